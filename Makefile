@@ -1,0 +1,128 @@
+# bproc: see README.md. `make help` lists what can be made.
+
+SHELL       := /bin/bash -o pipefail
+.DEFAULT_GOAL := build
+
+GO          ?= go
+PREFIX      ?= /usr/local
+DESTDIR     ?=
+BUILD       ?= $(CURDIR)/build
+
+TESTFLAGS   ?=
+RUN         ?=
+ONLY        ?=
+FUZZTIME    ?= 30s
+TEST_TIMEOUT ?= 30m
+
+GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+GOLANGCI_VERSION := v2.15.0
+
+# File: Debian package that has it. The tests need all of them; a machine that
+# has the files is left alone.
+NEEDED := \
+	/usr/bin/gcc:gcc \
+	/usr/include/stdio.h:libc6-dev \
+	/usr/bin/make:make \
+	/usr/bin/ps:procps \
+	/usr/bin/killall:psmisc \
+	/usr/bin/setsid:util-linux \
+	/usr/bin/tmux:tmux \
+	/usr/bin/strace:strace \
+	/usr/bin/stress-ng:stress-ng \
+	/etc/ssl/certs/ca-certificates.crt:ca-certificates
+
+# The commands, by where they are installed. They are linked without libc, since
+# clients are started often; bpslave needs it to make its process space.
+BIN  := bpsh bpstat bpctl
+SBIN := bpmaster
+LIB  := bpkeeper bpinit
+CGO  := bpslave
+
+ifdef RACE # the race detector needs cgo
+static-env := CGO_ENABLED=1
+build-flags := -trimpath -race
+else
+static-env := CGO_ENABLED=0
+build-flags := -trimpath
+endif
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: deps
+deps: ## install the Debian packages that tests need and that are missing
+	@missing=; \
+	for need in $(NEEDED); do [ -e "$${need%%:*}" ] || missing="$$missing $${need#*:}"; done; \
+	[ -z "$$missing" ] && exit 0; \
+	echo "installing$$missing"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	{ apt-get update && apt-get install --yes --no-install-recommends $$missing; } >$(BUILD).apt.log 2>&1 \
+		|| { cat $(BUILD).apt.log; echo "cannot install$$missing; are you root?"; exit 1; }; \
+	rm -f $(BUILD).apt.log
+
+# Always done: only go knows what a command depends on, and it is quick when
+# nothing has changed. The ghost's image carries a file capability, which only
+# root can give.
+.PHONY: build
+build: ## build the commands into build/, an install tree
+	@$(static-env) $(GO) build $(build-flags) -o $(BUILD)/bin/ $(addprefix ./cmd/,$(BIN))
+	@$(static-env) $(GO) build $(build-flags) -o $(BUILD)/sbin/ $(addprefix ./cmd/,$(SBIN))
+	@$(static-env) $(GO) build $(build-flags) -o $(BUILD)/lib/bproc/ $(addprefix ./cmd/,$(LIB))
+	@CGO_ENABLED=1 $(GO) build $(build-flags) -o $(BUILD)/sbin/ $(addprefix ./cmd/,$(CGO))
+	@if [ "$$(id -u)" = 0 ]; then $(BUILD)/lib/bproc/bpkeeper --install-ghost $(BUILD)/lib/bproc/ghost; \
+	else echo 'not root: "make install" will make lib/bproc/ghost'; fi
+
+.PHONY: install
+install: build ## install into $(DESTDIR)$(PREFIX)
+	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin sbin lib/bproc)
+	@install -m 0755 $(addprefix $(BUILD)/bin/,$(BIN)) $(DESTDIR)$(PREFIX)/bin/
+	@install -m 0755 $(addprefix $(BUILD)/sbin/,$(SBIN) $(CGO)) $(DESTDIR)$(PREFIX)/sbin/
+	@install -m 0755 $(addprefix $(BUILD)/lib/bproc/,$(LIB)) $(DESTDIR)$(PREFIX)/lib/bproc/
+	@$(DESTDIR)$(PREFIX)/lib/bproc/bpkeeper --install-ghost $(DESTDIR)$(PREFIX)/lib/bproc/ghost
+
+.PHONY: demo
+demo: deps build ## a front end and three nodes on this machine, and a shell there
+	@BPROC_TREE=$(BUILD) $(GO) run ./test/cluster/demo
+
+.PHONY: test
+test: deps build ## all tests; RUN=REGEXP selects; TESTFLAGS for go test
+	@BPROC_TREE=$(BUILD) $(GO) test -json -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
+
+.PHONY: race
+race: deps ## all tests and the commands that they start under the race detector
+	@$(GO) test -json -race -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
+
+.PHONY: bench
+bench: deps build ## measure; ONLY=REGEXP selects by name
+	@BPROC_TREE=$(BUILD) $(GO) run ./test/cluster/bench $(if $(ONLY),-only '$(ONLY)')
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME (30s)
+	@$(GO) list ./... | while read -r pkg; do \
+		for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
+		done; \
+	done
+
+.PHONY: lint
+lint: $(BUILD)/tools/golangci-lint-$(GOLANGCI_VERSION) ## static checks and formatting, for amd64 and arm64
+	@$< fmt --diff
+	@$< run
+	@$(GO) vet ./...
+	@GOARCH=arm64 CGO_ENABLED=0 $(GO) vet $$(GOARCH=arm64 CGO_ENABLED=0 $(GO) list ./...)
+	@$(GO) mod tidy -diff
+
+$(BUILD)/tools/golangci-lint-$(GOLANGCI_VERSION):
+	@echo "building golangci-lint $(GOLANGCI_VERSION), once"
+	@GOBIN=$(BUILD)/tools $(GO) install $(GOLANGCI)@$(GOLANGCI_VERSION)
+	@mv $(BUILD)/tools/golangci-lint $@
+
+.PHONY: generate
+generate: ## make the committed BPF objects again (needs clang)
+	@$(GO) generate ./...
+
+.PHONY: clean
+clean: ## remove build/
+	@rm -rf $(BUILD)

@@ -1,0 +1,63 @@
+package bproc
+
+import (
+	"context"
+	"time"
+
+	"bproc/wire"
+)
+
+// Nodes returns the node table, in order of node numbers.
+func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
+	list, err := ask[*wire.NodeList](ctx, c, &wire.ListNodes{Version: wire.Version})
+	if err != nil {
+		return nil, err
+	}
+	return list.Nodes, nil
+}
+
+// Procs returns the processes on nodes, in order of their numbers.
+func (c *Client) Procs(ctx context.Context) ([]Proc, error) {
+	list, err := ask[*wire.ProcList](ctx, c, &wire.ListProcs{Version: wire.Version})
+	if err != nil {
+		return nil, err
+	}
+	return list.Procs, nil
+}
+
+// NodeChange says what to change in a line of the node table. A nil field stays
+// as it is.
+type NodeChange struct {
+	State *string // a node that is set down is disconnected at once
+	Mode  *uint32 // who may start processes there: bits 0111
+	UID   *uint32
+	GID   *uint32
+}
+
+// SetNode changes a line of the node table. Most changes need root.
+func (c *Client) SetNode(ctx context.Context, node NodeID, change NodeChange) error {
+	_, err := ask[*wire.Done](ctx, c, &wire.SetNode{
+		Version: wire.Version, Node: node,
+		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID,
+	})
+	return onNode(err, node)
+}
+
+// Enrolment says what a join token is for.
+type Enrolment struct {
+	Node NodeID        // number of the node; negative: the next free one
+	Name string        // name of the node; empty: the host name of its slave
+	TTL  time.Duration // how long the token can be used
+}
+
+// Enroll returns a token with which one slave can join the cluster, and the
+// time at which it expires. It needs root.
+func (c *Client) Enroll(ctx context.Context, e Enrolment) (token string, expires time.Time, err error) {
+	t, err := ask[*wire.Token](ctx, c, &wire.Enroll{
+		Version: wire.Version, Node: e.Node, Name: e.Name, Seconds: uint32(e.TTL / time.Second),
+	})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return t.Token, time.Unix(t.Expires, 0), nil
+}

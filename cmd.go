@@ -1,0 +1,178 @@
+package bproc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+
+	"bproc/wire"
+)
+
+// Cmd is a command for a node, used once. Set it up, then Start and Wait, as in
+// os/exec.
+type Cmd struct {
+	Node NodeID   // FrontEnd: an ordinary child
+	Args []string // Args[0] is looked up in PATH of Env, on the node
+	Env  []string // NAME=VALUE; nil: the caller's
+	Dir  string   // working directory; empty: the caller's
+
+	// Standard input and outputs. Where nil, it is /dev/null. What Stdin
+	// gives is sent as the process takes it; Wait does not wait for its end.
+	// Stdout and Stderr are written to by one goroutine. When a Write fails
+	// the connection is closed, and Wait returns the error.
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+
+	// Files of the node that are opened in place of these, the outputs
+	// created or truncated.
+	StdinFile  string
+	StdoutFile string
+	StderrFile string
+
+	// HangUp sends the process SIGHUP when this program ends before it.
+	HangUp bool
+
+	PID    PID    // of the ghost and of the process, after Start
+	Status Status // how it ended, after Wait
+
+	client  *Client
+	process process
+}
+
+// process is a command that was started.
+type process interface {
+	waitOutput() error
+	wait() (Status, error)
+	signal(sig syscall.Signal) error
+}
+
+// Command returns a command for a node.
+func (c *Client) Command(node NodeID, name string, args ...string) *Cmd {
+	return &Cmd{Node: node, Args: append([]string{name}, args...), client: c}
+}
+
+// Start starts the command and returns when it runs: its execve has succeeded.
+// ctx bounds only the start. When Start fails, no child is left. The error is
+// an *Error when the master or the node said no.
+func (c *Cmd) Start(ctx context.Context) error {
+	if c.process != nil {
+		return errors.New("command already started")
+	}
+	if len(c.Args) == 0 {
+		return errors.New("command without a name")
+	}
+	var err error
+	if c.Node == FrontEnd {
+		err = c.startLocal()
+	} else {
+		err = c.startRemote(ctx)
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		e.Node, e.Command = c.Node, c.operand(e.Stage)
+	}
+	return err
+}
+
+// operand names what a stage of the start failed on.
+func (c *Cmd) operand(stage Stage) string {
+	if stage != StageFile {
+		return c.Args[0]
+	}
+	name := ""
+	for _, f := range []string{c.StdinFile, c.StdoutFile, c.StderrFile} {
+		if f != "" && name != "" && f != name {
+			return "one of the files for standard input and output"
+		}
+		if f != "" {
+			name = f
+		}
+	}
+	return name
+}
+
+// WaitOutput waits until everything that the process and its children say has
+// been written to Stdout and Stderr, or cannot be. The process may go on. Most
+// callers need only Wait.
+func (c *Cmd) WaitOutput() error {
+	if c.process == nil {
+		return errors.New("command not started")
+	}
+	return c.process.waitOutput()
+}
+
+// Wait waits until everything that the process and its children say has been
+// written to Stdout and Stderr, and the process has ended. It returns an
+// *ExitError when that was not by exit(0), and another error when output was
+// lost or input could not be read; Status is set in any case.
+func (c *Cmd) Wait() error {
+	if c.process == nil {
+		return errors.New("command not started")
+	}
+	status, err := c.process.wait()
+	c.Status = status
+	if err != nil {
+		return err
+	}
+	if status != 0 {
+		return &ExitError{Status: status}
+	}
+	return nil
+}
+
+// Run starts the command and waits for its end. When ctx is done before, the
+// process is killed.
+func (c *Cmd) Run(ctx context.Context) error {
+	if err := c.Start(ctx); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Signal(syscall.SIGKILL) })
+	defer stop()
+	return c.Wait()
+}
+
+// Signal sends a signal to the process. After Wait the error is
+// os.ErrProcessDone.
+func (c *Cmd) Signal(sig syscall.Signal) error {
+	if c.process == nil {
+		return errors.New("command not started")
+	}
+	return c.process.signal(sig)
+}
+
+// stdio returns what the first three descriptors are on the node.
+func (c *Cmd) stdio() [3]wire.Descriptor {
+	return [3]wire.Descriptor{
+		descriptor(c.StdinFile, c.Stdin == nil || isNull(c.Stdin)),
+		descriptor(c.StdoutFile, c.Stdout == nil || isNull(c.Stdout)),
+		descriptor(c.StderrFile, c.Stderr == nil || isNull(c.Stderr)),
+	}
+}
+
+func descriptor(file string, null bool) wire.Descriptor {
+	switch {
+	case file != "":
+		return wire.Descriptor{Mode: wire.DescriptorFile, Path: file}
+	case null:
+		return wire.Descriptor{Mode: wire.DescriptorNull}
+	}
+	return wire.Descriptor{Mode: wire.DescriptorStream}
+}
+
+// isNull reports whether a stream is the null device (null(4): major 1, minor
+// 3). The node has its own, so nothing need travel.
+func isNull(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Mode&syscall.S_IFMT == syscall.S_IFCHR && st.Rdev == 1<<8|3
+}

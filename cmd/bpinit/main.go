@@ -1,0 +1,19 @@
+// Bpinit is the init of a process space: PID 1 of its PID namespace. The slave
+// daemon starts it with the listening socket of the space as descriptor 3.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"bproc/slave/pid1"
+)
+
+func main() {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if err := pid1.Main(context.Background(), log); err != nil {
+		log.Error("init of the process space ends", "err", err)
+		os.Exit(1)
+	}
+}

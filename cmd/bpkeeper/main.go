@@ -1,0 +1,71 @@
+// Bpkeeper holds the ghosts of a front end. Bpmaster starts it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/ghost"
+)
+
+func main() {
+	if err := command().Execute(); err != nil {
+		fmt.Fprintf(os.Stderr, "bpkeeper: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var cfg ghost.Config
+	var install string
+	var level slog.Level
+	c := &cobra.Command{
+		Use: "bpkeeper", Short: "holds the ghosts of remote processes",
+		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(*cobra.Command, []string) error {
+			if install != "" {
+				return ghost.Install(install)
+			}
+			return run(cfg, level)
+		},
+	}
+	c.Flags().StringVar(&cfg.Socket, "socket", "/run/bproc/keeper.sock", "`path` of the socket for the master")
+	c.Flags().StringVar(&cfg.Image, "ghost", beside("ghost"), "`path` of the ghost's image")
+	c.Flags().StringVar(&install, "install-ghost", "", "write the ghost's image to `file` and end")
+	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
+	return c
+}
+
+// beside returns the path of a file in the directory of this program.
+func beside(name string) string {
+	exe, err := os.Executable()
+	if err != nil {
+		return name
+	}
+	return filepath.Join(filepath.Dir(exe), name)
+}
+
+func run(cfg ghost.Config, level slog.Level) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+	defer stop()
+	if err := ghost.Guard(); err != nil {
+		log.Warn("the keeper is not guarded", "err", err)
+	}
+	k, err := ghost.New(cfg, log)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return ghost.WatchCursor(ctx, log) })
+	group.Go(func() error { return k.Run(ctx) })
+	return group.Wait()
+}

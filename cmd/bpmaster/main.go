@@ -1,0 +1,65 @@
+// Bpmaster is the daemon of the front end.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"bproc/master"
+)
+
+func main() {
+	if err := command().Execute(); err != nil {
+		fmt.Fprintf(os.Stderr, "bpmaster: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	cfg := master.DefaultConfig()
+	var file, listen, state string
+	var level slog.Level
+	c := &cobra.Command{
+		Use:           "bpmaster",
+		Short:         "the daemon of the front end",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := cfg.ReadFile(file); err != nil {
+				return err
+			}
+			if c.Flags().Changed("listen") {
+				cfg.Listen = listen
+			}
+			if c.Flags().Changed("state") {
+				cfg.State = state
+			}
+			exe, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			cfg.Lib = filepath.Join(filepath.Dir(exe), "..", "lib", "bproc")
+			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+			defer stop()
+			log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+			m, err := master.New(cfg, log)
+			if err != nil {
+				return err
+			}
+			return m.Run(ctx)
+		},
+	}
+	c.Flags().StringVar(&file, "config", "/etc/bproc/config", "configuration `file`")
+	c.Flags().StringVar(&listen, "listen", cfg.Listen, "TCP `address` for slaves")
+	c.Flags().StringVar(&state, "state", cfg.State, "`directory` for what survives a restart")
+	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
+	return c
+}

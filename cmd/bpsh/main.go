@@ -1,0 +1,21 @@
+// Command bpsh runs a command on nodes of the cluster. See bpsh(1).
+//
+// It is short-lived, and started very often: the runtime need not look for the
+// processor limits of a container, which takes a tenth of its start.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+package main
+
+import (
+	"context"
+	"os"
+
+	"bproc"
+	"bproc/cmd/internal/bpsh"
+)
+
+func main() {
+	sh := bpsh.Shell{Client: bproc.Default(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	os.Exit(sh.Main(context.Background(), os.Args[1:]))
+}

@@ -1,0 +1,55 @@
+// Bpslave is the daemon of a node.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"bproc/slave"
+)
+
+func main() {
+	slave.Reexec()
+	if err := command().Execute(); err != nil {
+		fmt.Fprintf(os.Stderr, "bpslave: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	cfg := slave.DefaultConfig()
+	var level slog.Level
+	c := &cobra.Command{
+		Use: "bpslave [flags] MASTER[:PORT]", Short: "the daemon of a node",
+		Args: cobra.ExactArgs(1), SilenceErrors: true, SilenceUsage: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cfg.Master = args[0]
+			if _, _, err := net.SplitHostPort(cfg.Master); err != nil {
+				cfg.Master = net.JoinHostPort(cfg.Master, slave.DefaultPort)
+			}
+			exe, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			cfg.Lib = filepath.Join(filepath.Dir(exe), "..", "lib", "bproc")
+			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+			defer stop()
+			log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+			return slave.Run(ctx, cfg, log)
+		},
+	}
+	c.Flags().StringVar(&cfg.Token, "join", "", "join the cluster with a `token` of 'bpctl enroll'; needed once")
+	c.Flags().StringVar(&cfg.State, "state", cfg.State, "`directory` for what survives a restart")
+	c.Flags().StringVar(&cfg.Runtime, "runtime", cfg.Runtime, "`directory` for the process space")
+	c.Flags().StringVar(&cfg.Root, "root", cfg.Root, "root `directory` of the processes")
+	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
+	return c
+}

@@ -1,0 +1,108 @@
+package bpsh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"bproc"
+	"bproc/nodeset"
+)
+
+// Shell is bpsh with what it works on.
+type Shell struct {
+	Client *bproc.Client
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+
+	mu   sync.Mutex
+	said map[string]bool // messages so far
+}
+
+// codeFailed is the exit code for failures of bpsh's own, as with ssh.
+const codeFailed = 255
+
+// Main runs bpsh with the arguments of its command line and returns its exit
+// code. It does not return when bpsh has to die of a signal.
+func (sh *Shell) Main(ctx context.Context, args []string) int {
+	begin := time.Now()
+	var o options
+	code := 0
+	cmd := o.command(func() error {
+		var err error
+		code, err = sh.run(ctx, &o)
+		return err
+	})
+	cmd.SetArgs(args)
+	cmd.SetOut(sh.Stdout)
+	cmd.SetErr(sh.Stderr)
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		sh.say(err)
+		return codeFailed
+	}
+	if o.time {
+		fmt.Fprintf(sh.Stderr, "%.6f\n", time.Since(begin).Seconds())
+	}
+	return code
+}
+
+func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
+	if o.version {
+		fmt.Fprintf(sh.Stdout, "bpsh %s\n", version())
+		return 0, nil
+	}
+	nodes, err := sh.nodes(ctx, o.nodes)
+	if err != nil {
+		return 0, err
+	}
+	if err := closeOnExec(); err != nil {
+		return 0, err
+	}
+	return newSession(sh, o, nodes).run(ctx), nil
+}
+
+// tableTimeout bounds the question for the node table.
+const tableTimeout = 10 * time.Second
+
+// nodes returns the nodes that a specification means. Plain numbers need no
+// question to the master.
+func (sh *Shell) nodes(ctx context.Context, spec string) ([]bproc.NodeID, error) {
+	set, err := nodeset.Parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	if ids, ok := set.Numbers(); ok {
+		return ids, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, tableTimeout, errors.New("the master does not answer"))
+	defer cancel()
+	table, err := sh.Client.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("host name: %w", err)
+	}
+	return set.Resolve(nodeset.Table{Nodes: table, Host: host})
+}
+
+// say prints a message, once.
+func (sh *Shell) say(err error) {
+	line := fmt.Sprintf("bpsh: %v\n", err)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.said[line] {
+		return
+	}
+	if sh.said == nil {
+		sh.said = map[string]bool{}
+	}
+	sh.said[line] = true
+	_, _ = io.WriteString(sh.Stderr, line)
+}

@@ -1,0 +1,150 @@
+package bpsh
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// spool keeps the output of a node until it is the node's turn, and passes it
+// on from then: a little in memory, the rest in a file without a name. To hold
+// the node up instead could be a deadlock, when it reads its input no more and
+// the node whose turn it is waits for the same input.
+//
+// What is kept is a sequence of pieces, each after its output and length.
+type spool struct {
+	out    [2]io.Writer // standard output and error
+	header string       // printed when the turn comes
+
+	mu     sync.Mutex
+	open   bool // it is the node's turn
+	memory []byte
+	file   *os.File
+}
+
+// spoolMemory is how much of a node's output is kept in memory.
+const spoolMemory = 64 << 10
+
+// pieceHeader is the size of what is before each piece.
+const pieceHeader = 1 + 4
+
+// spoolStream is one of the two outputs.
+type spoolStream struct {
+	spool *spool
+	index byte
+}
+
+func (s *spool) stream(index byte) io.Writer { return spoolStream{s, index} }
+
+func (w spoolStream) Write(p []byte) (int, error) {
+	s := w.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open {
+		return s.out[w.index].Write(p)
+	}
+	s.memory = append(s.memory, w.index)
+	s.memory = binary.LittleEndian.AppendUint32(s.memory, uint32(len(p)))
+	s.memory = append(s.memory, p...)
+	if len(s.memory) < spoolMemory {
+		return len(p), nil
+	}
+	return len(p), s.spill()
+}
+
+// spill moves what is in memory to the file.
+func (s *spool) spill() error {
+	if s.file == nil {
+		f, err := os.CreateTemp("", "bpsh-")
+		if err != nil {
+			return fmt.Errorf("keep output: %w", err)
+		}
+		s.file = f
+		if err := os.Remove(f.Name()); err != nil {
+			return fmt.Errorf("keep output: %w", err)
+		}
+	}
+	if _, err := s.file.Write(s.memory); err != nil {
+		return fmt.Errorf("keep output: %w", err)
+	}
+	s.memory = s.memory[:0]
+	return nil
+}
+
+// release passes on what was kept; what comes from now on is passed on at once.
+func (s *spool) release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = true
+	if s.header != "" {
+		if _, err := io.WriteString(s.out[0], s.header); err != nil {
+			return err
+		}
+	}
+	if s.file == nil {
+		return s.replay(s.memory)
+	}
+	defer s.file.Close()
+	if err := s.spill(); err != nil {
+		return err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read kept output: %w", err)
+	}
+	return s.replayFile(bufio.NewReaderSize(s.file, spoolMemory))
+}
+
+func (s *spool) replay(kept []byte) error {
+	for len(kept) > 0 {
+		end := pieceHeader + int(binary.LittleEndian.Uint32(kept[1:]))
+		if _, err := s.out[kept[0]].Write(kept[pieceHeader:end]); err != nil {
+			return err
+		}
+		kept = kept[end:]
+	}
+	s.memory = nil
+	return nil
+}
+
+func (s *spool) replayFile(r *bufio.Reader) error {
+	for {
+		var header [pieceHeader]byte
+		_, err := io.ReadFull(r, header[:])
+		if errors.Is(err, io.EOF) {
+			s.memory = nil
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read kept output: %w", err)
+		}
+		size := int64(binary.LittleEndian.Uint32(header[1:]))
+		if _, err := io.CopyN(s.out[header[0]], r, size); err != nil {
+			return err
+		}
+	}
+}
+
+// turns gives the nodes their turns.
+type turns struct {
+	spools []*spool
+	done   []<-chan struct{}
+}
+
+func (t *turns) add(s *spool, done <-chan struct{}) {
+	t.spools = append(t.spools, s)
+	t.done = append(t.done, done)
+}
+
+func (t *turns) run() error {
+	for i, s := range t.spools {
+		if err := s.release(); err != nil {
+			return err
+		}
+		<-t.done[i]
+	}
+	return nil
+}

@@ -1,0 +1,317 @@
+package bproc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc"
+	"bproc/internal/fakemaster"
+	"bproc/wire"
+)
+
+// exits answers every Run with a process that ends at once.
+func exits(status wire.Status) fakemaster.Handler {
+	return func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		c.End(status)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	tests := []struct {
+		name   string
+		status wire.Status
+		want   string
+	}{
+		{"zero", wire.ExitStatus(0), ""},
+		{"code", wire.ExitStatus(7), "exit status 7"},
+		{"largest code", wire.ExitStatus(255), "exit status 255"},
+		{"killed", wire.SignalStatus(9), "killed by signal 9 (SIGKILL)"},
+		{"terminated", wire.SignalStatus(15), "killed by signal 15 (SIGTERM)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := fakemaster.Start(t, exits(tt.status))
+			cmd := m.Client.Command(2, "prog")
+			err := cmd.Run(t.Context())
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tt.want || cmd.Status != tt.status {
+				t.Errorf("got %q, status %#x; want %q, %#x", got, cmd.Status, tt.want, tt.status)
+			}
+			var exit *bproc.ExitError
+			if errors.As(err, &exit) != (tt.status != 0) {
+				t.Errorf("error is %T", err)
+			}
+			if err := unix.Kill(int(cmd.PID), 0); !errors.Is(err, unix.ESRCH) {
+				t.Errorf("the ghost is still there: %v", err)
+			}
+		})
+	}
+}
+
+func TestWhatIsCarried(t *testing.T) {
+	runs := make(chan *wire.Run, 1)
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
+		runs <- r.(*wire.Run)
+		c.Started()
+		c.End(0)
+	})
+	t.Chdir("/")
+	defer unix.Umask(unix.Umask(0o27))
+	cmd := m.Client.Command(4, "prog", "a b", "")
+	cmd.Env = []string{"A=1", "B="}
+	cmd.HangUp = true
+	cmd.Stdout = io.Discard
+	cmd.StderrFile = "/tmp/errors"
+	if err := cmd.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run := <-runs
+	got := run.Command
+	if run.Node != 4 || run.Ghost != cmd.PID || !run.HangUp || run.Version != wire.Version {
+		t.Errorf("got %+v", run)
+	}
+	if !slices.Equal(got.Argv, []string{"prog", "a b", ""}) || !slices.Equal(got.Env, cmd.Env) {
+		t.Errorf("got argv %q, env %q", got.Argv, got.Env)
+	}
+	if got.Dir != "/" || got.Umask != 0o27 {
+		t.Errorf("got dir %s, umask %o; want /, 27", got.Dir, got.Umask)
+	}
+	want := [3]wire.Descriptor{{}, {Mode: wire.DescriptorStream}, {Mode: wire.DescriptorFile, Path: "/tmp/errors"}}
+	if got.Stdio != want {
+		t.Errorf("got %v, want %v", got.Stdio, want)
+	}
+}
+
+// TestLimits compares the limits with what a shell, a child like any other, says
+// of its own. The Go runtime has raised our own.
+func TestLimits(t *testing.T) {
+	runs := make(chan *wire.Run, 1)
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
+		runs <- r.(*wire.Run)
+		c.Started()
+		c.End(0)
+	})
+	if err := m.Client.Command(0, "prog").Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	shell := m.Client.Command(bproc.FrontEnd, "sh", "-c", "ulimit -Sn; ulimit -Hn")
+	shell.Stdout = &out
+	if err := shell.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	limits := (<-runs).Command.Limits
+	if len(limits) != 16 {
+		t.Fatalf("got %d limits", len(limits))
+	}
+	l := limits[unix.RLIMIT_NOFILE]
+	got := strings.NewReplacer("18446744073709551615", "unlimited").Replace(
+		wire.PID(l.Soft).String() + "\n" + wire.PID(l.Hard).String() + "\n")
+	if l.Resource != unix.RLIMIT_NOFILE || got != out.String() {
+		t.Errorf("got %q, want %q", got, out.String())
+	}
+}
+
+func TestGhost(t *testing.T) {
+	release := make(chan struct{})
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		<-release
+		c.End(0)
+	})
+	cmd := m.Client.Command(1, "name of it", "first", "second")
+	if err := cmd.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join("/proc", cmd.PID.String())
+	argv, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(argv), "name of it\x00first\x00second\x00"; got != want {
+		t.Errorf("command line: got %q, want %q", got, want)
+	}
+	env, err := os.ReadFile(filepath.Join(dir, "environ"))
+	if err != nil || len(env) != 0 {
+		t.Errorf("environment: got %q, %v", env, err)
+	}
+	if cwd, err := os.Readlink(filepath.Join(dir, "cwd")); err != nil || cwd != "/" {
+		t.Errorf("directory: got %q, %v", cwd, err)
+	}
+	pgid, err := unix.Getpgid(int(cmd.PID))
+	if err != nil || pgid != unix.Getpgrp() {
+		t.Errorf("group: got %d, %v, want %d", pgid, err, unix.Getpgrp())
+	}
+	close(release)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("signal afterwards: got %v", err)
+	}
+}
+
+func TestSignal(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		c.Gone()
+	})
+	cmd := m.Client.Command(1, "prog")
+	if err := cmd.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	if cmd.Status != wire.SignalStatus(9) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRunCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		cancel()
+		c.Gone()
+	})
+	cmd := m.Client.Command(1, "prog")
+	if err := cmd.Run(ctx); err == nil || bproc.PID(0) == cmd.PID && !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestStartCancelled has a master that takes the request and says nothing.
+func TestStartCancelled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	ghost := make(chan wire.PID, 1)
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
+		ghost <- r.(*wire.Run).Ghost
+		c.Gone()
+	})
+	cmd := m.Client.Command(1, "prog")
+	if err := cmd.Start(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if err := unix.Kill(int(<-ghost), 0); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("the ghost is still there: %v", err)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	tests := []struct {
+		name  string
+		stage wire.Stage
+		errno unix.Errno
+		text  string
+		want  string
+	}{
+		{"no such node", wire.StageNode, unix.ENXIO, "", "node 3: no such node"},
+		{"down", wire.StageNode, unix.EHOSTDOWN, "", "node 3 is down"},
+		{"not ours", wire.StageNode, unix.EACCES, "", "node 3: permission denied"},
+		{"not found", wire.StageExec, unix.ENOENT, "", "node 3: foo: command not found"},
+		{"not executable", wire.StageExec, unix.EACCES, "", "node 3: foo: permission denied"},
+		{"no process", wire.StageSpawn, unix.EAGAIN, "", "node 3: the process could not be made: resource temporarily unavailable"},
+		{"file", wire.StageFile, unix.ENOENT, "", "node 3: /no/file: no such file or directory"},
+		{"text", wire.StageRequest, unix.EINVAL, "64 is too many", "node 3: 64 is too many"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ghost := make(chan wire.PID, 1)
+			m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
+				ghost <- r.(*wire.Run).Ghost
+				c.Fail(tt.stage, uint32(tt.errno), tt.text, 127)
+			})
+			cmd := m.Client.Command(3, "foo")
+			cmd.StdinFile = "/no/file"
+			err := cmd.Start(t.Context())
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if !errors.Is(err, tt.errno) {
+				t.Errorf("%v is not %v", err, tt.errno)
+			}
+			if err := unix.Kill(int(<-ghost), 0); !errors.Is(err, unix.ESRCH) {
+				t.Errorf("the ghost is still there: %v", err)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Send(&wire.Refused{Reason: "too old"})
+	})
+	err := m.Client.Command(3, "foo").Start(t.Context())
+	if err == nil || err.Error() != "node 3: the master refused: too old" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNoMaster(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "no.sock")
+	c := bproc.Client{Socket: socket}
+	err := c.Command(3, "foo").Start(t.Context())
+	want := "no master is running here (" + socket + ": no such file or directory); start it with bpmaster"
+	if !errors.Is(err, bproc.ErrNoMaster) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestMasterGoes(t *testing.T) {
+	tests := []struct {
+		name    string
+		started bool
+		want    error
+	}{
+		{"before the start", false, bproc.ErrLost},
+		{"after the start", true, bproc.ErrLost},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+				if tt.started {
+					c.Started()
+					_ = c.Output(wire.TypeStdout, "begin")
+				}
+			})
+			cmd := m.Client.Command(3, "foo")
+			cmd.Stdout = &out
+			err := cmd.Start(t.Context())
+			if tt.started {
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = cmd.WaitOutput()
+				_ = cmd.Signal(syscall.SIGKILL)
+				if waitErr := cmd.Wait(); !errors.Is(waitErr, tt.want) {
+					t.Errorf("got %v, want %v", waitErr, tt.want)
+				}
+				if out.String() != "begin" {
+					t.Errorf("got %q", out.String())
+				}
+			}
+			if !errors.Is(err, tt.want) {
+				t.Errorf("got %v, want %v", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package bproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// ErrNoMaster is the error when nobody listens on the master's socket.
+var ErrNoMaster = errors.New("no master is running here")
+
+// ErrLost is the error when the connection to the master broke while it was
+// needed. The process may go on without it; what it said since is lost.
+var ErrLost = errors.New("the connection to the master is lost")
+
+// Stage tells at which step a request failed.
+type Stage = wire.Stage
+
+// The stages at which a request can fail.
+const (
+	StageRequest = wire.StageRequest // the master does not take it
+	StageNode    = wire.StageNode    // the node is unknown, down, or not the caller's to use
+	StageGhost   = wire.StageGhost   // the ghost could not be adopted
+	StageSpawn   = wire.StageSpawn   // the node could not make the process
+	StageExec    = wire.StageExec    // the command could not be executed
+	StageFile    = wire.StageFile    // a file of the node could not be opened
+)
+
+// Error is a request that the master or a node did not carry out.
+type Error struct {
+	Node    NodeID // FrontEnd where no node was meant
+	Command string // StageExec: the command, StageFile: the file
+	Stage   Stage
+	Errno   unix.Errno // 0 where Text says it all
+	Text    string
+}
+
+// Error returns one line that names the node.
+func (e *Error) Error() string {
+	if e.Node == FrontEnd {
+		return e.reason()
+	}
+	sep := ": "
+	if e.Stage == StageNode && e.Errno == unix.EHOSTDOWN && e.Text == "" {
+		sep = " "
+	}
+	return fmt.Sprintf("node %d%s%s", e.Node, sep, e.reason())
+}
+
+func (e *Error) reason() string {
+	switch {
+	case e.Text != "":
+		return e.Text
+	case e.Stage == StageNode && e.Errno == unix.ENXIO:
+		return "no such node"
+	case e.Stage == StageNode && e.Errno == unix.EHOSTDOWN:
+		return "is down"
+	case e.Stage == StageExec && e.Errno == unix.ENOENT:
+		return e.Command + ": command not found"
+	case e.Stage == StageExec || e.Stage == StageFile && e.Command != "":
+		return e.Command + ": " + e.Errno.Error()
+	case e.Stage == StageSpawn:
+		return "the process could not be made: " + e.Errno.Error()
+	case e.Stage == StageGhost:
+		return "the ghost was not adopted: " + e.Errno.Error()
+	}
+	return e.Errno.Error()
+}
+
+// Unwrap returns the error number, for errors.Is.
+func (e *Error) Unwrap() error {
+	if e.Errno == 0 {
+		return nil
+	}
+	return e.Errno
+}
+
+// ExitError is the end of a process other than by exit(0).
+type ExitError struct {
+	Status Status
+}
+
+// Error says how the process ended.
+func (e *ExitError) Error() string {
+	if sig, ok := e.Status.Signaled(); ok {
+		return fmt.Sprintf("killed by signal %d (%s)", sig, unix.SignalName(unix.Signal(sig)))
+	}
+	code, _ := e.Status.Exited()
+	return fmt.Sprintf("exit status %d", code)
+}
+
+// onNode names the node in an error of the master.
+func onNode(err error, node NodeID) error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.Node = node
+	}
+	return err
+}
+
+// lost returns the error for a failure to read from or write to the master.
+func lost(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, wire.ErrFrame):
+		return err
+	case errors.Is(err, io.EOF):
+		return ErrLost
+	}
+	return fmt.Errorf("%w: %w", ErrLost, err)
+}
+
+func errnoOf(err error) unix.Errno {
+	var errno unix.Errno
+	if err != nil && !errors.As(err, &errno) {
+		return unix.EIO
+	}
+	return errno
+}

@@ -1,0 +1,109 @@
+package bproc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ghost is a child that executes the ghost's image.
+//
+// It is reaped through a process descriptor (pidfd_open(2)): the Go runtime
+// polls that with everything else, where a blocked wait4(2) would hold a thread
+// for each child. os.StartProcess would do, but makes a process of its own to
+// see what the kernel can do, which costs more than the ghost.
+type ghost struct {
+	pid  int
+	file *os.File // process descriptor
+	raw  syscall.RawConn
+}
+
+// fork makes a ghost with the arguments of its command. It has no environment,
+// which nobody would read, no descriptors, and / as its directory, so that it
+// keeps no file system busy.
+func fork(image string, argv []string) (*ghost, error) {
+	pid, err := syscall.ForkExec(image, argv, &syscall.ProcAttr{Dir: "/"})
+	if err != nil {
+		return nil, fmt.Errorf("start a ghost: %s: %w", image, err)
+	}
+	g := &ghost{pid: pid}
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err == nil {
+		g.file = os.NewFile(uintptr(fd), "ghost")
+		g.raw, err = g.file.SyscallConn()
+	}
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_, _ = g.reap()
+		return nil, fmt.Errorf("pidfd_open: %w", err)
+	}
+	return g, nil
+}
+
+// wait waits for the ghost's end and reaps it.
+func (g *ghost) wait() (Status, error) {
+	if err := g.raw.Read(ended); err != nil {
+		return 0, fmt.Errorf("wait for ghost %d: %w", g.pid, err)
+	}
+	defer g.file.Close()
+	return g.reap()
+}
+
+// ended reports whether a process descriptor says that the process has ended.
+func ended(fd uintptr) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0
+}
+
+// reap waits for a process that has ended. That may still take a moment: its
+// tracer, the keeper, reaps it first.
+func (g *ghost) reap() (Status, error) {
+	var ws unix.WaitStatus
+	for {
+		_, err := unix.Wait4(g.pid, &ws, 0, nil)
+		if !errors.Is(err, unix.EINTR) {
+			if err != nil {
+				err = fmt.Errorf("wait for ghost %d: %w", g.pid, err)
+			}
+			return Status(ws), err
+		}
+	}
+}
+
+func (g *ghost) signal(sig syscall.Signal) error {
+	var errno error
+	err := g.raw.Control(func(fd uintptr) {
+		errno = unix.PidfdSendSignal(int(fd), sig, nil, 0)
+	})
+	if err != nil || errors.Is(errno, unix.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return errno
+}
+
+// patience is how long the master may take to end a ghost whose command failed.
+const patience = 2 * time.Second
+
+// discard ends a ghost that got no process, and reaps it. One that the master
+// has adopted it ends itself.
+func (g *ghost) discard(adopted bool) {
+	if !adopted {
+		_ = g.signal(unix.SIGKILL)
+	}
+	for range 2 {
+		_ = g.file.SetReadDeadline(time.Now().Add(patience))
+		if _, err := g.wait(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+		_ = g.signal(unix.SIGKILL)
+	}
+	// The keeper holds it, and nobody tells it what to do. Whoever reaps
+	// our children after us gets it, or a later wait of this goroutine.
+	_ = g.file.SetReadDeadline(time.Time{})
+	go func() { _, _ = g.wait() }()
+}

@@ -1,0 +1,144 @@
+package ghost
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// AnyUser in a GhostAdopt, and Parent 0, stand for a ghost that has been
+// adopted before: its image alone tells what it is.
+const AnyUser = ^uint32(0)
+
+// adopt seizes a ghost that a client made, after a look at what it is. The
+// checks come after the seizing: from then on nothing can change unseen.
+func (s *shard) adopt(m *wire.GhostAdopt) error {
+	if s.ghosts[m.PID] != nil {
+		return unix.EEXIST
+	}
+	if m.PID <= 1 {
+		s.owners.drop(m.PID, s)
+		return unix.EINVAL
+	}
+	if err := ptrace(unix.PTRACE_SEIZE, m.PID, 0, traceOptions); err != nil {
+		s.owners.drop(m.PID, s)
+		return fmt.Errorf("seize %d: %w", m.PID, err)
+	}
+	g := &held{pid: m.PID}
+	st, err := readStatus(m.PID)
+	if err == nil {
+		err = s.check(m, st)
+	}
+	if err != nil {
+		return s.letGo(g, err)
+	}
+	s.add(g)
+	if st.blocked != 0 {
+		// A blocked signal never reaches the point where a tracer sees it.
+		if err := s.unblock(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shard) check(m *wire.GhostAdopt, st processStatus) error {
+	var image unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/%d/exe", m.PID), &image); err != nil {
+		return fmt.Errorf("image of %d: %w", m.PID, err)
+	}
+	switch {
+	case image.Dev != s.device || image.Ino != s.inode:
+		return fmt.Errorf("image of %d: %w", m.PID, unix.EINVAL)
+	case m.Parent != 0 && st.parent != m.Parent:
+		return fmt.Errorf("parent of %d: %w", m.PID, unix.ECHILD)
+	case m.UID != AnyUser && st.uid != m.UID:
+		return fmt.Errorf("user of %d: %w", m.PID, unix.EPERM)
+	}
+	return nil
+}
+
+// letGo detaches from a process that is no ghost for us.
+func (s *shard) letGo(g *held, why error) error {
+	s.owners.drop(g.pid, s)
+	// Detaching needs a stop; whatever stops the process first does as well.
+	s.ghosts[g.pid] = g
+	defer delete(s.ghosts, g.pid)
+	if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
+		return why
+	}
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(int(g.pid), &status, unix.WALL|unix.WNOTHREAD, nil); err == nil && status.Stopped() {
+		st := stopOf(status)
+		sig := unix.Signal(0)
+		if st.event == 0 {
+			sig = st.signal
+		}
+		_ = resume(unix.PTRACE_DETACH, g.pid, sig)
+	}
+	return why
+}
+
+// unblock empties a ghost's signal mask.
+func (s *shard) unblock(g *held) error {
+	d, err := s.take(g)
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	var mask uint64
+	if err := ptrace(ptraceSetSigmask, g.pid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))); err != nil {
+		return fmt.Errorf("signal mask of ghost %d: %w", g.pid, err)
+	}
+	return nil
+}
+
+// processStatus is what the keeper wants to know from /proc/PID/status.
+type processStatus struct {
+	parent  wire.PID
+	uid     uint32 // real
+	blocked uint64
+}
+
+func readStatus(pid wire.PID) (processStatus, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return processStatus{}, err
+	}
+	return parseStatus(text)
+}
+
+// parseStatus reads the file that proc_pid_status(5) describes.
+func parseStatus(text []byte) (processStatus, error) {
+	var st processStatus
+	parent, err := statusField(text, "PPid:", 10)
+	if err != nil {
+		return st, err
+	}
+	uid, err := statusField(text, "Uid:", 10)
+	if err != nil {
+		return st, err
+	}
+	st.blocked, err = statusField(text, "SigBlk:", 16)
+	st.parent, st.uid = wire.PID(parent), uint32(uid)
+	return st, err
+}
+
+func statusField(text []byte, name string, base int) (uint64, error) {
+	_, rest, ok := bytes.Cut(text, []byte("\n"+name))
+	if !ok {
+		return 0, fmt.Errorf("process status: no field %s", name)
+	}
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	words := bytes.Fields(line)
+	if len(words) == 0 {
+		return 0, fmt.Errorf("process status: field %s is empty", name)
+	}
+	return strconv.ParseUint(string(words[0]), base, 64)
+}

@@ -1,0 +1,64 @@
+package ghost
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+
+	"bproc/wire"
+)
+
+// Client is the master's end of a connection to a keeper.
+type Client struct {
+	conn   net.Conn
+	reader *wire.Reader
+	list   wire.GhostList
+}
+
+// Dial connects to a keeper.
+func Dial(socket string) (*Client, error) {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{conn: conn, reader: wire.NewReader(bufio.NewReaderSize(conn, 64<<10))}
+	if err := c.greet(); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("keeper at %s: %w", socket, err)
+	}
+	return c, nil
+}
+
+func (c *Client) greet() error {
+	if err := wire.Write(c.conn, 0, &wire.GhostHello{Version: wire.Version}); err != nil {
+		return err
+	}
+	m, _, err := c.reader.Read()
+	if err != nil {
+		return err
+	}
+	switch m := m.(type) {
+	case *wire.GhostList:
+		c.list = *m
+		return nil
+	case *wire.Refused:
+		return fmt.Errorf("%s", m.Reason)
+	}
+	return fmt.Errorf("%w: type %d answers a greeting", wire.ErrFrame, m.Type())
+}
+
+// Held returns the ghosts that the keeper held when the connection was made.
+func (c *Client) Held() []wire.PID { return c.list.Held }
+
+// Killed returns those of them that have got SIGKILL and are held in their exit.
+func (c *Client) Killed() []wire.PID { return c.list.Killed }
+
+// Write sends frames: requests of package wire whose names begin with Ghost.
+func (c *Client) Write(frames []byte) (int, error) { return c.conn.Write(frames) }
+
+// Recv returns the keeper's next message: GhostDone with the number of the
+// request that it answers, GhostSignal or GhostGone.
+func (c *Client) Recv() (wire.Message, uint64, error) { return c.reader.Read() }
+
+// Close closes the connection. The keeper goes on.
+func (c *Client) Close() error { return c.conn.Close() }

@@ -1,0 +1,92 @@
+package ghost
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"bproc/pidmap"
+)
+
+// Files of proc_sys_kernel(5). The first is of the PID namespace of whoever
+// writes to it; so is the second from Linux 6.14, before it was one for all.
+const (
+	lastPIDFile = "/proc/sys/kernel/ns_last_pid"
+	maxPIDFile  = "/proc/sys/kernel/pid_max"
+)
+
+// cursorStart is where the cursor is put back to: the kernel itself keeps lower
+// numbers for what starts at boot (RESERVED_PIDS).
+const cursorStart = 300
+
+// forkRate is how many numbers a front end can use up in a second, with much to
+// spare: no machine makes so many tasks.
+const forkRate = 200_000
+
+// maxLook is how long the cursor goes unwatched.
+const maxLook = 5 * time.Second
+
+// WatchCursor keeps the front end's own kernel from giving out numbers of the
+// node zone: it puts the allocation cursor back before it comes there. Numbers
+// in use are skipped by the kernel, so nothing else is to be done.
+func WatchCursor(ctx context.Context, log *slog.Logger) error {
+	if err := raiseMax(); err != nil {
+		return err
+	}
+	for {
+		last, err := readNumber(lastPIDFile)
+		if err != nil {
+			return fmt.Errorf("allocation cursor: %w; the kernel needs CONFIG_CHECKPOINT_RESTORE", err)
+		}
+		back, look := nextLook(last)
+		if back {
+			if err := os.WriteFile(lastPIDFile, []byte(strconv.Itoa(cursorStart)), 0); err != nil {
+				return fmt.Errorf("put the allocation cursor back: %w", err)
+			}
+			log.Debug("allocation cursor put back", "pid", last)
+		}
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// nextLook decides, from the number given out last, whether the cursor is to be
+// put back, and when it is to be looked at again.
+func nextLook(last int) (back bool, look time.Duration) {
+	end := int(pidmap.LocalEnd)
+	if last >= end {
+		back, last = true, cursorStart
+	}
+	look = time.Duration(end-last) * time.Second / forkRate
+	return back, min(max(look, time.Millisecond), maxLook)
+}
+
+// raiseMax makes the node zone's numbers possible.
+func raiseMax() error {
+	limit, err := readNumber(maxPIDFile)
+	if err != nil {
+		return fmt.Errorf("greatest process number: %w", err)
+	}
+	if limit >= int(pidmap.Max) {
+		return nil
+	}
+	if err := os.WriteFile(maxPIDFile, []byte(strconv.Itoa(int(pidmap.Max))), 0); err != nil {
+		return fmt.Errorf("raise the greatest process number to %d: %w", pidmap.Max, err)
+	}
+	return nil
+}
+
+func readNumber(path string) (int, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(bytes.TrimSpace(text)))
+}

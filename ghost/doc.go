@@ -1,0 +1,31 @@
+// Package ghost is the front end's side of a remote process: the ghost's image,
+// and the keeper that holds ghosts and drives them.
+//
+// A ghost is a process of the front end that stands for a process elsewhere. It
+// runs the image: a page of code that waits for ever. It has no libc, no heap,
+// no threads and no files. Everything that happens to it is the keeper's doing,
+// through ptrace(2), or the kernel's.
+//
+//	who                  what                                    file
+//	------------------   -------------------------------------   -----------
+//	the keeper           serves one master at a time             keeper.go
+//	a shard              a thread; the tracer of some ghosts     shard.go
+//	                     what the master asks for                requests.go
+//	                     what the kernel reports                 stops.go
+//	                     running a system call in a ghost        drive.go
+//	the outbox           events until a master takes them        outbox.go
+//	the client           the master's end                        client.go
+//
+// The keeper knows nothing of nodes and never opens a socket beyond its own
+// unix socket.
+//
+// Goroutines: each shard is one goroutine, locked to its thread for ever,
+// because only the thread that has seized a process may drive it. A tree of
+// ghosts belongs to one shard, the kernel gives a forked ghost to the tracer of
+// its parent. A shard waits in wait4(2) for its ghosts; requests reach it
+// through a queue and its bell, a tracee that exists to be signalled. The
+// reader of the master's connection puts requests into the shards' queues, the
+// writer empties the outbox.
+//
+// Locks: registry.mu, shard.mu and outbox.mu are leaves.
+package ghost

@@ -1,0 +1,88 @@
+package ghost
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// exit ends a ghost as its process ended. The end itself is not waited for:
+// the shard will see it, and report it.
+func (s *shard) exit(g *held, status wire.Status) error {
+	if g.asked {
+		return nil
+	}
+	if g.killed { // by SIGKILL, whatever its process did last
+		g.asked = true
+		return resume(unix.PTRACE_CONT, g.pid, 0)
+	}
+	sig, ok := status.Signaled()
+	switch {
+	case ok && unix.Signal(sig) == unix.SIGKILL:
+		g.asked = true
+		return unix.Kill(int(g.pid), unix.SIGKILL)
+	case ok:
+		return s.exitBySignal(g, unix.Signal(sig))
+	}
+	code, _ := status.Exited()
+	d, err := s.take(g)
+	if err != nil {
+		return s.killedMeanwhile(g, err)
+	}
+	g.asked = true
+	// It need not stop once more on its way.
+	_ = ptrace(unix.PTRACE_SETOPTIONS, g.pid, 0, traceOptions&^unix.PTRACE_O_TRACEEXIT)
+	if err := d.set(unix.SYS_EXIT_GROUP, uint64(code)); err != nil {
+		return err
+	}
+	return resume(unix.PTRACE_CONT, g.pid, 0)
+}
+
+// killedMeanwhile lets a ghost go that got SIGKILL while it was being taken.
+func (s *shard) killedMeanwhile(g *held, err error) error {
+	if !g.killed {
+		return err
+	}
+	g.asked = true
+	return resume(unix.PTRACE_CONT, g.pid, 0)
+}
+
+// exitBySignal ends a ghost by the default action of a signal. Whatever the
+// ghost has inherited must not be in the way: the action may be to ignore. No
+// core is written for a ghost: with a limit of 1 the kernel does not even call a
+// handler of core_pattern (core(5)).
+func (s *shard) exitBySignal(g *held, sig unix.Signal) error {
+	d, err := s.take(g)
+	if err != nil {
+		return s.killedMeanwhile(g, err)
+	}
+	limit := unix.Rlimit{Cur: 1, Max: 1}
+	if err := unix.Prlimit(int(g.pid), unix.RLIMIT_CORE, &limit, nil); err != nil {
+		s.log.Warn("core limit of a ghost", "pid", g.pid, "err", err)
+	}
+	if err := d.defaultAction(sig); err != nil {
+		return s.killedMeanwhile(g, err)
+	}
+	g.asked = true
+	if err := s.mark.send(g.pid, sig); err != nil {
+		return fmt.Errorf("end ghost %d by signal %d: %w", g.pid, sig, err)
+	}
+	return resume(unix.PTRACE_CONT, g.pid, 0)
+}
+
+// kernelAction is struct sigaction as the kernel has it (rt_sigaction(2)).
+type kernelAction struct{ handler, flags, restorer, mask uint64 }
+
+// defaultAction sets a ghost's action for a signal to the default.
+func (d *driven) defaultAction(sig unix.Signal) error {
+	var action kernelAction
+	addr := (d.saved.stack() - scratch) &^ 15
+	if err := write(d.g.pid, addr, (*[unsafe.Sizeof(action)]byte)(unsafe.Pointer(&action))[:]); err != nil {
+		return err
+	}
+	_, err := d.call(0, unix.SYS_RT_SIGACTION, uint64(sig), addr, 0, 8)
+	return err
+}

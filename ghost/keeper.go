@@ -1,0 +1,241 @@
+package ghost
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// exitBell is the exit code of a keeper that cannot go on (see shard.stopped).
+const exitBell = 3
+
+// Config is what a keeper is told at its start.
+type Config struct {
+	Socket string // unix socket for the master
+	Image  string // path of the ghost's image
+	Shards int    // threads; 0: default
+}
+
+// defaultShards is the number of threads that hold ghosts. A thread is good for
+// some thousand: wait4 looks at all tracees of its thread.
+const defaultShards = 8
+
+// Keeper holds ghosts and drives them as the master says.
+type Keeper struct {
+	cfg    Config
+	log    *slog.Logger
+	shards []*shard
+	owners *registry
+	events *outbox
+}
+
+// New returns a keeper for a ghost image, which must be there.
+func New(cfg Config, log *slog.Logger) (*Keeper, error) {
+	if cfg.Shards == 0 {
+		cfg.Shards = defaultShards
+	}
+	if err := Check(cfg.Image); err != nil {
+		return nil, err
+	}
+	var image unix.Stat_t
+	if err := unix.Stat(cfg.Image, &image); err != nil {
+		return nil, fmt.Errorf("ghost image %s: %w", cfg.Image, err)
+	}
+	var mark [8]byte
+	if _, err := rand.Read(mark[:]); err != nil {
+		return nil, err
+	}
+	k := &Keeper{cfg: cfg, log: log, owners: newRegistry(), events: newOutbox(log)}
+	for range cfg.Shards {
+		k.shards = append(k.shards, &shard{
+			log: log, image: cfg.Image, device: image.Dev, inode: image.Ino,
+			mark: ourMark(binary.NativeEndian.Uint64(mark[:])), events: k.events, owners: k.owners,
+			ghosts: map[wire.PID]*held{},
+		})
+	}
+	return k, nil
+}
+
+// Run serves until the context ends. The kernel then releases the ghosts: those
+// held in their exit end, the others wait for the next keeper.
+func (k *Keeper) Run(ctx context.Context) error {
+	l, err := k.listen()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	group, ctx := errgroup.WithContext(ctx)
+	for _, s := range k.shards {
+		ready := make(chan error)
+		group.Go(func() error { return s.run(ctx, ready) })
+		if err := <-ready; err != nil {
+			return errors.Join(err, group.Wait())
+		}
+	}
+	group.Go(func() error { return k.serve(ctx, l) })
+	return group.Wait()
+}
+
+func (k *Keeper) listen() (*net.UnixListener, error) {
+	if conn, err := net.Dial("unix", k.cfg.Socket); err == nil {
+		conn.Close()
+		return nil, fmt.Errorf("another keeper serves %s already", k.cfg.Socket)
+	}
+	if err := os.Remove(k.cfg.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("socket of a former keeper: %w", err)
+	}
+	old := unix.Umask(0o177) // nobody but root, from the first moment
+	defer unix.Umask(old)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: k.cfg.Socket, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("socket of the keeper: %w", err)
+	}
+	return l, nil
+}
+
+// serve serves one master at a time; a newer connection ends an older one.
+func (k *Keeper) serve(ctx context.Context, l *net.UnixListener) error {
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	var current *net.UnixConn
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	for {
+		conn, err := l.AcceptUnix()
+		if current != nil {
+			current.Close()
+			serving.Wait()
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("socket of the keeper: %w", err)
+		}
+		current = conn
+		serving.Go(func() {
+			defer conn.Close()
+			if err := k.master(ctx, conn); err != nil {
+				k.log.Info("the master's connection ended", "err", err)
+			}
+		})
+	}
+}
+
+// master serves the connection of a master.
+func (k *Keeper) master(ctx context.Context, conn *net.UnixConn) error {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	reader := wire.NewReader(conn)
+	m, number, err := reader.Read()
+	if err != nil {
+		return err
+	}
+	hello, ok := m.(*wire.GhostHello)
+	if !ok {
+		return fmt.Errorf("%w: type %d begins a connection", wire.ErrFrame, m.Type())
+	}
+	if hello.Version < wire.MinVersion || hello.Version > wire.Version {
+		return wire.Write(conn, number, &wire.Refused{Reason: fmt.Sprintf("the keeper speaks protocol versions %d to %d, the master %d", wire.MinVersion, wire.Version, hello.Version)})
+	}
+	if err := wire.Write(conn, number, k.owners.list()); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	var writing errgroup.Group
+	writing.Go(func() error {
+		defer conn.Close()
+		return k.events.write(done, conn)
+	})
+	err = k.requests(reader)
+	close(done)
+	conn.Close()
+	return errors.Join(err, writing.Wait())
+}
+
+// requests gives the master's requests to the shards.
+func (k *Keeper) requests(reader *wire.Reader) error {
+	for {
+		m, number, err := reader.Read()
+		if err != nil {
+			return err
+		}
+		s, ok := k.route(m)
+		if !ok {
+			return fmt.Errorf("%w: type %d is no request to the keeper", wire.ErrFrame, m.Type())
+		}
+		err = unix.ESRCH
+		if s != nil {
+			err = s.put(request{number: number, msg: m})
+		}
+		if err != nil && number != 0 {
+			k.events.put(number, &wire.GhostDone{Errno: errnoOf(err)})
+		}
+	}
+}
+
+// route returns the shard for a request; nil if it is about a ghost that is not
+// there. Requests that make a ghost are noted in the registry.
+func (k *Keeper) route(m wire.Message) (s *shard, ok bool) {
+	pid, ok := subject(m)
+	if !ok {
+		return nil, false
+	}
+	s = k.owners.shardOf(pid)
+	switch m := m.(type) {
+	case *wire.GhostAdopt:
+		if s == nil {
+			s = k.least()
+			k.owners.set(pid, s)
+		}
+	case *wire.GhostFork:
+		if s != nil {
+			k.owners.set(m.Child, s)
+		}
+	}
+	return s, true
+}
+
+// least returns the shard with the fewest ghosts.
+func (k *Keeper) least() *shard {
+	least := k.shards[0]
+	for _, s := range k.shards[1:] {
+		if s.count.Load() < least.count.Load() {
+			least = s
+		}
+	}
+	return least
+}
+
+// subject returns the ghost that a request is about: for a fork the parent,
+// whose shard makes the child.
+func subject(m wire.Message) (wire.PID, bool) {
+	switch m := m.(type) {
+	case *wire.GhostAdopt:
+		return m.PID, true
+	case *wire.GhostFork:
+		return m.Parent, true
+	case *wire.GhostExec:
+		return m.PID, true
+	case *wire.GhostJoin:
+		return m.PID, true
+	case *wire.GhostExit:
+		return m.PID, true
+	case *wire.GhostStop:
+		return m.PID, true
+	case *wire.GhostCont:
+		return m.PID, true
+	}
+	return 0, false
+}

@@ -1,0 +1,84 @@
+package ghost
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Requests of ptrace(2) that x/sys has no names for on all architectures.
+const (
+	ptraceSetSigmask = 0x420b
+)
+
+// traceOptions is what the keeper wants to be told of its ghosts.
+const traceOptions = unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEEXEC
+
+// ptrace is ptrace(2). It must be called by the thread that is the tracer. A
+// raw system call: it never waits, and most are shorter than telling Go's
+// scheduler about them.
+func ptrace(request int, pid wire.PID, addr, data uintptr) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(pid), addr, data, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func resume(request int, pid wire.PID, sig unix.Signal) error {
+	return ptrace(request, pid, 0, uintptr(sig))
+}
+
+func eventMessage(pid wire.PID) (uint64, error) {
+	var msg uint64
+	err := ptrace(unix.PTRACE_GETEVENTMSG, pid, 0, uintptr(unsafe.Pointer(&msg)))
+	return msg, err
+}
+
+// siginfo is siginfo_t of sigaction(2).
+type siginfo [sizeofSiginfo]byte
+
+const sizeofSiginfo = 128
+
+func getSiginfo(pid wire.PID) (*siginfo, error) {
+	info := new(siginfo)
+	err := ptrace(unix.PTRACE_GETSIGINFO, pid, 0, uintptr(unsafe.Pointer(info)))
+	return info, err
+}
+
+// write copies b into a ghost's memory (process_vm_writev(2)).
+func write(pid wire.PID, addr uint64, b []byte) error {
+	local := []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}
+	remote := []unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}
+	n, err := unix.ProcessVMWritev(int(pid), local, remote, 0)
+	if err != nil {
+		return fmt.Errorf("write memory of ghost %d: %w", pid, err)
+	}
+	if n != len(b) {
+		return fmt.Errorf("write memory of ghost %d: %d of %d bytes", pid, n, len(b))
+	}
+	return nil
+}
+
+// stop is what a tracee stopped for, from its wait status (ptrace(2)).
+type stop struct {
+	status unix.WaitStatus
+	signal unix.Signal
+	event  int // PTRACE_EVENT_*; 0: a signal is about to be delivered
+}
+
+func stopOf(status unix.WaitStatus) stop {
+	return stop{status: status, signal: status.StopSignal(), event: int(status>>16) & 0xff}
+}
+
+// stopSignal reports whether the default action of a signal is to stop.
+func stopSignal(sig unix.Signal) bool {
+	switch sig {
+	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package ghost
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"bproc/wire"
+)
+
+// registry knows which shard has which ghost, and which ghosts are held in
+// their exit. A ghost is entered when the request for it is given to a shard,
+// since requests about it may follow before the shard has got there.
+type registry struct {
+	mu     sync.Mutex
+	shards map[wire.PID]*shard
+	killed map[wire.PID]bool
+}
+
+func newRegistry() *registry {
+	return &registry{shards: map[wire.PID]*shard{}, killed: map[wire.PID]bool{}}
+}
+
+func (r *registry) set(pid wire.PID, s *shard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shards[pid] = s
+}
+
+func (r *registry) drop(pid wire.PID, s *shard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.shards[pid] == s {
+		delete(r.shards, pid)
+		delete(r.killed, pid)
+	}
+}
+
+func (r *registry) kill(pid wire.PID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.killed[pid] = true
+}
+
+func (r *registry) shardOf(pid wire.PID) *shard {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shards[pid]
+}
+
+// list returns the ghosts that are held, in order.
+func (r *registry) list() *wire.GhostList {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := new(wire.GhostList)
+	for pid := range r.shards {
+		list.Held = append(list.Held, pid)
+	}
+	for pid := range r.killed {
+		list.Killed = append(list.Killed, pid)
+	}
+	slices.SortFunc(list.Held, cmp.Compare[wire.PID])
+	slices.SortFunc(list.Killed, cmp.Compare[wire.PID])
+	return list
+}

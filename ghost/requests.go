@@ -1,0 +1,178 @@
+package ghost
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// handle carries out a request of the master.
+func (s *shard) handle(r request) {
+	var err error
+	switch m := r.msg.(type) {
+	case *wire.GhostAdopt:
+		err = s.adopt(m)
+	case *wire.GhostFork:
+		if err = s.with(m.Parent, func(g *held) error { return s.fork(g, m.Child) }); err != nil {
+			s.owners.drop(m.Child, s)
+		}
+	case *wire.GhostExec:
+		err = s.with(m.PID, func(g *held) error { return s.exec(g, m.Argv) })
+	case *wire.GhostJoin:
+		err = s.with(m.PID, func(g *held) error { return s.join(g, m.PGID, m.SID) })
+	case *wire.GhostExit:
+		err = s.with(m.PID, func(g *held) error { return s.exit(g, m.Status) })
+	case *wire.GhostStop:
+		err = s.with(m.PID, func(g *held) error { return s.stop(g, unix.Signal(m.Signal)) })
+	case *wire.GhostCont:
+		err = s.with(m.PID, s.cont)
+	}
+	if r.number != 0 {
+		s.events.put(r.number, &wire.GhostDone{Errno: errnoOf(err)})
+	} else if err != nil && !errors.Is(err, unix.ESRCH) {
+		s.log.Warn("a request for a ghost could not be carried out", "msg", r.msg.Type(), "err", err)
+	}
+}
+
+func (s *shard) with(pid wire.PID, do func(*held) error) error {
+	g := s.ghosts[pid]
+	if g == nil {
+		return unix.ESRCH
+	}
+	return do(g)
+}
+
+func errnoOf(err error) uint32 {
+	var errno unix.Errno
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &errno):
+		return uint32(errno)
+	}
+	return uint32(unix.EIO)
+}
+
+// cloneArgs is struct clone_args of clone3(2), and behind it the array that its
+// set_tid points to.
+type cloneArgs struct {
+	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls uint64
+
+	setTID     uint64
+	setTIDSize uint64
+	cgroup     uint64
+	tid        int32
+	_          int32
+}
+
+const sizeofCloneArgs = 88 // up to cgroup: CLONE_ARGS_SIZE_VER2
+
+// scratch is how far below the stack pointer a ghost's memory is used for the
+// arguments of system calls: beyond the red zone, within the page of its argv
+// where that is short.
+const scratch = 512
+
+// fork makes a ghost a child with a chosen number. The child needs nothing: it
+// comes out of the system call where its parent does, at the end of the loop.
+func (s *shard) fork(g *held, child wire.PID) error {
+	d, err := s.take(g)
+	if err != nil {
+		return err
+	}
+	addr := (d.saved.stack() - scratch) &^ 15
+	args := cloneArgs{exitSignal: uint64(unix.SIGCHLD), setTID: addr + sizeofCloneArgs, setTIDSize: 1, tid: int32(child)}
+	if err := write(g.pid, addr, args.bytes()); err != nil {
+		d.release()
+		return err
+	}
+	if _, err = d.call(unix.PTRACE_EVENT_FORK, unix.SYS_CLONE3, addr, sizeofCloneArgs); err == nil {
+		s.add(&held{pid: child}) // its first stop is an event stop like any other
+	}
+	d.release()
+	return err
+}
+
+// maxArgv bounds the command line that a ghost shows, in bytes. It has to fit
+// into its stack, of which the kernel makes 128 KiB at execve.
+const maxArgv = 60 << 10
+
+// exec gives a ghost another command line, by executing the image anew.
+func (s *shard) exec(g *held, argv []string) error {
+	d, err := s.take(g)
+	if err != nil {
+		return err
+	}
+	addr := (d.saved.stack() - scratch - 2*maxArgv) &^ 15
+	block, argvAddr := layout(addr, s.image, argv)
+	if err := write(g.pid, addr, block); err != nil {
+		d.release()
+		return err
+	}
+	_, err = d.call(unix.PTRACE_EVENT_EXEC, unix.SYS_EXECVE, addr, argvAddr, 0)
+	d.release()
+	return err
+}
+
+// layout lays out a path and an argument vector for memory at addr. It returns
+// the address of the vector.
+func layout(addr uint64, path string, argv []string) ([]byte, uint64) {
+	block := append([]byte(path), 0)
+	var pointers []uint64
+	for _, arg := range argv {
+		room := maxArgv - len(block) - 8*(len(pointers)+2)
+		if room < 2 {
+			break
+		}
+		pointers = append(pointers, addr+uint64(len(block)))
+		block = append(append(block, arg[:min(len(arg), room-1)]...), 0)
+	}
+	for len(block)%8 != 0 {
+		block = append(block, 0)
+	}
+	vector := addr + uint64(len(block))
+	for _, p := range append(pointers, 0) {
+		block = appendWord(block, p)
+	}
+	return block, vector
+}
+
+// join puts a ghost into a session of its own, or into a process group.
+func (s *shard) join(g *held, pgid, sid wire.PID) error {
+	d, err := s.take(g)
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	if sid == g.pid {
+		// EPERM: it leads a group already, so it leads its session too, or cannot.
+		if _, err := d.call(0, unix.SYS_SETSID); err != nil && !errors.Is(err, unix.EPERM) {
+			return err
+		}
+	}
+	if pgid != 0 && (sid != g.pid || pgid != g.pid) {
+		_, err = d.call(0, unix.SYS_SETPGID, 0, uint64(pgid))
+	}
+	return err
+}
+
+// stop stops a ghost as its process is stopped, so that its parent sees which
+// signal did it.
+func (s *shard) stop(g *held, sig unix.Signal) error {
+	if !stopSignal(sig) {
+		return unix.EINVAL
+	}
+	if g.stopped || g.killed || g.asked {
+		return nil
+	}
+	return s.mark.send(g.pid, sig)
+}
+
+// cont lets a stopped ghost go on. Only a SIGCONT ends a group stop.
+func (s *shard) cont(g *held) error {
+	if !g.stopped || g.killed || g.asked {
+		return nil
+	}
+	return s.mark.send(g.pid, unix.SIGCONT)
+}

@@ -1,0 +1,183 @@
+package ghost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// request is something that the master wants of a ghost.
+type request struct {
+	number uint64
+	msg    wire.Message
+}
+
+// shard is a thread that is the tracer of some ghosts.
+type shard struct {
+	log    *slog.Logger
+	image  string
+	device uint64 // of the image
+	inode  uint64
+	mark   ourMark
+	events *outbox
+	owners *registry
+
+	ghosts map[wire.PID]*held
+	bell   wire.PID // the tracee that wakes the shard
+	count  atomic.Int32
+
+	waiting atomic.Bool // in wait4, or about to be: the bell must be rung
+
+	mu    sync.Mutex
+	queue []request
+	ended bool
+}
+
+// maxRequests bounds the queue of a shard. The reader of the master's
+// connection waits beyond it.
+const maxRequests = 1 << 16
+
+// put gives the shard a request.
+func (s *shard) put(r request) error {
+	s.mu.Lock()
+	if s.ended || len(s.queue) >= maxRequests {
+		s.mu.Unlock()
+		return unix.EAGAIN
+	}
+	s.queue = append(s.queue, r)
+	s.mu.Unlock()
+	s.ring()
+	return nil
+}
+
+// ring wakes the shard if it waits. The bell is a tracee: a signal stops it,
+// and that is what wait4 is waiting for. There is no moment at which a ring can
+// be missed, as there would be with a signal for the shard's own thread.
+func (s *shard) ring() {
+	if s.waiting.Load() {
+		_ = unix.Kill(int(s.bell), unix.SIGUSR1)
+	}
+}
+
+// run serves until the context ends. When it returns, its thread is gone; the
+// kernel releases the ghosts.
+func (s *shard) run(ctx context.Context, ready chan<- error) error {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	bell, err := s.startBell()
+	ready <- err
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		s.ended = true
+		s.mu.Unlock()
+		_ = unix.Kill(int(s.bell), unix.SIGUSR1)
+	})
+	defer stop()
+	defer bell.Process.Kill() //nolint:errcheck // it may have ended
+	for ctx.Err() == nil {
+		s.serve()
+		if err := s.wait(); err != nil {
+			return fmt.Errorf("wait for ghosts: %w", err)
+		}
+	}
+	return nil
+}
+
+// startBell starts the bell: a process that runs the ghost's image.
+func (s *shard) startBell() (*exec.Cmd, error) {
+	bell := &exec.Cmd{Path: s.image, Args: []string{"bpkeeper-bell"}, SysProcAttr: &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}}
+	if err := bell.Start(); err != nil {
+		return nil, fmt.Errorf("bell: %w; install the ghost image with 'bpkeeper --install-ghost %s'", err, s.image)
+	}
+	s.bell = wire.PID(bell.Process.Pid)
+	if err := ptrace(unix.PTRACE_SEIZE, s.bell, 0, unix.PTRACE_O_EXITKILL); err != nil {
+		bell.Process.Kill() //nolint:errcheck // it may have ended
+		return nil, fmt.Errorf("seize bell %d: %w; the keeper needs root with CAP_SYS_PTRACE", s.bell, err)
+	}
+	return bell, nil
+}
+
+// serve handles what is in the queue.
+func (s *shard) serve() {
+	for {
+		s.mu.Lock()
+		queue := s.queue
+		s.queue = nil
+		s.mu.Unlock()
+		if len(queue) == 0 {
+			return
+		}
+		for _, r := range queue {
+			s.handle(r)
+		}
+	}
+}
+
+// wait waits for a ghost, or for the bell, and handles all that have stopped.
+func (s *shard) wait() error {
+	s.waiting.Store(true)
+	s.mu.Lock()
+	busy := len(s.queue) > 0 // put before waiting was set: nobody rings for it
+	s.mu.Unlock()
+	flags := unix.WALL | unix.WNOTHREAD
+	if busy {
+		flags |= unix.WNOHANG
+	}
+	var status unix.WaitStatus
+	pid, err := unix.Wait4(-1, &status, flags, nil)
+	s.waiting.Store(false)
+	for {
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return err
+		case pid == 0:
+			return nil
+		default:
+			s.stopped(wire.PID(pid), status)
+		}
+		pid, err = unix.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD|unix.WNOHANG, nil)
+	}
+}
+
+// stopped handles a tracee that has stopped or ended.
+func (s *shard) stopped(pid wire.PID, status unix.WaitStatus) {
+	if pid == s.bell {
+		if status.Exited() || status.Signaled() {
+			s.log.Error("the keeper's bell has ended", "pid", pid)
+			os.Exit(exitBell) //nolint:forbidigo // without it the shard is deaf: the next keeper seizes the ghosts
+		}
+		_ = resume(unix.PTRACE_CONT, pid, 0)
+		return
+	}
+	g := s.ghosts[pid]
+	if g == nil {
+		s.log.Warn("a process that is no ghost stopped", "pid", pid)
+		_ = resume(unix.PTRACE_CONT, pid, 0)
+		return
+	}
+	s.ghostStopped(g, status)
+}
+
+func (s *shard) add(g *held) {
+	s.ghosts[g.pid] = g
+	s.count.Add(1)
+}
+
+func (s *shard) remove(g *held) {
+	delete(s.ghosts, g.pid)
+	s.count.Add(-1)
+	s.owners.drop(g.pid, s)
+}

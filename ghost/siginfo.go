@@ -1,0 +1,52 @@
+package ghost
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Codes of a siginfo_t (asm-generic/siginfo.h).
+const (
+	siUser   = 0
+	siKernel = 0x80
+	siQueue  = -1
+)
+
+// Where the fields of a siginfo_t are on 64-bit machines: the same for all
+// architectures that Go knows but MIPS.
+const (
+	offSigno = 0
+	offCode  = 8
+	offPid   = 16
+	offUID   = 20
+	offValue = 24
+)
+
+func (s *siginfo) signal() unix.Signal { return unix.Signal(binary.LittleEndian.Uint32(s[offSigno:])) }
+func (s *siginfo) code() int32         { return int32(binary.LittleEndian.Uint32(s[offCode:])) }
+func (s *siginfo) value() uint64       { return binary.LittleEndian.Uint64(s[offValue:]) }
+
+// signalInfo returns the siginfo_t of a signal of which no more is known.
+func signalInfo(sig unix.Signal, code int32) *siginfo {
+	info := new(siginfo)
+	binary.LittleEndian.PutUint32(info[offSigno:], uint32(sig))
+	binary.LittleEndian.PutUint32(info[offCode:], uint32(code))
+	return info
+}
+
+// queueSignal is sigqueue(3): a signal with a value.
+func queueSignal(pid wire.PID, sig unix.Signal, value uint64) error {
+	info := signalInfo(sig, siQueue)
+	binary.LittleEndian.PutUint32(info[offPid:], uint32(unix.Getpid()))
+	binary.LittleEndian.PutUint32(info[offUID:], uint32(unix.Getuid()))
+	binary.LittleEndian.PutUint64(info[offValue:], value)
+	_, _, errno := unix.RawSyscall(unix.SYS_RT_SIGQUEUEINFO, uintptr(pid), uintptr(sig), uintptr(unsafe.Pointer(info)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package ghost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// StartConfig says where the keeper and what it needs are.
+type StartConfig struct {
+	Program string // bpkeeper
+	Image   string // the ghost's image
+	Socket  string
+	Log     string // file for the log of a keeper that is started
+}
+
+// startTime is how long a new keeper may take to serve its socket.
+const startTime = 5 * time.Second
+
+// Start connects to the keeper, and starts one if none runs: a process of its
+// own, in its own session, that outlives its starter.
+func Start(ctx context.Context, cfg StartConfig) (*Client, error) {
+	c, err := Dial(cfg.Socket)
+	if err == nil || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ECONNREFUSED) {
+		return c, err
+	}
+	log, err := os.OpenFile(cfg.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("log of the keeper: %w", err)
+	}
+	defer log.Close()
+	start, err := log.Seek(0, 2)
+	if err != nil {
+		return nil, fmt.Errorf("log of the keeper: %w", err)
+	}
+	cmd := exec.Command(cfg.Program, "--socket", cfg.Socket, "--ghost", cfg.Image)
+	cmd.Dir, cmd.Stderr, cmd.Stdout = "/", log, log
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the keeper: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // ends with the keeper, or with us
+	return await(ctx, cfg, start, ended)
+}
+
+// await connects to a keeper that has just been started.
+func await(ctx context.Context, cfg StartConfig, logged int64, ended <-chan error) (*Client, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("the keeper does not come up"))
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		c, err := Dial(cfg.Socket)
+		if err == nil {
+			return c, nil
+		}
+		select {
+		case err := <-ended:
+			return nil, fmt.Errorf("the keeper ended at once (%w): %s", err, lastLine(cfg.Log, logged))
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// lastLine returns what a keeper that ended has said last.
+func lastLine(path string, from int64) string {
+	text, err := os.ReadFile(path)
+	if err != nil || int64(len(text)) <= from {
+		return "see " + path
+	}
+	lines := strings.Split(strings.TrimSpace(string(text[from:])), "\n")
+	return lines[len(lines)-1]
+}

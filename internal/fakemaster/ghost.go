@@ -1,0 +1,65 @@
+package fakemaster
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// ghostSocket is where ghosts ask how to end, beside their image.
+const ghostSocket = "ghosts.sock"
+
+// Main runs the tests, or a ghost. A ghost is the image without an environment.
+func Main(m *testing.M) {
+	exe, err := os.Executable()
+	if err == nil && filepath.Base(exe) == "ghost" && len(os.Environ()) == 0 {
+		ghost(filepath.Join(filepath.Dir(exe), ghostSocket))
+	}
+	os.Exit(m.Run())
+}
+
+// ghost ends as the fake master says, or with it.
+func ghost(socket string) {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		os.Exit(99)
+	}
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], uint32(os.Getpid()))
+	_, _ = conn.Write(b[:])
+	if _, err := io.ReadFull(conn, b[:]); err != nil {
+		os.Exit(98)
+	}
+	status := wire.Status(binary.LittleEndian.Uint32(b[:]))
+	if sig, ok := status.Signaled(); ok {
+		_ = unix.Kill(os.Getpid(), unix.Signal(sig))
+		time.Sleep(time.Minute) // until the signal is here
+	}
+	code, _ := status.Exited()
+	os.Exit(code)
+}
+
+// installGhost puts a copy of the test program into dir.
+func installGhost(dir string) (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "ghost")
+	if os.Link(exe, path) == nil {
+		return path, nil
+	}
+	program, err := os.ReadFile(exe)
+	if err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, program, 0o755)
+}

@@ -1,0 +1,116 @@
+package fakemaster
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"bproc"
+	"bproc/wire"
+)
+
+// Master is a fake master.
+type Master struct {
+	Client bproc.Client // for this master
+
+	mu     sync.Mutex
+	cond   sync.Cond
+	ghosts map[wire.PID]net.Conn
+}
+
+// Handler answers the request of a connection.
+type Handler func(c *Conn, m wire.Message)
+
+// Start starts a master that ends with the test. Each connection gets its own
+// call of handle, and is closed when that returns.
+func Start(t testing.TB, handle Handler) *Master {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "fakemaster-") // the test's own could be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Master{ghosts: map[wire.PID]net.Conn{}}
+	m.cond.L = &m.mu
+	m.Client.Socket = filepath.Join(dir, "master.sock")
+	if m.Client.GhostPath, err = installGhost(dir); err != nil {
+		t.Fatal(err)
+	}
+	clients := listen(t, m.Client.Socket, func(conn net.Conn) { m.serve(t, conn, handle) })
+	ghosts := listen(t, filepath.Join(dir, ghostSocket), m.addGhost)
+	t.Cleanup(func() {
+		clients()
+		m.mu.Lock()
+		for _, g := range m.ghosts {
+			g.Close()
+		}
+		m.mu.Unlock()
+		ghosts()
+		os.RemoveAll(dir)
+	})
+	return m
+}
+
+// listen serves connections until stop is called, which waits for their end.
+func listen(t testing.TB, path string, serve func(net.Conn)) (stop func()) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			group.Go(func() { serve(conn) })
+		}
+	})
+	return func() {
+		l.Close()
+		group.Wait()
+	}
+}
+
+func (m *Master) serve(t testing.TB, conn net.Conn, handle Handler) {
+	defer conn.Close()
+	r := wire.NewReader(conn)
+	request, _, err := r.Read()
+	if err != nil {
+		if err != io.EOF {
+			t.Errorf("request: %v", err)
+		}
+		return
+	}
+	handle(&Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request}, request)
+}
+
+func (m *Master) addGhost(conn net.Conn) {
+	var b [4]byte
+	if _, err := io.ReadFull(conn, b[:]); err != nil {
+		conn.Close()
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ghosts[wire.PID(binary.LittleEndian.Uint32(b[:]))] = conn
+	m.cond.Broadcast()
+}
+
+// End ends a ghost.
+func (m *Master) End(pid wire.PID, status wire.Status) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.ghosts[pid] == nil {
+		m.cond.Wait()
+	}
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], uint32(status))
+	_, _ = m.ghosts[pid].Write(b[:])
+	m.ghosts[pid].Close()
+	delete(m.ghosts, pid)
+}

@@ -1,0 +1,138 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// firstFrame is how long a client may take to say what it wants.
+const firstFrame = 10 * time.Second
+
+// clientConn is the connection of one client: one request, or one process.
+type clientConn struct {
+	m    *Master
+	log  *slog.Logger
+	conn *net.UnixConn
+	who  caller
+}
+
+// serve handles a connection to its end.
+func (c *clientConn) serve(ctx context.Context) {
+	defer c.conn.Close()
+	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
+	defer stop()
+	c.conn.SetReadDeadline(time.Now().Add(firstFrame))
+	m, _, err := wire.NewReader(c.conn).Read()
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			c.log.Warn("a client did not make a request", "pid", c.who.pid, "uid", c.who.uid, "err", err)
+		}
+		return
+	}
+	c.conn.SetReadDeadline(time.Time{})
+	if err := c.request(ctx, m); err != nil {
+		c.log.Debug("a client's request ended", "pid", c.who.pid, "msg", m.Type(), "err", err)
+	}
+}
+
+func (c *clientConn) request(ctx context.Context, m wire.Message) error {
+	if v := versionOf(m); v < wire.MinVersion || v > wire.Version {
+		return c.reply(&wire.Refused{Reason: fmt.Sprintf("the master speaks protocol versions %d to %d, the client %d", wire.MinVersion, wire.Version, v)})
+	}
+	switch m := m.(type) {
+	case *wire.Run:
+		return c.run(ctx, m)
+	case *wire.ListNodes:
+		return c.listNodes(ctx)
+	case *wire.ListProcs:
+		return c.listProcs(ctx)
+	case *wire.SetNode:
+		return c.setNode(ctx, m)
+	case *wire.Enroll:
+		return c.enroll(ctx, m)
+	}
+	return c.reply(&wire.Refused{Reason: "the master does not take this request from a client"})
+}
+
+func versionOf(m wire.Message) uint16 {
+	switch m := m.(type) {
+	case *wire.Run:
+		return m.Version
+	case *wire.ListNodes:
+		return m.Version
+	case *wire.ListProcs:
+		return m.Version
+	case *wire.SetNode:
+		return m.Version
+	case *wire.Enroll:
+		return m.Version
+	}
+	return wire.Version
+}
+
+func (c *clientConn) reply(m wire.Message) error { return wire.Write(c.conn, 0, m) }
+
+func (c *clientConn) failed(stage wire.Stage, errno unix.Errno, text string) error {
+	return c.reply(&wire.Failed{Stage: stage, Errno: uint32(errno), Text: text})
+}
+
+func (c *clientConn) listNodes(ctx context.Context) error {
+	list := new(wire.NodeList)
+	if err := c.m.do(ctx, func(core *core) {
+		for _, n := range core.nodes.sorted() {
+			list.Nodes = append(list.Nodes, n.record())
+		}
+	}); err != nil {
+		return err
+	}
+	return c.reply(list)
+}
+
+func (c *clientConn) listProcs(ctx context.Context) error {
+	list := new(wire.ProcList)
+	if err := c.m.do(ctx, func(core *core) { list.Procs = core.list() }); err != nil {
+		return err
+	}
+	return c.reply(list)
+}
+
+func (c *clientConn) setNode(ctx context.Context, m *wire.SetNode) error {
+	var errno unix.Errno
+	if err := c.m.do(ctx, func(core *core) { errno = core.setNode(c.who, m, time.Now()) }); err != nil {
+		return err
+	}
+	if errno != 0 {
+		return c.failed(wire.StageNode, errno, "")
+	}
+	return c.reply(new(wire.Done))
+}
+
+// maxTokenTime bounds the life of a join token.
+const maxTokenTime = 30 * 24 * time.Hour
+
+func (c *clientConn) enroll(_ context.Context, m *wire.Enroll) error {
+	if c.who.uid != 0 {
+		return c.failed(wire.StageRequest, unix.EPERM, "only root may enrol nodes")
+	}
+	ttl := time.Duration(m.Seconds) * time.Second
+	if ttl <= 0 || ttl > maxTokenTime {
+		return c.failed(wire.StageRequest, unix.EINVAL, fmt.Sprintf("the token's life must be from 1 second to %v", maxTokenTime))
+	}
+	if m.Node > maxNode {
+		return c.failed(wire.StageRequest, unix.EINVAL, fmt.Sprintf("node numbers end at %d", maxNode))
+	}
+	token, expires, err := c.m.authority.NewToken(m.Node, m.Name, ttl)
+	if err != nil {
+		return c.failed(wire.StageRequest, unix.EIO, err.Error())
+	}
+	return c.reply(&wire.Token{Token: token, Expires: expires.Unix()})
+}

@@ -1,0 +1,125 @@
+package master
+
+import (
+	"log/slog"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/wire"
+)
+
+// sender takes messages for a peer and never waits.
+type sender interface {
+	Put(number uint64, m wire.Message) error
+}
+
+// core is the state machine. All its methods are called by one goroutine.
+type core struct {
+	log    *slog.Logger
+	lease  time.Duration
+	nodes  *nodeTable
+	procs  map[wire.PID]*proc
+	alloc  *pidmap.Allocator
+	keeper sender
+
+	asked map[uint64]func(unix.Errno) // requests to the keeper without an answer
+	next  uint64                      // number of the next of them
+
+	found   map[wire.PID]bool // ghosts of a former master that no node has claimed
+	foundAt time.Time
+}
+
+func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pidmap.Allocator, keeper sender) *core {
+	return &core{
+		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper,
+		procs: map[wire.PID]*proc{},
+		asked: map[uint64]func(unix.Errno){},
+		found: map[wire.PID]bool{},
+	}
+}
+
+// ask sends a request to the keeper; answer is called with what it says.
+func (c *core) ask(m wire.Message, answer func(unix.Errno)) {
+	c.next++
+	c.asked[c.next] = answer
+	if err := c.keeper.Put(c.next, m); err != nil {
+		delete(c.asked, c.next)
+		answer(unix.EPIPE)
+	}
+}
+
+// tell sends a request to the keeper that has no answer.
+func (c *core) tell(m wire.Message) {
+	if err := c.keeper.Put(0, m); err != nil {
+		c.log.Error("keeper does not take a message", "err", err)
+	}
+}
+
+// fromKeeper handles a message of the keeper.
+func (c *core) fromKeeper(number uint64, m wire.Message) {
+	switch m := m.(type) {
+	case *wire.GhostDone:
+		answer, ok := c.asked[number]
+		delete(c.asked, number)
+		if ok {
+			answer(unix.Errno(m.Errno))
+		}
+	case *wire.GhostSignal:
+		c.signal(m)
+	case *wire.GhostGone:
+		c.ghostGone(m)
+	default:
+		c.log.Warn("keeper sent a message that it should not", "msg", m.Type())
+	}
+}
+
+// keeperLost answers what the keeper will not answer any more.
+func (c *core) keeperLost(next sender) {
+	c.keeper = next
+	for number, answer := range c.asked {
+		delete(c.asked, number)
+		answer(unix.EPIPE)
+	}
+}
+
+// signal passes on a signal that a ghost got.
+func (c *core) signal(m *wire.GhostSignal) {
+	p := c.procs[m.PID]
+	if p == nil {
+		return // its process has ended; the ghost is about to
+	}
+	p.send(&wire.Signal{PID: m.PID, Info: m.Info})
+}
+
+// ghostGone forgets a process whose ghost has ended. A ghost that ended without
+// being asked to takes its process with it: there is nothing left to wait for
+// it, or to signal it by.
+func (c *core) ghostGone(m *wire.GhostGone) {
+	p := c.procs[m.PID]
+	if p == nil {
+		return
+	}
+	if !m.Asked && p.state != ending {
+		c.log.Warn("a ghost ended before its process; the process is killed", "pid", m.PID, "status", uint32(m.Status))
+		p.kill()
+		p.ghost = false
+		return
+	}
+	c.remove(p)
+}
+
+func (c *core) remove(p *proc) {
+	delete(c.procs, p.pid)
+	if n := c.nodes.byID[p.node]; n != nil {
+		n.procs--
+	}
+}
+
+func (c *core) add(p *proc) {
+	c.procs[p.pid] = p
+	if n := c.nodes.byID[p.node]; n != nil {
+		n.procs++
+	}
+}

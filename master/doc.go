@@ -1,0 +1,29 @@
+// Package master is the daemon of the front end: it routes messages between
+// clients, slaves and the keeper, and it alone knows where each process lives.
+//
+//	clients --unix socket-->  client.go  \               / slave.go  --wire/link--> slaves
+//	                                      core (core.go)
+//	keeper  --unix socket-->  keeper.go  /               \ relay.go: bytes of standard descriptors
+//
+// The core is a state machine with one owner: the goroutine of [Master.Run]
+// that takes inputs from one bounded channel. It holds the node table and the
+// process table, does no I/O itself and never waits: what it has to say goes
+// into outboxes, each written by a goroutine of its own. The bytes of a
+// process's standard descriptors do not pass through the core: two goroutines
+// for each process copy them between the client's connection and the node's
+// stream, and wait at the node's barrier, so that nothing a node says overtakes
+// the births of the ghosts it may speak of.
+//
+// Life of a process, as the core sees it:
+//
+//	Run from a client        adopting   GhostAdopt to the keeper
+//	GhostDone                spawning   the client's goroutine opens the process stream with Spawn
+//	event Spawned            running    Started to the client; held signals go out
+//	event Exited             ending     GhostExit to the keeper
+//	GhostGone                (removed)
+//
+//	event Forked             forking    GhostFork to the keeper
+//	GhostDone                running    the node's barrier moves on
+//
+// Locks: barrier.mu and outbox.mu are leaves; nothing is called with them held.
+package master

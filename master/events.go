@@ -1,0 +1,153 @@
+package master
+
+import (
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// fromSlave handles a message of a slave's control stream.
+func (c *core) fromSlave(s *session, m wire.Message) {
+	if s.ended {
+		return
+	}
+	switch m := m.(type) {
+	case *wire.Events:
+		if m.First != s.last+1 {
+			c.log.Error("events of a node are not in order; its connection is closed", "node", s.node, "seq", m.First)
+			s.link.Close(errOrder)
+			return
+		}
+		for i := range m.Events {
+			s.last++
+			c.event(s, &m.Events[i])
+		}
+		s.settle()
+	case *wire.LeaseWanted:
+		// A node without numbers left forks on in the ones it has; the next wish may be granted.
+		_ = c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
+	default:
+		c.log.Error("slave sent a message that it should not; its connection is closed", "node", s.node, "msg", m.Type())
+		s.link.Close(errUnexpected)
+	}
+}
+
+// maxLeaseWanted bounds how many blocks a node gets for one request.
+const maxLeaseWanted = 16
+
+// event handles one event. A process that the node does not own is no business
+// of the node, whatever it says.
+func (c *core) event(s *session, e *wire.Event) {
+	if e.Kind == wire.EventForked {
+		c.forked(s, e)
+		return
+	}
+	p := c.procs[e.PID]
+	if p == nil || p.sess != s {
+		return
+	}
+	switch e.Kind {
+	case wire.EventSpawned:
+		c.spawned(p, e.Stage, unix.Errno(e.Errno))
+	case wire.EventExited:
+		c.exited(p, e.Status)
+	case wire.EventExeced:
+		c.join(p, e)
+		if len(e.Argv) > 0 {
+			c.ask(&wire.GhostExec{PID: p.pid, Argv: e.Argv}, func(unix.Errno) {})
+		}
+	case wire.EventGrouped:
+		c.join(p, e)
+	case wire.EventStopped:
+		c.tell(&wire.GhostStop{PID: p.pid, Signal: uint8(e.Status)})
+	case wire.EventContinued:
+		c.tell(&wire.GhostCont{PID: p.pid})
+	default:
+		c.log.Warn("slave reported an event of an unknown kind", "node", s.node, "pid", e.PID)
+	}
+}
+
+// exited ends the ghost of a process that has ended.
+func (c *core) exited(p *proc, status wire.Status) {
+	if p.state == ending {
+		return
+	}
+	if p.state == spawning { // killed before its Spawned was handled: cannot be, but must not be lost
+		c.abandon(p, wire.StageSpawn, unix.ECHILD)
+		return
+	}
+	c.end(p, status)
+}
+
+// forked has a ghost made for a process that was forked on a node. The ghost is
+// a child of its parent's ghost, so group, session and identity are right at
+// once.
+func (c *core) forked(s *session, e *wire.Event) {
+	if owner, ok := c.alloc.Owner(e.PID); !ok || owner != s.node || c.procs[e.PID] != nil {
+		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID)
+		s.put(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
+		return
+	}
+	p := &proc{pid: e.PID, node: s.node, sess: s, state: forking, ghost: true}
+	c.add(p)
+	number := s.last
+	s.pending = append(s.pending, birth{event: number})
+	c.ask(&wire.GhostFork{Parent: e.Parent, Child: e.PID}, func(errno unix.Errno) {
+		c.born(p, number, errno)
+	})
+	c.join(p, e)
+	if len(e.Argv) > 0 {
+		c.ask(&wire.GhostExec{PID: p.pid, Argv: e.Argv}, func(unix.Errno) {})
+	}
+}
+
+// born moves the barrier when a ghost exists. A ghost that cannot be made is
+// the end of its process.
+func (c *core) born(p *proc, number uint64, errno unix.Errno) {
+	s := p.sess
+	if errno != 0 {
+		c.log.Error("a ghost could not be made; its process is killed", "node", p.node, "pid", p.pid, "err", errno)
+		p.ghost = false
+		p.kill()
+		if p.state == ending {
+			c.remove(p)
+		}
+	}
+	if p.state == forking {
+		p.state = running
+	}
+	for i := range s.pending {
+		if s.pending[i].event == number {
+			s.pending[i].done = true
+			break
+		}
+	}
+	s.settle()
+}
+
+// settle moves the barrier to the last event whose consequences, and those of
+// all events before it, are in place.
+func (s *session) settle() {
+	for len(s.pending) > 0 && s.pending[0].done {
+		s.pending = s.pending[1:]
+	}
+	if len(s.pending) > 0 {
+		s.barrier.Move(s.pending[0].event - 1)
+		return
+	}
+	s.pending = nil
+	s.barrier.Move(s.last)
+}
+
+// join gives a ghost the group and session of its process. Zero means that of
+// the process's origin, which the ghost has by birth.
+func (c *core) join(p *proc, e *wire.Event) {
+	if e.PGID == 0 && e.SID == 0 {
+		return
+	}
+	c.ask(&wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}, func(errno unix.Errno) {
+		if errno != 0 && errno != unix.ESRCH {
+			c.log.Warn("a ghost is not in the group or session of its process", "pid", p.pid, "err", errno)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package master
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bproc/wire"
+)
+
+// States of a node that the master itself sets. An administrator may set any
+// other word.
+const (
+	stateUp   = "up"
+	stateDown = "down"
+)
+
+// node is a line of the node table. The exported fields survive a restart.
+type node struct {
+	ID   wire.NodeID
+	Name string
+	Key  string // identity in the slave's certificate; empty: configured, never joined
+	Mode uint32 // permission bits, 0111 at most
+	UID  uint32
+	GID  uint32
+
+	state string
+	since time.Time
+	sess  *session // nil when down
+	procs int
+}
+
+// record is the node as clients see it.
+func (n *node) record() wire.Node {
+	r := wire.Node{
+		ID: n.ID, Name: n.Name, State: n.state, Mode: n.Mode, UID: n.UID, GID: n.GID,
+		Procs: uint32(n.procs), Since: n.since.Unix(),
+	}
+	if n.sess != nil {
+		r.Addr, r.Arch = n.sess.peer.Addr, n.sess.peer.Arch
+		r.Kernel, r.CPUs, r.Memory = n.sess.inventory.Kernel, n.sess.inventory.CPUs, n.sess.inventory.Memory
+	}
+	return r
+}
+
+// nodeTable knows all nodes by number and by identity. Its owner is the core.
+type nodeTable struct {
+	byID  map[wire.NodeID]*node
+	byKey map[string]*node
+	path  string // of the file it is kept in
+}
+
+var errNodeTaken = errors.New("the node has joined before; forget its identity first or give another number")
+
+// loadNodes reads the node table and adds the nodes of the configuration.
+func loadNodes(path string, configured []NodeConfig, now time.Time) (*nodeTable, error) {
+	t := &nodeTable{byID: map[wire.NodeID]*node{}, byKey: map[string]*node{}, path: path}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("node table: %w", err)
+	default:
+		var nodes []*node
+		if err := json.Unmarshal(data, &nodes); err != nil {
+			return nil, fmt.Errorf("node table %s is damaged: %w; restore it, or remove it and enrol the nodes again", path, err)
+		}
+		for _, n := range nodes {
+			t.insert(n, now)
+		}
+	}
+	for _, c := range configured {
+		n := t.byID[c.ID]
+		if n == nil {
+			n = &node{ID: c.ID, Mode: 0o111}
+			t.insert(n, now)
+		}
+		n.Name = c.Name
+	}
+	return t, nil
+}
+
+func (t *nodeTable) insert(n *node, now time.Time) {
+	n.state, n.since = stateDown, now
+	t.byID[n.ID] = n
+	if n.Key != "" {
+		t.byKey[n.Key] = n
+	}
+}
+
+// sorted returns the nodes in order of their numbers.
+func (t *nodeTable) sorted() []*node {
+	nodes := make([]*node, 0, len(t.byID))
+	for _, n := range t.byID {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.ID, b.ID) })
+	return nodes
+}
+
+// join gives an identity its number: the one asked for, or the configured one
+// of that name, or the lowest that no node has.
+func (t *nodeTable) join(key string, want wire.NodeID, name string, now time.Time) (*node, error) {
+	n := t.free(want, name)
+	if n == nil {
+		return nil, fmt.Errorf("node %d: %w", want, errNodeTaken)
+	}
+	n.Key = key
+	if n.Name == "" {
+		n.Name = name
+	}
+	t.insert(n, now)
+	return n, t.save()
+}
+
+func (t *nodeTable) free(want wire.NodeID, name string) *node {
+	if want >= 0 {
+		n := t.byID[want]
+		switch {
+		case n == nil:
+			return &node{ID: want, Mode: 0o111}
+		case n.Key == "":
+			return n
+		}
+		return nil
+	}
+	for _, n := range t.sorted() {
+		if n.Key == "" && n.Name == name {
+			return n
+		}
+	}
+	id := wire.NodeID(0)
+	for t.byID[id] != nil {
+		id++
+	}
+	return &node{ID: id, Mode: 0o111}
+}
+
+// save writes the table to its file: a new file first, so that a crash at any
+// moment leaves the old one or the new one.
+func (t *nodeTable) save() error {
+	data, err := json.MarshalIndent(t.sorted(), "", "\t")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(t.path), ".nodes-*")
+	if err != nil {
+		return fmt.Errorf("node table: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(append(data, '\n'))
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), t.path)
+	}
+	if err != nil {
+		return fmt.Errorf("node table: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package master
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// procState is where a process is in its life; see the package comment.
+type procState uint8
+
+const (
+	adopting procState = iota // the keeper is asked to hold the ghost
+	spawning                  // the slave is asked to start the process
+	forking                   // the process runs, its ghost is being made
+	running
+	ending // the process has ended, its ghost is about to
+)
+
+// maxHeld bounds the signals that are kept for a process that does not run yet.
+const maxHeld = 1024
+
+// proc is a line of the process table.
+type proc struct {
+	pid    wire.PID
+	node   wire.NodeID
+	sess   *session
+	state  procState
+	launch *launch // started from the front end; nil once it runs, and for forked ones
+	ghost  bool    // a ghost exists, or is being made
+	hangUp bool    // SIGHUP when the client leaves
+	held   []*wire.Signal
+}
+
+// send sends a signal to the process, or keeps it until there is one.
+func (p *proc) send(m *wire.Signal) {
+	switch p.state {
+	case adopting, spawning:
+		if len(p.held) < maxHeld {
+			p.held = append(p.held, m)
+		}
+	case forking, running:
+		p.sess.put(m)
+	case ending:
+	}
+}
+
+// release sends what send has kept.
+func (p *proc) release() {
+	for _, m := range p.held {
+		p.sess.put(m)
+	}
+	p.held = nil
+}
+
+// kill ends the process as kill -9 does.
+func (p *proc) kill() { p.send(&wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGKILL)}) }
+
+// sizeofSiginfo is the size of siginfo_t in bytes (sigaction(2)), and of what
+// ptrace gives for it.
+const sizeofSiginfo = 128
+
+// kernelSignal returns the siginfo_t of a signal that nobody in particular sent.
+func kernelSignal(sig unix.Signal) []byte {
+	const siKernel = 0x80 // SI_KERNEL of asm-generic/siginfo.h
+	info := make([]byte, sizeofSiginfo)
+	binary.LittleEndian.PutUint32(info[0:], uint32(sig))
+	binary.LittleEndian.PutUint32(info[8:], siKernel)
+	return info
+}

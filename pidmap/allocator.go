@@ -1,0 +1,201 @@
+package pidmap
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bproc/wire"
+)
+
+// Sizes where a [Config] gives none.
+const (
+	DefaultBlock = 8192
+	DefaultGap   = 8192
+)
+
+// ErrExhausted is the error when fewer blocks are free than are asked for.
+var ErrExhausted = errors.New("no block of process numbers is free")
+
+// Config sizes the blocks that an [Allocator] leases. The node zone holds
+// 3*2^20/(Block+Gap) of them, 192 by default.
+type Config struct {
+	BlockSize int // numbers in a block; 0: DefaultBlock
+	Gap       int // numbers between blocks; 0: as many as in a block, at most DefaultGap
+}
+
+// Allocator leases blocks of the node zone to nodes. What was returned longest ago
+// is leased first, so that a number comes back as late as possible.
+type Allocator struct {
+	block  int32
+	stride int32 // block and the gap behind it
+	slots  []slot
+	whole  int        // slots that hold a block and its gap; the rest of the zone is one more
+	free   *list.List // of indexes of slots, returned longest ago first
+}
+
+// slot is one block's place in the zone.
+type slot struct {
+	leases []lease       // more than one only if claimed blocks were made with other sizes
+	entry  *list.Element // in the list of free slots; nil: not free
+}
+
+// lease is a block and whose it is. It is entered in each slot that it or its gap
+// touches.
+type lease struct {
+	node  wire.NodeID
+	block wire.Block
+}
+
+// NewAllocator returns an allocator with nothing on lease.
+func NewAllocator(cfg Config) *Allocator {
+	block := int32(min(max(cfg.BlockSize, 0), int(zone)/2))
+	if block == 0 {
+		block = DefaultBlock
+	}
+	gap := int32(min(max(cfg.Gap, 0), int(zone)/2))
+	if gap == 0 {
+		gap = min(block, DefaultGap)
+	}
+	a := &Allocator{block: block, stride: block + gap, free: list.New()}
+	a.whole = int(zone / a.stride)
+	a.slots = make([]slot, a.index(Max-1)+1)
+	for i := range a.whole {
+		a.slots[i].entry = a.free.PushBack(i)
+	}
+	return a
+}
+
+// Free returns how many blocks can be leased.
+func (a *Allocator) Free() int { return a.free.Len() }
+
+// Lease gives n blocks to a node, or none.
+func (a *Allocator) Lease(node wire.NodeID, n int) ([]wire.Block, error) {
+	if n > a.free.Len() {
+		return nil, fmt.Errorf("lease %d blocks to node %d: %w (%d are)", n, node, ErrExhausted, a.free.Len())
+	}
+	var blocks []wire.Block
+	for range n {
+		i := a.free.Front().Value.(int)
+		b := wire.Block{First: Node + wire.PID(int32(i)*a.stride), Count: a.block}
+		a.enter(lease{node: node, block: b})
+		blocks = append(blocks, b)
+	}
+	return blocks, nil
+}
+
+// Claim enters blocks that a node has had on lease before this allocator was made,
+// whatever the sizes were then. If one of them cannot be the node's, none is
+// entered.
+func (a *Allocator) Claim(node wire.NodeID, blocks []wire.Block) error {
+	if err := Validate(blocks); err != nil {
+		return fmt.Errorf("claim of node %d: %w", node, err)
+	}
+	for _, b := range blocks {
+		if l, ok := a.conflict(lease{node: node, block: b}); ok {
+			return fmt.Errorf("claim of node %d: %w: numbers from %d are on lease to node %d", node, ErrBlocks, l.block.First, l.node)
+		}
+	}
+	for _, b := range blocks {
+		a.enter(lease{node: node, block: b})
+	}
+	return nil
+}
+
+// Release takes back blocks that a node has no use for. If one of them is not on
+// lease to the node, none is taken.
+func (a *Allocator) Release(node wire.NodeID, blocks []wire.Block) error {
+	for _, b := range blocks {
+		if !a.has(lease{node: node, block: b}) {
+			return fmt.Errorf("release by node %d: %w: those from %d are not its own", node, ErrBlocks, b.First)
+		}
+	}
+	for _, b := range blocks {
+		gone := lease{node: node, block: b}
+		first, last := a.touched(b)
+		for i := first; i <= last; i++ {
+			a.remove(i, func(l lease) bool { return l == gone })
+		}
+	}
+	return nil
+}
+
+// Return takes back all blocks of a node.
+func (a *Allocator) Return(node wire.NodeID) {
+	for i := range a.slots {
+		a.remove(i, func(l lease) bool { return l.node == node })
+	}
+}
+
+// Owner returns the node whose numbers p is one of. The numbers of the gap behind
+// a block count too.
+func (a *Allocator) Owner(p wire.PID) (wire.NodeID, bool) {
+	if p < Node || p >= Max {
+		return 0, false
+	}
+	var owner *lease
+	for _, l := range a.slots[a.index(p)].leases {
+		if l.block.First <= p && (owner == nil || l.block.First > owner.block.First) {
+			owner = &l
+		}
+	}
+	if owner == nil || p >= owner.block.End()+a.gap() {
+		return 0, false
+	}
+	return owner.node, true
+}
+
+func (a *Allocator) gap() wire.PID { return wire.PID(a.stride - a.block) }
+
+func (a *Allocator) index(p wire.PID) int { return int(int32(p-Node) / a.stride) }
+
+// touched returns the first and the last slot that a block and its gap reach into.
+func (a *Allocator) touched(b wire.Block) (first, last int) {
+	return a.index(b.First), a.index(min(b.End()+a.gap(), Max) - 1)
+}
+
+// conflict returns a lease that shares numbers with l and is not l itself.
+func (a *Allocator) conflict(l lease) (lease, bool) {
+	first, last := a.touched(l.block)
+	for i := first; i <= last; i++ {
+		for _, other := range a.slots[i].leases {
+			if other != l && other.block.First < l.block.End() && l.block.First < other.block.End() {
+				return other, true
+			}
+		}
+	}
+	return lease{}, false
+}
+
+func (a *Allocator) has(l lease) bool {
+	if Validate([]wire.Block{l.block}) != nil {
+		return false
+	}
+	return slices.Contains(a.slots[a.index(l.block.First)].leases, l)
+}
+
+func (a *Allocator) enter(l lease) {
+	first, last := a.touched(l.block)
+	for i := first; i <= last; i++ {
+		s := &a.slots[i]
+		if s.entry != nil {
+			a.free.Remove(s.entry)
+			s.entry = nil
+		}
+		if !slices.Contains(s.leases, l) {
+			s.leases = append(s.leases, l)
+		}
+	}
+}
+
+func (a *Allocator) remove(i int, gone func(lease) bool) {
+	s := &a.slots[i]
+	if s.entry != nil {
+		return
+	}
+	s.leases = slices.DeleteFunc(s.leases, gone)
+	if len(s.leases) == 0 && i < a.whole {
+		s.entry = a.free.PushBack(i)
+	}
+}

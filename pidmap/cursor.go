@@ -1,0 +1,161 @@
+package pidmap
+
+import (
+	"fmt"
+	"slices"
+
+	"bproc/wire"
+)
+
+// Cursor decides where the allocation cursor of a process space stands: in the
+// node's own blocks, one after the other. The kernel gives the numbers from there
+// on and skips those in use.
+//
+//	     Next              Low                End        end of gap
+//	      |  given          |  still to be    |  not to be  |
+//	------+-----------------+-----------------+-------------+----
+//	                        ^ a task with this number or a later one: Passed
+//
+// When the kernel comes to Low the cursor must be moved; meanwhile the rest of the
+// block and the gap behind it are still the node's.
+type Cursor struct {
+	blocks []leased // by number
+	at     int      // index of the block in which the cursor stands; -1: none
+	low    wire.PID
+	tasks  int
+}
+
+// leased is a block and how many processes have numbers of it.
+type leased struct {
+	wire.Block
+	live int
+}
+
+// Move says what is to be done to the cursor.
+type Move struct {
+	Next wire.PID // the number to be given next
+	Low  wire.PID // the number for which a notice is to be asked
+}
+
+// NewCursor returns a cursor without blocks.
+func NewCursor() *Cursor { return &Cursor{at: -1} }
+
+// Lease adds blocks. The first time, Place must follow.
+func (c *Cursor) Lease(blocks []wire.Block) error {
+	if err := Validate(append(c.Blocks(), blocks...)); err != nil {
+		return fmt.Errorf("lease: %w", err)
+	}
+	var current wire.PID
+	if c.at >= 0 {
+		current = c.blocks[c.at].First
+	}
+	for _, b := range blocks {
+		c.blocks = append(c.blocks, leased{Block: b})
+	}
+	slices.SortFunc(c.blocks, func(a, b leased) int { return int(a.First - b.First) })
+	if c.at >= 0 {
+		c.at = c.owner(current)
+	}
+	return nil
+}
+
+// Blocks returns the blocks on lease.
+func (c *Cursor) Blocks() []wire.Block {
+	blocks := make([]wire.Block, len(c.blocks))
+	for i, b := range c.blocks {
+		blocks[i] = b.Block
+	}
+	return blocks
+}
+
+// Born counts a process that was born in the space. Numbers that are not of the
+// node's blocks are none of the Cursor's business.
+func (c *Cursor) Born(p wire.PID) { c.count(p, 1) }
+
+// Died counts a process that has died.
+func (c *Cursor) Died(p wire.PID) { c.count(p, -1) }
+
+// Tasks tells how many processes and threads there are, where that is known
+// (pids.current of the space's cgroup). Threads take numbers too.
+func (c *Cursor) Tasks(n int) { c.tasks = n }
+
+func (c *Cursor) count(p wire.PID, n int) {
+	if i := c.owner(p); i >= 0 {
+		c.blocks[i].live = max(0, c.blocks[i].live+n)
+	}
+}
+
+// owner returns the index of the last block that begins at p or before it: p is of
+// that block or of its gap.
+func (c *Cursor) owner(p wire.PID) int {
+	i, found := slices.BinarySearchFunc(c.blocks, p, func(b leased, p wire.PID) int { return int(b.First - p) })
+	if found {
+		return i
+	}
+	return i - 1
+}
+
+// Place puts the cursor into the block with the fewest live numbers; false: there
+// is no block.
+func (c *Cursor) Place() (Move, bool) {
+	if len(c.blocks) == 0 {
+		return Move{}, false
+	}
+	// Beginning behind the present block: of equals the one that has rested longest.
+	// The present one, whose numbers were just given, only if the others are half
+	// full and it is emptier.
+	best := -1
+	for n := range c.blocks {
+		i := (c.at + 1 + n) % len(c.blocks)
+		if best < 0 || i != c.at && c.blocks[i].live < c.blocks[best].live {
+			best = i
+		}
+	}
+	if c.at >= 0 && 2*c.blocks[best].live >= int(c.blocks[best].Count) && c.blocks[c.at].live < c.blocks[best].live {
+		best = c.at
+	}
+	c.at = best
+	b := c.blocks[best]
+	c.low = b.First + wire.PID(lowWater(int(b.Count), b.live))
+	return Move{Next: b.First, Low: c.low}, true
+}
+
+// lowWater returns how many numbers of a block are passed before the cursor moves
+// on: half of them, but so many that there are free ones among them, and not so
+// many that none is left for the time that moving takes.
+func lowWater(count, live int) int {
+	return max(1, min(max(count/2, live+count/4), count-count/8))
+}
+
+// Passed takes in that a task got a number not below Low; false: nothing is to be
+// done.
+func (c *Cursor) Passed(p wire.PID) (Move, bool) {
+	switch {
+	case c.at < 0 || p < c.low:
+		return Move{}, false // a notice that was asked for before the last move
+	case c.owner(p) != c.at:
+		// The number was given before the last move, or the kernel has run through the
+		// gap into another block. Either way the cursor belongs into this one.
+		return Move{Next: c.blocks[c.at].First, Low: c.low}, true
+	}
+	return c.Place()
+}
+
+// Wanted returns how many more blocks the node should have, so that no more than
+// half of its numbers are in use.
+func (c *Cursor) Wanted() int {
+	if len(c.blocks) == 0 {
+		return 1
+	}
+	live, numbers := 0, 0
+	for _, b := range c.blocks {
+		live += b.live
+		numbers += int(b.Count)
+	}
+	short := 2*max(live, c.tasks) - numbers
+	if short <= 0 {
+		return 0
+	}
+	size := int(c.blocks[0].Count)
+	return (short + size - 1) / size
+}

@@ -1,0 +1,102 @@
+package slave
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"bproc/pidmap"
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// session serves the master over one link, from the inventory to the link's
+// end.
+func (n *node) session(ctx context.Context, cfg link.DialConfig) error {
+	l, err := link.Dial(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	n.linked.Store(l)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return l.Run(ctx) })
+	group.Go(func() error { return n.watchLease(ctx, l) })
+	group.Go(func() error {
+		err := n.serve(ctx, l)
+		l.Close(err)
+		return err
+	})
+	return group.Wait()
+}
+
+func (n *node) serve(ctx context.Context, l *link.Session) error {
+	control, err := l.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer control.Close()
+	defer n.out.stop()
+	if err := n.recorder.begin(n.inventory); err != nil {
+		return err
+	}
+	var processes errgroup.Group
+	defer processes.Wait() //nolint:errcheck // reported to the log, each where it happens
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return n.out.run(ctx.Done(), control) })
+	group.Go(func() error { return n.receive(wire.NewReader(control)) })
+	group.Go(func() error { return n.accept(ctx, l, &processes) })
+	// Every stream ends with the link, and with it the goroutine that reads it.
+	stop := context.AfterFunc(ctx, func() { l.Close(context.Cause(ctx)) })
+	defer stop()
+	return group.Wait()
+}
+
+// accept takes the streams of processes.
+func (n *node) accept(ctx context.Context, l *link.Session, processes *errgroup.Group) error {
+	for {
+		stream, err := l.Accept(ctx)
+		if err != nil {
+			return err
+		}
+		processes.Go(func() error {
+			p := &process{n: n, stream: stream}
+			if err := p.serve(ctx); err != nil {
+				n.log.Debug("a process stream ended", "pid", p.pid, "err", err)
+			}
+			return nil
+		})
+	}
+}
+
+// receive handles what the master says on the control stream.
+func (n *node) receive(reader *wire.Reader) error {
+	for {
+		m, _, err := reader.Read()
+		if err != nil {
+			return fmt.Errorf("control stream: %w", err)
+		}
+		switch m := m.(type) {
+		case *wire.Signal:
+			err = n.space.Signal(m.PID, m.Info)
+		case *wire.Lease:
+			err = n.lease(m.Blocks)
+		case *wire.Reparent:
+			n.space.SetParent(m.PID, m.Parent)
+		case *wire.KillAll:
+			err = n.space.KillAll()
+		default:
+			err = fmt.Errorf("%w: type %d on the control stream", wire.ErrFrame, m.Type())
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (n *node) lease(blocks []wire.Block) error {
+	if err := pidmap.Validate(blocks); err != nil {
+		return fmt.Errorf("lease of the master: %w", err)
+	}
+	return n.numbers.add(blocks)
+}

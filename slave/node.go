@@ -1,0 +1,141 @@
+package slave
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/slave/procevents"
+	"bproc/slave/space"
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// node is the daemon: one process space, and whatever serves it.
+type node struct {
+	log      *slog.Logger
+	space    *space.Space
+	source   *procevents.Source
+	recorder *recorder
+	numbers  *numbers
+	out      *outbox
+	linked   atomic.Pointer[link.Session] // the link there is, or was last
+	expired  *link.Session                // the link whose lease has run out last
+}
+
+// newNode makes the process space and has the kernel note what happens in it.
+func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
+	n := &node{log: log, out: newOutbox()}
+	sp, err := space.Create(ctx, space.Config{
+		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
+		Name: filepath.Base(cfg.Runtime), Log: log,
+		OnStatus: func(pid wire.PID, status wire.Status) { n.recorder.status(pid, status) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("process space: %w", err)
+	}
+	n.space = sp
+	n.source, err = procevents.Open(procevents.Config{Namespace: uint64(sp.NSInode()), FrontEnd: pidmap.Node})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("process events: %w", err), sp.Destroy(ctx))
+	}
+	proc := procevents.Proc(fmt.Sprintf("/proc/self/fd/%d", sp.Proc().Fd()))
+	n.numbers = &numbers{
+		log: log, set: sp.SetCursor, arm: n.source.Arm, cursor: pidmap.NewCursor(),
+		want: func(blocks int) { n.wantBlocks(blocks) },
+	}
+	n.recorder = &recorder{
+		log: log, source: n.source, proc: proc, out: n.out,
+		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Argv),
+		low:     n.numbers.passed, life: n.numbers.life,
+		end: func(pid wire.PID) error { return sp.Signal(pid, killInfo()) },
+	}
+	return n, nil
+}
+
+func (n *node) wantBlocks(blocks int) {
+	if err := n.out.put(&wire.LeaseWanted{Blocks: uint32(blocks)}); err != nil {
+		n.log.Error("more process numbers could not be asked for", "err", err)
+	}
+}
+
+// killInfo returns the siginfo_t of a SIGKILL by nobody in particular.
+func killInfo() []byte {
+	const siKernel = 0x80 // SI_KERNEL of asm-generic/siginfo.h
+	info := make([]byte, 128)
+	binary.LittleEndian.PutUint32(info, uint32(unix.SIGKILL))
+	binary.LittleEndian.PutUint32(info[8:], siKernel)
+	return info
+}
+
+// runSpace serves the process space until the context ends or init does.
+func (n *node) runSpace(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return n.space.Run(ctx) })
+	group.Go(func() error { return n.recorder.run(ctx) })
+	return group.Wait()
+}
+
+// destroyTime is how long ending everything in the space may take.
+const destroyTime = 20 * time.Second
+
+// destroy ends the process space with everything in it.
+func (n *node) destroy(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTime)
+	defer cancel()
+	return errors.Join(n.space.Destroy(ctx), n.source.Close())
+}
+
+// launch starts a process in the space and waits until it executes its command
+// or cannot.
+func (n *node) launch(ctx context.Context, spawn *wire.Spawn, p *pipes) (bool, error) {
+	answer := make(chan bool, 1)
+	n.recorder.launching(spawn.PID)
+	err := n.space.Launch(spawn, p.far(), func(stage wire.Stage, errno unix.Errno) {
+		if errno == 0 {
+			n.recorder.spawned(spawn.PID)
+		} else {
+			n.recorder.notSpawned(spawn.PID, stage, errno)
+		}
+		answer <- errno == 0
+	})
+	p.closeFar()
+	if err != nil {
+		n.recorder.notSpawned(spawn.PID, wire.StageSpawn, errnoOf(err))
+		return false, err
+	}
+	select {
+	case ok := <-answer:
+		return ok, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// inventory says what this node is and has.
+func (n *node) inventory(pids []wire.PID) *wire.Inventory {
+	var name unix.Utsname
+	var info unix.Sysinfo_t
+	if len(pids) == 0 {
+		n.numbers.forget() // nobody has a number of the blocks; the master leases others
+	}
+	inv := &wire.Inventory{PIDs: pids, Blocks: n.numbers.blocks(), CPUs: uint32(runtime.NumCPU())}
+	if err := unix.Uname(&name); err == nil {
+		inv.Kernel = string(bytes.TrimRight(name.Release[:], "\x00"))
+	}
+	if err := unix.Sysinfo(&info); err == nil {
+		inv.Memory = uint64(info.Totalram) * uint64(info.Unit)
+	}
+	return inv
+}

@@ -1,0 +1,88 @@
+package slave
+
+import (
+	"log/slog"
+	"sync"
+
+	"bproc/pidmap"
+	"bproc/wire"
+)
+
+// numbers keeps the allocation cursor of the space in the node's blocks.
+type numbers struct {
+	log  *slog.Logger
+	set  func(next wire.PID) error // puts the space's cursor
+	arm  func(low wire.PID)        // asks for a notice
+	want func(blocks int)          // asks the master for more
+
+	mu     sync.Mutex
+	cursor *pidmap.Cursor
+	asked  bool // for more, without an answer
+}
+
+// add takes blocks on lease. The first ones are where the cursor goes.
+func (n *numbers) add(blocks []wire.Block) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked = false
+	first := len(n.cursor.Blocks()) == 0
+	if err := n.cursor.Lease(blocks); err != nil {
+		return err
+	}
+	if !first {
+		return nil
+	}
+	if move, ok := n.cursor.Place(); ok {
+		n.moveLocked(move)
+	}
+	return nil
+}
+
+// blocks returns what is on lease.
+func (n *numbers) blocks() []wire.Block {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cursor.Blocks()
+}
+
+// forget gives up all blocks: the master that leased them is not there any
+// more, and no process has a number of them.
+func (n *numbers) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cursor, n.asked = pidmap.NewCursor(), false
+}
+
+// passed handles the notice that a task got a number beyond the low-water mark.
+func (n *numbers) passed(pid wire.PID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if move, ok := n.cursor.Passed(pid); ok {
+		n.moveLocked(move)
+	}
+	if more := n.cursor.Wanted(); more > 0 && !n.asked {
+		n.asked = true
+		n.want(more)
+	}
+}
+
+// life counts processes by their numbers.
+func (n *numbers) life(pid wire.PID, change int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if change > 0 {
+		n.cursor.Born(pid)
+	} else {
+		n.cursor.Died(pid)
+	}
+}
+
+func (n *numbers) moveLocked(m pidmap.Move) {
+	if m.Next != 0 {
+		if err := n.set(m.Next); err != nil {
+			n.log.Error("the allocation cursor could not be moved", "pid", m.Next, "err", err)
+			return
+		}
+	}
+	n.arm(m.Low)
+}

@@ -1,0 +1,74 @@
+package pid1
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// exitFailed is the exit code of a child that could not execute. Nobody sees
+// it: the launcher reads the reason in the plan.
+const exitFailed = 127
+
+// child is what a new process runs until its execve, on the plan's stack, in
+// init's memory, beside init's other threads. The Go runtime knows nothing of
+// it: no allocation, no growing of the stack, no pointers stored, no call of
+// anything but raw system calls. It does not return.
+//
+//go:nosplit
+//go:norace
+func child(p *plan) {
+	for i := 0; i < len(p.steps); i++ {
+		s := &p.steps[i]
+		_, _, errno := syscall.RawSyscall6(s.trap, s.args[0], s.args[1], s.args[2], s.args[3], 0, 0)
+		switch {
+		case errno == 0 && s.rule == elseNext:
+			i++
+		case errno != 0 && s.rule == must:
+			p.fail(s.stage, errno)
+		}
+	}
+	p.fail(wire.StageExec, p.exec())
+}
+
+// exec tries the candidates as execvp(3) does: what is not there is passed
+// over, and what may not be executed is remembered; a file that the kernel does
+// not recognise is a script for the shell. It returns only if all fail.
+//
+//go:nosplit
+//go:norace
+func (p *plan) exec() syscall.Errno {
+	last, denied := unix.ENOENT, false
+	for _, path := range p.paths {
+		errno := execve(path, p.argv, p.envp)
+		if errno == unix.ENOEXEC {
+			p.script[1] = path
+			errno = execve(p.script[0], p.script, p.envp)
+		}
+		switch errno {
+		case unix.EACCES:
+			denied = true
+		case unix.ENOENT, unix.ENOTDIR, unix.ESTALE, unix.ENODEV, unix.ETIMEDOUT:
+			last = errno
+		default:
+			return errno
+		}
+	}
+	if denied {
+		return unix.EACCES
+	}
+	return last
+}
+
+// fail leaves the reason and ends the child.
+//
+//go:nosplit
+//go:norace
+func (p *plan) fail(stage wire.Stage, errno syscall.Errno) {
+	p.stage, p.errno = stage, errno
+	for {
+		_, _, _ = syscall.RawSyscall6(unix.SYS_EXIT_GROUP, exitFailed, 0, 0, 0, 0, 0)
+	}
+}

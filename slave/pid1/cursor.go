@@ -1,0 +1,21 @@
+package pid1
+
+import (
+	"fmt"
+	"strconv"
+
+	"bproc/wire"
+)
+
+// moveCursor makes next the number that the kernel gives to the next process
+// or thread of the space, or the first free one after it. The file holds the
+// last number given out, of the writer's own PID namespace.
+func (in *Init) moveCursor(next wire.PID) error {
+	if next < 2 {
+		return fmt.Errorf("%w: cursor to %d", wire.ErrFrame, next)
+	}
+	if _, err := in.cursor.WriteAt([]byte(strconv.Itoa(int(next)-1)), 0); err != nil {
+		in.cfg.Log.Error("cannot move the cursor", "pid", next, "err", err)
+	}
+	return nil
+}

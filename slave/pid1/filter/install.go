@@ -1,0 +1,60 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// required are the flags that every supported kernel has: the filter on all
+// threads at once (TSYNC_ESRCH allows this together with a listener, Linux
+// 5.7), and no CPU mitigation that the process did not ask for.
+const required = unix.SECCOMP_FILTER_FLAG_TSYNC |
+	unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH |
+	unix.SECCOMP_FILTER_FLAG_NEW_LISTENER |
+	unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
+
+// Supported reports whether the kernel knows all of flags. The kernel checks
+// flags before it reads the program, which is not there.
+func Supported(flags uintptr) bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, 0)
+	return errno == unix.EFAULT
+}
+
+// Check tells what the kernel lacks for Install.
+func Check() error {
+	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	if errno != 0 {
+		return fmt.Errorf("seccomp user notification (Linux 5.0, CONFIG_SECCOMP_FILTER): %w", errno)
+	}
+	if !Supported(required) {
+		return errors.New("seccomp TSYNC with a listener (Linux 5.7): not supported")
+	}
+	return nil
+}
+
+// Install puts all threads of this process, and what they will start, under
+// the filter and returns the listener. It needs CAP_SYS_ADMIN, because it does
+// not set no_new_privs: set-uid programs must work.
+func Install() (listener int, err error) {
+	prog, err := Program()
+	if err != nil {
+		return -1, err
+	}
+	flags := uintptr(required)
+	// Linux 5.19: a call that was received is not interrupted by signals that do not kill.
+	if Supported(flags | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) {
+		flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	}
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
+	runtime.KeepAlive(prog)
+	if errno != 0 {
+		return -1, fmt.Errorf("install seccomp filter: %w", errno)
+	}
+	return int(fd), nil
+}

@@ -1,0 +1,112 @@
+package pid1
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Settings of init's own process.
+const (
+	name      = "bproc-init"
+	priority  = -20
+	oomNever  = "-1000" // oom_score_adj: never the victim
+	pidMax    = 1 << 22 // the node zone's end: the most that any kernel allows
+	procs     = 4       // GOMAXPROCS: one for each kind of goroutine is plenty
+	threads   = 12      // started beforehand
+	sizeofSet = 8       // of the kernel's sigset_t
+)
+
+// Harden makes this process fit to be PID 1 of a process space. It must run
+// before anything is started.
+func Harden(log *slog.Logger) error {
+	runtime.GOMAXPROCS(procs)
+	if err := defaultSignals(); err != nil {
+		return err
+	}
+	comm, err := unix.BytePtrFromString(name)
+	if err != nil {
+		return err
+	}
+	// Init works without these; a node may forbid them.
+	for what, err := range map[string]error{
+		"name": unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(comm)), 0, 0, 0),
+		// A child shares this process's memory until its execve. The kernel shuts
+		// the memory to the user when the identity changes; this is for the time before.
+		"dumpable":      unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
+		"priority":      unix.Setpriority(unix.PRIO_PROCESS, 0, priority),
+		"oom_score_adj": os.WriteFile("/proc/self/oom_score_adj", []byte(oomNever), 0),
+	} {
+		if err != nil {
+			log.Debug("attribute of init not set", "attribute", what, "err", err)
+		}
+	}
+	return raisePIDMax()
+}
+
+// defaultSignals undoes the signal handlers of the Go runtime. The kernel
+// drops signals for a PID 1 that leaves them at the default action, even those
+// of root inside the space; with a handler, SIGTERM would end init. Kept are
+// the handlers for faults, which say where, and the one by which goroutines are
+// preempted. Children begin with default actions for all (clone3 resets
+// handlers), since none is ignored here.
+func defaultSignals() error {
+	var action [4]uint64 // struct sigaction of the kernel: SIG_DFL, no flags
+	for signo := unix.Signal(1); signo <= 64; signo++ {
+		switch signo {
+		case unix.SIGKILL, unix.SIGSTOP, unix.SIGURG, unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP:
+			continue
+		}
+		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signo), uintptr(unsafe.Pointer(&action)), 0, sizeofSet, 0, 0)
+		if errno != 0 {
+			return fmt.Errorf("default action for signal %d: %w", signo, errno)
+		}
+	}
+	return nil
+}
+
+// raisePIDMax makes all numbers of the cluster usable. The limit belongs to
+// the PID namespace since Linux 6.14, before to the machine.
+func raisePIDMax() error {
+	const file = "/proc/sys/kernel/pid_max"
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err != nil || n >= pidMax {
+		return err
+	}
+	return os.WriteFile(file, []byte(strconv.Itoa(pidMax)), 0)
+}
+
+// oomScoreAdj returns what children inherit.
+func oomScoreAdj() string {
+	b, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		return "0"
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// StartThreads makes the runtime start threads now, which take small numbers
+// of the space, and not later, when they would take numbers of a leased block.
+func StartThreads() {
+	var started, stopped sync.WaitGroup
+	for range threads {
+		started.Add(1)
+		stopped.Go(func() {
+			runtime.LockOSThread() // one goroutine, one thread
+			defer runtime.UnlockOSThread()
+			started.Done()
+			started.Wait()
+		})
+	}
+	stopped.Wait()
+}

@@ -1,0 +1,188 @@
+package pid1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/pid1/rights"
+	"bproc/wire"
+)
+
+// maxLaunches bounds the launches that are under way. One takes as long as
+// opening the command's files takes, which for a named pipe or a server of
+// files that is away can be forever; each takes a thread.
+const maxLaunches = 1024
+
+// acceptPause is waited before accepting again when there were no descriptors
+// or no memory for a connection.
+const acceptPause = 100 * time.Millisecond
+
+// Config is what an Init needs.
+type Config struct {
+	Listener *net.UnixListener // where daemons connect
+	Notify   int               // the seccomp listener that each daemon gets; -1: none
+	Log      *slog.Logger
+}
+
+// Init is the init of a process space.
+type Init struct {
+	cfg      Config
+	null     *os.File // /dev/null
+	cursor   *os.File // /proc/sys/kernel/ns_last_pid of the space
+	resetOOM bool     // init's oom_score_adj is not what processes shall have
+	slots    chan struct{}
+	launches launches
+	order    order
+	newest   atomic.Pointer[rights.Conn]
+	children chan struct{} // there may be children again
+}
+
+// New returns an Init. It opens what it needs and starts nothing.
+func New(cfg Config) (*Init, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	cursor, err := os.OpenFile("/proc/sys/kernel/ns_last_pid", os.O_WRONLY, 0)
+	if err != nil {
+		_ = null.Close()
+		return nil, fmt.Errorf("allocation cursor (CONFIG_CHECKPOINT_RESTORE): %w", err)
+	}
+	in := &Init{
+		cfg:      cfg,
+		null:     null,
+		cursor:   cursor,
+		resetOOM: oomScoreAdj() != "0",
+		slots:    make(chan struct{}, maxLaunches),
+		children: make(chan struct{}, 1),
+	}
+	in.launches.init()
+	in.order.init()
+	return in, nil
+}
+
+// Run serves daemons until the listener fails or ctx ends. It must run in one
+// Init of a process only, since it reaps all children of the process. When ctx
+// ends while there are children, it returns after the next of them has.
+func (in *Init) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(ctx, func() {
+		_ = in.cfg.Listener.Close()
+		in.order.close()
+	})
+	defer stop()
+	g.Go(func() error { return in.accept(ctx, g) })
+	g.Go(func() error { return in.reap(ctx) })
+	err := g.Wait()
+	return errors.Join(err, in.null.Close(), in.cursor.Close())
+}
+
+// accept gives each new connection a reader and closes the one before it.
+func (in *Init) accept(ctx context.Context, g *errgroup.Group) error {
+	defer func() {
+		if c := in.newest.Load(); c != nil {
+			_ = c.Close()
+		}
+	}()
+	for {
+		sock, err := in.cfg.Listener.AcceptUnix()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept: %w", err)
+		case err != nil:
+			in.cfg.Log.Warn("cannot accept a daemon", "err", err)
+			time.Sleep(acceptPause)
+			continue
+		}
+		c := rights.New(sock)
+		if uid, err := c.PeerUID(); err != nil || uid != 0 {
+			in.cfg.Log.Warn("refused a peer that is not root", "uid", uid, "err", err)
+			_ = c.Close()
+			continue
+		}
+		if old := in.newest.Swap(c); old != nil {
+			_ = old.Close()
+		}
+		g.Go(func() error { in.serve(g, c); return nil })
+	}
+}
+
+// serve reads the requests of one daemon.
+func (in *Init) serve(g *errgroup.Group, c *rights.Conn) {
+	defer in.order.leave(c)
+	if err := in.greet(c); err != nil {
+		in.cfg.Log.Warn("daemon gone before it was greeted", "err", err)
+		return
+	}
+	for {
+		m, number, fds, err := c.Read()
+		if err == nil {
+			err = in.request(g, c, m, number, fds)
+		}
+		if err != nil {
+			in.cfg.Log.Info("daemon gone", "err", err)
+			return
+		}
+	}
+}
+
+// greet makes c the connection that statuses go to.
+func (in *Init) greet(c *rights.Conn) error {
+	return in.order.enter(c, func() error {
+		if in.newest.Load() != c {
+			return net.ErrClosed // replaced before it had its turn
+		}
+		pids, err := in.alive()
+		if err != nil {
+			return err
+		}
+		ready := &wire.InitReady{PIDs: pids}
+		if in.cfg.Notify < 0 {
+			return c.Write(0, ready)
+		}
+		return c.Write(0, ready, in.cfg.Notify)
+	})
+}
+
+// request carries out one request, or starts to.
+func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, number uint64, fds []int) error {
+	launch, ok := m.(*wire.InitLaunch)
+	if !ok {
+		rights.Close(fds)
+	}
+	switch m := m.(type) {
+	case *wire.InitLaunch:
+		select {
+		case in.slots <- struct{}{}:
+		default:
+			rights.Close(fds)
+			in.order.reply(c, number, launched(launch.Spawn.PID, result{wire.StageSpawn, unix.EAGAIN}))
+			return nil
+		}
+		g.Go(func() error {
+			defer func() { <-in.slots }()
+			in.launch(c, number, &launch.Spawn, fds)
+			return nil
+		})
+	case *wire.InitSignal:
+		in.signal(m)
+	case *wire.InitCursor:
+		return in.moveCursor(m.Next)
+	case *wire.InitKillAll:
+		in.killAll()
+	default:
+		return fmt.Errorf("%w: type %d is not for init", wire.ErrFrame, m.Type())
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package pid1
+
+import (
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// maxHeld bounds the signals kept for a process that does not exist yet, and
+// the statuses of one whose launch is not answered yet. A process has no more
+// than one pending instance of each of the 31 standard signals.
+const maxHeld = 64
+
+// launching is a launch under way.
+type launching struct {
+	ended    chan struct{} // closed when the process has ended and is reaped
+	once     sync.Once     // an earlier process of the same number can end too
+	statuses []unix.WaitStatus
+	signals  [][]byte // siginfo
+	killed   bool     // everything was killed meanwhile
+}
+
+// launches is the table of launches under way.
+type launches struct {
+	mu    sync.Mutex
+	table map[wire.PID]*launching
+}
+
+func (l *launches) init() { l.table = make(map[wire.PID]*launching) }
+
+// begin enters a launch, unless one of the same number is under way.
+func (l *launches) begin(pid wire.PID) (*launching, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.table[pid] != nil {
+		return nil, false
+	}
+	n := &launching{ended: make(chan struct{})}
+	l.table[pid] = n
+	return n, true
+}
+
+// end takes a launch out. What was held for it is not changed afterwards.
+func (l *launches) end(pid wire.PID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.table, pid)
+}
+
+// pids returns the numbers of the launches under way.
+func (l *launches) pids() []wire.PID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pids := make([]wire.PID, 0, len(l.table))
+	for pid := range l.table {
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// holdStatus keeps a status until the launch is answered. It reports false
+// when no launch of that number is under way.
+func (l *launches) holdStatus(pid wire.PID, status unix.WaitStatus) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.table[pid]
+	if n == nil {
+		return false
+	}
+	if len(n.statuses) == maxHeld {
+		n.statuses = slices.Delete(n.statuses, 0, 1)
+	}
+	n.statuses = append(n.statuses, status)
+	if status.Exited() || status.Signaled() {
+		n.once.Do(func() { close(n.ended) })
+	}
+	return true
+}
+
+// signal calls send, and keeps the signal if there is no such process yet.
+func (l *launches) signal(pid wire.PID, info []byte, send func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := send()
+	if n := l.table[pid]; err == unix.ESRCH && n != nil && len(n.signals) < maxHeld {
+		n.signals = append(n.signals, info)
+		return nil
+	}
+	return err
+}
+
+// killAll marks all launches under way and calls send. A process that was not
+// yet there when send killed all others is killed by whoever launches it.
+func (l *launches) killAll(send func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range l.table {
+		n.killed = true
+	}
+	return send()
+}

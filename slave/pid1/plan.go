@@ -1,0 +1,255 @@
+package pid1
+
+import (
+	"math/bits"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// rule says what the result of a step means.
+type rule uint8
+
+const (
+	must     rule = iota // an error ends the launch
+	may                  // an error does not matter
+	elseNext             // the next step is for when this one fails
+)
+
+// step is one system call of a child before its execve.
+type step struct {
+	trap  uintptr
+	args  [4]uintptr
+	rule  rule
+	stage wire.Stage // where the launch fails when the step does
+}
+
+// plan is all that a child does between clone3 and execve, and the memory for
+// it. The child runs in init's memory, without the Go runtime, so everything is
+// laid out here before, and the child only walks through it (child.go).
+type plan struct {
+	pid    int32 // the number: clone3's set_tid points here
+	steps  []step
+	paths  []uintptr // candidates for execve
+	argv   []uintptr // ends with 0, as the others
+	envp   []uintptr
+	script []uintptr // argv of the shell for a candidate without magic number: shell, candidate, arguments
+	stack  []byte
+
+	stage wire.Stage // the child's answer when it could not execute
+	errno unix.Errno
+
+	keep []any // what the numbers above point to
+}
+
+// nodeState is what the plan needs to know of init.
+type nodeState struct {
+	null     int  // descriptor of /dev/null
+	resetOOM bool // oom_score_adj is to be put back
+}
+
+const (
+	stackSize     = 8 << 10
+	shell         = "/bin/sh"
+	descriptorMax = ^uintptr(0) >> 32 // "all of them" to close_range(2)
+	fileMode      = 0o666
+	umaskBits     = 0o777
+	signalIgnore  = 1 // SIG_IGN
+	noFileDefault = 1024
+	sizeofPointer = unsafe.Sizeof(uintptr(0))
+)
+
+// newPlan lays out the launch of sp, with streams for those of its descriptors
+// that are streams. The error is one of the request.
+func newPlan(sp *wire.Spawn, streams []int, node nodeState) (*plan, unix.Errno) {
+	cmd := &sp.Command
+	if sp.PID <= 1 || len(cmd.Argv) == 0 {
+		return nil, unix.EINVAL
+	}
+	p := &plan{pid: int32(sp.PID), stack: make([]byte, stackSize), steps: make([]step, 0, 48)}
+	p.begin(node)
+	errnos := []unix.Errno{
+		p.streams(cmd, streams, node.null),
+		p.limits(cmd.Limits),
+		p.state(cmd),
+		p.identity(sp),
+		p.directory(cmd.Dir),
+		p.files(cmd),
+		p.command(cmd),
+	}
+	for _, errno := range errnos {
+		if errno != 0 {
+			return nil, errno
+		}
+	}
+	return p, 0
+}
+
+func (p *plan) add(r rule, stage wire.Stage, trap uintptr, args ...uintptr) {
+	s := step{trap: trap, rule: r, stage: stage}
+	copy(s.args[:], args)
+	p.steps = append(p.steps, s)
+}
+
+// string returns the address of a copy of s that ends with a NUL.
+func (p *plan) string(s string) (uintptr, unix.Errno) {
+	b, err := unix.BytePtrFromString(s)
+	if err != nil {
+		return 0, unix.EINVAL
+	}
+	p.keep = append(p.keep, b)
+	return uintptr(unsafe.Pointer(b)), 0
+}
+
+// array returns the addresses of copies of all strings, with a 0 behind. One
+// piece of memory holds them all: an environment has many.
+func (p *plan) array(list []string) ([]uintptr, unix.Errno) {
+	size := 1
+	for _, s := range list {
+		if strings.IndexByte(s, 0) >= 0 {
+			return nil, unix.EINVAL
+		}
+		size += len(s) + 1
+	}
+	text := make([]byte, 0, size)
+	base := uintptr(unsafe.Pointer(unsafe.SliceData(text)))
+	p.keep = append(p.keep, text)
+	array := make([]uintptr, 0, len(list)+1)
+	for _, s := range list {
+		array = append(array, base+uintptr(len(text)))
+		text = append(append(text, s...), 0)
+	}
+	return append(array, 0), 0
+}
+
+// begin leaves init's session, and its protection from running out of memory.
+// A descriptor that a step opens has the lowest free number, so one that was
+// just closed is the one that is opened.
+func (p *plan) begin(node nodeState) {
+	p.add(must, wire.StageSpawn, unix.SYS_SETSID)
+	if !node.resetOOM {
+		return
+	}
+	file, _ := p.string("/proc/self/oom_score_adj")
+	zero, _ := p.string("0")
+	p.add(may, 0, unix.SYS_CLOSE, 0)
+	p.add(may, 0, unix.SYS_OPENAT, 0, file, unix.O_WRONLY)
+	p.add(may, 0, unix.SYS_WRITE, 0, zero, 1)
+}
+
+// streams puts the descriptors that init has in their places. Theirs are
+// above 2: init has something at 0, 1 and 2.
+func (p *plan) streams(cmd *wire.Command, streams []int, null int) unix.Errno {
+	for i, d := range cmd.Stdio {
+		from := null
+		switch d.Mode {
+		case wire.DescriptorNull:
+		case wire.DescriptorStream:
+			if len(streams) == 0 {
+				return unix.EBADF
+			}
+			from, streams = streams[0], streams[1:]
+		case wire.DescriptorFile:
+			continue
+		default:
+			return unix.EINVAL
+		}
+		p.add(must, wire.StageSpawn, unix.SYS_DUP3, uintptr(from), uintptr(i), 0)
+	}
+	if len(streams) > 0 {
+		return unix.EBADF
+	}
+	return 0
+}
+
+// state sets what a process inherits from its parent besides limits.
+func (p *plan) state(cmd *wire.Command) unix.Errno {
+	p.add(may, 0, unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, 0, uintptr(cmd.Nice))
+	p.add(must, wire.StageSpawn, unix.SYS_UMASK, uintptr(cmd.Umask&umaskBits))
+	ignore := &[4]uintptr{signalIgnore} // struct sigaction of the kernel
+	p.keep = append(p.keep, ignore)
+	for set := cmd.Ignored; set != 0; set &= set - 1 {
+		signo := bits.TrailingZeros64(set) + 1
+		// SIGKILL and SIGSTOP cannot be ignored, there as here.
+		p.add(may, 0, unix.SYS_RT_SIGACTION, uintptr(signo), uintptr(unsafe.Pointer(ignore)), 0, sizeofSet)
+	}
+	return 0
+}
+
+// identity takes the user's identity, and only then lets signals in: until
+// then they wait.
+func (p *plan) identity(sp *wire.Spawn) unix.Errno {
+	var groups uintptr
+	if len(sp.Groups) > 0 {
+		p.keep = append(p.keep, sp.Groups)
+		groups = uintptr(unsafe.Pointer(&sp.Groups[0]))
+	}
+	uid, gid := uintptr(sp.UID), uintptr(sp.GID)
+	p.add(must, wire.StageSpawn, unix.SYS_SETGROUPS, uintptr(len(sp.Groups)), groups)
+	p.add(must, wire.StageSpawn, unix.SYS_SETRESGID, gid, gid, gid)
+	p.add(must, wire.StageSpawn, unix.SYS_SETRESUID, uid, uid, uid)
+	none := new(uint64)
+	p.keep = append(p.keep, none)
+	p.add(must, wire.StageSpawn, unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(none)), 0, sizeofSet)
+	return 0
+}
+
+// directory changes to the directory, or to "/" where the user cannot.
+func (p *plan) directory(dir string) unix.Errno {
+	root, _ := p.string("/")
+	if dir != "" {
+		path, errno := p.string(dir)
+		if errno != 0 {
+			return errno
+		}
+		p.add(elseNext, 0, unix.SYS_CHDIR, path)
+	}
+	p.add(must, wire.StageSpawn, unix.SYS_CHDIR, root)
+	return 0
+}
+
+// files opens the descriptors that are files, with the user's rights, and
+// closes all others. O_NOCTTY: the process leads a session, to which a terminal
+// that it opens would belong.
+func (p *plan) files(cmd *wire.Command) unix.Errno {
+	at := unix.AT_FDCWD
+	for i, d := range cmd.Stdio {
+		if d.Mode != wire.DescriptorFile {
+			continue
+		}
+		flags := unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_NOCTTY
+		if i == 0 {
+			flags = unix.O_RDONLY | unix.O_NOCTTY
+		}
+		path, errno := p.string(d.Path)
+		if errno != 0 {
+			return errno
+		}
+		p.add(may, 0, unix.SYS_CLOSE, uintptr(i))
+		p.add(must, wire.StageFile, unix.SYS_OPENAT, uintptr(at), path, uintptr(flags), fileMode)
+	}
+	p.add(must, wire.StageSpawn, unix.SYS_CLOSE_RANGE, uintptr(len(cmd.Stdio)), descriptorMax, 0)
+	return 0
+}
+
+// command lays out what is executed.
+func (p *plan) command(cmd *wire.Command) unix.Errno {
+	var errnos [4]unix.Errno
+	var sh uintptr
+	var paths []uintptr
+	paths, errnos[0] = p.array(candidates(cmd.Argv[0], cmd.Env))
+	p.argv, errnos[1] = p.array(cmd.Argv)
+	p.envp, errnos[2] = p.array(cmd.Env)
+	sh, errnos[3] = p.string(shell)
+	for _, errno := range errnos {
+		if errno != 0 {
+			return errno
+		}
+	}
+	p.paths = paths[:len(paths)-1]
+	p.script = append([]uintptr{sh, 0}, p.argv[1:]...)
+	return 0
+}

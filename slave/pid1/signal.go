@@ -1,0 +1,91 @@
+package pid1
+
+import (
+	"encoding/binary"
+	"errors"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Layout of siginfo_t on 64-bit Linux (asm-generic/siginfo.h).
+const (
+	sizeofSiginfo = 128
+	infoSigno     = 0
+	infoErrno     = 4
+	infoCode      = 8
+	infoValue     = 24 // si_value; si_pid and si_uid are before it
+)
+
+// Values of si_code (sigaction(2)).
+const (
+	codeUser  = 0
+	codeQueue = -1
+	codeTkill = -6
+)
+
+// signal delivers a signal of the front end. A process that is gone is not an
+// error: its end is on the way to the front end.
+func (in *Init) signal(m *wire.InitSignal) {
+	if len(m.Info) != sizeofSiginfo || m.PID <= 1 {
+		in.cfg.Log.Warn("malformed signal", "pid", m.PID)
+		return
+	}
+	err := in.launches.signal(m.PID, m.Info, func() error { return send(int(m.PID), m.Info) })
+	in.logSignal(m.PID, err)
+}
+
+func (in *Init) logSignal(pid wire.PID, err error) {
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		in.cfg.Log.Warn("cannot signal", "pid", pid, "err", err)
+	}
+}
+
+// killAll ends every process of the space but init: kill(2) with -1 reaches
+// all of the caller's PID namespace but its init and the caller.
+func (in *Init) killAll() {
+	err := in.launches.killAll(func() error { return unix.Kill(-1, unix.SIGKILL) })
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		in.cfg.Log.Error("cannot kill all", "err", err)
+	}
+}
+
+// send delivers a signal so that the receiver sees who sent it, where that is
+// possible: rt_sigqueueinfo(2) takes no si_code that says that the kernel or
+// kill(2) made the signal, not even from root.
+//
+//	sigqueue(3) and its like  the siginfo as it is
+//	kill, tgkill              as from sigqueue, with the sender's number and user, and value 0
+//	made by the kernel        kill(2): from a terminal, for example
+func send(pid int, info []byte) error {
+	signo := unix.Signal(binary.LittleEndian.Uint32(info[infoSigno:]))
+	if signo == unix.SIGKILL || signo == unix.SIGSTOP {
+		return unix.Kill(pid, signo)
+	}
+	var si [sizeofSiginfo]byte
+	copy(si[:], info)
+	switch code := int32(binary.LittleEndian.Uint32(info[infoCode:])); {
+	case code == codeUser || code == codeTkill:
+		clear(si[infoErrno:infoCode])
+		putCode(si[:], codeQueue)
+		clear(si[infoValue:])
+	case code > 0:
+		return unix.Kill(pid, signo)
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_RT_SIGQUEUEINFO, uintptr(pid), uintptr(signo), uintptr(unsafe.Pointer(&si[0])))
+	switch errno {
+	case 0:
+		return nil
+	case unix.EAGAIN:
+		// The receiver's user has too many signals queued (RLIMIT_SIGPENDING). kill(2)
+		// delivers a standard signal nevertheless, without the siginfo.
+		return unix.Kill(pid, signo)
+	}
+	return errno
+}
+
+func putCode(si []byte, code int32) {
+	binary.LittleEndian.PutUint32(si[infoCode:], uint32(code))
+}

@@ -1,0 +1,93 @@
+package procevents
+
+import "bproc/wire"
+
+// The words of init about its children, in the order in which it gives them.
+// Before Ended and Stopped, the Source must have been drained: what the process
+// did before is then in the queue, and is told first.
+
+// Launching says that a process is going to be started from the front end. It
+// must be called before init is asked, so that nothing the process does comes from
+// an unknown process.
+func (t *Tracker) Launching(pid wire.PID) {
+	if old := t.procs[pid]; old != nil {
+		if old.launched {
+			return
+		}
+		if !old.dead {
+			t.died(old, lostStatus)
+		}
+		t.settle()
+	}
+	t.births++
+	own := traits{pgid: pid, sid: pid}
+	t.procs[pid] = &process{
+		pid: pid, traits: own, front: own, serial: t.births,
+		launched: true, starting: true, ownExec: true, announced: true,
+	}
+	t.groups[pid]++
+}
+
+// Spawned says that the process executes its command. The event may have been
+// told before, because something the process did had to be told.
+func (t *Tracker) Spawned(pid wire.PID) {
+	if p := t.launched(pid); p != nil {
+		t.started(p)
+	}
+}
+
+// SpawnFailed says that the process was not started.
+func (t *Tracker) SpawnFailed(pid wire.PID, stage wire.Stage, errno uint32) {
+	p := t.launched(pid)
+	if p != nil && (!p.starting || p.needed > 0) {
+		t.Ended(pid, lostStatus) // it has been at work: it was started, and is gone
+		return
+	}
+	if p != nil {
+		p.starting = false
+		t.leave(pid)
+		t.forget(p)
+	}
+	t.emit(wire.Event{Kind: wire.EventSpawned, PID: pid, Stage: stage, Errno: errno})
+}
+
+// Ended says that the process has ended. Everything that is held is told first.
+func (t *Tracker) Ended(pid wire.PID, status wire.Status) {
+	p := t.launched(pid)
+	if p == nil {
+		return // a process of another parent that came to init; the kernel's record tells its end
+	}
+	t.settle()
+	t.started(p)
+	p.dead = true
+	t.scan.ended(pid)
+	t.tellEnd(p, status)
+}
+
+// Stopped says that the process was stopped by a signal. Everything that is held
+// is told first.
+func (t *Tracker) Stopped(pid wire.PID, signal int) {
+	t.say(wire.Event{Kind: wire.EventStopped, PID: pid, Status: wire.Status(signal)})
+}
+
+// Continued says that the process goes on after a stop.
+func (t *Tracker) Continued(pid wire.PID) {
+	t.say(wire.Event{Kind: wire.EventContinued, PID: pid})
+}
+
+func (t *Tracker) say(e wire.Event) {
+	p := t.launched(e.PID)
+	if p == nil {
+		return
+	}
+	t.settle()
+	t.started(p)
+	t.emit(e)
+}
+
+func (t *Tracker) launched(pid wire.PID) *process {
+	if p := t.procs[pid]; p != nil && p.launched {
+		return p
+	}
+	return nil
+}

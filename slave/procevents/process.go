@@ -1,0 +1,107 @@
+package procevents
+
+import "bproc/wire"
+
+// traits are what a process inherits by fork and changes later.
+type traits struct {
+	pgid  wire.PID
+	sid   wire.PID
+	image uint64 // the exec that made its program; 0: the one it was started with
+}
+
+// process is one process of the space.
+type process struct {
+	pid    wire.PID
+	traits traits // as the node's kernel has them, as far as was seen
+	front  traits // as its ghost has them, once announced
+	status wire.Status
+
+	launched  bool // started from the front end
+	starting  bool // launched, and its Spawned has not been told
+	ownExec   bool // launched, and the exec that is part of its start has not been seen
+	announced bool // the front end has a ghost for it, or will have by the events told
+	changing  bool // a change is in the queue
+	dead      bool
+	dropped   bool // born and dead untold
+
+	// What it needs to be told rightly: these are kept, and told before it, even if
+	// they are dead.
+	parent *process // until its birth is told
+	leader *process // of its group, until that is told
+	needed int      // how many need this one
+
+	serial uint64 // of its birth
+}
+
+// need counts that somebody needs q.
+func need(q *process) *process {
+	if q != nil {
+		q.needed++
+	}
+	return q
+}
+
+// release undoes need. A dead process that nobody needs any more is dropped.
+func (t *Tracker) release(q **process) {
+	p := *q
+	*q = nil
+	if p == nil {
+		return
+	}
+	p.needed--
+	if p.dead && !p.announced && p.needed == 0 {
+		t.drop(p)
+	}
+}
+
+// drop forgets a process that was never told.
+func (t *Tracker) drop(p *process) {
+	p.dropped = true
+	t.forget(p)
+	t.release(&p.leader)
+	t.release(&p.parent)
+}
+
+// forget takes p off the table, unless its number is another's by now.
+func (t *Tracker) forget(p *process) {
+	if t.procs[p.pid] == p {
+		delete(t.procs, p.pid)
+	}
+}
+
+// alive returns the process with a number, if it lives.
+func (t *Tracker) alive(pid wire.PID) *process {
+	if p := t.procs[pid]; p != nil && !p.dead {
+		return p
+	}
+	return nil
+}
+
+// see notes the group and session that the kernel shows for p. A group other than
+// p's own was made by its leader, so if the leader has not been seen in it, it is
+// now.
+func (t *Tracker) see(p *process, pgid, sid wire.PID) {
+	if p.launched || pgid == 0 || sid == 0 {
+		return // fixed, or led by somebody outside of the space
+	}
+	p.traits.pgid, p.traits.sid = pgid, sid
+	t.release(&p.leader)
+	leader := t.procs[pgid]
+	if leader == nil || leader == p {
+		return
+	}
+	p.leader = need(leader)
+	if !leader.launched && !leader.dead && leader.traits.pgid != pgid {
+		leader.traits.pgid = pgid
+		t.changed(leader)
+	}
+}
+
+// changed has the front end told how p has changed, unless its birth, which is
+// still to be told, will say it.
+func (t *Tracker) changed(p *process) {
+	if p.announced && !p.changing && p.traits != p.front {
+		p.changing = true
+		t.push(p, change)
+	}
+}

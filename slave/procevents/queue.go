@@ -1,0 +1,58 @@
+package procevents
+
+import "time"
+
+// step is what an item of the queue is about.
+type step uint8
+
+const (
+	birth  step = iota // tell that the process was born
+	change             // tell its program, group and session
+	end                // tell that it has ended
+)
+
+type item struct {
+	process *process
+	step    step
+	due     time.Time
+}
+
+// queue holds items in the order in which things happened, which is the order in
+// which they are due.
+type queue struct {
+	items []item
+}
+
+func (q *queue) push(it item) { q.items = append(q.items, it) }
+
+func (q *queue) len() int { return len(q.items) }
+
+// pop takes the first item off.
+func (q *queue) pop() (item, bool) {
+	if len(q.items) == 0 {
+		return item{}, false
+	}
+	it := q.items[0]
+	q.items[0] = item{}
+	q.items = q.items[1:]
+	return it, true
+}
+
+// due takes the first item off if its time has come.
+func (q *queue) due(now time.Time) (item, bool) {
+	if len(q.items) == 0 || q.items[0].due.After(now) {
+		return item{}, false
+	}
+	return q.pop()
+}
+
+// next returns the time of the first item that will have an effect.
+func (q *queue) next() (time.Time, bool) {
+	for len(q.items) > 0 && q.items[0].process.dropped {
+		q.pop()
+	}
+	if len(q.items) == 0 {
+		return time.Time{}, false
+	}
+	return q.items[0].due, true
+}

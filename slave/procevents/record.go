@@ -1,0 +1,40 @@
+package procevents
+
+import "bproc/wire"
+
+// Kind is what a [Record] says.
+type Kind uint32
+
+// Kinds of records. The numbers are those of bpf/process.c.
+const (
+	Forked    Kind = 1 // a process was born; threads are not reported
+	Execed    Kind = 2 // a process executes another program now
+	Exited    Kind = 3 // the last thread of a process has ended; may come twice
+	CursorLow Kind = 4 // a task got a number not below the one given to Arm
+)
+
+// Record is what the kernel noted of one process. All numbers are the space's;
+// 0 means a process outside of it.
+type Record struct {
+	Kind    Kind
+	PID     wire.PID
+	Parent  wire.PID    // Forked: the kernel's parent
+	Creator wire.PID    // Forked: who called clone; another than Parent with CLONE_PARENT
+	PGID    wire.PID    // Forked, Execed
+	SID     wire.PID    // Forked, Execed
+	Status  wire.Status // Exited: of the whole process, as wait4(2) gives it
+	UID     uint32      // Forked, Execed: real user, in the node's initial user namespace
+}
+
+func (p *processRecord) record() Record {
+	return Record{
+		Kind:    Kind(p.Kind),
+		PID:     wire.PID(p.Pid),
+		Parent:  wire.PID(p.Parent),
+		Creator: wire.PID(p.Creator),
+		PGID:    wire.PID(p.Pgid),
+		SID:     wire.PID(p.Sid),
+		Status:  wire.Status(p.Status),
+		UID:     p.Uid,
+	}
+}

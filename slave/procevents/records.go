@@ -1,0 +1,85 @@
+package procevents
+
+import "bproc/wire"
+
+// forked takes in a birth.
+func (t *Tracker) forked(r Record) {
+	if old := t.procs[r.PID]; old != nil {
+		if old.launched {
+			return // init says so itself
+		}
+		// The number is used again. What is held of its last owner must be told first.
+		if !old.dead {
+			t.died(old, lostStatus)
+		}
+		t.settle()
+	}
+	creator := t.alive(r.Creator)
+	parent := t.alive(r.Parent)
+	if parent == nil {
+		// With CLONE_PARENT the parent may be init, who has no ghost, or have just ended.
+		parent = creator
+	}
+	if parent == nil {
+		return // a child of init's own, or of somebody who came in from outside
+	}
+	if creator == nil {
+		creator = parent
+	}
+	// The child's group and session are its creator's at this moment.
+	if creator.traits.pgid != r.PGID || creator.traits.sid != r.SID {
+		t.see(creator, r.PGID, r.SID)
+		t.changed(creator)
+	}
+	t.add(r.PID, parent, creator.traits)
+}
+
+// add enters a process that was not started from the front end.
+func (t *Tracker) add(pid wire.PID, parent *process, inherited traits) *process {
+	t.births++
+	p := &process{pid: pid, parent: need(parent), traits: inherited, serial: t.births}
+	t.procs[pid] = p
+	t.see(p, inherited.pgid, inherited.sid)
+	t.push(p, birth)
+	return p
+}
+
+// execed takes in that a process executes another program.
+func (t *Tracker) execed(r Record) {
+	p := t.alive(r.PID)
+	if p == nil {
+		return
+	}
+	if p.ownExec {
+		p.ownExec = false
+		return
+	}
+	t.see(p, r.PGID, r.SID)
+	t.newImage(p)
+	t.changed(p)
+}
+
+func (t *Tracker) newImage(p *process) {
+	t.images++
+	p.traits.image = t.images
+}
+
+// exited takes in an end. Of a process that was started from the front end init
+// gives the status.
+func (t *Tracker) exited(r Record) {
+	if p := t.alive(r.PID); p != nil && !p.launched {
+		t.died(p, r.Status)
+	}
+}
+
+func (t *Tracker) died(p *process, status wire.Status) {
+	p.dead, p.status = true, status
+	t.scan.ended(p.pid)
+	t.release(&p.leader)
+	switch {
+	case p.announced:
+		t.push(p, end)
+	case p.needed == 0:
+		t.drop(p)
+	}
+}

@@ -1,0 +1,96 @@
+package procevents
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ring reads a BPF ring buffer through its mapped pages: one with the consumer's
+// position, one with the producer's, then the data, mapped twice in a row so that
+// no record is split (kernel/bpf/ringbuf.c). The caller holds a lock.
+type ring struct {
+	consumer []byte // page of the consumer's position
+	producer []byte // page of the producer's position and the data behind it
+	page     uint64
+	mask     uint64
+}
+
+// Header of a record (struct bpf_ringbuf_hdr): the length, with two flags, and a
+// page offset of no concern here.
+const (
+	headerSize  = unix.BPF_RINGBUF_HDR_SZ
+	busyBit     = unix.BPF_RINGBUF_BUSY_BIT
+	discardBit  = unix.BPF_RINGBUF_DISCARD_BIT
+	recordSize  = unsafe.Sizeof(processRecord{})
+	spinsOfBusy = 1000 // then sleep: the writer's virtual processor is not running
+)
+
+func newRing(fd, size int) (*ring, error) {
+	page := os.Getpagesize()
+	consumer, err := unix.Mmap(fd, 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map consumer page of the ring: %w", err)
+	}
+	producer, err := unix.Mmap(fd, int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		unix.Munmap(consumer)
+		return nil, fmt.Errorf("map data of the ring: %w", err)
+	}
+	return &ring{consumer: consumer, producer: producer, page: uint64(page), mask: uint64(size - 1)}, nil
+}
+
+func (r *ring) close() {
+	unix.Munmap(r.consumer)
+	unix.Munmap(r.producer)
+}
+
+func (r *ring) consumed() *uint64 { return (*uint64)(unsafe.Pointer(&r.consumer[0])) }
+
+func (r *ring) produced() uint64 {
+	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&r.producer[0])))
+}
+
+// empty reports whether everything that was reserved has been read. It is the
+// last look before sleeping. The kernel's half of the bargain: a writer commits
+// with a full barrier, then reads the consumer's position. Ours: the position was
+// stored, and is followed by this load in the order of all atomics of Go. So
+// either the writer sees that we have caught up and wakes us, or we see its record.
+func (r *ring) empty() bool { return atomic.LoadUint64(r.consumed()) == r.produced() }
+
+// drain hands on all records that are reserved when it is called.
+func (r *ring) drain(f func(Record)) {
+	end := r.produced()
+	for at := atomic.LoadUint64(r.consumed()); at < end; {
+		base := r.page + at&r.mask
+		header := r.committed((*uint32)(unsafe.Pointer(&r.producer[base])))
+		length := header &^ discardBit
+		if header&discardBit == 0 && uintptr(length) == recordSize {
+			f((*processRecord)(unsafe.Pointer(&r.producer[base+headerSize])).record())
+		}
+		at += (uint64(length) + headerSize + 7) &^ 7
+		atomic.StoreUint64(r.consumed(), at)
+	}
+}
+
+// committed waits until a record is complete. The writer is between two lines of
+// a BPF program, so it is a matter of nanoseconds, but for an interrupt or a
+// hypervisor that has taken the processor away.
+func (r *ring) committed(header *uint32) uint32 {
+	for spins := 0; ; spins++ {
+		h := atomic.LoadUint32(header)
+		if h&busyBit == 0 {
+			return h
+		}
+		if spins < spinsOfBusy {
+			runtime.Gosched()
+		} else {
+			time.Sleep(50 * time.Microsecond)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package procevents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// DefaultRing is the size of the ring buffer in bytes where none is given.
+const DefaultRing = 4 << 20
+
+// gather is how long [Source.Wait] lets records gather once there is one.
+const gather = time.Millisecond
+
+// Config says what a [Source] watches.
+type Config struct {
+	Namespace uint64   // inode of the PID namespace, see [Namespace]
+	FrontEnd  wire.PID // processes with numbers below are started by init, which reports their births and ends
+	Ring      int      // bytes, a power of two and a multiple of the page size; 0: DefaultRing
+}
+
+// Source reads the records of one process space. Drain, Arm, Lost and File may be
+// called by any goroutine, Wait by one.
+type Source struct {
+	objects processObjects
+	links   []link.Link
+	wake    *os.File // a duplicate of the ring's descriptor, in the runtime's poller
+	control []byte   // mapped struct control
+
+	mu     sync.Mutex
+	closed bool
+	ring   *ring
+	armed  uint32 // generation of the last Arm
+}
+
+// Namespace returns the inode of the PID namespace of a process.
+func Namespace(pid int) (uint64, error) {
+	var st unix.Stat_t
+	path := fmt.Sprintf("/proc/%d/ns/pid", pid)
+	if err := unix.Stat(path, &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return st.Ino, nil
+}
+
+// Open loads the program and attaches it. From then on records are kept.
+func Open(cfg Config) (*Source, error) {
+	if cfg.Ring == 0 {
+		cfg.Ring = DefaultRing
+	}
+	// Before 5.11 maps count against RLIMIT_MEMLOCK; this does nothing on later kernels.
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return nil, explain(err)
+	}
+	s := &Source{}
+	if err := s.load(cfg); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Source) load(cfg Config) error {
+	spec, err := loadProcess()
+	if err != nil {
+		return fmt.Errorf("read the BPF object: %w", err)
+	}
+	spec.Maps[processMapRing].MaxEntries = uint32(cfg.Ring)
+	err = errors.Join(
+		spec.Variables[processVarSpace].Set(uint32(cfg.Namespace)),
+		spec.Variables[processVarFrontEnd].Set(uint32(cfg.FrontEnd)),
+	)
+	if err != nil {
+		return fmt.Errorf("set constants of the BPF object: %w", err)
+	}
+	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
+		return explain(err)
+	}
+	if s.ring, err = newRing(s.objects.Ring.FD(), cfg.Ring); err != nil {
+		return err
+	}
+	s.control, err = unix.Mmap(s.objects.Controls.FD(), 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map the control page: %w", err)
+	}
+	if s.wake, err = s.File(); err != nil {
+		return err
+	}
+	return s.attach()
+}
+
+func (s *Source) attach() error {
+	for _, tp := range []struct {
+		name string
+		prog *ebpf.Program
+	}{
+		{"sched_process_fork", s.objects.OnFork},
+		{"sched_process_exec", s.objects.OnExec},
+		{"sched_process_exit", s.objects.OnExit},
+	} {
+		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: tp.name, Program: tp.prog})
+		if err != nil {
+			return explain(fmt.Errorf("attach to %s: %w", tp.name, err))
+		}
+		s.links = append(s.links, l)
+	}
+	return nil
+}
+
+// File returns a new descriptor of the ring buffer, non-blocking. Whoever has one
+// keeps the ring and what is in it, even when the daemon has ended.
+func (s *Source) File() (*os.File, error) {
+	fd, err := unix.FcntlInt(uintptr(s.objects.Ring.FD()), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("duplicate the ring's descriptor: %w", err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("set the ring's descriptor non-blocking: %w", err)
+	}
+	return os.NewFile(uintptr(fd), "bpf-ringbuf"), nil
+}
+
+// Drain calls f for each record that was reserved before the call and has not
+// been drained, in order, and does not wait for others. f must not call the
+// Source.
+func (s *Source) Drain(f func(Record)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.ring.drain(f)
+	}
+}
+
+// Wait returns when there may be records to drain, a little later than the first
+// of them came. It returns the cause when ctx ends, and os.ErrClosed after Close.
+func (s *Source) Wait(ctx context.Context) error {
+	if err := s.wake.SetReadDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("wait for process records: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { s.wake.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	conn, err := s.wake.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("wait for process records: %w", err)
+	}
+	// The runtime's poller waits for edges, and the kernel makes one only while the
+	// ring holds something. If another goroutine drains the ring first there is
+	// none, and none is needed: the next record makes its own.
+	err = conn.Read(func(uintptr) bool { return s.pending() })
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("wait for process records: %w", err)
+	}
+	timer := time.NewTimer(gather)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Source) pending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed || !s.ring.empty()
+}
+
+// Arm asks for one CursorLow record when a task gets a number that is not below
+// low. It replaces what was asked for before. A record that was on its way may
+// still come; now and then one comes twice.
+func (s *Source) Arm(low wire.PID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.armed++
+	arm := uint64(s.armed)<<32 | uint64(uint32(low))
+	atomic.StoreUint64(&s.shared().Arm, arm)
+}
+
+// Lost returns how many records found no room in the ring so far. When it has
+// grown, [Tracker.Resync] is due.
+func (s *Source) Lost() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0
+	}
+	return atomic.LoadUint64(&s.shared().Lost)
+}
+
+func (s *Source) shared() *processControl {
+	return (*processControl)(unsafe.Pointer(&s.control[0]))
+}
+
+// Close detaches the program and ends Wait. Records that were not drained are
+// gone.
+func (s *Source) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	for _, l := range s.links {
+		errs = append(errs, l.Close())
+	}
+	if s.wake != nil {
+		errs = append(errs, s.wake.Close())
+	}
+	if s.control != nil {
+		errs = append(errs, unix.Munmap(s.control))
+	}
+	if s.ring != nil {
+		s.ring.close()
+	}
+	return errors.Join(append(errs, s.objects.Close())...)
+}

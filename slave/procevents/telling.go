@@ -1,0 +1,106 @@
+package procevents
+
+import "bproc/wire"
+
+// tellBirth announces a process. Its parent has been announced: its birth was
+// before this one in the queue, and it was not dropped because this one needs it.
+func (t *Tracker) tellBirth(p *process) {
+	if p.dropped {
+		return
+	}
+	t.started(p.parent)
+	if p.traits.sid != p.parent.front.sid {
+		t.tellChange(p.parent) // a session is only entered by being born in it
+	}
+	p.front = p.parent.front
+	p.announced = true
+	t.groups[p.front.pgid]++
+	e := wire.Event{Kind: wire.EventForked, PID: p.pid, Parent: p.parent.pid}
+	t.join(p, &e)
+	if p.traits.image != p.front.image {
+		e.Argv = t.image(p)
+	}
+	t.emit(e)
+	t.release(&p.parent)
+	if p.traits.pgid == p.front.pgid {
+		t.release(&p.leader)
+	}
+	if p.dead {
+		t.push(p, end)
+		return
+	}
+	t.changed(p)
+}
+
+// tellChange brings a ghost up to date with its process.
+func (t *Tracker) tellChange(p *process) {
+	p.changing = false
+	t.started(p)
+	e := wire.Event{Kind: wire.EventGrouped, PID: p.pid}
+	t.join(p, &e)
+	if p.traits.image != p.front.image {
+		if argv := t.image(p); argv != nil {
+			e.Kind, e.Argv = wire.EventExeced, argv
+		}
+	}
+	t.release(&p.leader)
+	if e.Kind == wire.EventExeced || e.PGID != 0 {
+		t.emit(e)
+	}
+}
+
+// tellEnd ends a ghost.
+func (t *Tracker) tellEnd(p *process, status wire.Status) {
+	t.emit(wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status})
+	t.leave(p.front.pgid)
+	t.forget(p)
+}
+
+// join puts into e what the ghost must do to be in the group and session of its
+// process, if it can.
+func (t *Tracker) join(p *process, e *wire.Event) {
+	switch {
+	case p.traits.sid == p.pid && p.front.sid != p.pid:
+		e.PGID, e.SID = p.pid, p.pid
+		p.front.sid = p.pid
+	case p.traits.sid != p.front.sid:
+		return
+	case p.traits.pgid == p.front.pgid:
+		return
+	case p.traits.pgid != p.pid && t.groups[p.traits.pgid] == 0:
+		return
+	default:
+		e.PGID = p.traits.pgid
+	}
+	t.leave(p.front.pgid)
+	p.front.pgid = e.PGID
+	t.groups[e.PGID]++
+}
+
+// leave counts a ghost out of a group.
+func (t *Tracker) leave(pgid wire.PID) {
+	t.groups[pgid]--
+	if t.groups[pgid] == 0 {
+		delete(t.groups, pgid)
+	}
+}
+
+// image returns the command line of p for its ghost; nil: it has none any more.
+func (t *Tracker) image(p *process) []string {
+	p.front.image = p.traits.image
+	if p.dead {
+		return nil
+	}
+	if argv, ok := t.argv(p.pid); ok {
+		return argv
+	}
+	return nil
+}
+
+// started tells that p was started from the front end, if that is still to be told.
+func (t *Tracker) started(p *process) {
+	if p.starting {
+		p.starting = false
+		t.emit(wire.Event{Kind: wire.EventSpawned, PID: p.pid})
+	}
+}

@@ -1,0 +1,176 @@
+package procevents
+
+import (
+	"slices"
+	"time"
+
+	"bproc/wire"
+)
+
+// DefaultHold is how long a birth, an exec or an end is held back.
+const DefaultHold = 2 * time.Millisecond
+
+// lostStatus is the status of a process whose end was not seen.
+var lostStatus = wire.SignalStatus(9)
+
+// Tracker turns what the kernel and init say of the processes of a space into the
+// events that the front end is told.
+//
+// Everything goes through one queue in the order in which it happened and leaves
+// it after the hold time, or when [Tracker.Flush] is called for all of it, which
+// must be done before anything is let out that a process may have said: so the
+// front end learns of things in their order. A process that was born and died
+// within the queue is not told at all, unless somebody who is told needs it: a
+// child that lives on, or a process of its group.
+//
+//	born --+--> held ---(leaves the queue)---> announced --> dead, end held --> gone
+//	       |      |                                ^
+//	       |      +--dies--> dead, unannounced --(is needed)
+//	       |                    |
+//	       |                    +--(not needed)--> dropped
+//	       +-- by init: launched, announced by nature; init tells its start and end
+//
+// From the queue's order follows: Forked comes after the parent's Forked or
+// Spawned and before the parent's Exited; Exited comes once for each process with
+// a Forked or a successful Spawned; a number is used again only after Exited.
+//
+// # Groups and sessions
+//
+// A process that was started from the front end leads a session and a group of
+// its own on the node; its ghost is in whatever group and session the caller is
+// in. All ghosts inherit from their parents' ghosts by the front end's kernel. An
+// event says only what that does not bring about: PGID and SID are 0 where nothing
+// changes for the ghost. SID is otherwise the process's own number: it has called
+// setsid, and PGID is the same number. PGID alone is the number of the group it
+// has joined; its own, another's that has a ghost in it, or that of the process
+// started from the front end from which it descends, which means the group of
+// that process's ghost. Changes are seen at forks and execs; one that no ghost
+// could repeat (its group has no ghost in it) is left out.
+type Tracker struct {
+	hold time.Duration
+	argv func(wire.PID) ([]string, bool)
+
+	clock  time.Time // latest time given
+	procs  map[wire.PID]*process
+	groups map[wire.PID]int // ghosts in each group, by the node's number of it
+	queue  queue
+	births uint64 // processes seen
+	images uint64 // execs seen
+
+	events []wire.Event
+	next   uint64 // number of events[0]
+
+	scan *scan // between BeginScan and Resync
+}
+
+// NewTracker returns a tracker without processes. argv gives the command line of
+// a process as it is now; false: the process is gone. It is called within Flush.
+func NewTracker(hold time.Duration, argv func(wire.PID) ([]string, bool)) *Tracker {
+	return &Tracker{
+		hold:   hold,
+		argv:   argv,
+		procs:  make(map[wire.PID]*process),
+		groups: make(map[wire.PID]int),
+		next:   1,
+	}
+}
+
+// Record takes in what the kernel noted, at the time at which it was read.
+func (t *Tracker) Record(r Record, now time.Time) {
+	t.advance(now)
+	switch r.Kind {
+	case Forked:
+		t.forked(r)
+	case Execed:
+		t.execed(r)
+	case Exited:
+		t.exited(r)
+	case CursorLow:
+		// Not about a process: the daemon moves the cursor.
+	}
+}
+
+// Flush returns the events that are due, or all of them and everything held.
+// Their Last, even if there are none, is the number of the last event so far:
+// after a Flush of all, the number that marks what the processes say.
+func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
+	t.advance(now)
+	if all {
+		t.settle()
+	}
+	for {
+		it, ok := t.queue.due(t.clock)
+		if !ok {
+			break
+		}
+		t.tell(it)
+	}
+	out := wire.Events{First: t.next, Events: t.events}
+	t.next += uint64(len(t.events))
+	t.events = nil
+	return out
+}
+
+// Next returns when the next event will be due, if anything is held.
+func (t *Tracker) Next() (time.Time, bool) { return t.queue.next() }
+
+// Renumber starts a new link: events are numbered from 1 again. It returns the
+// processes that the front end has been told of and that have not ended. Events
+// that were not fetched by Flush belong to the old link and are gone with it, so
+// fetch them first.
+func (t *Tracker) Renumber() []wire.PID {
+	t.events, t.next = nil, 1
+	var alive []wire.PID
+	for pid, p := range t.procs {
+		if p.announced {
+			alive = append(alive, pid)
+		}
+	}
+	slices.Sort(alive)
+	return alive
+}
+
+// Stats says how much a tracker keeps.
+type Stats struct {
+	Processes int // known, announced or not
+	Queued    int // births, execs and ends held back
+}
+
+// Stats returns the present numbers.
+func (t *Tracker) Stats() Stats {
+	return Stats{Processes: len(t.procs), Queued: t.queue.len()}
+}
+
+func (t *Tracker) advance(now time.Time) {
+	if now.After(t.clock) {
+		t.clock = now
+	}
+}
+
+func (t *Tracker) push(p *process, what step) {
+	t.queue.push(item{process: p, step: what, due: t.clock.Add(t.hold)})
+}
+
+func (t *Tracker) emit(e wire.Event) { t.events = append(t.events, e) }
+
+// settle tells everything that is held.
+func (t *Tracker) settle() {
+	for {
+		it, ok := t.queue.pop()
+		if !ok {
+			return
+		}
+		t.tell(it)
+	}
+}
+
+func (t *Tracker) tell(it item) {
+	switch it.step {
+	case birth:
+		t.tellBirth(it.process)
+	case change:
+		t.tellChange(it.process)
+	case end:
+		t.tellEnd(it.process, it.process.status)
+	}
+}

@@ -1,0 +1,186 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/procevents"
+	"bproc/wire"
+)
+
+// recorder numbers what happens to the processes of the space and reports it.
+type recorder struct {
+	log    *slog.Logger
+	source *procevents.Source
+	proc   procevents.Proc
+	out    *outbox
+	low    func(wire.PID)    // a task got a number that calls for more
+	life   func(wire.PID, int) // a process was born (1) or has died (-1)
+	end    func(wire.PID) error
+
+	mu      sync.Mutex // guards the tracker, and with it the order of what is put into out
+	tracker *procevents.Tracker
+	lost    uint64
+}
+
+// take brings the tracker up to what the kernel has noted.
+func (r *recorder) takeLocked() {
+	now := time.Now()
+	r.source.Drain(func(rec procevents.Record) {
+		switch rec.Kind {
+		case procevents.CursorLow:
+			r.low(rec.PID)
+			return
+		case procevents.Forked:
+			r.life(rec.PID, 1)
+		case procevents.Exited:
+			r.life(rec.PID, -1)
+		case procevents.Execed:
+		}
+		r.tracker.Record(rec, now)
+	})
+}
+
+// tellLocked reports what is due, or everything, and returns the number of the
+// last event so far.
+func (r *recorder) tellLocked(all bool) uint64 {
+	events := r.tracker.Flush(all, time.Now())
+	for len(events.Events) > 0 {
+		n := min(len(events.Events), maxEvents)
+		part := wire.Events{First: events.First, Events: events.Events[:n]}
+		if err := r.out.put(&part); err != nil {
+			r.log.Error("events could not be reported", "err", err)
+		}
+		events.First += uint64(n)
+		events.Events = events.Events[n:]
+	}
+	return events.Last()
+}
+
+// maxEvents bounds the events of one message. With command lines of 64 KiB each,
+// which is what the tracker gives at most, that is less than a frame may hold.
+const maxEvents = 60
+
+// stamp returns the number of the last event before now. Whoever has just read
+// what a process said marks it with that.
+func (r *recorder) stamp() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takeLocked()
+	return r.tellLocked(true)
+}
+
+// do lets f tell the tracker of something, after everything that was before.
+func (r *recorder) do(f func(*procevents.Tracker)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takeLocked()
+	f(r.tracker)
+	r.tellLocked(true)
+}
+
+// launching must be called before init is asked to start a process.
+func (r *recorder) launching(pid wire.PID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tracker.Launching(pid)
+}
+
+func (r *recorder) spawned(pid wire.PID) {
+	r.do(func(t *procevents.Tracker) { t.Spawned(pid) })
+}
+
+func (r *recorder) notSpawned(pid wire.PID, stage wire.Stage, errno unix.Errno) {
+	r.do(func(t *procevents.Tracker) { t.SpawnFailed(pid, stage, uint32(errno)) })
+}
+
+// status takes in what wait4(2) told init of one of its children.
+func (r *recorder) status(pid wire.PID, status wire.Status) {
+	r.do(func(t *procevents.Tracker) {
+		switch ws := unix.WaitStatus(status); {
+		case ws.Continued():
+			t.Continued(pid)
+		case ws.Stopped():
+			t.Stopped(pid, int(ws.StopSignal()))
+		default:
+			t.Ended(pid, status)
+		}
+	})
+}
+
+// begin starts the numbers anew for a new control stream, whose first message
+// is the inventory. Everything that happened until now is in it.
+func (r *recorder) begin(inventory func([]wire.PID) *wire.Inventory) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takeLocked()
+	r.tellLocked(true)
+	return r.out.start(inventory(r.tracker.Renumber()))
+}
+
+// run reports what the kernel notes, a little later than it happens.
+func (r *recorder) run(ctx context.Context) error {
+	for {
+		if err := r.source.Wait(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		for {
+			next, held := r.round()
+			if !held {
+				break
+			}
+			select {
+			case <-time.After(time.Until(next)):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// round takes in what there is and tells what is due. It returns when more will
+// be.
+func (r *recorder) round() (next time.Time, held bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takeLocked()
+	r.repairLocked()
+	r.tellLocked(false)
+	return r.tracker.Next()
+}
+
+// repairLocked makes up for records that found no room in the ring.
+func (r *recorder) repairLocked() {
+	lost := r.source.Lost()
+	if lost == r.lost {
+		return
+	}
+	r.log.Warn("process records were lost; all processes are looked at", "count", lost-r.lost)
+	r.lost = lost
+	r.tracker.BeginScan()
+	seen, err := r.proc.Scan()
+	if err != nil {
+		r.log.Error("processes could not be looked at", "err", err)
+		return
+	}
+	r.takeLocked()
+	for _, pid := range r.tracker.Resync(seen) {
+		r.log.Error("a process has no place in the front end's tree; it is killed", "pid", pid)
+		r.kill(pid)
+	}
+}
+
+// kill ends a process by its number in the space.
+func (r *recorder) kill(pid wire.PID) {
+	if err := r.end(pid); err != nil && !errors.Is(err, unix.ESRCH) {
+		r.log.Error("a process could not be killed", "pid", pid, "err", err)
+	}
+}

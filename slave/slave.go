@@ -1,0 +1,123 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// DefaultPort is the master's TCP port for slaves.
+const DefaultPort = "2223"
+
+// Config is what a slave is told at its start.
+type Config struct {
+	Master  string // HOST:PORT of the master
+	Token   string // join token; empty once the slave has joined
+	State   string // directory for what survives a restart
+	Runtime string // directory for the process space
+	Lib     string // directory with bpinit
+	Root    string // root directory of the processes
+}
+
+// DefaultConfig returns the configuration that holds where nothing else is said.
+func DefaultConfig() Config {
+	return Config{State: "/var/lib/bproc/slave", Runtime: "/run/bproc/slave", Root: "/"}
+}
+
+// Run joins, makes the process space and serves the master until the context
+// ends.
+func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
+	hello, err := greeting()
+	if err != nil {
+		return err
+	}
+	identity, err := identify(ctx, cfg, hello.Host)
+	if err != nil {
+		return err
+	}
+	n, err := newNode(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	dial := link.DialConfig{Addr: cfg.Master, Identity: identity, Hello: hello, Log: log}
+	return n.run(ctx, dial)
+}
+
+// identify returns the identity of this slave, after joining if it has a token.
+func identify(ctx context.Context, cfg Config, host string) (*link.Identity, error) {
+	if err := os.MkdirAll(cfg.State, 0o700); err != nil {
+		return nil, fmt.Errorf("directory of the slave: %w", err)
+	}
+	dir := filepath.Join(cfg.State, "identity")
+	identity, err := link.OpenIdentity(dir)
+	switch {
+	case err == nil:
+		return identity, nil
+	case !errors.Is(err, link.ErrNotJoined):
+		return nil, err
+	case cfg.Token == "":
+		return nil, errors.New("this node has not joined the cluster yet; make a token with 'bpctl enroll' on the front end and give it with --join")
+	}
+	return link.Join(ctx, cfg.Master, cfg.Token, dir, host)
+}
+
+// greeting says what this machine is.
+func greeting() (wire.Hello, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return wire.Hello{}, err
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return wire.Hello{}, fmt.Errorf("boot id: %w", err)
+	}
+	return wire.Hello{
+		Version: wire.Version, Arch: runtime.GOARCH,
+		BootID: strings.TrimSpace(string(boot)), Host: host,
+	}, nil
+}
+
+// redial is how long the slave waits before it tries again to reach a master
+// that does not answer.
+const redial = 500 * time.Millisecond
+
+// run serves one session with the master after the other. The process space
+// outlives them.
+func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
+	spaceCtx, stopSpace := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- n.runSpace(spaceCtx) }()
+	defer func() { stopSpace(); <-ended }()
+	// Without systemd there is nobody to notify, and that is no error.
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
+	for {
+		err := n.session(ctx, cfg)
+		var refused *link.RefusedError
+		switch {
+		case ctx.Err() != nil:
+			return n.destroy(ctx)
+		case errors.As(err, &refused):
+			return errors.Join(err, n.destroy(ctx))
+		}
+		n.log.Info("session with the master ended", "err", err)
+		select {
+		case err := <-ended:
+			ended <- err
+			return fmt.Errorf("process space: %w", err)
+		case <-ctx.Done():
+		case <-time.After(redial):
+		}
+		n.expire(n.linked.Load())
+	}
+}

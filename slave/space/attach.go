@@ -1,0 +1,106 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/opencontainers/runc/libcontainer"
+
+	"bproc/slave/pid1/rights"
+	"bproc/wire"
+)
+
+// readyTimeout bounds the wait for bpinit's first frame.
+const readyTimeout = 10 * time.Second
+
+// errNoSpace says that there is no living space in a directory.
+var errNoSpace = errors.New("no process space")
+
+// attach returns the living space of a directory. What a dead one left there
+// is gone afterwards.
+func attach(ctx context.Context, cfg Config) (*Space, error) {
+	s := newSpace(cfg)
+	var err error
+	s.container, err = libcontainer.Load(cfg.stateDir(), cfg.Name)
+	switch {
+	case errors.Is(err, libcontainer.ErrNotExist), errors.Is(err, os.ErrNotExist):
+		return nil, errNoSpace
+	case err != nil:
+		return nil, fmt.Errorf("load space %s: %w", cfg.Name, err)
+	}
+	alive, err := s.revive()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("attach to space %s: %w", cfg.Name, err), s.closeFiles())
+	}
+	if !alive {
+		return nil, errors.Join(errNoSpace, s.Destroy(ctx))
+	}
+	if err := s.connect(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("attach to space %s: %w", cfg.Name, err), s.closeFiles())
+	}
+	return s, nil
+}
+
+// revive reports whether the init of a space that was found is alive, and
+// thaws it: a daemon that died may have frozen it.
+func (s *Space) revive() (bool, error) {
+	state, err := s.container.State()
+	if err != nil {
+		return false, err
+	}
+	status, err := s.container.Status()
+	if err != nil || status == libcontainer.Stopped {
+		return false, err
+	}
+	if err := s.identify(state.InitProcessPid); err != nil {
+		return false, err
+	}
+	// libcontainer compares the start time: if init still is alive now, the
+	// descriptors opened in between are its own and no later process's.
+	status, err = s.container.Status()
+	switch {
+	case err != nil || status == libcontainer.Stopped:
+		return false, err
+	case status == libcontainer.Paused:
+		return true, s.container.Resume()
+	}
+	return true, nil
+}
+
+// connect connects to bpinit and takes its first frame.
+func (s *Space) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	var d net.Dialer
+	sock, err := d.DialContext(ctx, "unix", s.cfg.socket())
+	if err != nil {
+		return err
+	}
+	c := rights.New(sock.(*net.UnixConn))
+	if err := s.ready(ctx, c); err != nil {
+		return errors.Join(err, c.Close())
+	}
+	s.conn = c
+	return nil
+}
+
+func (s *Space) ready(ctx context.Context, c *rights.Conn) error {
+	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	m, _, fds, err := c.Read()
+	if err != nil {
+		return fmt.Errorf("first frame of init (see %s): %w", s.cfg.log(), err)
+	}
+	ready, ok := m.(*wire.InitReady)
+	if !ok || len(fds) != 1 {
+		rights.Close(fds)
+		return fmt.Errorf("%w: init begins with type %d and %d descriptors", wire.ErrFrame, m.Type(), len(fds))
+	}
+	s.pids = ready.PIDs
+	s.supervisor = newSupervisor(fds[0], &s.parents, s.cfg.Log)
+	return nil
+}

@@ -1,0 +1,115 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/moby/sys/capability"
+	"github.com/opencontainers/cgroups"
+	"github.com/opencontainers/cgroups/systemd"
+	"github.com/opencontainers/runc/libcontainer/configs"
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Config says what a space is made of.
+type Config struct {
+	Dir  string // state at run time, removed by Destroy: /run/bproc/slave-NAME
+	Root string // what the processes see as "/"; "/" is the node's
+	Init string // the program bpinit
+	Name string // of the space: letters, digits, '_', '.', '-'
+	Log  *slog.Logger
+
+	// OnStatus is called, from the goroutine of Run and so never at the same
+	// time as another callback, when a child of bpinit ended, was stopped or goes
+	// on. It must not block.
+	OnStatus func(wire.PID, wire.Status)
+}
+
+// cgroupParent is the cgroup, or with systemd the slice, that holds all spaces
+// of a node.
+const cgroupParent = "bproc"
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)
+
+func (c *Config) check() error {
+	switch {
+	case !nameForm.MatchString(c.Name):
+		return fmt.Errorf("name of space %q: letters, digits, '_', '.' and '-' only", c.Name)
+	case !filepath.IsAbs(c.Dir) || !filepath.IsAbs(c.Root) || !filepath.IsAbs(c.Init):
+		return errors.New("paths of a space must be absolute")
+	case c.Log == nil || c.OnStatus == nil:
+		return errors.New("a space needs a logger and OnStatus")
+	}
+	return nil
+}
+
+// Files in Dir.
+func (c *Config) socket() string   { return filepath.Join(c.Dir, "init.sock") }
+func (c *Config) log() string      { return filepath.Join(c.Dir, "init.log") }
+func (c *Config) rootfs() string   { return filepath.Join(c.Dir, "root") }
+func (c *Config) stateDir() string { return filepath.Join(c.Dir, "container") }
+
+// container is the space in libcontainer's terms.
+func (c *Config) container() (*configs.Config, error) {
+	caps, err := ownCapabilities()
+	if err != nil {
+		return nil, err
+	}
+	const inert = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	mounts := []*configs.Mount{
+		{Source: "proc", Destination: "/proc", Device: "proc", Flags: inert},
+		// Not made by libcontainer: it would rewrite the links in the node's real /dev.
+		{Source: "/dev", Destination: "/dev", Device: "bind", Flags: unix.MS_BIND | unix.MS_REC},
+	}
+	if c.Root != "/" {
+		mounts = append(mounts, &configs.Mount{Source: "/sys", Destination: "/sys", Device: "bind", Flags: unix.MS_BIND | unix.MS_REC})
+	}
+	return &configs.Config{
+		Rootfs:          c.rootfs(),
+		RootPropagation: unix.MS_SLAVE | unix.MS_REC, // what the node mounts later appears
+		Namespaces:      configs.Namespaces{{Type: configs.NEWPID}, {Type: configs.NEWNS}},
+		Mounts:          mounts,
+		Cgroups:         cgroup(c.Name),
+		NoNewKeyring:    true,
+		Capabilities:    &configs.Capabilities{Bounding: caps, Permitted: caps, Effective: caps},
+	}, nil
+}
+
+// cgroup names the space's cgroup. Where systemd runs it owns the tree, and a
+// scope of its own keeps the space alive when the daemon's service ends.
+func cgroup(name string) *cgroups.Cgroup {
+	// No rules for devices: package cgroups sets none in a program that does not
+	// import its package devices, and the node's own hold.
+	c := &cgroups.Cgroup{Resources: &cgroups.Resources{}}
+	if systemd.IsRunningSystemd() {
+		c.Systemd = true
+		c.Parent, c.ScopePrefix, c.Name = cgroupParent+".slice", cgroupParent, name
+		return c
+	}
+	c.Path = "/" + cgroupParent + "/" + name
+	return c
+}
+
+// ownCapabilities returns the names of all capabilities of this process.
+func ownCapabilities() ([]string, error) {
+	own, err := capability.NewPid2(0)
+	if err == nil {
+		err = own.Load()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("own capabilities: %w", err)
+	}
+	var names []string
+	for _, c := range capability.ListKnown() {
+		if own.Get(capability.PERMITTED, c) {
+			names = append(names, "CAP_"+strings.ToUpper(c.String()))
+		}
+	}
+	return names, nil
+}

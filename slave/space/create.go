@@ -1,0 +1,119 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/opencontainers/runc/libcontainer"
+	"golang.org/x/sys/unix"
+)
+
+// Create returns the space of a configuration: the one that is alive in its
+// directory, or a new one. A dead one is cleared away first.
+func Create(ctx context.Context, cfg Config) (*Space, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if err := Probe(); err != nil {
+		return nil, err
+	}
+	s, err := attach(ctx, cfg)
+	if err == nil || !errors.Is(err, errNoSpace) {
+		return s, err
+	}
+	s, err = start(cfg)
+	if err == nil {
+		err = s.connect(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create space %s: %w", cfg.Name, err), s.Destroy(ctx))
+	}
+	return s, nil
+}
+
+// start makes the namespaces and starts bpinit in them. The Space is there to
+// be destroyed also when there was an error.
+func start(cfg Config) (*Space, error) {
+	s := newSpace(cfg)
+	if err := os.MkdirAll(cfg.rootfs(), 0o700); err != nil {
+		return s, err
+	}
+	listener, err := listen(cfg.socket())
+	if err != nil {
+		return s, err
+	}
+	defer listener.Close()
+	program, err := os.Open(cfg.Init)
+	if err != nil {
+		return s, err
+	}
+	defer program.Close()
+	log, err := os.OpenFile(cfg.log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return s, err
+	}
+	defer log.Close()
+	config, err := cfg.container()
+	if err != nil {
+		return s, err
+	}
+	s.process = &libcontainer.Process{
+		// By descriptor: Root need not contain the program.
+		Args:       []string{"/proc/self/fd/4"},
+		Env:        []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
+		Cwd:        "/",
+		Stderr:     log,
+		ExtraFiles: []*os.File{listener, program}, // descriptors 3 and 4
+		Init:       true,
+	}
+	// Not inside withRoot: package cgroups keeps what it opens first, and the
+	// mounts there are gone soon.
+	if s.container, err = libcontainer.Create(cfg.stateDir(), cfg.Name, config); err != nil {
+		return s, err
+	}
+	err = withRoot(cfg.Root, cfg.rootfs(), func() error { return s.container.Run(s.process) })
+	if err != nil {
+		return s, err
+	}
+	pid, err := s.process.Pid()
+	if err != nil {
+		return s, err
+	}
+	return s, s.identify(pid)
+}
+
+// listen makes the socket where bpinit accepts daemons, for root only.
+func listen(path string) (*os.File, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	defer l.Close()
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, err
+	}
+	return l.File()
+}
+
+// identify opens what stands for the namespaces of the init with this number.
+func (s *Space) identify(pid int) error {
+	var err error
+	if s.pidfd, err = unix.PidfdOpen(pid, 0); err != nil {
+		return fmt.Errorf("pidfd of init %d: %w", pid, err)
+	}
+	s.initPID = pid
+	var st unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", pid), &st); err != nil {
+		return fmt.Errorf("PID namespace of init %d: %w", pid, err)
+	}
+	s.inode = uint32(st.Ino)
+	s.proc, err = os.Open(fmt.Sprintf("/proc/%d/root/proc", pid))
+	return err
+}

@@ -1,0 +1,86 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pollInterval is how often a wait looks at its context.
+const pollInterval = 20 * time.Millisecond
+
+// Destroy ends the space: every process in it, its cgroup, its namespaces and
+// its directory. Run returns ErrGone if it is running.
+func (s *Space) Destroy(ctx context.Context) error {
+	if err := s.kill(ctx); err != nil {
+		return fmt.Errorf("destroy space %s: %w", s.cfg.Name, err)
+	}
+	var errs []error
+	if s.container != nil {
+		parents := s.cgroupParents()
+		errs = append(errs, s.container.Destroy())
+		for _, dir := range parents {
+			_ = unix.Rmdir(dir) // unless other spaces are in it
+		}
+	}
+	s.fail()
+	errs = append(errs, s.closeFiles(), os.RemoveAll(s.cfg.Dir))
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("destroy space %s: %w", s.cfg.Name, err)
+	}
+	return nil
+}
+
+// kill ends bpinit, with which the kernel ends all other processes of its
+// namespace before it lets go of it, and waits until they are gone.
+func (s *Space) kill(ctx context.Context) error {
+	if s.pidfd < 0 {
+		return nil
+	}
+	err := unix.PidfdSendSignal(s.pidfd, unix.SIGKILL, nil, 0)
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill init: %w", err)
+	}
+	if err := s.Thaw(); err != nil && s.alive() {
+		return err
+	}
+	for s.alive() {
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for the end of init: %w", context.Cause(ctx))
+		}
+	}
+	if s.process != nil {
+		// It only takes the zombie away: how init ended does not matter.
+		_, _ = s.process.Wait()
+	}
+	return nil
+}
+
+// alive waits a little for the end of bpinit, and reports whether it did not
+// come.
+func (s *Space) alive() bool {
+	fds := []unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}
+	_, err := unix.Poll(fds, int(pollInterval.Milliseconds()))
+	return err != nil || fds[0].Revents == 0
+}
+
+// cgroupParents returns the directories that hold the space's cgroups, where
+// they are bproc's own.
+func (s *Space) cgroupParents() []string {
+	state, err := s.container.State()
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for _, path := range state.CgroupPaths {
+		if dir := filepath.Dir(path); filepath.Base(dir) == cgroupParent {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}

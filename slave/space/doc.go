@@ -1,0 +1,30 @@
+// Package space makes and drives the process space of a slave: the PID
+// namespace in which the processes of one master run, with the numbers that
+// they have on the front end.
+//
+//	bpslave                         the space (PID and mount namespace, cgroup)
+//	  Space.Run                       bpinit, PID 1 (package pid1)
+//	    reader     <---- frames ---->    launches, reaps, signals
+//	    supervisor <---- seccomp ----  processes
+//
+// The namespaces and the cgroup are made through runc/libcontainer. Network,
+// host name, IPC and users are the node's, and so are the files: the root is
+// the node's own, bound into the space's mount namespace, or another directory.
+// /proc is the space's own. Root inside the space has the daemon's
+// capabilities; no system call filter of libcontainer applies.
+//
+// The space outlives the daemon: bpinit holds the listening socket and the
+// seccomp listener, and Create finds a space that is alive in its directory.
+// While no daemon is there, a process that asks for its parent waits.
+//
+// Goroutines of Run: the reader of bpinit's frames, which makes all callbacks
+// and is the only one that ends the entries of pending; and the supervisor, a
+// thread of its own. Any goroutine may call the methods that ask bpinit for
+// something.
+//
+// What this package does not do: it does not choose numbers, count leased
+// blocks, watch forks or talk to the master.
+//
+// libcontainer runs the daemon's binary again inside the namespaces: the
+// program must call Reexec before anything else.
+package space

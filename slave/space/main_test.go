@@ -1,0 +1,42 @@
+package space_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"bproc/slave/space"
+)
+
+// bpinit and probe are the programs under test and inside it.
+var bpinit, probe string
+
+func TestMain(m *testing.M) {
+	space.Reexec()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "bpspace")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // users run the probe
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	bpinit, probe = filepath.Join(dir, "bpinit"), filepath.Join(dir, "probe")
+	for out, pkg := range map[string]string{bpinit: "bproc/cmd/bpinit", probe: "./testdata/probe"} {
+		cmd := exec.Command("go", "build", "-o", out, pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", pkg, err, text)
+			return 1
+		}
+	}
+	return m.Run()
+}

@@ -1,0 +1,49 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// withRoot calls start with the root of the space bound at dir, in a mount
+// namespace that only this call and what it starts are in: the node itself
+// never has the mount, so nothing is left when the daemon dies at any moment.
+// The namespace belongs to a thread, which ends with the goroutine.
+func withRoot(root, dir string, start func() error) error {
+	var g errgroup.Group
+	g.Go(func() error {
+		runtime.LockOSThread() // and never unlocked
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return fmt.Errorf("mount namespace: %w", err)
+		}
+		if err := bindRoot(root, dir); err != nil {
+			return err
+		}
+		return start()
+	})
+	return g.Wait()
+}
+
+func bindRoot(root, dir string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Mount(root, dir, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("bind %s on %s: %w", root, dir, err)
+	}
+	// The node's /proc must not lie below the space's own.
+	for {
+		err := unix.Unmount(dir+"/proc", unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+		switch {
+		case err == nil:
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT): // not mounted
+			return nil
+		default:
+			return fmt.Errorf("unmount %s/proc: %w", dir, err)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package space_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/space"
+	"bproc/wire"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// node is a daemon with a space.
+type node struct {
+	*space.Space
+	tb   testing.TB
+	cfg  space.Config
+	stop func() error // ends Run
+
+	mu       sync.Mutex
+	happened chan struct{} // closed and replaced at each status
+	statuses map[wire.PID][]unix.WaitStatus
+	order    []string // callbacks, in order
+}
+
+func newNode(tb testing.TB) *node { return newNodeWith(tb, "/") }
+
+func newNodeWith(tb testing.TB, root string) *node {
+	tb.Helper()
+	if os.Geteuid() != 0 {
+		tb.Fatal("needs root")
+	}
+	dir, err := os.MkdirTemp("", "bps")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	n := &node{tb: tb}
+	n.cfg = space.Config{
+		Dir: dir, Root: root, Init: bpinit, Name: "test-" + filepath.Base(dir),
+		Log:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		OnStatus: n.onStatus,
+	}
+	n.start()
+	tb.Cleanup(func() {
+		if err := n.Destroy(context.Background()); err != nil {
+			tb.Error(err)
+		}
+		_ = n.stop()
+	})
+	return n
+}
+
+// start creates or attaches to the space and runs it.
+func (n *node) start() {
+	n.tb.Helper()
+	n.statuses = make(map[wire.PID][]unix.WaitStatus)
+	n.happened = make(chan struct{})
+	s, err := space.Create(context.Background(), n.cfg)
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	n.Space = s
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	n.stop = sync.OnceValue(func() error { cancel(); return <-ended })
+}
+
+func (n *node) onStatus(pid wire.PID, status wire.Status) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.statuses[pid] = append(n.statuses[pid], unix.WaitStatus(status))
+	n.order = append(n.order, "status "+pid.String())
+	close(n.happened)
+	n.happened = make(chan struct{})
+}
+
+// awaitStatus waits until a process has a status for which ok holds.
+func (n *node) awaitStatus(pid wire.PID, ok func(unix.WaitStatus) bool) unix.WaitStatus {
+	n.tb.Helper()
+	deadline := time.After(patience)
+	for {
+		n.mu.Lock()
+		for _, s := range n.statuses[pid] {
+			if ok(s) {
+				n.mu.Unlock()
+				return s
+			}
+		}
+		happened := n.happened
+		n.mu.Unlock()
+		select {
+		case <-happened:
+		case <-deadline:
+			n.tb.Fatalf("process %d: no such status within %v", pid, patience)
+		}
+	}
+}
+
+func over(s unix.WaitStatus) bool { return s.Exited() || s.Signaled() }
+
+type launchResult struct {
+	stage wire.Stage
+	errno unix.Errno
+}
+
+// launch starts a process and waits for the answer.
+func (n *node) launch(sp *wire.Spawn, streams ...*os.File) launchResult {
+	n.tb.Helper()
+	c := make(chan launchResult, 1)
+	err := n.Launch(sp, streams, func(stage wire.Stage, errno unix.Errno) {
+		n.mu.Lock()
+		n.order = append(n.order, "launched "+sp.PID.String())
+		n.mu.Unlock()
+		c <- launchResult{stage, errno}
+	})
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	select {
+	case r := <-c:
+		return r
+	case <-time.After(patience):
+		n.tb.Fatalf("launch of %d is not answered", sp.PID)
+		return launchResult{}
+	}
+}
+
+func (n *node) mustLaunch(sp *wire.Spawn, streams ...*os.File) {
+	n.tb.Helper()
+	if r := n.launch(sp, streams...); r != (launchResult{}) {
+		n.tb.Fatalf("launch of %d %q: stage %d, %v", sp.PID, sp.Command.Argv, r.stage, r.errno)
+	}
+}
+
+// output runs a process with its standard output in a pipe.
+func (n *node) output(sp *wire.Spawn) (string, unix.WaitStatus) {
+	n.tb.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	defer r.Close()
+	sp.Command.Stdio[1] = wire.Descriptor{Mode: wire.DescriptorStream}
+	n.mustLaunch(sp, w)
+	w.Close()
+	_ = r.SetReadDeadline(time.Now().Add(patience))
+	text, err := io.ReadAll(r)
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	return string(text), n.awaitStatus(sp.PID, over)
+}
+
+// command is a process of root with an ordinary environment.
+func command(pid wire.PID, argv ...string) *wire.Spawn {
+	return &wire.Spawn{PID: pid, Parent: 4711, Command: wire.Command{
+		Argv: argv, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Dir: "/", Umask: 0o022,
+	}}
+}
+
+// leave makes the daemon go without a word, and the space stay.
+func (n *node) leave() {
+	n.tb.Helper()
+	if err := n.stop(); !errors.Is(err, context.Canceled) {
+		n.tb.Fatalf("Run: got %v, want %v", err, context.Canceled)
+	}
+	if err := n.Close(); err != nil {
+		n.tb.Fatal(err)
+	}
+}

@@ -1,0 +1,61 @@
+package space
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// seccompData is struct seccomp_data of seccomp(2).
+type seccompData struct {
+	Nr   int32
+	Arch uint32
+	IP   uint64
+	Args [6]uint64
+}
+
+// notif is struct seccomp_notif of seccomp_unotify(2). PID is the number of
+// the calling thread in the PID namespace of whoever receives.
+type notif struct {
+	ID    uint64
+	PID   uint32
+	Flags uint32
+	Data  seccompData
+}
+
+// resp is struct seccomp_notif_resp.
+type resp struct {
+	ID    uint64
+	Val   int64
+	Error int32
+	Flags uint32
+}
+
+const (
+	sizeofData  = uint16(unsafe.Sizeof(seccompData{}))
+	sizeofNotif = uint16(unsafe.Sizeof(notif{}))
+	sizeofResp  = uint16(unsafe.Sizeof(resp{}))
+)
+
+// ioctlSetFlags is SECCOMP_IOCTL_NOTIF_SET_FLAGS, _IOW('!', 4, __u64), Linux
+// 6.6.
+const ioctlSetFlags = 0x40082104
+
+// receive takes a notification.
+func receive(listener int) (notif, unix.Errno) {
+	var n notif // the kernel wants it zero
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
+	return n, errno
+}
+
+// answer sends a response.
+func answer(listener int, r resp) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
+	return errno
+}
+
+// wakeSynchronously asks the kernel to hand a caller's processor over to the
+// receiver and back, instead of waking another. Older kernels wake as ever.
+func wakeSynchronously(listener int) {
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlSetFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+}

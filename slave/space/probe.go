@@ -1,0 +1,86 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/pid1/filter"
+)
+
+// Probe tells what the kernel of this node lacks for a process space, each
+// with the option or version that brings it.
+func Probe() error {
+	return errors.Join(
+		probeRoot(),
+		probeFile("/proc/self/ns/pid", "PID namespaces", "CONFIG_PID_NS"),
+		probeFile("/proc/sys/kernel/ns_last_pid", "the cursor of process numbers", "CONFIG_CHECKPOINT_RESTORE"),
+		probeSetTID(),
+		filter.Check(),
+		probeNotify(),
+		probeFreezer(),
+	)
+}
+
+func probeRoot() error {
+	if os.Geteuid() != 0 {
+		return errors.New("a process space needs root")
+	}
+	return nil
+}
+
+func probeFile(path, what, option string) error {
+	if _, err := os.Lstat(path); err != nil {
+		return fmt.Errorf("%s (%s): %w", what, option, err)
+	}
+	return nil
+}
+
+// probeSetTID asks for more numbers than a process can have. A kernel that
+// knows the field says EINVAL; one that does not finds the structure too big.
+func probeSetTID() error {
+	const (
+		setTIDSize = 9  // index of the field in struct clone_args
+		tooMany    = 33 // MAX_PID_NS_LEVEL is 32
+	)
+	args := [10]uint64{setTIDSize: tooMany}
+	_, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
+	if errno != unix.EINVAL {
+		return fmt.Errorf("clone3 with set_tid (Linux 5.5): %w", errno)
+	}
+	return nil
+}
+
+// probeNotify compares the kernel's structures with ours.
+func probeNotify() error {
+	var sizes [3]uint16 // struct seccomp_notif_sizes
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes)))
+	if errno != 0 {
+		return fmt.Errorf("sizes of seccomp notifications (Linux 5.0): %w", errno)
+	}
+	if ours := [3]uint16{sizeofNotif, sizeofResp, sizeofData}; sizes != ours {
+		return fmt.Errorf("seccomp notifications have sizes %v, not %v", sizes, ours)
+	}
+	return nil
+}
+
+// probeFreezer looks for a freezer among the hierarchies of this process
+// (cgroups(7)): the unified one has it since Linux 5.2.
+func probeFreezer() error {
+	b, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return fmt.Errorf("cgroups (CONFIG_CGROUPS): %w", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		_, rest, _ := strings.Cut(line, ":")
+		controllers, _, _ := strings.Cut(rest, ":")
+		if controllers == "" || strings.Contains(","+controllers+",", ",freezer,") {
+			return nil
+		}
+	}
+	return errors.New("no cgroup freezer is mounted (CONFIG_CGROUP_FREEZER, or cgroup version 2)")
+}

@@ -1,0 +1,21 @@
+package space
+
+import (
+	"os"
+	"runtime"
+
+	"github.com/opencontainers/runc/libcontainer"
+	_ "github.com/opencontainers/runc/libcontainer/nsenter" // enters the namespaces before Go runs
+)
+
+// Reexec is the first thing that a program with this package does in main (a
+// test in TestMain). In the process that libcontainer starts to set up a space
+// it becomes bpinit and does not return; in any other it does nothing.
+func Reexec() {
+	if len(os.Args) < 2 || os.Args[1] != "init" || os.Getenv("_LIBCONTAINER_INITPIPE") == "" {
+		return
+	}
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	libcontainer.Init()
+}

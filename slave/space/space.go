@@ -1,0 +1,137 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/opencontainers/runc/libcontainer"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/pid1/rights"
+	"bproc/wire"
+)
+
+// ErrGone is the error of Run when the space has ended: bpinit is gone, and
+// every process with it.
+var ErrGone = errors.New("the process space is gone")
+
+// Space is a process space.
+type Space struct {
+	cfg       Config
+	container *libcontainer.Container
+	process   *libcontainer.Process // bpinit, if it is this process's child
+	initPID   int
+	pidfd     int // of bpinit; -1: not known
+	inode     uint32
+	proc      *os.File
+	conn      *rights.Conn
+	pids      []wire.PID
+	parents   parents
+
+	supervisor *supervisor
+
+	mu      sync.Mutex
+	pending map[uint64]pendingLaunch // by number of the request
+	last    uint64
+	ended   bool // Run has returned
+}
+
+func newSpace(cfg Config) *Space {
+	s := &Space{cfg: cfg, pidfd: -1, pending: make(map[uint64]pendingLaunch)}
+	s.parents.init()
+	return s
+}
+
+// NSInode returns the inode number of the PID namespace, by which its
+// processes are told from others.
+func (s *Space) NSInode() uint32 { return s.inode }
+
+// InitPID returns the number that bpinit has outside the space.
+func (s *Space) InitPID() int { return s.initPID }
+
+// Proc returns the space's own /proc, in which directories have the numbers of
+// the cluster. It is open until Destroy or Close; use it with openat(2), or by
+// way of /proc/self/fd.
+func (s *Space) Proc() *os.File { return s.proc }
+
+// PIDs returns the children of bpinit that were alive when this daemon
+// connected. The statuses of those that have ended since follow.
+func (s *Space) PIDs() []wire.PID { return slices.Clone(s.pids) }
+
+// Run serves the space until ctx ends or the space does. It closes the
+// connection to bpinit, so it can be called once; the space lives on, and the
+// next Create finds it. The launches that are not answered by then are done
+// with ECONNRESET: they may or may not have happened.
+func (s *Space) Run(ctx context.Context) error {
+	defer s.fail()
+	g, ctx := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(ctx, func() {
+		_ = s.conn.Close()
+		s.supervisor.stop()
+	})
+	defer stop()
+	g.Go(func() error { return s.read(ctx) })
+	g.Go(func() error { return s.supervisor.run() })
+	return g.Wait()
+}
+
+// read is the reader of bpinit's frames.
+func (s *Space) read(ctx context.Context) error {
+	for {
+		m, number, fds, err := s.conn.Read()
+		rights.Close(fds)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrGone, err)
+		}
+		switch m := m.(type) {
+		case *wire.InitLaunched:
+			s.launched(number, m)
+		case *wire.InitStatus:
+			s.status(m)
+		default:
+			return fmt.Errorf("%w: type %d from init", wire.ErrFrame, m.Type())
+		}
+	}
+}
+
+func (s *Space) status(m *wire.InitStatus) {
+	if status := unix.WaitStatus(m.Status); status.Exited() || status.Signaled() {
+		s.parents.forget(m.PID)
+	}
+	s.cfg.OnStatus(m.PID, wire.Status(m.Status))
+}
+
+// Close gives up what this process has open of the space, which lives on.
+// Destroy does so too.
+func (s *Space) Close() error {
+	s.fail()
+	return s.closeFiles()
+}
+
+func (s *Space) closeFiles() error {
+	var errs []error
+	if s.conn != nil {
+		_ = s.conn.Close() // Run may have done so
+	}
+	if s.supervisor != nil {
+		errs = append(errs, s.supervisor.close())
+		s.supervisor = nil
+	}
+	if s.proc != nil {
+		errs = append(errs, s.proc.Close())
+		s.proc = nil
+	}
+	if s.pidfd >= 0 {
+		errs = append(errs, unix.Close(s.pidfd))
+		s.pidfd = -1
+	}
+	return errors.Join(errs...)
+}

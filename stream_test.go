@@ -1,0 +1,254 @@
+package bproc_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"bproc"
+	"bproc/internal/fakemaster"
+	"bproc/wire"
+)
+
+func TestOutputs(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		for _, step := range []struct {
+			t    wire.Type
+			data string
+		}{{wire.TypeStdout, "one "}, {wire.TypeStderr, "bad "}, {wire.TypeStdout, "two"}, {wire.TypeStderr, "worse"}} {
+			if err := c.Output(step.t, step.data); err != nil {
+				t.Error(err)
+			}
+		}
+		c.End(0)
+	})
+	var stdout, stderr bytes.Buffer
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if stdout.String() != "one two" || stderr.String() != "bad worse" {
+		t.Errorf("got %q and %q", stdout.String(), stderr.String())
+	}
+}
+
+// pattern is a stream of bytes that depend on their place.
+type pattern struct{ *rand.ChaCha8 }
+
+func newPattern() pattern { return pattern{rand.NewChaCha8([32]byte{1})} }
+
+const bulk = 48 << 20
+
+func sum(t *testing.T, r io.Reader) string {
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		t.Error(err)
+	}
+	return string(h.Sum(nil))
+}
+
+// TestBulkOutput sends frames of all sizes, in writes that do not end where they
+// do.
+func TestBulkOutput(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		src := io.LimitReader(newPattern(), bulk)
+		buf := make([]byte, wire.MaxData)
+		for size := 1; ; size = size*5%wire.MaxData + 1 {
+			n, err := io.ReadFull(src, buf[:size])
+			if n > 0 && c.Output(wire.TypeStdout, string(buf[:n])) != nil {
+				t.Error("the client has gone")
+			}
+			if err != nil {
+				break
+			}
+		}
+		c.End(0)
+	})
+	h := sha256.New()
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdout = h
+	if err := cmd.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if string(h.Sum(nil)) != sum(t, io.LimitReader(newPattern(), bulk)) {
+		t.Error("the checksum is wrong")
+	}
+}
+
+func TestBulkInput(t *testing.T) {
+	var got hash.Hash
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		got = sha256.New()
+		for {
+			b, err := c.Input()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			got.Write(b)
+		}
+		c.End(0)
+	})
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdin = io.LimitReader(newPattern(), bulk)
+	if err := cmd.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Sum(nil)) != sum(t, io.LimitReader(newPattern(), bulk)) {
+		t.Error("the checksum is wrong")
+	}
+}
+
+// TestInputThatNeverEnds has an input on which a read never returns.
+func TestInputThatNeverEnds(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	m := fakemaster.Start(t, exits(wire.ExitStatus(3)))
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdin = r
+	if err := cmd.Run(t.Context()); err == nil || cmd.Status != wire.ExitStatus(3) {
+		t.Errorf("got %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInputError(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		if b, err := c.Input(); err != io.EOF {
+			t.Errorf("got %q, %v", b, err)
+		}
+		c.End(0)
+	})
+	dir, err := os.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdin = dir
+	if err := cmd.Run(t.Context()); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("got %v, want %v", err, syscall.EISDIR)
+	}
+}
+
+// TestNullDevice checks that nothing travels to or from /dev/null.
+func TestNullDevice(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	var stdio [3]wire.Descriptor
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
+		stdio = r.(*wire.Run).Command.Stdio
+		c.Started()
+		c.End(0)
+	})
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = null, null, null
+	if err := cmd.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if stdio != [3]wire.Descriptor{} {
+		t.Errorf("got %v", stdio)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestWriterFails(t *testing.T) {
+	full := errors.New("disk full")
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		_ = c.Output(wire.TypeStdout, "x")
+		c.Gone()
+		c.End(wire.SignalStatus(1))
+	})
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdout = failing{full}
+	if err := cmd.Run(t.Context()); !errors.Is(err, full) || cmd.Status != wire.SignalStatus(1) {
+		t.Errorf("got %v, status %#x", err, cmd.Status)
+	}
+}
+
+func TestUnexpectedFrames(t *testing.T) {
+	tests := []struct {
+		name string
+		send func(c *fakemaster.Conn)
+	}{
+		{"input", func(c *fakemaster.Conn) { _ = c.Output(wire.TypeStdin, "x") }},
+		{"output that is no stream", func(c *fakemaster.Conn) { _ = c.Output(wire.TypeStderr, "x") }},
+		{"output after its end", func(c *fakemaster.Conn) {
+			_ = c.Output(wire.TypeStdout, "")
+			_ = c.Output(wire.TypeStdout, "x")
+		}},
+		{"message", func(c *fakemaster.Conn) { c.Send(new(wire.Started)) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+				c.Started()
+				tt.send(c)
+				c.Gone()
+				c.End(0)
+			})
+			cmd := m.Client.Command(2, "prog")
+			cmd.Stdout = io.Discard
+			err := cmd.Run(t.Context())
+			if tt.name == "output after its end" {
+				// It came to its end; what follows is not read.
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, wire.ErrFrame) {
+				t.Errorf("got %v, want %v", err, wire.ErrFrame)
+			}
+		})
+	}
+}
+
+func TestMany(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
+		c.Started()
+		_ = c.Output(wire.TypeStdout, strings.Join(r.(*wire.Run).Command.Argv, " "))
+		c.End(wire.ExitStatus(int(r.(*wire.Run).Node)))
+	})
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			var out bytes.Buffer
+			cmd := m.Client.Command(bproc.NodeID(i), "prog", bproc.NodeID(i).String())
+			cmd.Stdout = &out
+			_ = cmd.Run(t.Context())
+			if want := "prog " + bproc.NodeID(i).String(); out.String() != want || cmd.Status != wire.ExitStatus(i) {
+				t.Errorf("got %q, status %#x; want %q, %d", out.String(), cmd.Status, want, i)
+			}
+		})
+	}
+	group.Wait()
+}

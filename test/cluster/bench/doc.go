@@ -1,0 +1,13 @@
+// Bench measures a whole cluster on this machine and prints for each figure
+//
+//	bench NAME VALUE UNIT
+//	bench NAME VALUE UNIT xRATIO of BASE
+//
+// where BASE is the name of another figure, measured in the same run. A value
+// is the median of its runs. With -only REGEXP only figures with such names are
+// measured, and the bases that they need.
+//
+// The commands are started and timed by a C program, spawn.c, on the front end:
+// posix_spawn costs it 0.2 ms, a Go program several times that. What needs the
+// client library runs in this program again, on the front end (launcher.go).
+package main

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"bproc/test/cluster"
+)
+
+// figure is one line of the results.
+type figure struct {
+	name string
+	unit string
+	base string // the figure to compare it with; empty: none
+	// measure makes one run.
+	measure func(ctx context.Context, b *bench) (float64, error)
+}
+
+// figures are all of them, in the order of the output. A base is before what
+// is compared with it.
+var figures = slices.Concat(startFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures)
+
+// bench is one run of the program.
+type bench struct {
+	runs     int
+	out      io.Writer
+	values   map[string]float64       // what was measured
+	clusters map[int]*cluster.Cluster // by number of nodes
+	programs string                   // directory of the C programs
+}
+
+// run measures the figures whose names match.
+func (b *bench) run(ctx context.Context, names *regexp.Regexp) error {
+	for _, f := range figures {
+		if !names.MatchString(f.name) {
+			continue
+		}
+		if err := b.figure(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// figure measures f, unless it was, after its base.
+func (b *bench) figure(ctx context.Context, f figure) error {
+	if _, done := b.values[f.name]; done {
+		return nil
+	}
+	if f.base != "" {
+		i := slices.IndexFunc(figures, func(g figure) bool { return g.name == f.base })
+		if err := b.figure(ctx, figures[i]); err != nil {
+			return err
+		}
+	}
+	var values []float64
+	for range b.runs {
+		v, err := f.measure(ctx, b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		values = append(values, v)
+	}
+	b.values[f.name] = median(values)
+	line := fmt.Sprintf("bench %s %.4g %s", f.name, b.values[f.name], f.unit)
+	if f.base != "" {
+		line += fmt.Sprintf(" x%.2f of %s", b.values[f.name]/b.values[f.base], f.base)
+	}
+	_, err := fmt.Fprintln(b.out, line)
+	return err
+}
+
+func median(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
+	}
+	return s[len(s)/2]
+}
+
+// cluster returns the cluster of so many nodes.
+func (b *bench) cluster(ctx context.Context, nodes int) (*cluster.Cluster, error) {
+	if c := b.clusters[nodes]; c != nil {
+		return c, nil
+	}
+	c, err := cluster.New(ctx, cluster.Config{Nodes: nodes})
+	if err == nil {
+		b.clusters[nodes] = c
+	}
+	return c, err
+}
+
+func (b *bench) close() error {
+	var errs []error
+	for _, c := range b.clusters {
+		errs = append(errs, c.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// sourceDir has the C programs. The benchmarks run in the module (make bench).
+func sourceDir() (string, error) {
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "bproc/test/cluster/bench").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the sources: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "testdata"), nil
+}
+
+// output runs a command in a machine and returns what it prints.
+func output(ctx context.Context, m *cluster.Machine, argv ...string) (string, error) {
+	res, err := m.Exec(ctx, cluster.Root, argv...)
+	if err != nil {
+		return "", err
+	}
+	if res.Code != 0 || res.Stderr != "" {
+		return "", fmt.Errorf("%s: %v: exit code %d: %s", m.Name, argv, res.Code, res.Stderr)
+	}
+	return res.Stdout, nil
+}

@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
+
+// hierarchy is a mounted control group hierarchy of the host.
+type hierarchy struct {
+	Path string // where it is mounted
+	V2   bool
+	Data string // mount options that name a version 1 hierarchy
+}
+
+// hierarchies lists what is mounted. Hosts have version 2, version 1, or both.
+func hierarchies() ([]hierarchy, error) {
+	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
+	if err != nil {
+		return nil, err
+	}
+	var all []hierarchy
+	for _, m := range mounts {
+		all = append(all, hierarchy{Path: m.Mountpoint, V2: m.FSType == "cgroup2", Data: v1Options(m.VFSOptions)})
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no control group hierarchy is mounted (/sys/fs/cgroup)")
+	}
+	return all, nil
+}
+
+// v1Options keeps those options that select a version 1 hierarchy.
+func v1Options(options string) string {
+	var keep []string
+	for _, o := range strings.Split(options, ",") {
+		switch {
+		case strings.HasPrefix(o, "name="):
+			keep = append(keep, "none", o)
+		case o == "rw", o == "ro", o == "xattr", o == "clone_children", o == "noprefix",
+			strings.HasPrefix(o, "release_agent="), strings.HasPrefix(o, "cpuset_v2_mode"):
+		default:
+			keep = append(keep, o)
+		}
+	}
+	return strings.Join(keep, ",")
+}
+
+// makeGroup makes the control group name below the site's in h.
+func (s *site) makeGroup(h hierarchy, name string) error {
+	parent := filepath.Join(h.Path, s.id)
+	for _, dir := range []string{parent, filepath.Join(parent, name)} {
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if h.V2 {
+			continue
+		}
+		// A version 1 cpuset takes no process before its two sets are filled.
+		for _, set := range []string{"cpuset.cpus", "cpuset.mems"} {
+			value, err := os.ReadFile(filepath.Join(filepath.Dir(dir), set))
+			if err != nil {
+				continue // another controller
+			}
+			if err := os.WriteFile(filepath.Join(dir, set), value, 0); err != nil {
+				return err
+			}
+		}
+	}
+	if h.V2 {
+		delegate(parent)
+	}
+	return nil
+}
+
+// delegate enables in the children of the version 2 group dir what dir has. On
+// hosts where this group has no controllers there is nothing to enable.
+func delegate(dir string) {
+	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return
+	}
+	for _, c := range strings.Fields(string(controllers)) {
+		// One by one: a controller that cannot be had must not prevent the others.
+		_ = os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c), 0)
+	}
+}
+
+// groupDirs returns where group name is in each hierarchy.
+func (s *site) groupDirs(name string) []string {
+	dirs := make([]string, 0, len(s.groups))
+	for _, h := range s.groups {
+		dirs = append(dirs, filepath.Join(h.Path, s.id, name))
+	}
+	return dirs
+}
+
+// removeGroup kills what is left in group dir and in those below, and removes
+// them. It waits for the kernel, which frees a group some time after its last
+// process has gone.
+func removeGroup(dir string, timeout time.Duration) error {
+	deadline := time.Now().Add(timeout)
+	for {
+		err := removeGroupOnce(dir)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("remove control group: %w", err)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func removeGroupOnce(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := removeGroupOnce(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	thaw(dir)
+	pids, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return err
+	}
+	for _, field := range strings.Fields(string(pids)) {
+		var pid int
+		if _, err := fmt.Sscan(field, &pid); err == nil && pid > 0 && pid != os.Getpid() {
+			_ = unix.Kill(pid, unix.SIGKILL) // gone meanwhile: as wanted
+		}
+	}
+	return os.Remove(dir)
+}
+
+// thaw lets frozen processes die: SIGKILL does not wake them in version 1.
+func thaw(dir string) {
+	_ = os.WriteFile(filepath.Join(dir, "freezer.state"), []byte("THAWED"), 0)
+	_ = os.WriteFile(filepath.Join(dir, "cgroup.freeze"), []byte("0"), 0)
+}

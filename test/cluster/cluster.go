@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// leakTimeout is how long the kernel may take to let go of what has ended.
+const leakTimeout = 10 * time.Second
+
+// Config says what a cluster is to be.
+type Config struct {
+	Nodes int
+	// Bare leaves the machines without bproc: networks and namespaces alone.
+	Bare bool
+	// NoSlaves starts the master, but no slaves.
+	NoSlaves bool
+	// MasterConfig is the text of the master's configuration file.
+	MasterConfig string
+	// MasterArgs and SlaveArgs are added to the command lines of the daemons.
+	MasterArgs []string
+	SlaveArgs  []string
+}
+
+// Cluster is a front end and nodes.
+type Cluster struct {
+	Front  *Machine
+	Nodes  []*Machine
+	Master *Daemon   // the bpmaster that was started last
+	Slaves []*Daemon // the bpslave of each node that was started last
+
+	config  Config
+	site    *site
+	name    string
+	dir     string
+	prefix  string // install tree on the host; empty if bare
+	network *network
+	traces  traces
+}
+
+// New starts a cluster. All nodes are up when it returns.
+func New(ctx context.Context, config Config) (*Cluster, error) {
+	s, err := theSite()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{config: config, site: s, name: s.nextCluster(), Slaves: make([]*Daemon, config.Nodes)}
+	c.dir = filepath.Join(s.dir, c.name)
+	if !config.Bare {
+		if c.prefix, err = installed(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a cluster of %d nodes: %w", config.Nodes, err), c.lastWords(), c.Stop())
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) (err error) {
+	if c.network, err = newNetwork(); err != nil {
+		return err
+	}
+	if c.Front, err = newMachine(c, "front", frontAddr); err != nil {
+		return err
+	}
+	for i := range c.config.Nodes {
+		n, err := newMachine(c, fmt.Sprintf("n%d", i), nodeAddr(i))
+		if err != nil {
+			return err
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	var boot errgroup.Group
+	for _, m := range c.machines() {
+		boot.Go(m.Boot)
+	}
+	if err := boot.Wait(); err != nil || c.config.Bare {
+		return err
+	}
+	if err := c.StartMaster(ctx); err != nil || c.config.NoSlaves {
+		return err
+	}
+	return c.joinAll(ctx)
+}
+
+// joinAll enrols all nodes and starts their slaves.
+func (c *Cluster) joinAll(ctx context.Context) error {
+	var join errgroup.Group
+	for i := range c.Nodes {
+		join.Go(func() error {
+			token, err := c.Enroll(ctx, i)
+			if err != nil {
+				return err
+			}
+			return c.StartSlave(ctx, i, "--join", token)
+		})
+	}
+	if err := join.Wait(); err != nil {
+		return err
+	}
+	return c.WaitUp(ctx, c.all()...)
+}
+
+// machines returns the front end and the nodes.
+func (c *Cluster) machines() []*Machine {
+	if c.Front == nil {
+		return nil
+	}
+	return append([]*Machine{c.Front}, c.Nodes...)
+}
+
+// all returns the numbers of all nodes.
+func (c *Cluster) all() []int {
+	ids := make([]int, len(c.Nodes))
+	for i := range ids {
+		ids[i] = i
+	}
+	return ids
+}
+
+// hosts returns the lines that /etc/hosts of each machine gets.
+func (c *Cluster) hosts() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v front\n", frontAddr)
+	for i := range c.config.Nodes {
+		fmt.Fprintf(&b, "%v n%d\n", nodeAddr(i), i)
+	}
+	return b.String()
+}
+
+// Stop switches all machines off and removes them, and reports what of them is
+// still there after that.
+func (c *Cluster) Stop() error {
+	for _, m := range c.machines() {
+		c.traces.note(m)
+	}
+	var off errgroup.Group
+	for _, m := range c.machines() {
+		off.Go(m.Off)
+	}
+	err := off.Wait()
+	if c.network != nil {
+		c.network.close()
+	}
+	return errors.Join(err, c.traces.check(leakTimeout), os.RemoveAll(c.dir))
+}

@@ -1,0 +1,109 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// watch is how long a test looks on while nothing may happen.
+const watch = 700 * time.Millisecond
+
+// TestKillOverCutLink kills a process on a node that nothing reaches: its ghost
+// must stay until it is certain that the process is dead.
+func TestKillOverCutLink(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 2})
+	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1000")
+	if err := c.Cut(1); err != nil {
+		t.Fatal(err)
+	}
+	r.kill(unix.SIGKILL)
+	r.kill(unix.SIGKILL) // a second one changes nothing
+	for begin := time.Now(); time.Since(begin) < watch; time.Sleep(10 * time.Millisecond) {
+		process, ghost := r.state()
+		if process != "S" || ghost == "" || ghost == "Z" {
+			t.Fatalf("while the link is cut the process is %q, its ghost %q", process, ghost)
+		}
+	}
+	if res := bpsh(t, c, cluster.Alice, "0", "echo", "others work"); res.Code != 0 || res.Stdout != "others work\n" {
+		t.Errorf("meanwhile on the other node: got %+v", res)
+	}
+	if err := c.Heal(1); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.wait(); code != 137 {
+		t.Errorf("exit code %d, want 137", code)
+	}
+	r.gone()
+}
+
+// TestShortCut has a link go down and up again under a process that writes.
+func TestShortCut(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; for i in $(seq 200); do echo $i; sleep 0.01; done; exit 3")
+	r.expect("1")
+	if err := c.Cut(0); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(watch) // the process goes on writing meanwhile
+	if err := c.Heal(0); err != nil {
+		t.Fatal(err)
+	}
+	for i := 2; i <= 200; i++ {
+		r.expect(fmt.Sprint(i))
+	}
+	if code := r.wait(); code != 3 {
+		t.Errorf("exit code %d, want 3", code)
+	}
+}
+
+// TestNodeLost takes a node away for good: its processes count as killed, but
+// not before its lease has run out.
+func TestNodeLost(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		lose func(c *cluster.Cluster) error
+	}{
+		{"link cut", func(c *cluster.Cluster) error { return c.Cut(1) }},
+		{"power failure", func(c *cluster.Cluster) error { return c.Nodes[1].Off() }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			const lease = 2 * time.Second
+			c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: fmt.Sprintf("lease %d\n", lease/time.Second)})
+			r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1000")
+			begin := time.Now()
+			if err := tc.lose(c); err != nil {
+				t.Fatal(err)
+			}
+			code := r.wait()
+			if took := time.Since(begin); took < lease-watch {
+				t.Errorf("the ghost ended after %v, within the lease of %v", took, lease)
+			}
+			if code != 137 {
+				t.Errorf("exit code %d, want 137", code)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), lineTimeout)
+			defer cancel()
+			if err := c.WaitDown(ctx, 1); err != nil {
+				t.Error(err)
+			}
+			if tc.name == "link cut" {
+				r.gone()
+				if err := c.Heal(1); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.WaitUp(ctx, 1); err != nil {
+					t.Error(err)
+				}
+				if res := bpsh(t, c, cluster.Alice, "1", "echo", "back"); res.Stdout != "back\n" {
+					t.Errorf("after the cut: got %+v", res)
+				}
+			}
+		})
+	}
+}

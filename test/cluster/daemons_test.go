@@ -1,0 +1,183 @@
+package cluster_test
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// startLimit is how long a cluster of four may take to start.
+const startLimit = 3 * time.Second
+
+// TestStart is how quick a cluster is there; tests are only made if it is easy.
+func TestStart(t *testing.T) {
+	cluster.Shared(t, 4) // the commands are built then
+	begin := time.Now()
+	cluster.Start(t, cluster.Config{Nodes: 4})
+	took := time.Since(begin)
+	t.Logf("a cluster of 4 has started in %v", took)
+	if took > startLimit {
+		t.Errorf("a cluster of 4 started in %v, want %v", took, startLimit)
+	}
+}
+
+// TestStopLeavesNothing ends the daemons of machines that stay on, with remote
+// processes running, and looks at what is on the machines then.
+func TestStopLeavesNothing(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 2, NoSlaves: true})
+	before := map[string][]string{}
+	for _, n := range c.Nodes {
+		before[n.Name] = inventory(t, n)
+	}
+	for i := range c.Nodes {
+		token, err := c.Enroll(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.StartSlave(t.Context(), i, "--join", token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.WaitUp(t.Context(), 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "sleep 1000 & echo ready; exec sleep 1000")
+	for _, s := range c.Slaves {
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if code := r.wait(); code != 137 {
+		t.Errorf("a command on a node whose slave was stopped: exit code %d, want 137", code)
+	}
+	for _, n := range c.Nodes {
+		if after := inventory(t, n); !slices.Equal(after, before[n.Name]) {
+			t.Errorf("on %s: got %q, want %q", n.Name, after, before[n.Name])
+		}
+	}
+	if err := c.Master.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// inventory lists the processes, mounts and control groups of a machine.
+func inventory(t *testing.T, m *cluster.Machine) []string {
+	t.Helper()
+	procs, err := m.Procs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, p := range procs {
+		all = append(all, fmt.Sprint("process ", p.PID, p.Args))
+	}
+	mounts, err := m.ReadFile("/proc/1/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, string(mounts))
+	groups, err := m.Path("/sys/fs/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(groups, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestMasterRestart kills the master under a running process. The ghost stays,
+// and the next master knows it again.
+func TestMasterRestart(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	program := cluster.Program(t, siglog)
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", fmt.Sprintf("echo ready; exec %s >/dev/null", program))
+	if err := c.Master.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ghost := r.state(); ghost == "" || ghost == "Z" {
+		t.Fatalf("without a master the ghost is %q", ghost)
+	}
+	r.kill(unix.SIGKILL) // waits in the keeper
+	if err := c.StartMaster(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "the process and its ghost have ended", func() error {
+		if process, ghost := r.state(); process != "" || ghost != "" && ghost != "Z" {
+			return fmt.Errorf("the process is %q, its ghost %q", process, ghost)
+		}
+		return nil
+	})
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
+		t.Errorf("with the new master: got %+v", res)
+	}
+}
+
+// TestKeeperKilled is the exception to the law: ghosts go on without the
+// keeper, and the next one has them again.
+func TestKeeperKilled(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
+	if err := c.KillKeeper(); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "a new keeper holds the ghost", func() error {
+		keepers, err := c.Front.Named("bpkeeper")
+		if err != nil {
+			return err
+		}
+		for _, k := range keepers {
+			if traced, err := c.Front.Tracees(k.PID); err == nil && slices.Contains(traced, r.ghost) {
+				return nil
+			}
+		}
+		return fmt.Errorf("keepers are %+v", keepers)
+	})
+	r.kill(unix.SIGTERM)
+	if code := r.wait(); code != 143 {
+		t.Errorf("exit code %d, want 143", code)
+	}
+	r.gone()
+}
+
+// TestSlaveKilled kills the slave: all processes of its node end with it, and
+// the node is as good as new when the next slave comes.
+func TestSlaveKilled(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "sleep 1000 & echo ready; exec sleep 1000")
+	if err := c.Slaves[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.StartSlave(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.wait(); code != 137 {
+		t.Errorf("exit code %d, want 137", code)
+	}
+	r.gone()
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
+		t.Errorf("with the new slave: got %+v", res)
+	}
+	if err := idle(c); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,224 @@
+package cluster_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"bproc/test/cluster"
+)
+
+// wantError checks that a command has said what is wrong in one line, which
+// names the thing, and on no other output.
+func wantError(t *testing.T, res cluster.Result, command string, code int, mentions ...string) {
+	t.Helper()
+	if res.Code != code {
+		t.Errorf("exit code %d, want %d", res.Code, code)
+	}
+	if res.Stdout != "" {
+		t.Errorf("standard output %q, want nothing", res.Stdout)
+	}
+	line, rest, _ := strings.Cut(res.Stderr, "\n")
+	if rest != "" || !strings.HasPrefix(line, command+": ") {
+		t.Errorf("standard error %q, want one line that begins with %q", res.Stderr, command+": ")
+	}
+	for _, word := range mentions {
+		if !strings.Contains(line, word) {
+			t.Errorf("standard error %q does not mention %q", line, word)
+		}
+	}
+}
+
+// TestErrors has users make mistakes. Nothing of the attempts may be left.
+func TestErrors(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	for _, tc := range []struct {
+		name     string
+		argv     []string
+		code     int
+		mentions []string
+	}{
+		{"no such node", []string{"bpsh", "17", "true"}, 255, []string{"node 17"}},
+		{"no node of that name", []string{"bpsh", "nowhere", "true"}, 255, []string{"nowhere"}},
+		{"no such command", []string{"bpsh", "1", "no-such-command"}, 127, []string{"no-such-command"}},
+		{"no such file", []string{"bpsh", "1", "/no/such/file"}, 127, []string{"/no/such/file"}},
+		{"not executable", []string{"bpsh", "1", "/etc/passwd"}, 126, []string{"/etc/passwd"}},
+		{"a directory", []string{"bpsh", "1", "/etc"}, 126, []string{"/etc"}},
+		{"file of the node", []string{"bpsh", "-I", "/no/such/input", "1", "cat"}, 255, []string{"/no/such/input"}},
+		{"no command", []string{"bpsh", "1"}, 255, nil},
+		{"unknown option", []string{"bpsh", "--what", "1", "true"}, 255, []string{"--what"}},
+		{"enrol without being root", []string{"bpctl", "enroll"}, 1, []string{"ermi"}},
+		{"state of an unknown node", []string{"bpstat", "17"}, 1, []string{"17"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			res, err := c.Front.Exec(t.Context(), cluster.Alice, tc.argv...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantError(t, res, tc.argv[0], tc.code, tc.mentions...)
+		})
+	}
+}
+
+// TestNoMaster asks where no master runs.
+func TestNoMaster(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{NoSlaves: true})
+	if err := c.Master.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		argv []string
+		code int
+	}{
+		{[]string{"bpsh", "0", "true"}, 255},
+		{[]string{"bpstat"}, 1},
+		{[]string{"bpctl", "enroll"}, 1},
+	} {
+		res, err := c.Front.Exec(t.Context(), cluster.Root, tc.argv...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, res, tc.argv[0], tc.code, "no master", "/run/bproc/master.sock")
+	}
+}
+
+func TestNodeDown(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 1\n"})
+	if err := c.Nodes[1].Off(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitDown(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, bpsh(t, c, cluster.Alice, "1", "true"), "bpsh", 255, "node 1", "down")
+	if err := idle1(c.Front, c.Nodes[0]); err != nil {
+		t.Error(err)
+	}
+}
+
+// idle1 is idle for the nodes that are on.
+func idle1(front *cluster.Machine, nodes ...*cluster.Machine) error {
+	return idle(&cluster.Cluster{Front: front, Nodes: nodes})
+}
+
+// TestPermission closes a node to ordinary users.
+func TestPermission(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 2})
+	ask(t, c.Front, cluster.Root, "bpctl", "-S", "1", "-m", "0100")
+	wantError(t, bpsh(t, c, cluster.Alice, "1", "true"), "bpsh", 255, "node 1", "ermission denied")
+	if res := bpsh(t, c, cluster.Root, "1", "true"); res.Code != 0 {
+		t.Errorf("its owner: got %+v", res)
+	}
+	ask(t, c.Front, cluster.Root, "bpctl", "-S", "1", "-u", "alice")
+	if res := bpsh(t, c, cluster.Alice, "1", "true"); res.Code != 0 {
+		t.Errorf("its new owner: got %+v", res)
+	}
+	wantError(t, bpsh(t, c, cluster.Bob, "1", "true"), "bpsh", 255, "node 1", "ermission denied")
+	if err := idle(c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJoinRefused has slaves come with tokens that are no good.
+func TestJoinRefused(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
+	short := ask(t, c.Front, cluster.Root, "bpctl", "enroll", "--ttl", "1ms")
+	used := ask(t, c.Front, cluster.Root, "bpctl", "enroll")
+	if err := c.StartSlave(t.Context(), 0, "--join", used); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Slaves[0].Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, tc := range []struct {
+		name, token string
+		mentions    []string
+	}{
+		{"no token", "nonsense", []string{"token"}},
+		{"expired", short, []string{"token", "expired"}},
+		{"used before", used, []string{"token"}},
+		{"of another cluster", otherToken(t), []string{"token"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			// A state directory of its own: the slave has no certificate there.
+			res, err := c.Nodes[0].Exec(t.Context(), cluster.Root, "bpslave", "--state", "/run/"+tc.name, "--join", tc.token, "front")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantError(t, res, "bpslave", 1, tc.mentions...)
+			if procs, err := c.Nodes[0].Procs(); err != nil || len(procs) != 1 {
+				t.Errorf("on the node run %+v, %v, want PID 1 alone", procs, err)
+			}
+		})
+	}
+}
+
+// otherToken is a good token of another cluster.
+func otherToken(t *testing.T) string {
+	t.Helper()
+	c := cluster.Start(t, cluster.Config{NoSlaves: true})
+	return ask(t, c.Front, cluster.Root, "bpctl", "enroll")
+}
+
+// TestSecondMaster starts a second master beside the first.
+func TestSecondMaster(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	res, err := c.Front.Exec(t.Context(), cluster.Root, "bpmaster", "--listen", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Code == 0 || !strings.Contains(res.Stderr, "/run/bproc/master.sock") {
+		t.Errorf("got %+v, want the socket named and a failure", res)
+	}
+	if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
+		t.Errorf("with the first master: got %+v", res)
+	}
+}
+
+// TestGarbage has strangers talk to the master's TCP port: that ends their
+// connections, and nothing else.
+func TestGarbage(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	for _, text := range []string{"GET / HTTP/1.0\r\n\r\n", "\x16\x03\x01\xff\xff", strings.Repeat("\xff", 1<<16)} {
+		conn, err := c.Nodes[0].Dial(t.Context(), "tcp", c.Front.Addr.String()+":2223")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte(text)); err != nil {
+			continue // closed already: as wanted
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(lineTimeout)); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 1024)
+		for err == nil {
+			_, err = conn.Read(b)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after %.10q the connection is still open", text)
+		}
+	}
+	if res := bpsh(t, c, cluster.Alice, "all", "true"); res.Code != 0 {
+		t.Errorf("after that: got %+v", res)
+	}
+}
+
+// TestUnadoptedGhost starts the ghost's image without anybody who asks for its
+// adoption: it must not stay.
+func TestUnadoptedGhost(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	begin := time.Now()
+	if _, err := c.Front.Exec(t.Context(), cluster.Alice, cluster.Prefix+"/lib/bproc/ghost", "orphan"); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it stayed for %v", took)
+	}
+}

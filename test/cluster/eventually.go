@@ -1,0 +1,27 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+)
+
+// eventuallyTimeout is long: it is only reached by what does not happen.
+const eventuallyTimeout = 20 * time.Second
+
+// Eventually waits until check returns nil.
+func Eventually(t testing.TB, what string, check func() error) {
+	t.Helper()
+	deadline := time.Now().Add(eventuallyTimeout)
+	pause := time.Millisecond
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v: %v", what, eventuallyTimeout, err)
+		}
+		time.Sleep(pause)
+		pause = min(pause*2, 20*time.Millisecond)
+	}
+}

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// janitorArg0 is the name under which this binary is the janitor.
+const janitorArg0 = "bproctest-janitor"
+
+// pidMax is where the kernel has the end of the process numbers.
+const pidMax = "/proc/sys/kernel/pid_max"
+
+// janitor is a process that waits for the end of this one, however it comes,
+// and removes what then still has a name.
+type janitor struct {
+	cmd  *exec.Cmd
+	pipe *os.File // its closing is the sign
+}
+
+// janitorWork is what the janitor is told at its start.
+type janitorWork struct {
+	Dir    string   // directory to remove
+	Groups []string // control groups to empty and remove
+	PIDMax string   // what /proc/sys/kernel/pid_max was
+}
+
+func startJanitor(s *site) (*janitor, error) {
+	limit, err := os.ReadFile(pidMax)
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{janitorArg0},
+		Stdin: r, Stderr: os.Stderr,
+		// Its own session: Ctrl-C is for the tests, the janitor has work to do then.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := cmd.Start(); err != nil {
+		w.Close()
+		return nil, err
+	}
+	work := janitorWork{Dir: s.dir, Groups: s.groupDirs(""), PIDMax: strings.TrimSpace(string(limit))}
+	if err := json.NewEncoder(w).Encode(work); err != nil {
+		return nil, err
+	}
+	return &janitor{cmd: cmd, pipe: w}, nil
+}
+
+// finish has the janitor work now, and waits until it is done.
+func (j *janitor) finish() error {
+	j.pipe.Close()
+	if err := j.cmd.Wait(); err != nil {
+		return fmt.Errorf("janitor: %w", err)
+	}
+	return nil
+}
+
+// janitorMain is the janitor: it returns its exit code.
+func janitorMain() int {
+	var work janitorWork
+	if err := json.NewDecoder(os.Stdin).Decode(&work); err != nil {
+		return 1 // the tests ended before anything had been made
+	}
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return 1
+	}
+	var errs []error
+	for _, dir := range work.Groups {
+		errs = append(errs, removeGroup(dir, 10*time.Second))
+	}
+	if strings.HasPrefix(filepath.Base(work.Dir), "bproctest-") {
+		errs = append(errs, os.RemoveAll(work.Dir))
+	}
+	if now, err := os.ReadFile(pidMax); err == nil && strings.TrimSpace(string(now)) != work.PIDMax {
+		errs = append(errs, os.WriteFile(pidMax, []byte(work.PIDMax), 0))
+	}
+	if err := errors.Join(errs...); err != nil {
+		fmt.Fprintln(os.Stderr, janitorArg0+":", err)
+		return 1
+	}
+	return 0
+}

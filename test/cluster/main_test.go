@@ -1,0 +1,35 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"bproc/test/cluster"
+)
+
+// victimVariable makes this binary a program with a running cluster, to be
+// killed by [TestNothingSurvivesTheTests].
+const victimVariable = "BPROCTEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(victimVariable) != "" {
+		os.Exit(victim())
+	}
+	os.Exit(cluster.Main(m))
+}
+
+// victim starts a cluster with a process in it, and waits for its end.
+func victim() int {
+	c, err := cluster.New(context.Background(), cluster.Config{Nodes: 2, Bare: true})
+	if err == nil {
+		err = c.Nodes[0].Command(context.Background(), cluster.Alice, "sleep", "1000").Start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("started")
+	select {}
+}

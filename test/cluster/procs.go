@@ -1,0 +1,202 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Proc is a process as the plain /proc of its machine shows it.
+type Proc struct {
+	PID   int
+	PPID  int
+	PGID  int
+	SID   int
+	UID   int
+	Comm  string
+	State string   // R, S, T, t, Z ...
+	Args  []string // empty for a zombie
+	// Space is its number in the process space of its node, or 0 if it is in
+	// none; SpacePGID and SpaceSID are those of its group and session.
+	Space, SpacePGID, SpaceSID int
+}
+
+// Proc returns a process of the machine; fs.ErrNotExist if there is none.
+func (m *Machine) Proc(pid int) (Proc, error) {
+	dir, err := m.Path(fmt.Sprintf("/proc/%d", pid))
+	if err != nil {
+		return Proc{}, err
+	}
+	return readProc(dir)
+}
+
+// Procs returns all processes of the machine.
+func (m *Machine) Procs() ([]Proc, error) {
+	dir, err := m.Path("/proc")
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []Proc
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		p, err := readProc(filepath.Join(dir, e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // ended meanwhile
+		case err != nil:
+			return nil, err
+		default:
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// Remote returns the process of a node that has number pid in its process space.
+func (m *Machine) Remote(pid int) (Proc, error) {
+	all, err := m.Procs()
+	if err != nil {
+		return Proc{}, err
+	}
+	for _, p := range all {
+		if p.Space == pid {
+			return p, nil
+		}
+	}
+	return Proc{}, fmt.Errorf("%s: process %d of its process space: %w", m.Name, pid, fs.ErrNotExist)
+}
+
+// Tracees returns the processes that a process of the machine traces.
+func (m *Machine) Tracees(tracer int) ([]int, error) {
+	dir, err := m.Path("/proc")
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := filepath.Glob(fmt.Sprintf("%s/%d/task/*", dir, tracer))
+	if err != nil {
+		return nil, err
+	}
+	threads := map[int]bool{}
+	for _, task := range tasks {
+		if tid, err := strconv.Atoi(filepath.Base(task)); err == nil {
+			threads[tid] = true
+		}
+	}
+	statuses, err := filepath.Glob(dir + "/[0-9]*/status")
+	if err != nil {
+		return nil, err
+	}
+	var traced []int
+	for _, file := range statuses {
+		status, err := os.ReadFile(file)
+		if err != nil {
+			continue // ended meanwhile
+		}
+		if by := statusInts(string(status), "TracerPid:"); len(by) == 1 && threads[by[0]] {
+			traced = append(traced, statusInts(string(status), "Pid:")...)
+		}
+	}
+	return traced, nil
+}
+
+// Named returns the machine's processes whose command name is comm.
+func (m *Machine) Named(comm string) ([]Proc, error) {
+	all, err := m.Procs()
+	if err != nil {
+		return nil, err
+	}
+	var found []Proc
+	for _, p := range all {
+		if p.Comm == comm {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+func readProc(dir string) (Proc, error) {
+	var p Proc
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return p, gone(err)
+	}
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return p, gone(err)
+	}
+	args, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil {
+		return p, gone(err)
+	}
+	// The name is in parentheses and may itself have blanks and parentheses.
+	text := string(stat)
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return p, fmt.Errorf("%s/stat: unknown form", dir)
+	}
+	p.Comm = text[open+1 : end]
+	if _, err := fmt.Sscan(text[:open], &p.PID); err != nil {
+		return p, fmt.Errorf("%s/stat: %w", dir, err)
+	}
+	if _, err := fmt.Sscan(text[end+1:], &p.State, &p.PPID, &p.PGID, &p.SID); err != nil {
+		return p, fmt.Errorf("%s/stat: %w", dir, err)
+	}
+	if len(args) > 0 {
+		p.Args = strings.Split(strings.TrimSuffix(string(args), "\x00"), "\x00")
+	}
+	if uids := statusInts(string(status), "Uid:"); len(uids) > 0 {
+		p.UID = uids[0]
+	}
+	p.Space = innerInt(string(status), "NSpid:")
+	p.SpacePGID = innerInt(string(status), "NSpgid:")
+	p.SpaceSID = innerInt(string(status), "NSsid:")
+	return p, nil
+}
+
+// gone turns what /proc reports for a process that ends while its files are
+// read into what it reports before.
+func gone(err error) error {
+	if errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	return err
+}
+
+// innerInt returns the number in the innermost PID namespace, 0 if there is
+// one namespace only.
+func innerInt(status, name string) int {
+	all := statusInts(status, name)
+	if len(all) < 2 {
+		return 0
+	}
+	return all[len(all)-1]
+}
+
+// statusInts returns the numbers in a line of /proc/PID/status.
+func statusInts(status, name string) []int {
+	for line := range strings.Lines(status) {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok {
+			continue
+		}
+		var all []int
+		for _, field := range strings.Fields(rest) {
+			if n, err := strconv.Atoi(field); err == nil {
+				all = append(all, n)
+			}
+		}
+		return all
+	}
+	return nil
+}

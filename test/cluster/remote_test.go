@@ -1,0 +1,233 @@
+package cluster_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// testdata names the C sources.
+const (
+	siglog  = "testdata/siglog.c"
+	pattern = "testdata/pattern.c"
+)
+
+// lineTimeout is how long a test waits for a line of output.
+const lineTimeout = 20 * time.Second
+
+// remote is a command that runs on a node, with the two processes that it has
+// on the front end.
+type remote struct {
+	t     *testing.T
+	c     *cluster.Cluster
+	node  int
+	bpsh  *cluster.Cmd
+	ghost int // its PID, on both sides
+	lines chan string
+}
+
+// startRemote starts bpsh for a command whose first line of output is "ready".
+func startRemote(t *testing.T, c *cluster.Cluster, user cluster.User, node int, argv ...string) *remote {
+	t.Helper()
+	return startRemoteWith(t, c, user, node, nil, argv...)
+}
+
+// startRemoteWith does so with a standard input.
+func startRemoteWith(t *testing.T, c *cluster.Cluster, user cluster.User, node int, stdin io.Reader, argv ...string) *remote {
+	t.Helper()
+	r := &remote{t: t, c: c, node: node, lines: make(chan string, 1000)}
+	r.bpsh = c.Front.Command(t.Context(), user, append([]string{"bpsh", strconv.Itoa(node)}, argv...)...)
+	r.bpsh.Stdin = stdin
+	out, err := r.bpsh.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.bpsh.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.cleanUp)
+	go func() {
+		defer close(r.lines)
+		for scan := bufio.NewScanner(out); scan.Scan(); {
+			r.lines <- scan.Text()
+		}
+	}()
+	r.expect("ready")
+	pid, err := r.bpsh.PID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	children := childrenOf(t, c.Front, pid)
+	if len(children) != 1 {
+		t.Fatalf("bpsh has children %+v, want its ghost alone", children)
+	}
+	r.ghost = children[0].PID
+	return r
+}
+
+// pipe returns a pipe that is closed with the test.
+func pipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.Close()
+		w.Close()
+	})
+	return r, w
+}
+
+// line returns the next line of output.
+func (r *remote) line() string {
+	r.t.Helper()
+	select {
+	case line, ok := <-r.lines:
+		if !ok {
+			r.t.Fatal("the output ended")
+		}
+		return line
+	case <-time.After(lineTimeout):
+		r.t.Fatal("no output")
+	}
+	return ""
+}
+
+func (r *remote) expect(want string) {
+	r.t.Helper()
+	if got := r.line(); got != want {
+		r.t.Fatalf("got line %q, want %q", got, want)
+	}
+}
+
+// kill sends a signal to the ghost.
+func (r *remote) kill(sig unix.Signal) {
+	r.t.Helper()
+	if err := r.c.Front.Kill(r.ghost, sig); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// state returns the state of the remote process, and that of the ghost. "" is gone.
+func (r *remote) state() (process, ghost string) {
+	r.t.Helper()
+	return stateOf(r.t, r.c.Nodes[r.node].Remote, r.ghost), stateOf(r.t, r.c.Front.Proc, r.ghost)
+}
+
+func stateOf(t *testing.T, look func(pid int) (cluster.Proc, error), pid int) string {
+	t.Helper()
+	p, err := look(pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.State
+}
+
+// gone checks that both the process and its ghost are, once bpsh has ended.
+func (r *remote) gone() {
+	r.t.Helper()
+	if process, ghost := r.state(); process != "" || ghost != "" {
+		r.t.Errorf("after the end of bpsh the process is %q and its ghost %q, want both gone", process, ghost)
+	}
+}
+
+// cleanUp ends what a failed test has left.
+func (r *remote) cleanUp() {
+	if r.ghost != 0 && r.bpsh.ProcessState == nil {
+		_ = r.c.Front.Kill(r.ghost, unix.SIGKILL)
+	}
+	_ = r.bpsh.Process.Kill()
+	_ = r.bpsh.Wait()
+}
+
+// wait waits for bpsh and returns its exit code.
+func (r *remote) wait() int {
+	r.t.Helper()
+	for range r.lines { // Wait closes the pipe
+	}
+	_ = r.bpsh.Wait() // the code says it
+	return r.bpsh.ProcessState.ExitCode()
+}
+
+func childrenOf(t *testing.T, m *cluster.Machine, parent int) []cluster.Proc {
+	t.Helper()
+	all, err := m.Procs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(p cluster.Proc) bool { return p.PPID != parent })
+}
+
+// stopped says whether a state of /proc is that of a stopped process. A ghost
+// is one under its tracer's eyes.
+func stopped(state string) bool { return state == "T" || state == "t" }
+
+// bpsh runs bpsh as a user of the front end.
+func bpsh(t *testing.T, c *cluster.Cluster, user cluster.User, args ...string) cluster.Result {
+	t.Helper()
+	res, err := c.Front.Exec(t.Context(), user, append([]string{"bpsh"}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// users are those as whom everything must work alike.
+var users = []cluster.User{cluster.Root, cluster.Alice}
+
+// idle reports remote processes and ghosts that exist while none should.
+func idle(c *cluster.Cluster) error {
+	var left []string
+	for _, n := range c.Nodes {
+		procs, err := n.Procs()
+		if err != nil {
+			return err
+		}
+		for _, p := range procs {
+			if p.Space > 1 {
+				left = append(left, fmt.Sprintf("%s: %d %s", n.Name, p.Space, strings.Join(p.Args, " ")))
+			}
+		}
+	}
+	keepers, err := c.Front.Named("bpkeeper")
+	if err != nil {
+		return err
+	}
+	for _, k := range keepers {
+		traced, err := c.Front.Tracees(k.PID)
+		if err != nil {
+			return err
+		}
+		for _, pid := range traced {
+			left = append(left, fmt.Sprintf("ghost %d", pid))
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("left: %v", left)
+	}
+	return nil
+}
+
+// wantIdle checks at the end of a test that nothing of it runs any more.
+func wantIdle(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	t.Cleanup(func() {
+		cluster.Eventually(t, "nothing of the test runs any more", func() error { return idle(c) })
+	})
+}

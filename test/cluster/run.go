@@ -1,0 +1,214 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// namespaces is what each machine has of its own. It makes the one for control
+// groups itself, after it has entered them.
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
+
+// run is a machine from boot to power off.
+type run struct {
+	pid   int // of PID 1, on the host
+	pidfd int
+	init  *exec.Cmd
+	leaf  *os.File // control group for commands in the version 2 hierarchy; nil if there is none
+
+	calls   chan func() // for the thread in the namespaces
+	stopped chan struct{}
+
+	askMu sync.Mutex // one request at a time
+	conn  net.Conn
+
+	mu   sync.Mutex
+	cmds map[*Cmd]struct{} // started and not waited for
+}
+
+func startRun(m *Machine) (*run, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	log, err := os.OpenFile(filepath.Join(m.logDir(), "machine.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	r := &run{calls: make(chan func()), stopped: make(chan struct{}), conn: ours, cmds: map[*Cmd]struct{}{}, pidfd: -1}
+	r.init = &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{machineArg0}, Dir: "/",
+		Env: []string{"GOMAXPROCS=1"}, Stderr: log, ExtraFiles: []*os.File{theirs},
+		SysProcAttr: &syscall.SysProcAttr{Cloneflags: namespaces, Setsid: true, PidFD: &r.pidfd},
+	}
+	if err := r.init.Start(); err != nil {
+		return nil, err
+	}
+	r.pid = r.init.Process.Pid
+	if err := r.setUp(m); err != nil {
+		return nil, errors.Join(err, r.stop())
+	}
+	return r, nil
+}
+
+func (r *run) setUp(m *Machine) error {
+	setup := machineSetup{Name: m.Name, Hosts: m.cluster.hosts(), Prefix: m.cluster.prefix, State: m.stateDir()}
+	dirs := m.cluster.site.groupDirs(m.group)
+	for i, h := range m.cluster.site.groups {
+		setup.Groups = append(setup.Groups, machineGroup{hierarchy: h, Dir: dirs[i]})
+	}
+	rep, err := r.ask(setup)
+	if err != nil {
+		return err
+	}
+	if rep.Err != "" {
+		return errors.New(rep.Err)
+	}
+	if err := r.openLeaf(setup.Groups); err != nil {
+		return err
+	}
+	entered := make(chan error)
+	go r.serve(setup.Groups, entered)
+	return <-entered
+}
+
+func (r *run) openLeaf(groups []machineGroup) (err error) {
+	for _, g := range groups {
+		if g.V2 {
+			r.leaf, err = os.Open(filepath.Join(g.Dir, leafGroup))
+		}
+	}
+	return err
+}
+
+// serve is the thread in the machine's namespaces. It never goes back to the
+// host's: it ends with the goroutine, which does not unlock it.
+func (r *run) serve(groups []machineGroup, entered chan<- error) {
+	runtime.LockOSThread()
+	if err := r.enter(groups); err != nil {
+		entered <- err
+		return
+	}
+	entered <- nil
+	for {
+		select {
+		case f := <-r.calls:
+			f()
+		case <-r.stopped:
+			return
+		}
+	}
+}
+
+func (r *run) enter(groups []machineGroup) error {
+	for _, g := range groups {
+		if g.V2 {
+			continue // no single threads there; children are cloned into the leaf
+		}
+		tid := fmt.Sprint(unix.Gettid())
+		if err := os.WriteFile(filepath.Join(g.Dir, "tasks"), []byte(tid), 0); err != nil {
+			return fmt.Errorf("enter control group: %w", err)
+		}
+	}
+	// A thread that shares its root and working directory cannot change its
+	// mount namespace (setns(2)).
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return fmt.Errorf("unshare root directory: %w", err)
+	}
+	if err := unix.Setns(r.pidfd, namespaces|unix.CLONE_NEWCGROUP); err != nil {
+		return fmt.Errorf("enter namespaces: %w", err)
+	}
+	return nil
+}
+
+// do runs f on the thread in the machine's namespaces.
+func (r *run) do(f func() error) error {
+	done := make(chan error, 1)
+	select {
+	case r.calls <- func() { done <- f() }:
+		return <-done
+	case <-r.stopped:
+		return ErrOff
+	}
+}
+
+// ask sends PID 1 a request and returns its answer.
+func (r *run) ask(request any) (machineReply, error) {
+	r.askMu.Lock()
+	defer r.askMu.Unlock()
+	var rep machineReply
+	if err := send(r.conn, request); err != nil {
+		return rep, err
+	}
+	return rep, receive(r.conn, &rep)
+}
+
+// stop ends PID 1, and with it everything in the machine.
+func (r *run) stop() error {
+	close(r.stopped)
+	_ = r.init.Process.Kill() // has ended by itself: as wanted
+	// The kernel holds PID 1 until all processes of its namespace were waited
+	// for, and those that the thread started are ours to wait for.
+	r.mu.Lock()
+	cmds := r.cmds
+	r.cmds = nil
+	r.mu.Unlock()
+	for c := range cmds {
+		_ = c.Wait() // killed
+	}
+	_ = r.init.Wait() // killed
+	r.conn.Close()
+	if r.leaf != nil {
+		r.leaf.Close()
+	}
+	if r.pidfd >= 0 {
+		return unix.Close(r.pidfd)
+	}
+	return nil
+}
+
+// track remembers a started command until it was waited for. It reports whether
+// the machine still runs.
+func (r *run) track(c *Cmd) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cmds == nil {
+		return false
+	}
+	r.cmds[c] = struct{}{}
+	return true
+}
+
+func (r *run) forget(c *Cmd) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.cmds, c)
+}
+
+// socketPair returns a connection and the descriptor of its other end, which
+// the child gets. It keeps message boundaries.
+func socketPair() (net.Conn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control")
+	defer ours.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		theirs.Close()
+		return nil, nil, err
+	}
+	return conn, theirs, nil
+}

@@ -1,0 +1,126 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// Codes of siginfo_t (sigaction(2)): by kill(2), and by sigqueue(3).
+const (
+	siUser  = 0
+	siQueue = -1
+)
+
+// lastSignal is SIGRTMAX.
+const lastSignal = 64
+
+// TestSignals sends every signal to a ghost, by kill and by sigqueue.
+func TestSignals(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	r := startRemote(t, c, cluster.Alice, 0, cluster.Program(t, siglog))
+	for sig := unix.Signal(1); sig <= lastSignal; sig++ {
+		if sig == unix.SIGKILL || sig == unix.SIGSTOP {
+			continue // cannot be caught: they have tests of their own
+		}
+		r.kill(sig)
+		if got, want := r.line(), fmt.Sprintf("%d %d 0 ", sig, siUser); !strings.HasPrefix(got, want) {
+			t.Errorf("kill: got %q, want %q...", got, want)
+		}
+		value := uintptr(0x1122334455667700) + uintptr(sig)
+		if err := c.Front.Queue(r.ghost, sig, value); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.line(), fmt.Sprintf("%d %d 0 %#x", sig, siQueue, value); got != want {
+			t.Errorf("sigqueue: got %q, want %q", got, want)
+		}
+	}
+	r.kill(unix.SIGKILL)
+	if code := r.wait(); code != 128+int(unix.SIGKILL) {
+		t.Errorf("exit code %d, want 137", code)
+	}
+	r.gone()
+}
+
+// TestSignalFromUser has an ordinary user signal his own process, and fail to
+// signal another's.
+func TestSignalFromUser(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	r := startRemote(t, c, cluster.Alice, 3, cluster.Program(t, siglog))
+	kill := func(user cluster.User) int {
+		res, err := c.Front.Exec(t.Context(), user, "kill", "-USR1", fmt.Sprint(r.ghost))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Code
+	}
+	if code := kill(cluster.Bob); code == 0 {
+		t.Error("bob could signal alice's process")
+	}
+	if code := kill(cluster.Alice); code != 0 {
+		t.Errorf("kill by its owner: exit code %d", code)
+	}
+	if got, want := r.line(), fmt.Sprintf("%d %d %d ", unix.SIGUSR1, siUser, cluster.Alice.UID); !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q...", got, want)
+	}
+	r.kill(unix.SIGKILL)
+	r.wait()
+}
+
+// TestDeadlySignals has a process die of each signal whose default that is, and
+// its parent on the front end see it.
+func TestDeadlySignals(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	for sig := unix.Signal(1); sig <= lastSignal; sig++ {
+		switch sig {
+		case unix.SIGCHLD, unix.SIGCONT, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGURG, unix.SIGWINCH:
+			continue // signal(7): ignored, or a stop
+		}
+		// /bin/kill: the shell's knows no numbers without a name.
+		res := bpsh(t, c, cluster.Alice, "1", "sh", "-c", fmt.Sprintf("ulimit -c 0; exec perl -e 'kill %d, $$; sleep 100'", sig))
+		if want := 128 + int(sig); res.Code != want {
+			t.Errorf("killed by %d: got %+v, want code %d", sig, res, want)
+		}
+	}
+}
+
+// TestStopAndContinue follows a process that is stopped and continued through
+// its ghost.
+func TestStopAndContinue(t *testing.T) {
+	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
+		t.Run(unix.SignalName(sig), func(t *testing.T) {
+			c := cluster.Shared(t, 4)
+			wantIdle(t, c)
+			r := startRemote(t, c, cluster.Root, 1, "sh", "-c", "echo ready; exec sleep 1000")
+			for range 3 {
+				r.kill(sig)
+				cluster.Eventually(t, "both are stopped", func() error {
+					if process, ghost := r.state(); !stopped(process) || !stopped(ghost) {
+						return fmt.Errorf("the process is %q, its ghost %q", process, ghost)
+					}
+					return nil
+				})
+				r.kill(unix.SIGCONT)
+				cluster.Eventually(t, "both run again", func() error {
+					if process, ghost := r.state(); process != "S" || ghost != "S" {
+						return fmt.Errorf("the process is %q, its ghost %q", process, ghost)
+					}
+					return nil
+				})
+			}
+			r.kill(sig)
+			r.kill(unix.SIGKILL) // ends a stopped process as well
+			if code := r.wait(); code != 137 {
+				t.Errorf("exit code %d, want 137", code)
+			}
+			r.gone()
+		})
+	}
+}

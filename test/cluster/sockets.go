@@ -1,0 +1,35 @@
+package cluster
+
+import (
+	"context"
+	"net"
+)
+
+// Listen returns a listener on the machine's network. A socket belongs to the
+// network namespace of the thread that makes it, whoever uses it later.
+func (m *Machine) Listen(ctx context.Context, network, address string) (net.Listener, error) {
+	r, err := m.current()
+	if err != nil {
+		return nil, err
+	}
+	var l net.Listener
+	err = r.do(func() (err error) {
+		l, err = new(net.ListenConfig).Listen(ctx, network, address)
+		return err
+	})
+	return l, err
+}
+
+// Dial connects from the machine. The address has no host names.
+func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	r, err := m.current()
+	if err != nil {
+		return nil, err
+	}
+	var c net.Conn
+	err = r.do(func() (err error) {
+		c, err = new(net.Dialer).DialContext(ctx, network, address)
+		return err
+	})
+	return c, err
+}

@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// startTimeout is how long a whole cluster may take to start, on a machine
+// that is busy with other tests.
+const startTimeout = 60 * time.Second
+
+// shared are the clusters that tests share, by number of nodes.
+var shared struct {
+	mu       sync.Mutex
+	clusters map[int]*Cluster
+}
+
+// Main runs the tests of a package that has clusters, and returns the exit
+// code. It fails when something of the clusters is left at the end.
+func Main(m *testing.M) int {
+	code := m.Run()
+	var errs []error
+	for _, c := range shared.clusters {
+		errs = append(errs, c.Stop())
+	}
+	errs = append(errs, Finish())
+	if err := errors.Join(errs...); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// Finish removes what the clusters of this process have shared. A program
+// calls it before it ends, after all clusters were stopped. If it does not,
+// because it was killed, the same is done a moment later.
+func Finish() error {
+	s := made.Load()
+	if s == nil {
+		return nil // no cluster was started
+	}
+	if err := s.janitor.finish(); err != nil {
+		return err
+	}
+	return s.leftovers()
+}
+
+// Start starts a cluster for one test, and stops it when the test ends.
+func Start(t testing.TB, config Config) *Cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	c, err := New(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	c.logOnFailure(t)
+	return c
+}
+
+// Shared returns a running cluster of the given number of nodes, the same for
+// all tests that ask for this number. A test must leave it as it was: all nodes
+// up, no processes of its own.
+func Shared(t testing.TB, nodes int) *Cluster {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	c := shared.clusters[nodes]
+	if c == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+		defer cancel()
+		var err error
+		if c, err = New(ctx, Config{Nodes: nodes}); err != nil {
+			t.Fatal(err)
+		}
+		if shared.clusters == nil {
+			shared.clusters = map[int]*Cluster{}
+		}
+		shared.clusters[nodes] = c
+	}
+	c.logOnFailure(t)
+	return c
+}

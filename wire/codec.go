@@ -1,0 +1,85 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// factories makes an empty message for every type that has one.
+var factories = map[Type]func() Message{
+	TypeHello:        func() Message { return new(Hello) },
+	TypeWelcome:      func() Message { return new(Welcome) },
+	TypeRefused:      func() Message { return new(Refused) },
+	TypeJoinRequest:  func() Message { return new(JoinRequest) },
+	TypeJoinReply:    func() Message { return new(JoinReply) },
+	TypeRun:          func() Message { return new(Run) },
+	TypeSpawn:        func() Message { return new(Spawn) },
+	TypeStarted:      func() Message { return new(Started) },
+	TypeFailed:       func() Message { return new(Failed) },
+	TypeSignal:       func() Message { return new(Signal) },
+	TypeLease:        func() Message { return new(Lease) },
+	TypeReparent:     func() Message { return new(Reparent) },
+	TypeKillAll:      func() Message { return new(KillAll) },
+	TypeEvents:       func() Message { return new(Events) },
+	TypeLeaseWanted:  func() Message { return new(LeaseWanted) },
+	TypeInventory:    func() Message { return new(Inventory) },
+	TypeListNodes:    func() Message { return new(ListNodes) },
+	TypeNodeList:     func() Message { return new(NodeList) },
+	TypeEnroll:       func() Message { return new(Enroll) },
+	TypeToken:        func() Message { return new(Token) },
+	TypeSetNode:      func() Message { return new(SetNode) },
+	TypeDone:         func() Message { return new(Done) },
+	TypeListProcs:    func() Message { return new(ListProcs) },
+	TypeProcList:     func() Message { return new(ProcList) },
+	TypeGhostHello:   func() Message { return new(GhostHello) },
+	TypeGhostList:    func() Message { return new(GhostList) },
+	TypeGhostAdopt:   func() Message { return new(GhostAdopt) },
+	TypeGhostFork:    func() Message { return new(GhostFork) },
+	TypeGhostExec:    func() Message { return new(GhostExec) },
+	TypeGhostJoin:    func() Message { return new(GhostJoin) },
+	TypeGhostExit:    func() Message { return new(GhostExit) },
+	TypeGhostStop:    func() Message { return new(GhostStop) },
+	TypeGhostCont:    func() Message { return new(GhostCont) },
+	TypeGhostDone:    func() Message { return new(GhostDone) },
+	TypeGhostSignal:  func() Message { return new(GhostSignal) },
+	TypeGhostGone:    func() Message { return new(GhostGone) },
+	TypeInitReady:    func() Message { return new(InitReady) },
+	TypeInitLaunch:   func() Message { return new(InitLaunch) },
+	TypeInitLaunched: func() Message { return new(InitLaunched) },
+	TypeInitSignal:   func() Message { return new(InitSignal) },
+	TypeInitCursor:   func() Message { return new(InitCursor) },
+	TypeInitStatus:   func() Message { return new(InitStatus) },
+	TypeInitKillAll:  func() Message { return new(InitKillAll) },
+}
+
+// encode appends the msgpack form of m to dst.
+func encode(dst []byte, m Message) ([]byte, error) {
+	buf := bytes.NewBuffer(dst)
+	enc := msgpack.GetEncoder()
+	defer msgpack.PutEncoder(enc)
+	enc.Reset(buf)
+	enc.UseCompactInts(true)
+	if err := enc.Encode(m); err != nil {
+		return dst, err
+	}
+	return buf.Bytes(), nil
+}
+
+// Decode decodes the payload of a frame. The payload is validated first, so
+// that nothing hostile reaches the decoder.
+func Decode(h Header, payload []byte) (Message, error) {
+	factory, ok := factories[h.Type]
+	if !ok {
+		return nil, fmt.Errorf("%w: type %d is no message", ErrFrame, h.Type)
+	}
+	if err := validate(payload); err != nil {
+		return nil, fmt.Errorf("%w: type %d: %w", ErrFrame, h.Type, err)
+	}
+	m := factory()
+	if err := decode(payload, m, layouts); err != nil {
+		return nil, fmt.Errorf("%w: type %d: %w", ErrFrame, h.Type, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,23 @@
+package wire
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Validate is the walker that every payload passes before it is decoded.
+var Validate = validate
+
+// Types returns the types that have a message, in order.
+func Types() []Type { return slices.Sorted(maps.Keys(factories)) }
+
+// New returns an empty message of type t.
+func New(t Type) Message { return factories[t]() }
+
+// DecodeStruct decodes a struct that is part of no message.
+func DecodeStruct(payload []byte, m any) error {
+	known := map[reflect.Type]*layout{}
+	shortest(reflect.TypeOf(m).Elem(), known)
+	return decode(payload, m, known)
+}

@@ -1,0 +1,136 @@
+package wire
+
+// GhostHello opens a connection of the master to the keeper.
+type GhostHello struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+}
+
+// Type implements [Message].
+func (*GhostHello) Type() Type { return TypeGhostHello }
+
+// GhostList answers GhostHello: the ghosts that the keeper holds, and those
+// that it holds in their end because they got SIGKILL.
+type GhostList struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Held   []PID
+	Killed []PID
+}
+
+// Type implements [Message].
+func (*GhostList) Type() Type { return TypeGhostList }
+
+// GhostAdopt asks the keeper to hold a ghost that a client made.
+type GhostAdopt struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Parent PID    // whose child it must be
+	UID    uint32 // whose it must be (real user)
+}
+
+// Type implements [Message].
+func (*GhostAdopt) Type() Type { return TypeGhostAdopt }
+
+// GhostFork asks for a child of a ghost with a chosen number.
+type GhostFork struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Parent PID
+	Child  PID
+}
+
+// Type implements [Message].
+func (*GhostFork) Type() Type { return TypeGhostFork }
+
+// GhostExec gives a ghost the command line of its process.
+type GhostExec struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID  PID
+	Argv []string
+}
+
+// Type implements [Message].
+func (*GhostExec) Type() Type { return TypeGhostExec }
+
+// GhostJoin puts a ghost into a process group or a session. SID equal to PID
+// asks for setsid(2); otherwise PGID is what setpgid(2) is called with.
+type GhostJoin struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID  PID
+	PGID PID
+	SID  PID
+}
+
+// Type implements [Message].
+func (*GhostJoin) Type() Type { return TypeGhostJoin }
+
+// GhostExit ends a ghost as its process ended.
+type GhostExit struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Status Status
+}
+
+// Type implements [Message].
+func (*GhostExit) Type() Type { return TypeGhostExit }
+
+// GhostStop stops a ghost, as its process is stopped by Signal.
+type GhostStop struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Signal uint8
+}
+
+// Type implements [Message].
+func (*GhostStop) Type() Type { return TypeGhostStop }
+
+// GhostCont lets a stopped ghost go on.
+type GhostCont struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID PID
+}
+
+// Type implements [Message].
+func (*GhostCont) Type() Type { return TypeGhostCont }
+
+// GhostDone answers the request with the same number.
+type GhostDone struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Errno uint32 // 0: done
+}
+
+// Type implements [Message].
+func (*GhostDone) Type() Type { return TypeGhostDone }
+
+// GhostSignal reports a signal that was sent to a ghost. It has not had its
+// effect on the ghost. SIGKILL is one of them: the ghost is held in its end.
+type GhostSignal struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID  PID
+	Info []byte // siginfo_t, 128 bytes; si_signo is the signal
+}
+
+// Type implements [Message].
+func (*GhostSignal) Type() Type { return TypeGhostSignal }
+
+// GhostGone reports that a ghost has ended.
+type GhostGone struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Asked  bool // it ended because of GhostExit
+	Status Status
+}
+
+// Type implements [Message].
+func (*GhostGone) Type() Type { return TypeGhostGone }

@@ -1,0 +1,76 @@
+package wire
+
+// InitReady is the first frame of the init of a process space to a daemon that
+// has connected to it.
+type InitReady struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PIDs []PID // children of init that are alive
+}
+
+// Type implements [Message].
+func (*InitReady) Type() Type { return TypeInitReady }
+
+// InitLaunch starts a process. The descriptors that are streams come with the
+// frame as ancillary data (unix(7), SCM_RIGHTS), in the order of Stdio.
+type InitLaunch struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Spawn Spawn
+}
+
+// Type implements [Message].
+func (*InitLaunch) Type() Type { return TypeInitLaunch }
+
+// InitLaunched answers InitLaunch.
+type InitLaunched struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID   PID
+	Stage Stage // 0: the process runs
+	Errno uint32
+}
+
+// Type implements [Message].
+func (*InitLaunched) Type() Type { return TypeInitLaunched }
+
+// InitSignal sends a signal to a process of the space.
+type InitSignal struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID  PID
+	Info []byte // siginfo_t, 128 bytes
+}
+
+// Type implements [Message].
+func (*InitSignal) Type() Type { return TypeInitSignal }
+
+// InitCursor puts the allocation cursor of the space before Next.
+type InitCursor struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Next PID
+}
+
+// Type implements [Message].
+func (*InitCursor) Type() Type { return TypeInitCursor }
+
+// InitStatus reports a child of init that ended, stopped or goes on, with its
+// status as wait4(2) gave it.
+type InitStatus struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Status uint32
+}
+
+// Type implements [Message].
+func (*InitStatus) Type() Type { return TypeInitStatus }
+
+// InitKillAll ends every process of the space but init.
+type InitKillAll struct {
+	_msgpack struct{} `msgpack:",as_array"`
+}
+
+// Type implements [Message].
+func (*InitKillAll) Type() Type { return TypeInitKillAll }

@@ -1,0 +1,159 @@
+package link
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"path/filepath"
+	"time"
+)
+
+// masterName is the name in the master's certificate. Slaves find the master
+// by an address of their own configuration, and prove it by this name and the
+// authority, whatever the address.
+const masterName = "master.bproc.internal"
+
+// Authority is the certificate authority of one master, and its tokens.
+type Authority struct {
+	cert   *x509.Certificate
+	key    ed25519.PrivateKey
+	server tls.Certificate
+	tokens tokenStore
+}
+
+// OpenAuthority opens the authority in dir, or makes a new one there.
+func OpenAuthority(dir string) (*Authority, error) {
+	if err := secretDir(dir); err != nil {
+		return nil, fmt.Errorf("open authority: %w", err)
+	}
+	file := filepath.Join(dir, "authority.pem")
+	a, err := readAuthority(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		a, err = newAuthority(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open authority: %w", err)
+	}
+	if a.server, err = a.serverCertificate(); err != nil {
+		return nil, fmt.Errorf("make the master's certificate: %w", err)
+	}
+	if err := a.tokens.open(filepath.Join(dir, "tokens.json")); err != nil {
+		return nil, fmt.Errorf("open tokens: %w", err)
+	}
+	return a, nil
+}
+
+func readAuthority(file string) (*Authority, error) {
+	blocks, err := readPEM(file, pemKey, pemCertificate)
+	if err != nil {
+		return nil, err
+	}
+	key, err := parseKey(blocks[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	cert, err := x509.ParseCertificate(blocks[1])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &Authority{cert: cert, key: key}, nil
+}
+
+func newAuthority(file string) (*Authority, error) {
+	pub, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	tmpl := template("bproc authority " + newID())
+	tmpl.IsCA, tmpl.BasicConstraintsValid, tmpl.MaxPathLenZero = true, true, true
+	tmpl.KeyUsage = x509.KeyUsageCertSign
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, pub, key)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	data := appendPEM(appendPEM(nil, pemKey, pkcs8), pemCertificate, der)
+	return &Authority{cert: cert, key: key}, replaceFile(file, data)
+}
+
+// serverCertificate makes the master's certificate, anew for each start: only
+// the authority's key is worth keeping.
+func (a *Authority) serverCertificate() (tls.Certificate, error) {
+	pub, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	tmpl := template(masterName)
+	tmpl.DNSNames = []string{masterName}
+	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, pub, a.key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	// With the authority's: a slave that joins knows only its fingerprint.
+	return tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key}, nil
+}
+
+// issue makes the certificate of a slave for the public key of a request, and
+// the identity that is in it.
+func (a *Authority) issue(csr []byte) (identity string, der []byte, err error) {
+	req, err := x509.ParseCertificateRequest(csr)
+	if err != nil {
+		return "", nil, fmt.Errorf("certificate request: %w", err)
+	}
+	if _, ok := req.PublicKey.(ed25519.PublicKey); !ok {
+		return "", nil, fmt.Errorf("certificate request: key is %v", req.PublicKeyAlgorithm)
+	}
+	if err := req.CheckSignature(); err != nil {
+		return "", nil, fmt.Errorf("certificate request: %w", err)
+	}
+	identity = newID()
+	tmpl := template(identity) // nothing of the request but the key
+	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	der, err = x509.CreateCertificate(rand.Reader, tmpl, a.cert, req.PublicKey, a.key)
+	return identity, der, err
+}
+
+// template returns what all our certificates have in common. They are valid at
+// any time: nodes may start with a clock that was never set, and a node is
+// turned away by its entry in the node table, not by a date.
+func template(name string) *x509.Certificate {
+	serial := make([]byte, 16)
+	_, _ = rand.Read(serial) // cannot fail
+	return &x509.Certificate{
+		SerialNumber: new(big.Int).SetBytes(serial),
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    time.Unix(0, 0),
+		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280, 4.1.2.5: no end
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+	}
+}
+
+// fingerprint is how a token names an authority.
+func fingerprint(cert *x509.Certificate) [sha256.Size]byte { return sha256.Sum256(cert.Raw) }
+
+func parseKey(der []byte) (ed25519.PrivateKey, error) {
+	k, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := k.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("key is a %T", k)
+	}
+	return key, nil
+}

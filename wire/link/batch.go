@@ -1,0 +1,78 @@
+package link
+
+import (
+	"bufio"
+	"net"
+	"sync"
+)
+
+const (
+	readAhead  = 32 << 10
+	writeBatch = 256 << 10
+)
+
+// batch is the connection below TLS. crypto/tls makes a write, and often two
+// reads, for each record of at most 16 KiB; batch makes of them few large ones.
+type batch struct {
+	*net.TCPConn
+	in *bufio.Reader
+
+	mu  sync.Mutex
+	out *[]byte // nil: nothing is held back
+}
+
+// outs are buffers for batches of writes. An idle connection has none.
+var outs = sync.Pool{New: func() any { b := make([]byte, 0, writeBatch); return &b }}
+
+func newBatch(c *net.TCPConn) *batch {
+	return &batch{TCPConn: c, in: bufio.NewReaderSize(c, readAhead)}
+}
+
+// abort closes the connection and drops what the kernel has not sent yet:
+// nothing may reach the other side after we have called it unreachable.
+func (b *batch) abort() {
+	_ = b.SetLinger(0)
+	_ = b.Close()
+}
+
+// Read implements [net.Conn].
+func (b *batch) Read(p []byte) (int, error) { return b.in.Read(p) }
+
+// Write implements [net.Conn]. TLS writes from its read side, too (alerts, key
+// updates), hence the lock.
+func (b *batch) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.out == nil {
+		return b.TCPConn.Write(p)
+	}
+	if len(*b.out)+len(p) > writeBatch {
+		if err := b.flushLocked(); err != nil {
+			return 0, err
+		}
+	}
+	*b.out = append(*b.out, p...)
+	return len(p), nil
+}
+
+// hold keeps what is written until release.
+func (b *batch) hold() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.out = outs.Get().(*[]byte)
+}
+
+func (b *batch) release() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	err := b.flushLocked()
+	outs.Put(b.out)
+	b.out = nil
+	return err
+}
+
+func (b *batch) flushLocked() error {
+	_, err := b.TCPConn.Write(*b.out)
+	*b.out = (*b.out)[:0]
+	return err
+}

@@ -1,0 +1,155 @@
+package link
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"bproc/wire"
+)
+
+const (
+	firstDelay = 100 * time.Millisecond // before the second attempt; the first is made at once
+	lastDelay  = time.Second
+
+	maxInterval = time.Minute // a master that asks for less frequent signs of life is in error
+)
+
+// DialConfig is the configuration of a slave's session.
+type DialConfig struct {
+	Addr     string // of the master
+	Identity *Identity
+	Hello    wire.Hello // Arch, BootID and Host; the rest is filled in
+	Log      *slog.Logger
+}
+
+// Dial connects to the master and starts a new session, which is to be run, or
+// closed. When the master refuses, the error is a *RefusedError.
+func Dial(ctx context.Context, cfg DialConfig) (*Session, error) {
+	d := &dialer{cfg: cfg, tls: cfg.Identity.clientConfig()}
+	o, w, err := d.open(ctx, "", 0, openingTime)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the master at %s: %w", cfg.Addr, err)
+	}
+	p, err := paceOf(w)
+	if err != nil {
+		o.raw.abort()
+		return nil, fmt.Errorf("connect to the master at %s: %w", cfg.Addr, err)
+	}
+	l := newLink(w.Link, p, func() {})
+	c := newConn(l, o.Conn, o.raw)
+	if err := l.attach(c, w.Received); err != nil {
+		o.raw.abort()
+		return nil, fmt.Errorf("connect to the master at %s: %w", cfg.Addr, err)
+	}
+	s := newSession(l, cfg.Log)
+	s.carry = func(ctx context.Context) error { return d.carry(ctx, c) }
+	return s, nil
+}
+
+func paceOf(w *wire.Welcome) (pace, error) {
+	lease, interval := time.Duration(w.Lease)*time.Millisecond, time.Duration(w.Interval)*time.Millisecond
+	if w.Link == "" || lease <= 0 || interval <= 0 || interval > maxInterval {
+		return pace{}, fmt.Errorf("%w: link %q with lease %v and interval %v", ErrProtocol, w.Link, lease, interval)
+	}
+	return newPace(lease, interval), nil
+}
+
+// dialer makes the connections of one session of a slave.
+type dialer struct {
+	cfg DialConfig
+	tls *tls.Config
+}
+
+// carry carries the link over c, and over new connections when one is lost,
+// until the link is closed or cannot be resumed.
+func (d *dialer) carry(ctx context.Context, c *conn) error {
+	l := c.link
+	for {
+		// A closed link takes leave over its connection before that ends.
+		lost := c.run(context.WithoutCancel(ctx))
+		select {
+		case <-l.done:
+			return l.reason()
+		default:
+		}
+		d.cfg.Log.Warn("connection to the master is lost", "err", lost)
+		var err error
+		if c, err = d.resume(ctx, l); err != nil {
+			l.close(err, false)
+			return err
+		}
+		d.cfg.Log.Info("connection to the master is up again")
+	}
+}
+
+// resume tries until there is a connection, or none can be.
+func (d *dialer) resume(ctx context.Context, l *link) (*conn, error) {
+	delay := time.Duration(0)
+	for {
+		// Many slaves lose their connections at the same moment.
+		if err := pause(ctx, delay/2+rand.N(delay/2+1)); err != nil {
+			return nil, err
+		}
+		delay = min(max(2*delay, firstDelay), lastDelay)
+		c, err := d.attempt(ctx, l)
+		refused := (*RefusedError)(nil)
+		switch {
+		case err == nil:
+			return c, nil
+		case errors.As(err, &refused), errors.Is(err, ErrNotResumed), errors.Is(err, ErrProtocol):
+			return nil, err
+		}
+		d.cfg.Log.Debug("no connection to the master", "err", err)
+	}
+}
+
+func (d *dialer) attempt(ctx context.Context, l *link) (*conn, error) {
+	received := l.detach()
+	o, w, err := d.open(ctx, l.name, received, max(dialTime, l.pace.silence))
+	if err != nil {
+		return nil, err
+	}
+	if !w.Resumed || w.Link != l.name {
+		o.raw.abort()
+		return nil, ErrNotResumed
+	}
+	c := newConn(l, o.Conn, o.raw)
+	if err := l.attach(c, w.Received); err != nil {
+		o.raw.abort()
+		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	return c, nil
+}
+
+// open connects and says hello.
+func (d *dialer) open(ctx context.Context, link string, received uint64, limit time.Duration) (opened, *wire.Welcome, error) {
+	hello := d.cfg.Hello
+	hello.Version, hello.Link, hello.Received = wire.Version, link, received
+	var w *wire.Welcome
+	o, err := ask(ctx, d.cfg.Addr, d.tls, limit, &hello, &w)
+	if err != nil {
+		return opened{}, nil, err
+	}
+	if w.Version < wire.MinVersion || w.Version > wire.Version {
+		o.raw.abort()
+		return opened{}, nil, &RefusedError{Reason: fmt.Sprintf("it speaks protocol version %d", w.Version)}
+	}
+	return o, w, nil
+}
+
+// pause waits, or returns why it was not to wait any longer.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

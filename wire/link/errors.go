@@ -1,0 +1,24 @@
+package link
+
+import "errors"
+
+// Why there is no session, or no longer.
+var (
+	ErrClosed     = errors.New("link was closed")
+	ErrNotResumed = errors.New("the master does not know the link any more")
+	ErrProtocol   = errors.New("the other side does not speak the protocol")
+	ErrNotJoined  = errors.New("this node has not joined a cluster")
+)
+
+// RefusedError says that the master has refused a connection, and why. To try
+// again is of no use before something has been changed on either side.
+type RefusedError struct{ Reason string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return "the master refused: " + e.Reason }
+
+// ClosedError says that the other side has closed the link, and why.
+type ClosedError struct{ Reason string }
+
+// Error implements error.
+func (e *ClosedError) Error() string { return "closed by the other side: " + e.Reason }

@@ -1,0 +1,89 @@
+package link
+
+import (
+	"crypto/ed25519"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+// Identity is what a slave proves itself with, and the authority that its
+// master must prove.
+type Identity struct {
+	cert      tls.Certificate
+	authority *x509.Certificate
+}
+
+const identityFile = "identity.pem"
+
+// OpenIdentity reads the identity that Join has written into dir. The error is
+// ErrNotJoined when there is none.
+func OpenIdentity(dir string) (*Identity, error) {
+	blocks, err := readPEM(filepath.Join(dir, identityFile), pemKey, pemCertificate, pemCertificate)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", ErrNotJoined, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open identity: %w", err)
+	}
+	key, err := parseKey(blocks[0])
+	if err != nil {
+		return nil, fmt.Errorf("open identity: %w", err)
+	}
+	id, err := newIdentity(key, blocks[1], blocks[2])
+	if err != nil {
+		return nil, fmt.Errorf("open identity: %w", err)
+	}
+	return id, nil
+}
+
+// newIdentity puts an identity together and checks that its parts belong
+// together.
+func newIdentity(key ed25519.PrivateKey, certificate, authority []byte) (*Identity, error) {
+	leaf, err := x509.ParseCertificate(certificate)
+	if err != nil {
+		return nil, fmt.Errorf("certificate: %w", err)
+	}
+	root, err := x509.ParseCertificate(authority)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of the authority: %w", err)
+	}
+	if !key.Public().(ed25519.PublicKey).Equal(leaf.PublicKey) {
+		return nil, errors.New("certificate is of another key")
+	}
+	opts := x509.VerifyOptions{Roots: poolOf(root), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	if _, err := leaf.Verify(opts); err != nil {
+		return nil, fmt.Errorf("certificate: %w", err)
+	}
+	return &Identity{
+		cert:      tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key, Leaf: leaf},
+		authority: root,
+	}, nil
+}
+
+// Key returns the name by which the master knows this identity.
+func (id *Identity) Key() string { return id.cert.Leaf.Subject.CommonName }
+
+// write puts the identity into dir, in place of an older one.
+func (id *Identity) write(dir string) error {
+	if err := secretDir(dir); err != nil {
+		return err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(id.cert.PrivateKey)
+	if err != nil {
+		return err
+	}
+	data := appendPEM(nil, pemKey, pkcs8)
+	data = appendPEM(data, pemCertificate, id.cert.Certificate[0])
+	data = appendPEM(data, pemCertificate, id.authority.Raw)
+	return replaceFile(filepath.Join(dir, identityFile), data)
+}
+
+func poolOf(cert *x509.Certificate) *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return pool
+}

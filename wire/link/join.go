@@ -1,0 +1,86 @@
+package link
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"bproc/wire"
+)
+
+// Join makes a new identity with a token of the master at addr, and writes it
+// into dir, in place of an older one. host is the node's host name.
+func Join(ctx context.Context, addr, token, dir, host string) (*Identity, error) {
+	t, err := parseToken(token)
+	if err != nil {
+		return nil, err
+	}
+	id, err := join(ctx, addr, t, host)
+	if err != nil {
+		return nil, fmt.Errorf("join the cluster of %s: %w", addr, err)
+	}
+	if err := id.write(dir); err != nil {
+		return nil, fmt.Errorf("write identity: %w", err)
+	}
+	return id, nil
+}
+
+func join(ctx context.Context, addr string, t token, host string) (*Identity, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		return nil, err
+	}
+	request := &wire.JoinRequest{Version: wire.Version, Secret: t.secret[:], CSR: csr, Host: host}
+	var answer *wire.JoinReply
+	conn, err := ask(ctx, addr, joinConfig(t.authority), openingTime, request, &answer)
+	if err != nil {
+		return nil, err
+	}
+	_ = conn.Close()
+	id, err := newIdentity(key, answer.Certificate, answer.Authority)
+	if err != nil {
+		return nil, err
+	}
+	if fingerprint(id.authority) != t.authority {
+		return nil, errOtherMaster
+	}
+	return id, nil
+}
+
+// join serves a connection that joins.
+func (l *Listener) join(t *tls.Conn, log *slog.Logger) error {
+	request, err := readOpening[*wire.JoinRequest](t)
+	if err != nil {
+		return err
+	}
+	if err := checkVersion(request.Version); err != nil {
+		return err
+	}
+	if !plainText(request.Host) {
+		return &RefusedError{Reason: "host name has characters that it cannot have"}
+	}
+	a := l.cfg.Authority
+	key, der, err := a.issue(request.CSR)
+	if err != nil {
+		return &RefusedError{Reason: err.Error()}
+	}
+	g, err := a.tokens.take(request.Secret)
+	if err != nil {
+		return &RefusedError{Reason: err.Error()}
+	}
+	if err := l.cfg.Joined(key, request.Host, g.Node, g.Name); err != nil {
+		err = errors.Join(err, a.tokens.giveBack(request.Secret, g))
+		return &RefusedError{Reason: err.Error()}
+	}
+	log.Info("node has joined", "node", g.Node, "host", request.Host, "key", key)
+	return wire.Write(t, 0, &wire.JoinReply{Certificate: der, Authority: a.cert.Raw})
+}

@@ -1,0 +1,281 @@
+package link
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"bproc/wire"
+)
+
+// maxOpening bounds the connections that have not proved who they are. More
+// wait in the kernel's backlog.
+const maxOpening = 256
+
+// Peer is who is at the other end of a new session, in its own words but for
+// Key and Addr.
+type Peer struct {
+	Key     string // in the certificate
+	Host    string
+	Arch    string
+	BootID  string
+	Addr    string // of the first connection
+	Version uint16 // of the protocol, that both speak
+}
+
+// ListenConfig is the configuration of a Listener.
+type ListenConfig struct {
+	Addr      string
+	Authority *Authority
+	Lease     time.Duration // what slaves are told: without word for so long, they kill everything
+	Interval  time.Duration // between signs of life; 0: a tenth of the lease, within bounds
+	Log       *slog.Logger
+
+	// Joined is told of a new identity before the slave gets its certificate.
+	// An error is shown to the slave, and its token stays good.
+	Joined func(key, host string, node wire.NodeID, name string) error
+
+	// Admit decides whether a slave whose certificate is good may connect. An
+	// error is shown to the slave. It is asked at each connection.
+	Admit func(Peer) error
+
+	// Accept is given each new session, not those that are resumed. It must
+	// not block; the session is to be run, or closed. A slave has one session:
+	// with a new one, it has given up the older ones of the same key.
+	Accept func(Peer, *Session)
+}
+
+// Listener is the master's end of all links.
+type Listener struct {
+	cfg  ListenConfig
+	ln   net.Listener
+	tls  *tls.Config
+	pace pace
+	slot chan struct{} // one for each connection that has proved nothing yet
+
+	mu       sync.Mutex
+	sessions map[string]*Session // by name of the link
+}
+
+// Listen binds the address. Run serves it.
+func Listen(cfg ListenConfig) (*Listener, error) {
+	if cfg.Lease < time.Millisecond {
+		return nil, fmt.Errorf("listen: lease of %v", cfg.Lease)
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = min(max(cfg.Lease/10, 200*time.Millisecond), 3*time.Second)
+	}
+	ln, err := net.Listen("tcp", cfg.Addr)
+	if err != nil {
+		return nil, err
+	}
+	return &Listener{
+		cfg:      cfg,
+		ln:       ln,
+		tls:      cfg.Authority.serverConfig(),
+		pace:     newPace(cfg.Lease, cfg.Interval),
+		slot:     make(chan struct{}, maxOpening),
+		sessions: map[string]*Session{},
+	}, nil
+}
+
+// Addr returns the address that is listened on.
+func (l *Listener) Addr() net.Addr { return l.ln.Addr() }
+
+// Run serves connections until ctx ends. Then the connections end, too;
+// sessions do not, nor do they get another connection.
+func (l *Listener) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(ctx, func() { _ = l.ln.Close() })
+	defer stop()
+	g.Go(func() error {
+		for {
+			l.slot <- struct{}{}
+			c, err := l.ln.Accept()
+			switch {
+			case err == nil:
+				g.Go(func() error { l.serve(ctx, c.(*net.TCPConn)); return nil })
+				continue
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			}
+			<-l.slot
+			// Out of descriptors, most likely: accept(2).
+			l.cfg.Log.Error("cannot accept connections", "err", err)
+			if err := pause(ctx, time.Second); err != nil {
+				return err
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// serve opens a connection and, when it is one of a link, carries it.
+func (l *Listener) serve(ctx context.Context, tcp *net.TCPConn) {
+	log := l.cfg.Log.With("addr", tcp.RemoteAddr().String())
+	free := sync.OnceFunc(func() { <-l.slot })
+	defer free()
+	raw := newBatch(tcp)
+	defer raw.Close()
+	stop := context.AfterFunc(ctx, raw.abort)
+	defer stop()
+
+	c, err := l.open(ctx, raw, log)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		log.Warn("connection was refused", "err", err)
+	case err == nil && c != nil:
+		free()
+		if err := c.run(ctx); ctx.Err() == nil {
+			log.Info("connection has ended", "err", err)
+		}
+	}
+}
+
+// open does the opening. The connection is nil when there is nothing to carry.
+func (l *Listener) open(ctx context.Context, raw *batch, log *slog.Logger) (*conn, error) {
+	if err := raw.SetDeadline(time.Now().Add(openingTime)); err != nil {
+		return nil, err
+	}
+	t := tls.Server(raw, l.tls)
+	if err := t.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	var c *conn
+	var err error
+	switch proto := t.ConnectionState().NegotiatedProtocol; proto {
+	case protoJoin:
+		err = l.join(t, log)
+	case protoLink:
+		c, err = l.link(opened{t, raw}, log)
+	default:
+		err = fmt.Errorf("%w: application protocol %q", ErrProtocol, proto)
+	}
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		err = errors.Join(err, wire.Write(t, 0, &wire.Refused{Reason: refused.Reason}))
+	}
+	if c == nil {
+		part(raw)
+	}
+	return c, err
+}
+
+// part ends a connection so that the other side can read what was written: it
+// is the one to close.
+func part(raw *batch) {
+	_ = raw.SetDeadline(time.Now().Add(farewellTime))
+	if raw.CloseWrite() == nil {
+		_, _ = io.CopyN(io.Discard, raw, readAhead)
+	}
+}
+
+// link serves a connection of a slave that has proved itself.
+func (l *Listener) link(o opened, log *slog.Logger) (*conn, error) {
+	hello, err := readOpening[*wire.Hello](o.Conn)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVersion(hello.Version); err != nil {
+		return nil, err
+	}
+	if !plainText(hello.Host) || !plainText(hello.Arch) || !plainText(hello.BootID) {
+		return nil, &RefusedError{Reason: "a name has characters that it cannot have"}
+	}
+	p := Peer{
+		Key:     o.ConnectionState().PeerCertificates[0].Subject.CommonName,
+		Host:    hello.Host,
+		Arch:    hello.Arch,
+		BootID:  hello.BootID,
+		Addr:    o.raw.RemoteAddr().String(),
+		Version: min(hello.Version, wire.Version),
+	}
+	if l.cfg.Admit != nil {
+		if err := l.cfg.Admit(p); err != nil {
+			return nil, &RefusedError{Reason: err.Error()}
+		}
+	}
+	log = log.With("host", p.Host, "key", p.Key)
+	if hello.Link == "" {
+		return l.start(o, p, log)
+	}
+	return l.resume(o, p, hello, log)
+}
+
+// start makes a new session.
+func (l *Listener) start(o opened, p Peer, log *slog.Logger) (*conn, error) {
+	name := newID()
+	s := newSession(newLink(name, l.pace, func() { l.forget(name) }), l.cfg.Log)
+	s.peer = p
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	l.mu.Lock()
+	l.sessions[name] = s
+	l.mu.Unlock()
+
+	c := newConn(s.link, o.Conn, o.raw)
+	err := l.welcome(c, &wire.Welcome{Version: p.Version, Link: name}, 0)
+	if err != nil {
+		s.Close(err)
+		return nil, err
+	}
+	log.Info("link is up")
+	l.cfg.Accept(p, s)
+	return c, nil
+}
+
+// resume goes on with a session over a new connection.
+func (l *Listener) resume(o opened, p Peer, hello *wire.Hello, log *slog.Logger) (*conn, error) {
+	l.mu.Lock()
+	s := l.sessions[hello.Link]
+	l.mu.Unlock()
+	if s == nil || s.peer.Key != p.Key {
+		log.Info("link is not known any more")
+		return nil, wire.Write(o, 0, &wire.Welcome{Version: p.Version})
+	}
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	// A connection that was given up on the way may come late. It is out of
+	// date then, which harms only itself.
+	if err := s.link.resumable(hello.Received); err != nil {
+		return nil, err
+	}
+	received := s.link.detach()
+	c := newConn(s.link, o.Conn, o.raw)
+	w := &wire.Welcome{Version: p.Version, Link: hello.Link, Resumed: true, Received: received}
+	if err := l.welcome(c, w, hello.Received); err != nil {
+		return nil, err
+	}
+	log.Info("link is up again", "received", received)
+	return c, nil
+}
+
+// welcome sends the Welcome and attaches the connection.
+func (l *Listener) welcome(c *conn, w *wire.Welcome, peer uint64) error {
+	w.Lease = milliseconds(l.pace.lease)
+	w.Interval = milliseconds(l.pace.interval)
+	if err := wire.Write(c.tls, 0, w); err != nil {
+		return err
+	}
+	if err := c.raw.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	return c.link.attach(c, peer)
+}
+
+func (l *Listener) forget(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.sessions, name)
+}
+
+func milliseconds(d time.Duration) uint32 {
+	return uint32(min(d.Milliseconds(), 1<<32-1))
+}

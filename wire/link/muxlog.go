@@ -1,0 +1,14 @@
+package link
+
+import (
+	"fmt"
+	"log/slog"
+)
+
+// muxLog gives the log lines of yamux to slog. What matters of them is also in
+// the error that ends a session.
+type muxLog struct{ log *slog.Logger }
+
+func (m muxLog) Print(v ...any)            { m.log.Debug("yamux", "msg", fmt.Sprint(v...)) }
+func (m muxLog) Printf(f string, v ...any) { m.log.Debug("yamux", "msg", fmt.Sprintf(f, v...)) }
+func (m muxLog) Println(v ...any)          { m.Print(v...) }

@@ -1,0 +1,88 @@
+package link
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"bproc/wire"
+)
+
+const (
+	openingTime = 10 * time.Second // from the first byte to the end of the opening
+	dialTime    = time.Second      // for a connection of TCP
+	maxText     = 255              // of a host name and the like
+)
+
+// opened is a connection on which each side has said its first message.
+type opened struct {
+	*tls.Conn
+	raw *batch
+}
+
+// ask connects to the master, proves it, sends a request and reads the answer,
+// which must be of the type that answer points to.
+func ask[M wire.Message](ctx context.Context, addr string, config *tls.Config, limit time.Duration, request wire.Message, answer *M) (opened, error) {
+	dialer := net.Dialer{Timeout: dialTime}
+	c, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return opened{}, err
+	}
+	raw := newBatch(c.(*net.TCPConn))
+	t := tls.Client(raw, config)
+	stop := context.AfterFunc(ctx, raw.abort)
+	err = raw.SetDeadline(time.Now().Add(limit))
+	if err == nil {
+		err = t.HandshakeContext(ctx)
+	}
+	if err == nil {
+		err = wire.Write(t, 0, request)
+	}
+	if err == nil {
+		*answer, err = readOpening[M](t)
+	}
+	if err == nil {
+		err = raw.SetDeadline(time.Time{})
+	}
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		raw.abort()
+		return opened{}, refusedByAlert(err)
+	}
+	return opened{t, raw}, nil
+}
+
+// readOpening reads the one message that must come now. A refusal is an error.
+func readOpening[M wire.Message](t *tls.Conn) (M, error) {
+	var none M
+	m, _, err := wire.NewReader(t).Read()
+	if err != nil {
+		return none, err
+	}
+	if r, ok := m.(*wire.Refused); ok {
+		return none, &RefusedError{Reason: r.Reason}
+	}
+	want, ok := m.(M)
+	if !ok {
+		return none, fmt.Errorf("%w: message of type %d, %d expected", ErrProtocol, m.Type(), none.Type())
+	}
+	return want, nil
+}
+
+// checkVersion returns a refusal when the other side speaks no version of ours.
+func checkVersion(highest uint16) error {
+	if highest < wire.MinVersion {
+		return &RefusedError{Reason: fmt.Sprintf("protocol version %d; this master speaks %d to %d", highest, wire.MinVersion, wire.Version)}
+	}
+	return nil
+}
+
+// plainText reports whether a name can be shown in a line of a table or a log.
+func plainText(s string) bool {
+	return len(s) <= maxText && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+}

@@ -1,0 +1,91 @@
+package link
+
+import (
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// replaceFile puts data into a file that only its owner may read: all of it or,
+// when the machine stops meanwhile, nothing.
+func replaceFile(path string, data []byte) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes the names in a directory survive a stop of the machine.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// secretDir makes a directory that only its owner may enter, or checks that it
+// is one.
+func secretDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s has mode %04o: others may enter it", dir, fi.Mode().Perm())
+	}
+	return nil
+}
+
+// readPEM returns the blocks of a PEM file, which must be of these types, in
+// this order.
+func readPEM(path string, types ...string) ([][]byte, error) {
+	rest, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([][]byte, 0, len(types))
+	for _, want := range types {
+		var b *pem.Block
+		if b, rest = pem.Decode(rest); b == nil || b.Type != want {
+			return nil, fmt.Errorf("%s: no block %q where it belongs", path, want)
+		}
+		blocks = append(blocks, b.Bytes)
+	}
+	return blocks, nil
+}
+
+// Types of the blocks in our files.
+const (
+	pemKey         = "PRIVATE KEY"
+	pemCertificate = "CERTIFICATE"
+)
+
+func appendPEM(dst []byte, kind string, der []byte) []byte {
+	return append(dst, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})...)
+}

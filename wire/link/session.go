@@ -1,0 +1,224 @@
+package link
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/yamux"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	window  = 1 << 20 // bytes of a stream that the reader may be behind
+	backlog = 4096    // streams that one side has opened and the other not accepted
+)
+
+// Session is one end of a link, with its streams. It survives the loss of its
+// connections.
+type Session struct {
+	link  *link
+	log   *slog.Logger
+	peer  Peer
+	carry func(context.Context) error // the slave's connections; nil on the master
+
+	opening sync.Mutex // held while the master exchanges a connection
+
+	wanted chan openRequest
+	ready  chan struct{} // closed when mux is set
+	mux    *yamux.Session
+}
+
+// Stream is a stream of bytes each way. Close ends the direction away from
+// here; the other side reads what was written, and then io.EOF. One goroutine
+// may read and one may write.
+//
+// A write deadline bounds only the wait for a reader that is behind: while the
+// link is cut and its send buffer full, writing waits for the link.
+type Stream interface {
+	io.ReadWriteCloser
+	SetDeadline(time.Time) error
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+}
+
+func newSession(l *link, log *slog.Logger) *Session {
+	return &Session{link: l, log: log, wanted: make(chan openRequest), ready: make(chan struct{})}
+}
+
+// Run carries the session until it ends, and returns why it did. When ctx ends,
+// the other side is told that the link ends. Run owns all goroutines of the
+// session but those of a Listener.
+func (s *Session) Run(ctx context.Context) error {
+	open := yamux.Server
+	if s.carry != nil {
+		open = yamux.Client
+	}
+	mux, err := open(s.link, s.muxConfig())
+	if err != nil {
+		s.Close(err)
+		return err
+	}
+	s.mux = mux
+	close(s.ready)
+
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			s.link.close(context.Cause(ctx), true)
+		case <-mux.CloseChan():
+			s.link.close(ErrProtocol, true)
+		case <-s.link.done:
+		}
+		_ = mux.Close() // waits for its goroutines
+		return s.link.reason()
+	})
+	g.Go(s.serveOpens)
+	if s.carry != nil {
+		g.Go(func() error { return s.carry(ctx) })
+	}
+	_ = g.Wait()
+	return s.link.reason()
+}
+
+// muxConfig leaves all matters of time to the link: yamux must not notice that
+// a connection is lost.
+func (s *Session) muxConfig() *yamux.Config {
+	c := yamux.DefaultConfig()
+	c.AcceptBacklog = backlog
+	c.EnableKeepAlive = false
+	c.ConnectionWriteTimeout = 100 * 365 * 24 * time.Hour
+	c.MaxStreamWindowSize = window
+	c.StreamOpenTimeout = 0
+	c.StreamCloseTimeout = 0
+	c.LogOutput, c.Logger = nil, muxLog{s.log}
+	return c
+}
+
+// Open opens a stream. The other side learns of it at once.
+func (s *Session) Open(ctx context.Context) (Stream, error) {
+	answer := make(chan openAnswer)
+	select {
+	case s.wanted <- openRequest{answer, ctx.Done()}:
+	case <-s.link.done:
+		return nil, s.link.reason()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case a := <-answer:
+		if a.err != nil {
+			return nil, s.blame(a.err)
+		}
+		return a.stream, nil
+	case <-s.link.done:
+		return nil, s.link.reason()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// openRequest asks for a stream, on behalf of one who may be gone before it is
+// there: yamux waits without a context for room in the link.
+type openRequest struct {
+	answer chan<- openAnswer
+	gone   <-chan struct{}
+}
+
+type openAnswer struct {
+	stream *yamux.Stream
+	err    error
+}
+
+// serveOpens opens streams until the session ends.
+func (s *Session) serveOpens() error {
+	for {
+		select {
+		case r := <-s.wanted:
+			stream, err := s.mux.OpenStream()
+			select {
+			case r.answer <- openAnswer{stream, err}:
+			case <-s.link.done:
+			case <-r.gone:
+				if err == nil {
+					_ = stream.Close()
+				}
+			}
+		case <-s.link.done:
+			return s.link.reason()
+		}
+	}
+}
+
+// Accept waits for a stream that the other side opens.
+func (s *Session) Accept(ctx context.Context) (Stream, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	stream, err := s.mux.AcceptStreamWithContext(ctx)
+	if ctx.Err() != nil && err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, s.blame(err)
+	}
+	return stream, nil
+}
+
+// wait waits until Run has begun.
+func (s *Session) wait(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return nil
+	case <-s.link.done:
+		return s.link.reason()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// blame returns why the session has ended, or err while it has not.
+func (s *Session) blame(err error) error {
+	if reason := s.link.reason(); reason != nil {
+		return reason
+	}
+	return err
+}
+
+// Close ends the session and tells the other side why. It does not wait.
+func (s *Session) Close(cause error) {
+	if cause == nil {
+		cause = ErrClosed
+	}
+	s.link.close(cause, true)
+}
+
+// Done returns a channel that is closed when the session has ended.
+func (s *Session) Done() <-chan struct{} { return s.link.done }
+
+// Err returns why the session has ended; nil while it has not.
+func (s *Session) Err() error { return s.link.reason() }
+
+// Lease returns how long the slave keeps its processes without word from the
+// master.
+func (s *Session) Lease() time.Duration { return s.link.pace.lease }
+
+// LastHeard returns when something last came from the other side.
+func (s *Session) LastHeard() time.Time {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	return s.link.heard
+}
+
+// Connected reports whether there is a connection, since when there is or is
+// not, and a channel that is closed when that changes. Nothing that we have
+// sent reaches the other side later than a packet's time of travel after the
+// connection was lost.
+func (s *Session) Connected() (up bool, since time.Time, changed <-chan struct{}) {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	return s.link.cur != nil, s.link.since, s.link.changed
+}

@@ -1,0 +1,96 @@
+package link
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"slices"
+)
+
+// Application protocols (RFC 7301): what a connection is for is known before a
+// certificate is asked for.
+const (
+	protoLink = "bproc-link"
+	protoJoin = "bproc-join"
+)
+
+// baseConfig is TLS 1.3, which leaves the choice of ciphers to crypto/tls:
+// AES-GCM where the processor has AES, ChaCha20 elsewhere.
+func baseConfig(proto string) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		NextProtos: []string{proto},
+		// Small records at the start of a burst would cost bulk data a fifth.
+		DynamicRecordSizingDisabled: true,
+		// A resumed session would not look at the certificates again.
+		SessionTicketsDisabled: true,
+	}
+}
+
+// serverConfig returns the master's side. Only a connection that joins does
+// without a certificate.
+func (a *Authority) serverConfig() *tls.Config {
+	join := baseConfig(protoJoin)
+	join.Certificates = []tls.Certificate{a.server}
+	link := baseConfig(protoLink)
+	link.Certificates = []tls.Certificate{a.server}
+	link.ClientAuth = tls.RequireAndVerifyClientCert // for client authentication, by its usage
+	link.ClientCAs = poolOf(a.cert)
+
+	choose := baseConfig(protoLink)
+	choose.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		if slices.Contains(h.SupportedProtos, protoJoin) {
+			return join, nil
+		}
+		return link, nil
+	}
+	return choose
+}
+
+// clientConfig returns the slave's side: the other end must have a certificate
+// of our authority, for servers, with the master's name. A slave has neither.
+func (id *Identity) clientConfig() *tls.Config {
+	c := baseConfig(protoLink)
+	c.Certificates = []tls.Certificate{id.cert}
+	c.RootCAs = poolOf(id.authority)
+	c.ServerName = masterName
+	return c
+}
+
+// joinConfig returns the side of a slave that knows only the fingerprint of
+// the authority. What crypto/tls would verify against a pool is verified
+// against the certificate that has this fingerprint.
+func joinConfig(print [sha256.Size]byte) *tls.Config {
+	c := baseConfig(protoJoin)
+	c.ServerName = masterName
+	c.InsecureSkipVerify = true
+	c.VerifyConnection = func(cs tls.ConnectionState) error {
+		i := slices.IndexFunc(cs.PeerCertificates, func(cert *x509.Certificate) bool {
+			return fingerprint(cert) == print
+		})
+		if i < 0 {
+			return errOtherMaster
+		}
+		_, err := cs.PeerCertificates[0].Verify(x509.VerifyOptions{
+			Roots:     poolOf(cs.PeerCertificates[i]),
+			DNSName:   masterName,
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		})
+		return err
+	}
+	return c
+}
+
+var errOtherMaster = errors.New("this is not the master that the token is of")
+
+// refusedByAlert turns an alert of TLS from the other side into a refusal.
+// With TLS 1.3 a client learns only after its handshake that its certificate
+// was turned down.
+func refusedByAlert(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "remote error" {
+		return &RefusedError{Reason: "identity is not accepted: " + op.Err.Error()}
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package link
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	"bproc/wire"
+)
+
+const (
+	tokenPrefix = "bproc1-"
+	secretSize  = 16
+	maxTokens   = 1 << 16        // that are remembered
+	tokenMemory = 24 * time.Hour // how long the store can say that a token has expired
+	maxTTL      = 365 * 24 * time.Hour
+)
+
+// token is what an administrator carries from the master to a new node.
+type token struct {
+	authority [sha256.Size]byte
+	secret    [secretSize]byte
+	expires   int64 // Unix time, for people: the master decides
+}
+
+// String returns the token as text, in characters that need no quoting.
+func (t token) String() string {
+	b := append(t.authority[:len(t.authority):len(t.authority)], t.secret[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(t.expires))
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b)
+}
+
+func parseToken(s string) (t token, err error) {
+	text, ok := bytes.CutPrefix([]byte(s), []byte(tokenPrefix))
+	if !ok {
+		return token{}, fmt.Errorf("a token starts with %s", tokenPrefix)
+	}
+	b := make([]byte, base64.RawURLEncoding.DecodedLen(len(text)))
+	if _, err := base64.RawURLEncoding.Strict().Decode(b, text); err != nil {
+		return token{}, fmt.Errorf("token is damaged: %w", err)
+	}
+	if len(b) != len(t.authority)+len(t.secret)+8 {
+		return token{}, errors.New("token is not complete")
+	}
+	n := copy(t.authority[:], b)
+	n += copy(t.secret[:], b[n:])
+	t.expires = int64(binary.BigEndian.Uint64(b[n:]))
+	return t, nil
+}
+
+// Why a token is not accepted.
+var (
+	errTokenExpired = errors.New("token has expired")
+	errTokenUsed    = errors.New("token was used already")
+	errTokenUnknown = errors.New("token is not of this master")
+)
+
+// NewToken makes a token with which one slave can join until the returned
+// time, as this node with this name. The name is empty for the slave's own.
+func (a *Authority) NewToken(node wire.NodeID, name string, ttl time.Duration) (string, time.Time, error) {
+	if ttl <= 0 || ttl > maxTTL {
+		return "", time.Time{}, fmt.Errorf("new token: lifetime %v is not between 0 and %v", ttl, maxTTL)
+	}
+	expires := time.Now().Add(ttl).Truncate(time.Second)
+	t := token{authority: fingerprint(a.cert), expires: expires.Unix()}
+	_, _ = rand.Read(t.secret[:]) // cannot fail
+	grant := grant{Node: node, Name: name, Expires: expires}
+	if err := a.tokens.add(t.secret[:], grant); err != nil {
+		return "", time.Time{}, fmt.Errorf("new token: %w", err)
+	}
+	return t.String(), expires, nil
+}
+
+// grant is what a token gives.
+type grant struct {
+	Node    wire.NodeID
+	Name    string
+	Expires time.Time
+	Used    bool
+}
+
+// tokenStore remembers tokens by the hash of their secrets, in a file that is
+// written before the answer to a request is given.
+type tokenStore struct {
+	path string
+
+	mu     sync.Mutex
+	grants map[string]grant
+}
+
+func (s *tokenStore) open(path string) error {
+	s.path, s.grants = path, map[string]grant{}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &s.grants); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func (s *tokenStore) add(secret []byte, g grant) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.putLocked(hash(secret), g)
+}
+
+// take uses a token up.
+func (s *tokenStore) take(secret []byte) (grant, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, ok := s.grants[hash(secret)]
+	switch {
+	case !ok:
+		return grant{}, errTokenUnknown
+	case g.Used:
+		return grant{}, errTokenUsed
+	case !time.Now().Before(g.Expires):
+		return grant{}, errTokenExpired
+	}
+	g.Used = true
+	return g, s.putLocked(hash(secret), g)
+}
+
+// giveBack makes a token that was taken usable again.
+func (s *tokenStore) giveBack(secret []byte, g grant) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g.Used = false
+	return s.putLocked(hash(secret), g)
+}
+
+// putLocked changes a grant and writes the file. Grants that have expired long
+// ago are forgotten.
+func (s *tokenStore) putLocked(key string, g grant) error {
+	next := maps.Clone(s.grants)
+	forget := time.Now().Add(-tokenMemory)
+	maps.DeleteFunc(next, func(_ string, g grant) bool { return g.Expires.Before(forget) })
+	next[key] = g
+	if len(next) > maxTokens {
+		return fmt.Errorf("%d tokens are outstanding", len(s.grants))
+	}
+	data, err := json.MarshalIndent(next, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(s.path, data); err != nil {
+		return err
+	}
+	s.grants = next
+	return nil
+}
+
+// hash names a secret in the file. The secret is random and long enough that a
+// plain hash tells nothing of it.
+func hash(secret []byte) string {
+	sum := sha256.Sum256(secret)
+	return hex.EncodeToString(sum[:])
+}
+
+// newID returns a random name of 128 bits.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // cannot fail
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,69 @@
+package wire
+
+// Type tells what the payload of a frame is. The numbers are part of the
+// protocol: never reused, pinned by a test.
+type Type uint16
+
+// Types of frames. The comment says who sends it to whom, and what follows it.
+const (
+	// Opening of a connection between master and slave (see wire/link).
+	TypeHello       Type = 1 // slave > master, answered by Welcome or Refused
+	TypeWelcome     Type = 2 // master > slave
+	TypeRefused     Type = 3 // master > slave or client, keeper > master: the connection ends
+	TypeJoinRequest Type = 4 // slave > master, answered by JoinReply or Refused
+	TypeJoinReply   Type = 5 // master > slave
+
+	// The connection or stream of one process.
+	TypeRun     Type = 20 // client > master, answered by Started or Failed
+	TypeSpawn   Type = 21 // master > slave: first frame of a process stream
+	TypeStarted Type = 22 // master > client
+	TypeFailed  Type = 23 // master > client
+	TypeStdin   Type = 24 // client > master > slave: plain bytes; empty: end of file
+	TypeStdout  Type = 25 // slave > master > client: plain bytes; empty: end of file
+	TypeStderr  Type = 26 // slave > master > client: plain bytes; empty: end of file
+
+	// The control stream of a node.
+	TypeSignal      Type = 40 // master > slave
+	TypeLease       Type = 41 // master > slave
+	TypeReparent    Type = 42 // master > slave
+	TypeKillAll     Type = 43 // master > slave
+	TypeEvents      Type = 60 // slave > master
+	TypeLeaseWanted Type = 61 // slave > master
+	TypeInventory   Type = 62 // slave > master: first message of a new control stream
+
+	// Requests of a client to the master, one for each connection.
+	TypeListNodes Type = 80 // client > master, answered by NodeList
+	TypeNodeList  Type = 81 // master > client
+	TypeEnroll    Type = 82 // client > master, answered by Token or Failed
+	TypeToken     Type = 83 // master > client
+	TypeSetNode   Type = 84 // client > master, answered by Done or Failed
+	TypeDone      Type = 85 // master > client
+	TypeListProcs Type = 86 // client > master, answered by ProcList
+	TypeProcList  Type = 87 // master > client
+
+	// Master and keeper.
+	TypeGhostHello  Type = 100 // master > keeper, answered by GhostList
+	TypeGhostList   Type = 101 // keeper > master
+	TypeGhostAdopt  Type = 102 // master > keeper, answered by GhostDone
+	TypeGhostFork   Type = 103 // master > keeper, answered by GhostDone
+	TypeGhostExec   Type = 104 // master > keeper, answered by GhostDone
+	TypeGhostJoin   Type = 105 // master > keeper, answered by GhostDone
+	TypeGhostExit   Type = 106 // master > keeper
+	TypeGhostStop   Type = 107 // master > keeper
+	TypeGhostCont   Type = 108 // master > keeper
+	TypeGhostDone   Type = 109 // keeper > master
+	TypeGhostSignal Type = 110 // keeper > master
+	TypeGhostGone   Type = 111 // keeper > master
+
+	// Slave daemon and the init of its process space.
+	TypeInitLaunch   Type = 130 // daemon > init, answered by InitLaunched
+	TypeInitSignal   Type = 131 // daemon > init
+	TypeInitCursor   Type = 132 // daemon > init
+	TypeInitStatus   Type = 133 // init > daemon
+	TypeInitReady    Type = 134 // init > daemon: first frame of a connection
+	TypeInitKillAll  Type = 135 // daemon > init
+	TypeInitLaunched Type = 136 // init > daemon
+)
+
+// Message is the decoded payload of a frame that is not plain bytes.
+type Message interface{ Type() Type }

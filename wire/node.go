@@ -1,0 +1,175 @@
+package wire
+
+// Hello opens a connection of a slave to the master.
+type Hello struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version  uint16 // highest protocol version spoken
+	Arch     string // GOARCH
+	BootID   string // /proc/sys/kernel/random/boot_id
+	Host     string // host name of the slave
+	Link     string // link to be resumed; empty: a new one
+	Received uint64 // bytes of that link received so far
+}
+
+// Type implements [Message].
+func (*Hello) Type() Type { return TypeHello }
+
+// Welcome answers Hello.
+type Welcome struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version  uint16 // that both speak
+	Link     string // name of the link, for resuming it; empty: the link of the Hello is not known
+	Resumed  bool   // the link of the Hello goes on
+	Received uint64 // bytes of the link received so far
+	Lease    uint32 // milliseconds without word from the master after which the slave kills its processes
+	Interval uint32 // milliseconds after which an end that has nothing to say gives a sign of life
+}
+
+// Type implements [Message].
+func (*Welcome) Type() Type { return TypeWelcome }
+
+// Refused ends a connection with a reason for a person.
+type Refused struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Reason string
+}
+
+// Type implements [Message].
+func (*Refused) Type() Type { return TypeRefused }
+
+// JoinRequest asks for a certificate with a token's secret.
+type JoinRequest struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	Secret  []byte // of the token
+	CSR     []byte // certificate request, DER
+	Host    string // host name of the slave: its name where the token gives none
+}
+
+// Type implements [Message].
+func (*JoinRequest) Type() Type { return TypeJoinRequest }
+
+// JoinReply brings the certificate.
+type JoinReply struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Certificate []byte // the slave's, DER
+	Authority   []byte // the authority's, DER
+}
+
+// Type implements [Message].
+func (*JoinReply) Type() Type { return TypeJoinReply }
+
+// Signal is a signal for one process, as the kernel of the front end showed it
+// to the keeper.
+type Signal struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID  PID
+	Info []byte // siginfo_t, 128 bytes; si_signo is the signal
+}
+
+// Type implements [Message].
+func (*Signal) Type() Type { return TypeSignal }
+
+// Lease gives blocks of process numbers to a node, in addition to those it has.
+type Lease struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Blocks []Block
+}
+
+// Type implements [Message].
+func (*Lease) Type() Type { return TypeLease }
+
+// LeaseWanted asks for more numbers.
+type LeaseWanted struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Blocks uint32 // how many blocks
+}
+
+// Type implements [Message].
+func (*LeaseWanted) Type() Type { return TypeLeaseWanted }
+
+// Reparent changes what getppid answers a process that was started from the
+// front end: its parent there has ended.
+type Reparent struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Parent PID
+}
+
+// Type implements [Message].
+func (*Reparent) Type() Type { return TypeReparent }
+
+// KillAll ends every process of the node's space.
+type KillAll struct {
+	_msgpack struct{} `msgpack:",as_array"`
+}
+
+// Type implements [Message].
+func (*KillAll) Type() Type { return TypeKillAll }
+
+// EventKind is what happened to a process.
+type EventKind uint8
+
+// What happens to processes.
+const (
+	EventSpawned   EventKind = 1 // a Spawn was carried out, or failed: Errno and Stage
+	EventForked    EventKind = 2 // PID was forked by Parent
+	EventExeced    EventKind = 3 // PID executes Argv now
+	EventExited    EventKind = 4 // PID ended with Status
+	EventStopped   EventKind = 5 // PID was stopped by the signal in Status
+	EventContinued EventKind = 6 // PID goes on
+	EventGrouped   EventKind = 7 // PID is in group PGID and session SID now
+)
+
+// Event is something that happened to a process of a node. Events are numbered
+// from 1 for each link, without gaps.
+type Event struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Kind   EventKind
+	PID    PID
+	Parent PID      // Forked
+	PGID   PID      // Forked, Execed, Grouped: as the node's kernel has it
+	SID    PID      // Forked, Execed, Grouped: as the node's kernel has it
+	Status Status   // Exited, Stopped (the signal, as WSTOPSIG)
+	Stage  Stage    // Spawned, when it failed
+	Errno  uint32   // Spawned, when it failed
+	Argv   []string // Execed; also Forked when the child has already executed
+}
+
+// Events reports Events, the first of which has number First.
+type Events struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	First  uint64
+	Events []Event
+}
+
+// Type implements [Message].
+func (*Events) Type() Type { return TypeEvents }
+
+// Last returns the number of the last event.
+func (e *Events) Last() uint64 { return e.First + uint64(len(e.Events)) - 1 }
+
+// Inventory is what a slave tells first on a new control stream.
+type Inventory struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Kernel string  // uname -r
+	CPUs   uint32  // usable processors
+	Memory uint64  // bytes
+	PIDs   []PID   // processes of the space that are alive
+	Blocks []Block // numbers the slave has on lease
+}
+
+// Type implements [Message].
+func (*Inventory) Type() Type { return TypeInventory }

@@ -1,0 +1,108 @@
+package wire
+
+// Descriptor says what one of a process's first three descriptors is on its
+// node.
+type Descriptor struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Mode DescriptorMode
+	Path string // for DescriptorFile: opened on the node with the process's rights
+}
+
+// DescriptorMode is the kind of a [Descriptor].
+type DescriptorMode uint8
+
+// What a descriptor can be.
+const (
+	DescriptorNull   DescriptorMode = 0 // /dev/null
+	DescriptorStream DescriptorMode = 1 // a pipe whose other end is the client
+	DescriptorFile   DescriptorMode = 2 // a file of the node
+)
+
+// Limit is one resource limit of getrlimit(2).
+type Limit struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Resource uint8
+	Soft     uint64
+	Hard     uint64
+}
+
+// Command is what a process on a node is started with: everything that
+// execve(2) and the caller's own state give a child on one machine, but for
+// the credentials, which the master takes from the kernel.
+type Command struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Argv    []string      // Argv[0] is looked up in PATH of Env, on the node
+	Env     []string      // NAME=VALUE
+	Dir     string        // working directory; "/" is used where the node has no such directory
+	Umask   uint32        // umask(2)
+	Nice    int8          // getpriority(2): -20..19
+	Ignored uint64        // bit n-1: signal n is ignored at the start
+	Limits  []Limit       // soft limits above the node's hard limit are cut to it
+	Stdio   [3]Descriptor // standard input, output, error
+}
+
+// Run asks the master to start a process on a node in place of a ghost. The
+// ghost is a child of the asking process, already running the ghost's image.
+type Run struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16 // the protocol version of the client
+	Node    NodeID
+	Ghost   PID
+	HangUp  bool // send SIGHUP to the process when the client is gone
+	Command Command
+}
+
+// Type implements [Message].
+func (*Run) Type() Type { return TypeRun }
+
+// Spawn is Run for a slave: the master has added who the process is.
+type Spawn struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID     PID
+	Parent  PID // what getppid answers
+	UID     uint32
+	GID     uint32
+	Groups  []uint32
+	Command Command
+}
+
+// Type implements [Message].
+func (*Spawn) Type() Type { return TypeSpawn }
+
+// Started says that the process runs: its execve succeeded.
+type Started struct {
+	_msgpack struct{} `msgpack:",as_array"`
+}
+
+// Type implements [Message].
+func (*Started) Type() Type { return TypeStarted }
+
+// Stage tells at which step starting a process, or another request, failed.
+type Stage uint8
+
+// The stages, in the order in which a command travels.
+const (
+	StageRequest Stage = 1 // the request itself is not understood
+	StageNode    Stage = 2 // the node is unknown, down, or not the caller's to use
+	StageGhost   Stage = 3 // the ghost could not be adopted
+	StageSpawn   Stage = 4 // the node could not make the process
+	StageExec    Stage = 5 // the command could not be executed (ENOENT, EACCES, ...)
+	StageFile    Stage = 6 // a file named for a descriptor could not be opened
+)
+
+// Failed says that a request was not carried out, and why.
+type Failed struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Stage Stage
+	Errno uint32 // errno(3) of Linux on amd64 and arm64, which agree
+	Text  string // one line for a person; empty where stage and errno say it all
+}
+
+// Type implements [Message].
+func (*Failed) Type() Type { return TypeFailed }
