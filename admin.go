@@ -2,8 +2,11 @@ package bproc
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
+	"bproc/nodeset"
 	"bproc/wire"
 )
 
@@ -14,6 +17,40 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 		return nil, err
 	}
 	return list.Nodes, nil
+}
+
+// Resolve returns the nodes that a specification means, in the language of
+// package nodeset. Plain numbers are not looked up.
+func (c *Client) Resolve(ctx context.Context, spec string) ([]NodeID, error) {
+	set, err := nodeset.Parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	if ids, ok := set.Numbers(); ok {
+		return ids, nil
+	}
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return resolve(set, nodes)
+}
+
+// Resolve returns the nodes of a table that a specification means.
+func Resolve(spec string, nodes []Node) ([]NodeID, error) {
+	set, err := nodeset.Parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	return resolve(set, nodes)
+}
+
+func resolve(set nodeset.Set, nodes []Node) ([]NodeID, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("host name: %w", err)
+	}
+	return set.Resolve(nodeset.Table{Nodes: nodes, Host: host})
 }
 
 // Procs returns the processes on nodes, in order of their numbers.

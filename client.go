@@ -162,9 +162,9 @@ func answer(ctx context.Context, conn *os.File) (wire.Message, error) {
 	}
 	switch m := m.(type) {
 	case *wire.Failed:
-		return nil, &Error{Stage: m.Stage, Errno: unix.Errno(m.Errno), Text: m.Text}
+		return nil, &Error{Node: FrontEnd, Stage: m.Stage, Errno: unix.Errno(m.Errno), Text: m.Text}
 	case *wire.Refused:
-		return nil, &Error{Stage: wire.StageRequest, Text: "the master refused: " + m.Reason}
+		return nil, &Error{Node: FrontEnd, Stage: wire.StageRequest, Text: "the master refused: " + m.Reason}
 	}
 	return m, nil
 }

@@ -184,16 +184,22 @@ func TestSignal(t *testing.T) {
 	}
 }
 
+// TestRunCancelled cancels at a moment that may be before or after the return of
+// Start.
 func TestRunCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+	ghost := make(chan wire.PID, 1)
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
+		ghost <- r.(*wire.Run).Ghost
 		c.Started()
 		cancel()
 		c.Gone()
 	})
-	cmd := m.Client.Command(1, "prog")
-	if err := cmd.Run(ctx); err == nil || bproc.PID(0) == cmd.PID && !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+	if err := m.Client.Command(1, "prog").Run(ctx); err == nil {
+		t.Error("got no error")
+	}
+	if err := unix.Kill(int(<-ghost), 0); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("the ghost is still there: %v", err)
 	}
 }
 

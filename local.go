@@ -46,7 +46,7 @@ func (l *local) start(c *Cmd) error {
 		return err
 	}
 	if err := l.cmd.Start(); err != nil {
-		return &Error{Stage: StageExec, Errno: startErrno(err)}
+		return &Error{Node: FrontEnd, Stage: StageExec, Errno: startErrno(err)}
 	}
 	if input != nil {
 		// Not waited for: see the package comment.
@@ -85,7 +85,7 @@ func (l *local) open(path string, flags int) (*os.File, error) {
 	}
 	f, err := os.OpenFile(path, flags, 0o666)
 	if err != nil {
-		return nil, &Error{Stage: StageFile, Errno: errnoOf(err)}
+		return nil, &Error{Node: FrontEnd, Stage: StageFile, Errno: errnoOf(err)}
 	}
 	l.files = append(l.files, f)
 	return f, nil

@@ -97,9 +97,10 @@ func receive(raw syscall.RawConn) (buf *[outputBuffer]byte, n int, err error) {
 	return buf, n, err
 }
 
-// consume takes the next bytes of the connection.
+// consume takes the next bytes of the connection. Nothing is due after the end
+// of both outputs.
 func (o *output) consume(b []byte) error {
-	for len(b) > 0 {
+	for len(b) > 0 && o.open > 0 {
 		if o.left == 0 {
 			n := copy(o.header[o.have:], b)
 			b = b[n:]

@@ -24,15 +24,16 @@ type driven struct {
 const comeUp = 20 * time.Microsecond
 
 // take stops a ghost between two instructions. Signals that stop it first are
-// handled on the way.
+// handled on the way; as any stop undoes an interruption that is under way
+// (ptrace_stop of kernel/signal.c), it is interrupted anew then.
 func (s *shard) take(g *held) (*driven, error) {
 	if g.killed {
 		return nil, errHeld
 	}
-	if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
-		return nil, fmt.Errorf("interrupt ghost %d: %w", g.pid, err)
-	}
 	for {
+		if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
+			return nil, fmt.Errorf("interrupt ghost %d: %w", g.pid, err)
+		}
 		st, err := s.next(g)
 		if err != nil {
 			return nil, err
@@ -52,9 +53,6 @@ func (s *shard) take(g *held) (*driven, error) {
 			// It still comes up, which takes it microseconds of its own time.
 			_ = resume(unix.PTRACE_CONT, g.pid, 0)
 			time.Sleep(comeUp)
-			if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
-				return nil, fmt.Errorf("interrupt ghost %d: %w", g.pid, err)
-			}
 		case 0:
 			s.deliver(g, unix.PTRACE_CONT)
 		default:
@@ -100,11 +98,30 @@ func (d *driven) set(number uint64, args ...uint64) error {
 
 // call makes a system call in the ghost, and returns its result. Of the events
 // that a call can cause, until is the one that is its success; the ghost then
-// stands in that event's stop.
+// stands in that event's stop. A call that a signal has interrupted is made
+// again, as the kernel would: clone3 does not begin with a signal pending.
 func (d *driven) call(until int, number uint64, args ...uint64) (int64, error) {
-	if err := d.set(number, args...); err != nil {
-		return 0, fmt.Errorf("registers of ghost %d: %w", d.g.pid, err)
+	for {
+		if err := d.set(number, args...); err != nil {
+			return 0, fmt.Errorf("registers of ghost %d: %w", d.g.pid, err)
+		}
+		result, err := d.step(until)
+		var errno unix.Errno
+		if !errors.As(err, &errno) || errno < restartFirst || errno > restartLast {
+			return result, err
+		}
 	}
+}
+
+// Results of system calls that the kernel makes again and that only a tracer
+// sees: ERESTARTSYS to ERESTART_RESTARTBLOCK of linux/errno.h.
+const (
+	restartFirst unix.Errno = 512
+	restartLast  unix.Errno = 516
+)
+
+// step lets the ghost make the one instruction that set has prepared.
+func (d *driven) step(until int) (int64, error) {
 	for {
 		if err := resume(unix.PTRACE_SINGLESTEP, d.g.pid, 0); err != nil {
 			return 0, fmt.Errorf("step ghost %d: %w", d.g.pid, err)

@@ -200,7 +200,7 @@ func (k *Keeper) route(m wire.Message) (s *shard, ok bool) {
 			k.owners.set(pid, s)
 		}
 	case *wire.GhostFork:
-		if s != nil {
+		if s != nil && k.owners.shardOf(m.Child) == nil {
 			k.owners.set(m.Child, s)
 		}
 	}

@@ -15,7 +15,7 @@ func (s *shard) handle(r request) {
 	case *wire.GhostAdopt:
 		err = s.adopt(m)
 	case *wire.GhostFork:
-		if err = s.with(m.Parent, func(g *held) error { return s.fork(g, m.Child) }); err != nil {
+		if err = s.with(m.Parent, func(g *held) error { return s.fork(g, m.Child) }); err != nil && s.ghosts[m.Child] == nil {
 			s.owners.drop(m.Child, s)
 		}
 	case *wire.GhostExec:
@@ -163,7 +163,7 @@ func (s *shard) stop(g *held, sig unix.Signal) error {
 	if !stopSignal(sig) {
 		return unix.EINVAL
 	}
-	if g.stopped || g.killed || g.asked {
+	if g.killed || g.asked {
 		return nil
 	}
 	return s.mark.send(g.pid, sig)
@@ -171,7 +171,7 @@ func (s *shard) stop(g *held, sig unix.Signal) error {
 
 // cont lets a stopped ghost go on. Only a SIGCONT ends a group stop.
 func (s *shard) cont(g *held) error {
-	if !g.stopped || g.killed || g.asked {
+	if g.killed || g.asked {
 		return nil
 	}
 	return s.mark.send(g.pid, unix.SIGCONT)

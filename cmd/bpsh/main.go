@@ -16,6 +16,10 @@ import (
 )
 
 func main() {
-	sh := bpsh.Shell{Client: bproc.Default(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	sh := bpsh.Shell{
+		Client: bproc.Default(),
+		Stdin:  os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		CatchAfter: bpsh.CatchAfter,
+	}
 	os.Exit(sh.Main(context.Background(), os.Args[1:]))
 }

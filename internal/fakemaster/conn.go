@@ -27,8 +27,8 @@ func (c *Conn) Send(m wire.Message) {
 // Fail answers that the request failed, and ends the ghost as a master does that
 // has adopted it.
 func (c *Conn) Fail(stage wire.Stage, errno uint32, text string, code int) {
-	if run, ok := c.request.(*wire.Run); ok && stage >= wire.StageSpawn {
-		defer c.m.End(run.Ghost, wire.ExitStatus(code))
+	if _, ok := c.request.(*wire.Run); ok && stage >= wire.StageSpawn {
+		defer c.EndProcess(wire.ExitStatus(code))
 	}
 	c.Send(&wire.Failed{Stage: stage, Errno: errno, Text: text})
 }
@@ -59,14 +59,22 @@ func (c *Conn) Input() ([]byte, error) {
 
 // End ends the outputs that are streams, and then the process.
 func (c *Conn) End(status wire.Status) {
-	run := c.request.(*wire.Run)
+	c.EndOutputs()
+	c.EndProcess(status)
+}
+
+// EndOutputs ends the outputs that are streams.
+func (c *Conn) EndOutputs() {
+	stdio := c.request.(*wire.Run).Command.Stdio
 	for i, t := range []wire.Type{wire.TypeStdout, wire.TypeStderr} {
-		if run.Command.Stdio[1+i].Mode == wire.DescriptorStream {
+		if stdio[1+i].Mode == wire.DescriptorStream {
 			_ = c.Output(t, "")
 		}
 	}
-	c.m.End(run.Ghost, status)
 }
+
+// EndProcess ends the ghost.
+func (c *Conn) EndProcess(status wire.Status) { c.m.End(c.request.(*wire.Run).Ghost, status) }
 
 // Gone waits until the client has closed the connection.
 func (c *Conn) Gone() {

@@ -10,10 +10,11 @@ import (
 	"bproc/wire"
 )
 
-// alive returns the children of init and the launches under way. A child that
-// has ended and is not reported yet counts as alive: its status follows.
-func (in *Init) alive() ([]wire.PID, error) {
-	pids := in.launches.pids()
+// aliveLocked returns the children of init and the launches under way. A child
+// that has ended and is not reported yet counts as alive: its status follows.
+// The lock is that of order.
+func (in *Init) aliveLocked() ([]wire.PID, error) {
+	pids := append(in.launches.pids(), in.order.unreported...)
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err

@@ -24,7 +24,8 @@
 // other as they do for any parent that is late with wait.
 //
 // Goroutines: the acceptor; one per connection that reads requests; one per
-// launch, at most maxLaunches; the reaper, the only one that calls wait4.
+// launch, at most maxLaunches; the reaper, the only one that calls wait4; and
+// the one that supervises while no daemon does (package supervise).
 //
 // Locks: order, which holds the order of frames to the daemon and is held while
 // writing; inside it launches.mu, which is never held across a system call that

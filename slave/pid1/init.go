@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"bproc/slave/pid1/rights"
+	"bproc/slave/pid1/supervise"
 	"bproc/wire"
 )
 
@@ -42,6 +42,8 @@ type Init struct {
 	slots    chan struct{}
 	launches launches
 	order    order
+	parents  supervise.Parents
+	standIn  *supervise.Supervisor // for while no daemon is there; nil without a listener
 	newest   atomic.Pointer[rights.Conn]
 	children chan struct{} // there may be children again
 }
@@ -66,7 +68,12 @@ func New(cfg Config) (*Init, error) {
 		children: make(chan struct{}, 1),
 	}
 	in.launches.init()
-	in.order.init()
+	in.order.init(in.dismiss)
+	if cfg.Notify >= 0 {
+		if in.standIn, err = supervise.New(cfg.Notify, supervise.Inside, &in.parents); err != nil {
+			return nil, errors.Join(err, in.close())
+		}
+	}
 	return in, nil
 }
 
@@ -75,15 +82,24 @@ func New(cfg Config) (*Init, error) {
 // ends while there are children, it returns after the next of them has.
 func (in *Init) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	stop := context.AfterFunc(ctx, func() {
-		_ = in.cfg.Listener.Close()
-		in.order.close()
-	})
-	defer stop()
 	g.Go(func() error { return in.accept(ctx, g) })
 	g.Go(func() error { return in.reap(ctx) })
+	g.Go(in.supervise)
+	g.Go(func() error {
+		<-ctx.Done()
+		in.order.close()
+		return in.cfg.Listener.Close()
+	})
 	err := g.Wait()
-	return errors.Join(err, in.null.Close(), in.cursor.Close())
+	return errors.Join(err, in.close())
+}
+
+func (in *Init) close() error {
+	errs := []error{in.null.Close(), in.cursor.Close()}
+	if in.standIn != nil {
+		errs = append(errs, in.standIn.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // accept gives each new connection a reader and closes the one before it.
@@ -143,7 +159,7 @@ func (in *Init) greet(c *rights.Conn) error {
 		if in.newest.Load() != c {
 			return net.ErrClosed // replaced before it had its turn
 		}
-		pids, err := in.alive()
+		pids, err := in.aliveLocked()
 		if err != nil {
 			return err
 		}
@@ -157,24 +173,12 @@ func (in *Init) greet(c *rights.Conn) error {
 
 // request carries out one request, or starts to.
 func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, number uint64, fds []int) error {
-	launch, ok := m.(*wire.InitLaunch)
-	if !ok {
+	if m.Type() != wire.TypeInitLaunch {
 		rights.Close(fds)
 	}
 	switch m := m.(type) {
 	case *wire.InitLaunch:
-		select {
-		case in.slots <- struct{}{}:
-		default:
-			rights.Close(fds)
-			in.order.reply(c, number, launched(launch.Spawn.PID, result{wire.StageSpawn, unix.EAGAIN}))
-			return nil
-		}
-		g.Go(func() error {
-			defer func() { <-in.slots }()
-			in.launch(c, number, &launch.Spawn, fds)
-			return nil
-		})
+		in.begin(g, c, number, &m.Spawn, fds)
 	case *wire.InitSignal:
 		in.signal(m)
 	case *wire.InitCursor:

@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"bproc/slave/pid1/rights"
@@ -21,27 +22,57 @@ func launched(pid wire.PID, r result) *wire.InitLaunched {
 	return &wire.InitLaunched{PID: pid, Stage: r.stage, Errno: uint32(r.errno)}
 }
 
-// launch starts a process and answers the daemon.
-func (in *Init) launch(c *rights.Conn, number uint64, sp *wire.Spawn, fds []int) {
-	p, err := newPlan(sp, fds, nodeState{null: int(in.null.Fd()), resetOOM: in.resetOOM})
-	if err != 0 {
+// begin enters a launch in the table, so that what is asked next of the same
+// process finds it there, and starts it in a goroutine of its own.
+func (in *Init) begin(g *errgroup.Group, c *rights.Conn, number uint64, sp *wire.Spawn, fds []int) {
+	n, refused := in.enter(sp)
+	if refused != 0 {
 		rights.Close(fds)
-		in.order.reply(c, number, launched(sp.PID, result{wire.StageRequest, err}))
+		in.order.reply(c, number, launched(sp.PID, result{wire.StageSpawn, refused}))
 		return
+	}
+	g.Go(func() error {
+		defer func() { <-in.slots }()
+		in.launch(c, number, sp, fds, n)
+		return nil
+	})
+}
+
+func (in *Init) enter(sp *wire.Spawn) (*launching, unix.Errno) {
+	select {
+	case in.slots <- struct{}{}:
+	default:
+		return nil, unix.EAGAIN
 	}
 	n, ok := in.launches.begin(sp.PID)
 	if !ok {
-		rights.Close(fds)
-		in.order.reply(c, number, launched(sp.PID, result{wire.StageSpawn, unix.EEXIST}))
-		return
+		<-in.slots
+		return nil, unix.EEXIST
 	}
-	born, r := p.run()
+	in.parents.Set(sp.PID, sp.Parent)
+	return n, 0
+}
+
+// launch starts a process and answers the daemon.
+func (in *Init) launch(c *rights.Conn, number uint64, sp *wire.Spawn, fds []int, n *launching) {
+	born, r := in.start(sp, fds)
 	rights.Close(fds) // before anybody hears of the process: its streams end with it
-	in.childBorn()
-	if r.stage != 0 && born {
-		<-n.ended
+	if born {
+		in.childBorn()
+		if r.stage != 0 {
+			<-n.ended
+		}
 	}
 	in.finish(c, number, sp.PID, n, born, r)
+}
+
+// start makes the process, and reports whether there was one.
+func (in *Init) start(sp *wire.Spawn, fds []int) (born bool, r result) {
+	p, errno := newPlan(sp, fds, nodeState{null: int(in.null.Fd()), resetOOM: in.resetOOM})
+	if errno != 0 {
+		return false, result{wire.StageRequest, errno}
+	}
+	return p.run()
 }
 
 // finish answers a launch, with all that happened to the process meanwhile
@@ -52,6 +83,8 @@ func (in *Init) finish(c *rights.Conn, number uint64, pid wire.PID, n *launching
 	in.launches.end(pid)
 	if r.stage == 0 {
 		in.deliverHeld(pid, n)
+	} else {
+		in.parents.Forget(pid)
 	}
 	told := in.order.replyLocked(c, number, launched(pid, r))
 	if r.stage == 0 || !born { // not born: they are about another process that had the number

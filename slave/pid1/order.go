@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -13,12 +14,15 @@ import (
 // frame, or several that belong together, are written.
 type order struct {
 	mu      sync.Mutex
-	changed sync.Cond    // signalled when conn or closed change
+	changed sync.Cond    // signalled when conn or closed changes
+	entered func()       // called when there is a daemon, or none is waited for any more
 	conn    *rights.Conn // the daemon; nil: none is connected
 	closed  bool
+
+	unreported []wire.PID // of the statuses that are being written or wait for a daemon
 }
 
-func (o *order) init() { o.changed.L = &o.mu }
+func (o *order) init(entered func()) { o.changed.L, o.entered = &o.mu, entered }
 
 // enter makes c the daemon's connection when greet, which writes the first
 // frame, succeeds.
@@ -30,6 +34,7 @@ func (o *order) enter(c *rights.Conn, greet func() error) error {
 	}
 	o.conn = c
 	o.changed.Broadcast()
+	o.entered()
 	return nil
 }
 
@@ -39,8 +44,28 @@ func (o *order) leave(c *rights.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.conn == c {
-		o.conn = nil
+		o.lostLocked()
 	}
+}
+
+func (o *order) lostLocked() {
+	o.conn = nil
+	o.changed.Broadcast()
+}
+
+// awaitNone waits until no daemon is connected, and then calls f with the lock
+// held. It reports false when nobody is to wait any longer.
+func (o *order) awaitNone(f func()) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.conn != nil && !o.closed {
+		o.changed.Wait()
+	}
+	if o.closed {
+		return false
+	}
+	f()
+	return true
 }
 
 // close lets nobody wait any longer.
@@ -49,6 +74,7 @@ func (o *order) close() {
 	defer o.mu.Unlock()
 	o.closed = true
 	o.changed.Broadcast()
+	o.entered()
 }
 
 // reply answers a request of c.
@@ -66,7 +92,7 @@ func (o *order) replyLocked(c *rights.Conn, number uint64, m wire.Message) bool 
 	}
 	if err := c.Write(number, m); err != nil {
 		_ = c.Close() // its reader sees that, and logs why
-		o.conn = nil
+		o.lostLocked()
 		return false
 	}
 	return true
@@ -76,6 +102,11 @@ func (o *order) replyLocked(c *rights.Conn, number uint64, m wire.Message) bool 
 // none. While it waits for one the lock is free.
 func (o *order) statusLocked(pid wire.PID, status unix.WaitStatus) {
 	m := &wire.InitStatus{PID: pid, Status: uint32(status)}
+	o.unreported = append(o.unreported, pid)
+	defer func() {
+		i := slices.Index(o.unreported, pid)
+		o.unreported = slices.Delete(o.unreported, i, i+1)
+	}()
 	for !o.closed {
 		if o.conn == nil {
 			o.changed.Wait()

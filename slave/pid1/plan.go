@@ -140,8 +140,9 @@ func (p *plan) begin(node nodeState) {
 	p.add(may, 0, unix.SYS_WRITE, 0, zero, 1)
 }
 
-// streams puts the descriptors that init has in their places. Theirs are
-// above 2: init has something at 0, 1 and 2.
+// streams puts the descriptors that init has in their places, and closes all
+// others at once: a child that is held up later must not hold the streams of
+// other processes. Init's own are above 2, since it has something at 0, 1 and 2.
 func (p *plan) streams(cmd *wire.Command, streams []int, null int) unix.Errno {
 	for i, d := range cmd.Stdio {
 		from := null
@@ -162,6 +163,7 @@ func (p *plan) streams(cmd *wire.Command, streams []int, null int) unix.Errno {
 	if len(streams) > 0 {
 		return unix.EBADF
 	}
+	p.add(must, wire.StageSpawn, unix.SYS_CLOSE_RANGE, uintptr(len(cmd.Stdio)), descriptorMax, 0)
 	return 0
 }
 
@@ -211,9 +213,9 @@ func (p *plan) directory(dir string) unix.Errno {
 	return 0
 }
 
-// files opens the descriptors that are files, with the user's rights, and
-// closes all others. O_NOCTTY: the process leads a session, to which a terminal
-// that it opens would belong.
+// files opens the descriptors that are files, with the user's rights.
+// O_NOCTTY: the process leads a session, to which a terminal that it opens
+// would belong.
 func (p *plan) files(cmd *wire.Command) unix.Errno {
 	at := unix.AT_FDCWD
 	for i, d := range cmd.Stdio {
@@ -231,7 +233,6 @@ func (p *plan) files(cmd *wire.Command) unix.Errno {
 		p.add(may, 0, unix.SYS_CLOSE, uintptr(i))
 		p.add(must, wire.StageFile, unix.SYS_OPENAT, uintptr(at), path, uintptr(flags), fileMode)
 	}
-	p.add(must, wire.StageSpawn, unix.SYS_CLOSE_RANGE, uintptr(len(cmd.Stdio)), descriptorMax, 0)
 	return 0
 }
 

@@ -45,6 +45,9 @@ func (in *Init) childBorn() {
 func (in *Init) report(pid wire.PID, status unix.WaitStatus) {
 	in.order.mu.Lock()
 	defer in.order.mu.Unlock()
+	if status.Exited() || status.Signaled() {
+		in.parents.Forget(pid)
+	}
 	if !in.launches.holdStatus(pid, status) {
 		in.order.statusLocked(pid, status)
 	}

@@ -5,4 +5,4 @@ package procevents
 // is committed, so building needs neither clang nor libbpf-dev; making it anew
 // does (the directories are those of linux-libc-dev on Debian).
 //
-//go:generate go run github.com/cilium/ebpf/cmd/bpf2go -target bpfel -type record -type control -cflags "-O2 -g -Wall -Werror -I/usr/include/x86_64-linux-gnu -I/usr/include/aarch64-linux-gnu" process bpf/process.c
+//go:generate go run github.com/cilium/ebpf/cmd/bpf2go -target bpfel -type record -type control -cflags "-O2 -g -mcpu=v3 -Wall -Werror -I/usr/include/x86_64-linux-gnu -I/usr/include/aarch64-linux-gnu" process bpf/process.c

@@ -6,8 +6,11 @@ import "bproc/wire"
 type traits struct {
 	pgid  wire.PID
 	sid   wire.PID
-	image uint64 // the exec that made its program; 0: the one it was started with
+	image uint64 // names its command line; 0: the one it was started with
 }
+
+// unknownImage is what a ghost has whose process could not be asked in time.
+const unknownImage = ^uint64(0)
 
 // process is one process of the space.
 type process struct {
@@ -22,16 +25,26 @@ type process struct {
 	announced bool // the front end has a ghost for it, or will have by the events told
 	changing  bool // a change is in the queue
 	dead      bool
+	gone      bool // its end has been told
 	dropped   bool // born and dead untold
+	led       bool // has been seen in a group of its own
 
 	// What it needs to be told rightly: these are kept, and told before it, even if
 	// they are dead.
 	parent *process // until its birth is told
 	leader *process // of its group, until that is told
 	needed int      // how many need this one
+	tries  int      // how often its change has waited for the leader
+	kids   int      // children whose birth is in the queue
 
 	serial uint64 // of its birth
 }
+
+// leavesSession reports whether p has called setsid and its ghost has not.
+func (p *process) leavesSession() bool { return p.traits.sid == p.pid && p.front.sid != p.pid }
+
+// unsettled reports whether the front end is still to be told where p is.
+func (p *process) unsettled() bool { return p != nil && (p.changing || !p.announced) && !p.gone }
 
 // need counts that somebody needs q.
 func need(q *process) *process {
@@ -59,6 +72,7 @@ func (t *Tracker) drop(p *process) {
 	p.dropped = true
 	t.forget(p)
 	t.release(&p.leader)
+	p.parent.kids--
 	t.release(&p.parent)
 }
 
@@ -78,21 +92,22 @@ func (t *Tracker) alive(pid wire.PID) *process {
 }
 
 // see notes the group and session that the kernel shows for p. A group other than
-// p's own was made by its leader, so if the leader has not been seen in it, it is
-// now.
+// p's own was made by its leader, so if the leader was never seen in it, it is now.
 func (t *Tracker) see(p *process, pgid, sid wire.PID) {
 	if p.launched || pgid == 0 || sid == 0 {
 		return // fixed, or led by somebody outside of the space
 	}
 	p.traits.pgid, p.traits.sid = pgid, sid
 	t.release(&p.leader)
-	leader := t.procs[pgid]
-	if leader == nil || leader == p {
+	p.tries = 0
+	if pgid == p.pid {
+		p.led = true
 		return
 	}
+	leader := t.procs[pgid]
 	p.leader = need(leader)
-	if !leader.launched && !leader.dead && leader.traits.pgid != pgid {
-		leader.traits.pgid = pgid
+	if leader != nil && !leader.launched && !leader.dead && !leader.led {
+		leader.led, leader.traits.pgid = true, pgid
 		t.changed(leader)
 	}
 }

@@ -38,6 +38,7 @@ func (t *Tracker) forked(r Record) {
 func (t *Tracker) add(pid wire.PID, parent *process, inherited traits) *process {
 	t.births++
 	p := &process{pid: pid, parent: need(parent), traits: inherited, serial: t.births}
+	parent.kids++
 	t.procs[pid] = p
 	t.see(p, inherited.pgid, inherited.sid)
 	t.push(p, birth)

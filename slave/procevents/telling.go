@@ -17,10 +17,11 @@ func (t *Tracker) tellBirth(p *process) {
 	t.groups[p.front.pgid]++
 	e := wire.Event{Kind: wire.EventForked, PID: p.pid, Parent: p.parent.pid}
 	t.join(p, &e)
-	if p.traits.image != p.front.image {
+	if p.traits.image != p.front.image || p.parent.traits.image != p.parent.front.image {
 		e.Argv = t.image(p)
 	}
 	t.emit(e)
+	p.parent.kids--
 	t.release(&p.parent)
 	if p.traits.pgid == p.front.pgid {
 		t.release(&p.leader)
@@ -32,9 +33,17 @@ func (t *Tracker) tellBirth(p *process) {
 	t.changed(p)
 }
 
+// maxTries bounds how often a process waits for the leader of its group to be told
+// of: once for its birth, once for its change, once for its children. Without a
+// bound two that lead each other's groups would wait for ever.
+const maxTries = 3
+
 // tellChange brings a ghost up to date with its process.
 func (t *Tracker) tellChange(p *process) {
 	p.changing = false
+	if p.gone {
+		return
+	}
 	t.started(p)
 	e := wire.Event{Kind: wire.EventGrouped, PID: p.pid}
 	t.join(p, &e)
@@ -43,10 +52,15 @@ func (t *Tracker) tellChange(p *process) {
 			e.Kind, e.Argv = wire.EventExeced, argv
 		}
 	}
-	t.release(&p.leader)
 	if e.Kind == wire.EventExeced || e.PGID != 0 {
 		t.emit(e)
 	}
+	if p.traits.pgid != p.front.pgid && p.leader.unsettled() && p.tries < maxTries {
+		p.tries++
+		t.changed(p) // comes again behind the leader
+		return
+	}
+	t.release(&p.leader)
 }
 
 // tellEnd ends a ghost.
@@ -54,13 +68,17 @@ func (t *Tracker) tellEnd(p *process, status wire.Status) {
 	t.emit(wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status})
 	t.leave(p.front.pgid)
 	t.forget(p)
+	p.gone = true
 }
 
 // join puts into e what the ghost must do to be in the group and session of its
 // process, if it can.
 func (t *Tracker) join(p *process, e *wire.Event) {
 	switch {
-	case p.traits.sid == p.pid && p.front.sid != p.pid:
+	case p.leavesSession():
+		if e.Kind == wire.EventForked && p.kids > 0 {
+			return // they may have been born into the old session
+		}
 		e.PGID, e.SID = p.pid, p.pid
 		p.front.sid = p.pid
 	case p.traits.sid != p.front.sid:
@@ -86,14 +104,20 @@ func (t *Tracker) leave(pgid wire.PID) {
 }
 
 // image returns the command line of p for its ghost; nil: it has none any more.
+//
+// The answer may be that of an exec which has not been taken in, and whoever p
+// forked before that is not like this ghost. So the image gets a new name: children
+// that are held now differ from it, and those whose births are yet to be taken in
+// come with that exec, after which p itself differs.
 func (t *Tracker) image(p *process) []string {
-	p.front.image = p.traits.image
-	if p.dead {
-		return nil
+	if !p.dead {
+		if argv, ok := t.argv(p.pid); ok {
+			t.newImage(p)
+			p.front.image = p.traits.image
+			return argv
+		}
 	}
-	if argv, ok := t.argv(p.pid); ok {
-		return argv
-	}
+	p.front.image = unknownImage
 	return nil
 }
 

@@ -55,7 +55,7 @@ type Tracker struct {
 	groups map[wire.PID]int // ghosts in each group, by the node's number of it
 	queue  queue
 	births uint64 // processes seen
-	images uint64 // execs seen
+	images uint64 // command lines named
 
 	events []wire.Event
 	next   uint64 // number of events[0]
@@ -169,6 +169,10 @@ func (t *Tracker) tell(it item) {
 	case birth:
 		t.tellBirth(it.process)
 	case change:
+		if p := it.process; p.leavesSession() && p.kids > 0 {
+			t.push(p, change) // behind the children that were born into the old session
+			return
+		}
 		t.tellChange(it.process)
 	case end:
 		t.tellEnd(it.process, it.process.status)

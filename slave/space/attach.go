@@ -11,11 +11,16 @@ import (
 	"github.com/opencontainers/runc/libcontainer"
 
 	"bproc/slave/pid1/rights"
+	"bproc/slave/pid1/supervise"
 	"bproc/wire"
 )
 
-// readyTimeout bounds the wait for bpinit's first frame.
-const readyTimeout = 10 * time.Second
+// How long to wait for bpinit's first frame, and for the end of one that is
+// being killed.
+const (
+	readyTimeout = 10 * time.Second
+	dyingTimeout = 2 * time.Second
+)
 
 // errNoSpace says that there is no living space in a directory.
 var errNoSpace = errors.New("no process space")
@@ -37,12 +42,34 @@ func attach(ctx context.Context, cfg Config) (*Space, error) {
 		return nil, errors.Join(fmt.Errorf("attach to space %s: %w", cfg.Name, err), s.closeFiles())
 	}
 	if !alive {
-		return nil, errors.Join(errNoSpace, s.Destroy(ctx))
+		return nil, s.clear(ctx)
 	}
 	if err := s.connect(ctx); err != nil {
+		if s.endsSoon() {
+			return nil, s.clear(ctx)
+		}
 		return nil, errors.Join(fmt.Errorf("attach to space %s: %w", cfg.Name, err), s.closeFiles())
 	}
 	return s, nil
+}
+
+// clear takes a dead space away.
+func (s *Space) clear(ctx context.Context) error {
+	if err := s.Destroy(ctx); err != nil {
+		return err
+	}
+	return errNoSpace
+}
+
+// endsSoon reports whether bpinit, which did not answer, is about to end. One
+// that lives on is another matter: another daemon may have taken our place.
+func (s *Space) endsSoon() bool {
+	for deadline := time.Now().Add(dyingTimeout); time.Now().Before(deadline); {
+		if !s.alive() {
+			return true
+		}
+	}
+	return false
 }
 
 // revive reports whether the init of a space that was found is alive, and
@@ -90,8 +117,11 @@ func (s *Space) connect(ctx context.Context) error {
 
 func (s *Space) ready(ctx context.Context, c *rights.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
 	m, _, fds, err := c.Read()
+	if !stop() { // the deadline is set, or about to be
+		rights.Close(fds)
+		return fmt.Errorf("first frame of init (see %s): %w", s.cfg.log(), context.Cause(ctx))
+	}
 	if err != nil {
 		return fmt.Errorf("first frame of init (see %s): %w", s.cfg.log(), err)
 	}
@@ -100,7 +130,7 @@ func (s *Space) ready(ctx context.Context, c *rights.Conn) error {
 		rights.Close(fds)
 		return fmt.Errorf("%w: init begins with type %d and %d descriptors", wire.ErrFrame, m.Type(), len(fds))
 	}
-	s.pids = ready.PIDs
-	s.supervisor = newSupervisor(fds[0], &s.parents, s.cfg.Log)
-	return nil
+	s.pids, s.listener = ready.PIDs, fds[0]
+	s.supervisor, err = supervise.New(s.listener, supervise.Outside, &s.parents)
+	return err
 }

@@ -60,7 +60,7 @@ func start(cfg Config) (*Space, error) {
 	if err != nil {
 		return s, err
 	}
-	s.process = &libcontainer.Process{
+	process := &libcontainer.Process{
 		// By descriptor: Root need not contain the program.
 		Args:       []string{"/proc/self/fd/4"},
 		Env:        []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
@@ -74,11 +74,11 @@ func start(cfg Config) (*Space, error) {
 	if s.container, err = libcontainer.Create(cfg.stateDir(), cfg.Name, config); err != nil {
 		return s, err
 	}
-	err = withRoot(cfg.Root, cfg.rootfs(), func() error { return s.container.Run(s.process) })
+	err = withRoot(cfg.Root, cfg.rootfs(), func() error { return s.container.Run(process) })
 	if err != nil {
 		return s, err
 	}
-	pid, err := s.process.Pid()
+	pid, err := process.Pid()
 	if err != nil {
 		return s, err
 	}

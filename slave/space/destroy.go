@@ -54,10 +54,6 @@ func (s *Space) kill(ctx context.Context) error {
 			return fmt.Errorf("wait for the end of init: %w", context.Cause(ctx))
 		}
 	}
-	if s.process != nil {
-		// It only takes the zombie away: how init ended does not matter.
-		_, _ = s.process.Wait()
-	}
 	return nil
 }
 

@@ -15,7 +15,6 @@
 //
 // The space outlives the daemon: bpinit holds the listening socket and the
 // seccomp listener, and Create finds a space that is alive in its directory.
-// While no daemon is there, a process that asks for its parent waits.
 //
 // Goroutines of Run: the reader of bpinit's frames, which makes all callbacks
 // and is the only one that ends the entries of pending; and the supervisor, a

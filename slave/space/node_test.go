@@ -179,3 +179,11 @@ func (n *node) leave() {
 		n.tb.Fatal(err)
 	}
 }
+
+// forgetStatuses keeps the tables of a benchmark small.
+func (n *node) forgetStatuses() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.statuses)
+	n.order = n.order[:0]
+}

@@ -10,20 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/slave/pid1/filter"
+	"bproc/slave/pid1/supervise"
 )
 
 // Probe tells what the kernel of this node lacks for a process space, each
 // with the option or version that brings it.
 func Probe() error {
 	return errors.Join(
+		probeBuild(),
 		probeRoot(),
 		probeFile("/proc/self/ns/pid", "PID namespaces", "CONFIG_PID_NS"),
 		probeFile("/proc/sys/kernel/ns_last_pid", "the cursor of process numbers", "CONFIG_CHECKPOINT_RESTORE"),
 		probeSetTID(),
 		filter.Check(),
-		probeNotify(),
+		supervise.Check(),
 		probeFreezer(),
 	)
+}
+
+func probeBuild() error {
+	if !withCgo {
+		return errors.New("built without cgo, which entering namespaces needs")
+	}
+	return nil
 }
 
 func probeRoot() error {
@@ -51,19 +60,6 @@ func probeSetTID() error {
 	_, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
 	if errno != unix.EINVAL {
 		return fmt.Errorf("clone3 with set_tid (Linux 5.5): %w", errno)
-	}
-	return nil
-}
-
-// probeNotify compares the kernel's structures with ours.
-func probeNotify() error {
-	var sizes [3]uint16 // struct seccomp_notif_sizes
-	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes)))
-	if errno != 0 {
-		return fmt.Errorf("sizes of seccomp notifications (Linux 5.0): %w", errno)
-	}
-	if ours := [3]uint16{sizeofNotif, sizeofResp, sizeofData}; sizes != ours {
-		return fmt.Errorf("seccomp notifications have sizes %v, not %v", sizes, ours)
 	}
 	return nil
 }

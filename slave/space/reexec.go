@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"github.com/opencontainers/runc/libcontainer"
-	_ "github.com/opencontainers/runc/libcontainer/nsenter" // enters the namespaces before Go runs
 )
 
 // Reexec is the first thing that a program with this package does in main (a

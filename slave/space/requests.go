@@ -39,10 +39,10 @@ func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, done func(wire.Stage,
 	s.pending[number] = pendingLaunch{sp.PID, done}
 	s.mu.Unlock()
 
-	s.parents.set(sp.PID, sp.Parent)
+	s.parents.Set(sp.PID, sp.Parent)
 	if err := s.conn.Write(number, &wire.InitLaunch{Spawn: *sp}, fds...); err != nil {
 		if _, ok := s.take(number); ok {
-			s.parents.forget(sp.PID)
+			s.parents.Forget(sp.PID)
 			return fmt.Errorf("launch %d: %w", sp.PID, err)
 		}
 	}
@@ -65,7 +65,7 @@ func (s *Space) launched(number uint64, m *wire.InitLaunched) {
 		return
 	}
 	if m.Stage != 0 {
-		s.parents.forget(p.pid)
+		s.parents.Forget(p.pid)
 	}
 	p.done(m.Stage, unix.Errno(m.Errno))
 }
@@ -80,6 +80,12 @@ func (s *Space) fail() {
 	for _, p := range pending {
 		p.done(wire.StageSpawn, unix.ECONNRESET)
 	}
+}
+
+func (s *Space) hasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
 }
 
 // Signal sends a signal, with the siginfo of 128 bytes that the front end's
@@ -115,4 +121,4 @@ func (s *Space) KillAll() error {
 // SetParent sets what getppid answers a process that was started from the
 // front end. Launch does this for what it starts, and the end of the process
 // undoes it.
-func (s *Space) SetParent(pid, parent wire.PID) { s.parents.set(pid, parent) }
+func (s *Space) SetParent(pid, parent wire.PID) { s.parents.Set(pid, parent) }

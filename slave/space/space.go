@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/slave/pid1/rights"
+	"bproc/slave/pid1/supervise"
 	"bproc/wire"
 )
 
@@ -24,16 +25,18 @@ var ErrGone = errors.New("the process space is gone")
 type Space struct {
 	cfg       Config
 	container *libcontainer.Container
-	process   *libcontainer.Process // bpinit, if it is this process's child
 	initPID   int
 	pidfd     int // of bpinit; -1: not known
 	inode     uint32
 	proc      *os.File
 	conn      *rights.Conn
 	pids      []wire.PID
-	parents   parents
+	parents   supervise.Parents
 
-	supervisor *supervisor
+	listener   int // of seccomp; -1: none
+	supervisor *supervise.Supervisor
+
+	running sync.Mutex // held by Run; whoever closes what it uses waits for its end
 
 	mu      sync.Mutex
 	pending map[uint64]pendingLaunch // by number of the request
@@ -42,9 +45,7 @@ type Space struct {
 }
 
 func newSpace(cfg Config) *Space {
-	s := &Space{cfg: cfg, pidfd: -1, pending: make(map[uint64]pendingLaunch)}
-	s.parents.init()
-	return s
+	return &Space{cfg: cfg, pidfd: -1, listener: -1, pending: make(map[uint64]pendingLaunch)}
 }
 
 // NSInode returns the inode number of the PID namespace, by which its
@@ -68,15 +69,20 @@ func (s *Space) PIDs() []wire.PID { return slices.Clone(s.pids) }
 // next Create finds it. The launches that are not answered by then are done
 // with ECONNRESET: they may or may not have happened.
 func (s *Space) Run(ctx context.Context) error {
+	s.running.Lock()
+	defer s.running.Unlock()
+	if s.hasEnded() {
+		return ErrGone
+	}
 	defer s.fail()
 	g, ctx := errgroup.WithContext(ctx)
-	stop := context.AfterFunc(ctx, func() {
-		_ = s.conn.Close()
-		s.supervisor.stop()
-	})
-	defer stop()
 	g.Go(func() error { return s.read(ctx) })
-	g.Go(func() error { return s.supervisor.run() })
+	g.Go(s.supervisor.Run)
+	g.Go(func() error {
+		<-ctx.Done() // read never returns without an error
+		_ = s.conn.Close()
+		return s.supervisor.Stop()
+	})
 	return g.Wait()
 }
 
@@ -104,13 +110,14 @@ func (s *Space) read(ctx context.Context) error {
 
 func (s *Space) status(m *wire.InitStatus) {
 	if status := unix.WaitStatus(m.Status); status.Exited() || status.Signaled() {
-		s.parents.forget(m.PID)
+		s.parents.Forget(m.PID)
 	}
 	s.cfg.OnStatus(m.PID, wire.Status(m.Status))
 }
 
-// Close gives up what this process has open of the space, which lives on.
-// Destroy does so too.
+// Close gives up what this process has open of the space, which lives on. It
+// ends Run, and so must not be called from a callback; nor must Destroy, which
+// does the same.
 func (s *Space) Close() error {
 	s.fail()
 	return s.closeFiles()
@@ -119,11 +126,17 @@ func (s *Space) Close() error {
 func (s *Space) closeFiles() error {
 	var errs []error
 	if s.conn != nil {
-		_ = s.conn.Close() // Run may have done so
+		_ = s.conn.Close() // Run may have done so; its end stops the supervisor
 	}
+	s.running.Lock()
+	defer s.running.Unlock()
 	if s.supervisor != nil {
-		errs = append(errs, s.supervisor.close())
+		errs = append(errs, s.supervisor.Close())
 		s.supervisor = nil
+	}
+	if s.listener >= 0 {
+		errs = append(errs, unix.Close(s.listener))
+		s.listener = -1
 	}
 	if s.proc != nil {
 		errs = append(errs, s.proc.Close())
@@ -132,6 +145,8 @@ func (s *Space) closeFiles() error {
 	if s.pidfd >= 0 {
 		errs = append(errs, unix.Close(s.pidfd))
 		s.pidfd = -1
+		// If bpinit has ended and is a child of this process, it is a zombie now.
+		_, _ = unix.Wait4(s.initPID, nil, unix.WNOHANG, nil)
 	}
 	return errors.Join(errs...)
 }

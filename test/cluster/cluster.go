@@ -106,6 +106,17 @@ func (c *Cluster) joinAll(ctx context.Context) error {
 	if err := join.Wait(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for _, d := range c.Slaves {
+		go func() {
+			select {
+			case <-d.done:
+				cancel(fmt.Errorf("%s on %s ended: %w", d.Name, d.machine.Name, d.err))
+			case <-ctx.Done():
+			}
+		}()
+	}
 	return c.WaitUp(ctx, c.all()...)
 }
 

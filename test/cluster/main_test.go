@@ -17,6 +17,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(victimVariable) != "" {
 		os.Exit(victim())
 	}
+	if os.Getenv(launcherVariable) != "" {
+		if err := launcher(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(cluster.Main(m))
 }
 

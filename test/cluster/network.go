@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"runtime"
 	"sync"
 
 	"github.com/vishvananda/netlink"
@@ -64,16 +63,14 @@ func newNetNS() (int, error) {
 		err error
 	}
 	done := make(chan result)
-	go func() {
-		// The thread is in another namespace now and not given back: it ends.
-		runtime.LockOSThread()
+	onThread(func() {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			done <- result{-1, fmt.Errorf("unshare: %w", err)}
 			return
 		}
 		fd, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		done <- result{fd, err}
-	}()
+	})
 	r := <-done
 	return r.fd, r.err
 }

@@ -85,7 +85,7 @@ func (c *Cluster) WaitState(ctx context.Context, state string, ids ...int) error
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for nodes %v to be %s: %w; bpstat: %v %w", ids, state, context.Cause(ctx), states, err)
+			return errors.Join(fmt.Errorf("wait for nodes %v to be %s: %w; they are %v", ids, state, context.Cause(ctx), states), err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,7 @@ type Proc struct {
 	SID   int
 	UID   int
 	Comm  string
+	Exe   string   // empty for a zombie and for a kernel thread
 	State string   // R, S, T, t, Z ...
 	Args  []string // empty for a zombie
 	// Space is its number in the process space of its node, or 0 if it is in
@@ -77,37 +79,16 @@ func (m *Machine) Remote(pid int) (Proc, error) {
 	return Proc{}, fmt.Errorf("%s: process %d of its process space: %w", m.Name, pid, fs.ErrNotExist)
 }
 
-// Tracees returns the processes that a process of the machine traces.
-func (m *Machine) Tracees(tracer int) ([]int, error) {
-	dir, err := m.Path("/proc")
+// Ghosts returns the machine's ghosts: the processes that run their image,
+// without those that the keeper has for its own use.
+func (m *Machine) Ghosts() ([]Proc, error) {
+	all, err := m.Procs()
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := filepath.Glob(fmt.Sprintf("%s/%d/task/*", dir, tracer))
-	if err != nil {
-		return nil, err
-	}
-	threads := map[int]bool{}
-	for _, task := range tasks {
-		if tid, err := strconv.Atoi(filepath.Base(task)); err == nil {
-			threads[tid] = true
-		}
-	}
-	statuses, err := filepath.Glob(dir + "/[0-9]*/status")
-	if err != nil {
-		return nil, err
-	}
-	var traced []int
-	for _, file := range statuses {
-		status, err := os.ReadFile(file)
-		if err != nil {
-			continue // ended meanwhile
-		}
-		if by := statusInts(string(status), "TracerPid:"); len(by) == 1 && threads[by[0]] {
-			traced = append(traced, statusInts(string(status), "Pid:")...)
-		}
-	}
-	return traced, nil
+	return slices.DeleteFunc(all, func(p Proc) bool {
+		return !strings.HasSuffix(p.Exe, "/lib/bproc/ghost") || strings.HasPrefix(p.Comm, "bpkeeper")
+	}), nil
 }
 
 // Named returns the machine's processes whose command name is comm.
@@ -116,13 +97,7 @@ func (m *Machine) Named(comm string) ([]Proc, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []Proc
-	for _, p := range all {
-		if p.Comm == comm {
-			found = append(found, p)
-		}
-	}
-	return found, nil
+	return slices.DeleteFunc(all, func(p Proc) bool { return p.Comm != comm }), nil
 }
 
 func readProc(dir string) (Proc, error) {
@@ -139,6 +114,7 @@ func readProc(dir string) (Proc, error) {
 	if err != nil {
 		return p, gone(err)
 	}
+	p.Exe, _ = os.Readlink(filepath.Join(dir, "exe")) // a zombie has none
 	// The name is in parentheses and may itself have blanks and parentheses.
 	text := string(stat)
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')

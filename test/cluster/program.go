@@ -15,18 +15,19 @@ var programs struct {
 	built map[string]string // source: program
 }
 
-// Program compiles a C source file, once, and returns the program's path, which
-// is the same on every machine.
+// Program is Compile for a test.
 func Program(t testing.TB, source string) string {
 	t.Helper()
-	path, err := compile(source)
+	path, err := Compile(source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-func compile(source string) (string, error) {
+// Compile compiles a C source file, once, and returns the program's path, which
+// is the same on every machine.
+func Compile(source string) (string, error) {
 	programs.mu.Lock()
 	defer programs.mu.Unlock()
 	if path := programs.built[source]; path != "" {

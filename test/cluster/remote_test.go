@@ -205,18 +205,12 @@ func idle(c *cluster.Cluster) error {
 			}
 		}
 	}
-	keepers, err := c.Front.Named("bpkeeper")
+	ghosts, err := c.Front.Ghosts()
 	if err != nil {
 		return err
 	}
-	for _, k := range keepers {
-		traced, err := c.Front.Tracees(k.PID)
-		if err != nil {
-			return err
-		}
-		for _, pid := range traced {
-			left = append(left, fmt.Sprintf("ghost %d", pid))
-		}
+	for _, g := range ghosts {
+		left = append(left, fmt.Sprintf("ghost: %d %s", g.PID, strings.Join(g.Args, " ")))
 	}
 	if len(left) > 0 {
 		return fmt.Errorf("left: %v", left)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 
@@ -79,7 +78,7 @@ func (r *run) setUp(m *Machine) error {
 		return err
 	}
 	entered := make(chan error)
-	go r.serve(setup.Groups, entered)
+	onThread(func() { r.serve(setup.Groups, entered) })
 	return <-entered
 }
 
@@ -93,9 +92,8 @@ func (r *run) openLeaf(groups []machineGroup) (err error) {
 }
 
 // serve is the thread in the machine's namespaces. It never goes back to the
-// host's: it ends with the goroutine, which does not unlock it.
+// host's.
 func (r *run) serve(groups []machineGroup, entered chan<- error) {
-	runtime.LockOSThread()
 	if err := r.enter(groups); err != nil {
 		entered <- err
 		return

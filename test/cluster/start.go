@@ -77,7 +77,7 @@ func Shared(t testing.TB, nodes int) *Cluster {
 	defer shared.mu.Unlock()
 	c := shared.clusters[nodes]
 	if c == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+		ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 		defer cancel()
 		var err error
 		if c, err = New(ctx, Config{Nodes: nodes}); err != nil {

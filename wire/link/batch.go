@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	readAhead  = 32 << 10
+	readAhead  = 64 << 10
 	writeBatch = 256 << 10
 )
 

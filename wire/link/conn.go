@@ -40,23 +40,20 @@ type conn struct {
 	left    int // bytes of the data record being read
 	control [maxReason]byte
 
-	// Of the writer.
+	// Of whoever has set link.writing.
 	pieces  []piece
 	scratch []byte
 	written uint64
-	limit   uint64 // of written
 
 	// Under link.mu.
-	err     error  // why it was given up
-	sent    uint64 // offset after the last byte that was given to the writer
-	pinned  uint64 // offset of the first byte that the writer may still read
-	told    uint64 // bytes received that the other side knows of
-	alive   bool   // a sign of life is due
-	writing bool
+	err   error  // why it was given up
+	sent  uint64 // offset after the last byte that is or was being written
+	told  uint64 // bytes received that the other side knows of
+	alive bool   // a sign of life is due
 }
 
 func newConn(l *link, t *tls.Conn, raw *batch) *conn {
-	return &conn{link: l, tls: t, raw: raw, limit: keyLimit, alive: true}
+	return &conn{link: l, tls: t, raw: raw, alive: true}
 }
 
 // run carries the link until the connection ends, and returns why it did.
@@ -150,11 +147,12 @@ func (c *conn) next() (parcel, error) {
 		switch {
 		case c.err != nil:
 			return parcel{}, c.err
+		case l.writing: // Write does
 		case l.err != nil && !l.farewell:
 			l.loseLocked(c, l.err)
 			return parcel{}, l.err
 		case l.err != nil && c.sent == l.out.end:
-			c.writing = true
+			l.writing, l.pinned = true, c.sent
 			return parcel{reason: l.err}, nil
 		case c.alive || c.sent < l.out.end || l.received-c.told > ackEvery:
 			return c.parcelLocked(), nil
@@ -165,7 +163,7 @@ func (c *conn) next() (parcel, error) {
 
 func (c *conn) parcelLocked() parcel {
 	l := c.link
-	c.writing, c.pinned = true, c.sent
+	l.writing, l.pinned = true, c.sent
 	c.pieces, c.sent = l.out.pieces(c.pieces[:0], c.sent, burst)
 	p := parcel{ack: c.alive || l.received != c.told, received: l.received, pieces: c.pieces}
 	c.alive, c.told = false, l.received
@@ -177,7 +175,7 @@ func (c *conn) sentAll(p parcel, err error) {
 	l := c.link
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.writing = false
+	l.writing = false
 	if err == nil {
 		err = p.reason
 	}
@@ -186,6 +184,7 @@ func (c *conn) sentAll(p parcel, err error) {
 	}
 	l.releaseLocked()
 	l.space.Broadcast() // detach may wait
+	l.work.Signal()
 }
 
 // send writes the parcel. Small parts are put together, so that few records of
@@ -243,7 +242,7 @@ func (c *conn) encryptBytes(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if c.written += uint64(len(b)); c.written > c.limit {
+	if c.written += uint64(len(b)); c.written > c.link.keyLimit {
 		return errKeyUsed
 	}
 	_, err := c.tls.Write(b)

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,8 @@ type link struct {
 	pace  pace
 	ended func() // called once, when the link is closed
 
+	keyLimit uint64 // bytes that a connection may carry away from here
+
 	// reading is held while a byte of the link may be on its way from a
 	// connection to the reader. Taken before mu.
 	reading sync.Mutex
@@ -37,6 +40,8 @@ type link struct {
 	work     sync.Cond // the writer of a connection waits for something to send
 	out      queue
 	acked    uint64 // bytes that the other side has received
+	writing  bool   // bytes of the queue are being written to a connection
+	pinned   uint64 // offset of the first of them
 	received uint64 // bytes that our reader was given
 	heard    time.Time
 	since    time.Time     // when cur became nil, or stopped to be
@@ -60,25 +65,64 @@ func newPace(lease, interval time.Duration) pace {
 
 func newLink(name string, p pace, ended func()) *link {
 	now := time.Now()
-	l := &link{name: name, pace: p, ended: ended, heard: now, since: now, changed: make(chan struct{}), done: make(chan struct{})}
+	l := &link{
+		name:     name,
+		pace:     p,
+		ended:    ended,
+		keyLimit: keyLimit,
+		heard:    now,
+		since:    now,
+		changed:  make(chan struct{}),
+		done:     make(chan struct{}),
+	}
 	l.space.L, l.arrived.L, l.work.L = &l.mu, &l.mu, &l.mu
 	return l
 }
 
 // Write implements [io.Writer]. It waits while the other side is behind by the
-// whole send buffer, and does not mind that there is no connection.
+// whole send buffer, and does not mind that there is no connection. A little
+// is sent at once, much is left to the writer of the connection, which then
+// works while yamux copies the next.
 func (l *link) Write(p []byte) (int, error) {
+	c, parcel, err := l.take(p)
+	if err != nil {
+		return 0, err
+	}
+	if c != nil {
+		c.sentAll(parcel, c.send(parcel))
+	}
+	return len(p), nil
+}
+
+// take adds p to the queue. When the queue is to be sent by the caller, it
+// returns what and over which connection.
+func (l *link) take(p []byte) (*conn, parcel, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.err == nil && l.out.end-l.acked > sendBuffer {
 		l.space.Wait()
 	}
 	if l.err != nil {
-		return 0, l.err
+		return nil, parcel{}, l.err
 	}
 	l.out.add(p)
-	l.work.Signal()
-	return len(p), nil
+	c := l.cur
+	switch {
+	case c == nil || announces(p):
+		return nil, parcel{}, nil
+	case l.writing || l.out.end-c.sent > tlsRecord:
+		l.work.Signal()
+		return nil, parcel{}, nil
+	}
+	return c, c.parcelLocked(), nil
+}
+
+// announces reports whether p is the header of a yamux frame whose body is
+// going to be written next. To send it alone would double the records and the
+// wake-ups of every small message.
+func announces(p []byte) bool {
+	const headerSize, typeAt, lengthAt, typeData = 12, 1, 8, 0
+	return len(p) == headerSize && p[typeAt] == typeData && binary.BigEndian.Uint32(p[lengthAt:]) > 0
 }
 
 // Read implements [io.Reader]. It goes on with the next connection when one is
@@ -90,8 +134,8 @@ func (l *link) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		n, err := l.readFrom(c, p)
-		if err != nil {
-			c.fail(err)
+		if err != nil && l.reason() == nil {
+			c.fail(err) // that of a closed link is ended by its writer
 		}
 		if n > 0 {
 			return n, nil
@@ -137,9 +181,10 @@ func (l *link) is(c *conn) bool {
 	return l.cur == c
 }
 
-// Close implements [io.Closer], for yamux.
+// Close implements [io.Closer], for yamux, which calls it on a link that is
+// not closed yet only when the other side does not speak yamux.
 func (l *link) Close() error {
-	l.close(ErrClosed, true)
+	l.close(fmt.Errorf("%w: malformed frame of yamux", ErrProtocol), true)
 	return nil
 }
 
@@ -194,7 +239,6 @@ func (l *link) attach(c *conn, peer uint64) error {
 		return err
 	}
 	c.sent, c.told = peer, l.received
-	c.pinned = peer
 	l.heard = time.Now()
 	l.moveLocked(c)
 	return nil
@@ -206,9 +250,9 @@ func (l *link) detach() (received uint64) {
 	l.mu.Lock()
 	if c := l.cur; c != nil {
 		l.loseLocked(c, errReplaced)
-		for c.writing {
-			l.space.Wait()
-		}
+	}
+	for l.writing {
+		l.space.Wait()
 	}
 	l.mu.Unlock()
 
@@ -254,8 +298,8 @@ func (l *link) ackLocked(offset, sent uint64) error {
 // releaseLocked frees what was acknowledged and is not just being written.
 func (l *link) releaseLocked() {
 	offset := l.acked
-	if c := l.cur; c != nil && c.writing {
-		offset = min(offset, c.pinned)
+	if l.writing {
+		offset = min(offset, l.pinned)
 	}
 	l.out.release(offset)
 	l.space.Broadcast()

@@ -69,8 +69,6 @@ func (s *Session) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			s.link.close(context.Cause(ctx), true)
-		case <-mux.CloseChan():
-			s.link.close(ErrProtocol, true)
 		case <-s.link.done:
 		}
 		_ = mux.Close() // waits for its goroutines

@@ -3,7 +3,6 @@ package bpsh
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -100,12 +99,4 @@ func (o *options) operands(args []string) error {
 	}
 	o.argv = args
 	return nil
-}
-
-// version returns the version of the module that this was built from.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return "unknown"
 }

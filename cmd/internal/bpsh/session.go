@@ -79,7 +79,7 @@ func (s *session) run(ctx context.Context) int {
 	defer cancel(nil)
 	var group errgroup.Group
 	s.started.Add(len(s.jobs))
-	stop := s.signals.watch(cancel)
+	stop := s.signals.watch(s.shell.CatchAfter, cancel)
 	if len(s.jobs) == 1 && s.turns == nil {
 		s.do(ctx, s.jobs[0]) // here: a goroutine of its own would cost a thread
 		stop()
@@ -124,7 +124,7 @@ func (s *session) do(ctx context.Context, j *job) {
 	}
 	if err := j.cmd.WaitOutput(); errors.Is(err, bproc.ErrLost) {
 		s.shell.say(j.name(err))
-		giveUp()
+		s.signals.giveUp()
 	}
 	err = j.cmd.Wait()
 	j.tap.release(true)
@@ -143,7 +143,7 @@ func (s *session) end() int {
 		code = max(code, j.code)
 		interrupted = interrupted || j.code == interruptedCode
 	}
-	if interrupted && s.signals.caught(unix.SIGINT) {
+	if interrupted && s.signals.has(unix.SIGINT) {
 		die(unix.SIGINT)
 	}
 	return code

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"bproc"
-	"bproc/nodeset"
+	"bproc/cmd/internal/release"
 )
 
 // Shell is bpsh with what it works on.
@@ -19,6 +18,10 @@ type Shell struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+
+	// CatchAfter is how long signals keep their default actions; zero: they
+	// are caught from the beginning.
+	CatchAfter time.Duration
 
 	mu   sync.Mutex
 	said map[string]bool // messages so far
@@ -53,7 +56,7 @@ func (sh *Shell) Main(ctx context.Context, args []string) int {
 
 func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 	if o.version {
-		fmt.Fprintf(sh.Stdout, "bpsh %s\n", version())
+		fmt.Fprintf(sh.Stdout, "bpsh %s\n", release.Version())
 		return 0, nil
 	}
 	nodes, err := sh.nodes(ctx, o.nodes)
@@ -69,27 +72,11 @@ func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 // tableTimeout bounds the question for the node table.
 const tableTimeout = 10 * time.Second
 
-// nodes returns the nodes that a specification means. Plain numbers need no
-// question to the master.
+// nodes returns the nodes that a specification means.
 func (sh *Shell) nodes(ctx context.Context, spec string) ([]bproc.NodeID, error) {
-	set, err := nodeset.Parse(spec)
-	if err != nil {
-		return nil, err
-	}
-	if ids, ok := set.Numbers(); ok {
-		return ids, nil
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, tableTimeout, errors.New("the master does not answer"))
 	defer cancel()
-	table, err := sh.Client.Nodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("host name: %w", err)
-	}
-	return set.Resolve(nodeset.Table{Nodes: table, Host: host})
+	return sh.Client.Resolve(ctx, spec)
 }
 
 // say prints a message, once.

@@ -20,9 +20,10 @@ import (
 //
 // Each also ends the starts that are under way.
 type signals struct {
-	mu   sync.Mutex
-	got  []unix.Signal
-	jobs []*job // that run
+	mu    sync.Mutex
+	got   []unix.Signal
+	jobs  []*job // that run
+	stuck bool   // nothing is waited for that is sure to come
 }
 
 // signalError is the cause for a start that was given up.
@@ -30,47 +31,83 @@ type signalError unix.Signal
 
 func (e signalError) Error() string { return fmt.Sprintf("caught %v", unix.Signal(e)) }
 
-// watchAfter is how long signals keep their default actions. To catch them
-// costs two threads, a fifth of what it takes to run /bin/true on a node. A
-// bpsh that is ended before hangs up its processes, as one ended by SIGKILL
-// does at any time.
-const watchAfter = 20 * time.Millisecond
+// CatchAfter is how long a bpsh started from the command line leaves signals
+// their default actions. To catch them costs two threads, a fifth of what it
+// takes to run /bin/true on a node. A bpsh that is ended before hangs up its
+// processes, as one ended by SIGKILL does at any time.
+const CatchAfter = 20 * time.Millisecond
 
-// watch begins to catch signals, but for those that bpsh was started with as
-// ignored. The caller calls stop to end it.
-func (s *signals) watch(cancel context.CancelCauseFunc) (stop func()) {
-	quit, ended := make(chan struct{}), make(chan struct{})
-	timer := time.AfterFunc(watchAfter, func() {
-		defer close(ended)
-		s.catch(cancel, quit)
+// caught are the signals that bpsh catches.
+var caught = []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP}
+
+// watch begins to catch signals after a time. The caller calls stop to end it.
+func (s *signals) watch(after time.Duration, cancel context.CancelCauseFunc) (stop func()) {
+	w := &watch{signals: s, cancel: cancel, quit: make(chan struct{}), ended: make(chan struct{})}
+	if after == 0 {
+		w.catch()
+		go w.run()
+		return w.stop
+	}
+	timer := time.AfterFunc(after, func() {
+		w.catch()
+		w.run()
 	})
 	return func() {
-		if timer.Stop() {
-			return
+		if !timer.Stop() {
+			w.stop()
 		}
-		close(quit)
-		<-ended
 	}
 }
 
-// catch takes signals until quit is closed.
-func (s *signals) catch(cancel context.CancelCauseFunc, quit <-chan struct{}) {
-	incoming := make(chan os.Signal, 8)
-	defer signal.Stop(incoming)
-	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP} {
+// watch is the goroutine that gets the signals.
+type watch struct {
+	signals  *signals
+	incoming chan os.Signal
+	cancel   context.CancelCauseFunc
+	quit     chan struct{}
+	ended    chan struct{}
+}
+
+// catch begins to catch, but for signals that bpsh was started with as ignored.
+func (w *watch) catch() {
+	w.incoming = make(chan os.Signal, 8)
+	for _, sig := range caught {
 		if !signal.Ignored(sig) {
-			signal.Notify(incoming, sig)
+			signal.Notify(w.incoming, sig)
 		}
 	}
+}
+
+func (w *watch) run() {
+	defer close(w.ended)
 	for {
 		select {
-		case sig := <-incoming:
-			cancel(signalError(sig.(unix.Signal)))
-			s.take(sig.(unix.Signal))
-		case <-quit:
+		case sig := <-w.incoming:
+			w.cancel(signalError(sig.(unix.Signal)))
+			w.signals.take(sig.(unix.Signal))
+		case <-w.quit:
+			signal.Stop(w.incoming)
+			w.drain()
 			return
 		}
 	}
+}
+
+// drain takes what came before the end: it matters whether bpsh was interrupted.
+func (w *watch) drain() {
+	for {
+		select {
+		case sig := <-w.incoming:
+			w.signals.take(sig.(unix.Signal))
+		default:
+			return
+		}
+	}
+}
+
+func (w *watch) stop() {
+	close(w.quit)
+	<-w.ended
 }
 
 // take handles a signal.
@@ -80,6 +117,9 @@ func (s *signals) take(sig unix.Signal) {
 	s.got = append(s.got, sig)
 	for _, j := range s.jobs {
 		pass(j, sig)
+	}
+	if s.stuck {
+		die(sig)
 	}
 }
 
@@ -101,12 +141,16 @@ func pass(j *job, sig unix.Signal) {
 	}
 }
 
-// giveUp restores the default actions: when the master is gone, the ghosts that
+// giveUp lets the next signal end bpsh: when the master is gone, the ghosts that
 // are left may not end, and bpsh must not be stuck with them.
-func giveUp() { signal.Reset(unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP) }
+func (s *signals) giveUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stuck = true
+}
 
-// caught reports whether bpsh got a signal.
-func (s *signals) caught(sig unix.Signal) bool {
+// has reports whether bpsh got a signal.
+func (s *signals) has(sig unix.Signal) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, got := range s.got {

@@ -2,6 +2,8 @@ package filter
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -63,7 +65,7 @@ func Instructions() []bpf.Instruction {
 func block(abi ABI) []bpf.Instruction {
 	block := []bpf.Instruction{bpf.LoadAbsolute{Off: offsetNr, Size: 4}}
 	left := len(abi.Calls)
-	for nr := range abi.Calls {
+	for _, nr := range slices.Sorted(maps.Keys(abi.Calls)) {
 		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipTrue: uint8(left)})
 		left--
 	}

@@ -127,13 +127,13 @@ static __always_inline struct upid *upid_at(struct pid *pid, __u32 level)
 static __always_inline bool in_space(struct task_struct *task, struct where *at)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	__u32 level = BPF_CORE_READ(pid, level);
+	__u32 deepest = BPF_CORE_READ(pid, level);
 
-	if (level > MAX_PID_NS_LEVEL)
-		return false;
-	for (; level > 0; level--) {
-		at->ns = BPF_CORE_READ(upid_at(pid, level), ns);
-		if (BPF_CORE_READ(at->ns, ns.inum) == space) {
+	for (__u32 level = 1; level <= MAX_PID_NS_LEVEL && level <= deepest; level++) {
+		struct pid_namespace *ns = BPF_CORE_READ(upid_at(pid, level), ns);
+
+		if (BPF_CORE_READ(ns, ns.inum) == space) {
+			at->ns = ns;
 			at->level = level;
 			return true;
 		}

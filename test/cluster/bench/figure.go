@@ -33,7 +33,6 @@ type bench struct {
 	out      io.Writer
 	values   map[string]float64       // what was measured
 	clusters map[int]*cluster.Cluster // by number of nodes
-	programs string                   // directory of the C programs
 }
 
 // run measures the figures whose names match.
@@ -105,13 +104,14 @@ func (b *bench) close() error {
 	return errors.Join(errs...)
 }
 
-// sourceDir has the C programs. The benchmarks run in the module (make bench).
-func sourceDir() (string, error) {
+// program compiles one of the C programs in testdata. The benchmarks run in
+// their module (make bench).
+func program(name string) (string, error) {
 	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "bproc/test/cluster/bench").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the sources: %w", err)
 	}
-	return filepath.Join(strings.TrimSpace(string(out)), "testdata"), nil
+	return cluster.Compile(filepath.Join(strings.TrimSpace(string(out)), "testdata", name))
 }
 
 // output runs a command in a machine and returns what it prints.

@@ -28,12 +28,18 @@ const prompt = "front# "
 var steps = []struct{ say, do string }{
 	{"The nodes of this cluster.", `bpstat`},
 	{"A command on all of them.", `bpsh -a -p hostname`},
-	{"A remote process has a number of the front end. Its exit status arrives.",
-		`bpsh 2 sh -c 'echo "I am $$ on $(hostname)"; exit 7'; echo "exit status $?"`},
-	{"Its children have numbers, too. This is plain ps, on the front end.",
-		`bpsh 0-1 sh -c 'sleep 100 & wait' & sleep 0.3; ps -e -o pid,ppid,stat,args --forest | grep -v -e bproctest -e grep -e ' ps ' -e 'sh -ec'`},
-	{"Kill one here, and it is gone there: every signal is forwarded.",
-		`pkill -x sleep; wait; bpsh -a -p sh -c 'pgrep -x sleep || echo no sleep here'`},
+	{
+		"A remote process has a number of the front end. Its exit status arrives.",
+		`bpsh 2 sh -c 'echo "I am $$ on $(hostname)"; exit 7'; echo "exit status $?"`,
+	},
+	{
+		"Its children have numbers, too. This is plain ps, on the front end.",
+		`bpsh 0-1 sh -c 'sleep 100 & wait' & sleep 0.3; ps -e -o pid,ppid,stat,args --forest | grep -v -e bproctest -e grep -e ' ps ' -e 'sh -ec'`,
+	},
+	{
+		"Kill one here, and it is gone there: every signal is forwarded.",
+		`pkill -x sleep; wait; bpsh -a -p sh -c 'pgrep -x sleep || echo no sleep here'`,
+	},
 }
 
 func main() {

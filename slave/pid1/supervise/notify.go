@@ -1,6 +1,7 @@
-package space
+package supervise
 
 import (
+	"fmt"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -31,11 +32,19 @@ type resp struct {
 	Flags uint32
 }
 
-const (
-	sizeofData  = uint16(unsafe.Sizeof(seccompData{}))
-	sizeofNotif = uint16(unsafe.Sizeof(notif{}))
-	sizeofResp  = uint16(unsafe.Sizeof(resp{}))
-)
+// Check tells whether the kernel's structures are the ones above.
+func Check() error {
+	var sizes [3]uint16 // struct seccomp_notif_sizes
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes)))
+	if errno != 0 {
+		return fmt.Errorf("sizes of seccomp notifications (Linux 5.0): %w", errno)
+	}
+	ours := [3]uint16{uint16(unsafe.Sizeof(notif{})), uint16(unsafe.Sizeof(resp{})), uint16(unsafe.Sizeof(seccompData{}))}
+	if sizes != ours {
+		return fmt.Errorf("seccomp notifications have sizes %v, not %v", sizes, ours)
+	}
+	return nil
+}
 
 // ioctlSetFlags is SECCOMP_IOCTL_NOTIF_SET_FLAGS, _IOW('!', 4, __u64), Linux
 // 6.6.

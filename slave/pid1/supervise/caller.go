@@ -1,4 +1,4 @@
-package space
+package supervise
 
 import (
 	"bytes"
@@ -17,12 +17,12 @@ const statusSize = 1024
 var numbersLine = []byte("\nNStgid:")
 
 // caller returns the number that the process of a thread, named by its number
-// outside, has in the space. There is none for a process in a PID namespace
-// further in, and for a thread that is gone.
+// here, has in the space, which is so many levels inside. There is none for a
+// process in a PID namespace further in, and for a thread that is gone.
 //
 // Nothing is kept from one call to the next: a thread's number can pass to
 // another one.
-func caller(tid uint32) (wire.PID, bool) {
+func caller(tid uint32, level Level) (wire.PID, bool) {
 	var path [32]byte
 	name := append(strconv.AppendUint(append(path[:0], "/proc/"...), uint64(tid), 10), "/status"...)
 	fd, err := unix.Open(string(name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -35,12 +35,12 @@ func caller(tid uint32) (wire.PID, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return innerNumber(buf[:n])
+	return innerNumber(buf[:n], level)
 }
 
-// innerNumber returns the second number of the NStgid line, if there are two:
-// the first is that of the namespace of this /proc.
-func innerNumber(status []byte) (wire.PID, bool) {
+// innerNumber returns the last number of the NStgid line, if it has one for
+// each namespace from that of this /proc to that of the space.
+func innerNumber(status []byte, level Level) (wire.PID, bool) {
 	_, line, ok := bytes.Cut(status, numbersLine)
 	if !ok {
 		return 0, false
@@ -50,9 +50,9 @@ func innerNumber(status []byte) (wire.PID, bool) {
 		return 0, false
 	}
 	numbers := bytes.Fields(line)
-	if len(numbers) != 2 {
+	if len(numbers) != int(level)+1 {
 		return 0, false
 	}
-	pid, err := strconv.ParseInt(string(numbers[1]), 10, 32)
+	pid, err := strconv.ParseInt(string(numbers[level]), 10, 32)
 	return wire.PID(pid), err == nil
 }

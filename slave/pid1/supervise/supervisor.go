@@ -1,10 +1,9 @@
-package space
+package supervise
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
 
 	"golang.org/x/sys/unix"
@@ -13,42 +12,59 @@ import (
 	"bproc/wire"
 )
 
-// supervisor answers the system calls whose answer the space's kernel does not
-// know. The thread that receives a notification answers it: every other way
-// costs another switch, ten times as much.
-type supervisor struct {
+// Level is how many PID namespaces the space is inside that of the supervisor.
+type Level int
+
+// The supervisors.
+const (
+	Inside  Level = 0 // init
+	Outside Level = 1 // the slave daemon, which made the namespace
+)
+
+// Supervisor answers notifications. The thread that receives one answers it:
+// every other way costs another switch, ten times as much.
+type Supervisor struct {
 	listener int
 	stopped  int // eventfd
-	parents  *parents
-	log      *slog.Logger
+	level    Level
+	parents  *Parents
 }
 
-// newSupervisor takes ownership of the listener.
-func newSupervisor(listener int, parents *parents, log *slog.Logger) *supervisor {
-	wakeSynchronously(listener)
-	stopped, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+// New returns a Supervisor for the processes under the filter of a listener,
+// which stays the caller's.
+func New(listener int, level Level, parents *Parents) (*Supervisor, error) {
+	stopped, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
-		stopped = -1 // run reports it
+		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	return &supervisor{listener: listener, stopped: stopped, parents: parents, log: log}
+	wakeSynchronously(listener)
+	return &Supervisor{listener: listener, stopped: stopped, level: level, parents: parents}, nil
 }
 
-// stop makes run return.
-func (s *supervisor) stop() {
+// Stop makes Run return, or the next Run if none is under way.
+func (s *Supervisor) Stop() error {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
 	if _, err := unix.Write(s.stopped, one[:]); err != nil {
-		s.log.Error("cannot stop the supervisor", "err", err)
+		return fmt.Errorf("stop supervisor: %w", err)
 	}
+	return nil
 }
 
-// close is for after run.
-func (s *supervisor) close() error {
-	return errors.Join(unix.Close(s.listener), unix.Close(s.stopped))
+// Rearm takes back a Stop. It is for the goroutine of Run.
+func (s *Supervisor) Rearm() error {
+	var count [8]byte
+	if _, err := unix.Read(s.stopped, count[:]); err != nil && !errors.Is(err, unix.EAGAIN) {
+		return fmt.Errorf("rearm supervisor: %w", err)
+	}
+	return nil
 }
 
-// run answers until stop, or until no process is under the filter any more.
-func (s *supervisor) run() error {
+// Close is for after Run.
+func (s *Supervisor) Close() error { return unix.Close(s.stopped) }
+
+// Run answers until Stop, or until no process is under the filter any more.
+func (s *Supervisor) Run() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	fds := []unix.PollFd{
@@ -74,7 +90,7 @@ func (s *supervisor) run() error {
 }
 
 // serve takes one notification and answers it.
-func (s *supervisor) serve() error {
+func (s *Supervisor) serve() error {
 	n, errno := receive(s.listener)
 	switch errno {
 	case 0:
@@ -96,7 +112,7 @@ func (s *supervisor) serve() error {
 }
 
 // decide finds the answer. Where the kernel's own is right, the call goes on.
-func (s *supervisor) decide(n *notif) resp {
+func (s *Supervisor) decide(n *notif) resp {
 	if call, ok := filter.Lookup(n.Data.Arch, n.Data.Nr); ok && call == filter.Getppid {
 		if parent, ok := s.parentOf(n.PID); ok {
 			return resp{ID: n.ID, Val: int64(parent)}
@@ -107,8 +123,8 @@ func (s *supervisor) decide(n *notif) resp {
 
 // parentOf returns the parent that the process of a thread has on the front
 // end, if it was started from there.
-func (s *supervisor) parentOf(tid uint32) (wire.PID, bool) {
-	pid, ok := caller(tid)
+func (s *Supervisor) parentOf(tid uint32) (wire.PID, bool) {
+	pid, ok := caller(tid, s.level)
 	if !ok {
 		return 0, false
 	}

@@ -1,0 +1,84 @@
+package bpctl
+
+import (
+	"fmt"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"bproc"
+)
+
+// actions are the changes that the command line asks for, in order.
+type actions struct {
+	list []bproc.NodeChange
+}
+
+// action is an option that adds a change each time it is given (pflag.Value).
+type action struct {
+	to    *actions
+	name  string
+	given []string
+	parse func(string) (bproc.NodeChange, error)
+}
+
+func (a *actions) flag(name string, parse func(string) (bproc.NodeChange, error)) *action {
+	return &action{to: a, name: name, parse: parse}
+}
+
+// Set adds the change.
+func (a *action) Set(value string) error {
+	change, err := a.parse(value)
+	if err != nil {
+		return err
+	}
+	a.given = append(a.given, value)
+	a.to.list = append(a.to.list, change)
+	return nil
+}
+
+// String returns what was given.
+func (a *action) String() string { return strings.Join(a.given, ",") }
+
+// Type is the word for the value in the help.
+func (a *action) Type() string { return a.name }
+
+func parseState(s string) (bproc.NodeChange, error) { return bproc.NodeChange{State: &s}, nil }
+
+func parseMode(s string) (bproc.NodeChange, error) {
+	bits, err := strconv.ParseUint(s, 8, 32)
+	if err != nil || bits > 0o777 {
+		return bproc.NodeChange{}, fmt.Errorf("%s is no mode", s)
+	}
+	mode := uint32(bits) & 0o111
+	return bproc.NodeChange{Mode: &mode}, nil
+}
+
+func parseUser(s string) (bproc.NodeChange, error) {
+	id := s
+	if u, err := user.Lookup(s); err == nil {
+		id = u.Uid
+	}
+	uid, err := parseID(id, s, "user")
+	return bproc.NodeChange{UID: uid}, err
+}
+
+func parseGroup(s string) (bproc.NodeChange, error) {
+	id := s
+	if g, err := user.LookupGroup(s); err == nil {
+		id = g.Gid
+	}
+	gid, err := parseID(id, s, "group")
+	return bproc.NodeChange{GID: gid}, err
+}
+
+// parseID parses a user or group number. The largest means "no change" to
+// chown(2), and is nobody's.
+func parseID(id, given, kind string) (*uint32, error) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(id, "#"), 10, 32)
+	if err != nil || n == 1<<32-1 {
+		return nil, fmt.Errorf("no such %s: %s", kind, given)
+	}
+	number := uint32(n)
+	return &number, nil
+}

@@ -1,0 +1,147 @@
+package bpctl_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc"
+	"bproc/cmd/internal/bpctl"
+	"bproc/internal/fakemaster"
+	"bproc/internal/manpage"
+	"bproc/wire"
+)
+
+func TestMain(m *testing.M) { fakemaster.Main(m) }
+
+func run(t *testing.T, c bproc.Client, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, bad bytes.Buffer
+	ctl := bpctl.Control{Client: &c, Stdout: &out, Stderr: &bad}
+	code = ctl.Main(t.Context(), args)
+	return code, out.String(), bad.String()
+}
+
+// log is what a master was asked, in order.
+type log struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (l *log) add(s string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, s)
+}
+
+func describe(m *wire.SetNode) string {
+	switch {
+	case m.State != nil:
+		return fmt.Sprintf("%d state %s", m.Node, *m.State)
+	case m.Mode != nil:
+		return fmt.Sprintf("%d mode %o", m.Node, *m.Mode)
+	case m.UID != nil:
+		return fmt.Sprintf("%d uid %d", m.Node, *m.UID)
+	}
+	return fmt.Sprintf("%d gid %d", m.Node, *m.GID)
+}
+
+func TestChanges(t *testing.T) {
+	tests := []struct {
+		args   string
+		want   []string
+		code   int
+		stderr string
+	}{
+		{"-S 1 -s up", []string{"1 state up"}, 0, ""},
+		{"-S 1,0 -m 0755 -s boot", []string{"1 mode 111", "0 mode 111", "1 state boot", "0 state boot"}, 0, ""},
+		{"-S 1 -s a -s b", []string{"1 state a", "1 state b"}, 0, ""},
+		{"-S up -u root -g 7", []string{"0 uid 0", "1 uid 0", "0 gid 7", "1 gid 7"}, 0, ""},
+		{"-M -f -m 1", []string{"-1 mode 1"}, 0, ""},
+		{"-S 9,1 -s up", []string{"9 state up", "1 state up"}, 1, "bpctl: node 9: operation not permitted\n"},
+		{"-S 1", nil, 1, "bpctl: nothing to do: one of -s, -m, -u and -g is needed\n"},
+		{"-s up", nil, 1, "bpctl: one of -S and -M is needed\n"},
+		{"-M -S 1 -s up", nil, 1, "bpctl: one of -S and -M is needed\n"},
+		{"-S 1 -m 9", nil, 1, "bpctl: invalid argument \"9\" for \"-m, --mode\" flag: 9 is no mode\n"},
+		{"-S 1 -u no/user", nil, 1, "bpctl: invalid argument \"no/user\" for \"-u, --user\" flag: no such user: no/user\n"},
+		{"-S 1 -g 4294967295", nil, 1, "bpctl: invalid argument \"4294967295\" for \"-g, --group\" flag: no such group: 4294967295\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			var asked log
+			m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+				switch m := m.(type) {
+				case *wire.ListNodes:
+					c.Send(&wire.NodeList{Nodes: []wire.Node{{ID: 0, State: "up"}, {ID: 1, State: "up"}, {ID: 2, State: "down"}}})
+				case *wire.SetNode:
+					asked.add(describe(m))
+					if m.Node == 9 {
+						c.Fail(wire.StageNode, uint32(unix.EPERM), "", 0)
+						return
+					}
+					c.Send(new(wire.Done))
+				}
+			})
+			code, out, bad := run(t, m.Client, strings.Fields(tt.args)...)
+			if code != tt.code || out != "" || bad != tt.stderr {
+				t.Errorf("got %d, %q, %q; want %d, %q", code, out, bad, tt.code, tt.stderr)
+			}
+			if !slices.Equal(asked.list, tt.want) {
+				t.Errorf("got %q, want %q", asked.list, tt.want)
+			}
+		})
+	}
+}
+
+func TestEnroll(t *testing.T) {
+	tests := []struct {
+		args   []string
+		want   wire.Enroll
+		code   int
+		stdout string
+		stderr string
+	}{
+		{nil, wire.Enroll{Version: wire.Version, Node: -1, Seconds: 3600}, 0, "TOKEN\n", ""},
+		{[]string{"--node", "3", "--name", "n", "--ttl", "90s"}, wire.Enroll{Version: wire.Version, Node: 3, Name: "n", Seconds: 90}, 0, "TOKEN\n", ""},
+		{[]string{"--node", "13"}, wire.Enroll{Version: wire.Version, Node: 13, Seconds: 3600}, 1, "", "bpctl: only root may enrol nodes\n"},
+		{[]string{"--ttl", "1ms"}, wire.Enroll{}, 1, "", "bpctl: --ttl 1ms: at least one second is needed\n"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			asked := make(chan wire.Enroll, 1)
+			m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+				e := m.(*wire.Enroll)
+				asked <- *e
+				if e.Node == 13 {
+					c.Fail(wire.StageRequest, uint32(unix.EPERM), "only root may enrol nodes", 0)
+					return
+				}
+				c.Send(&wire.Token{Token: "TOKEN", Expires: time.Now().Unix()})
+			})
+			code, out, bad := run(t, m.Client, append([]string{"enroll"}, tt.args...)...)
+			if code != tt.code || out != tt.stdout || bad != tt.stderr {
+				t.Errorf("got %d, %q, %q", code, out, bad)
+			}
+			var got wire.Enroll
+			select {
+			case got = <-asked:
+			default:
+			}
+			if got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestManPage(t *testing.T) {
+	_, help, _ := run(t, bproc.Client{}, "--help")
+	_, enroll, _ := run(t, bproc.Client{}, "enroll", "--help")
+	manpage.CheckOptions(t, "../../../man/bpctl.8", help, enroll)
+}

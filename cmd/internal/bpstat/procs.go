@@ -1,0 +1,91 @@
+package bpstat
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bproc"
+)
+
+// printProcs prints the processes that are on the nodes that are meant.
+func (s *Stat) printProcs(ctx context.Context, out io.Writer, o *options) error {
+	var wanted []bproc.NodeID
+	if o.nodes != "" {
+		nodes, err := s.nodes(ctx, o.nodes)
+		if err != nil {
+			return err
+		}
+		for i := range nodes {
+			wanted = append(wanted, nodes[i].ID)
+		}
+	}
+	procs, err := s.Client.Procs(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, "PID\tNode\n")
+	for _, p := range procs {
+		if o.nodes == "" || slices.Contains(wanted, p.Node) {
+			fmt.Fprintf(out, "%d\t%d\n", p.PID, p.Node)
+		}
+	}
+	return nil
+}
+
+// maxPSLine bounds a line of ps, which prints command lines in full.
+const maxPSLine = 4 << 20
+
+// printPS copies what ps printed and puts the node before each line. The process
+// number is in the column that the first line calls PID, which is aligned on
+// the right; without such a line, it is the first number of each line.
+func (s *Stat) printPS(ctx context.Context, out io.Writer) error {
+	procs, err := s.Client.Procs(ctx)
+	if err != nil {
+		return err
+	}
+	nodes := make(map[bproc.PID]bproc.NodeID, len(procs))
+	for _, p := range procs {
+		nodes[p.PID] = p.Node
+	}
+	lines := bufio.NewScanner(s.Stdin)
+	lines.Buffer(nil, maxPSLine)
+	column := -1
+	for first := true; lines.Scan(); first = false {
+		line := lines.Text()
+		if first {
+			column = slices.Index(strings.Fields(line), "PID")
+			if column >= 0 {
+				fmt.Fprintf(out, "NODE\t%s\n", line)
+				continue
+			}
+		}
+		node := ""
+		if n, ok := nodes[pidOf(line, column)]; ok {
+			node = n.String()
+		}
+		fmt.Fprintf(out, "%s\t%s\n", node, line)
+	}
+	return lines.Err()
+}
+
+// pidOf returns the process number of a line, in a column or, where that is
+// negative, the first number; 0 when there is none.
+func pidOf(line string, column int) bproc.PID {
+	fields := strings.Fields(line)
+	if column >= 0 && column < len(fields) {
+		fields = fields[column : column+1]
+	} else if column >= 0 {
+		return 0
+	}
+	for _, f := range fields {
+		if pid, err := strconv.ParseInt(f, 10, 32); err == nil {
+			return bproc.PID(pid)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,92 @@
+package ghost
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// imagePath is the installed ghost image, on a file system without nosuid and
+// for everybody to execute.
+var imagePath string
+
+// TestMain runs the tests in a PID namespace of their own: they choose process
+// numbers, and when they end, however, nothing of them is left.
+func TestMain(m *testing.M) {
+	if socket := os.Getenv("GHOST_TEST_KEEPER"); socket != "" {
+		os.Exit(keeper(socket))
+	}
+	if os.Getpid() != 1 {
+		os.Exit(outside())
+	}
+	os.Exit(inside(m))
+}
+
+func outside() int {
+	dir, err := os.MkdirTemp("", "ghost")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "GHOST_TEST_DIR="+dir)
+	cmd.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL}
+	if err := cmd.Run(); err != nil {
+		if cmd.ProcessState == nil {
+			fmt.Fprintf(os.Stderr, "ghost: the tests need root: %v\n", err)
+			return 1
+		}
+		return max(1, cmd.ProcessState.ExitCode())
+	}
+	return 0
+}
+
+func inside(m *testing.M) int {
+	for _, mount := range []func() error{
+		func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") },
+		func() error { return unix.Mount("proc", "/proc", "proc", 0, "") },
+		raiseMax,
+	} {
+		if err := mount(); err != nil {
+			fmt.Fprintf(os.Stderr, "ghost: set up the namespace of the tests: %v\n", err)
+			return 1
+		}
+	}
+	imagePath = filepath.Join(os.Getenv("GHOST_TEST_DIR"), "ghost")
+	if err := Install(imagePath); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// keeper is a keeper in a process of its own: the parent of a ghost cannot also
+// be its tracer and see its end twice.
+func keeper(socket string) int {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
+	defer stop()
+	k, err := New(Config{Socket: socket, Image: os.Getenv("GHOST_TEST_IMAGE"), Shards: 2}, log)
+	if err == nil {
+		err = k.Run(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,44 @@
+// Package manpage compares manual pages with what commands say of themselves.
+package manpage
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	// An option in the help of cobra: "  -n, --no-input    text".
+	helpOption = regexp.MustCompile(`(?m)^ +(?:-(\w), )?--([\w-]+)`)
+	// An option in a list of mdoc(7): ".It Fl n , Fl -no-input Ar file".
+	pageOption = regexp.MustCompile(`(?m)^\.It (?:Fl (\w) , )?Fl -([\w-]+)`)
+)
+
+// CheckOptions reports options that are in a manual page (mdoc) or in the help
+// of its commands, but not in the other.
+func CheckOptions(t *testing.T, page string, helps ...string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := options(pageOption, string(text))
+	offered := options(helpOption, strings.Join(helps, "\n"))
+	if len(offered) == 0 {
+		t.Fatal("the help names no options")
+	}
+	if !slices.Equal(documented, offered) {
+		t.Errorf("%s has the options\n%s\nand the help\n%s", page, strings.Join(documented, " "), strings.Join(offered, " "))
+	}
+}
+
+func options(pattern *regexp.Regexp, text string) []string {
+	var list []string
+	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+		list = append(list, "-"+m[1]+"/--"+m[2])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

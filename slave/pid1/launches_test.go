@@ -1,0 +1,106 @@
+package pid1
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+const exited = unix.WaitStatus(3 << 8)
+
+func newLaunches() *launches {
+	l := &launches{}
+	l.init()
+	return l
+}
+
+func TestSignalIsHeldUntilTheProcessExists(t *testing.T) {
+	l := newLaunches()
+	n, ok := l.begin(7)
+	if !ok {
+		t.Fatal("not begun")
+	}
+	absent := func() error { return unix.ESRCH }
+	present := func() error { return nil }
+	for _, c := range []struct {
+		name string
+		pid  wire.PID
+		send func() error
+		err  error
+		held int
+	}{
+		{"no such process", 8, absent, unix.ESRCH, 0},
+		{"process that exists", 7, present, nil, 0},
+		{"process to come", 7, absent, nil, 1},
+	} {
+		if err := l.signal(c.pid, []byte(c.name), c.send); err != c.err {
+			t.Errorf("%s: got %v, want %v", c.name, err, c.err)
+		}
+		if len(n.signals) != c.held {
+			t.Errorf("%s: %d signals held, want %d", c.name, len(n.signals), c.held)
+		}
+	}
+	for range 2 * maxHeld {
+		_ = l.signal(7, nil, absent)
+	}
+	if len(n.signals) != maxHeld {
+		t.Errorf("%d signals held, want no more than %d", len(n.signals), maxHeld)
+	}
+}
+
+func TestStatusIsHeldUntilTheLaunchIsAnswered(t *testing.T) {
+	l := newLaunches()
+	n, _ := l.begin(7)
+	if l.holdStatus(8, exited) {
+		t.Error("status of another process is held")
+	}
+	for range 2 * maxHeld { // stopped again and again
+		l.holdStatus(7, 0x137f)
+	}
+	select {
+	case <-n.ended:
+		t.Error("a stop counts as the end")
+	default:
+	}
+	for range 2 { // an earlier process of that number, and this one
+		if !l.holdStatus(7, exited) {
+			t.Error("status is not held")
+		}
+	}
+	<-n.ended
+	if got := n.statuses[len(n.statuses)-1]; got != exited || len(n.statuses) != maxHeld {
+		t.Errorf("%d statuses, the last %#x", len(n.statuses), got)
+	}
+	l.end(7)
+	if l.holdStatus(7, exited) {
+		t.Error("status is held after the answer")
+	}
+}
+
+func TestKillAllMarksWhatIsOnItsWay(t *testing.T) {
+	l := newLaunches()
+	before, _ := l.begin(7)
+	if err := l.killAll(func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := l.begin(8)
+	if !before.killed || after.killed {
+		t.Errorf("killed: got %v before and %v after, want true and false", before.killed, after.killed)
+	}
+}
+
+func TestOneLaunchOfANumber(t *testing.T) {
+	l := newLaunches()
+	if _, ok := l.begin(7); !ok {
+		t.Error("first: refused")
+	}
+	if _, ok := l.begin(7); ok {
+		t.Error("second: not refused")
+	}
+	l.end(7)
+	if _, ok := l.begin(7); !ok {
+		t.Error("after the end: refused")
+	}
+}

@@ -1,0 +1,292 @@
+package procevents_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"bproc/slave/procevents"
+	"bproc/wire"
+)
+
+// names gives processes letters in the order in which they appear.
+type names map[wire.PID]string
+
+func (n names) of(pid wire.PID) string {
+	switch {
+	case pid == 0:
+		return "outside"
+	case pid == 1:
+		return "init"
+	case n[pid] == "":
+		n[pid] = string(rune('A' + len(n)))
+	}
+	return n[pid]
+}
+
+func (n names) show(r procevents.Record) string {
+	switch r.Kind {
+	case procevents.Forked:
+		s := fmt.Sprintf("%s forked by %s", n.of(r.PID), n.of(r.Parent))
+		if r.Creator != r.Parent {
+			s += ", in truth by " + n.of(r.Creator)
+		}
+		return s
+	case procevents.Execed:
+		s := n.of(r.PID) + " execed"
+		if r.PGID != 0 {
+			s += fmt.Sprintf(", group %s, session %s", n.of(r.PGID), n.of(r.SID))
+		}
+		return s
+	case procevents.Exited:
+		return fmt.Sprintf("%s exited %#x", n.of(r.PID), uint32(r.Status))
+	default:
+		return fmt.Sprintf("kind %d", r.Kind)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	s := newSpace(t)
+	source := s.open(procevents.Config{})
+	for _, c := range []struct {
+		name    string
+		command string
+		want    []string
+	}{
+		{"exit code", "exit 7", []string{"A forked by init", "A execed", "A exited 0x700"}},
+		{"killed", "kill -9 $$", []string{"A forked by init", "A execed", "A exited 0x9"}},
+		{"signal", "ulimit -c 0; kill -SEGV $$", []string{"A forked by init", "A execed", "A exited 0xb"}},
+		{"child", "/bin/true; exit 1", []string{
+			"A forked by init", "A execed", "B forked by A", "B execed", "B exited 0x0", "A exited 0x100",
+		}},
+		{"exec", "exec /bin/false", []string{"A forked by init", "A execed", "A execed", "A exited 0x100"}},
+		{"session", "setsid -w /bin/true; :", []string{
+			"A forked by init", "A execed", "B forked by A", "B execed", "B execed, group B, session B", "B exited 0x0", "A exited 0x0",
+		}},
+		{"thread executes", "exec $SELF exec-thread", []string{
+			"A forked by init", "A execed", "A execed", "A execed", "A exited 0x500",
+		}},
+		{"first thread ends first", "NOPROC=1 exec $SELF leader-exits", []string{
+			"A forked by init", "A execed", "A execed", "A exited 0x900",
+		}},
+		{"threads", "exec $SELF threads", []string{"A forked by init", "A execed", "A execed", "A exited 0x0"}},
+		{"namespace below", "unshare -p -f /bin/true; :", []string{
+			"A forked by init", "A execed", "B forked by A", "B execed", "C forked by B", "C execed", "C exited 0x0", "B exited 0x0", "A exited 0x0",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.run(c.command)
+			var got []string
+			n := names{}
+			source.Drain(func(r procevents.Record) { got = append(got, n.show(r)) })
+			// The last threads of a process may both report its end.
+			got = slices.CompactFunc(got, func(a, b string) bool { return a == b && a[len(a)-6:] != "execed" })
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got\n%q\nwant\n%q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCloneParent(t *testing.T) {
+	s := newSpace(t)
+	source := s.open(procevents.Config{})
+	s.run("$SELF clone-parent; :")
+	n := names{}
+	var got []string
+	source.Drain(func(r procevents.Record) {
+		if r.Kind == procevents.Forked {
+			got = append(got, n.show(r))
+		}
+	})
+	want := []string{"A forked by init", "B forked by A", "C forked by A, in truth by B"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestFrontEndsOwnAreNotReported(t *testing.T) {
+	s := newSpace(t)
+	s.run("echo 4999 > /proc/sys/kernel/ns_last_pid")
+	source := s.open(procevents.Config{FrontEnd: 5001})
+	s.run("/bin/true; /bin/true; exit 3") // 5000, and its children from 5001
+	n := names{}
+	var got []string
+	source.Drain(func(r procevents.Record) { got = append(got, n.show(r)) })
+	want := []string{
+		"A execed", "B forked by A", "B execed", "B exited 0x0", "C forked by A", "C execed", "C exited 0x0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestOutsidersAreNotReported(t *testing.T) {
+	source := newSpace(t).open(procevents.Config{})
+	newSpace(t).run("/bin/true; /bin/true")
+	source.Drain(func(r procevents.Record) { t.Errorf("got %+v of another space", r) })
+}
+
+// TestDrainSeesWhatWasBefore reads the number of a process from a pipe and drains:
+// its birth must be there.
+func TestDrainSeesWhatWasBefore(t *testing.T) {
+	s := newSpace(t)
+	source := s.open(procevents.Config{})
+	const rounds = 300
+	s.start(fmt.Sprintf(`n=0; while [ $n -lt %d ]; do sh -c 'echo $$'; n=$((n+1)); done`, rounds))
+	born := map[int]bool{}
+	for range rounds {
+		pid := s.number()
+		source.Drain(func(r procevents.Record) {
+			if r.Kind == procevents.Forked {
+				born[int(r.PID)] = true
+			}
+		})
+		if !born[pid] {
+			t.Fatalf("process %d has spoken and was not born", pid)
+		}
+	}
+	s.wait()
+}
+
+func TestWait(t *testing.T) {
+	s := newSpace(t)
+	source := s.open(procevents.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+
+	t.Run("after another has drained", func(t *testing.T) {
+		for range 50 {
+			s.start("/bin/true; /bin/true")
+			if err := source.Wait(ctx); err != nil {
+				t.Fatal(err)
+			}
+			source.Drain(func(procevents.Record) {})
+			s.wait()
+			source.Drain(func(procevents.Record) {}) // nothing is left, though there was a wake-up
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		cause := errors.New("the cause")
+		ctx, cancel := context.WithCancelCause(ctx)
+		cancel(cause)
+		if err := source.Wait(ctx); !errors.Is(err, cause) {
+			t.Errorf("got %v, want the cause", err)
+		}
+	})
+	t.Run("after a cancelled one", func(t *testing.T) {
+		s.start("/bin/true")
+		if err := source.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+		s.wait()
+		source.Drain(func(procevents.Record) {})
+	})
+	t.Run("closed", func(t *testing.T) {
+		ended := make(chan error)
+		go func() { ended <- source.Wait(ctx) }()
+		if err := source.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err == nil {
+			if err = source.Wait(ctx); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("got %v, want os.ErrClosed", err)
+			}
+		} else if !errors.Is(err, os.ErrClosed) {
+			t.Errorf("got %v, want os.ErrClosed", err)
+		}
+		source.Drain(func(r procevents.Record) { t.Errorf("got %+v after Close", r) })
+	})
+}
+
+func TestCursorLow(t *testing.T) {
+	s := newSpace(t)
+	source := s.open(procevents.Config{})
+	notices := func() (all []wire.PID) {
+		source.Drain(func(r procevents.Record) {
+			if r.Kind == procevents.CursorLow {
+				all = append(all, r.PID)
+			}
+		})
+		return all
+	}
+	for _, c := range []struct {
+		name    string
+		arm     wire.PID // 0: not at all
+		command string
+		given   bool
+	}{
+		{"not armed", 0, "echo 5999 > /proc/sys/kernel/ns_last_pid; /bin/true", false},
+		{"not reached", 7000, "/bin/true", false},
+		{"reached by a process", 6000, "/bin/true", true},
+		{"not armed again", 0, "/bin/true; /bin/true", false},
+		{"reached by a thread", 7010, "echo 6999 > /proc/sys/kernel/ns_last_pid; $SELF threads", true},
+		{"moved down", 6500, "echo 5999 > /proc/sys/kernel/ns_last_pid; /bin/true", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.arm != 0 {
+				source.Arm(c.arm)
+			}
+			if c.name == "moved down" {
+				// The shell itself still has a number above.
+				s.run("echo 5999 > /proc/sys/kernel/ns_last_pid")
+				notices()
+				source.Arm(c.arm)
+			}
+			s.run(c.command)
+			got := notices()
+			if (len(got) > 0) != c.given || len(got) > 2 {
+				t.Errorf("notices %v, want any: %v", got, c.given)
+			}
+			if c.given && got[0] < c.arm {
+				t.Errorf("notice for %d, armed for %d", got[0], c.arm)
+			}
+		})
+	}
+}
+
+func TestLost(t *testing.T) {
+	s := newSpace(t)
+	source := s.open(procevents.Config{Ring: os.Getpagesize()})
+	s.run("n=0; while [ $n -lt 100 ]; do (:); n=$((n+1)); done")
+	lost, kept := source.Lost(), 0
+	source.Drain(func(procevents.Record) { kept++ })
+	if lost == 0 || kept == 0 || int(lost)+kept < 203 {
+		t.Errorf("%d lost and %d kept, want some of each, 203 together", lost, kept)
+	}
+	s.run("/bin/true")
+	after := 0
+	source.Drain(func(procevents.Record) { after++ })
+	if after == 0 || source.Lost() != lost {
+		t.Errorf("%d records and %d lost after room was made, want some and %d", after, source.Lost(), lost)
+	}
+}
+
+func TestFileKeepsTheRing(t *testing.T) {
+	source := newSpace(t).open(procevents.Config{})
+	f, err := source.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := source.Close(); err != nil {
+		t.Fatal(err)
+	}
+	link, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if err != nil || link != "anon_inode:bpf-map" {
+		t.Errorf("descriptor is %q, %v, want a BPF map", link, err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	if _, err := procevents.Open(procevents.Config{Ring: 5000}); err == nil {
+		t.Error("a ring of 5000 bytes was opened")
+	}
+	if _, err := procevents.Namespace(-1); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("namespace of no process: %v", err)
+	}
+}

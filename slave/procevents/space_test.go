@@ -1,0 +1,213 @@
+package procevents_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/procevents"
+)
+
+// The test binary plays other parts too, chosen by its first argument: init of a
+// PID namespace, and programs that no shell can play.
+var parts = map[string]func(){
+	"init":         beInit,
+	"exec-thread":  execFromThread,
+	"clone-parent": cloneParent,
+	"leader-exits": leaderExits,
+	"threads":      manyThreads,
+}
+
+// self is how a command line in a space names this binary.
+const self = "/proc/self/exe"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		if part := parts[os.Args[1]]; part != nil {
+			part()
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// beInit runs command lines from standard input, one after the other, and answers
+// each with its status.
+func beInit() {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		c := exec.Command("/bin/sh", "-c", lines.Text())
+		c.Stdout = os.Stderr
+		c.Env = append(os.Environ(), "SELF="+os.Args[2])
+		err := c.Run()
+		if c.ProcessState == nil {
+			fmt.Println("error", err)
+			continue
+		}
+		fmt.Println("status", uint32(c.ProcessState.Sys().(interface{ ExitStatus() int }).ExitStatus()))
+	}
+}
+
+// execFromThread executes another program from a thread that is not the first.
+func execFromThread() {
+	onOtherThread(func() {
+		unix.Exec("/bin/sh", []string{"sh", "-c", "exit 5"}, nil)
+	})
+}
+
+// cloneParent makes a child of its own parent.
+func cloneParent() {
+	_, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{Sys: &unix.SysProcAttr{Cloneflags: unix.CLONE_PARENT}})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// leaderExits ends its first thread with one code, then itself with another.
+func leaderExits() {
+	go onOtherThread(func() {
+		for {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", os.Getpid()))
+			if err != nil || strings.Contains(string(stat), ") Z ") || strings.HasPrefix(os.Getenv("NOPROC"), "1") {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		os.Exit(9)
+	})
+	unix.RawSyscall(unix.SYS_EXIT, 3, 0, 0)
+}
+
+// manyThreads has twenty threads at once.
+func manyThreads() {
+	var started, all sync.WaitGroup
+	release := make(chan struct{})
+	for range 20 {
+		started.Add(1)
+		all.Go(func() {
+			runtime.LockOSThread()
+			started.Done()
+			<-release
+		})
+	}
+	started.Wait()
+	close(release)
+	all.Wait()
+}
+
+// init puts the first goroutine on the first thread for good: see leaderExits.
+func init() { runtime.LockOSThread() }
+
+func onOtherThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		f()
+		close(done)
+	}()
+	<-done
+}
+
+// space is a PID namespace with this binary as its init.
+type space struct {
+	testing.TB
+	in     io.WriteCloser
+	out    *bufio.Scanner
+	errors *bufio.Reader // what commands write
+	inode  uint64
+}
+
+func newSpace(t testing.TB) *space {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("needs root")
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(binary, "init", binary)
+	c.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL}
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	errors, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Kill() // everything in the namespace dies with its init
+		c.Wait()
+	})
+	s := &space{TB: t, in: in, out: bufio.NewScanner(out), errors: bufio.NewReader(errors)}
+	if s.inode, err = procevents.Namespace(c.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *space) open(cfg procevents.Config) *procevents.Source {
+	s.Helper()
+	cfg.Namespace = s.inode
+	if cfg.Ring == 0 {
+		cfg.Ring = 1 << 20
+	}
+	source, err := procevents.Open(cfg)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { source.Close() })
+	return source
+}
+
+func (s *space) start(command string) {
+	s.Helper()
+	if _, err := io.WriteString(s.in, command+"\n"); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *space) wait() {
+	s.Helper()
+	if !s.out.Scan() || !strings.HasPrefix(s.out.Text(), "status") {
+		s.Fatalf("init says %q", s.out.Text())
+	}
+}
+
+func (s *space) run(command string) {
+	s.Helper()
+	s.start(command)
+	s.wait()
+}
+
+// number reads a line with a number that a command has written.
+func (s *space) number() int {
+	s.Helper()
+	line, err := s.errors.ReadString('\n')
+	if err != nil {
+		s.Fatal(err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}

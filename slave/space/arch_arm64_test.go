@@ -1,0 +1,3 @@
+package space_test
+
+const arch32 = "arm"

@@ -1,0 +1,361 @@
+package space_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/space"
+	"bproc/wire"
+)
+
+func TestCursor(t *testing.T) {
+	n := newNode(t)
+	next := wire.PID(1<<20 + 5000)
+	if err := n.SetCursor(next); err != nil {
+		t.Fatal(err)
+	}
+	// Launches leave the cursor alone, whatever their number.
+	n.mustLaunch(command(2000000, "true"))
+	n.awaitStatus(2000000, over)
+	text, _ := n.output(command(70001, "sh", "-c", "for i in 1 2 3; do sh -c 'echo $$'; done; true"))
+	want := fmt.Sprintf("%d\n%d\n%d\n", next, next+1, next+2)
+	if text != want {
+		t.Errorf("forked processes: got %q, want %q", text, want)
+	}
+}
+
+func TestProcHasTheNumbersOfTheCluster(t *testing.T) {
+	n := newNode(t)
+	n.mustLaunch(command(70001, "sleep", "1000"))
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d/70001/comm", n.Proc().Fd()))
+	if err != nil || string(comm) != "sleep\n" {
+		t.Errorf("got %q, %v", comm, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", n.InitPID()), &st); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := n.NSInode(), uint32(st.Ino); got != want {
+		t.Errorf("inode: got %d, want %d", got, want)
+	}
+}
+
+func TestOrphansAreReported(t *testing.T) {
+	n := newNode(t)
+	if err := n.SetCursor(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	n.mustLaunch(command(70001, "sh", "-c", "sh -c 'sleep 0.1; exit 3' &"))
+	n.awaitStatus(70001, over)
+	if s := n.awaitStatus(1<<20, over); s.ExitStatus() != 3 {
+		t.Errorf("status %#x, want exit 3", s)
+	}
+}
+
+func TestAnotherDaemonTakesOver(t *testing.T) {
+	n := newNode(t)
+	dir := openDir(t)
+	n.mustLaunch(command(70001, "sh", "-c", "while ! test -e "+dir+"/go; do sleep 0.01; done; sh -c 'exit 5'"))
+	n.mustLaunch(command(70002, "sleep", "1000"))
+	before := n.InitPID()
+	n.leave()
+	// It ends while there is no daemon.
+	if err := os.WriteFile(dir+"/go", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, before, "70001")
+
+	n.start()
+	if n.InitPID() != before {
+		t.Fatalf("init is %d, was %d", n.InitPID(), before)
+	}
+	if got, want := n.PIDs(), []wire.PID{70001, 70002}; !slices.Equal(got, want) {
+		t.Errorf("children: got %v, want %v", got, want)
+	}
+	if s := n.awaitStatus(70001, over); s.ExitStatus() != 5 {
+		t.Errorf("status %#x, want exit 5", s)
+	}
+	sp := command(70004, probe, "ppid")
+	sp.Parent = 777
+	if text, _ := n.output(sp); text != "777\n" {
+		t.Errorf("getppid: got %q", text)
+	}
+}
+
+// awaitEnd waits until a process of the space is no more, or a zombie.
+func awaitEnd(t *testing.T, init int, pid string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/root/proc/%s/stat", init, pid))
+		if errors.Is(err, os.ErrNotExist) || (err == nil && strings.Contains(string(stat), ") Z ")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %s: %q, %v: still there", pid, stat, err)
+		}
+	}
+}
+
+// While there is no daemon, init supervises.
+func TestGetppidWhileThereIsNoDaemon(t *testing.T) {
+	n := newNode(t)
+	out := openDir(t) + "/out"
+	sp := command(70001, "sh", "-c", "kill -STOP $$; "+probe+" ppid >>"+out+"; exec "+probe+" ppid >>"+out)
+	sp.Parent = 888
+	n.mustLaunch(sp)
+	n.awaitStatus(70001, unix.WaitStatus.Stopped)
+	n.leave()
+	if err := unix.Kill(hostPID(t, n.cfg, 70001), unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, n.InitPID(), "70001")
+	if got, err := os.ReadFile(out); err != nil || string(got) != "70001\n888\n" {
+		t.Errorf("got %q, %v, want the kernel's answer to the child and the front end's to the process itself", got, err)
+	}
+	n.start()
+	n.awaitStatus(70001, over)
+}
+
+// hostPID finds a process of a space from outside.
+func hostPID(t *testing.T, cfg space.Config, pid wire.PID) int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		for l := range strings.Lines(string(b)) {
+			if fields := strings.Fields(l); len(fields) == 3 && fields[0] == "NStgid:" && fields[2] == pid.String() {
+				host, err := strconv.Atoi(fields[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				return host
+			}
+		}
+	}
+	t.Fatalf("no process %d in space %s", pid, cfg.Name)
+	return 0
+}
+
+func TestDaemonThatDiedWhileTheSpaceWasFrozen(t *testing.T) {
+	n := newNode(t)
+	n.mustLaunch(command(70001, "sleep", "1000"))
+	if err := n.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	n.leave()
+	n.start()
+	if text, _ := n.output(command(70002, "echo", "thawed")); text != "thawed\n" {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestDeadSpaceIsReplaced(t *testing.T) {
+	n := newNode(t)
+	before := n.InitPID()
+	if err := unix.Kill(before, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.stop(); !errors.Is(err, space.ErrGone) && !errors.Is(err, context.Canceled) {
+		t.Errorf("Run: got %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	if n.InitPID() == before {
+		t.Error("the dead space was attached to")
+	}
+	if text, _ := n.output(command(70001, "echo", "anew")); text != "anew\n" {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestRunEndsWithTheSpace(t *testing.T) {
+	n := newNode(t)
+	answered := make(chan launchResult, 1)
+	if err := n.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	err := n.Launch(command(70001, "true"), nil, func(stage wire.Stage, errno unix.Errno) { answered <- launchResult{stage, errno} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Destroy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := <-answered, (launchResult{wire.StageSpawn, unix.ECONNRESET}); got != want {
+		t.Errorf("launch under way: got %v, want %v", got, want)
+	}
+	if err := n.Launch(command(70002, "true"), nil, func(wire.Stage, unix.Errno) {}); !errors.Is(err, space.ErrGone) {
+		t.Errorf("launch afterwards: got %v, want %v", err, space.ErrGone)
+	}
+}
+
+func TestOtherRoot(t *testing.T) {
+	root := openDir(t)
+	for _, dir := range []string{"bin", "proc", "dev", "sys"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(probe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "bin/probe"), b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	n := newNodeWith(t, root)
+	sp := command(70001, "probe", "ppid")
+	sp.Parent = 99
+	if text, _ := n.output(sp); text != "99\n" {
+		t.Errorf("got %q", text)
+	}
+	if got, want := n.launch(command(70002, "sh")), (launchResult{wire.StageExec, unix.ENOENT}); got != want {
+		t.Errorf("program outside the root: got %v, want %v", got, want)
+	}
+}
+
+// traces returns what a space has outside itself.
+func traces(t *testing.T, name string) []string {
+	t.Helper()
+	var found []string
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(mounts)) {
+		if strings.Contains(l, name) {
+			found = append(found, "mount "+l)
+		}
+	}
+	err = filepath.WalkDir("/sys/fs/cgroup", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.Contains(path, name) {
+			found = append(found, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestDestroyLeavesNothing(t *testing.T) {
+	n := newNode(t)
+	if got := traces(t, n.cfg.Name); len(got) == 0 {
+		t.Error("a living space has no cgroup")
+	}
+	n.mustLaunch(command(70001, "sleep", "1000"))
+	host := hostPID(t, n.cfg, 70001)
+	if err := n.Destroy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := traces(t, n.cfg.Name); len(got) != 0 {
+		t.Errorf("left: %q", got)
+	}
+	if _, err := os.Stat(n.cfg.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("directory: %v", err)
+	}
+	for _, pid := range []int{host, n.InitPID()} {
+		if err := unix.Kill(pid, 0); err != unix.ESRCH {
+			t.Errorf("process %d: got %v, want %v", pid, err, unix.ESRCH)
+		}
+	}
+}
+
+func TestThousandLaunchesLeaveNothing(t *testing.T) {
+	n := newNode(t)
+	descriptors := func() int {
+		d, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", n.InitPID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(d)
+	}
+	own := func() int {
+		d, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(d)
+	}
+	launch := func(i int) {
+		pid := wire.PID(70000 + i)
+		if i%4 == 0 {
+			n.launch(command(pid, "no-such-command"))
+			return
+		}
+		n.output(command(pid, "true"))
+	}
+	launch(1)
+	before, ownBefore := descriptors(), own()
+	for i := range 1000 {
+		launch(i)
+	}
+	if got := descriptors(); got != before {
+		t.Errorf("init has %d descriptors, had %d", got, before)
+	}
+	if got := own(); got > ownBefore { // fewer: files that another test left to the collector
+		t.Errorf("the daemon has %d descriptors, had %d", got, ownBefore)
+	}
+	names, err := os.ReadDir(fmt.Sprintf("/proc/self/fd/%d", n.Proc().Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range names {
+		if pid, err := strconv.Atoi(d.Name()); err == nil && pid != 1 {
+			t.Errorf("process %d is left", pid)
+		}
+	}
+}
+
+func TestSpacesThatCannotBe(t *testing.T) {
+	dir := openDir(t)
+	good := space.Config{Dir: dir + "/s", Root: "/", Init: bpinit, Name: "test-bad", Log: newNode(t).cfg.Log, OnStatus: func(wire.PID, wire.Status) {}}
+	for name, change := range map[string]func(*space.Config){
+		"name":          func(c *space.Config) { c.Name = "../x" },
+		"relative root": func(c *space.Config) { c.Root = "x" },
+		"no callback":   func(c *space.Config) { c.OnStatus = nil },
+		"no init":       func(c *space.Config) { c.Init = "/no/such/init" },
+		"no root":       func(c *space.Config) { c.Root = "/no/such/root" },
+		"not init":      func(c *space.Config) { c.Init = "/bin/true" },
+	} {
+		cfg := good
+		change(&cfg)
+		if s, err := space.Create(t.Context(), cfg); err == nil {
+			t.Errorf("%s: created", name)
+			if err := s.Destroy(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if got := traces(t, "test-bad"); len(got) != 0 {
+		t.Errorf("left: %q", got)
+	}
+	if _, err := os.Stat(good.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("directory: %v", err)
+	}
+}
+
+func TestProbe(t *testing.T) {
+	if err := space.Probe(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"bproc/test/cluster"
+)
+
+// memoryFigures are what an idle remote process costs the front end.
+//
+// The front end of the cluster is a machine with a control group of its own, so
+// the kernel itself tells its memory from that of the nodes, although all are on
+// one host: the group is charged for what is in master, keeper, client and
+// ghosts, and for what the kernel allocates for them (stacks, page tables, task
+// structures, sockets). Pages of files are left out; they are shared, and can
+// be dropped. The figure is the difference that the processes make, divided by
+// their number.
+var memoryFigures = []figure{
+	{name: "memory.frontend", unit: "KiB", measure: frontMemory},
+}
+
+// idlers is how many processes one client holds.
+const idlers = 1000
+
+func frontMemory(ctx context.Context, b *bench) (_ float64, err error) {
+	c, err := b.cluster(ctx, defaultNodes)
+	if err != nil {
+		return 0, err
+	}
+	argv, err := launcherArgv("idle", strconv.Itoa(idlers))
+	if err != nil {
+		return 0, err
+	}
+	client := c.Front.Command(ctx, cluster.Root, argv...)
+	stdin, err := client.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	stdout, err := client.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	client.Stderr = os.Stderr
+	if err := client.Start(); err != nil {
+		return 0, err
+	}
+	defer func() {
+		stdin.Close() // it ends its processes then
+		err = errors.Join(err, client.Wait())
+	}()
+	// The client says when it is there, and when its processes are.
+	said := bufio.NewScanner(stdout)
+	var used [2]float64
+	for i := range used {
+		if !said.Scan() {
+			return 0, fmt.Errorf("the client ended: %w", said.Err())
+		}
+		if used[i], err = memory(c.Front); err != nil {
+			return 0, err
+		}
+		if _, err := fmt.Fprintln(stdin, "go on"); err != nil {
+			return 0, err
+		}
+	}
+	return (used[1] - used[0]) / idlers / 1024, nil
+}
+
+// memory returns what the machine's control group is charged for, without the
+// pages of files.
+func memory(m *cluster.Machine) (float64, error) {
+	for _, version := range []struct{ dir, usage, files, shared string }{
+		{"/sys/fs/cgroup", "memory.current", "file", "shmem"},
+		{"/sys/fs/cgroup/memory", "memory.usage_in_bytes", "total_cache", "total_shmem"},
+	} {
+		text, err := m.ReadFile(version.dir + "/" + version.usage)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		usage, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+		if err != nil {
+			return 0, err
+		}
+		stat, err := m.ReadFile(version.dir + "/memory.stat")
+		if err != nil {
+			return 0, err
+		}
+		return usage - value(string(stat), version.files) + value(string(stat), version.shared), nil
+	}
+	return 0, errors.New("no control group for memory on this host (memory.current, memory.usage_in_bytes)")
+}
+
+// value returns the number in the line of stat that begins with name.
+func value(stat, name string) float64 {
+	for line := range strings.Lines(stat) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64); err == nil {
+				return v
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,37 @@
+package link
+
+import (
+	"context"
+	"crypto/tls"
+
+	"bproc/wire"
+)
+
+// LimitKey makes each connection of the session end after so many bytes.
+func (s *Session) LimitKey(bytes uint64) { s.link.keyLimit = bytes }
+
+// Link returns the name of the session's link.
+func (s *Session) Link() string { return s.link.name }
+
+// Full reports whether the session takes nothing more until it is acknowledged.
+func (s *Session) Full() bool {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	return s.link.out.end-s.link.acked > sendBuffer
+}
+
+// SendBuffer is how much a session takes while it is cut.
+const SendBuffer = sendBuffer
+
+// ServerConfig returns the configuration of TLS of the master.
+func (a *Authority) ServerConfig() *tls.Config { return a.serverConfig() }
+
+// ClientConfig returns the configuration of TLS of a slave.
+func (id *Identity) ClientConfig() *tls.Config { return id.clientConfig() }
+
+// Say makes one connection as a slave, says hello and returns the answer.
+func (id *Identity) Say(ctx context.Context, addr string, hello *wire.Hello) (*wire.Welcome, *tls.Conn, error) {
+	var w *wire.Welcome
+	o, err := ask(ctx, addr, id.clientConfig(), openingTime, hello, &w)
+	return w, o.Conn, err
+}

@@ -1,0 +1,247 @@
+package link_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+func TestJoin(t *testing.T) {
+	type joined struct {
+		key, host, name string
+		node            wire.NodeID
+	}
+	var got []joined
+	m := newMaster(t, func(c *link.ListenConfig) {
+		c.Joined = func(key, host string, node wire.NodeID, name string) error {
+			got = append(got, joined{key, host, name, node})
+			if host == "full" {
+				return errors.New("the node table is full")
+			}
+			return nil
+		}
+	})
+	dir := filepath.Join(t.TempDir(), "identity")
+	if _, err := link.OpenIdentity(dir); !errors.Is(err, link.ErrNotJoined) {
+		t.Errorf("before: got %v, want %v", err, link.ErrNotJoined)
+	}
+	token, expires, err := m.authority.NewToken(7, "blue", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := time.Until(expires); left < 59*time.Minute || left > time.Hour {
+		t.Errorf("the token expires at %v", expires)
+	}
+	// A token that the master could not use stays good.
+	if _, err := link.Join(t.Context(), m.addr(), token, dir, "full"); refusal(err) != "the node table is full" {
+		t.Errorf("got %v", err)
+	}
+	id, err := link.Join(t.Context(), m.addr(), token, dir, "n7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := joined{id.Key(), "n7", "blue", 7}
+	if len(got) != 2 || got[1] != want {
+		t.Errorf("the master was told %+v, want %+v", got, want)
+	}
+	again, err := link.OpenIdentity(dir)
+	if err != nil || again.Key() != id.Key() {
+		t.Fatalf("got %v, want the identity %s", err, id.Key())
+	}
+	slave, here := m.dial(again, m.addr())
+	slave.Close(nil)
+	here.Close(nil)
+	if p := <-m.peers; p.Key != id.Key() || p.Host != "n1" || p.Arch != "amd64" || p.BootID != "b1" || p.Version != wire.Version || p.Addr == "" {
+		t.Errorf("got peer %+v", p)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	m := newMaster(t, nil)
+	newToken := func(ttl time.Duration) string {
+		token, _, err := m.authority.NewToken(1, "", ttl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	join := func(token string) error {
+		_, err := link.Join(t.Context(), m.addr(), token, filepath.Join(t.TempDir(), "id"), "n1")
+		return err
+	}
+	used := newToken(time.Minute)
+	if err := join(used); err != nil {
+		t.Fatal(err)
+	}
+	other := newMaster(t, nil)
+	foreign, _, err := other.authority.NewToken(1, "", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := newToken(time.Minute)
+	for _, tt := range []struct {
+		name, token, want string
+		refused           bool // by the master
+	}{
+		{"used", used, "token was used already", true},
+		{"expired", newToken(time.Nanosecond), "token has expired", true},
+		{"of another master", foreign, "not the master that the token is of", false},
+		{"empty", "", "starts with", false},
+		{"cut", good[:len(good)-4], "not complete", false},
+		{"damaged", good[:20] + "!" + good[21:], "damaged", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := join(tt.token)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || (refusal(err) != "") != tt.refused {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+	// The same authority after its tokens were lost: right fingerprint, unknown secret.
+	t.Run("forgotten", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "authority")
+		a, err := link.OpenAuthority(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, _, err := a.NewToken(1, "", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, "tokens.json")); err != nil {
+			t.Fatal(err)
+		}
+		if a, err = link.OpenAuthority(dir); err != nil {
+			t.Fatal(err)
+		}
+		second := newMasterOf(t, a, nil)
+		_, err = link.Join(t.Context(), second.addr(), token, filepath.Join(t.TempDir(), "id"), "n1")
+		if got := refusal(err); got != "token is not of this master" {
+			t.Errorf("got %v", err)
+		}
+	})
+	for _, ttl := range []time.Duration{0, -time.Second, 366 * 24 * time.Hour} {
+		if _, _, err := m.authority.NewToken(1, "", ttl); err == nil {
+			t.Errorf("a token with lifetime %v was made", ttl)
+		}
+	}
+}
+
+// TestOnlyOneUses: of many slaves with the same token, one joins.
+func TestOnlyOneUses(t *testing.T) {
+	m := newMaster(t, nil)
+	token, _, err := m.authority.NewToken(1, "", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan error)
+	const count = 8
+	for range count {
+		dir := filepath.Join(t.TempDir(), "id")
+		go func() {
+			_, err := link.Join(t.Context(), m.addr(), token, dir, "n1")
+			results <- err
+		}()
+	}
+	good := 0
+	for range count {
+		switch err := <-results; {
+		case err == nil:
+			good++
+		case refusal(err) != "token was used already":
+			t.Error(err)
+		}
+	}
+	if good != 1 {
+		t.Errorf("%d slaves have joined, want 1", good)
+	}
+}
+
+// TestAuthorityStays: what was issued before a restart is good after it.
+func TestAuthorityStays(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "authority")
+	a, err := link.OpenAuthority(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused, _, err := a.NewToken(2, "", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := newMasterOf(t, a, nil)
+	id := first.identity()
+	first.stop()
+
+	if a, err = link.OpenAuthority(dir); err != nil {
+		t.Fatal(err)
+	}
+	second := newMasterOf(t, a, nil)
+	slave, here := second.pair(second.addr())
+	at, from := streams(t, slave, here)
+	exchange(t, at, from, "known")
+	slave, here = second.dial(id, second.addr())
+	slave.Close(nil)
+	here.Close(nil)
+	if _, err := link.Join(t.Context(), second.addr(), unused, filepath.Join(t.TempDir(), "id"), "n2"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecretsAreSecret: nobody else can read the files, and no secret of a
+// token is in them.
+func TestSecretsAreSecret(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	a, err := link.OpenAuthority(filepath.Join(dir, "authority"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMasterOf(t, a, nil)
+	token, _, err := a.NewToken(1, "", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := link.Join(t.Context(), m.addr(), token, filepath.Join(dir, "identity"), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if path != dir && fi.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, fi.Mode())
+		}
+		if d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if strings.Contains(string(data), token[20:40]) {
+				t.Errorf("%s holds the token", path)
+			}
+			if strings.Contains(path, ".pem.") || strings.Contains(path, ".json.") {
+				t.Errorf("%s was left behind", path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "authority"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := link.OpenAuthority(filepath.Join(dir, "authority")); err == nil {
+		t.Error("an authority in a directory that others may enter was opened")
+	}
+}

@@ -1,0 +1,53 @@
+package link
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestQueue compares the queue with a plain slice of all bytes, over random
+// adds, reads from any offset that is still there, and releases.
+func TestQueue(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var q queue
+	var all []byte
+	released := 0
+	for range 2000 {
+		add := make([]byte, random.IntN(3*chunkData/2))
+		if random.IntN(3) > 0 {
+			add = add[:min(len(add), random.IntN(100))]
+		}
+		for i := range add {
+			add[i] = byte(random.Uint32())
+		}
+		all = append(all, add...)
+		q.add(add)
+		if q.end != uint64(len(all)) {
+			t.Fatalf("end is %d, want %d", q.end, len(all))
+		}
+
+		from := released + random.IntN(len(all)-released+1)
+		pieces, to := q.pieces(nil, uint64(from), 1+random.IntN(4))
+		var got []byte
+		for _, p := range pieces {
+			if p.from < recordHeader || p.from >= p.to || p.to > chunkSize {
+				t.Fatalf("a piece from %d to %d", p.from, p.to)
+			}
+			got = append(got, p.chunk[p.from:p.to]...)
+		}
+		if !bytes.Equal(got, all[from:to]) || (to == uint64(from)) != (from == len(all)) {
+			t.Fatalf("the bytes from %d to %d are others", from, to)
+		}
+
+		released += random.IntN(len(all) - released + 1)
+		q.release(uint64(released))
+		if kept := len(q.chunks); kept > (len(all)-released)/chunkData+2 {
+			t.Fatalf("%d chunks kept for %d bytes", kept, len(all)-released)
+		}
+	}
+	q.release(q.end)
+	if q.end-q.start >= chunkData {
+		t.Errorf("%d bytes kept after all were released", q.end-q.start)
+	}
+}

@@ -1,0 +1,162 @@
+package wire_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bproc/wire"
+)
+
+// documented is a line of the tables of messages in PROTOCOL.md.
+type documented struct {
+	number int
+	name   string
+	body   string
+}
+
+// protocol reads the tables of PROTOCOL.md: messages by number, and structs
+// within messages by name.
+func protocol(t *testing.T) (messages map[int]documented, structs map[string]string) {
+	t.Helper()
+	text, err := os.ReadFile("PROTOCOL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, structs = map[int]documented{}, map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		number, err := strconv.Atoi(cells[0])
+		switch {
+		case len(cells) == 6 && err == nil:
+			if old, ok := messages[number]; ok {
+				t.Errorf("number %d is %s and %s", number, old.name, cells[1])
+			}
+			for i, what := range []string{"number", "name", "direction", "since"} {
+				if cells[i] == "" {
+					t.Errorf("number %d has no %s", number, what)
+				}
+			}
+			messages[number] = documented{number, cells[1], cells[4]}
+		case len(cells) == 3 && cells[1] == "1":
+			structs[cells[0]] = cells[2]
+		}
+	}
+	return messages, structs
+}
+
+// body writes the fields of a struct as PROTOCOL.md does, and collects the
+// structs among them.
+func body(t reflect.Type, inner map[string]string) string {
+	var fields []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		name := strings.ReplaceAll(f.Type.String(), "wire.", "")
+		fields = append(fields, f.Name+" "+strings.ReplaceAll(name, "[]uint8", "bytes"))
+		elem := f.Type
+		if k := elem.Kind(); k == reflect.Slice || k == reflect.Array || k == reflect.Pointer {
+			elem = elem.Elem()
+		}
+		if _, isMessage := reflect.New(elem).Interface().(wire.Message); elem.Kind() == reflect.Struct && !isMessage {
+			inner[elem.Name()] = body(elem, inner)
+		}
+	}
+	return strings.Join(fields, ", ")
+}
+
+// typeNumbers reads the declarations of messages.go: the numbers by name.
+func typeNumbers(t *testing.T) map[string]int {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "messages.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := map[string]int{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		name, found := strings.CutPrefix(spec.Names[0].Name, "Type")
+		lit, isLit := spec.Values[0].(*ast.BasicLit)
+		if !found || !isLit {
+			t.Errorf("%s is not a type with its number", spec.Names[0].Name)
+			return true
+		}
+		if numbers[name], err = strconv.Atoi(lit.Value); err != nil {
+			t.Error(err)
+		}
+		return true
+	})
+	return numbers
+}
+
+// TestProtocolMatchesCode: the numbers, names and bodies of all messages are
+// what PROTOCOL.md says, and every number has a message or plain bytes.
+func TestProtocolMatchesCode(t *testing.T) {
+	messages, structs := protocol(t)
+	declared := typeNumbers(t)
+	for name, number := range declared {
+		if messages[number].name != name {
+			t.Errorf("number %d is %s in the code, %q in PROTOCOL.md", number, name, messages[number].name)
+		}
+	}
+	if len(declared) != len(messages) {
+		t.Errorf("%d types are declared, %d are in PROTOCOL.md", len(declared), len(messages))
+	}
+	known, inner := map[int]bool{}, map[string]string{}
+	for _, typ := range wire.Types() {
+		known[int(typ)] = true
+		m := reflect.TypeOf(wire.New(typ)).Elem()
+		doc := messages[int(typ)]
+		if m.Name() != doc.name {
+			t.Errorf("number %d makes a %s, PROTOCOL.md says %q", typ, m.Name(), doc.name)
+		}
+		if got := body(m, inner); got != doc.body {
+			t.Errorf("%s has %q, PROTOCOL.md says %q", m.Name(), got, doc.body)
+		}
+	}
+	for number, doc := range messages {
+		if !known[number] && !(wire.Type(number).IsData() && doc.body == "plain bytes") {
+			t.Errorf("number %d (%s) has no message", number, doc.name)
+		}
+	}
+	if fmt.Sprint(structs) != fmt.Sprint(inner) {
+		t.Errorf("structs in PROTOCOL.md:\n%v\nin the code:\n%v", structs, inner)
+	}
+}
+
+// TestTypeNumbersArePinned: a number, once given, stays. The golden frames pin
+// what is in a message; this pins what it is called.
+func TestTypeNumbersArePinned(t *testing.T) {
+	want := map[string]int{
+		"Hello": 1, "Welcome": 2, "Refused": 3, "JoinRequest": 4, "JoinReply": 5,
+		"Run": 20, "Spawn": 21, "Started": 22, "Failed": 23, "Stdin": 24, "Stdout": 25, "Stderr": 26,
+		"Signal": 40, "Lease": 41, "Reparent": 42, "KillAll": 43, "Events": 60, "LeaseWanted": 61, "Inventory": 62,
+		"ListNodes": 80, "NodeList": 81, "Enroll": 82, "Token": 83, "SetNode": 84, "Done": 85, "ListProcs": 86, "ProcList": 87,
+		"GhostHello": 100, "GhostList": 101, "GhostAdopt": 102, "GhostFork": 103, "GhostExec": 104, "GhostJoin": 105,
+		"GhostExit": 106, "GhostStop": 107, "GhostCont": 108, "GhostDone": 109, "GhostSignal": 110, "GhostGone": 111,
+		"InitLaunch": 130, "InitSignal": 131, "InitCursor": 132, "InitStatus": 133, "InitReady": 134, "InitKillAll": 135, "InitLaunched": 136,
+	}
+	got := typeNumbers(t)
+	for name, number := range want {
+		if got[name] != number {
+			t.Errorf("%s has number %d, want %d", name, got[name], number)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d types are declared, %d are pinned: pin the new ones", len(got), len(want))
+	}
+}
