@@ -2,7 +2,6 @@ package bpsh
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -122,7 +121,7 @@ func (s *session) do(ctx context.Context, j *job) {
 		j.code = s.failed(err)
 		return
 	}
-	if err := j.cmd.WaitOutput(); errors.Is(err, bproc.ErrLost) {
+	if err := j.cmd.WaitOutput(); err != nil {
 		s.shell.say(j.name(err))
 		s.signals.giveUp()
 	}

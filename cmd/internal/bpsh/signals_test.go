@@ -95,7 +95,6 @@ func pending(t *testing.T, pid int) bool {
 func TestSignalWhenLost(t *testing.T) {
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
 		c.Started()
-		_ = c.Output(out, "ready\n")
 	}))
 	cmd := command(t, m, "-n", "3", "cmd")
 	cmd.Stderr = nil

@@ -1,0 +1,45 @@
+// Package link is the network between the master and its slaves: who is at the
+// other end, and streams of bytes that survive the loss of a connection.
+//
+// From below:
+//
+//	net.TCPConn
+//	batch        few large reads and writes instead of many of TLS
+//	tls.Conn     TLS 1.3, both ends proved
+//	conn         records: data, acknowledgements, which are the signs of life
+//	link         a stream of bytes that goes on over the next connection
+//	yamux        streams
+//	Session      a link with its streams, as the daemons see it
+//
+// A slave gets its Identity by Join, with a token of the master's Authority.
+// It then dials, and dials again when the connection is lost; a Listener
+// matches connections with sessions. What goes over the network is described in
+// ../PROTOCOL.md.
+//
+// # Goroutines
+//
+// On the slave Session.Run owns all of a session. On the master it owns yamux,
+// and Listener.Run owns one goroutine for each connection, with the two that
+// write and watch it. The reader of a connection is the reading goroutine of
+// yamux: it takes bytes, through link.Read, straight from TLS, and deals with
+// acknowledgements on the way. That goroutine waits for nobody else: yamux
+// makes its readers wait by windows, and it writes only to reset a stream, when
+// more streams are opened than the backlog holds, which the opening side
+// prevents.
+//
+// Bytes are written by the sending goroutine of yamux itself when they are few
+// and nobody else writes, which saves a change of goroutines for each small
+// message, and by the writer of the connection otherwise. link.writing says
+// that somebody does.
+//
+// # Locks
+//
+// Session.opening, then link.reading, then link.mu or Listener.mu, which are
+// never held together. Nothing blocks under these two.
+//
+// # What this package does not do
+//
+// It does not decide when a lease has run out: that is for those who know what
+// is at stake (Session.LastHeard on the slave, Session.Connected on the
+// master). It does not know what is said on the streams.
+package link
