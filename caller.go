@@ -68,18 +68,12 @@ func limits(g *ghost) ([]wire.Limit, error) {
 // change what it tells.
 func procStatus() (umask uint32, ignored uint64, err error) {
 	const path = "/proc/self/status"
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	status, err := os.ReadFile(path)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", path, err)
+		return 0, 0, err
 	}
-	defer unix.Close(fd)
-	var buf [4096]byte
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
-		return 0, 0, fmt.Errorf("read %s: %w", path, err)
-	}
-	mask, maskErr := statusField(buf[:n], "Umask:", 8)
-	ignored, ignErr := statusField(buf[:n], "SigIgn:", 16)
+	mask, maskErr := statusField(status, "Umask:", 8)
+	ignored, ignErr := statusField(status, "SigIgn:", 16)
 	if err := errors.Join(maskErr, ignErr); err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", path, err)
 	}

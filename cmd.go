@@ -20,8 +20,8 @@ type Cmd struct {
 
 	// Standard input and outputs. Where nil, it is /dev/null. What Stdin
 	// gives is sent as the process takes it; Wait does not wait for its end.
-	// Stdout and Stderr are written to by one goroutine. When a Write fails
-	// the connection is closed, and Wait returns the error.
+	// Stdout and Stderr are written to by the goroutine that waits. When a
+	// Write fails the connection is closed, and Wait returns the error.
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -94,9 +94,9 @@ func (c *Cmd) operand(stage Stage) string {
 	return name
 }
 
-// WaitOutput waits until everything that the process and its children say has
-// been written to Stdout and Stderr, or cannot be. The process may go on. Most
-// callers need only Wait.
+// WaitOutput copies everything that the process and its children say to Stdout
+// and Stderr, to the end of both. The process may go on. Most callers need only
+// Wait.
 func (c *Cmd) WaitOutput() error {
 	if c.process == nil {
 		return errors.New("command not started")
@@ -104,8 +104,7 @@ func (c *Cmd) WaitOutput() error {
 	return c.process.waitOutput()
 }
 
-// Wait waits until everything that the process and its children say has been
-// written to Stdout and Stderr, and the process has ended. It returns an
+// Wait does what WaitOutput does and then waits for the end of the process. It returns an
 // *ExitError when that was not by exit(0), and another error when output was
 // lost or input could not be read; Status is set in any case.
 func (c *Cmd) Wait() error {

@@ -27,10 +27,9 @@
 //
 // # Goroutines
 //
-// A running [Cmd] has one goroutine when one of its outputs is wanted, which
-// ends before Wait returns, and one when it has an input. The latter may be in
-// a Read of [Cmd.Stdin] when the process ends; nobody waits for it then.
-// Neither holds a large buffer while there is nothing to copy, and none is
-// needed to wait for the ghost's end, so that thousands of idle commands cost
-// little.
+// Output is copied by the goroutine that calls Wait or WaitOutput: until then a
+// process that writes much has to wait. A command with an input has a goroutine
+// for that, which may be in a Read of [Cmd.Stdin] when the process ends; nobody
+// waits for it. Neither holds a large buffer while there is nothing to copy,
+// and neither holds a thread, so that thousands of idle commands cost little.
 package bproc

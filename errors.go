@@ -110,8 +110,17 @@ func lost(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.Is(err, wire.ErrFrame):
 		return err
-	case errors.Is(err, io.EOF):
-		return ErrLost
+	}
+	return broken(err)
+}
+
+// broken returns the error for a connection that fails. How the end of the
+// master shows depends on what was under way, and tells nothing more.
+func broken(err error) error {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, unix.ECONNRESET, unix.EPIPE} {
+		if errors.Is(err, end) {
+			return ErrLost
+		}
 	}
 	return fmt.Errorf("%w: %w", ErrLost, err)
 }

@@ -59,7 +59,7 @@ func (o *output) receiveAll() error {
 	for o.open > 0 {
 		buf, n, err := receive(raw)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrLost, err)
+			return broken(err)
 		}
 		if n == 0 {
 			outputBuffers.Put(buf)

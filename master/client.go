@@ -121,7 +121,7 @@ const maxTokenTime = 30 * 24 * time.Hour
 
 func (c *clientConn) enroll(_ context.Context, m *wire.Enroll) error {
 	if c.who.uid != 0 {
-		return c.failed(wire.StageRequest, unix.EPERM, "only root may enrol nodes")
+		return c.failed(wire.StageRequest, unix.EPERM, "permission denied: only root may enrol nodes")
 	}
 	ttl := time.Duration(m.Seconds) * time.Second
 	if ttl <= 0 || ttl > maxTokenTime {

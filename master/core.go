@@ -57,6 +57,22 @@ func (c *core) tell(m wire.Message) {
 	}
 }
 
+// request sends the keeper a request about the ghost of p; answer may be nil.
+func (c *core) request(p *proc, m wire.Message, answer func(unix.Errno)) {
+	send := func() {
+		if answer == nil {
+			c.tell(m)
+		} else {
+			c.ask(m, answer)
+		}
+	}
+	if p.behind {
+		p.waiting = append(p.waiting, send)
+		return
+	}
+	send()
+}
+
 // fromKeeper handles a message of the keeper.
 func (c *core) fromKeeper(number uint64, m wire.Message) {
 	switch m := m.(type) {
@@ -99,6 +115,14 @@ func (c *core) signal(m *wire.GhostSignal) {
 func (c *core) ghostGone(m *wire.GhostGone) {
 	p := c.procs[m.PID]
 	if p == nil {
+		return
+	}
+	if p.behind {
+		p.behind = false
+		for _, send := range p.waiting {
+			send()
+		}
+		p.waiting = nil
 		return
 	}
 	if !m.Asked && p.state != ending {

@@ -53,15 +53,13 @@ func (c *core) event(s *session, e *wire.Event) {
 		c.exited(p, e.Status)
 	case wire.EventExeced:
 		c.join(p, e)
-		if len(e.Argv) > 0 {
-			c.ask(&wire.GhostExec{PID: p.pid, Argv: e.Argv}, func(unix.Errno) {})
-		}
+		c.rename(p, e)
 	case wire.EventGrouped:
 		c.join(p, e)
 	case wire.EventStopped:
-		c.tell(&wire.GhostStop{PID: p.pid, Signal: uint8(e.Status)})
+		c.request(p, &wire.GhostStop{PID: p.pid, Signal: uint8(e.Status)}, nil)
 	case wire.EventContinued:
-		c.tell(&wire.GhostCont{PID: p.pid})
+		c.request(p, &wire.GhostCont{PID: p.pid}, nil)
 	default:
 		c.log.Warn("slave reported an event of an unknown kind", "node", s.node, "pid", e.PID)
 	}
@@ -81,23 +79,35 @@ func (c *core) exited(p *proc, status wire.Status) {
 
 // forked has a ghost made for a process that was forked on a node. The ghost is
 // a child of its parent's ghost, so group, session and identity are right at
-// once.
+// once. Its number may be that of a process that has just ended, whose ghost
+// has not: then the new one waits for that.
 func (c *core) forked(s *session, e *wire.Event) {
-	if owner, ok := c.alloc.Owner(e.PID); !ok || owner != s.node || c.procs[e.PID] != nil {
+	old := c.procs[e.PID]
+	owner, leased := c.alloc.Owner(e.PID)
+	if !leased || owner != s.node || old != nil && old.state != ending {
 		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID)
 		s.put(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
 		return
 	}
 	p := &proc{pid: e.PID, node: s.node, sess: s, state: forking, ghost: true}
+	if old != nil {
+		c.remove(old)
+		p.behind = true
+	}
 	c.add(p)
 	number := s.last
 	s.pending = append(s.pending, birth{event: number})
-	c.ask(&wire.GhostFork{Parent: e.Parent, Child: e.PID}, func(errno unix.Errno) {
+	c.request(p, &wire.GhostFork{Parent: e.Parent, Child: e.PID}, func(errno unix.Errno) {
 		c.born(p, number, errno)
 	})
 	c.join(p, e)
+	c.rename(p, e)
+}
+
+// rename gives a ghost the command line of its process.
+func (c *core) rename(p *proc, e *wire.Event) {
 	if len(e.Argv) > 0 {
-		c.ask(&wire.GhostExec{PID: p.pid, Argv: e.Argv}, func(unix.Errno) {})
+		c.request(p, &wire.GhostExec{PID: p.pid, Argv: e.Argv}, nil)
 	}
 }
 
@@ -145,7 +155,7 @@ func (c *core) join(p *proc, e *wire.Event) {
 	if e.PGID == 0 && e.SID == 0 {
 		return
 	}
-	c.ask(&wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}, func(errno unix.Errno) {
+	c.request(p, &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}, func(errno unix.Errno) {
 		if errno != 0 && errno != unix.ESRCH {
 			c.log.Warn("a ghost is not in the group or session of its process", "pid", p.pid, "err", errno)
 		}

@@ -117,7 +117,7 @@ func (c *core) end(p *proc, status wire.Status) {
 		c.remove(p)
 		return
 	}
-	c.tell(&wire.GhostExit{PID: p.pid, Status: status})
+	c.request(p, &wire.GhostExit{PID: p.pid, Status: status}, nil)
 }
 
 // broken ends a launch whose process stream could not be opened.

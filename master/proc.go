@@ -32,6 +32,9 @@ type proc struct {
 	ghost  bool    // a ghost exists, or is being made
 	hangUp bool    // SIGHUP when the client leaves
 	held   []*wire.Signal
+
+	behind  bool     // the ghost of a former process with this number has not ended
+	waiting []func() // requests to the keeper for when it has
 }
 
 // send sends a signal to the process, or keeps it until there is one.

@@ -14,10 +14,11 @@ const unknownImage = ^uint64(0)
 
 // process is one process of the space.
 type process struct {
-	pid    wire.PID
-	traits traits // as the node's kernel has them, as far as was seen
-	front  traits // as its ghost has them, once announced
-	status wire.Status
+	pid     wire.PID
+	traits  traits   // as the node's kernel has them, as far as was seen
+	front   traits   // as its ghost has them, once announced
+	session wire.PID // in which it was born
+	status  wire.Status
 
 	launched  bool // started from the front end
 	starting  bool // launched, and its Spawned has not been told

@@ -91,7 +91,11 @@ func (t *Tracker) place(s ProcessInfo, there map[wire.PID]ProcessInfo, visited m
 		if parent == nil {
 			return nil
 		}
-		p = t.add(s.PID, parent, parent.traits)
+		inherited := parent.traits
+		if s.SID != s.PID {
+			inherited.sid = s.SID // one can only leave the session one was born into for one's own
+		}
+		p = t.add(s.PID, parent, inherited)
 	}
 	t.see(p, s.PGID, s.SID)
 	if !p.ownExec {

@@ -1,6 +1,7 @@
 package procevents
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -45,9 +46,8 @@ func newRing(fd, size int) (*ring, error) {
 	return &ring{consumer: consumer, producer: producer, page: uint64(page), mask: uint64(size - 1)}, nil
 }
 
-func (r *ring) close() {
-	unix.Munmap(r.consumer)
-	unix.Munmap(r.producer)
+func (r *ring) close() error {
+	return errors.Join(unix.Munmap(r.consumer), unix.Munmap(r.producer))
 }
 
 func (r *ring) consumed() *uint64 { return (*uint64)(unsafe.Pointer(&r.consumer[0])) }

@@ -147,9 +147,7 @@ func (s *Source) Drain(f func(Record)) {
 // Wait returns when there may be records to drain, a little later than the first
 // of them came. It returns the cause when ctx ends, and os.ErrClosed after Close.
 func (s *Source) Wait(ctx context.Context) error {
-	if err := s.wake.SetReadDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("wait for process records: %w", err)
-	}
+	s.wake.SetReadDeadline(time.Time{}) // of a call before; errors of a closed file show below
 	stop := context.AfterFunc(ctx, func() { s.wake.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	conn, err := s.wake.SyscallConn()
@@ -160,10 +158,12 @@ func (s *Source) Wait(ctx context.Context) error {
 	// ring holds something. If another goroutine drains the ring first there is
 	// none, and none is needed: the next record makes its own.
 	err = conn.Read(func(uintptr) bool { return s.pending() })
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	switch {
+	case s.isClosed():
+		return fmt.Errorf("wait for process records: %w", os.ErrClosed)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return fmt.Errorf("wait for process records: %w", err)
 	}
 	timer := time.NewTimer(gather)
@@ -180,6 +180,12 @@ func (s *Source) pending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closed || !s.ring.empty()
+}
+
+func (s *Source) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // Arm asks for one CursorLow record when a task gets a number that is not below
@@ -215,23 +221,24 @@ func (s *Source) shared() *processControl {
 // gone.
 func (s *Source) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	closed := s.closed
+	s.closed = true // from here on nobody touches the mappings
+	s.mu.Unlock()
+	if closed {
 		return nil
 	}
-	s.closed = true
 	var errs []error
 	for _, l := range s.links {
 		errs = append(errs, l.Close())
 	}
 	if s.wake != nil {
-		errs = append(errs, s.wake.Close())
+		errs = append(errs, s.wake.Close()) // waits for Wait, which may want the lock
 	}
 	if s.control != nil {
 		errs = append(errs, unix.Munmap(s.control))
 	}
 	if s.ring != nil {
-		s.ring.close()
+		errs = append(errs, s.ring.close())
 	}
 	return errors.Join(append(errs, s.objects.Close())...)
 }

@@ -9,7 +9,7 @@ func (t *Tracker) tellBirth(p *process) {
 		return
 	}
 	t.started(p.parent)
-	if p.traits.sid != p.parent.front.sid {
+	if p.session != p.parent.front.sid && p.session == p.parent.traits.sid {
 		t.tellChange(p.parent) // a session is only entered by being born in it
 	}
 	p.front = p.parent.front

@@ -22,6 +22,7 @@ import (
 const (
 	siglog  = "testdata/siglog.c"
 	pattern = "testdata/pattern.c"
+	die     = "testdata/die.c"
 )
 
 // lineTimeout is how long a test waits for a line of output.

@@ -85,8 +85,7 @@ func TestDeadlySignals(t *testing.T) {
 		if slices.Contains(harmless, sig) {
 			continue
 		}
-		// perl: a shell's kill knows no numbers without a name.
-		res := bpsh(t, c, cluster.Alice, "1", "sh", "-c", fmt.Sprintf("ulimit -c 0; exec perl -e 'kill %d, $$; sleep 100'", sig))
+		res := bpsh(t, c, cluster.Alice, "1", cluster.Program(t, die), fmt.Sprint(int(sig)))
 		if want := 128 + int(sig); res.Code != want {
 			t.Errorf("killed by %d: got %+v, want code %d", sig, res, want)
 		}

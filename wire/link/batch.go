@@ -1,21 +1,18 @@
 package link
 
 import (
-	"bufio"
 	"net"
 	"sync"
 )
 
-const (
-	readAhead  = 64 << 10
-	writeBatch = 256 << 10
-)
+// writeBatch is how much is put together.
+const writeBatch = 256 << 10
 
-// batch is the connection below TLS. crypto/tls makes a write, and often two
-// reads, for each record of at most 16 KiB; batch makes of them few large ones.
+// batch is the connection below TLS. crypto/tls makes a write for each record
+// of at most 16 KiB; batch makes of them few large ones. (A buffer for reading
+// would cost more, by one more copy, than the system calls that it saves.)
 type batch struct {
 	*net.TCPConn
-	in *bufio.Reader
 
 	mu  sync.Mutex
 	out *[]byte // nil: nothing is held back
@@ -24,19 +21,12 @@ type batch struct {
 // outs are buffers for batches of writes. An idle connection has none.
 var outs = sync.Pool{New: func() any { b := make([]byte, 0, writeBatch); return &b }}
 
-func newBatch(c *net.TCPConn) *batch {
-	return &batch{TCPConn: c, in: bufio.NewReaderSize(c, readAhead)}
-}
-
 // abort closes the connection and drops what the kernel has not sent yet:
 // nothing may reach the other side after we have called it unreachable.
 func (b *batch) abort() {
 	_ = b.SetLinger(0)
 	_ = b.Close()
 }
-
-// Read implements [net.Conn].
-func (b *batch) Read(p []byte) (int, error) { return b.in.Read(p) }
 
 // Write implements [net.Conn]. TLS writes from its read side, too (alerts, key
 // updates), hence the lock.

@@ -7,7 +7,8 @@ import (
 	"bproc/wire"
 )
 
-// LimitKey makes each connection of the session end after so many bytes.
+// LimitKey makes each connection of the session end after so many bytes. The
+// session must not run yet.
 func (s *Session) LimitKey(bytes uint64) { s.link.keyLimit = bytes }
 
 // Link returns the name of the session's link.

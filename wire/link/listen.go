@@ -123,7 +123,7 @@ func (l *Listener) serve(ctx context.Context, tcp *net.TCPConn) {
 	log := l.cfg.Log.With("addr", tcp.RemoteAddr().String())
 	free := sync.OnceFunc(func() { <-l.slot })
 	defer free()
-	raw := newBatch(tcp)
+	raw := &batch{TCPConn: tcp}
 	defer raw.Close()
 	stop := context.AfterFunc(ctx, raw.abort)
 	defer stop()
@@ -173,7 +173,7 @@ func (l *Listener) open(ctx context.Context, raw *batch, log *slog.Logger) (*con
 func part(raw *batch) {
 	_ = raw.SetDeadline(time.Now().Add(farewellTime))
 	if raw.CloseWrite() == nil {
-		_, _ = io.CopyN(io.Discard, raw, readAhead)
+		_, _ = io.CopyN(io.Discard, raw, wire.MaxOpening)
 	}
 }
 

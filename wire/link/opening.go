@@ -31,7 +31,7 @@ func ask[M wire.Message](ctx context.Context, addr string, config *tls.Config, l
 	if err != nil {
 		return opened{}, err
 	}
-	raw := newBatch(c.(*net.TCPConn))
+	raw := &batch{TCPConn: c.(*net.TCPConn)}
 	t := tls.Client(raw, config)
 	stop := context.AfterFunc(ctx, raw.abort)
 	err = raw.SetDeadline(time.Now().Add(limit))

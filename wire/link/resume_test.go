@@ -295,13 +295,13 @@ func TestKeyIsChanged(t *testing.T) {
 	m := newMaster(t, nil)
 	p := newProxy(t, m.addr())
 	slave, here := m.dial(m.identity(), p.addr())
-	here.LimitKey(1 << 20)
+	slave.LimitKey(1 << 20)
 	background(t, slave.Run)
 	background(t, here.Run)
 	at, from := streams(t, slave, here)
 	var g errgroup.Group
-	g.Go(func() error { return send(t.Context(), from, 3, 5<<20) })
-	g.Go(func() error { return receive(at, 3, 5<<20) })
+	g.Go(func() error { return send(t.Context(), at, 3, 5<<20) })
+	g.Go(func() error { return receive(from, 3, 5<<20) })
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
