@@ -66,11 +66,24 @@ func (c *core) request(p *proc, m wire.Message, answer func(unix.Errno)) {
 			c.ask(m, answer)
 		}
 	}
-	if p.behind {
+	if p.gates > 0 {
 		p.waiting = append(p.waiting, send)
 		return
 	}
 	send()
+}
+
+// open opens one of the gates before the requests about a ghost.
+func (c *core) open(p *proc) {
+	p.gates--
+	if p.gates > 0 {
+		return
+	}
+	waiting := p.waiting
+	p.waiting = nil
+	for _, send := range waiting {
+		send()
+	}
 }
 
 // fromKeeper handles a message of the keeper.
@@ -119,10 +132,7 @@ func (c *core) ghostGone(m *wire.GhostGone) {
 	}
 	if p.behind {
 		p.behind = false
-		for _, send := range p.waiting {
-			send()
-		}
-		p.waiting = nil
+		c.open(p)
 		return
 	}
 	if !m.Asked && p.state != ending {

@@ -93,6 +93,11 @@ func (c *core) forked(s *session, e *wire.Event) {
 	if old != nil {
 		c.remove(old)
 		p.behind = true
+		p.gates++
+	}
+	if parent := c.procs[e.Parent]; parent != nil && parent.gates > 0 {
+		p.gates++
+		parent.waiting = append(parent.waiting, func() { c.open(p) })
 	}
 	c.add(p)
 	number := s.last

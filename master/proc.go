@@ -34,7 +34,8 @@ type proc struct {
 	held   []*wire.Signal
 
 	behind  bool     // the ghost of a former process with this number has not ended
-	waiting []func() // requests to the keeper for when it has
+	gates   int      // what must be over before requests about the ghost go to the keeper
+	waiting []func() // those requests
 }
 
 // send sends a signal to the process, or keeps it until there is one.

@@ -41,8 +41,10 @@ type process struct {
 	serial uint64 // of its birth
 }
 
-// leavesSession reports whether p has called setsid and its ghost has not.
-func (p *process) leavesSession() bool { return p.traits.sid == p.pid && p.front.sid != p.pid }
+// moves reports whether p is in another group or session than its ghost.
+func (p *process) moves() bool {
+	return p.traits.pgid != p.front.pgid || p.traits.sid != p.front.sid
+}
 
 // unsettled reports whether the front end is still to be told where p is.
 func (p *process) unsettled() bool { return p != nil && (p.changing || !p.announced) && !p.gone }

@@ -33,10 +33,21 @@ func (t *Tracker) tellBirth(p *process) {
 	t.changed(p)
 }
 
-// maxTries bounds how often a process waits for the leader of its group to be told
-// of: once for its birth, once for its change, once for its children. Without a
-// bound two that lead each other's groups would wait for ever.
-const maxTries = 3
+// maxTries bounds how often a change waits: once for p's own children, once each
+// for its leader's birth, change and children. Without a bound two that are in each
+// other's groups would wait for ever.
+const maxTries = 4
+
+// behindKids puts a change of group or session behind those children that were born
+// into the old one: their ghosts are to inherit it, and keep it from being empty.
+func (t *Tracker) behindKids(p *process) bool {
+	if p.kids == 0 || p.tries > 0 || !p.moves() {
+		return false
+	}
+	p.tries++
+	t.push(p, change)
+	return true
+}
 
 // tellChange brings a ghost up to date with its process.
 func (t *Tracker) tellChange(p *process) {
@@ -75,10 +86,9 @@ func (t *Tracker) tellEnd(p *process, status wire.Status) {
 // process, if it can.
 func (t *Tracker) join(p *process, e *wire.Event) {
 	switch {
-	case p.leavesSession():
-		if e.Kind == wire.EventForked && p.kids > 0 {
-			return // they may have been born into the old session
-		}
+	case e.Kind == wire.EventForked && p.kids > 0:
+		return // a change will follow, behind them
+	case p.traits.sid == p.pid && p.front.sid != p.pid:
 		e.PGID, e.SID = p.pid, p.pid
 		p.front.sid = p.pid
 	case p.traits.sid != p.front.sid:

@@ -169,11 +169,9 @@ func (t *Tracker) tell(it item) {
 	case birth:
 		t.tellBirth(it.process)
 	case change:
-		if p := it.process; p.leavesSession() && p.kids > 0 {
-			t.push(p, change) // behind the children that were born into the old session
-			return
+		if !t.behindKids(it.process) {
+			t.tellChange(it.process)
 		}
-		t.tellChange(it.process)
 	case end:
 		t.tellEnd(it.process, it.process.status)
 	}

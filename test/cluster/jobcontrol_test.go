@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -79,36 +80,48 @@ func TestJobControl(t *testing.T) {
 
 // TestEndsFromTheShell has a shell end a remote job in each of its ways.
 func TestEndsFromTheShell(t *testing.T) {
+	stop := func(term *terminal) {
+		term.typ(ctrlZ)
+		term.expect("Stopped")
+		term.expect(terminalPrompt)
+	}
 	for _, tc := range []struct {
-		name  string
-		do    func(term *terminal)
-		shown string
+		name string
+		do   func(term *terminal)
 	}{
-		{"Ctrl-C", func(term *terminal) { term.typ(ctrlC) }, "status 130"},
-		{"Ctrl-\\", func(term *terminal) { term.typ(ctrlBackslash) }, "status 131"},
+		{"Ctrl-C", func(term *terminal) {
+			term.typ(ctrlC)
+			term.expect(terminalPrompt)
+			term.do("echo status $?")
+			term.expect("status 130")
+		}},
+		{"Ctrl-\\", func(term *terminal) {
+			term.typ(ctrlBackslash)
+			if shown := term.expect(terminalPrompt); strings.Contains(shown, "goroutine") {
+				term.t.Errorf("the terminal shows %q", shown)
+			}
+			term.do("echo status $?")
+			term.expect("status 131")
+		}},
 		{"kill %1", func(term *terminal) {
-			term.typ(ctrlZ)
-			term.expect("Stopped")
+			stop(term)
 			term.do("kill %1; fg")
-		}, "status 143"},
+			term.expect("Terminated")
+		}},
 		{"kill -9 %1", func(term *terminal) {
-			term.typ(ctrlZ)
-			term.expect("Stopped")
-			term.do("kill -9 %1; wait %1")
-		}, "status 137"},
-		{"hang-up", func(term *terminal) { term.master.Close() }, ""},
+			stop(term)
+			term.do("kill -9 %1; until jobs %1 | grep Killed; do :; done")
+			term.expect("Killed")
+		}},
+		{"hang-up", func(term *terminal) { term.master.Close() }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := cluster.Shared(t, 4)
 			wantIdle(t, c)
 			term := newTerminal(t, c.Front, cluster.Alice)
-			term.do("bpsh 1 sleep 1000; echo status $?")
+			term.do("bpsh 1 sleep 1000")
 			wantSleep(t, c, "S")
 			tc.do(term)
-			if tc.shown != "" {
-				term.do("echo status $?")
-				term.expect(tc.shown)
-			}
 			wantSleep(t, c, "")
 		})
 	}
