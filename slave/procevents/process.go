@@ -14,11 +14,11 @@ const unknownImage = ^uint64(0)
 
 // process is one process of the space.
 type process struct {
-	pid     wire.PID
-	traits  traits   // as the node's kernel has them, as far as was seen
-	front   traits   // as its ghost has them, once announced
-	session wire.PID // in which it was born
-	status  wire.Status
+	pid    wire.PID
+	born   traits // those it began with
+	traits traits // as the node's kernel has them, as far as was seen
+	front  traits // as its ghost has them, once announced
+	status wire.Status
 
 	launched  bool // started from the front end
 	starting  bool // launched, and its Spawned has not been told
@@ -26,7 +26,6 @@ type process struct {
 	announced bool // the front end has a ghost for it, or will have by the events told
 	changing  bool // a change is in the queue
 	dead      bool
-	gone      bool // its end has been told
 	dropped   bool // born and dead untold
 	led       bool // has been seen in a group of its own
 
@@ -46,8 +45,15 @@ func (p *process) moves() bool {
 	return p.traits.pgid != p.front.pgid || p.traits.sid != p.front.sid
 }
 
+// bornAhead reports whether p was born into a group or session in which its parent
+// is and its parent's ghost is not.
+func (p *process) bornAhead() bool {
+	now, front := p.parent.traits, p.parent.front
+	return p.born.sid == now.sid && now.sid != front.sid || p.born.pgid == now.pgid && now.pgid != front.pgid
+}
+
 // unsettled reports whether the front end is still to be told where p is.
-func (p *process) unsettled() bool { return p != nil && (p.changing || !p.announced) && !p.gone }
+func (p *process) unsettled() bool { return p != nil && (p.changing || !p.announced) }
 
 // need counts that somebody needs q.
 func need(q *process) *process {
@@ -118,7 +124,7 @@ func (t *Tracker) see(p *process, pgid, sid wire.PID) {
 // changed has the front end told how p has changed, unless its birth, which is
 // still to be told, will say it.
 func (t *Tracker) changed(p *process) {
-	if p.announced && !p.changing && p.traits != p.front {
+	if p.announced && !p.changing && (p.moves() || !p.dead && p.traits.image != p.front.image) {
 		p.changing = true
 		t.push(p, change)
 	}

@@ -37,7 +37,7 @@ func (t *Tracker) forked(r Record) {
 // add enters a process that was not started from the front end.
 func (t *Tracker) add(pid wire.PID, parent *process, inherited traits) *process {
 	t.births++
-	p := &process{pid: pid, parent: need(parent), traits: inherited, session: inherited.sid, serial: t.births}
+	p := &process{pid: pid, parent: need(parent), born: inherited, traits: inherited, serial: t.births}
 	parent.kids++
 	t.procs[pid] = p
 	t.see(p, inherited.pgid, inherited.sid)

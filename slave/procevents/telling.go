@@ -9,8 +9,8 @@ func (t *Tracker) tellBirth(p *process) {
 		return
 	}
 	t.started(p.parent)
-	if p.session != p.parent.front.sid && p.session == p.parent.traits.sid {
-		t.tellChange(p.parent) // a session is only entered by being born in it
+	if p.bornAhead() {
+		t.tellChange(p.parent) // ghosts inherit too
 	}
 	p.front = p.parent.front
 	p.announced = true
@@ -26,11 +26,10 @@ func (t *Tracker) tellBirth(p *process) {
 	if p.traits.pgid == p.front.pgid {
 		t.release(&p.leader)
 	}
+	t.changed(p)
 	if p.dead {
 		t.push(p, end)
-		return
 	}
-	t.changed(p)
 }
 
 // maxTries bounds how often a change waits: once for p's own children, once each
@@ -52,9 +51,6 @@ func (t *Tracker) behindKids(p *process) bool {
 // tellChange brings a ghost up to date with its process.
 func (t *Tracker) tellChange(p *process) {
 	p.changing = false
-	if p.gone {
-		return
-	}
 	t.started(p)
 	e := wire.Event{Kind: wire.EventGrouped, PID: p.pid}
 	t.join(p, &e)
@@ -79,7 +75,6 @@ func (t *Tracker) tellEnd(p *process, status wire.Status) {
 	t.emit(wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status})
 	t.leave(p.front.pgid)
 	t.forget(p)
-	p.gone = true
 }
 
 // join puts into e what the ghost must do to be in the group and session of its

@@ -173,6 +173,10 @@ func (t *Tracker) tell(it item) {
 			t.tellChange(it.process)
 		}
 	case end:
+		if it.process.changing {
+			t.push(it.process, end) // the group that it has made may live on
+			return
+		}
 		t.tellEnd(it.process, it.process.status)
 	}
 }

@@ -56,9 +56,7 @@ func TestStopLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if code := r.wait(); code != 137 {
-		t.Errorf("a command on a node whose slave was stopped: exit code %d, want 137", code)
-	}
+	r.lost()
 	for _, n := range c.Nodes {
 		if after := inventory(t, n); !slices.Equal(after, before[n.Name]) {
 			t.Errorf("on %s: got %q, want %q", n.Name, after, before[n.Name])
@@ -167,9 +165,7 @@ func TestSlaveKilled(t *testing.T) {
 	if err := c.StartSlave(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if code := r.wait(); code != 137 {
-		t.Errorf("exit code %d, want 137", code)
-	}
+	r.lost()
 	r.gone()
 	if err := c.WaitUp(t.Context(), 0); err != nil {
 		t.Fatal(err)

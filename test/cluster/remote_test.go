@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,8 @@ type remote struct {
 	bpsh  *cluster.Cmd
 	ghost int // its PID, on both sides
 	lines chan string
+
+	stderr bytes.Buffer // to be read after wait
 }
 
 // startRemote starts bpsh for a command whose first line of output is "ready".
@@ -50,7 +53,7 @@ func startRemoteWith(t *testing.T, c *cluster.Cluster, user cluster.User, node i
 	t.Helper()
 	r := &remote{t: t, c: c, node: node, lines: make(chan string, 1000)}
 	r.bpsh = c.Front.Command(t.Context(), user, append([]string{"bpsh", strconv.Itoa(node)}, argv...)...)
-	r.bpsh.Stdin = stdin
+	r.bpsh.Stdin, r.bpsh.Stderr = stdin, &r.stderr
 	out, err := r.bpsh.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +158,16 @@ func (r *remote) cleanUp() {
 	}
 	_ = r.bpsh.Process.Kill()
 	_ = r.bpsh.Wait()
+}
+
+// lost waits for the end of bpsh after the node was lost: its status is that of
+// ssh whose connection breaks, and it names the node.
+func (r *remote) lost() {
+	r.t.Helper()
+	code := r.wait()
+	if want := fmt.Sprintf("node %d", r.node); code != 255 || !strings.Contains(r.stderr.String(), want) {
+		r.t.Errorf("exit code %d and %q, want 255 and a line that names %s", code, &r.stderr, want)
+	}
 }
 
 // wait waits for bpsh and returns its exit code.

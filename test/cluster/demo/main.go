@@ -34,7 +34,7 @@ var steps = []struct{ say, do string }{
 	},
 	{
 		"Its children have numbers, too. This is plain ps, on the front end.",
-		`bpsh 0-1 sh -c 'sleep 100 & wait' & sleep 0.3; ps -e -o pid,ppid,stat,args --forest | grep -v -e bproctest -e grep -e ' ps ' -e 'sh -ec'`,
+		`bpsh 0-1 sh -c 'sleep 100 & wait' & sleep 0.3; ps -C bpsh,sh,sleep --forest -o pid,ppid,stat,args`,
 	},
 	{
 		"Kill one here, and it is gone there: every signal is forwarded.",
@@ -80,7 +80,7 @@ func run(ctx context.Context) (err error) {
 
 // show runs a line of shell on the front end.
 func show(ctx context.Context, m *cluster.Machine, line string) error {
-	cmd := m.Command(ctx, cluster.Root, "sh", "-ec", line)
+	cmd := m.Command(ctx, cluster.Root, "bash", "-c", line)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", line, err)
