@@ -17,18 +17,15 @@ TEST_TIMEOUT ?= 30m
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 GOLANGCI_VERSION := v2.15.0
 
-# File: Debian package that has it. The tests need all of them; a machine that
-# has the files is left alone.
+# FILE:PACKAGE of what building and testing need. A machine that has the files is
+# left alone, whatever its packages are called.
 NEEDED := \
 	/usr/bin/gcc:gcc \
 	/usr/include/stdio.h:libc6-dev \
-	/usr/bin/make:make \
 	/usr/bin/ps:procps \
-	/usr/bin/killall:psmisc \
-	/usr/bin/setsid:util-linux \
-	/usr/bin/tmux:tmux \
-	/usr/bin/strace:strace \
-	/usr/bin/stress-ng:stress-ng \
+	/usr/bin/setpriv:util-linux \
+	/usr/bin/hostname:hostname \
+	/sbin/ip:iproute2 \
 	/etc/ssl/certs/ca-certificates.crt:ca-certificates
 
 # The commands, by where they are installed. They are linked without libc, since

@@ -57,7 +57,7 @@ func (c *Cmd) startRemote(ctx context.Context) error {
 	r.drain = sync.OnceValue(newOutput(conn, c, stdio).copy)
 	if stdio[0].Mode == wire.DescriptorStream {
 		// Not waited for: see the package comment.
-		go r.copyInput(c.Stdin)
+		go r.copyInput(FromTerminal(c.Stdin))
 	}
 	c.PID = PID(ghost.pid)
 	c.process = r

@@ -8,10 +8,11 @@ import (
 
 // held is a ghost that a shard is the tracer of. Its owner is the shard.
 type held struct {
-	pid     wire.PID
-	stopped bool // in a group stop: its parent sees it as T
-	killed  bool // it got SIGKILL and is held in its exit
-	asked   bool // it is to end: GhostExit has come
+	pid      wire.PID
+	stopped  bool // in a group stop: its parent sees it as T
+	killed   bool // it got SIGKILL and is held in its exit
+	stopping bool // one of the terminal's stop signals is on its way: it may be dropped
+	asked    bool // it is to end: GhostExit has come
 }
 
 // ourMark tells a signal of the keeper from everybody else's: the value of a

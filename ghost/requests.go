@@ -95,7 +95,8 @@ func (s *shard) fork(g *held, child wire.PID) error {
 }
 
 // maxArgv bounds the command line that a ghost shows, in bytes. It has to fit
-// into its stack, of which the kernel makes 128 KiB at execve.
+// into the stack below the stack pointer: at execve the kernel makes 128 KiB
+// (setup_arg_pages of fs/exec.c), of which it takes up to 8 for randomness.
 const maxArgv = 60 << 10
 
 // exec gives a ghost another command line, by executing the image anew.
@@ -104,7 +105,7 @@ func (s *shard) exec(g *held, argv []string) error {
 	if err != nil {
 		return err
 	}
-	addr := (d.saved.stack() - scratch - 2*maxArgv) &^ 15
+	addr := (d.saved.stack() - scratch - maxArgv) &^ 15
 	block, argvAddr := layout(addr, s.image, argv)
 	if err := write(g.pid, addr, block); err != nil {
 		d.release()
@@ -128,9 +129,7 @@ func layout(addr uint64, path string, argv []string) ([]byte, uint64) {
 		pointers = append(pointers, addr+uint64(len(block)))
 		block = append(append(block, arg[:min(len(arg), room-1)]...), 0)
 	}
-	for len(block)%8 != 0 {
-		block = append(block, 0)
-	}
+	block = append(block, make([]byte, -len(block)&7)...)
 	vector := addr + uint64(len(block))
 	for _, p := range append(pointers, 0) {
 		block = appendWord(block, p)

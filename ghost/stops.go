@@ -49,12 +49,17 @@ func (s *shard) exiting(g *held) {
 
 // eventStop handles a group stop, its end, or the first stop of a new ghost.
 func (s *shard) eventStop(g *held, st stop) {
+	stopping := g.stopping
+	g.stopping = false
 	if stopSignal(st.signal) && !g.asked {
 		g.stopped = true
 		_ = resume(unix.PTRACE_LISTEN, g.pid, 0)
 		return
 	}
 	g.stopped = false
+	if stopping && !g.asked {
+		_ = s.mark.send(g.pid, unix.SIGSTOP)
+	}
 	_ = resume(unix.PTRACE_CONT, g.pid, 0)
 }
 
@@ -73,6 +78,12 @@ func (s *shard) deliver(g *held, how int) {
 			sig = 0 // it has had its effect when it was sent
 		}
 		_ = resume(how, g.pid, sig)
+		if stopSignal(sig) && sig != unix.SIGSTOP {
+			// The kernel drops it if the ghost's group is orphaned. The next stop shows
+			// whether it has; then SIGSTOP, which it never drops, does the same.
+			g.stopping = true
+			_ = resume(unix.PTRACE_INTERRUPT, g.pid, 0)
+		}
 		return
 	case sig == unix.SIGALRM && info.code() == siKernel:
 		// The alarm that the image sets for a ghost that nobody adopts.

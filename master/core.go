@@ -27,7 +27,7 @@ type core struct {
 	asked map[uint64]func(unix.Errno) // requests to the keeper without an answer
 	next  uint64                      // number of the next of them
 
-	found   map[wire.PID]bool // ghosts of a former master that no node has claimed
+	found   map[wire.PID][]*wire.Signal // ghosts of a former master that no node has claimed, and what they got
 	foundAt time.Time
 }
 
@@ -36,7 +36,7 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper,
 		procs: map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){},
-		found: map[wire.PID]bool{},
+		found: map[wire.PID][]*wire.Signal{},
 	}
 }
 
@@ -115,24 +115,25 @@ func (c *core) keeperLost(next sender) {
 
 // signal passes on a signal that a ghost got.
 func (c *core) signal(m *wire.GhostSignal) {
-	p := c.procs[m.PID]
-	if p == nil {
-		return // its process has ended; the ghost is about to
+	sig := &wire.Signal{PID: m.PID, Info: m.Info}
+	if p := c.procs[m.PID]; p != nil {
+		p.send(sig)
+	} else if held, ok := c.found[m.PID]; ok && len(held) < maxHeld {
+		c.found[m.PID] = append(held, sig)
 	}
-	p.send(&wire.Signal{PID: m.PID, Info: m.Info})
 }
 
 // ghostGone forgets a process whose ghost has ended. A ghost that ended without
 // being asked to takes its process with it: there is nothing left to wait for
 // it, or to signal it by.
 func (c *core) ghostGone(m *wire.GhostGone) {
+	delete(c.found, m.PID)
 	p := c.procs[m.PID]
 	if p == nil {
 		return
 	}
-	if p.behind {
-		p.behind = false
-		c.open(p)
+	if p.former != nil {
+		c.formerGone(p)
 		return
 	}
 	if !m.Asked && p.state != ending {
@@ -142,6 +143,16 @@ func (c *core) ghostGone(m *wire.GhostGone) {
 		return
 	}
 	c.remove(p)
+}
+
+// formerGone goes on with the second oldest process of a number: the ghost of
+// the oldest has ended.
+func (c *core) formerGone(p *proc) {
+	for p.former.former != nil {
+		p = p.former
+	}
+	p.former = nil
+	c.open(p)
 }
 
 func (c *core) remove(p *proc) {

@@ -43,7 +43,7 @@ func (c *core) event(s *session, e *wire.Event) {
 		return
 	}
 	p := c.procs[e.PID]
-	if p == nil || p.sess != s {
+	if p == nil || p.sess != s || p.state == adopting { // the node has not been asked for it yet
 		return
 	}
 	switch e.Kind {
@@ -84,18 +84,19 @@ func (c *core) exited(p *proc, status wire.Status) {
 func (c *core) forked(s *session, e *wire.Event) {
 	old := c.procs[e.PID]
 	owner, leased := c.alloc.Owner(e.PID)
-	if !leased || owner != s.node || old != nil && old.state != ending {
-		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID)
+	parent := c.procs[e.Parent]
+	if !leased || owner != s.node || old != nil && old.state != ending || parent == nil || parent.sess != s {
+		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID, "parent", e.Parent)
 		s.put(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
 		return
 	}
 	p := &proc{pid: e.PID, node: s.node, sess: s, state: forking, ghost: true}
 	if old != nil {
 		c.remove(old)
-		p.behind = true
+		p.former = old
 		p.gates++
 	}
-	if parent := c.procs[e.Parent]; parent != nil && parent.gates > 0 {
+	if parent.gates > 0 {
 		p.gates++
 		parent.waiting = append(parent.waiting, func() { c.open(p) })
 	}
@@ -103,7 +104,7 @@ func (c *core) forked(s *session, e *wire.Event) {
 	number := s.last
 	s.pending = append(s.pending, birth{event: number})
 	c.request(p, &wire.GhostFork{Parent: e.Parent, Child: e.PID}, func(errno unix.Errno) {
-		c.born(p, number, errno)
+		c.born(s, p, number, errno)
 	})
 	c.join(p, e)
 	c.rename(p, e)
@@ -116,16 +117,20 @@ func (c *core) rename(p *proc, e *wire.Event) {
 	}
 }
 
-// born moves the barrier when a ghost exists. A ghost that cannot be made is
-// the end of its process.
-func (c *core) born(p *proc, number uint64, errno unix.Errno) {
-	s := p.sess
+// born moves the barrier of the session that told of a birth when the ghost
+// exists; the process may have another session by then. A ghost that cannot be
+// made is the end of its process.
+func (c *core) born(s *session, p *proc, number uint64, errno unix.Errno) {
 	if errno != 0 {
 		c.log.Error("a ghost could not be made; its process is killed", "node", p.node, "pid", p.pid, "err", errno)
 		p.ghost = false
 		p.kill()
-		if p.state == ending {
+		switch now := c.procs[p.pid]; {
+		case p.state != ending:
+		case now == p:
 			c.remove(p)
+		case now != nil && now.former != nil:
+			c.formerGone(now)
 		}
 	}
 	if p.state == forking {

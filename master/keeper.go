@@ -75,8 +75,8 @@ func (m *Master) keep(ctx context.Context, k *keeperConn) error {
 		if k, err = m.connectKeeper(ctx); err != nil {
 			return err
 		}
-		held := k.client.Held()
-		if err := m.post(ctx, func(core *core) { core.keeperBack(k.out, held) }); err != nil {
+		held, killed := k.client.Held(), k.client.Killed()
+		if err := m.post(ctx, func(core *core) { core.keeperBack(k.out, held); core.killed(killed) }); err != nil {
 			return errors.Join(err, k.client.Close())
 		}
 	}
@@ -114,7 +114,7 @@ func (c *core) readopt(p *proc) {
 // master. Their processes are on nodes that have yet to connect.
 func (c *core) foundGhosts(held []wire.PID, now time.Time) {
 	for _, pid := range held {
-		c.found[pid] = true
+		c.found[pid] = nil
 	}
 	c.foundAt = now
 	if len(held) > 0 {
@@ -122,12 +122,24 @@ func (c *core) foundGhosts(held []wire.PID, now time.Time) {
 	}
 }
 
+// killed passes on the SIGKILL of ghosts that are held in their exit: whoever
+// was told of it may have been a former master.
+func (c *core) killed(pids []wire.PID) {
+	for _, pid := range pids {
+		c.signal(&wire.GhostSignal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
+	}
+}
+
 // claim gives a found ghost back to its process.
 func (c *core) claim(s *session, pid wire.PID) bool {
-	if !c.found[pid] {
+	held, ok := c.found[pid]
+	if !ok {
 		return false
 	}
 	delete(c.found, pid)
+	for _, sig := range held {
+		s.put(sig)
+	}
 	c.add(&proc{pid: pid, node: s.node, sess: s, state: running, ghost: true})
 	return true
 }

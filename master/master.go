@@ -116,6 +116,7 @@ func (m *Master) coreLoop(ctx context.Context, keeper *keeperConn) error {
 	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: m.cfg.BlockSize})
 	c := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
 	c.foundGhosts(keeper.client.Held(), time.Now())
+	c.killed(keeper.client.Killed())
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {

@@ -33,7 +33,7 @@ type proc struct {
 	hangUp bool    // SIGHUP when the client leaves
 	held   []*wire.Signal
 
-	behind  bool     // the ghost of a former process with this number has not ended
+	former  *proc    // had this number before, and its ghost has not ended
 	gates   int      // what must be over before requests about the ghost go to the keeper
 	waiting []func() // those requests
 }

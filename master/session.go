@@ -66,19 +66,24 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 		old.link.Close(errReplaced)
 		c.succeed(old, s)
 	}
+	s.node = n.ID
+	n.sess, n.state, n.since = s, stateUp, now
 	c.alloc.Return(n.ID)
 	if err := c.alloc.Claim(n.ID, s.inventory.Blocks); err != nil {
 		return err
 	}
-	s.node = n.ID
-	n.sess, n.state, n.since = s, stateUp, now
 	c.inventory(n, s)
-	if err := c.lend(s, 2); err != nil {
+	// Even if there is none to lend, the slave learns that it may ask again.
+	if err := c.lend(s, max(0, firstBlocks-len(s.inventory.Blocks))); err != nil {
 		return err
 	}
 	c.log.Info("node is up", "node", n.ID, "name", n.Name, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
 	return nil
 }
+
+// firstBlocks is how many blocks a node has at least: one in which its cursor
+// stands, and one to go on to.
+const firstBlocks = 2
 
 // succeed moves the processes of a node to its new session.
 func (c *core) succeed(old, next *session) {

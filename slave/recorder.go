@@ -19,7 +19,7 @@ type recorder struct {
 	source *procevents.Source
 	proc   procevents.Proc
 	out    *outbox
-	low    func(wire.PID)    // a task got a number that calls for more
+	low    func(wire.PID)      // a task got a number that calls for more
 	life   func(wire.PID, int) // a process was born (1) or has died (-1)
 	end    func(wire.PID) error
 

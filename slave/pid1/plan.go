@@ -125,11 +125,15 @@ func (p *plan) array(list []string) ([]uintptr, unix.Errno) {
 	return append(array, 0), 0
 }
 
-// begin leaves init's session, and its protection from running out of memory.
+// begin leaves init's process group, and its protection from running out of
+// memory. The session stays init's: with a parent in its session but not in its
+// group, the new group is not orphaned, and so SIGTSTP, SIGTTIN and SIGTTOU stop
+// its processes as they do on the front end (setpgid(2), is_current_pgrp_orphaned
+// of kernel/exit.c).
 // A descriptor that a step opens has the lowest free number, so one that was
 // just closed is the one that is opened.
 func (p *plan) begin(node nodeState) {
-	p.add(must, wire.StageSpawn, unix.SYS_SETSID)
+	p.add(must, wire.StageSpawn, unix.SYS_SETPGID, 0, 0)
 	if !node.resetOOM {
 		return
 	}

@@ -6,21 +6,20 @@ import "bproc/wire"
 // Before Ended and Stopped, the Source must have been drained: what the process
 // did before is then in the queue, and is told first.
 
+// initSession is the session of init. What is started from the front end is in
+// it, in a group of its own.
+const initSession wire.PID = 1
+
 // Launching says that a process is going to be started from the front end. It
 // must be called before init is asked, so that nothing the process does comes from
 // an unknown process.
 func (t *Tracker) Launching(pid wire.PID) {
-	if old := t.procs[pid]; old != nil {
-		if old.launched {
-			return
-		}
-		if !old.dead {
-			t.died(old, lostStatus)
-		}
-		t.settle()
+	if t.launched(pid) != nil {
+		return
 	}
+	t.vacate(pid)
 	t.births++
-	own := traits{pgid: pid, sid: pid}
+	own := traits{pgid: pid, sid: initSession}
 	t.procs[pid] = &process{
 		pid: pid, traits: own, front: own, serial: t.births,
 		launched: true, starting: true, ownExec: true, announced: true,

@@ -17,6 +17,7 @@ import (
 
 type task struct {
 	pid, parent, pgid, sid wire.PID
+	root                   wire.PID // the process started from the front end
 	argv                   string
 	launched, odd          bool // odd: parent and creator differ, so its session can be another than its parent's
 	ledGroup               bool
@@ -61,7 +62,7 @@ func (k *kernel) exec(p *task) {
 
 // regroup changes a group or session, then executes, so that it is seen.
 func (k *kernel) regroup(p *task) {
-	if p.sid == p.pid {
+	if p.sid == p.pid || p.launched {
 		return
 	}
 	switch k.rng.IntN(3) {
@@ -74,7 +75,7 @@ func (k *kernel) regroup(p *task) {
 		p.pgid, p.sid = p.pid, p.pid
 	case 2:
 		other := k.pick()
-		if other.sid != p.sid || other.odd != p.odd || p.ledGroup {
+		if other.sid != p.sid || other.root != p.root || other.odd != p.odd || p.ledGroup {
 			return // a leader who goes before anybody has heard of the group is not followed
 		}
 		p.pgid = other.pgid
@@ -207,10 +208,10 @@ func (w *world) launch() {
 	w.k.next++ // as good as a number of the local zone
 	pid := w.k.next
 	w.tracker.Launching(pid)
-	p := &task{pid: pid, parent: 1, pgid: pid, sid: pid, launched: true, heard: w.now}
+	p := &task{pid: pid, parent: 1, pgid: pid, sid: 1, root: pid, launched: true, heard: w.now}
 	w.k.add(p)
 	w.k.exec(p)
-	w.f.ghosts[pid] = &ghost{pgid: pid, sid: pid, argv: p.argv}
+	w.f.ghosts[pid] = &ghost{pgid: pid, sid: 1, argv: p.argv}
 }
 
 // drain feeds what the kernel has noted, then what init says.

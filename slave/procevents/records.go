@@ -4,16 +4,10 @@ import "bproc/wire"
 
 // forked takes in a birth.
 func (t *Tracker) forked(r Record) {
-	if old := t.procs[r.PID]; old != nil {
-		if old.launched {
-			return // init says so itself
-		}
-		// The number is used again. What is held of its last owner must be told first.
-		if !old.dead {
-			t.died(old, lostStatus)
-		}
-		t.settle()
+	if t.launched(r.PID) != nil {
+		return // init says so itself
 	}
+	t.vacate(r.PID)
 	creator := t.alive(r.Creator)
 	parent := t.alive(r.Parent)
 	if parent == nil {
@@ -31,7 +25,23 @@ func (t *Tracker) forked(r Record) {
 		t.see(creator, r.PGID, r.SID)
 		t.changed(creator)
 	}
-	t.add(r.PID, parent, creator.traits)
+	p := t.add(r.PID, parent, creator.traits)
+	if creator != parent {
+		p.born = traits{} // not of this parent
+	}
+}
+
+// vacate frees a number that is used again: what is held of its last owner must be
+// told first.
+func (t *Tracker) vacate(pid wire.PID) {
+	old := t.procs[pid]
+	if old == nil {
+		return
+	}
+	if !old.dead {
+		t.died(old, lostStatus)
+	}
+	t.settle()
 }
 
 // add enters a process that was not started from the front end.

@@ -95,6 +95,7 @@ func (t *Tracker) place(s ProcessInfo, there map[wire.PID]ProcessInfo, visited m
 		if s.SID != s.PID {
 			inherited.sid = s.SID // one can only leave the session one was born into for one's own
 		}
+		t.vacate(s.PID)
 		p = t.add(s.PID, parent, inherited)
 	}
 	t.see(p, s.PGID, s.SID)

@@ -48,6 +48,18 @@ func (t *Tracker) behindKids(p *process) bool {
 	return true
 }
 
+// behindMembers puts an end behind the change that makes the process's group, and
+// behind those who are still to join it: a group whose last ghost has gone cannot be
+// joined any more.
+func (t *Tracker) behindMembers(p *process) bool {
+	if !p.changing && (p.needed == 0 || p.tries >= maxTries) {
+		return false
+	}
+	p.tries++
+	t.push(p, end)
+	return true
+}
+
 // tellChange brings a ghost up to date with its process.
 func (t *Tracker) tellChange(p *process) {
 	p.changing = false

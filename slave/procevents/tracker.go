@@ -36,8 +36,8 @@ var lostStatus = wire.SignalStatus(9)
 //
 // # Groups and sessions
 //
-// A process that was started from the front end leads a session and a group of
-// its own on the node; its ghost is in whatever group and session the caller is
+// A process that was started from the front end leads a group of its own in
+// init's session on the node; its ghost is in whatever group and session the caller is
 // in. All ghosts inherit from their parents' ghosts by the front end's kernel. An
 // event says only what that does not bring about: PGID and SID are 0 where nothing
 // changes for the ghost. SID is otherwise the process's own number: it has called
@@ -173,10 +173,8 @@ func (t *Tracker) tell(it item) {
 			t.tellChange(it.process)
 		}
 	case end:
-		if it.process.changing {
-			t.push(it.process, end) // the group that it has made may live on
-			return
+		if !t.behindMembers(it.process) {
+			t.tellEnd(it.process, it.process.status)
 		}
-		t.tellEnd(it.process, it.process.status)
 	}
 }

@@ -118,7 +118,7 @@ func (p *player) input(verb string, args []string) []string {
 	case "fork", "exec", "exit":
 		p.record(verb, pid, args[1:])
 	case "launching":
-		p.pgid[pid], p.sid[pid] = pid, pid
+		p.pgid[pid], p.sid[pid] = pid, 1
 		p.tracker.Launching(pid)
 	case "spawned":
 		p.tracker.Spawned(pid)

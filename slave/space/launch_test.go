@@ -78,8 +78,8 @@ func TestAttributes(t *testing.T) {
 		t.Errorf("open files: got %q, want the soft limit 321", got)
 	}
 	stat := strings.Fields(line(t, text, "stat"))
-	if got := stat[4] + " " + stat[5]; got != "70001 70001" {
-		t.Errorf("group and session: got %s, want its own", got)
+	if got := stat[4] + " " + stat[5]; got != "70001 1" {
+		t.Errorf("group and session: got %s, want its own group in init's session", got)
 	}
 	if stat[18] != "-5" {
 		t.Errorf("nice: got %s, want -5", stat[18])

@@ -51,6 +51,7 @@ func TestErrors(t *testing.T) {
 		{"no command", []string{"bpsh", "1"}, 255, nil},
 		{"unknown option", []string{"bpsh", "--what", "1", "true"}, 255, []string{"--what"}},
 		{"enrol without being root", []string{"bpctl", "enroll"}, 1, []string{"root"}},
+		{"privileges given up", []string{"setpriv", "--no-new-privs", "bpsh", "1", "true"}, 255, []string{"no_new_privs"}},
 		{"state of an unknown node", []string{"bpstat", "17"}, 1, []string{"17"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -58,7 +59,11 @@ func TestErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantError(t, res, tc.argv[0], tc.code, tc.mentions...)
+			command := tc.argv[0]
+			if command == "setpriv" {
+				command = "bpsh"
+			}
+			wantError(t, res, command, tc.code, tc.mentions...)
 		})
 	}
 }

@@ -64,7 +64,7 @@ func TestJobControl(t *testing.T) {
 			term.expect("Running")
 			term.expect(terminalPrompt)
 
-			term.do("kill -STOP %1; wait -f %1 2>/dev/null; jobs")
+			term.do("kill -STOP %1; wait %1 2>/dev/null; jobs")
 			term.expect("Stopped")
 			wantSleep(t, c, "T")
 			term.do("fg")
@@ -105,8 +105,8 @@ func TestEndsFromTheShell(t *testing.T) {
 		}},
 		{"kill %1", func(term *terminal) {
 			stop(term)
-			term.do("kill %1; fg")
-			term.expect("Terminated")
+			term.do("kill %1; fg; echo status $?")
+			term.expect("status 143")
 		}},
 		{"kill -9 %1", func(term *terminal) {
 			stop(term)

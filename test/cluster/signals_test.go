@@ -100,16 +100,16 @@ func TestStopAndContinue(t *testing.T) {
 			c := cluster.Shared(t, 4)
 			wantIdle(t, c)
 			r := startRemote(t, c, cluster.Root, 1, "sh", "-c", "echo ready; exec sleep 1000")
-			for range 3 {
+			for round := range 3 {
 				r.kill(sig)
-				cluster.Eventually(t, "both are stopped", func() error {
+				cluster.Eventually(t, fmt.Sprintf("round %d: both are stopped", round), func() error {
 					if process, ghost := r.state(); !stopped(process) || !stopped(ghost) {
 						return fmt.Errorf("the process is %q, its ghost %q", process, ghost)
 					}
 					return nil
 				})
 				r.kill(unix.SIGCONT)
-				cluster.Eventually(t, "both run again", func() error {
+				cluster.Eventually(t, fmt.Sprintf("round %d: both run again", round), func() error {
 					if process, ghost := r.state(); process != "S" || ghost != "S" {
 						return fmt.Errorf("the process is %q, its ghost %q", process, ghost)
 					}

@@ -45,7 +45,6 @@ const (
 	codeNotFound    = 127
 	codeNotExecuted = 126
 	codeSignal      = 128
-	interruptedCode = codeSignal + int(unix.SIGINT)
 )
 
 // failed says why a command did not start, and returns the exit code for that.

@@ -32,7 +32,7 @@ func newSession(sh *Shell, o *options, nodes []bproc.NodeID) *session {
 	env := environment(o.argv[0])
 	out := newOutlets(sh, o)
 	if len(nodes) > 1 && o.readsInput() {
-		s.taps = newFanout(sh.Stdin)
+		s.taps = newFanout(bproc.FromTerminal(sh.Stdin))
 	}
 	if out.turns {
 		s.turns = new(turns)
@@ -78,7 +78,7 @@ func (s *session) run(ctx context.Context) int {
 	defer cancel(nil)
 	var group errgroup.Group
 	s.started.Add(len(s.jobs))
-	stop := s.signals.watch(s.shell.CatchAfter, cancel)
+	stop := s.signals.watch(s.shell.catchAfter(), cancel)
 	if len(s.jobs) == 1 && s.turns == nil {
 		s.do(ctx, s.jobs[0]) // here: a goroutine of its own would cost a thread
 		stop()
@@ -134,16 +134,23 @@ func (s *session) do(ctx context.Context, j *job) {
 	}
 }
 
-// end returns the largest exit code. When bpsh was interrupted, and a command
-// died of that, bpsh does so too, so that a shell's loop around it stops.
+// end returns the largest exit code. When bpsh itself got a signal, and a command
+// died of it, bpsh does so too, so that a shell's loop around it stops at SIGINT,
+// and a shell at a terminal says what ended its job. Launchers, which have no
+// terminal, get the exit code: some take a death by a signal for success.
 func (s *session) end() int {
-	code, interrupted := 0, false
+	code := 0
 	for _, j := range s.jobs {
 		code = max(code, j.code)
-		interrupted = interrupted || j.code == interruptedCode
 	}
-	if interrupted && s.signals.has(unix.SIGINT) {
-		die(unix.SIGINT)
+	mortal := []unix.Signal{unix.SIGINT}
+	if atTerminal() {
+		mortal = append(mortal, unix.SIGTERM, unix.SIGHUP)
+	}
+	for _, sig := range mortal {
+		if code == codeSignal+int(sig) && s.signals.has(sig) {
+			die(sig)
+		}
 	}
 	return code
 }

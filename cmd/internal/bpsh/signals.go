@@ -37,6 +37,25 @@ func (e signalError) Error() string { return fmt.Sprintf("caught %v", unix.Signa
 // processes, as one ended by SIGKILL does at any time.
 const CatchAfter = 20 * time.Millisecond
 
+// catchAfter returns when to begin to catch signals: at once where a person may
+// press a key, who does not notice the cost.
+func (s *Shell) catchAfter() time.Duration {
+	if atTerminal() {
+		return 0
+	}
+	return s.CatchAfter
+}
+
+// atTerminal reports whether one of the standard descriptors is a terminal.
+func atTerminal() bool {
+	for fd := range 3 {
+		if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // caught are the signals that bpsh catches.
 var caught = []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP}
 

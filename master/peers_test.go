@@ -1,0 +1,99 @@
+package master
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// madeUpKeeper writes down what the core says to the keeper.
+type madeUpKeeper struct {
+	s    *script
+	lost bool
+}
+
+func (k *madeUpKeeper) Put(number uint64, m wire.Message) error {
+	if k.lost {
+		return io.ErrClosedPipe
+	}
+	name, rest := request(m)
+	if number != 0 {
+		k.s.asked = append(k.s.asked, question{number, name})
+	}
+	k.s.say("keeper: %s", strings.TrimSpace(name+" "+rest))
+	return nil
+}
+
+// request describes a message to the keeper: its name and the process it is
+// about, and what else it says.
+func request(m wire.Message) (name, rest string) {
+	switch m := m.(type) {
+	case *wire.GhostAdopt:
+		return fmt.Sprintf("GhostAdopt %d", m.PID), fmt.Sprintf("parent %d uid %d", m.Parent, int32(m.UID))
+	case *wire.GhostFork:
+		return fmt.Sprintf("GhostFork %d", m.Child), fmt.Sprintf("parent %d", m.Parent)
+	case *wire.GhostExec:
+		return fmt.Sprintf("GhostExec %d", m.PID), fmt.Sprint(m.Argv)
+	case *wire.GhostJoin:
+		return fmt.Sprintf("GhostJoin %d", m.PID), fmt.Sprintf("pgid %d sid %d", m.PGID, m.SID)
+	case *wire.GhostExit:
+		if sig, ok := m.Status.Signaled(); ok {
+			return fmt.Sprintf("GhostExit %d", m.PID), "by " + unix.SignalName(unix.Signal(sig))
+		}
+		return fmt.Sprintf("GhostExit %d", m.PID), fmt.Sprintf("exit %d", m.Status.ExitCode())
+	case *wire.GhostStop:
+		return fmt.Sprintf("GhostStop %d", m.PID), "by " + unix.SignalName(unix.Signal(m.Signal))
+	case *wire.GhostCont:
+		return fmt.Sprintf("GhostCont %d", m.PID), ""
+	}
+	return fmt.Sprintf("%T", m), ""
+}
+
+// madeUpSlave writes down what the core says to a slave.
+type madeUpSlave struct {
+	s    *script
+	name string
+}
+
+func (o *madeUpSlave) Put(_ uint64, m wire.Message) error {
+	o.s.say("%s: %s", o.name, order(m))
+	return nil
+}
+
+// order describes a message to a slave.
+func order(m wire.Message) string {
+	switch m := m.(type) {
+	case *wire.Signal:
+		return fmt.Sprintf("Signal %d %s", m.PID, unix.SignalName(unix.Signal(binary.LittleEndian.Uint32(m.Info))))
+	case *wire.Lease:
+		text := "Lease"
+		for _, b := range m.Blocks {
+			text += fmt.Sprintf(" %d+%d", b.First, b.Count)
+		}
+		return text
+	case *wire.Reparent:
+		return fmt.Sprintf("Reparent %d to %d", m.PID, m.Parent)
+	case *wire.KillAll:
+		return "KillAll"
+	}
+	return fmt.Sprintf("%T", m)
+}
+
+// madeUpLink is the link of a session.
+type madeUpLink struct {
+	s     *script
+	name  string
+	up    bool
+	since time.Time
+}
+
+func (l *madeUpLink) Close(cause error) { l.s.say("%s closed: %v", l.name, cause) }
+
+func (l *madeUpLink) Connected() (bool, time.Time, <-chan struct{}) { return l.up, l.since, nil }

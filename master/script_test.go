@@ -1,0 +1,390 @@
+package master
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// script is a core, the peers made up around it, and what the core has said to
+// them since the last input.
+type script struct {
+	*testing.T
+	core     *core
+	now      time.Time
+	sessions map[string]*session
+	barriers map[string]uint64
+	launches map[wire.PID]*launch
+	asked    []question
+	lines    []string
+}
+
+// question is a request to the keeper that waits for an answer.
+type question struct {
+	number uint64
+	name   string // as "done" names it
+}
+
+const testLease = 30 * time.Second
+
+func newScript(t *testing.T) *script {
+	s := &script{
+		T: t, now: time.Unix(1_000_000, 0),
+		sessions: map[string]*session{}, barriers: map[string]uint64{}, launches: map[wire.PID]*launch{},
+	}
+	nodes, err := loadNodes(filepath.Join(t.TempDir(), "nodes.json"), nil, s.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: 1024, Gap: 1024})
+	s.core = newCore(log, testLease, nodes, alloc, &madeUpKeeper{s: s})
+	return s
+}
+
+// Write takes what is logged.
+func (s *script) Write(line []byte) (int, error) {
+	s.say("log %s", strings.TrimSpace(string(line)))
+	return len(line), nil
+}
+
+func (s *script) say(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+
+// verbs are the inputs. Numbers of processes and nodes are plain, errors and
+// signals have the names of errno(3) and signal(7); what follows the operands
+// are options: a word and its value.
+var verbs = map[string]func(s *script, args []string){
+	// Nodes and their sessions.
+	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N]: has joined
+	"up":      (*script).up,        // SESSION ID [pids N,...] [blocks FIRST+COUNT,...]: its inventory comes
+	"end":     (*script).end,       // SESSION: its link has ended
+	"cut":     (*script).cut,       // SESSION: its connection is lost
+	"heal":    (*script).heal,      // SESSION: its connection is there again
+	"events":  (*script).events,    // SESSION [from NUMBER:] EVENT; EVENT; ...
+	"wanted":  (*script).wanted,    // SESSION BLOCKS: asks for numbers
+	"strange": (*script).strange,   // SESSION: sends a message that no slave may send
+	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [mode BITS] [uid N] [gid N]
+	"nodes":   (*script).listNodes, // the node table
+	"after":   (*script).after,     // DURATION: time passes, and a tick comes
+
+	// Clients.
+	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes]
+	"unopened": (*script).unopened, // GHOST: its process stream could not be opened
+	"left":     (*script).left,     // GHOST: its client has closed the connection
+	"reparent": (*script).reparent, // GHOST PARENT
+	"ps":       (*script).ps,       // the process table
+
+	// The keeper.
+	"held":   (*script).held,   // PID...: what a keeper of a former master holds
+	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
+	"signal": (*script).signal, // PID SIGNAL
+	"gone":   (*script).gone,   // PID [asked no]
+	"lost":   (*script).lost,   // it takes no message any more
+	"back":   (*script).back,   // [PID...]: there is another, which holds these
+}
+
+// unordered are the inputs after which the core goes through a table: what
+// comes out of them has no order.
+var unordered = []string{"up", "end", "after", "back"}
+
+func (s *script) input(verb string, args []string) []string {
+	f := verbs[verb]
+	if f == nil {
+		s.Fatalf("unknown input %q", verb)
+	}
+	s.lines = nil
+	f(s, args)
+	for _, pid := range slices.Sorted(maps.Keys(s.launches)) {
+		s.steps(pid)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.sessions)) {
+		if at := s.sessions[name].barrier.at.Load(); at != s.barriers[name] {
+			s.say("%s barrier at %d", name, at)
+			s.barriers[name] = at
+		}
+	}
+	if slices.Contains(unordered, verb) {
+		slices.Sort(s.lines)
+	}
+	return s.lines
+}
+
+// steps says what a client is told.
+func (s *script) steps(pid wire.PID) {
+	for {
+		select {
+		case step := <-s.launches[pid].steps:
+			switch {
+			case step.failed != nil:
+				s.say("client %d failed: stage %d %s", pid, step.failed.Stage, unix.ErrnoName(unix.Errno(step.failed.Errno)))
+			case step.sess != nil:
+				s.say("client %d adopted, stream to %s", pid, step.sess.peer.Addr)
+			default:
+				s.say("client %d started", pid)
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (s *script) number(word string) int {
+	n, err := strconv.ParseInt(word, 0, 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return int(n)
+}
+
+func (s *script) pid(word string) wire.PID { return wire.PID(s.number(word)) }
+
+// option returns the value of an option as a number.
+func (s *script) option(args []string, name string, without int) int {
+	if word, ok := s.word(args, name); ok {
+		return s.number(word)
+	}
+	return without
+}
+
+// word returns the value of an option.
+func (s *script) word(args []string, name string) (string, bool) {
+	if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
+		return args[i+1], true
+	}
+	return "", false
+}
+
+func (s *script) session(name string) *session {
+	sess := s.sessions[name]
+	if sess == nil {
+		s.Fatalf("no session %q", name)
+	}
+	return sess
+}
+
+func (s *script) errno(args []string) unix.Errno {
+	if len(args) == 0 {
+		return 0
+	}
+	for e := range unix.Errno(134) {
+		if unix.ErrnoName(e) == args[0] {
+			return e
+		}
+	}
+	s.Fatalf("no error %q", args[0])
+	return 0
+}
+
+func (s *script) addNode(args []string) {
+	id := wire.NodeID(s.number(args[0]))
+	n, err := s.core.nodes.join("key "+args[0], id, "", s.now)
+	if err != nil {
+		s.Fatal(err)
+	}
+	n.Mode = uint32(s.option(args, "mode", 0o111))
+	n.UID, n.GID = uint32(s.option(args, "uid", 0)), uint32(s.option(args, "gid", 0))
+}
+
+func (s *script) up(args []string) {
+	name := args[0]
+	sess := &session{peer: link.Peer{Key: "key " + args[1], Addr: name}}
+	sess.link, sess.out = &madeUpLink{s: s, name: name, up: true}, &madeUpSlave{s: s, name: name}
+	if pids, ok := s.word(args, "pids"); ok {
+		for word := range strings.SplitSeq(pids, ",") {
+			sess.inventory.PIDs = append(sess.inventory.PIDs, s.pid(word))
+		}
+	}
+	if blocks, ok := s.word(args, "blocks"); ok {
+		for word := range strings.SplitSeq(blocks, ",") {
+			first, count, _ := strings.Cut(word, "+")
+			sess.inventory.Blocks = append(sess.inventory.Blocks, wire.Block{First: s.pid(first), Count: int32(s.number(count))})
+		}
+	}
+	s.sessions[name] = sess
+	if err := s.core.sessionUp(sess, s.now); err != nil { // as slaveConn does
+		s.say("%s refused: %v", name, err)
+		s.core.sessionEnded(sess, err, s.now)
+	}
+}
+
+func (s *script) end(args []string) {
+	s.core.sessionEnded(s.session(args[0]), errUnexpected, s.now)
+}
+
+func (s *script) cut(args []string) {
+	l := s.session(args[0]).link.(*madeUpLink)
+	l.up, l.since = false, s.now
+}
+
+func (s *script) heal(args []string) { s.session(args[0]).link.(*madeUpLink).up = true }
+
+func (s *script) after(args []string) {
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.now = s.now.Add(d)
+	s.core.tick(s.now)
+}
+
+func (s *script) wanted(args []string) {
+	s.core.fromSlave(s.session(args[0]), &wire.LeaseWanted{Blocks: uint32(s.number(args[1]))})
+}
+
+func (s *script) strange(args []string) { s.core.fromSlave(s.session(args[0]), new(wire.KillAll)) }
+
+func (s *script) setNode(args []string) {
+	uid, gid, _ := strings.Cut(args[2], "/")
+	who := caller{uid: uint32(s.number(uid)), gid: uint32(s.number(gid))}
+	m := &wire.SetNode{Node: wire.NodeID(s.number(args[0]))}
+	if state, ok := s.word(args[3:], "state"); ok {
+		m.State = &state
+	}
+	for name, field := range map[string]**uint32{"mode": &m.Mode, "uid": &m.UID, "gid": &m.GID} {
+		if word, ok := s.word(args[3:], name); ok {
+			n := uint32(s.number(word))
+			*field = &n
+		}
+	}
+	if errno := s.core.setNode(who, m, s.now); errno != 0 {
+		s.say("%s", unix.ErrnoName(errno))
+	}
+}
+
+func (s *script) listNodes([]string) {
+	for _, n := range s.core.nodes.sorted() {
+		r := n.record()
+		s.say("%d %s mode %#o uid %d gid %d, %d processes, since %d", r.ID, r.State, r.Mode, r.UID, r.GID, r.Procs, r.Since)
+	}
+}
+
+func (s *script) run(args []string) {
+	who := caller{pid: 100, uid: uint32(s.option(args, "uid", 1000)), gid: uint32(s.option(args, "gid", 1000))}
+	_, hangUp := s.word(args, "hangup")
+	l := newLaunch(wire.NodeID(s.number(args[1])), hangUp, wire.Spawn{PID: s.pid(args[0]), Parent: who.pid, UID: who.uid})
+	if old := s.launches[l.spawn.PID]; old != nil {
+		s.steps(l.spawn.PID)
+	}
+	s.launches[l.spawn.PID] = l
+	s.core.begin(l, who)
+}
+
+func (s *script) unopened(args []string) { s.core.broken(s.launches[s.pid(args[0])]) }
+
+func (s *script) left(args []string) {
+	s.say("runs: %v", s.core.clientLeft(s.pid(args[0])))
+}
+
+func (s *script) reparent(args []string) { s.core.reparent(s.pid(args[0]), s.pid(args[1])) }
+
+func (s *script) ps([]string) {
+	for _, p := range s.core.list() {
+		s.say("%d on node %d", p.PID, p.Node)
+	}
+	s.say("%d in the table", len(s.core.procs))
+}
+
+func (s *script) held(args []string) { s.core.foundGhosts(s.pids(args), s.now) }
+
+func (s *script) pids(args []string) []wire.PID {
+	var pids []wire.PID
+	for _, word := range args {
+		pids = append(pids, s.pid(word))
+	}
+	return pids
+}
+
+// done answers the oldest request of a name, which is the type of the message
+// and the process it is about.
+func (s *script) done(args []string) {
+	name := args[0] + " " + args[1]
+	i := slices.IndexFunc(s.asked, func(q question) bool { return q.name == name })
+	if i < 0 {
+		s.Fatalf("no request %q; there are %v", name, s.asked)
+	}
+	q := s.asked[i]
+	s.asked = slices.Delete(s.asked, i, i+1)
+	s.core.fromKeeper(q.number, &wire.GhostDone{Errno: uint32(s.errno(args[2:]))})
+}
+
+func (s *script) signal(args []string) {
+	s.core.fromKeeper(0, &wire.GhostSignal{PID: s.pid(args[0]), Info: kernelSignal(unix.SignalNum(args[1]))})
+}
+
+func (s *script) gone(args []string) {
+	_, unasked := s.word(args, "asked")
+	s.core.fromKeeper(0, &wire.GhostGone{PID: s.pid(args[0]), Asked: !unasked})
+}
+
+func (s *script) lost([]string) { s.core.keeper.(*madeUpKeeper).lost = true }
+
+func (s *script) back(args []string) {
+	s.asked = nil
+	s.core.keeperBack(&madeUpKeeper{s: s}, s.pids(args))
+}
+
+// events has a slave report events.
+func (s *script) events(args []string) {
+	sess := s.session(args[0])
+	m := &wire.Events{First: sess.last + 1}
+	text := strings.Join(args[1:], " ")
+	if rest, ok := strings.CutPrefix(text, "from "); ok {
+		number, rest, _ := strings.Cut(rest, ": ")
+		m.First, text = uint64(s.number(number)), rest
+	}
+	for part := range strings.SplitSeq(text, "; ") {
+		m.Events = append(m.Events, s.event(strings.Fields(part)))
+	}
+	s.core.fromSlave(sess, m)
+}
+
+// kinds are the names of events.
+var kinds = map[string]wire.EventKind{
+	"Spawned": wire.EventSpawned, "Forked": wire.EventForked, "Execed": wire.EventExeced, "Exited": wire.EventExited,
+	"Stopped": wire.EventStopped, "Continued": wire.EventContinued, "Grouped": wire.EventGrouped, "Unknown": 99,
+}
+
+// event is KIND PID [parent N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [stage N] [errno NAME] [argv WORD].
+func (s *script) event(args []string) wire.Event {
+	kind, ok := kinds[args[0]]
+	if !ok {
+		s.Fatalf("no event %q", args[0])
+	}
+	e := wire.Event{
+		Kind: kind, PID: s.pid(args[1]),
+		Parent: wire.PID(s.option(args, "parent", 0)), PGID: wire.PID(s.option(args, "pgid", 0)), SID: wire.PID(s.option(args, "sid", 0)),
+		Status: wire.ExitStatus(s.option(args, "exit", 0)), Stage: wire.Stage(s.option(args, "stage", 0)),
+	}
+	if word, ok := s.word(args, "by"); ok {
+		e.Status = wire.Status(unix.SignalNum(word))
+	}
+	if word, ok := s.word(args, "errno"); ok {
+		e.Errno = uint32(s.errno([]string{word}))
+	}
+	if word, ok := s.word(args, "argv"); ok {
+		e.Argv = []string{word}
+	}
+	return e
+}

@@ -1,0 +1,109 @@
+package procevents_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"bproc/slave/procevents"
+	"bproc/wire"
+)
+
+func noArgv(wire.PID) ([]string, bool) { return nil, false }
+
+func TestNext(t *testing.T) {
+	start := time.Unix(100, 0)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
+	tracker.Launching(100)
+	if at, ok := tracker.Next(); ok {
+		t.Errorf("something is due at %v, with nothing held", at)
+	}
+	fork := procevents.Record{Kind: procevents.Forked, PID: 2000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
+	tracker.Record(fork, start)
+	fork.PID = 2001
+	tracker.Record(fork, start.Add(time.Millisecond))
+	if at, ok := tracker.Next(); !ok || !at.Equal(start.Add(procevents.DefaultHold)) {
+		t.Errorf("due at %v, %v, want the hold time after the first birth", at, ok)
+	}
+	if s := tracker.Stats(); s != (procevents.Stats{Processes: 3, Queued: 2}) {
+		t.Errorf("stats %+v, want 3 processes, 2 queued", s)
+	}
+	tracker.Record(procevents.Record{Kind: procevents.Exited, PID: 2000}, start.Add(time.Millisecond))
+	if at, ok := tracker.Next(); !ok || !at.Equal(start.Add(time.Millisecond+procevents.DefaultHold)) {
+		t.Errorf("due at %v, %v, want the hold time after the second birth: the first needs none", at, ok)
+	}
+	if e := tracker.Flush(false, start.Add(procevents.DefaultHold)); len(e.Events) != 0 || e.Last() != 0 {
+		t.Errorf("got %v before anything was due", e)
+	}
+	tracker.Record(procevents.Record{Kind: procevents.CursorLow, PID: 2001}, start)
+	if e := tracker.Flush(false, start.Add(3*time.Millisecond)); len(e.Events) != 2 || e.Last() != 2 {
+		t.Errorf("got %v, want Spawned and Forked", e)
+	}
+}
+
+func TestRenumber(t *testing.T) {
+	now := time.Unix(100, 0)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
+	tracker.Launching(100)
+	tracker.Spawned(100)
+	fork := procevents.Record{Kind: procevents.Forked, PID: 2000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
+	tracker.Record(fork, now)
+	if e := tracker.Flush(true, now); e.Last() != 2 {
+		t.Fatalf("got %v, want two events", e)
+	}
+	fork.PID = 2001
+	tracker.Record(fork, now)
+	if told := tracker.Renumber(); !slices.Equal(told, []wire.PID{100, 2000}) {
+		t.Errorf("told of %v, want 100 and 2000", told)
+	}
+	if e := tracker.Flush(true, now); e.First != 1 || e.Last() != 1 || e.Events[0].PID != 2001 {
+		t.Errorf("got %v, want the birth of 2001 as number 1", e)
+	}
+}
+
+// FuzzTracker feeds records that no kernel would write. The events must still be
+// such that the front end can obey: nothing about a process without a ghost, no
+// ghost twice, and no end of work.
+func FuzzTracker(f *testing.F) {
+	f.Add([]byte{0, 1, 4, 0, 1, 5, 4, 0, 2, 4, 0, 0, 9, 0, 0, 0})
+	f.Add([]byte{0, 1, 0, 0, 1, 4, 1, 1, 2, 4, 5, 1, 1, 5, 4, 5, 2, 5, 4, 5, 3, 4, 0, 0, 3, 5, 0, 0, 8, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, script []byte) {
+		now := time.Unix(0, 0)
+		tracker := procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) ([]string, bool) { return []string{"x"}, pid%2 == 0 })
+		ghosts := map[wire.PID]bool{}
+		for ; len(script) >= 4; script = script[4:] {
+			now = now.Add(300 * time.Microsecond)
+			// 0 and 1 are outside and init, 2 to 11 are forked, 12 to 15 started from the front end.
+			a, b, c := wire.PID(2+script[1]%10), wire.PID(script[2]%16), wire.PID(script[3]%16)
+			launched := 12 + a%4
+			switch op := script[0] % 8; op {
+			case 0:
+				ghosts[launched] = true
+				tracker.Launching(launched)
+			case 1:
+				tracker.Record(procevents.Record{Kind: procevents.Forked, PID: a, Parent: b, Creator: c, PGID: c, SID: wire.PID(script[3] % 5)}, now)
+			case 2:
+				tracker.Record(procevents.Record{Kind: procevents.Execed, PID: a, PGID: b, SID: c}, now)
+			case 3:
+				tracker.Record(procevents.Record{Kind: procevents.Exited, PID: a}, now)
+			case 4:
+				tracker.Ended(launched, 0)
+			case 6:
+				tracker.Stopped(launched, 19)
+			case 5:
+				tracker.BeginScan()
+				tracker.Record(procevents.Record{Kind: procevents.Exited, PID: b}, now)
+				tracker.Resync([]procevents.ProcessInfo{{PID: a, Parent: b, PGID: a, SID: 1}, {PID: 2 + b%10, Parent: c, PGID: a, SID: b}})
+			}
+			for _, e := range tracker.Flush(script[0]&8 != 0, now).Events {
+				if ghosts[e.PID] == (e.Kind == wire.EventForked) {
+					t.Fatalf("%s: has a ghost: %v", show(e), ghosts[e.PID])
+				}
+				if e.Kind == wire.EventForked && !ghosts[e.Parent] {
+					t.Fatalf("%s: parent has no ghost", show(e))
+				}
+				ghosts[e.PID] = e.Kind != wire.EventExited
+			}
+		}
+	})
+}
