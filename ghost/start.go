@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,7 +28,9 @@ const startTime = 5 * time.Second
 // own, in its own session, that outlives its starter.
 func Start(ctx context.Context, cfg StartConfig) (*Client, error) {
 	c, err := Dial(cfg.Socket)
-	if err == nil || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ECONNREFUSED) {
+	// A keeper that is being killed may still have its socket, and drops us.
+	ending := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, io.EOF)
+	if err == nil || !ending && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ECONNREFUSED) {
 		return c, err
 	}
 	log, err := os.OpenFile(cfg.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)

@@ -57,6 +57,13 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 
 // Run serves until the context ends.
 func (m *Master) Run(ctx context.Context) error {
+	if err := m.serve(ctx); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (m *Master) serve(ctx context.Context) error {
 	lock, err := m.lock()
 	if err != nil {
 		return err

@@ -46,11 +46,14 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		return nil, fmt.Errorf("process space: %w", err)
 	}
 	n.space = sp
+	if err := n.sweep(ctx); err != nil {
+		return nil, errors.Join(err, sp.Close())
+	}
 	n.source, err = procevents.Open(procevents.Config{Namespace: uint64(sp.NSInode()), FrontEnd: pidmap.Node})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("process events: %w", err), sp.Destroy(ctx))
 	}
-	proc := procevents.Proc(fmt.Sprintf("/proc/self/fd/%d", sp.Proc().Fd()))
+	proc := procIn(sp)
 	n.numbers = &numbers{
 		log: log, set: sp.SetCursor, arm: n.source.Arm, cursor: pidmap.NewCursor(),
 		want: func(blocks int) { n.wantBlocks(blocks) },
@@ -62,6 +65,41 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		end: func(pid wire.PID) error { return sp.Signal(pid, killInfo()) },
 	}
 	return n, nil
+}
+
+// sweepTime is how long the processes of a former daemon may take to end.
+const sweepTime = 10 * time.Second
+
+// sweep ends the processes that a former daemon has left in the space. Nobody
+// has the other ends of their pipes any more, nor knows what became of them
+// meanwhile; the master ends their ghosts when the inventory lacks them, so they
+// must be gone before that is sent.
+func (n *node) sweep(ctx context.Context) error {
+	if len(n.space.PIDs()) == 0 {
+		return nil
+	}
+	n.log.Warn("processes of a former daemon are killed", "count", len(n.space.PIDs()))
+	if err := n.space.KillAll(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, sweepTime, errors.New("processes of a former daemon do not end"))
+	defer cancel()
+	for {
+		all, err := procIn(n.space).Scan()
+		if err != nil || len(all) <= 1 { // init itself
+			return err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// procIn returns the space's procfs as this daemon can open it.
+func procIn(sp *space.Space) procevents.Proc {
+	return procevents.Proc(fmt.Sprintf("/proc/self/fd/%d", sp.Proc().Fd()))
 }
 
 func (n *node) wantBlocks(blocks int) {

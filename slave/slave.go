@@ -93,28 +93,41 @@ func greeting() (wire.Hello, error) {
 const redial = 500 * time.Millisecond
 
 // run serves one session with the master after the other. The process space
-// outlives them.
+// outlives them; its own end is the daemon's.
 func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
-	spaceCtx, stopSpace := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() { ended <- n.runSpace(spaceCtx) }()
-	defer func() { stopSpace(); <-ended }()
+	serving, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	spaceCtx, endSpace := context.WithCancel(context.WithoutCancel(ctx))
+	spaceEnded := make(chan struct{})
+	go func() {
+		defer close(spaceEnded)
+		fail(fmt.Errorf("process space: %w", n.runSpace(spaceCtx)))
+	}()
 	// Without systemd there is nobody to notify, and that is no error.
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
+	err := n.sessions(serving, cfg)
+	endSpace()
+	<-spaceEnded
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, n.destroy(ctx))
+}
+
+// sessions connects to the master again and again. It returns when the context
+// ends or the master refuses this node.
+func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 	for {
 		err := n.session(ctx, cfg)
 		var refused *link.RefusedError
 		switch {
 		case ctx.Err() != nil:
-			return n.destroy(ctx)
+			return context.Cause(ctx)
 		case errors.As(err, &refused):
-			return errors.Join(err, n.destroy(ctx))
+			return err
 		}
 		n.log.Info("session with the master ended", "err", err)
 		select {
-		case err := <-ended:
-			ended <- err
-			return fmt.Errorf("process space: %w", err)
 		case <-ctx.Done():
 		case <-time.After(redial):
 		}

@@ -43,7 +43,7 @@
 // The package needs Linux 5.10 with BTF, and CAP_BPF with CAP_PERFMON or
 // CAP_SYS_ADMIN.
 //
-// A Source locks itself; the function given to Drain runs under that lock. A
-// Tracker belongs to one goroutine, or to whoever holds its owner's lock. That
-// lock comes before the Source's if the function given to Drain needs it.
+// A Source locks itself, and the function given to Drain runs under that lock. A
+// Tracker belongs to whoever holds its owner's lock; that lock is taken before Drain
+// is called, so that records reach the Tracker in the order of the ring.
 package procevents

@@ -1,0 +1,98 @@
+package master
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// requests returns a function that makes a request of a master with one node,
+// and returns the answer.
+func requests(t *testing.T) func(caller, wire.Message) wire.Message {
+	s := newScript(t)
+	s.addNode([]string{"3", "uid", "1000"})
+	authority, err := link.OpenAuthority(filepath.Join(t.TempDir(), "authority"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Master{log: slog.New(slog.DiscardHandler), authority: authority, inputs: make(chan func(*core))}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for input := range m.inputs {
+			input(s.core)
+		}
+	}()
+	t.Cleanup(func() { close(m.inputs); <-done })
+	return func(who caller, request wire.Message) wire.Message {
+		t.Helper()
+		master, client := socketPair(t)
+		if err := wire.Write(client, 0, request); err != nil {
+			t.Fatal(err)
+		}
+		(&clientConn{m: m, log: m.log, conn: master, who: who}).serve(t.Context())
+		answer, _, err := wire.NewReader(client).Read()
+		if err != nil {
+			t.Fatalf("answer to %T: %v", request, err)
+		}
+		return answer
+	}
+}
+
+func TestRequests(t *testing.T) {
+	ask := requests(t)
+	root, user := caller{pid: 1}, caller{pid: 2, uid: 1000, gid: 1000}
+	const v = wire.Version
+	mode := uint32(0o100)
+	failed := func(stage wire.Stage, errno unix.Errno, text string) wire.Message {
+		return &wire.Failed{Stage: stage, Errno: uint32(errno), Text: text}
+	}
+	for _, test := range []struct {
+		name    string
+		who     caller
+		request wire.Message
+		want    wire.Message
+	}{
+		{"another version", user, &wire.ListNodes{Version: v + 1}, &wire.Refused{Reason: "the master speaks protocol versions 1 to 1, the client 2"}},
+		{"no version", user, new(wire.Run), &wire.Refused{Reason: "the master speaks protocol versions 1 to 1, the client 0"}},
+		{"a slave's message", user, new(wire.Events), &wire.Refused{Reason: "the master does not take this request from a client"}},
+		{"set", user, &wire.SetNode{Version: v, Node: 3, Mode: &mode}, new(wire.Done)},
+		{"set no node", user, &wire.SetNode{Version: v, Node: 4}, failed(wire.StageNode, unix.ENXIO, "")},
+		{"nodes", user, &wire.ListNodes{Version: v}, &wire.NodeList{Nodes: []wire.Node{{ID: 3, State: "down", Mode: 0o100, UID: 1000, Since: 1_000_000}}}},
+		{"processes", user, &wire.ListProcs{Version: v}, &wire.ProcList{Procs: []wire.Proc{}}},
+		{"enrol as a user", user, &wire.Enroll{Version: v, Seconds: 60}, failed(wire.StageRequest, unix.EPERM, "permission denied: only root may enrol nodes")},
+		{"enrol for no time", root, &wire.Enroll{Version: v}, failed(wire.StageRequest, unix.EINVAL, "the token's life must be from 1 second to 720h0m0s")},
+		{"enrol for ever", root, &wire.Enroll{Version: v, Seconds: ^uint32(0)}, failed(wire.StageRequest, unix.EINVAL, "the token's life must be from 1 second to 720h0m0s")},
+		{"enrol too far", root, &wire.Enroll{Version: v, Seconds: 60, Node: maxNode + 1}, failed(wire.StageRequest, unix.EINVAL, "node numbers end at 1048576")},
+		{"run nothing", user, &wire.Run{Version: v, Node: 3}, failed(wire.StageRequest, unix.EINVAL, "a command without a name")},
+		{"run with limits", user, &wire.Run{Version: v, Node: 3, Command: wire.Command{Argv: []string{"true"}, Limits: make([]wire.Limit, 65)}}, failed(wire.StageRequest, unix.EINVAL, "65 resource limits")},
+		{"run where nobody is", user, &wire.Run{Version: v, Node: 3, Command: wire.Command{Argv: []string{"true"}}}, failed(wire.StageNode, unix.EHOSTDOWN, "")},
+	} {
+		if got := ask(test.who, test.request); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: got %T%+v, want %T%+v", test.name, got, got, test.want, test.want)
+		}
+	}
+	if token, ok := ask(root, &wire.Enroll{Version: v, Seconds: 60, Node: -1}).(*wire.Token); !ok || token.Token == "" {
+		t.Errorf("enrol: got %+v", token)
+	}
+}
+
+// TestClientThatSaysNothing ends with the master.
+func TestClientThatSaysNothing(t *testing.T) {
+	master, _ := socketPair(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		(&clientConn{log: slog.New(slog.DiscardHandler), conn: master}).serve(ctx)
+	}()
+	cancel()
+	<-done
+}

@@ -1,0 +1,52 @@
+package slave
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/wire"
+)
+
+func TestReceive(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		m    wire.Message
+		want error
+	}{
+		{"lease", &wire.Lease{Blocks: []wire.Block{{First: firstPID, Count: 10}}}, io.EOF},
+		{"lease of nothing", new(wire.Lease), io.EOF},
+		{"lease outside of the node zone", &wire.Lease{Blocks: []wire.Block{{First: firstPID - 1, Count: 10}}}, pidmap.ErrBlocks},
+		{"lease of a number twice", &wire.Lease{Blocks: []wire.Block{{First: firstPID, Count: 10}, {First: firstPID + 9, Count: 1}}}, pidmap.ErrBlocks},
+		{"events", new(wire.Events), wire.ErrFrame},
+		{"spawn", new(wire.Spawn), wire.ErrFrame},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := &node{numbers: &newMadeUpSpace().numbers}
+			frame, err := wire.Append(nil, 0, test.m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := n.receive(wire.NewReader(bytes.NewReader(frame))); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+// TestExpireWithoutLink looks at a lease before there was ever a link.
+func TestExpireWithoutLink(t *testing.T) {
+	n := new(node) // without a space: killing in it would panic
+	n.expire(n.linked.Load())
+}
+
+func TestKillInfo(t *testing.T) {
+	info := killInfo()
+	if len(info) != 128 || info[0] != byte(unix.SIGKILL) || info[8] != 0x80 {
+		t.Errorf("got %x", info)
+	}
+}

@@ -1,0 +1,131 @@
+package slave
+
+import (
+	"errors"
+	"log/slog"
+	"reflect"
+	"testing"
+
+	"bproc/pidmap"
+	"bproc/wire"
+)
+
+// madeUpSpace is a made-up process space and its master, as numbers sees them.
+type madeUpSpace struct {
+	numbers
+	next   []wire.PID
+	low    []wire.PID
+	wishes []int
+	err    error // of putting the cursor
+}
+
+func newMadeUpSpace() *madeUpSpace {
+	s := new(madeUpSpace)
+	s.log = slog.New(slog.DiscardHandler)
+	s.cursor = pidmap.NewCursor()
+	s.set = func(next wire.PID) error {
+		s.next = append(s.next, next)
+		return s.err
+	}
+	s.arm = func(low wire.PID) { s.low = append(s.low, low) }
+	s.want = func(blocks int) { s.wishes = append(s.wishes, blocks) }
+	return s
+}
+
+func (s *madeUpSpace) lease(t *testing.T, blocks ...wire.Block) {
+	t.Helper()
+	if err := s.add(blocks); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *madeUpSpace) check(t *testing.T, when string, next, low []wire.PID, wishes []int) {
+	t.Helper()
+	if !reflect.DeepEqual(s.next, next) || !reflect.DeepEqual(s.low, low) || !reflect.DeepEqual(s.wishes, wishes) {
+		t.Errorf("%s: cursor at %v, notices at %v, wishes %v; want %v, %v, %v", when, s.next, s.low, s.wishes, next, low, wishes)
+	}
+	s.next, s.low, s.wishes = nil, nil, nil
+}
+
+const (
+	firstPID  = pidmap.Node
+	secondPID = pidmap.Node + 200
+	thirdPID  = pidmap.Node + 400
+)
+
+func TestNumbersFollowTheCursor(t *testing.T) {
+	s := newMadeUpSpace()
+	first, second := wire.Block{First: firstPID, Count: 100}, wire.Block{First: secondPID, Count: 100}
+	s.passed(firstPID)
+	s.passed(firstPID)
+	s.check(t, "without blocks", nil, nil, []int{1})
+	s.lease(t, first)
+	s.check(t, "first block", []wire.PID{firstPID}, []wire.PID{firstPID + 50}, nil)
+	s.lease(t, second)
+	s.check(t, "second block", nil, nil, nil)
+	s.passed(firstPID + 49)
+	s.check(t, "below the mark", nil, nil, nil)
+	s.passed(firstPID + 50)
+	s.check(t, "at the mark", []wire.PID{secondPID}, []wire.PID{secondPID + 50}, nil)
+	if got := s.blocks(); !reflect.DeepEqual(got, []wire.Block{first, second}) {
+		t.Errorf("got %v, want both blocks", got)
+	}
+}
+
+func TestNumbersAskOnce(t *testing.T) {
+	s := newMadeUpSpace()
+	s.lease(t, wire.Block{First: firstPID, Count: 100})
+	for n := range wire.PID(80) {
+		s.life(firstPID+n, 1)
+	}
+	s.next, s.low = nil, nil
+	s.passed(firstPID)
+	s.passed(firstPID)
+	s.check(t, "80 of 100 in use", nil, nil, []int{1})
+	// An answer without a block: it may be asked again.
+	s.lease(t)
+	s.passed(firstPID)
+	s.check(t, "after an empty answer", nil, nil, []int{1})
+	s.lease(t, wire.Block{First: secondPID, Count: 100})
+	s.passed(firstPID)
+	s.check(t, "after a block", nil, nil, nil)
+	for n := range wire.PID(80) {
+		s.life(firstPID+n, -1)
+	}
+	s.passed(firstPID)
+	s.check(t, "when they have died", nil, nil, nil)
+}
+
+func TestNumbersForget(t *testing.T) {
+	s := newMadeUpSpace()
+	s.lease(t, wire.Block{First: firstPID, Count: 100})
+	s.passed(firstPID)
+	s.forget()
+	if got := s.blocks(); len(got) != 0 {
+		t.Errorf("got %v, want none", got)
+	}
+	s.next, s.low, s.wishes = nil, nil, nil
+	s.lease(t, wire.Block{First: thirdPID, Count: 100})
+	s.check(t, "another master's block", []wire.PID{thirdPID}, []wire.PID{thirdPID + 50}, nil)
+}
+
+func TestNumbersRefuse(t *testing.T) {
+	s := newMadeUpSpace()
+	block := wire.Block{First: firstPID, Count: 100}
+	s.lease(t, block)
+	if err := s.add([]wire.Block{{First: firstPID + 99, Count: 5}}); !errors.Is(err, pidmap.ErrBlocks) {
+		t.Errorf("got %v, want %v", err, pidmap.ErrBlocks)
+	}
+	if got := s.blocks(); !reflect.DeepEqual(got, []wire.Block{block}) {
+		t.Errorf("got %v, want the first block alone", got)
+	}
+}
+
+// TestNumbersOfABrokenSpace has the cursor stay where it is: then no notice is
+// asked for, which would come at once and again and again.
+func TestNumbersOfABrokenSpace(t *testing.T) {
+	s := newMadeUpSpace()
+	s.err = errors.New("broken")
+	s.lease(t, wire.Block{First: firstPID, Count: 100})
+	s.check(t, "no way to move", []wire.PID{firstPID}, nil, nil)
+}
