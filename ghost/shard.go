@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -131,12 +132,14 @@ func (s *shard) wait() error {
 	s.mu.Lock()
 	busy := len(s.queue) > 0 // put before waiting was set: nobody rings for it
 	s.mu.Unlock()
-	flags := unix.WALL | unix.WNOTHREAD
-	if busy {
-		flags |= unix.WNOHANG
-	}
 	var status unix.WaitStatus
-	pid, err := unix.Wait4(-1, &status, flags, nil)
+	var pid int
+	var err error
+	if busy {
+		pid, err = unix.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD|unix.WNOHANG, nil)
+	} else {
+		pid, err = longcall.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD)
+	}
 	s.waiting.Store(false)
 	for {
 		switch {

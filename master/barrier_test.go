@@ -62,7 +62,7 @@ func TestBarrierEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
 	var b barrier
-	if err := b.Wait(ctx, 1); err != cause {
+	if err := b.Wait(ctx, 1); !errors.Is(err, cause) {
 		t.Errorf("got %v, want %v", err, cause)
 	}
 	if err := b.Wait(ctx, 0); err != nil {

@@ -99,7 +99,7 @@ func TestInletNoticesHangUp(t *testing.T) {
 			}
 		}}
 		_, err := (&inlet{client: master, node: node}).Write([]byte("x"))
-		if err != io.ErrClosedPipe || node.writes != 3 {
+		if !errors.Is(err, io.ErrClosedPipe) || node.writes != 3 {
 			t.Errorf("got %v after %d writes, want %v after 3", err, node.writes, io.ErrClosedPipe)
 		}
 	})

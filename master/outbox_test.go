@@ -45,7 +45,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("Run ended with %v", err)
 	}
-	if err := o.Put(0, new(wire.KillAll)); err != io.ErrClosedPipe {
+	if err := o.Put(0, new(wire.KillAll)); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("put after close: got %v, want %v", err, io.ErrClosedPipe)
 	}
 }
@@ -81,10 +81,10 @@ func TestOutboxBatches(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	w.err <- broken
-	if err := <-ended; err != broken {
+	if err := <-ended; !errors.Is(err, broken) {
 		t.Errorf("Run ended with %v, want %v", err, broken)
 	}
-	if err := o.Put(0, new(wire.KillAll)); err != broken {
+	if err := o.Put(0, new(wire.KillAll)); !errors.Is(err, broken) {
 		t.Errorf("put: got %v, want %v", err, broken)
 	}
 }
@@ -93,12 +93,12 @@ func TestOutboxIsBounded(t *testing.T) {
 	o := newOutbox(io.Discard) // nobody runs it
 	o.buf = make([]byte, maxOutbox)
 	for _, want := range []error{nil, errOutboxFull, errOutboxFull} {
-		if err := o.Put(0, new(wire.KillAll)); err != want {
+		if err := o.Put(0, new(wire.KillAll)); !errors.Is(err, want) {
 			t.Errorf("with %d bytes waiting: got %v, want %v", len(o.buf), err, want)
 		}
 	}
 	o.Close()
-	if err := o.Put(0, new(wire.KillAll)); err != errOutboxFull {
+	if err := o.Put(0, new(wire.KillAll)); !errors.Is(err, errOutboxFull) {
 		t.Errorf("after close: got %v, want %v", err, errOutboxFull)
 	}
 }

@@ -1,12 +1,11 @@
 package master
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strings"
 	"time"
-
-	"encoding/binary"
 
 	"golang.org/x/sys/unix"
 

@@ -179,15 +179,15 @@ func TestFramesReportsErrors(t *testing.T) {
 	s.add(wire.TypeStdout, 0, []byte("hello"))
 	broken := errors.New("broken")
 	pass := func(wire.Header) error { return nil }
-	if err := frames(io.Discard, io.MultiReader(bytes.NewReader(s.bytes), iotest.ErrReader(broken)), pass); err != broken {
+	if err := frames(io.Discard, io.MultiReader(bytes.NewReader(s.bytes), iotest.ErrReader(broken)), pass); !errors.Is(err, broken) {
 		t.Errorf("of reading: got %v, want %v", err, broken)
 	}
-	if err := frames(io.Discard, bytes.NewReader(s.bytes), func(wire.Header) error { return broken }); err != broken {
+	if err := frames(io.Discard, bytes.NewReader(s.bytes), func(wire.Header) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("of waiting: got %v, want %v", err, broken)
 	}
 	near, far := io.Pipe()
 	near.CloseWithError(broken)
-	if err := frames(far, bytes.NewReader(s.bytes), pass); err != broken {
+	if err := frames(far, bytes.NewReader(s.bytes), pass); !errors.Is(err, broken) {
 		t.Errorf("of writing: got %v, want %v", err, broken)
 	}
 }
@@ -237,7 +237,7 @@ func TestOutputEndsWithMaster(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	frame := wire.AppendData(nil, wire.TypeStdout, 1, nil)
 	time.AfterFunc(time.Millisecond, func() { cancel(cause) })
-	if err := relayOut(ctx, io.Discard, bytes.NewReader(frame), new(barrier)); err != cause {
+	if err := relayOut(ctx, io.Discard, bytes.NewReader(frame), new(barrier)); !errors.Is(err, cause) {
 		t.Errorf("got %v, want %v", err, cause)
 	}
 }

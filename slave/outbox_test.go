@@ -79,7 +79,7 @@ func TestOutboxEndsWithItsStream(t *testing.T) {
 	if err := o.start(new(wire.Inventory)); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.run(nil, near); err != io.ErrClosedPipe {
+	if err := o.run(nil, near); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
 	}
 }

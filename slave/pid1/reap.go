@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 func (in *Init) reap(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var status unix.WaitStatus
-		pid, err := unix.Wait4(-1, &status, unix.WUNTRACED|unix.WCONTINUED|unix.WALL, nil)
+		pid, err := longcall.Wait4(-1, &status, unix.WUNTRACED|unix.WCONTINUED|unix.WALL)
 		switch err {
 		case nil:
 			in.report(wire.PID(pid), status)

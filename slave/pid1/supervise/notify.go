@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/longcall"
 )
 
 // seccompData is struct seccomp_data of seccomp(2).
@@ -53,7 +55,7 @@ const ioctlSetFlags = 0x40082104
 // receive takes a notification.
 func receive(listener int) (notif, unix.Errno) {
 	var n notif // the kernel wants it zero
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
+	_, _, errno := longcall.Syscall6(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)), 0, 0, 0)
 	return n, errno
 }
 

@@ -1,0 +1,194 @@
+package bproc_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// listed is what "go list" tells of a package.
+type listed struct {
+	ImportPath string
+	Doc        string
+	Standard   bool
+	CgoFiles   []string
+	Imports    []string
+	Deps       []string
+}
+
+// list runs "go list" for the packages of this module and everything that they
+// import.
+func list(t *testing.T, cgo string) map[string]*listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Doc,Standard,CgoFiles,Imports,Deps", "./...")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := map[string]*listed{}
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		p := new(listed)
+		if err := decoder.Decode(p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatalf("answer of go list: %v", err)
+		}
+		packages[p.ImportPath] = p
+	}
+}
+
+// ours reports whether a package is of this module.
+func ours(importPath string) bool {
+	return importPath == "bproc" || strings.HasPrefix(importPath, "bproc/")
+}
+
+// arrows says which packages of ours each package of ours may import: those
+// that match a pattern of path.Match. A package that is not here may import
+// none, and belongs here.
+var arrows = map[string][]string{
+	"wire":      nil,
+	"wire/link": {"wire"},
+	"pidmap":    {"wire"},
+	"nodeset":   {"wire"},
+	".":         {"wire", "nodeset"},
+
+	"ghost":  {"wire", "pidmap"},
+	"master": {"wire", "wire/link", "pidmap", "ghost"},
+
+	"slave":                {"wire", "wire/link", "pidmap", "slave/space", "slave/procevents"},
+	"slave/space":          {"wire", "slave/pid1/*"},
+	"slave/procevents":     {"wire", "pidmap"},
+	"slave/pid1":           {"wire", "slave/pid1/*"},
+	"slave/pid1/filter":    nil,
+	"slave/pid1/rights":    {"wire"},
+	"slave/pid1/supervise": {"wire", "slave/pid1/filter"},
+
+	"procfs": {"wire", "pidmap"},
+
+	"cmd/bpsh":             {".", "cmd/internal/bpsh"},
+	"cmd/bpstat":           {".", "cmd/internal/bpstat"},
+	"cmd/bpctl":            {".", "cmd/internal/bpctl"},
+	"cmd/bpmaster":         {"master"},
+	"cmd/bpslave":          {"slave"},
+	"cmd/bpkeeper":         {"ghost"},
+	"cmd/bpinit":           {"slave/pid1"},
+	"cmd/internal/bpsh":    {".", "wire", "nodeset", "cmd/internal/release"},
+	"cmd/internal/bpstat":  {".", "wire", "nodeset", "cmd/internal/release"},
+	"cmd/internal/bpctl":   {".", "wire", "nodeset", "cmd/internal/release"},
+	"cmd/internal/release": nil,
+
+	"internal/fakemaster": {".", "wire"},
+	"internal/manpage":    nil,
+
+	"test/cluster":       {"*", "*/*", "*/*/*"},
+	"test/cluster/bench": {"*", "*/*", "*/*/*"},
+	"test/cluster/demo":  {"test/cluster"},
+	"test/verdict":       nil,
+}
+
+func TestArrows(t *testing.T) {
+	packages := list(t, "1")
+	for name, p := range packages {
+		if !ours(name) {
+			continue
+		}
+		may, known := arrows[short(name)]
+		if !known {
+			t.Errorf("%s: which packages may it import? Enter it in arrows", name)
+		}
+		for _, imported := range p.Imports {
+			allowed := func(pattern string) bool { ok, err := path.Match(pattern, short(imported)); return ok && err == nil }
+			if ours(imported) && !slices.ContainsFunc(may, allowed) {
+				t.Errorf("%s imports %s", name, imported)
+			}
+		}
+		if short(name) == "pidmap" {
+			for _, imported := range []string{"net", "os", "time", "sync", "context", "log/slog"} {
+				if slices.Contains(p.Imports, imported) {
+					t.Errorf("%s imports %s; it has no I/O, no goroutines and no clock", name, imported)
+				}
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"bproc/master", "bproc/slave"}, {"bproc/slave", "bproc/master"}, {"bproc/slave", "bproc/ghost"}} {
+		if slices.ContainsFunc(packages[pair[0]].Deps, func(dep string) bool { return dep == pair[1] || strings.HasPrefix(dep, pair[1]+"/") }) {
+			t.Errorf("%s needs %s", pair[0], pair[1])
+		}
+	}
+}
+
+// short is the directory of a package of ours in the module.
+func short(importPath string) string {
+	if importPath == "bproc" {
+		return "."
+	}
+	return strings.TrimPrefix(importPath, "bproc/")
+}
+
+// TestLinked looks at what commands link: how fast they start, and what a
+// privileged one can be attacked by, depends on it.
+func TestLinked(t *testing.T) {
+	packages := list(t, "1")
+	const libcontainer = "github.com/opencontainers/runc/libcontainer"
+	for name, p := range packages {
+		if ours(name) && name != "bproc/slave/space" && slices.ContainsFunc(p.Imports, func(i string) bool { return within(i, libcontainer) }) {
+			t.Errorf("%s imports libcontainer", name)
+		}
+	}
+	clients := []string{"net/http", "crypto/tls", "github.com/hashicorp/yamux", "github.com/cilium/ebpf", "bproc/wire/link", libcontainer}
+	for command, not := range map[string][]string{
+		"bpsh":     clients,
+		"bpstat":   clients,
+		"bpctl":    clients,
+		"bpinit":   append([]string{"net/http", "github.com/spf13/cobra"}, clients...),
+		"bpkeeper": clients,
+		"bpmaster": {"github.com/cilium/ebpf", libcontainer},
+	} {
+		p := packages["bproc/cmd/"+command]
+		if p == nil {
+			t.Errorf("there is no command %s", command)
+			continue
+		}
+		for _, dep := range p.Deps {
+			if slices.ContainsFunc(not, func(n string) bool { return within(dep, n) }) {
+				t.Errorf("%s links %s", command, dep)
+			}
+			// The standard library has pure Go for what it does by cgo.
+			if d := packages[dep]; d != nil && !d.Standard && len(d.CgoFiles) > 0 {
+				t.Errorf("%s links %s, which needs cgo", command, dep)
+			}
+		}
+	}
+	if !slices.Contains(packages["bproc/cmd/bpslave"].Deps, libcontainer) {
+		t.Error("bpslave does not link libcontainer: this test looks for the wrong package")
+	}
+	static := list(t, "0")
+	for _, command := range []string{"bpsh", "bpstat", "bpctl", "bpmaster", "bpkeeper", "bpinit"} {
+		if slices.Contains(static["bproc/cmd/"+command].Deps, "runtime/cgo") {
+			t.Errorf("%s cannot be built without cgo", command)
+		}
+	}
+}
+
+// within reports whether a package is another one or below it.
+func within(importPath, tree string) bool {
+	return importPath == tree || strings.HasPrefix(importPath, tree+"/")
+}
+
+func TestEveryPackageIsDocumented(t *testing.T) {
+	packages := list(t, "1")
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		if p := packages[name]; ours(name) && p.Doc == "" {
+			t.Errorf("%s has no package comment", name)
+		}
+	}
+}

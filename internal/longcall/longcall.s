@@ -1,0 +1,1 @@
+// A package with functions whose bodies are elsewhere needs an assembly file.
