@@ -8,12 +8,21 @@ import (
 
 // held is a ghost that a shard is the tracer of. Its owner is the shard.
 type held struct {
-	pid      wire.PID
-	stopped  bool // in a group stop: its parent sees it as T
-	killed   bool // it got SIGKILL and is held in its exit
-	stopping bool // one of the terminal's stop signals is on its way: it may be dropped
-	asked    bool // it is to end: GhostExit has come
+	pid     wire.PID
+	stopped bool // in a group stop: its parent sees it as T
+	killed  bool // it got SIGKILL and is held in its exit
+	asked   bool // it is to end: GhostExit has come
+
+	toStop   unix.Signal // by which it is to be stopped at the next mark; 0: not
+	stopping unix.Signal // by which it was just now, without its having been seen stopped; 0: not
 }
+
+// markSignal carries the keeper's mark to a ghost that is to be stopped. The
+// stop signal itself is put in its place when it is delivered. It must not be
+// sent: the kernel drops a SIGCONT that has not been delivered yet when a stop
+// signal is sent (signal(7), prepare_signal of kernel/signal.c), and somebody's
+// SIGCONT would be lost.
+const markSignal = unix.Signal(64)
 
 // ourMark tells a signal of the keeper from everybody else's: the value of a
 // queued signal that nobody can guess.

@@ -385,3 +385,27 @@ func TestNextMaster(t *testing.T) {
 	f.end(t, pid, 0)
 	f.end(t, killed, 0)
 }
+
+// Somebody's SIGCONT must come out, whatever moment of a stop it hits.
+func TestContinueWhileStopping(t *testing.T) {
+	f := newFixture(t)
+	pid := f.ghost(t, nobody, "g")
+	for i := range 500 {
+		sig := []unix.Signal{unix.SIGSTOP, unix.SIGTSTP}[i%2]
+		if err := wire.Write(f.client, 0, &wire.GhostStop{PID: pid, Signal: uint8(sig)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i%50) * 5 * time.Microsecond) // another moment each time
+		if err := unix.Kill(int(pid), unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := f.signal(t, pid); got != unix.SIGCONT {
+			t.Fatalf("round %d: got %v", i, got)
+		}
+		if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the ghost goes on", func() bool { return statField(t, pid, 0) == "S" })
+	f.end(t, pid, 0)
+}

@@ -165,12 +165,18 @@ func (s *shard) stop(g *held, sig unix.Signal) error {
 	if g.killed || g.asked {
 		return nil
 	}
-	return s.mark.send(g.pid, sig)
+	g.toStop = sig
+	return s.mark.send(g.pid, markSignal)
 }
 
-// cont lets a stopped ghost go on. Only a SIGCONT ends a group stop.
+// cont lets a stopped ghost go on, or one that is about to stop. Only a SIGCONT
+// ends a group stop.
 func (s *shard) cont(g *held) error {
-	if g.killed || g.asked {
+	if g.toStop != 0 {
+		g.toStop = 0
+		return nil
+	}
+	if !g.stopped && g.stopping == 0 || g.killed || g.asked {
 		return nil
 	}
 	return s.mark.send(g.pid, unix.SIGCONT)

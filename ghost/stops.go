@@ -50,15 +50,16 @@ func (s *shard) exiting(g *held) {
 // eventStop handles a group stop, its end, or the first stop of a new ghost.
 func (s *shard) eventStop(g *held, st stop) {
 	stopping := g.stopping
-	g.stopping = false
+	g.stopping = 0
 	if stopSignal(st.signal) && !g.asked {
 		g.stopped = true
 		_ = resume(unix.PTRACE_LISTEN, g.pid, 0)
 		return
 	}
 	g.stopped = false
-	if stopping && !g.asked {
-		_ = s.mark.send(g.pid, unix.SIGSTOP)
+	if stopping != 0 && stopping != unix.SIGSTOP && !g.asked {
+		g.toStop = unix.SIGSTOP // the other was dropped, see stopHere
+		_ = s.mark.send(g.pid, markSignal)
 	}
 	_ = resume(unix.PTRACE_CONT, g.pid, 0)
 }
@@ -73,17 +74,14 @@ func (s *shard) deliver(g *held, how int) {
 	}
 	sig := info.signal()
 	switch {
+	case s.mark.own(info) && sig == markSignal && !g.asked:
+		s.stopHere(g, how)
+		return
 	case s.mark.own(info):
 		if sig == unix.SIGCONT {
 			sig = 0 // it has had its effect when it was sent
 		}
 		_ = resume(how, g.pid, sig)
-		if stopSignal(sig) && sig != unix.SIGSTOP {
-			// The kernel drops it if the ghost's group is orphaned. The next stop shows
-			// whether it has; then SIGSTOP, which it never drops, does the same.
-			g.stopping = true
-			_ = resume(unix.PTRACE_INTERRUPT, g.pid, 0)
-		}
 		return
 	case sig == unix.SIGALRM && info.code() == siKernel:
 		// The alarm that the image sets for a ghost that nobody adopts.
@@ -93,6 +91,20 @@ func (s *shard) deliver(g *held, how int) {
 		s.report(g, info)
 	}
 	_ = resume(how, g.pid, 0)
+}
+
+// stopHere puts the signal by which a ghost is to be stopped in the place of the
+// mark that is about to be delivered. A SIGCONT that comes before it has stopped
+// undoes that, as it should. The kernel drops a stop signal of a terminal if the
+// ghost's group is orphaned; whether it has, the next stop shows, and then
+// SIGSTOP, which is never dropped, does the same.
+func (s *shard) stopHere(g *held, how int) {
+	sig := g.toStop
+	g.toStop, g.stopping = 0, sig
+	_ = resume(how, g.pid, sig)
+	if sig != 0 && sig != unix.SIGSTOP {
+		_ = resume(unix.PTRACE_INTERRUPT, g.pid, 0)
+	}
 }
 
 func (s *shard) report(g *held, info *siginfo) {
