@@ -40,9 +40,7 @@ func (s *shard) take(g *held) (*driven, error) {
 		}
 		switch st.event {
 		case unix.PTRACE_EVENT_STOP:
-			if stopSignal(st.signal) {
-				g.stopped = true
-			}
+			s.seeStop(g, st)
 			d := &driven{s: s, g: g}
 			if err := d.saved.get(g.pid); err != nil {
 				return nil, fmt.Errorf("registers of ghost %d: %w", g.pid, err)

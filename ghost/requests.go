@@ -172,10 +172,7 @@ func (s *shard) stop(g *held, sig unix.Signal) error {
 // cont lets a stopped ghost go on, or one that is about to stop. Only a SIGCONT
 // ends a group stop.
 func (s *shard) cont(g *held) error {
-	if g.toStop != 0 {
-		g.toStop = 0
-		return nil
-	}
+	g.toStop = 0
 	if !g.stopped && g.stopping == 0 || g.killed || g.asked {
 		return nil
 	}

@@ -49,19 +49,23 @@ func (s *shard) exiting(g *held) {
 
 // eventStop handles a group stop, its end, or the first stop of a new ghost.
 func (s *shard) eventStop(g *held, st stop) {
-	stopping := g.stopping
-	g.stopping = 0
-	if stopSignal(st.signal) && !g.asked {
-		g.stopped = true
+	s.seeStop(g, st)
+	if g.stopped && !g.asked {
 		_ = resume(unix.PTRACE_LISTEN, g.pid, 0)
 		return
 	}
-	g.stopped = false
-	if stopping != 0 && stopping != unix.SIGSTOP && !g.asked {
-		g.toStop = unix.SIGSTOP // the other was dropped, see stopHere
+	_ = resume(unix.PTRACE_CONT, g.pid, 0)
+}
+
+// seeStop takes in from an event stop whether the ghost is in a group stop. If
+// it is not though it was to be, the signal was dropped, see stopHere.
+func (s *shard) seeStop(g *held, st stop) {
+	stopping := g.stopping
+	g.stopping, g.stopped = 0, stopSignal(st.signal)
+	if !g.stopped && stopping != 0 && stopping != unix.SIGSTOP && !g.asked {
+		g.toStop = unix.SIGSTOP
 		_ = s.mark.send(g.pid, markSignal)
 	}
-	_ = resume(unix.PTRACE_CONT, g.pid, 0)
 }
 
 // deliver handles a ghost that is about to get a signal. The signal is reported
