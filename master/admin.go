@@ -38,17 +38,20 @@ func (c *core) setNode(who caller, m *wire.SetNode, now time.Time) unix.Errno {
 		return unix.EINVAL
 	case m.State != nil && !validState(*m.State):
 		return unix.EINVAL
-	case m.State != nil && n.sess == nil && *m.State != stateDown:
+	case m.State != nil && *m.State != stateDown && !n.serves() && !n.Down:
 		return unix.EHOSTDOWN
 	}
 	before := *n
 	assign(&n.Mode, m.Mode)
 	assign(&n.UID, m.UID)
 	assign(&n.GID, m.GID)
-	if before.Mode != n.Mode || before.UID != n.UID || before.GID != n.GID {
+	if m.State != nil {
+		n.Down = *m.State == stateDown
+	}
+	if before != *n {
 		if err := c.nodes.save(); err != nil {
 			c.log.Error("a change of a node is not kept", "node", n.ID, "err", err)
-			n.Mode, n.UID, n.GID = before.Mode, before.UID, before.GID
+			*n = before
 			return unix.EIO
 		}
 	}
@@ -58,14 +61,18 @@ func (c *core) setNode(who caller, m *wire.SetNode, now time.Time) unix.Errno {
 	return 0
 }
 
+// setState puts a node into a state that an administrator wants. A node that is
+// set down stays connected, so that its processes' ends are told, as they were;
+// but it is asked for no others.
 func (c *core) setState(n *node, state string, now time.Time) {
-	if state != stateDown {
+	switch {
+	case n.serves():
 		n.state, n.since = state, now
-		return
+	case n.state != stateDown:
+		n.enter(now)
 	}
-	if s := n.sess; s != nil {
-		s.put(new(wire.KillAll))
-		s.link.Close(errSetDown)
+	if n.sess != nil && state == stateDown {
+		n.sess.put(new(wire.KillAll))
 	}
 }
 

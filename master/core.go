@@ -2,6 +2,8 @@ package master
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,29 +26,39 @@ type core struct {
 	alloc  *pidmap.Allocator
 	keeper sender
 
+	group  func(wire.PID) (wire.PID, error) // process group of a process of the front end
+
 	asked map[uint64]func(unix.Errno) // requests to the keeper without an answer
 	next  uint64                      // number of the next of them
 
 	found   map[wire.PID][]*wire.Signal // ghosts of a former master that no node has claimed, and what they got
 	foundAt time.Time
+	delayed []func() // launches that wait until there is none
 }
 
 func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pidmap.Allocator, keeper sender) *core {
 	return &core{
-		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper,
+		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper, group: groupOf,
 		procs: map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){},
 		found: map[wire.PID][]*wire.Signal{},
 	}
 }
 
-// ask sends a request to the keeper; answer is called with what it says.
+// groupOf returns the process group of a process of the front end.
+func groupOf(pid wire.PID) (wire.PID, error) {
+	group, err := unix.Getpgid(int(pid))
+	return wire.PID(group), err
+}
+
+// ask sends a request to the keeper; answer is called with what it says. EPIPE
+// means that the keeper is another one now, and that the request may have been
+// carried out or not: a keeper that takes no message is about to be replaced.
 func (c *core) ask(m wire.Message, answer func(unix.Errno)) {
 	c.next++
 	c.asked[c.next] = answer
 	if err := c.keeper.Put(c.next, m); err != nil {
-		delete(c.asked, c.next)
-		answer(unix.EPIPE)
+		c.log.Warn("keeper does not take a request", "msg", m.Type(), "err", err)
 	}
 }
 
@@ -104,12 +116,13 @@ func (c *core) fromKeeper(number uint64, m wire.Message) {
 	}
 }
 
-// keeperLost answers what the keeper will not answer any more.
+// keeperLost answers what the keeper will not answer any more, in the order in
+// which it was asked. The answers may lead to requests to the next one.
 func (c *core) keeperLost(next sender) {
-	c.keeper = next
-	for number, answer := range c.asked {
-		delete(c.asked, number)
-		answer(unix.EPIPE)
+	asked := c.asked
+	c.keeper, c.asked = next, map[uint64]func(unix.Errno){}
+	for _, number := range slices.Sorted(maps.Keys(asked)) {
+		asked[number](unix.EPIPE)
 	}
 }
 
@@ -127,7 +140,7 @@ func (c *core) signal(m *wire.GhostSignal) {
 // being asked to takes its process with it: there is nothing left to wait for
 // it, or to signal it by.
 func (c *core) ghostGone(m *wire.GhostGone) {
-	delete(c.found, m.PID)
+	c.unfind(m.PID)
 	p := c.procs[m.PID]
 	if p == nil {
 		return

@@ -3,6 +3,7 @@ package master
 import (
 	"golang.org/x/sys/unix"
 
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -25,7 +26,7 @@ func (c *core) fromSlave(s *session, m wire.Message) {
 		s.settle()
 	case *wire.LeaseWanted:
 		// A node without numbers left forks on in the ones it has; the next wish may be granted.
-		_ = c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
+		c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
 	default:
 		c.log.Error("slave sent a message that it should not; its connection is closed", "node", s.node, "msg", m.Type())
 		s.link.Close(errUnexpected)
@@ -81,6 +82,10 @@ func (c *core) exited(p *proc, status wire.Status) {
 // a child of its parent's ghost, so group, session and identity are right at
 // once. Its number may be that of a process that has just ended, whose ghost
 // has not: then the new one waits for that.
+//
+// A limit: a parent that got SIGKILL has a ghost that is held in its exit and
+// can run no clone any more. A child that it forked before the signal reached
+// the node, natively an orphan that lives on, gets no ghost, and is killed.
 func (c *core) forked(s *session, e *wire.Event) {
 	old := c.procs[e.PID]
 	owner, leased := c.alloc.Owner(e.PID)
@@ -121,6 +126,15 @@ func (c *core) rename(p *proc, e *wire.Event) {
 // exists; the process may have another session by then. A ghost that cannot be
 // made is the end of its process.
 func (c *core) born(s *session, p *proc, number uint64, errno unix.Errno) {
+	if errno == unix.EPIPE { // the keeper has died, before or after it made the ghost
+		c.ask(&wire.GhostAdopt{PID: p.pid, UID: anyOwner}, func(errno unix.Errno) {
+			if errno == unix.EEXIST { // it lives, and so does the ghost
+				errno = 0
+			}
+			c.born(s, p, number, errno)
+		})
+		return
+	}
 	if errno != 0 {
 		c.log.Error("a ghost could not be made; its process is killed", "node", p.node, "pid", p.pid, "err", errno)
 		p.ghost = false
@@ -165,9 +179,27 @@ func (c *core) join(p *proc, e *wire.Event) {
 	if e.PGID == 0 && e.SID == 0 {
 		return
 	}
-	c.request(p, &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}, func(errno unix.Errno) {
+	pgid := e.PGID
+	if e.SID == 0 {
+		pgid = c.groupOfGhost(p, pgid)
+	}
+	c.request(p, &wire.GhostJoin{PID: p.pid, PGID: pgid, SID: e.SID}, func(errno unix.Errno) {
 		if errno != 0 && errno != unix.ESRCH {
 			c.log.Warn("a ghost is not in the group or session of its process", "pid", p.pid, "err", errno)
 		}
 	})
+}
+
+// groupOfGhost returns what the front end calls a group of p's node. A process
+// that was started from the front end leads a group of its own there, while its
+// ghost is in the group that its parent has put it into.
+func (c *core) groupOfGhost(p *proc, pgid wire.PID) wire.PID {
+	leader := c.procs[pgid]
+	if pgid >= pidmap.Node || leader == nil || leader.node != p.node || !leader.ghost {
+		return pgid
+	}
+	if group, err := c.group(pgid); err == nil {
+		return group
+	}
+	return pgid
 }

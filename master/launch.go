@@ -36,20 +36,44 @@ func (c *core) begin(l *launch, who caller) {
 	case n == nil:
 		l.fail(wire.StageNode, unix.ENXIO)
 		return
-	case n.sess == nil:
+	case !n.serves():
 		l.fail(wire.StageNode, unix.EHOSTDOWN)
 		return
 	case !who.mayUse(n):
 		l.fail(wire.StageNode, unix.EACCES)
 		return
-	case c.procs[l.spawn.PID] != nil:
+	case c.taken(l.spawn.PID):
 		l.fail(wire.StageGhost, unix.EEXIST)
+		return
+	case n.sess.numbers == 0 && n.sess.lending:
+		c.delayed = append(c.delayed, func() { c.begin(l, who) })
 		return
 	}
 	p := &proc{pid: l.spawn.PID, node: n.ID, sess: n.sess, state: adopting, launch: l, hangUp: l.hangUp}
 	c.add(p)
+	c.adopt(p)
+}
+
+// taken reports whether a number is in use as far as the master knows.
+func (c *core) taken(pid wire.PID) bool {
+	_, found := c.found[pid]
+	return found || c.procs[pid] != nil
+}
+
+// adopt has the keeper hold the ghost of a launch. A keeper that dies meanwhile
+// leaves it to the next one; the same one may have it already.
+func (c *core) adopt(p *proc) {
+	l := p.launch
 	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.spawn.Parent, UID: l.spawn.UID}, func(errno unix.Errno) {
-		c.adopted(p, errno)
+		switch {
+		case errno == unix.EPIPE:
+			p.again = true
+			c.adopt(p)
+		case errno == unix.EEXIST && p.again:
+			c.adopted(p, 0)
+		default:
+			c.adopted(p, errno)
+		}
 	})
 }
 
@@ -57,14 +81,10 @@ func (c *core) begin(l *launch, who caller) {
 func (c *core) adopted(p *proc, errno unix.Errno) {
 	l := p.launch
 	switch {
-	case c.procs[p.pid] != p: // given up meanwhile
-		if errno == 0 {
-			c.tell(&wire.GhostExit{PID: p.pid, Status: wire.SignalStatus(int(unix.SIGKILL))})
-		}
 	case errno != 0:
 		c.remove(p)
 		l.fail(wire.StageGhost, errno)
-	case p.sess.ended:
+	case !c.nodes.byID[p.node].serves():
 		p.ghost = true
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
 	default:
@@ -87,6 +107,9 @@ func (c *core) spawned(p *proc, stage wire.Stage, errno unix.Errno) {
 	p.release()
 	p.launch.steps <- step{}
 	p.launch = nil
+	if !c.nodes.byID[p.node].serves() { // set down after the Spawn was sent
+		p.kill()
+	}
 }
 
 // abandon ends the ghost of a process that could not be started as a shell
@@ -111,7 +134,7 @@ func (c *core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
 
 // end ends the ghost of a process that has ended.
 func (c *core) end(p *proc, status wire.Status) {
-	p.state = ending
+	p.state, p.status = ending, status
 	p.held = nil
 	if !p.ghost {
 		c.remove(p)
@@ -120,7 +143,8 @@ func (c *core) end(p *proc, status wire.Status) {
 	c.request(p, &wire.GhostExit{PID: p.pid, Status: status}, nil)
 }
 
-// broken ends a launch whose process stream could not be opened.
+// broken ends a launch whose process stream could not be opened: its slave has
+// not been asked for it.
 func (c *core) broken(l *launch) {
 	if p := c.procs[l.spawn.PID]; p != nil && p.launch == l {
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)

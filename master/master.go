@@ -133,26 +133,18 @@ func (m *Master) coreLoop(ctx context.Context, keeper *keeperConn) error {
 		case now := <-ticker.C:
 			c.tick(now)
 		case <-ctx.Done():
-			return m.drain(c)
-		}
-	}
-}
-
-// drain answers inputs that wait when the master ends, so that nobody waits for
-// an answer for ever.
-func (m *Master) drain(c *core) error {
-	for {
-		select {
-		case input := <-m.inputs:
-			input(c)
-		case <-time.After(100 * time.Millisecond):
 			return nil
 		}
 	}
 }
 
-// post gives the core an input.
+// post gives the core an input; none once the context, which ends before the core
+// does, has ended: what connections say at the end of the master is not to be
+// taken for what their peers say.
 func (m *Master) post(ctx context.Context, input func(*core)) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	select {
 	case m.inputs <- input:
 		return nil

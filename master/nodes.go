@@ -29,11 +29,25 @@ type node struct {
 	Mode uint32 // permission bits, 0111 at most
 	UID  uint32
 	GID  uint32
+	Down bool `json:",omitempty"` // set down by an administrator: not served until it is set to another state
 
-	state string
-	since time.Time
-	sess  *session // nil when down
-	procs int
+	state  string
+	since  time.Time
+	sess   *session  // nil when it is not connected
+	lostAt time.Time // since when it is not; zero when its processes are certainly dead
+	procs  int
+}
+
+// serves reports whether processes may be started on the node.
+func (n *node) serves() bool { return n.sess != nil && !n.sess.emptying && !n.Down }
+
+// enter puts a node into the state that it has by itself.
+func (n *node) enter(now time.Time) {
+	state := stateDown
+	if n.serves() {
+		state = stateUp
+	}
+	n.state, n.since = state, now
 }
 
 // record is the node as clients see it.
@@ -68,7 +82,11 @@ func loadNodes(path string, configured []NodeConfig, now time.Time) (*nodeTable,
 		return nil, fmt.Errorf("node table: %w", err)
 	default:
 		var nodes []*node
-		if err := json.Unmarshal(data, &nodes); err != nil {
+		err := json.Unmarshal(data, &nodes)
+		if err == nil && slices.Contains(nodes, nil) {
+			err = errors.New("a node is null")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("node table %s is damaged: %w; restore it, or remove it and enrol the nodes again", path, err)
 		}
 		for _, n := range nodes {
@@ -111,12 +129,21 @@ func (t *nodeTable) join(key string, want wire.NodeID, name string, now time.Tim
 	if n == nil {
 		return nil, fmt.Errorf("node %d: %w", want, errNodeTaken)
 	}
+	before, known := *n, t.byID[n.ID] == n
 	n.Key = key
 	if n.Name == "" {
 		n.Name = name
 	}
 	t.insert(n, now)
-	return n, t.save()
+	if err := t.save(); err != nil { // the slave is refused, and its token stays good
+		*n = before
+		delete(t.byKey, key)
+		if !known {
+			delete(t.byID, n.ID)
+		}
+		return nil, err
+	}
+	return n, nil
 }
 
 func (t *nodeTable) free(want wire.NodeID, name string) *node {

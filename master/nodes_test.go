@@ -76,7 +76,7 @@ func TestJoinGivesNumbers(t *testing.T) {
 func TestNodesOfAFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "nodes.json")
-	for _, text := range []string{"", "{", "[{]", `{"ID": 1}`, `[{"ID": "one"}]`, "[1]"} {
+	for _, text := range []string{"", "{", "[{]", `{"ID": 1}`, `[{"ID": "one"}]`, "[1]", "[null]", `[{"ID": 1}, null]`} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -121,5 +121,28 @@ func TestSaveIsAtomic(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(where, ".nodes-*")); len(left) != 0 {
 			t.Errorf("left behind: %v", left)
 		}
+	}
+}
+
+// TestJoinIsUndone has nodes join where the table cannot be kept.
+func TestJoinIsUndone(t *testing.T) {
+	dir := t.TempDir()
+	nodes := load(t, filepath.Join(dir, "nodes.json"), NodeConfig{ID: 1, Name: "one"})
+	kept := nodes.path
+	nodes.path = dir // rename(2): a directory that is not empty is not replaced
+	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []wire.NodeID{-1, 1} {
+		if _, err := nodes.join("a", want, "a", nodesNow); err == nil {
+			t.Errorf("node %d has joined", want)
+		}
+	}
+	if len(nodes.byKey) != 0 || len(nodes.byID) != 1 || nodes.byID[1].Key != "" || nodes.byID[1].Name != "one" {
+		t.Errorf("left behind: %+v, %+v", nodes.byKey, nodes.byID)
+	}
+	nodes.path = kept
+	if n, err := nodes.join("a", 1, "a", nodesNow); err != nil || n.ID != 1 {
+		t.Errorf("got %+v, %v, want node 1", n, err)
 	}
 }

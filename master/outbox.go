@@ -21,6 +21,7 @@ type outbox struct {
 	w    io.Writer
 	wake chan struct{}
 	quit chan struct{}
+	full func() // ends the connection to a peer that is given up
 
 	mu     sync.Mutex
 	buf    []byte // frames to be written
@@ -28,8 +29,8 @@ type outbox struct {
 	closed bool
 }
 
-func newOutbox(w io.Writer) *outbox {
-	return &outbox{w: w, wake: make(chan struct{}, 1), quit: make(chan struct{})}
+func newOutbox(w io.Writer, full func()) *outbox {
+	return &outbox{w: w, full: full, wake: make(chan struct{}, 1), quit: make(chan struct{})}
 }
 
 // Put appends a frame.
@@ -41,6 +42,7 @@ func (o *outbox) Put(number uint64, m wire.Message) error {
 	}
 	if len(o.buf) > maxOutbox {
 		o.err = errOutboxFull
+		o.full()
 		return o.err
 	}
 	buf, err := wire.Append(o.buf, number, m)

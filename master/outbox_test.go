@@ -22,7 +22,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
 	defer far.Close()
-	o := newOutbox(near)
+	o := newOutbox(near, func() {})
 	ended := runOutbox(t, o)
 	const count = 500
 	for n := range uint64(count) {
@@ -63,7 +63,7 @@ func (w *writes) Write(b []byte) (int, error) {
 
 func TestOutboxBatches(t *testing.T) {
 	w := &writes{sizes: make(chan int), err: make(chan error)}
-	o := newOutbox(w)
+	o := newOutbox(w, func() {})
 	ended := runOutbox(t, o)
 	put := func() {
 		if err := o.Put(0, new(wire.KillAll)); err != nil {
@@ -90,12 +90,16 @@ func TestOutboxBatches(t *testing.T) {
 }
 
 func TestOutboxIsBounded(t *testing.T) {
-	o := newOutbox(io.Discard) // nobody runs it
+	ended := 0
+	o := newOutbox(io.Discard, func() { ended++ }) // nobody runs it
 	o.buf = make([]byte, maxOutbox)
 	for _, want := range []error{nil, errOutboxFull, errOutboxFull} {
 		if err := o.Put(0, new(wire.KillAll)); !errors.Is(err, want) {
 			t.Errorf("with %d bytes waiting: got %v, want %v", len(o.buf), err, want)
 		}
+	}
+	if ended != 1 {
+		t.Errorf("the connection was ended %d times, want once", ended)
 	}
 	o.Close()
 	if err := o.Put(0, new(wire.KillAll)); !errors.Is(err, errOutboxFull) {
@@ -104,7 +108,7 @@ func TestOutboxIsBounded(t *testing.T) {
 }
 
 func TestOutboxRefusesOneMessage(t *testing.T) {
-	o := newOutbox(io.Discard)
+	o := newOutbox(io.Discard, func() {})
 	long := &wire.GhostExec{Argv: []string{string(make([]byte, wire.MaxCommand))}}
 	if err := o.Put(0, long); !errors.Is(err, wire.ErrFrame) {
 		t.Errorf("too long: got %v, want %v", err, wire.ErrFrame)

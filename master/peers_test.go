@@ -79,6 +79,8 @@ func order(m wire.Message) string {
 		return text
 	case *wire.Reparent:
 		return fmt.Sprintf("Reparent %d to %d", m.PID, m.Parent)
+	case *wire.HangUp:
+		return fmt.Sprintf("HangUp %d", m.PID)
 	case *wire.KillAll:
 		return "KillAll"
 	}

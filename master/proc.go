@@ -32,31 +32,37 @@ type proc struct {
 	ghost  bool    // a ghost exists, or is being made
 	hangUp bool    // SIGHUP when the client leaves
 	held   []*wire.Signal
+	killed bool        // SIGKILL has been sent
+	again  bool        // the keeper is asked again to hold the ghost
+	status wire.Status // how it ended
 
 	former  *proc    // had this number before, and its ghost has not ended
 	gates   int      // what must be over before requests about the ghost go to the keeper
 	waiting []func() // those requests
 }
 
-// send sends a signal to the process, or keeps it until there is one.
+// send sends a signal to the process, or keeps it until there is one, and a
+// session with its node.
 func (p *proc) send(m *wire.Signal) {
-	switch p.state {
-	case adopting, spawning:
+	switch {
+	case p.state == ending:
+	case p.state == adopting || p.state == spawning || p.sess.ended:
 		if len(p.held) < maxHeld {
 			p.held = append(p.held, m)
 		}
-	case forking, running:
+	default:
+		p.killed = p.killed || unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL
 		p.sess.put(m)
-	case ending:
 	}
 }
 
 // release sends what send has kept.
 func (p *proc) release() {
-	for _, m := range p.held {
-		p.sess.put(m)
-	}
+	held := p.held
 	p.held = nil
+	for _, m := range held {
+		p.send(m)
+	}
 }
 
 // kill ends the process as kill -9 does.

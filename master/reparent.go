@@ -43,6 +43,7 @@ func (c *core) clientLeft(pid wire.PID) bool {
 	if p.hangUp {
 		p.send(&wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGHUP)})
 	}
+	p.sess.put(&wire.HangUp{PID: p.pid})
 	return true
 }
 

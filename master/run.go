@@ -32,8 +32,11 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	}
 	stream, err := s.sess.open(ctx, &l.spawn)
 	if err != nil {
-		if err := c.m.post(ctx, func(core *core) { core.broken(l) }); err != nil {
-			return err
+		// Otherwise the next inventory of the node says what became of it.
+		if !errors.Is(err, errHalfSent) {
+			if err := c.m.post(ctx, func(core *core) { core.broken(l) }); err != nil {
+				return err
+			}
 		}
 		_, err = c.await(ctx, l)
 		return err

@@ -27,6 +27,7 @@ type script struct {
 	sessions map[string]*session
 	barriers map[string]uint64
 	launches map[wire.PID]*launch
+	groups   map[wire.PID]wire.PID // of processes of the front end
 	asked    []question
 	lines    []string
 }
@@ -43,6 +44,7 @@ func newScript(t *testing.T) *script {
 	s := &script{
 		T: t, now: time.Unix(1_000_000, 0),
 		sessions: map[string]*session{}, barriers: map[string]uint64{}, launches: map[wire.PID]*launch{},
+		groups: map[wire.PID]wire.PID{},
 	}
 	nodes, err := loadNodes(filepath.Join(t.TempDir(), "nodes.json"), nil, s.now)
 	if err != nil {
@@ -59,6 +61,12 @@ func newScript(t *testing.T) *script {
 	}))
 	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: 1024, Gap: 1024})
 	s.core = newCore(log, testLease, nodes, alloc, &madeUpKeeper{s: s})
+	s.core.group = func(pid wire.PID) (wire.PID, error) {
+		if group, ok := s.groups[pid]; ok {
+			return group, nil
+		}
+		return 0, unix.ESRCH
+	}
 	return s
 }
 
@@ -103,6 +111,7 @@ var verbs = map[string]func(s *script, args []string){
 	"gone":   (*script).gone,   // PID [asked no]
 	"lost":   (*script).lost,   // it takes no message any more
 	"back":   (*script).back,   // [PID...]: there is another, which holds these
+	"group":  (*script).group,  // PID PGID: the process group of a process of the front end
 }
 
 // unordered are the inputs after which the core goes through a table: what
@@ -345,46 +354,4 @@ func (s *script) back(args []string) {
 	s.core.keeperBack(&madeUpKeeper{s: s}, s.pids(args))
 }
 
-// events has a slave report events.
-func (s *script) events(args []string) {
-	sess := s.session(args[0])
-	m := &wire.Events{First: sess.last + 1}
-	text := strings.Join(args[1:], " ")
-	if rest, ok := strings.CutPrefix(text, "from "); ok {
-		number, rest, _ := strings.Cut(rest, ": ")
-		m.First, text = uint64(s.number(number)), rest
-	}
-	for part := range strings.SplitSeq(text, "; ") {
-		m.Events = append(m.Events, s.event(strings.Fields(part)))
-	}
-	s.core.fromSlave(sess, m)
-}
-
-// kinds are the names of events.
-var kinds = map[string]wire.EventKind{
-	"Spawned": wire.EventSpawned, "Forked": wire.EventForked, "Execed": wire.EventExeced, "Exited": wire.EventExited,
-	"Stopped": wire.EventStopped, "Continued": wire.EventContinued, "Grouped": wire.EventGrouped, "Unknown": 99,
-}
-
-// event is KIND PID [parent N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [stage N] [errno NAME] [argv WORD].
-func (s *script) event(args []string) wire.Event {
-	kind, ok := kinds[args[0]]
-	if !ok {
-		s.Fatalf("no event %q", args[0])
-	}
-	e := wire.Event{
-		Kind: kind, PID: s.pid(args[1]),
-		Parent: wire.PID(s.option(args, "parent", 0)), PGID: wire.PID(s.option(args, "pgid", 0)), SID: wire.PID(s.option(args, "sid", 0)),
-		Status: wire.ExitStatus(s.option(args, "exit", 0)), Stage: wire.Stage(s.option(args, "stage", 0)),
-	}
-	if word, ok := s.word(args, "by"); ok {
-		e.Status = wire.Status(unix.SignalNum(word))
-	}
-	if word, ok := s.word(args, "errno"); ok {
-		e.Errno = uint32(s.errno([]string{word}))
-	}
-	if word, ok := s.word(args, "argv"); ok {
-		e.Argv = []string{word}
-	}
-	return e
-}
+func (s *script) group(args []string) { s.groups[s.pid(args[0])] = s.pid(args[1]) }

@@ -27,9 +27,13 @@ type session struct {
 	barrier   barrier
 
 	// Owned by the core.
-	last    uint64  // number of the last event handled
-	pending []birth // ghosts being made, in order of events
-	ended   bool
+	last     uint64  // number of the last event handled
+	pending  []birth // ghosts being made, in order of events
+	ended    bool
+	emptying bool // its node is to have no processes; then it ends
+	numbers  int  // on lease
+	lending  bool // a lease waits until all found ghosts are claimed
+	wanted   int  // how many blocks
 }
 
 // transport is what the master needs of a [link.Session].
@@ -55,7 +59,8 @@ func (s *session) put(m wire.Message) {
 	}
 }
 
-// sessionUp makes a node part of the cluster, after its inventory has come.
+// sessionUp makes a node part of the cluster, after its inventory has come. One
+// that claims numbers of another node has to begin without processes.
 func (c *core) sessionUp(s *session, now time.Time) error {
 	n := c.nodes.byKey[s.peer.Key]
 	if n == nil {
@@ -64,36 +69,34 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	if old := n.sess; old != nil {
 		c.log.Warn("node connected anew; its former connection is closed", "node", n.ID)
 		old.link.Close(errReplaced)
-		c.succeed(old, s)
+		old.ended = true
+		old.barrier.Break()
 	}
 	s.node = n.ID
-	n.sess, n.state, n.since = s, stateUp, now
-	c.alloc.Return(n.ID)
-	if err := c.alloc.Claim(n.ID, s.inventory.Blocks); err != nil {
-		return err
-	}
-	c.inventory(n, s)
-	// Even if there is none to lend, the slave learns that it may ask again.
-	if err := c.lend(s, max(0, firstBlocks-len(s.inventory.Blocks))); err != nil {
-		return err
-	}
-	c.log.Info("node is up", "node", n.ID, "name", n.Name, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
-	return nil
-}
-
-// firstBlocks is how many blocks a node has at least: one in which its cursor
-// stands, and one to go on to.
-const firstBlocks = 2
-
-// succeed moves the processes of a node to its new session.
-func (c *core) succeed(old, next *session) {
-	old.ended = true
-	old.barrier.Break()
+	n.sess, n.lostAt = s, time.Time{}
 	for _, p := range c.procs {
-		if p.sess == old {
-			p.sess = next
+		if p.node == n.ID {
+			p.sess = s
 		}
 	}
+	c.alloc.Return(n.ID)
+	if err := c.alloc.Claim(n.ID, s.inventory.Blocks); err != nil {
+		c.log.Error("node claims process numbers that are not its own; its processes are killed", "node", n.ID, "err", err)
+		s.emptying = true
+	}
+	for _, b := range s.inventory.Blocks {
+		s.numbers += int(b.Count)
+	}
+	c.inventory(n, s)
+	if s.emptying || n.Down {
+		s.put(new(wire.KillAll))
+	}
+	// Even if there is none to lend, the slave learns that it may ask again.
+	c.lend(s, max(0, firstBlocks-len(s.inventory.Blocks)))
+	c.allFound()
+	n.enter(now)
+	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", n.state, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
+	return nil
 }
 
 // inventory compares what the node has with what the process table says. A
@@ -103,10 +106,16 @@ func (c *core) inventory(n *node, s *session) {
 	alive := make(map[wire.PID]bool, len(s.inventory.PIDs))
 	for _, pid := range s.inventory.PIDs {
 		alive[pid] = true
-		if p := c.procs[pid]; (p == nil && !c.claim(s, pid)) || p != nil && (p.node != n.ID || p.state == ending) {
+		p := c.procs[pid]
+		if p == nil && c.claim(s, pid) {
+			p = c.procs[pid]
+		}
+		if p == nil || p.node != n.ID || p.state == ending || p.state == adopting {
 			c.log.Warn("node has a process without a ghost; it is killed", "node", n.ID, "pid", pid)
 			s.put(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
+			continue
 		}
+		c.goesOn(p)
 	}
 	for _, p := range c.procs {
 		if p.node == n.ID && !alive[p.pid] {
@@ -115,10 +124,22 @@ func (c *core) inventory(n *node, s *session) {
 	}
 }
 
+// goesOn tells a process what its node may have missed between two sessions.
+func (c *core) goesOn(p *proc) {
+	if p.state == spawning { // its Spawned went with the former session
+		c.spawned(p, 0, 0)
+		return
+	}
+	p.release()
+	if p.killed {
+		p.kill()
+	}
+}
+
 // lose ends a process that is certainly dead, without anybody knowing how.
 func (c *core) lose(p *proc) {
 	switch p.state {
-	case adopting: // its ghost is not ours yet; adopted finds the session ended
+	case adopting: // its ghost is not ours yet, nor has its node been asked for it
 		return
 	case spawning:
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
@@ -138,19 +159,9 @@ func (s *session) silent(now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// lend leases n more blocks of numbers to a node.
-func (c *core) lend(s *session, n int) error {
-	blocks, err := c.alloc.Lease(s.node, n)
-	if err != nil {
-		c.log.Error("no process numbers are left for a node", "node", s.node, "err", err)
-		return err
-	}
-	s.put(&wire.Lease{Blocks: blocks})
-	return nil
-}
-
-// sessionEnded takes a node out of the cluster: its link is closed, and its
-// processes are dead, by their slave's lease if not before.
+// sessionEnded takes a node out of the cluster: its link is closed. Its
+// processes, and so their ghosts, live on until the slave's lease has run out,
+// or the node comes back and says which of them there are.
 func (c *core) sessionEnded(s *session, cause error, now time.Time) {
 	if s.ended {
 		return
@@ -161,23 +172,38 @@ func (c *core) sessionEnded(s *session, cause error, now time.Time) {
 	if n == nil || n.sess != s {
 		return
 	}
+	n.sess, n.lostAt = nil, now
+	n.enter(now)
 	c.log.Info("node is down", "node", n.ID, "name", n.Name, "err", cause)
-	n.sess, n.state, n.since = nil, stateDown, now
+}
+
+// dead ends the ghosts of a node's processes: its slave has killed them by now.
+func (c *core) dead(n *node) {
+	n.lostAt = time.Time{}
 	for _, p := range c.procs {
-		if p.sess == s {
+		if p.node == n.ID {
 			c.lose(p)
 		}
 	}
 	c.alloc.Return(n.ID)
 }
 
-// tick closes the sessions whose lease has run out.
+// tick looks after leases, and after nodes that are to become empty.
 func (c *core) tick(now time.Time) {
 	c.dropFound(now)
 	for _, n := range c.nodes.byID {
-		if s := n.sess; s != nil && s.silent(now) > c.lease+leaseMargin {
+		switch s := n.sess; {
+		case s == nil:
+			if !n.lostAt.IsZero() && now.Sub(n.lostAt) > c.lease+leaseMargin {
+				c.dead(n)
+			}
+		case s.silent(now) > c.lease+leaseMargin:
 			s.link.Close(errLease)
 			c.sessionEnded(s, errLease, now)
+			c.dead(n)
+		case s.emptying && n.procs == 0:
+			s.link.Close(errEmptied)
+			c.sessionEnded(s, errEmptied, now)
 		}
 	}
 }

@@ -36,18 +36,19 @@ func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
 }
 
 func (c *slaveConn) run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.link.Run(ctx) })
+	group, linked := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.link.Run(linked) })
 	group.Go(func() error {
-		err := c.control(ctx)
+		err := c.control(linked)
 		if err != nil {
 			c.link.Close(err)
 		}
 		return err
 	})
 	err := group.Wait()
-	_ = c.m.do(context.WithoutCancel(ctx), func(core *core) { core.sessionEnded(c.session, err, time.Now()) })
-	return err
+	// A master that stops takes leave of its nodes and ends nothing on them: do
+	// does nothing then.
+	return errors.Join(err, c.m.do(ctx, func(core *core) { core.sessionEnded(c.session, err, time.Now()) }))
 }
 
 // control handles the control stream, which the slave opens.
@@ -77,7 +78,7 @@ func (c *slaveConn) control(ctx context.Context) error {
 	if c.peer.Arch != runtime.GOARCH {
 		c.m.log.Info("node has another architecture than the front end", "addr", c.peer.Addr, "arch", c.peer.Arch)
 	}
-	out := newOutbox(stream)
+	out := newOutbox(stream, func() { c.link.Close(errOutboxFull) })
 	c.out = out
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(out.Run)
@@ -101,7 +102,23 @@ func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader) error {
 		if err := c.m.post(ctx, func(core *core) { core.fromSlave(c.session, msg) }); err != nil {
 			return err
 		}
+		if err := c.keepUp(ctx, msg); err != nil {
+			return err
+		}
 	}
+}
+
+// maxBehind bounds the events of a node whose consequences are not in place. A
+// node that forks faster than ghosts can be made is not listened to for a while.
+const maxBehind = 1 << 16
+
+// keepUp waits until the front end is not too far behind the node.
+func (c *slaveConn) keepUp(ctx context.Context, m wire.Message) error {
+	events, ok := m.(*wire.Events)
+	if !ok || events.First < maxBehind {
+		return nil
+	}
+	return c.barrier.Wait(ctx, events.First-maxBehind)
 }
 
 // open opens the stream of a process and sends its first frame.
@@ -116,7 +133,8 @@ func (s *session) open(ctx context.Context, spawn *wire.Spawn) (stream, error) {
 	}
 	if _, err := st.Write(frame); err != nil {
 		st.Close()
-		return nil, err
+		s.link.Close(err)
+		return nil, errors.Join(errHalfSent, err)
 	}
 	return st, nil
 }

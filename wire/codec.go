@@ -22,6 +22,7 @@ var factories = map[Type]func() Message{
 	TypeLease:        func() Message { return new(Lease) },
 	TypeReparent:     func() Message { return new(Reparent) },
 	TypeKillAll:      func() Message { return new(KillAll) },
+	TypeHangUp:       func() Message { return new(HangUp) },
 	TypeEvents:       func() Message { return new(Events) },
 	TypeLeaseWanted:  func() Message { return new(LeaseWanted) },
 	TypeInventory:    func() Message { return new(Inventory) },

@@ -27,6 +27,7 @@ const (
 	TypeLease       Type = 41 // master > slave
 	TypeReparent    Type = 42 // master > slave
 	TypeKillAll     Type = 43 // master > slave
+	TypeHangUp      Type = 44 // master > slave
 	TypeEvents      Type = 60 // slave > master
 	TypeLeaseWanted Type = 61 // slave > master
 	TypeInventory   Type = 62 // slave > master: first message of a new control stream

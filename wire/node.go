@@ -116,6 +116,18 @@ type KillAll struct {
 // Type implements [Message].
 func (*KillAll) Type() Type { return TypeKillAll }
 
+// HangUp says that the client of a process has left: nobody reads its output any
+// more. The end of the process stream, which says so too, comes after all input,
+// and a process may never read that.
+type HangUp struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID PID
+}
+
+// Type implements [Message].
+func (*HangUp) Type() Type { return TypeHangUp }
+
 // EventKind is what happened to a process.
 type EventKind uint8
 

@@ -1,0 +1,80 @@
+package master
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// foundGhosts takes note of the ghosts that a keeper has held since a former
+// master. Their processes are on nodes that have yet to connect.
+func (c *core) foundGhosts(held []wire.PID, now time.Time) {
+	for _, pid := range held {
+		c.found[pid] = nil
+	}
+	c.foundAt = now
+	if len(held) > 0 {
+		c.log.Info("keeper holds ghosts of a former master", "count", len(held))
+	}
+}
+
+// killed passes on the SIGKILL of ghosts that are held in their exit: whoever
+// was told of it may have been a former master.
+func (c *core) killed(pids []wire.PID) {
+	for _, pid := range pids {
+		c.signal(&wire.GhostSignal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
+	}
+}
+
+// claim gives a found ghost back to its process.
+func (c *core) claim(s *session, pid wire.PID) bool {
+	held, ok := c.found[pid]
+	if !ok {
+		return false
+	}
+	delete(c.found, pid)
+	c.add(&proc{pid: pid, node: s.node, sess: s, state: running, ghost: true, held: held})
+	return true
+}
+
+// unfind forgets a found ghost that has ended.
+func (c *core) unfind(pid wire.PID) {
+	if _, ok := c.found[pid]; ok {
+		delete(c.found, pid)
+		c.allFound()
+	}
+}
+
+// dropFound ends the found ghosts that no node has claimed: by now their slaves
+// have killed the processes.
+func (c *core) dropFound(now time.Time) {
+	if len(c.found) == 0 || now.Sub(c.foundAt) <= c.lease+leaseMargin {
+		return
+	}
+	c.log.Warn("no node has the processes of some ghosts; the ghosts end", "count", len(c.found))
+	for pid := range c.found {
+		c.tell(&wire.GhostExit{PID: pid, Status: wire.SignalStatus(int(unix.SIGKILL))})
+	}
+	clear(c.found)
+	c.allFound()
+}
+
+// allFound goes on with what has waited for the last found ghost: numbers can be
+// lent again, and processes started on nodes that had none.
+func (c *core) allFound() {
+	if len(c.found) > 0 {
+		return
+	}
+	for _, n := range c.nodes.sorted() {
+		if s := n.sess; s != nil && s.lending {
+			c.lend(s, s.wanted)
+		}
+	}
+	delayed := c.delayed
+	c.delayed = nil
+	for _, begin := range delayed {
+		begin()
+	}
+}

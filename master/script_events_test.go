@@ -1,0 +1,53 @@
+package master
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// events has a slave report events.
+func (s *script) events(args []string) {
+	sess := s.session(args[0])
+	m := &wire.Events{First: sess.last + 1}
+	text := strings.Join(args[1:], " ")
+	if rest, ok := strings.CutPrefix(text, "from "); ok {
+		number, rest, _ := strings.Cut(rest, ": ")
+		m.First, text = uint64(s.number(number)), rest
+	}
+	for part := range strings.SplitSeq(text, "; ") {
+		m.Events = append(m.Events, s.event(strings.Fields(part)))
+	}
+	s.core.fromSlave(sess, m)
+}
+
+// kinds are the names of events.
+var kinds = map[string]wire.EventKind{
+	"Spawned": wire.EventSpawned, "Forked": wire.EventForked, "Execed": wire.EventExeced, "Exited": wire.EventExited,
+	"Stopped": wire.EventStopped, "Continued": wire.EventContinued, "Grouped": wire.EventGrouped, "Unknown": 99,
+}
+
+// event is KIND PID [parent N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [stage N] [errno NAME] [argv WORD].
+func (s *script) event(args []string) wire.Event {
+	kind, ok := kinds[args[0]]
+	if !ok {
+		s.Fatalf("no event %q", args[0])
+	}
+	e := wire.Event{
+		Kind: kind, PID: s.pid(args[1]),
+		Parent: wire.PID(s.option(args, "parent", 0)), PGID: wire.PID(s.option(args, "pgid", 0)), SID: wire.PID(s.option(args, "sid", 0)),
+		Status: wire.ExitStatus(s.option(args, "exit", 0)), Stage: wire.Stage(s.option(args, "stage", 0)),
+	}
+	if word, ok := s.word(args, "by"); ok {
+		e.Status = wire.Status(unix.SignalNum(word))
+	}
+	if word, ok := s.word(args, "errno"); ok {
+		e.Errno = uint32(s.errno([]string{word}))
+	}
+	if word, ok := s.word(args, "argv"); ok {
+		e.Argv = []string{word}
+	}
+	return e
+}
