@@ -12,10 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/processors"
 	"bproc/master"
 )
 
 func main() {
+	processors.TakeHalf()
 	if err := command().Execute(); err != nil {
 		fmt.Fprintf(os.Stderr, "bpmaster: %v\n", err)
 		os.Exit(1)

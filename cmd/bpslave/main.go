@@ -13,11 +13,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/processors"
 	"bproc/slave"
 )
 
 func main() {
 	slave.Reexec()
+	processors.TakeHalf()
 	if err := command().Execute(); err != nil {
 		fmt.Fprintf(os.Stderr, "bpslave: %v\n", err)
 		os.Exit(1)

@@ -1,0 +1,20 @@
+// Package processors says how many processors a daemon of ours uses at once.
+package processors
+
+import (
+	"os"
+	"runtime"
+)
+
+// TakeHalf lets this program's Go code run on half of the machine's processors,
+// if the environment does not say otherwise (GOMAXPROCS). The other half is for
+// those whom the daemon serves. On a small machine it also saves work: with an
+// idle processor at hand, the scheduler wakes a thread for each goroutine that
+// becomes ready, which costs more there than the goroutine itself. Measured on
+// two processors: a quarter less time for each command in the master and the
+// slave, and bulk data as fast as before.
+func TakeHalf() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.NumCPU()/2))
+	}
+}
