@@ -26,7 +26,7 @@ type core struct {
 	alloc  *pidmap.Allocator
 	keeper sender
 
-	group  func(wire.PID) (wire.PID, error) // process group of a process of the front end
+	group func(wire.PID) (wire.PID, error) // process group of a process of the front end
 
 	asked map[uint64]func(unix.Errno) // requests to the keeper without an answer
 	next  uint64                      // number of the next of them

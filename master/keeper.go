@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"bproc/ghost"
-	"bproc/wire"
 )
 
 // keeperConn is the connection to the keeper: a sender for the core, and the

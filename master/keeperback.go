@@ -36,28 +36,28 @@ func (c *core) keeperBack(next sender, held []wire.PID) {
 	}
 	for pid := range c.found {
 		if !has[pid] {
-			c.adoptAgain(pid, func() { c.unfind(pid) })
+			c.adoptAgain(pid, func(unix.Errno) { c.unfind(pid) })
 		}
 	}
 }
 
 // adoptAgain has the keeper hold a ghost that a former one held. When there is no
-// such ghost, gone is called.
-func (c *core) adoptAgain(pid wire.PID, gone func()) {
+// such ghost, gone is called with the reason.
+func (c *core) adoptAgain(pid wire.PID, gone func(unix.Errno)) {
 	c.ask(&wire.GhostAdopt{PID: pid, UID: anyOwner}, func(errno unix.Errno) {
 		switch errno {
 		case 0, unix.EEXIST: // it is held
 		case unix.EPIPE: // the next keeper is asked for all ghosts again
 		default:
-			gone()
+			gone(errno)
 		}
 	})
 }
 
 func (c *core) readopt(p *proc) {
-	c.adoptAgain(p.pid, func() {
+	c.adoptAgain(p.pid, func(errno unix.Errno) {
 		if p.ghost && c.procs[p.pid] == p {
-			c.log.Error("a ghost died with its keeper; its process is killed", "node", p.node, "pid", p.pid)
+			c.log.Error("a ghost died with its keeper; its process is killed", "node", p.node, "pid", p.pid, "err", errno)
 			p.ghost = false
 			p.kill()
 		}
@@ -67,7 +67,7 @@ func (c *core) readopt(p *proc) {
 // exitAgain repeats a GhostExit that a former keeper may not have carried out.
 func (c *core) exitAgain(p *proc, held bool) {
 	if !held {
-		c.adoptAgain(p.pid, func() {
+		c.adoptAgain(p.pid, func(unix.Errno) {
 			if now := c.procs[p.pid]; now == p || now != nil && now.former != nil {
 				c.ghostGone(&wire.GhostGone{PID: p.pid, Asked: true, Status: p.status})
 			}

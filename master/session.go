@@ -130,8 +130,9 @@ func (c *core) goesOn(p *proc) {
 		c.spawned(p, 0, 0)
 		return
 	}
+	killed := p.killed
 	p.release()
-	if p.killed {
+	if killed {
 		p.kill()
 	}
 }
