@@ -19,9 +19,9 @@ func (n *node) session(ctx context.Context, cfg link.DialConfig) error {
 		return err
 	}
 	n.linked.Store(l)
+	n.term.renew(l)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.Run(ctx) })
-	group.Go(func() error { return n.watchLease(ctx, l) })
 	group.Go(func() error {
 		err := n.serve(ctx, l)
 		l.Close(err)
@@ -83,6 +83,8 @@ func (n *node) receive(reader *wire.Reader) error {
 			err = n.lease(m.Blocks)
 		case *wire.Reparent:
 			n.space.SetParent(m.PID, m.Parent)
+		case *wire.HangUp:
+			n.outputs.hangUp(m.PID)
 		case *wire.KillAll:
 			err = n.space.KillAll()
 		default:

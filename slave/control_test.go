@@ -38,12 +38,6 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// TestExpireWithoutLink looks at a lease before there was ever a link.
-func TestExpireWithoutLink(t *testing.T) {
-	n := new(node) // without a space: killing in it would panic
-	n.expire(n.linked.Load())
-}
-
 func TestKillInfo(t *testing.T) {
 	info := killInfo()
 	if len(info) != 128 || info[0] != byte(unix.SIGKILL) || info[8] != 0x80 {

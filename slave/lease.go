@@ -2,39 +2,68 @@ package slave
 
 import (
 	"context"
+	"log/slog"
+	"sync"
 	"time"
-
-	"bproc/wire/link"
 )
 
-// watchLease looks after the lease of a link for as long as it lasts.
-func (n *node) watchLease(ctx context.Context, l *link.Session) error {
-	ticker := time.NewTicker(l.Lease() / leaseLooks)
-	defer ticker.Stop()
+// lease is how long processes may live on without word from the master. It goes on
+// between two links.
+type lease struct {
+	log  *slog.Logger
+	kill func() error // ends all processes
+
+	mu      sync.Mutex
+	link    heard // the link there is, or was last; nil before the first
+	expired bool  // at the last look
+}
+
+// heard is what a lease needs of a link.
+type heard interface {
+	LastHeard() time.Time
+	Lease() time.Duration
+}
+
+// renew goes on with the lease of another link.
+func (l *lease) renew(link heard) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.link = link
+}
+
+// leaseLooks is how often in its time a lease is looked at, at least. The
+// master's margin is for more than one look.
+const leaseLooks = 30
+
+// run looks after the lease for as long as the daemon lives: it may run out while
+// the next link is being made.
+func (l *lease) run(ctx context.Context) error {
 	for {
 		select {
-		case <-ticker.C:
-			n.expire(l)
+		case <-time.After(l.look()):
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// leaseLooks is how often in its time a lease is looked at. The master's margin
-// is for more than one look.
-const leaseLooks = 30
-
-// expire kills everything when the master has not been heard from for the time
-// of the lease: soon it will call these processes dead. The link may go on
-// after that, with an empty space.
-func (n *node) expire(l *link.Session) {
-	if l == nil || n.expired == l || time.Since(l.LastHeard()) < l.Lease() {
-		return
+// look kills everything when the master has not been heard from for the time of
+// the lease: soon it will call these processes dead. The link may go on after
+// that, with an empty space. It returns when to look again.
+func (l *lease) look() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.link == nil {
+		return redial
 	}
-	n.expired = l
-	n.log.Warn("no word from the master for the time of the lease; all processes are killed")
-	if err := n.space.KillAll(); err != nil {
-		n.log.Error("processes could not be killed", "err", err)
+	silent := time.Since(l.link.LastHeard()) >= l.link.Lease()
+	known := l.expired
+	l.expired = silent
+	if silent && !known {
+		l.log.Warn("no word from the master for the time of the lease; all processes are killed")
+		if err := l.kill(); err != nil {
+			l.log.Error("processes could not be killed", "err", err)
+		}
 	}
+	return min(l.link.Lease()/leaseLooks, redial) // the lease of the next link may be shorter
 }

@@ -30,13 +30,15 @@ type node struct {
 	recorder *recorder
 	numbers  *numbers
 	out      *outbox
+	outputs  outputs
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
-	expired  *link.Session                // the link whose lease has run out last
+	term     *lease
 }
 
 // newNode makes the process space and has the kernel note what happens in it.
 func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
-	n := &node{log: log, out: newOutbox()}
+	n := &node{log: log}
+	n.out = newOutbox(func() { n.linked.Load().Close(errOutboxFull) })
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
 		Name: filepath.Base(cfg.Runtime), Log: log,
@@ -46,6 +48,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		return nil, fmt.Errorf("process space: %w", err)
 	}
 	n.space = sp
+	n.term = &lease{log: log, kill: sp.KillAll}
 	if err := n.sweep(ctx); err != nil {
 		return nil, errors.Join(err, sp.Close())
 	}
@@ -59,7 +62,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		want: func(blocks int) { n.wantBlocks(blocks) },
 	}
 	n.recorder = &recorder{
-		log: log, source: n.source, proc: proc, out: n.out,
+		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
 		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Argv),
 		low:     n.numbers.passed, life: n.numbers.life,
 		end: func(pid wire.PID) error { return sp.Signal(pid, killInfo()) },
@@ -67,7 +70,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	return n, nil
 }
 
-// sweepTime is how long the processes of a former daemon may take to end.
+// sweepTime is how long processes may take to end that were killed.
 const sweepTime = 10 * time.Second
 
 // sweep ends the processes that a former daemon has left in the space. Nobody
@@ -79,21 +82,44 @@ func (n *node) sweep(ctx context.Context) error {
 		return nil
 	}
 	n.log.Warn("processes of a former daemon are killed", "count", len(n.space.PIDs()))
+	return n.killAll(ctx, func() bool { return true })
+}
+
+// killAll ends all processes and waits until they have ended and told is true.
+func (n *node) killAll(ctx context.Context, told func() bool) error {
 	if err := n.space.KillAll(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, sweepTime, errors.New("processes of a former daemon do not end"))
+	ctx, cancel := context.WithTimeoutCause(ctx, sweepTime, errors.New("processes do not end"))
 	defer cancel()
 	for {
 		all, err := procIn(n.space).Scan()
-		if err != nil || len(all) <= 1 { // init itself
+		if err != nil {
 			return err
+		}
+		if len(all) <= 1 && told() { // init itself
+			return nil
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// leave ends all processes while the master can still be told of their ends:
+// otherwise it waits for the time of the lease before it calls them dead.
+func (n *node) leave(ctx context.Context) {
+	err := n.killAll(ctx, func() bool {
+		if !n.recorder.quiet() {
+			return false
+		}
+		n.recorder.stamp() // tells everything
+		return n.out.idle()
+	})
+	if err != nil {
+		n.log.Warn("the master is not told the ends of all processes", "err", err)
 	}
 }
 
@@ -122,6 +148,7 @@ func (n *node) runSpace(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.space.Run(ctx) })
 	group.Go(func() error { return n.recorder.run(ctx) })
+	group.Go(func() error { return n.term.run(ctx) })
 	return group.Wait()
 }
 

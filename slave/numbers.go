@@ -18,6 +18,7 @@ type numbers struct {
 	mu     sync.Mutex
 	cursor *pidmap.Cursor
 	asked  bool // for more, without an answer
+	failed *pidmap.Move
 }
 
 // add takes blocks on lease. The first ones are where the cursor goes.
@@ -50,7 +51,7 @@ func (n *numbers) blocks() []wire.Block {
 func (n *numbers) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cursor, n.asked = pidmap.NewCursor(), false
+	n.cursor, n.asked, n.failed = pidmap.NewCursor(), false, nil
 }
 
 // passed handles the notice that a task got a number beyond the low-water mark.
@@ -72,17 +73,27 @@ func (n *numbers) life(pid wire.PID, change int) {
 	defer n.mu.Unlock()
 	if change > 0 {
 		n.cursor.Born(pid)
+		if n.failed != nil {
+			n.moveLocked(*n.failed)
+		}
 	} else {
 		n.cursor.Died(pid)
 	}
 }
 
+// moveLocked puts the cursor where it is to be. If that fails it is tried again at
+// each birth, until it is done or there is another place to go to: a notice
+// would come at once, and again and again.
 func (n *numbers) moveLocked(m pidmap.Move) {
 	if m.Next != 0 {
 		if err := n.set(m.Next); err != nil {
-			n.log.Error("the allocation cursor could not be moved", "pid", m.Next, "err", err)
+			if n.failed == nil {
+				n.log.Error("the allocation cursor could not be moved", "pid", m.Next, "err", err)
+			}
+			n.failed = &m
 			return
 		}
 	}
+	n.failed = nil
 	n.arm(m.Low)
 }

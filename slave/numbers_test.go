@@ -122,10 +122,19 @@ func TestNumbersRefuse(t *testing.T) {
 }
 
 // TestNumbersOfABrokenSpace has the cursor stay where it is: then no notice is
-// asked for, which would come at once and again and again.
+// asked for, which would come at once and again and again. Births go on, and the
+// cursor is moved as soon as it can be.
 func TestNumbersOfABrokenSpace(t *testing.T) {
 	s := newMadeUpSpace()
 	s.err = errors.New("broken")
 	s.lease(t, wire.Block{First: firstPID, Count: 100})
 	s.check(t, "no way to move", []wire.PID{firstPID}, nil, nil)
+	s.life(17, 1)
+	s.life(17, -1)
+	s.check(t, "at a birth", []wire.PID{firstPID}, nil, nil)
+	s.err = nil
+	s.life(18, 1)
+	s.check(t, "it moves again", []wire.PID{firstPID}, []wire.PID{firstPID + 50}, nil)
+	s.life(firstPID, 1)
+	s.check(t, "it has moved", nil, nil, nil)
 }

@@ -34,7 +34,7 @@ func wanted(t *testing.T, o *outbox, blocks uint32) {
 // TestOutboxBeginsAnew has two sessions, with messages before, between and
 // after them, which are dropped.
 func TestOutboxBeginsAnew(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	wanted(t, o, 1)
 	for session := range uint32(2) {
 		t.Run("", func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestOutboxBeginsAnew(t *testing.T) {
 func TestOutboxEndsWithItsStream(t *testing.T) {
 	near, far := net.Pipe()
 	far.Close()
-	o := newOutbox()
+	o := newOutbox(nil)
 	if err := o.start(new(wire.Inventory)); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestOutboxEndsWithItsStream(t *testing.T) {
 }
 
 func TestOutboxRefusesOneMessage(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	if err := o.start(&wire.Inventory{Kernel: string(make([]byte, wire.MaxMessage))}); !errors.Is(err, wire.ErrFrame) {
 		t.Errorf("too long: got %v, want %v", err, wire.ErrFrame)
 	}
@@ -93,4 +93,26 @@ func TestOutboxRefusesOneMessage(t *testing.T) {
 		t.Errorf("%d bytes of a message that was refused are kept", len(o.buf))
 	}
 	wanted(t, o, 1)
+}
+
+// TestOutboxIsBounded ends a session, and the next one begins anew.
+func TestOutboxIsBounded(t *testing.T) {
+	ended := 0
+	o := newOutbox(func() { ended++ }) // nobody runs it
+	if err := o.start(new(wire.Inventory)); err != nil {
+		t.Fatal(err)
+	}
+	o.buf = make([]byte, maxOutbox)
+	wanted(t, o, 1)
+	if ended != 0 {
+		t.Error("the session was ended too early")
+	}
+	wanted(t, o, 2)
+	wanted(t, o, 3)
+	if ended != 1 || len(o.buf) != 0 {
+		t.Errorf("the session was ended %d times with %d bytes left, want once and none", ended, len(o.buf))
+	}
+	if err := o.start(new(wire.Inventory)); err != nil || len(o.buf) == 0 {
+		t.Errorf("the next session: %v, %d bytes", err, len(o.buf))
+	}
 }

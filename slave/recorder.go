@@ -26,6 +26,7 @@ type recorder struct {
 	mu      sync.Mutex // guards the tracker, and with it the order of what is put into out
 	tracker *procevents.Tracker
 	lost    uint64
+	started map[wire.PID]bool // from the front end, and their ends not told by init
 }
 
 // take brings the tracker up to what the kernel has noted.
@@ -92,7 +93,18 @@ func (r *recorder) launching(pid wire.PID) {
 }
 
 func (r *recorder) spawned(pid wire.PID) {
-	r.do(func(t *procevents.Tracker) { t.Spawned(pid) })
+	r.do(func(t *procevents.Tracker) {
+		r.started[pid] = true
+		t.Spawned(pid)
+	})
+}
+
+// quiet reports whether the ends of all processes that were started from the
+// front end have been told.
+func (r *recorder) quiet() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.started) == 0
 }
 
 func (r *recorder) notSpawned(pid wire.PID, stage wire.Stage, errno unix.Errno) {
@@ -108,6 +120,7 @@ func (r *recorder) status(pid wire.PID, status wire.Status) {
 		case ws.Stopped():
 			t.Stopped(pid, int(ws.StopSignal()))
 		default:
+			delete(r.started, pid)
 			t.Ended(pid, status)
 		}
 	})

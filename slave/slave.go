@@ -95,8 +95,13 @@ const redial = 500 * time.Millisecond
 // run serves one session with the master after the other. The process space
 // outlives them; its own end is the daemon's.
 func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
-	serving, fail := context.WithCancelCause(ctx)
+	serving, fail := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer fail(nil)
+	stop := context.AfterFunc(ctx, func() {
+		n.leave(serving)
+		fail(context.Cause(ctx))
+	})
+	defer stop()
 	spaceCtx, endSpace := context.WithCancel(context.WithoutCancel(ctx))
 	spaceEnded := make(chan struct{})
 	go func() {
@@ -131,6 +136,5 @@ func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 		case <-ctx.Done():
 		case <-time.After(redial):
 		}
-		n.expire(n.linked.Load())
 	}
 }
