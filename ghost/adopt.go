@@ -60,6 +60,10 @@ func (s *shard) check(m *wire.GhostAdopt, st processStatus) error {
 		return fmt.Errorf("parent of %d: %w", m.PID, unix.ECHILD)
 	case m.UID != AnyUser && st.uid != m.UID:
 		return fmt.Errorf("user of %d: %w", m.PID, unix.EPERM)
+	case st.capable&(1<<unix.CAP_CHECKPOINT_RESTORE) == 0:
+		// It could not choose its children's numbers: no_new_privs, or a file system
+		// mounted with nosuid, has kept the image's file capability from it.
+		return fmt.Errorf("capability of %d: %w", m.PID, unix.EPERM)
 	}
 	return nil
 }
@@ -103,7 +107,8 @@ func (s *shard) unblock(g *held) error {
 type processStatus struct {
 	parent  wire.PID
 	uid     uint32 // real
-	blocked uint64
+	blocked uint64 // signals
+	capable uint64 // effective capabilities
 }
 
 func readStatus(pid wire.PID) (processStatus, error) {
@@ -125,7 +130,10 @@ func parseStatus(text []byte) (processStatus, error) {
 	if err != nil {
 		return st, err
 	}
-	st.blocked, err = statusField(text, "SigBlk:", 16)
+	if st.blocked, err = statusField(text, "SigBlk:", 16); err != nil {
+		return st, err
+	}
+	st.capable, err = statusField(text, "CapEff:", 16)
 	st.parent, st.uid = wire.PID(parent), uint32(uid)
 	return st, err
 }
