@@ -25,5 +25,10 @@
 //	event Forked             forking    GhostFork to the keeper
 //	GhostDone                running    the node's barrier moves on
 //
+// A ghost ends because its process has: the node has said so, or its next
+// inventory lacks the process, or it has not come back for the time of its lease
+// and a margin. The end of a session by itself ends nothing, nor does that of the
+// master or of the keeper; what was under way is settled with the next one.
+//
 // Locks: barrier.mu and outbox.mu are leaves; nothing is called with them held.
 package master

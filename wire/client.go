@@ -27,7 +27,7 @@ type Node struct {
 	Mode   uint32 // permission to start processes: bits 0111
 	UID    uint32
 	GID    uint32
-	Addr   string // of the slave's connection; empty when down
+	Addr   string // of the slave's connection; empty without one
 	Procs  uint32 // processes there
 	Since  int64  // Unix time of the last change of state
 	Kernel string
