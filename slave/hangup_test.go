@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestHangUp(t *testing.T) {
 	defer p.closeFar()
 	defer p.closeNear()
 	n := new(node)
-	remove := n.outputs.add(pid, p)
+	remove := n.outputs.add(pid, &output{pipes: p})
 
 	hangUp(t, n, pid+1)
 	if _, err := p.end[1].Write([]byte("x")); err != nil {
@@ -51,21 +52,26 @@ func TestHangUp(t *testing.T) {
 
 	// The next process of that number is another one.
 	var next pipes
+	far, _ := net.Pipe()
 	reading, writing, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer writing.Close()
 	next.near[1] = reading
-	removeNext := n.outputs.add(pid, &next)
+	removeNext := n.outputs.add(pid, &output{pipes: &next, stream: far})
 	remove()
 	hangUp(t, n, pid)
 	if _, err := reading.Read(nil); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the next one: got %v, want %v", err, os.ErrClosed)
 	}
+	n.outputs.cut()
+	if _, err := far.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("its stream: got %v, want %v", err, io.ErrClosedPipe)
+	}
 	removeNext()
-	if len(n.outputs.pipes) != 0 {
-		t.Errorf("%d are left", len(n.outputs.pipes))
+	if len(n.outputs.all) != 0 {
+		t.Errorf("%d are left", len(n.outputs.all))
 	}
 }
 

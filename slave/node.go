@@ -111,6 +111,7 @@ func (n *node) killAll(ctx context.Context, told func() bool) error {
 // leave ends all processes while the master can still be told of their ends:
 // otherwise it waits for the time of the lease before it calls them dead.
 func (n *node) leave(ctx context.Context) {
+	n.outputs.cut()
 	err := n.killAll(ctx, func() bool {
 		if !n.recorder.quiet() {
 			return false

@@ -42,7 +42,7 @@ func (p *process) serve(ctx context.Context) error {
 		p.n.recorder.notSpawned(p.pid, wire.StageSpawn, errnoOf(err))
 		return err
 	}
-	defer p.n.outputs.add(p.pid, pipes)()
+	defer p.n.outputs.add(p.pid, &output{pipes: pipes, stream: p.stream})()
 	if ok, err := p.n.launch(ctx, spawn, pipes); !ok {
 		pipes.closeNear()
 		return err
