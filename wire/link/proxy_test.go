@@ -194,7 +194,8 @@ func (p *proxy) connections() int {
 // awaitConnected waits until the session is, or is not, connected.
 func awaitConnected(t testing.TB, s interface {
 	Connected() (bool, time.Time, <-chan struct{})
-}, want bool) {
+}, want bool,
+) {
 	t.Helper()
 	limit := time.After(10 * time.Second)
 	for {

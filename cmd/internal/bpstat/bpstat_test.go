@@ -95,10 +95,14 @@ func TestPrint(t *testing.T) {
 func TestPS(t *testing.T) {
 	c := master(t)
 	tests := []struct{ name, ps, want string }{
-		{"ps", "    PID TTY          TIME CMD\n    100 pts/0    00:00:00 a\n      7 pts/0    00:00:00 4567\n",
-			"NODE\t    PID TTY          TIME CMD\n1\t    100 pts/0    00:00:00 a\n\t      7 pts/0    00:00:00 4567\n"},
-		{"ps -f", "UID  PID PPID CMD\n4567 4567 100 x\nroot 2 4567 y\n",
-			"NODE\tUID  PID PPID CMD\n7\t4567 4567 100 x\n\troot 2 4567 y\n"},
+		{
+			"ps", "    PID TTY          TIME CMD\n    100 pts/0    00:00:00 a\n      7 pts/0    00:00:00 4567\n",
+			"NODE\t    PID TTY          TIME CMD\n1\t    100 pts/0    00:00:00 a\n\t      7 pts/0    00:00:00 4567\n",
+		},
+		{
+			"ps -f", "UID  PID PPID CMD\n4567 4567 100 x\nroot 2 4567 y\n",
+			"NODE\tUID  PID PPID CMD\n7\t4567 4567 100 x\n\troot 2 4567 y\n",
+		},
 		{"without a header", "4567 x\nno number\n\n", "7\t4567 x\n\tno number\n\t\n"},
 		{"nothing", "", ""},
 	}
