@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"bproc/wire"
 )
 
 // errHeld means that a ghost is on its last way and can do nothing any more.
@@ -118,36 +116,37 @@ const (
 	restartLast  unix.Errno = 516
 )
 
-// step lets the ghost make the one instruction that set has prepared.
+// syscallStop is the signal of a stop at the entry or the exit of a system call
+// (ptrace(2), PTRACE_O_TRACESYSGOOD).
+const syscallStop = unix.SIGTRAP | 0x80
+
+// step lets the ghost make the system call that set has prepared. It does so
+// from stop to stop and not by a single step: a processor that was told to step
+// goes on telling, and should the keeper die in this moment, the trap would be
+// the ghost's end.
 func (d *driven) step(until int) (int64, error) {
+	entered := false
 	for {
-		if err := resume(unix.PTRACE_SINGLESTEP, d.g.pid, 0); err != nil {
-			return 0, fmt.Errorf("step ghost %d: %w", d.g.pid, err)
+		if err := resume(unix.PTRACE_SYSCALL, d.g.pid, 0); err != nil {
+			return 0, fmt.Errorf("system call in ghost %d: %w", d.g.pid, err)
 		}
-		for {
-			st, err := d.s.next(d.g)
-			if err != nil {
-				return 0, err
-			}
-			if st.event != 0 && st.event == until {
-				return 0, nil
-			}
-			if st.event != 0 {
-				break // a stop that says nothing here: step on
-			}
-			if st.signal == unix.SIGTRAP && stepped(d.g.pid) {
-				return d.result()
-			}
-			d.s.deliver(d.g, unix.PTRACE_SINGLESTEP)
+		st, err := d.s.next(d.g)
+		for err == nil && st.event == 0 && st.signal != syscallStop {
+			d.s.deliver(d.g, unix.PTRACE_SYSCALL)
+			st, err = d.s.next(d.g)
+		}
+		switch {
+		case err != nil:
+			return 0, err
+		case st.event != 0 && st.event == until:
+			return 0, nil
+		case st.event != 0: // a stop that says nothing here
+		case entered:
+			return d.result()
+		default:
+			entered = true
 		}
 	}
-}
-
-// stepped reports whether a SIGTRAP is the end of a single step: the kernel
-// sends it for the trap, with a code above zero (TRAP_TRACE, TRAP_BRKPT).
-func stepped(pid wire.PID) bool {
-	info, err := getSiginfo(pid)
-	return err == nil && info.code() > 0
 }
 
 func (d *driven) result() (int64, error) {
