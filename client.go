@@ -101,10 +101,10 @@ func connect(fd int, path string) error {
 			return unix.SetNonblock(fd, true)
 		}
 	}
-	switch {
-	case err == unix.ENOENT || err == unix.ECONNREFUSED:
+	switch err {
+	case unix.ENOENT, unix.ECONNREFUSED:
 		return fmt.Errorf("%w (%s: %w); start it with bpmaster", ErrNoMaster, path, err)
-	case err == unix.EAGAIN:
+	case unix.EAGAIN:
 		return fmt.Errorf("the master does not answer (%s)", path)
 	}
 	return fmt.Errorf("connect to the master: %s: %w", path, err)

@@ -93,7 +93,7 @@ func TestBulkInput(t *testing.T) {
 		got = sha256.New()
 		for {
 			b, err := c.Input()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
@@ -135,7 +135,7 @@ func TestInputThatNeverEnds(t *testing.T) {
 func TestInputError(t *testing.T) {
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
 		c.Started()
-		if b, err := c.Input(); err != io.EOF {
+		if b, err := c.Input(); !errors.Is(err, io.EOF) {
 			t.Errorf("got %q, %v", b, err)
 		}
 		c.End(0)

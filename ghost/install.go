@@ -23,7 +23,7 @@ func Install(path string) error {
 	if err != nil {
 		return fmt.Errorf("ghost image: %w", err)
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // is no more when all went well
 	_, err = tmp.Write(image)
 	err = errors.Join(err, tmp.Chmod(0o755), tmp.Close())
 	if err != nil {

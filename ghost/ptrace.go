@@ -32,12 +32,6 @@ func resume(request int, pid wire.PID, sig unix.Signal) error {
 	return ptrace(request, pid, 0, uintptr(sig))
 }
 
-func eventMessage(pid wire.PID) (uint64, error) {
-	var msg uint64
-	err := ptrace(unix.PTRACE_GETEVENTMSG, pid, 0, uintptr(unsafe.Pointer(&msg)))
-	return msg, err
-}
-
 // siginfo is siginfo_t of sigaction(2).
 type siginfo [sizeofSiginfo]byte
 

@@ -180,7 +180,7 @@ func (t *nodeTable) save() error {
 	if err != nil {
 		return fmt.Errorf("node table: %w", err)
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // is no more when all went well
 	_, err = tmp.Write(append(data, '\n'))
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err == nil {

@@ -27,7 +27,7 @@ type slaveConn struct {
 // accept takes a new session over. It is called by the listener.
 func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
 	c := &slaveConn{session: &session{peer: peer, link: l}, m: m, link: l}
-	c.session.streams = l
+	c.streams = l
 	m.slaves.Go(func() error {
 		err := c.run(ctx)
 		m.log.Debug("session of a slave ended", "node", c.node, "err", err)

@@ -58,7 +58,7 @@ func parse(s string) (term, error) {
 		return all{}, nil
 	case s[0] == '!':
 		if len(s) == 1 {
-			return nil, fmt.Errorf("no state after !")
+			return nil, fmt.Errorf("no state after !") //nolint:staticcheck // the ! is the operator, no punctuation
 		}
 		return negate(s[1:]), nil
 	}

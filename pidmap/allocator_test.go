@@ -158,55 +158,77 @@ func TestClaim(t *testing.T) {
 func TestAllocatorAgainstModel(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
-	a := pidmap.NewAllocator(pidmap.Config{BlockSize: 1 << 16, Gap: 1 << 14})
-	has := map[wire.NodeID][]wire.Block{}
+	m := &model{
+		T:         t,
+		rng:       rand.New(rand.NewPCG(seed, 0)),
+		allocator: pidmap.NewAllocator(pidmap.Config{BlockSize: 1 << 16, Gap: 1 << 14}),
+		has:       map[wire.NodeID][]wire.Block{},
+	}
+	free := m.allocator.Free()
 	for range 5000 {
-		node := wire.NodeID(rng.IntN(6))
-		switch rng.IntN(8) {
-		case 0:
-			a.Return(node)
-			delete(has, node)
-		case 1:
-			if n := len(has[node]); n > 0 {
-				i := rng.IntN(n)
-				if err := a.Release(node, has[node][i:i+1]); err != nil {
-					t.Fatal(err)
-				}
-				has[node] = slices.Delete(has[node], i, i+1)
+		m.step(wire.NodeID(m.rng.IntN(6)))
+		m.check()
+	}
+	for node := range m.has {
+		m.allocator.Return(node)
+	}
+	if got := m.allocator.Free(); got != free {
+		t.Errorf("%d blocks are free when all were returned, want %d", got, free)
+	}
+}
+
+// model is an allocator and who should have what of it.
+type model struct {
+	*testing.T
+	rng       *rand.Rand
+	allocator *pidmap.Allocator
+	has       map[wire.NodeID][]wire.Block
+}
+
+// step does something for a node.
+func (m *model) step(node wire.NodeID) {
+	m.Helper()
+	switch m.rng.IntN(8) {
+	case 0:
+		m.allocator.Return(node)
+		delete(m.has, node)
+	case 1:
+		if n := len(m.has[node]); n > 0 {
+			i := m.rng.IntN(n)
+			if err := m.allocator.Release(node, m.has[node][i:i+1]); err != nil {
+				m.Fatal(err)
 			}
-		case 2:
-			b := block(pidmap.Node+wire.PID(rng.IntN(3<<20)), int32(1+rng.IntN(1<<15)))
-			if slices.Contains(has[node], b) || a.Claim(node, []wire.Block{b}) != nil {
-				continue
-			}
-			has[node] = append(has[node], b)
-		default:
-			blocks, err := a.Lease(node, 1+rng.IntN(3))
-			if err != nil && !errors.Is(err, pidmap.ErrExhausted) {
-				t.Fatal(err)
-			}
-			has[node] = append(has[node], blocks...)
+			m.has[node] = slices.Delete(m.has[node], i, i+1)
 		}
-		var all []wire.Block
-		for node, blocks := range has {
-			all = append(all, blocks...)
-			for _, b := range blocks {
-				for _, p := range []wire.PID{b.First, b.End() - 1} {
-					if n, ok := a.Owner(p); !ok || n != node {
-						t.Fatalf("Owner(%d) = %v, %v, want %v", p, n, ok, node)
-					}
+	case 2:
+		b := block(pidmap.Node+wire.PID(m.rng.IntN(3<<20)), int32(1+m.rng.IntN(1<<15)))
+		if !slices.Contains(m.has[node], b) && m.allocator.Claim(node, []wire.Block{b}) == nil {
+			m.has[node] = append(m.has[node], b)
+		}
+	default:
+		blocks, err := m.allocator.Lease(node, 1+m.rng.IntN(3))
+		if err != nil && !errors.Is(err, pidmap.ErrExhausted) {
+			m.Fatal(err)
+		}
+		m.has[node] = append(m.has[node], blocks...)
+	}
+}
+
+// check compares the owners of the ends of all blocks, and that none overlap.
+func (m *model) check() {
+	m.Helper()
+	var all []wire.Block
+	for node, blocks := range m.has {
+		all = append(all, blocks...)
+		for _, b := range blocks {
+			for _, p := range []wire.PID{b.First, b.End() - 1} {
+				if n, ok := m.allocator.Owner(p); !ok || n != node {
+					m.Fatalf("Owner(%d) = %v, %v, want %v", p, n, ok, node)
 				}
 			}
-		}
-		if err := pidmap.Validate(all); err != nil {
-			t.Fatal(err)
 		}
 	}
-	for node := range has {
-		a.Return(node)
-	}
-	if a.Free() != pidmap.NewAllocator(pidmap.Config{BlockSize: 1 << 16, Gap: 1 << 14}).Free() {
-		t.Errorf("%d blocks are free when all were returned", a.Free())
+	if err := pidmap.Validate(all); err != nil {
+		m.Fatal(err)
 	}
 }

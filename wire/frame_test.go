@@ -62,10 +62,14 @@ func TestReaderSequence(t *testing.T) {
 	stream = wire.AppendData(stream, wire.TypeStdout, 8, nil)
 
 	r := wire.NewReader(bytes.NewReader(stream))
-	h, data, err := r.Next()
-	if err != nil || h.Number != 5 || string(data) != "text" {
-		t.Fatalf("got %v %q %v", h, data, err)
+	next := func(number uint64, text string) {
+		t.Helper()
+		h, data, err := r.Next()
+		if err != nil || h.Number != number || string(data) != text {
+			t.Fatalf("got %v %q %v, want number %d, %q", h, data, err, number, text)
+		}
 	}
+	next(5, "text")
 	m, number, err := r.Read()
 	if _, ok := m.(*wire.Started); !ok || number != 6 || err != nil {
 		t.Fatalf("got %v %d %v", m, number, err)
@@ -74,11 +78,8 @@ func TestReaderSequence(t *testing.T) {
 	if e, ok := m.(*wire.GhostExec); !ok || number != 7 || err != nil || e.Argv[0] != long {
 		t.Fatalf("got %T %d %v", m, number, err)
 	}
-	h, data, err = r.Next()
-	if err != nil || h.Number != 8 || len(data) != 0 {
-		t.Fatalf("got %v %q %v", h, data, err)
-	}
-	if _, _, err := r.Next(); err != io.EOF {
+	next(8, "")
+	if _, _, err := r.Next(); !errors.Is(err, io.EOF) {
 		t.Fatalf("got %v, want %v", err, io.EOF)
 	}
 }

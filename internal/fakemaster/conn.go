@@ -1,6 +1,7 @@
 package fakemaster
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -47,7 +48,7 @@ func (c *Conn) Output(t wire.Type, data string) error {
 func (c *Conn) Input() ([]byte, error) {
 	h, payload, err := c.r.Next()
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil, io.ErrUnexpectedEOF
 	case err != nil:
 		return nil, err

@@ -2,6 +2,7 @@ package fakemaster
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -49,7 +50,7 @@ func Start(t testing.TB, handle Handler) *Master {
 		}
 		m.mu.Unlock()
 		ghosts()
-		os.RemoveAll(dir)
+		_ = os.RemoveAll(dir)
 	})
 	return m
 }
@@ -81,7 +82,7 @@ func (m *Master) serve(t testing.TB, conn net.Conn, handle Handler) {
 	r := wire.NewReader(conn)
 	request, _, err := r.Read()
 	if err != nil {
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			t.Errorf("request: %v", err)
 		}
 		return

@@ -1,6 +1,7 @@
 package longcall_test
 
 import (
+	"errors"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -30,7 +31,7 @@ func TestWait4(t *testing.T) {
 	}
 	runtime.GC()
 	group.Wait()
-	if _, err := longcall.Wait4(-1, new(unix.WaitStatus), 0); err != unix.ECHILD {
+	if _, err := longcall.Wait4(-1, new(unix.WaitStatus), 0); !errors.Is(err, unix.ECHILD) {
 		t.Errorf("without children: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -85,7 +86,7 @@ func (l *launches) signal(pid wire.PID, info []byte, send func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := send()
-	if n := l.table[pid]; err == unix.ESRCH && n != nil && len(n.signals) < maxHeld {
+	if n := l.table[pid]; errors.Is(err, unix.ESRCH) && n != nil && len(n.signals) < maxHeld {
 		n.signals = append(n.signals, info)
 		return nil
 	}

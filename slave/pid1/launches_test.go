@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"errors"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -35,7 +36,7 @@ func TestSignalIsHeldUntilTheProcessExists(t *testing.T) {
 		{"process that exists", 7, present, nil, 0},
 		{"process to come", 7, absent, nil, 1},
 	} {
-		if err := l.signal(c.pid, []byte(c.name), c.send); err != c.err {
+		if err := l.signal(c.pid, []byte(c.name), c.send); !errors.Is(err, c.err) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.err)
 		}
 		if len(n.signals) != c.held {

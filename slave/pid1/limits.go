@@ -48,8 +48,6 @@ func (p *plan) limit(r rule, resource int, limit unix.Rlimit) {
 
 func ownLimit(resource int) (unix.Rlimit, unix.Errno) {
 	var own unix.Rlimit
-	if err := unix.Prlimit(0, resource, nil, &own); err != nil {
-		return own, err.(unix.Errno)
-	}
-	return own, 0
+	_, _, errno := unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, uintptr(resource), 0, uintptr(unsafe.Pointer(&own)), 0, 0)
+	return own, errno
 }

@@ -2,6 +2,7 @@ package pid1
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -16,11 +17,11 @@ func (in *Init) reap(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var status unix.WaitStatus
 		pid, err := longcall.Wait4(-1, &status, unix.WUNTRACED|unix.WCONTINUED|unix.WALL)
-		switch err {
-		case nil:
+		switch {
+		case err == nil:
 			in.report(wire.PID(pid), status)
-		case unix.EINTR:
-		case unix.ECHILD:
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD):
 			select {
 			case <-in.children:
 			case <-ctx.Done():

@@ -148,6 +148,7 @@ func (f *frontEnd) event(e wire.Event) {
 	case wire.EventExited:
 		delete(f.ghosts, e.PID)
 		return
+	default: // what it changes is below
 	}
 	if len(e.Argv) > 0 {
 		g.argv = e.Argv[0]

@@ -66,7 +66,7 @@ func Open(cfg Config) (*Source, error) {
 	}
 	s := &Source{}
 	if err := s.load(cfg); err != nil {
-		s.Close()
+		_ = s.Close() // err says more
 		return nil, err
 	}
 	return s, nil

@@ -29,17 +29,14 @@ var parts = map[string]func(){
 	"threads":      manyThreads,
 }
 
-// self is how a command line in a space names this binary.
-const self = "/proc/self/exe"
-
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		if part := parts[os.Args[1]]; part != nil {
 			part()
-			os.Exit(0)
+			return
 		}
 	}
-	os.Exit(m.Run())
+	m.Run() // keeps the exit code for the caller of TestMain
 }
 
 // beInit runs command lines from standard input, one after the other, and answers
@@ -62,7 +59,7 @@ func beInit() {
 // execFromThread executes another program from a thread that is not the first.
 func execFromThread() {
 	onOtherThread(func() {
-		unix.Exec("/bin/sh", []string{"sh", "-c", "exit 5"}, nil)
+		panic(unix.Exec("/bin/sh", []string{"sh", "-c", "exit 5"}, nil)) // returns only if it fails
 	})
 }
 
@@ -92,9 +89,9 @@ func leaderExits() {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		os.Exit(9)
+		unix.Exit(9)
 	})
-	unix.RawSyscall(unix.SYS_EXIT, 3, 0, 0)
+	_, _, _ = unix.RawSyscall(unix.SYS_EXIT, 3, 0, 0) // does not return
 }
 
 // manyThreads has twenty threads at once.
@@ -163,8 +160,8 @@ func newSpace(t testing.TB) *space {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		c.Process.Kill() // everything in the namespace dies with its init
-		c.Wait()
+		_ = c.Process.Kill() // everything in the namespace dies with its init
+		_ = c.Wait()         // it was killed
 	})
 	s := &space{TB: t, in: in, out: bufio.NewScanner(out), errors: bufio.NewReader(errors)}
 	if s.inode, err = procevents.Namespace(c.Process.Pid); err != nil {
@@ -184,7 +181,7 @@ func (s *space) open(cfg procevents.Config) *procevents.Source {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.Cleanup(func() { source.Close() })
+	s.Cleanup(func() { _ = source.Close() })
 	return source
 }
 

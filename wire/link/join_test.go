@@ -51,14 +51,21 @@ func TestJoin(t *testing.T) {
 	if len(got) != 2 || got[1] != want {
 		t.Errorf("the master was told %+v, want %+v", got, want)
 	}
-	again, err := link.OpenIdentity(dir)
-	if err != nil || again.Key() != id.Key() {
-		t.Fatalf("got %v, want the identity %s", err, id.Key())
+	m.knows(t, dir, id.Key())
+}
+
+// knows fails the test unless dir holds the identity of a key and the master
+// accepts it.
+func (m *master) knows(t *testing.T, dir, key string) {
+	t.Helper()
+	id, err := link.OpenIdentity(dir)
+	if err != nil || id.Key() != key {
+		t.Fatalf("got %v, want the identity %s", err, key)
 	}
-	slave, here := m.dial(again, m.addr())
+	slave, here := m.dial(id, m.addr())
 	slave.Close(nil)
 	here.Close(nil)
-	if p := <-m.peers; p.Key != id.Key() || p.Host != "n1" || p.Arch != "amd64" || p.BootID != "b1" || p.Version != wire.Version || p.Addr == "" {
+	if p := <-m.peers; p.Key != key || p.Host != "n1" || p.Arch != "amd64" || p.BootID != "b1" || p.Version != wire.Version || p.Addr == "" {
 		t.Errorf("got peer %+v", p)
 	}
 }

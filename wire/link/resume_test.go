@@ -360,7 +360,7 @@ func TestCloseDeliversWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	here.Close(nil)
-	ended(t, slave)
+	_ = ended(t, slave)
 	if err := receive(at, 5, size); err != nil {
 		t.Error(err)
 	}

@@ -154,7 +154,7 @@ func TestEndOfConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		end.Close()
-		if _, _, _, err := reader.Read(); err != c.want {
+		if _, _, _, err := reader.Read(); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
 	}
