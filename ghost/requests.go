@@ -176,5 +176,6 @@ func (s *shard) cont(g *held) error {
 	if !g.stopped && g.stopping == 0 || g.killed || g.asked {
 		return nil
 	}
+	g.stopping = 0 // a stop that is under way is undone as well
 	return s.mark.send(g.pid, unix.SIGCONT)
 }
