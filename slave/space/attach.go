@@ -38,6 +38,9 @@ func attach(ctx context.Context, cfg Config) (*Space, error) {
 		return nil, fmt.Errorf("load space %s: %w", cfg.Name, err)
 	}
 	alive, err := s.revive()
+	if err != nil && s.stops() {
+		alive, err = false, nil // it was dying when we looked
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("attach to space %s: %w", cfg.Name, err), s.closeFiles())
 	}
@@ -61,10 +64,24 @@ func (s *Space) clear(ctx context.Context) error {
 	return errNoSpace
 }
 
+// stops reports whether the init of a space that could not be revived ends
+// within the time that dying takes.
+func (s *Space) stops() bool {
+	for deadline := time.Now().Add(dyingTimeout); time.Now().Before(deadline); time.Sleep(look) {
+		if status, err := s.container.Status(); err == nil && status == libcontainer.Stopped {
+			return true
+		}
+	}
+	return false
+}
+
+// look is how long to wait before another look at an init that is dying.
+const look = time.Millisecond
+
 // endsSoon reports whether bpinit, which did not answer, is about to end. One
 // that lives on is another matter: another daemon may have taken our place.
 func (s *Space) endsSoon() bool {
-	for deadline := time.Now().Add(dyingTimeout); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(dyingTimeout); time.Now().Before(deadline); time.Sleep(look) {
 		if !s.alive() {
 			return true
 		}
