@@ -163,6 +163,9 @@ func (d *driven) result() (int64, error) {
 // release lets the ghost go on. After a system call it stands in its loop. A
 // ghost that was stopped is stopped again, and its parent has seen nothing.
 func (d *driven) release() {
+	if d.g.killed {
+		return // it got SIGKILL meanwhile, and is held in its exit
+	}
 	if d.g.stopped {
 		_ = resume(unix.PTRACE_INTERRUPT, d.g.pid, 0)
 	}
