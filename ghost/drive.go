@@ -47,12 +47,12 @@ func (s *shard) take(g *held) (*driven, error) {
 				return d, nil
 			}
 			// It still comes up, which takes it microseconds of its own time.
-			_ = resume(unix.PTRACE_CONT, g.pid, 0)
+			_ = goOn(unix.PTRACE_CONT, g.pid, 0)
 			time.Sleep(comeUp)
 		case 0:
 			s.deliver(g, unix.PTRACE_CONT)
 		default:
-			_ = resume(unix.PTRACE_CONT, g.pid, 0)
+			_ = goOn(unix.PTRACE_CONT, g.pid, 0)
 		}
 	}
 }
@@ -127,7 +127,7 @@ const syscallStop = unix.SIGTRAP | 0x80
 func (d *driven) step(until int) (int64, error) {
 	entered := false
 	for {
-		if err := resume(unix.PTRACE_SYSCALL, d.g.pid, 0); err != nil {
+		if err := goOn(unix.PTRACE_SYSCALL, d.g.pid, 0); err != nil {
 			return 0, fmt.Errorf("system call in ghost %d: %w", d.g.pid, err)
 		}
 		st, err := d.s.next(d.g)
@@ -169,5 +169,5 @@ func (d *driven) release() {
 	if d.g.stopped {
 		_ = resume(unix.PTRACE_INTERRUPT, d.g.pid, 0)
 	}
-	_ = resume(unix.PTRACE_CONT, d.g.pid, 0)
+	_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
 }

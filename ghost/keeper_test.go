@@ -416,3 +416,34 @@ func TestContinueWhileStopping(t *testing.T) {
 	}
 	f.end(t, pid, 0)
 }
+
+// A SIGKILL that comes while the keeper drives a ghost must not end it either.
+func TestKillWhileDriven(t *testing.T) {
+	f := newFixture(t)
+	for i := range 200 {
+		pid := f.ghost(t, 0, "g")
+		for range 4 {
+			f.number++
+			if err := wire.Write(f.client, f.number, &wire.GhostExec{PID: pid, Argv: []string{"h"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Duration(i) * 5 * time.Microsecond) // another moment each time
+		if err := unix.Kill(int(pid), unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if sig, _ := f.signal(t, pid); sig != unix.SIGKILL {
+			t.Fatalf("got %v", sig)
+		}
+		var st unix.WaitStatus
+		if got, err := unix.Wait4(int(pid), &st, unix.WNOHANG, nil); got != 0 || err != nil {
+			t.Fatalf("round %d: the ghost has ended: %#x, %v", i, st, err)
+		}
+		if st := f.end(t, pid, wire.ExitStatus(0)); st.Signal() != unix.SIGKILL {
+			t.Fatalf("round %d: status %#x", i, st)
+		}
+		if gone := f.gone(t, pid); !gone.Asked {
+			t.Fatalf("round %d: the ghost ended unasked", i)
+		}
+	}
+}

@@ -28,6 +28,17 @@ func ptrace(request int, pid wire.PID, addr, data uintptr) error {
 	return nil
 }
 
+// goOn restarts a ghost from the stop that it was seen in. SIGKILL may have
+// moved it from there to the stop at its exit, which has not been seen yet and
+// which it must not leave: then nothing is done, and the next wait shows it.
+func goOn(request int, pid wire.PID, sig unix.Signal) error {
+	info, err := getSiginfo(pid)
+	if err == nil && info.code()>>8 == unix.PTRACE_EVENT_EXIT {
+		return nil
+	}
+	return resume(request, pid, sig)
+}
+
 func resume(request int, pid wire.PID, sig unix.Signal) error {
 	return ptrace(request, pid, 0, uintptr(sig))
 }

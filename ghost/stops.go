@@ -51,10 +51,10 @@ func (s *shard) exiting(g *held) {
 func (s *shard) eventStop(g *held, st stop) {
 	s.seeStop(g, st)
 	if g.stopped && !g.asked {
-		_ = resume(unix.PTRACE_LISTEN, g.pid, 0)
+		_ = goOn(unix.PTRACE_LISTEN, g.pid, 0)
 		return
 	}
-	_ = resume(unix.PTRACE_CONT, g.pid, 0)
+	_ = goOn(unix.PTRACE_CONT, g.pid, 0)
 }
 
 // seeStop takes in from an event stop whether the ghost is in a group stop. If
@@ -85,7 +85,7 @@ func (s *shard) deliver(g *held, how int) {
 		if sig == unix.SIGCONT {
 			sig = 0 // it has had its effect when it was sent
 		}
-		_ = resume(how, g.pid, sig)
+		_ = goOn(how, g.pid, sig)
 		return
 	case sig == unix.SIGALRM && info.code() == siKernel:
 		// The alarm that the image sets for a ghost that nobody adopts.
@@ -94,7 +94,7 @@ func (s *shard) deliver(g *held, how int) {
 	default:
 		s.report(g, info)
 	}
-	_ = resume(how, g.pid, 0)
+	_ = goOn(how, g.pid, 0)
 }
 
 // stopHere puts the signal by which a ghost is to be stopped in the place of the
@@ -105,7 +105,7 @@ func (s *shard) deliver(g *held, how int) {
 func (s *shard) stopHere(g *held, how int) {
 	sig := g.toStop
 	g.toStop, g.stopping = 0, sig
-	_ = resume(how, g.pid, sig)
+	_ = goOn(how, g.pid, sig)
 	if sig != 0 && sig != unix.SIGSTOP {
 		_ = resume(unix.PTRACE_INTERRUPT, g.pid, 0)
 	}
