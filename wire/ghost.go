@@ -101,6 +101,46 @@ type GhostCont struct {
 // Type implements [Message].
 func (*GhostCont) Type() Type { return TypeGhostCont }
 
+// GhostCall makes a ghost send a signal: Op is CallKill, CallTgkill,
+// CallSigqueue or CallTgsigqueue. The signals that the ghost itself got by it
+// are reported before GhostDone.
+type GhostCall struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID  PID
+	Op   CallOp
+	Args []int64
+	Info []byte // siginfo_t, 128 bytes
+}
+
+// Type implements [Message].
+func (*GhostCall) Type() Type { return TypeGhostCall }
+
+// GhostUser gives a ghost the credentials of its process.
+type GhostUser struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID   PID
+	User  IDs
+	Group IDs
+}
+
+// Type implements [Message].
+func (*GhostUser) Type() Type { return TypeGhostUser }
+
+// GhostTrait sets what prctl(2) has set for the process of a ghost: Option is
+// PR_SET_CHILD_SUBREAPER or PR_SET_PDEATHSIG.
+type GhostTrait struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Option uint32
+	Value  uint32
+}
+
+// Type implements [Message].
+func (*GhostTrait) Type() Type { return TypeGhostTrait }
+
 // GhostDone answers the request with the same number.
 type GhostDone struct {
 	_msgpack struct{} `msgpack:",as_array"`

@@ -17,6 +17,7 @@ type InitLaunch struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Spawn Spawn
+	Tasks bool // the last descriptor is the cgroup.procs file of the cgroup that the process begins in
 }
 
 // Type implements [Message].
@@ -33,6 +34,36 @@ type InitLaunched struct {
 
 // Type implements [Message].
 func (*InitLaunched) Type() Type { return TypeInitLaunched }
+
+// InitGroup makes a process group of the front end exist in a session of the
+// space, so that its processes can join it.
+type InitGroup struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	SID  PID
+	PGID PID
+}
+
+// Type implements [Message].
+func (*InitGroup) Type() Type { return TypeInitGroup }
+
+// InitSync is answered when all frames before it have had their effect.
+type InitSync struct {
+	_msgpack struct{} `msgpack:",as_array"`
+}
+
+// Type implements [Message].
+func (*InitSync) Type() Type { return TypeInitSync }
+
+// InitDone answers the request with the same number.
+type InitDone struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Errno uint32 // 0: done
+}
+
+// Type implements [Message].
+func (*InitDone) Type() Type { return TypeInitDone }
 
 // InitSignal sends a signal to a process of the space.
 type InitSignal struct {

@@ -28,9 +28,14 @@ const (
 	TypeReparent    Type = 42 // master > slave
 	TypeKillAll     Type = 43 // master > slave
 	TypeHangUp      Type = 44 // master > slave
+	TypeReturn      Type = 45 // master > slave
+	TypeProgress    Type = 46 // master > slave
+	TypeBudget      Type = 47 // master > slave
 	TypeEvents      Type = 60 // slave > master
 	TypeLeaseWanted Type = 61 // slave > master
 	TypeInventory   Type = 62 // slave > master: first message of a new control stream
+	TypeCall        Type = 63 // slave > master, answered by Return
+	TypeLeaseBack   Type = 64 // slave > master
 
 	// Requests of a client to the master, one for each connection.
 	TypeListNodes Type = 80 // client > master, answered by NodeList
@@ -55,6 +60,9 @@ const (
 	TypeGhostDone   Type = 109 // keeper > master
 	TypeGhostSignal Type = 110 // keeper > master
 	TypeGhostGone   Type = 111 // keeper > master
+	TypeGhostCall   Type = 112 // master > keeper, answered by GhostDone
+	TypeGhostUser   Type = 113 // master > keeper, answered by GhostDone
+	TypeGhostTrait  Type = 114 // master > keeper, answered by GhostDone
 
 	// Slave daemon and the init of its process space.
 	TypeInitLaunch   Type = 130 // daemon > init, answered by InitLaunched
@@ -64,6 +72,9 @@ const (
 	TypeInitReady    Type = 134 // init > daemon: first frame of a connection
 	TypeInitKillAll  Type = 135 // daemon > init
 	TypeInitLaunched Type = 136 // init > daemon
+	TypeInitGroup    Type = 137 // daemon > init, answered by InitDone
+	TypeInitSync     Type = 138 // daemon > init, answered by InitDone
+	TypeInitDone     Type = 139 // init > daemon
 )
 
 // Message is the decoded payload of a frame that is not plain bytes.

@@ -71,6 +71,13 @@ type Signal struct {
 
 	PID  PID
 	Info []byte // siginfo_t, 128 bytes; si_signo is the signal
+
+	// Group says that the signal was for the whole process group. The ghosts of
+	// processes whose births are later events than Seen were not there to get it:
+	// those that descend from PID, through such processes only, and are in its
+	// group get it too.
+	Group bool
+	Seen  uint64
 }
 
 // Type implements [Message].
@@ -128,18 +135,96 @@ type HangUp struct {
 // Type implements [Message].
 func (*HangUp) Type() Type { return TypeHangUp }
 
+// CallOp is a system call that the front end carries out for a remote process.
+type CallOp uint8
+
+// The calls. Their arguments are those of the manual pages, in order. Signals
+// are sent by the caller's ghost, so the kernel of the front end judges whether
+// that is allowed, and who sent them is right.
+const (
+	CallGetppid    CallOp = 1 // parent of the caller
+	CallGetpgid    CallOp = 2 // pid
+	CallGetsid     CallOp = 3 // pid
+	CallKill       CallOp = 4 // pid, signal
+	CallTgkill     CallOp = 5 // tgid, tid, signal; tkill(2) has tgid 0
+	CallSigqueue   CallOp = 6 // pid, signal; Info
+	CallTgsigqueue CallOp = 7 // tgid, tid, signal; Info
+	CallGroup      CallOp = 8 // pgid: 0 if there is such a group in the caller's session, else EPERM
+	CallExists     CallOp = 9 // pid: 0 if there is such a process, else ESRCH
+)
+
+// Call asks for a system call on the front end. It is carried out when the
+// ghosts of all births that were told before exist. Return, with the same
+// number, comes after the signals that the call has made for the caller itself.
+type Call struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Caller PID
+	Op     CallOp
+	Args   []int64
+	Info   []byte // siginfo_t, 128 bytes
+}
+
+// Type implements [Message].
+func (*Call) Type() Type { return TypeCall }
+
+// Return answers Call.
+type Return struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Errno uint32 // 0: done
+	Value int64
+}
+
+// Type implements [Message].
+func (*Return) Type() Type { return TypeReturn }
+
+// Progress says up to which event the front end has caught up.
+type Progress struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Event uint64
+}
+
+// Type implements [Message].
+func (*Progress) Type() Type { return TypeProgress }
+
+// Budget bounds how many processes and threads a user may have on the node.
+type Budget struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	UID   uint32
+	Tasks uint64 // 0: no bound
+}
+
+// Type implements [Message].
+func (*Budget) Type() Type { return TypeBudget }
+
+// LeaseBack gives blocks back in which no number is in use.
+type LeaseBack struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Blocks []Block
+}
+
+// Type implements [Message].
+func (*LeaseBack) Type() Type { return TypeLeaseBack }
+
 // EventKind is what happened to a process.
 type EventKind uint8
 
 // What happens to processes.
 const (
-	EventSpawned   EventKind = 1 // a Spawn was carried out, or failed: Errno and Stage
-	EventForked    EventKind = 2 // PID was forked by Parent
-	EventExeced    EventKind = 3 // PID executes Argv now
-	EventExited    EventKind = 4 // PID ended with Status
-	EventStopped   EventKind = 5 // PID was stopped by the signal in Status
-	EventContinued EventKind = 6 // PID goes on
-	EventGrouped   EventKind = 7 // PID is in group PGID and session SID now
+	EventSpawned   EventKind = 1  // a Spawn was carried out, or failed: Errno and Stage
+	EventForked    EventKind = 2  // PID was forked by Parent
+	EventExeced    EventKind = 3  // PID executes Argv now
+	EventExited    EventKind = 4  // PID ended with Status
+	EventStopped   EventKind = 5  // PID was stopped by the signal in Status
+	EventContinued EventKind = 6  // PID goes on
+	EventGrouped   EventKind = 7  // PID is in group PGID and session SID now
+	EventUser      EventKind = 8  // PID has the credentials User and Group now
+	EventReaper    EventKind = 9  // PID adopts orphans (Status 1) or not (0): PR_SET_CHILD_SUBREAPER of prctl(2)
+	EventDeath     EventKind = 10 // PID gets the signal in Status when its parent ends: PR_SET_PDEATHSIG of prctl(2)
 )
 
 // Event is something that happened to a process of a node. Events are numbered
@@ -150,12 +235,14 @@ type Event struct {
 	Kind   EventKind
 	PID    PID
 	Parent PID      // Forked
-	PGID   PID      // Forked, Execed, Grouped: as the node's kernel has it
-	SID    PID      // Forked, Execed, Grouped: as the node's kernel has it
-	Status Status   // Exited, Stopped (the signal, as WSTOPSIG)
+	PGID   PID      // Forked, Execed, Grouped; 0: as it was
+	SID    PID      // Forked, Execed, Grouped; 0: as it was
+	Status Status   // Exited, Stopped (the signal, as WSTOPSIG), Reaper, Death
 	Stage  Stage    // Spawned, when it failed
 	Errno  uint32   // Spawned, when it failed
 	Argv   []string // Execed; also Forked when the child has already executed
+	User   *IDs     // User; also Forked and Execed; nil: as it was
+	Group  *IDs     // as User
 }
 
 // Events reports Events, the first of which has number First.

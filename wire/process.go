@@ -65,6 +65,8 @@ type Spawn struct {
 
 	PID     PID
 	Parent  PID // what getppid answers
+	PGID    PID // process group of the ghost; 0: not to be seen from the front end's PID namespace
+	SID     PID // session of the ghost; 0: as for PGID
 	UID     uint32
 	GID     uint32
 	Groups  []uint32

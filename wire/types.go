@@ -60,3 +60,12 @@ func ExitStatus(code int) Status { return Status(code&0xff) << 8 }
 
 // SignalStatus returns the status of a process ended by signal sig.
 func SignalStatus(sig int) Status { return Status(sig & 0x7f) }
+
+// IDs is who a process is, in user or in group numbers (credentials(7)).
+type IDs struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Real      uint32
+	Effective uint32
+	Saved     uint32
+}
