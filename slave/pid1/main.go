@@ -30,7 +30,7 @@ func Main(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	StartThreads()
-	notify, err := filter.Install()
+	notify, err := filter.Install(0)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,13 @@
 // 32-bit programs. A call through an interface that the program does not know
 // gets ENOSYS, so that nothing passes unseen.
 //
-// The program looks at nothing but the interface and the call's number, and in
-// the order in which kernels since 5.11 can tell beforehand that a number is
-// always allowed. Calls that are not asked about then cost a test of one bit.
+// For calls that nobody is asked about the program looks at nothing but the
+// interface and the call's number, and in the order in which kernels since 5.11
+// can tell beforehand that a number is always allowed. They then cost a test of
+// one bit. Of other calls it looks at arguments too, where these leave no doubt.
+//
+// Init is under the filter itself, and so is what a new process does before its
+// execve. None of that is anybody else's business, and nobody may be there to
+// answer. Such calls carry a secret number of the space, the cookie, as their
+// sixth argument, which the kernel does not look at.
 package filter

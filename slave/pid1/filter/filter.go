@@ -2,33 +2,18 @@ package filter
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
-// Call is a system call that the supervisor answers.
-type Call uint8
-
-// The calls, independent of the interface they come through.
-const (
-	Getppid Call = 1
-)
-
 // ABI is one system call interface: its AUDIT_ARCH number and the numbers that
-// the intercepted calls have in it.
+// the intercepted calls have in it. The native one is init's own.
 type ABI struct {
-	Arch  uint32
-	Calls map[uint32]Call
+	Arch   uint32
+	Native bool
+	Calls  map[uint32]Call
 }
-
-// Offsets in struct seccomp_data.
-const (
-	offsetNr   = 0
-	offsetArch = 4
-)
 
 // ABIs returns the interfaces of this machine.
 func ABIs() []ABI { return abis }
@@ -44,39 +29,44 @@ func Lookup(arch uint32, nr int32) (Call, bool) {
 	return 0, false
 }
 
+// Offsets in struct seccomp_data.
+const (
+	offsetNr   = 0
+	offsetArch = 4
+	offsetArgs = 16
+)
+
+// argument returns the offset of the lower half of an argument, which is all
+// that the kernel takes of an int; both machines are little-endian.
+func argument(n uint32) uint32 { return offsetArgs + 8*n }
+
+// cookieArg is the argument in which init passes its cookie: the last, which no
+// intercepted call has.
+const cookieArg = 5
+
 // Instructions returns the program:
 //
 //	load arch
 //	for each interface:  arch is another: skip
-//	                     load nr
-//	                     nr is an intercepted call's: ask the supervisor
-//	                     allow
+//	                     the interface's part
 //	ENOSYS
-func Instructions() []bpf.Instruction {
+func Instructions(cookie uint64) []bpf.Instruction {
 	prog := []bpf.Instruction{bpf.LoadAbsolute{Off: offsetArch, Size: 4}}
 	for _, abi := range abis {
-		block := block(abi)
-		prog = append(prog, bpf.JumpIf{Cond: bpf.JumpEqual, Val: abi.Arch, SkipFalse: uint8(len(block))})
-		prog = append(prog, block...)
+		own := cookie
+		if !abi.Native {
+			own = 0
+		}
+		part := block(abi, own)
+		prog = append(prog, bpf.JumpIf{Cond: bpf.JumpEqual, Val: abi.Arch, SkipFalse: uint8(len(part))})
+		prog = append(prog, part...)
 	}
 	return append(prog, bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
 }
 
-func block(abi ABI) []bpf.Instruction {
-	block := []bpf.Instruction{bpf.LoadAbsolute{Off: offsetNr, Size: 4}}
-	left := len(abi.Calls)
-	for _, nr := range slices.Sorted(maps.Keys(abi.Calls)) {
-		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipTrue: uint8(left)})
-		left--
-	}
-	return append(block,
-		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
-		bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
-}
-
 // Program returns the program as the kernel takes it.
-func Program() ([]unix.SockFilter, error) {
-	raw, err := bpf.Assemble(Instructions())
+func Program(cookie uint64) ([]unix.SockFilter, error) {
+	raw, err := bpf.Assemble(Instructions(cookie))
 	if err != nil {
 		return nil, fmt.Errorf("assemble filter: %w", err)
 	}

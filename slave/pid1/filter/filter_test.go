@@ -14,19 +14,26 @@ const (
 	allow  = unix.SECCOMP_RET_ALLOW
 	notify = unix.SECCOMP_RET_USER_NOTIF
 	enosys = unix.SECCOMP_RET_ERRNO | int(unix.ENOSYS)
+
+	cookie = 0x1122334455667788
 )
 
 // run runs the filter on a call. The virtual machine is that of packets and
-// loads in network order, the kernel's of system calls in the machine's.
-func run(t *testing.T, arch, nr uint32) int {
+// loads in network order, the kernel's of system calls in the machine's, so each
+// half of an argument is put where the kernel has it.
+func run(t *testing.T, arch, nr uint32, args ...uint64) int {
 	t.Helper()
-	vm, err := bpf.NewVM(filter.Instructions())
+	vm, err := bpf.NewVM(filter.Instructions(cookie))
 	if err != nil {
 		t.Fatal(err)
 	}
 	data := make([]byte, 64) // struct seccomp_data
 	binary.BigEndian.PutUint32(data[0:], nr)
 	binary.BigEndian.PutUint32(data[4:], arch)
+	for i, arg := range args {
+		binary.BigEndian.PutUint32(data[16+8*i:], uint32(arg))
+		binary.BigEndian.PutUint32(data[20+8*i:], uint32(arg>>32))
+	}
 	got, err := vm.Run(data)
 	if err != nil {
 		t.Fatal(err)
@@ -34,36 +41,128 @@ func run(t *testing.T, arch, nr uint32) int {
 	return got
 }
 
+// Arguments with which every intercepted call is asked about.
+func asked(call filter.Call) []uint64 {
+	if call == filter.Prctl {
+		return []uint64{unix.PR_SET_CHILD_SUBREAPER}
+	}
+	return []uint64{4711}
+}
+
 func TestEveryNumberOfEveryInterface(t *testing.T) {
 	for _, abi := range filter.ABIs() {
 		for nr := range uint32(1024) {
 			for _, n := range []uint32{nr, nr | 0x40000000} {
 				want := allow
-				if _, ok := abi.Calls[n]; ok {
+				call, ok := abi.Calls[n]
+				if ok {
 					want = notify
 				}
-				if got := run(t, abi.Arch, n); got != want {
+				if got := run(t, abi.Arch, n, asked(call)...); got != want {
 					t.Errorf("arch %#x nr %#x: got %#x, want %#x", abi.Arch, n, got, want)
+				}
+				if got, found := filter.Lookup(abi.Arch, int32(n)); found != ok || got != call {
+					t.Errorf("Lookup(%#x, %#x) = %v, %v, want %v", abi.Arch, n, got, found, call)
 				}
 			}
 		}
 	}
 }
 
-func TestGetppidIsAskedAboutInEveryInterface(t *testing.T) {
+func TestEveryCallIsInEveryInterface(t *testing.T) {
 	for _, abi := range filter.ABIs() {
-		asked := 0
+		have := map[filter.Call]bool{}
+		for _, call := range abi.Calls {
+			have[call] = true
+		}
+		if !abi.Native {
+			have[filter.Sigqueue] = have[filter.Sigqueue32]
+			have[filter.Tgsigqueue] = have[filter.Tgsigqueue32]
+		}
+		for call := filter.Getppid; call <= filter.Credentials; call++ {
+			is32 := call == filter.Sigqueue32 || call == filter.Tgsigqueue32
+			if !have[call] && (!is32 || !abi.Native) {
+				t.Errorf("arch %#x: call %d is missing", abi.Arch, call)
+			}
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	const high = 1 << 32 // above what the kernel takes of an int
+	for _, c := range []struct {
+		name string
+		call filter.Call
+		args []uint64
+		want int
+	}{
+		{"own group", filter.Getpgid, []uint64{0}, allow},
+		{"own group, with rubbish above", filter.Getpgid, []uint64{high}, allow},
+		{"another's group", filter.Getpgid, []uint64{1}, notify},
+		{"own session", filter.Getsid, []uint64{0}, allow},
+		{"another's session", filter.Getsid, []uint64{70001}, notify},
+		{"subreaper", filter.Prctl, []uint64{36, 1}, notify},
+		{"subreaper, with rubbish above", filter.Prctl, []uint64{high | 36, 1}, notify},
+		{"signal at the parent's end", filter.Prctl, []uint64{1, 9}, notify},
+		{"name", filter.Prctl, []uint64{15}, allow},
+		{"nothing", filter.Prctl, []uint64{0}, allow},
+		{"no signal to the own group", filter.Kill, []uint64{0, 0}, notify},
+	} {
+		for _, abi := range filter.ABIs() {
+			for nr, call := range abi.Calls {
+				if call != c.call {
+					continue
+				}
+				if got := run(t, abi.Arch, nr, c.args...); got != c.want {
+					t.Errorf("%s: arch %#x nr %#x: got %#x, want %#x", c.name, abi.Arch, nr, got, c.want)
+				}
+			}
+		}
+	}
+}
+
+// Every call with the cookie passes, and with no other number, and only by the
+// interface that init itself uses.
+func TestCookie(t *testing.T) {
+	for _, abi := range filter.ABIs() {
 		for nr, call := range abi.Calls {
-			if call == filter.Getppid && run(t, abi.Arch, nr) == notify {
-				asked++
-			}
-			if got, ok := filter.Lookup(abi.Arch, int32(nr)); !ok || got != call {
-				t.Errorf("Lookup(%#x, %#x) = %v, %v, want %v", abi.Arch, nr, got, ok, call)
+			args := append(asked(call), 0, 0, 0, 0, 0, 0)[:6]
+			for _, c := range []struct {
+				sixth uint64
+				want  int
+			}{
+				{cookie, allow},
+				{cookie ^ 1, notify},
+				{cookie ^ 1<<32, notify},
+				{cookie & 0xffffffff, notify},
+				{cookie >> 32, notify},
+				{0, notify},
+			} {
+				want := c.want
+				if !abi.Native {
+					want = notify
+				}
+				args[5] = c.sixth
+				if got := run(t, abi.Arch, nr, args...); got != want {
+					t.Errorf("arch %#x nr %#x with %#x: got %#x, want %#x", abi.Arch, nr, c.sixth, got, want)
+				}
 			}
 		}
-		if asked == 0 {
-			t.Errorf("arch %#x: getppid is not asked about", abi.Arch)
-		}
+	}
+}
+
+// Without a cookie the usual rubbish in an unused register is not one.
+func TestNoCookie(t *testing.T) {
+	vm, err := bpf.NewVM(filter.Instructions(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	native := filter.ABIs()[0]
+	data := make([]byte, 64)
+	binary.BigEndian.PutUint32(data[4:], native.Arch)
+	binary.BigEndian.PutUint32(data[0:], unix.SYS_KILL)
+	if got, err := vm.Run(data); got != notify || err != nil {
+		t.Errorf("got %#x, %v, want %#x", got, err, notify)
 	}
 }
 
@@ -73,26 +172,5 @@ func TestUnknownInterfaceIsRefused(t *testing.T) {
 	}
 	if call, ok := filter.Lookup(0x12345678, unix.SYS_GETPPID); ok {
 		t.Errorf("Lookup of an unknown interface: got %v", call)
-	}
-}
-
-// The kernel finds out by itself which numbers are always allowed, but only in
-// programs that use nothing but these instructions (kernel/seccomp.c,
-// seccomp_is_const_allow).
-func TestProgramCanBeEvaluatedBeforehand(t *testing.T) {
-	prog, err := filter.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, in := range prog {
-		switch in.Code {
-		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
-			if in.K != 0 && in.K != 4 {
-				t.Errorf("instruction %d loads offset %d: neither number nor arch", i, in.K)
-			}
-		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K:
-		default:
-			t.Errorf("instruction %d has code %#x", i, in.Code)
-		}
 	}
 }

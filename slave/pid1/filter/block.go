@@ -1,0 +1,66 @@
+package filter
+
+import (
+	"maps"
+	"slices"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// block returns the part of one interface. Without a cookie (0) nobody has one.
+//
+//	         load nr
+//	         nr is an intercepted call's: go to its rule
+//	         allow
+//	another: load argument 0; 0: go to allowed; go to asked
+//	traits:  load argument 0; one of the options: go to asked; allow
+//	asked:   load both halves of argument 5; the cookie: go to allowed
+//	notify:  ask the supervisor
+//	allowed: allow
+//
+// Jumps are at most 255 instructions long.
+func block(abi ABI, cookie uint64) []bpf.Instruction {
+	tail, at := rules(cookie)
+	block := []bpf.Instruction{bpf.LoadAbsolute{Off: offsetNr, Size: 4}}
+	left := len(abi.Calls)
+	for _, nr := range slices.Sorted(maps.Keys(abi.Calls)) {
+		// Behind this instruction: the other numbers, "allow", the rules.
+		to := left + at[abi.Calls[nr].rule()]
+		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipTrue: uint8(to)})
+		left--
+	}
+	block = append(block, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	return append(block, tail...)
+}
+
+// rules returns what comes behind the numbers, and where in it each rule begins.
+func rules(cookie uint64) (tail []bpf.Instruction, at [3]int) {
+	var asked []bpf.Instruction
+	if cookie != 0 {
+		asked = []bpf.Instruction{
+			bpf.LoadAbsolute{Off: argument(cookieArg), Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(cookie), SkipFalse: 2},
+			bpf.LoadAbsolute{Off: argument(cookieArg) + 4, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(cookie >> 32), SkipTrue: 1},
+		}
+	}
+	asked = append(asked,
+		bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF},
+		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
+	)
+	option := []bpf.Instruction{bpf.LoadAbsolute{Off: argument(0), Size: 4}}
+	for i, value := range options {
+		// Behind this instruction: the other options, "allow".
+		option = append(option, bpf.JumpIf{Cond: bpf.JumpEqual, Val: value, SkipTrue: uint8(len(options) - i)})
+	}
+	option = append(option, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	zero := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: argument(0), Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: uint8(len(option) + len(asked) - 1), SkipFalse: uint8(len(option))},
+	}
+	at[another] = 0
+	at[traits] = len(zero)
+	at[anything] = len(zero) + len(option)
+	return slices.Concat(zero, option, asked), at
+}

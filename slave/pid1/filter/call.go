@@ -1,0 +1,50 @@
+package filter
+
+import "golang.org/x/sys/unix"
+
+// Call is a system call that the supervisor answers, independent of the
+// interface it comes through.
+type Call uint8
+
+// The calls. Those of 32-bit programs that pass a siginfo_t have another layout of
+// it.
+const (
+	Getppid Call = iota + 1
+	Getpgid
+	Getsid
+	Setpgid
+	Setsid
+	Kill
+	Tkill
+	Tgkill
+	Sigqueue     // rt_sigqueueinfo(2)
+	Sigqueue32   // with the siginfo_t of a 32-bit program
+	Tgsigqueue   // rt_tgsigqueueinfo(2)
+	Tgsigqueue32 // with the siginfo_t of a 32-bit program
+	PidfdOpen
+	Prctl
+	Credentials // setuid(2), setgid(2) and all that change the same numbers
+)
+
+// rule says for which arguments of a call the supervisor is asked.
+type rule uint8
+
+const (
+	anything rule = iota
+	another       // not for 0, by which the caller means itself
+	traits        // only for the options of prctl(2) below
+)
+
+func (c Call) rule() rule {
+	switch c {
+	case Getpgid, Getsid:
+		return another
+	case Prctl:
+		return traits
+	default:
+		return anything
+	}
+}
+
+// options are those of prctl(2) that the front end has to know of.
+var options = []uint32{unix.PR_SET_PDEATHSIG, unix.PR_SET_CHILD_SUBREAPER}
