@@ -67,12 +67,13 @@ var arrows = map[string][]string{
 	"ghost":  {"wire", "pidmap", "internal/longcall"},
 	"master": {"wire", "wire/link", "pidmap", "ghost"},
 
-	"slave":                {"wire", "wire/link", "pidmap", "slave/space", "slave/procevents"},
+	"slave":                {"wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/pid1/standin"},
 	"slave/space":          {"wire", "slave/pid1/*"},
-	"slave/procevents":     {"wire", "pidmap"},
-	"slave/pid1":           {"wire", "slave/pid1/*", "internal/longcall"},
+	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin"},
+	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/longcall"},
 	"slave/pid1/filter":    nil,
 	"slave/pid1/rights":    {"wire"},
+	"slave/pid1/standin":   {"wire", "pidmap"},
 	"slave/pid1/supervise": {"wire", "slave/pid1/filter", "internal/longcall"},
 
 	"cmd/bpsh":             {".", "cmd/internal/bpsh"},
