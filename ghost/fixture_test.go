@@ -226,3 +226,11 @@ func eventually(t testing.TB, what string, ok func() bool) {
 }
 
 func (s *siginfo) pid() wire.PID { return wire.PID(binary.LittleEndian.Uint32(s[offPid:])) }
+func (s *siginfo) uid() uint32   { return binary.LittleEndian.Uint32(s[offUID:]) }
+
+// sentBy enters the sender and the value of a queued signal.
+func (s *siginfo) sentBy(pid wire.PID, uid uint32, value uint64) {
+	binary.LittleEndian.PutUint32(s[offPid:], uint32(pid))
+	binary.LittleEndian.PutUint32(s[offUID:], uid)
+	binary.LittleEndian.PutUint64(s[offValue:], value)
+}

@@ -236,6 +236,8 @@ func subject(m wire.Message) (wire.PID, bool) {
 		return m.PID, true
 	case *wire.GhostCont:
 		return m.PID, true
+	case *wire.GhostCall:
+		return m.PID, true
 	}
 	return 0, false
 }

@@ -28,6 +28,8 @@ func (s *shard) handle(r request) {
 		err = s.with(m.PID, func(g *held) error { return s.stop(g, unix.Signal(m.Signal)) })
 	case *wire.GhostCont:
 		err = s.with(m.PID, s.cont)
+	case *wire.GhostCall:
+		err = s.with(m.PID, func(g *held) error { return s.sendSignal(g, m) })
 	}
 	if r.number != 0 {
 		s.events.put(r.number, &wire.GhostDone{Errno: errnoOf(err)})
