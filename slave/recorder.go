@@ -86,10 +86,10 @@ func (r *recorder) do(f func(*procevents.Tracker)) {
 }
 
 // launching must be called before init is asked to start a process.
-func (r *recorder) launching(pid wire.PID) {
+func (r *recorder) launching(spawn *wire.Spawn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tracker.Launching(pid)
+	r.tracker.Launching(spawn)
 }
 
 func (r *recorder) spawned(pid wire.PID) {

@@ -6,31 +6,42 @@ import "bproc/wire"
 // Before Ended and Stopped, the Source must have been drained: what the process
 // did before is then in the queue, and is told first.
 
-// initSession is the session of init. What is started from the front end is in
-// it, in a group of its own.
+// initSession is the session of init. A process whose ghost is in a group or session
+// without a number is in it, in a group of its own.
 const initSession wire.PID = 1
 
 // Launching says that a process is going to be started from the front end. It
 // must be called before init is asked, so that nothing the process does comes from
 // an unknown process.
-func (t *Tracker) Launching(pid wire.PID) {
+func (t *Tracker) Launching(spawn *wire.Spawn) {
+	pid := spawn.PID
 	if t.launched(pid) != nil {
 		return
 	}
 	t.vacate(pid)
 	t.births++
-	own := traits{pgid: pid, sid: initSession}
-	t.procs[pid] = &process{
-		pid: pid, traits: own, front: own, serial: t.births,
+	own := traits{
+		pgid: spawn.PGID, sid: spawn.SID,
+		user:  wire.IDs{Real: spawn.UID, Effective: spawn.UID, Saved: spawn.UID},
+		group: wire.IDs{Real: spawn.GID, Effective: spawn.GID, Saved: spawn.GID},
+	}
+	unnamed := spawn.PGID == 0 || spawn.SID == 0
+	if unnamed {
+		own.pgid, own.sid = pid, initSession
+	}
+	p := &process{
+		pid: pid, traits: own, front: own, serial: t.births, unnamed: unnamed, led: own.pgid == pid,
 		launched: true, starting: true, ownExec: true, announced: true,
 	}
-	t.groups[pid]++
+	t.procs[pid] = p
+	t.groups[own.pgid]++
 }
 
 // Spawned says that the process executes its command. The event may have been
 // told before, because something the process did had to be told.
 func (t *Tracker) Spawned(pid wire.PID) {
 	if p := t.launched(pid); p != nil {
+		p.ownExec = false
 		t.started(p)
 	}
 }
@@ -44,7 +55,8 @@ func (t *Tracker) SpawnFailed(pid wire.PID, stage wire.Stage, errno uint32) {
 	}
 	if p != nil {
 		p.starting = false
-		t.leave(pid)
+		t.leave(p.front.pgid)
+		p.gone = true
 		t.forget(p)
 	}
 	t.emit(wire.Event{Kind: wire.EventSpawned, PID: pid, Stage: stage, Errno: errno})
@@ -63,25 +75,18 @@ func (t *Tracker) Ended(pid wire.PID, status wire.Status) {
 	t.tellEnd(p, status)
 }
 
-// Stopped says that the process was stopped by a signal. Everything that is held
-// is told first.
+// Stopped says that the process was stopped by a signal.
 func (t *Tracker) Stopped(pid wire.PID, signal int) {
-	t.say(wire.Event{Kind: wire.EventStopped, PID: pid, Status: wire.Status(signal)})
+	if p := t.launched(pid); p != nil {
+		t.say(p, wire.Event{Kind: wire.EventStopped, PID: pid, Status: wire.Status(signal)})
+	}
 }
 
 // Continued says that the process goes on after a stop.
 func (t *Tracker) Continued(pid wire.PID) {
-	t.say(wire.Event{Kind: wire.EventContinued, PID: pid})
-}
-
-func (t *Tracker) say(e wire.Event) {
-	p := t.launched(e.PID)
-	if p == nil {
-		return
+	if p := t.launched(pid); p != nil {
+		t.say(p, wire.Event{Kind: wire.EventContinued, PID: pid})
 	}
-	t.settle()
-	t.started(p)
-	t.emit(e)
 }
 
 func (t *Tracker) launched(pid wire.PID) *process {

@@ -25,13 +25,14 @@ type task struct {
 }
 
 type kernel struct {
-	rng     *rand.Rand
-	tasks   map[wire.PID]*task
-	order   []wire.PID
-	next    wire.PID
-	images  int
-	records []procevents.Record
-	ends    map[wire.PID]wire.Status // of processes started from the front end
+	rng      *rand.Rand
+	tasks    map[wire.PID]*task
+	order    []wire.PID
+	next     wire.PID
+	launched wire.PID // the last number of the front end's zone
+	images   int
+	records  []procevents.Record
+	ends     map[wire.PID]wire.Status // of processes started from the front end
 }
 
 func (k *kernel) pick() *task { return k.tasks[k.order[k.rng.IntN(len(k.order))]] }
@@ -191,7 +192,7 @@ type world struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		T:   t,
-		k:   &kernel{rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{}, next: 1 << 20},
+		k:   &kernel{rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{}, next: 1 << 20, launched: 100},
 		f:   &frontEnd{t: t, ghosts: map[wire.PID]*ghost{}},
 		now: time.Unix(0, 0),
 	}
@@ -206,9 +207,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 func (w *world) launch() {
-	w.k.next++ // as good as a number of the local zone
-	pid := w.k.next
-	w.tracker.Launching(pid)
+	w.k.launched++
+	pid := w.k.launched
+	w.tracker.Launching(&wire.Spawn{PID: pid, PGID: pid, SID: 1})
 	p := &task{pid: pid, parent: 1, pgid: pid, sid: 1, root: pid, launched: true, heard: w.now}
 	w.k.add(p)
 	w.k.exec(p)

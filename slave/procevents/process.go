@@ -6,6 +6,8 @@ import "bproc/wire"
 type traits struct {
 	pgid  wire.PID
 	sid   wire.PID
+	user  wire.IDs
+	group wire.IDs
 	image uint64 // names its command line; 0: the one it was started with
 }
 
@@ -21,13 +23,15 @@ type process struct {
 	status wire.Status
 
 	launched  bool // started from the front end
+	unnamed   bool // the group or session of the ghost that it descends from has no number
 	starting  bool // launched, and its Spawned has not been told
 	ownExec   bool // launched, and the exec that is part of its start has not been seen
 	announced bool // the front end has a ghost for it, or will have by the events told
 	changing  bool // a change is in the queue
 	dead      bool
-	dropped   bool // born and dead untold
+	gone      bool // its end was told, or it was born and died untold
 	led       bool // has been seen in a group of its own
+	reaper    bool // adopts orphans
 
 	// What it needs to be told rightly: these are kept, and told before it, even if
 	// they are dead.
@@ -38,6 +42,8 @@ type process struct {
 	kids   int      // children whose birth is in the queue
 
 	serial uint64 // of its birth
+	told   uint64 // number of the event of its birth; 0: not of this link
+	family family
 }
 
 // moves reports whether p is in another group or session than its ghost.
@@ -50,6 +56,11 @@ func (p *process) moves() bool {
 func (p *process) bornAhead() bool {
 	now, front := p.parent.traits, p.parent.front
 	return p.born.sid == now.sid && now.sid != front.sid || p.born.pgid == now.pgid && now.pgid != front.pgid
+}
+
+// renamed reports whether p has other credentials than its ghost.
+func (p *process) renamed() bool {
+	return p.traits.user != p.front.user || p.traits.group != p.front.group
 }
 
 // unsettled reports whether the front end is still to be told where p is.
@@ -78,8 +89,9 @@ func (t *Tracker) release(q **process) {
 
 // drop forgets a process that was never told.
 func (t *Tracker) drop(p *process) {
-	p.dropped = true
+	p.gone = true
 	t.forget(p)
+	t.bury(p)
 	t.release(&p.leader)
 	p.parent.kids--
 	t.release(&p.parent)
@@ -103,8 +115,8 @@ func (t *Tracker) alive(pid wire.PID) *process {
 // see notes the group and session that the kernel shows for p. A group other than
 // p's own was made by its leader, so if the leader was never seen in it, it is now.
 func (t *Tracker) see(p *process, pgid, sid wire.PID) {
-	if p.launched || pgid == 0 || sid == 0 {
-		return // fixed, or led by somebody outside of the space
+	if pgid == 0 || sid == 0 {
+		return // led by somebody outside of the space
 	}
 	p.traits.pgid, p.traits.sid = pgid, sid
 	t.release(&p.leader)
@@ -115,7 +127,7 @@ func (t *Tracker) see(p *process, pgid, sid wire.PID) {
 	}
 	leader := t.procs[pgid]
 	p.leader = need(leader)
-	if leader != nil && !leader.launched && !leader.dead && !leader.led {
+	if leader != nil && !leader.dead && !leader.led {
 		leader.led, leader.traits.pgid = true, pgid
 		t.changed(leader)
 	}
@@ -124,7 +136,7 @@ func (t *Tracker) see(p *process, pgid, sid wire.PID) {
 // changed has the front end told how p has changed, unless its birth, which is
 // still to be told, will say it.
 func (t *Tracker) changed(p *process) {
-	if p.announced && !p.changing && (p.moves() || !p.dead && p.traits.image != p.front.image) {
+	if p.announced && !p.changing && (p.moves() || p.renamed() || !p.dead && p.traits.image != p.front.image) {
 		p.changing = true
 		t.push(p, change)
 	}

@@ -1,19 +1,25 @@
 package procevents
 
-import "time"
+import (
+	"time"
+
+	"bproc/wire"
+)
 
 // step is what an item of the queue is about.
 type step uint8
 
 const (
 	birth  step = iota // tell that the process was born
-	change             // tell its program, group and session
+	change             // tell its program, group, session and credentials
+	word               // tell the event as it is
 	end                // tell that it has ended
 )
 
 type item struct {
 	process *process
 	step    step
+	event   wire.Event // of a word
 	due     time.Time
 }
 
@@ -48,7 +54,7 @@ func (q *queue) due(now time.Time) (item, bool) {
 
 // next returns the time of the first item that will have an effect.
 func (q *queue) next() (time.Time, bool) {
-	for len(q.items) > 0 && q.items[0].process.dropped {
+	for len(q.items) > 0 && q.items[0].process.gone {
 		q.pop()
 	}
 	if len(q.items) == 0 {

@@ -26,6 +26,7 @@ func (t *Tracker) forked(r Record) {
 		t.changed(creator)
 	}
 	p := t.add(r.PID, parent, creator.traits)
+	p.unnamed = creator.unnamed
 	if creator != parent {
 		p.born = traits{} // not of this parent
 	}
@@ -49,6 +50,7 @@ func (t *Tracker) add(pid wire.PID, parent *process, inherited traits) *process 
 	t.births++
 	p := &process{pid: pid, parent: need(parent), born: inherited, traits: inherited, serial: t.births}
 	parent.kids++
+	parent.adopt(p)
 	t.procs[pid] = p
 	t.see(p, inherited.pgid, inherited.sid)
 	t.push(p, birth)

@@ -97,6 +97,7 @@ func (t *Tracker) place(s ProcessInfo, there map[wire.PID]ProcessInfo, visited m
 		}
 		t.vacate(s.PID)
 		p = t.add(s.PID, parent, inherited)
+		p.unnamed = parent.unnamed
 	}
 	t.see(p, s.PGID, s.SID)
 	if !p.ownExec {

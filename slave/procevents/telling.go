@@ -1,11 +1,14 @@
 package procevents
 
-import "bproc/wire"
+import (
+	"bproc/pidmap"
+	"bproc/wire"
+)
 
 // tellBirth announces a process. Its parent has been announced: its birth was
 // before this one in the queue, and it was not dropped because this one needs it.
 func (t *Tracker) tellBirth(p *process) {
-	if p.dropped {
+	if p.gone {
 		return
 	}
 	t.started(p.parent)
@@ -15,8 +18,10 @@ func (t *Tracker) tellBirth(p *process) {
 	p.front = p.parent.front
 	p.announced = true
 	t.groups[p.front.pgid]++
+	p.told = t.number()
 	e := wire.Event{Kind: wire.EventForked, PID: p.pid, Parent: p.parent.pid}
 	t.join(p, &e)
+	p.rename(&e)
 	if p.traits.image != p.front.image || p.parent.traits.image != p.parent.front.image {
 		e.Argv = t.image(p)
 	}
@@ -71,7 +76,15 @@ func (t *Tracker) tellChange(p *process) {
 			e.Kind, e.Argv = wire.EventExeced, argv
 		}
 	}
+	if e.Kind == wire.EventExeced {
+		p.rename(&e)
+	}
 	if e.Kind == wire.EventExeced || e.PGID != 0 {
+		t.emit(e)
+	}
+	if p.renamed() {
+		e := wire.Event{Kind: wire.EventUser, PID: p.pid}
+		p.rename(&e)
 		t.emit(e)
 	}
 	if p.traits.pgid != p.front.pgid && p.leader.unsettled() && p.tries < maxTries {
@@ -86,7 +99,9 @@ func (t *Tracker) tellChange(p *process) {
 func (t *Tracker) tellEnd(p *process, status wire.Status) {
 	t.emit(wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status})
 	t.leave(p.front.pgid)
+	p.gone = true
 	t.forget(p)
+	t.bury(p)
 }
 
 // join puts into e what the ghost must do to be in the group and session of its
@@ -102,7 +117,7 @@ func (t *Tracker) join(p *process, e *wire.Event) {
 		return
 	case p.traits.pgid == p.front.pgid:
 		return
-	case p.traits.pgid != p.pid && t.groups[p.traits.pgid] == 0:
+	case p.traits.pgid != p.pid && !t.joinable(p):
 		return
 	default:
 		e.PGID = p.traits.pgid
@@ -110,6 +125,26 @@ func (t *Tracker) join(p *process, e *wire.Event) {
 	t.leave(p.front.pgid)
 	p.front.pgid = e.PGID
 	t.groups[e.PGID]++
+}
+
+// joinable reports whether the front end has the group that p is in. Of its own
+// groups the node knows no more than that p could join one, so it was there.
+func (t *Tracker) joinable(p *process) bool {
+	if p.traits.pgid < pidmap.Node {
+		return !p.unnamed
+	}
+	return t.groups[p.traits.pgid] > 0
+}
+
+// rename puts into e those credentials that the ghost has not.
+func (p *process) rename(e *wire.Event) {
+	if user := p.traits.user; user != p.front.user {
+		e.User = &user
+	}
+	if group := p.traits.group; group != p.front.group {
+		e.Group = &group
+	}
+	p.front.user, p.front.group = p.traits.user, p.traits.group
 }
 
 // leave counts a ghost out of a group.

@@ -60,7 +60,8 @@ type Tracker struct {
 	events []wire.Event
 	next   uint64 // number of events[0]
 
-	scan *scan // between BeginScan and Resync
+	buried []*process // ended, with descendants that live; oldest first
+	scan   *scan      // between BeginScan and Resync
 }
 
 // NewTracker returns a tracker without processes. argv gives the command line of
@@ -117,12 +118,13 @@ func (t *Tracker) Next() (time.Time, bool) { return t.queue.next() }
 // Renumber starts a new link: events are numbered from 1 again. It returns the
 // processes that the front end has been told of and that have not ended. Events
 // that were not fetched by Flush belong to the old link and are gone with it, so
-// fetch them first.
+// fetch them first. For [Tracker.Late] the front end has seen all births of former links.
 func (t *Tracker) Renumber() []wire.PID {
 	t.events, t.next = nil, 1
 	var alive []wire.PID
 	for pid, p := range t.procs {
 		if p.announced {
+			p.told = 0
 			alive = append(alive, pid)
 		}
 	}
@@ -153,6 +155,9 @@ func (t *Tracker) push(p *process, what step) {
 
 func (t *Tracker) emit(e wire.Event) { t.events = append(t.events, e) }
 
+// number is that of the next event.
+func (t *Tracker) number() uint64 { return t.next + uint64(len(t.events)) }
+
 // settle tells everything that is held.
 func (t *Tracker) settle() {
 	for {
@@ -171,6 +176,11 @@ func (t *Tracker) tell(it item) {
 	case change:
 		if !t.behindKids(it.process) {
 			t.tellChange(it.process)
+		}
+	case word:
+		if !it.process.gone {
+			t.started(it.process)
+			t.emit(it.event)
 		}
 	case end:
 		if !t.behindMembers(it.process) {

@@ -14,13 +14,13 @@ func noArgv(wire.PID) ([]string, bool) { return nil, false }
 func TestNext(t *testing.T) {
 	start := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
-	tracker.Launching(100)
+	tracker.Launching(&wire.Spawn{PID: 100})
 	if at, ok := tracker.Next(); ok {
 		t.Errorf("something is due at %v, with nothing held", at)
 	}
-	fork := procevents.Record{Kind: procevents.Forked, PID: 2000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
+	fork := procevents.Record{Kind: procevents.Forked, PID: 2000000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
 	tracker.Record(fork, start)
-	fork.PID = 2001
+	fork.PID = 2000001
 	tracker.Record(fork, start.Add(time.Millisecond))
 	if at, ok := tracker.Next(); !ok || !at.Equal(start.Add(procevents.DefaultHold)) {
 		t.Errorf("due at %v, %v, want the hold time after the first birth", at, ok)
@@ -28,14 +28,14 @@ func TestNext(t *testing.T) {
 	if s := tracker.Stats(); s != (procevents.Stats{Processes: 3, Queued: 2}) {
 		t.Errorf("stats %+v, want 3 processes, 2 queued", s)
 	}
-	tracker.Record(procevents.Record{Kind: procevents.Exited, PID: 2000}, start.Add(time.Millisecond))
+	tracker.Record(procevents.Record{Kind: procevents.Exited, PID: 2000000}, start.Add(time.Millisecond))
 	if at, ok := tracker.Next(); !ok || !at.Equal(start.Add(time.Millisecond+procevents.DefaultHold)) {
 		t.Errorf("due at %v, %v, want the hold time after the second birth: the first needs none", at, ok)
 	}
 	if e := tracker.Flush(false, start.Add(procevents.DefaultHold)); len(e.Events) != 0 || e.Last() != 0 {
 		t.Errorf("got %v before anything was due", e)
 	}
-	tracker.Record(procevents.Record{Kind: procevents.CursorLow, PID: 2001}, start)
+	tracker.Record(procevents.Record{Kind: procevents.CursorLow, PID: 2000001}, start)
 	if e := tracker.Flush(false, start.Add(3*time.Millisecond)); len(e.Events) != 2 || e.Last() != 2 {
 		t.Errorf("got %v, want Spawned and Forked", e)
 	}
@@ -44,20 +44,20 @@ func TestNext(t *testing.T) {
 func TestRenumber(t *testing.T) {
 	now := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
-	tracker.Launching(100)
+	tracker.Launching(&wire.Spawn{PID: 100})
 	tracker.Spawned(100)
-	fork := procevents.Record{Kind: procevents.Forked, PID: 2000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
+	fork := procevents.Record{Kind: procevents.Forked, PID: 2000000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
 	tracker.Record(fork, now)
 	if e := tracker.Flush(true, now); e.Last() != 2 {
 		t.Fatalf("got %v, want two events", e)
 	}
-	fork.PID = 2001
+	fork.PID = 2000001
 	tracker.Record(fork, now)
-	if told := tracker.Renumber(); !slices.Equal(told, []wire.PID{100, 2000}) {
-		t.Errorf("told of %v, want 100 and 2000", told)
+	if told := tracker.Renumber(); !slices.Equal(told, []wire.PID{100, 2000000}) {
+		t.Errorf("told of %v, want 100 and 2000000", told)
 	}
-	if e := tracker.Flush(true, now); e.First != 1 || e.Last() != 1 || e.Events[0].PID != 2001 {
-		t.Errorf("got %v, want the birth of 2001 as number 1", e)
+	if e := tracker.Flush(true, now); e.First != 1 || e.Last() != 1 || e.Events[0].PID != 2000001 {
+		t.Errorf("got %v, want the birth of 2000001 as number 1", e)
 	}
 }
 
@@ -79,7 +79,7 @@ func FuzzTracker(f *testing.F) {
 			switch op := script[0] % 8; op {
 			case 0:
 				ghosts[launched] = true
-				tracker.Launching(launched)
+				tracker.Launching(&wire.Spawn{PID: launched, PGID: b, SID: c})
 			case 1:
 				tracker.Record(procevents.Record{Kind: procevents.Forked, PID: a, Parent: b, Creator: c, PGID: c, SID: wire.PID(script[3] % 5)}, now)
 			case 2:

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //	fork PID PARENT [by CREATOR] [pgid N] [sid N]    pgid, sid: else the creator's
 //	exec PID ARGV0 [pgid N] [sid N]
 //	exit PID STATUS
-//	launching PID | spawned PID | notspawned PID ERRNO | ended PID STATUS
+//	launching PID [pgid N sid N] | spawned PID | notspawned PID ERRNO | ended PID STATUS
 //	stopped PID SIGNAL | continued PID
 //	flush | tick
 //	beginscan | resync PID:PARENT:PGID:SID ...
@@ -118,8 +118,7 @@ func (p *player) input(verb string, args []string) []string {
 	case "fork", "exec", "exit":
 		p.record(verb, pid, args[1:])
 	case "launching":
-		p.pgid[pid], p.sid[pid] = pid, 1
-		p.tracker.Launching(pid)
+		p.launch(pid, args[1:])
 	case "spawned":
 		p.tracker.Spawned(pid)
 	case "notspawned":
@@ -138,6 +137,16 @@ func (p *player) input(verb string, args []string) []string {
 		p.t.Fatalf("unknown input %q", verb)
 	}
 	return nil
+}
+
+func (p *player) launch(pid wire.PID, args []string) {
+	spawn := &wire.Spawn{PID: pid}
+	p.pgid[pid], p.sid[pid] = pid, 1
+	if len(args) == 4 {
+		spawn.PGID, spawn.SID = p.pid(args[1]), p.pid(args[3])
+		p.pgid[pid], p.sid[pid] = spawn.PGID, spawn.SID
+	}
+	p.tracker.Launching(spawn)
 }
 
 func (p *player) record(verb string, pid wire.PID, args []string) {

@@ -1,0 +1,109 @@
+package procevents
+
+import (
+	"slices"
+
+	"bproc/wire"
+)
+
+// family is a process's place in the tree of births. It outlives the process while
+// there are descendants, see [Tracker.Late].
+type family struct {
+	ancestor *process // who was its parent; nil: none, or long gone
+	child    *process // the youngest
+	older    *process // sibling
+	younger  *process // sibling
+}
+
+// adopt makes c, which has no ancestor, the youngest child of p.
+func (p *process) adopt(c *process) {
+	c.family.ancestor = p
+	if c.family.older = p.family.child; c.family.older != nil {
+		c.family.older.family.younger = c
+	}
+	p.family.child = c
+}
+
+// depart takes p, which has no children, out of the tree.
+func (p *process) depart() {
+	f := &p.family
+	switch {
+	case f.younger != nil:
+		f.younger.family.older = f.older
+	case f.ancestor != nil:
+		f.ancestor.family.child = f.older
+	}
+	if f.older != nil {
+		f.older.family.younger = f.younger
+	}
+	f.ancestor, f.older, f.younger = nil, nil, nil
+}
+
+// maxBuried bounds how many are kept who have ended before their children. More are
+// needed only if that many such ends are told within the time that it takes the front
+// end to hear of them and a signal to come back.
+const maxBuried = 1024
+
+// bury takes p, which is gone, out of the tree, or keeps it for Late if somebody
+// descends from it.
+func (t *Tracker) bury(p *process) {
+	if p.family.child != nil {
+		t.buried = append(t.buried, p)
+		if len(t.buried) > maxBuried {
+			t.unearth(t.buried[0])
+		}
+		return
+	}
+	ancestor := p.family.ancestor
+	p.depart()
+	for ancestor != nil && ancestor.gone && ancestor.family.child == nil {
+		ancestor = t.unearth(ancestor)
+	}
+}
+
+// unearth gives the place of a buried process to its ancestor, which it returns.
+func (t *Tracker) unearth(p *process) *process {
+	i := slices.Index(t.buried, p)
+	t.buried = slices.Delete(t.buried, i, i+1)
+	ancestor := p.family.ancestor
+	for c := p.family.child; c != nil; c = p.family.child {
+		c.depart()
+		if ancestor != nil {
+			ancestor.adopt(c)
+		}
+	}
+	p.depart()
+	return ancestor
+}
+
+// Late returns those who descend from a process and are in its group, and were not
+// yet there when its ghost got a signal for the group on the front end, which had
+// obeyed all events up to seen. Who descends from them by way of a ghost that got the
+// signal too is left to that ghost.
+func (t *Tracker) Late(pid wire.PID, seen uint64) []wire.PID {
+	p := t.procs[pid]
+	if p == nil {
+		i := slices.IndexFunc(t.buried, func(b *process) bool { return b.pid == pid })
+		if i < 0 {
+			return nil
+		}
+		p = t.buried[i]
+	}
+	late := p.late(p.front.pgid, seen, nil)
+	slices.Sort(late)
+	return late
+}
+
+func (p *process) late(group wire.PID, seen uint64, late []wire.PID) []wire.PID {
+	for c := p.family.child; c != nil; c = c.family.older {
+		seesIt := c.announced && c.told <= seen
+		if seesIt && c.front.pgid == group {
+			continue
+		}
+		if !seesIt && !c.dead && c.traits.pgid == group {
+			late = append(late, c.pid)
+		}
+		late = c.late(group, seen, late)
+	}
+	return late
+}

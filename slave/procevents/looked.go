@@ -1,0 +1,50 @@
+package procevents
+
+import "bproc/wire"
+
+// What the daemon finds out about processes after it has let a system call of theirs
+// go on. What the kernel has noted before must have been drained.
+
+// Changed says in which group and session a process is now; nothing else of info is
+// looked at.
+func (t *Tracker) Changed(info ProcessInfo) {
+	if p := t.alive(info.PID); p != nil && (p.traits.pgid != info.PGID || p.traits.sid != info.SID) {
+		t.see(p, info.PGID, info.SID)
+		t.changed(p)
+	}
+}
+
+// User says what credentials a process has now.
+func (t *Tracker) User(pid wire.PID, user, group wire.IDs) {
+	if p := t.alive(pid); p != nil {
+		p.traits.user, p.traits.group = user, group
+		t.changed(p)
+	}
+}
+
+// Reaper says whether a process adopts orphans: PR_SET_CHILD_SUBREAPER of prctl(2).
+func (t *Tracker) Reaper(pid wire.PID, on bool) {
+	p := t.alive(pid)
+	if p == nil || p.reaper == on {
+		return
+	}
+	p.reaper = on
+	e := wire.Event{Kind: wire.EventReaper, PID: pid}
+	if on {
+		e.Status = 1
+	}
+	t.say(p, e)
+}
+
+// Death says which signal a process gets when its parent ends; 0: none. See
+// PR_SET_PDEATHSIG of prctl(2).
+func (t *Tracker) Death(pid wire.PID, signal int) {
+	if p := t.alive(pid); p != nil {
+		t.say(p, wire.Event{Kind: wire.EventDeath, PID: pid, Status: wire.Status(signal)})
+	}
+}
+
+// say has the front end told e, in its place among what else is told of p.
+func (t *Tracker) say(p *process, e wire.Event) {
+	t.queue.push(item{process: p, step: word, event: e, due: t.clock.Add(t.hold)})
+}
