@@ -90,7 +90,7 @@ func Decode(h Header, payload []byte) (Message, error) {
 		return nil, fmt.Errorf("%w: type %d: %w", ErrFrame, h.Type, err)
 	}
 	m := factory()
-	if err := decode(payload, m, layouts); err != nil {
+	if err := decode(payload, m); err != nil {
 		return nil, fmt.Errorf("%w: type %d: %w", ErrFrame, h.Type, err)
 	}
 	return m, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
@@ -20,15 +21,18 @@ type layout struct {
 	min      int   // bytes that the shortest form has
 }
 
-// layouts has every struct that is part of a message. It does not change after
-// initialization.
-var layouts = layoutsOfMessages()
+// layouts has, for each message that was decoded so far, every struct that is
+// part of it (reflect.Type to map[reflect.Type]*layout). A program that is as
+// short-lived as bpsh decodes one or two messages and pays for no others.
+var layouts sync.Map
 
-func layoutsOfMessages() map[reflect.Type]*layout {
-	known := map[reflect.Type]*layout{}
-	for _, factory := range factories {
-		shortest(reflect.TypeOf(factory()).Elem(), known)
+func layoutsOf(message reflect.Type) map[reflect.Type]*layout {
+	if known, ok := layouts.Load(message); ok {
+		return known.(map[reflect.Type]*layout)
 	}
+	known := map[reflect.Type]*layout{}
+	shortest(message, known)
+	layouts.Store(message, known)
 	return known
 }
 
@@ -71,11 +75,12 @@ type decoder struct {
 }
 
 // decode fills the struct that m points to.
-func decode(payload []byte, m any, known map[reflect.Type]*layout) error {
-	d := decoder{msgpack.GetDecoder(), bytes.NewReader(payload), known}
+func decode(payload []byte, m any) error {
+	v := reflect.ValueOf(m).Elem()
+	d := decoder{msgpack.GetDecoder(), bytes.NewReader(payload), layoutsOf(v.Type())}
 	defer msgpack.PutDecoder(d.Decoder)
 	d.Reset(d.rest)
-	return d.value(reflect.ValueOf(m).Elem())
+	return d.value(v)
 }
 
 func (d *decoder) value(v reflect.Value) error {

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 )
 
@@ -16,8 +15,4 @@ func Types() []Type { return slices.Sorted(maps.Keys(factories)) }
 func New(t Type) Message { return factories[t]() }
 
 // DecodeStruct decodes a struct that is part of no message.
-func DecodeStruct(payload []byte, m any) error {
-	known := map[reflect.Type]*layout{}
-	shortest(reflect.TypeOf(m).Elem(), known)
-	return decode(payload, m, known)
-}
+var DecodeStruct = decode
