@@ -181,6 +181,7 @@ func (k *Keeper) requests(reader *wire.Reader) error {
 		}
 		if err != nil && number != 0 {
 			k.events.put(number, &wire.GhostDone{Errno: errnoOf(err)})
+			k.events.flush()
 		}
 	}
 }

@@ -128,6 +128,7 @@ func (s *shard) serve() {
 
 // wait waits for a ghost, or for the bell, and handles all that have stopped.
 func (s *shard) wait() error {
+	s.events.flush()
 	s.waiting.Store(true)
 	s.mu.Lock()
 	busy := len(s.queue) > 0 // put before waiting was set: nobody rings for it
