@@ -88,7 +88,8 @@ test: deps build ## all tests; RUN=REGEXP selects; TESTFLAGS for go test
 
 .PHONY: race
 race: deps ## all tests and the commands that they start under the race detector
-	@$(GO) test -json -race -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
+	@$(MAKE) --no-print-directory build RACE=1 BUILD=$(BUILD)/race
+	@BPROC_TREE=$(BUILD)/race $(GO) test -json -race -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
 
 .PHONY: bench
 bench: deps build ## measure; ONLY=REGEXP selects by name

@@ -108,7 +108,11 @@ func sameKin(c *cluster.Cluster, root int, want, ghost cluster.Proc) error {
 // TestPrintedNumberWorks has the front end kill a number the moment it reads
 // it, a thousand times: its ghost must be there.
 func TestPrintedNumberWorks(t *testing.T) {
-	const loops, each = 4, 250
+	const loops = 4
+	each := 250
+	if cluster.Race { // which makes a command ten times slower
+		each = 25
+	}
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	var all errgroup.Group

@@ -20,7 +20,7 @@ var installed = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	tree := os.Getenv(TreeVariable)
-	if tree == "" || raceEnabled {
+	if tree == "" {
 		tree = filepath.Join(s.dir, "tree")
 		if err := buildTree(tree); err != nil {
 			return "", err
@@ -51,7 +51,7 @@ func buildTree(tree string) error {
 		return err
 	}
 	args := []string{"-C", dir, "--no-print-directory", "-s", "build", "BUILD=" + tree}
-	if raceEnabled {
+	if Race {
 		args = append(args, "RACE=1")
 	}
 	if out, err := exec.Command("make", args...).CombinedOutput(); err != nil {

@@ -2,6 +2,6 @@
 
 package cluster
 
-// raceEnabled says whether this process, and so the commands of its clusters, run
+// Race says whether this process, and so the commands of its clusters, run
 // under the race detector.
-const raceEnabled = false
+const Race = false
