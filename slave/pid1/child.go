@@ -22,7 +22,7 @@ const exitFailed = 127
 func child(p *plan) {
 	for i := 0; i < len(p.steps); i++ {
 		s := &p.steps[i]
-		_, _, errno := syscall.RawSyscall6(s.trap, s.args[0], s.args[1], s.args[2], s.args[3], 0, 0)
+		_, _, errno := syscall.RawSyscall6(s.trap, s.args[0], s.args[1], s.args[2], s.args[3], s.args[4], s.args[5])
 		switch {
 		case errno == 0 && s.rule == elseNext:
 			i++

@@ -7,9 +7,12 @@ import (
 	"bproc/wire"
 )
 
+// cursorFile belongs to the PID namespace of whoever writes it.
+const cursorFile = "/proc/sys/kernel/ns_last_pid"
+
 // moveCursor makes next the number that the kernel gives to the next process
 // or thread of the space, or the first free one after it. The file holds the
-// last number given out, of the writer's own PID namespace.
+// last number given out.
 func (in *Init) moveCursor(next wire.PID) error {
 	if next < 2 {
 		return fmt.Errorf("%w: cursor to %d", wire.ErrFrame, next)

@@ -95,8 +95,8 @@ func oomScoreAdj() string {
 	return strings.TrimSpace(string(b))
 }
 
-// StartThreads makes the runtime start threads now, which take small numbers
-// of the space, and not later, when they would take numbers of a leased block.
+// StartThreads makes the runtime start threads now, which take numbers between
+// the zones, and not later, when they would take numbers of a leased block.
 func StartThreads() {
 	var started, stopped sync.WaitGroup
 	for range threads {

@@ -30,6 +30,7 @@ const acceptPause = 100 * time.Millisecond
 type Config struct {
 	Listener *net.UnixListener // where daemons connect
 	Notify   int               // the seccomp listener that each daemon gets; -1: none
+	Cookie   uint64            // with which calls of init's own pass its filter
 	Log      *slog.Logger
 }
 
@@ -43,7 +44,7 @@ type Init struct {
 	launches launches
 	order    order
 	parents  supervise.Parents
-	standIn  *supervise.Supervisor // for while no daemon is there; nil without a listener
+	deputy   *supervise.Supervisor // for while no daemon is there; nil without a listener
 	newest   atomic.Pointer[rights.Conn]
 	children chan struct{} // there may be children again
 }
@@ -54,7 +55,7 @@ func New(cfg Config) (*Init, error) {
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := os.OpenFile("/proc/sys/kernel/ns_last_pid", os.O_WRONLY, 0)
+	cursor, err := os.OpenFile(cursorFile, os.O_WRONLY, 0)
 	if err != nil {
 		_ = null.Close()
 		return nil, fmt.Errorf("allocation cursor (CONFIG_CHECKPOINT_RESTORE): %w", err)
@@ -70,7 +71,7 @@ func New(cfg Config) (*Init, error) {
 	in.launches.init()
 	in.order.init(in.dismiss)
 	if cfg.Notify >= 0 {
-		if in.standIn, err = supervise.New(cfg.Notify, supervise.Inside, &in.parents); err != nil {
+		if in.deputy, err = supervise.New(cfg.Notify, supervise.Inside, &in.parents); err != nil {
 			return nil, errors.Join(err, in.close())
 		}
 	}
@@ -96,8 +97,8 @@ func (in *Init) Run(ctx context.Context) error {
 
 func (in *Init) close() error {
 	errs := []error{in.null.Close(), in.cursor.Close()}
-	if in.standIn != nil {
-		errs = append(errs, in.standIn.Close())
+	if in.deputy != nil {
+		errs = append(errs, in.deputy.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -68,7 +68,7 @@ func (in *Init) launch(c *rights.Conn, number uint64, sp *wire.Spawn, fds []int,
 
 // start makes the process, and reports whether there was one.
 func (in *Init) start(sp *wire.Spawn, fds []int) (born bool, r result) {
-	p, errno := newPlan(sp, fds, nodeState{null: int(in.null.Fd()), resetOOM: in.resetOOM})
+	p, errno := newPlan(sp, fds, nodeState{null: int(in.null.Fd()), resetOOM: in.resetOOM, cookie: uintptr(in.cfg.Cookie)})
 	if errno != 0 {
 		return false, result{wire.StageRequest, errno}
 	}
@@ -101,9 +101,9 @@ func (in *Init) finish(c *rights.Conn, number uint64, pid wire.PID, n *launching
 // deliverHeld gives the process the signals that came before it existed.
 func (in *Init) deliverHeld(pid wire.PID, n *launching) {
 	for _, info := range n.signals {
-		in.logSignal(pid, send(int(pid), info))
+		in.logSignal(pid, in.send(int(pid), info))
 	}
 	if n.killed {
-		in.logSignal(pid, unix.Kill(int(pid), unix.SIGKILL))
+		in.logSignal(pid, in.kill(int(pid), unix.SIGKILL))
 	}
 }

@@ -2,14 +2,19 @@ package pid1
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/pidmap"
 	"bproc/slave/pid1/filter"
 )
 
@@ -22,6 +27,9 @@ func Main(ctx context.Context, log *slog.Logger) error {
 	if os.Getpid() != 1 {
 		return errors.New("not PID 1 of a PID namespace: the slave daemon starts this program")
 	}
+	if err := renumber(); err != nil {
+		return err
+	}
 	if err := Harden(log); err != nil {
 		return fmt.Errorf("harden init: %w", err)
 	}
@@ -30,15 +38,60 @@ func Main(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	StartThreads()
-	notify, err := filter.Install(0)
+	cookie, err := newCookie()
 	if err != nil {
 		return err
 	}
-	in, err := New(Config{Listener: listener, Notify: notify, Log: log})
+	notify, err := filter.Install(cookie)
+	if err != nil {
+		return err
+	}
+	in, err := New(Config{Listener: listener, Notify: notify, Cookie: cookie, Log: log})
 	if err != nil {
 		return err
 	}
 	return in.Run(ctx)
+}
+
+// settings of the Go runtime, which reads them when it starts. Without
+// preemption by signals it makes no calls of tgkill(2), which the supervisor
+// would be asked about; one of its threads would have to wait for the answer.
+const settings = "GODEBUG=asyncpreemptoff=1"
+
+// renumber executes this program again, unless that has been done. The threads
+// of this process then have numbers between the zones, where the front end has
+// no processes: the kernel gave the ones that are there now the lowest numbers,
+// which on a front end that is in a container itself are those of its sessions.
+func renumber() error {
+	env := os.Environ()
+	if slices.Contains(env, settings) {
+		return nil
+	}
+	if err := raisePIDMax(); err != nil {
+		return fmt.Errorf("limit of process numbers: %w", err)
+	}
+	if err := os.WriteFile(cursorFile, []byte(strconv.Itoa(int(pidmap.LocalEnd))), 0); err != nil {
+		return fmt.Errorf("allocation cursor (CONFIG_CHECKPOINT_RESTORE): %w", err)
+	}
+	const self = "/proc/self/exe"
+	if err := unix.Exec(self, os.Args, append(env, settings)); err != nil {
+		return fmt.Errorf("execute %s: %w", self, err)
+	}
+	return nil
+}
+
+// newCookie returns a number that nobody can guess. It is not 0, which no call
+// passes with.
+func newCookie() (uint64, error) {
+	var b [8]byte
+	for {
+		if _, err := rand.Read(b[:]); err != nil {
+			return 0, fmt.Errorf("random number: %w", err)
+		}
+		if cookie := binary.NativeEndian.Uint64(b[:]); cookie != 0 {
+			return cookie, nil
+		}
+	}
 }
 
 func inheritedListener() (*net.UnixListener, error) {

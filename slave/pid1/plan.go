@@ -22,7 +22,7 @@ const (
 // step is one system call of a child before its execve.
 type step struct {
 	trap  uintptr
-	args  [4]uintptr
+	args  [6]uintptr
 	rule  rule
 	stage wire.Stage // where the launch fails when the step does
 }
@@ -32,6 +32,7 @@ type step struct {
 // laid out here before, and the child only walks through it (child.go).
 type plan struct {
 	pid    int32 // the number: clone3's set_tid points here
+	cookie uintptr
 	steps  []step
 	paths  []uintptr // candidates for execve
 	argv   []uintptr // ends with 0, as the others
@@ -49,6 +50,7 @@ type plan struct {
 type nodeState struct {
 	null     int  // descriptor of /dev/null
 	resetOOM bool // oom_score_adj is to be put back
+	cookie   uintptr
 }
 
 const (
@@ -59,7 +61,7 @@ const (
 	umaskBits     = 0o777
 	signalIgnore  = 1 // SIG_IGN
 	noFileDefault = 1024
-	sizeofPointer = unsafe.Sizeof(uintptr(0))
+	cookieArg     = 5 // where the filter looks for the cookie
 )
 
 // newPlan lays out the launch of sp, with streams for those of its descriptors
@@ -69,7 +71,7 @@ func newPlan(sp *wire.Spawn, streams []int, node nodeState) (*plan, unix.Errno) 
 	if sp.PID <= 1 || len(cmd.Argv) == 0 {
 		return nil, unix.EINVAL
 	}
-	p := &plan{pid: int32(sp.PID), stack: make([]byte, stackSize), steps: make([]step, 0, 48)}
+	p := &plan{pid: int32(sp.PID), cookie: node.cookie, stack: make([]byte, stackSize), steps: make([]step, 0, 48)}
 	p.begin(node)
 	errnos := []unix.Errno{
 		p.streams(cmd, streams, node.null),
@@ -92,6 +94,13 @@ func (p *plan) add(r rule, stage wire.Stage, trap uintptr, args ...uintptr) {
 	s := step{trap: trap, rule: r, stage: stage}
 	copy(s.args[:], args)
 	p.steps = append(p.steps, s)
+}
+
+// addOwn adds a step with a system call that the supervisor would be asked about,
+// did it not carry the cookie (package filter).
+func (p *plan) addOwn(r rule, trap uintptr, args ...uintptr) {
+	p.add(r, wire.StageSpawn, trap, args...)
+	p.steps[len(p.steps)-1].args[cookieArg] = p.cookie
 }
 
 // string returns the address of a copy of s that ends with a NUL.
@@ -133,7 +142,7 @@ func (p *plan) array(list []string) ([]uintptr, unix.Errno) {
 // A descriptor that a step opens has the lowest free number, so one that was
 // just closed is the one that is opened.
 func (p *plan) begin(node nodeState) {
-	p.add(must, wire.StageSpawn, unix.SYS_SETPGID, 0, 0)
+	p.addOwn(must, unix.SYS_SETPGID, 0, 0)
 	if !node.resetOOM {
 		return
 	}
@@ -195,8 +204,8 @@ func (p *plan) identity(sp *wire.Spawn) unix.Errno {
 	}
 	uid, gid := uintptr(sp.UID), uintptr(sp.GID)
 	p.add(must, wire.StageSpawn, unix.SYS_SETGROUPS, uintptr(len(sp.Groups)), groups)
-	p.add(must, wire.StageSpawn, unix.SYS_SETRESGID, gid, gid, gid)
-	p.add(must, wire.StageSpawn, unix.SYS_SETRESUID, uid, uid, uid)
+	p.addOwn(must, unix.SYS_SETRESGID, gid, gid, gid)
+	p.addOwn(must, unix.SYS_SETRESUID, uid, uid, uid)
 	none := new(uint64)
 	p.keep = append(p.keep, none)
 	p.add(must, wire.StageSpawn, unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(none)), 0, sizeofSet)

@@ -33,7 +33,7 @@ func (in *Init) signal(m *wire.InitSignal) {
 		in.cfg.Log.Warn("malformed signal", "pid", m.PID)
 		return
 	}
-	err := in.launches.signal(m.PID, m.Info, func() error { return send(int(m.PID), m.Info) })
+	err := in.launches.signal(m.PID, m.Info, func() error { return in.send(int(m.PID), m.Info) })
 	in.logSignal(m.PID, err)
 }
 
@@ -46,7 +46,7 @@ func (in *Init) logSignal(pid wire.PID, err error) {
 // killAll ends every process of the space but init: kill(2) with -1 reaches
 // all of the caller's PID namespace but its init and the caller.
 func (in *Init) killAll() {
-	err := in.launches.killAll(func() error { return unix.Kill(-1, unix.SIGKILL) })
+	err := in.launches.killAll(func() error { return in.kill(-1, unix.SIGKILL) })
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		in.cfg.Log.Error("cannot kill all", "err", err)
 	}
@@ -59,10 +59,10 @@ func (in *Init) killAll() {
 //	sigqueue(3) and its like  the siginfo as it is
 //	kill, tgkill              as from sigqueue, with the sender's number and user, and value 0
 //	made by the kernel        kill(2): from a terminal, for example
-func send(pid int, info []byte) error {
+func (in *Init) send(pid int, info []byte) error {
 	signo := unix.Signal(binary.LittleEndian.Uint32(info[infoSigno:]))
 	if signo == unix.SIGKILL || signo == unix.SIGSTOP {
-		return unix.Kill(pid, signo)
+		return in.kill(pid, signo)
 	}
 	var si [sizeofSiginfo]byte
 	copy(si[:], info)
@@ -72,18 +72,27 @@ func send(pid int, info []byte) error {
 		putCode(si[:], codeQueue)
 		clear(si[infoValue:])
 	case code > 0:
-		return unix.Kill(pid, signo)
+		return in.kill(pid, signo)
 	}
-	_, _, errno := unix.RawSyscall(unix.SYS_RT_SIGQUEUEINFO, uintptr(pid), uintptr(signo), uintptr(unsafe.Pointer(&si[0])))
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGQUEUEINFO, uintptr(pid), uintptr(signo), uintptr(unsafe.Pointer(&si[0])), 0, 0, uintptr(in.cfg.Cookie))
 	switch errno {
 	case 0:
 		return nil
 	case unix.EAGAIN:
 		// The receiver's user has too many signals queued (RLIMIT_SIGPENDING). kill(2)
 		// delivers a standard signal nevertheless, without the siginfo.
-		return unix.Kill(pid, signo)
+		return in.kill(pid, signo)
 	}
 	return errno
+}
+
+// kill is kill(2), which the supervisor is not asked about.
+func (in *Init) kill(pid int, signo unix.Signal) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_KILL, uintptr(pid), uintptr(signo), 0, 0, 0, uintptr(in.cfg.Cookie))
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 func putCode(si []byte, code int32) {

@@ -115,7 +115,7 @@ func TestGetppidWhileThereIsNoDaemon(t *testing.T) {
 	n.mustLaunch(sp)
 	n.awaitStatus(70001, unix.WaitStatus.Stopped)
 	n.leave()
-	if err := unix.Kill(hostPID(t, n.cfg, 70001), unix.SIGCONT); err != nil {
+	if err := unix.Kill(n.hostPID(70001), unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	awaitEnd(t, n.InitPID(), "70001")
@@ -126,14 +126,18 @@ func TestGetppidWhileThereIsNoDaemon(t *testing.T) {
 	n.awaitStatus(70001, over)
 }
 
-// hostPID finds a process of a space from outside.
-func hostPID(t *testing.T, cfg space.Config, pid wire.PID) int {
-	t.Helper()
+// hostPID finds a process of the space from outside.
+func (n *node) hostPID(pid wire.PID) int {
+	n.tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/status")
 	if err != nil {
-		t.Fatal(err)
+		n.tb.Fatal(err)
 	}
 	for _, f := range files {
+		var st unix.Stat_t
+		if err := unix.Stat(filepath.Join(filepath.Dir(f), "ns/pid"), &st); err != nil || uint32(st.Ino) != n.NSInode() {
+			continue
+		}
 		b, err := os.ReadFile(f)
 		if err != nil {
 			continue
@@ -142,13 +146,13 @@ func hostPID(t *testing.T, cfg space.Config, pid wire.PID) int {
 			if fields := strings.Fields(l); len(fields) == 3 && fields[0] == "NStgid:" && fields[2] == pid.String() {
 				host, err := strconv.Atoi(fields[1])
 				if err != nil {
-					t.Fatal(err)
+					n.tb.Fatal(err)
 				}
 				return host
 			}
 		}
 	}
-	t.Fatalf("no process %d in space %s", pid, cfg.Name)
+	n.tb.Fatalf("no process %d in space %s", pid, n.cfg.Name)
 	return 0
 }
 
@@ -263,7 +267,7 @@ func TestDestroyLeavesNothing(t *testing.T) {
 		t.Error("a living space has no cgroup")
 	}
 	n.mustLaunch(command(70001, "sleep", "1000"))
-	host := hostPID(t, n.cfg, 70001)
+	host := n.hostPID(70001)
 	if err := n.Destroy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
