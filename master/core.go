@@ -26,7 +26,10 @@ type core struct {
 	alloc  *pidmap.Allocator
 	keeper sender
 
-	group func(wire.PID) (wire.PID, error) // process group of a process of the front end
+	front frontEnd
+	jobs  chan func() func() // to the worker; holds one
+	slow  []func() func()    // that wait for it
+	busy  bool               // it has one
 
 	asked map[uint64]func(unix.Errno) // requests to the keeper without an answer
 	next  uint64                      // number of the next of them
@@ -38,17 +41,12 @@ type core struct {
 
 func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pidmap.Allocator, keeper sender) *core {
 	return &core{
-		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper, group: groupOf,
+		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper, front: kernel{},
+		jobs:  make(chan func() func(), 1),
 		procs: map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){},
 		found: map[wire.PID][]*wire.Signal{},
 	}
-}
-
-// groupOf returns the process group of a process of the front end.
-func groupOf(pid wire.PID) (wire.PID, error) {
-	group, err := unix.Getpgid(int(pid))
-	return wire.PID(group), err
 }
 
 // ask sends a request to the keeper; answer is called with what it says. EPIPE
@@ -156,6 +154,7 @@ func (c *core) ghostGone(m *wire.GhostGone) {
 		return
 	}
 	c.remove(p)
+	p.ghostGone()
 }
 
 // formerGone goes on with the second oldest process of a number: the ghost of
@@ -164,8 +163,10 @@ func (c *core) formerGone(p *proc) {
 	for p.former.former != nil {
 		p = p.former
 	}
+	former := p.former
 	p.former = nil
 	c.open(p)
+	former.ghostGone()
 }
 
 func (c *core) remove(p *proc) {

@@ -3,12 +3,11 @@ package master
 import (
 	"golang.org/x/sys/unix"
 
-	"bproc/pidmap"
 	"bproc/wire"
 )
 
 // fromSlave handles a message of a slave's control stream.
-func (c *core) fromSlave(s *session, m wire.Message) {
+func (c *core) fromSlave(s *session, number uint64, m wire.Message) {
 	if s.ended {
 		return
 	}
@@ -23,7 +22,9 @@ func (c *core) fromSlave(s *session, m wire.Message) {
 			s.last++
 			c.event(s, &m.Events[i])
 		}
-		s.settle()
+		c.settle(s)
+	case *wire.Call:
+		c.call(s, number, m)
 	case *wire.LeaseWanted:
 		// A node without numbers left forks on in the ones it has; the next wish may be granted.
 		c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
@@ -106,10 +107,10 @@ func (c *core) forked(s *session, e *wire.Event) {
 		parent.waiting = append(parent.waiting, func() { c.open(p) })
 	}
 	c.add(p)
-	number := s.last
-	s.pending = append(s.pending, birth{event: number})
+	birth := &change{event: s.last, child: e.PID, by: e.Parent}
+	s.pending = append(s.pending, birth)
 	c.request(p, &wire.GhostFork{Parent: e.Parent, Child: e.PID}, func(errno unix.Errno) {
-		c.born(s, p, number, errno)
+		c.born(s, p, birth, errno)
 	})
 	c.join(p, e)
 	c.rename(p, e)
@@ -125,13 +126,13 @@ func (c *core) rename(p *proc, e *wire.Event) {
 // born moves the barrier of the session that told of a birth when the ghost
 // exists; the process may have another session by then. A ghost that cannot be
 // made is the end of its process.
-func (c *core) born(s *session, p *proc, number uint64, errno unix.Errno) {
+func (c *core) born(s *session, p *proc, birth *change, errno unix.Errno) {
 	if errno == unix.EPIPE { // the keeper has died, before or after it made the ghost
 		c.ask(&wire.GhostAdopt{PID: p.pid, UID: anyOwner}, func(errno unix.Errno) {
 			if errno == unix.EEXIST { // it lives, and so does the ghost
 				errno = 0
 			}
-			c.born(s, p, number, errno)
+			c.born(s, p, birth, errno)
 		})
 		return
 	}
@@ -143,6 +144,7 @@ func (c *core) born(s *session, p *proc, number uint64, errno unix.Errno) {
 		case p.state != ending:
 		case now == p:
 			c.remove(p)
+			p.ghostGone()
 		case now != nil && now.former != nil:
 			c.formerGone(now)
 		}
@@ -150,27 +152,23 @@ func (c *core) born(s *session, p *proc, number uint64, errno unix.Errno) {
 	if p.state == forking {
 		p.state = running
 	}
-	for i := range s.pending {
-		if s.pending[i].event == number {
-			s.pending[i].done = true
-			break
-		}
-	}
-	s.settle()
+	birth.done = true
+	c.settle(s)
 }
 
 // settle moves the barrier to the last event whose consequences, and those of
-// all events before it, are in place.
-func (s *session) settle() {
+// all events before it, are in place, and goes on with what has waited for that.
+func (c *core) settle(s *session) {
 	for len(s.pending) > 0 && s.pending[0].done {
 		s.pending = s.pending[1:]
 	}
 	if len(s.pending) > 0 {
 		s.barrier.Move(s.pending[0].event - 1)
-		return
+	} else {
+		s.pending = nil
+		s.barrier.Move(s.last)
 	}
-	s.pending = nil
-	s.barrier.Move(s.last)
+	c.goOnCalling(s)
 }
 
 // join gives a ghost the group and session of its process. Zero means that of
@@ -179,27 +177,14 @@ func (c *core) join(p *proc, e *wire.Event) {
 	if e.PGID == 0 && e.SID == 0 {
 		return
 	}
-	pgid := e.PGID
-	if e.SID == 0 {
-		pgid = c.groupOfGhost(p, pgid)
-	}
-	c.request(p, &wire.GhostJoin{PID: p.pid, PGID: pgid, SID: e.SID}, func(errno unix.Errno) {
+	s := p.sess
+	join := &change{event: s.last}
+	s.pending = append(s.pending, join)
+	c.request(p, &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}, func(errno unix.Errno) {
 		if errno != 0 && errno != unix.ESRCH {
 			c.log.Warn("a ghost is not in the group or session of its process", "pid", p.pid, "err", errno)
 		}
+		join.done = true
+		c.settle(s)
 	})
-}
-
-// groupOfGhost returns what the front end calls a group of p's node. A process
-// that was started from the front end leads a group of its own there, while its
-// ghost is in the group that its parent has put it into.
-func (c *core) groupOfGhost(p *proc, pgid wire.PID) wire.PID {
-	leader := c.procs[pgid]
-	if pgid >= pidmap.Node || leader == nil || leader.node != p.node || !leader.ghost {
-		return pgid
-	}
-	if group, err := c.group(pgid); err == nil {
-		return group
-	}
-	return pgid
 }

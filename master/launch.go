@@ -90,6 +90,10 @@ func (c *core) adopted(p *proc, errno unix.Errno) {
 	default:
 		p.ghost = true
 		p.state = spawning
+		// A group or session that the front end's PID namespace does not show has
+		// number 0; a ghost that has just ended has none.
+		l.spawn.PGID, _ = c.front.Group(p.pid)
+		l.spawn.SID, _ = c.front.Session(p.pid)
 		l.steps <- step{sess: p.sess}
 	}
 }

@@ -88,7 +88,10 @@ func (m *Master) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, keeper.client.Close())
 	}
-	group.Go(func() error { return m.coreLoop(ctx, keeper) })
+	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: m.cfg.BlockSize})
+	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
+	group.Go(func() error { return m.coreLoop(ctx, core, keeper) })
+	group.Go(func() error { return m.work(ctx, core.jobs) })
 	group.Go(func() error { return m.keep(ctx, keeper) })
 	group.Go(func() error { return slaves.Run(ctx) })
 	group.Go(func() error { return m.serveClients(ctx, clients) })
@@ -119,9 +122,7 @@ func (m *Master) lock() (*os.File, error) {
 }
 
 // coreLoop is the one goroutine that touches the core.
-func (m *Master) coreLoop(ctx context.Context, keeper *keeperConn) error {
-	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: m.cfg.BlockSize})
-	c := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
+func (m *Master) coreLoop(ctx context.Context, c *core, keeper *keeperConn) error {
 	c.foundGhosts(keeper.client.Held(), time.Now())
 	c.killed(keeper.client.Killed())
 	ticker := time.NewTicker(time.Second)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,6 +52,8 @@ func request(m wire.Message) (name, rest string) {
 		return fmt.Sprintf("GhostStop %d", m.PID), "by " + unix.SignalName(unix.Signal(m.Signal))
 	case *wire.GhostCont:
 		return fmt.Sprintf("GhostCont %d", m.PID), ""
+	case *wire.GhostCall:
+		return fmt.Sprintf("GhostCall %d", m.PID), fmt.Sprintf("%s%d", callName(m.Op), m.Args)
 	}
 	return fmt.Sprintf("%T", m), ""
 }
@@ -61,9 +64,21 @@ type madeUpSlave struct {
 	name string
 }
 
-func (o *madeUpSlave) Put(_ uint64, m wire.Message) error {
+func (o *madeUpSlave) Put(number uint64, m wire.Message) error {
+	if r, ok := m.(*wire.Return); ok {
+		o.s.say("%s: Return %d: %s", o.name, number, result(r))
+		return nil
+	}
 	o.s.say("%s: %s", o.name, order(m))
 	return nil
+}
+
+// result describes what a call has come to.
+func result(m *wire.Return) string {
+	if m.Errno != 0 {
+		return unix.ErrnoName(unix.Errno(m.Errno))
+	}
+	return strconv.FormatInt(m.Value, 10)
 }
 
 // order describes a message to a slave.

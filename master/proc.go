@@ -39,6 +39,24 @@ type proc struct {
 	former  *proc    // had this number before, and its ghost has not ended
 	gates   int      // what must be over before requests about the ghost go to the keeper
 	waiting []func() // those requests
+	after   []func() // what waits for the ghost's end
+}
+
+// oldest returns the process of p's number whose ghost has it.
+func (p *proc) oldest() *proc {
+	for p.former != nil {
+		p = p.former
+	}
+	return p
+}
+
+// ghostGone does what has waited for the ghost's end.
+func (p *proc) ghostGone() {
+	after := p.after
+	p.after = nil
+	for _, do := range after {
+		do()
+	}
 }
 
 // send sends a signal to the process, or keeps it until there is one, and a

@@ -20,7 +20,7 @@ func (s *script) events(args []string) {
 	for part := range strings.SplitSeq(text, "; ") {
 		m.Events = append(m.Events, s.event(strings.Fields(part)))
 	}
-	s.core.fromSlave(sess, m)
+	s.core.fromSlave(sess, 0, m)
 }
 
 // kinds are the names of events.

@@ -27,7 +27,7 @@ type script struct {
 	sessions map[string]*session
 	barriers map[string]uint64
 	launches map[wire.PID]*launch
-	groups   map[wire.PID]wire.PID // of processes of the front end
+	front    *madeUpFrontEnd
 	asked    []question
 	lines    []string
 }
@@ -44,7 +44,7 @@ func newScript(t *testing.T) *script {
 	s := &script{
 		T: t, now: time.Unix(1_000_000, 0),
 		sessions: map[string]*session{}, barriers: map[string]uint64{}, launches: map[wire.PID]*launch{},
-		groups: map[wire.PID]wire.PID{},
+		front: &madeUpFrontEnd{procs: map[wire.PID]frontProc{}},
 	}
 	nodes, err := loadNodes(filepath.Join(t.TempDir(), "nodes.json"), nil, s.now)
 	if err != nil {
@@ -61,12 +61,7 @@ func newScript(t *testing.T) *script {
 	}))
 	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: 1024, Gap: 1024})
 	s.core = newCore(log, testLease, nodes, alloc, &madeUpKeeper{s: s})
-	s.core.group = func(pid wire.PID) (wire.PID, error) {
-		if group, ok := s.groups[pid]; ok {
-			return group, nil
-		}
-		return 0, unix.ESRCH
-	}
+	s.core.front = s.front
 	return s
 }
 
@@ -91,6 +86,7 @@ var verbs = map[string]func(s *script, args []string){
 	"cut":     (*script).cut,       // SESSION: its connection is lost
 	"heal":    (*script).heal,      // SESSION: its connection is there again
 	"events":  (*script).events,    // SESSION [from NUMBER:] EVENT; EVENT; ...
+	"call":    (*script).call,      // SESSION NUMBER CALLER CALL [ARGUMENT...] [info yes]
 	"wanted":  (*script).wanted,    // SESSION BLOCKS: asks for numbers
 	"strange": (*script).strange,   // SESSION: sends a message that no slave may send
 	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [mode BITS] [uid N] [gid N]
@@ -111,7 +107,10 @@ var verbs = map[string]func(s *script, args []string){
 	"gone":   (*script).gone,   // PID [asked no]
 	"lost":   (*script).lost,   // it takes no message any more
 	"back":   (*script).back,   // [PID...]: there is another, which holds these
-	"group":  (*script).group,  // PID PGID: the process group of a process of the front end
+
+	// The front end.
+	"proc": (*script).proc, // PID [parent N] [pgid N] [sid N] [limit N]: there is such a process, or it has changed
+	"none": (*script).none, // PID: it has ended
 }
 
 // unordered are the inputs after which the core goes through a table: what
@@ -125,6 +124,7 @@ func (s *script) input(verb string, args []string) []string {
 	}
 	s.lines = nil
 	f(s, args)
+	s.work()
 	for _, pid := range slices.Sorted(maps.Keys(s.launches)) {
 		s.steps(pid)
 	}
@@ -149,7 +149,7 @@ func (s *script) steps(pid wire.PID) {
 			case step.failed != nil:
 				s.say("client %d failed: stage %d %s", pid, step.failed.Stage, unix.ErrnoName(unix.Errno(step.failed.Errno)))
 			case step.sess != nil:
-				s.say("client %d adopted, stream to %s", pid, step.sess.peer.Addr)
+				s.say("client %d adopted, stream to %s%s", pid, step.sess.peer.Addr, place(&s.launches[pid].spawn))
 			default:
 				s.say("client %d started", pid)
 			}
@@ -259,10 +259,10 @@ func (s *script) after(args []string) {
 }
 
 func (s *script) wanted(args []string) {
-	s.core.fromSlave(s.session(args[0]), &wire.LeaseWanted{Blocks: uint32(s.number(args[1]))})
+	s.core.fromSlave(s.session(args[0]), 0, &wire.LeaseWanted{Blocks: uint32(s.number(args[1]))})
 }
 
-func (s *script) strange(args []string) { s.core.fromSlave(s.session(args[0]), new(wire.KillAll)) }
+func (s *script) strange(args []string) { s.core.fromSlave(s.session(args[0]), 0, new(wire.KillAll)) }
 
 func (s *script) setNode(args []string) {
 	uid, gid, _ := strings.Cut(args[2], "/")
@@ -353,5 +353,3 @@ func (s *script) back(args []string) {
 	s.asked = nil
 	s.core.keeperBack(&madeUpKeeper{s: s}, s.pids(args))
 }
-
-func (s *script) group(args []string) { s.groups[s.pid(args[0])] = s.pid(args[1]) }

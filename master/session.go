@@ -27,8 +27,10 @@ type session struct {
 	barrier   barrier
 
 	// Owned by the core.
-	last     uint64  // number of the last event handled
-	pending  []birth // ghosts being made, in order of events
+	last     uint64    // number of the last event handled
+	pending  []*change // what is being done on the front end, in order of events
+	calls    []*call   // that wait for changes before them, in order
+	calling  int       // calls without an answer
 	ended    bool
 	emptying bool // its node is to have no processes; then it ends
 	numbers  int  // on lease
@@ -47,14 +49,19 @@ type opener interface {
 	Open(ctx context.Context) (link.Stream, error)
 }
 
-// birth is a ghost being made.
-type birth struct {
+// change is something that an event has asked of the keeper.
+type change struct {
 	event uint64
+	child wire.PID // ghost that is being made, and by whom; 0: another change
+	by    wire.PID
 	done  bool
 }
 
-func (s *session) put(m wire.Message) {
-	if err := s.out.Put(0, m); err != nil && !s.ended {
+func (s *session) put(m wire.Message) { s.reply(0, m) }
+
+// reply answers a request.
+func (s *session) reply(number uint64, m wire.Message) {
+	if err := s.out.Put(number, m); err != nil && !s.ended {
 		s.link.Close(err)
 	}
 }

@@ -95,11 +95,11 @@ func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader) error {
 		return errors.Join(err, upErr)
 	}
 	for {
-		msg, _, err := reader.Read()
+		msg, number, err := reader.Read()
 		if err != nil {
 			return err
 		}
-		if err := c.m.post(ctx, func(core *core) { core.fromSlave(c.session, msg) }); err != nil {
+		if err := c.m.post(ctx, func(core *core) { core.fromSlave(c.session, number, msg) }); err != nil {
 			return err
 		}
 		if err := c.keepUp(ctx, msg); err != nil {

@@ -1,0 +1,64 @@
+package master
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// frontEnd is the kernel of the front end, of which the core asks where a
+// process is. It answers at once.
+type frontEnd interface {
+	Group(pid wire.PID) (wire.PID, error)   // getpgid(2)
+	Session(pid wire.PID) (wire.PID, error) // getsid(2)
+	Parent(pid wire.PID) (wire.PID, error)
+	Signal(pid wire.PID) error            // whether there are such processes: kill(2) with signal 0
+	Member(group, session wire.PID) error // whether a group without its leader is of that session; this may take long
+}
+
+// kernel is the kernel that this program runs on.
+type kernel struct{}
+
+func (kernel) Group(pid wire.PID) (wire.PID, error) {
+	group, err := unix.Getpgid(int(pid))
+	return wire.PID(group), err
+}
+
+func (kernel) Session(pid wire.PID) (wire.PID, error) {
+	session, err := unix.Getsid(int(pid))
+	return wire.PID(session), err
+}
+
+func (kernel) Parent(pid wire.PID) (wire.PID, error) { return parentOf(pid) }
+
+func (kernel) Signal(pid wire.PID) error { return unix.Kill(int(pid), 0) }
+
+// Member looks at every process: no call tells the members of a group.
+func (k kernel) Member(group, session wire.PID) error {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return fmt.Errorf("members of group %d: %w", group, err)
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("members of group %d: %w", group, err)
+	}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if g, err := k.Group(wire.PID(pid)); err != nil || g != group {
+			continue
+		}
+		if s, err := k.Session(wire.PID(pid)); err == nil && s == session {
+			return nil
+		}
+	}
+	return unix.EPERM
+}

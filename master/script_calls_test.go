@@ -1,0 +1,127 @@
+package master
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// madeUpFrontEnd is the front end's kernel.
+type madeUpFrontEnd struct{ procs map[wire.PID]frontProc }
+
+type frontProc struct {
+	parent, group, session wire.PID
+	limit                  uint64
+}
+
+func (f *madeUpFrontEnd) find(pid wire.PID) (frontProc, error) {
+	p, ok := f.procs[pid]
+	if !ok {
+		return p, unix.ESRCH
+	}
+	return p, nil
+}
+
+func (f *madeUpFrontEnd) Group(pid wire.PID) (wire.PID, error) {
+	p, err := f.find(pid)
+	return p.group, err
+}
+
+func (f *madeUpFrontEnd) Session(pid wire.PID) (wire.PID, error) {
+	p, err := f.find(pid)
+	return p.session, err
+}
+
+func (f *madeUpFrontEnd) Parent(pid wire.PID) (wire.PID, error) {
+	p, err := f.find(pid)
+	return p.parent, err
+}
+
+func (f *madeUpFrontEnd) Signal(pid wire.PID) error {
+	for p, proc := range f.procs {
+		if p == pid || proc.group == -pid {
+			return nil
+		}
+	}
+	return unix.ESRCH
+}
+
+func (f *madeUpFrontEnd) Member(group, session wire.PID) error {
+	for _, proc := range f.procs {
+		if proc.group == group && proc.session == session {
+			return nil
+		}
+	}
+	return unix.EPERM
+}
+
+// proc is a process of the front end, a ghost or another.
+func (s *script) proc(args []string) {
+	pid := s.pid(args[0])
+	p := s.front.procs[pid]
+	p.parent = wire.PID(s.option(args, "parent", int(p.parent)))
+	p.group = wire.PID(s.option(args, "pgid", int(p.group)))
+	p.session = wire.PID(s.option(args, "sid", int(p.session)))
+	p.limit = uint64(s.option(args, "limit", int(p.limit)))
+	s.front.procs[pid] = p
+}
+
+func (s *script) none(args []string) { delete(s.front.procs, s.pid(args[0])) }
+
+// work is the worker.
+func (s *script) work() {
+	for {
+		select {
+		case job := <-s.core.jobs:
+			s.core.jobDone(job())
+		default:
+			return
+		}
+	}
+}
+
+// place says where the process of a Spawn is to be.
+func place(m *wire.Spawn) string {
+	if m.PGID == 0 && m.SID == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", pgid %d sid %d", m.PGID, m.SID)
+}
+
+// ops are the names of calls.
+var ops = map[string]wire.CallOp{
+	"getppid": wire.CallGetppid, "getpgid": wire.CallGetpgid, "getsid": wire.CallGetsid,
+	"kill": wire.CallKill, "tgkill": wire.CallTgkill, "sigqueue": wire.CallSigqueue, "tgsigqueue": wire.CallTgsigqueue,
+	"group": wire.CallGroup, "exists": wire.CallExists, "unknown": 99,
+}
+
+func callName(op wire.CallOp) string {
+	for _, name := range slices.Sorted(maps.Keys(ops)) {
+		if ops[name] == op {
+			return name
+		}
+	}
+	return fmt.Sprint(op)
+}
+
+// call has a slave ask for a call.
+func (s *script) call(args []string) {
+	op, ok := ops[args[3]]
+	if !ok {
+		s.Fatalf("no call %q", args[3])
+	}
+	m := &wire.Call{Caller: s.pid(args[2]), Op: op}
+	rest := args[4:]
+	if i := slices.Index(rest, "info"); i >= 0 {
+		m.Info = kernelSignal(0)
+		rest = rest[:i]
+	}
+	for _, word := range rest {
+		m.Args = append(m.Args, int64(s.number(word)))
+	}
+	s.core.fromSlave(s.session(args[0]), uint64(s.number(args[1])), m)
+}
