@@ -74,7 +74,7 @@ var arrows = map[string][]string{
 	"slave/pid1/filter":    nil,
 	"slave/pid1/rights":    {"wire"},
 	"slave/pid1/standin":   {"wire", "pidmap"},
-	"slave/pid1/supervise": {"wire", "slave/pid1/filter", "internal/longcall"},
+	"slave/pid1/supervise": {"wire", "pidmap", "slave/pid1/filter", "internal/longcall"},
 
 	"cmd/bpsh":             {".", "cmd/internal/bpsh"},
 	"cmd/bpstat":           {".", "cmd/internal/bpstat"},

@@ -1,9 +1,11 @@
 package pid1
 
+import "context"
+
 // supervise answers system calls in the place of the daemon while none is
 // connected. When one is, it has the listener too and answers from outside; a
 // notification that both see is received by one.
-func (in *Init) supervise() error {
+func (in *Init) supervise(ctx context.Context) error {
 	if in.deputy == nil {
 		return nil
 	}
@@ -13,7 +15,7 @@ func (in *Init) supervise() error {
 			return nil
 		}
 		if err == nil {
-			err = in.deputy.Run()
+			err = in.deputy.Run(ctx)
 		}
 		if err != nil {
 			return err

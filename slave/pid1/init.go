@@ -43,7 +43,7 @@ type Init struct {
 	slots    chan struct{}
 	launches launches
 	order    order
-	parents  supervise.Parents
+	parents  supervise.Launched
 	deputy   *supervise.Supervisor // for while no daemon is there; nil without a listener
 	newest   atomic.Pointer[rights.Conn]
 	children chan struct{} // there may be children again
@@ -71,7 +71,7 @@ func New(cfg Config) (*Init, error) {
 	in.launches.init()
 	in.order.init(in.dismiss)
 	if cfg.Notify >= 0 {
-		if in.deputy, err = supervise.New(cfg.Notify, supervise.Inside, &in.parents); err != nil {
+		if in.deputy, err = supervise.New(supervise.Config{Listener: cfg.Notify, Level: supervise.Inside, Launched: &in.parents}); err != nil {
 			return nil, errors.Join(err, in.close())
 		}
 	}
@@ -85,7 +85,7 @@ func (in *Init) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return in.accept(ctx, g) })
 	g.Go(func() error { return in.reap(ctx) })
-	g.Go(in.supervise)
+	g.Go(func() error { return in.supervise(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
 		in.order.close()

@@ -11,7 +11,6 @@ import (
 	"github.com/opencontainers/runc/libcontainer"
 
 	"bproc/slave/pid1/rights"
-	"bproc/slave/pid1/supervise"
 	"bproc/wire"
 )
 
@@ -148,6 +147,6 @@ func (s *Space) ready(ctx context.Context, c *rights.Conn) error {
 		return fmt.Errorf("%w: init begins with type %d and %d descriptors", wire.ErrFrame, m.Type(), len(fds))
 	}
 	s.pids, s.listener = ready.PIDs, fds[0]
-	s.supervisor, err = supervise.New(s.listener, supervise.Outside, &s.parents)
+	s.supervisor, err = s.supervise()
 	return err
 }

@@ -45,7 +45,7 @@ func BenchmarkManyLaunches(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		slots <- struct{}{}
-		err := n.Launch(command(wire.PID(70000+i%900000), "/bin/true"), nil, func(stage wire.Stage, errno unix.Errno) {
+		err := n.Launch(command(wire.PID(70000+i%900000), "/bin/true"), nil, nil, func(stage wire.Stage, errno unix.Errno) {
 			if stage != 0 {
 				b.Errorf("stage %d: %v", stage, errno)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/runc/libcontainer/configs"
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/pid1/supervise"
 	"bproc/wire"
 )
 
@@ -24,6 +25,10 @@ type Config struct {
 	Init string // the program bpinit
 	Name string // of the space: letters, digits, '_', '.', '-'
 	Log  *slog.Logger
+
+	// Daemon does what system calls of the processes need; nil: those that need the
+	// front end wait for ever.
+	Daemon supervise.Daemon
 
 	// OnStatus is called, from the goroutine of Run and so never at the same
 	// time as another callback, when a child of bpinit ended, was stopped or goes

@@ -93,7 +93,7 @@ func TestOpenThatBlocks(t *testing.T) {
 	for _, pid := range []wire.PID{70001, 70002} {
 		sp := command(pid, "cat")
 		sp.Command.Stdio[0] = file(fifo)
-		err := n.Launch(sp, nil, func(stage wire.Stage, errno unix.Errno) { blocked <- launchResult{stage, errno} })
+		err := n.Launch(sp, nil, nil, func(stage wire.Stage, errno unix.Errno) { blocked <- launchResult{stage, errno} })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -218,7 +218,7 @@ func TestStatusComesAfterLaunched(t *testing.T) {
 	const count = 200
 	for i := range count {
 		sp := command(wire.PID(70000+i), "true")
-		err := n.Launch(sp, nil, func(wire.Stage, unix.Errno) {
+		err := n.Launch(sp, nil, nil, func(wire.Stage, unix.Errno) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.order = append(n.order, "launched "+sp.PID.String())

@@ -196,7 +196,7 @@ func TestRunEndsWithTheSpace(t *testing.T) {
 	if err := n.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	err := n.Launch(command(70001, "true"), nil, func(stage wire.Stage, errno unix.Errno) { answered <- launchResult{stage, errno} })
+	err := n.Launch(command(70001, "true"), nil, nil, func(stage wire.Stage, errno unix.Errno) { answered <- launchResult{stage, errno} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestRunEndsWithTheSpace(t *testing.T) {
 	if got, want := <-answered, (launchResult{wire.StageSpawn, unix.ECONNRESET}); got != want {
 		t.Errorf("launch under way: got %v, want %v", got, want)
 	}
-	if err := n.Launch(command(70002, "true"), nil, func(wire.Stage, unix.Errno) {}); !errors.Is(err, space.ErrGone) {
+	if err := n.Launch(command(70002, "true"), nil, nil, func(wire.Stage, unix.Errno) {}); !errors.Is(err, space.ErrGone) {
 		t.Errorf("launch afterwards: got %v, want %v", err, space.ErrGone)
 	}
 }

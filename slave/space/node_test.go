@@ -23,9 +23,10 @@ const patience = 20 * time.Second
 // node is a daemon with a space.
 type node struct {
 	*space.Space
-	tb   testing.TB
-	cfg  space.Config
-	stop func() error // ends Run
+	tb    testing.TB
+	cfg   space.Config
+	stop  func() error // ends Run
+	front *frontEnd
 
 	mu       sync.Mutex
 	happened chan struct{} // closed and replaced at each status
@@ -44,11 +45,11 @@ func newNodeWith(tb testing.TB, root string) *node {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	n := &node{tb: tb}
+	n := &node{tb: tb, front: newFrontEnd()}
 	n.cfg = space.Config{
 		Dir: dir, Root: root, Init: bpinit, Name: "test-" + filepath.Base(dir),
 		Log:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		OnStatus: n.onStatus,
+		OnStatus: n.onStatus, Daemon: n.front,
 	}
 	n.start()
 	tb.Cleanup(func() {
@@ -118,7 +119,7 @@ type launchResult struct {
 func (n *node) launch(sp *wire.Spawn, streams ...*os.File) launchResult {
 	n.tb.Helper()
 	c := make(chan launchResult, 1)
-	err := n.Launch(sp, streams, func(stage wire.Stage, errno unix.Errno) {
+	err := n.Launch(sp, streams, nil, func(stage wire.Stage, errno unix.Errno) {
 		n.mu.Lock()
 		n.order = append(n.order, "launched "+sp.PID.String())
 		n.mu.Unlock()

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -16,18 +17,23 @@ type pendingLaunch struct {
 }
 
 // Launch starts a process. The streams are those of its descriptors that are
-// streams, in order; the caller may close them when Launch has returned. They
-// are made blocking, as a program expects its standard descriptors to be.
+// streams, in order, and tasks, if it is not nil, the cgroup.procs file of the
+// cgroup that the process begins in; the caller may close them when Launch has
+// returned. The streams are made blocking, as a program expects its standard
+// descriptors to be.
 //
 // done is called from the goroutine of Run, before OnStatus is for the first
 // time for this process: with stage 0 when the command executes, else with what
 // failed, and then the number is free again. It must not block. It is not
 // called if Launch returns an error. Any number of launches may be under way;
 // beyond a thousand, bpinit answers EAGAIN.
-func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, done func(wire.Stage, unix.Errno)) error {
-	fds := make([]int, len(streams))
+func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, tasks *os.File, done func(wire.Stage, unix.Errno)) error {
+	fds := make([]int, len(streams), len(streams)+1)
 	for i, f := range streams {
 		fds[i] = int(f.Fd())
+	}
+	if tasks != nil {
+		fds = append(fds, int(tasks.Fd()))
 	}
 	s.mu.Lock()
 	if s.ended {
@@ -39,10 +45,10 @@ func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, done func(wire.Stage,
 	s.pending[number] = pendingLaunch{sp.PID, done}
 	s.mu.Unlock()
 
-	s.parents.Set(sp.PID, sp.Parent)
-	if err := s.conn.Write(number, &wire.InitLaunch{Spawn: *sp}, fds...); err != nil {
+	s.launches.Begin(sp.PID, sp.Parent, sp.SID)
+	if err := s.conn.Write(number, &wire.InitLaunch{Spawn: *sp, Tasks: tasks != nil}, fds...); err != nil {
 		if _, ok := s.take(number); ok {
-			s.parents.Forget(sp.PID)
+			s.launches.Forget(sp.PID)
 			return fmt.Errorf("launch %d: %w", sp.PID, err)
 		}
 	}
@@ -65,17 +71,82 @@ func (s *Space) launched(number uint64, m *wire.InitLaunched) {
 		return
 	}
 	if m.Stage != 0 {
-		s.parents.Forget(p.pid)
+		s.launches.Forget(p.pid)
+	} else {
+		s.launches.Started(p.pid)
 	}
 	p.done(m.Stage, unix.Errno(m.Errno))
 }
 
-// fail ends the launches that will not be answered any more.
+// Group makes process group pgid of the front end exist in session sid of the
+// space, so that its processes can join it.
+func (s *Space) Group(ctx context.Context, sid, pgid wire.PID) error {
+	if err := s.ask(ctx, &wire.InitGroup{SID: sid, PGID: pgid}); err != nil {
+		return fmt.Errorf("group %d in session %d: %w", pgid, sid, err)
+	}
+	return nil
+}
+
+// Sync returns when all that was asked for before has had its effect: signals have
+// been delivered.
+func (s *Space) Sync(ctx context.Context) error {
+	if err := s.ask(ctx, &wire.InitSync{}); err != nil {
+		return fmt.Errorf("wait for init: %w", err)
+	}
+	return nil
+}
+
+// ask makes a request that is answered by InitDone, and waits for that.
+func (s *Space) ask(ctx context.Context, m wire.Message) error {
+	answer := make(chan unix.Errno, 1)
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return ErrGone
+	}
+	s.last++
+	number := s.last
+	s.asked[number] = answer
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.asked, number)
+	}()
+	if err := s.conn.Write(number, m); err != nil {
+		return err
+	}
+	select {
+	case errno := <-answer:
+		if errno != 0 {
+			return errno
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// done takes the answer to a request. Nobody may wait for it any more.
+func (s *Space) done(number uint64, m *wire.InitDone) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answer, ok := s.asked[number]; ok {
+		delete(s.asked, number)
+		answer <- unix.Errno(m.Errno)
+	}
+}
+
+// fail ends the requests that will not be answered any more.
 func (s *Space) fail() {
 	s.mu.Lock()
 	pending := s.pending
 	s.pending = make(map[uint64]pendingLaunch)
 	s.ended = true
+	for number, answer := range s.asked {
+		delete(s.asked, number)
+		answer <- unix.ECONNRESET
+	}
 	s.mu.Unlock()
 	for _, p := range pending {
 		p.done(wire.StageSpawn, unix.ECONNRESET)
@@ -121,4 +192,4 @@ func (s *Space) KillAll() error {
 // SetParent sets what getppid answers a process that was started from the
 // front end. Launch does this for what it starts, and the end of the process
 // undoes it.
-func (s *Space) SetParent(pid, parent wire.PID) { s.parents.Set(pid, parent) }
+func (s *Space) SetParent(pid, parent wire.PID) { s.launches.SetParent(pid, parent) }

@@ -31,7 +31,7 @@ type Space struct {
 	proc      *os.File
 	conn      *rights.Conn
 	pids      []wire.PID
-	parents   supervise.Parents
+	launches  supervise.Launched
 
 	listener   int // of seccomp; -1: none
 	supervisor *supervise.Supervisor
@@ -39,13 +39,14 @@ type Space struct {
 	running sync.Mutex // held by Run; whoever closes what it uses waits for its end
 
 	mu      sync.Mutex
-	pending map[uint64]pendingLaunch // by number of the request
+	pending map[uint64]pendingLaunch     // by number of the request
+	asked   map[uint64]chan<- unix.Errno // the same of other requests
 	last    uint64
 	ended   bool // Run has returned
 }
 
 func newSpace(cfg Config) *Space {
-	return &Space{cfg: cfg, pidfd: -1, listener: -1, pending: make(map[uint64]pendingLaunch)}
+	return &Space{cfg: cfg, pidfd: -1, listener: -1, pending: make(map[uint64]pendingLaunch), asked: make(map[uint64]chan<- unix.Errno)}
 }
 
 // NSInode returns the inode number of the PID namespace, by which its
@@ -77,7 +78,7 @@ func (s *Space) Run(ctx context.Context) error {
 	defer s.fail()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.read(ctx) })
-	g.Go(s.supervisor.Run)
+	g.Go(func() error { return s.supervisor.Run(ctx) })
 	g.Go(func() error {
 		<-ctx.Done() // read never returns without an error
 		_ = s.conn.Close()
@@ -102,6 +103,8 @@ func (s *Space) read(ctx context.Context) error {
 			s.launched(number, m)
 		case *wire.InitStatus:
 			s.status(m)
+		case *wire.InitDone:
+			s.done(number, m)
 		default:
 			return fmt.Errorf("%w: type %d from init", wire.ErrFrame, m.Type())
 		}
@@ -110,7 +113,7 @@ func (s *Space) read(ctx context.Context) error {
 
 func (s *Space) status(m *wire.InitStatus) {
 	if status := unix.WaitStatus(m.Status); status.Exited() || status.Signaled() {
-		s.parents.Forget(m.PID)
+		s.launches.Forget(m.PID)
 	}
 	s.cfg.OnStatus(m.PID, wire.Status(m.Status))
 }

@@ -43,9 +43,9 @@ func TestGetppidAfterTheParentEnded(t *testing.T) {
 	}
 }
 
-// A 32-bit program has another number for getppid and must not pass unseen.
-func TestGetppidOf32Bit(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "ppid32")
+// probe32 returns the probe as a 32-bit program; "": this kernel runs none.
+func probe32(t *testing.T) string {
+	program := filepath.Join(openDir(t), "probe32")
 	build := exec.Command("go", "build", "-o", program, "./testdata/probe")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch32)
 	if text, err := build.CombinedOutput(); err != nil {
@@ -53,6 +53,15 @@ func TestGetppidOf32Bit(t *testing.T) {
 	}
 	if err := exec.Command(program, "ppid").Run(); err != nil {
 		t.Logf("this kernel runs no 32-bit programs: %v", err)
+		return ""
+	}
+	return program
+}
+
+// A 32-bit program has another number for getppid and must not pass unseen.
+func TestGetppidOf32Bit(t *testing.T) {
+	program := probe32(t)
+	if program == "" {
 		return
 	}
 	n := newNode(t)

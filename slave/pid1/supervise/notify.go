@@ -48,10 +48,6 @@ func Check() error {
 	return nil
 }
 
-// ioctlSetFlags is SECCOMP_IOCTL_NOTIF_SET_FLAGS, _IOW('!', 4, __u64), Linux
-// 6.6.
-const ioctlSetFlags = 0x40082104
-
 // receive takes a notification.
 func receive(listener int) (notif, unix.Errno) {
 	var n notif // the kernel wants it zero
@@ -65,8 +61,14 @@ func answer(listener int, r resp) unix.Errno {
 	return errno
 }
 
+// valid reports whether the caller of a notification still waits.
+func valid(listener int, id uint64) bool {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
+	return errno == 0
+}
+
 // wakeSynchronously asks the kernel to hand a caller's processor over to the
 // receiver and back, instead of waking another. Older kernels wake as ever.
 func wakeSynchronously(listener int) {
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlSetFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 }

@@ -1,15 +1,14 @@
 package supervise
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"golang.org/x/sys/unix"
-
-	"bproc/slave/pid1/filter"
-	"bproc/wire"
 )
 
 // Level is how many PID namespaces the space is inside that of the supervisor.
@@ -21,24 +20,55 @@ const (
 	Outside Level = 1 // the slave daemon, which made the namespace
 )
 
-// Supervisor answers notifications. The thread that receives one answers it:
-// every other way costs another switch, ten times as much.
+// Config is what a Supervisor needs.
+type Config struct {
+	Listener int // of the filter, stays the caller's
+	Level    Level
+	Launched *Launched
+	FrontEnd FrontEnd // nil: there is no way to it
+
+	// Of a supervisor outside.
+	Proc int // descriptor of the space's /proc, stays the caller's
+	Init int // number of init as the supervisor sees it
+}
+
+// Supervisor answers notifications. Where it can, the thread that receives one
+// answers it: every other way costs another switch, ten times as much.
 type Supervisor struct {
 	listener int
 	stopped  int // eventfd
-	level    Level
-	parents  *Parents
+	launched *Launched
+	init     uint32
+	view     view
+	proc     int      // descriptor of /proc inside; -1: outside
+	frontEnd FrontEnd // never nil
+	alone    bool     // without a front end
+	waiting  waiting
 }
 
-// New returns a Supervisor for the processes under the filter of a listener,
-// which stays the caller's.
-func New(listener int, level Level, parents *Parents) (*Supervisor, error) {
+// New returns a Supervisor for the processes under the filter of a listener.
+func New(cfg Config) (*Supervisor, error) {
 	stopped, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	wakeSynchronously(listener)
-	return &Supervisor{listener: listener, stopped: stopped, level: level, parents: parents}, nil
+	wakeSynchronously(cfg.Listener)
+	s := &Supervisor{
+		listener: cfg.Listener, stopped: stopped, launched: cfg.Launched, proc: -1, frontEnd: cfg.FrontEnd,
+	}
+	if s.frontEnd == nil {
+		s.frontEnd, s.alone = nowhere{}, true
+	}
+	if cfg.Level == Inside {
+		s.proc, err = unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open /proc: %w", err), s.Close())
+		}
+		cfg.Proc, cfg.Init = s.proc, 1
+	}
+	s.init = uint32(cfg.Init)
+	s.view = procView{level: cfg.Level, proc: cfg.Proc, listener: cfg.Listener}
+	return s, nil
 }
 
 // Stop makes Run return, or the next Run if none is under way.
@@ -61,10 +91,30 @@ func (s *Supervisor) Rearm() error {
 }
 
 // Close is for after Run.
-func (s *Supervisor) Close() error { return unix.Close(s.stopped) }
+func (s *Supervisor) Close() error {
+	err := unix.Close(s.stopped)
+	if s.proc >= 0 {
+		err = errors.Join(err, unix.Close(s.proc))
+	}
+	return err
+}
 
-// Run answers until Stop, or until no process is under the filter any more.
-func (s *Supervisor) Run() error {
+// Run answers until Stop, or until no process is under the filter any more. The
+// callers that wait for the front end then are not answered: they wait on.
+func (s *Supervisor) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var sweeper sync.WaitGroup
+	sweeper.Go(func() {
+		s.waiting.sweep(ctx, s.view.waits)
+	})
+	err := s.receive(ctx)
+	cancel()
+	sweeper.Wait()
+	s.waiting.group.Wait()
+	return err
+}
+
+func (s *Supervisor) receive(ctx context.Context) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	fds := []unix.PollFd{
@@ -83,14 +133,14 @@ func (s *Supervisor) Run() error {
 		case fds[0].Revents&unix.POLLIN == 0: // POLLHUP
 			return nil
 		}
-		if err := s.serve(); err != nil {
+		if err := s.serve(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// serve takes one notification and answers it.
-func (s *Supervisor) serve() error {
+// serve takes one notification and answers it, or has it wait.
+func (s *Supervisor) serve(ctx context.Context) error {
 	n, errno := receive(s.listener)
 	switch errno {
 	case 0:
@@ -99,35 +149,37 @@ func (s *Supervisor) serve() error {
 	default:
 		return fmt.Errorf("receive seccomp notification: %w", errno)
 	}
-	// Between receiving and answering the caller can end and its number pass to
-	// another thread. The answer is then computed for a stranger, but sent with
-	// the ID of a call that is no more, which is ENOENT. So SECCOMP_IOCTL_NOTIF_ID_VALID
-	// is needed only where an answer has effects of its own: none here has.
-	switch errno := answer(s.listener, s.decide(&n)); errno {
+	v := s.decide(&n)
+	if v.wait == nil {
+		return s.answer(n.ID, v)
+	}
+	// Between receiving and here the caller can have ended and its number passed to
+	// another thread. An answer that was computed for a stranger is sent with the ID of
+	// a call that is no more, which is ENOENT; but this would have effects of its own.
+	if s.alone || !s.view.waits(n.ID) {
+		return nil
+	}
+	ok := s.waiting.begin(ctx, n.ID, func(ctx context.Context) {
+		v := v.wait(ctx)
+		if ctx.Err() == nil {
+			_ = s.answer(n.ID, v) // a listener that is broken ends receive
+		}
+	})
+	if !ok {
+		return s.answer(n.ID, failure(unix.EAGAIN))
+	}
+	return nil
+}
+
+func (s *Supervisor) answer(id uint64, v verdict) error {
+	r := resp{ID: id, Val: v.value, Error: -int32(v.errno)}
+	if v.goOn {
+		r = resp{ID: id, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	}
+	switch errno := answer(s.listener, r); errno {
 	case 0, unix.ENOENT, unix.EINPROGRESS:
 		return nil
 	default:
 		return fmt.Errorf("answer seccomp notification: %w", errno)
 	}
-}
-
-// decide finds the answer. Where the kernel's own is right, the call goes on.
-func (s *Supervisor) decide(n *notif) resp {
-	if call, ok := filter.Lookup(n.Data.Arch, n.Data.Nr); ok && call == filter.Getppid {
-		if parent, ok := s.parentOf(n.PID); ok {
-			return resp{ID: n.ID, Val: int64(parent)}
-		}
-	}
-	return resp{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-}
-
-// parentOf returns the parent that the process of a thread has on the front
-// end, if it was started from there.
-func (s *Supervisor) parentOf(tid uint32) (wire.PID, bool) {
-	pid, ok := caller(tid, s.level)
-	if !ok {
-		return 0, false
-	}
-	parent, ok := s.parents.get(pid)
-	return parent, ok && parent > 0
 }

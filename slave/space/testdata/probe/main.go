@@ -3,6 +3,7 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -42,6 +43,24 @@ func main() {
 		blockAndExec()
 	case "siginfo-wait":
 		siginfo()
+	case "pidfd-signal":
+		dir, err := unix.Open(os.Args[2], unix.O_DIRECTORY, 0)
+		if err == nil {
+			err = unix.PidfdSendSignal(dir, unix.Signal(number(3)), nil, 0)
+		}
+		outcome(0, err)
+	case "call":
+		call()
+	case "sigqueue": // PID SIGNAL VALUE
+		var info [128]byte
+		binary.NativeEndian.PutUint32(info[8:], ^uint32(0)) // SI_QUEUE
+		at := 16 + 8                                        // si_pid and si_uid are before it
+		if unsafe.Sizeof(uintptr(0)) == 4 {
+			at = 12 + 8
+		}
+		binary.NativeEndian.PutUint32(info[at:], uint32(number(4)))
+		_, _, errno := unix.Syscall(unix.SYS_RT_SIGQUEUEINFO, uintptr(number(2)), uintptr(number(3)), uintptr(unsafe.Pointer(&info)))
+		outcome(0, errno)
 	case "threads": // one number for each
 		for range 3 {
 			pid, _, errno := unix.RawSyscall(unix.SYS_FORK, 0, 0, 0)
@@ -51,6 +70,41 @@ func main() {
 			fmt.Println(pid)
 		}
 	}
+}
+
+// calls are those that are made by "call", by name and with numbers.
+var calls = map[string]uintptr{
+	"getppid": unix.SYS_GETPPID, "getpgid": unix.SYS_GETPGID, "getsid": unix.SYS_GETSID,
+	"setpgid": unix.SYS_SETPGID, "setsid": unix.SYS_SETSID, "setresuid": unix.SYS_SETRESUID,
+	"kill": unix.SYS_KILL, "tkill": unix.SYS_TKILL, "tgkill": unix.SYS_TGKILL,
+	"pidfd_open": unix.SYS_PIDFD_OPEN, "prctl": unix.SYS_PRCTL,
+}
+
+// call prints the result of a call, or its error.
+func call() {
+	var args [3]uintptr
+	for i := range min(len(os.Args)-3, len(args)) {
+		args[i] = uintptr(number(3 + i))
+	}
+	r, _, errno := unix.Syscall(calls[os.Args[2]], args[0], args[1], args[2])
+	outcome(int(r), errno)
+}
+
+func number(arg int) int {
+	n, err := strconv.Atoi(os.Args[arg])
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func outcome(r int, err error) {
+	var errno unix.Errno
+	if errors.As(err, &errno) && errno != 0 {
+		fmt.Println(unix.ErrnoName(errno))
+		return
+	}
+	fmt.Println(r)
 }
 
 const signals = uint64(1)<<(unix.SIGUSR1-1) | uint64(1)<<(40-1)

@@ -1,0 +1,175 @@
+package supervise
+
+import (
+	"context"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/slave/pid1/filter"
+	"bproc/wire"
+)
+
+// verdict is what becomes of a call: it has a result or an error, or the kernel
+// carries it out, or it has to wait for the front end before that is known.
+type verdict struct {
+	value int64
+	errno unix.Errno
+	goOn  bool
+	wait  func(context.Context) verdict
+}
+
+// goOn has the kernel carry the call out, whose answer is right.
+var goOn = verdict{goOn: true}
+
+func result(value int64) verdict       { return verdict{value: value} }
+func failure(errno unix.Errno) verdict { return verdict{errno: errno} }
+
+// request is one call of a process of the space.
+type request struct {
+	id   uint64 // of the notification
+	tid  uint32
+	who  identity
+	args [6]uint64
+}
+
+// int returns an argument that is an int.
+func (r *request) int(n int) int32 { return int32(r.args[n]) }
+
+// decide finds out what becomes of a call. A decision to go on must not rest on
+// memory of the caller, which can change until the kernel reads it, and one that
+// rests on who has a number, on no more than the kernel's own would: numbers can
+// change hands at any moment.
+func (s *Supervisor) decide(n *notif) verdict {
+	call, ok := filter.Lookup(n.Data.Arch, n.Data.Nr)
+	if !ok {
+		return goOn
+	}
+	who, ok := s.view.caller(n.PID)
+	if !ok {
+		return goOn
+	}
+	s.launched.runs(who.pid)
+	r := &request{id: n.ID, tid: n.PID, who: who, args: n.Data.Args}
+	switch call {
+	case filter.Getppid:
+		return s.getppid(r)
+	case filter.Getpgid:
+		return s.ask(r, wire.CallGetpgid)
+	case filter.Getsid:
+		return s.ask(r, wire.CallGetsid)
+	case filter.Setpgid:
+		return s.setpgid(r)
+	case filter.Setsid:
+		return s.setsid(r)
+	case filter.Kill:
+		return s.kill(r)
+	case filter.Tkill:
+		return s.tgkill(r, 0, r.int(0), r.int(1))
+	case filter.Tgkill:
+		return s.tgkill(r, r.int(0), r.int(1), r.int(2))
+	case filter.Sigqueue, filter.Sigqueue32:
+		return s.sigqueue(r, call == filter.Sigqueue32)
+	case filter.Tgsigqueue, filter.Tgsigqueue32:
+		return s.tgsigqueue(r, call == filter.Tgsigqueue32)
+	case filter.PidfdOpen:
+		return s.pidfdOpen(r)
+	case filter.Prctl:
+		return s.prctl(r)
+	case filter.Credentials:
+		s.frontEnd.Recredits(who.pid)
+	}
+	return goOn
+}
+
+// here reports whether a number is that of a process or thread of the space. Below
+// the numbers that nodes lease there are also init's own threads and helpers; what
+// names one of those is about the front end.
+func (s *Supervisor) here(n int32) bool {
+	if pid := wire.PID(n); pid < pidmap.Node {
+		e, ok := s.launched.get(pid)
+		return ok && e.started
+	}
+	return s.view.exists(wire.PID(n))
+}
+
+// ask asks the front end about a process that is not in the space.
+func (s *Supervisor) ask(r *request, op wire.CallOp) verdict {
+	if pid := r.int(0); pid > 0 && !s.here(pid) {
+		return s.call(&wire.Call{Caller: r.who.pid, Op: op, Args: []int64{int64(pid)}}, nil)
+	}
+	return goOn
+}
+
+// call has a call carried out on the front end. Its result is the caller's, unless
+// then makes something else of it.
+func (s *Supervisor) call(c *wire.Call, then func(context.Context, verdict) verdict) verdict {
+	return verdict{wait: func(ctx context.Context) verdict {
+		r, err := s.frontEnd.Call(ctx, c)
+		if err != nil {
+			return failure(unix.EIO)
+		}
+		v := result(r.Value)
+		if r.Errno != 0 {
+			v = failure(unix.Errno(r.Errno))
+		}
+		if then != nil {
+			v = then(ctx, v)
+		}
+		return v
+	}}
+}
+
+// getppid: a process that was started from the front end has its parent there,
+// and so does one whose parent in the space has ended, since init is not in the
+// cluster.
+func (s *Supervisor) getppid(r *request) verdict {
+	if e, ok := s.launched.get(r.who.pid); ok {
+		if e.parent > 0 {
+			return result(int64(e.parent))
+		}
+		return goOn
+	}
+	if r.who.parent == s.init {
+		return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallGetppid}, nil)
+	}
+	return goOn
+}
+
+// pidfdOpen: there is no descriptor for a process of another machine. Programs
+// that are told that the kernel has none at all do without (pidfd_open(2) is of
+// Linux 5.3).
+func (s *Supervisor) pidfdOpen(r *request) verdict {
+	const known = unix.PIDFD_NONBLOCK | unix.PIDFD_THREAD
+	if uint32(r.args[1])&^known != 0 {
+		return goOn
+	}
+	pid := r.int(0)
+	if pid <= 0 || s.here(pid) {
+		return goOn
+	}
+	c := &wire.Call{Caller: r.who.pid, Op: wire.CallExists, Args: []int64{int64(pid)}}
+	return s.call(c, func(_ context.Context, v verdict) verdict {
+		if v.errno != 0 {
+			return v
+		}
+		return failure(unix.ENOSYS)
+	})
+}
+
+// prctl tells of what the ghost has to be as well. The signal at the parent's end
+// matters only where the parent is on the front end.
+func (s *Supervisor) prctl(r *request) verdict {
+	if !s.view.waits(r.id) {
+		return goOn // it may be a stranger who has the caller's number now
+	}
+	switch value := r.args[1]; r.int(0) {
+	case unix.PR_SET_CHILD_SUBREAPER:
+		s.frontEnd.Reaper(r.who.pid, value != 0)
+	case unix.PR_SET_PDEATHSIG:
+		if _, ok := s.launched.get(r.who.pid); ok && value <= maxSignal {
+			s.frontEnd.Death(r.who.pid, int(value))
+		}
+	}
+	return goOn
+}

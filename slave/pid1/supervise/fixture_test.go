@@ -1,0 +1,161 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/pid1/filter"
+	"bproc/wire"
+)
+
+// Processes of the made-up space. shell was started from the front end in a
+// session and group of there, child is its child. leader has made a session on the
+// node, and worker is in its group. daemon was started from the front end and made a
+// session. orphan's parent has ended.
+const (
+	initOutside = 900
+
+	shell   = 70001
+	daemon  = 70002
+	coming  = 70003 // is being started
+	child   = 1 << 20
+	leader  = child + 1
+	worker  = child + 2
+	orphan  = child + 3
+	thread  = child + 4 // of worker
+	faraway = child + 100_000
+	outside = 4711 // a process of the front end
+	helper  = 66   // a number of init's own
+
+	session = 3000 // of the front end
+	group   = 3001 // of the front end, in that session
+)
+
+// madeUp is a space and a front end.
+type madeUp struct {
+	callers map[uint32]identity
+	threads map[wire.PID]bool
+	bytes   map[uintptr][]byte
+	gone    bool // the caller has ended
+
+	said   []string
+	answer *wire.Return
+	err    error
+}
+
+func newMadeUp() *madeUp {
+	m := &madeUp{callers: map[uint32]identity{}, bytes: map[uintptr][]byte{}, answer: &wire.Return{}}
+	for _, who := range []identity{
+		{pid: shell, pgid: group, sid: session, parent: initOutside},
+		{pid: daemon, pgid: daemon, sid: daemon, parent: initOutside},
+		{pid: coming, pgid: group, sid: session, parent: initOutside},
+		{pid: child, pgid: group, sid: session, parent: 1001},
+		{pid: leader, pgid: leader, sid: leader, parent: 1002},
+		{pid: worker, pgid: leader, sid: leader, parent: 1003},
+		{pid: orphan, pgid: group, sid: session, parent: initOutside},
+	} {
+		m.callers[uint32(who.pid)] = who
+	}
+	m.threads = map[wire.PID]bool{thread: true}
+	return m
+}
+
+func (m *madeUp) caller(tid uint32) (identity, bool) {
+	who, ok := m.callers[tid]
+	return who, ok
+}
+
+func (m *madeUp) process(pid wire.PID) (identity, bool) { return m.caller(uint32(pid)) }
+
+func (m *madeUp) exists(pid wire.PID) bool {
+	_, ok := m.process(pid)
+	return ok || m.threads[pid] || pid == helper
+}
+
+func (m *madeUp) waits(uint64) bool { return !m.gone }
+
+func (m *madeUp) memory(_ uint32, at uintptr, buf []byte) error {
+	if copy(buf, m.bytes[at]) < len(buf) {
+		return unix.EFAULT
+	}
+	return nil
+}
+
+func (m *madeUp) say(format string, args ...any) {
+	m.said = append(m.said, fmt.Sprintf(format, args...))
+}
+
+func (m *madeUp) Call(_ context.Context, c *wire.Call) (*wire.Return, error) {
+	m.say("call %d of %d: %v", c.Op, c.Caller, c.Args)
+	if c.Info != nil {
+		m.say("info %x", c.Info[:32])
+	}
+	return m.answer, m.err
+}
+
+func (m *madeUp) Group(_ context.Context, sid, pgid wire.PID) error {
+	m.say("group %d in %d", pgid, sid)
+	return nil
+}
+func (m *madeUp) Sync(context.Context) error     { m.say("sync"); return m.err }
+func (m *madeUp) Regroups(pid wire.PID)          { m.say("regroups %d", pid) }
+func (m *madeUp) Recredits(pid wire.PID)         { m.say("recredits %d", pid) }
+func (m *madeUp) Reaper(pid wire.PID, on bool)   { m.say("reaper %d %v", pid, on) }
+func (m *madeUp) Death(pid wire.PID, signal int) { m.say("death %d %d", pid, signal) }
+
+func (m *madeUp) supervisor() *Supervisor {
+	launched := new(Launched)
+	launched.Begin(shell, outside, session)
+	launched.Started(shell)
+	launched.Begin(daemon, outside, session)
+	launched.Started(daemon)
+	launched.Begin(coming, outside, session)
+	return &Supervisor{launched: launched, init: initOutside, view: m, frontEnd: m}
+}
+
+// number returns the native number of a call.
+func number(t *testing.T, call filter.Call) int32 {
+	t.Helper()
+	for nr, c := range filter.ABIs()[0].Calls {
+		if c == call {
+			return int32(nr)
+		}
+	}
+	t.Fatalf("call %d has no number", call)
+	return 0
+}
+
+// args makes arguments of a call: ints as a program passes them, with what may be
+// above them.
+func args(ints ...int64) (a [6]uint64) {
+	for i, n := range ints {
+		a[i] = uint64(n)
+	}
+	return a
+}
+
+// decided has a call decided to its end, and returns what was said, with the outcome
+// last.
+func (m *madeUp) decided(t *testing.T, who uint32, call filter.Call, a [6]uint64) string {
+	t.Helper()
+	n := &notif{ID: 1, PID: who, Data: seccompData{Nr: number(t, call), Arch: filter.ABIs()[0].Arch, Args: a}}
+	v := m.supervisor().decide(n)
+	if v.wait != nil {
+		v = v.wait(context.Background())
+	}
+	said := slices.Clone(m.said)
+	switch {
+	case v.goOn:
+		said = append(said, "go on")
+	case v.errno != 0:
+		said = append(said, unix.ErrnoName(v.errno))
+	default:
+		said = append(said, fmt.Sprint(v.value))
+	}
+	return strings.Join(said, "; ")
+}

@@ -1,0 +1,32 @@
+package supervise
+
+import (
+	"context"
+
+	"bproc/wire"
+)
+
+// FrontEnd is the way of a Supervisor to the front end, and to init. Call, Group
+// and Sync wait, each in a goroutine of its own; the others must not.
+type FrontEnd interface {
+	Daemon
+	// Group makes a process group of the front end exist in a session of the space.
+	Group(ctx context.Context, sid, pgid wire.PID) error
+	// Sync returns when the signals that were received before have been delivered.
+	Sync(ctx context.Context) error
+}
+
+// Daemon is what the slave daemon does for a Supervisor.
+type Daemon interface {
+	// Call has a call carried out on the front end. It waits while there is no
+	// way to it.
+	Call(ctx context.Context, call *wire.Call) (*wire.Return, error)
+	// Regroups says that a process may soon be in another group or session.
+	Regroups(pid wire.PID)
+	// Recredits says that a process may soon have other credentials.
+	Recredits(pid wire.PID)
+	// Reaper says that a process is going to adopt orphans, or not to any more.
+	Reaper(pid wire.PID, on bool)
+	// Death says which signal a process is going to get when its parent ends.
+	Death(pid wire.PID, signal int)
+}

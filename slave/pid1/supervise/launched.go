@@ -1,0 +1,82 @@
+package supervise
+
+import (
+	"sync"
+
+	"bproc/wire"
+)
+
+// Launched holds the processes that were started from the front end: of all
+// numbers below those that nodes lease, theirs alone are in the space. The zero
+// value is empty and ready. Any goroutine may use it.
+type Launched struct {
+	mu    sync.RWMutex
+	table map[wire.PID]launch
+}
+
+// launch is what is known of a process that was started from the front end.
+type launch struct {
+	parent  wire.PID // on the front end
+	sid     wire.PID // the session it began in
+	started bool
+}
+
+// Begin is for a process that is about to be started. It has a parent from its
+// first moment, but until Started whatever is said to it goes by way of the front
+// end, which knows whether there will be a process.
+func (l *Launched) Begin(pid, parent, sid wire.PID) { l.put(pid, launch{parent: parent, sid: sid}) }
+
+// Started says that there is the process now.
+func (l *Launched) Started(pid wire.PID) {
+	l.change(pid, func(e *launch) { e.started = true })
+}
+
+// runs is for a process that has made a call, and so is there: the word of that may
+// still be on its way.
+func (l *Launched) runs(pid wire.PID) {
+	if e, ok := l.get(pid); ok && !e.started {
+		l.Started(pid)
+	}
+}
+
+// Set enters a process that is there, and of whose session nothing is known.
+func (l *Launched) Set(pid, parent wire.PID) {
+	l.put(pid, launch{parent: parent, started: true})
+}
+
+// SetParent is for a process whose parent has ended.
+func (l *Launched) SetParent(pid, parent wire.PID) {
+	l.change(pid, func(e *launch) { e.parent = parent })
+}
+
+// Forget is for a process that has ended.
+func (l *Launched) Forget(pid wire.PID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.table, pid)
+}
+
+func (l *Launched) put(pid wire.PID, e launch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.table == nil {
+		l.table = make(map[wire.PID]launch)
+	}
+	l.table[pid] = e
+}
+
+func (l *Launched) change(pid wire.PID, f func(*launch)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e, ok := l.table[pid]; ok {
+		f(&e)
+		l.table[pid] = e
+	}
+}
+
+func (l *Launched) get(pid wire.PID) (launch, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	e, ok := l.table[pid]
+	return e, ok
+}

@@ -1,0 +1,84 @@
+package supervise
+
+import (
+	"context"
+	"math"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// maxSignal is the highest number of a signal. For a number that is not one, here
+// as everywhere else for arguments that cannot be right, the kernel has the error.
+const maxSignal = 64
+
+// kill: signals to a process or group of this space are the kernel's. All others are
+// sent by the caller's ghost, to the ghosts.
+func (s *Supervisor) kill(r *request) verdict {
+	pid, signal := r.int(0), r.int(1)
+	if signal < 0 || signal > maxSignal || pid == math.MinInt32 {
+		return goOn
+	}
+	c := &wire.Call{Caller: r.who.pid, Op: wire.CallKill, Args: []int64{int64(pid), int64(signal)}}
+	switch {
+	case pid > 0:
+		if s.here(pid) {
+			return goOn
+		}
+		return s.call(c, nil)
+	case pid == 0:
+		if s.groupIsOurs(r.who, r.who.pgid) {
+			return goOn
+		}
+	case pid < -1:
+		if s.groupIsOurs(r.who, wire.PID(-pid)) {
+			return goOn
+		}
+	}
+	// A signal that a process sends to itself among others comes before its call
+	// returns (kill(2), NOTES).
+	return s.call(c, func(ctx context.Context, v verdict) verdict {
+		if err := s.frontEnd.Sync(ctx); err != nil && v.errno == 0 {
+			return failure(unix.EIO)
+		}
+		return v
+	})
+}
+
+// tgkill is for tkill(2) too, which has no tgid.
+func (s *Supervisor) tgkill(r *request, tgid, tid, signal int32) verdict {
+	if tgid < 0 || tid <= 0 || signal < 0 || signal > maxSignal || s.here(tid) || tgid > 0 && s.here(tgid) {
+		return goOn
+	}
+	args := []int64{int64(tgid), int64(tid), int64(signal)}
+	return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallTgkill, Args: args}, nil)
+}
+
+// sigqueue is rt_sigqueueinfo(2).
+func (s *Supervisor) sigqueue(r *request, is32 bool) verdict {
+	pid, signal := r.int(0), r.int(1)
+	if pid <= 0 || signal < 0 || signal > maxSignal || s.here(pid) {
+		return goOn
+	}
+	info, errno := s.siginfo(r, r.args[2], signal, is32)
+	if errno != 0 {
+		return failure(errno)
+	}
+	args := []int64{int64(pid), int64(signal)}
+	return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallSigqueue, Args: args, Info: info}, nil)
+}
+
+// tgsigqueue is rt_tgsigqueueinfo(2).
+func (s *Supervisor) tgsigqueue(r *request, is32 bool) verdict {
+	tgid, tid, signal := r.int(0), r.int(1), r.int(2)
+	if tgid <= 0 || tid <= 0 || signal < 0 || signal > maxSignal || s.here(tid) || s.here(tgid) {
+		return goOn
+	}
+	info, errno := s.siginfo(r, r.args[3], signal, is32)
+	if errno != 0 {
+		return failure(errno)
+	}
+	args := []int64{int64(tgid), int64(tid), int64(signal)}
+	return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallTgsigqueue, Args: args, Info: info}, nil)
+}

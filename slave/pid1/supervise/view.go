@@ -1,0 +1,139 @@
+package supervise
+
+import (
+	"bytes"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// view is what decisions rest on, besides the arguments of a call. Nothing is
+// kept from one call to the next: a thread's number can pass to another one.
+type view interface {
+	// caller returns who makes a call. There is nobody for a process in a PID
+	// namespace further in, whose numbers are its own, and a thread that is gone.
+	caller(tid uint32) (identity, bool)
+	// process returns a process of the space.
+	process(pid wire.PID) (identity, bool)
+	// exists reports whether a process or thread of the space has the number.
+	exists(pid wire.PID) bool
+	// waits reports whether the caller of a notification still waits.
+	waits(id uint64) bool
+	// memory reads from the caller's memory.
+	memory(tid uint32, at uintptr, buf []byte) error
+}
+
+// identity is who a process is. Numbers are those of the space, but for the
+// parent's, which is as the supervisor sees it.
+type identity struct {
+	pid, pgid, sid wire.PID
+	parent         uint32
+}
+
+// procView sees by way of two procfs: the supervisor's own, and the space's.
+type procView struct {
+	level    Level
+	proc     int // descriptor of the space's
+	listener int
+}
+
+func (v procView) caller(tid uint32) (identity, bool) {
+	var path [32]byte
+	name := append(strconv.AppendUint(append(path[:0], "/proc/"...), uint64(tid), 10), "/status"...)
+	return v.read(unix.AT_FDCWD, name, v.level, true)
+}
+
+func (v procView) process(pid wire.PID) (identity, bool) {
+	var path [32]byte
+	name := append(strconv.AppendInt(path[:0], int64(pid), 10), "/status"...)
+	return v.read(v.proc, name, 0, false)
+}
+
+func (v procView) exists(pid wire.PID) bool {
+	return unix.Faccessat(v.proc, pid.String(), unix.F_OK, 0) == nil
+}
+
+func (v procView) waits(id uint64) bool { return valid(v.listener, id) }
+
+func (v procView) memory(tid uint32, at uintptr, buf []byte) error {
+	local := []unix.Iovec{{Base: unsafe.SliceData(buf), Len: uint64(len(buf))}}
+	remote := []unix.RemoteIovec{{Base: at, Len: len(buf)}}
+	n, err := unix.ProcessVMReadv(int(tid), local, remote, 0)
+	if err == nil && n < len(buf) {
+		return unix.EFAULT
+	}
+	return err
+}
+
+// statusSize is enough for the part of a status file of proc(5) that has the
+// numbers, unless the process is in more than a hundred groups.
+const statusSize = 2048
+
+func (v procView) read(dir int, name []byte, level Level, here bool) (identity, bool) {
+	fd, err := unix.Openat(dir, string(name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return identity{}, false
+	}
+	defer unix.Close(fd)
+	var first [statusSize]byte
+	status := first[:0]
+	for {
+		n, err := unix.Read(fd, status[len(status):cap(status)])
+		if err != nil {
+			return identity{}, false
+		}
+		status = status[:len(status)+n]
+		if who, ok := parseStatus(status, level, here); ok || n == 0 {
+			return who, ok
+		}
+		if len(status) == cap(status) {
+			status = append(make([]byte, 0, 4*cap(status)), status...)
+		}
+	}
+}
+
+// parseStatus reads the numbers that a process has so many levels inside the
+// namespace of the procfs; here: and no further inside.
+func parseStatus(status []byte, level Level, here bool) (identity, bool) {
+	parent, n, ok1 := field(status, "\nPPid:", 0)
+	pid, levels, ok2 := field(status, "\nNStgid:", level)
+	pgid, _, ok3 := field(status, "\nNSpgid:", level)
+	sid, _, ok4 := field(status, "\nNSsid:", level)
+	if !ok1 || !ok2 || !ok3 || !ok4 || n != 1 || here && levels != int(level)+1 {
+		return identity{}, false
+	}
+	return identity{pid: wire.PID(pid), pgid: wire.PID(pgid), sid: wire.PID(sid), parent: uint32(parent)}, true
+}
+
+// field returns one of the numbers of a line, and how many there are.
+func field(status []byte, line string, at Level) (value, count int, ok bool) {
+	start := bytes.Index(status, []byte(line))
+	if start < 0 {
+		return 0, 0, false
+	}
+	rest := status[start+len(line):]
+	number, digits := 0, false
+	for _, b := range rest {
+		switch {
+		case b >= '0' && b <= '9' && number < 1<<40:
+			number, digits = 10*number+int(b-'0'), true
+		case b != '\t' && b != ' ' && b != '\n':
+			return 0, 0, false
+		default:
+			if digits && count == int(at) {
+				value, ok = number, true
+			}
+			if digits {
+				count++
+			}
+			number, digits = 0, false
+			if b == '\n' {
+				return value, count, ok
+			}
+		}
+	}
+	return 0, 0, false // cut off
+}

@@ -1,0 +1,70 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// maxWaiting bounds the calls that wait for the front end. Beyond it the kernel's
+// answer to a shortage is given, EAGAIN.
+const maxWaiting = 1024
+
+// lookAfter is how often it is looked for waiting calls whose caller has gone.
+const lookAfter = time.Second
+
+var errCallerGone = errors.New("the caller does not wait any more")
+
+// waiting holds the calls that wait for the front end, each in a goroutine of its
+// own.
+type waiting struct {
+	group sync.WaitGroup
+
+	mu    sync.Mutex
+	calls map[uint64]context.CancelCauseFunc // by the notification's ID
+}
+
+// begin starts f, unless too many are waiting.
+func (w *waiting) begin(ctx context.Context, id uint64, f func(context.Context)) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.calls) >= maxWaiting {
+		return false
+	}
+	if w.calls == nil {
+		w.calls = make(map[uint64]context.CancelCauseFunc)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w.calls[id] = cancel
+	w.group.Go(func() {
+		defer func() {
+			cancel(nil)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			delete(w.calls, id)
+		}()
+		f(ctx)
+	})
+	return true
+}
+
+// sweep gives up, again and again, the calls for which valid does not hold.
+func (w *waiting) sweep(ctx context.Context, valid func(id uint64) bool) {
+	tick := time.NewTicker(lookAfter)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		w.mu.Lock()
+		for id, cancel := range w.calls {
+			if !valid(id) {
+				cancel(errCallerGone)
+			}
+		}
+		w.mu.Unlock()
+	}
+}

@@ -1,0 +1,144 @@
+package space_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// TestCalls has processes make calls whose answer is on the front end, or which the
+// front end is to know of.
+func TestCalls(t *testing.T) {
+	n := newNode(t)
+	n.mustLaunch(command(70000, "sleep", "1000"))
+	next := wire.PID(70000)
+	native, narrow := probe, probe32(t)
+	for _, c := range []struct {
+		name string
+		argv string // behind the probe
+		want string
+		told string
+	}{
+		{"group of one on the front end", "call getpgid 4000", "3999", "call 2 of PID [4000]"},
+		{"session of one on the front end", "call getsid 4000", "3998", "call 3 of PID [4000]"},
+		{"session of nobody", "call getsid 5", "ESRCH", "call 3 of PID [5]"},
+		{"signal to one on the front end", "call kill 4000 9", "0", "call 4 of PID [4000 9]"},
+		{"signal to one in the space", "call kill 70000 0", "0", ""},
+		{"signal to init's own number", "call kill 1 9", "ESRCH", "call 4 of PID [1 9]"},
+		{"thread of one on the front end", "call tgkill 4000 4000 10", "0", "call 5 of PID [4000 4000 10]"},
+		{"thread on the front end", "call tkill 4000 10", "ESRCH", "call 5 of PID [0 4000 10]"},
+		{"queued signal", "sigqueue 4000 34 17", "0", "call 6 of PID [4000 34]; info " +
+			"[34 0 0 0 0 0 0 0 255 255 255 255 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0]"},
+		{"descriptor", "call pidfd_open 4000 0", "ENOSYS", "call 9 of PID [4000]"},
+		{"descriptor of one in the space", "call pidfd_open 70000 0", "3", ""},
+		{"new session of a group's leader", "call setsid", "EPERM", ""},
+		{"user", "call setresuid 5 5 5", "0", "recredits PID"},
+		{"adopts orphans", "call prctl 36 1", "0", "reaper PID true"},
+		{"dies with its parent", "call prctl 1 15", "0", "death PID 15"},
+		{"own group", "call getpgid 0", "PID", ""},
+	} {
+		for kind, program := range map[string]string{"native": native, "32-bit": narrow} {
+			if program == "" {
+				continue
+			}
+			t.Run(c.name+"/"+kind, func(t *testing.T) {
+				next++
+				n.front.told()
+				number := strings.NewReplacer("PID", next.String())
+				want, wantTold := number.Replace(c.want), number.Replace(c.told)
+				text, _ := n.output(command(next, append([]string{program}, strings.Fields(c.argv)...)...))
+				// The descriptors before are the program's own business.
+				if got := strings.TrimSpace(text); got != want && (want != "3" || got < "3" || len(got) > 1) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+				if told := strings.Join(n.front.told(), "; "); told != wantTold {
+					t.Errorf("told %q, want %q", told, wantTold)
+				}
+			})
+		}
+	}
+}
+
+// A process whose parent has ended has its parent where the ghosts' kernel says.
+func TestGetppidOfOrphan(t *testing.T) {
+	n := newNode(t)
+	if err := n.SetCursor(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	script := "(sleep 0.2; exec " + probe + " ppid) & exit 0"
+	if text, _ := n.output(command(70001, "sh", "-c", script)); text != "1\n" {
+		t.Errorf("got %q, want the front end's answer", text)
+	}
+	if told := strings.Join(n.front.told(), "; "); told != "call 1 of 1048576 []" {
+		t.Errorf("told %q", told)
+	}
+}
+
+// A process that waits for the front end can be killed, and is then not waited for.
+func TestCallerIsKilled(t *testing.T) {
+	n := newNode(t)
+	n.mustLaunch(command(70001, probe, "call", "kill", nobodyAnswers.String(), "0"))
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if told := n.front.told(); len(told) > 0 && told[len(told)-1] == "waits" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nobody has called")
+		}
+	}
+	// Others are answered meanwhile.
+	if text, _ := n.output(command(70002, probe, "call", "getpgid", frontEndPID.String())); text != "3999\n" {
+		t.Errorf("another call: got %q", text)
+	}
+	if err := n.Signal(70001, info(unix.SIGKILL, codeUser, 1, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if s := n.awaitStatus(70001, over); s.Signal() != unix.SIGKILL {
+		t.Errorf("status %#x", s)
+	}
+	select {
+	case err := <-n.front.silent:
+		if err == nil {
+			t.Error("the call ended without a cause")
+		}
+	case <-time.After(patience):
+		t.Error("the call of a process that is gone goes on")
+	}
+}
+
+func TestNewSession(t *testing.T) {
+	n := newNode(t)
+	if err := n.SetCursor(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := n.output(command(70001, "sh", "-c", probe+" call setsid; true")); text != "1048576\n" {
+		t.Errorf("got %q", text)
+	}
+	if told := strings.Join(n.front.told(), "; "); told != "regroups 1048576" {
+		t.Errorf("told %q", told)
+	}
+}
+
+// Many processes call at once.
+func TestManyCalls(t *testing.T) {
+	n := newNode(t)
+	const count = 50
+	done := make(chan string, count)
+	for i := range count {
+		pid := wire.PID(71000 + i)
+		go func() {
+			text, _ := n.output(command(pid, "sh", "-c", "for i in 1 2 3; do "+probe+" call getsid "+strconv.Itoa(int(frontEndPID))+"; done"))
+			done <- text
+		}()
+	}
+	for range count {
+		if text := <-done; text != "3998\n3998\n3998\n" {
+			t.Errorf("got %q", text)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package space_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// frontEnd is a made-up front end with one process.
+type frontEnd struct {
+	mu   sync.Mutex
+	said []string
+
+	silent chan error // gets how a call to nobodyAnswers ended
+}
+
+const (
+	frontEndPID   wire.PID = 4000
+	nobodyAnswers wire.PID = 4001 // calls about it are never answered
+)
+
+func newFrontEnd() *frontEnd { return &frontEnd{silent: make(chan error, 1)} }
+
+func (f *frontEnd) say(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.said = append(f.said, fmt.Sprintf(format, args...))
+}
+
+// told returns what was said since the last time.
+func (f *frontEnd) told() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	said := f.said
+	f.said = nil
+	return said
+}
+
+func (f *frontEnd) Call(ctx context.Context, c *wire.Call) (*wire.Return, error) {
+	f.say("call %d of %d %v", c.Op, c.Caller, c.Args)
+	if len(c.Info) > 0 {
+		f.say("info %v", c.Info[:32])
+	}
+	switch {
+	case c.Op == wire.CallGetppid:
+		return &wire.Return{Value: 1}, nil
+	case len(c.Args) > 0 && c.Args[0] == int64(nobodyAnswers):
+		f.say("waits")
+		<-ctx.Done()
+		f.silent <- context.Cause(ctx)
+		return nil, context.Cause(ctx)
+	case c.Op == wire.CallKill && c.Args[0] <= 0:
+		return &wire.Return{}, nil
+	case len(c.Args) == 0 || c.Args[0] != int64(frontEndPID):
+		return &wire.Return{Errno: uint32(unix.ESRCH)}, nil
+	case c.Op == wire.CallGetpgid:
+		return &wire.Return{Value: 3999}, nil
+	case c.Op == wire.CallGetsid:
+		return &wire.Return{Value: 3998}, nil
+	}
+	return &wire.Return{}, nil
+}
+
+func (f *frontEnd) Regroups(pid wire.PID)          { f.say("regroups %d", pid) }
+func (f *frontEnd) Recredits(pid wire.PID)         { f.say("recredits %d", pid) }
+func (f *frontEnd) Reaper(pid wire.PID, on bool)   { f.say("reaper %d %v", pid, on) }
+func (f *frontEnd) Death(pid wire.PID, signal int) { f.say("death %d %d", pid, signal) }
