@@ -41,7 +41,7 @@ func (r *recorder) takeLocked() {
 			r.life(rec.PID, 1)
 		case procevents.Exited:
 			r.life(rec.PID, -1)
-		case procevents.Execed:
+		case procevents.Execed, procevents.Stopped, procevents.Continued:
 		}
 		r.tracker.Record(rec, now)
 	})
@@ -114,12 +114,7 @@ func (r *recorder) notSpawned(pid wire.PID, stage wire.Stage, errno unix.Errno) 
 // status takes in what wait4(2) told init of one of its children.
 func (r *recorder) status(pid wire.PID, status wire.Status) {
 	r.do(func(t *procevents.Tracker) {
-		switch ws := unix.WaitStatus(status); {
-		case ws.Continued():
-			t.Continued(pid)
-		case ws.Stopped():
-			t.Stopped(pid, int(ws.StopSignal()))
-		default:
+		if ws := unix.WaitStatus(status); !ws.Continued() && !ws.Stopped() { // these the kernel's records tell
 			delete(r.started, pid)
 			t.Ended(pid, status)
 		}

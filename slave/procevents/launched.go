@@ -71,22 +71,8 @@ func (t *Tracker) Ended(pid wire.PID, status wire.Status) {
 	t.settle()
 	t.started(p)
 	p.dead = true
-	t.scan.ended(pid)
+	t.scan.ended(p)
 	t.tellEnd(p, status)
-}
-
-// Stopped says that the process was stopped by a signal.
-func (t *Tracker) Stopped(pid wire.PID, signal int) {
-	if p := t.launched(pid); p != nil {
-		t.say(p, wire.Event{Kind: wire.EventStopped, PID: pid, Status: wire.Status(signal)})
-	}
-}
-
-// Continued says that the process goes on after a stop.
-func (t *Tracker) Continued(pid wire.PID) {
-	if p := t.launched(pid); p != nil {
-		t.say(p, wire.Event{Kind: wire.EventContinued, PID: pid})
-	}
 }
 
 func (t *Tracker) launched(pid wire.PID) *process {

@@ -3,120 +3,39 @@ package procevents_test
 import (
 	"flag"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"bproc/pidmap"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
 
-// The model: a made-up kernel in which processes fork, execute, change groups and
-// end at random, and a made-up front end which obeys events as its kernel would,
-// refusing what cannot be. The tracker is between them.
-
-type task struct {
-	pid, parent, pgid, sid wire.PID
-	root                   wire.PID // the process started from the front end
-	argv                   string
-	launched, odd          bool // odd: parent and creator differ, so its session can be another than its parent's
-	ledGroup               bool
-	heard                  time.Time // when the record of its birth was drained
-}
-
-type kernel struct {
-	rng      *rand.Rand
-	tasks    map[wire.PID]*task
-	order    []wire.PID
-	next     wire.PID
-	launched wire.PID // the last number of the front end's zone
-	images   int
-	records  []procevents.Record
-	ends     map[wire.PID]wire.Status // of processes started from the front end
-}
-
-func (k *kernel) pick() *task { return k.tasks[k.order[k.rng.IntN(len(k.order))]] }
-
-func (k *kernel) add(p *task) {
-	k.tasks[p.pid] = p
-	k.order = append(k.order, p.pid)
-}
-
-func (k *kernel) fork(creator *task) {
-	k.next++
-	child := *creator
-	child.pid, child.parent, child.launched, child.ledGroup, child.heard = k.next, creator.pid, false, false, time.Time{}
-	if k.rng.IntN(10) == 0 { // CLONE_PARENT
-		child.parent, child.odd = creator.parent, true
-	}
-	k.add(&child)
-	k.records = append(k.records, procevents.Record{
-		Kind: procevents.Forked, PID: child.pid, Parent: child.parent, Creator: creator.pid, PGID: child.pgid, SID: child.sid,
-	})
-}
-
-func (k *kernel) exec(p *task) {
-	k.images++
-	p.argv = fmt.Sprint("image ", k.images)
-	k.records = append(k.records, procevents.Record{Kind: procevents.Execed, PID: p.pid, PGID: p.pgid, SID: p.sid})
-}
-
-// regroup changes a group or session, then executes, so that it is seen.
-func (k *kernel) regroup(p *task) {
-	if p.sid == p.pid || p.launched {
-		return
-	}
-	switch k.rng.IntN(3) {
-	case 0:
-		p.pgid, p.ledGroup = p.pid, true
-	case 1:
-		if p.ledGroup {
-			return
-		}
-		p.pgid, p.sid = p.pid, p.pid
-	case 2:
-		other := k.pick()
-		if other.sid != p.sid || other.root != p.root || other.odd != p.odd || p.ledGroup {
-			return // a leader who goes before anybody has heard of the group is not followed
-		}
-		p.pgid = other.pgid
-	}
-	k.exec(p)
-}
-
-func (k *kernel) exit(p *task) {
-	delete(k.tasks, p.pid)
-	for i, pid := range k.order {
-		if pid == p.pid {
-			k.order = append(k.order[:i], k.order[i+1:]...)
-			break
-		}
-	}
-	for _, child := range k.tasks {
-		if child.parent == p.pid {
-			child.parent = 1
-		}
-	}
-	status := wire.ExitStatus(k.rng.IntN(256))
-	if p.launched {
-		k.ends[p.pid] = status
-		return
-	}
-	for range 1 + k.rng.IntN(20)/19 {
-		k.records = append(k.records, procevents.Record{Kind: procevents.Exited, PID: p.pid, Status: status})
-	}
-}
+// The model: a made-up kernel in which processes do things at random, and a made-up
+// front end which obeys events as its kernel would, refusing what cannot be. The
+// tracker is between them.
 
 type ghost struct {
-	pgid, sid wire.PID
-	argv      string
+	pid, pgid, sid wire.PID
+	user           wire.IDs
+	stop           wire.Status
+	argv           string
+	born, died     uint64 // numbers of its events; born 0: was first; died 0: lives
+	family         *family
 }
 
 type frontEnd struct {
 	t      *testing.T
 	ghosts map[wire.PID]*ghost
+	all    []*ghost // those who have died, too
 	last   uint64
 	births int
+}
+
+func (f *frontEnd) add(g *ghost) {
+	f.ghosts[g.pid] = g
+	f.all = append(f.all, g)
 }
 
 func (f *frontEnd) apply(events wire.Events) {
@@ -138,23 +57,41 @@ func (f *frontEnd) event(e wire.Event) {
 	}
 	switch e.Kind {
 	case wire.EventForked:
-		parent := f.ghosts[e.Parent]
-		if parent == nil {
-			f.t.Fatalf("event %d: %s: parent has no ghost", f.last, show(e))
-		}
-		f.births++
-		copied := *parent
-		g = &copied
-		f.ghosts[e.PID] = g
+		g = f.fork(e)
 	case wire.EventExited:
+		g.died = f.last
 		delete(f.ghosts, e.PID)
 		return
+	case wire.EventStopped, wire.EventContinued:
+		if (g.stop == 0) != (e.Kind == wire.EventStopped) || (e.Status == 0) != (e.Kind == wire.EventContinued) {
+			f.t.Fatalf("event %d: %s: it was stopped by %d", f.last, show(e), g.stop)
+		}
+		g.stop = e.Status
 	default: // what it changes is below
 	}
 	if len(e.Argv) > 0 {
 		g.argv = e.Argv[0]
 	}
+	if e.User != nil {
+		if *e.User == g.user {
+			f.t.Fatalf("event %d: %s: nothing new", f.last, show(e))
+		}
+		g.user = *e.User
+	}
 	f.join(e, g)
+}
+
+func (f *frontEnd) fork(e wire.Event) *ghost {
+	f.t.Helper()
+	parent := f.ghosts[e.Parent]
+	if parent == nil {
+		f.t.Fatalf("event %d: %s: parent has no ghost", f.last, show(e))
+	}
+	f.births++
+	g := *parent
+	g.pid, g.born, g.stop = e.PID, f.last, 0
+	f.add(&g)
+	return &g
 }
 
 // join is setsid(2) or setpgid(2) of a ghost.
@@ -169,14 +106,25 @@ func (f *frontEnd) join(e wire.Event, g *ghost) {
 	case e.PGID == e.PID:
 		g.pgid = e.PID
 	case e.PGID != 0:
-		for _, member := range f.ghosts {
-			if member.pgid == e.PGID && member.sid == g.sid {
-				g.pgid = e.PGID
-				return
-			}
+		if !f.group(e.PGID, g.sid) {
+			f.t.Fatalf("event %d: %s: no such group", f.last, show(e))
 		}
-		f.t.Fatalf("event %d: %s: no such group", f.last, show(e))
+		g.pgid = e.PGID
 	}
+}
+
+// group reports whether there is a group in a session. Groups that the front end has
+// made stay: who knows who else is in them.
+func (f *frontEnd) group(pgid, sid wire.PID) bool {
+	if pgid < pidmap.Node {
+		return slices.Contains(sessions[sid], pgid) || slices.ContainsFunc(f.all, func(g *ghost) bool { return g.pid == pgid })
+	}
+	for _, g := range f.ghosts {
+		if g.pgid == pgid && g.sid == sid {
+			return true
+		}
+	}
+	return false
 }
 
 // world couples the three.
@@ -187,15 +135,11 @@ type world struct {
 	tracker *procevents.Tracker
 	now     time.Time
 	forks   int
+	lates   int // processes found by Late
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{
-		T:   t,
-		k:   &kernel{rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{}, next: 1 << 20, launched: 100},
-		f:   &frontEnd{t: t, ghosts: map[wire.PID]*ghost{}},
-		now: time.Unix(0, 0),
-	}
+	w := &world{T: t, k: newKernel(seed), f: &frontEnd{t: t, ghosts: map[wire.PID]*ghost{}}, now: time.Unix(0, 0)}
 	w.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) ([]string, bool) {
 		p := w.k.tasks[pid]
 		if p == nil {
@@ -207,13 +151,16 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 func (w *world) launch() {
-	w.k.launched++
-	pid := w.k.launched
-	w.tracker.Launching(&wire.Spawn{PID: pid, PGID: pid, SID: 1})
-	p := &task{pid: pid, parent: 1, pgid: pid, sid: 1, root: pid, launched: true, heard: w.now}
-	w.k.add(p)
+	p, spawn := w.k.launch()
+	w.tracker.Launching(spawn)
+	g := &ghost{pid: p.pid, pgid: p.pgid, sid: p.sid, user: p.user, family: p.family}
+	if p.family.unnamed {
+		g.pgid, g.sid = -p.pid, -p.pid
+	}
+	w.f.add(g)
+	p.heard = w.now
 	w.k.exec(p)
-	w.f.ghosts[pid] = &ghost{pgid: pid, sid: 1, argv: p.argv}
+	g.argv = p.argv
 }
 
 // drain feeds what the kernel has noted, then what init says.
@@ -232,6 +179,27 @@ func (w *world) drain() {
 	clear(w.k.ends)
 }
 
+// change lets a process change its group or credentials, which is seen when it
+// executes, or by the watch.
+func (w *world) change() {
+	p := w.k.pick()
+	switch w.k.rng.IntN(3) {
+	case 0:
+		if w.k.regroup(p) {
+			w.k.exec(p)
+		}
+	case 1:
+		w.drain()
+		if w.k.regroup(p) {
+			w.tracker.Changed(procevents.ProcessInfo{PID: p.pid, PGID: p.pgid, SID: p.sid})
+		}
+	case 2:
+		w.drain()
+		p.user.Effective = uint32(w.k.rng.IntN(3))
+		w.tracker.User(p.pid, p.user, wire.IDs{})
+	}
+}
+
 func (w *world) step() {
 	w.now = w.now.Add(time.Duration(w.k.rng.IntN(700)) * time.Microsecond)
 	switch n := w.k.rng.IntN(100); {
@@ -239,11 +207,13 @@ func (w *world) step() {
 		w.launch()
 	case n < 40:
 		w.k.fork(w.k.pick())
-	case n < 50:
+	case n < 48:
 		w.k.exec(w.k.pick())
-	case n < 56:
-		w.k.regroup(w.k.pick())
-	case n < 56+min(40, len(w.k.order)):
+	case n < 54:
+		w.change()
+	case n < 60:
+		w.k.halt(w.k.pick())
+	case n < 60+min(38, len(w.k.order)):
 		w.k.exit(w.k.pick())
 	default:
 		w.tracker.Spawned(w.k.pick().pid)
@@ -262,17 +232,53 @@ func (w *world) step() {
 	if all && len(w.k.records) == 0 {
 		w.compare()
 	}
+	if len(w.k.order) > 0 && w.k.rng.IntN(20) == 0 {
+		w.drain()
+		w.signalGroup(w.k.pick().pgid, w.f.last-min(w.f.last, uint64(w.k.rng.IntN(40))))
+	}
 }
 
 // compare checks the ghosts of everything when nothing is on its way.
 func (w *world) compare() {
+	w.Helper()
 	for pid, p := range w.k.tasks {
 		g := w.f.ghosts[pid]
-		if g.argv != p.argv {
-			w.Fatalf("ghost %d has the argv of %s, want %s", pid, g.argv, p.argv)
+		if g.argv != p.argv || g.stop != p.stop || g.user != p.user {
+			w.Fatalf("ghost %d has argv %s, user %v, is stopped by %d; want %s, %v, %d", pid, g.argv, g.user, g.stop, p.argv, p.user, p.stop)
 		}
-		if !p.odd && (g.pgid != p.pgid || g.sid != p.sid) {
-			w.Fatalf("ghost %d is in group %d and session %d, want %d and %d", pid, g.pgid, g.sid, p.pgid, p.sid)
+		pgid, sid := p.pgid, p.sid
+		if p.odd || p.family.unnamed && pgid < pidmap.Node {
+			continue
+		}
+		if sid == 1 {
+			sid = g.sid
+		}
+		if g.pgid != pgid || g.sid != sid {
+			w.Fatalf("ghost %d is in group %d and session %d, want %d and %d", pid, g.pgid, g.sid, pgid, sid)
+		}
+	}
+}
+
+// signalGroup gives a signal to a group on the front end, which has obeyed events up
+// to seen and not yet those after. In families without changes of groups each process
+// of the group must get it once: by its ghost, or as a late one of another's ghost.
+func (w *world) signalGroup(pgid wire.PID, seen uint64) {
+	w.Helper()
+	got := map[wire.PID]int{}
+	for _, g := range w.f.all {
+		named := g.pgid == pgid || g.pgid == -pgid
+		if !named || g.born > seen || g.died != 0 && g.died <= seen {
+			continue
+		}
+		got[g.pid]++
+		for _, pid := range w.tracker.Late(g.pid, seen) {
+			got[pid]++
+			w.lates++
+		}
+	}
+	for pid, p := range w.k.tasks {
+		if p.pgid == pgid && !p.family.mixed && !p.heard.IsZero() && got[pid] != 1 {
+			w.Fatalf("process %d got a signal for group %d, sent after event %d, %d times", pid, pgid, seen, got[pid])
 		}
 	}
 }
@@ -303,6 +309,9 @@ func TestModel(t *testing.T) {
 			}
 			if w.f.births >= w.forks {
 				t.Errorf("%d births told of %d, none was spared", w.f.births, w.forks)
+			}
+			if w.lates == 0 {
+				t.Error("nobody was late for a signal")
 			}
 		})
 	}

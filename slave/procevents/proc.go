@@ -42,43 +42,90 @@ func (dir Proc) Scan() ([]ProcessInfo, error) {
 	}
 	var all []ProcessInfo
 	for _, e := range entries {
-		if _, err := strconv.Atoi(e.Name()); err != nil {
+		pid, err := strconv.ParseInt(e.Name(), 10, 32)
+		if err != nil {
 			continue
 		}
-		stat, err := os.ReadFile(filepath.Join(string(dir), e.Name(), "stat"))
-		if err != nil {
-			continue // ended meanwhile
-		}
-		if p, ok := parseStat(string(stat)); ok {
+		if p, ok := dir.Process(wire.PID(pid)); ok {
 			all = append(all, p)
 		}
 	}
 	return all, nil
 }
 
-// parseStat reads a line of /proc/PID/stat (proc_pid_stat(5)): number, name in
-// parentheses, state, parent, group, session; the 20th is the number of threads. The
-// name may hold anything, so what follows it is found from its end.
+// Process returns what /proc shows of one process; false if it has ended.
+func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
+	stat, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "stat"))
+	if err != nil {
+		return ProcessInfo{}, false
+	}
+	status, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "status"))
+	if err != nil {
+		return ProcessInfo{}, false
+	}
+	p, ok := parseStat(string(stat))
+	return p, ok && p.parseStatus(string(status))
+}
+
+// Fields of /proc/PID/stat by their places behind the name (proc_pid_stat(5) counts
+// from 1, and the name is the second).
+const (
+	statState   = 3 - 3
+	statParent  = 4 - 3
+	statGroup   = 5 - 3
+	statSession = 6 - 3
+	statThreads = 20 - 3
+	statExit    = 52 - 3 // of a stopped process the signal, or 0 on older kernels
+)
+
+// parseStat reads a line of /proc/PID/stat. The name, in parentheses, may hold
+// anything, so what follows it is found from its end.
 func parseStat(line string) (ProcessInfo, bool) {
 	before, after := strings.Index(line, " ("), strings.LastIndex(line, ") ")
 	if before < 0 || after < before {
 		return ProcessInfo{}, false
 	}
 	fields := strings.Fields(line[after+2:])
-	if len(fields) < 18 {
+	if len(fields) <= statExit {
 		return ProcessInfo{}, false
 	}
+	p := ProcessInfo{State: fields[statState][0]}
 	// The first thread of a process may be a zombie while others work on.
-	if state, threads := fields[0], fields[17]; state == "X" || state == "Z" && (threads == "0" || threads == "1") {
+	if threads := fields[statThreads]; p.State == 'X' || p.State == 'Z' && (threads == "0" || threads == "1") {
 		return ProcessInfo{}, false
 	}
-	var n [4]wire.PID
-	for i, s := range []string{line[:before], fields[1], fields[2], fields[3]} {
-		v, err := strconv.ParseInt(s, 10, 32)
+	for n, field := range map[*wire.PID]string{
+		&p.PID: line[:before], &p.Parent: fields[statParent], &p.PGID: fields[statGroup], &p.SID: fields[statSession],
+	} {
+		v, err := strconv.ParseInt(field, 10, 32)
 		if err != nil {
 			return ProcessInfo{}, false
 		}
-		n[i] = wire.PID(v)
+		*n = wire.PID(v)
 	}
-	return ProcessInfo{PID: n[0], Parent: n[1], PGID: n[2], SID: n[3]}, true
+	if v, err := strconv.Atoi(fields[statExit]); err == nil && p.State == 'T' {
+		p.Stop = v & 0x7f
+	}
+	return p, true
+}
+
+// parseStatus reads the credentials from /proc/PID/status (proc_pid_status(5)).
+func (p *ProcessInfo) parseStatus(text string) bool {
+	found := 0
+	for line := range strings.Lines(text) {
+		var ids *wire.IDs
+		switch {
+		case strings.HasPrefix(line, "Uid:"):
+			ids = &p.User
+		case strings.HasPrefix(line, "Gid:"):
+			ids = &p.Group
+		default:
+			continue
+		}
+		if _, err := fmt.Sscan(line[len("Uid:"):], &ids.Real, &ids.Effective, &ids.Saved); err != nil {
+			return false
+		}
+		found++
+	}
+	return found == 2
 }

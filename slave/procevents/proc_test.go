@@ -1,11 +1,17 @@
 package procevents_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/slave/procevents"
 	"bproc/wire"
@@ -25,26 +31,44 @@ func writeProc(t *testing.T, files map[string]string) procevents.Proc {
 	return procevents.Proc(dir)
 }
 
+// stat is a line of /proc/PID/stat.
+func stat(name string, pid int, state string, parent, pgid, sid, threads, exit int) string {
+	return fmt.Sprintf("%d (%s) %s %d %d %d 0 -1 0 0 0 0 0 0 0 0 0 20 0 %d%s %d\n",
+		pid, name, state, parent, pgid, sid, threads, strings.Repeat(" 0", 52-20-1), exit)
+}
+
 func TestScan(t *testing.T) {
-	const rest = " 0 -1 0 0 0 0 0 0 0 0 0 20 0 "
+	const status = "Name:\tx\nUid:\t7\t8\t9\t10\nGid:\t1\t2\t3\t4\nGroups:\t\n"
 	proc := writeProc(t, map[string]string{
-		"1/stat":    "1 (bpinit) S 0 1 1" + rest + "5 0\n",
-		"20/stat":   "20 (odd) S 9 (name) R 1 20 1" + rest + "1 0\n",
-		"21/stat":   "21 (dead) Z 20 20 1" + rest + "1 0\n",
-		"22/stat":   "22 (leader is dead) Z 20 20 1" + rest + "3 0\n",
+		"1/stat":    stat("bpinit", 1, "S", 0, 1, 1, 5, 0),
+		"1/status":  "Uid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n",
+		"20/stat":   stat("odd) S 9 (name", 20, "R", 1, 20, 1, 1, 0),
+		"20/status": status,
+		"21/stat":   stat("dead", 21, "Z", 20, 20, 1, 1, 256),
+		"21/status": status,
+		"22/stat":   stat("leader is dead", 22, "Z", 20, 20, 1, 3, 0),
+		"22/status": status,
 		"23/stat":   "garbage\n",
+		"23/status": status,
 		"24/status": "no stat: it ended\n",
-		"self/stat": "20 (odd) S 1 20 1" + rest + "1 0\n",
+		"25/stat":   stat("no status: it ended", 25, "S", 1, 20, 1, 1, 0),
+		"26/stat":   stat("stopped", 26, "T", 20, 20, 1, 1, 20),
+		"26/status": status,
+		"27/stat":   stat("odd status", 27, "S", 20, 20, 1, 1, 20),
+		"27/status": "Uid:\t1\n",
+		"self/stat": stat("self", 20, "R", 1, 20, 1, 1, 0),
 		"meminfo":   "",
 	})
 	got, err := proc.Scan()
 	if err != nil {
 		t.Fatal(err)
 	}
+	user, group := wire.IDs{Real: 7, Effective: 8, Saved: 9}, wire.IDs{Real: 1, Effective: 2, Saved: 3}
 	want := []procevents.ProcessInfo{
-		{PID: 1, Parent: 0, PGID: 1, SID: 1},
-		{PID: 20, Parent: 1, PGID: 20, SID: 1},
-		{PID: 22, Parent: 20, PGID: 20, SID: 1},
+		{PID: 1, PGID: 1, SID: 1, State: 'S'},
+		{PID: 20, Parent: 1, PGID: 20, SID: 1, User: user, Group: group, State: 'R'},
+		{PID: 22, Parent: 20, PGID: 20, SID: 1, User: user, Group: group, State: 'Z'},
+		{PID: 26, Parent: 20, PGID: 20, SID: 1, User: user, Group: group, State: 'T', Stop: 20},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -61,8 +85,36 @@ func TestScanOfThisMachine(t *testing.T) {
 	}
 	me := wire.PID(os.Getpid())
 	i := slices.IndexFunc(all, func(p procevents.ProcessInfo) bool { return p.PID == me })
-	if i < 0 || all[i].Parent != wire.PID(os.Getppid()) {
-		t.Errorf("this process is not among %v with its parent", all)
+	if i < 0 || all[i].Parent != wire.PID(os.Getppid()) || all[i].User.Effective != uint32(os.Geteuid()) {
+		t.Errorf("this process is not among %v with its parent and user", all)
+	}
+}
+
+func TestProcessThatIsStopped(t *testing.T) {
+	c := exec.Command("sleep", "1000")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = c.Process.Kill() // its end is all that is wanted
+		_ = c.Wait()
+	}()
+	if err := c.Process.Signal(unix.SIGTTIN); err != nil {
+		t.Fatal(err)
+	}
+	pid := wire.PID(c.Process.Pid)
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		p, ok := procevents.Proc("/proc").Process(pid)
+		if ok && p.State == 'T' {
+			if p.Stop != int(unix.SIGTTIN) {
+				t.Errorf("stopped by %d, want %d", p.Stop, unix.SIGTTIN)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d is not stopped: %+v", pid, p)
+		}
+		runtime.Gosched()
 	}
 }
 

@@ -32,6 +32,7 @@ type process struct {
 	gone      bool // its end was told, or it was born and died untold
 	led       bool // has been seen in a group of its own
 	reaper    bool // adopts orphans
+	stop      int  // the signal that has stopped it; 0: it runs
 
 	// What it needs to be told rightly: these are kept, and told before it, even if
 	// they are dead.
@@ -117,6 +118,9 @@ func (t *Tracker) alive(pid wire.PID) *process {
 func (t *Tracker) see(p *process, pgid, sid wire.PID) {
 	if pgid == 0 || sid == 0 {
 		return // led by somebody outside of the space
+	}
+	if sid == p.pid && p.front.pgid == p.pid && p.moves() {
+		t.settle() // the leader of a group must have left it before it calls setsid
 	}
 	p.traits.pgid, p.traits.sid = pgid, sid
 	t.release(&p.leader)

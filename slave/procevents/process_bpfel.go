@@ -29,7 +29,18 @@ type processRecord struct {
 	Pgid    uint32
 	Sid     uint32
 	Status  uint32
-	Uid     uint32
+	User    struct {
+		_         structs.HostLayout
+		Real      uint32
+		Effective uint32
+		Saved     uint32
+	}
+	Group struct {
+		_         structs.HostLayout
+		Real      uint32
+		Effective uint32
+		Saved     uint32
+	}
 }
 
 // Names of all BPF objects in the ELF.
@@ -41,6 +52,8 @@ const (
 	processProgOnExec      = "on_exec"
 	processProgOnExit      = "on_exit"
 	processProgOnFork      = "on_fork"
+	processProgOnSignal    = "on_signal"
+	processProgOnSwitch    = "on_switch"
 	processVarFrontEnd     = "front_end"
 	processVarSpace        = "space"
 	processVarUnusedRecord = "unused_record"
@@ -88,9 +101,11 @@ type processSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type processProgramSpecs struct {
-	OnExec *ebpf.ProgramSpec `ebpf:"on_exec"`
-	OnExit *ebpf.ProgramSpec `ebpf:"on_exit"`
-	OnFork *ebpf.ProgramSpec `ebpf:"on_fork"`
+	OnExec   *ebpf.ProgramSpec `ebpf:"on_exec"`
+	OnExit   *ebpf.ProgramSpec `ebpf:"on_exit"`
+	OnFork   *ebpf.ProgramSpec `ebpf:"on_fork"`
+	OnSignal *ebpf.ProgramSpec `ebpf:"on_signal"`
+	OnSwitch *ebpf.ProgramSpec `ebpf:"on_switch"`
 }
 
 // processMapSpecs contains maps before they are loaded into the kernel.
@@ -154,9 +169,11 @@ type processVariables struct {
 //
 // It can be passed to loadProcessObjects or ebpf.CollectionSpec.LoadAndAssign.
 type processPrograms struct {
-	OnExec *ebpf.Program `ebpf:"on_exec"`
-	OnExit *ebpf.Program `ebpf:"on_exit"`
-	OnFork *ebpf.Program `ebpf:"on_fork"`
+	OnExec   *ebpf.Program `ebpf:"on_exec"`
+	OnExit   *ebpf.Program `ebpf:"on_exit"`
+	OnFork   *ebpf.Program `ebpf:"on_fork"`
+	OnSignal *ebpf.Program `ebpf:"on_signal"`
+	OnSwitch *ebpf.Program `ebpf:"on_switch"`
 }
 
 func (p *processPrograms) Close() error {
@@ -164,6 +181,8 @@ func (p *processPrograms) Close() error {
 		p.OnExec,
 		p.OnExit,
 		p.OnFork,
+		p.OnSignal,
+		p.OnSwitch,
 	)
 }
 

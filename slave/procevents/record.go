@@ -11,6 +11,8 @@ const (
 	Execed    Kind = 2 // a process executes another program now
 	Exited    Kind = 3 // the last thread of a process has ended; may come twice
 	CursorLow Kind = 4 // a task got a number not below the one given to Arm
+	Stopped   Kind = 5 // a process is stopped; may come several times
+	Continued Kind = 6 // a stopped process goes on; may come several times
 )
 
 // Record is what the kernel noted of one process. All numbers are the space's;
@@ -22,8 +24,9 @@ type Record struct {
 	Creator wire.PID    // Forked: who called clone; another than Parent with CLONE_PARENT
 	PGID    wire.PID    // Forked, Execed
 	SID     wire.PID    // Forked, Execed
-	Status  wire.Status // Exited: of the whole process, as wait4(2) gives it
-	UID     uint32      // Forked, Execed: real user, in the node's initial user namespace
+	Status  wire.Status // Exited: of the whole process, as wait4(2) gives it; Stopped: the signal
+	User    wire.IDs    // Forked, Execed: in the node's initial user namespace
+	Group   wire.IDs    // Forked, Execed: as User
 }
 
 func (p *processRecord) record() Record {
@@ -35,6 +38,7 @@ func (p *processRecord) record() Record {
 		PGID:    wire.PID(p.Pgid),
 		SID:     wire.PID(p.Sid),
 		Status:  wire.Status(p.Status),
-		UID:     p.Uid,
+		User:    wire.IDs{Real: p.User.Real, Effective: p.User.Effective, Saved: p.User.Saved},
+		Group:   wire.IDs{Real: p.Group.Real, Effective: p.Group.Effective, Saved: p.Group.Saved},
 	}
 }

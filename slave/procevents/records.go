@@ -20,12 +20,14 @@ func (t *Tracker) forked(r Record) {
 	if creator == nil {
 		creator = parent
 	}
+	t.scan.heard(creator, newsPlace)
 	// The child's group and session are its creator's at this moment.
 	if creator.traits.pgid != r.PGID || creator.traits.sid != r.SID {
 		t.see(creator, r.PGID, r.SID)
 		t.changed(creator)
 	}
 	p := t.add(r.PID, parent, creator.traits)
+	p.traits.user, p.traits.group = r.User, r.Group // of the thread that called clone
 	p.unnamed = creator.unnamed
 	if creator != parent {
 		p.born = traits{} // not of this parent
@@ -63,12 +65,14 @@ func (t *Tracker) execed(r Record) {
 	if p == nil {
 		return
 	}
+	t.scan.heard(p, newsPlace|newsImage)
+	t.see(p, r.PGID, r.SID)
+	p.traits.user, p.traits.group = r.User, r.Group
 	if p.ownExec {
 		p.ownExec = false
-		return
+	} else {
+		t.newImage(p)
 	}
-	t.see(p, r.PGID, r.SID)
-	t.newImage(p)
 	t.changed(p)
 }
 
@@ -87,7 +91,7 @@ func (t *Tracker) exited(r Record) {
 
 func (t *Tracker) died(p *process, status wire.Status) {
 	p.dead, p.status = true, status
-	t.scan.ended(p.pid)
+	t.scan.ended(p)
 	t.release(&p.leader)
 	switch {
 	case p.announced:

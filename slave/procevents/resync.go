@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -13,17 +14,37 @@ type ProcessInfo struct {
 	Parent wire.PID
 	PGID   wire.PID
 	SID    wire.PID
+	User   wire.IDs
+	Group  wire.IDs
+	State  byte // of its first thread, as in proc_pid_stat(5)
+	Stop   int  // the signal that has stopped it, if State is T
 }
 
 // scan is what has happened since a look at all processes was begun.
 type scan struct {
-	mark uint64 // serial of the last birth before
-	gone map[wire.PID]bool
+	mark  uint64 // serial of the last birth before
+	gone  map[wire.PID]bool
+	newer map[*process]news // what has been noted of processes since
 }
 
-func (s *scan) ended(pid wire.PID) {
+// news is what of a process was noted.
+type news uint8
+
+const (
+	newsPlace news = 1 << iota // its group and session
+	newsImage                  // its program and credentials
+	newsStop                   // whether it is stopped
+)
+
+func (s *scan) ended(p *process) {
 	if s != nil {
-		s.gone[pid] = true
+		s.gone[p.pid] = true
+	}
+}
+
+func (s *scan) heard(p *process, what news) {
+	if s != nil {
+		s.newer[p] |= what
 	}
 }
 
@@ -33,61 +54,67 @@ func (s *scan) ended(pid wire.PID) {
 //
 // What comes in between is known to be newer than the look at the processes.
 func (t *Tracker) BeginScan() {
-	t.scan = &scan{mark: t.births, gone: make(map[wire.PID]bool)}
+	t.scan = &scan{mark: t.births, gone: make(map[wire.PID]bool), newer: make(map[*process]news)}
 }
 
 // Resync makes up for lost records from a look at all processes that was made
 // after BeginScan; zombies must not be among them. A process that nobody was told
-// of becomes a child of its parent or, where that is gone, of the leader of its
-// session or group. Those for which there is none of these are returned: the front
-// end cannot have a ghost for them.
+// of becomes a child of its parent or, where that is gone, of another of its session.
+// Those for which there is none of these are returned: the front end cannot have a
+// ghost for them.
 func (t *Tracker) Resync(seen []ProcessInfo) (unplaced []wire.PID) {
 	if t.scan == nil {
 		return nil
 	}
-	since := t.scan
+	look := look{Tracker: t, since: t.scan, there: make(map[wire.PID]ProcessInfo, len(seen)), placed: make(map[wire.PID]bool)}
 	t.scan = nil
-	there := make(map[wire.PID]ProcessInfo, len(seen))
 	for _, s := range seen {
-		there[s.PID] = s
+		look.there[s.PID] = s
 	}
-	for _, pid := range slices.Sorted(maps.Keys(t.procs)) {
-		p := t.procs[pid]
-		if p == nil || p.launched || p.dead || p.serial > since.mark {
-			continue
-		}
-		if _, ok := there[pid]; !ok {
-			t.died(p, lostStatus)
-		}
-	}
-	visited := make(map[wire.PID]bool)
+	look.endMissing()
 	for _, s := range seen {
-		switch {
-		case s.PID == 1 || s.Parent == 0 || since.gone[s.PID]:
-		case t.place(s, there, visited) == nil:
+		if s.Parent == 0 || look.since.gone[s.PID] || s.PID < pidmap.Node && t.launched(s.PID) == nil {
+			continue // from outside; ended; or init's own
+		}
+		if look.place(s) == nil {
 			unplaced = append(unplaced, s.PID)
 		}
 	}
 	return unplaced
 }
 
-// place brings one process of a scan into the table, its parent before it.
-func (t *Tracker) place(s ProcessInfo, there map[wire.PID]ProcessInfo, visited map[wire.PID]bool) *process {
-	p := t.alive(s.PID)
-	if visited[s.PID] {
-		return p
+// look is a look at all processes that is being taken in.
+type look struct {
+	*Tracker
+
+	since  *scan
+	there  map[wire.PID]ProcessInfo
+	placed map[wire.PID]bool
+}
+
+// endMissing ends those who are not there any more. The ends of those who were started
+// from the front end are init's to tell.
+func (l *look) endMissing() {
+	for _, pid := range slices.Sorted(maps.Keys(l.procs)) {
+		p := l.procs[pid]
+		if p == nil || p.launched || p.dead || p.serial > l.since.mark {
+			continue
+		}
+		if _, ok := l.there[pid]; !ok {
+			l.died(p, lostStatus)
+		}
 	}
-	visited[s.PID] = true
+}
+
+// place brings one process into the table, its parent before it.
+func (l *look) place(s ProcessInfo) *process {
+	p := l.alive(s.PID)
+	if l.placed[s.PID] || p != nil && (p.serial > l.since.mark || p.ownExec) {
+		return p // known as it is now, or on its way to its command
+	}
+	l.placed[s.PID] = true
 	if p == nil {
-		parent := t.alive(s.Parent)
-		if info, ok := there[s.Parent]; parent == nil && ok && s.Parent != 1 {
-			parent = t.place(info, there, visited)
-		}
-		for _, pid := range []wire.PID{s.SID, s.PGID} {
-			if parent == nil {
-				parent = t.alive(pid)
-			}
-		}
+		parent := l.parent(s)
 		if parent == nil {
 			return nil
 		}
@@ -95,14 +122,65 @@ func (t *Tracker) place(s ProcessInfo, there map[wire.PID]ProcessInfo, visited m
 		if s.SID != s.PID {
 			inherited.sid = s.SID // one can only leave the session one was born into for one's own
 		}
-		t.vacate(s.PID)
-		p = t.add(s.PID, parent, inherited)
+		l.vacate(s.PID)
+		p = l.add(s.PID, parent, inherited)
 		p.unnamed = parent.unnamed
 	}
-	t.see(p, s.PGID, s.SID)
-	if !p.ownExec {
-		t.newImage(p) // it may have executed something unseen
-	}
-	t.changed(p)
+	l.update(p, s)
 	return p
+}
+
+// update takes in what was seen of a process and not noted since.
+func (l *look) update(p *process, s ProcessInfo) {
+	newer := l.since.newer[p]
+	if newer&newsPlace == 0 {
+		l.see(p, s.PGID, s.SID)
+	}
+	if newer&newsImage == 0 {
+		p.traits.user, p.traits.group = s.User, s.Group
+		l.newImage(p) // it may have executed something unseen
+	}
+	l.changed(p)
+	if newer&newsStop != 0 {
+		return
+	}
+	switch s.State {
+	case 'T':
+		l.halt(p, s.Stop)
+	case 't', 'Z': // its tracer or its other threads know
+	default:
+		l.resume(p)
+	}
+}
+
+// parent returns who is to be the parent of a process that nobody was told of.
+func (l *look) parent(s ProcessInfo) *process {
+	if p := l.alive(s.Parent); p != nil {
+		return p
+	}
+	if info, ok := l.there[s.Parent]; ok && s.Parent >= pidmap.Node {
+		if p := l.place(info); p != nil {
+			return p
+		}
+	}
+	for _, pid := range []wire.PID{s.SID, s.PGID} {
+		if p := l.alive(pid); p != nil {
+			return p
+		}
+	}
+	var found *process
+	for _, p := range l.procs {
+		if p.launched && !p.dead && p.traits.sid == s.SID && s.SID != initSession && nearer(p, found, s.PGID) {
+			found = p
+		}
+	}
+	return found
+}
+
+// nearer reports whether p is rather than q to adopt a process of a group.
+func nearer(p, q *process, group wire.PID) bool {
+	if q == nil || p.traits.pgid == group != (q.traits.pgid == group) {
+		return q == nil || p.traits.pgid == group
+	}
+	return p.pid < q.pid
 }

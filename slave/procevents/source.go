@@ -103,20 +103,30 @@ func (s *Source) load(cfg Config) error {
 
 func (s *Source) attach() error {
 	for _, tp := range []struct {
-		name string
-		prog *ebpf.Program
+		name   string
+		attach func(name string) (link.Link, error)
 	}{
-		{"sched_process_fork", s.objects.OnFork},
-		{"sched_process_exec", s.objects.OnExec},
-		{"sched_process_exit", s.objects.OnExit},
+		{"sched_process_fork", raw(s.objects.OnFork)},
+		{"sched_process_exec", raw(s.objects.OnExec)},
+		{"sched_process_exit", raw(s.objects.OnExit)},
+		{"signal_generate", raw(s.objects.OnSignal)},
+		{"sched_switch", func(string) (link.Link, error) {
+			return link.AttachTracing(link.TracingOptions{Program: s.objects.OnSwitch})
+		}},
 	} {
-		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: tp.name, Program: tp.prog})
+		l, err := tp.attach(tp.name)
 		if err != nil {
 			return explain(fmt.Errorf("attach to %s: %w", tp.name, err))
 		}
 		s.links = append(s.links, l)
 	}
 	return nil
+}
+
+func raw(program *ebpf.Program) func(name string) (link.Link, error) {
+	return func(name string) (link.Link, error) {
+		return link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: program})
+	}
 }
 
 // File returns a new descriptor of the ring buffer, non-blocking. Whoever has one

@@ -86,6 +86,10 @@ func (t *Tracker) Record(r Record, now time.Time) {
 		t.execed(r)
 	case Exited:
 		t.exited(r)
+	case Stopped:
+		t.halted(r)
+	case Continued:
+		t.resumed(r)
 	case CursorLow:
 		// Not about a process: the daemon moves the cursor.
 	}
@@ -135,12 +139,13 @@ func (t *Tracker) Renumber() []wire.PID {
 // Stats says how much a tracker keeps.
 type Stats struct {
 	Processes int // known, announced or not
-	Queued    int // births, execs and ends held back
+	Queued    int // births, changes and ends held back
+	Buried    int // have ended and are kept for those who descend from them
 }
 
 // Stats returns the present numbers.
 func (t *Tracker) Stats() Stats {
-	return Stats{Processes: len(t.procs), Queued: t.queue.len()}
+	return Stats{Processes: len(t.procs), Queued: t.queue.len(), Buried: len(t.buried)}
 }
 
 func (t *Tracker) advance(now time.Time) {

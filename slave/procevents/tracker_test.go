@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/pidmap"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -61,6 +62,16 @@ func TestRenumber(t *testing.T) {
 	}
 }
 
+// number makes one of sixteen numbers: outside, init, ten of the node's, four of the
+// front end's.
+func number(b byte) wire.PID {
+	n := wire.PID(b % 16)
+	if n >= 2 && n < 12 {
+		n += pidmap.Node
+	}
+	return n
+}
+
 // FuzzTracker feeds records that no kernel would write. The events must still be
 // such that the front end can obey: nothing about a process without a ghost, no
 // ghost twice, and no end of work.
@@ -73,27 +84,33 @@ func FuzzTracker(f *testing.F) {
 		ghosts := map[wire.PID]bool{}
 		for ; len(script) >= 4; script = script[4:] {
 			now = now.Add(300 * time.Microsecond)
-			// 0 and 1 are outside and init, 2 to 11 are forked, 12 to 15 started from the front end.
-			a, b, c := wire.PID(2+script[1]%10), wire.PID(script[2]%16), wire.PID(script[3]%16)
-			launched := 12 + a%4
+			a, b, c := number(2+script[1]%10), number(script[2]), number(script[3])
+			launched := number(12 + script[1]%4)
 			switch op := script[0] % 8; op {
 			case 0:
 				ghosts[launched] = true
 				tracker.Launching(&wire.Spawn{PID: launched, PGID: b, SID: c})
 			case 1:
-				tracker.Record(procevents.Record{Kind: procevents.Forked, PID: a, Parent: b, Creator: c, PGID: c, SID: wire.PID(script[3] % 5)}, now)
+				tracker.Record(procevents.Record{Kind: procevents.Forked, PID: a, Parent: b, Creator: c, PGID: c, SID: number(script[3] % 5)}, now)
 			case 2:
 				tracker.Record(procevents.Record{Kind: procevents.Execed, PID: a, PGID: b, SID: c}, now)
 			case 3:
 				tracker.Record(procevents.Record{Kind: procevents.Exited, PID: a}, now)
 			case 4:
 				tracker.Ended(launched, 0)
-			case 6:
-				tracker.Stopped(launched, 19)
 			case 5:
+				tracker.Record(procevents.Record{Kind: procevents.Stopped + procevents.Kind(script[3]&1), PID: b}, now)
+			case 7:
+				tracker.Changed(procevents.ProcessInfo{PID: a, PGID: b, SID: c})
+				tracker.User(b, wire.IDs{Real: uint32(script[3] % 3)}, wire.IDs{})
+				tracker.Reaper(c, script[3]&64 != 0)
+				if slices.Contains(tracker.Late(a, uint64(script[3])), a) {
+					t.Fatal("a process descends from itself")
+				}
+			case 6:
 				tracker.BeginScan()
 				tracker.Record(procevents.Record{Kind: procevents.Exited, PID: b}, now)
-				tracker.Resync([]procevents.ProcessInfo{{PID: a, Parent: b, PGID: a, SID: 1}, {PID: 2 + b%10, Parent: c, PGID: a, SID: b}})
+				tracker.Resync([]procevents.ProcessInfo{{PID: a, Parent: b, PGID: a, SID: 1}, {PID: number(2 + script[2]%10), Parent: c, PGID: a, SID: b, State: 'T'}})
 			}
 			for _, e := range tracker.Flush(script[0]&8 != 0, now).Events {
 				if ghosts[e.PID] == (e.Kind == wire.EventForked) {

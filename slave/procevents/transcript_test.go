@@ -23,13 +23,16 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 // event that the input before it brought out. After each input the events that are
 // due are fetched. Inputs:
 //
-//	fork PID PARENT [by CREATOR] [pgid N] [sid N]    pgid, sid: else the creator's
-//	exec PID ARGV0 [pgid N] [sid N]
-//	exit PID STATUS
-//	launching PID [pgid N sid N] | spawned PID | notspawned PID ERRNO | ended PID STATUS
-//	stopped PID SIGNAL | continued PID
-//	flush | tick
-//	beginscan | resync PID:PARENT:PGID:SID ...
+//	fork PID PARENT [by CREATOR] [TRAITS]
+//	exec PID ARGV0 [TRAITS]
+//	exit PID STATUS | stop PID SIGNAL | cont PID
+//	launching PID [TRAITS] | spawned PID | notspawned PID ERRNO | ended PID STATUS
+//	changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
+//	late PID SEEN | renumber | flush | tick
+//	beginscan | resync PID:PARENT:PGID:SID:UID:STATE ...
+//
+// Traits are pgid N, sid N, uid N, euid N, gid N and egid N, else as they were, or as
+// the creator's.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -54,22 +57,30 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// traits are what a made-up process inherits.
+type traits struct {
+	argv        string
+	pgid, sid   wire.PID
+	user, group wire.IDs
+}
+
 // player is a tracker and what it needs to know of the made-up kernel.
 type player struct {
-	t       *testing.T
-	tracker *procevents.Tracker
-	now     time.Time
-	next    uint64
-	argv    map[wire.PID]string
-	pgid    map[wire.PID]wire.PID
-	sid     map[wire.PID]wire.PID
+	t         *testing.T
+	tracker   *procevents.Tracker
+	now       time.Time
+	next      uint64
+	processes map[wire.PID]*traits
 }
 
 func replay(t *testing.T, script string) string {
-	p := &player{t: t, next: 1, argv: map[wire.PID]string{}, pgid: map[wire.PID]wire.PID{}, sid: map[wire.PID]wire.PID{}}
+	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}}
 	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) ([]string, bool) {
-		argv, ok := p.argv[pid]
-		return []string{argv}, ok
+		process, ok := p.processes[pid]
+		if !ok {
+			return nil, false
+		}
+		return []string{process.argv}, true
 	})
 	var out strings.Builder
 	for line := range strings.Lines(script) {
@@ -109,44 +120,83 @@ func (p *player) number(s string) int {
 func (p *player) pid(s string) wire.PID { return wire.PID(p.number(s)) }
 
 func (p *player) input(verb string, args []string) []string {
-	var pid wire.PID
-	if len(args) > 0 && verb != "resync" {
-		pid = p.pid(args[0])
-	}
 	switch verb {
 	case "flush", "tick":
-	case "fork", "exec", "exit":
-		p.record(verb, pid, args[1:])
-	case "launching":
-		p.launch(pid, args[1:])
-	case "spawned":
-		p.tracker.Spawned(pid)
-	case "notspawned":
-		p.tracker.SpawnFailed(pid, wire.StageExec, uint32(p.number(args[1])))
-	case "ended":
-		p.tracker.Ended(pid, wire.Status(p.number(args[1])))
-	case "stopped":
-		p.tracker.Stopped(pid, p.number(args[1]))
-	case "continued":
-		p.tracker.Continued(pid)
 	case "beginscan":
 		p.tracker.BeginScan()
+	case "renumber":
+		p.next = 1
+		return []string{fmt.Sprint("alive ", p.tracker.Renumber())}
 	case "resync":
 		return p.resync(args)
+	case "late":
+		return []string{fmt.Sprint("late ", p.tracker.Late(p.pid(args[0]), uint64(p.number(args[1]))))}
+	case "fork", "exec", "exit", "stop", "cont":
+		p.record(verb, p.pid(args[0]), args[1:])
 	default:
-		p.t.Fatalf("unknown input %q", verb)
+		p.word(verb, p.pid(args[0]), args[1:])
 	}
 	return nil
 }
 
-func (p *player) launch(pid wire.PID, args []string) {
-	spawn := &wire.Spawn{PID: pid}
-	p.pgid[pid], p.sid[pid] = pid, 1
-	if len(args) == 4 {
-		spawn.PGID, spawn.SID = p.pid(args[1]), p.pid(args[3])
-		p.pgid[pid], p.sid[pid] = spawn.PGID, spawn.SID
+// word is one of init or the daemon.
+func (p *player) word(verb string, pid wire.PID, args []string) {
+	process := p.processes[pid]
+	switch verb {
+	case "launching":
+		process = &traits{}
+		p.processes[pid] = process
+		p.set(process, args)
+		p.tracker.Launching(&wire.Spawn{
+			PID: pid, PGID: process.pgid, SID: process.sid, UID: process.user.Real, GID: process.group.Real,
+		})
+		if process.pgid == 0 {
+			process.pgid, process.sid = pid, 1
+		}
+	case "spawned":
+		p.tracker.Spawned(pid)
+	case "notspawned":
+		p.tracker.SpawnFailed(pid, wire.StageExec, uint32(p.number(args[0])))
+	case "ended":
+		p.tracker.Ended(pid, wire.Status(p.number(args[0])))
+	case "changed":
+		p.set(process, args)
+		p.tracker.Changed(procevents.ProcessInfo{PID: pid, PGID: process.pgid, SID: process.sid})
+	case "user":
+		p.set(process, args)
+		p.tracker.User(pid, process.user, process.group)
+	case "reaper":
+		p.tracker.Reaper(pid, p.number(args[0]) != 0)
+	case "death":
+		p.tracker.Death(pid, p.number(args[0]))
+	default:
+		p.t.Fatalf("unknown input %q", verb)
 	}
-	p.tracker.Launching(spawn)
+}
+
+// set changes traits as the words say.
+func (p *player) set(process *traits, args []string) {
+	for i := 0; i+1 < len(args); i++ {
+		word, n := args[i], args[i+1]
+		switch word {
+		case "pgid":
+			process.pgid = p.pid(n)
+		case "sid":
+			process.sid = p.pid(n)
+		case "uid":
+			process.user = same(p.number(n))
+		case "gid":
+			process.group = same(p.number(n))
+		case "euid":
+			process.user.Effective, process.user.Saved = uint32(p.number(n)), uint32(p.number(n))
+		case "egid":
+			process.group.Effective, process.group.Saved = uint32(p.number(n)), uint32(p.number(n))
+		}
+	}
+}
+
+func same(id int) wire.IDs {
+	return wire.IDs{Real: uint32(id), Effective: uint32(id), Saved: uint32(id)}
 }
 
 func (p *player) record(verb string, pid wire.PID, args []string) {
@@ -154,32 +204,34 @@ func (p *player) record(verb string, pid wire.PID, args []string) {
 	switch verb {
 	case "exit":
 		r.Kind, r.Status = procevents.Exited, wire.Status(p.number(args[0]))
-		p.tracker.Record(r, p.now)
-		delete(p.argv, pid)
-		return
+		delete(p.processes, pid)
+	case "stop":
+		r.Kind, r.Status = procevents.Stopped, wire.Status(p.number(args[0]))
+	case "cont":
+		r.Kind = procevents.Continued
 	case "fork":
 		r.Kind, r.Parent = procevents.Forked, p.pid(args[0])
 		r.Creator = r.Parent
 		if len(args) > 1 && args[1] == "by" {
 			r.Creator = p.pid(args[2])
 		}
-		p.pgid[pid], p.sid[pid] = p.pgid[r.Creator], p.sid[r.Creator]
-		if argv, ok := p.argv[r.Creator]; ok {
-			p.argv[pid] = argv
+		process := &traits{}
+		if creator, ok := p.processes[r.Creator]; ok {
+			*process = *creator
 		}
+		p.processes[pid] = process
 	case "exec":
 		r.Kind = procevents.Execed
-		p.argv[pid] = args[0]
-	}
-	for i := 1; i+1 < len(args); i++ {
-		switch args[i] {
-		case "pgid":
-			p.pgid[pid] = p.pid(args[i+1])
-		case "sid":
-			p.sid[pid] = p.pid(args[i+1])
+		if p.processes[pid] == nil {
+			p.processes[pid] = &traits{}
 		}
+		p.processes[pid].argv = args[0]
 	}
-	r.PGID, r.SID = p.pgid[pid], p.sid[pid]
+	if r.Kind == procevents.Forked || r.Kind == procevents.Execed {
+		process := p.processes[pid]
+		p.set(process, args)
+		r.PGID, r.SID, r.User, r.Group = process.pgid, process.sid, process.user, process.group
+	}
 	p.tracker.Record(r, p.now)
 }
 
@@ -187,7 +239,10 @@ func (p *player) resync(args []string) []string {
 	var seen []procevents.ProcessInfo
 	for _, a := range args {
 		f := strings.Split(a, ":")
-		seen = append(seen, procevents.ProcessInfo{PID: p.pid(f[0]), Parent: p.pid(f[1]), PGID: p.pid(f[2]), SID: p.pid(f[3])})
+		seen = append(seen, procevents.ProcessInfo{
+			PID: p.pid(f[0]), Parent: p.pid(f[1]), PGID: p.pid(f[2]), SID: p.pid(f[3]),
+			User: same(p.number(f[4])), State: f[5][0],
+		})
 	}
 	if unplaced := p.tracker.Resync(seen); unplaced != nil {
 		return []string{fmt.Sprint("unplaced ", unplaced)}
@@ -198,6 +253,7 @@ func (p *player) resync(args []string) []string {
 var kinds = map[wire.EventKind]string{
 	wire.EventSpawned: "Spawned", wire.EventForked: "Forked", wire.EventExeced: "Execed", wire.EventExited: "Exited",
 	wire.EventStopped: "Stopped", wire.EventContinued: "Continued", wire.EventGrouped: "Grouped",
+	wire.EventUser: "User", wire.EventReaper: "Reaper", wire.EventDeath: "Death",
 }
 
 func show(e wire.Event) string {
@@ -214,8 +270,15 @@ func show(e wire.Event) string {
 	if e.Errno != 0 {
 		s += fmt.Sprintf(" stage %d errno %d", e.Stage, e.Errno)
 	}
-	if e.Kind == wire.EventExited || e.Kind == wire.EventStopped {
+	switch e.Kind {
+	case wire.EventExited, wire.EventStopped, wire.EventReaper, wire.EventDeath:
 		s += fmt.Sprintf(" status %d", e.Status)
+	}
+	if e.User != nil {
+		s += fmt.Sprintf(" user %d/%d/%d", e.User.Real, e.User.Effective, e.User.Saved)
+	}
+	if e.Group != nil {
+		s += fmt.Sprintf(" group %d/%d/%d", e.Group.Real, e.Group.Effective, e.Group.Saved)
 	}
 	if e.Argv != nil {
 		s += " argv " + strings.Join(e.Argv, " ")

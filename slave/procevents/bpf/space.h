@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+//
+// The space that is watched, and the ring buffer of what is noted of it.
+
+enum kind { FORKED = 1, EXECED = 2, EXITED = 3, CURSOR_LOW = 4, STOPPED = 5, CONTINUED = 6 };
+
+// Credentials, in the initial user namespace.
+struct ids {
+	__u32 real;
+	__u32 effective;
+	__u32 saved;
+};
+
+// Everything is a number of the namespace; 0: outside of it.
+struct record {
+	__u32 kind;
+	__u32 pid;     // CURSOR_LOW: the number of the new task
+	__u32 parent;  // FORKED
+	__u32 creator; // FORKED: who called clone; another than the parent with CLONE_PARENT
+	__u32 pgid;    // FORKED, EXECED
+	__u32 sid;     // FORKED, EXECED
+	__u32 status;  // EXITED: as wait4(2) gives it; STOPPED: the signal
+	struct ids user, group; // FORKED, EXECED
+};
+
+// Shared with the reader by mmap(2). Each field has one writer.
+struct control {
+	__u64 arm;   // reader: generation << 32 | number from which on CURSOR_LOW is to be given; 0: never
+	__u64 given; // here: generation for which it has been given
+	__u64 lost;  // here: records for which the ring had no room
+};
+
+struct record *unused_record __attribute__((unused)); // keeps the type in the object's BTF
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); // set by the loader
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct control);
+} controls SEC(".maps");
+
+volatile const __u32 space = 0;     // inode of the namespace, set by the loader
+volatile const __u32 front_end = 0; // numbers below are given by the front end, set by the loader
+
+// The space as a struct pid sees it: its address and its depth.
+struct where {
+	struct pid_namespace *ns;
+	__u32 level;
+};
+
+static __always_inline struct upid *upid_at(struct pid *pid, __u32 level)
+{
+	// The array is [1] or [], by the kernel's version; its elements are what they are.
+	return (struct upid *)((char *)__builtin_preserve_access_index(&pid->numbers) + level * sizeof(struct upid));
+}
+
+// in_space tells whether the task is in the space or in a namespace below it. For
+// tasks of the host's own namespace that takes two reads.
+static __always_inline bool in_space(struct task_struct *task, struct where *at)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 deepest = BPF_CORE_READ(pid, level);
+
+	for (__u32 level = 1; level <= MAX_PID_NS_LEVEL && level <= deepest; level++) {
+		struct pid_namespace *ns = BPF_CORE_READ(upid_at(pid, level), ns);
+
+		if (BPF_CORE_READ(ns, ns.inum) == space) {
+			at->ns = ns;
+			at->level = level;
+			return true;
+		}
+	}
+	return false;
+}
+
+// number is what the space calls pid.
+static __always_inline __u32 number(struct pid *pid, const struct where *at)
+{
+	struct upid *upid;
+
+	if (!pid || BPF_CORE_READ(pid, level) < at->level)
+		return 0;
+	upid = upid_at(pid, at->level);
+	if (BPF_CORE_READ(upid, ns) != at->ns)
+		return 0;
+	return BPF_CORE_READ(upid, nr);
+}
+
+static __always_inline __u32 number_of(struct task_struct *task, int type, const struct where *at)
+{
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+	struct pid **pids = (void *)__builtin_preserve_access_index(&signal->pids);
+	struct pid *pid = 0;
+
+	bpf_probe_read_kernel(&pid, sizeof(pid), pids + type);
+	return number(pid, at);
+}
+
+static __always_inline struct control *control(void)
+{
+	__u32 first = 0;
+
+	return bpf_map_lookup_elem(&controls, &first);
+}
+
+static __always_inline struct record *reserve(enum kind kind, __u32 pid)
+{
+	struct record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		struct control *c = control();
+
+		if (c)
+			__sync_fetch_and_add(&c->lost, 1);
+		return 0;
+	}
+	*r = (struct record){.kind = kind, .pid = pid};
+	return r;
+}
+
+// Without flags a commit wakes the reader if and only if it has read everything
+// before this record: one that is behind will come by itself.
+static __always_inline void commit(struct record *r)
+{
+	bpf_ringbuf_submit(r, 0);
+}

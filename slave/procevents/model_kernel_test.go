@@ -1,0 +1,187 @@
+package procevents_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"bproc/pidmap"
+	"bproc/slave/procevents"
+	"bproc/wire"
+)
+
+// The model's kernel: processes that fork, execute, change groups, sessions and
+// credentials, stop, go on and end.
+
+type task struct {
+	pid, parent, pgid, sid wire.PID
+	user                   wire.IDs
+	stop                   wire.Status // the signal; 0: runs
+	argv                   string
+	launched, odd          bool // odd: parent and creator differ, so its session can be another than its parent's
+	ledGroup               bool
+	heard                  time.Time // when the record of its birth was drained
+	family                 *family
+}
+
+// family is a process that was started from the front end, and those who descend
+// from it.
+type family struct {
+	unnamed bool // the ghost's group has no number on the front end
+	mixed   bool // somebody has changed groups
+}
+
+type kernel struct {
+	rng      *rand.Rand
+	tasks    map[wire.PID]*task
+	order    []wire.PID
+	next     wire.PID // the last number given on the node
+	launched wire.PID // the last number given on the front end
+	images   int
+	records  []procevents.Record
+	ends     map[wire.PID]wire.Status // of processes started from the front end
+}
+
+func newKernel(seed uint64) *kernel {
+	return &kernel{
+		rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{},
+		next: pidmap.Node, launched: 1000,
+	}
+}
+
+// sessions of the front end's own, with their groups, which it has whatever happens.
+var sessions = map[wire.PID][]wire.PID{50: {50, 51, 52}, 60: {60, 61}}
+
+func (k *kernel) pick() *task { return k.tasks[k.order[k.rng.IntN(len(k.order))]] }
+
+func (k *kernel) add(p *task) {
+	k.tasks[p.pid] = p
+	k.order = append(k.order, p.pid)
+}
+
+// note appends a record once or, now and then, twice.
+func (k *kernel) note(r procevents.Record) {
+	for range 1 + k.rng.IntN(20)/19 {
+		k.records = append(k.records, r)
+	}
+}
+
+// launch starts a process in a group and session of the front end's, in a group of
+// its own, in a session of its own, or where it cannot be named.
+func (k *kernel) launch() (*task, *wire.Spawn) {
+	k.launched++
+	pid := k.launched
+	spawn := &wire.Spawn{PID: pid, SID: 50, UID: uint32(k.rng.IntN(2))}
+	if k.rng.IntN(2) == 0 {
+		spawn.SID = 60
+	}
+	groups := sessions[spawn.SID]
+	spawn.PGID = groups[k.rng.IntN(len(groups))]
+	switch k.rng.IntN(6) {
+	case 0:
+		spawn.PGID = pid
+	case 1:
+		spawn.PGID, spawn.SID = pid, pid
+	case 2:
+		spawn.PGID, spawn.SID = 0, 0
+	}
+	p := &task{
+		pid: pid, parent: 1, pgid: spawn.PGID, sid: spawn.SID, launched: true,
+		user: wire.IDs{Real: spawn.UID, Effective: spawn.UID, Saved: spawn.UID}, family: &family{unnamed: spawn.PGID == 0},
+	}
+	if p.family.unnamed {
+		p.pgid, p.sid = pid, 1
+	}
+	k.add(p)
+	return p, spawn
+}
+
+func (k *kernel) fork(creator *task) {
+	if creator.stop != 0 {
+		return
+	}
+	k.next++
+	child := *creator
+	child.pid, child.parent, child.launched, child.ledGroup, child.heard = k.next, creator.pid, false, false, time.Time{}
+	if k.rng.IntN(10) == 0 { // CLONE_PARENT
+		child.parent, child.odd = creator.parent, true
+	}
+	k.add(&child)
+	k.records = append(k.records, procevents.Record{
+		Kind: procevents.Forked, PID: child.pid, Parent: child.parent, Creator: creator.pid,
+		PGID: child.pgid, SID: child.sid, User: child.user,
+	})
+}
+
+func (k *kernel) exec(p *task) {
+	if p.stop != 0 {
+		return
+	}
+	k.images++
+	p.argv = fmt.Sprint("image ", k.images)
+	if k.rng.IntN(4) == 0 { // a set-user-ID program
+		p.user.Effective = uint32(k.rng.IntN(3))
+		p.user.Saved = p.user.Effective
+	}
+	k.records = append(k.records, procevents.Record{Kind: procevents.Execed, PID: p.pid, PGID: p.pgid, SID: p.sid, User: p.user})
+}
+
+// regroup changes a group or session and reports whether it did.
+func (k *kernel) regroup(p *task) bool {
+	if p.sid == p.pid || p.stop != 0 {
+		return false
+	}
+	switch k.rng.IntN(4) {
+	case 0:
+		p.pgid, p.ledGroup = p.pid, true
+	case 1:
+		if p.ledGroup || p.pgid == p.pid {
+			return false
+		}
+		p.pgid, p.sid = p.pid, p.pid
+	case 2:
+		other := k.pick()
+		strange := p.family.unnamed && other.family != p.family
+		if other.sid != p.sid || strange || other.odd != p.odd || p.ledGroup {
+			return false // a leader who goes before anybody has heard of the group is not followed
+		}
+		p.pgid = other.pgid
+	case 3:
+		groups := sessions[p.sid]
+		if groups == nil || p.ledGroup {
+			return false
+		}
+		p.pgid = groups[k.rng.IntN(len(groups))]
+	}
+	p.family.mixed = true
+	return true
+}
+
+// halt stops a process or lets it go on.
+func (k *kernel) halt(p *task) {
+	if p.stop == 0 {
+		p.stop = wire.Status(19 + k.rng.IntN(4))
+		k.note(procevents.Record{Kind: procevents.Stopped, PID: p.pid, Status: p.stop})
+		return
+	}
+	p.stop = 0
+	k.note(procevents.Record{Kind: procevents.Continued, PID: p.pid})
+}
+
+func (k *kernel) exit(p *task) {
+	delete(k.tasks, p.pid)
+	i := slices.Index(k.order, p.pid)
+	k.order = slices.Delete(k.order, i, i+1)
+	for _, child := range k.tasks {
+		if child.parent == p.pid {
+			child.parent = 1
+		}
+	}
+	status := wire.ExitStatus(k.rng.IntN(256))
+	if p.launched {
+		k.ends[p.pid] = status
+		return
+	}
+	k.note(procevents.Record{Kind: procevents.Exited, PID: p.pid, Status: status})
+}
