@@ -38,6 +38,8 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	if err != nil {
 		return s.letGo(g, err)
 	}
+	g.user, g.group = st.user, st.group
+	g.root = st.user.Effective == 0 && st.capable != imageCapabilities
 	s.add(g)
 	if st.blocked != 0 {
 		// A blocked signal never reaches the point where a tracer sees it.
@@ -58,11 +60,11 @@ func (s *shard) check(m *wire.GhostAdopt, st processStatus) error {
 		return fmt.Errorf("image of %d: %w", m.PID, unix.EINVAL)
 	case m.Parent != 0 && st.parent != m.Parent:
 		return fmt.Errorf("parent of %d: %w", m.PID, unix.ECHILD)
-	case m.UID != AnyUser && st.uid != m.UID:
+	case m.UID != AnyUser && st.user.Real != m.UID:
 		return fmt.Errorf("user of %d: %w", m.PID, unix.EPERM)
-	case st.capable&(1<<unix.CAP_CHECKPOINT_RESTORE) == 0:
+	case st.capable&imageCapabilities != imageCapabilities:
 		// It could not choose its children's numbers: no_new_privs, or a file system
-		// mounted with nosuid, has kept the image's file capability from it.
+		// mounted with nosuid, has kept the image's file capabilities from it.
 		return fmt.Errorf("capability of %d: %w", m.PID, unix.EPERM)
 	}
 	return nil
@@ -106,7 +108,8 @@ func (s *shard) unblock(g *held) error {
 // processStatus is what the keeper wants to know from /proc/PID/status.
 type processStatus struct {
 	parent  wire.PID
-	uid     uint32 // real
+	user    wire.IDs
+	group   wire.IDs
 	blocked uint64 // signals
 	capable uint64 // effective capabilities
 }
@@ -122,31 +125,48 @@ func readStatus(pid wire.PID) (processStatus, error) {
 // parseStatus reads the file that proc_pid_status(5) describes.
 func parseStatus(text []byte) (processStatus, error) {
 	var st processStatus
-	parent, err := statusField(text, "PPid:", 10)
-	if err != nil {
-		return st, err
+	var parent, blocked, capable [1]uint64
+	var user, group [3]uint64
+	for _, f := range []struct {
+		name   string
+		base   int
+		values []uint64
+	}{
+		{"PPid:", 10, parent[:]},
+		{"Uid:", 10, user[:]}, // real, effective, saved; the fourth is the file system's
+		{"Gid:", 10, group[:]},
+		{"SigBlk:", 16, blocked[:]},
+		{"CapEff:", 16, capable[:]},
+	} {
+		if err := statusField(text, f.name, f.base, f.values); err != nil {
+			return st, err
+		}
 	}
-	uid, err := statusField(text, "Uid:", 10)
-	if err != nil {
-		return st, err
+	ids := func(v [3]uint64) wire.IDs {
+		return wire.IDs{Real: uint32(v[0]), Effective: uint32(v[1]), Saved: uint32(v[2])}
 	}
-	if st.blocked, err = statusField(text, "SigBlk:", 16); err != nil {
-		return st, err
-	}
-	st.capable, err = statusField(text, "CapEff:", 16)
-	st.parent, st.uid = wire.PID(parent), uint32(uid)
-	return st, err
+	st.parent, st.blocked, st.capable = wire.PID(parent[0]), blocked[0], capable[0]
+	st.user, st.group = ids(user), ids(group)
+	return st, nil
 }
 
-func statusField(text []byte, name string, base int) (uint64, error) {
+// statusField reads the first values of a field.
+func statusField(text []byte, name string, base int, values []uint64) error {
 	_, rest, ok := bytes.Cut(text, []byte("\n"+name))
 	if !ok {
-		return 0, fmt.Errorf("process status: no field %s", name)
+		return fmt.Errorf("process status: no field %s", name)
 	}
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
 	words := bytes.Fields(line)
-	if len(words) == 0 {
-		return 0, fmt.Errorf("process status: field %s is empty", name)
+	if len(words) < len(values) {
+		return fmt.Errorf("process status: field %s has %d values", name, len(words))
 	}
-	return strconv.ParseUint(string(words[0]), base, 64)
+	for i := range values {
+		v, err := strconv.ParseUint(string(words[i]), base, 64)
+		if err != nil {
+			return fmt.Errorf("process status: field %s: %w", name, err)
+		}
+		values[i] = v
+	}
+	return nil
 }

@@ -26,7 +26,7 @@ func (s *shard) sendSignal(g *held, m *wire.GhostCall) error {
 		return err
 	}
 	if m.Info != nil {
-		addr := (d.saved.stack() - scratch) &^ 15
+		addr := d.scratch()
 		if err := write(g.pid, addr, m.Info); err != nil {
 			d.release()
 			return err

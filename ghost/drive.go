@@ -18,6 +18,14 @@ type driven struct {
 	saved registers
 }
 
+// scratch is how far below the stack pointer a ghost's memory is used for the
+// arguments of system calls: beyond the red zone, within the page of its argv
+// where that is short.
+const scratch = 512
+
+// scratch is the address of that memory.
+func (d *driven) scratch() uint64 { return (d.saved.stack() - scratch) &^ 15 }
+
 // comeUp is how long a ghost gets for the code before its loop.
 const comeUp = 20 * time.Microsecond
 
@@ -98,6 +106,9 @@ func (d *driven) set(number uint64, args ...uint64) error {
 // again, as the kernel would: clone3 does not begin with a signal pending.
 func (d *driven) call(until int, number uint64, args ...uint64) (int64, error) {
 	for {
+		if d.g.killed {
+			return 0, errHeld // in the stop of its exit, in which it can do nothing
+		}
 		if err := d.set(number, args...); err != nil {
 			return 0, fmt.Errorf("registers of ghost %d: %w", d.g.pid, err)
 		}

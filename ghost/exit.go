@@ -79,7 +79,7 @@ type kernelAction struct{ handler, flags, restorer, mask uint64 }
 // defaultAction sets a ghost's action for a signal to the default.
 func (d *driven) defaultAction(sig unix.Signal) error {
 	var action kernelAction
-	addr := (d.saved.stack() - scratch) &^ 15
+	addr := d.scratch()
 	if err := write(d.g.pid, addr, (*[unsafe.Sizeof(action)]byte)(unsafe.Pointer(&action))[:]); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type fixture struct {
 	keeper *exec.Cmd
 	client *Client
 	number uint64
+	next   wire.PID // numbers of children
 
 	mu     sync.Mutex
 	events []event
@@ -46,16 +47,24 @@ func newFixture(t testing.TB) *fixture {
 	if err := f.keeper.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := f.keeper.Process.Signal(unix.SIGTERM); err != nil {
-			t.Error(err)
-		}
-		if err := f.keeper.Wait(); err != nil {
-			t.Errorf("keeper: %v", err)
-		}
-	})
+	t.Cleanup(func() { f.stopKeeper(t) })
 	f.connect(t)
 	return f
+}
+
+// stopKeeper ends the keeper, if nothing else has.
+func (f *fixture) stopKeeper(t testing.TB) {
+	t.Helper()
+	if f.keeper == nil {
+		return
+	}
+	if err := f.keeper.Process.Signal(unix.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := f.keeper.Wait(); err != nil {
+		t.Errorf("keeper: %v", err)
+	}
+	f.keeper = nil
 }
 
 // connect makes a new master's connection.

@@ -13,6 +13,11 @@ type held struct {
 	killed  bool // it got SIGKILL and is held in its exit
 	asked   bool // it is to end: GhostExit has come
 
+	user  wire.IDs
+	group wire.IDs
+	root  bool        // it has the capabilities of root, and not only its image's
+	death unix.Signal // that it gets when its parent ends: PR_SET_PDEATHSIG; 0: none
+
 	toStop   unix.Signal // by which it is to be stopped at the next mark; 0: not
 	stopping unix.Signal // by which it was just now, without its having been seen stopped; 0: not
 }

@@ -1,6 +1,7 @@
 package ghost
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,9 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Install writes the ghost's image to a file, with the file capability that
-// lets a ghost choose the number of its child (capabilities(7):
-// CAP_CHECKPOINT_RESTORE, permitted and effective).
+// imageCapabilities are the file capabilities of the image, permitted and
+// effective: a ghost chooses the number of its child and takes on the
+// credentials of its process (capabilities(7)). What keeps them from its user,
+// become tells.
+const imageCapabilities uint64 = 1<<unix.CAP_CHECKPOINT_RESTORE | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID
+
+// Install writes the ghost's image to a file, with its file capabilities.
 func Install(path string) error {
 	image, err := Image(runtime.GOARCH)
 	if err != nil {
@@ -45,9 +50,9 @@ func fileCapability() []byte {
 		revision2 = 0x02000000
 		effective = 0x000001
 	)
-	bit := uint32(1) << (unix.CAP_CHECKPOINT_RESTORE % 32)
+	low, high := uint32(imageCapabilities&(1<<32-1)), uint32(imageCapabilities>>32)
 	var b []byte
-	for _, word := range []uint32{revision2 | effective, 0, 0, bit, 0} { // permitted and inheritable, low then high
+	for _, word := range []uint32{revision2 | effective, low, 0, high, 0} { // permitted and inheritable, low then high
 		b = binary.LittleEndian.AppendUint32(b, word)
 	}
 	return b
@@ -62,8 +67,11 @@ func Check(path string) error {
 	if st.Flags&unix.ST_NOSUID != 0 {
 		return fmt.Errorf("ghost image %s: its file system is mounted with nosuid, which takes the image's capability away", path)
 	}
-	if _, err := unix.Getxattr(path, "security.capability", nil); err != nil {
-		return fmt.Errorf("ghost image %s has no file capability; make it with 'bpkeeper --install-ghost %s'", path, path)
+	want := fileCapability()
+	have := make([]byte, len(want)+4) // revision 3 is longer
+	n, err := unix.Getxattr(path, "security.capability", have)
+	if err != nil || !bytes.Equal(have[:n], want) {
+		return fmt.Errorf("ghost image %s has not the file capabilities of this version; make it with 'bpkeeper --install-ghost %s'", path, path)
 	}
 	return nil
 }

@@ -239,6 +239,10 @@ func subject(m wire.Message) (wire.PID, bool) {
 		return m.PID, true
 	case *wire.GhostCall:
 		return m.PID, true
+	case *wire.GhostUser:
+		return m.PID, true
+	case *wire.GhostTrait:
+		return m.PID, true
 	}
 	return 0, false
 }

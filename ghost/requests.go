@@ -30,6 +30,10 @@ func (s *shard) handle(r request) {
 		err = s.with(m.PID, s.cont)
 	case *wire.GhostCall:
 		err = s.with(m.PID, func(g *held) error { return s.sendSignal(g, m) })
+	case *wire.GhostUser:
+		err = s.with(m.PID, func(g *held) error { return s.become(g, m.User, m.Group) })
+	case *wire.GhostTrait:
+		err = s.with(m.PID, func(g *held) error { return s.trait(g, m.Option, m.Value) })
 	}
 	if r.number != 0 {
 		s.events.put(r.number, &wire.GhostDone{Errno: errnoOf(err)})
@@ -71,11 +75,6 @@ type cloneArgs struct {
 
 const sizeofCloneArgs = 88 // up to cgroup: CLONE_ARGS_SIZE_VER2
 
-// scratch is how far below the stack pointer a ghost's memory is used for the
-// arguments of system calls: beyond the red zone, within the page of its argv
-// where that is short.
-const scratch = 512
-
 // fork makes a ghost a child with a chosen number. The child needs nothing: it
 // comes out of the system call where its parent does, at the end of the loop.
 func (s *shard) fork(g *held, child wire.PID) error {
@@ -83,60 +82,17 @@ func (s *shard) fork(g *held, child wire.PID) error {
 	if err != nil {
 		return err
 	}
-	addr := (d.saved.stack() - scratch) &^ 15
+	addr := d.scratch()
 	args := cloneArgs{exitSignal: uint64(unix.SIGCHLD), setTID: addr + sizeofCloneArgs, setTIDSize: 1, tid: int32(child)}
 	if err := write(g.pid, addr, args.bytes()); err != nil {
 		d.release()
 		return err
 	}
 	if _, err = d.call(unix.PTRACE_EVENT_FORK, unix.SYS_CLONE3, addr, sizeofCloneArgs); err == nil {
-		s.add(&held{pid: child}) // its first stop is an event stop like any other
+		s.add(&held{pid: child, user: g.user, group: g.group, root: g.root}) // its first stop is an event stop like any other
 	}
 	d.release()
 	return err
-}
-
-// maxArgv bounds the command line that a ghost shows, in bytes. It has to fit
-// into the stack below the stack pointer: at execve the kernel makes 128 KiB
-// (setup_arg_pages of fs/exec.c), of which it takes up to 8 for randomness.
-const maxArgv = 60 << 10
-
-// exec gives a ghost another command line, by executing the image anew.
-func (s *shard) exec(g *held, argv []string) error {
-	d, err := s.take(g)
-	if err != nil {
-		return err
-	}
-	addr := (d.saved.stack() - scratch - maxArgv) &^ 15
-	block, argvAddr := layout(addr, s.image, argv)
-	if err := write(g.pid, addr, block); err != nil {
-		d.release()
-		return err
-	}
-	_, err = d.call(unix.PTRACE_EVENT_EXEC, unix.SYS_EXECVE, addr, argvAddr, 0)
-	d.release()
-	return err
-}
-
-// layout lays out a path and an argument vector for memory at addr. It returns
-// the address of the vector.
-func layout(addr uint64, path string, argv []string) ([]byte, uint64) {
-	block := append([]byte(path), 0)
-	var pointers []uint64
-	for _, arg := range argv {
-		room := maxArgv - len(block) - 8*(len(pointers)+2)
-		if room < 2 {
-			break
-		}
-		pointers = append(pointers, addr+uint64(len(block)))
-		block = append(append(block, arg[:min(len(arg), room-1)]...), 0)
-	}
-	block = append(block, make([]byte, -len(block)&7)...)
-	vector := addr + uint64(len(block))
-	for _, p := range append(pointers, 0) {
-		block = appendWord(block, p)
-	}
-	return block, vector
 }
 
 // join puts a ghost into a session of its own, or into a process group.

@@ -1,0 +1,147 @@
+package ghost
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// become gives a ghost the credentials of its process. It must be possible again
+// and again, and to have children with chosen numbers in between, so the ghost of
+// whoever is not root keeps the capabilities of its image, and no more: by them
+// the kernel allows or refuses the signals that it sends.
+//
+// No user can make use of them: a ghost runs four fixed system calls and what
+// the keeper puts in, and nobody who lacks one of its permitted capabilities can
+// trace it or reach its memory (ptrace(2), "Ptrace access mode checking"), be it
+// dumpable or not. Who executes the image under a tracer of his own does not get
+// them (execve(2)).
+func (s *shard) become(g *held, user, group wire.IDs) error {
+	d, err := s.take(g)
+	if err != nil {
+		return err
+	}
+	defer func() { d.release() }()
+	// The kernel forgets the signal of prctl(2), PR_SET_PDEATHSIG, for the process
+	// when these change, so it does for the ghost.
+	if user.Effective != g.user.Effective || group.Effective != g.group.Effective {
+		g.death = 0
+	}
+	if user.Effective == 0 && !g.root {
+		if d, err = d.becomeRoot(); err != nil {
+			return err
+		}
+	}
+	if err := d.setIDs(unix.SYS_SETRESGID, group); err != nil {
+		return err
+	}
+	g.group = group
+	if err := d.becomeUser(user); err != nil {
+		return err
+	}
+	return d.setDeath()
+}
+
+// becomeRoot gives a ghost all capabilities. Only execve(2) does that, and only
+// if both the real and the effective user are root, as the image has
+// capabilities of its own (handle_privileged_root of security/commoncap.c).
+func (d *driven) becomeRoot() (*driven, error) {
+	argv, err := commandLine(d.g.pid)
+	if err != nil {
+		return d, err
+	}
+	if err := d.becomeUser(wire.IDs{}); err != nil {
+		return d, err
+	}
+	d, err = d.execute(argv)
+	if err == nil {
+		d.g.root = true
+	}
+	return d, err
+}
+
+// becomeUser changes a ghost's user. Unless that is root, it has the
+// capabilities of its image then.
+func (d *driven) becomeUser(user wire.IDs) error {
+	before := d.g.user
+	keep := hasRoot(before) && !hasRoot(user)
+	if keep { // it would lose all, but for this (capabilities(7))
+		if _, err := d.call(0, unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1); err != nil {
+			return err
+		}
+	}
+	if err := d.setIDs(unix.SYS_SETRESUID, user); err != nil {
+		return err
+	}
+	d.g.user = user
+	if user.Effective == 0 {
+		return nil
+	}
+	d.g.root = false
+	if err := d.limit(); err != nil {
+		return err
+	}
+	if keep {
+		_, err := d.call(0, unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 0)
+		return err
+	}
+	return nil
+}
+
+func hasRoot(user wire.IDs) bool { return user.Real == 0 || user.Effective == 0 || user.Saved == 0 }
+
+func (d *driven) setIDs(number uint64, ids wire.IDs) error {
+	_, err := d.call(0, number, uint64(ids.Real), uint64(ids.Effective), uint64(ids.Saved))
+	return err
+}
+
+// limit leaves a ghost the capabilities of its image only (capset(2)).
+func (d *driven) limit() error {
+	const version3 = 0x20080522
+	header := binary.LittleEndian.AppendUint32(nil, version3)
+	header = binary.LittleEndian.AppendUint32(header, 0) // the caller itself
+	var data []byte
+	for _, word := range []uint64{imageCapabilities & (1<<32 - 1), imageCapabilities >> 32} {
+		for _, set := range []uint64{word, word, 0} { // effective, permitted, inheritable
+			data = binary.LittleEndian.AppendUint32(data, uint32(set))
+		}
+	}
+	addr := d.scratch()
+	if err := write(d.g.pid, addr, append(header, data...)); err != nil {
+		return err
+	}
+	_, err := d.call(0, unix.SYS_CAPSET, addr, addr+uint64(len(header)))
+	return err
+}
+
+// trait sets an attribute of prctl(2) that the kernel heeds when ghosts end.
+func (s *shard) trait(g *held, option, value uint32) error {
+	if option != unix.PR_SET_CHILD_SUBREAPER && option != unix.PR_SET_PDEATHSIG {
+		return unix.EINVAL
+	}
+	d, err := s.take(g)
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	if _, err := d.call(0, unix.SYS_PRCTL, uint64(option), uint64(value)); err != nil {
+		return err
+	}
+	if option == unix.PR_SET_PDEATHSIG {
+		g.death = unix.Signal(value)
+	}
+	return nil
+}
+
+// setDeath sets again which signal a ghost gets when its parent ends: the kernel
+// forgets it when a program is executed that has capabilities, as the image has
+// and the program of the process has not.
+func (d *driven) setDeath() error {
+	if d.g.death == 0 {
+		return nil
+	}
+	_, err := d.call(0, unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uint64(d.g.death))
+	return err
+}

@@ -1,0 +1,107 @@
+package ghost
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// maxArgv bounds the command line that a ghost shows, in bytes. It has to fit
+// into the stack below the stack pointer: at execve the kernel makes 128 KiB
+// (setup_arg_pages of fs/exec.c), of which it takes up to 8 for randomness.
+const maxArgv = 60 << 10
+
+// exec gives a ghost another command line, by executing the image anew. What
+// else that does to the ghost is undone: the image has capabilities, and the
+// program of the process has not.
+func (s *shard) exec(g *held, argv []string) error {
+	d, err := s.take(g)
+	if err != nil {
+		return err
+	}
+	user := g.user
+	user.Saved = user.Effective // execve(2)
+	mixed := user.Real != user.Effective && hasRoot(user)
+	if !mixed && g.death == 0 {
+		if err = d.enter(argv); err == nil {
+			g.user, g.group.Saved = user, g.group.Effective
+		}
+		d.release()
+		return err
+	}
+	defer func() { d.release() }()
+	if mixed && user.Effective == 0 {
+		if err := d.becomeUser(wire.IDs{}); err != nil { // see becomeRoot
+			return err
+		}
+	}
+	d, err = d.execute(argv)
+	g.group.Saved = g.group.Effective
+	if mixed {
+		err = errors.Join(err, d.becomeUser(user))
+	}
+	return errors.Join(err, d.setDeath())
+}
+
+// execute executes the image and waits until it has come up.
+func (d *driven) execute(argv []string) (*driven, error) {
+	if err := d.enter(argv); err != nil {
+		return d, err
+	}
+	_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
+	up, err := d.s.take(d.g)
+	if err != nil {
+		return d, err // it has ended, or is held in its exit
+	}
+	return up, nil
+}
+
+// enter executes the image. The ghost then stands at its beginning.
+func (d *driven) enter(argv []string) error {
+	addr := (d.saved.stack() - scratch - maxArgv) &^ 15
+	block, argvAddr := layout(addr, d.s.image, argv)
+	if err := write(d.g.pid, addr, block); err != nil {
+		return err
+	}
+	_, err := d.call(unix.PTRACE_EVENT_EXEC, unix.SYS_EXECVE, addr, argvAddr, 0)
+	return err
+}
+
+// layout lays out a path and an argument vector for memory at addr. It returns
+// the address of the vector.
+func layout(addr uint64, path string, argv []string) ([]byte, uint64) {
+	block := append([]byte(path), 0)
+	var pointers []uint64
+	for _, arg := range argv {
+		room := maxArgv - len(block) - 8*(len(pointers)+2)
+		if room < 2 {
+			break
+		}
+		pointers = append(pointers, addr+uint64(len(block)))
+		block = append(append(block, arg[:min(len(arg), room-1)]...), 0)
+	}
+	block = append(block, make([]byte, -len(block)&7)...)
+	vector := addr + uint64(len(block))
+	for _, p := range append(pointers, 0) {
+		block = appendWord(block, p)
+	}
+	return block, vector
+}
+
+// commandLine returns what a ghost was executed with (proc_pid_cmdline(5)).
+func commandLine(pid wire.PID) ([]string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	var argv []string
+	for _, arg := range bytes.Split(bytes.TrimSuffix(text, []byte{0}), []byte{0}) {
+		argv = append(argv, string(arg))
+	}
+	return argv, nil
+}
