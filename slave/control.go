@@ -37,7 +37,7 @@ func (n *node) serve(ctx context.Context, l *link.Session) error {
 	}
 	defer control.Close()
 	defer n.out.stop()
-	if err := n.recorder.begin(n.inventory); err != nil {
+	if err := n.calls.begin(func() error { return n.recorder.begin(n.inventory) }); err != nil {
 		return err
 	}
 	var processes errgroup.Group
@@ -72,13 +72,17 @@ func (n *node) accept(ctx context.Context, l *link.Session, processes *errgroup.
 // receive handles what the master says on the control stream.
 func (n *node) receive(reader *wire.Reader) error {
 	for {
-		m, _, err := reader.Read()
+		m, number, err := reader.Read()
 		if err != nil {
 			return fmt.Errorf("control stream: %w", err)
 		}
 		switch m := m.(type) {
 		case *wire.Signal:
-			err = n.space.Signal(m.PID, m.Info)
+			err = n.late.give(m)
+		case *wire.Return:
+			n.calls.returned(number, m)
+		case *wire.Progress:
+			n.behind.progress(m.Event)
 		case *wire.Lease:
 			err = n.lease(m.Blocks)
 		case *wire.Reparent:
@@ -86,7 +90,7 @@ func (n *node) receive(reader *wire.Reader) error {
 		case *wire.HangUp:
 			n.outputs.hangUp(m.PID)
 		case *wire.KillAll:
-			err = n.space.KillAll()
+			err = n.endAll()
 		default:
 			err = fmt.Errorf("%w: type %d on the control stream", wire.ErrFrame, m.Type())
 		}

@@ -30,6 +30,10 @@ type node struct {
 	recorder *recorder
 	numbers  *numbers
 	out      *outbox
+	calls    calls
+	watch    *watch
+	behind   *behind
+	late     late
 	outputs  outputs
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
 	term     *lease
@@ -39,16 +43,18 @@ type node struct {
 func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n := &node{log: log}
 	n.out = newOutbox(func() { n.linked.Load().Close(errOutboxFull) })
+	n.calls.out = n.out
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
-		Name: filepath.Base(cfg.Runtime), Log: log,
+		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n},
 		OnStatus: func(pid wire.PID, status wire.Status) { n.recorder.status(pid, status) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("process space: %w", err)
 	}
 	n.space = sp
-	n.term = &lease{log: log, kill: sp.KillAll}
+	n.term = &lease{log: log, kill: n.endAll}
+	n.behind = newBehind(log, sp.Freeze, sp.Thaw)
 	if err := n.sweep(ctx); err != nil {
 		return nil, errors.Join(err, sp.Close())
 	}
@@ -57,6 +63,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		return nil, errors.Join(fmt.Errorf("process events: %w", err), sp.Destroy(ctx))
 	}
 	proc := procIn(sp)
+	n.watch = newWatch(proc.Process)
 	n.numbers = &numbers{
 		log: log, set: sp.SetCursor, arm: n.source.Arm, cursor: pidmap.NewCursor(),
 		want: func(blocks int) { n.wantBlocks(blocks) },
@@ -65,8 +72,10 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
 		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Argv),
 		low:     n.numbers.passed, life: n.numbers.life,
-		end: func(pid wire.PID) error { return sp.Signal(pid, killInfo()) },
+		end:   func(pid wire.PID) error { return sp.Signal(pid, killInfo()) },
+		watch: n.watch, behind: n.behind,
 	}
+	n.late = late{of: n.recorder.late, signal: sp.Signal, sync: sp.Sync, wake: make(chan struct{}, 1)}
 	return n, nil
 }
 
@@ -87,7 +96,7 @@ func (n *node) sweep(ctx context.Context) error {
 
 // killAll ends all processes and waits until they have ended and told is true.
 func (n *node) killAll(ctx context.Context, told func() bool) error {
-	if err := n.space.KillAll(); err != nil {
+	if err := n.endAll(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, sweepTime, errors.New("processes do not end"))
@@ -107,6 +116,9 @@ func (n *node) killAll(ctx context.Context, told func() bool) error {
 		}
 	}
 }
+
+// endAll kills all processes.
+func (n *node) endAll() error { return n.behind.killing(n.space.KillAll) }
 
 // leave ends all processes while the master can still be told of their ends:
 // otherwise it waits for the time of the lease before it calls them dead.
@@ -150,6 +162,9 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.space.Run(ctx) })
 	group.Go(func() error { return n.recorder.run(ctx) })
 	group.Go(func() error { return n.term.run(ctx) })
+	group.Go(func() error { return n.behind.run(ctx) })
+	group.Go(func() error { return n.late.run(ctx) })
+	group.Go(func() error { return n.watch.run(ctx, n.recorder.relook) })
 	return group.Wait()
 }
 

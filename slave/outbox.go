@@ -29,7 +29,10 @@ type outbox struct {
 
 func newOutbox(full func()) *outbox { return &outbox{wake: make(chan struct{}, 1), full: full} }
 
-func (o *outbox) put(m wire.Message) error {
+func (o *outbox) put(m wire.Message) error { return o.request(0, m) }
+
+// request is put for a request with this number.
+func (o *outbox) request(number uint64, m wire.Message) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.open {
@@ -40,7 +43,7 @@ func (o *outbox) put(m wire.Message) error {
 		o.full()
 		return nil
 	}
-	buf, err := wire.Append(o.buf, 0, m)
+	buf, err := wire.Append(o.buf, number, m)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ type recorder struct {
 	low    func(wire.PID)      // a task got a number that calls for more
 	life   func(wire.PID, int) // a process was born (1) or has died (-1)
 	end    func(wire.PID) error
+	watch  *watch
+	behind *behind
 
 	mu      sync.Mutex // guards the tracker, and with it the order of what is put into out
 	tracker *procevents.Tracker
@@ -29,8 +31,21 @@ type recorder struct {
 	started map[wire.PID]bool // from the front end, and their ends not told by init
 }
 
-// take brings the tracker up to what the kernel has noted.
-func (r *recorder) takeLocked() {
+// takeLocked brings the tracker up to what has happened. Processes that are watched
+// are looked at first: what the kernel has noted of them is then older, and taken in
+// before.
+func (r *recorder) takeLocked() (changes bool) {
+	changed := r.watch.look(time.Now())
+	r.drainLocked()
+	for _, p := range changed {
+		r.tracker.Changed(p)
+		r.tracker.User(p.PID, p.User, p.Group)
+	}
+	return len(changed) > 0
+}
+
+// drainLocked takes in what the kernel has noted.
+func (r *recorder) drainLocked() {
 	now := time.Now()
 	r.source.Drain(func(rec procevents.Record) {
 		switch rec.Kind {
@@ -60,6 +75,7 @@ func (r *recorder) tellLocked(all bool) uint64 {
 		events.First += uint64(n)
 		events.Events = events.Events[n:]
 	}
+	r.behind.told(events.Last())
 	return events.Last()
 }
 
@@ -74,6 +90,15 @@ func (r *recorder) stamp() uint64 {
 	defer r.mu.Unlock()
 	r.takeLocked()
 	return r.tellLocked(true)
+}
+
+// relook tells of those who are watched and have changed.
+func (r *recorder) relook() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.takeLocked() {
+		r.tellLocked(true)
+	}
 }
 
 // do lets f tell the tracker of something, after everything that was before.
@@ -121,6 +146,15 @@ func (r *recorder) status(pid wire.PID, status wire.Status) {
 	})
 }
 
+// late returns those who were born so late that a signal to a group, which their
+// ancestor pid got, has missed their ghosts.
+func (r *recorder) late(pid wire.PID, seen uint64) []wire.PID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takeLocked()
+	return r.tracker.Late(pid, seen)
+}
+
 // begin starts the numbers anew for a new control stream, whose first message
 // is the inventory. Everything that happened until now is in it.
 func (r *recorder) begin(inventory func([]wire.PID) *wire.Inventory) error {
@@ -128,6 +162,7 @@ func (r *recorder) begin(inventory func([]wire.PID) *wire.Inventory) error {
 	defer r.mu.Unlock()
 	r.takeLocked()
 	r.tellLocked(true)
+	defer r.behind.begin()
 	return r.out.start(inventory(r.tracker.Renumber()))
 }
 

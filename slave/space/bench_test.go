@@ -60,15 +60,30 @@ func BenchmarkManyLaunches(b *testing.B) {
 	}
 }
 
-// BenchmarkGetppid reports what a call costs a process, in its own clock.
-func BenchmarkGetppid(b *testing.B) {
-	n := newNode(b)
-	text, _ := n.output(command(70001, probe, "ppid-cost", strconv.Itoa(max(b.N, 1000))))
-	ns, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil {
-		b.Fatal(err)
+// BenchmarkCall reports what a call costs a process, in its own clock.
+func BenchmarkCall(b *testing.B) {
+	for _, c := range []struct{ name, argv string }{
+		{"not asked about", "getpgid 0"},
+		{"answered by the daemon", "getppid"},
+		{"of the space, gone on with", "kill 70000 0"},
+		{"of a thread of the space, gone on with", "kill 1048576 0"},
+		{"handed to the front end", "getsid 4000"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			n := newNode(b)
+			if err := n.SetCursor(1 << 20); err != nil {
+				b.Fatal(err)
+			}
+			n.mustLaunch(command(70000, "sh", "-c", "sleep 1000; true"))
+			argv := append([]string{probe, "cost", strconv.Itoa(max(b.N, 1000))}, strings.Fields(c.argv)...)
+			text, _ := n.output(command(70001, argv...))
+			ns, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(ns, "ns/call")
+		})
 	}
-	b.ReportMetric(ns, "ns/getppid")
 }
 
 // BenchmarkCreate measures making and destroying a space.

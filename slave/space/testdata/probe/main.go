@@ -32,13 +32,6 @@ func main() {
 			select {}
 		}()
 		fmt.Println(<-done)
-	case "ppid-cost":
-		n, _ := strconv.Atoi(os.Args[2])
-		start := time.Now()
-		for range n {
-			os.Getppid()
-		}
-		fmt.Println(time.Since(start).Nanoseconds() / int64(n))
 	case "siginfo":
 		blockAndExec()
 	case "siginfo-wait":
@@ -50,7 +43,17 @@ func main() {
 		}
 		outcome(0, err)
 	case "call":
-		call()
+		outcome(call())
+	case "cost": // of a call, in nanoseconds: TIMES, and as for "call"
+		n := number(2)
+		os.Args = os.Args[1:]
+		start := time.Now()
+		for range n {
+			if _, err := call(); err != unix.Errno(0) {
+				panic(err)
+			}
+		}
+		fmt.Println(time.Since(start).Nanoseconds() / int64(n))
 	case "sigqueue": // PID SIGNAL VALUE
 		var info [128]byte
 		binary.NativeEndian.PutUint32(info[8:], ^uint32(0)) // SI_QUEUE
@@ -80,14 +83,14 @@ var calls = map[string]uintptr{
 	"pidfd_open": unix.SYS_PIDFD_OPEN, "prctl": unix.SYS_PRCTL,
 }
 
-// call prints the result of a call, or its error.
-func call() {
+// call makes a call.
+func call() (int, error) {
 	var args [3]uintptr
 	for i := range min(len(os.Args)-3, len(args)) {
 		args[i] = uintptr(number(3 + i))
 	}
 	r, _, errno := unix.Syscall(calls[os.Args[2]], args[0], args[1], args[2])
-	outcome(int(r), errno)
+	return int(r), errno
 }
 
 func number(arg int) int {

@@ -1,0 +1,39 @@
+package slave
+
+import (
+	"context"
+	"fmt"
+
+	"bproc/slave/procevents"
+	"bproc/wire"
+)
+
+// frontEnd is the way of the supervisor of system calls to the front end.
+type frontEnd struct{ *node }
+
+// Call has a call carried out on the front end, after everything that the caller
+// can know of.
+func (f frontEnd) Call(ctx context.Context, call *wire.Call) (*wire.Return, error) {
+	f.recorder.stamp()
+	r, err := f.calls.make(ctx, call)
+	if err != nil {
+		return nil, fmt.Errorf("call %d of %d: %w", call.Op, call.Caller, err)
+	}
+	return r, nil
+}
+
+// Regroups has the group and session of a process watched.
+func (f frontEnd) Regroups(pid wire.PID) { f.watch.add(pid) }
+
+// Recredits has the credentials of a process watched.
+func (f frontEnd) Recredits(pid wire.PID) { f.watch.add(pid) }
+
+// Reaper tells that a process is going to adopt orphans or not.
+func (f frontEnd) Reaper(pid wire.PID, on bool) {
+	f.recorder.do(func(t *procevents.Tracker) { t.Reaper(pid, on) })
+}
+
+// Death tells which signal a process is going to get when its parent ends.
+func (f frontEnd) Death(pid wire.PID, signal int) {
+	f.recorder.do(func(t *procevents.Tracker) { t.Death(pid, signal) })
+}
