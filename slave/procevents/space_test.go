@@ -27,11 +27,17 @@ var parts = map[string]func(){
 	"clone-parent": cloneParent,
 	"leader-exits": leaderExits,
 	"threads":      manyThreads,
+	"stop-victim":  stopVictim,
+	"as-user":      asUser,
 }
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
-		if part := parts[os.Args[1]]; part != nil {
+		part := parts[os.Args[1]]
+		if part == nil {
+			part = victims[os.Args[1]]
+		}
+		if part != nil {
 			part()
 			return
 		}
