@@ -38,6 +38,7 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	if err != nil {
 		return s.letGo(g, err)
 	}
+	g.stopped = st.stopped // its next stop tells, but a request may come before
 	g.user, g.group = st.user, st.group
 	g.root = st.user.Effective == 0 && st.capable != imageCapabilities
 	s.add(g)
@@ -107,6 +108,7 @@ func (s *shard) unblock(g *held) error {
 
 // processStatus is what the keeper wants to know from /proc/PID/status.
 type processStatus struct {
+	stopped bool
 	parent  wire.PID
 	user    wire.IDs
 	group   wire.IDs
@@ -145,6 +147,7 @@ func parseStatus(text []byte) (processStatus, error) {
 	ids := func(v [3]uint64) wire.IDs {
 		return wire.IDs{Real: uint32(v[0]), Effective: uint32(v[1]), Saved: uint32(v[2])}
 	}
+	st.stopped = bytes.Contains(text, []byte("\nState:\tT"))
 	st.parent, st.blocked, st.capable = wire.PID(parent[0]), blocked[0], capable[0]
 	st.user, st.group = ids(user), ids(group)
 	return st, nil

@@ -24,6 +24,7 @@ func (s *shard) become(g *held, user, group wire.IDs) error {
 		return err
 	}
 	defer func() { d.release() }()
+	user, group = changed(g.user, user), changed(g.group, group)
 	// The kernel forgets the signal of prctl(2), PR_SET_PDEATHSIG, for the process
 	// when these change, so it does for the ghost.
 	if user.Effective != g.user.Effective || group.Effective != g.group.Effective {
@@ -88,6 +89,21 @@ func (d *driven) becomeUser(user wire.IDs) error {
 		return err
 	}
 	return nil
+}
+
+// changed returns what setresuid(2) makes of credentials: -1 leaves one as it is.
+func changed(before, to wire.IDs) wire.IDs {
+	const same = ^uint32(0)
+	if to.Real == same {
+		to.Real = before.Real
+	}
+	if to.Effective == same {
+		to.Effective = before.Effective
+	}
+	if to.Saved == same {
+		to.Saved = before.Saved
+	}
+	return to
 }
 
 func hasRoot(user wire.IDs) bool { return user.Real == 0 || user.Effective == 0 || user.Saved == 0 }

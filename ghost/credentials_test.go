@@ -124,6 +124,18 @@ func TestUser(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
+// TestSameUser leaves some of a ghost's credentials as they are.
+func TestSameUser(t *testing.T) {
+	const same = ^uint32(0)
+	f := newFixture(t)
+	pid := f.ghost(t, alice, "su")
+	f.must(t, &wire.GhostUser{PID: pid, User: ids(same, 0, same), Group: ids(same, same, bob)})
+	f.is(t, pid, ids(alice, 0, alice), ids(alice, alice, bob))
+	f.must(t, &wire.GhostUser{PID: pid, User: ids(bob, same, same), Group: ids(same, same, same)})
+	f.is(t, pid, ids(bob, 0, alice), ids(alice, alice, bob))
+	f.end(t, pid, 0)
+}
+
 // TestUserOfStopped changes the credentials of a ghost that is stopped.
 func TestUserOfStopped(t *testing.T) {
 	f := newFixture(t)
@@ -145,9 +157,17 @@ func TestUserOfFound(t *testing.T) {
 	first := newFixture(t)
 	pid := first.ghost(t, alice, "su")
 	first.become(t, pid, ids(alice, 0, 0), same(0))
+	first.stop(t, pid, unix.SIGTSTP)
 	first.stopKeeper(t)
 	f := newFixture(t)
 	f.must(t, &wire.GhostAdopt{PID: pid, UID: AnyUser})
+	// It was stopped, and the new keeper knows.
+	if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
+		t.Fatal(err)
+	}
+	if st := wait(t, pid, unix.WCONTINUED); !st.Continued() {
+		t.Fatalf("continue: status %#x", st)
+	}
 	f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"sh"}})
 	f.is(t, pid, ids(alice, 0, 0), same(0))
 	f.become(t, pid, same(bob), same(bob))

@@ -172,8 +172,20 @@ func (c *core) hasGroup(k *call) {
 // sendSignal has the caller's ghost send a signal. The keeper reports what the
 // ghost has sent to itself before it answers, and so is the order in which the
 // node gets Signal and Return.
+//
+// If the keeper is lost, nobody knows whether the signal was sent. One that counts
+// may not be sent twice, and sigqueue(3) can fail for a while; of the others one
+// more is better than none.
 func (c *core) sendSignal(k *call, p *proc) {
-	c.request(p, &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info}, func(errno unix.Errno) {
+	m := &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info}
+	if k.info == nil {
+		c.repeated(p, m, k.fails)
+		return
+	}
+	c.request(p, m, func(errno unix.Errno) {
+		if errno == unix.EPIPE {
+			errno = unix.EAGAIN
+		}
 		k.fails(errno)
 	})
 }

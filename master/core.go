@@ -33,6 +33,7 @@ type core struct {
 
 	asked map[uint64]func(unix.Errno) // requests to the keeper without an answer
 	next  uint64                      // number of the next of them
+	again []func()                    // requests to be made once more, when the next keeper has its ghosts
 
 	found   map[wire.PID][]*wire.Signal // ghosts of a former master that no node has claimed, and what they got
 	foundAt time.Time
@@ -81,6 +82,23 @@ func (c *core) request(p *proc, m wire.Message, answer func(unix.Errno)) {
 		return
 	}
 	send()
+}
+
+// repeated is request for something that can be done twice: if the keeper is lost
+// before it has answered, the next one is asked.
+func (c *core) repeated(p *proc, m wire.Message, answer func(unix.Errno)) {
+	var answered func(unix.Errno)
+	answered = func(errno unix.Errno) {
+		switch {
+		case errno != unix.EPIPE:
+			answer(errno)
+		case p.state == ending || !p.ghost:
+			answer(unix.ESRCH)
+		default:
+			c.again = append(c.again, func() { c.request(p, m, answered) })
+		}
+	}
+	c.request(p, m, answered)
 }
 
 // open opens one of the gates before the requests about a ghost.

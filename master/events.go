@@ -53,15 +53,16 @@ func (c *core) event(s *session, e *wire.Event) {
 		c.spawned(p, e.Stage, unix.Errno(e.Errno))
 	case wire.EventExited:
 		c.exited(p, e.Status)
-	case wire.EventExeced:
-		c.join(p, e)
-		c.rename(p, e)
-	case wire.EventGrouped:
-		c.join(p, e)
+	case wire.EventExeced, wire.EventGrouped, wire.EventUser:
+		c.follow(p, e)
 	case wire.EventStopped:
-		c.request(p, &wire.GhostStop{PID: p.pid, Signal: uint8(e.Status)}, nil)
+		c.change(p, &wire.GhostStop{PID: p.pid, Signal: uint8(e.Status)}, nil)
 	case wire.EventContinued:
-		c.request(p, &wire.GhostCont{PID: p.pid}, nil)
+		c.change(p, &wire.GhostCont{PID: p.pid}, nil)
+	case wire.EventReaper:
+		c.change(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_CHILD_SUBREAPER, Value: uint32(e.Status)}, nil)
+	case wire.EventDeath:
+		c.change(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_PDEATHSIG, Value: uint32(e.Status)}, nil)
 	default:
 		c.log.Warn("slave reported an event of an unknown kind", "node", s.node, "pid", e.PID)
 	}
@@ -107,33 +108,20 @@ func (c *core) forked(s *session, e *wire.Event) {
 		parent.waiting = append(parent.waiting, func() { c.open(p) })
 	}
 	c.add(p)
-	birth := &change{event: s.last, child: e.PID, by: e.Parent}
+	birth := &effect{event: s.last, by: e.Parent}
 	s.pending = append(s.pending, birth)
 	c.request(p, &wire.GhostFork{Parent: e.Parent, Child: e.PID}, func(errno unix.Errno) {
 		c.born(s, p, birth, errno)
 	})
-	c.join(p, e)
-	c.rename(p, e)
-}
-
-// rename gives a ghost the command line of its process.
-func (c *core) rename(p *proc, e *wire.Event) {
-	if len(e.Argv) > 0 {
-		c.request(p, &wire.GhostExec{PID: p.pid, Argv: e.Argv}, nil)
-	}
+	c.follow(p, e)
 }
 
 // born moves the barrier of the session that told of a birth when the ghost
 // exists; the process may have another session by then. A ghost that cannot be
 // made is the end of its process.
-func (c *core) born(s *session, p *proc, birth *change, errno unix.Errno) {
-	if errno == unix.EPIPE { // the keeper has died, before or after it made the ghost
-		c.ask(&wire.GhostAdopt{PID: p.pid, UID: anyOwner}, func(errno unix.Errno) {
-			if errno == unix.EEXIST { // it lives, and so does the ghost
-				errno = 0
-			}
-			c.born(s, p, birth, errno)
-		})
+func (c *core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
+	if errno == unix.EPIPE {
+		c.bornAgain(s, p, birth)
 		return
 	}
 	if errno != 0 {
@@ -156,35 +144,22 @@ func (c *core) born(s *session, p *proc, birth *change, errno unix.Errno) {
 	c.settle(s)
 }
 
-// settle moves the barrier to the last event whose consequences, and those of
-// all events before it, are in place, and goes on with what has waited for that.
-func (c *core) settle(s *session) {
-	for len(s.pending) > 0 && s.pending[0].done {
-		s.pending = s.pending[1:]
+// bornAgain goes on with a birth when the keeper has died before or after it made
+// the ghost. Whatever else is to be done with the ghost waits for that.
+func (c *core) bornAgain(s *session, p *proc, birth *effect) {
+	p.gates++
+	born := func(errno unix.Errno) {
+		c.born(s, p, birth, errno)
+		c.open(p)
 	}
-	if len(s.pending) > 0 {
-		s.barrier.Move(s.pending[0].event - 1)
-	} else {
-		s.pending = nil
-		s.barrier.Move(s.last)
-	}
-	c.goOnCalling(s)
-}
-
-// join gives a ghost the group and session of its process. Zero means that of
-// the process's origin, which the ghost has by birth.
-func (c *core) join(p *proc, e *wire.Event) {
-	if e.PGID == 0 && e.SID == 0 {
-		return
-	}
-	s := p.sess
-	join := &change{event: s.last}
-	s.pending = append(s.pending, join)
-	c.request(p, &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}, func(errno unix.Errno) {
-		if errno != 0 && errno != unix.ESRCH {
-			c.log.Warn("a ghost is not in the group or session of its process", "pid", p.pid, "err", errno)
+	c.ask(&wire.GhostAdopt{PID: p.pid, UID: anyOwner}, func(errno unix.Errno) {
+		switch {
+		case errno == unix.EEXIST: // the keeper lives, and so does the ghost
+			born(0)
+		case errno == unix.ESRCH && p.state == forking:
+			c.ask(&wire.GhostFork{Parent: birth.by, Child: p.pid}, born)
+		default:
+			born(errno)
 		}
-		join.done = true
-		c.settle(s)
 	})
 }

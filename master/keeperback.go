@@ -12,7 +12,8 @@ const anyOwner = ^uint32(0)
 // keeperBack goes on with a new keeper, or with the same one over another
 // connection. It adopts the ghosts that live, ends again those that were being
 // ended, and kills the processes of those that died with the old one. A ghost
-// that no process has any more ends: nobody else would see to it.
+// that no process has any more ends: nobody else would see to it. Then comes, in
+// the order in which it was asked, what the old one may not have done.
 func (c *core) keeperBack(next sender, held []wire.PID) {
 	c.keeperLost(next)
 	has := make(map[wire.PID]bool, len(held))
@@ -38,6 +39,11 @@ func (c *core) keeperBack(next sender, held []wire.PID) {
 		if !has[pid] {
 			c.adoptAgain(pid, func(unix.Errno) { c.unfind(pid) })
 		}
+	}
+	again := c.again
+	c.again = nil
+	for _, ask := range again {
+		ask()
 	}
 }
 

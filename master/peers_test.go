@@ -52,10 +52,21 @@ func request(m wire.Message) (name, rest string) {
 		return fmt.Sprintf("GhostStop %d", m.PID), "by " + unix.SignalName(unix.Signal(m.Signal))
 	case *wire.GhostCont:
 		return fmt.Sprintf("GhostCont %d", m.PID), ""
+	case *wire.GhostUser:
+		return fmt.Sprintf("GhostUser %d", m.PID), fmt.Sprintf("user %s group %s", numbers(m.User), numbers(m.Group))
+	case *wire.GhostTrait:
+		return fmt.Sprintf("GhostTrait %d", m.PID), fmt.Sprintf("%s %d", traits[m.Option], m.Value)
 	case *wire.GhostCall:
 		return fmt.Sprintf("GhostCall %d", m.PID), fmt.Sprintf("%s%d", callName(m.Op), m.Args)
 	}
 	return fmt.Sprintf("%T", m), ""
+}
+
+// traits are the names of what GhostTrait sets.
+var traits = map[uint32]string{unix.PR_SET_CHILD_SUBREAPER: "subreaper", unix.PR_SET_PDEATHSIG: "death signal"}
+
+func numbers(ids wire.IDs) string {
+	return fmt.Sprintf("%d/%d/%d", int32(ids.Real), int32(ids.Effective), int32(ids.Saved))
 }
 
 // madeUpSlave writes down what the core says to a slave.

@@ -26,10 +26,12 @@ func (s *script) events(args []string) {
 // kinds are the names of events.
 var kinds = map[string]wire.EventKind{
 	"Spawned": wire.EventSpawned, "Forked": wire.EventForked, "Execed": wire.EventExeced, "Exited": wire.EventExited,
-	"Stopped": wire.EventStopped, "Continued": wire.EventContinued, "Grouped": wire.EventGrouped, "Unknown": 99,
+	"Stopped": wire.EventStopped, "Continued": wire.EventContinued, "Grouped": wire.EventGrouped,
+	"User": wire.EventUser, "Reaper": wire.EventReaper, "Death": wire.EventDeath, "Unknown": 99,
 }
 
-// event is KIND PID [parent N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [stage N] [errno NAME] [argv WORD].
+// event is KIND PID [parent N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [status N] [stage N] [errno NAME]
+// [argv WORD] [user N/N/N] [group N/N/N].
 func (s *script) event(args []string) wire.Event {
 	kind, ok := kinds[args[0]]
 	if !ok {
@@ -43,6 +45,10 @@ func (s *script) event(args []string) wire.Event {
 	if word, ok := s.word(args, "by"); ok {
 		e.Status = wire.Status(unix.SignalNum(word))
 	}
+	if word, ok := s.word(args, "status"); ok {
+		e.Status = wire.Status(s.number(word))
+	}
+	e.User, e.Group = s.ids(args, "user"), s.ids(args, "group")
 	if word, ok := s.word(args, "errno"); ok {
 		e.Errno = uint32(s.errno([]string{word}))
 	}
@@ -50,4 +56,14 @@ func (s *script) event(args []string) wire.Event {
 		e.Argv = []string{word}
 	}
 	return e
+}
+
+// ids are REAL/EFFECTIVE/SAVED.
+func (s *script) ids(args []string, name string) *wire.IDs {
+	word, ok := s.word(args, name)
+	if !ok {
+		return nil
+	}
+	n := strings.Split(word, "/")
+	return &wire.IDs{Real: uint32(s.number(n[0])), Effective: uint32(s.number(n[1])), Saved: uint32(s.number(n[2]))}
 }

@@ -28,8 +28,8 @@ type session struct {
 
 	// Owned by the core.
 	last     uint64    // number of the last event handled
-	pending  []*change // what is being done on the front end, in order of events
-	calls    []*call   // that wait for changes before them, in order
+	pending  []*effect // of its events, that are not in place; in order
+	calls    []*call   // that wait for them, in order
 	calling  int       // calls without an answer
 	ended    bool
 	emptying bool // its node is to have no processes; then it ends
@@ -47,14 +47,6 @@ type transport interface {
 // opener opens streams to a slave.
 type opener interface {
 	Open(ctx context.Context) (link.Stream, error)
-}
-
-// change is something that an event has asked of the keeper.
-type change struct {
-	event uint64
-	child wire.PID // ghost that is being made, and by whom; 0: another change
-	by    wire.PID
-	done  bool
 }
 
 func (s *session) put(m wire.Message) { s.reply(0, m) }
