@@ -178,8 +178,12 @@ func (c *core) hasGroup(k *call) {
 // more is better than none.
 func (c *core) sendSignal(k *call, p *proc) {
 	m := &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info}
+	sent := c.toGroup(k)
 	if k.info == nil {
-		c.repeated(p, m, k.fails)
+		c.repeated(p, m, func(errno unix.Errno) {
+			sent()
+			k.fails(errno)
+		})
 		return
 	}
 	c.request(p, m, func(errno unix.Errno) {

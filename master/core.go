@@ -35,6 +35,9 @@ type core struct {
 	next  uint64                      // number of the next of them
 	again []func()                    // requests to be made once more, when the next keeper has its ghosts
 
+	behind     []*session // that are to be told how far the front end is
+	groupCalls map[groupCall]*underWay
+
 	found   map[wire.PID][]*wire.Signal // ghosts of a former master that no node has claimed, and what they got
 	foundAt time.Time
 	delayed []func() // launches that wait until there is none
@@ -47,6 +50,8 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		procs: map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){},
 		found: map[wire.PID][]*wire.Signal{},
+
+		groupCalls: map[groupCall]*underWay{},
 	}
 }
 
@@ -146,6 +151,7 @@ func (c *core) keeperLost(next sender) {
 func (c *core) signal(m *wire.GhostSignal) {
 	sig := &wire.Signal{PID: m.PID, Info: m.Info}
 	if p := c.procs[m.PID]; p != nil {
+		c.forGroup(p, sig)
 		p.send(sig)
 	} else if held, ok := c.found[m.PID]; ok && len(held) < maxHeld {
 		c.found[m.PID] = append(held, sig)

@@ -28,6 +28,7 @@ func (c *core) settle(s *session) {
 		s.barrier.Move(s.last)
 	}
 	c.goOnCalling(s)
+	c.progress(s)
 }
 
 // follow makes a ghost what an event says of its process: in a group and a

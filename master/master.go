@@ -127,12 +127,21 @@ func (m *Master) coreLoop(ctx context.Context, c *core, keeper *keeperConn) erro
 	c.killed(keeper.client.Killed())
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	for {
+	progress := time.NewTimer(progressTime)
+	defer progress.Stop()
+	for waits := true; ; { // for progress
+		if !waits && len(c.behind) > 0 {
+			waits = true
+			progress.Reset(progressTime)
+		}
 		select {
 		case input := <-m.inputs:
 			input(c)
 		case now := <-ticker.C:
 			c.tick(now)
+		case <-progress.C:
+			waits = false
+			c.tellProgress()
 		case <-ctx.Done():
 			return nil
 		}

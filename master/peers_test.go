@@ -96,7 +96,11 @@ func result(m *wire.Return) string {
 func order(m wire.Message) string {
 	switch m := m.(type) {
 	case *wire.Signal:
-		return fmt.Sprintf("Signal %d %s", m.PID, unix.SignalName(unix.Signal(binary.LittleEndian.Uint32(m.Info))))
+		text := fmt.Sprintf("Signal %d %s", m.PID, unix.SignalName(unix.Signal(binary.LittleEndian.Uint32(m.Info))))
+		if m.Group {
+			text += fmt.Sprintf(" for the group, seen by %d", m.Seen)
+		}
+		return text
 	case *wire.Lease:
 		text := "Lease"
 		for _, b := range m.Blocks {
@@ -107,6 +111,8 @@ func order(m wire.Message) string {
 		return fmt.Sprintf("Reparent %d to %d", m.PID, m.Parent)
 	case *wire.HangUp:
 		return fmt.Sprintf("HangUp %d", m.PID)
+	case *wire.Progress:
+		return fmt.Sprintf("Progress %d", m.Event)
 	case *wire.KillAll:
 		return "KillAll"
 	}

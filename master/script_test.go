@@ -1,6 +1,7 @@
 package master
 
 import (
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -92,6 +93,7 @@ var verbs = map[string]func(s *script, args []string){
 	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [mode BITS] [uid N] [gid N]
 	"nodes":   (*script).listNodes, // the node table
 	"after":   (*script).after,     // DURATION: time passes, and a tick comes
+	"soon":    (*script).soon,      // it is time to tell of progress
 
 	// Clients.
 	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes]
@@ -103,7 +105,7 @@ var verbs = map[string]func(s *script, args []string){
 	// The keeper.
 	"held":   (*script).held,   // PID...: what a keeper of a former master holds
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
-	"signal": (*script).signal, // PID SIGNAL
+	"signal": (*script).signal, // PID SIGNAL [from PID]: from a process, or (0) from the kernel; without: nobody knows
 	"gone":   (*script).gone,   // PID [asked no]
 	"lost":   (*script).lost,   // it takes no message any more
 	"back":   (*script).back,   // [PID...]: there is another, which holds these
@@ -258,6 +260,8 @@ func (s *script) after(args []string) {
 	s.core.tick(s.now)
 }
 
+func (s *script) soon([]string) { s.core.tellProgress() }
+
 func (s *script) wanted(args []string) {
 	s.core.fromSlave(s.session(args[0]), 0, &wire.LeaseWanted{Blocks: uint32(s.number(args[1]))})
 }
@@ -339,7 +343,12 @@ func (s *script) done(args []string) {
 }
 
 func (s *script) signal(args []string) {
-	s.core.fromKeeper(0, &wire.GhostSignal{PID: s.pid(args[0]), Info: kernelSignal(unix.SignalNum(args[1]))})
+	info := kernelSignal(unix.SignalNum(args[1]))
+	if from := s.option(args, "from", -1); from != 0 {
+		binary.LittleEndian.PutUint32(info[8:], 0) // SI_USER
+		binary.LittleEndian.PutUint32(info[16:], uint32(max(0, from)))
+	}
+	s.core.fromKeeper(0, &wire.GhostSignal{PID: s.pid(args[0]), Info: info})
 }
 
 func (s *script) gone(args []string) {

@@ -31,6 +31,8 @@ type session struct {
 	pending  []*effect // of its events, that are not in place; in order
 	calls    []*call   // that wait for them, in order
 	calling  int       // calls without an answer
+	told     uint64    // how far the slave knows the front end to be
+	behind   bool      // it is to be told more
 	ended    bool
 	emptying bool // its node is to have no processes; then it ends
 	numbers  int  // on lease
@@ -125,6 +127,9 @@ func (c *core) inventory(n *node, s *session) {
 
 // goesOn tells a process what its node may have missed between two sessions.
 func (c *core) goesOn(p *proc) {
+	for _, m := range p.held {
+		m.Group, m.Seen = false, 0 // that counts the events of the former session
+	}
 	if p.state == spawning { // its Spawned went with the former session
 		c.spawned(p, 0, 0)
 		return
@@ -191,6 +196,7 @@ func (c *core) dead(n *node) {
 // tick looks after leases, and after nodes that are to become empty.
 func (c *core) tick(now time.Time) {
 	c.dropFound(now)
+	c.forgetCalls()
 	for _, n := range c.nodes.byID {
 		switch s := n.sess; {
 		case s == nil:
