@@ -28,6 +28,8 @@ func (c *core) fromSlave(s *session, number uint64, m wire.Message) {
 	case *wire.LeaseWanted:
 		// A node without numbers left forks on in the ones it has; the next wish may be granted.
 		c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
+	case *wire.LeaseBack:
+		c.takeBack(s, m.Blocks)
 	default:
 		c.log.Error("slave sent a message that it should not; its connection is closed", "node", s.node, "msg", m.Type())
 		s.link.Close(errUnexpected)

@@ -1,6 +1,10 @@
 package master
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"bproc/pidmap"
 	"bproc/wire"
 )
@@ -35,4 +39,37 @@ func (c *core) lend(s *session, n int) {
 		s.numbers += int(b.Count)
 	}
 	s.put(&wire.Lease{Blocks: blocks})
+}
+
+// takeBack takes blocks back in which the node uses no number any more. A ghost
+// that is still ending does no harm: a process that gets its number on another
+// node waits for it.
+func (c *core) takeBack(s *session, blocks []wire.Block) {
+	err := c.unused(blocks)
+	if err == nil {
+		err = c.alloc.Release(s.node, blocks)
+	}
+	if err != nil {
+		c.log.Error("node gives process numbers back that it may not; its connection is closed", "node", s.node, "err", err)
+		s.link.Close(err)
+		return
+	}
+	for _, b := range blocks {
+		s.numbers -= int(b.Count)
+	}
+}
+
+// unused checks that blocks have no process in them.
+func (c *core) unused(blocks []wire.Block) error {
+	if err := pidmap.Validate(blocks); err != nil {
+		return err
+	}
+	sorted := slices.SortedFunc(slices.Values(blocks), func(a, b wire.Block) int { return cmp.Compare(a.First, b.First) })
+	for _, p := range c.procs {
+		after, _ := slices.BinarySearchFunc(sorted, p.pid, func(b wire.Block, pid wire.PID) int { return cmp.Compare(b.First, pid+1) })
+		if p.state != ending && after > 0 && sorted[after-1].Contains(p.pid) {
+			return fmt.Errorf("%w: number %d is in use", pidmap.ErrBlocks, p.pid)
+		}
+	}
+	return nil
 }

@@ -89,6 +89,7 @@ var verbs = map[string]func(s *script, args []string){
 	"events":  (*script).events,    // SESSION [from NUMBER:] EVENT; EVENT; ...
 	"call":    (*script).call,      // SESSION NUMBER CALLER CALL [ARGUMENT...] [info yes]
 	"wanted":  (*script).wanted,    // SESSION BLOCKS: asks for numbers
+	"return":  (*script).leaseBack, // SESSION FIRST+COUNT...: gives numbers back
 	"strange": (*script).strange,   // SESSION: sends a message that no slave may send
 	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [mode BITS] [uid N] [gid N]
 	"nodes":   (*script).listNodes, // the node table
@@ -228,16 +229,26 @@ func (s *script) up(args []string) {
 		}
 	}
 	if blocks, ok := s.word(args, "blocks"); ok {
-		for word := range strings.SplitSeq(blocks, ",") {
-			first, count, _ := strings.Cut(word, "+")
-			sess.inventory.Blocks = append(sess.inventory.Blocks, wire.Block{First: s.pid(first), Count: int32(s.number(count))})
-		}
+		sess.inventory.Blocks = s.blocks(strings.Split(blocks, ","))
 	}
 	s.sessions[name] = sess
 	if err := s.core.sessionUp(sess, s.now); err != nil { // as slaveConn does
 		s.say("%s refused: %v", name, err)
 		s.core.sessionEnded(sess, err, s.now)
 	}
+}
+
+func (s *script) blocks(words []string) []wire.Block {
+	var blocks []wire.Block
+	for _, word := range words {
+		first, count, _ := strings.Cut(word, "+")
+		blocks = append(blocks, wire.Block{First: s.pid(first), Count: int32(s.number(count))})
+	}
+	return blocks
+}
+
+func (s *script) leaseBack(args []string) {
+	s.core.fromSlave(s.session(args[0]), 0, &wire.LeaseBack{Blocks: s.blocks(args[1:])})
 }
 
 func (s *script) end(args []string) {
