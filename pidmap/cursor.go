@@ -141,6 +141,40 @@ func (c *Cursor) Passed(p wire.PID) (Move, bool) {
 	return c.Place()
 }
 
+// Spare returns blocks without live processes that the node can do without: the
+// cursor does not stand there, and of what is left no more than a quarter is in use,
+// which is far from where Wanted asks for more.
+func (c *Cursor) Spare(keep int) []wire.Block {
+	live, numbers := 0, 0
+	for _, b := range c.blocks {
+		live += b.live
+		numbers += int(b.Count)
+	}
+	var spare []wire.Block
+	for i := len(c.blocks) - 1; i >= 0; i-- {
+		b := c.blocks[i]
+		rest := numbers - int(b.Count)
+		if i == c.at || b.live > 0 || len(c.blocks)-len(spare) <= keep || 4*max(live, c.tasks) > rest {
+			continue
+		}
+		numbers = rest
+		spare = append(spare, b.Block)
+	}
+	return spare
+}
+
+// Drop takes a block away that Spare has returned. The cursor goes there no more.
+func (c *Cursor) Drop(block wire.Block) {
+	var current wire.PID
+	if c.at >= 0 {
+		current = c.blocks[c.at].First
+	}
+	c.blocks = slices.DeleteFunc(c.blocks, func(b leased) bool { return b.Block == block })
+	if c.at >= 0 {
+		c.at = c.owner(current)
+	}
+}
+
 // Wanted returns how many more blocks the node should have, so that no more than
 // half of its numbers are in use.
 func (c *Cursor) Wanted() int {

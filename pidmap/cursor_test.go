@@ -2,6 +2,7 @@ package pidmap_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -189,5 +190,55 @@ func TestCursorAgainstKernel(t *testing.T) {
 		if m, ok := c.Passed(pid); ok {
 			next, low, late = m.Next, m.Low, 0
 		}
+	}
+}
+
+func TestCursorSpares(t *testing.T) {
+	const a, b, d = pidmap.Node, pidmap.Node + 32, pidmap.Node + 64
+	c := newCursor(t, block(a, 16), block(b, 16), block(d, 16))
+	c.Place()
+	for _, n := range []struct {
+		name   string
+		change func()
+		want   []wire.Block
+	}{
+		{"nobody", func() {}, []wire.Block{block(d, 16)}},
+		{"few", func() {
+			for n := range wire.PID(8) {
+				c.Born(a + n)
+			}
+		}, []wire.Block{block(d, 16)}},
+		{"a quarter of what would be left", func() { c.Born(a + 8) }, nil},
+		{"few threads", func() { c.Died(a + 8); c.Tasks(8) }, []wire.Block{block(d, 16)}},
+		{"many threads", func() { c.Tasks(9) }, nil},
+		{"the last block is in use", func() { c.Tasks(0); c.Born(d); c.Died(a) }, []wire.Block{block(b, 16)}},
+		{"the cursor stands in the other", func() { c.Passed(a + 8) }, nil},
+	} {
+		n.change()
+		if got := c.Spare(2); !slices.Equal(got, n.want) {
+			t.Errorf("%s: Spare() = %v, want %v", n.name, got, n.want)
+		}
+	}
+	if got := c.Spare(3); got != nil {
+		t.Errorf("Spare(3) = %v of three", got)
+	}
+}
+
+// A block that was dropped is not gone to any more.
+func TestCursorDrops(t *testing.T) {
+	const a, b, d = pidmap.Node, pidmap.Node + 32, pidmap.Node + 64
+	c := newCursor(t, block(a, 16), block(b, 16), block(d, 16))
+	c.Place()
+	c.Passed(a + 8)
+	c.Drop(block(a, 16)) // below the one where the cursor stands
+	if m, ok := c.Passed(b + 8); !ok || m.Next != d {
+		t.Errorf("Passed() = %v, %v, want the third block", m, ok)
+	}
+	if m, ok := c.Passed(d + 8); !ok || m.Next != b {
+		t.Errorf("Passed() = %v, %v, want the second block again", m, ok)
+	}
+	c.Drop(block(a, 16)) // once more
+	if got := c.Blocks(); len(got) != 2 {
+		t.Errorf("Blocks() = %v, want two", got)
 	}
 }

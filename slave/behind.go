@@ -56,9 +56,6 @@ func (b *behind) begin() {
 
 func (b *behind) by() uint64 {
 	last, done := b.last.Load(), b.done.Load()
-	if done == 0 {
-		return 0 // it says nothing of how far it is
-	}
 	return max(last, done) - done
 }
 

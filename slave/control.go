@@ -85,6 +85,8 @@ func (n *node) receive(reader *wire.Reader) error {
 			n.behind.progress(m.Event)
 		case *wire.Lease:
 			err = n.lease(m.Blocks)
+		case *wire.Budget:
+			n.tasks.budget(m)
 		case *wire.Reparent:
 			n.space.SetParent(m.PID, m.Parent)
 		case *wire.HangUp:
@@ -104,5 +106,17 @@ func (n *node) lease(blocks []wire.Block) error {
 	if err := pidmap.Validate(blocks); err != nil {
 		return fmt.Errorf("lease of the master: %w", err)
 	}
-	return n.numbers.add(blocks)
+	if err := n.numbers.add(blocks); err != nil {
+		return err
+	}
+	n.tasks.lease(count(n.numbers.blocks()))
+	return nil
+}
+
+// count returns how many numbers blocks have.
+func count(blocks []wire.Block) (numbers int) {
+	for _, b := range blocks {
+		numbers += int(b.Count)
+	}
+	return numbers
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -22,11 +23,15 @@ func TestReceive(t *testing.T) {
 		{"lease of nothing", new(wire.Lease), io.EOF},
 		{"lease outside of the node zone", &wire.Lease{Blocks: []wire.Block{{First: firstPID - 1, Count: 10}}}, pidmap.ErrBlocks},
 		{"lease of a number twice", &wire.Lease{Blocks: []wire.Block{{First: firstPID, Count: 10}, {First: firstPID + 9, Count: 1}}}, pidmap.ErrBlocks},
+		{"budget", &wire.Budget{UID: 1000, Tasks: 10}, io.EOF},
+		{"progress", &wire.Progress{Event: 17}, io.EOF},
+		{"answer to no call", new(wire.Return), io.EOF},
 		{"events", new(wire.Events), wire.ErrFrame},
 		{"spawn", new(wire.Spawn), wire.ErrFrame},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			n := &node{numbers: &newMadeUpSpace().numbers}
+			log := slog.New(slog.DiscardHandler)
+			n := &node{numbers: &newMadeUpSpace().numbers, tasks: newTasks(log, nil), behind: newBehind(log, nil, nil)}
 			frame, err := wire.Append(nil, 0, test.m)
 			if err != nil {
 				t.Fatal(err)

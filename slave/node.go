@@ -34,6 +34,7 @@ type node struct {
 	watch    *watch
 	behind   *behind
 	late     late
+	tasks    *tasks
 	outputs  outputs
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
 	term     *lease
@@ -47,12 +48,13 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
 		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n},
-		OnStatus: func(pid wire.PID, status wire.Status) { n.recorder.status(pid, status) },
+		OnStatus: n.status,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("process space: %w", err)
 	}
 	n.space = sp
+	n.tasks = newTasks(log, taskGroupOf(sp, log))
 	n.term = &lease{log: log, kill: n.endAll}
 	n.behind = newBehind(log, sp.Freeze, sp.Thaw)
 	if err := n.sweep(ctx); err != nil {
@@ -68,6 +70,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		log: log, set: sp.SetCursor, arm: n.source.Arm, cursor: pidmap.NewCursor(),
 		want: func(blocks int) { n.wantBlocks(blocks) },
 	}
+	n.numbers.tasks = n.tasks.count
 	n.recorder = &recorder{
 		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
 		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Argv),
@@ -164,6 +167,7 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.term.run(ctx) })
 	group.Go(func() error { return n.behind.run(ctx) })
 	group.Go(func() error { return n.late.run(ctx) })
+	group.Go(func() error { return n.giveBack(ctx) })
 	group.Go(func() error { return n.watch.run(ctx, n.recorder.relook) })
 	return group.Wait()
 }
@@ -175,6 +179,7 @@ const destroyTime = 20 * time.Second
 func (n *node) destroy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTime)
 	defer cancel()
+	n.tasks.close()
 	return errors.Join(n.space.Destroy(ctx), n.source.Close())
 }
 
@@ -183,17 +188,20 @@ func (n *node) destroy(ctx context.Context) error {
 func (n *node) launch(ctx context.Context, spawn *wire.Spawn, p *pipes) (bool, error) {
 	answer := make(chan bool, 1)
 	n.recorder.launching(spawn)
-	err := n.space.Launch(spawn, p.far(), nil, func(stage wire.Stage, errno unix.Errno) {
-		if errno == 0 {
-			n.recorder.spawned(spawn.PID)
-		} else {
-			n.recorder.notSpawned(spawn.PID, stage, errno)
-		}
-		answer <- errno == 0
-	})
+	_, err := n.tasks.launch(spawn.UID)
+	if err == nil {
+		err = n.space.Launch(spawn, p.far(), nil, func(stage wire.Stage, errno unix.Errno) {
+			if errno == 0 {
+				n.recorder.spawned(spawn.PID)
+			} else {
+				n.notSpawned(spawn.PID, stage, errno)
+			}
+			answer <- errno == 0
+		})
+	}
 	p.closeFar()
 	if err != nil {
-		n.recorder.notSpawned(spawn.PID, wire.StageSpawn, errnoOf(err))
+		n.notSpawned(spawn.PID, wire.StageSpawn, errnoOf(err))
 		return false, err
 	}
 	select {
@@ -204,6 +212,18 @@ func (n *node) launch(ctx context.Context, spawn *wire.Spawn, p *pipes) (bool, e
 	}
 }
 
+func (n *node) notSpawned(pid wire.PID, stage wire.Stage, errno unix.Errno) {
+	n.recorder.notSpawned(pid, stage, errno)
+	n.tasks.ended()
+}
+
+// status takes in what wait4(2) told init of one of its children.
+func (n *node) status(pid wire.PID, status wire.Status) {
+	if n.recorder.status(pid, status) {
+		n.tasks.ended()
+	}
+}
+
 // inventory says what this node is and has.
 func (n *node) inventory(pids []wire.PID) *wire.Inventory {
 	var name unix.Utsname
@@ -211,7 +231,9 @@ func (n *node) inventory(pids []wire.PID) *wire.Inventory {
 	if len(pids) == 0 {
 		n.numbers.forget() // nobody has a number of the blocks; the master leases others
 	}
-	inv := &wire.Inventory{PIDs: pids, Blocks: n.numbers.blocks(), CPUs: uint32(runtime.NumCPU())}
+	blocks := n.numbers.blocks()
+	n.tasks.lease(count(blocks))
+	inv := &wire.Inventory{PIDs: pids, Blocks: blocks, CPUs: uint32(runtime.NumCPU())}
 	if err := unix.Uname(&name); err == nil {
 		inv.Kernel = string(bytes.TrimRight(name.Release[:], "\x00"))
 	}

@@ -3,6 +3,7 @@ package slave
 import (
 	"log/slog"
 	"sync"
+	"time"
 
 	"bproc/pidmap"
 	"bproc/wire"
@@ -15,9 +16,13 @@ type numbers struct {
 	arm  func(low wire.PID)        // asks for a notice
 	want func(blocks int)          // asks the master for more
 
+	tasks func() int // how many processes and threads there are; 0: not known
+
 	mu     sync.Mutex
 	cursor *pidmap.Cursor
-	asked  bool // for more, without an answer
+	asked  bool                     // for more, without an answer
+	idle   map[wire.Block]time.Time // blocks that can be done without, and since when
+	going  []wire.Block             // those that are about to be given back
 	failed *pidmap.Move
 }
 
@@ -43,7 +48,7 @@ func (n *numbers) add(blocks []wire.Block) error {
 func (n *numbers) blocks() []wire.Block {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.cursor.Blocks()
+	return append(n.cursor.Blocks(), n.going...)
 }
 
 // forget gives up all blocks: the master that leased them is not there any
@@ -51,13 +56,15 @@ func (n *numbers) blocks() []wire.Block {
 func (n *numbers) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cursor, n.asked, n.failed = pidmap.NewCursor(), false, nil
+	n.cursor, n.asked, n.failed, n.idle, n.going = pidmap.NewCursor(), false, nil, nil, nil
 }
 
 // passed handles the notice that a task got a number beyond the low-water mark.
 func (n *numbers) passed(pid wire.PID) {
+	tasks := n.tasks()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.cursor.Tasks(tasks)
 	if move, ok := n.cursor.Passed(pid); ok {
 		n.moveLocked(move)
 	}

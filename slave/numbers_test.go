@@ -16,6 +16,7 @@ type madeUpSpace struct {
 	next   []wire.PID
 	low    []wire.PID
 	wishes []int
+	count  int   // of tasks
 	err    error // of putting the cursor
 }
 
@@ -28,6 +29,7 @@ func newMadeUpSpace() *madeUpSpace {
 		return s.err
 	}
 	s.arm = func(low wire.PID) { s.low = append(s.low, low) }
+	s.tasks = func() int { return s.count }
 	s.want = func(blocks int) { s.wishes = append(s.wishes, blocks) }
 	return s
 }

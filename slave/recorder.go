@@ -47,10 +47,11 @@ func (r *recorder) takeLocked() (changes bool) {
 // drainLocked takes in what the kernel has noted.
 func (r *recorder) drainLocked() {
 	now := time.Now()
+	var low wire.PID
 	r.source.Drain(func(rec procevents.Record) {
 		switch rec.Kind {
 		case procevents.CursorLow:
-			r.low(rec.PID)
+			low = rec.PID // of several the last was asked for last
 			return
 		case procevents.Forked:
 			r.life(rec.PID, 1)
@@ -60,6 +61,9 @@ func (r *recorder) drainLocked() {
 		}
 		r.tracker.Record(rec, now)
 	})
+	if low != 0 {
+		r.low(low) // not within Drain: this arms the source anew
+	}
 }
 
 // tellLocked reports what is due, or everything, and returns the number of the
@@ -136,14 +140,17 @@ func (r *recorder) notSpawned(pid wire.PID, stage wire.Stage, errno unix.Errno) 
 	r.do(func(t *procevents.Tracker) { t.SpawnFailed(pid, stage, uint32(errno)) })
 }
 
-// status takes in what wait4(2) told init of one of its children.
-func (r *recorder) status(pid wire.PID, status wire.Status) {
+// status takes in what wait4(2) told init of one of its children, and reports whether
+// that is the end of one that was started from the front end.
+func (r *recorder) status(pid wire.PID, status wire.Status) (ended bool) {
 	r.do(func(t *procevents.Tracker) {
 		if ws := unix.WaitStatus(status); !ws.Continued() && !ws.Stopped() { // these the kernel's records tell
+			ended = r.started[pid]
 			delete(r.started, pid)
 			t.Ended(pid, status)
 		}
 	})
+	return ended
 }
 
 // late returns those who were born so late that a signal to a group, which their

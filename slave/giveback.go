@@ -1,0 +1,149 @@
+package slave
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bproc/slave/procevents"
+	"bproc/wire"
+)
+
+// A block is given back when it could have been done without for restTime, which is
+// looked for every restLook. Two are kept: one to go on to when the other is full.
+const (
+	restTime   = time.Minute
+	restLook   = 10 * time.Second
+	keepBlocks = 2
+)
+
+// giveBack gives blocks back that are not needed any more, again and again.
+func (n *node) giveBack(ctx context.Context) error {
+	tick := time.NewTicker(restLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		blocks := n.numbers.rested(time.Now())
+		if len(blocks) == 0 {
+			continue
+		}
+		used, err := inUse(n.recorder.proc)
+		if err != nil {
+			n.log.Error("blocks of process numbers are kept", "err", err)
+		}
+		n.recorder.stamp() // the ends of all that had numbers of theirs are told before
+		back := n.numbers.release(func(b wire.Block) bool {
+			return err == nil && !slices.ContainsFunc(used, b.Contains)
+		})
+		n.tasks.lease(count(n.numbers.blocks()))
+		if len(back) == 0 {
+			continue
+		}
+		if err := n.out.put(&wire.LeaseBack{Blocks: back}); err != nil {
+			n.log.Error("blocks of process numbers could not be given back", "err", err)
+		}
+	}
+}
+
+// rested takes those blocks out of use that could have been done without for long.
+// Numbers of theirs can still be in use, by threads, sessions and groups.
+func (n *numbers) rested(now time.Time) []wire.Block {
+	tasks := n.tasks()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cursor.Tasks(tasks)
+	idle := make(map[wire.Block]time.Time)
+	for _, b := range n.cursor.Spare(keepBlocks) {
+		since, ok := n.idle[b]
+		switch {
+		case !ok:
+			idle[b] = now
+		case now.Sub(since) < restTime:
+			idle[b] = since
+		default:
+			n.cursor.Drop(b)
+			n.going = append(n.going, b)
+		}
+	}
+	n.idle = idle
+	return slices.Clone(n.going)
+}
+
+// release parts with those blocks that rested has returned and that are free, and
+// takes the others back into use.
+func (n *numbers) release(free func(wire.Block) bool) (back []wire.Block) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, b := range n.going {
+		if free(b) {
+			back = append(back, b)
+			continue
+		}
+		if err := n.cursor.Lease([]wire.Block{b}); err != nil {
+			n.log.Error("a block of process numbers is lost", "err", err)
+		}
+	}
+	n.going = nil
+	return back
+}
+
+// inUse returns all numbers that are in use in the space: of processes and threads,
+// and of groups and sessions, whose leaders may have ended.
+func inUse(proc procevents.Proc) ([]wire.PID, error) {
+	all, err := os.ReadDir(string(proc))
+	if err != nil {
+		return nil, fmt.Errorf("look for numbers in use: %w", err)
+	}
+	var used []wire.PID
+	for _, e := range all {
+		pid, err := strconv.ParseInt(e.Name(), 10, 32)
+		if err != nil {
+			continue
+		}
+		used = append(used, wire.PID(pid))
+		used = append(used, groupAndSession(filepath.Join(string(proc), e.Name(), "stat"))...)
+		threads, err := os.ReadDir(filepath.Join(string(proc), e.Name(), "task"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("look for numbers in use: %w", err)
+		}
+		for _, thread := range threads {
+			if tid, err := strconv.ParseInt(thread.Name(), 10, 32); err == nil {
+				used = append(used, wire.PID(tid))
+			}
+		}
+	}
+	return used, nil
+}
+
+// groupAndSession returns the fifth and sixth field of a stat file of proc(5), behind
+// the name, which may hold anything. A zombie has them too. There are none if the
+// process has ended.
+func groupAndSession(path string) []wire.PID {
+	const group, session = 5 - 3, 6 - 3
+	stat, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) <= session {
+		return nil
+	}
+	var both []wire.PID
+	for _, field := range fields[group : session+1] {
+		if n, err := strconv.ParseInt(field, 10, 32); err == nil {
+			both = append(both, wire.PID(n))
+		}
+	}
+	return both
+}

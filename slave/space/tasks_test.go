@@ -1,0 +1,103 @@
+package space_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/space"
+)
+
+// tasksOf returns the cgroup of a node's tasks; nil: this machine has no pids cgroups.
+func tasksOf(t *testing.T, n *node) *space.Tasks {
+	t.Helper()
+	tasks, err := n.Tasks()
+	if err == nil {
+		return tasks
+	}
+	if b, err := os.ReadFile("/proc/cgroups"); err == nil && !strings.Contains(string(b), "\npids\t") {
+		t.Logf("this kernel has no pids controller")
+		return nil
+	}
+	t.Fatal(err)
+	return nil
+}
+
+// await waits until there are so many tasks.
+func await(t *testing.T, tasks *space.Tasks, want int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		got, err := tasks.Count()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there are %d tasks, want %d", got, want)
+		}
+	}
+}
+
+func TestTasksAreBounded(t *testing.T) {
+	n := newNode(t)
+	tasks := tasksOf(t, n)
+	if tasks == nil {
+		return
+	}
+	own, err := tasks.Count()
+	if err != nil || own < 1 {
+		t.Fatalf("init alone: %d tasks, %v", own, err)
+	}
+	n.mustLaunch(command(70001, "sleep", "1000"))
+	await(t, tasks, own+1)
+	const script = "for i in 1 2 3 4; do sleep 1000 & done; wait"
+	if err := tasks.Bound(uint64(own) + 4); err != nil {
+		t.Fatal(err)
+	}
+	// Of the five only three have room; a shell that cannot fork ends with an error.
+	sp := command(70002, "sh", "-c", script+" 2>/dev/null")
+	n.mustLaunch(sp)
+	if s := n.awaitStatus(70002, over); s.ExitStatus() == 0 {
+		t.Errorf("status %#x, want that there is a bound", s)
+	}
+	if err := tasks.Bound(0); err != nil {
+		t.Fatal(err)
+	}
+	n.mustLaunch(command(70003, "sh", "-c", script))
+	await(t, tasks, own+1+2+5)
+}
+
+func TestTasksOfAUser(t *testing.T) {
+	n := newNode(t)
+	tasks := tasksOf(t, n)
+	if tasks == nil {
+		return
+	}
+	const uid = 12345
+	for range 2 { // it is made once
+		f, err := tasks.User(uid, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if !strings.HasSuffix(f.Name(), "/user-"+strconv.Itoa(uid)+"/cgroup.procs") {
+			t.Errorf("the way in is %s", f.Name())
+		}
+		limit, err := os.ReadFile(strings.Replace(f.Name(), "cgroup.procs", "pids.max", 1))
+		if err != nil || string(limit) != "7\n" {
+			t.Errorf("bound: got %q, %v", limit, err)
+		}
+	}
+	if err := tasks.BoundUser(uid, 0); err != nil {
+		t.Error(err)
+	}
+	if err := tasks.BoundUser(uid+1, 5); !os.IsNotExist(err) {
+		t.Errorf("a user without a cgroup: got %v, want %v", err, unix.ENOENT)
+	}
+}
