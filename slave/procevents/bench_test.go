@@ -2,11 +2,17 @@ package procevents_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/slave/procevents"
 )
@@ -44,6 +50,68 @@ func BenchmarkFork(b *testing.B) {
 				b.Fatal(err, strings.TrimSpace(string(out)))
 			}
 		})
+	}
+}
+
+// BenchmarkSwitch measures two switches of context: a byte goes to another process on
+// the same processor and comes back. Neither is in the space.
+func BenchmarkSwitch(b *testing.B) {
+	for _, spaces := range []int{0, 1, 8} {
+		b.Run(fmt.Sprintf("beside %d spaces", spaces), func(b *testing.B) {
+			for range spaces {
+				read(b, newSpace(b).open(procevents.Config{Ring: 64 << 10}))
+			}
+			out, in := echo(b)
+			at := uintptr(unsafe.Pointer(new(byte)))
+			for b.Loop() {
+				_, _, wrote := unix.RawSyscall(unix.SYS_WRITE, uintptr(out), at, 1)
+				_, _, got := unix.RawSyscall(unix.SYS_READ, uintptr(in), at, 1)
+				if wrote != 0 || got != 0 {
+					b.Fatal(wrote, got)
+				}
+			}
+		})
+	}
+}
+
+// echo starts a process that sends back each byte, and puts it and this thread on
+// one processor.
+func echo(b *testing.B) (out, in int) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the benchmark
+	var before, one unix.CPUSet
+	one.Set(0)
+	if err := errors.Join(unix.SchedGetaffinity(0, &before), unix.SchedSetaffinity(0, &one)); err != nil {
+		b.Fatal(err)
+	}
+	theirs, out := pipe()
+	in, back := pipe()
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"x", "echo"}, &syscall.ProcAttr{
+		Files: []uintptr{uintptr(theirs), uintptr(back), 2},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		for _, fd := range []int{theirs, back, in, out} {
+			_ = unix.Close(fd) // which is the end of the other process
+		}
+		await(pid, 0)
+		if err := unix.SchedSetaffinity(0, &before); err != nil {
+			b.Error(err)
+		}
+	})
+	return out, in
+}
+
+// beEcho sends back what it reads.
+func beEcho() {
+	buf := []byte{0}
+	at := uintptr(unsafe.Pointer(&buf[0]))
+	for {
+		if n, _, _ := unix.RawSyscall(unix.SYS_READ, 0, at, 1); n != 1 {
+			return
+		}
+		_, _, _ = unix.RawSyscall(unix.SYS_WRITE, 1, at, 1)
 	}
 }
 

@@ -2,9 +2,9 @@ package procevents
 
 import "bproc/wire"
 
-// The words of init about its children, in the order in which it gives them.
-// Before Ended and Stopped, the Source must have been drained: what the process
-// did before is then in the queue, and is told first.
+// The words of init about its children, in the order in which it gives them. Before
+// Ended the Source must have been drained: what the process did before is then in the
+// queue, and is told first.
 
 // initSession is the session of init. A process whose ghost is in a group or session
 // without a number is in it, in a group of its own.

@@ -29,6 +29,7 @@ var parts = map[string]func(){
 	"threads":      manyThreads,
 	"stop-victim":  stopVictim,
 	"as-user":      asUser,
+	"echo":         beEcho,
 }
 
 func TestMain(m *testing.M) {

@@ -36,16 +36,22 @@ var lostStatus = wire.SignalStatus(9)
 //
 // # Groups and sessions
 //
-// A process that was started from the front end leads a group of its own in
-// init's session on the node; its ghost is in whatever group and session the caller is
-// in. All ghosts inherit from their parents' ghosts by the front end's kernel. An
-// event says only what that does not bring about: PGID and SID are 0 where nothing
-// changes for the ghost. SID is otherwise the process's own number: it has called
-// setsid, and PGID is the same number. PGID alone is the number of the group it
-// has joined; its own, another's that has a ghost in it, or that of the process
-// started from the front end from which it descends, which means the group of
-// that process's ghost. Changes are seen at forks and execs; one that no ghost
-// could repeat (its group has no ghost in it) is left out.
+// Their numbers are the same on both sides. A process that was started from the front
+// end begins where its ghost is; all others inherit from their parents, as ghosts do
+// by the front end's kernel. An event says only what that does not bring about: PGID
+// and SID are 0 where nothing changes for the ghost. SID is otherwise the process's
+// own number: it has called setsid, and PGID is the same number. PGID alone is the
+// number of the group it has joined: its own, another's that has a ghost in it, or one
+// of the front end's own, below pidmap.Node, which the node could only join after the
+// front end had been asked. Changes are seen at forks and execs, and when the daemon
+// looks. One that no ghost could repeat is left out: its group has no ghost in it, or
+// is that of a ghost whose group or session has no number in the front end's PID
+// namespace; for such a ghost the node has made one of its own.
+//
+// # Credentials
+//
+// A ghost inherits those of its parent's ghost. User and Group are in an event only
+// where they differ from what the ghost has.
 type Tracker struct {
 	hold time.Duration
 	argv func(wire.PID) ([]string, bool)

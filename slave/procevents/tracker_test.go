@@ -62,6 +62,48 @@ func TestRenumber(t *testing.T) {
 	}
 }
 
+// TestManyAreBuried: a daemon that goes from process to process, more often than is
+// kept account of.
+func TestManyAreBuried(t *testing.T) {
+	now := time.Unix(100, 0)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
+	tracker.Launching(&wire.Spawn{PID: 100, PGID: 90, SID: 80})
+	const generations = 3000
+	parent := wire.PID(100)
+	for i := range wire.PID(generations) {
+		pid := pidmap.Node + i
+		tracker.Record(procevents.Record{Kind: procevents.Forked, PID: pid, Parent: parent, Creator: parent, PGID: 90, SID: 80}, now)
+		tracker.Flush(true, now)
+		if parent != 100 {
+			tracker.Record(procevents.Record{Kind: procevents.Exited, PID: parent}, now)
+		}
+		parent = pid
+	}
+	tracker.Flush(true, now)
+	if s := tracker.Stats(); s != (procevents.Stats{Processes: 2, Buried: 1024}) {
+		t.Errorf("stats %+v, want 2 processes and 1024 who are buried", s)
+	}
+	for _, c := range []struct {
+		pid  wire.PID
+		want []wire.PID
+	}{
+		{100, []wire.PID{parent}},
+		{pidmap.Node, nil}, // long forgotten
+		{parent - 1, []wire.PID{parent}},
+		{parent - 1024, []wire.PID{parent}},
+		{parent - 1025, nil},
+	} {
+		if got := tracker.Late(c.pid, 1); !slices.Equal(got, c.want) {
+			t.Errorf("late for a signal to %d: %v, want %v", c.pid, got, c.want)
+		}
+	}
+	tracker.Record(procevents.Record{Kind: procevents.Exited, PID: parent}, now)
+	tracker.Flush(true, now)
+	if s := tracker.Stats(); s != (procevents.Stats{Processes: 1}) {
+		t.Errorf("stats %+v after the end of the last, want 1 process", s)
+	}
+}
+
 // number makes one of sixteen numbers: outside, init, ten of the node's, four of the
 // front end's.
 func number(b byte) wire.PID {
@@ -100,6 +142,10 @@ func FuzzTracker(f *testing.F) {
 				tracker.Ended(launched, 0)
 			case 5:
 				tracker.Record(procevents.Record{Kind: procevents.Stopped + procevents.Kind(script[3]&1), PID: b}, now)
+			case 6:
+				tracker.BeginScan()
+				tracker.Record(procevents.Record{Kind: procevents.Exited, PID: b}, now)
+				tracker.Resync([]procevents.ProcessInfo{{PID: a, Parent: b, PGID: a, SID: 1}, {PID: number(2 + script[2]%10), Parent: c, PGID: a, SID: b, State: 'T'}})
 			case 7:
 				tracker.Changed(procevents.ProcessInfo{PID: a, PGID: b, SID: c})
 				tracker.User(b, wire.IDs{Real: uint32(script[3] % 3)}, wire.IDs{})
@@ -107,10 +153,6 @@ func FuzzTracker(f *testing.F) {
 				if slices.Contains(tracker.Late(a, uint64(script[3])), a) {
 					t.Fatal("a process descends from itself")
 				}
-			case 6:
-				tracker.BeginScan()
-				tracker.Record(procevents.Record{Kind: procevents.Exited, PID: b}, now)
-				tracker.Resync([]procevents.ProcessInfo{{PID: a, Parent: b, PGID: a, SID: 1}, {PID: number(2 + script[2]%10), Parent: c, PGID: a, SID: b, State: 'T'}})
 			}
 			for _, e := range tracker.Flush(script[0]&8 != 0, now).Events {
 				if ghosts[e.PID] == (e.Kind == wire.EventForked) {
