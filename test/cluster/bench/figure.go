@@ -25,14 +25,15 @@ type figure struct {
 
 // figures are all of them, in the order of the output. A base is before what
 // is compared with it.
-var figures = slices.Concat(startFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures)
+var figures = slices.Concat(startFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures)
 
 // bench is one run of the program.
 type bench struct {
 	runs     int
 	out      io.Writer
-	values   map[string]float64       // what was measured
+	done     map[string]bool          // what was measured
 	clusters map[int]*cluster.Cluster // by number of nodes
+	away     *far
 }
 
 // run measures the figures whose names match.
@@ -48,32 +49,49 @@ func (b *bench) run(ctx context.Context, names *regexp.Regexp) error {
 	return nil
 }
 
-// figure measures f, unless it was, after its base.
+// figure measures f, unless it was. Each run is beside one of its base, so that
+// what else the machine does falls on both; the ratio is the median of theirs.
 func (b *bench) figure(ctx context.Context, f figure) error {
-	if _, done := b.values[f.name]; done {
+	if b.done[f.name] {
 		return nil
 	}
-	if f.base != "" {
-		i := slices.IndexFunc(figures, func(g figure) bool { return g.name == f.base })
-		if err := b.figure(ctx, figures[i]); err != nil {
+	b.done[f.name] = true
+	base := slices.IndexFunc(figures, func(g figure) bool { return g.name == f.base })
+	if base >= 0 {
+		if err := b.figure(ctx, figures[base]); err != nil {
 			return err
 		}
 	}
-	var values []float64
+	var values, ratios []float64
 	for range b.runs {
-		v, err := f.measure(ctx, b)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+		of := 0.0
+		if base >= 0 {
+			var err error
+			if of, err = figures[base].once(ctx, b); err != nil {
+				return err
+			}
 		}
-		values = append(values, v)
+		v, err := f.once(ctx, b)
+		if err != nil {
+			return err
+		}
+		values, ratios = append(values, v), append(ratios, v/of)
 	}
-	b.values[f.name] = median(values)
-	line := fmt.Sprintf("bench %s %.4g %s", f.name, b.values[f.name], f.unit)
-	if f.base != "" {
-		line += fmt.Sprintf(" x%.2f of %s", b.values[f.name]/b.values[f.base], f.base)
+	line := fmt.Sprintf("bench %s %.4g %s", f.name, median(values), f.unit)
+	if base >= 0 {
+		line += fmt.Sprintf(" x%.2f of %s", median(ratios), f.base)
 	}
 	_, err := fmt.Fprintln(b.out, line)
 	return err
+}
+
+// once makes one run.
+func (f figure) once(ctx context.Context, b *bench) (float64, error) {
+	v, err := f.measure(ctx, b)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", f.name, err)
+	}
+	return v, nil
 }
 
 func median(values []float64) float64 {
@@ -97,7 +115,7 @@ func (b *bench) cluster(ctx context.Context, nodes int) (*cluster.Cluster, error
 }
 
 func (b *bench) close() error {
-	var errs []error
+	errs := []error{b.away.close()}
 	for _, c := range b.clusters {
 		errs = append(errs, c.Stop())
 	}

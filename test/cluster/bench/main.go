@@ -26,7 +26,7 @@ func main() {
 		exit("bench", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	b := &bench{runs: *runs, out: os.Stdout, values: map[string]float64{}, clusters: map[int]*cluster.Cluster{}}
+	b := &bench{runs: *runs, out: os.Stdout, done: map[string]bool{}, clusters: map[int]*cluster.Cluster{}}
 	err = errors.Join(b.run(ctx, names), b.close(), cluster.Finish())
 	stop()
 	exit("bench", err)

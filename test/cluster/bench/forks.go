@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"bproc/test/cluster"
+)
+
+// forkFigures are forks on all nodes at once, and what forks of remote processes
+// cost the front end: processor time of its whole machine, for one fork.
+var forkFigures = []figure{
+	{name: "fork.rate.native", unit: "forks/s", measure: forkRate(nativeOn)},
+	{name: "fork.rate.4nodes", unit: "forks/s", base: "fork.rate.native", measure: forkRate(remoteOn)},
+	{name: "fork.cpu.short", unit: "us", measure: shortLived},
+	{name: "fork.cpu.long", unit: "us", measure: longLived},
+}
+
+// forkCount is how many forks are made on each node.
+const forkCount = 4000
+
+func nativeOn(ctx context.Context, c *cluster.Cluster, node int, argv ...string) (string, error) {
+	return output(ctx, c.Nodes[node], argv...)
+}
+
+func remoteOn(ctx context.Context, c *cluster.Cluster, node int, argv ...string) (string, error) {
+	return output(ctx, c.Front, append([]string{"bpsh", strconv.Itoa(node)}, argv...)...)
+}
+
+// forkRate is the sum of what all nodes do at the same time.
+func forkRate(on func(context.Context, *cluster.Cluster, int, ...string) (string, error)) func(context.Context, *bench) (float64, error) {
+	return func(ctx context.Context, b *bench) (float64, error) {
+		c, err := b.cluster(ctx, defaultNodes)
+		if err != nil {
+			return 0, err
+		}
+		calls, err := program("calls.c")
+		if err != nil {
+			return 0, err
+		}
+		var group errgroup.Group
+		rates := make([]float64, defaultNodes)
+		for node := range defaultNodes {
+			group.Go(func() error {
+				text, err := on(ctx, c, node, calls, "fork", strconv.Itoa(forkCount))
+				if err != nil {
+					return err
+				}
+				var nanoseconds float64
+				_, err = fmt.Sscan(text, &nanoseconds)
+				rates[node] = 1e9 / nanoseconds
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return 0, err
+		}
+		sum := 0.0
+		for _, r := range rates {
+			sum += r
+		}
+		return sum, nil
+	}
+}
+
+// shortLived is about children that end at once: most of them the front end never
+// hears of.
+func shortLived(ctx context.Context, b *bench) (float64, error) {
+	c, err := b.cluster(ctx, defaultNodes)
+	if err != nil {
+		return 0, err
+	}
+	calls, err := program("calls.c")
+	if err != nil {
+		return 0, err
+	}
+	before, err := processorTime(c.Front)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := remote(ctx, b, calls, "fork", strconv.Itoa(forkCount)); err != nil {
+		return 0, err
+	}
+	after, err := processorTime(c.Front)
+	return (after - before) / forkCount / 1000, err
+}
+
+// longLived is about children that live until all have been born.
+func longLived(ctx context.Context, b *bench) (float64, error) {
+	c, err := b.cluster(ctx, defaultNodes)
+	if err != nil {
+		return 0, err
+	}
+	calls, err := program("calls.c")
+	if err != nil {
+		return 0, err
+	}
+	before, err := processorTime(c.Front)
+	if err != nil {
+		return 0, err
+	}
+	cmd := c.Front.Command(ctx, cluster.Root, "bpsh", "0", calls, "children", strconv.Itoa(idlers))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	_, readErr := bufio.NewReader(stdout).ReadString('\n') // all have ghosts then
+	_, writeErr := fmt.Fprintln(stdin, "go on")
+	if err := errors.Join(readErr, writeErr, cmd.Wait()); err != nil {
+		return 0, err
+	}
+	after, err := processorTime(c.Front)
+	return (after - before) / idlers / 1000, err
+}
+
+// processorTime is what a machine has used so far, in nanoseconds.
+func processorTime(m *cluster.Machine) (float64, error) {
+	text, err := m.ReadFile("/sys/fs/cgroup/cpuacct/cpuacct.usage")
+	if err == nil {
+		return strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	if text, err = m.ReadFile("/sys/fs/cgroup/cpu.stat"); err != nil {
+		return 0, fmt.Errorf("no control group for processor time on this host: %w", err)
+	}
+	return 1000 * value(string(text), "usage_usec"), nil
+}
