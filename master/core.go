@@ -35,7 +35,9 @@ type core struct {
 	next  uint64                      // number of the next of them
 	again []func()                    // requests to be made once more, when the next keeper has its ghosts
 
-	behind     []*session // that are to be told how far the front end is
+	budgets    map[uint32]*budget // by user
+	unshared   []*budget          // whose shares are to be told
+	behind     []*session         // that are to be told how far the front end is
 	groupCalls map[groupCall]*underWay
 
 	found   map[wire.PID][]*wire.Signal // ghosts of a former master that no node has claimed, and what they got
@@ -51,6 +53,7 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		asked: map[uint64]func(unix.Errno){},
 		found: map[wire.PID][]*wire.Signal{},
 
+		budgets:    map[uint32]*budget{},
 		groupCalls: map[groupCall]*underWay{},
 	}
 }
@@ -195,13 +198,15 @@ func (c *core) formerGone(p *proc) {
 
 func (c *core) remove(p *proc) {
 	delete(c.procs, p.pid)
+	c.discharge(p)
 	if n := c.nodes.byID[p.node]; n != nil {
 		n.procs--
 	}
 }
 
-func (c *core) add(p *proc) {
+func (c *core) add(p *proc, limit uint64) {
 	c.procs[p.pid] = p
+	c.charge(p, limit)
 	if n := c.nodes.byID[p.node]; n != nil {
 		n.procs++
 	}

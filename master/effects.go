@@ -43,6 +43,9 @@ func (c *core) follow(p *proc, e *wire.Event) {
 	}
 	if e.User != nil || e.Group != nil {
 		c.effect(p, &wire.GhostUser{PID: p.pid, User: orSame(e.User), Group: orSame(e.Group)})
+		if e.User != nil {
+			c.changeUser(p, e.User.Real)
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func (c *core) forked(s *session, e *wire.Event) {
 		s.put(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
 		return
 	}
-	p := &proc{pid: e.PID, node: s.node, sess: s, state: forking, ghost: true}
+	p := &proc{pid: e.PID, node: s.node, uid: parent.uid, sess: s, state: forking, ghost: true}
 	if old != nil {
 		c.remove(old)
 		p.former = old
@@ -109,7 +109,7 @@ func (c *core) forked(s *session, e *wire.Event) {
 		p.gates++
 		parent.waiting = append(parent.waiting, func() { c.open(p) })
 	}
-	c.add(p)
+	c.add(p, inherited)
 	birth := &effect{event: s.last, by: e.Parent}
 	s.pending = append(s.pending, birth)
 	c.request(p, &wire.GhostFork{Parent: e.Parent, Child: e.PID}, func(errno unix.Errno) {

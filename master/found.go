@@ -35,7 +35,11 @@ func (c *core) claim(s *session, pid wire.PID) bool {
 		return false
 	}
 	delete(c.found, pid)
-	c.add(&proc{pid: pid, node: s.node, sess: s, state: running, ghost: true, held: held})
+	uid, err := c.front.Owner(pid)
+	if err != nil {
+		uid = 0 // it has just ended
+	}
+	c.add(&proc{pid: pid, node: s.node, uid: uid, sess: s, state: running, ghost: true, held: held}, c.limitOf(pid))
 	return true
 }
 

@@ -18,6 +18,8 @@ type frontEnd interface {
 	Parent(pid wire.PID) (wire.PID, error)
 	Signal(pid wire.PID) error            // whether there are such processes: kill(2) with signal 0
 	Member(group, session wire.PID) error // whether a group without its leader is of that session; this may take long
+	Owner(pid wire.PID) (uint32, error)
+	Limit(pid wire.PID) (uint64, error) // RLIMIT_NPROC, soft (getrlimit(2))
 }
 
 // kernel is the kernel that this program runs on.
@@ -36,6 +38,18 @@ func (kernel) Session(pid wire.PID) (wire.PID, error) {
 func (kernel) Parent(pid wire.PID) (wire.PID, error) { return parentOf(pid) }
 
 func (kernel) Signal(pid wire.PID) error { return unix.Kill(int(pid), 0) }
+
+func (kernel) Owner(pid wire.PID) (uint32, error) {
+	var st unix.Stat_t
+	err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &st)
+	return st.Uid, err
+}
+
+func (kernel) Limit(pid wire.PID) (uint64, error) {
+	var limit unix.Rlimit
+	err := unix.Prlimit(int(pid), unix.RLIMIT_NPROC, nil, &limit)
+	return limit.Cur, err
+}
 
 // Member looks at every process: no call tells the members of a group.
 func (k kernel) Member(group, session wire.PID) error {

@@ -36,6 +36,16 @@ func TestKernel(t *testing.T) {
 	if got, err := k.Parent(me); err != nil || got != wire.PID(os.Getppid()) {
 		t.Errorf("parent: %d, %v", got, err)
 	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := k.Limit(me); err != nil || got != limit.Cur {
+		t.Errorf("limit: %d, %v, want %d", got, err, limit.Cur)
+	}
+	if got, err := k.Owner(me); err != nil || got != uint32(os.Geteuid()) {
+		t.Errorf("owner: %d, %v", got, err)
+	}
 	for _, c := range []struct {
 		name string
 		err  error

@@ -49,8 +49,8 @@ func (c *core) begin(l *launch, who caller) {
 		c.delayed = append(c.delayed, func() { c.begin(l, who) })
 		return
 	}
-	p := &proc{pid: l.spawn.PID, node: n.ID, sess: n.sess, state: adopting, launch: l, hangUp: l.hangUp}
-	c.add(p)
+	p := &proc{pid: l.spawn.PID, node: n.ID, uid: l.spawn.UID, sess: n.sess, state: adopting, launch: l, hangUp: l.hangUp}
+	c.add(p, c.limitOf(who.pid))
 	c.adopt(p)
 }
 

@@ -127,21 +127,21 @@ func (m *Master) coreLoop(ctx context.Context, c *core, keeper *keeperConn) erro
 	c.killed(keeper.client.Killed())
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	progress := time.NewTimer(progressTime)
-	defer progress.Stop()
-	for waits := true; ; { // for progress
-		if !waits && len(c.behind) > 0 {
+	news := time.NewTimer(soon)
+	defer news.Stop()
+	for waits := true; ; { // for news
+		if !waits && c.hasNews() {
 			waits = true
-			progress.Reset(progressTime)
+			news.Reset(soon)
 		}
 		select {
 		case input := <-m.inputs:
 			input(c)
 		case now := <-ticker.C:
 			c.tick(now)
-		case <-progress.C:
+		case <-news.C:
 			waits = false
-			c.tellProgress()
+			c.tellNews()
 		case <-ctx.Done():
 			return nil
 		}

@@ -113,6 +113,8 @@ func order(m wire.Message) string {
 		return fmt.Sprintf("HangUp %d", m.PID)
 	case *wire.Progress:
 		return fmt.Sprintf("Progress %d", m.Event)
+	case *wire.Budget:
+		return fmt.Sprintf("Budget of user %d: %d", m.UID, m.Tasks)
 	case *wire.KillAll:
 		return "KillAll"
 	}

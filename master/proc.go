@@ -26,6 +26,7 @@ const maxHeld = 1024
 type proc struct {
 	pid    wire.PID
 	node   wire.NodeID
+	uid    uint32 // real user
 	sess   *session
 	state  procState
 	launch *launch // started from the front end; nil once it runs, and for forked ones

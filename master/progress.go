@@ -6,12 +6,22 @@ import (
 	"bproc/wire"
 )
 
-// A slave is told how far the front end has caught up with its events: when it
-// has by many, and otherwise soon.
-const (
-	progressEvents = 1000
-	progressTime   = 100 * time.Millisecond
-)
+// soon is when slaves are told what changes often and need not be told at once:
+// how far the front end has caught up with their events (but when it has by
+// many), and shares of budgets.
+const soon = 100 * time.Millisecond
+
+// progressEvents is how many events a slave is told of at once.
+const progressEvents = 1000
+
+// hasNews reports whether there is something to be told soon.
+func (c *core) hasNews() bool { return len(c.behind) > 0 || len(c.unshared) > 0 }
+
+// tellNews tells it.
+func (c *core) tellNews() {
+	c.tellProgress()
+	c.tellShares()
+}
 
 // progress notes that the barrier of a session may have moved.
 func (c *core) progress(s *session) {
@@ -25,8 +35,7 @@ func (c *core) progress(s *session) {
 	}
 }
 
-// tellProgress tells the slaves that have not been told lately. It is called
-// progressTime after there is one to be told.
+// tellProgress tells the slaves that have not been told lately.
 func (c *core) tellProgress() {
 	for _, s := range c.behind {
 		s.behind = false

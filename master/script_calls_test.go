@@ -15,6 +15,7 @@ type madeUpFrontEnd struct{ procs map[wire.PID]frontProc }
 
 type frontProc struct {
 	parent, group, session wire.PID
+	uid                    uint32
 	limit                  uint64
 }
 
@@ -59,6 +60,16 @@ func (f *madeUpFrontEnd) Member(group, session wire.PID) error {
 	return unix.EPERM
 }
 
+func (f *madeUpFrontEnd) Owner(pid wire.PID) (uint32, error) {
+	p, err := f.find(pid)
+	return p.uid, err
+}
+
+func (f *madeUpFrontEnd) Limit(pid wire.PID) (uint64, error) {
+	p, err := f.find(pid)
+	return p.limit, err
+}
+
 // proc is a process of the front end, a ghost or another.
 func (s *script) proc(args []string) {
 	pid := s.pid(args[0])
@@ -66,6 +77,7 @@ func (s *script) proc(args []string) {
 	p.parent = wire.PID(s.option(args, "parent", int(p.parent)))
 	p.group = wire.PID(s.option(args, "pgid", int(p.group)))
 	p.session = wire.PID(s.option(args, "sid", int(p.session)))
+	p.uid = uint32(s.option(args, "uid", int(p.uid)))
 	p.limit = uint64(s.option(args, "limit", int(p.limit)))
 	s.front.procs[pid] = p
 }

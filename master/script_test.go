@@ -94,7 +94,7 @@ var verbs = map[string]func(s *script, args []string){
 	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [mode BITS] [uid N] [gid N]
 	"nodes":   (*script).listNodes, // the node table
 	"after":   (*script).after,     // DURATION: time passes, and a tick comes
-	"soon":    (*script).soon,      // it is time to tell of progress
+	"soon":    (*script).soon,      // it is time to tell what need not be told at once
 
 	// Clients.
 	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes]
@@ -112,13 +112,13 @@ var verbs = map[string]func(s *script, args []string){
 	"back":   (*script).back,   // [PID...]: there is another, which holds these
 
 	// The front end.
-	"proc": (*script).proc, // PID [parent N] [pgid N] [sid N] [limit N]: there is such a process, or it has changed
+	"proc": (*script).proc, // PID [parent N] [pgid N] [sid N] [uid N] [limit N]: there is such a process, or it has changed
 	"none": (*script).none, // PID: it has ended
 }
 
 // unordered are the inputs after which the core goes through a table: what
 // comes out of them has no order.
-var unordered = []string{"up", "end", "after", "back"}
+var unordered = []string{"up", "end", "after", "back", "soon"}
 
 func (s *script) input(verb string, args []string) []string {
 	f := verbs[verb]
@@ -271,7 +271,7 @@ func (s *script) after(args []string) {
 	s.core.tick(s.now)
 }
 
-func (s *script) soon([]string) { s.core.tellProgress() }
+func (s *script) soon([]string) { s.core.tellNews() }
 
 func (s *script) wanted(args []string) {
 	s.core.fromSlave(s.session(args[0]), 0, &wire.LeaseWanted{Blocks: uint32(s.number(args[1]))})

@@ -27,12 +27,13 @@ type session struct {
 	barrier   barrier
 
 	// Owned by the core.
-	last     uint64    // number of the last event handled
-	pending  []*effect // of its events, that are not in place; in order
-	calls    []*call   // that wait for them, in order
-	calling  int       // calls without an answer
-	told     uint64    // how far the slave knows the front end to be
-	behind   bool      // it is to be told more
+	last     uint64            // number of the last event handled
+	pending  []*effect         // of its events, that are not in place; in order
+	calls    []*call           // that wait for them, in order
+	calling  int               // calls without an answer
+	shares   map[uint32]uint64 // of users' budgets, as the slave knows them
+	told     uint64            // how far the slave knows the front end to be
+	behind   bool              // it is to be told more
 	ended    bool
 	emptying bool // its node is to have no processes; then it ends
 	numbers  int  // on lease
@@ -88,7 +89,13 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	for _, b := range s.inventory.Blocks {
 		s.numbers += int(b.Count)
 	}
+	s.shares = map[uint32]uint64{}
 	c.inventory(n, s)
+	for _, b := range c.budgets {
+		if b.nodes[n.ID] != nil {
+			c.shareSoon(b)
+		}
+	}
 	if s.emptying || n.Down {
 		s.put(new(wire.KillAll))
 	}
@@ -197,6 +204,7 @@ func (c *core) dead(n *node) {
 func (c *core) tick(now time.Time) {
 	c.dropFound(now)
 	c.forgetCalls()
+	c.dropShares()
 	for _, n := range c.nodes.byID {
 		switch s := n.sess; {
 		case s == nil:
