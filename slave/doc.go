@@ -3,6 +3,7 @@
 //
 //	master --control stream--> control.go --> space (init) : signals, numbers
 //	       <--Events----------  recorder.go <-- procevents (BPF), space (init)
+//	       <--Call, Return--->  frontend.go <-- space (supervisor of system calls)
 //	       --process streams-> process.go --> space: launch; pump.go: bytes
 //
 // The slave does not know its number, nor who else is in the cluster. What it
@@ -10,10 +11,16 @@
 // the recorder. Whatever else leaves the node for the ears of a user carries the
 // number of the last event before it: a pump that has read output asks the
 // recorder for that number, and the recorder first takes in everything that the
-// kernel has noted up to then.
+// kernel has noted up to then. A call for the front end is made after that, too.
 //
 // A slave that loses its master keeps its processes and connects again. It
 // kills them when it has not heard from the master for the time of its lease.
 //
-// Lock order: recorder.mu, then outbox.mu.
+// Bounds: processes and threads of the node by its leased numbers, and by a budget
+// for each user (tasks.go); what the front end has to make up for (behind.go); what
+// waits for the master (outbox.go); calls that wait (package supervise).
+//
+// Lock order: calls.mu, then recorder.mu, then one of watch.mu, numbers.mu, outbox.mu.
+// The supervisor's thread, for which processes wait, takes watch.mu and recorder.mu,
+// so neither is held while waiting for the master or for init.
 package slave

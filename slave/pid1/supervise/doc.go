@@ -2,17 +2,44 @@
 // the space's own kernel does not know, by seccomp user notification
 // (seccomp_unotify(2)).
 //
-//	process          kernel                         supervisor
-//	  | getppid() ---> | filter: ask                   |
-//	  |  (waits)       | --- notification: thread ---> |
-//	  |                | <--- value, or "go on" ------ |
-//	  | <------------- |
+//	process          kernel                         supervisor                   front end
+//	  | getppid() ---> | filter: ask                   |                            |
+//	  |  (waits)       | --- notification: thread ---> |                            |
+//	  |                | <--- value, or "go on" ------ |                            |
+//	  | <------------- |                               |                            |
+//	  | kill(4711) --> | --- notification: thread ---> | --- Call (a goroutine) --> |
+//	  |  (waits)       | <--- value ------------------ | <-- Return --------------- |
+//	  | <------------- |                               |                            |
 //
-// A process that was started from the front end has its parent there; in the
-// space its parent is init. Every other process has a parent in the space, and
-// the kernel's answer is right.
+// In the space is whoever has a number that a node leases and is found in the space's
+// /proc, and who was started from the front end. Everybody else is elsewhere, also
+// where the space's kernel has somebody of that number: init's threads and helpers.
+//
+//	getppid               the front end's parent for who was started from there, and for
+//	                      orphans; else the kernel's
+//	getpgid, getsid       of one elsewhere: the front end's
+//	setpgid, setsid       the kernel's; the process is watched afterwards. A group of
+//	                      the front end is made in the space before it is joined
+//	set*uid, set*gid      the kernel's; the process is watched afterwards
+//	kill and its kin      to one in the space, or to a group of a session that was made
+//	                      in it: the kernel's; else the caller's ghost sends the signal
+//	pidfd_open            of one elsewhere: ENOSYS, as from a kernel without it
+//	prctl                 the kernel's; the front end is told of what its own kernel
+//	                      has to know
+//
+// Processes in a PID namespace within the space name each other by numbers of their
+// own: all their calls are the kernel's.
+//
+// Calls for the front end wait each in a goroutine of their own, at most maxWaiting;
+// others get EAGAIN. While there is no way to the front end they wait. The caller can
+// be killed meanwhile; other signals wait with it (Linux 5.19), or make it call anew.
 //
 // The slave daemon supervises from outside the space. While it is away, init
 // does, with what it knew when it started the processes: otherwise every shell
 // that starts in that time, which asks for its parent first thing, would wait.
+// Calls for the front end then are not answered at all.
+//
+// What this package does not see: signals by a descriptor of a process
+// (pidfd_send_signal(2)), which only a process of the space can stand for, and those
+// that the kernel sends for a terminal, a file or a timer.
 package supervise
