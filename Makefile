@@ -72,10 +72,12 @@ build: ## build the commands into build/, an install tree
 
 .PHONY: install
 install: build ## install into $(DESTDIR)$(PREFIX)
-	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin sbin lib/bproc)
+	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin sbin lib/bproc share/man/man1 share/man/man8)
 	@install -m 0755 $(addprefix $(BUILD)/bin/,$(BIN)) $(DESTDIR)$(PREFIX)/bin/
 	@install -m 0755 $(addprefix $(BUILD)/sbin/,$(SBIN) $(CGO)) $(DESTDIR)$(PREFIX)/sbin/
 	@install -m 0755 $(addprefix $(BUILD)/lib/bproc/,$(LIB)) $(DESTDIR)$(PREFIX)/lib/bproc/
+	@install -m 0644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	@install -m 0644 man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 	@$(DESTDIR)$(PREFIX)/lib/bproc/bpkeeper --install-ghost $(DESTDIR)$(PREFIX)/lib/bproc/ghost
 
 .PHONY: demo
