@@ -113,7 +113,7 @@ func (s *Space) ask(ctx context.Context, m wire.Message) error {
 		defer s.mu.Unlock()
 		delete(s.asked, number)
 	}()
-	if err := s.conn.Write(number, m); err != nil {
+	if err := s.out.put(number, m); err != nil {
 		return err
 	}
 	select {
@@ -163,7 +163,7 @@ func (s *Space) hasEnded() bool {
 // kernel made. A process that is gone is no error; for one whose launch is
 // under way the signal waits.
 func (s *Space) Signal(pid wire.PID, info []byte) error {
-	if err := s.conn.Write(0, &wire.InitSignal{PID: pid, Info: info}); err != nil {
+	if err := s.out.put(0, &wire.InitSignal{PID: pid, Info: info}); err != nil {
 		return fmt.Errorf("signal %d: %w", pid, err)
 	}
 	return nil
@@ -172,7 +172,7 @@ func (s *Space) Signal(pid wire.PID, info []byte) error {
 // SetCursor makes next the number that the space's kernel gives to the next
 // process that is forked, or the first free one after it.
 func (s *Space) SetCursor(next wire.PID) error {
-	if err := s.conn.Write(0, &wire.InitCursor{Next: next}); err != nil {
+	if err := s.out.put(0, &wire.InitCursor{Next: next}); err != nil {
 		return fmt.Errorf("cursor to %d: %w", next, err)
 	}
 	return nil
@@ -183,7 +183,7 @@ func (s *Space) KillAll() error {
 	if err := s.Thaw(); err != nil { // a frozen process does not die of its signal
 		return err
 	}
-	if err := s.conn.Write(0, &wire.InitKillAll{}); err != nil {
+	if err := s.out.put(0, &wire.InitKillAll{}); err != nil {
 		return fmt.Errorf("kill all: %w", err)
 	}
 	return nil

@@ -223,3 +223,26 @@ func TestFreeze(t *testing.T) {
 		t.Errorf("status %#x", s)
 	}
 }
+
+// While a space is frozen its init takes nothing; whoever signals does not wait.
+func TestSignalsToAFrozenSpace(t *testing.T) {
+	n := newNode(t)
+	n.mustLaunch(command(70001, "sleep", "1000"))
+	if err := n.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3000 {
+		if err := n.Signal(70001, info(unix.SIGCONT, codeUser, 1, 0, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	if s := n.awaitStatus(70001, over); s.Signal() != unix.SIGTERM {
+		t.Errorf("status %#x", s)
+	}
+}

@@ -30,6 +30,7 @@ type Space struct {
 	inode     uint32
 	proc      *os.File
 	conn      *rights.Conn
+	out       outbound
 	pids      []wire.PID
 	launches  supervise.Launched
 
@@ -46,7 +47,9 @@ type Space struct {
 }
 
 func newSpace(cfg Config) *Space {
-	return &Space{cfg: cfg, pidfd: -1, listener: -1, pending: make(map[uint64]pendingLaunch), asked: make(map[uint64]chan<- unix.Errno)}
+	s := &Space{cfg: cfg, pidfd: -1, listener: -1, pending: make(map[uint64]pendingLaunch), asked: make(map[uint64]chan<- unix.Errno)}
+	s.out.write = func(number uint64, m wire.Message) error { return s.conn.Write(number, m) }
+	return s
 }
 
 // NSInode returns the inode number of the PID namespace, by which its
@@ -130,6 +133,7 @@ func (s *Space) closeFiles() error {
 	var errs []error
 	if s.conn != nil {
 		_ = s.conn.Close() // Run may have done so; its end stops the supervisor
+		s.out.close()
 	}
 	s.running.Lock()
 	defer s.running.Unlock()

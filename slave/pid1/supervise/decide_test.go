@@ -116,6 +116,19 @@ func TestStranger(t *testing.T) {
 	}
 }
 
+// Who signals one in the space is not asked for: it is the kernel's in any case.
+func TestCallerIsNotAskedFor(t *testing.T) {
+	for _, call := range []filter.Call{
+		filter.Getpgid, filter.Getsid, filter.Kill, filter.Tkill, filter.Tgkill,
+		filter.Sigqueue, filter.Tgsigqueue, filter.PidfdOpen,
+	} {
+		m := newMadeUp()
+		if got := m.decided(t, child, call, args(worker, worker)); got != "go on" || m.asked != 0 {
+			t.Errorf("call %d: %q, and the caller was asked for %d times", call, got, m.asked)
+		}
+	}
+}
+
 func TestNoWayToTheFrontEnd(t *testing.T) {
 	m := newMadeUp()
 	m.err = errors.New("cut")

@@ -42,6 +42,7 @@ type madeUp struct {
 	threads map[wire.PID]bool
 	bytes   map[uintptr][]byte
 	gone    bool // the caller has ended
+	asked   int  // how often it was asked who calls
 
 	said   []string
 	answer *wire.Return
@@ -66,11 +67,16 @@ func newMadeUp() *madeUp {
 }
 
 func (m *madeUp) caller(tid uint32) (identity, bool) {
+	m.asked++
+	return m.find(tid)
+}
+
+func (m *madeUp) find(tid uint32) (identity, bool) {
 	who, ok := m.callers[tid]
 	return who, ok
 }
 
-func (m *madeUp) process(pid wire.PID) (identity, bool) { return m.caller(uint32(pid)) }
+func (m *madeUp) process(pid wire.PID) (identity, bool) { return m.find(uint32(pid)) }
 
 func (m *madeUp) exists(pid wire.PID) bool {
 	_, ok := m.process(pid)

@@ -34,7 +34,7 @@ type resp struct {
 	Flags uint32
 }
 
-// Check tells whether the kernel's structures are the ones above.
+// Check tells what the kernel lacks, and whether its structures are the ones above.
 func Check() error {
 	var sizes [3]uint16 // struct seccomp_notif_sizes
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes)))
@@ -44,6 +44,9 @@ func Check() error {
 	ours := [3]uint16{uint16(unsafe.Sizeof(notif{})), uint16(unsafe.Sizeof(resp{})), uint16(unsafe.Sizeof(seccompData{}))}
 	if sizes != ours {
 		return fmt.Errorf("seccomp notifications have sizes %v, not %v", sizes, ours)
+	}
+	if _, err := unix.ProcessVMReadv(unix.Getpid(), nil, nil, 0); err != nil {
+		return fmt.Errorf("reading what callers pass (CONFIG_CROSS_MEMORY_ATTACH): %w", err)
 	}
 	return nil
 }

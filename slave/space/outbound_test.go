@@ -1,0 +1,70 @@
+package space
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"bproc/wire"
+)
+
+// TestOutbound has a bpinit that takes nothing for a while.
+func TestOutbound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan bool)
+		var got []uint64
+		var o outbound
+		o.write = func(number uint64, _ wire.Message) error {
+			<-held
+			got = append(got, number)
+			return nil
+		}
+		if err := o.put(0, &wire.InitSync{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // it is being written
+		for n := range uint64(maxOutbound) {
+			if err := o.put(1+n, &wire.InitSync{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := o.put(1, &wire.InitSync{}); !errors.Is(err, errOutboundFull) {
+			t.Errorf("got %v, want %v", err, errOutboundFull)
+		}
+		close(held)
+		synctest.Wait()
+		for i, n := range got {
+			if n != uint64(i) {
+				t.Fatalf("number %d came as the %d.", n, i)
+			}
+		}
+		if len(got) != 1+maxOutbound {
+			t.Errorf("%d came, want %d", len(got), 1+maxOutbound)
+		}
+		if err := o.put(1, &wire.InitSync{}); err != nil {
+			t.Errorf("after all: %v", err)
+		}
+		o.close()
+		if err := o.put(1, &wire.InitSync{}); !errors.Is(err, ErrGone) {
+			t.Errorf("after the end: got %v, want %v", err, ErrGone)
+		}
+	})
+}
+
+// Requests to a connection that has ended do not gather.
+func TestOutboundOfADeadConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outbound
+		o.write = func(uint64, wire.Message) error { return errors.New("broken") }
+		for range 100 {
+			if err := o.put(1, &wire.InitSync{}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if len(o.queue) != 0 || o.writing {
+			t.Errorf("%d wait, writing: %v", len(o.queue), o.writing)
+		}
+		o.close()
+	})
+}
