@@ -68,16 +68,9 @@ func (s *shard) take(g *held) (*driven, error) {
 // next waits for the next stop of one ghost. The end of the ghost is handled
 // here.
 func (s *shard) next(g *held) (stop, error) {
-	var status unix.WaitStatus
-	for {
-		_, err := unix.Wait4(int(g.pid), &status, unix.WALL|unix.WNOTHREAD, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return stop{}, fmt.Errorf("wait for ghost %d: %w", g.pid, err)
-		}
-		break
+	_, status, err := s.await(g.pid, 0)
+	if err != nil {
+		return stop{}, fmt.Errorf("wait for ghost %d: %w", g.pid, err)
 	}
 	if status.Exited() || status.Signaled() {
 		s.gone(g, status)

@@ -10,22 +10,30 @@ import (
 )
 
 // exit ends a ghost as its process ended. The end itself is not waited for:
-// the shard will see it, and report it.
+// the shard will see it, and report it. (While there are slipped ghosts, it would
+// not.)
 func (s *shard) exit(g *held, status wire.Status) error {
 	if g.asked {
 		return nil
 	}
-	if g.killed { // by SIGKILL, whatever its process did last
-		g.asked = true
-		return resume(unix.PTRACE_CONT, g.pid, 0)
+	err := s.letEnd(g, status)
+	if g.asked && s.slipped > 0 {
+		s.awaitEnd(g)
 	}
-	sig, ok := status.Signaled()
+	return err
+}
+
+func (s *shard) letEnd(g *held, status wire.Status) error {
+	if g.killed { // by SIGKILL, whatever its process did last
+		return s.letDie(g)
+	}
+	sig, signaled := status.Signaled()
 	switch {
-	case ok && unix.Signal(sig) == unix.SIGKILL:
+	case signaled && deadly(unix.Signal(sig)):
+		return s.exitBySignal(g, unix.Signal(sig))
+	case signaled:
 		g.asked = true
 		return unix.Kill(int(g.pid), unix.SIGKILL)
-	case ok:
-		return s.exitBySignal(g, unix.Signal(sig))
 	}
 	code, _ := status.Exited()
 	d, err := s.take(g)
@@ -46,8 +54,29 @@ func (s *shard) killedMeanwhile(g *held, err error) error {
 	if !g.killed {
 		return err
 	}
+	return s.letDie(g)
+}
+
+// letDie lets a ghost go that got SIGKILL.
+func (s *shard) letDie(g *held) error {
 	g.asked = true
+	if g.slipped { // it is a zombie already
+		g.slipped = false
+		s.slipped--
+		s.awaitEnd(g)
+		return nil
+	}
 	return resume(unix.PTRACE_CONT, g.pid, 0)
+}
+
+// deadly reports whether a process can be ended by a signal, but for SIGKILL
+// (signal(7)).
+func deadly(sig unix.Signal) bool {
+	switch sig {
+	case unix.SIGKILL, unix.SIGCHLD, unix.SIGCONT, unix.SIGURG, unix.SIGWINCH:
+		return false
+	}
+	return sig > 0 && sig <= 64 && !stopSignal(sig)
 }
 
 // exitBySignal ends a ghost by the default action of a signal. Whatever the

@@ -11,6 +11,7 @@ type held struct {
 	pid     wire.PID
 	stopped bool // in a group stop: its parent sees it as T
 	killed  bool // it got SIGKILL and is held in its exit
+	slipped bool // it is held as a zombie, see await
 	asked   bool // it is to end: GhostExit has come
 
 	user  wire.IDs

@@ -30,7 +30,8 @@ func ptrace(request int, pid wire.PID, addr, data uintptr) error {
 
 // goOn restarts a ghost from the stop that it was seen in. SIGKILL may have
 // moved it from there to the stop at its exit, which has not been seen yet and
-// which it must not leave: then nothing is done, and the next wait shows it.
+// which it must not leave: then nothing is done, and the next wait shows it. If
+// SIGKILL comes between the two requests, await holds what is left.
 func goOn(request int, pid wire.PID, sig unix.Signal) error {
 	info, err := getSiginfo(pid)
 	if err == nil && info.code()>>8 == unix.PTRACE_EVENT_EXIT {

@@ -2,7 +2,6 @@ package ghost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -36,6 +34,8 @@ type shard struct {
 	ghosts map[wire.PID]*held
 	bell   wire.PID // the tracee that wakes the shard
 	count  atomic.Int32
+
+	slipped int // ghosts that are held as zombies
 
 	waiting atomic.Bool // in wait4, or about to be: the bell must be rung
 
@@ -133,26 +133,21 @@ func (s *shard) wait() error {
 	s.mu.Lock()
 	busy := len(s.queue) > 0 // put before waiting was set: nobody rings for it
 	s.mu.Unlock()
-	var status unix.WaitStatus
-	var pid int
-	var err error
+	options := 0
 	if busy {
-		pid, err = unix.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD|unix.WNOHANG, nil)
-	} else {
-		pid, err = longcall.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD)
+		options = unix.WNOHANG
 	}
+	pid, status, err := s.await(anyTracee, options)
 	s.waiting.Store(false)
 	for {
 		switch {
-		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return err
 		case pid == 0:
 			return nil
-		default:
-			s.stopped(wire.PID(pid), status)
 		}
-		pid, err = unix.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD|unix.WNOHANG, nil)
+		s.stopped(pid, status)
+		pid, status, err = s.await(anyTracee, unix.WNOHANG)
 	}
 }
 

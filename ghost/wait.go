@@ -1,0 +1,96 @@
+package ghost
+
+import (
+	"encoding/binary"
+	"errors"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/longcall"
+	"bproc/wire"
+)
+
+// anyTracee stands for all tracees of a shard.
+const anyTracee wire.PID = -1
+
+// await waits until a tracee has stopped or ended, as wait4(2) does; 0 is the
+// answer if there is none and options has WNOHANG.
+//
+// It does not take the end of a ghost that is not to end, which it looks for
+// first (waitid(2), WNOWAIT). Such a ghost has got SIGKILL, and has slipped out
+// of the stop at its exit: a restart was meant for another stop, see goOn. All it
+// has left is a zombie, but that is its keeper's: until the keeper waits for it, it
+// keeps its number, and its parent's wait does not return.
+func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, error) {
+	for {
+		want := unix.WSTOPPED | unix.WEXITED
+		if pid == anyTracee && s.slipped > 0 {
+			want = unix.WSTOPPED // it would find those each time
+		}
+		found, ended, err := look(pid, want|options)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil || found == 0:
+			return 0, 0, err
+		}
+		if g := s.ghosts[found]; ended && g != nil && !g.asked {
+			s.slip(g)
+			if pid != anyTracee {
+				return 0, 0, errHeld
+			}
+			continue
+		}
+		var status unix.WaitStatus
+		got, err := unix.Wait4(int(found), &status, unix.WALL|unix.WNOTHREAD|unix.WNOHANG, nil)
+		if err != nil || got != 0 { // else SIGKILL has taken it from its stop
+			return wire.PID(got), status, err
+		}
+	}
+}
+
+// look returns a tracee that has stopped or ended, and leaves it so.
+func look(pid wire.PID, options int) (found wire.PID, ended bool, err error) {
+	const exited, dumped = 1, 3 // CLD_EXITED to CLD_DUMPED of sigaction(2)
+	options |= unix.WALL | unix.WNOTHREAD | unix.WNOWAIT
+	var info siginfo
+	var errno unix.Errno
+	switch {
+	case pid != anyTracee:
+		_, _, errno = unix.Syscall6(unix.SYS_WAITID, unix.P_PID, uintptr(pid), uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
+	case options&unix.WNOHANG != 0:
+		_, _, errno = unix.RawSyscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
+	default:
+		_, _, errno = longcall.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
+	}
+	if errno != 0 {
+		return 0, false, errno
+	}
+	code := info.code()
+	return wire.PID(binary.LittleEndian.Uint32(info[offPid:])), code >= exited && code <= dumped, nil
+}
+
+// slip holds a ghost that has slipped out of its exit. From now on the shard is
+// not told of ends, so it waits for those that are to come.
+func (s *shard) slip(g *held) {
+	g.slipped = true
+	s.slipped++
+	s.exiting(g)
+	for _, other := range s.ghosts {
+		if other.asked {
+			s.awaitEnd(other)
+		}
+	}
+}
+
+// awaitEnd waits for the end of a ghost that is to end.
+func (s *shard) awaitEnd(g *held) {
+	for s.ghosts[g.pid] == g {
+		pid, status, err := s.await(g.pid, 0)
+		if err != nil || pid == 0 {
+			return
+		}
+		s.ghostStopped(g, status)
+	}
+}

@@ -1,0 +1,190 @@
+package ghost
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// lone is a shard that a test drives by itself.
+func lone(t *testing.T) *shard {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	var image unix.Stat_t
+	if err := unix.Stat(imagePath, &image); err != nil {
+		t.Fatal(err)
+	}
+	return &shard{
+		log: log, image: imagePath, device: image.Dev, inode: image.Ino, mark: 4711,
+		events: newOutbox(log), owners: newRegistry(), ghosts: map[wire.PID]*held{},
+	}
+}
+
+// foreign starts ghosts whose parent is another process, which writes how they
+// end, to a file. It returns their numbers.
+func foreign(t *testing.T, count int) (ghosts []wire.PID, ends string, parent *exec.Cmd) {
+	t.Helper()
+	script := fmt.Sprintf("for i in $(seq %d); do %s & echo $!; pids=\"$pids $!\"; done; for p in $pids; do wait $p 2>/dev/null; echo $p $? >&2; done", count, imagePath)
+	parent = exec.Command("/bin/sh", "-c", script)
+	ends = t.TempDir() + "/ends"
+	file, err := os.Create(ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	parent.Stderr = file
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range count {
+		var pid wire.PID
+		if _, err := fmt.Fscan(out, &pid); err != nil {
+			t.Fatal(err)
+		}
+		ghosts = append(ghosts, pid)
+		eventually(t, "exec of the image", func() bool {
+			exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+			return exe == imagePath
+		})
+	}
+	return ghosts, ends, parent
+}
+
+// events takes the messages of a shard.
+func (s *shard) told(t *testing.T) []string {
+	t.Helper()
+	s.events.mu.Lock()
+	defer s.events.mu.Unlock()
+	reader := wire.NewReader(bytes.NewReader(s.events.buf))
+	var told []string
+	for {
+		m, _, err := reader.Read()
+		if err != nil {
+			break
+		}
+		switch m := m.(type) {
+		case *wire.GhostSignal:
+			told = append(told, fmt.Sprintf("signal %d to %d", (*siginfo)(m.Info).signal(), m.PID))
+		case *wire.GhostGone:
+			told = append(told, fmt.Sprintf("end %#x of %d, asked %v", uint32(m.Status), m.PID, m.Asked))
+		}
+	}
+	s.events.buf = nil
+	return told
+}
+
+// TestSlip lets ghosts slip out of the stop at their exit, as a restart may that
+// was meant for another stop.
+func TestSlip(t *testing.T) {
+	runtime.LockOSThread() // the tracer's thread; it ends with the test
+	s := lone(t)
+	pids, ends, parent := foreign(t, 4)
+	for _, pid := range pids {
+		if err := s.adopt(&wire.GhostAdopt{PID: pid, UID: AnyUser}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, driven, ended, last := s.ghosts[pids[0]], s.ghosts[pids[1]], s.ghosts[pids[2]], s.ghosts[pids[3]]
+	// One is found when the shard waits for all; another is about to end meanwhile.
+	slipOut(t, found.pid)
+	if err := s.exit(ended, wire.ExitStatus(7)); err != nil {
+		t.Fatal(err)
+	}
+	s.poll(t)
+	check := func(want ...string) {
+		t.Helper()
+		told := s.told(t)
+		if strings.Join(told, "; ") != strings.Join(want, "; ") {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	}
+	told := strings.Join(s.told(t), "; ")
+	if !strings.Contains(told, fmt.Sprintf("signal 9 to %d", found.pid)) || !strings.Contains(told, fmt.Sprintf("end 0x700 of %d, asked true", ended.pid)) {
+		t.Errorf("told %q", told)
+	}
+	// Another is being driven.
+	slipOut(t, driven.pid)
+	if err := s.exec(driven, []string{"x"}); err == nil {
+		t.Error("a ghost that has slipped out of its exit executes")
+	}
+	check(fmt.Sprintf("signal 9 to %d", driven.pid))
+	if s.slipped != 2 || statField(t, found.pid, 0) != "Z" || statField(t, driven.pid, 0) != "Z" {
+		t.Errorf("%d have slipped; they are %s and %s", s.slipped, statField(t, found.pid, 0), statField(t, driven.pid, 0))
+	}
+	// Other ghosts are looked after as ever.
+	if err := unix.Kill(int(last.pid), unix.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a signal", func() bool { s.poll(t); return s.events.size() > 0 })
+	check(fmt.Sprintf("signal 10 to %d", last.pid))
+	if err := s.exit(last, wire.SignalStatus(int(unix.SIGTERM))); err != nil {
+		t.Fatal(err)
+	}
+	check(fmt.Sprintf("end 0xf of %d, asked true", last.pid))
+	// Their parent is not told before they are let go.
+	if text, err := os.ReadFile(ends); err != nil || len(text) != 0 {
+		t.Errorf("the parent was told %q, %v", text, err)
+	}
+	for _, g := range []*held{driven, found} {
+		if err := s.exit(g, wire.ExitStatus(0)); err != nil {
+			t.Fatal(err)
+		}
+		check(fmt.Sprintf("end 0x9 of %d, asked true", g.pid))
+	}
+	if s.slipped != 0 || len(s.ghosts) != 0 {
+		t.Errorf("%d have slipped, of %d", s.slipped, len(s.ghosts))
+	}
+	if err := parent.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%d 137\n%d 137\n%d 7\n%d 143\n", pids[0], pids[1], pids[2], pids[3])
+	if text, err := os.ReadFile(ends); err != nil || string(text) != want {
+		t.Errorf("the parent was told %q, %v, want %q", text, err, want)
+	}
+}
+
+// slipOut does what a restart does that comes too late.
+func slipOut(t *testing.T, pid wire.PID) {
+	t.Helper()
+	if err := unix.Kill(int(pid), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the stop at the exit", func() bool { return statField(t, pid, 0) == "t" })
+	eventually(t, "the wrong restart", func() bool { return resume(unix.PTRACE_CONT, pid, 0) == nil })
+	eventually(t, "a zombie", func() bool { return statField(t, pid, 0) == "Z" })
+}
+
+// poll has the shard handle what its tracees have come to.
+func (s *shard) poll(t *testing.T) {
+	t.Helper()
+	for {
+		pid, status, err := s.await(anyTracee, unix.WNOHANG)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pid == 0 {
+			return
+		}
+		s.stopped(pid, status)
+	}
+}
+
+func (o *outbox) size() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.buf)
+}
