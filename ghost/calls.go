@@ -70,7 +70,7 @@ func sending(m *wire.GhostCall) (number uint64, args []uint64, err error) {
 // takeSignals lets the ghost get what is pending for it, all of which stops it
 // before its loop makes the next system call.
 func (d *driven) takeSignals() {
-	if d.g.killed || goOn(unix.PTRACE_SYSCALL, d.g.pid, 0) != nil {
+	if d.g.killed || !pending(d.g.pid) || goOn(unix.PTRACE_SYSCALL, d.g.pid, 0) != nil {
 		return
 	}
 	for left := maxTaken; left > 0; left-- {

@@ -11,7 +11,8 @@ import (
 
 // Requests of ptrace(2) that x/sys has no names for on all architectures.
 const (
-	ptraceSetSigmask = 0x420b
+	ptracePeekSiginfo = 0x4209
+	ptraceSetSigmask  = 0x420b
 )
 
 // traceOptions is what the keeper wants to be told of its ghosts.
@@ -53,6 +54,28 @@ func getSiginfo(pid wire.PID) (*siginfo, error) {
 	info := new(siginfo)
 	err := ptrace(unix.PTRACE_GETSIGINFO, pid, 0, uintptr(unsafe.Pointer(info)))
 	return info, err
+}
+
+// peekArgs is struct ptrace_peeksiginfo_args of ptrace(2).
+type peekArgs struct {
+	offset uint64
+	flags  uint32
+	count  int32
+}
+
+// pending reports whether a signal waits for a ghost that stands still: in the
+// queue of its thread or in that of the process (PTRACE_PEEKSIGINFO_SHARED).
+func pending(pid wire.PID) bool {
+	for flags := range uint32(2) {
+		args := peekArgs{flags: flags, count: 1}
+		var info siginfo
+		got, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, ptracePeekSiginfo, uintptr(pid),
+			uintptr(unsafe.Pointer(&args)), uintptr(unsafe.Pointer(&info)), 0, 0)
+		if errno == 0 && got > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // write copies b into a ghost's memory (process_vm_writev(2)).
