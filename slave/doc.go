@@ -21,6 +21,6 @@
 // waits for the master (outbox.go); calls that wait (package supervise).
 //
 // Lock order: calls.mu, then recorder.mu, then one of watch.mu, numbers.mu, outbox.mu.
-// The supervisor's thread, for which processes wait, takes watch.mu and recorder.mu,
-// so neither is held while waiting for the master or for init.
+// The supervisor's thread, for which all processes wait, takes watch.mu alone. None is
+// held while waiting for the master or for init.
 package slave

@@ -27,7 +27,6 @@ func failure(errno unix.Errno) verdict { return verdict{errno: errno} }
 
 // request is one call of a process of the space.
 type request struct {
-	id   uint64 // of the notification
 	tid  uint32
 	who  identity
 	args [6]uint64
@@ -53,7 +52,7 @@ func (s *Supervisor) decide(n *notif) verdict {
 		return goOn
 	}
 	s.launched.runs(who.pid)
-	r := &request{id: n.ID, tid: n.PID, who: who, args: n.Data.Args}
+	r := &request{tid: n.PID, who: who, args: n.Data.Args}
 	switch call {
 	case filter.Getppid:
 		return s.getppid(r)
@@ -175,16 +174,17 @@ func (s *Supervisor) pidfdOpen(r *request) verdict {
 // prctl tells of what the ghost has to be as well. The signal at the parent's end
 // matters only where the parent is on the front end.
 func (s *Supervisor) prctl(r *request) verdict {
-	if !s.view.waits(r.id) {
-		return goOn // it may be a stranger who has the caller's number now
-	}
+	var tell func()
 	switch value := r.args[1]; r.int(0) {
 	case unix.PR_SET_CHILD_SUBREAPER:
-		s.frontEnd.Reaper(r.who.pid, value != 0)
+		tell = func() { s.frontEnd.Reaper(r.who.pid, value != 0) }
 	case unix.PR_SET_PDEATHSIG:
 		if _, ok := s.launched.get(r.who.pid); ok && value <= maxSignal {
-			s.frontEnd.Death(r.who.pid, int(value))
+			tell = func() { s.frontEnd.Death(r.who.pid, int(value)) }
 		}
 	}
-	return goOn
+	if tell == nil || s.alone {
+		return goOn
+	}
+	return verdict{wait: func(context.Context) verdict { tell(); return goOn }}
 }

@@ -107,12 +107,18 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// What the kernel decides is not told of a stranger who has the caller's number now.
-func TestStranger(t *testing.T) {
-	m := newMadeUp()
-	m.gone = true
-	if got := m.decided(t, child, filter.Prctl, args(unix.PR_SET_CHILD_SUBREAPER, 1)); got != "go on" {
-		t.Errorf("got %q", got)
+// Init, which has nobody to tell, lets them go on.
+func TestNobodyIsTold(t *testing.T) {
+	s := newMadeUp().supervisor()
+	s.frontEnd, s.alone = nowhere{}, true
+	for _, call := range []filter.Call{filter.Prctl, filter.Setsid, filter.Setpgid, filter.Credentials} {
+		n := &notif{PID: child, Data: seccompData{Nr: number(t, call), Arch: filter.ABIs()[0].Arch, Args: args(unix.PR_SET_CHILD_SUBREAPER, 1)}}
+		if call == filter.Setpgid {
+			n.Data.Args = args(0, 0)
+		}
+		if v := s.decide(n); !v.goOn {
+			t.Errorf("call %d: got %+v", call, v)
+		}
 	}
 }
 

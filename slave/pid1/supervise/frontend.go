@@ -6,8 +6,7 @@ import (
 	"bproc/wire"
 )
 
-// FrontEnd is the way of a Supervisor to the front end, and to init. Call, Group
-// and Sync wait, each in a goroutine of its own; the others must not.
+// FrontEnd is the way of a Supervisor to the front end, and to init.
 type FrontEnd interface {
 	Daemon
 	// Group makes a process group of the front end exist in a session of the space.
@@ -16,7 +15,8 @@ type FrontEnd interface {
 	Sync(ctx context.Context) error
 }
 
-// Daemon is what the slave daemon does for a Supervisor.
+// Daemon is what the slave daemon does for a Supervisor. Regroups and Recredits must
+// not wait, for the receiving thread calls them; the others may.
 type Daemon interface {
 	// Call has a call carried out on the front end. It waits while there is no
 	// way to it.
