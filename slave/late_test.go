@@ -98,7 +98,9 @@ func TestLateIsBounded(t *testing.T) {
 			t.Errorf("%d rounds, want %d", f.syncs, maxRounds)
 		}
 		stop()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -52,36 +52,29 @@ func (s *Supervisor) decide(n *notif) verdict {
 		return goOn
 	}
 	s.launched.runs(who.pid)
-	r := &request{tid: n.PID, who: who, args: n.Data.Args}
-	switch call {
-	case filter.Getppid:
-		return s.getppid(r)
-	case filter.Getpgid:
-		return s.ask(r, wire.CallGetpgid)
-	case filter.Getsid:
-		return s.ask(r, wire.CallGetsid)
-	case filter.Setpgid:
-		return s.setpgid(r)
-	case filter.Setsid:
-		return s.setsid(r)
-	case filter.Kill:
-		return s.kill(r)
-	case filter.Tkill:
-		return s.tgkill(r, 0, r.int(0), r.int(1))
-	case filter.Tgkill:
-		return s.tgkill(r, r.int(0), r.int(1), r.int(2))
-	case filter.Sigqueue, filter.Sigqueue32:
-		return s.sigqueue(r, call == filter.Sigqueue32)
-	case filter.Tgsigqueue, filter.Tgsigqueue32:
-		return s.tgsigqueue(r, call == filter.Tgsigqueue32)
-	case filter.PidfdOpen:
-		return s.pidfdOpen(r)
-	case filter.Prctl:
-		return s.prctl(r)
-	case filter.Credentials:
-		s.frontEnd.Recredits(who.pid)
+	if rule := rules[call]; rule != nil {
+		return rule(s, &request{tid: n.PID, who: who, args: n.Data.Args})
 	}
 	return goOn
+}
+
+// rules say what becomes of each call.
+var rules = map[filter.Call]func(*Supervisor, *request) verdict{
+	filter.Getppid:      (*Supervisor).getppid,
+	filter.Getpgid:      func(s *Supervisor, r *request) verdict { return s.ask(r, wire.CallGetpgid) },
+	filter.Getsid:       func(s *Supervisor, r *request) verdict { return s.ask(r, wire.CallGetsid) },
+	filter.Setpgid:      (*Supervisor).setpgid,
+	filter.Setsid:       (*Supervisor).setsid,
+	filter.Kill:         (*Supervisor).kill,
+	filter.Tkill:        func(s *Supervisor, r *request) verdict { return s.tgkill(r, 0, r.int(0), r.int(1)) },
+	filter.Tgkill:       func(s *Supervisor, r *request) verdict { return s.tgkill(r, r.int(0), r.int(1), r.int(2)) },
+	filter.Sigqueue:     func(s *Supervisor, r *request) verdict { return s.sigqueue(r, false) },
+	filter.Sigqueue32:   func(s *Supervisor, r *request) verdict { return s.sigqueue(r, true) },
+	filter.Tgsigqueue:   func(s *Supervisor, r *request) verdict { return s.tgsigqueue(r, false) },
+	filter.Tgsigqueue32: func(s *Supervisor, r *request) verdict { return s.tgsigqueue(r, true) },
+	filter.PidfdOpen:    (*Supervisor).pidfdOpen,
+	filter.Prctl:        (*Supervisor).prctl,
+	filter.Credentials:  (*Supervisor).credentials,
 }
 
 // target returns the process or thread that a call is about; 0: there is none.
@@ -147,6 +140,12 @@ func (s *Supervisor) getppid(r *request) verdict {
 	if r.who.parent == s.init {
 		return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallGetppid}, nil)
 	}
+	return goOn
+}
+
+// credentials: the ghost gets what the kernel makes of them.
+func (s *Supervisor) credentials(r *request) verdict {
+	s.frontEnd.Recredits(r.who.pid)
 	return goOn
 }
 
