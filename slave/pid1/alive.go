@@ -1,54 +1,31 @@
 package pid1
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 
 	"bproc/wire"
 )
 
-// aliveLocked returns the children of init and the launches under way. A child
-// that has ended and is not reported yet counts as alive: its status follows.
-// The lock is that of order.
+// aliveLocked returns the children of init and the launches under way, but not
+// the stand-ins. A child that has ended and is not reported yet counts as alive:
+// its status follows. The lock is that of order.
 func (in *Init) aliveLocked() ([]wire.PID, error) {
-	pids := append(in.launches.pids(), in.order.unreported...)
-	dir, err := os.Open("/proc")
+	alive := append(in.launches.pids(), in.order.unreported...)
+	pids, err := processes()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("look at all processes: %w", err)
 	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, fmt.Errorf("read /proc: %w", err)
-	}
-	for _, name := range names {
-		pid, err := strconv.ParseInt(name, 10, 32)
+	for _, pid := range pids {
+		stat, err := os.ReadFile("/proc/" + pid.String() + "/stat")
 		if err != nil {
-			continue
+			continue // ended meanwhile
 		}
-		stat, err := os.ReadFile("/proc/" + name + "/stat")
-		if err == nil && parentOf(stat) == os.Getpid() {
-			pids = append(pids, wire.PID(pid))
+		if f, ok := parseStat(stat); ok && f.parent == initPID && in.standins.at(pid) == nil {
+			alive = append(alive, pid)
 		}
 	}
-	slices.Sort(pids)
-	return slices.Compact(pids), nil
-}
-
-// parentOf returns the parent in the text of a stat file of proc(5), 0 if
-// there is none. The name of the program, which comes before it in parentheses,
-// can contain anything.
-func parentOf(stat []byte) int {
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0
-	}
-	ppid, err := strconv.Atoi(string(fields[1]))
-	if err != nil {
-		return 0
-	}
-	return ppid
+	slices.Sort(alive)
+	return slices.Compact(alive), nil
 }

@@ -8,9 +8,26 @@ import (
 	"bproc/wire"
 )
 
-// exitFailed is the exit code of a child that could not execute. Nobody sees
-// it: the launcher reads the reason in the plan.
+// exitFailed is the exit code of a child that could not execute, and of a
+// stand-in that could not become one. Nobody sees it: the reason is in the memory.
 const exitFailed = 127
+
+// entry is what a new process begins with: one of the two.
+type entry struct {
+	plan    *plan
+	sleeper *sleeper
+}
+
+// born is the first that a new process runs, called from rawClone.
+//
+//go:nosplit
+//go:norace
+func born(e *entry) {
+	if e.plan != nil {
+		child(e.plan)
+	}
+	e.sleeper.live()
+}
 
 // child is what a new process runs until its execve, on the plan's stack, in
 // init's memory, beside init's other threads. The Go runtime knows nothing of
@@ -22,8 +39,7 @@ const exitFailed = 127
 func child(p *plan) {
 	for i := 0; i < len(p.steps); i++ {
 		s := &p.steps[i]
-		_, _, errno := syscall.RawSyscall6(s.trap, s.args[0], s.args[1], s.args[2], s.args[3], s.args[4], s.args[5])
-		switch {
+		switch errno := s.do(); {
 		case errno == 0 && s.rule == elseNext:
 			i++
 		case errno != 0 && s.rule == must:
@@ -68,6 +84,19 @@ func (p *plan) exec() syscall.Errno {
 //go:norace
 func (p *plan) fail(stage wire.Stage, errno syscall.Errno) {
 	p.stage, p.errno = stage, errno
+	exit()
+}
+
+//go:nosplit
+//go:norace
+func (s *step) do() syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(s.trap, s.args[0], s.args[1], s.args[2], s.args[3], s.args[4], s.args[5])
+	return errno
+}
+
+//go:nosplit
+//go:norace
+func exit() {
 	for {
 		_, _, _ = syscall.RawSyscall6(unix.SYS_EXIT_GROUP, exitFailed, 0, 0, 0, 0, 0)
 	}

@@ -31,13 +31,9 @@ func Harden(log *slog.Logger) error {
 	if err := defaultSignals(); err != nil {
 		return err
 	}
-	comm, err := unix.BytePtrFromString(name)
-	if err != nil {
-		return err
-	}
 	// Init works without these; a node may forbid them.
 	for what, err := range map[string]error{
-		"name": unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(comm)), 0, 0, 0),
+		"name": unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(commName(name))), 0, 0, 0),
 		// A child shares this process's memory until its execve. The kernel shuts
 		// the memory to the user when the identity changes; this is for the time before.
 		"dumpable":      unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
@@ -49,6 +45,13 @@ func Harden(log *slog.Logger) error {
 		}
 	}
 	return raisePIDMax()
+}
+
+// commName returns a name as prctl(2) takes it.
+func commName(name string) *[16]byte {
+	var comm [16]byte
+	copy(comm[:15], name)
+	return &comm
 }
 
 // defaultSignals undoes the signal handlers of the Go runtime. The kernel

@@ -22,6 +22,9 @@ import (
 // files that is away can be forever; each takes a thread.
 const maxLaunches = 1024
 
+// initPID is the number that init has in its space.
+const initPID wire.PID = 1
+
 // acceptPause is waited before accepting again when there were no descriptors
 // or no memory for a connection.
 const acceptPause = 100 * time.Millisecond
@@ -43,6 +46,8 @@ type Init struct {
 	slots    chan struct{}
 	launches launches
 	order    order
+	standins standins
+	name     *[16]byte // of init, for prctl(2)
 	parents  supervise.Launched
 	deputy   *supervise.Supervisor // for while no daemon is there; nil without a listener
 	newest   atomic.Pointer[rights.Conn]
@@ -67,8 +72,10 @@ func New(cfg Config) (*Init, error) {
 		resetOOM: oomScoreAdj() != "0",
 		slots:    make(chan struct{}, maxLaunches),
 		children: make(chan struct{}, 1),
+		name:     commName(name),
 	}
 	in.launches.init()
+	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn)
 	in.order.init(in.dismiss)
 	if cfg.Notify >= 0 {
 		if in.deputy, err = supervise.New(supervise.Config{Listener: cfg.Notify, Level: supervise.Inside, Launched: &in.parents}); err != nil {
@@ -85,6 +92,7 @@ func (in *Init) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return in.accept(ctx, g) })
 	g.Go(func() error { return in.reap(ctx) })
+	g.Go(func() error { return in.standins.tidy(ctx) })
 	g.Go(func() error { return in.supervise(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
@@ -179,13 +187,19 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 	}
 	switch m := m.(type) {
 	case *wire.InitLaunch:
-		in.begin(g, c, number, &m.Spawn, fds)
+		in.begin(g, c, number, m, fds)
 	case *wire.InitSignal:
 		in.signal(m)
 	case *wire.InitCursor:
 		return in.moveCursor(m.Next)
 	case *wire.InitKillAll:
 		in.killAll()
+	case *wire.InitGroup:
+		in.beginGroup(g, c, number, m)
+	case *wire.InitSync:
+		// The frames before it were carried out one after the other. Launches and
+		// groups, which are only begun then, have answers of their own.
+		in.order.reply(c, number, done(0))
 	default:
 		return fmt.Errorf("%w: type %d is not for init", wire.ErrFrame, m.Type())
 	}

@@ -24,7 +24,8 @@ func launched(pid wire.PID, r result) *wire.InitLaunched {
 
 // begin enters a launch in the table, so that what is asked next of the same
 // process finds it there, and starts it in a goroutine of its own.
-func (in *Init) begin(g *errgroup.Group, c *rights.Conn, number uint64, sp *wire.Spawn, fds []int) {
+func (in *Init) begin(g *errgroup.Group, c *rights.Conn, number uint64, m *wire.InitLaunch, fds []int) {
+	sp := &m.Spawn
 	n, refused := in.enter(sp)
 	if refused != 0 {
 		rights.Close(fds)
@@ -33,7 +34,7 @@ func (in *Init) begin(g *errgroup.Group, c *rights.Conn, number uint64, sp *wire
 	}
 	g.Go(func() error {
 		defer func() { <-in.slots }()
-		in.launch(c, number, sp, fds, n)
+		in.launch(c, number, m, fds, n)
 		return nil
 	})
 }
@@ -54,8 +55,8 @@ func (in *Init) enter(sp *wire.Spawn) (*launching, unix.Errno) {
 }
 
 // launch starts a process and answers the daemon.
-func (in *Init) launch(c *rights.Conn, number uint64, sp *wire.Spawn, fds []int, n *launching) {
-	born, r := in.start(sp, fds)
+func (in *Init) launch(c *rights.Conn, number uint64, m *wire.InitLaunch, fds []int, n *launching) {
+	born, r := in.start(m, fds)
 	rights.Close(fds) // before anybody hears of the process: its streams end with it
 	if born {
 		in.childBorn()
@@ -63,16 +64,7 @@ func (in *Init) launch(c *rights.Conn, number uint64, sp *wire.Spawn, fds []int,
 			<-n.ended
 		}
 	}
-	in.finish(c, number, sp.PID, n, born, r)
-}
-
-// start makes the process, and reports whether there was one.
-func (in *Init) start(sp *wire.Spawn, fds []int) (born bool, r result) {
-	p, errno := newPlan(sp, fds, nodeState{null: int(in.null.Fd()), resetOOM: in.resetOOM, cookie: uintptr(in.cfg.Cookie)})
-	if errno != 0 {
-		return false, result{wire.StageRequest, errno}
-	}
-	return p.run()
+	in.finish(c, number, m.Spawn.PID, n, born, r)
 }
 
 // finish answers a launch, with all that happened to the process meanwhile

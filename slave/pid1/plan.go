@@ -40,6 +40,10 @@ type plan struct {
 	script []uintptr // argv of the shell for a candidate without magic number: shell, candidate, arguments
 	stack  []byte
 
+	args  cloneArgs
+	entry entry
+	word  uint32 // futex: how far a forker is with it
+
 	stage wire.Stage // the child's answer when it could not execute
 	errno unix.Errno
 
@@ -51,6 +55,7 @@ type nodeState struct {
 	null     int  // descriptor of /dev/null
 	resetOOM bool // oom_score_adj is to be put back
 	cookie   uintptr
+	name     *[16]byte // of init
 }
 
 const (
@@ -66,13 +71,15 @@ const (
 
 // newPlan lays out the launch of sp, with streams for those of its descriptors
 // that are streams. The error is one of the request.
-func newPlan(sp *wire.Spawn, streams []int, node nodeState) (*plan, unix.Errno) {
+func newPlan(sp *wire.Spawn, streams []int, where place, node nodeState) (*plan, unix.Errno) {
 	cmd := &sp.Command
 	if sp.PID <= 1 || len(cmd.Argv) == 0 {
 		return nil, unix.EINVAL
 	}
 	p := &plan{pid: int32(sp.PID), cookie: node.cookie, stack: make([]byte, stackSize), steps: make([]step, 0, 48)}
-	p.begin(node)
+	p.args.use(p.stack, &p.pid)
+	p.entry.plan = p
+	p.begin(where, node)
 	errnos := []unix.Errno{
 		p.streams(cmd, streams, node.null),
 		p.limits(cmd.Limits),
@@ -134,15 +141,19 @@ func (p *plan) array(list []string) ([]uintptr, unix.Errno) {
 	return append(array, 0), 0
 }
 
-// begin leaves init's process group, and its protection from running out of
-// memory. The session stays init's: with a parent in its session but not in its
-// group, the new group is not orphaned, and so SIGTSTP, SIGTTIN and SIGTTOU stop
-// its processes as they do on the front end (setpgid(2), is_current_pgrp_orphaned
-// of kernel/exit.c).
-// A descriptor that a step opens has the lowest free number, so one that was
+// begin takes its place, and leaves init's protection from running out of memory.
+// A child of a forker has the name of a stand-in, which it is not. A descriptor that a step opens has the lowest free number, so one that was
 // just closed is the one that is opened.
-func (p *plan) begin(node nodeState) {
-	p.addOwn(must, unix.SYS_SETPGID, 0, 0)
+func (p *plan) begin(where place, node nodeState) {
+	switch {
+	case where.new:
+		p.addOwn(must, unix.SYS_SETSID)
+	case where.own:
+		p.addOwn(must, unix.SYS_SETPGID, 0, 0)
+	case where.pgid != 0:
+		p.addOwn(must, unix.SYS_SETPGID, 0, uintptr(where.pgid))
+	}
+	p.addOwn(may, unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(node.name)))
 	if !node.resetOOM {
 		return
 	}

@@ -2,8 +2,10 @@ package pid1
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -15,11 +17,10 @@ import (
 // the orphans that the kernel gave to it, and reports what happened to them.
 func (in *Init) reap(ctx context.Context) error {
 	for ctx.Err() == nil {
-		var status unix.WaitStatus
-		pid, err := longcall.Wait4(-1, &status, unix.WUNTRACED|unix.WCONTINUED|unix.WALL)
+		pid, err := changed()
 		switch {
 		case err == nil:
-			in.report(wire.PID(pid), status)
+			in.collect(pid)
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.ECHILD):
 			select {
@@ -27,10 +28,27 @@ func (in *Init) reap(ctx context.Context) error {
 			case <-ctx.Done():
 			}
 		default:
-			return fmt.Errorf("wait4: %w", err)
+			return fmt.Errorf("waitid: %w", err)
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// states are the changes that init waits for; waitid(2) wants WEXITED too.
+const states = unix.WUNTRACED | unix.WCONTINUED | unix.WALL
+
+// siginfoPID is where siginfo_t has the number of a child.
+const siginfoPID = 16
+
+// changed waits for a child that ended, stopped or goes on, and leaves it as it
+// is: its number stays its own.
+func changed() (wire.PID, error) {
+	var info [sizeofSiginfo]byte
+	_, _, errno := longcall.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), states|unix.WEXITED|unix.WNOWAIT, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return wire.PID(binary.NativeEndian.Uint32(info[siginfoPID:])), nil
 }
 
 // childBorn tells the reaper that there is a child. Orphans need no telling:
@@ -42,12 +60,27 @@ func (in *Init) childBorn() {
 	}
 }
 
-// report tells the daemon of a status, after the answer to the launch of its
-// process.
-func (in *Init) report(pid wire.PID, status unix.WaitStatus) {
+// collect takes the status of a child from the kernel and tells the daemon, after
+// the answer to the launch of its process. It holds the lock over both, so that
+// a daemon that connects between them is told of the process in one way or the
+// other.
+func (in *Init) collect(pid wire.PID) {
+	sleeper := in.standins.at(pid)
 	in.order.mu.Lock()
 	defer in.order.mu.Unlock()
-	if status.Exited() || status.Signaled() {
+	var status unix.WaitStatus
+	got, err := unix.Wait4(int(pid), &status, states|unix.WNOHANG, nil)
+	if err != nil || got == 0 {
+		return // it went on, or stopped, in the meantime
+	}
+	over := status.Exited() || status.Signaled()
+	if sleeper != nil {
+		if over {
+			in.standins.ended(sleeper)
+		}
+		return
+	}
+	if over {
 		in.parents.Forget(pid)
 	}
 	if !in.launches.holdStatus(pid, status) {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/pid1/standin"
 	"bproc/test/cluster"
 )
 
@@ -52,7 +53,47 @@ func startRemote(t *testing.T, c *cluster.Cluster, user cluster.User, node int, 
 func startRemoteWith(t *testing.T, c *cluster.Cluster, user cluster.User, node int, stdin io.Reader, argv ...string) *remote {
 	t.Helper()
 	r := &remote{t: t, c: c, node: node, lines: make(chan string, 1000)}
-	r.bpsh = c.Front.Command(t.Context(), user, append([]string{"bpsh", strconv.Itoa(node)}, argv...)...)
+	r.start(stdin, c.Front.Command(t.Context(), user, append([]string{"bpsh", strconv.Itoa(node)}, argv...)...))
+	pid, err := r.bpsh.PID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ghost = onlyChild(t, c.Front, pid)
+	return r
+}
+
+// startJob does so as a shell with job control: bpsh has a process group of its
+// own, whose parent is in the same session, so that stop signals of terminals stop
+// it (setpgid(2)).
+func startJob(t *testing.T, c *cluster.Cluster, user cluster.User, node int, argv ...string) *remote {
+	t.Helper()
+	r := &remote{t: t, c: c, node: node, lines: make(chan string, 1000)}
+	const job = `fork or setpgrp and exec "bpsh", @ARGV; wait; exit $? >> 8`
+	r.start(nil, c.Front.Command(t.Context(), user, append([]string{"perl", "-e", job, strconv.Itoa(node)}, argv...)...))
+	pid, err := r.bpsh.PID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ghost = onlyChild(t, c.Front, onlyChild(t, c.Front, pid))
+	return r
+}
+
+// onlyChild returns the only child of a process.
+func onlyChild(t *testing.T, m *cluster.Machine, pid int) int {
+	t.Helper()
+	children := childrenOf(t, m, pid)
+	if len(children) != 1 {
+		t.Fatalf("%d has children %+v, want one", pid, children)
+	}
+	return children[0].PID
+}
+
+// start starts the command that is or has bpsh, and waits until the process has
+// said that it is ready.
+func (r *remote) start(stdin io.Reader, cmd *cluster.Cmd) {
+	r.t.Helper()
+	t := r.t
+	r.bpsh = cmd
 	r.bpsh.Stdin, r.bpsh.Stderr = stdin, &r.stderr
 	out, err := r.bpsh.StdoutPipe()
 	if err != nil {
@@ -69,16 +110,6 @@ func startRemoteWith(t *testing.T, c *cluster.Cluster, user cluster.User, node i
 		}
 	}()
 	r.expect("ready")
-	pid, err := r.bpsh.PID()
-	if err != nil {
-		t.Fatal(err)
-	}
-	children := childrenOf(t, c.Front, pid)
-	if len(children) != 1 {
-		t.Fatalf("bpsh has children %+v, want its ghost alone", children)
-	}
-	r.ghost = children[0].PID
-	return r
 }
 
 // pipe returns a pipe that is closed with the test.
@@ -214,7 +245,7 @@ func idle(c *cluster.Cluster) error {
 			return err
 		}
 		for _, p := range procs {
-			if p.Space > 1 {
+			if p.Space > 1 && p.Comm != standin.Name {
 				left = append(left, fmt.Sprintf("%s: %d %s", n.Name, p.Space, strings.Join(p.Args, " ")))
 			}
 		}

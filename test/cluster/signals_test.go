@@ -105,7 +105,7 @@ func TestStopAndContinue(t *testing.T) {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			c := cluster.Shared(t, 4)
 			wantIdle(t, c)
-			r := startRemote(t, c, cluster.Root, 1, "sh", "-c", "echo ready; exec sleep 1000")
+			r := startJob(t, c, cluster.Root, 1, "sh", "-c", "echo ready; exec sleep 1000")
 			for round := range 3 {
 				r.kill(sig)
 				cluster.Eventually(t, fmt.Sprintf("round %d: both are stopped", round), func() error {

@@ -14,8 +14,8 @@ import (
 )
 
 // maxDescriptors bounds the descriptors that come with one frame: the three of
-// a process are the most that any frame carries.
-const maxDescriptors = 3
+// a process and its cgroup are the most that any frame carries.
+const maxDescriptors = 4
 
 // ErrDescriptors is the error for a peer that sends more descriptors than a
 // frame can have.

@@ -40,7 +40,7 @@ func index(t *testing.T, p *plan, trap uintptr) int {
 
 // What the order of the steps must be, and why.
 func TestOrderOfSteps(t *testing.T) {
-	p, errno := newPlan(spawn(), []int{9}, nodeState{null: 5})
+	p, errno := newPlan(spawn(), []int{9}, alone, nodeState{null: 5})
 	if errno != 0 {
 		t.Fatal(errno)
 	}
@@ -66,7 +66,7 @@ func TestOrderOfSteps(t *testing.T) {
 func TestStreamsGoWhereTheyBelong(t *testing.T) {
 	sp := spawn()
 	sp.Command.Stdio[2].Mode = wire.DescriptorStream
-	p, errno := newPlan(sp, []int{9, 8}, nodeState{null: 5})
+	p, errno := newPlan(sp, []int{9, 8}, alone, nodeState{null: 5})
 	if errno != 0 {
 		t.Fatal(errno)
 	}
@@ -79,7 +79,7 @@ func TestStreamsGoWhereTheyBelong(t *testing.T) {
 	if len(dups) != 2 || dups[0] != [2]uintptr{9, 0} || dups[1] != [2]uintptr{8, 2} {
 		t.Errorf("got %v, want 9 as 0 and 8 as 2", dups)
 	}
-	if _, errno := newPlan(sp, []int{9, 8, 7}, nodeState{}); errno != unix.EBADF {
+	if _, errno := newPlan(sp, []int{9, 8, 7}, alone, nodeState{}); errno != unix.EBADF {
 		t.Errorf("a descriptor too many: got %v, want %v", errno, unix.EBADF)
 	}
 }

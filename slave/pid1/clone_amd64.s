@@ -3,13 +3,15 @@
 #define SYS_clone3 435
 #define CLONE_ARGS_SIZE 88
 
-// func rawVfork(args *cloneArgs, p *plan) (pid, errno uintptr)
+// func rawClone(args *cloneArgs, e *entry) (pid, errno uintptr)
 //
 // The parent finds its stack as it left it: the child has its own, whose end
-// the kernel has put in SP. R12 is the same in both.
-TEXT ·rawVfork(SB),NOSPLIT,$0-32
+// the kernel has put in SP. R12 is the same in both. born is called by its
+// address, as Go calls a function value: otherwise there were a wrapper between,
+// which tells the race detector of it as if a goroutine ran here.
+TEXT ·rawClone(SB),NOSPLIT,$0-32
 	MOVQ	args+0(FP), DI
-	MOVQ	p+8(FP), R12
+	MOVQ	e+8(FP), R12
 	MOVQ	$CLONE_ARGS_SIZE, SI
 	MOVQ	$SYS_clone3, AX
 	SYSCALL
@@ -26,6 +28,8 @@ ok:
 	MOVQ	$0, errno+24(FP)
 	RET
 inchild:
-	PUSHQ	R12
-	CALL	·child(SB)
+	MOVQ	R12, AX
+	XORPS	X15, X15
+	MOVQ	·bornAt(SB), CX
+	CALL	CX
 	INT	$3

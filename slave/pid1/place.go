@@ -1,0 +1,102 @@
+package pid1
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// place is the session and the process group that a process begins in.
+type place struct {
+	sid  wire.PID // initSession: init's, and so a child of init begins there
+	pgid wire.PID // as a child of a leader or of init: 0: stays in theirs
+	own  bool     // leads a group of its own
+	new  bool     // leads a session of its own
+}
+
+// alone is where a process begins that has no place on the front end, or whose
+// place cannot be made: a group of its own in init's session.
+var alone = place{sid: initSession, own: true}
+
+func placeOf(sp *wire.Spawn) place {
+	switch {
+	case sp.SID <= 0 || sp.PGID <= 0:
+		return alone
+	case sp.SID == sp.PID:
+		return place{sid: initSession, new: true}
+	case sp.PGID == sp.PID:
+		return place{sid: sp.SID, own: true}
+	case sp.PGID == sp.SID:
+		return place{sid: sp.SID}
+	default:
+		return place{sid: sp.SID, pgid: sp.PGID}
+	}
+}
+
+// lostAttempts bounds how often a launch is tried again because a stand-in ended.
+const lostAttempts = 8
+
+// start makes the process of a launch, and reports whether there was one.
+func (in *Init) start(m *wire.InitLaunch, fds []int) (born bool, r result) {
+	cgroup := -1
+	if m.Tasks {
+		if len(fds) == 0 {
+			return false, result{wire.StageRequest, unix.EBADF}
+		}
+		cgroup, fds = fds[len(fds)-1], fds[:len(fds)-1]
+	}
+	tasks, err := newTasks(cgroup)
+	if err == nil {
+		err = in.standins.free(m.Spawn.PID)
+	}
+	if err != nil {
+		return false, failed(err)
+	}
+	where := placeOf(&m.Spawn)
+	for attempt := 0; ; attempt++ {
+		born, r, err = in.startIn(where, tasks, &m.Spawn, fds)
+		switch {
+		case err == nil:
+			return born, r
+		case errors.Is(err, errLost) && attempt < lostAttempts:
+		case (errors.Is(err, unix.EEXIST) || errors.Is(err, unix.EPERM)) && where != alone:
+			in.cfg.Log.Warn("process begins in a group of its own", "pid", m.Spawn.PID, "pgid", m.Spawn.PGID, "sid", m.Spawn.SID, "err", err)
+			where = alone
+		default:
+			return false, failed(err)
+		}
+	}
+}
+
+// failed is the result when there was no process for want of what it begins in.
+func failed(err error) result {
+	errno := unix.EAGAIN
+	_ = errors.As(err, &errno)
+	return result{wire.StageSpawn, errno}
+}
+
+// startIn makes the process in a place. The error is one of making the place.
+func (in *Init) startIn(where place, tasks tasks, sp *wire.Spawn, streams []int) (born bool, r result, err error) {
+	p, errno := newPlan(sp, streams, where, nodeState{
+		null: int(in.null.Fd()), resetOOM: in.resetOOM, cookie: uintptr(in.cfg.Cookie), name: in.name,
+	})
+	if errno != 0 {
+		return false, result{wire.StageRequest, errno}, nil
+	}
+	sess, g, err := in.standins.use(where.sid, where.pgid)
+	if err != nil {
+		return false, result{}, err
+	}
+	defer in.standins.leave(sess, g)
+	if sess.leader == nil && tasks.fd < 0 {
+		born, r = p.run()
+		return born, r, nil
+	}
+	born, r, err = in.standins.fork(sess, tasks, p)
+	if err == nil && born && r.stage == 0 && where.own && sess.leader != nil {
+		in.standins.lead(sess, sp.PID)
+	}
+	return born, r, err
+}

@@ -1,0 +1,128 @@
+package pid1
+
+import (
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/longcall"
+	"bproc/wire"
+)
+
+// sleeper is a stand-in: a process that shares init's memory and descriptors and
+// sleeps until init has an errand for it (package standin). It is kept in a table
+// until it has ended, and so is its stack.
+//
+// Up to stack, the sleeper reads it while init does not write it. It has no Go
+// runtime and stores no pointers.
+type sleeper struct {
+	number   int32  // clone3's set_tid points here
+	tid      uint32 // the kernel stores the number here when the sleeper is born
+	asked    uint32 // how many errands it was given; its set-up is the first
+	answered uint32 // how many it has done; sleeperOver when it has ended
+	errno    uint32 // of the last errand
+	errand   errand
+	cookie   uintptr
+	setUp    []step
+	args     cloneArgs
+	entry    entry
+	stack    []byte
+
+	// Init's own, guarded by standins.mu.
+	parent  *sleeper // that made it as its child; nil: it is a child of init
+	session *session
+	group   *group // that it anchors
+	forkers *pool  // that it belongs to
+	doomed  bool   // it is being ended
+	served  bool   // its errand is done: nobody waits for it
+}
+
+// sleeperOver is the value of answered that no number of errands reaches.
+const sleeperOver = ^uint32(0)
+
+// errand is what a sleeper is asked to do, which is one of these.
+type errand struct {
+	plan  *plan    // start a process, as a child of init
+	birth *sleeper // make another stand-in
+	end   *sleeper // end a stand-in that is its child
+	call  *step    // a system call
+}
+
+// live is what a sleeper runs from its birth, on its own stack. The rules are
+// those for child. It does not return.
+//
+//go:nosplit
+//go:norace
+func (s *sleeper) live() {
+	for i := 0; i < len(s.setUp); i++ {
+		if errno := s.setUp[i].do(); errno != 0 {
+			s.answer(1, errno)
+			exit()
+		}
+	}
+	s.answer(1, 0)
+	for done := uint32(1); ; done++ {
+		for load(&s.asked) == done {
+			futexWait(&s.asked, done, futexPrivate)
+		}
+		s.answer(done+1, s.run())
+	}
+}
+
+// run does an errand. A process that was started may be over, and its plan
+// another one's memory, when its clone returns.
+//
+//go:nosplit
+//go:norace
+func (s *sleeper) run() syscall.Errno {
+	e := &s.errand
+	switch {
+	case e.plan != nil:
+		p := e.plan
+		if _, errno := rawClone(&p.args, &p.entry); errno != 0 {
+			store(&p.word, wordErrno|uint32(errno))
+			futexWake(&p.word, futexShared)
+		}
+	case e.birth != nil:
+		_, errno := rawClone(&e.birth.args, &e.birth.entry)
+		return syscall.Errno(errno)
+	case e.end != nil:
+		tid, cookie := uintptr(e.end.tid), s.cookie
+		_, _, _ = syscall.RawSyscall6(unix.SYS_KILL, tid, uintptr(unix.SIGKILL), 0, 0, 0, cookie)
+		_, _, _ = syscall.RawSyscall6(unix.SYS_WAIT4, tid, 0, unix.WALL, 0, 0, 0)
+	case e.call != nil:
+		return e.call.do()
+	}
+	return 0
+}
+
+//go:nosplit
+//go:norace
+func (s *sleeper) answer(done uint32, errno syscall.Errno) {
+	store(&s.errno, uint32(errno))
+	store(&s.answered, done)
+	futexWake(&s.answered, futexPrivate)
+}
+
+// await waits until the sleeper has done so many errands. It reports false if it
+// has ended before, and what came of the last errand that it did.
+func (s *sleeper) await(done uint32) (bool, unix.Errno) {
+	for {
+		switch got := atomic.LoadUint32(&s.answered); got {
+		case done:
+			return true, unix.Errno(atomic.LoadUint32(&s.errno))
+		case sleeperOver:
+			return false, unix.Errno(atomic.LoadUint32(&s.errno))
+		default:
+			_, _, _ = longcall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.answered)), futexOpWait|futexPrivate, uintptr(got), 0, 0, 0)
+		}
+	}
+}
+
+// awaitEnd waits until the sleeper is no more and its number is free.
+func (s *sleeper) awaitEnd() { s.await(sleeperOver) }
+
+// pid returns the sleeper's number, 0 if it was not born.
+func (s *sleeper) pid() wire.PID { return wire.PID(atomic.LoadUint32(&s.tid)) }

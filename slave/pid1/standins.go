@@ -1,0 +1,194 @@
+package pid1
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/slave/pid1/standin"
+	"bproc/wire"
+)
+
+// initSession is init's own session and process group.
+const initSession wire.PID = 1
+
+// errLost is the error when a stand-in ended in the middle of something. All
+// can be tried again: another one is made.
+var errLost = errors.New("stand-in ended")
+
+// standins is the table of the stand-ins, by which sessions and process groups
+// of the front end exist in the space:
+//
+//	leader  of a session S: has the number S. The parent of the anchors.
+//	anchor  of a group G: has the number G, unless a process has. Its parent is
+//	        in its session and not in its group, so the group is not orphaned,
+//	        and SIGTSTP, SIGTTIN and SIGTTOU stop its processes as they do on the
+//	        front end (setpgid(2), is_current_pgrp_orphaned of kernel/exit.c).
+//	forker  starts processes in session S, and if it was told to enter a cgroup,
+//	        there. It is a child of init, and what it starts are children of
+//	        init (CLONE_PARENT, which init itself may not use: copy_process of
+//	        kernel/fork.c). Its number is one between the zones.
+//
+// Init is the leader of its own session, and the forker too where no cgroup is
+// wanted.
+//
+// Locks: making is held while stand-ins are made and ended, which can take the
+// reaper's help; inside it mu, which guards the tables and is never held across
+// anything that can block.
+type standins struct {
+	log    *slog.Logger
+	cookie uintptr
+	born   func()   // tells the reaper that there is a child
+	zero   *[2]byte // "0", for cgroup.procs
+	name   *[16]byte
+
+	making sync.Mutex
+	guard  wire.PID // where the search for a number between the zones goes on
+
+	mu       sync.Mutex
+	numbers  map[wire.PID]*sleeper
+	sessions map[wire.PID]*session
+	groups   map[wire.PID]*group
+	killed   time.Time     // when all was killed
+	crowded  chan struct{} // there are more than maxStandins
+}
+
+// session is one in which init can start processes.
+type session struct {
+	id      wire.PID
+	leader  *sleeper // nil: init
+	forkers map[cgroupID]*pool
+	uses    int       // launches under way
+	used    time.Time // by the last
+}
+
+// group is a process group that is kept from being orphaned.
+type group struct {
+	id      wire.PID
+	session *session
+	anchor  *sleeper
+	uses    int
+	used    time.Time
+}
+
+func (t *standins) init(log *slog.Logger, cookie uint64, born func()) {
+	t.log, t.cookie, t.born = log, uintptr(cookie), born
+	t.zero, t.name = &[2]byte{'0'}, commName(standin.Name)
+	t.guard = pidmap.Node
+	t.numbers = make(map[wire.PID]*sleeper)
+	t.crowded = make(chan struct{}, 1)
+	t.resetLocked()
+}
+
+func (t *standins) resetLocked() {
+	t.sessions = map[wire.PID]*session{initSession: newSession(initSession, nil)}
+	t.groups = make(map[wire.PID]*group)
+}
+
+func newSession(id wire.PID, leader *sleeper) *session {
+	return &session{id: id, leader: leader, forkers: make(map[cgroupID]*pool)}
+}
+
+// at returns the stand-in that has a number.
+func (t *standins) at(pid wire.PID) *sleeper {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.numbers[pid]; s != nil && s.pid() == pid {
+		return s
+	}
+	return nil
+}
+
+// give gives an errand to a stand-in that has none, and returns for what number
+// to wait. It reports false if the stand-in has ended.
+func (t *standins) give(s *sleeper, e errand) (uint32, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if atomic.LoadUint32(&s.answered) == sleeperOver {
+		return 0, false
+	}
+	s.errand = e
+	n := atomic.AddUint32(&s.asked, 1)
+	futexWake(&s.asked, futexPrivate)
+	return n, true
+}
+
+// ask gives an errand to a stand-in and waits until it is done.
+func (t *standins) ask(s *sleeper, e errand) (bool, unix.Errno) {
+	n, ok := t.give(s, e)
+	if !ok {
+		return false, 0
+	}
+	return s.await(n)
+}
+
+// ended takes out a stand-in that is no more. Those that depended on it end too.
+func (t *standins) ended(s *sleeper) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if atomic.SwapUint32(&s.answered, sleeperOver) == sleeperOver {
+		return
+	}
+	delete(t.numbers, wire.PID(s.number))
+	t.forgetLocked(s)
+	futexWake(&s.answered, futexPrivate)
+	if p := s.errand.plan; p != nil && atomic.CompareAndSwapUint32(&p.word, wordPending, wordLost) {
+		futexWake(&p.word, futexShared)
+	}
+}
+
+// forgetLocked lets nobody find a stand-in any more.
+func (t *standins) forgetLocked(s *sleeper) {
+	switch {
+	case s.group != nil:
+		if t.groups[s.group.id] == s.group {
+			delete(t.groups, s.group.id)
+		}
+	case s.forkers != nil:
+		s.forkers.forgetLocked(s)
+	case s.session != nil && t.sessions[s.session.id] == s.session:
+		delete(t.sessions, s.session.id)
+		for _, other := range t.numbers {
+			if other.session == s.session && other != s {
+				t.doomLocked(other)
+			}
+		}
+	}
+}
+
+// doomLocked ends a stand-in without waiting for its end.
+func (t *standins) doomLocked(s *sleeper) {
+	s.doomed = true
+	t.forgetLocked(s)
+	if pid := s.pid(); pid != 0 {
+		_ = t.kill(pid) // it may be a zombie already
+	}
+}
+
+// kill is for stand-ins that the table has: their numbers are nobody else's.
+func (t *standins) kill(pid wire.PID) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_KILL, uintptr(pid), uintptr(unix.SIGKILL), 0, 0, 0, t.cookie)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// killAll calls kill, which kills all processes of the space, and forgets all
+// stand-ins. One that was not born by then is ended by who makes it.
+func (t *standins) killAll(kill func() error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.numbers {
+		s.doomed = true
+		t.forgetLocked(s)
+	}
+	t.resetLocked()
+	t.killed = time.Now()
+	return kill()
+}
