@@ -13,6 +13,10 @@
 //	                     what the master asks for                requests.go
 //	                     what the kernel reports                 stops.go
 //	                     running a system call in a ghost        drive.go
+//	                     signals that a process sends            calls.go
+//	                     credentials, attributes of prctl(2)     credentials.go
+//	                     another command line                    exec.go
+//	                     waiting, and ghosts that slip away      wait.go
 //	the outbox           events until a master takes them        outbox.go
 //	the client           the master's end                        client.go
 //

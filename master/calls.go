@@ -173,23 +173,43 @@ func (c *core) hasGroup(k *call) {
 // ghost has sent to itself before it answers, and so is the order in which the
 // node gets Signal and Return.
 //
+// A process with many threads has one signal sent after the other: the keeper has
+// other ghosts to look after.
+//
 // If the keeper is lost, nobody knows whether the signal was sent. One that counts
 // may not be sent twice, and sigqueue(3) can fail for a while; of the others one
 // more is better than none.
 func (c *core) sendSignal(k *call, p *proc) {
-	m := &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info}
-	sent := c.toGroup(k)
-	if k.info == nil {
-		c.repeated(p, m, func(errno unix.Errno) {
-			sent()
-			k.fails(errno)
-		})
+	if p.sending {
+		p.toSend = append(p.toSend, k)
 		return
 	}
-	c.request(p, m, func(errno unix.Errno) {
+	p.sending = true
+	sent := c.toGroup(k)
+	ask := c.repeated
+	if k.info != nil {
+		ask = c.request
+	}
+	ask(p, &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info}, func(errno unix.Errno) {
+		sent()
 		if errno == unix.EPIPE {
 			errno = unix.EAGAIN
 		}
 		k.fails(errno)
+		c.sendNext(p)
 	})
+}
+
+// sendNext goes on with the signals that a process sends.
+func (c *core) sendNext(p *proc) {
+	p.sending = false
+	for len(p.toSend) > 0 && !p.sending {
+		k := p.toSend[0]
+		p.toSend = p.toSend[1:]
+		if c.caller(k) != p {
+			k.fails(unix.ESRCH)
+			continue
+		}
+		c.sendSignal(k, p)
+	}
 }

@@ -8,7 +8,8 @@
 // The core is a state machine with one owner: the goroutine of [Master.Run]
 // that takes inputs from one bounded channel. It holds the node table and the
 // process table, does no I/O itself and never waits: what it has to say goes
-// into outboxes, each written by a goroutine of its own. The bytes of a
+// into outboxes, each written by a goroutine of its own, and what it would have
+// to search for, a worker searches for (worker.go). The bytes of a
 // process's standard descriptors do not pass through the core: two goroutines
 // for each process copy them between the client's connection and the node's
 // stream, and wait at the node's barrier, so that nothing a node says overtakes
@@ -25,10 +26,18 @@
 //	event Forked             forking    GhostFork to the keeper
 //	GhostDone                running    the node's barrier moves on
 //
+// While it runs, its ghost follows it: joins groups and sessions, takes on names
+// and credentials, stops (effects.go). Numbers of processes, groups and sessions
+// are the same everywhere. The other way, a process asks the kernel of the front
+// end what its own node does not know, and has its ghost send signals (calls.go).
+// Such a call is carried out when everything that its node has told before is in
+// place, as a frame of output is passed on.
+//
 // A ghost ends because its process has: the node has said so, or its next
 // inventory lacks the process, or it has not come back for the time of its lease
 // and a margin. The end of a session by itself ends nothing, nor does that of the
 // master or of the keeper; what was under way is settled with the next one.
+// Requests that can be made twice are made again of the next keeper, in order.
 //
 // Locks: barrier.mu and outbox.mu are leaves; nothing is called with them held.
 package master

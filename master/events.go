@@ -89,7 +89,10 @@ func (c *core) exited(p *proc, status wire.Status) {
 //
 // A limit: a parent that got SIGKILL has a ghost that is held in its exit and
 // can run no clone any more. A child that it forked before the signal reached
-// the node, natively an orphan that lives on, gets no ghost, and is killed.
+// the node, natively an orphan that lives on, gets no ghost, and is killed. (No
+// other ghost can stand in for the parent: the child would have that one's
+// session, group, credentials and parent, and the kernel does not tell whether
+// the SIGKILL was for the whole group, child included.)
 func (c *core) forked(s *session, e *wire.Event) {
 	old := c.procs[e.PID]
 	owner, leased := c.alloc.Owner(e.PID)

@@ -47,6 +47,9 @@ func (kernel) Owner(pid wire.PID) (uint32, error) {
 
 func (kernel) Limit(pid wire.PID) (uint64, error) {
 	var limit unix.Rlimit
+	if pid <= 0 { // prlimit(2): 0 is the caller
+		return 0, unix.ESRCH
+	}
 	err := unix.Prlimit(int(pid), unix.RLIMIT_NPROC, nil, &limit)
 	return limit.Cur, err
 }

@@ -51,6 +51,7 @@ func TestKernel(t *testing.T) {
 		err  error
 		want error
 	}{
+		{"limit of nobody", third(k.Limit(0)), unix.ESRCH},
 		{"group of nobody", second(k.Group(-1)), unix.ESRCH},
 		{"session of nobody", second(k.Session(-1)), unix.ESRCH},
 		{"this process", k.Signal(me), nil},
@@ -67,3 +68,4 @@ func TestKernel(t *testing.T) {
 }
 
 func second(_ wire.PID, err error) error { return err }
+func third(_ uint64, err error) error    { return err }

@@ -41,6 +41,9 @@ type proc struct {
 	gates   int      // what must be over before requests about the ghost go to the keeper
 	waiting []func() // those requests
 	after   []func() // what waits for the ghost's end
+
+	sending bool    // its ghost is being made to send a signal
+	toSend  []*call // the signals that it sends after that
 }
 
 // oldest returns the process of p's number whose ghost has it.
