@@ -1,0 +1,97 @@
+package ghost
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// stop stops a ghost and waits until its parent has seen it.
+func (f *fixture) stop(t *testing.T, pid wire.PID, sig unix.Signal) {
+	t.Helper()
+	if err := wire.Write(f.client, 0, &wire.GhostStop{PID: pid, Signal: uint8(sig)}); err != nil {
+		t.Fatal(err)
+	}
+	if st := wait(t, pid, unix.WUNTRACED); !st.Stopped() || st.StopSignal() != sig {
+		t.Fatalf("stop by %v: status %#x", sig, st)
+	}
+}
+
+func TestStopAndContinue(t *testing.T) {
+	f := newFixture(t)
+	pid := f.ghost(t, nobody, "g")
+	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
+		f.stop(t, pid, sig)
+		eventually(t, "state T", func() bool { s := statField(t, pid, 0); return s == "T" || s == "t" })
+		if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
+			t.Fatal(err)
+		}
+		if st := wait(t, pid, unix.WCONTINUED); !st.Continued() {
+			t.Fatalf("continue: status %#x", st)
+		}
+		// A SIGCONT of somebody else goes on to the process, once.
+		f.stop(t, pid, sig)
+		if err := unix.Kill(int(pid), unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		if st := wait(t, pid, unix.WCONTINUED); !st.Continued() {
+			t.Fatalf("continue: status %#x", st)
+		}
+		if got, _ := f.signal(t, pid); got != unix.SIGCONT {
+			t.Fatalf("got %v", got)
+		}
+	}
+	// Of the keeper's own signals nothing is reported.
+	if err := queueSignal(pid, unix.SIGUSR1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := f.signal(t, pid); got != unix.SIGUSR1 {
+		t.Errorf("got %v", got)
+	}
+	f.stop(t, pid, unix.SIGSTOP)
+	if st := f.end(t, pid, wire.ExitStatus(9)); st.ExitStatus() != 9 {
+		t.Errorf("end of a stopped ghost: %#x", st)
+	}
+	pid = f.ghost(t, nobody, "g")
+	f.stop(t, pid, unix.SIGSTOP)
+	if st := f.end(t, pid, wire.SignalStatus(int(unix.SIGTERM))); st.Signal() != unix.SIGTERM {
+		t.Errorf("end of a stopped ghost: %#x", st)
+	}
+}
+
+// Somebody's SIGCONT must come out, whatever moment of a stop it hits. (One that
+// comes while the keeper's own SIGCONT is pending is the same as that to the
+// kernel, and the process goes on already.)
+func TestContinueWhileStopping(t *testing.T) {
+	f := newFixture(t)
+	pid := f.ghost(t, nobody, "g")
+	for i := range 500 {
+		sig := []unix.Signal{unix.SIGSTOP, unix.SIGTSTP}[i%2]
+		if err := wire.Write(f.client, 0, &wire.GhostStop{PID: pid, Signal: uint8(sig)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i%50) * 5 * time.Microsecond) // another moment each time
+		if err := unix.Kill(int(pid), unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := f.signal(t, pid); got != unix.SIGCONT {
+			t.Fatalf("round %d: got %v", i, got)
+		}
+		// The process goes on, then, and the keeper hears of it.
+		if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
+			t.Fatal(err)
+		}
+		f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"g"}}) // all before it is done
+		eventually(t, "the ghost goes on", func() bool {
+			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			return statField(t, pid, 0) == "S" && strings.Contains(string(text), "ShdPnd:\t0000000000000000")
+		})
+	}
+	f.end(t, pid, 0)
+}
