@@ -1,6 +1,7 @@
 package ghost
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -125,7 +126,7 @@ func TestCallInFlood(t *testing.T) {
 	go func() {
 		for i := range count {
 			err := queueSignal(pid, unix.Signal(50), uint64(i))
-			for ; err == unix.EAGAIN; err = queueSignal(pid, unix.Signal(50), uint64(i)) {
+			for ; errors.Is(err, unix.EAGAIN); err = queueSignal(pid, unix.Signal(50), uint64(i)) {
 				time.Sleep(time.Millisecond) // RLIMIT_SIGPENDING
 			}
 			if err != nil {

@@ -3,12 +3,11 @@ package ghost
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +18,7 @@ import (
 // lone is a shard that a test drives by itself.
 func lone(t *testing.T) *shard {
 	t.Helper()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	var image unix.Stat_t
 	if err := unix.Stat(imagePath, &image); err != nil {
 		t.Fatal(err)
@@ -64,7 +63,7 @@ func foreign(t *testing.T, count int) (ghosts []wire.PID, ends string, parent *e
 	return ghosts, ends, parent
 }
 
-// events takes the messages of a shard.
+// told takes the messages of a shard.
 func (s *shard) told(t *testing.T) []string {
 	t.Helper()
 	s.events.mu.Lock()
@@ -87,6 +86,17 @@ func (s *shard) told(t *testing.T) []string {
 	return told
 }
 
+// says checks what a shard has told since it was asked last.
+func (s *shard) says(t *testing.T, want ...string) {
+	t.Helper()
+	told := s.told(t)
+	slices.Sort(told)
+	slices.Sort(want)
+	if !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
 // TestSlip lets ghosts slip out of the stop at their exit, as a restart may that
 // was meant for another stop.
 func TestSlip(t *testing.T) {
@@ -101,27 +111,15 @@ func TestSlip(t *testing.T) {
 	found, driven, ended, last := s.ghosts[pids[0]], s.ghosts[pids[1]], s.ghosts[pids[2]], s.ghosts[pids[3]]
 	// One is found when the shard waits for all; another is about to end meanwhile.
 	slipOut(t, found.pid)
-	if err := s.exit(ended, wire.ExitStatus(7)); err != nil {
-		t.Fatal(err)
-	}
+	s.end(t, ended, wire.ExitStatus(7))
 	s.poll(t)
-	check := func(want ...string) {
-		t.Helper()
-		told := s.told(t)
-		if strings.Join(told, "; ") != strings.Join(want, "; ") {
-			t.Errorf("told %q, want %q", told, want)
-		}
-	}
-	told := strings.Join(s.told(t), "; ")
-	if !strings.Contains(told, fmt.Sprintf("signal 9 to %d", found.pid)) || !strings.Contains(told, fmt.Sprintf("end 0x700 of %d, asked true", ended.pid)) {
-		t.Errorf("told %q", told)
-	}
+	s.says(t, fmt.Sprintf("signal 9 to %d", found.pid), fmt.Sprintf("end 0x700 of %d, asked true", ended.pid))
 	// Another is being driven.
 	slipOut(t, driven.pid)
 	if err := s.exec(driven, []string{"x"}); err == nil {
 		t.Error("a ghost that has slipped out of its exit executes")
 	}
-	check(fmt.Sprintf("signal 9 to %d", driven.pid))
+	s.says(t, fmt.Sprintf("signal 9 to %d", driven.pid))
 	if s.slipped != 2 || statField(t, found.pid, 0) != "Z" || statField(t, driven.pid, 0) != "Z" {
 		t.Errorf("%d have slipped; they are %s and %s", s.slipped, statField(t, found.pid, 0), statField(t, driven.pid, 0))
 	}
@@ -130,20 +128,14 @@ func TestSlip(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a signal", func() bool { s.poll(t); return s.events.size() > 0 })
-	check(fmt.Sprintf("signal 10 to %d", last.pid))
-	if err := s.exit(last, wire.SignalStatus(int(unix.SIGTERM))); err != nil {
-		t.Fatal(err)
-	}
-	check(fmt.Sprintf("end 0xf of %d, asked true", last.pid))
+	s.says(t, fmt.Sprintf("signal 10 to %d", last.pid))
+	s.end(t, last, wire.SignalStatus(int(unix.SIGTERM)))
+	s.says(t, fmt.Sprintf("end 0xf of %d, asked true", last.pid))
 	// Their parent is not told before they are let go.
-	if text, err := os.ReadFile(ends); err != nil || len(text) != 0 {
-		t.Errorf("the parent was told %q, %v", text, err)
-	}
+	reads(t, ends, "")
 	for _, g := range []*held{driven, found} {
-		if err := s.exit(g, wire.ExitStatus(0)); err != nil {
-			t.Fatal(err)
-		}
-		check(fmt.Sprintf("end 0x9 of %d, asked true", g.pid))
+		s.end(t, g, wire.ExitStatus(0))
+		s.says(t, fmt.Sprintf("end 0x9 of %d, asked true", g.pid))
 	}
 	if s.slipped != 0 || len(s.ghosts) != 0 {
 		t.Errorf("%d have slipped, of %d", s.slipped, len(s.ghosts))
@@ -151,9 +143,21 @@ func TestSlip(t *testing.T) {
 	if err := parent.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("%d 137\n%d 137\n%d 7\n%d 143\n", pids[0], pids[1], pids[2], pids[3])
-	if text, err := os.ReadFile(ends); err != nil || string(text) != want {
-		t.Errorf("the parent was told %q, %v, want %q", text, err, want)
+	reads(t, ends, fmt.Sprintf("%d 137\n%d 137\n%d 7\n%d 143\n", pids[0], pids[1], pids[2], pids[3]))
+}
+
+func (s *shard) end(t *testing.T, g *held, status wire.Status) {
+	t.Helper()
+	if err := s.exit(g, status); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reads checks what is in a file.
+func reads(t *testing.T, path, want string) {
+	t.Helper()
+	if text, err := os.ReadFile(path); err != nil || string(text) != want {
+		t.Errorf("it reads %q, %v, want %q", text, err, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"testing"
@@ -25,7 +26,7 @@ func TestKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	group := wire.PID(cmd.Process.Pid)
-	defer unix.Kill(-int(group), unix.SIGKILL) //nolint:errcheck // it is there: Signal has seen it
+	defer unix.Kill(-int(group), unix.SIGKILL)
 
 	if got, err := k.Group(me); err != nil || got != wire.PID(unix.Getpgrp()) {
 		t.Errorf("group: %d, %v", got, err)
@@ -61,7 +62,7 @@ func TestKernel(t *testing.T) {
 		{"a member in another session", k.Member(group, group), unix.EPERM},
 		{"a member of no group", k.Member(1<<22, wire.PID(session)), unix.EPERM},
 	} {
-		if c.err != c.want {
+		if !errors.Is(c.err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, c.err, c.want)
 		}
 	}

@@ -15,8 +15,10 @@ func TestRepeatsInOrder(t *testing.T) {
 		{"up", "s0", "0"},
 		{"run", "4711", "0"},
 		{"done", "GhostAdopt", "4711"},
-		{"events", "s0", "Spawned", "4711;", "Stopped", "4711", "by", "SIGTSTP;", "Continued", "4711;",
-			"Execed", "4711", "argv", "cc", "pgid", "4711", "user", "0/0/0;", "Stopped", "4711", "by", "SIGSTOP"},
+		{
+			"events", "s0", "Spawned", "4711;", "Stopped", "4711", "by", "SIGTSTP;", "Continued", "4711;",
+			"Execed", "4711", "argv", "cc", "pgid", "4711", "user", "0/0/0;", "Stopped", "4711", "by", "SIGSTOP",
+		},
 	} {
 		s.input(line[0], line[1:])
 	}
