@@ -188,9 +188,9 @@ func (n *node) destroy(ctx context.Context) error {
 func (n *node) launch(ctx context.Context, spawn *wire.Spawn, p *pipes) (bool, error) {
 	answer := make(chan bool, 1)
 	n.recorder.launching(spawn)
-	_, err := n.tasks.launch(spawn.UID)
+	entry, err := n.tasks.launch(spawn.UID)
 	if err == nil {
-		err = n.space.Launch(spawn, p.far(), nil, func(stage wire.Stage, errno unix.Errno) {
+		err = n.space.Launch(spawn, p.far(), entry, func(stage wire.Stage, errno unix.Errno) {
 			if errno == 0 {
 				n.recorder.spawned(spawn.PID)
 			} else {

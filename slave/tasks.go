@@ -55,6 +55,17 @@ const (
 	ownStep  = 64
 )
 
+// userOwn is added to a budget for init's helpers that start processes in the cgroup of
+// a user, and are in it themselves.
+const userOwn = 8
+
+func userBound(budget uint64) uint64 {
+	if budget == 0 {
+		return 0
+	}
+	return budget + userOwn
+}
+
 // lease takes in how many numbers the node has.
 func (t *tasks) lease(numbers int) {
 	t.mu.Lock()
@@ -76,7 +87,7 @@ func (t *tasks) launch(uid uint32) (*os.File, error) {
 	if f := t.users[uid]; f != nil {
 		return f, nil
 	}
-	f, err := t.cgroup.User(uid, t.budgets[uid])
+	f, err := t.cgroup.User(uid, userBound(t.budgets[uid]))
 	if err != nil {
 		return nil, fmt.Errorf("start a process for user %d: %w", uid, err)
 	}
@@ -104,7 +115,7 @@ func (t *tasks) budget(m *wire.Budget) {
 	if t.users[m.UID] == nil {
 		return
 	}
-	if err := t.cgroup.BoundUser(m.UID, m.Tasks); err != nil {
+	if err := t.cgroup.BoundUser(m.UID, userBound(m.Tasks)); err != nil {
 		t.log.Error("the tasks of a user could not be bounded", "uid", m.UID, "err", err)
 	}
 }

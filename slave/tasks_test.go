@@ -73,7 +73,7 @@ func TestTasks(t *testing.T) {
 	check("budget of somebody who is not there")
 	tasks.lease(8000)
 	first := launch(1000)
-	check("the first of a user", "bound 7192", "user 1000 50")
+	check("the first of a user", "bound 7192", "user 1000 58")
 	if launch(1000) != first {
 		t.Error("a user has two cgroups")
 	}
@@ -82,7 +82,7 @@ func TestTasks(t *testing.T) {
 	check("of a user without a budget", "user 1001 0")
 	tasks.budget(&wire.Budget{UID: 1000, Tasks: 60})
 	tasks.budget(&wire.Budget{UID: 1000})
-	check("other budgets", "bound user 1000 60", "bound user 1000 0")
+	check("other budgets", "bound user 1000 68", "bound user 1000 0")
 	if got := tasks.count(); got != 17 {
 		t.Errorf("count: got %d", got)
 	}

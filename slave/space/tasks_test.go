@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/slave/space"
+	"bproc/wire"
 )
 
 // tasksOf returns the cgroup of a node's tasks; nil: this machine has no pids cgroups.
@@ -96,6 +97,29 @@ func TestTasksOfAUser(t *testing.T) {
 	}
 	if err := tasks.BoundUser(uid, 0); err != nil {
 		t.Error(err)
+	}
+	f, err := tasks.User(uid, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := openDir(t) + "/out"
+	sp := command(70001, "sh", "-c", "cat /proc/self/cgroup; sleep 1000 & sleep 1000")
+	sp.Command.Stdio[1] = file(out)
+	started := make(chan launchResult, 1)
+	if err := n.Launch(sp, nil, f, func(stage wire.Stage, errno unix.Errno) { started <- launchResult{stage, errno} }); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-started; r != (launchResult{}) {
+		t.Fatalf("stage %d, %v", r.stage, r.errno)
+	}
+	// Of its two children at the same time only one has room: init has a helper there.
+	if s := n.awaitStatus(70001, over); s.ExitStatus() == 0 {
+		t.Errorf("status %#x, want that there is a bound", s)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil || !strings.Contains(string(text), "/user-"+strconv.Itoa(uid)+"\n") {
+		t.Errorf("it was in %q, %v", text, err)
 	}
 	if err := tasks.BoundUser(uid+1, 5); !os.IsNotExist(err) {
 		t.Errorf("a user without a cgroup: got %v, want %v", err, unix.ENOENT)
