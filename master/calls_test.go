@@ -1,6 +1,9 @@
 package master
 
 import (
+	"io"
+	"log/slog"
+	"os"
 	"slices"
 	"testing"
 
@@ -68,4 +71,28 @@ func FuzzCall(f *testing.F) {
 			t.Errorf("%+v: %q", m, s.lines)
 		}
 	})
+}
+
+// BenchmarkCall measures what the core needs for a call that the kernel answers.
+func BenchmarkCall(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		op   wire.CallOp
+		args []int64
+	}{
+		{"getpgid", wire.CallGetpgid, []int64{1}},
+		{"getppid", wire.CallGetppid, nil},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			core := newCore(slog.New(slog.DiscardHandler), testLease, &nodeTable{}, nil, nil)
+			sess := &session{out: newOutbox(io.Discard, nil)}
+			me := wire.PID(os.Getpid())
+			core.procs[me] = &proc{pid: me, sess: sess, state: running}
+			m := &wire.Call{Caller: me, Op: c.op, Args: c.args}
+			for b.Loop() {
+				core.fromSlave(sess, 1, m)
+				sess.out.(*outbox).buf = nil
+			}
+		})
+	}
 }
