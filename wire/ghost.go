@@ -116,7 +116,8 @@ type GhostCall struct {
 // Type implements [Message].
 func (*GhostCall) Type() Type { return TypeGhostCall }
 
-// GhostUser gives a ghost the credentials of its process.
+// GhostUser gives a ghost the credentials of its process. As in setresuid(2), the
+// largest number leaves an ID as it is.
 type GhostUser struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

@@ -55,8 +55,8 @@ const (
 	TypeGhostExec   Type = 104 // master > keeper, answered by GhostDone
 	TypeGhostJoin   Type = 105 // master > keeper, answered by GhostDone
 	TypeGhostExit   Type = 106 // master > keeper
-	TypeGhostStop   Type = 107 // master > keeper
-	TypeGhostCont   Type = 108 // master > keeper
+	TypeGhostStop   Type = 107 // master > keeper, answered by GhostDone
+	TypeGhostCont   Type = 108 // master > keeper, answered by GhostDone
 	TypeGhostDone   Type = 109 // keeper > master
 	TypeGhostSignal Type = 110 // keeper > master
 	TypeGhostGone   Type = 111 // keeper > master
