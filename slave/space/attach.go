@@ -95,9 +95,13 @@ func (s *Space) revive() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	thawed := s.Thaw() // Status waits for the end of freezing
 	status, err := s.container.Status()
-	if err != nil || status == libcontainer.Stopped {
+	switch {
+	case err != nil || status == libcontainer.Stopped:
 		return false, err
+	case thawed != nil:
+		return false, thawed
 	}
 	if err := s.identify(state.InitProcessPid); err != nil {
 		return false, err
@@ -105,13 +109,7 @@ func (s *Space) revive() (bool, error) {
 	// libcontainer compares the start time: if init still is alive now, the
 	// descriptors opened in between are its own and no later process's.
 	status, err = s.container.Status()
-	switch {
-	case err != nil || status == libcontainer.Stopped:
-		return false, err
-	case status == libcontainer.Paused:
-		return true, s.container.Resume()
-	}
-	return true, nil
+	return err == nil && status != libcontainer.Stopped, err
 }
 
 // connect connects to bpinit and takes its first frame.

@@ -1,6 +1,7 @@
 package space_test
 
 import (
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,14 +84,7 @@ func TestGetppidOfOrphan(t *testing.T) {
 func TestCallerIsKilled(t *testing.T) {
 	n := newNode(t)
 	n.mustLaunch(command(70001, probe, "call", "kill", nobodyAnswers.String(), "0"))
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if told := n.front.told(); len(told) > 0 && told[len(told)-1] == "waits" {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("nobody has called")
-		}
-	}
+	n.front.await(t, "waits")
 	// Others are answered meanwhile.
 	if text, _ := n.output(command(70002, probe, "call", "getpgid", frontEndPID.String())); text != "3999\n" {
 		t.Errorf("another call: got %q", text)
@@ -141,4 +135,47 @@ func TestManyCalls(t *testing.T) {
 			t.Errorf("got %q", text)
 		}
 	}
+}
+
+// A caller that waits for the front end cannot be frozen where it is. The others can,
+// and it is when it has its answer.
+func TestFreezeWhileACallWaits(t *testing.T) {
+	n := newNode(t)
+	n.mustLaunch(command(70001, probe, "call", "kill", nobodyAnswers.String(), "0"))
+	n.front.await(t, "waits")
+	out := openDir(t) + "/out"
+	sp := command(70002, "sh", "-c", "while :; do echo; done")
+	sp.Command.Stdio[1] = file(out)
+	n.mustLaunch(sp)
+	if err := n.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	before := int64(-1)
+	for deadline := time.Now().Add(patience); size(t, out) != before; {
+		before = size(t, out)
+		time.Sleep(50 * time.Millisecond) // in which it would write a lot
+		if time.Now().After(deadline) {
+			t.Fatal("it goes on")
+		}
+	}
+	if err := n.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); size(t, out) == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not go on")
+		}
+	}
+	if err := n.Freeze(); err != nil { // for the end of all
+		t.Fatal(err)
+	}
+}
+
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Size()
 }

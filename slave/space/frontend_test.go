@@ -3,7 +3,10 @@ package space_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +41,19 @@ func (f *frontEnd) told() []string {
 	said := f.said
 	f.said = nil
 	return said
+}
+
+// await waits until what is said.
+func (f *frontEnd) await(t *testing.T, what string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if slices.Contains(f.told(), what) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nobody says %q", what)
+		}
+	}
 }
 
 func (f *frontEnd) Call(ctx context.Context, c *wire.Call) (*wire.Return, error) {
