@@ -13,10 +13,11 @@ const maxOutbound = 64 << 10
 
 var errOutboundFull = errors.New("bpinit does not take requests")
 
-// outbound are the requests without descriptors that are on their way to bpinit.
-// Whoever makes one does not wait: it may be what thaws the space that has to.
+// outbound are the requests that are on their way to bpinit, in order. Whoever makes
+// one does not wait, unless it has descriptors with it: it may be what thaws the space
+// that has to.
 type outbound struct {
-	write func(number uint64, m wire.Message) error
+	write func(number uint64, m wire.Message, fds ...int) error
 
 	mu      sync.Mutex
 	queue   []outgoing
@@ -28,11 +29,26 @@ type outbound struct {
 type outgoing struct {
 	number uint64
 	m      wire.Message
+	fds    []int
+	done   chan<- error // nil: nobody waits
 }
 
 // put sends a request after those before it. That it could not be written is not an
 // error here: the connection has ended, and its reader says so.
 func (o *outbound) put(number uint64, m wire.Message) error {
+	return o.add(outgoing{number: number, m: m})
+}
+
+// send is put for a request with descriptors, and waits until it is written.
+func (o *outbound) send(number uint64, m wire.Message, fds []int) error {
+	done := make(chan error, 1)
+	if err := o.add(outgoing{number, m, fds, done}); err != nil {
+		return err
+	}
+	return <-done
+}
+
+func (o *outbound) add(out outgoing) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -41,7 +57,7 @@ func (o *outbound) put(number uint64, m wire.Message) error {
 	if len(o.queue) >= maxOutbound {
 		return errOutboundFull
 	}
-	o.queue = append(o.queue, outgoing{number, m})
+	o.queue = append(o.queue, out)
 	if !o.writing {
 		o.writing = true
 		o.writers.Go(o.flush)
@@ -60,8 +76,9 @@ func (o *outbound) flush() {
 			return
 		}
 		for _, out := range queue {
-			if o.write(out.number, out.m) != nil {
-				break
+			err := o.write(out.number, out.m, out.fds...)
+			if out.done != nil {
+				out.done <- err
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func TestOutbound(t *testing.T) {
 		held := make(chan bool)
 		var got []uint64
 		var o outbound
-		o.write = func(number uint64, _ wire.Message) error {
+		o.write = func(number uint64, _ wire.Message, _ ...int) error {
 			<-held
 			got = append(got, number)
 			return nil
@@ -31,6 +31,12 @@ func TestOutbound(t *testing.T) {
 		if err := o.put(1, &wire.InitSync{}); !errors.Is(err, errOutboundFull) {
 			t.Errorf("got %v, want %v", err, errOutboundFull)
 		}
+		sent := make(chan error, 1)
+		go func() { sent <- o.send(1+maxOutbound, &wire.InitLaunch{}, []int{0}) }()
+		synctest.Wait()
+		if err := <-sent; !errors.Is(err, errOutboundFull) {
+			t.Errorf("with descriptors: got %v, want %v", err, errOutboundFull)
+		}
 		close(held)
 		synctest.Wait()
 		for i, n := range got {
@@ -44,6 +50,9 @@ func TestOutbound(t *testing.T) {
 		if err := o.put(1, &wire.InitSync{}); err != nil {
 			t.Errorf("after all: %v", err)
 		}
+		if err := o.send(2, &wire.InitLaunch{}, []int{0}); err != nil || got[len(got)-1] != 2 {
+			t.Errorf("with descriptors: %v, and the last was %d", err, got[len(got)-1])
+		}
 		o.close()
 		if err := o.put(1, &wire.InitSync{}); !errors.Is(err, ErrGone) {
 			t.Errorf("after the end: got %v, want %v", err, ErrGone)
@@ -55,13 +64,18 @@ func TestOutbound(t *testing.T) {
 func TestOutboundOfADeadConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outbound
-		o.write = func(uint64, wire.Message) error { return errors.New("broken") }
+		broken := errors.New("broken")
+		o.write = func(uint64, wire.Message, ...int) error { return broken }
 		for range 100 {
 			if err := o.put(1, &wire.InitSync{}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
 		}
+		if err := o.send(1, &wire.InitLaunch{}, nil); !errors.Is(err, broken) {
+			t.Errorf("with descriptors: got %v, want %v", err, broken)
+		}
+		synctest.Wait()
 		if len(o.queue) != 0 || o.writing {
 			t.Errorf("%d wait, writing: %v", len(o.queue), o.writing)
 		}

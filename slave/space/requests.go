@@ -46,7 +46,7 @@ func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, tasks *os.File, done 
 	s.mu.Unlock()
 
 	s.launches.Begin(sp.PID, sp.Parent, sp.SID)
-	if err := s.conn.Write(number, &wire.InitLaunch{Spawn: *sp, Tasks: tasks != nil}, fds...); err != nil {
+	if err := s.out.send(number, &wire.InitLaunch{Spawn: *sp, Tasks: tasks != nil}, fds); err != nil {
 		if _, ok := s.take(number); ok {
 			s.launches.Forget(sp.PID)
 			return fmt.Errorf("launch %d: %w", sp.PID, err)

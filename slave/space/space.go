@@ -48,7 +48,7 @@ type Space struct {
 
 func newSpace(cfg Config) *Space {
 	s := &Space{cfg: cfg, pidfd: -1, listener: -1, pending: make(map[uint64]pendingLaunch), asked: make(map[uint64]chan<- unix.Errno)}
-	s.out.write = func(number uint64, m wire.Message) error { return s.conn.Write(number, m) }
+	s.out.write = func(number uint64, m wire.Message, fds ...int) error { return s.conn.Write(number, m, fds...) }
 	return s
 }
 
