@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"errors"
 	"time"
 	"unsafe"
 
@@ -50,12 +51,12 @@ func (t *standins) anchor(sess *session, pgid wire.PID, led bool) (*group, error
 	s := t.newSleeper(pgid)
 	s.session, s.parent = sess, sess.leader
 	s.group = &group{id: pgid, session: sess, anchor: s}
-	s.setUp = t.named(sess, t.step(unix.SYS_SETPGID, 0, uintptr(pgid)))
+	s.pgid, s.setUp = uintptr(pgid), t.named(sess)
 	err := error(unix.EEXIST)
 	if !led {
 		err = t.bear(s)
 	}
-	if err == unix.EEXIST {
+	if errors.Is(err, unix.EEXIST) {
 		err = t.bearBetweenZones(s)
 	}
 	if err != nil {
@@ -81,13 +82,13 @@ func (t *standins) forker(sess *session, p *pool) (*sleeper, error) {
 	return s, nil
 }
 
-// named returns a set-up that begins with taking the name, which those that a
+// named returns the set-up that consists of taking the name, which those that a
 // leader makes have from it.
-func (t *standins) named(sess *session, steps ...step) []step {
+func (t *standins) named(sess *session) []step {
 	if sess.leader != nil {
-		return steps
+		return nil
 	}
-	return append([]step{t.step(unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(t.name)))}, steps...)
+	return []step{t.step(unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(t.name)))}
 }
 
 // step returns a system call with the cookie.
@@ -112,7 +113,7 @@ func (t *standins) bearBetweenZones(s *sleeper) error {
 			t.guard = pidmap.Node - 1
 		}
 		s.number = int32(t.guard)
-		if err := t.bear(s); err != unix.EEXIST {
+		if err := t.bear(s); !errors.Is(err, unix.EEXIST) {
 			return err
 		}
 	}
@@ -131,21 +132,27 @@ func (t *standins) bear(s *sleeper) error {
 		s.args.flags |= unix.CLONE_PARENT
 		s.args.exitSignal = 0 // that of who makes it
 	}
-	if errno, alive := t.clone(s); s.pid() == 0 {
+	errno, alive := t.clone(s)
+	born := s.pid() != 0
+	if !born {
 		t.ended(s)
-		if !alive {
-			return errLost
-		}
-		return errno
+	} else {
+		t.born()
 	}
-	t.born()
-	slept, errno := s.await(1)
+	if born && alive && errno == 0 && len(s.setUp) > 0 {
+		alive, errno = s.await(1)
+	}
 	switch {
-	case errno != 0: // it exits
+	case !alive:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.doomLocked(s)
+		return errLost
+	case born && errno != 0:
 		t.end(s)
 		return errno
-	case !slept:
-		return errLost
+	case errno != 0:
+		return errno
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,6 +188,9 @@ func (t *standins) clone(s *sleeper) (unix.Errno, bool) {
 			alive, errno = t.ask(leader, errand{birth: s})
 		} else {
 			errno = unix.Errno(clone(&masks{all: ^uint64(0)}, &s.args, &s.entry))
+			if errno == 0 {
+				errno = s.join()
+			}
 		}
 		if errno != unix.EEXIST || !t.dying(begin) {
 			return errno, alive

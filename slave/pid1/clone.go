@@ -84,6 +84,8 @@ func execve(path uintptr, argv, envp []uintptr) syscall.Errno {
 // rawClone is clone3 with a call of born in the new process (clone_GOARCH.s).
 func rawClone(args *cloneArgs, e *entry) (pid, errno uintptr)
 
+var _ = bornAt // for tools that do not read assembly
+
 // bornAt is the address of born's code, in the form that takes its argument in a
 // register: the first word of what a function value points to.
 var bornAt = func() uintptr {

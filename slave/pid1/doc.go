@@ -10,12 +10,32 @@
 //	  | --- InitLaunch [stream descriptors] --------> | clone3(set_tid), execve
 //	  | <---------------------------- InitLaunched -- |
 //	  | --- InitSignal, InitCursor, InitKillAll ----> | (no answer)
+//	  | --- InitGroup ------------------------------> | a group exists in a session
+//	  | --- InitSync -------------------------------> | all signals before it are sent
+//	  | <---------------------------------- InitDone  |
 //	  | <------------------------------ InitStatus -- | wait4: ended, stopped, goes on
 //
 // InitLaunched comes before the first InitStatus of its process, and a process
 // that could not execute its command is never the subject of an InitStatus,
 // unless the daemon that asked is gone: then nobody waits for InitLaunched, and
 // the next daemon learns of the end in this way.
+//
+// A process begins in the session and the process group that its ghost has on the
+// front end: they have the same numbers in the space. Where no process of the
+// space has such a number, a stand-in does (standins). If a process has it that
+// is elsewhere, the new one begins in a group of its own in init's session, and
+// that is logged.
+//
+//	init 1
+//	 |-- leader S         setsid: session S
+//	 |    |-- anchor G    group G, not orphaned
+//	 |    `-- anchor H
+//	 |-- forker           made by the leader with CLONE_PARENT, so in session S
+//	 `-- process          made by the forker likewise, so a child of init; joins G
+//
+// Stand-ins share init's memory and run no Go: they sleep until they are given an
+// errand (sleeper). They are invisible to the daemon; others recognise them with
+// package standin. Their calls, as init's own, carry the cookie of package filter.
 //
 // Statuses are not queued here. The reaper takes the next one from the kernel
 // when it could write the last, so that while no daemon is connected, or one
@@ -24,13 +44,15 @@
 // other as they do for any parent that is late with wait.
 //
 // Goroutines: the acceptor; one per connection that reads requests; one per
-// launch, at most maxLaunches; the reaper, the only one that calls wait4; and
+// launch or group that is asked for, at most maxLaunches; the reaper, the only
+// one that waits for children; the one that ends stand-ins that nobody needs; and
 // the one that supervises while no daemon does (package supervise).
 //
-// Locks: order, which holds the order of frames to the daemon and is held while
-// writing; inside it launches.mu, which is never held across a system call that
-// can block. The readers of requests take only the second, so that a daemon
-// that does not read can still be read from.
+// Locks: standins.making, held while stand-ins are made and ended; order, which
+// holds the order of frames to the daemon and is held while writing; inside it
+// launches.mu, and inside that standins.mu, which are never held across a system
+// call that can block. The readers of requests take only the last two, but for the
+// answer to InitSync, so that a daemon that does not read can still be read from.
 //
 // What this package does not do: it does not choose numbers, does not look at
 // what the processes do, and does not end by itself. Its process must not end:

@@ -1,6 +1,8 @@
 package pid1
 
 import (
+	"errors"
+
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
@@ -35,7 +37,7 @@ func (in *Init) group(m *wire.InitGroup) unix.Errno {
 		case err == nil:
 			in.standins.leave(sess, g)
 			return 0
-		case err != errLost || attempt == lostAttempts:
+		case !errors.Is(err, errLost) || attempt == lostAttempts:
 			return failed(err).errno
 		}
 	}

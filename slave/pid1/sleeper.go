@@ -25,6 +25,7 @@ type sleeper struct {
 	errno    uint32 // of the last errand
 	errand   errand
 	cookie   uintptr
+	pgid     uintptr // of the group that it anchors; 0: none
 	setUp    []step
 	args     cloneArgs
 	entry    entry
@@ -36,7 +37,6 @@ type sleeper struct {
 	group   *group // that it anchors
 	forkers *pool  // that it belongs to
 	doomed  bool   // it is being ended
-	served  bool   // its errand is done: nobody waits for it
 }
 
 // sleeperOver is the value of answered that no number of errands reaches.
@@ -86,8 +86,10 @@ func (s *sleeper) run() syscall.Errno {
 			futexWake(&p.word, futexShared)
 		}
 	case e.birth != nil:
-		_, errno := rawClone(&e.birth.args, &e.birth.entry)
-		return syscall.Errno(errno)
+		if _, errno := rawClone(&e.birth.args, &e.birth.entry); errno != 0 {
+			return syscall.Errno(errno)
+		}
+		return e.birth.join()
 	case e.end != nil:
 		tid, cookie := uintptr(e.end.tid), s.cookie
 		_, _, _ = syscall.RawSyscall6(unix.SYS_KILL, tid, uintptr(unix.SIGKILL), 0, 0, 0, cookie)
@@ -96,6 +98,19 @@ func (s *sleeper) run() syscall.Errno {
 		return e.call.do()
 	}
 	return 0
+}
+
+// join puts an anchor into its group. Who made it does that, and need not wait for
+// it to run.
+//
+//go:nosplit
+//go:norace
+func (s *sleeper) join() syscall.Errno {
+	if s.pgid == 0 {
+		return 0
+	}
+	_, _, errno := syscall.RawSyscall6(unix.SYS_SETPGID, uintptr(s.tid), s.pgid, 0, 0, 0, s.cookie)
+	return errno
 }
 
 //go:nosplit

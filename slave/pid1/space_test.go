@@ -31,9 +31,11 @@ type space struct {
 	tb   testing.TB
 	init *exec.Cmd
 	proc string // the directory of the space's /proc
+	sock string
 	conn *rights.Conn
 	last uint64
 
+	ready    []wire.PID // what the connection began with
 	launched map[wire.PID]*wire.InitLaunched
 	statuses map[wire.PID][]unix.WaitStatus
 	done     map[uint64]unix.Errno
@@ -44,8 +46,8 @@ func newSpace(tb testing.TB) *space {
 	if os.Geteuid() != 0 {
 		tb.Fatal("needs root")
 	}
-	path := filepath.Join(tb.TempDir(), "sock")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	s := &space{tb: tb, sock: filepath.Join(tb.TempDir(), "sock")}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.sock, Net: "unix"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -53,7 +55,6 @@ func newSpace(tb testing.TB) *space {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &space{tb: tb}
 	s.init = exec.Command("/bin/sh", "-c", `mount -t proc proc /proc && exec "$0"`, bpinit)
 	s.init.Stderr = os.Stderr
 	s.init.ExtraFiles = []*os.File{listener}
@@ -69,30 +70,32 @@ func newSpace(tb testing.TB) *space {
 		_ = s.init.Wait() // it was killed
 	})
 	s.proc = fmt.Sprintf("/proc/%d/root/proc", s.init.Process.Pid)
-	s.connect(path)
+	s.connect()
 	return s
 }
 
 // connect becomes the daemon.
-func (s *space) connect(path string) {
+func (s *space) connect() {
 	s.tb.Helper()
 	s.launched = make(map[wire.PID]*wire.InitLaunched)
 	s.statuses = make(map[wire.PID][]unix.WaitStatus)
 	s.done = make(map[uint64]unix.Errno)
-	sock, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	sock, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: s.sock, Net: "unix"})
 	if err != nil {
 		s.tb.Fatal(err)
 	}
 	s.conn = rights.New(sock)
-	s.tb.Cleanup(func() { s.conn.Close() })
+	s.tb.Cleanup(func() { _ = s.conn.Close() })
 	_ = s.conn.SetReadDeadline(time.Now().Add(patience))
 	m, _, fds, err := s.conn.Read()
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	if _, ok := m.(*wire.InitReady); !ok || len(fds) != 1 {
+	ready, ok := m.(*wire.InitReady)
+	if !ok || len(fds) != 1 {
 		s.tb.Fatalf("first frame: %T with %d descriptors", m, len(fds))
 	}
+	s.ready = ready.PIDs
 	go goOn(fds[0])
 }
 

@@ -52,13 +52,11 @@ func (t *standins) tidy(ctx context.Context) error {
 func (t *standins) sweep(now time.Time) error {
 	t.making.Lock()
 	defer t.making.Unlock()
-	t.endAll(t.idleForkers(now.Add(-idleForkers)))
-	age := idleStandin
-	t.mu.Lock()
-	if len(t.numbers) > maxStandins {
-		age = tidyCrowded
+	age, forkerAge := idleStandin, idleForkers
+	if t.count() > maxStandins {
+		age, forkerAge = tidyCrowded, tidyCrowded
 	}
-	t.mu.Unlock()
+	t.endAll(t.idleForkers(now.Add(-forkerAge)))
 	if len(t.unused(now.Add(-age), inUse{})) == 0 {
 		return nil
 	}
@@ -69,6 +67,12 @@ func (t *standins) sweep(now time.Time) error {
 	t.endAll(t.unused(now.Add(-age), p)) // the anchors first: a leader that has some is not unused
 	t.endAll(t.unused(now.Add(-age), p))
 	return nil
+}
+
+func (t *standins) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.numbers)
 }
 
 // idleForkers takes out the forkers that have been idle since a time.
