@@ -19,7 +19,7 @@ const maxArgv = 60 << 10
 // exec gives a ghost another command line, by executing the image anew. What
 // else that does to the ghost is undone: the image has capabilities, and the
 // program of the process has not.
-func (s *shard) exec(g *held, argv []string) error {
+func (s *shard) exec(g *held, m *wire.GhostExec) error {
 	d, err := s.take(g)
 	if err != nil {
 		return err
@@ -27,8 +27,8 @@ func (s *shard) exec(g *held, argv []string) error {
 	user := g.user
 	user.Saved = user.Effective // execve(2)
 	mixed := user.Real != user.Effective && hasRoot(user)
-	if !mixed && g.death == 0 {
-		if err = d.enter(argv); err == nil {
+	if !mixed && g.death == 0 && m.Comm == "" {
+		if err = d.enter(m.Argv); err == nil {
 			g.user, g.group.Saved = user, g.group.Effective
 		}
 		d.release()
@@ -40,12 +40,28 @@ func (s *shard) exec(g *held, argv []string) error {
 			return err
 		}
 	}
-	d, err = d.execute(argv)
+	d, err = d.execute(m.Argv)
 	g.group.Saved = g.group.Effective
 	if mixed {
 		err = errors.Join(err, d.becomeUser(user))
 	}
-	return errors.Join(err, d.setDeath())
+	return errors.Join(err, d.setDeath(), d.setName(m.Comm))
+}
+
+// setName gives a ghost a name that is not in its first argument.
+func (d *driven) setName(comm string) error {
+	if comm == "" {
+		return nil
+	}
+	const size = 16 // TASK_COMM_LEN
+	var name [size]byte
+	copy(name[:size-1], comm)
+	addr := (d.saved.stack() - scratch) &^ 15
+	if err := write(d.g.pid, addr, name[:]); err != nil {
+		return err
+	}
+	_, err := d.call(0, unix.SYS_PRCTL, unix.PR_SET_NAME, addr)
+	return err
 }
 
 // execute executes the image and waits until it has come up.

@@ -115,6 +115,8 @@ func TestNames(t *testing.T) {
 	check("cc", "cc\x00-c\x00"+long[:maxArgv-len(imagePath)-1-6-8*4-1]+"\x00")
 	f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"ld"}})
 	check("ld", "ld\x00")
+	f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"-argument"}, Comm: "sixteen letters!"})
+	check("sixteen letters", "-argument\x00")
 	f.end(t, pid, 0)
 }
 

@@ -19,7 +19,7 @@ func (s *shard) handle(r request) {
 			s.owners.drop(m.Child, s)
 		}
 	case *wire.GhostExec:
-		err = s.with(m.PID, func(g *held) error { return s.exec(g, m.Argv) })
+		err = s.with(m.PID, func(g *held) error { return s.exec(g, m) })
 	case *wire.GhostJoin:
 		err = s.with(m.PID, func(g *held) error { return s.join(g, m.PGID, m.SID) })
 	case *wire.GhostExit:

@@ -116,7 +116,7 @@ func TestSlip(t *testing.T) {
 	s.says(t, fmt.Sprintf("signal 9 to %d", found.pid), fmt.Sprintf("end 0x700 of %d, asked true", ended.pid))
 	// Another is being driven.
 	slipOut(t, driven.pid)
-	if err := s.exec(driven, []string{"x"}); err == nil {
+	if err := s.exec(driven, &wire.GhostExec{PID: driven.pid, Argv: []string{"x"}}); err == nil {
 		t.Error("a ghost that has slipped out of its exit executes")
 	}
 	s.says(t, fmt.Sprintf("signal 9 to %d", driven.pid))

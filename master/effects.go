@@ -39,7 +39,7 @@ func (c *core) follow(p *proc, e *wire.Event) {
 		c.effect(p, &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID})
 	}
 	if len(e.Argv) > 0 {
-		c.change(p, &wire.GhostExec{PID: p.pid, Argv: e.Argv}, nil)
+		c.change(p, &wire.GhostExec{PID: p.pid, Argv: e.Argv, Comm: e.Comm}, nil)
 	}
 	if e.User != nil || e.Group != nil {
 		c.effect(p, &wire.GhostUser{PID: p.pid, User: orSame(e.User), Group: orSame(e.Group)})

@@ -73,7 +73,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n.numbers.tasks = n.tasks.count
 	n.recorder = &recorder{
 		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
-		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Argv),
+		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Image),
 		low:     n.numbers.passed, life: n.numbers.life,
 		end:   func(pid wire.PID) error { return sp.Signal(pid, killInfo()) },
 		watch: n.watch, behind: n.behind,

@@ -51,6 +51,7 @@ type GhostExec struct {
 
 	PID  PID
 	Argv []string
+	Comm string // name of the program; empty: the last element of the path Argv[0]
 }
 
 // Type implements [Message].

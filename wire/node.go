@@ -241,6 +241,7 @@ type Event struct {
 	Stage  Stage    // Spawned, when it failed
 	Errno  uint32   // Spawned, when it failed
 	Argv   []string // Execed; also Forked when the child has already executed
+	Comm   string   // with Argv: name of the program, where that is not the end of Argv[0]
 	User   *IDs     // User; also Forked and Execed; nil: as it was
 	Group  *IDs     // as User
 }

@@ -120,7 +120,7 @@ func beEcho() {
 func read(b *testing.B, source *procevents.Source) func() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	wakeups, done := 0, make(chan struct{})
-	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
 	go func() {
 		defer close(done)
 		for source.Wait(ctx) == nil {

@@ -140,12 +140,12 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{T: t, k: newKernel(seed), f: &frontEnd{t: t, ghosts: map[wire.PID]*ghost{}}, now: time.Unix(0, 0)}
-	w.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) ([]string, bool) {
+	w.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
 		p := w.k.tasks[pid]
 		if p == nil {
-			return nil, false
+			return procevents.Image{}, false
 		}
-		return []string{p.argv}, true
+		return procevents.Image{Argv: []string{p.argv}}, true
 	})
 	return w
 }

@@ -20,18 +20,39 @@ type Proc string
 // nobody executes it again.
 const maxArgv = 64 << 10
 
-// Argv returns the command line of a process; false if it has none (any more).
-func (dir Proc) Argv(pid wire.PID) ([]string, bool) {
+// Image is what a process shows of the program that it executes.
+type Image struct {
+	Argv []string
+	Comm string // name of the program (proc_pid_comm(5)), where Argv does not say it
+}
+
+// Image returns the image of a process; false if it has none (any more).
+func (dir Proc) Image(pid wire.PID) (Image, bool) {
 	f, err := os.Open(filepath.Join(string(dir), pid.String(), "cmdline"))
 	if err != nil {
-		return nil, false
+		return Image{}, false
 	}
 	defer f.Close()
 	line, err := io.ReadAll(io.LimitReader(f, maxArgv))
 	if err != nil || len(line) == 0 {
-		return nil, false
+		return Image{}, false
 	}
-	return strings.Split(string(bytes.TrimSuffix(line, []byte{0})), "\x00"), true
+	im := Image{Argv: strings.Split(string(bytes.TrimSuffix(line, []byte{0})), "\x00")}
+	comm, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "comm"))
+	if err != nil {
+		return Image{}, false
+	}
+	if name := strings.TrimSuffix(string(comm), "\n"); name != commOf(im.Argv[0]) {
+		im.Comm = name
+	}
+	return im, true
+}
+
+// commOf returns the name that a ghost gives itself, from its first argument.
+func commOf(arg string) string {
+	const size = 15 // TASK_COMM_LEN, without the NUL
+	name := arg[strings.LastIndexByte(arg, '/')+1:]
+	return name[:min(len(name), size)]
 }
 
 // Scan returns all processes that are not zombies.

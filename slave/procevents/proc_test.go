@@ -118,23 +118,30 @@ func TestProcessThatIsStopped(t *testing.T) {
 	}
 }
 
-func TestArgv(t *testing.T) {
+func TestImage(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	proc := writeProc(t, map[string]string{
-		"20/cmdline": "sh\x00-c\x00\x00echo hi\x00",
-		"21/cmdline": "",
-		"22/cmdline": long + "\x00",
+		"20/cmdline": "sh\x00-c\x00\x00echo hi\x00", "20/comm": "sh\n",
+		"21/cmdline": "", "21/comm": "ended\n",
+		"22/cmdline": long + "\x00", "22/comm": long[:15] + "\n",
+		"23/cmdline": "/usr/bin/named\x00", "23/comm": "another\n",
+		"24/cmdline": "-bash\x00", "24/comm": "two\nlines\n",
 	})
-	if got, ok := proc.Argv(20); !ok || !slices.Equal(got, []string{"sh", "-c", "", "echo hi"}) {
-		t.Errorf("got %q, %v", got, ok)
+	for pid, want := range map[wire.PID]procevents.Image{
+		20: {Argv: []string{"sh", "-c", "", "echo hi"}},
+		22: {Argv: []string{long[:64<<10]}},
+		23: {Argv: []string{"/usr/bin/named"}, Comm: "another"},
+		24: {Argv: []string{"-bash"}, Comm: "two\nlines"},
+	} {
+		got, ok := proc.Image(pid)
+		if !ok || !slices.Equal(got.Argv, want.Argv) || got.Comm != want.Comm {
+			t.Errorf("process %d: got %.100q, %v, want %.100q", pid, got, ok, want)
+		}
 	}
-	if got, ok := proc.Argv(21); ok {
+	if got, ok := proc.Image(21); ok {
 		t.Errorf("got %q of a zombie", got)
 	}
-	if got, ok := proc.Argv(22); !ok || len(got) != 1 || len(got[0]) != 64<<10 {
-		t.Errorf("got %d bytes, want 64 KiB", len(got[0]))
-	}
-	if _, ok := proc.Argv(23); ok {
-		t.Error("a process that is not there has a command line")
+	if _, ok := proc.Image(25); ok {
+		t.Error("a process that is not there has an image")
 	}
 }

@@ -23,7 +23,7 @@ func (t *Tracker) tellBirth(p *process) {
 	t.join(p, &e)
 	p.rename(&e)
 	if p.traits.image != p.front.image || p.parent.traits.image != p.parent.front.image {
-		e.Argv = t.image(p)
+		t.show(p, &e)
 	}
 	t.emit(e)
 	p.parent.kids--
@@ -72,8 +72,8 @@ func (t *Tracker) tellChange(p *process) {
 	e := wire.Event{Kind: wire.EventGrouped, PID: p.pid}
 	t.join(p, &e)
 	if p.traits.image != p.front.image {
-		if argv := t.image(p); argv != nil {
-			e.Kind, e.Argv = wire.EventExeced, argv
+		if t.show(p, &e) {
+			e.Kind = wire.EventExeced
 		}
 	}
 	if e.Kind == wire.EventExeced {
@@ -155,22 +155,23 @@ func (t *Tracker) leave(pgid wire.PID) {
 	}
 }
 
-// image returns the command line of p for its ghost; nil: it has none any more.
+// show puts the image of p into e, for its ghost; false: p has none any more.
 //
 // The answer may be that of an exec which has not been taken in, and whoever p
 // forked before that is not like this ghost. So the image gets a new name: children
 // that are held now differ from it, and those whose births are yet to be taken in
 // come with that exec, after which p itself differs.
-func (t *Tracker) image(p *process) []string {
+func (t *Tracker) show(p *process, e *wire.Event) bool {
 	if !p.dead {
-		if argv, ok := t.argv(p.pid); ok {
+		if im, ok := t.image(p.pid); ok {
 			t.newImage(p)
 			p.front.image = p.traits.image
-			return argv
+			e.Argv, e.Comm = im.Argv, im.Comm
+			return true
 		}
 	}
 	p.front.image = unknownImage
-	return nil
+	return false
 }
 
 // started tells that p was started from the front end, if that is still to be told.

@@ -54,7 +54,7 @@ var lostStatus = wire.SignalStatus(9)
 // where they differ from what the ghost has.
 type Tracker struct {
 	hold time.Duration
-	argv func(wire.PID) ([]string, bool)
+	image func(wire.PID) (Image, bool)
 
 	clock  time.Time // latest time given
 	procs  map[wire.PID]*process
@@ -70,12 +70,12 @@ type Tracker struct {
 	scan   *scan      // between BeginScan and Resync
 }
 
-// NewTracker returns a tracker without processes. argv gives the command line of
+// NewTracker returns a tracker without processes. image gives the image of
 // a process as it is now; false: the process is gone. It is called within Flush.
-func NewTracker(hold time.Duration, argv func(wire.PID) ([]string, bool)) *Tracker {
+func NewTracker(hold time.Duration, image func(wire.PID) (Image, bool)) *Tracker {
 	return &Tracker{
 		hold:   hold,
-		argv:   argv,
+		image:  image,
 		procs:  make(map[wire.PID]*process),
 		groups: make(map[wire.PID]int),
 		next:   1,

@@ -10,11 +10,11 @@ import (
 	"bproc/wire"
 )
 
-func noArgv(wire.PID) ([]string, bool) { return nil, false }
+func noImage(wire.PID) (procevents.Image, bool) { return procevents.Image{}, false }
 
 func TestNext(t *testing.T) {
 	start := time.Unix(100, 0)
-	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
 	tracker.Launching(&wire.Spawn{PID: 100})
 	if at, ok := tracker.Next(); ok {
 		t.Errorf("something is due at %v, with nothing held", at)
@@ -44,7 +44,7 @@ func TestNext(t *testing.T) {
 
 func TestRenumber(t *testing.T) {
 	now := time.Unix(100, 0)
-	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
 	tracker.Launching(&wire.Spawn{PID: 100})
 	tracker.Spawned(100)
 	fork := procevents.Record{Kind: procevents.Forked, PID: 2000000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
@@ -66,7 +66,7 @@ func TestRenumber(t *testing.T) {
 // kept account of.
 func TestManyAreBuried(t *testing.T) {
 	now := time.Unix(100, 0)
-	tracker := procevents.NewTracker(procevents.DefaultHold, noArgv)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
 	tracker.Launching(&wire.Spawn{PID: 100, PGID: 90, SID: 80})
 	const generations = 3000
 	parent := wire.PID(100)
@@ -122,7 +122,9 @@ func FuzzTracker(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 0, 1, 4, 1, 1, 2, 4, 5, 1, 1, 5, 4, 5, 2, 5, 4, 5, 3, 4, 0, 0, 3, 5, 0, 0, 8, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, script []byte) {
 		now := time.Unix(0, 0)
-		tracker := procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) ([]string, bool) { return []string{"x"}, pid%2 == 0 })
+		tracker := procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
+			return procevents.Image{Argv: []string{"x"}}, pid%2 == 0
+		})
 		ghosts := map[wire.PID]bool{}
 		for ; len(script) >= 4; script = script[4:] {
 			now = now.Add(300 * time.Microsecond)

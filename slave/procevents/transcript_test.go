@@ -75,12 +75,12 @@ type player struct {
 
 func replay(t *testing.T, script string) string {
 	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}}
-	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) ([]string, bool) {
+	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
 		process, ok := p.processes[pid]
 		if !ok {
-			return nil, false
+			return procevents.Image{}, false
 		}
-		return []string{process.argv}, true
+		return procevents.Image{Argv: []string{process.argv}}, true
 	})
 	var out strings.Builder
 	for line := range strings.Lines(script) {
