@@ -126,7 +126,9 @@ func siginfo() {
 	for range 2 {
 		set := signals
 		var info [128]byte
-		unix.Syscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&info)), 0, 8, 0, 0)
+		for errno := unix.EINTR; errno == unix.EINTR; { // the runtime's own signals interrupt it
+			_, _, errno = unix.Syscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&info)), 0, 8, 0, 0)
+		}
 		word := func(at int) int32 { return int32(binary.NativeEndian.Uint32(info[at:])) }
 		fmt.Println(word(0), word(8), word(16), word(20), int64(binary.NativeEndian.Uint64(info[24:])))
 	}
