@@ -68,6 +68,12 @@ func (c *Cursor) Blocks() []wire.Block {
 	return blocks
 }
 
+// Has reports whether a number is of a block on lease.
+func (c *Cursor) Has(p wire.PID) bool {
+	i := c.owner(p)
+	return i >= 0 && c.blocks[i].Contains(p)
+}
+
 // Born counts a process that was born in the space. Numbers that are not of the
 // node's blocks are none of the Cursor's business.
 func (c *Cursor) Born(p wire.PID) { c.count(p, 1) }

@@ -22,6 +22,9 @@ func (f frontEnd) Call(ctx context.Context, call *wire.Call) (*wire.Return, erro
 	return r, nil
 }
 
+// Ours reports whether a number is of the blocks on lease to this node.
+func (f frontEnd) Ours(pid wire.PID) bool { return f.numbers.ours(pid) }
+
 // Regroups has the group and session of a process watched.
 func (f frontEnd) Regroups(pid wire.PID) { f.watch.add(pid) }
 

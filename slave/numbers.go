@@ -51,6 +51,14 @@ func (n *numbers) blocks() []wire.Block {
 	return append(n.cursor.Blocks(), n.going...)
 }
 
+// ours reports whether a number is of a block on lease. Those behind a block, which
+// its processes can get too, are left out: how many there are the master knows.
+func (n *numbers) ours(pid wire.PID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cursor.Has(pid)
+}
+
 // forget gives up all blocks: the master that leased them is not there any
 // more, and no process has a number of them.
 func (n *numbers) forget() {

@@ -140,3 +140,21 @@ func TestNumbersOfABrokenSpace(t *testing.T) {
 	s.life(firstPID, 1)
 	s.check(t, "it has moved", nil, nil, nil)
 }
+
+func TestOurs(t *testing.T) {
+	n := &numbers{cursor: pidmap.NewCursor(), tasks: func() int { return 0 }, set: func(wire.PID) error { return nil }, arm: func(wire.PID) {}}
+	if n.ours(pidmap.Node) {
+		t.Error("a number is ours without a lease")
+	}
+	if err := n.add([]wire.Block{{First: pidmap.Node + 64, Count: 16}}); err != nil {
+		t.Fatal(err)
+	}
+	for pid, want := range map[wire.PID]bool{
+		1: false, pidmap.Node: false, pidmap.Node + 63: false,
+		pidmap.Node + 64: true, pidmap.Node + 79: true, pidmap.Node + 80: false,
+	} {
+		if n.ours(pid) != want {
+			t.Errorf("%d: got %v", pid, !want)
+		}
+	}
+}

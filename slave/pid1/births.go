@@ -182,6 +182,7 @@ func (t *standins) register(s *sleeper) bool {
 // clone has a stand-in made by the leader of its session, or makes it. It reports
 // false if the leader ended over that.
 func (t *standins) clone(s *sleeper) (unix.Errno, bool) {
+	limited := false
 	for begin := time.Now(); ; time.Sleep(dyingPause) {
 		errno, alive := unix.Errno(0), true
 		if leader := s.session.leader; leader != nil && leader != s {
@@ -192,7 +193,11 @@ func (t *standins) clone(s *sleeper) (unix.Errno, bool) {
 				errno = s.join()
 			}
 		}
-		if errno != unix.EEXIST || !t.dying(begin) {
+		switch {
+		case errno == unix.EINVAL && !limited:
+			t.limit()
+			limited = true
+		case errno != unix.EEXIST || !t.dying(begin):
 			return errno, alive
 		}
 	}

@@ -15,13 +15,15 @@ import (
 
 // Settings of init's own process.
 const (
-	name      = "bproc-init"
-	priority  = -20
-	oomNever  = "-1000" // oom_score_adj: never the victim
-	pidMax    = 1 << 22 // the node zone's end: the most that any kernel allows
-	procs     = 4       // GOMAXPROCS: one for each kind of goroutine is plenty
-	threads   = 12      // started beforehand
-	sizeofSet = 8       // of the kernel's sigset_t
+	name     = "bproc-init"
+	priority = -20
+	oomNever = "-1000" // oom_score_adj: never the victim
+	pidMax   = 1 << 22 // the node zone's end: the most that any kernel allows
+	// pidMaxFile belongs to the PID namespace of whoever opens it, since Linux 6.14.
+	pidMaxFile = "/proc/sys/kernel/pid_max"
+	procs      = 4  // GOMAXPROCS: one for each kind of goroutine is plenty
+	threads    = 12 // started beforehand
+	sizeofSet  = 8  // of the kernel's sigset_t
 )
 
 // Harden makes this process fit to be PID 1 of a process space. It must run
@@ -78,15 +80,14 @@ func defaultSignals() error {
 // raisePIDMax makes all numbers of the cluster usable. The limit belongs to
 // the PID namespace since Linux 6.14, before to the machine.
 func raisePIDMax() error {
-	const file = "/proc/sys/kernel/pid_max"
-	b, err := os.ReadFile(file)
+	b, err := os.ReadFile(pidMaxFile)
 	if err != nil {
 		return err
 	}
 	if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err != nil || n >= pidMax {
 		return err
 	}
-	return os.WriteFile(file, []byte(strconv.Itoa(pidMax)), 0)
+	return os.WriteFile(pidMaxFile, []byte(strconv.Itoa(pidMax)), 0)
 }
 
 // oomScoreAdj returns what children inherit.

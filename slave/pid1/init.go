@@ -42,6 +42,7 @@ type Init struct {
 	cfg      Config
 	null     *os.File // /dev/null
 	cursor   *os.File // /proc/sys/kernel/ns_last_pid of the space
+	limit    *os.File // /proc/sys/kernel/pid_max of the space
 	resetOOM bool     // init's oom_score_adj is not what processes shall have
 	slots    chan struct{}
 	launches launches
@@ -65,17 +66,23 @@ func New(cfg Config) (*Init, error) {
 		_ = null.Close()
 		return nil, fmt.Errorf("allocation cursor (CONFIG_CHECKPOINT_RESTORE): %w", err)
 	}
+	limit, err := os.OpenFile(pidMaxFile, os.O_WRONLY, 0)
+	if err != nil {
+		_, _ = null.Close(), cursor.Close()
+		return nil, fmt.Errorf("limit of process numbers: %w", err)
+	}
 	in := &Init{
 		cfg:      cfg,
 		null:     null,
 		cursor:   cursor,
+		limit:    limit,
 		resetOOM: oomScoreAdj() != "0",
 		slots:    make(chan struct{}, maxLaunches),
 		children: make(chan struct{}, 1),
 		name:     commName(name),
 	}
 	in.launches.init()
-	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn)
+	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn, in.limitAgain)
 	in.order.init(in.dismiss)
 	if cfg.Notify >= 0 {
 		if in.deputy, err = supervise.New(supervise.Config{Listener: cfg.Notify, Level: supervise.Inside, Launched: &in.parents}); err != nil {
@@ -104,7 +111,7 @@ func (in *Init) Run(ctx context.Context) error {
 }
 
 func (in *Init) close() error {
-	errs := []error{in.null.Close(), in.cursor.Close()}
+	errs := []error{in.null.Close(), in.cursor.Close(), in.limit.Close()}
 	if in.deputy != nil {
 		errs = append(errs, in.deputy.Close())
 	}

@@ -58,6 +58,8 @@ func (in *Init) start(m *wire.InitLaunch, fds []int) (born bool, r result) {
 	for attempt := 0; ; attempt++ {
 		born, r, err = in.startIn(where, tasks, &m.Spawn, fds)
 		switch {
+		case err == nil && !born && r == (result{wire.StageSpawn, unix.EINVAL}) && attempt == 0:
+			in.limitAgain()
 		case err == nil:
 			return born, r
 		case errors.Is(err, errLost) && attempt < lostAttempts:

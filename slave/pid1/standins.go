@@ -44,6 +44,7 @@ type standins struct {
 	log    *slog.Logger
 	cookie uintptr
 	born   func()   // tells the reaper that there is a child
+	limit  func()   // undoes changes of the limit of process numbers
 	zero   *[2]byte // "0", for cgroup.procs
 	name   *[16]byte
 
@@ -76,8 +77,8 @@ type group struct {
 	used    time.Time
 }
 
-func (t *standins) init(log *slog.Logger, cookie uint64, born func()) {
-	t.log, t.cookie, t.born = log, uintptr(cookie), born
+func (t *standins) init(log *slog.Logger, cookie uint64, born, limit func()) {
+	t.log, t.cookie, t.born, t.limit = log, uintptr(cookie), born, limit
 	t.zero, t.name = &[2]byte{'0'}, commName(standin.Name)
 	t.guard = pidmap.Node
 	t.numbers = make(map[wire.PID]*sleeper)

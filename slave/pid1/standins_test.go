@@ -297,3 +297,34 @@ func TestSync(t *testing.T) {
 	}
 	s.awaitStatus(70001, unix.WaitStatus.Stopped)
 }
+
+// Root of the space can lower the limit of process numbers, for itself alone.
+func TestLimitOfNumbers(t *testing.T) {
+	if !ownLimit(t) {
+		t.Log("one limit for all PID namespaces: Linux before 6.14")
+		return
+	}
+	s := newSpace(t)
+	for i, sp := range []*wire.Spawn{
+		command(70003, 60001, 60000, "sleep", "1000"),
+		command(70004, 0, 0, "sleep", "1000"),
+	} {
+		lower := command(wire.PID(70001+i), 0, 0, "sh", "-c", "echo 500 >/proc/sys/kernel/pid_max")
+		s.launch(lower)
+		if status := s.awaitStatus(lower.PID, over); status != 0 {
+			t.Fatalf("status %#x", status)
+		}
+		s.launch(sp)
+	}
+}
+
+// ownLimit reports whether a PID namespace has a limit of its own.
+func ownLimit(t *testing.T) bool {
+	t.Helper()
+	const file = "/proc/sys/kernel/pid_max"
+	outside, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSpace(t).output(command(70001, 0, 0, "cat", file)) != string(outside)
+}

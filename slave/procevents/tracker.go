@@ -53,7 +53,7 @@ var lostStatus = wire.SignalStatus(9)
 // A ghost inherits those of its parent's ghost. User and Group are in an event only
 // where they differ from what the ghost has.
 type Tracker struct {
-	hold time.Duration
+	hold  time.Duration
 	image func(wire.PID) (Image, bool)
 
 	clock  time.Time // latest time given

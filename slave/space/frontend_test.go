@@ -81,6 +81,7 @@ func (f *frontEnd) Call(ctx context.Context, c *wire.Call) (*wire.Return, error)
 	return &wire.Return{}, nil
 }
 
+func (f *frontEnd) Ours(wire.PID) bool             { return false }
 func (f *frontEnd) Regroups(pid wire.PID)          { f.say("regroups %d", pid) }
 func (f *frontEnd) Recredits(pid wire.PID)         { f.say("recredits %d", pid) }
 func (f *frontEnd) Reaper(pid wire.PID, on bool)   { f.say("reaper %d %v", pid, on) }

@@ -89,15 +89,16 @@ func target(call filter.Call, args *[6]uint64) int32 {
 	}
 }
 
-// here reports whether a number is that of a process or thread of the space. Below
-// the numbers that nodes lease there are also init's own threads and helpers; what
-// names one of those is about the front end.
+// here reports whether a number is that of a process or thread of the space, or
+// can be nobody else's: then the kernel of this node knows best. Below the numbers
+// that nodes lease there are also init's own threads and helpers; what names one of
+// those is about the front end.
 func (s *Supervisor) here(n int32) bool {
 	if pid := wire.PID(n); pid < pidmap.Node {
 		e, ok := s.launched.get(pid)
 		return ok && e.started
 	}
-	return s.view.exists(wire.PID(n))
+	return s.frontEnd.Ours(wire.PID(n)) || s.view.exists(wire.PID(n))
 }
 
 // ask asks the front end about a process that is not in the space.

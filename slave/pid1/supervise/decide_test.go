@@ -29,6 +29,7 @@ func TestDecide(t *testing.T) {
 
 		{"group of one here", shell, filter.Getpgid, args(child), nil, "go on"},
 		{"group of one started from the front end", child, filter.Getpgid, args(shell), nil, "go on"},
+		{"group of one that was here", child, filter.Getpgid, args(gone), nil, "go on"},
 		{"group of one far away", child, filter.Getpgid, args(faraway), &wire.Return{Value: 17}, "call 2 of 1048576: [1148576]; 17"},
 		{"group of one on the front end", child, filter.Getpgid, args(outside), &wire.Return{Errno: uint32(unix.ESRCH)}, "call 2 of 1048576: [4711]; ESRCH"},
 		{"group of nobody", child, filter.Getpgid, args(-3), nil, "go on"},
@@ -53,6 +54,7 @@ func TestDecide(t *testing.T) {
 		{"signal to a thread here", shell, filter.Kill, args(thread, 15), nil, "go on"},
 		{"signal to one started from the front end", child, filter.Kill, args(shell, 9), nil, "go on"},
 		{"signal to one that is being started", child, filter.Kill, args(coming, 9), nil, "call 4 of 1048576: [70003 9]; 0"},
+		{"signal to one that was here", shell, filter.Kill, args(gone, 15), nil, "go on"},
 		{"signal to one far away", child, filter.Kill, args(faraway, 15), nil, "call 4 of 1048576: [1148576 15]; 0"},
 		{"signal to init", child, filter.Kill, args(1, 0), &wire.Return{Errno: uint32(unix.EPERM)}, "call 4 of 1048576: [1 0]; EPERM"},
 		{"signal to a helper of init", child, filter.Kill, args(helper, 9), &wire.Return{Errno: uint32(unix.ESRCH)}, "call 4 of 1048576: [66 9]; ESRCH"},

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/pidmap"
 	"bproc/slave/pid1/filter"
 	"bproc/wire"
 )
@@ -29,8 +30,9 @@ const (
 	orphan  = child + 3
 	thread  = child + 4 // of worker
 	faraway = child + 100_000
-	outside = 4711 // a process of the front end
-	helper  = 66   // a number of init's own
+	gone    = child + 8000 // of this node, and nobody has it
+	outside = 4711         // a process of the front end
+	helper  = 66           // a number of init's own
 
 	session = 3000 // of the front end
 	group   = 3001 // of the front end, in that session
@@ -107,6 +109,7 @@ func (m *madeUp) Group(_ context.Context, sid, pgid wire.PID) error {
 	m.say("group %d in %d", pgid, sid)
 	return nil
 }
+func (m *madeUp) Ours(pid wire.PID) bool         { return pid >= pidmap.Node && pid < pidmap.Node+8192 }
 func (m *madeUp) Sync(context.Context) error     { m.say("sync"); return m.err }
 func (m *madeUp) Regroups(pid wire.PID)          { m.say("regroups %d", pid) }
 func (m *madeUp) Recredits(pid wire.PID)         { m.say("recredits %d", pid) }

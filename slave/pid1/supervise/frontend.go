@@ -15,9 +15,11 @@ type FrontEnd interface {
 	Sync(ctx context.Context) error
 }
 
-// Daemon is what the slave daemon does for a Supervisor. Regroups and Recredits must
-// not wait, for the receiving thread calls them; the others may.
+// Daemon is what the slave daemon does for a Supervisor. Ours, Regroups and Recredits
+// must not wait, for the receiving thread calls them; the others may.
 type Daemon interface {
+	// Ours reports whether a number is one that nobody outside of the space has.
+	Ours(pid wire.PID) bool
 	// Call has a call carried out on the front end. It waits while there is no
 	// way to it.
 	Call(ctx context.Context, call *wire.Call) (*wire.Return, error)

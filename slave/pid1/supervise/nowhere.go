@@ -14,6 +14,7 @@ func (nowhere) Call(ctx context.Context, _ *wire.Call) (*wire.Return, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }
+func (nowhere) Ours(wire.PID) bool                              { return false }
 func (nowhere) Group(context.Context, wire.PID, wire.PID) error { return nil }
 func (nowhere) Sync(context.Context) error                      { return nil }
 func (nowhere) Regroups(wire.PID)                               {}
