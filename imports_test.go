@@ -63,11 +63,14 @@ var arrows = map[string][]string{
 
 	"internal/longcall":   nil,
 	"internal/processors": nil,
+	"internal/service":    nil,
 
 	"ghost":  {"wire", "pidmap", "internal/longcall"},
-	"master": {"wire", "wire/link", "pidmap", "ghost"},
+	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "internal/service"},
 
-	"slave":                {"wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/pid1/standin"},
+	"master/store": nil,
+
+	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/pid1/standin"},
 	"slave/space":          {"wire", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin"},
 	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/longcall"},

@@ -1,0 +1,164 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bproc/master/store"
+)
+
+func open(t testing.TB, dir string) *store.Store {
+	t.Helper()
+	s, err := store.Open(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // once more does no harm
+	return s
+}
+
+// secretDir is a directory as the master makes one.
+func secretDir(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "master")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func change(t testing.TB, table *store.Table, records map[string][]byte) {
+	t.Helper()
+	if err := table.Change(records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents returns all records of all tables, as "table/name".
+func contents(s *store.Store) (map[string]string, error) {
+	all := map[string]string{}
+	for _, table := range []string{store.Authority, store.Tokens, store.Nodes} {
+		records, err := s.Table(table).All()
+		if err != nil {
+			return nil, err
+		}
+		for name, record := range records {
+			all[table+"/"+name] = string(record)
+		}
+	}
+	return all, nil
+}
+
+func wantContents(t testing.TB, s *store.Store, want map[string]string) {
+	t.Helper()
+	got, err := contents(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestChangesSurvive(t *testing.T) {
+	dir := secretDir(t)
+	s := open(t, dir)
+	wantContents(t, s, map[string]string{})
+	change(t, s.Table(store.Nodes), map[string][]byte{"1": []byte("one"), "2": []byte("two"), "3": {}})
+	change(t, s.Table(store.Nodes), map[string][]byte{"1": nil, "2": []byte("zwei"), "4": nil})
+	change(t, s.Table(store.Authority), map[string][]byte{"1": []byte("key")})
+	if err := s.Table(store.Nodes).Change(map[string][]byte{"5": []byte("five"), "": []byte("no name")}); err == nil {
+		t.Error("a record without a name was put in")
+	}
+	want := map[string]string{"nodes/2": "zwei", "nodes/3": "", "authority/1": "key"}
+	wantContents(t, s, want)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantContents(t, open(t, dir), want)
+}
+
+// TestManyRecords has more than fit on a page, and takes most away again.
+func TestManyRecords(t *testing.T) {
+	dir := secretDir(t)
+	want := map[string]string{}
+	for round := range 4 {
+		s := open(t, dir)
+		put := map[string][]byte{}
+		for i := range 300 {
+			name := fmt.Sprint((i * 7919) % 1000)
+			if round == 3 && i > 10 {
+				put[name] = nil
+				delete(want, "nodes/"+name)
+				continue
+			}
+			record := fmt.Sprintf("round %d %s", round, strings.Repeat(name, i))
+			put[name], want["nodes/"+name] = []byte(record), record
+		}
+		change(t, s.Table(store.Nodes), put)
+		wantContents(t, s, want)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := open(t, dir)
+		wantContents(t, again, want)
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNobodyElseReads(t *testing.T) {
+	dir := secretDir(t)
+	if err := open(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, store.File)); err != nil || info.Mode() != 0o600 {
+		t.Errorf("got mode %v, %v, want 0600", info.Mode(), err)
+	}
+	if err := os.Chmod(dir, 0o710); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), dir+" has mode 0710") {
+		t.Errorf("others may enter the directory: got %v", err)
+	}
+}
+
+func TestSecondMaster(t *testing.T) {
+	dir := secretDir(t)
+	s := open(t, dir)
+	start := time.Now()
+	_, err := store.Open(dir, slog.New(slog.DiscardHandler))
+	if want := "another master has the state in " + dir; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("a second master learns it after %v", took)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, dir).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLeftovers: what a master has left that was killed while it made its store.
+func TestLeftovers(t *testing.T) {
+	dir := secretDir(t)
+	left := filepath.Join(dir, store.File+".1234")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir)
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that it is gone", err)
+	}
+}
