@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,7 +57,7 @@ func (t *standins) sweep(now time.Time) error {
 	if t.count() > maxStandins {
 		age, forkerAge = tidyCrowded, tidyCrowded
 	}
-	t.endAll(t.idleForkers(now.Add(-forkerAge)))
+	t.doomForkers(now.Add(-forkerAge))
 	if len(t.unused(now.Add(-age), inUse{})) == 0 {
 		return nil
 	}
@@ -75,27 +76,23 @@ func (t *standins) count() int {
 	return len(t.numbers)
 }
 
-// idleForkers takes out the forkers that have been idle since a time.
-func (t *standins) idleForkers(since time.Time) []*sleeper {
+// doomForkers ends the forkers that have been idle since a time. It does not wait
+// for them: in a frozen cgroup of version 1 a process does not die.
+func (t *standins) doomForkers(since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var old []*sleeper
 	for _, s := range t.sessions {
 		for id, p := range s.forkers {
-			for _, f := range p.idle {
+			for _, f := range slices.Clone(p.idle) {
 				if f.since.Before(since) {
-					old = append(old, f.sleeper)
+					t.doomLocked(f.sleeper)
 				}
-			}
-			for _, f := range old {
-				p.forgetLocked(f)
 			}
 			if len(p.members)+p.making == 0 && s.uses == 0 {
 				delete(s.forkers, id)
 			}
 		}
 	}
-	return old
 }
 
 // unused returns the anchors without a process in their group, and the leaders
