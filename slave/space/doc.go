@@ -18,8 +18,9 @@
 //
 // Goroutines of Run: the reader of bpinit's frames, which makes all callbacks
 // and is the only one that ends the entries of pending; and the supervisor, a
-// thread of its own. Any goroutine may call the methods that ask bpinit for
-// something.
+// thread of its own, with a goroutine for each system call that waits for the front
+// end. Another writes to bpinit while there is something to be written (outbound.go).
+// Any goroutine may call the methods that ask bpinit for something.
 //
 // What this package does not do: it does not choose numbers, count leased
 // blocks, watch forks or talk to the master.
