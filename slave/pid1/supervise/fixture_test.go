@@ -109,6 +109,7 @@ func (m *madeUp) Group(_ context.Context, sid, pgid wire.PID) error {
 	m.say("group %d in %d", pgid, sid)
 	return nil
 }
+
 func (m *madeUp) Ours(pid wire.PID) bool         { return pid >= pidmap.Node && pid < pidmap.Node+8192 }
 func (m *madeUp) Sync(context.Context) error     { m.say("sync"); return m.err }
 func (m *madeUp) Regroups(pid wire.PID)          { m.say("regroups %d", pid) }
