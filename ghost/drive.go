@@ -144,6 +144,8 @@ func (d *driven) step(until int) (int64, error) {
 			return 0, err
 		case st.event != 0 && st.event == until:
 			return 0, nil
+		case st.event == unix.PTRACE_EVENT_STOP: // it was stopped, or goes on, on the way
+			d.s.seeStop(d.g, st)
 		case st.event != 0: // a stop that says nothing here
 		case entered:
 			return d.result()

@@ -95,3 +95,25 @@ func TestContinueWhileStopping(t *testing.T) {
 	}
 	f.end(t, pid, 0)
 }
+
+// A stop and something else to do may meet at any moment: the ghost is stopped
+// after both.
+func TestStopWhileDriven(t *testing.T) {
+	f := newFixture(t)
+	pid := f.ghost(t, nobody, "g")
+	for i := range 200 {
+		sig := []unix.Signal{unix.SIGSTOP, unix.SIGTSTP}[i%2]
+		if err := wire.Write(f.client, 0, &wire.GhostStop{PID: pid, Signal: uint8(sig)}); err != nil {
+			t.Fatal(err)
+		}
+		f.must(t, &wire.GhostTrait{PID: pid, Option: unix.PR_SET_CHILD_SUBREAPER, Value: uint32(i % 2)})
+		eventually(t, fmt.Sprintf("the ghost is stopped, round %d", i), func() bool {
+			return statField(t, pid, 0) == "t"
+		})
+		if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the ghost goes on", func() bool { return statField(t, pid, 0) == "S" })
+	}
+	f.end(t, pid, 0)
+}
