@@ -49,7 +49,7 @@ func (c *core) setNode(who caller, m *wire.SetNode, now time.Time) unix.Errno {
 		n.Down = *m.State == stateDown
 	}
 	if before != *n {
-		if err := c.nodes.save(); err != nil {
+		if err := c.nodes.keep(n); err != nil {
 			c.log.Error("a change of a node is not kept", "node", n.ID, "err", err)
 			*n = before
 			return unix.EIO

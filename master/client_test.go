@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -18,7 +17,7 @@ import (
 func requests(t *testing.T) func(caller, wire.Message) wire.Message {
 	s := newScript(t)
 	s.addNode([]string{"3", "uid", "1000"})
-	authority, err := link.OpenAuthority(filepath.Join(t.TempDir(), "authority"))
+	authority, err := link.OpenAuthority(new(memory), new(memory))
 	if err != nil {
 		t.Fatal(err)
 	}

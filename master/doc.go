@@ -7,7 +7,8 @@
 //
 // The core is a state machine with one owner: the goroutine of [Master.Run]
 // that takes inputs from one bounded channel. It holds the node table and the
-// process table, does no I/O itself and never waits: what it has to say goes
+// process table, does no I/O itself and never waits, but for changes of the node table,
+// which are rare and on disk before they are answered (store): what it has to say goes
 // into outboxes, each written by a goroutine of its own, and what it would have
 // to search for, a worker searches for (worker.go). The bytes of a
 // process's standard descriptors do not pass through the core: two goroutines
@@ -38,6 +39,12 @@
 // and a margin. The end of a session by itself ends nothing, nor does that of the
 // master or of the keeper; what was under way is settled with the next one.
 // Requests that can be made twice are made again of the next keeper, in order.
+//
+// The state directory has what the next master must know: the authority, its tokens
+// and the node table. Processes are not in it: the nodes know what runs, and the keeper
+// which ghosts there are. After a reboot of the front end there are none, and the nodes
+// are told to end what they still have. A master that is told to end (SIGTERM) closes
+// its connections and returns, within a second or so; what it leaves behind goes on.
 //
 // Locks: barrier.mu and outbox.mu are leaves; nothing is called with them held.
 package master

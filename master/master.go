@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/service"
+	"bproc/master/store"
 	"bproc/pidmap"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -27,48 +27,65 @@ const inputQueue = 1024
 type Master struct {
 	cfg       Config
 	log       *slog.Logger
+	lock      *os.File
+	state     *store.Store
 	authority *link.Authority
 	nodes     *nodeTable
 	inputs    chan func(*core)
 	slaves    errgroup.Group
 }
 
-// New reads what the master needs from its state directory, which is made if
-// there is none.
+// New makes sure that this is the only master and reads what it needs from its state
+// directory, which is made if there is none.
 func New(cfg Config, log *slog.Logger) (*Master, error) {
 	for dir, mode := range map[string]os.FileMode{cfg.State: 0o700, cfg.Runtime: 0o755} {
 		if err := os.MkdirAll(dir, mode); err != nil {
 			return nil, fmt.Errorf("directory of the master: %w", err)
 		}
 	}
-	authority, err := link.OpenAuthority(filepath.Join(cfg.State, "authority"))
-	if err != nil {
-		return nil, err
+	m := &Master{cfg: cfg, log: log, inputs: make(chan func(*core), inputQueue)}
+	if err := m.open(); err != nil {
+		return nil, errors.Join(err, m.close())
 	}
-	nodes, err := loadNodes(filepath.Join(cfg.State, "nodes.json"), cfg.Nodes, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	return &Master{
-		cfg: cfg, log: log, authority: authority, nodes: nodes,
-		inputs: make(chan func(*core), inputQueue),
-	}, nil
+	return m, nil
 }
 
-// Run serves until the context ends.
-func (m *Master) Run(ctx context.Context) error {
-	if err := m.serve(ctx); ctx.Err() == nil {
+func (m *Master) open() (err error) {
+	if m.lock, err = lockSocket(m.cfg.Socket); err != nil {
 		return err
 	}
-	return nil
+	if m.state, err = store.Open(m.cfg.State, m.log); err != nil {
+		return err
+	}
+	if m.authority, err = link.OpenAuthority(m.state.Table(store.Authority), m.state.Table(store.Tokens)); err != nil {
+		return err
+	}
+	m.nodes, err = loadNodes(m.state.Table(store.Nodes), m.cfg.Nodes, time.Now())
+	return err
+}
+
+func (m *Master) close() (err error) {
+	if m.state != nil {
+		err = m.state.Close()
+	}
+	if m.lock != nil {
+		m.lock.Close()
+	}
+	return err
+}
+
+// Run serves until the context ends. A master runs once.
+func (m *Master) Run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, service.Stopping)
+	defer stop()
+	err := m.serve(ctx)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, m.close())
 }
 
 func (m *Master) serve(ctx context.Context) error {
-	lock, err := m.lock()
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
 	keeper, err := m.connectKeeper(ctx)
 	if err != nil {
 		return err
@@ -95,18 +112,18 @@ func (m *Master) serve(ctx context.Context) error {
 	group.Go(func() error { return m.keep(ctx, keeper) })
 	group.Go(func() error { return slaves.Run(ctx) })
 	group.Go(func() error { return m.serveClients(ctx, clients) })
+	group.Go(func() error { return service.Watch(ctx, func() { m.meetCore(ctx) }) })
 	m.log.Info("master is ready", "addr", slaves.Addr().String(), "socket", m.cfg.Socket)
-	// Without systemd there is nobody to notify, and that is no error.
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
+	service.Ready()
 	err = group.Wait()
 	_ = m.slaves.Wait() // slaves' goroutines report to the log
 	return err
 }
 
-// lock makes sure that one master serves a socket. The lock ends with the
+// lockSocket makes sure that one master serves a socket. The lock ends with the
 // process, however it ends.
-func (m *Master) lock() (*os.File, error) {
-	path := m.cfg.Socket + ".lock"
+func lockSocket(socket string) (*os.File, error) {
+	path := socket + ".lock"
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the master's socket: %w", err)
@@ -114,7 +131,7 @@ func (m *Master) lock() (*os.File, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another master serves %s already", m.cfg.Socket)
+			return nil, fmt.Errorf("another master serves %s already", socket)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
@@ -176,6 +193,9 @@ func (m *Master) do(ctx context.Context, input func(*core)) error {
 		return context.Cause(ctx)
 	}
 }
+
+// meetCore returns when the core has handled all inputs so far, or the context ends.
+func (m *Master) meetCore(ctx context.Context) { _ = m.do(ctx, func(*core) {}) }
 
 // joined gives a node that has joined its number.
 func (m *Master) joined(ctx context.Context, key, host string, want wire.NodeID, name string) error {

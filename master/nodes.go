@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"bproc/wire"
+	"bproc/wire/link"
 )
 
 // States of a node that the master itself sets. An administrator may set any
@@ -21,7 +20,7 @@ const (
 	stateDown = "down"
 )
 
-// node is a line of the node table. The exported fields survive a restart.
+// node is a line of the node table. The exported fields survive the master.
 type node struct {
 	ID   wire.NodeID
 	Name string
@@ -67,31 +66,24 @@ func (n *node) record() wire.Node {
 type nodeTable struct {
 	byID  map[wire.NodeID]*node
 	byKey map[string]*node
-	path  string // of the file it is kept in
+	kept  link.Records // by number
 }
 
 var errNodeTaken = errors.New("the node has joined before; forget its identity first or give another number")
 
 // loadNodes reads the node table and adds the nodes of the configuration.
-func loadNodes(path string, configured []NodeConfig, now time.Time) (*nodeTable, error) {
-	t := &nodeTable{byID: map[wire.NodeID]*node{}, byKey: map[string]*node{}, path: path}
-	data, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+func loadNodes(kept link.Records, configured []NodeConfig, now time.Time) (*nodeTable, error) {
+	t := &nodeTable{byID: map[wire.NodeID]*node{}, byKey: map[string]*node{}, kept: kept}
+	records, err := kept.All()
+	if err != nil {
 		return nil, fmt.Errorf("node table: %w", err)
-	default:
-		var nodes []*node
-		err := json.Unmarshal(data, &nodes)
-		if err == nil && slices.Contains(nodes, nil) {
-			err = errors.New("a node is null")
+	}
+	for number, record := range records {
+		n := new(node)
+		if err := json.Unmarshal(record, n); err != nil {
+			return nil, fmt.Errorf("node table: node %s: %w", number, err)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("node table %s is damaged: %w; restore it, or remove it and enrol the nodes again", path, err)
-		}
-		for _, n := range nodes {
-			t.insert(n, now)
-		}
+		t.insert(n, now)
 	}
 	for _, c := range configured {
 		n := t.byID[c.ID]
@@ -135,7 +127,7 @@ func (t *nodeTable) join(key string, want wire.NodeID, name string, now time.Tim
 		n.Name = name
 	}
 	t.insert(n, now)
-	if err := t.save(); err != nil { // the slave is refused, and its token stays good
+	if err := t.keep(n); err != nil { // the slave is refused, and its token stays good
 		*n = before
 		delete(t.byKey, key)
 		if !known {
@@ -169,24 +161,13 @@ func (t *nodeTable) free(want wire.NodeID, name string) *node {
 	return &node{ID: id, Mode: 0o111}
 }
 
-// save writes the table to its file: a new file first, so that a crash at any
-// moment leaves the old one or the new one.
-func (t *nodeTable) save() error {
-	data, err := json.MarshalIndent(t.sorted(), "", "\t")
+// keep makes a node's line survive the master.
+func (t *nodeTable) keep(n *node) error {
+	record, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(t.path), ".nodes-*")
-	if err != nil {
-		return fmt.Errorf("node table: %w", err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // is no more when all went well
-	_, err = tmp.Write(append(data, '\n'))
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), t.path)
-	}
-	if err != nil {
+	if err := t.kept.Change(map[string][]byte{strconv.Itoa(int(n.ID)): record}); err != nil {
 		return fmt.Errorf("node table: %w", err)
 	}
 	return nil

@@ -2,20 +2,41 @@ package master
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
+	"maps"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/wire"
 )
 
 var nodesNow = time.Unix(1_000_000, 0)
 
-func load(t *testing.T, path string, configured ...NodeConfig) *nodeTable {
+// memory is a table of state in memory.
+type memory struct {
+	records map[string][]byte
+	err     error // of every change
+}
+
+func (m *memory) All() (map[string][]byte, error) { return maps.Clone(m.records), nil }
+
+func (m *memory) Change(records map[string][]byte) error {
+	if m.err != nil {
+		return m.err
+	}
+	if m.records == nil {
+		m.records = map[string][]byte{}
+	}
+	maps.Copy(m.records, records)
+	maps.DeleteFunc(m.records, func(_ string, record []byte) bool { return record == nil })
+	return nil
+}
+
+func load(t *testing.T, kept *memory, configured ...NodeConfig) *nodeTable {
 	t.Helper()
-	nodes, err := loadNodes(path, configured, nodesNow)
+	nodes, err := loadNodes(kept, configured, nodesNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,9 +44,9 @@ func load(t *testing.T, path string, configured ...NodeConfig) *nodeTable {
 }
 
 func TestJoinGivesNumbers(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "nodes.json")
+	kept := new(memory)
 	configured := []NodeConfig{{ID: 1, Name: "one"}, {ID: 5, Name: "five"}}
-	nodes := load(t, path, configured...)
+	nodes := load(t, kept, configured...)
 	for _, join := range []struct {
 		key  string
 		want wire.NodeID
@@ -58,7 +79,7 @@ func TestJoinGivesNumbers(t *testing.T) {
 
 	// Another master, with a configuration that has changed.
 	configured[1].Name = "cinq"
-	again := load(t, path, configured...)
+	again := load(t, kept, configured...)
 	for _, n := range nodes.sorted() {
 		got, want := again.byID[n.ID], *n
 		if n.ID == 5 {
@@ -73,76 +94,54 @@ func TestJoinGivesNumbers(t *testing.T) {
 	}
 }
 
-func TestNodesOfAFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "nodes.json")
-	for _, text := range []string{"", "{", "[{]", `{"ID": 1}`, `[{"ID": "one"}]`, "[1]", "[null]", `[{"ID": 1}, null]`} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := loadNodes(path, nil, nodesNow)
-		if err == nil || !strings.Contains(err.Error(), path+" is damaged") || !strings.Contains(err.Error(), "enrol the nodes again") {
-			t.Errorf("%q: got %v, want what is damaged and what to do", text, err)
-		}
-	}
-	if _, err := loadNodes(dir, nil, nodesNow); err == nil {
-		t.Error("a directory is read")
-	}
-}
-
-// TestSaveIsAtomic saves where no new file can take the old one's place.
-func TestSaveIsAtomic(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "nodes.json")
-	nodes := load(t, path)
-	if _, err := nodes.join("a", -1, "a", nodesNow); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("got %v, %v, want mode 0600", info.Mode(), err)
-	}
-	nodes.path = filepath.Join(dir, "nodes.json", "x") // a file is no directory
-	if err := nodes.save(); err == nil {
-		t.Error("saved in a file")
-	}
-	nodes.path = dir // rename(2): a directory that is not empty is not replaced
-	if err := nodes.save(); err == nil {
-		t.Error("saved over a directory")
-	}
-	after, err := os.ReadFile(path)
-	if err != nil || string(after) != string(before) {
-		t.Errorf("the file has changed: got %q, %v, want %q", after, err, before)
-	}
-	for _, where := range []string{dir, filepath.Dir(dir)} {
-		if left, _ := filepath.Glob(filepath.Join(where, ".nodes-*")); len(left) != 0 {
-			t.Errorf("left behind: %v", left)
+func TestNodesThatCannotBeRead(t *testing.T) {
+	for _, text := range []string{"", "{", "[]", `{"ID": "one"}`, "1"} {
+		kept := &memory{records: map[string][]byte{"1": []byte(text)}}
+		if _, err := loadNodes(kept, nil, nodesNow); err == nil || !strings.Contains(err.Error(), "node 1") {
+			t.Errorf("%q: got %v, want which node", text, err)
 		}
 	}
 }
 
 // TestJoinIsUndone has nodes join where the table cannot be kept.
 func TestJoinIsUndone(t *testing.T) {
-	dir := t.TempDir()
-	nodes := load(t, filepath.Join(dir, "nodes.json"), NodeConfig{ID: 1, Name: "one"})
-	kept := nodes.path
-	nodes.path = dir // rename(2): a directory that is not empty is not replaced
-	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	full := errors.New("the disk is full")
+	kept := &memory{err: full}
+	nodes := load(t, kept, NodeConfig{ID: 1, Name: "one"})
 	for _, want := range []wire.NodeID{-1, 1} {
-		if _, err := nodes.join("a", want, "a", nodesNow); err == nil {
-			t.Errorf("node %d has joined", want)
+		if _, err := nodes.join("a", want, "a", nodesNow); !errors.Is(err, full) {
+			t.Errorf("node %d: got %v, want %v", want, err, full)
 		}
 	}
 	if len(nodes.byKey) != 0 || len(nodes.byID) != 1 || nodes.byID[1].Key != "" || nodes.byID[1].Name != "one" {
 		t.Errorf("left behind: %+v, %+v", nodes.byKey, nodes.byID)
 	}
-	nodes.path = kept
+	kept.err = nil
 	if n, err := nodes.join("a", 1, "a", nodesNow); err != nil || n.ID != 1 {
 		t.Errorf("got %+v, %v, want node 1", n, err)
+	}
+}
+
+// TestSetIsKept changes a node, where that can be kept and where not.
+func TestSetIsKept(t *testing.T) {
+	s := newScript(t)
+	kept := new(memory)
+	s.core.nodes = load(t, kept)
+	if _, err := s.core.nodes.join("a", 1, "a", nodesNow); err != nil {
+		t.Fatal(err)
+	}
+	mode, down := uint32(0o100), stateDown
+	if errno := s.core.setNode(caller{}, &wire.SetNode{Node: 1, Mode: &mode, State: &down}, nodesNow); errno != 0 {
+		t.Error(errno)
+	}
+	kept.err = unix.ENOSPC
+	other, up := uint32(0o111), stateUp
+	if errno := s.core.setNode(caller{}, &wire.SetNode{Node: 1, Mode: &other, State: &up}, nodesNow); errno != unix.EIO {
+		t.Errorf("got %v, want %v", errno, unix.EIO)
+	}
+	for when, n := range map[string]*node{"now": s.core.nodes.byID[1], "later": load(t, kept).byID[1]} {
+		if n.Mode != mode || !n.Down || n.Key != "a" {
+			t.Errorf("%s: got %+v, want mode %o, down", when, n, mode)
+		}
 	}
 }

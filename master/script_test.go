@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,10 +46,7 @@ func newScript(t *testing.T) *script {
 		sessions: map[string]*session{}, barriers: map[string]uint64{}, launches: map[wire.PID]*launch{},
 		front: &madeUpFrontEnd{procs: map[wire.PID]frontProc{}},
 	}
-	nodes, err := loadNodes(filepath.Join(t.TempDir(), "nodes.json"), nil, s.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := load(t, new(memory))
 	log := slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{
 		Level: slog.LevelWarn,
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

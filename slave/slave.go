@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/go-systemd/v22/daemon"
+	"golang.org/x/sync/errgroup"
 
+	"bproc/internal/service"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -98,6 +99,7 @@ func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
 	serving, fail := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer fail(nil)
 	stop := context.AfterFunc(ctx, func() {
+		service.Stopping()
 		n.leave(serving)
 		fail(context.Cause(ctx))
 	})
@@ -106,10 +108,9 @@ func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
 	spaceEnded := make(chan struct{})
 	go func() {
 		defer close(spaceEnded)
-		fail(fmt.Errorf("process space: %w", n.runSpace(spaceCtx)))
+		fail(fmt.Errorf("process space: %w", n.watchedSpace(spaceCtx)))
 	}()
-	// Without systemd there is nobody to notify, and that is no error.
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
+	service.Ready()
 	err := n.sessions(serving, cfg)
 	endSpace()
 	<-spaceEnded
@@ -117,6 +118,19 @@ func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
 		err = nil
 	}
 	return errors.Join(err, n.destroy(ctx))
+}
+
+// watchedSpace serves the process space and has the service manager watch that. A
+// recorder that does not come to its end hangs everything that goes to the master.
+func (n *node) watchedSpace(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	group.Go(func() error {
+		defer cancel()
+		return n.runSpace(ctx)
+	})
+	group.Go(func() error { return service.Watch(ctx, func() { n.recorder.stamp() }) })
+	return group.Wait()
 }
 
 // sessions connects to the master again and again. It returns when the context

@@ -7,11 +7,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/big"
-	"path/filepath"
 	"time"
 )
 
@@ -28,15 +25,29 @@ type Authority struct {
 	tokens tokenStore
 }
 
-// OpenAuthority opens the authority in dir, or makes a new one there.
-func OpenAuthority(dir string) (*Authority, error) {
-	if err := secretDir(dir); err != nil {
+// Records is a table that survives the master.
+type Records interface {
+	All() (map[string][]byte, error)
+	// Change puts records in and removes those that are nil. When it returns, all of
+	// that is on disk, or nothing has changed.
+	Change(records map[string][]byte) error
+}
+
+// authorityRecord is the name of the record with an authority's key and certificate.
+const authorityRecord = "authority.pem"
+
+// OpenAuthority opens the authority whose key and certificate are kept in one table and
+// its tokens in another, or makes a new one there.
+func OpenAuthority(secrets, tokens Records) (*Authority, error) {
+	kept, err := secrets.All()
+	if err != nil {
 		return nil, fmt.Errorf("open authority: %w", err)
 	}
-	file := filepath.Join(dir, "authority.pem")
-	a, err := readAuthority(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		a, err = newAuthority(file)
+	var a *Authority
+	if data, ok := kept[authorityRecord]; ok {
+		a, err = parseAuthority(data)
+	} else {
+		a, err = newAuthority(secrets)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open authority: %w", err)
@@ -44,29 +55,32 @@ func OpenAuthority(dir string) (*Authority, error) {
 	if a.server, err = a.serverCertificate(); err != nil {
 		return nil, fmt.Errorf("make the master's certificate: %w", err)
 	}
-	if err := a.tokens.open(filepath.Join(dir, "tokens.json")); err != nil {
+	if err := a.tokens.open(tokens); err != nil {
 		return nil, fmt.Errorf("open tokens: %w", err)
 	}
 	return a, nil
 }
 
-func readAuthority(file string) (*Authority, error) {
-	blocks, err := readPEM(file, pemKey, pemCertificate)
+func parseAuthority(data []byte) (*Authority, error) {
+	blocks, err := parsePEM(data, pemKey, pemCertificate)
 	if err != nil {
 		return nil, err
 	}
 	key, err := parseKey(blocks[0])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
 	cert, err := x509.ParseCertificate(blocks[1])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
+	}
+	if !key.Public().(ed25519.PublicKey).Equal(cert.PublicKey) {
+		return nil, errOtherKey
 	}
 	return &Authority{cert: cert, key: key}, nil
 }
 
-func newAuthority(file string) (*Authority, error) {
+func newAuthority(secrets Records) (*Authority, error) {
 	pub, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
@@ -87,7 +101,7 @@ func newAuthority(file string) (*Authority, error) {
 		return nil, err
 	}
 	data := appendPEM(appendPEM(nil, pemKey, pkcs8), pemCertificate, der)
-	return &Authority{cert: cert, key: key}, replaceFile(file, data)
+	return &Authority{cert: cert, key: key}, secrets.Change(map[string][]byte{authorityRecord: data})
 }
 
 // serverCertificate makes the master's certificate, anew for each start: only

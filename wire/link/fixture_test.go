@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -34,11 +35,53 @@ const (
 // newMaster starts a listener. change may alter its configuration.
 func newMaster(t testing.TB, change func(*link.ListenConfig)) *master {
 	t.Helper()
-	a, err := link.OpenAuthority(filepath.Join(t.TempDir(), "authority"))
+	return newMasterOf(t, new(state).open(t), change)
+}
+
+// state is what survives a master.
+type state struct{ secrets, tokens table }
+
+func (s *state) open(t testing.TB) *link.Authority {
+	t.Helper()
+	a, err := link.OpenAuthority(&s.secrets, &s.tokens)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newMasterOf(t, a, change)
+	return a
+}
+
+// table is a table in memory.
+type table struct {
+	mu      sync.Mutex
+	records map[string][]byte
+	err     error // of every change
+}
+
+func (t *table) All() (map[string][]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.records), nil
+}
+
+func (t *table) Change(records map[string][]byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil {
+		return t.err
+	}
+	if t.records == nil {
+		t.records = map[string][]byte{}
+	}
+	maps.Copy(t.records, records)
+	maps.DeleteFunc(t.records, func(_ string, record []byte) bool { return record == nil })
+	return nil
+}
+
+// fail makes every change fail, or none.
+func (t *table) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = err
 }
 
 func newMasterOf(t testing.TB, a *link.Authority, change func(*link.ListenConfig)) *master {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 )
 
@@ -22,23 +23,34 @@ const identityFile = "identity.pem"
 // OpenIdentity reads the identity that Join has written into dir. The error is
 // ErrNotJoined when there is none.
 func OpenIdentity(dir string) (*Identity, error) {
-	blocks, err := readPEM(filepath.Join(dir, identityFile), pemKey, pemCertificate, pemCertificate)
-	if errors.Is(err, fs.ErrNotExist) {
+	path := filepath.Join(dir, identityFile)
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: %w", ErrNotJoined, err)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("open identity: %w", err)
 	}
-	key, err := parseKey(blocks[0])
+	id, err := parseIdentity(data)
 	if err != nil {
-		return nil, fmt.Errorf("open identity: %w", err)
-	}
-	id, err := newIdentity(key, blocks[1], blocks[2])
-	if err != nil {
-		return nil, fmt.Errorf("open identity: %w", err)
+		return nil, fmt.Errorf("%s is damaged: %w; restore it, or remove it and join again with a new token", path, err)
 	}
 	return id, nil
 }
+
+func parseIdentity(data []byte) (*Identity, error) {
+	blocks, err := parsePEM(data, pemKey, pemCertificate, pemCertificate)
+	if err != nil {
+		return nil, err
+	}
+	key, err := parseKey(blocks[0])
+	if err != nil {
+		return nil, err
+	}
+	return newIdentity(key, blocks[1], blocks[2])
+}
+
+var errOtherKey = errors.New("certificate is of another key")
 
 // newIdentity puts an identity together and checks that its parts belong
 // together.
@@ -52,7 +64,7 @@ func newIdentity(key ed25519.PrivateKey, certificate, authority []byte) (*Identi
 		return nil, fmt.Errorf("certificate of the authority: %w", err)
 	}
 	if !key.Public().(ed25519.PublicKey).Equal(leaf.PublicKey) {
-		return nil, errors.New("certificate is of another key")
+		return nil, errOtherKey
 	}
 	opts := x509.VerifyOptions{Roots: poolOf(root), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	if _, err := leaf.Verify(opts); err != nil {

@@ -1,10 +1,12 @@
 package link_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,22 +115,13 @@ func TestTokens(t *testing.T) {
 	}
 	// The same authority after its tokens were lost: right fingerprint, unknown secret.
 	t.Run("forgotten", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "authority")
-		a, err := link.OpenAuthority(dir)
+		var kept state
+		token, _, err := kept.open(t).NewToken(1, "", time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		token, _, err := a.NewToken(1, "", time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(dir, "tokens.json")); err != nil {
-			t.Fatal(err)
-		}
-		if a, err = link.OpenAuthority(dir); err != nil {
-			t.Fatal(err)
-		}
-		second := newMasterOf(t, a, nil)
+		kept.tokens = table{}
+		second := newMasterOf(t, kept.open(t), nil)
 		_, err = link.Join(t.Context(), second.addr(), token, filepath.Join(t.TempDir(), "id"), "n1")
 		if got := refusal(err); got != "token is not of this master" {
 			t.Errorf("got %v", err)
@@ -173,11 +166,8 @@ func TestOnlyOneUses(t *testing.T) {
 
 // TestAuthorityStays: what was issued before a restart is good after it.
 func TestAuthorityStays(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "deep", "authority")
-	a, err := link.OpenAuthority(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var kept state
+	a := kept.open(t)
 	unused, _, err := a.NewToken(2, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -186,10 +176,7 @@ func TestAuthorityStays(t *testing.T) {
 	id := first.identity()
 	first.stop()
 
-	if a, err = link.OpenAuthority(dir); err != nil {
-		t.Fatal(err)
-	}
-	second := newMasterOf(t, a, nil)
+	second := newMasterOf(t, kept.open(t), nil)
 	slave, here := second.pair(second.addr())
 	at, from := streams(t, slave, here)
 	exchange(t, at, from, "known")
@@ -201,54 +188,110 @@ func TestAuthorityStays(t *testing.T) {
 	}
 }
 
-// TestSecretsAreSecret: nobody else can read the files, and no secret of a
-// token is in them.
+// TestSecretsAreSecret: nobody else can read a slave's identity, and a master keeps no
+// secret of a token.
 func TestSecretsAreSecret(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
-	a, err := link.OpenAuthority(filepath.Join(dir, "authority"))
-	if err != nil {
+	var kept state
+	a := kept.open(t)
+	m := newMasterOf(t, a, nil)
+	token := func() string {
+		token, _, err := a.NewToken(1, "", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	first := token()
+	dir := filepath.Join(t.TempDir(), "identity")
+	if _, err := link.Join(t.Context(), m.addr(), first, dir, "n1"); err != nil {
 		t.Fatal(err)
 	}
+	for name, record := range kept.tokens.records {
+		if strings.Contains(name+string(record), first[20:40]) {
+			t.Errorf("the token is kept: %s %s", name, record)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Errorf("got %v, %v, want one file", files, err)
+	}
+	for path, want := range map[string]fs.FileMode{dir: fs.ModeDir | 0o700, filepath.Join(dir, "identity.pem"): 0o600} {
+		if fi, err := os.Stat(path); err != nil || fi.Mode() != want {
+			t.Errorf("%s: got %v, %v, want mode %v", path, fi.Mode(), err, want)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := link.Join(t.Context(), m.addr(), token(), dir, "n1"); err == nil || !strings.Contains(err.Error(), "others may enter it") {
+		t.Errorf("an identity where others may enter: got %v", err)
+	}
+}
+
+// TestDamaged: what was kept and cannot be understood is not replaced.
+func TestDamaged(t *testing.T) {
+	var kept, other state
+	a := kept.open(t)
 	m := newMasterOf(t, a, nil)
 	token, _, err := a.NewToken(1, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := link.Join(t.Context(), m.addr(), token, filepath.Join(dir, "identity"), "n1"); err != nil {
+	dir := filepath.Join(t.TempDir(), "identity")
+	if _, err := link.Join(t.Context(), m.addr(), token, dir, "n1"); err != nil {
 		t.Fatal(err)
 	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	other.open(t)
+	const record = "authority.pem"
+	good, foreign := kept.secrets.records[record], other.secrets.records[record]
+	cut := bytes.Index(good, []byte("-----BEGIN CERT"))
+	file := filepath.Join(dir, "identity.pem")
+	for name, data := range map[string][]byte{
+		"empty":           {},
+		"half":            good[:cut],
+		"another's":       slices.Concat(good[:cut], foreign[cut:]),
+		"the wrong order": slices.Concat(good[cut:], good[:cut]),
+		"another kind":    bytes.ReplaceAll(good, []byte("PRIVATE"), []byte("PUBLIC")),
+	} {
+		secrets := table{records: map[string][]byte{record: data}}
+		if _, err := link.OpenAuthority(&secrets, &kept.tokens); err == nil || !bytes.Equal(secrets.records[record], data) {
+			t.Errorf("authority, %s: got %v, and %q", name, err, secrets.records[record])
 		}
-		fi, err := d.Info()
-		if err != nil {
-			return err
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
 		}
-		if path != dir && fi.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %v", path, fi.Mode())
+		if _, err := link.OpenIdentity(dir); err == nil || errors.Is(err, link.ErrNotJoined) || !strings.Contains(err.Error(), file+" is damaged") {
+			t.Errorf("identity, %s: got %v", name, err)
 		}
-		if d.Type().IsRegular() {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			if strings.Contains(string(data), token[20:40]) {
-				t.Errorf("%s holds the token", path)
-			}
-			if strings.Contains(path, ".pem.") || strings.Contains(path, ".json.") {
-				t.Errorf("%s was left behind", path)
-			}
-		}
-		return nil
-	})
+	}
+	tokens := table{records: map[string][]byte{"x": []byte("{")}}
+	if _, err := link.OpenAuthority(&kept.secrets, &tokens); err == nil {
+		t.Error("tokens that cannot be read were opened")
+	}
+}
+
+// TestNothingCanBeKept: no token is given out, and none is used up.
+func TestNothingCanBeKept(t *testing.T) {
+	var kept state
+	m := newMasterOf(t, kept.open(t), nil)
+	token, _, err := m.authority.NewToken(1, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "authority"), 0o755); err != nil {
-		t.Fatal(err)
+	full := errors.New("the disk is full")
+	kept.tokens.fail(full)
+	if _, _, err := m.authority.NewToken(1, "", time.Minute); !errors.Is(err, full) {
+		t.Errorf("new token: got %v, want %v", err, full)
 	}
-	if _, err := link.OpenAuthority(filepath.Join(dir, "authority")); err == nil {
-		t.Error("an authority in a directory that others may enter was opened")
+	dir := filepath.Join(t.TempDir(), "id")
+	if _, err := link.Join(t.Context(), m.addr(), token, dir, "n1"); refusal(err) != full.Error() {
+		t.Errorf("join: got %v, want %v", err, full)
+	}
+	kept.tokens.fail(nil)
+	if _, err := link.Join(t.Context(), m.addr(), token, dir, "n1"); err != nil {
+		t.Errorf("join: %v", err)
+	}
+	if _, err := link.OpenAuthority(&table{err: full}, new(table)); !errors.Is(err, full) {
+		t.Errorf("new authority: got %v, want %v", err, full)
 	}
 }

@@ -191,10 +191,7 @@ func dialWith(addr string, config *tls.Config) error {
 func TestNotTheMaster(t *testing.T) {
 	m := newMaster(t, nil)
 	id, fellow := m.identity(), m.identity()
-	second, err := link.OpenAuthority(filepath.Join(t.TempDir(), "authority"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := new(state).open(t)
 	impostor := func(config *tls.Config) string {
 		config.NextProtos = []string{"bproc-link", "bproc-join"}
 		ln, err := tls.Listen("tcp", "127.0.0.1:0", config)

@@ -62,25 +62,21 @@ func secretDir(dir string) error {
 	return nil
 }
 
-// readPEM returns the blocks of a PEM file, which must be of these types, in
-// this order.
-func readPEM(path string, types ...string) ([][]byte, error) {
-	rest, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+// parsePEM returns the blocks of PEM data, which must be of these types, in this
+// order.
+func parsePEM(data []byte, types ...string) ([][]byte, error) {
 	blocks := make([][]byte, 0, len(types))
 	for _, want := range types {
 		var b *pem.Block
-		if b, rest = pem.Decode(rest); b == nil || b.Type != want {
-			return nil, fmt.Errorf("%s: no block %q where it belongs", path, want)
+		if b, data = pem.Decode(data); b == nil || b.Type != want {
+			return nil, fmt.Errorf("no block %q where it belongs", want)
 		}
 		blocks = append(blocks, b.Bytes)
 	}
 	return blocks, nil
 }
 
-// Types of the blocks in our files.
+// Types of the blocks that we keep.
 const (
 	pemKey         = "PRIVATE KEY"
 	pemCertificate = "CERTIFICATE"

@@ -10,9 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
 	"sync"
 	"time"
 
@@ -90,26 +87,27 @@ type grant struct {
 	Used    bool
 }
 
-// tokenStore remembers tokens by the hash of their secrets, in a file that is
-// written before the answer to a request is given.
+// tokenStore remembers tokens by the hash of their secrets. A change is on disk before
+// the answer to a request is given.
 type tokenStore struct {
-	path string
+	kept Records
 
 	mu     sync.Mutex
 	grants map[string]grant
 }
 
-func (s *tokenStore) open(path string) error {
-	s.path, s.grants = path, map[string]grant{}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+func (s *tokenStore) open(kept Records) error {
+	records, err := kept.All()
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, &s.grants); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	s.kept, s.grants = kept, make(map[string]grant, len(records))
+	for key, data := range records {
+		var g grant
+		if err := json.Unmarshal(data, &g); err != nil {
+			return fmt.Errorf("token %s: %w", key, err)
+		}
+		s.grants[key] = g
 	}
 	return nil
 }
@@ -145,28 +143,37 @@ func (s *tokenStore) giveBack(secret []byte, g grant) error {
 	return s.putLocked(hash(secret), g)
 }
 
-// putLocked changes a grant and writes the file. Grants that have expired long
-// ago are forgotten.
+// putLocked changes a grant. Grants that have expired long ago are forgotten.
 func (s *tokenStore) putLocked(key string, g grant) error {
-	next := maps.Clone(s.grants)
-	forget := time.Now().Add(-tokenMemory)
-	maps.DeleteFunc(next, func(_ string, g grant) bool { return g.Expires.Before(forget) })
-	next[key] = g
-	if len(next) > maxTokens {
-		return fmt.Errorf("%d tokens are outstanding", len(s.grants))
-	}
-	data, err := json.MarshalIndent(next, "", "\t")
+	data, err := json.Marshal(g)
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(s.path, data); err != nil {
+	changes := map[string][]byte{}
+	_, known := s.grants[key]
+	forget := time.Now().Add(-tokenMemory)
+	for old, g := range s.grants {
+		if g.Expires.Before(forget) {
+			changes[old] = nil
+		}
+	}
+	if !known && len(s.grants)-len(changes) >= maxTokens {
+		return fmt.Errorf("%d tokens are outstanding", len(s.grants))
+	}
+	changes[key] = data
+	if err := s.kept.Change(changes); err != nil {
 		return err
 	}
-	s.grants = next
+	for old, data := range changes {
+		if data == nil {
+			delete(s.grants, old)
+		}
+	}
+	s.grants[key] = g
 	return nil
 }
 
-// hash names a secret in the file. The secret is random and long enough that a
+// hash names a secret where it is kept. The secret is random and long enough that a
 // plain hash tells nothing of it.
 func hash(secret []byte) string {
 	sum := sha256.Sum256(secret)
