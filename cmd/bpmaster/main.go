@@ -51,6 +51,7 @@ func command() *cobra.Command {
 			cfg.Lib = filepath.Join(filepath.Dir(exe), "..", "lib", "bproc")
 			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 			defer stop()
+			context.AfterFunc(ctx, stop) // a second signal ends it at once
 			log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 			m, err := master.New(cfg, log)
 			if err != nil {
