@@ -40,6 +40,9 @@ type GhostFork struct {
 
 	Parent PID
 	Child  PID
+
+	// Sibling makes Child a child of Parent's parent (CLONE_PARENT of clone(2)).
+	Sibling bool
 }
 
 // Type implements [Message].

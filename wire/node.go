@@ -235,6 +235,7 @@ type Event struct {
 	Kind   EventKind
 	PID    PID
 	Parent PID      // Forked
+	Maker  PID      // Forked: who called clone, if that is not Parent (CLONE_PARENT); 0: Parent
 	PGID   PID      // Forked, Execed, Grouped; 0: as it was
 	SID    PID      // Forked, Execed, Grouped; 0: as it was
 	Status Status   // Exited, Stopped (the signal, as WSTOPSIG), Reaper, Death
