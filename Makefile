@@ -22,9 +22,15 @@ GOLANGCI_VERSION := v2.15.0
 NEEDED := \
 	/usr/bin/gcc:gcc \
 	/usr/include/stdio.h:libc6-dev \
+	/usr/bin/gdb:gdb \
+	/usr/bin/git:git \
+	/usr/bin/make:make \
 	/usr/bin/ps:procps \
+	/usr/bin/python3:python3 \
 	/usr/bin/setpriv:util-linux \
 	/usr/bin/hostname:hostname \
+	/usr/bin/strace:strace \
+	/usr/bin/stress-ng:stress-ng \
 	/sbin/ip:iproute2 \
 	/etc/ssl/certs/ca-certificates.crt:ca-certificates
 
