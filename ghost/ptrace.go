@@ -16,7 +16,7 @@ const (
 )
 
 // traceOptions is what the keeper wants to be told of its ghosts.
-const traceOptions = unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACESYSGOOD
+const traceOptions = unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACESYSGOOD
 
 // ptrace is ptrace(2). It must be called by the thread that is the tracer. A
 // raw system call: it never waits, and most are shorter than telling Go's

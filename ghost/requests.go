@@ -15,7 +15,7 @@ func (s *shard) handle(r request) {
 	case *wire.GhostAdopt:
 		err = s.adopt(m)
 	case *wire.GhostFork:
-		if err = s.with(m.Parent, func(g *held) error { return s.fork(g, m.Child) }); err != nil && s.ghosts[m.Child] == nil {
+		if err = s.with(m.Parent, func(g *held) error { return s.fork(g, m.Child, m.Sibling) }); err != nil && s.ghosts[m.Child] == nil {
 			s.owners.drop(m.Child, s)
 		}
 	case *wire.GhostExec:
@@ -75,20 +75,25 @@ type cloneArgs struct {
 
 const sizeofCloneArgs = 88 // up to cgroup: CLONE_ARGS_SIZE_VER2
 
-// fork makes a ghost a child with a chosen number. The child needs nothing: it
-// comes out of the system call where its parent does, at the end of the loop.
-func (s *shard) fork(g *held, child wire.PID) error {
+// fork makes a ghost a child with a chosen number, or a sibling. The new one needs
+// nothing: it comes out of the system call where its maker does, at the end of the
+// loop.
+func (s *shard) fork(g *held, child wire.PID, sibling bool) error {
 	d, err := s.take(g)
 	if err != nil {
 		return err
 	}
 	addr := d.scratch()
 	args := cloneArgs{exitSignal: uint64(unix.SIGCHLD), setTID: addr + sizeofCloneArgs, setTIDSize: 1, tid: int32(child)}
+	event := unix.PTRACE_EVENT_FORK
+	if sibling { // it tells its end as its maker will, and no signal may be named for that (clone(2))
+		args.flags, args.exitSignal, event = unix.CLONE_PARENT, 0, unix.PTRACE_EVENT_CLONE
+	}
 	if err := write(g.pid, addr, args.bytes()); err != nil {
 		d.release()
 		return err
 	}
-	if _, err = d.call(unix.PTRACE_EVENT_FORK, unix.SYS_CLONE3, addr, sizeofCloneArgs); err == nil {
+	if _, err = d.call(event, unix.SYS_CLONE3, addr, sizeofCloneArgs); err == nil {
 		s.add(&held{pid: child, user: g.user, group: g.group, root: g.root}) // its first stop is an event stop like any other
 	}
 	d.release()

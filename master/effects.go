@@ -11,7 +11,7 @@ import (
 // a process can thus do with its number what he could on one machine.
 type effect struct {
 	event uint64
-	by    wire.PID // whose ghost makes the new one; 0: another effect
+	birth *wire.GhostFork // that makes the ghost; nil: another effect
 	done  bool
 }
 

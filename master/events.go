@@ -83,42 +83,61 @@ func (c *core) exited(p *proc, status wire.Status) {
 }
 
 // forked has a ghost made for a process that was forked on a node. The ghost is
-// a child of its parent's ghost, so group, session and identity are right at
-// once. Its number may be that of a process that has just ended, whose ghost
-// has not: then the new one waits for that.
+// made by that of whoever has called clone, so group, session and identity are
+// right at once, and the parent as well: with CLONE_PARENT it is the maker's,
+// which may be a process of the front end. Its number may be that of a process
+// that has just ended, whose ghost has not: then the new one waits for that.
 //
-// A limit: a parent that got SIGKILL has a ghost that is held in its exit and
+// A limit: a maker that got SIGKILL has a ghost that is held in its exit and
 // can run no clone any more. A child that it forked before the signal reached
 // the node, natively an orphan that lives on, gets no ghost, and is killed. (No
-// other ghost can stand in for the parent: the child would have that one's
+// other ghost can stand in for it: the child would have that one's
 // session, group, credentials and parent, and the kernel does not tell whether
 // the SIGKILL was for the whole group, child included.)
 func (c *core) forked(s *session, e *wire.Event) {
 	old := c.procs[e.PID]
 	owner, leased := c.alloc.Owner(e.PID)
-	parent := c.procs[e.Parent]
-	if !leased || owner != s.node || old != nil && old.state != ending || parent == nil || parent.sess != s {
-		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID, "parent", e.Parent)
+	maker := c.maker(s, e)
+	if !leased || owner != s.node || old != nil && old.state != ending || maker == nil {
+		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID, "parent", e.Parent, "maker", e.Maker)
 		s.put(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
 		return
 	}
-	p := &proc{pid: e.PID, node: s.node, uid: parent.uid, sess: s, state: forking, ghost: true}
+	p := &proc{pid: e.PID, node: s.node, uid: maker.uid, sess: s, state: forking, ghost: true}
 	if old != nil {
 		c.remove(old)
 		p.former = old
 		p.gates++
 	}
-	if parent.gates > 0 {
+	if maker.gates > 0 {
 		p.gates++
-		parent.waiting = append(parent.waiting, func() { c.open(p) })
+		maker.waiting = append(maker.waiting, func() { c.open(p) })
 	}
 	c.add(p, inherited)
-	birth := &effect{event: s.last, by: e.Parent}
+	birth := &effect{event: s.last, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0}}
 	s.pending = append(s.pending, birth)
-	c.request(p, &wire.GhostFork{Parent: e.Parent, Child: e.PID}, func(errno unix.Errno) {
+	c.request(p, birth.birth, func(errno unix.Errno) {
 		c.born(s, p, birth, errno)
 	})
 	c.follow(p, e)
+}
+
+// maker returns who has called clone for a process; nil: not one of the node's, or
+// the parent is not.
+func (c *core) maker(s *session, e *wire.Event) *proc {
+	own := func(pid wire.PID) *proc {
+		if p := c.procs[pid]; p != nil && p.sess == s {
+			return p
+		}
+		return nil
+	}
+	switch {
+	case e.Maker == 0:
+		return own(e.Parent)
+	case e.Parent != 0 && own(e.Parent) == nil:
+		return nil
+	}
+	return own(e.Maker)
 }
 
 // born moves the barrier of the session that told of a birth when the ghost
@@ -162,7 +181,7 @@ func (c *core) bornAgain(s *session, p *proc, birth *effect) {
 		case errno == unix.EEXIST: // the keeper lives, and so does the ghost
 			born(0)
 		case errno == unix.ESRCH && p.state == forking:
-			c.ask(&wire.GhostFork{Parent: birth.by, Child: p.pid}, born)
+			c.ask(birth.birth, born)
 		default:
 			born(errno)
 		}

@@ -85,11 +85,11 @@ func (c *core) forGroup(p *proc, sig *wire.Signal) {
 	}
 }
 
-// seen returns the last event before the first birth of a child of pid that
-// waits for its ghost.
+// seen returns the last event before the first birth by pid that waits for its
+// ghost.
 func (s *session) seen(pid wire.PID) uint64 {
 	for _, e := range s.pending {
-		if e.by == pid && !e.done {
+		if e.birth != nil && e.birth.Parent == pid && !e.done {
 			return e.event - 1
 		}
 	}

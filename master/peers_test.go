@@ -38,6 +38,9 @@ func request(m wire.Message) (name, rest string) {
 	case *wire.GhostAdopt:
 		return fmt.Sprintf("GhostAdopt %d", m.PID), fmt.Sprintf("parent %d uid %d", m.Parent, int32(m.UID))
 	case *wire.GhostFork:
+		if m.Sibling {
+			return fmt.Sprintf("GhostFork %d", m.Child), fmt.Sprintf("sibling of %d", m.Parent)
+		}
 		return fmt.Sprintf("GhostFork %d", m.Child), fmt.Sprintf("parent %d", m.Parent)
 	case *wire.GhostExec:
 		return fmt.Sprintf("GhostExec %d", m.PID), fmt.Sprint(m.Argv)

@@ -30,7 +30,7 @@ var kinds = map[string]wire.EventKind{
 	"User": wire.EventUser, "Reaper": wire.EventReaper, "Death": wire.EventDeath, "Unknown": 99,
 }
 
-// event is KIND PID [parent N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [status N] [stage N] [errno NAME]
+// event is KIND PID [parent N] [maker N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [status N] [stage N] [errno NAME]
 // [argv WORD] [user N/N/N] [group N/N/N].
 func (s *script) event(args []string) wire.Event {
 	kind, ok := kinds[args[0]]
@@ -39,7 +39,7 @@ func (s *script) event(args []string) wire.Event {
 	}
 	e := wire.Event{
 		Kind: kind, PID: s.pid(args[1]),
-		Parent: wire.PID(s.option(args, "parent", 0)), PGID: wire.PID(s.option(args, "pgid", 0)), SID: wire.PID(s.option(args, "sid", 0)),
+		Parent: wire.PID(s.option(args, "parent", 0)), Maker: wire.PID(s.option(args, "maker", 0)), PGID: wire.PID(s.option(args, "pgid", 0)), SID: wire.PID(s.option(args, "sid", 0)),
 		Status: wire.ExitStatus(s.option(args, "exit", 0)), Stage: wire.Stage(s.option(args, "stage", 0)),
 	}
 	if word, ok := s.word(args, "by"); ok {

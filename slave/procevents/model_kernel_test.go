@@ -19,7 +19,7 @@ type task struct {
 	user                   wire.IDs
 	stop                   wire.Status // the signal; 0: runs
 	argv                   string
-	launched, odd          bool // odd: parent and creator differ, so its session can be another than its parent's
+	launched               bool
 	ledGroup               bool
 	heard                  time.Time // when the record of its birth was drained
 	family                 *family
@@ -105,7 +105,7 @@ func (k *kernel) fork(creator *task) {
 	child := *creator
 	child.pid, child.parent, child.launched, child.ledGroup, child.heard = k.next, creator.pid, false, false, time.Time{}
 	if k.rng.IntN(10) == 0 { // CLONE_PARENT
-		child.parent, child.odd = creator.parent, true
+		child.parent = creator.parent
 	}
 	k.add(&child)
 	k.records = append(k.records, procevents.Record{
@@ -143,7 +143,7 @@ func (k *kernel) regroup(p *task) bool {
 	case 2:
 		other := k.pick()
 		strange := p.family.unnamed && other.family != p.family
-		if other.sid != p.sid || strange || other.odd != p.odd || p.ledGroup {
+		if other.sid != p.sid || strange || p.ledGroup {
 			return false // a leader who goes before anybody has heard of the group is not followed
 		}
 		p.pgid = other.pgid

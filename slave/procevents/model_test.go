@@ -83,12 +83,18 @@ func (f *frontEnd) event(e wire.Event) {
 
 func (f *frontEnd) fork(e wire.Event) *ghost {
 	f.t.Helper()
-	parent := f.ghosts[e.Parent]
-	if parent == nil {
+	maker := f.ghosts[e.Parent]
+	if maker == nil && (e.Parent != 0 || e.Maker == 0) {
 		f.t.Fatalf("event %d: %s: parent has no ghost", f.last, show(e))
 	}
+	if e.Maker != 0 {
+		maker = f.ghosts[e.Maker]
+	}
+	if maker == nil {
+		f.t.Fatalf("event %d: %s: maker has no ghost", f.last, show(e))
+	}
 	f.births++
-	g := *parent
+	g := *maker
 	g.pid, g.born, g.stop = e.PID, f.last, 0
 	f.add(&g)
 	return &g
@@ -247,7 +253,7 @@ func (w *world) compare() {
 			w.Fatalf("ghost %d has argv %s, user %v, is stopped by %d; want %s, %v, %d", pid, g.argv, g.user, g.stop, p.argv, p.user, p.stop)
 		}
 		pgid, sid := p.pgid, p.sid
-		if p.odd || p.family.unnamed && pgid < pidmap.Node {
+		if p.family.unnamed && pgid < pidmap.Node {
 			continue
 		}
 		if sid == 1 {

@@ -22,6 +22,9 @@ type process struct {
 	front  traits // as its ghost has them, once announced
 	status wire.Status
 
+	sibling bool     // made by CLONE_PARENT: a child of its maker's parent
+	parent  wire.PID // of a sibling; 0: not of this space
+
 	launched  bool // started from the front end
 	unnamed   bool // the group or session of the ghost that it descends from has no number
 	starting  bool // launched, and its Spawned has not been told
@@ -36,11 +39,11 @@ type process struct {
 
 	// What it needs to be told rightly: these are kept, and told before it, even if
 	// they are dead.
-	parent *process // until its birth is told
+	maker  *process // who called clone; until its birth is told
 	leader *process // of its group, until that is told
 	needed int      // how many need this one
 	tries  int      // how often its change has waited for the leader
-	kids   int      // children whose birth is in the queue
+	kids   int      // made by it, with births that are in the queue
 
 	serial uint64 // of its birth
 	told   uint64 // number of the event of its birth; 0: not of this link
@@ -52,10 +55,10 @@ func (p *process) moves() bool {
 	return p.traits.pgid != p.front.pgid || p.traits.sid != p.front.sid
 }
 
-// bornAhead reports whether p was born into a group or session in which its parent
-// is and its parent's ghost is not.
+// bornAhead reports whether p was born into a group or session in which its maker
+// is and its maker's ghost is not.
 func (p *process) bornAhead() bool {
-	now, front := p.parent.traits, p.parent.front
+	now, front := p.maker.traits, p.maker.front
 	return p.born.sid == now.sid && now.sid != front.sid || p.born.pgid == now.pgid && now.pgid != front.pgid
 }
 
@@ -94,8 +97,8 @@ func (t *Tracker) drop(p *process) {
 	t.forget(p)
 	t.bury(p)
 	t.release(&p.leader)
-	p.parent.kids--
-	t.release(&p.parent)
+	p.maker.kids--
+	t.release(&p.maker)
 }
 
 // forget takes p off the table, unless its number is another's by now.

@@ -8,17 +8,13 @@ func (t *Tracker) forked(r Record) {
 		return // init says so itself
 	}
 	t.vacate(r.PID)
-	creator := t.alive(r.Creator)
-	parent := t.alive(r.Parent)
-	if parent == nil {
-		// With CLONE_PARENT the parent may be init, who has no ghost, or have just ended.
-		parent = creator
-	}
-	if parent == nil {
-		return // a child of init's own, or of somebody who came in from outside
-	}
+	parent, creator := t.alive(r.Parent), t.alive(r.Creator)
+	sibling := creator != nil && creator != parent // by CLONE_PARENT
 	if creator == nil {
 		creator = parent
+	}
+	if creator == nil {
+		return // a child of init's own, or of somebody who came in from outside
 	}
 	t.scan.heard(creator, newsPlace)
 	// The child's group and session are its creator's at this moment.
@@ -26,11 +22,12 @@ func (t *Tracker) forked(r Record) {
 		t.see(creator, r.PGID, r.SID)
 		t.changed(creator)
 	}
-	p := t.add(r.PID, parent, creator.traits)
+	p := t.add(r.PID, creator, creator.traits)
 	p.traits.user, p.traits.group = r.User, r.Group // of the thread that called clone
 	p.unnamed = creator.unnamed
-	if creator != parent {
-		p.born = traits{} // not of this parent
+	p.sibling = sibling
+	if parent != nil {
+		p.parent = parent.pid // otherwise it is init, who has no ghost, or has just ended
 	}
 }
 
@@ -48,11 +45,11 @@ func (t *Tracker) vacate(pid wire.PID) {
 }
 
 // add enters a process that was not started from the front end.
-func (t *Tracker) add(pid wire.PID, parent *process, inherited traits) *process {
+func (t *Tracker) add(pid wire.PID, maker *process, inherited traits) *process {
 	t.births++
-	p := &process{pid: pid, parent: need(parent), born: inherited, traits: inherited, serial: t.births}
-	parent.kids++
-	parent.adopt(p)
+	p := &process{pid: pid, maker: need(maker), born: inherited, traits: inherited, serial: t.births}
+	maker.kids++
+	maker.adopt(p)
 	t.procs[pid] = p
 	t.see(p, inherited.pgid, inherited.sid)
 	t.push(p, birth)

@@ -5,29 +5,34 @@ import (
 	"bproc/wire"
 )
 
-// tellBirth announces a process. Its parent has been announced: its birth was
+// tellBirth announces a process. Its maker has been announced: its birth was
 // before this one in the queue, and it was not dropped because this one needs it.
+// So has the parent, where that is another: the maker, or who made that, is a child
+// of its.
 func (t *Tracker) tellBirth(p *process) {
 	if p.gone {
 		return
 	}
-	t.started(p.parent)
+	t.started(p.maker)
 	if p.bornAhead() {
-		t.tellChange(p.parent) // ghosts inherit too
+		t.tellChange(p.maker) // ghosts inherit too
 	}
-	p.front = p.parent.front
+	p.front = p.maker.front
 	p.announced = true
 	t.groups[p.front.pgid]++
 	p.told = t.number()
-	e := wire.Event{Kind: wire.EventForked, PID: p.pid, Parent: p.parent.pid}
+	e := wire.Event{Kind: wire.EventForked, PID: p.pid, Parent: p.maker.pid}
+	if p.sibling {
+		e.Parent, e.Maker = p.parent, p.maker.pid
+	}
 	t.join(p, &e)
 	p.rename(&e)
-	if p.traits.image != p.front.image || p.parent.traits.image != p.parent.front.image {
+	if p.traits.image != p.front.image || p.maker.traits.image != p.maker.front.image {
 		t.show(p, &e)
 	}
 	t.emit(e)
-	p.parent.kids--
-	t.release(&p.parent)
+	p.maker.kids--
+	t.release(&p.maker)
 	if p.traits.pgid == p.front.pgid {
 		t.release(&p.leader)
 	}

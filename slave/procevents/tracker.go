@@ -31,7 +31,7 @@ var lostStatus = wire.SignalStatus(9)
 //	       +-- by init: launched, announced by nature; init tells its start and end
 //
 // From the queue's order follows: Forked comes after the parent's Forked or
-// Spawned and before the parent's Exited; Exited comes once for each process with
+// Spawned and before the parent's Exited, and so with the maker's; Exited comes once for each process with
 // a Forked or a successful Spawned; a number is used again only after Exited.
 //
 // # Groups and sessions

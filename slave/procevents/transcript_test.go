@@ -261,6 +261,9 @@ func show(e wire.Event) string {
 	if e.Kind == wire.EventForked {
 		s += fmt.Sprintf(" parent %d", e.Parent)
 	}
+	if e.Maker != 0 {
+		s += fmt.Sprintf(" maker %d", e.Maker)
+	}
 	if e.PGID != 0 {
 		s += fmt.Sprintf(" pgid %d", e.PGID)
 	}
