@@ -18,32 +18,30 @@ const maxArgv = 60 << 10
 
 // exec gives a ghost another command line, by executing the image anew. What
 // else that does to the ghost is undone: the image has capabilities, and the
-// program of the process has not.
+// program of the process has not. It waits until the ghost has its name: one that
+// is stopped before would show another for as long.
 func (s *shard) exec(g *held, m *wire.GhostExec) error {
 	d, err := s.take(g)
 	if err != nil {
 		return err
 	}
+	defer func() { d.release() }()
 	user := g.user
 	user.Saved = user.Effective // execve(2)
 	mixed := user.Real != user.Effective && hasRoot(user)
-	if !mixed && g.death == 0 && m.Comm == "" {
-		if err = d.enter(m.Argv); err == nil {
-			g.user, g.group.Saved = user, g.group.Effective
-		}
-		d.release()
-		return err
-	}
-	defer func() { d.release() }()
 	if mixed && user.Effective == 0 {
 		if err := d.becomeUser(wire.IDs{}); err != nil { // see becomeRoot
 			return err
 		}
 	}
-	d, err = d.execute(m.Argv)
+	if d, err = d.execute(m.Argv); err != nil {
+		return err
+	}
 	g.group.Saved = g.group.Effective
 	if mixed {
-		err = errors.Join(err, d.becomeUser(user))
+		err = d.becomeUser(user)
+	} else {
+		g.user = user
 	}
 	return errors.Join(err, d.setDeath(), d.setName(m.Comm))
 }

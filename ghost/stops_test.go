@@ -117,3 +117,28 @@ func TestStopWhileDriven(t *testing.T) {
 	}
 	f.end(t, pid, 0)
 }
+
+// A ghost that is stopped right after its program has begun has the name of it.
+func TestStopAfterExec(t *testing.T) {
+	f := newFixture(t)
+	pid := f.ghost(t, nobody, "g")
+	for i := range 200 {
+		comm := fmt.Sprint("program-", i)
+		exec := &wire.GhostExec{PID: pid, Argv: []string{comm}}
+		if err := wire.Write(f.client, 0, exec); err != nil {
+			t.Fatal(err)
+		}
+		f.stop(t, pid, unix.SIGTSTP)
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if got := strings.TrimSpace(string(text)); got != comm {
+			t.Fatalf("stopped with the name %q, %v, want %q", got, err, comm)
+		}
+		if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
+			t.Fatal(err)
+		}
+		if st := wait(t, pid, unix.WCONTINUED); !st.Continued() {
+			t.Fatalf("continue: status %#x", st)
+		}
+	}
+	f.end(t, pid, 0)
+}
