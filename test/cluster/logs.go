@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -49,6 +50,23 @@ func (c *Cluster) lastWords() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// Errors returns what the daemons of a cluster have logged as errors.
+func (c *Cluster) Errors() ([]string, error) {
+	var found []string
+	for _, file := range c.logFiles() {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "level=ERROR") {
+				found = append(found, strings.TrimSpace(line))
+			}
+		}
+	}
+	return found, nil
 }
 
 func (c *Cluster) logFiles() []string {

@@ -20,6 +20,8 @@ type Proc struct {
 	PGID  int
 	SID   int
 	UID   int
+	UIDs  []int // real, effective, saved
+	GIDs  []int
 	Comm  string
 	Exe   string   // empty for a zombie and for a kernel thread
 	State string   // R, S, T, t, Z ...
@@ -131,8 +133,11 @@ func readProc(dir string) (Proc, error) {
 	if len(args) > 0 {
 		p.Args = strings.Split(strings.TrimSuffix(string(args), "\x00"), "\x00")
 	}
-	if uids := statusInts(string(status), "Uid:"); len(uids) > 0 {
-		p.UID = uids[0]
+	if uids := statusInts(string(status), "Uid:"); len(uids) > 3 {
+		p.UID, p.UIDs = uids[0], uids[:3]
+	}
+	if gids := statusInts(string(status), "Gid:"); len(gids) > 3 {
+		p.GIDs = gids[:3]
 	}
 	p.Space = innerInt(string(status), "NSpid:")
 	p.SpacePGID = innerInt(string(status), "NSpgid:")

@@ -5,29 +5,32 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
 
-// programs are the C programs that were compiled.
+// programs are those that were compiled.
 var programs struct {
 	mu    sync.Mutex
 	built map[string]string // source: program
 }
 
 // Program is Compile for a test.
-func Program(t testing.TB, source string) string {
+func Program(t testing.TB, source string, flags ...string) string {
 	t.Helper()
-	path, err := Compile(source)
+	path, err := Compile(source, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// Compile compiles a C source file, once, and returns the program's path, which
-// is the same on every machine.
-func Compile(source string) (string, error) {
+// Compile compiles a C source file, or a Go source file without cgo, once, and
+// returns the program's path, which is the same on every machine. Flags for the C
+// compiler are added to those that all have; a source has the same ones each time.
+func Compile(source string, flags ...string) (string, error) {
 	programs.mu.Lock()
 	defer programs.mu.Unlock()
 	if path := programs.built[source]; path != "" {
@@ -38,11 +41,18 @@ func Compile(source string) (string, error) {
 		return "", err
 	}
 	name := filepath.Base(source)
-	path := filepath.Join(s.dir, "bin", name[:len(name)-len(filepath.Ext(name))])
+	extension := filepath.Ext(name)
+	path := filepath.Join(s.dir, "bin", strings.TrimSuffix(name, extension))
+	cmd := exec.Command("gcc", slices.Concat([]string{"-O2", "-Wall", "-Werror", "-pthread", "-o", path, source}, flags)...)
+	if extension == ".go" {
+		path += "-go"
+		cmd = exec.Command("go", "build", "-o", path, source)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	if out, err := exec.Command("gcc", "-O2", "-Wall", "-Werror", "-o", path, source).CombinedOutput(); err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("compile %s: %w: %s", source, err, out)
 	}
 	if programs.built == nil {
