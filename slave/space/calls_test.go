@@ -37,7 +37,7 @@ func TestCalls(t *testing.T) {
 			"[34 0 0 0 0 0 0 0 255 255 255 255 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0]"},
 		{"descriptor", "call pidfd_open 4000 0", "ENOSYS", "call 9 of PID [4000]"},
 		{"descriptor of one in the space", "call pidfd_open 70000 0", "3", ""},
-		{"new session of a group's leader", "call setsid", "EPERM", ""},
+		{"new session of a group's leader", "call setsid", "EPERM", "regroups PID"},
 		{"user", "call setresuid 5 5 5", "0", "recredits PID"},
 		{"adopts orphans", "call prctl 36 1", "0", "reaper PID true"},
 		{"dies with its parent", "call prctl 1 15", "0", "death PID 15"},

@@ -7,6 +7,7 @@ import "maps"
 func with32(calls map[uint32]Call) map[uint32]Call {
 	maps.Copy(calls, map[uint32]Call{
 		23:  Credentials, // setuid
+		26:  Ptrace,
 		37:  Kill,
 		46:  Credentials, // setgid
 		57:  Setpgid,

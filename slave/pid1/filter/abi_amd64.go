@@ -12,6 +12,7 @@ const x32Bit = 0x40000000
 // Numbers of calls in which x32 programs pass structures of their own. Kernels
 // before 5.4 take them without the mark too.
 const (
+	x32Ptrace     = 521
 	x32Sigqueue   = 524
 	x32Tgsigqueue = 536
 )
@@ -29,6 +30,7 @@ var abis = []ABI{
 		unix.SYS_RT_SIGQUEUEINFO:   Sigqueue,
 		unix.SYS_RT_TGSIGQUEUEINFO: Tgsigqueue,
 		unix.SYS_PIDFD_OPEN:        PidfdOpen,
+		unix.SYS_PTRACE:            Ptrace,
 		unix.SYS_PRCTL:             Prctl,
 		unix.SYS_SETUID:            Credentials,
 		unix.SYS_SETGID:            Credentials,
@@ -36,6 +38,7 @@ var abis = []ABI{
 		unix.SYS_SETREGID:          Credentials,
 		unix.SYS_SETRESUID:         Credentials,
 		unix.SYS_SETRESGID:         Credentials,
+		x32Ptrace:                  Ptrace,
 		x32Sigqueue:                Sigqueue32,
 		x32Tgsigqueue:              Tgsigqueue32,
 	})},

@@ -15,6 +15,7 @@ var abis = []ABI{
 		unix.SYS_RT_SIGQUEUEINFO:   Sigqueue,
 		unix.SYS_RT_TGSIGQUEUEINFO: Tgsigqueue,
 		unix.SYS_PIDFD_OPEN:        PidfdOpen,
+		unix.SYS_PTRACE:            Ptrace,
 		unix.SYS_PRCTL:             Prctl,
 		unix.SYS_SETUID:            Credentials,
 		unix.SYS_SETGID:            Credentials,

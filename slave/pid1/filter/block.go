@@ -15,6 +15,7 @@ import (
 //	         allow
 //	another: load argument 0; 0: go to allowed; go to asked
 //	traits:  load argument 0; one of the options: go to asked; allow
+//	attach:  load argument 0; one of the requests: go to asked; allow
 //	asked:   load both halves of argument 5; the cookie: go to allowed
 //	notify:  ask the supervisor
 //	allowed: allow
@@ -35,7 +36,7 @@ func block(abi ABI, cookie uint64) []bpf.Instruction {
 }
 
 // rules returns what comes behind the numbers, and where in it each rule begins.
-func rules(cookie uint64) (tail []bpf.Instruction, at [3]int) {
+func rules(cookie uint64) (tail []bpf.Instruction, at [4]int) {
 	var asked []bpf.Instruction
 	if cookie != 0 {
 		asked = []bpf.Instruction{
@@ -49,18 +50,27 @@ func rules(cookie uint64) (tail []bpf.Instruction, at [3]int) {
 		bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF},
 		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
 	)
-	option := []bpf.Instruction{bpf.LoadAbsolute{Off: argument(0), Size: 4}}
-	for i, value := range options {
-		// Behind this instruction: the other options, "allow".
-		option = append(option, bpf.JumpIf{Cond: bpf.JumpEqual, Val: value, SkipTrue: uint8(len(options) - i)})
-	}
-	option = append(option, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	request := oneOf(requests, 0)
+	option := oneOf(options, len(request))
+	chosen := slices.Concat(option, request)
 	zero := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: argument(0), Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: uint8(len(option) + len(asked) - 1), SkipFalse: uint8(len(option))},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: uint8(len(chosen) + len(asked) - 1), SkipFalse: uint8(len(chosen))},
 	}
 	at[another] = 0
 	at[traits] = len(zero)
-	at[anything] = len(zero) + len(option)
-	return slices.Concat(zero, option, asked), at
+	at[attach] = at[traits] + len(option)
+	at[anything] = at[attach] + len(request)
+	return slices.Concat(zero, chosen, asked), at
+}
+
+// oneOf jumps over as many instructions as lie behind it if argument 0 is one of the
+// values; else it allows.
+func oneOf(values []uint32, behind int) []bpf.Instruction {
+	prog := []bpf.Instruction{bpf.LoadAbsolute{Off: argument(0), Size: 4}}
+	for i, value := range values {
+		// Behind this instruction also: the other values, "allow".
+		prog = append(prog, bpf.JumpIf{Cond: bpf.JumpEqual, Val: value, SkipTrue: uint8(len(values) - i + behind)})
+	}
+	return append(prog, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }

@@ -22,6 +22,7 @@ const (
 	Tgsigqueue   // rt_tgsigqueueinfo(2)
 	Tgsigqueue32 // with the siginfo_t of a 32-bit program
 	PidfdOpen
+	Ptrace
 	Prctl
 	Credentials // setuid(2), setgid(2) and all that change the same numbers
 )
@@ -33,6 +34,7 @@ const (
 	anything rule = iota
 	another       // not for 0, by which the caller means itself
 	traits        // only for the options of prctl(2) below
+	attach        // only for the requests of ptrace(2) below
 )
 
 func (c Call) rule() rule {
@@ -41,6 +43,8 @@ func (c Call) rule() rule {
 		return another
 	case Prctl:
 		return traits
+	case Ptrace:
+		return attach
 	default:
 		return anything
 	}
@@ -48,3 +52,7 @@ func (c Call) rule() rule {
 
 // options are those of prctl(2) that the front end has to know of.
 var options = []uint32{unix.PR_SET_PDEATHSIG, unix.PR_SET_CHILD_SUBREAPER}
+
+// requests are those of ptrace(2) by which one process begins to trace another. What
+// comes after them is between the two, and there is much of it.
+var requests = []uint32{unix.PTRACE_ATTACH, unix.PTRACE_SEIZE}

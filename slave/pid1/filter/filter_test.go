@@ -43,10 +43,14 @@ func run(t *testing.T, arch, nr uint32, args ...uint64) int {
 
 // Arguments with which every intercepted call is asked about.
 func asked(call filter.Call) []uint64 {
-	if call == filter.Prctl {
+	switch call {
+	case filter.Prctl:
 		return []uint64{unix.PR_SET_CHILD_SUBREAPER}
+	case filter.Ptrace:
+		return []uint64{unix.PTRACE_SEIZE}
+	default:
+		return []uint64{4711}
 	}
-	return []uint64{4711}
 }
 
 func TestEveryNumberOfEveryInterface(t *testing.T) {
@@ -106,6 +110,12 @@ func TestArguments(t *testing.T) {
 		{"signal at the parent's end", filter.Prctl, []uint64{1, 9}, notify},
 		{"name", filter.Prctl, []uint64{15}, allow},
 		{"nothing", filter.Prctl, []uint64{0}, allow},
+		{"attach", filter.Ptrace, []uint64{16, 4711}, notify},
+		{"seize", filter.Ptrace, []uint64{0x4206, 4711}, notify},
+		{"be traced", filter.Ptrace, []uint64{0, 0}, allow},
+		{"go on to the next call", filter.Ptrace, []uint64{24, 4711}, allow},
+		{"signal that prctl(2) sets, as a request", filter.Ptrace, []uint64{1, 4711}, allow},
+		{"request of ptrace(2), as an option", filter.Prctl, []uint64{16}, allow},
 		{"no signal to the own group", filter.Kill, []uint64{0, 0}, notify},
 	} {
 		for _, abi := range filter.ABIs() {

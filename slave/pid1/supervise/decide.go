@@ -47,24 +47,35 @@ func (s *Supervisor) decide(n *notif) verdict {
 	if pid := target(call, &n.Data.Args); pid > 0 && s.here(pid) {
 		return goOn // whoever calls: this spares finding that out, which costs more than all else
 	}
-	who, ok := s.view.caller(n.PID)
-	if !ok {
+	r := &request{tid: n.PID, args: n.Data.Args}
+	rule := unnumbered[call]
+	if rule != nil {
+		r.who.pid, ok = s.view.number(n.PID)
+	} else {
+		rule = rules[call]
+		r.who, ok = s.view.caller(n.PID)
+	}
+	if !ok || rule == nil {
 		return goOn
 	}
-	s.launched.runs(who.pid)
-	if rule := rules[call]; rule != nil {
-		return rule(s, &request{tid: n.PID, who: who, args: n.Data.Args})
-	}
-	return goOn
+	s.launched.runs(r.who.pid)
+	return rule(s, r)
 }
 
-// rules say what becomes of each call.
+// unnumbered are the rules of calls that mean the same whatever numbers their caller
+// knows, in a PID namespace further in too. Of the caller they have only its number.
+var unnumbered = map[filter.Call]func(*Supervisor, *request) verdict{
+	filter.Getppid:     (*Supervisor).getppid,
+	filter.Setpgid:     (*Supervisor).setpgid, // looks at its numbers itself
+	filter.Setsid:      (*Supervisor).setsid,
+	filter.Prctl:       (*Supervisor).prctl,
+	filter.Credentials: (*Supervisor).credentials,
+}
+
+// rules say what becomes of the other calls.
 var rules = map[filter.Call]func(*Supervisor, *request) verdict{
-	filter.Getppid:      (*Supervisor).getppid,
 	filter.Getpgid:      func(s *Supervisor, r *request) verdict { return s.ask(r, wire.CallGetpgid) },
 	filter.Getsid:       func(s *Supervisor, r *request) verdict { return s.ask(r, wire.CallGetsid) },
-	filter.Setpgid:      (*Supervisor).setpgid,
-	filter.Setsid:       (*Supervisor).setsid,
 	filter.Kill:         (*Supervisor).kill,
 	filter.Tkill:        func(s *Supervisor, r *request) verdict { return s.tgkill(r, 0, r.int(0), r.int(1)) },
 	filter.Tgkill:       func(s *Supervisor, r *request) verdict { return s.tgkill(r, r.int(0), r.int(1), r.int(2)) },
@@ -73,8 +84,7 @@ var rules = map[filter.Call]func(*Supervisor, *request) verdict{
 	filter.Tgsigqueue:   func(s *Supervisor, r *request) verdict { return s.tgsigqueue(r, false) },
 	filter.Tgsigqueue32: func(s *Supervisor, r *request) verdict { return s.tgsigqueue(r, true) },
 	filter.PidfdOpen:    (*Supervisor).pidfdOpen,
-	filter.Prctl:        (*Supervisor).prctl,
-	filter.Credentials:  (*Supervisor).credentials,
+	filter.Ptrace:       (*Supervisor).ptrace,
 }
 
 // target returns the process or thread that a call is about; 0: there is none.
@@ -82,7 +92,7 @@ func target(call filter.Call, args *[6]uint64) int32 {
 	switch call {
 	case filter.Getpgid, filter.Getsid, filter.Kill, filter.Tkill, filter.Sigqueue, filter.Sigqueue32, filter.PidfdOpen:
 		return int32(args[0])
-	case filter.Tgkill, filter.Tgsigqueue, filter.Tgsigqueue32:
+	case filter.Tgkill, filter.Tgsigqueue, filter.Tgsigqueue32, filter.Ptrace:
 		return int32(args[1])
 	default:
 		return 0
@@ -138,7 +148,7 @@ func (s *Supervisor) getppid(r *request) verdict {
 		}
 		return goOn
 	}
-	if r.who.parent == s.init {
+	if who, ok := s.view.caller(r.tid); ok && who.parent == s.init {
 		return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallGetppid}, nil)
 	}
 	return goOn
@@ -158,7 +168,16 @@ func (s *Supervisor) pidfdOpen(r *request) verdict {
 	if uint32(r.args[1])&^known != 0 {
 		return goOn
 	}
-	pid := r.int(0)
+	return s.elsewhere(r, r.int(0), unix.ENOSYS)
+}
+
+// ptrace: nobody traces a process of another machine, as if it may not (ptrace(2)).
+// What is init's has numbers that are elsewhere, so this keeps it from being traced.
+func (s *Supervisor) ptrace(r *request) verdict { return s.elsewhere(r, r.int(1), unix.EPERM) }
+
+// elsewhere has a call about a process that is elsewhere fail: with errno, if there
+// is such a process.
+func (s *Supervisor) elsewhere(r *request, pid int32, errno unix.Errno) verdict {
 	if pid <= 0 || s.here(pid) {
 		return goOn
 	}
@@ -167,9 +186,12 @@ func (s *Supervisor) pidfdOpen(r *request) verdict {
 		if v.errno != 0 {
 			return v
 		}
-		return failure(unix.ENOSYS)
+		return failure(errno)
 	})
 }
+
+// maxSignal is the highest number of a signal.
+const maxSignal = 64
 
 // prctl tells of what the ghost has to be as well. The signal at the parent's end
 // matters only where the parent is on the front end.

@@ -28,6 +28,8 @@ const (
 	leader  = child + 1
 	worker  = child + 2
 	orphan  = child + 3
+	inner   = child + 5 // in a PID namespace further in
+	other   = child + 6 // shell's child in another group, has executed a program
 	thread  = child + 4 // of worker
 	faraway = child + 100_000
 	gone    = child + 8000 // of this node, and nobody has it
@@ -60,6 +62,7 @@ func newMadeUp() *madeUp {
 		{pid: leader, pgid: leader, sid: leader, parent: 1002},
 		{pid: worker, pgid: leader, sid: leader, parent: 1003},
 		{pid: orphan, pgid: group, sid: session, parent: initOutside},
+		{pid: other, pgid: other, sid: session, parent: 1001},
 	} {
 		m.callers[uint32(who.pid)] = who
 	}
@@ -77,7 +80,18 @@ func (m *madeUp) find(tid uint32) (identity, bool) {
 	return who, ok
 }
 
-func (m *madeUp) process(pid wire.PID) (identity, bool) { return m.find(uint32(pid)) }
+func (m *madeUp) number(tid uint32) (wire.PID, bool) {
+	_, ok := m.find(tid)
+	return wire.PID(tid), ok || tid == inner
+}
+
+func (m *madeUp) process(pid wire.PID) (identity, bool) {
+	who, ok := m.find(uint32(pid))
+	who.parent = map[wire.PID]uint32{child: shell, other: shell, worker: leader}[pid]
+	return who, ok
+}
+
+func (m *madeUp) executed(pid wire.PID) bool { return pid == other }
 
 func (m *madeUp) exists(pid wire.PID) bool {
 	_, ok := m.process(pid)

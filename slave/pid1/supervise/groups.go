@@ -3,6 +3,8 @@ package supervise
 import (
 	"context"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/pidmap"
 	"bproc/wire"
 )
@@ -10,42 +12,49 @@ import (
 // setpgid: the kernel carries it out, for groups have the same numbers everywhere.
 // A group of the front end may have to be made here first; the front end says
 // whether there is such a group in the caller's session.
+//
+// The kernel looks at the group last. So what it refuses for another reason goes on.
 func (s *Supervisor) setpgid(r *request) verdict {
-	target, pgid := wire.PID(r.int(0)), wire.PID(r.int(1))
-	if target < 0 || pgid < 0 {
+	caller, ok := s.view.caller(r.tid)
+	if !ok { // further in; its children are watched only if they do this themselves
+		s.frontEnd.Regroups(r.who.pid)
 		return goOn
 	}
-	who, ok := r.who, true
-	if target != 0 && target != who.pid {
-		who, ok = s.view.process(target)
+	target, pgid := wire.PID(r.int(0)), wire.PID(r.int(1))
+	who := caller
+	if target != 0 && target != caller.pid {
+		if who, ok = s.view.process(target); !ok || who.parent != uint32(caller.pid) || who.sid != caller.sid {
+			return goOn
+		}
 	}
 	if pgid == 0 {
 		pgid = who.pid
 	}
-	if !ok || who.pgid == pgid {
+	if pgid < 0 || who.pgid == pgid || who.sid == who.pid {
 		return goOn
 	}
-	if pgid >= pidmap.Node || pgid == who.pid || pgid == r.who.pgid || s.here(int32(pgid)) {
+	if pgid >= pidmap.Node || pgid == who.pid || pgid == caller.pgid || s.here(int32(pgid)) {
 		s.frontEnd.Regroups(who.pid)
 		return goOn
 	}
-	c := &wire.Call{Caller: r.who.pid, Op: wire.CallGroup, Args: []int64{int64(pgid)}}
+	c := &wire.Call{Caller: caller.pid, Op: wire.CallGroup, Args: []int64{int64(pgid)}}
 	return s.call(c, func(ctx context.Context, v verdict) verdict {
-		if v.errno != 0 {
+		switch {
+		case v.errno == unix.EPERM && who.pid != caller.pid && s.view.executed(who.pid):
+			return failure(unix.EACCES)
+		case v.errno != 0:
 			return v
 		}
 		// Without the group the kernel says what there is to say.
-		_ = s.frontEnd.Group(ctx, r.who.sid, pgid)
+		_ = s.frontEnd.Group(ctx, caller.sid, pgid)
 		s.frontEnd.Regroups(who.pid)
 		return goOn
 	})
 }
 
-// setsid fails for the leader of a group, there as here.
+// setsid may fail, and then nothing changes.
 func (s *Supervisor) setsid(r *request) verdict {
-	if r.who.pgid != r.who.pid {
-		s.frontEnd.Regroups(r.who.pid)
-	}
+	s.frontEnd.Regroups(r.who.pid)
 	return goOn
 }
 

@@ -49,7 +49,7 @@ func TestSigqueue(t *testing.T) {
 		{"to a thread here", nil, filter.Tgsigqueue, args(worker, thread, 34, at), "go on"},
 		{"to nobody", nil, filter.Sigqueue, args(0, 34, at), "go on"},
 		{"to nobody's thread", nil, filter.Tgsigqueue, args(faraway, 0, 34, at), "go on"},
-		{"no signal", nil, filter.Sigqueue, args(faraway, 65, at), "go on"},
+		{"no signal", info(128, 34, 0, queue), filter.Sigqueue, args(faraway, 65, at), "call 6 of 1048576: [1148576 65]"},
 		{"bad address", nil, filter.Sigqueue, args(faraway, 34, at), "EFAULT"},
 		{"end of the memory", info(127, 34, 0, queue), filter.Tgsigqueue, args(faraway, faraway, 34, at), "EFAULT"},
 		{"as if from the kernel", info(128, 34, 0, 0x80), filter.Sigqueue, args(faraway, 34, at), "EPERM"},

@@ -9,15 +9,12 @@ import (
 	"bproc/wire"
 )
 
-// maxSignal is the highest number of a signal. For a number that is not one, here
-// as everywhere else for arguments that cannot be right, the kernel has the error.
-const maxSignal = 64
-
 // kill: signals to a process or group of this space are the kernel's. All others are
-// sent by the caller's ghost, to the ghosts.
+// sent by the caller's ghost, to the ghosts. So are numbers that are no signal's: the
+// kernel looks for the receiver first, and only the front end knows whether there is one.
 func (s *Supervisor) kill(r *request) verdict {
 	pid, signal := r.int(0), r.int(1)
-	if signal < 0 || signal > maxSignal || pid == math.MinInt32 {
+	if pid == math.MinInt32 {
 		return goOn
 	}
 	c := &wire.Call{Caller: r.who.pid, Op: wire.CallKill, Args: []int64{int64(pid), int64(signal)}}
@@ -48,7 +45,7 @@ func (s *Supervisor) kill(r *request) verdict {
 
 // tgkill is for tkill(2) too, which has no tgid.
 func (s *Supervisor) tgkill(r *request, tgid, tid, signal int32) verdict {
-	if tgid < 0 || tid <= 0 || signal < 0 || signal > maxSignal || s.here(tid) || tgid > 0 && s.here(tgid) {
+	if tgid < 0 || tid <= 0 || s.here(tid) || tgid > 0 && s.here(tgid) {
 		return goOn
 	}
 	args := []int64{int64(tgid), int64(tid), int64(signal)}
@@ -58,7 +55,7 @@ func (s *Supervisor) tgkill(r *request, tgid, tid, signal int32) verdict {
 // sigqueue is rt_sigqueueinfo(2).
 func (s *Supervisor) sigqueue(r *request, is32 bool) verdict {
 	pid, signal := r.int(0), r.int(1)
-	if pid <= 0 || signal < 0 || signal > maxSignal || s.here(pid) {
+	if pid <= 0 || s.here(pid) {
 		return goOn
 	}
 	info, errno := s.siginfo(r, r.args[2], signal, is32)
@@ -72,7 +69,7 @@ func (s *Supervisor) sigqueue(r *request, is32 bool) verdict {
 // tgsigqueue is rt_tgsigqueueinfo(2).
 func (s *Supervisor) tgsigqueue(r *request, is32 bool) verdict {
 	tgid, tid, signal := r.int(0), r.int(1), r.int(2)
-	if tgid <= 0 || tid <= 0 || signal < 0 || signal > maxSignal || s.here(tid) || s.here(tgid) {
+	if tgid <= 0 || tid <= 0 || s.here(tid) || s.here(tgid) {
 		return goOn
 	}
 	info, errno := s.siginfo(r, r.args[3], signal, is32)

@@ -41,6 +41,7 @@ type Supervisor struct {
 	init     uint32
 	view     view
 	proc     int      // descriptor of /proc inside; -1: outside
+	ns       int      // descriptor of the space's PID namespace; -1: of no use
 	frontEnd FrontEnd // never nil
 	alone    bool     // without a front end
 	waiting  waiting
@@ -54,7 +55,7 @@ func New(cfg Config) (*Supervisor, error) {
 	}
 	wakeSynchronously(cfg.Listener)
 	s := &Supervisor{
-		listener: cfg.Listener, stopped: stopped, launched: cfg.Launched, proc: -1, frontEnd: cfg.FrontEnd,
+		listener: cfg.Listener, stopped: stopped, launched: cfg.Launched, proc: -1, ns: -1, frontEnd: cfg.FrontEnd,
 	}
 	if s.frontEnd == nil {
 		s.frontEnd, s.alone = nowhere{}, true
@@ -67,7 +68,8 @@ func New(cfg Config) (*Supervisor, error) {
 		cfg.Proc, cfg.Init = s.proc, 1
 	}
 	s.init = uint32(cfg.Init)
-	s.view = procView{level: cfg.Level, proc: cfg.Proc, listener: cfg.Listener}
+	s.ns = openNamespace(cfg.Init)
+	s.view = procView{level: cfg.Level, proc: cfg.Proc, ns: s.ns, listener: cfg.Listener}
 	return s, nil
 }
 
@@ -93,8 +95,10 @@ func (s *Supervisor) Rearm() error {
 // Close is for after Run.
 func (s *Supervisor) Close() error {
 	err := unix.Close(s.stopped)
-	if s.proc >= 0 {
-		err = errors.Join(err, unix.Close(s.proc))
+	for _, fd := range []int{s.proc, s.ns} {
+		if fd >= 0 {
+			err = errors.Join(err, unix.Close(fd))
+		}
 	}
 	return err
 }

@@ -16,8 +16,13 @@ type view interface {
 	// caller returns who makes a call. There is nobody for a process in a PID
 	// namespace further in, whose numbers are its own, and a thread that is gone.
 	caller(tid uint32) (identity, bool)
+	// number returns the number in the space of who makes a call, in whatever
+	// namespace it is.
+	number(tid uint32) (wire.PID, bool)
 	// process returns a process of the space.
 	process(pid wire.PID) (identity, bool)
+	// executed reports whether a process of the space has executed a program.
+	executed(pid wire.PID) bool
 	// exists reports whether a process or thread of the space has the number.
 	exists(pid wire.PID) bool
 	// waits reports whether the caller of a notification still waits.
@@ -26,8 +31,8 @@ type view interface {
 	memory(tid uint32, at uintptr, buf []byte) error
 }
 
-// identity is who a process is. Numbers are those of the space, but for the
-// parent's, which is as the supervisor sees it.
+// identity is who a process is. Numbers are those of the space, but for that of a
+// caller's parent, which is as the supervisor sees it.
 type identity struct {
 	pid, pgid, sid wire.PID
 	parent         uint32
@@ -37,19 +42,30 @@ type identity struct {
 type procView struct {
 	level    Level
 	proc     int // descriptor of the space's
+	ns       int // descriptor of the space's PID namespace; -1: the kernel does not translate by it
 	listener int
 }
 
 func (v procView) caller(tid uint32) (identity, bool) {
+	return v.read(unix.AT_FDCWD, statusOf(tid), v.level, true)
+}
+
+// statusOf names the status file of a thread.
+func statusOf(tid uint32) string {
 	var path [32]byte
-	name := append(strconv.AppendUint(append(path[:0], "/proc/"...), uint64(tid), 10), "/status"...)
-	return v.read(unix.AT_FDCWD, name, v.level, true)
+	return string(append(strconv.AppendUint(append(path[:0], "/proc/"...), uint64(tid), 10), "/status"...))
+}
+
+func (v procView) number(tid uint32) (wire.PID, bool) {
+	if v.ns >= 0 {
+		return tgidIn(v.ns, tid)
+	}
+	who, ok := v.read(unix.AT_FDCWD, statusOf(tid), v.level, false)
+	return who.pid, ok
 }
 
 func (v procView) process(pid wire.PID) (identity, bool) {
-	var path [32]byte
-	name := append(strconv.AppendInt(path[:0], int64(pid), 10), "/status"...)
-	return v.read(v.proc, name, 0, false)
+	return v.read(v.proc, pid.String()+"/status", 0, false)
 }
 
 func (v procView) exists(pid wire.PID) bool {
@@ -72,8 +88,8 @@ func (v procView) memory(tid uint32, at uintptr, buf []byte) error {
 // numbers, unless the process is in more than a hundred groups.
 const statusSize = 2048
 
-func (v procView) read(dir int, name []byte, level Level, here bool) (identity, bool) {
-	fd, err := unix.Openat(dir, string(name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func (v procView) read(dir int, name string, level Level, here bool) (identity, bool) {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return identity{}, false
 	}

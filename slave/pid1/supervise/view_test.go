@@ -51,7 +51,11 @@ func ownView(t *testing.T) procView {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(proc) })
-	return procView{level: Inside, proc: proc}
+	ns := openNamespace(os.Getpid())
+	if ns >= 0 {
+		t.Error("a process that is no init has a namespace")
+	}
+	return procView{level: Inside, proc: proc, ns: ns}
 }
 
 // The lines are in this kernel's status files, in the form above.
@@ -67,6 +71,12 @@ func TestStatusFiles(t *testing.T) {
 	}
 	if got, ok := v.caller(uint32(unix.Gettid())); got != want || !ok {
 		t.Errorf("caller: got %+v, %v, want %+v", got, ok, want)
+	}
+	if got, ok := v.number(uint32(unix.Gettid())); got != want.pid || !ok {
+		t.Errorf("number: got %v, %v, want %v", got, ok, want.pid)
+	}
+	if !v.executed(want.pid) {
+		t.Error("this is a program that was not executed")
 	}
 	if _, ok := v.process(1 << 22); ok {
 		t.Error("there is a process beyond all numbers")
@@ -93,7 +103,7 @@ func TestStatusOfManyGroups(t *testing.T) {
 	}
 	defer unix.Close(fd)
 	want := identity{pid: 70001, pgid: 70000, sid: 69999, parent: 1200}
-	if got, ok := (procView{proc: fd}).process(70001); got != want || !ok {
+	if got, ok := (procView{proc: fd, ns: -1}).process(70001); got != want || !ok {
 		t.Errorf("got %+v, %v, want %+v", got, ok, want)
 	}
 }
