@@ -54,6 +54,16 @@
 // call that can block. The readers of requests take only the last two, but for the
 // answer to InitSync, so that a daemon that does not read can still be read from.
 //
+// Root in the space is the node's root, and is trusted like it. What it cannot do by
+// accident: end init, which gets no signals and cannot be traced by number; change
+// what numbers processes get, for the files for that are read-only; tell init to do
+// something, which wants the daemon's socket. What it can do if it means to: unmount
+// those files or mount another procfs, write to the memory of init
+// (process_vm_writev(2), /proc/1/mem), change the limits and priority of init, leave
+// the space (nsenter(1) by a descriptor of the node), and choose numbers by clone3(2)
+// with set_tid, whose arguments are in memory, where a filter does not see them. The
+// front end ends processes with numbers that are not the node's.
+//
 // What this package does not do: it does not choose numbers, does not look at
 // what the processes do, and does not end by itself. Its process must not end:
 // the kernel then kills the whole space.

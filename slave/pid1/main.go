@@ -50,6 +50,9 @@ func Main(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if err := protect(); err != nil {
+		log.Warn("root of the space can change what numbers are given", "err", err)
+	}
 	return in.Run(ctx)
 }
 

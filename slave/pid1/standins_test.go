@@ -298,7 +298,8 @@ func TestSync(t *testing.T) {
 	s.awaitStatus(70001, unix.WaitStatus.Stopped)
 }
 
-// Root of the space can lower the limit of process numbers, for itself alone.
+// Root of the space that means to can lower the limit of process numbers, for itself
+// alone.
 func TestLimitOfNumbers(t *testing.T) {
 	if !ownLimit(t) {
 		t.Log("one limit for all PID namespaces: Linux before 6.14")
@@ -309,7 +310,7 @@ func TestLimitOfNumbers(t *testing.T) {
 		command(70003, 60001, 60000, "sleep", "1000"),
 		command(70004, 0, 0, "sleep", "1000"),
 	} {
-		lower := command(wire.PID(70001+i), 0, 0, "sh", "-c", "echo 500 >/proc/sys/kernel/pid_max")
+		lower := command(wire.PID(70001+i), 0, 0, "sh", "-c", "umount /proc/sys/kernel/pid_max; echo 500 >/proc/sys/kernel/pid_max")
 		s.launch(lower)
 		if status := s.awaitStatus(lower.PID, over); status != 0 {
 			t.Fatalf("status %#x", status)
