@@ -29,6 +29,7 @@ type node struct {
 	source   *procevents.Source
 	recorder *recorder
 	numbers  *numbers
+	warden   *warden
 	out      *outbox
 	calls    calls
 	watch    *watch
@@ -56,7 +57,8 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n.space = sp
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
 	n.term = &lease{log: log, kill: n.endAll}
-	n.behind = newBehind(log, sp.Freeze, sp.Thaw)
+	held := &hold{freeze: sp.Freeze, thaw: sp.Thaw}
+	n.behind = newBehind(log, held.take, held.release)
 	if err := n.sweep(ctx); err != nil {
 		return nil, errors.Join(err, sp.Close())
 	}
@@ -65,17 +67,19 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		return nil, errors.Join(fmt.Errorf("process events: %w", err), sp.Destroy(ctx))
 	}
 	proc := procIn(sp)
-	n.watch = newWatch(proc.Process)
+	n.watch = newWatch(proc.Process, sp.Anchor)
 	n.numbers = &numbers{
-		log: log, set: sp.SetCursor, arm: n.source.Arm, cursor: pidmap.NewCursor(),
+		log: log, set: sp.SetCursor, arm: n.source.Arm, allow: n.source.Allow, cursor: pidmap.NewCursor(),
 		want: func(blocks int) { n.wantBlocks(blocks) },
 	}
 	n.numbers.tasks = n.tasks.count
+	kill := func(pid wire.PID) error { return sp.Signal(pid, killInfo()) }
+	n.warden = &warden{log: log, source: n.source, numbers: n.numbers, hold: held, kill: kill, full: make(chan struct{}, 1)}
 	n.recorder = &recorder{
 		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
 		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Image),
-		low:     n.numbers.passed, life: n.numbers.life,
-		end:   func(pid wire.PID) error { return sp.Signal(pid, killInfo()) },
+		empty:   n.warden.emptied, life: n.numbers.life,
+		end:   kill,
 		watch: n.watch, behind: n.behind,
 	}
 	n.late = late{of: n.recorder.late, signal: sp.Signal, sync: sp.Sync, wake: make(chan struct{}, 1)}
@@ -163,6 +167,8 @@ func killInfo() []byte {
 func (n *node) runSpace(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.space.Run(ctx) })
+	group.Go(func() error { return n.warden.run(ctx) })
+	group.Go(func() error { return n.warden.empty(ctx, n.recorder.relook) })
 	group.Go(func() error { return n.recorder.run(ctx) })
 	group.Go(func() error { return n.term.run(ctx) })
 	group.Go(func() error { return n.behind.run(ctx) })

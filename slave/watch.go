@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bproc/pidmap"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -16,6 +17,7 @@ import (
 // little later, for the processes that say nothing.
 type watch struct {
 	process func(wire.PID) (procevents.ProcessInfo, bool) // as it is now
+	led     func(sid, pgid wire.PID) error                // makes up for what a group of the front end's session lacks here
 	count   atomic.Int32                                  // of those watched: most of the time there are none
 	wake    chan struct{}
 
@@ -42,8 +44,8 @@ var lookTimes = [...]time.Duration{
 	20 * time.Millisecond, 100 * time.Millisecond, time.Second,
 }
 
-func newWatch(process func(wire.PID) (procevents.ProcessInfo, bool)) *watch {
-	return &watch{process: process, wake: make(chan struct{}, 1), all: make(map[before]*looks)}
+func newWatch(process func(wire.PID) (procevents.ProcessInfo, bool), led func(sid, pgid wire.PID) error) *watch {
+	return &watch{process: process, led: led, wake: make(chan struct{}, 1), all: make(map[before]*looks)}
 }
 
 func stateOf(p *procevents.ProcessInfo) before {
@@ -94,10 +96,21 @@ func (w *watch) look(now time.Time) []procevents.ProcessInfo {
 		delete(w.all, was)
 		if is != nil && !same {
 			changed = append(changed, *is)
+			w.leads(was, is)
 		}
 	}
 	w.count.Store(int32(len(w.all)))
 	return changed
+}
+
+// leads sees to a group that a process from the front end has made for itself. Its
+// parent is there, and so here the group is orphaned: stops of a terminal would not
+// stop it (setpgid(2)). An error is one of a space that is about to end.
+func (w *watch) leads(was before, is *procevents.ProcessInfo) {
+	own := is.PGID == is.PID && was.pgid != is.PGID
+	if own && is.PID < pidmap.Node && is.SID != is.PID {
+		_ = w.led(is.SID, is.PGID)
+	}
 }
 
 // next returns how long it is to the next look.

@@ -2,10 +2,12 @@ package slave
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"bproc/pidmap"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -15,6 +17,7 @@ type watched struct {
 	*watch
 	procs map[wire.PID]procevents.ProcessInfo
 	reads int
+	led   []wire.PID // session and group, one after the other
 }
 
 func newWatched() *watched {
@@ -26,6 +29,9 @@ func newWatched() *watched {
 		w.reads++
 		p, ok := w.procs[pid]
 		return p, ok
+	}, func(sid, pgid wire.PID) error {
+		w.led = append(w.led, sid, pgid)
+		return nil
 	})
 	return w
 }
@@ -122,4 +128,35 @@ func TestWatchLooksByItself(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A group that a process from the front end makes for itself is seen to, once, and no
+// other.
+func TestWatchSeesToGroups(t *testing.T) {
+	const node = pidmap.Node
+	for _, c := range []struct {
+		name     string
+		was, is  procevents.ProcessInfo
+		attended bool
+	}{
+		{"from the front end, own group", procevents.ProcessInfo{PID: 17, PGID: 5, SID: 4}, procevents.ProcessInfo{PID: 17, PGID: 17, SID: 4}, true},
+		{"from the front end, another's group", procevents.ProcessInfo{PID: 17, PGID: 5, SID: 4}, procevents.ProcessInfo{PID: 17, PGID: 6, SID: 4}, false},
+		{"from the front end, own session", procevents.ProcessInfo{PID: 17, PGID: 5, SID: 4}, procevents.ProcessInfo{PID: 17, PGID: 17, SID: 17}, false},
+		{"from the front end, another user", procevents.ProcessInfo{PID: 17, PGID: 17, SID: 4}, procevents.ProcessInfo{PID: 17, PGID: 17, SID: 4, User: wire.IDs{Real: 1}}, false},
+		{"forked here, own group", procevents.ProcessInfo{PID: node, PGID: 5, SID: 4}, procevents.ProcessInfo{PID: node, PGID: node, SID: 4}, false},
+	} {
+		w := newWatched()
+		w.procs[c.was.PID] = c.was
+		w.add(c.was.PID)
+		w.procs[c.is.PID] = c.is
+		w.look(time.Now())
+		w.look(time.Now())
+		var want []wire.PID
+		if c.attended {
+			want = []wire.PID{c.is.SID, c.is.PGID}
+		}
+		if !slices.Equal(w.led, want) {
+			t.Errorf("%s: got %v, want %v", c.name, w.led, want)
+		}
+	}
 }

@@ -87,6 +87,15 @@ func (s *Space) Group(ctx context.Context, sid, pgid wire.PID) error {
 	return nil
 }
 
+// Anchor keeps a group of a session of the front end, which a process of the space
+// leads, from being orphaned. Nobody waits for that.
+func (s *Space) Anchor(sid, pgid wire.PID) error {
+	if err := s.out.put(0, &wire.InitGroup{SID: sid, PGID: pgid}); err != nil {
+		return fmt.Errorf("anchor of group %d in session %d: %w", pgid, sid, err)
+	}
+	return nil
+}
+
 // Sync returns when all that was asked for before has had its effect: signals have
 // been delivered.
 func (s *Space) Sync(ctx context.Context) error {
