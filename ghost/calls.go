@@ -33,7 +33,9 @@ func (s *shard) sendSignal(g *held, m *wire.GhostCall) error {
 		}
 		args = append(args, addr)
 	}
-	_, err = d.call(0, number, args...)
+	if m.Op != wire.CallKill || m.Args[0] != int64(g.pid) || m.Args[1] != 0 { // else there is nothing but to take
+		_, err = d.call(0, number, args...)
+	}
 	d.takeSignals()
 	d.release()
 	return err

@@ -171,7 +171,7 @@ func (c *core) hasGroup(k *call) {
 
 // sendSignal has the caller's ghost send a signal. The keeper reports what the
 // ghost has sent to itself before it answers, and so is the order in which the
-// node gets Signal and Return.
+// node gets Signal and Return; for others of the node see reached.
 //
 // A process with many threads has one signal sent after the other: the keeper has
 // other ghosts to look after.
@@ -195,7 +195,11 @@ func (c *core) sendSignal(k *call, p *proc) {
 		if errno == unix.EPIPE {
 			errno = unix.EAGAIN
 		}
-		k.fails(errno)
+		if errno == 0 {
+			c.reached(k, func() { k.answer(0, 0) })
+		} else {
+			k.fails(errno)
+		}
 		c.sendNext(p)
 	})
 }

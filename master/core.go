@@ -23,6 +23,7 @@ type core struct {
 	lease  time.Duration
 	nodes  *nodeTable
 	procs  map[wire.PID]*proc
+	onNode map[wire.NodeID]map[wire.PID]*proc // the same, by node
 	alloc  *pidmap.Allocator
 	keeper sender
 
@@ -49,7 +50,7 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 	return &core{
 		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper, front: kernel{},
 		jobs:  make(chan func() func(), 1),
-		procs: map[wire.PID]*proc{},
+		procs: map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){},
 		found: map[wire.PID][]*wire.Signal{},
 
@@ -198,6 +199,7 @@ func (c *core) formerGone(p *proc) {
 
 func (c *core) remove(p *proc) {
 	delete(c.procs, p.pid)
+	delete(c.onNode[p.node], p.pid)
 	c.discharge(p)
 	if n := c.nodes.byID[p.node]; n != nil {
 		n.procs--
@@ -206,6 +208,10 @@ func (c *core) remove(p *proc) {
 
 func (c *core) add(p *proc, limit uint64) {
 	c.procs[p.pid] = p
+	if c.onNode[p.node] == nil {
+		c.onNode[p.node] = map[wire.PID]*proc{}
+	}
+	c.onNode[p.node][p.pid] = p
 	c.charge(p, limit)
 	if n := c.nodes.byID[p.node]; n != nil {
 		n.procs++

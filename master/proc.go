@@ -42,8 +42,10 @@ type proc struct {
 	waiting []func() // those requests
 	after   []func() // what waits for the ghost's end
 
-	sending bool    // its ghost is being made to send a signal
-	toSend  []*call // the signals that it sends after that
+	sending bool     // its ghost is being made to send a signal
+	toSend  []*call  // the signals that it sends after that
+	hearing bool     // the keeper is asked for what it has got
+	toHear  []func() // who wants it to be asked after that
 }
 
 // oldest returns the process of p's number whose ghost has it.
