@@ -15,6 +15,11 @@ const (
 	DefaultGap   = 8192
 )
 
+// MinBlock is the smallest block with which a node works: it can give fifteen thousand
+// numbers in a second and more, and has a block and its gap for the time that moving
+// its cursor takes.
+const MinBlock = 1024
+
 // ErrExhausted is the error when fewer blocks are free than are asked for.
 var ErrExhausted = errors.New("no block of process numbers is free")
 
@@ -22,7 +27,7 @@ var ErrExhausted = errors.New("no block of process numbers is free")
 // 3*2^20/(Block+Gap) of them, 192 by default.
 type Config struct {
 	BlockSize int // numbers in a block; 0: DefaultBlock
-	Gap       int // numbers between blocks; 0: as many as in a block, at most DefaultGap
+	Gap       int // numbers between blocks; 0: as many as in a block, at most DefaultGap, which nodes rely on
 }
 
 // Allocator leases blocks of the node zone to nodes. What was returned longest ago

@@ -126,11 +126,19 @@ func (c *Cursor) Place() (Move, bool) {
 	return Move{Next: b.First, Low: c.low}, true
 }
 
+// fewNumbers is what a node can use up in a fifth of a second. Of a smaller block more
+// is kept for the time that moving takes.
+const fewNumbers = 4096
+
 // lowWater returns how many numbers of a block are passed before the cursor moves
-// on: half of them, but so many that there are free ones among them, and not so
-// many that none is left for the time that moving takes.
+// on: half of them, or a quarter, but so many that there are free ones among them, and
+// not so many that none is left for the time that moving takes.
 func lowWater(count, live int) int {
-	return max(1, min(max(count/2, live+count/4), count-count/8))
+	low := count / 2
+	if count < fewNumbers {
+		low = count / 4
+	}
+	return max(1, min(max(low, live+count/4), count-count/8))
 }
 
 // Passed takes in that a task got a number not below Low; false: nothing is to be
@@ -146,6 +154,24 @@ func (c *Cursor) Passed(p wire.PID) (Move, bool) {
 	}
 	return c.Place()
 }
+
+// Current returns the block in which the cursor stands, with its gap.
+func (c *Cursor) Current() (block wire.Block, end wire.PID, ok bool) {
+	if c.at < 0 {
+		return wire.Block{}, 0, false
+	}
+	block = c.blocks[c.at].Block
+	return block, block.End() + gap(block), true
+}
+
+// Owns reports whether a number is of a block on lease or of the gap behind it.
+func (c *Cursor) Owns(p wire.PID) bool {
+	i := c.owner(p)
+	return i >= 0 && p < c.blocks[i].End()+gap(c.blocks[i].Block)
+}
+
+// gap returns how many numbers there are behind a block, by the rule of Config.
+func gap(b wire.Block) wire.PID { return wire.PID(min(b.Count, DefaultGap)) }
 
 // Spare returns blocks without live processes that the node can do without: the
 // cursor does not stand there, and of what is left no more than a quarter is in use,

@@ -38,8 +38,8 @@ func TestCursorGoesRound(t *testing.T) {
 	want := []wire.PID{a, b, d, a, b}
 	m, ok := c.Place()
 	for i, first := range want {
-		if !ok || m.Next != first || m.Low != first+8 {
-			t.Fatalf("step %d: %v, %v, want next %d, low %d", i, m, ok, first, first+8)
+		if !ok || m.Next != first || m.Low != first+4 {
+			t.Fatalf("step %d: %v, %v, want next %d, low %d", i, m, ok, first, first+4)
 		}
 		m, ok = c.Passed(m.Low + wire.PID(i)) // the last ones from the gap
 	}
@@ -56,7 +56,7 @@ func TestCursorNotices(t *testing.T) {
 		next wire.PID // 0: nothing to be done
 	}{
 		{"asked for before the move", a + 9, 0},
-		{"below the mark", b + 7, 0},
+		{"below the mark", b + 3, 0},
 		{"second notice of one that was answered", b + 8, a},
 		{"number of the block before", b + 12, a},
 	} {
@@ -69,7 +69,7 @@ func TestCursorNotices(t *testing.T) {
 
 func TestCursorSingleBlock(t *testing.T) {
 	c := newCursor(t, block(pidmap.Node, 16))
-	for live, low := range []wire.PID{8, 8, 8, 8, 8, 9, 10, 11, 12, 13, 14, 14, 14} {
+	for live, low := range []wire.PID{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14, 14} {
 		m, ok := c.Place()
 		if !ok || m.Next != pidmap.Node || m.Low != pidmap.Node+low {
 			t.Errorf("with %d live numbers: %v, %v, want low %d", live, m, ok, low)
@@ -128,6 +128,25 @@ func TestCursorWanted(t *testing.T) {
 	}
 	if c.Wanted() != 0 || len(c.Blocks()) != 5 {
 		t.Errorf("Wanted() = %d with %d blocks, want 0 with 5", c.Wanted(), len(c.Blocks()))
+	}
+}
+
+func TestCursorOwns(t *testing.T) {
+	c := newCursor(t, block(pidmap.Node, 16), block(pidmap.Node+64, 16))
+	if _, _, ok := c.Current(); ok {
+		t.Error("there is a current block before Place")
+	}
+	c.Place()
+	if b, end, ok := c.Current(); !ok || b != block(pidmap.Node, 16) || end != pidmap.Node+32 {
+		t.Errorf("Current() = %v, %d, %v, want the first block and its gap", b, end, ok)
+	}
+	for p, want := range map[wire.PID]bool{
+		pidmap.Node - 1: false, pidmap.Node: true, pidmap.Node + 31: true, pidmap.Node + 32: false,
+		pidmap.Node + 63: false, pidmap.Node + 64: true, pidmap.Node + 95: true, pidmap.Node + 96: false,
+	} {
+		if got := c.Owns(p); got != want {
+			t.Errorf("Owns(%d) = %v, want %v", p, got, want)
+		}
 	}
 }
 

@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"bproc/pidmap"
+	"bproc/slave/procevents"
 	"bproc/wire"
 )
 
 // numbers keeps the allocation cursor of the space in the node's blocks.
 type numbers struct {
-	log  *slog.Logger
-	set  func(next wire.PID) error // puts the space's cursor
-	arm  func(low wire.PID)        // asks for a notice
-	want func(blocks int)          // asks the master for more
+	log   *slog.Logger
+	set   func(next wire.PID) error // puts the space's cursor
+	arm   func(low wire.PID)        // asks for a notice
+	allow func(procevents.Range)    // says what the kernel may give
+	want  func(blocks int)          // asks the master for more
 
 	tasks func() int // how many processes and threads there are; 0: not known
 
@@ -67,19 +69,47 @@ func (n *numbers) forget() {
 	n.cursor, n.asked, n.failed, n.idle, n.going = pidmap.NewCursor(), false, nil, nil, nil
 }
 
-// passed handles the notice that a task got a number beyond the low-water mark.
+// passed handles the notice that a task got a number beyond the low-water mark. What
+// is not urgent comes after the cursor has been moved.
 func (n *numbers) passed(pid wire.PID) {
+	n.mu.Lock()
+	if move, ok := n.cursor.Passed(pid); ok {
+		n.moveLocked(move)
+	}
+	n.mu.Unlock()
 	tasks := n.tasks()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cursor.Tasks(tasks)
-	if move, ok := n.cursor.Passed(pid); ok {
-		n.moveLocked(move)
-	}
 	if more := n.cursor.Wanted(); more > 0 && !n.asked {
 		n.asked = true
 		n.want(more)
 	}
+}
+
+// late reports whether the kernel has come so far, with the number that it has given
+// last, that it must not go on before the cursor is moved.
+func (n *numbers) late(last wire.PID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	block, end, ok := n.cursor.Current()
+	return ok && last >= block.End()-wire.PID(block.Count/4) && last < end
+}
+
+// strayed handles the notice of a number outside of where the cursor is and was.
+func (n *numbers) strayed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if move, ok := n.cursor.Place(); ok {
+		n.moveLocked(move)
+	}
+}
+
+// owned reports whether a number is of a block on lease, or of the gap behind it.
+func (n *numbers) owned(pid wire.PID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cursor.Owns(pid)
 }
 
 // life counts processes by their numbers.
@@ -101,6 +131,9 @@ func (n *numbers) life(pid wire.PID, change int) {
 // would come at once, and again and again.
 func (n *numbers) moveLocked(m pidmap.Move) {
 	if m.Next != 0 {
+		if block, end, ok := n.cursor.Current(); ok {
+			n.allow(procevents.Range{First: block.First, End: end})
+		}
 		if err := n.set(m.Next); err != nil {
 			if n.failed == nil {
 				n.log.Error("the allocation cursor could not be moved", "pid", m.Next, "err", err)

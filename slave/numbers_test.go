@@ -7,17 +7,19 @@ import (
 	"testing"
 
 	"bproc/pidmap"
+	"bproc/slave/procevents"
 	"bproc/wire"
 )
 
 // madeUpSpace is a made-up process space and its master, as numbers sees them.
 type madeUpSpace struct {
 	numbers
-	next   []wire.PID
-	low    []wire.PID
-	wishes []int
-	count  int   // of tasks
-	err    error // of putting the cursor
+	next    []wire.PID
+	low     []wire.PID
+	wishes  []int
+	allowed []procevents.Range
+	count   int   // of tasks
+	err     error // of putting the cursor
 }
 
 func newMadeUpSpace() *madeUpSpace {
@@ -30,6 +32,7 @@ func newMadeUpSpace() *madeUpSpace {
 	}
 	s.arm = func(low wire.PID) { s.low = append(s.low, low) }
 	s.tasks = func() int { return s.count }
+	s.allow = func(r procevents.Range) { s.allowed = append(s.allowed, r) }
 	s.want = func(blocks int) { s.wishes = append(s.wishes, blocks) }
 	return s
 }
@@ -62,13 +65,13 @@ func TestNumbersFollowTheCursor(t *testing.T) {
 	s.passed(firstPID)
 	s.check(t, "without blocks", nil, nil, []int{1})
 	s.lease(t, first)
-	s.check(t, "first block", []wire.PID{firstPID}, []wire.PID{firstPID + 50}, nil)
+	s.check(t, "first block", []wire.PID{firstPID}, []wire.PID{firstPID + 25}, nil)
 	s.lease(t, second)
 	s.check(t, "second block", nil, nil, nil)
-	s.passed(firstPID + 49)
+	s.passed(firstPID + 24)
 	s.check(t, "below the mark", nil, nil, nil)
-	s.passed(firstPID + 50)
-	s.check(t, "at the mark", []wire.PID{secondPID}, []wire.PID{secondPID + 50}, nil)
+	s.passed(firstPID + 25)
+	s.check(t, "at the mark", []wire.PID{secondPID}, []wire.PID{secondPID + 25}, nil)
 	if got := s.blocks(); !reflect.DeepEqual(got, []wire.Block{first, second}) {
 		t.Errorf("got %v, want both blocks", got)
 	}
@@ -108,7 +111,7 @@ func TestNumbersForget(t *testing.T) {
 	}
 	s.next, s.low, s.wishes = nil, nil, nil
 	s.lease(t, wire.Block{First: thirdPID, Count: 100})
-	s.check(t, "another master's block", []wire.PID{thirdPID}, []wire.PID{thirdPID + 50}, nil)
+	s.check(t, "another master's block", []wire.PID{thirdPID}, []wire.PID{thirdPID + 25}, nil)
 }
 
 func TestNumbersRefuse(t *testing.T) {
@@ -136,13 +139,13 @@ func TestNumbersOfABrokenSpace(t *testing.T) {
 	s.check(t, "at a birth", []wire.PID{firstPID}, nil, nil)
 	s.err = nil
 	s.life(18, 1)
-	s.check(t, "it moves again", []wire.PID{firstPID}, []wire.PID{firstPID + 50}, nil)
+	s.check(t, "it moves again", []wire.PID{firstPID}, []wire.PID{firstPID + 25}, nil)
 	s.life(firstPID, 1)
 	s.check(t, "it has moved", nil, nil, nil)
 }
 
 func TestOurs(t *testing.T) {
-	n := &numbers{cursor: pidmap.NewCursor(), tasks: func() int { return 0 }, set: func(wire.PID) error { return nil }, arm: func(wire.PID) {}}
+	n := &numbers{cursor: pidmap.NewCursor(), tasks: func() int { return 0 }, set: func(wire.PID) error { return nil }, arm: func(wire.PID) {}, allow: func(procevents.Range) {}}
 	if n.ours(pidmap.Node) {
 		t.Error("a number is ours without a lease")
 	}
@@ -156,5 +159,32 @@ func TestOurs(t *testing.T) {
 		if n.ours(pid) != want {
 			t.Errorf("%d: got %v", pid, !want)
 		}
+	}
+}
+
+func TestNumbersLateAndStrayed(t *testing.T) {
+	s := newMadeUpSpace()
+	if s.late(firstPID) {
+		t.Error("late without a block")
+	}
+	s.lease(t, wire.Block{First: firstPID, Count: 100}, wire.Block{First: secondPID, Count: 100})
+	if want := []procevents.Range{{First: firstPID, End: firstPID + 200}}; !reflect.DeepEqual(s.allowed, want) {
+		t.Errorf("allowed %v, want %v", s.allowed, want)
+	}
+	for pid, want := range map[wire.PID]bool{
+		0: false, firstPID + 74: false, firstPID + 75: true, firstPID + 199: true, secondPID: false,
+	} {
+		if s.late(pid) != want {
+			t.Errorf("late(%d): got %v", pid, !want)
+		}
+	}
+	s.next, s.low = nil, nil
+	s.strayed()
+	if !s.owned(secondPID + 150) {
+		t.Error("a number behind a block is not the node's")
+	}
+	s.check(t, "own number", []wire.PID{secondPID}, []wire.PID{secondPID + 25}, nil)
+	if s.owned(thirdPID) || s.owned(17) {
+		t.Error("a number behind the gap is the node's")
 	}
 }

@@ -19,7 +19,7 @@ type recorder struct {
 	source *procevents.Source
 	proc   procevents.Proc
 	out    *outbox
-	low    func(wire.PID)      // a task got a number that calls for more
+	empty  func()              // all records there were have been taken in
 	life   func(wire.PID, int) // a process was born (1) or has died (-1)
 	end    func(wire.PID) error
 	watch  *watch
@@ -47,23 +47,18 @@ func (r *recorder) takeLocked() (changes bool) {
 // drainLocked takes in what the kernel has noted.
 func (r *recorder) drainLocked() {
 	now := time.Now()
-	var low wire.PID
 	r.source.Drain(func(rec procevents.Record) {
 		switch rec.Kind {
-		case procevents.CursorLow:
-			low = rec.PID // of several the last was asked for last
-			return
 		case procevents.Forked:
 			r.life(rec.PID, 1)
 		case procevents.Exited:
 			r.life(rec.PID, -1)
 		case procevents.Execed, procevents.Stopped, procevents.Continued:
+		case procevents.CursorLow, procevents.Stray, procevents.Filling: // the warden's
 		}
 		r.tracker.Record(rec, now)
 	})
-	if low != 0 {
-		r.low(low) // not within Drain: this arms the source anew
-	}
+	r.empty()
 }
 
 // tellLocked reports what is due, or everything, and returns the number of the

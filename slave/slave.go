@@ -39,6 +39,9 @@ func DefaultConfig() Config {
 // Run joins, makes the process space and serves the master until the context
 // ends.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
+	if err := raisePriority(); err != nil {
+		log.Warn("the daemon goes without priority", "err", err)
+	}
 	hello, err := greeting()
 	if err != nil {
 		return err

@@ -14,10 +14,14 @@ import (
 )
 
 type processControl struct {
-	_     structs.HostLayout
-	Arm   uint64
-	Given uint64
-	Lost  uint64
+	_      structs.HostLayout
+	Arm    uint64
+	Given  uint64
+	Lost   uint64
+	Room   uint64
+	Filled uint64
+	Last   uint64
+	Ours   [2]uint64
 }
 
 type processRecord struct {
@@ -48,6 +52,7 @@ type processRecord struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	processMapControls     = "controls"
+	processMapNotices      = "notices"
 	processMapRing         = "ring"
 	processProgOnExec      = "on_exec"
 	processProgOnExit      = "on_exit"
@@ -55,6 +60,7 @@ const (
 	processProgOnSignal    = "on_signal"
 	processProgOnSwitch    = "on_switch"
 	processVarFrontEnd     = "front_end"
+	processVarPlenty       = "plenty"
 	processVarSpace        = "space"
 	processVarUnusedRecord = "unused_record"
 )
@@ -113,6 +119,7 @@ type processProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type processMapSpecs struct {
 	Controls *ebpf.MapSpec `ebpf:"controls"`
+	Notices  *ebpf.MapSpec `ebpf:"notices"`
 	Ring     *ebpf.MapSpec `ebpf:"ring"`
 }
 
@@ -121,6 +128,7 @@ type processMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type processVariableSpecs struct {
 	FrontEnd     *ebpf.VariableSpec `ebpf:"front_end"`
+	Plenty       *ebpf.VariableSpec `ebpf:"plenty"`
 	Space        *ebpf.VariableSpec `ebpf:"space"`
 	UnusedRecord *ebpf.VariableSpec `ebpf:"unused_record"`
 }
@@ -146,12 +154,14 @@ func (o *processObjects) Close() error {
 // It can be passed to loadProcessObjects or ebpf.CollectionSpec.LoadAndAssign.
 type processMaps struct {
 	Controls *ebpf.Map `ebpf:"controls"`
+	Notices  *ebpf.Map `ebpf:"notices"`
 	Ring     *ebpf.Map `ebpf:"ring"`
 }
 
 func (m *processMaps) Close() error {
 	return _ProcessClose(
 		m.Controls,
+		m.Notices,
 		m.Ring,
 	)
 }
@@ -161,6 +171,7 @@ func (m *processMaps) Close() error {
 // It can be passed to loadProcessObjects or ebpf.CollectionSpec.LoadAndAssign.
 type processVariables struct {
 	FrontEnd     *ebpf.Variable `ebpf:"front_end"`
+	Plenty       *ebpf.Variable `ebpf:"plenty"`
 	Space        *ebpf.Variable `ebpf:"space"`
 	UnusedRecord *ebpf.Variable `ebpf:"unused_record"`
 }

@@ -10,9 +10,15 @@ const (
 	Forked    Kind = 1 // a process was born; threads are not reported
 	Execed    Kind = 2 // a process executes another program now
 	Exited    Kind = 3 // the last thread of a process has ended; may come twice
-	CursorLow Kind = 4 // a task got a number not below the one given to Arm
 	Stopped   Kind = 5 // a process is stopped; may come several times
 	Continued Kind = 6 // a stopped process goes on; may come several times
+)
+
+// Kinds of notices, which come in no order with the others: see [Source.Attend].
+const (
+	CursorLow Kind = 4 // a task got a number not below the one given to Arm
+	Stray     Kind = 7 // a task (PID) of a process (Parent) got a number that Allow does not allow
+	Filling   Kind = 8 // the ring of records is half full
 )
 
 // Record is what the kernel noted of one process. All numbers are the space's;

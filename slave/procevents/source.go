@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -18,8 +16,9 @@ import (
 	"bproc/wire"
 )
 
-// DefaultRing is the size of the ring buffer in bytes where none is given.
-const DefaultRing = 4 << 20
+// DefaultRing is the size of the ring buffer in bytes where none is given: room for
+// 262,000 records, three seconds of what two processors do at most.
+const DefaultRing = 16 << 20
 
 // gather is how long [Source.Wait] lets records gather once there is one.
 const gather = time.Millisecond
@@ -31,18 +30,18 @@ type Config struct {
 	Ring      int      // bytes, a power of two and a multiple of the page size; 0: DefaultRing
 }
 
-// Source reads the records of one process space. Drain, Arm, Lost and File may be
-// called by any goroutine, Wait by one.
+// Source reads the records and the notices of one process space. Wait and Attend may
+// be called by one goroutine each, everything else by any.
 type Source struct {
 	objects processObjects
 	links   []link.Link
 	wake    *os.File // a duplicate of the ring's descriptor, in the runtime's poller
-	control []byte   // mapped struct control
 
 	mu     sync.Mutex
 	closed bool
 	ring   *ring
-	armed  uint32 // generation of the last Arm
+
+	notices notices // not under mu, which is held as long as Drain takes
 }
 
 // Namespace returns the inode of the PID namespace of a process.
@@ -78,9 +77,11 @@ func (s *Source) load(cfg Config) error {
 		return fmt.Errorf("read the BPF object: %w", err)
 	}
 	spec.Maps[processMapRing].MaxEntries = uint32(cfg.Ring)
+	spec.Maps[processMapNotices].MaxEntries = noticesRing
 	err = errors.Join(
 		spec.Variables[processVarSpace].Set(uint32(cfg.Namespace)),
 		spec.Variables[processVarFrontEnd].Set(uint32(cfg.FrontEnd)),
+		spec.Variables[processVarPlenty].Set(uint32(cfg.Ring/2)),
 	)
 	if err != nil {
 		return fmt.Errorf("set constants of the BPF object: %w", err)
@@ -91,9 +92,8 @@ func (s *Source) load(cfg Config) error {
 	if s.ring, err = newRing(s.objects.Ring.FD(), cfg.Ring); err != nil {
 		return err
 	}
-	s.control, err = unix.Mmap(s.objects.Controls.FD(), 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return fmt.Errorf("map the control page: %w", err)
+	if err := s.notices.open(s.objects.Notices.FD(), s.objects.Controls.FD()); err != nil {
+		return err
 	}
 	if s.wake, err = s.File(); err != nil {
 		return err
@@ -198,35 +198,6 @@ func (s *Source) isClosed() bool {
 	return s.closed
 }
 
-// Arm asks for one CursorLow record when a task gets a number that is not below
-// low. It replaces what was asked for before. A record that was on its way may
-// still come; now and then one comes twice.
-func (s *Source) Arm(low wire.PID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.armed++
-	arm := uint64(s.armed)<<32 | uint64(uint32(low))
-	atomic.StoreUint64(&s.shared().Arm, arm)
-}
-
-// Lost returns how many records found no room in the ring so far. When it has
-// grown, [Tracker.Resync] is due.
-func (s *Source) Lost() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return 0
-	}
-	return atomic.LoadUint64(&s.shared().Lost)
-}
-
-func (s *Source) shared() *processControl {
-	return (*processControl)(unsafe.Pointer(&s.control[0]))
-}
-
 // Close detaches the program and ends Wait. Records that were not drained are
 // gone.
 func (s *Source) Close() error {
@@ -244,9 +215,7 @@ func (s *Source) Close() error {
 	if s.wake != nil {
 		errs = append(errs, s.wake.Close()) // waits for Wait, which may want the lock
 	}
-	if s.control != nil {
-		errs = append(errs, unix.Munmap(s.control))
-	}
+	errs = append(errs, s.notices.close())
 	if s.ring != nil {
 		errs = append(errs, s.ring.close())
 	}

@@ -203,52 +203,6 @@ func TestWait(t *testing.T) {
 	})
 }
 
-func TestCursorLow(t *testing.T) {
-	s := newSpace(t)
-	source := s.open(procevents.Config{})
-	notices := func() (all []wire.PID) {
-		source.Drain(func(r procevents.Record) {
-			if r.Kind == procevents.CursorLow {
-				all = append(all, r.PID)
-			}
-		})
-		return all
-	}
-	for _, c := range []struct {
-		name    string
-		arm     wire.PID // 0: not at all
-		command string
-		given   bool
-	}{
-		{"not armed", 0, "echo 5999 > /proc/sys/kernel/ns_last_pid; /bin/true", false},
-		{"not reached", 7000, "/bin/true", false},
-		{"reached by a process", 6000, "/bin/true", true},
-		{"not armed again", 0, "/bin/true; /bin/true", false},
-		{"reached by a thread", 7010, "echo 6999 > /proc/sys/kernel/ns_last_pid; $SELF threads", true},
-		{"moved down", 6500, "echo 5999 > /proc/sys/kernel/ns_last_pid; /bin/true", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if c.arm != 0 {
-				source.Arm(c.arm)
-			}
-			if c.name == "moved down" {
-				// The shell itself still has a number above.
-				s.run("echo 5999 > /proc/sys/kernel/ns_last_pid")
-				notices()
-				source.Arm(c.arm)
-			}
-			s.run(c.command)
-			got := notices()
-			if (len(got) > 0) != c.given || len(got) > 2 {
-				t.Errorf("notices %v, want any: %v", got, c.given)
-			}
-			if c.given && got[0] < c.arm {
-				t.Errorf("notice for %d, armed for %d", got[0], c.arm)
-			}
-		})
-	}
-}
-
 func TestLost(t *testing.T) {
 	s := newSpace(t)
 	source := s.open(procevents.Config{Ring: os.Getpagesize()})

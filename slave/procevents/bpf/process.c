@@ -29,22 +29,35 @@ static __always_inline void describe(struct record *r, struct task_struct *task,
 // come to a number. Two processors at once may both give it. It is never lost:
 // the generation that is stored is the one that was seen, so arming anew between
 // the two lines is not undone.
-static __always_inline void watch_cursor(__u32 nr)
+static __always_inline void watch_cursor(struct control *c, __u32 nr)
 {
-	struct control *c = control();
-	struct record *r;
-	__u64 arm;
+	__u64 arm = *(volatile __u64 *)&c->arm;
 
-	if (!c)
-		return;
-	arm = *(volatile __u64 *)&c->arm;
 	if (!arm || nr < (__u32)arm || c->given == arm >> 32)
 		return;
-	r = reserve(CURSOR_LOW, nr);
-	if (!r)
+	if (notice(CURSOR_LOW, nr, 0))
+		*(volatile __u64 *)&c->given = arm >> 32;
+}
+
+static __always_inline bool within(__u64 range, __u32 nr)
+{
+	return nr >= (__u32)(range >> 32) && nr < (__u32)range;
+}
+
+// watch_number gives notice of a task whose number is none of those that may be given.
+// Those below the node zone init gives, with helpers that have such numbers themselves;
+// when another process makes one, the kernel's cursor has run round, or somebody has
+// chosen it.
+static __always_inline void watch_number(struct control *c, struct task_struct *child, __u32 nr, __u32 creator, const struct where *at)
+{
+	__u64 now = *(volatile __u64 *)&c->ours[0], before = *(volatile __u64 *)&c->ours[1];
+
+	if (!now)
 		return;
-	*(volatile __u64 *)&c->given = arm >> 32;
-	commit(r);
+	if (within(now, nr))
+		*(volatile __u64 *)&c->last = nr;
+	else if (!within(before, nr) && (nr >= front_end || creator >= front_end))
+		notice(STRAY, nr, number_of(child, TGID, at));
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -52,14 +65,19 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *creator = (void *)ctx->args[0];
 	struct task_struct *child = (void *)ctx->args[1];
+	struct control *c = control();
 	struct where at;
 	struct record *r;
-	__u32 nr;
+	__u32 nr, by;
 
 	if (!in_space(child, &at))
 		return 0;
 	nr = number(BPF_CORE_READ(child, thread_pid), &at);
-	watch_cursor(nr);
+	by = number_of(creator, TGID, &at);
+	if (c) {
+		watch_cursor(c, nr);
+		watch_number(c, child, nr, by, &at);
+	}
 	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
 		return 0; // a thread
 	if (nr < front_end)
@@ -68,7 +86,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!r)
 		return 0;
 	r->parent = number_of(BPF_CORE_READ(child, real_parent), TGID, &at);
-	r->creator = number_of(creator, TGID, &at);
+	r->creator = by;
 	describe(r, child, &at);
 	commit(r);
 	return 0;

@@ -2,7 +2,10 @@
 //
 // The space that is watched, and the ring buffer of what is noted of it.
 
-enum kind { FORKED = 1, EXECED = 2, EXITED = 3, CURSOR_LOW = 4, STOPPED = 5, CONTINUED = 6 };
+enum kind {
+	FORKED = 1, EXECED = 2, EXITED = 3, STOPPED = 5, CONTINUED = 6,
+	CURSOR_LOW = 4, STRAY = 7, FILLING = 8, // these are notices
+};
 
 // Credentials, in the initial user namespace.
 struct ids {
@@ -14,8 +17,8 @@ struct ids {
 // Everything is a number of the namespace; 0: outside of it.
 struct record {
 	__u32 kind;
-	__u32 pid;     // CURSOR_LOW: the number of the new task
-	__u32 parent;  // FORKED
+	__u32 pid;     // CURSOR_LOW, STRAY: the number of the new task
+	__u32 parent;  // FORKED; STRAY: the process of the new task
 	__u32 creator; // FORKED: who called clone; another than the parent with CLONE_PARENT
 	__u32 pgid;    // FORKED, EXECED
 	__u32 sid;     // FORKED, EXECED
@@ -28,6 +31,10 @@ struct control {
 	__u64 arm;   // reader: generation << 32 | number from which on CURSOR_LOW is to be given; 0: never
 	__u64 given; // here: generation for which it has been given
 	__u64 lost;  // here: records for which the ring had no room
+	__u64 room;  // reader: generation; FILLING is to be given
+	__u64 filled; // here: generation for which it has been given
+	__u64 last;  // here: the number of ours[0] that was given last; reader: 0
+	__u64 ours[2]; // reader: first << 32 | end of numbers that may be given; 0: not known
 };
 
 struct record *unused_record __attribute__((unused)); // keeps the type in the object's BTF
@@ -36,6 +43,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); // set by the loader
 } ring SEC(".maps");
+
+// Notices, which must not wait behind records, nor be lost with them.
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); // set by the loader
+} notices SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -47,6 +60,7 @@ struct {
 
 volatile const __u32 space = 0;     // inode of the namespace, set by the loader
 volatile const __u32 front_end = 0; // numbers below are given by the front end, set by the loader
+volatile const __u32 plenty = 0;    // bytes in the ring for which FILLING is given, set by the loader
 
 // The space as a struct pid sees it: its address and its depth.
 struct where {
@@ -109,6 +123,32 @@ static __always_inline struct control *control(void)
 	return bpf_map_lookup_elem(&controls, &first);
 }
 
+static __always_inline bool notice(enum kind kind, __u32 pid, __u32 process)
+{
+	struct record *r = bpf_ringbuf_reserve(&notices, sizeof(*r), 0);
+
+	if (!r)
+		return false;
+	*r = (struct record){.kind = kind, .pid = pid, .parent = process};
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
+// watch_room gives notice that the reader does not follow, while there is still room.
+static __always_inline void watch_room(void)
+{
+	struct control *c = control();
+	__u64 room;
+
+	if (!c)
+		return;
+	room = *(volatile __u64 *)&c->room;
+	if (c->filled == room || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < plenty)
+		return;
+	if (notice(FILLING, 0, 0))
+		*(volatile __u64 *)&c->filled = room;
+}
+
 static __always_inline struct record *reserve(enum kind kind, __u32 pid)
 {
 	struct record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
@@ -121,6 +161,7 @@ static __always_inline struct record *reserve(enum kind kind, __u32 pid)
 		return 0;
 	}
 	*r = (struct record){.kind = kind, .pid = pid};
+	watch_room();
 	return r;
 }
 

@@ -1,0 +1,38 @@
+package slave
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Nice values. The daemon goes before what the node's users run, which without it has
+// no ghosts; what it starts for them has the nice value of its caller. The warden's
+// thread, like init, is woken rarely and does little.
+const (
+	daemonPriority = -10
+	wardenPriority = -20
+)
+
+// raisePriority gives the threads of this process, and those that they start, the
+// daemon's priority. A nice value is a thread's (sched(7), NPTL).
+func raisePriority() error {
+	const dir = "/proc/self/task"
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("priority of the daemon: %w", err)
+	}
+	for _, t := range threads {
+		tid, err := strconv.Atoi(t.Name())
+		if err != nil {
+			continue
+		}
+		if err := unix.Setpriority(unix.PRIO_PROCESS, tid, daemonPriority); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("priority of the daemon: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/procevents"
+	"bproc/wire"
+)
+
+// warden keeps the space within its numbers, and its records within their ring. What it
+// is told by the kernel cannot wait: it has a thread of its own, which goes before all
+// that the node's users run, and takes no lock that is held for long.
+type warden struct {
+	log     *slog.Logger
+	source  noticed
+	numbers *numbers
+	hold    *hold
+	kill    func(pid wire.PID) error
+
+	filling atomic.Bool   // the space is held until the records have been taken in
+	full    chan struct{} // wakes empty
+}
+
+// noticed is what a warden needs of a procevents.Source.
+type noticed interface {
+	Attend(ctx context.Context, f func(procevents.Record)) error
+	Last() wire.PID
+	Emptied()
+}
+
+// run attends to the kernel's notices until the context ends.
+func (w *warden) run(ctx context.Context) error {
+	runtime.LockOSThread() // and never unlocked: the thread ends with its priority
+	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), wardenPriority); err != nil {
+		w.log.Warn("the allocation cursor is watched without priority", "err", err)
+	}
+	err := w.source.Attend(ctx, w.notice)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (w *warden) notice(r procevents.Record) {
+	switch r.Kind {
+	case procevents.CursorLow:
+		w.low(r.PID)
+	case procevents.Stray:
+		w.stray(r.PID, r.Parent)
+	case procevents.Filling:
+		w.filled()
+	case procevents.Forked, procevents.Execed, procevents.Exited, procevents.Stopped, procevents.Continued: // the recorder's
+	}
+}
+
+// low moves the cursor on. When little is left of the block nobody gets a number
+// meanwhile.
+func (w *warden) low(pid wire.PID) {
+	if !w.numbers.late(w.source.Last()) {
+		w.numbers.passed(pid)
+		return
+	}
+	w.log.Debug("the allocation cursor is late; processes are held", "pid", pid)
+	w.take()
+	w.numbers.passed(pid)
+	w.release()
+}
+
+// stray handles a number that the kernel should not have given, or that somebody has
+// chosen. Where the cursor has been moved and the kernel has not given a number there
+// yet, init is at it: to hold it again and again would keep it from that.
+func (w *warden) stray(pid, process wire.PID) {
+	if w.source.Last() != 0 {
+		w.take()
+		w.numbers.strayed()
+		w.release()
+	}
+	if w.numbers.owned(pid) {
+		return
+	}
+	w.log.Error("a task got a number that is not this node's; its process is killed", "pid", process, "task", pid)
+	if err := w.kill(process); err != nil && !errors.Is(err, unix.ESRCH) {
+		w.log.Error("a process could not be killed", "pid", process, "err", err)
+	}
+}
+
+// filled holds the space until the recorder has taken in what there is: records
+// that are lost cannot be made up for in full.
+func (w *warden) filled() {
+	w.take()
+	if w.filling.Swap(true) {
+		w.release() // held already
+	}
+	select {
+	case w.full <- struct{}{}:
+	default:
+	}
+}
+
+// empty calls drain when the records fill their ring: those whose space is held make no
+// more that would wake the recorder.
+func (w *warden) empty(ctx context.Context, drain func()) error {
+	for {
+		select {
+		case <-w.full:
+			drain()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// emptied is for when the records have been taken in.
+func (w *warden) emptied() {
+	if !w.filling.Load() || !w.filling.Swap(false) {
+		return
+	}
+	w.source.Emptied()
+	w.release()
+}
+
+func (w *warden) take() {
+	if err := w.hold.take(); err != nil {
+		w.log.Error("processes could not be held", "err", err)
+	}
+}
+
+func (w *warden) release() {
+	if err := w.hold.release(); err != nil {
+		w.log.Error("processes could not be let go on", "err", err)
+	}
+}
