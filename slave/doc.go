@@ -16,11 +16,15 @@
 // A slave that loses its master keeps its processes and connects again. It
 // kills them when it has not heard from the master for the time of its lease.
 //
+// The kernel gives the numbers, and the space must not run out of its blocks: the
+// warden's thread moves the cursor in time, whatever the others do (warden.go).
+//
 // Bounds: processes and threads of the node by its leased numbers, and by a budget
 // for each user (tasks.go); what the front end has to make up for (behind.go); what
 // waits for the master (outbox.go); calls that wait (package supervise).
 //
-// Lock order: calls.mu, then recorder.mu, then one of watch.mu, numbers.mu, outbox.mu.
-// The supervisor's thread, for which all processes wait, takes watch.mu alone. None is
-// held while waiting for the master or for init.
+// Lock order: calls.mu, then recorder.mu, then one of watch.mu, numbers.mu, hold.mu,
+// outbox.mu. The warden's thread takes hold.mu or numbers.mu alone, but to ask the
+// master for numbers. The supervisor's thread, for which all processes wait, takes
+// watch.mu alone. None is held while waiting for the master or for init.
 package slave

@@ -17,9 +17,12 @@ const (
 	wardenPriority = -20
 )
 
-// raisePriority gives the threads of this process, and those that they start, the
-// daemon's priority. A nice value is a thread's (sched(7), NPTL).
-func raisePriority() error {
+// raisePriority gives the daemon's threads, and those that they start, its priority.
+func raisePriority() error { return setPriority(daemonPriority) }
+
+// setPriority sets the nice value of all threads of this process: it is a thread's
+// (sched(7)), and inherited.
+func setPriority(nice int) error {
 	const dir = "/proc/self/task"
 	threads, err := os.ReadDir(dir)
 	if err != nil {
@@ -30,7 +33,7 @@ func raisePriority() error {
 		if err != nil {
 			continue
 		}
-		if err := unix.Setpriority(unix.PRIO_PROCESS, tid, daemonPriority); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, tid, nice); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("priority of the daemon: %w", err)
 		}
 	}

@@ -44,9 +44,17 @@
 // whatever the processes do. Births and ends of processes that were started from
 // the front end are not in the ring: init reports them.
 //
+// # Notices
+//
+// What must not wait until the reader comes to it has a ring and a reader of its own
+// ([Source.Attend]): that the allocation cursor has come to where it must be moved; that
+// a task, which may be a thread, got a number that it should not have; that the ring of
+// records is half full. Whoever reads them can hold the space, so that no number is
+// wrong and no record lost.
+//
 // # Cost
 //
-// A space has one ring of kernel memory, 4 MiB by default, which is room for 65,000
+// A space has one ring of kernel memory, 16 MiB by default, which is room for 262,000
 // records. A fork outside the space costs two reads of kernel memory, in another PID
 // namespace two more for each level; a signal less; each switch of context from one
 // thread to another one read: on a virtual machine 60 to 100 ns, nearly all of which
@@ -55,7 +63,8 @@
 // The package needs Linux 5.10 with BTF, and CAP_BPF with CAP_PERFMON or
 // CAP_SYS_ADMIN.
 //
-// A Source locks itself, and the function given to Drain runs under that lock. A
+// A Source locks itself, and the function given to Drain runs under that lock; Attend,
+// Arm, Allow, Last, Emptied and Lost have another, which is never held for long. A
 // Tracker belongs to whoever holds its owner's lock; that lock is taken before Drain
 // is called, so that records reach the Tracker in the order of the ring.
 package procevents
