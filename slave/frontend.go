@@ -26,7 +26,24 @@ func (f frontEnd) Call(ctx context.Context, call *wire.Call) (*wire.Return, erro
 func (f frontEnd) Ours(pid wire.PID) bool { return f.numbers.ours(pid) }
 
 // Regroups has the group and session of a process watched.
-func (f frontEnd) Regroups(pid wire.PID) { f.watch.add(pid) }
+func (f frontEnd) Regroups(pid wire.PID) {
+	f.watch.groups.begin(pid)
+	f.watch.add(pid)
+}
+
+// Unsettled reports whether a group may lack an anchor.
+func (f frontEnd) Unsettled() bool { return f.watch.groups.unsettled() }
+
+// Settle makes the anchors that groups lack. A group that cannot have one is orphaned
+// and otherwise as good.
+func (f frontEnd) Settle(ctx context.Context) {
+	for _, g := range f.watch.groups.made(f.watch.process) {
+		if err := f.space.Group(ctx, g.sid, g.pgid); err != nil {
+			f.log.Debug("group has no anchor", "pid", g.pgid, "err", err)
+		}
+		f.watch.groups.settled(g.pgid)
+	}
+}
 
 // Recredits has the credentials of a process watched.
 func (f frontEnd) Recredits(pid wire.PID) { f.watch.add(pid) }

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bproc/pidmap"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -20,6 +19,8 @@ type watch struct {
 	led     func(sid, pgid wire.PID) error                // makes up for what a group of the front end's session lacks here
 	count   atomic.Int32                                  // of those watched: most of the time there are none
 	wake    chan struct{}
+
+	groups groups
 
 	mu  sync.Mutex
 	all map[before]*looks
@@ -96,19 +97,17 @@ func (w *watch) look(now time.Time) []procevents.ProcessInfo {
 		delete(w.all, was)
 		if is != nil && !same {
 			changed = append(changed, *is)
-			w.leads(was, is)
+			w.seeTo(was, is)
 		}
 	}
 	w.count.Store(int32(len(w.all)))
 	return changed
 }
 
-// leads sees to a group that a process from the front end has made for itself. Its
-// parent is there, and so here the group is orphaned: stops of a terminal would not
-// stop it (setpgid(2)). An error is one of a space that is about to end.
-func (w *watch) leads(was before, is *procevents.ProcessInfo) {
-	own := is.PGID == is.PID && was.pgid != is.PGID
-	if own && is.PID < pidmap.Node && is.SID != is.PID {
+// seeTo sees to a group that a process from the front end has made for itself. An
+// error is one of a space that is about to end.
+func (w *watch) seeTo(was before, is *procevents.ProcessInfo) {
+	if was.pgid != is.PGID && leads(is) {
 		_ = w.led(is.SID, is.PGID)
 	}
 }

@@ -83,6 +83,8 @@ func (f *frontEnd) Call(ctx context.Context, c *wire.Call) (*wire.Return, error)
 
 func (f *frontEnd) Ours(wire.PID) bool             { return false }
 func (f *frontEnd) Regroups(pid wire.PID)          { f.say("regroups %d", pid) }
+func (f *frontEnd) Unsettled() bool                { return false }
+func (f *frontEnd) Settle(context.Context)         {}
 func (f *frontEnd) Recredits(pid wire.PID)         { f.say("recredits %d", pid) }
 func (f *frontEnd) Reaper(pid wire.PID, on bool)   { f.say("reaper %d %v", pid, on) }
 func (f *frontEnd) Death(pid wire.PID, signal int) { f.say("death %d %d", pid, signal) }

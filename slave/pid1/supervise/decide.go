@@ -45,7 +45,7 @@ func (s *Supervisor) decide(n *notif) verdict {
 		return goOn
 	}
 	if pid := target(call, &n.Data.Args); pid > 0 && s.here(pid) {
-		return goOn // whoever calls: this spares finding that out, which costs more than all else
+		return s.send(call, &n.Data.Args) // whoever calls: this spares finding that out, which costs more than all else
 	}
 	r := &request{tid: n.PID, args: n.Data.Args}
 	rule := unnumbered[call]

@@ -154,6 +154,33 @@ func TestCallerIsNotAskedFor(t *testing.T) {
 	}
 }
 
+// A stop of a terminal waits for groups that were just made; nothing else does.
+func TestStopsWaitForGroups(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		call filter.Call
+		args [6]uint64
+		want string
+	}{
+		{"stop", filter.Kill, args(child, int64(unix.SIGTSTP)), "settle; go on"},
+		{"stop of a thread", filter.Tkill, args(thread, int64(unix.SIGTTIN)), "settle; go on"},
+		{"stop of a thread of a process", filter.Tgkill, args(worker, thread, int64(unix.SIGTTOU)), "settle; go on"},
+		{"queued", filter.Sigqueue, args(child, int64(unix.SIGTSTP)), "settle; go on"},
+		{"stop that nobody can ignore", filter.Kill, args(child, int64(unix.SIGSTOP)), "go on"},
+		{"group", filter.Getpgid, args(child, int64(unix.SIGTSTP)), "go on"},
+	} {
+		m := newMadeUp()
+		m.unsettled = true
+		if got := m.decided(t, shell, c.call, c.args); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		m = newMadeUp()
+		if got := m.decided(t, shell, c.call, c.args); got != "go on" {
+			t.Errorf("%s, nothing to wait for: got %q", c.name, got)
+		}
+	}
+}
+
 func TestNoWayToTheFrontEnd(t *testing.T) {
 	m := newMadeUp()
 	m.err = errors.New("cut")

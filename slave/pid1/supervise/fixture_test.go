@@ -47,6 +47,8 @@ type madeUp struct {
 	bytes   map[uintptr][]byte
 	asked   int // how often it was asked who calls
 
+	unsettled bool
+
 	said   []string
 	answer *wire.Return
 	err    error
@@ -127,6 +129,8 @@ func (m *madeUp) Group(_ context.Context, sid, pgid wire.PID) error {
 func (m *madeUp) Ours(pid wire.PID) bool         { return pid >= pidmap.Node && pid < pidmap.Node+8192 }
 func (m *madeUp) Sync(context.Context) error     { m.say("sync"); return m.err }
 func (m *madeUp) Regroups(pid wire.PID)          { m.say("regroups %d", pid) }
+func (m *madeUp) Unsettled() bool                { return m.unsettled }
+func (m *madeUp) Settle(context.Context)         { m.say("settle") }
 func (m *madeUp) Recredits(pid wire.PID)         { m.say("recredits %d", pid) }
 func (m *madeUp) Reaper(pid wire.PID, on bool)   { m.say("reaper %d %v", pid, on) }
 func (m *madeUp) Death(pid wire.PID, signal int) { m.say("death %d %d", pid, signal) }

@@ -15,8 +15,8 @@ type FrontEnd interface {
 	Sync(ctx context.Context) error
 }
 
-// Daemon is what the slave daemon does for a Supervisor. Ours, Regroups and Recredits
-// must not wait, for the receiving thread calls them; the others may.
+// Daemon is what the slave daemon does for a Supervisor. Ours, Regroups, Recredits and
+// Unsettled must not wait, for the receiving thread calls them; the others may.
 type Daemon interface {
 	// Ours reports whether a number is one that nobody outside of the space has.
 	Ours(pid wire.PID) bool
@@ -25,6 +25,11 @@ type Daemon interface {
 	Call(ctx context.Context, call *wire.Call) (*wire.Return, error)
 	// Regroups says that a process may soon be in another group or session.
 	Regroups(pid wire.PID)
+	// Unsettled reports whether a process from the front end may have made a group for
+	// itself which is orphaned here and is not there.
+	Unsettled() bool
+	// Settle sees to such groups.
+	Settle(ctx context.Context)
 	// Recredits says that a process may soon have other credentials.
 	Recredits(pid wire.PID)
 	// Reaper says that a process is going to adopt orphans, or not to any more.

@@ -18,6 +18,8 @@ func (nowhere) Ours(wire.PID) bool                              { return false }
 func (nowhere) Group(context.Context, wire.PID, wire.PID) error { return nil }
 func (nowhere) Sync(context.Context) error                      { return nil }
 func (nowhere) Regroups(wire.PID)                               {}
+func (nowhere) Unsettled() bool                                 { return false }
+func (nowhere) Settle(context.Context)                          {}
 func (nowhere) Recredits(wire.PID)                              {}
 func (nowhere) Reaper(wire.PID, bool)                           {}
 func (nowhere) Death(wire.PID, int)                             {}

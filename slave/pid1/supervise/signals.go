@@ -6,8 +6,30 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/pid1/filter"
 	"bproc/wire"
 )
+
+// send is for what names a process or thread of this space. A signal that does not
+// stop those of an orphaned group waits until groups that were just made are none.
+func (s *Supervisor) send(call filter.Call, args *[6]uint64) verdict {
+	var signal int32
+	switch call {
+	case filter.Kill, filter.Tkill, filter.Sigqueue, filter.Sigqueue32:
+		signal = int32(args[1])
+	case filter.Tgkill, filter.Tgsigqueue, filter.Tgsigqueue32:
+		signal = int32(args[2])
+	default:
+		return goOn
+	}
+	switch unix.Signal(signal) {
+	case unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
+		if s.frontEnd.Unsettled() {
+			return verdict{wait: func(ctx context.Context) verdict { s.frontEnd.Settle(ctx); return goOn }}
+		}
+	}
+	return goOn
+}
 
 // kill: signals to a process or group of this space are the kernel's. All others are
 // sent by the caller's ghost, to the ghosts. So are numbers that are no signal's: the
