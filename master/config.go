@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -106,7 +107,7 @@ func (c *Config) directive(name string, args []string) error {
 		seconds, err = number(args[0], 1, 86400)
 		c.Lease = time.Duration(seconds) * time.Second
 	case "block":
-		c.BlockSize, err = number(args[0], 16, 1<<18)
+		c.BlockSize, err = number(args[0], pidmap.MinBlock, 1<<18)
 	case "node":
 		err = c.node(args[0], args[1])
 	default:

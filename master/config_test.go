@@ -19,7 +19,7 @@ func TestConfig(t *testing.T) {
 		{"nothing", "", func(*Config) {}},
 		{"blank lines and comments", "\n  \t\n# node 1 a\n", func(*Config) {}},
 		{"comment behind a directive", "lease 5# short\n", func(c *Config) { c.Lease = 5 * time.Second }},
-		{"no newline at the end", "block 16", func(c *Config) { c.BlockSize = 16 }},
+		{"no newline at the end", "block 1024", func(c *Config) { c.BlockSize = 1024 }},
 		{"addresses", "listen 10.0.0.1:99\nsocket /tmp/s\n", func(c *Config) { c.Listen, c.Socket = "10.0.0.1:99", "/tmp/s" }},
 		{"the last one counts", "lease 86400\nlease 1\n", func(c *Config) { c.Lease = time.Second }},
 		{"nodes", "\tnode 0   a\r\nnode 1048576 b\n", func(c *Config) {
@@ -48,7 +48,7 @@ func TestConfigErrors(t *testing.T) {
 		{"lease 0", `line 1: lease: "0" is not a number from 1 to 86400`},
 		{"lease 86401", `line 1: lease: "86401" is not a number from 1 to 86400`},
 		{"lease 5s", `line 1: lease: "5s" is not a number from 1 to 86400`},
-		{"block 15", `line 1: block: "15" is not a number from 16 to 262144`},
+		{"block 1023", `line 1: block: "1023" is not a number from 1024 to 262144`},
 		{"node -1 a", `line 1: node: "-1" is not a number from 0 to 1048576`},
 		{"node 1 a\nnode 1 b", "line 2: node: node 1 b: number or name is given twice"},
 		{"node 1 a\nnode 2 a", "line 2: node: node 2 a: number or name is given twice"},
