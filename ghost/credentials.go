@@ -137,6 +137,9 @@ func (s *shard) trait(g *held, option, value uint32) error {
 	if option != unix.PR_SET_CHILD_SUBREAPER && option != unix.PR_SET_PDEATHSIG {
 		return unix.EINVAL
 	}
+	if option == unix.PR_SET_CHILD_SUBREAPER {
+		s.awaitEnds() // whose children have gone elsewhere
+	}
 	d, err := s.take(g)
 	if err != nil {
 		return err

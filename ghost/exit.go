@@ -11,13 +11,23 @@ import (
 
 // exit ends a ghost as its process ended. The end itself is not waited for:
 // the shard will see it, and report it. (While there are slipped ghosts, it would
-// not.)
-func (s *shard) exit(g *held, status wire.Status) error {
-	if g.asked {
+// not.) One that is to stay a zombie is let go by the next exit.
+func (s *shard) exit(g *held, status wire.Status, zombie bool) error {
+	switch {
+	case g.zombie && zombie:
+		return nil
+	case g.zombie:
+		g.zombie = false
+		return s.letDie(g)
+	case g.asked:
+		return nil
+	}
+	g.zombie = zombie
+	if zombie && g.slipped {
 		return nil
 	}
 	err := s.letEnd(g, status)
-	if g.asked && s.slipped > 0 {
+	if g.asked && (zombie || s.slipped > 0) {
 		s.awaitEnd(g)
 	}
 	return err

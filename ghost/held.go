@@ -13,6 +13,7 @@ type held struct {
 	killed  bool // it got SIGKILL and is held in its exit
 	slipped bool // it is held as a zombie, see await
 	asked   bool // it is to end: GhostExit has come
+	zombie  bool // it is to stay a zombie then
 
 	user  wire.IDs
 	group wire.IDs

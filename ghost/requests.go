@@ -23,7 +23,7 @@ func (s *shard) handle(r request) {
 	case *wire.GhostJoin:
 		err = s.with(m.PID, func(g *held) error { return s.join(g, m.PGID, m.SID) })
 	case *wire.GhostExit:
-		err = s.with(m.PID, func(g *held) error { return s.exit(g, m.Status) })
+		err = s.with(m.PID, func(g *held) error { return s.exit(g, m.Status, m.Zombie) })
 	case *wire.GhostStop:
 		err = s.with(m.PID, func(g *held) error { return s.stop(g, unix.Signal(m.Signal)) })
 	case *wire.GhostCont:

@@ -17,8 +17,8 @@ const anyTracee wire.PID = -1
 // await waits until a tracee has stopped or ended, as wait4(2) does; 0 is the
 // answer if there is none and options has WNOHANG.
 //
-// It does not take the end of a ghost that is not to end, which it looks for
-// first (waitid(2), WNOWAIT). Such a ghost has got SIGKILL, and has slipped out
+// It does not take the end of a ghost that is to stay a zombie, or that is not to
+// end, which it looks for first (waitid(2), WNOWAIT). The latter has got SIGKILL, and has slipped out
 // of the stop at its exit: a restart was meant for another stop, see goOn. All it
 // has left is a zombie, but that is its keeper's: until the keeper waits for it, it
 // keeps its number, and its parent's wait does not return.
@@ -35,7 +35,7 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 		case err != nil || found == 0:
 			return 0, 0, err
 		}
-		if g := s.ghosts[found]; ended && g != nil && !g.asked {
+		if g := s.ghosts[found]; ended && g != nil && (g.zombie || !g.asked) {
 			s.slip(g)
 			if pid != anyTracee {
 				return 0, 0, errHeld
@@ -71,15 +71,22 @@ func look(pid wire.PID, options int) (found wire.PID, ended bool, err error) {
 	return wire.PID(binary.LittleEndian.Uint32(info[offPid:])), code >= exited && code <= dumped, nil
 }
 
-// slip holds a ghost that has slipped out of its exit. From now on the shard is
+// slip holds a ghost that is a zombie. From now on the shard is
 // not told of ends, so it waits for those that are to come.
 func (s *shard) slip(g *held) {
-	g.slipped = true
-	s.slipped++
+	if !g.slipped {
+		g.slipped = true
+		s.slipped++
+	}
 	s.exiting(g)
-	for _, other := range s.ghosts {
-		if other.asked {
-			s.awaitEnd(other)
+	s.awaitEnds()
+}
+
+// awaitEnds waits for the ends of all that are to end.
+func (s *shard) awaitEnds() {
+	for _, g := range s.ghosts {
+		if g.asked && !g.slipped {
+			s.awaitEnd(g)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func TestSlip(t *testing.T) {
 
 func (s *shard) end(t *testing.T, g *held, status wire.Status) {
 	t.Helper()
-	if err := s.exit(g, status); err != nil {
+	if err := s.exit(g, status, false); err != nil {
 		t.Fatal(err)
 	}
 }

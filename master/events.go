@@ -55,6 +55,8 @@ func (c *core) event(s *session, e *wire.Event) {
 		c.spawned(p, e.Stage, unix.Errno(e.Errno))
 	case wire.EventExited:
 		c.exited(p, e.Status)
+	case wire.EventZombie:
+		c.effect(p, &wire.GhostExit{PID: p.pid, Status: e.Status, Zombie: true}) // its children have another parent then
 	case wire.EventExeced, wire.EventGrouped, wire.EventUser:
 		c.follow(p, e)
 	case wire.EventStopped:

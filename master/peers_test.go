@@ -47,6 +47,9 @@ func request(m wire.Message) (name, rest string) {
 	case *wire.GhostJoin:
 		return fmt.Sprintf("GhostJoin %d", m.PID), fmt.Sprintf("pgid %d sid %d", m.PGID, m.SID)
 	case *wire.GhostExit:
+		if m.Zombie {
+			return fmt.Sprintf("GhostExit %d", m.PID), fmt.Sprintf("as a zombie, status %d", m.Status)
+		}
 		if sig, ok := m.Status.Signaled(); ok {
 			return fmt.Sprintf("GhostExit %d", m.PID), "by " + unix.SignalName(unix.Signal(sig))
 		}

@@ -27,7 +27,7 @@ func (s *script) events(args []string) {
 var kinds = map[string]wire.EventKind{
 	"Spawned": wire.EventSpawned, "Forked": wire.EventForked, "Execed": wire.EventExeced, "Exited": wire.EventExited,
 	"Stopped": wire.EventStopped, "Continued": wire.EventContinued, "Grouped": wire.EventGrouped,
-	"User": wire.EventUser, "Reaper": wire.EventReaper, "Death": wire.EventDeath, "Unknown": 99,
+	"User": wire.EventUser, "Reaper": wire.EventReaper, "Death": wire.EventDeath, "Zombie": wire.EventZombie, "Unknown": 99,
 }
 
 // event is KIND PID [parent N] [maker N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [status N] [stage N] [errno NAME]

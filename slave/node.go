@@ -82,6 +82,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		end:   kill,
 		watch: n.watch, behind: n.behind,
 	}
+	n.recorder.tracker.KeepZombies(proc.Zombie)
 	n.late = late{of: n.recorder.late, signal: sp.Signal, sync: sp.Sync, wake: make(chan struct{}, 1)}
 	return n, nil
 }

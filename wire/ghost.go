@@ -79,6 +79,7 @@ type GhostExit struct {
 
 	PID    PID
 	Status Status
+	Zombie bool // it stays a zombie, until the next GhostExit
 }
 
 // Type implements [Message].

@@ -225,6 +225,7 @@ const (
 	EventUser      EventKind = 8  // PID has the credentials User and Group now
 	EventReaper    EventKind = 9  // PID adopts orphans (Status 1) or not (0): PR_SET_CHILD_SUBREAPER of prctl(2)
 	EventDeath     EventKind = 10 // PID gets the signal in Status when its parent ends: PR_SET_PDEATHSIG of prctl(2)
+	EventZombie    EventKind = 11 // PID ended with Status, and its parent has not waited for it yet; Exited follows
 )
 
 // Event is something that happened to a process of a node. Events are numbered
@@ -238,7 +239,7 @@ type Event struct {
 	Maker  PID      // Forked: who called clone, if that is not Parent (CLONE_PARENT); 0: Parent
 	PGID   PID      // Forked, Execed, Grouped; 0: as it was
 	SID    PID      // Forked, Execed, Grouped; 0: as it was
-	Status Status   // Exited, Stopped (the signal, as WSTOPSIG), Reaper, Death
+	Status Status   // Exited, Zombie, Stopped (the signal, as WSTOPSIG), Reaper, Death
 	Stage  Stage    // Spawned, when it failed
 	Errno  uint32   // Spawned, when it failed
 	Argv   []string // Execed; also Forked when the child has already executed

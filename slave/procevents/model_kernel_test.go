@@ -40,12 +40,13 @@ type kernel struct {
 	launched wire.PID // the last number given on the front end
 	images   int
 	records  []procevents.Record
+	zombies  map[wire.PID]bool
 	ends     map[wire.PID]wire.Status // of processes started from the front end
 }
 
 func newKernel(seed uint64) *kernel {
 	return &kernel{
-		rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{},
+		rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{}, zombies: map[wire.PID]bool{},
 		next: pidmap.Node, launched: 1000,
 	}
 }
@@ -184,4 +185,6 @@ func (k *kernel) exit(p *task) {
 		return
 	}
 	k.note(procevents.Record{Kind: procevents.Exited, PID: p.pid, Status: status})
+	clear(k.zombies)
+	k.zombies[p.pid] = k.rng.IntN(2) == 0 // until the next one
 }

@@ -58,6 +58,9 @@ func (f *frontEnd) event(e wire.Event) {
 	switch e.Kind {
 	case wire.EventForked:
 		g = f.fork(e)
+	case wire.EventZombie: // of signals it hears nothing any more
+		g.died = f.last
+		return
 	case wire.EventExited:
 		g.died = f.last
 		delete(f.ghosts, e.PID)
@@ -153,6 +156,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 		return procevents.Image{Argv: []string{p.argv}}, true
 	})
+	w.tracker.KeepZombies(func(pid wire.PID) bool { return w.k.zombies[pid] })
 	return w
 }
 
@@ -305,6 +309,7 @@ func TestModel(t *testing.T) {
 			for len(w.k.order) > 0 {
 				w.k.exit(w.k.pick())
 			}
+			clear(w.k.zombies)
 			w.drain()
 			w.f.apply(w.tracker.Flush(true, w.now))
 			if n := len(w.f.ghosts); n != 0 {

@@ -88,6 +88,17 @@ func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
 	return p, ok && p.parseStatus(string(status))
 }
 
+// Zombie reports whether a process that has ended is still there, since nobody has
+// waited for it. It may not look like a zombie yet.
+func (dir Proc) Zombie(pid wire.PID) bool {
+	stat, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "stat"))
+	if err != nil {
+		return false
+	}
+	_, state, ok := strings.Cut(string(stat[max(0, bytes.LastIndexByte(stat, ')')):]), ") ")
+	return ok && !strings.HasPrefix(state, "X")
+}
+
 // Fields of /proc/PID/stat by their places behind the name (proc_pid_stat(5) counts
 // from 1, and the name is the second).
 const (

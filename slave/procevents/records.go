@@ -42,6 +42,9 @@ func (t *Tracker) vacate(pid wire.PID) {
 		t.died(old, lostStatus)
 	}
 	t.settle()
+	if !old.gone {
+		t.tellEnd(old, old.status) // a zombie until now
+	}
 }
 
 // add enters a process that was not started from the front end.

@@ -1,6 +1,8 @@
 package procevents
 
 import (
+	"slices"
+
 	"bproc/pidmap"
 	"bproc/wire"
 )
@@ -103,6 +105,9 @@ func (t *Tracker) tellChange(p *process) {
 // tellEnd ends a ghost.
 func (t *Tracker) tellEnd(p *process, status wire.Status) {
 	t.emit(wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status})
+	if i := slices.Index(t.zombies, p); i >= 0 {
+		t.zombies = slices.Delete(t.zombies, i, i+1)
+	}
 	t.leave(p.front.pgid)
 	p.gone = true
 	t.forget(p)

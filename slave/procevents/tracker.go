@@ -66,6 +66,10 @@ type Tracker struct {
 	events []wire.Event
 	next   uint64 // number of events[0]
 
+	zombie    func(wire.PID) bool // see KeepZombies
+	zombies   []*process          // told to be such
+	zombiesAt time.Time           // when they are to be looked at
+
 	buried []*process // ended, with descendants that live; oldest first
 	scan   *scan      // between BeginScan and Resync
 }
@@ -96,8 +100,8 @@ func (t *Tracker) Record(r Record, now time.Time) {
 		t.halted(r)
 	case Continued:
 		t.resumed(r)
-	case CursorLow:
-		// Not about a process: the daemon moves the cursor.
+	case CursorLow, Stray, Filling:
+		// Notices: they are not about what a process does.
 	}
 }
 
@@ -116,6 +120,9 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 		}
 		t.tell(it)
 	}
+	if all || !t.clock.Before(t.zombiesAt) {
+		t.tellReaped()
+	}
 	out := wire.Events{First: t.next, Events: t.events}
 	t.next += uint64(len(t.events))
 	t.events = nil
@@ -123,7 +130,13 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 }
 
 // Next returns when the next event will be due, if anything is held.
-func (t *Tracker) Next() (time.Time, bool) { return t.queue.next() }
+func (t *Tracker) Next() (time.Time, bool) {
+	at, ok := t.queue.next()
+	if len(t.zombies) > 0 && (!ok || t.zombiesAt.Before(at)) {
+		return t.zombiesAt, true
+	}
+	return at, ok
+}
 
 // Renumber starts a new link: events are numbered from 1 again. It returns the
 // processes that the front end has been told of and that have not ended. Events
@@ -194,7 +207,11 @@ func (t *Tracker) tell(it item) {
 			t.emit(it.event)
 		}
 	case end:
-		if !t.behindMembers(it.process) {
+		switch {
+		case t.behindMembers(it.process):
+		case t.stays(it.process):
+			t.tellZombie(it.process)
+		default:
 			t.tellEnd(it.process, it.process.status)
 		}
 	}

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //
 //	fork PID PARENT [by CREATOR] [TRAITS]
 //	exec PID ARGV0 [TRAITS]
-//	exit PID STATUS | stop PID SIGNAL | cont PID
+//	exit PID STATUS [zombie] | reaped PID | stop PID SIGNAL | cont PID
 //	launching PID [TRAITS] | spawned PID | notspawned PID ERRNO | ended PID STATUS
 //	changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
 //	late PID SEEN | renumber | flush | tick
@@ -71,10 +71,11 @@ type player struct {
 	now       time.Time
 	next      uint64
 	processes map[wire.PID]*traits
+	zombies   map[wire.PID]bool
 }
 
 func replay(t *testing.T, script string) string {
-	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}}
+	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}, zombies: map[wire.PID]bool{}}
 	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
 		process, ok := p.processes[pid]
 		if !ok {
@@ -82,6 +83,7 @@ func replay(t *testing.T, script string) string {
 		}
 		return procevents.Image{Argv: []string{process.argv}}, true
 	})
+	p.tracker.KeepZombies(func(pid wire.PID) bool { return p.zombies[pid] })
 	var out strings.Builder
 	for line := range strings.Lines(script) {
 		if strings.HasPrefix(line, "\t") {
@@ -122,6 +124,8 @@ func (p *player) pid(s string) wire.PID { return wire.PID(p.number(s)) }
 func (p *player) input(verb string, args []string) []string {
 	switch verb {
 	case "flush", "tick":
+	case "reaped":
+		delete(p.zombies, p.pid(args[0]))
 	case "beginscan":
 		p.tracker.BeginScan()
 	case "renumber":
@@ -205,6 +209,7 @@ func (p *player) record(verb string, pid wire.PID, args []string) {
 	case "exit":
 		r.Kind, r.Status = procevents.Exited, wire.Status(p.number(args[0]))
 		delete(p.processes, pid)
+		p.zombies[pid] = len(args) > 1
 	case "stop":
 		r.Kind, r.Status = procevents.Stopped, wire.Status(p.number(args[0]))
 	case "cont":
@@ -253,7 +258,7 @@ func (p *player) resync(args []string) []string {
 var kinds = map[wire.EventKind]string{
 	wire.EventSpawned: "Spawned", wire.EventForked: "Forked", wire.EventExeced: "Execed", wire.EventExited: "Exited",
 	wire.EventStopped: "Stopped", wire.EventContinued: "Continued", wire.EventGrouped: "Grouped",
-	wire.EventUser: "User", wire.EventReaper: "Reaper", wire.EventDeath: "Death",
+	wire.EventUser: "User", wire.EventReaper: "Reaper", wire.EventDeath: "Death", wire.EventZombie: "Zombie",
 }
 
 func show(e wire.Event) string {
@@ -274,7 +279,7 @@ func show(e wire.Event) string {
 		s += fmt.Sprintf(" stage %d errno %d", e.Stage, e.Errno)
 	}
 	switch e.Kind {
-	case wire.EventExited, wire.EventStopped, wire.EventReaper, wire.EventDeath:
+	case wire.EventExited, wire.EventZombie, wire.EventStopped, wire.EventReaper, wire.EventDeath:
 		s += fmt.Sprintf(" status %d", e.Status)
 	}
 	if e.User != nil {
