@@ -175,5 +175,9 @@ func (d *driven) release() {
 	if d.g.stopped {
 		_ = resume(unix.PTRACE_INTERRUPT, d.g.pid, 0)
 	}
+	if d.g.marked {
+		d.g.marked = false
+		_ = d.s.mark.send(d.g.pid, markSignal)
+	}
 	_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
 }

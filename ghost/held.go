@@ -20,6 +20,7 @@ type held struct {
 	root  bool        // it has the capabilities of root, and not only its image's
 	death unix.Signal // that it gets when its parent ends: PR_SET_PDEATHSIG; 0: none
 
+	marked   bool        // a mark came while the ghost was being driven, and is to be sent again
 	toStop   unix.Signal // by which it is to be stopped at the next mark; 0: not
 	stopping unix.Signal // by which it was just now, without its having been seen stopped; 0: not
 }

@@ -78,6 +78,12 @@ func (s *shard) deliver(g *held, how int) {
 	}
 	sig := info.signal()
 	switch {
+	case s.mark.own(info) && sig == markSignal && how == unix.PTRACE_SYSCALL:
+		// Not before the call that is being made: it may put the ghost into another
+		// group, and in the one it is in, a stop of a terminal may be none.
+		g.marked = true
+		_ = goOn(how, g.pid, 0)
+		return
 	case s.mark.own(info) && sig == markSignal && !g.asked:
 		s.stopHere(g, how)
 		return
