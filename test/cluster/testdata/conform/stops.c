@@ -14,6 +14,21 @@ static pid_t sleeper(struct gate *ready)
 	return pid;
 }
 
+static struct gate answers;
+
+static void answer(int sig)
+{
+	let_pass(&answers);
+}
+
+// settled waits until a sleeper has taken all signals that were sent before: one
+// with a higher number comes after them.
+static void settled(pid_t pid)
+{
+	kill(pid, SIGRTMAX);
+	wait_at(&answers);
+}
+
 static void stops(pid_t pid)
 {
 	int status;
@@ -72,9 +87,12 @@ static void t_terminal_stops(void)
 		return;
 	}
 	setsid();
+	answers = make_gate();
+	signal(SIGRTMAX, answer);
 	pid_t pid = sleeper(&ready);
 	for (int i = 0; i < 3; i++) { // in the leader's own group, which is orphaned
 		check_outcome("a stop that is none", kill(pid, sigs[i]), "0");
+		settled(pid);
 		check_outcome("not stopped", waitpid(pid, NULL, WUNTRACED | WNOHANG), "0");
 	}
 	setpgid(pid, 0);
