@@ -231,6 +231,15 @@ func (w *world) step() {
 	if w.k.rng.IntN(3) == 0 {
 		w.drain()
 	}
+	w.look()
+	if len(w.k.order) > 0 && w.k.rng.IntN(20) == 0 {
+		w.drain()
+		w.signalGroup(w.k.pick().pgid, w.f.last-min(w.f.last, uint64(w.k.rng.IntN(40))))
+	}
+}
+
+// look lets the front end hear what is due, or everything, and checks it.
+func (w *world) look() {
 	all := w.k.rng.IntN(30) == 0
 	w.f.apply(w.tracker.Flush(all, w.now))
 	for pid, p := range w.k.tasks {
@@ -241,10 +250,6 @@ func (w *world) step() {
 	}
 	if all && len(w.k.records) == 0 {
 		w.compare()
-	}
-	if len(w.k.order) > 0 && w.k.rng.IntN(20) == 0 {
-		w.drain()
-		w.signalGroup(w.k.pick().pgid, w.f.last-min(w.f.last, uint64(w.k.rng.IntN(40))))
 	}
 }
 

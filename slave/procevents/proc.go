@@ -102,7 +102,7 @@ func (dir Proc) Zombie(pid wire.PID) bool {
 // Fields of /proc/PID/stat by their places behind the name (proc_pid_stat(5) counts
 // from 1, and the name is the second).
 const (
-	statState   = 3 - 3
+	statState   = 0
 	statParent  = 4 - 3
 	statGroup   = 5 - 3
 	statSession = 6 - 3

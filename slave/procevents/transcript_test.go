@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -278,8 +279,7 @@ func show(e wire.Event) string {
 	if e.Errno != 0 {
 		s += fmt.Sprintf(" stage %d errno %d", e.Stage, e.Errno)
 	}
-	switch e.Kind {
-	case wire.EventExited, wire.EventZombie, wire.EventStopped, wire.EventReaper, wire.EventDeath:
+	if withStatus := []wire.EventKind{wire.EventExited, wire.EventZombie, wire.EventStopped, wire.EventReaper, wire.EventDeath}; slices.Contains(withStatus, e.Kind) {
 		s += fmt.Sprintf(" status %d", e.Status)
 	}
 	if e.User != nil {

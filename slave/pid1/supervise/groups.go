@@ -37,6 +37,11 @@ func (s *Supervisor) setpgid(r *request) verdict {
 		s.frontEnd.Regroups(who.pid)
 		return goOn
 	}
+	return s.join(caller, who, pgid)
+}
+
+// join has a process join a group of the front end.
+func (s *Supervisor) join(caller, who identity, pgid wire.PID) verdict {
 	c := &wire.Call{Caller: caller.pid, Op: wire.CallGroup, Args: []int64{int64(pgid)}}
 	return s.call(c, func(ctx context.Context, v verdict) verdict {
 		switch {

@@ -43,7 +43,7 @@ func (f *far) join(ctx context.Context) (err error) {
 	if f.listener, err = f.Front.Listen(ctx, "tcp", ":"+farPort); err != nil {
 		return err
 	}
-	f.relays.Go(f.accept)
+	f.relays.Go(func() { f.accept(ctx) })
 	token, err := f.Enroll(ctx, 0)
 	if err != nil {
 		return err
@@ -66,13 +66,13 @@ func (f *far) close() error {
 	return err
 }
 
-func (f *far) accept() {
+func (f *far) accept(ctx context.Context) {
 	for {
 		slave, err := f.listener.Accept()
 		if err != nil {
 			return // closed
 		}
-		master, err := f.Front.Dial(context.Background(), "tcp", "127.0.0.1:2223")
+		master, err := f.Front.Dial(ctx, "tcp", "127.0.0.1:2223")
 		if err != nil {
 			slave.Close()
 			continue
