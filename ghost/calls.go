@@ -94,4 +94,5 @@ func (d *driven) takeSignals() {
 			_ = goOn(how, d.g.pid, 0)
 		}
 	}
+	d.running = true
 }

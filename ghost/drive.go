@@ -16,6 +16,8 @@ type driven struct {
 	s     *shard
 	g     *held
 	saved registers
+
+	running bool // it goes on already, and may be in its next stop
 }
 
 // scratch is how far below the stack pointer a ghost's memory is used for the
@@ -179,5 +181,7 @@ func (d *driven) release() {
 		d.g.marked = false
 		_ = d.s.mark.send(d.g.pid, markSignal)
 	}
-	_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
+	if !d.running { // else that would be a stop that nobody has seen
+		_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
+	}
 }
