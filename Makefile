@@ -102,6 +102,12 @@ race: deps ## all tests and the commands that they start under the race detector
 	@$(MAKE) --no-print-directory build RACE=1 BUILD=$(BUILD)/race
 	@BPROC_TREE=$(BUILD)/race $(GO) test -json -race -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
 
+# Not part of "make test": they take long, or show what is not right yet (see
+# ARCHITECTURE.md).
+.PHONY: soak
+soak: deps build ## long runs: random trees, forks at full rate, stress-ng, open cases; RUN=REGEXP selects
+	@BPROC_TREE=$(BUILD) BPROC_SOAK=1 $(GO) test -tags soak -json -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestSoak|TestRandomTrees|TestStressNG|TestConformOutside|TestGroupOfRunners|TestParentEnds|TestOwnGroupStops)' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
+
 .PHONY: bench
 bench: deps build ## measure; ONLY=REGEXP selects by name
 	@BPROC_TREE=$(BUILD) $(GO) run ./test/cluster/bench $(if $(ONLY),-only '$(ONLY)')

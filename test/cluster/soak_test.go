@@ -1,0 +1,87 @@
+//go:build soak
+
+package cluster_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bproc/test/cluster"
+)
+
+// soakVariable names the environment variable with the time that TestSoak takes,
+// such as 2m.
+const soakVariable = "BPROC_SOAK"
+
+// TestSoak has three nodes and the front end make processes and threads as fast
+// as they can, from blocks of numbers so small that they are used up all the
+// time. No number may be wrong, or have two owners.
+func TestSoak(t *testing.T) {
+	const nodes, workers, block = 3, 2, 1024
+	length := 10 * time.Second
+	if text := os.Getenv(soakVariable); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatalf("%s: %v", soakVariable, err)
+		}
+	}
+	program := cluster.Program(t, "testdata/conform/soak.c", "-static")
+	owners := filepath.Join(scratch(t), "owners")
+	if err := os.WriteFile(owners, make([]byte, 1<<22), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(owners, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c := cluster.Start(t, cluster.Config{Nodes: nodes, MasterConfig: fmt.Sprintf("block %d\n", block)})
+	places := []place{native}
+	for i := range nodes * workers {
+		places = append(places, place{fmt.Sprint("node ", i%nodes), []string{"bpsh", fmt.Sprint(i % nodes)}})
+	}
+	var running []*conversation
+	for _, at := range places {
+		running = append(running, converse(t, c, cluster.Alice, at, program, owners, fmt.Sprint(int(length.Seconds()))))
+	}
+	made := 0
+	for i, v := range running {
+		v.patience = length + quietTimeout
+		lines := v.rest()
+		var forks, threads int
+		if _, err := fmt.Sscanf(lines[0], "forks %d threads %d", &forks, &threads); err != nil || !slices.Equal(lines[1:], []string{"exit code 0"}) {
+			t.Errorf("%s: %s", places[i].name, strings.Join(lines[:min(len(lines), 20)], "\n"))
+		}
+		if i > 0 {
+			made += forks + threads
+		}
+	}
+	t.Logf("%d processes and threads on the nodes in %v: %d blocks", made, length, made/block)
+	if made/block < int(length.Seconds()) {
+		t.Errorf("too few to say anything")
+	}
+	left, err := os.ReadFile(owners)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(left, func(owner byte) bool { return owner != 0 }); i >= 0 {
+		t.Errorf("number %d still has an owner", i)
+	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
+	noErrors(t, c)
+}
+
+// noErrors checks that no daemon has logged an error.
+func noErrors(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	errs, err := c.Errors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(errs) > 0 {
+		t.Errorf("%d errors were logged, such as\n%s", len(errs), strings.Join(errs[:min(len(errs), 5)], "\n"))
+	}
+}
