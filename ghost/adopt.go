@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"unsafe"
 
@@ -48,7 +49,19 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 			return err
 		}
 	}
+	if st.name == filepath.Base(s.image) {
+		s.comeUp(g)
+	}
 	return nil
+}
+
+// comeUp waits until a ghost has done what its image does first. Until then it has
+// the name of the image, which whoever hears of its process must not see. One that
+// is killed meanwhile is held, and reported, like any other.
+func (s *shard) comeUp(g *held) {
+	if d, err := s.take(g); err == nil {
+		d.release()
+	}
 }
 
 func (s *shard) check(m *wire.GhostAdopt, st processStatus) error {
@@ -108,6 +121,7 @@ func (s *shard) unblock(g *held) error {
 
 // processStatus is what the keeper wants to know from /proc/PID/status.
 type processStatus struct {
+	name    string
 	stopped bool
 	parent  wire.PID
 	user    wire.IDs
@@ -147,6 +161,8 @@ func parseStatus(text []byte) (processStatus, error) {
 	ids := func(v [3]uint64) wire.IDs {
 		return wire.IDs{Real: uint32(v[0]), Effective: uint32(v[1]), Saved: uint32(v[2])}
 	}
+	name, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("Name:\t")), []byte("\n"))
+	st.name = string(name)
 	st.stopped = bytes.Contains(text, []byte("\nState:\tT"))
 	st.parent, st.blocked, st.capable = wire.PID(parent[0]), blocked[0], capable[0]
 	st.user, st.group = ids(user), ids(group)

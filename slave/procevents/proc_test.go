@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,6 +93,7 @@ func TestScanOfThisMachine(t *testing.T) {
 
 func TestProcessThatIsStopped(t *testing.T) {
 	c := exec.Command("sleep", "1000")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // not orphaned, whoever runs the tests: SIGTTIN stops it
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
