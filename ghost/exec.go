@@ -54,7 +54,7 @@ func (d *driven) setName(comm string) error {
 	const size = 16 // TASK_COMM_LEN
 	var name [size]byte
 	copy(name[:size-1], comm)
-	addr := (d.saved.stack() - scratch) &^ 15
+	addr := d.scratch()
 	if err := write(d.g.pid, addr, name[:]); err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@
 //	master --control stream--> control.go --> space (init) : signals, numbers
 //	       <--Events----------  recorder.go <-- procevents (BPF), space (init)
 //	       <--Call, Return--->  frontend.go <-- space (supervisor of system calls)
-//	       --process streams-> process.go --> space: launch; pump.go: bytes
+//	       --process streams-> process.go --> space: launch; bytes
 //
 // The slave does not know its number, nor who else is in the cluster. What it
 // tells the master about its processes are events, numbered in one sequence by
