@@ -18,6 +18,9 @@ var factories = map[Type]func() Message{
 	TypeSpawn:        func() Message { return new(Spawn) },
 	TypeStarted:      func() Message { return new(Started) },
 	TypeFailed:       func() Message { return new(Failed) },
+	TypeAttach:       func() Message { return new(Attach) },
+	TypeResume:       func() Message { return new(Resume) },
+	TypeResumed:      func() Message { return new(Resumed) },
 	TypeSignal:       func() Message { return new(Signal) },
 	TypeLease:        func() Message { return new(Lease) },
 	TypeReparent:     func() Message { return new(Reparent) },
@@ -31,6 +34,7 @@ var factories = map[Type]func() Message{
 	TypeInventory:    func() Message { return new(Inventory) },
 	TypeCall:         func() Message { return new(Call) },
 	TypeLeaseBack:    func() Message { return new(LeaseBack) },
+	TypeSignalsTaken: func() Message { return new(SignalsTaken) },
 	TypeListNodes:    func() Message { return new(ListNodes) },
 	TypeNodeList:     func() Message { return new(NodeList) },
 	TypeEnroll:       func() Message { return new(Enroll) },
@@ -54,6 +58,7 @@ var factories = map[Type]func() Message{
 	TypeGhostCall:    func() Message { return new(GhostCall) },
 	TypeGhostUser:    func() Message { return new(GhostUser) },
 	TypeGhostTrait:   func() Message { return new(GhostTrait) },
+	TypeGhostTaken:   func() Message { return new(GhostTaken) },
 	TypeInitReady:    func() Message { return new(InitReady) },
 	TypeInitLaunch:   func() Message { return new(InitLaunch) },
 	TypeInitLaunched: func() Message { return new(InitLaunched) },
@@ -64,6 +69,10 @@ var factories = map[Type]func() Message{
 	TypeInitGroup:    func() Message { return new(InitGroup) },
 	TypeInitSync:     func() Message { return new(InitSync) },
 	TypeInitDone:     func() Message { return new(InitDone) },
+	TypeInitStore:    func() Message { return new(InitStore) },
+	TypeInitDrop:     func() Message { return new(InitDrop) },
+	TypeInitStored:   func() Message { return new(InitStored) },
+	TypeInitForget:   func() Message { return new(InitForget) },
 }
 
 // encode appends the msgpack form of m to dst.

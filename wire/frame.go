@@ -36,6 +36,8 @@ func MaxPayload(t Type) (int, bool) {
 	switch {
 	case t >= TypeHello && t <= TypeJoinReply:
 		return MaxOpening, true
+	case t.IsTaken():
+		return 0, true
 	case t.IsData():
 		return MaxData, true
 	case t == TypeRun || t == TypeSpawn || t == TypeInitLaunch || t == TypeGhostExec || t == TypeEvents:
@@ -46,7 +48,15 @@ func MaxPayload(t Type) (int, bool) {
 }
 
 // IsData reports whether the payload of frames of this type is plain bytes.
-func (t Type) IsData() bool { return t == TypeStdin || t == TypeStdout || t == TypeStderr }
+func (t Type) IsData() bool {
+	return t == TypeStdin || t == TypeStdout || t == TypeStderr || t.IsTaken()
+}
+
+// IsTaken reports whether frames of this type say how much of standard input, output
+// or error has been taken. They are headers only.
+func (t Type) IsTaken() bool {
+	return t == TypeStdinTaken || t == TypeStdoutTaken || t == TypeStderrTaken
+}
 
 // Put writes the header to the first HeaderSize bytes of b.
 func (h Header) Put(b []byte) {

@@ -164,10 +164,24 @@ type GhostSignal struct {
 
 	PID  PID
 	Info []byte // siginfo_t, 128 bytes; si_signo is the signal
+
+	// Seq grows with each signal, over all ghosts and all keepers of this boot. The
+	// signal is reported again to each new master until GhostTaken has it.
+	Seq uint64
 }
 
 // Type implements [Message].
 func (*GhostSignal) Type() Type { return TypeGhostSignal }
+
+// GhostTaken says that signals have reached the processes, as SignalsTaken does.
+type GhostTaken struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Marks []Mark
+}
+
+// Type implements [Message].
+func (*GhostTaken) Type() Type { return TypeGhostTaken }
 
 // GhostGone reports that a ghost has ended.
 type GhostGone struct {

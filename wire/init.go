@@ -5,7 +5,8 @@ package wire
 type InitReady struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	PIDs []PID // children of init that are alive
+	PIDs   []PID  // children of init that are alive
+	Stored uint32 // how many InitStored follow
 }
 
 // Type implements [Message].
@@ -71,6 +72,7 @@ type InitSignal struct {
 
 	PID  PID
 	Info []byte // siginfo_t, 128 bytes
+	Seq  uint64 // as in Signal: init does not send it twice; 0: it does
 }
 
 // Type implements [Message].
@@ -105,3 +107,45 @@ type InitKillAll struct {
 
 // Type implements [Message].
 func (*InitKillAll) Type() Type { return TypeInitKillAll }
+
+// InitStore gives init descriptors to keep under a name, in place of those that it
+// has under this name. They come back to the next daemon.
+type InitStore struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Name string
+}
+
+// Type implements [Message].
+func (*InitStore) Type() Type { return TypeInitStore }
+
+// InitDrop has init close the descriptors of a name.
+type InitDrop struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Name string
+}
+
+// Type implements [Message].
+func (*InitDrop) Type() Type { return TypeInitDrop }
+
+// InitStored brings the descriptors of a name: of each, right after InitReady.
+type InitStored struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Name string
+}
+
+// Type implements [Message].
+func (*InitStored) Type() Type { return TypeInitStored }
+
+// InitForget says that the ends of children have been told to who must know them.
+// Until then init tells each new daemon again.
+type InitForget struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PIDs []PID
+}
+
+// Type implements [Message].
+func (*InitForget) Type() Type { return TypeInitForget }

@@ -22,6 +22,13 @@ const (
 	TypeStdout  Type = 25 // slave > master > client: plain bytes; empty: end of file
 	TypeStderr  Type = 26 // slave > master > client: plain bytes; empty: end of file
 
+	TypeAttach      Type = 27 // client > master, answered by Started or Failed
+	TypeResume      Type = 28 // master > slave: first frame of a process stream, answered by Resumed
+	TypeResumed     Type = 29 // slave > master
+	TypeStdinTaken  Type = 30 // slave > master > client: empty; number: bytes of standard input taken so far
+	TypeStdoutTaken Type = 31 // client > master > slave: empty; number: bytes of standard output taken so far
+	TypeStderrTaken Type = 32 // client > master > slave: empty; number: bytes of standard error taken so far
+
 	// The control stream of a node.
 	TypeSignal      Type = 40 // master > slave
 	TypeLease       Type = 41 // master > slave
@@ -36,6 +43,8 @@ const (
 	TypeInventory   Type = 62 // slave > master: first message of a new control stream
 	TypeCall        Type = 63 // slave > master, answered by Return
 	TypeLeaseBack   Type = 64 // slave > master
+
+	TypeSignalsTaken Type = 65 // slave > master
 
 	// Requests of a client to the master, one for each connection.
 	TypeListNodes Type = 80 // client > master, answered by NodeList
@@ -63,6 +72,7 @@ const (
 	TypeGhostCall   Type = 112 // master > keeper, answered by GhostDone
 	TypeGhostUser   Type = 113 // master > keeper, answered by GhostDone
 	TypeGhostTrait  Type = 114 // master > keeper, answered by GhostDone
+	TypeGhostTaken  Type = 115 // master > keeper
 
 	// Slave daemon and the init of its process space.
 	TypeInitLaunch   Type = 130 // daemon > init, answered by InitLaunched
@@ -75,6 +85,10 @@ const (
 	TypeInitGroup    Type = 137 // daemon > init, answered by InitDone
 	TypeInitSync     Type = 138 // daemon > init, answered by InitDone
 	TypeInitDone     Type = 139 // init > daemon
+	TypeInitStore    Type = 140 // daemon > init, with descriptors
+	TypeInitDrop     Type = 141 // daemon > init
+	TypeInitStored   Type = 142 // init > daemon, with descriptors: after InitReady
+	TypeInitForget   Type = 143 // daemon > init
 )
 
 // Message is the decoded payload of a frame that is not plain bytes.

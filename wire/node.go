@@ -78,10 +78,31 @@ type Signal struct {
 	// group get it too.
 	Group bool
 	Seen  uint64
+
+	Seq uint64 // of GhostSignal; a process that has had this or a later one does not get it again; 0: always
 }
 
 // Type implements [Message].
 func (*Signal) Type() Type { return TypeSignal }
+
+// Mark is the number of the last signal that a process got.
+type Mark struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID PID
+	Seq uint64
+}
+
+// SignalsTaken says that signals have been given to their processes, or that these
+// have ended. All signals of a process up to its mark are meant.
+type SignalsTaken struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Marks []Mark
+}
+
+// Type implements [Message].
+func (*SignalsTaken) Type() Type { return TypeSignalsTaken }
 
 // Lease gives blocks of process numbers to a node, in addition to those it has.
 type Lease struct {
@@ -179,7 +200,9 @@ type Return struct {
 // Type implements [Message].
 func (*Return) Type() Type { return TypeReturn }
 
-// Progress says up to which event the front end has caught up.
+// Progress says up to which event the front end has caught up: what they say of
+// processes holds for the ghosts, and will if this master ends now. The slave forgets
+// them.
 type Progress struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -271,6 +294,13 @@ type Inventory struct {
 	Memory uint64  // bytes
 	PIDs   []PID   // processes of the space that are alive
 	Blocks []Block // numbers the slave has on lease
+
+	// The first Again events of the session are those of which a former one did not
+	// hear that the front end has caught up with them. They may have had their effect
+	// or not; PIDs is how it was before them, and Starting are those of PIDs whose
+	// event Spawned is still to come.
+	Again    uint64
+	Starting []PID
 }
 
 // Type implements [Message].

@@ -54,6 +54,11 @@ type Run struct {
 	Ghost   PID
 	HangUp  bool // send SIGHUP to the process when the client is gone
 	Command Command
+
+	// Launch is a random number that stands for this process, for Attach. Again
+	// says that a master that is gone may have carried out the request already.
+	Launch uint64
+	Again  bool
 }
 
 // Type implements [Message].
@@ -71,18 +76,66 @@ type Spawn struct {
 	GID     uint32
 	Groups  []uint32
 	Command Command
+	Launch  uint64 // from Run
 }
 
 // Type implements [Message].
 func (*Spawn) Type() Type { return TypeSpawn }
 
-// Started says that the process runs: its execve succeeded.
+// Started says that the process runs: its execve succeeded. It also answers
+// Attach.
 type Started struct {
 	_msgpack struct{} `msgpack:",as_array"`
+
+	Taken uint64 // bytes of standard input that the node has taken; the next Stdin begins there
 }
 
 // Type implements [Message].
 func (*Started) Type() Type { return TypeStarted }
+
+// Attach asks for the standard descriptors of a process whose former connection
+// was lost with the master. It can be asked for again until the client has closed
+// its connection to a master that lives, also after the process has ended.
+type Attach struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	Node    NodeID
+	Ghost   PID
+	Launch  uint64    // as in Run
+	Output  [2]uint64 // bytes of standard output and error that the client has; what follows is sent
+}
+
+// Type implements [Message].
+func (*Attach) Type() Type { return TypeAttach }
+
+// Resume is Attach for a slave: the first frame of a process stream.
+type Resume struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Launch uint64
+	UID    uint32 // of the client; only root and who started the process may have its output
+	Output [2]uint64
+}
+
+// Type implements [Message].
+func (*Resume) Type() Type { return TypeResume }
+
+// Resumed answers Resume on its stream.
+type Resumed struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Errno uint32 // 0: the bytes follow; ESRCH: there is no such process
+	Taken uint64 // as in Started
+}
+
+// Type implements [Message].
+func (*Resumed) Type() Type { return TypeResumed }
+
+// Window bounds how many bytes of one descriptor are on their way: sent and not
+// said to be taken. Who sends keeps them until then.
+const Window = 512 << 10
 
 // Stage tells at which step starting a process, or another request, failed.
 type Stage uint8

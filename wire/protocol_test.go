@@ -144,14 +144,15 @@ func TestTypeNumbersArePinned(t *testing.T) {
 	want := map[string]int{
 		"Hello": 1, "Welcome": 2, "Refused": 3, "JoinRequest": 4, "JoinReply": 5,
 		"Run": 20, "Spawn": 21, "Started": 22, "Failed": 23, "Stdin": 24, "Stdout": 25, "Stderr": 26,
+		"Attach": 27, "Resume": 28, "Resumed": 29, "StdinTaken": 30, "StdoutTaken": 31, "StderrTaken": 32,
 		"Signal": 40, "Lease": 41, "Reparent": 42, "KillAll": 43, "HangUp": 44, "Events": 60, "LeaseWanted": 61, "Inventory": 62,
-		"Return": 45, "Progress": 46, "Budget": 47, "Call": 63, "LeaseBack": 64,
+		"Return": 45, "Progress": 46, "Budget": 47, "Call": 63, "LeaseBack": 64, "SignalsTaken": 65,
 		"ListNodes": 80, "NodeList": 81, "Enroll": 82, "Token": 83, "SetNode": 84, "Done": 85, "ListProcs": 86, "ProcList": 87,
 		"GhostHello": 100, "GhostList": 101, "GhostAdopt": 102, "GhostFork": 103, "GhostExec": 104, "GhostJoin": 105,
 		"GhostExit": 106, "GhostStop": 107, "GhostCont": 108, "GhostDone": 109, "GhostSignal": 110, "GhostGone": 111,
-		"GhostCall": 112, "GhostUser": 113, "GhostTrait": 114,
+		"GhostCall": 112, "GhostUser": 113, "GhostTrait": 114, "GhostTaken": 115,
 		"InitLaunch": 130, "InitSignal": 131, "InitCursor": 132, "InitStatus": 133, "InitReady": 134, "InitKillAll": 135, "InitLaunched": 136,
-		"InitGroup": 137, "InitSync": 138, "InitDone": 139,
+		"InitGroup": 137, "InitSync": 138, "InitDone": 139, "InitStore": 140, "InitDrop": 141, "InitStored": 142, "InitForget": 143,
 	}
 	got := typeNumbers(t)
 	for name, number := range want {
