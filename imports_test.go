@@ -93,6 +93,7 @@ var arrows = map[string][]string{
 
 	"internal/fakemaster": {".", "wire"},
 	"internal/manpage":    nil,
+	"internal/unitfile":   nil,
 
 	"test/cluster":       {"*", "*/*", "*/*/*"},
 	"test/cluster/bench": {"*", "*/*", "*/*/*"},

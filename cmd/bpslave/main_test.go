@@ -1,11 +1,10 @@
 package main
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"bproc/internal/manpage"
+	"bproc/internal/unitfile"
 )
 
 func TestManPage(t *testing.T) {
@@ -17,26 +16,5 @@ func TestManPage(t *testing.T) {
 // TestUnit: systemd starts the daemon with options that it has, and is told when it is
 // ready and that it lives.
 func TestUnit(t *testing.T) {
-	data, err := os.ReadFile("bpslave.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	unit := string(data)
-	for _, line := range []string{"Type=notify", "WatchdogSec=30", "TimeoutStopSec="} {
-		if !strings.Contains(unit, "\n"+line) {
-			t.Errorf("there is no line %s", line)
-		}
-	}
-	_, start, _ := strings.Cut(unit, "\nExecStart=/usr/local/sbin/bpslave")
-	start, _, found := strings.Cut(start, "\n")
-	if !found {
-		t.Fatal("bpslave is not started")
-	}
-	c := command()
-	if err := c.ParseFlags(strings.Fields(start)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.ValidateArgs(c.Flags().Args()); err != nil {
-		t.Error(err)
-	}
+	unitfile.Check(t, "bpslave.service", command())
 }

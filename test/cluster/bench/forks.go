@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 
@@ -74,27 +72,27 @@ func forkRate(on func(context.Context, *cluster.Cluster, int, ...string) (string
 // shortLived is about children that end at once: most of them the front end never
 // hears of.
 func shortLived(ctx context.Context, b *bench) (float64, error) {
-	c, err := b.cluster(ctx, defaultNodes)
-	if err != nil {
-		return 0, err
-	}
-	calls, err := program("calls.c")
-	if err != nil {
-		return 0, err
-	}
-	before, err := processorTime(c.Front)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := remote(ctx, b, calls, "fork", strconv.Itoa(forkCount)); err != nil {
-		return 0, err
-	}
-	after, err := processorTime(c.Front)
-	return (after - before) / forkCount / 1000, err
+	return frontTime(ctx, b, forkCount, func(_ *cluster.Cluster, calls string) error {
+		_, err := remote(ctx, b, calls, "fork", strconv.Itoa(forkCount))
+		return err
+	})
 }
 
 // longLived is about children that live until all have been born.
 func longLived(ctx context.Context, b *bench) (float64, error) {
+	return frontTime(ctx, b, idlers, func(c *cluster.Cluster, calls string) error {
+		d, err := talk(c.Front.Command(ctx, cluster.Root, "bpsh", "0", calls, "children", strconv.Itoa(idlers)))
+		if err != nil {
+			return err
+		}
+		// All have ghosts when the line has come.
+		return errors.Join(d.heard(), d.say(), d.end())
+	})
+}
+
+// frontTime is the processor time of the front end for each of count forks that do
+// makes with the program calls, in microseconds.
+func frontTime(ctx context.Context, b *bench, count float64, do func(c *cluster.Cluster, calls string) error) (float64, error) {
 	c, err := b.cluster(ctx, defaultNodes)
 	if err != nil {
 		return 0, err
@@ -107,26 +105,11 @@ func longLived(ctx context.Context, b *bench) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	cmd := c.Front.Command(ctx, cluster.Root, "bpsh", "0", calls, "children", strconv.Itoa(idlers))
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return 0, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	_, readErr := bufio.NewReader(stdout).ReadString('\n') // all have ghosts then
-	_, writeErr := fmt.Fprintln(stdin, "go on")
-	if err := errors.Join(readErr, writeErr, cmd.Wait()); err != nil {
+	if err := do(c, calls); err != nil {
 		return 0, err
 	}
 	after, err := processorTime(c.Front)
-	return (after - before) / idlers / 1000, err
+	return (after - before) / count / 1000, err
 }
 
 // processorTime is what a machine has used so far, in nanoseconds.

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 
@@ -38,34 +35,21 @@ func frontMemory(ctx context.Context, b *bench) (_ float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	client := c.Front.Command(ctx, cluster.Root, argv...)
-	stdin, err := client.StdinPipe()
+	client, err := talk(c.Front.Command(ctx, cluster.Root, argv...))
 	if err != nil {
 		return 0, err
 	}
-	stdout, err := client.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	client.Stderr = os.Stderr
-	if err := client.Start(); err != nil {
-		return 0, err
-	}
-	defer func() {
-		stdin.Close() // it ends its processes then
-		err = errors.Join(err, client.Wait())
-	}()
+	defer func() { err = errors.Join(err, client.end()) }() // it ends its processes then
 	// The client says when it is there, and when its processes are.
-	said := bufio.NewScanner(stdout)
 	var used [2]float64
 	for i := range used {
-		if !said.Scan() {
-			return 0, fmt.Errorf("the client ended: %w", said.Err())
+		if err := client.heard(); err != nil {
+			return 0, err
 		}
 		if used[i], err = memory(c.Front); err != nil {
 			return 0, err
 		}
-		if _, err := fmt.Fprintln(stdin, "go on"); err != nil {
+		if err := client.say(); err != nil {
 			return 0, err
 		}
 	}

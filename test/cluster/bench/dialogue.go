@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"bproc/test/cluster"
+)
+
+// dialogue is a program that says a line when it has come to a point, and goes on when
+// it is told a line.
+type dialogue struct {
+	cmd   *cluster.Cmd
+	stdin io.WriteCloser
+	said  *bufio.Reader
+}
+
+// talk starts a program.
+func talk(cmd *cluster.Cmd) (*dialogue, error) {
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = os.Stderr
+	return &dialogue{cmd: cmd, stdin: stdin, said: bufio.NewReader(stdout)}, cmd.Start()
+}
+
+// heard waits for the program's next line.
+func (d *dialogue) heard() error {
+	if _, err := d.said.ReadString('\n'); err != nil {
+		return fmt.Errorf("%s says nothing: %w", d.cmd.Path, err)
+	}
+	return nil
+}
+
+// say lets the program go on.
+func (d *dialogue) say() error {
+	_, err := fmt.Fprintln(d.stdin, "go on")
+	return err
+}
+
+// end closes the program's input and waits for its end.
+func (d *dialogue) end() error { return errors.Join(d.stdin.Close(), d.cmd.Wait()) }
