@@ -11,11 +11,13 @@ import (
 // between two links.
 type lease struct {
 	log  *slog.Logger
-	kill func() error // ends all processes
+	kill func() error             // ends all processes
+	end  func(at time.Time) error // has init do so at a time, unless it is told of a later one
 
 	mu      sync.Mutex
-	link    heard // the link there is, or was last; nil before the first
-	expired bool  // at the last look
+	link    heard     // the link there is, or was last; nil before the first
+	expired bool      // at the last look
+	ends    time.Time // what init was told last
 }
 
 // heard is what a lease needs of a link.
@@ -29,6 +31,20 @@ func (l *lease) renew(link heard) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.link = link
+	l.tellLocked()
+}
+
+// tellLocked tells init when the lease will have run out, should this daemon not live to
+// look.
+func (l *lease) tellLocked() {
+	ends := l.link.LastHeard().Add(l.link.Lease())
+	if ends.Equal(l.ends) {
+		return
+	}
+	if err := l.end(ends); err != nil {
+		l.log.Error("init does not know when the lease ends", "err", err)
+	}
+	l.ends = ends
 }
 
 // leaseLooks is how often in its time a lease is looked at, at least. The
@@ -56,6 +72,7 @@ func (l *lease) look() time.Duration {
 	if l.link == nil {
 		return redial
 	}
+	l.tellLocked()
 	silent := time.Since(l.link.LastHeard()) >= l.link.Lease()
 	known := l.expired
 	l.expired = silent

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,13 +26,15 @@ func TestLease(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		begun := time.Now()
 		var kills []time.Duration
-		l := &lease{log: slog.New(slog.DiscardHandler), kill: func() error {
+		var told []time.Duration // when init is to kill, from when it is told
+		end := func(at time.Time) error { told = append(told, time.Until(at)); return nil }
+		l := &lease{end: end, log: slog.New(slog.DiscardHandler), kill: func() error {
 			kills = append(kills, time.Since(begun))
 			return errors.New("cannot")
 		}}
 		ended := make(chan error, 1)
 		go func() { ended <- l.run(ctx) }()
-		check := func(when string, want ...time.Duration) {
+		check := func(when string, tells int, want ...time.Duration) {
 			t.Helper()
 			synctest.Wait()
 			ok := len(kills) == len(want)
@@ -41,25 +44,28 @@ func TestLease(t *testing.T) {
 			if !ok {
 				t.Errorf("%s: killed at %v, want %v", when, kills, want)
 			}
-			kills, begun = nil, time.Now()
+			if len(told) != tells || slices.ContainsFunc(told, func(d time.Duration) bool { return d <= 0 }) {
+				t.Errorf("%s: init was told %v, want %d deadlines", when, told, tells)
+			}
+			kills, told, begun = nil, nil, time.Now()
 		}
 		time.Sleep(10 * term)
-		check("before the first link")
+		check("before the first link", 0)
 		l.renew(&madeUpLink{time.Now(), term})
 		time.Sleep(term - time.Second)
-		check("in its time")
+		check("in its time", 1)
 		l.renew(&madeUpLink{time.Now(), term})
 		time.Sleep(10 * term)
-		check("once", term)
+		check("once", 1, term)
 		next := &madeUpLink{time.Now(), term / 10}
 		l.renew(next)
 		time.Sleep(term)
-		check("the next link", term/10)
+		check("the next link", 1, term/10)
 		l.mu.Lock()
 		next.at = time.Now() // it was only cut
 		l.mu.Unlock()
 		time.Sleep(term)
-		check("the same link", term/10)
+		check("the same link", 1, term/10)
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)

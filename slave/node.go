@@ -56,7 +56,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	}
 	n.space = sp
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
-	n.term = &lease{log: log, kill: n.endAll}
+	n.term = &lease{log: log, kill: n.endAll, end: sp.Deadline}
 	held := &hold{freeze: sp.Freeze, thaw: sp.Thaw}
 	n.behind = newBehind(log, held.take, held.release)
 	if err := n.sweep(ctx); err != nil {

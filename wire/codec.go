@@ -73,6 +73,7 @@ var factories = map[Type]func() Message{
 	TypeInitDrop:     func() Message { return new(InitDrop) },
 	TypeInitStored:   func() Message { return new(InitStored) },
 	TypeInitForget:   func() Message { return new(InitForget) },
+	TypeInitDeadline: func() Message { return new(InitDeadline) },
 }
 
 // encode appends the msgpack form of m to dst.

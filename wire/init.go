@@ -149,3 +149,14 @@ type InitForget struct {
 
 // Type implements [Message].
 func (*InitForget) Type() Type { return TypeInitForget }
+
+// InitDeadline says when init ends every process of the space but itself, unless
+// another InitDeadline comes before.
+type InitDeadline struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	At int64 // nanoseconds of CLOCK_MONOTONIC; 0: never
+}
+
+// Type implements [Message].
+func (*InitDeadline) Type() Type { return TypeInitDeadline }

@@ -89,6 +89,7 @@ const (
 	TypeInitDrop     Type = 141 // daemon > init
 	TypeInitStored   Type = 142 // init > daemon, with descriptors: after InitReady
 	TypeInitForget   Type = 143 // daemon > init
+	TypeInitDeadline Type = 144 // daemon > init
 )
 
 // Message is the decoded payload of a frame that is not plain bytes.

@@ -10,6 +10,7 @@
 //	  | --- InitLaunch [stream descriptors] --------> | clone3(set_tid), execve
 //	  | <---------------------------- InitLaunched -- |
 //	  | --- InitSignal, InitCursor, InitKillAll ----> | (no answer)
+//	  | --- InitDeadline ---------------------------> | unless there is another before: kills all then
 //	  | --- InitGroup ------------------------------> | a group exists in a session
 //	  | --- InitSync -------------------------------> | all signals before it are sent
 //	  | <---------------------------------- InitDone  |
@@ -45,7 +46,8 @@
 //
 // Goroutines: the acceptor; one per connection that reads requests; one per
 // launch or group that is asked for, at most maxLaunches; the reaper, the only
-// one that waits for children; the one that ends stand-ins that nobody needs; and
+// one that waits for children; the one that ends stand-ins that nobody needs; the one
+// that ends all processes when their lease has run out (deadline); and
 // the one that supervises while no daemon does (package supervise).
 //
 // Locks: standins.making, held while stand-ins are made and ended; order, which

@@ -53,6 +53,7 @@ type Init struct {
 	deputy   *supervise.Supervisor // for while no daemon is there; nil without a listener
 	newest   atomic.Pointer[rights.Conn]
 	children chan struct{} // there may be children again
+	deadline deadline
 }
 
 // New returns an Init. It opens what it needs and starts nothing.
@@ -82,6 +83,7 @@ func New(cfg Config) (*Init, error) {
 		name:     commName(name),
 	}
 	in.launches.init()
+	in.deadline.moved = make(chan struct{}, 1)
 	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn, in.limitAgain)
 	in.order.init(in.dismiss)
 	if cfg.Notify >= 0 {
@@ -101,6 +103,7 @@ func (in *Init) Run(ctx context.Context) error {
 	g.Go(func() error { return in.reap(ctx) })
 	g.Go(func() error { return in.standins.tidy(ctx) })
 	g.Go(func() error { return in.supervise(ctx) })
+	g.Go(func() error { return in.expire(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
 		in.order.close()
@@ -201,6 +204,8 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 		return in.moveCursor(m.Next)
 	case *wire.InitKillAll:
 		in.killAll()
+	case *wire.InitDeadline:
+		in.deadline.move(m.At)
 	case *wire.InitGroup:
 		in.beginGroup(g, c, number, m)
 	case *wire.InitSync:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -194,6 +195,19 @@ func (s *Space) KillAll() error {
 	}
 	if err := s.out.put(0, &wire.InitKillAll{}); err != nil {
 		return fmt.Errorf("kill all: %w", err)
+	}
+	return nil
+}
+
+// Deadline has bpinit end every process at a moment, unless it is told of another one
+// before, whatever becomes of this daemon meanwhile.
+func (s *Space) Deadline(at time.Time) error {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return fmt.Errorf("clock_gettime: %w", err)
+	}
+	if err := s.out.put(0, &wire.InitDeadline{At: now.Nano() + int64(time.Until(at))}); err != nil {
+		return fmt.Errorf("deadline: %w", err)
 	}
 	return nil
 }

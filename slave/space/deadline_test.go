@@ -1,0 +1,47 @@
+package space_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestDeadline has deadlines pass: that of a daemon that is gone, and none that was
+// moved on.
+func TestDeadline(t *testing.T) {
+	n := newNode(t)
+	soon := func() time.Time { return time.Now().Add(100 * time.Millisecond) }
+	n.mustLaunch(command(70001, "sleep", "1000"))
+	for _, at := range []time.Time{soon(), time.Now().Add(time.Hour)} {
+		if err := n.Deadline(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.mustLaunch(command(70002, "sleep", "0.3")) // beyond the first
+	if s := n.awaitStatus(70002, over); !s.Exited() {
+		t.Errorf("status %#x before the deadline", s)
+	}
+	if err := n.Deadline(soon()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := n.InitPID()
+	n.leave()
+	awaitEnd(t, before, strconv.Itoa(70001))
+
+	n.start()
+	if n.InitPID() != before {
+		t.Errorf("init is %d, was %d", n.InitPID(), before)
+	}
+	if s := n.awaitStatus(70001, over); s.Signal() != unix.SIGKILL {
+		t.Errorf("status %#x, want killed", s)
+	}
+	n.mustLaunch(command(70003, "sleep", "0.3")) // the deadline is over
+	if s := n.awaitStatus(70003, over); !s.Exited() {
+		t.Errorf("status %#x after the deadline", s)
+	}
+}
