@@ -79,18 +79,23 @@ func (c *core) tell(m wire.Message) {
 
 // request sends the keeper a request about the ghost of p; answer may be nil.
 func (c *core) request(p *proc, m wire.Message, answer func(unix.Errno)) {
-	send := func() {
+	c.inTurn(p, func() {
 		if answer == nil {
 			c.tell(m)
 		} else {
 			c.ask(m, answer)
 		}
-	}
-	if p.gates > 0 {
-		p.waiting = append(p.waiting, send)
+	})
+}
+
+// inTurn does something that is to be done after all requests about the ghost of p
+// so far.
+func (c *core) inTurn(p *proc, do func()) {
+	if p.gates > 0 || len(p.waiting) > 0 {
+		p.waiting = append(p.waiting, do)
 		return
 	}
-	send()
+	do()
 }
 
 // repeated is request for something that can be done twice: if the keeper is lost
@@ -113,13 +118,13 @@ func (c *core) repeated(p *proc, m wire.Message, answer func(unix.Errno)) {
 // open opens one of the gates before the requests about a ghost.
 func (c *core) open(p *proc) {
 	p.gates--
-	if p.gates > 0 {
-		return
+	for p.gates == 0 && len(p.waiting) > 0 {
+		next := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		next()
 	}
-	waiting := p.waiting
-	p.waiting = nil
-	for _, send := range waiting {
-		send()
+	if len(p.waiting) == 0 {
+		p.waiting = nil
 	}
 }
 

@@ -64,9 +64,9 @@ func (c *core) event(s *session, e *wire.Event) {
 	case wire.EventContinued:
 		c.change(p, &wire.GhostCont{PID: p.pid}, nil)
 	case wire.EventReaper:
-		c.change(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_CHILD_SUBREAPER, Value: uint32(e.Status)}, nil)
+		c.effect(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_CHILD_SUBREAPER, Value: uint32(e.Status)})
 	case wire.EventDeath:
-		c.change(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_PDEATHSIG, Value: uint32(e.Status)}, nil)
+		c.effect(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_PDEATHSIG, Value: uint32(e.Status)})
 	default:
 		c.log.Warn("slave reported an event of an unknown kind", "node", s.node, "pid", e.PID)
 	}
@@ -111,17 +111,34 @@ func (c *core) forked(s *session, e *wire.Event) {
 		p.former = old
 		p.gates++
 	}
-	if maker.gates > 0 {
-		p.gates++
-		maker.waiting = append(maker.waiting, func() { c.open(p) })
-	}
 	c.add(p, inherited)
 	birth := &effect{event: s.last, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0}}
 	s.pending = append(s.pending, birth)
-	c.request(p, birth.birth, func(errno unix.Errno) {
-		c.born(s, p, birth, errno)
-	})
+	c.bear(p, maker, birth.birth, func(errno unix.Errno) { c.born(s, p, birth, errno) })
 	c.follow(p, e)
+}
+
+// bear has the ghost of maker make that of p, in its turn: what the maker's ghost
+// does afterwards, its end above all, waits until p's number is free.
+func (c *core) bear(p, maker *proc, birth *wire.GhostFork, answer func(unix.Errno)) {
+	if p.gates == 0 && maker.gates == 0 && len(maker.waiting) == 0 {
+		c.ask(birth, answer)
+		return
+	}
+	p.gates++ // until the maker's turn comes
+	held := false
+	c.request(p, birth, answer)
+	c.inTurn(p, func() {
+		if held {
+			c.open(maker)
+		}
+	})
+	c.inTurn(maker, func() {
+		if c.open(p); p.gates > 0 {
+			held = true
+			maker.gates++
+		}
+	})
 }
 
 // maker returns who has called clone for a process; nil: not one of the node's, or

@@ -57,7 +57,7 @@ func (c *core) hearAll(s *session, members []wire.PID, done func()) {
 	}
 	for _, pid := range members {
 		p := c.procs[pid]
-		if p == nil || p.sess != s || !p.ghost || p.gates > 0 || p.state == adopting || p.state == ending {
+		if p == nil || p.sess != s || !p.ghost || p.state == forking && p.gates > 0 || p.state == adopting || p.state == ending {
 			continue // it has no ghost yet or no more
 		}
 		left++
