@@ -74,6 +74,14 @@ var factories = map[Type]func() Message{
 	TypeInitStored:   func() Message { return new(InitStored) },
 	TypeInitForget:   func() Message { return new(InitForget) },
 	TypeInitDeadline: func() Message { return new(InitDeadline) },
+	TypeLook:         func() Message { return new(Look) },
+	TypeShow:         func() Message { return new(Show) },
+	TypeRefresh:      func() Message { return new(Refresh) },
+	TypeChanged:      func() Message { return new(Changed) },
+	TypeRefreshed:    func() Message { return new(Refreshed) },
+	TypeInspect:      func() Message { return new(Inspect) },
+	TypeFetch:        func() Message { return new(Fetch) },
+	TypePiece:        func() Message { return new(Piece) },
 }
 
 // encode appends the msgpack form of m to dst.

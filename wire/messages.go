@@ -90,6 +90,16 @@ const (
 	TypeInitStored   Type = 142 // init > daemon, with descriptors: after InitReady
 	TypeInitForget   Type = 143 // daemon > init
 	TypeInitDeadline Type = 144 // daemon > init
+
+	// What procfs shows of the processes of a node.
+	TypeLook      Type = 150 // client > master, answered by Failed or, each Refresh, by Changed and Refreshed
+	TypeShow      Type = 151 // master > slave: first frame of a stream
+	TypeRefresh   Type = 152 // client > master > slave, answered by Changed, any number of them, and Refreshed
+	TypeChanged   Type = 153 // slave > master > client
+	TypeRefreshed Type = 154 // slave > master > client
+	TypeInspect   Type = 155 // client > master, answered by Failed or Pieces
+	TypeFetch     Type = 156 // master > slave: first frame of a stream, answered by Pieces
+	TypePiece     Type = 157 // slave > master > client
 )
 
 // Message is the decoded payload of a frame that is not plain bytes.

@@ -1,0 +1,147 @@
+package wire
+
+// Look asks to be shown the processes of a node. The connection stays: each
+// Refresh on it is answered by what has changed since the one before.
+type Look struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	Node    NodeID
+}
+
+// Type implements [Message].
+func (*Look) Type() Type { return TypeLook }
+
+// Show is Look for a slave: the first frame of a stream.
+type Show struct {
+	_msgpack struct{} `msgpack:",as_array"`
+}
+
+// Type implements [Message].
+func (*Show) Type() Type { return TypeShow }
+
+// Refresh asks for what has changed. The next one is not sent before Refreshed has
+// answered this one.
+type Refresh struct {
+	_msgpack struct{} `msgpack:",as_array"`
+}
+
+// Type implements [Message].
+func (*Refresh) Type() Type { return TypeRefresh }
+
+// Texts are what procfs shows of a process to everybody: the files of
+// /proc/PID of these names (proc_pid_stat(5), ...). A text beyond MaxText is left out:
+// it has to be asked for by Inspect.
+type Texts struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID     PID
+	Parent  PID    // on the front end, where the node's kernel says 1; 0: not known
+	Start   uint64 // starttime of Stat: with the PID, it tells a process from a later one
+	Stat    []byte
+	Status  []byte
+	Statm   []byte
+	Cmdline []byte
+	Threads []ThreadTexts // nil: only the first, whose texts are those of the process
+}
+
+// ThreadTexts are what procfs shows of a thread, below /proc/PID/task/TID. Both empty:
+// as they were, or left out.
+type ThreadTexts struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	TID    PID
+	Same   bool // as they were told last
+	Stat   []byte
+	Status []byte
+}
+
+// MaxText bounds one text of [Texts] and [ThreadTexts], in bytes; MaxTexts those of all
+// threads of a process together.
+const (
+	MaxText  = 64 << 10
+	MaxTexts = 256 << 10
+)
+
+// Changed tells of processes that are new, or have changed since the last Refresh.
+type Changed struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Event uint64 // number of the node's last event before this was read, as in Stdout
+	Procs []Texts
+	Ended []PID
+}
+
+// Type implements [Message].
+func (*Changed) Type() Type { return TypeChanged }
+
+// Refreshed answers Refresh, after all that is Changed.
+type Refreshed struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	BootID string // /proc/sys/kernel/random/boot_id of the node
+	Uptime uint64 // nanoseconds since the node was started: CLOCK_BOOTTIME
+}
+
+// Type implements [Message].
+func (*Refreshed) Type() Type { return TypeRefreshed }
+
+// Look-ups in procfs.
+const (
+	FetchFile FetchKind = 1 // what is in a file
+	FetchLink FetchKind = 2 // the text of a symbolic link
+	FetchList FetchKind = 3 // the names in a directory
+)
+
+// FetchKind is a way of looking something up in procfs.
+type FetchKind uint8
+
+// Inspect asks for something in /proc/PID, or in /proc, of a node.
+type Inspect struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	Node    NodeID
+	PID     PID    // 0: Path is of /proc itself
+	Start   uint64 // as in Texts; 0: whichever process has the number
+	Kind    FetchKind
+	Path    string // relative, of names without "." and ".."
+}
+
+// Type implements [Message].
+func (*Inspect) Type() Type { return TypeInspect }
+
+// Fetch is Inspect for a slave: the master has added who asks. The kernel of the node
+// decides what that user may see. It is the first frame of a stream.
+type Fetch struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Start  uint64
+	Kind   FetchKind
+	Path   string
+	UID    uint32
+	GID    uint32
+	Groups []uint32
+}
+
+// Type implements [Message].
+func (*Fetch) Type() Type { return TypeFetch }
+
+// Piece answers Inspect and Fetch: a part of what was asked for. Several make the
+// whole.
+type Piece struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Event uint64 // as in Changed
+	Errno uint32 // 0: it is there
+	Last  bool
+	Data  []byte   // of a file or a link, at most MaxData bytes
+	Names []string // of a directory
+}
+
+// Type implements [Message].
+func (*Piece) Type() Type { return TypePiece }
+
+// MaxFetch bounds the bytes of a file, and those of all names of a directory.
+const MaxFetch = 8 << 20
