@@ -70,6 +70,8 @@ var arrows = map[string][]string{
 
 	"master/store": nil,
 
+	"procfs": {"wire"},
+
 	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/pid1/standin"},
 	"slave/space":          {"wire", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin"},
