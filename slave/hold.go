@@ -9,6 +9,7 @@ type hold struct {
 
 	mu    sync.Mutex
 	takes int // without a release
+	count uint64
 }
 
 // take holds the processes. Each call is followed by one of release, even if it fails.
@@ -19,7 +20,16 @@ func (h *hold) take() error {
 	if h.takes > 1 {
 		return nil
 	}
+	h.count++
 	return h.freeze()
+}
+
+// counted counts how often the processes were held and let go: while it is odd, they
+// are held.
+func (h *hold) counted() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.count
 }
 
 // release lets the processes go on if nobody else wants them held.
@@ -30,5 +40,6 @@ func (h *hold) release() error {
 	if h.takes > 0 {
 		return nil
 	}
+	h.count++
 	return h.thaw()
 }

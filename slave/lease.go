@@ -11,8 +11,8 @@ import (
 // between two links.
 type lease struct {
 	log  *slog.Logger
-	kill func() error             // ends all processes
-	end  func(at time.Time) error // has init do so at a time, unless it is told of a later one
+	kill func(ctx context.Context) error // ends all processes
+	end  func(at time.Time) error        // has init do so at a time, unless it is told of a later one
 
 	mu      sync.Mutex
 	link    heard     // the link there is, or was last; nil before the first
@@ -56,7 +56,7 @@ const leaseLooks = 30
 func (l *lease) run(ctx context.Context) error {
 	for {
 		select {
-		case <-time.After(l.look()):
+		case <-time.After(l.look(ctx)):
 		case <-ctx.Done():
 			return nil
 		}
@@ -66,7 +66,7 @@ func (l *lease) run(ctx context.Context) error {
 // look kills everything when the master has not been heard from for the time of
 // the lease: soon it will call these processes dead. The link may go on after
 // that, with an empty space. It returns when to look again.
-func (l *lease) look() time.Duration {
+func (l *lease) look(ctx context.Context) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.link == nil {
@@ -78,7 +78,7 @@ func (l *lease) look() time.Duration {
 	l.expired = silent
 	if silent && !known {
 		l.log.Warn("no word from the master for the time of the lease; all processes are killed")
-		if err := l.kill(); err != nil {
+		if err := l.kill(ctx); err != nil {
 			l.log.Error("processes could not be killed", "err", err)
 		}
 	}

@@ -28,7 +28,7 @@ func TestLease(t *testing.T) {
 		var kills []time.Duration
 		var told []time.Duration // when init is to kill, from when it is told
 		end := func(at time.Time) error { told = append(told, time.Until(at)); return nil }
-		l := &lease{end: end, log: slog.New(slog.DiscardHandler), kill: func() error {
+		l := &lease{end: end, log: slog.New(slog.DiscardHandler), kill: func(context.Context) error {
 			kills = append(kills, time.Since(begun))
 			return errors.New("cannot")
 		}}

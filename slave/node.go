@@ -39,6 +39,7 @@ type node struct {
 	outputs  outputs
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
 	term     *lease
+	init     initWatch
 }
 
 // newNode makes the process space and has the kernel note what happens in it.
@@ -56,8 +57,9 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	}
 	n.space = sp
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
-	n.term = &lease{log: log, kill: n.endAll, end: sp.Deadline}
+	n.term = &lease{log: log, kill: n.endForSure, end: sp.Deadline}
 	held := &hold{freeze: sp.Freeze, thaw: sp.Thaw}
+	n.init = initWatch{ask: sp.Sync, held: held.counted}
 	n.behind = newBehind(log, held.take, held.release)
 	if err := n.sweep(ctx); err != nil {
 		return nil, errors.Join(err, sp.Close())
@@ -172,6 +174,7 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.warden.empty(ctx, n.recorder.relook) })
 	group.Go(func() error { return n.recorder.run(ctx) })
 	group.Go(func() error { return n.term.run(ctx) })
+	group.Go(func() error { return n.init.run(ctx) })
 	group.Go(func() error { return n.behind.run(ctx) })
 	group.Go(func() error { return n.late.run(ctx) })
 	group.Go(func() error { return n.giveBack(ctx) })

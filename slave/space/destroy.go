@@ -36,15 +36,23 @@ func (s *Space) Destroy(ctx context.Context) error {
 	return nil
 }
 
+// KillInit ends bpinit, and with it the space, without waiting for that. It may be
+// called while Run runs.
+func (s *Space) KillInit() error {
+	if err := unix.PidfdSendSignal(s.pidfd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill init: %w", err)
+	}
+	return nil
+}
+
 // kill ends bpinit, with which the kernel ends all other processes of its
 // namespace before it lets go of it, and waits until they are gone.
 func (s *Space) kill(ctx context.Context) error {
 	if s.pidfd < 0 {
 		return nil
 	}
-	err := unix.PidfdSendSignal(s.pidfd, unix.SIGKILL, nil, 0)
-	if err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("kill init: %w", err)
+	if err := s.KillInit(); err != nil {
+		return err
 	}
 	if err := s.Thaw(); err != nil && s.alive() {
 		return err

@@ -1,0 +1,56 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestInitWatch has init answer, not answer while the space is held, and hang.
+func TestInitWatch(t *testing.T) {
+	gone := errors.New("gone")
+	for _, tc := range []struct {
+		name  string
+		end   error         // of init; nil: it hangs
+		held  time.Duration // for how long the space is held
+		want  error
+		after time.Duration
+	}{
+		{"it hangs", nil, 0, errInitHangs, initPatience},
+		{"it hangs when it is let go", nil, 100 * time.Second, errInitHangs, 100 * time.Second},
+		{"it ends", gone, 0, nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				asked := 0
+				w := initWatch{
+					ask: func(ctx context.Context) error {
+						asked++
+						if asked < 10 {
+							return nil
+						}
+						if tc.end != nil {
+							return tc.end
+						}
+						<-ctx.Done()
+						return context.Cause(ctx)
+					},
+					held: func() uint64 {
+						if time.Since(begin) < tc.held {
+							return 1
+						}
+						return 2
+					},
+				}
+				err := w.run(t.Context())
+				took := time.Since(begin) - 9*initLooks
+				if err != tc.want || took < tc.after || took > tc.after+2*initPatience+initLooks {
+					t.Errorf("got %v after %v, want %v after %v", err, took, tc.want, tc.after)
+				}
+			})
+		})
+	}
+}
