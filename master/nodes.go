@@ -33,6 +33,7 @@ type node struct {
 	state  string
 	since  time.Time
 	sess   *session  // nil when it is not connected
+	twinAt time.Time // when the log said last that another slave has its identity
 	lostAt time.Time // since when it is not; zero when its processes are certainly dead
 	procs  int
 }

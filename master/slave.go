@@ -91,7 +91,12 @@ func (c *slaveConn) control(ctx context.Context) error {
 
 func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader) error {
 	var upErr error
-	if err := c.m.do(ctx, func(core *core) { upErr = core.sessionUp(c.session, time.Now()) }); err != nil || upErr != nil {
+	if err := c.m.do(ctx, func(core *core) {
+		now := time.Now()
+		if upErr = core.alone(c.session, now); upErr == nil {
+			upErr = core.sessionUp(c.session, now)
+		}
+	}); err != nil || upErr != nil {
 		return errors.Join(err, upErr)
 	}
 	for {

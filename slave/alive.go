@@ -10,7 +10,7 @@ import (
 const (
 	// initPatience is how long init may take to answer while its space is not held. It
 	// waits for nobody; what takes longer hangs, or is stopped.
-	initPatience = 15 * time.Second
+	initPatience = 10 * time.Second
 	// initLooks is how long after an answer init is asked again.
 	initLooks = 2 * time.Second
 	// lastPatience is how long init may take to end all processes when the lease has

@@ -69,6 +69,13 @@ func (c *Cluster) Errors() ([]string, error) {
 	return found, nil
 }
 
+// Log returns the text of a log, by its name as a failed test shows it: that of its
+// machine, "log", and that of the daemon.
+func (c *Cluster) Log(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(c.dir, name))
+	return string(text), err
+}
+
 func (c *Cluster) logFiles() []string {
 	files, _ := filepath.Glob(filepath.Join(c.dir, "*", "log", "*.log")) // the pattern is valid
 	return files

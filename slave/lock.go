@@ -1,0 +1,53 @@
+package slave
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock makes sure that one slave uses a directory. It ends with the process, however
+// that ends.
+func lock(dir string) (*os.File, error) {
+	path := dir + ".lock" // beside it: the directory may be removed while it is used
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock of the slave: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("another slave uses %s already", dir)
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// lockAll locks the directories of a slave. They need not be there yet.
+func lockAll(cfg Config) (unlock func(), err error) {
+	var locks []*os.File
+	unlock = func() {
+		for _, f := range locks {
+			f.Close()
+		}
+	}
+	for _, dir := range []string{cfg.State, cfg.Runtime} {
+		if err = os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+			break
+		}
+		var f *os.File
+		if f, err = lock(dir); err != nil {
+			break
+		}
+		locks = append(locks, f)
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
