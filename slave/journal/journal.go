@@ -1,0 +1,169 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The memfd is mapped in chunks. Pages that nobody has touched take no memory.
+const (
+	pageSize   = 4 << 10
+	chunkSlots = 32
+	maxChunks  = 1024
+	headerSize = 64 << 10 // the largest page of any architecture
+)
+
+// magic begins the file; another layout has another one.
+const magic = 0x6270_736c_6176_0001
+
+// ErrCorrupt is the error for memory that no daemon can have left.
+var ErrCorrupt = errors.New("journal is corrupt")
+
+// errFull is the error when there are more processes than slots.
+var errFull = errors.New("journal is full")
+
+// Journal hands out slots.
+type Journal struct {
+	file *os.File
+	keep func(name string, fds ...int) error
+
+	mu     sync.Mutex
+	header []byte
+	chunks [][]byte
+	slots  []*Slot
+	free   []*Slot
+}
+
+// Create makes an empty journal. keep is called with the descriptors whose files
+// outlive the daemon, and their name; nil: nothing does.
+func Create(keep func(name string, fds ...int) error) (*Journal, error) {
+	fd, err := unix.MemfdCreate("bproc-slave", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memory of the journal: %w", err)
+	}
+	j := &Journal{file: os.NewFile(uintptr(fd), "journal"), keep: keep}
+	if j.keep == nil {
+		j.keep = func(string, ...int) error { return nil }
+	}
+	if err := j.begin(); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// Name is the name under which the memory is kept.
+const Name = "journal"
+
+func (j *Journal) begin() error {
+	if err := j.mapHeader(); err != nil {
+		return err
+	}
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(&j.header[0])), magic)
+	if err := j.keep(Name, int(j.file.Fd())); err != nil {
+		return fmt.Errorf("keep the journal: %w", err)
+	}
+	return nil
+}
+
+func (j *Journal) mapHeader() error {
+	if err := j.grow(headerSize); err != nil {
+		return err
+	}
+	header, err := j.mapping(0, headerSize)
+	j.header = header
+	return err
+}
+
+// grow makes the file as large as size if it is smaller.
+func (j *Journal) grow(size int64) error {
+	st, err := j.file.Stat()
+	if err == nil && st.Size() < size {
+		err = j.file.Truncate(size)
+	}
+	if err != nil {
+		return fmt.Errorf("size of the journal: %w", err)
+	}
+	return nil
+}
+
+func (j *Journal) mapping(at int64, size int) ([]byte, error) {
+	mem, err := unix.Mmap(int(j.file.Fd()), at, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map the journal: %w", err)
+	}
+	return mem, nil
+}
+
+// Take returns a slot that nobody uses.
+func (j *Journal) Take() (*Slot, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n := len(j.free); n > 0 {
+		s := j.free[n-1]
+		j.free = j.free[:n-1]
+		s.clear()
+		return s, nil
+	}
+	s, err := j.addLocked(len(j.slots))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openMovers(); err != nil {
+		return nil, err
+	}
+	j.slots = append(j.slots, s)
+	s.clear()
+	return s, nil
+}
+
+// addLocked maps the memory of a slot that has not been used.
+func (j *Journal) addLocked(n int) (*Slot, error) {
+	chunk := n / chunkSlots
+	if chunk >= maxChunks {
+		return nil, errFull
+	}
+	if chunk == len(j.chunks) {
+		at := headerSize + int64(chunk)*chunkSlots*slotSize
+		if err := j.grow(at + chunkSlots*slotSize); err != nil {
+			return nil, err
+		}
+		mem, err := j.mapping(at, chunkSlots*slotSize)
+		if err != nil {
+			return nil, err
+		}
+		j.chunks = append(j.chunks, mem)
+	}
+	at := n % chunkSlots * slotSize
+	return newSlot(j, n, j.chunks[chunk][at:at+slotSize:at+slotSize]), nil
+}
+
+// release takes a slot back.
+func (j *Journal) release(s *Slot) {
+	s.shrink()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.free = append(j.free, s)
+}
+
+// Close gives the memory up. Nobody may use a slot any more.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var errs []error
+	for _, s := range j.slots {
+		errs = append(errs, s.closeMovers())
+	}
+	for _, mem := range append(j.chunks, j.header) {
+		if mem != nil {
+			errs = append(errs, unix.Munmap(mem))
+		}
+	}
+	j.slots, j.free, j.chunks, j.header = nil, nil, nil, nil
+	return errors.Join(append(errs, j.file.Close())...)
+}
