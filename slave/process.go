@@ -1,12 +1,10 @@
 package slave
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -14,125 +12,108 @@ import (
 	"bproc/wire/link"
 )
 
-// process is a process stream: the start of one process and the bytes of its
-// standard descriptors.
+// process is a process stream: the bytes of the standard descriptors of one process,
+// which it starts, or with which it goes on.
 type process struct {
 	n      *node
 	stream link.Stream
+	ended  <-chan struct{} // closed when the session ends
 	pid    wire.PID
-
-	mu sync.Mutex // one frame at a time goes to the stream
 }
 
 // serve handles a process stream to its end.
-func (p *process) serve(ctx context.Context) error {
+func (p *process) serve() error {
 	defer p.stream.Close()
 	reader := wire.NewReader(p.stream)
 	first, _, err := reader.Read()
 	if err != nil {
 		return fmt.Errorf("first frame of a process stream: %w", err)
 	}
-	spawn, ok := first.(*wire.Spawn)
-	if !ok {
-		return fmt.Errorf("%w: type %d opens a process stream", wire.ErrFrame, first.Type())
+	a := &attachment{stream: p.stream}
+	var d *stdio
+	switch m := first.(type) {
+	case *wire.Spawn:
+		p.pid = m.PID
+		d, err = p.start(a, m)
+	case *wire.Resume:
+		p.pid = m.PID
+		d, err = p.resume(a, m)
+	default:
+		err = fmt.Errorf("%w: type %d opens a process stream", wire.ErrFrame, first.Type())
 	}
-	p.pid = spawn.PID
-	pipes, err := openPipes(spawn)
 	if err != nil {
-		p.n.recorder.notSpawned(p.pid, wire.StageSpawn, errnoOf(err))
 		return err
 	}
-	defer p.n.outputs.add(p.pid, &output{pipes: pipes, stream: p.stream})()
-	if ok, err := p.n.launch(ctx, spawn, pipes); !ok {
-		pipes.closeNear()
-		return err
+	err = read(reader, d)
+	select {
+	case <-p.ended: // no word of the client
+		d.lost(a)
+	default:
+		d.closed(a)
 	}
-	return p.pump(reader, pipes)
-}
-
-// pump carries bytes until the process has closed its output and the master the
-// stream.
-func (p *process) pump(reader *wire.Reader, pipes *pipes) error {
-	var output sync.WaitGroup
-	for fd, t := range map[int]wire.Type{1: wire.TypeStdout, 2: wire.TypeStderr} {
-		if f := pipes.near[fd]; f != nil {
-			output.Go(func() { p.output(f, t) })
-		}
-	}
-	gone := make(chan error, 1)
-	go func() { // ends with the stream, which serve's caller closes at the latest
-		err := p.input(reader, pipes.near[0])
-		// The client has left: nobody reads the output any more.
-		pipes.closeOutput()
-		gone <- err
-	}()
-	output.Wait()
-	err := p.stream.Close()
-	return errors.Join(err, <-gone)
-}
-
-// output sends what the process writes to one descriptor.
-func (p *process) output(f *os.File, t wire.Type) {
-	defer f.Close()
-	buf := make([]byte, wire.HeaderSize+smallRead)
-	for {
-		n, err := f.Read(buf[wire.HeaderSize:])
-		if n > 0 {
-			wire.Header{Type: t, Length: uint32(n), Number: p.n.recorder.stamp()}.Put(buf)
-			if p.send(buf[:wire.HeaderSize+n]) != nil {
-				return
-			}
-		}
-		if err != nil {
-			break
-		}
-		if n == len(buf)-wire.HeaderSize && n < wire.MaxData {
-			buf = make([]byte, wire.HeaderSize+wire.MaxData)
-			widen(f)
-		}
-	}
-	end := wire.AppendData(nil, t, p.n.recorder.stamp(), nil)
-	_ = p.send(end) // a stream that is gone has no reader to miss it
-}
-
-// smallRead is the size of the buffer of a process that writes little.
-const smallRead = 1 << 10
-
-func (p *process) send(frame []byte) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, err := p.stream.Write(frame)
 	return err
 }
 
-// input gives the process what the client sends, and drops what the process
-// does not take, until the client closes the stream.
-func (p *process) input(reader *wire.Reader, f *os.File) error {
-	closeInput := func() {
-		if f != nil {
-			f.Close()
-			f = nil
-		}
+// start starts a process.
+func (p *process) start(a *attachment, spawn *wire.Spawn) (*stdio, error) {
+	d, err := p.n.stdios.enter(spawn)
+	if err == nil {
+		err = d.attach(a, [2]uint64{}, func(uint64) error { return nil })
 	}
-	defer closeInput()
+	if err != nil {
+		p.n.recorder.launching(spawn)
+		p.n.recorder.notSpawned(p.pid, wire.StageSpawn, errnoOf(err))
+		return nil, err
+	}
+	p.n.launch(spawn, d)
+	return d, nil
+}
+
+// resume goes on with a process for a client that has started it, or for root.
+func (p *process) resume(a *attachment, m *wire.Resume) (*stdio, error) {
+	answer := func(r *wire.Resumed) error {
+		frame, err := wire.Append(nil, 0, r)
+		if err == nil {
+			err = a.write(frame)
+		}
+		return err
+	}
+	d := p.n.stdios.find(m.PID)
+	err := errNoProcess
+	if d != nil && d.launch == m.Launch && m.Launch != 0 && (m.UID == 0 || m.UID == d.uid) {
+		err = d.attach(a, m.Output, func(taken uint64) error { return answer(&wire.Resumed{Taken: taken}) })
+	}
+	if err != nil {
+		errno := unix.ESRCH
+		if errors.Is(err, wire.ErrFrame) {
+			errno = unix.EINVAL
+		}
+		return nil, errors.Join(err, answer(&wire.Resumed{Errno: uint32(errno)}))
+	}
+	return d, nil
+}
+
+// read takes what the client says, until the stream ends.
+func read(reader *wire.Reader, d *stdio) error {
 	for {
 		h, data, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = d.frame(h, data)
+		}
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
 			return err
 		}
-		switch {
-		case h.Type != wire.TypeStdin:
-			return fmt.Errorf("%w: type %d among the data of a process", wire.ErrFrame, h.Type)
-		case len(data) == 0:
-			closeInput()
-		case f != nil:
-			if _, err := f.Write(data); err != nil {
-				closeInput()
-			}
-		}
+	}
+}
+
+// stop ends a stream whose client has come back by another.
+func (a *attachment) stop() {
+	a.stream.Close()
+	if s, ok := a.stream.(interface{ SetReadDeadline(time.Time) error }); ok {
+		_ = s.SetReadDeadline(time.Unix(1, 0)) // its reader has nothing to wait for
 	}
 }
 

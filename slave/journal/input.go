@@ -30,6 +30,9 @@ func (i *Input) clear() { *i.w, i.held = inputWords{}, 0 }
 // Taken returns how many bytes were taken: nobody else need keep them.
 func (i *Input) Taken() uint64 { return atomic.LoadUint64(&i.w.taken) / 2 }
 
+// Held returns how many bytes were put and not moved.
+func (i *Input) Held() int { return i.held }
+
 // Put takes as many bytes as there is room for; 0: only Move makes room.
 func (i *Input) Put(data []byte) (int, error) {
 	if i.held > 0 || len(data) == 0 {

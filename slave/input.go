@@ -1,0 +1,240 @@
+package slave
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/journal"
+	"bproc/wire"
+)
+
+// input is the standard input of a process. What the process does not read yet waits
+// here, so that its client's stream is read on: there may be something else in it for
+// which the process waits.
+type input struct {
+	file *os.File // the pipe
+	pipe syscall.RawConn
+	kept *journal.Input
+	start func(func()) // a goroutine
+	done  func()       // the input is closed, and nothing is at work on it
+
+	mu     sync.Mutex
+	room   sync.Cond // there is room in the queue; for clients without a bound
+	loose  bool      // the client has no bound
+	queue  [][]byte
+	queued int
+	end    bool // of the file, behind the queue
+	broken bool // the process reads nothing any more
+	closed bool
+	finished bool // and nothing is at work on it
+	busy   bool   // somebody waits for the process
+	said   uint64 // what the client was told last
+	at     *attachment
+}
+
+func newInput(file *os.File, kept *journal.Input, loose bool, start func(func()), done func()) (*input, error) {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	i := &input{file: file, pipe: raw, kept: kept, loose: loose, start: start, done: done}
+	i.room.L = &i.mu
+	return i, nil
+}
+
+// tellEvery is how many bytes are taken until the client is told.
+const tellEvery = wire.MaxData / 2
+
+// accept takes what a client sends; nothing is the end of the file.
+func (i *input) accept(data []byte) error {
+	i.mu.Lock()
+	for i.loose && i.queued+len(data) > wire.Window && !i.broken && !i.closed {
+		i.room.Wait()
+	}
+	if i.queued+len(data) > wire.Window {
+		i.mu.Unlock()
+		return fmt.Errorf("%w: more input than the window has room for", wire.ErrFrame)
+	}
+	switch {
+	case i.end || i.closed: // it is said again, after another stream
+	case len(data) == 0:
+		i.end = true
+	default:
+		if !i.busy {
+			data = data[i.passLocked(data):]
+		}
+		if len(data) > 0 {
+			i.queue = append(i.queue, slices.Clone(data))
+			i.queued += len(data)
+		}
+	}
+	i.goOnLocked()
+	at, taken := i.newsLocked()
+	i.mu.Unlock()
+	i.tell(at, taken)
+	return nil
+}
+
+// passLocked gives the process what it can have without waiting.
+func (i *input) passLocked(data []byte) (passed int) {
+	for passed < len(data) && !i.broken {
+		n, err := i.kept.Put(data[passed:])
+		passed += n
+		if err == nil {
+			err = i.move(false)
+		}
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			return passed
+		case err != nil:
+			i.breakLocked()
+		}
+	}
+	if i.broken {
+		i.kept.Drop(len(data) - passed)
+		return len(data)
+	}
+	return passed
+}
+
+// breakLocked is for a process that reads nothing any more.
+func (i *input) breakLocked() {
+	i.broken = true
+	i.kept.Drop(i.queued)
+	i.dropLocked()
+}
+
+func (i *input) dropLocked() {
+	i.queue, i.queued = nil, 0
+	i.room.Broadcast()
+}
+
+// move moves what the journal has to the process.
+func (i *input) move(wait bool) (err error) {
+	waited := i.pipe.Write(func(fd uintptr) bool {
+		err = i.kept.Move(int(fd))
+		return !wait || !errors.Is(err, unix.EAGAIN)
+	})
+	if waited != nil {
+		return waited
+	}
+	return err
+}
+
+// goOnLocked sees to it that what waits comes to the process, and then the end.
+func (i *input) goOnLocked() {
+	switch {
+	case i.busy:
+	case i.closed:
+		i.finishLocked()
+	case i.queued > 0 || i.kept.Held() > 0:
+		i.busy = true
+		i.start(i.run)
+	case i.end:
+		i.kept.End()
+		i.closed = true
+		i.finishLocked()
+	}
+}
+
+// finishLocked is for when the input is closed and nobody is at work on it.
+func (i *input) finishLocked() {
+	if !i.finished {
+		i.finished = true
+		i.file.Close()
+		i.done()
+	}
+}
+
+// run waits for the process until nothing waits here. It ends with the pipe.
+func (i *input) run() {
+	for {
+		err := i.move(true)
+		i.mu.Lock()
+		if err != nil && !i.closed {
+			i.breakLocked()
+		}
+		for len(i.queue) > 0 && i.kept.Held() == 0 {
+			i.nextLocked()
+		}
+		more := i.kept.Held() > 0 && !i.closed
+		if !more {
+			i.busy = false
+			i.goOnLocked()
+		}
+		at, taken := i.newsLocked()
+		i.mu.Unlock()
+		i.tell(at, taken)
+		if !more {
+			return
+		}
+	}
+}
+
+// nextLocked gives the process the first that waits.
+func (i *input) nextLocked() {
+	first := i.queue[0]
+	n := i.passLocked(first)
+	if i.broken {
+		return
+	}
+	i.queued -= n
+	if i.queue[0] = first[n:]; n == len(first) {
+		i.queue = i.queue[1:]
+	}
+	i.room.Broadcast()
+}
+
+// newsLocked returns what the client is to be told, if anything.
+func (i *input) newsLocked() (*attachment, uint64) {
+	taken := i.kept.Taken()
+	if i.loose || i.at == nil || taken-i.said < tellEvery {
+		return nil, 0
+	}
+	i.said = taken
+	return i.at, taken
+}
+
+func (i *input) tell(at *attachment, taken uint64) {
+	if at != nil {
+		_ = at.write(wire.AppendData(nil, wire.TypeStdinTaken, taken, nil)) // a stream that is gone has no reader
+	}
+}
+
+// attach goes on with another stream, after the bytes whose number it returns. What
+// waits here comes again.
+func (i *input) attach(a *attachment) uint64 {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.queue, i.queued = nil, 0
+	if !i.closed && !i.kept.Ended() {
+		i.end = false
+	}
+	i.at, i.said = a, i.kept.Taken()
+	return i.said
+}
+
+// finish is for when no more comes: the end follows what is here.
+func (i *input) finish() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.end, i.at = true, nil
+	i.goOnLocked()
+}
+
+// close gives up what waits.
+func (i *input) close() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.closed = true
+	i.dropLocked()
+	_ = i.file.SetWriteDeadline(time.Unix(1, 0)) // wakes run
+	i.goOnLocked()
+}

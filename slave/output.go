@@ -1,0 +1,164 @@
+package slave
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/journal"
+	"bproc/wire"
+)
+
+// output is one descriptor to which a process writes. It is read on while there is no
+// stream, until the journal is full.
+type output struct {
+	t     wire.Type
+	stamp func() uint64 // number of the last event
+	file  *os.File      // the pipe
+	pipe  syscall.RawConn
+	kept  *journal.Output
+	loose bool          // the client does not say what it has taken
+	wake  chan struct{} // something is there for run, which waits
+
+	mu     sync.Mutex
+	next   *attachment // to go on with
+	from   uint64      // and where
+	closed bool
+
+	// Of run alone.
+	at   *attachment
+	sent uint64
+	end  bool // of the file
+	told bool // on this attachment
+}
+
+func newOutput(t wire.Type, file *os.File, kept *journal.Output, loose bool, stamp func() uint64) (*output, error) {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	return &output{t: t, stamp: stamp, file: file, pipe: raw, kept: kept, loose: loose, wake: make(chan struct{}, 1)}, nil
+}
+
+// attach has the output go to another stream, beginning with a byte.
+func (o *output) attach(a *attachment, from uint64) {
+	o.mu.Lock()
+	o.next, o.from = a, from
+	o.mu.Unlock()
+	o.interrupt()
+}
+
+// close ends the reading of output: a process that still writes gets SIGPIPE, as it
+// would from a pipe whose reader has gone.
+func (o *output) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.interrupt()
+}
+
+// interrupt has run look at what is new, whatever it waits for.
+func (o *output) interrupt() {
+	o.look()
+	_ = o.file.SetReadDeadline(time.Unix(1, 0)) // fails when it is closed, and nobody reads
+}
+
+func (o *output) look() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// taken takes in how much the client has.
+func (o *output) taken(offset uint64) error {
+	err := o.kept.Take(offset)
+	o.look()
+	return err
+}
+
+// run reads and sends until the output is closed. ended is called when the end of the
+// file was sent.
+func (o *output) run(ended func(*attachment)) {
+	defer o.file.Close()
+	for o.turn() {
+		o.push(ended)
+		if o.end || o.kept.Room() == 0 {
+			<-o.wake
+			continue
+		}
+		switch n, err := o.fill(); {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			_ = o.file.SetReadDeadline(time.Time{}) // and turn looks at what there is, after that
+		case err != nil: // the end, or as good as one
+			o.end = true
+		case n == wire.MaxData/16: // all that a pipe of the kernel's usual size
+			widen(o.file)
+		}
+	}
+}
+
+// turn takes in what others want; false: to close.
+func (o *output) turn() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.next != nil {
+		o.at, o.sent, o.told = o.next, o.from, false
+		o.next = nil
+	}
+	return !o.closed
+}
+
+// fill waits for output.
+func (o *output) fill() (n int, err error) {
+	waited := o.pipe.Read(func(fd uintptr) bool {
+		n, err = o.kept.Fill(int(fd))
+		return !errors.Is(err, unix.EAGAIN)
+	})
+	if waited != nil {
+		return 0, waited
+	}
+	return n, err
+}
+
+// push sends what is there.
+func (o *output) push(ended func(*attachment)) {
+	for o.at != nil && o.sent < o.kept.Head() {
+		n, err := o.kept.Frame(o.t, o.stamp(), o.sent, o.at.write)
+		if err != nil {
+			o.at = nil // another stream will come, or nobody wants this
+			break
+		}
+		o.sent += uint64(n)
+	}
+	if o.loose {
+		_ = o.kept.Take(o.kept.Head())
+	}
+	if o.at == nil || !o.end || o.told {
+		return
+	}
+	if o.at.write(wire.AppendData(nil, o.t, o.stamp(), nil)) != nil {
+		o.at = nil
+		return
+	}
+	o.told = true
+	ended(o.at)
+}
+
+// attachment is a stream to a client. Frames are written to it one at a time.
+type attachment struct {
+	stream io.WriteCloser
+	mu     sync.Mutex
+}
+
+func (a *attachment) write(frame []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, err := a.stream.Write(frame)
+	return err
+}

@@ -1,0 +1,242 @@
+package slave
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bproc/slave/journal"
+	"bproc/wire"
+)
+
+// stdio are the standard descriptors of one process that was started from the front
+// end. They live longer than the stream to its client, which may end with the session
+// and be followed by another.
+type stdio struct {
+	pid     wire.PID
+	launch  uint64
+	uid     uint32
+	pipes   *pipes
+	slot    *journal.Slot
+	in      *input     // nil: not a stream
+	out     [2]*output // standard output and error; nil: not a stream
+	working atomic.Int32
+	over    func() // nothing is at work on the descriptors any more
+
+	mu    sync.Mutex
+	at    *attachment
+	since time.Time // when the last stream was lost with its session
+	runs  bool
+	ended bool // the process has ended
+	left  bool // the client has
+	open  int  // outputs whose end the stream at has not had
+}
+
+// newStdio makes the descriptors of a process that is going to be started.
+func (s *stdios) newStdio(spawn *wire.Spawn) (*stdio, error) {
+	pipes, err := openPipes(spawn)
+	if err != nil {
+		return nil, err
+	}
+	d := &stdio{pid: spawn.PID, launch: spawn.Launch, uid: spawn.UID, pipes: pipes}
+	d.slot, err = s.journal.Take()
+	if err == nil {
+		d.slot.Use(factsOf(spawn))
+		err = s.connect(d)
+	}
+	if err != nil {
+		pipes.closeFar()
+		pipes.closeNear()
+		return nil, fmt.Errorf("descriptors of %d: %w", spawn.PID, err)
+	}
+	return d, nil
+}
+
+func factsOf(spawn *wire.Spawn) journal.Facts {
+	f := journal.Facts{PID: spawn.PID, Parent: spawn.Parent, SID: spawn.SID, UID: spawn.UID, Launch: spawn.Launch}
+	for fd, d := range spawn.Command.Stdio {
+		f.Streams[fd] = d.Mode == wire.DescriptorStream
+	}
+	return f
+}
+
+// connect makes the ways between the pipes of d and its slot.
+func (s *stdios) connect(d *stdio) (err error) {
+	loose := d.launch == 0
+	d.working.Store(1) // the process, until it runs or does not
+	d.over = func() { s.forget(d) }
+	if f := d.pipes.near[0]; f != nil {
+		if d.in, err = newInput(f, d.slot.Input, loose, s.work.Go, d.done); err != nil {
+			return err
+		}
+		d.working.Add(1)
+	}
+	for i, t := range []wire.Type{wire.TypeStdout, wire.TypeStderr} {
+		if f := d.pipes.near[1+i]; f != nil {
+			if d.out[i], err = newOutput(t, f, d.slot.Outputs[i], loose, s.stamp); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// done is for each that was at work on the descriptors.
+func (d *stdio) done() {
+	if d.working.Add(-1) == 0 {
+		d.over()
+	}
+}
+
+// run is for when the process runs: its output is read from now on.
+func (d *stdio) run(start func(func())) {
+	for _, o := range d.out {
+		if o != nil {
+			d.working.Add(1)
+			start(func() {
+				defer d.done()
+				o.run(d.outputEnded)
+			})
+		}
+	}
+	d.mu.Lock()
+	d.runs = true
+	d.closeEndedLocked()
+	d.mu.Unlock()
+	d.done()
+}
+
+// fail is for when the process could not be started.
+func (d *stdio) fail() {
+	d.mu.Lock()
+	d.left = true
+	if d.at != nil {
+		d.at.stream.Close()
+	}
+	d.mu.Unlock()
+	d.pipes.closeOutput()
+	if d.in != nil {
+		d.in.close()
+	}
+	d.done()
+}
+
+// attach goes on with another stream: with output from the bytes with these numbers,
+// after first was written, which is told how much input has been taken.
+func (d *stdio) attach(a *attachment, from [2]uint64, first func(taken uint64) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left {
+		return errNoProcess
+	}
+	for i, o := range d.out {
+		if o != nil && (from[i] < o.kept.Taken() || from[i] > o.kept.Head()) {
+			return fmt.Errorf("%w: output from byte %d of %d to %d", wire.ErrFrame, from[i], o.kept.Taken(), o.kept.Head())
+		}
+	}
+	if d.at != nil {
+		d.at.stop()
+	}
+	d.at, d.open = a, 0
+	taken := uint64(0)
+	if d.in != nil {
+		taken = d.in.attach(a)
+	}
+	if err := first(taken); err != nil {
+		return err
+	}
+	for i, o := range d.out {
+		if o != nil {
+			d.open++
+			o.attach(a, from[i])
+		}
+	}
+	d.closeEndedLocked()
+	return nil
+}
+
+var errNoProcess = errors.New("the process is not here, or its client has left")
+
+// outputEnded is for when a stream has had the end of an output.
+func (d *stdio) outputEnded(a *attachment) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.at == a {
+		d.open--
+		d.closeEndedLocked()
+	}
+}
+
+// closeEndedLocked ends a stream in which nothing more comes from here.
+func (d *stdio) closeEndedLocked() {
+	if d.runs && d.at != nil && d.open == 0 {
+		d.at.stream.Close()
+	}
+}
+
+// lost is for a stream that has ended with its session.
+func (d *stdio) lost(a *attachment) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.at == a {
+		d.at, d.since = nil, time.Now()
+	}
+}
+
+// closed is for a stream whose client has left: nobody reads the output any more. What
+// it has written is still to be read.
+func (d *stdio) closed(a *attachment) {
+	d.mu.Lock()
+	current := d.at == a
+	d.mu.Unlock()
+	if current {
+		d.leave()
+	}
+}
+
+// leave is for a client that has left, or does not come back.
+func (d *stdio) leave() {
+	d.mu.Lock()
+	d.left, d.at = true, nil
+	d.mu.Unlock()
+	for _, o := range d.out {
+		if o != nil {
+			o.close()
+		}
+	}
+	if d.in != nil {
+		d.in.finish()
+	}
+}
+
+// close gives everything up.
+func (d *stdio) close() {
+	d.leave()
+	if d.in != nil {
+		d.in.close()
+	}
+}
+
+// frame takes what comes in a stream.
+func (d *stdio) frame(h wire.Header, data []byte) error {
+	switch h.Type {
+	case wire.TypeStdin:
+		if d.in != nil {
+			return d.in.accept(data)
+		}
+		return nil
+	case wire.TypeStdoutTaken, wire.TypeStderrTaken:
+		i := 0
+		if h.Type == wire.TypeStderrTaken {
+			i = 1
+		}
+		if d.out[i] == nil {
+			return fmt.Errorf("%w: output that is no stream is taken", wire.ErrFrame)
+		}
+		return d.out[i].taken(h.Number)
+	default:
+		return fmt.Errorf("%w: type %d among the data of a process", wire.ErrFrame, h.Type)
+	}
+}
