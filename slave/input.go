@@ -3,6 +3,7 @@ package slave
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -19,25 +20,30 @@ import (
 // here, so that its client's stream is read on: there may be something else in it for
 // which the process waits.
 type input struct {
-	file *os.File // the pipe
-	pipe syscall.RawConn
-	kept *journal.Input
+	file  *os.File // the pipe
+	pipe  syscall.RawConn
+	kept  *journal.Input
+	loose bool         // the client has no bound, and is told nothing
 	start func(func()) // a goroutine
-	done  func()       // the input is closed, and nothing is at work on it
+	done  func()       // nothing is at work on the input any more
 
 	mu     sync.Mutex
-	room   sync.Cond // there is room in the queue; for clients without a bound
-	loose  bool      // the client has no bound
+	room   sync.Cond // there is room in the queue; for loose clients
 	queue  [][]byte
 	queued int
 	end    bool // of the file, behind the queue
-	broken bool // the process reads nothing any more
-	closed bool
-	finished bool // and nothing is at work on it
-	busy   bool   // somebody waits for the process
-	said   uint64 // what the client was told last
+	closed bool // nothing goes to the process any more
+	busy   bool // run runs
+	left   bool // done was called
 	at     *attachment
+	said   uint64 // what the client was told last
 }
+
+// allTaken says that the end of standard input was taken.
+const allTaken = math.MaxUint64
+
+// tellEvery is how many bytes are taken until the client is told.
+const tellEvery = wire.MaxData / 2
 
 func newInput(file *os.File, kept *journal.Input, loose bool, start func(func()), done func()) (*input, error) {
 	raw, err := file.SyscallConn()
@@ -49,13 +55,10 @@ func newInput(file *os.File, kept *journal.Input, loose bool, start func(func())
 	return i, nil
 }
 
-// tellEvery is how many bytes are taken until the client is told.
-const tellEvery = wire.MaxData / 2
-
 // accept takes what a client sends; nothing is the end of the file.
 func (i *input) accept(data []byte) error {
 	i.mu.Lock()
-	for i.loose && i.queued+len(data) > wire.Window && !i.broken && !i.closed {
+	for i.loose && i.queued+len(data) > wire.Window && !i.closed {
 		i.room.Wait()
 	}
 	if i.queued+len(data) > wire.Window {
@@ -63,17 +66,13 @@ func (i *input) accept(data []byte) error {
 		return fmt.Errorf("%w: more input than the window has room for", wire.ErrFrame)
 	}
 	switch {
-	case i.end || i.closed: // it is said again, after another stream
+	case i.end || i.closed: // nobody reads it, or it is said again
 	case len(data) == 0:
 		i.end = true
+	case i.busy:
+		i.queueLocked(data)
 	default:
-		if !i.busy {
-			data = data[i.passLocked(data):]
-		}
-		if len(data) > 0 {
-			i.queue = append(i.queue, slices.Clone(data))
-			i.queued += len(data)
-		}
+		i.queueLocked(data[i.passLocked(data):])
 	}
 	i.goOnLocked()
 	at, taken := i.newsLocked()
@@ -82,9 +81,17 @@ func (i *input) accept(data []byte) error {
 	return nil
 }
 
-// passLocked gives the process what it can have without waiting.
+func (i *input) queueLocked(data []byte) {
+	if len(data) > 0 && !i.closed {
+		i.queue = append(i.queue, slices.Clone(data))
+		i.queued += len(data)
+	}
+}
+
+// passLocked gives the process what it can have without waiting, and returns how much
+// that is.
 func (i *input) passLocked(data []byte) (passed int) {
-	for passed < len(data) && !i.broken {
+	for passed < len(data) {
 		n, err := i.kept.Put(data[passed:])
 		passed += n
 		if err == nil {
@@ -94,20 +101,18 @@ func (i *input) passLocked(data []byte) (passed int) {
 		case errors.Is(err, unix.EAGAIN):
 			return passed
 		case err != nil:
-			i.breakLocked()
+			i.overLocked()
+			return len(data)
 		}
-	}
-	if i.broken {
-		i.kept.Drop(len(data) - passed)
-		return len(data)
 	}
 	return passed
 }
 
-// breakLocked is for a process that reads nothing any more.
-func (i *input) breakLocked() {
-	i.broken = true
-	i.kept.Drop(i.queued)
+// overLocked is for when nothing goes to the process any more: the end was taken, or
+// it reads nothing.
+func (i *input) overLocked() {
+	i.kept.End()
+	i.closed = true
 	i.dropLocked()
 }
 
@@ -131,50 +136,41 @@ func (i *input) move(wait bool) (err error) {
 // goOnLocked sees to it that what waits comes to the process, and then the end.
 func (i *input) goOnLocked() {
 	switch {
-	case i.busy:
+	case i.busy || i.left:
+		return
 	case i.closed:
-		i.finishLocked()
 	case i.queued > 0 || i.kept.Held() > 0:
 		i.busy = true
 		i.start(i.run)
+		return
 	case i.end:
-		i.kept.End()
-		i.closed = true
-		i.finishLocked()
+		i.overLocked()
+	default:
+		return
 	}
+	i.left = true
+	i.file.Close()
+	i.done()
 }
 
-// finishLocked is for when the input is closed and nobody is at work on it.
-func (i *input) finishLocked() {
-	if !i.finished {
-		i.finished = true
-		i.file.Close()
-		i.done()
-	}
-}
-
-// run waits for the process until nothing waits here. It ends with the pipe.
+// run waits for the process until nothing waits here.
 func (i *input) run() {
-	for {
+	for more := true; more; {
 		err := i.move(true)
 		i.mu.Lock()
 		if err != nil && !i.closed {
-			i.breakLocked()
+			i.overLocked()
 		}
 		for len(i.queue) > 0 && i.kept.Held() == 0 {
 			i.nextLocked()
 		}
-		more := i.kept.Held() > 0 && !i.closed
-		if !more {
+		if more = i.kept.Held() > 0 && !i.closed; !more {
 			i.busy = false
 			i.goOnLocked()
 		}
 		at, taken := i.newsLocked()
 		i.mu.Unlock()
 		i.tell(at, taken)
-		if !more {
-			return
-		}
 	}
 }
 
@@ -182,7 +178,7 @@ func (i *input) run() {
 func (i *input) nextLocked() {
 	first := i.queue[0]
 	n := i.passLocked(first)
-	if i.broken {
+	if i.closed {
 		return
 	}
 	i.queued -= n
@@ -192,9 +188,17 @@ func (i *input) nextLocked() {
 	i.room.Broadcast()
 }
 
+// takenLocked returns how many bytes the client need not keep.
+func (i *input) takenLocked() uint64 {
+	if i.left && i.kept.Ended() {
+		return allTaken
+	}
+	return i.kept.Taken()
+}
+
 // newsLocked returns what the client is to be told, if anything.
 func (i *input) newsLocked() (*attachment, uint64) {
-	taken := i.kept.Taken()
+	taken := i.takenLocked()
 	if i.loose || i.at == nil || taken-i.said < tellEvery {
 		return nil, 0
 	}
@@ -213,11 +217,9 @@ func (i *input) tell(at *attachment, taken uint64) {
 func (i *input) attach(a *attachment) uint64 {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.queue, i.queued = nil, 0
-	if !i.closed && !i.kept.Ended() {
-		i.end = false
-	}
-	i.at, i.said = a, i.kept.Taken()
+	i.dropLocked()
+	i.end = i.closed
+	i.at, i.said = a, i.takenLocked()
 	return i.said
 }
 

@@ -86,7 +86,7 @@ func (o *output) taken(offset uint64) error {
 // file was sent.
 func (o *output) run(ended func(*attachment)) {
 	defer o.file.Close()
-	for o.turn() {
+	for wide := false; o.turn(); {
 		o.push(ended)
 		if o.end || o.kept.Room() == 0 {
 			<-o.wake
@@ -97,8 +97,9 @@ func (o *output) run(ended func(*attachment)) {
 			_ = o.file.SetReadDeadline(time.Time{}) // and turn looks at what there is, after that
 		case err != nil: // the end, or as good as one
 			o.end = true
-		case n == wire.MaxData/16: // all that a pipe of the kernel's usual size
+		case n >= wire.MaxData/2 && !wide:
 			widen(o.file)
+			wide = true
 		}
 	}
 }

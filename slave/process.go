@@ -45,13 +45,23 @@ func (p *process) serve() error {
 		return err
 	}
 	err = read(reader, d)
-	select {
-	case <-p.ended: // no word of the client
+	if p.lost() && d.launch != 0 {
 		d.lost(a)
-	default:
+	} else {
 		d.closed(a)
 	}
 	return err
+}
+
+// lost reports whether the stream has ended because its session has: its client has
+// not said anything then.
+func (p *process) lost() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // start starts a process.
@@ -61,7 +71,6 @@ func (p *process) start(a *attachment, spawn *wire.Spawn) (*stdio, error) {
 		err = d.attach(a, [2]uint64{}, func(uint64) error { return nil })
 	}
 	if err != nil {
-		p.n.recorder.launching(spawn)
 		p.n.recorder.notSpawned(p.pid, wire.StageSpawn, errnoOf(err))
 		return nil, err
 	}

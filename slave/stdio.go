@@ -31,7 +31,7 @@ type stdio struct {
 	runs  bool
 	ended bool // the process has ended
 	left  bool // the client has
-	open  int  // outputs whose end the stream at has not had
+	open  int  // outputs whose end the stream at has not had; for loose clients
 }
 
 // newStdio makes the descriptors of a process that is going to be started.
@@ -49,6 +49,9 @@ func (s *stdios) newStdio(spawn *wire.Spawn) (*stdio, error) {
 	if err != nil {
 		pipes.closeFar()
 		pipes.closeNear()
+		if d.slot != nil {
+			d.slot.Release()
+		}
 		return nil, fmt.Errorf("descriptors of %d: %w", spawn.PID, err)
 	}
 	return d, nil
@@ -169,9 +172,9 @@ func (d *stdio) outputEnded(a *attachment) {
 	}
 }
 
-// closeEndedLocked ends a stream in which nothing more comes from here.
+// closeEndedLocked ends a loose client's stream in which nothing more comes from here.
 func (d *stdio) closeEndedLocked() {
-	if d.runs && d.at != nil && d.open == 0 {
+	if d.launch == 0 && d.runs && d.at != nil && d.open == 0 {
 		d.at.stream.Close()
 	}
 }
@@ -199,6 +202,9 @@ func (d *stdio) closed(a *attachment) {
 // leave is for a client that has left, or does not come back.
 func (d *stdio) leave() {
 	d.mu.Lock()
+	if d.at != nil {
+		d.at.stream.Close()
+	}
 	d.left, d.at = true, nil
 	d.mu.Unlock()
 	for _, o := range d.out {
@@ -208,6 +214,23 @@ func (d *stdio) leave() {
 	}
 	if d.in != nil {
 		d.in.finish()
+	}
+}
+
+// hangUp is for a client that has left. What it wrote before is still to come, if there
+// is a stream.
+func (d *stdio) hangUp() {
+	d.mu.Lock()
+	at := d.at
+	d.mu.Unlock()
+	if at == nil {
+		d.leave()
+		return
+	}
+	for _, o := range d.out {
+		if o != nil {
+			o.close()
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *stdios) each(f func(*stdio)) {
 // client wrote before it left is still to be read.
 func (s *stdios) hangUp(pid wire.PID) {
 	if d := s.find(pid); d != nil {
-		d.leave()
+		d.hangUp()
 	}
 }
 

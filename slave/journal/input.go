@@ -15,7 +15,7 @@ type inputWords struct {
 	// How many bytes were taken, times two. The lowest bit says what is in the mover: 1:
 	// the last of these; 0: what is not counted yet.
 	taken uint64
-	ended uint64 // 1: the end of the file was taken
+	ended uint64 // 1: nothing more comes to the process
 }
 
 // Input is the way to the standard input of a process.
@@ -70,17 +70,10 @@ func (i *Input) Move(pipe int) error {
 	return nil
 }
 
-// Drop drops what was put, and n bytes more: the process reads nothing any more.
-func (i *Input) Drop(n int) {
-	i.mover.drain()
-	i.held = 0
-	i.count(n, 0)
-}
-
-// End takes the end of the file.
+// End says that nothing more comes to the process.
 func (i *Input) End() { atomic.StoreUint64(&i.w.ended, 1) }
 
-// Ended reports whether it was taken.
+// Ended reports whether End was called, by this daemon or a former one.
 func (i *Input) Ended() bool { return atomic.LoadUint64(&i.w.ended) != 0 }
 
 // resume brings what a daemon has left to where it would have come.

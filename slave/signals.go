@@ -1,0 +1,91 @@
+package slave
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"bproc/wire"
+)
+
+// signals knows which signals of the front end were given to processes. The front end
+// repeats those of which it has not heard that they were.
+type signals struct {
+	tell func(marks []wire.Mark)
+	wake chan struct{}
+
+	mu    sync.Mutex
+	last  map[wire.PID]uint64 // given last to each process that lives
+	marks map[wire.PID]uint64 // to be told
+}
+
+func newSignals(tell func([]wire.Mark)) *signals {
+	return &signals{
+		tell: tell, wake: make(chan struct{}, 1),
+		last: make(map[wire.PID]uint64), marks: make(map[wire.PID]uint64),
+	}
+}
+
+// fresh reports whether a signal has not been given yet.
+func (s *signals) fresh(m *wire.Signal) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return m.Seq == 0 || m.Seq > s.last[m.PID]
+}
+
+// given is for a signal that was given, or was before.
+func (s *signals) given(m *wire.Signal) {
+	if m.Seq == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.last[m.PID] = max(m.Seq, s.last[m.PID])
+	s.marks[m.PID] = s.last[m.PID]
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// ended is for a process that has ended.
+func (s *signals) ended(pid wire.PID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.last, pid)
+}
+
+// gather is how long marks gather that are told at once.
+const gather = time.Millisecond
+
+// maxMarks bounds the marks of one message, far below what a frame may hold.
+const maxMarks = 10_000
+
+// run tells what was given.
+func (s *signals) run(ctx context.Context) error {
+	for {
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return nil
+		}
+		select {
+		case <-time.After(gather):
+		case <-ctx.Done():
+			return nil
+		}
+		s.mu.Lock()
+		marks := s.marks
+		s.marks = make(map[wire.PID]uint64)
+		s.mu.Unlock()
+		var all []wire.Mark
+		for _, pid := range slices.Sorted(maps.Keys(marks)) {
+			all = append(all, wire.Mark{PID: pid, Seq: marks[pid]})
+		}
+		for part := range slices.Chunk(all, maxMarks) {
+			s.tell(part)
+		}
+	}
+}
