@@ -72,7 +72,8 @@ var arrows = map[string][]string{
 
 	"procfs": {"wire"},
 
-	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/pid1/standin"},
+	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/pid1/standin"},
+	"slave/journal":        {"wire"},
 	"slave/space":          {"wire", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin"},
 	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/longcall"},

@@ -37,6 +37,8 @@ func (n *node) serve(ctx context.Context, l *link.Session) error {
 	}
 	defer control.Close()
 	defer n.out.stop()
+	n.stdios.session(true)
+	defer n.stdios.session(false)
 	if err := n.calls.begin(func() error { return n.recorder.begin(n.inventory) }); err != nil {
 		return err
 	}
@@ -60,8 +62,8 @@ func (n *node) accept(ctx context.Context, l *link.Session, processes *errgroup.
 			return err
 		}
 		processes.Go(func() error {
-			p := &process{n: n, stream: stream}
-			if err := p.serve(ctx); err != nil {
+			p := &process{n: n, stream: stream, ended: l.Done()}
+			if err := p.serve(); err != nil {
 				n.log.Debug("a process stream ended", "pid", p.pid, "err", err)
 			}
 			return nil
@@ -78,11 +80,11 @@ func (n *node) receive(reader *wire.Reader) error {
 		}
 		switch m := m.(type) {
 		case *wire.Signal:
-			err = n.late.give(m)
+			err = n.signal(m)
 		case *wire.Return:
 			n.calls.returned(number, m)
 		case *wire.Progress:
-			n.behind.progress(m.Event)
+			n.recorder.progress(m.Event)
 		case *wire.Lease:
 			err = n.lease(m.Blocks)
 		case *wire.Budget:
@@ -90,7 +92,7 @@ func (n *node) receive(reader *wire.Reader) error {
 		case *wire.Reparent:
 			n.space.SetParent(m.PID, m.Parent)
 		case *wire.HangUp:
-			n.outputs.hangUp(m.PID)
+			n.stdios.hangUp(m.PID)
 		case *wire.KillAll:
 			err = n.endAll()
 		default:
@@ -100,6 +102,17 @@ func (n *node) receive(reader *wire.Reader) error {
 			return err
 		}
 	}
+}
+
+// signal gives a signal to its process, once.
+func (n *node) signal(m *wire.Signal) error {
+	if n.signals.fresh(m) {
+		if err := n.late.give(m); err != nil {
+			return err
+		}
+	}
+	n.signals.given(m)
+	return nil
 }
 
 func (n *node) lease(blocks []wire.Block) error {

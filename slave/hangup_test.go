@@ -1,88 +1,149 @@
 package slave
 
 import (
-	"bytes"
 	"errors"
 	"io"
-	"net"
-	"os"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
 )
 
-// TestHangUp has the client of a process leave that reads none of its input.
-func TestHangUp(t *testing.T) {
-	const pid = 4711
-	var spawn wire.Spawn
-	for fd := range spawn.Command.Stdio {
-		spawn.Command.Stdio[fd].Mode = wire.DescriptorStream
-	}
-	p, err := openPipes(&spawn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.closeFar()
-	defer p.closeNear()
-	n := new(node)
-	remove := n.outputs.add(pid, &output{pipes: p})
-
-	hangUp(t, n, pid+1)
-	if _, err := p.end[1].Write([]byte("x")); err != nil {
-		t.Errorf("another process was hung up: %v", err)
-	}
-	hangUp(t, n, pid)
-	for fd := 1; fd <= 2; fd++ {
+// awaitPipe waits until nobody reads what a process writes any more.
+func awaitPipe(t *testing.T, d *stdio, fd int) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(time.Millisecond) {
 		// The runtime makes SIGPIPE of these descriptors an error.
-		if _, err := p.end[fd].Write([]byte("x")); !errors.Is(err, unix.EPIPE) {
-			t.Errorf("descriptor %d: got %v, want %v", fd, err, unix.EPIPE)
+		if _, err := d.pipes.end[fd].Write([]byte("x")); errors.Is(err, unix.EPIPE) {
+			return
 		}
-	}
-	if _, err := p.near[0].Write([]byte("late")); err != nil {
-		t.Errorf("input: %v", err)
-	}
-	if err := p.near[0].Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := io.ReadAll(p.end[0]); string(got) != "late" || err != nil {
-		t.Errorf("the process reads %q, %v, want what came before the end", got, err)
-	}
-
-	// The next process of that number is another one.
-	var next pipes
-	far, _ := net.Pipe()
-	reading, writing, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer writing.Close()
-	next.near[1] = reading
-	removeNext := n.outputs.add(pid, &output{pipes: &next, stream: far})
-	remove()
-	hangUp(t, n, pid)
-	if _, err := reading.Read(nil); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("the next one: got %v, want %v", err, os.ErrClosed)
-	}
-	n.outputs.cut()
-	if _, err := far.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("its stream: got %v, want %v", err, io.ErrClosedPipe)
-	}
-	removeNext()
-	if len(n.outputs.all) != 0 {
-		t.Errorf("%d are left", len(n.outputs.all))
+		if time.Now().After(deadline) {
+			t.Fatalf("descriptor %d is still read", fd)
+		}
 	}
 }
 
-// hangUp has the master say so.
-func hangUp(t *testing.T, n *node, pid wire.PID) {
-	t.Helper()
-	frame, err := wire.Append(nil, 0, &wire.HangUp{PID: pid})
-	if err != nil {
+// TestHangUp has the client of a process leave that reads none of its input.
+func TestHangUp(t *testing.T) {
+	const pid = 4711
+	s := ways(t)
+	d, other := enter(t, s, pid, 1), enter(t, s, pid+1, 2)
+	for _, d := range []*stdio{d, other} {
+		attach(t, d, [2]uint64{})
+		d.run()
+	}
+	s.hangUp(pid)
+	awaitPipe(t, d, 1)
+	awaitPipe(t, d, 2)
+	if _, err := other.pipes.end[1].Write([]byte("x")); err != nil {
+		t.Errorf("another process was hung up: %v", err)
+	}
+	if err := d.in.accept([]byte("late")); err != nil {
+		t.Errorf("input: %v", err)
+	}
+	d.closed(d.at)
+	if got, err := io.ReadAll(d.pipes.end[0]); string(got) != "late" || err != nil {
+		t.Errorf("the process reads %q, %v, want what came before the end", got, err)
+	}
+}
+
+// TestNextOfNumber has another process get the number of one whose client has not come
+// back.
+func TestNextOfNumber(t *testing.T) {
+	s := ways(t)
+	first := enter(t, s, 4711, 1)
+	first.run()
+	second := enter(t, s, 4711, 2)
+	second.run()
+	awaitPipe(t, first, 1)
+	if s.find(4711) != second {
+		t.Error("the second process is not there")
+	}
+	attach(t, second, [2]uint64{})
+	if _, err := second.pipes.end[1].Write([]byte("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExpire has clients not come back.
+func TestExpire(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name           string
+		ended, session bool
+		since, begun   time.Duration // ago
+		gone           bool
+	}{
+		{"both long ago", true, true, 2 * keepTime, 2 * keepTime, true},
+		{"it lives", false, true, 2 * keepTime, 2 * keepTime, false},
+		{"just lost", true, true, time.Second, 2 * keepTime, false},
+		{"a new session", true, true, 2 * keepTime, time.Second, false},
+		{"no session", true, false, 2 * keepTime, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := ways(t)
+			d := enter(t, s, 4711, 1)
+			d.run()
+			a := attach(t, d, [2]uint64{})
+			d.lost(a)
+			if c.ended {
+				s.ended(d.pid)
+			}
+			s.session(c.session)
+			d.since = now.Add(-c.since)
+			if c.session {
+				s.begun = now.Add(-c.begun)
+			}
+			s.expire(now)
+			err := d.attach(&attachment{stream: newClient()}, [2]uint64{}, func(uint64) error { return nil })
+			if errors.Is(err, errNoProcess) != c.gone {
+				t.Errorf("attach: %v, want gone %v", err, c.gone)
+			}
+		})
+	}
+}
+
+// TestOutputComesAgain has streams end without the client having taken all.
+func TestOutputComesAgain(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	d.run()
+	if _, err := d.pipes.end[1].Write([]byte("before")); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.receive(wire.NewReader(bytes.NewReader(frame))); !errors.Is(err, io.EOF) {
-		t.Fatalf("got %v, want %v", err, io.EOF)
+	expect := func(a *attachment, want string) {
+		t.Helper()
+		for got := ""; got != want; {
+			h, data := a.stream.(*client).next(t)
+			if h.Type != wire.TypeStdout || h.Number != 77 || len(data) == 0 {
+				t.Fatalf("frame %+v %q after %q, want %q", h, data, got, want)
+			}
+			got += string(data)
+		}
+	}
+	a := attach(t, d, [2]uint64{})
+	expect(a, "before")
+	d.lost(a)
+	if _, err := d.pipes.end[1].Write([]byte(" and after")); err != nil {
+		t.Fatal(err)
+	}
+	expect(attach(t, d, [2]uint64{3}), "ore and after")
+	b := attach(t, d, [2]uint64{6}) // takes the place of the one before
+	expect(b, " and after")
+	if err := d.frame(wire.Header{Type: wire.TypeStdoutTaken, Number: 10}, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.lost(b)
+	err := d.attach(&attachment{stream: newClient()}, [2]uint64{9}, func(uint64) error { return nil })
+	if !errors.Is(err, wire.ErrFrame) {
+		t.Errorf("bytes that were taken: %v, want %v", err, wire.ErrFrame)
+	}
+	c := attach(t, d, [2]uint64{16})
+	d.pipes.closeFar()
+	for range 2 {
+		if h, data := c.stream.(*client).next(t); len(data) != 0 || h.Type != wire.TypeStdout && h.Type != wire.TypeStderr {
+			t.Errorf("frame %+v %q, want the ends", h, data)
+		}
 	}
 }

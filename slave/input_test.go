@@ -3,18 +3,106 @@ package slave
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"os"
+	"math"
 	"slices"
+	"sync"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"bproc/slave/journal"
 	"bproc/wire"
 )
 
 func in(data string) []byte { return wire.AppendData(nil, wire.TypeStdin, 0, []byte(data)) }
+
+// client is a stream to one, and what it gets.
+type client struct {
+	mu     sync.Mutex
+	cond   sync.Cond
+	got    bytes.Buffer
+	closed bool
+}
+
+func newClient() *client {
+	c := new(client)
+	c.cond.L = &c.mu
+	return c
+}
+
+func (c *client) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0, io.ErrClosedPipe
+	}
+	c.cond.Broadcast()
+	return c.got.Write(b)
+}
+
+func (c *client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.cond.Broadcast()
+	return nil
+}
+
+// next returns the next frame that the client gets.
+func (c *client) next(t *testing.T) (wire.Header, []byte) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.got.Len() < wire.HeaderSize {
+		if c.closed {
+			t.Fatal("the stream has ended")
+		}
+		c.cond.Wait()
+	}
+	h, data, err := wire.NewReader(&c.got).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, slices.Clone(data)
+}
+
+// ways are the descriptors of processes without a node.
+func ways(t *testing.T) *stdios {
+	t.Helper()
+	j, err := journal.Create(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stdios{journal: j, stamp: func() uint64 { return 77 }}
+	t.Cleanup(func() {
+		s.close()
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// process enters the descriptors of one that runs, all of them streams.
+func enter(t *testing.T, s *stdios, pid wire.PID, launch uint64) *stdio {
+	t.Helper()
+	spawn := streams([3]wire.DescriptorMode{wire.DescriptorStream, wire.DescriptorStream, wire.DescriptorStream})
+	spawn.PID, spawn.Launch, spawn.UID = pid, launch, 1000
+	d, err := s.enter(spawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.pipes.closeFar)
+	return d
+}
+
+func attach(t *testing.T, d *stdio, from [2]uint64) *attachment {
+	t.Helper()
+	a := &attachment{stream: newClient()}
+	if err := d.attach(a, from, func(uint64) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
 
 func TestInput(t *testing.T) {
 	out := wire.AppendData(nil, wire.TypeStdout, 0, nil)
@@ -32,53 +120,96 @@ func TestInput(t *testing.T) {
 		{"a cut header", slices.Concat(in("a"), in("bc")[:3]), "a", io.ErrUnexpectedEOF},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := new(process)
-			reading, writing, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer reading.Close()
-			if err := p.input(wire.NewReader(bytes.NewReader(test.sent)), writing); !errors.Is(err, test.err) {
+			d := enter(t, ways(t), 4711, 1)
+			a := attach(t, d, [2]uint64{})
+			d.run()
+			if err := read(wire.NewReader(bytes.NewReader(test.sent)), d); !errors.Is(err, test.err) {
 				t.Errorf("got %v, want %v", err, test.err)
 			}
-			if got, err := io.ReadAll(reading); string(got) != test.gets || err != nil {
+			d.closed(a)
+			if got, err := io.ReadAll(d.pipes.end[0]); string(got) != test.gets || err != nil {
 				t.Errorf("the process reads %q, %v, want %q", got, err, test.gets)
 			}
-			if err := p.input(wire.NewReader(bytes.NewReader(test.sent)), nil); !errors.Is(err, test.err) {
+			if err := read(wire.NewReader(bytes.NewReader(test.sent)), new(stdio)); !errors.Is(err, test.err) {
 				t.Errorf("of a process without input: got %v, want %v", err, test.err)
 			}
 		})
 	}
 }
 
-// TestInputThatNobodyReads goes on to the end of the stream when the process
-// has closed its input.
-func TestInputThatNobodyReads(t *testing.T) {
-	reading, writing, err := os.Pipe()
-	if err != nil {
+// TestInputWaits has more sent than a process reads, up to the bound, and all of it read
+// then; the client is told what it need not keep, and of the end.
+func TestInputWaits(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	a := attach(t, d, [2]uint64{})
+	d.run()
+	chunk := bytes.Repeat([]byte("0123456789abcdef"), wire.MaxData/16)
+	sent, err := 0, error(nil)
+	for ; err == nil; sent += len(chunk) {
+		err = d.in.accept(chunk)
+	}
+	sent -= len(chunk)
+	if !errors.Is(err, wire.ErrFrame) || sent < wire.Window || sent > wire.Window+4*wire.MaxData {
+		t.Fatalf("%v after %d bytes", err, sent)
+	}
+	if err := d.in.accept(nil); err != nil {
 		t.Fatal(err)
 	}
-	reading.Close()
-	sent := bytes.NewReader(slices.Concat(in("a"), in("b")))
-	if err := new(process).input(wire.NewReader(sent), writing); err != nil {
-		t.Error(err)
+	if got, err := io.ReadAll(d.pipes.end[0]); len(got) != sent || err != nil {
+		t.Errorf("the process reads %d bytes, %v, want %d", len(got), err, sent)
 	}
-	if sent.Len() != 0 {
-		t.Errorf("%d bytes are left in the stream", sent.Len())
+	told := uint64(0)
+	for told != math.MaxUint64 {
+		h, _ := a.stream.(*client).next(t)
+		if h.Type != wire.TypeStdinTaken || h.Number <= told || h.Number-told > wire.MaxData && h.Number != math.MaxUint64 {
+			t.Fatalf("told %+v after %d", h, told)
+		}
+		told = h.Number
 	}
 }
 
-func TestErrnoOf(t *testing.T) {
-	for _, test := range []struct {
-		err  error
-		want unix.Errno
-	}{
-		{fmt.Errorf("pipe for descriptor 1: %w", unix.EMFILE), unix.EMFILE},
-		{&os.PathError{Op: "open", Path: "x", Err: unix.ENOENT}, unix.ENOENT},
-		{io.EOF, unix.EIO},
-	} {
-		if got := errnoOf(test.err); got != test.want {
-			t.Errorf("%v: got %v, want %v", test.err, got, test.want)
+// TestInputComesAgain has a stream end with what the process has not read. The client
+// sends it again, and the process gets each byte once.
+func TestInputComesAgain(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	a := attach(t, d, [2]uint64{})
+	d.run()
+	all := bytes.Repeat([]byte("0123456789abcde\n"), 5*wire.MaxData/16)
+	for part := range slices.Chunk(all, 10_000) {
+		if err := d.in.accept(part); err != nil {
+			t.Fatal(err)
 		}
+	}
+	d.lost(a)
+	var taken uint64
+	b := &attachment{stream: newClient()}
+	if err := d.attach(b, [2]uint64{}, func(n uint64) error { taken = n; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if taken >= uint64(len(all)) {
+		t.Fatalf("%d bytes are taken that nobody has read", taken)
+	}
+	for part := range slices.Chunk(all[taken:], 10_000) {
+		if err := d.in.accept(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.closed(b)
+	if got, err := io.ReadAll(d.pipes.end[0]); !bytes.Equal(got, all) || err != nil {
+		t.Errorf("the process reads %d bytes, %v, want %d, the same", len(got), err, len(all))
+	}
+}
+
+// TestInputNobodyReads has a process close its input.
+func TestInputNobodyReads(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	a := attach(t, d, [2]uint64{})
+	d.run()
+	d.pipes.end[0].Close()
+	if err := d.in.accept([]byte("lost")); err != nil {
+		t.Fatal(err)
+	}
+	if h, _ := a.stream.(*client).next(t); h.Type != wire.TypeStdinTaken || h.Number != math.MaxUint64 {
+		t.Errorf("told %+v, want that all is taken", h)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/pidmap"
+	"bproc/slave/journal"
 	"bproc/slave/procevents"
 	"bproc/slave/space"
 	"bproc/wire"
@@ -36,7 +37,8 @@ type node struct {
 	behind   *behind
 	late     late
 	tasks    *tasks
-	outputs  outputs
+	stdios   stdios
+	signals  *signals
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
 	term     *lease
 	init     initWatch
@@ -56,6 +58,9 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		return nil, fmt.Errorf("process space: %w", err)
 	}
 	n.space = sp
+	if n.stdios.journal, err = journal.Create(nil); err != nil {
+		return nil, errors.Join(err, sp.Close())
+	}
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
 	n.term = &lease{log: log, kill: n.endForSure, end: sp.Deadline}
 	held := &hold{freeze: sp.Freeze, thaw: sp.Thaw}
@@ -80,11 +85,14 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n.recorder = &recorder{
 		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
 		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Image),
+		ledger:  newLedger(),
 		empty:   n.warden.emptied, life: n.numbers.life,
 		end:   kill,
 		watch: n.watch, behind: n.behind,
 	}
 	n.recorder.tracker.KeepZombies(proc.Zombie)
+	n.signals = newSignals(n.signalsTaken)
+	n.stdios.stamp = n.recorder.stamp
 	n.late = late{of: n.recorder.late, signal: sp.Signal, sync: sp.Sync, wake: make(chan struct{}, 1)}
 	return n, nil
 }
@@ -133,7 +141,7 @@ func (n *node) endAll() error { return n.behind.killing(n.space.KillAll) }
 // leave ends all processes while the master can still be told of their ends:
 // otherwise it waits for the time of the lease before it calls them dead.
 func (n *node) leave(ctx context.Context) {
-	n.outputs.cut()
+	n.stdios.cut()
 	err := n.killAll(ctx, func() bool {
 		if !n.recorder.quiet() {
 			return false
@@ -149,6 +157,12 @@ func (n *node) leave(ctx context.Context) {
 // procIn returns the space's procfs as this daemon can open it.
 func procIn(sp *space.Space) procevents.Proc {
 	return procevents.Proc(fmt.Sprintf("/proc/self/fd/%d", sp.Proc().Fd()))
+}
+
+func (n *node) signalsTaken(marks []wire.Mark) {
+	if err := n.out.put(&wire.SignalsTaken{Marks: marks}); err != nil {
+		n.log.Error("it could not be said which signals were given", "err", err)
+	}
 }
 
 func (n *node) wantBlocks(blocks int) {
@@ -177,6 +191,8 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.init.run(ctx) })
 	group.Go(func() error { return n.behind.run(ctx) })
 	group.Go(func() error { return n.late.run(ctx) })
+	group.Go(func() error { return n.signals.run(ctx) })
+	group.Go(func() error { return n.stdios.run(ctx) })
 	group.Go(func() error { return n.giveBack(ctx) })
 	group.Go(func() error { return n.watch.run(ctx, n.recorder.relook) })
 	return group.Wait()
@@ -190,35 +206,31 @@ func (n *node) destroy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTime)
 	defer cancel()
 	n.tasks.close()
-	return errors.Join(n.space.Destroy(ctx), n.source.Close())
+	err := n.space.Destroy(ctx)
+	n.stdios.close()
+	return errors.Join(err, n.source.Close(), n.stdios.journal.Close())
 }
 
-// launch starts a process in the space and waits until it executes its command
-// or cannot.
-func (n *node) launch(ctx context.Context, spawn *wire.Spawn, p *pipes) (bool, error) {
-	answer := make(chan bool, 1)
+// launch starts a process in the space. It goes on whatever becomes of the session in
+// which the front end has asked for it.
+func (n *node) launch(spawn *wire.Spawn, d *stdio) {
 	n.recorder.launching(spawn)
 	entry, err := n.tasks.launch(spawn.UID)
 	if err == nil {
-		err = n.space.Launch(spawn, p.far(), entry, func(stage wire.Stage, errno unix.Errno) {
-			if errno == 0 {
-				n.recorder.spawned(spawn.PID)
-			} else {
+		err = n.space.Launch(spawn, d.pipes.far(), entry, func(stage wire.Stage, errno unix.Errno) {
+			if errno != 0 {
 				n.notSpawned(spawn.PID, stage, errno)
+				n.stdios.work.Go(d.fail)
+				return
 			}
-			answer <- errno == 0
+			n.recorder.spawned(spawn.PID)
+			n.stdios.work.Go(d.run)
 		})
 	}
-	p.closeFar()
+	d.pipes.closeFar()
 	if err != nil {
 		n.notSpawned(spawn.PID, wire.StageSpawn, errnoOf(err))
-		return false, err
-	}
-	select {
-	case ok := <-answer:
-		return ok, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		d.fail()
 	}
 }
 
@@ -231,19 +243,20 @@ func (n *node) notSpawned(pid wire.PID, stage wire.Stage, errno unix.Errno) {
 func (n *node) status(pid wire.PID, status wire.Status) {
 	if n.recorder.status(pid, status) {
 		n.tasks.ended()
+		n.stdios.ended(pid)
 	}
 }
 
-// inventory says what this node is and has.
-func (n *node) inventory(pids []wire.PID) *wire.Inventory {
+// inventory says what this node is and has, but for its processes.
+func (n *node) inventory() *wire.Inventory {
 	var name unix.Utsname
 	var info unix.Sysinfo_t
-	if len(pids) == 0 {
+	if n.recorder.ledger.processes() == 0 {
 		n.numbers.forget() // nobody has a number of the blocks; the master leases others
 	}
 	blocks := n.numbers.blocks()
 	n.tasks.lease(count(blocks))
-	inv := &wire.Inventory{PIDs: pids, Blocks: blocks, CPUs: uint32(runtime.NumCPU())}
+	inv := &wire.Inventory{Blocks: blocks, CPUs: uint32(runtime.NumCPU())}
 	if err := unix.Uname(&name); err == nil {
 		inv.Kernel = string(bytes.TrimRight(name.Release[:], "\x00"))
 	}

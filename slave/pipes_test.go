@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-func stdio(modes [3]wire.DescriptorMode) *wire.Spawn {
+func streams(modes [3]wire.DescriptorMode) *wire.Spawn {
 	spawn := new(wire.Spawn)
 	for fd, mode := range modes {
 		spawn.Command.Stdio[fd].Mode = mode
@@ -45,7 +45,7 @@ func TestPipes(t *testing.T) {
 	for _, modes := range [][3]wire.DescriptorMode{
 		{null, null, null}, {stream, null, file}, {null, stream, stream}, {stream, stream, stream}, {file, file, stream},
 	} {
-		p, err := openPipes(stdio(modes))
+		p, err := openPipes(streams(modes))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func checkEnds(t *testing.T, p *pipes, fd int) {
 }
 
 func TestWiden(t *testing.T) {
-	p, err := openPipes(stdio([3]wire.DescriptorMode{1: wire.DescriptorStream}))
+	p, err := openPipes(streams([3]wire.DescriptorMode{1: wire.DescriptorStream}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestWiden(t *testing.T) {
 // TestCloseOutput closes the daemon's ends of output under a process that
 // writes, and leaves its input.
 func TestCloseOutput(t *testing.T) {
-	p, err := openPipes(stdio([3]wire.DescriptorMode{wire.DescriptorStream, wire.DescriptorStream, wire.DescriptorNull}))
+	p, err := openPipes(streams([3]wire.DescriptorMode{wire.DescriptorStream, wire.DescriptorStream, wire.DescriptorNull}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type recorder struct {
 	mu      sync.Mutex // guards the tracker, and with it the order of what is put into out
 	tracker *procevents.Tracker
 	lost    uint64
+	ledger  *ledger
 	started map[wire.PID]bool // from the front end, and their ends not told by init
 }
 
@@ -65,17 +67,30 @@ func (r *recorder) drainLocked() {
 // last event so far.
 func (r *recorder) tellLocked(all bool) uint64 {
 	events := r.tracker.Flush(all, time.Now())
-	for len(events.Events) > 0 {
-		n := min(len(events.Events), maxEvents)
-		part := wire.Events{First: events.First, Events: events.Events[:n]}
-		if err := r.out.put(&part); err != nil {
-			r.log.Error("events could not be reported", "err", err)
-		}
-		events.First += uint64(n)
-		events.Events = events.Events[n:]
+	if len(events.Events) > 0 {
+		r.ledger.tell(events.Events)
+		r.putLocked(events)
 	}
 	r.behind.told(events.Last())
 	return events.Last()
+}
+
+// putLocked has events sent.
+func (r *recorder) putLocked(events wire.Events) {
+	for part := range slices.Chunk(events.Events, maxEvents) {
+		if err := r.out.put(&wire.Events{First: events.First, Events: part}); err != nil {
+			r.log.Error("events could not be reported", "err", err)
+		}
+		events.First += uint64(len(part))
+	}
+}
+
+// progress takes in that the front end has caught up with an event.
+func (r *recorder) progress(event uint64) {
+	r.mu.Lock()
+	r.ledger.confirm(event)
+	r.mu.Unlock()
+	r.behind.progress(event)
 }
 
 // maxEvents bounds the events of one message. With command lines of 64 KiB each,
@@ -114,6 +129,7 @@ func (r *recorder) launching(spawn *wire.Spawn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tracker.Launching(spawn)
+	r.ledger.launching(spawn.PID)
 }
 
 func (r *recorder) spawned(pid wire.PID) {
@@ -157,15 +173,26 @@ func (r *recorder) late(pid wire.PID, seen uint64) []wire.PID {
 	return r.tracker.Late(pid, seen)
 }
 
-// begin starts the numbers anew for a new control stream, whose first message
-// is the inventory. Everything that happened until now is in it.
-func (r *recorder) begin(inventory func([]wire.PID) *wire.Inventory) error {
+// begin starts the numbers anew for a new control stream, whose first message is the
+// inventory. What the front end has not confirmed is told again after it.
+func (r *recorder) begin(inventory func() *wire.Inventory) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked()
 	r.tellLocked(true)
-	defer r.behind.begin()
-	return r.out.start(inventory(r.tracker.Renumber()))
+	pids, starting, again := r.ledger.begin()
+	r.tracker.Renumber(again)
+	inv := inventory()
+	inv.PIDs, inv.Starting, inv.Again = pids, starting, uint64(len(again))
+	if err := r.out.start(inv); err != nil {
+		return err
+	}
+	r.behind.begin()
+	if len(again) > 0 {
+		r.putLocked(wire.Events{First: 1, Events: again})
+	}
+	r.behind.told(inv.Again)
+	return nil
 }
 
 // run reports what the kernel notes, a little later than it happens.

@@ -17,7 +17,7 @@ type signals struct {
 	wake chan struct{}
 
 	mu    sync.Mutex
-	last  map[wire.PID]uint64 // given last to each process that lives
+	last  map[wire.PID]uint64 // given last, of at most maxLast processes
 	marks map[wire.PID]uint64 // to be told
 }
 
@@ -27,6 +27,8 @@ func newSignals(tell func([]wire.Mark)) *signals {
 		last: make(map[wire.PID]uint64), marks: make(map[wire.PID]uint64),
 	}
 }
+
+const maxLast = 10_000
 
 // fresh reports whether a signal has not been given yet.
 func (s *signals) fresh(m *wire.Signal) bool {
@@ -41,6 +43,9 @@ func (s *signals) given(m *wire.Signal) {
 		return
 	}
 	s.mu.Lock()
+	if len(s.last) == maxLast {
+		clear(s.last) // init knows it too, of processes that live
+	}
 	s.last[m.PID] = max(m.Seq, s.last[m.PID])
 	s.marks[m.PID] = s.last[m.PID]
 	s.mu.Unlock()
@@ -48,13 +53,6 @@ func (s *signals) given(m *wire.Signal) {
 	case s.wake <- struct{}{}:
 	default:
 	}
-}
-
-// ended is for a process that has ended.
-func (s *signals) ended(pid wire.PID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.last, pid)
 }
 
 // gather is how long marks gather that are told at once.

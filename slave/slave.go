@@ -97,14 +97,6 @@ func greeting() (wire.Hello, error) {
 	}, nil
 }
 
-const (
-	// redial is how long the slave waits before it tries again to reach a master
-	// that does not answer.
-	redial = 500 * time.Millisecond
-	// maxRedial bounds that time for a slave whose sessions the master ends at once.
-	maxRedial = 8 * time.Second
-)
-
 // run serves one session with the master after the other. The process space
 // outlives them; its own end is the daemon's.
 func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
@@ -148,15 +140,11 @@ func (n *node) watchedSpace(ctx context.Context) error {
 // sessions connects to the master again and again. It returns when the context
 // ends or the master refuses this node.
 func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
-	pause := redial
+	var wait time.Duration
 	for {
 		before, begun := n.linked.Load(), time.Now()
 		err := n.session(ctx, cfg)
-		if n.linked.Load() != before && time.Since(begun) < time.Second {
-			pause = min(2*pause, maxRedial)
-		} else {
-			pause = redial
-		}
+		wait = pause(wait, n.linked.Load() != before, time.Since(begun))
 		var refused *link.RefusedError
 		switch {
 		case ctx.Err() != nil:
@@ -167,7 +155,7 @@ func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 		n.log.Info("session with the master ended", "err", err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(jitter(wait)):
 		}
 	}
 }

@@ -23,7 +23,8 @@ type stdio struct {
 	in      *input     // nil: not a stream
 	out     [2]*output // standard output and error; nil: not a stream
 	working atomic.Int32
-	over    func() // nothing is at work on the descriptors any more
+	start   func(func()) // a goroutine
+	over    func()       // nothing is at work on the descriptors any more
 
 	mu    sync.Mutex
 	at    *attachment
@@ -69,9 +70,9 @@ func factsOf(spawn *wire.Spawn) journal.Facts {
 func (s *stdios) connect(d *stdio) (err error) {
 	loose := d.launch == 0
 	d.working.Store(1) // the process, until it runs or does not
-	d.over = func() { s.forget(d) }
+	d.start, d.over = s.work.Go, func() { s.forget(d) }
 	if f := d.pipes.near[0]; f != nil {
-		if d.in, err = newInput(f, d.slot.Input, loose, s.work.Go, d.done); err != nil {
+		if d.in, err = newInput(f, d.slot.Input, loose, d.start, d.done); err != nil {
 			return err
 		}
 		d.working.Add(1)
@@ -94,11 +95,11 @@ func (d *stdio) done() {
 }
 
 // run is for when the process runs: its output is read from now on.
-func (d *stdio) run(start func(func())) {
+func (d *stdio) run() {
 	for _, o := range d.out {
 		if o != nil {
 			d.working.Add(1)
-			start(func() {
+			d.start(func() {
 				defer d.done()
 				o.run(d.outputEnded)
 			})

@@ -1,7 +1,6 @@
 package procevents
 
 import (
-	"slices"
 	"time"
 
 	"bproc/wire"
@@ -138,21 +137,20 @@ func (t *Tracker) Next() (time.Time, bool) {
 	return at, ok
 }
 
-// Renumber starts a new link: events are numbered from 1 again. It returns the
-// processes that the front end has been told of and that have not ended. Events
-// that were not fetched by Flush belong to the old link and are gone with it, so
-// fetch them first. For [Tracker.Late] the front end has seen all births of former links.
-func (t *Tracker) Renumber() []wire.PID {
-	t.events, t.next = nil, 1
-	var alive []wire.PID
-	for pid, p := range t.procs {
-		if p.announced {
-			p.told = 0
-			alive = append(alive, pid)
+// Renumber starts a new link, on which the events in again have the numbers from 1,
+// and those that Flush returns from now on follow. Events that were not fetched by Flush
+// belong to the old link and are gone with it, so fetch them first. For [Tracker.Late]
+// the front end has seen all other births of former links.
+func (t *Tracker) Renumber(again []wire.Event) {
+	t.events, t.next = nil, uint64(len(again))+1
+	for _, p := range t.procs {
+		p.told = 0
+	}
+	for i, e := range again {
+		if p := t.procs[e.PID]; p != nil && e.Kind == wire.EventForked {
+			p.told = uint64(i) + 1
 		}
 	}
-	slices.Sort(alive)
-	return alive
 }
 
 // Stats says how much a tracker keeps.

@@ -54,11 +54,14 @@ func TestRenumber(t *testing.T) {
 	}
 	fork.PID = 2000001
 	tracker.Record(fork, now)
-	if told := tracker.Renumber(); !slices.Equal(told, []wire.PID{100, 2000000}) {
-		t.Errorf("told of %v, want 100 and 2000000", told)
+	tracker.Renumber([]wire.Event{{Kind: wire.EventSpawned, PID: 100}, {Kind: wire.EventForked, PID: 2000000}})
+	if e := tracker.Flush(true, now); e.First != 3 || e.Last() != 3 || e.Events[0].PID != 2000001 {
+		t.Errorf("got %v, want the birth of 2000001 as number 3", e)
 	}
-	if e := tracker.Flush(true, now); e.First != 1 || e.Last() != 1 || e.Events[0].PID != 2000001 {
-		t.Errorf("got %v, want the birth of 2000001 as number 1", e)
+	for seen, want := range [][]wire.PID{{2000000, 2000001}, {2000000, 2000001}, {2000001}, nil} {
+		if late := tracker.Late(100, uint64(seen)); !slices.Equal(late, want) {
+			t.Errorf("late for who has seen %d: %v, want %v", seen, late, want)
+		}
 	}
 }
 

@@ -131,7 +131,7 @@ func (p *player) input(verb string, args []string) []string {
 		p.tracker.BeginScan()
 	case "renumber":
 		p.next = 1
-		return []string{fmt.Sprint("alive ", p.tracker.Renumber())}
+		p.tracker.Renumber(nil)
 	case "resync":
 		return p.resync(args)
 	case "late":

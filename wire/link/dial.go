@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	firstDelay = 100 * time.Millisecond // before the second attempt; the first is made at once
-	lastDelay  = time.Second
+	firstDelay = 20 * time.Millisecond // before the second attempt; the first is made at once
+	lastDelay  = 500 * time.Millisecond
 
 	maxInterval = time.Minute // a master that asks for less frequent signs of life is in error
 )
