@@ -20,7 +20,7 @@ import (
 // then has children whom it is not for.
 type late struct {
 	of     func(pid wire.PID, seen uint64) []wire.PID
-	signal func(pid wire.PID, info []byte) error
+	signal func(pid wire.PID, info []byte, seq uint64) error
 	sync   func(context.Context) error // returns when signals have arrived
 	wake   chan struct{}
 
@@ -44,13 +44,13 @@ const (
 // give gives a signal to its process and all that are late.
 func (l *late) give(m *wire.Signal) error {
 	if !m.Group {
-		return l.signal(m.PID, m.Info)
+		return l.signal(m.PID, m.Info, m.Seq)
 	}
 	p := pursuit{m: m, had: make(map[wire.PID]bool)}
 	if _, err := l.round(&p); err != nil {
 		return err
 	}
-	if err := l.signal(m.PID, m.Info); err != nil {
+	if err := l.signal(m.PID, m.Info, m.Seq); err != nil {
 		return err
 	}
 	if len(m.Info) >= 4 && unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL {
@@ -66,7 +66,7 @@ func (l *late) round(p *pursuit) (found bool, err error) {
 			continue
 		}
 		p.had[pid], found = true, true
-		if err := l.signal(pid, p.m.Info); err != nil {
+		if err := l.signal(pid, p.m.Info, 0); err != nil {
 			return found, err
 		}
 	}

@@ -33,7 +33,7 @@ func newFamily(found ...[]wire.PID) *family {
 			f.found = f.found[1:]
 			return late
 		},
-		signal: func(pid wire.PID, info []byte) error {
+		signal: func(pid wire.PID, info []byte, _ uint64) error {
 			f.got = append(f.got, fmt.Sprintf("%d:%d", pid, info[0]))
 			return nil
 		},

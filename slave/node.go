@@ -52,7 +52,8 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
 		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n},
-		OnStatus: n.status,
+		OnStatus:   n.status,
+		OnLaunched: func(wire.PID, wire.Stage, unix.Errno) {}, // of what is swept
 	})
 	if err != nil {
 		return nil, fmt.Errorf("process space: %w", err)
@@ -80,7 +81,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		want: func(blocks int) { n.wantBlocks(blocks) },
 	}
 	n.numbers.tasks = n.tasks.count
-	kill := func(pid wire.PID) error { return sp.Signal(pid, killInfo()) }
+	kill := func(pid wire.PID) error { return sp.Signal(pid, killInfo(), 0) }
 	n.warden = &warden{log: log, source: n.source, numbers: n.numbers, hold: held, kill: kill, full: make(chan struct{}, 1)}
 	n.recorder = &recorder{
 		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},

@@ -5,8 +5,14 @@ package wire
 type InitReady struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	PIDs   []PID  // children of init that are alive
+	// PIDs are the children of init that are alive, and those whose end follows in an
+	// InitStatus.
+	PIDs   []PID
 	Stored uint32 // how many InitStored follow
+
+	// Starting are those of PIDs whose launch a former daemon has asked for and that
+	// is not over. InitLaunched follows, with the frame number 0.
+	Starting []PID
 }
 
 // Type implements [Message].
@@ -24,7 +30,8 @@ type InitLaunch struct {
 // Type implements [Message].
 func (*InitLaunch) Type() Type { return TypeInitLaunch }
 
-// InitLaunched answers InitLaunch.
+// InitLaunched answers InitLaunch. One that says that there is no process is also
+// told to each new daemon, with the frame number 0, until InitForget.
 type InitLaunched struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -139,8 +146,9 @@ type InitStored struct {
 // Type implements [Message].
 func (*InitStored) Type() Type { return TypeInitStored }
 
-// InitForget says that the ends of children have been told to who must know them.
-// Until then init tells each new daemon again.
+// InitForget says that the ends of launched children, or that their launches failed,
+// are known to who must know. Until then init tells each new daemon again. A launch
+// with the same number says it, too.
 type InitForget struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -155,7 +163,7 @@ func (*InitForget) Type() Type { return TypeInitForget }
 type InitDeadline struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	At int64 // nanoseconds of CLOCK_MONOTONIC; 0: never
+	At int64 // nanoseconds of CLOCK_BOOTTIME; 0: never
 }
 
 // Type implements [Message].

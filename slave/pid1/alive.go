@@ -9,10 +9,10 @@ import (
 )
 
 // aliveLocked returns the children of init and the launches under way, but not
-// the stand-ins. A child that has ended and is not reported yet counts as alive:
-// its status follows. The lock is that of order.
+// the stand-ins. A child that has ended and is not reported yet, or is to be reported
+// again, counts as alive: its status follows. The lock is that of order.
 func (in *Init) aliveLocked() ([]wire.PID, error) {
-	alive := append(in.launches.pids(), in.order.unreported...)
+	alive := slices.Concat(in.launches.pids(), in.order.unreported, in.order.kept.ended())
 	pids, err := processes()
 	if err != nil {
 		return nil, fmt.Errorf("look at all processes: %w", err)

@@ -22,7 +22,10 @@ type cloneArgs struct {
 // The child shares the memory and the parent waits until it has executed:
 // nothing is copied, however large init is. Also, what the child does to its
 // oom_score_adj would count for init without CLONE_VFORK (Linux 5.10).
-const cloneFlags = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_CLEAR_SIGHAND
+//
+// The child shares the descriptors, too, until its first step: so it gets copies of
+// the few that it needs, and not of all that init keeps.
+const cloneFlags = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_FILES | unix.CLONE_CLEAR_SIGHAND
 
 // use sets the stack, and the number that the new process has in the innermost
 // PID namespace.

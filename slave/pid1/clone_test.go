@@ -44,6 +44,10 @@ func TestOrderOfSteps(t *testing.T) {
 	if errno != 0 {
 		t.Fatal(errno)
 	}
+	if first := p.steps[0]; first.trap != unix.SYS_CLOSE_RANGE || first.args[2] != unix.CLOSE_RANGE_UNSHARE {
+		t.Errorf("step 0 is system call %d: until the descriptors are its own, a child must not touch them", first.trap)
+	}
+	p.steps = p.steps[1:]
 	for _, c := range []struct {
 		reason        string
 		first, second uintptr

@@ -2,7 +2,9 @@ package pid1
 
 import (
 	"context"
-	"math"
+	"errors"
+	"fmt"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -12,49 +14,101 @@ import (
 // deadline is when the lease on which the processes live runs out. The daemon moves
 // it on as long as it hears from the master. That init looks after it has the
 // processes end in time also while the daemon hangs, or there is none.
+//
+// The front end's clock goes on while this machine sleeps, so it is CLOCK_BOOTTIME that
+// counts.
 type deadline struct {
-	at    atomic.Int64  // nanoseconds of CLOCK_MONOTONIC; 0: never
-	moved chan struct{} // holds one
+	at    atomic.Int64 // nanoseconds; 0: never
+	timer *os.File     // timerfd_create(2)
 }
 
-func (d *deadline) move(at int64) {
-	d.at.Store(at)
-	select {
-	case d.moved <- struct{}{}:
-	default: // it has not looked since
+func (d *deadline) init() error {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("timer of the deadline: %w", err)
 	}
+	d.timer = os.NewFile(uintptr(fd), "timerfd")
+	return nil
 }
 
-// left returns how long there is until the deadline.
-func (d *deadline) left() time.Duration {
+// move moves the deadline; 0: there is none.
+func (d *deadline) move(at int64) error {
+	d.at.Store(at)
+	return d.arm(max(at, 0), unix.TFD_TIMER_ABSTIME)
+}
+
+func (d *deadline) arm(nanoseconds int64, flags int) error {
+	raw, err := d.timer.SyscallConn()
+	if err != nil {
+		return err
+	}
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(nanoseconds)}
+	var setErr error
+	err = raw.Control(func(fd uintptr) { setErr = unix.TimerfdSettime(int(fd), flags, &spec, nil) })
+	if err := errors.Join(err, setErr); err != nil {
+		return fmt.Errorf("timer of the deadline: %w", err)
+	}
+	return nil
+}
+
+// passed reports whether the deadline is over.
+func (d *deadline) passed() bool {
 	at := d.at.Load()
 	if at == 0 {
-		return math.MaxInt64
+		return false
 	}
 	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0 // clock_gettime(2): the clock is there since Linux 2.6
-	}
-	return time.Duration(at - now.Nano())
+	// No error: the clock is there since Linux 2.6.39 (clock_gettime(2)).
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now)
+	return now.Nano() >= at
 }
+
+// unreadPause is how long a daemon's requests are waited for that are there and have
+// not been read: while the space is frozen init is, too, and one of them may move the
+// deadline.
+const unreadPause = 20 * time.Millisecond
 
 // expire ends all processes at the deadline.
 func (in *Init) expire(ctx context.Context) error {
-	timer := time.NewTimer(math.MaxInt64)
-	defer timer.Stop()
+	var expirations [8]byte
+	before := true // something was unread
 	for {
-		select {
-		case <-in.deadline.moved:
-			timer.Reset(in.deadline.left())
-		case <-timer.C:
-			if left := in.deadline.left(); left > 0 { // it was moved at this moment
-				timer.Reset(left)
-				continue
-			}
-			in.cfg.Log.Warn("the lease has run out; all processes are killed")
-			in.killAll()
-		case <-ctx.Done():
+		_, err := in.deadline.timer.Read(expirations[:])
+		switch {
+		case ctx.Err() != nil:
 			return nil
+		case err != nil:
+			return fmt.Errorf("timer of the deadline: %w", err)
 		}
+		unread := in.unread()
+		switch {
+		case !in.deadline.passed(): // it was moved at this moment
+			err = in.deadline.arm(in.deadline.at.Load(), unix.TFD_TIMER_ABSTIME)
+			unread = true
+		case unread || before: // twice nothing: what was read the first time has had its effect
+			err = in.deadline.arm(unreadPause.Nanoseconds(), 0)
+		default:
+			in.lapse()
+			unread = true
+		}
+		if err != nil {
+			return err
+		}
+		before = unread
 	}
+}
+
+// lapse ends all processes, once, if the deadline is over.
+func (in *Init) lapse() {
+	at := in.deadline.at.Load()
+	if in.deadline.passed() && in.deadline.at.CompareAndSwap(at, 0) {
+		in.cfg.Log.Warn("the lease has run out; all processes are killed")
+		in.killAll()
+	}
+}
+
+// unread reports whether there are requests that no reader has seen.
+func (in *Init) unread() bool {
+	c := in.newest.Load()
+	return c != nil && c.Unread() > 0
 }

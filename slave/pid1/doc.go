@@ -7,19 +7,29 @@
 //	daemon                                          init
 //	  | connect (a newer daemon replaces the older)   |
 //	  | <----------- InitReady [seccomp listener] --- |
+//	  | <----------- InitStored [descriptors] ------- | what former daemons gave it to keep
+//	  | <----------- InitStatus, InitLaunched ------- | what nobody has said to forget
 //	  | --- InitLaunch [stream descriptors] --------> | clone3(set_tid), execve
 //	  | <---------------------------- InitLaunched -- |
 //	  | --- InitSignal, InitCursor, InitKillAll ----> | (no answer)
 //	  | --- InitDeadline ---------------------------> | unless there is another before: kills all then
+//	  | --- InitStore [descriptors], InitDrop ------> | kept for the next daemon
+//	  | --- InitForget -----------------------------> |
 //	  | --- InitGroup ------------------------------> | a group exists in a session
 //	  | --- InitSync -------------------------------> | all signals before it are sent
 //	  | <---------------------------------- InitDone  |
 //	  | <------------------------------ InitStatus -- | wait4: ended, stopped, goes on
 //
 // InitLaunched comes before the first InitStatus of its process, and a process
-// that could not execute its command is never the subject of an InitStatus,
-// unless the daemon that asked is gone: then nobody waits for InitLaunched, and
-// the next daemon learns of the end in this way.
+// that could not execute its command is never the subject of an InitStatus.
+//
+// A daemon can be killed at any moment, and nothing is lost by that. What it has
+// written is carried out before the next is greeted (daemons). What it was told it may
+// not have passed on: so the ends of launched processes, and the launches that failed,
+// are told again until a daemon says to forget them (kept), and a signal with a number
+// can be sent again and arrives once (marks). What it has in hand it gives init to keep
+// (stored). At the end of the lease all processes are ended
+// (deadline).
 //
 // A process begins in the session and the process group that its ghost has on the
 // front end: they have the same numbers in the space. Where no process of the
@@ -38,7 +48,7 @@
 // errand (sleeper). They are invisible to the daemon; others recognise them with
 // package standin. Their calls, as init's own, carry the cookie of package filter.
 //
-// Statuses are not queued here. The reaper takes the next one from the kernel
+// Statuses are not queued before they are told. The reaper takes the next one from the kernel
 // when it could write the last, so that while no daemon is connected, or one
 // does not read, ended processes stay zombies: as many as there were processes,
 // nothing is lost, and stops and continuations of one process replace each
@@ -53,8 +63,10 @@
 // Locks: standins.making, held while stand-ins are made and ended; order, which
 // holds the order of frames to the daemon and is held while writing; inside it
 // launches.mu, and inside that standins.mu, which are never held across a system
-// call that can block. The readers of requests take only the last two, but for the
-// answer to InitSync, so that a daemon that does not read can still be read from.
+// call that can block. Those of kept, stored and deputy have none inside them, and the
+// first two are held while writing only when a daemon is greeted. The readers of
+// requests do not take the first two, but for the answer to InitSync, so that a daemon
+// that does not read can still be read from.
 //
 // Root in the space is the node's root, and is trusted like it. What it cannot do by
 // accident: end init, which gets no signals and cannot be traced by number; change

@@ -41,6 +41,7 @@ func Harden(log *slog.Logger) error {
 		"dumpable":      unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
 		"priority":      unix.Setpriority(unix.PRIO_PROCESS, 0, priority),
 		"oom_score_adj": os.WriteFile("/proc/self/oom_score_adj", []byte(oomNever), 0),
+		"RLIMIT_NOFILE": raiseFiles(),
 	} {
 		if err != nil {
 			log.Debug("attribute of init not set", "attribute", what, "err", err)
@@ -88,6 +89,20 @@ func raisePIDMax() error {
 		return err
 	}
 	return os.WriteFile(pidMaxFile, []byte(strconv.Itoa(pidMax)), 0)
+}
+
+// raiseFiles allows as many descriptors as the kernel does: init keeps those of the
+// daemon (stored).
+func raiseFiles() error {
+	b, err := os.ReadFile("/proc/sys/fs/nr_open")
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+	if err != nil {
+		return err
+	}
+	return unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: n})
 }
 
 // oomScoreAdj returns what children inherit.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,10 +23,6 @@ const maxLaunches = 1024
 
 // initPID is the number that init has in its space.
 const initPID wire.PID = 1
-
-// acceptPause is waited before accepting again when there were no descriptors
-// or no memory for a connection.
-const acceptPause = 100 * time.Millisecond
 
 // Config is what an Init needs.
 type Config struct {
@@ -50,7 +45,8 @@ type Init struct {
 	standins standins
 	name     *[16]byte // of init, for prctl(2)
 	parents  supervise.Launched
-	deputy   *supervise.Supervisor // for while no daemon is there; nil without a listener
+	deputy   deputy
+	stored   stored
 	newest   atomic.Pointer[rights.Conn]
 	children chan struct{} // there may be children again
 	deadline deadline
@@ -82,15 +78,20 @@ func New(cfg Config) (*Init, error) {
 		children: make(chan struct{}, 1),
 		name:     commName(name),
 	}
-	in.launches.init()
-	in.deadline.moved = make(chan struct{}, 1)
+	in.launches.init(in.exists)
 	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn, in.limitAgain)
-	in.order.init(in.dismiss)
+	in.stored.init(cfg.Log)
+	in.order.init()
+	if err := in.deadline.init(); err != nil {
+		return nil, errors.Join(err, in.close())
+	}
+	var deputy *supervise.Supervisor
 	if cfg.Notify >= 0 {
-		if in.deputy, err = supervise.New(supervise.Config{Listener: cfg.Notify, Level: supervise.Inside, Launched: &in.parents}); err != nil {
+		if deputy, err = supervise.New(supervise.Config{Listener: cfg.Notify, Level: supervise.Inside, Launched: &in.parents}); err != nil {
 			return nil, errors.Join(err, in.close())
 		}
 	}
+	in.deputy.init(cfg.Log, deputy)
 	return in, nil
 }
 
@@ -102,97 +103,30 @@ func (in *Init) Run(ctx context.Context) error {
 	g.Go(func() error { return in.accept(ctx, g) })
 	g.Go(func() error { return in.reap(ctx) })
 	g.Go(func() error { return in.standins.tidy(ctx) })
-	g.Go(func() error { return in.supervise(ctx) })
 	g.Go(func() error { return in.expire(ctx) })
+	g.Go(func() error { return in.deputy.run(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
 		in.order.close()
-		return in.cfg.Listener.Close()
+		in.deputy.close()
+		return errors.Join(in.cfg.Listener.Close(), in.deadline.timer.Close())
 	})
 	err := g.Wait()
 	return errors.Join(err, in.close())
 }
 
 func (in *Init) close() error {
+	in.stored.close()
 	errs := []error{in.null.Close(), in.cursor.Close(), in.limit.Close()}
-	if in.deputy != nil {
-		errs = append(errs, in.deputy.Close())
+	if in.deputy.supervisor != nil {
+		errs = append(errs, in.deputy.supervisor.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// accept gives each new connection a reader and closes the one before it.
-func (in *Init) accept(ctx context.Context, g *errgroup.Group) error {
-	defer func() {
-		if c := in.newest.Load(); c != nil {
-			_ = c.Close()
-		}
-	}()
-	for {
-		sock, err := in.cfg.Listener.AcceptUnix()
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.Is(err, net.ErrClosed):
-			return fmt.Errorf("accept: %w", err)
-		case err != nil:
-			in.cfg.Log.Warn("cannot accept a daemon", "err", err)
-			time.Sleep(acceptPause)
-			continue
-		}
-		c := rights.New(sock)
-		if uid, err := c.PeerUID(); err != nil || uid != 0 {
-			in.cfg.Log.Warn("refused a peer that is not root", "uid", uid, "err", err)
-			_ = c.Close()
-			continue
-		}
-		if old := in.newest.Swap(c); old != nil {
-			_ = old.Close()
-		}
-		g.Go(func() error { in.serve(g, c); return nil })
-	}
-}
-
-// serve reads the requests of one daemon.
-func (in *Init) serve(g *errgroup.Group, c *rights.Conn) {
-	defer in.order.leave(c)
-	if err := in.greet(c); err != nil {
-		in.cfg.Log.Warn("daemon gone before it was greeted", "err", err)
-		return
-	}
-	for {
-		m, number, fds, err := c.Read()
-		if err == nil {
-			err = in.request(g, c, m, number, fds)
-		}
-		if err != nil {
-			in.cfg.Log.Info("daemon gone", "err", err)
-			return
-		}
-	}
-}
-
-// greet makes c the connection that statuses go to.
-func (in *Init) greet(c *rights.Conn) error {
-	return in.order.enter(c, func() error {
-		if in.newest.Load() != c {
-			return net.ErrClosed // replaced before it had its turn
-		}
-		pids, err := in.aliveLocked()
-		if err != nil {
-			return err
-		}
-		ready := &wire.InitReady{PIDs: pids}
-		if in.cfg.Notify < 0 {
-			return c.Write(0, ready)
-		}
-		return c.Write(0, ready, in.cfg.Notify)
-	})
-}
-
 // request carries out one request, or starts to.
 func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, number uint64, fds []int) error {
-	if m.Type() != wire.TypeInitLaunch {
+	if m.Type() != wire.TypeInitLaunch && m.Type() != wire.TypeInitStore {
 		rights.Close(fds)
 	}
 	switch m := m.(type) {
@@ -205,9 +139,15 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 	case *wire.InitKillAll:
 		in.killAll()
 	case *wire.InitDeadline:
-		in.deadline.move(m.At)
+		return in.deadline.move(m.At)
 	case *wire.InitGroup:
 		in.beginGroup(g, c, number, m)
+	case *wire.InitStore:
+		in.stored.put(m.Name, fds)
+	case *wire.InitDrop:
+		in.stored.drop(m.Name)
+	case *wire.InitForget:
+		in.order.kept.forget(m.PIDs...)
 	case *wire.InitSync:
 		// The frames before it were carried out one after the other. Launches and
 		// groups, which are only begun then, have answers of their own.

@@ -8,10 +8,6 @@ import (
 	"bproc/wire"
 )
 
-// exitNotExecuted is the status of a process that could not execute its
-// command: what a shell reports for a command that it did not find.
-const exitNotExecuted = unix.WaitStatus(127 << 8)
-
 // result is how a launch went; the zero result: the process runs.
 type result struct {
 	stage wire.Stage
@@ -29,7 +25,11 @@ func (in *Init) begin(g *errgroup.Group, c *rights.Conn, number uint64, m *wire.
 	n, refused := in.enter(sp)
 	if refused != 0 {
 		rights.Close(fds)
-		in.order.reply(c, number, launched(sp.PID, result{wire.StageSpawn, refused}))
+		answer := launched(sp.PID, result{wire.StageSpawn, refused})
+		if refused != unix.EEXIST { // of that number one is under way
+			in.order.kept.keep(sp.PID, answer)
+		}
+		in.order.reply(c, number, answer)
 		return
 	}
 	g.Go(func() error {
@@ -50,6 +50,7 @@ func (in *Init) enter(sp *wire.Spawn) (*launching, unix.Errno) {
 		<-in.slots
 		return nil, unix.EEXIST
 	}
+	in.order.kept.forget(sp.PID)
 	in.parents.Set(sp.PID, sp.Parent)
 	return n, 0
 }
@@ -78,15 +79,11 @@ func (in *Init) finish(c *rights.Conn, number uint64, pid wire.PID, n *launching
 	} else {
 		in.parents.Forget(pid)
 	}
-	told := in.order.replyLocked(c, number, launched(pid, r))
+	in.order.launchedLocked(c, number, launched(pid, r))
 	if r.stage == 0 || !born { // not born: they are about another process that had the number
 		for _, status := range n.statuses {
-			in.order.statusLocked(pid, status)
+			in.order.statusLocked(pid, status, born)
 		}
-	}
-	if r.stage != 0 && !told {
-		// The daemon that asked is gone, and the next was told to expect this process.
-		in.order.statusLocked(pid, exitNotExecuted)
 	}
 }
 

@@ -24,13 +24,17 @@ type launching struct {
 	killed   bool     // everything was killed meanwhile
 }
 
-// launches is the table of launches under way.
+// launches is the table of launches under way, and of the signals that processes got.
 type launches struct {
 	mu    sync.Mutex
 	table map[wire.PID]*launching
+	marks marks
 }
 
-func (l *launches) init() { l.table = make(map[wire.PID]*launching) }
+func (l *launches) init(exists func(wire.PID) bool) {
+	l.table = make(map[wire.PID]*launching)
+	l.marks.init(exists)
+}
 
 // begin enters a launch, unless one of the same number is under way.
 func (l *launches) begin(pid wire.PID) (*launching, bool) {
@@ -81,16 +85,30 @@ func (l *launches) holdStatus(pid wire.PID, status unix.WaitStatus) bool {
 	return true
 }
 
-// signal calls send, and keeps the signal if there is no such process yet.
-func (l *launches) signal(pid wire.PID, info []byte, send func() error) error {
+// signal calls send, and keeps the signal if there is no such process yet. One that
+// the process has had is passed over.
+func (l *launches) signal(m *wire.InitSignal, send func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := send()
-	if n := l.table[pid]; errors.Is(err, unix.ESRCH) && n != nil && len(n.signals) < maxHeld {
-		n.signals = append(n.signals, info)
+	if l.marks.had(m.PID, m.Seq) {
 		return nil
 	}
+	err := send()
+	if n := l.table[m.PID]; errors.Is(err, unix.ESRCH) && n != nil && len(n.signals) < maxHeld {
+		n.signals = append(n.signals, m.Info)
+		err = nil
+	}
+	if !errors.Is(err, unix.ESRCH) {
+		l.marks.set(m.PID, m.Seq)
+	}
 	return err
+}
+
+// unmark is for a process that has ended.
+func (l *launches) unmark(pid wire.PID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.marks.forget(pid)
 }
 
 // killAll marks all launches under way and calls send. A process that was not
@@ -101,5 +119,6 @@ func (l *launches) killAll(send func() error) error {
 	for _, n := range l.table {
 		n.killed = true
 	}
+	l.marks.clear()
 	return send()
 }

@@ -31,7 +31,7 @@ func (p *plan) limits(limits []wire.Limit) unix.Errno {
 	if files {
 		return 0
 	}
-	// The Go runtime raised the soft limit of init itself (package os).
+	// Init raised its own limit (raiseFiles).
 	own, errno := ownLimit(unix.RLIMIT_NOFILE)
 	if errno != 0 {
 		return errno

@@ -15,17 +15,20 @@ import (
 type order struct {
 	mu      sync.Mutex
 	changed sync.Cond    // signalled when conn or closed changes
-	entered func()       // called when there is a daemon, or none is waited for any more
 	conn    *rights.Conn // the daemon; nil: none is connected
 	closed  bool
+	kept    kept
 
 	unreported []wire.PID // of the statuses that are being written or wait for a daemon
 }
 
-func (o *order) init(entered func()) { o.changed.L, o.entered = &o.mu, entered }
+func (o *order) init() {
+	o.changed.L = &o.mu
+	o.kept.init()
+}
 
 // enter makes c the daemon's connection when greet, which writes the first
-// frame, succeeds.
+// frames, succeeds.
 func (o *order) enter(c *rights.Conn, greet func() error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -34,7 +37,6 @@ func (o *order) enter(c *rights.Conn, greet func() error) error {
 	}
 	o.conn = c
 	o.changed.Broadcast()
-	o.entered()
 	return nil
 }
 
@@ -53,28 +55,12 @@ func (o *order) lostLocked() {
 	o.changed.Broadcast()
 }
 
-// awaitNone waits until no daemon is connected, and then calls f with the lock
-// held. It reports false when nobody is to wait any longer.
-func (o *order) awaitNone(f func()) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for o.conn != nil && !o.closed {
-		o.changed.Wait()
-	}
-	if o.closed {
-		return false
-	}
-	f()
-	return true
-}
-
 // close lets nobody wait any longer.
 func (o *order) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
 	o.changed.Broadcast()
-	o.entered()
 }
 
 // reply answers a request of c.
@@ -98,9 +84,21 @@ func (o *order) replyLocked(c *rights.Conn, number uint64, m wire.Message) bool 
 	return true
 }
 
+// launchedLocked answers a launch of c. If another daemon is there meanwhile, it was
+// told to expect that. To one that comes later the process is one that runs, or its
+// failure is told with what is kept.
+func (o *order) launchedLocked(c *rights.Conn, number uint64, m *wire.InitLaunched) {
+	if m.Stage != 0 {
+		o.kept.keep(m.PID, m)
+	}
+	if !o.replyLocked(c, number, m) && o.conn != nil {
+		o.replyLocked(o.conn, 0, m)
+	}
+}
+
 // statusLocked reports the status of a process, to the next daemon if there is
-// none. While it waits for one the lock is free.
-func (o *order) statusLocked(pid wire.PID, status unix.WaitStatus) {
+// none. While it waits for one the lock is free. The end of a launched process is kept.
+func (o *order) statusLocked(pid wire.PID, status unix.WaitStatus, launched bool) {
 	m := &wire.InitStatus{PID: pid, Status: uint32(status)}
 	o.unreported = append(o.unreported, pid)
 	defer func() {
@@ -113,7 +111,13 @@ func (o *order) statusLocked(pid wire.PID, status unix.WaitStatus) {
 			continue
 		}
 		if o.replyLocked(o.conn, 0, m) {
+			if launched && over(status) {
+				o.kept.keep(pid, m)
+			}
 			return
 		}
 	}
 }
+
+// over reports whether a status is that of a process that has ended.
+func over(status unix.WaitStatus) bool { return status.Exited() || status.Signaled() }

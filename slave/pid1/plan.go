@@ -79,6 +79,7 @@ func newPlan(sp *wire.Spawn, streams []int, where place, node nodeState) (*plan,
 	p := &plan{pid: int32(sp.PID), cookie: node.cookie, stack: make([]byte, stackSize), steps: make([]step, 0, 48)}
 	p.args.use(p.stack, &p.pid)
 	p.entry.plan = p
+	p.unshare()
 	p.begin(where, node)
 	errnos := []unix.Errno{
 		p.streams(cmd, streams, node.null),
@@ -139,6 +140,12 @@ func (p *plan) array(list []string) ([]uintptr, unix.Errno) {
 		text = append(append(text, s...), 0)
 	}
 	return append(array, 0), 0
+}
+
+// unshare makes the descriptors its own, and leaves those out that init keeps for the
+// daemon: of these there can be very many (close_range(2)).
+func (p *plan) unshare() {
+	p.add(must, wire.StageSpawn, unix.SYS_CLOSE_RANGE, storedFrom, descriptorMax, unix.CLOSE_RANGE_UNSHARE)
 }
 
 // begin takes its place, and leaves init's protection from running out of memory.

@@ -73,17 +73,18 @@ func (in *Init) collect(pid wire.PID) {
 	if err != nil || got == 0 {
 		return // it went on, or stopped, in the meantime
 	}
-	over := status.Exited() || status.Signaled()
 	if sleeper != nil {
-		if over {
+		if over(status) {
 			in.standins.ended(sleeper)
 		}
 		return
 	}
-	if over {
+	launched := in.parents.Has(pid)
+	if over(status) {
 		in.parents.Forget(pid)
+		in.launches.unmark(pid)
 	}
 	if !in.launches.holdStatus(pid, status) {
-		in.order.statusLocked(pid, status)
+		in.order.statusLocked(pid, status, launched)
 	}
 }

@@ -33,7 +33,7 @@ func (in *Init) signal(m *wire.InitSignal) {
 		in.cfg.Log.Warn("malformed signal", "pid", m.PID)
 		return
 	}
-	err := in.launches.signal(m.PID, m.Info, func() error { return in.send(int(m.PID), m.Info) })
+	err := in.launches.signal(m, func() error { return in.send(int(m.PID), m.Info) })
 	in.logSignal(m.PID, err)
 }
 
@@ -98,3 +98,6 @@ func (in *Init) kill(pid int, signo unix.Signal) error {
 func putCode(si []byte, code int32) {
 	binary.LittleEndian.PutUint32(si[infoCode:], uint32(code))
 }
+
+// exists reports whether a process or thread of the space has a number.
+func (in *Init) exists(pid wire.PID) bool { return in.kill(int(pid), 0) == nil }

@@ -35,7 +35,8 @@ type space struct {
 	conn *rights.Conn
 	last uint64
 
-	ready    []wire.PID // what the connection began with
+	ready    *wire.InitReady  // what the connection began with
+	stored   map[string][]int // descriptors, closed in the end
 	launched map[wire.PID]*wire.InitLaunched
 	statuses map[wire.PID][]unix.WaitStatus
 	done     map[uint64]unix.Errno
@@ -95,8 +96,17 @@ func (s *space) connect() {
 	if !ok || len(fds) != 1 {
 		s.tb.Fatalf("first frame: %T with %d descriptors", m, len(fds))
 	}
-	s.ready = ready.PIDs
+	s.ready = ready
 	go goOn(fds[0])
+	s.stored = make(map[string][]int)
+	for range ready.Stored {
+		m, _, fds, err := s.conn.Read()
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		s.stored[m.(*wire.InitStored).Name] = fds
+		s.tb.Cleanup(func() { rights.Close(fds) })
+	}
 }
 
 // goOn lets all system calls pass that the filter asks about.
@@ -214,9 +224,14 @@ func (s *space) kill(pid wire.PID) {
 
 func (s *space) signal(pid wire.PID, signo unix.Signal) {
 	s.tb.Helper()
+	s.signalNumbered(pid, signo, 0)
+}
+
+func (s *space) signalNumbered(pid wire.PID, signo unix.Signal, seq uint64) {
+	s.tb.Helper()
 	info := make([]byte, 128)
 	binary.NativeEndian.PutUint32(info, uint32(signo))
-	s.send(&wire.InitSignal{PID: pid, Info: info})
+	s.send(&wire.InitSignal{PID: pid, Info: info, Seq: seq})
 }
 
 // output runs a process and returns what it wrote.

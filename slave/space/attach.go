@@ -129,22 +129,34 @@ func (s *Space) connect(ctx context.Context) error {
 	return nil
 }
 
+// ready takes the first frames of init. When ctx ends, the connection is not to be used
+// any more.
 func (s *Space) ready(ctx context.Context, c *rights.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
-	m, _, fds, err := c.Read()
+	err := s.begin(c)
 	if !stop() { // the deadline is set, or about to be
-		rights.Close(fds)
-		return fmt.Errorf("first frame of init (see %s): %w", s.cfg.log(), context.Cause(ctx))
+		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("first frame of init (see %s): %w", s.cfg.log(), err)
+		return fmt.Errorf("first frames of init (see %s): %w", s.cfg.log(), err)
+	}
+	return nil
+}
+
+func (s *Space) begin(c *rights.Conn) error {
+	m, _, fds, err := c.Read()
+	if err != nil {
+		return err
 	}
 	ready, ok := m.(*wire.InitReady)
 	if !ok || len(fds) != 1 {
 		rights.Close(fds)
 		return fmt.Errorf("%w: init begins with type %d and %d descriptors", wire.ErrFrame, m.Type(), len(fds))
 	}
-	s.pids, s.listener = ready.PIDs, fds[0]
+	s.pids, s.starting, s.listener = ready.PIDs, ready.Starting, fds[0]
+	if err := s.receiveKept(c, ready.Stored); err != nil {
+		return err
+	}
 	s.supervisor, err = s.supervise()
 	return err
 }

@@ -30,6 +30,10 @@ type Config struct {
 	// front end wait for ever.
 	Daemon supervise.Daemon
 
+	// OnLaunched is called, as OnStatus is, when a launch of a former daemon is over: for
+	// each of Starting, and for those that failed until Forget.
+	OnLaunched func(wire.PID, wire.Stage, unix.Errno)
+
 	// OnStatus is called, from the goroutine of Run and so never at the same
 	// time as another callback, when a child of bpinit ended, was stopped or goes
 	// on. It must not block.
@@ -48,8 +52,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("name of space %q: letters, digits, '_', '.' and '-' only", c.Name)
 	case !filepath.IsAbs(c.Dir) || !filepath.IsAbs(c.Root) || !filepath.IsAbs(c.Init):
 		return errors.New("paths of a space must be absolute")
-	case c.Log == nil || c.OnStatus == nil:
-		return errors.New("a space needs a logger and OnStatus")
+	case c.Log == nil || c.OnStatus == nil || c.OnLaunched == nil:
+		return errors.New("a space needs a logger, OnStatus and OnLaunched")
 	}
 	return nil
 }

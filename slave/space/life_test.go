@@ -332,11 +332,13 @@ func TestThousandLaunchesLeaveNothing(t *testing.T) {
 
 func TestSpacesThatCannotBe(t *testing.T) {
 	dir := openDir(t)
-	good := space.Config{Dir: dir + "/s", Root: "/", Init: bpinit, Name: "test-bad", Log: newNode(t).cfg.Log, OnStatus: func(wire.PID, wire.Status) {}}
+	good := space.Config{Dir: dir + "/s", Root: "/", Init: bpinit, Name: "test-bad", Log: newNode(t).cfg.Log,
+		OnStatus: func(wire.PID, wire.Status) {}, OnLaunched: func(wire.PID, wire.Stage, unix.Errno) {}}
 	for name, change := range map[string]func(*space.Config){
 		"name":          func(c *space.Config) { c.Name = "../x" },
 		"relative root": func(c *space.Config) { c.Root = "x" },
 		"no callback":   func(c *space.Config) { c.OnStatus = nil },
+		"no other one":  func(c *space.Config) { c.OnLaunched = nil },
 		"no init":       func(c *space.Config) { c.Init = "/no/such/init" },
 		"no root":       func(c *space.Config) { c.Root = "/no/such/root" },
 		"not init":      func(c *space.Config) { c.Init = "/bin/true" },

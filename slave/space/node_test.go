@@ -31,7 +31,8 @@ type node struct {
 	mu       sync.Mutex
 	happened chan struct{} // closed and replaced at each status
 	statuses map[wire.PID][]unix.WaitStatus
-	order    []string // callbacks, in order
+	order    []string                  // callbacks, in order
+	results  map[wire.PID]launchResult // of launches of a former daemon
 }
 
 func newNode(tb testing.TB) *node { return newNodeWith(tb, "/") }
@@ -49,7 +50,7 @@ func newNodeWith(tb testing.TB, root string) *node {
 	n.cfg = space.Config{
 		Dir: dir, Root: root, Init: bpinit, Name: "test-" + filepath.Base(dir),
 		Log:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		OnStatus: n.onStatus, Daemon: n.front,
+		OnStatus: n.onStatus, OnLaunched: n.onLaunched, Daemon: n.front,
 	}
 	n.start()
 	tb.Cleanup(func() {
@@ -65,6 +66,7 @@ func newNodeWith(tb testing.TB, root string) *node {
 func (n *node) start() {
 	n.tb.Helper()
 	n.statuses = make(map[wire.PID][]unix.WaitStatus)
+	n.results = make(map[wire.PID]launchResult)
 	n.happened = make(chan struct{})
 	s, err := space.Create(context.Background(), n.cfg)
 	if err != nil {
@@ -82,6 +84,14 @@ func (n *node) onStatus(pid wire.PID, status wire.Status) {
 	defer n.mu.Unlock()
 	n.statuses[pid] = append(n.statuses[pid], unix.WaitStatus(status))
 	n.order = append(n.order, "status "+pid.String())
+	close(n.happened)
+	n.happened = make(chan struct{})
+}
+
+func (n *node) onLaunched(pid wire.PID, stage wire.Stage, errno unix.Errno) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.results[pid] = launchResult{stage, errno}
 	close(n.happened)
 	n.happened = make(chan struct{})
 }

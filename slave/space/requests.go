@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -56,6 +57,15 @@ func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, tasks *os.File, done 
 	return nil
 }
 
+// Resume tells of a process that a former daemon has launched: one of PIDs, with its
+// parent and its session as in Spawn. It is for before Run.
+func (s *Space) Resume(pid, parent, sid wire.PID) {
+	s.launches.Begin(pid, parent, sid)
+	if !slices.Contains(s.starting, pid) {
+		s.launches.Started(pid)
+	}
+}
+
 // take takes a launch out of pending, so that it is answered once.
 func (s *Space) take(number uint64) (pendingLaunch, bool) {
 	s.mu.Lock()
@@ -65,16 +75,22 @@ func (s *Space) take(number uint64) (pendingLaunch, bool) {
 	return p, ok
 }
 
-func (s *Space) launched(number uint64, m *wire.InitLaunched) {
-	p, ok := s.take(number)
+// answered takes the answer to a launch, of this daemon or (number 0) a former one.
+func (s *Space) answered(number uint64, m *wire.InitLaunched) {
+	p, ok := pendingLaunch{}, true
+	if number != 0 {
+		p, ok = s.take(number)
+	} else {
+		p.done = func(stage wire.Stage, errno unix.Errno) { s.cfg.OnLaunched(m.PID, stage, errno) }
+	}
 	if !ok {
 		s.cfg.Log.Warn("answer to no launch", "pid", m.PID)
 		return
 	}
 	if m.Stage != 0 {
-		s.launches.Forget(p.pid)
+		s.launches.Forget(m.PID)
 	} else {
-		s.launches.Started(p.pid)
+		s.launches.Started(m.PID)
 	}
 	p.done(m.Stage, unix.Errno(m.Errno))
 }
@@ -171,9 +187,10 @@ func (s *Space) hasEnded() bool {
 
 // Signal sends a signal, with the siginfo of 128 bytes that the front end's
 // kernel made. A process that is gone is no error; for one whose launch is
-// under way the signal waits.
-func (s *Space) Signal(pid wire.PID, info []byte) error {
-	if err := s.out.put(0, &wire.InitSignal{PID: pid, Info: info}); err != nil {
+// under way the signal waits. A process that has had a signal with this number or a
+// higher one does not get it; with 0 it always does.
+func (s *Space) Signal(pid wire.PID, info []byte, seq uint64) error {
+	if err := s.out.put(0, &wire.InitSignal{PID: pid, Info: info, Seq: seq}); err != nil {
 		return fmt.Errorf("signal %d: %w", pid, err)
 	}
 	return nil
@@ -203,7 +220,7 @@ func (s *Space) KillAll() error {
 // before, whatever becomes of this daemon meanwhile.
 func (s *Space) Deadline(at time.Time) error {
 	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return fmt.Errorf("clock_gettime: %w", err)
 	}
 	if err := s.out.put(0, &wire.InitDeadline{At: now.Nano() + int64(time.Until(at))}); err != nil {

@@ -32,6 +32,8 @@ type Space struct {
 	conn      *rights.Conn
 	out       outbound
 	pids      []wire.PID
+	starting  []wire.PID
+	kept      map[string][]*os.File
 	launches  supervise.Launched
 
 	listener   int // of seccomp; -1: none
@@ -65,8 +67,13 @@ func (s *Space) InitPID() int { return s.initPID }
 func (s *Space) Proc() *os.File { return s.proc }
 
 // PIDs returns the children of bpinit that were alive when this daemon
-// connected. The statuses of those that have ended since follow.
+// connected, or have ended and are not forgotten. OnStatus follows for those that have
+// ended.
 func (s *Space) PIDs() []wire.PID { return slices.Clone(s.pids) }
+
+// Starting returns those of PIDs whose launch was under way when this daemon
+// connected. OnLaunched follows.
+func (s *Space) Starting() []wire.PID { return slices.Clone(s.starting) }
 
 // Run serves the space until ctx ends or the space does. It closes the
 // connection to bpinit, so it can be called once; the space lives on, and the
@@ -103,7 +110,7 @@ func (s *Space) read(ctx context.Context) error {
 		}
 		switch m := m.(type) {
 		case *wire.InitLaunched:
-			s.launched(number, m)
+			s.answered(number, m)
 		case *wire.InitStatus:
 			s.status(m)
 		case *wire.InitDone:
@@ -137,6 +144,7 @@ func (s *Space) closeFiles() error {
 	}
 	s.running.Lock()
 	defer s.running.Unlock()
+	s.closeKept()
 	if s.supervisor != nil {
 		errs = append(errs, s.supervisor.Close())
 		s.supervisor = nil

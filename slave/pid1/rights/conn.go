@@ -13,9 +13,9 @@ import (
 	"bproc/wire"
 )
 
-// maxDescriptors bounds the descriptors that come with one frame: the three of
-// a process and its cgroup are the most that any frame carries.
-const maxDescriptors = 4
+// MaxDescriptors bounds the descriptors of one frame. The kernel allows 253
+// (SCM_MAX_FD).
+const MaxDescriptors = 64
 
 // ErrDescriptors is the error for a peer that sends more descriptors than a
 // frame can have.
@@ -35,13 +35,37 @@ type Conn struct {
 // New returns a Conn on sock, which it owns from now on.
 func New(sock *net.UnixConn) *Conn {
 	// One more than allowed, so that a frame with too many is told from one with enough.
-	c := &Conn{sock: sock, oob: make([]byte, unix.CmsgSpace((maxDescriptors+1)*4))}
+	c := &Conn{sock: sock, oob: make([]byte, unix.CmsgSpace((MaxDescriptors+1)*4))}
 	c.frames = wire.NewReader(receiver{c})
 	return c
 }
 
 // Close ends the connection. A Read or Write that is under way returns.
 func (c *Conn) Close() error { return c.sock.Close() }
+
+// Shut ends the connection for the peer: neither side can write any more, and what has
+// been written before can still be read.
+func (c *Conn) Shut() error {
+	raw, err := c.sock.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var shutErr error
+	err = raw.Control(func(fd uintptr) { shutErr = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
+	return errors.Join(err, shutErr)
+}
+
+// Unread returns how many bytes are there to be read; 0 after Close.
+func (c *Conn) Unread() int {
+	raw, err := c.sock.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	unread := 0
+
+	_ = raw.Control(func(fd uintptr) { unread, _ = unix.IoctlGetInt(int(fd), unix.SIOCINQ) })
+	return unread
+}
 
 // SetReadDeadline bounds the next Read; the zero time takes the bound away.
 func (c *Conn) SetReadDeadline(t time.Time) error { return c.sock.SetReadDeadline(t) }
@@ -79,6 +103,9 @@ func (c *Conn) Read() (wire.Message, uint64, []int, error) {
 // Write sends a message with descriptors. The caller may close them when Write
 // has returned.
 func (c *Conn) Write(number uint64, m wire.Message, fds ...int) error {
+	if len(fds) > MaxDescriptors {
+		return ErrDescriptors
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b, err := wire.Append(c.buf[:0], number, m)
@@ -126,8 +153,8 @@ func (r receiver) Read(p []byte) (int, error) {
 			return n, err
 		}
 	}
-	if flags&unix.MSG_CTRUNC != 0 || len(r.fds) > maxDescriptors {
-		return n, ErrDescriptors
+	if flags&unix.MSG_CTRUNC != 0 || len(r.fds) > MaxDescriptors {
+		return 0, ErrDescriptors // not n: with its last byte a frame would be complete
 	}
 	return n, nil
 }

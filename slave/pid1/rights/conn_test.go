@@ -118,8 +118,8 @@ func TestTooManyDescriptors(t *testing.T) {
 	}
 	fd := file(t, "x")
 	before := open(t)
-	for i := range frame { // one with each byte
-		if _, _, err := end.WriteMsgUnix(frame[i:i+1], unix.UnixRights(fd), nil); err != nil {
+	for i := range frame { // some with each byte
+		if _, _, err := end.WriteMsgUnix(frame[i:i+1], unix.UnixRights(fd, fd, fd, fd), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,6 +128,36 @@ func TestTooManyDescriptors(t *testing.T) {
 	}
 	if got := open(t); got != before {
 		t.Errorf("%d descriptors open, were %d", got, before)
+	}
+	if err := reader.Write(1, &wire.InitKillAll{}, make([]int, rights.MaxDescriptors+1)...); !errors.Is(err, rights.ErrDescriptors) {
+		t.Errorf("written: got %v, want %v", err, rights.ErrDescriptors)
+	}
+}
+
+// What was written before the connection was shut can be read, and no more is written.
+func TestShut(t *testing.T) {
+	reader, end := pair(t)
+	frame, err := wire.Append(nil, 1, &wire.InitKillAll{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := end.WriteMsgUnix(frame, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Shut(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := end.WriteMsgUnix(frame, nil, nil); !errors.Is(err, unix.EPIPE) {
+		t.Errorf("the peer writes: got %v, want %v", err, unix.EPIPE)
+	}
+	if m, _, _, err := reader.Read(); err != nil || m.Type() != wire.TypeInitKillAll {
+		t.Errorf("got %v, %v", m, err)
+	}
+	if _, _, _, err := reader.Read(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want %v", err, io.EOF)
+	}
+	if err := reader.Write(1, &wire.InitKillAll{}); !errors.Is(err, unix.EPIPE) {
+		t.Errorf("written: got %v, want %v", err, unix.EPIPE)
 	}
 }
 

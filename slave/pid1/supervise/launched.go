@@ -49,6 +49,12 @@ func (l *Launched) SetParent(pid, parent wire.PID) {
 	l.change(pid, func(e *launch) { e.parent = parent })
 }
 
+// Has reports whether a process was started from the front end.
+func (l *Launched) Has(pid wire.PID) bool {
+	_, ok := l.get(pid)
+	return ok
+}
+
 // Forget is for a process that has ended.
 func (l *Launched) Forget(pid wire.PID) {
 	l.mu.Lock()
