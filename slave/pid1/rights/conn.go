@@ -62,7 +62,6 @@ func (c *Conn) Unread() int {
 		return 0
 	}
 	unread := 0
-
 	_ = raw.Control(func(fd uintptr) { unread, _ = unix.IoctlGetInt(int(fd), unix.SIOCINQ) })
 	return unread
 }
