@@ -33,12 +33,21 @@ func (s *shard) sendSignal(g *held, m *wire.GhostCall) error {
 		}
 		args = append(args, addr)
 	}
-	if m.Op != wire.CallKill || m.Args[0] != int64(g.pid) || m.Args[1] != 0 { // else there is nothing but to take
-		_, err = d.call(0, number, args...)
-	}
+	_, err = d.call(0, number, args...)
 	d.takeSignals()
 	d.release()
 	return err
+}
+
+// sync reports the signals that are pending for a ghost.
+func (s *shard) sync(g *held) error {
+	d, err := s.take(g)
+	if err != nil {
+		return err
+	}
+	d.takeSignals()
+	d.release()
+	return nil
 }
 
 // sending returns the system call for a request, with its arguments but for the

@@ -117,6 +117,38 @@ func TestCallOfItself(t *testing.T) {
 	}
 }
 
+// TestSync has ghosts report what they got before the answer.
+func TestSync(t *testing.T) {
+	f := newFixture(t)
+	pid := f.ghost(t, nobody, "g")
+	for _, stopped := range []bool{false, true} {
+		if stopped {
+			f.stop(t, pid, unix.SIGTSTP)
+		}
+		f.must(t, &wire.GhostSync{PID: pid})
+		f.quiet(t)
+		for i := range 100 {
+			if err := queueSignal(pid, unix.Signal(50), uint64(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.must(t, &wire.GhostSync{PID: pid})
+		for i := range 100 {
+			if !f.has(pid) {
+				t.Fatalf("signal %d is not reported before the answer", i)
+			}
+			if sig, info := f.signal(t, pid); sig != 50 || info.value() != uint64(i) {
+				t.Fatalf("signal %d with value %d, want value %d", sig, info.value(), i)
+			}
+		}
+	}
+	eventually(t, "the ghost is stopped again", func() bool { s := statField(t, pid, 0); return s == "T" || s == "t" })
+	if got := f.ask(t, &wire.GhostSync{PID: 4000000}); got != unix.ESRCH {
+		t.Errorf("nobody has got nothing: %v", got)
+	}
+	f.end(t, pid, 0)
+}
+
 // TestCallInFlood has a ghost call while signals storm it.
 func TestCallInFlood(t *testing.T) {
 	f := newFixture(t)
@@ -137,6 +169,7 @@ func TestCallInFlood(t *testing.T) {
 		sent <- nil
 	}()
 	for range 50 {
+		f.must(t, &wire.GhostSync{PID: pid})
 		f.must(t, &wire.GhostCall{PID: pid, Op: wire.CallKill, Args: []int64{int64(pid), 0}})
 	}
 	if err := <-sent; err != nil {

@@ -30,6 +30,7 @@ type fixture struct {
 	mu     sync.Mutex
 	events []event
 	more   chan struct{}
+	ended  chan struct{} // closed when there are no more events of this connection
 }
 
 type event struct {
@@ -82,9 +83,11 @@ func (f *fixture) connect(t testing.TB) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	c := f.client
-	t.Cleanup(func() { c.Close() })
+	c, ended := f.client, make(chan struct{})
+	f.ended = ended
+	t.Cleanup(func() { c.Close(); <-ended })
 	go func() {
+		defer close(ended)
 		for {
 			msg, number, err := c.Recv()
 			if err != nil {
@@ -99,6 +102,16 @@ func (f *fixture) connect(t testing.TB) {
 			}
 		}
 	}()
+}
+
+// nextMaster makes a connection that takes the place of the one before. What that
+// was told counts no more.
+func (f *fixture) nextMaster(t testing.TB) {
+	t.Helper()
+	f.client.Close()
+	<-f.ended
+	f.events = nil
+	f.connect(t)
 }
 
 // take waits for the first event that match accepts, and removes it.

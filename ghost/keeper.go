@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -104,7 +105,12 @@ func (k *Keeper) listen() (*net.UnixListener, error) {
 	return l, nil
 }
 
-// serve serves one master at a time; a newer connection ends an older one.
+// handover is how long a master whose place another one takes is still heard.
+const handover = time.Second
+
+// serve serves one master at a time; a newer connection ends an older one. What a
+// master has written that is dead by then is carried out before the next is served:
+// its connection outlives it until that is read.
 func (k *Keeper) serve(ctx context.Context, l *net.UnixListener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
@@ -114,7 +120,7 @@ func (k *Keeper) serve(ctx context.Context, l *net.UnixListener) error {
 	for {
 		conn, err := l.AcceptUnix()
 		if current != nil {
-			current.Close()
+			_ = current.SetReadDeadline(time.Now().Add(handover)) // it may be closed
 			serving.Wait()
 		}
 		if ctx.Err() != nil {
@@ -149,19 +155,46 @@ func (k *Keeper) master(ctx context.Context, conn *net.UnixConn) error {
 	if hello.Version < wire.MinVersion || hello.Version > wire.Version {
 		return wire.Write(conn, number, &wire.Refused{Reason: fmt.Sprintf("the keeper speaks protocol versions %d to %d, the master %d", wire.MinVersion, wire.Version, hello.Version)})
 	}
+	if err := k.settle(ctx); err != nil {
+		return err
+	}
 	if err := wire.Write(conn, number, k.owners.list()); err != nil {
 		return err
 	}
+	k.events.attach()
 	done := make(chan struct{})
 	var writing errgroup.Group
 	writing.Go(func() error {
-		defer conn.Close()
-		return k.events.write(done, conn)
+		err := k.events.write(done, conn)
+		_ = conn.SetReadDeadline(time.Now().Add(handover)) // that it takes nothing does not mean that it has said nothing
+		return err
 	})
 	err = k.requests(reader)
 	close(done)
 	conn.Close()
 	return errors.Join(err, writing.Wait())
+}
+
+// settleTime bounds how long a master waits for the requests of the one before.
+const settleTime = 10 * time.Second
+
+// settle waits until the shards have carried out what they have been asked for: a
+// master is told of ghosts that there are, and not of some that cannot be made.
+func (k *Keeper) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, settleTime, errors.New("the requests of a former master are not carried out"))
+	defer cancel()
+	for _, s := range k.shards {
+		carriedOut := make(chan struct{})
+		if err := s.put(request{carriedOut: carriedOut}); err != nil {
+			return fmt.Errorf("requests of a former master: %w", err)
+		}
+		select {
+		case <-carriedOut:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // requests gives the master's requests to the shards.
@@ -170,6 +203,10 @@ func (k *Keeper) requests(reader *wire.Reader) error {
 		m, number, err := reader.Read()
 		if err != nil {
 			return err
+		}
+		if m, ok := m.(*wire.GhostTaken); ok {
+			k.events.taken(m.Marks)
+			continue
 		}
 		s, ok := k.route(m)
 		if !ok {
@@ -180,7 +217,7 @@ func (k *Keeper) requests(reader *wire.Reader) error {
 			err = s.put(request{number: number, msg: m})
 		}
 		if err != nil && number != 0 {
-			k.events.put(number, &wire.GhostDone{Errno: errnoOf(err)})
+			k.events.done(number, errnoOf(err))
 			k.events.flush()
 		}
 	}
@@ -238,6 +275,8 @@ func subject(m wire.Message) (wire.PID, bool) {
 	case *wire.GhostCont:
 		return m.PID, true
 	case *wire.GhostCall:
+		return m.PID, true
+	case *wire.GhostSync:
 		return m.PID, true
 	case *wire.GhostUser:
 		return m.PID, true

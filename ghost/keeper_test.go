@@ -203,7 +203,7 @@ func TestFork(t *testing.T) {
 		t.Errorf("the parent's parent was told %#x of what the keeper did, %v", st, err)
 	}
 	// A ghost's children are reaped by the kernel.
-	for _, pid := range []wire.PID{2000001, 2000000} {
+	for _, pid := range []wire.PID{2000001, 2000000, 2000011, 2000010} {
 		if err := wire.Write(f.client, 0, &wire.GhostExit{PID: pid}); err != nil {
 			t.Fatal(err)
 		}

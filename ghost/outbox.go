@@ -1,6 +1,7 @@
 package ghost
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"sync"
@@ -11,35 +12,75 @@ import (
 )
 
 // maxEvents bounds what waits for a master, in bytes: some 400,000 signals. It
-// takes a master that is gone and a storm of signals to reach it.
+// takes a master that hangs and a storm of signals to reach it.
 const maxEvents = 64 << 20
 
+// errBehind ends the connection of a master that has not taken what there was to
+// say for too long. The next connection begins with all that counts.
+var errBehind = errors.New("the master does not take what the keeper says")
+
 // outbox keeps what the keeper has to say until a master takes it, in order.
+// Signals it keeps beyond that, until they have reached their processes.
 type outbox struct {
 	log  *slog.Logger
 	wake chan struct{}
 
-	mu     sync.Mutex
-	buf    []byte
-	full   bool
-	torn   int              // bytes of buf that are written already
-	direct func([]byte) int // writes what can be written without waiting; nil: no master, or the writer is at work
+	mu       sync.Mutex
+	signals  keptSignals
+	attached bool // there is a master
+	buf      []byte
+	behind   bool             // buf is full, and something was left out
+	torn     int              // bytes of buf that are written already
+	direct   func([]byte) int // writes what can be written without waiting; nil: no master, or the writer is at work
 }
 
 func newOutbox(log *slog.Logger) *outbox {
-	return &outbox{log: log, wake: make(chan struct{}, 1)}
+	return &outbox{log: log, wake: make(chan struct{}, 1), signals: newKeptSignals()}
 }
 
-// put appends a message, which goes out with the next flush. It never waits:
-// shards call it.
-func (o *outbox) put(number uint64, m wire.Message) {
+// signal reports a signal, which goes out with the next flush, and again to each
+// new master until it is taken. It never waits: shards call it.
+func (o *outbox) signal(pid wire.PID, info *siginfo) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	seq, full := o.signals.add(pid, info)
+	if full {
+		o.log.Warn("a ghost has got more signals than are kept; the oldest are not told to a next master", "pid", pid)
+	}
+	if o.attached {
+		o.putLocked(0, &wire.GhostSignal{PID: pid, Info: info[:], Seq: seq})
+	}
+}
+
+// taken forgets signals that have reached their processes.
+func (o *outbox) taken(marks []wire.Mark) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, m := range marks {
+		o.signals.taken(m)
+	}
+}
+
+// gone reports the end of a ghost.
+func (o *outbox) gone(m *wire.GhostGone) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.signals.forget(m.PID)
+	o.putLocked(0, m)
+}
+
+// done answers a request, unless the master that has asked is gone.
+func (o *outbox) done(number uint64, errno uint32) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.attached {
+		o.putLocked(number, &wire.GhostDone{Errno: errno})
+	}
+}
+
+func (o *outbox) putLocked(number uint64, m wire.Message) {
 	if len(o.buf) > maxEvents {
-		if !o.full {
-			o.log.Error("events are lost: no master has taken them for too long")
-		}
-		o.full = true
+		o.behind = true
 		return
 	}
 	buf, err := wire.Append(o.buf, number, m)
@@ -69,15 +110,18 @@ func (o *outbox) flush() {
 	o.wakeLocked()
 }
 
-// write writes what comes to conn until done is closed or a write ends with an
-// error. What was not written is kept, but for answers, which nobody waits for
-// any more.
+// write writes to conn what is there since attach, and what comes, until done is
+// closed or a write ends with an error. Ends of ghosts that were not written are
+// kept.
 func (o *outbox) write(done <-chan struct{}, conn *net.UnixConn) error {
 	defer o.detach()
 	direct := writer(conn)
 	var spare []byte
 	for {
-		buf, torn := o.take(spare, direct)
+		buf, torn, err := o.take(spare, direct)
+		if err != nil {
+			return err
+		}
 		if len(buf) > 0 {
 			if n, err := conn.Write(buf[torn:]); err != nil {
 				o.putBack(buf, torn+n)
@@ -98,25 +142,41 @@ func (o *outbox) write(done <-chan struct{}, conn *net.UnixConn) error {
 	}
 }
 
-// take gives the writer what there is, and how much of it has been written. When
-// that is nothing, flush may write again.
-func (o *outbox) take(spare []byte, direct func([]byte) int) (buf []byte, torn int) {
+// attach is for the beginning of a connection. What there is to say first are the
+// signals that are kept. Answers are for this connection from now on.
+func (o *outbox) attach() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	ends := o.buf
+	o.attached, o.behind, o.buf = true, false, nil
+	for _, s := range o.signals.all() {
+		o.putLocked(0, s)
+	}
+	o.buf = append(o.buf, ends...)
+}
+
+// take gives the writer what there is, and how much of it has been written. When
+// that is nothing, flush may write again.
+func (o *outbox) take(spare []byte, direct func([]byte) int) (buf []byte, torn int, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.behind {
+		return nil, 0, errBehind
+	}
 	buf, torn = o.buf, o.torn
-	o.buf, o.torn, o.full = spare[:0], 0, false
+	o.buf, o.torn = spare[:0], 0
 	o.direct = nil
 	if len(buf) == 0 {
 		o.direct = direct
 	}
-	return buf, torn
+	return buf, torn, nil
 }
 
 // detach is for the end of a connection.
 func (o *outbox) detach() {
 	o.mu.Lock()
 	buf, torn := o.buf, o.torn
-	o.buf, o.torn, o.direct = nil, 0, nil
+	o.buf, o.torn, o.direct, o.attached = nil, 0, nil, false
 	o.mu.Unlock()
 	o.putBack(buf, torn)
 }
@@ -138,24 +198,25 @@ func writer(conn *net.UnixConn) func([]byte) int {
 	}
 }
 
-// putBack puts the frames of buf that begin at byte n or later before what has
-// come since.
+// putBack puts the ends of ghosts that are in the frames of buf from byte n on
+// before what has come since. Nobody waits for answers any more, and signals are
+// kept anyway.
 func (o *outbox) putBack(buf []byte, n int) {
-	var kept []byte
+	var ends []byte
 	for at := 0; at < len(buf); {
 		h, err := wire.ParseHeader(buf[at:])
 		if err != nil {
 			break // these are our own frames
 		}
 		end := at + wire.HeaderSize + int(h.Length)
-		if end > n && h.Type != wire.TypeGhostDone {
-			kept = append(kept, buf[at:end]...)
+		if end > n && h.Type == wire.TypeGhostGone {
+			ends = append(ends, buf[at:end]...)
 		}
 		at = end
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.buf = append(kept, o.buf...)
+	o.buf = append(ends, o.buf...)
 	o.wakeLocked()
 }
 

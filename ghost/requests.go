@@ -10,6 +10,10 @@ import (
 
 // handle carries out a request of the master.
 func (s *shard) handle(r request) {
+	if r.carriedOut != nil {
+		close(r.carriedOut)
+		return
+	}
 	var err error
 	switch m := r.msg.(type) {
 	case *wire.GhostAdopt:
@@ -30,13 +34,15 @@ func (s *shard) handle(r request) {
 		err = s.with(m.PID, s.cont)
 	case *wire.GhostCall:
 		err = s.with(m.PID, func(g *held) error { return s.sendSignal(g, m) })
+	case *wire.GhostSync:
+		err = s.with(m.PID, s.sync)
 	case *wire.GhostUser:
 		err = s.with(m.PID, func(g *held) error { return s.become(g, m.User, m.Group) })
 	case *wire.GhostTrait:
 		err = s.with(m.PID, func(g *held) error { return s.trait(g, m.Option, m.Value) })
 	}
 	if r.number != 0 {
-		s.events.put(r.number, &wire.GhostDone{Errno: errnoOf(err)})
+		s.events.done(r.number, errnoOf(err))
 	} else if err != nil && !errors.Is(err, unix.ESRCH) {
 		s.log.Warn("a request for a ghost could not be carried out", "msg", r.msg.Type(), "err", err)
 	}

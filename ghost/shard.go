@@ -19,6 +19,8 @@ import (
 type request struct {
 	number uint64
 	msg    wire.Message
+
+	carriedOut chan<- struct{} // closed when all before is done; msg is nil then
 }
 
 // shard is a thread that is the tracer of some ghosts.

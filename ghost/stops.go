@@ -27,7 +27,7 @@ func (s *shard) ghostStopped(g *held, status unix.WaitStatus) {
 
 func (s *shard) gone(g *held, status unix.WaitStatus) {
 	s.remove(g)
-	s.events.put(0, &wire.GhostGone{PID: g.pid, Asked: g.asked, Status: wire.Status(status)})
+	s.events.gone(&wire.GhostGone{PID: g.pid, Asked: g.asked, Status: wire.Status(status)})
 }
 
 // exiting handles a ghost on its last way. One that is to end goes on. Another
@@ -118,5 +118,5 @@ func (s *shard) stopHere(g *held, how int) {
 }
 
 func (s *shard) report(g *held, info *siginfo) {
-	s.events.put(0, &wire.GhostSignal{PID: g.pid, Info: info[:]})
+	s.events.signal(g.pid, info)
 }

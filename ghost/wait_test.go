@@ -23,9 +23,11 @@ func lone(t *testing.T) *shard {
 	if err := unix.Stat(imagePath, &image); err != nil {
 		t.Fatal(err)
 	}
+	events := newOutbox(log)
+	events.attach()
 	return &shard{
 		log: log, image: imagePath, device: image.Dev, inode: image.Ino, mark: 4711,
-		events: newOutbox(log), owners: newRegistry(), ghosts: map[wire.PID]*held{},
+		events: events, owners: newRegistry(), ghosts: map[wire.PID]*held{},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bproc/ghost"
+	"bproc/wire"
 )
 
 // keeperConn is the connection to the keeper: a sender for the core, and the
@@ -53,6 +54,11 @@ func (k *keeperConn) run(ctx context.Context, m *Master) error {
 			}
 			if err := m.post(ctx, func(core *core) { core.fromKeeper(number, msg) }); err != nil {
 				return err
+			}
+			if s, ok := msg.(*wire.GhostSignal); ok { // the core has it, and passes it on
+				if err := k.out.Put(0, &wire.GhostTaken{Marks: []wire.Mark{{PID: s.PID, Seq: s.Seq}}}); err != nil {
+					return fmt.Errorf("keeper: %w", err)
+				}
 			}
 		}
 	})

@@ -75,12 +75,11 @@ func (c *core) hear(p *proc, done func()) {
 	}
 }
 
-// hearNow asks the keeper, which reports a ghost's signals before it says that the
-// ghost has made a call. Whatever the answer, there is no more to hear.
+// hearNow asks the keeper. Whatever the answer, there is no more to hear.
 func (c *core) hearNow(p *proc) {
 	waiting := p.toHear
 	p.toHear, p.hearing = nil, true
-	c.request(p, &wire.GhostCall{PID: p.pid, Op: wire.CallKill, Args: []int64{int64(p.pid), 0}}, func(unix.Errno) {
+	c.request(p, &wire.GhostSync{PID: p.pid}, func(unix.Errno) {
 		p.hearing = false
 		for _, done := range waiting {
 			done()

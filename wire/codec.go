@@ -59,6 +59,7 @@ var factories = map[Type]func() Message{
 	TypeGhostUser:    func() Message { return new(GhostUser) },
 	TypeGhostTrait:   func() Message { return new(GhostTrait) },
 	TypeGhostTaken:   func() Message { return new(GhostTaken) },
+	TypeGhostSync:    func() Message { return new(GhostSync) },
 	TypeInitReady:    func() Message { return new(InitReady) },
 	TypeInitLaunch:   func() Message { return new(InitLaunch) },
 	TypeInitLaunched: func() Message { return new(InitLaunched) },

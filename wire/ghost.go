@@ -183,6 +183,17 @@ type GhostTaken struct {
 // Type implements [Message].
 func (*GhostTaken) Type() Type { return TypeGhostTaken }
 
+// GhostSync asks for what a ghost has got: the signals that are pending for it are
+// reported before GhostDone.
+type GhostSync struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID PID
+}
+
+// Type implements [Message].
+func (*GhostSync) Type() Type { return TypeGhostSync }
+
 // GhostGone reports that a ghost has ended.
 type GhostGone struct {
 	_msgpack struct{} `msgpack:",as_array"`

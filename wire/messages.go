@@ -73,6 +73,7 @@ const (
 	TypeGhostUser   Type = 113 // master > keeper, answered by GhostDone
 	TypeGhostTrait  Type = 114 // master > keeper, answered by GhostDone
 	TypeGhostTaken  Type = 115 // master > keeper
+	TypeGhostSync   Type = 116 // master > keeper, answered by GhostDone
 
 	// Slave daemon and the init of its process space.
 	TypeInitLaunch   Type = 130 // daemon > init, answered by InitLaunched

@@ -150,7 +150,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"ListNodes": 80, "NodeList": 81, "Enroll": 82, "Token": 83, "SetNode": 84, "Done": 85, "ListProcs": 86, "ProcList": 87,
 		"GhostHello": 100, "GhostList": 101, "GhostAdopt": 102, "GhostFork": 103, "GhostExec": 104, "GhostJoin": 105,
 		"GhostExit": 106, "GhostStop": 107, "GhostCont": 108, "GhostDone": 109, "GhostSignal": 110, "GhostGone": 111,
-		"GhostCall": 112, "GhostUser": 113, "GhostTrait": 114, "GhostTaken": 115,
+		"GhostCall": 112, "GhostUser": 113, "GhostTrait": 114, "GhostTaken": 115, "GhostSync": 116,
 		"InitLaunch": 130, "InitSignal": 131, "InitCursor": 132, "InitStatus": 133, "InitReady": 134, "InitKillAll": 135, "InitLaunched": 136,
 		"InitGroup": 137, "InitSync": 138, "InitDone": 139, "InitStore": 140, "InitDrop": 141, "InitStored": 142, "InitForget": 143,
 		"InitDeadline": 144,
