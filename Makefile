@@ -108,6 +108,13 @@ race: deps ## all tests and the commands that they start under the race detector
 soak: deps build ## long runs: random trees, forks at full rate, stress-ng, open cases; RUN=REGEXP selects
 	@BPROC_TREE=$(BUILD) BPROC_SOAK=2m $(GO) test -tags soak -json -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestSoak|TestRandomTrees|TestStressNG|TestConformOutside|TestGroupOfRunners|TestParentEnds|TestOwnGroupStops)' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
 
+CHAOS ?= 3m
+SEEDS ?= $(shell date +%s)
+
+.PHONY: chaos
+chaos: deps build ## parts fail at random while jobs run, for CHAOS (3m) with each of SEEDS
+	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(SEEDS)' $(GO) test -v -timeout $(TEST_TIMEOUT) -run TestChaos $(TESTFLAGS) ./test/cluster
+
 .PHONY: bench
 bench: deps build ## measure; ONLY=REGEXP selects by name
 	@BPROC_TREE=$(BUILD) $(GO) run ./test/cluster/bench $(if $(ONLY),-only '$(ONLY)')

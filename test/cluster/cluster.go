@@ -117,7 +117,7 @@ func (c *Cluster) joinAll(ctx context.Context) error {
 			}
 		}()
 	}
-	return c.WaitUp(ctx, c.all()...)
+	return c.WaitUp(ctx, c.NodeIDs()...)
 }
 
 // machines returns the front end and the nodes.
@@ -128,8 +128,8 @@ func (c *Cluster) machines() []*Machine {
 	return append([]*Machine{c.Front}, c.Nodes...)
 }
 
-// all returns the numbers of all nodes.
-func (c *Cluster) all() []int {
+// NodeIDs returns the numbers of all nodes.
+func (c *Cluster) NodeIDs() []int {
 	ids := make([]int, len(c.Nodes))
 	for i := range ids {
 		ids[i] = i

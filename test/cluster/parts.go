@@ -49,7 +49,10 @@ func (c *Cluster) StartSlave(ctx context.Context, i int, args ...string) error {
 }
 
 // KillKeeper ends bpkeeper by SIGKILL.
-func (c *Cluster) KillKeeper() error {
+func (c *Cluster) KillKeeper() error { return c.SignalKeeper(unix.SIGKILL) }
+
+// SignalKeeper sends bpkeeper a signal.
+func (c *Cluster) SignalKeeper(sig unix.Signal) error {
 	keepers, err := c.Front.Named("bpkeeper")
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func (c *Cluster) KillKeeper() error {
 	if len(keepers) == 0 {
 		return errors.New("no bpkeeper runs")
 	}
-	return c.Front.Kill(keepers[0].PID, unix.SIGKILL)
+	return c.Front.Kill(keepers[0].PID, sig)
 }
 
 // Cut pulls the network plug of node i: nothing passes, and nobody is told.

@@ -1,0 +1,159 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+const (
+	// chaosVariable names the environment variable with the time that each schedule of
+	// TestChaos takes, such as 3m.
+	chaosVariable = "BPROC_CHAOS"
+	// chaosSeedsVariable names the one with the seeds, such as "1 2 3".
+	chaosSeedsVariable = "BPROC_CHAOS_SEEDS"
+)
+
+// TestChaos has parts of a cluster fail at random while jobs run all the time. A job
+// that no fault may have harmed has its status, all of its output and input, and every
+// signal, once; whatever was harmed ends, and nothing is left.
+func TestChaos(t *testing.T) {
+	length, seeds := 8*time.Second, "1 2"
+	if text := os.Getenv(chaosVariable); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatalf("%s: %v", chaosVariable, err)
+		}
+	}
+	if text := os.Getenv(chaosSeedsVariable); text != "" {
+		seeds = text
+	}
+	for _, text := range strings.Fields(seeds) {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", chaosSeedsVariable, err)
+		}
+		t.Run("seed "+text, func(t *testing.T) { chaos(t, seed, length) })
+	}
+}
+
+const (
+	chaosNodes   = 3
+	chaosWorkers = 6 // jobs at a time
+)
+
+func chaos(t *testing.T, seed uint64, length time.Duration) {
+	faults := newSchedule(seed, chaosNodes, length)
+	t.Logf("the schedule of seed %d for %v:\n%s", seed, length, text(faults))
+	c := cluster.Start(t, cluster.Config{Nodes: chaosNodes, MasterConfig: fmt.Sprintf("lease %d\n", chaosLease/time.Second)})
+	records := filepath.Join(scratch(t), "records")
+	if err := os.WriteFile(records, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(records, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	w := &workload{t: t, c: c, program: cluster.Program(t, "testdata/chaos.c"), records: records, until: time.Now().Add(length)}
+	var workers sync.WaitGroup
+	for i := range chaosWorkers {
+		workers.Go(func() { w.run(rand.New(rand.NewPCG(seed, uint64(i+1)))) })
+	}
+	play(t, c, faults)
+	workers.Wait()
+	w.endHung()
+
+	ctx, cancel := context.WithTimeout(t.Context(), lineTimeout)
+	defer cancel()
+	if err := c.WaitUp(ctx, c.NodeIDs()...); err != nil {
+		t.Error(err)
+	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
+	harmed := w.check(faults)
+	t.Logf("%d jobs, %d of which a fault may have harmed", len(w.jobs), harmed)
+	if len(w.jobs) == harmed {
+		t.Error("no job says anything")
+	}
+}
+
+// workload is what runs among faults.
+type workload struct {
+	t       *testing.T
+	c       *cluster.Cluster
+	program string
+	records string
+	until   time.Time
+
+	mu   sync.Mutex
+	jobs []*chaosJob
+}
+
+// run runs one job after the other.
+func (w *workload) run(r *rand.Rand) {
+	for time.Now().Before(w.until) {
+		w.mu.Lock()
+		j := &chaosJob{id: len(w.jobs), node: r.IntN(chaosNodes), user: users[r.IntN(len(users))], seed: r.IntN(1 << 30)}
+		w.jobs = append(w.jobs, j)
+		w.mu.Unlock()
+		j.length = time.Duration(r.IntN(2000)) * time.Millisecond
+		if r.IntN(2) == 0 {
+			j.input = r.IntN(1 << 20)
+		}
+		if r.IntN(2) == 0 {
+			j.signals = r.IntN(20)
+		}
+		j.run(w)
+		if j.code == 255 { // a node that is down, perhaps: not all jobs at once are to find that out
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+}
+
+// endHung ends the processes of jobs that hang, which check reports.
+func (w *workload) endHung() {
+	for _, j := range w.jobs {
+		if pid := j.pid(); j.hung && pid != 0 {
+			_ = w.c.Front.Kill(pid, unix.SIGKILL) // its ghost may be gone
+		}
+	}
+}
+
+// check compares what the jobs have left with what they should have, and returns how
+// many may have been harmed.
+func (w *workload) check(faults []*fault) (harmed int) {
+	recorded, err := readRecords(w.records)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := recorded.numbers(); err != nil {
+		w.t.Error(err)
+	}
+	for _, j := range w.jobs {
+		var around []string
+		may := false
+		for _, f := range faults {
+			may = may || f.mayHarm(j.node, j.began, j.ended)
+			if f.began.Before(j.ended) && f.ended.After(j.began) {
+				around = append(around, f.String())
+			}
+		}
+		if may {
+			harmed++
+		}
+		if err := j.check(recorded[j.id], may); err != nil {
+			w.t.Errorf("job %d of %s on node %d, %v to %v: %v\nmeanwhile:\n%s", j.id, j.user.Name, j.node,
+				j.began.Sub(faults[0].began), j.ended.Sub(faults[0].began), err, strings.Join(around, "\n"))
+		}
+	}
+	return harmed
+}

@@ -1,0 +1,211 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// harm is what a fault may do to the jobs that run meanwhile.
+type harm int
+
+const (
+	harmless   harm = iota // nothing: nobody notices it, but for the time that it takes
+	harmsNode              // those of its node may be lost
+	harmsEvery             // all may be
+)
+
+// faultKind is something that goes wrong and is put right again after a while.
+type faultKind struct {
+	name   string
+	weight int
+	onNode bool          // it is a node's; otherwise of the front end, on which one fault is at a time
+	least  time.Duration // how long it lasts
+	most   time.Duration
+	harm   harm
+	begin  func(ctx context.Context, c *cluster.Cluster, node int) error
+	end    func(ctx context.Context, c *cluster.Cluster, node int) error
+}
+
+const (
+	chaosLease = 6 * time.Second
+	// chaosGone is when a node that is not heard of counts as lost: lease and margin.
+	chaosGone = chaosLease + 5*time.Second
+	// settling is for how long after the end of a harmful fault jobs may be harmed: the
+	// node comes back in this time.
+	settling = 10 * time.Second
+)
+
+var faultKinds = []faultKind{
+	{"cut", 6, true, 20 * time.Millisecond, chaosLease / 2, harmless, cut, heal},
+	{"stop slave", 2, true, 20 * time.Millisecond, chaosLease / 2, harmless, signalSlave(unix.SIGSTOP), signalSlave(unix.SIGCONT)},
+	{"stop master", 2, false, 20 * time.Millisecond, chaosLease / 2, harmless, signalMaster(unix.SIGSTOP), signalMaster(unix.SIGCONT)},
+	{"stop keeper", 2, false, 20 * time.Millisecond, chaosLease / 2, harmless, signalKeeper(unix.SIGSTOP), signalKeeper(unix.SIGCONT)},
+	{"kill master", 3, false, 0, chaosLease / 3, harmsEvery, killMaster, startMaster},
+	{"end master", 1, false, 0, chaosLease / 3, harmsEvery, endMaster, startMaster},
+	{"kill keeper", 1, false, 0, 0, harmsEvery, signalKeeper(unix.SIGKILL), nothing},
+	{"kill slave", 3, true, 0, chaosLease / 3, harmsNode, killSlave, startSlave},
+	{"end slave", 1, true, 0, chaosLease / 3, harmsNode, endSlave, startSlave},
+	{"long cut", 1, true, chaosGone + time.Second, chaosGone + 2*time.Second, harmsNode, cut, heal},
+	{"reboot", 1, true, 0, chaosGone + time.Second, harmsNode, off, bootAndStart},
+}
+
+func nothing(context.Context, *cluster.Cluster, int) error { return nil }
+
+func cut(_ context.Context, c *cluster.Cluster, node int) error  { return c.Cut(node) }
+func heal(_ context.Context, c *cluster.Cluster, node int) error { return c.Heal(node) }
+
+func signalSlave(sig unix.Signal) func(context.Context, *cluster.Cluster, int) error {
+	return func(_ context.Context, c *cluster.Cluster, node int) error { return c.Slaves[node].Signal(sig) }
+}
+
+func signalMaster(sig unix.Signal) func(context.Context, *cluster.Cluster, int) error {
+	return func(_ context.Context, c *cluster.Cluster, _ int) error { return c.Master.Signal(sig) }
+}
+
+func signalKeeper(sig unix.Signal) func(context.Context, *cluster.Cluster, int) error {
+	return func(_ context.Context, c *cluster.Cluster, _ int) error { return c.SignalKeeper(sig) }
+}
+
+func killMaster(_ context.Context, c *cluster.Cluster, _ int) error  { return c.Master.Kill() }
+func endMaster(ctx context.Context, c *cluster.Cluster, _ int) error { return c.Master.Stop(ctx) }
+func startMaster(ctx context.Context, c *cluster.Cluster, _ int) error {
+	return c.StartMaster(ctx)
+}
+
+func killSlave(_ context.Context, c *cluster.Cluster, node int) error { return c.Slaves[node].Kill() }
+func endSlave(ctx context.Context, c *cluster.Cluster, node int) error {
+	return c.Slaves[node].Stop(ctx)
+}
+func startSlave(ctx context.Context, c *cluster.Cluster, node int) error {
+	return c.StartSlave(ctx, node)
+}
+
+func off(_ context.Context, c *cluster.Cluster, node int) error { return c.Nodes[node].Off() }
+func bootAndStart(ctx context.Context, c *cluster.Cluster, node int) error {
+	if err := c.Nodes[node].Boot(); err != nil {
+		return err
+	}
+	return c.StartSlave(ctx, node)
+}
+
+// fault is a fault of a schedule.
+type fault struct {
+	kind faultKind
+	node int // -1: the front end
+	at   time.Duration
+	end  time.Duration
+
+	began, ended time.Time // when it was carried out
+}
+
+func (f *fault) String() string {
+	where := "front end"
+	if f.node >= 0 {
+		where = fmt.Sprintf("node %d", f.node)
+	}
+	return fmt.Sprintf("%6.2f to %6.2f s  %-9s  %s", f.at.Seconds(), f.end.Seconds(), where, f.kind.name)
+}
+
+// mayHarm reports whether a job of a node that ran from begin to end may have been
+// harmed.
+func (f *fault) mayHarm(node int, begin, end time.Time) bool {
+	if f.kind.harm == harmless || f.kind.harm == harmsNode && f.node != node {
+		return false
+	}
+	return f.began.Before(end) && (f.ended.IsZero() || begin.Before(f.ended.Add(settling)))
+}
+
+// newSchedule makes the schedule of a seed: faults that begin within a time, at most
+// one at a time in each place. Kinds that last or harm for longer than half of that
+// are left out.
+func newSchedule(seed uint64, nodes int, length time.Duration) []*fault {
+	r := rand.New(rand.NewPCG(seed, 0))
+	var kinds []faultKind
+	for _, k := range faultKinds {
+		whole := k.most
+		if k.harm != harmless {
+			whole += settling
+		}
+		for range k.weight {
+			if whole <= length/2 {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	free := map[int]time.Duration{} // when the next fault of a place can begin
+	var all []*fault
+	for at := time.Duration(0); at < length; at += time.Duration(r.Int64N(int64(time.Second))) {
+		f := &fault{kind: kinds[r.IntN(len(kinds))], node: -1, at: at}
+		if node := r.IntN(nodes); f.kind.onNode {
+			f.node = node
+		}
+		lasts := time.Duration(r.Int64N(int64(f.kind.most - f.kind.least + 1)))
+		if r.IntN(2) == 0 { // a short one is as likely as all others
+			lasts /= 20
+		}
+		f.end = at + f.kind.least + lasts
+		if free[f.node] > at {
+			continue
+		}
+		free[f.node] = f.end + 100*time.Millisecond
+		if f.kind.harm != harmless { // else all jobs would be harmed by one fault or another
+			free[f.node] = f.end + 2*settling
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// play carries out a schedule.
+func play(t *testing.T, c *cluster.Cluster, faults []*fault) {
+	type step struct {
+		at   time.Duration
+		do   func(ctx context.Context, c *cluster.Cluster, node int) error
+		node int
+		done *time.Time
+		what string
+	}
+	var steps []step
+	for _, f := range faults {
+		steps = append(steps,
+			step{f.at, f.kind.begin, f.node, &f.began, "begin"},
+			step{f.end, f.kind.end, f.node, &f.ended, "end"})
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
+	begin := time.Now()
+	for _, s := range steps {
+		time.Sleep(time.Until(begin.Add(s.at)))
+		if s.what == "begin" {
+			*s.done = time.Now()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), stepTimeout)
+		if err := s.do(ctx, c, s.node); err != nil {
+			t.Errorf("%s of the fault at %v: %v", s.what, s.at, err)
+		}
+		cancel()
+		if s.what == "end" {
+			*s.done = time.Now()
+		}
+	}
+}
+
+// stepTimeout bounds the end or the start of a daemon.
+const stepTimeout = 60 * time.Second
+
+// text is a schedule as a failed test shows it.
+func text(faults []*fault) string {
+	var lines []string
+	for _, f := range faults {
+		lines = append(lines, f.String())
+	}
+	return strings.Join(lines, "\n")
+}
