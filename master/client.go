@@ -59,6 +59,10 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 		return c.setNode(ctx, m)
 	case *wire.Enroll:
 		return c.enroll(ctx, m)
+	case *wire.Look:
+		return c.look(ctx, m)
+	case *wire.Inspect:
+		return c.inspect(ctx, m)
 	}
 	return c.reply(&wire.Refused{Reason: "the master does not take this request from a client"})
 }
@@ -74,6 +78,10 @@ func versionOf(m wire.Message) uint16 {
 	case *wire.SetNode:
 		return m.Version
 	case *wire.Enroll:
+		return m.Version
+	case *wire.Look:
+		return m.Version
+	case *wire.Inspect:
 		return m.Version
 	}
 	return wire.Version

@@ -33,6 +33,7 @@ type Master struct {
 	nodes     *nodeTable
 	inputs    chan func(*core)
 	slaves    errgroup.Group
+	viewers   viewers
 }
 
 // New makes sure that this is the only master and reads what it needs from its state

@@ -54,7 +54,7 @@ func (n *node) serve(ctx context.Context, l *link.Session) error {
 	return group.Wait()
 }
 
-// accept takes the streams of processes.
+// accept takes the streams that the master opens.
 func (n *node) accept(ctx context.Context, l *link.Session, processes *errgroup.Group) error {
 	for {
 		stream, err := l.Accept(ctx)
@@ -62,13 +62,33 @@ func (n *node) accept(ctx context.Context, l *link.Session, processes *errgroup.
 			return err
 		}
 		processes.Go(func() error {
-			p := &process{n: n, stream: stream, ended: l.Done()}
-			if err := p.serve(); err != nil {
-				n.log.Debug("a process stream ended", "pid", p.pid, "err", err)
+			if err := n.serveStream(l, stream); err != nil {
+				n.log.Debug("a stream of the master ended", "err", err)
 			}
 			return nil
 		})
 	}
+}
+
+// serveStream handles a stream to its end. What it is for is in its first frame.
+func (n *node) serveStream(l *link.Session, stream link.Stream) error {
+	defer stream.Close()
+	reader := wire.NewReader(stream)
+	first, _, err := reader.Read()
+	if err != nil {
+		return fmt.Errorf("first frame of a stream: %w", err)
+	}
+	switch first := first.(type) {
+	case *wire.Show:
+		return n.viewers.show(stream, reader)
+	case *wire.Fetch:
+		return n.viewers.fetch(stream, reader, first)
+	}
+	p := &process{n: n, stream: stream, ended: l.Done()}
+	if err := p.serve(reader, first); err != nil {
+		return fmt.Errorf("stream of process %d: %w", p.pid, err)
+	}
+	return nil
 }
 
 // receive handles what the master says on the control stream.

@@ -19,6 +19,7 @@ import (
 	"bproc/slave/journal"
 	"bproc/slave/procevents"
 	"bproc/slave/space"
+	"bproc/slave/status"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -39,6 +40,7 @@ type node struct {
 	tasks    *tasks
 	stdios   stdios
 	signals  *signals
+	viewers  *viewers
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
 	term     *lease
 	init     initWatch
@@ -74,6 +76,9 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("process events: %w", err), sp.Destroy(ctx))
 	}
+	n.viewers = newViewers(status.Config{
+		Proc: sp.Proc(), Namespace: uint64(sp.NSInode()), Parent: sp.Parent, Log: log,
+	}, func() uint64 { return n.recorder.stamp() })
 	proc := procIn(sp)
 	n.watch = newWatch(proc.Process, sp.Anchor)
 	n.numbers = &numbers{
@@ -207,7 +212,7 @@ func (n *node) destroy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTime)
 	defer cancel()
 	n.tasks.close()
-	err := n.space.Destroy(ctx)
+	err := errors.Join(n.viewers.status.Close(), n.space.Destroy(ctx))
 	n.stdios.close()
 	return errors.Join(err, n.source.Close(), n.stdios.journal.Close())
 }

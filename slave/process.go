@@ -21,14 +21,8 @@ type process struct {
 	pid    wire.PID
 }
 
-// serve handles a process stream to its end.
-func (p *process) serve() error {
-	defer p.stream.Close()
-	reader := wire.NewReader(p.stream)
-	first, _, err := reader.Read()
-	if err != nil {
-		return fmt.Errorf("first frame of a process stream: %w", err)
-	}
+// serve handles a process stream, from its first frame to its end.
+func (p *process) serve(reader *wire.Reader, first wire.Message) (err error) {
 	a := &attachment{stream: p.stream}
 	var d *stdio
 	switch m := first.(type) {

@@ -38,6 +38,8 @@ type Texts struct {
 	PID     PID
 	Parent  PID    // on the front end, where the node's kernel says 1; 0: not known
 	Start   uint64 // starttime of Stat: with the PID, it tells a process from a later one
+	UID     uint32 // owner of its files in procfs: its effective user, or root
+	GID     uint32
 	Stat    []byte
 	Status  []byte
 	Statm   []byte
@@ -133,15 +135,24 @@ func (*Fetch) Type() Type { return TypeFetch }
 type Piece struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Event uint64 // as in Changed
-	Errno uint32 // 0: it is there
-	Last  bool
-	Data  []byte   // of a file or a link, at most MaxData bytes
-	Names []string // of a directory
+	Event   uint64 // as in Changed
+	Errno   uint32 // 0: it is there
+	Last    bool
+	Data    []byte  // of a file or a link, at most MaxData bytes
+	Entries []Entry // of a directory
 }
 
 // Type implements [Message].
 func (*Piece) Type() Type { return TypePiece }
+
+// Entry is a name in a directory of procfs.
+type Entry struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Name   string
+	Type   uint8  // as in getdents64(2): DT_REG, DT_DIR, DT_LNK, ...
+	Target string // of a symbolic link; empty: not to be read
+}
 
 // MaxFetch bounds the bytes of a file, and those of all names of a directory.
 const MaxFetch = 8 << 20

@@ -233,3 +233,7 @@ func (s *Space) Deadline(at time.Time) error {
 // front end. Launch does this for what it starts, and the end of the process
 // undoes it.
 func (s *Space) SetParent(pid, parent wire.PID) { s.launches.SetParent(pid, parent) }
+
+// Parent returns the parent on the front end of a process that was started from there;
+// 0: it was not, or that is not known.
+func (s *Space) Parent(pid wire.PID) wire.PID { return s.launches.Parent(pid) }

@@ -55,6 +55,13 @@ func (l *Launched) Has(pid wire.PID) bool {
 	return ok
 }
 
+// Parent returns the parent on the front end of a process that was started from there;
+// 0: it was not, or that is not known.
+func (l *Launched) Parent(pid wire.PID) wire.PID {
+	e, _ := l.get(pid)
+	return e.parent
+}
+
 // Forget is for a process that has ended.
 func (l *Launched) Forget(pid wire.PID) {
 	l.mu.Lock()

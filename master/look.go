@@ -1,0 +1,223 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// viewers counts the connections of each user that look at processes of nodes.
+type viewers struct {
+	mu    sync.Mutex
+	count map[uint32]int
+}
+
+// maxLooks bounds the connections by which one user looks at the same time: they are
+// in the way of others on the nodes. Root's view, which is everybody's, has one for each
+// node and is not bounded.
+const maxLooks = 16
+
+// enter counts one more; leave is to be called when it has ended.
+func (v *viewers) enter(uid uint32) (leave func(), ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if uid != 0 && v.count[uid] >= maxLooks {
+		return nil, false
+	}
+	if v.count == nil {
+		v.count = map[uint32]int{}
+	}
+	v.count[uid]++
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.count[uid]--; v.count[uid] == 0 {
+			delete(v.count, uid)
+		}
+	}, true
+}
+
+// Bounds on time: for a node that has not answered a look-up, and for a client that does
+// not read.
+const (
+	inspectTime = 30 * time.Second
+	slowClient  = 10 * time.Second
+)
+
+// looked is a stream to a node for a client that looks at its processes.
+type looked struct {
+	*clientConn
+	node   wire.NodeID
+	sess   *session
+	stream stream
+}
+
+// lookAt opens a stream to a node, beginning with first, for a client; nil if it
+// cannot, after the client was told.
+func (c *clientConn) lookAt(ctx context.Context, node wire.NodeID, pid wire.PID, first wire.Message) (*looked, error) {
+	l := &looked{clientConn: c, node: node}
+	var errno unix.Errno
+	if err := c.m.do(ctx, func(core *core) { l.sess, errno = core.whereLooked(node, pid) }); err != nil {
+		return nil, err
+	}
+	if errno != 0 {
+		return nil, c.failed(wire.StageNode, errno, "")
+	}
+	frame, err := wire.Append(nil, 0, first)
+	if err != nil {
+		return nil, err
+	}
+	if l.stream, err = l.sess.streams.Open(ctx); err != nil {
+		return nil, errors.Join(err, c.failed(wire.StageNode, unix.EHOSTDOWN, ""))
+	}
+	if _, err := l.stream.Write(frame); err != nil {
+		l.stream.Close()
+		return nil, errors.Join(err, c.failed(wire.StageNode, unix.EHOSTDOWN, ""))
+	}
+	return l, nil
+}
+
+// whereLooked returns the session with a node, for looking at a process of it, or at
+// the node itself (0).
+func (c *core) whereLooked(node wire.NodeID, pid wire.PID) (*session, unix.Errno) {
+	n := c.nodes.byID[node]
+	switch {
+	case n == nil:
+		return nil, unix.ENXIO
+	case n.sess == nil || n.sess.ended:
+		return nil, unix.EHOSTDOWN
+	case pid != 0 && !c.isOn(pid, node):
+		return nil, unix.ESRCH
+	}
+	return n.sess, 0
+}
+
+// isOn reports whether a process of a node has a number.
+func (c *core) isOn(pid wire.PID, node wire.NodeID) bool {
+	p := c.procs[pid]
+	return p != nil && p.node == node
+}
+
+// ours leaves out of what a node tells the processes that are not its own.
+func (c *core) ours(node wire.NodeID, m *wire.Changed) {
+	m.Procs = slices.DeleteFunc(m.Procs, func(t wire.Texts) bool { return !c.isOn(t.PID, node) })
+	m.Ended = slices.DeleteFunc(m.Ended, func(pid wire.PID) bool { return c.procs[pid] != nil && !c.isOn(pid, node) })
+}
+
+// look shows a client the processes of a node, until it leaves.
+func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
+	leave, ok := c.m.viewers.enter(c.who.uid)
+	if !ok {
+		return c.failed(wire.StageRequest, unix.EAGAIN, "")
+	}
+	defer leave()
+	l, err := c.lookAt(ctx, m.Node, 0, new(wire.Show))
+	if l == nil {
+		return err
+	}
+	var group errgroup.Group
+	group.Go(func() error {
+		defer l.stream.Close()
+		return l.refreshes()
+	})
+	group.Go(func() error {
+		defer c.conn.Close()
+		return l.answers(ctx, func(m wire.Message) bool { return false })
+	})
+	return group.Wait()
+}
+
+// refreshes passes on what the client asks for.
+func (l *looked) refreshes() error {
+	reader := wire.NewReader(l.conn)
+	for {
+		m, number, err := reader.Read()
+		if err != nil {
+			return ended(err)
+		}
+		if _, ok := m.(*wire.Refresh); !ok {
+			return fmt.Errorf("%w: type %d of a client that looks", wire.ErrFrame, m.Type())
+		}
+		if err := wire.Write(l.stream, number, m); err != nil {
+			return err
+		}
+	}
+}
+
+// inspect looks something up in procfs of a node for a client.
+func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
+	leave, ok := c.m.viewers.enter(c.who.uid)
+	if !ok {
+		return c.failed(wire.StageRequest, unix.EAGAIN, "")
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	l, err := c.lookAt(ctx, m.Node, m.PID, &wire.Fetch{
+		PID: m.PID, Start: m.Start, Kind: m.Kind, Path: m.Path,
+		UID: c.who.uid, GID: c.who.gid, Groups: c.who.groups,
+	})
+	if l == nil {
+		return err
+	}
+	defer l.stream.Close()
+	// A client that has left wants nothing any more, nor does one that says more.
+	group, ctx := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(ctx, func() { l.stream.Close(); c.conn.Close() })
+	defer stop()
+	group.Go(func() error {
+		_, err := c.conn.Read(make([]byte, 1))
+		return err
+	})
+	group.Go(func() error {
+		defer c.conn.Close()
+		return l.answers(ctx, func(m wire.Message) bool { p, ok := m.(*wire.Piece); return ok && p.Last })
+	})
+	return group.Wait()
+}
+
+// answers passes on what the node tells, when the front end has what it may speak of,
+// up to the last of it.
+func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) error {
+	reader := wire.NewReader(l.stream)
+	for {
+		m, number, err := reader.Read()
+		if err != nil {
+			return ended(err)
+		}
+		if err := l.checked(ctx, m); err != nil {
+			return err
+		}
+		if err := l.conn.SetWriteDeadline(time.Now().Add(slowClient)); err != nil {
+			return err
+		}
+		if err := wire.Write(l.conn, number, m); err != nil || last(m) {
+			return err
+		}
+	}
+}
+
+// checked waits for the births before a message, and takes out of it what is not the
+// node's to tell.
+func (l *looked) checked(ctx context.Context, m wire.Message) error {
+	switch m := m.(type) {
+	case *wire.Changed:
+		if err := l.sess.barrier.Wait(ctx, m.Event); err != nil {
+			return err
+		}
+		return l.m.do(ctx, func(core *core) { core.ours(l.node, m) })
+	case *wire.Piece:
+		return l.sess.barrier.Wait(ctx, m.Event)
+	case *wire.Refreshed:
+		return nil
+	}
+	return fmt.Errorf("%w: type %d to a client that looks", wire.ErrFrame, m.Type())
+}

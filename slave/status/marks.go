@@ -1,0 +1,92 @@
+package status
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"unsafe"
+
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+
+	"bproc/wire"
+)
+
+// mark stands for all that /proc shows of a thread: when that changes, value does.
+type mark struct {
+	pid   wire.PID // of the process
+	tid   wire.PID
+	start uint64 // that of another thread with the same number is another one
+	value uint64
+}
+
+// marker makes the marks of all threads of a space.
+type marker interface {
+	marks(yield func(mark)) error
+	io.Closer
+}
+
+// kernelMarks has the kernel make the marks, by a BPF program that it calls for each
+// thread.
+type kernelMarks struct {
+	objects tasksObjects
+	iter    *link.Iter
+}
+
+// newKernelMarks loads the program. The namespace is known by its inode number.
+func newKernelMarks(namespace uint64) (*kernelMarks, error) {
+	// Before 5.11 programs count against RLIMIT_MEMLOCK; this does nothing on later kernels.
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return nil, err
+	}
+	spec, err := loadTasks()
+	if err != nil {
+		return nil, fmt.Errorf("read the BPF object: %w", err)
+	}
+	if err := spec.Variables[tasksVarSpace].Set(uint32(namespace)); err != nil {
+		return nil, fmt.Errorf("set constants of the BPF object: %w", err)
+	}
+	k := &kernelMarks{}
+	if err := spec.LoadAndAssign(&k.objects, nil); err != nil {
+		return nil, fmt.Errorf("load the BPF program: %w", err)
+	}
+	if k.iter, err = link.AttachIter(link.IterOptions{Program: k.objects.OnTask}); err != nil {
+		return nil, errors.Join(fmt.Errorf("attach the BPF iterator: %w", err), k.objects.Close())
+	}
+	return k, nil
+}
+
+// markSize is the size of struct mark of bpf/marks.c.
+const markSize = int(unsafe.Sizeof(tasksMark{}) - unsafe.Offsetof(tasksMark{}.Pid))
+
+// seqBuffer is what the kernel gives in one read at most: the buffer of an iterator
+// has eight pages of 4 KiB (kernel/bpf/bpf_iter.c).
+const seqBuffer = 32 << 10
+
+func (k *kernelMarks) marks(yield func(mark)) error {
+	pass, err := k.iter.Open()
+	if err != nil {
+		return fmt.Errorf("begin a pass over all threads: %w", err)
+	}
+	defer pass.Close()
+	r := bufio.NewReaderSize(pass, seqBuffer)
+	var b [markSize]byte
+	for {
+		if _, err := io.ReadFull(r, b[:]); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("pass over all threads: %w", err)
+		}
+		yield(mark{
+			pid:   wire.PID(binary.NativeEndian.Uint32(b[0:])),
+			tid:   wire.PID(binary.NativeEndian.Uint32(b[4:])),
+			start: binary.NativeEndian.Uint64(b[8:]),
+			value: binary.NativeEndian.Uint64(b[16:]),
+		})
+	}
+}
+
+// Close implements io.Closer.
+func (k *kernelMarks) Close() error { return errors.Join(k.iter.Close(), k.objects.Close()) }

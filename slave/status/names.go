@@ -1,0 +1,75 @@
+package status
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Names below /proc/PID that can be asked for, with everything below them. The others
+// are left out because they hold what nobody reads by name (mem, pagemap), or can only
+// be written.
+var processNames = names(`
+	arch_status attr autogroup auxv cgroup cmdline comm coredump_filter cpuset cwd environ exe
+	fd fdinfo gid_map io ksm_merging_pages ksm_stat latency limits loginuid maps mounts mountinfo
+	mountstats net ns numa_maps oom_adj oom_score oom_score_adj patch_state personality
+	projid_map root sched schedstat seccomp_cache sessionid setgroups smaps smaps_rollup stack stat
+	statm status syscall task timens_offsets timers timerslack_ns uid_map wchan`)
+
+// Names below the node's /proc.
+var nodeNames = names(`
+	buddyinfo cgroups cmdline consoles cpuinfo crypto devices diskstats execdomains fb filesystems
+	interrupts iomem ioports key-users loadavg locks mdstat meminfo misc modules mtrr net pagetypeinfo
+	partitions pressure schedstat slabinfo softirqs stat swaps uptime version vmallocinfo
+	vmstat zoneinfo`)
+
+func names(text string) map[string]bool {
+	set := map[string]bool{}
+	for name := range strings.FieldsSeq(text) {
+		set[name] = true
+	}
+	return set
+}
+
+// Bounds on a path.
+const (
+	maxPath = 1 << 10 // bytes
+	maxDeep = 6       // names
+)
+
+// locate returns where in the space's procfs a path is: the directory of a process and
+// the way from there. A path that does not name a known file is ENOENT.
+func locate(pid wire.PID, path string) (dir, below string, err error) {
+	parts := strings.Split(path, "/")
+	if len(path) > maxPath || len(parts) > maxDeep {
+		return "", "", unix.ENAMETOOLONG
+	}
+	for _, part := range parts {
+		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) {
+			return "", "", unix.ENOENT
+		}
+	}
+	switch {
+	case pid < 0 || pid == initPID:
+		return "", "", unix.ENOENT
+	case pid == 0:
+		if !nodeNames[parts[0]] {
+			return "", "", unix.ENOENT
+		}
+		// The node's net is a link to the reader's own, who is not in the space.
+		if parts[0] == "net" {
+			return "1", path, nil
+		}
+		return ".", path, nil
+	}
+	known := parts[0]
+	if known == "task" && len(parts) > 2 {
+		known = parts[2]
+	}
+	if !processNames[known] {
+		return "", "", unix.ENOENT
+	}
+	return pid.String(), path, nil
+}

@@ -1,0 +1,110 @@
+package status
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// reader reads small files of procfs into one buffer. It is for one goroutine.
+type reader struct {
+	proc int // descriptor of the directory
+	path []byte
+	buf  []byte
+}
+
+func newReader(proc int) *reader {
+	return &reader{proc: proc, buf: make([]byte, wire.MaxText+1)}
+}
+
+// file returns a copy of what is in a file. A text that is too long is left out.
+func (r *reader) file(owner *unix.Stat_t, names ...string) ([]byte, error) {
+	r.path = r.path[:0]
+	for i, name := range names {
+		if i > 0 {
+			r.path = append(r.path, '/')
+		}
+		r.path = append(r.path, name...)
+	}
+	fd, err := unix.Openat(r.proc, string(r.path), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	if owner != nil {
+		if err := unix.Fstat(fd, owner); err != nil {
+			return nil, err
+		}
+	}
+	// A file of procfs gives all it has in one read that is large enough (fs/seq_file.c).
+	n, err := retry(func() (int, error) { return unix.Read(fd, r.buf) })
+	if err != nil || n > wire.MaxText {
+		return nil, err
+	}
+	return bytes.Clone(r.buf[:n]), nil
+}
+
+// retry makes a system call again when a signal has interrupted it.
+func retry(call func() (int, error)) (n int, err error) {
+	for {
+		if n, err = call(); !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+// texts returns what everybody may read of a process, without its threads.
+func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
+	dir := pid.String()
+	t := &wire.Texts{PID: pid}
+	var owner unix.Stat_t
+	for _, file := range []struct {
+		text  *[]byte
+		name  string
+		owner *unix.Stat_t
+	}{{&t.Stat, "stat", &owner}, {&t.Status, "status", nil}, {&t.Statm, "statm", nil}, {&t.Cmdline, "cmdline", nil}} {
+		var err error
+		if *file.text, err = r.file(file.owner, dir, file.name); err != nil {
+			return nil, err
+		}
+	}
+	t.UID, t.GID = owner.Uid, owner.Gid
+	var ok bool
+	if t.Start, ok = startOf(t.Stat); !ok {
+		return nil, unix.ESRCH
+	}
+	return t, nil
+}
+
+// thread fills in what everybody may read of a thread.
+func (r *reader) thread(pid wire.PID, t *wire.ThreadTexts) (err error) {
+	dir, tid := pid.String(), t.TID.String()
+	if t.Stat, err = r.file(nil, dir, "task", tid, "stat"); err != nil {
+		return err
+	}
+	t.Status, err = r.file(nil, dir, "task", tid, "status")
+	return err
+}
+
+// statStart is the place of starttime behind the name in /proc/PID/stat
+// (proc_pid_stat(5): field 22; the name is the second).
+const statStart = 22 - 3
+
+// startOf returns when a process was started, in ticks from boot. The name, in
+// parentheses, may hold anything, so what follows it is found from its end.
+func startOf(stat []byte) (uint64, bool) {
+	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
+	field := 0
+	for word := range bytes.FieldsSeq(rest) {
+		if field == statStart {
+			start, err := strconv.ParseUint(string(word), 10, 64)
+			return start, err == nil
+		}
+		field++
+	}
+	return 0, false
+}
