@@ -156,7 +156,11 @@ func exchange(ctx context.Context, conn *os.File, m wire.Message) (wire.Message,
 
 // answer reads the answer of the master. Failed and Refused are errors.
 func answer(ctx context.Context, conn *os.File) (wire.Message, error) {
-	m, _, err := wire.NewReader(conn).Read()
+	return answerFrom(ctx, wire.NewReader(conn))
+}
+
+func answerFrom(ctx context.Context, reader *wire.Reader) (wire.Message, error) {
+	m, _, err := reader.Read()
 	if err != nil {
 		return nil, lost(ctx, err)
 	}

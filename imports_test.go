@@ -70,11 +70,13 @@ var arrows = map[string][]string{
 
 	"master/store": nil,
 
-	"procfs": {"wire"},
+	"procfs":       {"wire"},
+	"procfs/nodes": {".", "wire", "procfs"},
 
-	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/pid1/standin"},
+	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/status", "slave/pid1/standin"},
 	"slave/journal":        {"wire"},
 	"slave/space":          {"wire", "slave/pid1/*"},
+	"slave/status":         {"wire", "slave/pid1/standin"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin"},
 	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/longcall"},
 	"slave/pid1/filter":    nil,

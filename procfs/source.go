@@ -17,8 +17,8 @@ import (
 // A node that does not answer in time costs nobody else the wait: it is left out of a
 // Refresh, and its last data stand.
 type Source interface {
-	// Refresh tells what has changed since the last call. Nodes are asked at the
-	// same time, each at most once per second.
+	// Refresh tells what has changed since the last call, which was half a second ago
+	// or more. Nodes are asked at the same time.
 	Refresh(ctx context.Context) (Changes, error)
 
 	// Read returns what is in a file below /proc/PID.
@@ -57,6 +57,7 @@ type Process struct {
 	Status  []byte
 	Statm   []byte
 	Cmdline []byte
+	Cgroup  []byte   // nil: has to be asked for by Read
 	Threads []Thread // nil: only the first, whose texts are those of the process
 }
 

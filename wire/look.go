@@ -44,6 +44,7 @@ type Texts struct {
 	Status  []byte
 	Statm   []byte
 	Cmdline []byte
+	Cgroup  []byte
 	Threads []ThreadTexts // nil: only the first, whose texts are those of the process
 }
 

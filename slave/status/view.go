@@ -132,7 +132,7 @@ const messageSize = 128 << 10
 
 func (b *batch) add(t *wire.Texts) error {
 	b.next.Procs = append(b.next.Procs, *t)
-	b.size += len(t.Stat) + len(t.Status) + len(t.Statm) + len(t.Cmdline)
+	b.size += len(t.Stat) + len(t.Status) + len(t.Statm) + len(t.Cmdline) + len(t.Cgroup)
 	for _, th := range t.Threads {
 		b.size += len(th.Stat) + len(th.Status) + 16
 	}

@@ -24,6 +24,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(viewerVariable) != "" {
+		if err := viewer(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(cluster.Main(m))
 }
 

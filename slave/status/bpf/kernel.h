@@ -68,6 +68,8 @@ struct mm_struct___before_6_2 {
 	struct mm_rss_stat rss_stat;
 } CORE;
 
+struct css_set;
+
 struct task_struct {
 	unsigned int __state; // since Linux 5.14
 	int exit_state;
@@ -89,6 +91,7 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	struct sigpending pending;
+	struct css_set *cgroups; // if the kernel has control groups
 } CORE;
 
 struct task_struct___before_5_14 {

@@ -121,6 +121,8 @@ static __always_inline __u64 value_of(struct task_struct *task)
 	h = mix(h, BPF_CORE_READ(task, pending.signal.sig[0]));
 	h = mix(h, (__u64)BPF_CORE_READ(task, real_parent)); // the address stands for the process
 	h = mix(h, (__u64)BPF_CORE_READ(task, parent));
+	if (bpf_core_field_exists(task->cgroups))
+		h = mix(h, (__u64)BPF_CORE_READ(task, cgroups));
 	if (signal) {
 		h = mix(h, BPF_CORE_READ(signal, shared_pending.signal.sig[0]));
 		h = mix(h, (__u64)pid_of(signal, PGID));

@@ -1,0 +1,72 @@
+package nodes
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// front is the front end's own procfs.
+type front struct {
+	proc   *os.File
+	bootID string
+}
+
+func newFront(proc *os.File) (*front, error) {
+	f := &front{proc: proc}
+	boot, err := f.read("sys/kernel/random/boot_id")
+	if err != nil {
+		return nil, fmt.Errorf("boot id: %w", err)
+	}
+	f.bootID = strings.TrimSpace(string(boot))
+	return f, nil
+}
+
+// read returns what is in a small file.
+func (f *front) read(path string) ([]byte, error) {
+	fd, err := unix.Openat(int(f.proc.Fd()), path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	b := make([]byte, 4096)
+	n, err := unix.Read(fd, b)
+	if err != nil {
+		return nil, err
+	}
+	return b[:n], nil
+}
+
+// place returns where the ghost of a process is; false if there is none.
+func (f *front) place(pid wire.PID) (place, bool) {
+	text, err := f.read(pid.String() + "/stat")
+	if err != nil {
+		return place{}, false
+	}
+	line, err := parseStat(text, pid)
+	if err != nil {
+		return place{}, false
+	}
+	return place{wire.PID(line.number(statParent)), line.number(statTTY), line.number(statForeground)}, true
+}
+
+// tick is the unit of times of start, in nanoseconds (proc_pid_stat(5): USER_HZ, which
+// is 100 on all architectures of ours).
+const tick = 1e7
+
+// shift returns what is to be added to the times of start of a node. Where node and
+// front end are one machine there is no rounding.
+func (f *front) shift(at *wire.Refreshed) (int64, error) {
+	if at.BootID == f.bootID {
+		return 0, nil
+	}
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 0, fmt.Errorf("time since boot: %w", err)
+	}
+	return (now.Nano() - int64(at.Uptime)) / tick, nil
+}

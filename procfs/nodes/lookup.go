@@ -1,0 +1,139 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc"
+	"bproc/procfs"
+	"bproc/wire"
+)
+
+// Read implements [procfs.Source]. At most wire.MaxFetch bytes are read.
+func (s *Source) Read(ctx context.Context, pid wire.PID, path string) ([]byte, error) {
+	found, p, err := s.inspect(ctx, pid, wire.FetchFile, path)
+	if err != nil {
+		return nil, err
+	}
+	return p.translate(path, found.Data)
+}
+
+// translate makes of a file what it is here.
+func (p *process) translate(path string, text []byte) ([]byte, error) {
+	tid := p.shown.PID
+	name := path
+	if rest, ok := strings.CutPrefix(path, "task/"); ok {
+		if _, err := fmt.Sscanf(rest, "%d/%s", &tid, &name); err != nil {
+			return text, nil
+		}
+	}
+	switch name {
+	case "stat":
+		shown, err := shifted(text, tid, p.shift)
+		if err != nil {
+			return nil, err
+		}
+		return p.stat(shown, tid), nil
+	case "status":
+		shown, err := onNode(text, p.shown.Node)
+		return withParent(shown, p.place.parent), err
+	}
+	return text, nil
+}
+
+// Link implements [procfs.Source].
+func (s *Source) Link(ctx context.Context, pid wire.PID, path string) (string, error) {
+	found, _, err := s.inspect(ctx, pid, wire.FetchLink, path)
+	if err != nil {
+		return "", err
+	}
+	return linkText(found.Data)
+}
+
+func linkText(b []byte) (string, error) {
+	if len(b) == 0 || len(b) > unix.PathMax || strings.IndexByte(string(b), 0) >= 0 {
+		return "", fmt.Errorf("text of a link: %w: %w", errForm, unix.EIO)
+	}
+	return string(b), nil
+}
+
+// List implements [procfs.Source].
+func (s *Source) List(ctx context.Context, pid wire.PID, path string) ([]procfs.Entry, error) {
+	found, _, err := s.inspect(ctx, pid, wire.FetchList, path)
+	if err != nil {
+		return nil, err
+	}
+	return entries(found.Entries), nil
+}
+
+// inspect looks something up below /proc/PID on its node, if that is still the process
+// that was told.
+func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind, path string) (*bproc.Found, *process, error) {
+	s.mu.Lock()
+	var p process
+	told := s.procs[pid]
+	if told != nil {
+		p = *told // which move changes
+	}
+	s.mu.Unlock()
+	if told == nil {
+		return nil, nil, fmt.Errorf("process %d: %w", pid, unix.ESRCH)
+	}
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: p.shown.Node, PID: pid, Start: p.start, Kind: kind, Path: path})
+	return found, &p, err
+}
+
+// Nodes implements [procfs.Source].
+func (s *Source) Nodes(ctx context.Context) ([]procfs.Node, error) {
+	list, err := s.client.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("nodes of the cluster: %w", err)
+	}
+	nodes := make([]procfs.Node, len(list))
+	for i, n := range list {
+		nodes[i] = procfs.Node{ID: n.ID, State: n.State}
+	}
+	return nodes, nil
+}
+
+// ReadNode implements [procfs.Source].
+func (s *Source) ReadNode(ctx context.Context, node wire.NodeID, path string) ([]byte, error) {
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchFile, Path: path})
+	if err != nil {
+		return nil, err
+	}
+	return found.Data, nil
+}
+
+// ListNode implements [procfs.Source].
+func (s *Source) ListNode(ctx context.Context, node wire.NodeID, path string) ([]procfs.Entry, error) {
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchList, Path: path})
+	if err != nil {
+		return nil, err
+	}
+	return entries(found.Entries), nil
+}
+
+// entries leaves out names that no file has, and targets that no link has.
+func entries(told []wire.Entry) []procfs.Entry {
+	var all []procfs.Entry
+	for _, e := range told {
+		if e.Name == "" || e.Name == "." || e.Name == ".." || len(e.Name) > unix.NAME_MAX || strings.ContainsAny(e.Name, "/\x00") {
+			continue
+		}
+		entry := procfs.Entry{Name: e.Name}
+		switch e.Type {
+		case unix.DT_DIR:
+			entry.Type = fs.ModeDir
+		case unix.DT_LNK:
+			entry.Type = fs.ModeSymlink
+			entry.Target, _ = linkText([]byte(e.Target)) // none, or none that can be: empty
+		}
+		all = append(all, entry)
+	}
+	return all
+}

@@ -1,0 +1,169 @@
+package nodes
+
+import (
+	"context"
+	"time"
+
+	"bproc"
+	"bproc/wire"
+)
+
+// node is a look at one node.
+type node struct {
+	id    wire.NodeID
+	look  *bproc.Look // nil: there is none; whoever asks the node has it
+	asked time.Time   // last
+	done  chan struct{}
+
+	shift    int64 // to times of start
+	busy     bool  // it is being asked
+	answered bool  // once, in the course of this look
+}
+
+// due returns the nodes that are to be asked now, which are marked as being asked. A
+// node without processes is left alone; what it had has ended.
+func (s *Source) due(list []wire.Node, now time.Time) []*node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due []*node
+	listed := map[wire.NodeID]bool{}
+	for i := range list {
+		id := list[i].ID
+		listed[id] = true
+		n := s.nodes[id]
+		switch {
+		case list[i].Procs == 0:
+			s.empty(id)
+			continue
+		case n == nil:
+			n = &node{id: id}
+			s.nodes[id] = n
+		}
+		if n.busy || now.Sub(n.asked) < interval {
+			continue
+		}
+		n.busy, n.asked, n.done = true, now, make(chan struct{})
+		due = append(due, n)
+	}
+	for id := range s.nodes {
+		if !listed[id] {
+			s.empty(id)
+		}
+	}
+	return due
+}
+
+// empty drops the processes of a node, and the look at it when nobody uses that.
+func (s *Source) empty(id wire.NodeID) {
+	n := s.nodes[id]
+	if n == nil || n.busy {
+		return
+	}
+	s.lack(id, nil)
+	n.close()
+	delete(s.nodes, id)
+}
+
+// lack ends the processes of a node that are not among those that it has.
+func (s *Source) lack(id wire.NodeID, has map[wire.PID]*wire.Texts) {
+	for pid, p := range s.procs {
+		if p.shown.Node == id && has[pid] == nil {
+			s.end(pid)
+		}
+	}
+}
+
+func (s *Source) end(pid wire.PID) {
+	s.leave(pid)
+	s.ended[pid] = true
+}
+
+func (n *node) close() {
+	if n.look != nil {
+		_ = n.look.Close()
+		n.look, n.answered = nil, false
+	}
+}
+
+// over ends the asking of a node.
+func (s *Source) over(n *node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n.busy = false
+	close(n.done)
+}
+
+// ask has a node tell what has changed, and takes it in when it is complete.
+func (s *Source) ask(ctx context.Context, n *node) {
+	defer s.over(n)
+	ctx, cancel := context.WithTimeout(ctx, forgotten)
+	defer cancel()
+	told := map[wire.PID]*wire.Texts{}
+	var ended []wire.PID
+	at, err := s.refresh(ctx, n, func(c *wire.Changed) {
+		for i := range c.Procs {
+			told[c.Procs[i].PID] = &c.Procs[i]
+		}
+		ended = append(ended, c.Ended...)
+	})
+	if err != nil {
+		s.log.Debug("a node is not seen", "node", n.id, "err", err)
+		n.close() // the next look tells everything anew
+		return
+	}
+	s.takeIn(n, at, told, ended)
+}
+
+func (s *Source) refresh(ctx context.Context, n *node, each func(*wire.Changed)) (at *wire.Refreshed, err error) {
+	if n.look == nil {
+		if n.look, err = s.client.Look(n.id); err != nil {
+			return nil, err
+		}
+	}
+	return n.look.Refresh(ctx, each)
+}
+
+// takeIn takes in a whole answer of a node.
+func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]*wire.Texts, ended []wire.PID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if n.shift, err = s.shift(at); err != nil {
+		s.log.Warn("times of start of a node's processes are its own", "node", n.id, "err", err)
+	}
+	if !n.answered {
+		s.lack(n.id, told)
+		n.answered = true
+	}
+	for _, pid := range ended {
+		if p := s.procs[pid]; p != nil && p.shown.Node == n.id {
+			s.end(pid)
+		}
+	}
+	for pid, t := range told {
+		was := s.procs[pid]
+		if was != nil && was.shown.Node != n.id {
+			was = nil
+		}
+		p, err := take(n.id, t, was, n.shift)
+		if err != nil {
+			s.log.Warn("what a node tells of a process is dropped", "node", n.id, "pid", pid, "err", err)
+			continue
+		}
+		s.enter(p)
+		s.changed[pid] = true
+	}
+}
+
+// shift returns what is to be added to the times of start of a node, which stays the
+// same for as long as the node runs.
+func (s *Source) shift(at *wire.Refreshed) (int64, error) {
+	if shift, known := s.shifts[at.BootID]; known {
+		return shift, nil
+	}
+	shift, err := s.front.shift(at)
+	if err == nil {
+		s.shifts[at.BootID] = shift
+	}
+	return shift, err
+}

@@ -1,0 +1,108 @@
+package nodes
+
+import (
+	"time"
+
+	"bproc/wire"
+)
+
+// session is a session of the front end with processes on nodes. The kernel here
+// knows its terminal; on a node it has none.
+type session struct {
+	members map[wire.PID]*process
+	at      place // tty and fg alone
+	known   bool
+	looked  time.Time
+}
+
+// Terminals are given up and foreground groups change while nothing happens on a node.
+// A session that has a terminal is looked at with each Refresh, one that has none, which
+// hardly ever gets one, less often.
+const bareSession = 5 * time.Second
+
+// orphanLooks is in how many Refreshes the ghost of an orphan is looked at: its
+// parent ends a little later than the process's.
+const orphanLooks = 5
+
+// enter puts a process into the tables. Its former version leaves them.
+func (s *Source) enter(p *process) {
+	pid := p.shown.PID
+	s.leave(pid)
+	s.procs[pid] = p
+	sess := s.sessions[p.session]
+	if sess == nil {
+		sess = &session{members: map[wire.PID]*process{}}
+		s.sessions[p.session] = sess
+	}
+	sess.members[pid] = p
+	s.unsettled[pid] = true
+	if p.parent == 0 {
+		s.orphans[pid] = orphanLooks
+	}
+}
+
+// leave takes a process out of the tables.
+func (s *Source) leave(pid wire.PID) {
+	p := s.procs[pid]
+	if p == nil {
+		return
+	}
+	delete(s.procs, pid)
+	delete(s.orphans, pid)
+	delete(s.unsettled, pid)
+	sess := s.sessions[p.session]
+	if delete(sess.members, pid); len(sess.members) == 0 {
+		delete(s.sessions, p.session)
+	}
+}
+
+// settle puts processes where they are here now. Those that have moved are to be told.
+func (s *Source) settle(now time.Time) {
+	for _, sess := range s.sessions {
+		if s.look(sess, now) {
+			for pid := range sess.members {
+				s.unsettled[pid] = true
+			}
+		}
+	}
+	for pid := range s.orphans {
+		s.unsettled[pid] = true
+		if s.orphans[pid]--; s.orphans[pid] == 0 {
+			delete(s.orphans, pid)
+		}
+	}
+	for pid := range s.unsettled {
+		p := s.procs[pid]
+		to := p.place
+		if p.parent != 0 {
+			to.parent = p.parent
+		} else if ghost, ok := s.front.place(pid); ok {
+			to.parent = ghost.parent
+		}
+		if sess := s.sessions[p.session]; p.bare && sess.known {
+			to.tty, to.fg = sess.at.tty, sess.at.fg
+		}
+		if p.move(to) {
+			s.changed[pid] = true
+		}
+	}
+	clear(s.unsettled)
+}
+
+// look looks at the terminal of a session, if it is time to, and reports whether that
+// has changed.
+func (s *Source) look(sess *session, now time.Time) bool {
+	if sess.known && sess.at.tty == 0 && now.Sub(sess.looked) < bareSession {
+		return false
+	}
+	for pid := range sess.members {
+		ghost, ok := s.front.place(pid)
+		if !ok {
+			continue // it has just ended
+		}
+		was := sess.at
+		sess.at, sess.known, sess.looked = place{tty: ghost.tty, fg: ghost.fg}, true, now
+		return sess.at != was
+	}
+	return false
+}

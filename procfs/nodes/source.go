@@ -1,0 +1,134 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"bproc"
+	"bproc/procfs"
+	"bproc/wire"
+)
+
+// Source is a [procfs.Source] for all nodes of the master of this machine. What it may
+// see on the nodes is what its user may. Any goroutine may use it, while Run runs.
+type Source struct {
+	client *bproc.Client
+	front  *front
+	log    *slog.Logger
+	asks   chan *node // that are to be asked, for Run
+
+	mu        sync.Mutex
+	nodes     map[wire.NodeID]*node
+	procs     map[wire.PID]*process
+	sessions  map[wire.PID]*session
+	unsettled map[wire.PID]bool // that may be elsewhere than their texts say
+	orphans   map[wire.PID]int  // whose parent their ghosts know, and how often to look there
+	changed   map[wire.PID]bool // since the last Refresh
+	ended     map[wire.PID]bool // since the last Refresh
+	shifts    map[string]int64  // to times of start, by boot of a node
+}
+
+var _ procfs.Source = (*Source)(nil)
+
+// New returns a Source. Proc is the front end's own procfs; it must stay open.
+func New(client *bproc.Client, proc *os.File, log *slog.Logger) (*Source, error) {
+	f, err := newFront(proc)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{
+		client: client, front: f, log: log, asks: make(chan *node),
+		nodes: map[wire.NodeID]*node{}, procs: map[wire.PID]*process{}, sessions: map[wire.PID]*session{},
+		unsettled: map[wire.PID]bool{}, orphans: map[wire.PID]int{},
+		changed: map[wire.PID]bool{}, ended: map[wire.PID]bool{}, shifts: map[string]int64{},
+	}, nil
+}
+
+// Run asks nodes, when Refresh wants it, until the context ends.
+func (s *Source) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		for {
+			select {
+			case n := <-s.asks:
+				group.Go(func() error { s.ask(ctx, n); return nil })
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	})
+	err := group.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.nodes {
+		n.close()
+	}
+	return err
+}
+
+// Bounds on time.
+const (
+	interval  = time.Second            // a node is asked once in it at most
+	patience  = 500 * time.Millisecond // of a Refresh with a node
+	first     = 3 * time.Second        // the same, for the first answer, which is long
+	forgotten = 30 * time.Second       // a node that has not answered by then is asked anew
+)
+
+// Refresh implements [procfs.Source]. A node that is still to answer a call before is
+// not waited for again.
+func (s *Source) Refresh(ctx context.Context) (procfs.Changes, error) {
+	list, err := s.client.Nodes(ctx)
+	if err != nil {
+		return procfs.Changes{}, fmt.Errorf("nodes of the cluster: %w", err)
+	}
+	asked := s.due(list, time.Now())
+	wait := patience
+	for _, n := range asked {
+		if !n.answered {
+			wait = first
+		}
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for _, n := range asked {
+		select {
+		case s.asks <- n:
+		case <-waiting.Done():
+			s.over(n)
+		}
+	}
+	for _, n := range asked {
+		select {
+		case <-n.done:
+		case <-waiting.Done():
+		}
+	}
+	return s.news(time.Now()), nil
+}
+
+// news returns what has changed since it was called last.
+func (s *Source) news(now time.Time) procfs.Changes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle(now)
+	var c procfs.Changes
+	for pid := range s.changed {
+		if p := s.procs[pid]; p != nil {
+			c.Changed = append(c.Changed, p.shown)
+		}
+	}
+	for pid := range s.ended {
+		if s.procs[pid] == nil {
+			c.Ended = append(c.Ended, pid)
+		}
+	}
+	clear(s.changed)
+	clear(s.ended)
+	return c
+}

@@ -1,0 +1,178 @@
+package nodes
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"bproc/procfs"
+	"bproc/wire"
+)
+
+// place is what the front end knows better than a node of where a process is.
+type place struct {
+	parent wire.PID
+	tty    int64 // of its session, as in stat
+	fg     int64 // foreground group of that
+}
+
+// process is what was told of a process last.
+type process struct {
+	shown   procfs.Process
+	start   uint64 // on its node
+	shift   int64  // of that to the time here
+	session wire.PID
+	parent  wire.PID // here; 0: its ghost knows
+	bare    bool     // it has no terminal on the node
+	place   place    // as it is in the texts
+}
+
+// take makes a process of what a node tells. Threads that are as they were are those of
+// was, which may be nil. Shift is added to times of start.
+func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process, error) {
+	line, err := parseStat(t.Stat, t.PID)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{
+		start: t.Start, shift: shift, session: wire.PID(line.number(statSession)),
+		place: place{wire.PID(line.number(statParent)), line.number(statTTY), line.number(statForeground)},
+	}
+	p.bare = p.place.tty == 0
+	if p.parent = p.place.parent; p.parent == initPID {
+		p.parent = t.Parent
+	}
+	if len(t.Cmdline) > wire.MaxText || len(t.Cgroup) > wire.MaxText || !validStatm(t.Statm) {
+		return nil, fmt.Errorf("statm, cmdline or cgroup of %d: %w", t.PID, errForm)
+	}
+	p.shown = procfs.Process{PID: t.PID, Node: node, UID: t.UID, GID: t.GID, Statm: t.Statm, Cmdline: t.Cmdline, Cgroup: t.Cgroup}
+	if p.shown.Stat, err = shifted(t.Stat, t.PID, shift); err != nil {
+		return nil, err
+	}
+	if p.shown.Status, err = onNode(t.Status, node); err != nil {
+		return nil, fmt.Errorf("status of %d: %w", t.PID, err)
+	}
+	if p.shown.Threads, err = threads(node, t, was, shift); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// initPID is the number of the init of a process space.
+const initPID = 1
+
+func validStatm(text []byte) bool {
+	return len(text) <= 7*(maxField+1) && len(bytes.TrimLeft(text, "0123456789 \n")) == 0
+}
+
+// threads returns the threads of a process.
+func threads(node wire.NodeID, t *wire.Texts, was *process, shift int64) ([]procfs.Thread, error) {
+	if len(t.Threads) == 0 {
+		return nil, nil
+	}
+	before := map[wire.PID]procfs.Thread{}
+	if was != nil && was.start == t.Start {
+		for _, th := range was.shown.Threads {
+			before[th.TID] = th
+		}
+	}
+	all := make([]procfs.Thread, 0, len(t.Threads))
+	for _, told := range t.Threads {
+		th := procfs.Thread{TID: told.TID}
+		switch {
+		case told.Same:
+			th = before[told.TID]
+			th.TID = told.TID
+		case len(told.Stat) > 0 && len(told.Status) > 0: // else it is to be asked for
+			var err error
+			if th.Stat, err = shifted(told.Stat, told.TID, shift); err != nil {
+				return nil, err
+			}
+			if th.Status, err = onNode(told.Status, node); err != nil {
+				return nil, fmt.Errorf("status of thread %d: %w", told.TID, err)
+			}
+		}
+		all = append(all, th)
+	}
+	return all, nil
+}
+
+// shifted returns a line of stat with the time of start that it has here.
+func shifted(text []byte, pid wire.PID, shift int64) ([]byte, error) {
+	line, err := parseStat(text, pid)
+	if err != nil || shift == 0 {
+		return text, err
+	}
+	// Earlier than our own boot is possible, and shown as that: no program expects less.
+	line.set(statStart, max(0, line.number(statStart)+shift))
+	return line.text(), nil
+}
+
+// onNode returns the text of status with a line that names the node.
+func onNode(text []byte, node wire.NodeID) ([]byte, error) {
+	if len(text) == 0 {
+		return nil, nil // it was too long
+	}
+	if len(text) > wire.MaxText || bytes.IndexByte(text, 0) >= 0 || !bytes.HasSuffix(text, []byte("\n")) {
+		return nil, errForm
+	}
+	for line := range bytes.Lines(text) {
+		if bytes.IndexByte(line, ':') <= 0 {
+			return nil, errForm
+		}
+	}
+	return fmt.Appendf(bytes.Clone(text), "BProcNode:\t%d\n", node), nil
+}
+
+// move puts a process where it is here, in all its texts, and reports whether it was
+// not there. The former texts stay as they are.
+func (p *process) move(to place) bool {
+	if to == p.place {
+		return false
+	}
+	p.place = to
+	p.shown.Stat = p.stat(p.shown.Stat, p.shown.PID)
+	p.shown.Status = withParent(p.shown.Status, to.parent)
+	all := p.shown.Threads
+	p.shown.Threads = nil
+	for _, th := range all {
+		if th.Stat != nil {
+			th.Stat, th.Status = p.stat(th.Stat, th.TID), withParent(th.Status, to.parent)
+		}
+		p.shown.Threads = append(p.shown.Threads, th)
+	}
+	return true
+}
+
+// stat returns a line of stat with the place of the process in it.
+func (p *process) stat(text []byte, pid wire.PID) []byte {
+	line, err := parseStat(text, pid)
+	if err != nil {
+		return text
+	}
+	changed := line.set(statParent, int64(p.place.parent))
+	if p.bare {
+		changed = line.set(statTTY, p.place.tty) || changed
+		changed = line.set(statForeground, p.place.fg) || changed
+	}
+	if !changed {
+		return text
+	}
+	return line.text()
+}
+
+// withParent returns the text of status with another parent.
+func withParent(text []byte, parent wire.PID) []byte {
+	const name = "\nPPid:\t"
+	at := bytes.Index(text, []byte(name))
+	if at < 0 {
+		return text
+	}
+	at += len(name)
+	end := at + bytes.IndexByte(text[at:], '\n')
+	is := strconv.AppendInt(nil, int64(parent), 10)
+	if end < at || bytes.Equal(text[at:end], is) {
+		return text
+	}
+	return bytes.Join([][]byte{text[:at], is, text[end:]}, nil)
+}

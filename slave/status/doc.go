@@ -1,0 +1,29 @@
+// Package status reads what procfs shows of the processes of a space, for viewers
+// elsewhere.
+//
+// What ps(1) and top(1) read all the time, of all processes, is told when it has changed.
+// A pass over all threads by a BPF program finds that out without opening a file
+// (marks.go, bpf/marks.c): it gives each thread a number, made of what it has run and of
+// what others can do to it. Only of processes for which that is another number are the
+// texts read (texts.go). Whatever else somebody wants to know is looked up when asked
+// for (fetch.go).
+//
+//	View    what one viewer was told: the marks of all processes as they were then
+//	census  the marks of all processes, the same for all viewers for a moment
+//	marker  makes them: kernelMarks by BPF, or procMarks by reading procfs
+//
+// # Who may see what
+//
+// The kernel decides. Files are read by threads that have the identity of who asks
+// (identity.go); what is told to everybody is read as a user who has nothing, so that
+// there are no addresses in it, for instance (proc_pid_stat(5)). The thread is given up
+// after that.
+//
+// Processes that share the memory of the space's init are none: its threads, the
+// stand-ins (package standin), and a process on its way to its first execve.
+//
+// # Cost
+//
+// A pass takes 1 to 2 us for each thread of the node; a process that has changed about
+// 30 us more. Nothing is done while nobody asks.
+package status

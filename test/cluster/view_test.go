@@ -1,0 +1,256 @@
+package cluster_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/procfs"
+	"bproc/test/cluster"
+	"bproc/wire"
+)
+
+// tree is a shell with a child, both of which are idle once it has said ready.
+var tree = []string{"sh", "-c", "sleep 1000 & echo ready; wait"}
+
+// family waits until a shell and its child are seen, idle, and returns them. The child,
+// which does not end with the shell, ends with the test.
+func (s *seen) family(r *remote) (shell, child procfs.Process) {
+	s.t.Helper()
+	cluster.Eventually(s.t, "a shell and its child are seen", func() error {
+		s.refresh()
+		shell = s.procs[wire.PID(r.ghost)]
+		for _, p := range s.procs {
+			if field(p.Stat, 4) == strconv.Itoa(r.ghost) && field(p.Stat, 2) == "(sleep)" && field(p.Stat, 3) == "S" && field(shell.Stat, 3) == "S" {
+				child = p
+				return nil
+			}
+		}
+		return fmt.Errorf("the shell is %q, its child is not seen", shell.Stat)
+	})
+	s.t.Cleanup(func() {
+		_ = r.c.Front.Kill(int(child.PID), unix.SIGKILL) // it has ended, unless the test failed
+	})
+	return shell, child
+}
+
+// field returns a field of a line of stat, by the numbers of proc_pid_stat(5). No name
+// here has blanks.
+func field(stat []byte, n int) string {
+	if all := strings.Fields(string(stat)); n <= len(all) {
+		return all[n-1]
+	}
+	return ""
+}
+
+// TestViewIsTheNodes compares what is seen with what the node's own procfs has, and
+// with the ghosts where the front end knows better.
+func TestViewIsTheNodes(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	view := startViewer(t, c, cluster.Root)
+	for node := range 3 {
+		r := startRemote(t, c, cluster.Alice, node, tree...)
+		shell, child := view.family(r)
+		for _, p := range []procfs.Process{shell, child} {
+			if int(p.Node) != node || p.UID != cluster.Alice.UID || p.GID != cluster.Alice.GID {
+				t.Errorf("%d is seen on node %d, of user %d and group %d", p.PID, p.Node, p.UID, p.GID)
+			}
+			ghost, err := c.Front.Proc(int(p.PID))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameStat(t, p.Stat, nodeFile(t, c, node, p.PID, "stat"), ghost.PPID)
+			sameStatus(t, p, nodeFile(t, c, node, p.PID, "status"), ghost.PPID)
+			for name, got := range map[string][]byte{"statm": p.Statm, "cmdline": p.Cmdline} {
+				if want := nodeFile(t, c, node, p.PID, name); string(got) != want {
+					t.Errorf("%s of %d: got %q, want %q", name, p.PID, got, want)
+				}
+			}
+			if p.Threads != nil {
+				t.Errorf("%d is seen with threads %v", p.PID, p.Threads)
+			}
+		}
+	}
+}
+
+// nodeFile reads a file of a process on its node. It is read as nobody: addresses are
+// not shown to others.
+func nodeFile(t *testing.T, c *cluster.Cluster, node int, pid wire.PID, name string) string {
+	t.Helper()
+	res := bpsh(t, c, cluster.Bob, strconv.Itoa(node), "cat", fmt.Sprintf("/proc/%d/%s", pid, name))
+	if res.Code != 0 {
+		t.Fatalf("%s of %d on node %d: %+v", name, pid, node, res)
+	}
+	return res.Stdout
+}
+
+func sameStat(t *testing.T, stat []byte, onNode string, parent int) {
+	t.Helper()
+	got, want := strings.Fields(string(stat)), strings.Fields(onNode)
+	if len(got) != len(want) {
+		t.Fatalf("got %q, want %q", stat, onNode)
+	}
+	want[4-1] = strconv.Itoa(parent)
+	for i := range got {
+		if got[i] != want[i] {
+			t.Errorf("stat of %s, field %d: got %q, want %q", got[0], i+1, got[i], want[i])
+		}
+	}
+}
+
+func sameStatus(t *testing.T, p procfs.Process, onNode string, parent int) {
+	t.Helper()
+	var want strings.Builder
+	for line := range strings.Lines(onNode) {
+		if strings.HasPrefix(line, "PPid:") {
+			line = fmt.Sprintf("PPid:\t%d\n", parent)
+		}
+		want.WriteString(line)
+	}
+	fmt.Fprintf(&want, "BProcNode:\t%d\n", p.Node)
+	if string(p.Status) != want.String() {
+		t.Errorf("status of %d: got %q, want %q", p.PID, p.Status, want.String())
+	}
+}
+
+// TestViewTellsChanges has processes change in ways of their own and by others, and
+// wants nothing told while they do not.
+func TestViewTellsChanges(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	view := startViewer(t, c, cluster.Root)
+	r := startRemote(t, c, cluster.Alice, 1, tree...)
+	shell, child := view.family(r)
+	cluster.Eventually(t, "nothing is told of idle processes", func() error {
+		for _, p := range view.refresh().Changed {
+			if p.PID == shell.PID || p.PID == child.PID {
+				return fmt.Errorf("%d is told again: %q", p.PID, p.Stat)
+			}
+		}
+		return nil
+	})
+	becomes := func(what string, is func(p procfs.Process) bool) {
+		t.Helper()
+		cluster.Eventually(t, what, func() error {
+			view.refresh()
+			if p := view.procs[child.PID]; !is(p) {
+				return fmt.Errorf("the process is %q", p.Stat)
+			}
+			return nil
+		})
+	}
+	if err := c.Front.Kill(int(child.PID), unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	becomes("stopped", func(p procfs.Process) bool { return field(p.Stat, 3) == "T" })
+	res := bpsh(t, c, cluster.Alice, "1", "renice", "-n", "7", "-p", child.PID.String())
+	if res.Code != 0 {
+		t.Fatalf("renice: %+v", res)
+	}
+	becomes("nice", func(p procfs.Process) bool { return field(p.Stat, 19) == "7" })
+	if err := c.Front.Kill(int(shell.PID), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	becomes("adopted", func(p procfs.Process) bool {
+		ghost, err := c.Front.Proc(int(child.PID))
+		return err == nil && ghost.PPID != int(shell.PID) && field(p.Stat, 4) == strconv.Itoa(ghost.PPID)
+	})
+	if err := c.Front.Kill(int(child.PID), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "an end is seen", func() error {
+		view.refresh()
+		if p, ok := view.procs[child.PID]; ok {
+			return fmt.Errorf("the process is %q", p.Stat)
+		}
+		return nil
+	})
+}
+
+// TestViewShowsThreads looks at a program with threads.
+func TestViewShowsThreads(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	view := startViewer(t, c, cluster.Root)
+	const program = `import threading, time
+for i in range(3): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+print("ready", flush=True); time.sleep(1000)`
+	r := startRemote(t, c, cluster.Alice, 2, "python3", "-c", program)
+	cluster.Eventually(t, "four threads are seen", func() error {
+		view.refresh()
+		p := view.procs[wire.PID(r.ghost)]
+		if len(p.Threads) != 4 {
+			return fmt.Errorf("%d threads are seen", len(p.Threads))
+		}
+		for _, th := range p.Threads {
+			if field(th.Stat, 1) != th.TID.String() || field(th.Stat, 4) != field(p.Stat, 4) || !strings.Contains(string(th.Status), fmt.Sprintf("Tgid:\t%d\n", p.PID)) {
+				t.Errorf("thread %d: %q, %q", th.TID, th.Stat, th.Status)
+			}
+		}
+		return nil
+	})
+}
+
+// TestViewLooksUp asks for what is not told of everybody, as different users.
+func TestViewLooksUp(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
+	const secret = "environ maps exe fd"
+	for _, user := range []cluster.User{cluster.Root, cluster.Alice, cluster.Bob} {
+		t.Run(user.Name, func(t *testing.T) {
+			view := startViewer(t, c, user)
+			cluster.Eventually(t, "the process is seen", func() error {
+				if view.refresh(); field(view.procs[wire.PID(r.ghost)].Stat, 3) != "S" {
+					return fmt.Errorf("the process is %q", view.procs[wire.PID(r.ghost)].Stat)
+				}
+				return nil
+			})
+			pid := wire.PID(r.ghost)
+			may := user != cluster.Bob
+			for _, q := range []struct {
+				request viewRequest
+				want    string // part of what is found
+			}{
+				{viewRequest{"Read", pid, "environ"}, "PATH="},
+				{viewRequest{"Read", pid, "maps"}, "[stack]"},
+				{viewRequest{"Read", pid, "limits"}, "Max open files"},
+				{viewRequest{"Read", pid, "task/" + pid.String() + "/status"}, "BProcNode:\t0\n"},
+				{viewRequest{"Read", pid, "stat"}, fmt.Sprintf("%d (sleep) S %s ", pid, field(view.procs[pid].Stat, 4))},
+				{viewRequest{"Link", pid, "exe"}, "/"},
+				{viewRequest{"List", pid, "fd"}, "0"},
+				{viewRequest{"Read", 0, "meminfo"}, "MemTotal:"},
+			} {
+				if q.request.PID == 0 {
+					q.request.Call = "ReadNode"
+				}
+				reply := view.call(q.request)
+				found := string(reply.Data)
+				for _, e := range reply.Entries {
+					found += e.Name + "\n"
+				}
+				switch hidden := slices.Contains(strings.Fields(secret), q.request.Path); {
+				case hidden && !may:
+					if reply.Errno != unix.EACCES && reply.Errno != unix.EPERM {
+						t.Errorf("%v: got %q, errno %v", q.request, found, reply.Errno)
+					}
+				case reply.Err != "" || !strings.Contains(found, q.want):
+					t.Errorf("%v: got %q, %s, want %q", q.request, found, reply.Err, q.want)
+				}
+			}
+			for path, want := range map[string]unix.Errno{
+				"mem": unix.ENOENT, "../1/stat": unix.ENOENT, "root/etc/passwd": unix.ELOOP, "cwd/.": unix.ENOENT, "exe": 0,
+			} {
+				if r := view.call(viewRequest{"Read", pid, path}); r.Err == "" || want != 0 && !errors.Is(r.Errno, want) {
+					t.Errorf("%s: got %q, errno %v, want errno %v", path, r.Data, r.Errno, want)
+				}
+			}
+		})
+	}
+}
