@@ -74,7 +74,7 @@ func (s *Source) Run(ctx context.Context) error {
 
 // Bounds on time.
 const (
-	interval  = time.Second            // a node is asked once in it at most
+	interval  = 400 * time.Millisecond // a node is asked once in it at most
 	patience  = 500 * time.Millisecond // of a Refresh with a node
 	first     = 3 * time.Second        // the same, for the first answer, which is long
 	forgotten = 30 * time.Second       // a node that has not answered by then is asked anew
