@@ -42,9 +42,10 @@ type Changes struct {
 	Ended   []wire.PID // processes that are not there any more, or not on a node any more
 }
 
-// Process is what everybody may read of a remote process: the files of these names in
-// /proc/PID (proc_pid_stat(5), ...). Who gets one must not write to its texts, nor does the
-// Source do so later.
+// Process is what programs read of each process: the files of these names in /proc/PID
+// (proc_pid_stat(5), ...), in the form that the kernel gives them. What is nil has to be
+// asked for by Read. Who gets one must not write to its texts, nor does the Source do
+// so later.
 type Process struct {
 	PID  wire.PID
 	Node wire.NodeID
@@ -53,15 +54,17 @@ type Process struct {
 	// process is not dumpable (prctl(2)).
 	UID, GID uint32
 
-	Stat    []byte
-	Status  []byte
+	Stat    []byte // never nil
+	Status  []byte // with a line "BProcNode:"
 	Statm   []byte
 	Cmdline []byte
-	Cgroup  []byte   // nil: has to be asked for by Read
+	Cgroup  []byte
+	Environ []byte   // for the owner and root only
 	Threads []Thread // nil: only the first, whose texts are those of the process
 }
 
-// Thread is what everybody may read of a thread, below /proc/PID/task/TID.
+// Thread is what everybody may read of a thread, below /proc/PID/task/TID; nil: it has to
+// be asked for.
 type Thread struct {
 	TID    wire.PID
 	Stat   []byte

@@ -18,8 +18,7 @@ func TestNumberInNamespace(t *testing.T) {
 	} else {
 		defer unix.Close(ns)
 	}
-	v := ownView(t)
-	v.ns = ns
+	v := procView{level: Inside, ns: ns}
 	for _, c := range []struct {
 		name string
 		tid  uint32

@@ -1,0 +1,98 @@
+package procfs
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"bproc/wire"
+)
+
+var errOtherNode = errors.New("it is on another node")
+
+// process returns a remote process, nil if there is none with that number.
+func (v *View) process(pid wire.PID) *process {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.processes[pid]
+}
+
+// apply takes in what has changed. Only the refresher calls it.
+func (v *View) apply(c Changes) {
+	for _, pid := range c.Ended {
+		v.end(pid)
+	}
+	now := time.Now().Unix()
+	for _, told := range c.Changed {
+		before := v.process(told.PID)
+		if before != nil && before.Node != told.Node {
+			v.warn(told, errOtherNode)
+			continue
+		}
+		p, err := newProcess(told)
+		if err != nil {
+			// What cannot be shown as a process of its node is shown as its ghost.
+			v.warn(told, err)
+			v.end(told.PID)
+			continue
+		}
+		p.since = now
+		v.put(before, p)
+	}
+}
+
+// put shows a new version of a process, or a new process.
+func (v *View) put(before, p *process) {
+	if before != nil && before.same(p) {
+		p.born, p.since = before.born, before.since
+	} else {
+		v.lastBorn++
+		p.born = v.lastBorn
+	}
+	v.mu.Lock()
+	v.processes[p.PID] = p
+	v.mu.Unlock()
+
+	at := place{fuse.FUSE_ROOT_ID, p.PID.String()}
+	if before == nil || p.born != before.born || p.UID != before.UID || p.GID != before.GID {
+		if v.table.vacate(at) {
+			v.news.later(at)
+		}
+		return
+	}
+	dir := v.table.known(at)
+	if dir == 0 {
+		return
+	}
+	for _, name := range before.differing(p) {
+		if file := (place{dir, name}); v.table.vacate(file) {
+			v.news.now(file)
+		}
+	}
+}
+
+// end shows a process no longer.
+func (v *View) end(pid wire.PID) {
+	v.mu.Lock()
+	p := v.processes[pid]
+	delete(v.processes, pid)
+	v.mu.Unlock()
+	if p == nil {
+		return
+	}
+	at := place{fuse.FUSE_ROOT_ID, pid.String()}
+	if v.table.vacate(at) {
+		v.news.later(at)
+	}
+}
+
+// warn logs what is wrong with what a node says, once a minute for each node.
+func (v *View) warn(p Process, err error) {
+	now := time.Now()
+	if now.Sub(v.warned[p.Node]) < time.Minute {
+		return
+	}
+	v.warned[p.Node] = now
+	v.log.Warn("what a node says of a process makes no sense; its ghost is shown", "node", int(p.Node), "pid", int(p.PID), "err", err)
+}

@@ -1,0 +1,213 @@
+package procfs
+
+import (
+	"context"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// origin is where files are fetched from.
+type origin interface {
+	read(ctx context.Context, path string) ([]byte, error)
+	link(ctx context.Context, path string) (string, error)
+	list(ctx context.Context, path string) ([]Entry, error)
+	owner() folder
+}
+
+// ofProcess is /proc/PID on the process' node.
+type ofProcess struct {
+	source Source
+	of     *process
+}
+
+func (o ofProcess) read(ctx context.Context, path string) ([]byte, error) {
+	return o.source.Read(ctx, o.of.PID, path)
+}
+
+func (o ofProcess) link(ctx context.Context, path string) (string, error) {
+	return o.source.Link(ctx, o.of.PID, path)
+}
+
+func (o ofProcess) list(ctx context.Context, path string) ([]Entry, error) {
+	return o.source.List(ctx, o.of.PID, path)
+}
+
+func (o ofProcess) owner() folder { return o.of.folder(0) }
+
+// ofNode is /proc on a node.
+type ofNode struct {
+	source Source
+	node   wire.NodeID
+	since  int64
+}
+
+func (o ofNode) read(ctx context.Context, path string) ([]byte, error) {
+	return o.source.ReadNode(ctx, o.node, path)
+}
+
+func (o ofNode) link(context.Context, string) (string, error) { return "", unix.EINVAL }
+
+func (o ofNode) list(ctx context.Context, path string) ([]Entry, error) {
+	return o.source.ListNode(ctx, o.node, path)
+}
+
+func (o ofNode) owner() folder { return folder{since: o.since} }
+
+// fetch returns a file that is got from its node when it is looked into. Who reads it
+// reads one state of it; the next lookup after that gives another inode.
+func (v *View) fetch(at place, from origin, path string, mode uint32) (*inode, time.Duration, unix.Errno) {
+	about := from.owner()
+	about.mode = mode &^ unix.S_IFMT
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return v.table.add(&fetchedDir{folder: about, view: v, from: from, path: path}), 0, 0
+	case unix.S_IFLNK:
+		return v.table.at(at, func() file { return &fetchedLink{view: v, at: at, about: about, from: from, path: path} }), forEver, 0
+	}
+	return v.table.at(at, func() file { return &fetchedFile{view: v, at: at, about: about, from: from, path: path} }), forEver, 0
+}
+
+// used makes the next lookup of a file give another inode.
+func (v *View) used(at place) {
+	if v.table.vacate(at) {
+		v.news.later(at)
+	}
+}
+
+// fetchedFile is a file on a node.
+type fetchedFile struct {
+	view  *View
+	at    place
+	about folder
+	from  origin
+	path  string
+
+	mu   sync.Mutex
+	text *text // nil: nobody has looked into it
+}
+
+// attr is what is known without asking the node.
+func (f *fetchedFile) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
+	f.mu.Lock()
+	t := f.text
+	f.mu.Unlock()
+	if t != nil {
+		return t.attr(a)
+	}
+	// No size, and none that is kept: the kernel asks for it before it reads beyond
+	// (fuse_cache_read_iter of fs/fuse/file.c).
+	empty := &text{mode: f.about.mode, uid: f.about.uid, gid: f.about.gid, since: f.about.since}
+	_, errno := empty.attr(a)
+	return 0, errno
+}
+
+// load returns what is in the file, which is got once.
+func (f *fetchedFile) load(ctx context.Context) *text {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.text == nil {
+		content, err := f.from.read(ctx, f.path)
+		f.text = &text{content, f.about.mode, f.about.uid, f.about.gid, f.about.since, errnoOf(err)}
+		if err != nil || f.path != "environ" { // which stands until the process executes
+			f.view.used(f.at)
+		}
+	}
+	return f.text
+}
+
+// fetchedLink is a symbolic link on a node.
+type fetchedLink struct {
+	view  *View
+	at    place
+	about folder
+	from  origin
+	path  string
+}
+
+func (l *fetchedLink) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
+	return privateLink(l.about, "").attr(a)
+}
+
+func (l *fetchedLink) target(ctx context.Context, who fuse.Owner) (string, unix.Errno) {
+	if !may(who, l.about.uid) {
+		return "", unix.EACCES
+	}
+	to, err := l.from.link(ctx, l.path)
+	l.view.used(l.at) // the kernel keeps the text
+	return to, errnoOf(err)
+}
+
+func privateLink(about folder, to string) *pointer {
+	return &pointer{text: to, uid: about.uid, gid: about.gid, private: true, since: about.since}
+}
+
+// fetchedDir is a directory on a node, as it was when it was looked at first.
+type fetchedDir struct {
+	folder
+
+	view *View
+	from origin
+	path string
+
+	mu      sync.Mutex
+	listed  bool
+	entries []Entry
+}
+
+// load asks the node, once.
+func (d *fetchedDir) load(ctx context.Context) ([]Entry, unix.Errno) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.listed {
+		return d.entries, 0
+	}
+	entries, err := d.from.list(ctx, d.path)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	d.entries, d.listed = entries, true
+	return entries, 0
+}
+
+func (d *fetchedDir) list(ctx context.Context) ([]entry, unix.Errno) {
+	have, errno := d.load(ctx)
+	var entries []entry
+	for _, e := range have {
+		if plain(e.Name) {
+			entries = append(entries, entry{e.Name, typeBits(e.Type)})
+		}
+	}
+	return entries, errno
+}
+
+func (d *fetchedDir) lookup(ctx context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	have, errno := d.load(ctx)
+	if errno != 0 {
+		return nil, 0, errno
+	}
+	for _, e := range have {
+		if e.Name != name {
+			continue
+		}
+		if e.Target != "" {
+			return d.view.table.add(privateLink(d.folder, e.Target)), 0, 0
+		}
+		mode := typeBits(e.Type)
+		if mode == unix.S_IFDIR {
+			return d.view.fetch(place{self, name}, d.from, path.Join(d.path, name), mode|0o555)
+		}
+		return d.view.fetch(place{self, name}, d.from, path.Join(d.path, name), mode|0o444)
+	}
+	return nil, 0, unix.ENOENT
+}
+
+// plain reports whether a name that a node tells can be one in a directory.
+func plain(name string) bool {
+	return name != "" && name != "." && name != ".." && len(name) <= unix.NAME_MAX && path.Base(name) == name
+}

@@ -1,0 +1,104 @@
+package procfs
+
+import (
+	"context"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// forEver is for how long the kernel keeps what does not change, or of which it is
+// told when it does.
+const forEver = time.Hour
+
+// file is anything in the view.
+type file interface {
+	// attr tells owner, mode and size; for how long that holds.
+	attr(a *fuse.Attr) (time.Duration, unix.Errno)
+}
+
+// directory is a file with names in it.
+type directory interface {
+	file
+	// lookup returns the file of a name, of which the kernel has then been told, and
+	// for how long the name stands for it. No file and no error: there is none of that
+	// name, for so long.
+	lookup(ctx context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno)
+	// list returns the names.
+	list(ctx context.Context) ([]entry, unix.Errno)
+}
+
+// symlink is a file with a text that leads elsewhere.
+type symlink interface {
+	file
+	target(ctx context.Context, who fuse.Owner) (string, unix.Errno)
+}
+
+// entry is a name in a directory, with the type bits of its mode.
+type entry struct {
+	name string
+	mode uint32
+}
+
+// text is a file with a content that is known and does not change.
+type text struct {
+	content  []byte
+	mode     uint32
+	uid, gid uint32
+	since    int64 // seconds since 1970
+	errno    unix.Errno
+}
+
+func (t *text) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
+	a.Mode, a.Nlink, a.Uid, a.Gid = unix.S_IFREG|t.mode, 1, t.uid, t.gid
+	a.Size = uint64(len(t.content))
+	if t.errno != 0 {
+		a.Size = 1 // else nobody would ask for it
+	}
+	stamp(a, t.since)
+	return forEver, 0
+}
+
+// stamp sets all times of a file.
+func stamp(a *fuse.Attr, seconds int64) {
+	a.Atime, a.Mtime, a.Ctime = uint64(seconds), uint64(seconds), uint64(seconds)
+}
+
+// pointer is a symbolic link with a text that does not change.
+type pointer struct {
+	text     string
+	uid, gid uint32
+	private  bool // only its owner may know the text
+	since    int64
+}
+
+func (p *pointer) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
+	a.Mode, a.Nlink, a.Uid, a.Gid = unix.S_IFLNK|0o777, 1, p.uid, p.gid
+	stamp(a, p.since)
+	return forEver, 0
+}
+
+func (p *pointer) target(_ context.Context, who fuse.Owner) (string, unix.Errno) {
+	if p.private && !may(who, p.uid) {
+		return "", unix.EACCES
+	}
+	return p.text, 0
+}
+
+// may reports whether a user may look into what a process keeps to itself: what the
+// kernel asks before it shows links and descriptors (PTRACE_MODE_READ of ptrace(2)).
+func may(who fuse.Owner, owner uint32) bool { return who.Uid == 0 || who.Uid == owner }
+
+// folder is what directories without an owner of their own have in common.
+type folder struct {
+	mode     uint32
+	uid, gid uint32
+	since    int64
+}
+
+func (f *folder) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
+	a.Mode, a.Nlink, a.Uid, a.Gid = unix.S_IFDIR|f.mode, 2, f.uid, f.gid
+	stamp(a, f.since)
+	return forEver, 0
+}

@@ -1,0 +1,248 @@
+package procfs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// cluster is a Source that a test writes.
+type cluster struct {
+	mu      sync.Mutex
+	changes Changes
+	asked   int
+	hang    chan struct{} // nodes answer when it is closed; nil: at once
+	files   map[string]string
+	dirs    map[string][]Entry
+	fetched []string
+}
+
+func (c *cluster) Refresh(ctx context.Context) (Changes, error) {
+	if err := c.wait(ctx); err != nil {
+		return Changes{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	changes := c.changes
+	c.changes = Changes{}
+	return changes, nil
+}
+
+func (c *cluster) wait(ctx context.Context) error {
+	c.mu.Lock()
+	hang := c.hang
+	c.mu.Unlock()
+	if hang == nil {
+		return nil
+	}
+	select {
+	case <-hang:
+		return nil
+	case <-ctx.Done():
+		return unix.ETIMEDOUT
+	}
+}
+
+func (c *cluster) get(ctx context.Context, path string) (string, error) {
+	if err := c.wait(ctx); err != nil {
+		return "", err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fetched = append(c.fetched, path)
+	content, ok := c.files[path]
+	if !ok {
+		return "", unix.ENOENT
+	}
+	return content, nil
+}
+
+func (c *cluster) Read(ctx context.Context, pid wire.PID, path string) ([]byte, error) {
+	s, err := c.get(ctx, fmt.Sprintf("%d/%s", pid, path))
+	return []byte(s), err
+}
+
+func (c *cluster) Link(ctx context.Context, pid wire.PID, path string) (string, error) {
+	return c.get(ctx, fmt.Sprintf("%d/%s", pid, path))
+}
+
+func (c *cluster) List(ctx context.Context, pid wire.PID, path string) ([]Entry, error) {
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	return c.dirs[fmt.Sprintf("%d/%s", pid, path)], nil
+}
+
+func (c *cluster) Nodes(context.Context) ([]Node, error) {
+	return []Node{{0, "up"}, {7, "down"}}, nil
+}
+
+func (c *cluster) ReadNode(ctx context.Context, node wire.NodeID, path string) ([]byte, error) {
+	s, err := c.get(ctx, fmt.Sprintf("node%d/%s", node, path))
+	return []byte(s), err
+}
+
+func (c *cluster) ListNode(_ context.Context, node wire.NodeID, path string) ([]Entry, error) {
+	return c.dirs[fmt.Sprintf("node%d/%s", node, path)], nil
+}
+
+// tell is what the next refresh says.
+func (c *cluster) tell(changes Changes) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes.Changed = append(c.changes.Changed, changes.Changed...)
+	c.changes.Ended = append(c.changes.Ended, changes.Ended...)
+}
+
+// remote returns a process as a node tells it.
+func remote(pid wire.PID, state byte, utime int) Process {
+	return Process{
+		PID: pid, Node: 3, UID: 1234, GID: 100,
+		Stat: fmt.Appendf(nil, "%d (worker) %c 1 %d %d 0 -1 4194304 106 0 0 0 %d 3 0 0 20 0 1 0 1000 8388608 220 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+			pid, state, pid, pid, utime),
+		Status: fmt.Appendf(nil, "Name:\tworker\nState:\t%c\nPid:\t%d\nUid:\t1234\t1234\t1234\t1234\nVmRSS:\t%d kB\nBProcNode:\t3\n", state, pid, utime),
+		Statm:  []byte("2048 220 100 5 0 60 0\n"),
+		Cgroup: []byte("0::/bproc\n"), Environ: []byte("A=B\x00"),
+		Cmdline: fmt.Appendf(nil, "worker\x00--rank\x00%d\x00", pid),
+	}
+}
+
+// ghosts starts processes that a remote process can have the numbers of.
+func ghosts(t *testing.T, n int) []wire.PID {
+	t.Helper()
+	var pids []wire.PID
+	for range n {
+		cmd := exec.Command("sleep", "600")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		pids = append(pids, wire.PID(cmd.Process.Pid))
+	}
+	return pids
+}
+
+// mounted is a view that is mounted.
+type mounted struct {
+	*testing.T
+	*cluster
+	view *View
+	path string
+}
+
+// mount mounts a view of a cluster, over which there is no /proc.
+func mount(t *testing.T) *mounted {
+	t.Helper()
+	m := &mounted{T: t, cluster: &cluster{files: map[string]string{}, dirs: map[string][]Entry{}}, path: t.TempDir()}
+	ready := make(chan struct{})
+	m.view = New(Config{Mountpoint: m.path, Ready: func() { close(ready) }}, m.cluster, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- m.view.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("view: %v", err)
+			}
+		case <-time.After(15 * time.Second):
+			t.Error("the view does not end")
+		}
+		if mounts, _ := os.ReadFile("/proc/self/mounts"); strings.Contains(string(mounts), m.path) {
+			t.Errorf("something is still mounted on %s:\n%s", m.path, mounts)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("view: %v", err)
+	case <-time.After(15 * time.Second):
+		t.Fatal("the view does not come up")
+	}
+	return m
+}
+
+// show makes processes known.
+func (m *mounted) show(processes ...Process) {
+	m.Helper()
+	m.tell(Changes{Changed: processes})
+	m.round()
+}
+
+// round has the view take in what the cluster tells.
+func (m *mounted) round() {
+	m.Helper()
+	m.view.rounds.mu.Lock()
+	m.view.rounds.last = time.Time{}
+	m.view.rounds.mu.Unlock()
+	m.view.refresh(m.Context())
+}
+
+// file returns the path of a file of the view.
+func (m *mounted) file(elements ...any) string {
+	path := m.path
+	for _, e := range elements {
+		path = filepath.Join(path, fmt.Sprint(e))
+	}
+	return path
+}
+
+// read returns what is in a file of the view.
+func (m *mounted) read(elements ...any) string {
+	m.Helper()
+	b, err := os.ReadFile(m.file(elements...))
+	if err != nil {
+		m.Fatal(err)
+	}
+	return string(b)
+}
+
+// names returns the names in a directory of the view, and which are directories.
+func (m *mounted) names(elements ...any) (names []string, types map[string]fs.FileMode) {
+	m.Helper()
+	entries, err := os.ReadDir(m.file(elements...))
+	if err != nil {
+		m.Fatal(err)
+	}
+	types = map[string]fs.FileMode{}
+	for _, e := range entries {
+		names = append(names, e.Name())
+		types[e.Name()] = e.Type()
+	}
+	slices.Sort(names)
+	return names, types
+}
+
+// whole reports whether a text has nothing that a torn one has.
+func whole(b []byte) bool { return len(b) > 0 && bytes.IndexByte(b, 0) < 0 && b[len(b)-1] == '\n' }
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, condition func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		err := condition()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}

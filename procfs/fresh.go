@@ -1,0 +1,73 @@
+package procfs
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// freshness is how old what is shown may be when nodes are not asked again, and for how
+// long the kernel takes it to be fresh without asking: data are at most twice as old.
+const freshness = 500 * time.Millisecond
+
+// rounds lets those who look share one question to the nodes.
+type rounds struct {
+	wanted chan struct{} // somebody waits for the next round
+
+	mu   sync.Mutex
+	done chan struct{} // closed at the end of the round that is asked for or under way
+	last time.Time     // end of the last one
+}
+
+func newRounds() *rounds {
+	return &rounds{wanted: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// refresh has the nodes asked if that was too long ago, and waits for what they say,
+// but no longer than the context lives.
+func (v *View) refresh(ctx context.Context) {
+	v.rounds.mu.Lock()
+	done := v.rounds.done
+	fresh := time.Since(v.rounds.last) < freshness
+	v.rounds.mu.Unlock()
+	if fresh {
+		return
+	}
+	select {
+	case v.rounds.wanted <- struct{}{}:
+	default:
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// refresher asks the nodes whenever somebody wants it, until the context ends.
+func (v *View) refresher(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-v.rounds.wanted:
+		}
+		v.ask(ctx)
+		v.rounds.mu.Lock()
+		close(v.rounds.done)
+		v.rounds.done = make(chan struct{})
+		v.rounds.last = time.Now()
+		v.rounds.mu.Unlock()
+	}
+}
+
+// ask asks the nodes. Those that do not answer within half the patience of a reader are
+// shown as they were.
+func (v *View) ask(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience/2)
+	defer cancel()
+	changes, err := v.source.Refresh(ctx)
+	if err != nil {
+		v.log.Debug("nodes not asked", "err", err)
+	}
+	v.apply(changes)
+}

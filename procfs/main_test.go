@@ -1,0 +1,39 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// inNamespace is set in a process that has a mount namespace of its own.
+const inNamespace = "BPROC_TEST_MOUNTS"
+
+// TestMain runs the tests in a mount namespace of their own: nothing that they mount
+// is left behind.
+func TestMain(m *testing.M) {
+	if os.Getenv(inNamespace) != "" {
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			fmt.Fprintf(os.Stderr, "make mounts private: %v\n", err)
+			os.Exit(1)
+		}
+		os.Exit(m.Run())
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL}
+	err := cmd.Run()
+	var ended *exec.ExitError
+	switch {
+	case errors.As(err, &ended):
+		os.Exit(max(1, ended.ExitCode()))
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "tests need a mount namespace: %v\n", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,91 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// fuseMagic is FUSE_SUPER_MAGIC of linux/magic.h.
+const fuseMagic = 0x65735546
+
+// prepare makes the mount point ready: a view that has died there is taken away, and
+// with Keep the real procfs is mounted there.
+//
+// That mount is shared (mount_namespaces(7)): what is mounted on it, and unmounted,
+// is so in all namespaces that have a copy of it, wherever that is mounted.
+func (v *View) prepare() error {
+	at := v.cfg.Mountpoint
+	for range 8 { // a limit, not an expectation
+		var fs unix.Statfs_t
+		err := unix.Statfs(at, &fs)
+		if err == nil {
+			if !v.cfg.Keep || fs.Type == unix.PROC_SUPER_MAGIC {
+				return nil
+			}
+			return v.lay(at)
+		}
+		if !errors.Is(err, unix.ENOTCONN) {
+			return fmt.Errorf("mount point %s: %w", at, err)
+		}
+		if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmount the view that has died on %s: %w", at, err)
+		}
+	}
+	return fmt.Errorf("mount point %s: %w", at, unix.EBUSY)
+}
+
+// lay mounts the real procfs on the mount point.
+func (v *View) lay(at string) error {
+	tree, err := copyProc()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(tree)
+	if err := attach(tree, at); err != nil {
+		return err
+	}
+	if err := unix.Mount("", at, "", unix.MS_SHARED, ""); err != nil {
+		return fmt.Errorf("share the mounts on %s: %w", at, err)
+	}
+	return nil
+}
+
+// attach mounts a copy of the real procfs.
+func attach(tree int, at string) error {
+	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("mount procfs on %s: %w", at, err)
+	}
+	return nil
+}
+
+// open mounts the real procfs in the view, and says that it is ready.
+func (v *View) open() error {
+	if v.inside {
+		if err := attach(v.tree, filepath.Join(v.cfg.Mountpoint, own, passage)); err != nil {
+			return err
+		}
+	}
+	if v.cfg.Ready != nil {
+		v.cfg.Ready()
+	}
+	return nil
+}
+
+// unmount takes the view away from where it was mounted, also while it is in use.
+func (v *View) unmount(server *fuse.Server) error {
+	if !v.inside {
+		return server.Unmount() // by fusermount3(1) where we may not
+	}
+	err := unix.Unmount(v.cfg.Mountpoint, unix.MNT_DETACH)
+	if errors.Is(err, unix.EINVAL) {
+		return nil // somebody else has
+	}
+	if err != nil {
+		return fmt.Errorf("unmount %s: %w", v.cfg.Mountpoint, err)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package procfs
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is a remote process as it is shown. It is not changed: a new version is
+// another one.
+type process struct {
+	Process
+
+	comm  []byte
+	start []byte // its time of start
+	born  uint64 // tells it from others that had its number
+	since int64  // seconds since 1970: when it was seen first
+}
+
+var errStat = errors.New("stat is not as the kernel writes it")
+
+// newProcess takes what a node says of a process.
+func newProcess(p Process) (*process, error) {
+	comm, start, ok := cutStat(p.Stat)
+	if !ok {
+		return nil, errStat
+	}
+	if len(p.Threads) == 0 {
+		p.Threads = []Thread{{p.PID, p.Stat, p.Status}}
+	}
+	return &process{Process: p, comm: comm, start: start}, nil
+}
+
+// cutStat returns the content of comm, and the time of start, that the text of stat has.
+func cutStat(stat []byte) (comm, start []byte, ok bool) {
+	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if from < 0 || to < from {
+		return nil, nil, false
+	}
+	const startTime = 22 - 2 // of proc_pid_stat(5), whose third field is the first after the name
+	fields := bytes.SplitN(stat[to+1:], []byte{' '}, startTime+2)
+	if len(fields) < startTime+1 {
+		return nil, nil, false
+	}
+	return unescape(stat[from+1 : to]), fields[startTime], true
+}
+
+// unescape returns the content of comm for the name in stat, in which newline and
+// backslash are escaped (proc_task_name of fs/proc/array.c).
+func unescape(name []byte) []byte {
+	comm := make([]byte, 0, len(name)+1)
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c == '\\' && i+1 < len(name) {
+			if i++; name[i] == 'n' {
+				c = '\n'
+			}
+		}
+		comm = append(comm, c)
+	}
+	return append(comm, '\n')
+}
+
+// same reports whether two versions are of one process.
+func (p *process) same(q *process) bool {
+	return p.Node == q.Node && bytes.Equal(p.start, q.start)
+}
+
+// hotFiles are the names in /proc/PID that are shown from memory, where there is
+// something to show.
+var hotFiles = []string{"stat", "status", "statm", "cmdline", "comm", "cgroup", "environ"}
+
+// content returns what is in such a file; nil: that has to be asked for.
+func (p *process) content(name string) []byte {
+	switch name {
+	case "stat":
+		return p.Stat
+	case "status":
+		return p.Status
+	case "statm":
+		return p.Statm
+	case "cmdline":
+		return p.Cmdline
+	case "comm":
+		return p.comm
+	case "cgroup":
+		return p.Cgroup
+	case "environ":
+		return p.Environ
+	}
+	return nil
+}
+
+// differing returns the names in /proc/PID that are not the same in another version.
+func (p *process) differing(q *process) []string {
+	var names []string
+	for _, name := range hotFiles {
+		if !bytes.Equal(p.content(name), q.content(name)) {
+			names = append(names, name)
+		}
+	}
+	if q.Environ == nil && (slices.Contains(names, "comm") || slices.Contains(names, "cmdline")) {
+		names = append(names, "environ") // it has executed
+	}
+	if !slices.EqualFunc(p.Threads, q.Threads, sameThread) {
+		names = append(names, "task")
+	}
+	return names
+}
+
+func sameThread(a, b Thread) bool {
+	return a.TID == b.TID && bytes.Equal(a.Stat, b.Stat) && bytes.Equal(a.Status, b.Status)
+}
+
+// text returns a file of the process.
+func (p *process) text(content []byte, mode uint32) *text {
+	return &text{content: content, mode: mode &^ unix.S_IFMT, uid: p.UID, gid: p.GID, since: p.since}
+}
+
+// folder returns a directory of the process.
+func (p *process) folder(mode uint32) folder {
+	return folder{mode: mode, uid: p.UID, gid: p.GID, since: p.since}
+}

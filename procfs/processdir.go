@@ -1,0 +1,125 @@
+package procfs
+
+import (
+	"context"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// processDir is /proc/PID of a remote process.
+type processDir struct {
+	view *View
+	pid  wire.PID
+	born uint64
+}
+
+// process returns the process in its present version.
+func (d *processDir) process() (*process, unix.Errno) {
+	p := d.view.process(d.pid)
+	if p == nil || p.born != d.born {
+		return nil, unix.ESRCH
+	}
+	return p, 0
+}
+
+func (d *processDir) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
+	p, errno := d.process()
+	if errno != 0 {
+		return 0, errno
+	}
+	f := p.folder(0o555)
+	return f.attr(a)
+}
+
+func (d *processDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	p, errno := d.process()
+	if errno != 0 {
+		return nil, 0, errno
+	}
+	here := place{self, name}
+	if name == "task" {
+		return d.view.table.at(here, func() file { return &taskDir{p.folder(0o555), d.view, p} }), forEver, 0
+	}
+	mode, ok := files[name]
+	if !ok {
+		return nil, forEver, 0
+	}
+	if content := p.content(name); content != nil {
+		return d.view.table.at(here, func() file { return p.text(content, mode) }), forEver, 0
+	}
+	return d.view.fetch(here, ofProcess{d.view.source, p}, name, mode)
+}
+
+func (d *processDir) list(context.Context) ([]entry, unix.Errno) {
+	if _, errno := d.process(); errno != 0 {
+		return nil, errno
+	}
+	return processNames, 0
+}
+
+// taskDir is /proc/PID/task of a remote process, in one version.
+type taskDir struct {
+	folder
+
+	view *View
+	of   *process
+}
+
+func (d *taskDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	for _, t := range d.of.Threads {
+		if t.TID.String() == name {
+			return d.view.table.at(place{self, name}, func() file { return &threadDir{d.of.folder(0o555), d.view, d.of, t} }), forEver, 0
+		}
+	}
+	return nil, 0, unix.ENOENT
+}
+
+func (d *taskDir) list(context.Context) ([]entry, unix.Errno) {
+	entries := make([]entry, len(d.of.Threads))
+	for i, t := range d.of.Threads {
+		entries[i] = entry{t.TID.String(), unix.S_IFDIR}
+	}
+	return entries, 0
+}
+
+// threadDir is /proc/PID/task/TID of a remote process, in one version.
+type threadDir struct {
+	folder
+
+	view   *View
+	of     *process
+	thread Thread
+}
+
+func (d *threadDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	mode, ok := files[name]
+	if !ok {
+		return nil, forEver, 0
+	}
+	here := place{self, name}
+	if content := d.content(name); content != nil {
+		return d.view.table.at(here, func() file { return d.of.text(content, mode) }), forEver, 0
+	}
+	return d.view.fetch(here, ofProcess{d.view.source, d.of}, "task/"+d.thread.TID.String()+"/"+name, mode)
+}
+
+// content returns what is in a file that is shown from memory; nil: that has to be
+// asked for.
+func (d *threadDir) content(name string) []byte {
+	switch name {
+	case "stat":
+		return d.thread.Stat
+	case "status":
+		return d.thread.Status
+	case "comm":
+		comm, _, _ := cutStat(d.thread.Stat)
+		return comm
+	}
+	return d.of.content(name) // threads share the rest
+}
+
+func (d *threadDir) list(context.Context) ([]entry, unix.Errno) { return threadNames, 0 }

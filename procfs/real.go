@@ -1,0 +1,153 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// real is the front end's own procfs, by descriptor: it stays what it is, whatever is
+// mounted over its path.
+type real struct {
+	dir       *os.File
+	mountable bool // it is a mount of its own, copies of which can be mounted
+}
+
+// procPath is where the real procfs is found.
+const procPath = "/proc"
+
+// openReal opens the procfs of this mount namespace.
+func openReal() (real, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(procPath, &fs); err != nil {
+		return real{}, fmt.Errorf("statfs %s: %w", procPath, err)
+	}
+	if fs.Type != unix.PROC_SUPER_MAGIC {
+		return real{}, fmt.Errorf("%s is no procfs here", procPath)
+	}
+	fd, err := copyProc()
+	mountable := err == nil
+	if !mountable {
+		fd, err = unix.Open(procPath, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return real{}, fmt.Errorf("open %s: %w", procPath, err)
+	}
+	return real{os.NewFile(uintptr(fd), procPath), mountable}, nil
+}
+
+// copyProc returns a copy of the mount of procfs that is mounted nowhere, with what is
+// mounted in it. Nothing of what is mounted on the copy may appear on the original, so
+// it is private from the start; before Linux 5.12 it is a new mount, without what is
+// mounted in the old one.
+func copyProc() (int, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, procPath, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, fmt.Errorf("copy the mount of %s: %w", procPath, err)
+	}
+	attr := unix.MountAttr{Propagation: unix.MS_PRIVATE}
+	err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
+	if err == nil {
+		return fd, nil
+	}
+	_ = unix.Close(fd)
+	if !errors.Is(err, unix.ENOSYS) {
+		return -1, fmt.Errorf("make the copy of %s private: %w", procPath, err)
+	}
+	return newProc()
+}
+
+// newProc returns a procfs of this PID namespace that is mounted nowhere.
+func newProc() (int, error) {
+	fs, err := unix.Fsopen("proc", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("fsopen procfs: %w", err)
+	}
+	defer unix.Close(fs)
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, fmt.Errorf("fsconfig procfs: %w", err)
+	}
+	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("fsmount procfs: %w", err)
+	}
+	return fd, nil
+}
+
+func (r real) fd() int { return int(r.dir.Fd()) }
+
+func (r real) close() error { return r.dir.Close() }
+
+// stat tells of a file, not of what a link leads to.
+func (r real) stat(path string) (st unix.Stat_t, errno unix.Errno) {
+	return st, errnoOf(unix.Fstatat(r.fd(), path, &st, unix.AT_SYMLINK_NOFOLLOW))
+}
+
+// list returns the names in a directory.
+func (r real) list(path string) ([]entry, unix.Errno) {
+	fd, err := unix.Openat(r.fd(), path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	listed, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	entries := make([]entry, len(listed))
+	for i, e := range listed {
+		entries[i] = entry{e.Name(), typeBits(e.Type())}
+	}
+	return entries, 0
+}
+
+// link returns the text of a symbolic link.
+func (r real) link(path string) (string, unix.Errno) {
+	b := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(r.fd(), path, b)
+	if err != nil {
+		return "", errnoOf(err)
+	}
+	return string(b[:n]), 0
+}
+
+// typeBits returns the type bits of st_mode for those of Go.
+func typeBits(m os.FileMode) uint32 {
+	switch m.Type() {
+	case os.ModeDir:
+		return unix.S_IFDIR
+	case os.ModeSymlink:
+		return unix.S_IFLNK
+	}
+	return unix.S_IFREG
+}
+
+// errnoOf returns the errno in an error, EIO if there is none.
+func errnoOf(err error) unix.Errno {
+	if err == nil {
+		return 0
+	}
+	var errno unix.Errno
+	if errors.As(err, &errno) && errno != 0 {
+		return errno
+	}
+	return unix.EIO
+}
+
+// number returns the process that a name in /proc stands for, 0 if none does.
+func number(name string) wire.PID {
+	if name == "" || name[0] < '1' || name[0] > '9' {
+		return 0
+	}
+	n, err := strconv.ParseInt(name, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return wire.PID(n)
+}

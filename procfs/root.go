@@ -1,0 +1,87 @@
+package procfs
+
+import (
+	"context"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// own is the name of the directory of what no other procfs has; passage is where the
+// real procfs is mounted in it.
+const (
+	own     = "bproc"
+	passage = "local"
+)
+
+// rootDir is /proc.
+type rootDir struct {
+	folder
+
+	view *View
+}
+
+// list returns what the real procfs has: remote processes are in it as their ghosts.
+func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
+	d.view.refresh(ctx)
+	entries, errno := d.view.real.list(".")
+	for i, e := range entries {
+		if number(e.name) == 0 {
+			continue
+		}
+		entries[i].mode = unix.S_IFDIR
+	}
+	return append(entries, entry{own, unix.S_IFDIR}), errno
+}
+
+func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	if name == own {
+		return d.view.table.at(place{self, name}, func() file { return newOwnDir(d.view) }), forEver, 0
+	}
+	if pid := number(name); pid != 0 {
+		d.view.refresh(ctx)
+		if n := d.process(self, name); n != nil {
+			return n, freshness, 0
+		}
+		if _, errno := d.view.real.stat(name); errno != 0 {
+			return nil, 0, unix.ENOENT
+		}
+		return d.view.table.at(place{self, name}, func() file { return &localDir{d.view, name} }), freshness, 0
+	}
+	if _, errno := d.view.real.stat(name); errno != 0 {
+		return nil, 0, unix.ENOENT
+	}
+	to := &pointer{text: d.view.passage(0) + name, since: d.view.since}
+	return d.view.table.at(place{self, name}, func() file { return to }), forEver, 0
+}
+
+// process returns the directory of a remote process, nil if there is none.
+func (d *rootDir) process(self uint64, name string) *inode {
+	p := d.view.process(number(name))
+	if p == nil {
+		return nil
+	}
+	return d.view.table.at(place{self, name}, func() file { return &processDir{d.view, p.PID, p.born} })
+}
+
+// brief tells of a name in a listing what the kernel would ask for next; false if it
+// shall ask.
+func (d *rootDir) brief(e entry, out *fuse.EntryOut) bool {
+	if number(e.name) == 0 {
+		return false
+	}
+	n := d.process(fuse.FUSE_ROOT_ID, e.name)
+	if n == nil {
+		n = d.view.table.at(place{fuse.FUSE_ROOT_ID, e.name}, func() file { return &localDir{d.view, e.name} })
+	}
+	keep, errno := n.file.attr(&out.Attr)
+	if errno != 0 {
+		d.view.table.forget(n.id, 1)
+		return false
+	}
+	out.NodeId, out.Attr.Ino = n.id, n.id
+	out.SetEntryTimeout(freshness)
+	out.SetAttrTimeout(keep)
+	return true
+}

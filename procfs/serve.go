@@ -1,0 +1,198 @@
+package procfs
+
+import (
+	"context"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// patience is for how long a reader waits for a node at most. Nothing can interrupt a
+// process that waits for an answer of the view.
+const patience = 2 * time.Second
+
+// requests answers the kernel.
+type requests struct {
+	fuse.RawFileSystem // refuses everything else
+
+	view    *View
+	handles handles
+}
+
+func newRequests(v *View) *requests {
+	return &requests{RawFileSystem: fuse.NewDefaultRawFileSystem(), view: v}
+}
+
+func (r *requests) String() string { return fsName }
+
+// bounded returns the context of a request. It does not end when the caller gets a
+// signal: most programs do not expect EINTR from /proc.
+func bounded(who fuse.Caller) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(&fuse.Context{Caller: who}), patience)
+}
+
+func (r *requests) Lookup(_ <-chan struct{}, in *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
+	parent := r.view.table.find(in.NodeId)
+	if parent == nil {
+		return fuse.Status(unix.ESTALE)
+	}
+	dir, ok := parent.file.(directory)
+	if !ok {
+		return fuse.ENOTDIR
+	}
+	ctx, cancel := bounded(in.Caller)
+	defer cancel()
+	n, keep, errno := dir.lookup(ctx, in.NodeId, name, in.Owner)
+	if errno != 0 {
+		return fuse.Status(errno)
+	}
+	out.SetEntryTimeout(keep)
+	if n == nil {
+		return fuse.OK // with node 0: there is no such name, and that may be kept
+	}
+	attrKeep, errno := n.file.attr(&out.Attr)
+	if errno != 0 {
+		r.view.table.forget(n.id, 1)
+		return fuse.Status(errno)
+	}
+	out.NodeId, out.Attr.Ino = n.id, n.id
+	out.SetAttrTimeout(attrKeep)
+	return fuse.OK
+}
+
+func (r *requests) Forget(id, lookups uint64) { r.view.table.forget(id, lookups) }
+
+func (r *requests) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
+	n := r.view.table.find(in.NodeId)
+	if n == nil {
+		return fuse.Status(unix.ESTALE)
+	}
+	if f, ok := n.file.(*fetchedFile); ok {
+		ctx, cancel := bounded(in.Caller)
+		defer cancel()
+		f.load(ctx)
+	}
+	keep, errno := n.file.attr(&out.Attr)
+	if errno != 0 {
+		return fuse.Status(errno)
+	}
+	out.Attr.Ino = n.id
+	out.SetTimeout(keep)
+	return fuse.OK
+}
+
+func (r *requests) SetAttr(<-chan struct{}, *fuse.SetAttrIn, *fuse.AttrOut) fuse.Status {
+	return fuse.EACCES
+}
+
+func (r *requests) Readlink(_ <-chan struct{}, in *fuse.InHeader) ([]byte, fuse.Status) {
+	n := r.view.table.find(in.NodeId)
+	if n == nil {
+		return nil, fuse.Status(unix.ESTALE)
+	}
+	link, ok := n.file.(symlink)
+	if !ok {
+		return nil, fuse.EINVAL
+	}
+	ctx, cancel := bounded(in.Caller)
+	defer cancel()
+	to, errno := link.target(ctx, in.Owner)
+	return []byte(to), fuse.Status(errno)
+}
+
+// Open is not needed: the kernel does not ask again (FUSE_NO_OPEN_SUPPORT).
+func (r *requests) Open(<-chan struct{}, *fuse.OpenIn, *fuse.OpenOut) fuse.Status { return fuse.ENOSYS }
+
+// Flush is not needed either: the kernel does not ask again.
+func (r *requests) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
+
+func (r *requests) Read(_ <-chan struct{}, in *fuse.ReadIn, _ []byte) (fuse.ReadResult, fuse.Status) {
+	n := r.view.table.find(in.NodeId)
+	if n == nil {
+		return nil, fuse.Status(unix.ESTALE)
+	}
+	var t *text
+	switch f := n.file.(type) {
+	case *text:
+		t = f
+	case *fetchedFile:
+		ctx, cancel := bounded(in.Caller)
+		defer cancel()
+		t = f.load(ctx)
+	default:
+		return nil, fuse.Status(unix.EISDIR)
+	}
+	if t.errno != 0 {
+		return nil, fuse.Status(t.errno)
+	}
+	from := min(in.Offset, uint64(len(t.content)))
+	to := min(from+uint64(in.Size), uint64(len(t.content)))
+	return fuse.ReadResultData(t.content[from:to]), fuse.OK
+}
+
+// Write is what root can do to a file that it has opened for writing.
+func (r *requests) Write(<-chan struct{}, *fuse.WriteIn, []byte) (uint32, fuse.Status) {
+	return 0, fuse.EACCES
+}
+
+func (r *requests) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	n := r.view.table.find(in.NodeId)
+	if n == nil {
+		return fuse.Status(unix.ESTALE)
+	}
+	dir, ok := n.file.(directory)
+	if !ok {
+		return fuse.ENOTDIR
+	}
+	out.Fh = r.handles.add(&listing{dir: dir})
+	return fuse.OK
+}
+
+func (r *requests) ReleaseDir(in *fuse.ReleaseIn) { r.handles.remove(in.Fh) }
+
+func (r *requests) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	return r.entries(in, func(_ directory, e entry) bool {
+		return out.AddDirEntry(fuse.DirEntry{Name: e.name, Mode: e.mode})
+	})
+}
+
+func (r *requests) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	return r.entries(in, func(dir directory, e entry) bool {
+		about := out.AddDirLookupEntry(fuse.DirEntry{Name: e.name, Mode: e.mode})
+		if about == nil {
+			return false
+		}
+		if root, ok := dir.(*rootDir); ok && !root.brief(e, about) {
+			*about = fuse.EntryOut{} // no inode: the kernel will ask
+		}
+		return true
+	})
+}
+
+// entries passes the names of an open directory to a function, from an offset on,
+// until it has no room for another one.
+func (r *requests) entries(in *fuse.ReadIn, add func(directory, entry) bool) fuse.Status {
+	l := r.handles.find(in.Fh)
+	if l == nil {
+		return fuse.EBADF
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if in.Offset == 0 || !l.read { // also rewinddir(3)
+		ctx, cancel := bounded(in.Caller)
+		defer cancel()
+		names, errno := l.dir.list(ctx)
+		if errno != 0 {
+			return fuse.Status(errno)
+		}
+		l.list = append([]entry{{".", unix.S_IFDIR}, {"..", unix.S_IFDIR}}, names...)
+		l.read = true
+	}
+	for i := in.Offset; i < uint64(len(l.list)); i++ {
+		if !add(l.dir, l.list[i]) {
+			break
+		}
+	}
+	return fuse.OK
+}

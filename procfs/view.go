@@ -1,0 +1,143 @@
+package procfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// fsName is what the view is called in a list of mounts, with type fuse.bpprocfs.
+const fsName = "bpprocfs"
+
+// Config is how a view is mounted.
+type Config struct {
+	// Mountpoint is the directory that the view is mounted on.
+	Mountpoint string
+
+	// Keep leaves the real procfs mounted on the mount point when the view ends, and
+	// puts the next view on top of that. Mount namespaces that have got both from
+	// here (see bpns(1)) see the real procfs meanwhile, and the next view then.
+	Keep bool
+
+	// Ready is called when the view can be used.
+	Ready func()
+}
+
+// View is the procfs of a cluster.
+type View struct {
+	cfg    Config
+	source Source
+	log    *slog.Logger
+	real   real
+	since  int64 // seconds since 1970: times of what is as old as the view
+
+	table  *table
+	rounds *rounds
+	news   *news
+
+	// inside says that the real procfs is mounted in the view; else links lead to
+	// where it is without the view.
+	inside bool
+	tree   int // of the real procfs, to be mounted there
+
+	mu        sync.RWMutex
+	processes map[wire.PID]*process // the refresher alone changes it
+
+	// The refresher's.
+	lastBorn uint64
+	warned   map[wire.NodeID]time.Time
+}
+
+// New returns a view that shows what the source knows.
+func New(cfg Config, source Source, log *slog.Logger) *View {
+	v := &View{
+		cfg:       cfg,
+		source:    source,
+		log:       log,
+		since:     time.Now().Unix(),
+		rounds:    newRounds(),
+		news:      newNews(),
+		processes: map[wire.PID]*process{},
+		warned:    map[wire.NodeID]time.Time{},
+	}
+	v.table = newTable(&rootDir{folder{mode: 0o555, since: v.since}, v})
+	return v
+}
+
+// Run mounts the view and serves it until the context ends, or until somebody
+// unmounts it.
+func (v *View) Run(ctx context.Context) error {
+	r, err := openReal()
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	v.real = r
+	v.inside = r.mountable
+	if err := v.prepare(); err != nil {
+		return err
+	}
+	if v.inside {
+		if v.tree, err = copyProc(); err != nil { // now: the view may cover it
+			return err
+		}
+		defer unix.Close(v.tree)
+	}
+	server, err := fuse.NewServer(newRequests(v), v.cfg.Mountpoint, v.options())
+	if err != nil {
+		return fmt.Errorf("mount %s: %w", v.cfg.Mountpoint, err)
+	}
+	v.news.tell = server.EntryNotify
+
+	ctx, cancel := context.WithCancel(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { defer cancel(); server.Serve(); return nil })
+	group.Go(func() error { return v.refresher(ctx) })
+	group.Go(func() error { return v.news.run(ctx) })
+	group.Go(func() error {
+		err := v.open()
+		if err == nil {
+			<-ctx.Done()
+		}
+		return errors.Join(err, v.unmount(server))
+	})
+	return group.Wait()
+}
+
+// options are those of the mount.
+func (v *View) options() *fuse.MountOptions {
+	return &fuse.MountOptions{
+		Name:                     fsName,
+		FsName:                   fsName,
+		AllowOther:               true,
+		Options:                  []string{"default_permissions"},
+		DirectMount:              true,
+		DisableXAttrs:            true,
+		EnableSymlinkCaching:     true,
+		ExplicitDataCacheControl: true,
+		Logger:                   slog.NewLogLogger(v.log.Handler(), slog.LevelDebug),
+		PanicHandler: func(what any) fuse.Status {
+			v.log.Error("the view has a flaw; a reader got EIO", "err", what)
+			return fuse.EIO
+		},
+	}
+}
+
+// passage returns the path of the real procfs from a directory of the view that is so
+// many directories below its root.
+func (v *View) passage(depth int) string {
+	if !v.inside {
+		return "/proc/"
+	}
+	return strings.Repeat("../", depth) + own + "/" + passage + "/"
+}

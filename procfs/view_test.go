@@ -1,0 +1,105 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+func TestRemoteProcessIsShown(t *testing.T) {
+	m := mount(t)
+	pid := ghosts(t, 1)[0]
+	if got := m.read(pid, "comm"); got != "sleep\n" {
+		t.Errorf("before it is known, comm of the ghost: got %q", got)
+	}
+	m.show(remote(pid, 'R', 42))
+	_, types := m.names()
+	if types[pid.String()] != fs.ModeDir {
+		t.Errorf("type of /proc/%d: got %v, want a directory", pid, types[pid.String()])
+	}
+	for name, want := range map[string]string{
+		"comm": "worker\n", "cmdline": fmt.Sprintf("worker\x00--rank\x00%d\x00", pid), "statm": "2048 220 100 5 0 60 0\n",
+	} {
+		if got := m.read(pid, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	if got := m.read(pid, "stat"); !strings.HasPrefix(got, fmt.Sprintf("%d (worker) R 1 ", pid)) {
+		t.Errorf("stat: got %q", got)
+	}
+	if got := m.read(pid, "status"); !strings.HasSuffix(got, "\nBProcNode:\t3\n") {
+		t.Errorf("status: got %q", got)
+	}
+	if got, want := m.read(pid, "task", pid, "stat"), m.read(pid, "stat"); got != want {
+		t.Errorf("stat of its thread: got %q, want %q", got, want)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(m.file(pid), &st); err != nil || st.Uid != 1234 || st.Gid != 100 {
+		t.Errorf("owner: got %d:%d, %v, want 1234:100", st.Uid, st.Gid, err)
+	}
+}
+
+func TestChangeIsShown(t *testing.T) {
+	m := mount(t)
+	pid := ghosts(t, 1)[0]
+	m.show(remote(pid, 'R', 1))
+	before := m.read(pid, "stat")
+	held, err := os.Open(m.file(pid, "stat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	m.show(remote(pid, 'Z', 100000))
+	if got := m.read(pid, "stat"); !strings.Contains(got, ") Z ") || !strings.Contains(got, " 100000 3 ") {
+		t.Errorf("after it has changed: got %q", got)
+	}
+	b := make([]byte, 4096)
+	if n, err := held.Read(b); err != nil || string(b[:n]) != before {
+		t.Errorf("opened before it has changed: got %q, %v, want %q", b[:n], err, before)
+	}
+}
+
+func TestEndedProcess(t *testing.T) {
+	m := mount(t)
+	pid := ghosts(t, 1)[0]
+	m.show(remote(pid, 'R', 1))
+	dir, err := unix.Open(m.file(pid), unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(dir)
+	stat := func() error {
+		fd, err := unix.Openat(dir, "stat", unix.O_RDONLY, 0)
+		if err == nil {
+			unix.Close(fd)
+		}
+		return err
+	}
+	if err := stat(); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(int(pid), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.Wait4(int(pid), nil, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	m.tell(Changes{Ended: []wire.PID{pid}})
+	m.round()
+	eventually(t, func() error {
+		if _, err := os.Stat(m.file(pid)); !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("a new lookup: got %v, want ENOENT", err)
+		}
+		if err := stat(); !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("in the open directory: got %v, want ESRCH", err)
+		}
+		return nil
+	})
+}
