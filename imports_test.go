@@ -56,17 +56,19 @@ func ours(importPath string) bool {
 // none, and belongs here.
 var arrows = map[string][]string{
 	"wire":      nil,
-	"wire/link": {"wire"},
+	"wire/link": {"wire", "internal/crowd"},
 	"pidmap":    {"wire"},
 	"nodeset":   {"wire"},
 	".":         {"wire", "nodeset"},
 
+	"internal/crowd":      nil,
 	"internal/longcall":   nil,
 	"internal/processors": nil,
 	"internal/service":    nil,
+	"internal/sparselog":  nil,
 
 	"ghost":  {"wire", "pidmap", "internal/longcall"},
-	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "internal/service"},
+	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "internal/crowd", "internal/service"},
 
 	"master/store": nil,
 
@@ -87,10 +89,10 @@ var arrows = map[string][]string{
 	"cmd/bpsh":             {".", "cmd/internal/bpsh"},
 	"cmd/bpstat":           {".", "cmd/internal/bpstat"},
 	"cmd/bpctl":            {".", "cmd/internal/bpctl"},
-	"cmd/bpmaster":         {"internal/processors", "master"},
-	"cmd/bpslave":          {"internal/processors", "slave"},
-	"cmd/bpkeeper":         {"internal/processors", "ghost"},
-	"cmd/bpinit":           {"slave/pid1"},
+	"cmd/bpmaster":         {"internal/processors", "internal/sparselog", "master"},
+	"cmd/bpslave":          {"internal/processors", "internal/sparselog", "slave"},
+	"cmd/bpkeeper":         {"internal/processors", "internal/sparselog", "ghost"},
+	"cmd/bpinit":           {"internal/sparselog", "slave/pid1"},
 	"cmd/internal/bpsh":    {".", "wire", "nodeset", "cmd/internal/release"},
 	"cmd/internal/bpstat":  {".", "wire", "nodeset", "cmd/internal/release"},
 	"cmd/internal/bpctl":   {".", "wire", "nodeset", "cmd/internal/release"},

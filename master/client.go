@@ -17,6 +17,9 @@ import (
 // firstFrame is how long a client may take to say what it wants.
 const firstFrame = 10 * time.Second
 
+// replyTime is how long a client may take to read an answer.
+const replyTime = 30 * time.Second
+
 // clientConn is the connection of one client: one request, or one process.
 type clientConn struct {
 	m    *Master
@@ -30,8 +33,10 @@ func (c *clientConn) serve(ctx context.Context) {
 	defer c.conn.Close()
 	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
 	defer stop()
+	spoken := c.m.seats.crowd.Enter(c.who.uid, func() { c.conn.Close() })
 	c.conn.SetReadDeadline(time.Now().Add(firstFrame))
 	m, _, err := wire.NewReader(c.conn).Read()
+	spoken()
 	if err != nil {
 		if !errors.Is(err, io.EOF) {
 			c.log.Warn("a client did not make a request", "pid", c.who.pid, "uid", c.who.uid, "err", err)
@@ -87,7 +92,13 @@ func versionOf(m wire.Message) uint16 {
 	return wire.Version
 }
 
-func (c *clientConn) reply(m wire.Message) error { return wire.Write(c.conn, 0, m) }
+// reply answers a client, which must read that in time: its connection takes a
+// descriptor from others.
+func (c *clientConn) reply(m wire.Message) error {
+	c.conn.SetWriteDeadline(time.Now().Add(replyTime))
+	defer c.conn.SetWriteDeadline(time.Time{})
+	return wire.Write(c.conn, 0, m)
+}
 
 func (c *clientConn) failed(stage wire.Stage, errno unix.Errno, text string) error {
 	return c.reply(&wire.Failed{Stage: stage, Errno: uint32(errno), Text: text})

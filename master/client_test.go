@@ -21,7 +21,7 @@ func requests(t *testing.T) func(caller, wire.Message) wire.Message {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Master{log: slog.New(slog.DiscardHandler), authority: authority, inputs: make(chan func(*core))}
+	m := &Master{log: slog.New(slog.DiscardHandler), authority: authority, inputs: make(chan func(*core)), seats: newSeats(enough)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -90,7 +90,7 @@ func TestClientThatSaysNothing(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		(&clientConn{log: slog.New(slog.DiscardHandler), conn: master}).serve(ctx)
+		(&clientConn{m: &Master{seats: newSeats(enough)}, log: slog.New(slog.DiscardHandler), conn: master}).serve(ctx)
 	}()
 	cancel()
 	<-done

@@ -34,6 +34,7 @@ type Master struct {
 	inputs    chan func(*core)
 	slaves    errgroup.Group
 	viewers   viewers
+	seats     *seats
 }
 
 // New makes sure that this is the only master and reads what it needs from its state
@@ -44,7 +45,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 			return nil, fmt.Errorf("directory of the master: %w", err)
 		}
 	}
-	m := &Master{cfg: cfg, log: log, inputs: make(chan func(*core), inputQueue)}
+	m := &Master{cfg: cfg, log: log, inputs: make(chan func(*core), inputQueue), seats: newSeats(descriptors())}
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
@@ -93,7 +94,7 @@ func (m *Master) serve(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	slaves, err := link.Listen(link.ListenConfig{
-		Addr: m.cfg.Listen, Authority: m.authority, Lease: m.cfg.Lease, Log: m.log,
+		Addr: m.cfg.Listen, Authority: m.authority, Lease: m.cfg.Lease, Opening: m.seats.silent, Log: m.log,
 		Joined: func(key, host string, want wire.NodeID, name string) error {
 			return m.joined(ctx, key, host, want, name)
 		},

@@ -17,6 +17,10 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	if err := checkCommand(&m.Command); err != nil {
 		return c.failed(wire.StageRequest, unix.EINVAL, err.Error())
 	}
+	if !c.m.seats.take() {
+		return c.failed(wire.StageRequest, unix.EMFILE, fmt.Sprintf("the master has descriptors for %d processes at a time, and they are in use; raise its limit of open files", c.m.seats.most))
+	}
+	defer c.m.seats.leave()
 	l := newLaunch(m.Node, m.HangUp, wire.Spawn{
 		PID: m.Ghost, Parent: c.who.pid,
 		UID: c.who.uid, GID: c.who.gid, Groups: c.who.groups,

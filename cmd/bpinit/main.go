@@ -7,11 +7,12 @@ import (
 	"log/slog"
 	"os"
 
+	"bproc/internal/sparselog"
 	"bproc/slave/pid1"
 )
 
 func main() {
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err := pid1.Main(context.Background(), log); err != nil {
 		log.Error("init of the process space ends", "err", err)
 		os.Exit(1)

@@ -15,6 +15,7 @@ import (
 
 	"bproc/ghost"
 	"bproc/internal/processors"
+	"bproc/internal/sparselog"
 )
 
 func main() {
@@ -56,7 +57,7 @@ func beside(name string) string {
 }
 
 func run(cfg ghost.Config, level slog.Level) error {
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
 	if err := ghost.Guard(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/processors"
+	"bproc/internal/sparselog"
 	"bproc/master"
 )
 
@@ -52,7 +53,7 @@ func command() *cobra.Command {
 			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends it at once
-			log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+			log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 			m, err := master.New(cfg, log)
 			if err != nil {
 				return err

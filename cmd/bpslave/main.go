@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/processors"
+	"bproc/internal/sparselog"
 	"bproc/slave"
 )
 
@@ -45,7 +46,7 @@ func command() *cobra.Command {
 			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends it at once
-			log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+			log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 			return slave.Run(ctx, cfg, log)
 		},
 	}

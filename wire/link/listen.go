@@ -13,11 +13,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"bproc/internal/crowd"
 	"bproc/wire"
 )
 
-// maxOpening bounds the connections that have not proved who they are. More
-// wait in the kernel's backlog.
+// maxOpening bounds the connections that have not proved who they are, where
+// ListenConfig does not: of more, the oldest is given up.
 const maxOpening = 256
 
 // Peer is who is at the other end of a new session, in its own words but for
@@ -37,6 +38,7 @@ type ListenConfig struct {
 	Authority *Authority
 	Lease     time.Duration // what slaves are told: without word for so long, they kill everything
 	Interval  time.Duration // between signs of life; 0: a tenth of the lease, within bounds
+	Opening   int           // how many connections may not have proved who they are; 0: 256
 	Log       *slog.Logger
 
 	// Joined is told of a new identity before the slave gets its certificate.
@@ -55,11 +57,11 @@ type ListenConfig struct {
 
 // Listener is the master's end of all links.
 type Listener struct {
-	cfg  ListenConfig
-	ln   net.Listener
-	tls  *tls.Config
-	pace pace
-	slot chan struct{} // one for each connection that has proved nothing yet
+	cfg   ListenConfig
+	ln    net.Listener
+	tls   *tls.Config
+	pace  pace
+	crowd *crowd.Crowd[string] // of connections that have proved nothing yet, by address
 
 	mu       sync.Mutex
 	sessions map[string]*Session // by name of the link
@@ -73,6 +75,9 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 	if cfg.Interval == 0 {
 		cfg.Interval = min(max(cfg.Lease/10, 200*time.Millisecond), 3*time.Second)
 	}
+	if cfg.Opening == 0 {
+		cfg.Opening = maxOpening
+	}
 	ln, err := net.Listen("tcp", cfg.Addr)
 	if err != nil {
 		return nil, err
@@ -82,7 +87,7 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		ln:       ln,
 		tls:      cfg.Authority.serverConfig(),
 		pace:     newPace(cfg.Lease, cfg.Interval),
-		slot:     make(chan struct{}, maxOpening),
+		crowd:    crowd.New[string](cfg.Opening),
 		sessions: map[string]*Session{},
 	}, nil
 }
@@ -98,7 +103,6 @@ func (l *Listener) Run(ctx context.Context) error {
 	defer stop()
 	g.Go(func() error {
 		for {
-			l.slot <- struct{}{}
 			c, err := l.ln.Accept()
 			switch {
 			case err == nil:
@@ -107,7 +111,6 @@ func (l *Listener) Run(ctx context.Context) error {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			}
-			<-l.slot
 			// Out of descriptors, most likely: accept(2).
 			l.cfg.Log.Error("cannot accept connections", "err", err)
 			if err := pause(ctx, time.Second); err != nil {
@@ -121,10 +124,10 @@ func (l *Listener) Run(ctx context.Context) error {
 // serve opens a connection and, when it is one of a link, carries it.
 func (l *Listener) serve(ctx context.Context, tcp *net.TCPConn) {
 	log := l.cfg.Log.With("addr", tcp.RemoteAddr().String())
-	free := sync.OnceFunc(func() { <-l.slot })
-	defer free()
 	raw := &batch{TCPConn: tcp}
 	defer raw.Close()
+	free := l.crowd.Enter(host(tcp), raw.abort)
+	defer free()
 	stop := context.AfterFunc(ctx, raw.abort)
 	defer stop()
 
@@ -138,6 +141,15 @@ func (l *Listener) serve(ctx context.Context, tcp *net.TCPConn) {
 			log.Info("connection has ended", "err", err)
 		}
 	}
+}
+
+// host is where a connection comes from.
+func host(tcp *net.TCPConn) string {
+	addr, ok := tcp.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	return addr.IP.String()
 }
 
 // open does the opening. The connection is nil when there is nothing to carry.

@@ -1,0 +1,45 @@
+package crowd_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bproc/internal/crowd"
+)
+
+func TestCrowd(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		comes string // "a" comes from a; "-a0" leaves: the first from a
+		goes  string // who is turned away, in order
+	}{
+		{"room for all", "a b c", ""},
+		{"the oldest of one", "a a a a a", "a0 a1"},
+		{"not those of another", "b a a a a", "a0 a1"},
+		{"the oldest of those with as many", "a b c d", "a0"},
+		{"who leaves makes room", "a a -a0 a", ""},
+		{"who has left is not counted", "a a -a0 b b b", "b0"},
+		{"twice", "a a -a0 -a0 a a a", "a1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := crowd.New[string](3)
+			var went []string
+			count := map[string]int{}
+			leave := map[string]func(){}
+			for _, who := range strings.Fields(tc.comes) {
+				if name, leaves := strings.CutPrefix(who, "-"); leaves {
+					leave[name]()
+					continue
+				}
+				name := fmt.Sprint(who, count[who])
+				count[who]++
+				leave[name] = c.Enter(who, func() { went = append(went, name) })
+			}
+			if want := strings.Fields(tc.goes); !slices.Equal(went, want) || c.Turned() != uint64(len(want)) {
+				t.Errorf("%q went, %d were counted, want %q", went, c.Turned(), want)
+			}
+		})
+	}
+}

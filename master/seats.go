@@ -1,0 +1,54 @@
+package master
+
+import (
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/crowd"
+)
+
+// seats divides the descriptors that this process may have open (RLIMIT_NOFILE)
+// between those who want some, so that none of them takes all: an administrator can
+// look at the cluster, and nodes can come back, whatever clients do.
+type seats struct {
+	silent int                  // connections of slaves that have not proved who they are
+	crowd  *crowd.Crowd[uint32] // clients that have not asked for anything, by user
+	most   int64                // connections of processes
+	taken  atomic.Int64
+}
+
+const (
+	maxSilent = 256  // no more are needed: what is honest speaks at once
+	enough    = 1024 // for everything but processes
+)
+
+func newSeats(descriptors int) *seats {
+	silent := min(maxSilent, max(descriptors/8, 1))
+	return &seats{
+		silent: silent,
+		crowd:  crowd.New[uint32](silent),
+		most:   int64(max(descriptors/2, descriptors-enough)),
+	}
+}
+
+// take takes a seat for a process. It reports whether there is one.
+func (s *seats) take() bool {
+	if s.taken.Add(1) > s.most {
+		s.taken.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (s *seats) leave() { s.taken.Add(-1) }
+
+// descriptors returns how many descriptors this process may have open. Go's runtime
+// has raised the soft limit to the hard one.
+func descriptors() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return enough
+	}
+	return int(min(limit.Cur, 1<<30))
+}
