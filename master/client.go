@@ -26,6 +26,8 @@ type clientConn struct {
 	log  *slog.Logger
 	conn *net.UnixConn
 	who  caller
+
+	spoken func() // to be called when it has said what it wants
 }
 
 // serve handles a connection to its end.
@@ -33,10 +35,9 @@ func (c *clientConn) serve(ctx context.Context) {
 	defer c.conn.Close()
 	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
 	defer stop()
-	spoken := c.m.seats.crowd.Enter(c.who.uid, func() { c.conn.Close() })
 	c.conn.SetReadDeadline(time.Now().Add(firstFrame))
 	m, _, err := wire.NewReader(c.conn).Read()
-	spoken()
+	c.spoken()
 	if err != nil {
 		if !errors.Is(err, io.EOF) {
 			c.log.Warn("a client did not make a request", "pid", c.who.pid, "uid", c.who.uid, "err", err)

@@ -36,7 +36,7 @@ func requests(t *testing.T) func(caller, wire.Message) wire.Message {
 		if err := wire.Write(client, 0, request); err != nil {
 			t.Fatal(err)
 		}
-		(&clientConn{m: m, log: m.log, conn: master, who: who}).serve(t.Context())
+		(&clientConn{m: m, log: m.log, conn: master, who: who, spoken: func() {}}).serve(t.Context())
 		answer, _, err := wire.NewReader(client).Read()
 		if err != nil {
 			t.Fatalf("answer to %T: %v", request, err)
@@ -90,7 +90,7 @@ func TestClientThatSaysNothing(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		(&clientConn{m: &Master{seats: newSeats(enough)}, log: slog.New(slog.DiscardHandler), conn: master}).serve(ctx)
+		(&clientConn{spoken: func() {}, log: slog.New(slog.DiscardHandler), conn: master}).serve(ctx)
 	}()
 	cancel()
 	<-done

@@ -247,19 +247,17 @@ func (m *Master) serveClients(ctx context.Context, l *net.UnixListener) error {
 			time.Sleep(50 * time.Millisecond) // until descriptors are free again
 			continue
 		}
+		who, err := peerOf(conn)
+		if err != nil {
+			m.log.Error("a client was refused", "err", err)
+			conn.Close()
+			continue
+		}
+		spoken := m.seats.crowd.Enter(who.uid, func() { conn.Close() })
 		conns.Go(func() error {
-			m.client(ctx, conn)
+			defer spoken()
+			(&clientConn{m: m, log: m.log, conn: conn, who: who, spoken: spoken}).serve(ctx)
 			return nil
 		})
 	}
-}
-
-func (m *Master) client(ctx context.Context, conn *net.UnixConn) {
-	who, err := peerOf(conn)
-	if err != nil {
-		m.log.Error("a client was refused", "err", err)
-		conn.Close()
-		return
-	}
-	(&clientConn{m: m, log: m.log, conn: conn, who: who}).serve(ctx)
 }

@@ -16,7 +16,8 @@ type Crowd[K comparable] struct {
 	mu      sync.Mutex
 	members []*member[K] // the oldest first
 	from    map[K]int    // how many, for each place
-	turned  uint64       // how many had to go
+	inside  int          // members, and those who had to go and have not left yet
+	left    sync.Cond    // somebody has
 }
 
 type member[K comparable] struct {
@@ -26,31 +27,40 @@ type member[K comparable] struct {
 
 // New returns a Crowd of at most so many connections.
 func New[K comparable](most int) *Crowd[K] {
-	return &Crowd[K]{most: max(most, 1), from: map[K]int{}}
+	c := &Crowd[K]{most: max(most, 1), from: map[K]int{}}
+	c.left.L = &c.mu
+	return c
 }
 
 // Enter adds a connection. turnAway is called, at most once and by another goroutine,
-// if it has to go before leave is called; it must not block. Leave may be called again.
+// if it has to go: leave must be called soon after that, for no more enter while as
+// many have not left as there may be members. turnAway must not block; leave may be
+// called again.
 func (c *Crowd[K]) Enter(from K, turnAway func()) (leave func()) {
 	m := &member[K]{from, turnAway}
 	c.mu.Lock()
+	for c.inside >= 2*c.most {
+		c.left.Wait()
+	}
+	c.inside++
 	c.members = append(c.members, m)
 	c.from[from]++
 	var goes *member[K]
 	if len(c.members) > c.most {
 		goes = c.oldestLocked()
 		c.removeLocked(goes)
-		c.turned++
 	}
 	c.mu.Unlock()
 	if goes != nil {
 		goes.turn()
 	}
-	return func() {
+	return sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.removeLocked(m)
-	}
+		c.inside--
+		c.left.Signal()
+	})
 }
 
 // oldestLocked returns the oldest member from where most come.
@@ -73,11 +83,4 @@ func (c *Crowd[K]) removeLocked(m *member[K]) {
 	if c.from[m.from]--; c.from[m.from] == 0 {
 		delete(c.from, m.from)
 	}
-}
-
-// Turned returns how many connections had to go so far.
-func (c *Crowd[K]) Turned() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.turned
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"bproc/internal/crowd"
 )
@@ -37,9 +38,35 @@ func TestCrowd(t *testing.T) {
 				count[who]++
 				leave[name] = c.Enter(who, func() { went = append(went, name) })
 			}
-			if want := strings.Fields(tc.goes); !slices.Equal(went, want) || c.Turned() != uint64(len(want)) {
-				t.Errorf("%q went, %d were counted, want %q", went, c.Turned(), want)
+			if want := strings.Fields(tc.goes); !slices.Equal(went, want) {
+				t.Errorf("%q went, want %q", went, want)
 			}
 		})
 	}
+}
+
+// TestWait has no more enter while those who had to go are still there.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := crowd.New[int](2)
+		var leave []func()
+		for range 4 {
+			leave = append(leave, c.Enter(0, func() {}))
+		}
+		entered := false
+		go func() {
+			leave = append(leave, c.Enter(0, func() {}))
+			entered = true
+		}()
+		synctest.Wait()
+		if entered {
+			t.Error("a fifth has entered a crowd of two, of whom two had to go")
+		}
+		leave[0]()
+		leave[0]()
+		synctest.Wait()
+		if !entered {
+			t.Error("who has left still keeps others out")
+		}
+	})
 }

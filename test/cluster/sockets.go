@@ -20,6 +20,16 @@ func (m *Machine) Listen(ctx context.Context, network, address string) (net.List
 	return l, err
 }
 
+// Do runs f on a thread in the machine's namespaces: sockets that it makes belong to
+// the machine.
+func (m *Machine) Do(f func() error) error {
+	r, err := m.current()
+	if err != nil {
+		return err
+	}
+	return r.do(f)
+}
+
 // Dial connects from the machine. The address has no host names.
 func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	r, err := m.current()

@@ -106,7 +106,9 @@ func (l *Listener) Run(ctx context.Context) error {
 			c, err := l.ln.Accept()
 			switch {
 			case err == nil:
-				g.Go(func() error { l.serve(ctx, c.(*net.TCPConn)); return nil })
+				raw := &batch{TCPConn: c.(*net.TCPConn)}
+				free := l.crowd.Enter(host(raw.TCPConn), raw.abort)
+				g.Go(func() error { defer free(); l.serve(ctx, raw, free); return nil })
 				continue
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
@@ -122,12 +124,10 @@ func (l *Listener) Run(ctx context.Context) error {
 }
 
 // serve opens a connection and, when it is one of a link, carries it.
-func (l *Listener) serve(ctx context.Context, tcp *net.TCPConn) {
-	log := l.cfg.Log.With("addr", tcp.RemoteAddr().String())
-	raw := &batch{TCPConn: tcp}
+// proved is to be called when the other end has said who it is.
+func (l *Listener) serve(ctx context.Context, raw *batch, proved func()) {
+	log := l.cfg.Log.With("addr", raw.RemoteAddr().String())
 	defer raw.Close()
-	free := l.crowd.Enter(host(tcp), raw.abort)
-	defer free()
 	stop := context.AfterFunc(ctx, raw.abort)
 	defer stop()
 
@@ -136,7 +136,7 @@ func (l *Listener) serve(ctx context.Context, tcp *net.TCPConn) {
 	case err != nil && ctx.Err() == nil:
 		log.Warn("connection was refused", "err", err)
 	case err == nil && c != nil:
-		free()
+		proved()
 		if err := c.run(ctx); ctx.Err() == nil {
 			log.Info("connection has ended", "err", err)
 		}
