@@ -99,8 +99,11 @@ func (s *shard) fork(g *held, child wire.PID, sibling bool) error {
 		d.release()
 		return err
 	}
-	if _, err = d.call(event, unix.SYS_CLONE3, addr, sizeofCloneArgs); err == nil {
+	switch _, err = d.call(event, unix.SYS_CLONE3, addr, sizeofCloneArgs); {
+	case err == nil:
 		s.add(&held{pid: child, user: g.user, group: g.group, root: g.root}) // its first stop is an event stop like any other
+	case errors.Is(err, errHeld) && !g.killed && s.ghosts[g.pid] == g:
+		_, _ = s.next(g) // SIGKILL has taken it from its stop, which is reported first
 	}
 	d.release()
 	return err

@@ -12,6 +12,7 @@ import (
 type effect struct {
 	event uint64
 	birth *wire.GhostFork // that makes the ghost; nil: another effect
+	maker *proc           // whose ghost makes it
 	done  bool
 }
 

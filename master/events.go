@@ -102,7 +102,7 @@ func (c *core) forked(s *session, e *wire.Event) {
 	maker := c.maker(s, e)
 	if !leased || owner != s.node || old != nil && old.state != ending || maker == nil {
 		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID, "parent", e.Parent, "maker", e.Maker)
-		s.put(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
+		s.signal(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
 		return
 	}
 	p := &proc{pid: e.PID, node: s.node, uid: maker.uid, sess: s, state: forking, ghost: true}
@@ -112,7 +112,7 @@ func (c *core) forked(s *session, e *wire.Event) {
 		p.gates++
 	}
 	c.add(p, inherited)
-	birth := &effect{event: s.last, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0}}
+	birth := &effect{event: s.last, maker: maker, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0}}
 	s.pending = append(s.pending, birth)
 	c.bear(p, maker, birth.birth, func(errno unix.Errno) { c.born(s, p, birth, errno) })
 	c.follow(p, e)
@@ -168,9 +168,7 @@ func (c *core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
 		return
 	}
 	if errno != 0 {
-		c.log.Error("a ghost could not be made; its process is killed", "node", p.node, "pid", p.pid, "err", errno)
-		p.ghost = false
-		p.kill()
+		c.unborn(s, p, birth, errno)
 		switch now := c.procs[p.pid]; {
 		case p.state != ending:
 		case now == p:
@@ -185,6 +183,24 @@ func (c *core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
 	}
 	birth.done = true
 	c.settle(s)
+}
+
+// unborn kills a process whose ghost could not be made. If the maker's ghost is gone,
+// or on its last way, that goes for all that the process has made by now, too; it may
+// have ended itself long ago.
+func (c *core) unborn(s *session, p *proc, birth *effect, errno unix.Errno) {
+	p.ghost = false
+	if errno == unix.ESRCH && birth.maker.killed {
+		c.log.Debug("a process is killed with its maker", "node", p.node, "pid", p.pid, "maker", birth.maker.pid)
+	} else {
+		c.log.Error("a ghost could not be made; its process is killed", "node", p.node, "pid", p.pid, "err", errno)
+	}
+	if errno != unix.ESRCH || p.sess != s || s.ended {
+		p.kill()
+		return
+	}
+	p.killed = true
+	s.put(&wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGKILL), Group: true, Seen: birth.event - 1})
 }
 
 // bornAgain goes on with a birth when the keeper has died before or after it made

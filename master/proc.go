@@ -68,15 +68,17 @@ func (p *proc) ghostGone() {
 // send sends a signal to the process, or keeps it until there is one, and a
 // session with its node.
 func (p *proc) send(m *wire.Signal) {
+	kill := unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL
 	switch {
 	case p.state == ending:
+		p.killed = p.killed || kill
 	case p.state == adopting || p.state == spawning || p.sess.ended:
 		if len(p.held) < maxHeld {
 			p.held = append(p.held, m)
 		}
 	default:
-		p.killed = p.killed || unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL
-		p.sess.put(m)
+		p.killed = p.killed || kill
+		p.sess.signal(m)
 	}
 }
 

@@ -54,6 +54,14 @@ type opener interface {
 
 func (s *session) put(m wire.Message) { s.reply(0, m) }
 
+// signal sends a signal for a process that is known by an event so far.
+func (s *session) signal(m *wire.Signal) {
+	if !m.Group {
+		m.Seen = max(s.last, s.inventory.Again)
+	}
+	s.put(m)
+}
+
 // reply answers a request.
 func (s *session) reply(number uint64, m wire.Message) {
 	if err := s.out.Put(number, m); err != nil && !s.ended {
@@ -120,7 +128,7 @@ func (c *core) inventory(n *node, s *session) {
 		}
 		if p == nil || p.node != n.ID || p.state == ending || p.state == adopting {
 			c.log.Warn("node has a process without a ghost; it is killed", "node", n.ID, "pid", pid)
-			s.put(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
+			s.signal(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
 			continue
 		}
 		c.goesOn(p)

@@ -1,10 +1,14 @@
 package slave
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // hold holds the processes of the space for as long as anybody wants it.
 type hold struct {
 	freeze func() error
+	frozen func() (bool, error) // whether all are held by now
 	thaw   func() error
 
 	mu    sync.Mutex
@@ -30,6 +34,21 @@ func (h *hold) counted() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.count
+}
+
+// maxFreezing is how long takeAll waits for those that cannot be held at once. One that
+// waits for an answer of the front end may take for ever.
+const maxFreezing = 50 * time.Millisecond
+
+// takeAll is take, and waits until all are held, if that does not take long.
+func (h *hold) takeAll() (all bool, err error) {
+	err = h.take()
+	for begun := time.Now(); err == nil && !all && time.Since(begun) < maxFreezing; {
+		if all, err = h.frozen(); !all {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return all, err
 }
 
 // release lets the processes go on if nobody else wants them held.

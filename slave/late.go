@@ -3,6 +3,8 @@ package slave
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -14,18 +16,23 @@ import (
 // ghost when the signal was sent on the front end.
 //
 // Who is known to be late when the signal comes gets it together with the ancestor
-// that had a ghost. SIGKILL is also given to whoever is born until it has arrived:
-// what is killed does not fork any more, so in the end nobody has escaped. For other
-// signals that would be wrong: a process that has received one may well go on, and
-// then has children whom it is not for.
+// that had a ghost. SIGKILL comes with the number of a process whose ghost could not
+// be made, and is given to whoever is born until it has arrived: what is killed does
+// not fork any more. Some fork and end faster than they can be killed one by one, so
+// all are held for that. For other signals that would be wrong: a process that has
+// received one may well go on, and then has children whom it is not for.
 type late struct {
-	of     func(pid wire.PID, seen uint64) []wire.PID
+	meant  func(pid wire.PID, seen uint64) bool        // whether a number was not another's at an event
+	of     func(pid wire.PID, seen uint64) []wire.PID  // who missed a signal
+	from   func(pid wire.PID, birth uint64) []wire.PID // who descends from a process without a ghost, and it
 	signal func(pid wire.PID, info []byte, seq uint64) error
-	sync   func(context.Context) error // returns when signals have arrived
+	hold   func() (all bool, err error)
+	let    func() error
+	kill   func(pid wire.PID) error // one that is held
 	wake   chan struct{}
 
 	mu    sync.Mutex
-	chase []pursuit
+	chase []*pursuit
 }
 
 // pursuit is a SIGKILL that has not reached all whom it is for.
@@ -35,45 +42,38 @@ type pursuit struct {
 	had    map[wire.PID]bool // who got it
 }
 
-// Bounds on pursuits: each round's victims are children of the round before.
+// Bounds on pursuits. One round is enough if all were held; what could not be, may
+// have been about to fork.
 const (
 	maxPursuits = 10_000
 	maxRounds   = 16
 )
 
-// give gives a signal to its process and all that are late.
+// give gives a signal to its process and all that are late. The front end can be so far
+// behind that the process has ended and its number is another's.
 func (l *late) give(m *wire.Signal) error {
 	if !m.Group {
+		if !l.meant(m.PID, m.Seen) {
+			return nil
+		}
 		return l.signal(m.PID, m.Info, m.Seq)
 	}
-	p := pursuit{m: m, had: make(map[wire.PID]bool)}
-	if _, err := l.round(&p); err != nil {
-		return err
-	}
-	if err := l.signal(m.PID, m.Info, m.Seq); err != nil {
-		return err
-	}
 	if len(m.Info) >= 4 && unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL {
-		l.add(p)
+		l.add(&pursuit{m: m, had: make(map[wire.PID]bool)})
+		return nil
 	}
-	return nil
-}
-
-// round gives the signal to those who are late and have not had it.
-func (l *late) round(p *pursuit) (found bool, err error) {
-	for _, pid := range l.of(p.m.PID, p.m.Seen) {
-		if p.had[pid] {
-			continue
-		}
-		p.had[pid], found = true, true
-		if err := l.signal(pid, p.m.Info, 0); err != nil {
-			return found, err
+	for _, pid := range l.of(m.PID, m.Seen) {
+		if err := l.signal(pid, m.Info, 0); err != nil {
+			return err
 		}
 	}
-	return found, nil
+	if !l.meant(m.PID, m.Seen) {
+		return nil
+	}
+	return l.signal(m.PID, m.Info, m.Seq)
 }
 
-func (l *late) add(p pursuit) {
+func (l *late) add(p *pursuit) {
 	l.mu.Lock()
 	if len(l.chase) < maxPursuits {
 		l.chase = append(l.chase, p)
@@ -97,20 +97,37 @@ func (l *late) run(ctx context.Context) error {
 		chase := l.chase
 		l.chase = nil
 		l.mu.Unlock()
-		if err := l.sync(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		chase = slices.DeleteFunc(chase, func(p *pursuit) bool { return len(l.missed(p)) == 0 })
+		if len(chase) == 0 {
+			continue
+		}
+		if err := l.catch(chase); err != nil {
 			return err
 		}
-		for _, p := range chase {
-			found, err := l.round(&p)
-			if err != nil {
-				return err
-			}
-			if p.rounds++; found && p.rounds < maxRounds {
-				l.add(p)
+	}
+}
+
+// missed returns those who are late and have not had the signal.
+func (l *late) missed(p *pursuit) []wire.PID {
+	return slices.DeleteFunc(l.from(p.m.PID, p.m.Seen+1), func(pid wire.PID) bool { return p.had[pid] })
+}
+
+// catch kills those whom the pursuits are after, with all processes held. Where
+// somebody may yet have been born, the pursuit goes on.
+func (l *late) catch(chase []*pursuit) error {
+	all, err := l.hold()
+	killed := make(map[wire.PID]bool)
+	for _, p := range chase {
+		for _, pid := range l.missed(p) {
+			p.had[pid] = true
+			if !killed[pid] {
+				killed[pid] = true
+				err = errors.Join(err, l.kill(pid))
 			}
 		}
+		if p.rounds++; !all && p.rounds < maxRounds {
+			l.add(p)
+		}
 	}
+	return errors.Join(err, l.let())
 }

@@ -17,34 +17,48 @@ type family struct {
 	late
 	found [][]wire.PID // by the round in which they are found
 	got   []string
-	syncs int
-	err   error // of waiting for init
+	holds int
+	held  int   // processes are held now
+	slow  bool  // some cannot be held
+	err   error // of holding them
 }
 
 func newFamily(found ...[]wire.PID) *family {
 	f := &family{found: found}
 	f.late = late{
-		wake: make(chan struct{}, 1),
-		of: func(pid wire.PID, seen uint64) []wire.PID {
-			if pid != 17 || seen != 5 || len(f.found) == 0 {
-				return nil
-			}
-			late := f.found[0]
-			f.found = f.found[1:]
-			return late
-		},
+		wake:  make(chan struct{}, 1),
+		meant: func(pid wire.PID, seen uint64) bool { return pid != 16 && seen == 5 },
+		of:    func(pid wire.PID, seen uint64) []wire.PID { return f.find(pid, seen, 5) },
+		from:  func(pid wire.PID, birth uint64) []wire.PID { return f.find(pid, birth, 6) },
 		signal: func(pid wire.PID, info []byte, _ uint64) error {
 			f.got = append(f.got, fmt.Sprintf("%d:%d", pid, info[0]))
 			return nil
 		},
-		sync: func(context.Context) error { f.syncs++; return f.err },
+		hold: func() (bool, error) { f.held++; f.holds++; return !f.slow, f.err },
+		let:  func() error { f.held--; return nil },
+		kill: func(pid wire.PID) error {
+			if f.held != 1 {
+				return errors.New("killed while it was not held")
+			}
+			f.got = append(f.got, fmt.Sprintf("%d killed", pid))
+			return nil
+		},
 	}
 	return f
 }
 
-func (f *family) give(t *testing.T, signal unix.Signal, group bool) {
+func (f *family) find(pid wire.PID, event, want uint64) []wire.PID {
+	if pid != 17 || event != want || len(f.found) == 0 {
+		return nil
+	}
+	found := f.found[0]
+	f.found = f.found[1:]
+	return found
+}
+
+func (f *family) give(t *testing.T, pid wire.PID, signal unix.Signal, group bool) {
 	t.Helper()
-	if err := f.late.give(&wire.Signal{PID: 17, Info: append([]byte{byte(signal)}, make([]byte, 127)...), Group: group, Seen: 5}); err != nil {
+	if err := f.late.give(&wire.Signal{PID: pid, Info: append([]byte{byte(signal)}, make([]byte, 127)...), Group: group, Seen: 5}); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
@@ -53,25 +67,32 @@ func (f *family) give(t *testing.T, signal unix.Signal, group bool) {
 func TestLate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
+		pid    wire.PID
 		signal unix.Signal
 		group  bool
+		slow   bool
 		found  [][]wire.PID
 		want   string
-		syncs  int
+		holds  int
 	}{
-		{"one process", unix.SIGKILL, false, [][]wire.PID{{18}}, "[17:9]", 0},
-		{"a group", unix.SIGTERM, true, [][]wire.PID{{18, 19}, {20}}, "[18:15 19:15 17:15]", 0},
-		{"a group is killed", unix.SIGKILL, true, [][]wire.PID{{18}, {18, 19}, {18, 19, 20}, {20}}, "[18:9 17:9 19:9 20:9]", 3},
+		{"one process", 17, unix.SIGKILL, false, false, [][]wire.PID{{18}}, "[17:9]", 0},
+		{"another has the number", 16, unix.SIGKILL, false, false, nil, "[]", 0},
+		{"another of the group has the number", 16, unix.SIGTERM, true, false, nil, "[]", 0},
+		{"a group", 17, unix.SIGTERM, true, false, [][]wire.PID{{18, 19}, {20}}, "[18:15 19:15 17:15]", 0},
+		{"a group is killed", 17, unix.SIGKILL, true, false, [][]wire.PID{{18}, {19, 20}}, "[19 killed 20 killed]", 1},
+		{"nobody is late", 17, unix.SIGKILL, true, false, nil, "[]", 0},
+		{"not all are held", 17, unix.SIGKILL, true, true, [][]wire.PID{{18}, {18}, {18, 19}, {18, 19, 20}, {20}}, "[18 killed 19 killed 20 killed]", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFamily(c.found...)
+				f.slow = c.slow
 				ctx, stop := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- f.run(ctx) }()
-				f.give(t, c.signal, c.group)
-				if got := fmt.Sprint(f.got); got != c.want || f.syncs != c.syncs {
-					t.Errorf("got %s after %d syncs, want %s after %d", got, f.syncs, c.want, c.syncs)
+				f.give(t, c.pid, c.signal, c.group)
+				if got := fmt.Sprint(f.got); got != c.want || f.holds != c.holds || f.held != 0 {
+					t.Errorf("got %s after %d holds, %d without end, want %s after %d", got, f.holds, f.held, c.want, c.holds)
 				}
 				stop()
 				if err := <-ended; err != nil {
@@ -90,12 +111,13 @@ func TestLateIsBounded(t *testing.T) {
 			endless = append(endless, []wire.PID{100 + pid})
 		}
 		f := newFamily(endless...)
+		f.slow = true
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- f.run(ctx) }()
-		f.give(t, unix.SIGKILL, true)
-		if f.syncs != maxRounds {
-			t.Errorf("%d rounds, want %d", f.syncs, maxRounds)
+		f.give(t, 17, unix.SIGKILL, true)
+		if f.holds != maxRounds {
+			t.Errorf("%d holds, want %d", f.holds, maxRounds)
 		}
 		stop()
 		if err := <-ended; err != nil {
@@ -104,13 +126,13 @@ func TestLateIsBounded(t *testing.T) {
 	})
 }
 
-func TestLateEndsWithInit(t *testing.T) {
+func TestLateEndsWithTheSpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFamily()
-		f.err = errors.New("init is gone")
+		f := newFamily([]wire.PID{18}, []wire.PID{18})
+		f.err = errors.New("there is no freezer any more")
 		ended := make(chan error, 1)
 		go func() { ended <- f.run(t.Context()) }()
-		f.give(t, unix.SIGKILL, true)
+		f.give(t, 17, unix.SIGKILL, true)
 		if err := <-ended; !errors.Is(err, f.err) {
 			t.Errorf("got %v, want %v", err, f.err)
 		}

@@ -66,7 +66,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	}
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
 	n.term = &lease{log: log, kill: n.endForSure, end: sp.Deadline}
-	held := &hold{freeze: sp.Freeze, thaw: sp.Thaw}
+	held := &hold{freeze: sp.Freeze, frozen: sp.Frozen, thaw: sp.Thaw}
 	n.init = initWatch{ask: sp.Sync, held: held.counted}
 	n.behind = newBehind(log, held.take, held.release)
 	if err := n.sweep(ctx); err != nil {
@@ -99,7 +99,10 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n.recorder.tracker.KeepZombies(proc.Zombie)
 	n.signals = newSignals(n.signalsTaken)
 	n.stdios.stamp = n.recorder.stamp
-	n.late = late{of: n.recorder.late, signal: sp.Signal, sync: sp.Sync, wake: make(chan struct{}, 1)}
+	n.late = late{
+		meant: n.recorder.meant, of: n.recorder.late, from: n.recorder.offspring, signal: sp.Signal, wake: make(chan struct{}, 1),
+		hold: held.takeAll, let: held.release, kill: sp.Kill,
+	}
 	return n, nil
 }
 

@@ -173,6 +173,24 @@ func (r *recorder) late(pid wire.PID, seen uint64) []wire.PID {
 	return r.tracker.Late(pid, seen)
 }
 
+// meant reports whether a number, if it is in use, is still that of whom the front end
+// knew by it when it had handled the event seen.
+func (r *recorder) meant(pid wire.PID, seen uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takeLocked()
+	return r.tracker.Meant(pid, seen)
+}
+
+// offspring returns the process whose birth was told as an event, and those who
+// descend from it, as long as they live and are in its group.
+func (r *recorder) offspring(pid wire.PID, birth uint64) []wire.PID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takeLocked()
+	return r.tracker.Offspring(pid, birth)
+}
+
 // begin starts the numbers anew for a new control stream, whose first message is the
 // inventory. What the front end has not confirmed is told again after it.
 func (r *recorder) begin(inventory func() *wire.Inventory) error {

@@ -72,10 +72,14 @@ type Signal struct {
 	PID  PID
 	Info []byte // siginfo_t, 128 bytes; si_signo is the signal
 
+	// Seen is the last event that the master had handled. If PID was born later, it is
+	// another process that has the number by now, and is not meant.
+	//
 	// Group says that the signal was for the whole process group. The ghosts of
 	// processes whose births are later events than Seen were not there to get it:
 	// those that descend from PID, through such processes only, and are in its
-	// group get it too.
+	// group get it too. SIGKILL for a group is for a process whose ghost could not be
+	// made: its birth is the event after Seen.
 	Group bool
 	Seen  uint64
 

@@ -94,6 +94,33 @@ func (t *Tracker) Late(pid wire.PID, seen uint64) []wire.PID {
 	return late
 }
 
+// Meant reports whether a number is not another's than when the front end had handled
+// the events up to seen. Whoever was born later and has it was not known by then.
+func (t *Tracker) Meant(pid wire.PID, seen uint64) bool {
+	p := t.procs[pid]
+	return p == nil || p.announced && p.told <= seen
+}
+
+// Offspring returns the process whose birth is an event, if it lives, and those who
+// descend from it and are in its group. Its number may be another's by now.
+func (t *Tracker) Offspring(pid wire.PID, birth uint64) []wire.PID {
+	p := t.procs[pid]
+	if p == nil || p.told != birth {
+		i := slices.IndexFunc(t.buried, func(b *process) bool { return b.pid == pid && b.told == birth })
+		if i < 0 {
+			return nil
+		}
+		p = t.buried[i]
+	}
+	var all []wire.PID
+	if !p.dead {
+		all = append(all, pid)
+	}
+	all = p.late(p.front.pgid, birth, all)
+	slices.Sort(all)
+	return all
+}
+
 func (p *process) late(group wire.PID, seen uint64, late []wire.PID) []wire.PID {
 	for c := p.family.child; c != nil; c = c.family.older {
 		seesIt := c.announced && c.told <= seen

@@ -146,6 +146,9 @@ func (t *Tracker) Renumber(again []wire.Event) {
 	for _, p := range t.procs {
 		p.told = 0
 	}
+	for _, p := range t.buried {
+		p.told = 0
+	}
 	for i, e := range again {
 		if p := t.procs[e.PID]; p != nil && e.Kind == wire.EventForked {
 			p.told = uint64(i) + 1

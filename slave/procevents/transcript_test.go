@@ -29,7 +29,8 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //	exit PID STATUS [zombie] | reaped PID | stop PID SIGNAL | cont PID
 //	launching PID [TRAITS] | spawned PID | notspawned PID ERRNO | ended PID STATUS
 //	changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
-//	late PID SEEN | renumber | flush | tick
+//	late PID SEEN | offspring PID EVENT | meant PID SEEN |
+//	renumber | flush | tick
 //	beginscan | resync PID:PARENT:PGID:SID:UID:STATE ...
 //
 // Traits are pgid N, sid N, uid N, euid N, gid N and egid N, else as they were, or as
@@ -136,6 +137,10 @@ func (p *player) input(verb string, args []string) []string {
 		return p.resync(args)
 	case "late":
 		return []string{fmt.Sprint("late ", p.tracker.Late(p.pid(args[0]), uint64(p.number(args[1]))))}
+	case "meant":
+		return []string{fmt.Sprint("meant ", p.tracker.Meant(p.pid(args[0]), uint64(p.number(args[1]))))}
+	case "offspring":
+		return []string{fmt.Sprint("offspring ", p.tracker.Offspring(p.pid(args[0]), uint64(p.number(args[1]))))}
 	case "fork", "exec", "exit", "stop", "cont":
 		p.record(verb, p.pid(args[0]), args[1:])
 	default:

@@ -1,9 +1,15 @@
 package space
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
 )
 
 // Freeze holds the processes of the space, bpinit too (cgroup freezer): what
@@ -16,19 +22,62 @@ func (s *Space) Freeze() error { return s.setFreezer("FROZEN", "1") }
 // Thaw lets them go on. A space that is not frozen stays as it is.
 func (s *Space) Thaw() error { return s.setFreezer("THAWED", "0") }
 
+// Frozen reports whether all are held, after Freeze.
+func (s *Space) Frozen() (bool, error) {
+	dir, unified, err := s.freezer()
+	if err != nil {
+		return false, err
+	}
+	file, word := "freezer.state", "FROZEN\n"
+	if unified {
+		file, word = "cgroup.events", "frozen 1\n"
+	}
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		return false, fmt.Errorf("freezer of space %s: %w", s.cfg.Name, err)
+	}
+	return strings.Contains(string(text), word), nil
+}
+
 // setFreezer writes one of two texts, by the version of the cgroups:
 // Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst, cgroup-v2.rst.
 func (s *Space) setFreezer(v1, v2 string) error {
-	state, err := s.container.State()
+	dir, unified, err := s.freezer()
 	if err != nil {
-		return fmt.Errorf("freezer of space %s: %w", s.cfg.Name, err)
+		return err
 	}
-	dir, file, text := state.CgroupPaths["freezer"], "freezer.state", v1
-	if dir == "" {
-		dir, file, text = state.CgroupPaths[""], "cgroup.freeze", v2
+	file, text := "freezer.state", v1
+	if unified {
+		file, text = "cgroup.freeze", v2
 	}
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0); err != nil {
 		return fmt.Errorf("freezer of space %s: %w", s.cfg.Name, err)
+	}
+	return nil
+}
+
+// freezer returns the cgroup of the space's freezer, and whether it is of version 2.
+func (s *Space) freezer() (dir string, unified bool, err error) {
+	state, err := s.container.State()
+	if err != nil {
+		return "", false, fmt.Errorf("freezer of space %s: %w", s.cfg.Name, err)
+	}
+	if dir := state.CgroupPaths["freezer"]; dir != "" {
+		return dir, false, nil
+	}
+	return state.CgroupPaths[""], true, nil
+}
+
+// Kill sends SIGKILL to a process of the space, without init, which is held with the
+// others by Freeze. A process that is gone is no error.
+func (s *Space) Kill(pid wire.PID) error {
+	fd, err := unix.Openat(int(s.proc.Fd()), pid.String(), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // takes a directory of procfs, too
+		unix.Close(fd)
+	}
+	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill %d in space %s: %w", pid, s.cfg.Name, err)
 	}
 	return nil
 }
