@@ -126,15 +126,15 @@ func (c *core) bear(p, maker *proc, birth *wire.GhostFork, answer func(unix.Errn
 		return
 	}
 	p.gates++ // until the maker's turn comes
-	held := false
+	made, held := false, false
 	c.request(p, birth, answer)
 	c.inTurn(p, func() {
-		if held {
+		if made = true; held {
 			c.open(maker)
 		}
 	})
 	c.inTurn(maker, func() {
-		if c.open(p); p.gates > 0 {
+		if c.open(p); !made { // p may already wait for births of its own
 			held = true
 			maker.gates++
 		}
