@@ -32,6 +32,9 @@ func attach(ctx context.Context, cfg Config) (*Space, error) {
 	s.container, err = libcontainer.Load(cfg.stateDir(), cfg.Name)
 	switch {
 	case errors.Is(err, libcontainer.ErrNotExist), errors.Is(err, os.ErrNotExist):
+		if err := removeUnfinished(ctx, cfg); err != nil {
+			return nil, fmt.Errorf("space %s: %w", cfg.Name, err)
+		}
 		return nil, errNoSpace
 	case err != nil:
 		return nil, fmt.Errorf("load space %s: %w", cfg.Name, err)
@@ -107,9 +110,10 @@ func (s *Space) revive() (bool, error) {
 		return false, err
 	}
 	// libcontainer compares the start time: if init still is alive now, the
-	// descriptors opened in between are its own and no later process's.
+	// descriptors opened in between are its own and no later process's. One that is
+	// created only waits for a daemon that was killed to let it begin.
 	status, err = s.container.Status()
-	return err == nil && status != libcontainer.Stopped, err
+	return err == nil && status != libcontainer.Stopped && status != libcontainer.Created, err
 }
 
 // connect connects to bpinit and takes its first frame.
