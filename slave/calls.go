@@ -15,8 +15,7 @@ import (
 type calls struct {
 	out *outbox
 
-	mu      sync.Mutex // held while one is put into out
-	last    uint64
+	mu      sync.Mutex             // held while one is put into out
 	waiting map[uint64]waitingCall // by number
 }
 
@@ -25,13 +24,12 @@ type waitingCall struct {
 	answer chan *wire.Return
 }
 
-// make makes a call and waits for the answer. What happened before must have been
-// told.
-func (c *calls) make(ctx context.Context, call *wire.Call) (*wire.Return, error) {
+// make makes a call of a number that no other has, and waits for the answer. What
+// happened before must have been told.
+func (c *calls) make(ctx context.Context, number uint64, call *wire.Call) (*wire.Return, error) {
 	w := waitingCall{call, make(chan *wire.Return, 1)}
-	number, err := c.enter(w)
 	defer c.leave(number)
-	if err != nil {
+	if err := c.enter(number, w); err != nil {
 		return nil, err
 	}
 	select {
@@ -42,15 +40,14 @@ func (c *calls) make(ctx context.Context, call *wire.Call) (*wire.Return, error)
 	}
 }
 
-func (c *calls) enter(w waitingCall) (uint64, error) {
+func (c *calls) enter(number uint64, w waitingCall) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waiting == nil {
 		c.waiting = make(map[uint64]waitingCall)
 	}
-	c.last++
-	c.waiting[c.last] = w
-	return c.last, c.out.request(c.last, w.call)
+	c.waiting[number] = w
+	return c.out.request(number, w.call)
 }
 
 func (c *calls) leave(number uint64) {

@@ -26,7 +26,7 @@ func newCaller(t *testing.T) *caller {
 // call makes a call about a process, whose answer comes to answers.
 func (c *caller) call(ctx context.Context, pid int64) {
 	go func() {
-		r, err := c.make(ctx, &wire.Call{Caller: 17, Op: wire.CallExists, Args: []int64{pid}})
+		r, err := c.make(ctx, uint64(pid), &wire.Call{Caller: 17, Op: wire.CallExists, Args: []int64{pid}})
 		if err != nil {
 			c.answers <- fmt.Sprintf("%d: %v", pid, err)
 			return

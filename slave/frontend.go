@@ -13,9 +13,9 @@ type frontEnd struct{ *node }
 
 // Call has a call carried out on the front end, after everything that the caller
 // can know of.
-func (f frontEnd) Call(ctx context.Context, call *wire.Call) (*wire.Return, error) {
+func (f frontEnd) Call(ctx context.Context, id uint64, call *wire.Call) (*wire.Return, error) {
 	f.recorder.stamp()
-	r, err := f.calls.make(ctx, call)
+	r, err := f.calls.make(ctx, id, call)
 	if err != nil {
 		return nil, fmt.Errorf("call %d of %d: %w", call.Op, call.Caller, err)
 	}

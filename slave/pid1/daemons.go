@@ -99,11 +99,7 @@ func (in *Init) greet(c *rights.Conn) error {
 			return err
 		}
 		ready := &wire.InitReady{PIDs: pids, Starting: in.launches.pids(), Stored: uint32(in.stored.names())}
-		var with []int
-		if in.cfg.Notify >= 0 {
-			with = append(with, in.cfg.Notify)
-		}
-		if err := c.Write(0, ready, with...); err != nil {
+		if err := c.Write(0, ready, in.deputy.tools()...); err != nil {
 			return err
 		}
 		if err := in.stored.tell(c); err != nil {

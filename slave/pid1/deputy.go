@@ -2,17 +2,23 @@ package pid1
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/slave/pid1/supervise"
 )
 
 // deputy answers system calls in the place of the daemon while none is connected. A
-// daemon has the listener too and answers from outside.
+// daemon has the listener too and answers from outside. What only it can answer waits
+// for it in the table of calls, which all share.
 type deputy struct {
 	log        *slog.Logger
-	supervisor *supervise.Supervisor // nil: there is no listener
+	listener   int // of seccomp; -1: there is none, and no supervisor
+	calls      int // descriptor of the table
+	supervisor *supervise.Supervisor
 
 	mu      sync.Mutex
 	changed sync.Cond // signalled when what is below changes
@@ -21,8 +27,35 @@ type deputy struct {
 	closed  bool
 }
 
-func (d *deputy) init(log *slog.Logger, s *supervise.Supervisor) {
-	d.log, d.supervisor, d.changed.L = log, s, &d.mu
+func (d *deputy) init(cfg Config, parents *supervise.Launched) (err error) {
+	d.log, d.listener, d.changed.L = cfg.Log, cfg.Notify, &d.mu
+	if d.listener < 0 {
+		return nil
+	}
+	if d.calls, err = supervise.NewTable(); err != nil {
+		return err
+	}
+	d.supervisor, err = supervise.New(supervise.Config{Listener: d.listener, Table: d.calls, Level: supervise.Inside, Launched: parents})
+	if err != nil {
+		return errors.Join(err, unix.Close(d.calls))
+	}
+	return nil
+}
+
+// closeFiles is for after run.
+func (d *deputy) closeFiles() error {
+	if d.supervisor == nil {
+		return nil
+	}
+	return errors.Join(d.supervisor.Close(), unix.Close(d.calls))
+}
+
+// tools returns the descriptors by which a daemon supervises.
+func (d *deputy) tools() []int {
+	if d.supervisor == nil {
+		return nil
+	}
+	return []int{d.listener, d.calls}
 }
 
 // dismiss leaves the answering to a daemon, and returns when the deputy has ended it.

@@ -85,13 +85,9 @@ func New(cfg Config) (*Init, error) {
 	if err := in.deadline.init(); err != nil {
 		return nil, errors.Join(err, in.close())
 	}
-	var deputy *supervise.Supervisor
-	if cfg.Notify >= 0 {
-		if deputy, err = supervise.New(supervise.Config{Listener: cfg.Notify, Level: supervise.Inside, Launched: &in.parents}); err != nil {
-			return nil, errors.Join(err, in.close())
-		}
+	if err := in.deputy.init(cfg, &in.parents); err != nil {
+		return nil, errors.Join(err, in.close())
 	}
-	in.deputy.init(cfg.Log, deputy)
 	return in, nil
 }
 
@@ -117,11 +113,7 @@ func (in *Init) Run(ctx context.Context) error {
 
 func (in *Init) close() error {
 	in.stored.close()
-	errs := []error{in.null.Close(), in.cursor.Close(), in.limit.Close()}
-	if in.deputy.supervisor != nil {
-		errs = append(errs, in.deputy.supervisor.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(in.null.Close(), in.cursor.Close(), in.limit.Close(), in.deputy.closeFiles())
 }
 
 // request carries out one request, or starts to.

@@ -93,10 +93,11 @@ func (s *space) connect() {
 		s.tb.Fatal(err)
 	}
 	ready, ok := m.(*wire.InitReady)
-	if !ok || len(fds) != 1 {
+	if !ok || len(fds) != 2 {
 		s.tb.Fatalf("first frame: %T with %d descriptors", m, len(fds))
 	}
 	s.ready = ready
+	unix.Close(fds[1])
 	go goOn(fds[0])
 	s.stored = make(map[string][]int)
 	for range ready.Stored {

@@ -13,8 +13,10 @@
 // /proc is the space's own. Root inside the space has the daemon's
 // capabilities; no system call filter of libcontainer applies.
 //
-// The space outlives the daemon: bpinit holds the listening socket and the
-// seccomp listener, and Create finds a space that is alive in its directory.
+// The space outlives the daemon: bpinit holds the listening socket, the seccomp
+// listener with the calls that are in hand, and what the daemon gives it to keep
+// (Keep). Create finds a space that is alive in its directory, thawed, and with what a
+// former daemon has asked of bpinit carried out or under way (Starting).
 //
 // Goroutines of Run: the reader of bpinit's frames, which makes all callbacks
 // and is the only one that ends the entries of pending; and the supervisor, a

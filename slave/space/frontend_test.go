@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,8 +16,9 @@ import (
 
 // frontEnd is a made-up front end with one process.
 type frontEnd struct {
-	mu   sync.Mutex
-	said []string
+	mu    sync.Mutex
+	said  []string
+	knows bool // the answer about nobodyAnswers
 
 	silent chan error // gets how a call to nobodyAnswers ended
 }
@@ -26,7 +28,7 @@ const (
 	nobodyAnswers wire.PID = 4001 // calls about it are never answered
 )
 
-func newFrontEnd() *frontEnd { return &frontEnd{silent: make(chan error, 1)} }
+func newFrontEnd() *frontEnd { return &frontEnd{silent: make(chan error, 2)} }
 
 func (f *frontEnd) say(format string, args ...any) {
 	f.mu.Lock()
@@ -43,12 +45,19 @@ func (f *frontEnd) told() []string {
 	return said
 }
 
-// await waits until what is said.
-func (f *frontEnd) await(t *testing.T, what string) {
+func (f *frontEnd) answers() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.knows
+}
+
+// await waits until something is said that begins with what, and returns it.
+func (f *frontEnd) await(t *testing.T, what string) string {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if slices.Contains(f.told(), what) {
-			return
+		said := f.told()
+		if i := slices.IndexFunc(said, func(s string) bool { return strings.HasPrefix(s, what) }); i >= 0 {
+			return said[i]
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("nobody says %q", what)
@@ -56,7 +65,7 @@ func (f *frontEnd) await(t *testing.T, what string) {
 	}
 }
 
-func (f *frontEnd) Call(ctx context.Context, c *wire.Call) (*wire.Return, error) {
+func (f *frontEnd) Call(ctx context.Context, id uint64, c *wire.Call) (*wire.Return, error) {
 	f.say("call %d of %d %v", c.Op, c.Caller, c.Args)
 	if len(c.Info) > 0 {
 		f.say("info %v", c.Info[:32])
@@ -65,7 +74,10 @@ func (f *frontEnd) Call(ctx context.Context, c *wire.Call) (*wire.Return, error)
 	case c.Op == wire.CallGetppid:
 		return &wire.Return{Value: 1}, nil
 	case len(c.Args) > 0 && c.Args[0] == int64(nobodyAnswers):
-		f.say("waits")
+		f.say("waits %d", id)
+		if f.answers() {
+			return &wire.Return{Value: 7}, nil
+		}
 		<-ctx.Done()
 		f.silent <- context.Cause(ctx)
 		return nil, context.Cause(ctx)

@@ -15,6 +15,9 @@ var bpinit, probe string
 
 func TestMain(m *testing.M) {
 	space.Reexec()
+	if len(os.Args) > 1 && os.Args[1] == otherDaemon {
+		os.Exit(beOtherDaemon(os.Args[2:]))
+	}
 	os.Exit(run(m))
 }
 

@@ -47,11 +47,7 @@ func newNodeWith(tb testing.TB, root string) *node {
 		tb.Fatal(err)
 	}
 	n := &node{tb: tb, front: newFrontEnd()}
-	n.cfg = space.Config{
-		Dir: dir, Root: root, Init: bpinit, Name: "test-" + filepath.Base(dir),
-		Log:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		OnStatus: n.onStatus, OnLaunched: n.onLaunched, Daemon: n.front,
-	}
+	n.cfg = n.config(dir, root, bpinit)
 	n.start()
 	tb.Cleanup(func() {
 		if err := n.Destroy(context.Background()); err != nil {
@@ -60,6 +56,14 @@ func newNodeWith(tb testing.TB, root string) *node {
 		_ = n.stop()
 	})
 	return n
+}
+
+func (n *node) config(dir, root, init string) space.Config {
+	return space.Config{
+		Dir: dir, Root: root, Init: init, Name: "test-" + filepath.Base(dir),
+		Log:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		OnStatus: n.onStatus, OnLaunched: n.onLaunched, Daemon: n.front,
+	}
 }
 
 // start creates or attaches to the space and runs it.

@@ -37,6 +37,7 @@ type Space struct {
 	launches  supervise.Launched
 
 	listener   int // of seccomp; -1: none
+	calls      int // the table of calls that the supervisor has in hand; -1: none
 	supervisor *supervise.Supervisor
 
 	running sync.Mutex // held by Run; whoever closes what it uses waits for its end
@@ -49,7 +50,7 @@ type Space struct {
 }
 
 func newSpace(cfg Config) *Space {
-	s := &Space{cfg: cfg, pidfd: -1, listener: -1, pending: make(map[uint64]pendingLaunch), asked: make(map[uint64]chan<- unix.Errno)}
+	s := &Space{cfg: cfg, pidfd: -1, listener: -1, calls: -1, pending: make(map[uint64]pendingLaunch), asked: make(map[uint64]chan<- unix.Errno)}
 	s.out.write = func(number uint64, m wire.Message, fds ...int) error { return s.conn.Write(number, m, fds...) }
 	return s
 }
@@ -149,9 +150,11 @@ func (s *Space) closeFiles() error {
 		errs = append(errs, s.supervisor.Close())
 		s.supervisor = nil
 	}
-	if s.listener >= 0 {
-		errs = append(errs, unix.Close(s.listener))
-		s.listener = -1
+	for _, fd := range []*int{&s.listener, &s.calls} {
+		if *fd >= 0 {
+			errs = append(errs, unix.Close(*fd))
+			*fd = -1
+		}
 	}
 	if s.proc != nil {
 		errs = append(errs, s.proc.Close())

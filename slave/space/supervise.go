@@ -12,7 +12,7 @@ type frontEnd struct {
 
 func (s *Space) supervise() (*supervise.Supervisor, error) {
 	cfg := supervise.Config{
-		Listener: s.listener, Level: supervise.Outside, Launched: &s.launches,
+		Listener: s.listener, Table: s.calls, Level: supervise.Outside, Launched: &s.launches,
 		Proc: int(s.proc.Fd()), Init: s.initPID,
 	}
 	if s.cfg.Daemon != nil {

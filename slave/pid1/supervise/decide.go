@@ -27,7 +27,9 @@ func failure(errno unix.Errno) verdict { return verdict{errno: errno} }
 
 // request is one call of a process of the space.
 type request struct {
-	tid  uint32
+	id   uint64 // of the notification
+	tid  uint32 // the caller, as eyes see it
+	eyes *eyes
 	who  identity
 	args [6]uint64
 }
@@ -39,7 +41,7 @@ func (r *request) int(n int) int32 { return int32(r.args[n]) }
 // memory of the caller, which can change until the kernel reads it, and one that
 // rests on who has a number, on no more than the kernel's own would: numbers can
 // change hands at any moment.
-func (s *Supervisor) decide(n *notif) verdict {
+func (s *Supervisor) decide(n *notif, by *eyes) verdict {
 	call, ok := filter.Lookup(n.Data.Arch, n.Data.Nr)
 	if !ok {
 		return goOn
@@ -47,13 +49,13 @@ func (s *Supervisor) decide(n *notif) verdict {
 	if pid := target(call, &n.Data.Args); pid > 0 && s.here(pid) {
 		return s.send(call, &n.Data.Args) // whoever calls: this spares finding that out, which costs more than all else
 	}
-	r := &request{tid: n.PID, args: n.Data.Args}
+	r := &request{id: n.ID, tid: n.PID, eyes: by, args: n.Data.Args}
 	rule := unnumbered[call]
 	if rule != nil {
-		r.who.pid, ok = s.view.number(n.PID)
+		r.who.pid, ok = by.number(n.PID)
 	} else {
 		rule = rules[call]
-		r.who, ok = s.view.caller(n.PID)
+		r.who, ok = by.caller(n.PID)
 	}
 	if !ok || rule == nil {
 		return goOn
@@ -114,16 +116,16 @@ func (s *Supervisor) here(n int32) bool {
 // ask asks the front end about a process that is not in the space.
 func (s *Supervisor) ask(r *request, op wire.CallOp) verdict {
 	if pid := r.int(0); pid > 0 && !s.here(pid) {
-		return s.call(&wire.Call{Caller: r.who.pid, Op: op, Args: []int64{int64(pid)}}, nil)
+		return s.call(r, &wire.Call{Caller: r.who.pid, Op: op, Args: []int64{int64(pid)}}, nil)
 	}
 	return goOn
 }
 
 // call has a call carried out on the front end. Its result is the caller's, unless
 // then makes something else of it.
-func (s *Supervisor) call(c *wire.Call, then func(context.Context, verdict) verdict) verdict {
+func (s *Supervisor) call(req *request, c *wire.Call, then func(context.Context, verdict) verdict) verdict {
 	return verdict{wait: func(ctx context.Context) verdict {
-		r, err := s.frontEnd.Call(ctx, c)
+		r, err := s.frontEnd.Call(ctx, req.id, c)
 		if err != nil {
 			return failure(unix.EIO)
 		}
@@ -148,8 +150,8 @@ func (s *Supervisor) getppid(r *request) verdict {
 		}
 		return goOn
 	}
-	if who, ok := s.view.caller(r.tid); ok && who.parent == s.init {
-		return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallGetppid}, nil)
+	if who, ok := r.eyes.caller(r.tid); ok && who.parent == r.eyes.init {
+		return s.call(r, &wire.Call{Caller: r.who.pid, Op: wire.CallGetppid}, nil)
 	}
 	return goOn
 }
@@ -182,7 +184,7 @@ func (s *Supervisor) elsewhere(r *request, pid int32, errno unix.Errno) verdict 
 		return goOn
 	}
 	c := &wire.Call{Caller: r.who.pid, Op: wire.CallExists, Args: []int64{int64(pid)}}
-	return s.call(c, func(_ context.Context, v verdict) verdict {
+	return s.call(r, c, func(_ context.Context, v verdict) verdict {
 		if v.errno != 0 {
 			return v
 		}
@@ -205,7 +207,7 @@ func (s *Supervisor) prctl(r *request) verdict {
 			tell = func() { s.frontEnd.Death(r.who.pid, int(value)) }
 		}
 	}
-	if tell == nil || s.alone {
+	if tell == nil {
 		return goOn
 	}
 	return verdict{wait: func(context.Context) verdict { tell(); return goOn }}

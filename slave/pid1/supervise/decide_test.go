@@ -126,17 +126,36 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Init, which has nobody to tell, lets them go on.
-func TestNobodyIsTold(t *testing.T) {
-	s := newMadeUp().supervisor()
-	s.frontEnd, s.alone = nowhere{}, true
-	for _, call := range []filter.Call{filter.Prctl, filter.Setsid, filter.Setpgid, filter.Credentials} {
-		n := &notif{PID: child, Data: seccompData{Nr: number(t, call), Arch: filter.ABIs()[0].Arch, Args: args(unix.PR_SET_CHILD_SUBREAPER, 1)}}
-		if call == filter.Setpgid {
-			n.Data.Args = args(0, 0)
-		}
-		if v := s.decide(n); !v.goOn {
-			t.Errorf("call %d: got %+v", call, v)
+// Init, which has nobody to tell or to ask, leaves what somebody has to be told of, or
+// asked about, to the daemon that comes.
+func TestWhatIsLeftToTheDaemon(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		call filter.Call
+		args [6]uint64
+		left bool
+	}{
+		{"parent on the front end", filter.Getppid, args(), false},
+		{"session of one here", filter.Getsid, args(child), false},
+		{"signal to one here", filter.Kill, args(child, 9), false},
+		{"option that nobody has to know of", filter.Prctl, args(unix.PR_SET_NAME), false},
+		{"session of one elsewhere", filter.Getsid, args(outside), true},
+		{"signal to one elsewhere", filter.Kill, args(outside, 9), true},
+		{"adopts orphans", filter.Prctl, args(unix.PR_SET_CHILD_SUBREAPER, 1), true},
+		{"session of its own", filter.Setsid, args(), true},
+		{"group of its own", filter.Setpgid, args(0, 0), true},
+		{"other user", filter.Credentials, args(), true},
+	} {
+		m := newMadeUp()
+		s := m.supervisor()
+		s.alone = new(nowhere)
+		s.frontEnd = s.alone
+		for range 2 { // one does not stick to the next
+			call := &slot{notif: notif{ID: 1, PID: shell, Data: seccompData{Nr: number(t, c.call), Arch: filter.ABIs()[0].Arch, Args: c.args}}}
+			if _, left := s.judge(call, &eyes{m, initOutside}); left != c.left {
+				t.Errorf("%s: left %v, want %v", c.name, left, c.left)
+			}
+			s.alone.wanted = true
 		}
 	}
 }
@@ -188,9 +207,9 @@ func TestNoWayToTheFrontEnd(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s := newMadeUp().supervisor()
-	s.frontEnd = nowhere{}
+	s.frontEnd = new(nowhere)
 	n := &notif{PID: child, Data: seccompData{Nr: number(t, filter.Kill), Arch: filter.ABIs()[0].Arch, Args: args(outside, 1)}}
-	v := s.decide(n)
+	v := s.decide(n, &eyes{m, initOutside})
 	if v.wait == nil {
 		t.Fatalf("got %+v, want a call that waits", v)
 	}

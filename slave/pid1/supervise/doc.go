@@ -36,8 +36,19 @@
 //
 // The slave daemon supervises from outside the space. While it is away, init
 // does, with what it knew when it started the processes: otherwise every shell
-// that starts in that time, which asks for its parent first thing, would wait.
-// Calls for the front end then are not answered at all.
+// that starts in that time, which asks for its parent first thing, would wait. Calls
+// that the daemon has to know of wait for it.
+//
+// A supervisor can be killed at any moment. What it has in hand is in memory that init
+// keeps (table), and the next decides it anew: what was told or asked before is told or
+// asked again, in the same words and with the same number. The numbers of callers are
+// those of the PID namespace of who received the call; a daemon knows its predecessor's,
+// and sees init's by way of the space's /proc.
+//
+//	free --RECV--> received --decide--> answered --> free
+//	                  |
+//	                  +--> waits for the front end --> answered --> free
+//	                  `--> left to the next supervisor (without a daemon)
 //
 // What this package does not see: signals by a descriptor of a process
 // (pidfd_send_signal(2)), which only a process of the space can stand for, and those

@@ -113,7 +113,7 @@ func (m *madeUp) say(format string, args ...any) {
 	m.said = append(m.said, fmt.Sprintf(format, args...))
 }
 
-func (m *madeUp) Call(_ context.Context, c *wire.Call) (*wire.Return, error) {
+func (m *madeUp) Call(_ context.Context, _ uint64, c *wire.Call) (*wire.Return, error) {
 	m.say("call %d of %d: %v", c.Op, c.Caller, c.Args)
 	if c.Info != nil {
 		m.say("info %x", c.Info[:32])
@@ -142,7 +142,7 @@ func (m *madeUp) supervisor() *Supervisor {
 	launched.Begin(daemon, outside, session)
 	launched.Started(daemon)
 	launched.Begin(coming, outside, session)
-	return &Supervisor{launched: launched, init: initOutside, view: m, frontEnd: m}
+	return &Supervisor{launched: launched, view: m, frontEnd: m}
 }
 
 // number returns the native number of a call.
@@ -171,7 +171,7 @@ func args(ints ...int64) (a [6]uint64) {
 func (m *madeUp) decided(t *testing.T, who uint32, call filter.Call, a [6]uint64) string {
 	t.Helper()
 	n := &notif{ID: 1, PID: who, Data: seccompData{Nr: number(t, call), Arch: filter.ABIs()[0].Arch, Args: a}}
-	v := m.supervisor().decide(n)
+	v := m.supervisor().decide(n, &eyes{m, initOutside})
 	if v.wait != nil {
 		v = v.wait(context.Background())
 	}

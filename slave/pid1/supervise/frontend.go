@@ -21,8 +21,9 @@ type Daemon interface {
 	// Ours reports whether a number is one that nobody outside of the space has.
 	Ours(pid wire.PID) bool
 	// Call has a call carried out on the front end. It waits while there is no
-	// way to it.
-	Call(ctx context.Context, call *wire.Call) (*wire.Return, error)
+	// way to it. The same call comes again, with the same ID, if a daemon has died
+	// over it; no other has that ID.
+	Call(ctx context.Context, id uint64, call *wire.Call) (*wire.Return, error)
 	// Regroups says that a process may soon be in another group or session.
 	Regroups(pid wire.PID)
 	// Unsettled reports whether a process from the front end may have made a group for

@@ -15,7 +15,7 @@ import (
 //
 // The kernel looks at the group last. So what it refuses for another reason goes on.
 func (s *Supervisor) setpgid(r *request) verdict {
-	caller, ok := s.view.caller(r.tid)
+	caller, ok := r.eyes.caller(r.tid)
 	if !ok { // further in; its children are watched only if they do this themselves
 		s.frontEnd.Regroups(r.who.pid)
 		return goOn
@@ -37,13 +37,13 @@ func (s *Supervisor) setpgid(r *request) verdict {
 		s.frontEnd.Regroups(who.pid)
 		return goOn
 	}
-	return s.join(caller, who, pgid)
+	return s.join(r, caller, who, pgid)
 }
 
 // join has a process join a group of the front end.
-func (s *Supervisor) join(caller, who identity, pgid wire.PID) verdict {
+func (s *Supervisor) join(r *request, caller, who identity, pgid wire.PID) verdict {
 	c := &wire.Call{Caller: caller.pid, Op: wire.CallGroup, Args: []int64{int64(pgid)}}
-	return s.call(c, func(ctx context.Context, v verdict) verdict {
+	return s.call(r, c, func(ctx context.Context, v verdict) verdict {
 		switch {
 		case v.errno == unix.EPERM && who.pid != caller.pid && s.view.executed(who.pid):
 			return failure(unix.EACCES)

@@ -18,7 +18,8 @@ func TestNumberInNamespace(t *testing.T) {
 	} else {
 		defer unix.Close(ns)
 	}
-	v := procView{level: Inside, ns: ns}
+	v := ownView(t)
+	v.ns = ns
 	for _, c := range []struct {
 		name string
 		tid  uint32

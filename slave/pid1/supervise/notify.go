@@ -51,11 +51,10 @@ func Check() error {
 	return nil
 }
 
-// receive takes a notification.
-func receive(listener int) (notif, unix.Errno) {
-	var n notif // the kernel wants it zero
-	_, _, errno := longcall.Syscall6(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)), 0, 0, 0)
-	return n, errno
+// receive takes a notification, to where it is zero.
+func receive(listener int, n *notif) unix.Errno {
+	_, _, errno := longcall.Syscall6(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n)), 0, 0, 0)
+	return errno
 }
 
 // answer sends a response.

@@ -6,20 +6,22 @@ import (
 	"bproc/wire"
 )
 
-// nowhere is the front end of a supervisor that has no way to it. Nobody is told
-// of changes; calls are not answered, so they do not come here.
-type nowhere struct{}
+// nowhere is the front end of a supervisor that has no way to it. Calls that need it
+// are left to the next supervisor, so the methods that wait are not called.
+type nowhere struct {
+	wanted bool // by the call in hand: somebody has to be told of a change
+}
 
-func (nowhere) Call(ctx context.Context, _ *wire.Call) (*wire.Return, error) {
+func (*nowhere) Call(ctx context.Context, _ uint64, _ *wire.Call) (*wire.Return, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }
-func (nowhere) Ours(wire.PID) bool                              { return false }
-func (nowhere) Group(context.Context, wire.PID, wire.PID) error { return nil }
-func (nowhere) Sync(context.Context) error                      { return nil }
-func (nowhere) Regroups(wire.PID)                               {}
-func (nowhere) Unsettled() bool                                 { return false }
-func (nowhere) Settle(context.Context)                          {}
-func (nowhere) Recredits(wire.PID)                              {}
-func (nowhere) Reaper(wire.PID, bool)                           {}
-func (nowhere) Death(wire.PID, int)                             {}
+func (*nowhere) Ours(wire.PID) bool                              { return false }
+func (*nowhere) Group(context.Context, wire.PID, wire.PID) error { return nil }
+func (*nowhere) Sync(context.Context) error                      { return nil }
+func (n *nowhere) Regroups(wire.PID)                             { n.wanted = true }
+func (*nowhere) Unsettled() bool                                 { return false }
+func (*nowhere) Settle(context.Context)                          {}
+func (n *nowhere) Recredits(wire.PID)                            { n.wanted = true }
+func (n *nowhere) Reaper(wire.PID, bool)                         { n.wanted = true }
+func (n *nowhere) Death(wire.PID, int)                           { n.wanted = true }

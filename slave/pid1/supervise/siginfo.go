@@ -32,7 +32,7 @@ const (
 // makes them again.
 func (s *Supervisor) siginfo(r *request, at uint64, signal int32, is32 bool) ([]byte, unix.Errno) {
 	raw := make([]byte, sizeofSiginfo)
-	if err := s.view.memory(r.tid, uintptr(at), raw); err != nil {
+	if err := r.eyes.memory(r.tid, uintptr(at), raw); err != nil {
 		var errno unix.Errno
 		if errors.As(err, &errno) && errno == unix.EPERM {
 			return nil, errno // kernel.yama.ptrace_scope is 3

@@ -45,7 +45,7 @@ func (s *Supervisor) kill(r *request) verdict {
 		if s.here(pid) {
 			return goOn
 		}
-		return s.call(c, nil)
+		return s.call(r, c, nil)
 	case pid == 0:
 		if s.groupIsOurs(r.who, r.who.pgid) {
 			return goOn
@@ -57,7 +57,7 @@ func (s *Supervisor) kill(r *request) verdict {
 	}
 	// A signal that a process sends to itself among others comes before its call
 	// returns (kill(2), NOTES).
-	return s.call(c, func(ctx context.Context, v verdict) verdict {
+	return s.call(r, c, func(ctx context.Context, v verdict) verdict {
 		if err := s.frontEnd.Sync(ctx); err != nil && v.errno == 0 {
 			return failure(unix.EIO)
 		}
@@ -71,7 +71,7 @@ func (s *Supervisor) tgkill(r *request, tgid, tid, signal int32) verdict {
 		return goOn
 	}
 	args := []int64{int64(tgid), int64(tid), int64(signal)}
-	return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallTgkill, Args: args}, nil)
+	return s.call(r, &wire.Call{Caller: r.who.pid, Op: wire.CallTgkill, Args: args}, nil)
 }
 
 // sigqueue is rt_sigqueueinfo(2).
@@ -85,7 +85,7 @@ func (s *Supervisor) sigqueue(r *request, is32 bool) verdict {
 		return failure(errno)
 	}
 	args := []int64{int64(pid), int64(signal)}
-	return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallSigqueue, Args: args, Info: info}, nil)
+	return s.call(r, &wire.Call{Caller: r.who.pid, Op: wire.CallSigqueue, Args: args, Info: info}, nil)
 }
 
 // tgsigqueue is rt_tgsigqueueinfo(2).
@@ -99,5 +99,5 @@ func (s *Supervisor) tgsigqueue(r *request, is32 bool) verdict {
 		return failure(errno)
 	}
 	args := []int64{int64(tgid), int64(tid), int64(signal)}
-	return s.call(&wire.Call{Caller: r.who.pid, Op: wire.CallTgsigqueue, Args: args, Info: info}, nil)
+	return s.call(r, &wire.Call{Caller: r.who.pid, Op: wire.CallTgsigqueue, Args: args, Info: info}, nil)
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +23,7 @@ const (
 // Config is what a Supervisor needs.
 type Config struct {
 	Listener int // of the filter, stays the caller's
+	Table    int // of NewTable, stays the caller's
 	Level    Level
 	Launched *Launched
 	FrontEnd FrontEnd // nil: there is no way to it
@@ -38,12 +39,13 @@ type Supervisor struct {
 	listener int
 	stopped  int // eventfd
 	launched *Launched
-	init     uint32
-	view     view
-	proc     int      // descriptor of /proc inside; -1: outside
-	ns       int      // descriptor of the space's PID namespace; -1: of no use
-	frontEnd FrontEnd // never nil
-	alone    bool     // without a front end
+	table    *table
+	level    Level
+	eyes     map[Level]*eyes // by who received; nobody's numbers are known to those not here
+	view     view            // of what is the same for all
+	opened   []int           // descriptors, to be closed
+	frontEnd FrontEnd        // never nil
+	alone    *nowhere        // the same, without a front end; else nil
 	waiting  waiting
 }
 
@@ -55,22 +57,43 @@ func New(cfg Config) (*Supervisor, error) {
 	}
 	wakeSynchronously(cfg.Listener)
 	s := &Supervisor{
-		listener: cfg.Listener, stopped: stopped, launched: cfg.Launched, proc: -1, ns: -1, frontEnd: cfg.FrontEnd,
+		listener: cfg.Listener, stopped: stopped, launched: cfg.Launched, level: cfg.Level, frontEnd: cfg.FrontEnd,
 	}
 	if s.frontEnd == nil {
-		s.frontEnd, s.alone = nowhere{}, true
+		s.alone = new(nowhere)
+		s.frontEnd = s.alone
 	}
-	if cfg.Level == Inside {
-		s.proc, err = unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("open /proc: %w", err), s.Close())
-		}
-		cfg.Proc, cfg.Init = s.proc, 1
+	if s.table, err = openTable(cfg.Table); err == nil {
+		err = s.look(cfg)
 	}
-	s.init = uint32(cfg.Init)
-	s.ns = openNamespace(cfg.Init)
-	s.view = procView{level: cfg.Level, proc: cfg.Proc, ns: s.ns, listener: cfg.Listener}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+// look opens what callers are seen by.
+func (s *Supervisor) look(cfg Config) error {
+	own, err := unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open /proc: %w", err)
+	}
+	s.opened = append(s.opened, own)
+	if cfg.Level == Inside {
+		cfg.Proc, cfg.Init = own, 1
+	}
+	ns := openNamespace(cfg.Init)
+	if ns >= 0 {
+		s.opened = append(s.opened, ns)
+	}
+	view := procView{level: cfg.Level, own: own, proc: cfg.Proc, ns: ns, listener: cfg.Listener}
+	s.view = view
+	s.eyes = map[Level]*eyes{cfg.Level: {view, uint32(cfg.Init)}}
+	if cfg.Level == Outside {
+		inside := procView{level: Inside, own: cfg.Proc, proc: cfg.Proc, ns: -1, listener: cfg.Listener}
+		s.eyes[Inside] = &eyes{deputyView{inside}, 1}
+	}
+	return nil
 }
 
 // Stop makes Run return, or the next Run if none is under way.
@@ -95,95 +118,51 @@ func (s *Supervisor) Rearm() error {
 // Close is for after Run.
 func (s *Supervisor) Close() error {
 	err := unix.Close(s.stopped)
-	for _, fd := range []int{s.proc, s.ns} {
-		if fd >= 0 {
-			err = errors.Join(err, unix.Close(fd))
-		}
+	for _, fd := range s.opened {
+		err = errors.Join(err, unix.Close(fd))
+	}
+	if s.table != nil {
+		err = errors.Join(err, s.table.close())
 	}
 	return err
 }
 
 // Run answers until Stop, or until no process is under the filter any more. The
-// callers that wait for the front end then are not answered: they wait on.
-func (s *Supervisor) Run(ctx context.Context) error {
+// callers that wait for the front end then are not answered: they wait on, and the
+// next who runs with this table answers them.
+func (s *Supervisor) Run(ctx context.Context) (err error) {
+	if ok, err := s.lock(); err != nil || !ok {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var sweeper sync.WaitGroup
 	sweeper.Go(func() {
 		s.waiting.sweep(ctx, s.view.waits)
 	})
-	err := s.receive(ctx)
+	err = s.serve(ctx)
 	cancel()
 	sweeper.Wait()
 	s.waiting.group.Wait()
-	return err
+	return errors.Join(err, s.table.unlock())
 }
 
-func (s *Supervisor) receive(ctx context.Context) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	fds := []unix.PollFd{
-		{Fd: int32(s.listener), Events: unix.POLLIN},
-		{Fd: int32(s.stopped), Events: unix.POLLIN},
-	}
+// lockPause is waited before another attempt. flock(2) cannot be waited for together
+// with anything else.
+const lockPause = 2 * time.Millisecond
+
+// lock waits until nobody else receives. It reports false if Stop comes before.
+func (s *Supervisor) lock() (bool, error) {
+	stopped := []unix.PollFd{{Fd: int32(s.stopped), Events: unix.POLLIN}}
 	for {
-		_, err := unix.Poll(fds, -1)
+		if ok, err := s.table.lock(); ok || err != nil {
+			return ok, err
+		}
+		n, err := unix.Poll(stopped, int(lockPause.Milliseconds()))
 		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case err != nil:
-			return fmt.Errorf("poll seccomp listener: %w", err)
-		case fds[1].Revents != 0:
-			return nil
-		case fds[0].Revents&unix.POLLIN == 0: // POLLHUP
-			return nil
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return false, fmt.Errorf("poll: %w", err)
+		case n > 0:
+			return false, nil
 		}
-		if err := s.serve(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// serve takes one notification and answers it, or has it wait.
-func (s *Supervisor) serve(ctx context.Context) error {
-	n, errno := receive(s.listener)
-	switch errno {
-	case 0:
-	case unix.EINTR, unix.ENOENT: // the caller was interrupted before
-		return nil
-	default:
-		return fmt.Errorf("receive seccomp notification: %w", errno)
-	}
-	v := s.decide(&n)
-	if v.wait == nil {
-		return s.answer(n.ID, v)
-	}
-	// Between receiving and here the caller can have ended and its number passed to
-	// another thread. An answer that was computed for a stranger is sent with the ID of
-	// a call that is no more, which is ENOENT; but this would have effects of its own.
-	if s.alone || !s.view.waits(n.ID) {
-		return nil
-	}
-	ok := s.waiting.begin(ctx, n.ID, func(ctx context.Context) {
-		v := v.wait(ctx)
-		if ctx.Err() == nil {
-			_ = s.answer(n.ID, v) // a listener that is broken ends receive
-		}
-	})
-	if !ok {
-		return s.answer(n.ID, failure(unix.EAGAIN))
-	}
-	return nil
-}
-
-func (s *Supervisor) answer(id uint64, v verdict) error {
-	r := resp{ID: id, Val: v.value, Error: -int32(v.errno)}
-	if v.goOn {
-		r = resp{ID: id, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	}
-	switch errno := answer(s.listener, r); errno {
-	case 0, unix.ENOENT, unix.EINPROGRESS:
-		return nil
-	default:
-		return fmt.Errorf("answer seccomp notification: %w", errno)
 	}
 }

@@ -10,6 +10,12 @@ import (
 	"bproc/wire"
 )
 
+// eyes are a view with the numbers that callers have for one who receives.
+type eyes struct {
+	view
+	init uint32 // the number of init
+}
+
 // view is what decisions rest on, besides the arguments of a call. Nothing is
 // kept from one call to the next: a thread's number can pass to another one.
 type view interface {
@@ -38,29 +44,30 @@ type identity struct {
 	parent         uint32
 }
 
-// procView sees by way of two procfs: the supervisor's own, and the space's.
+// procView sees by way of two procfs: that of who receives, and the space's.
 type procView struct {
 	level    Level
+	own      int // descriptor of the receiver's
 	proc     int // descriptor of the space's
 	ns       int // descriptor of the space's PID namespace; -1: the kernel does not translate by it
 	listener int
 }
 
 func (v procView) caller(tid uint32) (identity, bool) {
-	return v.read(unix.AT_FDCWD, statusOf(tid), v.level, true)
+	return v.read(v.own, fileOf(tid, "/status"), v.level, true)
 }
 
-// statusOf names the status file of a thread.
-func statusOf(tid uint32) string {
+// fileOf names a file of a thread.
+func fileOf(tid uint32, name string) string {
 	var path [32]byte
-	return string(append(strconv.AppendUint(append(path[:0], "/proc/"...), uint64(tid), 10), "/status"...))
+	return string(append(strconv.AppendUint(path[:0], uint64(tid), 10), name...))
 }
 
 func (v procView) number(tid uint32) (wire.PID, bool) {
 	if v.ns >= 0 {
 		return tgidIn(v.ns, tid)
 	}
-	who, ok := v.read(unix.AT_FDCWD, statusOf(tid), v.level, false)
+	who, ok := v.read(v.own, fileOf(tid, "/status"), v.level, false)
 	return who.pid, ok
 }
 
@@ -82,6 +89,22 @@ func (v procView) memory(tid uint32, at uintptr, buf []byte) error {
 		return unix.EFAULT
 	}
 	return err
+}
+
+// deputyView is that of a supervisor outside on what the one inside has received.
+type deputyView struct{ procView }
+
+func (v deputyView) memory(tid uint32, at uintptr, buf []byte) error {
+	fd, err := unix.Openat(v.own, fileOf(tid, "/mem"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	n, err := unix.Pread(fd, buf, int64(at))
+	if err != nil || n < len(buf) {
+		return unix.EFAULT // EIO, as proc(5) has it
+	}
+	return nil
 }
 
 // statusSize is enough for the part of a status file of proc(5) that has the

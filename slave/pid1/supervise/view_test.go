@@ -55,7 +55,7 @@ func ownView(t *testing.T) procView {
 	if ns >= 0 {
 		t.Error("a process that is no init has a namespace")
 	}
-	return procView{level: Inside, proc: proc, ns: ns}
+	return procView{level: Inside, own: proc, proc: proc, ns: ns}
 }
 
 // The lines are in this kernel's status files, in the form above.

@@ -1,0 +1,137 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// serve answers what a former supervisor has left, and then what comes.
+func (s *Supervisor) serve(ctx context.Context) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, c := range s.table.open() {
+		if err := s.handle(ctx, c); err != nil {
+			return err
+		}
+	}
+	for {
+		c := s.table.take()
+		more, err := s.await(c != nil)
+		if err != nil || !more {
+			return err
+		}
+		if c == nil {
+			s.table.drop(s.view.waits)
+			continue
+		}
+		if err := s.receive(ctx, c); err != nil {
+			return err
+		}
+	}
+}
+
+// await waits for a notification. It reports false after Stop, and when there will be
+// none any more. Where there is no room for another call it only waits a little.
+func (s *Supervisor) await(room bool) (bool, error) {
+	fds := [...]unix.PollFd{
+		{Fd: int32(s.stopped), Events: unix.POLLIN},
+		{Fd: int32(s.listener), Events: unix.POLLIN},
+	}
+	for {
+		var err error
+		if room {
+			_, err = unix.Poll(fds[:], -1)
+		} else {
+			_, err = unix.Poll(fds[:1], int(lookAfter.Milliseconds()))
+		}
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return false, fmt.Errorf("poll seccomp listener: %w", err)
+		}
+		over := fds[0].Revents != 0 || fds[1].Revents != 0 && fds[1].Revents&unix.POLLIN == 0 // POLLHUP
+		return !over, nil
+	}
+}
+
+// receive takes one notification.
+func (s *Supervisor) receive(ctx context.Context, c *slot) error {
+	c.receiver = int32(s.level)
+	switch errno := receive(s.listener, &c.notif); errno {
+	case 0:
+		return s.handle(ctx, c)
+	case unix.EINTR, unix.ENOENT: // the caller was interrupted before
+		s.table.release(c)
+		return nil
+	default:
+		return fmt.Errorf("receive seccomp notification: %w", errno)
+	}
+}
+
+// handle answers a call, or has it wait. One that needs somebody who is not here stays
+// where it is, for the next supervisor.
+func (s *Supervisor) handle(ctx context.Context, c *slot) error {
+	by := s.eyes[Level(c.receiver)]
+	if by == nil {
+		return nil
+	}
+	id := c.notif.ID
+	v, left := s.judge(c, by)
+	switch {
+	case left:
+		return nil
+	case v.wait == nil:
+		return s.finish(c, v)
+	// Between receiving and here the caller can have ended and its number passed to
+	// another thread. An answer that was computed for a stranger is sent with the ID of
+	// a call that is no more, which is ENOENT; but this would have effects of its own.
+	case !s.view.waits(id):
+		s.table.release(c)
+		return nil
+	}
+	ok := s.waiting.begin(ctx, id, func(ctx context.Context) {
+		v := v.wait(ctx)
+		switch {
+		case ctx.Err() == nil:
+			_ = s.finish(c, v) // a listener that is broken ends serve
+		case errors.Is(context.Cause(ctx), errCallerGone):
+			s.table.release(c)
+		}
+	})
+	if !ok {
+		return s.finish(c, failure(unix.EAGAIN))
+	}
+	return nil
+}
+
+// judge decides about a call, or leaves that to the next supervisor.
+func (s *Supervisor) judge(c *slot, by *eyes) (v verdict, left bool) {
+	if s.alone == nil {
+		return s.decide(&c.notif, by), false
+	}
+	s.alone.wanted = false
+	v = s.decide(&c.notif, by)
+	return v, v.wait != nil || s.alone.wanted
+}
+
+// finish answers a call.
+func (s *Supervisor) finish(c *slot, v verdict) error {
+	id := c.notif.ID
+	r := resp{ID: id, Val: v.value, Error: -int32(v.errno)}
+	if v.goOn {
+		r = resp{ID: id, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	}
+	errno := answer(s.listener, r)
+	s.table.release(c)
+	switch errno {
+	case 0, unix.ENOENT, unix.EINPROGRESS:
+		return nil
+	default:
+		return fmt.Errorf("answer seccomp notification: %w", errno)
+	}
+}

@@ -1,0 +1,153 @@
+package supervise
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// table holds the calls that were received and are not answered. It is memory that
+// supervisors share, one after the other: what one has in hand when it is killed the
+// next finds there, and decides anew. The kernel writes a notification right into its
+// slot (SECCOMP_IOCTL_NOTIF_RECV), so there is no moment at which a call is nowhere.
+//
+// Who holds the lock of the file (flock(2)) receives. The kernel gives it up for one
+// that was killed.
+type table struct {
+	fd    int
+	slots []slot
+
+	mu   sync.Mutex
+	free []*slot
+}
+
+// slot is one call; it is free if the ID is 0.
+type slot struct {
+	receiver int32 // Level of who received it: the caller's number is as seen from there
+	_        int32
+	notif    notif
+}
+
+// slots is how many calls can wait, and one that is being received.
+const slots = maxWaiting + 1
+
+const tableSize = slots * unsafe.Sizeof(slot{})
+
+// NewTable makes the memory of a table, which its descriptor stands for. It is for
+// supervisors of one listener.
+func NewTable() (fd int, err error) {
+	fd, err = unix.MemfdCreate("bproc-calls", unix.MFD_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("memory for calls: %w", err)
+	}
+	if err := unix.Ftruncate(fd, int64(tableSize)); err != nil {
+		return -1, errors.Join(fmt.Errorf("memory for calls: %w", err), unix.Close(fd))
+	}
+	return fd, nil
+}
+
+// openTable returns the table that a descriptor stands for, which stays the caller's.
+func openTable(fd int) (*table, error) {
+	// Anew, so that it has a lock of its own.
+	own, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("memory for calls: %w", err)
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(own, &st)
+	if err == nil && st.Size != int64(tableSize) {
+		err = fmt.Errorf("%d bytes, not %d: %w", st.Size, tableSize, unix.EINVAL)
+	}
+	var mem []byte
+	if err == nil {
+		mem, err = unix.Mmap(own, 0, int(tableSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("memory for calls: %w", err), unix.Close(own))
+	}
+	return &table{fd: own, slots: unsafe.Slice((*slot)(unsafe.Pointer(unsafe.SliceData(mem))), slots)}, nil
+}
+
+func (t *table) close() error {
+	mem := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.slots))), tableSize)
+	return errors.Join(unix.Munmap(mem), unix.Close(t.fd))
+}
+
+// lock takes the lock if nobody has it.
+func (t *table) lock() (bool, error) {
+	for {
+		err := unix.Flock(t.fd, unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, unix.EINTR):
+			return false, fmt.Errorf("lock of calls: %w", err)
+		}
+	}
+}
+
+func (t *table) unlock() error { return unix.Flock(t.fd, unix.LOCK_UN) }
+
+// open returns the calls that a former supervisor has left. It is for who has just
+// taken the lock.
+func (t *table) open() []*slot {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.free = t.free[:0]
+	var open []*slot
+	for i := range t.slots {
+		s := &t.slots[i]
+		if s.id() != 0 {
+			open = append(open, s)
+			continue
+		}
+		*s = slot{} // it may be half cleared
+		t.free = append(t.free, s)
+	}
+	return open
+}
+
+// take returns a free slot; nil: there is none.
+func (t *table) take() *slot {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := len(t.free) - 1
+	if last < 0 {
+		return nil
+	}
+	s := t.free[last]
+	t.free = t.free[:last]
+	return s
+}
+
+// drop releases the calls that nobody waits for. It is for when no slot is taken that
+// has no call.
+func (t *table) drop(waits func(id uint64) bool) {
+	for i := range t.slots {
+		if s := &t.slots[i]; s.id() != 0 && !waits(s.id()) {
+			t.release(s)
+		}
+	}
+}
+
+// release is for a call that was answered, or whose caller has gone.
+func (t *table) release(s *slot) {
+	s.clear()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.free = append(t.free, s)
+}
+
+func (s *slot) id() uint64 { return atomic.LoadUint64(&s.notif.ID) }
+
+// clear makes a slot free. The kernel wants it zero to receive into it.
+func (s *slot) clear() {
+	atomic.StoreUint64(&s.notif.ID, 0) // first: who is killed now leaves a free one
+	*s = slot{}
+}
