@@ -32,12 +32,18 @@ NEEDED := \
 	/usr/bin/strace:strace \
 	/usr/bin/stress-ng:stress-ng \
 	/sbin/ip:iproute2 \
+	/sbin/setcap:libcap2-bin \
+	/usr/bin/htop:htop \
+	/usr/bin/tmux:tmux \
+	/usr/bin/lsof:lsof \
+	/usr/bin/pstree:psmisc \
+	/usr/lib/python3/dist-packages/psutil:python3-psutil \
 	/etc/ssl/certs/ca-certificates.crt:ca-certificates
 
 # The commands, by where they are installed. They are linked without libc, since
 # clients are started often; bpslave needs it to make its process space.
-BIN  := bpsh bpstat bpctl
-SBIN := bpmaster
+BIN  := bpsh bpstat bpctl bpns
+SBIN := bpmaster bpprocfs
 LIB  := bpkeeper bpinit
 CGO  := bpslave
 
@@ -75,6 +81,7 @@ build: ## build the commands into build/, an install tree
 	@CGO_ENABLED=1 $(GO) build $(build-flags) -o $(BUILD)/sbin/ $(addprefix ./cmd/,$(CGO))
 	@if [ "$$(id -u)" = 0 ]; then $(BUILD)/lib/bproc/bpkeeper --install-ghost $(BUILD)/lib/bproc/ghost; \
 	else echo 'not root: "make install" will make lib/bproc/ghost'; fi
+	@if [ "$$(id -u)" = 0 ]; then setcap cap_sys_admin=ep $(BUILD)/bin/bpns; fi
 
 .PHONY: install
 install: build ## install into $(DESTDIR)$(PREFIX)
@@ -82,7 +89,10 @@ install: build ## install into $(DESTDIR)$(PREFIX)
 	@install -m 0755 $(addprefix $(BUILD)/bin/,$(BIN)) $(DESTDIR)$(PREFIX)/bin/
 	@install -m 0755 $(addprefix $(BUILD)/sbin/,$(SBIN) $(CGO)) $(DESTDIR)$(PREFIX)/sbin/
 	@install -m 0755 $(addprefix $(BUILD)/lib/bproc/,$(LIB)) $(DESTDIR)$(PREFIX)/lib/bproc/
-	@for unit in bpmaster bpslave; do \
+	@setcap cap_sys_admin=ep $(DESTDIR)$(PREFIX)/bin/bpns
+	@install -d $(DESTDIR)/sbin # where mount(8) looks
+	@ln -sf $(PREFIX)/sbin/bpprocfs $(DESTDIR)/sbin/mount.fuse.bpprocfs
+	@for unit in bpmaster bpslave bpprocfs; do \
 		sed 's,/usr/local,$(PREFIX),g' cmd/$$unit/$$unit.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit.service || exit 1; \
 	done
 	@install -m 0644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/

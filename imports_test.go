@@ -74,6 +74,7 @@ var arrows = map[string][]string{
 
 	"procfs":       {"wire"},
 	"procfs/nodes": {".", "wire", "procfs"},
+	"procfs/enter": nil,
 
 	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/status", "slave/pid1/standin"},
 	"slave/journal":        {"wire"},
@@ -93,6 +94,8 @@ var arrows = map[string][]string{
 	"cmd/bpslave":          {"internal/processors", "internal/sparselog", "slave"},
 	"cmd/bpkeeper":         {"internal/processors", "internal/sparselog", "ghost"},
 	"cmd/bpinit":           {"internal/sparselog", "slave/pid1"},
+	"cmd/bpns":             {"procfs/enter"},
+	"cmd/bpprocfs":         {".", "internal/service", "internal/sparselog", "procfs", "procfs/nodes"},
 	"cmd/internal/bpsh":    {".", "wire", "nodeset", "cmd/internal/release"},
 	"cmd/internal/bpstat":  {".", "wire", "nodeset", "cmd/internal/release"},
 	"cmd/internal/bpctl":   {".", "wire", "nodeset", "cmd/internal/release"},
@@ -161,6 +164,8 @@ func TestLinked(t *testing.T) {
 	for command, not := range map[string][]string{
 		"bpsh":     clients,
 		"bpstat":   clients,
+		"bpns":     append([]string{"net", "github.com/spf13/cobra", "github.com/hanwen/go-fuse/v2/fuse"}, clients...),
+		"bpprocfs": {"github.com/cilium/ebpf", libcontainer},
 		"bpctl":    clients,
 		"bpinit":   append([]string{"net/http", "github.com/spf13/cobra"}, clients...),
 		"bpkeeper": clients,
@@ -185,7 +190,7 @@ func TestLinked(t *testing.T) {
 		t.Error("bpslave does not link libcontainer: this test looks for the wrong package")
 	}
 	static := list(t, "0")
-	for _, command := range []string{"bpsh", "bpstat", "bpctl", "bpmaster", "bpkeeper", "bpinit"} {
+	for _, command := range []string{"bpsh", "bpstat", "bpctl", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs"} {
 		if slices.Contains(static["bproc/cmd/"+command].Deps, "runtime/cgo") {
 			t.Errorf("%s cannot be built without cgo", command)
 		}

@@ -101,6 +101,12 @@ func (r *requests) Readlink(_ <-chan struct{}, in *fuse.InHeader) ([]byte, fuse.
 	return []byte(to), fuse.Status(errno)
 }
 
+// StatFs has nothing to say but that this is a file system.
+func (r *requests) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
+	out.Bsize, out.Frsize, out.NameLen = 4096, 4096, unix.NAME_MAX
+	return fuse.OK
+}
+
 // Open is not needed: the kernel does not ask again (FUSE_NO_OPEN_SUPPORT).
 func (r *requests) Open(<-chan struct{}, *fuse.OpenIn, *fuse.OpenOut) fuse.Status { return fuse.ENOSYS }
 

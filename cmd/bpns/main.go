@@ -1,0 +1,101 @@
+// Bpns runs a command in a mount namespace in which /proc shows the processes of the
+// whole cluster. See bpns(1).
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/procfs/enter"
+)
+
+// view is where the front end's view is mounted.
+const view = "/run/bproc/proc"
+
+const usage = `usage: bpns [command [argument ...]]
+  -h, --help   print this
+`
+
+// Exit codes, as env(1) has them.
+const (
+	exitOwn      = 125
+	exitNoExec   = 126
+	exitNotFound = 127
+)
+
+func main() {
+	args := os.Args[1:]
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch args[0] {
+		case "-h", "--help":
+			fmt.Print(usage)
+			return
+		case "--":
+			args = args[1:]
+		default:
+			fmt.Fprint(os.Stderr, usage)
+			os.Exit(exitOwn)
+		}
+	}
+	err := run(args)
+	fmt.Fprintf(os.Stderr, "bpns: %v\n", err)
+	switch {
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, errExec) && errors.Is(err, unix.ENOENT):
+		os.Exit(exitNotFound)
+	case errors.Is(err, errExec):
+		os.Exit(exitNoExec)
+	}
+	os.Exit(exitOwn)
+}
+
+var errExec = errors.New("execute")
+
+// run becomes the command. It returns only with an error.
+func run(args []string) error {
+	runtime.LockOSThread() // namespace and capabilities are a thread's; execve(2) keeps this one's
+	if err := enter.View(view); err != nil {
+		if errors.Is(err, unix.EPERM) {
+			err = fmt.Errorf("%w; it needs the file capability cap_sys_admin, which has no effect under no_new_privs", err)
+		}
+		return err
+	}
+	if err := enter.DropCapabilities(); err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		args = []string{shell()}
+	}
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w %s: %w", errExec, path, unix.Exec(path, args, os.Environ()))
+}
+
+// shell returns the user's shell: that of the environment, as su(1) and screen(1) do,
+// or of the user database.
+func shell() string {
+	if s := os.Getenv("SHELL"); s != "" {
+		return s
+	}
+	users, err := os.Open("/etc/passwd")
+	if err != nil {
+		return "/bin/sh"
+	}
+	defer users.Close()
+	uid := strconv.Itoa(os.Getuid())
+	for lines := bufio.NewScanner(users); lines.Scan(); {
+		if f := strings.Split(lines.Text(), ":"); len(f) == 7 && f[2] == uid && f[6] != "" {
+			return f[6]
+		}
+	}
+	return "/bin/sh"
+}

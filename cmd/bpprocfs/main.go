@@ -1,0 +1,88 @@
+// Bpprocfs shows the processes of the cluster as the front end's /proc. See
+// bpprocfs(8).
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc"
+	"bproc/internal/service"
+	"bproc/procfs"
+	"bproc/procfs/nodes"
+)
+
+func main() {
+	name := filepath.Base(os.Args[0])
+	c := command()
+	if strings.HasPrefix(name, "mount.") {
+		c = helper(name)
+	}
+	if err := c.Execute(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var cfg procfs.Config
+	var level slog.Level
+	var ready int
+	c := &cobra.Command{
+		Use: "bpprocfs MOUNTPOINT", Short: "shows the processes of the cluster as the front end's /proc",
+		Args: cobra.ExactArgs(1), SilenceErrors: true, SilenceUsage: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cfg.Mountpoint = args[0]
+			cfg.Ready = func() {
+				service.Ready()
+				if ready >= 0 {
+					_, _ = unix.Write(ready, []byte{'\n'})
+					_ = unix.Close(ready)
+				}
+			}
+			return run(cfg, level)
+		},
+	}
+	c.Flags().BoolVar(&cfg.Keep, "keep", false, "leave the real procfs mounted below the view")
+	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
+	c.Flags().IntVar(&ready, readyFlag, -1, "")
+	_ = c.Flags().MarkHidden(readyFlag)
+	return c
+}
+
+func run(cfg procfs.Config, level slog.Level) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return err
+	}
+	defer proc.Close()
+	source, err := nodes.New(bproc.Default(), proc, log)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return source.Run(ctx) })
+	group.Go(func() error {
+		defer cancel() // also when somebody has unmounted it
+		return procfs.New(cfg, source, log).Run(ctx)
+	})
+	if err := group.Wait(); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
