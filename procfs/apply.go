@@ -87,12 +87,7 @@ func (v *View) end(pid wire.PID) {
 	}
 }
 
-// warn logs what is wrong with what a node says, once a minute for each node.
+// warn logs what is wrong with what a node says.
 func (v *View) warn(p Process, err error) {
-	now := time.Now()
-	if now.Sub(v.warned[p.Node]) < time.Minute {
-		return
-	}
-	v.warned[p.Node] = now
 	v.log.Warn("what a node says of a process makes no sense; its ghost is shown", "node", int(p.Node), "pid", int(p.PID), "err", err)
 }

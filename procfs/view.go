@@ -53,9 +53,7 @@ type View struct {
 	mu        sync.RWMutex
 	processes map[wire.PID]*process // the refresher alone changes it
 
-	// The refresher's.
-	lastBorn uint64
-	warned   map[wire.NodeID]time.Time
+	lastBorn uint64 // the refresher's
 }
 
 // New returns a view that shows what the source knows.
@@ -68,7 +66,6 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		rounds:    newRounds(),
 		news:      newNews(),
 		processes: map[wire.PID]*process{},
-		warned:    map[wire.NodeID]time.Time{},
 	}
 	v.table = newTable(&rootDir{folder{mode: 0o555, since: v.since}, v})
 	return v

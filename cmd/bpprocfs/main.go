@@ -17,6 +17,7 @@ import (
 
 	"bproc"
 	"bproc/internal/service"
+	"bproc/internal/sparselog"
 	"bproc/procfs"
 	"bproc/procfs/nodes"
 )
@@ -60,7 +61,7 @@ func command() *cobra.Command {
 }
 
 func run(cfg procfs.Config, level slog.Level) error {
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
