@@ -25,6 +25,12 @@ func (c *Conn) Send(m wire.Message) {
 	}
 }
 
+// Next returns what the client says next.
+func (c *Conn) Next() (wire.Message, error) {
+	m, _, err := c.r.Read()
+	return m, err
+}
+
 // Fail answers that the request failed, and ends the ghost as a master does that
 // has adopted it.
 func (c *Conn) Fail(stage wire.Stage, errno uint32, text string, code int) {

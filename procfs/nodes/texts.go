@@ -52,10 +52,8 @@ func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process,
 	if p.shown.Status, err = onNode(t.Status, node); err != nil {
 		return nil, fmt.Errorf("status of %d: %w", t.PID, err)
 	}
-	if p.shown.Threads, err = threads(node, t, was, shift); err != nil {
-		return nil, err
-	}
-	return p, nil
+	err = p.takeThreads(t, was)
+	return p, err
 }
 
 // initPID is the number of the init of a process space.
@@ -65,36 +63,31 @@ func validStatm(text []byte) bool {
 	return len(text) <= 7*(maxField+1) && len(bytes.TrimLeft(text, "0123456789 \n")) == 0
 }
 
-// threads returns the threads of a process.
-func threads(node wire.NodeID, t *wire.Texts, was *process, shift int64) ([]procfs.Thread, error) {
-	if len(t.Threads) == 0 {
-		return nil, nil
-	}
+// takeThreads takes the threads of a process.
+func (p *process) takeThreads(t *wire.Texts, was *process) error {
 	before := map[wire.PID]procfs.Thread{}
 	if was != nil && was.start == t.Start {
 		for _, th := range was.shown.Threads {
 			before[th.TID] = th
 		}
 	}
-	all := make([]procfs.Thread, 0, len(t.Threads))
 	for _, told := range t.Threads {
 		th := procfs.Thread{TID: told.TID}
 		switch {
-		case told.Same:
-			th = before[told.TID]
-			th.TID = told.TID
+		case told.Same && before[told.TID].Stat != nil:
+			th = p.placed(before[told.TID])
 		case len(told.Stat) > 0 && len(told.Status) > 0: // else it is to be asked for
 			var err error
-			if th.Stat, err = shifted(told.Stat, told.TID, shift); err != nil {
-				return nil, err
+			if th.Stat, err = shifted(told.Stat, told.TID, p.shift); err != nil {
+				return err
 			}
-			if th.Status, err = onNode(told.Status, node); err != nil {
-				return nil, fmt.Errorf("status of thread %d: %w", told.TID, err)
+			if th.Status, err = onNode(told.Status, p.shown.Node); err != nil {
+				return fmt.Errorf("status of thread %d: %w", told.TID, err)
 			}
 		}
-		all = append(all, th)
+		p.shown.Threads = append(p.shown.Threads, th)
 	}
-	return all, nil
+	return nil
 }
 
 // shifted returns a line of stat with the time of start that it has here.
@@ -136,12 +129,17 @@ func (p *process) move(to place) bool {
 	all := p.shown.Threads
 	p.shown.Threads = nil
 	for _, th := range all {
-		if th.Stat != nil {
-			th.Stat, th.Status = p.stat(th.Stat, th.TID), withParent(th.Status, to.parent)
-		}
-		p.shown.Threads = append(p.shown.Threads, th)
+		p.shown.Threads = append(p.shown.Threads, p.placed(th))
 	}
 	return true
+}
+
+// placed returns a thread with the place of the process in its texts.
+func (p *process) placed(th procfs.Thread) procfs.Thread {
+	if th.Stat != nil {
+		th.Stat, th.Status = p.stat(th.Stat, th.TID), withParent(th.Status, p.place.parent)
+	}
+	return th
 }
 
 // stat returns a line of stat with the place of the process in it.

@@ -1,0 +1,206 @@
+package nodes_test
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"bproc/internal/fakemaster"
+	"bproc/procfs"
+	"bproc/procfs/nodes"
+	"bproc/wire"
+)
+
+// fakeNodes is a cluster as its master shows it.
+type fakeNodes struct {
+	t  *testing.T
+	mu sync.Mutex
+
+	procs  map[wire.NodeID]uint32                  // of each node
+	answer map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
+}
+
+func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
+	switch m := m.(type) {
+	case *wire.ListNodes:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		list := &wire.NodeList{}
+		for id := range wire.NodeID(2) {
+			list.Nodes = append(list.Nodes, wire.Node{ID: id, State: "up", Procs: f.procs[id]})
+		}
+		c.Send(list)
+	case *wire.Look:
+		for {
+			if _, err := c.Next(); err != nil {
+				return
+			}
+			f.mu.Lock()
+			answer := f.answer[m.Node]
+			f.mu.Unlock()
+			if answer == nil {
+				return
+			}
+			answer(c)
+		}
+	default:
+		f.t.Errorf("got %T", m)
+	}
+}
+
+// set changes how a node answers, and how many processes it has.
+func (f *fakeNodes) set(node wire.NodeID, procs uint32, answer func(*fakemaster.Conn)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.procs[node], f.answer[node] = procs, answer
+}
+
+// tells answers that processes have changed. The node was started with the front end.
+func tells(pids ...wire.PID) func(*fakemaster.Conn) {
+	return func(c *fakemaster.Conn) {
+		changed := &wire.Changed{}
+		for _, pid := range pids {
+			changed.Procs = append(changed.Procs, wire.Texts{
+				PID: pid, Start: 300,
+				Stat:   stat(pid, "1 40 40 0 -1"),
+				Status: []byte("Name:\tcat\nPPid:\t1\n"),
+			})
+		}
+		c.Send(changed)
+		c.Send(&wire.Refreshed{BootID: "boot"})
+	}
+}
+
+// stat returns a line of stat with parent, group, session, terminal and foreground
+// group.
+func stat(pid wire.PID, kin string) []byte {
+	return fmt.Appendf(nil, "%d (cat) S %s 0 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, kin)
+}
+
+// frontEnd makes a procfs of a front end with ghosts.
+func frontEnd(t *testing.T, ghosts map[wire.PID]string) *os.File {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string][]byte{"sys/kernel/random/boot_id": []byte("boot\n")}
+	for pid, kin := range ghosts {
+		files[pid.String()+"/stat"] = stat(pid, kin)
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	proc, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proc.Close() })
+	return proc
+}
+
+// startSource starts a source for made-up nodes.
+func startSource(t *testing.T, ghosts map[wire.PID]string) (*fakeNodes, *nodes.Source) {
+	t.Helper()
+	f := &fakeNodes{t: t, procs: map[wire.NodeID]uint32{}, answer: map[wire.NodeID]func(*fakemaster.Conn){}}
+	master := fakemaster.Start(t, f.handle)
+	source, err := nodes.New(&master.Client, frontEnd(t, ghosts), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { _ = source.Run(t.Context()) })
+	t.Cleanup(running.Wait) // the context of the test has ended by then
+	return f, source
+}
+
+// until refreshes until something is so.
+func until(t *testing.T, source *nodes.Source, what string, is func(procfs.Changes) bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		changes, err := source.Refresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is(changes) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // so that nodes get to answer
+	}
+	t.Fatalf("%s: not seen", what)
+}
+
+func changed(pid wire.PID, text []byte) func(procfs.Changes) bool {
+	return func(c procfs.Changes) bool {
+		return slices.ContainsFunc(c.Changed, func(p procfs.Process) bool { return p.PID == pid && string(p.Stat) == string(text) })
+	}
+}
+
+func ended(pid wire.PID) func(procfs.Changes) bool {
+	return func(c procfs.Changes) bool { return slices.Contains(c.Ended, pid) }
+}
+
+// TestRefreshGoesOn has one node answer late. The other's processes are seen meanwhile, and
+// its own when it does.
+func TestRefreshGoesOn(t *testing.T) {
+	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 34816 40", 51: "71 40 40 34816 40"})
+	release := make(chan struct{})
+	f.set(0, 1, tells(50))
+	f.set(1, 1, func(c *fakemaster.Conn) {
+		<-release
+		tells(51)(c)
+	})
+	until(t, source, "the process of the node that answers", changed(50, stat(50, "70 40 40 34816 40")))
+	close(release)
+	until(t, source, "the process of the node that answers late", changed(51, stat(51, "71 40 40 34816 40")))
+}
+
+// TestRefreshAnew loses the connection to a node. What it had stands until the next
+// connection tells what there is.
+func TestRefreshAnew(t *testing.T) {
+	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "71 40 40 0 -1"})
+	f.set(0, 2, tells(50, 51))
+	until(t, source, "a process", changed(51, stat(51, "71 40 40 0 -1")))
+	asked := make(chan struct{}, 100)
+	f.set(0, 2, func(c *fakemaster.Conn) {
+		asked <- struct{}{}
+		c.Fail(wire.StageNode, 112, "", 0)
+	})
+	until(t, source, "that the node fails", func(c procfs.Changes) bool {
+		if len(c.Ended) > 0 {
+			t.Errorf("%v have ended with the connection", c.Ended)
+		}
+		return len(asked) > 0
+	})
+	f.set(0, 1, tells(51))
+	until(t, source, "an end", ended(50))
+	f.set(0, 0, nil)
+	until(t, source, "the end of the last one", ended(51))
+}
+
+// TestRefreshBelievesNoNode has a node speak of another's process.
+func TestRefreshBelievesNoNode(t *testing.T) {
+	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1"})
+	f.set(0, 1, tells(50))
+	until(t, source, "a process", changed(50, stat(50, "70 40 40 0 -1")))
+	f.set(1, 1, func(c *fakemaster.Conn) {
+		c.Send(&wire.Changed{Ended: []wire.PID{50}})
+		c.Send(&wire.Refreshed{BootID: "boot"})
+	})
+	f.set(0, 1, func(c *fakemaster.Conn) { tells(52)(c) })
+	until(t, source, "another process", func(c procfs.Changes) bool {
+		if ended(50)(c) {
+			t.Error("the process has ended by another node's word")
+		}
+		return slices.ContainsFunc(c.Changed, func(p procfs.Process) bool { return p.PID == 52 })
+	})
+}
