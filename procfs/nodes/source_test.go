@@ -21,7 +21,7 @@ type fakeNodes struct {
 	t  *testing.T
 	mu sync.Mutex
 
-	procs  map[wire.NodeID]uint32                  // of each node
+	procs  map[wire.NodeID]uint32                 // of each node
 	answer map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
 }
 

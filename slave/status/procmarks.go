@@ -44,19 +44,14 @@ func (p procMarks) marks(yield func(mark)) error {
 	return nil
 }
 
-// markOf hashes what changes most. The time on a processor is there in nanoseconds
-// only where the kernel keeps it (CONFIG_SCHED_INFO).
+// markOf hashes what is told of a thread.
 func markOf(r *reader, pid, tid wire.PID) (mark, bool) {
-	stat, err := r.file(nil, pid.String(), "task", tid.String(), "stat")
-	if err != nil {
-		return mark{}, false
+	texts := wire.ThreadTexts{TID: tid}
+	if r.thread(pid, &texts) != nil {
+		return mark{}, false // it has ended
 	}
-	start, ok := startOf(stat)
-	if !ok {
-		return mark{}, false
-	}
-	ran, _ := r.file(nil, pid.String(), "task", tid.String(), "schedstat") // none there: empty
-	return mark{pid: pid, tid: tid, start: start, value: maphash.Bytes(seed, append(stat, ran...))}, true
+	start, ok := startOf(texts.Stat)
+	return mark{pid: pid, tid: tid, start: start, value: maphash.Bytes(seed, append(texts.Stat, texts.Status...))}, ok
 }
 
 // numbers returns the names in a directory that are numbers.
