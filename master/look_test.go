@@ -1,0 +1,223 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"reflect"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// madeUpStreams gives the other ends of the streams that are opened.
+type madeUpStreams chan net.Conn
+
+func (s madeUpStreams) Open(context.Context) (link.Stream, error) {
+	ours, theirs := net.Pipe()
+	s <- theirs
+	return ours, nil
+}
+
+// lookedAt is a master with node 3, which has process 60, and a client of it.
+type lookedAt struct {
+	t       *testing.T
+	m       *Master
+	sess    *session
+	streams madeUpStreams
+}
+
+func newLookedAt(t *testing.T) *lookedAt {
+	t.Helper()
+	s := newScript(t)
+	for _, node := range []string{"3", "4", "5"} {
+		s.addNode([]string{node, "uid", "0"})
+	}
+	l := &lookedAt{t: t, streams: make(madeUpStreams, 1)}
+	l.sess = &session{node: 3, streams: l.streams}
+	s.core.nodes.byID[3].sess = l.sess
+	s.core.nodes.byID[4].sess = &session{node: 4, ended: true}
+	s.core.procs[60] = &proc{pid: 60, node: 3}
+	s.core.procs[61] = &proc{pid: 61, node: 4}
+	l.m = &Master{log: slog.New(slog.DiscardHandler), inputs: make(chan func(*core))}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for input := range l.m.inputs {
+			input(s.core)
+		}
+	}()
+	t.Cleanup(func() { close(l.m.inputs); <-done })
+	return l
+}
+
+// ask has a client make a request, and returns its end of the connection. The test
+// waits for the end of the master's.
+func (l *lookedAt) ask(who caller, request wire.Message) net.Conn {
+	l.t.Helper()
+	master, client := socketPair(l.t)
+	send(l.t, client, 0, request)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		(&clientConn{m: l.m, log: l.m.log, conn: master, who: who}).serve(l.t.Context())
+	}()
+	l.t.Cleanup(func() { client.Close(); <-served })
+	return client
+}
+
+// node returns the node's end of the stream that was opened last.
+func (l *lookedAt) node() net.Conn {
+	stream := <-l.streams
+	l.t.Cleanup(func() { stream.Close() })
+	return stream
+}
+
+func send(t *testing.T, to net.Conn, number uint64, m wire.Message) {
+	t.Helper()
+	if err := wire.Write(to, number, m); err != nil {
+		t.Fatalf("send %T: %v", m, err)
+	}
+}
+
+// receive wants a message within a generous time.
+func receive(t *testing.T, from net.Conn, number uint64, want wire.Message) {
+	t.Helper()
+	if err := from.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	got, n, err := wire.NewReader(from).Read()
+	if err != nil || n != number || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %d %+v, %v, want %d %+v", n, got, err, number, want)
+	}
+}
+
+func TestLook(t *testing.T) {
+	l := newLookedAt(t)
+	client := l.ask(caller{uid: 1000}, &wire.Look{Version: wire.Version, Node: 3})
+	node := l.node()
+	receive(t, node, 0, new(wire.Show))
+	send(t, client, 7, new(wire.Refresh))
+	receive(t, node, 7, new(wire.Refresh))
+	texts := func(pids ...wire.PID) (all []wire.Texts) {
+		for _, pid := range pids {
+			all = append(all, wire.Texts{PID: pid})
+		}
+		return all
+	}
+	send(t, node, 7, &wire.Changed{Event: 5, Procs: texts(60, 61, 62), Ended: []wire.PID{60, 61, 63}})
+	if err := client.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if m, _, err := wire.NewReader(client).Read(); !isTimeout(err) {
+		t.Fatalf("before the births that it may tell of: got %+v, %v", m, err)
+	}
+	l.sess.barrier.Move(5)
+	receive(t, client, 7, &wire.Changed{Event: 5, Procs: texts(60), Ended: []wire.PID{60, 63}})
+	send(t, node, 7, &wire.Refreshed{BootID: "boot", Uptime: 9})
+	receive(t, client, 7, &wire.Refreshed{BootID: "boot", Uptime: 9})
+	client.Close()
+	if m, _, err := wire.NewReader(node).Read(); err == nil {
+		t.Errorf("after the client has left the node gets %+v", m)
+	}
+}
+
+// TestLookEnds has either side say what it must not.
+func TestLookEnds(t *testing.T) {
+	for name, spoil := range map[string]func(client, node net.Conn) error{
+		"client": func(client, _ net.Conn) error { return wire.Write(client, 0, new(wire.KillAll)) },
+		"node":   func(_, node net.Conn) error { return wire.Write(node, 0, new(wire.KillAll)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLookedAt(t)
+			client := l.ask(caller{}, &wire.Look{Version: wire.Version, Node: 3})
+			node := l.node()
+			receive(t, node, 0, new(wire.Show))
+			if err := spoil(client, node); err != nil {
+				t.Fatal(err)
+			}
+			for _, conn := range []net.Conn{client, node} {
+				if m, _, err := wire.NewReader(conn).Read(); err == nil {
+					t.Errorf("got %+v", m)
+				}
+			}
+		})
+	}
+}
+
+func TestInspect(t *testing.T) {
+	l := newLookedAt(t)
+	client := l.ask(caller{uid: 1000, gid: 1001, groups: []uint32{4}},
+		&wire.Inspect{Version: wire.Version, Node: 3, PID: 60, Start: 8, Kind: wire.FetchLink, Path: "exe"})
+	node := l.node()
+	receive(t, node, 0, &wire.Fetch{PID: 60, Start: 8, Kind: wire.FetchLink, Path: "exe", UID: 1000, GID: 1001, Groups: []uint32{4}})
+	for _, piece := range []*wire.Piece{{Data: []byte("/bin/sh")}, {Errno: 1, Last: true}} {
+		send(t, node, 0, piece)
+		receive(t, client, 0, piece)
+	}
+	if m, _, err := wire.NewReader(node).Read(); err == nil {
+		t.Errorf("after the last piece the node gets %+v", m)
+	}
+}
+
+func TestLookRefused(t *testing.T) {
+	failed := func(stage wire.Stage, errno unix.Errno) wire.Message {
+		return &wire.Failed{Stage: stage, Errno: uint32(errno)}
+	}
+	const v = wire.Version
+	for name, tc := range map[string]struct{ request, want wire.Message }{
+		"unknown node":            {&wire.Look{Version: v, Node: 9}, failed(wire.StageNode, unix.ENXIO)},
+		"node that was never up":  {&wire.Look{Version: v, Node: 5}, failed(wire.StageNode, unix.EHOSTDOWN)},
+		"node that is down":       {&wire.Look{Version: v, Node: 4}, failed(wire.StageNode, unix.EHOSTDOWN)},
+		"no process":              {&wire.Inspect{Version: v, Node: 3, PID: 62}, failed(wire.StageNode, unix.ESRCH)},
+		"process of another node": {&wire.Inspect{Version: v, Node: 3, PID: 61}, failed(wire.StageNode, unix.ESRCH)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			receive(t, newLookedAt(t).ask(caller{}, tc.request), 0, tc.want)
+		})
+	}
+}
+
+// TestLooksAreBounded has users look more often than they may.
+func TestLooksAreBounded(t *testing.T) {
+	var v viewers
+	var leave []func()
+	for range maxLooks {
+		l, ok := v.enter(1000)
+		if !ok {
+			t.Fatal("refused within the bound")
+		}
+		leave = append(leave, l)
+	}
+	if _, ok := v.enter(1000); ok {
+		t.Error("no bound")
+	}
+	for _, uid := range []uint32{0, 1001} {
+		for range maxLooks {
+			if _, ok := v.enter(uid); !ok {
+				t.Errorf("user %d is refused for another one's", uid)
+			}
+		}
+	}
+	leave[0]()
+	if _, ok := v.enter(1000); !ok {
+		t.Error("refused after another has left")
+	}
+}
+
+var errMadeUp = errors.New("made up")
+
+type brokenStreams struct{}
+
+func (brokenStreams) Open(context.Context) (link.Stream, error) { return nil, errMadeUp }
+
+func TestLookAtBrokenNode(t *testing.T) {
+	l := newLookedAt(t)
+	l.sess.streams = brokenStreams{}
+	receive(t, l.ask(caller{}, &wire.Look{Version: wire.Version, Node: 3}), 0, &wire.Failed{Stage: wire.StageNode, Errno: uint32(unix.EHOSTDOWN)})
+}

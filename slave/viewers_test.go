@@ -1,0 +1,118 @@
+package slave
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/status"
+	"bproc/wire"
+)
+
+// testViewers looks at this machine instead of a space: no process is in its namespace,
+// which is none.
+func testViewers(t *testing.T) *viewers {
+	t.Helper()
+	proc, err := os.Open("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newViewers(status.Config{Proc: proc, Log: slog.New(slog.DiscardHandler)}, func() uint64 { return 17 })
+	t.Cleanup(func() {
+		if err := errors.Join(v.status.Close(), proc.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+// served runs a stream to its end, and returns the master's side and how it ends.
+func served(t *testing.T, serve func(net.Conn, *wire.Reader) error) (master net.Conn, ended <-chan error) {
+	t.Helper()
+	master, stream := net.Pipe()
+	end := make(chan error, 1)
+	go func() {
+		err := serve(stream, wire.NewReader(stream))
+		stream.Close()
+		end <- err
+	}()
+	t.Cleanup(func() { master.Close() })
+	return master, end
+}
+
+func TestShow(t *testing.T) {
+	v := testViewers(t)
+	master, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.show(s, r) })
+	reader := wire.NewReader(master)
+	for number := range uint64(3) {
+		if err := wire.Write(master, number, new(wire.Refresh)); err != nil {
+			t.Fatal(err)
+		}
+		m, n, err := reader.Read()
+		at, ok := m.(*wire.Refreshed)
+		if err != nil || n != number || !ok || len(at.BootID) != 36 || at.Uptime == 0 {
+			t.Fatalf("got %d %+v, %v", n, m, err)
+		}
+	}
+	if err := wire.Write(master, 0, new(wire.KillAll)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, wire.ErrFrame) {
+		t.Errorf("got %v, want %v", err, wire.ErrFrame)
+	}
+}
+
+func TestFetch(t *testing.T) {
+	v := testViewers(t)
+	master, ended := served(t, func(s net.Conn, r *wire.Reader) error {
+		return v.fetch(s, r, &wire.Fetch{Kind: wire.FetchFile, Path: "version"})
+	})
+	reader := wire.NewReader(master)
+	for _, want := range []string{"Linux", ""} {
+		m, _, err := reader.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		piece, ok := m.(*wire.Piece)
+		if !ok || piece.Event != 17 || piece.Errno != 0 || !strings.HasPrefix(string(piece.Data), want) || piece.Last != (want == "") {
+			t.Errorf("got %+v", m)
+		}
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the stream ends before the master closes it: %v", err)
+	default:
+	}
+	master.Close()
+	<-ended
+}
+
+// TestViewersAreBounded has as many look as may.
+func TestViewersAreBounded(t *testing.T) {
+	v := testViewers(t)
+	for range maxShows {
+		v.shows <- struct{}{}
+	}
+	for range maxReads {
+		v.reads <- struct{}{}
+	}
+	_, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.show(s, r) })
+	if err := <-ended; !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("one more viewer: got %v", err)
+	}
+	master, ended := served(t, func(s net.Conn, r *wire.Reader) error {
+		return v.fetch(s, r, &wire.Fetch{Kind: wire.FetchFile, Path: "version"})
+	})
+	m, _, err := wire.NewReader(master).Read()
+	if piece, ok := m.(*wire.Piece); err != nil || !ok || piece.Errno != uint32(unix.EAGAIN) || !piece.Last {
+		t.Errorf("one more look-up: got %+v, %v", m, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
