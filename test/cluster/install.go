@@ -60,8 +60,8 @@ func buildTree(tree string) error {
 	return nil
 }
 
-// installTree copies a tree to where ordinary users can execute it, and makes
-// the ghost's image there: a copy would lose its file capability.
+// installTree copies a tree to where ordinary users can execute it, and gives the
+// ghost's image and bpns the file capabilities that a copy has lost.
 func installTree(tree, prefix string) error {
 	if err := os.CopyFS(prefix, os.DirFS(tree)); err != nil {
 		return fmt.Errorf("install: %w", err)
@@ -72,6 +72,9 @@ func installTree(tree, prefix string) error {
 	}
 	if out, err := exec.Command(keeper, "--install-ghost", ghost).CombinedOutput(); err != nil {
 		return fmt.Errorf("install the ghost's image: %w: %s", err, out)
+	}
+	if out, err := exec.Command("setcap", "cap_sys_admin=ep", filepath.Join(prefix, "bin/bpns")).CombinedOutput(); err != nil {
+		return fmt.Errorf("install bpns: setcap: %w: %s", err, out)
 	}
 	return nil
 }
