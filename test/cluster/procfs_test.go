@@ -27,8 +27,12 @@ func startView(t *testing.T, c *cluster.Cluster) *cluster.Daemon {
 	}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		if err := d.Stop(ctx); err != nil {
-			t.Error(err)
+		select {
+		case <-d.Done(): // the test has ended it
+		default:
+			if err := d.Stop(ctx); err != nil {
+				t.Error(err)
+			}
 		}
 		if res, err := c.Front.Exec(ctx, cluster.Root, "umount", viewDir); err != nil || res.Code != 0 {
 			t.Errorf("umount: %+v, %v", res, err)
