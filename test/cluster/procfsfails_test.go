@@ -65,22 +65,14 @@ func TestViewIsKilled(t *testing.T) {
 	if got := shell.ask(look); got != "BProcNode:\t1" {
 		t.Fatalf("before: got %q", got)
 	}
-	looking := c.Front.Command(t.Context(), cluster.Bob, "bpns", "sh", "-c", "while ps -e >/dev/null 2>&1; do :; done; echo it fails")
-	out, err := looking.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := looking.Start(); err != nil {
-		t.Fatal(err)
-	}
+	looking := newDialogue(t, c, cluster.Bob, "bpns", "sh")
+	looking.ask("echo looking; while ps -e >/dev/null 2>&1; do :; done; echo it fails")
 	if err := view.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	said := make([]byte, 100)
-	if n, err := out.Read(said); err != nil || string(said[:n]) != "it fails\n" {
-		t.Errorf("ps under a view that is killed: got %q, %v", said[:n], err)
+	if !looking.lines.Scan() || looking.lines.Text() != "it fails" {
+		t.Errorf("ps under a view that is killed: got %q", looking.lines.Text())
 	}
-	_ = looking.Wait()
 	if _, err := c.Front.StartDaemon(t.Context(), true, "bpprocfs", "--keep", viewDir); err != nil {
 		t.Fatal(err)
 	}
