@@ -25,6 +25,10 @@
 // and the terminal's stop signals were ignored when the program was started, so
 // those are carried only when the program ignores them itself (os/signal).
 //
+// What nodes know of their processes is told by [Look], for all processes of a node,
+// and by [Client.Inspect], for one file of one process: texts of procfs, as the node has
+// them.
+//
 // # Goroutines
 //
 // Output is copied by the goroutine that calls Wait or WaitOutput: until then a

@@ -27,6 +27,10 @@
 //	event Forked             forking    GhostFork to the keeper
 //	GhostDone                running    the node's barrier moves on
 //
+// Who looks at processes of a node has two goroutines for that (look.go), which copy
+// messages as those of a process copy bytes, and ask the core which processes are the
+// node's. One that reads slowly makes its node wait, and nobody else.
+//
 // While it runs, its ghost follows it: joins groups and sessions, takes on names
 // and credentials, stops (effects.go). Numbers of processes, groups and sessions
 // are the same everywhere. The other way, a process asks the kernel of the front

@@ -25,7 +25,7 @@ type figure struct {
 
 // figures are all of them, in the order of the output. A base is before what
 // is compared with it.
-var figures = slices.Concat(startFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures)
+var figures = slices.Concat(startFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures)
 
 // bench is one run of the program.
 type bench struct {
@@ -34,6 +34,7 @@ type bench struct {
 	done     map[string]bool          // what was measured
 	clusters map[int]*cluster.Cluster // by number of nodes
 	away     *far
+	many     *crowd
 }
 
 // run measures the figures whose names match.
@@ -115,7 +116,7 @@ func (b *bench) cluster(ctx context.Context, nodes int) (*cluster.Cluster, error
 }
 
 func (b *bench) close() error {
-	errs := []error{b.away.close()}
+	errs := []error{b.away.close(), b.many.close()}
 	for _, c := range b.clusters {
 		errs = append(errs, c.Stop())
 	}
