@@ -43,6 +43,10 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	g.user, g.group = st.user, st.group
 	g.root = st.user.Effective == 0 && st.capable != imageCapabilities
 	s.add(g)
+	if err := markHeld(m.PID); err != nil {
+		s.log.Warn("a ghost is not marked; no later keeper would seize it", "pid", m.PID, "err", err)
+	}
+	s.owners.stop(g.pid, g.stopped)
 	if st.blocked != 0 {
 		// A blocked signal never reaches the point where a tracer sees it.
 		if err := s.unblock(g); err != nil {
@@ -124,6 +128,7 @@ type processStatus struct {
 	name    string
 	stopped bool
 	parent  wire.PID
+	tracer  wire.PID // 0: none
 	user    wire.IDs
 	group   wire.IDs
 	blocked uint64 // signals
@@ -141,7 +146,7 @@ func readStatus(pid wire.PID) (processStatus, error) {
 // parseStatus reads the file that proc_pid_status(5) describes.
 func parseStatus(text []byte) (processStatus, error) {
 	var st processStatus
-	var parent, blocked, capable [1]uint64
+	var parent, tracer, blocked, capable [1]uint64
 	var user, group [3]uint64
 	for _, f := range []struct {
 		name   string
@@ -149,6 +154,7 @@ func parseStatus(text []byte) (processStatus, error) {
 		values []uint64
 	}{
 		{"PPid:", 10, parent[:]},
+		{"TracerPid:", 10, tracer[:]},
 		{"Uid:", 10, user[:]}, // real, effective, saved; the fourth is the file system's
 		{"Gid:", 10, group[:]},
 		{"SigBlk:", 16, blocked[:]},
@@ -164,7 +170,7 @@ func parseStatus(text []byte) (processStatus, error) {
 	name, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("Name:\t")), []byte("\n"))
 	st.name = string(name)
 	st.stopped = bytes.Contains(text, []byte("\nState:\tT"))
-	st.parent, st.blocked, st.capable = wire.PID(parent[0]), blocked[0], capable[0]
+	st.parent, st.tracer, st.blocked, st.capable = wire.PID(parent[0]), wire.PID(tracer[0]), blocked[0], capable[0]
 	st.user, st.group = ids(user), ids(group)
 	return st, nil
 }

@@ -53,6 +53,9 @@ func (c *Client) Held() []wire.PID { return c.list.Held }
 // Killed returns those of them that have got SIGKILL and are held in their exit.
 func (c *Client) Killed() []wire.PID { return c.list.Killed }
 
+// Stopped returns those of them that are stopped.
+func (c *Client) Stopped() []wire.PID { return c.list.Stopped }
+
 // Write sends frames: requests of package wire whose names begin with Ghost.
 func (c *Client) Write(frames []byte) (int, error) { return c.conn.Write(frames) }
 

@@ -160,7 +160,6 @@ func TestUserOfFound(t *testing.T) {
 	first.stop(t, pid, unix.SIGTSTP)
 	first.stopKeeper(t)
 	f := newFixture(t)
-	f.must(t, &wire.GhostAdopt{PID: pid, UID: AnyUser})
 	// It was stopped, and the new keeper knows.
 	if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
 		t.Fatal(err)

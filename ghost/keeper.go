@@ -84,6 +84,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return errors.Join(err, group.Wait())
 		}
 	}
+	if err := k.seizeFormer(ctx); err != nil {
+		k.log.Error("ghosts of a former keeper are not seized", "err", err)
+	}
 	group.Go(func() error { return k.serve(ctx, l) })
 	return group.Wait()
 }
@@ -185,7 +188,7 @@ func (k *Keeper) settle(ctx context.Context) error {
 	defer cancel()
 	for _, s := range k.shards {
 		carriedOut := make(chan struct{})
-		if err := s.put(request{carriedOut: carriedOut}); err != nil {
+		if err := s.put(request{done: func(error) { close(carriedOut) }}); err != nil {
 			return fmt.Errorf("requests of a former master: %w", err)
 		}
 		select {

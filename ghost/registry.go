@@ -1,24 +1,25 @@
 package ghost
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
 	"bproc/wire"
 )
 
-// registry knows which shard has which ghost, and which ghosts are held in
-// their exit. A ghost is entered when the request for it is given to a shard,
+// registry knows which shard has which ghost, which ghosts are held in their exit,
+// and which are stopped. A ghost is entered when the request for it is given to a shard,
 // since requests about it may follow before the shard has got there.
 type registry struct {
-	mu     sync.Mutex
-	shards map[wire.PID]*shard
-	killed map[wire.PID]bool
+	mu      sync.Mutex
+	shards  map[wire.PID]*shard
+	killed  map[wire.PID]bool
+	stopped map[wire.PID]bool
 }
 
 func newRegistry() *registry {
-	return &registry{shards: map[wire.PID]*shard{}, killed: map[wire.PID]bool{}}
+	return &registry{shards: map[wire.PID]*shard{}, killed: map[wire.PID]bool{}, stopped: map[wire.PID]bool{}}
 }
 
 func (r *registry) set(pid wire.PID, s *shard) {
@@ -33,6 +34,7 @@ func (r *registry) drop(pid wire.PID, s *shard) {
 	if r.shards[pid] == s {
 		delete(r.shards, pid)
 		delete(r.killed, pid)
+		delete(r.stopped, pid)
 	}
 }
 
@@ -40,6 +42,16 @@ func (r *registry) kill(pid wire.PID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.killed[pid] = true
+}
+
+func (r *registry) stop(pid wire.PID, stopped bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if stopped {
+		r.stopped[pid] = true
+	} else {
+		delete(r.stopped, pid)
+	}
 }
 
 func (r *registry) shardOf(pid wire.PID) *shard {
@@ -52,14 +64,9 @@ func (r *registry) shardOf(pid wire.PID) *shard {
 func (r *registry) list() *wire.GhostList {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := new(wire.GhostList)
-	for pid := range r.shards {
-		list.Held = append(list.Held, pid)
+	return &wire.GhostList{
+		Held:    slices.Sorted(maps.Keys(r.shards)),
+		Killed:  slices.Sorted(maps.Keys(r.killed)),
+		Stopped: slices.Sorted(maps.Keys(r.stopped)),
 	}
-	for pid := range r.killed {
-		list.Killed = append(list.Killed, pid)
-	}
-	slices.SortFunc(list.Held, cmp.Compare[wire.PID])
-	slices.SortFunc(list.Killed, cmp.Compare[wire.PID])
-	return list
 }

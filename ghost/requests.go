@@ -10,10 +10,6 @@ import (
 
 // handle carries out a request of the master.
 func (s *shard) handle(r request) {
-	if r.carriedOut != nil {
-		close(r.carriedOut)
-		return
-	}
 	var err error
 	switch m := r.msg.(type) {
 	case *wire.GhostAdopt:
@@ -41,9 +37,12 @@ func (s *shard) handle(r request) {
 	case *wire.GhostTrait:
 		err = s.with(m.PID, func(g *held) error { return s.trait(g, m.Option, m.Value) })
 	}
-	if r.number != 0 {
+	switch {
+	case r.done != nil:
+		r.done(err)
+	case r.number != 0:
 		s.events.done(r.number, errnoOf(err))
-	} else if err != nil && !errors.Is(err, unix.ESRCH) {
+	case err != nil && !errors.Is(err, unix.ESRCH):
 		s.log.Warn("a request for a ghost could not be carried out", "msg", r.msg.Type(), "err", err)
 	}
 }

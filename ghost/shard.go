@@ -15,12 +15,13 @@ import (
 	"bproc/wire"
 )
 
-// request is something that the master wants of a ghost.
+// request is something that the master wants of a ghost; without a message, to be
+// told when all before is carried out.
 type request struct {
 	number uint64
 	msg    wire.Message
 
-	carriedOut chan<- struct{} // closed when all before is done; msg is nil then
+	done func(error) // called in the shard when it is carried out; nil: number is answered
 }
 
 // shard is a thread that is the tracer of some ghosts.

@@ -61,7 +61,11 @@ func (s *shard) eventStop(g *held, st stop) {
 // it is not though it was to be, the signal was dropped, see stopHere.
 func (s *shard) seeStop(g *held, st stop) {
 	stopping := g.stopping
-	g.stopping, g.stopped = 0, stopSignal(st.signal)
+	if stopped := stopSignal(st.signal); stopped != g.stopped {
+		g.stopped = stopped
+		s.owners.stop(g.pid, stopped)
+	}
+	g.stopping = 0
 	if !g.stopped && stopping != 0 && stopping != unix.SIGSTOP && !g.asked {
 		g.toStop = unix.SIGSTOP
 		_ = s.mark.send(g.pid, markSignal)

@@ -10,13 +10,14 @@ type GhostHello struct {
 // Type implements [Message].
 func (*GhostHello) Type() Type { return TypeGhostHello }
 
-// GhostList answers GhostHello: the ghosts that the keeper holds, and those
-// that it holds in their end because they got SIGKILL.
+// GhostList answers GhostHello: the ghosts that the keeper holds, and those of
+// them that it holds in their end because they got SIGKILL, and that are stopped.
 type GhostList struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Held   []PID
-	Killed []PID
+	Held    []PID
+	Killed  []PID
+	Stopped []PID
 }
 
 // Type implements [Message].

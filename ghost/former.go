@@ -1,0 +1,150 @@
+package ghost
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// heldFilter is the core filter of every ghost that is or was held, and of no other
+// process: by it the next keeper knows them. (Only pages of persistent memory would
+// be in a core, and a ghost has none.) Children inherit it, and it stays when a
+// program is executed (core(5)).
+const heldFilter = 0x180
+
+func filterFile(pid wire.PID) string { return fmt.Sprintf("/proc/%d/coredump_filter", pid) }
+
+// markHeld marks a ghost.
+func markHeld(pid wire.PID) error {
+	return os.WriteFile(filterFile(pid), fmt.Appendf(nil, "%#x", heldFilter), 0)
+}
+
+func wasHeld(pid wire.PID) bool {
+	text, err := os.ReadFile(filterFile(pid))
+	if err != nil {
+		return false
+	}
+	filter, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 16, 64)
+	return err == nil && filter == heldFilter
+}
+
+// Times for a former keeper that is still about to end: its threads let go of their
+// ghosts one after the other, and after its sockets are closed.
+const (
+	formerTime  = 5 * time.Second
+	formerPause = 2 * time.Millisecond
+)
+
+// seizeFormer has the shards seize the ghosts that a former keeper held. It waits for
+// one that has yet to let go of them.
+func (k *Keeper) seizeFormer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, formerTime, errors.New("the former keeper ends and does not let go of them"))
+	defer cancel()
+	for {
+		parents, more, err := k.former()
+		if err != nil {
+			return err
+		}
+		k.seize(parents)
+		if err := k.settle(ctx); err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+		select {
+		case <-time.After(formerPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// seize has ghosts, given with their parents, seized. Those of a tree go to the
+// same shard, so that what is asked of them is done in its order.
+func (k *Keeper) seize(parents map[wire.PID]wire.PID) {
+	shards := map[wire.PID]*shard{} // by the root of a tree
+	for pid := range parents {
+		root := pid
+		for parents[parents[root]] != 0 {
+			root = parents[root]
+		}
+		s := shards[root]
+		if s == nil {
+			if s = k.owners.shardOf(root); s == nil {
+				s = k.least()
+			}
+			shards[root] = s
+		}
+		k.owners.set(pid, s)
+		s.count.Add(1) // so that the next tree goes elsewhere
+		_ = s.put(request{msg: &wire.GhostAdopt{PID: pid, UID: AnyUser}, done: func(err error) {
+			s.count.Add(-1) // it is counted if it is held
+			if err != nil && !errors.Is(err, unix.ESRCH) {
+				k.log.Warn("a ghost of a former keeper is not seized", "pid", pid, "err", err)
+			}
+		}})
+	}
+}
+
+// former returns the ghosts that were held and are not, with their parents, and
+// whether there are more that have a tracer which is about to end: one without
+// memory.
+func (k *Keeper) former() (parents map[wire.PID]wire.PID, more bool, err error) {
+	parents = map[wire.PID]wire.PID{}
+	err = k.eachMarked(func(pid wire.PID, st processStatus) {
+		switch {
+		case k.owners.shardOf(pid) != nil:
+		case st.tracer == 0:
+			parents[pid] = st.parent
+		default:
+			_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", st.tracer))
+			more = more || errors.Is(err, unix.ENOENT)
+		}
+	})
+	return parents, more, err
+}
+
+// eachMarked calls do for each process of this PID namespace that runs the image,
+// and that is marked.
+func (k *Keeper) eachMarked(do func(wire.PID, processStatus)) error {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("processes: %w", err)
+	}
+	var ours unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &ours); err != nil {
+		return fmt.Errorf("PID namespace: %w", err)
+	}
+	for _, name := range names {
+		n, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		pid := wire.PID(n)
+		var exe, namespace unix.Stat_t
+		if unix.Stat("/proc/"+name+"/exe", &exe) != nil || exe.Dev != k.shards[0].device || exe.Ino != k.shards[0].inode || !wasHeld(pid) {
+			continue
+		}
+		if unix.Stat("/proc/"+name+"/ns/pid", &namespace) != nil || namespace.Ino != ours.Ino {
+			continue // a front end within this one
+		}
+		if st, err := readStatus(pid); err == nil {
+			do(pid, st)
+		}
+	}
+	return nil
+}

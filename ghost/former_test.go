@@ -1,0 +1,133 @@
+package ghost
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// killKeeper ends the keeper by SIGKILL.
+func (f *fixture) killKeeper(t *testing.T) {
+	t.Helper()
+	if err := f.keeper.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.keeper.Wait() // says that it was killed
+	f.keeper = nil
+}
+
+// TestFormer has the next keeper find what one that was killed has left.
+func TestFormer(t *testing.T) {
+	first := newFixture(t)
+	runs, stopped := first.ghost(t, nobody, "runs"), first.ghost(t, nobody, "stopped")
+	dies, zombie := first.ghost(t, nobody, "dies"), first.ghost(t, nobody, "zombie")
+	const child, orphan = wire.PID(2000000), wire.PID(2000001)
+	first.must(t, &wire.GhostFork{Parent: runs, Child: child})
+	first.must(t, &wire.GhostFork{Parent: child, Child: orphan})
+	first.must(t, &wire.GhostUser{PID: child, User: ids(alice, alice, alice), Group: ids(alice, alice, alice)})
+	first.stop(t, stopped, unix.SIGTSTP)
+	first.must(t, &wire.GhostSync{PID: stopped})
+	first.tell(t, &wire.GhostExit{PID: zombie, Zombie: true})
+	eventually(t, "the ghost is a zombie", func() bool { return statField(t, zombie, 0) == "Z" })
+	if err := unix.Kill(int(dies), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	first.signal(t, dies)
+	lonely := start(t, nobody, "lonely")
+	first.killKeeper(t)
+	if st := wait(t, dies, 0); st.Signal() != unix.SIGKILL {
+		t.Errorf("a ghost held in its exit: status %#x", st)
+	}
+	if st := wait(t, zombie, 0); st.ExitStatus() != 0 {
+		t.Errorf("a ghost held as a zombie: status %#x", st)
+	}
+	// What comes while there is no keeper waits where it natively waits.
+	if err := queueSignal(stopped, unix.SIGUSR1, 7); err != nil {
+		t.Fatal(err)
+	}
+
+	f := newFixture(t)
+	want := []wire.PID{runs, stopped, child, orphan}
+	slices.Sort(want)
+	if held := f.client.Held(); !slices.Equal(held, want) {
+		t.Errorf("held %v, want %v", held, want)
+	}
+	if s := f.client.Stopped(); !slices.Equal(s, []wire.PID{stopped}) {
+		t.Errorf("stopped %v, want %d", s, stopped)
+	}
+	if got := f.ask(t, &wire.GhostAdopt{PID: runs, UID: AnyUser}); got != unix.EEXIST {
+		t.Errorf("a ghost that is held: %v", got)
+	}
+	f.must(t, &wire.GhostAdopt{PID: lonely, Parent: wire.PID(os.Getpid()), UID: nobody})
+	eventually(t, "it is stopped", func() bool { s := statField(t, stopped, 0); return s == "T" || s == "t" })
+	if err := unix.Kill(int(stopped), unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if st := wait(t, stopped, unix.WCONTINUED); !st.Continued() {
+		t.Errorf("SIGCONT: status %#x", st)
+	}
+	got := []string{}
+	for range 2 {
+		sig, info := f.signal(t, stopped)
+		got = append(got, fmt.Sprintf("%d with %d", sig, info.value()))
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{"10 with 7", fmt.Sprintf("%d with 0", unix.SIGCONT)}) {
+		t.Errorf("the stopped one got %v", got)
+	}
+	for _, pid := range []wire.PID{runs, child, orphan} {
+		if err := queueSignal(pid, unix.SIGTERM, 9); err != nil {
+			t.Fatal(err)
+		}
+		if sig, _ := f.signal(t, pid); sig != unix.SIGTERM {
+			t.Errorf("ghost %d got %d", pid, sig)
+		}
+	}
+	f.must(t, &wire.GhostFork{Parent: orphan, Child: orphan + 1})
+	for _, pid := range []wire.PID{orphan + 1, orphan, child} { // nobody waits for them
+		f.tell(t, &wire.GhostExit{PID: pid})
+		f.gone(t, pid)
+	}
+	for _, pid := range []wire.PID{runs, stopped, lonely} {
+		f.end(t, pid, 0)
+	}
+}
+
+// TestFormerOfMany has a keeper killed while it drives many ghosts.
+func TestFormerOfMany(t *testing.T) {
+	first := newFixture(t)
+	var ghosts []wire.PID
+	for i := range wire.PID(20) {
+		pid := first.ghost(t, 0, "g")
+		ghosts = append(ghosts, pid)
+		for j := range wire.PID(10) {
+			child := 2100000 + 10*i + j
+			first.must(t, &wire.GhostFork{Parent: pid, Child: child})
+			ghosts = append(ghosts, child)
+		}
+	}
+	for _, pid := range ghosts {
+		first.tell(t, &wire.GhostExec{PID: pid, Argv: []string{"h"}})
+	}
+	first.must(t, &wire.GhostSync{PID: ghosts[0]}) // the first are done, others are not
+	first.killKeeper(t)
+	f := newFixture(t)
+	slices.Sort(ghosts)
+	if held := f.client.Held(); !slices.Equal(held, ghosts) {
+		t.Errorf("held %d ghosts, want %d", len(held), len(ghosts))
+	}
+	for _, pid := range slices.Backward(ghosts) { // children first: their parents' ghosts do not want to know
+		f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"i"}})
+		f.tell(t, &wire.GhostExit{PID: pid})
+	}
+	for _, pid := range ghosts {
+		f.gone(t, pid)
+		if pid < 2100000 {
+			wait(t, pid, 0)
+		}
+	}
+}
