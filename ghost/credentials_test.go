@@ -2,7 +2,6 @@ package ghost
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -249,29 +248,4 @@ func TestDeathSignal(t *testing.T) {
 		f.gone(t, pid)
 	}
 	f.end(t, parent, 0)
-}
-
-// TestOldImage has a keeper look at images that are not of its version.
-func TestOldImage(t *testing.T) {
-	path := t.TempDir() + "/ghost"
-	if err := Install(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := Check(path); err != nil {
-		t.Fatal(err)
-	}
-	old := fileCapability()
-	old[4] = 0
-	if err := unix.Setxattr(path, "security.capability", old, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := Check(path); err == nil {
-		t.Error("an image with fewer capabilities is taken")
-	}
-	if err := os.WriteFile(path+"2", nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := Check(path + "2"); err == nil {
-		t.Error("an image without capabilities is taken")
-	}
 }

@@ -17,8 +17,16 @@
 //	                     credentials, attributes of prctl(2)     credentials.go
 //	                     another command line                    exec.go
 //	                     waiting, and ghosts that slip away      wait.go
+//	                     ghosts of a keeper that died            former.go
 //	the outbox           events until a master takes them        outbox.go
+//	                     signals until they are where they belong  kept.go
 //	the client           the master's end                        client.go
+//
+// A keeper that dies leaves its ghosts to the next one, which seizes them before it
+// serves anybody. Those that it held in their exit, or as zombies, end with it. In
+// between, a signal does to a ghost what it does to any process: it ends, and its
+// process with it, or is stopped, or goes on, which the master finds by what the
+// next keeper says.
 //
 // The keeper knows nothing of nodes and never opens a socket beyond its own
 // unix socket.

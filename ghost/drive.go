@@ -28,7 +28,8 @@ const scratch = 512
 // scratch is the address of that memory.
 func (d *driven) scratch() uint64 { return (d.saved.stack() - scratch) &^ 15 }
 
-// comeUp is how long a ghost gets for the code before its loop.
+// comeUp is how long a ghost gets for the code before its loop, at first: when the
+// machine is busy, it may not get a processor before it is interrupted again.
 const comeUp = 20 * time.Microsecond
 
 // take stops a ghost between two instructions. Signals that stop it first are
@@ -38,7 +39,7 @@ func (s *shard) take(g *held) (*driven, error) {
 	if g.killed {
 		return nil, errHeld
 	}
-	for {
+	for pause := comeUp; ; {
 		if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
 			return nil, fmt.Errorf("interrupt ghost %d: %w", g.pid, err)
 		}
@@ -58,7 +59,8 @@ func (s *shard) take(g *held) (*driven, error) {
 			}
 			// It still comes up, which takes it microseconds of its own time.
 			_ = goOn(unix.PTRACE_CONT, g.pid, 0)
-			time.Sleep(comeUp)
+			time.Sleep(pause)
+			pause = min(2*pause, time.Millisecond)
 		case 0:
 			s.deliver(g, unix.PTRACE_CONT)
 		default:

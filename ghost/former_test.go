@@ -131,3 +131,37 @@ func TestFormerOfMany(t *testing.T) {
 		}
 	}
 }
+
+// TestFormerStopping has a keeper die when it is about to stop ghosts: what it has
+// sent them for that must not end them.
+func TestFormerStopping(t *testing.T) {
+	first := newFixture(t)
+	var ghosts []wire.PID
+	for range 50 {
+		ghosts = append(ghosts, first.ghost(t, nobody, "g"))
+	}
+	for _, pid := range ghosts {
+		first.tell(t, &wire.GhostStop{PID: pid, Signal: uint8(unix.SIGTSTP)})
+	}
+	first.killKeeper(t)
+	if err := queueSignal(ghosts[0], markSignal, 1); err != nil { // the latest moment
+		t.Fatal(err)
+	}
+	f := newFixture(t)
+	if held := f.client.Held(); len(held) != len(ghosts) {
+		t.Errorf("%d ghosts are left, want %d", len(held), len(ghosts))
+	}
+	for _, pid := range ghosts {
+		f.tell(t, &wire.GhostStop{PID: pid, Signal: uint8(unix.SIGTSTP)})
+		if st := wait(t, pid, unix.WUNTRACED); !st.Stopped() {
+			t.Errorf("stop: status %#x", st)
+		}
+		f.tell(t, &wire.GhostCont{PID: pid})
+	}
+	for _, pid := range ghosts {
+		if st := wait(t, pid, unix.WCONTINUED); !st.Continued() {
+			t.Errorf("continue: status %#x", st)
+		}
+		f.end(t, pid, 0)
+	}
+}

@@ -29,7 +29,8 @@ type held struct {
 // stop signal itself is put in its place when it is delivered. It must not be
 // sent: the kernel drops a SIGCONT that has not been delivered yet when a stop
 // signal is sent (signal(7), prepare_signal of kernel/signal.c), and somebody's
-// SIGCONT would be lost.
+// SIGCONT would be lost. The image ignores it, which a tracer does not notice: should
+// the keeper die in between, it is no ghost's end.
 const markSignal = unix.Signal(64)
 
 // ourMark tells a signal of the keeper from everybody else's: the value of a

@@ -28,6 +28,7 @@ type code struct {
 //	alarm(AdoptTime);                            // a ghost that nobody adopts ends
 //	prctl(PR_SET_NAME, basename(argv[0]));       // execve has set "ghost"
 //	sigaction(SIGCHLD, &(struct sigaction){SIG_IGN}, NULL); // the kernel reaps ghost children
+//	sigaction(SIGRTMAX, &(struct sigaction){SIG_IGN}, NULL); // see markSignal
 //	for (;;)
 //		pause();
 //
@@ -35,7 +36,7 @@ type code struct {
 // the same there.
 var codes = map[string]code{
 	"amd64": {
-		machine: elf.EM_X86_64, wait: 0x4f, call: 0x54,
+		machine: elf.EM_X86_64, wait: 0x5b, call: 0x60,
 		text: []byte{
 			0xb8, 37, 0, 0, 0, // mov eax, SYS_alarm
 			0xbf, AdoptTime, 0, 0, 0, // mov edi, AdoptTime
@@ -55,9 +56,12 @@ var codes = map[string]code{
 			0x0f, 0x05, // syscall
 			0xb8, 13, 0, 0, 0, // ignore: mov eax, SYS_rt_sigaction
 			0xbf, 17, 0, 0, 0, // mov edi, SIGCHLD
-			0x48, 0x8d, 0x35, 0x13, 0, 0, 0, // lea rsi, [rip+action]
+			0x48, 0x8d, 0x35, 0x1f, 0, 0, 0, // lea rsi, [rip+action]
 			0x31, 0xd2, // xor edx, edx
 			0x41, 0xba, 8, 0, 0, 0, // mov r10d, 8
+			0x0f, 0x05, // syscall
+			0xb8, 13, 0, 0, 0, // mov eax, SYS_rt_sigaction
+			0xbf, byte(markSignal), 0, 0, 0, // mov edi, SIGRTMAX
 			0x0f, 0x05, // syscall
 			0xb8, 34, 0, 0, 0, // wait: mov eax, SYS_pause
 			0x0f, 0x05, // call: syscall
@@ -69,43 +73,45 @@ var codes = map[string]code{
 		},
 	},
 	"arm64": {
-		machine: elf.EM_AARCH64, wait: 0x68, call: 0x7c,
+		machine: elf.EM_AARCH64, wait: 0x70, call: 0x84,
 		text: words(
-			0xd10083ff,              // sub sp, sp, #32
-			0xa9007fff,              // stp xzr, xzr, [sp]: interval
-			0xd2800000|AdoptTime<<5, // mov x0, #AdoptTime
-			0xa9017fe0,              // stp x0, xzr, [sp, #16]: value
-			0xd2800000,              // mov x0, #ITIMER_REAL
-			0x910003e1,              // mov x1, sp
-			0xd2800002,              // mov x2, #0
-			0xd2800ce8,              // mov x8, #SYS_setitimer
-			0xd4000001,              // svc #0
-			0x910083ff,              // add sp, sp, #32
-			0xf94007e1,              // ldr x1, [sp, #8]: argv[0]
-			0xb4000121,              // cbz x1, ignore
-			0xaa0103e2,              // mov x2, x1
-			0x38401443,              // scan: ldrb w3, [x2], #1
-			0x7100bc7f,              // cmp w3, #'/'
-			0x9a810041,              // csel x1, x2, x1, eq
-			0x35ffffa3,              // cbnz w3, scan
-			0xd28001e0,              // mov x0, #PR_SET_NAME
-			0xd28014e8,              // mov x8, #SYS_prctl
-			0xd4000001,              // svc #0
-			0xd2800220,              // ignore: mov x0, #SIGCHLD
-			0x100001a1,              // adr x1, action
-			0xd2800002,              // mov x2, #0
-			0xd2800103,              // mov x3, #8
-			0xd28010c8,              // mov x8, #SYS_rt_sigaction
-			0xd4000001,              // svc #0
-			0xd2800000,              // wait: mov x0, #0
-			0xd2800001,              // mov x1, #0
-			0xd2800002,              // mov x2, #0
-			0xd2800003,              // mov x3, #0
-			0xd2800928,              // mov x8, #SYS_ppoll
-			0xd4000001,              // call: svc #0
-			0x17fffffa,              // b wait
-			0xd503201f,              // nop: aligns what follows
-			1, 0,                    // action: SIG_IGN
+			0xd10083ff,                       // sub sp, sp, #32
+			0xa9007fff,                       // stp xzr, xzr, [sp]: interval
+			0xd2800000|AdoptTime<<5,          // mov x0, #AdoptTime
+			0xa9017fe0,                       // stp x0, xzr, [sp, #16]: value
+			0xd2800000,                       // mov x0, #ITIMER_REAL
+			0x910003e1,                       // mov x1, sp
+			0xd2800002,                       // mov x2, #0
+			0xd2800ce8,                       // mov x8, #SYS_setitimer
+			0xd4000001,                       // svc #0
+			0x910083ff,                       // add sp, sp, #32
+			0xf94007e1,                       // ldr x1, [sp, #8]: argv[0]
+			0xb4000121,                       // cbz x1, ignore
+			0xaa0103e2,                       // mov x2, x1
+			0x38401443,                       // scan: ldrb w3, [x2], #1
+			0x7100bc7f,                       // cmp w3, #'/'
+			0x9a810041,                       // csel x1, x2, x1, eq
+			0x35ffffa3,                       // cbnz w3, scan
+			0xd28001e0,                       // mov x0, #PR_SET_NAME
+			0xd28014e8,                       // mov x8, #SYS_prctl
+			0xd4000001,                       // svc #0
+			0xd2800220,                       // ignore: mov x0, #SIGCHLD
+			0x100001e1,                       // adr x1, action
+			0xd2800002,                       // mov x2, #0
+			0xd2800103,                       // mov x3, #8
+			0xd28010c8,                       // mov x8, #SYS_rt_sigaction
+			0xd4000001,                       // svc #0
+			0xd2800000|uint32(markSignal)<<5, // mov x0, #SIGRTMAX
+			0xd4000001,                       // svc #0
+			0xd2800000,                       // wait: mov x0, #0
+			0xd2800001,                       // mov x1, #0
+			0xd2800002,                       // mov x2, #0
+			0xd2800003,                       // mov x3, #0
+			0xd2800928,                       // mov x8, #SYS_ppoll
+			0xd4000001,                       // call: svc #0
+			0x17fffffa,                       // b wait
+			0xd503201f,                       // nop: aligns what follows
+			1, 0,                             // action: SIG_IGN
 			0, 0, // flags
 			0, 0, // restorer
 			0, 0, // mask

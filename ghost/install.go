@@ -18,8 +18,13 @@ import (
 // become tells.
 const imageCapabilities uint64 = 1<<unix.CAP_CHECKPOINT_RESTORE | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID
 
-// Install writes the ghost's image to a file, with its file capabilities.
+// Install writes the ghost's image to a file, with its file capabilities. A file
+// that is as it should be stays: a keeper knows its ghosts by their being of the
+// file.
 func Install(path string) error {
+	if Check(path) == nil {
+		return nil
+	}
 	image, err := Image(runtime.GOARCH)
 	if err != nil {
 		return err
@@ -66,6 +71,13 @@ func Check(path string) error {
 	}
 	if st.Flags&unix.ST_NOSUID != 0 {
 		return fmt.Errorf("ghost image %s: its file system is mounted with nosuid, which takes the image's capability away", path)
+	}
+	image, err := Image(runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	if text, err := os.ReadFile(path); err != nil || !bytes.Equal(text, image) {
+		return fmt.Errorf("ghost image %s is not of this version; make it with 'bpkeeper --install-ghost %s'", path, path)
 	}
 	want := fileCapability()
 	have := make([]byte, len(want)+4) // revision 3 is longer

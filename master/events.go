@@ -60,8 +60,10 @@ func (c *core) event(s *session, e *wire.Event) {
 	case wire.EventExeced, wire.EventGrouped, wire.EventUser:
 		c.follow(p, e)
 	case wire.EventStopped:
-		c.change(p, &wire.GhostStop{PID: p.pid, Signal: uint8(e.Status)}, nil)
+		p.stops = true
+		c.change(p, &wire.GhostStop{PID: p.pid, Signal: uint8(e.Status)}, func() { p.halted = p.stops })
 	case wire.EventContinued:
+		p.stops, p.halted = false, false
 		c.change(p, &wire.GhostCont{PID: p.pid}, nil)
 	case wire.EventReaper:
 		c.effect(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_CHILD_SUBREAPER, Value: uint32(e.Status)})

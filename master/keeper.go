@@ -78,8 +78,8 @@ func (m *Master) keep(ctx context.Context, k *keeperConn) error {
 		if k, err = m.connectKeeper(ctx); err != nil {
 			return err
 		}
-		held, killed := k.client.Held(), k.client.Killed()
-		if err := m.post(ctx, func(core *core) { core.keeperBack(k.out, held); core.killed(killed) }); err != nil {
+		held, killed, stopped := k.client.Held(), k.client.Killed(), k.client.Stopped()
+		if err := m.post(ctx, func(core *core) { core.keeperBack(k.out, held, stopped); core.killed(killed) }); err != nil {
 			return errors.Join(err, k.client.Close())
 		}
 	}

@@ -1,6 +1,8 @@
 package master
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -13,8 +15,9 @@ const anyOwner = ^uint32(0)
 // connection. It adopts the ghosts that live, ends again those that were being
 // ended, and kills the processes of those that died with the old one. A ghost
 // that no process has any more ends: nobody else would see to it. Then comes, in
-// the order in which it was asked, what the old one may not have done.
-func (c *core) keeperBack(next sender, held []wire.PID) {
+// the order in which it was asked, what the old one may not have done, and what
+// ghosts got while there was none.
+func (c *core) keeperBack(next sender, held, stopped []wire.PID) {
 	c.keeperLost(next)
 	has := make(map[wire.PID]bool, len(held))
 	for _, pid := range held {
@@ -44,6 +47,24 @@ func (c *core) keeperBack(next sender, held []wire.PID) {
 	c.again = nil
 	for _, ask := range again {
 		ask()
+	}
+	c.stoppedMeanwhile(held, stopped)
+}
+
+// stoppedMeanwhile gives processes the signals that their ghosts must have got
+// while there was no keeper: one has been stopped, another goes on.
+func (c *core) stoppedMeanwhile(held, stopped []wire.PID) {
+	for _, pid := range held {
+		p := c.procs[pid]
+		if p == nil || p.former != nil || p.state != running {
+			continue
+		}
+		switch _, ghost := slices.BinarySearch(stopped, pid); {
+		case ghost && !p.stops:
+			p.send(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGSTOP)})
+		case !ghost && p.halted:
+			p.send(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGCONT)})
+		}
 	}
 }
 

@@ -3,8 +3,6 @@ package master
 import (
 	"slices"
 	"testing"
-
-	"bproc/wire"
 )
 
 // TestRepeatsInOrder has a keeper die with requests that it has not answered.
@@ -24,7 +22,7 @@ func TestRepeatsInOrder(t *testing.T) {
 	}
 	for range 2 {
 		s.lines, s.asked = nil, nil
-		s.core.keeperBack(&madeUpKeeper{s: s}, []wire.PID{})
+		s.core.keeperBack(&madeUpKeeper{s: s}, nil, nil)
 		want := []string{
 			"keeper: GhostAdopt 4711 parent 0 uid -1",
 			"keeper: GhostStop 4711 by SIGTSTP",

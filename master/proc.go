@@ -34,6 +34,8 @@ type proc struct {
 	hangUp bool    // SIGHUP when the client leaves
 	held   []*wire.Signal
 	killed bool        // SIGKILL has been sent
+	stops  bool        // it is stopped
+	halted bool        // and so is its ghost
 	again  bool        // the keeper is asked again to hold the ghost
 	status wire.Status // how it ended
 

@@ -105,7 +105,7 @@ var verbs = map[string]func(s *script, args []string){
 	"signal": (*script).signal, // PID SIGNAL [from PID]: from a process, or (0) from the kernel; without: nobody knows
 	"gone":   (*script).gone,   // PID [asked no]
 	"lost":   (*script).lost,   // it takes no message any more
-	"back":   (*script).back,   // [PID...]: there is another, which holds these
+	"back":   (*script).back,   // [PID...] [stopped PID...]: there is another, which holds these
 
 	// The front end.
 	"proc": (*script).proc, // PID [parent N] [pgid N] [sid N] [uid N] [limit N]: there is such a process, or it has changed
@@ -367,5 +367,9 @@ func (s *script) lost([]string) { s.core.keeper.(*madeUpKeeper).lost = true }
 
 func (s *script) back(args []string) {
 	s.asked = nil
-	s.core.keeperBack(&madeUpKeeper{s: s}, s.pids(args))
+	held, stopped := args, []string(nil)
+	if i := slices.Index(args, "stopped"); i >= 0 {
+		held, stopped = args[:i], args[i+1:]
+	}
+	s.core.keeperBack(&madeUpKeeper{s: s}, s.pids(held), s.pids(stopped))
 }
