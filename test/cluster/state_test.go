@@ -1,0 +1,140 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"bproc/test/cluster"
+)
+
+// TestStateSurvivesKills kills the master again and again while nodes are enrolled and
+// changed. What was answered is there with the next master.
+func TestStateSurvivesKills(t *testing.T) {
+	const kills = 12
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := rand.New(rand.NewPCG(1, 0))
+	users := map[string]string{"alice": "alice", "bob": "bob"}
+	answered, token := "root", "" // owner of node 0, and a token
+	for range kills {
+		killed := make(chan error)
+		go func() {
+			time.Sleep(time.Duration(r.Int64N(int64(100 * time.Millisecond))))
+			killed <- c.Master.Kill()
+		}()
+		tried := answered
+		for alive := true; alive; {
+			for name := range users {
+				tried = name
+				res, err := c.Front.Exec(t.Context(), cluster.Root, "bpctl", "-S", "0", "-u", name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if alive = res.Code == 0; !alive {
+					break
+				}
+				answered = name
+				if res, err = c.Front.Exec(t.Context(), cluster.Root, "bpctl", "enroll"); err != nil {
+					t.Fatal(err)
+				}
+				if alive = res.Code == 0; !alive {
+					break
+				}
+				token = strings.TrimSpace(res.Stdout)
+			}
+		}
+		if err := <-killed; err != nil {
+			t.Fatal(err)
+		}
+		if err := c.StartMaster(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		table := ask(t, c.Front, cluster.Root, "bpstat", "0")
+		now := ""
+		for _, field := range strings.Fields(table) {
+			if users[field] != "" || field == "root" {
+				now = field
+				break
+			}
+		}
+		if now != answered && now != tried {
+			t.Fatalf("node 0 is %q's, want %q or, not answered, %q:\n%s", now, answered, tried, table)
+		}
+		answered = now
+	}
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if token == "" {
+		t.Fatal("no token was ever given")
+	}
+	if err := c.Slaves[0].Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c.Nodes[0], cluster.Root, "rm", "-r", "/var/lib/bproc/slave")
+	if err := c.StartSlave(t.Context(), 0, "--join", token); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitUp(t.Context(), 1); err != nil {
+		t.Errorf("with a token from before the last kills: %v", err)
+	}
+}
+
+// TestDamagedState has a master find one byte of its state changed. It says so and
+// leaves the file as it is.
+func TestDamagedState(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{NoSlaves: true})
+	ask(t, c.Front, cluster.Root, "bpctl", "enroll")
+	if err := c.Master.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const name = cluster.StateDir + "/master/state.db"
+	path, err := c.Front.Path(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := append([]byte(nil), good...)
+	bad[20] ^= 1 // in the first page, which is always in use
+	for _, tc := range []struct {
+		name string
+		text []byte
+		code int
+	}{
+		{"a bit is changed", bad, 1},
+		{"it is cut", good[:len(good)/2], 1},
+		{"it is empty", nil, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if err := os.WriteFile(path, tc.text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), lineTimeout)
+			defer cancel()
+			res, err := c.Front.Exec(ctx, cluster.Root, "bpmaster")
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := res.Stderr[strings.LastIndex(strings.TrimSpace(res.Stderr), "\n")+1:]
+			if res.Code != tc.code || !strings.HasPrefix(last, "bpmaster: ") || !strings.Contains(last, name) {
+				t.Errorf("got %+v, want a last line that names %s", res, name)
+			}
+			if now, err := os.ReadFile(path); err != nil || string(now) != string(tc.text) {
+				t.Errorf("the file was changed, %v", err)
+			}
+		})
+	}
+	if err := os.WriteFile(path, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.StartMaster(t.Context()); err != nil {
+		t.Error(fmt.Errorf("with the good file: %w", err))
+	}
+}
