@@ -128,15 +128,20 @@ func within(ctx context.Context, conn *os.File) (stop func() error) {
 
 // request sends m and returns the answer.
 func (c *Client) request(ctx context.Context, m wire.Message) (wire.Message, error) {
-	conn, err := c.dial()
+	conn, err := c.reach(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+	return exchangeWithin(ctx, conn, m)
+}
+
+// exchangeWithin is exchange that ends when ctx is done.
+func exchangeWithin(ctx context.Context, conn *os.File, m wire.Message) (wire.Message, error) {
 	stop := within(ctx, conn)
 	reply, err := exchange(ctx, conn, m)
-	if stopErr := stop(); err == nil {
-		err = stopErr
+	if stopErr := stop(); stopErr != nil {
+		return nil, stopErr
 	}
 	return reply, err
 }
@@ -159,11 +164,17 @@ func answer(ctx context.Context, conn *os.File) (wire.Message, error) {
 	return answerFrom(ctx, wire.NewReader(conn))
 }
 
+// answerFrom is answer where more follows.
 func answerFrom(ctx context.Context, reader *wire.Reader) (wire.Message, error) {
 	m, _, err := reader.Read()
 	if err != nil {
 		return nil, lost(ctx, err)
 	}
+	return accepted(m)
+}
+
+// accepted returns an answer, or the error that it is.
+func accepted(m wire.Message) (wire.Message, error) {
 	switch m := m.(type) {
 	case *wire.Failed:
 		return nil, &Error{Node: FrontEnd, Stage: m.Stage, Errno: unix.Errno(m.Errno), Text: m.Text}

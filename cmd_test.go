@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -281,20 +282,17 @@ func TestNoMaster(t *testing.T) {
 	}
 }
 
+// TestMasterGoes has the master go, and the next one not know the process.
 func TestMasterGoes(t *testing.T) {
-	tests := []struct {
-		name    string
-		started bool
-		want    error
-	}{
-		{"before the start", false, bproc.ErrLost},
-		{"after the start", true, bproc.ErrLost},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, started := range []bool{false, true} {
+		t.Run(fmt.Sprintf("started %v", started), func(t *testing.T) {
 			var out bytes.Buffer
-			m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
-				if tt.started {
+			m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+				run, first := m.(*wire.Run)
+				switch {
+				case !first || run.Again:
+					c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)
+				case started:
 					c.Started()
 					_ = c.Output(wire.TypeStdout, "begin")
 				}
@@ -302,21 +300,18 @@ func TestMasterGoes(t *testing.T) {
 			cmd := m.Client.Command(3, "foo")
 			cmd.Stdout = &out
 			err := cmd.Start(t.Context())
-			if tt.started {
+			if started {
 				if err != nil {
 					t.Fatal(err)
 				}
 				err = cmd.WaitOutput()
 				_ = cmd.Signal(syscall.SIGKILL)
-				if waitErr := cmd.Wait(); !errors.Is(waitErr, tt.want) {
-					t.Errorf("got %v, want %v", waitErr, tt.want)
-				}
-				if out.String() != "begin" {
-					t.Errorf("got %q", out.String())
+				if waitErr := cmd.Wait(); !errors.Is(waitErr, bproc.ErrLost) || out.String() != "begin" {
+					t.Errorf("got %v, %q, want %v", waitErr, out.String(), bproc.ErrLost)
 				}
 			}
-			if !errors.Is(err, tt.want) {
-				t.Errorf("got %v, want %v", err, tt.want)
+			if !errors.Is(err, unix.EHOSTDOWN) || errors.Is(err, bproc.ErrLost) != started {
+				t.Errorf("got %v", err)
 			}
 		})
 	}

@@ -15,7 +15,8 @@ import (
 var ErrNoMaster = errors.New("no master is running here")
 
 // ErrLost is the error when the connection to the master broke while it was
-// needed. The process may go on without it; what it said since is lost.
+// needed, and no other could take its place. The process may go on without it; what it
+// said since is lost.
 var ErrLost = errors.New("the connection to the master is lost")
 
 // Stage tells at which step a request failed.
@@ -103,20 +104,20 @@ func onNode(err error, node NodeID) error {
 	return err
 }
 
-// lost returns the error for a failure to read from or write to the master.
+// lost is broken where ctx may be the reason.
 func lost(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	case errors.Is(err, wire.ErrFrame):
-		return err
 	}
 	return broken(err)
 }
 
-// broken returns the error for a connection that fails. How the end of the
-// master shows depends on what was under way, and tells nothing more.
+// broken returns the error for a failure to read from or write to the master. How
+// its end shows depends on what was under way, and tells nothing more.
 func broken(err error) error {
+	if errors.Is(err, wire.ErrFrame) {
+		return err
+	}
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, unix.ECONNRESET, unix.EPIPE} {
 		if errors.Is(err, end) {
 			return ErrLost

@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,6 +52,30 @@ func (g *ghost) wait() (Status, error) {
 	}
 	defer g.file.Close()
 	return g.reap()
+}
+
+// ended reports whether the ghost has ended.
+func (g *ghost) ended() bool {
+	is := true
+	if err := g.raw.Control(func(fd uintptr) { is = ended(fd) }); err != nil {
+		return true // it has been reaped
+	}
+	return is
+}
+
+// expired reports whether the ghost has ended because nobody has adopted it: the
+// keeper drops the signal of its alarm (setitimer(2)). It is not reaped.
+func (g *ghost) expired() bool {
+	const killed, offset = 2, 24 // sigaction(2): CLD_KILLED; si_status in siginfo_t
+	var info unix.Siginfo
+	var err error
+	if g.raw.Control(func(fd uintptr) {
+		err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	}) != nil || err != nil || info.Code != killed {
+		return false
+	}
+	status := *(*int32)(unsafe.Add(unsafe.Pointer(&info), offset))
+	return unix.Signal(status) == unix.SIGALRM
 }
 
 // ended reports whether a process descriptor says that the process has ended.

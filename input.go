@@ -4,41 +4,38 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"bproc/wire"
-)
-
-// Sizes of the buffer for standard input: most commands read little.
-const (
-	inputBuffer = 2 << 10
-	inputGrowth = 8
 )
 
 // copyInput sends what src gives until its end, or until nobody takes it.
 func (r *remote) copyInput(src io.Reader) {
-	buf := make([]byte, wire.HeaderSize+inputBuffer)
+	s := r.stream
 	for {
-		n, err := src.Read(buf[wire.HeaderSize:])
-		if n > 0 && r.sendInput(buf, n) != nil {
+		var space []byte
+		if !s.await(func() bool {
+			if s.broken {
+				return false
+			}
+			space = nil
+			if !s.kept.over {
+				space = s.kept.room()
+			}
+			return s.kept.over || space != nil
+		}) || space == nil {
 			return
 		}
+		n, err := src.Read(space)
+		s.mu.Lock()
+		s.kept.end += uint64(n)
+		s.kept.eof = err != nil
+		s.mu.Unlock()
+		s.send()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				err = fmt.Errorf("read standard input: %w", err)
 				r.input.Store(&err)
 			}
-			_ = r.sendInput(buf, 0)
+			s.await(func() bool { return s.kept.over })
 			return
 		}
-		if size := len(buf) - wire.HeaderSize; n == size && size < wire.MaxData {
-			buf = make([]byte, wire.HeaderSize+min(size*inputGrowth, wire.MaxData))
-		}
 	}
-}
-
-// sendInput sends a frame whose payload is in buf after the place for a header.
-func (r *remote) sendInput(buf []byte, n int) error {
-	wire.Header{Type: wire.TypeStdin, Length: uint32(n)}.Put(buf)
-	_, err := r.conn.Write(buf[:wire.HeaderSize+n])
-	return err
 }

@@ -26,10 +26,10 @@ import (
 //	   | wait for the ghost        |
 //	   | close ------------------->| before the ghost's end this means: hang up
 type remote struct {
-	ghost *ghost
-	conn  *os.File
-	drain func() error          // copies the output, once
-	input atomic.Pointer[error] // why the input could not be read
+	ghost  *ghost
+	stream *stream
+	drain  func() error          // copies the output, once
+	input  atomic.Pointer[error] // why the input could not be read
 }
 
 func (c *Cmd) startRemote(ctx context.Context) error {
@@ -37,7 +37,20 @@ func (c *Cmd) startRemote(ctx context.Context) error {
 	if client == nil {
 		client = Default()
 	}
-	conn, err := client.dial()
+	for {
+		err := c.startOn(ctx, client)
+		if !errors.Is(err, errExpired) {
+			return err
+		}
+	}
+}
+
+// errExpired is why a start is made once more: the master was away, and the ghost has
+// ended because nobody adopted it.
+var errExpired = errors.New("no master has adopted the ghost")
+
+func (c *Cmd) startOn(ctx context.Context, client *Client) error {
+	conn, err := client.reach(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,13 +61,13 @@ func (c *Cmd) startRemote(ctx context.Context) error {
 		return err
 	}
 	stdio := c.stdio()
-	if err := c.run(ctx, conn, ghost, stdio); err != nil {
-		conn.Close()
+	attach := wire.Attach{Version: wire.Version, Node: c.Node, Ghost: PID(ghost.pid), Launch: newLaunch(), HangUp: c.HangUp}
+	if conn, err = c.run(ctx, client, conn, ghost, &attach, stdio); err != nil {
 		ghost.discard(adopted(err))
 		return explain(err, image)
 	}
-	r := &remote{ghost: ghost, conn: conn}
-	r.drain = sync.OnceValue(newOutput(conn, c, stdio).copy)
+	r := &remote{ghost: ghost, stream: newStream(client, ghost, conn, attach, stdio)}
+	r.drain = sync.OnceValue(newOutput(r.stream, c).copy)
 	if stdio[0].Mode == wire.DescriptorStream {
 		// Not waited for: see the package comment.
 		go r.copyInput(FromTerminal(c.Stdin))
@@ -64,27 +77,45 @@ func (c *Cmd) startRemote(ctx context.Context) error {
 	return nil
 }
 
-// run asks the master to start the command in place of the ghost.
-func (c *Cmd) run(ctx context.Context, conn *os.File, g *ghost, stdio [3]wire.Descriptor) error {
+// run asks the master to start the command in place of the ghost. If the connection
+// breaks before there is an answer, the next master is asked, which finds out whether
+// the former one has done it. The connection is that which is left.
+func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, attach *wire.Attach, stdio [3]wire.Descriptor) (*os.File, error) {
 	command, err := c.command(g)
 	if err != nil {
-		return err
+		conn.Close()
+		return nil, err
 	}
 	command.Stdio = stdio
-	stop := within(ctx, conn)
-	m, err := exchange(ctx, conn, &wire.Run{
-		Version: wire.Version, Node: c.Node, Ghost: PID(g.pid), HangUp: c.HangUp, Command: command,
-	})
-	if stopErr := stop(); err == nil {
-		err = stopErr
+	run := &wire.Run{
+		Version: attach.Version, Node: attach.Node, Ghost: attach.Ghost, HangUp: attach.HangUp, Command: command,
+		Launch: attach.Launch,
 	}
-	if err != nil {
-		return err
+	for again := newRetries(absence); ; run.Again = true {
+		if conn != nil {
+			var m wire.Message
+			m, err = exchangeWithin(ctx, conn, run)
+			if _, ok := m.(*wire.Started); ok {
+				return conn, nil
+			}
+			conn.Close()
+			if err == nil {
+				return nil, unexpected(m)
+			}
+		}
+		switch {
+		case !errors.Is(err, ErrLost) && !errors.Is(err, ErrNoMaster):
+			return nil, err
+		case g.expired():
+			return nil, errExpired
+		case !again.pause(ctx.Done()):
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return nil, err
+		}
+		conn, err = client.dial()
 	}
-	if _, ok := m.(*wire.Started); !ok {
-		return unexpected(m)
-	}
-	return nil
 }
 
 // adopted reports whether the ghost was the master's already when the start
@@ -118,7 +149,7 @@ func (r *remote) waitOutput() error { return r.drain() }
 func (r *remote) wait() (Status, error) {
 	err := r.drain()
 	status, waitErr := r.ghost.wait()
-	r.conn.Close()
+	r.stream.close()
 	if in := r.input.Load(); in != nil {
 		err = errors.Join(err, *in)
 	}

@@ -104,6 +104,7 @@ type Attach struct {
 	Ghost   PID
 	Launch  uint64    // as in Run
 	Output  [2]uint64 // bytes of standard output and error that the client has; what follows is sent
+	HangUp  bool      // as in Run
 }
 
 // Type implements [Message].

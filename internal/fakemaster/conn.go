@@ -3,6 +3,7 @@ package fakemaster
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"testing"
 
@@ -16,6 +17,11 @@ type Conn struct {
 	conn    *net.UnixConn
 	r       *wire.Reader
 	request wire.Message
+	run     *wire.Run // by which the process was started; nil: another request
+
+	input uint64    // bytes of standard input so far
+	told  uint64    // of them the client has been told
+	Taken [2]uint64 // bytes of the outputs that the client has taken
 }
 
 // Send sends a message.
@@ -34,7 +40,7 @@ func (c *Conn) Next() (wire.Message, error) {
 // Fail answers that the request failed, and ends the ghost as a master does that
 // has adopted it.
 func (c *Conn) Fail(stage wire.Stage, errno uint32, text string, code int) {
-	if _, ok := c.request.(*wire.Run); ok && stage >= wire.StageSpawn {
+	if c.request == c.run && stage >= wire.StageSpawn {
 		defer c.EndProcess(wire.ExitStatus(code))
 	}
 	c.Send(&wire.Failed{Stage: stage, Errno: errno, Text: text})
@@ -43,36 +49,82 @@ func (c *Conn) Fail(stage wire.Stage, errno uint32, text string, code int) {
 // Started answers that the process runs.
 func (c *Conn) Started() { c.Send(new(wire.Started)) }
 
+// Resumed answers Attach: so many bytes of standard input have been taken.
+func (c *Conn) Resumed(taken uint64) {
+	c.input, c.told = taken, taken
+	c.Send(&wire.Started{Taken: taken})
+}
+
+// Close closes the connection, as the end of the master does.
+func (c *Conn) Close() { c.conn.Close() }
+
 // Output sends what a process says: one frame, its end when it is empty.
 func (c *Conn) Output(t wire.Type, data string) error {
 	_, err := c.conn.Write(wire.AppendData(nil, t, 0, []byte(data)))
 	return err
 }
 
-// Input returns the next piece of standard input, io.EOF at its end and
-// io.ErrUnexpectedEOF when the client has gone without one.
-func (c *Conn) Input() ([]byte, error) {
-	h, payload, err := c.r.Next()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, io.ErrUnexpectedEOF
-	case err != nil:
-		return nil, err
-	case h.Length == 0:
-		return nil, io.EOF
-	}
-	return payload, nil
+// tellEvery is how many bytes of input are taken until the client is told.
+const tellEvery = 32 << 10
+
+// Part sends the beginning of a frame, as a master does that dies.
+func (c *Conn) Part(t wire.Type, data string, n int) {
+	_, _ = c.conn.Write(wire.AppendData(nil, t, 0, []byte(data))[:n])
 }
 
-// End ends the outputs that are streams, and then the process.
+// Input returns the next piece of standard input, io.EOF at its end and
+// io.ErrUnexpectedEOF when the client has gone without one. The client is told
+// that it was taken.
+func (c *Conn) Input() ([]byte, error) {
+	for {
+		h, payload, err := c.r.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		case h.Type == wire.TypeStdoutTaken || h.Type == wire.TypeStderrTaken:
+			c.Taken[h.Type-wire.TypeStdoutTaken] = h.Number
+			continue
+		case h.Length == 0:
+			c.take(math.MaxUint64)
+			return nil, io.EOF
+		}
+		if c.input += uint64(len(payload)); c.input-c.told >= tellEvery {
+			c.take(c.input)
+		}
+		return payload, nil
+	}
+}
+
+// Frame reads a frame of input without saying that it was taken, and returns how
+// many bytes it has; one that says what the client has taken has none.
+func (c *Conn) Frame() (int, error) {
+	h, payload, err := c.r.Next()
+	if err == nil && h.Type != wire.TypeStdin {
+		c.Taken[h.Type-wire.TypeStdoutTaken] = h.Number
+	}
+	return len(payload), err
+}
+
+// take says how much input has been taken, without waiting for a client that does not
+// read. One that has gone will not miss it.
+func (c *Conn) take(n uint64) {
+	c.told = n
+	go func() { _, _ = c.conn.Write(wire.AppendData(nil, wire.TypeStdinTaken, n, nil)) }()
+}
+
+// End ends the outputs that are streams, and then the process, and waits until the
+// client has gone.
 func (c *Conn) End(status wire.Status) {
 	c.EndOutputs()
 	c.EndProcess(status)
+	c.Gone()
 }
 
 // EndOutputs ends the outputs that are streams.
 func (c *Conn) EndOutputs() {
-	stdio := c.request.(*wire.Run).Command.Stdio
+	stdio := c.run.Command.Stdio
 	for i, t := range []wire.Type{wire.TypeStdout, wire.TypeStderr} {
 		if stdio[1+i].Mode == wire.DescriptorStream {
 			_ = c.Output(t, "")
@@ -81,7 +133,7 @@ func (c *Conn) EndOutputs() {
 }
 
 // EndProcess ends the ghost.
-func (c *Conn) EndProcess(status wire.Status) { c.m.End(c.request.(*wire.Run).Ghost, status) }
+func (c *Conn) EndProcess(status wire.Status) { c.m.End(c.run.Ghost, status) }
 
 // Gone waits until the client has closed the connection.
 func (c *Conn) Gone() {

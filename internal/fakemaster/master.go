@@ -21,6 +21,7 @@ type Master struct {
 	mu     sync.Mutex
 	cond   sync.Cond
 	ghosts map[wire.PID]net.Conn
+	runs   map[uint64]*wire.Run // by Launch
 }
 
 // Handler answers the request of a connection.
@@ -34,7 +35,7 @@ func Start(t testing.TB, handle Handler) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Master{ghosts: map[wire.PID]net.Conn{}}
+	m := &Master{ghosts: map[wire.PID]net.Conn{}, runs: map[uint64]*wire.Run{}}
 	m.cond.L = &m.mu
 	m.Client.Socket = filepath.Join(dir, "master.sock")
 	if m.Client.GhostPath, err = installGhost(dir); err != nil {
@@ -87,7 +88,21 @@ func (m *Master) serve(t testing.TB, conn net.Conn, handle Handler) {
 		}
 		return
 	}
-	handle(&Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request}, request)
+	handle(&Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request, run: m.runOf(request)}, request)
+}
+
+// runOf returns the request by which the process of a request was started.
+func (m *Master) runOf(request wire.Message) *wire.Run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch r := request.(type) {
+	case *wire.Run:
+		m.runs[r.Launch] = r
+		return r
+	case *wire.Attach:
+		return m.runs[r.Launch]
+	}
+	return nil
 }
 
 func (m *Master) addGhost(conn net.Conn) {

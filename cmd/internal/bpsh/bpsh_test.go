@@ -89,6 +89,8 @@ func onRun(handle func(c *fakemaster.Conn, r *wire.Run)) fakemaster.Handler {
 			handle(c, m)
 		case *wire.ListNodes:
 			c.Send(&wire.NodeList{Nodes: table})
+		case *wire.Attach: // after the connection has broken
+			c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)
 		}
 	}
 }

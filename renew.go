@@ -1,0 +1,154 @@
+package bproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// How long a master may be away.
+const (
+	restartTime = 10 * time.Second // one whose socket is there: it will be back soon, or not at all
+	absence     = time.Minute      // one that is to start a process, or has the output of one that has ended
+	firstPause  = 20 * time.Millisecond
+	longPause   = time.Second
+)
+
+// newLaunch returns a number for a process that nobody guesses, and that costs no
+// system call: Go's generator has its seed from the kernel (getauxval(3), AT_RANDOM).
+func newLaunch() uint64 { return rand.Uint64() | 1 }
+
+// reach connects to the master. A socket that refuses is that of a master that has
+// died, and will be back soon if it is to be back at all.
+func (c *Client) reach(ctx context.Context) (*os.File, error) {
+	conn, err := c.dial()
+	if !errors.Is(err, unix.ECONNREFUSED) {
+		return conn, err
+	}
+	p := newRetries(restartTime)
+	for errors.Is(err, unix.ECONNREFUSED) && p.pause(ctx.Done()) {
+		conn, err = c.dial()
+	}
+	if err == nil || ctx.Err() == nil {
+		return conn, err
+	}
+	return nil, context.Cause(ctx)
+}
+
+// retries is for how long something is tried again, with longer and longer pauses.
+type retries struct {
+	until time.Time
+	next  time.Duration
+}
+
+func newRetries(length time.Duration) retries {
+	return retries{until: time.Now().Add(length), next: firstPause}
+}
+
+// pause reports whether to try once more.
+func (p *retries) pause(done <-chan struct{}) bool {
+	if !time.Now().Before(p.until) {
+		return false
+	}
+	timer := time.NewTimer(p.next)
+	defer timer.Stop()
+	p.next = min(p.next*3/2, longPause)
+	select {
+	case <-timer.C:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+// renewLocked has another connection take the place of one that has broken. It is
+// tried for as long as the ghost lives, and a while longer for what the process has
+// said before its end.
+func (s *stream) renewLocked() {
+	s.conn.Close()
+	p := newRetries(absence)
+	for {
+		s.attach.Output = s.frames.got
+		s.mu.Unlock()
+		conn, taken, err := s.reattach()
+		s.mu.Lock()
+		var refused *Error
+		switch {
+		case s.closed:
+			if conn != nil {
+				conn.Close()
+			}
+			return
+		case err == nil:
+			s.goOnLocked(conn, taken)
+			return
+		case errors.As(err, &refused) || errors.Is(err, wire.ErrFrame):
+			s.failLocked(fmt.Errorf("%w: %w", ErrLost, onNode(err, s.attach.Node)))
+			return
+		}
+		s.mu.Unlock()
+		if !s.ghost.ended() {
+			p.until = time.Now().Add(absence)
+		}
+		more := p.pause(nil)
+		s.mu.Lock()
+		if !more {
+			s.failLocked(ErrLost)
+			return
+		}
+	}
+}
+
+// reattach asks the master for the process over another connection.
+func (s *stream) reattach() (conn *os.File, taken uint64, err error) {
+	if conn, err = s.client.dial(); err != nil {
+		return nil, 0, err
+	}
+	if taken, err = s.ask(conn); err != nil {
+		conn.Close()
+		return nil, 0, err
+	}
+	return conn, taken, nil
+}
+
+// ask says Attach, and returns how much input the node has taken.
+func (s *stream) ask(conn *os.File) (taken uint64, err error) {
+	if err := conn.SetDeadline(time.Now().Add(absence)); err != nil {
+		return 0, broken(err)
+	}
+	if err := wire.Write(conn, 0, &s.attach); err != nil {
+		return 0, broken(err)
+	}
+	m, _, err := wire.NewReader(conn).Read()
+	if err != nil {
+		return 0, broken(err)
+	}
+	if m, err = accepted(m); err != nil {
+		return 0, err
+	}
+	if started, ok := m.(*wire.Started); ok {
+		return started.Taken, conn.SetDeadline(time.Time{})
+	}
+	return 0, unexpected(m)
+}
+
+// goOnLocked goes on with another connection.
+func (s *stream) goOnLocked(conn *os.File, taken uint64) {
+	s.conn, s.broken = conn, false
+	s.frames.renew()
+	s.frames.taken = taken
+	if err := s.kept.renew(taken); err != nil {
+		s.failLocked(err)
+		return
+	}
+	if _, some := s.kept.next(); some {
+		go s.send() // until the connection takes it, or ends
+	}
+}

@@ -1,0 +1,256 @@
+package bproc_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"bproc/internal/fakemaster"
+	"bproc/wire"
+)
+
+// echo is a process that gives back what it reads, on a node whose masters die. What
+// has come of a piece of input or output when one dies is left to chance.
+type echo struct {
+	t    *testing.T
+	rand *rand.Rand
+	one  sync.Mutex // connection is served at a time
+
+	mu      sync.Mutex
+	more    sync.Cond    // got and eof have changed
+	got     bytes.Buffer // taken
+	eof     bool
+	masters int
+}
+
+func newEcho(t *testing.T, seed uint64) *echo {
+	e := &echo{t: t, rand: rand.New(rand.NewPCG(seed, 0))}
+	e.more.L = &e.mu
+	return e
+}
+
+// serve serves one connection for a while.
+func (e *echo) serve(c *fakemaster.Conn, m wire.Message) {
+	e.one.Lock()
+	defer e.one.Unlock()
+	e.masters++
+	var sent int
+	switch m := m.(type) {
+	case *wire.Run:
+		c.Started()
+	case *wire.Attach:
+		if sent = int(m.Output[0]); sent > e.got.Len() {
+			e.t.Errorf("the client has %d bytes of %d", sent, e.got.Len())
+		}
+		c.Resumed(uint64(e.got.Len()))
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() { e.read(c) })
+	if e.write(c, sent) {
+		c.EndOutputs()
+		c.EndProcess(wire.ExitStatus(7))
+	} else {
+		c.Close() // as the end of a master does
+	}
+	reading.Wait()
+}
+
+// read takes input to its end, or that of the connection.
+func (e *echo) read(c *fakemaster.Conn) {
+	for {
+		b, err := c.Input()
+		e.mu.Lock()
+		e.got.Write(b)
+		e.eof = e.eof || errors.Is(err, io.EOF)
+		e.more.Broadcast()
+		e.mu.Unlock()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return
+		}
+	}
+}
+
+// write gives output back, until the master dies or (true) the process ends.
+func (e *echo) write(c *fakemaster.Conn, sent int) bool {
+	for left := e.rand.IntN(40); ; left-- {
+		e.mu.Lock()
+		for sent == e.got.Len() && !e.eof {
+			e.more.Wait()
+		}
+		rest := e.got.Bytes()[sent:]
+		e.mu.Unlock()
+		n := min(len(rest), 1+e.rand.IntN(wire.MaxData))
+		switch {
+		case left == 0: // only a part of a frame comes through
+			c.Part(wire.TypeStdout, string(rest[:n]), e.rand.IntN(wire.HeaderSize+n))
+			return false
+		case n == 0:
+			return true
+		case c.Output(wire.TypeStdout, string(rest[:n])) != nil:
+			return false
+		}
+		sent += n
+	}
+}
+
+// TestNothingIsLost has the connection break at any place in both directions.
+func TestNothingIsLost(t *testing.T) {
+	for seed := range uint64(6) {
+		e := newEcho(t, seed)
+		m := fakemaster.Start(t, e.serve)
+		const size = 4 << 20
+		h := sha256.New()
+		cmd := m.Client.Command(2, "cat")
+		cmd.Stdin, cmd.Stdout = io.LimitReader(newPattern(), size), h
+		err := cmd.Run(t.Context())
+		if cmd.Status != wire.ExitStatus(7) {
+			t.Errorf("seed %d: %v, status %#x", seed, err, cmd.Status)
+		}
+		if string(h.Sum(nil)) != sum(t, io.LimitReader(newPattern(), size)) {
+			t.Errorf("seed %d: the checksum is wrong", seed)
+		}
+		t.Logf("seed %d: %d masters", seed, e.masters)
+	}
+}
+
+// TestRunAgain has masters die before they have answered.
+func TestRunAgain(t *testing.T) {
+	var seen []wire.Run
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+		run := *m.(*wire.Run)
+		seen = append(seen, run)
+		if len(seen) == 3 {
+			c.Started()
+			c.End(wire.ExitStatus(3))
+		}
+	})
+	cmd := m.Client.Command(2, "prog")
+	_ = cmd.Run(t.Context())
+	if cmd.Status != wire.ExitStatus(3) || len(seen) != 3 {
+		t.Fatalf("status %#x, %d requests", cmd.Status, len(seen))
+	}
+	for i, run := range seen {
+		if run.Again != (i > 0) || run.Launch == 0 || run.Launch != seen[0].Launch || run.Ghost != seen[0].Ghost {
+			t.Errorf("request %d: again %v, launch %d, ghost %d", i, run.Again, run.Launch, run.Ghost)
+		}
+	}
+}
+
+// TestInputBeforeWait writes more input than the window has room for, and waits for
+// the process only then, which says a lot meanwhile.
+func TestInputBeforeWait(t *testing.T) {
+	const chatter = 400 << 10
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		var talking sync.WaitGroup
+		talking.Go(func() {
+			for n := 0; n < chatter; n += 1 << 10 {
+				if err := c.Output(wire.TypeStdout, string(make([]byte, 1<<10))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for {
+			if _, err := c.Input(); err != nil {
+				if !errors.Is(err, io.EOF) {
+					t.Error(err)
+				}
+				break
+			}
+		}
+		talking.Wait()
+		c.End(0)
+	})
+	r, w := io.Pipe()
+	var out bytes.Buffer
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdin, cmd.Stdout = r, &out
+	if err := cmd.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, 4*wire.Window)); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil || out.Len() != chatter {
+		t.Errorf("%v, %d bytes", err, out.Len())
+	}
+}
+
+// TestWindow sends no more input than the node has room for, and says what has been
+// taken of the output.
+func TestWindow(t *testing.T) {
+	full := make(chan struct{})
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		c.Started()
+		got := 0
+		for got < wire.Window {
+			n, err := c.Frame()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			got += n
+		}
+		close(full)
+		for range 4 {
+			_ = c.Output(wire.TypeStdout, string(make([]byte, wire.MaxData)))
+		}
+		for c.Taken[0] < 3*wire.MaxData {
+			n, err := c.Frame()
+			if err != nil || n > 0 {
+				t.Errorf("%d bytes beyond the window, %v", n, err)
+				return
+			}
+		}
+		c.End(0)
+	})
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdin, cmd.Stdout = newPattern(), io.Discard
+	if err := cmd.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-full:
+	case <-time.After(time.Second):
+		t.Error("the window was not filled")
+	}
+}
+
+// TestEndOfInput breaks the connection after the end of input was sent, and has the
+// client say it again, though nobody reads output.
+func TestEndOfInput(t *testing.T) {
+	ends := 0
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+		if _, ok := m.(*wire.Run); ok {
+			c.Started()
+			for range 2 { // "all" and the end
+				if _, err := c.Frame(); err != nil {
+					t.Error(err)
+				}
+			}
+			ends++
+			return
+		}
+		c.Resumed(1)
+		if b, err := c.Input(); string(b) != "ll" {
+			t.Errorf("got %q, %v", b, err)
+		}
+		if _, err := c.Input(); errors.Is(err, io.EOF) {
+			ends++
+		}
+		c.EndProcess(0)
+	})
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdin = bytes.NewReader([]byte("all"))
+	if err := cmd.Run(t.Context()); err != nil || ends != 2 {
+		t.Errorf("%v, %d ends", err, ends)
+	}
+}

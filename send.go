@@ -1,0 +1,149 @@
+package bproc
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Whoever reads the connection must not wait until it can be written to: at the other
+// end the same may be waiting for us. So what has been taken is said at once where that
+// is possible, and otherwise by the goroutine that sends input, or by one for the
+// purpose.
+
+// tell says how much of an output has been taken.
+func (s *stream) tell(of int, taken uint64) {
+	s.mu.Lock()
+	s.taken[of] = taken
+	s.mu.Unlock()
+	if !s.sending.TryLock() {
+		return // whoever sends sees it, see send
+	}
+	s.mu.Lock()
+	f, conn := s.nextTakenLocked(), s.conn
+	s.mu.Unlock()
+	if !f.some || f.write(conn, false) {
+		s.sending.Unlock()
+		return
+	}
+	go func() { // until the connection takes it, or ends
+		s.sendFrame(f, conn)
+		s.sending.Unlock()
+		s.send()
+	}()
+}
+
+// send sends what is to be sent. When the connection has broken, the reader goes on
+// with another.
+func (s *stream) send() {
+	for s.unsent() {
+		s.sending.Lock()
+		f, conn := s.nextFrame()
+		if f.some {
+			s.sendFrame(f, conn)
+		}
+		s.sending.Unlock()
+	}
+}
+
+// unsent reports whether something can be sent.
+func (s *stream) unsent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken || s.closed || s.err != nil {
+		return false
+	}
+	_, some := s.kept.next()
+	return some || s.told != s.taken
+}
+
+// frame is what is to be sent next.
+type frame struct {
+	header [wire.HeaderSize]byte
+	data   []byte
+	some   bool
+}
+
+// nextFrame returns what is to be sent next, and takes it for sent: the answer may be
+// here before the write is over.
+func (s *stream) nextFrame() (f frame, conn *os.File) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f = s.nextTakenLocked(); f.some {
+		return f, s.conn
+	}
+	if f.data, f.some = s.kept.next(); f.some {
+		s.kept.passed(f.data)
+		wire.Header{Type: wire.TypeStdin, Length: uint32(len(f.data))}.Put(f.header[:])
+	}
+	return f, s.conn
+}
+
+// nextTakenLocked is nextFrame for what says that output has been taken.
+func (s *stream) nextTakenLocked() (f frame) {
+	for of, taken := range s.taken {
+		if taken > s.told[of] {
+			s.told[of] = taken
+			wire.Header{Type: wire.TypeStdoutTaken + wire.Type(of), Number: taken}.Put(f.header[:])
+			f.some = true
+			break
+		}
+	}
+	return f
+}
+
+// sendFrame sends a frame, and notes when that is not possible.
+func (s *stream) sendFrame(f frame, conn *os.File) {
+	if f.write(conn, true) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = s.broken || s.conn == conn
+}
+
+// write writes a frame without copying its payload; false: it could not, or not
+// without waiting. A header alone is written as a whole or not at all.
+func (f *frame) write(conn *os.File, wait bool) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	rest := [][]byte{f.header[:], f.data}
+	if len(f.data) == 0 {
+		rest = rest[:1]
+	}
+	written := false
+	err = raw.Write(func(fd uintptr) bool {
+		for len(rest) > 0 {
+			n, err := unix.Writev(int(fd), rest)
+			switch {
+			case errors.Is(err, unix.EINTR):
+				continue
+			case errors.Is(err, unix.EAGAIN):
+				return !wait
+			case err != nil:
+				return true
+			}
+			rest = after(rest, n)
+		}
+		written = true
+		return true
+	})
+	return written && err == nil
+}
+
+// after returns what is left of rest after n bytes.
+func after(rest [][]byte, n int) [][]byte {
+	for len(rest) > 0 && n >= len(rest[0]) {
+		n -= len(rest[0])
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		rest[0] = rest[0][n:]
+	}
+	return rest
+}
