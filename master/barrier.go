@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -32,8 +33,11 @@ func (b *barrier) Move(n uint64) {
 	b.wakeLocked()
 }
 
-// Break lets everybody pass: the node's events have come to their end, and
-// what was said before is all that will ever be.
+// errBroken is why a frame that waits at the barrier does not pass: its session has
+// ended. Nobody has said to have it, so the node says it again in the next.
+var errBroken = errors.New("the session with the node has ended")
+
+// Break turns everybody away: the session's events have come to their end.
 func (b *barrier) Break() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,9 +56,13 @@ func (b *barrier) wakeLocked() {
 func (b *barrier) Wait(ctx context.Context, n uint64) error {
 	for {
 		b.mu.Lock()
-		if n <= b.at.Load() || b.broken {
+		if n <= b.at.Load() {
 			b.mu.Unlock()
 			return nil
+		}
+		if b.broken {
+			b.mu.Unlock()
+			return errBroken
 		}
 		if b.moved == nil {
 			b.moved = make(chan struct{})

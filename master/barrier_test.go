@@ -45,11 +45,11 @@ func TestBarrierBreaks(t *testing.T) {
 		go func() { passed <- b.Wait(t.Context(), 7) }()
 		synctest.Wait()
 		b.Break()
-		if err := <-passed; err != nil {
-			t.Error(err)
+		if err := <-passed; !errors.Is(err, errBroken) {
+			t.Errorf("got %v, want %v", err, errBroken)
 		}
-		if err := b.Wait(t.Context(), 8); err != nil {
-			t.Errorf("after it broke: %v", err)
+		if err := b.Wait(t.Context(), 8); !errors.Is(err, errBroken) {
+			t.Errorf("after it broke: got %v, want %v", err, errBroken)
 		}
 		if b.Passed(7) {
 			t.Error("a broken barrier claims that an event has taken effect")

@@ -57,6 +57,8 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 	switch m := m.(type) {
 	case *wire.Run:
 		return c.run(ctx, m)
+	case *wire.Attach:
+		return c.attach(ctx, m)
 	case *wire.ListNodes:
 		return c.listNodes(ctx)
 	case *wire.ListProcs:
@@ -76,6 +78,8 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 func versionOf(m wire.Message) uint16 {
 	switch m := m.(type) {
 	case *wire.Run:
+		return m.Version
+	case *wire.Attach:
 		return m.Version
 	case *wire.ListNodes:
 		return m.Version

@@ -44,6 +44,12 @@ type core struct {
 	found   map[wire.PID][]*wire.Signal // ghosts of a former master that no node has claimed, and what they got
 	foundAt time.Time
 	delayed []func() // launches that wait until there is none
+
+	clock       time.Time // of the last tick
+	settleUntil time.Time // nodes may not have come yet
+	returnUntil time.Time // and for what was there before
+	waiters     map[wire.NodeID][]waiter
+	absent      map[wire.PID]time.Time // processes whose clients are to come back, and since when
 }
 
 func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pidmap.Allocator, keeper sender) *core {
@@ -52,7 +58,7 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		jobs:  make(chan func() func(), 1),
 		procs: map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){},
-		found: map[wire.PID][]*wire.Signal{},
+		found: map[wire.PID][]*wire.Signal{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
 
 		budgets:    map[uint32]*budget{},
 		groupCalls: map[groupCall]*underWay{},

@@ -39,7 +39,9 @@ func (c *core) claim(s *session, pid wire.PID) bool {
 	if err != nil {
 		uid = 0 // it has just ended
 	}
-	c.add(&proc{pid: pid, node: s.node, uid: uid, sess: s, state: running, ghost: true, held: held}, c.limitOf(pid))
+	p := &proc{pid: pid, node: s.node, uid: uid, sess: s, state: running, ghost: true, held: held}
+	c.add(p, c.limitOf(pid))
+	c.claimed(p)
 	return true
 }
 

@@ -1,6 +1,8 @@
 package master
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -11,17 +13,21 @@ type launch struct {
 	spawn  wire.Spawn
 	node   wire.NodeID
 	hangUp bool
+	again  bool // a former master may have begun with it
+	sent   bool // Spawn has been sent for another connection
+	client *clientConn
 	steps  chan step // to the client's goroutine; holds every step there is
 }
 
 // step tells a client's goroutine how far its process is.
 type step struct {
 	sess   *session     // adopted: open the process stream there
+	resume *session     // it was started before: go on with it there
 	failed *wire.Failed // it will not run; otherwise, and with no session, it runs
 }
 
 func newLaunch(node wire.NodeID, hangUp bool, spawn wire.Spawn) *launch {
-	return &launch{node: node, hangUp: hangUp, spawn: spawn, steps: make(chan step, 2)}
+	return &launch{node: node, hangUp: hangUp, spawn: spawn, steps: make(chan step, 3)}
 }
 
 func (l *launch) fail(stage wire.Stage, errno unix.Errno) {
@@ -36,11 +42,22 @@ func (c *core) begin(l *launch, who caller) {
 	case n == nil:
 		l.fail(wire.StageNode, unix.ENXIO)
 		return
+	case c.mayCome(n, l):
+		c.whenUp(n, c.untilFor(l), func(s *session) {
+			if s == nil {
+				l.fail(wire.StageNode, unix.EHOSTDOWN)
+			} else {
+				c.begin(l, who)
+			}
+		})
+		return
 	case !n.serves():
 		l.fail(wire.StageNode, unix.EHOSTDOWN)
 		return
 	case !who.mayUse(n):
 		l.fail(wire.StageNode, unix.EACCES)
+		return
+	case l.again && c.beganBefore(l, n):
 		return
 	case c.taken(l.spawn.PID):
 		l.fail(wire.StageGhost, unix.EEXIST)
@@ -49,9 +66,64 @@ func (c *core) begin(l *launch, who caller) {
 		c.delayed = append(c.delayed, func() { c.begin(l, who) })
 		return
 	}
-	p := &proc{pid: l.spawn.PID, node: n.ID, uid: l.spawn.UID, sess: n.sess, state: adopting, launch: l, hangUp: l.hangUp}
+	p := c.launched(l, n)
 	c.add(p, c.limitOf(who.pid))
 	c.adopt(p)
+}
+
+// launched returns the process of a launch.
+func (c *core) launched(l *launch, n *node) *proc {
+	return &proc{pid: l.spawn.PID, node: n.ID, uid: l.spawn.UID, sess: n.sess, state: adopting, launch: l, hangUp: l.hangUp, client: l.client, again: l.again}
+}
+
+// mayCome reports whether a node is not there, but may be in a moment: this master
+// has just begun, or the launch is older than that.
+func (c *core) mayCome(n *node, l *launch) bool {
+	if n.sess != nil || n.Down {
+		return false
+	}
+	return n.lostAt.IsZero() && n.Key != "" && c.clock.Before(c.untilFor(l)) || l.again && !n.lostAt.IsZero()
+}
+
+// untilFor returns until when a launch waits for a node that has not come yet.
+func (c *core) untilFor(l *launch) time.Time {
+	if l.again {
+		return c.returnUntil
+	}
+	return c.settleUntil
+}
+
+// beganBefore goes on with a launch that a former master, or a former connection, has
+// begun with. It reports whether there is one.
+func (c *core) beganBefore(l *launch, n *node) bool {
+	p := c.procs[l.spawn.PID]
+	_, found := c.found[l.spawn.PID]
+	switch {
+	case p != nil && (p.node != n.ID || p.uid != l.spawn.UID):
+		return false
+	case p != nil && (p.state == adopting || p.state == spawning):
+		delete(c.absent, p.pid)
+		p.launch, p.client, p.hangUp = l, l.client, l.hangUp
+		if p.state == spawning {
+			l.sent = true
+		}
+	case p != nil:
+		l.steps <- step{resume: n.sess}
+	case found: // the node has come, and does not have it
+		held := c.found[l.spawn.PID]
+		delete(c.found, l.spawn.PID)
+		p := c.launched(l, n)
+		p.held = held
+		c.add(p, c.limitOf(l.spawn.PID))
+		c.adopted(p, 0)
+		c.allFound()
+	default:
+		if _, err := c.front.Parent(l.spawn.PID); err == nil {
+			return false // it is not known that it was ever adopted
+		}
+		l.steps <- step{resume: n.sess} // it has ended, perhaps, and its output is there
+	}
+	return true
 }
 
 // taken reports whether a number is in use as far as the master knows.
@@ -109,10 +181,24 @@ func (c *core) spawned(p *proc, stage wire.Stage, errno unix.Errno) {
 	}
 	p.state = running
 	p.release()
-	p.launch.steps <- step{}
-	p.launch = nil
+	c.started(p)
 	if !c.nodes.byID[p.node].serves() { // set down after the Spawn was sent
 		p.kill()
+	}
+}
+
+// started tells the client of a process that it runs. One that was asked for by a
+// former master has no client yet.
+func (c *core) started(p *proc) {
+	l := p.launch
+	p.launch = nil
+	switch {
+	case l == nil:
+		c.claimed(p)
+	case l.sent:
+		l.steps <- step{resume: p.sess}
+	default:
+		l.steps <- step{}
 	}
 }
 
@@ -122,9 +208,6 @@ func (c *core) spawned(p *proc, stage wire.Stage, errno unix.Errno) {
 func (c *core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
 	l := p.launch
 	p.launch = nil
-	if l == nil {
-		return
-	}
 	code := 255
 	if stage == wire.StageExec {
 		code = 126
@@ -133,7 +216,9 @@ func (c *core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
 		}
 	}
 	c.end(p, wire.ExitStatus(code))
-	l.fail(stage, errno)
+	if l != nil {
+		l.fail(stage, errno)
+	}
 }
 
 // end ends the ghost of a process that has ended.

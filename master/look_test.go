@@ -65,7 +65,7 @@ func (l *lookedAt) ask(who caller, request wire.Message) net.Conn {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		(&clientConn{m: l.m, log: l.m.log, conn: master, who: who}).serve(l.t.Context())
+		(&clientConn{m: l.m, log: l.m.log, conn: master, who: who, spoken: func() {}}).serve(l.t.Context())
 	}()
 	l.t.Cleanup(func() { client.Close(); <-served })
 	return client

@@ -29,9 +29,10 @@ type proc struct {
 	uid    uint32 // real user
 	sess   *session
 	state  procState
-	launch *launch // started from the front end; nil once it runs, and for forked ones
-	ghost  bool    // a ghost exists, or is being made
-	hangUp bool    // SIGHUP when the client leaves
+	launch *launch     // started from the front end; nil once it runs, and for forked ones
+	ghost  bool        // a ghost exists, or is being made
+	hangUp bool        // SIGHUP when the client leaves
+	client *clientConn // of one that was started from the front end; nil: it is to come back
 	held   []*wire.Signal
 	killed bool        // SIGKILL has been sent
 	stops  bool        // it is stopped

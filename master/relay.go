@@ -18,6 +18,7 @@ import (
 // stream is what the relay needs of a process stream.
 type stream interface {
 	io.ReadWriteCloser
+	SetReadDeadline(t time.Time) error
 	SetWriteDeadline(t time.Time) error
 }
 
@@ -143,11 +144,15 @@ func ended(err error) error {
 }
 
 // relayOut copies what a process says to its client, each frame when the ghosts
-// of the births before it exist.
+// of the births before it exist. What the process has taken says nothing of those.
 func relayOut(ctx context.Context, client io.Writer, node io.Reader, b *barrier) error {
 	return frames(client, node, func(h wire.Header) error {
-		if h.Type == wire.TypeStdin {
-			return fmt.Errorf("%w: a node sends standard input", wire.ErrFrame)
+		switch h.Type {
+		case wire.TypeStdout, wire.TypeStderr:
+		case wire.TypeStdinTaken:
+			return nil
+		default:
+			return fmt.Errorf("%w: a node sends type %d", wire.ErrFrame, h.Type)
 		}
 		if b.Passed(h.Number) {
 			return nil
@@ -160,10 +165,11 @@ func relayOut(ctx context.Context, client io.Writer, node io.Reader, b *barrier)
 // closes the connection.
 func relayIn(client *net.UnixConn, node stream) error {
 	err := frames(&inlet{client: client, node: node}, client, func(h wire.Header) error {
-		if h.Type != wire.TypeStdin {
-			return fmt.Errorf("%w: a client sends output", wire.ErrFrame)
+		switch h.Type {
+		case wire.TypeStdin, wire.TypeStdoutTaken, wire.TypeStderrTaken:
+			return nil
 		}
-		return nil
+		return fmt.Errorf("%w: a client sends type %d", wire.ErrFrame, h.Type)
 	})
 	return err
 }

@@ -40,11 +40,15 @@ func (c *core) clientLeft(pid wire.PID) bool {
 	if p == nil || p.state != running {
 		return false
 	}
+	c.hangUp(p)
+	return true
+}
+
+func (c *core) hangUp(p *proc) {
 	if p.hangUp {
 		p.send(&wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGHUP)})
 	}
 	p.sess.put(&wire.HangUp{PID: p.pid})
-	return true
 }
 
 func (c *core) reparent(pid, parent wire.PID) {

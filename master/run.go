@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -17,21 +18,39 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	if err := checkCommand(&m.Command); err != nil {
 		return c.failed(wire.StageRequest, unix.EINVAL, err.Error())
 	}
-	if !c.m.seats.take() {
-		return c.failed(wire.StageRequest, unix.EMFILE, fmt.Sprintf("the master has descriptors for %d processes at a time, and they are in use; raise its limit of open files", c.m.seats.most))
+	if refused, err := c.seat(); refused {
+		return err
 	}
 	defer c.m.seats.leave()
 	l := newLaunch(m.Node, m.HangUp, wire.Spawn{
 		PID: m.Ghost, Parent: c.who.pid,
 		UID: c.who.uid, GID: c.who.gid, Groups: c.who.groups,
-		Command: m.Command,
+		Command: m.Command, Launch: m.Launch,
 	})
+	l.client, l.again = c, m.Again
 	m.Command = wire.Command{}
 	if err := c.m.post(ctx, func(core *core) { core.begin(l, c.who) }); err != nil {
 		return err
 	}
+	return c.start(ctx, l)
+}
+
+// seat takes a seat for the connection of a process, or refuses the request.
+func (c *clientConn) seat() (refused bool, err error) {
+	if c.m.seats.take() {
+		return false, nil
+	}
+	return true, c.failed(wire.StageRequest, unix.EMFILE, fmt.Sprintf("the master has descriptors for %d processes at a time, and they are in use; raise its limit of open files", c.m.seats.most))
+}
+
+// start does what the steps of a launch say, up to the one that settles it.
+func (c *clientConn) start(ctx context.Context, l *launch) error {
 	s, err := c.await(ctx, l)
-	if s.sess == nil {
+	switch {
+	case s.resume != nil:
+		m := wire.Resume{PID: l.spawn.PID, Launch: l.spawn.Launch, UID: l.spawn.UID}
+		return c.resume(ctx, s.resume, &m, l.hangUp)
+	case s.sess == nil:
 		return err
 	}
 	stream, err := s.sess.open(ctx, &l.spawn)
@@ -42,18 +61,31 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 				return err
 			}
 		}
-		_, err = c.await(ctx, l)
-		return err
+		return c.settled(ctx, l)
 	}
-	defer stream.Close()
 	l.spawn.Command = wire.Command{} // a process may run for months; its environment need not stay
 	started, err := c.await(ctx, l)
-	if err != nil || started.failed != nil {
-		return err
+	switch {
+	case started.resume != nil:
+		l.steps <- started
+		return c.start(ctx, l)
+	case err != nil || started.failed != nil:
+		return errors.Join(err, c.leave(ctx, stream))
 	}
 	// A client that is gone is found out by relay.
 	_ = c.reply(new(wire.Started))
 	return c.relay(ctx, l.spawn.PID, s.sess, stream)
+}
+
+// settled goes on with a launch whose stream was lost, when it is known what became
+// of it.
+func (c *clientConn) settled(ctx context.Context, l *launch) error {
+	s, err := c.await(ctx, l)
+	if s.resume != nil {
+		l.steps <- s
+		return c.start(ctx, l)
+	}
+	return err // without a stream, and if it runs, the client asks again
 }
 
 // await waits for the next step of a launch. A failure is reported to the
@@ -70,17 +102,33 @@ func (c *clientConn) await(ctx context.Context, l *launch) (step, error) {
 	}
 }
 
+// leave closes a process stream: nobody wants the rest. A master that ends says no such
+// thing: its clients ask the next one.
+func (c *clientConn) leave(ctx context.Context, stream stream) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return stream.Close()
+}
+
 // relay copies the bytes of standard descriptors in both directions until the
-// client has left. The node's end of the stream tells only that the process has
-// no descriptor left that is a stream; the process itself may go on.
+// client has left. A stream that ends before is lost with its session; so is the
+// client's connection then, and the client asks for the process again.
 func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *session, stream stream) error {
 	var group errgroup.Group
+	var lost, left atomic.Bool
 	group.Go(func() error {
 		err := relayOut(ctx, c.conn, stream, &s.barrier)
-		return errors.Join(err, c.conn.CloseWrite())
+		lost.Store(!left.Load())
+		return errors.Join(err, c.conn.Close())
 	})
 	group.Go(func() error {
-		err := errors.Join(relayIn(c.conn, stream), stream.Close())
+		err := relayIn(c.conn, stream)
+		left.Store(true)
+		err = errors.Join(err, c.leave(ctx, stream))
+		if lost.Load() {
+			return errors.Join(err, c.m.post(ctx, func(core *core) { core.away(pid, c) }))
+		}
 		c.clientLeft(ctx, pid)
 		return err
 	})

@@ -111,6 +111,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	c.lend(s, max(0, firstBlocks-len(s.inventory.Blocks)))
 	c.allFound()
 	n.enter(now)
+	c.isUp(s)
 	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", n.state, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
 	return nil
 }
@@ -206,14 +207,18 @@ func (c *core) dead(n *node) {
 		}
 	}
 	c.alloc.Return(n.ID)
+	c.giveUp(n.ID, c.clock)
 }
 
 // tick looks after leases, and after nodes that are to become empty.
 func (c *core) tick(now time.Time) {
+	c.clock = now
+	c.hangUpAbsent(now)
 	c.dropFound(now)
 	c.forgetCalls()
 	c.dropShares()
 	for _, n := range c.nodes.byID {
+		c.giveUp(n.ID, now)
 		switch s := n.sess; {
 		case s == nil:
 			if !n.lostAt.IsZero() && now.Sub(n.lostAt) > c.lease+leaseMargin {

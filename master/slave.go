@@ -126,9 +126,9 @@ func (c *slaveConn) keepUp(ctx context.Context, m wire.Message) error {
 	return c.barrier.Wait(ctx, events.First-maxBehind)
 }
 
-// open opens the stream of a process and sends its first frame.
-func (s *session) open(ctx context.Context, spawn *wire.Spawn) (stream, error) {
-	frame, err := wire.Append(nil, 0, spawn)
+// open opens the stream of a process and sends its first frame, Spawn or Resume.
+func (s *session) open(ctx context.Context, first wire.Message) (stream, error) {
+	frame, err := wire.Append(nil, 0, first)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,82 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// attach goes on with a process for a client whose connection was lost.
+func (c *clientConn) attach(ctx context.Context, m *wire.Attach) error {
+	if refused, err := c.seat(); refused {
+		return err
+	}
+	defer c.m.seats.leave()
+	found := make(chan *session, 1)
+	if err := c.m.post(ctx, func(core *core) {
+		if n := core.nodes.byID[m.Node]; n != nil {
+			core.whenUp(n, core.returnUntil, func(s *session) { found <- s })
+		} else {
+			found <- nil
+		}
+	}); err != nil {
+		return err
+	}
+	var s *session
+	select {
+	case s = <-found:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if s == nil {
+		return c.failed(wire.StageNode, unix.EHOSTDOWN, "")
+	}
+	return c.resume(ctx, s, &wire.Resume{PID: m.Ghost, Launch: m.Launch, UID: c.who.uid, Output: m.Output}, m.HangUp)
+}
+
+// resumeTime bounds how long a node may take to say what it has of a process.
+const resumeTime = 30 * time.Second
+
+// resume goes on with a process on its node. When the session ends meanwhile, so does
+// the connection, and the client asks again.
+func (c *clientConn) resume(ctx context.Context, s *session, m *wire.Resume, hangUp bool) error {
+	stream, err := s.open(ctx, m)
+	if err != nil {
+		return err
+	}
+	resumed, err := resumed(stream)
+	if err != nil || resumed.Errno != 0 {
+		err = errors.Join(err, c.leave(ctx, stream))
+		if resumed != nil {
+			err = errors.Join(err, c.failed(wire.StageNode, unix.Errno(resumed.Errno), ""))
+		}
+		return err
+	}
+	if err := c.m.post(ctx, func(core *core) { core.attached(m.PID, c, hangUp) }); err != nil {
+		return err
+	}
+	// A client that is gone is found out by relay.
+	_ = c.reply(&wire.Started{Taken: resumed.Taken})
+	return c.relay(ctx, m.PID, s, stream)
+}
+
+// resumed reads the answer to Resume.
+func resumed(stream stream) (*wire.Resumed, error) {
+	if err := stream.SetReadDeadline(time.Now().Add(resumeTime)); err != nil {
+		return nil, err
+	}
+	m, _, err := wire.NewReader(stream).Read()
+	if err != nil {
+		return nil, fmt.Errorf("answer to Resume: %w", err)
+	}
+	r, ok := m.(*wire.Resumed)
+	if !ok {
+		return nil, fmt.Errorf("answer to Resume: %w", errUnexpected)
+	}
+	return r, stream.SetReadDeadline(time.Time{})
+}
