@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -87,15 +88,21 @@ func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind,
 	return found, &p, err
 }
 
-// Nodes implements [procfs.Source].
+// Nodes implements [procfs.Source]. A node that is up, and has not answered for some time,
+// is silent: what is shown of its processes is old.
 func (s *Source) Nodes(ctx context.Context) ([]procfs.Node, error) {
 	list, err := s.client.Nodes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("nodes of the cluster: %w", err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	nodes := make([]procfs.Node, len(list))
 	for i, n := range list {
 		nodes[i] = procfs.Node{ID: n.ID, State: n.State}
+		if n.State == "up" && s.nodes[n.ID].silent(time.Now()) {
+			nodes[i].State = "silent"
+		}
 	}
 	return nodes, nil
 }

@@ -85,6 +85,9 @@ func (n *node) close() {
 	}
 }
 
+// silent reports whether a node has not answered in time.
+func (n *node) silent(now time.Time) bool { return n != nil && n.busy && now.Sub(n.asked) > first }
+
 // over ends the asking of a node.
 func (s *Source) over(n *node) {
 	s.mu.Lock()

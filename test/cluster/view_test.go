@@ -58,65 +58,58 @@ func TestViewIsTheNodes(t *testing.T) {
 		r := startRemote(t, c, cluster.Alice, node, tree...)
 		shell, child := view.family(r)
 		for _, p := range []procfs.Process{shell, child} {
-			if int(p.Node) != node || p.UID != cluster.Alice.UID || p.GID != cluster.Alice.GID {
-				t.Errorf("%d is seen on node %d, of user %d and group %d", p.PID, p.Node, p.UID, p.GID)
+			if int(p.Node) != node || p.UID != cluster.Alice.UID || p.GID != cluster.Alice.GID || p.Threads != nil {
+				t.Errorf("%d is seen on node %d, of user %d and group %d, with threads %v", p.PID, p.Node, p.UID, p.GID, p.Threads)
 			}
 			ghost, err := c.Front.Proc(int(p.PID))
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameStat(t, p.Stat, nodeFile(t, c, node, p.PID, "stat"), ghost.PPID)
-			sameStatus(t, p, nodeFile(t, c, node, p.PID, "status"), ghost.PPID)
-			for name, got := range map[string][]byte{"statm": p.Statm, "cmdline": p.Cmdline} {
-				if want := nodeFile(t, c, node, p.PID, name); string(got) != want {
-					t.Errorf("%s of %d: got %q, want %q", name, p.PID, got, want)
-				}
-			}
-			if p.Threads != nil {
-				t.Errorf("%d is seen with threads %v", p.PID, p.Threads)
-			}
+			// What the node has to do for it now and then changes its counts.
+			cluster.Eventually(t, fmt.Sprintf("%d is as its node shows it", p.PID), func() error {
+				view.refresh()
+				return sameTexts(t, c, view.procs[p.PID], ghost.PPID)
+			})
 		}
 	}
+}
+
+// sameTexts compares what is seen of a process with what its node shows.
+func sameTexts(t *testing.T, c *cluster.Cluster, p procfs.Process, parent int) error {
+	t.Helper()
+	stat := strings.Fields(nodeFile(t, c, p, "stat"))
+	stat[4-1] = strconv.Itoa(parent)
+	var status strings.Builder
+	for line := range strings.Lines(nodeFile(t, c, p, "status")) {
+		if strings.HasPrefix(line, "PPid:") {
+			line = fmt.Sprintf("PPid:\t%d\n", parent)
+		}
+		status.WriteString(line)
+	}
+	fmt.Fprintf(&status, "BProcNode:\t%d\n", p.Node)
+	for name, texts := range map[string][2]string{
+		"stat":    {string(p.Stat), strings.Join(stat, " ") + "\n"},
+		"status":  {string(p.Status), status.String()},
+		"statm":   {string(p.Statm), nodeFile(t, c, p, "statm")},
+		"cmdline": {string(p.Cmdline), nodeFile(t, c, p, "cmdline")},
+		"cgroup":  {string(p.Cgroup), nodeFile(t, c, p, "cgroup")},
+	} {
+		if texts[0] != texts[1] {
+			return fmt.Errorf("%s: got %q, want %q", name, texts[0], texts[1])
+		}
+	}
+	return nil
 }
 
 // nodeFile reads a file of a process on its node. It is read as nobody: addresses are
 // not shown to others.
-func nodeFile(t *testing.T, c *cluster.Cluster, node int, pid wire.PID, name string) string {
+func nodeFile(t *testing.T, c *cluster.Cluster, p procfs.Process, name string) string {
 	t.Helper()
-	res := bpsh(t, c, cluster.Bob, strconv.Itoa(node), "cat", fmt.Sprintf("/proc/%d/%s", pid, name))
+	res := bpsh(t, c, cluster.Bob, strconv.Itoa(int(p.Node)), "cat", fmt.Sprintf("/proc/%d/%s", p.PID, name))
 	if res.Code != 0 {
-		t.Fatalf("%s of %d on node %d: %+v", name, pid, node, res)
+		t.Fatalf("%s of %d on node %d: %+v", name, p.PID, p.Node, res)
 	}
 	return res.Stdout
-}
-
-func sameStat(t *testing.T, stat []byte, onNode string, parent int) {
-	t.Helper()
-	got, want := strings.Fields(string(stat)), strings.Fields(onNode)
-	if len(got) != len(want) {
-		t.Fatalf("got %q, want %q", stat, onNode)
-	}
-	want[4-1] = strconv.Itoa(parent)
-	for i := range got {
-		if got[i] != want[i] {
-			t.Errorf("stat of %s, field %d: got %q, want %q", got[0], i+1, got[i], want[i])
-		}
-	}
-}
-
-func sameStatus(t *testing.T, p procfs.Process, onNode string, parent int) {
-	t.Helper()
-	var want strings.Builder
-	for line := range strings.Lines(onNode) {
-		if strings.HasPrefix(line, "PPid:") {
-			line = fmt.Sprintf("PPid:\t%d\n", parent)
-		}
-		want.WriteString(line)
-	}
-	fmt.Fprintf(&want, "BProcNode:\t%d\n", p.Node)
-	if string(p.Status) != want.String() {
-		t.Errorf("status of %d: got %q, want %q", p.PID, p.Status, want.String())
-	}
 }
 
 // TestViewTellsChanges has processes change in ways of their own and by others, and

@@ -39,6 +39,7 @@ type viewReply struct {
 	Changes procfs.Changes
 	Data    []byte
 	Entries []procfs.Entry
+	Nodes   []procfs.Node
 	Errno   unix.Errno
 	Err     string
 }
@@ -92,6 +93,8 @@ func view(ctx context.Context, source *nodes.Source, q viewRequest) (r viewReply
 		r.Data = []byte(link)
 	case "List":
 		r.Entries, err = source.List(ctx, q.PID, q.Path)
+	case "Nodes":
+		r.Nodes, err = source.Nodes(ctx)
 	case "ReadNode":
 		r.Data, err = source.ReadNode(ctx, wire.NodeID(q.PID), q.Path)
 	default:
@@ -162,11 +165,15 @@ func (s *seen) refresh() procfs.Changes {
 	if r.Err != "" {
 		s.t.Fatal(r.Err)
 	}
-	for _, pid := range r.Changes.Ended {
+	s.take(r.Changes)
+	return r.Changes
+}
+
+func (s *seen) take(c procfs.Changes) {
+	for _, pid := range c.Ended {
 		delete(s.procs, pid)
 	}
-	for _, p := range r.Changes.Changed {
+	for _, p := range c.Changed {
 		s.procs[p.PID] = p
 	}
-	return r.Changes
 }
