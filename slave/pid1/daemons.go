@@ -93,7 +93,7 @@ func (in *Init) greet(c *rights.Conn) error {
 		if in.newest.Load() != c {
 			return net.ErrClosed // replaced before it had its turn
 		}
-		in.lapse()
+		in.lapse() // init may have been frozen until now, and the timer's reader not have run
 		pids, err := in.aliveLocked()
 		if err != nil {
 			return err

@@ -35,6 +35,7 @@ func beOtherDaemon(args []string) int {
 		fmt.Println(err)
 		return 1
 	}
+	resume(s)
 	fmt.Println("ready")
 	go func() {
 		for ; ; time.Sleep(time.Millisecond) {
@@ -55,6 +56,13 @@ func beOtherDaemon(args []string) int {
 		}
 	}
 	return 0
+}
+
+// resume tells a space of processes that a former daemon has launched by command.
+func resume(s *space.Space) {
+	for _, pid := range s.PIDs() {
+		s.Resume(pid, 4711, 0)
+	}
 }
 
 // other is such a daemon, as the tests see it.
@@ -227,6 +235,32 @@ func awaitNotified(t *testing.T, host int) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d is at %q, %v", host, stack, err)
+		}
+	}
+}
+
+// Daemons are killed one after the other while processes call without a pause. No call
+// is lost, or gets another answer.
+func TestCallsWhileDaemonsAreKilled(t *testing.T) {
+	n := newNode(t)
+	dir := openDir(t)
+	calls := map[wire.PID]string{
+		70001: "getsid 4000", 70002: "getppid", 70003: "kill 4000 0", 70004: "setresuid 0 0 0", 70005: "kill 70005 0",
+	}
+	for pid, call := range calls {
+		n.mustLaunch(atSignal(pid, dir, "cost 2000 "+call))
+	}
+	n.leave()
+	signalAll(t, dir)
+	for round := range 25 {
+		o := n.startOther(t)
+		time.Sleep(time.Duration(round) * time.Millisecond) // any moment will do
+		o.kill()
+	}
+	n.start()
+	for pid, call := range calls {
+		if s := n.awaitStatus(pid, over); !s.Exited() || s.ExitStatus() != 0 {
+			t.Errorf("%s: status %#x, want exit 0", call, s)
 		}
 	}
 }

@@ -77,6 +77,7 @@ func (n *node) start() {
 		n.tb.Fatal(err)
 	}
 	n.Space = s
+	resume(s)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
