@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"time"
 
 	"bproc/wire"
 )
@@ -29,7 +30,15 @@ func Dial(socket string) (*Client, error) {
 	return c, nil
 }
 
+// greetTime is how long a keeper may take to answer. It may have to carry out what a
+// former master has asked for.
+const greetTime = 15 * time.Second
+
 func (c *Client) greet() error {
+	if err := c.conn.SetDeadline(time.Now().Add(greetTime)); err != nil {
+		return err
+	}
+	defer c.conn.SetDeadline(time.Time{}) //nolint:errcheck // a closed connection tells later
 	if err := wire.Write(c.conn, 0, &wire.GhostHello{Version: wire.Version}); err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -71,7 +70,12 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 // Run serves until the context ends. The kernel then releases the ghosts: those
 // held in their exit end, the others wait for the next keeper.
 func (k *Keeper) Run(ctx context.Context) error {
-	l, err := k.listen()
+	lock, err := lockSocket(k.cfg.Socket)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	l, err := listen(k.cfg.Socket)
 	if err != nil {
 		return err
 	}
@@ -89,23 +93,6 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return k.serve(ctx, l) })
 	return group.Wait()
-}
-
-func (k *Keeper) listen() (*net.UnixListener, error) {
-	if conn, err := net.Dial("unix", k.cfg.Socket); err == nil {
-		conn.Close()
-		return nil, fmt.Errorf("another keeper serves %s already", k.cfg.Socket)
-	}
-	if err := os.Remove(k.cfg.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("socket of a former keeper: %w", err)
-	}
-	old := unix.Umask(0o177) // nobody but root, from the first moment
-	defer unix.Umask(old)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: k.cfg.Socket, Net: "unix"})
-	if err != nil {
-		return nil, fmt.Errorf("socket of the keeper: %w", err)
-	}
-	return l, nil
 }
 
 // handover is how long a master whose place another one takes is still heard.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +20,16 @@ type StartConfig struct {
 	Image   string // the ghost's image
 	Socket  string
 	Log     string // file for the log of a keeper that is started
+
+	// Scope is a command that starts another, whose arguments follow, in a control
+	// group of its own, so that what ends or bounds the starter's does not touch the
+	// keeper; empty: none. One that fails is done without.
+	Scope []string
 }
 
-// startTime is how long a new keeper may take to serve its socket.
-const startTime = 5 * time.Second
+// startTime is how long a new keeper may take to serve its socket: before that, it
+// seizes the ghosts of a former one.
+const startTime = 20 * time.Second
 
 // Start connects to the keeper, and starts one if none runs: a process of its
 // own, in its own session, that outlives its starter.
@@ -33,6 +40,17 @@ func Start(ctx context.Context, cfg StartConfig) (*Client, error) {
 	if err == nil || !ending && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ECONNREFUSED) {
 		return c, err
 	}
+	if len(cfg.Scope) > 0 {
+		if c, err := startNew(ctx, cfg); err == nil {
+			return c, nil
+		}
+		cfg.Scope = nil
+	}
+	return startNew(ctx, cfg)
+}
+
+// startNew starts a keeper and connects to it.
+func startNew(ctx context.Context, cfg StartConfig) (*Client, error) {
 	log, err := os.OpenFile(cfg.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("log of the keeper: %w", err)
@@ -42,7 +60,8 @@ func Start(ctx context.Context, cfg StartConfig) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log of the keeper: %w", err)
 	}
-	cmd := exec.Command(cfg.Program, "--socket", cfg.Socket, "--ghost", cfg.Image)
+	argv := slices.Concat(cfg.Scope, []string{cfg.Program, "--socket", cfg.Socket, "--ghost", cfg.Image})
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stderr, cmd.Stdout = "/", log, log
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

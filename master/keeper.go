@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bproc/ghost"
+	"bproc/internal/service"
 	"bproc/wire"
 )
 
@@ -27,6 +28,7 @@ func (m *Master) connectKeeper(ctx context.Context) (*keeperConn, error) {
 		Image:   filepath.Join(m.cfg.Lib, "ghost"),
 		Socket:  filepath.Join(m.cfg.Runtime, "keeper.sock"),
 		Log:     filepath.Join(m.cfg.Runtime, "keeper.log"),
+		Scope:   service.Scope("bproc keeper, which holds the ghosts"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)

@@ -1,0 +1,100 @@
+package ghost
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// keeperOf returns the keeper at the other end of a connection.
+func keeperOf(t *testing.T, c *Client) int {
+	t.Helper()
+	raw, err := c.conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var peer *unix.Ucred
+	var peerErr error
+	if err := raw.Control(func(fd uintptr) { peer, peerErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil || peerErr != nil {
+		t.Fatal(err, peerErr)
+	}
+	return int(peer.Pid)
+}
+
+func TestStart(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		scope []string
+	}{
+		{"no scope", nil},
+		{"scope", []string{"env", "IN_SCOPE=1"}},
+		{"scope that fails", []string{"false"}},
+		{"scope that is not there", []string{"/no/such/program"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := StartConfig{
+				Program: self, Image: imagePath, Socket: filepath.Join(dir, "sock"),
+				Log: filepath.Join(dir, "log"), Scope: c.scope,
+			}
+			t.Setenv("GHOST_TEST_KEEPER", cfg.Socket)
+			t.Setenv("GHOST_TEST_IMAGE", imagePath)
+			first, err := Start(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keeper := keeperOf(t, first)
+			first.Close()
+			env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(keeper), "environ"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(string(env), "IN_SCOPE=1"); got != (c.name == "scope") {
+				t.Errorf("started in the scope: %v", got)
+			}
+			next, err := Start(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := keeperOf(t, next); got != keeper {
+				t.Errorf("keeper %d, want %d as before", got, keeper)
+			}
+			next.Close()
+			if err := unix.Kill(keeper, unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			// At once: its socket and its lock may still be there.
+			again, err := Start(context.Background(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			if err := unix.Kill(keeperOf(t, again), unix.SIGTERM); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestTwoKeepers has one find the other's socket.
+func TestTwoKeepers(t *testing.T) {
+	f := newFixture(t)
+	second := exec.CommandContext(t.Context(), "/proc/self/exe")
+	second.Env = f.keeper.Env
+	out, err := second.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "another keeper serves") {
+		t.Errorf("the second keeper: %v, %q", err, out)
+	}
+	f.end(t, f.ghost(t, nobody, "g"), 0) // the first one is as it was
+}
