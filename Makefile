@@ -85,7 +85,7 @@ build: ## build the commands into build/, an install tree
 
 .PHONY: install
 install: build ## install into $(DESTDIR)$(PREFIX)
-	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin sbin lib/bproc lib/systemd/system share/man/man1 share/man/man8)
+	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin sbin lib/bproc lib/systemd/system share/man/man1 share/man/man7 share/man/man8)
 	@install -m 0755 $(addprefix $(BUILD)/bin/,$(BIN)) $(DESTDIR)$(PREFIX)/bin/
 	@install -m 0755 $(addprefix $(BUILD)/sbin/,$(SBIN) $(CGO)) $(DESTDIR)$(PREFIX)/sbin/
 	@install -m 0755 $(addprefix $(BUILD)/lib/bproc/,$(LIB)) $(DESTDIR)$(PREFIX)/lib/bproc/
@@ -96,6 +96,7 @@ install: build ## install into $(DESTDIR)$(PREFIX)
 		sed 's,/usr/local,$(PREFIX),g' cmd/$$unit/$$unit.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit.service || exit 1; \
 	done
 	@install -m 0644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	@install -m 0644 man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 	@install -m 0644 man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 	@$(DESTDIR)$(PREFIX)/lib/bproc/bpkeeper --install-ghost $(DESTDIR)$(PREFIX)/lib/bproc/ghost
 
