@@ -40,13 +40,13 @@ type kernel struct {
 	launched wire.PID // the last number given on the front end
 	images   int
 	records  []procevents.Record
-	zombies  map[wire.PID]bool
+	zombies  map[wire.PID]*task
 	ends     map[wire.PID]wire.Status // of processes started from the front end
 }
 
 func newKernel(seed uint64) *kernel {
 	return &kernel{
-		rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{}, zombies: map[wire.PID]bool{},
+		rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{}, zombies: map[wire.PID]*task{},
 		next: pidmap.Node, launched: 1000,
 	}
 }
@@ -186,5 +186,7 @@ func (k *kernel) exit(p *task) {
 	}
 	k.note(procevents.Record{Kind: procevents.Exited, PID: p.pid, Status: status})
 	clear(k.zombies)
-	k.zombies[p.pid] = k.rng.IntN(2) == 0 // until the next one
+	if k.rng.IntN(2) == 0 {
+		k.zombies[p.pid] = p // until the next one
+	}
 }

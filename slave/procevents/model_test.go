@@ -156,7 +156,12 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 		return procevents.Image{Argv: []string{p.argv}}, true
 	})
-	w.tracker.KeepZombies(func(pid wire.PID) bool { return w.k.zombies[pid] })
+	w.tracker.KeepZombies(func(pid wire.PID) (procevents.ProcessInfo, bool) {
+		if p := w.k.zombies[pid]; p != nil {
+			return procevents.ProcessInfo{PGID: p.pgid, SID: p.sid, User: p.user}, true
+		}
+		return procevents.ProcessInfo{}, false
+	})
 	return w
 }
 

@@ -84,19 +84,27 @@ func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
 	if err != nil {
 		return ProcessInfo{}, false
 	}
-	p, ok := parseStat(string(stat))
+	p, threads, ok := parseStat(string(stat))
+	// The first thread of a process may be a zombie while others work on.
+	if p.State == 'X' || p.State == 'Z' && threads <= 1 {
+		return ProcessInfo{}, false
+	}
 	return p, ok && p.parseStatus(string(status))
 }
 
-// Zombie reports whether a process that has ended is still there, since nobody has
-// waited for it. It may not look like a zombie yet.
-func (dir Proc) Zombie(pid wire.PID) bool {
+// Zombie returns what /proc shows of a process that has ended and is still there, since
+// nobody has waited for it. It may not look like a zombie yet.
+func (dir Proc) Zombie(pid wire.PID) (ProcessInfo, bool) {
 	stat, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "stat"))
 	if err != nil {
-		return false
+		return ProcessInfo{}, false
 	}
-	_, state, ok := strings.Cut(string(stat[max(0, bytes.LastIndexByte(stat, ')')):]), ") ")
-	return ok && !strings.HasPrefix(state, "X")
+	status, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "status"))
+	if err != nil {
+		return ProcessInfo{}, false
+	}
+	p, _, ok := parseStat(string(stat))
+	return p, ok && p.State != 'X' && p.parseStatus(string(status))
 }
 
 // Fields of /proc/PID/stat by their places behind the name (proc_pid_stat(5) counts
@@ -112,33 +120,37 @@ const (
 
 // parseStat reads a line of /proc/PID/stat. The name, in parentheses, may hold
 // anything, so what follows it is found from its end.
-func parseStat(line string) (ProcessInfo, bool) {
+func parseStat(line string) (p ProcessInfo, threads int, ok bool) {
 	before, after := strings.Index(line, " ("), strings.LastIndex(line, ") ")
 	if before < 0 || after < before {
-		return ProcessInfo{}, false
+		return ProcessInfo{}, 0, false
 	}
 	fields := strings.Fields(line[after+2:])
 	if len(fields) <= statExit {
-		return ProcessInfo{}, false
+		return ProcessInfo{}, 0, false
 	}
-	p := ProcessInfo{State: fields[statState][0]}
-	// The first thread of a process may be a zombie while others work on.
-	if threads := fields[statThreads]; p.State == 'X' || p.State == 'Z' && (threads == "0" || threads == "1") {
-		return ProcessInfo{}, false
+	p.State = fields[statState][0]
+	if threads, ok = atoi(fields[statThreads]); !ok {
+		return ProcessInfo{}, 0, false
 	}
 	for n, field := range map[*wire.PID]string{
 		&p.PID: line[:before], &p.Parent: fields[statParent], &p.PGID: fields[statGroup], &p.SID: fields[statSession],
 	} {
-		v, err := strconv.ParseInt(field, 10, 32)
-		if err != nil {
-			return ProcessInfo{}, false
+		v, ok := atoi(field)
+		if !ok {
+			return ProcessInfo{}, 0, false
 		}
 		*n = wire.PID(v)
 	}
-	if v, err := strconv.Atoi(fields[statExit]); err == nil && p.State == 'T' {
+	if v, ok := atoi(fields[statExit]); ok && p.State == 'T' {
 		p.Stop = v & 0x7f
 	}
-	return p, true
+	return p, threads, true
+}
+
+func atoi(field string) (int, bool) {
+	v, err := strconv.ParseInt(field, 10, 32)
+	return int(v), err == nil
 }
 
 // parseStatus reads the credentials from /proc/PID/status (proc_pid_status(5)).

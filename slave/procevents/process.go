@@ -33,6 +33,7 @@ type process struct {
 	changing  bool // a change is in the queue
 	dead      bool
 	gone      bool // its end was told, or it was born and died untold
+	waited    bool // its birth was put off once, since it has ended
 	led       bool // has been seen in a group of its own
 	reaper    bool // adopts orphans
 	stop      int  // the signal that has stopped it; 0: it runs
@@ -87,7 +88,7 @@ func (t *Tracker) release(q **process) {
 	}
 	p.needed--
 	if p.dead && !p.announced && p.needed == 0 {
-		t.drop(p)
+		t.short(p)
 	}
 }
 
@@ -124,6 +125,9 @@ func (t *Tracker) see(p *process, pgid, sid wire.PID) {
 	}
 	if sid == p.pid && p.front.pgid == p.pid && p.moves() {
 		t.settle() // the leader of a group must have left it before it calls setsid
+	}
+	if p.traits.pgid == p.pid && p.front.pgid != p.pid && pgid != p.pid {
+		t.settle() // the group must be there for those whom its leader leaves in it
 	}
 	p.traits.pgid, p.traits.sid = pgid, sid
 	t.release(&p.leader)

@@ -41,6 +41,9 @@ func (t *Tracker) vacate(pid wire.PID) {
 	if !old.dead {
 		t.died(old, lostStatus)
 	}
+	if !old.announced && old.needed == 0 && !old.gone {
+		t.drop(old)
+	}
 	t.settle()
 	if !old.gone {
 		t.tellEnd(old, old.status) // a zombie until now
@@ -97,6 +100,6 @@ func (t *Tracker) died(p *process, status wire.Status) {
 	case p.announced:
 		t.push(p, end)
 	case p.needed == 0:
-		t.drop(p)
+		t.short(p)
 	}
 }

@@ -26,6 +26,9 @@ func (t *Tracker) tellBirth(p *process) {
 	e := wire.Event{Kind: wire.EventForked, PID: p.pid, Parent: p.maker.pid}
 	if p.sibling {
 		e.Parent, e.Maker = p.parent, p.maker.pid
+		if q := t.procs[p.parent]; q == nil || !q.announced {
+			e.Parent = 0 // it has ended, while this birth was put off
+		}
 	}
 	t.join(p, &e)
 	p.rename(&e)

@@ -20,7 +20,7 @@ var lostStatus = wire.SignalStatus(9)
 // must be done before anything is let out that a process may have said: so the
 // front end learns of things in their order. A process that was born and died
 // within the queue is not told at all, unless somebody who is told needs it: a
-// child that lives on, or a process of its group.
+// child that lives on, or a process of its group; or its parent has not waited for it.
 //
 //	born --+--> held ---(leaves the queue)---> announced --> dead, end held --> gone
 //	       |      |                                ^
@@ -65,9 +65,10 @@ type Tracker struct {
 	events []wire.Event
 	next   uint64 // number of events[0]
 
-	zombie    func(wire.PID) bool // see KeepZombies
-	zombies   []*process          // told to be such
-	zombiesAt time.Time           // when they are to be looked at
+	zombie    func(wire.PID) (ProcessInfo, bool) // see KeepZombies
+	shorts    []*process                         // ended before their births were told
+	zombies   []*process                         // told to be such
+	zombiesAt time.Time                          // when they are to be looked at
 
 	buried []*process // ended, with descendants that live; oldest first
 	scan   *scan      // between BeginScan and Resync
@@ -109,6 +110,7 @@ func (t *Tracker) Record(r Record, now time.Time) {
 // after a Flush of all, the number that marks what the processes say.
 func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 	t.advance(now)
+	t.dropShorts()
 	if all {
 		t.settle()
 	}
@@ -117,7 +119,9 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 		if !ok {
 			break
 		}
-		t.tell(it)
+		if !t.lingers(it) {
+			t.tell(it)
+		}
 	}
 	if all || !t.clock.Before(t.zombiesAt) {
 		t.tellReaped()
@@ -203,7 +207,7 @@ func (t *Tracker) tell(it item) {
 			t.tellChange(it.process)
 		}
 	case word:
-		if !it.process.gone {
+		if !it.process.gone && it.process.announced { // else it has ended, and its birth was put off
 			t.started(it.process)
 			t.emit(it.event)
 		}

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //
 //	fork PID PARENT [by CREATOR] [TRAITS]
 //	exec PID ARGV0 [TRAITS]
-//	exit PID STATUS [zombie] | reaped PID | stop PID SIGNAL | cont PID
+//	exit PID STATUS [zombie [TRAITS]] | reaped PID | stop PID SIGNAL | cont PID
 //	launching PID [TRAITS] | spawned PID | notspawned PID ERRNO | ended PID STATUS
 //	changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
 //	late PID SEEN | offspring PID EVENT | meant PID SEEN |
@@ -73,11 +73,11 @@ type player struct {
 	now       time.Time
 	next      uint64
 	processes map[wire.PID]*traits
-	zombies   map[wire.PID]bool
+	zombies   map[wire.PID]*traits
 }
 
 func replay(t *testing.T, script string) string {
-	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}, zombies: map[wire.PID]bool{}}
+	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}, zombies: map[wire.PID]*traits{}}
 	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
 		process, ok := p.processes[pid]
 		if !ok {
@@ -85,7 +85,12 @@ func replay(t *testing.T, script string) string {
 		}
 		return procevents.Image{Argv: []string{process.argv}}, true
 	})
-	p.tracker.KeepZombies(func(pid wire.PID) bool { return p.zombies[pid] })
+	p.tracker.KeepZombies(func(pid wire.PID) (procevents.ProcessInfo, bool) {
+		if z := p.zombies[pid]; z != nil {
+			return procevents.ProcessInfo{PGID: z.pgid, SID: z.sid, User: z.user, Group: z.group}, true
+		}
+		return procevents.ProcessInfo{}, false
+	})
 	var out strings.Builder
 	for line := range strings.Lines(script) {
 		if strings.HasPrefix(line, "\t") {
@@ -214,8 +219,11 @@ func (p *player) record(verb string, pid wire.PID, args []string) {
 	switch verb {
 	case "exit":
 		r.Kind, r.Status = procevents.Exited, wire.Status(p.number(args[0]))
+		if len(args) > 1 {
+			p.zombies[pid] = p.processes[pid]
+			p.set(p.zombies[pid], args[2:])
+		}
 		delete(p.processes, pid)
-		p.zombies[pid] = len(args) > 1
 	case "stop":
 		r.Kind, r.Status = procevents.Stopped, wire.Status(p.number(args[0]))
 	case "cont":

@@ -16,13 +16,79 @@ const zombieLook = 20 * time.Millisecond
 
 // KeepZombies has a process told that has ended and whose parent has not waited for
 // it when its end is told: a zombie is in its group, so that others can join that
-// or send it signals (setpgid(2), kill(2)). zombie reports whether a process that has
-// ended is still there.
-func (t *Tracker) KeepZombies(zombie func(pid wire.PID) bool) { t.zombie = zombie }
+// or send it signals (setpgid(2), kill(2)). zombie returns the group, session and
+// credentials of a process that has ended and is still there.
+func (t *Tracker) KeepZombies(zombie func(wire.PID) (ProcessInfo, bool)) { t.zombie = zombie }
 
-// stays reports whether the ghost of a process that has ended is to be a zombie.
+// stays reports whether the ghost of a process that has ended is to be a zombie. What
+// the process has done last may have been to change its group or credentials, which
+// nobody has seen then.
 func (t *Tracker) stays(p *process) bool {
-	return t.zombie != nil && !p.gone && t.procs[p.pid] == p && len(t.zombies) < maxZombies && t.zombie(p.pid)
+	if p.gone || len(t.zombies) >= maxZombies {
+		return false
+	}
+	info, ok := t.remains(p)
+	if !ok {
+		return false
+	}
+	moved := info.PGID != p.traits.pgid || info.SID != p.traits.sid
+	if moved {
+		t.see(p, info.PGID, info.SID)
+	}
+	p.traits.user, p.traits.group = info.User, info.Group
+	if moved || p.renamed() {
+		t.tellChange(p)
+	}
+	return true
+}
+
+// remains returns what is left of a process that has ended, if it is still there.
+func (t *Tracker) remains(p *process) (ProcessInfo, bool) {
+	if t.zombie == nil || t.procs[p.pid] != p {
+		return ProcessInfo{}, false
+	}
+	return t.zombie(p.pid)
+}
+
+// short is for a process that has ended before its birth was told, and whom nobody
+// needs who is told.
+func (t *Tracker) short(p *process) {
+	if t.zombie == nil {
+		t.drop(p)
+		return
+	}
+	t.shorts = append(t.shorts, p)
+}
+
+// dropShorts drops those that are not even zombies any more, and those who were needed
+// for them only. The births of the others are told when it is time.
+func (t *Tracker) dropShorts() {
+	var stay []*process
+	for len(t.shorts) > 0 {
+		p := t.shorts[0]
+		t.shorts = t.shorts[1:]
+		if p.gone || p.announced || p.needed > 0 {
+			continue
+		}
+		if _, ok := t.remains(p); ok && len(t.zombies) < maxZombies {
+			stay = append(stay, p)
+		} else {
+			t.drop(p)
+		}
+	}
+	t.shorts = stay
+}
+
+// lingers puts off the birth of a process that has just ended: most will have been waited
+// for in a moment.
+func (t *Tracker) lingers(it item) bool {
+	p := it.process
+	if it.step != birth || !p.dead || p.gone || p.needed > 0 || p.waited {
+		return false
+	}
+	p.waited = true
+	t.push(p, birth)
+	return true
 }
 
 func (t *Tracker) tellZombie(p *process) {
@@ -34,7 +100,7 @@ func (t *Tracker) tellZombie(p *process) {
 // tellReaped ends the ghosts of those who are no zombies any more.
 func (t *Tracker) tellReaped() {
 	for _, p := range slices.Clone(t.zombies) {
-		if !t.zombie(p.pid) {
+		if _, ok := t.zombie(p.pid); !ok {
 			t.tellEnd(p, p.status)
 		}
 	}
