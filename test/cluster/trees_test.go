@@ -1,5 +1,3 @@
-//go:build soak
-
 package cluster_test
 
 import (
@@ -17,14 +15,12 @@ import (
 // seedVariable names the environment variable with the first of the seeds.
 const seedVariable = "BPROC_SEED"
 
-const (
-	treeSeeds = 1000 // half of them as root, who can change users
-	treeSteps = 30
-)
+const treeSteps = 30
 
 // TestRandomTrees grows random trees of processes natively and on a node. The
 // program has a model of what must be true, and checks it after each step; at the
-// end of each tree the front end's view is compared with the model.
+// end of each tree the front end's view is compared with the model. Half of the trees
+// are root's, who can change users.
 func TestRandomTrees(t *testing.T) {
 	program := cluster.Program(t, "testdata/conform/trees.c", "-static")
 	dir := filepath.Dir(program)
