@@ -89,7 +89,9 @@ func TestFetch(t *testing.T) {
 	default:
 	}
 	master.Close()
-	<-ended
+	if err := <-ended; err == nil {
+		t.Error("the stream ends without the master's end")
+	}
 }
 
 // TestViewersAreBounded has as many look as may.

@@ -12,7 +12,7 @@ import (
 // Places of fields in /proc/PID/stat behind the name (proc_pid_stat(5) counts from 1,
 // and the name is the second).
 const (
-	statState      = 3 - 3
+	statState      = 0
 	statParent     = 4 - 3
 	statSession    = 6 - 3
 	statTTY        = 7 - 3

@@ -44,8 +44,12 @@ func TestTake(t *testing.T) {
 		{"as on the node", told("60"), 0, place{60, 0, -1}, 60, statText("50", "a) (b", "60", "0", "310")},
 		{"child of init", told("1"), 70, place{70, 0, -1}, 70, statText("50", "a) (b", "70", "0", "310")},
 		{"orphan", told("1"), 0, place{80, 0, -1}, 0, statText("50", "a) (b", "80", "0", "310")},
-		{"with a terminal", told("60"), 0, place{60, 34816, 40}, 60,
-			bytes.Replace(statText("50", "a) (b", "60", "34816", "310"), []byte("34816 -1 "), []byte("34816 40 "), 1)},
+		{
+			"with a terminal", told("60"), 0,
+			place{60, 34816, 40},
+			60,
+			bytes.Replace(statText("50", "a) (b", "60", "34816", "310"), []byte("34816 -1 "), []byte("34816 40 "), 1),
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.told.Parent = tc.front
@@ -170,12 +174,20 @@ func FuzzTake(f *testing.F) {
 
 func TestEntries(t *testing.T) {
 	got := entries([]wire.Entry{
-		{Name: "0", Type: unix.DT_LNK, Target: "pipe:[5]"}, {Name: "task", Type: unix.DT_DIR}, {Name: "maps", Type: unix.DT_REG},
-		{Name: ""}, {Name: ".."}, {Name: "a/b"}, {Name: "a\x00"}, {Name: strings.Repeat("a", 300)},
+		{Name: "0", Type: unix.DT_LNK, Target: "pipe:[5]"},
+		{Name: "task", Type: unix.DT_DIR},
+		{Name: "maps", Type: unix.DT_REG},
+		{Name: ""},
+		{Name: ".."},
+		{Name: "a/b"},
+		{Name: "a\x00"},
+		{Name: strings.Repeat("a", 300)},
 		{Name: "1", Type: unix.DT_LNK, Target: "a\x00b"},
 	})
 	want := []procfs.Entry{
-		{Name: "0", Type: os.ModeSymlink, Target: "pipe:[5]"}, {Name: "task", Type: os.ModeDir}, {Name: "maps"},
+		{Name: "0", Type: os.ModeSymlink, Target: "pipe:[5]"},
+		{Name: "task", Type: os.ModeDir},
+		{Name: "maps"},
 		{Name: "1", Type: os.ModeSymlink},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -166,12 +166,12 @@ func fetchList(at int, path string, give func(*wire.Piece) error) error {
 
 // direntType returns the type of a file as getdents64(2) has it.
 func direntType(mode fs.FileMode) uint8 {
-	switch mode.Type() {
-	case 0:
+	switch {
+	case mode.IsRegular():
 		return unix.DT_REG
-	case fs.ModeDir:
+	case mode.IsDir():
 		return unix.DT_DIR
-	case fs.ModeSymlink:
+	case mode.Type() == fs.ModeSymlink:
 		return unix.DT_LNK
 	}
 	return unix.DT_UNKNOWN

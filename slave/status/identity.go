@@ -62,8 +62,8 @@ func (who Identity) assume() error {
 		call uintptr
 		id   uint32
 	}{{unix.SYS_SETFSGID, who.GID}, {unix.SYS_SETFSUID, who.UID}} {
-		unix.RawSyscall(set.call, uintptr(set.id), 0, 0)
 		// setfsuid(2): errors are not told, but the second call says what is now.
+		_, _, _ = unix.RawSyscall(set.call, uintptr(set.id), 0, 0)
 		if now, _, _ := unix.RawSyscall(set.call, uintptr(set.id), 0, 0); uint32(now) != set.id {
 			return fmt.Errorf("setfsuid or setfsgid %d: %w", set.id, unix.EPERM)
 		}

@@ -67,8 +67,11 @@ func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 		name  string
 		owner *unix.Stat_t
 	}{
-		{&t.Stat, "stat", &owner}, {&t.Status, "status", nil}, {&t.Statm, "statm", nil},
-		{&t.Cmdline, "cmdline", nil}, {&t.Cgroup, "cgroup", nil},
+		{&t.Stat, "stat", &owner},
+		{&t.Status, "status", nil},
+		{&t.Statm, "statm", nil},
+		{&t.Cmdline, "cmdline", nil},
+		{&t.Cgroup, "cgroup", nil},
 	} {
 		var err error
 		if *file.text, err = r.file(file.owner, dir, file.name); err != nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"bproc"
@@ -120,9 +121,10 @@ func (b *bench) refresh(ctx context.Context, later bool) (_ float64, err error) 
 		return 0, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- source.Run(ctx) }()
-	defer func() { cancel(); <-ended }()
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { _ = source.Run(ctx) }) // what goes wrong, Refresh tells
 	begin := time.Now()
 	if err := whole(ctx, source); err != nil || !later {
 		return milliseconds(time.Since(begin)), err
