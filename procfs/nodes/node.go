@@ -33,7 +33,7 @@ func (s *Source) due(list []wire.Node, now time.Time) []*node {
 		n := s.nodes[id]
 		switch {
 		case list[i].Procs == 0:
-			s.empty(id)
+			s.empty(id, list[i].State == "down")
 			continue
 		case n == nil:
 			n = &node{id: id}
@@ -47,21 +47,35 @@ func (s *Source) due(list []wire.Node, now time.Time) []*node {
 	}
 	for id := range s.nodes {
 		if !listed[id] {
-			s.empty(id)
+			s.empty(id, false)
 		}
 	}
 	return due
 }
 
-// empty drops the processes of a node, and the look at it when nobody uses that.
-func (s *Source) empty(id wire.NodeID) {
+// empty drops the processes of a node that has none, and the look at it. A master that
+// was started again does not know yet what a node has that is not up: what has a ghost
+// is still there.
+func (s *Source) empty(id wire.NodeID, down bool) {
 	n := s.nodes[id]
 	if n == nil || n.busy {
 		return
 	}
-	s.lack(id, nil)
 	n.close()
-	delete(s.nodes, id)
+	kept := false
+	for pid, p := range s.procs {
+		if p.shown.Node != id {
+			continue
+		}
+		if _, ghost := s.front.place(pid); ghost && down {
+			kept = true
+			continue
+		}
+		s.end(pid)
+	}
+	if !kept {
+		delete(s.nodes, id)
+	}
 }
 
 // lack ends the processes of a node that are not among those that it has.

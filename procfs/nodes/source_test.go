@@ -22,6 +22,7 @@ type fakeNodes struct {
 	mu sync.Mutex
 
 	procs  map[wire.NodeID]uint32                 // of each node
+	down   bool                                   // all of them
 	answer map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
 }
 
@@ -32,7 +33,11 @@ func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
 		defer f.mu.Unlock()
 		list := &wire.NodeList{}
 		for id := range wire.NodeID(2) {
-			list.Nodes = append(list.Nodes, wire.Node{ID: id, State: "up", Procs: f.procs[id]})
+			n := wire.Node{ID: id, State: "up", Procs: f.procs[id]}
+			if f.down {
+				n.State = "down"
+			}
+			list.Nodes = append(list.Nodes, n)
 		}
 		c.Send(list)
 	case *wire.Look:
@@ -203,4 +208,26 @@ func TestRefreshBelievesNoNode(t *testing.T) {
 		}
 		return slices.ContainsFunc(c.Changed, func(p procfs.Process) bool { return p.PID == 52 })
 	})
+}
+
+// TestRefreshOfNewMaster has a master that does not know yet what its nodes have. What has a
+// ghost is still there.
+func TestRefreshOfNewMaster(t *testing.T) {
+	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1"})
+	f.set(0, 2, tells(50, 51))
+	until(t, source, "a process", changed(50, stat(50, "70 40 40 0 -1")))
+	f.mu.Lock()
+	f.down = true
+	f.mu.Unlock()
+	f.set(0, 0, nil)
+	until(t, source, "the end of a process without a ghost", func(c procfs.Changes) bool {
+		if ended(50)(c) {
+			t.Error("a process with a ghost has ended")
+		}
+		return ended(51)(c)
+	})
+	f.mu.Lock()
+	f.down = false
+	f.mu.Unlock()
+	until(t, source, "the end of the other one", ended(50))
 }
