@@ -19,6 +19,11 @@ const fuseMagic = 0x65735546
 // is so in all namespaces that have a copy of it, wherever that is mounted.
 func (v *View) prepare() error {
 	at := v.cfg.Mountpoint
+	if v.cfg.Keep {
+		if err := unix.Mkdir(at, 0o755); err != nil && errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("mount point %s: %w", at, err)
+		}
+	}
 	for range 8 { // a limit, not an expectation
 		var fs unix.Statfs_t
 		err := unix.Statfs(at, &fs)

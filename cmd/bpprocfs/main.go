@@ -43,14 +43,7 @@ func command() *cobra.Command {
 		Args: cobra.ExactArgs(1), SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cfg.Mountpoint = args[0]
-			cfg.Ready = func() {
-				service.Ready()
-				if ready >= 0 {
-					_, _ = unix.Write(ready, []byte{'\n'})
-					_ = unix.Close(ready)
-				}
-			}
-			return run(cfg, level)
+			return run(cfg, ready, level)
 		},
 	}
 	c.Flags().BoolVar(&cfg.Keep, "keep", false, "leave the real procfs mounted below the view")
@@ -60,7 +53,7 @@ func command() *cobra.Command {
 	return c
 }
 
-func run(cfg procfs.Config, level slog.Level) error {
+func run(cfg procfs.Config, told int, level slog.Level) error {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
@@ -74,10 +67,20 @@ func run(cfg procfs.Config, level slog.Level) error {
 	if err != nil {
 		return err
 	}
+	ready := make(chan struct{})
+	cfg.Ready = func() {
+		service.Ready()
+		close(ready)
+		if told >= 0 {
+			_, _ = unix.Write(told, []byte{'\n'})
+			_ = unix.Close(told)
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return source.Run(ctx) })
+	group.Go(func() error { return watch(ctx, ready, cfg.Mountpoint) })
 	group.Go(func() error {
 		defer cancel() // also when somebody has unmounted it
 		return procfs.New(cfg, source, log).Run(ctx)
@@ -86,4 +89,17 @@ func run(cfg procfs.Config, level slog.Level) error {
 		return err
 	}
 	return nil
+}
+
+// watch feeds the service manager's watchdog as long as the view answers.
+func watch(ctx context.Context, ready <-chan struct{}, mountpoint string) error {
+	select {
+	case <-ready:
+	case <-ctx.Done():
+		return nil
+	}
+	return service.Watch(ctx, func() {
+		var fs unix.Statfs_t
+		_ = unix.Statfs(mountpoint, &fs) // returns when it is answered
+	})
 }

@@ -91,6 +91,14 @@ func mixed(t *testing.T, c *cluster.Cluster) map[string]*subject {
 		bpsh(t, c, cluster.Root, strconv.Itoa(d.node), "rm", path)
 		return nil
 	})
+	cluster.Eventually(t, "all are seen", func() error {
+		for _, s := range subjects {
+			if res := inView(t, c, cluster.Root, "sh", "-c", fmt.Sprintf("grep -c BProcNode /proc/%d/status; true", s.ghost)); res != "1\n" {
+				return fmt.Errorf("%s: got %q", s.what, res)
+			}
+		}
+		return nil
+	})
 	return subjects
 }
 
@@ -149,11 +157,16 @@ func psShows(t *testing.T, c *cluster.Cluster, subjects map[string]*subject) {
 // filesAreTheNodes compares files of an idle process with those on its node.
 func filesAreTheNodes(t *testing.T, c *cluster.Cluster, subjects map[string]*subject) {
 	s := subjects["idle"]
-	for _, name := range []string{"maps", "smaps", "smaps_rollup", "limits", "environ", "cgroup", "io", "oom_score", "statm", "cmdline", "comm", "wchan", "task/%d/maps"} {
+	for _, name := range []string{"maps", "limits", "environ", "cgroup", "io", "statm", "cmdline", "comm", "wchan", "task/%d/maps"} {
 		file := fmt.Sprintf("/proc/%d/%s", s.ghost, strings.ReplaceAll(name, "%d", strconv.Itoa(s.ghost)))
 		got := inView(t, c, s.user, "cat", file)
 		if want := bpsh(t, c, s.user, strconv.Itoa(s.node), "cat", file); want.Code != 0 || got != want.Stdout {
 			t.Errorf("%s: got %q, want %q", file, got, want.Stdout)
+		}
+	}
+	for _, name := range []string{"smaps", "smaps_rollup"} { // what is shared with others is never the same twice
+		if got := inView(t, c, s.user, "cat", fmt.Sprintf("/proc/%d/%s", s.ghost, name)); !strings.Contains(got, "\nPss:") {
+			t.Errorf("%s: got %q", name, got)
 		}
 	}
 	for _, link := range []string{"exe", "cwd", "root", "fd/1"} {

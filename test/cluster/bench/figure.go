@@ -25,7 +25,7 @@ type figure struct {
 
 // figures are all of them, in the order of the output. A base is before what
 // is compared with it.
-var figures = slices.Concat(startFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures)
+var figures = slices.Concat(startFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, procfsFigures)
 
 // bench is one run of the program.
 type bench struct {
@@ -35,6 +35,7 @@ type bench struct {
 	clusters map[int]*cluster.Cluster // by number of nodes
 	away     *far
 	many     *crowd
+	sight    *sight
 }
 
 // run measures the figures whose names match.
@@ -116,7 +117,7 @@ func (b *bench) cluster(ctx context.Context, nodes int) (*cluster.Cluster, error
 }
 
 func (b *bench) close() error {
-	errs := []error{b.away.close(), b.many.close()}
+	errs := []error{b.sight.close(), b.away.close(), b.many.close()}
 	for _, c := range b.clusters {
 		errs = append(errs, c.Stop())
 	}

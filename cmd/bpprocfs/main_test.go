@@ -1,0 +1,20 @@
+package main
+
+import (
+	"testing"
+
+	"bproc/internal/manpage"
+	"bproc/internal/unitfile"
+)
+
+func TestManPage(t *testing.T) {
+	c := command()
+	c.InitDefaultHelpFlag()
+	manpage.CheckOptions(t, "../../man/bpprocfs.8", c.UsageString())
+}
+
+// TestUnit: systemd starts the daemon with options that it has, and is told when it is
+// ready.
+func TestUnit(t *testing.T) {
+	unitfile.Check(t, "bpprocfs.service", command())
+}
