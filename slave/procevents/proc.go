@@ -3,11 +3,12 @@ package procevents
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/wire"
 )
@@ -28,24 +29,43 @@ type Image struct {
 
 // Image returns the image of a process; false if it has none (any more).
 func (dir Proc) Image(pid wire.PID) (Image, bool) {
-	f, err := os.Open(filepath.Join(string(dir), pid.String(), "cmdline"))
-	if err != nil {
-		return Image{}, false
-	}
-	defer f.Close()
-	line, err := io.ReadAll(io.LimitReader(f, maxArgv))
-	if err != nil || len(line) == 0 {
+	line, ok := dir.read(pid, "cmdline")
+	if !ok || len(line) == 0 {
 		return Image{}, false
 	}
 	im := Image{Argv: strings.Split(string(bytes.TrimSuffix(line, []byte{0})), "\x00")}
-	comm, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "comm"))
-	if err != nil {
+	comm, ok := dir.read(pid, "comm")
+	if !ok {
 		return Image{}, false
 	}
 	if name := strings.TrimSuffix(string(comm), "\n"); name != commOf(im.Argv[0]) {
 		im.Comm = name
 	}
 	return im, true
+}
+
+// read reads a file of a process, up to maxArgv bytes. Package os would ask the runtime's
+// poller to wait for it, in half a dozen system calls; this is done for each process that
+// lasts.
+func (dir Proc) read(pid wire.PID, name string) ([]byte, bool) {
+	fd, err := unix.Open(string(dir)+"/"+pid.String()+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, false
+	}
+	defer unix.Close(fd)
+	text := make([]byte, 0, 2048)
+	for len(text) < maxArgv {
+		n, err := unix.Read(fd, text[len(text):cap(text)])
+		if err != nil {
+			return nil, false
+		}
+		text = text[:len(text)+n]
+		if len(text) < cap(text) {
+			break // procfs gives all that there is
+		}
+		text = slices.Grow(text, cap(text))
+	}
+	return text[:min(len(text), maxArgv)], true
 }
 
 // commOf returns the name that a ghost gives itself, from its first argument.
@@ -76,12 +96,12 @@ func (dir Proc) Scan() ([]ProcessInfo, error) {
 
 // Process returns what /proc shows of one process; false if it has ended.
 func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
-	stat, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "stat"))
-	if err != nil {
+	stat, found := dir.read(pid, "stat")
+	if !found {
 		return ProcessInfo{}, false
 	}
-	status, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "status"))
-	if err != nil {
+	status, found := dir.read(pid, "status")
+	if !found {
 		return ProcessInfo{}, false
 	}
 	p, threads, ok := parseStat(string(stat))
@@ -95,12 +115,12 @@ func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
 // Zombie returns what /proc shows of a process that has ended and is still there, since
 // nobody has waited for it. It may not look like a zombie yet.
 func (dir Proc) Zombie(pid wire.PID) (ProcessInfo, bool) {
-	stat, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "stat"))
-	if err != nil {
+	stat, found := dir.read(pid, "stat")
+	if !found {
 		return ProcessInfo{}, false
 	}
-	status, err := os.ReadFile(filepath.Join(string(dir), pid.String(), "status"))
-	if err != nil {
+	status, found := dir.read(pid, "status")
+	if !found {
 		return ProcessInfo{}, false
 	}
 	p, _, ok := parseStat(string(stat))
