@@ -3,7 +3,6 @@ package ghost
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"unsafe"
@@ -31,7 +30,7 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 		s.owners.drop(m.PID, s)
 		return fmt.Errorf("seize %d: %w", m.PID, err)
 	}
-	g := &held{pid: m.PID}
+	g := &held{pid: m.PID, since: m.UID == AnyUser}
 	st, err := readStatus(m.PID)
 	if err == nil {
 		err = s.check(m, st)
@@ -136,7 +135,7 @@ type processStatus struct {
 }
 
 func readStatus(pid wire.PID) (processStatus, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	text, err := readProc(pid, "status")
 	if err != nil {
 		return processStatus{}, err
 	}

@@ -24,6 +24,9 @@ func (s *shard) become(g *held, user, group wire.IDs) error {
 		return err
 	}
 	defer func() { d.release() }()
+	if err := d.learnDeath(); err != nil {
+		return err
+	}
 	user, group = changed(g.user, user), changed(g.group, group)
 	// The kernel forgets the signal of prctl(2), PR_SET_PDEATHSIG, for the process
 	// when these change, so it does for the ghost.
@@ -149,8 +152,29 @@ func (s *shard) trait(g *held, option, value uint32) error {
 		return err
 	}
 	if option == unix.PR_SET_PDEATHSIG {
-		g.death = unix.Signal(value)
+		g.death, g.since = unix.Signal(value), false
 	}
+	return nil
+}
+
+// learnDeath asks a ghost that a former keeper held which signal that is, before it
+// may forget it.
+func (d *driven) learnDeath() error {
+	if !d.g.since {
+		return nil
+	}
+	var sig [4]byte
+	addr := d.scratch()
+	if err := write(d.g.pid, addr, sig[:]); err != nil {
+		return err
+	}
+	if _, err := d.call(0, unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, addr); err != nil {
+		return err
+	}
+	if err := read(d.g.pid, addr, sig[:]); err != nil {
+		return err
+	}
+	d.g.death, d.g.since = unix.Signal(binary.NativeEndian.Uint32(sig[:])), false
 	return nil
 }
 

@@ -3,8 +3,6 @@ package ghost
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +24,9 @@ func (s *shard) exec(g *held, m *wire.GhostExec) error {
 		return err
 	}
 	defer func() { d.release() }()
+	if err := d.learnDeath(); err != nil {
+		return err
+	}
 	user := g.user
 	user.Saved = user.Effective // execve(2)
 	mixed := user.Real != user.Effective && hasRoot(user)
@@ -109,7 +110,7 @@ func layout(addr uint64, path string, argv []string) ([]byte, uint64) {
 
 // commandLine returns what a ghost was executed with (proc_pid_cmdline(5)).
 func commandLine(pid wire.PID) ([]string, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	text, err := readProc(pid, "cmdline")
 	if err != nil || len(text) == 0 {
 		return nil, err
 	}

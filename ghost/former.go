@@ -18,17 +18,18 @@ import (
 // process: by it the next keeper knows them. (Only pages of persistent memory would
 // be in a core, and a ghost has none.) Children inherit it, and it stays when a
 // program is executed (core(5)).
-const heldFilter = 0x180
-
-func filterFile(pid wire.PID) string { return fmt.Sprintf("/proc/%d/coredump_filter", pid) }
+const (
+	heldFilter = 0x180
+	filterFile = "coredump_filter"
+)
 
 // markHeld marks a ghost.
 func markHeld(pid wire.PID) error {
-	return os.WriteFile(filterFile(pid), fmt.Appendf(nil, "%#x", heldFilter), 0)
+	return writeProc(pid, filterFile, fmt.Sprintf("%#x", heldFilter))
 }
 
 func wasHeld(pid wire.PID) bool {
-	text, err := os.ReadFile(filterFile(pid))
+	text, err := readProc(pid, filterFile)
 	if err != nil {
 		return false
 	}

@@ -97,6 +97,32 @@ func TestFormer(t *testing.T) {
 	}
 }
 
+// TestFormerDeathSignal has a ghost keep what the former keeper has set, though it
+// executes the image anew, which makes the kernel forget it.
+func TestFormerDeathSignal(t *testing.T) {
+	first := newFixture(t)
+	parent := first.ghost(t, 0, "sh")
+	const exec, none = wire.PID(2000100), wire.PID(2000101)
+	for _, child := range []wire.PID{exec, none} {
+		first.must(t, &wire.GhostFork{Parent: parent, Child: child})
+	}
+	first.must(t, &wire.GhostTrait{PID: exec, Option: unix.PR_SET_PDEATHSIG, Value: uint32(unix.SIGUSR1)})
+	first.killKeeper(t)
+	f := newFixture(t)
+	for _, child := range []wire.PID{exec, none} {
+		f.must(t, &wire.GhostExec{PID: child, Argv: []string{"cc"}})
+	}
+	f.end(t, parent, 0)
+	f.expect(t, exec, unix.SIGUSR1, parent, 0)
+	f.must(t, &wire.GhostSync{PID: none})
+	f.quiet(t)
+	for _, child := range []wire.PID{exec, none} {
+		f.tell(t, &wire.GhostExit{PID: child})
+		f.gone(t, child)
+		wait(t, child, 0) // init's, which the test is
+	}
+}
+
 // TestFormerOfMany has a keeper killed while it drives many ghosts.
 func TestFormerOfMany(t *testing.T) {
 	first := newFixture(t)

@@ -19,6 +19,7 @@ type held struct {
 	group wire.IDs
 	root  bool        // it has the capabilities of root, and not only its image's
 	death unix.Signal // that it gets when its parent ends: PR_SET_PDEATHSIG; 0: none
+	since bool        // it was held before, by another keeper: death is yet to be asked for
 
 	marked   bool        // a mark came while the ghost was being driven, and is to be sent again
 	toStop   unix.Signal // by which it is to be stopped at the next mark; 0: not

@@ -92,6 +92,20 @@ func write(pid wire.PID, addr uint64, b []byte) error {
 	return nil
 }
 
+// read fills b from a ghost's memory (process_vm_readv(2)).
+func read(pid wire.PID, addr uint64, b []byte) error {
+	local := []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}
+	remote := []unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}
+	n, err := unix.ProcessVMReadv(int(pid), local, remote, 0)
+	if err != nil {
+		return fmt.Errorf("read memory of ghost %d: %w", pid, err)
+	}
+	if n != len(b) {
+		return fmt.Errorf("read memory of ghost %d: %d of %d bytes", pid, n, len(b))
+	}
+	return nil
+}
+
 // stop is what a tracee stopped for, from its wait status (ptrace(2)).
 type stop struct {
 	status unix.WaitStatus
