@@ -3,6 +3,7 @@ package slave
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -11,9 +12,19 @@ import (
 	"bproc/wire/link"
 )
 
+// How long an attempt to reach the master may take while there are processes on lease.
+const (
+	dialsPerLease = 6
+	maxDial       = 10 * time.Second
+)
+
 // session serves the master over one link, from the inventory to the link's
 // end.
 func (n *node) session(ctx context.Context, cfg link.DialConfig) error {
+	if last := n.linked.Load(); last != nil {
+		// A cut during the opening must not take the whole lease.
+		cfg.Limit = min(max(last.Lease()/dialsPerLease, time.Second), maxDial)
+	}
 	l, err := link.Dial(ctx, cfg)
 	if err != nil {
 		return err

@@ -25,13 +25,17 @@ type DialConfig struct {
 	Identity *Identity
 	Hello    wire.Hello // Arch, BootID and Host; the rest is filled in
 	Log      *slog.Logger
+	Limit    time.Duration // how long the opening of a new session may take; 0: 10 s
 }
 
 // Dial connects to the master and starts a new session, which is to be run, or
 // closed. When the master refuses, the error is a *RefusedError.
 func Dial(ctx context.Context, cfg DialConfig) (*Session, error) {
 	d := &dialer{cfg: cfg, tls: cfg.Identity.clientConfig()}
-	o, w, err := d.open(ctx, "", 0, openingTime)
+	if cfg.Limit == 0 {
+		cfg.Limit = openingTime
+	}
+	o, w, err := d.open(ctx, "", 0, cfg.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the master at %s: %w", cfg.Addr, err)
 	}
