@@ -31,7 +31,7 @@ func (*Refresh) Type() Type { return TypeRefresh }
 
 // Texts are what procfs shows of a process to everybody: the files of
 // /proc/PID of these names (proc_pid_stat(5), ...). A text beyond MaxText is left out:
-// it has to be asked for by Inspect.
+// it has to be asked for by Inspect. A Cgroup that is as it was told last is left out, too.
 type Texts struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -44,7 +44,7 @@ type Texts struct {
 	Status  []byte
 	Statm   []byte
 	Cmdline []byte
-	Cgroup  []byte
+	Cgroup  []byte        // nil: as it was told last
 	Threads []ThreadTexts // nil: only the first, whose texts are those of the process
 }
 

@@ -52,6 +52,12 @@ func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process,
 	if p.shown.Status, err = onNode(t.Status, node); err != nil {
 		return nil, fmt.Errorf("status of %d: %w", t.PID, err)
 	}
+	if was != nil && was.start != t.Start {
+		was = nil
+	}
+	if was != nil && t.Cgroup == nil {
+		p.shown.Cgroup = was.shown.Cgroup
+	}
 	err = p.takeThreads(t, was)
 	return p, err
 }
@@ -66,7 +72,7 @@ func validStatm(text []byte) bool {
 // takeThreads takes the threads of a process.
 func (p *process) takeThreads(t *wire.Texts, was *process) error {
 	before := map[wire.PID]procfs.Thread{}
-	if was != nil && was.start == t.Start {
+	if was != nil {
 		for _, th := range was.shown.Threads {
 			before[th.TID] = th
 		}

@@ -80,6 +80,29 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// TestTakeCgroup has a node not tell again what has not changed.
+func TestTakeCgroup(t *testing.T) {
+	was, err := take(3, told("60"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		start uint64
+		text  []byte
+		want  string
+	}{
+		"not told":                 {300, nil, "0::/\n"},
+		"told":                     {300, []byte("0::/x\n"), "0::/x\n"},
+		"not told, of a later one": {301, nil, ""},
+	} {
+		texts := told("60")
+		texts.Start, texts.Cgroup = tc.start, tc.text
+		if p, err := take(3, texts, was, 0); err != nil || string(p.shown.Cgroup) != tc.want {
+			t.Errorf("%s: got %+v, %v, want %q", name, p, err, tc.want)
+		}
+	}
+}
+
 func TestTakeThreads(t *testing.T) {
 	first := told("60")
 	thread := func(tid wire.PID, same bool) wire.ThreadTexts {

@@ -61,6 +61,7 @@ type census struct {
 type process struct {
 	start   uint64
 	value   uint64 // of all threads together
+	groups  uint64
 	threads []thread
 }
 
@@ -99,7 +100,7 @@ func (c *census) add(m mark) {
 	}
 	p := c.procs[m.pid]
 	if m.tid == m.pid {
-		p.start = m.start
+		p.start, p.groups = m.start, m.groups
 	}
 	p.value += m.value * (2*uint64(m.tid) + 1) // a sum, so that the order of threads is nothing
 	p.threads = append(p.threads, thread{m.tid, m.start, m.value})

@@ -20,6 +20,10 @@ type mark struct {
 	tid   wire.PID
 	start uint64 // that of another thread with the same number is another one
 	value uint64
+
+	// groups stands for its control groups, the text of which takes the kernel a lock of
+	// the whole machine; 0: not known.
+	groups uint64
 }
 
 // marker makes the marks of all threads of a space.
@@ -83,7 +87,7 @@ func (k *kernelMarks) marks(yield func(mark)) error {
 			pid:   wire.PID(binary.NativeEndian.Uint32(b[0:])),
 			tid:   wire.PID(binary.NativeEndian.Uint32(b[4:])),
 			start: binary.NativeEndian.Uint64(b[8:]),
-			value: binary.NativeEndian.Uint64(b[16:]),
+			value: binary.NativeEndian.Uint64(b[16:]), groups: binary.NativeEndian.Uint64(b[24:]),
 		})
 	}
 }

@@ -14,11 +14,12 @@ import (
 )
 
 type tasksMark struct {
-	_     structs.HostLayout
-	Pid   uint32
-	Tid   uint32
-	Start uint64
-	Value uint64
+	_      structs.HostLayout
+	Pid    uint32
+	Tid    uint32
+	Start  uint64
+	Value  uint64
+	Groups uint64
 }
 
 // Names of all BPF objects in the ELF.

@@ -57,7 +57,8 @@ func retry(call func() (int, error)) (n int, err error) {
 	}
 }
 
-// texts returns what everybody may read of a process, without its threads.
+// texts returns what everybody may read of a process, without its threads and control
+// groups.
 func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 	dir := pid.String()
 	t := &wire.Texts{PID: pid}
@@ -71,7 +72,6 @@ func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 		{&t.Status, "status", nil},
 		{&t.Statm, "statm", nil},
 		{&t.Cmdline, "cmdline", nil},
-		{&t.Cgroup, "cgroup", nil},
 	} {
 		var err error
 		if *file.text, err = r.file(file.owner, dir, file.name); err != nil {

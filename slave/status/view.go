@@ -49,7 +49,7 @@ func (v *View) changed(now *census, b *batch) error {
 		}
 		is := told{process: p, parent: v.c.cfg.Parent(pid)}
 		was := v.told[pid]
-		if was.start == is.start && was.value == is.value && was.parent == is.parent {
+		if was.start == is.start && was.value == is.value && was.groups == is.groups && was.parent == is.parent {
 			continue
 		}
 		texts, err := r.all(pid, is, was)
@@ -92,6 +92,11 @@ func (r *reader) all(pid wire.PID, is, was told) (*wire.Texts, error) {
 		return nil, err
 	}
 	t.Parent = is.parent
+	if is.groups == 0 || is.groups != was.groups || is.start != was.start {
+		if t.Cgroup, err = r.file(nil, pid.String(), "cgroup"); err != nil && !errors.Is(err, unix.ENOENT) { // there may be none
+			return nil, err
+		}
+	}
 	if len(is.threads) < 2 {
 		return t, nil
 	}

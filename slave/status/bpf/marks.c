@@ -16,6 +16,7 @@ struct mark {
 	__u32 tid;
 	__u64 start; // nanoseconds from boot
 	__u64 value;
+	__u64 groups; // stands for its control groups; 0: not known
 };
 
 struct mark *unused_mark __attribute__((unused)); // keeps the type in the object's BTF
@@ -121,8 +122,6 @@ static __always_inline __u64 value_of(struct task_struct *task)
 	h = mix(h, BPF_CORE_READ(task, pending.signal.sig[0]));
 	h = mix(h, (__u64)BPF_CORE_READ(task, real_parent)); // the address stands for the process
 	h = mix(h, (__u64)BPF_CORE_READ(task, parent));
-	if (bpf_core_field_exists(task->cgroups))
-		h = mix(h, (__u64)BPF_CORE_READ(task, cgroups));
 	if (signal) {
 		h = mix(h, BPF_CORE_READ(signal, shared_pending.signal.sig[0]));
 		h = mix(h, (__u64)pid_of(signal, PGID));
@@ -158,6 +157,8 @@ int on_task(struct bpf_iter__task *ctx)
 	mark.pid = number(pid_of(BPF_CORE_READ(task, signal), TGID), &at);
 	mark.start = BPF_CORE_READ(task, start_boottime);
 	mark.value = value_of(task);
+	if (bpf_core_field_exists(task->cgroups))
+		mark.groups = (__u64)BPF_CORE_READ(task, cgroups); // the address stands for the set
 	bpf_seq_write(ctx->meta->seq, &mark, sizeof(mark));
 	return 0;
 }
