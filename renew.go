@@ -15,8 +15,8 @@ import (
 
 // How long a master may be away.
 const (
-	restartTime = 10 * time.Second // one whose socket is there: it will be back soon, or not at all
-	absence     = time.Minute      // one that is to start a process, or has the output of one that has ended
+	restartTime = 5 * time.Second // one whose socket is there: it is back soon, or not at all
+	absence     = time.Minute     // one that is to start a process, or has the output of one that has ended
 	firstPause  = 20 * time.Millisecond
 	longPause   = time.Second
 )
@@ -26,7 +26,7 @@ const (
 func newLaunch() uint64 { return rand.Uint64() | 1 }
 
 // reach connects to the master. A socket that refuses is that of a master that has
-// died, and will be back soon if it is to be back at all.
+// ended, and is back soon if it is to be back at all.
 func (c *Client) reach(ctx context.Context) (*os.File, error) {
 	conn, err := c.dial()
 	if !errors.Is(err, unix.ECONNREFUSED) {

@@ -40,8 +40,9 @@ type core struct {
 	unshared   []*budget          // whose shares are to be told
 	behind     []*session         // that are to be told how far the front end is
 	groupCalls map[groupCall]*underWay
+	marks      []wire.Mark // that the keeper is to be told
 
-	found   map[wire.PID][]*wire.Signal // ghosts of a former master that no node has claimed, and what they got
+	found   map[wire.PID]*signals // ghosts of a former master that no node has claimed, and what they got
 	foundAt time.Time
 	delayed []func() // launches that wait until there is none
 
@@ -58,7 +59,7 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		jobs:  make(chan func() func(), 1),
 		procs: map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){},
-		found: map[wire.PID][]*wire.Signal{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
+		found: map[wire.PID]*signals{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
 
 		budgets:    map[uint32]*budget{},
 		groupCalls: map[groupCall]*underWay{},
@@ -159,17 +160,6 @@ func (c *core) keeperLost(next sender) {
 	c.keeper, c.asked = next, map[uint64]func(unix.Errno){}
 	for _, number := range slices.Sorted(maps.Keys(asked)) {
 		asked[number](unix.EPIPE)
-	}
-}
-
-// signal passes on a signal that a ghost got.
-func (c *core) signal(m *wire.GhostSignal) {
-	sig := &wire.Signal{PID: m.PID, Info: m.Info}
-	if p := c.procs[m.PID]; p != nil {
-		c.forGroup(p, sig)
-		p.send(sig)
-	} else if held, ok := c.found[m.PID]; ok && len(held) < maxHeld {
-		c.found[m.PID] = append(held, sig)
 	}
 }
 

@@ -74,8 +74,10 @@ func (c *core) effect(p *proc, m wire.Message) {
 // change changes the ghost of p as the process has changed; done may be nil. A
 // ghost that is not what its process is, is not worth more than a word.
 func (c *core) change(p *proc, m wire.Message, done func()) {
+	certain := c.hold(p.sess)
 	c.repeated(p, m, func(errno unix.Errno) {
-		if errno != 0 && errno != unix.ESRCH {
+		defer certain()
+		if errno != 0 && errno != unix.ESRCH && errno != unix.EEXIST {
 			c.log.Warn("a ghost is not as its process is", "node", p.node, "pid", p.pid, "msg", m.Type(), "err", errno)
 		}
 		if done != nil {

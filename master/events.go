@@ -19,12 +19,15 @@ func (c *core) fromSlave(s *session, number uint64, m wire.Message) {
 			return
 		}
 		for i := range m.Events {
-			s.last++
+			s.begin()
 			c.event(s, &m.Events[i])
+			s.tally.done(s.last)
 		}
 		c.settle(s)
 	case *wire.Call:
 		c.call(s, number, m)
+	case *wire.SignalsTaken:
+		c.signalsTaken(s, m.Marks)
 	case *wire.LeaseWanted:
 		// A node without numbers left forks on in the ones it has; the next wish may be granted.
 		c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
@@ -84,6 +87,9 @@ func (c *core) exited(p *proc, status wire.Status) {
 		return
 	}
 	c.end(p, status)
+	if p.ghost {
+		p.after = append(p.after, c.hold(p.sess))
+	}
 }
 
 // forked has a ghost made for a process that was forked on a node. The ghost is
@@ -116,6 +122,7 @@ func (c *core) forked(s *session, e *wire.Event) {
 	c.add(p, inherited)
 	birth := &effect{event: s.last, maker: maker, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0}}
 	s.pending = append(s.pending, birth)
+	s.tally.hold(s.last)
 	c.bear(p, maker, birth.birth, func(errno unix.Errno) { c.born(s, p, birth, errno) })
 	c.follow(p, e)
 }
@@ -184,6 +191,7 @@ func (c *core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
 		p.state = running
 	}
 	birth.done = true
+	s.tally.done(birth.event)
 	c.settle(s)
 }
 

@@ -12,7 +12,7 @@ import (
 // master. Their processes are on nodes that have yet to connect.
 func (c *core) foundGhosts(held []wire.PID, now time.Time) {
 	for _, pid := range held {
-		c.found[pid] = nil
+		c.found[pid] = new(signals)
 	}
 	c.foundAt = now
 	if len(held) > 0 {
@@ -30,7 +30,7 @@ func (c *core) killed(pids []wire.PID) {
 
 // claim gives a found ghost back to its process.
 func (c *core) claim(s *session, pid wire.PID) bool {
-	held, ok := c.found[pid]
+	q, ok := c.found[pid]
 	if !ok {
 		return false
 	}
@@ -39,7 +39,7 @@ func (c *core) claim(s *session, pid wire.PID) bool {
 	if err != nil {
 		uid = 0 // it has just ended
 	}
-	p := &proc{pid: pid, node: s.node, uid: uid, sess: s, state: running, ghost: true, held: held}
+	p := &proc{pid: pid, node: s.node, uid: uid, sess: s, state: running, ghost: true, signals: *q}
 	c.add(p, c.limitOf(pid))
 	c.claimed(p)
 	return true

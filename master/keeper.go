@@ -11,7 +11,6 @@ import (
 
 	"bproc/ghost"
 	"bproc/internal/service"
-	"bproc/wire"
 )
 
 // keeperConn is the connection to the keeper: a sender for the core, and the
@@ -56,11 +55,6 @@ func (k *keeperConn) run(ctx context.Context, m *Master) error {
 			}
 			if err := m.post(ctx, func(core *core) { core.fromKeeper(number, msg) }); err != nil {
 				return err
-			}
-			if s, ok := msg.(*wire.GhostSignal); ok { // the core has it, and passes it on
-				if err := k.out.Put(0, &wire.GhostTaken{Marks: []wire.Mark{{PID: s.PID, Seq: s.Seq}}}); err != nil {
-					return fmt.Errorf("keeper: %w", err)
-				}
 			}
 		}
 	})

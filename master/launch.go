@@ -110,10 +110,10 @@ func (c *core) beganBefore(l *launch, n *node) bool {
 	case p != nil:
 		l.steps <- step{resume: n.sess}
 	case found: // the node has come, and does not have it
-		held := c.found[l.spawn.PID]
+		q := c.found[l.spawn.PID]
 		delete(c.found, l.spawn.PID)
 		p := c.launched(l, n)
-		p.held = held
+		p.signals = *q
 		c.add(p, c.limitOf(l.spawn.PID))
 		c.adopted(p, 0)
 		c.allFound()
@@ -224,7 +224,7 @@ func (c *core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
 // end ends the ghost of a process that has ended.
 func (c *core) end(p *proc, status wire.Status) {
 	p.state, p.status = ending, status
-	p.held = nil
+	p.signals.kept, p.signals.sent = nil, 0
 	if !p.ghost {
 		c.remove(p)
 		return

@@ -215,16 +215,22 @@ func (m *Master) joined(ctx context.Context, key, host string, want wire.NodeID,
 }
 
 // listenClients makes the socket for clients. Everybody may connect; who is
-// there, the kernel says.
+// there, the kernel says. It takes the place of that of a former master, and stays
+// behind without anybody who listens: that tells clients to wait for the next.
 func (m *Master) listenClients() (*net.UnixListener, error) {
-	if err := os.Remove(m.cfg.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+	next := m.cfg.Socket + ".next"
+	if err := os.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("socket of a former master: %w", err)
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: m.cfg.Socket, Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: next, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("socket for clients: %w", err)
 	}
-	if err := os.Chmod(m.cfg.Socket, 0o666); err != nil {
+	l.SetUnlinkOnClose(false)
+	if err = os.Chmod(next, 0o666); err == nil {
+		err = os.Rename(next, m.cfg.Socket)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("socket for clients: %w", err), l.Close())
 	}
 	return l, nil

@@ -19,27 +19,25 @@ const (
 	ending // the process has ended, its ghost is about to
 )
 
-// maxHeld bounds the signals that are kept for a process that does not run yet.
-const maxHeld = 1024
-
 // proc is a line of the process table.
 type proc struct {
-	pid    wire.PID
-	node   wire.NodeID
-	uid    uint32 // real user
-	sess   *session
-	state  procState
-	launch *launch     // started from the front end; nil once it runs, and for forked ones
-	ghost  bool        // a ghost exists, or is being made
-	hangUp bool        // SIGHUP when the client leaves
-	client *clientConn // of one that was started from the front end; nil: it is to come back
-	held   []*wire.Signal
-	killed bool        // SIGKILL has been sent
-	stops  bool        // it is stopped
-	halted bool        // and so is its ghost
-	again  bool        // the keeper is asked again to hold the ghost
-	status wire.Status // how it ended
+	pid     wire.PID
+	node    wire.NodeID
+	uid     uint32 // real user
+	sess    *session
+	state   procState
+	launch  *launch     // started from the front end; nil once it runs, and for forked ones
+	ghost   bool        // a ghost exists, or is being made
+	hangUp  bool        // SIGHUP when the client leaves
+	client  *clientConn // of one that was started from the front end; nil: it is to come back
+	signals signals
+	killed  bool        // SIGKILL has been sent
+	stops   bool        // it is stopped
+	halted  bool        // and so is its ghost
+	again   bool        // the keeper is asked again to hold the ghost
+	status  wire.Status // how it ended
 
+	retold  bool     // a node begins, which may tell its birth and its end again
 	former  *proc    // had this number before, and its ghost has not ended
 	gates   int      // what must be over before requests about the ghost go to the keeper
 	waiting []func() // those requests
@@ -67,35 +65,6 @@ func (p *proc) ghostGone() {
 		do()
 	}
 }
-
-// send sends a signal to the process, or keeps it until there is one, and a
-// session with its node.
-func (p *proc) send(m *wire.Signal) {
-	kill := unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL
-	switch {
-	case p.state == ending:
-		p.killed = p.killed || kill
-	case p.state == adopting || p.state == spawning || p.sess.ended:
-		if len(p.held) < maxHeld {
-			p.held = append(p.held, m)
-		}
-	default:
-		p.killed = p.killed || kill
-		p.sess.signal(m)
-	}
-}
-
-// release sends what send has kept.
-func (p *proc) release() {
-	held := p.held
-	p.held = nil
-	for _, m := range held {
-		p.send(m)
-	}
-}
-
-// kill ends the process as kill -9 does.
-func (p *proc) kill() { p.send(&wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGKILL)}) }
 
 // sizeofSiginfo is the size of siginfo_t in bytes (sigaction(2)), and of what
 // ptrace gives for it.

@@ -15,17 +15,18 @@ const soon = 100 * time.Millisecond
 const progressEvents = 1000
 
 // hasNews reports whether there is something to be told soon.
-func (c *core) hasNews() bool { return len(c.behind) > 0 || len(c.unshared) > 0 }
+func (c *core) hasNews() bool { return len(c.behind) > 0 || len(c.unshared) > 0 || len(c.marks) > 0 }
 
 // tellNews tells it.
 func (c *core) tellNews() {
 	c.tellProgress()
 	c.tellShares()
+	c.tellMarks()
 }
 
-// progress notes that the barrier of a session may have moved.
+// progress notes that more of a session may be certain.
 func (c *core) progress(s *session) {
-	switch at := s.barrier.at.Load(); {
+	switch at := s.tally.certain(); {
 	case s.ended || at == s.told:
 	case at-s.told >= progressEvents:
 		s.tellProgress()
@@ -47,7 +48,7 @@ func (c *core) tellProgress() {
 }
 
 func (s *session) tellProgress() {
-	if at := s.barrier.at.Load(); at != s.told {
+	if at := s.tally.certain(); at != s.told {
 		s.told = at
 		s.put(&wire.Progress{Event: at})
 	}

@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +28,9 @@ type session struct {
 	barrier   barrier
 
 	// Owned by the core.
+	again    []wire.Event      // told before the session was up
 	last     uint64            // number of the last event handled
+	tally    tally             // of its events
 	pending  []*effect         // of its events, that are not in place; in order
 	calls    []*call           // that wait for them, in order
 	calling  int               // calls without an answer
@@ -51,6 +54,15 @@ type transport interface {
 type opener interface {
 	Open(ctx context.Context) (link.Stream, error)
 }
+
+// begin begins with the next event.
+func (s *session) begin() {
+	s.last++
+	s.tally.begin()
+}
+
+// starting reports whether the node has still to tell that a process runs.
+func (s *session) starting(pid wire.PID) bool { return slices.Contains(s.inventory.Starting, pid) }
 
 func (s *session) put(m wire.Message) { s.reply(0, m) }
 
@@ -114,47 +126,6 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	c.isUp(s)
 	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", n.state, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
 	return nil
-}
-
-// inventory compares what the node has with what the process table says. A
-// process that the node does not have has ended without word; one that the
-// table does not have cannot be let live, nobody could see or end it.
-func (c *core) inventory(n *node, s *session) {
-	alive := make(map[wire.PID]bool, len(s.inventory.PIDs))
-	for _, pid := range s.inventory.PIDs {
-		alive[pid] = true
-		p := c.procs[pid]
-		if p == nil && c.claim(s, pid) {
-			p = c.procs[pid]
-		}
-		if p == nil || p.node != n.ID || p.state == ending || p.state == adopting {
-			c.log.Warn("node has a process without a ghost; it is killed", "node", n.ID, "pid", pid)
-			s.signal(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
-			continue
-		}
-		c.goesOn(p)
-	}
-	for _, p := range c.procs {
-		if p.node == n.ID && !alive[p.pid] {
-			c.lose(p)
-		}
-	}
-}
-
-// goesOn tells a process what its node may have missed between two sessions.
-func (c *core) goesOn(p *proc) {
-	for _, m := range p.held {
-		m.Group, m.Seen = false, 0 // that counts the events of the former session
-	}
-	if p.state == spawning { // its Spawned went with the former session
-		c.spawned(p, 0, 0)
-		return
-	}
-	killed := p.killed
-	p.release()
-	if killed {
-		p.kill()
-	}
 }
 
 // lose ends a process that is certainly dead, without anybody knowing how.

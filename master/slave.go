@@ -66,7 +66,6 @@ func (c *slaveConn) control(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("inventory of a slave: %w", err)
 	}
-	stream.SetReadDeadline(time.Time{})
 	inventory, ok := first.(*wire.Inventory)
 	if !ok {
 		return errUnexpected
@@ -75,6 +74,11 @@ func (c *slaveConn) control(ctx context.Context) error {
 		return fmt.Errorf("inventory of a slave: %w", err)
 	}
 	c.inventory = *inventory
+	between, err := c.readAgain(reader)
+	if err != nil {
+		return fmt.Errorf("what a slave tells again: %w", err)
+	}
+	stream.SetReadDeadline(time.Time{})
 	if c.peer.Arch != runtime.GOARCH {
 		c.m.log.Info("node has another architecture than the front end", "addr", c.peer.Addr, "arch", c.peer.Arch)
 	}
@@ -84,12 +88,12 @@ func (c *slaveConn) control(ctx context.Context) error {
 	group.Go(out.Run)
 	group.Go(func() error {
 		defer out.Close()
-		return c.receive(ctx, reader)
+		return c.receive(ctx, reader, between)
 	})
 	return group.Wait()
 }
 
-func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader) error {
+func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, between []early) error {
 	var upErr error
 	if err := c.m.do(ctx, func(core *core) {
 		now := time.Now()
@@ -98,6 +102,11 @@ func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader) error {
 		}
 	}); err != nil || upErr != nil {
 		return errors.Join(err, upErr)
+	}
+	for _, e := range between {
+		if err := c.m.post(ctx, func(core *core) { core.fromSlave(c.session, e.number, e.msg) }); err != nil {
+			return err
+		}
 	}
 	for {
 		msg, number, err := reader.Read()

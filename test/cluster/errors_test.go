@@ -230,3 +230,15 @@ func TestUnadoptedGhost(t *testing.T) {
 		t.Errorf("it stayed for %v", took)
 	}
 }
+
+// noErrors checks that no daemon has logged an error.
+func noErrors(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	errs, err := c.Errors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(errs) > 0 {
+		t.Errorf("%d errors were logged, such as\n%s", len(errs), strings.Join(errs[:min(len(errs), 5)], "\n"))
+	}
+}

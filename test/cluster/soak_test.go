@@ -73,15 +73,3 @@ func TestSoak(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 	noErrors(t, c)
 }
-
-// noErrors checks that no daemon has logged an error.
-func noErrors(t *testing.T, c *cluster.Cluster) {
-	t.Helper()
-	errs, err := c.Errors()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(errs) > 0 {
-		t.Errorf("%d errors were logged, such as\n%s", len(errs), strings.Join(errs[:min(len(errs), 5)], "\n"))
-	}
-}

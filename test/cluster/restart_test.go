@@ -1,0 +1,229 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// again ends the master as kill -9 does, or as an administrator does, and starts the
+// next one.
+func again(t *testing.T, c *cluster.Cluster, planned bool) {
+	t.Helper()
+	end := c.Master.Kill
+	if planned {
+		end = func() error { return c.Master.Stop(t.Context()) }
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.StartMaster(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// echoed runs a command on a node that gives back its input, and checks that it does.
+func echoed(ctx context.Context, c *cluster.Cluster, node int, seed byte, size int64) error {
+	source := func() io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{seed}), size) }
+	want := sha256.New()
+	if _, err := io.Copy(want, source()); err != nil {
+		return err
+	}
+	got := sha256.New()
+	var stderr bytes.Buffer
+	cmd := c.Front.Command(ctx, cluster.Alice, "bpsh", fmt.Sprint(node), "sh", "-c", "cat; exit 7")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = source(), got, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 7 || stderr.Len() > 0 {
+		return fmt.Errorf("%w, %q", err, stderr.String())
+	}
+	if !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
+		return fmt.Errorf("node %d: the checksum is wrong", node)
+	}
+	return nil
+}
+
+// TestMasterRestartsUnderLoad has the master end again and again while commands read
+// and write a lot, and others start and end.
+func TestMasterRestartsUnderLoad(t *testing.T) {
+	const nodes, rounds = 2, 6
+	c := cluster.Start(t, cluster.Config{Nodes: nodes})
+	ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer end()
+	over := make(chan struct{})
+	var load sync.WaitGroup
+	for i := range 2 * nodes {
+		load.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if err := echoed(ctx, c, i%nodes, byte(n), 24<<20); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range nodes {
+		load.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				text := fmt.Sprintf("%d %d\n", i, n)
+				res, err := c.Front.Exec(ctx, cluster.Alice, "bpsh", fmt.Sprint(i), "sh", "-c", "sh -c 'exit 3'; echo "+strings.TrimSpace(text)+"; exit 5")
+				if err != nil || res.Stdout != text || res.Stderr != "" || res.Code != 5 {
+					t.Errorf("got %+v, %v", res, err)
+					return
+				}
+			}
+		})
+	}
+	random := rand.New(rand.NewPCG(1, 0))
+	for i := range rounds {
+		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // the load goes on
+		again(t, c, i%3 == 2)
+	}
+	close(over)
+	load.Wait()
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
+	noErrors(t, c)
+}
+
+// TestSignalsWhileAway sends signals while there is no master: each comes once, in
+// order, with its value.
+func TestSignalsWhileAway(t *testing.T) {
+	const first, count = 34, 40 // SIGRTMIN of the C library; more signals than a group of them
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := startRemote(t, c, cluster.Alice, 0, cluster.Program(t, siglog))
+	value := 0
+	queue := func(n int) {
+		for range n {
+			if err := c.Front.Queue(r.ghost, first, uintptr(value)); err != nil {
+				t.Fatal(err)
+			}
+			value++
+		}
+	}
+	for range 3 {
+		queue(count)
+		if err := c.Master.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		queue(count)
+		if err := c.StartMaster(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		queue(count)
+	}
+	for i := range value {
+		if got, want := r.line(), fmt.Sprintf("%d %d 0 %#x", first, siQueue, i); got != want && got != strings.TrimSuffix(want, "0x0")+"0" {
+			t.Fatalf("signal %d: got %q, want %q", i, got, want)
+		}
+	}
+	r.kill(unix.SIGKILL)
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
+}
+
+// TestEndsWhileAway has processes end while there is no master: who waits for them
+// learns how, and gets all that they have said.
+func TestEndsWhileAway(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	for _, planned := range []bool{false, true} {
+		sign := filepath.Join(scratch(t), "go on")
+		var running []*exec.Cmd
+		var out [5]bytes.Buffer
+		for code := range out {
+			cmd := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "0", "sh", "-c",
+				fmt.Sprintf("echo begin; until [ -e '%s' ]; do sleep 0.05; done; (exit 9); echo end; exit %d", sign, code))
+			cmd.Stdout = &out[code]
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			running = append(running, cmd.Cmd)
+		}
+		cluster.Eventually(t, "all run", func() error {
+			for code := range out {
+				if procs, err := c.Nodes[0].Named("sh"); err != nil || len(procs) < len(out) {
+					return fmt.Errorf("%d of %d, %w", len(procs), code, err)
+				}
+			}
+			return nil
+		})
+		end := c.Master.Kill
+		if planned {
+			end = func() error { return c.Master.Stop(t.Context()) }
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(sign, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cluster.Eventually(t, "all have ended on the node", func() error {
+			if procs, err := c.Nodes[0].Named("sh"); err != nil || len(procs) > 0 {
+				return fmt.Errorf("%d, %w", len(procs), err)
+			}
+			return nil
+		})
+		if err := c.StartMaster(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for code, cmd := range running {
+			_ = cmd.Wait()
+			if got := cmd.ProcessState.ExitCode(); got != code || out[code].String() != "begin\nend\n" {
+				t.Errorf("planned %v: exit code %d, want %d; %q", planned, got, code, out[code].String())
+			}
+		}
+	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
+	noErrors(t, c)
+}
+
+// TestStartWhileAway starts commands while there is no master: they wait a while for
+// the next.
+func TestStartWhileAway(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	if err := c.Master.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "0", "echo", "here")
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.StartMaster(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || out.String() != "here\n" {
+		t.Errorf("got %v, %q", err, out.String())
+	}
+	if err := c.Master.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if res := bpsh(t, c, cluster.Alice, "0", "true"); res.Code != 255 || !strings.Contains(res.Stderr, "no master is running here") {
+		t.Errorf("got %+v", res)
+	}
+}
