@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,6 @@ import (
 type cluster struct {
 	mu      sync.Mutex
 	changes Changes
-	asked   int
 	hang    chan struct{} // nodes answer when it is closed; nil: at once
 	files   map[string]string
 	dirs    map[string][]Entry
@@ -37,7 +37,6 @@ func (c *cluster) Refresh(ctx context.Context) (Changes, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked++
 	changes := c.changes
 	c.changes = Changes{}
 	return changes, nil
@@ -85,6 +84,8 @@ func (c *cluster) List(ctx context.Context, pid wire.PID, path string) ([]Entry,
 	if err := c.wait(ctx); err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.dirs[fmt.Sprintf("%d/%s", pid, path)], nil
 }
 
@@ -98,7 +99,23 @@ func (c *cluster) ReadNode(ctx context.Context, node wire.NodeID, path string) (
 }
 
 func (c *cluster) ListNode(_ context.Context, node wire.NodeID, path string) ([]Entry, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.dirs[fmt.Sprintf("node%d/%s", node, path)], nil
+}
+
+// has gives nodes files.
+func (c *cluster) has(files map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.Copy(c.files, files)
+}
+
+// lists gives nodes directories.
+func (c *cluster) lists(dirs map[string][]Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.Copy(c.dirs, dirs)
 }
 
 // tell is what the next refresh says.

@@ -68,7 +68,11 @@ func attach(tree int, at string) error {
 }
 
 // open mounts the real procfs in the view, and says that it is ready.
-func (v *View) open() error {
+func (v *View) open(server *fuse.Server) error {
+	// It also has the kernel not ask whether a file can be read without waiting.
+	if err := server.WaitMount(); err != nil {
+		return fmt.Errorf("wait for the mount on %s: %w", v.cfg.Mountpoint, err)
+	}
 	if v.inside {
 		if err := attach(v.tree, filepath.Join(v.cfg.Mountpoint, own, passage)); err != nil {
 			return err

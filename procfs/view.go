@@ -102,7 +102,7 @@ func (v *View) Run(ctx context.Context) error {
 	group.Go(func() error { return v.refresher(ctx) })
 	group.Go(func() error { return v.news.run(ctx) })
 	group.Go(func() error {
-		err := v.open()
+		err := v.open(server)
 		if err == nil {
 			<-ctx.Done()
 		}
