@@ -96,7 +96,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // handover is how long a master whose place another one takes is still heard.
-const handover = time.Second
+const handover = 3 * time.Second
 
 // serve serves one master at a time; a newer connection ends an older one. What a
 // master has written that is dead by then is carried out before the next is served:
@@ -145,8 +145,8 @@ func (k *Keeper) master(ctx context.Context, conn *net.UnixConn) error {
 	if hello.Version < wire.MinVersion || hello.Version > wire.Version {
 		return wire.Write(conn, number, &wire.Refused{Reason: fmt.Sprintf("the keeper speaks protocol versions %d to %d, the master %d", wire.MinVersion, wire.Version, hello.Version)})
 	}
-	if err := k.settle(ctx); err != nil {
-		return err
+	if err := k.settle(ctx); err != nil { // a thread that hangs is no reason to leave all other ghosts alone
+		k.log.Error("the master is served before all that a former one has asked for is done", "err", err)
 	}
 	if err := wire.Write(conn, number, k.owners.list()); err != nil {
 		return err
