@@ -82,7 +82,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	proc := procIn(sp)
 	n.watch = newWatch(proc.Process, sp.Anchor)
 	n.numbers = &numbers{
-		log: log, set: sp.SetCursor, arm: n.source.Arm, allow: n.source.Allow, cursor: pidmap.NewCursor(),
+		log: log, set: sp.SetCursor, arm: n.source.Arm, allow: n.source.Allow, fence: sp.Fence, cursor: pidmap.NewCursor(),
 		want: func(blocks int) { n.wantBlocks(blocks) },
 	}
 	n.numbers.tasks = n.tasks.count

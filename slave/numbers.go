@@ -13,10 +13,11 @@ import (
 // numbers keeps the allocation cursor of the space in the node's blocks.
 type numbers struct {
 	log   *slog.Logger
-	set   func(next wire.PID) error // puts the space's cursor
-	arm   func(low wire.PID)        // asks for a notice
-	allow func(procevents.Range)    // says what the kernel may give
-	want  func(blocks int)          // asks the master for more
+	set   func(next wire.PID) error       // puts the space's cursor
+	arm   func(low wire.PID)              // asks for a notice
+	allow func(procevents.Range)          // says what the kernel may give
+	fence func(first, end wire.PID) error // says the same to init, for when this daemon is gone
+	want  func(blocks int)                // asks the master for more
 
 	tasks func() int // how many processes and threads there are; 0: not known
 
@@ -133,6 +134,9 @@ func (n *numbers) moveLocked(m pidmap.Move) {
 	if m.Next != 0 {
 		if block, end, ok := n.cursor.Current(); ok {
 			n.allow(procevents.Range{First: block.First, End: end})
+			if err := n.fence(block.First, block.End()); err != nil { // the gap is for what is given meanwhile
+				n.log.Error("init does not know the block", "pid", block.First, "err", err)
+			}
 		}
 		if err := n.set(m.Next); err != nil {
 			if n.failed == nil {

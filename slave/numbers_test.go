@@ -18,6 +18,7 @@ type madeUpSpace struct {
 	low     []wire.PID
 	wishes  []int
 	allowed []procevents.Range
+	fences  [][2]wire.PID
 	count   int   // of tasks
 	err     error // of putting the cursor
 }
@@ -33,6 +34,7 @@ func newMadeUpSpace() *madeUpSpace {
 	s.arm = func(low wire.PID) { s.low = append(s.low, low) }
 	s.tasks = func() int { return s.count }
 	s.allow = func(r procevents.Range) { s.allowed = append(s.allowed, r) }
+	s.fence = func(first, end wire.PID) error { s.fences = append(s.fences, [2]wire.PID{first, end}); return nil }
 	s.want = func(blocks int) { s.wishes = append(s.wishes, blocks) }
 	return s
 }
@@ -145,7 +147,7 @@ func TestNumbersOfABrokenSpace(t *testing.T) {
 }
 
 func TestOurs(t *testing.T) {
-	n := &numbers{cursor: pidmap.NewCursor(), tasks: func() int { return 0 }, set: func(wire.PID) error { return nil }, arm: func(wire.PID) {}, allow: func(procevents.Range) {}}
+	n := &numbers{cursor: pidmap.NewCursor(), tasks: func() int { return 0 }, set: func(wire.PID) error { return nil }, arm: func(wire.PID) {}, allow: func(procevents.Range) {}, fence: func(_, _ wire.PID) error { return nil }}
 	if n.ours(pidmap.Node) {
 		t.Error("a number is ours without a lease")
 	}
@@ -170,6 +172,9 @@ func TestNumbersLateAndStrayed(t *testing.T) {
 	s.lease(t, wire.Block{First: firstPID, Count: 100}, wire.Block{First: secondPID, Count: 100})
 	if want := []procevents.Range{{First: firstPID, End: firstPID + 200}}; !reflect.DeepEqual(s.allowed, want) {
 		t.Errorf("allowed %v, want %v", s.allowed, want)
+	}
+	if want := [][2]wire.PID{{firstPID, firstPID + 100}}; !reflect.DeepEqual(s.fences, want) {
+		t.Errorf("fences %v, want %v", s.fences, want)
 	}
 	for pid, want := range map[wire.PID]bool{
 		0: false, firstPID + 74: false, firstPID + 75: true, firstPID + 199: true, secondPID: false,

@@ -44,6 +44,7 @@ func TestWarden(t *testing.T) {
 		set:   func(wire.PID) error { kernel.last = 0; return do("move")() },
 		arm:   func(wire.PID) {},
 		allow: func(procevents.Range) {},
+		fence: func(_, _ wire.PID) error { return nil },
 	}
 	w := &warden{
 		log: n.log, source: kernel, numbers: n, hold: &hold{freeze: do("freeze"), thaw: do("thaw")},

@@ -75,6 +75,7 @@ var factories = map[Type]func() Message{
 	TypeInitStored:   func() Message { return new(InitStored) },
 	TypeInitForget:   func() Message { return new(InitForget) },
 	TypeInitDeadline: func() Message { return new(InitDeadline) },
+	TypeInitFence:    func() Message { return new(InitFence) },
 	TypeLook:         func() Message { return new(Look) },
 	TypeShow:         func() Message { return new(Show) },
 	TypeRefresh:      func() Message { return new(Refresh) },

@@ -168,3 +168,14 @@ type InitDeadline struct {
 
 // Type implements [Message].
 func (*InitDeadline) Type() Type { return TypeInitDeadline }
+
+// InitFence says between which numbers the kernel is to give them. While no daemon is
+// connected, init puts the allocation cursor back to First before it comes to End.
+type InitFence struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	First, End PID // End is the first that it is not to give; 0: there is no fence
+}
+
+// Type implements [Message].
+func (*InitFence) Type() Type { return TypeInitFence }

@@ -91,6 +91,7 @@ const (
 	TypeInitStored   Type = 142 // init > daemon, with descriptors: after InitReady
 	TypeInitForget   Type = 143 // daemon > init
 	TypeInitDeadline Type = 144 // daemon > init
+	TypeInitFence    Type = 145 // daemon > init
 
 	// What procfs shows of the processes of a node.
 	TypeLook      Type = 150 // client > master, answered by Failed or, each Refresh, by Changed and Refreshed

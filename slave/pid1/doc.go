@@ -14,7 +14,7 @@
 //	  | --- InitSignal, InitCursor, InitKillAll ----> | (no answer)
 //	  | --- InitDeadline ---------------------------> | unless there is another before: kills all then
 //	  | --- InitStore [descriptors], InitDrop ------> | kept for the next daemon
-//	  | --- InitForget -----------------------------> |
+//	  | --- InitForget, InitFence ------------------> |
 //	  | --- InitGroup ------------------------------> | a group exists in a session
 //	  | --- InitSync -------------------------------> | all signals before it are sent
 //	  | <---------------------------------- InitDone  |
@@ -28,7 +28,7 @@
 // not have passed on: so the ends of launched processes, and the launches that failed,
 // are told again until a daemon says to forget them (kept), and a signal with a number
 // can be sent again and arrives once (marks). What it has in hand it gives init to keep
-// (stored). At the end of the lease all processes are ended
+// (stored). Numbers stay within the block that it named (fence). At the end of the lease all processes are ended
 // (deadline).
 //
 // A process begins in the session and the process group that its ghost has on the
@@ -57,7 +57,8 @@
 // Goroutines: the acceptor; one per connection that reads requests; one per
 // launch or group that is asked for, at most maxLaunches; the reaper, the only
 // one that waits for children; the one that ends stand-ins that nobody needs; the one
-// that ends all processes when their lease has run out (deadline); and
+// that ends all processes when their lease has run out (deadline); the one that keeps
+// numbers within their block, and
 // the one that supervises while no daemon does (package supervise).
 //
 // Locks: standins.making, held while stand-ins are made and ended; order, which

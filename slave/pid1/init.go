@@ -50,6 +50,7 @@ type Init struct {
 	newest   atomic.Pointer[rights.Conn]
 	children chan struct{} // there may be children again
 	deadline deadline
+	fence    fence
 }
 
 // New returns an Init. It opens what it needs and starts nothing.
@@ -58,7 +59,7 @@ func New(cfg Config) (*Init, error) {
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := os.OpenFile(cursorFile, os.O_WRONLY, 0)
+	cursor, err := os.OpenFile(cursorFile, os.O_RDWR, 0)
 	if err != nil {
 		_ = null.Close()
 		return nil, fmt.Errorf("allocation cursor (CONFIG_CHECKPOINT_RESTORE): %w", err)
@@ -81,6 +82,7 @@ func New(cfg Config) (*Init, error) {
 	in.launches.init(in.exists)
 	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn, in.limitAgain)
 	in.stored.init(cfg.Log)
+	in.fence.left = make(chan struct{}, 1)
 	in.order.init()
 	if err := in.deadline.init(); err != nil {
 		return nil, errors.Join(err, in.close())
@@ -100,6 +102,7 @@ func (in *Init) Run(ctx context.Context) error {
 	g.Go(func() error { return in.reap(ctx) })
 	g.Go(func() error { return in.standins.tidy(ctx) })
 	g.Go(func() error { return in.expire(ctx) })
+	g.Go(func() error { return in.keepFence(ctx) })
 	g.Go(func() error { return in.deputy.run(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
@@ -132,6 +135,8 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 		in.killAll()
 	case *wire.InitDeadline:
 		return in.deadline.move(m.At)
+	case *wire.InitFence:
+		return in.setFence(m)
 	case *wire.InitGroup:
 		in.beginGroup(g, c, number, m)
 	case *wire.InitStore:

@@ -205,6 +205,14 @@ func (s *Space) SetCursor(next wire.PID) error {
 	return nil
 }
 
+// Fence has bpinit keep the cursor from first on and below end while no daemon is there.
+func (s *Space) Fence(first, end wire.PID) error {
+	if err := s.out.put(0, &wire.InitFence{First: first, End: end}); err != nil {
+		return fmt.Errorf("fence from %d to %d: %w", first, end, err)
+	}
+	return nil
+}
+
 // KillAll ends every process of the space but bpinit. Their statuses follow.
 func (s *Space) KillAll() error {
 	if err := s.Thaw(); err != nil { // a frozen process does not die of its signal
