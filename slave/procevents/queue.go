@@ -1,6 +1,7 @@
 package procevents
 
 import (
+	"slices"
 	"time"
 
 	"bproc/wire"
@@ -50,6 +51,14 @@ func (q *queue) due(now time.Time) (item, bool) {
 		return item{}, false
 	}
 	return q.pop()
+}
+
+// joins reports whether it will be told that somebody who lives is in a group.
+func (q *queue) joins(pgid wire.PID) bool {
+	return slices.ContainsFunc(q.items, func(it item) bool {
+		p := it.process
+		return (it.step == birth || it.step == change) && !p.dead && p.traits.pgid == pgid && p.front.pgid != pgid
+	})
 }
 
 // next returns the time of the first item that will have an effect.

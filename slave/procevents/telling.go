@@ -67,7 +67,8 @@ func (t *Tracker) behindKids(p *process) bool {
 // behind those who are still to join it: a group whose last ghost has gone cannot be
 // joined any more.
 func (t *Tracker) behindMembers(p *process) bool {
-	if !p.changing && (p.needed == 0 || p.tries >= maxTries) {
+	needed := p.needed > 0 || t.groups[p.front.pgid] == 1 && t.queue.joins(p.front.pgid)
+	if !p.changing && (!needed || p.tries >= maxTries) {
 		return false
 	}
 	p.tries++
