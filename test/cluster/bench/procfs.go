@@ -116,7 +116,12 @@ func (w *sight) close() error {
 		return nil
 	}
 	var errs []error
-	for _, d := range []*dialogue{w.native, w.inView, w.parents[0], w.parents[1]} {
+	for _, d := range w.parents {
+		if d != nil {
+			errs = append(errs, d.say(), d.end()) // it ends its children when it is told
+		}
+	}
+	for _, d := range []*dialogue{w.native, w.inView} {
 		if d != nil {
 			errs = append(errs, d.end())
 		}
