@@ -28,8 +28,9 @@
 // not have passed on: so the ends of launched processes, and the launches that failed,
 // are told again until a daemon says to forget them (kept), and a signal with a number
 // can be sent again and arrives once (marks). What it has in hand it gives init to keep
-// (stored). Numbers stay within the block that it named (fence). At the end of the lease all processes are ended
-// (deadline).
+// (stored). Without a daemon, numbers stay within the block that the last one named
+// (fence), and system calls that need one wait (package supervise). At the end of the
+// lease all processes are ended (deadline).
 //
 // A process begins in the session and the process group that its ghost has on the
 // front end: they have the same numbers in the space. Where no process of the
