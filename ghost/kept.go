@@ -59,7 +59,8 @@ func (k *keptSignals) add(pid wire.PID, info *siginfo) (seq uint64, full bool) {
 		full, q.dropped = !q.dropped, true
 		oldest := slices.IndexFunc(q.list, func(s keptSignal) bool { return s.info.signal() != unix.SIGKILL })
 		if oldest >= 0 {
-			q.list = slices.Delete(q.list, oldest, oldest+1)
+			copy(q.list[1:], q.list[:oldest]) // nearly always nothing, and the many that follow stay where they are
+			q.list = q.list[1:]
 			k.count--
 		} else if info.signal() != unix.SIGKILL {
 			return k.seq, full
