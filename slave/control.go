@@ -121,6 +121,7 @@ func (n *node) receive(reader *wire.Reader) error {
 		case *wire.Budget:
 			n.tasks.budget(m)
 		case *wire.Reparent:
+			n.recorder.reparent(m.PID, m.Parent)
 			n.space.SetParent(m.PID, m.Parent)
 		case *wire.HangUp:
 			n.stdios.hangUp(m.PID)
@@ -147,9 +148,11 @@ func (n *node) signal(m *wire.Signal) error {
 }
 
 func (n *node) lease(blocks []wire.Block) error {
-	if err := pidmap.Validate(blocks); err != nil {
+	all := append(n.numbers.blocks(), blocks...)
+	if err := pidmap.Validate(all); err != nil {
 		return fmt.Errorf("lease of the master: %w", err)
 	}
+	n.recorder.leased(all) // before the first process has a number of them
 	if err := n.numbers.add(blocks); err != nil {
 		return err
 	}

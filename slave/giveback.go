@@ -50,6 +50,7 @@ func (n *node) giveBack(ctx context.Context) error {
 		if len(back) == 0 {
 			continue
 		}
+		n.recorder.leased(n.numbers.blocks())
 		if err := n.out.put(&wire.LeaseBack{Blocks: back}); err != nil {
 			n.log.Error("blocks of process numbers could not be given back", "err", err)
 		}

@@ -25,6 +25,7 @@ type input struct {
 	kept  *journal.Input
 	loose bool         // the client has no bound, and is told nothing
 	start func(func()) // a goroutine
+	drop  func()       // nobody else is to keep the pipe open
 	done  func()       // nothing is at work on the input any more
 
 	mu     sync.Mutex
@@ -45,14 +46,29 @@ const allTaken = math.MaxUint64
 // tellEvery is how many bytes are taken until the client is told.
 const tellEvery = wire.MaxData / 2
 
-func newInput(file *os.File, kept *journal.Input, loose bool, start func(func()), done func()) (*input, error) {
+func newInput(file *os.File, kept *journal.Input, loose bool, start func(func()), drop, done func()) (*input, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	i := &input{file: file, pipe: raw, kept: kept, loose: loose, start: start, done: done}
+	i := &input{file: file, pipe: raw, kept: kept, loose: loose, start: start, drop: drop, done: done}
 	i.room.L = &i.mu
 	return i, nil
+}
+
+// endedInput returns the input of a process to which a former daemon has said that
+// nothing more comes.
+func endedInput(kept *journal.Input) *input {
+	i := &input{kept: kept, end: true, closed: true, left: true}
+	i.room.L = &i.mu
+	return i
+}
+
+// resume goes on with what a former daemon has put.
+func (i *input) resume() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.goOnLocked()
 }
 
 // accept takes what a client sends; nothing is the end of the file.
@@ -149,6 +165,7 @@ func (i *input) goOnLocked() {
 		return
 	}
 	i.left = true
+	i.drop()
 	i.file.Close()
 	i.done()
 }
@@ -235,6 +252,9 @@ func (i *input) finish() {
 func (i *input) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.left {
+		return
+	}
 	i.closed = true
 	i.dropLocked()
 	_ = i.file.SetWriteDeadline(time.Unix(1, 0)) // wakes run

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -72,7 +73,10 @@ func ways(t *testing.T) *stdios {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stdios{journal: j, stamp: func() uint64 { return 77 }}
+	s := &stdios{
+		journal: j, stamp: func() uint64 { return 77 },
+		keep: func(string, ...*os.File) error { return nil }, drop: func(string) {},
+	}
 	t.Cleanup(func() {
 		s.close()
 		if err := j.Close(); err != nil {

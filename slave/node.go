@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/pidmap"
-	"bproc/slave/journal"
 	"bproc/slave/procevents"
 	"bproc/slave/space"
 	"bproc/slave/status"
@@ -41,6 +40,8 @@ type node struct {
 	stdios   stdios
 	signals  *signals
 	viewers  *viewers
+	ledger   *ledger
+	former   *found                       // what a former daemon has left
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
 	term     *lease
 	init     initWatch
@@ -54,27 +55,21 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
 		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n},
-		OnStatus:   n.status,
-		OnLaunched: func(wire.PID, wire.Stage, unix.Errno) {}, // of what is swept
+		OnStatus: n.status, OnLaunched: n.launched,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("process space: %w", err)
 	}
 	n.space = sp
-	if n.stdios.journal, err = journal.Create(nil); err != nil {
-		return nil, errors.Join(err, sp.Close())
-	}
+	n.stdios.keep, n.stdios.drop = sp.Keep, n.dropKept
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
 	n.term = &lease{log: log, kill: n.endForSure, end: sp.Deadline}
 	held := &hold{freeze: sp.Freeze, frozen: sp.Frozen, thaw: sp.Thaw}
 	n.init = initWatch{ask: sp.Sync, held: held.counted}
 	n.behind = newBehind(log, held.take, held.release)
-	if err := n.sweep(ctx); err != nil {
-		return nil, errors.Join(err, sp.Close())
-	}
-	n.source, err = procevents.Open(procevents.Config{Namespace: uint64(sp.NSInode()), FrontEnd: pidmap.Node})
+	former, err := n.takeOver(ctx)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("process events: %w", err), sp.Destroy(ctx))
+		return nil, errors.Join(err, sp.Destroy(ctx))
 	}
 	n.viewers = newViewers(status.Config{
 		Proc: sp.Proc(), Namespace: uint64(sp.NSInode()), Parent: sp.Parent, Log: log,
@@ -91,7 +86,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n.recorder = &recorder{
 		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
 		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Image),
-		ledger:  newLedger(),
+		ledger:  n.ledger,
 		empty:   n.warden.emptied, life: n.numbers.life,
 		end:   kill,
 		watch: n.watch, behind: n.behind,
@@ -103,16 +98,19 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		meant: n.recorder.meant, of: n.recorder.late, from: n.recorder.offspring, signal: sp.Signal, wake: make(chan struct{}, 1),
 		hold: held.takeAll, let: held.release, kill: sp.Kill,
 	}
+	n.former = former
+	if err := n.resume(former); err != nil {
+		return nil, errors.Join(err, n.destroy(ctx))
+	}
 	return n, nil
 }
 
 // sweepTime is how long processes may take to end that were killed.
 const sweepTime = 10 * time.Second
 
-// sweep ends the processes that a former daemon has left in the space. Nobody
-// has the other ends of their pipes any more, nor knows what became of them
-// meanwhile; the master ends their ghosts when the inventory lacks them, so they
-// must be gone before that is sent.
+// sweep ends the processes that a former daemon has left in the space and with which
+// this one cannot go on. The master ends their ghosts when the inventory lacks them, so
+// they must be gone before that is sent.
 func (n *node) sweep(ctx context.Context) error {
 	if len(n.space.PIDs()) == 0 {
 		return nil
@@ -194,7 +192,8 @@ func (n *node) runSpace(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.space.Run(ctx) })
 	group.Go(func() error { return n.warden.run(ctx) })
-	group.Go(func() error { return n.warden.empty(ctx, n.recorder.relook) })
+	group.Go(func() error { return n.warden.empty(ctx, func() { n.recorder.stamp() }) })
+	group.Go(func() error { return n.settle(ctx, n.former) })
 	group.Go(func() error { return n.recorder.run(ctx) })
 	group.Go(func() error { return n.term.run(ctx) })
 	group.Go(func() error { return n.init.run(ctx) })
@@ -256,12 +255,14 @@ func (n *node) status(pid wire.PID, status wire.Status) {
 	}
 }
 
-// inventory says what this node is and has, but for its processes.
+// inventory says what this node is and has, but for its processes. The recorder's lock
+// is held.
 func (n *node) inventory() *wire.Inventory {
 	var name unix.Utsname
 	var info unix.Sysinfo_t
-	if n.recorder.ledger.processes() == 0 {
+	if len(n.ledger.now()) == 0 {
 		n.numbers.forget() // nobody has a number of the blocks; the master leases others
+		n.recorder.keptLocked(n.ledger.lease(nil))
 	}
 	blocks := n.numbers.blocks()
 	n.tasks.lease(count(blocks))

@@ -47,6 +47,26 @@ func (n *numbers) add(blocks []wire.Block) error {
 	return nil
 }
 
+// resume goes on with what a former daemon had on lease, and where processes live that
+// have numbers of it.
+func (n *numbers) resume(blocks []wire.Block, pids []wire.PID) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(blocks) == 0 {
+		return nil
+	}
+	if err := n.cursor.Lease(blocks); err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		n.cursor.Born(pid)
+	}
+	if move, ok := n.cursor.Place(); ok {
+		n.moveLocked(move)
+	}
+	return nil
+}
+
 // blocks returns what is on lease.
 func (n *numbers) blocks() []wire.Block {
 	n.mu.Lock()

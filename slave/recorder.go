@@ -20,7 +20,7 @@ type recorder struct {
 	source *procevents.Source
 	proc   procevents.Proc
 	out    *outbox
-	empty  func()              // all records there were have been taken in
+	empty  func()              // records have been taken in, and their room given back
 	life   func(wire.PID, int) // a process was born (1) or has died (-1)
 	end    func(wire.PID) error
 	watch  *watch
@@ -49,7 +49,8 @@ func (r *recorder) takeLocked() (changes bool) {
 // drainLocked takes in what the kernel has noted.
 func (r *recorder) drainLocked() {
 	now := time.Now()
-	r.source.Drain(func(rec procevents.Record) {
+	r.source.Read(func(rec procevents.Record, at uint64) {
+		r.tracker.Position(at)
 		switch rec.Kind {
 		case procevents.Forked:
 			r.life(rec.PID, 1)
@@ -60,19 +61,31 @@ func (r *recorder) drainLocked() {
 		}
 		r.tracker.Record(rec, now)
 	})
-	r.empty()
 }
 
 // tellLocked reports what is due, or everything, and returns the number of the
 // last event so far.
 func (r *recorder) tellLocked(all bool) uint64 {
 	events := r.tracker.Flush(all, time.Now())
+	position, held := r.tracker.Oldest()
+	if !held {
+		position = r.source.Position()
+	}
 	if len(events.Events) > 0 {
-		r.ledger.tell(events.Events)
+		r.keptLocked(r.ledger.tell(events.Events, r.tracker.States(), position))
 		r.putLocked(events)
 	}
+	r.source.Release(position)
+	r.empty()
 	r.behind.told(events.Last())
 	return events.Last()
+}
+
+// keptLocked is for the answer of the ledger.
+func (r *recorder) keptLocked(err error) {
+	if err != nil {
+		r.log.Error("should this daemon die, the next cannot tell the front end all that happened", "err", err)
+	}
 }
 
 // putLocked has events sent.
@@ -88,8 +101,11 @@ func (r *recorder) putLocked(events wire.Events) {
 // progress takes in that the front end has caught up with an event.
 func (r *recorder) progress(event uint64) {
 	r.mu.Lock()
-	r.ledger.confirm(event)
+	err := r.ledger.confirm(event)
 	r.mu.Unlock()
+	if err != nil {
+		r.log.Error("init could not be told which ends the front end knows", "err", err)
+	}
 	r.behind.progress(event)
 }
 
@@ -128,8 +144,28 @@ func (r *recorder) do(f func(*procevents.Tracker)) {
 func (r *recorder) launching(spawn *wire.Spawn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tracker.Launching(spawn)
-	r.ledger.launching(spawn.PID)
+	r.keptLocked(r.ledger.launching(r.tracker.Launching(spawn)))
+}
+
+// reparent says that a process has another parent on the front end.
+func (r *recorder) reparent(pid, parent wire.PID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keptLocked(r.ledger.reparent(pid, parent))
+}
+
+// leased says which numbers are on lease.
+func (r *recorder) leased(blocks []wire.Block) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keptLocked(r.ledger.lease(blocks))
+}
+
+// starting reports whether a process is still to be started.
+func (r *recorder) starting(pid wire.PID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tracker.Starting(pid)
 }
 
 func (r *recorder) spawned(pid wire.PID) {
@@ -189,6 +225,40 @@ func (r *recorder) offspring(pid wire.PID, birth uint64) []wire.PID {
 	defer r.mu.Unlock()
 	r.takeLocked()
 	return r.tracker.Offspring(pid, birth)
+}
+
+// resume goes on with processes of which a former daemon has told, and the kernel's
+// records from a position on.
+func (r *recorder) resume(all []procevents.Known, position uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tracker.Restore(all)
+	for _, k := range all {
+		if k.Launched && !k.Starting {
+			r.started[k.PID] = true
+		}
+	}
+	r.source.Seek(position)
+}
+
+// lookAtAll finds out what has become of processes while there was no daemon that the
+// kernel does not note.
+func (r *recorder) lookAtAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen, err := r.proc.Scan()
+	if err != nil {
+		r.log.Error("processes could not be looked at", "err", err)
+	}
+	r.drainLocked()
+	for _, p := range seen {
+		r.tracker.Changed(p)
+		r.tracker.User(p.PID, p.User, p.Group)
+		if leads(&p) {
+			_ = r.watch.led(p.SID, p.PGID) // an error is one of a space that is about to end
+		}
+	}
+	r.tellLocked(true)
 }
 
 // begin starts the numbers anew for a new control stream, whose first message is the

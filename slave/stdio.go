@@ -3,6 +3,7 @@ package slave
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,8 +24,9 @@ type stdio struct {
 	in      *input     // nil: not a stream
 	out     [2]*output // standard output and error; nil: not a stream
 	working atomic.Int32
-	start   func(func()) // a goroutine
-	over    func()       // nothing is at work on the descriptors any more
+	start   func(func())      // a goroutine
+	drop    func(name string) // has a pipe not kept open any more
+	over    func()            // nothing is at work on the descriptors any more
 
 	mu    sync.Mutex
 	at    *attachment
@@ -44,6 +46,9 @@ func (s *stdios) newStdio(spawn *wire.Spawn) (*stdio, error) {
 	d := &stdio{pid: spawn.PID, launch: spawn.Launch, uid: spawn.UID, pipes: pipes}
 	d.slot, err = s.journal.Take()
 	if err == nil {
+		err = s.keepPipes(d)
+	}
+	if err == nil {
 		d.slot.Use(factsOf(spawn))
 		err = s.connect(d)
 	}
@@ -59,7 +64,7 @@ func (s *stdios) newStdio(spawn *wire.Spawn) (*stdio, error) {
 }
 
 func factsOf(spawn *wire.Spawn) journal.Facts {
-	f := journal.Facts{PID: spawn.PID, Parent: spawn.Parent, SID: spawn.SID, UID: spawn.UID, Launch: spawn.Launch}
+	f := journal.Facts{PID: spawn.PID, UID: spawn.UID, Launch: spawn.Launch}
 	for fd, d := range spawn.Command.Stdio {
 		f.Streams[fd] = d.Mode == wire.DescriptorStream
 	}
@@ -69,10 +74,11 @@ func factsOf(spawn *wire.Spawn) journal.Facts {
 // connect makes the ways between the pipes of d and its slot.
 func (s *stdios) connect(d *stdio) (err error) {
 	loose := d.launch == 0
-	d.working.Store(1) // the process, until it runs or does not
-	d.start, d.over = s.work.Go, func() { s.forget(d) }
+	d.working.Store(2) // the process, until it runs or does not, and the client, until it leaves
+	d.start, d.drop, d.over = s.work.Go, s.drop, func() { s.forget(d) }
 	if f := d.pipes.near[0]; f != nil {
-		if d.in, err = newInput(f, d.slot.Input, loose, d.start, d.done); err != nil {
+		d.in, err = newInput(f, d.slot.Input, loose, d.start, func() { d.drop(d.keptInput()) }, d.done)
+		if err != nil {
 			return err
 		}
 		d.working.Add(1)
@@ -83,6 +89,30 @@ func (s *stdios) connect(d *stdio) (err error) {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// Names under which the pipes are kept.
+func (d *stdio) keptInput() string  { return fmt.Sprintf("in %d", d.slot.Number()) }
+func (d *stdio) keptOutput() string { return fmt.Sprintf("out %d", d.slot.Number()) }
+
+// keepPipes has the pipes outlive this daemon. As long as they are kept, their
+// processes have no end of file and no SIGPIPE.
+func (s *stdios) keepPipes(d *stdio) error {
+	var output []*os.File
+	for _, f := range d.pipes.near[1:] {
+		if f != nil {
+			output = append(output, f)
+		}
+	}
+	if len(output) > 0 {
+		if err := s.keep(d.keptOutput(), output...); err != nil {
+			return err
+		}
+	}
+	if in := d.pipes.near[0]; in != nil {
+		return s.keep(d.keptInput(), in)
 	}
 	return nil
 }
@@ -114,16 +144,8 @@ func (d *stdio) run() {
 
 // fail is for when the process could not be started.
 func (d *stdio) fail() {
-	d.mu.Lock()
-	d.left = true
-	if d.at != nil {
-		d.at.stream.Close()
-	}
-	d.mu.Unlock()
 	d.pipes.closeOutput()
-	if d.in != nil {
-		d.in.close()
-	}
+	d.close()
 	d.done()
 }
 
@@ -203,19 +225,20 @@ func (d *stdio) closed(a *attachment) {
 // leave is for a client that has left, or does not come back.
 func (d *stdio) leave() {
 	d.mu.Lock()
+	was := d.left
 	if d.at != nil {
 		d.at.stream.Close()
 	}
 	d.left, d.at = true, nil
 	d.mu.Unlock()
-	for _, o := range d.out {
-		if o != nil {
-			o.close()
-		}
+	if was {
+		return
 	}
+	d.closeOutput()
 	if d.in != nil {
 		d.in.finish()
 	}
+	d.done()
 }
 
 // hangUp is for a client that has left. What it wrote before is still to come, if there
@@ -226,8 +249,15 @@ func (d *stdio) hangUp() {
 	d.mu.Unlock()
 	if at == nil {
 		d.leave()
-		return
+	} else {
+		d.closeOutput()
 	}
+}
+
+// closeOutput ends the reading of output, for this and all later daemons.
+func (d *stdio) closeOutput() {
+	d.slot.Leave()
+	d.drop(d.keptOutput())
 	for _, o := range d.out {
 		if o != nil {
 			o.close()

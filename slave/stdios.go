@@ -2,6 +2,7 @@ package slave
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 type stdios struct {
 	journal *journal.Journal
 	stamp   func() uint64
-	work    sync.WaitGroup // all that is at work on descriptors
+	keep    func(name string, files ...*os.File) error // open, for the next daemon
+	drop    func(name string)                          // and not any more
+	work    sync.WaitGroup                             // all that is at work on descriptors
 
 	mu    sync.Mutex
 	all   map[wire.PID]*stdio

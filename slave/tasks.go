@@ -95,6 +95,14 @@ func (t *tasks) launch(uid uint32) (*os.File, error) {
 	return f, nil
 }
 
+// resume counts processes that a former daemon has started.
+func (t *tasks) resume(launched int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.launched += launched
+	t.adjustLocked()
+}
+
 // ended is for a process that has ended or could not be started.
 func (t *tasks) ended() {
 	t.mu.Lock()

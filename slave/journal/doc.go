@@ -1,7 +1,8 @@
 // Package journal keeps what a slave daemon must not lose when it dies, in memory that
 // outlives it: a memfd of which the init of the process space has a descriptor.
 //
-//	page 0      what the file is
+//	header      what the file is
+//	log         what is known of all processes, and what the front end was told of them
 //	slot 0      of one process: facts, input, standard output, standard error
 //	slot 1 ...
 //
@@ -16,8 +17,7 @@
 // What is in the ring is at the same time what the client has not said to have taken.
 //
 // Memory is shared by two daemons only one after the other. The next takes nothing on
-// trust: what cannot be is an error, and the process of that slot has lost its
-// descriptors.
+// trust: what no daemon can have left is ErrCorrupt.
 //
 // An [Output] and an [Input] belong to one goroutine each, but for Take and the methods
 // that read.

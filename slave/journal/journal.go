@@ -22,6 +22,12 @@ const (
 // magic begins the file; another layout has another one.
 const magic = 0x6270_736c_6176_0001
 
+// header is the first page.
+type header struct {
+	magic uint64
+	half  uint64 // of the log
+}
+
 // ErrCorrupt is the error for memory that no daemon can have left.
 var ErrCorrupt = errors.New("journal is corrupt")
 
@@ -33,10 +39,12 @@ type Journal struct {
 	file *os.File
 	keep func(name string, fds ...int) error
 
+	log   *Log
+	fixed []byte // header and log
+
 	mu     sync.Mutex
-	header []byte
 	chunks [][]byte
-	slots  []*Slot
+	slots  []*Slot // by number; nil: of no use
 	free   []*Slot
 }
 
@@ -61,24 +69,33 @@ func Create(keep func(name string, fds ...int) error) (*Journal, error) {
 const Name = "journal"
 
 func (j *Journal) begin() error {
-	if err := j.mapHeader(); err != nil {
+	if err := j.mapFixed(); err != nil {
 		return err
 	}
-	atomic.StoreUint64((*uint64)(unsafe.Pointer(&j.header[0])), magic)
+	atomic.StoreUint64(&j.header().magic, magic)
 	if err := j.keep(Name, int(j.file.Fd())); err != nil {
 		return fmt.Errorf("keep the journal: %w", err)
 	}
 	return nil
 }
 
-func (j *Journal) mapHeader() error {
-	if err := j.grow(headerSize); err != nil {
+func (j *Journal) header() *header { return (*header)(unsafe.Pointer(&j.fixed[0])) }
+
+func (j *Journal) mapFixed() error {
+	if err := j.grow(slotsAt); err != nil {
 		return err
 	}
-	header, err := j.mapping(0, headerSize)
-	j.header = header
-	return err
+	mem, err := j.mapping(0, slotsAt)
+	if err != nil {
+		return err
+	}
+	j.fixed = mem
+	j.log = newLog(&j.header().half, mem[logAt:])
+	return nil
 }
+
+// Log returns the journal's log.
+func (j *Journal) Log() *Log { return j.log }
 
 // grow makes the file as large as size if it is smaller.
 func (j *Journal) grow(size int64) error {
@@ -129,7 +146,7 @@ func (j *Journal) addLocked(n int) (*Slot, error) {
 		return nil, errFull
 	}
 	if chunk == len(j.chunks) {
-		at := headerSize + int64(chunk)*chunkSlots*slotSize
+		at := slotsAt + int64(chunk)*chunkSlots*slotSize
 		if err := j.grow(at + chunkSlots*slotSize); err != nil {
 			return nil, err
 		}
@@ -157,13 +174,15 @@ func (j *Journal) Close() error {
 	defer j.mu.Unlock()
 	var errs []error
 	for _, s := range j.slots {
-		errs = append(errs, s.closeMovers())
+		if s != nil {
+			errs = append(errs, s.closeMovers())
+		}
 	}
-	for _, mem := range append(j.chunks, j.header) {
+	for _, mem := range append(j.chunks, j.fixed) {
 		if mem != nil {
 			errs = append(errs, unix.Munmap(mem))
 		}
 	}
-	j.slots, j.free, j.chunks, j.header = nil, nil, nil, nil
+	j.slots, j.free, j.chunks, j.fixed = nil, nil, nil, nil
 	return errors.Join(append(errs, j.file.Close())...)
 }

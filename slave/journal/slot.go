@@ -23,8 +23,6 @@ const (
 // Facts are what is to be known of a process when the daemon that started it is gone.
 type Facts struct {
 	PID     wire.PID
-	Parent  wire.PID // on the front end
-	SID     wire.PID
 	UID     uint32
 	Launch  uint64
 	Streams [3]bool // which descriptors are streams
@@ -35,10 +33,9 @@ type facts struct {
 	used    uint64 // 1: the rest holds
 	launch  uint64
 	pid     int32
-	parent  int32
-	sid     int32
 	uid     uint32
 	streams uint64 // bits
+	left    uint64 // 1: the client has left
 	input   inputWords
 }
 
@@ -62,10 +59,13 @@ func newSlot(j *Journal, number int, mem []byte) *Slot {
 	return s
 }
 
+// Number returns the slot's number, which no other slot has.
+func (s *Slot) Number() int { return s.number }
+
 // Use enters the facts of a process. From now on the next daemon knows of it.
 func (s *Slot) Use(f Facts) {
 	w := s.facts
-	w.launch, w.pid, w.parent, w.sid, w.uid, w.streams = f.Launch, int32(f.PID), int32(f.Parent), int32(f.SID), f.UID, 0
+	w.launch, w.pid, w.uid, w.streams, w.left = f.Launch, int32(f.PID), f.UID, 0, 0
 	for fd, is := range f.Streams {
 		if is {
 			w.streams |= 1 << fd
@@ -73,6 +73,22 @@ func (s *Slot) Use(f Facts) {
 	}
 	atomic.StoreUint64(&w.used, 1)
 }
+
+// Facts returns what Use has entered.
+func (s *Slot) Facts() Facts {
+	w := s.facts
+	f := Facts{PID: wire.PID(w.pid), UID: w.uid, Launch: w.launch}
+	for fd := range f.Streams {
+		f.Streams[fd] = w.streams&(1<<fd) != 0
+	}
+	return f
+}
+
+// Leave says that the client has left: its process has no output any more.
+func (s *Slot) Leave() { atomic.StoreUint64(&s.facts.left, 1) }
+
+// Left reports whether it has.
+func (s *Slot) Left() bool { return atomic.LoadUint64(&s.facts.left) != 0 }
 
 // Release gives the slot back. What is in its movers is dropped.
 func (s *Slot) Release() {
@@ -102,7 +118,7 @@ func (s *Slot) shrink() {
 		if o.w.head <= kept {
 			continue
 		}
-		at := headerSize + int64(s.number)*slotSize + int64(i)*laneSize + pageSize + kept
+		at := slotsAt + int64(s.number)*slotSize + int64(i)*laneSize + pageSize + kept
 		// Without it the memory stays the slot's, which is not lost either.
 		_ = unix.Fallocate(int(s.j.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, wire.Window-kept)
 	}

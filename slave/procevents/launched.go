@@ -12,11 +12,11 @@ const initSession wire.PID = 1
 
 // Launching says that a process is going to be started from the front end. It
 // must be called before init is asked, so that nothing the process does comes from
-// an unknown process.
-func (t *Tracker) Launching(spawn *wire.Spawn) {
+// an unknown process. It returns what is known of the process from now on.
+func (t *Tracker) Launching(spawn *wire.Spawn) Known {
 	pid := spawn.PID
-	if t.launched(pid) != nil {
-		return
+	if p := t.launched(pid); p != nil {
+		return p.known()
 	}
 	t.vacate(pid)
 	t.births++
@@ -35,6 +35,9 @@ func (t *Tracker) Launching(spawn *wire.Spawn) {
 	}
 	t.procs[pid] = p
 	t.groups[own.pgid]++
+	k := p.known()
+	k.Parent, k.Began = spawn.Parent, spawn.SID
+	return k
 }
 
 // Spawned says that the process executes its command. The event may have been
@@ -59,7 +62,7 @@ func (t *Tracker) SpawnFailed(pid wire.PID, stage wire.Stage, errno uint32) {
 		p.gone = true
 		t.forget(p)
 	}
-	t.emit(wire.Event{Kind: wire.EventSpawned, PID: pid, Stage: stage, Errno: errno})
+	t.emit(p, wire.Event{Kind: wire.EventSpawned, PID: pid, Stage: stage, Errno: errno})
 }
 
 // Ended says that the process has ended. Everything that is held is told first.

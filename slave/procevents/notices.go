@@ -40,7 +40,9 @@ func (n *notices) open(ring, control int) (err error) {
 	if err != nil {
 		return fmt.Errorf("map the control page: %w", err)
 	}
-	n.shared().Room = 1
+	c := n.shared()
+	atomic.AddUint64(&c.Room, 1)
+	n.armed = uint32(atomic.LoadUint64(&c.Arm) >> 32) // of a former daemon
 	n.fd = ring
 	n.ring, err = newRing(ring, noticesRing)
 	return err

@@ -22,6 +22,7 @@ type item struct {
 	step    step
 	event   wire.Event // of a word
 	due     time.Time
+	at      uint64 // see Tracker.Position
 }
 
 // queue holds items in the order in which things happened, which is the order in

@@ -20,6 +20,7 @@ type ring struct {
 	producer []byte // page of the producer's position and the data behind it
 	page     uint64
 	mask     uint64
+	at       uint64 // position up to which it was read; what is behind the consumer's is the kernel's
 }
 
 // Header of a record (struct bpf_ringbuf_hdr): the length, with two flags, and a
@@ -43,7 +44,9 @@ func newRing(fd, size int) (*ring, error) {
 		unix.Munmap(consumer)
 		return nil, fmt.Errorf("map data of the ring: %w", err)
 	}
-	return &ring{consumer: consumer, producer: producer, page: uint64(page), mask: uint64(size - 1)}, nil
+	r := &ring{consumer: consumer, producer: producer, page: uint64(page), mask: uint64(size - 1)}
+	r.at = atomic.LoadUint64(r.consumed())
+	return r, nil
 }
 
 func (r *ring) close() error {
@@ -56,26 +59,37 @@ func (r *ring) produced() uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&r.producer[0])))
 }
 
-// empty reports whether everything that was reserved has been read. It is the
+// empty reports whether everything that was reserved has been released. It is the
 // last look before sleeping. The kernel's half of the bargain: a writer commits
 // with a full barrier, then reads the consumer's position. Ours: the position was
 // stored, and is followed by this load in the order of all atomics of Go. So
 // either the writer sees that we have caught up and wakes us, or we see its record.
 func (r *ring) empty() bool { return atomic.LoadUint64(r.consumed()) == r.produced() }
 
-// drain hands on all records that are reserved when it is called.
-func (r *ring) drain(f func(Record)) {
-	end := r.produced()
-	for at := atomic.LoadUint64(r.consumed()); at < end; {
-		base := r.page + at&r.mask
+// read hands on all records that are reserved when it is called, each with its position.
+func (r *ring) read(f func(Record, uint64)) {
+	for end := r.produced(); r.at < end; {
+		base := r.page + r.at&r.mask
 		header := r.committed((*uint32)(unsafe.Pointer(&r.producer[base])))
 		length := header &^ discardBit
 		if header&discardBit == 0 && uintptr(length) == recordSize {
-			f((*processRecord)(unsafe.Pointer(&r.producer[base+headerSize])).record())
+			f((*processRecord)(unsafe.Pointer(&r.producer[base+headerSize])).record(), r.at)
 		}
-		at += (uint64(length) + headerSize + 7) &^ 7
-		atomic.StoreUint64(r.consumed(), at)
+		r.at += (uint64(length) + headerSize + 7) &^ 7
 	}
+}
+
+// release gives the kernel the room of what was read before a position.
+func (r *ring) release(to uint64) {
+	if to > atomic.LoadUint64(r.consumed()) {
+		atomic.StoreUint64(r.consumed(), min(to, r.at))
+	}
+}
+
+// drain reads everything and releases it.
+func (r *ring) drain(f func(Record)) {
+	r.read(func(rec Record, _ uint64) { f(rec) })
+	r.release(r.at)
 }
 
 // committed waits until a record is complete. The writer is between two lines of

@@ -33,9 +33,10 @@ type Config struct {
 // Source reads the records and the notices of one process space. Wait and Attend may
 // be called by one goroutine each, everything else by any.
 type Source struct {
-	objects processObjects
-	links   []link.Link
-	wake    *os.File // a duplicate of the ring's descriptor, in the runtime's poller
+	objects processObjects // of one who has loaded the programs
+	links   []link.Link    // the same
+	files   []*os.File     // as Files gives them
+	wake    *os.File       // a duplicate of the ring's descriptor, in the runtime's poller
 
 	mu     sync.Mutex
 	closed bool
@@ -89,16 +90,27 @@ func (s *Source) load(cfg Config) error {
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return explain(err)
 	}
-	if s.ring, err = newRing(s.objects.Ring.FD(), cfg.Ring); err != nil {
-		return err
+	for _, m := range []*ebpf.Map{s.objects.Ring, s.objects.Notices, s.objects.Controls} {
+		if err := s.addFile(m); err != nil {
+			return err
+		}
 	}
-	if err := s.notices.open(s.objects.Notices.FD(), s.objects.Controls.FD()); err != nil {
-		return err
-	}
-	if s.wake, err = s.File(); err != nil {
+	if err := s.begin(cfg); err != nil {
 		return err
 	}
 	return s.attach()
+}
+
+// begin maps what the programs write to.
+func (s *Source) begin(cfg Config) (err error) {
+	if s.ring, err = newRing(descriptor(s.files[fileRing]), cfg.Ring); err != nil {
+		return err
+	}
+	if err := s.notices.open(descriptor(s.files[fileNotices]), descriptor(s.files[fileControls])); err != nil {
+		return err
+	}
+	s.wake, err = s.File()
+	return err
 }
 
 func (s *Source) attach() error {
@@ -119,6 +131,9 @@ func (s *Source) attach() error {
 			return explain(fmt.Errorf("attach to %s: %w", tp.name, err))
 		}
 		s.links = append(s.links, l)
+		if err := s.addFile(l); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -129,10 +144,9 @@ func raw(program *ebpf.Program) func(name string) (link.Link, error) {
 	}
 }
 
-// File returns a new descriptor of the ring buffer, non-blocking. Whoever has one
-// keeps the ring and what is in it, even when the daemon has ended.
+// File returns a new descriptor of the ring buffer, non-blocking.
 func (s *Source) File() (*os.File, error) {
-	fd, err := unix.FcntlInt(uintptr(s.objects.Ring.FD()), unix.F_DUPFD_CLOEXEC, 0)
+	fd, err := unix.FcntlInt(uintptr(descriptor(s.files[fileRing])), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("duplicate the ring's descriptor: %w", err)
 	}
@@ -143,14 +157,52 @@ func (s *Source) File() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "bpf-ringbuf"), nil
 }
 
-// Drain calls f for each record that was reserved before the call and has not
-// been drained, in order, and does not wait for others. f must not call the
-// Source.
+// Drain is Read and Release of everything.
 func (s *Source) Drain(f func(Record)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.ring.drain(f)
+	}
+}
+
+// Read calls f for each record that was reserved before the call and has not been
+// read, in order, and does not wait for others. f is given where in the ring the record
+// is, and must not call the Source. The record stays there until Release.
+func (s *Source) Read(f func(r Record, at uint64)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.ring.read(f)
+	}
+}
+
+// Position returns where in the ring the next record that is read begins.
+func (s *Source) Position() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0
+	}
+	return s.ring.at
+}
+
+// Release gives up the records before a place: whoever reads next, in another daemon,
+// does not read them any more. While any are kept that were read, Wait does not wait.
+func (s *Source) Release(at uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.ring.release(at)
+	}
+}
+
+// Seek has reading go on at a place, if the records from there on are still in the ring.
+func (s *Source) Seek(at uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed && at > s.ring.at && at <= s.ring.produced() {
+		s.ring.at = at
 	}
 }
 
@@ -198,8 +250,8 @@ func (s *Source) isClosed() bool {
 	return s.closed
 }
 
-// Close detaches the program and ends Wait. Records that were not drained are
-// gone.
+// Close ends Wait, and detaches the programs unless somebody else has Files: otherwise
+// records that were not read are gone.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	closed := s.closed
@@ -218,6 +270,9 @@ func (s *Source) Close() error {
 	errs = append(errs, s.notices.close())
 	if s.ring != nil {
 		errs = append(errs, s.ring.close())
+	}
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
 	}
 	return errors.Join(append(errs, s.objects.Close())...)
 }

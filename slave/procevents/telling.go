@@ -35,7 +35,7 @@ func (t *Tracker) tellBirth(p *process) {
 	if p.traits.image != p.front.image || p.maker.traits.image != p.maker.front.image {
 		t.show(p, &e)
 	}
-	t.emit(e)
+	t.emit(p, e)
 	p.maker.kids--
 	t.release(&p.maker)
 	if p.traits.pgid == p.front.pgid {
@@ -91,12 +91,12 @@ func (t *Tracker) tellChange(p *process) {
 		p.rename(&e)
 	}
 	if e.Kind == wire.EventExeced || e.PGID != 0 {
-		t.emit(e)
+		t.emit(p, e)
 	}
 	if p.renamed() {
 		e := wire.Event{Kind: wire.EventUser, PID: p.pid}
 		p.rename(&e)
-		t.emit(e)
+		t.emit(p, e)
 	}
 	if p.traits.pgid != p.front.pgid && p.leader.unsettled() && p.tries < maxTries {
 		p.tries++
@@ -108,7 +108,7 @@ func (t *Tracker) tellChange(p *process) {
 
 // tellEnd ends a ghost.
 func (t *Tracker) tellEnd(p *process, status wire.Status) {
-	t.emit(wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status})
+	t.emit(p, wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status})
 	if i := slices.Index(t.zombies, p); i >= 0 {
 		t.zombies = slices.Delete(t.zombies, i, i+1)
 	}
@@ -192,6 +192,6 @@ func (t *Tracker) show(p *process, e *wire.Event) bool {
 func (t *Tracker) started(p *process) {
 	if p.starting {
 		p.starting = false
-		t.emit(wire.Event{Kind: wire.EventSpawned, PID: p.pid})
+		t.emit(p, wire.Event{Kind: wire.EventSpawned, PID: p.pid})
 	}
 }

@@ -62,8 +62,11 @@ type Tracker struct {
 	births uint64 // processes seen
 	images uint64 // command lines named
 
-	events []wire.Event
-	next   uint64 // number of events[0]
+	events  []wire.Event
+	states  []Known // of their processes, after each
+	flushed []Known // of those that Flush has returned
+	next    uint64  // number of events[0]
+	at      uint64  // where the last record was in its ring
 
 	zombie    func(wire.PID) (ProcessInfo, bool) // see KeepZombies
 	shorts    []*process                         // ended before their births were told
@@ -128,7 +131,8 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 	}
 	out := wire.Events{First: t.next, Events: t.events}
 	t.next += uint64(len(t.events))
-	t.events = nil
+	t.flushed = t.states
+	t.events, t.states = nil, nil
 	return out
 }
 
@@ -146,7 +150,7 @@ func (t *Tracker) Next() (time.Time, bool) {
 // belong to the old link and are gone with it, so fetch them first. For [Tracker.Late]
 // the front end has seen all other births of former links.
 func (t *Tracker) Renumber(again []wire.Event) {
-	t.events, t.next = nil, uint64(len(again))+1
+	t.events, t.states, t.next = nil, nil, uint64(len(again))+1
 	for _, p := range t.procs {
 		p.told = 0
 	}
@@ -179,10 +183,29 @@ func (t *Tracker) advance(now time.Time) {
 }
 
 func (t *Tracker) push(p *process, what step) {
-	t.queue.push(item{process: p, step: what, due: t.clock.Add(t.hold)})
+	t.queue.push(item{process: p, step: what, due: t.clock.Add(t.hold), at: t.at})
 }
 
-func (t *Tracker) emit(e wire.Event) { t.events = append(t.events, e) }
+// emit has e told, which is of p; nil: of a process that was never there.
+func (t *Tracker) emit(p *process, e wire.Event) {
+	state := Known{PID: e.PID}
+	if p != nil {
+		state = p.known()
+	}
+	t.events, t.states = append(t.events, e), append(t.states, state)
+}
+
+// Position says where in its ring the record is that is taken in next.
+func (t *Tracker) Position(at uint64) { t.at = at }
+
+// Oldest returns where the first record is that led to something which has not been
+// told; false: there is none.
+func (t *Tracker) Oldest() (at uint64, held bool) {
+	if len(t.queue.items) == 0 {
+		return 0, false
+	}
+	return t.queue.items[0].at, true
+}
 
 // number is that of the next event.
 func (t *Tracker) number() uint64 { return t.next + uint64(len(t.events)) }
@@ -209,7 +232,7 @@ func (t *Tracker) tell(it item) {
 	case word:
 		if !it.process.gone && it.process.announced { // else it has ended, and its birth was put off
 			t.started(it.process)
-			t.emit(it.event)
+			t.emit(it.process, it.event)
 		}
 	case end:
 		switch {

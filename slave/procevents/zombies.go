@@ -92,7 +92,7 @@ func (t *Tracker) lingers(it item) bool {
 }
 
 func (t *Tracker) tellZombie(p *process) {
-	t.emit(wire.Event{Kind: wire.EventZombie, PID: p.pid, Status: p.status})
+	t.emit(p, wire.Event{Kind: wire.EventZombie, PID: p.pid, Status: p.status})
 	t.zombies = append(t.zombies, p)
 	t.zombiesAt = t.clock.Add(zombieLook)
 }

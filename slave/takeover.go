@@ -1,0 +1,197 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/slave/journal"
+	"bproc/slave/procevents"
+	"bproc/wire"
+)
+
+// A daemon that dies leaves with init what the next one needs to go on as if nothing had
+// happened: the journal, the kernel's records of processes, and the pipes of processes.
+// Processes that nobody can go on with are ended.
+
+// keptEvents is the name under which the kernel's records are kept.
+var keptEvents = fmt.Sprintf("events %d", procevents.Layout)
+
+// found is what a former daemon has left.
+type found struct {
+	kept     map[string][]*os.File
+	slots    []*journal.Slot
+	known    map[wire.PID]procevents.Known // of which the front end was told
+	starting []wire.PID                    // of these, those of which init has not said whether they run
+}
+
+// takeOver opens the journal and the kernel's records: those of a former daemon, or
+// new ones, and then no process is left.
+func (n *node) takeOver(ctx context.Context) (*found, error) {
+	f := &found{kept: n.space.Kept()}
+	if f.kept[journal.Name] != nil || len(n.space.PIDs()) > 0 {
+		err := n.goOn(f)
+		if err == nil {
+			return f, nil
+		}
+		n.log.Error("what a former daemon has left is of no use", "err", err)
+		f.close()
+		if err := n.sweep(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &found{}, n.beginAnew()
+}
+
+// goOn opens what a former daemon has left.
+func (n *node) goOn(f *found) (err error) {
+	files := f.kept[keptEvents]
+	delete(f.kept, keptEvents)
+	n.stdios.journal, f.slots, err = journal.Reopen(f.kept, n.keepFDs)
+	if err != nil {
+		return errors.Join(err, closeFiles(files))
+	}
+	n.ledger = newLedger(n.stdios.journal.Log(), n.space.Forget)
+	if err = n.ledger.resume(); err == nil {
+		n.source, err = procevents.Reopen(n.watched(), files)
+	} else {
+		err = errors.Join(err, closeFiles(files))
+	}
+	if err != nil {
+		return errors.Join(err, n.stdios.journal.Close())
+	}
+	f.known = n.ledger.now()
+	return nil
+}
+
+// beginAnew makes what the next daemon is to find.
+func (n *node) beginAnew() (err error) {
+	if n.stdios.journal, err = journal.Create(n.keepFDs); err != nil {
+		return err
+	}
+	n.ledger = newLedger(n.stdios.journal.Log(), n.space.Forget)
+	n.source, err = procevents.Open(n.watched())
+	if err == nil {
+		if err = n.space.Keep(keptEvents, n.source.Files()...); err != nil {
+			err = errors.Join(err, n.source.Close())
+		}
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("process events: %w", err), n.stdios.journal.Close())
+	}
+	return nil
+}
+
+func (n *node) watched() procevents.Config {
+	return procevents.Config{Namespace: uint64(n.space.NSInode()), FrontEnd: pidmap.Node}
+}
+
+// keepFDs has init keep descriptors.
+func (n *node) keepFDs(name string, fds ...int) (err error) {
+	var files []*os.File
+	for _, fd := range fds {
+		own, dupErr := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if dupErr != nil {
+			return errors.Join(dupErr, closeFiles(files))
+		}
+		files = append(files, os.NewFile(uintptr(own), name))
+	}
+	return errors.Join(n.space.Keep(name, files...), closeFiles(files))
+}
+
+// dropKept has init close what it keeps. An error is one of a space that is about to end.
+func (n *node) dropKept(name string) { _ = n.space.Drop(name) }
+
+func closeFiles(files []*os.File) (err error) {
+	for _, f := range files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+func (f *found) close() {
+	for _, files := range f.kept {
+		_ = closeFiles(files) // nobody has used them
+	}
+	f.kept = nil
+}
+
+// resume goes on with the processes of a former daemon.
+func (n *node) resume(f *found) error {
+	defer f.close()
+	if f.known == nil {
+		return nil
+	}
+	all := slices.Collect(maps.Values(f.known))
+	launched := 0
+	for _, k := range all {
+		if k.Launched {
+			launched++
+			n.space.Resume(k.PID, k.Parent, k.Began)
+		}
+		if k.Starting && !slices.Contains(n.space.Starting(), k.PID) {
+			f.starting = append(f.starting, k.PID)
+		}
+	}
+	n.log.Info("processes of a former daemon go on", "count", len(all))
+	n.recorder.resume(all, n.ledger.position)
+	n.tasks.lease(count(n.ledger.blocks))
+	n.tasks.resume(launched)
+	if err := n.numbers.resume(n.ledger.blocks, slices.Collect(maps.Keys(f.known))); err != nil {
+		return fmt.Errorf("numbers of a former daemon: %w", err)
+	}
+	for _, slot := range f.slots {
+		k, lives := f.known[slot.Facts().PID]
+		if err := n.stdios.resume(slot, f.kept, lives && k.Launched, k.Starting); err != nil {
+			return err
+		}
+	}
+	for name := range f.kept {
+		n.dropKept(name)
+	}
+	n.recorder.lookAtAll()
+	return nil
+}
+
+// settle is for launches of which a former daemon has not told init any more, or init
+// not that daemon: after init has answered it has told all there is to tell of launches.
+func (n *node) settle(ctx context.Context, f *found) error {
+	if len(f.starting) == 0 {
+		return nil
+	}
+	if err := n.space.Sync(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	for _, pid := range f.starting {
+		n.launched(pid, wire.StageSpawn, unix.ECONNRESET)
+	}
+	return nil
+}
+
+// launched takes in how a launch went that a former daemon has begun.
+func (n *node) launched(pid wire.PID, stage wire.Stage, errno unix.Errno) {
+	if !n.recorder.starting(pid) {
+		return // it was told before
+	}
+	d := n.stdios.find(pid)
+	if errno != 0 {
+		n.notSpawned(pid, stage, errno)
+		if d != nil {
+			n.stdios.work.Go(d.fail)
+		}
+		return
+	}
+	n.recorder.spawned(pid)
+	if d != nil {
+		n.stdios.work.Go(d.run)
+	}
+}
