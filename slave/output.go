@@ -45,9 +45,11 @@ func newOutput(t wire.Type, file *os.File, kept *journal.Output, loose bool, sta
 	return &output{t: t, stamp: stamp, file: file, pipe: raw, kept: kept, loose: loose, wake: make(chan struct{}, 1)}, nil
 }
 
-// attach has the output go to another stream, beginning with a byte.
+// attach has the output go to another stream, beginning with a byte. The client has
+// those before.
 func (o *output) attach(a *attachment, from uint64) {
 	o.mu.Lock()
+	_ = o.kept.Take(from) // if it said before, late, that it has less, it does not matter
 	o.next, o.from = a, from
 	o.mu.Unlock()
 	o.interrupt()
@@ -77,7 +79,9 @@ func (o *output) look() {
 
 // taken takes in how much the client has.
 func (o *output) taken(offset uint64) error {
+	o.mu.Lock()
 	err := o.kept.Take(offset)
+	o.mu.Unlock()
 	o.look()
 	return err
 }

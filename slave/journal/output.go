@@ -42,7 +42,7 @@ func (o *Output) Head() uint64 { return atomic.LoadUint64(&o.w.head) }
 // Taken returns how many bytes need not be kept.
 func (o *Output) Taken() uint64 { return atomic.LoadUint64(&o.w.taken) }
 
-// Take takes in that bytes need not be kept. It may be called by any goroutine, one at
+// Take takes in that bytes need not be kept. It may be called by any goroutine, by one at
 // a time.
 func (o *Output) Take(taken uint64) error {
 	if taken < o.Taken() || taken > o.Head() {

@@ -1,0 +1,415 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// TestKill kills daemons at random moments while they carry bytes of one process both
+// ways. The process and its client must see each byte once, in order.
+func TestKill(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	k := newKillTest(t, seed)
+	go k.write()
+	go k.read()
+	kills := 0
+	for begun := time.Now(); time.Since(begun) < 3*time.Second; kills++ {
+		k.daemon(time.Duration(k.random.IntN(15_000)) * time.Microsecond)
+	}
+	k.stop.Store(true)
+	k.daemon(0)
+	k.kept[len(k.kept)-1].Close() // the process's input has ended, and init drops its pipe
+	if err := <-k.ended; err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d kills; %d bytes of output, %d of input", kills, k.got, k.sentAll)
+	if kills < 5 || k.got == 0 || k.sentAll == 0 {
+		t.Errorf("%d kills, %d bytes of output, %d of input: the test has not done what it is for", kills, k.got, k.sentAll)
+	}
+}
+
+// killTest is the process, its client, and the init that keeps what daemons leave.
+type killTest struct {
+	t       *testing.T
+	random  *rand.Rand
+	kept    []*os.File // for a daemon, in the order of its descriptors
+	out, in int        // the process's ends
+	stop    atomic.Bool
+	ended   chan error // the process has read its input to the end
+	got     uint64     // bytes that the client has
+	sentAll uint64     // bytes that the client has ever sent
+}
+
+// byteAt is what each byte of both streams is.
+func byteAt(offset uint64) byte { return byte(offset*0x9E3779B97F4A7C15>>56) ^ byte(offset) }
+
+func newKillTest(t *testing.T, seed uint64) *killTest {
+	t.Helper()
+	k := &killTest{t: t, random: rand.New(rand.NewPCG(seed, 1)), ended: make(chan error, 1)}
+	kept := map[string][]*os.File{}
+	j, err := Create(func(name string, fds ...int) error {
+		for _, fd := range fds {
+			own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			kept[name] = append(kept[name], os.NewFile(uintptr(own), name))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := j.Take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Use(Facts{PID: 4711, Streams: [3]bool{true, true, false}})
+	name := s.name()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	outRead, outWrite := pipe(t)
+	inRead, inWrite := pipe(t)
+	for _, fd := range []int{outWrite, inRead} {
+		if err := unix.SetNonblock(fd, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.out, k.in = outWrite, inRead
+	k.kept = append(append(kept[Name], kept[name]...), os.NewFile(uintptr(outRead), "out"), os.NewFile(uintptr(inWrite), "in"))
+	t.Cleanup(func() {
+		for _, f := range k.kept {
+			f.Close()
+		}
+		unix.Close(k.in)
+	})
+	return k
+}
+
+// write is the process's output, until the test stops.
+func (k *killTest) write() {
+	defer unix.Close(k.out)
+	r := rand.New(rand.NewPCG(7, 8))
+	for offset := uint64(0); !k.stop.Load(); {
+		chunk := make([]byte, 1+r.IntN(20_000))
+		for i := range chunk {
+			chunk[i] = byteAt(offset + uint64(i))
+		}
+		n, err := unix.Write(k.out, chunk)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			k.ended <- fmt.Errorf("the process writes: %w", err)
+			return
+		}
+		offset += uint64(max(n, 0))
+	}
+}
+
+// read is the process's input, to its end.
+func (k *killTest) read() {
+	buf := make([]byte, 100_000)
+	for offset := uint64(0); ; {
+		n, err := unix.Read(k.in, buf)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			k.ended <- fmt.Errorf("the process reads: %w", err)
+			return
+		case n == 0:
+			if offset != k.sentAll {
+				err = fmt.Errorf("the process has read %d bytes of %d", offset, k.sentAll)
+			}
+			k.ended <- err
+			return
+		}
+		for i, b := range buf[:n] {
+			if b != byteAt(offset+uint64(i)) {
+				k.ended <- fmt.Errorf("byte %d of the input is another one", offset+uint64(i))
+				return
+			}
+		}
+		offset += uint64(n)
+	}
+}
+
+// daemon has a daemon work and kills it after some time; 0: lets it come to its end.
+func (k *killTest) daemon(life time.Duration) {
+	k.t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	far, near := os.NewFile(uintptr(fds[0]), "daemon"), os.NewFile(uintptr(fds[1]), "client")
+	conn, err := net.FileConn(near)
+	near.Close()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer conn.Close()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), killedEnv+"=1")
+	cmd.Stderr = os.Stderr
+	cmd.ExtraFiles = append([]*os.File{far}, k.kept...)
+	err = cmd.Start()
+	far.Close()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if life > 0 {
+		timer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
+		defer timer.Stop()
+	}
+	k.client(conn, life == 0)
+	conn.Close()
+	if err := cmd.Wait(); life == 0 && err != nil {
+		k.t.Errorf("the last daemon: %v", err)
+	}
+}
+
+// client is that of the process, as long as one daemon lives.
+func (k *killTest) client(conn net.Conn, last bool) {
+	k.t.Helper()
+	if err := wire.Write(conn, 0, &wire.Resume{PID: 4711, Output: [2]uint64{k.got}}); err != nil {
+		return // killed early
+	}
+	frames := wire.NewReader(conn)
+	m, _, err := frames.Read()
+	if err != nil {
+		return
+	}
+	taken := m.(*wire.Resumed).Taken
+	// All is written by another goroutine: a daemon may read nothing before it has
+	// written what is read here.
+	progress, done := make(chan wire.Header, 1<<16), make(chan struct{})
+	progress <- wire.Header{Type: wire.TypeStdinTaken, Number: taken}
+	go func() {
+		defer close(done)
+		k.feed(conn, taken, progress, last)
+	}()
+	defer func() { <-done }()
+	defer close(progress)
+	for acked, over := k.got, false; ; {
+		h, data, err := frames.Next()
+		if err != nil {
+			if last && !over {
+				k.t.Errorf("the last daemon ends: %v", err)
+			}
+			return
+		}
+		if h.Type == wire.TypeStdinTaken {
+			progress <- h
+			continue
+		}
+		over = len(data) == 0
+		for i, b := range data {
+			if b != byteAt(k.got+uint64(i)) {
+				k.t.Fatalf("byte %d of the output is another one", k.got+uint64(i))
+			}
+		}
+		k.got += uint64(len(data))
+		if k.got-acked > 20_000 {
+			acked = k.got
+			progress <- wire.Header{Type: wire.TypeStdoutTaken, Number: acked}
+		}
+	}
+}
+
+// feed says what was taken, and sends input from an offset on, with no more on its way
+// than what may be.
+func (k *killTest) feed(conn net.Conn, sent uint64, progress <-chan wire.Header, last bool) {
+	r := rand.New(rand.NewPCG(sent, 9))
+	for h := range progress {
+		taken := h.Number
+		if h.Type == wire.TypeStdoutTaken {
+			if _, err := conn.Write(wire.AppendData(nil, h.Type, h.Number, nil)); err != nil {
+				return
+			}
+			continue
+		}
+		if last {
+			end := k.sentAll
+			for ; sent < end; sent++ {
+				if _, err := conn.Write(wire.AppendData(nil, wire.TypeStdin, 0, []byte{byteAt(sent)})); err != nil {
+					return
+				}
+			}
+			if _, err := conn.Write(wire.AppendData(nil, wire.TypeStdin, 0, nil)); err != nil {
+				return
+			}
+			last = false
+			sent = math.MaxUint64 // no more
+			continue
+		}
+		for sent != math.MaxUint64 && sent-taken < wire.MaxData {
+			data := make([]byte, 1+r.IntN(wire.MaxData/4))
+			for i := range data {
+				data[i] = byteAt(sent + uint64(i))
+			}
+			if _, err := conn.Write(wire.AppendData(nil, wire.TypeStdin, 0, data)); err != nil {
+				return
+			}
+			sent += uint64(len(data))
+			k.sentAll = max(k.sentAll, sent)
+		}
+	}
+}
+
+// killedEnv has this program be a daemon.
+const killedEnv = "BPROC_TEST_JOURNAL_DAEMON"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(killedEnv) == "" {
+		os.Exit(m.Run())
+	}
+	if err := carry(); err != nil && !errors.Is(err, io.EOF) {
+		fmt.Fprintln(os.Stderr, "daemon:", err)
+		os.Exit(1)
+	}
+}
+
+// carry is a daemon with one process, whose descriptors are 3 and up: the client, the
+// journal, the movers, and the pipes of the process.
+func carry() error {
+	var kept []*os.File
+	for fd := uintptr(4); fd <= 12; fd++ {
+		kept = append(kept, os.NewFile(fd, "kept"))
+	}
+	j, used, err := Reopen(map[string][]*os.File{Name: kept[:1], movesPrefix + "0": kept[1:7]}, nil)
+	if err != nil {
+		return err
+	}
+	if len(used) != 1 {
+		return fmt.Errorf("%d slots are in use", len(used))
+	}
+	defer j.Close()
+	d := &carrier{slot: used[0], out: 11, in: 12, client: os.NewFile(3, "client")}
+	return d.run()
+}
+
+type carrier struct {
+	slot   *Slot
+	out    int
+	in     int
+	client *os.File
+	sent   uint64
+	queue  []byte
+	eof    bool // of the input
+	ended  bool // the output
+	told   bool
+}
+
+func (d *carrier) run() error {
+	frames := wire.NewReader(d.client)
+	m, _, err := frames.Read()
+	if err != nil {
+		return err
+	}
+	d.sent = m.(*wire.Resume).Output[0]
+	o, in := d.slot.Outputs[0], d.slot.Input
+	if d.sent < o.Taken() || d.sent > o.Head() {
+		return fmt.Errorf("the client has %d bytes, the journal %d to %d", d.sent, o.Taken(), o.Head())
+	}
+	if err := o.Take(d.sent); err != nil {
+		return err
+	}
+	if err := wire.Write(d.client, 0, &wire.Resumed{Taken: in.Taken()}); err != nil {
+		return err
+	}
+	for !d.ended || !in.Ended() {
+		ready := []unix.PollFd{{Fd: 3, Events: unix.POLLIN}, {Fd: -1, Events: unix.POLLIN}, {Fd: -1, Events: unix.POLLOUT}}
+		if o.Room() > 0 && !d.ended {
+			ready[1].Fd = int32(d.out)
+		}
+		if in.Held() > 0 {
+			ready[2].Fd = int32(d.in)
+		}
+		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		if ready[0].Revents != 0 {
+			if err := d.frame(frames); err != nil {
+				return err
+			}
+		}
+		if err := d.carryOn(ready[1].Revents != 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// frame takes one from the client.
+func (d *carrier) frame(frames *wire.Reader) error {
+	h, data, err := frames.Next()
+	switch {
+	case err != nil:
+		return err
+	case h.Type == wire.TypeStdoutTaken:
+		return d.slot.Outputs[0].Take(h.Number)
+	case len(data) == 0:
+		d.eof = true
+	default:
+		d.queue = append(d.queue, data...)
+	}
+	return nil
+}
+
+// carryOn carries what there is.
+func (d *carrier) carryOn(output bool) error {
+	o, in := d.slot.Outputs[0], d.slot.Input
+	if output {
+		if _, err := o.Fill(d.out); errors.Is(err, io.EOF) {
+			d.ended = true
+		} else if err != nil && !errors.Is(err, unix.EAGAIN) {
+			return err
+		}
+	}
+	for d.sent < o.Head() {
+		n, err := o.Frame(wire.TypeStdout, 0, d.sent, func(b []byte) error { _, err := d.client.Write(b); return err })
+		if err != nil {
+			return err
+		}
+		d.sent += uint64(n)
+	}
+	if d.ended && !d.told {
+		d.told = true
+		if _, err := d.client.Write(wire.AppendData(nil, wire.TypeStdout, 0, nil)); err != nil {
+			return err
+		}
+	}
+	for moved := true; moved; {
+		if err := in.Move(d.in); err != nil && !errors.Is(err, unix.EAGAIN) {
+			return err
+		}
+		n, err := in.Put(d.queue[:min(len(d.queue), wire.MaxData)])
+		if err != nil {
+			return err
+		}
+		d.queue, moved = d.queue[n:], n > 0
+		if moved {
+			if _, err := d.client.Write(wire.AppendData(nil, wire.TypeStdinTaken, in.Taken(), nil)); err != nil {
+				return err
+			}
+		}
+	}
+	if d.eof && len(d.queue) == 0 && in.Held() == 0 {
+		in.End()
+		return unix.Close(d.in)
+	}
+	return nil
+}
