@@ -33,7 +33,7 @@ type leased struct {
 
 // Move says what is to be done to the cursor.
 type Move struct {
-	Next wire.PID // the number to be given next
+	Next wire.PID // the number to be given next; 0: it stays
 	Low  wire.PID // the number for which a notice is to be asked
 }
 
@@ -124,6 +124,19 @@ func (c *Cursor) Place() (Move, bool) {
 	b := c.blocks[best]
 	c.low = b.First + wire.PID(lowWater(int(b.Count), b.live))
 	return Move{Next: b.First, Low: c.low}, true
+}
+
+// Stand says that the cursor stands where a number was given last; false: that is in no
+// block.
+func (c *Cursor) Stand(last wire.PID) (Move, bool) {
+	i := c.owner(last)
+	if i < 0 || !c.Owns(last) {
+		return Move{}, false
+	}
+	c.at = i
+	b := c.blocks[i]
+	c.low = b.First + wire.PID(lowWater(int(b.Count), b.live))
+	return Move{Low: c.low}, true
 }
 
 // fewNumbers is what a node can use up in a fifth of a second. Of a smaller block more

@@ -225,7 +225,7 @@ func (i *input) newsLocked() (*attachment, uint64) {
 
 func (i *input) tell(at *attachment, taken uint64) {
 	if at != nil {
-		_ = at.write(wire.AppendData(nil, wire.TypeStdinTaken, taken, nil)) // a stream that is gone has no reader
+		at.taken(taken, i.start)
 	}
 }
 

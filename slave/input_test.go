@@ -165,7 +165,7 @@ func TestInputWaits(t *testing.T) {
 	told := uint64(0)
 	for told != math.MaxUint64 {
 		h, _ := a.stream.(*client).next(t)
-		if h.Type != wire.TypeStdinTaken || h.Number <= told || h.Number-told > wire.MaxData && h.Number != math.MaxUint64 {
+		if h.Type != wire.TypeStdinTaken || h.Number <= told {
 			t.Fatalf("told %+v after %d", h, told)
 		}
 		told = h.Number

@@ -47,9 +47,9 @@ func (n *numbers) add(blocks []wire.Block) error {
 	return nil
 }
 
-// resume goes on with what a former daemon had on lease, and where processes live that
-// have numbers of it.
-func (n *numbers) resume(blocks []wire.Block, pids []wire.PID) error {
+// resume goes on with what a former daemon had on lease, where processes live that have
+// numbers of it. The kernel has given last; 0: it is not known.
+func (n *numbers) resume(blocks []wire.Block, pids []wire.PID, last wire.PID) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(blocks) == 0 {
@@ -61,9 +61,11 @@ func (n *numbers) resume(blocks []wire.Block, pids []wire.PID) error {
 	for _, pid := range pids {
 		n.cursor.Born(pid)
 	}
-	if move, ok := n.cursor.Place(); ok {
-		n.moveLocked(move)
+	move, ok := n.cursor.Stand(last)
+	if !ok {
+		move, _ = n.cursor.Place()
 	}
+	n.moveLocked(move)
 	return nil
 }
 

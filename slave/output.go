@@ -2,7 +2,6 @@ package slave
 
 import (
 	"errors"
-	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -153,17 +152,4 @@ func (o *output) push(ended func(*attachment)) {
 	}
 	o.told = true
 	ended(o.at)
-}
-
-// attachment is a stream to a client. Frames are written to it one at a time.
-type attachment struct {
-	stream io.WriteCloser
-	mu     sync.Mutex
-}
-
-func (a *attachment) write(frame []byte) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, err := a.stream.Write(frame)
-	return err
 }

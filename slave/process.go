@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -109,14 +108,6 @@ func read(reader *wire.Reader, d *stdio) error {
 		if err != nil {
 			return err
 		}
-	}
-}
-
-// stop ends a stream whose client has come back by another.
-func (a *attachment) stop() {
-	a.stream.Close()
-	if s, ok := a.stream.(interface{ SetReadDeadline(time.Time) error }); ok {
-		_ = s.SetReadDeadline(time.Unix(1, 0)) // its reader has nothing to wait for
 	}
 }
 

@@ -28,7 +28,8 @@ type found struct {
 	kept     map[string][]*os.File
 	slots    []*journal.Slot
 	known    map[wire.PID]procevents.Known // of which the front end was told
-	starting []wire.PID                    // of these, those of which init has not said whether they run
+	started  []wire.PID                    // of these, those that run, and init has told only that daemon
+	starting []wire.PID                    // and those that do not, or not yet
 }
 
 // takeOver opens the journal and the kernel's records: those of a former daemon, or
@@ -135,7 +136,11 @@ func (n *node) resume(f *found) error {
 			launched++
 			n.space.Resume(k.PID, k.Parent, k.Began)
 		}
-		if k.Starting && !slices.Contains(n.space.Starting(), k.PID) {
+		switch {
+		case !k.Starting, slices.Contains(n.space.Starting(), k.PID):
+		case slices.Contains(n.space.PIDs(), k.PID):
+			f.started = append(f.started, k.PID)
+		default:
 			f.starting = append(f.starting, k.PID)
 		}
 	}
@@ -143,7 +148,7 @@ func (n *node) resume(f *found) error {
 	n.recorder.resume(all, n.ledger.position)
 	n.tasks.lease(count(n.ledger.blocks))
 	n.tasks.resume(launched)
-	if err := n.numbers.resume(n.ledger.blocks, slices.Collect(maps.Keys(f.known))); err != nil {
+	if err := n.numbers.resume(n.ledger.blocks, slices.Collect(maps.Keys(f.known)), n.source.Last()); err != nil {
 		return fmt.Errorf("numbers of a former daemon: %w", err)
 	}
 	for _, slot := range f.slots {
@@ -154,6 +159,9 @@ func (n *node) resume(f *found) error {
 	}
 	for name := range f.kept {
 		n.dropKept(name)
+	}
+	for _, pid := range f.started {
+		n.launched(pid, 0, 0)
 	}
 	n.recorder.lookAtAll()
 	return nil

@@ -148,27 +148,3 @@ func TestKeeperKilled(t *testing.T) {
 	}
 	r.gone()
 }
-
-// TestSlaveKilled kills the slave: all processes of its node end with it, and
-// the node is as good as new when the next slave comes.
-func TestSlaveKilled(t *testing.T) {
-	c := cluster.Start(t, cluster.Config{Nodes: 1})
-	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "sleep 1000 & echo ready; exec sleep 1000")
-	if err := c.Slaves[0].Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.StartSlave(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	r.lost()
-	r.gone()
-	if err := c.WaitUp(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
-		t.Errorf("with the new slave: got %+v", res)
-	}
-	if err := idle(c); err != nil {
-		t.Error(err)
-	}
-}

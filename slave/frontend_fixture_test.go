@@ -1,0 +1,375 @@
+package slave
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// front is a front end with one node: it knows of processes only what the node tells, and
+// complains of what does not fit.
+type front struct {
+	t        *testing.T
+	listener *link.Listener
+	token    string
+	done     sync.WaitGroup
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	changed  sync.Cond
+	session  *frontSession
+	sessions int
+	procs    map[wire.PID]wire.PID // parents
+	ever     map[wire.PID]wire.PID // the same of all that there have been
+	jobs     map[wire.PID]*job
+	leased   wire.PID
+}
+
+// frontSession is one session, as the front end sees it.
+type frontSession struct {
+	*link.Session
+	control link.Stream
+	write   sync.Mutex
+	event   uint64
+	again   uint64
+}
+
+// records are a table in memory.
+type records map[string][]byte
+
+func (r records) All() (map[string][]byte, error) { return r, nil }
+func (r records) Change(c map[string][]byte) error {
+	maps.Copy(r, c)
+	return nil
+}
+
+func newFront(t *testing.T, seed uint64) *front {
+	t.Helper()
+	f := &front{
+		t: t, random: rand.New(rand.NewPCG(seed, 2)), procs: map[wire.PID]wire.PID{}, ever: map[wire.PID]wire.PID{},
+		jobs: map[wire.PID]*job{}, leased: pidmap.Node,
+	}
+	f.changed.L = &f.mu
+	authority, err := link.OpenAuthority(records{}, records{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.token, _, err = authority.NewToken(0, "", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	f.listener, err = link.Listen(link.ListenConfig{
+		Addr: "127.0.0.1:0", Authority: authority, Lease: time.Minute, Log: slog.New(slog.DiscardHandler),
+		Joined: func(string, string, wire.NodeID, string) error { return nil },
+		Admit:  func(link.Peer) error { return nil },
+		Accept: func(_ link.Peer, s *link.Session) {
+			f.done.Go(func() { _ = s.Run(ctx) }) // the test says whether sessions may end
+			f.done.Go(func() { f.serve(ctx, s) })
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.done.Go(func() { _ = f.listener.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		f.done.Wait()
+	})
+	return f
+}
+
+// serve takes what a node says on its control stream.
+func (f *front) serve(ctx context.Context, l *link.Session) {
+	control, err := l.Accept(ctx)
+	if err != nil {
+		return
+	}
+	s := &frontSession{Session: l, control: control}
+	for frames := wire.NewReader(control); ; {
+		m, _, err := frames.Read()
+		if err != nil {
+			return
+		}
+		switch m := m.(type) {
+		case *wire.Inventory:
+			f.begin(s, m)
+		case *wire.Events:
+			f.events(s, m)
+		case *wire.LeaseWanted:
+			f.lease(s, int(m.Blocks))
+		case *wire.SignalsTaken, *wire.LeaseBack:
+		default:
+			f.t.Errorf("the node says %T", m)
+		}
+	}
+}
+
+func (s *frontSession) say(m wire.Message) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	_ = wire.Write(s.control, 0, m) // a session that is lost is followed by another
+}
+
+func (f *front) lease(s *frontSession, blocks int) {
+	f.mu.Lock()
+	m := new(wire.Lease)
+	for range blocks {
+		m.Blocks = append(m.Blocks, wire.Block{First: f.leased, Count: 1024})
+		f.leased += 2048
+	}
+	f.mu.Unlock()
+	s.say(m)
+}
+
+// begin compares an inventory with what the front end knows.
+func (f *front) begin(s *frontSession, m *wire.Inventory) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.again = m.Again
+	for pid := range f.procs {
+		if j := f.jobs[pid]; j != nil && !j.spawned {
+			continue // it is asked for again
+		}
+		if !slices.Contains(m.PIDs, pid) && m.Again == 0 {
+			f.t.Errorf("process %d is lost", pid)
+		}
+	}
+	for _, pid := range m.PIDs {
+		if _, known := f.procs[pid]; !known && m.Again == 0 {
+			f.t.Errorf("process %d comes from nowhere", pid)
+		}
+	}
+	f.session = s
+	f.sessions++
+	if len(m.Blocks) == 0 {
+		f.done.Go(func() { f.lease(s, 2) })
+	}
+	for pid, j := range f.jobs {
+		f.done.Go(func() { j.attach(s, slices.Contains(m.PIDs, pid)) })
+	}
+	f.changed.Broadcast()
+}
+
+// events takes in what has happened.
+func (f *front) events(s *frontSession, m *wire.Events) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m.First != s.event+1 {
+		f.t.Errorf("event %d follows %d", m.First, s.event)
+	}
+	for _, e := range m.Events {
+		s.event++
+		f.event(&e, s.event <= s.again)
+	}
+	f.changed.Broadcast()
+	if at := s.event; f.random.IntN(3) > 0 {
+		f.done.Go(func() { s.say(&wire.Progress{Event: at}) })
+	}
+}
+
+func (f *front) event(e *wire.Event, again bool) {
+	_, known := f.procs[e.PID]
+	switch e.Kind {
+	case wire.EventForked:
+		parent, there := f.procs[e.Parent]
+		switch {
+		case known && !again:
+			f.t.Errorf("%d is born twice", e.PID)
+		case !known && !there && !again:
+			f.t.Errorf("%d is born of %d, who is not there (%d)", e.PID, e.Parent, parent)
+		}
+		f.procs[e.PID], f.ever[e.PID] = e.Parent, e.Parent
+	case wire.EventSpawned:
+		j := f.jobs[e.PID]
+		if e.Errno != 0 || e.Stage != 0 {
+			j.failed = true
+			delete(f.procs, e.PID)
+			return
+		}
+		j.spawned = true
+	case wire.EventExited:
+		if !known && !again {
+			f.t.Errorf("%d ends, who is not there", e.PID)
+		}
+		delete(f.procs, e.PID)
+		if j := f.jobs[e.PID]; j != nil {
+			if j.over && j.status != e.Status {
+				f.t.Errorf("%d ends with %#x and %#x", e.PID, j.status, e.Status)
+			}
+			j.over, j.status = true, e.Status
+		}
+	}
+}
+
+// signal sends a signal. The lock is held.
+func (f *front) signal(pid wire.PID, signal unix.Signal) {
+	info := make([]byte, 128)
+	info[0] = byte(signal)
+	f.session.say(&wire.Signal{PID: pid, Info: info, Seen: f.session.event, Seq: 1})
+}
+
+// await waits until ok holds, which is called with the lock held.
+func (f *front) await(what string, ok func() bool) {
+	f.t.Helper()
+	timer := time.AfterFunc(60*time.Second, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.changed.Broadcast()
+	})
+	defer timer.Stop()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for begun := time.Now(); !ok(); f.changed.Wait() {
+		if time.Since(begun) >= 60*time.Second {
+			f.t.Fatalf("%s: not so after a minute; processes: %v", what, f.procs)
+		}
+	}
+}
+
+// job is a process that was started from the front end, and its client.
+type job struct {
+	f     *front
+	spawn wire.Spawn
+	input []byte
+
+	// With the lock of the front end.
+	spawned, failed, over bool
+	status                wire.Status
+	got                   [2]uint64
+	text                  [2]bytes.Buffer
+	ended                 [2]bool
+}
+
+// start has a process started.
+func (f *front) start(pid wire.PID, input []byte, argv ...string) *job {
+	j := &job{f: f, input: input, spawn: wire.Spawn{
+		PID: pid, Parent: 5, PGID: 5, SID: 5, Launch: uint64(pid) * 7,
+		Command: wire.Command{Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/", Umask: 0o22},
+	}}
+	for fd := range j.spawn.Command.Stdio {
+		j.spawn.Command.Stdio[fd].Mode = wire.DescriptorStream
+	}
+	f.mu.Lock()
+	f.jobs[pid] = j
+	f.procs[pid] = 5
+	s := f.session
+	f.mu.Unlock()
+	f.done.Go(func() { j.attach(s, false) })
+	return j
+}
+
+// attach is the client in one session: it starts the process, unless the node has it,
+// and goes on with its descriptors.
+func (j *job) attach(s *frontSession, there bool) {
+	f := j.f
+	f.mu.Lock()
+	got, spawned := j.got, j.spawned
+	complete := j.ended == [2]bool{true, true}
+	f.mu.Unlock()
+	if complete {
+		return
+	}
+	stream, err := s.Open(context.Background())
+	if err != nil {
+		return
+	}
+	// It is not closed before the session ends, by which the node knows that its client is there.
+	taken := uint64(0)
+	frames := wire.NewReader(stream)
+	if there || spawned {
+		err = wire.Write(stream, 0, &wire.Resume{PID: j.spawn.PID, Launch: j.spawn.Launch, Output: got})
+		if err != nil {
+			return
+		}
+		m, _, err := frames.Read()
+		if err != nil {
+			return
+		}
+		if r := m.(*wire.Resumed); r.Errno != 0 {
+			f.t.Errorf("%d cannot be gone on with from %v: %v", j.spawn.PID, got, unix.Errno(r.Errno))
+			return
+		} else {
+			taken = r.Taken
+		}
+	} else if err := wire.Write(stream, 0, &j.spawn); err != nil {
+		return
+	}
+	j.carry(stream, frames, taken)
+}
+
+// carry carries bytes both ways.
+func (j *job) carry(stream link.Stream, frames *wire.Reader, taken uint64) {
+	var writing sync.Mutex
+	say := func(t wire.Type, number uint64, data []byte) {
+		writing.Lock()
+		defer writing.Unlock()
+		_, _ = stream.Write(wire.AppendData(nil, t, number, data)) // the reader sees that the session is lost
+	}
+	progress := make(chan uint64, 1<<12)
+	progress <- taken
+	defer close(progress)
+	j.f.done.Go(func() {
+		sent := taken
+		for taken := range progress {
+			for sent < uint64(len(j.input)) && sent-taken < wire.Window {
+				n := min(uint64(len(j.input))-sent, wire.Window-(sent-taken), 30_000)
+				say(wire.TypeStdin, 0, j.input[sent:sent+n])
+				sent += n
+			}
+			if sent == uint64(len(j.input)) {
+				say(wire.TypeStdin, 0, nil)
+				sent = allTaken
+			}
+		}
+	})
+	for acked := [2]uint64{}; ; {
+		h, data, err := frames.Next()
+		switch {
+		case err != nil:
+			return
+		case h.Type == wire.TypeStdinTaken:
+			progress <- h.Number
+		default:
+			i := int(h.Type - wire.TypeStdout)
+			if got := j.output(i, data); got-acked[i] > 50_000 {
+				acked[i] = got
+				say(wire.TypeStdoutTaken+wire.Type(i), got, nil)
+			}
+		}
+	}
+}
+
+// output takes in what the process writes.
+func (j *job) output(i int, data []byte) uint64 {
+	f := j.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(data) == 0 {
+		j.ended[i] = true
+		f.changed.Broadcast()
+	}
+	j.got[i] += uint64(len(data))
+	j.text[i].Write(data)
+	return j.got[i]
+}
+
+func hexSum(b []byte) string { s := sha256.Sum256(b); return hex.EncodeToString(s[:]) }
+
+func (j *job) finished() bool { return j.over && j.ended == [2]bool{true, true} }
+
+func (j *job) String() string { return fmt.Sprint(j.spawn.PID, " ", j.spawn.Command.Argv) }

@@ -1,0 +1,195 @@
+package slave
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// daemonEnv has this program be the daemon of a node: master, token and directory.
+const daemonEnv = "BPROC_TEST_SLAVE"
+
+func TestMain(m *testing.M) {
+	Reexec()
+	args := strings.Fields(os.Getenv(daemonEnv))
+	if len(args) == 0 {
+		os.Exit(m.Run())
+	}
+	cfg := Config{
+		Master: args[0], Token: args[1], Root: "/",
+		State: filepath.Join(args[2], "state"), Runtime: filepath.Join(args[2], "run"), Lib: args[2],
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if err := Run(context.Background(), cfg, log); err != nil {
+		fmt.Fprintln(os.Stderr, "daemon:", err)
+		os.Exit(1)
+	}
+}
+
+// daemons are the daemons of a node, one after the other.
+type daemons struct {
+	t   *testing.T
+	f   *front
+	dir string
+	cmd *exec.Cmd
+	log bytes.Buffer
+}
+
+func newDaemons(t *testing.T, f *front) *daemons {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("a process space is made by root")
+	}
+	dir, err := os.MkdirTemp("", "bpslave")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &daemons{t: t, f: f, dir: dir}
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "bpinit"), "bproc/cmd/bpinit")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build bpinit: %v\n%s", err, text)
+	}
+	d.start()
+	t.Cleanup(func() {
+		d.end()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("daemons:\n%s", d.log.String())
+		}
+	})
+	return d
+}
+
+// start starts a daemon and waits for its session.
+func (d *daemons) start() {
+	d.t.Helper()
+	d.f.mu.Lock()
+	before := d.f.sessions
+	d.f.mu.Unlock()
+	d.cmd = exec.Command("/proc/self/exe")
+	d.cmd.Env = append(os.Environ(), daemonEnv+"="+strings.Join([]string{d.f.listener.Addr().String(), d.f.token, d.dir}, " "))
+	d.cmd.Stderr = &d.log
+	if err := d.cmd.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.f.await("a session", func() bool { return d.f.sessions > before })
+}
+
+// kill kills the daemon.
+func (d *daemons) kill() {
+	_ = d.cmd.Process.Kill()
+	_ = d.cmd.Wait()
+}
+
+// end ends the daemon and its space.
+func (d *daemons) end() {
+	d.kill()
+	cfg := DefaultConfig()
+	cfg.Runtime, cfg.Lib, cfg.Root = filepath.Join(d.dir, "run"), d.dir, "/"
+	n, err := newNode(context.Background(), cfg, slog.New(slog.DiscardHandler))
+	if err == nil {
+		err = n.destroy(context.Background())
+	}
+	if err != nil {
+		d.t.Error(err)
+	}
+}
+
+// TestDaemonsKilled kills daemons at random moments while processes write, read, fork
+// and end. The front end learns all of it, once.
+func TestDaemonsKilled(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 3))
+	f := newFront(t, seed)
+	d := newDaemons(t, f)
+
+	input := make([]byte, 12<<20)
+	for i := range input {
+		input[i] = byte(r.Uint32())
+	}
+	writer := f.start(70001, nil, "sh", "-c", "seq 1 1500000; exit 3")
+	reader := f.start(70002, input, "sh", "-c", "sha256sum; echo err >&2")
+	forker := f.start(70003, nil, "sh", "-c", "i=0; while [ $i -lt 150 ]; do (exec sleep 1000) & echo $!; sleep 0.01; i=$((i+1)); done; wait")
+	sleeper := f.start(70004, nil, "sh", "-c", "kill -STOP $$; exit 9")
+	jobs := []*job{writer, reader, forker, sleeper}
+	for i := range 12 {
+		jobs = append(jobs, f.start(70010+wire.PID(i), nil, "sh", "-c", fmt.Sprintf("sleep 0.%02d; exit %d", 10*i, i)))
+		if i%3 == 2 {
+			time.Sleep(time.Duration(r.IntN(80_000)) * time.Microsecond)
+			d.kill()
+			time.Sleep(time.Duration(r.IntN(100_000)) * time.Microsecond)
+			d.start()
+		}
+	}
+	for range 8 {
+		time.Sleep(time.Duration(r.IntN(150_000)) * time.Microsecond)
+		d.kill()
+		d.start()
+	}
+	f.await("all are born", func() bool { return strings.Count(forker.text[0].String(), "\n") == 150 })
+	f.mu.Lock()
+	f.signal(sleeper.spawn.PID, unix.SIGCONT)
+	for pid, parent := range f.procs {
+		if parent == forker.spawn.PID {
+			f.signal(pid, unix.SIGTERM)
+		}
+	}
+	f.mu.Unlock()
+	for _, j := range jobs {
+		f.await(fmt.Sprint(j, " has ended"), func() bool { return j.finished() || j.failed })
+	}
+	f.await("no process is left", func() bool { return len(f.procs) == 0 })
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lines bytes.Buffer
+	for i := range 1_500_000 {
+		lines.WriteString(strconv.Itoa(i + 1))
+		lines.WriteByte('\n')
+	}
+	if !bytes.Equal(writer.text[0].Bytes(), lines.Bytes()) {
+		t.Errorf("%d bytes of output, want %d, the same", writer.text[0].Len(), lines.Len())
+	}
+	if got, want := reader.text[0].String(), hexSum(input)+"  -\n"; got != want || reader.text[1].String() != "err\n" {
+		t.Errorf("the reader says %q and %q, want %q", got, &reader.text[1], want)
+	}
+	born := strings.Fields(forker.text[0].String())
+	if len(born) != 150 {
+		t.Errorf("%d children, want 150", len(born))
+	}
+	for _, text := range born {
+		if pid, _ := strconv.Atoi(text); f.ever[wire.PID(pid)] != forker.spawn.PID {
+			t.Errorf("child %s has parent %d", text, f.ever[wire.PID(pid)])
+		}
+	}
+	for j, want := range map[*job]int{writer: 3, reader: 0, forker: 0, sleeper: 9} {
+		if status := unix.WaitStatus(j.status); j.failed || !status.Exited() || status.ExitStatus() != want {
+			t.Errorf("%v: status %#x, failed %v, want exit code %d", j, j.status, j.failed, want)
+		}
+	}
+	for i, j := range jobs[4:] {
+		if j.failed {
+			t.Logf("%v could not be started", j)
+		}
+		if status := unix.WaitStatus(j.status); !j.failed && status.ExitStatus() != i {
+			t.Errorf("%v: status %#x, want exit code %d", j, j.status, i)
+		}
+	}
+}

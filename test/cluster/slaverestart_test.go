@@ -1,0 +1,229 @@
+package cluster_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// restarts kills the daemon of node 0 again and again, at random moments.
+type restarts struct {
+	t      *testing.T
+	c      *cluster.Cluster
+	random *rand.Rand
+	count  int
+}
+
+func newRestarts(t *testing.T, c *cluster.Cluster) *restarts {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return &restarts{t: t, c: c, random: rand.New(rand.NewPCG(seed, 0))}
+}
+
+// once kills the daemon, and starts the next a little later.
+func (r *restarts) once() {
+	r.t.Helper()
+	time.Sleep(time.Duration(r.random.IntN(150_000)) * time.Microsecond)
+	if err := r.c.Slaves[0].Kill(); err != nil {
+		r.t.Fatal(err)
+	}
+	time.Sleep(time.Duration(r.random.IntN(50_000)) * time.Microsecond)
+	if err := r.c.StartSlave(r.t.Context(), 0); err != nil {
+		r.t.Fatal(err)
+	}
+	r.count++
+}
+
+// until does so until a command has ended, and returns its exit code.
+func (r *restarts) until(cmd *cluster.Cmd) int {
+	r.t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // the code says it
+	}()
+	for {
+		select {
+		case <-ended:
+			if r.count == 0 {
+				r.t.Error("it ended before the first daemon was killed")
+			}
+			return cmd.ProcessState.ExitCode()
+		default:
+			r.once()
+		}
+	}
+}
+
+// TestSlaveKilled kills the daemon of a node: its processes go on, and their clients
+// have them as before.
+func TestSlaveKilled(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	in, write := pipe(t)
+	r := startRemoteWith(t, c, cluster.Alice, 0, in, "sh", "-c",
+		"sleep 1000 & echo ready; while read line; do echo got $line; done; kill $!; exit 5")
+	in.Close()
+	for i := range 3 {
+		if err := c.Slaves[0].Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintln(write, i); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.StartSlave(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(fmt.Sprint("got ", i))
+	}
+	if err := write.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.wait(); code != 5 {
+		t.Errorf("exit code %d, want 5; %s", code, &r.stderr)
+	}
+	r.gone()
+	if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
+		t.Errorf("with the last slave: got %+v", res)
+	}
+	if err := idle(c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSlaveKilledUnderLoad has much go both ways while daemons are killed.
+func TestSlaveKilledUnderLoad(t *testing.T) {
+	const size = 256 << 20
+	program := cluster.Program(t, pattern)
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	script := fmt.Sprintf("%[1]s write %[2]d | bpsh 0 cat | %[1]s check %[2]d", program, size)
+	cmd := c.Front.Command(t.Context(), cluster.Alice, "bash", "-o", "pipefail", "-c", script)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := newRestarts(t, c)
+	code := r.until(cmd)
+	if want := fmt.Sprintf("%d bytes as written\n", size); code != 0 || out.String() != want {
+		t.Errorf("exit code %d, %q and %q, want %q", code, &out, &errs, want)
+	}
+	t.Logf("%d daemons were killed", r.count)
+}
+
+// TestForksWithoutSlave has a process fork while daemons are killed: the front end has
+// each child, of the right parent.
+func TestForksWithoutSlave(t *testing.T) {
+	const children = 100
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", fmt.Sprintf(
+		"echo ready; i=0; while [ $i -lt %d ]; do sleep 1000 & echo $!; sleep 0.02; i=$((i+1)); done; wait; echo over; exit 4", children))
+	restarts := newRestarts(t, c)
+	var pids []int
+	for len(pids) < children {
+		if len(pids)%20 == 10 {
+			restarts.once()
+		}
+		pid, err := strconv.Atoi(r.line())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+		// It was said after the birth, and so there is a ghost.
+		if p, err := c.Front.Proc(pid); err != nil || p.PPID != r.ghost {
+			t.Errorf("child %d: %+v, %v, want parent %d", pid, p, err, r.ghost)
+		}
+	}
+	restarts.once()
+	for _, pid := range pids {
+		if err := c.Front.Kill(pid, unix.SIGTERM); err != nil {
+			t.Errorf("child %d: %v", pid, err)
+		}
+	}
+	r.expect("over")
+	if code := r.wait(); code != 4 {
+		t.Errorf("exit code %d, want 4; %s", code, &r.stderr)
+	}
+	r.gone()
+	if err := idle(c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExitsWithoutSlave has processes begin and end while daemons are killed.
+func TestExitsWithoutSlave(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := newRestarts(t, c)
+	script := `for i in $(seq 1 20); do (bpsh 0 sh -c "sleep 0.$((i*4+10)); echo $i; exit $i"; echo $i $?) & sleep 0.03; done; wait`
+	cmd := c.Front.Command(t.Context(), cluster.Alice, "sh", "-c", script)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.until(cmd)
+	for i := 1; i <= 20; i++ {
+		for _, line := range []string{fmt.Sprintf("%d\n", i), fmt.Sprintf("%d %d\n", i, i)} {
+			if strings.Count("\n"+out.String(), "\n"+line) != 1 {
+				t.Errorf("line %q is not there once", line)
+			}
+		}
+	}
+	if t.Failed() {
+		t.Logf("output %q, errors %q", &out, &errs)
+	}
+	if err := idle(c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCallsWithoutSlave has processes ask for their parent and signal one elsewhere while
+// daemons are killed.
+func TestCallsWithoutSlave(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	const program = `$| = 1; my $p = getppid; print "ready\n";
+for (1 .. 2000) { getppid == $p or die "parent"; kill(0, $p) or die "kill: $!"; select(undef, undef, undef, 0.0005) }
+print "over\n"; exit 6`
+	r := startRemote(t, c, cluster.Alice, 0, "perl", "-e", program)
+	restarts := newRestarts(t, c)
+	for range 5 {
+		restarts.once()
+	}
+	r.expect("over")
+	if code := r.wait(); code != 6 {
+		t.Errorf("exit code %d, want 6; %s", code, &r.stderr)
+	}
+}
+
+// TestStoppedWithoutSlave has a process stopped when its daemon is killed.
+func TestStoppedWithoutSlave(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; kill -STOP $$; exit 7")
+	isStopped := func() error {
+		if process, ghost := r.state(); !stopped(process) || !stopped(ghost) {
+			return fmt.Errorf("the process is %q, its ghost %q", process, ghost)
+		}
+		return nil
+	}
+	cluster.Eventually(t, "both are stopped", isStopped)
+	newRestarts(t, c).once()
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := isStopped(); err != nil {
+		t.Error(err)
+	}
+	r.kill(unix.SIGCONT)
+	if code := r.wait(); code != 7 {
+		t.Errorf("exit code %d, want 7; %s", code, &r.stderr)
+	}
+	r.gone()
+}
