@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -130,4 +131,33 @@ func TestStopAndContinue(t *testing.T) {
 			r.gone()
 		})
 	}
+}
+
+// TestSignalToCommand: what batch systems warn a job by goes through bpsh itself. It
+// does not catch signals in its first milliseconds.
+func TestSignalToCommand(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	r := startRemote(t, c, cluster.Alice, 1, cluster.Program(t, siglog))
+	bpsh, err := r.bpsh.PID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []unix.Signal{unix.SIGUSR1, unix.SIGUSR2} {
+		for heard := false; !heard; {
+			if err := c.Front.Kill(bpsh, sig); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-r.lines:
+				heard = strings.HasPrefix(got, fmt.Sprintf("%d ", sig))
+			case <-time.After(50 * time.Millisecond):
+			case <-t.Context().Done():
+				t.Fatalf("signal %d does not come", sig)
+			}
+		}
+	}
+	r.kill(unix.SIGKILL)
+	r.wait()
+	r.gone()
 }

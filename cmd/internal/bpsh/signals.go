@@ -15,10 +15,11 @@ import (
 // signals is what bpsh does about the signals it gets.
 //
 //	SIGINT, SIGQUIT  the terminal gave them to the ghosts too: wait for those
-//	SIGTERM, SIGHUP  sent to bpsh: passed on to the ghosts
-//	SIGTSTP and all others keep their default action
+//	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2
+//	                 sent to bpsh: passed on to the ghosts; batch systems warn by them
+//	SIGTSTP and all others have the action that Go gives them, by default that of the kernel
 //
-// Each also ends the starts that are under way.
+// Each but SIGUSR1 and SIGUSR2 also ends the starts that are under way.
 type signals struct {
 	mu    sync.Mutex
 	got   []unix.Signal
@@ -57,7 +58,7 @@ func atTerminal() bool {
 }
 
 // caught are the signals that bpsh catches.
-var caught = []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP}
+var caught = []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2}
 
 // watch begins to catch signals after a time. The caller calls stop to end it.
 func (s *signals) watch(after time.Duration, cancel context.CancelCauseFunc) (stop func()) {
@@ -102,7 +103,9 @@ func (w *watch) run() {
 	for {
 		select {
 		case sig := <-w.incoming:
-			w.cancel(signalError(sig.(unix.Signal)))
+			if sig != unix.SIGUSR1 && sig != unix.SIGUSR2 {
+				w.cancel(signalError(sig.(unix.Signal)))
+			}
 			w.signals.take(sig.(unix.Signal))
 		case <-w.quit:
 			signal.Stop(w.incoming)
@@ -137,7 +140,7 @@ func (s *signals) take(sig unix.Signal) {
 	for _, j := range s.jobs {
 		pass(j, sig)
 	}
-	if s.stuck {
+	if s.stuck && sig != unix.SIGUSR1 && sig != unix.SIGUSR2 {
 		die(sig)
 	}
 }
@@ -155,7 +158,8 @@ func (s *signals) started(j *job) {
 
 // pass passes a signal on to a ghost. It may have ended; that is no error.
 func pass(j *job, sig unix.Signal) {
-	if sig == unix.SIGTERM || sig == unix.SIGHUP {
+	switch sig {
+	case unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2:
 		_ = j.cmd.Signal(sig)
 	}
 }
