@@ -139,10 +139,13 @@ func (w *workload) check(faults []*fault) (harmed int) {
 		w.t.Error(err)
 	}
 	for _, j := range w.jobs {
-		var around []string
+		var around, refusals []string
 		may := false
 		for _, f := range faults {
 			may = may || f.mayHarm(j.node, j.began, j.ended)
+			if f.began.Before(j.ended) && f.ended.Add(settling).After(j.began) && f.kind.refuses != "" {
+				refusals = append(refusals, f.kind.refuses)
+			}
 			if f.began.Before(j.ended) && f.ended.After(j.began) {
 				around = append(around, f.String())
 			}
@@ -150,7 +153,7 @@ func (w *workload) check(faults []*fault) (harmed int) {
 		if may {
 			harmed++
 		}
-		if err := j.check(recorded[j.id], may); err != nil {
+		if err := j.check(recorded[j.id], may, refusals); err != nil {
 			w.t.Errorf("job %d of %s on node %d, %v to %v: %v\nmeanwhile:\n%s", j.id, j.user.Name, j.node,
 				j.began.Sub(faults[0].began), j.ended.Sub(faults[0].began), err, strings.Join(around, "\n"))
 		}

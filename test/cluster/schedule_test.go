@@ -31,8 +31,11 @@ type faultKind struct {
 	least  time.Duration // how long it lasts
 	most   time.Duration
 	harm   harm
-	begin  func(ctx context.Context, c *cluster.Cluster, node int) error
-	end    func(ctx context.Context, c *cluster.Cluster, node int) error
+	// refuses is what a command may say that is being started meanwhile, and has not
+	// begun then.
+	refuses string
+	begin   func(ctx context.Context, c *cluster.Cluster, node int) error
+	end     func(ctx context.Context, c *cluster.Cluster, node int) error
 }
 
 const (
@@ -44,18 +47,24 @@ const (
 	settling = 10 * time.Second
 )
 
+// What a command says that cannot be started.
+const (
+	noMaster = "no master is running here"
+	isDown   = "is down"
+)
+
 var faultKinds = []faultKind{
-	{"cut", 6, true, 20 * time.Millisecond, chaosLease / 2, harmless, cut, heal},
-	{"stop slave", 2, true, 20 * time.Millisecond, chaosLease / 2, harmless, signalSlave(unix.SIGSTOP), signalSlave(unix.SIGCONT)},
-	{"stop master", 2, false, 20 * time.Millisecond, chaosLease / 2, harmless, signalMaster(unix.SIGSTOP), signalMaster(unix.SIGCONT)},
-	{"stop keeper", 2, false, 20 * time.Millisecond, chaosLease / 2, harmless, signalKeeper(unix.SIGSTOP), signalKeeper(unix.SIGCONT)},
-	{"kill master", 3, false, 0, chaosLease / 3, harmsEvery, killMaster, startMaster},
-	{"end master", 1, false, 0, chaosLease / 3, harmsEvery, endMaster, startMaster},
-	{"kill keeper", 1, false, 0, 0, harmsEvery, signalKeeper(unix.SIGKILL), nothing},
-	{"kill slave", 3, true, 0, chaosLease / 3, harmsNode, killSlave, startSlave},
-	{"end slave", 1, true, 0, chaosLease / 3, harmsNode, endSlave, startSlave},
-	{"long cut", 1, true, chaosGone + time.Second, chaosGone + 2*time.Second, harmsNode, cut, heal},
-	{"reboot", 1, true, 0, chaosGone + time.Second, harmsNode, off, bootAndStart},
+	{"cut", 6, true, 20 * time.Millisecond, chaosLease / 2, harmless, "", cut, heal},
+	{"stop slave", 2, true, 20 * time.Millisecond, chaosLease / 2, harmless, "", signalSlave(unix.SIGSTOP), signalSlave(unix.SIGCONT)},
+	{"stop master", 2, false, 20 * time.Millisecond, chaosLease / 2, harmless, "", signalMaster(unix.SIGSTOP), signalMaster(unix.SIGCONT)},
+	{"stop keeper", 2, false, 20 * time.Millisecond, chaosLease / 2, harmless, "", signalKeeper(unix.SIGSTOP), signalKeeper(unix.SIGCONT)},
+	{"kill master", 3, false, 0, chaosLease / 3, harmless, noMaster, killMaster, startMaster},
+	{"end master", 1, false, 0, chaosLease / 3, harmless, noMaster, endMaster, startMaster},
+	{"kill keeper", 1, false, 0, 0, harmsEvery, "", signalKeeper(unix.SIGKILL), nothing},
+	{"kill slave", 3, true, 0, chaosLease / 3, harmsNode, isDown, killSlave, startSlave},
+	{"end slave", 1, true, 0, chaosLease / 3, harmsNode, isDown, endSlave, startSlave},
+	{"long cut", 1, true, chaosGone + time.Second, chaosGone + 2*time.Second, harmsNode, isDown, cut, heal},
+	{"reboot", 1, true, 0, chaosGone + time.Second, harmsNode, isDown, off, bootAndStart},
 }
 
 func nothing(context.Context, *cluster.Cluster, int) error { return nil }
