@@ -62,7 +62,7 @@ func (c *core) begin(l *launch, who caller) {
 	case c.taken(l.spawn.PID):
 		l.fail(wire.StageGhost, unix.EEXIST)
 		return
-	case n.sess.numbers == 0 && n.sess.lending:
+	case n.sess.awaitsNumbers():
 		c.delayed = append(c.delayed, func() { c.begin(l, who) })
 		return
 	}
@@ -70,6 +70,10 @@ func (c *core) begin(l *launch, who caller) {
 	c.add(p, c.limitOf(who.pid))
 	c.adopt(p)
 }
+
+// awaitsNumbers reports whether a node has no numbers yet for what a new process would
+// fork.
+func (s *session) awaitsNumbers() bool { return s.numbers == 0 && s.lending }
 
 // launched returns the process of a launch.
 func (c *core) launched(l *launch, n *node) *proc {
@@ -115,7 +119,11 @@ func (c *core) beganBefore(l *launch, n *node) bool {
 		p := c.launched(l, n)
 		p.signals = *q
 		c.add(p, c.limitOf(l.spawn.PID))
-		c.adopted(p, 0)
+		if n.sess.awaitsNumbers() {
+			c.delayed = append(c.delayed, func() { c.adopted(p, 0) })
+		} else {
+			c.adopted(p, 0)
+		}
 		c.allFound()
 	default:
 		if _, err := c.front.Parent(l.spawn.PID); err == nil {
@@ -153,6 +161,9 @@ func (c *core) adopt(p *proc) {
 func (c *core) adopted(p *proc, errno unix.Errno) {
 	l := p.launch
 	switch {
+	case errno != 0 && l.again && p.sess != nil:
+		c.remove(p) // its process has ended, perhaps, and its output is there
+		l.steps <- step{resume: p.sess}
 	case errno != 0:
 		c.remove(p)
 		l.fail(wire.StageGhost, errno)
