@@ -39,7 +39,9 @@ type faultKind struct {
 }
 
 const (
-	chaosLease = 6 * time.Second
+	chaosLease = 12 * time.Second
+	// chaosShort bounds what harms nothing: a few of these in a row are within the lease.
+	chaosShort = 2 * time.Second
 	// chaosGone is when a node that is not heard of counts as lost: lease and margin.
 	chaosGone = chaosLease + 5*time.Second
 	// settling is for how long after the end of a harmful fault jobs may be harmed: the
@@ -54,15 +56,15 @@ const (
 )
 
 var faultKinds = []faultKind{
-	{"cut", 6, true, 20 * time.Millisecond, chaosLease / 2, harmless, "", cut, heal},
-	{"stop slave", 2, true, 20 * time.Millisecond, chaosLease / 2, harmless, "", signalSlave(unix.SIGSTOP), signalSlave(unix.SIGCONT)},
-	{"stop master", 2, false, 20 * time.Millisecond, chaosLease / 2, harmless, "", signalMaster(unix.SIGSTOP), signalMaster(unix.SIGCONT)},
-	{"stop keeper", 2, false, 20 * time.Millisecond, chaosLease / 2, harmless, "", signalKeeper(unix.SIGSTOP), signalKeeper(unix.SIGCONT)},
-	{"kill master", 3, false, 0, chaosLease / 3, harmless, noMaster, killMaster, startMaster},
-	{"end master", 1, false, 0, chaosLease / 3, harmless, noMaster, endMaster, startMaster},
+	{"cut", 6, true, 20 * time.Millisecond, chaosShort, harmless, "", cut, heal},
+	{"stop slave", 2, true, 20 * time.Millisecond, chaosShort, harmless, "", signalSlave(unix.SIGSTOP), signalSlave(unix.SIGCONT)},
+	{"stop master", 2, false, 20 * time.Millisecond, chaosShort, harmless, "", signalMaster(unix.SIGSTOP), signalMaster(unix.SIGCONT)},
+	{"stop keeper", 2, false, 20 * time.Millisecond, chaosShort, harmless, "", signalKeeper(unix.SIGSTOP), signalKeeper(unix.SIGCONT)},
+	{"kill master", 3, false, 0, chaosShort, harmless, noMaster, killMaster, startMaster},
+	{"end master", 1, false, 0, chaosShort, harmless, noMaster, endMaster, startMaster},
 	{"kill keeper", 1, false, 0, 0, harmsEvery, "", signalKeeper(unix.SIGKILL), nothing},
-	{"kill slave", 3, true, 0, chaosLease / 3, harmsNode, isDown, killSlave, startSlave},
-	{"end slave", 1, true, 0, chaosLease / 3, harmsNode, isDown, endSlave, startSlave},
+	{"kill slave", 3, true, 0, chaosShort, harmsNode, isDown, killSlave, startSlave},
+	{"end slave", 1, true, 0, chaosShort, harmsNode, isDown, endSlave, startSlave},
 	{"long cut", 1, true, chaosGone + time.Second, chaosGone + 2*time.Second, harmsNode, isDown, cut, heal},
 	{"reboot", 1, true, 0, chaosGone + time.Second, harmsNode, isDown, off, bootAndStart},
 }
