@@ -29,6 +29,14 @@
 // and by [Client.Inspect], for one file of one process: texts of procfs, as the node has
 // them.
 //
+// # Without a master
+//
+// A command outlives the master that has started it: when the connection ends, it is
+// made anew with the next master, and input and output go on where they were. Start
+// waits up to a minute for an answer that was lost with a master, and up to 5 seconds
+// for a master that has just ended. Input that the node has not taken yet is kept,
+// 512 KiB at most.
+//
 // # Goroutines
 //
 // Output is copied by the goroutine that calls Wait or WaitOutput: until then a

@@ -20,6 +20,8 @@ type call struct {
 	op     wire.CallOp
 	args   []int64
 	info   []byte
+
+	returned *wire.Return // the answer
 }
 
 // arguments says how many arguments a call has, and whether a siginfo_t.
@@ -42,6 +44,9 @@ var arguments = map[wire.CallOp]struct {
 // up with everything that the node has told before, so that whatever the process
 // knows of, is there.
 func (c *core) call(s *session, number uint64, m *wire.Call) {
+	if c.answersOf(s.node).again(s, number, m) {
+		return
+	}
 	k := &call{s: s, number: number, after: s.last, caller: m.Caller, op: m.Op, args: m.Args, info: m.Info}
 	s.calling++
 	want, known := arguments[m.Op]
@@ -70,8 +75,9 @@ func (c *core) goOnCalling(s *session) {
 // answer answers a call. The session may have ended, and with it the call.
 func (k *call) answer(value int64, errno unix.Errno) {
 	k.s.calling--
+	k.returned = &wire.Return{Errno: uint32(errno), Value: value}
 	if !k.s.ended {
-		k.s.reply(k.number, &wire.Return{Errno: uint32(errno), Value: value})
+		k.s.reply(k.number, k.returned)
 	}
 }
 
@@ -185,6 +191,7 @@ func (c *core) sendSignal(k *call, p *proc) {
 		return
 	}
 	p.sending = true
+	c.answersOf(k.s.node).enter(k)
 	sent := c.toGroup(k)
 	ask := c.repeated
 	if k.info != nil {

@@ -40,6 +40,7 @@ type core struct {
 	unshared   []*budget          // whose shares are to be told
 	behind     []*session         // that are to be told how far the front end is
 	groupCalls map[groupCall]*underWay
+	answers    map[wire.NodeID]*answers
 	marks      []wire.Mark // that the keeper is to be told
 
 	found   map[wire.PID]*signals // ghosts of a former master that no node has claimed, and what they got
@@ -61,6 +62,7 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		asked: map[uint64]func(unix.Errno){},
 		found: map[wire.PID]*signals{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
 
+		answers:    map[wire.NodeID]*answers{},
 		budgets:    map[uint32]*budget{},
 		groupCalls: map[groupCall]*underWay{},
 	}

@@ -49,6 +49,12 @@
 // which ghosts there are. After a reboot of the front end there are none, and the nodes
 // are told to end what they still have. A master that is told to end (SIGTERM) closes
 // its connections and returns, within a second or so; what it leaves behind goes on.
+// Process streams it does not close: that would say that their clients have left.
+//
+// A session begins with what a former one was not told to be certain (again.go). Who has
+// lost a connection with a master or a session comes back: clients by Attach or Run again
+// (attach.go, launch.go), within returnTime of their node, or they count as gone
+// (return.go).
 //
 // Locks: barrier.mu and outbox.mu are leaves; nothing is called with them held.
 package master

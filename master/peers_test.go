@@ -64,6 +64,8 @@ func request(m wire.Message) (name, rest string) {
 		return fmt.Sprintf("GhostTrait %d", m.PID), fmt.Sprintf("%s %d", traits[m.Option], m.Value)
 	case *wire.GhostCall:
 		return fmt.Sprintf("GhostCall %d", m.PID), fmt.Sprintf("%s%d", callName(m.Op), m.Args)
+	case *wire.GhostTaken:
+		return fmt.Sprintf("GhostTaken %d", m.Marks), ""
 	case *wire.GhostSync:
 		return fmt.Sprintf("GhostSync %d", m.PID), ""
 	}

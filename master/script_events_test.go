@@ -23,6 +23,18 @@ func (s *script) events(args []string) {
 	s.core.fromSlave(sess, 0, m)
 }
 
+// again keeps events for the next session.
+func (s *script) again(args []string) {
+	for part := range strings.SplitSeq(strings.Join(args, " "), "; ") {
+		s.retold = append(s.retold, s.event(strings.Fields(part)))
+	}
+}
+
+func (s *script) taken(args []string) {
+	mark := wire.Mark{PID: s.pid(args[1]), Seq: uint64(s.number(args[2]))}
+	s.core.fromSlave(s.session(args[0]), 0, &wire.SignalsTaken{Marks: []wire.Mark{mark}})
+}
+
 // kinds are the names of events.
 var kinds = map[string]wire.EventKind{
 	"Spawned": wire.EventSpawned, "Forked": wire.EventForked, "Execed": wire.EventExeced, "Exited": wire.EventExited,

@@ -29,6 +29,7 @@ type script struct {
 	launches map[wire.PID]*launch
 	front    *madeUpFrontEnd
 	asked    []question
+	retold   []wire.Event
 	lines    []string
 }
 
@@ -78,7 +79,9 @@ func (s *script) say(format string, args ...any) {
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
 	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N]: has joined
-	"up":      (*script).up,        // SESSION ID [pids N,...] [blocks FIRST+COUNT,...]: its inventory comes
+	"up":      (*script).up,        // SESSION ID [pids N,...] [starting N,...] [blocks FIRST+COUNT,...]: its inventory comes
+	"again":   (*script).again,     // EVENT; EVENT...: what the next session is told again
+	"taken":   (*script).taken,     // SESSION PID NUMBER: a process has its signals
 	"end":     (*script).end,       // SESSION: its link has ended
 	"cut":     (*script).cut,       // SESSION: its connection is lost
 	"heal":    (*script).heal,      // SESSION: its connection is there again
@@ -93,7 +96,7 @@ var verbs = map[string]func(s *script, args []string){
 	"soon":    (*script).soon,      // it is time to tell what need not be told at once
 
 	// Clients.
-	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes]
+	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes] [again yes]
 	"unopened": (*script).unopened, // GHOST: its process stream could not be opened
 	"left":     (*script).left,     // GHOST: its client has closed the connection
 	"reparent": (*script).reparent, // GHOST PARENT
@@ -102,7 +105,7 @@ var verbs = map[string]func(s *script, args []string){
 	// The keeper.
 	"held":   (*script).held,   // PID...: what a keeper of a former master holds
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
-	"signal": (*script).signal, // PID SIGNAL [from PID]: from a process, or (0) from the kernel; without: nobody knows
+	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: nobody knows
 	"gone":   (*script).gone,   // PID [asked no]
 	"lost":   (*script).lost,   // it takes no message any more
 	"back":   (*script).back,   // [PID...] [stopped PID...]: there is another, which holds these
@@ -147,6 +150,8 @@ func (s *script) steps(pid wire.PID) {
 			switch {
 			case step.failed != nil:
 				s.say("client %d failed: stage %d %s", pid, step.failed.Stage, unix.ErrnoName(unix.Errno(step.failed.Errno)))
+			case step.resume != nil:
+				s.say("client %d goes on, stream to %s", pid, step.resume.peer.Addr)
 			case step.sess != nil:
 				s.say("client %d adopted, stream to %s%s", pid, step.sess.peer.Addr, place(&s.launches[pid].spawn))
 			default:
@@ -227,6 +232,11 @@ func (s *script) up(args []string) {
 	if blocks, ok := s.word(args, "blocks"); ok {
 		sess.inventory.Blocks = s.blocks(strings.Split(blocks, ","))
 	}
+	if pids, ok := s.word(args, "starting"); ok {
+		sess.inventory.Starting = s.pids(strings.Split(pids, ","))
+	}
+	sess.again, s.retold = s.retold, nil
+	sess.inventory.Again = uint64(len(sess.again))
 	s.sessions[name] = sess
 	if err := s.core.sessionUp(sess, s.now); err != nil { // as slaveConn does
 		s.say("%s refused: %v", name, err)
@@ -304,6 +314,7 @@ func (s *script) run(args []string) {
 	who := caller{pid: 100, uid: uint32(s.option(args, "uid", 1000)), gid: uint32(s.option(args, "gid", 1000))}
 	_, hangUp := s.word(args, "hangup")
 	l := newLaunch(wire.NodeID(s.number(args[1])), hangUp, wire.Spawn{PID: s.pid(args[0]), Parent: who.pid, UID: who.uid})
+	_, l.again = s.word(args, "again")
 	if old := s.launches[l.spawn.PID]; old != nil {
 		s.steps(l.spawn.PID)
 	}
@@ -355,7 +366,7 @@ func (s *script) signal(args []string) {
 		binary.LittleEndian.PutUint32(info[8:], 0) // SI_USER
 		binary.LittleEndian.PutUint32(info[16:], uint32(max(0, from)))
 	}
-	s.core.fromKeeper(0, &wire.GhostSignal{PID: s.pid(args[0]), Info: info})
+	s.core.fromKeeper(0, &wire.GhostSignal{PID: s.pid(args[0]), Info: info, Seq: uint64(s.option(args, "seq", 0))})
 }
 
 func (s *script) gone(args []string) {

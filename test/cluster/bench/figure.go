@@ -25,7 +25,7 @@ type figure struct {
 
 // figures are all of them, in the order of the output. A base is before what
 // is compared with it.
-var figures = slices.Concat(startFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, procfsFigures)
+var figures = slices.Concat(startFigures, restartFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, procfsFigures)
 
 // bench is one run of the program.
 type bench struct {

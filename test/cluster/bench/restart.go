@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"bproc/test/cluster"
+)
+
+// restartFigures are how long commands have to wait when the master is killed and
+// started again: until "bpsh 0 true" has ended, with so many processes that live.
+var restartFigures = []figure{
+	{name: "restart.1000", unit: "ms", measure: restart(idlers)},
+}
+
+func restart(processes int) func(context.Context, *bench) (float64, error) {
+	return func(ctx context.Context, b *bench) (_ float64, err error) {
+		c, err := b.cluster(ctx, defaultNodes)
+		if err != nil {
+			return 0, err
+		}
+		argv, err := launcherArgv("idle", strconv.Itoa(processes))
+		if err != nil {
+			return 0, err
+		}
+		client, err := talk(c.Front.Command(ctx, cluster.Root, argv...))
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, client.end()) }() // it ends its processes then
+		for range 2 {                                           // it is there, and its processes are
+			if err := errors.Join(client.heard(), client.say()); err != nil {
+				return 0, err
+			}
+		}
+		if err := c.Master.Kill(); err != nil {
+			return 0, err
+		}
+		begun := time.Now()
+		if err := c.StartMaster(ctx); err != nil {
+			return 0, err
+		}
+		_, err = output(ctx, c.Front, "bpsh", "0", "true")
+		return float64(time.Since(begun).Microseconds()) / 1000, err
+	}
+}
