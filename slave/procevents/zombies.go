@@ -80,10 +80,14 @@ func (t *Tracker) dropShorts() {
 }
 
 // lingers puts off the birth of a process that has just ended: most will have been waited
-// for in a moment.
+// for in a moment. It must not come behind what is held of its maker, whose ghost is to be
+// then as the maker was at the birth.
 func (t *Tracker) lingers(it item) bool {
 	p := it.process
 	if it.step != birth || !p.dead || p.gone || p.needed > 0 || p.waited {
+		return false
+	}
+	if m := p.maker; m.changing || m.dead || m.moves() || m.renamed() {
 		return false
 	}
 	p.waited = true
