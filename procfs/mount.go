@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fuseMagic is FUSE_SUPER_MAGIC of linux/magic.h.
-const fuseMagic = 0x65735546
-
 // prepare makes the mount point ready: a view that has died there is taken away, and
 // with Keep the real procfs is mounted there.
 //
