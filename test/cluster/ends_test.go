@@ -32,7 +32,7 @@ func TestEnds(t *testing.T) {
 			if err := c.StartMaster(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-		}, false, 255}, // its connection is lost
+		}, false, 143},
 		{"bpkeeper", func(t *testing.T, c *cluster.Cluster) {
 			before, err := c.Front.Named("bpkeeper")
 			if err != nil {
