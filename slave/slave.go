@@ -29,6 +29,7 @@ type Config struct {
 	Runtime string // directory for the process space
 	Lib     string // directory with bpinit
 	Root    string // root directory of the processes
+	Keep    bool   // processes live on when the daemon is told to end, for the next one
 }
 
 // DefaultConfig returns the configuration that holds where nothing else is said.
@@ -36,8 +37,9 @@ func DefaultConfig() Config {
 	return Config{State: "/var/lib/bproc/slave", Runtime: "/run/bproc/slave", Root: "/"}
 }
 
-// Run joins, makes the process space and serves the master until the context
-// ends.
+// Run joins, makes the process space, or goes on with that of a daemon that is gone, and
+// serves the master until the context ends. With Keep the program must end when it
+// returns.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err := raisePriority(); err != nil {
 		log.Warn("the daemon goes without priority", "err", err)
@@ -60,7 +62,20 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 		return err
 	}
 	dial := link.DialConfig{Addr: cfg.Master, Identity: identity, Hello: hello, Log: log}
-	return n.run(ctx, dial)
+	if !cfg.Keep {
+		return n.run(ctx, dial)
+	}
+	// Told to end, it ends as if it were killed: what it leaves is made for that, and a
+	// link that is not closed tells the master that the processes live.
+	ended := make(chan error, 1)
+	go func() { ended <- n.run(context.WithoutCancel(ctx), dial) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		service.Stopping()
+		return nil
+	}
 }
 
 // identify returns the identity of this slave, after joining if it has a token.

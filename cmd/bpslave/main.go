@@ -54,6 +54,7 @@ func command() *cobra.Command {
 	c.Flags().StringVar(&cfg.State, "state", cfg.State, "`directory` for what survives a restart")
 	c.Flags().StringVar(&cfg.Runtime, "runtime", cfg.Runtime, "`directory` for the process space")
 	c.Flags().StringVar(&cfg.Root, "root", cfg.Root, "root `directory` of the processes")
+	c.Flags().BoolVar(&cfg.Keep, "keep", false, "leave the processes to the next bpslave when told to end")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	return c
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ type restarts struct {
 	t      *testing.T
 	c      *cluster.Cluster
 	random *rand.Rand
-	count  int
 }
 
 func newRestarts(t *testing.T, c *cluster.Cluster) *restarts {
@@ -39,28 +37,6 @@ func (r *restarts) once() {
 	time.Sleep(time.Duration(r.random.IntN(50_000)) * time.Microsecond)
 	if err := r.c.StartSlave(r.t.Context(), 0); err != nil {
 		r.t.Fatal(err)
-	}
-	r.count++
-}
-
-// until does so until a command has ended, and returns its exit code.
-func (r *restarts) until(cmd *cluster.Cmd) int {
-	r.t.Helper()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait() // the code says it
-	}()
-	for {
-		select {
-		case <-ended:
-			if r.count == 0 {
-				r.t.Error("it ended before the first daemon was killed")
-			}
-			return cmd.ProcessState.ExitCode()
-		default:
-			r.once()
-		}
 	}
 }
 
@@ -111,12 +87,21 @@ func TestSlaveKilledUnderLoad(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	r := newRestarts(t, c)
-	code := r.until(cmd)
+	cluster.Eventually(t, "much has gone both ways", func() error {
+		if n := written(t, c.Nodes[0], "cat"); n < 1<<20 {
+			return fmt.Errorf("%d bytes have", n)
+		}
+		return nil
+	})
+	restarts := newRestarts(t, c)
+	for range 6 {
+		restarts.once()
+	}
+	_ = cmd.Wait() // the code says it
+	code := cmd.ProcessState.ExitCode()
 	if want := fmt.Sprintf("%d bytes as written\n", size); code != 0 || out.String() != want {
 		t.Errorf("exit code %d, %q and %q, want %q", code, &out, &errs, want)
 	}
-	t.Logf("%d daemons were killed", r.count)
 }
 
 // TestForksWithoutSlave has a process fork while daemons are killed: the front end has
@@ -158,27 +143,23 @@ func TestForksWithoutSlave(t *testing.T) {
 	}
 }
 
-// TestExitsWithoutSlave has processes begin and end while daemons are killed.
+// TestExitsWithoutSlave has processes end while daemons are killed.
 func TestExitsWithoutSlave(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
-	r := newRestarts(t, c)
-	script := `for i in $(seq 1 20); do (bpsh 0 sh -c "sleep 0.$((i*4+10)); echo $i; exit $i"; echo $i $?) & sleep 0.03; done; wait`
-	cmd := c.Front.Command(t.Context(), cluster.Alice, "sh", "-c", script)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	var all []*remote
+	for i := range 12 {
+		all = append(all, startRemote(t, c, cluster.Alice, 0, "sh", "-c", fmt.Sprintf("echo ready; sleep %d.%d; echo $$; exit %d", 1+i/10, i%10, i)))
 	}
-	r.until(cmd)
-	for i := 1; i <= 20; i++ {
-		for _, line := range []string{fmt.Sprintf("%d\n", i), fmt.Sprintf("%d %d\n", i, i)} {
-			if strings.Count("\n"+out.String(), "\n"+line) != 1 {
-				t.Errorf("line %q is not there once", line)
-			}
+	restarts := newRestarts(t, c)
+	for range 5 {
+		restarts.once()
+	}
+	for i, r := range all {
+		r.expect(strconv.Itoa(r.ghost))
+		if code := r.wait(); code != i {
+			t.Errorf("exit code %d, want %d; %s", code, i, &r.stderr)
 		}
-	}
-	if t.Failed() {
-		t.Logf("output %q, errors %q", &out, &errs)
+		r.gone()
 	}
 	if err := idle(c); err != nil {
 		t.Error(err)
