@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ type echo struct {
 	more    sync.Cond    // got and eof have changed
 	got     bytes.Buffer // taken
 	eof     bool
-	masters int
+	masters atomic.Int32
 }
 
 func newEcho(t *testing.T, seed uint64) *echo {
@@ -38,7 +39,7 @@ func newEcho(t *testing.T, seed uint64) *echo {
 func (e *echo) serve(c *fakemaster.Conn, m wire.Message) {
 	e.one.Lock()
 	defer e.one.Unlock()
-	e.masters++
+	e.masters.Add(1)
 	var sent int
 	switch m := m.(type) {
 	case *wire.Run:
@@ -114,23 +115,28 @@ func TestNothingIsLost(t *testing.T) {
 		if string(h.Sum(nil)) != sum(t, io.LimitReader(newPattern(), size)) {
 			t.Errorf("seed %d: the checksum is wrong", seed)
 		}
-		t.Logf("seed %d: %d masters", seed, e.masters)
+		t.Logf("seed %d: %d masters", seed, e.masters.Load())
 	}
 }
 
 // TestRunAgain has masters die before they have answered.
 func TestRunAgain(t *testing.T) {
+	var mu sync.Mutex
 	var seen []wire.Run
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
-		run := *m.(*wire.Run)
-		seen = append(seen, run)
-		if len(seen) == 3 {
+		mu.Lock()
+		seen = append(seen, *m.(*wire.Run))
+		last := len(seen) == 3
+		mu.Unlock()
+		if last {
 			c.Started()
 			c.End(wire.ExitStatus(3))
 		}
 	})
 	cmd := m.Client.Command(2, "prog")
 	_ = cmd.Run(t.Context())
+	mu.Lock()
+	defer mu.Unlock()
 	if cmd.Status != wire.ExitStatus(3) || len(seen) != 3 {
 		t.Fatalf("status %#x, %d requests", cmd.Status, len(seen))
 	}
@@ -227,7 +233,7 @@ func TestWindow(t *testing.T) {
 // TestEndOfInput breaks the connection after the end of input was sent, and has the
 // client say it again, though nobody reads output.
 func TestEndOfInput(t *testing.T) {
-	ends := 0
+	var ends atomic.Int32
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
 		if _, ok := m.(*wire.Run); ok {
 			c.Started()
@@ -236,7 +242,7 @@ func TestEndOfInput(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			ends++
+			ends.Add(1)
 			return
 		}
 		c.Resumed(1)
@@ -244,13 +250,13 @@ func TestEndOfInput(t *testing.T) {
 			t.Errorf("got %q, %v", b, err)
 		}
 		if _, err := c.Input(); errors.Is(err, io.EOF) {
-			ends++
+			ends.Add(1)
 		}
 		c.EndProcess(0)
 	})
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdin = bytes.NewReader([]byte("all"))
-	if err := cmd.Run(t.Context()); err != nil || ends != 2 {
-		t.Errorf("%v, %d ends", err, ends)
+	if err := cmd.Run(t.Context()); err != nil || ends.Load() != 2 {
+		t.Errorf("%v, %d ends", err, ends.Load())
 	}
 }
