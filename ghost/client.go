@@ -38,7 +38,7 @@ func (c *Client) greet() error {
 	if err := c.conn.SetDeadline(time.Now().Add(greetTime)); err != nil {
 		return err
 	}
-	defer c.conn.SetDeadline(time.Time{}) //nolint:errcheck // a closed connection tells later
+	defer c.conn.SetDeadline(time.Time{})
 	if err := wire.Write(c.conn, 0, &wire.GhostHello{Version: wire.Version}); err != nil {
 		return err
 	}

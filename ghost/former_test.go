@@ -40,45 +40,19 @@ func TestFormer(t *testing.T) {
 	first.signal(t, dies)
 	lonely := start(t, nobody, "lonely")
 	first.killKeeper(t)
-	if st := wait(t, dies, 0); st.Signal() != unix.SIGKILL {
-		t.Errorf("a ghost held in its exit: status %#x", st)
-	}
-	if st := wait(t, zombie, 0); st.ExitStatus() != 0 {
-		t.Errorf("a ghost held as a zombie: status %#x", st)
-	}
+	endsFreed(t, dies, zombie)
 	// What comes while there is no keeper waits where it natively waits.
 	if err := queueSignal(stopped, unix.SIGUSR1, 7); err != nil {
 		t.Fatal(err)
 	}
 
 	f := newFixture(t)
-	want := []wire.PID{runs, stopped, child, orphan}
-	slices.Sort(want)
-	if held := f.client.Held(); !slices.Equal(held, want) {
-		t.Errorf("held %v, want %v", held, want)
-	}
-	if s := f.client.Stopped(); !slices.Equal(s, []wire.PID{stopped}) {
-		t.Errorf("stopped %v, want %d", s, stopped)
-	}
+	f.found(t, []wire.PID{runs, stopped, child, orphan}, stopped)
 	if got := f.ask(t, &wire.GhostAdopt{PID: runs, UID: AnyUser}); got != unix.EEXIST {
 		t.Errorf("a ghost that is held: %v", got)
 	}
 	f.must(t, &wire.GhostAdopt{PID: lonely, Parent: wire.PID(os.Getpid()), UID: nobody})
-	eventually(t, "it is stopped", func() bool { s := statField(t, stopped, 0); return s == "T" || s == "t" })
-	if err := unix.Kill(int(stopped), unix.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if st := wait(t, stopped, unix.WCONTINUED); !st.Continued() {
-		t.Errorf("SIGCONT: status %#x", st)
-	}
-	got := []string{}
-	for range 2 {
-		sig, info := f.signal(t, stopped)
-		got = append(got, fmt.Sprintf("%d with %d", sig, info.value()))
-	}
-	if slices.Sort(got); !slices.Equal(got, []string{"10 with 7", fmt.Sprintf("%d with 0", unix.SIGCONT)}) {
-		t.Errorf("the stopped one got %v", got)
-	}
+	f.continued(t, stopped, "10 with 7")
 	for _, pid := range []wire.PID{runs, child, orphan} {
 		if err := queueSignal(pid, unix.SIGTERM, 9); err != nil {
 			t.Fatal(err)
@@ -94,6 +68,50 @@ func TestFormer(t *testing.T) {
 	}
 	for _, pid := range []wire.PID{runs, stopped, lonely} {
 		f.end(t, pid, 0)
+	}
+}
+
+// endsFreed checks how ghosts end that the keeper held in their exit, when it has gone.
+func endsFreed(t *testing.T, dies, zombie wire.PID) {
+	t.Helper()
+	if st := wait(t, dies, 0); st.Signal() != unix.SIGKILL {
+		t.Errorf("a ghost held in its exit: status %#x", st)
+	}
+	if st := wait(t, zombie, 0); st.ExitStatus() != 0 {
+		t.Errorf("a ghost held as a zombie: status %#x", st)
+	}
+}
+
+// found checks which ghosts the keeper says it holds, and which one is stopped.
+func (f *fixture) found(t *testing.T, held []wire.PID, stopped wire.PID) {
+	t.Helper()
+	slices.Sort(held)
+	if got := f.client.Held(); !slices.Equal(got, held) {
+		t.Errorf("held %v, want %v", got, held)
+	}
+	if got := f.client.Stopped(); !slices.Equal(got, []wire.PID{stopped}) {
+		t.Errorf("stopped %v, want %d", got, stopped)
+	}
+}
+
+// continued continues a stopped ghost, which then gets the signal that waits, too:
+// its number and its value.
+func (f *fixture) continued(t *testing.T, pid wire.PID, waits string) {
+	t.Helper()
+	eventually(t, "it is stopped", func() bool { s := statField(t, pid, 0); return s == "T" || s == "t" })
+	if err := unix.Kill(int(pid), unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if st := wait(t, pid, unix.WCONTINUED); !st.Continued() {
+		t.Errorf("SIGCONT: status %#x", st)
+	}
+	got := []string{}
+	for range 2 {
+		sig, info := f.signal(t, pid)
+		got = append(got, fmt.Sprintf("%d with %d", sig, info.value()))
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{waits, fmt.Sprintf("%d with 0", unix.SIGCONT)}) {
+		t.Errorf("the stopped one got %v", got)
 	}
 }
 

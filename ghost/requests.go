@@ -8,35 +8,9 @@ import (
 	"bproc/wire"
 )
 
-// handle carries out a request of the master.
+// handle carries out a request of the master and answers it.
 func (s *shard) handle(r request) {
-	var err error
-	switch m := r.msg.(type) {
-	case *wire.GhostAdopt:
-		err = s.adopt(m)
-	case *wire.GhostFork:
-		if err = s.with(m.Parent, func(g *held) error { return s.fork(g, m.Child, m.Sibling) }); err != nil && s.ghosts[m.Child] == nil {
-			s.owners.drop(m.Child, s)
-		}
-	case *wire.GhostExec:
-		err = s.with(m.PID, func(g *held) error { return s.exec(g, m) })
-	case *wire.GhostJoin:
-		err = s.with(m.PID, func(g *held) error { return s.join(g, m.PGID, m.SID) })
-	case *wire.GhostExit:
-		err = s.with(m.PID, func(g *held) error { return s.exit(g, m.Status, m.Zombie) })
-	case *wire.GhostStop:
-		err = s.with(m.PID, func(g *held) error { return s.stop(g, unix.Signal(m.Signal)) })
-	case *wire.GhostCont:
-		err = s.with(m.PID, s.cont)
-	case *wire.GhostCall:
-		err = s.with(m.PID, func(g *held) error { return s.sendSignal(g, m) })
-	case *wire.GhostSync:
-		err = s.with(m.PID, s.sync)
-	case *wire.GhostUser:
-		err = s.with(m.PID, func(g *held) error { return s.become(g, m.User, m.Group) })
-	case *wire.GhostTrait:
-		err = s.with(m.PID, func(g *held) error { return s.trait(g, m.Option, m.Value) })
-	}
+	err := s.carryOut(r.msg)
 	switch {
 	case r.done != nil:
 		r.done(err)
@@ -45,6 +19,38 @@ func (s *shard) handle(r request) {
 	case err != nil && !errors.Is(err, unix.ESRCH):
 		s.log.Warn("a request for a ghost could not be carried out", "msg", r.msg.Type(), "err", err)
 	}
+}
+
+func (s *shard) carryOut(m wire.Message) error {
+	switch m := m.(type) {
+	case *wire.GhostAdopt:
+		return s.adopt(m)
+	case *wire.GhostFork:
+		err := s.with(m.Parent, func(g *held) error { return s.fork(g, m.Child, m.Sibling) })
+		if err != nil && s.ghosts[m.Child] == nil {
+			s.owners.drop(m.Child, s)
+		}
+		return err
+	case *wire.GhostExec:
+		return s.with(m.PID, func(g *held) error { return s.exec(g, m) })
+	case *wire.GhostJoin:
+		return s.with(m.PID, func(g *held) error { return s.join(g, m.PGID, m.SID) })
+	case *wire.GhostExit:
+		return s.with(m.PID, func(g *held) error { return s.exit(g, m.Status, m.Zombie) })
+	case *wire.GhostStop:
+		return s.with(m.PID, func(g *held) error { return s.stop(g, unix.Signal(m.Signal)) })
+	case *wire.GhostCont:
+		return s.with(m.PID, s.cont)
+	case *wire.GhostCall:
+		return s.with(m.PID, func(g *held) error { return s.sendSignal(g, m) })
+	case *wire.GhostSync:
+		return s.with(m.PID, s.sync)
+	case *wire.GhostUser:
+		return s.with(m.PID, func(g *held) error { return s.become(g, m.User, m.Group) })
+	case *wire.GhostTrait:
+		return s.with(m.PID, func(g *held) error { return s.trait(g, m.Option, m.Value) })
+	}
+	return nil
 }
 
 func (s *shard) with(pid wire.PID, do func(*held) error) error {
