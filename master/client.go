@@ -100,9 +100,13 @@ func versionOf(m wire.Message) uint16 {
 // reply answers a client, which must read that in time: its connection takes a
 // descriptor from others.
 func (c *clientConn) reply(m wire.Message) error {
-	c.conn.SetWriteDeadline(time.Now().Add(replyTime))
-	defer c.conn.SetWriteDeadline(time.Time{})
-	return wire.Write(c.conn, 0, m)
+	if err := c.conn.SetWriteDeadline(time.Now().Add(replyTime)); err != nil {
+		return err
+	}
+	if err := wire.Write(c.conn, 0, m); err != nil {
+		return err
+	}
+	return c.conn.SetWriteDeadline(time.Time{})
 }
 
 func (c *clientConn) failed(stage wire.Stage, errno unix.Errno, text string) error {

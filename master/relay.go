@@ -168,8 +168,9 @@ func relayIn(client *net.UnixConn, node stream) error {
 		switch h.Type {
 		case wire.TypeStdin, wire.TypeStdoutTaken, wire.TypeStderrTaken:
 			return nil
+		default:
+			return fmt.Errorf("%w: a client sends type %d", wire.ErrFrame, h.Type)
 		}
-		return fmt.Errorf("%w: a client sends type %d", wire.ErrFrame, h.Type)
 	})
 	return err
 }
