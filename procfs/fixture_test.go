@@ -1,7 +1,6 @@
 package procfs
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -246,9 +245,6 @@ func (m *mounted) names(elements ...any) (names []string, types map[string]fs.Fi
 	slices.Sort(names)
 	return names, types
 }
-
-// whole reports whether a text has nothing that a torn one has.
-func whole(b []byte) bool { return len(b) > 0 && bytes.IndexByte(b, 0) < 0 && b[len(b)-1] == '\n' }
 
 // eventually waits until a condition holds.
 func eventually(t *testing.T, condition func() error) {

@@ -81,7 +81,7 @@ func newProc() (int, error) {
 
 func (r real) fd() int { return int(r.dir.Fd()) }
 
-func (r real) close() error { return r.dir.Close() }
+func (r real) close() { r.dir.Close() }
 
 // stat tells of a file, not of what a link leads to.
 func (r real) stat(path string) (st unix.Stat_t, errno unix.Errno) {
@@ -124,8 +124,9 @@ func typeBits(m os.FileMode) uint32 {
 		return unix.S_IFDIR
 	case os.ModeSymlink:
 		return unix.S_IFLNK
+	default: // /proc has nothing else
+		return unix.S_IFREG
 	}
-	return unix.S_IFREG
 }
 
 // errnoOf returns the errno in an error, EIO if there is none.

@@ -80,7 +80,7 @@ func (d *rootDir) brief(e entry, out *fuse.EntryOut) bool {
 		d.view.table.forget(n.id, 1)
 		return false
 	}
-	out.NodeId, out.Attr.Ino = n.id, n.id
+	out.NodeId, out.Ino = n.id, n.id
 	out.SetEntryTimeout(freshness)
 	out.SetAttrTimeout(keep)
 	return true

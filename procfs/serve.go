@@ -56,7 +56,7 @@ func (r *requests) Lookup(_ <-chan struct{}, in *fuse.InHeader, name string, out
 		r.view.table.forget(n.id, 1)
 		return fuse.Status(errno)
 	}
-	out.NodeId, out.Attr.Ino = n.id, n.id
+	out.NodeId, out.Ino = n.id, n.id
 	out.SetAttrTimeout(attrKeep)
 	return fuse.OK
 }
@@ -77,7 +77,7 @@ func (r *requests) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.Attr
 	if errno != 0 {
 		return fuse.Status(errno)
 	}
-	out.Attr.Ino = n.id
+	out.Ino = n.id
 	out.SetTimeout(keep)
 	return fuse.OK
 }

@@ -66,6 +66,14 @@ func TestChangeIsShown(t *testing.T) {
 	}
 }
 
+// isErrno says what is wrong with an error that is not the wanted one.
+func isErrno(what string, got error, want unix.Errno) error {
+	if errors.Is(got, want) {
+		return nil
+	}
+	return errors.New(fmt.Sprint(what, ": got ", got, ", want ", want))
+}
+
 func TestEndedProcess(t *testing.T) {
 	m := mount(t)
 	pid := ghosts(t, 1)[0]
@@ -94,12 +102,7 @@ func TestEndedProcess(t *testing.T) {
 	m.tell(Changes{Ended: []wire.PID{pid}})
 	m.round()
 	eventually(t, func() error {
-		if _, err := os.Stat(m.file(pid)); !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("a new lookup: got %v, want ENOENT", err)
-		}
-		if err := stat(); !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("in the open directory: got %v, want ESRCH", err)
-		}
-		return nil
+		_, err := os.Stat(m.file(pid))
+		return errors.Join(isErrno("a new lookup", err, unix.ENOENT), isErrno("in the open directory", stat(), unix.ESRCH))
 	})
 }
