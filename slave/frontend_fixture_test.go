@@ -213,6 +213,7 @@ func (f *front) event(e *wire.Event, again bool) {
 			}
 			j.over, j.status = true, e.Status
 		}
+	default: // does not change who there is
 	}
 }
 

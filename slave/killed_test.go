@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	Reexec()
 	args := strings.Fields(os.Getenv(daemonEnv))
 	if len(args) == 0 {
-		os.Exit(m.Run())
+		m.Run()
+		return
 	}
 	cfg := Config{
 		Master: args[0], Token: args[1], Root: "/",
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if err := Run(context.Background(), cfg, log); err != nil {
 		fmt.Fprintln(os.Stderr, "daemon:", err)
-		os.Exit(1)
+		unix.Exit(1)
 	}
 }
 
@@ -138,11 +139,7 @@ func TestDaemonsKilled(t *testing.T) {
 			d.start()
 		}
 	}
-	for range 8 {
-		time.Sleep(time.Duration(r.IntN(150_000)) * time.Microsecond)
-		d.kill()
-		d.start()
-	}
+	d.disturb(r, 8)
 	f.await("all are born", func() bool { return strings.Count(forker.text[0].String(), "\n") == 150 })
 	f.mu.Lock()
 	f.signal(sleeper.spawn.PID, unix.SIGCONT)
@@ -159,37 +156,68 @@ func TestDaemonsKilled(t *testing.T) {
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var lines bytes.Buffer
-	for i := range 1_500_000 {
-		lines.WriteString(strconv.Itoa(i + 1))
-		lines.WriteByte('\n')
-	}
-	if !bytes.Equal(writer.text[0].Bytes(), lines.Bytes()) {
-		t.Errorf("%d bytes of output, want %d, the same", writer.text[0].Len(), lines.Len())
-	}
+	wrote(t, writer, 1_500_000)
 	if got, want := reader.text[0].String(), hexSum(input)+"  -\n"; got != want || reader.text[1].String() != "err\n" {
 		t.Errorf("the reader says %q and %q, want %q", got, &reader.text[1], want)
 	}
-	born := strings.Fields(forker.text[0].String())
-	if len(born) != 150 {
-		t.Errorf("%d children, want 150", len(born))
+	forked(t, f, forker, 150)
+	for j, want := range map[*job]int{writer: 3, reader: 0, forker: 0, sleeper: 9} {
+		if j.failed {
+			t.Errorf("%v could not be started", j)
+		}
+		exited(t, j, want)
+	}
+	for i, j := range jobs[4:] {
+		exited(t, j, i)
+	}
+}
+
+// disturb kills and starts daemons.
+func (d *daemons) disturb(r *rand.Rand, times int) {
+	d.t.Helper()
+	for range times {
+		time.Sleep(time.Duration(r.IntN(150_000)) * time.Microsecond)
+		d.kill()
+		d.start()
+	}
+}
+
+// wrote checks that a job's output is what seq(1) writes.
+func wrote(t *testing.T, j *job, count int) {
+	t.Helper()
+	var lines bytes.Buffer
+	for i := range count {
+		lines.WriteString(strconv.Itoa(i + 1))
+		lines.WriteByte('\n')
+	}
+	if !bytes.Equal(j.text[0].Bytes(), lines.Bytes()) {
+		t.Errorf("%d bytes of output, want %d, the same", j.text[0].Len(), lines.Len())
+	}
+}
+
+// forked checks that the front end knows the children that a job has written down.
+// The lock is held.
+func forked(t *testing.T, f *front, j *job, count int) {
+	t.Helper()
+	born := strings.Fields(j.text[0].String())
+	if len(born) != count {
+		t.Errorf("%d children, want %d", len(born), count)
 	}
 	for _, text := range born {
-		if pid, _ := strconv.Atoi(text); f.ever[wire.PID(pid)] != forker.spawn.PID {
+		if pid, _ := strconv.Atoi(text); f.ever[wire.PID(pid)] != j.spawn.PID {
 			t.Errorf("child %s has parent %d", text, f.ever[wire.PID(pid)])
 		}
 	}
-	for j, want := range map[*job]int{writer: 3, reader: 0, forker: 0, sleeper: 9} {
-		if status := unix.WaitStatus(j.status); j.failed || !status.Exited() || status.ExitStatus() != want {
-			t.Errorf("%v: status %#x, failed %v, want exit code %d", j, j.status, j.failed, want)
-		}
+}
+
+// exited checks the exit code of a job, unless it could not be started.
+func exited(t *testing.T, j *job, code int) {
+	t.Helper()
+	if j.failed {
+		t.Logf("%v could not be started", j)
+		return
 	}
-	for i, j := range jobs[4:] {
-		if j.failed {
-			t.Logf("%v could not be started", j)
-		}
-		if status := unix.WaitStatus(j.status); !j.failed && status.ExitStatus() != i {
-			t.Errorf("%v: status %#x, want exit code %d", j, j.status, i)
-		}
+	if status := unix.WaitStatus(j.status); !status.Exited() || status.ExitStatus() != code {
+		t.Errorf("%v: status %#x, want exit code %d", j, j.status, code)
 	}
 }

@@ -17,11 +17,12 @@ const killedEnv = "BPROC_TEST_JOURNAL_DAEMON"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(killedEnv) == "" {
-		os.Exit(m.Run())
+		m.Run()
+		return
 	}
 	if err := carry(); err != nil && !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, "daemon:", err)
-		os.Exit(1)
+		unix.Exit(1)
 	}
 }
 
@@ -114,8 +115,16 @@ func (d *carrier) frame(frames *wire.Reader) error {
 
 // carryOn carries what there is.
 func (d *carrier) carryOn(output bool) error {
-	o, in := d.slot.Outputs[0], d.slot.Input
-	if output {
+	if err := d.carryOut(output); err != nil {
+		return err
+	}
+	return d.carryIn()
+}
+
+// carryOut carries from the process to the client.
+func (d *carrier) carryOut(ready bool) error {
+	o := d.slot.Outputs[0]
+	if ready {
 		if _, err := o.Fill(d.out); errors.Is(err, io.EOF) {
 			d.ended = true
 		} else if err != nil && !errors.Is(err, unix.EAGAIN) {
@@ -129,12 +138,17 @@ func (d *carrier) carryOn(output bool) error {
 		}
 		d.sent += uint64(n)
 	}
-	if d.ended && !d.told {
-		d.told = true
-		if _, err := d.client.Write(wire.AppendData(nil, wire.TypeStdout, 0, nil)); err != nil {
-			return err
-		}
+	if d.told || !d.ended {
+		return nil
 	}
+	d.told = true
+	_, err := d.client.Write(wire.AppendData(nil, wire.TypeStdout, 0, nil))
+	return err
+}
+
+// carryIn carries from the client to the process.
+func (d *carrier) carryIn() error {
+	in := d.slot.Input
 	for moved := true; moved; {
 		if err := in.Move(d.in); err != nil && !errors.Is(err, unix.EAGAIN) {
 			return err

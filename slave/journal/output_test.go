@@ -29,7 +29,11 @@ func slot(t testing.TB) *Slot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { j.Close() })
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	s, err := j.Take()
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +51,37 @@ func pattern(n int) []byte {
 	return b
 }
 
+// reader reads frames, each until it is taken, and keeps what they hold.
+type reader struct {
+	t    *testing.T
+	o    *Output
+	want []byte
+	got  []byte
+}
+
+// read reads all that has not been taken, and compares it.
+func (r *reader) read() {
+	r.t.Helper()
+	for offset := r.o.Taken(); offset < r.o.Head(); {
+		var frame []byte
+		n, err := r.o.Frame(wire.TypeStdout, 7, offset, func(b []byte) error { frame = bytes.Clone(b); return nil })
+		if err != nil || n == 0 {
+			r.t.Fatalf("frame of %d bytes, %v", n, err)
+		}
+		h, err := wire.ParseHeader(frame)
+		if err != nil || h.Type != wire.TypeStdout || int(h.Length) != n || h.Number != 7 {
+			r.t.Fatalf("header %+v, %v", h, err)
+		}
+		if !bytes.Equal(frame[wire.HeaderSize:], r.want[offset:int(offset)+n]) {
+			r.t.Fatalf("frame at %d differs", offset)
+		}
+		if old := len(r.got) - int(offset); old < n {
+			r.got = append(r.got, frame[wire.HeaderSize+old:]...)
+		}
+		offset += uint64(n)
+	}
+}
+
 // TestOutput has more written than fits into the ring, and taken bit by bit. Frames are
 // read twice: what has not been taken must still be there, also where headers were.
 func TestOutput(t *testing.T) {
@@ -55,14 +90,12 @@ func TestOutput(t *testing.T) {
 	defer unix.Close(from)
 	want := pattern(3*wire.Window + 12_345)
 	r := rand.New(rand.NewPCG(3, 4))
-	var got []byte
-	for rest := want; len(got) < len(want); {
+	frames := &reader{t: t, o: o, want: want}
+	for rest := want; len(frames.got) < len(want); {
 		if len(rest) > 0 {
 			n, err := unix.Write(to, rest[:min(len(rest), 1+r.IntN(100_000))])
-			if err == nil {
-				if rest = rest[n:]; len(rest) == 0 {
-					unix.Close(to)
-				}
+			if rest = rest[max(n, 0):]; err == nil && len(rest) == 0 {
+				unix.Close(to)
 			}
 		}
 		if o.Room() > 0 {
@@ -70,31 +103,14 @@ func TestOutput(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for offset := o.Taken(); offset < o.Head(); {
-			var frame []byte
-			n, err := o.Frame(wire.TypeStdout, 7, offset, func(b []byte) error { frame = bytes.Clone(b); return nil })
-			if err != nil || n == 0 {
-				t.Fatalf("frame of %d bytes, %v", n, err)
-			}
-			h, err := wire.ParseHeader(frame)
-			if err != nil || h.Type != wire.TypeStdout || int(h.Length) != n || h.Number != 7 {
-				t.Fatalf("header %+v, %v", h, err)
-			}
-			if !bytes.Equal(frame[wire.HeaderSize:], want[offset:int(offset)+n]) {
-				t.Fatalf("frame at %d differs", offset)
-			}
-			if old := len(got) - int(offset); old < n {
-				got = append(got, frame[wire.HeaderSize+old:]...)
-			}
-			offset += uint64(n)
-		}
+		frames.read()
 		if o.Head()-o.Taken() > wire.Window/2 {
 			if err := o.Take(o.Taken() + uint64(r.IntN(int(o.Head()-o.Taken())+1))); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if !bytes.Equal(got, want) {
+	if !bytes.Equal(frames.got, want) {
 		t.Error("what was read is not what was written")
 	}
 	if _, err := o.Fill(from); !errors.Is(err, io.EOF) {

@@ -1,7 +1,6 @@
 package pid1
 
 import (
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -26,7 +25,7 @@ func null(t *testing.T, count int) []int {
 
 func TestStoredIsBounded(t *testing.T) {
 	var s stored
-	s.init(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	s.init(slog.New(slog.DiscardHandler))
 	defer s.close()
 	for _, c := range []struct {
 		name  string

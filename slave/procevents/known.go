@@ -62,6 +62,7 @@ func Tell(before, state Known, e *wire.Event) (Known, bool) {
 		state.Reaper = e.Status != 0
 	case wire.EventZombie:
 		state.Zombie, state.Status = true, e.Status
+	default: // what it changes is in the state
 	}
 	return state, true
 }

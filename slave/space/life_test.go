@@ -332,8 +332,10 @@ func TestThousandLaunchesLeaveNothing(t *testing.T) {
 
 func TestSpacesThatCannotBe(t *testing.T) {
 	dir := openDir(t)
-	good := space.Config{Dir: dir + "/s", Root: "/", Init: bpinit, Name: "test-bad", Log: newNode(t).cfg.Log,
-		OnStatus: func(wire.PID, wire.Status) {}, OnLaunched: func(wire.PID, wire.Stage, unix.Errno) {}}
+	good := space.Config{
+		Dir: dir + "/s", Root: "/", Init: bpinit, Name: "test-bad", Log: newNode(t).cfg.Log,
+		OnStatus: func(wire.PID, wire.Status) {}, OnLaunched: func(wire.PID, wire.Stage, unix.Errno) {},
+	}
 	for name, change := range map[string]func(*space.Config){
 		"name":          func(c *space.Config) { c.Name = "../x" },
 		"relative root": func(c *space.Config) { c.Root = "x" },
