@@ -142,15 +142,7 @@ func (in *jobInput) Read(b []byte) (int, error) {
 // check compares what the job has left with what it should have. A job that has not
 // begun may have been refused.
 func (j *chaosJob) check(of []record, harmed bool, refusals []string) error {
-	begins, ends := 0, 0
-	for _, r := range of {
-		if r.process == 0 && r.what == "begin" {
-			begins++
-		}
-		if r.process == 0 && r.what == "end" {
-			ends++
-		}
-	}
+	begins, ends := firsts(of, "begin"), firsts(of, "end")
 	stdout, stderr := j.stdout.text.String(), j.stderr.String()
 	switch {
 	case j.hung:
@@ -159,7 +151,7 @@ func (j *chaosJob) check(of []record, harmed bool, refusals []string) error {
 		return fmt.Errorf("it began %d times", begins)
 	case harmed && j.code != j.id%200:
 		return nil
-	case begins == 0 && j.code == 255 && slices.ContainsFunc(refusals, func(text string) bool { return strings.Contains(stderr, text) }):
+	case begins == 0 && j.refused(refusals):
 		return nil
 	case strings.Contains(stdout, "WRONG"):
 		return errors.New(stdout[strings.Index(stdout, "WRONG"):])
@@ -171,6 +163,23 @@ func (j *chaosJob) check(of []record, harmed bool, refusals []string) error {
 		return fmt.Errorf("it ended %d times", ends)
 	}
 	return errors.Join(whole(stdout, j.id), wholeErrors(stdout, stderr, j.id))
+}
+
+// firsts counts the records of one kind that the first process has left.
+func firsts(of []record, what string) int {
+	n := 0
+	for _, r := range of {
+		if r.process == 0 && r.what == what {
+			n++
+		}
+	}
+	return n
+}
+
+// refused reports whether bpsh has said one of these things, and has failed itself.
+func (j *chaosJob) refused(refusals []string) bool {
+	said := func(text string) bool { return strings.Contains(j.stderr.String(), text) }
+	return j.code == 255 && slices.ContainsFunc(refusals, said)
 }
 
 // whole checks that the output of each process of a job is there, in order.

@@ -167,7 +167,7 @@ func (w *crew) answer() {
 // end ends the crew, and checks that nothing of it is left.
 func (w *crew) end() {
 	w.t.Helper()
-	w.remote.kill(unix.SIGKILL)
+	w.kill(unix.SIGKILL)
 	for _, pid := range w.workers {
 		w.signal(pid, unix.SIGKILL)
 	}

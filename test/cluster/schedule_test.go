@@ -93,9 +93,11 @@ func startMaster(ctx context.Context, c *cluster.Cluster, _ int) error {
 }
 
 func killSlave(_ context.Context, c *cluster.Cluster, node int) error { return c.Slaves[node].Kill() }
+
 func endSlave(ctx context.Context, c *cluster.Cluster, node int) error {
 	return c.Slaves[node].Stop(ctx)
 }
+
 func startSlave(ctx context.Context, c *cluster.Cluster, node int) error {
 	return c.StartSlave(ctx, node)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,71 +13,100 @@ import (
 	"bproc/test/cluster"
 )
 
+// owners are those that node 0 can be given to.
+var owners = []string{"alice", "bob"}
+
+// changes is what is asked of a master that may be killed: another owner for node 0,
+// then a token, in turn.
+type changes struct {
+	t     *testing.T
+	c     *cluster.Cluster
+	owner string // the last one that the master has answered
+	tried string // the last one of all
+	token string // the last one that was given
+}
+
+// make asks until the master does not answer.
+func (ch *changes) make() {
+	ch.t.Helper()
+	ch.tried = ch.owner
+	for {
+		for _, name := range owners {
+			ch.tried = name
+			if _, ok := ch.bpctl("-S", "0", "-u", name); !ok {
+				return
+			}
+			ch.owner = name
+			token, ok := ch.bpctl("enroll")
+			if !ok {
+				return
+			}
+			ch.token = strings.TrimSpace(token)
+		}
+	}
+}
+
+// bpctl reports whether it is answered.
+func (ch *changes) bpctl(args ...string) (stdout string, ok bool) {
+	ch.t.Helper()
+	res, err := ch.c.Front.Exec(ch.t.Context(), cluster.Root, append([]string{"bpctl"}, args...)...)
+	if err != nil {
+		ch.t.Fatal(err)
+	}
+	return res.Stdout, res.Code == 0
+}
+
+// check compares what the next master knows with what was answered. What was asked
+// and not answered may have been done.
+func (ch *changes) check() {
+	ch.t.Helper()
+	table := ask(ch.t, ch.c.Front, cluster.Root, "bpstat", "0")
+	now := ""
+	for _, field := range strings.Fields(table) {
+		if field == "root" || slices.Contains(owners, field) {
+			now = field
+			break
+		}
+	}
+	if now != ch.owner && now != ch.tried {
+		ch.t.Fatalf("node 0 is %q's, want %q or, not answered, %q:\n%s", now, ch.owner, ch.tried, table)
+	}
+	ch.owner = now
+}
+
 // TestStateSurvivesKills kills the master again and again while nodes are enrolled and
 // changed. What was answered is there with the next master.
 func TestStateSurvivesKills(t *testing.T) {
 	const kills = 12
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	r := rand.New(rand.NewPCG(1, 0))
-	users := map[string]string{"alice": "alice", "bob": "bob"}
-	answered, token := "root", "" // owner of node 0, and a token
+	asked := &changes{t: t, c: c, owner: "root"}
 	for range kills {
 		killed := make(chan error)
 		go func() {
 			time.Sleep(time.Duration(r.Int64N(int64(100 * time.Millisecond))))
 			killed <- c.Master.Kill()
 		}()
-		tried := answered
-		for alive := true; alive; {
-			for name := range users {
-				tried = name
-				res, err := c.Front.Exec(t.Context(), cluster.Root, "bpctl", "-S", "0", "-u", name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if alive = res.Code == 0; !alive {
-					break
-				}
-				answered = name
-				if res, err = c.Front.Exec(t.Context(), cluster.Root, "bpctl", "enroll"); err != nil {
-					t.Fatal(err)
-				}
-				if alive = res.Code == 0; !alive {
-					break
-				}
-				token = strings.TrimSpace(res.Stdout)
-			}
-		}
+		asked.make()
 		if err := <-killed; err != nil {
 			t.Fatal(err)
 		}
 		if err := c.StartMaster(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		table := ask(t, c.Front, cluster.Root, "bpstat", "0")
-		now := ""
-		for _, field := range strings.Fields(table) {
-			if users[field] != "" || field == "root" {
-				now = field
-				break
-			}
-		}
-		if now != answered && now != tried {
-			t.Fatalf("node 0 is %q's, want %q or, not answered, %q:\n%s", now, answered, tried, table)
-		}
-		answered = now
+		asked.check()
 	}
 	if err := c.WaitUp(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
-	if token == "" {
+	if asked.token == "" {
 		t.Fatal("no token was ever given")
 	}
 	if err := c.Slaves[0].Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ask(t, c.Nodes[0], cluster.Root, "rm", "-r", "/var/lib/bproc/slave")
-	if err := c.StartSlave(t.Context(), 0, "--join", token); err != nil {
+	if err := c.StartSlave(t.Context(), 0, "--join", asked.token); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.WaitUp(t.Context(), 1); err != nil {

@@ -116,8 +116,8 @@ func (b *bench) cluster(ctx context.Context, nodes int) (*cluster.Cluster, error
 	return c, err
 }
 
-func (b *bench) close() error {
-	errs := []error{b.sight.close(), b.away.close(), b.many.close()}
+func (b *bench) close(ctx context.Context) error {
+	errs := []error{b.sight.close(ctx), b.away.close(), b.many.close()}
 	for _, c := range b.clusters {
 		errs = append(errs, c.Stop())
 	}

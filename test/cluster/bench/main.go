@@ -27,7 +27,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	b := &bench{runs: *runs, out: os.Stdout, done: map[string]bool{}, clusters: map[int]*cluster.Cluster{}}
-	err = errors.Join(b.run(ctx, names), b.close(), cluster.Finish())
+	err = errors.Join(b.run(ctx, names), b.close(ctx), cluster.Finish())
 	stop()
 	exit("bench", err)
 }

@@ -59,7 +59,7 @@ func (b *bench) sightOf(ctx context.Context, n int) (*sight, error) {
 	if b.sight != nil && b.sight.n == n {
 		return b.sight, nil
 	}
-	if err := b.sight.close(); err != nil {
+	if err := b.sight.close(ctx); err != nil {
 		return nil, err
 	}
 	b.sight = nil
@@ -111,7 +111,8 @@ func (w *sight) gather(ctx context.Context, c *cluster.Cluster, calls string) er
 	return nil
 }
 
-func (w *sight) close() error {
+// close ends them, also when the context has ended.
+func (w *sight) close(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
@@ -127,7 +128,7 @@ func (w *sight) close() error {
 		}
 	}
 	if w.view != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		errs = append(errs, w.view.Stop(ctx))
 	}
