@@ -32,8 +32,8 @@ func (c *Client) reach(ctx context.Context) (*os.File, error) {
 	if !errors.Is(err, unix.ECONNREFUSED) {
 		return conn, err
 	}
-	p := newRetries(restartTime)
-	for errors.Is(err, unix.ECONNREFUSED) && p.pause(ctx.Done()) {
+	again := newRetries(restartTime)
+	for errors.Is(err, unix.ECONNREFUSED) && again.pause(ctx.Done()) {
 		conn, err = c.dial()
 	}
 	if err == nil || ctx.Err() == nil {
@@ -53,13 +53,13 @@ func newRetries(length time.Duration) retries {
 }
 
 // pause reports whether to try once more.
-func (p *retries) pause(done <-chan struct{}) bool {
-	if !time.Now().Before(p.until) {
+func (r *retries) pause(done <-chan struct{}) bool {
+	if !time.Now().Before(r.until) {
 		return false
 	}
-	timer := time.NewTimer(p.next)
+	timer := time.NewTimer(r.next)
 	defer timer.Stop()
-	p.next = min(p.next*3/2, longPause)
+	r.next = min(r.next*3/2, longPause)
 	select {
 	case <-timer.C:
 		return true
@@ -73,7 +73,7 @@ func (p *retries) pause(done <-chan struct{}) bool {
 // said before its end.
 func (s *stream) renewLocked() {
 	s.conn.Close()
-	p := newRetries(absence)
+	again := newRetries(absence)
 	for {
 		s.attach.Output = s.frames.got
 		s.mu.Unlock()
@@ -95,9 +95,9 @@ func (s *stream) renewLocked() {
 		}
 		s.mu.Unlock()
 		if !s.ghost.ended() {
-			p.until = time.Now().Add(absence)
+			again.until = time.Now().Add(absence)
 		}
-		more := p.pause(nil)
+		more := again.pause(nil)
 		s.mu.Lock()
 		if !more {
 			s.failLocked(ErrLost)

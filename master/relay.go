@@ -164,7 +164,7 @@ func relayOut(ctx context.Context, client io.Writer, node io.Reader, b *barrier)
 // relayIn copies standard input from a client to its process until the client
 // closes the connection.
 func relayIn(client *net.UnixConn, node stream) error {
-	err := frames(&inlet{client: client, node: node}, client, func(h wire.Header) error {
+	return frames(&inlet{client: client, node: node}, client, func(h wire.Header) error {
 		switch h.Type {
 		case wire.TypeStdin, wire.TypeStdoutTaken, wire.TypeStderrTaken:
 			return nil
@@ -172,7 +172,6 @@ func relayIn(client *net.UnixConn, node stream) error {
 			return fmt.Errorf("%w: a client sends type %d", wire.ErrFrame, h.Type)
 		}
 	})
-	return err
 }
 
 // inlet writes to a process stream. A process that does not read its input
