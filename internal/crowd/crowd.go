@@ -1,7 +1,3 @@
-// Package crowd bounds connections whose other end has not proved yet that it wants
-// anything. When there are too many, the oldest of whoever has most of them goes: so
-// one peer that opens many and says nothing keeps nobody else out, and descriptors do
-// not run out.
 package crowd
 
 import (

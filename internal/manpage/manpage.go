@@ -1,4 +1,3 @@
-// Package manpage compares manual pages with what commands say of themselves.
 package manpage
 
 import (

@@ -1,4 +1,3 @@
-// Package processors says how many processors a daemon of ours uses at once.
 package processors
 
 import (

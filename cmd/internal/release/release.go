@@ -1,4 +1,3 @@
-// Package release tells which version of bproc a command is of.
 package release
 
 import "runtime/debug"

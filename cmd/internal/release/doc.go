@@ -1,0 +1,2 @@
+// Package release tells which version of bproc a command is of.
+package release

@@ -1,0 +1,3 @@
+// Package unitfile is for tests: it compares a program's unit of systemd with the
+// program.
+package unitfile
