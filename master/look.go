@@ -130,7 +130,7 @@ func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 	})
 	group.Go(func() error {
 		defer c.conn.Close()
-		return l.answers(ctx, func(m wire.Message) bool { return false })
+		return l.answers(ctx, func(wire.Message) bool { return false })
 	})
 	return group.Wait()
 }
