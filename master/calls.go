@@ -38,6 +38,7 @@ var arguments = map[wire.CallOp]struct {
 	wire.CallTgsigqueue: {3, sizeofSiginfo},
 	wire.CallGroup:      {1, 0},
 	wire.CallExists:     {1, 0},
+	wire.CallEnd:        {2, 0},
 }
 
 // call takes a call of a node's process. It waits until the front end has caught
@@ -108,6 +109,8 @@ func (c *core) caller(k *call) *proc {
 func (c *core) carryOut(k *call) {
 	p := c.caller(k)
 	switch {
+	case !k.s.ended && k.op == wire.CallEnd:
+		c.awaitEnd(k)
 	case k.s.ended || p == nil:
 		k.fails(unix.ESRCH)
 	case k.op == wire.CallGetppid:

@@ -3,6 +3,7 @@ package master
 import (
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -32,6 +33,10 @@ type core struct {
 	slow  []func() func()    // that wait for it
 	busy  bool               // it has one
 
+	maxEnds int
+	ends    map[*call]*os.File             // processes for whose ends calls wait
+	atEnd   func(f *os.File, ended func()) // has the core do something when a process has ended
+
 	asked map[uint64]func(unix.Errno) // requests to the keeper without an answer
 	next  uint64                      // number of the next of them
 	again []func()                    // requests to be made once more, when the next keeper has its ghosts
@@ -59,7 +64,7 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper, front: kernel{},
 		jobs:  make(chan func() func(), 1),
 		procs: map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
-		asked: map[uint64]func(unix.Errno){},
+		asked: map[uint64]func(unix.Errno){}, ends: map[*call]*os.File{}, maxEnds: roomForEnds(),
 		found: map[wire.PID]*signals{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
 
 		answers:    map[wire.NodeID]*answers{},

@@ -27,6 +27,8 @@
 //	event Forked             forking    GhostFork to the keeper
 //	GhostDone                running    the node's barrier moves on
 //
+// Each process for whose end a node waits (ends.go) has a goroutine, and descriptor.
+//
 // Who looks at processes of a node has two goroutines for that (look.go), which copy
 // messages as those of a process copy bytes, and ask the core which processes are the
 // node's. One that reads slowly makes its node wait, and nobody else.

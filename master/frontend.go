@@ -18,6 +18,7 @@ type frontEnd interface {
 	Parent(pid wire.PID) (wire.PID, error)
 	Signal(pid wire.PID) error            // whether there are such processes: kill(2) with signal 0
 	Member(group, session wire.PID) error // whether a group without its leader is of that session; this may take long
+	Open(pid wire.PID) (*os.File, error)  // pidfd_open(2), with PIDFD_NONBLOCK
 	Owner(pid wire.PID) (uint32, error)
 	Limit(pid wire.PID) (uint64, error) // RLIMIT_NPROC, soft (getrlimit(2))
 }
@@ -38,6 +39,14 @@ func (kernel) Session(pid wire.PID) (wire.PID, error) {
 func (kernel) Parent(pid wire.PID) (wire.PID, error) { return parentOf(pid) }
 
 func (kernel) Signal(pid wire.PID) error { return unix.Kill(int(pid), 0) }
+
+func (kernel) Open(pid wire.PID) (*os.File, error) {
+	fd, err := unix.PidfdOpen(int(pid), unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), fmt.Sprintf("process %d", pid)), nil
+}
 
 func (kernel) Owner(pid wire.PID) (uint32, error) {
 	var st unix.Stat_t

@@ -109,6 +109,8 @@ func (m *Master) serve(ctx context.Context) error {
 	}
 	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: m.cfg.BlockSize})
 	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
+	ends := &follower{post: m.post}
+	core.atEnd = func(f *os.File, ended func()) { ends.follow(ctx, f, ended) }
 	group.Go(func() error { return m.coreLoop(ctx, core, keeper) })
 	group.Go(func() error { return m.work(ctx, core.jobs) })
 	group.Go(func() error { return m.keep(ctx, keeper) })
@@ -119,6 +121,7 @@ func (m *Master) serve(ctx context.Context) error {
 	service.Ready()
 	err = group.Wait()
 	_ = m.slaves.Wait() // slaves' goroutines report to the log
+	ends.group.Wait()
 	return err
 }
 

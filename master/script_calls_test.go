@@ -3,6 +3,7 @@ package master
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -60,6 +61,20 @@ func (f *madeUpFrontEnd) Member(group, session wire.PID) error {
 	return unix.EPERM
 }
 
+// Open returns a file of which the name says what process it stands for.
+func (f *madeUpFrontEnd) Open(pid wire.PID) (*os.File, error) {
+	if _, err := f.find(pid); err != nil {
+		return nil, err
+	}
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	return os.NewFile(uintptr(fd), pid.String()), err
+}
+
+// atEnd does something at the end of a process, which none says.
+func (s *script) atEnd(f *os.File, ended func()) {
+	s.ends[f.Name()] = append(s.ends[f.Name()], ended)
+}
+
 func (f *madeUpFrontEnd) Owner(pid wire.PID) (uint32, error) {
 	p, err := f.find(pid)
 	return p.uid, err
@@ -82,7 +97,15 @@ func (s *script) proc(args []string) {
 	s.front.procs[pid] = p
 }
 
-func (s *script) none(args []string) { delete(s.front.procs, s.pid(args[0])) }
+func (s *script) none(args []string) {
+	pid := s.pid(args[0])
+	delete(s.front.procs, pid)
+	ended := s.ends[pid.String()]
+	delete(s.ends, pid.String())
+	for _, tell := range ended {
+		tell()
+	}
+}
 
 // work is the worker.
 func (s *script) work() {
@@ -108,7 +131,7 @@ func place(m *wire.Spawn) string {
 var ops = map[string]wire.CallOp{
 	"getppid": wire.CallGetppid, "getpgid": wire.CallGetpgid, "getsid": wire.CallGetsid,
 	"kill": wire.CallKill, "tgkill": wire.CallTgkill, "sigqueue": wire.CallSigqueue, "tgsigqueue": wire.CallTgsigqueue,
-	"group": wire.CallGroup, "exists": wire.CallExists, "unknown": 99,
+	"group": wire.CallGroup, "exists": wire.CallExists, "end": wire.CallEnd, "unknown": 99,
 }
 
 func callName(op wire.CallOp) string {

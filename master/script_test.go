@@ -28,6 +28,7 @@ type script struct {
 	barriers map[string]uint64
 	launches map[wire.PID]*launch
 	front    *madeUpFrontEnd
+	ends     map[string][]func() // what is done when a process has ended, by its number
 	asked    []question
 	retold   []wire.Event
 	lines    []string
@@ -45,7 +46,7 @@ func newScript(t *testing.T) *script {
 	s := &script{
 		T: t, now: time.Unix(1_000_000, 0),
 		sessions: map[string]*session{}, barriers: map[string]uint64{}, launches: map[wire.PID]*launch{},
-		front: &madeUpFrontEnd{procs: map[wire.PID]frontProc{}},
+		front: &madeUpFrontEnd{procs: map[wire.PID]frontProc{}}, ends: map[string][]func(){},
 	}
 	nodes := load(t, new(memory))
 	log := slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{
@@ -59,7 +60,7 @@ func newScript(t *testing.T) *script {
 	}))
 	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: 1024, Gap: 1024})
 	s.core = newCore(log, testLease, nodes, alloc, &madeUpKeeper{s: s})
-	s.core.front = s.front
+	s.core.front, s.core.atEnd = s.front, s.atEnd
 	return s
 }
 

@@ -34,6 +34,7 @@ type session struct {
 	pending  []*effect         // of its events, that are not in place; in order
 	calls    []*call           // that wait for them, in order
 	calling  int               // calls without an answer
+	ends     int               // of them: those that wait for the end of a process
 	shares   map[uint32]uint64 // of users' budgets, as the slave knows them
 	told     uint64            // how far the slave knows the front end to be
 	behind   bool              // it is to be told more
@@ -93,6 +94,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 		old.link.Close(errReplaced)
 		old.ended = true
 		old.barrier.Break()
+		c.forsake(old)
 	}
 	s.node = n.ID
 	n.sess, n.lostAt = s, time.Time{}
@@ -160,6 +162,7 @@ func (c *core) sessionEnded(s *session, cause error, now time.Time) {
 	}
 	s.ended = true
 	s.barrier.Break()
+	c.forsake(s)
 	n := c.nodes.byID[s.node]
 	if n == nil || n.sess != s {
 		return

@@ -3,6 +3,10 @@ package slave
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"os"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/slave/procevents"
 	"bproc/wire"
@@ -51,6 +55,29 @@ func (f frontEnd) Recredits(pid wire.PID) { f.watch.add(pid) }
 // Reaper tells that a process is going to adopt orphans or not.
 func (f frontEnd) Reaper(pid wire.PID, on bool) {
 	f.recorder.do(func(t *procevents.Tracker) { t.Reaper(pid, on) })
+}
+
+// Shadow opens a descriptor of a process that stands for one elsewhere.
+func (f frontEnd) Shadow(ctx context.Context, pid wire.PID, flags int) (*os.File, error) {
+	return f.shadows.open(ctx, pid, flags)
+}
+
+// Shadowed returns who the process with a number stands for.
+func (f frontEnd) Shadowed(number wire.PID) (wire.PID, bool) { return f.shadows.shadowed(number) }
+
+// ended returns when a process elsewhere has ended. The call has a number of its own
+// choice: those of other calls come from the kernel, which begins at random.
+func (f frontEnd) ended(ctx context.Context, pid wire.PID) error {
+	r, err := f.Call(ctx, rand.Uint64(), &wire.Call{Op: wire.CallEnd, Args: []int64{int64(pid), 1}})
+	if err != nil {
+		return err
+	}
+	switch errno := unix.Errno(r.Errno); errno {
+	case 0, unix.ESRCH, unix.EINVAL, unix.ENOENT: // the last two: the number is a thread's now
+		return nil
+	default:
+		return errno
+	}
 }
 
 // Death tells which signal a process is going to get when its parent ends.

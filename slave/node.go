@@ -40,6 +40,7 @@ type node struct {
 	stdios   stdios
 	signals  *signals
 	viewers  *viewers
+	shadows  *shadows
 	ledger   *ledger
 	former   *found                       // what a former daemon has left
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
@@ -67,6 +68,8 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	held := &hold{freeze: sp.Freeze, frozen: sp.Frozen, thaw: sp.Thaw}
 	n.init = initWatch{ask: sp.Sync, held: held.counted}
 	n.behind = newBehind(log, held.take, held.release)
+	n.shadows = newShadows(log)
+	n.shadows.make, n.shadows.drop, n.shadows.ends = sp.MakeShadow, n.dropKept, frontEnd{n}.ended
 	former, err := n.takeOver(ctx)
 	if err != nil {
 		return nil, errors.Join(err, sp.Destroy(ctx))
@@ -201,6 +204,7 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.late.run(ctx) })
 	group.Go(func() error { return n.signals.run(ctx) })
 	group.Go(func() error { return n.stdios.run(ctx) })
+	group.Go(func() error { return n.shadows.run(ctx) })
 	group.Go(func() error { return n.giveBack(ctx) })
 	group.Go(func() error { return n.watch.run(ctx, n.recorder.relook) })
 	return group.Wait()
@@ -216,6 +220,7 @@ func (n *node) destroy(ctx context.Context) error {
 	n.tasks.close()
 	err := errors.Join(n.viewers.status.Close(), n.space.Destroy(ctx))
 	n.stdios.close()
+	n.shadows.close()
 	return errors.Join(err, n.source.Close(), n.stdios.journal.Close())
 }
 

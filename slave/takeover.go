@@ -36,6 +36,7 @@ type found struct {
 // new ones, and then no process is left.
 func (n *node) takeOver(ctx context.Context) (*found, error) {
 	f := &found{kept: n.space.Kept()}
+	n.shadows.resume(f.kept)
 	if f.kept[journal.Name] != nil || len(n.space.PIDs()) > 0 {
 		err := n.goOn(f)
 		if err == nil {

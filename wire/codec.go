@@ -76,6 +76,7 @@ var factories = map[Type]func() Message{
 	TypeInitForget:   func() Message { return new(InitForget) },
 	TypeInitDeadline: func() Message { return new(InitDeadline) },
 	TypeInitFence:    func() Message { return new(InitFence) },
+	TypeInitShadow:   func() Message { return new(InitShadow) },
 	TypeLook:         func() Message { return new(Look) },
 	TypeShow:         func() Message { return new(Show) },
 	TypeRefresh:      func() Message { return new(Refresh) },

@@ -179,3 +179,19 @@ type InitFence struct {
 
 // Type implements [Message].
 func (*InitFence) Type() Type { return TypeInitFence }
+
+// ShadowName and the number of the process, behind a space, is the name under which init
+// keeps the descriptor of a shadow.
+const ShadowName = "shadow"
+
+// InitShadow makes a process of the space that stands for one that is elsewhere, so that
+// there can be a descriptor of it (pidfd_open(2)). Its number is not the other's. Who
+// asks ends it.
+type InitShadow struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID PID // of the process that is elsewhere
+}
+
+// Type implements [Message].
+func (*InitShadow) Type() Type { return TypeInitShadow }

@@ -92,6 +92,7 @@ const (
 	TypeInitForget   Type = 143 // daemon > init
 	TypeInitDeadline Type = 144 // daemon > init
 	TypeInitFence    Type = 145 // daemon > init
+	TypeInitShadow   Type = 146 // daemon > init, answered by InitDone with a descriptor
 
 	// What procfs shows of the processes of a node.
 	TypeLook      Type = 150 // client > master, answered by Failed or, each Refresh, by Changed and Refreshed

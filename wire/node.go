@@ -176,6 +176,10 @@ const (
 	CallTgsigqueue CallOp = 7 // tgid, tid, signal; Info
 	CallGroup      CallOp = 8 // pgid: 0 if there is such a group in the caller's session, else EPERM
 	CallExists     CallOp = 9 // pid: 0 if there is such a process, else ESRCH
+
+	// CallEnd is pidfd_open(2) and, if wait is not 0, poll(2): pid, wait. It is not of a
+	// caller.
+	CallEnd CallOp = 10
 )
 
 // Call asks for a system call on the front end. It is carried out when the

@@ -153,7 +153,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"GhostCall": 112, "GhostUser": 113, "GhostTrait": 114, "GhostTaken": 115, "GhostSync": 116,
 		"InitLaunch": 130, "InitSignal": 131, "InitCursor": 132, "InitStatus": 133, "InitReady": 134, "InitKillAll": 135, "InitLaunched": 136,
 		"InitGroup": 137, "InitSync": 138, "InitDone": 139, "InitStore": 140, "InitDrop": 141, "InitStored": 142, "InitForget": 143,
-		"InitDeadline": 144, "InitFence": 145,
+		"InitDeadline": 144, "InitFence": 145, "InitShadow": 146,
 		"Look": 150, "Show": 151, "Refresh": 152, "Changed": 153, "Refreshed": 154, "Inspect": 155, "Fetch": 156, "Piece": 157,
 	}
 	got := typeNumbers(t)

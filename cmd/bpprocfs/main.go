@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -56,9 +55,9 @@ func command() *cobra.Command {
 
 func run(cfg procfs.Config, told int, level slog.Level) error {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
-	asked, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
-	context.AfterFunc(asked, stop) // a second signal ends it at once
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return err
@@ -77,7 +76,7 @@ func run(cfg procfs.Config, told int, level slog.Level) error {
 			_ = unix.Close(told)
 		}
 	}
-	ctx, cancel := context.WithCancel(asked)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return source.Run(ctx) })
@@ -86,7 +85,7 @@ func run(cfg procfs.Config, told int, level slog.Level) error {
 		defer cancel() // also when somebody has unmounted it
 		return procfs.New(cfg, source, log).Run(ctx)
 	})
-	if err := group.Wait(); asked.Err() == nil && !errors.Is(err, context.Canceled) {
+	if err := group.Wait(); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"sync"
 	"testing"
 
 	"bproc/wire"
@@ -20,10 +19,6 @@ type Conn struct {
 	request wire.Message
 	run     *wire.Run // by which the process was started; nil: another request
 
-	writing sync.Mutex // one frame at a time
-	cut     bool       // a frame was not completed, so nothing may follow
-	telling sync.WaitGroup
-
 	input uint64    // bytes of standard input so far
 	told  uint64    // of them the client has been told
 	Taken [2]uint64 // bytes of the outputs that the client has taken
@@ -31,8 +26,6 @@ type Conn struct {
 
 // Send sends a message.
 func (c *Conn) Send(m wire.Message) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
 	if err := wire.Write(c.conn, 0, m); err != nil {
 		c.t.Errorf("send %T: %v", m, err)
 	}
@@ -67,29 +60,15 @@ func (c *Conn) Close() { c.conn.Close() }
 
 // Output sends what a process says: one frame, its end when it is empty.
 func (c *Conn) Output(t wire.Type, data string) error {
-	return c.write(wire.AppendData(nil, t, 0, []byte(data)))
-}
-
-// write writes a frame as a whole, unless the last was not completed.
-func (c *Conn) write(frame []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	if c.cut {
-		return net.ErrClosed
-	}
-	_, err := c.conn.Write(frame)
+	_, err := c.conn.Write(wire.AppendData(nil, t, 0, []byte(data)))
 	return err
 }
 
 // tellEvery is how many bytes of input are taken until the client is told.
 const tellEvery = 32 << 10
 
-// Part sends the beginning of a frame, as a master does that dies. Nothing comes after
-// it.
+// Part sends the beginning of a frame, as a master does that dies.
 func (c *Conn) Part(t wire.Type, data string, n int) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	c.cut = true
 	_, _ = c.conn.Write(wire.AppendData(nil, t, 0, []byte(data))[:n])
 }
 
@@ -132,7 +111,7 @@ func (c *Conn) Frame() (int, error) {
 // read. One that has gone will not miss it.
 func (c *Conn) take(n uint64) {
 	c.told = n
-	c.telling.Go(func() { _ = c.write(wire.AppendData(nil, wire.TypeStdinTaken, n, nil)) })
+	go func() { _, _ = c.conn.Write(wire.AppendData(nil, wire.TypeStdinTaken, n, nil)) }()
 }
 
 // End ends the outputs that are streams, and then the process, and waits until the

@@ -88,10 +88,7 @@ func (m *Master) serve(t testing.TB, conn net.Conn, handle Handler) {
 		}
 		return
 	}
-	c := &Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request, run: m.runOf(request)}
-	handle(c, request)
-	conn.Close() // whoever still writes is done with it
-	c.telling.Wait()
+	handle(&Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request, run: m.runOf(request)}, request)
 }
 
 // runOf returns the request by which the process of a request was started.

@@ -173,7 +173,7 @@ func (t *standins) register(s *sleeper) bool {
 	}
 	s.answered, s.tid = 0, 0
 	t.numbers[number] = s
-	if len(t.numbers) > maxStandins {
+	if len(t.numbers)-len(t.shadows) > maxStandins {
 		t.crowdedLocked()
 	}
 	return true

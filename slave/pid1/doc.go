@@ -16,6 +16,8 @@
 //	  | --- InitStore [descriptors], InitDrop ------> | kept for the next daemon
 //	  | --- InitForget, InitFence ------------------> |
 //	  | --- InitGroup ------------------------------> | a group exists in a session
+//	  | --- InitShadow -----------------------------> | a process that stands for one elsewhere
+//	  | <---------------------- InitDone [its pidfd]  |
 //	  | --- InitSync -------------------------------> | all signals before it are sent
 //	  | <---------------------------------- InitDone  |
 //	  | <------------------------------ InitStatus -- | wait4: ended, stopped, goes on
@@ -44,6 +46,10 @@
 //	 |    `-- anchor H
 //	 |-- forker           made by the leader with CLONE_PARENT, so in session S
 //	 `-- process          made by the forker likewise, so a child of init; joins G
+//
+// A shadow is a stand-in for the sake of its end: of a process that is elsewhere there
+// are descriptors here (pidfd_open(2)) that are the shadow's, which the daemon kills when
+// that process has ended. It is a child of init's, in no group that matters.
 //
 // Stand-ins share init's memory and run no Go: they sleep until they are given an
 // errand (sleeper). They are invisible to the daemon; others recognise them with

@@ -139,6 +139,8 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 		return in.setFence(m)
 	case *wire.InitGroup:
 		in.beginGroup(g, c, number, m)
+	case *wire.InitShadow:
+		in.beginShadow(g, c, number, m.PID)
 	case *wire.InitStore:
 		in.stored.put(m.Name, fds)
 	case *wire.InitDrop:

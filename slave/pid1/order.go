@@ -64,19 +64,19 @@ func (o *order) close() {
 }
 
 // reply answers a request of c.
-func (o *order) reply(c *rights.Conn, number uint64, m wire.Message) {
+func (o *order) reply(c *rights.Conn, number uint64, m wire.Message, fds ...int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.replyLocked(c, number, m)
+	o.replyLocked(c, number, m, fds...)
 }
 
 // replyLocked reports whether the answer could be sent: not when c is no
 // longer the daemon's connection.
-func (o *order) replyLocked(c *rights.Conn, number uint64, m wire.Message) bool {
+func (o *order) replyLocked(c *rights.Conn, number uint64, m wire.Message, fds ...int) bool {
 	if o.conn != c {
 		return false
 	}
-	if err := c.Write(number, m); err != nil {
+	if err := c.Write(number, m, fds...); err != nil {
 		_ = c.Close() // its reader sees that, and logs why
 		o.lostLocked()
 		return false

@@ -37,6 +37,8 @@ type sleeper struct {
 	group   *group // that it anchors
 	forkers *pool  // that it belongs to
 	doomed  bool   // it is being ended
+
+	shadowed wire.PID // for which process elsewhere it stands; 0: for none
 }
 
 // sleeperOver is the value of answered that no number of errands reaches.

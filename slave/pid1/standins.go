@@ -33,6 +33,8 @@ var errLost = errors.New("stand-in ended")
 //	        there. It is a child of init, and what it starts are children of
 //	        init (CLONE_PARENT, which init itself may not use: copy_process of
 //	        kernel/fork.c). Its number is one between the zones.
+//	shadow  of a process that is elsewhere: descriptors of it stand for that
+//	        process. Its number is one between the zones.
 //
 // Init is the leader of its own session, and the forker too where no cgroup is
 // wanted.
@@ -55,8 +57,9 @@ type standins struct {
 	numbers  map[wire.PID]*sleeper
 	sessions map[wire.PID]*session
 	groups   map[wire.PID]*group
-	killed   time.Time     // when all was killed
-	crowded  chan struct{} // there are more than maxStandins
+	shadows  map[wire.PID]*sleeper // by who they stand for
+	killed   time.Time             // when all was killed
+	crowded  chan struct{}         // there are more than maxStandins
 }
 
 // session is one in which init can start processes.
@@ -89,6 +92,7 @@ func (t *standins) init(log *slog.Logger, cookie uint64, born, limit func()) {
 func (t *standins) resetLocked() {
 	t.sessions = map[wire.PID]*session{initSession: newSession(initSession, nil)}
 	t.groups = make(map[wire.PID]*group)
+	t.shadows = make(map[wire.PID]*sleeper)
 }
 
 func newSession(id wire.PID, leader *sleeper) *session {
@@ -146,6 +150,10 @@ func (t *standins) ended(s *sleeper) {
 // forgetLocked lets nobody find a stand-in any more.
 func (t *standins) forgetLocked(s *sleeper) {
 	switch {
+	case s.shadowed != 0:
+		if t.shadows[s.shadowed] == s {
+			delete(t.shadows, s.shadowed)
+		}
 	case s.group != nil:
 		if t.groups[s.group.id] == s.group {
 			delete(t.groups, s.group.id)

@@ -73,7 +73,7 @@ func (t *standins) sweep(now time.Time) error {
 func (t *standins) count() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.numbers)
+	return len(t.numbers) - len(t.shadows)
 }
 
 // doomForkers ends the forkers that have been idle since a time. It does not wait

@@ -35,7 +35,7 @@ func TestCalls(t *testing.T) {
 		{"thread on the front end", "call tkill 4000 10", "ESRCH", "call 5 of PID [0 4000 10]"},
 		{"queued signal", "sigqueue 4000 34 17", "0", "call 6 of PID [4000 34]; info " +
 			"[34 0 0 0 0 0 0 0 255 255 255 255 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0]"},
-		{"descriptor", "call pidfd_open 4000 0", "ENOSYS", "call 9 of PID [4000]"},
+		{"descriptor", "call pidfd_open 4000 0", "ENFILE", "call 10 of PID [4000 0]"},
 		{"descriptor of one in the space", "call pidfd_open 70000 0", "3", ""},
 		{"new session of a group's leader", "call setsid", "EPERM", "regroups PID"},
 		{"user", "call setresuid 5 5 5", "0", "recredits PID"},

@@ -3,6 +3,7 @@ package space_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -93,10 +94,14 @@ func (f *frontEnd) Call(ctx context.Context, id uint64, c *wire.Call) (*wire.Ret
 	return &wire.Return{}, nil
 }
 
-func (f *frontEnd) Ours(wire.PID) bool             { return false }
-func (f *frontEnd) Regroups(pid wire.PID)          { f.say("regroups %d", pid) }
-func (f *frontEnd) Unsettled() bool                { return false }
-func (f *frontEnd) Settle(context.Context)         {}
-func (f *frontEnd) Recredits(pid wire.PID)         { f.say("recredits %d", pid) }
-func (f *frontEnd) Reaper(pid wire.PID, on bool)   { f.say("reaper %d %v", pid, on) }
-func (f *frontEnd) Death(pid wire.PID, signal int) { f.say("death %d %d", pid, signal) }
+func (f *frontEnd) Ours(wire.PID) bool { return false }
+func (f *frontEnd) Shadow(context.Context, wire.PID, int) (*os.File, error) {
+	return nil, unix.ENFILE
+}
+func (f *frontEnd) Shadowed(wire.PID) (wire.PID, bool) { return 0, false }
+func (f *frontEnd) Regroups(pid wire.PID)              { f.say("regroups %d", pid) }
+func (f *frontEnd) Unsettled() bool                    { return false }
+func (f *frontEnd) Settle(context.Context)             {}
+func (f *frontEnd) Recredits(pid wire.PID)             { f.say("recredits %d", pid) }
+func (f *frontEnd) Reaper(pid wire.PID, on bool)       { f.say("reaper %d %v", pid, on) }
+func (f *frontEnd) Death(pid wire.PID, signal int)     { f.say("death %d %d", pid, signal) }

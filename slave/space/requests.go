@@ -122,44 +122,89 @@ func (s *Space) Sync(ctx context.Context) error {
 	return nil
 }
 
+// MakeShadow makes a process of the space that stands for one that is elsewhere, unless
+// there is one, and returns a descriptor of it (pidfd_open(2)). Init keeps another one
+// for later daemons, which get it as [wire.ShadowName] says.
+func (s *Space) MakeShadow(ctx context.Context, pid wire.PID) (*os.File, error) {
+	files, err := s.askFor(ctx, &wire.InitShadow{PID: pid})
+	if err == nil && len(files) != 1 {
+		err = wire.ErrFrame
+	}
+	if err != nil {
+		closeAll(files)
+		return nil, fmt.Errorf("shadow of %d: %w", pid, err)
+	}
+	return files[0], nil
+}
+
+// answer is what an InitDone says and brings.
+type answer struct {
+	errno unix.Errno
+	files []*os.File
+}
+
 // ask makes a request that is answered by InitDone, and waits for that.
 func (s *Space) ask(ctx context.Context, m wire.Message) error {
-	answer := make(chan unix.Errno, 1)
+	files, err := s.askFor(ctx, m)
+	closeAll(files)
+	return err
+}
+
+// askFor is ask for what is answered with descriptors.
+func (s *Space) askFor(ctx context.Context, m wire.Message) ([]*os.File, error) {
+	answers := make(chan answer, 1)
 	s.mu.Lock()
 	if s.ended {
 		s.mu.Unlock()
-		return ErrGone
+		return nil, ErrGone
 	}
 	s.last++
 	number := s.last
-	s.asked[number] = answer
+	s.asked[number] = answers
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.asked, number)
-	}()
-	if err := s.out.put(number, m); err != nil {
-		return err
-	}
-	select {
-	case errno := <-answer:
-		if errno != 0 {
-			return errno
+	err := s.out.put(number, m)
+	if err == nil {
+		select {
+		case a := <-answers:
+			if a.errno != 0 {
+				return a.files, a.errno
+			}
+			return a.files, nil
+		case <-ctx.Done():
+			err = context.Cause(ctx)
 		}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, number)
+	select {
+	case a := <-answers: // in this moment
+		closeAll(a.files)
+	default:
+	}
+	return nil, err
 }
 
 // done takes the answer to a request. Nobody may wait for it any more.
-func (s *Space) done(number uint64, m *wire.InitDone) {
+func (s *Space) done(number uint64, m *wire.InitDone, fds []int) {
+	a := answer{errno: unix.Errno(m.Errno)}
+	for _, fd := range fds {
+		a.files = append(a.files, os.NewFile(uintptr(fd), "shadow"))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if answer, ok := s.asked[number]; ok {
+	if answers, ok := s.asked[number]; ok {
 		delete(s.asked, number)
-		answer <- unix.Errno(m.Errno)
+		answers <- a
+	} else {
+		closeAll(a.files)
+	}
+}
+
+// closeAll closes descriptors that nobody wants.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
 	}
 }
 
@@ -169,9 +214,9 @@ func (s *Space) fail() {
 	pending := s.pending
 	s.pending = make(map[uint64]pendingLaunch)
 	s.ended = true
-	for number, answer := range s.asked {
+	for number, answers := range s.asked {
 		delete(s.asked, number)
-		answer <- unix.ECONNRESET
+		answers <- answer{errno: unix.ECONNRESET}
 	}
 	s.mu.Unlock()
 	for _, p := range pending {

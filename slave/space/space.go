@@ -43,14 +43,14 @@ type Space struct {
 	running sync.Mutex // held by Run; whoever closes what it uses waits for its end
 
 	mu      sync.Mutex
-	pending map[uint64]pendingLaunch     // by number of the request
-	asked   map[uint64]chan<- unix.Errno // the same of other requests
+	pending map[uint64]pendingLaunch // by number of the request
+	asked   map[uint64]chan<- answer // the same of other requests
 	last    uint64
 	ended   bool // Run has returned
 }
 
 func newSpace(cfg Config) *Space {
-	s := &Space{cfg: cfg, pidfd: -1, listener: -1, calls: -1, pending: make(map[uint64]pendingLaunch), asked: make(map[uint64]chan<- unix.Errno)}
+	s := &Space{cfg: cfg, pidfd: -1, listener: -1, calls: -1, pending: make(map[uint64]pendingLaunch), asked: make(map[uint64]chan<- answer)}
 	s.out.write = func(number uint64, m wire.Message, fds ...int) error { return s.conn.Write(number, m, fds...) }
 	return s
 }
@@ -102,6 +102,10 @@ func (s *Space) Run(ctx context.Context) error {
 func (s *Space) read(ctx context.Context) error {
 	for {
 		m, number, fds, err := s.conn.Read()
+		if d, ok := m.(*wire.InitDone); ok && err == nil && ctx.Err() == nil {
+			s.done(number, d, fds)
+			continue
+		}
 		rights.Close(fds)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -114,8 +118,6 @@ func (s *Space) read(ctx context.Context) error {
 			s.answered(number, m)
 		case *wire.InitStatus:
 			s.status(m)
-		case *wire.InitDone:
-			s.done(number, m)
 		default:
 			return fmt.Errorf("%w: type %d from init", wire.ErrFrame, m.Type())
 		}

@@ -28,7 +28,9 @@ func with32(calls map[uint32]Call) map[uint32]Call {
 		213: Credentials, // setuid32
 		214: Credentials, // setgid32
 		238: Tkill,
+		424: PidfdSignal32,
 		434: PidfdOpen,
+		438: PidfdGetfd,
 	})
 	return calls
 }

@@ -30,6 +30,8 @@ var abis = []ABI{
 		unix.SYS_RT_SIGQUEUEINFO:   Sigqueue,
 		unix.SYS_RT_TGSIGQUEUEINFO: Tgsigqueue,
 		unix.SYS_PIDFD_OPEN:        PidfdOpen,
+		unix.SYS_PIDFD_SEND_SIGNAL: PidfdSignal,
+		unix.SYS_PIDFD_GETFD:       PidfdGetfd,
 		unix.SYS_PTRACE:            Ptrace,
 		unix.SYS_PRCTL:             Prctl,
 		unix.SYS_SETUID:            Credentials,
@@ -52,6 +54,9 @@ var abis = []ABI{
 func withX32(calls map[uint32]Call) map[uint32]Call {
 	all := maps.Clone(calls)
 	for nr, call := range calls {
+		if call == PidfdSignal {
+			call = PidfdSignal32
+		}
 		all[nr|x32Bit] = call
 	}
 	return all

@@ -15,6 +15,8 @@ var abis = []ABI{
 		unix.SYS_RT_SIGQUEUEINFO:   Sigqueue,
 		unix.SYS_RT_TGSIGQUEUEINFO: Tgsigqueue,
 		unix.SYS_PIDFD_OPEN:        PidfdOpen,
+		unix.SYS_PIDFD_SEND_SIGNAL: PidfdSignal,
+		unix.SYS_PIDFD_GETFD:       PidfdGetfd,
 		unix.SYS_PTRACE:            Ptrace,
 		unix.SYS_PRCTL:             Prctl,
 		unix.SYS_SETUID:            Credentials,

@@ -22,6 +22,9 @@ const (
 	Tgsigqueue   // rt_tgsigqueueinfo(2)
 	Tgsigqueue32 // with the siginfo_t of a 32-bit program
 	PidfdOpen
+	PidfdSignal   // pidfd_send_signal(2)
+	PidfdSignal32 // with the siginfo_t of a 32-bit program
+	PidfdGetfd
 	Ptrace
 	Prctl
 	Credentials // setuid(2), setgid(2) and all that change the same numbers

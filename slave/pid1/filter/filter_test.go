@@ -82,9 +82,10 @@ func TestEveryCallIsInEveryInterface(t *testing.T) {
 		if !abi.Native {
 			have[filter.Sigqueue] = have[filter.Sigqueue32]
 			have[filter.Tgsigqueue] = have[filter.Tgsigqueue32]
+			have[filter.PidfdSignal] = have[filter.PidfdSignal32]
 		}
 		for call := filter.Getppid; call <= filter.Credentials; call++ {
-			is32 := call == filter.Sigqueue32 || call == filter.Tgsigqueue32
+			is32 := call == filter.Sigqueue32 || call == filter.Tgsigqueue32 || call == filter.PidfdSignal32
 			if !have[call] && (!is32 || !abi.Native) {
 				t.Errorf("arch %#x: call %d is missing", abi.Arch, call)
 			}

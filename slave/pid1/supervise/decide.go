@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -16,6 +17,7 @@ type verdict struct {
 	value int64
 	errno unix.Errno
 	goOn  bool
+	file  *os.File // the result is a descriptor of it, which is the caller's own
 	wait  func(context.Context) verdict
 }
 
@@ -72,6 +74,10 @@ var unnumbered = map[filter.Call]func(*Supervisor, *request) verdict{
 	filter.Setsid:      (*Supervisor).setsid,
 	filter.Prctl:       (*Supervisor).prctl,
 	filter.Credentials: (*Supervisor).credentials,
+
+	filter.PidfdSignal:   func(s *Supervisor, r *request) verdict { return s.pidfdSignal(r, false) },
+	filter.PidfdSignal32: func(s *Supervisor, r *request) verdict { return s.pidfdSignal(r, true) },
+	filter.PidfdGetfd:    (*Supervisor).pidfdGetfd,
 }
 
 // rules say what becomes of the other calls.
@@ -160,17 +166,6 @@ func (s *Supervisor) getppid(r *request) verdict {
 func (s *Supervisor) credentials(r *request) verdict {
 	s.frontEnd.Recredits(r.who.pid)
 	return goOn
-}
-
-// pidfdOpen: there is no descriptor for a process of another machine. Programs
-// that are told that the kernel has none at all do without (pidfd_open(2) is of
-// Linux 5.3).
-func (s *Supervisor) pidfdOpen(r *request) verdict {
-	const known = unix.PIDFD_NONBLOCK | unix.PIDFD_THREAD
-	if uint32(r.args[1])&^known != 0 {
-		return goOn
-	}
-	return s.elsewhere(r, r.int(0), unix.ENOSYS)
 }
 
 // ptrace: nobody traces a process of another machine, as if it may not (ptrace(2)).

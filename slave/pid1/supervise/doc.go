@@ -23,7 +23,10 @@
 //	set*uid, set*gid      the kernel's; the process is watched afterwards
 //	kill and its kin      to one in the space, or to a group of a session that was made
 //	                      in it: the kernel's; else the caller's ghost sends the signal
-//	pidfd_open            of one elsewhere: ENOSYS, as from a kernel without it
+//	pidfd_open            of one elsewhere: a descriptor of its shadow, which ends when it
+//	                      has ended
+//	pidfd_send_signal     by a shadow's descriptor: as kill; else the kernel's
+//	pidfd_getfd           by a shadow's descriptor: EPERM; else the kernel's
 //	prctl                 the kernel's; the front end is told of what its own kernel
 //	                      has to know
 //
@@ -50,7 +53,6 @@
 //	                  +--> waits for the front end --> answered --> free
 //	                  `--> left to the next supervisor (without a daemon)
 //
-// What this package does not see: signals by a descriptor of a process
-// (pidfd_send_signal(2)), which only a process of the space can stand for, and those
-// that the kernel sends for a terminal, a file or a timer.
+// What this package does not see: signals that the kernel sends for a terminal, a file
+// or a timer.
 package supervise

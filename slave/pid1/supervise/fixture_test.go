@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -32,9 +33,11 @@ const (
 	other   = child + 6 // shell's child in another group, has executed a program
 	thread  = child + 4 // of worker
 	faraway = child + 100_000
-	gone    = child + 8000 // of this node, and nobody has it
-	outside = 4711         // a process of the front end
-	helper  = 66           // a number of init's own
+	gone    = child + 8000        // of this node, and nobody has it
+	outside = 4711                // a process of the front end
+	helper  = 66                  // a number of init's own
+	shadow  = pidmap.LocalEnd + 5 // stands for outside
+	anchor  = pidmap.LocalEnd + 6 // a stand-in of another kind
 
 	session = 3000 // of the front end
 	group   = 3001 // of the front end, in that session
@@ -51,11 +54,12 @@ type madeUp struct {
 
 	said   []string
 	answer *wire.Return
+	shadow *os.File
 	err    error
 }
 
 func newMadeUp() *madeUp {
-	m := &madeUp{callers: map[uint32]identity{}, bytes: map[uintptr][]byte{}, answer: &wire.Return{}}
+	m := &madeUp{callers: map[uint32]identity{}, bytes: map[uintptr][]byte{}, answer: &wire.Return{}, shadow: os.Stdin}
 	for _, who := range []identity{
 		{pid: shell, pgid: group, sid: session, parent: initOutside},
 		{pid: daemon, pgid: daemon, sid: daemon, parent: initOutside},
@@ -126,8 +130,17 @@ func (m *madeUp) Group(_ context.Context, sid, pgid wire.PID) error {
 	return nil
 }
 
-func (m *madeUp) Ours(pid wire.PID) bool         { return pid >= pidmap.Node && pid < pidmap.Node+8192 }
-func (m *madeUp) Sync(context.Context) error     { m.say("sync"); return m.err }
+func (m *madeUp) Ours(pid wire.PID) bool     { return pid >= pidmap.Node && pid < pidmap.Node+8192 }
+func (m *madeUp) Sync(context.Context) error { m.say("sync"); return m.err }
+func (m *madeUp) Shadow(_ context.Context, pid wire.PID, flags int) (*os.File, error) {
+	m.say("shadow of %d %#x", pid, flags)
+	return m.shadow, m.err
+}
+func (m *madeUp) Shadowed(number wire.PID) (wire.PID, bool) { return outside, number == shadow }
+func (m *madeUp) pidfd(_ uint32, fd int32) (wire.PID, bool) {
+	number, ok := map[int32]wire.PID{3: shadow, 4: child, 5: anchor}[fd]
+	return number, ok
+}
 func (m *madeUp) Regroups(pid wire.PID)          { m.say("regroups %d", pid) }
 func (m *madeUp) Unsettled() bool                { return m.unsettled }
 func (m *madeUp) Settle(context.Context)         { m.say("settle") }
@@ -177,6 +190,8 @@ func (m *madeUp) decided(t *testing.T, who uint32, call filter.Call, a [6]uint64
 	}
 	said := slices.Clone(m.said)
 	switch {
+	case v.file != nil:
+		said = append(said, "a descriptor")
 	case v.goOn:
 		said = append(said, "go on")
 	case v.errno != 0:

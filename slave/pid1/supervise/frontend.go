@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"os"
 
 	"bproc/wire"
 )
@@ -35,6 +36,12 @@ type Daemon interface {
 	Recredits(pid wire.PID)
 	// Reaper says that a process is going to adopt orphans, or not to any more.
 	Reaper(pid wire.PID, on bool)
+	// Shadow opens a descriptor of a process of the space that stands for one that is
+	// elsewhere, with the flags of pidfd_open(2). It ends when that one has ended.
+	Shadow(ctx context.Context, pid wire.PID, flags int) (*os.File, error)
+	// Shadowed returns for which process elsewhere the one with a number stands. It must
+	// not wait.
+	Shadowed(number wire.PID) (wire.PID, bool)
 	// Death says which signal a process is going to get when its parent ends.
 	Death(pid wire.PID, signal int)
 }

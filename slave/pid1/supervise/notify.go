@@ -63,6 +63,22 @@ func answer(listener int, r resp) unix.Errno {
 	return errno
 }
 
+// addfd is struct seccomp_notif_addfd.
+type addfd struct {
+	ID         uint64
+	Flags      uint32
+	SrcFD      uint32
+	NewFD      uint32
+	NewFDFlags uint32
+}
+
+// answerFile answers with a new descriptor of a file, closed on exec (Linux 5.14).
+func answerFile(listener int, id uint64, fd int) unix.Errno {
+	a := addfd{ID: id, Flags: unix.SECCOMP_ADDFD_FLAG_SEND, SrcFD: uint32(fd), NewFDFlags: unix.O_CLOEXEC}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
+	return errno
+}
+
 // valid reports whether the caller of a notification still waits.
 func valid(listener int, id uint64) bool {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 
 	"golang.org/x/sys/unix"
@@ -101,6 +102,9 @@ func (s *Supervisor) handle(ctx context.Context, c *slot) error {
 			_ = s.finish(c, v) // a listener that is broken ends serve
 		case errors.Is(context.Cause(ctx), errCallerGone):
 			s.table.release(c)
+			fallthrough
+		default:
+			_ = v.file.Close() // nil is invalid and no harm
 		}
 	})
 	if !ok {
@@ -126,7 +130,12 @@ func (s *Supervisor) finish(c *slot, v verdict) error {
 	if v.goOn {
 		r = resp{ID: id, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	}
-	errno := answer(s.listener, r)
+	var errno unix.Errno
+	if v.file != nil {
+		errno = s.give(id, v.file)
+	} else {
+		errno = answer(s.listener, r)
+	}
 	s.table.release(c)
 	switch errno {
 	case 0, unix.ENOENT, unix.EINPROGRESS:
@@ -134,4 +143,18 @@ func (s *Supervisor) finish(c *slot, v verdict) error {
 	default:
 		return fmt.Errorf("answer seccomp notification: %w", errno)
 	}
+}
+
+// give answers a call with a descriptor. If the caller can have no more, that is the
+// answer.
+func (s *Supervisor) give(id uint64, f *os.File) unix.Errno {
+	defer f.Close()
+	errno := answerFile(s.listener, id, int(f.Fd()))
+	switch errno {
+	case 0, unix.ENOENT, unix.EINPROGRESS:
+		return errno
+	case unix.EINVAL:
+		errno = unix.ENOSYS // before Linux 5.14; programs that have no such descriptors do without
+	}
+	return answer(s.listener, resp{ID: id, Error: -int32(errno)})
 }

@@ -33,6 +33,10 @@ type view interface {
 	exists(pid wire.PID) bool
 	// waits reports whether the caller of a notification still waits.
 	waits(id uint64) bool
+	// pidfd returns the number in the space of the process that one of the caller's
+	// descriptors stands for. There is none if it is no such descriptor, or the process
+	// has ended.
+	pidfd(tid uint32, fd int32) (wire.PID, bool)
 	// memory reads from the caller's memory.
 	memory(tid uint32, at uintptr, buf []byte) error
 }
@@ -80,6 +84,24 @@ func (v procView) exists(pid wire.PID) bool {
 }
 
 func (v procView) waits(id uint64) bool { return valid(v.listener, id) }
+
+func (v procView) pidfd(tid uint32, fd int32) (wire.PID, bool) {
+	if fd < 0 {
+		return 0, false
+	}
+	file, err := unix.Openat(v.own, fileOf(tid, "/fdinfo/")+strconv.Itoa(int(fd)), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(file)
+	var info [512]byte // those of descriptors of processes have a third of it
+	n, err := unix.Read(file, info[:])
+	if err != nil {
+		return 0, false
+	}
+	number, _, ok := field(info[:n], "\nNSpid:", v.level)
+	return wire.PID(number), ok && number > 0
+}
 
 func (v procView) memory(tid uint32, at uintptr, buf []byte) error {
 	local := []unix.Iovec{{Base: unsafe.SliceData(buf), Len: uint64(len(buf))}}

@@ -1,0 +1,72 @@
+package pid1
+
+import (
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/pid1/rights"
+	"bproc/wire"
+)
+
+// shadowName is the name under which the descriptor of a shadow is kept.
+func shadowName(pid wire.PID) string { return fmt.Sprintf("%s %d", wire.ShadowName, pid) }
+
+// beginShadow starts to make a shadow. As with groups, the reader of requests does not
+// wait for that.
+func (in *Init) beginShadow(g *errgroup.Group, c *rights.Conn, number uint64, pid wire.PID) {
+	select {
+	case in.slots <- struct{}{}:
+	default:
+		in.order.reply(c, number, done(unix.EAGAIN))
+		return
+	}
+	g.Go(func() error {
+		defer func() { <-in.slots }()
+		fd, err := in.standins.shadow(pid)
+		if err != nil {
+			in.order.reply(c, number, done(failed(err).errno))
+			return nil
+		}
+		defer rights.Close([]int{fd})
+		kept, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			in.order.reply(c, number, done(failed(err).errno))
+			return nil
+		}
+		in.stored.put(shadowName(pid), []int{kept}) // before anybody has it: the next daemon is to end it
+		in.order.reply(c, number, done(0), fd)
+		return nil
+	})
+}
+
+// shadow makes the shadow of a process, if there is none, and opens a descriptor of it.
+func (t *standins) shadow(pid wire.PID) (fd int, err error) {
+	if pid <= 0 {
+		return -1, unix.EINVAL
+	}
+	t.making.Lock()
+	defer t.making.Unlock()
+	t.mu.Lock()
+	s, home := t.shadows[pid], t.sessions[initSession]
+	t.mu.Unlock()
+	if s == nil {
+		s = t.newSleeper(0)
+		s.session, s.shadowed = home, pid
+		s.setUp = t.named(home)
+		if err := t.bearBetweenZones(s); err != nil {
+			return -1, err
+		}
+		t.mu.Lock()
+		if !s.doomed {
+			t.shadows[pid] = s
+		}
+		t.mu.Unlock()
+	}
+	own, _, errno := unix.RawSyscall6(unix.SYS_PIDFD_OPEN, uintptr(s.pid()), 0, 0, 0, 0, t.cookie)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(own), nil
+}

@@ -1,0 +1,99 @@
+package supervise
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/wire"
+)
+
+// pidfdOpen: for a process that is elsewhere the caller gets a descriptor of its shadow,
+// which ends when that process has ended. There is none of a single thread elsewhere:
+// the answer is that of kernels before 6.9.
+func (s *Supervisor) pidfdOpen(r *request) verdict {
+	flags := uint32(r.args[1])
+	if flags&^(unix.PIDFD_NONBLOCK|unix.PIDFD_THREAD) != 0 {
+		return goOn
+	}
+	if flags&unix.PIDFD_THREAD != 0 {
+		return s.elsewhere(r, r.int(0), unix.EINVAL)
+	}
+	pid := r.int(0)
+	if pid <= 0 || s.here(pid) {
+		return goOn
+	}
+	c := &wire.Call{Caller: r.who.pid, Op: wire.CallEnd, Args: []int64{int64(pid), 0}}
+	return s.call(r, c, func(ctx context.Context, v verdict) verdict {
+		if v.errno != 0 {
+			return v
+		}
+		file, err := s.frontEnd.Shadow(ctx, wire.PID(pid), int(flags))
+		if err != nil {
+			return failure(shortage(err))
+		}
+		return verdict{file: file}
+	})
+}
+
+// shortage is why there is no shadow.
+func shortage(err error) unix.Errno {
+	errno := unix.EAGAIN
+	_ = errors.As(err, &errno)
+	switch errno {
+	case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
+		return errno
+	}
+	return unix.ENFILE
+}
+
+// behind returns the process elsewhere for which argument 0, a descriptor of a process,
+// stands. Whoever changes what the descriptor is while the call is under way could
+// reach a shadow, which does nothing and is root's.
+func (s *Supervisor) behind(r *request) (wire.PID, bool) {
+	number, ok := r.eyes.pidfd(r.tid, r.int(0))
+	if !ok || number < pidmap.LocalEnd || number >= pidmap.Node {
+		return 0, false // one of this space
+	}
+	return s.frontEnd.Shadowed(number)
+}
+
+// pidfdSignal: by a descriptor of a shadow the caller's ghost signals the process that
+// it stands for. The kernel answers when that has ended. Which flags there are the
+// kernel knows (Linux 6.9); all but that for the whole process are as before them.
+func (s *Supervisor) pidfdSignal(r *request, is32 bool) verdict {
+	const wholeProcess = 2 // PIDFD_SIGNAL_THREAD_GROUP of linux/pidfd.h
+	pid, ok := s.behind(r)
+	if !ok {
+		return goOn
+	}
+	if flags := uint32(r.args[3]); flags&^wholeProcess != 0 {
+		return failure(unix.EINVAL)
+	}
+	signal, at := r.int(1), r.args[2]
+	c := &wire.Call{Caller: r.who.pid, Op: wire.CallKill, Args: []int64{int64(pid), int64(signal)}}
+	if at != 0 {
+		var signo [4]byte
+		if err := r.eyes.memory(r.tid, uintptr(at), signo[:]); err == nil && int32(binary.LittleEndian.Uint32(signo[:])) != signal {
+			return failure(unix.EINVAL)
+		}
+		info, errno := s.siginfo(r, at, signal, is32)
+		if errno != 0 {
+			return failure(errno)
+		}
+		c.Op, c.Info = wire.CallSigqueue, info
+	}
+	return s.call(r, c, nil)
+}
+
+// pidfdGetfd: nobody gets descriptors of a process of another machine, as if it may not
+// trace it (pidfd_getfd(2)).
+func (s *Supervisor) pidfdGetfd(r *request) verdict {
+	if _, ok := s.behind(r); ok {
+		return failure(unix.EPERM)
+	}
+	return goOn
+}

@@ -1,0 +1,176 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// shadowsFixture makes shadows that are not init's: each has a PID namespace of its own.
+type shadowsFixture struct {
+	*shadows
+	made    int
+	ended   chan error
+	dropped chan string
+}
+
+func newShadowsFixture(t *testing.T) *shadowsFixture {
+	f := &shadowsFixture{shadows: newShadows(slog.New(slog.DiscardHandler)), ended: make(chan error), dropped: make(chan string, 10)}
+	f.make = func(context.Context, wire.PID) (*os.File, error) {
+		f.made++
+		return inSpace(t), nil
+	}
+	f.drop = func(name string) { f.dropped <- name }
+	f.ends = func(ctx context.Context, _ wire.PID) error {
+		select {
+		case err := <-f.ended:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	t.Cleanup(f.close)
+	return f
+}
+
+// inSpace starts a process in a PID namespace and returns a descriptor of it.
+func inSpace(t *testing.T) *os.File {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: unix.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), "shadow")
+}
+
+func (f *shadowsFixture) runs(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() { defer close(over); _ = f.run(ctx) }()
+	t.Cleanup(func() { cancel(); <-over })
+}
+
+func hasEnded(t *testing.T, f *os.File, wait time.Duration) bool {
+	t.Helper()
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}, int(wait.Milliseconds()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n > 0
+}
+
+// A shadow is made once, however often it is opened, and ends with its process; that
+// nobody knows of an end is no end.
+func TestShadowEnds(t *testing.T) {
+	f := newShadowsFixture(t)
+	var opened []*os.File
+	for _, flags := range []int{0, unix.PIDFD_NONBLOCK} {
+		file, err := f.open(t.Context(), 4711, flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		opened = append(opened, file)
+	}
+	if f.made != 1 {
+		t.Errorf("%d shadows were made", f.made)
+	}
+	if pid, ok := f.shadowed(1); pid != 4711 || !ok {
+		t.Errorf("it stands for %d, %v", pid, ok)
+	}
+	f.runs(t)
+	f.ended <- errors.New("no descriptors")
+	if hasEnded(t, opened[0], 0) {
+		t.Error("it has ended before its process")
+	}
+	f.ended <- nil
+	for _, file := range opened {
+		if !hasEnded(t, file, 15*time.Second) {
+			t.Error("it has not ended with its process")
+		}
+	}
+	if name := <-f.dropped; name != "shadow 4711" {
+		t.Errorf("dropped %q", name)
+	}
+	f.making.Lock() // the end is complete
+	defer f.making.Unlock()
+	if pid, ok := f.shadowed(1); ok {
+		t.Errorf("afterwards it stands for %d", pid)
+	}
+}
+
+// One that was killed with all processes of the space is made anew.
+func TestShadowKilled(t *testing.T) {
+	f := newShadowsFixture(t)
+	for i := range 2 {
+		file, err := f.open(t.Context(), 4711, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if f.made != i+1 || hasEnded(t, file, 0) {
+			t.Fatalf("made %d, ended %v", f.made, hasEnded(t, file, 0))
+		}
+		if err := unix.PidfdSendSignal(int(file.Fd()), unix.SIGKILL, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		if !hasEnded(t, file, 15*time.Second) {
+			t.Fatal("it does not end")
+		}
+	}
+}
+
+func TestShadowsAreBounded(t *testing.T) {
+	f := newShadowsFixture(t)
+	f.of = make(map[wire.PID]*shadow)
+	file := inSpace(t)
+	defer file.Close()
+	for pid := range wire.PID(maxShadows) {
+		f.of[pid] = &shadow{file: file}
+	}
+	if _, err := f.open(t.Context(), 4711, 0); !errors.Is(err, unix.ENFILE) || f.made != 0 {
+		t.Errorf("one too many: %v, %d made", err, f.made)
+	}
+	clear(f.of)
+}
+
+// What a former daemon has left is gone on with, or dropped.
+func TestShadowsOfFormerDaemon(t *testing.T) {
+	f := newShadowsFixture(t)
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string][]*os.File{
+		"shadow 4711": {inSpace(t)}, "shadow 4712": {null}, "shadow ": nil, "journal": nil,
+	}
+	f.resume(kept)
+	if len(kept) != 1 || len(f.of) != 1 || f.of[4711] == nil {
+		t.Errorf("left %v, gone on with %v", kept, f.of)
+	}
+	close(f.dropped)
+	dropped := map[string]bool{}
+	for name := range f.dropped {
+		dropped[name] = true
+	}
+	if want := map[string]bool{"shadow 4712": true, "shadow ": true}; fmt.Sprint(dropped) != fmt.Sprint(want) {
+		t.Errorf("dropped %v, want %v", dropped, want)
+	}
+	f.drop = func(string) {}
+}
