@@ -35,6 +35,7 @@ type shadows struct {
 
 	making sync.Mutex // held while one is made
 	begun  chan wire.PID
+	unseen chan wire.PID // init may have made one, but who asked has left before the answer
 
 	mu      sync.Mutex
 	of      map[wire.PID]*shadow  // by who they stand for
@@ -50,7 +51,7 @@ type shadow struct {
 
 func newShadows(log *slog.Logger) *shadows {
 	return &shadows{
-		log: log, begun: make(chan wire.PID, maxShadows),
+		log: log, begun: make(chan wire.PID, maxShadows), unseen: make(chan wire.PID, maxShadows),
 		of: make(map[wire.PID]*shadow), numbers: make(map[wire.PID]wire.PID),
 	}
 }
@@ -144,6 +145,12 @@ func (s *shadows) open(ctx context.Context, pid wire.PID, flags int) (*os.File, 
 	}
 	f, err := s.make(ctx, pid)
 	if err != nil {
+		if ctx.Err() != nil {
+			select {
+			case s.unseen <- pid:
+			default: // the next daemon finds it
+			}
+		}
 		return nil, err
 	}
 	if err := s.enter(pid, f); err != nil {
@@ -196,10 +203,22 @@ func (s *shadows) run(ctx context.Context) error {
 		select {
 		case pid := <-s.begun:
 			following.Go(func() { s.follow(ctx, pid) })
+		case pid := <-s.unseen:
+			following.Go(func() { s.see(ctx, pid) })
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// see enters a shadow that init may have made for nobody, so that it ends.
+func (s *shadows) see(ctx context.Context, pid wire.PID) {
+	f, err := s.open(ctx, pid, 0)
+	if err != nil {
+		s.log.Debug("shadow is left to the next daemon", "pid", pid, "err", err)
+		return
+	}
+	_ = f.Close()
 }
 
 // follow waits for the end of a process and ends its shadow.

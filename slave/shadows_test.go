@@ -136,6 +136,27 @@ func TestShadowKilled(t *testing.T) {
 	}
 }
 
+// One whose maker has not waited for it ends as any other.
+func TestShadowOfOneWhoLeft(t *testing.T) {
+	f := newShadowsFixture(t)
+	f.make = func(ctx context.Context, _ wire.PID) (*os.File, error) {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		return inSpace(t), nil
+	}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := f.open(left, 4711, 0); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	f.runs(t)
+	f.ended <- nil
+	if name := <-f.dropped; name != "shadow 4711" {
+		t.Errorf("dropped %q", name)
+	}
+}
+
 func TestShadowsAreBounded(t *testing.T) {
 	f := newShadowsFixture(t)
 	f.of = make(map[wire.PID]*shadow)
