@@ -104,7 +104,7 @@ func TestDecide(t *testing.T) {
 		{"signal by it with other flags", shell, filter.PidfdSignal, args(3, 10, 0, 1), nil, "EINVAL"},
 		{"signal by it with nothing to read", shell, filter.PidfdSignal, args(3, 10, 0x5000, 0), nil, "EFAULT"},
 		{"signal by a descriptor of one here", shell, filter.PidfdSignal, args(4, 10, 0, 0), nil, "go on"},
-		{"signal by a descriptor of another stand-in", shell, filter.PidfdSignal, args(5, 10, 0, 0), nil, "go on"},
+		{"signal by a shadow's that is about to end", shell, filter.PidfdSignal, args(5, 10, 0, 0), nil, "ESRCH"},
 		{"signal by another descriptor", shell, filter.PidfdSignal, args(9, 10, 0, 0), nil, "go on"},
 		{"descriptors of one elsewhere", shell, filter.PidfdGetfd, args(3, 0, 0), nil, "EPERM"},
 		{"descriptors of one here", shell, filter.PidfdGetfd, args(4, 0, 0), nil, "go on"},

@@ -37,7 +37,7 @@ const (
 	outside = 4711                // a process of the front end
 	helper  = 66                  // a number of init's own
 	shadow  = pidmap.LocalEnd + 5 // stands for outside
-	anchor  = pidmap.LocalEnd + 6 // a stand-in of another kind
+	ending  = pidmap.LocalEnd + 6 // a shadow whose process has ended
 
 	session = 3000 // of the front end
 	group   = 3001 // of the front end, in that session
@@ -136,9 +136,11 @@ func (m *madeUp) Shadow(_ context.Context, pid wire.PID, flags int) (*os.File, e
 	m.say("shadow of %d %#x", pid, flags)
 	return m.shadow, m.err
 }
-func (m *madeUp) Shadowed(number wire.PID) (wire.PID, bool) { return outside, number == shadow }
+func (m *madeUp) Shadowed(number wire.PID) (wire.PID, bool) {
+	return map[wire.PID]wire.PID{shadow: outside}[number], number == shadow
+}
 func (m *madeUp) pidfd(_ uint32, fd int32) (wire.PID, bool) {
-	number, ok := map[int32]wire.PID{3: shadow, 4: child, 5: anchor}[fd]
+	number, ok := map[int32]wire.PID{3: shadow, 4: child, 5: ending}[fd]
 	return number, ok
 }
 func (m *madeUp) Regroups(pid wire.PID)          { m.say("regroups %d", pid) }

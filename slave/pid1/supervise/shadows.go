@@ -51,14 +51,16 @@ func shortage(err error) unix.Errno {
 }
 
 // behind returns the process elsewhere for which argument 0, a descriptor of a process,
-// stands. Whoever changes what the descriptor is while the call is under way could
-// reach a shadow, which does nothing and is root's.
-func (s *Supervisor) behind(r *request) (wire.PID, bool) {
+// stands: 0 if it has ended, and its shadow has or is about to. Of other stand-ins there
+// are no descriptors. Whoever changes what the descriptor is while the call is under way
+// could reach a shadow, which does nothing and is root's.
+func (s *Supervisor) behind(r *request) (pid wire.PID, elsewhere bool) {
 	number, ok := r.eyes.pidfd(r.tid, r.int(0))
 	if !ok || number < pidmap.LocalEnd || number >= pidmap.Node {
 		return 0, false // one of this space
 	}
-	return s.frontEnd.Shadowed(number)
+	pid, _ = s.frontEnd.Shadowed(number)
+	return pid, true
 }
 
 // pidfdSignal: by a descriptor of a shadow the caller's ghost signals the process that
@@ -66,9 +68,12 @@ func (s *Supervisor) behind(r *request) (wire.PID, bool) {
 // kernel knows (Linux 6.9); all but that for the whole process are as before them.
 func (s *Supervisor) pidfdSignal(r *request, is32 bool) verdict {
 	const wholeProcess = 2 // PIDFD_SIGNAL_THREAD_GROUP of linux/pidfd.h
-	pid, ok := s.behind(r)
-	if !ok {
+	pid, elsewhere := s.behind(r)
+	switch {
+	case !elsewhere:
 		return goOn
+	case pid == 0:
+		return failure(unix.ESRCH)
 	}
 	if flags := uint32(r.args[3]); flags&^wholeProcess != 0 {
 		return failure(unix.EINVAL)
@@ -92,7 +97,7 @@ func (s *Supervisor) pidfdSignal(r *request, is32 bool) verdict {
 // pidfdGetfd: nobody gets descriptors of a process of another machine, as if it may not
 // trace it (pidfd_getfd(2)).
 func (s *Supervisor) pidfdGetfd(r *request) verdict {
-	if _, ok := s.behind(r); ok {
+	if _, elsewhere := s.behind(r); elsewhere {
 		return failure(unix.EPERM)
 	}
 	return goOn
