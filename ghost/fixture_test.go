@@ -40,10 +40,10 @@ type event struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), "keeper.sock")
+	image, socket := imageOf(t), filepath.Join(t.TempDir(), "keeper.sock")
 	f := &fixture{socket: socket, more: make(chan struct{}, 1)}
 	f.keeper = exec.Command("/proc/self/exe")
-	f.keeper.Env = append(os.Environ(), "GHOST_TEST_KEEPER="+socket, "GHOST_TEST_IMAGE="+imagePath)
+	f.keeper.Env = append(os.Environ(), "GHOST_TEST_KEEPER="+socket, "GHOST_TEST_IMAGE="+image)
 	f.keeper.Stdout, f.keeper.Stderr = os.Stdout, os.Stderr
 	if err := f.keeper.Start(); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func start(t testing.TB, uid uint32, argv ...string) wire.PID {
 	if uid != 0 {
 		attr.Sys.Credential = &unixCredential{Uid: uid, Gid: uid}
 	}
-	p, err := os.StartProcess(imagePath, argv, attr)
+	p, err := os.StartProcess(imageOf(t), argv, attr)
 	if err != nil {
 		t.Fatal(err)
 	}

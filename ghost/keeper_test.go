@@ -112,7 +112,7 @@ func TestNames(t *testing.T) {
 	check("make", "/usr/bin/make\x00-j8\x00all\x00")
 	long := strings.Repeat("x", 100<<10)
 	f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"cc", "-c", long}})
-	check("cc", "cc\x00-c\x00"+long[:maxArgv-len(imagePath)-1-6-8*4-1]+"\x00")
+	check("cc", "cc\x00-c\x00"+long[:maxArgv-len(imageOf(t))-1-6-8*4-1]+"\x00")
 	f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"ld"}})
 	check("ld", "ld\x00")
 	f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"-argument"}, Comm: "sixteen letters!"})
@@ -145,7 +145,7 @@ func TestSignals(t *testing.T) {
 
 func TestInheritedMask(t *testing.T) {
 	f := newFixture(t)
-	argv := []string{"/bin/sh", "-c", `trap "" HUP; exec ` + imagePath}
+	argv := []string{"/bin/sh", "-c", `trap "" HUP; exec ` + imageOf(t)}
 	p, err := os.StartProcess("/bin/sh", argv, &os.ProcAttr{})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestInheritedMask(t *testing.T) {
 	pid := wire.PID(p.Pid)
 	eventually(t, "exec of the image", func() bool {
 		exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		return exe == imagePath
+		return exe == imageOf(t)
 	})
 	f.must(t, &wire.GhostAdopt{PID: pid, Parent: wire.PID(os.Getpid())})
 	if err := unix.Kill(int(pid), unix.SIGHUP); err != nil {

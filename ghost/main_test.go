@@ -7,15 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
-
-// imagePath is the installed ghost image, on a file system without nosuid and
-// for everybody to execute.
-var imagePath string
 
 // TestMain runs the tests in a PID namespace of their own: they choose process
 // numbers, and when they end, however, nothing of them is left.
@@ -44,7 +39,10 @@ func outside() int {
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "GHOST_TEST_DIR="+dir)
-	cmd.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL}
+	cmd.SysProcAttr = &unix.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL,
+		Setpgid: true, // not orphaned, whoever runs the tests: SIGTSTP stops a ghost
+	}
 	if err := cmd.Run(); err != nil {
 		if cmd.ProcessState == nil {
 			fmt.Fprintf(os.Stderr, "ghost: the tests need root: %v\n", err)
@@ -65,11 +63,6 @@ func inside(m *testing.M) int {
 			fmt.Fprintf(os.Stderr, "ghost: set up the namespace of the tests: %v\n", err)
 			return 1
 		}
-	}
-	imagePath = filepath.Join(os.Getenv("GHOST_TEST_DIR"), "ghost")
-	if err := Install(imagePath); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
 	}
 	return m.Run()
 }

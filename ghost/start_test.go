@@ -45,11 +45,11 @@ func TestStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg := StartConfig{
-				Program: self, Image: imagePath, Socket: filepath.Join(dir, "sock"),
+				Program: self, Image: imageOf(t), Socket: filepath.Join(dir, "sock"),
 				Log: filepath.Join(dir, "log"), Scope: c.scope,
 			}
 			t.Setenv("GHOST_TEST_KEEPER", cfg.Socket)
-			t.Setenv("GHOST_TEST_IMAGE", imagePath)
+			t.Setenv("GHOST_TEST_IMAGE", cfg.Image)
 			first, err := Start(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)

@@ -19,14 +19,15 @@ import (
 func lone(t *testing.T) *shard {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
+	path := imageOf(t)
 	var image unix.Stat_t
-	if err := unix.Stat(imagePath, &image); err != nil {
+	if err := unix.Stat(path, &image); err != nil {
 		t.Fatal(err)
 	}
 	events := newOutbox(log)
 	events.attach()
 	return &shard{
-		log: log, image: imagePath, device: image.Dev, inode: image.Ino, mark: 4711,
+		log: log, image: path, device: image.Dev, inode: image.Ino, mark: 4711,
 		events: events, owners: newRegistry(), ghosts: map[wire.PID]*held{},
 	}
 }
@@ -35,7 +36,8 @@ func lone(t *testing.T) *shard {
 // end, to a file. It returns their numbers.
 func foreign(t *testing.T, count int) (ghosts []wire.PID, ends string, parent *exec.Cmd) {
 	t.Helper()
-	script := fmt.Sprintf("for i in $(seq %d); do %s & echo $!; pids=\"$pids $!\"; done; for p in $pids; do wait $p 2>/dev/null; echo $p $? >&2; done", count, imagePath)
+	image := imageOf(t)
+	script := fmt.Sprintf("for i in $(seq %d); do %s & echo $!; pids=\"$pids $!\"; done; for p in $pids; do wait $p 2>/dev/null; echo $p $? >&2; done", count, image)
 	parent = exec.Command("/bin/sh", "-c", script)
 	ends = t.TempDir() + "/ends"
 	file, err := os.Create(ends)
@@ -59,7 +61,7 @@ func foreign(t *testing.T, count int) (ghosts []wire.PID, ends string, parent *e
 		ghosts = append(ghosts, pid)
 		eventually(t, "exec of the image", func() bool {
 			exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-			return exe == imagePath
+			return exe == image
 		})
 	}
 	return ghosts, ends, parent
