@@ -144,11 +144,12 @@ func (s *stream) goOnLocked(conn *os.File, taken uint64) {
 	s.conn, s.broken = conn, false
 	s.frames.renew()
 	s.frames.taken = taken
+	s.told = [2]uint64{} // it may have been lost with the former connection
 	if err := s.kept.renew(taken); err != nil {
 		s.failLocked(err)
 		return
 	}
-	if _, some := s.kept.next(); some {
+	if s.unsentLocked() {
 		go s.send() // until the connection takes it, or ends
 	}
 }

@@ -260,3 +260,32 @@ func TestEndOfInput(t *testing.T) {
 		t.Errorf("%v, %d ends", err, ends.Load())
 	}
 }
+
+// TestTakenAgain breaks the connection when the client has said what it has taken of the
+// output. That may be lost, so it says it again.
+func TestTakenAgain(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+		_, run := m.(*wire.Run)
+		if run {
+			c.Started()
+			_ = c.Output(wire.TypeStdout, string(make([]byte, wire.MaxData)))
+			_ = c.Output(wire.TypeStdout, string(make([]byte, wire.MaxData)))
+		} else {
+			c.Resumed(0)
+		}
+		for c.Taken[0] <= 2*wire.MaxData-wire.MaxData/2 { // the last 64 KiB need not be said
+			if n, err := c.Frame(); n > 0 || err != nil {
+				t.Errorf("%d bytes of input, %v", n, err)
+				return
+			}
+		}
+		if !run {
+			c.End(0)
+		}
+	})
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdout = io.Discard
+	if err := cmd.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

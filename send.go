@@ -53,6 +53,10 @@ func (s *stream) send() {
 func (s *stream) unsent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.unsentLocked()
+}
+
+func (s *stream) unsentLocked() bool {
 	if s.broken || s.closed || s.err != nil {
 		return false
 	}

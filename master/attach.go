@@ -53,7 +53,7 @@ func (c *clientConn) resume(ctx context.Context, s *session, m *wire.Resume, han
 	if err != nil || resumed.Errno != 0 {
 		err = errors.Join(err, c.leave(ctx, stream))
 		if resumed != nil {
-			err = errors.Join(err, c.failed(wire.StageNode, unix.Errno(resumed.Errno), ""))
+			err = errors.Join(err, c.refused(m.PID, unix.Errno(resumed.Errno)))
 		}
 		return err
 	}
@@ -63,6 +63,15 @@ func (c *clientConn) resume(ctx context.Context, s *session, m *wire.Resume, han
 	// A client that is gone is found out by relay.
 	_ = c.reply(&wire.Started{Taken: resumed.Taken})
 	return c.relay(ctx, m.PID, s, stream)
+}
+
+// refused says that a node does not go on with a process.
+func (c *clientConn) refused(pid wire.PID, errno unix.Errno) error {
+	text := ""
+	if errno == unix.ESRCH {
+		text = fmt.Sprintf("it has nothing more of process %d for this client", pid)
+	}
+	return c.failed(wire.StageNode, errno, text)
 }
 
 // resumed reads the answer to Resume.

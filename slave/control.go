@@ -2,7 +2,9 @@ package slave
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -74,7 +76,11 @@ func (n *node) accept(ctx context.Context, l *link.Session, processes *errgroup.
 		}
 		processes.Go(func() error {
 			if err := n.serveStream(l, stream); err != nil {
-				n.log.Debug("a stream of the master ended", "err", err)
+				level := slog.LevelDebug
+				if errors.Is(err, wire.ErrFrame) { // the process has lost its client by it
+					level = slog.LevelWarn
+				}
+				n.log.Log(ctx, level, "a stream of the master ended", "err", err)
 			}
 			return nil
 		})

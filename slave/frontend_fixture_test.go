@@ -310,11 +310,11 @@ func (j *job) attach(s *frontSession, there bool) {
 	} else if err := wire.Write(stream, 0, &j.spawn); err != nil {
 		return
 	}
-	j.carry(stream, frames, taken)
+	j.carry(stream, frames, taken, got)
 }
 
-// carry carries bytes both ways.
-func (j *job) carry(stream link.Stream, frames *wire.Reader, taken uint64) {
+// carry carries bytes both ways. Of the outputs acked has been taken before.
+func (j *job) carry(stream link.Stream, frames *wire.Reader, taken uint64, acked [2]uint64) {
 	var writing sync.Mutex
 	say := func(t wire.Type, number uint64, data []byte) {
 		writing.Lock()
@@ -338,7 +338,10 @@ func (j *job) carry(stream link.Stream, frames *wire.Reader, taken uint64) {
 			}
 		}
 	})
-	for acked := [2]uint64{}; ; {
+	for i, got := range acked {
+		say(wire.TypeStdoutTaken+wire.Type(i), got, nil)
+	}
+	for {
 		h, data, err := frames.Next()
 		switch {
 		case err != nil:

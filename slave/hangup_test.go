@@ -40,7 +40,7 @@ func TestHangUp(t *testing.T) {
 	if _, err := other.pipes.end[1].Write([]byte("x")); err != nil {
 		t.Errorf("another process was hung up: %v", err)
 	}
-	if err := d.in.accept([]byte("late")); err != nil {
+	if err := d.in.accept(d.at, []byte("late")); err != nil {
 		t.Errorf("input: %v", err)
 	}
 	d.closed(d.at)
@@ -131,7 +131,7 @@ func TestOutputComesAgain(t *testing.T) {
 	expect(attach(t, d, [2]uint64{3}), "ore and after")
 	b := attach(t, d, [2]uint64{6}) // takes the place of the one before
 	expect(b, " and after")
-	if err := d.frame(wire.Header{Type: wire.TypeStdoutTaken, Number: 10}, nil); err != nil {
+	if err := d.frame(b, wire.Header{Type: wire.TypeStdoutTaken, Number: 10}, nil); err != nil {
 		t.Fatal(err)
 	}
 	d.lost(b)
@@ -145,5 +145,51 @@ func TestOutputComesAgain(t *testing.T) {
 		if h, data := c.stream.(*client).next(t); len(data) != 0 || h.Type != wire.TypeStdout && h.Type != wire.TypeStderr {
 			t.Errorf("frame %+v %q, want the ends", h, data)
 		}
+	}
+}
+
+// TestTakenLate has a client come back that has got more than it has taken.
+func TestTakenLate(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	d.run()
+	if _, err := d.pipes.end[1].Write([]byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	takes := func(a *attachment, n uint64) {
+		t.Helper()
+		if err := d.frame(a, wire.Header{Type: wire.TypeStdoutTaken, Number: n}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := attach(t, d, [2]uint64{})
+	if h, data := a.stream.(*client).next(t); h.Type != wire.TypeStdout || string(data) != "before" {
+		t.Fatalf("frame %+v %q", h, data)
+	}
+	takes(a, 2)
+	d.lost(a)
+	b := attach(t, d, [2]uint64{6})
+	for _, c := range []struct{ says, kept uint64 }{{2, 2}, {4, 4}, {3, 4}, {6, 6}} {
+		takes(b, c.says)
+		if got := d.out[0].kept.Taken(); got != c.kept {
+			t.Errorf("%d bytes are taken after %d were said to be, want %d", got, c.says, c.kept)
+		}
+	}
+}
+
+// TestFormerStream has what a client has sent by one stream come after it has come back
+// by another, by which it sends it again.
+func TestFormerStream(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	d.run()
+	a := attach(t, d, [2]uint64{})
+	b := attach(t, d, [2]uint64{})
+	for _, from := range []*attachment{a, b} {
+		if err := d.frame(from, wire.Header{Type: wire.TypeStdin}, []byte("once")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.closed(b)
+	if got, err := io.ReadAll(d.pipes.end[0]); string(got) != "once" || err != nil {
+		t.Errorf("the process reads %q, %v", got, err)
 	}
 }

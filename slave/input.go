@@ -71,9 +71,14 @@ func (i *input) resume() {
 	i.goOnLocked()
 }
 
-// accept takes what a client sends; nothing is the end of the file.
-func (i *input) accept(data []byte) error {
+// accept takes what a client sends by a stream; nothing is the end of the file. By
+// another than the last attached, it comes a second time.
+func (i *input) accept(by *attachment, data []byte) error {
 	i.mu.Lock()
+	if i.at != by {
+		i.mu.Unlock()
+		return nil
+	}
 	for i.loose && i.queued+len(data) > wire.Window && !i.closed {
 		i.room.Wait()
 	}

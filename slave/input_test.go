@@ -127,14 +127,14 @@ func TestInput(t *testing.T) {
 			d := enter(t, ways(t), 4711, 1)
 			a := attach(t, d, [2]uint64{})
 			d.run()
-			if err := read(wire.NewReader(bytes.NewReader(test.sent)), d); !errors.Is(err, test.err) {
+			if err := read(wire.NewReader(bytes.NewReader(test.sent)), d, a); !errors.Is(err, test.err) {
 				t.Errorf("got %v, want %v", err, test.err)
 			}
 			d.closed(a)
 			if got, err := io.ReadAll(d.pipes.end[0]); string(got) != test.gets || err != nil {
 				t.Errorf("the process reads %q, %v, want %q", got, err, test.gets)
 			}
-			if err := read(wire.NewReader(bytes.NewReader(test.sent)), new(stdio)); !errors.Is(err, test.err) {
+			if err := read(wire.NewReader(bytes.NewReader(test.sent)), new(stdio), a); !errors.Is(err, test.err) {
 				t.Errorf("of a process without input: got %v, want %v", err, test.err)
 			}
 		})
@@ -150,13 +150,13 @@ func TestInputWaits(t *testing.T) {
 	chunk := bytes.Repeat([]byte("0123456789abcdef"), wire.MaxData/16)
 	sent, err := 0, error(nil)
 	for ; err == nil; sent += len(chunk) {
-		err = d.in.accept(chunk)
+		err = d.in.accept(a, chunk)
 	}
 	sent -= len(chunk)
 	if !errors.Is(err, wire.ErrFrame) || sent < wire.Window || sent > wire.Window+4*wire.MaxData {
 		t.Fatalf("%v after %d bytes", err, sent)
 	}
-	if err := d.in.accept(nil); err != nil {
+	if err := d.in.accept(a, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(d.pipes.end[0]); len(got) != sent || err != nil {
@@ -180,7 +180,7 @@ func TestInputComesAgain(t *testing.T) {
 	d.run()
 	all := bytes.Repeat([]byte("0123456789abcde\n"), 5*wire.MaxData/16)
 	for part := range slices.Chunk(all, 10_000) {
-		if err := d.in.accept(part); err != nil {
+		if err := d.in.accept(a, part); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,7 +194,7 @@ func TestInputComesAgain(t *testing.T) {
 		t.Fatalf("%d bytes are taken that nobody has read", taken)
 	}
 	for part := range slices.Chunk(all[taken:], 10_000) {
-		if err := d.in.accept(part); err != nil {
+		if err := d.in.accept(b, part); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,7 +210,7 @@ func TestInputNobodyReads(t *testing.T) {
 	a := attach(t, d, [2]uint64{})
 	d.run()
 	d.pipes.end[0].Close()
-	if err := d.in.accept([]byte("lost")); err != nil {
+	if err := d.in.accept(a, []byte("lost")); err != nil {
 		t.Fatal(err)
 	}
 	if h, _ := a.stream.(*client).next(t); h.Type != wire.TypeStdinTaken || h.Number != math.MaxUint64 {

@@ -44,11 +44,10 @@ func newOutput(t wire.Type, file *os.File, kept *journal.Output, loose bool, sta
 	return &output{t: t, stamp: stamp, file: file, pipe: raw, kept: kept, loose: loose, wake: make(chan struct{}, 1)}, nil
 }
 
-// attach has the output go to another stream, beginning with a byte. The client has
-// those before.
+// attach has the output go to another stream, beginning with a byte. The client has got
+// those before, but has room for more only as it says what it has taken.
 func (o *output) attach(a *attachment, from uint64) {
 	o.mu.Lock()
-	_ = o.kept.Take(from) // if it said before, late, that it has less, it does not matter
 	o.next, o.from = a, from
 	o.mu.Unlock()
 	o.interrupt()
@@ -76,10 +75,11 @@ func (o *output) look() {
 	}
 }
 
-// taken takes in how much the client has.
+// taken takes in how much the client has taken. What it said by a former stream may be
+// more than it says by the next.
 func (o *output) taken(offset uint64) error {
 	o.mu.Lock()
-	err := o.kept.Take(offset)
+	err := o.kept.Take(max(offset, o.kept.Taken()))
 	o.mu.Unlock()
 	o.look()
 	return err

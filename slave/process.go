@@ -37,7 +37,7 @@ func (p *process) serve(reader *wire.Reader, first wire.Message) (err error) {
 	if err != nil {
 		return err
 	}
-	err = read(reader, d)
+	err = read(reader, d, a)
 	if p.lost() && d.launch != 0 {
 		d.lost(a)
 	} else {
@@ -96,14 +96,14 @@ func (p *process) resume(a *attachment, m *wire.Resume) (*stdio, error) {
 }
 
 // read takes what the client says, until the stream ends.
-func read(reader *wire.Reader, d *stdio) error {
+func read(reader *wire.Reader, d *stdio, a *attachment) error {
 	for {
 		h, data, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
-			err = d.frame(h, data)
+			err = d.frame(a, h, data)
 		}
 		if err != nil {
 			return err

@@ -274,11 +274,11 @@ func (d *stdio) close() {
 }
 
 // frame takes what comes in a stream.
-func (d *stdio) frame(h wire.Header, data []byte) error {
+func (d *stdio) frame(a *attachment, h wire.Header, data []byte) error {
 	switch h.Type {
 	case wire.TypeStdin:
 		if d.in != nil {
-			return d.in.accept(data)
+			return d.in.accept(a, data)
 		}
 		return nil
 	case wire.TypeStdoutTaken, wire.TypeStderrTaken:
