@@ -15,9 +15,15 @@ import (
 var ErrNoMaster = errors.New("no master is running here")
 
 // ErrLost is the error when the connection to the master broke while it was
-// needed, and no other could take its place. The process may go on without it; what it
-// said since is lost.
+// needed, and no other could take its place, or when the node went down. The process
+// may go on without the master; what it said since is lost.
 var ErrLost = errors.New("the connection to the master is lost")
+
+// lostError is ErrLost where the master, or the node, has said why.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string   { return e.cause.Error() }
+func (e *lostError) Unwrap() []error { return []error{ErrLost, e.cause} }
 
 // Stage tells at which step a request failed.
 type Stage = wire.Stage
@@ -61,6 +67,8 @@ func (e *Error) reason() string {
 		return "no such node"
 	case e.Stage == StageNode && e.Errno == unix.EHOSTDOWN:
 		return "is down"
+	case e.Stage == StageNode && e.Errno == unix.ESRCH:
+		return "the process is not there any more"
 	case e.Stage == StageExec && e.Errno == unix.ENOENT:
 		return e.Command + ": command not found"
 	case e.Stage == StageExec || e.Stage == StageFile && e.Command != "":

@@ -3,7 +3,6 @@ package bproc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -90,7 +89,7 @@ func (s *stream) renewLocked() {
 			s.goOnLocked(conn, taken)
 			return
 		case errors.As(err, &refused) || errors.Is(err, wire.ErrFrame):
-			s.failLocked(fmt.Errorf("%w: %w", ErrLost, onNode(err, s.attach.Node)))
+			s.failLocked(&lostError{onNode(err, s.attach.Node)})
 			return
 		}
 		s.mu.Unlock()

@@ -67,6 +67,28 @@ func TestNextOfNumber(t *testing.T) {
 	}
 }
 
+// TestLeaving has the daemon end with all processes: no client comes back to one of
+// them, and none is started.
+func TestLeaving(t *testing.T) {
+	s := ways(t)
+	before := enter(t, s, 4711, 1)
+	before.run()
+	a := attach(t, before, [2]uint64{})
+	s.cut()
+	if _, err := a.stream.Write(nil); err == nil {
+		t.Error("the stream is open")
+	}
+	if _, err := s.of(&wire.Resume{PID: 4711, Launch: 1}); errnoOf(err) != unix.EHOSTDOWN {
+		t.Errorf("Resume: %v, want %v", err, unix.EHOSTDOWN)
+	}
+	for _, d := range []*stdio{before, enter(t, s, 4712, 1)} {
+		err := d.attach(&attachment{stream: newClient()}, [2]uint64{}, func(uint64) error { return nil })
+		if errnoOf(err) != unix.EHOSTDOWN {
+			t.Errorf("attach to %d: %v, want %v", d.pid, err, unix.EHOSTDOWN)
+		}
+	}
+}
+
 // TestExpire has clients not come back.
 func TestExpire(t *testing.T) {
 	now := time.Now()

@@ -61,7 +61,10 @@ func (p *process) lost() bool {
 func (p *process) start(a *attachment, spawn *wire.Spawn) (*stdio, error) {
 	d, err := p.n.stdios.enter(spawn)
 	if err == nil {
-		err = d.attach(a, [2]uint64{}, func(uint64) error { return nil })
+		if err = d.attach(a, [2]uint64{}, func(uint64) error { return nil }); err != nil {
+			d.pipes.closeFar()
+			d.fail()
+		}
 	}
 	if err != nil {
 		p.n.recorder.notSpawned(p.pid, wire.StageSpawn, errnoOf(err))
@@ -80,13 +83,12 @@ func (p *process) resume(a *attachment, m *wire.Resume) (*stdio, error) {
 		}
 		return err
 	}
-	d := p.n.stdios.find(m.PID)
-	err := errNoProcess
-	if d != nil && d.launch == m.Launch && m.Launch != 0 && (m.UID == 0 || m.UID == d.uid) {
+	d, err := p.n.stdios.of(m)
+	if err == nil {
 		err = d.attach(a, m.Output, func(taken uint64) error { return answer(&wire.Resumed{Taken: taken}) })
 	}
 	if err != nil {
-		errno := unix.ESRCH
+		errno := errnoOf(err)
 		if errors.Is(err, wire.ErrFrame) {
 			errno = unix.EINVAL
 		}

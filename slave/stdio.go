@@ -1,12 +1,13 @@
 package slave
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/slave/journal"
 	"bproc/wire"
@@ -28,13 +29,14 @@ type stdio struct {
 	drop    func(name string) // has a pipe not kept open any more
 	over    func()            // nothing is at work on the descriptors any more
 
-	mu    sync.Mutex
-	at    *attachment
-	since time.Time // when the last stream was lost with its session
-	runs  bool
-	ended bool // the process has ended
-	left  bool // the client has
-	open  int  // outputs whose end the stream at has not had; for loose clients
+	mu      sync.Mutex
+	at      *attachment
+	since   time.Time // when the last stream was lost with its session
+	runs    bool
+	ended   bool // the process has ended
+	left    bool // the client has
+	leaving bool // the node is
+	open    int  // outputs whose end the stream at has not had; for loose clients
 }
 
 // newStdio makes the descriptors of a process that is going to be started.
@@ -154,7 +156,10 @@ func (d *stdio) fail() {
 func (d *stdio) attach(a *attachment, from [2]uint64, first func(taken uint64) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.left {
+	switch {
+	case d.leaving:
+		return errLeaving
+	case d.left:
 		return errNoProcess
 	}
 	for i, o := range d.out {
@@ -183,7 +188,10 @@ func (d *stdio) attach(a *attachment, from [2]uint64, first func(taken uint64) e
 	return nil
 }
 
-var errNoProcess = errors.New("the process is not here, or its client has left")
+var (
+	errNoProcess = fmt.Errorf("the process is not here, or its client has left: %w", unix.ESRCH)
+	errLeaving   = fmt.Errorf("the daemon ends, and all processes with it: %w", unix.EHOSTDOWN)
+)
 
 // outputEnded is for when a stream has had the end of an output.
 func (d *stdio) outputEnded(a *attachment) {

@@ -18,9 +18,10 @@ type stdios struct {
 	drop    func(name string)                          // and not any more
 	work    sync.WaitGroup                             // all that is at work on descriptors
 
-	mu    sync.Mutex
-	all   map[wire.PID]*stdio
-	begun time.Time // of the session; zero: there is none
+	mu      sync.Mutex
+	all     map[wire.PID]*stdio
+	begun   time.Time // of the session; zero: there is none
+	leaving bool      // the node is
 }
 
 // enter makes and enters the descriptors of a process. One of that number that has
@@ -36,6 +37,7 @@ func (s *stdios) enter(spawn *wire.Spawn) (*stdio, error) {
 		s.all = make(map[wire.PID]*stdio)
 	}
 	s.all[d.pid] = d
+	d.leaving = s.leaving
 	s.mu.Unlock()
 	if before != nil {
 		before.close()
@@ -57,6 +59,20 @@ func (s *stdios) find(pid wire.PID) *stdio {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all[pid]
+}
+
+// of returns the descriptors of a process for the client that has started it, or root.
+func (s *stdios) of(m *wire.Resume) (*stdio, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.all[m.PID]
+	switch {
+	case s.leaving:
+		return nil, errLeaving
+	case d == nil || d.launch != m.Launch || m.Launch == 0 || m.UID != 0 && m.UID != d.uid:
+		return nil, errNoProcess
+	}
+	return d, nil
 }
 
 func (s *stdios) each(f func(*stdio)) {
@@ -88,12 +104,17 @@ func (s *stdios) ended(pid wire.PID) {
 	}
 }
 
-// cut ends all streams without an end of file in them: the clients see that the
-// node was lost to them, not that their processes have said all they had to say.
+// cut ends all streams without an end of file in them, and takes no others: the clients
+// hear that the node is down, not that their processes have said all they had to say,
+// nor that somebody has killed them.
 func (s *stdios) cut() {
+	s.mu.Lock()
+	s.leaving = true
+	s.mu.Unlock()
 	s.each(func(d *stdio) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
+		d.leaving = true
 		if d.at != nil {
 			d.at.stream.Close()
 		}

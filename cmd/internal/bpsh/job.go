@@ -37,6 +37,10 @@ func rankVariable(rank int) string { return fmt.Sprintf("BPROC_RANK=%07d", rank)
 
 // name puts the node before an error that does not name it.
 func (j *job) name(err error) error {
+	var e *bproc.Error
+	if errors.As(err, &e) && e.Node == j.cmd.Node {
+		return err
+	}
 	return fmt.Errorf("node %d: %w", j.cmd.Node, err)
 }
 

@@ -147,7 +147,7 @@ func TestOutputLost(t *testing.T) {
 		go c.EndProcess(0)
 	}))
 	got := run(t, m.Client, strings.NewReader(""), "3", "cmd")
-	want := result{255, "begin", "bpsh: node 3: the connection to the master is lost: node 3 is down\n"}
+	want := result{255, "begin", "bpsh: node 3 is down\n"}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

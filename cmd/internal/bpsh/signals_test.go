@@ -106,7 +106,7 @@ func TestSignalWhenLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(stderr).ReadString('\n')
-	if want := "bpsh: node 3: the connection to the master is lost: node 3 is down\n"; line != want {
+	if want := "bpsh: node 3 is down\n"; line != want {
 		t.Errorf("got %q, %v, want %q", line, err, want)
 	}
 	// The message is there a moment before bpsh gives up.
