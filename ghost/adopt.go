@@ -38,29 +38,29 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	if err != nil {
 		return s.letGo(g, err)
 	}
-	g.stopped = st.stopped // its next stop tells, but a request may come before
 	g.user, g.group = st.user, st.group
 	g.root = st.user.Effective == 0 && st.capable != imageCapabilities
 	s.add(g)
 	if err := markHeld(m.PID); err != nil {
 		s.log.Warn("a ghost is not marked; no later keeper would seize it", "pid", m.PID, "err", err)
 	}
-	s.owners.stop(g.pid, g.stopped)
 	if st.blocked != 0 {
 		// A blocked signal never reaches the point where a tracer sees it.
 		if err := s.unblock(g); err != nil {
 			return err
 		}
 	}
-	if st.name == filepath.Base(s.image) {
+	if g.since || st.name == filepath.Base(s.image) {
 		s.comeUp(g)
 	}
 	return nil
 }
 
 // comeUp waits until a ghost has done what its image does first. Until then it has
-// the name of the image, which whoever hears of its process must not see. One that
-// is killed meanwhile is held, and reported, like any other.
+// the name of the image, which whoever hears of its process must not see. It also
+// learns whether the ghost is stopped, which a master wants to know at once of one
+// that a former keeper held: /proc tells no more after the seizing (ptrace(2), "t").
+// One that is killed meanwhile is held, and reported, like any other.
 func (s *shard) comeUp(g *held) {
 	if d, err := s.take(g); err == nil {
 		d.release()
@@ -125,7 +125,6 @@ func (s *shard) unblock(g *held) error {
 // processStatus is what the keeper wants to know from /proc/PID/status.
 type processStatus struct {
 	name    string
-	stopped bool
 	parent  wire.PID
 	tracer  wire.PID // 0: none
 	user    wire.IDs
@@ -168,7 +167,6 @@ func parseStatus(text []byte) (processStatus, error) {
 	}
 	name, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("Name:\t")), []byte("\n"))
 	st.name = string(name)
-	st.stopped = bytes.Contains(text, []byte("\nState:\tT"))
 	st.parent, st.tracer, st.blocked, st.capable = wire.PID(parent[0]), wire.PID(tracer[0]), blocked[0], capable[0]
 	st.user, st.group = ids(user), ids(group)
 	return st, nil

@@ -3,6 +3,7 @@ package ghost
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -207,5 +208,29 @@ func TestFormerStopping(t *testing.T) {
 			t.Errorf("continue: status %#x", st)
 		}
 		f.end(t, pid, 0)
+	}
+}
+
+// TestFormerStopped has a shard know of a ghost that it is stopped as soon as it is
+// seized: a master that is told anything else lets its process go on.
+func TestFormerStopped(t *testing.T) {
+	runtime.LockOSThread() // the tracer's thread; it ends with the test
+	s := lone(t)
+	for _, stopped := range []bool{false, true} {
+		pid := start(t, 0, "g")
+		if stopped {
+			if err := unix.Kill(int(pid), unix.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, pid, unix.WUNTRACED)
+		}
+		if err := s.adopt(&wire.GhostAdopt{PID: pid, UID: AnyUser}); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(s.owners.list().Stopped, pid); got != stopped {
+			t.Errorf("stopped: %v, want %v", got, stopped)
+		}
+		s.end(t, s.ghosts[pid], wire.ExitStatus(0))
+		wait(t, pid, 0)
 	}
 }
