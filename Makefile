@@ -12,7 +12,7 @@ TESTFLAGS   ?=
 RUN         ?=
 ONLY        ?=
 FUZZTIME    ?= 30s
-TEST_TIMEOUT ?= 30m
+TEST_TIMEOUT ?= 20m
 
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 GOLANGCI_VERSION := v2.15.0
