@@ -20,7 +20,7 @@ const maxMarks = 256
 // until its node says that the process has it; another until it has been sent.
 type signals struct {
 	kept []*wire.Signal
-	sent int    // of kept, in this session
+	sent int    // of kept, over the link there is
 	last uint64 // number that the keeper gave last
 }
 

@@ -20,7 +20,7 @@ type ledger struct {
 	known     map[wire.PID]procevents.Known
 	told      []wire.Event // what it has not confirmed
 	states    []procevents.Known
-	first     uint64 // number of the first of told in this session
+	first     uint64 // number of the first of told, on the control stream there is
 	confirmed uint64 // events since the log was written anew
 	blocks    []wire.Block
 	position  uint64 // in the kernel's ring: all records before led to nothing, or to what was told

@@ -96,35 +96,31 @@ func (dir Proc) Scan() ([]ProcessInfo, error) {
 
 // Process returns what /proc shows of one process; false if it has ended.
 func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
-	stat, found := dir.read(pid, "stat")
-	if !found {
-		return ProcessInfo{}, false
-	}
-	status, found := dir.read(pid, "status")
-	if !found {
-		return ProcessInfo{}, false
-	}
-	p, threads, ok := parseStat(string(stat))
+	p, threads, ok := dir.look(pid)
 	// The first thread of a process may be a zombie while others work on.
-	if p.State == 'X' || p.State == 'Z' && threads <= 1 {
-		return ProcessInfo{}, false
-	}
-	return p, ok && p.parseStatus(string(status))
+	return p, ok && (p.State != 'Z' || threads > 1)
 }
 
 // Zombie returns what /proc shows of a process that has ended and is still there, since
 // nobody has waited for it. It may not look like a zombie yet.
 func (dir Proc) Zombie(pid wire.PID) (ProcessInfo, bool) {
+	p, _, ok := dir.look(pid)
+	return p, ok
+}
+
+// look returns what /proc shows of a process, and how many threads it has; false if
+// there is none.
+func (dir Proc) look(pid wire.PID) (p ProcessInfo, threads int, ok bool) {
 	stat, found := dir.read(pid, "stat")
 	if !found {
-		return ProcessInfo{}, false
+		return p, 0, false
 	}
 	status, found := dir.read(pid, "status")
 	if !found {
-		return ProcessInfo{}, false
+		return p, 0, false
 	}
-	p, _, ok := parseStat(string(stat))
-	return p, ok && p.State != 'X' && p.parseStatus(string(status))
+	p, threads, ok = parseStat(string(stat))
+	return p, threads, ok && p.State != 'X' && p.parseStatus(string(status))
 }
 
 // Fields of /proc/PID/stat by their places behind the name (proc_pid_stat(5) counts
