@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -85,8 +87,9 @@ func (v *verdict) endTest(e event, key string) {
 	fmt.Fprint(v.out, strings.Join(v.output[key], ""))
 }
 
-// endPackage prints the closing line of a package, or, if it failed outside of
-// its tests, all that it has printed. A package without tests is "skip".
+// endPackage prints the closing line of a package; if it failed outside of its tests,
+// all that it has printed, and what the tests have that have not come to an end. A
+// package without tests is "skip".
 func (v *verdict) endPackage(e event, key string) {
 	lines := v.output[key]
 	if len(lines) == 0 {
@@ -96,9 +99,21 @@ func (v *verdict) endPackage(e event, key string) {
 	v.closed = append(v.closed, closing)
 	if e.Action == "fail" {
 		v.failed++
+		v.unended(e.Package)
 		fmt.Fprint(v.out, strings.Join(lines[:len(lines)-1], ""))
 	}
 	fmt.Fprint(v.out, closing)
+}
+
+// unended prints what tests of a package have printed that were at work when its
+// process ended: in what they hung, if it ended for that.
+func (v *verdict) unended(pkg string) {
+	for _, key := range slices.Sorted(maps.Keys(v.output)) {
+		if strings.HasPrefix(key, pkg+" ") && key != pkg+" " {
+			fmt.Fprint(v.out, strings.Join(v.output[key], ""))
+			delete(v.output, key)
+		}
+	}
 }
 
 // print sums up, and reports whether every test was made and passed.

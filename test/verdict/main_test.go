@@ -32,6 +32,15 @@ func TestVerdict(t *testing.T) {
 			want: "needs root\nok  \tp\t0.1s\n\nsummary:\nok  \tp\t0.1s\n1 tests passed, 0 failed, 1 skipped\n",
 		},
 		{
+			name: "the process ended in a test",
+			events: `{"Action":"pass","Package":"p","Test":"TestA"}
+				{"Action":"output","Package":"p","Test":"TestB","Output":"=== RUN TestB\n"}
+				{"Action":"output","Package":"q","Test":"TestC","Output":"of another\n"}
+				{"Action":"output","Package":"p","Output":"FAIL\tp\t9s\n"}
+				{"Action":"fail","Package":"p"}`,
+			want: "=== RUN TestB\nFAIL\tp\t9s\n\nsummary:\nFAIL\tp\t9s\n1 tests passed, 1 failed, 0 skipped\n",
+		},
+		{
 			name: "the process ended outside of a test",
 			events: `{"Action":"pass","Package":"p","Test":"TestA"}
 				{"Action":"output","Package":"p","Output":"left behind: x\n"}
