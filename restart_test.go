@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"bproc"
 	"bproc/internal/fakemaster"
 	"bproc/wire"
 )
@@ -23,9 +26,10 @@ type echo struct {
 	one  sync.Mutex // connection is served at a time
 
 	mu      sync.Mutex
-	more    sync.Cond    // got and eof have changed
+	more    sync.Cond    // what follows has changed
 	got     bytes.Buffer // taken
 	eof     bool
+	gone    bool // nothing comes from this client any more
 	masters atomic.Int32
 }
 
@@ -50,16 +54,29 @@ func (e *echo) serve(c *fakemaster.Conn, m wire.Message) {
 		}
 		c.Resumed(uint64(e.got.Len()))
 	}
+	e.gone = false
 	var reading sync.WaitGroup
 	reading.Go(func() { e.read(c) })
-	if e.write(c, sent) {
+	switch e.write(c, sent) {
+	case processEnds:
 		c.EndOutputs()
 		c.EndProcess(wire.ExitStatus(7))
-	} else {
-		c.Close() // as the end of a master does
+	case masterDies:
+		c.Close()
+	case clientLeaves:
+		c.EndProcess(wire.SignalStatus(int(unix.SIGHUP)))
 	}
 	reading.Wait()
 }
+
+// How a connection ends.
+type ending int
+
+const (
+	processEnds ending = iota
+	masterDies
+	clientLeaves
+)
 
 // read takes input to its end, or that of the connection.
 func (e *echo) read(c *fakemaster.Conn) {
@@ -68,32 +85,34 @@ func (e *echo) read(c *fakemaster.Conn) {
 		e.mu.Lock()
 		e.got.Write(b)
 		e.eof = e.eof || errors.Is(err, io.EOF)
+		e.gone = err != nil && !errors.Is(err, io.EOF)
 		e.more.Broadcast()
+		gone := e.gone
 		e.mu.Unlock()
-		if err != nil && !errors.Is(err, io.EOF) {
+		if gone {
 			return
 		}
 	}
 }
 
-// write gives output back, until the master dies or (true) the process ends.
-func (e *echo) write(c *fakemaster.Conn, sent int) bool {
+// write gives output back until the connection is to end.
+func (e *echo) write(c *fakemaster.Conn, sent int) ending {
 	for left := e.rand.IntN(40); ; left-- {
 		e.mu.Lock()
-		for sent == e.got.Len() && !e.eof {
+		for sent == e.got.Len() && !e.eof && !e.gone {
 			e.more.Wait()
 		}
-		rest := e.got.Bytes()[sent:]
+		rest, over, gone := e.got.Bytes()[sent:], e.eof, e.gone
 		e.mu.Unlock()
 		n := min(len(rest), 1+e.rand.IntN(wire.MaxData))
 		switch {
 		case left == 0: // only a part of a frame comes through
 			c.Part(wire.TypeStdout, string(rest[:n]), e.rand.IntN(wire.HeaderSize+n))
-			return false
-		case n == 0:
-			return true
-		case c.Output(wire.TypeStdout, string(rest[:n])) != nil:
-			return false
+			return masterDies
+		case n == 0 && over:
+			return processEnds
+		case gone, c.Output(wire.TypeStdout, string(rest[:n])) != nil:
+			return clientLeaves
 		}
 		sent += n
 	}
@@ -109,7 +128,8 @@ func TestNothingIsLost(t *testing.T) {
 		cmd := m.Client.Command(2, "cat")
 		cmd.Stdin, cmd.Stdout = io.LimitReader(newPattern(), size), h
 		err := cmd.Run(t.Context())
-		if cmd.Status != wire.ExitStatus(7) {
+		var exit *bproc.ExitError
+		if cmd.Status != wire.ExitStatus(7) || !errors.As(err, &exit) {
 			t.Errorf("seed %d: %v, status %#x", seed, err, cmd.Status)
 		}
 		if string(h.Sum(nil)) != sum(t, io.LimitReader(newPattern(), size)) {

@@ -25,6 +25,9 @@ func (v *View) prepare() error {
 		var fs unix.Statfs_t
 		err := unix.Statfs(at, &fs)
 		if err == nil {
+			if fs.Type == fuseMagic && covered(at) {
+				return fmt.Errorf("mount point %s: %w", at, ErrServed)
+			}
 			if !v.cfg.Keep || fs.Type == unix.PROC_SUPER_MAGIC {
 				return nil
 			}
@@ -38,6 +41,18 @@ func (v *View) prepare() error {
 		}
 	}
 	return fmt.Errorf("mount point %s: %w", at, unix.EBUSY)
+}
+
+// ErrServed says that a view is there already.
+var ErrServed = errors.New("another view, or another file system in user space, is mounted there")
+
+// fuseMagic is FUSE_SUPER_MAGIC of linux/magic.h.
+const fuseMagic = 0x65735546
+
+// covered reports whether something is mounted on a directory.
+func covered(at string) bool {
+	var here, above unix.Stat_t
+	return unix.Stat(at, &here) == nil && unix.Stat(filepath.Join(at, ".."), &above) == nil && here.Dev != above.Dev
 }
 
 // lay mounts the real procfs on the mount point.

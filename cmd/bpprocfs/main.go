@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -55,9 +56,9 @@ func command() *cobra.Command {
 
 func run(cfg procfs.Config, told int, level slog.Level) error {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+	asked, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	context.AfterFunc(asked, stop) // a second signal ends it at once
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func run(cfg procfs.Config, told int, level slog.Level) error {
 			_ = unix.Close(told)
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(asked)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return source.Run(ctx) })
@@ -85,7 +86,7 @@ func run(cfg procfs.Config, told int, level slog.Level) error {
 		defer cancel() // also when somebody has unmounted it
 		return procfs.New(cfg, source, log).Run(ctx)
 	})
-	if err := group.Wait(); err != nil && ctx.Err() == nil {
+	if err := group.Wait(); asked.Err() == nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"sync"
 	"testing"
 
 	"bproc/wire"
@@ -19,6 +20,10 @@ type Conn struct {
 	request wire.Message
 	run     *wire.Run // by which the process was started; nil: another request
 
+	writing sync.Mutex // one frame at a time
+	cut     bool       // a frame was not completed, so nothing may follow
+	telling sync.WaitGroup
+
 	input uint64    // bytes of standard input so far
 	told  uint64    // of them the client has been told
 	Taken [2]uint64 // bytes of the outputs that the client has taken
@@ -26,6 +31,8 @@ type Conn struct {
 
 // Send sends a message.
 func (c *Conn) Send(m wire.Message) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	if err := wire.Write(c.conn, 0, m); err != nil {
 		c.t.Errorf("send %T: %v", m, err)
 	}
@@ -60,15 +67,29 @@ func (c *Conn) Close() { c.conn.Close() }
 
 // Output sends what a process says: one frame, its end when it is empty.
 func (c *Conn) Output(t wire.Type, data string) error {
-	_, err := c.conn.Write(wire.AppendData(nil, t, 0, []byte(data)))
+	return c.write(wire.AppendData(nil, t, 0, []byte(data)))
+}
+
+// write writes a frame as a whole, unless the last was not completed.
+func (c *Conn) write(frame []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if c.cut {
+		return net.ErrClosed
+	}
+	_, err := c.conn.Write(frame)
 	return err
 }
 
 // tellEvery is how many bytes of input are taken until the client is told.
 const tellEvery = 32 << 10
 
-// Part sends the beginning of a frame, as a master does that dies.
+// Part sends the beginning of a frame, as a master does that dies. Nothing comes after
+// it.
 func (c *Conn) Part(t wire.Type, data string, n int) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.cut = true
 	_, _ = c.conn.Write(wire.AppendData(nil, t, 0, []byte(data))[:n])
 }
 
@@ -111,7 +132,7 @@ func (c *Conn) Frame() (int, error) {
 // read. One that has gone will not miss it.
 func (c *Conn) take(n uint64) {
 	c.told = n
-	go func() { _, _ = c.conn.Write(wire.AppendData(nil, wire.TypeStdinTaken, n, nil)) }()
+	c.telling.Go(func() { _ = c.write(wire.AppendData(nil, wire.TypeStdinTaken, n, nil)) })
 }
 
 // End ends the outputs that are streams, and then the process, and waits until the

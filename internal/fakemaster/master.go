@@ -88,7 +88,10 @@ func (m *Master) serve(t testing.TB, conn net.Conn, handle Handler) {
 		}
 		return
 	}
-	handle(&Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request, run: m.runOf(request)}, request)
+	c := &Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request, run: m.runOf(request)}
+	handle(c, request)
+	conn.Close() // whoever still writes is done with it
+	c.telling.Wait()
 }
 
 // runOf returns the request by which the process of a request was started.

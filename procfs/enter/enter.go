@@ -20,7 +20,10 @@ var ErrNoView = errors.New("no view is mounted there; is bpprocfs running?")
 // /proc: the directory must be root's.
 func View(at string) error {
 	var fs unix.Statfs_t
-	if err := unix.Statfs(at, &fs); err != nil {
+	switch err := unix.Statfs(at, &fs); {
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("view %s: %w", at, ErrNoView)
+	case err != nil:
 		return fmt.Errorf("view %s: %w", at, err)
 	}
 	if fs.Type != fuseMagic {
