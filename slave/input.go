@@ -23,13 +23,11 @@ type input struct {
 	file  *os.File // the pipe
 	pipe  syscall.RawConn
 	kept  *journal.Input
-	loose bool         // the client has no bound, and is told nothing
 	start func(func()) // a goroutine
 	drop  func()       // nobody else is to keep the pipe open
 	done  func()       // nothing is at work on the input any more
 
 	mu     sync.Mutex
-	room   sync.Cond // there is room in the queue; for loose clients
 	queue  [][]byte
 	queued int
 	end    bool // of the file, behind the queue
@@ -46,22 +44,18 @@ const allTaken = math.MaxUint64
 // tellEvery is how many bytes are taken until the client is told.
 const tellEvery = wire.MaxData / 2
 
-func newInput(file *os.File, kept *journal.Input, loose bool, start func(func()), drop, done func()) (*input, error) {
+func newInput(file *os.File, kept *journal.Input, start func(func()), drop, done func()) (*input, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	i := &input{file: file, pipe: raw, kept: kept, loose: loose, start: start, drop: drop, done: done}
-	i.room.L = &i.mu
-	return i, nil
+	return &input{file: file, pipe: raw, kept: kept, start: start, drop: drop, done: done}, nil
 }
 
 // endedInput returns the input of a process to which a former daemon has said that
 // nothing more comes.
 func endedInput(kept *journal.Input) *input {
-	i := &input{kept: kept, end: true, closed: true, left: true}
-	i.room.L = &i.mu
-	return i
+	return &input{kept: kept, end: true, closed: true, left: true}
 }
 
 // resume goes on with what a former daemon has put.
@@ -78,9 +72,6 @@ func (i *input) accept(by *attachment, data []byte) error {
 	if i.at != by {
 		i.mu.Unlock()
 		return nil
-	}
-	for i.loose && i.queued+len(data) > wire.Window && !i.closed {
-		i.room.Wait()
 	}
 	if i.queued+len(data) > wire.Window {
 		i.mu.Unlock()
@@ -139,7 +130,6 @@ func (i *input) overLocked() {
 
 func (i *input) dropLocked() {
 	i.queue, i.queued = nil, 0
-	i.room.Broadcast()
 }
 
 // move moves what the journal has to the process.
@@ -207,7 +197,6 @@ func (i *input) nextLocked() {
 	if i.queue[0] = first[n:]; n == len(first) {
 		i.queue = i.queue[1:]
 	}
-	i.room.Broadcast()
 }
 
 // takenLocked returns how many bytes the client need not keep.
@@ -221,7 +210,7 @@ func (i *input) takenLocked() uint64 {
 // newsLocked returns what the client is to be told, if anything.
 func (i *input) newsLocked() (*attachment, uint64) {
 	taken := i.takenLocked()
-	if i.loose || i.at == nil || taken-i.said < tellEvery {
+	if i.at == nil || taken-i.said < tellEvery {
 		return nil, 0
 	}
 	i.said = taken

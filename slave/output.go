@@ -21,7 +21,6 @@ type output struct {
 	file  *os.File      // the pipe
 	pipe  syscall.RawConn
 	kept  *journal.Output
-	loose bool          // the client does not say what it has taken
 	wake  chan struct{} // something is there for run, which waits
 
 	mu     sync.Mutex
@@ -36,12 +35,12 @@ type output struct {
 	told bool // on this attachment
 }
 
-func newOutput(t wire.Type, file *os.File, kept *journal.Output, loose bool, stamp func() uint64) (*output, error) {
+func newOutput(t wire.Type, file *os.File, kept *journal.Output, stamp func() uint64) (*output, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	return &output{t: t, stamp: stamp, file: file, pipe: raw, kept: kept, loose: loose, wake: make(chan struct{}, 1)}, nil
+	return &output{t: t, stamp: stamp, file: file, pipe: raw, kept: kept, wake: make(chan struct{}, 1)}, nil
 }
 
 // attach has the output go to another stream, beginning with a byte. The client has got
@@ -85,12 +84,11 @@ func (o *output) taken(offset uint64) error {
 	return err
 }
 
-// run reads and sends until the output is closed. ended is called when the end of the
-// file was sent.
-func (o *output) run(ended func(*attachment)) {
+// run reads and sends until the output is closed.
+func (o *output) run() {
 	defer o.file.Close()
 	for wide := false; o.turn(); {
-		o.push(ended)
+		o.push()
 		if o.end || o.kept.Room() == 0 {
 			<-o.wake
 			continue
@@ -131,7 +129,7 @@ func (o *output) fill() (n int, err error) {
 }
 
 // push sends what is there.
-func (o *output) push(ended func(*attachment)) {
+func (o *output) push() {
 	for o.at != nil && o.sent < o.kept.Head() {
 		n, err := o.kept.Frame(o.t, o.stamp(), o.sent, o.at.write)
 		if err != nil {
@@ -139,9 +137,6 @@ func (o *output) push(ended func(*attachment)) {
 			break
 		}
 		o.sent += uint64(n)
-	}
-	if o.loose {
-		_ = o.kept.Take(o.kept.Head())
 	}
 	if o.at == nil || !o.end || o.told {
 		return
@@ -151,5 +146,4 @@ func (o *output) push(ended func(*attachment)) {
 		return
 	}
 	o.told = true
-	ended(o.at)
 }

@@ -38,7 +38,7 @@ func (p *process) serve(reader *wire.Reader, first wire.Message) (err error) {
 		return err
 	}
 	err = read(reader, d, a)
-	if p.lost() && d.launch != 0 {
+	if p.lost() {
 		d.lost(a)
 	} else {
 		d.closed(a)

@@ -33,7 +33,7 @@ func (s *stdios) resume(slot *journal.Slot, kept map[string][]*os.File, lives, s
 	if !starting {
 		d.run()
 	}
-	if slot.Left() || facts.Launch == 0 { // 0: its client does not come back
+	if slot.Left() {
 		d.leave()
 	}
 	return nil

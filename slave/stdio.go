@@ -32,11 +32,9 @@ type stdio struct {
 	mu      sync.Mutex
 	at      *attachment
 	since   time.Time // when the last stream was lost with its session
-	runs    bool
-	ended   bool // the process has ended
-	left    bool // the client has
-	leaving bool // the node is
-	open    int  // outputs whose end the stream at has not had; for loose clients
+	ended   bool      // the process has ended
+	left    bool      // the client has
+	leaving bool      // the node is
 }
 
 // newStdio makes the descriptors of a process that is going to be started.
@@ -75,11 +73,10 @@ func factsOf(spawn *wire.Spawn) journal.Facts {
 
 // connect makes the ways between the pipes of d and its slot.
 func (s *stdios) connect(d *stdio) (err error) {
-	loose := d.launch == 0
 	d.working.Store(2) // the process, until it runs or does not, and the client, until it leaves
 	d.start, d.drop, d.over = s.work.Go, s.drop, func() { s.forget(d) }
 	if f := d.pipes.near[0]; f != nil {
-		d.in, err = newInput(f, d.slot.Input, loose, d.start, func() { d.drop(d.keptInput()) }, d.done)
+		d.in, err = newInput(f, d.slot.Input, d.start, func() { d.drop(d.keptInput()) }, d.done)
 		if err != nil {
 			return err
 		}
@@ -87,7 +84,7 @@ func (s *stdios) connect(d *stdio) (err error) {
 	}
 	for i, t := range []wire.Type{wire.TypeStdout, wire.TypeStderr} {
 		if f := d.pipes.near[1+i]; f != nil {
-			if d.out[i], err = newOutput(t, f, d.slot.Outputs[i], loose, s.stamp); err != nil {
+			if d.out[i], err = newOutput(t, f, d.slot.Outputs[i], s.stamp); err != nil {
 				return err
 			}
 		}
@@ -133,14 +130,10 @@ func (d *stdio) run() {
 			d.working.Add(1)
 			d.start(func() {
 				defer d.done()
-				o.run(d.outputEnded)
+				o.run()
 			})
 		}
 	}
-	d.mu.Lock()
-	d.runs = true
-	d.closeEndedLocked()
-	d.mu.Unlock()
 	d.done()
 }
 
@@ -170,7 +163,7 @@ func (d *stdio) attach(a *attachment, from [2]uint64, first func(taken uint64) e
 	if d.at != nil {
 		d.at.stop()
 	}
-	d.at, d.open = a, 0
+	d.at = a
 	taken := uint64(0)
 	if d.in != nil {
 		taken = d.in.attach(a)
@@ -180,11 +173,9 @@ func (d *stdio) attach(a *attachment, from [2]uint64, first func(taken uint64) e
 	}
 	for i, o := range d.out {
 		if o != nil {
-			d.open++
 			o.attach(a, from[i])
 		}
 	}
-	d.closeEndedLocked()
 	return nil
 }
 
@@ -192,23 +183,6 @@ var (
 	errNoProcess = fmt.Errorf("the process is not here, or its client has left: %w", unix.ESRCH)
 	errLeaving   = fmt.Errorf("the daemon ends, and all processes with it: %w", unix.EHOSTDOWN)
 )
-
-// outputEnded is for when a stream has had the end of an output.
-func (d *stdio) outputEnded(a *attachment) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.at == a {
-		d.open--
-		d.closeEndedLocked()
-	}
-}
-
-// closeEndedLocked ends a loose client's stream in which nothing more comes from here.
-func (d *stdio) closeEndedLocked() {
-	if d.launch == 0 && d.runs && d.at != nil && d.open == 0 {
-		d.at.stream.Close()
-	}
-}
 
 // lost is for a stream that has ended with its session.
 func (d *stdio) lost(a *attachment) {

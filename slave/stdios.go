@@ -69,7 +69,7 @@ func (s *stdios) of(m *wire.Resume) (*stdio, error) {
 	switch {
 	case s.leaving:
 		return nil, errLeaving
-	case d == nil || d.launch != m.Launch || m.Launch == 0 || m.UID != 0 && m.UID != d.uid:
+	case d == nil || d.launch != m.Launch || m.UID != 0 && m.UID != d.uid:
 		return nil, errNoProcess
 	}
 	return d, nil
