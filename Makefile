@@ -14,6 +14,11 @@ ONLY        ?=
 FUZZTIME    ?= 30s
 TEST_TIMEOUT ?= 20m
 
+# What ignores a signal hands that on to what it starts (execve(2)), so also to the
+# remote programs of tests; "make test" may be started by nohup(1), or in the
+# background of a script.
+SIGNALS     := env --default-signal
+
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 GOLANGCI_VERSION := v2.15.0
 
@@ -106,25 +111,25 @@ demo: deps build ## a front end and three nodes on this machine, and a shell the
 
 .PHONY: test
 test: deps build ## all tests; RUN=REGEXP selects; TESTFLAGS for go test
-	@BPROC_TREE=$(BUILD) $(GO) test -json -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
+	@BPROC_TREE=$(BUILD) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
 
 .PHONY: race
 race: deps ## all tests and the commands that they start under the race detector
 	@$(MAKE) --no-print-directory build RACE=1 BUILD=$(BUILD)/race
-	@BPROC_TREE=$(BUILD)/race $(GO) test -json -race -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
+	@BPROC_TREE=$(BUILD)/race $(SIGNALS) $(GO) test -json -race -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
 
 # Not part of "make test": they take long, or show what is not right yet (see
 # ARCHITECTURE.md).
 .PHONY: soak
 soak: deps build ## long runs: random trees, forks at full rate, stress-ng, open cases; RUN=REGEXP selects
-	@BPROC_TREE=$(BUILD) BPROC_SOAK=2m $(GO) test -tags soak -json -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestSoak|TestRandomTrees|TestStressNG|TestConformOutside)' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
+	@BPROC_TREE=$(BUILD) BPROC_SOAK=2m $(SIGNALS) $(GO) test -tags soak -json -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestSoak|TestRandomTrees|TestStressNG|TestConformOutside)' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
 
 CHAOS ?= 3m
 SEEDS ?= $(shell date +%s)
 
 .PHONY: chaos
 chaos: deps build ## parts fail at random while jobs run, for CHAOS (3m) with each of SEEDS
-	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(SEEDS)' $(GO) test -v -timeout $(TEST_TIMEOUT) -run TestChaos $(TESTFLAGS) ./test/cluster
+	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(SEEDS)' $(SIGNALS) $(GO) test -v -timeout $(TEST_TIMEOUT) -run TestChaos $(TESTFLAGS) ./test/cluster
 
 .PHONY: bench
 bench: deps build ## measure; ONLY=REGEXP selects by name
