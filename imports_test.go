@@ -76,10 +76,12 @@ var arrows = map[string][]string{
 	"procfs/nodes": {".", "wire", "procfs"},
 	"procfs/enter": nil,
 
-	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/status", "slave/pid1/standin"},
+	"procfs/status":       {"wire"},
+	"procfs/status/marks": {"wire", "procfs/status"},
+
+	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin"},
 	"slave/journal":        {"wire"},
 	"slave/space":          {"wire", "slave/pid1/*"},
-	"slave/status":         {"wire", "slave/pid1/standin"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin"},
 	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/longcall"},
 	"slave/pid1/filter":    nil,

@@ -97,9 +97,9 @@ func (n *node) serveStream(l *link.Session, stream link.Stream) error {
 	}
 	switch first := first.(type) {
 	case *wire.Show:
-		return n.viewers.show(stream, reader)
+		return n.viewers.Show(stream, reader)
 	case *wire.Fetch:
-		return n.viewers.fetch(stream, reader, first)
+		return n.viewers.Fetch(stream, reader, first)
 	}
 	p := &process{n: n, stream: stream, ended: l.Done()}
 	if err := p.serve(reader, first); err != nil {

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/pidmap"
+	"bproc/procfs/status"
 	"bproc/slave/procevents"
 	"bproc/slave/space"
-	"bproc/slave/status"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -39,7 +39,7 @@ type node struct {
 	tasks    *tasks
 	stdios   stdios
 	signals  *signals
-	viewers  *viewers
+	viewers  *status.Server
 	shadows  *shadows
 	ledger   *ledger
 	former   *found                       // what a former daemon has left
@@ -74,9 +74,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	if err != nil {
 		return nil, errors.Join(err, sp.Destroy(ctx))
 	}
-	n.viewers = newViewers(status.Config{
-		Proc: sp.Proc(), Namespace: uint64(sp.NSInode()), Parent: sp.Parent, Log: log,
-	}, func() uint64 { return n.recorder.stamp() })
+	n.viewers = newViewers(sp, log, func() uint64 { return n.recorder.stamp() })
 	proc := procIn(sp)
 	n.watch = newWatch(proc.Process, sp.Anchor)
 	n.numbers = &numbers{
@@ -218,7 +216,7 @@ func (n *node) destroy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTime)
 	defer cancel()
 	n.tasks.close()
-	err := errors.Join(n.viewers.status.Close(), n.space.Destroy(ctx))
+	err := errors.Join(n.viewers.Close(), n.space.Destroy(ctx))
 	n.stdios.close()
 	n.shadows.close()
 	return errors.Join(err, n.source.Close(), n.stdios.journal.Close())

@@ -16,7 +16,7 @@ import (
 // in pieces. An errno of the kernel is in the last piece; the error returned is that of
 // give.
 func (c *Collector) Fetch(f *wire.Fetch, give func(*wire.Piece) error) error {
-	dir, path, err := locate(f.PID, f.Path)
+	dir, path, err := locate(f.PID, f.Path, c.cfg.Inner)
 	var giveErr error
 	if err == nil {
 		who := Identity{UID: f.UID, GID: f.GID, Groups: f.Groups}

@@ -1,4 +1,4 @@
-package status
+package marks
 
 // One object serves all little-endian machines: an iterator reads no registers, and
 // the offsets of fields are found when the program is loaded. It is committed, so

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/slave/status"
+	"bproc/procfs/status"
 	"bproc/wire"
 )
 

@@ -7,13 +7,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/slave/pid1/standin"
 	"bproc/wire"
 )
 
-// procMarks makes marks of what procfs shows, for kernels that do not take the BPF
-// program. It takes as long as a listing by ps(1).
-type procMarks struct{ proc int }
+// procMarks makes marks of what procfs shows. It takes as long as a listing by ps(1).
+type procMarks struct {
+	proc   int
+	hidden func() func(wire.PID) bool
+}
 
 // seed is of all marks that this program makes.
 var seed = maphash.MakeSeed()
@@ -21,14 +22,16 @@ var seed = maphash.MakeSeed()
 // Close implements io.Closer.
 func (procMarks) Close() error { return nil }
 
-func (p procMarks) marks(yield func(mark)) error {
+// Marks implements [Marker].
+func (p procMarks) Marks(yield func(Mark)) error {
 	pids, err := numbers(p.proc, ".")
 	if err != nil {
 		return err
 	}
 	r := newReader(p.proc)
+	hidden := p.hidden()
 	for _, pid := range pids {
-		if standin.Is("/proc/self/fd/"+strconv.Itoa(p.proc), pid) {
+		if hidden(pid) {
 			continue
 		}
 		tids, err := numbers(p.proc, pid.String()+"/task")
@@ -45,13 +48,13 @@ func (p procMarks) marks(yield func(mark)) error {
 }
 
 // markOf hashes what is told of a thread.
-func markOf(r *reader, pid, tid wire.PID) (mark, bool) {
+func markOf(r *reader, pid, tid wire.PID) (Mark, bool) {
 	texts := wire.ThreadTexts{TID: tid}
 	if r.thread(pid, &texts) != nil {
-		return mark{}, false // it has ended
+		return Mark{}, false // it has ended
 	}
 	start, ok := startOf(texts.Stat)
-	return mark{pid: pid, tid: tid, start: start, value: maphash.Bytes(seed, append(texts.Stat, texts.Status...))}, ok
+	return Mark{PID: pid, TID: tid, Start: start, Value: maphash.Bytes(seed, append(texts.Stat, texts.Status...))}, ok
 }
 
 // numbers returns the names in a directory that are numbers.

@@ -15,7 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/slave/status"
+	"bproc/procfs/status"
+	"bproc/procfs/status/marks"
 	"bproc/wire"
 )
 
@@ -95,8 +96,12 @@ func (s *space) start(command string) wire.PID {
 // collector returns a Collector of the space.
 func (s *space) collector() *status.Collector {
 	s.tb.Helper()
+	marker, err := marks.New(s.inode)
+	if err != nil {
+		s.tb.Fatalf("the kernel does not take the BPF program: %v", err)
+	}
 	c := status.New(status.Config{
-		Proc: s.proc, Namespace: s.inode, Log: slog.New(slog.DiscardHandler),
+		Proc: s.proc, Marker: marker, Log: slog.New(slog.DiscardHandler), Inner: true,
 		Parent: func(wire.PID) wire.PID { return 0 },
 	})
 	s.tb.Cleanup(func() {
@@ -104,9 +109,6 @@ func (s *space) collector() *status.Collector {
 			s.tb.Error(err)
 		}
 	})
-	if !c.ByKernel() {
-		s.tb.Error("the kernel does not take the BPF program")
-	}
 	return c
 }
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bproc/slave/status"
+	"bproc/procfs/status"
 	"bproc/wire"
 )
 

@@ -1,16 +1,16 @@
-// Package status reads what procfs shows of the processes of a space, for viewers
-// elsewhere.
+// Package status reads what procfs shows of the processes of a machine, or of a space,
+// for viewers elsewhere (server.go).
 //
 // What ps(1) and top(1) read all the time, of all processes, is told when it has changed.
 // A pass over all threads by a BPF program finds that out without opening a file
-// (marks.go, bpf/marks.c): it gives each thread a number, made of what it has run and of
-// what others can do to it. Only of processes for which that is another number are the
-// texts read (texts.go). Whatever else somebody wants to know is looked up when asked
+// (package marks): it gives each thread a number, made of what it has run and of what
+// others can do to it. Only of processes for which that is another number are the texts
+// read (texts.go). Whatever else somebody wants to know is looked up when asked
 // for (fetch.go).
 //
 //	View    what one viewer was told: the marks of all processes as they were then
 //	census  the marks of all processes, the same for all viewers for a moment
-//	marker  makes them: kernelMarks by BPF, or procMarks by reading procfs
+//	Marker  makes them: marks.Kernel by BPF, or procMarks by reading procfs
 //
 // # Who may see what
 //
@@ -19,8 +19,8 @@
 // there are no addresses in it, for instance (proc_pid_stat(5)). The thread is given up
 // after that.
 //
-// Processes that share the memory of the space's init are none: its threads, the
-// stand-ins (package standin), and a process on its way to its first execve.
+// In a space, processes that share the memory of its init are none: the stand-ins
+// (package standin), and a process on its way to its first execve. Neither is init.
 //
 // # Cost
 //

@@ -1,4 +1,4 @@
-package status
+package marks
 
 import (
 	"bufio"
@@ -11,36 +11,20 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 
+	"bproc/procfs/status"
 	"bproc/wire"
 )
 
-// mark stands for all that /proc shows of a thread: when that changes, value does.
-type mark struct {
-	pid   wire.PID // of the process
-	tid   wire.PID
-	start uint64 // that of another thread with the same number is another one
-	value uint64
-
-	// groups stands for its control groups, the text of which takes the kernel a lock of
-	// the whole machine; 0: not known.
-	groups uint64
-}
-
-// marker makes the marks of all threads of a space.
-type marker interface {
-	marks(yield func(mark)) error
-	io.Closer
-}
-
-// kernelMarks has the kernel make the marks, by a BPF program that it calls for each
-// thread.
-type kernelMarks struct {
+// Kernel has the kernel make the marks, by a BPF program that it calls for each thread.
+type Kernel struct {
 	objects tasksObjects
 	iter    *link.Iter
 }
 
-// newKernelMarks loads the program. The namespace is known by its inode number.
-func newKernelMarks(namespace uint64) (*kernelMarks, error) {
+var _ status.Marker = (*Kernel)(nil)
+
+// New loads the program. The PID namespace is known by its inode number.
+func New(namespace uint64) (*Kernel, error) {
 	// Before 5.11 programs count against RLIMIT_MEMLOCK; this does nothing on later kernels.
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, err
@@ -52,7 +36,7 @@ func newKernelMarks(namespace uint64) (*kernelMarks, error) {
 	if err := spec.Variables[tasksVarSpace].Set(uint32(namespace)); err != nil {
 		return nil, fmt.Errorf("set constants of the BPF object: %w", err)
 	}
-	k := &kernelMarks{}
+	k := &Kernel{}
 	if err := spec.LoadAndAssign(&k.objects, nil); err != nil {
 		return nil, fmt.Errorf("load the BPF program: %w", err)
 	}
@@ -69,7 +53,8 @@ const markSize = int(unsafe.Sizeof(tasksMark{}) - unsafe.Offsetof(tasksMark{}.Pi
 // has eight pages of 4 KiB (kernel/bpf/bpf_iter.c).
 const seqBuffer = 32 << 10
 
-func (k *kernelMarks) marks(yield func(mark)) error {
+// Marks implements [status.Marker].
+func (k *Kernel) Marks(yield func(status.Mark)) error {
 	pass, err := k.iter.Open()
 	if err != nil {
 		return fmt.Errorf("begin a pass over all threads: %w", err)
@@ -83,14 +68,14 @@ func (k *kernelMarks) marks(yield func(mark)) error {
 		} else if err != nil {
 			return fmt.Errorf("pass over all threads: %w", err)
 		}
-		yield(mark{
-			pid:   wire.PID(binary.NativeEndian.Uint32(b[0:])),
-			tid:   wire.PID(binary.NativeEndian.Uint32(b[4:])),
-			start: binary.NativeEndian.Uint64(b[8:]),
-			value: binary.NativeEndian.Uint64(b[16:]), groups: binary.NativeEndian.Uint64(b[24:]),
+		yield(status.Mark{
+			PID:   wire.PID(binary.NativeEndian.Uint32(b[0:])),
+			TID:   wire.PID(binary.NativeEndian.Uint32(b[4:])),
+			Start: binary.NativeEndian.Uint64(b[8:]),
+			Value: binary.NativeEndian.Uint64(b[16:]), Groups: binary.NativeEndian.Uint64(b[24:]),
 		})
 	}
 }
 
 // Close implements io.Closer.
-func (k *kernelMarks) Close() error { return errors.Join(k.iter.Close(), k.objects.Close()) }
+func (k *Kernel) Close() error { return errors.Join(k.iter.Close(), k.objects.Close()) }

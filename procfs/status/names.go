@@ -39,9 +39,9 @@ const (
 	maxDeep = 6       // names
 )
 
-// locate returns where in the space's procfs a path is: the directory of a process and
-// the way from there. A path that does not name a known file is ENOENT.
-func locate(pid wire.PID, path string) (dir, below string, err error) {
+// locate returns where in procfs a path is: the directory of a process and the way from
+// there. A path that does not name a known file is ENOENT; so is the init of a space.
+func locate(pid wire.PID, path string, inner bool) (dir, below string, err error) {
 	parts := strings.Split(path, "/")
 	if len(path) > maxPath || len(parts) > maxDeep {
 		return "", "", unix.ENAMETOOLONG
@@ -52,13 +52,13 @@ func locate(pid wire.PID, path string) (dir, below string, err error) {
 		}
 	}
 	switch {
-	case pid < 0 || pid == initPID:
+	case pid < 0 || inner && pid == initPID:
 		return "", "", unix.ENOENT
 	case pid == 0:
 		if !nodeNames[parts[0]] {
 			return "", "", unix.ENOENT
 		}
-		// The node's net is a link to the reader's own, who is not in the space.
+		// The machine's net is a link to the reader's own, who may not be in the namespace.
 		if parts[0] == "net" {
 			return "1", path, nil
 		}

@@ -1,5 +1,7 @@
 package status
 
+import "bproc/wire"
+
 // Forget makes the next census a new one.
 func (c *Collector) Forget() {
 	c.mu.Lock()
@@ -10,14 +12,8 @@ func (c *Collector) Forget() {
 // ByProcfs makes the Collector do without the BPF program.
 func (c *Collector) ByProcfs() error {
 	err := c.marker.Close()
-	c.marker = procMarks{int(c.cfg.Proc.Fd())}
+	c.marker = procMarks{int(c.cfg.Proc.Fd()), func() func(wire.PID) bool { return func(wire.PID) bool { return false } }}
 	return err
-}
-
-// ByKernel reports whether the kernel has taken the BPF program.
-func (c *Collector) ByKernel() bool {
-	_, ok := c.marker.(*kernelMarks)
-	return ok
 }
 
 // Locate is where a path is looked for.

@@ -1,4 +1,4 @@
-package slave
+package status
 
 import (
 	"errors"
@@ -10,21 +10,22 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/slave/status"
 	"bproc/wire"
 )
 
-// testViewers looks at this machine instead of a space: no process is in its namespace,
-// which is none.
-func testViewers(t *testing.T) *viewers {
+// testServer looks at this machine, and shows nothing.
+func testServer(t *testing.T) *Server {
 	t.Helper()
 	proc, err := os.Open("/proc")
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newViewers(status.Config{Proc: proc, Log: slog.New(slog.DiscardHandler)}, func() uint64 { return 17 })
+	v := NewServer(Config{
+		Proc: proc, Log: slog.New(slog.DiscardHandler),
+		Hidden: func() func(wire.PID) bool { return func(wire.PID) bool { return true } },
+	}, func() uint64 { return 17 })
 	t.Cleanup(func() {
-		if err := errors.Join(v.status.Close(), proc.Close()); err != nil {
+		if err := errors.Join(v.Close(), proc.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -46,8 +47,8 @@ func served(t *testing.T, serve func(net.Conn, *wire.Reader) error) (master net.
 }
 
 func TestShow(t *testing.T) {
-	v := testViewers(t)
-	master, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.show(s, r) })
+	v := testServer(t)
+	master, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r) })
 	reader := wire.NewReader(master)
 	for number := range uint64(3) {
 		if err := wire.Write(master, number, new(wire.Refresh)); err != nil {
@@ -68,9 +69,9 @@ func TestShow(t *testing.T) {
 }
 
 func TestFetch(t *testing.T) {
-	v := testViewers(t)
+	v := testServer(t)
 	master, ended := served(t, func(s net.Conn, r *wire.Reader) error {
-		return v.fetch(s, r, &wire.Fetch{Kind: wire.FetchFile, Path: "version"})
+		return v.Fetch(s, r, &wire.Fetch{Kind: wire.FetchFile, Path: "version"})
 	})
 	reader := wire.NewReader(master)
 	for _, want := range []string{"Linux", ""} {
@@ -94,21 +95,21 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestViewersAreBounded has as many look as may.
-func TestViewersAreBounded(t *testing.T) {
-	v := testViewers(t)
+// TestServerIsBounded has as many look as may.
+func TestServerIsBounded(t *testing.T) {
+	v := testServer(t)
 	for range maxShows {
 		v.shows <- struct{}{}
 	}
 	for range maxReads {
 		v.reads <- struct{}{}
 	}
-	_, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.show(s, r) })
+	_, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r) })
 	if err := <-ended; !errors.Is(err, unix.EAGAIN) {
 		t.Errorf("one more viewer: got %v", err)
 	}
 	master, ended := served(t, func(s net.Conn, r *wire.Reader) error {
-		return v.fetch(s, r, &wire.Fetch{Kind: wire.FetchFile, Path: "version"})
+		return v.Fetch(s, r, &wire.Fetch{Kind: wire.FetchFile, Path: "version"})
 	})
 	m, _, err := wire.NewReader(master).Read()
 	if piece, ok := m.(*wire.Piece); err != nil || !ok || piece.Errno != uint32(unix.EAGAIN) || !piece.Last {

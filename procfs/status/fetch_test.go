@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/slave/status"
+	"bproc/procfs/status"
 	"bproc/wire"
 )
 
@@ -171,7 +171,7 @@ func FuzzLocate(f *testing.F) {
 		f.Add(int32(0), path)
 	}
 	f.Fuzz(func(t *testing.T, pid int32, path string) {
-		dir, below, err := status.Locate(wire.PID(pid), path)
+		dir, below, err := status.Locate(wire.PID(pid), path, true)
 		if err != nil {
 			return
 		}

@@ -11,20 +11,27 @@ import (
 
 // Config says what a [Collector] looks at.
 type Config struct {
-	Proc      *os.File // the directory of the space's procfs; open as long as the Collector is
-	Namespace uint64   // inode of the space's PID namespace
-	Log       *slog.Logger
+	Proc   *os.File // the directory of a procfs; open as long as the Collector is
+	Marker Marker   // closed with the Collector; nil: procfs is read for the marks, too
+	Log    *slog.Logger
+
+	// Inner says that the processes are those of a space, in which init is none.
+	Inner bool
+
+	// Hidden returns which processes are not shown. It is called once for each pass, and
+	// by no Marker that leaves them out by itself. Nil: none is hidden.
+	Hidden func() (is func(wire.PID) bool)
 
 	// Parent returns the parent on the front end of a process that init is the parent of
 	// on the node; 0: not known.
 	Parent func(wire.PID) wire.PID
 }
 
-// Collector reads what procfs shows of the processes of a space. Any goroutine may use
+// Collector reads what procfs shows of processes. Any goroutine may use
 // it.
 type Collector struct {
 	cfg    Config
-	marker marker
+	marker Marker
 
 	mu     sync.Mutex
 	latest *census
@@ -36,13 +43,12 @@ const fresh = 200 * time.Millisecond
 
 // New returns a Collector. Nothing is read before somebody asks.
 func New(cfg Config) *Collector {
-	c := &Collector{cfg: cfg}
-	marks, err := newKernelMarks(cfg.Namespace)
-	if err != nil {
-		cfg.Log.Warn("processes are looked at one by one, which takes longer", "err", err)
-		c.marker = procMarks{int(cfg.Proc.Fd())}
-	} else {
-		c.marker = marks
+	c := &Collector{cfg: cfg, marker: cfg.Marker}
+	if c.marker == nil {
+		if cfg.Hidden == nil {
+			cfg.Hidden = func() func(wire.PID) bool { return func(wire.PID) bool { return false } }
+		}
+		c.marker = procMarks{int(cfg.Proc.Fd()), cfg.Hidden}
 	}
 	return c
 }
@@ -84,7 +90,11 @@ func (c *Collector) census() (*census, error) {
 	} else {
 		now.procs = make(map[wire.PID]process)
 	}
-	if err := c.marker.marks(now.add); err != nil {
+	if err := c.marker.Marks(func(m Mark) {
+		if !c.cfg.Inner || m.PID != initPID {
+			now.add(m)
+		}
+	}); err != nil {
 		return nil, err
 	}
 	c.latest = now
@@ -94,15 +104,12 @@ func (c *Collector) census() (*census, error) {
 // initPID is the number of a space's init in it.
 const initPID = 1
 
-func (c *census) add(m mark) {
-	if m.pid <= initPID {
-		return
+func (c *census) add(m Mark) {
+	p := c.procs[m.PID]
+	if m.TID == m.PID {
+		p.start, p.groups = m.Start, m.Groups
 	}
-	p := c.procs[m.pid]
-	if m.tid == m.pid {
-		p.start, p.groups = m.start, m.groups
-	}
-	p.value += m.value * (2*uint64(m.tid) + 1) // a sum, so that the order of threads is nothing
-	p.threads = append(p.threads, thread{m.tid, m.start, m.value})
-	c.procs[m.pid] = p
+	p.value += m.Value * (2*uint64(m.TID) + 1) // a sum, so that the order of threads is nothing
+	p.threads = append(p.threads, thread{m.TID, m.Start, m.Value})
+	c.procs[m.PID] = p
 }

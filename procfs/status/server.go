@@ -1,0 +1,120 @@
+package status
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Server serves those who look at the processes of this machine, each over a stream.
+type Server struct {
+	collector *Collector
+	stamp     func() uint64
+	bootID    string
+	shows     chan struct{} // one for each stream of Show
+	reads     chan struct{} // one for each look-up, or refresh, that is under way
+}
+
+// Bounds on those who look at the same time.
+const (
+	maxShows = 32
+	maxReads = 64
+)
+
+// NewServer returns a Server. Stamp returns the number of the last event so far.
+func NewServer(cfg Config, stamp func() uint64) *Server {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		cfg.Log.Warn("times of start are told without a boot id", "err", err)
+	}
+	return &Server{
+		collector: New(cfg), stamp: stamp, bootID: strings.TrimSpace(string(boot)),
+		shows: make(chan struct{}, maxShows), reads: make(chan struct{}, maxReads),
+	}
+}
+
+// Close gives up what the Server has open, but for what it was given.
+func (s *Server) Close() error { return s.collector.Close() }
+
+// errManyLooks ends a look beyond the bound.
+var errManyLooks = fmt.Errorf("too many look at this node: %w", unix.EAGAIN)
+
+// Fetch answers one look-up, and returns with an error when the stream ends.
+func (s *Server) Fetch(stream io.ReadWriteCloser, reader *wire.Reader, request *wire.Fetch) error {
+	give := func(p *wire.Piece) error {
+		p.Event = s.stamp()
+		return wire.Write(stream, 0, p)
+	}
+	if !s.start(func() { _ = s.collector.Fetch(request, give) }) { // an error is that of the stream
+		return give(&wire.Piece{Errno: uint32(unix.EAGAIN), Last: true})
+	}
+	_, _, err := reader.Read() // the master says no more, and closes the stream in the end
+	return err
+}
+
+// start runs a read of procfs beside its stream, unless there are too many. Nobody waits
+// for it: reading can take as long as somebody holds the memory of a process locked,
+// and the session of this node must not. It still counts then, and ends with an error of
+// the stream.
+func (s *Server) start(read func()) bool {
+	select {
+	case s.reads <- struct{}{}:
+	default:
+		return false
+	}
+	go func() {
+		defer func() { <-s.reads }()
+		read()
+	}()
+	return true
+}
+
+// Show answers each Refresh of one viewer, and returns with an error when the stream ends.
+func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader) error {
+	select {
+	case s.shows <- struct{}{}:
+		defer func() { <-s.shows }()
+	default:
+		return errManyLooks
+	}
+	view := s.collector.View()
+	idle := make(chan struct{}, 1) // whoever has its token has the view
+	idle <- struct{}{}
+	for {
+		m, number, err := reader.Read()
+		if err != nil {
+			return err
+		}
+		if _, ok := m.(*wire.Refresh); !ok {
+			return fmt.Errorf("%w: type %d of a viewer", wire.ErrFrame, m.Type())
+		}
+		select {
+		case <-idle:
+		default:
+			return fmt.Errorf("%w: a viewer does not wait for the answer", wire.ErrFrame)
+		}
+		if !s.start(func() { s.refresh(stream, number, view, idle) }) {
+			return errManyLooks
+		}
+	}
+}
+
+func (s *Server) refresh(stream io.ReadWriteCloser, number uint64, view *View, idle chan<- struct{}) {
+	err := view.Refresh(func(c *wire.Changed) error {
+		c.Event = s.stamp()
+		return wire.Write(stream, number, c)
+	})
+	var now unix.Timespec
+	if err = errors.Join(err, unix.ClockGettime(unix.CLOCK_BOOTTIME, &now)); err != nil {
+		stream.Close() // and so show comes to its end
+		return
+	}
+	idle <- struct{}{} // before the viewer can ask again
+	_ = wire.Write(stream, number, &wire.Refreshed{BootID: s.bootID, Uptime: uint64(now.Nano())})
+}
