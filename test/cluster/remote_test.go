@@ -257,8 +257,8 @@ func idle(c *cluster.Cluster) error {
 	for _, g := range ghosts {
 		left = append(left, fmt.Sprintf("ghost: %d %s", g.PID, strings.Join(g.Args, " ")))
 	}
-	if len(left) > 0 {
-		return fmt.Errorf("left: %v", left)
+	if n := len(left); n > 0 {
+		return fmt.Errorf("%d left: %v", n, left[:min(n, 20)])
 	}
 	return nil
 }

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-enum { BIRTHS = 6000 };
+enum { BIRTHS = 2000 };
 
 int main(void)
 {
