@@ -9,8 +9,9 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "kernel.h"
-#include "space.h"
+#include "../../../internal/bpf/kernel.h"
+#include "../../../internal/bpf/space.h"
+#include "records.h"
 #include "stops.h"
 
 static __always_inline void describe(struct record *r, struct task_struct *task, const struct where *at)

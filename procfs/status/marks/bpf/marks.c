@@ -9,7 +9,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "kernel.h"
+#include "../../../../internal/bpf/kernel.h"
+#include "../../../../internal/bpf/space.h"
 
 struct mark {
 	__u32 pid; // of the process, a number of the namespace
@@ -20,55 +21,6 @@ struct mark {
 };
 
 struct mark *unused_mark __attribute__((unused)); // keeps the type in the object's BTF
-
-volatile const __u32 space = 0; // inode of the namespace, set by the loader
-
-// The space as a struct pid sees it: its address and its depth.
-struct where {
-	struct pid_namespace *ns;
-	__u32 level;
-};
-
-static __always_inline struct upid *upid_at(struct pid *pid, __u32 level)
-{
-	// The array is [1] or [], by the kernel's version; its elements are what they are.
-	return (struct upid *)((char *)__builtin_preserve_access_index(&pid->numbers) + level * sizeof(struct upid));
-}
-
-static __always_inline bool in_space(struct pid *pid, struct where *at)
-{
-	__u32 deepest = BPF_CORE_READ(pid, level);
-
-	for (__u32 level = 1; level <= MAX_PID_NS_LEVEL && level <= deepest; level++) {
-		struct pid_namespace *ns = BPF_CORE_READ(upid_at(pid, level), ns);
-
-		if (BPF_CORE_READ(ns, ns.inum) == space) {
-			at->ns = ns;
-			at->level = level;
-			return true;
-		}
-	}
-	return false;
-}
-
-static __always_inline __u32 number(struct pid *pid, const struct where *at)
-{
-	struct upid *upid;
-
-	if (!pid || BPF_CORE_READ(pid, level) < at->level)
-		return 0;
-	upid = upid_at(pid, at->level); // apart: what is within a CORE_READ is taken for the kernel's
-	return BPF_CORE_READ(upid, nr);
-}
-
-static __always_inline struct pid *pid_of(struct signal_struct *signal, int type)
-{
-	struct pid **pids = (void *)__builtin_preserve_access_index(&signal->pids);
-	struct pid *pid = 0;
-
-	bpf_probe_read_kernel(&pid, sizeof(pid), pids + type);
-	return pid;
-}
 
 // mix adds a word to a hash: the multiplier is that of FNV-1a, the shift brings what it
 // does to high bits down again.
@@ -124,8 +76,8 @@ static __always_inline __u64 value_of(struct task_struct *task)
 	h = mix(h, (__u64)BPF_CORE_READ(task, parent));
 	if (signal) {
 		h = mix(h, BPF_CORE_READ(signal, shared_pending.signal.sig[0]));
-		h = mix(h, (__u64)pid_of(signal, PGID));
-		h = mix(h, (__u64)pid_of(signal, SID));
+		h = mix(h, (__u64)pid_of(task, PGID));
+		h = mix(h, (__u64)pid_of(task, SID));
 	}
 	BPF_CORE_READ_INTO(&name, task, comm); // other threads can give it
 	h = mix(mix(h, name[0]), name[1]);
@@ -142,19 +94,15 @@ int on_task(struct bpf_iter__task *ctx)
 	struct mark mark = {};
 	struct mm_struct *mm;
 	struct where at;
-	struct pid *pid;
 
-	if (!task)
+	if (!task || !in_space(task, &at))
 		return 0;
-	pid = BPF_CORE_READ(task, thread_pid);
-	if (!pid || !in_space(pid, &at))
-		return 0;
-	ns = at.ns;
+	ns = at.ns; // apart, as in number
 	mm = BPF_CORE_READ(task, mm);
 	if (mm && mm == BPF_CORE_READ(ns, child_reaper, mm))
 		return 0;
-	mark.tid = number(pid, &at);
-	mark.pid = number(pid_of(BPF_CORE_READ(task, signal), TGID), &at);
+	mark.tid = number(BPF_CORE_READ(task, thread_pid), &at);
+	mark.pid = number_of(task, TGID, &at);
 	mark.start = BPF_CORE_READ(task, start_boottime);
 	mark.value = value_of(task);
 	if (bpf_core_field_exists(task->cgroups))
