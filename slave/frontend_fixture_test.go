@@ -197,7 +197,10 @@ func (f *front) event(e *wire.Event, again bool) {
 	case wire.EventSpawned:
 		j := f.jobs[e.PID]
 		if e.Errno != 0 || e.Stage != 0 {
-			j.failed = true
+			if j.spawned || unix.Errno(e.Errno) != unix.ECONNRESET {
+				f.t.Errorf("%v is not started: %v", j, unix.Errno(e.Errno))
+			}
+			j.failed = true // a daemon died that had not asked init for it yet
 			delete(f.procs, e.PID)
 			return
 		}
@@ -221,7 +224,7 @@ func (f *front) event(e *wire.Event, again bool) {
 func (f *front) signal(pid wire.PID, signal unix.Signal) {
 	info := make([]byte, 128)
 	info[0] = byte(signal)
-	f.session.say(&wire.Signal{PID: pid, Info: info, Seen: f.session.event, Seq: 1})
+	f.session.say(&wire.Signal{PID: pid, Info: info, Seen: max(f.session.event, f.session.again), Seq: 1})
 }
 
 // await waits until ok holds, which is called with the lock held.
@@ -280,9 +283,9 @@ func (j *job) attach(s *frontSession, there bool) {
 	f := j.f
 	f.mu.Lock()
 	got, spawned := j.got, j.spawned
-	complete := j.ended == [2]bool{true, true}
+	over := j.failed || j.ended == [2]bool{true, true}
 	f.mu.Unlock()
-	if complete {
+	if over {
 		return
 	}
 	stream, err := s.Open(context.Background())
@@ -301,11 +304,14 @@ func (j *job) attach(s *frontSession, there bool) {
 		if err != nil {
 			return
 		}
-		if r := m.(*wire.Resumed); r.Errno != 0 {
+		switch r := m.(*wire.Resumed); {
+		case r.Errno == 0:
+			taken = r.Taken
+		case spawned:
 			f.t.Errorf("%d cannot be gone on with from %v: %v", j.spawn.PID, got, unix.Errno(r.Errno))
 			return
-		} else {
-			taken = r.Taken
+		default: // it is told that it could not be started
+			return
 		}
 	} else if err := wire.Write(stream, 0, &j.spawn); err != nil {
 		return
