@@ -72,7 +72,8 @@ var arrows = map[string][]string{
 
 	"master/store": nil,
 
-	"procfs":       {"wire"},
+	"procfs":       {"wire", "procfs/guard"},
+	"procfs/guard": nil,
 	"procfs/nodes": {".", "wire", "procfs"},
 	"procfs/enter": nil,
 
@@ -97,7 +98,7 @@ var arrows = map[string][]string{
 	"cmd/bpkeeper":         {"internal/processors", "internal/sparselog", "ghost"},
 	"cmd/bpinit":           {"internal/sparselog", "slave/pid1"},
 	"cmd/bpns":             {"procfs/enter"},
-	"cmd/bpprocfs":         {".", "internal/service", "internal/sparselog", "procfs", "procfs/nodes"},
+	"cmd/bpprocfs":         {".", "internal/service", "internal/sparselog", "procfs", "procfs/guard", "procfs/nodes"},
 	"cmd/internal/bpsh":    {".", "wire", "nodeset", "cmd/internal/release"},
 	"cmd/internal/bpstat":  {".", "wire", "nodeset", "cmd/internal/release"},
 	"cmd/internal/bpctl":   {".", "wire", "nodeset", "cmd/internal/release"},

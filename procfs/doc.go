@@ -42,7 +42,8 @@
 // in it.
 //
 // A process that waits for an answer cannot be killed (fuse_dev_do_read has taken its
-// request): every handler returns within patience.
+// request): every handler returns within patience. Package guard sees to those that wait
+// when this process is killed.
 //
 // Locks: View.mu, table.mu, rounds.mu, news.mu, handles.mu are leaves. listing.mu and the
 // locks of fetched files are held while the source is asked.

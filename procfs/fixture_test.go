@@ -144,6 +144,7 @@ func ghosts(t *testing.T, n int) []wire.PID {
 	var pids []wire.PID
 	for range n {
 		cmd := exec.Command("sleep", "600")
+		cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +167,7 @@ func mount(t *testing.T) *mounted {
 	t.Helper()
 	m := &mounted{T: t, cluster: &cluster{files: map[string]string{}, dirs: map[string][]Entry{}}, path: t.TempDir()}
 	ready := make(chan struct{})
-	m.view = New(Config{Mountpoint: m.path, Ready: func() { close(ready) }}, m.cluster, slog.New(slog.DiscardHandler))
+	m.view = New(Config{Mountpoint: m.path, Guard: []string{guardName}, Ready: func() { close(ready) }}, m.cluster, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.view.Run(ctx) }()

@@ -8,14 +8,33 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/procfs/guard"
 )
 
 // inNamespace is set in a process that has a mount namespace of its own.
 const inNamespace = "BPROC_TEST_MOUNTS"
 
+// guardName is what the guard of a view is called that a test has mounted.
+const guardName = "guard"
+
 // TestMain runs the tests in a mount namespace of their own: nothing that they mount
 // is left behind.
 func TestMain(m *testing.M) {
+	if os.Args[0] == guardName {
+		if err := guard.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if at := os.Getenv(victimVariable); at != "" {
+		if err := victim(at); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if os.Getenv(inNamespace) != "" {
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			fmt.Fprintf(os.Stderr, "make mounts private: %v\n", err)

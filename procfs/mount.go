@@ -3,10 +3,15 @@ package procfs
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"bproc/procfs/guard"
 )
 
 // prepare makes the mount point ready: a view that has died there is taken away, and
@@ -22,8 +27,7 @@ func (v *View) prepare() error {
 		}
 	}
 	for range 8 { // a limit, not an expectation
-		var fs unix.Statfs_t
-		err := unix.Statfs(at, &fs)
+		fs, err := v.probe()
 		if err == nil {
 			if fs.Type == fuseMagic && covered(at) {
 				return fmt.Errorf("mount point %s: %w", at, ErrServed)
@@ -41,6 +45,57 @@ func (v *View) prepare() error {
 		}
 	}
 	return fmt.Errorf("mount point %s: %w", at, unix.EBUSY)
+}
+
+// deaf is for how long a view that is mounted already may not answer until it is taken
+// to be dead. It would not wait for a node.
+const deaf = 10 * time.Second
+
+// probe tells what is mounted on the mount point. The connection of a view whose server was
+// killed together with its guard may still be there, and is ended.
+func (v *View) probe() (fs unix.Statfs_t, err error) {
+	at := v.cfg.Mountpoint
+	answered := make(chan error, 1)
+	go func() {
+		err := unix.Statfs(at, &fs)
+		// A server that is just being ended may still take the question with it.
+		for begin := time.Now(); (errors.Is(err, unix.EIO) || errors.Is(err, unix.ECONNABORTED)) && time.Since(begin) < deaf; {
+			time.Sleep(10 * time.Millisecond)
+			err = unix.Statfs(at, &fs)
+		}
+		answered <- err
+	}()
+	select {
+	case err = <-answered:
+		return fs, err
+	case <-time.After(v.deaf):
+	}
+	if !mountedView(at) {
+		return fs, unix.ETIMEDOUT
+	}
+	v.log.Warn("a view that does not answer is ended", "path", at)
+	if err := guard.Abort(at); err != nil {
+		return fs, err
+	}
+	return fs, <-answered
+}
+
+// mountedView reports whether what is mounted on a directory, on top of all else there, is
+// a view.
+func mountedView(at string) bool {
+	mounts, err := os.ReadFile(procPath + "/self/mountinfo")
+	if err != nil {
+		return false
+	}
+	view := false
+	for line := range strings.Lines(string(mounts)) {
+		// Options between the mount point and the type end with a dash (proc_pid_mountinfo(5)).
+		about, kind, _ := strings.Cut(line, " - ")
+		if f := strings.Fields(about); len(f) > 4 && f[4] == filepath.Clean(at) {
+			view = strings.HasPrefix(kind, "fuse."+fsName+" ")
+		}
+	}
+	return view
 }
 
 // ErrServed says that a view is there already.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/procfs/guard"
 	"bproc/wire"
 )
 
@@ -31,6 +33,10 @@ type Config struct {
 
 	// Ready is called when the view can be used.
 	Ready func()
+
+	// Guard is the argument vector with which this program calls [guard.Run]: it frees
+	// readers if this process is killed. None: nothing does.
+	Guard []string
 }
 
 // View is the procfs of a cluster.
@@ -40,6 +46,7 @@ type View struct {
 	log    *slog.Logger
 	real   real
 	since  int64 // seconds since 1970: times of what is as old as the view
+	deaf   time.Duration
 
 	table  *table
 	rounds *rounds
@@ -63,6 +70,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		source:    source,
 		log:       log,
 		since:     time.Now().Unix(),
+		deaf:      deaf,
 		rounds:    newRounds(),
 		news:      newNews(),
 		processes: map[wire.PID]*process{},
@@ -74,6 +82,19 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 // Run mounts the view and serves it until the context ends, or until somebody
 // unmounts it.
 func (v *View) Run(ctx context.Context) error {
+	at, err := filepath.Abs(v.cfg.Mountpoint)
+	if err != nil {
+		return fmt.Errorf("mount point %s: %w", v.cfg.Mountpoint, err)
+	}
+	v.cfg.Mountpoint = at
+	if v.cfg.Guard == nil {
+		return v.run(ctx, func(string) error { return nil })
+	}
+	return guard.While(v.cfg.Guard, func(g *guard.Guard) error { return v.run(ctx, g.Watch) })
+}
+
+// run mounts the view, has it watched, and serves it.
+func (v *View) run(ctx context.Context, watch func(mountpoint string) error) error {
 	r, err := openReal()
 	if err != nil {
 		return err
@@ -102,7 +123,10 @@ func (v *View) Run(ctx context.Context) error {
 	group.Go(func() error { return v.refresher(ctx) })
 	group.Go(func() error { return v.news.run(ctx) })
 	group.Go(func() error {
-		err := v.open(server)
+		err := watch(v.cfg.Mountpoint)
+		if err == nil {
+			err = v.open(server)
+		}
 		if err == nil {
 			<-ctx.Done()
 		}

@@ -20,16 +20,23 @@ import (
 	"bproc/internal/service"
 	"bproc/internal/sparselog"
 	"bproc/procfs"
+	"bproc/procfs/guard"
 	"bproc/procfs/nodes"
 )
 
+// guardName is the name of the process that frees readers if the view is killed.
+const guardName = "bpprocfs-guard"
+
 func main() {
 	name := filepath.Base(os.Args[0])
-	c := command()
-	if strings.HasPrefix(name, "mount.") {
-		c = helper(name)
+	run := command().Execute
+	switch {
+	case name == guardName:
+		run = guard.Run
+	case strings.HasPrefix(name, "mount."):
+		run = helper(name).Execute
 	}
-	if err := c.Execute(); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
@@ -68,6 +75,7 @@ func run(cfg procfs.Config, told int, level slog.Level) error {
 	if err != nil {
 		return err
 	}
+	cfg.Guard = []string{guardName}
 	ready := make(chan struct{})
 	cfg.Ready = func() {
 		service.Ready()

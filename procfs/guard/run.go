@@ -1,0 +1,96 @@
+package guard
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Run is the guard: a program that [While] has started with the arguments for it calls
+// nothing else. It returns when the server has no need of it, or is dead.
+func Run() error {
+	// What asks the server to end asks the whole group, and the server may need some
+	// time for that.
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	death := make(chan os.Signal, 1)
+	signal.Notify(death, died)
+	if err := os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0); err != nil { // else it is "exe"
+		return err
+	}
+	server, err := unix.PidfdOpen(os.Getppid(), 0)
+	if err != nil {
+		return fmt.Errorf("descriptor of the server: %w", err)
+	}
+	if err := tell(); err != nil {
+		return err
+	}
+	told := make(chan string)
+	go listen(told)
+	var watched []connection
+	for {
+		select {
+		case mountpoint, more := <-told:
+			if !more {
+				return nil
+			}
+			c, err := find(mountpoint)
+			if err != nil {
+				return err
+			}
+			watched = append(watched, c)
+			if err := tell(); err != nil {
+				return err
+			}
+		case <-death:
+			if gone(server) {
+				return nil // and so are the connections, whose numbers may be others' now
+			}
+			var errs []error
+			for _, c := range watched {
+				errs = append(errs, c.abort())
+			}
+			return errors.Join(errs...)
+		}
+	}
+}
+
+// tell answers the server.
+func tell() error {
+	if _, err := os.Stdout.Write([]byte{'\n'}); err != nil {
+		return fmt.Errorf("answer the server: %w", err)
+	}
+	return nil
+}
+
+// listen passes on the mount points that the server names.
+func listen(told chan<- string) {
+	defer close(told)
+	for in := bufio.NewReader(os.Stdin); ; {
+		text, err := in.ReadString(0)
+		if err != nil {
+			return // io.EOF; there is no other end
+		}
+		told <- strings.TrimSuffix(text, "\x00")
+	}
+}
+
+// grace is how long a process takes that nothing holds up, from its first thread's death
+// to its last's, in milliseconds.
+const grace = 100
+
+// gone reports whether all threads of a process are dead.
+func gone(pidfd int) bool {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(fds, grace)
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0
+		}
+	}
+}
