@@ -119,7 +119,7 @@ func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 		return c.failed(wire.StageRequest, unix.EAGAIN, "")
 	}
 	defer leave()
-	l, err := c.lookAt(ctx, m.Node, 0, new(wire.Show))
+	l, err := c.lookAt(ctx, m.Node, 0, &wire.Show{Environ: c.who.uid == 0})
 	if l == nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func TestLookEnds(t *testing.T) {
 			l := newLookedAt(t)
 			client := l.ask(caller{}, &wire.Look{Version: wire.Version, Node: 3})
 			node := l.node()
-			receive(t, node, 0, new(wire.Show))
+			receive(t, node, 0, &wire.Show{Environ: true}) // root looks
 			if err := spoil(client, node); err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,8 @@ func (p *process) content(name string) []byte {
 func (p *process) differing(q *process) []string {
 	var names []string
 	for _, name := range hotFiles {
-		if !bytes.Equal(p.content(name), q.content(name)) {
+		was, is := p.content(name), q.content(name)
+		if !bytes.Equal(was, is) || (was == nil) != (is == nil) {
 			names = append(names, name)
 		}
 	}

@@ -97,7 +97,7 @@ func (n *node) serveStream(l *link.Session, stream link.Stream) error {
 	}
 	switch first := first.(type) {
 	case *wire.Show:
-		return n.viewers.Show(stream, reader)
+		return n.viewers.Show(stream, reader, first)
 	case *wire.Fetch:
 		return n.viewers.Fetch(stream, reader, first)
 	}

@@ -15,6 +15,8 @@ func (*Look) Type() Type { return TypeLook }
 // Show is Look for a slave: the first frame of a stream.
 type Show struct {
 	_msgpack struct{} `msgpack:",as_array"`
+
+	Environ bool // environments are told, too: whoever looks is root
 }
 
 // Type implements [Message].
@@ -46,7 +48,20 @@ type Texts struct {
 	Cmdline []byte
 	Cgroup  []byte        // nil: as it was told last
 	Threads []ThreadTexts // nil: only the first, whose texts are those of the process
+
+	// Environ says which of Changed.Environs is in the file environ, counted from 1;
+	// EnvironAsBefore or EnvironNotTold.
+	Environ int32
 }
+
+// Values of [Texts].Environ for what is not in the message.
+const (
+	EnvironAsBefore = 0  // as it was told last
+	EnvironNotTold  = -1 // it has to be asked for
+)
+
+// MaxEnviron bounds an environment that is told, in bytes.
+const MaxEnviron = 8 << 10
 
 // ThreadTexts are what procfs shows of a thread, below /proc/PID/task/TID. Both empty:
 // as they were, or left out.
@@ -73,6 +88,10 @@ type Changed struct {
 	Event uint64 // number of the node's last event before this was read, as in Stdout
 	Procs []Texts
 	Ended []PID
+
+	// Environs are the environments of Procs that were not told before: for their
+	// owners and root only. Most processes share theirs with others.
+	Environs [][]byte
 }
 
 // Type implements [Message].

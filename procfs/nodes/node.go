@@ -79,9 +79,9 @@ func (s *Source) empty(id wire.NodeID, down bool) {
 }
 
 // lack ends the processes of a node that are not among those that it has.
-func (s *Source) lack(id wire.NodeID, has map[wire.PID]*wire.Texts) {
+func (s *Source) lack(id wire.NodeID, has map[wire.PID]news) {
 	for pid, p := range s.procs {
-		if p.shown.Node == id && has[pid] == nil {
+		if _, there := has[pid]; p.shown.Node == id && !there {
 			s.end(pid)
 		}
 	}
@@ -110,16 +110,22 @@ func (s *Source) over(n *node) {
 	close(n.done)
 }
 
+// news is what a node tells of a process.
+type news struct {
+	*wire.Texts
+	environs [][]byte // of which Environ says one
+}
+
 // ask has a node tell what has changed, and takes it in when it is complete.
 func (s *Source) ask(ctx context.Context, n *node) {
 	defer s.over(n)
 	ctx, cancel := context.WithTimeout(ctx, forgotten)
 	defer cancel()
-	told := map[wire.PID]*wire.Texts{}
+	told := map[wire.PID]news{}
 	var ended []wire.PID
 	at, err := s.refresh(ctx, n, func(c *wire.Changed) {
 		for i := range c.Procs {
-			told[c.Procs[i].PID] = &c.Procs[i]
+			told[c.Procs[i].PID] = news{&c.Procs[i], c.Environs}
 		}
 		ended = append(ended, c.Ended...)
 	})
@@ -141,7 +147,7 @@ func (s *Source) refresh(ctx context.Context, n *node, each func(*wire.Changed))
 }
 
 // takeIn takes in a whole answer of a node.
-func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]*wire.Texts, ended []wire.PID) {
+func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]news, ended []wire.PID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
@@ -162,10 +168,13 @@ func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]*wire.Tex
 		if was != nil && was.shown.Node != n.id {
 			was = nil
 		}
-		p, err := take(n.id, t, was, n.shift)
+		p, err := take(n.id, t.Texts, was, n.shift)
 		if err != nil {
 			s.log.Warn("what a node tells of a process is dropped", "node", n.id, "pid", pid, "err", err)
 			continue
+		}
+		if p.environ = s.environs.environOf(t.Texts, t.environs, was); p.environ != nil {
+			p.shown.Environ = p.environ.text
 		}
 		s.enter(p)
 		s.changed[pid] = true

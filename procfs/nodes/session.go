@@ -47,6 +47,7 @@ func (s *Source) leave(pid wire.PID) {
 	if p == nil {
 		return
 	}
+	s.environs.leave(p.environ)
 	delete(s.procs, pid)
 	delete(s.orphans, pid)
 	delete(s.unsettled, pid)

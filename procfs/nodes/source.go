@@ -26,6 +26,7 @@ type Source struct {
 	mu        sync.Mutex
 	nodes     map[wire.NodeID]*node
 	procs     map[wire.PID]*process
+	environs  environs // those of procs
 	sessions  map[wire.PID]*session
 	unsettled map[wire.PID]bool // that may be elsewhere than their texts say
 	orphans   map[wire.PID]int  // whose parent their ghosts know, and how often to look there
@@ -44,7 +45,7 @@ func New(client *bproc.Client, proc *os.File, log *slog.Logger) (*Source, error)
 	}
 	return &Source{
 		client: client, front: f, log: log, asks: make(chan *node),
-		nodes: map[wire.NodeID]*node{}, procs: map[wire.PID]*process{}, sessions: map[wire.PID]*session{},
+		nodes: map[wire.NodeID]*node{}, procs: map[wire.PID]*process{}, environs: environs{}, sessions: map[wire.PID]*session{},
 		unsettled: map[wire.PID]bool{}, orphans: map[wire.PID]int{},
 		changed: map[wire.PID]bool{}, ended: map[wire.PID]bool{}, shifts: map[string]int64{},
 	}, nil

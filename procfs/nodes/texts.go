@@ -25,6 +25,7 @@ type process struct {
 	parent  wire.PID // here; 0: its ghost knows
 	bare    bool     // it has no terminal on the node
 	place   place    // as it is in the texts
+	environ *environ // nil: it has to be asked for
 }
 
 // take makes a process of what a node tells. Threads that are as they were are those of

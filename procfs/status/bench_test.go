@@ -29,7 +29,7 @@ func BenchmarkRefresh(b *testing.B) {
 	}
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
-			refresh(c.View())
+			refresh(c.View(true))
 		}
 	})
 	for name, by := range markers {
@@ -37,7 +37,7 @@ func BenchmarkRefresh(b *testing.B) {
 			if err := by(c); err != nil {
 				b.Fatal(err)
 			}
-			v := c.View()
+			v := c.View(true)
 			refresh(v)
 			for b.Loop() {
 				refresh(v)

@@ -19,6 +19,10 @@
 // there are no addresses in it, for instance (proc_pid_stat(5)). The thread is given up
 // after that.
 //
+// Environments, which ps(1) reads all the time as well, are told to root alone: to the
+// server that shows the view to all. They are read as root, from the directory that the
+// texts were read from, and only if the process has the same owner then (subject.go).
+//
 // In a space, processes that share the memory of its init are none: the stand-ins
 // (package standin), and a process on its way to its first execve. Neither is init.
 //

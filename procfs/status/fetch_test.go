@@ -47,7 +47,9 @@ func TestFetchAsUser(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
 	pid := s.start("SECRET=word setpriv --reuid 12345 --regid 12345 --clear-groups sleep 1000")
-	until(t, c, c.View(), "the program", texts(pid, has("Name:\tsleep\n")))
+	until(t, c, c.View(true), "the program", texts(pid, func(t *wire.Texts) bool {
+		return has("Name:\tsleep\n")(t) && has("State:\tS ")(t) // its name comes before its environment
+	}))
 	const root, owner, other = 0, 12345, 12346
 	const file, link, list = wire.FetchFile, wire.FetchLink, wire.FetchList
 	for _, tc := range []struct {
@@ -119,7 +121,7 @@ func TestFetchIsOfOneProcess(t *testing.T) {
 	c := s.collector()
 	pid := s.start("sleep 1000")
 	var start uint64
-	until(t, c, c.View(), "the process", texts(pid, func(t *wire.Texts) bool { start = t.Start; return true }))
+	until(t, c, c.View(true), "the process", texts(pid, func(t *wire.Texts) bool { start = t.Start; return true }))
 	for _, tc := range []struct {
 		pid   wire.PID
 		start uint64

@@ -157,3 +157,17 @@ func texts(pid wire.PID, is func(t *wire.Texts) bool) func(wire.Changed) bool {
 func has(line string) func(t *wire.Texts) bool {
 	return func(t *wire.Texts) bool { return strings.Contains(string(t.Status), line) }
 }
+
+// eventually waits until a condition holds.
+func eventually(tb testing.TB, condition func() error) {
+	tb.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		err := condition()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			tb.Fatal(err)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func (p procMarks) Marks(yield func(Mark)) error {
 // markOf hashes what is told of a thread.
 func markOf(r *reader, pid, tid wire.PID) (Mark, bool) {
 	texts := wire.ThreadTexts{TID: tid}
-	if r.thread(pid, &texts) != nil {
+	if r.thread(pid.String()+"/task", &texts) != nil {
 		return Mark{}, false // it has ended
 	}
 	start, ok := startOf(texts.Stat)

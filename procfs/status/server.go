@@ -76,14 +76,14 @@ func (s *Server) start(read func()) bool {
 }
 
 // Show answers each Refresh of one viewer, and returns with an error when the stream ends.
-func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader) error {
+func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *wire.Show) error {
 	select {
 	case s.shows <- struct{}{}:
 		defer func() { <-s.shows }()
 	default:
 		return errManyLooks
 	}
-	view := s.collector.View()
+	view := s.collector.View(request.Environ)
 	idle := make(chan struct{}, 1) // whoever has its token has the view
 	idle <- struct{}{}
 	for {

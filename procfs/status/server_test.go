@@ -48,7 +48,7 @@ func served(t *testing.T, serve func(net.Conn, *wire.Reader) error) (master net.
 
 func TestShow(t *testing.T) {
 	v := testServer(t)
-	master, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r) })
+	master, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r, new(wire.Show)) })
 	reader := wire.NewReader(master)
 	for number := range uint64(3) {
 		if err := wire.Write(master, number, new(wire.Refresh)); err != nil {
@@ -104,7 +104,7 @@ func TestServerIsBounded(t *testing.T) {
 	for range maxReads {
 		v.reads <- struct{}{}
 	}
-	_, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r) })
+	_, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r, new(wire.Show)) })
 	if err := <-ended; !errors.Is(err, unix.EAGAIN) {
 		t.Errorf("one more viewer: got %v", err)
 	}

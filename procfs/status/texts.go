@@ -12,13 +12,13 @@ import (
 
 // reader reads small files of procfs into one buffer. It is for one goroutine.
 type reader struct {
-	proc int // descriptor of the directory
+	dir  int // descriptor of the directory that they are in
 	path []byte
 	buf  []byte
 }
 
-func newReader(proc int) *reader {
-	return &reader{proc: proc, buf: make([]byte, wire.MaxText+1)}
+func newReader(dir int) *reader {
+	return &reader{dir: dir, buf: make([]byte, wire.MaxText+1)}
 }
 
 // file returns a copy of what is in a file. A text that is too long is left out.
@@ -30,7 +30,7 @@ func (r *reader) file(owner *unix.Stat_t, names ...string) ([]byte, error) {
 		}
 		r.path = append(r.path, name...)
 	}
-	fd, err := unix.Openat(r.proc, string(r.path), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	fd, err := unix.Openat(r.dir, string(r.path), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +57,10 @@ func retry(call func() (int, error)) (n int, err error) {
 	}
 }
 
-// texts returns what everybody may read of a process, without its threads and control
-// groups.
+// texts returns what everybody may read of a process, whose directory the reader has,
+// without its threads and control groups.
 func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
-	dir := pid.String()
-	t := &wire.Texts{PID: pid}
+	t := &wire.Texts{PID: pid, Environ: wire.EnvironNotTold}
 	var owner unix.Stat_t
 	for _, file := range []struct {
 		text  *[]byte
@@ -74,7 +73,7 @@ func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 		{&t.Cmdline, "cmdline", nil},
 	} {
 		var err error
-		if *file.text, err = r.file(file.owner, dir, file.name); err != nil {
+		if *file.text, err = r.file(file.owner, file.name); err != nil {
 			return nil, err
 		}
 	}
@@ -86,13 +85,14 @@ func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 	return t, nil
 }
 
-// thread fills in what everybody may read of a thread.
-func (r *reader) thread(pid wire.PID, t *wire.ThreadTexts) (err error) {
-	dir, tid := pid.String(), t.TID.String()
-	if t.Stat, err = r.file(nil, dir, "task", tid, "stat"); err != nil {
+// thread fills in what everybody may read of a thread. Task is the directory of all
+// threads of its process.
+func (r *reader) thread(task string, t *wire.ThreadTexts) (err error) {
+	tid := t.TID.String()
+	if t.Stat, err = r.file(nil, task, tid, "stat"); err != nil {
 		return err
 	}
-	t.Status, err = r.file(nil, dir, "task", tid, "status")
+	t.Status, err = r.file(nil, task, tid, "status")
 	return err
 }
 

@@ -2,6 +2,7 @@ package status
 
 import (
 	"errors"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -11,6 +12,7 @@ import (
 // View is what one viewer has been told. It belongs to one goroutine.
 type View struct {
 	c      *Collector
+	root   bool
 	latest *census // of which all is told
 	told   map[wire.PID]told
 }
@@ -18,11 +20,14 @@ type View struct {
 // told is a process as it was told last.
 type told struct {
 	process
-	parent wire.PID
+	parent  wire.PID
+	environ uint64 // a hash; 0: not told
 }
 
-// View returns a new View, which has told nothing yet.
-func (c *Collector) View() *View { return &View{c: c, told: map[wire.PID]told{}} }
+// View returns a new View, which has told nothing yet. One for root tells environments.
+func (c *Collector) View(root bool) *View {
+	return &View{c: c, root: root, told: map[wire.PID]told{}}
+}
 
 // Refresh calls tell with what has changed since the last call. What could not be
 // told because of an error is lost to this View.
@@ -31,36 +36,61 @@ func (v *View) Refresh(tell func(*wire.Changed) error) error {
 	if err != nil || now == v.latest {
 		return err
 	}
-	return everybody.do(func() error {
-		b := &batch{tell: tell}
-		if err := v.changed(now, b); err != nil {
+	b := &batch{tell: tell}
+	for some := range slices.Chunk(v.changed(now), readTogether) {
+		if err := v.tell(some, b); err != nil {
 			return err
 		}
-		v.latest = now
-		return v.ended(now, b)
-	})
+	}
+	v.latest = now
+	return v.ended(now, b)
 }
 
-func (v *View) changed(now *census, b *batch) error {
-	r := newReader(int(v.c.cfg.Proc.Fd()))
+// changed returns the processes that are not as they were told.
+func (v *View) changed(now *census) (all []subject) {
 	for pid, p := range now.procs {
 		if p.start == 0 {
 			continue // its first thread was not there any more, or not yet
 		}
 		is := told{process: p, parent: v.c.cfg.Parent(pid)}
 		was := v.told[pid]
-		if was.start == is.start && was.value == is.value && was.groups == is.groups && was.parent == is.parent {
-			continue
+		if was.start != is.start || was.value != is.value || was.groups != is.groups || was.parent != is.parent {
+			all = append(all, subject{pid: pid, is: is, was: was, dir: -1})
 		}
-		texts, err := r.all(pid, is, was)
-		if err != nil { // the next census lacks it, or has another
-			if !isGone(err) {
-				v.c.cfg.Log.Warn("a process cannot be shown", "pid", pid, "err", err)
+	}
+	return all
+}
+
+// tell tells of some processes.
+func (v *View) tell(some []subject, b *batch) error {
+	defer func() {
+		for i := range some {
+			some[i].close()
+		}
+	}()
+	r := newReader(-1)
+	err := everybody.do(func() error {
+		for i := range some {
+			if err := some[i].read(r, int(v.c.cfg.Proc.Fd())); err != nil && !isGone(err) { // the next census lacks it, or has another
+				v.c.cfg.Log.Warn("a process cannot be shown", "pid", some[i].pid, "err", err)
 			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range some {
+		s := &some[i]
+		if s.texts == nil {
 			continue
 		}
-		v.told[pid] = is
-		if err := b.add(texts); err != nil {
+		var environ []byte
+		if v.root {
+			environ = s.environ(r)
+		}
+		v.told[s.pid] = s.is
+		if err := b.add(s.texts, environ); err != nil {
 			return err
 		}
 	}
@@ -82,60 +112,23 @@ func isGone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
 }
 
-// maxThreads bounds the threads of a process that are told.
-const maxThreads = 16 << 10
-
-// all returns the texts of a process with those of its threads that have changed.
-func (r *reader) all(pid wire.PID, is, was told) (*wire.Texts, error) {
-	t, err := r.texts(pid)
-	if err != nil {
-		return nil, err
-	}
-	t.Parent = is.parent
-	if is.groups == 0 || is.groups != was.groups || is.start != was.start {
-		if t.Cgroup, err = r.file(nil, pid.String(), "cgroup"); err != nil && !errors.Is(err, unix.ENOENT) { // there may be none
-			return nil, err
-		}
-	}
-	if len(is.threads) < 2 {
-		return t, nil
-	}
-	before := map[wire.PID]thread{}
-	if was.start == is.start && len(was.threads) > 1 {
-		for _, th := range was.threads {
-			before[th.tid] = th
-		}
-	}
-	left := wire.MaxTexts
-	for _, th := range is.threads[:min(len(is.threads), maxThreads)] {
-		texts := wire.ThreadTexts{TID: th.tid}
-		if before[th.tid] == th {
-			texts.Same = true
-		} else if left > 0 {
-			if err := r.thread(pid, &texts); isGone(err) {
-				continue
-			} else if err != nil {
-				return nil, err
-			}
-			left -= len(texts.Stat) + len(texts.Status)
-		}
-		t.Threads = append(t.Threads, texts)
-	}
-	return t, nil
-}
-
 // batch gathers what is told into messages.
 type batch struct {
-	tell func(*wire.Changed) error
-	next wire.Changed
-	size int
+	tell     func(*wire.Changed) error
+	next     wire.Changed
+	environs map[string]int32 // those of next
+	size     int
 }
 
 // messageSize is when a message is told, in bytes: a small part of what one may have
 // (wire.MaxMessage), to which one process more can be added.
 const messageSize = 128 << 10
 
-func (b *batch) add(t *wire.Texts) error {
+// add adds a process. Environ is its environment, if that is to be told.
+func (b *batch) add(t *wire.Texts, environ []byte) error {
+	if environ != nil {
+		t.Environ = b.environ(environ)
+	}
 	b.next.Procs = append(b.next.Procs, *t)
 	b.size += len(t.Stat) + len(t.Status) + len(t.Statm) + len(t.Cmdline) + len(t.Cgroup)
 	for _, th := range t.Threads {
@@ -147,11 +140,27 @@ func (b *batch) add(t *wire.Texts) error {
 	return b.flush()
 }
 
+// environ returns which of the message's environments one is.
+func (b *batch) environ(text []byte) int32 {
+	which, has := b.environs[string(text)]
+	if !has {
+		b.next.Environs = append(b.next.Environs, text)
+		b.size += len(text)
+		which = int32(len(b.next.Environs))
+		if b.environs == nil {
+			b.environs = map[string]int32{}
+		}
+		b.environs[string(text)] = which
+	}
+	return which
+}
+
 func (b *batch) flush() error {
 	if len(b.next.Procs) == 0 && len(b.next.Ended) == 0 {
 		return nil
 	}
 	m := b.next
 	b.next, b.size = wire.Changed{}, 0
+	clear(b.environs)
 	return b.tell(&m)
 }

@@ -29,7 +29,7 @@ func TestViewTells(t *testing.T) {
 			if err := by(c); err != nil {
 				t.Fatal(err)
 			}
-			v := c.View()
+			v := c.View(true)
 			pid := s.start("sleep 1000")
 			groups := 0
 			until(t, c, v, "the birth", texts(pid, func(t *wire.Texts) bool {
@@ -71,7 +71,7 @@ func TestViewTellsAll(t *testing.T) {
 	c := s.collector()
 	pids := []wire.PID{s.start("sleep 1000"), s.start("sleep 1000")}
 	for range 2 {
-		v := c.View()
+		v := c.View(true)
 		until(t, c, v, "all processes", func(m wire.Changed) bool {
 			var got []wire.PID
 			for _, p := range m.Procs {
@@ -88,7 +88,7 @@ func TestViewTellsAll(t *testing.T) {
 func TestViewTellsTexts(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
-	v := c.View()
+	v := c.View(true)
 	pid := s.start("setpriv --reuid 12345 --regid 12346 --clear-groups sleep 1000")
 	var got wire.Texts
 	until(t, c, v, "the program", texts(pid, func(t *wire.Texts) bool {
@@ -135,7 +135,7 @@ func TestViewTellsTexts(t *testing.T) {
 func TestViewTellsThreads(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
-	v := c.View()
+	v := c.View(true)
 	const program = `import threading, time, signal
 signal.signal(signal.SIGUSR1, lambda *a: None)
 for i in range(3): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
@@ -167,7 +167,7 @@ func TestDaemonStaysRoot(t *testing.T) {
 	c := s.collector()
 	pid := s.start("sleep 1000")
 	for range 20 {
-		news(t, c, c.View())
+		news(t, c, c.View(true))
 		if err := c.Fetch(&wire.Fetch{PID: pid, Kind: wire.FetchFile, Path: "stat", UID: 12345, GID: 12345}, func(*wire.Piece) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
