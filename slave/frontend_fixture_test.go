@@ -195,16 +195,7 @@ func (f *front) event(e *wire.Event, again bool) {
 		}
 		f.procs[e.PID], f.ever[e.PID] = e.Parent, e.Parent
 	case wire.EventSpawned:
-		j := f.jobs[e.PID]
-		if e.Errno != 0 || e.Stage != 0 {
-			if j.spawned || unix.Errno(e.Errno) != unix.ECONNRESET {
-				f.t.Errorf("%v is not started: %v", j, unix.Errno(e.Errno))
-			}
-			j.failed = true // a daemon died that had not asked init for it yet
-			delete(f.procs, e.PID)
-			return
-		}
-		j.spawned = true
+		f.spawned(e)
 	case wire.EventExited:
 		if !known && !again {
 			f.t.Errorf("%d ends, who is not there", e.PID)
@@ -218,6 +209,21 @@ func (f *front) event(e *wire.Event, again bool) {
 		}
 	default: // does not change who there is
 	}
+}
+
+// spawned takes in how a start went. One that fails is of a daemon that died before it
+// had asked init.
+func (f *front) spawned(e *wire.Event) {
+	j := f.jobs[e.PID]
+	if e.Errno == 0 && e.Stage == 0 {
+		j.spawned = true
+		return
+	}
+	if j.spawned || unix.Errno(e.Errno) != unix.ECONNRESET {
+		f.t.Errorf("%v is not started: %v", j, unix.Errno(e.Errno))
+	}
+	j.failed = true
+	delete(f.procs, e.PID)
 }
 
 // signal sends a signal. The lock is held.

@@ -8,9 +8,7 @@ import (
 )
 
 func TestManPage(t *testing.T) {
-	c := command()
-	c.InitDefaultHelpFlag()
-	manpage.CheckOptions(t, "../../man/bpprocfs.8", c.UsageString())
+	manpage.CheckCommand(t, "../../man/bpprocfs.8", command())
 }
 
 // TestUnit: systemd starts the daemon with options that it has, and is told when it is

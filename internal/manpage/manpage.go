@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 var (
@@ -31,6 +33,13 @@ func CheckOptions(t *testing.T, page string, helps ...string) {
 	if !slices.Equal(documented, offered) {
 		t.Errorf("%s has the options\n%s\nand the help\n%s", page, strings.Join(documented, " "), strings.Join(offered, " "))
 	}
+}
+
+// CheckCommand is [CheckOptions] with the help of a command that has no others.
+func CheckCommand(t *testing.T, page string, c *cobra.Command) {
+	t.Helper()
+	c.InitDefaultHelpFlag()
+	CheckOptions(t, page, c.UsageString())
 }
 
 func options(pattern *regexp.Regexp, text string) []string {

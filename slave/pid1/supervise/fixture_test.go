@@ -136,9 +136,11 @@ func (m *madeUp) Shadow(_ context.Context, pid wire.PID, flags int) (*os.File, e
 	m.say("shadow of %d %#x", pid, flags)
 	return m.shadow, m.err
 }
+
 func (m *madeUp) Shadowed(number wire.PID) (wire.PID, bool) {
 	return map[wire.PID]wire.PID{shadow: outside}[number], number == shadow
 }
+
 func (m *madeUp) pidfd(_ uint32, fd int32) (wire.PID, bool) {
 	number, ok := map[int32]wire.PID{3: shadow, 4: child, 5: ending}[fd]
 	return number, ok

@@ -17,10 +17,12 @@ func (*nowhere) Call(ctx context.Context, _ uint64, _ *wire.Call) (*wire.Return,
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }
+
 func (*nowhere) Shadow(ctx context.Context, _ wire.PID, _ int) (*os.File, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }
+
 func (n *nowhere) Shadowed(wire.PID) (wire.PID, bool)            { n.wanted = true; return 0, false }
 func (*nowhere) Ours(wire.PID) bool                              { return false }
 func (*nowhere) Group(context.Context, wire.PID, wire.PID) error { return nil }

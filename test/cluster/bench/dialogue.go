@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"bproc/test/cluster"
 )
@@ -48,3 +50,13 @@ func (d *dialogue) say() error {
 
 // end closes the program's input and waits for its end.
 func (d *dialogue) end() error { return errors.Join(d.stdin.Close(), d.cmd.Wait()) }
+
+// holdIdle starts a client that holds so many idle processes. It says when it is there,
+// and when its processes are; they end with it.
+func holdIdle(ctx context.Context, c *cluster.Cluster, processes int) (*dialogue, error) {
+	argv, err := launcherArgv("idle", strconv.Itoa(processes))
+	if err != nil {
+		return nil, err
+	}
+	return talk(c.Front.Command(ctx, cluster.Root, argv...))
+}

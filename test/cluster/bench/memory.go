@@ -31,16 +31,11 @@ func frontMemory(ctx context.Context, b *bench) (_ float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	argv, err := launcherArgv("idle", strconv.Itoa(idlers))
+	client, err := holdIdle(ctx, c, idlers)
 	if err != nil {
 		return 0, err
 	}
-	client, err := talk(c.Front.Command(ctx, cluster.Root, argv...))
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, client.end()) }() // it ends its processes then
-	// The client says when it is there, and when its processes are.
+	defer func() { err = errors.Join(err, client.end()) }()
 	var used [2]float64
 	for i := range used {
 		if err := client.heard(); err != nil {

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
-
-	"bproc/test/cluster"
 )
 
 // restartFigures are how long commands have to wait when the master is killed and
@@ -21,16 +18,12 @@ func restart(processes int) func(context.Context, *bench) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		argv, err := launcherArgv("idle", strconv.Itoa(processes))
+		client, err := holdIdle(ctx, c, processes)
 		if err != nil {
 			return 0, err
 		}
-		client, err := talk(c.Front.Command(ctx, cluster.Root, argv...))
-		if err != nil {
-			return 0, err
-		}
-		defer func() { err = errors.Join(err, client.end()) }() // it ends its processes then
-		for range 2 {                                           // it is there, and its processes are
+		defer func() { err = errors.Join(err, client.end()) }()
+		for range 2 {
 			if err := errors.Join(client.heard(), client.say()); err != nil {
 				return 0, err
 			}
