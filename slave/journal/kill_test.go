@@ -27,17 +27,17 @@ func TestKill(t *testing.T) {
 	go k.read()
 	kills := 0
 	for begun := time.Now(); time.Since(begun) < 3*time.Second; kills++ {
-		k.daemon(time.Duration(k.random.IntN(15_000)) * time.Microsecond)
+		k.killed(time.Duration(k.random.IntN(15_000)) * time.Microsecond)
 	}
 	k.stop.Store(true)
-	k.daemon(0)
+	k.daemon(nil)
 	k.kept[len(k.kept)-1].Close() // the process's input has ended, and init drops its pipe
 	if err := <-k.ended; err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d kills; %d bytes of output, %d of input", kills, k.got, k.sentAll)
-	if kills < 5 || k.got == 0 || k.sentAll == 0 {
-		t.Errorf("%d kills, %d bytes of output, %d of input: the test has not done what it is for", kills, k.got, k.sentAll)
+	t.Logf("%d kills; %d bytes of output, %d of input", kills, k.got, k.sentAll.Load())
+	if kills < 5 || k.got == 0 || k.sentAll.Load() == 0 {
+		t.Errorf("%d kills, %d bytes of output, %d of input: the test has not done what it is for", kills, k.got, k.sentAll.Load())
 	}
 }
 
@@ -48,9 +48,9 @@ type killTest struct {
 	kept    []*os.File // for a daemon, in the order of its descriptors
 	out, in int        // the process's ends
 	stop    atomic.Bool
-	ended   chan error // the process has read its input to the end
-	got     uint64     // bytes that the client has
-	sentAll uint64     // bytes that the client has ever sent
+	ended   chan error    // the process has read its input to the end
+	got     uint64        // bytes that the client has
+	sentAll atomic.Uint64 // bytes that the client has ever sent
 }
 
 // byteAt is what each byte of both streams is.
@@ -130,8 +130,8 @@ func (k *killTest) read() {
 			k.ended <- fmt.Errorf("the process reads: %w", err)
 			return
 		case n == 0:
-			if offset != k.sentAll {
-				err = fmt.Errorf("the process has read %d bytes of %d", offset, k.sentAll)
+			if sent := k.sentAll.Load(); offset != sent {
+				err = fmt.Errorf("the process has read %d bytes of %d", offset, sent)
 			}
 			k.ended <- err
 			return
@@ -146,8 +146,21 @@ func (k *killTest) read() {
 	}
 }
 
-// daemon has a daemon work and kills it after some time; 0: lets it come to its end.
-func (k *killTest) daemon(life time.Duration) {
+// killed has a daemon work and kills it after some time: each fourth from its start,
+// the others from when they go on with their process, however long that takes.
+func (k *killTest) killed(life time.Duration) {
+	k.t.Helper()
+	early := k.random.IntN(4) == 0
+	k.daemon(func(p *os.Process, resumed bool) {
+		if resumed != early {
+			time.AfterFunc(life, func() { _ = p.Kill() })
+		}
+	})
+}
+
+// daemon has a daemon work; it is said when it starts, and when it goes on with its
+// process. nil: it comes to its end.
+func (k *killTest) daemon(alive func(p *os.Process, resumed bool)) {
 	k.t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -169,19 +182,21 @@ func (k *killTest) daemon(life time.Duration) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	if life > 0 {
-		timer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
-		defer timer.Stop()
+	last := alive == nil
+	if last {
+		alive = func(*os.Process, bool) {}
 	}
-	k.client(conn, life == 0)
+	alive(cmd.Process, false)
+	k.client(conn, last, func() { alive(cmd.Process, true) })
 	conn.Close()
-	if err := cmd.Wait(); life == 0 && err != nil {
+	if err := cmd.Wait(); last && err != nil {
 		k.t.Errorf("the last daemon: %v", err)
 	}
 }
 
-// client is that of the process, as long as one daemon lives.
-func (k *killTest) client(conn net.Conn, last bool) {
+// client is that of the process, as long as one daemon lives. It says when it hears of
+// it.
+func (k *killTest) client(conn net.Conn, last bool, resumed func()) {
 	k.t.Helper()
 	if err := wire.Write(conn, 0, &wire.Resume{PID: 4711, Output: [2]uint64{k.got}}); err != nil {
 		return // killed early
@@ -192,6 +207,7 @@ func (k *killTest) client(conn net.Conn, last bool) {
 		return
 	}
 	taken := m.(*wire.Resumed).Taken
+	resumed()
 	// All is written by another goroutine: a daemon may read nothing before it has
 	// written what is read here.
 	progress, done := make(chan wire.Header, 1<<16), make(chan struct{})
@@ -241,7 +257,7 @@ func (k *killTest) feed(conn net.Conn, sent uint64, progress <-chan wire.Header,
 			continue
 		}
 		if last {
-			end := k.sentAll
+			end := k.sentAll.Load()
 			for ; sent < end; sent++ {
 				if _, err := conn.Write(wire.AppendData(nil, wire.TypeStdin, 0, []byte{byteAt(sent)})); err != nil {
 					return
@@ -263,7 +279,7 @@ func (k *killTest) feed(conn net.Conn, sent uint64, progress <-chan wire.Header,
 				return
 			}
 			sent += uint64(len(data))
-			k.sentAll = max(k.sentAll, sent)
+			k.sentAll.Store(max(k.sentAll.Load(), sent))
 		}
 	}
 }
