@@ -70,6 +70,10 @@ func (c *Config) container() (*configs.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	group, err := c.cgroup()
+	if err != nil {
+		return nil, err
+	}
 	const inert = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	mounts := []*configs.Mount{
 		{Source: "proc", Destination: "/proc", Device: "proc", Flags: inert},
@@ -84,7 +88,7 @@ func (c *Config) container() (*configs.Config, error) {
 		RootPropagation: unix.MS_SLAVE | unix.MS_REC, // what the node mounts later appears
 		Namespaces:      configs.Namespaces{{Type: configs.NEWPID}, {Type: configs.NEWNS}},
 		Mounts:          mounts,
-		Cgroups:         cgroup(c.Name),
+		Cgroups:         group,
 		NoNewKeyring:    true,
 		Capabilities:    &configs.Capabilities{Bounding: caps, Permitted: caps, Effective: caps},
 	}, nil
@@ -92,17 +96,25 @@ func (c *Config) container() (*configs.Config, error) {
 
 // cgroup names the space's cgroup. Where systemd runs it owns the tree, and a
 // scope of its own keeps the space alive when the daemon's service ends.
-func cgroup(name string) *cgroups.Cgroup {
+//
+// The tree may be that of other containers on this machine, too, with slaves of the same
+// name: Dir's file system and inode are those of no other space. Dir must exist.
+func (c *Config) cgroup() (*cgroups.Cgroup, error) {
+	var dir unix.Stat_t
+	if err := unix.Stat(c.Dir, &dir); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Dir, err)
+	}
+	name := fmt.Sprintf("%s-%x-%x", c.Name, dir.Dev, dir.Ino)
 	// No rules for devices: package cgroups sets none in a program that does not
 	// import its package devices, and the node's own hold.
-	c := &cgroups.Cgroup{Resources: &cgroups.Resources{}}
+	g := &cgroups.Cgroup{Resources: &cgroups.Resources{}}
 	if systemd.IsRunningSystemd() {
-		c.Systemd = true
-		c.Parent, c.ScopePrefix, c.Name = cgroupParent+".slice", cgroupParent, name
-		return c
+		g.Systemd = true
+		g.Parent, g.ScopePrefix, g.Name = cgroupParent+".slice", cgroupParent, name
+		return g, nil
 	}
-	c.Path = "/" + cgroupParent + "/" + name
-	return c
+	g.Path = "/" + cgroupParent + "/" + name
+	return g, nil
 }
 
 // ownCapabilities returns the names of all capabilities of this process.

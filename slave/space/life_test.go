@@ -62,6 +62,30 @@ func TestOrphansAreReported(t *testing.T) {
 	}
 }
 
+// TestNamesake makes a space in another directory under the name of one that lives.
+func TestNamesake(t *testing.T) {
+	n, other := newNode(t), newNode(t)
+	n.mustLaunch(command(70001, "sleep", "1000"))
+	if err := other.Destroy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = other.stop()
+	other.cfg.Name = n.cfg.Name
+	other.start()
+	if text, _ := other.output(command(70001, "echo", "works")); text != "works\n" {
+		t.Errorf("the second: got %q", text)
+	}
+	if err := n.Sync(t.Context()); err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0), 0); err != nil {
+		t.Fatal(err)
+	}
+	if s := n.awaitStatus(70001, over); !s.Signaled() || s.Signal() != unix.SIGTERM {
+		t.Errorf("its process: status %#x, want SIGTERM", s)
+	}
+}
+
 func TestAnotherDaemonTakesOver(t *testing.T) {
 	n := newNode(t)
 	dir := openDir(t)

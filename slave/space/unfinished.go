@@ -17,7 +17,14 @@ import (
 // that there can be its directory, its cgroup, and in that a process of libcontainer's
 // own, which ends by itself or waits for the daemon.
 func removeUnfinished(ctx context.Context, cfg Config) error {
-	m, err := manager.New(cgroup(cfg.Name))
+	group, err := cfg.cgroup()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing has been begun
+	}
+	if err != nil {
+		return err
+	}
+	m, err := manager.New(group)
 	if err != nil {
 		return err
 	}
