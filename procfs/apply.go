@@ -56,9 +56,7 @@ func (v *View) put(before, p *process) {
 
 	at := place{fuse.FUSE_ROOT_ID, p.PID.String()}
 	if before == nil || p.born != before.born || p.UID != before.UID || p.GID != before.GID {
-		if v.table.vacate(at) {
-			v.news.later(at)
-		}
+		v.leave(at)
 		return
 	}
 	dir := v.table.known(at)
@@ -81,9 +79,20 @@ func (v *View) end(pid wire.PID) {
 	if p == nil {
 		return
 	}
-	at := place{fuse.FUSE_ROOT_ID, pid.String()}
-	if v.table.vacate(at) {
-		v.news.later(at)
+	v.leave(place{fuse.FUSE_ROOT_ID, pid.String()})
+}
+
+// leave makes the kernel forget the directory of a process. With it the kernel forgets the
+// files in it, but for one that somebody is just looking up in the open directory
+// (d_invalidate of fs/dcache.c): so these are told, too.
+func (v *View) leave(at place) {
+	dir := v.table.known(at)
+	v.used(at)
+	if dir == 0 {
+		return
+	}
+	for _, e := range processNames {
+		v.used(place{dir, e.name})
 	}
 }
 

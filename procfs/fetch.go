@@ -40,6 +40,19 @@ func (o ofProcess) list(ctx context.Context, path string) ([]Entry, error) {
 
 func (o ofProcess) owner() folder { return o.of.folder(0) }
 
+// inspect returns a file of a process or thread that is got from its node, as who looks may
+// see it.
+func (v *View) inspect(at place, of *process, path string, mode uint32, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	if at.name != wchan {
+		return v.fetch(at, ofProcess{v.source, of}, path, mode)
+	}
+	if !may(who, of.UID) {
+		return v.table.add(of.text(nowhere, mode)), 0, 0
+	}
+	n, _, errno := v.fetch(at, ofProcess{v.source, of}, path, mode)
+	return n, 0, errno // others are to ask for theirs
+}
+
 // ofNode is /proc on a node.
 type ofNode struct {
 	source Source
@@ -64,6 +77,9 @@ func (o ofNode) owner() folder { return folder{since: o.since} }
 func (v *View) fetch(at place, from origin, path string, mode uint32) (*inode, time.Duration, unix.Errno) {
 	about := from.owner()
 	about.mode = mode &^ unix.S_IFMT
+	if at.name == stack {
+		about.uid, about.gid = 0, 0
+	}
 	switch mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		return v.table.add(&fetchedDir{folder: about, view: v, from: from, path: path}), 0, 0

@@ -11,6 +11,10 @@ import (
 // fs/proc/base.c have them, except those that control a process or are its memory. The
 // mode says who may read, also where the kernel asks that only when a file is opened
 // (PTRACE_MODE_READ of ptrace(2)).
+//
+// Two are not the same for all who may read them (proc_pid_stack and proc_pid_wchan of
+// fs/proc/base.c): stack is for root only, and where a process waits in the kernel is
+// "0" for all but its owner and root.
 var files = map[string]uint32{
 	"auxv":          unix.S_IFREG | 0o400,
 	"cgroup":        unix.S_IFREG | 0o444,
@@ -42,14 +46,22 @@ var files = map[string]uint32{
 	"sessionid":     unix.S_IFREG | 0o444,
 	"smaps":         unix.S_IFREG | 0o400,
 	"smaps_rollup":  unix.S_IFREG | 0o400,
-	"stack":         unix.S_IFREG | 0o400,
+	stack:           unix.S_IFREG | 0o400,
 	"stat":          unix.S_IFREG | 0o444,
 	"statm":         unix.S_IFREG | 0o444,
 	"status":        unix.S_IFREG | 0o444,
 	"syscall":       unix.S_IFREG | 0o400,
 	"uid_map":       unix.S_IFREG | 0o444,
-	"wchan":         unix.S_IFREG | 0o444,
+	wchan:           unix.S_IFREG | 0o444,
 }
+
+const (
+	stack = "stack"
+	wchan = "wchan"
+)
+
+// nowhere is what wchan says to others.
+var nowhere = []byte("0")
 
 // processNames and threadNames are what a listing of /proc/PID and of
 // /proc/PID/task/TID has.

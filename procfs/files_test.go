@@ -82,6 +82,17 @@ func TestFilesOfTheNode(t *testing.T) {
 			t.Errorf("%s: got %v, want ENOENT", name, err)
 		}
 	}
+	m.has(map[string]string{at + "wchan": "futex", at + "stack": "[<0>] futex\n"})
+	for range 2 { // who has looked before makes no difference
+		for uid, want := range map[uint32]string{0: "futex", 1234: "futex", 1235: "0"} {
+			if !as(uid, fmt.Sprintf("test $(cat %s) = %s", m.file(pid, "wchan"), want)) {
+				t.Errorf("wchan is not %q for %d", want, uid)
+			}
+		}
+	}
+	if !as(0, "cat "+m.file(pid, "stack")) || as(1234, "cat "+m.file(pid, "stack")) {
+		t.Error("stack is not for root only")
+	}
 	for _, name := range []string{"maps", "environ", "fd/3", "exe"} {
 		look := fmt.Sprintf("cat %s || readlink %[1]s", m.file(pid, name))
 		if !as(1234, look) || as(1235, look) {

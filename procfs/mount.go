@@ -1,9 +1,11 @@
 package procfs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,6 +24,9 @@ import (
 func (v *View) prepare() error {
 	at := v.cfg.Mountpoint
 	if v.cfg.Keep {
+		if !v.inside {
+			return fmt.Errorf("keep the real procfs on %s: %w; that needs CAP_SYS_ADMIN", at, unix.EPERM)
+		}
 		if err := unix.Mkdir(at, 0o755); err != nil && errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("mount point %s: %w", at, err)
 		}
@@ -40,11 +45,25 @@ func (v *View) prepare() error {
 		if !errors.Is(err, unix.ENOTCONN) {
 			return fmt.Errorf("mount point %s: %w", at, err)
 		}
-		if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
+		if err := v.bury(); err != nil {
 			return fmt.Errorf("unmount the view that has died on %s: %w", at, err)
 		}
 	}
 	return fmt.Errorf("mount point %s: %w", at, unix.EBUSY)
+}
+
+// bury unmounts a view that has died.
+func (v *View) bury() error {
+	at := v.cfg.Mountpoint
+	err := unix.Unmount(at, unix.MNT_DETACH)
+	if !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	// An ordinary user's.
+	if out, err := exec.Command("fusermount3", "-u", "-z", at).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 // deaf is for how long a view that is mounted already may not answer until it is taken
@@ -108,6 +127,35 @@ const fuseMagic = 0x65735546
 func covered(at string) bool {
 	var here, above unix.Stat_t
 	return unix.Stat(at, &here) == nil && unix.Stat(filepath.Join(at, ".."), &above) == nil && here.Dev != above.Dev
+}
+
+// fuseConf is the configuration of fusermount3(1).
+const fuseConf = "/etc/fuse.conf"
+
+// mayAllowOthers reports whether this user may mount what others can look into. Who may
+// not gets a view that only he can.
+func mayAllowOthers() bool {
+	if os.Geteuid() == 0 {
+		return true
+	}
+	text, err := os.ReadFile(fuseConf)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.TrimSpace(line) == "user_allow_other" {
+			return true
+		}
+	}
+	return false
+}
+
+// unmounted says what a user lacks who cannot mount a view.
+func unmounted(at string, err error) error {
+	if os.Geteuid() == 0 {
+		return fmt.Errorf("mount %s: %w", at, err)
+	}
+	return fmt.Errorf("mount %s: %w (an ordinary user needs fusermount3, set-uid, the right to open /dev/fuse, and the directory)", at, err)
 }
 
 // lay mounts the real procfs on the mount point.

@@ -91,10 +91,18 @@ type nodeDir struct {
 // nodeFiles are the names in it, apart from the node's state.
 var nodeFiles = []entry{
 	{"cpuinfo", unix.S_IFREG},
+	{"diskstats", unix.S_IFREG},
+	{"filesystems", unix.S_IFREG},
+	{"interrupts", unix.S_IFREG},
 	{"loadavg", unix.S_IFREG},
 	{"meminfo", unix.S_IFREG},
 	{"net", unix.S_IFDIR},
+	{"partitions", unix.S_IFREG},
+	{"pressure", unix.S_IFDIR},
+	{"schedstat", unix.S_IFREG},
+	{"softirqs", unix.S_IFREG},
 	{"stat", unix.S_IFREG},
+	{"swaps", unix.S_IFREG},
 	{"uptime", unix.S_IFREG},
 	{"version", unix.S_IFREG},
 	{"vmstat", unix.S_IFREG},

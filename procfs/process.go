@@ -23,18 +23,18 @@ var errStat = errors.New("stat is not as the kernel writes it")
 
 // newProcess takes what a node says of a process.
 func newProcess(p Process) (*process, error) {
-	comm, start, ok := cutStat(p.Stat)
+	name, start, ok := cutStat(p.Stat)
 	if !ok {
 		return nil, errStat
 	}
 	if len(p.Threads) == 0 {
 		p.Threads = []Thread{{p.PID, p.Stat, p.Status}}
 	}
-	return &process{Process: p, comm: comm, start: start}, nil
+	return &process{Process: p, comm: comm(name, p.Status), start: start}, nil
 }
 
-// cutStat returns the content of comm, and the time of start, that the text of stat has.
-func cutStat(stat []byte) (comm, start []byte, ok bool) {
+// cutStat returns the name, and the time of start, that the text of stat has.
+func cutStat(stat []byte) (name, start []byte, ok bool) {
 	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if from < 0 || to < from {
 		return nil, nil, false
@@ -44,13 +44,19 @@ func cutStat(stat []byte) (comm, start []byte, ok bool) {
 	if len(fields) < startTime+1 {
 		return nil, nil, false
 	}
-	return unescape(stat[from+1 : to]), fields[startTime], true
+	return stat[from+1 : to], fields[startTime], true
 }
 
-// unescape returns the content of comm for the name in stat, in which newline and
-// backslash are escaped (proc_task_name of fs/proc/array.c).
-func unescape(name []byte) []byte {
-	comm := make([]byte, 0, len(name)+1)
+// comm returns the content of comm for the name in stat, and for status. In status newline
+// and backslash are escaped (proc_task_name of fs/proc/array.c), in stat that depends on
+// the kernel.
+func comm(inStat, status []byte) []byte {
+	line, _, _ := bytes.Cut(status, []byte{'\n'})
+	name, found := bytes.CutPrefix(line, []byte("Name:\t"))
+	if !found {
+		return append(bytes.Clone(inStat), '\n')
+	}
+	text := make([]byte, 0, len(name)+1)
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		if c == '\\' && i+1 < len(name) {
@@ -58,9 +64,9 @@ func unescape(name []byte) []byte {
 				c = '\n'
 			}
 		}
-		comm = append(comm, c)
+		text = append(text, c)
 	}
-	return append(comm, '\n')
+	return append(text, '\n')
 }
 
 // same reports whether two versions are of one process.

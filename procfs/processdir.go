@@ -35,23 +35,41 @@ func (d *processDir) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
 	return f.attr(a)
 }
 
-func (d *processDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
-	p, errno := d.process()
-	if errno != 0 {
-		return nil, 0, errno
-	}
+// meanwhile is how often a process may change while it is looked into.
+const meanwhile = 8
+
+func (d *processDir) lookup(_ context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	here := place{self, name}
-	if name == "task" {
+	for range meanwhile {
+		p, errno := d.process()
+		if errno != 0 {
+			return nil, 0, errno
+		}
+		n, keep, errno := d.find(here, p, who)
+		// If it changes from now on, the kernel is told that of what is here (apply.go). If
+		// it has changed before that, it was not.
+		if n == nil || errno != 0 || d.view.process(d.pid) == p {
+			return n, keep, errno
+		}
+		d.view.table.forget(n.id, 1)
+		d.view.used(here)
+	}
+	return nil, 0, unix.EAGAIN
+}
+
+// find returns a file of a version of the process.
+func (d *processDir) find(here place, p *process, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	if here.name == "task" {
 		return d.view.table.at(here, func() file { return &taskDir{p.folder(0o555), d.view, p} }), forEver, 0
 	}
-	mode, ok := files[name]
+	mode, ok := files[here.name]
 	if !ok {
 		return nil, forEver, 0
 	}
-	if content := p.content(name); content != nil {
+	if content := p.content(here.name); content != nil {
 		return d.view.table.at(here, func() file { return p.text(content, mode) }), forEver, 0
 	}
-	return d.view.fetch(here, ofProcess{d.view.source, p}, name, mode)
+	return d.view.inspect(here, p, here.name, mode, who)
 }
 
 func (d *processDir) list(context.Context) ([]entry, unix.Errno) {
@@ -95,7 +113,7 @@ type threadDir struct {
 	thread Thread
 }
 
-func (d *threadDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+func (d *threadDir) lookup(_ context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	mode, ok := files[name]
 	if !ok {
 		return nil, forEver, 0
@@ -104,7 +122,7 @@ func (d *threadDir) lookup(_ context.Context, self uint64, name string, _ fuse.O
 	if content := d.content(name); content != nil {
 		return d.view.table.at(here, func() file { return d.of.text(content, mode) }), forEver, 0
 	}
-	return d.view.fetch(here, ofProcess{d.view.source, d.of}, "task/"+d.thread.TID.String()+"/"+name, mode)
+	return d.view.inspect(here, d.of, "task/"+d.thread.TID.String()+"/"+name, mode, who)
 }
 
 // content returns what is in a file that is shown from memory; nil: that has to be
@@ -116,8 +134,11 @@ func (d *threadDir) content(name string) []byte {
 	case "status":
 		return d.thread.Status
 	case "comm":
-		comm, _, _ := cutStat(d.thread.Stat)
-		return comm
+		if d.thread.Stat == nil {
+			return nil
+		}
+		name, _, _ := cutStat(d.thread.Stat)
+		return comm(name, d.thread.Status)
 	}
 	return d.of.content(name) // threads share the rest
 }

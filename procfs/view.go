@@ -113,7 +113,7 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 	}
 	server, err := fuse.NewServer(newRequests(v), v.cfg.Mountpoint, v.options())
 	if err != nil {
-		return fmt.Errorf("mount %s: %w", v.cfg.Mountpoint, err)
+		return unmounted(v.cfg.Mountpoint, err)
 	}
 	v.news.tell = server.EntryNotify
 
@@ -140,7 +140,7 @@ func (v *View) options() *fuse.MountOptions {
 	return &fuse.MountOptions{
 		Name:                     fsName,
 		FsName:                   fsName,
-		AllowOther:               true,
+		AllowOther:               mayAllowOthers(),
 		Options:                  []string{"default_permissions"},
 		DirectMount:              true,
 		DisableXAttrs:            true,

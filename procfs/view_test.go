@@ -46,6 +46,21 @@ func TestRemoteProcessIsShown(t *testing.T) {
 	}
 }
 
+func TestNames(t *testing.T) {
+	for _, tc := range []struct{ stat, status, want string }{
+		{"cat", "Name:\tcat\nState:\tS\n", "cat\n"},
+		{"a) (b\nc", "Name:\ta) (b\\nc\n", "a) (b\nc\n"},
+		{`a\\nb`, `Name:	a\\nb` + "\n", `a\nb` + "\n"}, // Linux 5.10: escaped in both
+		{`a\nb`, `Name:	a\\nb` + "\n", `a\nb` + "\n"},
+		{`a\`, `Name:	a\\` + "\n", `a\` + "\n"},
+		{"cat", "", "cat\n"},
+	} {
+		if got := comm([]byte(tc.stat), []byte(tc.status)); string(got) != tc.want {
+			t.Errorf("%q, %q: got %q, want %q", tc.stat, tc.status, got, tc.want)
+		}
+	}
+}
+
 func TestChangeIsShown(t *testing.T) {
 	m := mount(t)
 	pid := ghosts(t, 1)[0]

@@ -40,7 +40,7 @@ func (p *process) translate(path string, text []byte) ([]byte, error) {
 		}
 		return p.stat(shown, tid), nil
 	case "status":
-		shown, err := onNode(text, p.shown.Node)
+		shown, err := onNode(text, who{p.shown.Node, p.shown.PID, tid})
 		return withParent(shown, p.place.parent), err
 	}
 	return text, nil

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"bproc"
@@ -169,6 +170,9 @@ func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]news, end
 			was = nil
 		}
 		p, err := take(n.id, t.Texts, was, n.shift)
+		if err == nil {
+			err = s.foreign(p)
+		}
 		if err != nil {
 			s.log.Warn("what a node tells of a process is dropped", "node", n.id, "pid", pid, "err", err)
 			continue
@@ -179,6 +183,17 @@ func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]news, end
 		s.enter(p)
 		s.changed[pid] = true
 	}
+}
+
+// foreign is an error if one of a process's threads has the number of another node's
+// process.
+func (s *Source) foreign(p *process) error {
+	for _, th := range p.shown.Threads {
+		if other := s.procs[th.TID]; other != nil && other.shown.Node != p.shown.Node {
+			return fmt.Errorf("thread %d of %d is a process of node %d: %w", th.TID, p.shown.PID, other.shown.Node, errForm)
+		}
+	}
+	return nil
 }
 
 // shift returns what is to be added to the times of start of a node, which stays the

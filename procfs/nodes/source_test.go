@@ -73,7 +73,7 @@ func tells(pids ...wire.PID) func(*fakemaster.Conn) {
 			changed.Procs = append(changed.Procs, wire.Texts{
 				PID: pid, Start: 300,
 				Stat:   stat(pid, "1 40 40 0 -1"),
-				Status: []byte("Name:\tcat\nPPid:\t1\n"),
+				Status: fmt.Appendf(nil, "Name:\tcat\nTgid:\t%d\nPid:\t%[1]d\nPPid:\t1\n", pid),
 			})
 		}
 		c.Send(changed)
@@ -207,6 +207,29 @@ func TestRefreshBelievesNoNode(t *testing.T) {
 			t.Error("the process has ended by another node's word")
 		}
 		return slices.ContainsFunc(c.Changed, func(p procfs.Process) bool { return p.PID == 52 })
+	})
+}
+
+// TestRefreshBelievesNoThread has a node say that another's process is its own process's
+// thread.
+func TestRefreshBelievesNoThread(t *testing.T) {
+	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "70 40 40 0 -1"})
+	f.set(0, 1, tells(50))
+	until(t, source, "a process", changed(50, stat(50, "70 40 40 0 -1")))
+	claimed := make(chan struct{}, 100)
+	f.set(1, 1, func(c *fakemaster.Conn) {
+		lie := &wire.Changed{Procs: []wire.Texts{{PID: 51, Start: 300, Stat: stat(51, "1 40 40 0 -1"), Threads: []wire.ThreadTexts{{TID: 51}, {TID: 50}}}}}
+		c.Send(lie)
+		c.Send(&wire.Refreshed{BootID: "boot"})
+		claimed <- struct{}{}
+	})
+	until(t, source, "the lie, twice", func(c procfs.Changes) bool {
+		for _, p := range c.Changed {
+			if p.PID != 50 {
+				t.Errorf("got %d with threads %v", p.PID, p.Threads)
+			}
+		}
+		return len(claimed) > 1
 	})
 }
 

@@ -24,7 +24,8 @@ const (
 // Bounds on what a kernel may have added.
 const (
 	maxFields = 100
-	maxField  = 24 // bytes
+	maxField  = 24  // bytes
+	maxName   = 256 // bytes; a kernel's are 64 at most, before what is escaped
 )
 
 // errForm is the error for a text that is not of the form that the kernel gives it.
@@ -42,6 +43,9 @@ func parseStat(text []byte, pid wire.PID) (statLine, error) {
 	end := bytes.LastIndexByte(text, ')')
 	if !bytes.HasPrefix(text, fmt.Appendf(nil, "%d (", pid)) || end < 0 || !bytes.HasSuffix(text, []byte("\n")) {
 		return statLine{}, fmt.Errorf("stat of %d: %w", pid, errForm)
+	}
+	if end > len(pid.String())+2+maxName || bytes.IndexByte(text[:end], 0) >= 0 {
+		return statLine{}, fmt.Errorf("stat of %d, name: %w", pid, errForm)
 	}
 	line := statLine{head: text[:end+1], fields: make([][]byte, 0, statFields)}
 	for field := range bytes.FieldsSeq(text[end+1:]) {

@@ -50,7 +50,7 @@ func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process,
 	if p.shown.Stat, err = shifted(t.Stat, t.PID, shift); err != nil {
 		return nil, err
 	}
-	if p.shown.Status, err = onNode(t.Status, node); err != nil {
+	if p.shown.Status, err = onNode(t.Status, who{node, t.PID, t.PID}); err != nil {
 		return nil, fmt.Errorf("status of %d: %w", t.PID, err)
 	}
 	if was != nil && was.start != t.Start {
@@ -78,7 +78,12 @@ func (p *process) takeThreads(t *wire.Texts, was *process) error {
 			before[th.TID] = th
 		}
 	}
+	seen := map[wire.PID]bool{}
 	for _, told := range t.Threads {
+		if seen[told.TID] || told.TID <= 0 {
+			return fmt.Errorf("thread %d of %d: %w", told.TID, t.PID, errForm)
+		}
+		seen[told.TID] = true
 		th := procfs.Thread{TID: told.TID}
 		switch {
 		case told.Same && before[told.TID].Stat != nil:
@@ -88,7 +93,7 @@ func (p *process) takeThreads(t *wire.Texts, was *process) error {
 			if th.Stat, err = shifted(told.Stat, told.TID, p.shift); err != nil {
 				return err
 			}
-			if th.Status, err = onNode(told.Status, p.shown.Node); err != nil {
+			if th.Status, err = onNode(told.Status, who{p.shown.Node, t.PID, told.TID}); err != nil {
 				return fmt.Errorf("status of thread %d: %w", told.TID, err)
 			}
 		}
@@ -108,20 +113,52 @@ func shifted(text []byte, pid wire.PID, shift int64) ([]byte, error) {
 	return line.text(), nil
 }
 
-// onNode returns the text of status with a line that names the node.
-func onNode(text []byte, node wire.NodeID) ([]byte, error) {
+// who is whom a text of status is about.
+type who struct {
+	node     wire.NodeID
+	pid, tid wire.PID
+}
+
+// onNode returns the text of status with a line that names the node. Programs take the
+// numbers in it for those of the process (ps(1) does), so these must be its own.
+func onNode(text []byte, of who) ([]byte, error) {
 	if len(text) == 0 {
 		return nil, nil // it was too long
 	}
 	if len(text) > wire.MaxText || bytes.IndexByte(text, 0) >= 0 || !bytes.HasSuffix(text, []byte("\n")) {
 		return nil, errForm
 	}
+	var numbers [2]bool // that were there: of the process, of the thread
 	for line := range bytes.Lines(text) {
-		if bytes.IndexByte(line, ':') <= 0 {
+		name, value, found := bytes.Cut(line, []byte{':'})
+		if !found || len(name) == 0 {
+			return nil, errForm
+		}
+		switch string(name) {
+		case "Tgid":
+			numbers[0] = !numbers[0] && isNumber(value, of.pid)
+			found = numbers[0]
+		case "Pid":
+			numbers[1] = !numbers[1] && isNumber(value, of.tid)
+			found = numbers[1]
+		case nodeLine:
+			found = false
+		}
+		if !found {
 			return nil, errForm
 		}
 	}
-	return fmt.Appendf(bytes.Clone(text), "BProcNode:\t%d\n", node), nil
+	if numbers != [2]bool{true, true} {
+		return nil, errForm
+	}
+	return fmt.Appendf(bytes.Clone(text), nodeLine+":\t%d\n", of.node), nil
+}
+
+// nodeLine is the name of the line of status that no kernel has.
+const nodeLine = "BProcNode"
+
+func isNumber(value []byte, pid wire.PID) bool {
+	return string(bytes.TrimSpace(value)) == pid.String()
 }
 
 // move puts a process where it is here, in all its texts, and reports whether it was

@@ -20,8 +20,11 @@ func statText(pid, name, parent, tty, start string) []byte {
 		" 1 1 0 0 0 0 0 0 0 1 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, name, parent, tty, start)
 }
 
-func statusText(parent string) []byte {
-	return []byte("Name:\tcat\nState:\tS (sleeping)\nTgid:\t50\nPid:\t50\nPPid:\t" + parent + "\nTracerPid:\t0\n")
+func statusText(parent string) []byte { return statusOf("50", parent) }
+
+// statusOf is what status says of a thread of process 50.
+func statusOf(tid, parent string) []byte {
+	return []byte("Name:\tcat\nState:\tS (sleeping)\nTgid:\t50\nPid:\t" + tid + "\nPPid:\t" + parent + "\nTracerPid:\t0\n")
 }
 
 func told(parent string) *wire.Texts {
@@ -108,7 +111,7 @@ func TestTakeThreads(t *testing.T) {
 	thread := func(tid wire.PID, same bool) wire.ThreadTexts {
 		th := wire.ThreadTexts{TID: tid, Same: same}
 		if !same {
-			th.Stat, th.Status = statText(tid.String(), "x", "60", "0", "300"), statusText("60")
+			th.Stat, th.Status = statText(tid.String(), "x", "60", "0", "300"), statusOf(tid.String(), "60")
 		}
 		return th
 	}
@@ -149,10 +152,21 @@ func TestTakeRefuses(t *testing.T) {
 		"no end of the line":    func(t *wire.Texts) { t.Stat = t.Stat[:len(t.Stat)-1] },
 		"escapes in stat":       func(t *wire.Texts) { t.Stat = statText("50", "x", "1\x1b[2J", "0", "1") },
 		"status without a name": func(t *wire.Texts) { t.Status = []byte("Name\n") },
+		"NUL in the name":       func(t *wire.Texts) { t.Stat = statText("50", "x\x00", "1", "0", "1") },
+		"a huge name":           func(t *wire.Texts) { t.Stat = statText("50", strings.Repeat("x", maxName+1), "1", "0", "1") },
+		"another's status":      func(t *wire.Texts) { t.Status = bytes.ReplaceAll(t.Status, []byte("\t50\n"), []byte("\t51\n")) },
+		"two numbers in status": func(t *wire.Texts) { t.Status = append(t.Status, "Tgid:\t51\n"...) },
+		"no number in status":   func(t *wire.Texts) { t.Status = []byte("Name:\tcat\nPPid:\t1\n") },
+		"another node's status": func(t *wire.Texts) { t.Status = append(t.Status, "BProcNode:\t7\n"...) },
 		"NUL in status":         func(t *wire.Texts) { t.Status = []byte("Name:\t\x00\n") },
 		"long status":           func(t *wire.Texts) { t.Status = append(bytes.Repeat([]byte("a:\n"), 30000), '\n') },
 		"words in statm":        func(t *wire.Texts) { t.Statm = []byte("some\n") },
 		"long cmdline":          func(t *wire.Texts) { t.Cmdline = make([]byte, wire.MaxText+1) },
+		"a thread twice":        func(t *wire.Texts) { t.Threads = []wire.ThreadTexts{{TID: 51}, {TID: 51}} },
+		"no thread":             func(t *wire.Texts) { t.Threads = []wire.ThreadTexts{{TID: -1}} },
+		"another thread's status": func(t *wire.Texts) {
+			t.Threads = []wire.ThreadTexts{{TID: 51, Stat: statText("51", "x", "1", "0", "1"), Status: statusOf("52", "1")}}
+		},
 		"thread without stat": func(t *wire.Texts) {
 			t.Threads = []wire.ThreadTexts{{TID: 51, Stat: []byte("51"), Status: statusText("1")}}
 		},
@@ -185,6 +199,9 @@ func FuzzTake(f *testing.F) {
 		line, err := parseStat(p.shown.Stat, 50)
 		if err != nil {
 			t.Fatalf("%q: %v", p.shown.Stat, err)
+		}
+		if bytes.IndexByte(p.shown.Stat, 0) >= 0 || bytes.Count(p.shown.Status, []byte("Tgid:\t")) > 1 {
+			t.Errorf("got %q, %q", p.shown.Stat, p.shown.Status)
 		}
 		if line.number(statParent) != 4000000 || line.number(statStart) < 0 {
 			t.Errorf("got %q", p.shown.Stat)

@@ -75,7 +75,7 @@ func mixed(t *testing.T, c *cluster.Cluster) map[string]*subject {
 		{"stopped", "T", cluster.Root, []string{"sh", "-c", "echo ready; exec sleep 1002"}},
 		{"parent of a zombie", "S", cluster.Alice, []string{"perl", "-e", `if (!fork) { sleep 1; exit 0 } ` + perl + `sleep 1003`}},
 		{"threaded", "S", cluster.Alice, []string{"python3", "-c", "import threading, time\nfor i in range(3): threading.Thread(target=time.sleep, args=(1004,), daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(1004)"}},
-		{"oddly named", "S", cluster.Bob, []string{"perl", "-e", `$0 = "od) (d [x]\n name"; ` + perl + `sleep 1005`}},
+		{"oddly named", "S", cluster.Bob, []string{"perl", "-e", `$0 = "od) (d \\q[x]\n name"; ` + perl + `sleep 1005`}},
 		{"deleted", "S", cluster.Alice, []string{"sh", "-c", "cp /bin/sleep /tmp/gone.$$; echo ready; exec /tmp/gone.$$ 1006"}},
 	} {
 		r := startRemote(t, c, s.user, i%3, s.argv...)
