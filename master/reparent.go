@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -74,7 +75,7 @@ func awaitEnd(pid wire.PID) error {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	deadline := time.Now().Add(clientEnd)
 	for {
-		n, err := unix.Poll(fds, int(max(0, time.Until(deadline).Milliseconds())))
+		n, err := longcall.Poll(fds, max(0, time.Until(deadline)))
 		switch {
 		case err == unix.EINTR:
 		case err != nil:

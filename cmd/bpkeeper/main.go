@@ -16,6 +16,7 @@ import (
 	"bproc/ghost"
 	"bproc/internal/processors"
 	"bproc/internal/sparselog"
+	"bproc/internal/sysmon"
 )
 
 func main() {
@@ -58,6 +59,9 @@ func beside(name string) string {
 
 func run(cfg ghost.Config, level slog.Level) error {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+	if err := sysmon.Calm(); err != nil {
+		log.Warn("this daemon takes more processor time than it need", "err", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
 	if err := ghost.Guard(); err != nil {

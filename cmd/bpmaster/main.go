@@ -14,6 +14,7 @@ import (
 
 	"bproc/internal/processors"
 	"bproc/internal/sparselog"
+	"bproc/internal/sysmon"
 	"bproc/master"
 )
 
@@ -54,6 +55,9 @@ func command() *cobra.Command {
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends it at once
 			log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+			if err := sysmon.Calm(); err != nil {
+				log.Warn("this daemon takes more processor time than it need", "err", err)
+			}
 			m, err := master.New(cfg, log)
 			if err != nil {
 				return err

@@ -3,12 +3,12 @@ package pid1
 import (
 	"runtime"
 	"sync/atomic"
-	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -87,7 +87,7 @@ func (p *plan) await() uint32 {
 		if word == 0 || word == wordLost || word&wordErrno != 0 {
 			return word
 		}
-		_, _, _ = syscall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&p.word)), futexOpWait|futexShared, uintptr(word), 0, 0, 0)
+		_, _, _ = longcall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&p.word)), futexOpWait|futexShared, uintptr(word), 0, 0, 0)
 	}
 }
 

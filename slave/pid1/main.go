@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/sysmon"
 	"bproc/pidmap"
 	"bproc/slave/pid1/filter"
 )
@@ -32,6 +33,9 @@ func Main(ctx context.Context, log *slog.Logger) error {
 	}
 	if err := Harden(log); err != nil {
 		return fmt.Errorf("harden init: %w", err)
+	}
+	if err := sysmon.Calm(); err != nil {
+		log.Warn("init takes more processor time than it need", "err", err)
 	}
 	listener, err := inheritedListener()
 	if err != nil {

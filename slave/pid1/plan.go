@@ -64,7 +64,8 @@ const (
 	descriptorMax = ^uintptr(0) >> 32 // "all of them" to close_range(2)
 	fileMode      = 0o666
 	umaskBits     = 0o777
-	signalIgnore  = 1 // SIG_IGN
+	timerSlack    = 50_000 // nanoseconds; that of the first process of a kernel, from which all have it
+	signalIgnore  = 1      // SIG_IGN
 	noFileDefault = 1024
 	cookieArg     = 5 // where the filter looks for the cookie
 )
@@ -161,6 +162,7 @@ func (p *plan) begin(where place, node nodeState) {
 		p.addOwn(must, unix.SYS_SETPGID, 0, uintptr(where.pgid))
 	}
 	p.addOwn(may, unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(node.name)))
+	p.addOwn(may, unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, timerSlack) // not all our threads have it
 	if !node.resetOOM {
 		return
 	}

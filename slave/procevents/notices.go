@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -140,7 +141,7 @@ func (s *Source) Attend(ctx context.Context, f func(Record)) error {
 	}()
 	ready := []unix.PollFd{{Fd: int32(ring), Events: unix.POLLIN}, {Fd: int32(end), Events: unix.POLLIN}}
 	for {
-		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
+		if _, err := longcall.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("wait for notices: %w", err)
 		}
 		if ctx.Err() != nil {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/longcall"
 )
 
 // serve answers what a former supervisor has left, and then what comes.
@@ -45,9 +47,9 @@ func (s *Supervisor) await(room bool) (bool, error) {
 	for {
 		var err error
 		if room {
-			_, err = unix.Poll(fds[:], -1)
+			_, err = longcall.Poll(fds[:], -1)
 		} else {
-			_, err = unix.Poll(fds[:1], int(lookAfter.Milliseconds()))
+			_, err = longcall.Poll(fds[:1], lookAfter)
 		}
 		switch {
 		case errors.Is(err, unix.EINTR):

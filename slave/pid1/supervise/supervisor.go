@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/longcall"
 )
 
 // Level is how many PID namespaces the space is inside that of the supervisor.
@@ -157,7 +159,7 @@ func (s *Supervisor) lock() (bool, error) {
 		if ok, err := s.table.lock(); ok || err != nil {
 			return ok, err
 		}
-		n, err := unix.Poll(stopped, int(lockPause.Milliseconds()))
+		n, err := longcall.Poll(stopped, lockPause)
 		switch {
 		case err != nil && !errors.Is(err, unix.EINTR):
 			return false, fmt.Errorf("poll: %w", err)
