@@ -107,8 +107,9 @@ func (c *core) toldAgain(s *session, e *wire.Event) {
 
 // inventory compares what the node has with what the process table says. A
 // process that the node does not have has ended without word; one that the
-// table does not have cannot be let live, nobody could see or end it.
-func (c *core) inventory(n *node, s *session) {
+// table does not have cannot be let live, nobody could see or end it. It returns the
+// processes that are to be started and that the node was not asked for.
+func (c *core) inventory(n *node, s *session) (unasked []*proc) {
 	alive := c.tellAgain(s)
 	for pid := range alive {
 		p := c.procs[pid]
@@ -120,10 +121,15 @@ func (c *core) inventory(n *node, s *session) {
 		c.goesOn(s, p)
 	}
 	for _, p := range c.procs {
-		if p.node == n.ID && !alive[p.pid] {
+		switch {
+		case p.node != n.ID || alive[p.pid]:
+		case p.state == spawning && p.launch != nil:
+			unasked = append(unasked, p)
+		default:
 			c.lose(p)
 		}
 	}
+	return unasked
 }
 
 // early are messages that have come before all that is told again.

@@ -21,13 +21,24 @@ type launch struct {
 
 // step tells a client's goroutine how far its process is.
 type step struct {
-	sess   *session     // adopted: open the process stream there
-	resume *session     // it was started before: go on with it there
-	failed *wire.Failed // it will not run; otherwise, and with no session, it runs
+	sess      *session     // adopted: open the process stream there, also if there was one with another session
+	pgid, sid wire.PID     // for Spawn
+	resume    *session     // it was started before: go on with it there
+	failed    *wire.Failed // it will not run; otherwise, and with no session, it runs
 }
 
 func newLaunch(node wire.NodeID, hangUp bool, spawn wire.Spawn) *launch {
 	return &launch{node: node, hangUp: hangUp, spawn: spawn, steps: make(chan step, 3)}
+}
+
+// open has the client's goroutine open the process stream. A session that it has not
+// heard of yet is none any more.
+func (l *launch) open(s step) {
+	select {
+	case <-l.steps:
+	default:
+	}
+	l.steps <- s
 }
 
 func (l *launch) fail(stage wire.Stage, errno unix.Errno) {
@@ -80,13 +91,17 @@ func (c *core) launched(l *launch, n *node) *proc {
 	return &proc{pid: l.spawn.PID, node: n.ID, uid: l.spawn.UID, sess: n.sess, state: adopting, launch: l, hangUp: l.hangUp, client: l.client, again: l.again}
 }
 
-// mayCome reports whether a node is not there, but may be in a moment: this master
-// has just begun, or the launch is older than that.
+// mayCome reports whether a node is not there, but may be in a moment: it was lost and
+// its lease has not run out, or this master has just begun, or the launch is older than
+// that.
 func (c *core) mayCome(n *node, l *launch) bool {
-	if n.sess != nil || n.Down {
+	switch {
+	case n.sess != nil || n.Down || n.gone:
 		return false
+	case !n.lostAt.IsZero():
+		return true
 	}
-	return n.lostAt.IsZero() && n.Key != "" && c.clock.Before(c.untilFor(l)) || l.again && !n.lostAt.IsZero()
+	return n.Key != "" && c.clock.Before(c.untilFor(l))
 }
 
 // untilFor returns until when a launch waits for a node that has not come yet.
@@ -167,17 +182,45 @@ func (c *core) adopted(p *proc, errno unix.Errno) {
 	case errno != 0:
 		c.remove(p)
 		l.fail(wire.StageGhost, errno)
-	case !c.nodes.byID[p.node].serves():
-		p.ghost = true
-		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
 	default:
 		p.ghost = true
 		p.state = spawning
+		c.spawn(p)
+	}
+}
+
+// spawn has the node of a process asked to start it. A node that is not there may come
+// back; it is asked then (see inventory), or the process is lost with it.
+func (c *core) spawn(p *proc) {
+	switch n := c.nodes.byID[p.node]; {
+	case n.sess == nil && !n.Down && !n.lostAt.IsZero():
+	case !n.serves():
+		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
+	default:
 		// A group or session that the front end's PID namespace does not show has
 		// number 0; a ghost that has just ended has none.
-		l.spawn.PGID, _ = c.front.Group(p.pid)
-		l.spawn.SID, _ = c.front.Session(p.pid)
-		l.steps <- step{sess: p.sess}
+		s := step{sess: p.sess}
+		s.pgid, _ = c.front.Group(p.pid)
+		s.sid, _ = c.front.Session(p.pid)
+		p.launch.sent = false
+		p.launch.open(s)
+	}
+}
+
+// spawnAgain is spawn for processes with whose Spawn the node's former session has ended,
+// before the node had them.
+func (c *core) spawnAgain(s *session, lost []*proc) {
+	for _, p := range lost {
+		spawn := func() {
+			if p.state == spawning && p.sess == s && !s.ended {
+				c.spawn(p)
+			}
+		}
+		if s.awaitsNumbers() {
+			c.delayed = append(c.delayed, spawn)
+		} else {
+			spawn()
+		}
 	}
 }
 
@@ -243,10 +286,9 @@ func (c *core) end(p *proc, status wire.Status) {
 	c.request(p, &wire.GhostExit{PID: p.pid, Status: status}, nil)
 }
 
-// broken ends a launch whose process stream could not be opened: its slave has
-// not been asked for it.
-func (c *core) broken(l *launch) {
+// tooLong ends a launch that no slave can be asked for: its message would be too long.
+func (c *core) tooLong(l *launch) {
 	if p := c.procs[l.spawn.PID]; p != nil && p.launch == l {
-		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
+		c.abandon(p, wire.StageSpawn, unix.E2BIG)
 	}
 }

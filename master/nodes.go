@@ -35,11 +35,12 @@ type node struct {
 	sess   *session  // nil when it is not connected
 	twinAt time.Time // when the log said last that another slave has its identity
 	lostAt time.Time // since when it is not; zero when its processes are certainly dead
+	gone   bool      // it was here, and nobody waits for it any more: it leaves, or its lease has run out
 	procs  int
 }
 
 // serves reports whether processes may be started on the node.
-func (n *node) serves() bool { return n.sess != nil && !n.sess.emptying && !n.Down }
+func (n *node) serves() bool { return n.sess != nil && !n.sess.emptying && !n.Down && !n.gone }
 
 // enter puts a node into the state that it has by itself.
 func (n *node) enter(now time.Time) {

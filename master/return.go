@@ -30,6 +30,8 @@ type waiter struct {
 // then.
 func (c *core) whenUp(n *node, until time.Time, ready func(*session)) {
 	switch {
+	case n.gone:
+		ready(nil)
 	case n.sess != nil:
 		ready(n.sess)
 	case !n.lostAt.IsZero():

@@ -43,49 +43,53 @@ func (c *clientConn) seat() (refused bool, err error) {
 	return true, c.failed(wire.StageRequest, unix.EMFILE, fmt.Sprintf("the master has descriptors for %d processes at a time, and they are in use; raise its limit of open files", c.m.seats.most))
 }
 
-// start does what the steps of a launch say, up to the one that settles it.
+// start does what the steps of a launch say, up to the one that settles it. The stream
+// of a session that ends before the process is known to run is lost with it; there may be
+// another step with the next session of the node, or the client asks again.
 func (c *clientConn) start(ctx context.Context, l *launch) error {
-	s, err := c.await(ctx, l)
-	switch {
-	case s.resume != nil:
-		m := wire.Resume{PID: l.spawn.PID, Launch: l.spawn.Launch, UID: l.spawn.UID}
-		return c.resume(ctx, s.resume, &m, l.hangUp)
-	case s.sess == nil:
-		return err
-	}
-	stream, err := s.sess.open(ctx, &l.spawn)
-	if err != nil {
-		// Otherwise the next inventory of the node says what became of it.
-		if !errors.Is(err, errHalfSent) {
-			if err := c.m.post(ctx, func(core *core) { core.broken(l) }); err != nil {
+	var stream stream
+	var on *session
+	for {
+		s, err := c.await(ctx, l)
+		if (s.sess != nil || s.resume != nil) && stream != nil {
+			_ = stream.Close() // of a session that has ended
+			stream = nil
+		}
+		switch {
+		case s.sess != nil:
+			on = s.sess
+			if stream, err = c.spawn(ctx, l, &s); err != nil {
 				return err
 			}
+		case s.resume != nil:
+			m := wire.Resume{PID: l.spawn.PID, Launch: l.spawn.Launch, UID: l.spawn.UID}
+			return c.resume(ctx, s.resume, &m, l.hangUp)
+		case stream == nil:
+			return err
+		case err != nil || s.failed != nil:
+			return errors.Join(err, c.leave(ctx, stream))
+		default:
+			l.spawn.Command = wire.Command{} // a process may run for months; its environment need not stay
+			// A client that is gone is found out by relay.
+			_ = c.reply(new(wire.Started))
+			return c.relay(ctx, l.spawn.PID, on, stream)
 		}
-		return c.settled(ctx, l)
 	}
-	l.spawn.Command = wire.Command{} // a process may run for months; its environment need not stay
-	started, err := c.await(ctx, l)
-	switch {
-	case started.resume != nil:
-		l.steps <- started
-		return c.start(ctx, l)
-	case err != nil || started.failed != nil:
-		return errors.Join(err, c.leave(ctx, stream))
-	}
-	// A client that is gone is found out by relay.
-	_ = c.reply(new(wire.Started))
-	return c.relay(ctx, l.spawn.PID, s.sess, stream)
 }
 
-// settled goes on with a launch whose stream was lost, when it is known what became
-// of it.
-func (c *clientConn) settled(ctx context.Context, l *launch) error {
-	s, err := c.await(ctx, l)
-	if s.resume != nil {
-		l.steps <- s
-		return c.start(ctx, l)
+// spawn asks a node for a process, and returns its stream. There is none when the
+// session ends: its end, and the next inventory of the node, settle what became of it.
+func (c *clientConn) spawn(ctx context.Context, l *launch, s *step) (stream, error) {
+	l.spawn.PGID, l.spawn.SID = s.pgid, s.sid
+	stream, err := s.sess.open(ctx, &l.spawn)
+	switch {
+	case errors.Is(err, wire.ErrFrame):
+		return nil, c.m.post(ctx, func(core *core) { core.tooLong(l) })
+	case err != nil:
+		c.log.Debug("a node was not asked for a process", "node", l.node, "pid", l.spawn.PID, "err", err)
+		return nil, nil
 	}
-	return err // without a stream, and if it runs, the client asks again
+	return stream, nil
 }
 
 // await waits for the next step of a launch. A failure is reported to the

@@ -120,11 +120,11 @@ func (s *script) work() {
 }
 
 // place says where the process of a Spawn is to be.
-func place(m *wire.Spawn) string {
-	if m.PGID == 0 && m.SID == 0 {
+func place(s *step) string {
+	if s.pgid == 0 && s.sid == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", pgid %d sid %d", m.PGID, m.SID)
+	return fmt.Sprintf(", pgid %d sid %d", s.pgid, s.sid)
 }
 
 // ops are the names of calls.

@@ -90,6 +90,7 @@ var verbs = map[string]func(s *script, args []string){
 	"call":    (*script).call,      // SESSION NUMBER CALLER CALL [ARGUMENT...] [info yes]
 	"wanted":  (*script).wanted,    // SESSION BLOCKS: asks for numbers
 	"return":  (*script).leaseBack, // SESSION FIRST+COUNT...: gives numbers back
+	"leaves":  (*script).leaves,    // SESSION [empty]: its daemon ends, and all processes
 	"strange": (*script).strange,   // SESSION: sends a message that no slave may send
 	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [mode BITS] [uid N] [gid N]
 	"nodes":   (*script).listNodes, // the node table
@@ -98,7 +99,7 @@ var verbs = map[string]func(s *script, args []string){
 
 	// Clients.
 	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes] [again yes]
-	"unopened": (*script).unopened, // GHOST: its process stream could not be opened
+	"too":      (*script).tooLong,  // long GHOST: no slave can be asked for it
 	"left":     (*script).left,     // GHOST: its client has closed the connection
 	"reparent": (*script).reparent, // GHOST PARENT
 	"ps":       (*script).ps,       // the process table
@@ -154,7 +155,7 @@ func (s *script) steps(pid wire.PID) {
 			case step.resume != nil:
 				s.say("client %d goes on, stream to %s", pid, step.resume.peer.Addr)
 			case step.sess != nil:
-				s.say("client %d adopted, stream to %s%s", pid, step.sess.peer.Addr, place(&s.launches[pid].spawn))
+				s.say("client %d adopted, stream to %s%s", pid, step.sess.peer.Addr, place(&step))
 			default:
 				s.say("client %d started", pid)
 			}
@@ -284,6 +285,10 @@ func (s *script) wanted(args []string) {
 	s.core.fromSlave(s.session(args[0]), 0, &wire.LeaseWanted{Blocks: uint32(s.number(args[1]))})
 }
 
+func (s *script) leaves(args []string) {
+	s.core.fromSlave(s.session(args[0]), 0, &wire.Leaving{Empty: len(args) > 1})
+}
+
 func (s *script) strange(args []string) { s.core.fromSlave(s.session(args[0]), 0, new(wire.KillAll)) }
 
 func (s *script) setNode(args []string) {
@@ -323,7 +328,7 @@ func (s *script) run(args []string) {
 	s.core.begin(l, who)
 }
 
-func (s *script) unopened(args []string) { s.core.broken(s.launches[s.pid(args[0])]) }
+func (s *script) tooLong(args []string) { s.core.tooLong(s.launches[s.pid(args[1])]) }
 
 func (s *script) left(args []string) {
 	s.say("runs: %v", s.core.clientLeft(s.pid(args[0])))

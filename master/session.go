@@ -97,7 +97,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 		c.forsake(old)
 	}
 	s.node = n.ID
-	n.sess, n.lostAt = s, time.Time{}
+	n.sess, n.lostAt, n.gone = s, time.Time{}, false
 	for _, p := range c.procs {
 		if p.node == n.ID {
 			p.sess = s
@@ -112,7 +112,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 		s.numbers += int(b.Count)
 	}
 	s.shares = map[uint32]uint64{}
-	c.inventory(n, s)
+	unasked := c.inventory(n, s)
 	for _, b := range c.budgets {
 		if b.nodes[n.ID] != nil {
 			c.shareSoon(b)
@@ -125,6 +125,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	c.lend(s, max(0, firstBlocks-len(s.inventory.Blocks)))
 	c.allFound()
 	n.enter(now)
+	c.spawnAgain(s, unasked)
 	c.isUp(s)
 	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", n.state, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
 	return nil
@@ -170,18 +171,6 @@ func (c *core) sessionEnded(s *session, cause error, now time.Time) {
 	n.sess, n.lostAt = nil, now
 	n.enter(now)
 	c.log.Info("node is down", "node", n.ID, "name", n.Name, "err", cause)
-}
-
-// dead ends the ghosts of a node's processes: its slave has killed them by now.
-func (c *core) dead(n *node) {
-	n.lostAt = time.Time{}
-	for _, p := range c.procs {
-		if p.node == n.ID {
-			c.lose(p)
-		}
-	}
-	c.alloc.Return(n.ID)
-	c.giveUp(n.ID, c.clock)
 }
 
 // tick looks after leases, and after nodes that are to become empty.

@@ -135,7 +135,8 @@ func (c *slaveConn) keepUp(ctx context.Context, m wire.Message) error {
 	return c.barrier.Wait(ctx, events.First-maxBehind)
 }
 
-// open opens the stream of a process and sends its first frame, Spawn or Resume.
+// open opens a stream and sends its first frame. With a message that is too long the
+// error is wire.ErrFrame; else a session on which that is not possible has ended.
 func (s *session) open(ctx context.Context, first wire.Message) (stream, error) {
 	frame, err := wire.Append(nil, 0, first)
 	if err != nil {
@@ -143,12 +144,20 @@ func (s *session) open(ctx context.Context, first wire.Message) (stream, error) 
 	}
 	st, err := s.streams.Open(ctx)
 	if err != nil {
+		s.endWith(ctx, err)
 		return nil, err
 	}
 	if _, err := st.Write(frame); err != nil {
 		st.Close()
-		s.link.Close(err)
-		return nil, errors.Join(errHalfSent, err)
+		s.endWith(ctx, err)
+		return nil, err
 	}
 	return st, nil
+}
+
+// endWith ends a session, unless it is the master that ends.
+func (s *session) endWith(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		s.link.Close(err)
+	}
 }

@@ -46,6 +46,7 @@ type node struct {
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
 	term     *lease
 	init     initWatch
+	leaving  atomic.Bool // the daemon ends, and all processes
 }
 
 // newNode makes the process space and has the kernel note what happens in it.
@@ -106,7 +107,8 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	return n, nil
 }
 
-// sweepTime is how long processes may take to end that were killed.
+// sweepTime is how long processes may take to end that were killed, and the master to
+// be told.
 const sweepTime = 10 * time.Second
 
 // sweep ends the processes that a former daemon has left in the space and with which
@@ -125,15 +127,19 @@ func (n *node) killAll(ctx context.Context, told func() bool) error {
 	if err := n.endAll(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, sweepTime, errors.New("processes do not end"))
+	return until(ctx, errors.New("processes do not end"), func() (bool, error) {
+		all, err := procIn(n.space).Scan()
+		return len(all) <= 1 && told(), err // init itself
+	})
+}
+
+// until waits until is holds, for sweepTime at most.
+func until(ctx context.Context, late error, is func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, sweepTime, late)
 	defer cancel()
 	for {
-		all, err := procIn(n.space).Scan()
-		if err != nil {
+		if ok, err := is(); ok || err != nil {
 			return err
-		}
-		if len(all) <= 1 && told() { // init itself
-			return nil
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):
@@ -149,14 +155,24 @@ func (n *node) endAll() error { return n.behind.killing(n.space.KillAll) }
 // leave ends all processes while the master can still be told of their ends:
 // otherwise it waits for the time of the lease before it calls them dead.
 func (n *node) leave(ctx context.Context) {
+	n.leaving.Store(true)
+	err := n.out.put(new(wire.Leaving))
 	n.stdios.cut()
-	err := n.killAll(ctx, func() bool {
-		if !n.recorder.quiet() {
-			return false
-		}
-		n.recorder.stamp() // tells everything
-		return n.out.idle()
-	})
+	if err == nil {
+		err = n.killAll(ctx, func() bool {
+			if !n.recorder.quiet() {
+				return false
+			}
+			n.recorder.stamp() // tells everything
+			return n.out.idle()
+		})
+	}
+	if err == nil {
+		err = n.out.put(&wire.Leaving{Empty: true})
+	}
+	if err == nil {
+		err = until(ctx, errors.New("the master does not listen"), func() (bool, error) { return n.out.idle(), nil })
+	}
 	if err != nil {
 		n.log.Warn("the master is not told the ends of all processes", "err", err)
 	}

@@ -168,6 +168,10 @@ func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 			return err
 		}
 		n.log.Info("session with the master ended", "err", err)
+		if n.leaving.Load() {
+			<-ctx.Done() // in a moment; the master has been told all
+			return context.Cause(ctx)
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(jitter(wait)):

@@ -35,6 +35,7 @@ var factories = map[Type]func() Message{
 	TypeCall:         func() Message { return new(Call) },
 	TypeLeaseBack:    func() Message { return new(LeaseBack) },
 	TypeSignalsTaken: func() Message { return new(SignalsTaken) },
+	TypeLeaving:      func() Message { return new(Leaving) },
 	TypeListNodes:    func() Message { return new(ListNodes) },
 	TypeNodeList:     func() Message { return new(NodeList) },
 	TypeEnroll:       func() Message { return new(Enroll) },

@@ -45,6 +45,7 @@ const (
 	TypeLeaseBack   Type = 64 // slave > master
 
 	TypeSignalsTaken Type = 65 // slave > master
+	TypeLeaving      Type = 66 // slave > master
 
 	// Requests of a client to the master, one for each connection.
 	TypeListNodes Type = 80 // client > master, answered by NodeList

@@ -241,6 +241,17 @@ type LeaseBack struct {
 // Type implements [Message].
 func (*LeaseBack) Type() Type { return TypeLeaseBack }
 
+// Leaving says that the daemon of a node was told to end, and all processes of the node
+// with it: it starts no others. Their ends are told next.
+type Leaving struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Empty bool // there are none any more, and all ends were told
+}
+
+// Type implements [Message].
+func (*Leaving) Type() Type { return TypeLeaving }
+
 // EventKind is what happened to a process.
 type EventKind uint8
 
