@@ -160,6 +160,9 @@ func (f *front) begin(s *frontSession, m *wire.Inventory) {
 		f.done.Go(func() { f.lease(s, 2) })
 	}
 	for pid, j := range f.jobs {
+		if j.failed {
+			continue
+		}
 		f.done.Go(func() { j.attach(s, slices.Contains(m.PIDs, pid)) })
 	}
 	f.changed.Broadcast()

@@ -1,6 +1,7 @@
 package slave
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,16 @@ func newLedger(log *journal.Log, forget func(pids ...wire.PID) error) *ledger {
 func (l *ledger) launching(k procevents.Known) error {
 	l.known[k.PID] = k
 	if err := l.log.Append(recordKnown, appendKnown(nil, &k)); err != nil {
+		return err
+	}
+	return l.commit()
+}
+
+// unasked takes a process out that the front end has asked for, and that nobody was asked
+// to start.
+func (l *ledger) unasked(pid wire.PID) error {
+	delete(l.known, pid)
+	if err := l.log.Append(recordUnasked, binary.NativeEndian.AppendUint32(nil, uint32(pid))); err != nil {
 		return err
 	}
 	return l.commit()

@@ -98,6 +98,12 @@ func TestLedger(t *testing.T) {
 	expect([]wire.PID{100, 2000000}, []wire.PID{100}, []wire.PID{2000000, 100})
 	confirm(1 << 40) // more than was told
 	expect([]wire.PID{100, 2000000}, []wire.PID{100}, nil)
+	if err := l.unasked(100); err != nil {
+		t.Fatal(err)
+	}
+	expect([]wire.PID{2000000}, nil, nil)
+	launch(100)
+	expect([]wire.PID{100, 2000000}, []wire.PID{100}, nil)
 	if want := []wire.PID{101}; !slices.Equal(forgotten, want) {
 		t.Errorf("forgotten: %v, want %v", forgotten, want)
 	}
@@ -153,6 +159,7 @@ func TestLongArguments(t *testing.T) {
 func FuzzLedger(f *testing.F) {
 	valid := appendKnown(nil, &procevents.Known{PID: 100, Launched: true})
 	f.Add(uint32(recordKnown), valid)
+	f.Add(uint32(recordUnasked), []byte{100, 0, 0, 0})
 	f.Add(uint32(recordBlocks), appendBlocks(nil, []wire.Block{{First: pidmap.Node, Count: 10}}))
 	err := logEvents(func(kind uint32, payload ...[]byte) error {
 		f.Add(kind, slices.Concat(payload...))

@@ -14,9 +14,10 @@ import (
 
 // Records of the ledger's log.
 const (
-	recordKnown  = 1 // processes
-	recordBlocks = 2 // all numbers on lease
-	recordEvents = 3 // position and number of events, the states after them, a frame of Events
+	recordKnown   = 1 // processes
+	recordBlocks  = 2 // all numbers on lease
+	recordEvents  = 3 // position and number of events, the states after them, a frame of Events
+	recordUnasked = 4 // the number of a process that is not to be
 )
 
 type appender = func(kind uint32, payload ...[]byte) error
@@ -130,6 +131,8 @@ func (l *ledger) replay(kind uint32, payload []byte) error {
 		return l.replayBlocks(payload)
 	case recordEvents:
 		return l.replayEvents(payload)
+	case recordUnasked:
+		return l.replayUnasked(payload)
 	default:
 		return fmt.Errorf("%w: record of kind %d", journal.ErrCorrupt, kind)
 	}
@@ -146,6 +149,14 @@ func (l *ledger) replayKnown(payload []byte) error {
 		}
 		l.known[k.PID] = k
 	}
+	return nil
+}
+
+func (l *ledger) replayUnasked(payload []byte) error {
+	if len(payload) != 4 {
+		return fmt.Errorf("%w: %d bytes of a number", journal.ErrCorrupt, len(payload))
+	}
+	delete(l.known, wire.PID(binary.NativeEndian.Uint32(payload)))
 	return nil
 }
 

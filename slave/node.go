@@ -46,12 +46,13 @@ type node struct {
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
 	term     *lease
 	init     initWatch
-	leaving  atomic.Bool // the daemon ends, and all processes
+	settled  chan struct{} // closed when it is known which launches a former daemon has begun
+	leaving  atomic.Bool   // the daemon ends, and all processes
 }
 
 // newNode makes the process space and has the kernel note what happens in it.
 func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
-	n := &node{log: log}
+	n := &node{log: log, settled: make(chan struct{})}
 	n.out = newOutbox(func() { n.linked.Load().Close(errOutboxFull) })
 	n.calls.out = n.out
 	sp, err := space.Create(ctx, space.Config{

@@ -147,6 +147,19 @@ func (r *recorder) launching(spawn *wire.Spawn) {
 	r.keptLocked(r.ledger.launching(r.tracker.Launching(spawn)))
 }
 
+// unasked is for a process that init was not asked for, and reports whether there is
+// none. The front end is not told: it asks once more when the inventory lacks it.
+func (r *recorder) unasked(pid wire.PID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takeLocked()
+	if !r.tracker.Unasked(pid) {
+		return false
+	}
+	r.keptLocked(r.ledger.unasked(pid))
+	return true
+}
+
 // reparent says that a process has another parent on the front end.
 func (r *recorder) reparent(pid, parent wire.PID) {
 	r.mu.Lock()

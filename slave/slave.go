@@ -155,6 +155,11 @@ func (n *node) watchedSpace(ctx context.Context) error {
 // sessions connects to the master again and again. It returns when the context
 // ends or the master refuses this node.
 func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
+	select {
+	case <-n.settled:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	var wait time.Duration
 	for {
 		before, begun := n.linked.Load(), time.Now()

@@ -168,21 +168,26 @@ func (n *node) resume(f *found) error {
 	return nil
 }
 
-// settle is for launches of which a former daemon has not told init any more, or init
-// not that daemon: after init has answered it has told all there is to tell of launches.
+// settle is for launches with which a former daemon has not come to init: after init has
+// answered it has told all there is to tell of others. Sessions wait for that, since the
+// front end asks once more for what the inventory lacks.
 func (n *node) settle(ctx context.Context, f *found) error {
-	if len(f.starting) == 0 {
-		return nil
-	}
-	if err := n.space.Sync(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
+	if len(f.starting) > 0 {
+		if err := n.space.Sync(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
 		}
-		return err
 	}
 	for _, pid := range f.starting {
-		n.launched(pid, wire.StageSpawn, unix.ECONNRESET)
+		if n.recorder.unasked(pid) {
+			n.fails(pid)
+		} else {
+			n.launched(pid, wire.StageSpawn, unix.ECONNRESET)
+		}
 	}
+	close(n.settled)
 	return nil
 }
 
@@ -191,16 +196,21 @@ func (n *node) launched(pid wire.PID, stage wire.Stage, errno unix.Errno) {
 	if !n.recorder.starting(pid) {
 		return // it was told before
 	}
-	d := n.stdios.find(pid)
 	if errno != 0 {
-		n.notSpawned(pid, stage, errno)
-		if d != nil {
-			n.stdios.work.Go(d.fail)
-		}
+		n.recorder.notSpawned(pid, stage, errno)
+		n.fails(pid)
 		return
 	}
 	n.recorder.spawned(pid)
-	if d != nil {
+	if d := n.stdios.find(pid); d != nil {
 		n.stdios.work.Go(d.run)
+	}
+}
+
+// fails gives up what was made for a process that a former daemon should have started.
+func (n *node) fails(pid wire.PID) {
+	n.tasks.ended()
+	if d := n.stdios.find(pid); d != nil {
+		n.stdios.work.Go(d.fail)
 	}
 }

@@ -57,12 +57,28 @@ func (t *Tracker) SpawnFailed(pid wire.PID, stage wire.Stage, errno uint32) {
 		return
 	}
 	if p != nil {
-		p.starting = false
-		t.leave(p.front.pgid)
-		p.gone = true
-		t.forget(p)
+		t.unstarted(p)
 	}
 	t.emit(p, wire.Event{Kind: wire.EventSpawned, PID: pid, Stage: stage, Errno: errno})
+}
+
+// Unasked says that nobody was asked to start the process: there was nothing to tell of,
+// and there is not. It reports whether that can be.
+func (t *Tracker) Unasked(pid wire.PID) bool {
+	p := t.launched(pid)
+	if p == nil || !p.starting || p.needed > 0 {
+		return false
+	}
+	t.unstarted(p)
+	return true
+}
+
+// unstarted forgets a process that was not started.
+func (t *Tracker) unstarted(p *process) {
+	p.starting = false
+	t.leave(p.front.pgid)
+	p.gone = true
+	t.forget(p)
 }
 
 // Ended says that the process has ended. Everything that is held is told first.
