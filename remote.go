@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -45,8 +46,8 @@ func (c *Cmd) startRemote(ctx context.Context) error {
 	}
 }
 
-// errExpired is why a start is made once more: the master was away, and the ghost has
-// ended because nobody adopted it.
+// errExpired is why a start is made once more: the master or the node was away, and the
+// ghost has ended because nobody adopted it.
 var errExpired = errors.New("no master has adopted the ghost")
 
 func (c *Cmd) startOn(ctx context.Context, client *Client) error {
@@ -104,10 +105,10 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, 
 			}
 		}
 		switch {
-		case !errors.Is(err, ErrLost) && !errors.Is(err, ErrNoMaster):
-			return nil, err
 		case g.expired():
 			return nil, errExpired
+		case !errors.Is(err, ErrLost) && !errors.Is(err, ErrNoMaster):
+			return nil, err
 		case !again.pause(ctx.Done()):
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
@@ -148,12 +149,33 @@ func (r *remote) waitOutput() error { return r.drain() }
 
 func (r *remote) wait() (Status, error) {
 	err := r.drain()
-	status, waitErr := r.ghost.wait()
+	status, waitErr := r.waitGhost()
+	if sig, _ := status.Signaled(); sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
+		err = r.stream.lostWithNode()
+	}
 	r.stream.close()
 	if in := r.input.Load(); in != nil {
 		err = errors.Join(err, *in)
 	}
 	return status, errors.Join(err, waitErr)
+}
+
+// longWait is for how long a process may go on after its outputs have ended before
+// somebody looks after the connection again.
+const longWait = time.Second
+
+// waitGhost waits for the ghost. While the connection is not needed any more, its end
+// still means that this client is gone, so another takes its place.
+func (r *remote) waitGhost() (Status, error) {
+	_ = r.ghost.file.SetReadDeadline(time.Now().Add(longWait))
+	status, err := r.ghost.wait()
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return status, err
+	}
+	// Not waited for: see the package comment.
+	go r.stream.await(func() bool { return false })
+	_ = r.ghost.file.SetReadDeadline(time.Time{})
+	return r.ghost.wait()
 }
 
 func (r *remote) signal(sig syscall.Signal) error { return r.ghost.signal(sig) }

@@ -16,6 +16,7 @@ import (
 const (
 	restartTime = 5 * time.Second // one whose socket is there: it is back soon, or not at all
 	absence     = time.Minute     // one that is to start a process, or has the output of one that has ended
+	whyTime     = 5 * time.Second // one that knows why a process was killed
 	firstPause  = 20 * time.Millisecond
 	longPause   = time.Second
 )
@@ -110,19 +111,19 @@ func (s *stream) reattach() (conn *os.File, taken uint64, err error) {
 	if conn, err = s.client.dial(); err != nil {
 		return nil, 0, err
 	}
-	if taken, err = s.ask(conn); err != nil {
+	if taken, err = goOnWith(conn, &s.attach, absence); err != nil {
 		conn.Close()
 		return nil, 0, err
 	}
 	return conn, taken, nil
 }
 
-// ask says Attach, and returns how much input the node has taken.
-func (s *stream) ask(conn *os.File) (taken uint64, err error) {
-	if err := conn.SetDeadline(time.Now().Add(absence)); err != nil {
+// goOnWith says Attach, and returns how much input the node has taken.
+func goOnWith(conn *os.File, attach *wire.Attach, within time.Duration) (taken uint64, err error) {
+	if err := conn.SetDeadline(time.Now().Add(within)); err != nil {
 		return 0, broken(err)
 	}
-	if err := wire.Write(conn, 0, &s.attach); err != nil {
+	if err := wire.Write(conn, 0, attach); err != nil {
 		return 0, broken(err)
 	}
 	m, _, err := wire.NewReader(conn).Read()
@@ -151,4 +152,26 @@ func (s *stream) goOnLocked(conn *os.File, taken uint64) {
 	if s.unsentLocked() {
 		go s.send() // until the connection takes it, or ends
 	}
+}
+
+// lostWithNode returns an error that names the node if that is why a process was killed
+// of which all output has come. A node that is there still has what this client left.
+func (s *stream) lostWithNode() error {
+	s.mu.Lock()
+	err, attach := s.err, s.attach
+	attach.Output = s.frames.got
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	conn, err := s.client.dial()
+	if err != nil {
+		return nil // nobody knows
+	}
+	defer conn.Close()
+	var refused *Error
+	if _, err = goOnWith(conn, &attach, whyTime); errors.As(err, &refused) && refused.Stage == StageNode {
+		return &lostError{onNode(err, attach.Node)}
+	}
+	return nil
 }
