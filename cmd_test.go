@@ -21,9 +21,13 @@ import (
 	"bproc/wire"
 )
 
-// exits answers every Run with a process that ends at once.
+// exits answers every Run with a process that ends at once. Its node is there.
 func exits(status wire.Status) fakemaster.Handler {
-	return func(c *fakemaster.Conn, _ wire.Message) {
+	return func(c *fakemaster.Conn, m wire.Message) {
+		if _, ok := m.(*wire.Attach); ok {
+			c.Resumed(0)
+			return
+		}
 		c.Started()
 		c.End(status)
 	}
@@ -279,6 +283,49 @@ func TestNoMaster(t *testing.T) {
 	want := "no master is running here (" + socket + ": no such file or directory); start it with bpmaster"
 	if !errors.Is(err, bproc.ErrNoMaster) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestKilledWithNode has a process killed whose node goes down. What it has written has
+// come, or it had nowhere to write to.
+func TestKilledWithNode(t *testing.T) {
+	for _, output := range []bool{false, true} {
+		t.Run(fmt.Sprintf("output %v", output), func(t *testing.T) {
+			m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+				if _, first := m.(*wire.Run); !first {
+					c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)
+					return
+				}
+				c.Started()
+				c.End(wire.SignalStatus(int(unix.SIGKILL)))
+			})
+			cmd := m.Client.Command(3, "foo")
+			if output {
+				cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
+			}
+			err := cmd.Run(t.Context())
+			if !errors.Is(err, bproc.ErrLost) || !errors.Is(err, unix.EHOSTDOWN) || err.Error() != "node 3 is down" {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestConnectionComesBack has the master go while a process is waited for that has no
+// output. That it comes back says that its client is not gone.
+func TestConnectionComesBack(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+		if _, first := m.(*wire.Run); first {
+			c.Started()
+			return
+		}
+		c.Resumed(0)
+		c.EndProcess(wire.ExitStatus(4))
+		c.Gone()
+	})
+	cmd := m.Client.Command(3, "foo")
+	if err := cmd.Run(t.Context()); cmd.Status != wire.ExitStatus(4) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -82,6 +82,9 @@ var table = []wire.Node{
 }
 
 // onRun answers Run by handle, and knows the node table.
+// killed is a node that is up, and where a process is killed.
+const killed = 20
+
 func onRun(handle func(c *fakemaster.Conn, r *wire.Run)) fakemaster.Handler {
 	return func(c *fakemaster.Conn, m wire.Message) {
 		switch m := m.(type) {
@@ -89,7 +92,11 @@ func onRun(handle func(c *fakemaster.Conn, r *wire.Run)) fakemaster.Handler {
 			handle(c, m)
 		case *wire.ListNodes:
 			c.Send(&wire.NodeList{Nodes: table})
-		case *wire.Attach: // after the connection has broken
+		case *wire.Attach: // after the connection has broken, or the process was killed
+			if m.Node == killed {
+				c.Resumed(0)
+				return
+			}
 			c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)
 		}
 	}
@@ -109,7 +116,7 @@ func TestExitCodes(t *testing.T) {
 			c.Fail(wire.StageExec, uint32(unix.EACCES), "", 126)
 		case 14:
 			c.Fail(wire.StageGhost, uint32(unix.EPERM), "no ghosts today", 0)
-		case 20:
+		case killed:
 			c.Started()
 			c.End(wire.SignalStatus(9))
 		default:
