@@ -42,10 +42,9 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 			}
 			continue
 		}
-		var status unix.WaitStatus
-		got, err := unix.Wait4(int(found), &status, unix.WALL|unix.WNOTHREAD|unix.WNOHANG, nil)
+		got, status, err := take(found)
 		if err != nil || got != 0 { // else SIGKILL has taken it from its stop
-			return wire.PID(got), status, err
+			return got, status, err
 		}
 	}
 }
@@ -56,19 +55,31 @@ func look(pid wire.PID, options int) (found wire.PID, ended bool, err error) {
 	options |= unix.WALL | unix.WNOTHREAD | unix.WNOWAIT
 	var info siginfo
 	var errno unix.Errno
-	switch {
-	case pid != anyTracee:
-		_, _, errno = unix.Syscall6(unix.SYS_WAITID, unix.P_PID, uintptr(pid), uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
-	case options&unix.WNOHANG != 0:
-		_, _, errno = unix.RawSyscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
-	default:
-		_, _, errno = longcall.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
+	which := unix.P_ALL
+	if pid != anyTracee {
+		which = unix.P_PID
+	}
+	if options&unix.WNOHANG != 0 {
+		_, _, errno = unix.RawSyscall6(unix.SYS_WAITID, uintptr(which), uintptr(pid), uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
+	} else {
+		_, _, errno = longcall.Syscall6(unix.SYS_WAITID, uintptr(which), uintptr(pid), uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
 	}
 	if errno != 0 {
 		return 0, false, errno
 	}
 	code := info.code()
 	return wire.PID(binary.LittleEndian.Uint32(info[offPid:])), code >= exited && code <= dumped, nil
+}
+
+// take is wait4(2) for a tracee that is there to be waited for.
+func take(pid wire.PID) (wire.PID, unix.WaitStatus, error) {
+	const options = unix.WALL | unix.WNOTHREAD | unix.WNOHANG
+	var status uint32
+	got, _, errno := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&status)), options, 0, 0, 0)
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	return wire.PID(got), unix.WaitStatus(status), nil
 }
 
 // slip holds a ghost that is a zombie. From now on the shard is

@@ -8,7 +8,7 @@ import (
 )
 
 // Slack is by how much the monitor may wake up late.
-const Slack = time.Millisecond
+const Slack = 5 * time.Millisecond
 
 // Calm gives the monitor thread of this program its slack. It needs CAP_SYS_NICE.
 func Calm() error {

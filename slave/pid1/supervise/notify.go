@@ -50,16 +50,16 @@ func Check() error {
 }
 
 // receive takes a notification, to where it is zero. It is for when there is one: then
-// it does not wait, and the scheduler need not know more than of any short call. To give
-// the processor up, and take it back, costs as much as all the rest.
+// it does not wait, like answer, and the scheduler need not know. To tell it costs as
+// much as the rest.
 func receive(listener int, n *notif) unix.Errno {
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n)))
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n)))
 	return errno
 }
 
 // answer sends a response.
 func answer(listener int, r resp) unix.Errno {
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 	return errno
 }
 
@@ -72,7 +72,8 @@ type addfd struct {
 	NewFDFlags uint32
 }
 
-// answerFile answers with a new descriptor of a file, closed on exec (Linux 5.14).
+// answerFile answers with a new descriptor of a file, closed on exec (Linux 5.14). It waits
+// until the caller has it.
 func answerFile(listener int, id uint64, fd int) unix.Errno {
 	a := addfd{ID: id, Flags: unix.SECCOMP_ADDFD_FLAG_SEND, SrcFD: uint32(fd), NewFDFlags: unix.O_CLOEXEC}
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
@@ -81,12 +82,12 @@ func answerFile(listener int, id uint64, fd int) unix.Errno {
 
 // valid reports whether the caller of a notification still waits.
 func valid(listener int, id uint64) bool {
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
 	return errno == 0
 }
 
 // wakeSynchronously asks the kernel to hand a caller's processor over to the
 // receiver and back, instead of waking another. Older kernels wake as ever.
 func wakeSynchronously(listener int) {
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 }
