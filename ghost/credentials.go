@@ -2,6 +2,7 @@ package ghost
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -56,10 +57,14 @@ func (d *driven) becomeRoot() (*driven, error) {
 	if err != nil {
 		return d, err
 	}
+	name, err := readProc(d.g.pid, "comm")
+	if err != nil {
+		return d, err
+	}
 	if err := d.becomeUser(wire.IDs{}); err != nil {
 		return d, err
 	}
-	d, err = d.execute(argv)
+	d, err = d.execute(argv, strings.TrimSuffix(string(name), "\n"))
 	if err == nil {
 		d.g.root = true
 	}

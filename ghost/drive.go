@@ -32,41 +32,60 @@ func (d *driven) scratch() uint64 { return (d.saved.stack() - scratch) &^ 15 }
 // machine is busy, it may not get a processor before it is interrupted again.
 const comeUp = 20 * time.Microsecond
 
-// take stops a ghost between two instructions. Signals that stop it first are
-// handled on the way; as any stop undoes an interruption that is under way
-// (ptrace_stop of kernel/signal.c), it is interrupted anew then.
+// take stops a ghost in its loop.
 func (s *shard) take(g *held) (*driven, error) {
-	if g.killed {
-		return nil, errHeld
-	}
-	for pause := comeUp; ; {
-		if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
-			return nil, fmt.Errorf("interrupt ghost %d: %w", g.pid, err)
-		}
-		st, err := s.next(g)
+	for pause := comeUp; ; pause = min(2*pause, time.Millisecond) {
+		d, err := s.halt(g)
 		if err != nil {
 			return nil, err
 		}
-		switch st.event {
-		case unix.PTRACE_EVENT_STOP:
-			s.seeStop(g, st)
-			d := &driven{s: s, g: g}
-			if err := d.saved.get(g.pid); err != nil {
-				return nil, fmt.Errorf("registers of ghost %d: %w", g.pid, err)
-			}
-			if waits(d.saved.pc()) {
-				return d, nil
-			}
-			// It still comes up, which takes it microseconds of its own time.
-			_ = goOn(unix.PTRACE_CONT, g.pid, 0)
-			time.Sleep(pause)
-			pause = min(2*pause, time.Millisecond)
-		case 0:
-			s.deliver(g, unix.PTRACE_CONT)
-		default:
-			_ = goOn(unix.PTRACE_CONT, g.pid, 0)
+		if waits(d.saved.pc()) {
+			return d, nil
+		}
+		// It still comes up, which takes it microseconds of its own time.
+		_ = goOn(unix.PTRACE_CONT, g.pid, 0)
+		time.Sleep(pause)
+	}
+}
+
+// halt stops a ghost between two instructions. Signals that stop it first are
+// handled on the way; as any stop undoes an interruption that is under way
+// (ptrace_stop of kernel/signal.c), it is interrupted anew then.
+func (s *shard) halt(g *held) (*driven, error) {
+	if g.killed {
+		return nil, errHeld
+	}
+	for {
+		if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
+			return nil, fmt.Errorf("interrupt ghost %d: %w", g.pid, err)
+		}
+		if d, err := s.halted(g); d != nil || err != nil {
+			return d, err
 		}
 	}
+}
+
+// halted handles the next stop of a ghost that was interrupted; nil if it was stopped by
+// something else, and goes on.
+func (s *shard) halted(g *held) (*driven, error) {
+	st, err := s.next(g)
+	if err != nil {
+		return nil, err
+	}
+	switch st.event {
+	case unix.PTRACE_EVENT_STOP:
+		s.seeStop(g, st)
+		d := &driven{s: s, g: g}
+		if err := d.saved.get(g.pid); err != nil {
+			return nil, fmt.Errorf("registers of ghost %d: %w", g.pid, err)
+		}
+		return d, nil
+	case 0:
+		s.deliver(g, unix.PTRACE_CONT)
+	default:
+		_ = goOn(unix.PTRACE_CONT, g.pid, 0)
+	}
+	return nil, nil
 }
 
 // next waits for the next stop of one ghost. The end of the ghost is handled

@@ -3,6 +3,8 @@ package ghost
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -16,8 +18,7 @@ const maxArgv = 60 << 10
 
 // exec gives a ghost another command line, by executing the image anew. What
 // else that does to the ghost is undone: the image has capabilities, and the
-// program of the process has not. It waits until the ghost has its name: one that
-// is stopped before would show another for as long.
+// program of the process has not.
 func (s *shard) exec(g *held, m *wire.GhostExec) error {
 	d, err := s.take(g)
 	if err != nil {
@@ -35,7 +36,7 @@ func (s *shard) exec(g *held, m *wire.GhostExec) error {
 			return err
 		}
 	}
-	if d, err = d.execute(m.Argv); err != nil {
+	if d, err = d.execute(m.Argv, name(m)); err != nil {
 		return err
 	}
 	g.group.Saved = g.group.Effective
@@ -44,14 +45,19 @@ func (s *shard) exec(g *held, m *wire.GhostExec) error {
 	} else {
 		g.user = user
 	}
-	return errors.Join(err, d.setDeath(), d.setName(m.Comm))
+	return errors.Join(err, d.setDeath())
 }
 
-// setName gives a ghost a name that is not in its first argument.
-func (d *driven) setName(comm string) error {
-	if comm == "" {
-		return nil
+// name returns what the process is called: by its first argument, if not otherwise.
+func name(m *wire.GhostExec) string {
+	if m.Comm != "" || len(m.Argv) == 0 {
+		return m.Comm
 	}
+	return m.Argv[0][strings.LastIndexByte(m.Argv[0], '/')+1:]
+}
+
+// setName gives a ghost a name (PR_SET_NAME(2const)).
+func (d *driven) setName(comm string) error {
 	const size = 16 // TASK_COMM_LEN
 	var name [size]byte
 	copy(name[:size-1], comm)
@@ -63,17 +69,26 @@ func (d *driven) setName(comm string) error {
 	return err
 }
 
-// execute executes the image and waits until it has come up.
-func (d *driven) execute(argv []string) (*driven, error) {
+// execute executes the image, and gives the ghost its name: execve(2) has named it after
+// the image. What the image does before its loop has been done, and is left out.
+func (d *driven) execute(argv []string, name string) (*driven, error) {
 	if err := d.enter(argv); err != nil {
 		return d, err
 	}
+	// From this stop it comes to the next before its first instruction, unless a signal
+	// is in between.
+	if err := resume(unix.PTRACE_INTERRUPT, d.g.pid, 0); err != nil {
+		return d, fmt.Errorf("interrupt ghost %d: %w", d.g.pid, err)
+	}
 	_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
-	up, err := d.s.take(d.g)
+	up, err := d.s.halted(d.g)
+	if up == nil && err == nil {
+		up, err = d.s.halt(d.g)
+	}
 	if err != nil {
 		return d, err // it has ended, or is held in its exit
 	}
-	return up, nil
+	return up, up.setName(name)
 }
 
 // enter executes the image. The ghost then stands at its beginning.
