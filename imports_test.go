@@ -96,7 +96,7 @@ var arrows = map[string][]string{
 	"cmd/bpctl":            {".", "cmd/internal/bpctl"},
 	"cmd/bpmaster":         {"internal/processors", "internal/sparselog", "internal/sysmon", "master"},
 	"cmd/bpslave":          {"internal/processors", "internal/sparselog", "internal/sysmon", "slave"},
-	"cmd/bpkeeper":         {"internal/processors", "internal/sparselog", "internal/sysmon", "ghost"},
+	"cmd/bpkeeper":         {"internal/sparselog", "internal/sysmon", "ghost"},
 	"cmd/bpinit":           {"internal/sparselog", "slave/pid1"},
 	"cmd/bpns":             {"procfs/enter"},
 	"cmd/bpprocfs":         {".", "internal/service", "internal/sparselog", "procfs", "procfs/guard", "procfs/nodes"},

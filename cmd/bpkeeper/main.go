@@ -14,13 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/ghost"
-	"bproc/internal/processors"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
 )
 
 func main() {
-	processors.TakeHalf()
 	if err := command().Execute(); err != nil {
 		fmt.Fprintf(os.Stderr, "bpkeeper: %v\n", err)
 		os.Exit(1)

@@ -8,7 +8,7 @@
 // the daemons had for one command was that of their monitor threads.
 //
 // The kernel lets timers of a thread be late by the thread's slack (prctl(2),
-// PR_SET_TIMERSLACK). With one of a millisecond the monitor does its work as often as is
+// PR_SET_TIMERSLACK). With one of some milliseconds the monitor does its work as often as is
 // of use to a daemon. What becomes slower is to take a processor from a system call that
 // waits: those are made by package longcall, which gives it up beforehand. Threads that
 // the monitor has started have its slack, too: their timers may be late by as much.
