@@ -41,6 +41,9 @@ NEEDED := \
 	/usr/bin/htop:htop \
 	/usr/bin/tmux:tmux \
 	/usr/bin/lsof:lsof \
+	/usr/sbin/sshd:openssh-server \
+	/usr/bin/ssh:openssh-client \
+	/usr/bin/fusermount3:fuse3 \
 	/usr/bin/pstree:psmisc \
 	/usr/lib/python3/dist-packages/psutil:python3-psutil \
 	/etc/ssl/certs/ca-certificates.crt:ca-certificates
