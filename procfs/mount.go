@@ -192,11 +192,20 @@ func (v *View) open(server *fuse.Server) error {
 		if err := attach(v.tree, filepath.Join(v.cfg.Mountpoint, own, passage)); err != nil {
 			return err
 		}
+		v.closeTree() // else it could not be unmounted
 	}
 	if v.cfg.Ready != nil {
 		v.cfg.Ready()
 	}
 	return nil
+}
+
+// closeTree closes the copy of the real procfs.
+func (v *View) closeTree() {
+	if v.tree >= 0 {
+		_ = unix.Close(v.tree)
+		v.tree = -1
+	}
 }
 
 // unmount takes the view away from where it was mounted, also while it is in use.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"bproc/procfs/guard"
 	"bproc/wire"
@@ -55,7 +54,7 @@ type View struct {
 	// inside says that the real procfs is mounted in the view; else links lead to
 	// where it is without the view.
 	inside bool
-	tree   int // of the real procfs, to be mounted there
+	tree   int // of the real procfs, to be mounted there; -1: none
 
 	mu        sync.RWMutex
 	processes map[wire.PID]*process // the refresher alone changes it
@@ -71,6 +70,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		log:       log,
 		since:     time.Now().Unix(),
 		deaf:      deaf,
+		tree:      -1,
 		rounds:    newRounds(),
 		news:      newNews(),
 		processes: map[wire.PID]*process{},
@@ -109,7 +109,7 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 		if v.tree, err = copyProc(); err != nil { // now: the view may cover it
 			return err
 		}
-		defer unix.Close(v.tree)
+		defer v.closeTree()
 	}
 	server, err := fuse.NewServer(newRequests(v), v.cfg.Mountpoint, v.options())
 	if err != nil {
