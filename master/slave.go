@@ -20,13 +20,14 @@ const firstMessage = 30 * time.Second
 // slaveConn is a session with a slave, as the master's goroutines see it.
 type slaveConn struct {
 	*session
-	m    *Master
-	link *link.Session
+	m     *Master
+	link  *link.Session
+	turns chan struct{} // taken by its messages that wait for the core
 }
 
 // accept takes a new session over. It is called by the listener.
 func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
-	c := &slaveConn{session: &session{peer: peer, link: l}, m: m, link: l}
+	c := &slaveConn{session: &session{peer: peer, link: l}, m: m, link: l, turns: make(chan struct{}, maxTurns)}
 	c.streams = l
 	m.slaves.Go(func() error {
 		err := c.run(ctx)
@@ -113,12 +114,32 @@ func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, between []
 		if err != nil {
 			return err
 		}
-		if err := c.m.post(ctx, func(core *core) { core.fromSlave(c.session, number, msg) }); err != nil {
+		if err := c.turn(ctx); err != nil {
+			return err
+		}
+		if err := c.m.post(ctx, func(core *core) {
+			core.fromSlave(c.session, number, msg)
+			<-c.turns
+		}); err != nil {
 			return err
 		}
 		if err := c.keepUp(ctx, msg); err != nil {
 			return err
 		}
+	}
+}
+
+// maxTurns bounds the messages of a node that wait for the core. So one that says a lot
+// makes others wait for these, and not for a queue that it has filled.
+const maxTurns = 8
+
+// turn waits until one more message of the node may wait for the core.
+func (c *slaveConn) turn(ctx context.Context) error {
+	select {
+	case c.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

@@ -164,3 +164,52 @@ func TestSlaveLeaves(t *testing.T) {
 	}
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
+
+// TestSlaveKeeps ends daemons that are to leave their processes to the next: they go on,
+// as their clients do. One that is not to do so ends them.
+func TestSlaveKeeps(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1, SlaveArgs: []string{"--keep"}})
+	in, write := pipe(t)
+	r := startRemoteWith(t, c, cluster.Alice, 0, in, "sh", "-c", "sleep 1000 & echo ready; while read line; do echo got $line; done; kill $!; exit 5")
+	in.Close()
+	for i := range 2 {
+		if err := c.Slaves[0].Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if process, ghost := r.state(); process == "" || ghost == "" || ghost == "Z" {
+			t.Fatalf("without a daemon the process is %q, its ghost %q", process, ghost)
+		}
+		if _, err := fmt.Fprintln(write, i); err != nil {
+			t.Fatal(err)
+		}
+		startSlaveAgain(t, c, 0)
+		r.expect(fmt.Sprint("got ", i))
+	}
+	if err := write.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.wait(); code != 5 {
+		t.Errorf("exit code %d, want 5; %s", code, &r.stderr)
+	}
+	r.gone()
+	r = startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
+	if err := c.Slaves[0].Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := c.Nodes[0].StartDaemon(t.Context(), false, "bpslave", "front")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Slaves[0] = d
+	if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
+		t.Errorf("with the next daemon: got %+v", res)
+	}
+	if process, ghost := r.state(); process == "" || ghost == "" || ghost == "Z" {
+		t.Errorf("with the next daemon the process is %q, its ghost %q", process, ghost)
+	}
+	if err := c.Slaves[0].Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.lost()
+	r.gone()
+}

@@ -75,32 +75,37 @@ func TestSlaveKilled(t *testing.T) {
 	}
 }
 
-// TestSlaveKilledUnderLoad has much go both ways while daemons are killed.
+// TestSlaveKilledUnderLoad has much go both ways while daemons are killed, to one who
+// reads all the time and to one who does not: what waits then is with the next daemon.
 func TestSlaveKilledUnderLoad(t *testing.T) {
-	const size = 256 << 20
+	const size = 128 << 20
 	program := cluster.Program(t, pattern)
-	c := cluster.Start(t, cluster.Config{Nodes: 1})
-	script := fmt.Sprintf("%[1]s write %[2]d | bpsh 0 cat | %[1]s check %[2]d", program, size)
-	cmd := c.Front.Command(t.Context(), cluster.Alice, "bash", "-o", "pipefail", "-c", script)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	cluster.Eventually(t, "much has gone both ways", func() error {
-		if n := written(t, c.Nodes[0], "cat"); n < 1<<20 {
-			return fmt.Errorf("%d bytes have", n)
-		}
-		return nil
-	})
-	restarts := newRestarts(t, c)
-	for range 6 {
-		restarts.once()
-	}
-	_ = cmd.Wait() // the code says it
-	code := cmd.ProcessState.ExitCode()
-	if want := fmt.Sprintf("%d bytes as written\n", size); code != 0 || out.String() != want {
-		t.Errorf("exit code %d, %q and %q, want %q", code, &out, &errs, want)
+	for _, reader := range []string{"check", "stall"} {
+		t.Run(reader, func(t *testing.T) {
+			c := cluster.Start(t, cluster.Config{Nodes: 1})
+			script := fmt.Sprintf("%[1]s write %[2]d | bpsh 0 cat | %[1]s %[3]s %[2]d", program, size, reader)
+			cmd := c.Front.Command(t.Context(), cluster.Alice, "bash", "-o", "pipefail", "-c", script)
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			cluster.Eventually(t, "much has gone both ways", func() error {
+				if n := written(t, c.Nodes[0], "cat"); n < 1<<20 {
+					return fmt.Errorf("%d bytes have", n)
+				}
+				return nil
+			})
+			restarts := newRestarts(t, c)
+			for range 6 {
+				restarts.once()
+			}
+			_ = cmd.Wait() // the code says it
+			code := cmd.ProcessState.ExitCode()
+			if want := fmt.Sprintf("%d bytes as written\n", size); code != 0 || out.String() != want {
+				t.Errorf("exit code %d, %q and %q, want %q", code, &out, &errs, want)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 // "pattern write COUNT" writes COUNT bytes of which no two megabytes are equal
 // to standard output; "pattern check COUNT" reads them from standard input and
-// says whether they are the same, and no more.
+// says whether they are the same, and no more. "pattern stall COUNT" does so, and does
+// not read for 0.7 s, eight times.
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -50,17 +51,20 @@ static ssize_t get(int fd, char *b, size_t n) { return read(fd, b, n); }
 
 int main(int argc, char **argv)
 {
-	int check = argc == 3 && !strcmp(argv[1], "check");
+	int stall = argc == 3 && !strcmp(argv[1], "stall");
+	int check = stall || (argc == 3 && !strcmp(argv[1], "check"));
 	uint64_t count = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
 	char more;
 
 	if (!check && (argc != 3 || strcmp(argv[1], "write"))) {
-		fprintf(stderr, "usage: pattern write|check COUNT\n");
+		fprintf(stderr, "usage: pattern write|check|stall COUNT\n");
 		return 2;
 	}
 	for (uint64_t at = 0; at < count; at += sizeof want) {
 		size_t length = min(sizeof want, count - at);
 
+		if (stall && at % (count / 8 / sizeof want * sizeof want) == 0)
+			usleep(700000);
 		fill(at / sizeof *want);
 		if (!check) {
 			transfer(put, 1, want, length);

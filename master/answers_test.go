@@ -1,0 +1,88 @@
+package master
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"bproc/wire"
+)
+
+// replies keeps the numbers of what is put.
+type replies struct{ numbers []uint64 }
+
+func (r *replies) Put(number uint64, _ wire.Message) error {
+	r.numbers = append(r.numbers, number)
+	return nil
+}
+
+// TestAnswersAreRepeated asks again for calls in another session. Only one that is the
+// same in everything is the same call.
+func TestAnswersAreRepeated(t *testing.T) {
+	const number = 7
+	for _, tc := range []struct {
+		name     string
+		call     wire.Call
+		number   uint64
+		same     bool // session
+		returned bool
+		again    bool
+	}{
+		{name: "answered", call: wire.Call{Caller: 5, Op: wire.CallKill, Args: []int64{6, 15}}, number: number, returned: true, again: true},
+		{name: "under way", call: wire.Call{Caller: 5, Op: wire.CallKill, Args: []int64{6, 15}}, number: number, again: true},
+		{name: "the same session", call: wire.Call{Caller: 5, Op: wire.CallKill, Args: []int64{6, 15}}, number: number, same: true, returned: true},
+		{name: "another number", call: wire.Call{Caller: 5, Op: wire.CallKill, Args: []int64{6, 15}}, number: number + 1, returned: true},
+		{name: "another caller", call: wire.Call{Caller: 4, Op: wire.CallKill, Args: []int64{6, 15}}, number: number, returned: true},
+		{name: "another call", call: wire.Call{Caller: 5, Op: wire.CallTgkill, Args: []int64{6, 15}}, number: number, returned: true},
+		{name: "other arguments", call: wire.Call{Caller: 5, Op: wire.CallKill, Args: []int64{6, 9}}, number: number, returned: true},
+		{name: "other information", call: wire.Call{Caller: 5, Op: wire.CallKill, Args: []int64{6, 15}, Info: []byte{1}}, number: number, returned: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			before, out := &session{out: new(replies)}, new(replies)
+			after := &session{out: out}
+			if tc.same {
+				after = before
+			}
+			var a answers
+			k := &call{s: before, number: number, caller: 5, op: wire.CallKill, args: []int64{6, 15}}
+			a.enter(k)
+			if tc.returned {
+				k.returned = new(wire.Return)
+			}
+			if got := a.again(after, tc.number, &tc.call); got != tc.again {
+				t.Fatalf("it is one that was entered: %v, want %v", got, tc.again)
+			}
+			var want []uint64
+			if tc.again && tc.returned {
+				want = []uint64{number}
+			}
+			if !slices.Equal(out.numbers, want) {
+				t.Errorf("answered %v, want %v", out.numbers, want)
+			}
+			if underWay := tc.again && !tc.returned; underWay != (after.calling == 1) || underWay && k.s != after {
+				t.Errorf("%d calls under way, answered to the right session: %v", after.calling, k.s == after)
+			}
+		})
+	}
+}
+
+// TestAnswersAreBounded enters more calls than are known, and some of them twice.
+func TestAnswersAreBounded(t *testing.T) {
+	var a answers
+	for n := range uint64(2 * maxAnswers) {
+		for range 1 + n%2 {
+			a.enter(&call{number: n, s: new(session)})
+		}
+	}
+	if len(a.calls) != maxAnswers || len(a.order) != maxAnswers {
+		t.Errorf("%d calls, in order %d, want %d", len(a.calls), len(a.order), maxAnswers)
+	}
+	for _, n := range []uint64{0, maxAnswers - 1, maxAnswers, 2*maxAnswers - 1} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := &session{out: new(replies)}
+			if got, want := a.again(s, n, new(wire.Call)), n >= maxAnswers; got != want {
+				t.Errorf("it is known: %v, want %v", got, want)
+			}
+		})
+	}
+}
