@@ -2,6 +2,7 @@ package slave
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -143,6 +144,9 @@ func (s *stdios) run(ctx context.Context) error {
 		select {
 		case now := <-tick.C:
 			s.expire(now)
+			if err := s.journal.Trim(); err != nil {
+				return fmt.Errorf("journal: %w", err)
+			}
 		case <-ctx.Done():
 			return nil
 		}

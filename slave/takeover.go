@@ -55,7 +55,7 @@ func (n *node) takeOver(ctx context.Context) (*found, error) {
 func (n *node) goOn(f *found) (err error) {
 	files := f.kept[keptEvents]
 	delete(f.kept, keptEvents)
-	n.stdios.journal, f.slots, err = journal.Reopen(f.kept, n.keepFDs)
+	n.stdios.journal, f.slots, err = journal.Reopen(f.kept, &journal.Keep{Open: n.keepFDs, Close: n.dropKept})
 	if err != nil {
 		return errors.Join(err, closeFiles(files))
 	}
@@ -74,7 +74,7 @@ func (n *node) goOn(f *found) (err error) {
 
 // beginAnew makes what the next daemon is to find.
 func (n *node) beginAnew() (err error) {
-	if n.stdios.journal, err = journal.Create(n.keepFDs); err != nil {
+	if n.stdios.journal, err = journal.Create(&journal.Keep{Open: n.keepFDs, Close: n.dropKept}); err != nil {
 		return err
 	}
 	n.ledger = newLedger(n.stdios.journal.Log(), n.space.Forget)

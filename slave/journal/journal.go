@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -37,27 +38,37 @@ var errFull = errors.New("journal is full")
 // Journal hands out slots.
 type Journal struct {
 	file *os.File
-	keep func(name string, fds ...int) error
+	keep Keep
 
 	log   *Log
 	fixed []byte // header and log
 
 	mu     sync.Mutex
 	chunks [][]byte
-	slots  []*Slot // by number; nil: of no use
-	free   []*Slot
+	slots  []*Slot // by number
+	free   []*Slot // with movers
+	least  int     // how many of these there were, since Trim
+	bare   []*Slot // free, without
 }
 
-// Create makes an empty journal. keep is called with the descriptors whose files
-// outlive the daemon, and their name; nil: nothing does.
-func Create(keep func(name string, fds ...int) error) (*Journal, error) {
+// Keep has files outlive the daemon.
+type Keep struct {
+	Open  func(name string, fds ...int) error // keeps those of descriptors, under a name
+	Close func(name string)                   // and not any more
+}
+
+// none keeps nothing.
+var none = Keep{func(string, ...int) error { return nil }, func(string) {}}
+
+// Create makes an empty journal; nil: nothing outlives the daemon.
+func Create(keep *Keep) (*Journal, error) {
 	fd, err := unix.MemfdCreate("bproc-slave", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("memory of the journal: %w", err)
 	}
-	j := &Journal{file: os.NewFile(uintptr(fd), "journal"), keep: keep}
-	if j.keep == nil {
-		j.keep = func(string, ...int) error { return nil }
+	j := &Journal{file: os.NewFile(uintptr(fd), "journal"), keep: none}
+	if keep != nil {
+		j.keep = *keep
 	}
 	if err := j.begin(); err != nil {
 		return nil, errors.Join(err, j.Close())
@@ -73,7 +84,7 @@ func (j *Journal) begin() error {
 		return err
 	}
 	atomic.StoreUint64(&j.header().magic, magic)
-	if err := j.keep(Name, int(j.file.Fd())); err != nil {
+	if err := j.keep.Open(Name, int(j.file.Fd())); err != nil {
 		return fmt.Errorf("keep the journal: %w", err)
 	}
 	return nil
@@ -124,19 +135,34 @@ func (j *Journal) Take() (*Slot, error) {
 	if n := len(j.free); n > 0 {
 		s := j.free[n-1]
 		j.free = j.free[:n-1]
+		j.least = min(j.least, n-1)
 		s.clear()
 		return s, nil
 	}
-	s, err := j.addLocked(len(j.slots))
+	s, err := j.bareLocked()
 	if err != nil {
 		return nil, err
 	}
 	if err := s.openMovers(); err != nil {
+		j.bare = append(j.bare, s)
 		return nil, err
 	}
-	j.slots = append(j.slots, s)
 	s.clear()
 	return s, nil
+}
+
+// bareLocked returns a slot without movers.
+func (j *Journal) bareLocked() (*Slot, error) {
+	if n := len(j.bare); n > 0 {
+		s := j.bare[n-1]
+		j.bare = j.bare[:n-1]
+		return s, nil
+	}
+	s, err := j.addLocked(len(j.slots))
+	if err == nil {
+		j.slots = append(j.slots, s)
+	}
+	return s, err
 }
 
 // addLocked maps the memory of a slot that has not been used.
@@ -168,21 +194,41 @@ func (j *Journal) release(s *Slot) {
 	j.free = append(j.free, s)
 }
 
+// spare is how many free slots keep their movers and memory for the next processes.
+const spare = 32
+
+// Trim gives up what slots have that nobody has used since the last time, but for some:
+// six descriptors each, which init has too, and memory.
+func (j *Journal) Trim() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var errs []error
+	if n := j.least - spare; n > 0 {
+		for _, s := range j.free[:n] { // the next are taken from the end
+			s.giveBack()
+			errs = append(errs, s.closeMovers())
+			j.keep.Close(s.name())
+		}
+		j.bare = append(j.bare, j.free[:n]...)
+		j.free = slices.Delete(j.free, 0, n)
+	}
+	j.least = len(j.free)
+	return errors.Join(errs...)
+}
+
 // Close gives the memory up. Nobody may use a slot any more.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var errs []error
 	for _, s := range j.slots {
-		if s != nil {
-			errs = append(errs, s.closeMovers())
-		}
+		errs = append(errs, s.closeMovers())
 	}
 	for _, mem := range append(j.chunks, j.fixed) {
 		if mem != nil {
 			errs = append(errs, unix.Munmap(mem))
 		}
 	}
-	j.slots, j.free, j.chunks, j.fixed = nil, nil, nil, nil
+	j.slots, j.free, j.bare, j.chunks, j.fixed = nil, nil, nil, nil, nil
 	return errors.Join(append(errs, j.file.Close())...)
 }

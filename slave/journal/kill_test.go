@@ -56,11 +56,9 @@ type killTest struct {
 // byteAt is what each byte of both streams is.
 func byteAt(offset uint64) byte { return byte(offset*0x9E3779B97F4A7C15>>56) ^ byte(offset) }
 
-func newKillTest(t *testing.T, seed uint64) *killTest {
-	t.Helper()
-	k := &killTest{t: t, random: rand.New(rand.NewPCG(seed, 1)), ended: make(chan error, 1)}
-	kept := map[string][]*os.File{}
-	j, err := Create(func(name string, fds ...int) error {
+// keepIn keeps files in a map, by name.
+func keepIn(kept map[string][]*os.File) *Keep {
+	return &Keep{func(name string, fds ...int) error {
 		for _, fd := range fds {
 			own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 			if err != nil {
@@ -69,7 +67,17 @@ func newKillTest(t *testing.T, seed uint64) *killTest {
 			kept[name] = append(kept[name], os.NewFile(uintptr(own), name))
 		}
 		return nil
-	})
+	}, func(name string) {
+		closeAll(kept[name])
+		delete(kept, name)
+	}}
+}
+
+func newKillTest(t *testing.T, seed uint64) *killTest {
+	t.Helper()
+	k := &killTest{t: t, random: rand.New(rand.NewPCG(seed, 1)), ended: make(chan error, 1)}
+	kept := map[string][]*os.File{}
+	j, err := Create(keepIn(kept))
 	if err != nil {
 		t.Fatal(err)
 	}

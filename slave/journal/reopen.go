@@ -14,7 +14,7 @@ import (
 // Reopen goes on with the journal of a daemon that is gone. kept are the files that were
 // kept, by name; it takes those that are its own out, with an error too. The slots of
 // processes come with what the daemon has left in them.
-func Reopen(kept map[string][]*os.File, keep func(name string, fds ...int) error) (*Journal, []*Slot, error) {
+func Reopen(kept map[string][]*os.File, keep *Keep) (*Journal, []*Slot, error) {
 	files := kept[Name]
 	delete(kept, Name)
 	movers := takeMovers(kept)
@@ -27,7 +27,10 @@ func Reopen(kept map[string][]*os.File, keep func(name string, fds ...int) error
 		closeAll(files)
 		return nil, nil, fmt.Errorf("%w: %d files", ErrCorrupt, len(files))
 	}
-	j := &Journal{file: files[0], keep: keep}
+	j := &Journal{file: files[0], keep: none}
+	if keep != nil {
+		j.keep = *keep
+	}
 	used, err := j.resume(movers)
 	if err != nil {
 		return nil, nil, errors.Join(err, j.Close())
@@ -78,11 +81,12 @@ func (j *Journal) resume(movers map[int][]*os.File) (used []*Slot, err error) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("slot %d: %w", n, err)
-		case s.Input.mover == noMover: // never used
+		case s.Input.mover == noMover:
+			// If it is used, the daemon died before the process was asked for.
 			if movers[n] != nil {
 				return nil, fmt.Errorf("%w: slot %d has %d movers", ErrCorrupt, n, len(movers[n]))
 			}
-			return used, nil
+			j.bare = append(j.bare, s)
 		case is:
 			used = append(used, s)
 		default:
@@ -95,8 +99,9 @@ func (j *Journal) resume(movers map[int][]*os.File) (used []*Slot, err error) {
 
 // resume gives a slot its movers, and finds out where the bytes in them belong.
 func (s *Slot) resume(files []*os.File) (used bool, err error) {
+	used = atomic.LoadUint64(&s.facts.used) != 0
 	if len(files) != 2*len(s.movers()) {
-		return false, nil
+		return used, nil
 	}
 	for i, m := range s.movers() {
 		if m.read, err = own(files[2*i]); err == nil {
@@ -106,7 +111,7 @@ func (s *Slot) resume(files []*os.File) (used bool, err error) {
 			return false, errors.Join(err, s.closeMovers())
 		}
 	}
-	if atomic.LoadUint64(&s.facts.used) == 0 {
+	if !used {
 		for _, m := range s.movers() {
 			m.drain()
 		}

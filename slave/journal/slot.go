@@ -124,6 +124,12 @@ func (s *Slot) shrink() {
 	}
 }
 
+// giveBack gives back all memory of a slot that nobody uses.
+func (s *Slot) giveBack() {
+	// Without it the memory stays the slot's, as in shrink.
+	_ = unix.Fallocate(int(s.j.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, slotsAt+int64(s.number)*slotSize, slotSize)
+}
+
 func (s *Slot) movers() [3]*mover {
 	return [3]*mover{&s.Input.mover, &s.Outputs[0].mover, &s.Outputs[1].mover}
 }
@@ -142,7 +148,7 @@ func (s *Slot) openMovers() error {
 		}
 		fds = append(fds, m.read, m.write)
 	}
-	return s.j.keep(s.name(), fds...)
+	return s.j.keep.Open(s.name(), fds...)
 }
 
 func (s *Slot) closeMovers() error {
