@@ -56,7 +56,9 @@
 // A session begins with what a former one was not told to be certain (again.go). Who has
 // lost a connection with a master or a session comes back: clients by Attach or Run again
 // (attach.go, launch.go), within returnTime of their node, or they count as gone
-// (return.go).
+// (return.go). A launch whose Spawn was lost with a session is sent again in the next one,
+// if the inventory lacks its process. A node that leaves says so, and nobody waits for it
+// then (gone.go).
 //
 // Locks: barrier.mu and outbox.mu are leaves; nothing is called with them held.
 package master
