@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -55,13 +54,9 @@ func DefaultConfig() Config {
 // of the finger from making a table of millions.
 const maxNode = 1 << 20
 
-// ReadFile applies a configuration file. A file that is not there changes
-// nothing.
+// ReadFile applies a configuration file.
 func (c *Config) ReadFile(path string) error {
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}

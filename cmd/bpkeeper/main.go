@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/operands"
 	"bproc/ghost"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
@@ -31,7 +32,7 @@ func command() *cobra.Command {
 	var level slog.Level
 	c := &cobra.Command{
 		Use: "bpkeeper", Short: "holds the ghosts of remote processes",
-		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		Args: operands.None, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(*cobra.Command, []string) error {
 			if install != "" {
 				return ghost.Install(install)

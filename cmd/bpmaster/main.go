@@ -3,7 +3,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -12,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/operands"
 	"bproc/internal/processors"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
@@ -33,11 +36,15 @@ func command() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "bpmaster",
 		Short:         "the daemon of the front end",
-		Args:          cobra.NoArgs,
+		Args:          operands.None,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := cfg.ReadFile(file); err != nil {
+			err := cfg.ReadFile(file)
+			if errors.Is(err, fs.ErrNotExist) && !c.Flags().Changed("config") {
+				err = nil
+			}
+			if err != nil {
 				return err
 			}
 			if c.Flags().Changed("listen") {

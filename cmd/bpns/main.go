@@ -41,7 +41,7 @@ func main() {
 		case "--":
 			args = args[1:]
 		default:
-			fmt.Fprint(os.Stderr, usage)
+			fmt.Fprintf(os.Stderr, "bpns: unknown option: %s\n", args[0])
 			os.Exit(exitOwn)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"bproc/cmd/internal/operands"
 )
 
 // readyFlag names the descriptor that gets a byte when the view is mounted.
@@ -19,7 +21,7 @@ const readyFlag = "ready-fd"
 func helper(name string) *cobra.Command {
 	var options []string
 	c := &cobra.Command{
-		Use: name + " SOURCE MOUNTPOINT", Args: cobra.ExactArgs(2), SilenceErrors: true, SilenceUsage: true,
+		Use: name + " SOURCE MOUNTPOINT", Args: operands.Named("source", "mount point"), SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			daemon := []string{"--" + readyFlag, "3"}
 			for _, o := range options {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc"
+	"bproc/cmd/internal/operands"
 	"bproc/internal/service"
 	"bproc/internal/sparselog"
 	"bproc/procfs"
@@ -48,7 +49,7 @@ func command() *cobra.Command {
 	var ready int
 	c := &cobra.Command{
 		Use: "bpprocfs MOUNTPOINT", Short: "shows the processes of the cluster as the front end's /proc",
-		Args: cobra.ExactArgs(1), SilenceErrors: true, SilenceUsage: true,
+		Args: operands.Named("mount point"), SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cfg.Mountpoint = args[0]
 			return run(cfg, ready, level)

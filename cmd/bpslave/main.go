@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/operands"
 	"bproc/internal/processors"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
@@ -33,7 +34,7 @@ func command() *cobra.Command {
 	var level slog.Level
 	c := &cobra.Command{
 		Use: "bpslave [flags] MASTER[:PORT]", Short: "the daemon of a node",
-		Args: cobra.ExactArgs(1), SilenceErrors: true, SilenceUsage: true,
+		Args: operands.Named("master"), SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cfg.Master = args[0]
 			if _, _, err := net.SplitHostPort(cfg.Master); err != nil {

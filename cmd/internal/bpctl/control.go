@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bproc"
+	"bproc/cmd/internal/operands"
 	"bproc/cmd/internal/release"
 )
 
@@ -65,7 +66,7 @@ func (c *Control) command() *cobra.Command {
 		SilenceErrors:         true,
 		SilenceUsage:          true,
 		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:                  cobra.NoArgs,
+		Args:                  operands.None,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return c.change(cmd.Context(), &o) },
 	}
 	cmd.SetHelpCommand(&cobra.Command{Hidden: true})

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bproc"
+	"bproc/cmd/internal/operands"
 )
 
 // enrollCommand prints a join token, and nothing else, on standard output.
@@ -18,7 +19,7 @@ func (c *Control) enrollCommand() *cobra.Command {
 		Use:                   "enroll [--node number] [--name name] [--ttl time]",
 		Short:                 "Print a token with which a slave can join once",
 		DisableFlagsInUseLine: true,
-		Args:                  cobra.NoArgs,
+		Args:                  operands.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e.Node = bproc.NodeID(node)
 			return c.enroll(cmd.Context(), e)

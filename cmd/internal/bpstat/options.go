@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"bproc/cmd/internal/operands"
 )
 
 // options are what the command line says.
@@ -37,7 +39,7 @@ func (o *options) command(run func() error) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
 		SilenceUsage:          true,
-		Args:                  func(_ *cobra.Command, args []string) error { return o.operands(args) },
+		Args:                  o.operands,
 		RunE:                  func(*cobra.Command, []string) error { return run() },
 	}
 	f := cmd.Flags()
@@ -57,12 +59,16 @@ func (o *options) command(run func() error) *cobra.Command {
 	f.BoolVarP(&o.keep, "keep-order", "O", false, "in the order in which the nodes are given")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
-	cmd.MarkFlagsMutuallyExclusive("compact", "long", "address", "status", "number", "total", "pids", "ps")
-	cmd.MarkFlagsMutuallyExclusive("sort-number", "sort-status", "keep-order")
 	return cmd
 }
 
-func (o *options) operands(args []string) error {
+func (o *options) operands(c *cobra.Command, args []string) error {
+	if err := operands.Exclusive(c, "compact", "long", "address", "status", "number", "total", "pids", "ps"); err != nil {
+		return err
+	}
+	if err := operands.Exclusive(c, "sort-number", "sort-status", "keep-order"); err != nil {
+		return err
+	}
 	if o.ps && len(args) > 0 {
 		return errors.New("-P takes no nodes")
 	}

@@ -1,0 +1,39 @@
+package operands
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// Named returns the check for a command that takes these operands, all of them.
+func Named(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return fmt.Errorf("no %s given", names[len(args)])
+		case len(args) > len(names):
+			return fmt.Errorf("operand %q is one too many", args[len(names)])
+		}
+		return nil
+	}
+}
+
+// None is the check for a command that takes no operands.
+var None = Named()
+
+// Exclusive returns an error if more than one of these options of c is given.
+func Exclusive(c *cobra.Command, names ...string) error {
+	first := ""
+	for _, name := range names {
+		if !c.Flags().Changed(name) {
+			continue
+		}
+		letter := c.Flags().Lookup(name).Shorthand
+		if first != "" {
+			return fmt.Errorf("-%s and -%s exclude each other", first, letter)
+		}
+		first = letter
+	}
+	return nil
+}
