@@ -167,7 +167,7 @@ func TestLinked(t *testing.T) {
 	}
 	clients := []string{"net/http", "crypto/tls", "github.com/hashicorp/yamux", "github.com/cilium/ebpf", "bproc/wire/link", libcontainer}
 	for command, not := range map[string][]string{
-		"bpsh":     clients,
+		"bpsh":     append([]string{"github.com/spf13/cobra", "text/template"}, clients...),
 		"bpstat":   clients,
 		"bpns":     append([]string{"net", "github.com/spf13/cobra", "github.com/hanwen/go-fuse/v2/fuse"}, clients...),
 		"bpprocfs": {"github.com/cilium/ebpf", libcontainer},

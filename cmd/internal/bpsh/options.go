@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // options are what the command line says.
@@ -25,27 +25,34 @@ type options struct {
 	time       bool
 	login      string
 	version    bool
+	help       bool
 
 	nodes string   // node specification
 	argv  []string // command and arguments
 }
 
-const usageLine = `bpsh [options] nodes command [argument ...]
-  bpsh [options] -a | -A | -1 command [argument ...]`
+const usage = `Run a command on nodes of the cluster
 
-// command returns the command line's parser. run is called with the operands in
-// the options.
-func (o *options) command(run func() error) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:                   usageLine,
-		Short:                 "Run a command on nodes of the cluster",
-		DisableFlagsInUseLine: true,
-		SilenceErrors:         true,
-		SilenceUsage:          true,
-		Args:                  func(_ *cobra.Command, args []string) error { return o.operands(args) },
-		RunE:                  func(*cobra.Command, []string) error { return run() },
+Usage:
+  bpsh [options] nodes command [argument ...]
+  bpsh [options] -a | -A | -1 command [argument ...]
+
+Flags:
+`
+
+// parse reads a command line. Package cobra, which other commands have for that, would
+// make the program larger by what it does not need, and its start longer.
+func (o *options) parse(args []string) error {
+	f := o.flags()
+	if err := f.Parse(args); err != nil {
+		return err
 	}
-	f := cmd.Flags()
+	return o.operands(f.Args())
+}
+
+// flags returns the options of a command line.
+func (o *options) flags() *pflag.FlagSet {
+	f := pflag.NewFlagSet("bpsh", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.SortFlags = false
 	f.BoolVarP(&o.noInput, "no-input", "n", false, "standard input is /dev/null")
@@ -64,13 +71,13 @@ func (o *options) command(run func() error) *cobra.Command {
 	f.BoolVarP(&o.time, "time", "t", false, "print the elapsed time in seconds on standard error")
 	f.StringVarP(&o.login, "login", "l", "", "ignored, for compatibility with rsh (`user`)")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
-	f.BoolP("help", "h", false, "print this help")
-	return cmd
+	f.BoolVarP(&o.help, "help", "h", false, "print this help")
+	return f
 }
 
 // operands takes what follows the options.
 func (o *options) operands(args []string) error {
-	if o.version {
+	if o.version || o.help {
 		return nil
 	}
 	given := 0

@@ -35,16 +35,11 @@ const codeFailed = 255
 func (sh *Shell) Main(ctx context.Context, args []string) int {
 	begin := time.Now()
 	var o options
-	code := 0
-	cmd := o.command(func() error {
-		var err error
+	code, err := 0, o.parse(args)
+	if err == nil {
 		code, err = sh.run(ctx, &o)
-		return err
-	})
-	cmd.SetArgs(args)
-	cmd.SetOut(sh.Stdout)
-	cmd.SetErr(sh.Stderr)
-	if err := cmd.ExecuteContext(ctx); err != nil {
+	}
+	if err != nil {
 		sh.say(err)
 		return codeFailed
 	}
@@ -55,7 +50,11 @@ func (sh *Shell) Main(ctx context.Context, args []string) int {
 }
 
 func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
-	if o.version {
+	switch {
+	case o.help:
+		fmt.Fprint(sh.Stdout, usage, o.flags().FlagUsages())
+		return 0, nil
+	case o.version:
 		fmt.Fprintf(sh.Stdout, "bpsh %s\n", release.Version())
 		return 0, nil
 	}
