@@ -82,6 +82,7 @@ func (s *signals) watch(after time.Duration, cancel context.CancelCauseFunc) (st
 // watch is the goroutine that gets the signals.
 type watch struct {
 	signals  *signals
+	caught   []os.Signal
 	incoming chan os.Signal
 	cancel   context.CancelCauseFunc
 	quit     chan struct{}
@@ -93,6 +94,7 @@ func (w *watch) catch() {
 	w.incoming = make(chan os.Signal, 8)
 	for _, sig := range caught {
 		if !signal.Ignored(sig) {
+			w.caught = append(w.caught, sig)
 			signal.Notify(w.incoming, sig)
 		}
 	}
@@ -108,11 +110,23 @@ func (w *watch) run() {
 			}
 			w.signals.take(sig.(unix.Signal))
 		case <-w.quit:
-			signal.Stop(w.incoming)
+			w.settle()
 			w.drain()
 			return
 		}
 	}
+}
+
+// settle waits until what was caught so far is in the channel, as signal.Stop does for
+// any channel. The signals need not get their actions back before bpsh ends, each of
+// which would cost several changes of threads.
+func (w *watch) settle() {
+	if len(w.caught) == 0 {
+		return
+	}
+	other := make(chan os.Signal, 1)
+	signal.Notify(other, w.caught[0])
+	signal.Stop(other)
 }
 
 // drain takes what came before the end: it matters whether bpsh was interrupted.
