@@ -37,6 +37,10 @@ var steps = []struct{ say, do string }{
 		`bpsh 0-1 sh -c 'sleep 100 & wait' & sleep 0.3; ps -C bpsh,sh,sleep --forest -o pid,ppid,stat,args`,
 	},
 	{
+		"In bpns, /proc shows what is on the nodes: state, times, memory, threads.",
+		`bpns ps -C sleep -o pid,ppid,stat,rss,time,args; bpns grep BProcNode $(pgrep -x sleep | sed 's,.*,/proc/&/status,')`,
+	},
+	{
 		"Kill one here, and it is gone there: every signal is forwarded.",
 		`pkill -x sleep; wait; bpsh -a -p sh -c 'pgrep -x sleep || echo no sleep here'`,
 	},
@@ -64,6 +68,9 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Stop()) }()
+	if _, err := c.Front.StartDaemon(ctx, true, "bpprocfs", "--keep", "/run/bproc/proc"); err != nil {
+		return err
+	}
 	fmt.Printf(" %.1f s\n", time.Since(begin).Seconds())
 	for _, step := range steps {
 		fmt.Printf("\n# %s\n%s%s\n", step.say, prompt, step.do)

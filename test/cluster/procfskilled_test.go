@@ -1,0 +1,81 @@
+package cluster_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// endTime is for how long somebody may wait for a server that is dead, on a busy
+// machine.
+const endTime = 30 * time.Second
+
+// TestViewIsKilledOften kills the server of a view again and again, while processes change
+// and end, and programs list and read them. It must end each time, and so must they.
+func TestViewIsKilledOften(t *testing.T) {
+	c := cluster.Shared(t, 3)
+	wantIdle(t, c)
+	changing := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; while sleep 0.05; do :; done")
+	spinning := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; while :; do :; done")
+	ask(t, c.Front, cluster.Root, "mkdir", "-p", viewDir)
+	t.Cleanup(func() {
+		// By force, if the test has failed: nobody who still waits could be ended.
+		ctx := context.WithoutCancel(t.Context())
+		if res, err := c.Front.Exec(ctx, cluster.Root, "sh", "-c", "umount -f "+viewDir+"; umount -lR "+viewDir); err != nil {
+			t.Errorf("umount: %+v, %v", res, err)
+		}
+	})
+	for range 4 {
+		view, err := c.Front.StartDaemon(t.Context(), true, "bpprocfs", "--keep", viewDir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var readers []*dialogue
+		for _, read := range []string{"ls -l /proc", "cat /proc/[0-9]*/stat /proc/[0-9]*/task/*/status", "ls /proc/[0-9]*/fd; readlink /proc/[0-9]*/exe"} {
+			d := newDialogue(t, c, cluster.Alice, "bpns", "sh")
+			d.ask("echo reading; while [ -e /proc/1/stat ]; do { " + read + "; } >/dev/null 2>&1; done; echo ended")
+			readers = append(readers, d)
+		}
+		// It is killed wherever it is then.
+		cluster.Eventually(t, "the view shows a process", func() error {
+			_, err := c.Front.Exec(t.Context(), cluster.Root, "bpns", "ps", "-e")
+			return err
+		})
+		if err := view.Signal(unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range readers {
+			d.says("ended")
+		}
+		select {
+		case <-view.Done():
+		case <-time.After(endTime):
+			t.Fatalf("the server cannot be killed within %v", endTime)
+		}
+	}
+	for _, r := range []*remote{changing, spinning} {
+		r.kill(unix.SIGKILL)
+	}
+}
+
+// says waits for a line.
+func (d *dialogue) says(want string) {
+	d.t.Helper()
+	line := make(chan string, 1)
+	go func() {
+		d.lines.Scan()
+		line <- d.lines.Text()
+	}()
+	select {
+	case got := <-line:
+		if got != want {
+			d.t.Errorf("got %q, want %q", got, want)
+		}
+	case <-time.After(endTime):
+		d.t.Fatalf("no %q within %v", want, endTime)
+	}
+}
