@@ -26,4 +26,7 @@
 //	  or
 //	  X --- SIGUSR1 ----------->  |  ends the connection, if the server is not all gone:
 //	                              |  everybody gets an error
+//
+// A guard that is killed is not replaced. A server that finds a former one on its mount
+// point, which does not answer, can end its connection by [Abort].
 package guard
