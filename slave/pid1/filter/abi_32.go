@@ -23,8 +23,8 @@ func with32(calls map[uint32]Call) map[uint32]Call {
 		178: Sigqueue32,
 		203: Credentials, // setreuid32
 		204: Credentials, // setregid32
-		208: Credentials, // setresuid32
-		210: Credentials, // setresgid32
+		208: Setresuid,   // setresuid32
+		210: Setresgid,   // setresgid32
 		213: Credentials, // setuid32
 		214: Credentials, // setgid32
 		238: Tkill,

@@ -23,8 +23,8 @@ var abis = []ABI{
 		unix.SYS_SETGID:            Credentials,
 		unix.SYS_SETREUID:          Credentials,
 		unix.SYS_SETREGID:          Credentials,
-		unix.SYS_SETRESUID:         Credentials,
-		unix.SYS_SETRESGID:         Credentials,
+		unix.SYS_SETRESUID:         Setresuid,
+		unix.SYS_SETRESGID:         Setresgid,
 	}},
 	{Arch: unix.AUDIT_ARCH_ARM, Calls: with32(map[uint32]Call{
 		268: Tgkill,

@@ -27,7 +27,9 @@ const (
 	PidfdGetfd
 	Ptrace
 	Prctl
-	Credentials // setuid(2), setgid(2) and all that change the same numbers
+	Setresuid
+	Setresgid
+	Credentials // setuid(2), setgid(2) and all others that change the same numbers
 )
 
 // rule says for which arguments of a call the supervisor is asked.

@@ -74,6 +74,8 @@ var unnumbered = map[filter.Call]func(*Supervisor, *request) verdict{
 	filter.Setsid:      (*Supervisor).setsid,
 	filter.Prctl:       (*Supervisor).prctl,
 	filter.Credentials: (*Supervisor).credentials,
+	filter.Setresuid:   func(s *Supervisor, r *request) verdict { return s.setres(r, users) },
+	filter.Setresgid:   func(s *Supervisor, r *request) verdict { return s.setres(r, groups) },
 
 	filter.PidfdSignal:   func(s *Supervisor, r *request) verdict { return s.pidfdSignal(r, false) },
 	filter.PidfdSignal32: func(s *Supervisor, r *request) verdict { return s.pidfdSignal(r, true) },
@@ -159,12 +161,6 @@ func (s *Supervisor) getppid(r *request) verdict {
 	if who, ok := r.eyes.caller(r.tid); ok && who.parent == r.eyes.init {
 		return s.call(r, &wire.Call{Caller: r.who.pid, Op: wire.CallGetppid}, nil)
 	}
-	return goOn
-}
-
-// credentials: the ghost gets what the kernel makes of them.
-func (s *Supervisor) credentials(r *request) verdict {
-	s.frontEnd.Recredits(r.who.pid)
 	return goOn
 }
 

@@ -122,6 +122,13 @@ func TestDecide(t *testing.T) {
 		{"dies with its parent here", child, filter.Prctl, args(unix.PR_SET_PDEATHSIG, 9), nil, "go on"},
 
 		{"another user", child, filter.Credentials, args(1000), nil, "recredits 1048576; go on"},
+		{"the user that it is", child, filter.Setresuid, args(-1, 0, -1), nil, "go on"},
+		{"all users that it is", child, filter.Setresuid, args(1000, 0, 0), nil, "go on"},
+		{"the user that it was", child, filter.Setresuid, args(-1, 1000, -1), nil, "recredits 1048576; go on"},
+		{"a user it is otherwise", child, filter.Setresuid, args(0, 0, 0), nil, "recredits 1048576; go on"},
+		{"no other group", child, filter.Setresgid, args(-1, -1, -1), nil, "go on"},
+		{"another group", child, filter.Setresgid, args(-1, -1, 0), nil, "recredits 1048576; go on"},
+		{"the same user further in", inner, filter.Setresuid, args(-1, 0, -1), nil, "recredits 1048581; go on"},
 		{"another user further in", inner, filter.Credentials, args(1000), nil, "recredits 1048581; go on"},
 		{"adopts orphans further in", inner, filter.Prctl, args(unix.PR_SET_CHILD_SUBREAPER, 1), nil, "reaper 1048581 true; go on"},
 		{"parent further in", inner, filter.Getppid, args(), nil, "go on"},

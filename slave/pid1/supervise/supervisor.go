@@ -88,11 +88,11 @@ func (s *Supervisor) look(cfg Config) error {
 	if ns >= 0 {
 		s.opened = append(s.opened, ns)
 	}
-	view := procView{level: cfg.Level, own: own, proc: cfg.Proc, ns: ns, listener: cfg.Listener}
+	view := procView{level: cfg.Level, own: own, proc: cfg.Proc, ns: ns, users: userNamespace(), listener: cfg.Listener}
 	s.view = view
 	s.eyes = map[Level]*eyes{cfg.Level: {view, uint32(cfg.Init)}}
 	if cfg.Level == Outside {
-		inside := procView{level: Inside, own: cfg.Proc, proc: cfg.Proc, ns: -1, listener: cfg.Listener}
+		inside := procView{level: Inside, own: cfg.Proc, proc: cfg.Proc, ns: -1, users: userNamespace(), listener: cfg.Listener}
 		s.eyes[Inside] = &eyes{deputyView{inside}, 1}
 	}
 	return nil

@@ -37,6 +37,9 @@ type view interface {
 	// descriptors stands for. There is none if it is no such descriptor, or the process
 	// has ended.
 	pidfd(tid uint32, fd int32) (wire.PID, bool)
+	// ids returns the IDs of a caller. There are none if they are not what the caller
+	// itself calls them, in a user namespace further in.
+	ids(tid uint32, of kind) (ids, bool)
 	// memory reads from the caller's memory.
 	memory(tid uint32, at uintptr, buf []byte) error
 }
@@ -51,9 +54,10 @@ type identity struct {
 // procView sees by way of two procfs: that of who receives, and the space's.
 type procView struct {
 	level    Level
-	own      int // descriptor of the receiver's
-	proc     int // descriptor of the space's
-	ns       int // descriptor of the space's PID namespace; -1: the kernel does not translate by it
+	own      int    // descriptor of the receiver's
+	proc     int    // descriptor of the space's
+	ns       int    // descriptor of the space's PID namespace; -1: the kernel does not translate by it
+	users    uint64 // the user namespace in which IDs are read: this program's
 	listener int
 }
 

@@ -1,0 +1,75 @@
+package supervise
+
+import "golang.org/x/sys/unix"
+
+// kind tells IDs of users from those of groups: by their line in a status file
+// (proc_pid_status(5)).
+type kind string
+
+const (
+	users  kind = "\nUid:"
+	groups kind = "\nGid:"
+)
+
+// ids are the real, the effective and the saved ID, as setresuid(2) has them.
+type ids [3]uint32
+
+// credentials: the ghost gets what the kernel makes of them.
+func (s *Supervisor) credentials(r *request) verdict {
+	s.frontEnd.Recredits(r.who.pid)
+	return goOn
+}
+
+// setres: a caller that sets what it has changes nothing, and nobody need look for that.
+// make(1), for one, does so before each command (seteuid(3)).
+func (s *Supervisor) setres(r *request, of kind) verdict {
+	if has, ok := r.eyes.ids(r.tid, of); ok && has.stay(&r.args) {
+		return goOn
+	}
+	return s.credentials(r)
+}
+
+// stay reports whether the arguments of setresuid(2) or setresgid(2) leave all as it is.
+func (has ids) stay(args *[6]uint64) bool {
+	const same = ^uint32(0) // -1
+	for i, id := range has {
+		if to := uint32(args[i]); to != same && to != id {
+			return false
+		}
+	}
+	return true
+}
+
+// userNamespace returns the inode of the user namespace of this program; 0: not known.
+func userNamespace() uint64 {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/user", &st); err != nil {
+		return 0
+	}
+	return st.Ino
+}
+
+func (v procView) ids(tid uint32, of kind) (has ids, ok bool) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(v.own, fileOf(tid, "/ns/user"), &st, 0); err != nil || st.Ino != v.users {
+		return has, false
+	}
+	fd, err := unix.Openat(v.own, fileOf(tid, "/status"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return has, false
+	}
+	defer unix.Close(fd)
+	var status [statusSize]byte // the lines are among the first
+	n, err := unix.Read(fd, status[:])
+	if err != nil {
+		return has, false
+	}
+	for i := range has {
+		id, _, ok := field(status[:n], string(of), Level(i))
+		if !ok {
+			return has, false
+		}
+		has[i] = uint32(id)
+	}
+	return has, true
+}
