@@ -12,11 +12,18 @@ import (
 
 // Nodes returns the node table, in order of node numbers.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
+	nodes, _, err := c.NodesSeen(ctx)
+	return nodes, err
+}
+
+// NodesSeen is Nodes for a client that may be on a node, whose daemon it asks: here is that
+// node, or nil on the front end.
+func (c *Client) NodesSeen(ctx context.Context) (nodes []Node, here *NodeID, err error) {
 	list, err := ask[*wire.NodeList](ctx, c, &wire.ListNodes{Version: wire.Version})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return list.Nodes, nil
+	return list.Nodes, list.Here, nil
 }
 
 // Resolve returns the nodes that a specification means, in the language of

@@ -16,7 +16,7 @@ import (
 // command returns what the process starts with: what c says, and for the rest
 // what a child of this program has.
 func (c *Cmd) command(g *ghost) (wire.Command, error) {
-	cmd := wire.Command{Argv: c.Args, Env: c.Env, Dir: c.Dir}
+	cmd := wire.Command{Argv: c.Args, Env: c.Env, Dir: c.Dir, View: c.View}
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}

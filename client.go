@@ -28,6 +28,10 @@ const FrontEnd = wire.FrontEnd
 // DefaultSocket is where the master listens for clients.
 const DefaultSocket = "/run/bproc/master.sock"
 
+// NodeSocket is where the daemon of a node listens for those who look at the cluster. It
+// answers NodesSeen, Look and Inspect.
+const NodeSocket = "/run/bproc/slave.sock"
+
 // Client talks to the master of this machine. The zero value is ready to use,
 // and safe for use by several goroutines. It holds no connection: every request
 // and every command has its own.

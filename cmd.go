@@ -32,6 +32,10 @@ type Cmd struct {
 	StdoutFile string
 	StderrFile string
 
+	// View puts the view of bpprocfs(8) over /proc for the process: it sees the processes of
+	// the whole cluster.
+	View bool
+
 	// HangUp sends the process SIGHUP when this program ends before it.
 	HangUp bool
 

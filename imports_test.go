@@ -69,7 +69,7 @@ var arrows = map[string][]string{
 	"internal/sysmon":     nil,
 
 	"ghost":  {"wire", "pidmap", "internal/longcall"},
-	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "internal/crowd", "internal/longcall", "internal/service"},
+	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/service"},
 
 	"master/store": nil,
 
@@ -99,7 +99,7 @@ var arrows = map[string][]string{
 	"cmd/bpkeeper":          {"cmd/internal/operands", "internal/sparselog", "internal/sysmon", "ghost"},
 	"cmd/bpinit":            {"internal/sparselog", "slave/pid1"},
 	"cmd/bpns":              {"procfs/enter"},
-	"cmd/bpprocfs":          {".", "cmd/internal/operands", "internal/service", "internal/sparselog", "procfs", "procfs/guard", "procfs/nodes"},
+	"cmd/bpprocfs":          {".", "cmd/internal/operands", "internal/service", "internal/sparselog", "slave/pid1/standin", "wire", "procfs", "procfs/guard", "procfs/nodes"},
 	"cmd/internal/bpsh":     {".", "wire", "nodeset", "cmd/internal/release"},
 	"cmd/internal/bpstat":   {".", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
 	"cmd/internal/bpctl":    {".", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},

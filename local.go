@@ -16,8 +16,15 @@ type local struct {
 	files []*os.File
 }
 
+// viewCommand is what runs a command on the front end that sees the cluster in /proc.
+const viewCommand = "bpns"
+
 func (c *Cmd) startLocal() error {
-	l := &local{cmd: exec.Command(c.Args[0], c.Args[1:]...)}
+	args := c.Args
+	if c.View {
+		args = append([]string{viewCommand, "--"}, args...)
+	}
+	l := &local{cmd: exec.Command(args[0], args[1:]...)}
 	l.cmd.Env, l.cmd.Dir = c.Env, c.Dir
 	if err := l.start(c); err != nil {
 		l.close()

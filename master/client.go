@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,12 +19,14 @@ const firstFrame = 10 * time.Second
 // replyTime is how long a client may take to read an answer.
 const replyTime = 30 * time.Second
 
-// clientConn is the connection of one client: one request, or one process.
+// clientConn is the connection of one client: one request, or one process. That of
+// somebody on a node who looks is a stream of the node's daemon (nodeviews.go).
 type clientConn struct {
 	m    *Master
 	log  *slog.Logger
-	conn *net.UnixConn
+	conn stream
 	who  caller
+	from *session // of that node; nil: the client is on the front end
 
 	spoken func() // to be called when it has said what it wants
 }
@@ -53,6 +54,9 @@ func (c *clientConn) serve(ctx context.Context) {
 func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 	if v := versionOf(m); v < wire.MinVersion || v > wire.Version {
 		return c.reply(&wire.Refused{Reason: fmt.Sprintf("the master speaks protocol versions %d to %d, the client %d", wire.MinVersion, wire.Version, v)})
+	}
+	if c.from != nil && !ofViewer(m) {
+		return c.reply(&wire.Refused{Reason: "the master does not take this request from a node"})
 	}
 	switch m := m.(type) {
 	case *wire.Run:
@@ -114,7 +118,7 @@ func (c *clientConn) failed(stage wire.Stage, errno unix.Errno, text string) err
 }
 
 func (c *clientConn) listNodes(ctx context.Context) error {
-	list := new(wire.NodeList)
+	list := &wire.NodeList{Here: c.here()}
 	if err := c.m.do(ctx, func(core *core) {
 		for _, n := range core.nodes.sorted() {
 			list.Nodes = append(list.Nodes, n.record())

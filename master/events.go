@@ -115,7 +115,7 @@ func (c *core) forked(s *session, e *wire.Event) {
 		s.signal(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
 		return
 	}
-	p := &proc{pid: e.PID, node: s.node, uid: maker.uid, sess: s, state: forking, ghost: true}
+	p := &proc{pid: e.PID, node: s.node, uid: maker.uid, starter: maker.starter, sess: s, state: forking, ghost: true}
 	if old != nil {
 		c.remove(old)
 		p.former = old

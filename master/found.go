@@ -39,7 +39,7 @@ func (c *core) claim(s *session, pid wire.PID) bool {
 	if err != nil {
 		uid = 0 // it has just ended
 	}
-	p := &proc{pid: pid, node: s.node, uid: uid, sess: s, state: running, ghost: true, signals: *q}
+	p := &proc{pid: pid, node: s.node, uid: uid, starter: uid, sess: s, state: running, ghost: true, signals: *q}
 	c.add(p, c.limitOf(pid))
 	c.claimed(p)
 	return true

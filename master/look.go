@@ -64,6 +64,10 @@ type looked struct {
 // cannot, after the client was told.
 func (c *clientConn) lookAt(ctx context.Context, node wire.NodeID, pid wire.PID, first wire.Message) (*looked, error) {
 	l := &looked{clientConn: c, node: node}
+	if node == wire.FrontEnd {
+		l.stream = c.m.here.open(first)
+		return l, nil
+	}
 	var errno unix.Errno
 	if err := c.m.do(ctx, func(core *core) { l.sess, errno = core.whereLooked(node, pid) }); err != nil {
 		return nil, err
@@ -114,12 +118,12 @@ func (c *core) ours(node wire.NodeID, m *wire.Changed) {
 
 // look shows a client the processes of a node, until it leaves.
 func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
-	leave, ok := c.m.viewers.enter(c.who.uid)
+	leave, ok := c.enter()
 	if !ok {
 		return c.failed(wire.StageRequest, unix.EAGAIN, "")
 	}
 	defer leave()
-	l, err := c.lookAt(ctx, m.Node, 0, &wire.Show{Environ: c.who.uid == 0})
+	l, err := c.lookAt(ctx, m.Node, 0, &wire.Show{Environ: c.who.uid == 0 && c.from == nil})
 	if l == nil {
 		return err
 	}
@@ -154,16 +158,20 @@ func (l *looked) refreshes() error {
 
 // inspect looks something up in procfs of a node for a client.
 func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
-	leave, ok := c.m.viewers.enter(c.who.uid)
+	leave, ok := c.enter()
 	if !ok {
 		return c.failed(wire.StageRequest, unix.EAGAIN, "")
 	}
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
+	who, err := c.asks(ctx, m)
+	if err != nil {
+		return err
+	}
 	l, err := c.lookAt(ctx, m.Node, m.PID, &wire.Fetch{
 		PID: m.PID, Start: m.Start, Kind: m.Kind, Path: m.Path,
-		UID: c.who.uid, GID: c.who.gid, Groups: c.who.groups,
+		UID: who.uid, GID: who.gid, Groups: who.groups,
 	})
 	if l == nil {
 		return err
@@ -208,6 +216,9 @@ func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) erro
 // checked waits for the births before a message, and takes out of it what is not the
 // node's to tell.
 func (l *looked) checked(ctx context.Context, m wire.Message) error {
+	if l.node == wire.FrontEnd {
+		return l.checkedHere(ctx, m)
+	}
 	switch m := m.(type) {
 	case *wire.Changed:
 		if err := l.sess.barrier.Wait(ctx, m.Event); err != nil {

@@ -35,6 +35,7 @@ type Master struct {
 	slaves    errgroup.Group
 	viewers   viewers
 	seats     *seats
+	here      *here
 }
 
 // New makes sure that this is the only master and reads what it needs from its state
@@ -93,6 +94,10 @@ func (m *Master) serve(ctx context.Context) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
+	if m.here, err = m.newHere(ctx); err != nil {
+		return errors.Join(err, keeper.client.Close())
+	}
+	defer m.here.close(m.log)
 	slaves, err := link.Listen(link.ListenConfig{
 		Addr: m.cfg.Listen, Authority: m.authority, Lease: m.cfg.Lease, Opening: m.seats.silent, Log: m.log,
 		Joined: func(key, host string, want wire.NodeID, name string) error {

@@ -23,7 +23,8 @@ const (
 type proc struct {
 	pid     wire.PID
 	node    wire.NodeID
-	uid     uint32 // real user
+	uid     uint32 // real user, as its node says
+	starter uint32 // user who has started it, or the process from which it descends
 	sess    *session
 	state   procState
 	launch  *launch     // started from the front end; nil once it runs, and for forked ones

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -127,7 +128,7 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *session, stream
 		return errors.Join(err, c.conn.Close())
 	})
 	group.Go(func() error {
-		err := relayIn(c.conn, stream)
+		err := relayIn(c.conn.(*net.UnixConn), stream) // a process has its client here
 		left.Store(true)
 		err = errors.Join(err, c.leave(ctx, stream))
 		if lost.Load() {

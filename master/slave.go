@@ -109,6 +109,14 @@ func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, between []
 			return err
 		}
 	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.views(ctx) })
+	group.Go(func() error { return c.listen(ctx, reader) })
+	return group.Wait()
+}
+
+// listen takes what a slave says on the control stream, to its end.
+func (c *slaveConn) listen(ctx context.Context, reader *wire.Reader) error {
 	for {
 		msg, number, err := reader.Read()
 		if err != nil {

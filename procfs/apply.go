@@ -18,6 +18,31 @@ func (v *View) process(pid wire.PID) *process {
 	return v.processes[pid]
 }
 
+// remote returns the processes that the source knows, but for those that are here.
+func (v *View) remote() []wire.PID {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	pids := make([]wire.PID, 0, len(v.processes))
+	for pid, p := range v.processes {
+		if !p.Here {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// present reports whether a process that the real procfs has is the one of the cluster
+// with its number.
+func (v *View) present(pid wire.PID) bool {
+	if v.cfg.Local == nil {
+		return true
+	}
+	if p := v.process(pid); p != nil {
+		return p.Here
+	}
+	return v.cfg.Local(pid)
+}
+
 // apply takes in what has changed. Only the refresher calls it.
 func (v *View) apply(c Changes) {
 	for _, pid := range c.Ended {

@@ -40,16 +40,20 @@ func (o ofProcess) list(ctx context.Context, path string) ([]Entry, error) {
 
 func (o ofProcess) owner() folder { return o.of.folder(0) }
 
-// inspect returns a file of a process or thread that is got from its node, as who looks may
-// see it.
-func (v *View) inspect(at place, of *process, path string, mode uint32, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
+// inspect returns a file of a process or thread that is not kept in memory: it is got from
+// its node, as who looks may see it, unless the process is here.
+func (v *View) inspect(at place, of *process, file string, mode uint32, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	if of.Here {
+		dir := &localDir{v, path.Dir(of.PID.String() + "/" + file)}
+		return dir.find(at.parent, at.name)
+	}
 	if at.name != wchan {
-		return v.fetch(at, ofProcess{v.source, of}, path, mode)
+		return v.fetch(at, ofProcess{v.source, of}, file, mode)
 	}
 	if !may(who, of.UID) {
 		return v.table.add(of.text(nowhere, mode)), 0, 0
 	}
-	n, _, errno := v.fetch(at, ofProcess{v.source, of}, path, mode)
+	n, _, errno := v.fetch(at, ofProcess{v.source, of}, file, mode)
 	return n, 0, errno // others are to ask for theirs
 }
 

@@ -33,6 +33,11 @@ func (d *localDir) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
 }
 
 func (d *localDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	return d.find(self, name)
+}
+
+// find returns a file of the directory, which is shown as that with the number self.
+func (d *localDir) find(self uint64, name string) (*inode, time.Duration, unix.Errno) {
 	path := d.path + "/" + name
 	depth := strings.Count(path, "/")
 	st, errno := d.view.real.stat(path)

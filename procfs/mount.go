@@ -160,7 +160,7 @@ func unmounted(at string, err error) error {
 
 // lay mounts the real procfs on the mount point.
 func (v *View) lay(at string) error {
-	tree, err := copyProc()
+	tree, err := copyProc(v.cfg.Space)
 	if err != nil {
 		return err
 	}

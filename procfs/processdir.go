@@ -63,7 +63,7 @@ func (d *processDir) find(here place, p *process, who fuse.Owner) (*inode, time.
 		return d.view.table.at(here, func() file { return &taskDir{p.folder(0o555), d.view, p} }), forEver, 0
 	}
 	mode, ok := files[here.name]
-	if !ok {
+	if !ok && !p.Here {
 		return nil, forEver, 0
 	}
 	if content := p.content(here.name); content != nil {
@@ -73,8 +73,12 @@ func (d *processDir) find(here place, p *process, who fuse.Owner) (*inode, time.
 }
 
 func (d *processDir) list(context.Context) ([]entry, unix.Errno) {
-	if _, errno := d.process(); errno != 0 {
+	p, errno := d.process()
+	if errno != 0 {
 		return nil, errno
+	}
+	if p.Here {
+		return d.view.real.list(d.pid.String())
 	}
 	return processNames, 0
 }
@@ -115,7 +119,7 @@ type threadDir struct {
 
 func (d *threadDir) lookup(_ context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	mode, ok := files[name]
-	if !ok {
+	if !ok && !d.of.Here {
 		return nil, forEver, 0
 	}
 	here := place{self, name}
@@ -143,4 +147,12 @@ func (d *threadDir) content(name string) []byte {
 	return d.of.content(name) // threads share the rest
 }
 
-func (d *threadDir) list(context.Context) ([]entry, unix.Errno) { return threadNames, 0 }
+func (d *threadDir) list(context.Context) ([]entry, unix.Errno) {
+	if d.of.Here {
+		return d.view.real.list(d.path())
+	}
+	return threadNames, 0
+}
+
+// path returns where a thread is in the real procfs.
+func (d *threadDir) path() string { return d.of.PID.String() + "/task/" + d.thread.TID.String() }

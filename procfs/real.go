@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -21,31 +23,81 @@ type real struct {
 // procPath is where the real procfs is found.
 const procPath = "/proc"
 
-// openReal opens the procfs of this mount namespace.
-func openReal() (real, error) {
-	var fs unix.Statfs_t
-	if err := unix.Statfs(procPath, &fs); err != nil {
-		return real{}, fmt.Errorf("statfs %s: %w", procPath, err)
-	}
-	if fs.Type != unix.PROC_SUPER_MAGIC {
-		return real{}, fmt.Errorf("%s is no procfs here", procPath)
-	}
-	fd, err := copyProc()
+// openReal opens the procfs of a mount namespace: of that of a process, or of this one.
+func openReal(space int) (real, error) {
+	fd, err := copyProc(space)
 	mountable := err == nil
-	if !mountable {
+	switch {
+	case mountable:
+	case space != 0:
+		return real{}, err
+	default:
 		fd, err = unix.Open(procPath, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
 		return real{}, fmt.Errorf("open %s: %w", procPath, err)
 	}
+	var fs unix.Statfs_t
+	if err = unix.Fstatfs(fd, &fs); err == nil && fs.Type != unix.PROC_SUPER_MAGIC {
+		err = errors.New("it is no procfs here")
+	}
+	if err != nil {
+		return real{}, errors.Join(fmt.Errorf("statfs %s: %w", procPath, err), unix.Close(fd))
+	}
 	return real{os.NewFile(uintptr(fd), procPath), mountable}, nil
 }
 
-// copyProc returns a copy of the mount of procfs that is mounted nowhere, with what is
+// copyProc returns a copy of the procfs of a process' mount namespace, or of this one (0).
+func copyProc(space int) (int, error) {
+	if space == 0 {
+		return copyOwnProc()
+	}
+	var g errgroup.Group
+	tree := -1
+	g.Go(func() (err error) {
+		// The namespace is the thread's, which ends with this function.
+		runtime.LockOSThread()
+		if err := enterMounts(space); err != nil {
+			return err
+		}
+		tree, err = copyMount()
+		return err
+	})
+	return tree, g.Wait()
+}
+
+// enterMounts moves the calling thread to the mount namespace of a process.
+func enterMounts(pid int) error {
+	path := fmt.Sprintf("/proc/%d/ns/mnt", pid)
+	ns, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	defer unix.Close(ns)
+	if err := unix.Unshare(unix.CLONE_FS); err != nil { // else setns(2) fails
+		return fmt.Errorf("unshare the working directory: %w", err)
+	}
+	if err := unix.Setns(ns, unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("setns %s: %w", path, err)
+	}
+	return nil
+}
+
+// copyOwnProc returns a copy of the mount of procfs that is mounted nowhere, with what is
 // mounted in it. Nothing of what is mounted on the copy may appear on the original, so
 // it is private from the start; before Linux 5.12 it is a new mount, without what is
 // mounted in the old one.
-func copyProc() (int, error) {
+func copyOwnProc() (int, error) {
+	fd, err := copyMount()
+	if errors.Is(err, unix.ENOSYS) {
+		return newProc()
+	}
+	return fd, err
+}
+
+// copyMount returns a private copy of the mount of procfs in the namespace of the calling
+// thread.
+func copyMount() (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, procPath, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
 		return -1, fmt.Errorf("copy the mount of %s: %w", procPath, err)
@@ -56,10 +108,7 @@ func copyProc() (int, error) {
 		return fd, nil
 	}
 	_ = unix.Close(fd)
-	if !errors.Is(err, unix.ENOSYS) {
-		return -1, fmt.Errorf("make the copy of %s private: %w", procPath, err)
-	}
-	return newProc()
+	return -1, fmt.Errorf("make the copy of %s private: %w", procPath, err)
 }
 
 // newProc returns a procfs of this PID namespace that is mounted nowhere.

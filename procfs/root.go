@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -22,10 +23,14 @@ type rootDir struct {
 	view *View
 }
 
-// list returns what the real procfs has: remote processes are in it as their ghosts.
+// list returns what the real procfs has: remote processes are in it as their ghosts, or
+// not at all, if this is not the front end.
 func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 	d.view.refresh(ctx)
 	entries, errno := d.view.real.list(".")
+	if d.view.cfg.Local != nil {
+		entries = d.elsewhere(entries)
+	}
 	for i, e := range entries {
 		if number(e.name) == 0 {
 			continue
@@ -33,6 +38,27 @@ func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 		entries[i].mode = unix.S_IFDIR
 	}
 	return append(entries, entry{own, unix.S_IFDIR}), errno
+}
+
+// elsewhere returns what there is where not the ghosts are, but some of the processes
+// themselves. Processes are in the order of their numbers, as the kernel lists them.
+func (d *rootDir) elsewhere(have []entry) []entry {
+	pids := d.view.remote()
+	var others []entry
+	for _, e := range have {
+		pid := number(e.name)
+		if pid == 0 {
+			others = append(others, e)
+		} else if d.view.present(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	entries := make([]entry, 0, len(pids)+len(others)+1)
+	for _, pid := range pids {
+		entries = append(entries, entry{name: pid.String()})
+	}
+	return append(entries, others...)
 }
 
 func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
@@ -44,7 +70,7 @@ func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.O
 		if n := d.process(self, name); n != nil {
 			return n, freshness, 0
 		}
-		if _, errno := d.view.real.stat(name); errno != 0 {
+		if _, errno := d.view.real.stat(name); errno != 0 || !d.view.present(pid) {
 			return nil, 0, unix.ENOENT
 		}
 		return d.view.table.at(place{self, name}, func() file { return &localDir{d.view, name} }), freshness, 0
@@ -61,6 +87,11 @@ func (d *rootDir) process(self uint64, name string) *inode {
 	p := d.view.process(number(name))
 	if p == nil {
 		return nil
+	}
+	if p.Here {
+		if _, errno := d.view.real.stat(name); errno != 0 {
+			return nil // it has ended
+		}
 	}
 	return d.view.table.at(place{self, name}, func() file { return &processDir{d.view, p.PID, p.born} })
 }

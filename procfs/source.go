@@ -48,7 +48,10 @@ type Changes struct {
 // so later.
 type Process struct {
 	PID  wire.PID
-	Node wire.NodeID
+	Node wire.NodeID // wire.FrontEnd: it is none of a node
+
+	// Here says that it is in the real procfs, too, where all is found that is not here.
+	Here bool
 
 	// Who owns /proc/PID on the node: the effective user and group, or root if the
 	// process is not dumpable (prctl(2)).

@@ -30,6 +30,14 @@ type Config struct {
 	// here (see bpns(1)) see the real procfs meanwhile, and the next view then.
 	Keep bool
 
+	// Space is a process whose mount namespace has the real procfs; 0: it is in this one.
+	Space int
+
+	// Local is for a view that is not the front end's. It tells which processes of the real
+	// procfs are shown that the Source does not know; on the front end, all are. Those
+	// that the Source knows are shown in any case.
+	Local func(wire.PID) bool
+
 	// Ready is called when the view can be used.
 	Ready func()
 
@@ -95,7 +103,7 @@ func (v *View) Run(ctx context.Context) error {
 
 // run mounts the view, has it watched, and serves it.
 func (v *View) run(ctx context.Context, watch func(mountpoint string) error) error {
-	r, err := openReal()
+	r, err := openReal(v.cfg.Space)
 	if err != nil {
 		return err
 	}
@@ -106,7 +114,7 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 		return err
 	}
 	if v.inside {
-		if v.tree, err = copyProc(); err != nil { // now: the view may cover it
+		if v.tree, err = copyProc(v.cfg.Space); err != nil { // now: the view may cover it
 			return err
 		}
 		defer v.closeTree()

@@ -40,6 +40,8 @@ type node struct {
 	stdios   stdios
 	signals  *signals
 	viewers  *status.Server
+	lookout  *lookout
+	view     *view
 	shadows  *shadows
 	ledger   *ledger
 	former   *found                       // what a former daemon has left
@@ -57,7 +59,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n.calls.out = n.out
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
-		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n},
+		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n}, View: viewOf(cfg),
 		OnStatus: n.status, OnLaunched: n.launched,
 	})
 	if err != nil {
@@ -76,6 +78,8 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	if err != nil {
 		return nil, errors.Join(err, sp.Destroy(ctx))
 	}
+	n.lookout = &lookout{log: log, socket: socketOf(cfg), linked: n.linked.Load}
+	n.view = newView(cfg, sp.InitPID(), log)
 	n.viewers = newViewers(sp, log, func() uint64 { return n.recorder.stamp() })
 	proc := procIn(sp)
 	n.watch = newWatch(proc.Process, sp.Anchor)
@@ -221,6 +225,8 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.stdios.run(ctx) })
 	group.Go(func() error { return n.shadows.run(ctx) })
 	group.Go(func() error { return n.giveBack(ctx) })
+	group.Go(func() error { return n.lookout.run(ctx) })
+	group.Go(func() error { return n.view.run(ctx) })
 	group.Go(func() error { return n.watch.run(ctx, n.recorder.relook) })
 	return group.Wait()
 }
@@ -244,6 +250,9 @@ func (n *node) destroy(ctx context.Context) error {
 func (n *node) launch(spawn *wire.Spawn, d *stdio) {
 	n.recorder.launching(spawn)
 	entry, err := n.tasks.launch(spawn.UID)
+	if err == nil && spawn.Command.View {
+		err = n.view.need()
+	}
 	if err == nil {
 		err = n.space.Launch(spawn, d.pipes.far(), entry, func(stage wire.Stage, errno unix.Errno) {
 			if errno != 0 {

@@ -28,6 +28,7 @@ type Config struct {
 	State   string // directory for what survives a restart
 	Runtime string // directory for the process space
 	Lib     string // directory with bpinit
+	View    string // the program bpprocfs; empty: no process can see the cluster in /proc
 	Root    string // root directory of the processes
 	Keep    bool   // processes live on when the daemon is told to end, for the next one
 }

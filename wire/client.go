@@ -41,6 +41,7 @@ type NodeList struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Nodes []Node
+	Here  *NodeID // the node that the client is on; nil: it is on the front end
 }
 
 // Type implements [Message].

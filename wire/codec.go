@@ -86,6 +86,7 @@ var factories = map[Type]func() Message{
 	TypeInspect:      func() Message { return new(Inspect) },
 	TypeFetch:        func() Message { return new(Fetch) },
 	TypePiece:        func() Message { return new(Piece) },
+	TypeViewer:       func() Message { return new(Viewer) },
 }
 
 // encode appends the msgpack form of m to dst.

@@ -25,6 +25,10 @@ type InitLaunch struct {
 
 	Spawn Spawn
 	Tasks bool // the last descriptor is the cgroup.procs file of the cgroup that the process begins in
+
+	// View is where the view is mounted that the process sees as /proc, in a mount
+	// namespace of its own; empty: it sees what init sees.
+	View string
 }
 
 // Type implements [Message].

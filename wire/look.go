@@ -118,6 +118,26 @@ const (
 // FetchKind is a way of looking something up in procfs.
 type FetchKind uint8
 
+// Viewer says for whom a slave has opened a stream: somebody on its node who looks.
+// What follows is as on the connection of a client.
+type Viewer struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	UID uint32
+	GID uint32
+}
+
+// Type implements [Message].
+func (*Viewer) Type() Type { return TypeViewer }
+
+// Asker is a user who wants to know something.
+type Asker struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	UID uint32
+	GID uint32
+}
+
 // Inspect asks for something in /proc/PID, or in /proc, of a node.
 type Inspect struct {
 	_msgpack struct{} `msgpack:",as_array"`
@@ -128,6 +148,7 @@ type Inspect struct {
 	Start   uint64 // as in Texts; 0: whichever process has the number
 	Kind    FetchKind
 	Path    string // relative, of names without "." and ".."
+	For     *Asker // for whom root asks; nil: for itself
 }
 
 // Type implements [Message].

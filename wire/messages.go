@@ -104,6 +104,7 @@ const (
 	TypeInspect   Type = 155 // client > master, answered by Failed or Pieces
 	TypeFetch     Type = 156 // master > slave: first frame of a stream, answered by Pieces
 	TypePiece     Type = 157 // slave > master > client
+	TypeViewer    Type = 158 // slave > master: first frame of a stream that the slave opens
 )
 
 // Message is the decoded payload of a frame that is not plain bytes.

@@ -42,6 +42,7 @@ type Command struct {
 	Ignored uint64        // bit n-1: signal n is ignored at the start
 	Limits  []Limit       // soft limits above the node's hard limit are cut to it
 	Stdio   [3]Descriptor // standard input, output, error
+	View    bool          // it sees the processes of the whole cluster in /proc
 }
 
 // Run asks the master to start a process on a node in place of a ghost. The

@@ -46,48 +46,63 @@ func main() {
 func command() *cobra.Command {
 	var cfg procfs.Config
 	var level slog.Level
-	var ready int
+	var fds descriptors
 	c := &cobra.Command{
 		Use: "bpprocfs MOUNTPOINT", Short: "shows the processes of the cluster as the front end's /proc",
 		Args: operands.Named("mount point"), SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cfg.Mountpoint = args[0]
-			return run(cfg, ready, level)
+			return run(cfg, fds, level)
 		},
 	}
 	c.Flags().BoolVar(&cfg.Keep, "keep", false, "leave the real procfs mounted below the view")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
-	c.Flags().IntVar(&ready, readyFlag, -1, "")
-	_ = c.Flags().MarkHidden(readyFlag)
+	c.Flags().IntVar(&cfg.Space, "space", 0, "the real procfs is that of the mount namespace of `process`, a bpinit")
+	c.Flags().IntVar(&fds.ready, readyFlag, -1, "")
+	c.Flags().IntVar(&fds.life, lifeFlag, -1, "")
+	_ = errors.Join(c.Flags().MarkHidden(readyFlag), c.Flags().MarkHidden(lifeFlag))
 	return c
 }
 
-func run(cfg procfs.Config, told int, level slog.Level) error {
+// lifeFlag names the descriptor at the end of which the view ends: its other end is with
+// whoever has started it.
+const lifeFlag = "life-fd"
+
+// descriptors are those that this program was started with, or -1.
+type descriptors struct{ ready, life int }
+
+func run(cfg procfs.Config, fds descriptors, level slog.Level) error {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 	asked, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
 	context.AfterFunc(asked, stop) // a second signal ends it at once
-	proc, err := os.Open("/proc")
+	proc, err := openProc(cfg.Space)
 	if err != nil {
 		return err
 	}
 	defer proc.Close()
-	source, err := nodes.New(bproc.Default(), proc, log)
+	client := bproc.Default()
+	source, err := nodes.New(client, proc, log)
 	if err != nil {
 		return err
 	}
+	cfg.Local, source.Inner = localOf(asked, client, proc)
 	cfg.Guard = []string{guardName}
 	ready := make(chan struct{})
 	cfg.Ready = func() {
 		service.Ready()
 		close(ready)
-		if told >= 0 {
-			_, _ = unix.Write(told, []byte{'\n'})
-			_ = unix.Close(told)
+		if fds.ready >= 0 {
+			_, _ = unix.Write(fds.ready, []byte{'\n'})
+			_ = unix.Close(fds.ready)
 		}
 	}
 	ctx, cancel := context.WithCancel(asked)
 	defer cancel()
+	if fds.life >= 0 {
+		// Not waited for: it ends with the program.
+		go func() { awaitEnd(fds.life); cancel() }()
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return source.Run(ctx) })
 	group.Go(func() error { return watch(ctx, ready, cfg.Mountpoint) })

@@ -45,6 +45,7 @@ func command() *cobra.Command {
 				return err
 			}
 			cfg.Lib = filepath.Join(filepath.Dir(exe), "..", "lib", "bproc")
+			cfg.View = filepath.Join(filepath.Dir(exe), "bpprocfs")
 			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends it at once

@@ -80,11 +80,15 @@ func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind,
 	if told != nil {
 		p = *told // which move changes
 	}
+	silent := s.silentLocked()
 	s.mu.Unlock()
+	if silent {
+		return nil, nil, errSilent
+	}
 	if told == nil {
 		return nil, nil, fmt.Errorf("process %d: %w", pid, unix.ESRCH)
 	}
-	found, err := s.client.Inspect(ctx, wire.Inspect{Node: p.shown.Node, PID: pid, Start: p.start, Kind: kind, Path: path})
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: p.shown.Node, PID: pid, Start: p.start, Kind: kind, Path: path, For: s.asker(ctx)})
 	return found, &p, err
 }
 
@@ -109,7 +113,7 @@ func (s *Source) Nodes(ctx context.Context) ([]procfs.Node, error) {
 
 // ReadNode implements [procfs.Source].
 func (s *Source) ReadNode(ctx context.Context, node wire.NodeID, path string) ([]byte, error) {
-	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchFile, Path: path})
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchFile, Path: path, For: s.asker(ctx)})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +122,7 @@ func (s *Source) ReadNode(ctx context.Context, node wire.NodeID, path string) ([
 
 // ListNode implements [procfs.Source].
 func (s *Source) ListNode(ctx context.Context, node wire.NodeID, path string) ([]procfs.Entry, error) {
-	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchList, Path: path})
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchList, Path: path, For: s.asker(ctx)})
 	if err != nil {
 		return nil, err
 	}

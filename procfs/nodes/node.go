@@ -68,7 +68,7 @@ func (s *Source) empty(id wire.NodeID, down bool) {
 		if p.shown.Node != id {
 			continue
 		}
-		if _, ghost := s.front.place(pid); ghost && down {
+		if down && s.hasGhost(pid) {
 			kept = true
 			continue
 		}
@@ -180,6 +180,7 @@ func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]news, end
 		if p.environ = s.environs.environOf(t.Texts, t.environs, was); p.environ != nil {
 			p.shown.Environ = p.environ.text
 		}
+		p.shown.Here = s.Inner && s.here != nil && n.id == *s.here
 		s.enter(p)
 		s.changed[pid] = true
 	}

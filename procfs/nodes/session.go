@@ -27,6 +27,9 @@ const orphanLooks = 5
 // enter puts a process into the tables. Its former version leaves them.
 func (s *Source) enter(p *process) {
 	pid := p.shown.PID
+	if was := s.procs[pid]; was != nil && was.shown.Node != p.shown.Node {
+		s.ended[pid] = true
+	}
 	s.leave(pid)
 	s.procs[pid] = p
 	sess := s.sessions[p.session]
@@ -35,6 +38,9 @@ func (s *Source) enter(p *process) {
 		s.sessions[p.session] = sess
 	}
 	sess.members[pid] = p
+	if p.shown.Node == wire.FrontEnd {
+		return // what its kernel says is so
+	}
 	s.unsettled[pid] = true
 	if p.parent == 0 {
 		s.orphans[pid] = orphanLooks
@@ -74,11 +80,14 @@ func (s *Source) settle(now time.Time) {
 	}
 	for pid := range s.unsettled {
 		p := s.procs[pid]
+		if p.shown.Node == wire.FrontEnd {
+			continue
+		}
 		to := p.place
 		if p.parent != 0 {
 			to.parent = p.parent
-		} else if ghost, ok := s.front.place(pid); ok {
-			to.parent = ghost.parent
+		} else if parent := s.parentOf(pid); parent != 0 {
+			to.parent = parent
 		}
 		if sess := s.sessions[p.session]; p.bare && sess.known {
 			to.tty, to.fg = sess.at.tty, sess.at.fg
@@ -97,12 +106,12 @@ func (s *Source) look(sess *session, now time.Time) bool {
 		return false
 	}
 	for pid := range sess.members {
-		ghost, ok := s.front.place(pid)
+		at, ok := s.terminal(pid)
 		if !ok {
-			continue // it has just ended
+			continue
 		}
 		was := sess.at
-		sess.at, sess.known, sess.looked = place{tty: ghost.tty, fg: ghost.fg}, true, now
+		sess.at, sess.known, sess.looked = at, true, now
 		return sess.at != was
 	}
 	return false

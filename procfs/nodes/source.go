@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -15,15 +14,22 @@ import (
 	"bproc/wire"
 )
 
-// Source is a [procfs.Source] for all nodes of the master of this machine. What it may
-// see on the nodes is what its user may. Any goroutine may use it, while Run runs.
+// Source is a [procfs.Source] for all nodes of the master of this machine, or, on a node,
+// of the master that its daemon serves. What it may see elsewhere is what its user may, or,
+// on a node, who asks. Any goroutine may use it, while Run runs.
 type Source struct {
+	// Inner says that proc is the procfs of a node's process space. It is to be set before
+	// the first call.
+	Inner bool
+
 	client *bproc.Client
 	front  *front
 	log    *slog.Logger
-	asks   chan *node // that are to be asked, for Run
+	asks   chan func(context.Context) // whom is to be asked what, for Run
 
 	mu        sync.Mutex
+	called    *tableCall   // that is not answered yet
+	here      *wire.NodeID // the node that this is on; nil: the front end
 	nodes     map[wire.NodeID]*node
 	procs     map[wire.PID]*process
 	environs  environs // those of procs
@@ -37,14 +43,14 @@ type Source struct {
 
 var _ procfs.Source = (*Source)(nil)
 
-// New returns a Source. Proc is the front end's own procfs; it must stay open.
+// New returns a Source. Proc is the procfs of this machine; it must stay open.
 func New(client *bproc.Client, proc *os.File, log *slog.Logger) (*Source, error) {
 	f, err := newFront(proc)
 	if err != nil {
 		return nil, err
 	}
 	return &Source{
-		client: client, front: f, log: log, asks: make(chan *node),
+		client: client, front: f, log: log, asks: make(chan func(context.Context)),
 		nodes: map[wire.NodeID]*node{}, procs: map[wire.PID]*process{}, environs: environs{}, sessions: map[wire.PID]*session{},
 		unsettled: map[wire.PID]bool{}, orphans: map[wire.PID]int{},
 		changed: map[wire.PID]bool{}, ended: map[wire.PID]bool{}, shifts: map[string]int64{},
@@ -57,8 +63,8 @@ func (s *Source) Run(ctx context.Context) error {
 	group.Go(func() error {
 		for {
 			select {
-			case n := <-s.asks:
-				group.Go(func() error { s.ask(ctx, n); return nil })
+			case ask := <-s.asks:
+				group.Go(func() error { ask(ctx); return nil })
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
@@ -84,9 +90,9 @@ const (
 // Refresh implements [procfs.Source]. A node that is still to answer a call before is
 // not waited for again.
 func (s *Source) Refresh(ctx context.Context) (procfs.Changes, error) {
-	list, err := s.client.Nodes(ctx)
+	list, err := s.table(ctx)
 	if err != nil {
-		return procfs.Changes{}, fmt.Errorf("nodes of the cluster: %w", err)
+		return procfs.Changes{}, err
 	}
 	asked := s.due(list, time.Now())
 	wait := patience
@@ -99,7 +105,7 @@ func (s *Source) Refresh(ctx context.Context) (procfs.Changes, error) {
 	defer cancel()
 	for _, n := range asked {
 		select {
-		case s.asks <- n:
+		case s.asks <- func(ctx context.Context) { s.ask(ctx, n) }:
 		case <-waiting.Done():
 			s.over(n)
 		}
@@ -125,9 +131,7 @@ func (s *Source) news(now time.Time) procfs.Changes {
 		}
 	}
 	for pid := range s.ended {
-		if s.procs[pid] == nil {
-			c.Ended = append(c.Ended, pid)
-		}
+		c.Ended = append(c.Ended, pid)
 	}
 	clear(s.changed)
 	clear(s.ended)

@@ -119,7 +119,7 @@ type who struct {
 	pid, tid wire.PID
 }
 
-// onNode returns the text of status with a line that names the node. Programs take the
+// onNode returns the text of status with a line that names the node, if it is one. Programs take the
 // numbers in it for those of the process (ps(1) does), so these must be its own.
 func onNode(text []byte, of who) ([]byte, error) {
 	if len(text) == 0 {
@@ -150,6 +150,9 @@ func onNode(text []byte, of who) ([]byte, error) {
 	}
 	if numbers != [2]bool{true, true} {
 		return nil, errForm
+	}
+	if of.node == wire.FrontEnd {
+		return text, nil
 	}
 	return fmt.Appendf(bytes.Clone(text), nodeLine+":\t%d\n", of.node), nil
 }

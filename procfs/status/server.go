@@ -23,7 +23,7 @@ type Server struct {
 
 // Bounds on those who look at the same time.
 const (
-	maxShows = 32
+	maxShows = 256
 	maxReads = 64
 )
 

@@ -11,11 +11,13 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/slave/pid1/standin"
 )
 
 // Settings of init's own process.
 const (
-	name     = "bproc-init"
+	name     = standin.InitName
 	priority = -20
 	oomNever = "-1000" // oom_score_adj: never the victim
 	pidMax   = 1 << 22 // the node zone's end: the most that any kernel allows

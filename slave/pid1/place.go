@@ -56,7 +56,7 @@ func (in *Init) start(m *wire.InitLaunch, fds []int) (born bool, r result) {
 	}
 	where := placeOf(&m.Spawn)
 	for attempt := 0; ; attempt++ {
-		born, r, err = in.startIn(where, tasks, &m.Spawn, fds)
+		born, r, err = in.startIn(where, tasks, m, fds)
 		switch {
 		case err == nil && !born && r == (result{wire.StageSpawn, unix.EINVAL}) && attempt == 0:
 			in.limitAgain()
@@ -80,9 +80,9 @@ func failed(err error) result {
 }
 
 // startIn makes the process in a place. The error is one of making the place.
-func (in *Init) startIn(where place, tasks tasks, sp *wire.Spawn, streams []int) (born bool, r result, err error) {
-	p, errno := newPlan(sp, streams, where, nodeState{
-		null: int(in.null.Fd()), resetOOM: in.resetOOM, cookie: uintptr(in.cfg.Cookie), name: in.name,
+func (in *Init) startIn(where place, tasks tasks, m *wire.InitLaunch, streams []int) (born bool, r result, err error) {
+	p, errno := newPlan(&m.Spawn, streams, where, nodeState{
+		null: int(in.null.Fd()), resetOOM: in.resetOOM, cookie: uintptr(in.cfg.Cookie), name: in.name, view: m.View,
 	})
 	if errno != 0 {
 		return false, result{wire.StageRequest, errno}, nil
@@ -98,7 +98,7 @@ func (in *Init) startIn(where place, tasks tasks, sp *wire.Spawn, streams []int)
 	}
 	born, r, err = in.standins.fork(sess, tasks, p)
 	if err == nil && born && r.stage == 0 && where.own && sess.leader != nil {
-		in.standins.lead(sess, sp.PID)
+		in.standins.lead(sess, m.Spawn.PID)
 	}
 	return born, r, err
 }

@@ -50,12 +50,13 @@ type plan struct {
 	keep []any // what the numbers above point to
 }
 
-// nodeState is what the plan needs to know of init.
+// nodeState is what the plan needs to know of init and its space.
 type nodeState struct {
 	null     int  // descriptor of /dev/null
 	resetOOM bool // oom_score_adj is to be put back
 	cookie   uintptr
 	name     *[16]byte // of init
+	view     string    // what the process sees as /proc is mounted there; empty: the space's own
 }
 
 const (
@@ -83,6 +84,7 @@ func newPlan(sp *wire.Spawn, streams []int, where place, node nodeState) (*plan,
 	p.unshare()
 	p.begin(where, node)
 	errnos := []unix.Errno{
+		p.see(node.view),
 		p.streams(cmd, streams, node.null),
 		p.limits(cmd.Limits),
 		p.state(cmd),

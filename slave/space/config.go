@@ -26,6 +26,11 @@ type Config struct {
 	Name string // of the space: letters, digits, '_', '.', '-'
 	Log  *slog.Logger
 
+	// View is a directory, the same here and in the space: what is mounted on it here appears
+	// there. It is for the view of the whole cluster, with the real procfs below it, which
+	// processes see as /proc that want to (wire.Command). Empty: there is none.
+	View string
+
 	// Daemon does what system calls of the processes need; nil: those that need the
 	// front end wait for ever.
 	Daemon supervise.Daemon
@@ -83,6 +88,7 @@ func (c *Config) container() (*configs.Config, error) {
 	if c.Root != "/" {
 		mounts = append(mounts, &configs.Mount{Source: "/sys", Destination: "/sys", Device: "bind", Flags: unix.MS_BIND | unix.MS_REC})
 	}
+	mounts = append(mounts, c.viewMounts()...)
 	return &configs.Config{
 		Rootfs:          c.rootfs(),
 		RootPropagation: unix.MS_SLAVE | unix.MS_REC, // what the node mounts later appears

@@ -41,6 +41,9 @@ func start(cfg Config) (*Space, error) {
 	if err := os.MkdirAll(cfg.rootfs(), 0o700); err != nil {
 		return s, err
 	}
+	if err := cfg.layView(); err != nil {
+		return s, err
+	}
 	listener, err := listen(cfg.socket())
 	if err != nil {
 		return s, err

@@ -29,7 +29,11 @@ func (s *Space) Destroy(ctx context.Context) error {
 		}
 	}
 	s.fail()
-	errs = append(errs, s.closeFiles(), os.RemoveAll(s.cfg.Dir))
+	err := s.cfg.clearView()
+	if err == nil { // else this would go on in what is mounted
+		err = os.RemoveAll(s.cfg.Dir)
+	}
+	errs = append(errs, s.closeFiles(), err)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("destroy space %s: %w", s.cfg.Name, err)
 	}

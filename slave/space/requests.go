@@ -48,13 +48,21 @@ func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, tasks *os.File, done 
 	s.mu.Unlock()
 
 	s.launches.Begin(sp.PID, sp.Parent, sp.SID)
-	if err := s.out.send(number, &wire.InitLaunch{Spawn: *sp, Tasks: tasks != nil}, fds); err != nil {
+	if err := s.out.send(number, &wire.InitLaunch{Spawn: *sp, Tasks: tasks != nil, View: s.viewOf(sp)}, fds); err != nil {
 		if _, ok := s.take(number); ok {
 			s.launches.Forget(sp.PID)
 			return fmt.Errorf("launch %d: %w", sp.PID, err)
 		}
 	}
 	return nil
+}
+
+// viewOf returns where the view is mounted that a process sees as /proc.
+func (s *Space) viewOf(sp *wire.Spawn) string {
+	if !sp.Command.View {
+		return ""
+	}
+	return s.cfg.View
 }
 
 // Resume tells of a process that a former daemon has launched: one of PIDs, with its

@@ -23,6 +23,7 @@ type options struct {
 	allNotDown bool
 	frontEnd   bool
 	time       bool
+	procfs     bool
 	login      string
 	version    bool
 	help       bool
@@ -69,6 +70,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.BoolVarP(&o.allNotDown, "all-not-down", "A", false, "on all nodes that are not down")
 	f.BoolVarP(&o.frontEnd, "front-end", "1", false, "on the front end")
 	f.BoolVarP(&o.time, "time", "t", false, "print the elapsed time in seconds on standard error")
+	f.BoolVar(&o.procfs, "procfs", false, "the command sees the processes of the whole cluster in /proc")
 	f.StringVarP(&o.login, "login", "l", "", "ignored, for compatibility with rsh (`user`)")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolVarP(&o.help, "help", "h", false, "print this help")

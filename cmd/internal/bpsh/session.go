@@ -40,7 +40,7 @@ func newSession(sh *Shell, o *options, nodes []bproc.NodeID) *session {
 	for rank, node := range nodes {
 		cmd := sh.Client.Command(node, o.argv[0], o.argv[1:]...)
 		cmd.Env = append(env[:len(env):len(env)], rankVariable(rank))
-		cmd.HangUp = true
+		cmd.HangUp, cmd.View = true, o.procfs
 		j := &job{cmd: cmd, outlet: out.open(node), done: make(chan struct{})}
 		j.redirect(o)
 		switch {

@@ -13,6 +13,15 @@ import (
 // Name is what a stand-in is called in /proc/PID/comm.
 const Name = "bproc-standin"
 
+// InitName is what the init of a space is called there.
+const InitName = "bproc-init"
+
+// IsSpace reports whether a directory is the /proc of a space.
+func IsSpace(proc string) bool {
+	comm, err := os.ReadFile(filepath.Join(proc, "1/comm"))
+	return err == nil && string(comm) == InitName+"\n"
+}
+
 // Is reports whether a process is a stand-in. The directory is that of the
 // space's /proc. Any process can take the name, but not bpinit's executable: a
 // process has that only if it shares bpinit's memory. A zombie has none and is

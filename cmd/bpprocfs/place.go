@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"bproc"
+	"bproc/slave/pid1/standin"
+	"bproc/wire"
+)
+
+// openProc opens the procfs that a process sees, or this one (0).
+func openProc(pid int) (*os.File, error) {
+	if pid == 0 {
+		return os.Open("/proc")
+	}
+	return os.Open(fmt.Sprintf("/proc/%d/root/proc", pid))
+}
+
+// placeTime is how long the master may take to say where this is.
+const placeTime = 3 * time.Second
+
+// localOf finds out where this is. It returns which processes of a procfs are shown that
+// the master does not know, nil on the front end, and whether the procfs is that of a
+// process space: there, init and the stand-ins are none of the cluster. On a node outside
+// of its space no process is.
+func localOf(ctx context.Context, client *bproc.Client, proc *os.File) (local func(wire.PID) bool, inner bool) {
+	path := fmt.Sprintf("/proc/self/fd/%d", proc.Fd())
+	onNode := useNode(client)
+	if standin.IsSpace(path) {
+		return func(pid wire.PID) bool { return pid > 1 && !standin.Is(path, pid) }, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, placeTime)
+	defer cancel()
+	if _, here, err := client.NodesSeen(ctx); err == nil {
+		onNode = here != nil
+	}
+	if !onNode {
+		return nil, false
+	}
+	return func(wire.PID) bool { return false }, false
+}
+
+// useNode has the client ask the daemon of this node, if this is no front end, and reports
+// whether that is so.
+func useNode(client *bproc.Client) bool {
+	if os.Getenv("BPROC_SOCKET") != "" || exists(bproc.DefaultSocket) || !exists(bproc.NodeSocket) {
+		return false
+	}
+	client.Socket = bproc.NodeSocket
+	return true
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// awaitEnd returns when the other end of a pipe has been closed.
+func awaitEnd(fd int) {
+	f := os.NewFile(uintptr(fd), "life")
+	defer f.Close()
+	_, _ = io.Copy(io.Discard, f)
+}

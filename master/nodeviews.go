@@ -1,0 +1,128 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// maxNodeViews bounds the streams by which those on one node look. A view has one for
+// each node of the cluster.
+const maxNodeViews = 4096
+
+// views takes the streams that a slave opens for those on its node who look, until the
+// link ends. Their ends are not waited for: they have the context, as clients have.
+func (c *slaveConn) views(ctx context.Context) error {
+	var views sync.WaitGroup
+	defer views.Wait()
+	free := make(chan struct{}, maxNodeViews)
+	for {
+		st, err := c.link.Accept(ctx)
+		if err != nil {
+			return err
+		}
+		select {
+		case free <- struct{}{}:
+		default:
+			c.m.log.Warn("too many on a node look", "node", c.node)
+			st.Close()
+			continue
+		}
+		views.Go(func() {
+			defer func() { <-free }()
+			if err := c.view(ctx, st); err != nil {
+				c.m.log.Warn("a node did not say who looks", "node", c.node, "err", err)
+			}
+		})
+	}
+}
+
+// view serves somebody on a node.
+func (c *slaveConn) view(ctx context.Context, st link.Stream) error {
+	defer st.Close()
+	if err := st.SetReadDeadline(time.Now().Add(firstFrame)); err != nil {
+		return err
+	}
+	first, _, err := wire.NewReader(st).Read()
+	if err != nil {
+		return err
+	}
+	who, ok := first.(*wire.Viewer)
+	if !ok {
+		return fmt.Errorf("%w: type %d", errUnexpected, first.Type())
+	}
+	(&clientConn{
+		m: c.m, log: c.m.log, conn: st, who: caller{uid: who.UID, gid: who.GID}, from: c.session, spoken: func() {},
+	}).serve(ctx)
+	return nil
+}
+
+// ofViewer reports whether a request is one of those who look.
+func ofViewer(m wire.Message) bool {
+	switch m.(type) {
+	case *wire.ListNodes, *wire.Look, *wire.Inspect:
+		return true
+	}
+	return false
+}
+
+// here returns the node that the client is on, nil for the front end.
+func (c *clientConn) here() *wire.NodeID {
+	if c.from == nil {
+		return nil
+	}
+	node := c.from.node
+	return &node
+}
+
+// enter counts a look of a client; leave is to be called when it has ended. Those on
+// nodes are counted there, by user, and here by node.
+func (c *clientConn) enter() (leave func(), ok bool) {
+	if c.from != nil {
+		return func() {}, true
+	}
+	return c.m.viewers.enter(c.who.uid)
+}
+
+// everybody is a user who has nothing (package status).
+var everybody = caller{uid: 65534, gid: 65534}
+
+// asks returns as whom something is looked up for a client. A node may ask anything
+// about its own processes. About others it is believed to ask for a user only if one of
+// the processes there was started by that user from here: who is root there can be
+// whoever has a process on the node, and nobody else. Nor is root of a node root here.
+func (c *clientConn) asks(ctx context.Context, m *wire.Inspect) (caller, error) {
+	who := c.who
+	if m.For != nil && who.uid == 0 {
+		who = caller{uid: m.For.UID, gid: m.For.GID}
+	}
+	if c.from == nil || m.Node == c.from.node {
+		return who, nil
+	}
+	if who.uid == 0 {
+		return everybody, nil
+	}
+	started := false
+	if err := c.m.do(ctx, func(core *core) { started = core.startedBy(c.from.node, who.uid) }); err != nil {
+		return caller{}, err
+	}
+	if !started {
+		return everybody, nil
+	}
+	return who, nil
+}
+
+// startedBy reports whether a user has started a process of a node, or one from which it
+// descends.
+func (c *core) startedBy(node wire.NodeID, uid uint32) bool {
+	for _, p := range c.procs {
+		if p.node == node && p.starter == uid && p.state != adopting {
+			return true
+		}
+	}
+	return false
+}
