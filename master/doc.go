@@ -31,7 +31,9 @@
 //
 // Who looks at processes of a node has two goroutines for that (look.go), which copy
 // messages as those of a process copy bytes, and ask the core which processes are the
-// node's. One that reads slowly makes its node wait, and nobody else.
+// node's. One that reads slowly makes its node wait, and nobody else. A node's daemon
+// opens streams for those who look there (nodeviews.go), and says for whom; the front end's
+// own processes are looked at as a node's (here.go).
 //
 // While it runs, its ghost follows it: joins groups and sessions, takes on names
 // and credentials, stops (effects.go). Numbers of processes, groups and sessions

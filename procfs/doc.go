@@ -1,6 +1,8 @@
 // Package procfs shows the processes of a whole cluster as the front end's /proc: a
 // FUSE file system with what the real procfs has, in which the directories of ghosts
-// are those of the processes that they stand for.
+// are those of the processes that they stand for. On a node, where there are no ghosts, all
+// that the source knows is there, and the node's own processes are links where they are not
+// in memory (Config.Local, Process.Here).
 //
 //	/proc                         root.go       lists the real one; looking refreshes
 //	/proc/PID, remote             processdir.go

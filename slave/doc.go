@@ -6,6 +6,7 @@
 //	       <--Call, Return--->  frontend.go <-- space (supervisor of system calls)
 //	       --process streams-> process.go --> space: launch; bytes
 //	       --Show, Fetch-----> viewers.go --> status: what procfs shows
+//	       <--Viewer---------- lookout.go <-- bpprocfs (view.go), whoever looks on this node
 //
 // The slave does not know its number, nor who else is in the cluster. What it
 // tells the master about its processes are events, numbered in one sequence by

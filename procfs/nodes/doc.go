@@ -10,6 +10,10 @@
 // on the node; the terminal of a session, which nodes do not have; and the time of
 // start, which counts from another boot. Everything else is the same everywhere.
 //
+// On a node it is the same by way of the node's daemon, but that there are no ghosts: the
+// front end is one node more, and its processes tell the terminals of their sessions
+// (elsewhere.go).
+//
 // What a node tells is not trusted: a text that has not the form that the kernel gives
 // it is dropped, with the process (stat.go).
 //
