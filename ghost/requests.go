@@ -34,7 +34,7 @@ func (s *shard) carryOut(m wire.Message) error {
 	case *wire.GhostExec:
 		return s.with(m.PID, func(g *held) error { return s.exec(g, m) })
 	case *wire.GhostJoin:
-		return s.with(m.PID, func(g *held) error { return s.join(g, m.PGID, m.SID) })
+		return s.with(m.PID, func(g *held) error { return s.join(g, m) })
 	case *wire.GhostExit:
 		return s.with(m.PID, func(g *held) error { return s.exit(g, m.Status, m.Zombie) })
 	case *wire.GhostStop:
@@ -114,21 +114,21 @@ func (s *shard) fork(g *held, child wire.PID, sibling bool) error {
 	return err
 }
 
-// join puts a ghost into a session of its own, or into a process group.
-func (s *shard) join(g *held, pgid, sid wire.PID) error {
+// join puts a ghost, or its child, into a session of its own, or into a process group.
+func (s *shard) join(g *held, m *wire.GhostJoin) error {
 	d, err := s.take(g)
 	if err != nil {
 		return err
 	}
 	defer d.release()
-	if sid == g.pid {
+	if m.SID == g.pid {
 		// EPERM: it leads a group already, so it leads its session too, or cannot.
 		if _, err := d.call(0, unix.SYS_SETSID); err != nil && !errors.Is(err, unix.EPERM) {
 			return err
 		}
 	}
-	if pgid != 0 && (sid != g.pid || pgid != g.pid) {
-		_, err = d.call(0, unix.SYS_SETPGID, 0, uint64(pgid))
+	if m.PGID != 0 && (m.SID != g.pid || m.PGID != g.pid) {
+		_, err = d.call(0, unix.SYS_SETPGID, uint64(m.Child), uint64(m.PGID))
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func (c *core) settle(s *session) {
 // event does not say, the ghost has already, by birth or from before.
 func (c *core) follow(p *proc, e *wire.Event) {
 	if e.PGID != 0 || e.SID != 0 {
-		c.effect(p, &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID})
+		c.join(p, e)
 	}
 	if len(e.Argv) > 0 {
 		c.change(p, &wire.GhostExec{PID: p.pid, Argv: e.Argv, Comm: e.Comm}, nil)
@@ -48,6 +48,17 @@ func (c *core) follow(p *proc, e *wire.Event) {
 			c.changeUser(p, e.User.Real)
 		}
 	}
+}
+
+// join moves a ghost into a group or a session. A zombie is moved by its parent's ghost,
+// which is asked in its own turn.
+func (c *core) join(p *proc, e *wire.Event) {
+	m := &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}
+	if parent := c.procs[e.Maker]; e.Kind == wire.EventGrouped && e.Maker != 0 && parent != nil && parent.sess == p.sess {
+		m.PID, m.Child = parent.pid, p.pid
+		p = parent
+	}
+	c.effect(p, m)
 }
 
 // orSame returns what leaves credentials as they are if there is nothing else

@@ -28,5 +28,5 @@
 // Lock order: calls.mu, then recorder.mu, then one of watch.mu, numbers.mu, hold.mu,
 // outbox.mu. The warden's thread takes hold.mu or numbers.mu alone, but to ask the
 // master for numbers. The supervisor's thread, for which all processes wait, takes
-// watch.mu alone. None is held while waiting for the master or for init.
+// watch.mu, and in it what guards the place in the kernel's records. None is held while waiting for the master or for init.
 package slave

@@ -32,7 +32,7 @@ func (f frontEnd) Ours(pid wire.PID) bool { return f.numbers.ours(pid) }
 // Regroups has the group and session of a process watched.
 func (f frontEnd) Regroups(pid wire.PID) {
 	f.watch.groups.begin(pid)
-	f.watch.add(pid)
+	f.watch.regroups(pid)
 }
 
 // Unsettled reports whether a group may lack an anchor.
@@ -41,7 +41,7 @@ func (f frontEnd) Unsettled() bool { return f.watch.groups.unsettled() }
 // Settle makes the anchors that groups lack. A group that cannot have one is orphaned
 // and otherwise as good.
 func (f frontEnd) Settle(ctx context.Context) {
-	for _, g := range f.watch.groups.made(f.watch.process) {
+	for _, g := range f.watch.groups.made(procIn(f.space).Process) {
 		if err := f.space.Group(ctx, g.sid, g.pgid); err != nil {
 			f.log.Debug("group has no anchor", "pid", g.pgid, "err", err)
 		}
@@ -50,7 +50,7 @@ func (f frontEnd) Settle(ctx context.Context) {
 }
 
 // Recredits has the credentials of a process watched.
-func (f frontEnd) Recredits(pid wire.PID) { f.watch.add(pid) }
+func (f frontEnd) Recredits(pid wire.PID) { f.watch.recredits(pid) }
 
 // Reaper tells that a process is going to adopt orphans or not.
 func (f frontEnd) Reaper(pid wire.PID, on bool) {

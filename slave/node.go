@@ -82,7 +82,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n.view = newView(cfg, sp.InitPID(), log)
 	n.viewers = newViewers(sp, log, func() uint64 { return n.recorder.stamp() })
 	proc := procIn(sp)
-	n.watch = newWatch(proc.Process, sp.Anchor)
+	n.watch = newWatch(proc.Zombie, n.source.Produced, sp.Anchor)
 	n.numbers = &numbers{
 		log: log, set: sp.SetCursor, arm: n.source.Arm, allow: n.source.Allow, fence: sp.Fence, cursor: pidmap.NewCursor(),
 		want: func(blocks int) { n.wantBlocks(blocks) },

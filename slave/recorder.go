@@ -28,28 +28,32 @@ type recorder struct {
 
 	mu      sync.Mutex // guards the tracker, and with it the order of what is put into out
 	tracker *procevents.Tracker
+	now     time.Time // of what was taken in last
 	lost    uint64
 	ledger  *ledger
 	started map[wire.PID]bool // from the front end, and their ends not told by init
 }
 
-// takeLocked brings the tracker up to what has happened. Processes that are watched
-// are looked at first: what the kernel has noted of them is then older, and taken in
-// before.
-func (r *recorder) takeLocked() (changes bool) {
-	changed := r.watch.look(time.Now())
-	r.drainLocked()
-	for _, p := range changed {
-		r.tracker.Changed(p)
-		r.tracker.User(p.PID, p.User, p.Group)
+// maxLooks bounds how often in a row it is looked who has been waited for. Of those who
+// end meanwhile it is told later.
+const maxLooks = 3
+
+// takeLocked brings the tracker up to what has happened, to tell what is due, or
+// everything. It reports whether anybody was seen to have changed.
+func (r *recorder) takeLocked(all bool) (changes bool) {
+	r.now = time.Now()
+	r.watch.look(r.now)
+	changes = r.drainLocked()
+	for looks := 0; looks < maxLooks && r.tracker.Look(all, r.now); looks++ {
+		changes = r.drainLocked() || changes
 	}
-	return len(changed) > 0
+	return changes
 }
 
-// drainLocked takes in what the kernel has noted.
-func (r *recorder) drainLocked() {
-	now := time.Now()
+// drainLocked takes in what the kernel has noted and what was seen, each in its place.
+func (r *recorder) drainLocked() (changes bool) {
 	r.source.Read(func(rec procevents.Record, at uint64) {
+		changes = r.observeLocked(at) || changes
 		r.tracker.Position(at)
 		switch rec.Kind {
 		case procevents.Forked:
@@ -59,14 +63,25 @@ func (r *recorder) drainLocked() {
 		case procevents.Execed, procevents.Stopped, procevents.Continued:
 		case procevents.CursorLow, procevents.Stray, procevents.Filling: // the warden's
 		}
-		r.tracker.Record(rec, now)
+		r.tracker.Record(rec, r.now)
 	})
+	return r.observeLocked(r.source.Position()) || changes
+}
+
+// observeLocked takes in what was seen before a place in the kernel's records.
+func (r *recorder) observeLocked(before uint64) (changes bool) {
+	for _, s := range r.watch.take(before) {
+		r.tracker.Position(s.at)
+		r.tracker.Observe(s.is, r.now)
+		changes = true
+	}
+	return changes
 }
 
 // tellLocked reports what is due, or everything, and returns the number of the
 // last event so far.
 func (r *recorder) tellLocked(all bool) uint64 {
-	events := r.tracker.Flush(all, time.Now())
+	events := r.tracker.Flush(all, r.now)
 	position, held := r.tracker.Oldest()
 	if !held {
 		position = r.source.Position()
@@ -118,7 +133,7 @@ const maxEvents = 60
 func (r *recorder) stamp() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.takeLocked()
+	r.takeLocked(true)
 	return r.tellLocked(true)
 }
 
@@ -126,7 +141,7 @@ func (r *recorder) stamp() uint64 {
 func (r *recorder) relook() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.takeLocked() {
+	if r.takeLocked(true) {
 		r.tellLocked(true)
 	}
 }
@@ -135,7 +150,7 @@ func (r *recorder) relook() {
 func (r *recorder) do(f func(*procevents.Tracker)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.takeLocked()
+	r.takeLocked(true)
 	f(r.tracker)
 	r.tellLocked(true)
 }
@@ -152,7 +167,7 @@ func (r *recorder) launching(spawn *wire.Spawn) {
 func (r *recorder) unasked(pid wire.PID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.takeLocked()
+	r.takeLocked(true)
 	if !r.tracker.Unasked(pid) {
 		return false
 	}
@@ -218,7 +233,7 @@ func (r *recorder) status(pid wire.PID, status wire.Status) (ended bool) {
 func (r *recorder) late(pid wire.PID, seen uint64) []wire.PID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.takeLocked()
+	r.takeLocked(false)
 	return r.tracker.Late(pid, seen)
 }
 
@@ -227,7 +242,7 @@ func (r *recorder) late(pid wire.PID, seen uint64) []wire.PID {
 func (r *recorder) meant(pid wire.PID, seen uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.takeLocked()
+	r.takeLocked(false)
 	return r.tracker.Meant(pid, seen)
 }
 
@@ -236,7 +251,7 @@ func (r *recorder) meant(pid wire.PID, seen uint64) bool {
 func (r *recorder) offspring(pid wire.PID, birth uint64) []wire.PID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.takeLocked()
+	r.takeLocked(false)
 	return r.tracker.Offspring(pid, birth)
 }
 
@@ -259,14 +274,14 @@ func (r *recorder) resume(all []procevents.Known, position uint64) {
 func (r *recorder) lookAtAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.tracker.BeginScan()
 	seen, err := r.proc.Scan()
 	if err != nil {
 		r.log.Error("processes could not be looked at", "err", err)
 	}
-	r.drainLocked()
+	r.takeLocked(true)
+	r.tracker.EndScan(seen)
 	for _, p := range seen {
-		r.tracker.Changed(p)
-		r.tracker.User(p.PID, p.User, p.Group)
 		if leads(&p) {
 			_ = r.watch.led(p.SID, p.PGID) // an error is one of a space that is about to end
 		}
@@ -279,7 +294,7 @@ func (r *recorder) lookAtAll() {
 func (r *recorder) begin(inventory func() *wire.Inventory) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.takeLocked()
+	r.takeLocked(true)
 	r.tellLocked(true)
 	pids, starting, again := r.ledger.begin()
 	r.tracker.Renumber(again)
@@ -324,7 +339,7 @@ func (r *recorder) run(ctx context.Context) error {
 func (r *recorder) round() (next time.Time, held bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.takeLocked()
+	r.takeLocked(false)
 	r.repairLocked()
 	r.tellLocked(false)
 	return r.tracker.Next()
@@ -344,7 +359,7 @@ func (r *recorder) repairLocked() {
 		r.log.Error("processes could not be looked at", "err", err)
 		return
 	}
-	r.takeLocked()
+	r.takeLocked(false)
 	for _, pid := range r.tracker.Resync(seen) {
 		r.log.Error("a process has no place in the front end's tree; it is killed", "pid", pid)
 		r.kill(pid)

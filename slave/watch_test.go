@@ -2,7 +2,9 @@ package slave
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,16 +14,17 @@ import (
 	"bproc/wire"
 )
 
-// watched is a made-up /proc with a watch on it.
-type watched struct {
+// madeUp is a made-up /proc with a watch on it.
+type madeUp struct {
 	*watch
 	procs map[wire.PID]procevents.ProcessInfo
 	reads int
+	at    uint64     // of the next record
 	led   []wire.PID // session and group, one after the other
 }
 
-func newWatched() *watched {
-	w := &watched{procs: map[wire.PID]procevents.ProcessInfo{}}
+func newMadeUp() *madeUp {
+	w := &madeUp{procs: map[wire.PID]procevents.ProcessInfo{}}
 	for _, pid := range []wire.PID{17, 18} {
 		w.procs[pid] = procevents.ProcessInfo{PID: pid, PGID: 5, SID: 5}
 	}
@@ -29,25 +32,26 @@ func newWatched() *watched {
 		w.reads++
 		p, ok := w.procs[pid]
 		return p, ok
-	}, func(sid, pgid wire.PID) error {
+	}, func() uint64 { return w.at }, func(sid, pgid wire.PID) error {
 		w.led = append(w.led, sid, pgid)
 		return nil
 	})
 	return w
 }
 
-func (w *watched) set(pid wire.PID, change func(*procevents.ProcessInfo)) {
+func (w *madeUp) set(pid wire.PID, change func(*procevents.ProcessInfo)) {
 	p := w.procs[pid]
 	change(&p)
 	w.procs[pid] = p
 }
 
-func (w *watched) check(t *testing.T, when string, want ...wire.PID) {
+func (w *madeUp) check(t *testing.T, when string, want ...wire.PID) {
 	t.Helper()
-	got := w.look(time.Now())
+	w.look(time.Now())
+	got := w.take(w.at)
 	ok := len(got) == len(want)
 	for i := range min(len(got), len(want)) {
-		ok = ok && got[i] == w.procs[want[i]]
+		ok = ok && got[i].is == w.procs[want[i]]
 	}
 	if !ok {
 		t.Errorf("%s: got %+v, want %v", when, got, want)
@@ -56,41 +60,41 @@ func (w *watched) check(t *testing.T, when string, want ...wire.PID) {
 
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWatched()
+		w := newMadeUp()
 		w.check(t, "nobody is watched")
 		if w.reads != 0 {
 			t.Errorf("/proc was read %d times for nobody", w.reads)
 		}
-		w.add(17)
-		w.add(99) // is gone
+		w.recredits(17)
+		w.recredits(99) // is gone
 		w.check(t, "before the change")
 		w.set(17, func(p *procevents.ProcessInfo) { p.PGID = 17 })
 		w.set(18, func(p *procevents.ProcessInfo) { p.PGID = 17 })
 		w.check(t, "after the change", 17)
 		w.check(t, "it is told once")
-		w.add(17)
+		w.recredits(17)
 		w.set(17, func(p *procevents.ProcessInfo) { p.User.Effective = 1000 })
 		w.check(t, "another user", 17)
 
 		// A second call before anybody has looked at what the first has done.
-		w.add(17)
+		w.recredits(17)
 		w.set(17, func(p *procevents.ProcessInfo) { p.Group.Real = 7 })
-		w.add(17)
-		w.check(t, "after the first of two calls", 17)
+		w.recredits(17)
+		w.check(t, "the first of two calls, seen at the second", 17)
 		w.set(17, func(p *procevents.ProcessInfo) { p.User.Real = 7 })
 		w.check(t, "after the second of two calls", 17)
 
 		// A call without an effect, again and again.
 		for range 1000 {
-			w.add(17)
+			w.recredits(17)
 		}
 		if len(w.all) != 1 {
 			t.Errorf("one process is watched %d times", len(w.all))
 		}
-		w.add(18)
+		w.recredits(18)
 		delete(w.procs, 18)
 		w.check(t, "it has ended")
-		time.Sleep(2 * time.Second)
+		time.Sleep(time.Minute)
 		w.check(t, "nothing has happened for long")
 		if len(w.all) != 0 || w.count.Load() != 0 {
 			t.Errorf("%d are watched for ever", len(w.all))
@@ -98,11 +102,84 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// Each change is seen before the next is made, by whomever, and has its place among the
+// kernel's records.
+func TestWatchSeesEachChange(t *testing.T) {
+	const leader, member = 17, 18
+	join := func(pgid wire.PID) func(*procevents.ProcessInfo) {
+		return func(p *procevents.ProcessInfo) { p.PGID = pgid }
+	}
+	w := newMadeUp()
+	w.at = 100
+	w.regroups(leader)
+	w.set(leader, join(leader))
+	w.at = 200
+	w.regroups(member)
+	w.set(member, join(leader))
+	w.at = 300
+	w.regroups(leader)
+	w.set(leader, join(5))
+	w.at = 400
+	w.regroups(leader) // setsid, which one that leads a group cannot call
+	w.set(leader, func(p *procevents.ProcessInfo) { p.PGID, p.SID = leader, leader })
+	w.at = 500
+	w.look(time.Now())
+	var got []string
+	for _, before := range []uint64{199, 200, 350, 1000} {
+		for _, s := range w.take(before) {
+			got = append(got, fmt.Sprintf("before %d: %d at %d: group %d, session %d", before, s.is.PID, s.at, s.is.PGID, s.is.SID))
+		}
+	}
+	want := []string{
+		"before 200: 17 at 200: group 17, session 5",
+		"before 350: 18 at 300: group 17, session 5",
+		"before 1000: 17 at 400: group 5, session 5",
+		"before 1000: 17 at 500: group 17, session 17",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if len(w.all) != 0 {
+		t.Errorf("%d are watched after their last change", len(w.all))
+	}
+}
+
+// Of two calls for one process at the same time the second has its effect after the first
+// was seen.
+func TestWatchOfTwoCalls(t *testing.T) {
+	w := newMadeUp()
+	w.regroups(17) // by itself
+	w.regroups(17) // by its parent
+	w.set(17, func(p *procevents.ProcessInfo) { p.PGID = 17 })
+	w.check(t, "the first", 17)
+	w.set(17, func(p *procevents.ProcessInfo) { p.PGID = 18 })
+	w.check(t, "the second", 17)
+	if len(w.all) != 0 {
+		t.Errorf("%d are watched after both calls", len(w.all))
+	}
+}
+
+// What nobody takes is bounded.
+func TestWatchIsBounded(t *testing.T) {
+	w := newMadeUp()
+	for i := range 2 * maxSeen {
+		w.regroups(17)
+		w.set(17, func(p *procevents.ProcessInfo) { p.PGID = wire.PID(i) })
+	}
+	for pid := range wire.PID(2 * maxRecent) {
+		w.procs[100+pid] = procevents.ProcessInfo{PID: 100 + pid}
+		w.regroups(100 + pid)
+	}
+	if len(w.seen) > maxSeen || len(w.recent) > maxRecent {
+		t.Errorf("%d changes and %d processes are kept", len(w.seen), len(w.recent))
+	}
+}
+
 // TestWatchLooksByItself has nobody say anything, and looks when it must.
 func TestWatchLooksByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		w := newWatched()
+		w := newMadeUp()
 		begun := time.Now()
 		var at []time.Duration
 		ended := make(chan error, 1)
@@ -112,7 +189,7 @@ func TestWatchLooksByItself(t *testing.T) {
 				w.look(time.Now())
 			})
 		}()
-		w.add(17)
+		w.recredits(17)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(at) != len(lookTimes) {
@@ -145,9 +222,9 @@ func TestWatchSeesToGroups(t *testing.T) {
 		{"from the front end, another user", procevents.ProcessInfo{PID: 17, PGID: 17, SID: 4}, procevents.ProcessInfo{PID: 17, PGID: 17, SID: 4, User: wire.IDs{Real: 1}}, false},
 		{"forked here, own group", procevents.ProcessInfo{PID: node, PGID: 5, SID: 4}, procevents.ProcessInfo{PID: node, PGID: node, SID: 4}, false},
 	} {
-		w := newWatched()
+		w := newMadeUp()
 		w.procs[c.was.PID] = c.was
-		w.add(c.was.PID)
+		w.regroups(c.was.PID)
 		w.procs[c.is.PID] = c.is
 		w.look(time.Now())
 		w.look(time.Now())

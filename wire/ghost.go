@@ -62,13 +62,16 @@ type GhostExec struct {
 func (*GhostExec) Type() Type { return TypeGhostExec }
 
 // GhostJoin puts a ghost into a process group or a session. SID equal to PID
-// asks for setsid(2); otherwise PGID is what setpgid(2) is called with.
+// asks for setsid(2); otherwise PGID is what setpgid(2) is called with, for Child, or,
+// if that is 0, for the ghost itself. A ghost that is a zombie can only be a Child.
 type GhostJoin struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	PID  PID
 	PGID PID
 	SID  PID
+
+	Child PID
 }
 
 // Type implements [Message].

@@ -278,7 +278,7 @@ type Event struct {
 	Kind   EventKind
 	PID    PID
 	Parent PID      // Forked
-	Maker  PID      // Forked: who called clone, if that is not Parent (CLONE_PARENT); 0: Parent
+	Maker  PID      // Forked: who called clone, if that is not Parent (CLONE_PARENT); 0: Parent. Grouped: who called setpgid for a zombie; 0: PID
 	PGID   PID      // Forked, Execed, Grouped; 0: as it was
 	SID    PID      // Forked, Execed, Grouped; 0: as it was
 	Status Status   // Exited, Zombie, Stopped (the signal, as WSTOPSIG), Reaper, Death

@@ -5,7 +5,7 @@
 //	kernel                               slave daemon
 //	tracepoints  --> ring buffer  --> Source.Drain --> Tracker.Record ...
 //	  fork, exec, exit,                 init's word --> Tracker.Spawned, Ended ...
-//	  signals, switches          a look into /proc --> Tracker.Changed, User ...
+//	  signals, switches          a look into /proc --> Tracker.Observe, Look ...
 //	                                                    Tracker.Flush --> wire.Events
 //
 // [Source] is the kernel's side: BPF programs (bpf/process.c) on tracepoints,
@@ -64,7 +64,7 @@
 // CAP_SYS_ADMIN.
 //
 // A Source locks itself, and the function given to Drain runs under that lock; Attend,
-// Arm, Allow, Last, Emptied and Lost have another, which is never held for long. A
+// Arm, Allow, Last, Emptied, Lost and Produced have others, never held for long. A
 // Tracker belongs to whoever holds its owner's lock; that lock is taken before Drain
 // is called, so that records reach the Tracker in the order of the ring.
 package procevents

@@ -99,7 +99,7 @@ func (t *Tracker) restore(k Known) {
 	t.procs[k.PID] = &process{
 		pid: k.PID, born: is, traits: is, front: is, status: k.Status, serial: t.births,
 		launched: k.Launched, starting: k.Starting, ownExec: k.Starting, unnamed: k.Unnamed,
-		announced: true, dead: k.Zombie, led: k.PGID == k.PID, reaper: k.Reaper, stop: int(k.Stop),
+		announced: true, dead: k.Zombie, zombie: k.Zombie, led: k.PGID == k.PID, reaper: k.Reaper, stop: int(k.Stop),
 	}
 	t.groups[k.PGID]++
 }

@@ -2,6 +2,7 @@ package procevents_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -20,7 +21,6 @@ type task struct {
 	stop                   wire.Status // the signal; 0: runs
 	argv                   string
 	launched               bool
-	ledGroup               bool
 	heard                  time.Time // when the record of its birth was drained
 	family                 *family
 }
@@ -39,9 +39,15 @@ type kernel struct {
 	next     wire.PID // the last number given on the node
 	launched wire.PID // the last number given on the front end
 	images   int
-	records  []procevents.Record
+	records  []noted
 	zombies  map[wire.PID]*task
 	ends     map[wire.PID]wire.Status // of processes started from the front end
+}
+
+// noted is a record, or what somebody was seen to be.
+type noted struct {
+	procevents.Record
+	seen *procevents.ProcessInfo
 }
 
 func newKernel(seed uint64) *kernel {
@@ -64,7 +70,7 @@ func (k *kernel) add(p *task) {
 // note appends a record once or, now and then, twice.
 func (k *kernel) note(r procevents.Record) {
 	for range 1 + k.rng.IntN(20)/19 {
-		k.records = append(k.records, r)
+		k.records = append(k.records, noted{Record: r})
 	}
 }
 
@@ -104,15 +110,15 @@ func (k *kernel) fork(creator *task) {
 	}
 	k.next++
 	child := *creator
-	child.pid, child.parent, child.launched, child.ledGroup, child.heard = k.next, creator.pid, false, false, time.Time{}
+	child.pid, child.parent, child.launched, child.heard = k.next, creator.pid, false, time.Time{}
 	if k.rng.IntN(10) == 0 { // CLONE_PARENT
 		child.parent = creator.parent
 	}
 	k.add(&child)
-	k.records = append(k.records, procevents.Record{
+	k.records = append(k.records, noted{Record: procevents.Record{
 		Kind: procevents.Forked, PID: child.pid, Parent: child.parent, Creator: creator.pid,
 		PGID: child.pgid, SID: child.sid, User: child.user,
-	})
+	}})
 }
 
 func (k *kernel) exec(p *task) {
@@ -125,38 +131,71 @@ func (k *kernel) exec(p *task) {
 		p.user.Effective = uint32(k.rng.IntN(3))
 		p.user.Saved = p.user.Effective
 	}
-	k.records = append(k.records, procevents.Record{Kind: procevents.Execed, PID: p.pid, PGID: p.pgid, SID: p.sid, User: p.user})
+	k.records = append(k.records, noted{Record: procevents.Record{Kind: procevents.Execed, PID: p.pid, PGID: p.pgid, SID: p.sid, User: p.user}})
 }
 
-// regroup changes a group or session and reports whether it did.
-func (k *kernel) regroup(p *task) bool {
+// regroup changes a group or session, if that is possible, and has it seen.
+func (k *kernel) regroup(p *task) {
 	if p.sid == p.pid || p.stop != 0 {
-		return false
+		return
 	}
-	switch k.rng.IntN(4) {
+	switch k.rng.IntN(5) {
 	case 0:
-		p.pgid, p.ledGroup = p.pid, true
+		p.pgid = p.pid
 	case 1:
-		if p.ledGroup || p.pgid == p.pid {
-			return false
+		if k.groupExists(p.pid) {
+			return
 		}
 		p.pgid, p.sid = p.pid, p.pid
 	case 2:
-		other := k.pick()
-		strange := p.family.unnamed && other.family != p.family
-		if other.sid != p.sid || strange || p.ledGroup {
-			return false // a leader who goes before anybody has heard of the group is not followed
-		}
-		p.pgid = other.pgid
+		k.join(p, k.pick())
 	case 3:
+		for _, z := range k.zombies {
+			k.join(p, z)
+		}
+	case 4:
 		groups := sessions[p.sid]
-		if groups == nil || p.ledGroup {
-			return false
+		if groups == nil {
+			return
 		}
 		p.pgid = groups[k.rng.IntN(len(groups))]
 	}
+	k.see(p)
+}
+
+// regroupZombie has the parent of one that has ended change its group.
+func (k *kernel) regroupZombie() {
+	for _, z := range k.zombies {
+		parent := k.tasks[z.parent]
+		if parent == nil || parent.sid != z.sid || z.sid == z.pid {
+			continue
+		}
+		if k.rng.IntN(2) == 0 {
+			z.pgid = z.pid
+		} else {
+			k.join(z, k.pick())
+		}
+		k.see(z)
+	}
+}
+
+func (k *kernel) groupExists(pgid wire.PID) bool {
+	in := func(p *task) bool { return p.pgid == pgid }
+	return slices.ContainsFunc(slices.Collect(maps.Values(k.tasks)), in) || slices.ContainsFunc(slices.Collect(maps.Values(k.zombies)), in)
+}
+
+func (k *kernel) join(p, other *task) {
+	if strange := p.family.unnamed && other.family != p.family; other.sid == p.sid && !strange {
+		p.pgid = other.pgid
+	}
+}
+
+// see has a change of a process seen.
+func (k *kernel) see(p *task) {
 	p.family.mixed = true
-	return true
+	k.records = append(k.records, noted{seen: &procevents.ProcessInfo{
+		PID: p.pid, Parent: p.parent, PGID: p.pgid, SID: p.sid, User: p.user,
+	}})
 }
 
 // halt stops a process or lets it go on.
@@ -185,8 +224,10 @@ func (k *kernel) exit(p *task) {
 		return
 	}
 	k.note(procevents.Record{Kind: procevents.Exited, PID: p.pid, Status: status})
-	clear(k.zombies)
+	if k.rng.IntN(3) == 0 {
+		clear(k.zombies)
+	}
 	if k.rng.IntN(2) == 0 {
-		k.zombies[p.pid] = p // until the next one
+		k.zombies[p.pid] = p
 	}
 }

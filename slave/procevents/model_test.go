@@ -3,6 +3,7 @@ package procevents_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -108,7 +109,8 @@ func (f *frontEnd) join(e wire.Event, g *ghost) {
 	f.t.Helper()
 	switch {
 	case e.SID != 0:
-		if e.SID != e.PID || e.PGID != e.PID || g.pgid == e.PID {
+		in := func(g *ghost) bool { return g.pgid == e.PID }
+		if e.SID != e.PID || e.PGID != e.PID || slices.ContainsFunc(slices.Collect(maps.Values(f.ghosts)), in) {
 			f.t.Fatalf("event %d: %s: setsid is not possible", f.last, show(e))
 		}
 		g.pgid, g.sid = e.PID, e.PID
@@ -181,7 +183,11 @@ func (w *world) launch() {
 // drain feeds what the kernel has noted, then what init says.
 func (w *world) drain() {
 	for _, r := range w.k.records {
-		w.tracker.Record(r, w.now)
+		if r.seen != nil {
+			w.tracker.Observe(*r.seen, w.now)
+			continue
+		}
+		w.tracker.Record(r.Record, w.now)
 		if p := w.k.tasks[r.PID]; p != nil && r.Kind == procevents.Forked {
 			p.heard = w.now
 			w.forks++
@@ -194,24 +200,20 @@ func (w *world) drain() {
 	clear(w.k.ends)
 }
 
-// change lets a process change its group or credentials, which is seen when it
-// executes, or by the watch.
+// change lets a process change its group or credentials, or a zombie be moved.
 func (w *world) change() {
 	p := w.k.pick()
-	switch w.k.rng.IntN(3) {
+	switch w.k.rng.IntN(6) {
 	case 0:
-		if w.k.regroup(p) {
-			w.k.exec(p)
-		}
-	case 1:
-		w.drain()
-		if w.k.regroup(p) {
-			w.tracker.Changed(procevents.ProcessInfo{PID: p.pid, PGID: p.pgid, SID: p.sid})
-		}
-	case 2:
-		w.drain()
+		w.k.regroup(p)
+		w.k.exec(p)
+	case 1, 2, 3:
+		w.k.regroup(p)
+	case 4:
 		p.user.Effective = uint32(w.k.rng.IntN(3))
-		w.tracker.User(p.pid, p.user, wire.IDs{})
+		w.k.see(p)
+	case 5:
+		w.k.regroupZombie()
 	}
 }
 
@@ -246,6 +248,9 @@ func (w *world) step() {
 // look lets the front end hear what is due, or everything, and checks it.
 func (w *world) look() {
 	all := w.k.rng.IntN(30) == 0
+	if w.tracker.Look(all, w.now) {
+		w.drain()
+	}
 	w.f.apply(w.tracker.Flush(all, w.now))
 	for pid, p := range w.k.tasks {
 		heard := !p.heard.IsZero() && (all || w.now.Sub(p.heard) >= procevents.DefaultHold)
@@ -261,6 +266,11 @@ func (w *world) look() {
 // compare checks the ghosts of everything when nothing is on its way.
 func (w *world) compare() {
 	w.Helper()
+	for pid, z := range w.k.zombies {
+		if g := w.f.ghosts[pid]; g != nil && !z.family.unnamed && (g.pgid != z.pgid || g.sid != z.sid) {
+			w.Fatalf("zombie %d is in group %d and session %d, want %d and %d", pid, g.pgid, g.sid, z.pgid, z.sid)
+		}
+	}
 	for pid, p := range w.k.tasks {
 		g := w.f.ghosts[pid]
 		if g.argv != p.argv || g.stop != p.stop || g.user != p.user {
@@ -321,6 +331,7 @@ func TestModel(t *testing.T) {
 			}
 			clear(w.k.zombies)
 			w.drain()
+			w.tracker.Look(true, w.now)
 			w.f.apply(w.tracker.Flush(true, w.now))
 			if n := len(w.f.ghosts); n != 0 {
 				t.Errorf("%d ghosts are left", n)

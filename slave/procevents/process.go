@@ -32,6 +32,9 @@ type process struct {
 	announced bool // the front end has a ghost for it, or will have by the events told
 	changing  bool // a change is in the queue
 	dead      bool
+	ending    bool // its end is in the queue
+	reaped    bool // has been waited for, as far as was looked
+	zombie    bool // was told to be one
 	gone      bool // its end was told, or it was born and died untold
 	waited    bool // its birth was put off once, since it has ended
 	led       bool // has been seen in a group of its own
@@ -46,26 +49,43 @@ type process struct {
 	tries  int      // how often its change has waited for the leader
 	kids   int      // made by it, with births that are in the queue
 
+	turns int    // in the queue
+	at    traits // what it was before the first of these
+
+	shows  uint64 // the hash of what its ghost shows; 0: that is not known
 	serial uint64 // of its birth
 	told   uint64 // number of the event of its birth; 0: not of this link
 	family family
 }
 
+// goal returns what its ghost is to be when the front end has been told all that is
+// not held: while there are turns to be told, no more than what came before them.
+func (p *process) goal() traits {
+	if p.turns == 0 {
+		return p.traits
+	}
+	goal := p.at
+	goal.image = p.traits.image
+	return goal
+}
+
 // moves reports whether p is in another group or session than its ghost.
 func (p *process) moves() bool {
-	return p.traits.pgid != p.front.pgid || p.traits.sid != p.front.sid
+	goal := p.goal()
+	return goal.pgid != p.front.pgid || goal.sid != p.front.sid
 }
 
 // bornAhead reports whether p was born into a group or session in which its maker
 // is and its maker's ghost is not.
 func (p *process) bornAhead() bool {
-	now, front := p.maker.traits, p.maker.front
+	now, front := p.maker.goal(), p.maker.front
 	return p.born.sid == now.sid && now.sid != front.sid || p.born.pgid == now.pgid && now.pgid != front.pgid
 }
 
 // renamed reports whether p has other credentials than its ghost.
 func (p *process) renamed() bool {
-	return p.traits.user != p.front.user || p.traits.group != p.front.group
+	goal := p.goal()
+	return goal.user != p.front.user || goal.group != p.front.group
 }
 
 // unsettled reports whether the front end is still to be told where p is.

@@ -13,6 +13,7 @@ type step uint8
 const (
 	birth  step = iota // tell that the process was born
 	change             // tell its program, group, session and credentials
+	turn               // tell one change of group, session or credentials
 	word               // tell the event as it is
 	end                // tell that it has ended
 )
@@ -21,6 +22,8 @@ type item struct {
 	process *process
 	step    step
 	event   wire.Event // of a word
+	to      traits     // of a turn
+	by      wire.PID   // of a turn: who has brought it about
 	due     time.Time
 	at      uint64 // see Tracker.Position
 }
@@ -54,11 +57,12 @@ func (q *queue) due(now time.Time) (item, bool) {
 	return q.pop()
 }
 
-// joins reports whether it will be told that somebody who lives is in a group.
+// joins reports whether it will be told that somebody is in a group, who lives, or was seen
+// to join it.
 func (q *queue) joins(pgid wire.PID) bool {
 	return slices.ContainsFunc(q.items, func(it item) bool {
 		p := it.process
-		return (it.step == birth || it.step == change) && !p.dead && p.traits.pgid == pgid && p.front.pgid != pgid
+		return it.step == turn && it.to.pgid == pgid || (it.step == birth || it.step == change) && !p.dead && p.traits.pgid == pgid && p.front.pgid != pgid
 	})
 }
 

@@ -18,10 +18,7 @@ func (t *Tracker) forked(r Record) {
 	}
 	t.scan.heard(creator, newsPlace)
 	// The child's group and session are its creator's at this moment.
-	if creator.traits.pgid != r.PGID || creator.traits.sid != r.SID {
-		t.see(creator, r.PGID, r.SID)
-		t.changed(creator)
-	}
+	t.moved(creator, r.PGID, r.SID)
 	p := t.add(r.PID, creator, creator.traits)
 	p.traits.user, p.traits.group = r.User, r.Group // of the thread that called clone
 	p.unnamed = creator.unnamed
@@ -41,6 +38,7 @@ func (t *Tracker) vacate(pid wire.PID) {
 	if !old.dead {
 		t.died(old, lostStatus)
 	}
+	old.reaped = true
 	if !old.announced && old.needed == 0 && !old.gone {
 		t.drop(old)
 	}
@@ -68,8 +66,8 @@ func (t *Tracker) execed(r Record) {
 	if p == nil {
 		return
 	}
-	t.scan.heard(p, newsPlace|newsImage)
-	t.see(p, r.PGID, r.SID)
+	t.scan.heard(p, newsPlace|newsImage|newsUser)
+	t.moved(p, r.PGID, r.SID)
 	p.traits.user, p.traits.group = r.User, r.Group
 	if p.ownExec {
 		p.ownExec = false
@@ -96,10 +94,8 @@ func (t *Tracker) died(p *process, status wire.Status) {
 	p.dead, p.status = true, status
 	t.scan.ended(p)
 	t.release(&p.leader)
-	switch {
-	case p.announced:
-		t.push(p, end)
-	case p.needed == 0:
+	t.ends(p) // in its place: whoever adopts its children now, may be another soon
+	if !p.announced && p.needed == 0 {
 		t.short(p)
 	}
 }

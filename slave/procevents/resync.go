@@ -32,7 +32,8 @@ type news uint8
 
 const (
 	newsPlace news = 1 << iota // its group and session
-	newsImage                  // its program and credentials
+	newsImage                  // its program
+	newsUser                   // its credentials
 	newsStop                   // whether it is stopped
 )
 
@@ -55,6 +56,27 @@ func (s *scan) heard(p *process, what news) {
 // What comes in between is known to be newer than the look at the processes.
 func (t *Tracker) BeginScan() {
 	t.scan = &scan{mark: t.births, gone: make(map[wire.PID]bool), newer: make(map[*process]news)}
+}
+
+// EndScan takes the place of the last step where no records were lost, but somebody may
+// have changed when there were none: of those who were looked at it is taken in what the
+// kernel has not noted since.
+func (t *Tracker) EndScan(seen []ProcessInfo) {
+	since := t.scan
+	t.scan = nil
+	for _, s := range seen {
+		p := t.alive(s.PID)
+		if since == nil || p == nil || since.gone[s.PID] || p.serial > since.mark {
+			continue
+		}
+		newer := since.newer[p]
+		if newer&newsPlace == 0 {
+			t.Changed(s)
+		}
+		if newer&newsUser == 0 {
+			t.User(s.PID, s.User, s.Group)
+		}
+	}
 }
 
 // Resync makes up for lost records from a look at all processes that was made
@@ -136,8 +158,10 @@ func (l *look) update(p *process, s ProcessInfo) {
 	if newer&newsPlace == 0 {
 		l.see(p, s.PGID, s.SID)
 	}
-	if newer&newsImage == 0 {
+	if newer&newsUser == 0 {
 		p.traits.user, p.traits.group = s.User, s.Group
+	}
+	if newer&newsImage == 0 {
 		l.newImage(p) // it may have executed something unseen
 	}
 	l.changed(p)

@@ -42,6 +42,9 @@ type Source struct {
 	closed bool
 	ring   *ring
 
+	mapped   sync.RWMutex // held when ring is unmapped
+	unmapped bool
+
 	notices notices // not under mu, which is held as long as Drain takes
 }
 
@@ -187,6 +190,17 @@ func (s *Source) Position() uint64 {
 	return s.ring.at
 }
 
+// Produced returns where in the ring the next record will be that is noted. It does not
+// wait for who reads.
+func (s *Source) Produced() uint64 {
+	s.mapped.RLock()
+	defer s.mapped.RUnlock()
+	if s.unmapped {
+		return 0
+	}
+	return s.ring.produced()
+}
+
 // Release gives up the records before a place: whoever reads next, in another daemon,
 // does not read them any more. While any are kept that were read, Wait does not wait.
 func (s *Source) Release(at uint64) {
@@ -268,6 +282,9 @@ func (s *Source) Close() error {
 		errs = append(errs, s.wake.Close()) // waits for Wait, which may want the lock
 	}
 	errs = append(errs, s.notices.close())
+	s.mapped.Lock()
+	defer s.mapped.Unlock()
+	s.unmapped = true
 	if s.ring != nil {
 		errs = append(errs, s.ring.close())
 	}

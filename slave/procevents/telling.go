@@ -1,6 +1,7 @@
 package procevents
 
 import (
+	"hash/maphash"
 	"slices"
 
 	"bproc/pidmap"
@@ -19,7 +20,7 @@ func (t *Tracker) tellBirth(p *process) {
 	if p.bornAhead() {
 		t.tellChange(p.maker) // ghosts inherit too
 	}
-	p.front = p.maker.front
+	p.front, p.shows = p.maker.front, p.maker.shows
 	p.announced = true
 	t.groups[p.front.pgid]++
 	p.told = t.number()
@@ -38,13 +39,19 @@ func (t *Tracker) tellBirth(p *process) {
 	t.emit(p, e)
 	p.maker.kids--
 	t.release(&p.maker)
-	if p.traits.pgid == p.front.pgid {
+	if p.goal().pgid == p.front.pgid {
 		t.release(&p.leader)
 	}
 	t.changed(p)
-	if p.dead {
-		t.push(p, end)
+	if p.dead && !p.ending { // the birth was put off
+		t.ends(p)
 	}
+}
+
+// ends has an end told.
+func (t *Tracker) ends(p *process) {
+	p.ending = true
+	t.push(p, end)
 }
 
 // maxTries bounds how often a change waits: once for p's own children, once each
@@ -63,16 +70,14 @@ func (t *Tracker) behindKids(p *process) bool {
 	return true
 }
 
-// behindMembers puts an end behind the change that makes the process's group, and
-// behind those who are still to join it: a group whose last ghost has gone cannot be
-// joined any more.
+// behindMembers puts an end behind those who are still to join the process's group: one
+// whose last ghost has gone cannot be joined any more.
 func (t *Tracker) behindMembers(p *process) bool {
-	needed := p.needed > 0 || t.groups[p.front.pgid] == 1 && t.queue.joins(p.front.pgid)
-	if !p.changing && (!needed || p.tries >= maxTries) {
+	if !t.wanted(p) || p.tries >= maxTries {
 		return false
 	}
 	p.tries++
-	t.push(p, end)
+	t.ends(p)
 	return true
 }
 
@@ -93,17 +98,22 @@ func (t *Tracker) tellChange(p *process) {
 	if e.Kind == wire.EventExeced || e.PGID != 0 {
 		t.emit(p, e)
 	}
-	if p.renamed() {
-		e := wire.Event{Kind: wire.EventUser, PID: p.pid}
-		p.rename(&e)
-		t.emit(p, e)
-	}
-	if p.traits.pgid != p.front.pgid && p.leader.unsettled() && p.tries < maxTries {
+	t.tellUser(p)
+	if p.goal().pgid != p.front.pgid && p.leader.unsettled() && p.tries < maxTries {
 		p.tries++
 		t.changed(p) // comes again behind the leader
 		return
 	}
 	t.release(&p.leader)
+}
+
+// tellUser brings the credentials of a ghost up to date.
+func (t *Tracker) tellUser(p *process) {
+	if p.renamed() {
+		e := wire.Event{Kind: wire.EventUser, PID: p.pid}
+		p.rename(&e)
+		t.emit(p, e)
+	}
 }
 
 // tellEnd ends a ghost.
@@ -121,20 +131,21 @@ func (t *Tracker) tellEnd(p *process, status wire.Status) {
 // join puts into e what the ghost must do to be in the group and session of its
 // process, if it can.
 func (t *Tracker) join(p *process, e *wire.Event) {
+	goal := p.goal()
 	switch {
 	case e.Kind == wire.EventForked && p.kids > 0:
 		return // a change will follow, behind them
-	case p.traits.sid == p.pid && p.front.sid != p.pid:
+	case goal.sid == p.pid && p.front.sid != p.pid:
 		e.PGID, e.SID = p.pid, p.pid
 		p.front.sid = p.pid
-	case p.traits.sid != p.front.sid:
+	case goal.sid != p.front.sid:
 		return
-	case p.traits.pgid == p.front.pgid:
+	case goal.pgid == p.front.pgid:
 		return
-	case p.traits.pgid != p.pid && !t.joinable(p):
+	case goal.pgid != p.pid && !t.joinable(p):
 		return
 	default:
-		e.PGID = p.traits.pgid
+		e.PGID = goal.pgid
 	}
 	t.leave(p.front.pgid)
 	p.front.pgid = e.PGID
@@ -144,21 +155,23 @@ func (t *Tracker) join(p *process, e *wire.Event) {
 // joinable reports whether the front end has the group that p is in. Of its own
 // groups the node knows no more than that p could join one, so it was there.
 func (t *Tracker) joinable(p *process) bool {
-	if p.traits.pgid < pidmap.Node {
+	pgid := p.goal().pgid
+	if pgid < pidmap.Node {
 		return !p.unnamed
 	}
-	return t.groups[p.traits.pgid] > 0
+	return t.groups[pgid] > 0
 }
 
 // rename puts into e those credentials that the ghost has not.
 func (p *process) rename(e *wire.Event) {
-	if user := p.traits.user; user != p.front.user {
+	goal := p.goal()
+	if user := goal.user; user != p.front.user {
 		e.User = &user
 	}
-	if group := p.traits.group; group != p.front.group {
+	if group := goal.group; group != p.front.group {
 		e.Group = &group
 	}
-	p.front.user, p.front.group = p.traits.user, p.traits.group
+	p.front.user, p.front.group = goal.user, goal.group
 }
 
 // leave counts a ghost out of a group.
@@ -169,7 +182,9 @@ func (t *Tracker) leave(pgid wire.PID) {
 	}
 }
 
-// show puts the image of p into e, for its ghost; false: p has none any more.
+// show puts the image of p into e, for its ghost; false: p has none any more, or its ghost
+// shows the same: that is not to execute anything then, for natively a parent may not put
+// a child into another group that has (setpgid(2), EACCES).
 //
 // The answer may be that of an exec which has not been taken in, and whoever p
 // forked before that is not like this ghost. So the image gets a new name: children
@@ -180,12 +195,29 @@ func (t *Tracker) show(p *process, e *wire.Event) bool {
 		if im, ok := t.image(p.pid); ok {
 			t.newImage(p)
 			p.front.image = p.traits.image
+			is := t.hash(&im)
+			if is == p.shows {
+				return false
+			}
+			p.shows = is
 			e.Argv, e.Comm = im.Argv, im.Comm
 			return true
 		}
 	}
 	p.front.image = unknownImage
 	return false
+}
+
+// hash names what an image shows. Its seed is nobody's choice, so no two have the same.
+func (t *Tracker) hash(im *Image) uint64 {
+	var h maphash.Hash
+	h.SetSeed(t.seed)
+	for _, arg := range im.Argv {
+		_, _ = h.WriteString(arg) // never fails, nor does the next
+		_ = h.WriteByte(0)
+	}
+	_, _ = h.WriteString(im.Comm)
+	return h.Sum64()
 }
 
 // started tells that p was started from the front end, if that is still to be told.

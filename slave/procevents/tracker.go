@@ -1,6 +1,7 @@
 package procevents
 
 import (
+	"hash/maphash"
 	"time"
 
 	"bproc/wire"
@@ -22,7 +23,7 @@ var lostStatus = wire.SignalStatus(9)
 // within the queue is not told at all, unless somebody who is told needs it: a
 // child that lives on, or a process of its group; or its parent has not waited for it.
 //
-//	born --+--> held ---(leaves the queue)---> announced --> dead, end held --> gone
+//	born --+--> held ---(leaves the queue)---> announced --> dead, end held --> zombie --> gone
 //	       |      |                                ^
 //	       |      +--dies--> dead, unannounced --(is needed)
 //	       |                    |
@@ -43,7 +44,8 @@ var lostStatus = wire.SignalStatus(9)
 // number of the group it has joined: its own, another's that has a ghost in it, or one
 // of the front end's own, below pidmap.Node, which the node could only join after the
 // front end had been asked. Changes are seen at forks and execs, and when the daemon
-// looks. One that no ghost could repeat is left out: its group has no ghost in it, or
+// looks, and each is told, in its place (turns.go). With a Maker it is a zombie that its
+// parent has put into the group. One that no ghost could repeat is left out: its group has no ghost in it, or
 // is that of a ghost whose group or session has no number in the front end's PID
 // namespace; for such a ghost the node has made one of its own.
 //
@@ -59,6 +61,7 @@ type Tracker struct {
 	procs  map[wire.PID]*process
 	groups map[wire.PID]int // ghosts in each group, by the node's number of it
 	queue  queue
+	seed   maphash.Seed
 	births uint64 // processes seen
 	images uint64 // command lines named
 
@@ -85,6 +88,7 @@ func NewTracker(hold time.Duration, image func(wire.PID) (Image, bool)) *Tracker
 		image:  image,
 		procs:  make(map[wire.PID]*process),
 		groups: make(map[wire.PID]int),
+		seed:   maphash.MakeSeed(),
 		next:   1,
 	}
 }
@@ -229,16 +233,21 @@ func (t *Tracker) tell(it item) {
 		if !t.behindKids(it.process) {
 			t.tellChange(it.process)
 		}
+	case turn:
+		t.tellTurn(it)
 	case word:
 		if !it.process.gone && it.process.announced { // else it has ended, and its birth was put off
 			t.started(it.process)
 			t.emit(it.process, it.event)
 		}
 	case end:
+		it.process.ending = false
 		switch {
-		case t.behindMembers(it.process):
+		case it.process.gone, !it.process.announced:
+		case t.turning(it.process):
 		case t.stays(it.process):
 			t.tellZombie(it.process)
+		case t.behindMembers(it.process):
 		default:
 			t.tellEnd(it.process, it.process.status)
 		}

@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //	exec PID ARGV0 [TRAITS]
 //	exit PID STATUS [zombie [TRAITS]] | reaped PID | stop PID SIGNAL | cont PID
 //	launching PID [TRAITS] | spawned PID | notspawned PID ERRNO | ended PID STATUS
-//	changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
+//	seen PID PARENT [TRAITS] | changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
 //	late PID SEEN | offspring PID EVENT | meant PID SEEN |
 //	renumber | flush | tick
 //	beginscan | resync PID:PARENT:PGID:SID:UID:STATE ...
@@ -103,6 +103,7 @@ func replay(t *testing.T, script string) string {
 		}
 		p.now = time.Unix(0, 0).Add(time.Duration(p.number(words[0])) * time.Millisecond)
 		lines := p.input(words[1], words[2:])
+		p.tracker.Look(words[1] == "flush", p.now)
 		events := p.tracker.Flush(words[1] == "flush", p.now)
 		if events.First != p.next {
 			t.Errorf("%s: events from %d, want %d", strings.TrimSpace(line), events.First, p.next)
@@ -157,6 +158,7 @@ func (p *player) input(verb string, args []string) []string {
 // word is one of init or the daemon.
 func (p *player) word(verb string, pid wire.PID, args []string) {
 	process := p.processes[pid]
+	p.tracker.Look(true, p.now)
 	switch verb {
 	case "launching":
 		process = &traits{}
@@ -178,6 +180,14 @@ func (p *player) word(verb string, pid wire.PID, args []string) {
 		}
 	case "ended":
 		p.tracker.Ended(pid, wire.Status(p.number(args[0])))
+	case "seen":
+		if process == nil {
+			process = p.zombies[pid]
+		}
+		p.set(process, args)
+		p.tracker.Observe(procevents.ProcessInfo{
+			PID: pid, Parent: p.pid(args[0]), PGID: process.pgid, SID: process.sid, User: process.user, Group: process.group,
+		}, p.now)
 	case "changed":
 		p.set(process, args)
 		p.tracker.Changed(procevents.ProcessInfo{PID: pid, PGID: process.pgid, SID: process.sid})

@@ -14,8 +14,8 @@ const maxZombies = 32
 // zombieLook is how long zombies are not looked at when nothing else happens.
 const zombieLook = 20 * time.Millisecond
 
-// KeepZombies has a process told that has ended and whose parent has not waited for
-// it when its end is told: a zombie is in its group, so that others can join that
+// KeepZombies has a process told that has ended and of which [Tracker.Look] has not found
+// that its parent has waited for it when its end is told: a zombie is in its group, so that others can join that
 // or send it signals (setpgid(2), kill(2)). zombie returns the group, session and
 // credentials of a process that has ended and is still there.
 func (t *Tracker) KeepZombies(zombie func(wire.PID) (ProcessInfo, bool)) { t.zombie = zombie }
@@ -23,23 +23,69 @@ func (t *Tracker) KeepZombies(zombie func(wire.PID) (ProcessInfo, bool)) { t.zom
 // stays reports whether the ghost of a process that has ended is to be a zombie. What
 // the process has done last may have been to change its group or credentials, which
 // nobody has seen then.
+//
+// One that has been waited for stays as long as it is wanted: so its children have the
+// parent at once that has adopted them.
 func (t *Tracker) stays(p *process) bool {
-	if p.gone || len(t.zombies) >= maxZombies {
+	if t.zombie == nil || p.gone || len(t.zombies) >= maxZombies || p.reaped && !t.wanted(p) {
 		return false
 	}
-	info, ok := t.remains(p)
-	if !ok {
-		return false
+	if info, ok := t.remains(p); ok {
+		t.tellLast(p, info)
 	}
-	moved := info.PGID != p.traits.pgid || info.SID != p.traits.sid
+	return true
+}
+
+// tellLast tells what a process has changed last.
+func (t *Tracker) tellLast(p *process, is ProcessInfo) {
+	moved := is.PGID != p.traits.pgid || is.SID != p.traits.sid
 	if moved {
-		t.see(p, info.PGID, info.SID)
+		t.see(p, is.PGID, is.SID)
 	}
-	p.traits.user, p.traits.group = info.User, info.Group
+	p.traits.user, p.traits.group = is.User, is.Group
 	if moved || p.renamed() {
 		t.tellChange(p)
 	}
-	return true
+}
+
+// wanted reports whether somebody who is still to be told needs the ghost of p, or that is
+// the last in a group which is still to be joined.
+func (t *Tracker) wanted(p *process) bool {
+	return p.needed > 0 || t.groups[p.front.pgid] == 1 && t.queue.joins(p.front.pgid)
+}
+
+// Look finds out who has been waited for of those whose ends are due, or of all who have
+// ended, and reports whether there are any new ones. What somebody did before that, to
+// join a group for example, may not have been taken in: so the records must be drained
+// once more before Flush, which tells the ends only of those that were found.
+func (t *Tracker) Look(all bool, now time.Time) (found bool) {
+	if t.zombie == nil {
+		return false
+	}
+	t.advance(now)
+	look := func(p *process) {
+		if !p.dead || p.gone || p.reaped {
+			return
+		}
+		if _, there := t.remains(p); !there {
+			p.reaped, found = true, true
+		}
+	}
+	for _, it := range t.queue.items {
+		if !all && it.due.After(t.clock) {
+			break
+		}
+		look(it.process)
+	}
+	for _, p := range t.shorts {
+		look(p)
+	}
+	if all || !t.clock.Before(t.zombiesAt) {
+		for _, p := range t.zombies {
+			look(p)
+		}
+	}
+	return found
 }
 
 // remains returns what is left of a process that has ended, if it is still there.
@@ -70,7 +116,7 @@ func (t *Tracker) dropShorts() {
 		if p.gone || p.announced || p.needed > 0 {
 			continue
 		}
-		if _, ok := t.remains(p); ok && len(t.zombies) < maxZombies {
+		if !p.reaped && len(t.zombies) < maxZombies {
 			stay = append(stay, p)
 		} else {
 			t.drop(p)
@@ -87,7 +133,7 @@ func (t *Tracker) lingers(it item) bool {
 	if it.step != birth || !p.dead || p.gone || p.needed > 0 || p.waited {
 		return false
 	}
-	if m := p.maker; m.changing || m.dead || m.moves() || m.renamed() {
+	if m := p.maker; m.changing || m.dead || m.turns > 0 || m.moves() || m.renamed() {
 		return false
 	}
 	p.waited = true
@@ -97,6 +143,7 @@ func (t *Tracker) lingers(it item) bool {
 
 func (t *Tracker) tellZombie(p *process) {
 	t.emit(p, wire.Event{Kind: wire.EventZombie, PID: p.pid, Status: p.status})
+	p.zombie = true
 	t.zombies = append(t.zombies, p)
 	t.zombiesAt = t.clock.Add(zombieLook)
 }
@@ -104,7 +151,7 @@ func (t *Tracker) tellZombie(p *process) {
 // tellReaped ends the ghosts of those who are no zombies any more.
 func (t *Tracker) tellReaped() {
 	for _, p := range slices.Clone(t.zombies) {
-		if _, ok := t.zombie(p.pid); !ok {
+		if p.reaped && !t.wanted(p) {
 			t.tellEnd(p, p.status)
 		}
 	}

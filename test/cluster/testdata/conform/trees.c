@@ -205,8 +205,10 @@ static void verify(int p)
 
 	if (m->life == GONE)
 		return;
-	want(getpgid(m->pid) == m->pgid, "group of %d is %d, want %d", m->pid, getpgid(m->pid), m->pgid);
-	want(getsid(m->pid) == m->sid, "session of %d is %d, want %d", m->pid, getsid(m->pid), m->sid);
+	pid_t pgid = getpgid(m->pid), sid = getsid(m->pid);
+
+	want(pgid == m->pgid, "group of %d is %d, want %d: %s", m->pid, pgid, m->pgid, strerrorname_np(errno));
+	want(sid == m->sid, "session of %d is %d, want %d: %s", m->pid, sid, m->sid, strerrorname_np(errno));
 	want(kill(m->pid, 0) == 0, "kill of %d: %s", m->pid, strerrorname_np(errno));
 	if (m->life == RUNNING) {
 		struct slot *s = tell(p, ASK, 0, 0);

@@ -81,9 +81,6 @@ static void setpgid_step(int a)
 
 	if (a == 0 && (p == a || p < 0))
 		return;
-	// A zombie can be moved, but its ghost is one too and cannot do it any more.
-	if (p > 0 && model[p].life == ZOMBIE)
-		return;
 	pid = p == a && pick(2) ? 0 : p < 0 ? 0 : model[p].pid;
 	pgid = pick(3) == 0 ? 0 : pick(4) == 0 ? model[0].pgid : q < 0 ? -1 : pick(2) ? model[q].pgid : model[q].pid;
 	if (at_home && pgid == model[0].pgid && p >= 0 && model[p].life == STOPPED)
