@@ -73,6 +73,7 @@ func TestNodeLost(t *testing.T) {
 		{"power failure", func(c *cluster.Cluster) error { return c.Nodes[1].Off() }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			const lease = 2 * time.Second
 			c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: fmt.Sprintf("lease %d\n", lease/time.Second)})
 			r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1000")

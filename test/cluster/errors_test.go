@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,10 +71,12 @@ func TestErrors(t *testing.T) {
 
 // TestNoMaster asks where no master runs.
 func TestNoMaster(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{NoSlaves: true})
 	if err := c.Master.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	var asked sync.WaitGroup
 	for _, tc := range []struct {
 		argv []string
 		code int
@@ -82,15 +85,20 @@ func TestNoMaster(t *testing.T) {
 		{[]string{"bpstat"}, 1},
 		{[]string{"bpctl", "enroll"}, 1},
 	} {
-		res, err := c.Front.Exec(t.Context(), cluster.Root, tc.argv...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantError(t, res, tc.argv[0], tc.code, "no master", "/run/bproc/master.sock")
+		asked.Go(func() { // each waits for a while for a master that may be about to start
+			res, err := c.Front.Exec(t.Context(), cluster.Root, tc.argv...)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			wantError(t, res, tc.argv[0], tc.code, "no master", "/run/bproc/master.sock")
+		})
 	}
+	asked.Wait()
 }
 
 func TestNodeDown(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 1\n"})
 	if err := c.Nodes[1].Off(); err != nil {
 		t.Fatal(err)
@@ -129,6 +137,7 @@ func TestPermission(t *testing.T) {
 
 // TestJoinRefused has slaves come with tokens that are no good.
 func TestJoinRefused(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
 	const ttl = time.Second
 	short := ask(t, c.Front, cluster.Root, "bpctl", "enroll", "--ttl", ttl.String())
@@ -221,6 +230,7 @@ func TestGarbage(t *testing.T) {
 // TestUnadoptedGhost starts the ghost's image without anybody who asks for its
 // adoption: it must not stay.
 func TestUnadoptedGhost(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	begin := time.Now()
 	if _, err := c.Front.Exec(t.Context(), cluster.Alice, cluster.Prefix+"/lib/bproc/ghost", "orphan"); err != nil {

@@ -90,6 +90,7 @@ func stopInit(t *testing.T, node *cluster.Machine) {
 // for good. Each process is ended on its node, by the time of its lease, and its ghost
 // after it: all of these times are by one clock, for the machines are on one host.
 func TestLeaseEndsProcessesFirst(t *testing.T) {
+	t.Parallel()
 	const lease = 2 * time.Second
 	c := cluster.Start(t, cluster.Config{Nodes: len(losses), MasterConfig: fmt.Sprintf("lease %d\n", lease/time.Second)})
 	running := make([]*remote, len(losses))

@@ -17,6 +17,7 @@ import (
 // TestReboot has a node fail and come back, as another boot, before its lease has run
 // out and while the master still takes its old connection for a good one.
 func TestReboot(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "sleep 1000 & echo ready; wait")
 	if err := c.Nodes[1].Reboot(); err != nil {

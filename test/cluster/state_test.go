@@ -77,6 +77,7 @@ func (ch *changes) check() {
 // TestStateSurvivesKills kills the master again and again while nodes are enrolled and
 // changed. What was answered is there with the next master.
 func TestStateSurvivesKills(t *testing.T) {
+	t.Parallel()
 	const kills = 12
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	r := rand.New(rand.NewPCG(1, 0))
