@@ -123,7 +123,7 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *session, stream
 	var group errgroup.Group
 	var lost, left atomic.Bool
 	group.Go(func() error {
-		err := relayOut(ctx, c.conn, stream, &s.barrier)
+		err := relayOut(ctx, &outlet{client: c.conn}, stream, &s.barrier)
 		lost.Store(!left.Load())
 		return errors.Join(err, c.conn.Close())
 	})
