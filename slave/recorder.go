@@ -34,9 +34,9 @@ type recorder struct {
 	started map[wire.PID]bool // from the front end, and their ends not told by init
 }
 
-// maxLooks bounds how often in a row it is looked who has been waited for. Of those who
+// maxDrains bounds how often in a row it is looked who has been waited for. Of those who
 // end meanwhile it is told later.
-const maxLooks = 3
+const maxDrains = 3
 
 // takeLocked brings the tracker up to what has happened, to tell what is due, or
 // everything. It reports whether anybody was seen to have changed.
@@ -44,7 +44,7 @@ func (r *recorder) takeLocked(all bool) (changes bool) {
 	r.now = time.Now()
 	r.watch.look(r.now)
 	changes = r.drainLocked()
-	for looks := 0; looks < maxLooks && r.tracker.Look(all, r.now); looks++ {
+	for looks := 0; looks < maxDrains && r.tracker.Look(all, r.now); looks++ {
 		changes = r.drainLocked() || changes
 	}
 	return changes
