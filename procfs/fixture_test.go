@@ -162,12 +162,17 @@ type mounted struct {
 	path string
 }
 
-// mount mounts a view of a cluster, over which there is no /proc.
-func mount(t *testing.T) *mounted {
+// mount mounts a view of a cluster, over which there is no /proc. Its configuration can be
+// adjusted before.
+func mount(t *testing.T, adjust ...func(*Config)) *mounted {
 	t.Helper()
 	m := &mounted{T: t, cluster: &cluster{files: map[string]string{}, dirs: map[string][]Entry{}}, path: t.TempDir()}
 	ready := make(chan struct{})
-	m.view = New(Config{Mountpoint: m.path, Guard: []string{guardName}, Ready: func() { close(ready) }}, m.cluster, slog.New(slog.DiscardHandler))
+	cfg := Config{Mountpoint: m.path, Guard: []string{guardName}, Ready: func() { close(ready) }}
+	for _, f := range adjust {
+		f(&cfg)
+	}
+	m.view = New(cfg, m.cluster, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.view.Run(ctx) }()
