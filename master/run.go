@@ -122,13 +122,14 @@ func (c *clientConn) leave(ctx context.Context, stream stream) error {
 func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *session, stream stream) error {
 	var group errgroup.Group
 	var lost, left atomic.Bool
+	client := c.conn.(*net.UnixConn) // a process has its client here
 	group.Go(func() error {
-		err := relayOut(ctx, &outlet{client: c.conn}, stream, &s.barrier)
+		err := relayOut(ctx, &outlet{client: client}, stream, &s.barrier)
 		lost.Store(!left.Load())
 		return errors.Join(err, c.conn.Close())
 	})
 	group.Go(func() error {
-		err := relayIn(c.conn.(*net.UnixConn), stream) // a process has its client here
+		err := relayIn(client, stream)
 		left.Store(true)
 		err = errors.Join(err, c.leave(ctx, stream))
 		if lost.Load() {
