@@ -12,7 +12,7 @@ import (
 // into the connection: else the two ends wake each other up for a quarter of the usual
 // buffer at a time (unix_writable of net/unix/af_unix.c).
 type outlet struct {
-	client *net.UnixConn
+	client stream
 	wide   bool
 }
 
@@ -25,8 +25,13 @@ func (o *outlet) Write(b []byte) (int, error) {
 }
 
 // widen makes room for the windows of both outputs (socket(7): SO_SNDBUFFORCE is not
-// bound by net.core.wmem_max, and needs CAP_NET_ADMIN). Without it all is as before.
-func widen(conn *net.UnixConn) {
+// bound by net.core.wmem_max, and needs CAP_NET_ADMIN). Without it all is as before. A
+// client on a node has a stream of its link, which has windows of its own.
+func widen(client stream) {
+	conn, ok := client.(*net.UnixConn)
+	if !ok {
+		return
+	}
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return
