@@ -19,28 +19,22 @@ import (
 // be in a core, and a ghost has none.) Children inherit it, and it stays when a
 // program is executed (core(5)).
 const (
-	heldFilter   = 0x180
-	hangUpFilter = 0x080 // of one that was adopted with HangUp
-	filterFile   = "coredump_filter"
+	heldFilter = 0x180
+	filterFile = "coredump_filter"
 )
 
 // markHeld marks a ghost.
-func markHeld(pid wire.PID, hangUp bool) error {
-	filter := heldFilter
-	if hangUp {
-		filter = hangUpFilter
-	}
-	return writeProc(pid, filterFile, fmt.Sprintf("%#x", filter))
+func markHeld(pid wire.PID) error {
+	return writeProc(pid, filterFile, fmt.Sprintf("%#x", heldFilter))
 }
 
-func wasHeld(pid wire.PID) (held, hangUp bool) {
+func wasHeld(pid wire.PID) bool {
 	text, err := readProc(pid, filterFile)
 	if err != nil {
-		return false, false
+		return false
 	}
 	filter, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 16, 64)
-	hangUp = err == nil && filter == hangUpFilter
-	return hangUp || err == nil && filter == heldFilter, hangUp
+	return err == nil && filter == heldFilter
 }
 
 // Times for a former keeper that is still about to end: its threads let go of their
@@ -143,10 +137,7 @@ func (k *Keeper) eachMarked(do func(wire.PID, processStatus)) error {
 		}
 		pid := wire.PID(n)
 		var exe, namespace unix.Stat_t
-		if unix.Stat("/proc/"+name+"/exe", &exe) != nil || exe.Dev != k.shards[0].device || exe.Ino != k.shards[0].inode {
-			continue
-		}
-		if held, _ := wasHeld(pid); !held {
+		if unix.Stat("/proc/"+name+"/exe", &exe) != nil || exe.Dev != k.shards[0].device || exe.Ino != k.shards[0].inode || !wasHeld(pid) {
 			continue
 		}
 		if unix.Stat("/proc/"+name+"/ns/pid", &namespace) != nil || namespace.Ino != ours.Ino {
