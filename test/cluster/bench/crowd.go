@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -27,57 +25,30 @@ var crowdFigures = []figure{
 // crowdSize is the number of processes on all nodes together.
 const crowdSize = 10000
 
-// crowd is processes that do nothing, on all nodes.
-type crowd struct {
-	front   *cluster.Machine
-	members []member
+// crowd is processes that do nothing, children of a few programs.
+type crowd struct{ programs []*dialogue }
+
+// start starts a program that has so many children.
+func (c *crowd) start(ctx context.Context, m *cluster.Machine, size int, launcher ...string) error {
+	path, err := program("crowd.c", "-static")
+	if err != nil {
+		return err
+	}
+	d, err := talk(m.Command(ctx, cluster.Root, append(launcher, path, strconv.Itoa(size))...))
+	if err != nil {
+		return err
+	}
+	c.programs = append(c.programs, d)
+	return d.heard()
 }
 
-// member is a command that has many children.
-type member struct {
-	cmd   *cluster.Cmd
-	stdin io.Closer // it ends them with its own
-}
-
-// crowded returns the cluster when the processes run.
-func (b *bench) crowded(ctx context.Context) (*crowd, error) {
-	if b.many != nil {
-		return b.many, nil
-	}
-	c, err := b.cluster(ctx, defaultNodes)
-	if err != nil {
-		return nil, err
-	}
-	program, err := program("crowd.c")
-	if err != nil {
-		return nil, err
-	}
-	b.many = &crowd{front: c.Front}
-	for node := range defaultNodes {
-		if err := b.many.start(ctx, strconv.Itoa(node), program); err != nil {
-			return nil, err
+// spread starts so many processes on some nodes together.
+func (c *crowd) spread(ctx context.Context, front *cluster.Machine, size int, nodes ...int) error {
+	for i, node := range nodes {
+		share := size*(i+1)/len(nodes) - size*i/len(nodes)
+		if err := c.start(ctx, front, share, "bpsh", strconv.Itoa(node)); err != nil {
+			return err
 		}
-	}
-	return b.many, nil
-}
-
-func (c *crowd) start(ctx context.Context, node, program string) error {
-	cmd := c.front.Command(ctx, cluster.Root, "bpsh", node, program, strconv.Itoa(crowdSize/defaultNodes))
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	c.members = append(c.members, member{cmd, stdin})
-	if _, err := io.ReadFull(stdout, make([]byte, len("ready\n"))); err != nil {
-		return fmt.Errorf("processes of node %s: %w", node, err)
 	}
 	return nil
 }
@@ -87,10 +58,23 @@ func (c *crowd) close() error {
 		return nil
 	}
 	var errs []error
-	for _, m := range c.members {
-		errs = append(errs, m.stdin.Close(), m.cmd.Wait())
+	for _, d := range c.programs {
+		errs = append(errs, d.end())
 	}
 	return errors.Join(errs...)
+}
+
+// crowded returns the cluster when the processes run.
+func (b *bench) crowded(ctx context.Context) (*cluster.Cluster, error) {
+	c, err := b.cluster(ctx, defaultNodes)
+	if err != nil || b.many != nil {
+		return c, err
+	}
+	if err := b.roomFor(2 * crowdSize); err != nil {
+		return nil, err
+	}
+	b.many = &crowd{}
+	return c, b.many.spread(ctx, c.Front, crowdSize, 0, 1, 2, 3)
 }
 
 // pause is between two questions to a node: long enough that the second is not answered
@@ -103,11 +87,11 @@ func (b *bench) refresh(ctx context.Context, later bool) (_ float64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	socket, err := c.front.Path("/run/bproc/master.sock")
+	socket, err := c.Front.Path("/run/bproc/master.sock")
 	if err != nil {
 		return 0, err
 	}
-	path, err := c.front.Path("/proc")
+	path, err := c.Front.Path("/proc")
 	if err != nil {
 		return 0, err
 	}

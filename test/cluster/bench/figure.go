@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type figure struct {
 	name string
 	unit string
 	base string // the figure to compare it with; empty: none
+	runs int    // how many; 0: as many as are asked for
 	// measure makes one run.
 	measure func(ctx context.Context, b *bench) (float64, error)
 }
@@ -65,7 +67,7 @@ func (b *bench) figure(ctx context.Context, f figure) error {
 		}
 	}
 	var values, ratios []float64
-	for range b.runs {
+	for range cmp.Or(f.runs, b.runs) {
 		of := 0.0
 		if base >= 0 {
 			var err error
@@ -126,12 +128,12 @@ func (b *bench) close(ctx context.Context) error {
 
 // program compiles one of the C programs in testdata. The benchmarks run in
 // their module (make bench).
-func program(name string) (string, error) {
+func program(name string, flags ...string) (string, error) {
 	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "bproc/test/cluster/bench").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the sources: %w", err)
 	}
-	return cluster.Compile(filepath.Join(strings.TrimSpace(string(out)), "testdata", name))
+	return cluster.Compile(filepath.Join(strings.TrimSpace(string(out)), "testdata", name), flags...)
 }
 
 // output runs a command in a machine and returns what it prints.

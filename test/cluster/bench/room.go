@@ -1,0 +1,29 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// pidMax is where the kernel has the end of the numbers of processes. Those of the
+// machines of a cluster have one here, too.
+const pidMax = "/proc/sys/kernel/pid_max"
+
+// roomFor makes room for the numbers of so many processes, and as many others. The cluster
+// puts it back in the end.
+func (b *bench) roomFor(processes int) error {
+	text, err := os.ReadFile(pidMax)
+	if err != nil {
+		return err
+	}
+	now, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", pidMax, err)
+	}
+	if now >= 2*processes {
+		return nil
+	}
+	return os.WriteFile(pidMax, []byte(strconv.Itoa(2*processes)), 0)
+}
