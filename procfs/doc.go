@@ -47,6 +47,7 @@
 // request): every handler returns within patience. Package guard sees to those that wait
 // when this process is killed.
 //
-// Locks: View.mu, table.mu, rounds.mu, news.mu, handles.mu are leaves. listing.mu and the
-// locks of fetched files are held while the source is asked.
+// Locks: View.mu, rounds.mu, news.mu, handles.mu are leaves. table.mu is held while a new
+// inode's file is made of a process (View.mu). listing.mu and the locks of fetched files
+// are held while the source is asked.
 package procfs

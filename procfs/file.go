@@ -29,6 +29,14 @@ type directory interface {
 	list(ctx context.Context) ([]entry, unix.Errno)
 }
 
+// briefed is a directory of which listings tell more than names.
+type briefed interface {
+	directory
+	// brief returns the file of a name in a listing, of which the kernel has then been
+	// told, and for how long the name stands for it; nil if the kernel shall ask for it.
+	brief(self uint64, e entry) (*inode, time.Duration)
+}
+
 // symlink is a file with a text that leads elsewhere.
 type symlink interface {
 	file

@@ -64,7 +64,8 @@ const (
 var nowhere = []byte("0")
 
 // processNames and threadNames are what a listing of /proc/PID and of
-// /proc/PID/task/TID has.
+// /proc/PID/task/TID has. The kernel may ask for a few names at a time; what programs
+// read comes first.
 var (
 	processNames = append(threadNames, entry{"task", unix.S_IFDIR})
 	threadNames  = names()
@@ -72,8 +73,11 @@ var (
 
 func names() []entry {
 	var list []entry
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		list = append(list, entry{name, files[name] & unix.S_IFMT})
+	order := append(slices.Clone(hotFiles), slices.Sorted(maps.Keys(files))...)
+	for i, name := range order {
+		if slices.Index(order, name) == i {
+			list = append(list, entry{name, files[name] & unix.S_IFMT})
+		}
 	}
 	return slices.Clip(list)
 }

@@ -211,9 +211,7 @@ func (m *mounted) show(processes ...Process) {
 // round has the view take in what the cluster tells.
 func (m *mounted) round() {
 	m.Helper()
-	m.view.rounds.mu.Lock()
-	m.view.rounds.last = time.Time{}
-	m.view.rounds.mu.Unlock()
+	m.view.rounds.reset()
 	m.view.refresh(m.Context())
 }
 
@@ -264,4 +262,11 @@ func eventually(t *testing.T, condition func() error) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// reset makes what is known too old.
+func (r *rounds) reset() {
+	r.mu.Lock()
+	r.last = time.Time{}
+	r.mu.Unlock()
 }

@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -183,7 +184,7 @@ func attach(tree int, at string) error {
 }
 
 // open mounts the real procfs in the view, and says that it is ready.
-func (v *View) open(server *fuse.Server) error {
+func (v *View) open(ctx context.Context, server *fuse.Server) error {
 	// It also has the kernel not ask whether a file can be read without waiting.
 	if err := server.WaitMount(); err != nil {
 		return fmt.Errorf("wait for the mount on %s: %w", v.cfg.Mountpoint, err)
@@ -194,6 +195,10 @@ func (v *View) open(server *fuse.Server) error {
 		}
 		v.closeTree() // else it could not be unmounted
 	}
+	// What nodes tell first is much: no reader shall wait for it.
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	v.refresh(ctx)
 	if v.cfg.Ready != nil {
 		v.cfg.Ready()
 	}

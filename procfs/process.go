@@ -76,7 +76,10 @@ func (p *process) same(q *process) bool {
 
 // hotFiles are the names in /proc/PID that are shown from memory, where there is
 // something to show.
-var hotFiles = []string{"stat", "status", "statm", "cmdline", "comm", "cgroup", "environ"}
+var hotFiles = append(readOfAll, "comm")
+
+// readOfAll are those that programs read which list processes: ps(1), top(1), pgrep(1).
+var readOfAll = []string{"stat", "status", "statm", "cmdline", "cgroup", "environ"}
 
 // content returns what is in such a file; nil: that has to be asked for.
 func (p *process) content(name string) []byte {

@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -70,6 +71,22 @@ func (d *processDir) find(here place, p *process, who fuse.Owner) (*inode, time.
 		return d.view.table.at(here, func() file { return p.text(content, mode) }), forEver, 0
 	}
 	return d.view.inspect(here, p, here.name, mode, who)
+}
+
+// brief implements [briefed] for what programs read of all processes.
+func (d *processDir) brief(self uint64, e entry) (*inode, time.Duration) {
+	p, errno := d.process()
+	if errno != 0 || !slices.Contains(readOfAll, e.name) || p.content(e.name) == nil {
+		return nil, 0
+	}
+	here := place{self, e.name}
+	n := d.view.table.at(here, func() file { return p.text(p.content(e.name), files[e.name]) })
+	if d.view.process(d.pid) != p { // see lookup
+		d.view.table.forget(n.id, 1)
+		d.view.used(here)
+		return nil, 0
+	}
+	return n, forEver
 }
 
 func (d *processDir) list(context.Context) ([]entry, unix.Errno) {

@@ -31,6 +31,9 @@ func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 	if d.view.cfg.Local != nil {
 		entries = d.elsewhere(entries)
 	}
+	if d.view.manyCold(entries) {
+		d.view.warmer.want()
+	}
 	for i, e := range entries {
 		if number(e.name) == 0 {
 			continue
@@ -65,15 +68,12 @@ func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.O
 	if name == own {
 		return d.view.table.at(place{self, name}, func() file { return newOwnDir(d.view) }), forEver, 0
 	}
-	if pid := number(name); pid != 0 {
+	if number(name) != 0 {
 		d.view.refresh(ctx)
-		if n := d.process(self, name); n != nil {
-			return n, freshness, 0
-		}
-		if _, errno := d.view.real.stat(name); errno != 0 || !d.view.present(pid) {
+		if !d.has(name) {
 			return nil, 0, unix.ENOENT
 		}
-		return d.view.table.at(place{self, name}, func() file { return &localDir{d.view, name} }), freshness, 0
+		return d.process(self, name), freshness, 0
 	}
 	if _, errno := d.view.real.stat(name); errno != 0 {
 		return nil, 0, unix.ENOENT
@@ -82,37 +82,31 @@ func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.O
 	return d.view.table.at(place{self, name}, func() file { return to }), forEver, 0
 }
 
-// process returns the directory of a remote process, nil if there is none.
-func (d *rootDir) process(self uint64, name string) *inode {
+// has reports whether there is a process of that number: a remote one, or one of this
+// machine that is shown.
+func (d *rootDir) has(name string) bool {
 	p := d.view.process(number(name))
-	if p == nil {
-		return nil
+	if p != nil && !p.Here {
+		return true
 	}
-	if p.Here {
-		if _, errno := d.view.real.stat(name); errno != 0 {
-			return nil // it has ended
-		}
-	}
-	return d.view.table.at(place{self, name}, func() file { return &processDir{d.view, p.PID, p.born} })
+	_, errno := d.view.real.stat(name)
+	return errno == 0 && (p != nil || d.view.present(number(name)))
 }
 
-// brief tells of a name in a listing what the kernel would ask for next; false if it
-// shall ask.
-func (d *rootDir) brief(e entry, out *fuse.EntryOut) bool {
-	if number(e.name) == 0 {
-		return false
+// process returns the directory of a process.
+func (d *rootDir) process(self uint64, name string) *inode {
+	return d.view.table.at(place{self, name}, func() file {
+		if p := d.view.process(number(name)); p != nil {
+			return &processDir{d.view, p.PID, p.born}
+		}
+		return &localDir{d.view, name}
+	})
+}
+
+// brief implements [briefed].
+func (d *rootDir) brief(self uint64, e entry) (*inode, time.Duration) {
+	if number(e.name) == 0 || !d.has(e.name) {
+		return nil, 0
 	}
-	n := d.process(fuse.FUSE_ROOT_ID, e.name)
-	if n == nil {
-		n = d.view.table.at(place{fuse.FUSE_ROOT_ID, e.name}, func() file { return &localDir{d.view, e.name} })
-	}
-	keep, errno := n.file.attr(&out.Attr)
-	if errno != 0 {
-		d.view.table.forget(n.id, 1)
-		return false
-	}
-	out.NodeId, out.Ino = n.id, n.id
-	out.SetEntryTimeout(freshness)
-	out.SetAttrTimeout(keep)
-	return true
+	return d.process(self, e.name), freshness
 }

@@ -47,18 +47,11 @@ func (r *requests) Lookup(_ <-chan struct{}, in *fuse.InHeader, name string, out
 	if errno != 0 {
 		return fuse.Status(errno)
 	}
-	out.SetEntryTimeout(keep)
 	if n == nil {
+		out.SetEntryTimeout(keep)
 		return fuse.OK // with node 0: there is no such name, and that may be kept
 	}
-	attrKeep, errno := n.file.attr(&out.Attr)
-	if errno != 0 {
-		r.view.table.forget(n.id, 1)
-		return fuse.Status(errno)
-	}
-	out.NodeId, out.Ino = n.id, n.id
-	out.SetAttrTimeout(attrKeep)
-	return fuse.OK
+	return fuse.Status(r.fill(n, keep, out))
 }
 
 func (r *requests) Forget(id, lookups uint64) { r.view.table.forget(id, lookups) }
@@ -169,11 +162,28 @@ func (r *requests) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.Dir
 		if about == nil {
 			return false
 		}
-		if root, ok := dir.(*rootDir); ok && !root.brief(e, about) {
-			*about = fuse.EntryOut{} // no inode: the kernel will ask
+		d, ok := dir.(briefed)
+		if !ok {
+			return true // no inode: the kernel will ask
+		}
+		if n, keep := d.brief(in.NodeId, e); n != nil && r.fill(n, keep, about) != 0 {
+			*about = fuse.EntryOut{}
 		}
 		return true
 	})
+}
+
+// fill tells the kernel of an inode that it has looked up.
+func (r *requests) fill(n *inode, keep time.Duration, out *fuse.EntryOut) unix.Errno {
+	attrKeep, errno := n.file.attr(&out.Attr)
+	if errno != 0 {
+		r.view.table.forget(n.id, 1)
+		return errno
+	}
+	out.NodeId, out.Ino = n.id, n.id
+	out.SetEntryTimeout(keep)
+	out.SetAttrTimeout(attrKeep)
+	return 0
 }
 
 // entries passes the names of an open directory to a function, from an offset on,

@@ -20,6 +20,9 @@ type place struct {
 	name   string
 }
 
+// rootID is the number of the root's inode.
+const rootID = fuse.FUSE_ROOT_ID
+
 // table has the inodes that the kernel knows. What is shown is never changed: a new
 // version of a file is another inode, so that who is reading the old one goes on
 // with it.
@@ -44,7 +47,8 @@ func (t *table) find(id uint64) *inode {
 }
 
 // at returns the inode of a place, counting a lookup by the kernel. If there is none,
-// it is one of the file that is returned by make.
+// it is one of the file that is returned by make. What make finds out is true when the
+// inode is there: who changes it and calls vacate then, finds the inode.
 func (t *table) at(p place, make func() file) *inode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,11 +92,16 @@ func (t *table) vacate(p place) bool {
 	return true
 }
 
-// known returns the number of the inode of a place, 0 if there is none.
-func (t *table) known(p place) uint64 {
+// placedAt returns the inode of a place, nil if there is none.
+func (t *table) placedAt(p place) *inode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := t.placed[p]; n != nil {
+	return t.placed[p]
+}
+
+// known returns the number of the inode of a place, 0 if there is none.
+func (t *table) known(p place) uint64 {
+	if n := t.placedAt(p); n != nil {
 		return n.id
 	}
 	return 0

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -105,9 +104,7 @@ func TestHangingNodes(t *testing.T) {
 	m.mu.Lock()
 	m.hang = release
 	m.mu.Unlock()
-	m.view.rounds.mu.Lock()
-	m.view.rounds.last = time.Time{}
-	m.view.rounds.mu.Unlock()
+	m.view.rounds.reset()
 	if names, _ := m.names(); !contains(names, pid.String()) {
 		t.Errorf("while nodes hang, %d is not listed", pid)
 	}

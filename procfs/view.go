@@ -58,6 +58,9 @@ type View struct {
 	table  *table
 	rounds *rounds
 	news   *news
+	warmer *warmer
+
+	kernel *fuse.Server // nil before the mount
 
 	// inside says that the real procfs is mounted in the view; else links lead to
 	// where it is without the view.
@@ -83,6 +86,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		news:      newNews(),
 		processes: map[wire.PID]*process{},
 	}
+	v.warmer = &warmer{view: v, wanted: make(chan struct{})}
 	v.table = newTable(&rootDir{folder{mode: 0o555, since: v.since}, v})
 	return v
 }
@@ -124,16 +128,18 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 		return unmounted(v.cfg.Mountpoint, err)
 	}
 	v.news.tell = server.EntryNotify
+	v.kernel = server
 
 	ctx, cancel := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { defer cancel(); server.Serve(); return nil })
 	group.Go(func() error { return v.refresher(ctx) })
 	group.Go(func() error { return v.news.run(ctx) })
+	group.Go(func() error { return v.warmer.run(ctx) })
 	group.Go(func() error {
 		err := watch(v.cfg.Mountpoint)
 		if err == nil {
-			err = v.open(server)
+			err = v.open(ctx, server)
 		}
 		if err == nil {
 			<-ctx.Done()

@@ -1,0 +1,167 @@
+package procfs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/longcall"
+	"bproc/wire"
+)
+
+// warmer has the kernel know processes before readers ask for them. Who lists /proc
+// is going to read some files of each process, and each that the kernel does not know
+// costs the reader two requests. The warmer lists what the reader is going to look into,
+// ahead of it: one listing makes all of a process known (processDir.brief), and
+// the contents are given to the kernel without being asked for (FUSE_NOTIFY_STORE).
+//
+//	reader                          warmer
+//	lists /proc  --- new ones --->  lists /proc, each of those that are new,
+//	reads the first processes       and stores what is in their files
+//	reads the others, and the server is not asked
+//
+// It works when somebody has listed /proc, and only on processes that the kernel does not
+// know.
+type warmer struct {
+	view   *View
+	wanted chan struct{} // somebody has listed what is not known
+}
+
+// Bounds on it. Few processes are read as quickly as they are made known.
+const (
+	worthWarming = 32               // processes
+	warmThreads  = 4                // that look into processes at the same time
+	warmTime     = 30 * time.Second // for all
+)
+
+// want has processes made known. It does not wait, and does nothing if that is under way.
+func (w *warmer) want() {
+	select {
+	case w.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// run makes processes known when it is wanted, until the context ends.
+func (w *warmer) run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.wanted:
+		}
+		began := time.Now()
+		if err := w.warm(ctx); err != nil {
+			w.view.log.Debug("readers find out for themselves", "err", err)
+			continue
+		}
+		w.view.log.Debug("processes are made known", "took", time.Since(began))
+	}
+}
+
+// warm lists /proc, and has those processes looked into that the kernel does not know.
+func (w *warmer) warm(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, warmTime)
+	defer cancel()
+	root, err := longcall.Openat(unix.AT_FDCWD, w.view.cfg.Mountpoint, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", w.view.cfg.Mountpoint, err)
+	}
+	defer unix.Close(root)
+	cold := make(chan wire.PID)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(cold)
+		return w.list(ctx, root, cold)
+	})
+	for range warmThreads {
+		group.Go(func() error {
+			buf := make([]byte, listSize)
+			for pid := range cold {
+				w.look(root, pid, buf)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// listSize is enough for a directory of a process; rootSize is for how much of /proc the
+// kernel is to ask at once.
+const (
+	listSize = 8 << 10
+	rootSize = 64 << 10
+)
+
+// list lists /proc, which makes the directories in it known, and gives those of which the
+// files are not.
+func (w *warmer) list(ctx context.Context, root int, cold chan<- wire.PID) error {
+	buf := make([]byte, rootSize)
+	for {
+		n, err := longcall.Getdents(root, buf)
+		if err != nil || n <= 0 {
+			return err
+		}
+		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
+		for _, name := range names {
+			pid := number(name)
+			if pid == 0 || !w.view.cold(pid) {
+				continue
+			}
+			select {
+			case cold <- pid:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+// look makes the files of a process known, with what is in them. One that ends
+// meanwhile is no loss.
+func (w *warmer) look(root int, pid wire.PID, buf []byte) {
+	dir, err := longcall.Openat(root, pid.String(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW)
+	if err != nil {
+		return
+	}
+	defer unix.Close(dir)
+	if _, err := longcall.Getdents(dir, buf); err != nil {
+		return
+	}
+	longcall.Exists(dir, "ctty") // which ps(1) looks for in vain
+	self := w.view.table.known(place{rootID, pid.String()})
+	for _, name := range readOfAll {
+		if n := w.view.table.placedAt(place{self, name}); n != nil {
+			if t, ok := n.file.(*text); ok && len(t.content) > 0 {
+				w.view.kernel.InodeNotifyStoreCache(n.id, 0, t.content)
+			}
+		}
+	}
+}
+
+// cold reports whether the kernel has to ask before anybody can read the files of a
+// remote process.
+func (v *View) cold(pid wire.PID) bool {
+	if v.process(pid) == nil {
+		return false
+	}
+	self := v.table.known(place{rootID, pid.String()})
+	return self == 0 || v.table.known(place{self, readOfAll[0]}) == 0
+}
+
+// manyCold reports whether that is so for many processes of a listing.
+func (v *View) manyCold(entries []entry) bool {
+	cold := 0
+	for _, e := range entries {
+		if pid := number(e.name); pid != 0 && v.cold(pid) {
+			cold++
+		}
+		if cold == worthWarming {
+			return true
+		}
+	}
+	return false
+}
