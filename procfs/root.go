@@ -32,7 +32,7 @@ func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 		entries = d.elsewhere(entries)
 	}
 	if d.view.manyCold(entries) {
-		d.view.warmer.want()
+		d.view.warmer.want(ctx)
 	}
 	for i, e := range entries {
 		if number(e.name) == 0 {

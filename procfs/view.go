@@ -86,7 +86,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		news:      newNews(),
 		processes: map[wire.PID]*process{},
 	}
-	v.warmer = &warmer{view: v, wanted: make(chan struct{})}
+	v.warmer = &warmer{view: v, wanted: make(chan *headStart)}
 	v.table = newTable(&rootDir{folder{mode: 0o555, since: v.since}, v})
 	return v
 }

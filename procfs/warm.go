@@ -3,6 +3,8 @@ package procfs
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,30 +20,49 @@ import (
 // ahead of it: one listing makes all of a process known (processDir.brief), and
 // the contents are given to the kernel without being asked for (FUSE_NOTIFY_STORE).
 //
-//	reader                          warmer
-//	lists /proc  --- new ones --->  lists /proc, each of those that are new,
-//	reads the first processes       and stores what is in their files
-//	reads the others, and the server is not asked
+//	reader                             warmer
+//	lists /proc  --- many unknown -->  lists /proc, then each of those, and
+//	             <-- the first ------  stores what is in their files
+//	reads, and the server is not asked
 //
 // It works when somebody has listed /proc, and only on processes that the kernel does not
 // know.
 type warmer struct {
 	view   *View
-	wanted chan struct{} // somebody has listed what is not known
+	wanted chan *headStart // of a reader who lists what is not known
 }
+
+// headStart is what a reader waits for, so as not to ask for the same.
+type headStart struct {
+	looks atomic.Int32  // made so far
+	made  chan struct{} // closed when there are enough, or no more will come
+	once  sync.Once
+}
+
+func (h *headStart) enough() { h.once.Do(func() { close(h.made) }) }
 
 // Bounds on it. Few processes are read as quickly as they are made known.
 const (
-	worthWarming = 32               // processes
-	warmThreads  = 4                // that look into processes at the same time
-	warmTime     = 30 * time.Second // for all
+	worthWarming = 32                     // processes
+	ahead        = 2 * worthWarming       // of the reader
+	aheadTime    = 100 * time.Millisecond // that the reader waits for that
+	warmThreads  = 4                      // that look into processes at the same time
+	warmTime     = 30 * time.Second       // for all
 )
 
-// want has processes made known. It does not wait, and does nothing if that is under way.
-func (w *warmer) want() {
+// want has processes made known, unless that is under way, and waits until the first are.
+func (w *warmer) want(ctx context.Context) {
+	start := &headStart{made: make(chan struct{})}
 	select {
-	case w.wanted <- struct{}{}:
+	case w.wanted <- start:
 	default:
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, aheadTime)
+	defer cancel()
+	select {
+	case <-start.made:
+	case <-ctx.Done():
 	}
 }
 
@@ -51,19 +72,16 @@ func (w *warmer) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-w.wanted:
+		case start := <-w.wanted:
+			err := w.warm(ctx, start)
+			start.enough()
+			w.view.log.Debug("processes are known to the kernel", "count", start.looks.Load(), "err", err)
 		}
-		began := time.Now()
-		if err := w.warm(ctx); err != nil {
-			w.view.log.Debug("readers find out for themselves", "err", err)
-			continue
-		}
-		w.view.log.Debug("processes are made known", "took", time.Since(began))
 	}
 }
 
 // warm lists /proc, and has those processes looked into that the kernel does not know.
-func (w *warmer) warm(ctx context.Context) error {
+func (w *warmer) warm(ctx context.Context, start *headStart) error {
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
 	root, err := longcall.Openat(unix.AT_FDCWD, w.view.cfg.Mountpoint, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)
@@ -82,6 +100,9 @@ func (w *warmer) warm(ctx context.Context) error {
 			buf := make([]byte, listSize)
 			for pid := range cold {
 				w.look(root, pid, buf)
+				if start.looks.Add(1) == ahead {
+					start.enough()
+				}
 			}
 			return nil
 		})
@@ -123,6 +144,9 @@ func (w *warmer) list(ctx context.Context, root int, cold chan<- wire.PID) error
 // look makes the files of a process known, with what is in them. One that ends
 // meanwhile is no loss.
 func (w *warmer) look(root int, pid wire.PID, buf []byte) {
+	if !w.view.cold(pid) {
+		return // the reader was quicker
+	}
 	dir, err := longcall.Openat(root, pid.String(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW)
 	if err != nil {
 		return
