@@ -40,8 +40,9 @@
 // refresher, so news of /proc itself are told by another goroutine, for which nobody
 // waits.
 //
-// The server never opens anything in its own file system but to mount the real procfs
-// in it.
+// The server opens nothing in its own file system but to mount the real procfs in it,
+// and to have the kernel know processes that are going to be read (warm.go). No handler
+// waits for that for long.
 //
 // A process that waits for an answer cannot be killed (fuse_dev_do_read has taken its
 // request): every handler returns within patience. Package guard sees to those that wait

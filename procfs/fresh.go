@@ -60,10 +60,13 @@ func (v *View) refresher(ctx context.Context) error {
 	}
 }
 
-// ask asks the nodes. Those that do not answer within half the patience of a reader are
-// shown as they were.
+// answerTime is for how long nodes are waited for that have much to tell. It leaves a
+// reader some of its patience.
+const answerTime = patience * 9 / 10
+
+// ask asks the nodes. Those that do not answer in time are shown as they were.
 func (v *View) ask(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, patience/2)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	changes, err := v.source.Refresh(ctx)
 	if err != nil {

@@ -14,6 +14,7 @@ type node struct {
 	id    wire.NodeID
 	look  *bproc.Look // nil: there is none; whoever asks the node has it
 	asked time.Time   // last
+	heard time.Time   // last, since it was asked
 	done  chan struct{}
 
 	shift    int64 // to times of start
@@ -43,7 +44,7 @@ func (s *Source) due(list []wire.Node, now time.Time) []*node {
 		if n.busy || now.Sub(n.asked) < interval {
 			continue
 		}
-		n.busy, n.asked, n.done = true, now, make(chan struct{})
+		n.busy, n.asked, n.heard, n.done = true, now, now, make(chan struct{})
 		due = append(due, n)
 	}
 	for id := range s.nodes {
@@ -117,7 +118,7 @@ type news struct {
 	environs [][]byte // of which Environ says one
 }
 
-// ask has a node tell what has changed, and takes it in when it is complete.
+// ask has a node tell what has changed, and takes it in.
 func (s *Source) ask(ctx context.Context, n *node) {
 	defer s.over(n)
 	ctx, cancel := context.WithTimeout(ctx, forgotten)
@@ -129,13 +130,32 @@ func (s *Source) ask(ctx context.Context, n *node) {
 			told[c.Procs[i].PID] = news{&c.Procs[i], c.Environs}
 		}
 		ended = append(ended, c.Ended...)
+		if s.heard(n, told, ended) {
+			clear(told)
+			ended = nil
+		}
 	})
 	if err != nil {
 		s.log.Debug("a node is not seen", "node", n.id, "err", err)
+		s.mu.Lock()
 		n.close() // the next look tells everything anew
+		s.mu.Unlock()
 		return
 	}
-	s.takeIn(n, at, told, ended)
+	s.complete(n, at, told, ended)
+}
+
+// heard takes in a part of an answer, and reports whether it has. Before the first answer is
+// complete it cannot: when the node was started, and what it has, is known then.
+func (s *Source) heard(n *node, told map[wire.PID]news, ended []wire.PID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n.heard = time.Now()
+	if !n.answered {
+		return false
+	}
+	s.takeIn(n, told, ended)
+	return true
 }
 
 func (s *Source) refresh(ctx context.Context, n *node, each func(*wire.Changed)) (at *wire.Refreshed, err error) {
@@ -147,8 +167,8 @@ func (s *Source) refresh(ctx context.Context, n *node, each func(*wire.Changed))
 	return n.look.Refresh(ctx, each)
 }
 
-// takeIn takes in a whole answer of a node.
-func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]news, ended []wire.PID) {
+// complete takes in the rest of an answer.
+func (s *Source) complete(n *node, at *wire.Refreshed, told map[wire.PID]news, ended []wire.PID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
@@ -159,6 +179,10 @@ func (s *Source) takeIn(n *node, at *wire.Refreshed, told map[wire.PID]news, end
 		s.lack(n.id, told)
 		n.answered = true
 	}
+	s.takeIn(n, told, ended)
+}
+
+func (s *Source) takeIn(n *node, told map[wire.PID]news, ended []wire.PID) {
 	for _, pid := range ended {
 		if p := s.procs[pid]; p != nil && p.shown.Node == n.id {
 			s.end(pid)

@@ -82,8 +82,8 @@ func (s *Source) Run(ctx context.Context) error {
 // Bounds on time.
 const (
 	interval  = 400 * time.Millisecond // a node is asked once in it at most
-	patience  = 500 * time.Millisecond // of a Refresh with a node
-	first     = 3 * time.Second        // the same, for the first answer, which is long
+	patience  = 500 * time.Millisecond // of a Refresh with a node that says nothing
+	first     = 3 * time.Second        // the same, for the first answer
 	forgotten = 30 * time.Second       // a node that has not answered by then is asked anew
 )
 
@@ -95,28 +95,40 @@ func (s *Source) Refresh(ctx context.Context) (procfs.Changes, error) {
 		return procfs.Changes{}, err
 	}
 	asked := s.due(list, time.Now())
-	wait := patience
-	for _, n := range asked {
-		if !n.answered {
-			wait = first
-		}
-	}
-	waiting, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
 	for _, n := range asked {
 		select {
 		case s.asks <- func(ctx context.Context) { s.ask(ctx, n) }:
-		case <-waiting.Done():
+		case <-ctx.Done():
 			s.over(n)
 		}
 	}
 	for _, n := range asked {
-		select {
-		case <-n.done:
-		case <-waiting.Done():
-		}
+		s.await(ctx, n)
 	}
 	return s.news(time.Now()), nil
+}
+
+// await waits for the answer of a node, for as long as it goes on saying something.
+func (s *Source) await(ctx context.Context, n *node) {
+	for {
+		s.mu.Lock()
+		patience := patience
+		if !n.answered {
+			patience = first
+		}
+		left := time.Until(n.heard.Add(patience))
+		s.mu.Unlock()
+		if left <= 0 {
+			return
+		}
+		select {
+		case <-n.done:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(left):
+		}
+	}
 }
 
 // news returns what has changed since it was called last.

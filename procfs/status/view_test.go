@@ -96,7 +96,7 @@ func TestViewTellsTexts(t *testing.T) {
 		if got = *t; got.Cgroup == nil { // as it was told before
 			got.Cgroup = groups
 		}
-		return has("Name:\tsleep\n")(t) && has("State:\tS ")(t)
+		return has("Name:\tsleep\n")(t) && has("State:\tS ")(t) && t.UID != 0 // it was root's while it executed
 	}))
 	if got.UID != 12345 || got.GID != 12346 {
 		t.Errorf("the owner is %d:%d", got.UID, got.GID)
