@@ -44,7 +44,7 @@ func (h *headStart) enough() { h.once.Do(func() { close(h.made) }) }
 // Bounds on it. Few processes are read as quickly as they are made known.
 const (
 	worthWarming = 32                     // processes
-	ahead        = 2 * worthWarming       // of the reader
+	ahead        = 256                    // of the reader
 	aheadTime    = 100 * time.Millisecond // that the reader waits for that
 	warmThreads  = 4                      // that look into processes at the same time
 	warmTime     = 30 * time.Second       // for all
@@ -156,6 +156,10 @@ func (w *warmer) look(root int, pid wire.PID, buf []byte) {
 		return
 	}
 	longcall.Exists(dir, "ctty") // which ps(1) looks for in vain
+	// That it was listed has made the kernel forget when it was read last, which whoever
+	// asks for its owner would have to wait for (fuse_invalidate_atime of fs/fuse/dir.c).
+	var owner unix.Stat_t
+	_ = longcall.Fstat(dir, &owner)
 	self := w.view.table.known(place{rootID, pid.String()})
 	for _, name := range readOfAll {
 		if n := w.view.table.placedAt(place{self, name}); n != nil {
