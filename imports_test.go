@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 
 	"master/store": nil,
 
-	"procfs":       {"wire", "procfs/guard"},
+	"procfs":       {"wire", "procfs/guard", "internal/longcall"},
 	"procfs/guard": nil,
 	"procfs/nodes": {".", "wire", "procfs"},
 	"procfs/enter": nil,
