@@ -41,7 +41,12 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	g.user, g.group = st.user, st.group
 	g.root = st.user.Effective == 0 && st.capable != imageCapabilities
 	s.add(g)
-	if err := markHeld(m.PID); err != nil {
+	how := wire.Adopted{PID: m.PID, Parent: st.parent, HangUp: m.HangUp}
+	if g.since {
+		_, how.HangUp = wasHeld(m.PID)
+	}
+	s.owners.adopted(how)
+	if err := markHeld(m.PID, how.HangUp); err != nil {
 		s.log.Warn("a ghost is not marked; no later keeper would seize it", "pid", m.PID, "err", err)
 	}
 	if st.blocked != 0 {

@@ -65,6 +65,9 @@ func (c *Client) Killed() []wire.PID { return c.list.Killed }
 // Stopped returns those of them that are stopped.
 func (c *Client) Stopped() []wire.PID { return c.list.Stopped }
 
+// Adopted returns how they were adopted, those of clients at least.
+func (c *Client) Adopted() []wire.Adopted { return c.list.Adopted }
+
 // Write sends frames: requests of package wire whose names begin with Ghost.
 func (c *Client) Write(frames []byte) (int, error) { return c.conn.Write(frames) }
 

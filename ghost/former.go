@@ -19,22 +19,28 @@ import (
 // be in a core, and a ghost has none.) Children inherit it, and it stays when a
 // program is executed (core(5)).
 const (
-	heldFilter = 0x180
-	filterFile = "coredump_filter"
+	heldFilter   = 0x180
+	hangUpFilter = 0x080 // of one that was adopted with HangUp
+	filterFile   = "coredump_filter"
 )
 
 // markHeld marks a ghost.
-func markHeld(pid wire.PID) error {
-	return writeProc(pid, filterFile, fmt.Sprintf("%#x", heldFilter))
+func markHeld(pid wire.PID, hangUp bool) error {
+	filter := heldFilter
+	if hangUp {
+		filter = hangUpFilter
+	}
+	return writeProc(pid, filterFile, fmt.Sprintf("%#x", filter))
 }
 
-func wasHeld(pid wire.PID) bool {
+func wasHeld(pid wire.PID) (held, hangUp bool) {
 	text, err := readProc(pid, filterFile)
 	if err != nil {
-		return false
+		return false, false
 	}
 	filter, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 16, 64)
-	return err == nil && filter == heldFilter
+	hangUp = err == nil && filter == hangUpFilter
+	return hangUp || err == nil && filter == heldFilter, hangUp
 }
 
 // Times for a former keeper that is still about to end: its threads let go of their
@@ -137,7 +143,10 @@ func (k *Keeper) eachMarked(do func(wire.PID, processStatus)) error {
 		}
 		pid := wire.PID(n)
 		var exe, namespace unix.Stat_t
-		if unix.Stat("/proc/"+name+"/exe", &exe) != nil || exe.Dev != k.shards[0].device || exe.Ino != k.shards[0].inode || !wasHeld(pid) {
+		if unix.Stat("/proc/"+name+"/exe", &exe) != nil || exe.Dev != k.shards[0].device || exe.Ino != k.shards[0].inode {
+			continue
+		}
+		if held, _ := wasHeld(pid); !held {
 			continue
 		}
 		if unix.Stat("/proc/"+name+"/ns/pid", &namespace) != nil || namespace.Ino != ours.Ino {

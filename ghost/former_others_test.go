@@ -60,7 +60,7 @@ func marked(t *testing.T, image string, namespaces uintptr) wire.PID {
 		t.Fatal(err)
 	}
 	pid := wire.PID(p.Pid)
-	if err := markHeld(pid); err != nil {
+	if err := markHeld(pid, false); err != nil {
 		t.Fatal(err)
 	}
 	return pid

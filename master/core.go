@@ -48,9 +48,10 @@ type core struct {
 	answers    map[wire.NodeID]*answers
 	marks      []wire.Mark // that the keeper is to be told
 
-	found   map[wire.PID]*signals // ghosts of a former master that no node has claimed, and what they got
-	foundAt time.Time
-	delayed []func() // launches that wait until there is none
+	found    map[wire.PID]*signals // ghosts of a former master that no node has claimed, and what they got
+	foundAt  time.Time
+	foundHow map[wire.PID]wire.Adopted // and how they were adopted
+	delayed  []func()                  // launches that wait until there is none
 
 	clock       time.Time // of the last tick
 	settleUntil time.Time // nodes may not have come yet
@@ -65,7 +66,7 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		jobs:  make(chan func() func(), 1),
 		procs: map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){}, ends: map[*call]*os.File{}, maxEnds: roomForEnds(),
-		found: map[wire.PID]*signals{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
+		found: map[wire.PID]*signals{}, foundHow: map[wire.PID]wire.Adopted{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
 
 		answers:    map[wire.NodeID]*answers{},
 		budgets:    map[uint32]*budget{},

@@ -10,9 +10,12 @@ import (
 
 // foundGhosts takes note of the ghosts that a keeper has held since a former
 // master. Their processes are on nodes that have yet to connect.
-func (c *core) foundGhosts(held []wire.PID, now time.Time) {
+func (c *core) foundGhosts(held []wire.PID, adopted []wire.Adopted, now time.Time) {
 	for _, pid := range held {
 		c.found[pid] = new(signals)
+	}
+	for _, how := range adopted {
+		c.foundHow[how.PID] = how
 	}
 	c.foundAt = now
 	if len(held) > 0 {
@@ -40,6 +43,7 @@ func (c *core) claim(s *session, pid wire.PID) bool {
 		uid = 0 // it has just ended
 	}
 	p := &proc{pid: pid, node: s.node, uid: uid, starter: uid, sess: s, state: running, ghost: true, signals: *q}
+	p.parent, p.hangUp = c.foundHow[pid].Parent, c.foundHow[pid].HangUp
 	c.add(p, c.limitOf(pid))
 	c.claimed(p)
 	return true
@@ -78,6 +82,7 @@ func (c *core) allFound() {
 			c.lend(s, s.wanted)
 		}
 	}
+	clear(c.foundHow)
 	delayed := c.delayed
 	c.delayed = nil
 	for _, begin := range delayed {

@@ -88,7 +88,7 @@ func (s *session) awaitsNumbers() bool { return s.numbers == 0 && s.lending }
 
 // launched returns the process of a launch.
 func (c *core) launched(l *launch, n *node) *proc {
-	return &proc{pid: l.spawn.PID, node: n.ID, uid: l.spawn.UID, starter: l.spawn.UID, sess: n.sess, state: adopting, launch: l, hangUp: l.hangUp, client: l.client, again: l.again}
+	return &proc{pid: l.spawn.PID, node: n.ID, uid: l.spawn.UID, starter: l.spawn.UID, sess: n.sess, state: adopting, launch: l, parent: l.spawn.Parent, hangUp: l.hangUp, client: l.client, again: l.again}
 }
 
 // mayCome reports whether a node is not there, but may be in a moment: it was lost and
@@ -159,7 +159,7 @@ func (c *core) taken(pid wire.PID) bool {
 // leaves it to the next one; the same one may have it already.
 func (c *core) adopt(p *proc) {
 	l := p.launch
-	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.spawn.Parent, UID: l.spawn.UID}, func(errno unix.Errno) {
+	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.spawn.Parent, UID: l.spawn.UID, HangUp: l.hangUp}, func(errno unix.Errno) {
 		switch {
 		case errno == unix.EPIPE:
 			p.again = true

@@ -29,6 +29,7 @@ type proc struct {
 	state   procState
 	launch  *launch     // started from the front end; nil once it runs, and for forked ones
 	ghost   bool        // a ghost exists, or is being made
+	parent  wire.PID    // the client that has started it; 0: not known
 	hangUp  bool        // SIGHUP when the client leaves
 	client  *clientConn // of one that was started from the front end; nil: it is to come back
 	signals signals

@@ -89,23 +89,30 @@ func (c *core) claimed(p *proc) {
 	}
 }
 
-// hangUpAbsent gives up the clients that have not come back. Without a session
-// nobody can come back, and nobody is late.
+// hangUpAbsent gives up the clients that have ended, and those of which nothing is known
+// and that have not come back. One that lives may be stopped, or wait until somebody
+// reads what it writes. Without a session nobody can come back, and nobody is late.
 func (c *core) hangUpAbsent(now time.Time) {
 	for pid, since := range c.absent {
 		p := c.procs[pid]
-		switch {
-		case p == nil || p.state == ending:
+		if p == nil || p.state == ending {
 			delete(c.absent, pid)
-		case p.sess.ended || p.state != running:
+			continue
+		}
+		if p.sess.ended || p.state != running {
 			c.absent[pid] = now
-		case now.Sub(since) > returnTime:
-			delete(c.absent, pid)
-			c.log.Info("the client of a process has not come back", "node", p.node, "pid", pid)
-			c.hangUp(p)
-			if parent, err := c.front.Parent(pid); err == nil {
-				c.reparent(pid, parent)
-			}
+			continue
+		}
+		parent, err := c.front.Parent(pid)
+		known := err == nil && p.parent != 0
+		if known && parent == p.parent || !known && now.Sub(since) <= returnTime {
+			continue
+		}
+		delete(c.absent, pid)
+		c.log.Info("the client of a process does not come back", "node", p.node, "pid", pid)
+		c.hangUp(p)
+		if err == nil {
+			c.reparent(pid, parent)
 		}
 	}
 }

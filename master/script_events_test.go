@@ -79,3 +79,8 @@ func (s *script) ids(args []string, name string) *wire.IDs {
 	n := strings.Split(word, "/")
 	return &wire.IDs{Real: uint32(s.number(n[0])), Effective: uint32(s.number(n[1])), Saved: uint32(s.number(n[2]))}
 }
+
+// adopt keeps how a ghost was adopted for the list of a keeper.
+func (s *script) adopt(args []string) {
+	s.adopted = append(s.adopted, wire.Adopted{PID: s.pid(args[0]), Parent: s.pid(args[1]), HangUp: len(args) > 2})
+}

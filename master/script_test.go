@@ -31,6 +31,7 @@ type script struct {
 	ends     map[string][]func() // what is done when a process has ended, by its number
 	asked    []question
 	retold   []wire.Event
+	adopted  []wire.Adopted
 	lines    []string
 }
 
@@ -105,6 +106,7 @@ var verbs = map[string]func(s *script, args []string){
 	"ps":       (*script).ps,       // the process table
 
 	// The keeper.
+	"adopt":  (*script).adopt,  // PID PARENT [hangup]: so was what comes with "held"
 	"held":   (*script).held,   // PID...: what a keeper of a former master holds
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
 	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: nobody knows
@@ -343,7 +345,7 @@ func (s *script) ps([]string) {
 	s.say("%d in the table", len(s.core.procs))
 }
 
-func (s *script) held(args []string) { s.core.foundGhosts(s.pids(args), s.now) }
+func (s *script) held(args []string) { s.core.foundGhosts(s.pids(args), s.adopted, s.now) }
 
 func (s *script) pids(args []string) []wire.PID {
 	var pids []wire.PID

@@ -11,17 +11,29 @@ type GhostHello struct {
 func (*GhostHello) Type() Type { return TypeGhostHello }
 
 // GhostList answers GhostHello: the ghosts that the keeper holds, and those of
-// them that it holds in their end because they got SIGKILL, and that are stopped.
+// them that it holds in their end because they got SIGKILL, and that are stopped; and how
+// they were adopted.
 type GhostList struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Held    []PID
 	Killed  []PID
 	Stopped []PID
+	Adopted []Adopted
 }
 
 // Type implements [Message].
 func (*GhostList) Type() Type { return TypeGhostList }
+
+// Adopted is how a ghost was adopted. A keeper that has taken it over takes the parent
+// that it had then for the client.
+type Adopted struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	PID    PID
+	Parent PID // the client
+	HangUp bool
+}
 
 // GhostAdopt asks the keeper to hold a ghost that a client made.
 type GhostAdopt struct {
@@ -30,6 +42,7 @@ type GhostAdopt struct {
 	PID    PID
 	Parent PID    // whose child it must be
 	UID    uint32 // whose it must be (real user)
+	HangUp bool   // as in Run: for later masters
 }
 
 // Type implements [Message].

@@ -227,3 +227,42 @@ func TestStartWhileAway(t *testing.T) {
 		t.Errorf("got %+v", res)
 	}
 }
+
+// TestClientKilledWhileAway kills a client while there is no master: the next one hangs
+// its process up, and not that of a client that is stopped.
+func TestClientKilledWhileAway(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	const script = `trap "exit 8" HUP; echo ready; while :; do sleep 0.05; done`
+	killed := startRemote(t, c, cluster.Alice, 0, "sh", "-c", script)
+	stopped := startRemote(t, c, cluster.Alice, 0, "sh", "-c", script)
+	if err := c.Master.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.bpsh.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := stopped.bpsh.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.bpsh.Wait() // killed
+	if err := c.StartMaster(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "the process is hung up", func() error {
+		if process, ghost := killed.state(); process != "" || ghost != "" && ghost != "Z" {
+			return fmt.Errorf("the process is %q, its ghost %q", process, ghost)
+		}
+		return nil
+	})
+	if process, ghost := stopped.state(); process == "" || ghost == "" || ghost == "Z" {
+		t.Errorf("the process of the client that is stopped is %q, its ghost %q", process, ghost)
+	}
+	if err := stopped.bpsh.Process.Signal(unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	stopped.kill(unix.SIGHUP)
+	if code := stopped.wait(); code != 8 {
+		t.Errorf("exit code %d, want 8", code)
+	}
+	stopped.gone()
+}
