@@ -99,6 +99,10 @@ func (s *shard) deliver(g *held, how int) {
 		return
 	case sig == unix.SIGALRM && info.code() == siKernel:
 		// The alarm that the image sets for a ghost that nobody adopts.
+	case (sig == unix.SIGHUP || sig == unix.SIGCONT) && info.code() == siKernel && s.remoteSession(g.pid):
+		// Its group was orphaned while a member was stopped (kill_orphaned_pgrp of
+		// kernel/exit.c). The process's own kernel sees to that; here ghosts may stop, go
+		// on and end in another order.
 	case sig == unix.SIGCHLD && info.code() > 0:
 		// The end of a child on the front end: the kernel's business.
 	default:
