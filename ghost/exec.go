@@ -18,13 +18,16 @@ const maxArgv = 60 << 10
 
 // exec gives a ghost another command line, by executing the image anew. What
 // else that does to the ghost is undone: the image has capabilities, and the
-// program of the process has not.
+// program of the process has not. Without a command line it gets a name only.
 func (s *shard) exec(g *held, m *wire.GhostExec) error {
 	d, err := s.take(g)
 	if err != nil {
 		return err
 	}
 	defer func() { d.release() }()
+	if len(m.Argv) == 0 {
+		return d.setName(m.Comm)
+	}
 	if err := d.learnDeath(); err != nil {
 		return err
 	}
@@ -50,7 +53,7 @@ func (s *shard) exec(g *held, m *wire.GhostExec) error {
 
 // name returns what the process is called: by its first argument, if not otherwise.
 func name(m *wire.GhostExec) string {
-	if m.Comm != "" || len(m.Argv) == 0 {
+	if m.Comm != "" {
 		return m.Comm
 	}
 	return m.Argv[0][strings.LastIndexByte(m.Argv[0], '/')+1:]

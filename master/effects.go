@@ -39,7 +39,7 @@ func (c *core) follow(p *proc, e *wire.Event) {
 	if e.PGID != 0 || e.SID != 0 {
 		c.join(p, e)
 	}
-	if len(e.Argv) > 0 {
+	if len(e.Argv) > 0 || e.Comm != "" {
 		c.change(p, &wire.GhostExec{PID: p.pid, Argv: e.Argv, Comm: e.Comm}, nil)
 	}
 	if e.User != nil || e.Group != nil {

@@ -62,7 +62,8 @@ type GhostFork struct {
 // Type implements [Message].
 func (*GhostFork) Type() Type { return TypeGhostFork }
 
-// GhostExec gives a ghost the command line of its process.
+// GhostExec gives a ghost the command line of its process. Without one it gives it a
+// name: the process has ended.
 type GhostExec struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

@@ -285,7 +285,7 @@ type Event struct {
 	Stage  Stage    // Spawned, when it failed
 	Errno  uint32   // Spawned, when it failed
 	Argv   []string // Execed; also Forked when the child has already executed
-	Comm   string   // with Argv: name of the program, where that is not the end of Argv[0]
+	Comm   string   // name of the program, where that is not the end of Argv[0]; alone: of a zombie
 	User   *IDs     // User; also Forked and Execed; nil: as it was
 	Group  *IDs     // as User
 }

@@ -320,6 +320,7 @@ func TestModel(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
+	forks, births, lates := 0, 0, 0
 	for run := range uint64(40) {
 		t.Run(fmt.Sprint("seed ", seed+run), func(t *testing.T) {
 			w := newWorld(t, seed+run)
@@ -339,12 +340,13 @@ func TestModel(t *testing.T) {
 			if s := w.tracker.Stats(); s != (procevents.Stats{}) {
 				t.Errorf("left in the tracker: %+v", s)
 			}
-			if w.f.births >= w.forks {
-				t.Errorf("%d births told of %d, none was spared", w.f.births, w.forks)
-			}
-			if w.lates == 0 {
-				t.Error("nobody was late for a signal")
-			}
+			forks, births, lates = forks+w.forks, births+w.f.births, lates+w.lates
 		})
+	}
+	if births >= forks {
+		t.Errorf("%d births told of %d, none was spared", births, forks)
+	}
+	if lates == 0 {
+		t.Error("nobody was late for a signal")
 	}
 }

@@ -27,19 +27,23 @@ type Image struct {
 	Comm string // name of the program (proc_pid_comm(5)), where Argv does not say it
 }
 
-// Image returns the image of a process; false if it has none (any more).
+// Image returns the image of a process; false if it is gone. A zombie has a name only.
 func (dir Proc) Image(pid wire.PID) (Image, bool) {
 	line, ok := dir.read(pid, "cmdline")
-	if !ok || len(line) == 0 {
+	if !ok {
 		return Image{}, false
 	}
-	im := Image{Argv: strings.Split(string(bytes.TrimSuffix(line, []byte{0})), "\x00")}
 	comm, ok := dir.read(pid, "comm")
 	if !ok {
 		return Image{}, false
 	}
-	if name := strings.TrimSuffix(string(comm), "\n"); name != commOf(im.Argv[0]) {
-		im.Comm = name
+	im := Image{Comm: strings.TrimSuffix(string(comm), "\n")}
+	if len(line) == 0 {
+		return im, true
+	}
+	im.Argv = strings.Split(string(bytes.TrimSuffix(line, []byte{0})), "\x00")
+	if im.Comm == commOf(im.Argv[0]) {
+		im.Comm = ""
 	}
 	return im, true
 }

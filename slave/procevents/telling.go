@@ -182,7 +182,7 @@ func (t *Tracker) leave(pgid wire.PID) {
 	}
 }
 
-// show puts the image of p into e, for its ghost; false: p has none any more, or its ghost
+// show puts the image of p into e, for its ghost; false: p is gone, or its ghost
 // shows the same: that is not to execute anything then, for natively a parent may not put
 // a child into another group that has (setpgid(2), EACCES).
 //
@@ -191,21 +191,30 @@ func (t *Tracker) leave(pgid wire.PID) {
 // that are held now differ from it, and those whose births are yet to be taken in
 // come with that exec, after which p itself differs.
 func (t *Tracker) show(p *process, e *wire.Event) bool {
-	if !p.dead {
-		if im, ok := t.image(p.pid); ok {
-			t.newImage(p)
-			p.front.image = p.traits.image
-			is := t.hash(&im)
-			if is == p.shows {
-				return false
-			}
-			p.shows = is
-			e.Argv, e.Comm = im.Argv, im.Comm
-			return true
+	im, ok := t.imageOf(p)
+	if !ok {
+		p.front.image = unknownImage
+		return false
+	}
+	t.newImage(p)
+	p.front.image = p.traits.image
+	is := t.hash(&im)
+	if is == p.shows {
+		return false
+	}
+	p.shows = is
+	e.Argv, e.Comm = im.Argv, im.Comm
+	return true
+}
+
+// imageOf returns the image of a process, or the name that it had.
+func (t *Tracker) imageOf(p *process) (Image, bool) {
+	if p.dead {
+		if _, there := t.remains(p); !there {
+			return Image{}, false
 		}
 	}
-	p.front.image = unknownImage
-	return false
+	return t.image(p.pid)
 }
 
 // hash names what an image shows. Its seed is nobody's choice, so no two have the same.

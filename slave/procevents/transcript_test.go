@@ -79,11 +79,13 @@ type player struct {
 func replay(t *testing.T, script string) string {
 	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}, zombies: map[wire.PID]*traits{}}
 	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
-		process, ok := p.processes[pid]
-		if !ok {
-			return procevents.Image{}, false
+		if process, ok := p.processes[pid]; ok {
+			return procevents.Image{Argv: []string{process.argv}}, true
 		}
-		return procevents.Image{Argv: []string{process.argv}}, true
+		if z, ok := p.zombies[pid]; ok {
+			return procevents.Image{Comm: z.argv}, true
+		}
+		return procevents.Image{}, false
 	})
 	p.tracker.KeepZombies(func(pid wire.PID) (procevents.ProcessInfo, bool) {
 		if z := p.zombies[pid]; z != nil {
@@ -317,6 +319,9 @@ func show(e wire.Event) string {
 	}
 	if e.Argv != nil {
 		s += " argv " + strings.Join(e.Argv, " ")
+	}
+	if e.Comm != "" {
+		s += " comm " + e.Comm
 	}
 	return s
 }

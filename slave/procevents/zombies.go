@@ -43,7 +43,7 @@ func (t *Tracker) tellLast(p *process, is ProcessInfo) {
 		t.see(p, is.PGID, is.SID)
 	}
 	p.traits.user, p.traits.group = is.User, is.Group
-	if moved || p.renamed() {
+	if moved || p.renamed() || p.traits.image != p.front.image {
 		t.tellChange(p)
 	}
 }
