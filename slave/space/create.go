@@ -1,6 +1,7 @@
 package space
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,9 +30,23 @@ func Create(ctx context.Context, cfg Config) (*Space, error) {
 		err = s.connect(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("create space %s: %w", cfg.Name, err), s.Destroy(ctx))
+		return nil, errors.Join(fmt.Errorf("create space %s: %w%s", cfg.Name, err, cfg.lastWords()), s.Destroy(ctx))
 	}
 	return s, nil
+}
+
+// lastWords returns what an init has said last that did not come up, to be put behind an
+// error: its log goes with the space.
+func (c *Config) lastWords() string {
+	text, err := os.ReadFile(c.log())
+	if err != nil {
+		return "" // it did not come that far
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte{'\n'})
+	if last := lines[len(lines)-1]; len(last) > 0 {
+		return "; its init says: " + string(last)
+	}
+	return ""
 }
 
 // start makes the namespaces and starts bpinit in them. The Space is there to

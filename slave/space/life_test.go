@@ -37,9 +37,14 @@ func TestCursor(t *testing.T) {
 func TestProcHasTheNumbersOfTheCluster(t *testing.T) {
 	n := newNode(t)
 	n.mustLaunch(command(70001, "sleep", "1000"))
-	comm, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d/70001/comm", n.Proc().Fd()))
-	if err != nil || string(comm) != "sleep\n" {
-		t.Errorf("got %q, %v", comm, err)
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d/70001/comm", n.Proc().Fd()))
+		if err == nil && string(comm) == "sleep\n" {
+			break // execve(2) lets go of whoever made the process before it names that
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %q, %v", comm, err)
+		}
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", n.InitPID()), &st); err != nil {
@@ -360,6 +365,10 @@ func TestSpacesThatCannotBe(t *testing.T) {
 		Dir: dir + "/s", Root: "/", Init: bpinit, Name: "test-bad", Log: newNode(t).cfg.Log,
 		OnStatus: func(wire.PID, wire.Status) {}, OnLaunched: func(wire.PID, wire.Stage, unix.Errno) {},
 	}
+	complains := filepath.Join(dir, "complains")
+	if err := os.WriteFile(complains, []byte("#!/bin/sh\necho no such luck >&2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*space.Config){
 		"name":          func(c *space.Config) { c.Name = "../x" },
 		"relative root": func(c *space.Config) { c.Root = "x" },
@@ -368,14 +377,18 @@ func TestSpacesThatCannotBe(t *testing.T) {
 		"no init":       func(c *space.Config) { c.Init = "/no/such/init" },
 		"no root":       func(c *space.Config) { c.Root = "/no/such/root" },
 		"not init":      func(c *space.Config) { c.Init = "/bin/true" },
+		"no such luck":  func(c *space.Config) { c.Init = complains },
 	} {
 		cfg := good
 		change(&cfg)
-		if s, err := space.Create(t.Context(), cfg); err == nil {
+		s, err := space.Create(t.Context(), cfg)
+		if err == nil {
 			t.Errorf("%s: created", name)
 			if err := s.Destroy(t.Context()); err != nil {
 				t.Error(err)
 			}
+		} else if cfg.Init == complains && !strings.Contains(err.Error(), name) {
+			t.Errorf("%q lacks what init says", err)
 		}
 	}
 	if got := traces(t, "test-bad"); len(got) != 0 {
