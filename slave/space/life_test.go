@@ -28,9 +28,13 @@ func TestCursor(t *testing.T) {
 	n.mustLaunch(command(2000000, "true"))
 	n.awaitStatus(2000000, over)
 	text, _ := n.output(command(70001, "sh", "-c", "for i in 1 2 3; do sh -c 'echo $$'; done; true"))
-	want := fmt.Sprintf("%d\n%d\n%d\n", next, next+1, next+2)
-	if text != want {
-		t.Errorf("forked processes: got %q, want %q", text, want)
+	var got [3]wire.PID
+	if _, err := fmt.Sscan(text, &got[0], &got[1], &got[2]); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	const threads = 20 // of init's own runtime: they may take numbers in between
+	if got[0] < next || !slices.IsSorted(got[:]) || got[2] > next+threads {
+		t.Errorf("forked processes: got %v, want numbers from %d on", got, next)
 	}
 }
 
