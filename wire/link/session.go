@@ -111,7 +111,7 @@ func (s *Session) Open(ctx context.Context) (Stream, error) {
 		if a.err != nil {
 			return nil, s.blame(a.err)
 		}
-		return a.stream, nil
+		return muxed{a.stream}, nil
 	case <-s.link.done:
 		return nil, s.link.reason()
 	case <-ctx.Done():
@@ -163,7 +163,20 @@ func (s *Session) Accept(ctx context.Context) (Stream, error) {
 	if err != nil {
 		return nil, s.blame(err)
 	}
-	return stream, nil
+	return muxed{stream}, nil
+}
+
+// muxed is a stream of yamux.
+type muxed struct{ *yamux.Stream }
+
+// Read hands out what there is, also where yamux cannot tell the other side so any more,
+// since the session has ended: what comes next says that.
+func (m muxed) Read(p []byte) (int, error) {
+	n, err := m.Stream.Read(p)
+	if n > 0 {
+		err = nil
+	}
+	return n, err
 }
 
 // wait waits until Run has begun.
