@@ -207,12 +207,22 @@ func (t *Tracker) show(p *process, e *wire.Event) bool {
 	return true
 }
 
-// imageOf returns the image of a process, or the name that it had.
+// imageOf returns the image of a process. That of one that has ended is still to be seen
+// in a child that has executed nothing: its ghost inherits it, and must not execute
+// anything either (see show). Else a zombie has a name only.
 func (t *Tracker) imageOf(p *process) (Image, bool) {
-	if p.dead {
-		if _, there := t.remains(p); !there {
-			return Image{}, false
+	if !p.dead {
+		return t.image(p.pid)
+	}
+	if p.kids > 0 {
+		for _, q := range t.procs {
+			if !q.dead && q.traits.image == p.traits.image {
+				return t.image(q.pid)
+			}
 		}
+	}
+	if _, there := t.remains(p); !there {
+		return Image{}, false
 	}
 	return t.image(p.pid)
 }

@@ -15,7 +15,10 @@ import (
 // seedVariable names the environment variable with the first of the seeds.
 const seedVariable = "BPROC_SEED"
 
-const treeSteps = 30
+const (
+	treeSeeds = 1000
+	treeSteps = 30
+)
 
 // TestRandomTrees grows random trees of processes natively and on a node. The
 // program has a model of what must be true, and checks it after each step; at the

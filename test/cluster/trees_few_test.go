@@ -1,5 +1,0 @@
-//go:build !soak
-
-package cluster_test
-
-const treeSeeds = 200
