@@ -13,7 +13,7 @@ import (
 )
 
 // leakTimeout is how long the kernel may take to let go of what has ended.
-const leakTimeout = 10 * time.Second
+const leakTimeout = time.Minute
 
 // Config says what a cluster is to be.
 type Config struct {

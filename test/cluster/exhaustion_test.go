@@ -77,8 +77,10 @@ func descriptors(t *testing.T, d *cluster.Daemon, m *cluster.Machine) int {
 }
 
 // TestConnectionsThatSayNothing floods the sockets of a master with connections, many
-// more than it has descriptors.
+// more than it has descriptors; one after the other, as this program has not many more
+// itself.
 func TestConnectionsThatSayNothing(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, network, address, says string
 		from                         func(c *cluster.Cluster) *cluster.Machine
@@ -87,7 +89,6 @@ func TestConnectionsThatSayNothing(t *testing.T) {
 		{"slaves", "tcp", "10.77.0.1:2223", "connection was refused", func(c *cluster.Cluster) *cluster.Machine { return c.Nodes[0] }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
 			c := cluster.Start(t, cluster.Config{Nodes: 2})
 			restartMaster(t, c, 256)
 			before := descriptors(t, c.Master, c.Front)

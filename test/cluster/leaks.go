@@ -59,7 +59,7 @@ func (t *traces) check(timeout time.Duration) error {
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
