@@ -37,8 +37,8 @@ var steps = []struct{ say, do string }{
 		`bpsh 0-1 sh -c 'sleep 100 & wait' & sleep 0.3; ps -C bpsh,sh,sleep --forest -o pid,ppid,stat,args`,
 	},
 	{
-		"In bpns, /proc shows what is on the nodes: state, times, memory, threads.",
-		`bpns ps -C sleep -o pid,ppid,stat,rss,time,args; bpns grep BProcNode $(pgrep -x sleep | sed 's,.*,/proc/&/status,')`,
+		"In bpns, /proc shows what is on the nodes, as it was at most a second ago.",
+		`sleep 1; bpns ps -C sleep -o pid,ppid,stat,rss,time,args; bpns grep BProcNode $(pgrep -x sleep | sed 's,.*,/proc/&/status,')`,
 	},
 	{
 		"Kill one here, and it is gone there: every signal is forwarded.",
