@@ -12,7 +12,9 @@ TESTFLAGS   ?=
 RUN         ?=
 ONLY        ?=
 FUZZTIME    ?= 30s
+# Of a package. A test that hangs is ended long before, where tests have a watchdog.
 TEST_TIMEOUT ?= 20m
+RACE_TIMEOUT ?= 40m
 
 # What ignores a signal hands that on to what it starts (execve(2)), so also to the
 # remote programs of tests; "make test" may be started by nohup(1), or in the
@@ -116,10 +118,12 @@ demo: deps build ## a front end and three nodes on this machine, and a shell the
 test: deps build ## all tests; RUN=REGEXP selects; TESTFLAGS for go test
 	@BPROC_TREE=$(BUILD) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
 
+# A race-enabled program waits for a second before it exits, unless told otherwise
+# (go.dev/doc/articles/race_detector): that adds up where commands are what is tested.
 .PHONY: race
 race: deps ## all tests and the commands that they start under the race detector
 	@$(MAKE) --no-print-directory build RACE=1 BUILD=$(BUILD)/race
-	@BPROC_TREE=$(BUILD)/race $(SIGNALS) $(GO) test -json -race -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
+	@BPROC_TREE=$(BUILD)/race GORACE=atexit_sleep_ms=0 $(SIGNALS) $(GO) test -json -race -timeout $(RACE_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
 
 # Not part of "make test": they take long, or show what is not right yet (see
 # ARCHITECTURE.md).

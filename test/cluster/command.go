@@ -37,6 +37,10 @@ var commandPath = []string{Prefix + "/bin", Prefix + "/sbin", "/usr/local/sbin",
 // open after the command itself has ended.
 const outputDelay = 5 * time.Second
 
+// raceVariable names the environment variable with the options of the race detector,
+// which are for the commands of machines too.
+const raceVariable = "GORACE"
+
 // Cmd is a command in a machine: an [exec.Cmd] that starts there, in a session
 // of its own. Its process numbers are the host's; [Cmd.PID] has the machine's.
 type Cmd struct {
@@ -57,6 +61,9 @@ func newCmd(ctx context.Context, m *Machine, user User, argv []string) *Cmd {
 	c.Env = []string{
 		"PATH=" + strings.Join(commandPath, ":"), "HOME=/tmp", "SHELL=/bin/sh",
 		"USER=" + user.Name, "LOGNAME=" + user.Name, "LANG=C.UTF-8", "TERM=dumb",
+	}
+	if options, ok := os.LookupEnv(raceVariable); ok && Race {
+		c.Env = append(c.Env, raceVariable+"="+options)
 	}
 	// A session of its own, so that a signal to the group of a command that has
 	// not made one cannot reach the tests.

@@ -38,7 +38,20 @@ func TestVerdict(t *testing.T) {
 				{"Action":"output","Package":"q","Test":"TestC","Output":"of another\n"}
 				{"Action":"output","Package":"p","Output":"FAIL\tp\t9s\n"}
 				{"Action":"fail","Package":"p"}`,
-			want: "=== RUN TestB\nFAIL\tp\t9s\n\nsummary:\nFAIL\tp\t9s\n1 tests passed, 1 failed, 0 skipped\n",
+			want: "never ended: p TestB, begun 0s before\n=== RUN TestB\nFAIL\tp\t9s\n" +
+				"never ended: q TestC, begun 0s before\nof another\nnever ended: q, begun 0s before\n" +
+				"\nsummary:\nnever ended: p TestB, begun 0s before\n" +
+				"never ended: q TestC, begun 0s before\nnever ended: q, begun 0s before\n" +
+				"FAIL\tp\t9s\n1 tests passed, 2 failed, 0 skipped\n",
+		},
+		{
+			name: "go has something to say",
+			events: `{"Action":"pass","Package":"p","Test":"TestA"}
+				go: warning
+				{"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
+				{"Action":"pass","Package":"p"}`,
+			want: "go: warning\nok  \tp\t0.1s\n1 tests passed, 0 failed, 0 skipped\n",
+			good: true,
 		},
 		{
 			name: "the process ended outside of a test",
@@ -61,8 +74,8 @@ func TestVerdict(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
-			v := verdict{out: &out, output: map[string][]string{}}
-			if err := v.read(strings.NewReader(tc.events)); err != nil {
+			v := newVerdict(&out)
+			if err := v.read(t.Context(), strings.NewReader(tc.events)); err != nil {
 				t.Fatal(err)
 			}
 			if good := v.print(); good != tc.good {
