@@ -134,7 +134,9 @@ func goOn(listener int) {
 			return
 		}
 		r.id, r.flags = n.id, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, address(&r))
+		for errno = unix.EINTR; errno == unix.EINTR; {
+			_, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, address(&r))
+		}
 	}
 }
 

@@ -49,9 +49,21 @@ func Check() error {
 	return nil
 }
 
+// uninterrupted makes a request of the listener until no signal has come between. The
+// kernel waits for the filter's lock, which callers take too, so that a signal can end
+// it, and does not begin anew by itself (EINTR, mutex_lock_interruptible of
+// kernel/seccomp.c). Go's runtime signals its threads whenever it likes.
+func uninterrupted(request func() unix.Errno) unix.Errno {
+	for {
+		if errno := request(); errno != unix.EINTR {
+			return errno
+		}
+	}
+}
+
 // receive takes a notification, to where it is zero. It is for when there is one: then
 // it does not wait, like answer, and the scheduler need not know. To tell it costs as
-// much as the rest.
+// much as the rest. It is not repeated: what there was may be gone, and it would wait.
 func receive(listener int, n *notif) unix.Errno {
 	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n)))
 	return errno
@@ -59,8 +71,10 @@ func receive(listener int, n *notif) unix.Errno {
 
 // answer sends a response.
 func answer(listener int, r resp) unix.Errno {
-	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
-	return errno
+	return uninterrupted(func() unix.Errno {
+		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
+		return errno
+	})
 }
 
 // addfd is struct seccomp_notif_addfd.
@@ -72,22 +86,40 @@ type addfd struct {
 	NewFDFlags uint32
 }
 
-// answerFile answers with a new descriptor of a file, closed on exec (Linux 5.14). It waits
+// answerFile answers with a new descriptor of a file, closed on exec (Linux 5.9). It waits
 // until the caller has it.
+//
+// The caller is given the descriptor first and then its number. Both can be had in one
+// (SECCOMP_ADDFD_FLAG_SEND), but where a signal, a stop or the end of this daemon comes
+// between, the kernel takes the descriptor back and lets the caller go on with 0, as if
+// that were it (seccomp_notify_addfd of kernel/seccomp.c). Of the first alone nothing is
+// left then.
 func answerFile(listener int, id uint64, fd int) unix.Errno {
-	a := addfd{ID: id, Flags: unix.SECCOMP_ADDFD_FLAG_SEND, SrcFD: uint32(fd), NewFDFlags: unix.O_CLOEXEC}
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
-	return errno
+	a := addfd{ID: id, SrcFD: uint32(fd), NewFDFlags: unix.O_CLOEXEC}
+	var given uintptr
+	errno := uninterrupted(func() (errno unix.Errno) {
+		given, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
+		return errno
+	})
+	if errno != 0 {
+		return errno
+	}
+	return answer(listener, resp{ID: id, Val: int64(given)})
 }
 
 // valid reports whether the caller of a notification still waits.
 func valid(listener int, id uint64) bool {
-	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
-	return errno == 0
+	return 0 == uninterrupted(func() unix.Errno {
+		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
+		return errno
+	})
 }
 
 // wakeSynchronously asks the kernel to hand a caller's processor over to the
 // receiver and back, instead of waking another. Older kernels wake as ever.
 func wakeSynchronously(listener int) {
-	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	_ = uninterrupted(func() unix.Errno {
+		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+		return errno
+	})
 }

@@ -155,8 +155,6 @@ func (s *Supervisor) give(id uint64, f *os.File) unix.Errno {
 	switch errno {
 	case 0, unix.ENOENT, unix.EINPROGRESS:
 		return errno
-	case unix.EINVAL:
-		errno = unix.ENOSYS // before Linux 5.14; programs that have no such descriptors do without
 	}
 	return answer(s.listener, resp{ID: id, Error: -int32(errno)})
 }
