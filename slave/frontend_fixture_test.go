@@ -378,12 +378,10 @@ func (j *job) output(i int, data []byte) uint64 {
 	f := j.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(data) == 0 {
-		j.ended[i] = true
-		f.changed.Broadcast()
-	}
+	j.ended[i] = j.ended[i] || len(data) == 0
 	j.got[i] += uint64(len(data))
 	j.text[i].Write(data)
+	f.changed.Broadcast()
 	return j.got[i]
 }
 
