@@ -63,13 +63,14 @@ var arrows = map[string][]string{
 
 	"internal/crowd":      nil,
 	"internal/longcall":   nil,
+	"internal/outbox":     {"wire"},
 	"internal/processors": nil,
 	"internal/service":    nil,
 	"internal/sparselog":  nil,
 	"internal/sysmon":     nil,
 
 	"ghost":  {"wire", "pidmap", "internal/longcall"},
-	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/service"},
+	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/outbox", "internal/service"},
 
 	"master/store": nil,
 
@@ -81,7 +82,7 @@ var arrows = map[string][]string{
 	"procfs/status":       {"wire"},
 	"procfs/status/marks": {"wire", "procfs/status"},
 
-	"slave":                {"internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin"},
+	"slave":                {"internal/outbox", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin"},
 	"slave/journal":        {"wire"},
 	"slave/space":          {"wire", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin", "internal/longcall"},

@@ -1,7 +1,6 @@
 package master
 
 import (
-	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -85,13 +84,12 @@ func BenchmarkCall(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			core := newCore(slog.New(slog.DiscardHandler), testLease, &nodeTable{}, nil, nil)
-			sess := &session{out: newOutbox(io.Discard, nil)}
+			sess := &session{out: new(replies)}
 			me := wire.PID(os.Getpid())
 			core.procs[me] = &proc{pid: me, sess: sess, state: running}
 			m := &wire.Call{Caller: me, Op: c.op, Args: c.args}
 			for b.Loop() {
 				core.fromSlave(sess, 1, m)
-				sess.out.(*outbox).buf = nil
 			}
 		})
 	}

@@ -62,5 +62,5 @@
 // if the inventory lacks its process. A node that leaves says so, and nobody waits for it
 // then (gone.go).
 //
-// Locks: barrier.mu and outbox.mu are leaves; nothing is called with them held.
+// Locks: barrier.mu and that of an outbox are leaves; nothing is called with them held.
 package master

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bproc/ghost"
+	"bproc/internal/outbox"
 	"bproc/internal/service"
 )
 
@@ -17,7 +18,7 @@ import (
 // goroutine that brings the keeper's messages to it.
 type keeperConn struct {
 	client *ghost.Client
-	out    *outbox
+	out    *outbox.Outbox
 }
 
 // connectKeeper connects to the keeper, and starts one when none runs.
@@ -32,19 +33,21 @@ func (m *Master) connectKeeper(ctx context.Context) (*keeperConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
-	return &keeperConn{client: client, out: newOutbox(client, func() { client.Close() })}, nil
+	out := outbox.New(func() { client.Close() })
+	out.Open()
+	return &keeperConn{client: client, out: out}, nil
 }
 
 // run carries messages between the core and the keeper.
 func (k *keeperConn) run(ctx context.Context, m *Master) error {
 	group, ctx := errgroup.WithContext(ctx)
-	var once sync.Once
-	end := func() { once.Do(func() { k.out.Close(); k.client.Close() }) }
+	done := make(chan struct{})
+	end := sync.OnceFunc(func() { close(done); k.out.Close(); k.client.Close() })
 	stop := context.AfterFunc(ctx, end)
 	defer stop()
 	group.Go(func() error {
 		defer end()
-		return k.out.Run()
+		return k.out.Run(done, k.client)
 	})
 	group.Go(func() error {
 		defer end()

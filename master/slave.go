@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"bproc/internal/outbox"
 	"bproc/pidmap"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -83,11 +84,13 @@ func (c *slaveConn) control(ctx context.Context) error {
 	if c.peer.Arch != runtime.GOARCH {
 		c.m.log.Info("node has another architecture than the front end", "addr", c.peer.Addr, "arch", c.peer.Arch)
 	}
-	out := newOutbox(stream, func() { c.link.Close(errOutboxFull) })
+	out, done := outbox.New(func() { c.link.Close(outbox.ErrFull) }), make(chan struct{})
+	out.Open()
 	c.out = out
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(out.Run)
+	group.Go(func() error { return out.Run(done, stream) })
 	group.Go(func() error {
+		defer close(done)
 		defer out.Close()
 		return c.receive(ctx, reader, between)
 	})

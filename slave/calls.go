@@ -13,7 +13,7 @@ import (
 // space. A call outlives the session in which it was made: one that has had no answer
 // when its session ends is made again in the next.
 type calls struct {
-	out *outbox
+	out outlet
 
 	mu      sync.Mutex             // held while one is put into out
 	waiting map[uint64]waitingCall // by number

@@ -1,6 +1,7 @@
 package slave
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ type caller struct {
 
 func newCaller(t *testing.T) *caller {
 	c := &caller{t: t, answers: make(chan string, 16)}
-	c.out = newOutbox(nil)
+	c.out = newOutlet(nil)
 	return c
 }
 
@@ -48,10 +49,15 @@ func (c *caller) session() map[uint64]int64 {
 // told returns the calls that were put into the outbox since the last time.
 func (c *caller) told() map[uint64]int64 {
 	c.t.Helper()
-	c.out.mu.Lock()
-	buf := c.out.buf
-	c.out.buf = nil
-	c.out.mu.Unlock()
+	var out bytes.Buffer
+	done, ended := make(chan struct{}), make(chan error)
+	go func() { ended <- c.out.Run(done, &out) }()
+	synctest.Wait()
+	close(done)
+	if err := <-ended; err != nil {
+		c.t.Fatal(err)
+	}
+	buf := out.Bytes()
 	told := make(map[uint64]int64)
 	for len(buf) > 0 {
 		h, err := wire.ParseHeader(buf)
@@ -93,7 +99,7 @@ func TestCallsOutliveTheirSession(t *testing.T) {
 		if got := <-c.answers; got != "11: 1" {
 			t.Errorf("got %q", got)
 		}
-		c.out.stop()
+		c.out.Close()
 		c.call(t.Context(), 12)
 		second := c.session()
 		if len(second) != 2 {

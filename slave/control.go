@@ -49,7 +49,7 @@ func (n *node) serve(ctx context.Context, l *link.Session) error {
 		return err
 	}
 	defer control.Close()
-	defer n.out.stop()
+	defer n.out.Close()
 	n.stdios.session(true)
 	defer n.stdios.session(false)
 	if err := n.calls.begin(func() error { return n.recorder.begin(n.inventory) }); err != nil {
@@ -58,7 +58,7 @@ func (n *node) serve(ctx context.Context, l *link.Session) error {
 	var processes errgroup.Group
 	defer processes.Wait() //nolint:errcheck // reported to the log, each where it happens
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return n.out.run(ctx.Done(), control) })
+	group.Go(func() error { return n.out.Run(ctx.Done(), control) })
 	group.Go(func() error { return n.receive(wire.NewReader(control)) })
 	group.Go(func() error { return n.accept(ctx, l, &processes) })
 	// Every stream ends with the link, and with it the goroutine that reads it.

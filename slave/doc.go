@@ -23,10 +23,10 @@
 //
 // Bounds: processes and threads of the node by its leased numbers, and by a budget
 // for each user (tasks.go); what the front end has to make up for (behind.go); what
-// waits for the master (outbox.go); calls that wait (package supervise).
+// waits for the master (package outbox); calls that wait (package supervise).
 //
 // Lock order: calls.mu, then recorder.mu, then one of watch.mu, numbers.mu, hold.mu,
-// outbox.mu. The warden's thread takes hold.mu or numbers.mu alone, but to ask the
+// that of the outlet. The warden's thread takes hold.mu or numbers.mu alone, but to ask the
 // master for numbers. The supervisor's thread, for which all processes wait, takes
 // watch.mu, and in it what guards the place in the kernel's records. None is held while waiting for the master or for init.
 package slave

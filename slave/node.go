@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/outbox"
 	"bproc/pidmap"
 	"bproc/procfs/status"
 	"bproc/slave/procevents"
@@ -31,7 +32,7 @@ type node struct {
 	recorder *recorder
 	numbers  *numbers
 	warden   *warden
-	out      *outbox
+	out      outlet
 	calls    calls
 	watch    *watch
 	behind   *behind
@@ -55,7 +56,7 @@ type node struct {
 // newNode makes the process space and has the kernel note what happens in it.
 func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 	n := &node{log: log, settled: make(chan struct{})}
-	n.out = newOutbox(func() { n.linked.Load().Close(errOutboxFull) })
+	n.out = newOutlet(func() { n.linked.Load().Close(outbox.ErrFull) })
 	n.calls.out = n.out
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
@@ -169,14 +170,14 @@ func (n *node) leave(ctx context.Context) {
 				return false
 			}
 			n.recorder.stamp() // tells everything
-			return n.out.idle()
+			return n.out.Idle()
 		})
 	}
 	if err == nil {
 		err = n.out.put(&wire.Leaving{Empty: true})
 	}
 	if err == nil {
-		err = until(ctx, errors.New("the master does not listen"), func() (bool, error) { return n.out.idle(), nil })
+		err = until(ctx, errors.New("the master does not listen"), func() (bool, error) { return n.out.Idle(), nil })
 	}
 	if err != nil {
 		n.log.Warn("the master is not told the ends of all processes", "err", err)

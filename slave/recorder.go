@@ -19,7 +19,7 @@ type recorder struct {
 	log    *slog.Logger
 	source *procevents.Source
 	proc   procevents.Proc
-	out    *outbox
+	out    outlet
 	empty  func()              // records have been taken in, and their room given back
 	life   func(wire.PID, int) // a process was born (1) or has died (-1)
 	end    func(wire.PID) error
