@@ -18,6 +18,7 @@ type Look struct {
 	conn   *os.File
 	reader *wire.Reader
 	number uint64
+	origin *wire.Shown // nil: not known yet
 }
 
 // lookBuffer is the size of the buffer for what a node tells, in bytes.
@@ -36,42 +37,68 @@ func (c *Client) Look(node NodeID) (*Look, error) {
 	return &Look{node: node, conn: conn, reader: wire.NewReader(bufio.NewReaderSize(conn, lookBuffer))}, nil
 }
 
-// Refresh calls each with all that has changed since the last Refresh, in parts. The
+// Refresh calls each with all that has changed since the last Refresh, in parts, and returns
+// its error if it has one. The
 // texts are as they are on the node (see [wire.Texts]), but the node is not believed to
 // speak of processes that are not its own. After an error the Look is of no use.
-func (l *Look) Refresh(ctx context.Context, each func(*wire.Changed)) (*wire.Refreshed, error) {
+func (l *Look) Refresh(ctx context.Context, each func(*wire.Changed) error) error {
 	stop := within(ctx, l.conn)
-	done, err := l.refresh(ctx, each)
+	err := l.refresh(ctx, each)
 	if stopErr := stop(); err == nil {
 		err = stopErr
 	}
-	return done, onNode(err, l.node)
+	return onNode(err, l.node)
 }
 
-func (l *Look) refresh(ctx context.Context, each func(*wire.Changed)) (*wire.Refreshed, error) {
+func (l *Look) refresh(ctx context.Context, each func(*wire.Changed) error) error {
 	l.number++
 	if err := wire.Write(l.conn, l.number, new(wire.Refresh)); err != nil {
 		// A master that does not let us look says why before it closes.
 		if _, answerErr := l.next(ctx); answerErr != nil {
 			err = answerErr
 		}
-		return nil, err
+		return err
+	}
+	if l.origin == nil {
+		if err := l.begin(ctx); err != nil {
+			return err
+		}
 	}
 	for {
 		m, err := l.next(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		switch m := m.(type) {
 		case *wire.Changed:
-			each(m)
+			if err := each(m); err != nil {
+				return err
+			}
 		case *wire.Refreshed:
-			return m, nil
+			return nil
 		default:
-			return nil, unexpected(m)
+			return unexpected(m)
 		}
 	}
 }
+
+// begin takes in what comes before everything else.
+func (l *Look) begin(ctx context.Context) error {
+	m, err := l.next(ctx)
+	if err != nil {
+		return err
+	}
+	shown, ok := m.(*wire.Shown)
+	if !ok {
+		return unexpected(m)
+	}
+	l.origin = shown
+	return nil
+}
+
+// Origin returns what the times of start mean that are told: known when Refresh tells
+// something, or has returned without an error.
+func (l *Look) Origin() *wire.Shown { return l.origin }
 
 func (l *Look) next(ctx context.Context) (wire.Message, error) { return answerFrom(ctx, l.reader) }
 

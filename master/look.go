@@ -227,7 +227,7 @@ func (l *looked) checked(ctx context.Context, m wire.Message) error {
 		return l.m.do(ctx, func(core *core) { core.ours(l.node, m) })
 	case *wire.Piece:
 		return l.sess.barrier.Wait(ctx, m.Event)
-	case *wire.Refreshed:
+	case *wire.Shown, *wire.Refreshed:
 		return nil
 	}
 	return fmt.Errorf("%w: type %d to a client that looks", wire.ErrFrame, m.Type())

@@ -119,8 +119,10 @@ func TestLook(t *testing.T) {
 	}
 	l.sess.barrier.Move(5)
 	receive(t, client, 7, &wire.Changed{Event: 5, Procs: texts(60), Ended: []wire.PID{60, 63}})
-	send(t, node, 7, &wire.Refreshed{BootID: "boot", Uptime: 9})
-	receive(t, client, 7, &wire.Refreshed{BootID: "boot", Uptime: 9})
+	for _, m := range []wire.Message{&wire.Shown{BootID: "boot", Uptime: 9}, new(wire.Refreshed)} {
+		send(t, node, 7, m)
+		receive(t, client, 7, m)
+	}
 	client.Close()
 	if m, _, err := wire.NewReader(node).Read(); err == nil {
 		t.Errorf("after the client has left the node gets %+v", m)

@@ -30,15 +30,16 @@ type cluster struct {
 	fetched []string
 }
 
-func (c *cluster) Refresh(ctx context.Context) (Changes, error) {
+func (c *cluster) Refresh(ctx context.Context, take func(Changes)) error {
 	if err := c.wait(ctx); err != nil {
-		return Changes{}, err
+		return err
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	changes := c.changes
 	c.changes = Changes{}
-	return changes, nil
+	c.mu.Unlock()
+	take(changes)
+	return nil
 }
 
 func (c *cluster) wait(ctx context.Context) error {

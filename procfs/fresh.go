@@ -68,9 +68,7 @@ const answerTime = patience * 9 / 10
 func (v *View) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	changes, err := v.source.Refresh(ctx)
-	if err != nil {
+	if err := v.source.Refresh(ctx, v.apply); err != nil {
 		v.log.Debug("nodes not asked", "err", err)
 	}
-	v.apply(changes)
 }

@@ -18,8 +18,9 @@ import (
 // Refresh, and its last data stand.
 type Source interface {
 	// Refresh tells what has changed since the last call, which was half a second ago
-	// or more. Nodes are asked at the same time.
-	Refresh(ctx context.Context) (Changes, error)
+	// or more. Nodes are asked at the same time. What they say is taken as it comes, in
+	// calls of take before Refresh returns.
+	Refresh(ctx context.Context, take func(Changes)) error
 
 	// Read returns what is in a file below /proc/PID.
 	Read(ctx context.Context, pid wire.PID, path string) ([]byte, error)

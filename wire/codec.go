@@ -87,6 +87,7 @@ var factories = map[Type]func() Message{
 	TypeFetch:        func() Message { return new(Fetch) },
 	TypePiece:        func() Message { return new(Piece) },
 	TypeViewer:       func() Message { return new(Viewer) },
+	TypeShown:        func() Message { return new(Shown) },
 }
 
 // encode appends the msgpack form of m to dst.

@@ -22,6 +22,18 @@ type Show struct {
 // Type implements [Message].
 func (*Show) Type() Type { return TypeShow }
 
+// Shown answers Show: what the times of start mean that are told then. So each part of what
+// is told can be taken in when it comes.
+type Shown struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	BootID string // /proc/sys/kernel/random/boot_id of the node
+	Uptime uint64 // nanoseconds since the node was started: CLOCK_BOOTTIME
+}
+
+// Type implements [Message].
+func (*Shown) Type() Type { return TypeShown }
+
 // Refresh asks for what has changed. The next one is not sent before Refreshed has
 // answered this one.
 type Refresh struct {
@@ -100,9 +112,6 @@ func (*Changed) Type() Type { return TypeChanged }
 // Refreshed answers Refresh, after all that is Changed.
 type Refreshed struct {
 	_msgpack struct{} `msgpack:",as_array"`
-
-	BootID string // /proc/sys/kernel/random/boot_id of the node
-	Uptime uint64 // nanoseconds since the node was started: CLOCK_BOOTTIME
 }
 
 // Type implements [Message].

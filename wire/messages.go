@@ -105,6 +105,7 @@ const (
 	TypeFetch     Type = 156 // master > slave: first frame of a stream, answered by Pieces
 	TypePiece     Type = 157 // slave > master > client
 	TypeViewer    Type = 158 // slave > master: first frame of a stream that the slave opens
+	TypeShown     Type = 159 // slave > master > client
 )
 
 // Message is the decoded payload of a frame that is not plain bytes.

@@ -155,7 +155,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"InitGroup": 137, "InitSync": 138, "InitDone": 139, "InitStore": 140, "InitDrop": 141, "InitStored": 142, "InitForget": 143,
 		"InitDeadline": 144, "InitFence": 145, "InitShadow": 146,
 		"Look": 150, "Show": 151, "Refresh": 152, "Changed": 153, "Refreshed": 154, "Inspect": 155, "Fetch": 156, "Piece": 157,
-		"Viewer": 158,
+		"Viewer": 158, "Shown": 159,
 	}
 	got := typeNumbers(t)
 	for name, number := range want {

@@ -19,6 +19,7 @@
 //
 // A Source asks nobody by itself. Run does the work that outlasts a call of Refresh:
 // a node that does not answer in time is waited for there, and its answer is in a later
-// Refresh. Source.mu guards all tables; under it the procfs of this machine is read, but
+// Refresh. An answer is taken in part by part, as it comes: what has come of one that is cut
+// stands, and what a former look has told ends when a later one is complete without it. Source.mu guards all tables; under it the procfs of this machine is read, but
 // nobody is waited for.
 package nodes

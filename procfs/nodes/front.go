@@ -60,7 +60,7 @@ const tick = 1e7
 
 // shift returns what is to be added to the times of start of a node. Where node and
 // front end are one machine there is no rounding.
-func (f *front) shift(at *wire.Refreshed) (int64, error) {
+func (f *front) shift(at *wire.Shown) (int64, error) {
 	if at.BootID == f.bootID {
 		return 0, nil
 	}

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,7 @@ type node struct {
 
 	shift    int64 // to times of start
 	busy     bool  // it is being asked
+	dated    bool  // shift is that of this look
 	answered bool  // once, in the course of this look
 }
 
@@ -81,9 +83,9 @@ func (s *Source) empty(id wire.NodeID, down bool) {
 }
 
 // lack ends the processes of a node that are not among those that it has.
-func (s *Source) lack(id wire.NodeID, has map[wire.PID]news) {
+func (s *Source) lack(id wire.NodeID, has map[wire.PID]bool) {
 	for pid, p := range s.procs {
-		if _, there := has[pid]; p.shown.Node == id && !there {
+		if p.shown.Node == id && !has[pid] {
 			s.end(pid)
 		}
 	}
@@ -97,7 +99,7 @@ func (s *Source) end(pid wire.PID) {
 func (n *node) close() {
 	if n.look != nil {
 		_ = n.look.Close()
-		n.look, n.answered = nil, false
+		n.look, n.dated, n.answered = nil, false, false
 	}
 }
 
@@ -112,102 +114,115 @@ func (s *Source) over(n *node) {
 	close(n.done)
 }
 
-// news is what a node tells of a process.
-type news struct {
-	*wire.Texts
-	environs [][]byte // of which Environ says one
+// answer is what a node has told so far since it was asked.
+type answer struct {
+	told map[wire.PID]bool
 }
 
-// ask has a node tell what has changed, and takes it in.
+var errTwice = errors.New("a process is told twice")
+
+// ask has a node tell what has changed, and takes it in, part by part.
 func (s *Source) ask(ctx context.Context, n *node) {
 	defer s.over(n)
 	ctx, cancel := context.WithTimeout(ctx, forgotten)
 	defer cancel()
-	told := map[wire.PID]news{}
-	var ended []wire.PID
-	at, err := s.refresh(ctx, n, func(c *wire.Changed) {
-		for i := range c.Procs {
-			told[c.Procs[i].PID] = news{&c.Procs[i], c.Environs}
-		}
-		ended = append(ended, c.Ended...)
-		if s.heard(n, told, ended) {
-			clear(told)
-			ended = nil
-		}
-	})
-	if err != nil {
+	a := &answer{told: map[wire.PID]bool{}}
+	if err := s.refresh(ctx, n, func(c *wire.Changed) error { return s.part(n, a, c) }); err != nil {
 		s.log.Debug("a node is not seen", "node", n.id, "err", err)
 		s.mu.Lock()
 		n.close() // the next look tells everything anew
 		s.mu.Unlock()
 		return
 	}
-	s.complete(n, at, told, ended)
+	s.complete(n, a)
 }
 
-// heard takes in a part of an answer, and reports whether it has. Before the first answer is
-// complete it cannot: when the node was started, and what it has, is known then.
-func (s *Source) heard(n *node, told map[wire.PID]news, ended []wire.PID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n.heard = time.Now()
-	if !n.answered {
-		return false
-	}
-	s.takeIn(n, told, ended)
-	return true
-}
-
-func (s *Source) refresh(ctx context.Context, n *node, each func(*wire.Changed)) (at *wire.Refreshed, err error) {
+func (s *Source) refresh(ctx context.Context, n *node, each func(*wire.Changed) error) (err error) {
 	if n.look == nil {
 		if n.look, err = s.client.Look(n.id); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	return n.look.Refresh(ctx, each)
 }
 
-// complete takes in the rest of an answer.
-func (s *Source) complete(n *node, at *wire.Refreshed, told map[wire.PID]news, ended []wire.PID) {
+// part takes in a part of an answer. What it says is so whether the rest comes or not; what
+// was told by an earlier look, and is not in this one, stands until the answer is complete.
+func (s *Source) part(n *node, a *answer, c *wire.Changed) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var err error
-	if n.shift, err = s.shift(at); err != nil {
-		s.log.Warn("times of start of a node's processes are its own", "node", n.id, "err", err)
+	n.heard = time.Now()
+	if !n.dated {
+		s.date(n)
 	}
-	if !n.answered {
-		s.lack(n.id, told)
-		n.answered = true
+	for i := range c.Procs {
+		pid := c.Procs[i].PID
+		if a.told[pid] {
+			return fmt.Errorf("node %d, process %d: %w", n.id, pid, errTwice) // or it might never end
+		}
+		a.told[pid] = true
 	}
-	s.takeIn(n, told, ended)
+	s.takeIn(n, c)
+	select {
+	case s.bell <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
-func (s *Source) takeIn(n *node, told map[wire.PID]news, ended []wire.PID) {
-	for _, pid := range ended {
+// date finds out what the times of start mean that a node tells.
+func (s *Source) date(n *node) {
+	var err error
+	if n.shift, err = s.shift(n.look.Origin()); err != nil {
+		s.log.Warn("times of start of a node's processes are its own", "node", n.id, "err", err)
+	}
+	n.dated = true
+}
+
+// complete takes in that a node has told all.
+func (s *Source) complete(n *node, a *answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !n.answered {
+		s.lack(n.id, a.told)
+		n.answered = true
+	}
+}
+
+func (s *Source) takeIn(n *node, c *wire.Changed) {
+	for _, pid := range c.Ended {
 		if p := s.procs[pid]; p != nil && p.shown.Node == n.id {
 			s.end(pid)
 		}
 	}
-	for pid, t := range told {
-		was := s.procs[pid]
-		if was != nil && was.shown.Node != n.id {
-			was = nil
+	for i := range c.Procs {
+		if err := s.takeProcess(n, &c.Procs[i], c.Environs); err != nil {
+			s.log.Warn("what a node tells of a process is dropped", "node", n.id, "pid", c.Procs[i].PID, "err", err)
 		}
-		p, err := take(n.id, t.Texts, was, n.shift)
-		if err == nil {
-			err = s.foreign(p)
-		}
-		if err != nil {
-			s.log.Warn("what a node tells of a process is dropped", "node", n.id, "pid", pid, "err", err)
-			continue
-		}
-		if p.environ = s.environs.environOf(t.Texts, t.environs, was); p.environ != nil {
-			p.shown.Environ = p.environ.text
-		}
-		p.shown.Here = s.Inner && s.here != nil && n.id == *s.here
-		s.enter(p)
-		s.changed[pid] = true
 	}
+}
+
+// takeProcess takes in what a node tells of a process, with the environments of which that
+// has one.
+func (s *Source) takeProcess(n *node, t *wire.Texts, environs [][]byte) error {
+	was := s.procs[t.PID]
+	if was != nil && was.shown.Node != n.id {
+		was = nil
+	}
+	p, err := take(n.id, t, was, n.shift)
+	if err == nil {
+		err = s.foreign(p)
+	}
+	if err != nil {
+		return err
+	}
+	if p.environ = s.environs.environOf(t, environs, was); p.environ != nil {
+		p.shown.Environ = p.environ.text
+	}
+	p.shown.Here = s.Inner && s.here != nil && n.id == *s.here
+	s.enter(p)
+	s.changed[t.PID] = true
+	return nil
 }
 
 // foreign is an error if one of a process's threads has the number of another node's
@@ -223,7 +238,7 @@ func (s *Source) foreign(p *process) error {
 
 // shift returns what is to be added to the times of start of a node, which stays the
 // same for as long as the node runs.
-func (s *Source) shift(at *wire.Refreshed) (int64, error) {
+func (s *Source) shift(at *wire.Shown) (int64, error) {
 	if shift, known := s.shifts[at.BootID]; known {
 		return shift, nil
 	}

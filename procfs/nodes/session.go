@@ -63,19 +63,33 @@ func (s *Source) leave(pid wire.PID) {
 	}
 }
 
-// settle puts processes where they are here now. Those that have moved are to be told.
-func (s *Source) settle(now time.Time) {
+// review looks at all that may have changed here while nothing has on the nodes.
+func (s *Source) review(now time.Time) {
 	for _, sess := range s.sessions {
 		if s.look(sess, now) {
-			for pid := range sess.members {
-				s.unsettled[pid] = true
-			}
+			s.unsettle(sess)
 		}
 	}
 	for pid := range s.orphans {
 		s.unsettled[pid] = true
 		if s.orphans[pid]--; s.orphans[pid] == 0 {
 			delete(s.orphans, pid)
+		}
+	}
+}
+
+// unsettle has the processes of a session put where they are.
+func (s *Source) unsettle(sess *session) {
+	for pid := range sess.members {
+		s.unsettled[pid] = true
+	}
+}
+
+// settle puts processes where they are here now. Those that have moved are to be told.
+func (s *Source) settle(now time.Time) {
+	for pid := range s.unsettled {
+		if sess := s.sessions[s.procs[pid].session]; !sess.known && s.look(sess, now) {
+			s.unsettle(sess)
 		}
 	}
 	for pid := range s.unsettled {

@@ -39,6 +39,7 @@ type Source struct {
 	changed   map[wire.PID]bool // since the last Refresh
 	ended     map[wire.PID]bool // since the last Refresh
 	shifts    map[string]int64  // to times of start, by boot of a node
+	bell      chan struct{}     // rung when something is new
 }
 
 var _ procfs.Source = (*Source)(nil)
@@ -54,6 +55,7 @@ func New(client *bproc.Client, proc *os.File, log *slog.Logger) (*Source, error)
 		nodes: map[wire.NodeID]*node{}, procs: map[wire.PID]*process{}, environs: environs{}, sessions: map[wire.PID]*session{},
 		unsettled: map[wire.PID]bool{}, orphans: map[wire.PID]int{},
 		changed: map[wire.PID]bool{}, ended: map[wire.PID]bool{}, shifts: map[string]int64{},
+		bell: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -89,10 +91,10 @@ const (
 
 // Refresh implements [procfs.Source]. A node that is still to answer a call before is
 // not waited for again.
-func (s *Source) Refresh(ctx context.Context) (procfs.Changes, error) {
+func (s *Source) Refresh(ctx context.Context, take func(procfs.Changes)) error {
 	list, err := s.table(ctx)
 	if err != nil {
-		return procfs.Changes{}, err
+		return err
 	}
 	asked := s.due(list, time.Now())
 	for _, n := range asked {
@@ -103,13 +105,15 @@ func (s *Source) Refresh(ctx context.Context) (procfs.Changes, error) {
 		}
 	}
 	for _, n := range asked {
-		s.await(ctx, n)
+		s.await(ctx, n, take)
 	}
-	return s.news(time.Now()), nil
+	take(s.news(time.Now(), true))
+	return nil
 }
 
-// await waits for the answer of a node, for as long as it goes on saying something.
-func (s *Source) await(ctx context.Context, n *node) {
+// await waits for the answer of a node, for as long as it goes on saying something. What is
+// new meanwhile, of any node, is taken at once.
+func (s *Source) await(ctx context.Context, n *node, take func(procfs.Changes)) {
 	for {
 		s.mu.Lock()
 		patience := patience
@@ -126,15 +130,21 @@ func (s *Source) await(ctx context.Context, n *node) {
 			return
 		case <-ctx.Done():
 			return
+		case <-s.bell:
+			take(s.news(time.Now(), false))
 		case <-time.After(left):
 		}
 	}
 }
 
-// news returns what has changed since it was called last.
-func (s *Source) news(now time.Time) procfs.Changes {
+// news returns what has changed since it was called last. All: also where nodes have told
+// nothing new.
+func (s *Source) news(now time.Time, all bool) procfs.Changes {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if all {
+		s.review(now)
+	}
 	s.settle(now)
 	var c procfs.Changes
 	for pid := range s.changed {

@@ -23,6 +23,7 @@ type fakeNodes struct {
 
 	procs  map[wire.NodeID]uint32                 // of each node
 	down   bool                                   // all of them
+	silent bool                                   // they do not begin as they should
 	answer map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
 }
 
@@ -41,6 +42,11 @@ func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
 		}
 		c.Send(list)
 	case *wire.Look:
+		f.mu.Lock()
+		if !f.silent {
+			c.Send(&wire.Shown{BootID: "boot"})
+		}
+		f.mu.Unlock()
 		for {
 			if _, err := c.Next(); err != nil {
 				return
@@ -68,17 +74,22 @@ func (f *fakeNodes) set(node wire.NodeID, procs uint32, answer func(*fakemaster.
 // tells answers that processes have changed. The node was started with the front end.
 func tells(pids ...wire.PID) func(*fakemaster.Conn) {
 	return func(c *fakemaster.Conn) {
-		changed := &wire.Changed{}
-		for _, pid := range pids {
-			changed.Procs = append(changed.Procs, wire.Texts{
-				PID: pid, Start: 300,
-				Stat:   stat(pid, "1 40 40 0 -1"),
-				Status: fmt.Appendf(nil, "Name:\tcat\nTgid:\t%d\nPid:\t%[1]d\nPPid:\t1\n", pid),
-			})
-		}
-		c.Send(changed)
-		c.Send(&wire.Refreshed{BootID: "boot"})
+		c.Send(changedTexts(pids...))
+		c.Send(new(wire.Refreshed))
 	}
+}
+
+// changedTexts is what a node says of processes that have changed.
+func changedTexts(pids ...wire.PID) *wire.Changed {
+	changed := &wire.Changed{}
+	for _, pid := range pids {
+		changed.Procs = append(changed.Procs, wire.Texts{
+			PID: pid, Start: 300,
+			Stat:   stat(pid, "1 40 40 0 -1"),
+			Status: fmt.Appendf(nil, "Name:\tcat\nTgid:\t%d\nPid:\t%[1]d\nPPid:\t1\n", pid),
+		})
+	}
+	return changed
 }
 
 // stat returns a line of stat with parent, group, session, terminal and foreground
@@ -132,7 +143,10 @@ func until(t *testing.T, source *nodes.Source, what string, is func(procfs.Chang
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for time.Now().Before(deadline) {
-		changes, err := source.Refresh(t.Context())
+		var changes procfs.Changes
+		err := source.Refresh(t.Context(), func(c procfs.Changes) {
+			changes.Changed, changes.Ended = append(changes.Changed, c.Changed...), append(changes.Ended, c.Ended...)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +213,7 @@ func TestRefreshBelievesNoNode(t *testing.T) {
 	until(t, source, "a process", changed(50, stat(50, "70 40 40 0 -1")))
 	f.set(1, 1, func(c *fakemaster.Conn) {
 		c.Send(&wire.Changed{Ended: []wire.PID{50}})
-		c.Send(&wire.Refreshed{BootID: "boot"})
+		c.Send(new(wire.Refreshed))
 	})
 	f.set(0, 1, func(c *fakemaster.Conn) { tells(52)(c) })
 	until(t, source, "another process", func(c procfs.Changes) bool {
@@ -220,7 +234,7 @@ func TestRefreshBelievesNoThread(t *testing.T) {
 	f.set(1, 1, func(c *fakemaster.Conn) {
 		lie := &wire.Changed{Procs: []wire.Texts{{PID: 51, Start: 300, Stat: stat(51, "1 40 40 0 -1"), Threads: []wire.ThreadTexts{{TID: 51}, {TID: 50}}}}}
 		c.Send(lie)
-		c.Send(&wire.Refreshed{BootID: "boot"})
+		c.Send(new(wire.Refreshed))
 		claimed <- struct{}{}
 	})
 	until(t, source, "the lie, twice", func(c procfs.Changes) bool {

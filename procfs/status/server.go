@@ -1,7 +1,6 @@
 package status
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -75,13 +74,20 @@ func (s *Server) start(read func()) bool {
 	return true
 }
 
-// Show answers each Refresh of one viewer, and returns with an error when the stream ends.
+// Show says first what its times mean, answers each Refresh of one viewer, and returns with an error when the stream ends.
 func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *wire.Show) error {
 	select {
 	case s.shows <- struct{}{}:
 		defer func() { <-s.shows }()
 	default:
 		return errManyLooks
+	}
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return fmt.Errorf("time since boot: %w", err)
+	}
+	if err := wire.Write(stream, 0, &wire.Shown{BootID: s.bootID, Uptime: uint64(now.Nano())}); err != nil {
+		return err
 	}
 	view := s.collector.View(request.Environ)
 	idle := make(chan struct{}, 1) // whoever has its token has the view
@@ -110,11 +116,10 @@ func (s *Server) refresh(stream io.ReadWriteCloser, number uint64, view *View, i
 		c.Event = s.stamp()
 		return wire.Write(stream, number, c)
 	})
-	var now unix.Timespec
-	if err = errors.Join(err, unix.ClockGettime(unix.CLOCK_BOOTTIME, &now)); err != nil {
+	if err != nil {
 		stream.Close() // and so show comes to its end
 		return
 	}
 	idle <- struct{}{} // before the viewer can ask again
-	_ = wire.Write(stream, number, &wire.Refreshed{BootID: s.bootID, Uptime: uint64(now.Nano())})
+	_ = wire.Write(stream, number, new(wire.Refreshed))
 }

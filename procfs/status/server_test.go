@@ -50,13 +50,16 @@ func TestShow(t *testing.T) {
 	v := testServer(t)
 	master, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r, new(wire.Show)) })
 	reader := wire.NewReader(master)
+	m, _, err := reader.Read()
+	if at, ok := m.(*wire.Shown); err != nil || !ok || len(at.BootID) != 36 || at.Uptime == 0 {
+		t.Fatalf("first: got %+v, %v", m, err)
+	}
 	for number := range uint64(3) {
 		if err := wire.Write(master, number, new(wire.Refresh)); err != nil {
 			t.Fatal(err)
 		}
 		m, n, err := reader.Read()
-		at, ok := m.(*wire.Refreshed)
-		if err != nil || n != number || !ok || len(at.BootID) != 36 || at.Uptime == 0 {
+		if _, ok := m.(*wire.Refreshed); err != nil || n != number || !ok {
 			t.Fatalf("got %d %+v, %v", n, m, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -46,7 +47,7 @@ func (v *View) Refresh(tell func(*wire.Changed) error) error {
 	return v.ended(now, b)
 }
 
-// changed returns the processes that are not as they were told.
+// changed returns the processes that are not as they were told, by number.
 func (v *View) changed(now *census) (all []subject) {
 	for pid, p := range now.procs {
 		if p.start == 0 {
@@ -58,6 +59,8 @@ func (v *View) changed(now *census) (all []subject) {
 			all = append(all, subject{pid: pid, is: is, was: was, dir: -1})
 		}
 	}
+	// As programs read them: the first have been told when they are asked for.
+	slices.SortFunc(all, func(a, b subject) int { return cmp.Compare(a.pid, b.pid) })
 	return all
 }
 

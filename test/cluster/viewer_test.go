@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -80,12 +81,19 @@ func viewer() error {
 	return nil
 }
 
+// take adds what is told after the rest, where ends come before everything else.
+func (r *viewReply) take(c procfs.Changes) {
+	r.Changes.Changed = slices.DeleteFunc(r.Changes.Changed, func(p procfs.Process) bool { return slices.Contains(c.Ended, p.PID) })
+	r.Changes.Changed = append(r.Changes.Changed, c.Changed...)
+	r.Changes.Ended = append(r.Changes.Ended, c.Ended...)
+}
+
 func view(ctx context.Context, source *nodes.Source, q viewRequest) (r viewReply) {
 	var err error
 	var link string
 	switch q.Call {
 	case "Refresh":
-		r.Changes, err = source.Refresh(ctx)
+		err = source.Refresh(ctx, r.take)
 	case "Read":
 		r.Data, err = source.Read(ctx, q.PID, q.Path)
 	case "Link":

@@ -13,6 +13,7 @@ import (
 	"bproc/procfs"
 	"bproc/procfs/nodes"
 	"bproc/test/cluster"
+	"bproc/wire"
 )
 
 // crowdFigures are what it takes to know 10,000 processes that do nothing: to be told all
@@ -115,18 +116,22 @@ func (b *bench) refresh(ctx context.Context, later bool) (_ float64, err error) 
 	}
 	time.Sleep(pause)
 	begin = time.Now()
-	_, err = source.Refresh(ctx)
+	err = source.Refresh(ctx, func(procfs.Changes) {})
 	return milliseconds(time.Since(begin)), err
 }
 
 // whole refreshes until all processes are known.
 func whole(ctx context.Context, source procfs.Source) error {
-	for known := 0; known < crowdSize; {
-		changes, err := source.Refresh(ctx)
+	known := map[wire.PID]bool{}
+	for len(known) < crowdSize {
+		err := source.Refresh(ctx, func(c procfs.Changes) {
+			for _, p := range c.Changed {
+				known[p.PID] = true
+			}
+		})
 		if err != nil {
 			return err
 		}
-		known += len(changes.Changed)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
