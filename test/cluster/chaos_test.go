@@ -56,6 +56,7 @@ const (
 func chaos(t *testing.T, seed uint64, length time.Duration) {
 	faults := newSchedule(seed, chaosNodes, length)
 	t.Logf("the schedule of seed %d for %v:\n%s", seed, length, text(faults))
+	cluster.Watch(t, length+3*time.Minute)
 	c := cluster.Start(t, cluster.Config{Nodes: chaosNodes, MasterConfig: fmt.Sprintf("lease %d\n", chaosLease/time.Second)})
 	records := filepath.Join(scratch(t), "records")
 	if err := os.WriteFile(records, nil, 0o666); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -43,10 +44,23 @@ type Cluster struct {
 	prefix  string // install tree on the host; empty if bare
 	network *network
 	traces  traces
+	failed  atomic.Bool // its machines were switched off because a test hung in it
 }
 
 // New starts a cluster. All nodes are up when it returns.
 func New(ctx context.Context, config Config) (*Cluster, error) {
+	c, err := newCluster(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.startOrStop(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// newCluster returns a cluster that has not been started.
+func newCluster(config Config) (*Cluster, error) {
 	s, err := theSite()
 	if err != nil {
 		return nil, err
@@ -58,25 +72,30 @@ func New(ctx context.Context, config Config) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("start a cluster of %d nodes: %w", config.Nodes, err), c.lastWords(), c.Stop())
+	if c.Front, err = newMachine(c, "front", frontAddr); err != nil {
+		return nil, err
+	}
+	for i := range config.Nodes {
+		n, err := newMachine(c, fmt.Sprintf("n%d", i), nodeAddr(i))
+		if err != nil {
+			return nil, err
+		}
+		c.Nodes = append(c.Nodes, n)
 	}
 	return c, nil
+}
+
+// startOrStop starts the cluster, and leaves nothing of it if that fails.
+func (c *Cluster) startOrStop(ctx context.Context) error {
+	if err := c.start(ctx); err != nil {
+		return errors.Join(fmt.Errorf("start a cluster of %d nodes: %w", c.config.Nodes, err), c.lastWords(), c.Stop())
+	}
+	return nil
 }
 
 func (c *Cluster) start(ctx context.Context) (err error) {
 	if c.network, err = newNetwork(); err != nil {
 		return err
-	}
-	if c.Front, err = newMachine(c, "front", frontAddr); err != nil {
-		return err
-	}
-	for i := range c.config.Nodes {
-		n, err := newMachine(c, fmt.Sprintf("n%d", i), nodeAddr(i))
-		if err != nil {
-			return err
-		}
-		c.Nodes = append(c.Nodes, n)
 	}
 	var boot errgroup.Group
 	for _, m := range c.machines() {
@@ -122,9 +141,6 @@ func (c *Cluster) joinAll(ctx context.Context) error {
 
 // machines returns the front end and the nodes.
 func (c *Cluster) machines() []*Machine {
-	if c.Front == nil {
-		return nil
-	}
 	return append([]*Machine{c.Front}, c.Nodes...)
 }
 

@@ -16,6 +16,9 @@ import (
 // readyTimeout is how long a daemon may take to say that it is ready.
 const readyTimeout = 20 * time.Second
 
+// killTimeout is how long the kernel may take to end what was killed.
+const killTimeout = time.Minute
+
 // Daemon is a running daemon of a machine. Its standard error goes to a log
 // that is shown when the test fails.
 type Daemon struct {
@@ -84,8 +87,15 @@ func (d *Daemon) Kill() error {
 	if err := d.Signal(unix.SIGKILL); err != nil {
 		return err
 	}
-	<-d.done
-	return nil
+	return d.awaitEnd()
+}
+
+// awaitEnd waits for the end of a daemon that was killed.
+func (d *Daemon) awaitEnd() error {
+	return within(killTimeout, fmt.Sprintf("%s on %s: end after SIGKILL", d.Name, d.machine.Name), func() error {
+		<-d.done
+		return nil
+	})
 }
 
 // Stop asks the daemon to end, and waits until it has. It must end with status 0.

@@ -25,6 +25,11 @@
 // called by several goroutines at once; a Cluster's that start and stop parts
 // of it may not.
 //
+// A test that hangs does not take the others with it: [Start], [Shared] and [Watch]
+// give it a watchdog, which tells what the test, its daemons and its processes are at
+// when its time is over, and switches its machines off, which ends its waits. If it
+// still does not end, the process does, with all of its stacks.
+//
 // Needs root, a kernel of 5.10 or newer, overlayfs, veth and bridge. Before
 // 6.14 there is one pid_max for all PID namespaces; it is put back at the end.
 package cluster

@@ -18,6 +18,9 @@ func Eventually(t testing.TB, what string, check func() error) {
 		if err == nil {
 			return
 		}
+		if tooLate(t) {
+			t.Fatalf("%s: not before the machines were switched off: %v", what, err)
+		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: not within %v: %v", what, eventuallyTimeout, err)
 		}

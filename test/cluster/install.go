@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -32,11 +31,11 @@ var installed = sync.OnceValues(func() (string, error) {
 
 // moduleDir returns the directory of the module that this process works in.
 func moduleDir() (string, error) {
-	out, err := exec.Command("go", "env", "GOMOD").Output()
+	out, err := hostOutput(nil, "go", "env", "GOMOD")
 	if err != nil {
-		return "", fmt.Errorf("go env GOMOD: %w", err)
+		return "", err
 	}
-	mod := strings.TrimSpace(string(out))
+	mod := strings.TrimSpace(out)
 	if filepath.Base(mod) != "go.mod" {
 		return "", fmt.Errorf("the working directory is not in the module bproc (%s names an install tree)", TreeVariable)
 	}
@@ -54,10 +53,8 @@ func buildTree(tree string) error {
 	if Race {
 		args = append(args, "RACE=1")
 	}
-	if out, err := exec.Command("make", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("make build: %w: %s", err, out)
-	}
-	return nil
+	_, err = hostOutput(nil, "make", args...)
+	return err
 }
 
 // installTree copies a tree to where ordinary users can execute it, and gives the
@@ -70,11 +67,11 @@ func installTree(tree, prefix string) error {
 	if err := os.Remove(ghost); err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	if out, err := exec.Command(keeper, "--install-ghost", ghost).CombinedOutput(); err != nil {
-		return fmt.Errorf("install the ghost's image: %w: %s", err, out)
+	if _, err := hostOutput(nil, keeper, "--install-ghost", ghost); err != nil {
+		return fmt.Errorf("install the ghost's image: %w", err)
 	}
-	if out, err := exec.Command("setcap", "cap_sys_admin=ep", filepath.Join(prefix, "bin/bpns")).CombinedOutput(); err != nil {
-		return fmt.Errorf("install bpns: setcap: %w: %s", err, out)
+	if _, err := hostOutput(nil, "setcap", "cap_sys_admin=ep", filepath.Join(prefix, "bin/bpns")); err != nil {
+		return fmt.Errorf("install bpns: %w", err)
 	}
 	return nil
 }

@@ -42,9 +42,7 @@ func (t *traces) note(m *Machine) {
 		return
 	}
 	defer f.Close()
-	mounts, _ := mountinfo.GetMountsFromReader(f, func(i *mountinfo.Info) (skip, stop bool) {
-		return !strings.HasPrefix(i.FSType, "fuse.") && i.FSType != "fuse", false
-	})
+	mounts, _ := mountinfo.GetMountsFromReader(f, notFUSE)
 	for _, mnt := range mounts {
 		// fusectl names a connection by the minor device number (fuse.rst).
 		t.fuse[fmt.Sprintf("/sys/fs/fuse/connections/%d", mnt.Minor)] = m.Name

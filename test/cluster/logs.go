@@ -23,7 +23,7 @@ func (c *Cluster) logOnFailure(t testing.TB) {
 		}
 	}
 	t.Cleanup(func() {
-		if !t.Failed() {
+		if !t.Failed() || c.failed.Load() { // which has shown them
 			return
 		}
 		for _, file := range c.logFiles() {

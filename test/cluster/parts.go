@@ -79,12 +79,20 @@ func (c *Cluster) WaitDown(ctx context.Context, ids ...int) error {
 	return c.WaitState(ctx, "down", ids...)
 }
 
+// stateTimeout is how long nodes may take to come into a state.
+const stateTimeout = 90 * time.Second
+
 // WaitState waits until bpstat shows all of the nodes in state.
 func (c *Cluster) WaitState(ctx context.Context, state string, ids ...int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, stateTimeout, fmt.Errorf("not within %v", stateTimeout))
+	defer cancel()
 	for {
 		states, err := c.States(ctx)
 		if err == nil && !slices.ContainsFunc(ids, func(i int) bool { return states[i] != state }) {
 			return nil
+		}
+		if c.failed.Load() {
+			cancel()
 		}
 		select {
 		case <-ctx.Done():

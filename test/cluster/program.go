@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,17 +42,16 @@ func Compile(source string, flags ...string) (string, error) {
 	name := filepath.Base(source)
 	extension := filepath.Ext(name)
 	path := filepath.Join(s.dir, "bin", strings.TrimSuffix(name, extension))
-	cmd := exec.Command("gcc", slices.Concat([]string{"-O2", "-Wall", "-Werror", "-pthread", "-o", path, source}, flags)...)
+	argv := slices.Concat([]string{"gcc", "-O2", "-Wall", "-Werror", "-pthread", "-o", path, source}, flags)
 	if extension == ".go" {
 		path += "-go"
-		cmd = exec.Command("go", "build", "-o", path, source)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		argv = []string{"go", "build", "-o", path, source}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("compile %s: %w: %s", source, err, out)
+	if _, err := hostOutput([]string{"CGO_ENABLED=0"}, argv[0], argv[1:]...); err != nil {
+		return "", fmt.Errorf("compile %s: %w", source, err)
 	}
 	if programs.built == nil {
 		programs.built = map[string]string{}

@@ -105,7 +105,7 @@ func gitRepository(t *testing.T, dir string) []string {
 
 // goModule has ten packages that no cache can have.
 func goModule(t *testing.T, dir string) []string {
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

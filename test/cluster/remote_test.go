@@ -204,10 +204,32 @@ func (r *remote) lost() {
 // wait waits for bpsh and returns its exit code.
 func (r *remote) wait() int {
 	r.t.Helper()
-	for range r.lines { // Wait closes the pipe
+	timeout := time.After(quietTimeout)
+	for more := true; more; { // Wait closes the pipe
+		select {
+		case _, more = <-r.lines:
+		case <-timeout:
+			r.t.Fatalf("the output of bpsh does not end within %v", quietTimeout)
+		}
 	}
-	_ = r.bpsh.Wait() // the code says it
+	awaitEnd(r.t, r.bpsh)
 	return r.bpsh.ProcessState.ExitCode()
+}
+
+// awaitEnd waits for a command that has closed its output. It does not look at its
+// status.
+func awaitEnd(t *testing.T, cmd *cluster.Cmd) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(quietTimeout):
+		t.Fatalf("%v has closed its output and does not end within %v", cmd.Args, quietTimeout)
+	}
 }
 
 func childrenOf(t *testing.T, m *cluster.Machine, parent int) []cluster.Proc {

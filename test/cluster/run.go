@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,6 +17,14 @@ import (
 // namespaces is what each machine has of its own. It makes the one for control
 // groups itself, after it has entered them.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
+
+const (
+	// askTimeout is how long PID 1 of a machine may take to answer. It does nothing
+	// that takes long, and the making of a machine is mounts.
+	askTimeout = time.Minute
+	// callTimeout is how long the thread in a machine's namespaces may be busy.
+	callTimeout = time.Minute
+)
 
 // run is a machine from boot to power off.
 type run struct {
@@ -133,11 +142,20 @@ func (r *run) enter(groups []machineGroup) error {
 // do runs f on the thread in the machine's namespaces.
 func (r *run) do(f func() error) error {
 	done := make(chan error, 1)
+	timeout := time.NewTimer(callTimeout)
+	defer timeout.Stop()
 	select {
 	case r.calls <- func() { done <- f() }:
-		return <-done
 	case <-r.stopped:
 		return ErrOff
+	case <-timeout.C:
+		return fmt.Errorf("the machine's thread is busy for %v", callTimeout)
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-timeout.C:
+		return fmt.Errorf("the machine's thread is not done after %v", callTimeout)
 	}
 }
 
@@ -146,6 +164,9 @@ func (r *run) ask(request any) (machineReply, error) {
 	r.askMu.Lock()
 	defer r.askMu.Unlock()
 	var rep machineReply
+	if err := r.conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
+		return rep, err
+	}
 	if err := send(r.conn, request); err != nil {
 		return rep, err
 	}
@@ -162,18 +183,21 @@ func (r *run) stop() error {
 	cmds := r.cmds
 	r.cmds = nil
 	r.mu.Unlock()
-	for c := range cmds {
-		_ = c.Wait() // killed
-	}
-	_ = r.init.Wait() // killed
+	err := within(killTimeout, "end of all processes after SIGKILL", func() error {
+		for c := range cmds {
+			_ = c.Wait() // killed
+		}
+		_ = r.init.Wait() // killed
+		return nil
+	})
 	r.conn.Close()
 	if r.leaf != nil {
 		r.leaf.Close()
 	}
 	if r.pidfd >= 0 {
-		return unix.Close(r.pidfd)
+		err = errors.Join(err, unix.Close(r.pidfd))
 	}
-	return nil
+	return err
 }
 
 // track remembers a started command until it was waited for. It reports whether

@@ -53,9 +53,7 @@ func Finish() error {
 // Start starts a cluster for one test, and stops it when the test ends.
 func Start(t testing.TB, config Config) *Cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
-	defer cancel()
-	c, err := New(ctx, config)
+	c, err := start(t, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,19 +66,36 @@ func Start(t testing.TB, config Config) *Cluster {
 	return c
 }
 
+// start starts a cluster under the eyes of the test's watchdog, so also its start.
+func start(t testing.TB, config Config) (*Cluster, error) {
+	t.Helper()
+	c, err := newCluster(config)
+	if err != nil {
+		return nil, err
+	}
+	watch(t, testTimeout).add(c)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	return c, c.startOrStop(ctx)
+}
+
 // Shared returns a running cluster of the given number of nodes, the same for
 // all tests that ask for this number. A test must leave it as it was: all nodes
-// up, no processes of its own.
+// up, no processes of its own. One in which a test hung is replaced.
 func Shared(t testing.TB, nodes int) *Cluster {
 	t.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	c := shared.clusters[nodes]
+	if c != nil && c.failed.Load() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+		c = nil
+	}
 	if c == nil {
-		ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
-		defer cancel()
 		var err error
-		if c, err = New(ctx, Config{Nodes: nodes}); err != nil {
+		if c, err = start(t, Config{Nodes: nodes}); err != nil {
 			t.Fatal(err)
 		}
 		if shared.clusters == nil {
@@ -88,6 +103,7 @@ func Shared(t testing.TB, nodes int) *Cluster {
 		}
 		shared.clusters[nodes] = c
 	}
+	watch(t, testTimeout).add(c)
 	c.logOnFailure(t)
 	return c
 }

@@ -90,7 +90,7 @@ func (g *target) log() []string {
 	for line := g.line(); line != ""; line = g.line() {
 		got = append(got, line)
 	}
-	_ = g.cmd.Wait()
+	awaitEnd(g.t, g.cmd)
 	slices.Sort(got)
 	return got
 }

@@ -147,7 +147,7 @@ func (v *conversation) rest() []string {
 		}
 		lines = append(lines, line)
 	}
-	_ = v.cmd.Wait() // the code says it
+	awaitEnd(v.t, v.cmd) // the code says how
 	if v.stderr.Len() > 0 {
 		lines = append(lines, fmt.Sprintf("standard error %q", &v.stderr))
 	}

@@ -2,24 +2,32 @@ package cluster_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
 )
 
+// victimTimeout is how long a process may take to start a cluster, and to be killed.
+const victimTimeout = 2 * time.Minute
+
 // TestNothingSurvivesTheTests kills a test process in the middle of its work,
 // and looks for what it could have left behind.
 func TestNothingSurvivesTheTests(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGINT, unix.SIGTERM} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
-			cmd := exec.Command("/proc/self/exe")
+			ctx, cancel := context.WithTimeout(t.Context(), victimTimeout)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "/proc/self/exe")
+			cmd.WaitDelay = lineTimeout // its janitor has its standard error too
 			cmd.Env = append(os.Environ(), victimVariable+"=1")
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
