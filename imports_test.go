@@ -101,10 +101,11 @@ var arrows = map[string][]string{
 	"cmd/bpinit":            {"internal/sparselog", "slave/pid1"},
 	"cmd/bpns":              {"procfs/enter"},
 	"cmd/bpprocfs":          {".", "cmd/internal/operands", "internal/service", "internal/sparselog", "slave/pid1/standin", "wire", "procfs", "procfs/guard", "procfs/nodes"},
-	"cmd/internal/bpsh":     {".", "wire", "nodeset", "cmd/internal/release"},
+	"cmd/internal/bpsh":     {".", "wire", "nodeset", "cmd/internal/flags", "cmd/internal/release"},
 	"cmd/internal/bpstat":   {".", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
 	"cmd/internal/bpctl":    {".", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
-	"cmd/internal/operands": nil,
+	"cmd/internal/flags":    nil,
+	"cmd/internal/operands": {"cmd/internal/flags"},
 	"cmd/internal/release":  nil,
 
 	"internal/fakemaster": {".", "wire"},

@@ -76,5 +76,6 @@ func command() *cobra.Command {
 	c.Flags().StringVar(&listen, "listen", cfg.Listen, "TCP `address` for slaves")
 	c.Flags().StringVar(&state, "state", cfg.State, "`directory` for what survives a restart")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
+	c.SetFlagErrorFunc(operands.FlagError)
 	return c
 }

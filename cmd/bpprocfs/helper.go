@@ -39,6 +39,7 @@ func helper(name string) *cobra.Command {
 		c.Flags().BoolP("mount-"+short, short, false, "")
 	}
 	c.Flags().StringP("type", "t", "", "")
+	c.SetFlagErrorFunc(operands.FlagError)
 	return c
 }
 

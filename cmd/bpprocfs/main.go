@@ -61,6 +61,7 @@ func command() *cobra.Command {
 	c.Flags().IntVar(&fds.ready, readyFlag, -1, "")
 	c.Flags().IntVar(&fds.life, lifeFlag, -1, "")
 	_ = errors.Join(c.Flags().MarkHidden(readyFlag), c.Flags().MarkHidden(lifeFlag))
+	c.SetFlagErrorFunc(operands.FlagError)
 	return c
 }
 

@@ -62,5 +62,6 @@ func command() *cobra.Command {
 	c.Flags().StringVar(&cfg.Root, "root", cfg.Root, "root `directory` of the processes")
 	c.Flags().BoolVar(&cfg.Keep, "keep", false, "leave the processes to the next bpslave when told to end")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
+	c.SetFlagErrorFunc(operands.FlagError)
 	return c
 }

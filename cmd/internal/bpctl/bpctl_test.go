@@ -68,9 +68,9 @@ func TestChanges(t *testing.T) {
 		{"-S 1", nil, 1, "bpctl: nothing to do: one of -s, -m, -u and -g is needed\n"},
 		{"-s up", nil, 1, "bpctl: one of -S and -M is needed\n"},
 		{"-M -S 1 -s up", nil, 1, "bpctl: one of -S and -M is needed\n"},
-		{"-S 1 -m 9", nil, 1, "bpctl: invalid argument \"9\" for \"-m, --mode\" flag: 9 is no mode\n"},
-		{"-S 1 -u no/user", nil, 1, "bpctl: invalid argument \"no/user\" for \"-u, --user\" flag: no such user: no/user\n"},
-		{"-S 1 -g 4294967295", nil, 1, "bpctl: invalid argument \"4294967295\" for \"-g, --group\" flag: no such group: 4294967295\n"},
+		{"-S 1 -m 9", nil, 1, "bpctl: option -m, --mode: 9 is no mode\n"},
+		{"-S 1 -u no/user", nil, 1, "bpctl: option -u, --user: no such user: no/user\n"},
+		{"-S 1 -g 4294967295", nil, 1, "bpctl: option -g, --group: no such group: 4294967295\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

@@ -83,6 +83,7 @@ func (c *Control) command() *cobra.Command {
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
 	cmd.AddCommand(c.enrollCommand())
+	cmd.SetFlagErrorFunc(operands.FlagError)
 	return cmd
 }
 

@@ -152,7 +152,7 @@ func TestExitCodes(t *testing.T) {
 		{"-a", 255, "bpsh: no command given\n"},
 		{"-a -1 cmd", 255, "bpsh: -a, -A and -1 exclude each other\n"},
 		{"-b 0 3 cmd", 255, "bpsh: -b 0: a line has 1 to 1048576 bytes\n"},
-		{"-X 3 cmd", 255, "bpsh: unknown shorthand flag: 'X' in -X\n"},
+		{"-X 3 cmd", 255, "bpsh: there is no option -X; --help lists those that there are\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

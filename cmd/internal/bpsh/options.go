@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+
+	"bproc/cmd/internal/flags"
 )
 
 // options are what the command line says.
@@ -46,7 +48,7 @@ Flags:
 func (o *options) parse(args []string) error {
 	f := o.flags()
 	if err := f.Parse(args); err != nil {
-		return err
+		return flags.Explain(err)
 	}
 	return o.operands(f.Args())
 }

@@ -59,6 +59,7 @@ func (o *options) command(run func() error) *cobra.Command {
 	f.BoolVarP(&o.keep, "keep-order", "O", false, "in the order in which the nodes are given")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
+	cmd.SetFlagErrorFunc(operands.FlagError)
 	return cmd
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"bproc/cmd/internal/flags"
 )
 
 // Named returns the check for a command that takes these operands, all of them.
@@ -37,3 +39,6 @@ func Exclusive(c *cobra.Command, names ...string) error {
 	}
 	return nil
 }
+
+// FlagError is for cobra's SetFlagErrorFunc: errors are in the words of the command line.
+func FlagError(_ *cobra.Command, err error) error { return flags.Explain(err) }
