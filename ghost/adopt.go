@@ -41,7 +41,7 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	g.user, g.group = st.user, st.group
 	g.root = st.user.Effective == 0 && st.capable != imageCapabilities
 	s.add(g)
-	how := wire.Adopted{PID: m.PID, Parent: st.parent, HangUp: m.HangUp}
+	how := wire.Adopted{PID: m.PID, Parent: st.parent, HangUp: m.HangUp, Birth: m.Birth}
 	if g.since {
 		_, how.HangUp = wasHeld(m.PID)
 	}

@@ -10,19 +10,19 @@ import (
 )
 
 // registry knows which shard has which ghost, which ghosts are held in their exit,
-// which are stopped, and who had them adopted. A ghost is entered when the request for it is given to a shard,
+// which are stopped, and how they came to be. A ghost is entered when the request for it is given to a shard,
 // since requests about it may follow before the shard has got there.
 type registry struct {
 	mu      sync.Mutex
 	shards  map[wire.PID]*shard
 	killed  map[wire.PID]bool
 	stopped map[wire.PID]bool
-	clients map[wire.PID]wire.Adopted
+	how     map[wire.PID]wire.Adopted
 }
 
 func newRegistry() *registry {
 	return &registry{
-		shards: map[wire.PID]*shard{}, killed: map[wire.PID]bool{}, stopped: map[wire.PID]bool{}, clients: map[wire.PID]wire.Adopted{},
+		shards: map[wire.PID]*shard{}, killed: map[wire.PID]bool{}, stopped: map[wire.PID]bool{}, how: map[wire.PID]wire.Adopted{},
 	}
 }
 
@@ -39,14 +39,14 @@ func (r *registry) drop(pid wire.PID, s *shard) {
 		delete(r.shards, pid)
 		delete(r.killed, pid)
 		delete(r.stopped, pid)
-		delete(r.clients, pid)
+		delete(r.how, pid)
 	}
 }
 
 func (r *registry) adopted(how wire.Adopted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.clients[how.PID] = how
+	r.how[how.PID] = how
 }
 
 func (r *registry) kill(pid wire.PID) {
@@ -79,6 +79,6 @@ func (r *registry) list() *wire.GhostList {
 		Held:    slices.Sorted(maps.Keys(r.shards)),
 		Killed:  slices.Sorted(maps.Keys(r.killed)),
 		Stopped: slices.Sorted(maps.Keys(r.stopped)),
-		Adopted: slices.SortedFunc(maps.Values(r.clients), func(a, b wire.Adopted) int { return cmp.Compare(a.PID, b.PID) }),
+		Adopted: slices.SortedFunc(maps.Values(r.how), func(a, b wire.Adopted) int { return cmp.Compare(a.PID, b.PID) }),
 	}
 }

@@ -26,7 +26,7 @@ func (s *shard) carryOut(m wire.Message) error {
 	case *wire.GhostAdopt:
 		return s.adopt(m)
 	case *wire.GhostFork:
-		err := s.with(m.Parent, func(g *held) error { return s.fork(g, m.Child, m.Sibling) })
+		err := s.with(m.Parent, func(g *held) error { return s.fork(g, m) })
 		if err != nil && s.ghosts[m.Child] == nil {
 			s.owners.drop(m.Child, s)
 		}
@@ -89,15 +89,15 @@ const sizeofCloneArgs = 88 // up to cgroup: CLONE_ARGS_SIZE_VER2
 // fork makes a ghost a child with a chosen number, or a sibling. The new one needs
 // nothing: it comes out of the system call where its maker does, at the end of the
 // loop.
-func (s *shard) fork(g *held, child wire.PID, sibling bool) error {
+func (s *shard) fork(g *held, m *wire.GhostFork) error {
 	d, err := s.take(g)
 	if err != nil {
 		return err
 	}
 	addr := d.scratch()
-	args := cloneArgs{exitSignal: uint64(unix.SIGCHLD), setTID: addr + sizeofCloneArgs, setTIDSize: 1, tid: int32(child)}
+	args := cloneArgs{exitSignal: uint64(unix.SIGCHLD), setTID: addr + sizeofCloneArgs, setTIDSize: 1, tid: int32(m.Child)}
 	event := unix.PTRACE_EVENT_FORK
-	if sibling { // it tells its end as its maker will, and no signal may be named for that (clone(2))
+	if m.Sibling { // it tells its end as its maker will, and no signal may be named for that (clone(2))
 		args.flags, args.exitSignal, event = unix.CLONE_PARENT, 0, unix.PTRACE_EVENT_CLONE
 	}
 	if err := write(g.pid, addr, args.bytes()); err != nil {
@@ -106,7 +106,8 @@ func (s *shard) fork(g *held, child wire.PID, sibling bool) error {
 	}
 	switch _, err = d.call(event, unix.SYS_CLONE3, addr, sizeofCloneArgs); {
 	case err == nil:
-		s.add(&held{pid: child, user: g.user, group: g.group, root: g.root}) // its first stop is an event stop like any other
+		s.add(&held{pid: m.Child, user: g.user, group: g.group, root: g.root}) // its first stop is an event stop like any other
+		s.owners.adopted(wire.Adopted{PID: m.Child, Birth: m.Birth})
 	case errors.Is(err, errHeld) && !g.killed && s.ghosts[g.pid] == g:
 		_, _ = s.next(g) // SIGKILL has taken it from its stop, which is reported first
 	}

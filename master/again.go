@@ -13,34 +13,45 @@ import (
 // has its effect where it is missing, and all of it is looked at before the processes
 // of the node are compared with those of the table.
 
+// retold are the events that a node tells again.
+type retold struct {
+	events []wire.Event
+	short  []bool         // of births: it ends before it makes another process
+	born   map[uint64]int // where the births are
+}
+
+func retell(events []wire.Event) *retold {
+	r := &retold{events: events, short: make([]bool, len(events)), born: make(map[uint64]int)}
+	ends := make(map[wire.PID]bool) // what comes next of a number is its end
+	for i := len(events) - 1; i >= 0; i-- {
+		switch e := &events[i]; e.Kind {
+		case wire.EventForked:
+			r.short[i], r.born[e.Birth] = ends[e.PID], i
+			ends[cmp.Or(e.Maker, e.Parent)] = false
+		case wire.EventExited:
+			ends[e.PID] = true
+		default:
+		}
+	}
+	return r
+}
+
 // tellAgain handles the inventory of a session, and what is told again. It returns the
-// processes that there are then.
-func (c *core) tellAgain(s *session) (alive map[wire.PID]bool) {
-	alive = make(map[wire.PID]bool, len(s.inventory.PIDs))
-	for _, pid := range s.inventory.PIDs {
-		alive[pid] = true
-		if c.procs[pid] == nil {
-			c.claim(s, pid)
-		}
-	}
-	for _, pid := range s.inventory.Starting {
-		if p := c.procs[pid]; p != nil && p.sess == s && p.state == running && p.launch == nil {
-			p.state = spawning
-			delete(c.absent, pid)
-		}
-	}
-	for _, p := range c.onNode[s.node] {
-		p.retold = p.state == ending
-	}
-	for i := range s.again {
-		e := &s.again[i]
+// processes that there are then, with what stands for each.
+func (c *core) tellAgain(s *session) (alive map[wire.PID]uint64) {
+	alive = c.present(s)
+	r := retell(s.again)
+	for i := range r.events {
+		e := &r.events[i]
 		s.begin()
 		switch {
 		case e.Kind == wire.EventForked:
-			alive[e.PID] = true
-			c.forkedAgain(s, e, s.again[i+1:])
+			alive[e.PID] = e.Birth
+			c.forkedAgain(s, r, i)
 		case e.Kind == wire.EventExited, e.Kind == wire.EventSpawned && e.Errno != 0:
-			delete(alive, e.PID)
+			if same(alive[e.PID], e.Birth) {
+				delete(alive, e.PID)
+			}
 			c.endedAgain(s, e)
 		default:
 			c.toldAgain(s, e)
@@ -48,51 +59,61 @@ func (c *core) tellAgain(s *session) (alive map[wire.PID]bool) {
 		c.confirm(s, s.last)
 	}
 	s.again = nil
-	for _, p := range c.onNode[s.node] {
-		p.retold = false
-	}
 	c.settle(s)
+	return alive
+}
+
+// present takes in the processes that a node has had before what it tells again.
+func (c *core) present(s *session) (alive map[wire.PID]uint64) {
+	inv := &s.inventory
+	alive = make(map[wire.PID]uint64, len(inv.PIDs))
+	for i, pid := range inv.PIDs {
+		birth := uint64(0)
+		if i < len(inv.Births) {
+			birth = inv.Births[i]
+		}
+		alive[pid] = birth
+		if c.procs[pid] == nil {
+			c.claim(s, pid, birth)
+		}
+	}
+	for _, pid := range inv.Starting {
+		if p := c.procs[pid]; p != nil && p.sess == s && p.state == running && p.launch == nil && p.is(alive[pid]) {
+			p.state = spawning
+			delete(c.absent, pid)
+		}
+	}
 	return alive
 }
 
 // forkedAgain handles a birth. What is already dead, and has left nothing behind that
 // needs it, gets no ghost any more.
-func (c *core) forkedAgain(s *session, e *wire.Event, later []wire.Event) {
-	switch p := c.procs[e.PID]; {
-	case p != nil && p.node == s.node && p.state == forking:
+func (c *core) forkedAgain(s *session, r *retold, i int) {
+	e := &r.events[i]
+	p := c.procs[e.PID]
+	switch own := p != nil && p.node == s.node; {
+	case own && p.is(e.Birth) && p.state == forking:
 		c.effect(p, &wire.GhostAdopt{PID: p.pid, UID: anyOwner}) // answered after the birth
 		c.follow(p, e)
-	case p != nil && p.node == s.node && p.state != ending:
+	case own && p.is(e.Birth) && p.state != ending:
 		c.follow(p, e)
-	case p != nil && p.retold: // its end is told again, too
-	case c.claim(s, e.PID):
+	case own && p.born(e.Birth) != nil: // its end is told again, too
+	case own && (p.state != ending || r.born[p.birth] > i): // so it has ended, and its number has passed on
+	case c.claim(s, e.PID, e.Birth):
 		c.follow(c.procs[e.PID], e)
-	case passed(e.PID, later):
+	case r.short[i]:
 	default:
 		c.forked(s, e)
 	}
 }
 
-// passed reports whether a process ends in later events before it has made another.
-func passed(pid wire.PID, later []wire.Event) bool {
-	for i := range later {
-		switch e := &later[i]; {
-		case e.Kind == wire.EventForked && cmp.Or(e.Maker, e.Parent) == pid:
-			return false
-		case e.Kind == wire.EventExited && e.PID == pid:
-			return true
-		}
-	}
-	return false
-}
-
-// endedAgain handles an end. The ghost may be about to end, or gone.
+// endedAgain handles an end. The ghost may be about to end, or gone, and its number
+// another's.
 func (c *core) endedAgain(s *session, e *wire.Event) {
-	p := c.procs[e.PID]
+	p := c.procs[e.PID].born(e.Birth)
 	switch {
 	case p == nil || p.node != s.node:
 	case p.state == ending:
-		p.retold = false
 		p.after = append(p.after, c.hold(s))
 	default:
 		c.event(s, e)
@@ -111,9 +132,13 @@ func (c *core) toldAgain(s *session, e *wire.Event) {
 // processes that are to be started and that the node was not asked for.
 func (c *core) inventory(n *node, s *session) (unasked []*proc) {
 	alive := c.tellAgain(s)
+	has := func(p *proc) bool {
+		birth, ok := alive[p.pid]
+		return ok && p.is(birth)
+	}
 	for pid := range alive {
 		p := c.procs[pid]
-		if p == nil || p.node != n.ID || p.state == ending || p.state == adopting {
+		if p == nil || p.node != n.ID || p.state == ending || p.state == adopting || !has(p) {
 			c.log.Warn("node has a process without a ghost; it is killed", "node", n.ID, "pid", pid)
 			s.signal(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
 			continue
@@ -122,7 +147,7 @@ func (c *core) inventory(n *node, s *session) (unasked []*proc) {
 	}
 	for _, p := range c.procs {
 		switch {
-		case p.node != n.ID || alive[p.pid]:
+		case p.node != n.ID || has(p):
 		case p.state == spawning && p.launch != nil:
 			unasked = append(unasked, p)
 		default:

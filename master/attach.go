@@ -57,7 +57,7 @@ func (c *clientConn) resume(ctx context.Context, s *session, m *wire.Resume, han
 		}
 		return err
 	}
-	if err := c.m.post(ctx, func(core *core) { core.attached(m.PID, c, hangUp) }); err != nil {
+	if err := c.m.post(ctx, func(core *core) { core.attached(m.PID, m.Launch, c, hangUp) }); err != nil {
 		return err
 	}
 	// A client that is gone is found out by relay.

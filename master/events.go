@@ -52,7 +52,9 @@ func (c *core) event(s *session, e *wire.Event) {
 		return
 	}
 	p := c.procs[e.PID]
-	if p == nil || p.sess != s || p.state == adopting { // the node has not been asked for it yet
+	// The node has not been asked yet for what is adopting. Of one whose number has passed
+	// on there is nothing to be done.
+	if p == nil || p.sess != s || p.state == adopting || !p.is(e.Birth) {
 		return
 	}
 	switch e.Kind {
@@ -115,14 +117,14 @@ func (c *core) forked(s *session, e *wire.Event) {
 		s.signal(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
 		return
 	}
-	p := &proc{pid: e.PID, node: s.node, uid: maker.uid, starter: maker.starter, sess: s, state: forking, ghost: true}
+	p := &proc{pid: e.PID, birth: e.Birth, node: s.node, uid: maker.uid, starter: maker.starter, sess: s, state: forking, ghost: true}
 	if old != nil {
 		c.remove(old)
 		p.former = old
 		p.gates++
 	}
 	c.add(p, inherited)
-	birth := &effect{event: s.last, maker: maker, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0}}
+	birth := &effect{event: s.last, maker: maker, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0, Birth: e.Birth}}
 	s.pending = append(s.pending, birth)
 	s.tally.hold(s.last)
 	c.bear(p, maker, birth.birth, func(errno unix.Errno) { c.born(s, p, birth, errno) })

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,10 +32,11 @@ func (c *core) killed(pids []wire.PID) {
 	}
 }
 
-// claim gives a found ghost back to its process.
-func (c *core) claim(s *session, pid wire.PID) bool {
+// claim gives a found ghost back to its process. It can be that of another, which has
+// its number now and is yet to be started.
+func (c *core) claim(s *session, pid wire.PID, birth uint64) bool {
 	q, ok := c.found[pid]
-	if !ok {
+	if !ok || !same(c.foundHow[pid].Birth, birth) {
 		return false
 	}
 	delete(c.found, pid)
@@ -42,7 +44,7 @@ func (c *core) claim(s *session, pid wire.PID) bool {
 	if err != nil {
 		uid = 0 // it has just ended
 	}
-	p := &proc{pid: pid, node: s.node, uid: uid, starter: uid, sess: s, state: running, ghost: true, signals: *q}
+	p := &proc{pid: pid, birth: cmp.Or(birth, c.foundHow[pid].Birth), node: s.node, uid: uid, starter: uid, sess: s, state: running, ghost: true, signals: *q}
 	p.parent, p.hangUp = c.foundHow[pid].Parent, c.foundHow[pid].HangUp
 	c.add(p, c.limitOf(pid))
 	c.claimed(p)

@@ -88,7 +88,7 @@ func (s *session) awaitsNumbers() bool { return s.numbers == 0 && s.lending }
 
 // launched returns the process of a launch.
 func (c *core) launched(l *launch, n *node) *proc {
-	return &proc{pid: l.spawn.PID, node: n.ID, uid: l.spawn.UID, starter: l.spawn.UID, sess: n.sess, state: adopting, launch: l, parent: l.spawn.Parent, hangUp: l.hangUp, client: l.client, again: l.again}
+	return &proc{pid: l.spawn.PID, birth: l.spawn.Launch, node: n.ID, uid: l.spawn.UID, starter: l.spawn.UID, sess: n.sess, state: adopting, launch: l, parent: l.spawn.Parent, hangUp: l.hangUp, client: l.client, again: l.again}
 }
 
 // mayCome reports whether a node is not there, but may be in a moment: it was lost and
@@ -118,7 +118,9 @@ func (c *core) beganBefore(l *launch, n *node) bool {
 	p := c.procs[l.spawn.PID]
 	_, found := c.found[l.spawn.PID]
 	switch {
-	case p != nil && (p.node != n.ID || p.uid != l.spawn.UID):
+	case p != nil && (p.node != n.ID || p.uid != l.spawn.UID || !p.is(l.spawn.Launch)):
+		return false
+	case found && !same(c.foundHow[l.spawn.PID].Birth, l.spawn.Launch):
 		return false
 	case p != nil && (p.state == adopting || p.state == spawning):
 		delete(c.absent, p.pid)
@@ -159,7 +161,7 @@ func (c *core) taken(pid wire.PID) bool {
 // leaves it to the next one; the same one may have it already.
 func (c *core) adopt(p *proc) {
 	l := p.launch
-	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.spawn.Parent, UID: l.spawn.UID, HangUp: l.hangUp}, func(errno unix.Errno) {
+	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.spawn.Parent, UID: l.spawn.UID, HangUp: l.hangUp, Birth: l.spawn.Launch}, func(errno unix.Errno) {
 		switch {
 		case errno == unix.EPIPE:
 			p.again = true

@@ -22,6 +22,7 @@ const (
 // proc is a line of the process table.
 type proc struct {
 	pid     wire.PID
+	birth   uint64 // as in wire.Event
 	node    wire.NodeID
 	uid     uint32 // real user, as its node says
 	starter uint32 // user who has started it, or the process from which it descends
@@ -39,7 +40,6 @@ type proc struct {
 	again   bool        // the keeper is asked again to hold the ghost
 	status  wire.Status // how it ended
 
-	retold  bool     // a node begins, which may tell its birth and its end again
 	former  *proc    // had this number before, and its ghost has not ended
 	gates   int      // what must be over before requests about the ghost go to the keeper
 	waiting []func() // those requests
@@ -49,6 +49,20 @@ type proc struct {
 	toSend  []*call  // the signals that it sends after that
 	hearing bool     // the keeper is asked for what it has got
 	toHear  []func() // who wants it to be asked after that
+}
+
+// same reports whether two births may be the same.
+func same(a, b uint64) bool { return a == b || a == 0 || b == 0 }
+
+// is reports whether p is the process with this birth.
+func (p *proc) is(birth uint64) bool { return same(p.birth, birth) }
+
+// born returns the process with this birth: p or one that had its number before.
+func (p *proc) born(birth uint64) *proc {
+	for p != nil && !p.is(birth) {
+		p = p.former
+	}
+	return p
 }
 
 // oldest returns the process of p's number whose ghost has it.

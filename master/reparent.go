@@ -19,7 +19,7 @@ import (
 // the nearest subreaper, and the process on its node is told.
 func (c *clientConn) clientLeft(ctx context.Context, pid wire.PID) {
 	var runs bool
-	if err := c.m.do(ctx, func(core *core) { runs = core.clientLeft(pid) }); err != nil || !runs {
+	if err := c.m.do(ctx, func(core *core) { runs = core.clientLeft(pid, c) }); err != nil || !runs {
 		return
 	}
 	if err := awaitEnd(c.who.pid); err != nil {
@@ -31,13 +31,26 @@ func (c *clientConn) clientLeft(ctx context.Context, pid wire.PID) {
 		return // the ghost has ended too
 	}
 	// An error means that the master ends, and then nobody is left to tell.
-	_ = c.m.post(ctx, func(core *core) { core.reparent(pid, parent) })
+	_ = c.m.post(ctx, func(core *core) {
+		if core.of(pid, c) != nil {
+			core.reparent(pid, parent)
+		}
+	})
+}
+
+// of returns the process of a client's connection; nil: there is none any more, or the
+// client has come back by another connection, or the number is another's.
+func (c *core) of(pid wire.PID, client *clientConn) *proc {
+	if p := c.procs[pid]; p != nil && p.client == client {
+		return p
+	}
+	return nil
 }
 
 // clientLeft hangs up a process whose client has left, if the client wanted
 // that. It reports whether the process still runs.
-func (c *core) clientLeft(pid wire.PID) bool {
-	p := c.procs[pid]
+func (c *core) clientLeft(pid wire.PID, client *clientConn) bool {
+	p := c.of(pid, client)
 	if p == nil || p.state != running {
 		return false
 	}

@@ -66,16 +66,16 @@ func (c *core) giveUp(id wire.NodeID, now time.Time) {
 }
 
 // attached notes that a client has come back to its process.
-func (c *core) attached(pid wire.PID, client *clientConn, hangUp bool) {
-	delete(c.absent, pid)
-	if p := c.procs[pid]; p != nil {
+func (c *core) attached(pid wire.PID, launch uint64, client *clientConn, hangUp bool) {
+	if p := c.procs[pid]; p != nil && p.is(launch) {
+		delete(c.absent, pid)
 		p.client, p.hangUp = client, hangUp
 	}
 }
 
 // away notes that a client has lost its process with the session of its node.
 func (c *core) away(pid wire.PID, client *clientConn) {
-	if p := c.procs[pid]; p != nil && p.client == client {
+	if p := c.of(pid, client); p != nil {
 		p.client = nil
 		c.absent[pid] = c.clock
 	}

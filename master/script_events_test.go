@@ -43,7 +43,8 @@ var kinds = map[string]wire.EventKind{
 }
 
 // event is KIND PID [parent N] [maker N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [status N] [stage N] [errno NAME]
-// [argv WORD] [user N/N/N] [group N/N/N].
+// [argv WORD] [user N/N/N] [group N/N/N]
+// [birth N].
 func (s *script) event(args []string) wire.Event {
 	kind, ok := kinds[args[0]]
 	if !ok {
@@ -53,6 +54,7 @@ func (s *script) event(args []string) wire.Event {
 		Kind: kind, PID: s.pid(args[1]),
 		Parent: wire.PID(s.option(args, "parent", 0)), Maker: wire.PID(s.option(args, "maker", 0)), PGID: wire.PID(s.option(args, "pgid", 0)), SID: wire.PID(s.option(args, "sid", 0)),
 		Status: wire.ExitStatus(s.option(args, "exit", 0)), Stage: wire.Stage(s.option(args, "stage", 0)),
+		Birth: s.birth(args[1], s.text(args, "birth")),
 	}
 	if word, ok := s.word(args, "by"); ok {
 		e.Status = wire.Status(unix.SignalNum(word))
@@ -82,5 +84,5 @@ func (s *script) ids(args []string, name string) *wire.IDs {
 
 // adopt keeps how a ghost was adopted for the list of a keeper.
 func (s *script) adopt(args []string) {
-	s.adopted = append(s.adopted, wire.Adopted{PID: s.pid(args[0]), Parent: s.pid(args[1]), HangUp: len(args) > 2})
+	s.adopted = append(s.adopted, wire.Adopted{PID: s.pid(args[0]), Parent: s.pid(args[1]), HangUp: s.text(args, "hangup") != "", Birth: uint64(s.option(args, "birth", 0))})
 }

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"log/slog"
@@ -81,7 +82,7 @@ func (s *script) say(format string, args ...any) {
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
 	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N]: has joined
-	"up":      (*script).up,        // SESSION ID [pids N,...] [starting N,...] [blocks FIRST+COUNT,...]: its inventory comes
+	"up":      (*script).up,        // SESSION ID [pids N[#BIRTH][^PARENT],...] [starting N,...] [blocks FIRST+COUNT,...]: its inventory comes
 	"again":   (*script).again,     // EVENT; EVENT...: what the next session is told again
 	"taken":   (*script).taken,     // SESSION PID NUMBER: a process has its signals
 	"end":     (*script).end,       // SESSION: its link has ended
@@ -99,14 +100,14 @@ var verbs = map[string]func(s *script, args []string){
 	"soon":    (*script).soon,      // it is time to tell what need not be told at once
 
 	// Clients.
-	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes] [again yes]
+	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes] [again yes] [launch N]
 	"too":      (*script).tooLong,  // long GHOST: no slave can be asked for it
-	"left":     (*script).left,     // GHOST: its client has closed the connection
+	"left":     (*script).left,     // GHOST [before yes]: its client, or one of a former connection, has closed the connection
 	"reparent": (*script).reparent, // GHOST PARENT
 	"ps":       (*script).ps,       // the process table
 
 	// The keeper.
-	"adopt":  (*script).adopt,  // PID PARENT [hangup]: so was what comes with "held"
+	"adopt":  (*script).adopt,  // PID PARENT [hangup yes] [birth N]: so was what comes with "held"
 	"held":   (*script).held,   // PID...: what a keeper of a former master holds
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
 	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: nobody knows
@@ -175,6 +176,9 @@ func (s *script) number(word string) int {
 	return int(n)
 }
 
+// birth returns the number that stands for a process; without another it is its own.
+func (s *script) birth(pid, other string) uint64 { return uint64(s.number(cmp.Or(other, pid))) }
+
 func (s *script) pid(word string) wire.PID { return wire.PID(s.number(word)) }
 
 // option returns the value of an option as a number.
@@ -191,6 +195,12 @@ func (s *script) word(args []string, name string) (string, bool) {
 		return args[i+1], true
 	}
 	return "", false
+}
+
+// text is word for one that may be missing.
+func (s *script) text(args []string, name string) string {
+	word, _ := s.word(args, name)
+	return word
 }
 
 func (s *script) session(name string) *session {
@@ -230,7 +240,11 @@ func (s *script) up(args []string) {
 	sess.link, sess.out = &madeUpLink{s: s, name: name, up: true}, &madeUpSlave{s: s, name: name}
 	if pids, ok := s.word(args, "pids"); ok {
 		for word := range strings.SplitSeq(pids, ",") {
-			sess.inventory.PIDs = append(sess.inventory.PIDs, s.pid(word))
+			word, parent, _ := strings.Cut(word, "^")
+			pid, birth, _ := strings.Cut(word, "#")
+			sess.inventory.PIDs = append(sess.inventory.PIDs, s.pid(pid))
+			sess.inventory.Births = append(sess.inventory.Births, s.birth(pid, birth))
+			sess.inventory.Parents = append(sess.inventory.Parents, s.pid(cmp.Or(parent, "0")))
 		}
 	}
 	if blocks, ok := s.word(args, "blocks"); ok {
@@ -321,7 +335,7 @@ func (s *script) listNodes([]string) {
 func (s *script) run(args []string) {
 	who := caller{pid: 100, uid: uint32(s.option(args, "uid", 1000)), gid: uint32(s.option(args, "gid", 1000))}
 	_, hangUp := s.word(args, "hangup")
-	l := newLaunch(wire.NodeID(s.number(args[1])), hangUp, wire.Spawn{PID: s.pid(args[0]), Parent: who.pid, UID: who.uid})
+	l := newLaunch(wire.NodeID(s.number(args[1])), hangUp, wire.Spawn{PID: s.pid(args[0]), Parent: who.pid, UID: who.uid, Launch: s.birth(args[0], s.text(args, "launch"))})
 	_, l.again = s.word(args, "again")
 	if old := s.launches[l.spawn.PID]; old != nil {
 		s.steps(l.spawn.PID)
@@ -333,7 +347,11 @@ func (s *script) run(args []string) {
 func (s *script) tooLong(args []string) { s.core.tooLong(s.launches[s.pid(args[1])]) }
 
 func (s *script) left(args []string) {
-	s.say("runs: %v", s.core.clientLeft(s.pid(args[0])))
+	client := new(clientConn)
+	if p := s.core.procs[s.pid(args[0])]; p != nil && s.text(args, "before") == "" {
+		client = p.client
+	}
+	s.say("runs: %v", s.core.clientLeft(s.pid(args[0]), client))
 }
 
 func (s *script) reparent(args []string) { s.core.reparent(s.pid(args[0]), s.pid(args[1])) }

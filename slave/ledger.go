@@ -133,7 +133,7 @@ func (l *ledger) confirm(event uint64) error {
 // that was started from the front end, or that it could not be.
 func apply(known map[wire.PID]procevents.Known, state procevents.Known, e *wire.Event) (over bool) {
 	before, was := known[e.PID]
-	if e.Kind == wire.EventExited && before.Starting {
+	if was && e.Kind != wire.EventForked && before.Birth != state.Birth {
 		return false // the number has been given to another one
 	}
 	after, is := procevents.Tell(before, state, e)
@@ -145,20 +145,23 @@ func apply(known map[wire.PID]procevents.Known, state procevents.Known, e *wire.
 	return false
 }
 
-// begin begins a session. It returns the processes that the front end knows, those of
-// them that are still to be started, and the events that it is to be told again, which
-// have the numbers from 1 now.
-func (l *ledger) begin() (pids, starting []wire.PID, again []wire.Event) {
-	for pid, k := range l.known {
-		pids = append(pids, pid)
+// begin begins a session. It enters the processes that the front end knows in the
+// inventory, and returns the events that it is to be told again, which have the numbers
+// from 1 now.
+func (l *ledger) begin(inv *wire.Inventory) (again []wire.Event) {
+	inv.PIDs = slices.Sorted(maps.Keys(l.known))
+	for _, pid := range inv.PIDs {
+		k, parent := l.known[pid], wire.PID(0)
 		if k.Starting {
-			starting = append(starting, pid)
+			inv.Starting = append(inv.Starting, pid)
 		}
+		if k.Launched {
+			parent = k.Parent
+		}
+		inv.Births, inv.Parents = append(inv.Births, k.Birth), append(inv.Parents, parent)
 	}
-	slices.Sort(pids)
-	slices.Sort(starting)
-	l.first = 1
-	return pids, starting, slices.Clone(l.told)
+	l.first, inv.Again = 1, uint64(len(l.told))
+	return slices.Clone(l.told)
 }
 
 // now returns the processes that the front end knows, or will know by what it was told.

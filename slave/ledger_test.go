@@ -44,7 +44,7 @@ func tell(t *testing.T, l *ledger, events ...wire.Event) {
 	t.Helper()
 	states := make([]procevents.Known, len(events))
 	for i, e := range events {
-		states[i] = procevents.Known{PID: e.PID, PGID: e.PGID, Launched: e.PID < pidmap.Node}
+		states[i] = procevents.Known{PID: e.PID, Birth: e.Birth, PGID: e.PGID, Launched: e.PID < pidmap.Node}
 	}
 	if err := l.tell(events, states, l.position+1); err != nil {
 		t.Fatal(err)
@@ -58,8 +58,9 @@ func TestLedger(t *testing.T) {
 	expect := func(pids, starting, again []wire.PID) {
 		t.Helper()
 		for _, l := range []*ledger{next(t, l), l} {
-			gotPIDs, gotStarting, events := l.begin()
-			var gotAgain []wire.PID
+			var inv wire.Inventory
+			events := l.begin(&inv)
+			gotPIDs, gotStarting, gotAgain := inv.PIDs, inv.Starting, []wire.PID(nil)
 			for _, e := range events {
 				gotAgain = append(gotAgain, e.PID)
 			}
@@ -74,27 +75,27 @@ func TestLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	launch := func(pid wire.PID) {
+	launch := func(pid wire.PID, birth uint64) {
 		t.Helper()
-		if err := l.launching(procevents.Known{PID: pid, Parent: 50, Launched: true, Starting: true}); err != nil {
+		if err := l.launching(procevents.Known{PID: pid, Birth: birth, Parent: 50, Launched: true, Starting: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	expect(nil, nil, nil)
-	launch(100)
-	launch(101)
-	tell(t, l, wire.Event{Kind: wire.EventSpawned, PID: 100}, wire.Event{Kind: wire.EventSpawned, PID: 101, Stage: wire.StageExec, Errno: 2})
+	launch(100, 1)
+	launch(101, 2)
+	tell(t, l, wire.Event{Kind: wire.EventSpawned, PID: 100, Birth: 1}, wire.Event{Kind: wire.EventSpawned, PID: 101, Birth: 2, Stage: wire.StageExec, Errno: 2})
 	expect([]wire.PID{100, 101}, []wire.PID{100, 101}, []wire.PID{100, 101})
 	confirm(1)
 	expect([]wire.PID{100, 101}, []wire.PID{101}, []wire.PID{101})
-	tell(t, l, wire.Event{Kind: wire.EventForked, PID: 2000000}, wire.Event{Kind: wire.EventGrouped, PID: 2000000, PGID: 7}, wire.Event{Kind: wire.EventExited, PID: 100})
+	tell(t, l, wire.Event{Kind: wire.EventForked, PID: 2000000}, wire.Event{Kind: wire.EventGrouped, PID: 2000000, PGID: 7}, wire.Event{Kind: wire.EventExited, PID: 100, Birth: 1})
 	if n := len(l.now()); n != 1 {
 		t.Errorf("%d processes, want 1", n)
 	}
 	confirm(2)
 	expect([]wire.PID{100, 2000000}, nil, []wire.PID{2000000, 100})
 	confirm(0)
-	launch(100) // its number is used again
+	launch(100, 3) // its number is used again
 	expect([]wire.PID{100, 2000000}, []wire.PID{100}, []wire.PID{2000000, 100})
 	confirm(1 << 40) // more than was told
 	expect([]wire.PID{100, 2000000}, []wire.PID{100}, nil)
@@ -102,7 +103,13 @@ func TestLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect([]wire.PID{2000000}, nil, nil)
-	launch(100)
+	launch(100, 4)
+	expect([]wire.PID{100, 2000000}, []wire.PID{100}, nil)
+	// Its number is used again before it was confirmed that it began.
+	tell(t, l, wire.Event{Kind: wire.EventSpawned, PID: 100, Birth: 4}, wire.Event{Kind: wire.EventExited, PID: 100, Birth: 4})
+	launch(100, 5)
+	expect([]wire.PID{100, 2000000}, []wire.PID{100}, []wire.PID{100, 100})
+	confirm(l.first + 1)
 	expect([]wire.PID{100, 2000000}, []wire.PID{100}, nil)
 	if want := []wire.PID{101}; !slices.Equal(forgotten, want) {
 		t.Errorf("forgotten: %v, want %v", forgotten, want)

@@ -23,7 +23,7 @@ const (
 type appender = func(kind uint32, payload ...[]byte) error
 
 // knownSize is the size of a process in the log, in bytes.
-const knownSize = 14 * 4
+const knownSize = 16 * 4
 
 // Flags of a process in the log.
 const (
@@ -49,7 +49,8 @@ func appendKnown(b []byte, k *procevents.Known) []byte {
 			flags |= 1 << i
 		}
 	}
-	return binary.NativeEndian.AppendUint32(b, flags)
+	b = binary.NativeEndian.AppendUint32(b, flags)
+	return binary.NativeEndian.AppendUint64(b, k.Birth)
 }
 
 // parseKnown reads a process from the first knownSize bytes of b.
@@ -59,6 +60,7 @@ func parseKnown(b []byte) (procevents.Known, error) {
 		PID: wire.PID(word(0)), Parent: wire.PID(word(1)), PGID: wire.PID(word(2)), SID: wire.PID(word(3)),
 		User:   wire.IDs{Real: word(4), Effective: word(5), Saved: word(6)},
 		Group:  wire.IDs{Real: word(7), Effective: word(8), Saved: word(9)},
+		Birth:  binary.NativeEndian.Uint64(b[14*4:]),
 		Status: wire.Status(word(10)), Stop: uint8(word(11)), Began: wire.PID(word(12)),
 	}
 	flags := word(13)

@@ -257,7 +257,7 @@ func (n *node) launch(spawn *wire.Spawn, d *stdio) {
 	if err == nil {
 		err = n.space.Launch(spawn, d.pipes.far(), entry, func(stage wire.Stage, errno unix.Errno) {
 			if errno != 0 {
-				n.notSpawned(spawn.PID, stage, errno)
+				n.notSpawned(spawn, stage, errno)
 				n.stdios.work.Go(d.fail)
 				return
 			}
@@ -267,13 +267,13 @@ func (n *node) launch(spawn *wire.Spawn, d *stdio) {
 	}
 	d.pipes.closeFar()
 	if err != nil {
-		n.notSpawned(spawn.PID, wire.StageSpawn, errnoOf(err))
+		n.notSpawned(spawn, wire.StageSpawn, errnoOf(err))
 		d.fail()
 	}
 }
 
-func (n *node) notSpawned(pid wire.PID, stage wire.Stage, errno unix.Errno) {
-	n.recorder.notSpawned(pid, stage, errno)
+func (n *node) notSpawned(spawn *wire.Spawn, stage wire.Stage, errno unix.Errno) {
+	n.recorder.notSpawned(spawn.PID, spawn.Launch, stage, errno)
 	n.tasks.ended()
 }
 

@@ -14,7 +14,7 @@ func TestOutletDrops(t *testing.T) {
 	if err := o.put(new(wire.Leaving)); err != nil || !o.Idle() {
 		t.Errorf("without a stream: %v, kept: %v", err, !o.Idle())
 	}
-	if err := o.start(&wire.Inventory{Kernel: string(make([]byte, wire.MaxMessage))}); !errors.Is(err, wire.ErrFrame) {
+	if err := o.start(&wire.Inventory{Kernel: string(make([]byte, wire.MaxCommand))}); !errors.Is(err, wire.ErrFrame) {
 		t.Errorf("too long: got %v, want %v", err, wire.ErrFrame)
 	}
 	if err := o.start(new(wire.Inventory)); err != nil || o.Idle() {

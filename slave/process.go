@@ -67,7 +67,7 @@ func (p *process) start(a *attachment, spawn *wire.Spawn) (*stdio, error) {
 		}
 	}
 	if err != nil {
-		p.n.recorder.notSpawned(p.pid, wire.StageSpawn, errnoOf(err))
+		p.n.recorder.notSpawned(p.pid, spawn.Launch, wire.StageSpawn, errnoOf(err))
 		return nil, err
 	}
 	p.n.launch(spawn, d)

@@ -211,8 +211,8 @@ func (r *recorder) quiet() bool {
 	return len(r.started) == 0
 }
 
-func (r *recorder) notSpawned(pid wire.PID, stage wire.Stage, errno unix.Errno) {
-	r.do(func(t *procevents.Tracker) { t.SpawnFailed(pid, stage, uint32(errno)) })
+func (r *recorder) notSpawned(pid wire.PID, launch uint64, stage wire.Stage, errno unix.Errno) {
+	r.do(func(t *procevents.Tracker) { t.SpawnFailed(pid, launch, stage, uint32(errno)) })
 }
 
 // status takes in what wait4(2) told init of one of its children, and reports whether
@@ -296,10 +296,9 @@ func (r *recorder) begin(inventory func() *wire.Inventory) error {
 	defer r.mu.Unlock()
 	r.takeLocked(true)
 	r.tellLocked(true)
-	pids, starting, again := r.ledger.begin()
-	r.tracker.Renumber(again)
 	inv := inventory()
-	inv.PIDs, inv.Starting, inv.Again = pids, starting, uint64(len(again))
+	again := r.ledger.begin(inv)
+	r.tracker.Renumber(again)
 	if err := r.out.start(inv); err != nil {
 		return err
 	}

@@ -197,7 +197,7 @@ func (n *node) launched(pid wire.PID, stage wire.Stage, errno unix.Errno) {
 		return // it was told before
 	}
 	if errno != 0 {
-		n.recorder.notSpawned(pid, stage, errno)
+		n.recorder.notSpawned(pid, 0, stage, errno)
 		n.fails(pid)
 		return
 	}

@@ -33,6 +33,7 @@ type Adopted struct {
 	PID    PID
 	Parent PID // the client
 	HangUp bool
+	Birth  uint64 // as in Event; 0: not known to this keeper
 }
 
 // GhostAdopt asks the keeper to hold a ghost that a client made.
@@ -43,6 +44,7 @@ type GhostAdopt struct {
 	Parent PID    // whose child it must be
 	UID    uint32 // whose it must be (real user)
 	HangUp bool   // as in Run: for later masters
+	Birth  uint64 // as in Event: for later masters
 }
 
 // Type implements [Message].
@@ -57,6 +59,8 @@ type GhostFork struct {
 
 	// Sibling makes Child a child of Parent's parent (CLONE_PARENT of clone(2)).
 	Sibling bool
+
+	Birth uint64 // as in Event: for later masters
 }
 
 // Type implements [Message].

@@ -288,6 +288,11 @@ type Event struct {
 	Comm   string   // name of the program, where that is not the end of Argv[0]; alone: of a zombie
 	User   *IDs     // User; also Forked and Execed; nil: as it was
 	Group  *IDs     // as User
+
+	// Birth tells the process from others that have had its number, or will: the Launch
+	// of one that was started from the front end, for another a number that its node
+	// has not given before. 0: not known.
+	Birth uint64
 }
 
 // Events reports Events, the first of which has number First.
@@ -320,6 +325,11 @@ type Inventory struct {
 	// event Spawned is still to come.
 	Again    uint64
 	Starting []PID
+
+	// Births and Parents are of PIDs, in their order: as in Event, and the parents on
+	// the front end of those that were started from there, 0 for others.
+	Births  []uint64
+	Parents []PID
 }
 
 // Type implements [Message].

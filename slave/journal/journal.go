@@ -21,7 +21,7 @@ const (
 )
 
 // magic begins the file; another layout has another one.
-const magic = 0x6270_736c_6176_0001
+const magic = 0x6270_736c_6176_0002
 
 // header is the first page.
 type header struct {

@@ -9,6 +9,7 @@ import (
 // Known is what the front end knows of a process by what it was told: how its ghost is.
 type Known struct {
 	PID      wire.PID
+	Birth    uint64   // as in wire.Event
 	Parent   wire.PID // who made it, or, of one that was started from the front end, its parent there
 	Began    wire.PID // the session in which one began that was started from the front end
 	PGID     wire.PID
@@ -28,7 +29,7 @@ type Known struct {
 // emitted so far. What events say of other things than traits is for Tell.
 func (p *process) known() Known {
 	k := Known{
-		PID: p.pid, PGID: p.front.pgid, SID: p.front.sid, User: p.front.user, Group: p.front.group,
+		PID: p.pid, Birth: p.birth, PGID: p.front.pgid, SID: p.front.sid, User: p.front.user, Group: p.front.group,
 		Launched: p.launched, Starting: p.starting, Unnamed: p.unnamed,
 	}
 	if !p.launched && p.family.ancestor != nil {
@@ -97,7 +98,7 @@ func (t *Tracker) restore(k Known) {
 	t.images++
 	is := traits{pgid: k.PGID, sid: k.SID, user: k.User, group: k.Group, image: t.images}
 	t.procs[k.PID] = &process{
-		pid: k.PID, born: is, traits: is, front: is, status: k.Status, serial: t.births,
+		pid: k.PID, born: is, traits: is, front: is, status: k.Status, serial: t.births, birth: k.Birth,
 		launched: k.Launched, starting: k.Starting, ownExec: k.Starting, unnamed: k.Unnamed,
 		announced: true, dead: k.Zombie, zombie: k.Zombie, led: k.PGID == k.PID, reaper: k.Reaper, stop: int(k.Stop),
 	}

@@ -30,7 +30,7 @@ func (t *Tracker) Launching(spawn *wire.Spawn) Known {
 		own.pgid, own.sid = pid, initSession
 	}
 	p := &process{
-		pid: pid, traits: own, front: own, serial: t.births, unnamed: unnamed, led: own.pgid == pid,
+		pid: pid, traits: own, front: own, serial: t.births, birth: spawn.Launch, unnamed: unnamed, led: own.pgid == pid,
 		launched: true, starting: true, ownExec: true, announced: true,
 	}
 	t.procs[pid] = p
@@ -49,8 +49,9 @@ func (t *Tracker) Spawned(pid wire.PID) {
 	}
 }
 
-// SpawnFailed says that the process was not started.
-func (t *Tracker) SpawnFailed(pid wire.PID, stage wire.Stage, errno uint32) {
+// SpawnFailed says that the process was not started. launch is that of one that there was
+// no Launching for.
+func (t *Tracker) SpawnFailed(pid wire.PID, launch uint64, stage wire.Stage, errno uint32) {
 	p := t.launched(pid)
 	if p != nil && (!p.starting || p.needed > 0) {
 		t.Ended(pid, lostStatus) // it has been at work: it was started, and is gone
@@ -59,7 +60,7 @@ func (t *Tracker) SpawnFailed(pid wire.PID, stage wire.Stage, errno uint32) {
 	if p != nil {
 		t.unstarted(p)
 	}
-	t.emit(p, wire.Event{Kind: wire.EventSpawned, PID: pid, Stage: stage, Errno: errno})
+	t.emit(p, wire.Event{Kind: wire.EventSpawned, PID: pid, Stage: stage, Errno: errno, Birth: launch})
 }
 
 // Unasked says that nobody was asked to start the process: there was nothing to tell of,

@@ -54,6 +54,7 @@ type process struct {
 
 	shows  uint64 // the hash of what its ghost shows; 0: that is not known
 	serial uint64 // of its birth
+	birth  uint64 // as in wire.Event
 	told   uint64 // number of the event of its birth; 0: not of this link
 	family family
 }

@@ -51,7 +51,7 @@ func (t *Tracker) vacate(pid wire.PID) {
 // add enters a process that was not started from the front end.
 func (t *Tracker) add(pid wire.PID, maker *process, inherited traits) *process {
 	t.births++
-	p := &process{pid: pid, maker: need(maker), born: inherited, traits: inherited, serial: t.births}
+	p := &process{pid: pid, maker: need(maker), born: inherited, traits: inherited, serial: t.births, birth: t.first + t.births}
 	maker.kids++
 	maker.adopt(p)
 	t.procs[pid] = p

@@ -2,6 +2,7 @@ package procevents
 
 import (
 	"hash/maphash"
+	"math/rand/v2"
 	"time"
 
 	"bproc/wire"
@@ -63,6 +64,7 @@ type Tracker struct {
 	queue  queue
 	seed   maphash.Seed
 	births uint64 // processes seen
+	first  uint64 // number in wire.Event of the first of these, less one
 	images uint64 // command lines named
 
 	events  []wire.Event
@@ -89,6 +91,7 @@ func NewTracker(hold time.Duration, image func(wire.PID) (Image, bool)) *Tracker
 		procs:  make(map[wire.PID]*process),
 		groups: make(map[wire.PID]int),
 		seed:   maphash.MakeSeed(),
+		first:  rand.Uint64() >> 1, // another tracker of the space has given others
 		next:   1,
 	}
 }
@@ -192,9 +195,9 @@ func (t *Tracker) push(p *process, what step) {
 
 // emit has e told, which is of p; nil: of a process that was never there.
 func (t *Tracker) emit(p *process, e wire.Event) {
-	state := Known{PID: e.PID}
+	state := Known{PID: e.PID, Birth: e.Birth}
 	if p != nil {
-		state = p.known()
+		state, e.Birth = p.known(), p.birth
 	}
 	t.events, t.states = append(t.events, e), append(t.states, state)
 }

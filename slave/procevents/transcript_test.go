@@ -175,7 +175,7 @@ func (p *player) word(verb string, pid wire.PID, args []string) {
 	case "spawned":
 		p.tracker.Spawned(pid)
 	case "notspawned":
-		p.tracker.SpawnFailed(pid, wire.StageExec, uint32(p.number(args[0])))
+		p.tracker.SpawnFailed(pid, 0, wire.StageExec, uint32(p.number(args[0])))
 	case "unasked":
 		if want := len(args) == 0; p.tracker.Unasked(pid) != want {
 			p.t.Errorf("%d was not asked for: %v, want %v", pid, !want, want)
