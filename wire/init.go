@@ -5,8 +5,8 @@ package wire
 type InitReady struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	// PIDs are the children of init that are alive, and those whose end follows in an
-	// InitStatus.
+	// PIDs are the children of init that are alive, and launched ones whose end follows in
+	// an InitStatus.
 	PIDs   []PID
 	Stored uint32 // how many InitStored follow
 
@@ -99,8 +99,8 @@ type InitCursor struct {
 // Type implements [Message].
 func (*InitCursor) Type() Type { return TypeInitCursor }
 
-// InitStatus reports a child of init that ended, stopped or goes on, with its
-// status as wait4(2) gave it.
+// InitStatus reports a process that was launched and has ended, stopped or goes on, with
+// its status as wait4(2) gave it.
 type InitStatus struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

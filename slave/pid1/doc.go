@@ -20,7 +20,7 @@
 //	  | <---------------------- InitDone [its pidfd]  |
 //	  | --- InitSync -------------------------------> | all signals before it are sent
 //	  | <---------------------------------- InitDone  |
-//	  | <------------------------------ InitStatus -- | wait4: ended, stopped, goes on
+//	  | <------------------------------ InitStatus -- | wait4, of launched processes: ended, stopped, goes on
 //
 // InitLaunched comes before the first InitStatus of its process, and a process
 // that could not execute its command is never the subject of an InitStatus.
@@ -55,23 +55,24 @@
 // errand (sleeper). They are invisible to the daemon; others recognise them with
 // package standin. Their calls, as init's own, carry the cookie of package filter.
 //
-// Statuses are not queued before they are told. The reaper takes the next one from the kernel
-// when it could write the last, so that while no daemon is connected, or one
-// does not read, ended processes stay zombies: as many as there were processes,
-// nothing is lost, and stops and continuations of one process replace each
-// other as they do for any parent that is late with wait.
+// The reaper waits for nothing but children. What befalls launched processes it puts
+// into a queue (statuses), from which daemons are told. Of orphans nobody is told: the
+// daemon sees births and ends in the kernel's records, and a word of init's for each would
+// have init wait for the daemon, and the daemon tell what it has just to say that. So
+// orphans are zombies for a moment only, however fast they come and however slow the
+// daemon is.
 //
 // Goroutines: the acceptor; one per connection that reads requests; one per
 // launch or group that is asked for, at most maxLaunches; the reaper, the only
-// one that waits for children; the one that ends stand-ins that nobody needs; the one
+// one that waits for children; the one that tells of them; the one that ends stand-ins that nobody needs; the one
 // that ends all processes when their lease has run out (deadline); the one that keeps
 // numbers within their block, and
 // the one that supervises while no daemon does (package supervise).
 //
 // Locks: standins.making, held while stand-ins are made and ended; order, which
 // holds the order of frames to the daemon and is held while writing; inside it
-// launches.mu, and inside that standins.mu, which are never held across a system
-// call that can block. Those of kept, stored and deputy have none inside them, and the
+// statuses.mu, inside that launches.mu, and inside that standins.mu, which are never held
+// across a system call that can block. Those of kept, stored and deputy have none inside them, and the
 // first two are held while writing only when a daemon is greeted. The readers of
 // requests do not take the first two, but for the answer to InitSync, so that a daemon
 // that does not read can still be read from.

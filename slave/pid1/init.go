@@ -42,6 +42,7 @@ type Init struct {
 	slots    chan struct{}
 	launches launches
 	order    order
+	statuses statuses
 	standins standins
 	name     *[16]byte // of init, for prctl(2)
 	parents  supervise.Launched
@@ -84,6 +85,7 @@ func New(cfg Config) (*Init, error) {
 	in.stored.init(cfg.Log)
 	in.fence.left = make(chan struct{}, 1)
 	in.order.init()
+	in.statuses.init()
 	if err := in.deadline.init(); err != nil {
 		return nil, errors.Join(err, in.close())
 	}
@@ -100,6 +102,7 @@ func (in *Init) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return in.accept(ctx, g) })
 	g.Go(func() error { return in.reap(ctx) })
+	g.Go(func() error { return in.tell(ctx) })
 	g.Go(func() error { return in.standins.tidy(ctx) })
 	g.Go(func() error { return in.expire(ctx) })
 	g.Go(func() error { return in.keepFence(ctx) })

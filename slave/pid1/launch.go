@@ -45,12 +45,15 @@ func (in *Init) enter(sp *wire.Spawn) (*launching, unix.Errno) {
 	default:
 		return nil, unix.EAGAIN
 	}
+	in.statuses.mu.Lock() // an earlier process of that number is taken in before or after
+	defer in.statuses.mu.Unlock()
 	n, ok := in.launches.begin(sp.PID)
 	if !ok {
 		<-in.slots
 		return nil, unix.EEXIST
 	}
 	in.order.kept.forget(sp.PID)
+	n.earlier = in.parents.Has(sp.PID)
 	in.parents.Set(sp.PID, sp.Parent)
 	return n, 0
 }
@@ -73,18 +76,53 @@ func (in *Init) launch(c *rights.Conn, number uint64, m *wire.InitLaunch, fds []
 func (in *Init) finish(c *rights.Conn, number uint64, pid wire.PID, n *launching, born bool, r result) {
 	in.order.mu.Lock()
 	defer in.order.mu.Unlock()
-	in.launches.end(pid)
+	in.endLaunch(pid, n, born, r)
 	if r.stage == 0 {
 		in.deliverHeld(pid, n)
-	} else {
-		in.parents.Forget(pid)
 	}
 	in.order.launchedLocked(c, number, launched(pid, r))
-	if r.stage == 0 || !born { // not born: they are about another process that had the number
+}
+
+// endLaunch takes a launch out, and leaves what was held for it to be told. The lock of
+// order keeps it from being told before the answer.
+func (in *Init) endLaunch(pid wire.PID, n *launching, born bool, r result) {
+	in.statuses.mu.Lock()
+	defer in.statuses.mu.Unlock()
+	in.launches.end(pid)
+	switch {
+	case !born: // they are about another process that had the number
+		if !n.earlier || !in.exists(pid) {
+			in.parents.Forget(pid)
+		}
 		for _, status := range n.statuses {
-			in.order.statusLocked(pid, status, born)
+			in.statuses.putLocked(pid, status, false)
+		}
+	case r.stage != 0:
+		in.forget(pid)
+	default:
+		ended := !in.exists(pid) // a zombie exists
+		if ended {
+			in.forget(pid)
+		}
+		for _, status := range own(n.statuses, ended) {
+			in.statuses.putLocked(pid, status, true)
 		}
 	}
+}
+
+// own returns those of the statuses held for a launch that are about its process, which
+// has ended or not. An earlier one of its number can have ended just before.
+func own(held []unix.WaitStatus, ended bool) []unix.WaitStatus {
+	begin, end := 0, 0
+	for i, status := range held {
+		if over(status) {
+			begin, end = end, i+1
+		}
+	}
+	if !ended {
+		begin = end
+	}
+	return held[begin:]
 }
 
 // deliverHeld gives the process the signals that came before it existed.

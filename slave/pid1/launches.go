@@ -22,6 +22,7 @@ type launching struct {
 	statuses []unix.WaitStatus
 	signals  [][]byte // siginfo
 	killed   bool     // everything was killed meanwhile
+	earlier  bool     // a launched process had the number, and its end was not taken from the kernel
 }
 
 // launches is the table of launches under way, and of the signals that processes got.

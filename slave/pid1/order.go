@@ -1,7 +1,6 @@
 package pid1
 
 import (
-	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +17,6 @@ type order struct {
 	conn    *rights.Conn // the daemon; nil: none is connected
 	closed  bool
 	kept    kept
-
-	unreported []wire.PID // of the statuses that are being written or wait for a daemon
 }
 
 func (o *order) init() {
@@ -96,27 +93,29 @@ func (o *order) launchedLocked(c *rights.Conn, number uint64, m *wire.InitLaunch
 	}
 }
 
-// statusLocked reports the status of a process, to the next daemon if there is
-// none. While it waits for one the lock is free. The end of a launched process is kept.
-func (o *order) statusLocked(pid wire.PID, status unix.WaitStatus, launched bool) {
-	m := &wire.InitStatus{PID: pid, Status: uint32(status)}
-	o.unreported = append(o.unreported, pid)
-	defer func() {
-		i := slices.Index(o.unreported, pid)
-		o.unreported = slices.Delete(o.unreported, i, i+1)
-	}()
+// status reports the status of a process, to the next daemon if there is none. The end
+// of a launched process is kept. It reports false after close.
+func (o *order) status(s status) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	m := &wire.InitStatus{PID: s.pid, Status: uint32(s.is)}
+	keeps := s.launched && over(s.is)
 	for !o.closed {
 		if o.conn == nil {
 			o.changed.Wait()
 			continue
 		}
+		if keeps { // first: the daemon may say at once to forget it
+			o.kept.keep(s.pid, m)
+		}
 		if o.replyLocked(o.conn, 0, m) {
-			if launched && over(status) {
-				o.kept.keep(pid, m)
-			}
-			return
+			return true
+		}
+		if keeps { // the next daemon is told of it here
+			o.kept.forget(s.pid)
 		}
 	}
+	return false
 }
 
 // over reports whether a status is that of a process that has ended.

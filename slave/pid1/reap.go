@@ -13,8 +13,9 @@ import (
 	"bproc/wire"
 )
 
-// reap is the reaper: it waits for all children, those that init started and
-// the orphans that the kernel gave to it, and reports what happened to them.
+// reap is the reaper: it waits for all children, those that init started and the orphans
+// that the kernel gave to it. It never waits for anything else, so that orphans that end
+// one after the other do not pile up as zombies.
 func (in *Init) reap(ctx context.Context) error {
 	for ctx.Err() == nil {
 		pid, err := changed()
@@ -41,14 +42,25 @@ const states = unix.WUNTRACED | unix.WCONTINUED | unix.WALL
 const siginfoPID = 16
 
 // changed waits for a child that ended, stopped or goes on, and leaves it as it
-// is: its number stays its own.
+// is: its number stays its own. To have the scheduler know costs more than all else, so
+// it is only told when there is nobody yet.
 func changed() (wire.PID, error) {
+	const options = states | unix.WEXITED | unix.WNOWAIT
 	var info [sizeofSiginfo]byte
-	_, _, errno := longcall.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), states|unix.WEXITED|unix.WNOWAIT, 0, 0)
+	at := uintptr(unsafe.Pointer(&info))
+	_, _, errno := unix.RawSyscall6(unix.SYS_WAITID, unix.P_ALL, 0, at, options|unix.WNOHANG, 0, 0)
+	if errno == 0 && childOf(&info) == 0 {
+		_, _, errno = longcall.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, at, options, 0, 0)
+	}
 	if errno != 0 {
 		return 0, errno
 	}
-	return wire.PID(binary.NativeEndian.Uint32(info[siginfoPID:])), nil
+	return childOf(&info), nil
+}
+
+// childOf returns the number of the child that a siginfo_t is about; 0: there is none.
+func childOf(info *[sizeofSiginfo]byte) wire.PID {
+	return wire.PID(binary.NativeEndian.Uint32(info[siginfoPID:]))
 }
 
 // childBorn tells the reaper that there is a child. Orphans need no telling:
@@ -60,31 +72,49 @@ func (in *Init) childBorn() {
 	}
 }
 
-// collect takes the status of a child from the kernel and tells the daemon, after
-// the answer to the launch of its process. It holds the lock over both, so that
-// a daemon that connects between them is told of the process in one way or the
-// other.
+// collect takes the status of a child from the kernel. The daemon is told of launched
+// processes; of orphans it learns from the kernel, and of stand-ins it knows nothing.
+// Nobody can have got the number of the child meanwhile, which is there until it is
+// taken here.
 func (in *Init) collect(pid wire.PID) {
 	sleeper := in.standins.at(pid)
-	in.order.mu.Lock()
-	defer in.order.mu.Unlock()
-	var status unix.WaitStatus
-	got, err := unix.Wait4(int(pid), &status, states|unix.WNOHANG, nil)
-	if err != nil || got == 0 {
-		return // it went on, or stopped, in the meantime
-	}
-	if sleeper != nil {
-		if over(status) {
+	switch {
+	case sleeper != nil:
+		if status, ok := take(pid); ok && over(status) {
 			in.standins.ended(sleeper)
 		}
+	case in.parents.Has(pid):
+		in.collectLaunched(pid)
+	default:
+		take(pid)
+	}
+}
+
+// collectLaunched takes the status of a launched process, or of one whose number one that
+// is being launched shall have.
+func (in *Init) collectLaunched(pid wire.PID) {
+	in.statuses.mu.Lock()
+	defer in.statuses.mu.Unlock()
+	status, ok := take(pid)
+	if !ok || in.launches.holdStatus(pid, status) {
 		return
 	}
-	launched := in.parents.Has(pid)
 	if over(status) {
-		in.parents.Forget(pid)
-		in.launches.unmark(pid)
+		in.forget(pid)
 	}
-	if !in.launches.holdStatus(pid, status) {
-		in.order.statusLocked(pid, status, launched)
-	}
+	in.statuses.putLocked(pid, status, true)
+}
+
+// forget is for a launched process that is no more.
+func (in *Init) forget(pid wire.PID) {
+	in.parents.Forget(pid)
+	in.launches.unmark(pid)
+}
+
+// take takes the status of a child from the kernel. There is none if it went on, or
+// stopped, in the meantime.
+func take(pid wire.PID) (status unix.WaitStatus, ok bool) {
+	var raw uint32
+	got, _, errno := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&raw)), states|unix.WNOHANG, 0, 0, 0)
+	return unix.WaitStatus(raw), errno == 0 && got != 0
 }

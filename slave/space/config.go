@@ -40,7 +40,7 @@ type Config struct {
 	OnLaunched func(wire.PID, wire.Stage, unix.Errno)
 
 	// OnStatus is called, from the goroutine of Run and so never at the same
-	// time as another callback, when a child of bpinit ended, was stopped or goes
+	// time as another callback, when a launched process ended, was stopped or goes
 	// on. It must not block.
 	OnStatus func(wire.PID, wire.Status)
 }

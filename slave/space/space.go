@@ -67,9 +67,8 @@ func (s *Space) InitPID() int { return s.initPID }
 // way of /proc/self/fd.
 func (s *Space) Proc() *os.File { return s.proc }
 
-// PIDs returns the children of bpinit that were alive when this daemon
-// connected, or have ended and are not forgotten. OnStatus follows for those that have
-// ended.
+// PIDs returns the children of bpinit that were alive when this daemon connected, and
+// launched ones that have ended and are not forgotten: OnStatus follows for these.
 func (s *Space) PIDs() []wire.PID { return slices.Clone(s.pids) }
 
 // Starting returns those of PIDs whose launch was under way when this daemon
