@@ -108,13 +108,14 @@ var arrows = map[string][]string{
 	"cmd/internal/operands": {"cmd/internal/flags"},
 	"cmd/internal/release":  nil,
 
-	"internal/fakemaster": {".", "wire"},
+	"internal/fakemaster": {".", "wire", "test/limit"},
 	"internal/manpage":    nil,
 	"internal/unitfile":   nil,
 
 	"test/cluster":       {"*", "*/*", "*/*/*"},
 	"test/cluster/bench": {"*", "*/*", "*/*/*"},
 	"test/cluster/demo":  {"test/cluster"},
+	"test/limit":         nil,
 	"test/verdict":       nil,
 }
 

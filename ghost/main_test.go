@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/test/limit"
 )
 
 // TestMain runs the tests in a PID namespace of their own: they choose process
@@ -43,7 +45,7 @@ func outside() int {
 		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL,
 		Setpgid: true, // not orphaned, whoever runs the tests: SIGTSTP stops a ghost
 	}
-	if err := cmd.Run(); err != nil {
+	if err := limit.Run(cmd, os.Stderr); err != nil {
 		if cmd.ProcessState == nil {
 			fmt.Fprintf(os.Stderr, "ghost: the tests need root: %v\n", err)
 			return 1
@@ -64,7 +66,7 @@ func inside(m *testing.M) int {
 			return 1
 		}
 	}
-	return m.Run()
+	return limit.Tests(m)
 }
 
 // keeper is a keeper in a process of its own: the parent of a ghost cannot also

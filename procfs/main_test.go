@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/procfs/guard"
+	"bproc/test/limit"
 )
 
 // inNamespace is set in a process that has a mount namespace of its own.
@@ -40,13 +41,13 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "make mounts private: %v\n", err)
 			os.Exit(1)
 		}
-		os.Exit(m.Run())
+		os.Exit(limit.Tests(m))
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), inNamespace+"=1")
 	cmd.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL}
-	err := cmd.Run()
+	err := limit.Run(cmd, os.Stderr)
 	var ended *exec.ExitError
 	switch {
 	case errors.As(err, &ended):

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	Reexec()
 	args := strings.Fields(os.Getenv(daemonEnv))
 	if len(args) == 0 {
-		m.Run()
+		limit.Tests(m)
 		return
 	}
 	cfg := Config{

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -23,7 +24,7 @@ func Main(m *testing.M) {
 	if err == nil && filepath.Base(exe) == "ghost" && len(os.Environ()) == 0 {
 		ghost(filepath.Join(filepath.Dir(exe), ghostSocket))
 	}
-	m.Run() // keeps the exit code for the caller of TestMain
+	limit.Tests(m) // keeps the exit code for the caller of TestMain
 }
 
 // ghost ends as the fake master says, or with it.

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -17,7 +18,7 @@ const killedEnv = "BPROC_TEST_JOURNAL_DAEMON"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(killedEnv) == "" {
-		m.Run()
+		limit.Tests(m)
 		return
 	}
 	if err := carry(); err != nil && !errors.Is(err, io.EOF) {

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"bproc/test/limit"
 )
 
 // bpinit is the program under test.
@@ -27,5 +29,5 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build bpinit: %v\n%s", err, text)
 		return 1
 	}
-	return m.Run()
+	return limit.Tests(m)
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/slave/procevents"
+	"bproc/test/limit"
 )
 
 // The test binary plays other parts too, chosen by its first argument: init of a
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
-	m.Run() // keeps the exit code for the caller of TestMain
+	limit.Tests(m) // keeps the exit code for the caller of TestMain
 }
 
 // beInit runs command lines from standard input, one after the other, and answers

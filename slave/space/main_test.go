@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bproc/slave/space"
+	"bproc/test/limit"
 )
 
 // bpinit and probe are the programs under test and inside it.
@@ -41,5 +42,5 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
-	return m.Run()
+	return limit.Tests(m)
 }
