@@ -153,6 +153,9 @@ func exchangeWithin(ctx context.Context, conn *os.File, m wire.Message) (wire.Me
 // exchange sends m on conn and returns the answer.
 func exchange(ctx context.Context, conn *os.File, m wire.Message) (wire.Message, error) {
 	if err := wire.Write(conn, 0, m); err != nil {
+		if errors.Is(err, wire.ErrFrame) { // nothing was written, and nobody answers
+			return nil, &Error{Node: FrontEnd, Stage: StageRequest, Errno: unix.E2BIG}
+		}
 		// A master that refuses may close before it has read all of it.
 		var refused *Error
 		if _, e := answer(ctx, conn); errors.As(e, &refused) {

@@ -102,6 +102,20 @@ func TestWhatIsCarried(t *testing.T) {
 	}
 }
 
+// TestTooLong has a command that is longer than a message may be. The master, which waits
+// for a request, must not be waited for.
+func TestTooLong(t *testing.T) {
+	m := fakemaster.Start(t, func(*fakemaster.Conn, wire.Message) { t.Error("the master was asked") })
+	cmd := m.Client.Command(4, "prog")
+	cmd.Env = []string{"A=" + strings.Repeat("x", wire.MaxCommand)}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	err := cmd.Run(ctx)
+	if !errors.Is(err, unix.E2BIG) || err.Error() != "node 4: argument list too long" {
+		t.Errorf("got %v, want %v", err, unix.E2BIG)
+	}
+}
+
 // TestLimits compares the limits with what a shell, a child like any other, says
 // of its own. The Go runtime has raised our own.
 func TestLimits(t *testing.T) {
