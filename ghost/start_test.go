@@ -2,12 +2,14 @@ package ghost
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -97,4 +99,18 @@ func TestTwoKeepers(t *testing.T) {
 		t.Errorf("the second keeper: %v, %q", err, out)
 	}
 	f.end(t, f.ghost(t, nobody, "g"), 0) // the first one is as it was
+}
+
+// TestStartKilled: whoever starts a keeper learns that it was killed over that.
+func TestStartKilled(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "keeper")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nkill -9 $$\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(t.Context(), StartConfig{Program: program, Socket: filepath.Join(dir, "sock"), Log: filepath.Join(dir, "log")})
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != unix.SIGKILL {
+		t.Errorf("got %v", err)
+	}
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,15 +24,46 @@ type keeperConn struct {
 	out    *outbox.Outbox
 }
 
-// connectKeeper connects to the keeper, and starts one when none runs.
-func (m *Master) connectKeeper(ctx context.Context) (*keeperConn, error) {
-	client, err := ghost.Start(ctx, ghost.StartConfig{
-		Program: filepath.Join(m.cfg.Lib, "bpkeeper"),
-		Image:   filepath.Join(m.cfg.Lib, "ghost"),
-		Socket:  filepath.Join(m.cfg.Runtime, "keeper.sock"),
-		Log:     filepath.Join(m.cfg.Runtime, "keeper.log"),
+// startKeeper connects to the keeper, and starts one when none runs.
+func startKeeper(ctx context.Context, cfg Config) (*ghost.Client, error) {
+	return ghost.Start(ctx, ghost.StartConfig{
+		Program: filepath.Join(cfg.Lib, "bpkeeper"),
+		Image:   filepath.Join(cfg.Lib, "ghost"),
+		Socket:  filepath.Join(cfg.Runtime, "keeper.sock"),
+		Log:     filepath.Join(cfg.Runtime, "keeper.log"),
 		Scope:   service.Scope("bproc keeper, which holds the ghosts"),
 	})
+}
+
+// For how long a keeper that does not come up is started again, and how soon.
+const (
+	keeperTime  = time.Minute
+	keeperPause = 100 * time.Millisecond
+)
+
+// wasKilled reports whether a keeper ended by a signal while it started.
+func wasKilled(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled()
+}
+
+// always is for a keeper that has come up before: whatever keeps it from that may pass.
+func always(error) bool { return true }
+
+// connectKeeper connects to the keeper, and starts one when none runs; once more if that
+// fails for a reason that passes.
+func (m *Master) connectKeeper(ctx context.Context, passes func(error) bool) (*keeperConn, error) {
+	until := time.Now().Add(keeperTime)
+	client, err := m.startKeeper(ctx, m.cfg)
+	for err != nil && passes(err) && time.Now().Before(until) {
+		m.log.Error("the keeper does not come up; it is started again", "err", err)
+		select {
+		case <-time.After(keeperPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		client, err = m.startKeeper(ctx, m.cfg)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
@@ -74,7 +108,7 @@ func (m *Master) keep(ctx context.Context, k *keeperConn) error {
 			return nil
 		}
 		m.log.Error("the keeper is lost; another is started", "err", err)
-		if k, err = m.connectKeeper(ctx); err != nil {
+		if k, err = m.connectKeeper(ctx, always); err != nil {
 			return err
 		}
 		held, killed, stopped := k.client.Held(), k.client.Killed(), k.client.Stopped()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/ghost"
 	"bproc/internal/service"
 	"bproc/master/store"
 	"bproc/pidmap"
@@ -36,6 +37,8 @@ type Master struct {
 	viewers   viewers
 	seats     *seats
 	here      *here
+
+	startKeeper func(context.Context, Config) (*ghost.Client, error)
 }
 
 // New makes sure that this is the only master and reads what it needs from its state
@@ -46,7 +49,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 			return nil, fmt.Errorf("directory of the master: %w", err)
 		}
 	}
-	m := &Master{cfg: cfg, log: log, inputs: make(chan func(*core), inputQueue), seats: newSeats(descriptors())}
+	m := &Master{cfg: cfg, log: log, inputs: make(chan func(*core), inputQueue), seats: newSeats(descriptors()), startKeeper: startKeeper}
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
@@ -89,7 +92,7 @@ func (m *Master) Run(ctx context.Context) error {
 }
 
 func (m *Master) serve(ctx context.Context) error {
-	keeper, err := m.connectKeeper(ctx)
+	keeper, err := m.connectKeeper(ctx, wasKilled)
 	if err != nil {
 		return err
 	}
