@@ -69,9 +69,10 @@ var arrows = map[string][]string{
 	"internal/sparselog":  nil,
 	"internal/sysmon":     nil,
 
-	"ghost":  {"wire", "pidmap", "internal/longcall"},
+	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/longcall"},
 	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/outbox", "internal/service"},
 
+	"ghost/mark":   nil,
 	"master/store": nil,
 
 	"procfs":       {"wire", "procfs/guard", "internal/longcall"},
@@ -100,7 +101,7 @@ var arrows = map[string][]string{
 	"cmd/bpkeeper":          {"cmd/internal/operands", "internal/sparselog", "internal/sysmon", "ghost"},
 	"cmd/bpinit":            {"internal/sparselog", "slave/pid1"},
 	"cmd/bpns":              {"procfs/enter"},
-	"cmd/bpprocfs":          {".", "cmd/internal/operands", "internal/service", "internal/sparselog", "slave/pid1/standin", "wire", "procfs", "procfs/guard", "procfs/nodes"},
+	"cmd/bpprocfs":          {".", "cmd/internal/operands", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes"},
 	"cmd/internal/bpsh":     {".", "wire", "nodeset", "cmd/internal/flags", "cmd/internal/release"},
 	"cmd/internal/bpstat":   {".", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
 	"cmd/internal/bpctl":    {".", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},

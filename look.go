@@ -38,21 +38,22 @@ func (c *Client) Look(node NodeID) (*Look, error) {
 }
 
 // Refresh calls each with all that has changed since the last Refresh, in parts, and returns
-// its error if it has one. The
-// texts are as they are on the node (see [wire.Texts]), but the node is not believed to
-// speak of processes that are not its own. After an error the Look is of no use.
-func (l *Look) Refresh(ctx context.Context, each func(*wire.Changed) error) error {
+// its error if it has one. With now, all is told that is so when it is called, else what the
+// node has found out just before may do. The texts are as they are on the node (see
+// [wire.Texts]), but the node is not believed to speak of processes that are not its own.
+// After an error the Look is of no use.
+func (l *Look) Refresh(ctx context.Context, now bool, each func(*wire.Changed) error) error {
 	stop := within(ctx, l.conn)
-	err := l.refresh(ctx, each)
+	err := l.refresh(ctx, now, each)
 	if stopErr := stop(); err == nil {
 		err = stopErr
 	}
 	return onNode(err, l.node)
 }
 
-func (l *Look) refresh(ctx context.Context, each func(*wire.Changed) error) error {
+func (l *Look) refresh(ctx context.Context, now bool, each func(*wire.Changed) error) error {
 	l.number++
-	if err := wire.Write(l.conn, l.number, new(wire.Refresh)); err != nil {
+	if err := wire.Write(l.conn, l.number, &wire.Refresh{Now: now}); err != nil {
 		// A master that does not let us look says why before it closes.
 		if _, answerErr := l.next(ctx); answerErr != nil {
 			err = answerErr

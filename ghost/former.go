@@ -1,7 +1,6 @@
 package ghost
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,36 +10,25 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/ghost/mark"
 	"bproc/wire"
 )
 
-// heldFilter is the core filter of every ghost that is or was held, and of no other
-// process: by it the next keeper knows them. (Only pages of persistent memory would
-// be in a core, and a ghost has none.) Children inherit it, and it stays when a
-// program is executed (core(5)).
-const (
-	heldFilter   = 0x180
-	hangUpFilter = 0x080 // of one that was adopted with HangUp
-	filterFile   = "coredump_filter"
-)
-
-// markHeld marks a ghost.
+// markHeld marks a ghost: by that the next keeper knows it.
 func markHeld(pid wire.PID, hangUp bool) error {
-	filter := heldFilter
+	filter := mark.Held
 	if hangUp {
-		filter = hangUpFilter
+		filter = mark.HangUp
 	}
-	return writeProc(pid, filterFile, fmt.Sprintf("%#x", filter))
+	return writeProc(pid, mark.File, fmt.Sprintf("%#x", filter))
 }
 
 func wasHeld(pid wire.PID) (held, hangUp bool) {
-	text, err := readProc(pid, filterFile)
+	text, err := readProc(pid, mark.File)
 	if err != nil {
 		return false, false
 	}
-	filter, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 16, 64)
-	hangUp = err == nil && filter == hangUpFilter
-	return hangUp || err == nil && filter == heldFilter, hangUp
+	return mark.Parse(text)
 }
 
 // Times for a former keeper that is still about to end: its threads let go of their

@@ -24,7 +24,8 @@
 //
 // The name of a process in /proc itself is kept for a short time only: when the kernel
 // asks for it again, somebody looks, and nodes are asked if what is known is too old
-// (fresh.go). Nothing happens while nobody looks.
+// (fresh.go), or if there is a ghost that is not known (strangers.go). Nothing happens while
+// nobody looks.
 //
 // # Goroutines
 //
@@ -48,7 +49,7 @@
 // request): every handler returns within patience. Package guard sees to those that wait
 // when this process is killed.
 //
-// Locks: View.mu, rounds.mu, news.mu, handles.mu are leaves. table.mu is held while a new
+// Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu are leaves. table.mu is held while a new
 // inode's file is made of a process (View.mu). listing.mu and the locks of fetched files
 // are held while the source is asked.
 package procfs

@@ -44,7 +44,7 @@ func (o ofProcess) owner() folder { return o.of.folder(0) }
 // its node, as who looks may see it, unless the process is here.
 func (v *View) inspect(at place, of *process, file string, mode uint32, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	if of.Here {
-		dir := &localDir{v, path.Dir(of.PID.String() + "/" + file)}
+		dir := &localDir{view: v, path: path.Dir(of.PID.String() + "/" + file)}
 		return dir.find(at.parent, at.name)
 	}
 	if at.name != wchan {

@@ -24,19 +24,26 @@ import (
 type cluster struct {
 	mu      sync.Mutex
 	changes Changes
+	young   Changes       // told only when it is asked for now
+	nows    int           // how often that was
 	hang    chan struct{} // nodes answer when it is closed; nil: at once
 	files   map[string]string
 	dirs    map[string][]Entry
 	fetched []string
 }
 
-func (c *cluster) Refresh(ctx context.Context, take func(Changes)) error {
+func (c *cluster) Refresh(ctx context.Context, now bool, take func(Changes)) error {
 	if err := c.wait(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	changes := c.changes
 	c.changes = Changes{}
+	if now {
+		c.nows++
+		changes.Changed = append(changes.Changed, c.young.Changed...)
+		c.young = Changes{}
+	}
 	c.mu.Unlock()
 	take(changes)
 	return nil

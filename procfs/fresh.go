@@ -50,25 +50,35 @@ func (v *View) refresher(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-v.rounds.wanted:
+			v.ask(ctx, false)
+		case <-v.strangers.wanted:
+			q := v.strangers.begin()
+			v.ask(ctx, true)
+			close(q.done)
 		}
-		v.ask(ctx)
-		v.rounds.mu.Lock()
-		close(v.rounds.done)
-		v.rounds.done = make(chan struct{})
-		v.rounds.last = time.Now()
-		v.rounds.mu.Unlock()
+		v.rounds.end()
 	}
+}
+
+// end ends a round.
+func (r *rounds) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.done)
+	r.done = make(chan struct{})
+	r.last = time.Now()
 }
 
 // answerTime is for how long nodes are waited for that have much to tell. It leaves a
 // reader some of its patience.
 const answerTime = patience * 9 / 10
 
-// ask asks the nodes. Those that do not answer in time are shown as they were.
-func (v *View) ask(ctx context.Context) {
+// ask asks the nodes, which may answer with what they knew a moment ago, unless it is for now.
+// Those that do not answer in time are shown as they were.
+func (v *View) ask(ctx context.Context, now bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if err := v.source.Refresh(ctx, v.apply); err != nil {
+	if err := v.source.Refresh(ctx, now, v.apply); err != nil {
 		v.log.Debug("nodes not asked", "err", err)
 	}
 }

@@ -31,7 +31,7 @@ type stuck struct {
 	told chan struct{} // the first to look is here
 }
 
-func (s *stuck) Refresh(ctx context.Context, take func(Changes)) error {
+func (s *stuck) Refresh(ctx context.Context, now bool, take func(Changes)) error {
 	select {
 	case <-s.came:
 	default:

@@ -20,6 +20,7 @@ const glance = 250 * time.Millisecond
 type localDir struct {
 	view *View
 	path string // in the real procfs
+	met  time.Time
 }
 
 func (d *localDir) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
@@ -51,7 +52,7 @@ func (d *localDir) find(self uint64, name string) (*inode, time.Duration, unix.E
 	}
 	switch {
 	case depth == 1 && name == "task", depth == 2 && number(name) != 0:
-		return d.view.table.at(place{self, name}, func() file { return &localDir{d.view, path} }), freshness, 0
+		return d.view.table.at(place{self, name}, func() file { return &localDir{d.view, path, time.Now()} }), freshness, 0
 	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
 		// Its text is asked for by name: it is not ours. The next lookup gives
 		// another inode, as the text may be another one then.

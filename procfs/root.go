@@ -31,6 +31,7 @@ func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 	if d.view.cfg.Local != nil {
 		entries = d.elsewhere(entries)
 	}
+	d.view.meet(ctx, entries...)
 	if d.view.manyCold(entries) {
 		d.view.warmer.want(ctx)
 	}
@@ -73,7 +74,8 @@ func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.O
 		if !d.has(name) {
 			return nil, 0, unix.ENOENT
 		}
-		return d.process(self, name), freshness, 0
+		d.view.meet(ctx, entry{name: name})
+		return d.process(self, name), d.view.keep(number(name)), 0
 	}
 	if _, errno := d.view.real.stat(name); errno != 0 {
 		return nil, 0, unix.ENOENT
@@ -99,7 +101,7 @@ func (d *rootDir) process(self uint64, name string) *inode {
 		if p := d.view.process(number(name)); p != nil {
 			return &processDir{d.view, p.PID, p.born}
 		}
-		return &localDir{d.view, name}
+		return &localDir{d.view, name, time.Now()}
 	})
 }
 
@@ -108,5 +110,5 @@ func (d *rootDir) brief(self uint64, e entry) (*inode, time.Duration) {
 	if number(e.name) == 0 || !d.has(e.name) {
 		return nil, 0
 	}
-	return d.process(self, e.name), freshness
+	return d.process(self, e.name), d.view.keep(number(e.name))
 }

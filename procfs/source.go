@@ -17,10 +17,10 @@ import (
 // A node that does not answer in time costs nobody else the wait: it is left out of a
 // Refresh, and its last data stand.
 type Source interface {
-	// Refresh tells what has changed since the last call, which was half a second ago
-	// or more. Nodes are asked at the same time. What they say is taken as it comes, in
-	// calls of take before Refresh returns.
-	Refresh(ctx context.Context, take func(Changes)) error
+	// Refresh tells what has changed since the last call. Nodes are asked at the same
+	// time. With now, what they say is so as of this call, else it may be a moment old. It
+	// is taken as it comes, in calls of take before Refresh returns.
+	Refresh(ctx context.Context, now bool, take func(Changes)) error
 
 	// Read returns what is in a file below /proc/PID.
 	Read(ctx context.Context, pid wire.PID, path string) ([]byte, error)

@@ -38,6 +38,11 @@ type Config struct {
 	// that the Source knows are shown in any case.
 	Local func(wire.PID) bool
 
+	// Awaited tells which processes of the real procfs the Source has to know sooner or
+	// later: ghosts on the front end. It is asked at once about those that it does not know
+	// when somebody looks. Nil: none.
+	Awaited func(wire.PID) bool
+
 	// Ready is called when the view can be used.
 	Ready func()
 
@@ -55,10 +60,11 @@ type View struct {
 	since  int64 // seconds since 1970: times of what is as old as the view
 	deaf   time.Duration
 
-	table  *table
-	rounds *rounds
-	news   *news
-	warmer *warmer
+	table     *table
+	rounds    *rounds
+	strangers *strangers
+	news      *news
+	warmer    *warmer
 
 	kernel *fuse.Server // nil before the mount
 
@@ -83,6 +89,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		deaf:      deaf,
 		tree:      -1,
 		rounds:    newRounds(),
+		strangers: newStrangers(),
 		news:      newNews(),
 		processes: map[wire.PID]*process{},
 	}

@@ -38,6 +38,8 @@ func (*Shown) Type() Type { return TypeShown }
 // answered this one.
 type Refresh struct {
 	_msgpack struct{} `msgpack:",as_array"`
+
+	Now bool // as of now: what the node has found out for others just before does not do
 }
 
 // Type implements [Message].

@@ -87,7 +87,7 @@ func run(cfg procfs.Config, fds descriptors, level slog.Level) error {
 	if err != nil {
 		return err
 	}
-	cfg.Local, source.Inner = localOf(asked, client, proc)
+	cfg.Local, cfg.Awaited, source.Inner = localOf(asked, client, proc)
 	cfg.Guard = []string{guardName}
 	ready := make(chan struct{})
 	cfg.Ready = func() {

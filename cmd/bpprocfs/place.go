@@ -7,7 +7,10 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc"
+	"bproc/ghost/mark"
 	"bproc/slave/pid1/standin"
 	"bproc/wire"
 )
@@ -24,14 +27,15 @@ func openProc(pid int) (*os.File, error) {
 const placeTime = 3 * time.Second
 
 // localOf finds out where this is. It returns which processes of a procfs are shown that
-// the master does not know, nil on the front end, and whether the procfs is that of a
-// process space: there, init and the stand-ins are none of the cluster. On a node outside
-// of its space no process is.
-func localOf(ctx context.Context, client *bproc.Client, proc *os.File) (local func(wire.PID) bool, inner bool) {
+// the master does not know, nil on the front end; which the master has to know; and whether
+// the procfs is that of a process space: there, init and the stand-ins are none of the cluster.
+// On a node outside of its space no process is.
+func localOf(ctx context.Context, client *bproc.Client, proc *os.File) (local, awaited func(wire.PID) bool, inner bool) {
 	path := fmt.Sprintf("/proc/self/fd/%d", proc.Fd())
 	onNode := useNode(client)
 	if standin.IsSpace(path) {
-		return func(pid wire.PID) bool { return pid > 1 && !standin.Is(path, pid) }, true
+		local = func(pid wire.PID) bool { return pid > 1 && !standin.Is(path, pid) }
+		return local, local, true
 	}
 	ctx, cancel := context.WithTimeout(ctx, placeTime)
 	defer cancel()
@@ -39,9 +43,25 @@ func localOf(ctx context.Context, client *bproc.Client, proc *os.File) (local fu
 		onNode = here != nil
 	}
 	if !onNode {
-		return nil, false
+		return nil, func(pid wire.PID) bool { return isGhost(proc, pid) }, false
 	}
-	return func(wire.PID) bool { return false }, false
+	return func(wire.PID) bool { return false }, nil, false
+}
+
+// isGhost reports whether a process of the front end is a ghost.
+func isGhost(proc *os.File, pid wire.PID) bool {
+	fd, err := unix.Openat(int(proc.Fd()), pid.String()+"/"+mark.File, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var text [32]byte
+	n, err := unix.Read(fd, text[:])
+	if err != nil {
+		return false
+	}
+	held, _ := mark.Parse(text[:n])
+	return held
 }
 
 // useNode has the client ask the daemon of this node, if this is no front end, and reports

@@ -25,8 +25,9 @@ type node struct {
 }
 
 // due returns the nodes that are to be asked now, which are marked as being asked. A
-// node without processes is left alone; what it had has ended.
-func (s *Source) due(list []wire.Node, now time.Time) []*node {
+// node without processes is left alone; what it had has ended. Pressing: they are to say how
+// it is now, on a node those of this node.
+func (s *Source) due(list []wire.Node, now time.Time, pressing bool) []*node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var due []*node
@@ -43,7 +44,7 @@ func (s *Source) due(list []wire.Node, now time.Time) []*node {
 			n = &node{id: id}
 			s.nodes[id] = n
 		}
-		if n.busy || now.Sub(n.asked) < interval {
+		if n.busy || now.Sub(n.asked) < interval && !(pressing && (s.here == nil || id == *s.here)) {
 			continue
 		}
 		n.busy, n.asked, n.heard, n.done = true, now, now, make(chan struct{})
@@ -122,12 +123,12 @@ type answer struct {
 var errTwice = errors.New("a process is told twice")
 
 // ask has a node tell what has changed, and takes it in, part by part.
-func (s *Source) ask(ctx context.Context, n *node) {
+func (s *Source) ask(ctx context.Context, n *node, now bool) {
 	defer s.over(n)
 	ctx, cancel := context.WithTimeout(ctx, forgotten)
 	defer cancel()
 	a := &answer{told: map[wire.PID]bool{}}
-	if err := s.refresh(ctx, n, func(c *wire.Changed) error { return s.part(n, a, c) }); err != nil {
+	if err := s.refresh(ctx, n, now, func(c *wire.Changed) error { return s.part(n, a, c) }); err != nil {
 		s.log.Debug("a node is not seen", "node", n.id, "err", err)
 		s.mu.Lock()
 		n.close() // the next look tells everything anew
@@ -137,13 +138,13 @@ func (s *Source) ask(ctx context.Context, n *node) {
 	s.complete(n, a)
 }
 
-func (s *Source) refresh(ctx context.Context, n *node, each func(*wire.Changed) error) (err error) {
+func (s *Source) refresh(ctx context.Context, n *node, now bool, each func(*wire.Changed) error) (err error) {
 	if n.look == nil {
 		if n.look, err = s.client.Look(n.id); err != nil {
 			return err
 		}
 	}
-	return n.look.Refresh(ctx, each)
+	return n.look.Refresh(ctx, now, each)
 }
 
 // part takes in a part of an answer. What it says is so whether the rest comes or not; what

@@ -27,7 +27,7 @@ func TestRefreshTakesParts(t *testing.T) {
 		c.Send(new(wire.Refreshed))
 	})
 	var got []wire.PID
-	err := source.Refresh(t.Context(), func(c procfs.Changes) {
+	err := source.Refresh(t.Context(), false, func(c procfs.Changes) {
 		for _, p := range c.Changed {
 			got = append(got, p.PID)
 			if want := string(stat(p.PID, "70 40 40 34816 40")); string(p.Stat) != want {
@@ -142,7 +142,7 @@ func TestRefreshPlacesAll(t *testing.T) {
 		c.Send(new(wire.Refreshed))
 	})
 	got := map[wire.PID]string{}
-	err := source.Refresh(t.Context(), func(c procfs.Changes) {
+	err := source.Refresh(t.Context(), false, func(c procfs.Changes) {
 		for _, p := range c.Changed {
 			got[p.PID] = string(p.Stat)
 		}

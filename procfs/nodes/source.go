@@ -91,15 +91,15 @@ const (
 
 // Refresh implements [procfs.Source]. A node that is still to answer a call before is
 // not waited for again.
-func (s *Source) Refresh(ctx context.Context, take func(procfs.Changes)) error {
+func (s *Source) Refresh(ctx context.Context, now bool, take func(procfs.Changes)) error {
 	list, err := s.table(ctx)
 	if err != nil {
 		return err
 	}
-	asked := s.due(list, time.Now())
+	asked := s.due(list, time.Now(), now)
 	for _, n := range asked {
 		select {
-		case s.asks <- func(ctx context.Context) { s.ask(ctx, n) }:
+		case s.asks <- func(ctx context.Context) { s.ask(ctx, n, now) }:
 		case <-ctx.Done():
 			s.over(n)
 		}

@@ -21,10 +21,11 @@ type fakeNodes struct {
 	t  *testing.T
 	mu sync.Mutex
 
-	procs  map[wire.NodeID]uint32                 // of each node
-	down   bool                                   // all of them
-	silent bool                                   // they do not begin as they should
-	answer map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
+	procs   map[wire.NodeID]uint32                 // of each node
+	down    bool                                   // all of them
+	silent  bool                                   // they do not begin as they should
+	pressed int                                    // how often one was to say what is now
+	answer  map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
 }
 
 func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
@@ -48,10 +49,14 @@ func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
 		}
 		f.mu.Unlock()
 		for {
-			if _, err := c.Next(); err != nil {
+			asked, err := c.Next()
+			if err != nil {
 				return
 			}
 			f.mu.Lock()
+			if refresh, ok := asked.(*wire.Refresh); ok && refresh.Now {
+				f.pressed++
+			}
 			answer := f.answer[m.Node]
 			f.mu.Unlock()
 			if answer == nil {
@@ -144,7 +149,7 @@ func until(t *testing.T, source *nodes.Source, what string, is func(procfs.Chang
 	deadline := time.Now().Add(20 * time.Second)
 	for time.Now().Before(deadline) {
 		var changes procfs.Changes
-		err := source.Refresh(t.Context(), func(c procfs.Changes) {
+		err := source.Refresh(t.Context(), false, func(c procfs.Changes) {
 			changes.Changed, changes.Ended = append(changes.Changed, c.Changed...), append(changes.Ended, c.Ended...)
 		})
 		if err != nil {
@@ -181,6 +186,28 @@ func TestRefreshGoesOn(t *testing.T) {
 	until(t, source, "the process of the node that answers", changed(50, stat(50, "70 40 40 34816 40")))
 	close(release)
 	until(t, source, "the process of the node that answers late", changed(51, stat(51, "71 40 40 34816 40")))
+}
+
+// TestRefreshNow asks a node that was asked right before.
+func TestRefreshNow(t *testing.T) {
+	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "70 40 40 0 -1", 52: "70 40 40 0 -1"})
+	f.set(0, 1, tells(50))
+	until(t, source, "a process", changed(50, stat(50, "70 40 40 0 -1")))
+	for i, pid := range []wire.PID{51, 52} {
+		f.set(0, 1, tells(pid))
+		var changes procfs.Changes
+		err := source.Refresh(t.Context(), true, func(c procfs.Changes) {
+			changes.Changed = append(changes.Changed, c.Changed...)
+		})
+		if err != nil || !changed(pid, stat(pid, "70 40 40 0 -1"))(changes) {
+			t.Errorf("process %d: got %v, %v", pid, changes, err)
+		}
+		f.mu.Lock()
+		if f.pressed != i+1 {
+			t.Errorf("nodes were pressed %d times, want %d", f.pressed, i+1)
+		}
+		f.mu.Unlock()
+	}
 }
 
 // TestRefreshAnew loses the connection to a node. What it had stands until the next

@@ -23,7 +23,7 @@ func BenchmarkRefresh(b *testing.B) {
 	}
 	refresh := func(v *status.View) {
 		c.Forget()
-		if err := v.Refresh(func(*wire.Changed) error { return nil }); err != nil {
+		if err := v.Refresh(false, func(*wire.Changed) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

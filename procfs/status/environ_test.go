@@ -38,7 +38,7 @@ func (e environs) take(tb testing.TB, m *wire.Changed) {
 func (e environs) refresh(tb testing.TB, c *status.Collector, v *status.View) (told int) {
 	tb.Helper()
 	c.Forget()
-	err := v.Refresh(func(m *wire.Changed) error {
+	err := v.Refresh(false, func(m *wire.Changed) error {
 		e.take(tb, m)
 		told += len(m.Environs)
 		return nil

@@ -116,7 +116,7 @@ func (s *space) collector() *status.Collector {
 func news(tb testing.TB, c *status.Collector, v *status.View) (all wire.Changed) {
 	tb.Helper()
 	c.Forget()
-	err := v.Refresh(func(m *wire.Changed) error {
+	err := v.Refresh(false, func(m *wire.Changed) error {
 		if _, err := wire.Append(nil, 1, m); err != nil {
 			tb.Errorf("what is told is no message: %v", err)
 		}

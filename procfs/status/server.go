@@ -97,7 +97,8 @@ func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *w
 		if err != nil {
 			return err
 		}
-		if _, ok := m.(*wire.Refresh); !ok {
+		ask, ok := m.(*wire.Refresh)
+		if !ok {
 			return fmt.Errorf("%w: type %d of a viewer", wire.ErrFrame, m.Type())
 		}
 		select {
@@ -105,14 +106,14 @@ func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *w
 		default:
 			return fmt.Errorf("%w: a viewer does not wait for the answer", wire.ErrFrame)
 		}
-		if !s.start(func() { s.refresh(stream, number, view, idle) }) {
+		if !s.start(func() { s.refresh(stream, number, ask.Now, view, idle) }) {
 			return errManyLooks
 		}
 	}
 }
 
-func (s *Server) refresh(stream io.ReadWriteCloser, number uint64, view *View, idle chan<- struct{}) {
-	err := view.Refresh(func(c *wire.Changed) error {
+func (s *Server) refresh(stream io.ReadWriteCloser, number uint64, pressing bool, view *View, idle chan<- struct{}) {
+	err := view.Refresh(pressing, func(c *wire.Changed) error {
 		c.Event = s.stamp()
 		return wire.Write(stream, number, c)
 	})

@@ -30,10 +30,11 @@ func (c *Collector) View(root bool) *View {
 	return &View{c: c, root: root, told: map[wire.PID]told{}}
 }
 
-// Refresh calls tell with what has changed since the last call. What could not be
-// told because of an error is lost to this View.
-func (v *View) Refresh(tell func(*wire.Changed) error) error {
-	now, err := v.c.census()
+// Refresh calls tell with what has changed since the last call: as of this one if it is
+// pressing, else as of a moment ago at the most. What could not be told because of an error is
+// lost to this View.
+func (v *View) Refresh(pressing bool, tell func(*wire.Changed) error) error {
+	now, err := v.c.census(pressing)
 	if err != nil || now == v.latest {
 		return err
 	}

@@ -93,7 +93,7 @@ func view(ctx context.Context, source *nodes.Source, q viewRequest) (r viewReply
 	var link string
 	switch q.Call {
 	case "Refresh":
-		err = source.Refresh(ctx, r.take)
+		err = source.Refresh(ctx, false, r.take)
 	case "Read":
 		r.Data, err = source.Read(ctx, q.PID, q.Path)
 	case "Link":

@@ -116,7 +116,7 @@ func (b *bench) refresh(ctx context.Context, later bool) (_ float64, err error) 
 	}
 	time.Sleep(pause)
 	begin = time.Now()
-	err = source.Refresh(ctx, func(procfs.Changes) {})
+	err = source.Refresh(ctx, false, func(procfs.Changes) {})
 	return milliseconds(time.Since(begin)), err
 }
 
@@ -124,7 +124,7 @@ func (b *bench) refresh(ctx context.Context, later bool) (_ float64, err error) 
 func whole(ctx context.Context, source procfs.Source) error {
 	known := map[wire.PID]bool{}
 	for len(known) < crowdSize {
-		err := source.Refresh(ctx, func(c procfs.Changes) {
+		err := source.Refresh(ctx, false, func(c procfs.Changes) {
 			for _, p := range c.Changed {
 				known[p.PID] = true
 			}

@@ -1,0 +1,114 @@
+package procfs
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bproc/wire"
+)
+
+// awaiting is a view that has to know some processes.
+func awaiting(t *testing.T, pids ...wire.PID) *mounted {
+	t.Helper()
+	m := mount(t, func(cfg *Config) {
+		cfg.Awaited = func(pid wire.PID) bool { return slices.Contains(pids, pid) }
+	})
+	m.round() // and no other for some time
+	return m
+}
+
+// isYoung makes processes known that are told only if nodes say what is now.
+func (c *cluster) isYoung(p ...Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young.Changed = append(c.young.Changed, p...)
+}
+
+// pressed returns how often nodes had to say what is now.
+func (c *cluster) pressed() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nows
+}
+
+// TestYoungProcess has processes born right after nodes were asked. They are shown by the
+// first listing, and by the first lookup; local ones are nothing to ask for.
+func TestYoungProcess(t *testing.T) {
+	pids := ghosts(t, 3)
+	m := awaiting(t, pids[0], pids[1])
+	if got := m.read(pids[2], "comm"); got != "sleep\n" || m.pressed() != 0 {
+		t.Errorf("a local process: got %q, nodes were pressed %d times", got, m.pressed())
+	}
+	m.isYoung(remote(pids[0], 'R', 1))
+	if got := m.read(pids[0], "comm"); got != "worker\n" || m.pressed() != 1 {
+		t.Errorf("looked up: got %q, nodes were pressed %d times", got, m.pressed())
+	}
+	m.isYoung(remote(pids[1], 'R', 1))
+	m.names()
+	if p := m.view.process(pids[1]); p == nil || m.pressed() != 2 {
+		t.Errorf("listed: got %v, nodes were pressed %d times", p, m.pressed())
+	}
+	if got := m.read(pids[1], "comm"); got != "worker\n" || m.pressed() != 2 {
+		t.Errorf("after the listing: got %q, nodes were pressed %d times", got, m.pressed())
+	}
+}
+
+// TestUnknownProcess has many look, again and again, at a ghost of which no node knows: it is
+// shown as a ghost, and nodes are asked now and then. In the end one does know it.
+func TestUnknownProcess(t *testing.T) {
+	pid := ghosts(t, 1)[0]
+	m := awaiting(t, pid)
+	begin := time.Now()
+	for time.Since(begin) < 3*again {
+		m.names()
+		if got := m.read(pid, "comm"); got != "sleep\n" {
+			t.Fatalf("comm of the ghost: got %q", got)
+		}
+	}
+	most := int(time.Since(begin)/again) + 1
+	if got := m.pressed(); got < 2 || got > most {
+		t.Errorf("nodes were pressed %d times, want 2 to %d", got, most)
+	}
+	m.tell(Changes{Changed: []Process{remote(pid, 'R', 1)}})
+	eventually(t, func() error {
+		if got := m.read(pid, "comm"); got != "worker\n" {
+			return errors.New("comm of the process: " + got)
+		}
+		return nil
+	})
+}
+
+// TestSilentNodesAndYoungProcess has nodes that do not answer about a ghost: who looks waits
+// for a bounded time, all who look wait for the same question.
+func TestSilentNodesAndYoungProcess(t *testing.T) {
+	pids := ghosts(t, 2)
+	m := awaiting(t, pids...)
+	release := make(chan struct{})
+	m.mu.Lock()
+	m.hang = release
+	m.mu.Unlock()
+	begin := time.Now()
+	done := make(chan error, len(pids))
+	for _, pid := range pids {
+		go func() {
+			text, err := os.ReadFile(m.file(pid, "comm"))
+			if err == nil && !strings.HasPrefix(string(text), "sleep") {
+				err = errors.New(string(text))
+			}
+			done <- err
+		}()
+	}
+	for range pids {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if took := time.Since(begin); took < strangerTime || took > 10*strangerTime {
+		t.Errorf("a reader has waited for %v, want %v", took, strangerTime)
+	}
+	close(release)
+}
