@@ -115,9 +115,11 @@ var arrows = map[string][]string{
 
 	"test/cluster":       {"*", "*/*", "*/*/*"},
 	"test/cluster/bench": {"*", "*/*", "*/*/*"},
-	"test/cluster/demo":  {"test/cluster"},
+	"test/cluster/demo":  {"test/cluster", "test/cluster/demo/tour"},
 	"test/limit":         nil,
 	"test/verdict":       nil,
+
+	"test/cluster/demo/tour": nil,
 }
 
 func TestArrows(t *testing.T) {

@@ -16,35 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/cluster/demo/tour"
 )
-
-// nodes is how many the demonstration has.
-const nodes = 3
 
 // prompt is that of the shell, and of what is shown before.
 const prompt = "front# "
-
-// steps are commands of the front end's shell, and what to say about them.
-var steps = []struct{ say, do string }{
-	{"The nodes of this cluster.", `bpstat`},
-	{"A command on all of them.", `bpsh -a -p hostname`},
-	{
-		"A remote process has a number of the front end. Its exit status arrives.",
-		`bpsh 2 sh -c 'echo "I am $$ on $(hostname)"; exit 7'; echo "exit status $?"`,
-	},
-	{
-		"Its children have numbers, too. This is plain ps, on the front end.",
-		`bpsh 0-1 sh -c 'sleep 100 & wait' & sleep 0.3; ps -C bpsh,sh,sleep --forest -o pid,ppid,stat,args`,
-	},
-	{
-		"In bpns, /proc shows what is on the nodes, as it was at most a second ago.",
-		`sleep 1; bpns ps -C sleep -o pid,ppid,stat,rss,time,args; bpns grep BProcNode $(pgrep -x sleep | sed 's,.*,/proc/&/status,')`,
-	},
-	{
-		"Kill one here, and it is gone there: every signal is forwarded.",
-		`pkill -x sleep; wait; bpsh -a -p sh -c 'pgrep -x sleep || echo no sleep here'`,
-	},
-}
 
 func main() {
 	// Ctrl-C ends what is being shown; the terminal goes back and forth between
@@ -61,8 +37,8 @@ func main() {
 
 func run(ctx context.Context) (err error) {
 	begin := time.Now()
-	fmt.Printf("Starting a front end and %d nodes, in namespaces on this machine ...", nodes)
-	c, err := cluster.New(ctx, cluster.Config{Nodes: nodes})
+	fmt.Printf("Starting a front end and %d nodes, in namespaces on this machine ...", tour.Nodes)
+	c, err := cluster.New(ctx, cluster.Config{Nodes: tour.Nodes})
 	if err != nil {
 		fmt.Println()
 		return err
@@ -72,9 +48,9 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Printf(" %.1f s\n", time.Since(begin).Seconds())
-	for _, step := range steps {
-		fmt.Printf("\n# %s\n%s%s\n", step.say, prompt, step.do)
-		if err := show(ctx, c.Front, step.do); err != nil {
+	for _, step := range tour.Steps {
+		fmt.Printf("\n# %s\n%s%s\n", step.Say, prompt, step.Do)
+		if err := show(ctx, c.Front, step.Do); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,225 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+	"bproc/test/cluster/demo/tour"
+)
+
+// tourTime is how long one line of the demonstration may take.
+const tourTime = 30 * time.Second
+
+// tourShows is what the lines of the demonstration print, in their order.
+var tourShows = []string{
+	`^Node\(s\) .*\n0-2 +up .*\n$`,
+	`^( *[012]: n[012]\n){3}$`,
+	`^I am [0-9]+ on n2\nexit status 7\n$`,
+	`^ +PID +PPID STAT COMMAND\n` +
+		` *([0-9]+) .* bpsh 0-1 sh -c sleep 100 & wait\n` +
+		`( *[0-9]+ +[0-9]+ \S+ +\\_ sh -c sleep 100 & wait\n *[0-9]+ +[0-9]+ \S+ +[|]? +\\_ sleep 100\n){2}$`,
+	`^ +PID +PPID STAT +RSS +TIME COMMAND\n( *[0-9]+ +[0-9]+ S +[0-9]{3,} 00:00:00 sleep 100\n){2}` +
+		`/proc/[0-9]+/status:BProcNode:\t[01]\n/proc/[0-9]+/status:BProcNode:\t[01]\n$`,
+	`^( *[012]: no sleep here\n){3}$`,
+}
+
+// TestTour runs the lines that "make demo" shows.
+func TestTour(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: tour.Nodes})
+	startView(t, c)
+	if len(tourShows) != len(tour.Steps) {
+		t.Fatalf("it is known what %d lines print, want %d", len(tourShows), len(tour.Steps))
+	}
+	for i, step := range tour.Steps {
+		shown, err := inShell(t, c.Front, step.Do)
+		if err != nil || !regexp.MustCompile(tourShows[i]).MatchString(shown) {
+			t.Fatalf("%s\n%v\nprints\n%s\nwant a match of %s", step.Do, err, shown, tourShows[i])
+		}
+	}
+}
+
+// inShell runs a line of shell, and returns what it has printed when the shell has ended,
+// though others may go on. It is killed if that takes too long.
+func inShell(t *testing.T, m *cluster.Machine, line string) (string, error) {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), tourTime, fmt.Errorf("it has not ended after %v", tourTime))
+	defer cancel()
+	cmd := m.Command(ctx, cluster.Root, "bash", "-c", line)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	if err = cmd.Run(); ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	shown, readErr := os.ReadFile(out.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return string(shown), err
+}
+
+// firstSteps are the lines of "A real cluster" in the README: where a line is typed, and
+// what is shown then. In "installs" that is nowhere: machines have bproc installed.
+var firstSteps = []struct{ line, at, shows string }{
+	{"make build && sudo make install", "", ""},
+	{"bpmaster &", "master", ""},
+	{"bpctl enroll", "front", `^\S{40,}\r\n$`},
+	{"bpslave --join TOKEN front-end &", "node", ""},
+	{"bpslave front-end &", "node", ""},
+	{"bpstat", "front", `(?m)^0 +up `},
+	{"bpsh 0 uname -a", "front", `^Linux n0 .*\r\n$`},
+	{"bpsh -a -p uptime", "front", `^ *0: .* load average: .*\r\n$`},
+	{"ps -ef", "front", `(?m) bpmaster\r$`},
+	{"bpprocfs --keep /run/bproc/proc &", "view", ""},
+	{"bpns top", "front", ""},
+	{"bpsh --procfs 0 ps -ef", "front", `(?m) bpmaster\r$`},
+}
+
+// readmeSteps returns the lines of shell in a section of the README, without what is said
+// about them.
+func readmeSteps(t *testing.T, section string) (lines []string) {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "\n## "+section+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	for line := range strings.Lines(text) {
+		if line, code := strings.CutPrefix(line, "    "); code {
+			line, _, _ = strings.Cut(line, "#")
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// TestFirstSteps types what the README says on terminals of a front end and a node.
+func TestFirstSteps(t *testing.T) {
+	lines := readmeSteps(t, "A real cluster")
+	if len(lines) != len(firstSteps) {
+		t.Fatalf("the README has %d lines, want %d:\n%s", len(lines), len(firstSteps), strings.Join(lines, "\n"))
+	}
+	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
+	if err := c.Master.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := newFirst(t, c)
+	for i, step := range firstSteps {
+		if lines[i] != step.line {
+			t.Fatalf("line %d of the README is %q, want %q", i+1, lines[i], step.line)
+		}
+		first.take(step.line, step.at, step.shows)
+	}
+}
+
+// first is somebody who takes the first steps.
+type first struct {
+	t         *testing.T
+	c         *cluster.Cluster
+	terminals map[string]*terminal // daemons have theirs, on which they log
+	token     string
+}
+
+func newFirst(t *testing.T, c *cluster.Cluster) *first {
+	t.Helper()
+	f := &first{t: t, c: c, terminals: map[string]*terminal{}}
+	hosts, err := c.Nodes[0].ReadFile("/etc/hosts")
+	if err == nil {
+		err = c.Nodes[0].WriteFile("/etc/hosts", string(hosts)+"10.77.0.1 front-end\n", 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"master", "view", "front"} {
+		f.terminals[name] = newTerminal(t, c.Front, cluster.Root)
+	}
+	f.terminals["node"] = newTerminal(t, c.Nodes[0], cluster.Root)
+	return f
+}
+
+// take types a line, and waits for what it does.
+func (f *first) take(line, at, shows string) {
+	f.t.Helper()
+	term := f.terminals[at]
+	switch {
+	case at == "":
+		return
+	case line == "bpns top":
+		f.top(line)
+		return
+	case line == "bpslave front-end &": // from then on
+		term.do("kill $!; wait $!; echo over")
+		term.expect("over\r\n")
+		f.wait("the node is down", f.c.WaitDown)
+	}
+	term.do(strings.Replace(line, "TOKEN", f.token, 1))
+	if strings.HasSuffix(line, "&") {
+		f.started(at)
+		return
+	}
+	shown := term.expect(terminalPrompt)
+	if !regexp.MustCompile(shows).MatchString(shown) {
+		f.t.Fatalf("%s shows\n%s\nwant a match of %s", line, shown, shows)
+	}
+	if line == "bpctl enroll" {
+		f.token = strings.TrimSpace(shown)
+	}
+}
+
+// started waits until a daemon that was started is at work.
+func (f *first) started(at string) {
+	f.t.Helper()
+	check := "bpstat"
+	switch at {
+	case "node":
+		f.wait("the node is up", f.c.WaitUp)
+		return
+	case "view":
+		check = "cat /run/bproc/proc/bproc/nodes/0/state"
+	}
+	cluster.Eventually(f.t, "what was started on the terminal of "+at+" works", func() error {
+		ctx, cancel := context.WithTimeout(f.t.Context(), tourTime)
+		defer cancel()
+		res, err := f.c.Front.Exec(ctx, cluster.Root, "sh", "-c", check)
+		if err == nil && res.Code != 0 {
+			err = fmt.Errorf("%s: %+v", check, res)
+		}
+		return err
+	})
+}
+
+// wait waits for a state of the node.
+func (f *first) wait(what string, is func(context.Context, ...int) error) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), tourTime)
+	defer cancel()
+	if err := is(ctx, 0); err != nil {
+		f.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// top starts top, and leaves it.
+func (f *first) top(line string) {
+	f.t.Helper()
+	term := f.terminals["front"]
+	term.do("export TERM=vt100")
+	term.expect(terminalPrompt)
+	term.do(line)
+	term.expect("load average")
+	term.typ("q")
+	term.expect(terminalPrompt)
+}
