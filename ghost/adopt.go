@@ -31,6 +31,7 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 		return fmt.Errorf("seize %d: %w", m.PID, err)
 	}
 	g := &held{pid: m.PID, since: m.UID == AnyUser}
+	g.astray = g.since
 	st, err := readStatus(m.PID)
 	if err == nil {
 		err = s.check(m, st)
@@ -67,7 +68,7 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 // that a former keeper held: /proc tells no more after the seizing (ptrace(2), "t").
 // One that is killed meanwhile is held, and reported, like any other.
 func (s *shard) comeUp(g *held) {
-	if d, err := s.take(g); err == nil {
+	if d, err := s.drive(g); err == nil {
 		d.release()
 	}
 }
@@ -115,7 +116,7 @@ func (s *shard) letGo(g *held, why error) error {
 
 // unblock empties a ghost's signal mask.
 func (s *shard) unblock(g *held) error {
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package ghost
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -39,17 +41,54 @@ func BenchmarkLife(b *testing.B) {
 	b.ReportMetric(float64(exit.Nanoseconds())/float64(b.N), "ns/exit")
 }
 
-// BenchmarkFork measures a ghost for a process that was forked on a node.
+// BenchmarkFork measures a ghost for a process that was forked on a node, has executed a
+// program, and has ended: in time, and in what it costs the keeper.
 func BenchmarkFork(b *testing.B) {
 	f := newFixture(b)
 	parent := f.ghost(b, 0, "sh")
 	child := wire.PID(2000000)
+	cpu, switches := f.cost(b)
 	for b.Loop() {
 		child++
-		f.must(b, &wire.GhostFork{Parent: parent, Child: child})
-		if err := wire.Write(f.client, 0, &wire.GhostExit{PID: child}); err != nil {
+		for _, m := range []wire.Message{&wire.GhostFork{Parent: parent, Child: child}, &wire.GhostExec{PID: child, Argv: []string{"cc", "-c", "a.c"}}} {
+			f.tell(b, m)
+		}
+		f.must(b, &wire.GhostSync{PID: parent})
+		f.tell(b, &wire.GhostExit{PID: child})
+		f.gone(b, child)
+	}
+	cpuAfter, switchesAfter := f.cost(b)
+	b.ReportMetric(float64(cpuAfter-cpu)*1e7/float64(b.N), "cpu-ns/op") // ticks of 10 ms
+	b.ReportMetric(float64(switchesAfter-switches)/float64(b.N), "switches/op")
+	f.end(b, parent, 0)
+}
+
+// cost returns what the keeper has cost so far: processor time in clock ticks, and how
+// often it has waited (proc_pid_stat(5), proc_pid_status(5)).
+func (f *fixture) cost(b *testing.B) (ticks, switches int) {
+	b.Helper()
+	pid := wire.PID(f.keeper.Process.Pid)
+	for _, field := range []int{11, 12} {
+		n, err := strconv.Atoi(statField(b, pid, field))
+		if err != nil {
 			b.Fatal(err)
 		}
+		ticks += n
 	}
-	f.end(b, parent, 0)
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/status", pid, thread.Name()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		var voluntary [1]uint64
+		if err := statusField(text, "voluntary_ctxt_switches:", 10, voluntary[:]); err != nil {
+			b.Fatal(err)
+		}
+		switches += int(voluntary[0])
+	}
+	return ticks, switches
 }

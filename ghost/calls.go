@@ -6,10 +6,6 @@ import (
 	"bproc/wire"
 )
 
-// maxTaken bounds how many signals a ghost is relieved of after a call of its
-// own, so that a flood of signals from elsewhere cannot hold its shard.
-const maxTaken = 1024
-
 // sendSignal makes a ghost send a signal as its process wants to. The kernel
 // thus judges by the ghost's credentials and session whether it may, and whom a
 // group or all is; and the sender is right.
@@ -21,33 +17,33 @@ func (s *shard) sendSignal(g *held, m *wire.GhostCall) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}
-	if m.Info != nil {
-		addr := d.scratch()
-		if err := write(g.pid, addr, m.Info); err != nil {
-			d.release()
-			return err
-		}
-		args = append(args, addr)
+	defer d.release()
+	if m.Info == nil {
+		_, err = d.call(number, args...)
+		return err
 	}
-	_, err = d.call(0, number, args...)
-	d.takeSignals()
-	d.release()
-	return err
+	l := d.list()
+	l.call(number, append(args, l.put(m.Info))...)
+	return d.make(l)
 }
 
-// sync reports the signals that are pending for a ghost.
+// sync reports the signals that are pending for a ghost. It gets them when it returns
+// from a call that does nothing.
 func (s *shard) sync(g *held) error {
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}
-	d.takeSignals()
-	d.release()
-	return nil
+	defer d.release()
+	if !pending(g.pid) {
+		return nil
+	}
+	_, err = d.call(unix.SYS_GETPID)
+	return err
 }
 
 // sending returns the system call for a request, with its arguments but for the
@@ -76,32 +72,4 @@ func sending(m *wire.GhostCall) (number uint64, args []uint64, err error) {
 		number, args = unix.SYS_TKILL, args[1:]
 	}
 	return number, args, nil
-}
-
-// takeSignals lets the ghost get what is pending for it, all of which stops it
-// before its loop makes the next system call.
-func (d *driven) takeSignals() {
-	if d.g.killed || !pending(d.g.pid) || goOn(unix.PTRACE_SYSCALL, d.g.pid, 0) != nil {
-		return
-	}
-	for left := maxTaken; left > 0; left-- {
-		how := unix.PTRACE_SYSCALL
-		if left == 1 {
-			how = unix.PTRACE_CONT // nobody waits for that call any more
-		}
-		switch st, err := d.s.next(d.g); {
-		case err != nil:
-			return
-		case st.event == 0 && st.signal == syscallStop:
-			return
-		case st.event == 0:
-			d.s.deliver(d.g, how)
-		default:
-			if st.event == unix.PTRACE_EVENT_STOP {
-				d.s.seeStop(d.g, st)
-			}
-			_ = goOn(how, d.g.pid, 0)
-		}
-	}
-	d.running = true
 }

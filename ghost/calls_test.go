@@ -14,8 +14,8 @@ import (
 func (f *fixture) expect(t testing.TB, pid wire.PID, sig unix.Signal, from wire.PID, uid uint32) {
 	t.Helper()
 	got, info := f.signal(t, pid)
-	if got != sig || info.pid() != from || info.uid() != uid {
-		t.Errorf("ghost %d got signal %d from process %d of user %d, want %d from %d of %d", pid, got, info.pid(), info.uid(), sig, from, uid)
+	if got != sig || info.sender() != from || info.uid() != uid {
+		t.Errorf("ghost %d got signal %d from process %d of user %d, want %d from %d of %d", pid, got, info.sender(), info.uid(), sig, from, uid)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestSync(t *testing.T) {
 func TestCallInFlood(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, nobody, "g")
-	const count = 3 * maxTaken
+	const count = 3 * maxHeard
 	sent := make(chan error, 1)
 	go func() {
 		for i := range count {

@@ -14,13 +14,13 @@ import (
 // whoever is not root keeps the capabilities of its image, and no more: by them
 // the kernel allows or refuses the signals that it sends.
 //
-// No user can make use of them: a ghost runs four fixed system calls and what
+// No user can make use of them: a ghost runs a few fixed system calls and what
 // the keeper puts in, and nobody who lacks one of its permitted capabilities can
 // trace it or reach its memory (ptrace(2), "Ptrace access mode checking"), be it
 // dumpable or not. Who executes the image under a tracer of his own does not get
 // them (execve(2)).
 func (s *shard) become(g *held, user, group wire.IDs) error {
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}
@@ -39,14 +39,11 @@ func (s *shard) become(g *held, user, group wire.IDs) error {
 			return err
 		}
 	}
-	if err := d.setIDs(unix.SYS_SETRESGID, group); err != nil {
-		return err
-	}
-	g.group = group
-	if err := d.becomeUser(user); err != nil {
-		return err
-	}
-	return d.setDeath()
+	l := d.list()
+	l.setIDs(func() { g.group = group }, unix.SYS_SETRESGID, group)
+	d.setUser(l, user)
+	d.setDeath(l)
+	return d.make(l)
 }
 
 // becomeRoot gives a ghost all capabilities. Only execve(2) does that, and only
@@ -71,32 +68,32 @@ func (d *driven) becomeRoot() (*driven, error) {
 	return d, err
 }
 
-// becomeUser changes a ghost's user. Unless that is root, it has the
-// capabilities of its image then.
+// becomeUser changes a ghost's user.
 func (d *driven) becomeUser(user wire.IDs) error {
-	before := d.g.user
-	keep := hasRoot(before) && !hasRoot(user)
+	l := d.list()
+	d.setUser(l, user)
+	return d.make(l)
+}
+
+// setUser adds to a list what changes a ghost's user. Unless that is root, it has the
+// capabilities of its image then.
+func (d *driven) setUser(l *list, user wire.IDs) {
+	keep := hasRoot(d.g.user) && !hasRoot(user)
 	if keep { // it would lose all, but for this (capabilities(7))
-		if _, err := d.call(0, unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1); err != nil {
-			return err
+		l.call(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1)
+	}
+	l.setIDs(func() {
+		d.g.user = user
+		if user.Effective != 0 {
+			d.g.root = false
 		}
-	}
-	if err := d.setIDs(unix.SYS_SETRESUID, user); err != nil {
-		return err
-	}
-	d.g.user = user
-	if user.Effective == 0 {
-		return nil
-	}
-	d.g.root = false
-	if err := d.limit(); err != nil {
-		return err
+	}, unix.SYS_SETRESUID, user)
+	if user.Effective != 0 {
+		l.limit()
 	}
 	if keep {
-		_, err := d.call(0, unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 0)
-		return err
+		l.call(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 0)
 	}
-	return nil
 }
 
 // changed returns what setresuid(2) makes of credentials: -1 leaves one as it is.
@@ -116,13 +113,12 @@ func changed(before, to wire.IDs) wire.IDs {
 
 func hasRoot(user wire.IDs) bool { return user.Real == 0 || user.Effective == 0 || user.Saved == 0 }
 
-func (d *driven) setIDs(number uint64, ids wire.IDs) error {
-	_, err := d.call(0, number, uint64(ids.Real), uint64(ids.Effective), uint64(ids.Saved))
-	return err
+func (l *list) setIDs(after func(), number uint64, ids wire.IDs) {
+	l.callThen(after, number, uint64(ids.Real), uint64(ids.Effective), uint64(ids.Saved))
 }
 
 // limit leaves a ghost the capabilities of its image only (capset(2)).
-func (d *driven) limit() error {
+func (l *list) limit() {
 	const version3 = 0x20080522
 	header := binary.LittleEndian.AppendUint32(nil, version3)
 	header = binary.LittleEndian.AppendUint32(header, 0) // the caller itself
@@ -132,12 +128,7 @@ func (d *driven) limit() error {
 			data = binary.LittleEndian.AppendUint32(data, uint32(set))
 		}
 	}
-	addr := d.scratch()
-	if err := write(d.g.pid, addr, append(header, data...)); err != nil {
-		return err
-	}
-	_, err := d.call(0, unix.SYS_CAPSET, addr, addr+uint64(len(header)))
-	return err
+	l.call(unix.SYS_CAPSET, l.put(header), l.put(data))
 }
 
 // trait sets an attribute of prctl(2) that the kernel heeds when ghosts end.
@@ -148,12 +139,12 @@ func (s *shard) trait(g *held, option, value uint32) error {
 	if option == unix.PR_SET_CHILD_SUBREAPER {
 		s.awaitEnds() // whose children have gone elsewhere
 	}
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}
 	defer d.release()
-	if _, err := d.call(0, unix.SYS_PRCTL, uint64(option), uint64(value)); err != nil {
+	if _, err := d.call(unix.SYS_PRCTL, uint64(option), uint64(value)); err != nil {
 		return err
 	}
 	if option == unix.PR_SET_PDEATHSIG {
@@ -170,10 +161,10 @@ func (d *driven) learnDeath() error {
 	}
 	var sig [4]byte
 	addr := d.scratch()
-	if err := write(d.g.pid, addr, sig[:]); err != nil {
+	if err := d.write(piece{addr, sig[:]}); err != nil {
 		return err
 	}
-	if _, err := d.call(0, unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, addr); err != nil {
+	if _, err := d.call(unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, addr); err != nil {
 		return err
 	}
 	if err := read(d.g.pid, addr, sig[:]); err != nil {
@@ -183,13 +174,11 @@ func (d *driven) learnDeath() error {
 	return nil
 }
 
-// setDeath sets again which signal a ghost gets when its parent ends: the kernel
-// forgets it when a program is executed that has capabilities, as the image has
-// and the program of the process has not.
-func (d *driven) setDeath() error {
-	if d.g.death == 0 {
-		return nil
+// setDeath adds to a list what sets again which signal a ghost gets when its parent ends:
+// the kernel forgets it when a program is executed that has capabilities, as the image
+// has and the program of the process has not.
+func (d *driven) setDeath(l *list) {
+	if d.g.death != 0 {
+		l.call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uint64(d.g.death))
 	}
-	_, err := d.call(0, unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uint64(d.g.death))
-	return err
 }

@@ -2,8 +2,9 @@
 // and the keeper that holds ghosts and drives them.
 //
 // A ghost is a process of the front end that stands for a process elsewhere. It
-// runs the image: a page of code that waits for ever. It has no libc, no heap,
-// no threads and no files. Everything that happens to it is the keeper's doing,
+// runs the image: a page of code that waits for ever, or makes the system calls that
+// the keeper has put into its memory. It has no libc, no heap, no threads and no
+// files. Everything that happens to it is the keeper's doing,
 // through ptrace(2), or the kernel's.
 //
 //	who                  what                                    file
@@ -12,10 +13,10 @@
 //	a shard              a thread; the tracer of some ghosts     shard.go
 //	                     what the master asks for                requests.go
 //	                     what the kernel reports                 stops.go
-//	                     running a system call in a ghost        drive.go
+//	                     running system calls in a ghost         drive.go list.go
 //	                     signals that a process sends            calls.go
 //	                     credentials, attributes of prctl(2)     credentials.go
-//	                     another command line                    exec.go
+//	                     another command line                    cmdline.go exec.go
 //	                     waiting, and ghosts that slip away      wait.go
 //	                     ghosts of a keeper that died            former.go
 //	the outbox           events until a master takes them        outbox.go

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/wire"
 )
 
 // errHeld means that a ghost is on its last way and can do nothing any more.
@@ -16,14 +18,12 @@ type driven struct {
 	s     *shard
 	g     *held
 	saved registers
-
-	running bool // it goes on already, and may be in its next stop
 }
 
-// scratch is how far below the stack pointer a ghost's memory is used for the
-// arguments of system calls: beyond the red zone, within the page of its argv
-// where that is short.
-const scratch = 512
+// scratch is how far below the stack pointer a ghost's memory is used for system
+// calls and their arguments: beyond the red zone, within the page of its argv where
+// that is short.
+const scratch = 1024
 
 // scratch is the address of that memory.
 func (d *driven) scratch() uint64 { return (d.saved.stack() - scratch) &^ 15 }
@@ -32,8 +32,12 @@ func (d *driven) scratch() uint64 { return (d.saved.stack() - scratch) &^ 15 }
 // machine is busy, it may not get a processor before it is interrupted again.
 const comeUp = 20 * time.Microsecond
 
-// take stops a ghost in its loop.
-func (s *shard) take(g *held) (*driven, error) {
+// drive stops a ghost in its loop. It may still stand there from the request before.
+func (s *shard) drive(g *held) (*driven, error) {
+	if d := s.offered; d != nil && d.g == g {
+		s.offered = nil
+		return d, nil
+	}
 	for pause := comeUp; ; pause = min(2*pause, time.Millisecond) {
 		d, err := s.halt(g)
 		if err != nil {
@@ -50,14 +54,17 @@ func (s *shard) take(g *held) (*driven, error) {
 
 // halt stops a ghost between two instructions. Signals that stop it first are
 // handled on the way; as any stop undoes an interruption that is under way
-// (ptrace_stop of kernel/signal.c), it is interrupted anew then.
+// (ptrace_stop of kernel/signal.c), it is interrupted anew then. One that was just
+// made stops before its first instruction.
 func (s *shard) halt(g *held) (*driven, error) {
 	if g.killed {
 		return nil, errHeld
 	}
 	for {
-		if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
-			return nil, fmt.Errorf("interrupt ghost %d: %w", g.pid, err)
+		if !g.fresh {
+			if err := resume(unix.PTRACE_INTERRUPT, g.pid, 0); err != nil {
+				return nil, fmt.Errorf("interrupt ghost %d: %w", g.pid, err)
+			}
 		}
 		if d, err := s.halted(g); d != nil || err != nil {
 			return d, err
@@ -77,11 +84,11 @@ func (s *shard) halted(g *held) (*driven, error) {
 		s.seeStop(g, st)
 		d := &driven{s: s, g: g}
 		if err := d.saved.get(g.pid); err != nil {
-			return nil, fmt.Errorf("registers of ghost %d: %w", g.pid, err)
+			return nil, s.lost(g, "registers of", err)
 		}
 		return d, nil
 	case 0:
-		s.deliver(g, unix.PTRACE_CONT)
+		s.deliver(g)
 	default:
 		_ = goOn(unix.PTRACE_CONT, g.pid, 0)
 	}
@@ -107,91 +114,168 @@ func (s *shard) next(g *held) (stop, error) {
 	return st, nil
 }
 
-// set makes the ghost's next instruction a system call.
-func (d *driven) set(number uint64, args ...uint64) error {
-	r := d.saved
-	var all [6]uint64
-	copy(all[:], args)
-	r.call(number, all)
-	return r.set(d.g.pid)
-}
-
-// call makes a system call in the ghost, and returns its result. Of the events
-// that a call can cause, until is the one that is its success; the ghost then
-// stands in that event's stop. A call that a signal has interrupted is made
-// again, as the kernel would: clone3 does not begin with a signal pending.
-func (d *driven) call(until int, number uint64, args ...uint64) (int64, error) {
-	for {
-		if d.g.killed {
-			return 0, errHeld // in the stop of its exit, in which it can do nothing
-		}
-		if err := d.set(number, args...); err != nil {
-			return 0, fmt.Errorf("registers of ghost %d: %w", d.g.pid, err)
-		}
-		result, err := d.step(until)
-		var errno unix.Errno
-		if !errors.As(err, &errno) || errno < restartFirst || errno > restartLast {
-			return result, err
+// lost tells what it means that something cannot be done with a ghost that stood still.
+// ESRCH: SIGKILL has taken it from its stop (ptrace(2)), and the next is that at its
+// exit, after which it is held like any other.
+func (s *shard) lost(g *held, doing string, err error) error {
+	if errors.Is(err, unix.ESRCH) && !g.killed && s.ghosts[g.pid] == g {
+		if _, err := s.next(g); err != nil {
+			return err
 		}
 	}
+	return fmt.Errorf("%s ghost %d: %w", doing, g.pid, err)
 }
 
-// Results of system calls that the kernel makes again and that only a tracer
-// sees: ERESTARTSYS to ERESTART_RESTARTBLOCK of linux/errno.h.
-const (
-	restartFirst unix.Errno = 512
-	restartLast  unix.Errno = 516
-)
+// call makes a system call in the ghost, and returns its result. Signals that the ghost
+// had got before its return are reported.
+func (d *driven) call(number uint64, args ...uint64) (int64, error) {
+	return d.callUntil(0, here.one, newCalling(number, args...))
+}
 
-// syscallStop is the signal of a stop at the entry or the exit of a system call
-// (ptrace(2), PTRACE_O_TRACESYSGOOD).
-const syscallStop = unix.SIGTRAP | 0x80
+// callUntil is call for one that can cause an event, which is its success: the ghost then
+// stands in that event's stop.
+func (d *driven) callUntil(event int, offset uint64, c calling) (int64, error) {
+	r := d.saved
+	r.begin(offset, d.g.pid)
+	r.call(c)
+	if happened, err := d.run(&r, event); happened || err != nil {
+		return 0, err
+	}
+	return r.result(), errnoIn(r.result())
+}
 
-// step lets the ghost make the system call that set has prepared. It does so
-// from stop to stop and not by a single step: a processor that was told to step
-// goes on telling, and should the keeper die in this moment, the trap would be
-// the ghost's end.
-func (d *driven) step(until int) (int64, error) {
-	entered := false
-	for {
-		if err := goOn(unix.PTRACE_SYSCALL, d.g.pid, 0); err != nil {
-			return 0, fmt.Errorf("system call in ghost %d: %w", d.g.pid, err)
+// write writes to the memory of the ghost.
+func (d *driven) write(pieces ...piece) error {
+	if err := write(d.g.pid, pieces...); err != nil {
+		return d.s.lost(d.g, "write memory of", err)
+	}
+	return nil
+}
+
+// make has the ghost make the calls of a list, up to the first that fails, whose error is
+// returned. What is to be written for them elsewhere is written with the list.
+func (d *driven) make(l *list, pieces ...piece) error {
+	if len(l.calls) == 0 {
+		return nil
+	}
+	block, first := l.block()
+	if err := d.write(append(pieces, piece{l.addr, block})...); err != nil {
+		return err
+	}
+	r := d.saved
+	r.begin(here.list, d.g.pid)
+	r.calls(first)
+	if _, err := d.run(&r, 0); err != nil {
+		return err
+	}
+	made := int(r.next()-first) / sizeofCalling
+	err := errnoIn(r.result())
+	if err != nil {
+		made--
+	}
+	for _, after := range l.after[:made] {
+		if after != nil {
+			after()
+		}
+	}
+	return err
+}
+
+// errnoIn returns the error that a system call's result is, if so.
+func errnoIn(result int64) error {
+	if result < 0 && result > -4096 {
+		return unix.Errno(-result)
+	}
+	return nil
+}
+
+// maxHeard bounds how many signals a ghost is relieved of while it is driven, so that a
+// flood of them cannot hold its shard when the ghost is done.
+const maxHeard = 1024
+
+// run lets the ghost go on with the registers r until it has said that it is done (see
+// said), when r are those that it has then, or until it stands in the stop of an event.
+// A call that a signal interrupts is made again, by the kernel: clone3 does not begin
+// with a signal pending.
+func (d *driven) run(r *registers, event int) (happened bool, err error) {
+	if d.g.killed {
+		return false, errHeld // in the stop of its exit, in which it can do nothing
+	}
+	if err := r.set(d.g.pid); err != nil {
+		return false, d.s.lost(d.g, "set registers of", err)
+	}
+	for heard := 0; ; {
+		if err := goOn(unix.PTRACE_CONT, d.g.pid, 0); err != nil && !errors.Is(err, unix.ESRCH) { // killed: the next stop tells
+			return false, fmt.Errorf("let ghost %d go on: %w", d.g.pid, err)
 		}
 		st, err := d.s.next(d.g)
-		for err == nil && st.event == 0 && st.signal != syscallStop {
-			d.s.deliver(d.g, unix.PTRACE_SYSCALL)
-			st, err = d.s.next(d.g)
-		}
 		switch {
 		case err != nil:
-			return 0, err
-		case st.event != 0 && st.event == until:
-			return 0, nil
+			return false, err
+		case st.event != 0 && st.event == event:
+			return true, nil
 		case st.event == unix.PTRACE_EVENT_STOP: // it was stopped, or goes on, on the way
 			d.s.seeStop(d.g, st)
-		case st.event != 0: // a stop that says nothing here
-		case entered:
-			return d.result()
-		default:
-			entered = true
+		case st.event == 0:
+			if heard++; d.hear(r, heard < maxHeard) {
+				return false, nil
+			}
 		}
 	}
 }
 
-func (d *driven) result() (int64, error) {
-	var r registers
-	if err := r.get(d.g.pid); err != nil {
-		return 0, fmt.Errorf("registers of ghost %d: %w", d.g.pid, err)
+// hear handles a signal that stops the ghost while it is driven, and reports whether the
+// ghost is done. The signal that says so comes after all others; who has no patience
+// looks where the ghost stands.
+func (d *driven) hear(r *registers, patient bool) (done bool) {
+	info := signalAt(d.g.pid)
+	if info == nil {
+		return false
 	}
-	if v := r.result(); v < 0 && v > -4096 {
-		return 0, unix.Errno(-v)
+	says := said(info, d.g.pid)
+	if says || !patient {
+		if r.get(d.g.pid) != nil {
+			return false // SIGKILL has taken it from its stop, and is all that counts
+		}
+		done = r.pc() == textAddr(here.said)
 	}
-	return r.result(), nil
+	switch {
+	case done && says:
+	case d.s.mark.own(info) && info.signal() == markSignal:
+		// Not before the calls that are being made: they may put the ghost into another
+		// group, and in the one it is in, a stop of a terminal may be none.
+		d.g.marked = true
+	default:
+		d.s.heed(d.g, info)
+	}
+	if done && !says {
+		d.g.owed++
+	}
+	return done
 }
 
-// release lets the ghost go on. After a system call it stands in its loop. A
-// ghost that was stopped is stopped again, and its parent has seen nothing.
+// said reports whether a signal is, by its looks, that by which a ghost says that it is
+// done: SIGRTMAX from itself. The kernel delivers it after all others that are pending,
+// however many (its sender is not kept beyond RLIMIT_SIGPENDING), and drops it when there
+// is no keeper. Where the ghost stands then tells it from one that its process sent.
+func said(info *siginfo, self wire.PID) bool {
+	from := info.sender()
+	return info.signal() == markSignal && info.code() == siUser && (from == self || from == 0)
+}
+
+// release lets the ghost go on, unless the next request is for it, too: then it stands
+// until that is carried out.
 func (d *driven) release() {
+	if d.g.pid == d.s.upcoming && !d.g.killed {
+		d.s.standing = d
+		return
+	}
+	d.letGo()
+}
+
+// letGo lets the ghost go on. After system calls it stands before its loop. A ghost that
+// was stopped is stopped again, and its parent has seen nothing.
+func (d *driven) letGo() {
 	if d.g.killed {
 		return // it got SIGKILL meanwhile, and is held in its exit
 	}
@@ -202,7 +286,5 @@ func (d *driven) release() {
 		d.g.marked = false
 		_ = d.s.mark.send(d.g.pid, markSignal)
 	}
-	if !d.running { // else that would be a stop that nobody has seen
-		_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
-	}
+	_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
 }

@@ -2,7 +2,6 @@ package ghost
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -16,17 +15,20 @@ import (
 // (setup_arg_pages of fs/exec.c), of which it takes up to 8 for randomness.
 const maxArgv = 60 << 10
 
-// exec gives a ghost another command line, by executing the image anew. What
-// else that does to the ghost is undone: the image has capabilities, and the
-// program of the process has not. Without a command line it gets a name only.
+// exec gives a ghost another command line; without one, it gets a name only. Where show
+// cannot do that, it executes the image anew. What else that does to the ghost is undone:
+// the image has capabilities, and the program of the process has not.
 func (s *shard) exec(g *held, m *wire.GhostExec) error {
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}
 	defer func() { d.release() }()
 	if len(m.Argv) == 0 {
 		return d.setName(m.Comm)
+	}
+	if shown, err := d.show(m.Argv, name(m)); shown {
+		return err
 	}
 	if err := d.learnDeath(); err != nil {
 		return err
@@ -43,12 +45,14 @@ func (s *shard) exec(g *held, m *wire.GhostExec) error {
 		return err
 	}
 	g.group.Saved = g.group.Effective
+	l := d.list()
 	if mixed {
-		err = d.becomeUser(user)
+		d.setUser(l, user)
 	} else {
 		g.user = user
 	}
-	return errors.Join(err, d.setDeath())
+	d.setDeath(l)
+	return d.make(l)
 }
 
 // name returns what the process is called: by its first argument, if not otherwise.
@@ -61,15 +65,9 @@ func name(m *wire.GhostExec) string {
 
 // setName gives a ghost a name (PR_SET_NAME(2const)).
 func (d *driven) setName(comm string) error {
-	const size = 16 // TASK_COMM_LEN
-	var name [size]byte
-	copy(name[:size-1], comm)
-	addr := d.scratch()
-	if err := write(d.g.pid, addr, name[:]); err != nil {
-		return err
-	}
-	_, err := d.call(0, unix.SYS_PRCTL, unix.PR_SET_NAME, addr)
-	return err
+	l := d.list()
+	l.call(unix.SYS_PRCTL, unix.PR_SET_NAME, l.put(taskName(comm)))
+	return d.make(l)
 }
 
 // execute executes the image, and gives the ghost its name: execve(2) has named it after
@@ -78,6 +76,7 @@ func (d *driven) execute(argv []string, name string) (*driven, error) {
 	if err := d.enter(argv); err != nil {
 		return d, err
 	}
+	d.g.argv, d.g.astray = span{}, false
 	// From this stop it comes to the next before its first instruction, unless a signal
 	// is in between.
 	if err := resume(unix.PTRACE_INTERRUPT, d.g.pid, 0); err != nil {
@@ -98,10 +97,10 @@ func (d *driven) execute(argv []string, name string) (*driven, error) {
 func (d *driven) enter(argv []string) error {
 	addr := (d.saved.stack() - scratch - maxArgv) &^ 15
 	block, argvAddr := layout(addr, d.s.image, argv)
-	if err := write(d.g.pid, addr, block); err != nil {
+	if err := d.write(piece{addr, block}); err != nil {
 		return err
 	}
-	_, err := d.call(unix.PTRACE_EVENT_EXEC, unix.SYS_EXECVE, addr, argvAddr, 0)
+	_, err := d.callUntil(unix.PTRACE_EVENT_EXEC, here.one, newCalling(unix.SYS_EXECVE, addr, argvAddr, 0))
 	return err
 }
 

@@ -46,15 +46,18 @@ func (s *shard) letEnd(g *held, status wire.Status) error {
 		return unix.Kill(int(g.pid), unix.SIGKILL)
 	}
 	code, _ := status.Exited()
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return s.killedMeanwhile(g, err)
 	}
 	g.asked = true
 	// It need not stop once more on its way.
 	_ = ptrace(unix.PTRACE_SETOPTIONS, g.pid, 0, traceOptions&^unix.PTRACE_O_TRACEEXIT)
-	if err := d.set(unix.SYS_EXIT_GROUP, uint64(code)); err != nil {
-		return err
+	r := d.saved
+	r.begin(here.one, g.pid)
+	r.call(newCalling(unix.SYS_EXIT_GROUP, uint64(code)))
+	if err := r.set(g.pid); err != nil {
+		return s.killedMeanwhile(g, s.lost(g, "set registers of", err))
 	}
 	return resume(unix.PTRACE_CONT, g.pid, 0)
 }
@@ -94,7 +97,7 @@ func deadly(sig unix.Signal) bool {
 // core is written for a ghost: with a limit of 1 the kernel does not even call a
 // handler of core_pattern (core(5)).
 func (s *shard) exitBySignal(g *held, sig unix.Signal) error {
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return s.killedMeanwhile(g, err)
 	}
@@ -118,10 +121,7 @@ type kernelAction struct{ handler, flags, restorer, mask uint64 }
 // defaultAction sets a ghost's action for a signal to the default.
 func (d *driven) defaultAction(sig unix.Signal) error {
 	var action kernelAction
-	addr := d.scratch()
-	if err := write(d.g.pid, addr, (*[unsafe.Sizeof(action)]byte)(unsafe.Pointer(&action))[:]); err != nil {
-		return err
-	}
-	_, err := d.call(0, unix.SYS_RT_SIGACTION, uint64(sig), addr, 0, 8)
-	return err
+	l := d.list()
+	l.call(unix.SYS_RT_SIGACTION, uint64(sig), l.put((*[unsafe.Sizeof(action)]byte)(unsafe.Pointer(&action))[:]), 0, 8)
+	return d.make(l)
 }

@@ -247,8 +247,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func (s *siginfo) pid() wire.PID { return wire.PID(binary.LittleEndian.Uint32(s[offPid:])) }
-func (s *siginfo) uid() uint32   { return binary.LittleEndian.Uint32(s[offUID:]) }
+func (s *siginfo) uid() uint32 { return binary.LittleEndian.Uint32(s[offUID:]) }
 
 // sentBy enters the sender and the value of a queued signal.
 func (s *siginfo) sentBy(pid wire.PID, uid uint32, value uint64) {

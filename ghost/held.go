@@ -21,6 +21,11 @@ type held struct {
 	death unix.Signal // that it gets when its parent ends: PR_SET_PDEATHSIG; 0: none
 	since bool        // it was held before, by another keeper: death is yet to be asked for
 
+	fresh  bool // it was just made, and is yet to be seen in its first stop
+	owed   int  // signals that are pending by which it says that it is done, see said
+	argv   span // where its command line is
+	astray bool // that is not known: another keeper has put it there
+
 	marked   bool        // a mark came while the ghost was being driven, and is to be sent again
 	toStop   unix.Signal // by which it is to be stopped at the next mark; 0: not
 	stopping unix.Signal // by which it was just now, without its having been seen stopped; 0: not

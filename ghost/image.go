@@ -20,7 +20,12 @@ type code struct {
 	machine elf.Machine
 	text    []byte
 	wait    uint64 // offset of the loop that waits
-	call    uint64 // offset of the system call instruction in it
+
+	// Offsets of what a keeper has a ghost do, see calling.
+	list uint64
+	one  uint64
+	make uint64
+	said uint64 // of what follows when it has said that it is done
 }
 
 // codes has the code for each architecture. In the words of C:
@@ -29,14 +34,30 @@ type code struct {
 //	prctl(PR_SET_NAME, basename(argv[0]));       // execve has set "ghost"
 //	sigaction(SIGCHLD, &(struct sigaction){SIG_IGN}, NULL); // the kernel reaps ghost children
 //	sigaction(SIGRTMAX, &(struct sigaction){SIG_IGN}, NULL); // see markSignal
+//	wait:
 //	for (;;)
 //		pause();
+//
+// What follows is for the keeper, which puts a ghost there. next, result and self
+// are registers that system calls leave alone: r12, r13 and r14 of amd64, x19 to x21
+// of arm64.
+//
+//	list:
+//	do {
+//		if (next->number < 0) break;
+//		result = syscall(next->number, next->args...);
+//		next++;
+//	} while (result >= 0);
+//	say: kill(self, SIGRTMAX); // see said
+//	said: goto wait;
+//	one: result = syscall(...); goto say; // number and arguments are in their registers
+//	make: result = syscall(...); if (result >= 0) goto wait; goto say;
 //
 // arm64 has neither alarm nor pause; setitimer and ppoll without descriptors do
 // the same there.
 var codes = map[string]code{
 	"amd64": {
-		machine: elf.EM_X86_64, wait: 0x5b, call: 0x60,
+		machine: elf.EM_X86_64, wait: 0x5b, list: 0x64, one: 0xaa, make: 0xb1, said: 0xa8,
 		text: []byte{
 			0xb8, 37, 0, 0, 0, // mov eax, SYS_alarm
 			0xbf, AdoptTime, 0, 0, 0, // mov edi, AdoptTime
@@ -56,7 +77,7 @@ var codes = map[string]code{
 			0x0f, 0x05, // syscall
 			0xb8, 13, 0, 0, 0, // ignore: mov eax, SYS_rt_sigaction
 			0xbf, 17, 0, 0, 0, // mov edi, SIGCHLD
-			0x48, 0x8d, 0x35, 0x1f, 0, 0, 0, // lea rsi, [rip+action]
+			0x48, 0x8d, 0x35, 0x78, 0, 0, 0, // lea rsi, [rip+action]
 			0x31, 0xd2, // xor edx, edx
 			0x41, 0xba, 8, 0, 0, 0, // mov r10d, 8
 			0x0f, 0x05, // syscall
@@ -64,8 +85,35 @@ var codes = map[string]code{
 			0xbf, byte(markSignal), 0, 0, 0, // mov edi, SIGRTMAX
 			0x0f, 0x05, // syscall
 			0xb8, 34, 0, 0, 0, // wait: mov eax, SYS_pause
-			0x0f, 0x05, // call: syscall
+			0x0f, 0x05, // syscall
 			0xeb, 0xf7, // jmp wait
+			0x49, 0x8b, 0x04, 0x24, // list: mov rax, [r12]: number
+			0x48, 0x85, 0xc0, // test rax, rax
+			0x78, 0x2c, // js say
+			0x49, 0x8b, 0x7c, 0x24, 8, // mov rdi, [r12+8]
+			0x49, 0x8b, 0x74, 0x24, 16, // mov rsi, [r12+16]
+			0x49, 0x8b, 0x54, 0x24, 24, // mov rdx, [r12+24]
+			0x4d, 0x8b, 0x54, 0x24, 32, // mov r10, [r12+32]
+			0x4d, 0x8b, 0x44, 0x24, 40, // mov r8, [r12+40]
+			0x4d, 0x8b, 0x4c, 0x24, 48, // mov r9, [r12+48]
+			0x0f, 0x05, // syscall
+			0x49, 0x89, 0xc5, // mov r13, rax
+			0x49, 0x83, 0xc4, sizeofCalling, // add r12, 56
+			0x48, 0x85, 0xc0, // test rax, rax
+			0x79, 0xcb, // jns list
+			0xb8, 62, 0, 0, 0, // say: mov eax, SYS_kill
+			0x4c, 0x89, 0xf7, // mov rdi, r14
+			0xbe, byte(markSignal), 0, 0, 0, // mov esi, SIGRTMAX
+			0x0f, 0x05, // syscall
+			0xeb, 0xb1, // said: jmp wait
+			0x0f, 0x05, // one: syscall
+			0x49, 0x89, 0xc5, // mov r13, rax
+			0xeb, 0xe8, // jmp say
+			0x0f, 0x05, // make: syscall
+			0x49, 0x89, 0xc5, // mov r13, rax
+			0x48, 0x85, 0xc0, // test rax, rax
+			0x79, 0xa0, // jns wait
+			0xeb, 0xdc, // jmp say
 			1, 0, 0, 0, 0, 0, 0, 0, // action: SIG_IGN
 			0, 0, 0, 0, 0, 0, 0, 0, // flags
 			0, 0, 0, 0, 0, 0, 0, 0, // restorer
@@ -73,7 +121,7 @@ var codes = map[string]code{
 		},
 	},
 	"arm64": {
-		machine: elf.EM_AARCH64, wait: 0x70, call: 0x84,
+		machine: elf.EM_AARCH64, wait: 0x70, list: 0x8c, one: 0xc4, make: 0xd0, said: 0xc0,
 		text: words(
 			0xd10083ff,                       // sub sp, sp, #32
 			0xa9007fff,                       // stp xzr, xzr, [sp]: interval
@@ -96,7 +144,7 @@ var codes = map[string]code{
 			0xd28014e8,                       // mov x8, #SYS_prctl
 			0xd4000001,                       // svc #0
 			0xd2800220,                       // ignore: mov x0, #SIGCHLD
-			0x100001e1,                       // adr x1, action
+			0x10000461,                       // adr x1, action
 			0xd2800002,                       // mov x2, #0
 			0xd2800103,                       // mov x3, #8
 			0xd28010c8,                       // mov x8, #SYS_rt_sigaction
@@ -108,9 +156,29 @@ var codes = map[string]code{
 			0xd2800002,                       // mov x2, #0
 			0xd2800003,                       // mov x3, #0
 			0xd2800928,                       // mov x8, #SYS_ppoll
-			0xd4000001,                       // call: svc #0
+			0xd4000001,                       // svc #0
 			0x17fffffa,                       // b wait
-			0xd503201f,                       // nop: aligns what follows
+			0xf9400268,                       // list: ldr x8, [x19]: number
+			0xb7f80108,                       // tbnz x8, #63, say
+			0xa9408660,                       // ldp x0, x1, [x19, #8]
+			0xa9418e62,                       // ldp x2, x3, [x19, #24]
+			0xa9429664,                       // ldp x4, x5, [x19, #40]
+			0xd4000001,                       // svc #0
+			0xaa0003f4,                       // mov x20, x0
+			0x91000273|sizeofCalling<<10,     // add x19, x19, #56
+			0xb6ffff00,                       // tbz x0, #63, list
+			0xaa1503e0,                       // say: mov x0, x21
+			0xd2800001|uint32(markSignal)<<5, // mov x1, #SIGRTMAX
+			0xd2801028,                       // mov x8, #SYS_kill
+			0xd4000001,                       // svc #0
+			0x17ffffec,                       // said: b wait
+			0xd4000001,                       // one: svc #0
+			0xaa0003f4,                       // mov x20, x0
+			0x17fffff9,                       // b say
+			0xd4000001,                       // make: svc #0
+			0xaa0003f4,                       // mov x20, x0
+			0xb6fffca0,                       // tbz x0, #63, wait
+			0x17fffff5,                       // b say
 			1, 0,                             // action: SIG_IGN
 			0, 0, // flags
 			0, 0, // restorer
@@ -169,9 +237,9 @@ func Image(arch string) ([]byte, error) {
 // here is the code of the architecture that this program runs on.
 var here = codes[runtime.GOARCH]
 
-// callAddr is the address of a system call instruction in every ghost.
-func callAddr() uint64 { return imageBase + textOffset + here.call }
+// textAddr is the address in every ghost of what is at an offset of the code.
+func textAddr(offset uint64) uint64 { return imageBase + textOffset + offset }
 
 // waits reports whether a ghost whose next instruction is at pc has done all
 // that its image does before it waits.
-func waits(pc uint64) bool { return pc >= imageBase+textOffset+here.wait }
+func waits(pc uint64) bool { return pc >= textAddr(here.wait) }

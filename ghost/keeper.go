@@ -56,12 +56,13 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 	if _, err := rand.Read(mark[:]); err != nil {
 		return nil, err
 	}
+	remaps := canRemap()
 	k := &Keeper{cfg: cfg, log: log, owners: newRegistry(), events: newOutbox(log)}
 	for range cfg.Shards {
 		k.shards = append(k.shards, &shard{
 			log: log, image: cfg.Image, device: image.Dev, inode: image.Ino,
 			mark: ourMark(binary.NativeEndian.Uint64(mark[:])), events: k.events, owners: k.owners,
-			ghosts: map[wire.PID]*held{},
+			ghosts: map[wire.PID]*held{}, remaps: remaps,
 		})
 	}
 	return k, nil

@@ -35,9 +35,28 @@ func TestImage(t *testing.T) {
 		if len(image) > 512 {
 			t.Errorf("%s: image of %d bytes", arch, len(image))
 		}
+		checkCode(t, arch)
 	}
 	if _, err := Image("pdp11"); err == nil {
 		t.Error("an image for pdp11")
+	}
+}
+
+// checkCode checks that what a keeper puts a ghost at is there.
+func checkCode(t *testing.T, arch string) {
+	t.Helper()
+	c := codes[arch]
+	call := map[string]string{"amd64": "\x0f\x05", "arm64": "\x01\x00\x00\xd4"}[arch]
+	for name, at := range map[string]uint64{
+		"one": c.one, "make": c.make, "said": c.said - uint64(len(call)), // after the call by which it says so
+	} {
+		if got := string(c.text[at:][:len(call)]); got != call {
+			t.Errorf("%s: at %s is % x, want % x", arch, name, got, call)
+		}
+	}
+	load := map[string]string{"amd64": "\x49\x8b\x04\x24", "arm64": "\x68\x02\x40\xf9"}[arch]
+	if got := string(c.text[c.list:][:len(load)]); got != load {
+		t.Errorf("%s: at list is % x, want % x", arch, got, load)
 	}
 }
 
@@ -131,8 +150,8 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, info := f.signal(t, pid)
-		if got != sig || info.value() != uint64(1000+sig) || info.pid() != wire.PID(os.Getpid()) {
-			t.Errorf("signal %d: got %d, value %d, from %d", sig, got, info.value(), info.pid())
+		if got != sig || info.value() != uint64(1000+sig) || info.sender() != wire.PID(os.Getpid()) {
+			t.Errorf("signal %d: got %d, value %d, from %d", sig, got, info.value(), info.sender())
 		}
 		if state := statField(t, pid, 0); state == "T" {
 			t.Errorf("signal %d stopped the ghost", sig)

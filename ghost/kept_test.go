@@ -142,7 +142,7 @@ func TestToldAgain(t *testing.T) {
 }
 
 // tell sends a request that has no answer.
-func (f *fixture) tell(t *testing.T, m wire.Message) {
+func (f *fixture) tell(t testing.TB, m wire.Message) {
 	t.Helper()
 	if err := wire.Write(f.client, 0, m); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ const (
 )
 
 // traceOptions is what the keeper wants to be told of its ghosts.
-const traceOptions = unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACESYSGOOD
+const traceOptions = unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC
 
 // ptrace is ptrace(2). It must be called by the thread that is the tracer. A
 // raw system call: it never waits, and most are shorter than telling Go's
@@ -34,11 +34,23 @@ func ptrace(request int, pid wire.PID, addr, data uintptr) error {
 // which it must not leave: then nothing is done, and the next wait shows it. If
 // SIGKILL comes between the two requests, await holds what is left.
 func goOn(request int, pid wire.PID, sig unix.Signal) error {
-	info, err := getSiginfo(pid)
-	if err == nil && info.code()>>8 == unix.PTRACE_EVENT_EXIT {
+	if info, err := getSiginfo(pid); err == nil && info.atExit() {
 		return nil
 	}
 	return resume(request, pid, sig)
+}
+
+// atExit reports whether it is that of the stop at a ghost's exit, and of no signal.
+func (s *siginfo) atExit() bool { return s.code() == unix.PTRACE_EVENT_EXIT<<8|int32(unix.SIGTRAP) }
+
+// signalAt returns the signal that a ghost was seen to be stopped by; nil if SIGKILL has
+// taken it from that stop, which the next one tells.
+func signalAt(pid wire.PID) *siginfo {
+	info, err := getSiginfo(pid)
+	if err != nil || info.atExit() {
+		return nil
+	}
+	return info
 }
 
 func resume(request int, pid wire.PID, sig unix.Signal) error {
@@ -78,16 +90,27 @@ func pending(pid wire.PID) bool {
 	return false
 }
 
-// write copies b into a ghost's memory (process_vm_writev(2)).
-func write(pid wire.PID, addr uint64, b []byte) error {
-	local := []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}
-	remote := []unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}
-	n, err := unix.ProcessVMWritev(int(pid), local, remote, 0)
-	if err != nil {
-		return fmt.Errorf("write memory of ghost %d: %w", pid, err)
+// piece is what is to be in a ghost's memory, and where.
+type piece struct {
+	addr uint64
+	data []byte // not empty
+}
+
+// write writes into a ghost's memory (process_vm_writev(2)).
+func write(pid wire.PID, pieces ...piece) error {
+	var local []unix.Iovec
+	var remote []unix.RemoteIovec
+	size := 0
+	for _, p := range pieces {
+		local = append(local, unix.Iovec{Base: &p.data[0], Len: uint64(len(p.data))})
+		remote = append(remote, unix.RemoteIovec{Base: uintptr(p.addr), Len: len(p.data)})
+		size += len(p.data)
 	}
-	if n != len(b) {
-		return fmt.Errorf("write memory of ghost %d: %d of %d bytes", pid, n, len(b))
+	switch n, err := unix.ProcessVMWritev(int(pid), local, remote, 0); {
+	case err != nil:
+		return err
+	case n != size:
+		return fmt.Errorf("%d of %d bytes: %w", n, size, unix.EFAULT)
 	}
 	return nil
 }

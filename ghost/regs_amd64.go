@@ -22,12 +22,22 @@ func (r *registers) set(pid wire.PID) error {
 func (r *registers) pc() uint64    { return r.Rip }
 func (r *registers) stack() uint64 { return r.Rsp }
 
-// result is what the system call that was just made returned.
-func (r *registers) result() int64 { return int64(r.Rax) }
+// result is what the last system call of a ghost returned that has said that it is done.
+func (r *registers) result() int64 { return int64(r.R13) }
 
-// call makes the ghost's next instruction a system call. Orig_rax below zero
-// keeps the kernel from restarting the call that the ghost was stopped in.
-func (r *registers) call(number uint64, args [6]uint64) {
-	r.Rip, r.Rax, r.Orig_rax = callAddr(), number, ^uint64(0)
-	r.Rdi, r.Rsi, r.Rdx, r.R10, r.R8, r.R9 = args[0], args[1], args[2], args[3], args[4], args[5]
+// next is the address of the calling after the last that was made of a list.
+func (r *registers) next() uint64 { return r.R12 }
+
+// begin makes the ghost go on at an offset of its code. Orig_rax below zero keeps the
+// kernel from restarting the call that the ghost was stopped in.
+func (r *registers) begin(offset uint64, self wire.PID) {
+	r.Rip, r.Orig_rax, r.R14 = textAddr(offset), ^uint64(0), uint64(self)
+}
+
+// calls sets the address of a list of callings.
+func (r *registers) calls(list uint64) { r.R12 = list }
+
+// call sets a system call and its arguments.
+func (r *registers) call(c calling) {
+	r.Rax, r.Rdi, r.Rsi, r.Rdx, r.R10, r.R8, r.R9 = c[0], c[1], c[2], c[3], c[4], c[5], c[6]
 }

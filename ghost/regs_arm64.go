@@ -24,12 +24,23 @@ func (r *registers) set(pid wire.PID) error { return r.transfer(unix.PTRACE_SETR
 func (r *registers) pc() uint64    { return r.Pc }
 func (r *registers) stack() uint64 { return r.Sp }
 
-// result is what the system call that was just made returned.
-func (r *registers) result() int64 { return int64(r.Regs[0]) }
+// result is what the last system call of a ghost returned that has said that it is done.
+func (r *registers) result() int64 { return int64(r.Regs[20]) }
 
-// call makes the ghost's next instruction a system call. The kernel restarts a
-// call only if the program counter is still where it put it.
-func (r *registers) call(number uint64, args [6]uint64) {
-	r.Pc, r.Regs[8] = callAddr(), number
-	copy(r.Regs[:6], args[:])
+// next is the address of the calling after the last that was made of a list.
+func (r *registers) next() uint64 { return r.Regs[19] }
+
+// begin makes the ghost go on at an offset of its code. The kernel restarts a call only
+// if the program counter is still where it put it.
+func (r *registers) begin(offset uint64, self wire.PID) {
+	r.Pc, r.Regs[21] = textAddr(offset), uint64(self)
+}
+
+// calls sets the address of a list of callings.
+func (r *registers) calls(list uint64) { r.Regs[19] = list }
+
+// call sets a system call and its arguments.
+func (r *registers) call(c calling) {
+	r.Regs[8] = c[0]
+	copy(r.Regs[:6], c[1:])
 }

@@ -90,7 +90,7 @@ const sizeofCloneArgs = 88 // up to cgroup: CLONE_ARGS_SIZE_VER2
 // nothing: it comes out of the system call where its maker does, at the end of the
 // loop.
 func (s *shard) fork(g *held, m *wire.GhostFork) error {
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}
@@ -100,36 +100,33 @@ func (s *shard) fork(g *held, m *wire.GhostFork) error {
 	if m.Sibling { // it tells its end as its maker will, and no signal may be named for that (clone(2))
 		args.flags, args.exitSignal, event = unix.CLONE_PARENT, 0, unix.PTRACE_EVENT_CLONE
 	}
-	if err := write(g.pid, addr, args.bytes()); err != nil {
-		d.release()
+	defer d.letGo() // at once: it is in the middle of its call, and others may want to signal it
+	if err := d.write(piece{addr, args.bytes()}); err != nil {
 		return err
 	}
-	switch _, err = d.call(event, unix.SYS_CLONE3, addr, sizeofCloneArgs); {
-	case err == nil:
-		s.add(&held{pid: m.Child, user: g.user, group: g.group, root: g.root}) // its first stop is an event stop like any other
-		s.owners.adopted(wire.Adopted{PID: m.Child, Birth: m.Birth})
-	case errors.Is(err, errHeld) && !g.killed && s.ghosts[g.pid] == g:
-		_, _ = s.next(g) // SIGKILL has taken it from its stop, which is reported first
+	if _, err := d.callUntil(event, here.make, newCalling(unix.SYS_CLONE3, addr, sizeofCloneArgs)); err != nil {
+		return err
 	}
-	d.release()
-	return err
+	s.add(&held{pid: m.Child, user: g.user, group: g.group, root: g.root, argv: g.argv, astray: g.astray, fresh: true})
+	s.owners.adopted(wire.Adopted{PID: m.Child, Birth: m.Birth})
+	return nil
 }
 
 // join puts a ghost, or its child, into a session of its own, or into a process group.
 func (s *shard) join(g *held, m *wire.GhostJoin) error {
-	d, err := s.take(g)
+	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}
 	defer d.release()
 	if m.SID == g.pid {
 		// EPERM: it leads a group already, so it leads its session too, or cannot.
-		if _, err := d.call(0, unix.SYS_SETSID); err != nil && !errors.Is(err, unix.EPERM) {
+		if _, err := d.call(unix.SYS_SETSID); err != nil && !errors.Is(err, unix.EPERM) {
 			return err
 		}
 	}
 	if m.PGID != 0 && (m.SID != g.pid || m.PGID != g.pid) {
-		_, err = d.call(0, unix.SYS_SETPGID, uint64(m.Child), uint64(m.PGID))
+		_, err = d.call(unix.SYS_SETPGID, uint64(m.Child), uint64(m.PGID))
 	}
 	return err
 }

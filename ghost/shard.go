@@ -38,7 +38,12 @@ type shard struct {
 	bell   wire.PID // the tracee that wakes the shard
 	count  atomic.Int32
 
-	slipped int // ghosts that are held as zombies
+	slipped int  // ghosts that are held as zombies
+	remaps  bool // see canRemap
+
+	upcoming wire.PID // whose ghost the next request is about; 0: none, or that does not take its standing still
+	standing *driven  // stands still for the next request
+	offered  *driven  // stands still for this one, until that takes it
 
 	waiting atomic.Bool // in wait4, or about to be: the bell must be rung
 
@@ -123,10 +128,29 @@ func (s *shard) serve() {
 		if len(queue) == 0 {
 			return
 		}
-		for _, r := range queue {
+		for i, r := range queue {
+			s.upcoming = 0
+			if i+1 < len(queue) {
+				s.upcoming = drives(queue[i+1].msg)
+			}
+			s.offered, s.standing = s.standing, nil
 			s.handle(r)
+			if s.offered != nil {
+				s.offered.letGo()
+				s.offered = nil
+			}
 		}
 	}
+}
+
+// drives returns the ghost that is driven for a request; 0: none, or not for sure.
+func drives(m wire.Message) wire.PID {
+	switch m.(type) {
+	case nil, *wire.GhostAdopt, *wire.GhostStop, *wire.GhostCont:
+		return 0
+	}
+	pid, _ := subject(m)
+	return pid
 }
 
 // wait waits for a ghost, or for the bell, and handles all that have stopped.

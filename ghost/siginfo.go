@@ -28,6 +28,7 @@ const (
 
 func (s *siginfo) signal() unix.Signal { return unix.Signal(binary.LittleEndian.Uint32(s[offSigno:])) }
 func (s *siginfo) code() int32         { return int32(binary.LittleEndian.Uint32(s[offCode:])) }
+func (s *siginfo) sender() wire.PID    { return wire.PID(binary.LittleEndian.Uint32(s[offPid:])) }
 func (s *siginfo) value() uint64       { return binary.LittleEndian.Uint64(s[offValue:]) }
 
 // signalInfo returns the siginfo_t of a signal of which no more is known.

@@ -15,7 +15,7 @@ func (s *shard) ghostStopped(g *held, status unix.WaitStatus) {
 	}
 	switch st := stopOf(status); st.event {
 	case 0:
-		s.deliver(g, unix.PTRACE_CONT)
+		s.deliver(g)
 	case unix.PTRACE_EVENT_EXIT:
 		s.exiting(g)
 	case unix.PTRACE_EVENT_STOP:
@@ -60,6 +60,7 @@ func (s *shard) eventStop(g *held, st stop) {
 // seeStop takes in from an event stop whether the ghost is in a group stop. If
 // it is not though it was to be, the signal was dropped, see stopHere.
 func (s *shard) seeStop(g *held, st stop) {
+	g.fresh = false
 	stopping := g.stopping
 	if stopped := stopSignal(st.signal); stopped != g.stopped {
 		g.stopped = stopped
@@ -72,31 +73,31 @@ func (s *shard) seeStop(g *held, st stop) {
 	}
 }
 
-// deliver handles a ghost that is about to get a signal. The signal is reported
-// and has no effect on the ghost, unless the keeper itself sent it. how is the
-// ptrace request by which the ghost goes on.
-func (s *shard) deliver(g *held, how int) {
-	info, err := getSiginfo(g.pid)
-	if err != nil {
-		return // killed meanwhile; the next stop tells
+// deliver handles a ghost that is about to get a signal.
+func (s *shard) deliver(g *held) {
+	info := signalAt(g.pid)
+	if info == nil {
+		return
 	}
+	if s.mark.own(info) && info.signal() == markSignal && !g.asked {
+		s.stopHere(g)
+		return
+	}
+	_ = goOn(unix.PTRACE_CONT, g.pid, s.heed(g, info))
+}
+
+// heed reports a signal that a ghost is about to get, and returns what it is to get
+// instead: nothing, unless the keeper itself has sent it.
+func (s *shard) heed(g *held, info *siginfo) unix.Signal {
 	sig := info.signal()
 	switch {
-	case s.mark.own(info) && sig == markSignal && how == unix.PTRACE_SYSCALL:
-		// Not before the call that is being made: it may put the ghost into another
-		// group, and in the one it is in, a stop of a terminal may be none.
-		g.marked = true
-		_ = goOn(how, g.pid, 0)
-		return
-	case s.mark.own(info) && sig == markSignal && !g.asked:
-		s.stopHere(g, how)
-		return
 	case s.mark.own(info):
 		if sig == unix.SIGCONT {
-			sig = 0 // it has had its effect when it was sent
+			return 0 // it has had its effect when it was sent
 		}
-		_ = goOn(how, g.pid, sig)
-		return
+		return sig
+	case g.owed > 0 && said(info, g.pid):
+		g.owed--
 	case sig == unix.SIGALRM && info.code() == siKernel:
 		// The alarm that the image sets for a ghost that nobody adopts.
 	case (sig == unix.SIGHUP || sig == unix.SIGCONT) && info.code() == siKernel && s.remoteSession(g.pid):
@@ -108,7 +109,7 @@ func (s *shard) deliver(g *held, how int) {
 	default:
 		s.report(g, info)
 	}
-	_ = goOn(how, g.pid, 0)
+	return 0
 }
 
 // stopHere puts the signal by which a ghost is to be stopped in the place of the
@@ -116,10 +117,10 @@ func (s *shard) deliver(g *held, how int) {
 // undoes that, as it should. The kernel drops a stop signal of a terminal if the
 // ghost's group is orphaned; whether it has, the next stop shows, and then
 // SIGSTOP, which is never dropped, does the same.
-func (s *shard) stopHere(g *held, how int) {
+func (s *shard) stopHere(g *held) {
 	sig := g.toStop
 	g.toStop, g.stopping = 0, sig
-	_ = goOn(how, g.pid, sig)
+	_ = goOn(unix.PTRACE_CONT, g.pid, sig)
 	if sig != 0 && sig != unix.SIGSTOP {
 		_ = resume(unix.PTRACE_INTERRUPT, g.pid, 0)
 	}

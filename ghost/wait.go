@@ -42,7 +42,7 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 			}
 			continue
 		}
-		got, status, err := take(found)
+		got, status, err := collect(found)
 		if err != nil || got != 0 { // else SIGKILL has taken it from its stop
 			return got, status, err
 		}
@@ -71,8 +71,8 @@ func look(pid wire.PID, options int) (found wire.PID, ended bool, err error) {
 	return wire.PID(binary.LittleEndian.Uint32(info[offPid:])), code >= exited && code <= dumped, nil
 }
 
-// take is wait4(2) for a tracee that is there to be waited for.
-func take(pid wire.PID) (wire.PID, unix.WaitStatus, error) {
+// collect is wait4(2) for a tracee that is there to be waited for.
+func collect(pid wire.PID) (wire.PID, unix.WaitStatus, error) {
 	const options = unix.WALL | unix.WNOTHREAD | unix.WNOHANG
 	var status uint32
 	got, _, errno := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&status)), options, 0, 0, 0)
