@@ -1,6 +1,7 @@
 package procevents
 
 import (
+	"cmp"
 	"slices"
 
 	"bproc/wire"
@@ -76,19 +77,34 @@ func (t *Tracker) unearth(p *process) *process {
 	return ancestor
 }
 
+// owners returns those with a number whom the front end has been told of and who are not
+// forgotten, the youngest first.
+func (t *Tracker) owners(pid wire.PID) (all []*process) {
+	for _, p := range t.buried {
+		if p.pid == pid {
+			all = append(all, p)
+		}
+	}
+	all = append(all, t.parted[pid]...)
+	if p := t.procs[pid]; p != nil {
+		all = append(all, p)
+	}
+	all = slices.DeleteFunc(all, func(p *process) bool { return !p.announced })
+	slices.SortFunc(all, func(p, q *process) int { return cmp.Compare(q.serial, p.serial) })
+	return all
+}
+
 // Late returns those who descend from a process and are in its group, and were not
 // yet there when its ghost got a signal for the group on the front end, which had
 // obeyed all events up to seen. Who descends from them by way of a ghost that got the
 // signal too is left to that ghost.
 func (t *Tracker) Late(pid wire.PID, seen uint64) []wire.PID {
-	p := t.procs[pid]
-	if p == nil {
-		i := slices.IndexFunc(t.buried, func(b *process) bool { return b.pid == pid })
-		if i < 0 {
-			return nil
-		}
-		p = t.buried[i]
+	owners := t.owners(pid)
+	i := slices.IndexFunc(owners, func(p *process) bool { return p.told <= seen })
+	if i < 0 {
+		return nil
 	}
+	p := owners[i]
 	late := p.late(p.front.pgid, seen, nil)
 	slices.Sort(late)
 	return late
@@ -104,14 +120,12 @@ func (t *Tracker) Meant(pid wire.PID, seen uint64) bool {
 // Offspring returns the process whose birth is an event, if it lives, and those who
 // descend from it and are in its group. Its number may be another's by now.
 func (t *Tracker) Offspring(pid wire.PID, birth uint64) []wire.PID {
-	p := t.procs[pid]
-	if p == nil || p.told != birth {
-		i := slices.IndexFunc(t.buried, func(b *process) bool { return b.pid == pid && b.told == birth })
-		if i < 0 {
-			return nil
-		}
-		p = t.buried[i]
+	owners := t.owners(pid)
+	i := slices.IndexFunc(owners, func(p *process) bool { return p.told == birth })
+	if i < 0 {
+		return nil
 	}
+	p := owners[i]
 	var all []wire.PID
 	if !p.dead {
 		all = append(all, pid)

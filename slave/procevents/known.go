@@ -97,12 +97,13 @@ func (t *Tracker) restore(k Known) {
 	t.births++
 	t.images++
 	is := traits{pgid: k.PGID, sid: k.SID, user: k.User, group: k.Group, image: t.images}
-	t.procs[k.PID] = &process{
+	p := &process{
 		pid: k.PID, born: is, traits: is, front: is, status: k.Status, serial: t.births, birth: k.Birth,
 		launched: k.Launched, starting: k.Starting, ownExec: k.Starting, unnamed: k.Unnamed,
 		announced: true, dead: k.Zombie, zombie: k.Zombie, led: k.PGID == k.PID, reaper: k.Reaper, stop: int(k.Stop),
 	}
-	t.groups[k.PGID]++
+	t.procs[k.PID] = p
+	t.enter(p)
 }
 
 // Starting reports whether a process is still to be started from the front end.

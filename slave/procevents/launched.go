@@ -19,6 +19,10 @@ func (t *Tracker) Launching(spawn *wire.Spawn) Known {
 		return p.known()
 	}
 	t.vacate(pid)
+	if len(t.parted[pid]) > 0 {
+		t.settle()
+		t.settleNumber(pid, t.births+1)
+	}
 	t.births++
 	own := traits{
 		pgid: spawn.PGID, sid: spawn.SID,
@@ -34,7 +38,7 @@ func (t *Tracker) Launching(spawn *wire.Spawn) Known {
 		launched: true, starting: true, ownExec: true, announced: true,
 	}
 	t.procs[pid] = p
-	t.groups[own.pgid]++
+	t.enter(p)
 	k := p.known()
 	k.Parent, k.Began = spawn.Parent, spawn.SID
 	return k
@@ -77,7 +81,7 @@ func (t *Tracker) Unasked(pid wire.PID) bool {
 // unstarted forgets a process that was not started.
 func (t *Tracker) unstarted(p *process) {
 	p.starting = false
-	t.leave(p.front.pgid)
+	t.leave(p)
 	p.gone = true
 	t.forget(p)
 }

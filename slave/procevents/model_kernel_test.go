@@ -21,7 +21,9 @@ type task struct {
 	stop                   wire.Status // the signal; 0: runs
 	argv                   string
 	launched               bool
+	moved                  bool      // has left the group it was born into, or descends from one who has
 	heard                  time.Time // when the record of its birth was drained
+	after                  uint64    // the front end's last event then
 	family                 *family
 }
 
@@ -37,11 +39,13 @@ type kernel struct {
 	tasks    map[wire.PID]*task
 	order    []wire.PID
 	next     wire.PID // the last number given on the node
+	numbers  wire.PID // it has so many
 	launched wire.PID // the last number given on the front end
 	images   int
 	records  []noted
 	zombies  map[wire.PID]*task
-	ends     map[wire.PID]wire.Status // of processes started from the front end
+	ends     map[wire.PID]wire.Status   // of processes started from the front end
+	died     map[wire.PID][]wire.Status // how the owners of a number have ended
 }
 
 // noted is a record, or what somebody was seen to be.
@@ -51,10 +55,37 @@ type noted struct {
 }
 
 func newKernel(seed uint64) *kernel {
-	return &kernel{
+	k := &kernel{
 		rng: rand.New(rand.NewPCG(seed, 0)), tasks: map[wire.PID]*task{}, ends: map[wire.PID]wire.Status{}, zombies: map[wire.PID]*task{},
-		next: pidmap.Node, launched: 1000,
+		died: map[wire.PID][]wire.Status{}, next: pidmap.Node, launched: 1000,
 	}
+	k.numbers = wire.PID([]int{10, 40, 100, 1 << 20}[k.rng.IntN(4)])
+	return k
+}
+
+// number gives a process a number, which nobody has, nor any group or session; false:
+// there is none.
+func (k *kernel) number() (wire.PID, bool) {
+	for range k.numbers {
+		if k.next++; k.next >= pidmap.Node+k.numbers {
+			k.next = pidmap.Node
+		}
+		if !k.inUse(k.next) {
+			return k.next, true
+		}
+	}
+	return 0, false
+}
+
+func (k *kernel) inUse(n wire.PID) bool {
+	for _, all := range []map[wire.PID]*task{k.tasks, k.zombies} {
+		for _, p := range all {
+			if p.pid == n || p.pgid == n || p.sid == n {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sessions of the front end's own, with their groups, which it has whatever happens.
@@ -108,9 +139,12 @@ func (k *kernel) fork(creator *task) {
 	if creator.stop != 0 {
 		return
 	}
-	k.next++
+	pid, ok := k.number()
+	if !ok {
+		return
+	}
 	child := *creator
-	child.pid, child.parent, child.launched, child.heard = k.next, creator.pid, false, time.Time{}
+	child.pid, child.parent, child.launched, child.heard = pid, creator.pid, false, time.Time{}
 	if k.rng.IntN(10) == 0 { // CLONE_PARENT
 		child.parent = creator.parent
 	}
@@ -143,15 +177,15 @@ func (k *kernel) regroup(p *task) {
 	case 0:
 		p.pgid = p.pid
 	case 1:
-		if k.groupExists(p.pid) {
+		if k.groupExists(p.pid) || p.moved && p.family.unnamed { // then its ghost may lead a group, and cannot go back
 			return
 		}
 		p.pgid, p.sid = p.pid, p.pid
 	case 2:
 		k.join(p, k.pick())
 	case 3:
-		for _, z := range k.zombies {
-			k.join(p, z)
+		for _, pid := range k.sorted() {
+			k.join(p, k.zombies[pid])
 		}
 	case 4:
 		groups := sessions[p.sid]
@@ -165,7 +199,8 @@ func (k *kernel) regroup(p *task) {
 
 // regroupZombie has the parent of one that has ended change its group.
 func (k *kernel) regroupZombie() {
-	for _, z := range k.zombies {
+	for _, pid := range k.sorted() {
+		z := k.zombies[pid]
 		parent := k.tasks[z.parent]
 		if parent == nil || parent.sid != z.sid || z.sid == z.pid {
 			continue
@@ -178,6 +213,9 @@ func (k *kernel) regroupZombie() {
 		k.see(z)
 	}
 }
+
+// sorted returns the numbers of the zombies: a run is to be the same each time.
+func (k *kernel) sorted() []wire.PID { return slices.Sorted(maps.Keys(k.zombies)) }
 
 func (k *kernel) groupExists(pgid wire.PID) bool {
 	in := func(p *task) bool { return p.pgid == pgid }
@@ -192,7 +230,7 @@ func (k *kernel) join(p, other *task) {
 
 // see has a change of a process seen.
 func (k *kernel) see(p *task) {
-	p.family.mixed = true
+	p.family.mixed, p.moved = true, true
 	k.records = append(k.records, noted{seen: &procevents.ProcessInfo{
 		PID: p.pid, Parent: p.parent, PGID: p.pgid, SID: p.sid, User: p.user,
 	}})
@@ -219,6 +257,7 @@ func (k *kernel) exit(p *task) {
 		}
 	}
 	status := wire.ExitStatus(k.rng.IntN(256))
+	k.died[p.pid] = append(k.died[p.pid], status)
 	if p.launched {
 		k.ends[p.pid] = status
 		return

@@ -23,7 +23,7 @@ type process struct {
 	status wire.Status
 
 	sibling bool     // made by CLONE_PARENT: a child of its maker's parent
-	parent  wire.PID // of a sibling; 0: not of this space
+	parent  *process // of a sibling; nil: not of this space
 
 	launched  bool // started from the front end
 	unnamed   bool // the group or session of the ghost that it descends from has no number
@@ -54,6 +54,7 @@ type process struct {
 
 	shows  uint64 // the hash of what its ghost shows; 0: that is not known
 	serial uint64 // of its birth
+	died   uint64 // the serial of the last birth before its end
 	birth  uint64 // as in wire.Event
 	told   uint64 // number of the event of its birth; 0: not of this link
 	family family
@@ -108,7 +109,7 @@ func (t *Tracker) release(q **process) {
 		return
 	}
 	p.needed--
-	if p.dead && !p.announced && p.needed == 0 {
+	if p.dead && !p.announced && !p.gone && p.needed == 0 {
 		t.short(p)
 	}
 }
@@ -121,13 +122,6 @@ func (t *Tracker) drop(p *process) {
 	t.release(&p.leader)
 	p.maker.kids--
 	t.release(&p.maker)
-}
-
-// forget takes p off the table, unless its number is another's by now.
-func (t *Tracker) forget(p *process) {
-	if t.procs[p.pid] == p {
-		delete(t.procs, p.pid)
-	}
 }
 
 // alive returns the process with a number, if it lives.

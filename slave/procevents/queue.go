@@ -23,7 +23,7 @@ type item struct {
 	step    step
 	event   wire.Event // of a word
 	to      traits     // of a turn
-	by      wire.PID   // of a turn: who has brought it about
+	by      *process   // of a turn: the parent, who may have brought it about
 	due     time.Time
 	at      uint64 // see Tracker.Position
 }

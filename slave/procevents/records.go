@@ -23,29 +23,7 @@ func (t *Tracker) forked(r Record) {
 	p.traits.user, p.traits.group = r.User, r.Group // of the thread that called clone
 	p.unnamed = creator.unnamed
 	p.sibling = sibling
-	if parent != nil {
-		p.parent = parent.pid // otherwise it is init, who has no ghost, or has just ended
-	}
-}
-
-// vacate frees a number that is used again: what is held of its last owner must be
-// told first.
-func (t *Tracker) vacate(pid wire.PID) {
-	old := t.procs[pid]
-	if old == nil {
-		return
-	}
-	if !old.dead {
-		t.died(old, lostStatus)
-	}
-	old.reaped = true
-	if !old.announced && old.needed == 0 && !old.gone {
-		t.drop(old)
-	}
-	t.settle()
-	if !old.gone {
-		t.tellEnd(old, old.status) // a zombie until now
-	}
+	p.parent = parent // nil: it is init, who has no ghost, or has just ended
 }
 
 // add enters a process that was not started from the front end.
@@ -91,7 +69,7 @@ func (t *Tracker) exited(r Record) {
 }
 
 func (t *Tracker) died(p *process, status wire.Status) {
-	p.dead, p.status = true, status
+	p.dead, p.status, p.died = true, status, t.births
 	t.scan.ended(p)
 	t.release(&p.leader)
 	t.ends(p) // in its place: whoever adopts its children now, may be another soon

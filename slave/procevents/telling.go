@@ -13,24 +13,27 @@ import (
 // So has the parent, where that is another: the maker, or who made that, is a child
 // of its.
 func (t *Tracker) tellBirth(p *process) {
-	if p.gone {
+	if p.gone || p.announced {
 		return
 	}
+	t.settleNumber(p.pid, p.serial)
 	t.started(p.maker)
 	if p.bornAhead() {
 		t.tellChange(p.maker) // ghosts inherit too
 	}
 	p.front, p.shows = p.maker.front, p.maker.shows
 	p.announced = true
-	t.groups[p.front.pgid]++
+	t.enter(p)
 	p.told = t.number()
 	e := wire.Event{Kind: wire.EventForked, PID: p.pid, Parent: p.maker.pid}
 	if p.sibling {
-		e.Parent, e.Maker = p.parent, p.maker.pid
-		if q := t.procs[p.parent]; q == nil || !q.announced {
-			e.Parent = 0 // it has ended, while this birth was put off
+		e.Maker = p.maker.pid
+		e.Parent = 0 // has ended, while this birth was put off
+		if q := p.parent; q != nil && q.announced && !q.gone {
+			e.Parent = q.pid
 		}
 	}
+	p.parent = nil
 	t.join(p, &e)
 	p.rename(&e)
 	if p.traits.image != p.front.image || p.maker.traits.image != p.maker.front.image {
@@ -122,7 +125,7 @@ func (t *Tracker) tellEnd(p *process, status wire.Status) {
 	if i := slices.Index(t.zombies, p); i >= 0 {
 		t.zombies = slices.Delete(t.zombies, i, i+1)
 	}
-	t.leave(p.front.pgid)
+	t.leave(p)
 	p.gone = true
 	t.forget(p)
 	t.bury(p)
@@ -135,9 +138,10 @@ func (t *Tracker) join(p *process, e *wire.Event) {
 	switch {
 	case e.Kind == wire.EventForked && p.kids > 0:
 		return // a change will follow, behind them
+	case goal.sid == p.pid && p.front.sid != p.pid && t.groups[p.pid] > 0:
+		return // not possible (setsid(2)): it could not go back where it came from, and leads a group
 	case goal.sid == p.pid && p.front.sid != p.pid:
 		e.PGID, e.SID = p.pid, p.pid
-		p.front.sid = p.pid
 	case goal.sid != p.front.sid:
 		return
 	case goal.pgid == p.front.pgid:
@@ -147,19 +151,29 @@ func (t *Tracker) join(p *process, e *wire.Event) {
 	default:
 		e.PGID = goal.pgid
 	}
-	t.leave(p.front.pgid)
+	t.move(p, e)
+}
+
+// move takes in that a ghost is in the group and session that e says.
+func (t *Tracker) move(p *process, e *wire.Event) {
+	t.leave(p)
 	p.front.pgid = e.PGID
-	t.groups[e.PGID]++
+	if e.SID != 0 {
+		p.front.sid = e.SID
+	}
+	t.enter(p)
 }
 
 // joinable reports whether the front end has the group that p is in. Of its own
-// groups the node knows no more than that p could join one, so it was there.
+// groups the node knows no more than that p could join one, so it was there. Without a
+// ghost of its leader, who would have to make it, it is a former one with the number.
 func (t *Tracker) joinable(p *process) bool {
 	pgid := p.goal().pgid
 	if pgid < pidmap.Node {
 		return !p.unnamed
 	}
-	return t.groups[pgid] > 0
+	leader := t.procs[pgid]
+	return t.groups[pgid] > 0 && (leader == nil || leader.announced)
 }
 
 // rename puts into e those credentials that the ghost has not.
@@ -174,12 +188,21 @@ func (p *process) rename(e *wire.Event) {
 	p.front.user, p.front.group = goal.user, goal.group
 }
 
-// leave counts a ghost out of a group.
-func (t *Tracker) leave(pgid wire.PID) {
-	t.groups[pgid]--
-	if t.groups[pgid] == 0 {
-		delete(t.groups, pgid)
+// enter counts a ghost into its group and session.
+func (t *Tracker) enter(p *process) {
+	t.groups[p.front.pgid]++
+	t.sessions[p.front.sid]++
+}
+
+// leave counts it out of them.
+func (t *Tracker) leave(p *process) {
+	count := func(all map[wire.PID]int, number wire.PID) {
+		if all[number]--; all[number] == 0 {
+			delete(all, number)
+		}
 	}
+	count(t.groups, p.front.pgid)
+	count(t.sessions, p.front.sid)
 }
 
 // show puts the image of p into e, for its ghost; false: p is gone, or its ghost

@@ -48,7 +48,8 @@ var lostStatus = wire.SignalStatus(9)
 // looks, and each is told, in its place (turns.go). With a Maker it is a zombie that its
 // parent has put into the group. One that no ghost could repeat is left out: its group has no ghost in it, or
 // is that of a ghost whose group or session has no number in the front end's PID
-// namespace; for such a ghost the node has made one of its own.
+// namespace; for such a ghost the node has made one of its own. Nor can a ghost call setsid
+// that could not leave its group for that reason.
 //
 // # Credentials
 //
@@ -58,14 +59,16 @@ type Tracker struct {
 	hold  time.Duration
 	image func(wire.PID) (Image, bool)
 
-	clock  time.Time // latest time given
-	procs  map[wire.PID]*process
-	groups map[wire.PID]int // ghosts in each group, by the node's number of it
-	queue  queue
-	seed   maphash.Seed
-	births uint64 // processes seen
-	first  uint64 // number in wire.Event of the first of these, less one
-	images uint64 // command lines named
+	clock    time.Time // latest time given
+	procs    map[wire.PID]*process
+	parted   map[wire.PID][]*process // who had a number before, and is still to be told to be gone; oldest first
+	groups   map[wire.PID]int        // ghosts in each group, by the node's number of it
+	sessions map[wire.PID]int        // and in each session
+	queue    queue
+	seed     maphash.Seed
+	births   uint64 // processes seen
+	first    uint64 // number in wire.Event of the first of these, less one
+	images   uint64 // command lines named
 
 	events  []wire.Event
 	states  []Known // of their processes, after each
@@ -86,13 +89,15 @@ type Tracker struct {
 // a process as it is now; false: the process is gone. It is called within Flush.
 func NewTracker(hold time.Duration, image func(wire.PID) (Image, bool)) *Tracker {
 	return &Tracker{
-		hold:   hold,
-		image:  image,
-		procs:  make(map[wire.PID]*process),
-		groups: make(map[wire.PID]int),
-		seed:   maphash.MakeSeed(),
-		first:  rand.Uint64() >> 1, // another tracker of the space has given others
-		next:   1,
+		hold:     hold,
+		image:    image,
+		procs:    make(map[wire.PID]*process),
+		parted:   make(map[wire.PID][]*process),
+		groups:   make(map[wire.PID]int),
+		sessions: make(map[wire.PID]int),
+		seed:     maphash.MakeSeed(),
+		first:    rand.Uint64() >> 1, // another tracker of the space has given others
+		next:     1,
 	}
 }
 
@@ -158,15 +163,20 @@ func (t *Tracker) Next() (time.Time, bool) {
 // the front end has seen all other births of former links.
 func (t *Tracker) Renumber(again []wire.Event) {
 	t.events, t.states, t.next = nil, nil, uint64(len(again))+1
-	for _, p := range t.procs {
+	for _, p := range t.ghosts(nil) {
 		p.told = 0
 	}
 	for _, p := range t.buried {
 		p.told = 0
 	}
 	for i, e := range again {
-		if p := t.procs[e.PID]; p != nil && e.Kind == wire.EventForked {
-			p.told = uint64(i) + 1
+		if e.Kind != wire.EventForked {
+			continue
+		}
+		for _, p := range t.owners(e.PID) {
+			if p.birth == e.Birth {
+				p.told = uint64(i) + 1
+			}
 		}
 	}
 }
@@ -180,7 +190,11 @@ type Stats struct {
 
 // Stats returns the present numbers.
 func (t *Tracker) Stats() Stats {
-	return Stats{Processes: len(t.procs), Queued: t.queue.len(), Buried: len(t.buried)}
+	s := Stats{Processes: len(t.procs), Queued: t.queue.len(), Buried: len(t.buried)}
+	for _, former := range t.parted {
+		s.Processes += len(former)
+	}
+	return s
 }
 
 func (t *Tracker) advance(now time.Time) {

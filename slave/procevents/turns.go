@@ -1,7 +1,6 @@
 package procevents
 
 import (
-	"slices"
 	"time"
 
 	"bproc/wire"
@@ -63,7 +62,7 @@ func (t *Tracker) turn(p *process, to traits, parent wire.PID) {
 	p.turns++
 	need(p)
 	t.release(&p.leader)
-	t.queue.push(item{process: p, step: turn, to: to, by: parent, due: t.clock.Add(t.hold), at: t.at})
+	t.queue.push(item{process: p, step: turn, to: to, by: t.procs[parent], due: t.clock.Add(t.hold), at: t.at})
 }
 
 // tellTurn tells one change. A ghost that is a zombie can only be put into another group,
@@ -85,7 +84,7 @@ func (t *Tracker) tellTurn(it item) {
 	default:
 		t.started(p)
 		if p.at.sid == p.pid && p.front.sid != p.pid {
-			t.clear(p.pid)
+			t.clear(p)
 		}
 		e := wire.Event{Kind: wire.EventGrouped, PID: p.pid}
 		if t.join(p, &e); e.PGID != 0 {
@@ -98,29 +97,22 @@ func (t *Tracker) tellTurn(it item) {
 
 // mover returns whose ghost can move that of p, a zombie: its parent's, or that of who has
 // adopted it since; 0: nobody's.
-func (t *Tracker) mover(p *process, parent wire.PID) wire.PID {
-	if m := t.procs[parent]; m != nil && m.zombie {
+func (t *Tracker) mover(p, parent *process) wire.PID {
+	if parent != nil && (parent.zombie || parent.gone) {
 		is, _ := t.remains(p)
-		parent = is.Parent
+		parent = t.procs[is.Parent]
 	}
-	if m := t.procs[parent]; m == nil || !m.announced || m.zombie {
+	if parent == nil || !parent.announced || parent.zombie || parent.gone {
 		return 0
 	}
-	return parent
+	return parent.pid
 }
 
-// clear ends the ghosts of those who have ended in a group that is about to be made by
+// clear ends the ghosts of those who have ended in a group that p is about to make by
 // setsid: they have been waited for, or there would be one (setsid(2)).
-func (t *Tracker) clear(pgid wire.PID) {
-	var there []wire.PID
-	for pid, p := range t.procs {
-		if p.dead && p.announced && !p.gone && p.front.pgid == pgid {
-			there = append(there, pid)
-		}
-	}
-	slices.Sort(there)
-	for _, pid := range there {
-		t.tellEnd(t.procs[pid], t.procs[pid].status)
+func (t *Tracker) clear(p *process) {
+	for _, q := range t.ghosts(func(q *process) bool { return q != p && q.dead && q.front.pgid == p.pid }) {
+		t.part(q)
 	}
 }
 
