@@ -99,7 +99,9 @@ func leaderExits() {
 		}
 		unix.Exit(9)
 	})
-	_, _, _ = unix.RawSyscall(unix.SYS_EXIT, 3, 0, 0) // does not return
+	// Does not return. Not a raw one: the scheduler is told, and takes the processor away
+	// from this thread, which may be the only one.
+	_, _, _ = unix.Syscall(unix.SYS_EXIT, 3, 0, 0)
 }
 
 // manyThreads has twenty threads at once.
@@ -138,8 +140,12 @@ type space struct {
 	in     io.WriteCloser
 	out    *bufio.Scanner
 	errors *bufio.Reader // what commands write
+	pipes  []interface{ SetReadDeadline(at time.Time) error }
 	inode  uint64
 }
+
+// saysWithin is how long init and commands may take to say something.
+const saysWithin = time.Minute
 
 func newSpace(t testing.TB) *space {
 	t.Helper()
@@ -172,6 +178,9 @@ func newSpace(t testing.TB) *space {
 		_ = c.Wait()         // it was killed
 	})
 	s := &space{TB: t, in: in, out: bufio.NewScanner(out), errors: bufio.NewReader(errors)}
+	for _, pipe := range []io.Reader{out, errors} {
+		s.pipes = append(s.pipes, pipe.(*os.File))
+	}
 	if s.inode, err = procevents.Namespace(c.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
@@ -202,8 +211,19 @@ func (s *space) start(command string) {
 
 func (s *space) wait() {
 	s.Helper()
+	s.patience()
 	if !s.out.Scan() || !strings.HasPrefix(s.out.Text(), "status") {
-		s.Fatalf("init says %q", s.out.Text())
+		s.Fatalf("init says %q, %v", s.out.Text(), s.out.Err())
+	}
+}
+
+// patience bounds the reads from now on.
+func (s *space) patience() {
+	s.Helper()
+	for _, pipe := range s.pipes {
+		if err := pipe.SetReadDeadline(time.Now().Add(saysWithin)); err != nil {
+			s.Fatal(err)
+		}
 	}
 }
 
@@ -216,6 +236,7 @@ func (s *space) run(command string) {
 // number reads a line with a number that a command has written.
 func (s *space) number() int {
 	s.Helper()
+	s.patience()
 	line, err := s.errors.ReadString('\n')
 	if err != nil {
 		s.Fatal(err)
