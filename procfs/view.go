@@ -159,10 +159,13 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 // options are those of the mount.
 func (v *View) options() *fuse.MountOptions {
 	return &fuse.MountOptions{
-		Name:                     fsName,
-		FsName:                   fsName,
-		AllowOther:               mayAllowOthers(),
-		Options:                  []string{"default_permissions"},
+		Name:       fsName,
+		FsName:     fsName,
+		AllowOther: mayAllowOthers(),
+		// Nothing can be written. The kernel keeps no times of access then, and so does not
+		// ask for the attributes of a directory anew when it was listed (fuse_invalidate_atime
+		// of fs/fuse/dir.c).
+		Options:                  []string{"default_permissions", "ro"},
 		DirectMount:              true,
 		DisableXAttrs:            true,
 		EnableSymlinkCaching:     true,

@@ -3,7 +3,6 @@ package procfs
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +21,11 @@ import (
 //
 //	reader                             warmer
 //	lists /proc  --- many unknown -->  lists /proc, then each of those, and
-//	             <-- the first ------  stores what is in their files
+//	             <-- all ------------  stores what is in their files
 //	reads, and the server is not asked
+//
+// A reader that goes ahead meanwhile asks for the same, and catches up: it takes less time
+// for a process that is known than the warmer for one that is not. So it waits.
 //
 // It works when somebody has listed /proc, and only on processes that the kernel does not
 // know.
@@ -35,22 +37,18 @@ type warmer struct {
 // headStart is what a reader waits for, so as not to ask for the same.
 type headStart struct {
 	looks atomic.Int32  // made so far
-	made  chan struct{} // closed when there are enough, or no more will come
-	once  sync.Once
+	made  chan struct{} // closed when no more will come
 }
-
-func (h *headStart) enough() { h.once.Do(func() { close(h.made) }) }
 
 // Bounds on it. Few processes are read as quickly as they are made known.
 const (
-	worthWarming = 32                     // processes
-	ahead        = 256                    // of the reader
-	aheadTime    = 100 * time.Millisecond // that the reader waits for that
-	warmThreads  = 4                      // that look into processes at the same time
-	warmTime     = 30 * time.Second       // for all
+	worthWarming = 32               // processes
+	ahead        = time.Second      // that a reader waits at most
+	warmThreads  = 4                // that look into processes at the same time
+	warmTime     = 30 * time.Second // for all
 )
 
-// want has processes made known, unless that is under way, and waits until the first are.
+// want has processes made known, unless that is under way, and waits for it.
 func (w *warmer) want(ctx context.Context) {
 	start := &headStart{made: make(chan struct{})}
 	select {
@@ -58,7 +56,7 @@ func (w *warmer) want(ctx context.Context) {
 	default:
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, aheadTime)
+	ctx, cancel := context.WithTimeout(ctx, ahead)
 	defer cancel()
 	select {
 	case <-start.made:
@@ -74,7 +72,7 @@ func (w *warmer) run(ctx context.Context) error {
 			return nil
 		case start := <-w.wanted:
 			err := w.warm(ctx, start)
-			start.enough()
+			close(start.made)
 			w.view.log.Debug("processes are known to the kernel", "count", start.looks.Load(), "err", err)
 		}
 	}
@@ -100,9 +98,7 @@ func (w *warmer) warm(ctx context.Context, start *headStart) error {
 			buf := make([]byte, listSize)
 			for pid := range cold {
 				w.look(root, pid, buf)
-				if start.looks.Add(1) == ahead {
-					start.enough()
-				}
+				start.looks.Add(1)
 			}
 			return nil
 		})
@@ -155,11 +151,6 @@ func (w *warmer) look(root int, pid wire.PID, buf []byte) {
 	if _, err := longcall.Getdents(dir, buf); err != nil {
 		return
 	}
-	longcall.Exists(dir, "ctty") // which ps(1) looks for in vain
-	// That it was listed has made the kernel forget when it was read last, which whoever
-	// asks for its owner would have to wait for (fuse_invalidate_atime of fs/fuse/dir.c).
-	var owner unix.Stat_t
-	_ = longcall.Fstat(dir, &owner)
 	self := w.view.table.known(place{rootID, pid.String()})
 	for _, name := range readOfAll {
 		if n := w.view.table.placedAt(place{self, name}); n != nil {
@@ -168,6 +159,7 @@ func (w *warmer) look(root int, pid wire.PID, buf []byte) {
 			}
 		}
 	}
+	longcall.Exists(dir, "ctty") // which ps(1) looks for in vain
 }
 
 // cold reports whether the kernel has to ask before anybody can read the files of a

@@ -2,11 +2,14 @@ package procfs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 )
 
 // TestListingWarms lists many processes that nobody has looked at. The kernel is to know
@@ -26,7 +29,9 @@ func TestListingWarms(t *testing.T) {
 	}
 	for _, p := range told {
 		for name, want := range wants(p) {
-			eventually(t, func() error { return m.keeps(want, p.PID.String(), name) })
+			if err := m.keeps(want, p.PID.String(), name); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	// What changes then is another file. One that is not cold is not warmed.
@@ -52,4 +57,83 @@ func (m *mounted) keeps(want []byte, pid, name string) error {
 		return fmt.Errorf("%s of %s, inode %d: the kernel has %q, %v, want %q", name, pid, n, got[:size], status, want)
 	}
 	return nil
+}
+
+// TestReaderAsksNothing reads as ps(1) does what was listed, while the server answers
+// nobody.
+func TestReaderAsksNothing(t *testing.T) {
+	m := mount(t)
+	dirs := map[int]Process{}
+	var told []Process
+	for i, pid := range ghosts(t, 2*worthWarming) {
+		told = append(told, remote(pid, 'S', i))
+	}
+	m.show(told...)
+	if _, err := os.ReadDir(m.path); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range told { // names in /proc itself are kept for a short time
+		fd, err := unix.Open(m.file(p.PID), unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		dirs[fd] = p
+	}
+	read := make(chan error, 1)
+	m.view.table.mu.Lock()
+	go func() {
+		var errs []error
+		for fd, p := range dirs {
+			errs = append(errs, asPs(fd, p))
+		}
+		read <- errors.Join(errs...)
+	}()
+	var err error
+	select {
+	case err = <-read:
+		m.view.table.mu.Unlock()
+	case <-time.After(10 * time.Second):
+		m.view.table.mu.Unlock()
+		err = errors.Join(errors.New("the reader waits for the server"), <-read)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// asPs reads what ps(1) reads of a process.
+func asPs(dir int, p Process) error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, "", &st, unix.AT_EMPTY_PATH); err != nil || st.Uid != p.UID {
+		return fmt.Errorf("owner of %d: got %d, %w", p.PID, st.Uid, err)
+	}
+	for name, want := range map[string][]byte{"stat": p.Stat, "status": p.Status, "environ": p.Environ, "cmdline": p.Cmdline} {
+		fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open %s of %d: %w", name, p.PID, err)
+		}
+		got := make([]byte, len(want))
+		n, err := unix.Read(fd, got)
+		_ = unix.Close(fd)
+		if err != nil || !bytes.Equal(got[:n], want) {
+			return fmt.Errorf("%s of %d: got %q, %w", name, p.PID, got[:n], err)
+		}
+	}
+	if err := unix.Faccessat(dir, "ctty", unix.F_OK, 0); !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("ctty of %d: %w", p.PID, err)
+	}
+	return nil
+}
+
+// TestNothingCanBeWritten has root write where nobody may.
+func TestNothingCanBeWritten(t *testing.T) {
+	m := mount(t)
+	pid := ghosts(t, 1)[0]
+	m.show(remote(pid, 'S', 0))
+	for _, name := range []string{"comm", "oom_score_adj", "new"} {
+		if err := os.WriteFile(m.file(pid, name), []byte("1"), 0o600); !errors.Is(err, unix.EROFS) {
+			t.Errorf("%s: got %v, want %v", name, err, unix.EROFS)
+		}
+	}
 }

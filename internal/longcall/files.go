@@ -38,12 +38,3 @@ func Exists(dir int, path string) bool {
 	_, _, errno := Syscall6(unix.SYS_FACCESSAT, uintptr(dir), uintptr(unsafe.Pointer(name)), unix.F_OK, 0, 0, 0)
 	return errno == 0
 }
-
-// Fstat is [unix.Fstat], for a file system that waits.
-func Fstat(fd int, st *unix.Stat_t) error {
-	_, _, errno := Syscall6(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(st)), 0, 0, 0, 0)
-	if errno != 0 {
-		return errno
-	}
-	return nil
-}
