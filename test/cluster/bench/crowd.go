@@ -71,6 +71,10 @@ func (b *bench) crowded(ctx context.Context) (*cluster.Cluster, error) {
 	if err != nil || b.many != nil {
 		return c, err
 	}
+	if err := b.sight.close(ctx); err != nil {
+		return nil, err
+	}
+	b.sight = nil
 	if err := b.roomFor(2 * crowdSize); err != nil {
 		return nil, err
 	}

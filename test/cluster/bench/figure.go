@@ -25,15 +25,18 @@ type figure struct {
 	measure func(ctx context.Context, b *bench) (float64, error)
 }
 
-// figures are all of them, in the order of the output. A base is before what
-// is compared with it.
-var figures = slices.Concat(startFigures, restartFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, procfsFigures)
+// allFigures are all of them, in the order of the output. A base is before what is compared
+// with it. Sizes are how many processes programs look at.
+func allFigures(sizes []int) []figure {
+	return slices.Concat(startFigures, restartFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, lookFigures(sizes))
+}
 
 // bench is one run of the program.
 type bench struct {
 	runs     int
 	out      io.Writer
-	done     map[string]bool          // what was measured
+	figures  []figure
+	done     map[string]bool          // what was printed
 	clusters map[int]*cluster.Cluster // by number of nodes
 	away     *far
 	many     *crowd
@@ -42,8 +45,10 @@ type bench struct {
 
 // run measures the figures whose names match.
 func (b *bench) run(ctx context.Context, names *regexp.Regexp) error {
-	for _, f := range figures {
-		if !names.MatchString(f.name) {
+	for _, f := range b.figures {
+		if !names.MatchString(f.name) || slices.ContainsFunc(b.figures, func(g figure) bool {
+			return g.base == f.name && names.MatchString(g.name) // and f is measured with it
+		}) {
 			continue
 		}
 		if err := b.figure(ctx, f); err != nil {
@@ -53,25 +58,16 @@ func (b *bench) run(ctx context.Context, names *regexp.Regexp) error {
 	return nil
 }
 
-// figure measures f, unless it was. Each run is beside one of its base, so that
-// what else the machine does falls on both; the ratio is the median of theirs.
+// figure measures f. Each run is beside one of its base, so that what else the machine does
+// falls on both; the ratio is the median of theirs. The base is a figure, too.
 func (b *bench) figure(ctx context.Context, f figure) error {
-	if b.done[f.name] {
-		return nil
-	}
-	b.done[f.name] = true
-	base := slices.IndexFunc(figures, func(g figure) bool { return g.name == f.base })
-	if base >= 0 {
-		if err := b.figure(ctx, figures[base]); err != nil {
-			return err
-		}
-	}
-	var values, ratios []float64
+	base := slices.IndexFunc(b.figures, func(g figure) bool { return g.name == f.base })
+	var values, ofs, ratios []float64
 	for range cmp.Or(f.runs, b.runs) {
 		of := 0.0
 		if base >= 0 {
 			var err error
-			if of, err = figures[base].once(ctx, b); err != nil {
+			if of, err = b.figures[base].once(ctx, b); err != nil {
 				return err
 			}
 		}
@@ -79,13 +75,23 @@ func (b *bench) figure(ctx context.Context, f figure) error {
 		if err != nil {
 			return err
 		}
-		values, ratios = append(values, v), append(ratios, v/of)
+		values, ofs, ratios = append(values, v), append(ofs, of), append(ratios, v/of)
 	}
-	line := fmt.Sprintf("bench %s %.4g %s", f.name, median(values), f.unit)
-	if base >= 0 {
-		line += fmt.Sprintf(" x%.2f of %s", median(ratios), f.base)
+	if base < 0 {
+		return b.print(f, values, "")
 	}
-	_, err := fmt.Fprintln(b.out, line)
+	if !b.done[f.base] {
+		if err := b.print(b.figures[base], ofs, ""); err != nil {
+			return err
+		}
+	}
+	return b.print(f, values, fmt.Sprintf(" x%.2f of %s", median(ratios), f.base))
+}
+
+// print prints the line of a figure.
+func (b *bench) print(f figure, values []float64, ratio string) error {
+	b.done[f.name] = true
+	_, err := fmt.Fprintf(b.out, "bench %s %.4g %s%s\n", f.name, median(values), f.unit, ratio)
 	return err
 }
 

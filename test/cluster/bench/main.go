@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -20,16 +22,38 @@ func main() {
 	}
 	only := flag.String("only", "", "measure figures whose names match this `regexp`")
 	runs := flag.Int("runs", 5, "`number` of runs, whose median is the value")
+	sizes := numbers{100, 1000, 10000}
+	flag.Var(&sizes, "sizes", "`numbers` of processes that programs look at, in rising order")
 	flag.Parse()
 	names, err := regexp.Compile(*only)
 	if err != nil {
 		exit("bench", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	b := &bench{runs: *runs, out: os.Stdout, done: map[string]bool{}, clusters: map[int]*cluster.Cluster{}}
+	b := &bench{runs: *runs, out: os.Stdout, figures: allFigures(sizes), done: map[string]bool{}, clusters: map[int]*cluster.Cluster{}}
 	err = errors.Join(b.run(ctx, names), b.close(ctx), cluster.Finish())
 	stop()
 	exit("bench", err)
+}
+
+// numbers are positive ones, with commas between them.
+type numbers []int
+
+func (n *numbers) String() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(*n), " ", ","), "[]")
+}
+
+// Set implements [flag.Value].
+func (n *numbers) Set(text string) error {
+	*n = nil
+	for word := range strings.SplitSeq(text, ",") {
+		v, err := strconv.Atoi(word)
+		if err != nil || v <= 0 || len(*n) > 0 && v <= (*n)[len(*n)-1] {
+			return fmt.Errorf("%q is not in its place", word)
+		}
+		*n = append(*n, v)
+	}
+	return nil
 }
 
 func exit(name string, err error) {

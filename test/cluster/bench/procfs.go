@@ -6,15 +6,33 @@ import (
 	"time"
 )
 
-// procfsFigures are programs that look at many processes: remote ones in the view of
+// lookFigures are programs that look at many processes: remote ones in the view of
 // the front end, compared with as many native ones on another machine; and what the
 // server of the view costs. All processes are idle. The view is asked for fresh data
-// each time.
+// each time. There are as many processes as a figure says, and no others: those of the sizes
+// before have ended. What the server costs is with as many as there are in the end.
 //
 // Those with "cold" are the first look of all at the processes, by anybody. Those with
 // "requests" do not depend on what else the machine does: how often the kernel has asked
 // the server.
-var procfsFigures = lookFigures()
+func lookFigures(sizes []int) []figure {
+	var all []figure
+	for _, n := range sizes {
+		all = append(all, coldFigures(n)...)
+		for _, l := range lookers {
+			base := fmt.Sprintf("%s.native.%d", l.name, n)
+			all = append(all,
+				figure{name: base, unit: "ms", measure: look(n, 0, l.command, func(c *sight) *dialogue { return c.native })},
+				figure{name: fmt.Sprintf("%s.%d", l.name, n), unit: "ms", base: base, measure: look(n, pause, l.command, func(c *sight) *dialogue { return c.inView })},
+				figure{name: fmt.Sprintf("%s.requests.%d", l.name, n), unit: "requests", runs: 1, measure: requests(n, l.command)})
+		}
+	}
+	most := sizes[len(sizes)-1]
+	return append(all,
+		figure{name: "procfs.memory", unit: "KiB", runs: 1, measure: viewMemory(most)},
+		figure{name: "procfs.idle", unit: "ms/s", runs: 3, measure: viewTime(most, "sleep 2", 2)},
+		figure{name: "procfs.top", unit: "ms/s", runs: 3, measure: viewTime(most, "top -b -n4 -d1", 3)})
+}
 
 // lookers are the programs, coldLook is the one that looks first.
 var lookers = []struct{ name, command string }{
@@ -25,24 +43,6 @@ var lookers = []struct{ name, command string }{
 }
 
 const coldLook = "ps aux"
-
-func lookFigures() []figure {
-	var all []figure
-	for _, n := range []int{100, 1000, 10000} {
-		all = append(all, coldFigures(n)...)
-		for _, l := range lookers {
-			base := fmt.Sprintf("%s.native.%d", l.name, n)
-			all = append(all,
-				figure{name: base, unit: "ms", measure: look(n, l.command, func(c *sight) *dialogue { return c.native })},
-				figure{name: fmt.Sprintf("%s.%d", l.name, n), unit: "ms", base: base, measure: look(n, l.command, func(c *sight) *dialogue { return c.inView })},
-				figure{name: fmt.Sprintf("%s.requests.%d", l.name, n), unit: "requests", measure: requests(n, l.command)})
-		}
-	}
-	return append(all,
-		figure{name: "procfs.memory", unit: "KiB", runs: 1, measure: viewMemory},
-		figure{name: "procfs.idle", unit: "ms/s", measure: viewTime("sleep 2", 2)},
-		figure{name: "procfs.top", unit: "ms/s", measure: viewTime("top -b -n4 -d1", 3)})
-}
 
 // coldFigures are of new processes in each run. To make very many takes long.
 func coldFigures(n int) []figure {
@@ -73,15 +73,14 @@ func coldFigures(n int) []figure {
 	}
 }
 
-// look is the time that a program takes, when nobody has looked for longer than what
-// was seen then holds.
-func look(n int, command string, in func(*sight) *dialogue) func(context.Context, *bench) (float64, error) {
+// look is the time that a program takes, when nobody has looked for some time.
+func look(n int, rest time.Duration, command string, in func(*sight) *dialogue) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		w, err := b.sightOf(ctx, n)
 		if err != nil {
 			return 0, err
 		}
-		time.Sleep(pause)
+		time.Sleep(rest)
 		return in(w).run(command)
 	}
 }
@@ -101,24 +100,23 @@ func requests(n int, command string) func(context.Context, *bench) (float64, err
 	}
 }
 
-// many is how many processes the server is measured with.
-const many = 10000
-
 // viewMemory is what the server of the view has for each process.
-func viewMemory(ctx context.Context, b *bench) (float64, error) {
-	w, err := b.sightOf(ctx, many)
-	if err != nil {
-		return 0, err
+func viewMemory(n int) func(context.Context, *bench) (float64, error) {
+	return func(ctx context.Context, b *bench) (float64, error) {
+		w, err := b.sightOf(ctx, n)
+		if err != nil {
+			return 0, err
+		}
+		with, err := w.memory()
+		return (with - w.alone) / float64(n), err
 	}
-	with, err := w.memory()
-	return (with - w.alone) / many, err
 }
 
 // viewTime is the processor time of the server in each of some seconds, while a command
-// runs among many processes.
-func viewTime(command string, seconds float64) func(context.Context, *bench) (float64, error) {
+// runs among so many processes.
+func viewTime(n int, command string, seconds float64) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
-		w, err := b.sightOf(ctx, many)
+		w, err := b.sightOf(ctx, n)
 		if err != nil {
 			return 0, err
 		}

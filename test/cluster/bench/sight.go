@@ -28,7 +28,8 @@ type sight struct {
 // viewDir is where bpns looks for the view.
 const viewDir = "/run/bproc/proc"
 
-// sightOf returns one of a size; there is one at a time.
+// sightOf returns one of a size. There is one at a time, and nothing else that has many
+// processes.
 func (b *bench) sightOf(ctx context.Context, n int) (*sight, error) {
 	if b.sight != nil && b.sight.n == n {
 		return b.sight, nil
@@ -38,10 +39,10 @@ func (b *bench) sightOf(ctx context.Context, n int) (*sight, error) {
 
 // newSight returns one whose processes nobody has looked at but once.
 func (b *bench) newSight(ctx context.Context, n int) (*sight, error) {
-	if err := b.sight.close(ctx); err != nil {
+	if err := errors.Join(b.sight.close(ctx), b.many.close()); err != nil {
 		return nil, err
 	}
-	b.sight = nil
+	b.sight, b.many = nil, nil
 	c, err := b.cluster(ctx, defaultNodes)
 	if err != nil {
 		return nil, err
