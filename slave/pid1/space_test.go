@@ -129,6 +129,11 @@ func goOn(listener int) {
 		switch errno {
 		case 0:
 		case unix.EINTR, unix.ENOENT:
+			// Also what is said when nobody is left, without end, by kernels that do not wait then.
+			fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+			if n, err := unix.Poll(fds, 0); err == nil && n == 1 && fds[0].Revents&unix.POLLHUP != 0 {
+				return
+			}
 			continue
 		default:
 			return
