@@ -5,12 +5,23 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"bproc/slave/procevents"
 )
 
 // maxBehind is by how many events the front end may be behind. Beyond that nobody in
 // the space goes on until it has caught up with half of them: what it has to make up
 // for is bounded, whatever the processes do.
 const maxBehind = 20_000
+
+// Births are held back for longer while the front end is behind by more than a little, up
+// to maxHold when it is behind by half of maxBehind: what ends before it is told is
+// nothing that the front end has to make up for.
+const (
+	littleBehind = 1024
+	maxHold      = 200 * time.Millisecond
+)
 
 // behind holds the processes of the space while the front end does not follow.
 type behind struct {
@@ -57,6 +68,13 @@ func (b *behind) begin() {
 func (b *behind) by() uint64 {
 	last, done := b.last.Load(), b.done.Load()
 	return max(last, done) - done
+}
+
+// hold returns how long births are to be held back now.
+func (b *behind) hold() time.Duration {
+	const all = maxBehind/2 - littleBehind
+	by := min(max(b.by(), littleBehind)-littleBehind, all)
+	return procevents.DefaultHold + (maxHold-procevents.DefaultHold)*time.Duration(by)/all
 }
 
 func (b *behind) look() {

@@ -7,7 +7,33 @@ import (
 	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"bproc/slave/procevents"
 )
+
+func TestBehindHold(t *testing.T) {
+	b := newBehind(slog.New(slog.DiscardHandler), nil, nil)
+	for _, c := range []struct {
+		by   uint64
+		want time.Duration
+	}{
+		{0, procevents.DefaultHold},
+		{1024, procevents.DefaultHold},
+		{1024 + (maxBehind/2-1024)/2, 101 * time.Millisecond},
+		{maxBehind / 2, 200 * time.Millisecond},
+		{maxBehind, 200 * time.Millisecond},
+	} {
+		b.progress(17)
+		b.told(17 + c.by)
+		if got := b.hold(); got != c.want {
+			t.Errorf("behind by %d: births are held back for %v, want %v", c.by, got, c.want)
+		}
+	}
+	if b.begin(); b.hold() != procevents.DefaultHold {
+		t.Errorf("in a new session: births are held back for %v, want %v", b.hold(), procevents.DefaultHold)
+	}
+}
 
 // TestBehind has the front end fall behind and catch up.
 func TestBehind(t *testing.T) {

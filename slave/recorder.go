@@ -17,7 +17,7 @@ import (
 // recorder numbers what happens to the processes of the space and reports it.
 type recorder struct {
 	log    *slog.Logger
-	source *procevents.Source
+	source source
 	proc   procevents.Proc
 	out    outlet
 	empty  func()              // records have been taken in, and their room given back
@@ -32,6 +32,16 @@ type recorder struct {
 	lost    uint64
 	ledger  *ledger
 	started map[wire.PID]bool // from the front end, and their ends not told by init
+}
+
+// source is what a recorder needs of a procevents.Source.
+type source interface {
+	Wait(ctx context.Context) error
+	Read(f func(r procevents.Record, at uint64))
+	Position() uint64
+	Release(at uint64)
+	Seek(at uint64)
+	Lost() uint64
 }
 
 // maxDrains bounds how often in a row it is looked who has been waited for. Of those who
@@ -81,6 +91,7 @@ func (r *recorder) observeLocked(before uint64) (changes bool) {
 // tellLocked reports what is due, or everything, and returns the number of the
 // last event so far.
 func (r *recorder) tellLocked(all bool) uint64 {
+	r.tracker.Hold(r.behind.hold())
 	events := r.tracker.Flush(all, r.now)
 	position, held := r.tracker.Oldest()
 	if !held {
@@ -310,6 +321,10 @@ func (r *recorder) begin(inventory func() *wire.Inventory) error {
 	return nil
 }
 
+// maxRound is after how long it is looked again whether anything is due: the front end may
+// have caught up, so that less is held back.
+const maxRound = 20 * time.Millisecond
+
 // run reports what the kernel notes, a little later than it happens.
 func (r *recorder) run(ctx context.Context) error {
 	for {
@@ -325,7 +340,7 @@ func (r *recorder) run(ctx context.Context) error {
 				break
 			}
 			select {
-			case <-time.After(time.Until(next)):
+			case <-time.After(min(time.Until(next), maxRound)):
 			case <-ctx.Done():
 				return nil
 			}

@@ -46,5 +46,5 @@ func (t *Tracker) Death(pid wire.PID, signal int) {
 
 // say has the front end told e, in its place among what else is told of p.
 func (t *Tracker) say(p *process, e wire.Event) {
-	t.queue.push(item{process: p, step: word, event: e, due: t.clock.Add(t.hold), at: t.at})
+	t.queue.push(item{process: p, step: word, event: e, since: t.clock, at: t.at})
 }

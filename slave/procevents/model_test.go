@@ -156,12 +156,13 @@ type world struct {
 	f       *frontEnd
 	tracker *procevents.Tracker
 	now     time.Time
+	hold    time.Duration
 	forks   int
 	lates   int // processes found by Late
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{T: t, k: newKernel(seed), now: time.Unix(0, 0)}
+	w := &world{T: t, k: newKernel(seed), now: time.Unix(0, 0), hold: procevents.DefaultHold}
 	w.f = &frontEnd{t: t, ghosts: map[wire.PID]*ghost{}, died: w.k.died}
 	w.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
 		p := w.k.tasks[pid]
@@ -250,6 +251,10 @@ func (w *world) step() {
 	if w.k.rng.IntN(3) == 0 {
 		w.drain()
 	}
+	if w.k.rng.IntN(100) == 0 {
+		w.hold = procevents.DefaultHold * time.Duration(1+w.k.rng.IntN(10))
+		w.tracker.Hold(w.hold)
+	}
 	w.look()
 	if len(w.k.order) > 0 && w.k.rng.IntN(20) == 0 {
 		w.drain()
@@ -265,7 +270,7 @@ func (w *world) look() {
 	}
 	w.f.apply(w.tracker.Flush(all, w.now))
 	for pid, p := range w.k.tasks {
-		heard := !p.heard.IsZero() && (all || w.now.Sub(p.heard) >= procevents.DefaultHold)
+		heard := !p.heard.IsZero() && (all || w.now.Sub(p.heard) >= w.hold)
 		if g := w.f.ghosts[pid]; heard && (g == nil || g.born <= p.after && !p.launched) {
 			w.Fatalf("process %d, known for %v, has no ghost", pid, w.now.Sub(p.heard))
 		}

@@ -24,12 +24,12 @@ type item struct {
 	event   wire.Event // of a word
 	to      traits     // of a turn
 	by      *process   // of a turn: the parent, who may have brought it about
-	due     time.Time
+	since   time.Time
 	at      uint64 // see Tracker.Position
 }
 
 // queue holds items in the order in which things happened, which is the order in
-// which they are due.
+// which they leave it.
 type queue struct {
 	items []item
 }
@@ -49,9 +49,9 @@ func (q *queue) pop() (item, bool) {
 	return it, true
 }
 
-// due takes the first item off if its time has come.
-func (q *queue) due(now time.Time) (item, bool) {
-	if len(q.items) == 0 || q.items[0].due.After(now) {
+// before takes the first item off if it has been held since then.
+func (q *queue) before(then time.Time) (item, bool) {
+	if len(q.items) == 0 || q.items[0].since.After(then) {
 		return item{}, false
 	}
 	return q.pop()
@@ -66,7 +66,7 @@ func (q *queue) joins(pgid wire.PID) bool {
 	})
 }
 
-// next returns the time of the first item that will have an effect.
+// next returns since when the first item is held that will have an effect.
 func (q *queue) next() (time.Time, bool) {
 	for len(q.items) > 0 && q.items[0].process.gone {
 		q.pop()
@@ -74,5 +74,5 @@ func (q *queue) next() (time.Time, bool) {
 	if len(q.items) == 0 {
 		return time.Time{}, false
 	}
-	return q.items[0].due, true
+	return q.items[0].since, true
 }

@@ -87,12 +87,7 @@ func (t *Tracker) settleNumber(pid wire.PID, serial uint64) {
 // part tells that a process has gone which has ended and has been waited for. Who needs
 // its ghost, or the group of which that is the last, comes first.
 func (t *Tracker) part(p *process) {
-	var kids []*process
-	for _, it := range t.queue.items {
-		if q := it.process; it.step == birth && q.maker == p {
-			kids = append(kids, q)
-		}
-	}
+	kids := t.unborn(p)
 	if !p.announced && len(kids) == 0 {
 		t.drop(p)
 		return
@@ -102,16 +97,30 @@ func (t *Tracker) part(p *process) {
 		t.tellBirth(q)
 	}
 	for _, q := range t.joining(p.front.pgid) {
-		if t.groups[p.front.pgid] > 1 {
-			break
-		}
 		t.tellChange(q)
 	}
 	t.tellEnd(p, p.status)
 }
 
-// joining returns those of whom a change was put off which brings them into a group.
+// unborn returns those whom p has made and of whose births the front end was not told.
+func (t *Tracker) unborn(p *process) (kids []*process) {
+	if p.kids == 0 {
+		return nil
+	}
+	for _, it := range t.queue.items {
+		if q := it.process; it.step == birth && q.maker == p {
+			kids = append(kids, q)
+		}
+	}
+	return kids
+}
+
+// joining returns those of whom a change was put off which brings them into a group, if
+// that has only one ghost.
 func (t *Tracker) joining(pgid wire.PID) (all []*process) {
+	if t.groups[pgid] != 1 {
+		return nil
+	}
 	for _, it := range t.queue.items {
 		p := it.process
 		if it.step == change && p.changing && !p.gone && p.goal().pgid == pgid && p.front.pgid != pgid {

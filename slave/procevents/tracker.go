@@ -8,7 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// DefaultHold is how long a birth, an exec or an end is held back.
+// DefaultHold is how long a birth, an exec or an end is held back while the front end
+// follows.
 const DefaultHold = 2 * time.Millisecond
 
 // lostStatus is the status of a process whose end was not seen.
@@ -101,6 +102,9 @@ func NewTracker(hold time.Duration, image func(wire.PID) (Image, bool)) *Tracker
 	}
 }
 
+// Hold has everything held back for another time from now on, also what is held already.
+func (t *Tracker) Hold(hold time.Duration) { t.hold = hold }
+
 // Record takes in what the kernel noted, at the time at which it was read.
 func (t *Tracker) Record(r Record, now time.Time) {
 	t.advance(now)
@@ -130,7 +134,7 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 		t.settle()
 	}
 	for {
-		it, ok := t.queue.due(t.clock)
+		it, ok := t.queue.before(t.clock.Add(-t.hold))
 		if !ok {
 			break
 		}
@@ -150,7 +154,8 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 
 // Next returns when the next event will be due, if anything is held.
 func (t *Tracker) Next() (time.Time, bool) {
-	at, ok := t.queue.next()
+	since, ok := t.queue.next()
+	at := since.Add(t.hold)
 	if len(t.zombies) > 0 && (!ok || t.zombiesAt.Before(at)) {
 		return t.zombiesAt, true
 	}
@@ -204,7 +209,7 @@ func (t *Tracker) advance(now time.Time) {
 }
 
 func (t *Tracker) push(p *process, what step) {
-	t.queue.push(item{process: p, step: what, due: t.clock.Add(t.hold), at: t.at})
+	t.queue.push(item{process: p, step: what, since: t.clock, at: t.at})
 }
 
 // emit has e told, which is of p; nil: of a process that was never there.

@@ -42,6 +42,27 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// TestHold: what is held is held for as long as was said last.
+func TestHold(t *testing.T) {
+	start := time.Unix(100, 0)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
+	tracker.Launching(&wire.Spawn{PID: 100})
+	tracker.Spawned(100)
+	tracker.Flush(true, start)
+	tracker.Record(procevents.Record{Kind: procevents.Forked, PID: 2000000, Parent: 100, Creator: 100, PGID: 100, SID: 1}, start)
+	tracker.Hold(50 * time.Millisecond)
+	if at, ok := tracker.Next(); !ok || !at.Equal(start.Add(50*time.Millisecond)) {
+		t.Errorf("due at %v, %v, want 50 ms after the birth", at, ok)
+	}
+	if e := tracker.Flush(false, start.Add(49*time.Millisecond)); len(e.Events) != 0 {
+		t.Errorf("got %v before anything was due", e)
+	}
+	tracker.Hold(49 * time.Millisecond)
+	if e := tracker.Flush(false, start.Add(49*time.Millisecond)); len(e.Events) != 1 {
+		t.Errorf("got %v, want a birth", e)
+	}
+}
+
 func TestRenumber(t *testing.T) {
 	now := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)

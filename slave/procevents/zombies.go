@@ -72,7 +72,7 @@ func (t *Tracker) Look(all bool, now time.Time) (found bool) {
 		}
 	}
 	for _, it := range t.queue.items {
-		if !all && it.due.After(t.clock) {
+		if !all && it.since.After(t.clock.Add(-t.hold)) {
 			break
 		}
 		look(it.process)
