@@ -68,9 +68,14 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 // that a former keeper held: /proc tells no more after the seizing (ptrace(2), "t").
 // One that is killed meanwhile is held, and reported, like any other.
 func (s *shard) comeUp(g *held) {
-	if d, err := s.drive(g); err == nil {
-		d.release()
+	d, err := s.drive(g)
+	if err != nil {
+		return
 	}
+	if g.since {
+		d.disown()
+	}
+	d.release()
 }
 
 func (s *shard) check(m *wire.GhostAdopt, st processStatus) error {

@@ -18,7 +18,7 @@
 //	                     credentials, attributes of prctl(2)     credentials.go
 //	                     another command line                    cmdline.go exec.go
 //	                     waiting, and ghosts that slip away      wait.go
-//	                     ghosts of a keeper that died            former.go
+//	                     ghosts of a keeper that died            former.go mark.go
 //	the outbox           events until a master takes them        outbox.go
 //	                     signals until they are where they belong  kept.go
 //	the client           the master's end                        client.go

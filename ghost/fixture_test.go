@@ -40,7 +40,13 @@ type event struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	image, socket := imageOf(t), filepath.Join(t.TempDir(), "keeper.sock")
+	return keeperAt(t, filepath.Join(t.TempDir(), "keeper.sock"))
+}
+
+// keeperAt starts a keeper for a socket, of which there may have been another.
+func keeperAt(t testing.TB, socket string) *fixture {
+	t.Helper()
+	image := imageOf(t)
 	f := &fixture{socket: socket, more: make(chan struct{}, 1)}
 	f.keeper = exec.Command("/proc/self/exe")
 	f.keeper.Env = append(os.Environ(), "GHOST_TEST_KEEPER="+socket, "GHOST_TEST_IMAGE="+image)

@@ -31,6 +31,25 @@ func wasHeld(pid wire.PID) (held, hangUp bool) {
 	return mark.Parse(text)
 }
 
+// disown leaves nothing of what a former keeper was having the ghost do when it died: the
+// ghost goes back to its loop, and what says that it is done is for nobody. The master
+// asks again for all that was not answered.
+func (d *driven) disown() {
+	for place := range uint64(maxHeard) {
+		info := peek(d.g.pid, ofProcess, place)
+		if info == nil {
+			break
+		}
+		if said(info, d.g.pid) {
+			d.g.owed++
+		}
+	}
+	if d.saved.pc() >= textAddr(here.list) && d.saved.pc() != textAddr(here.said) {
+		d.saved.begin(here.said, d.g.pid)
+		_ = d.saved.set(d.g.pid) // or SIGKILL has taken it from its stop
+	}
+}
+
 // Times for a former keeper that is still about to end: its threads let go of their
 // ghosts one after the other, and after its sockets are closed.
 const (

@@ -30,25 +30,3 @@ type held struct {
 	toStop   unix.Signal // by which it is to be stopped at the next mark; 0: not
 	stopping unix.Signal // by which it was just now, without its having been seen stopped; 0: not
 }
-
-// markSignal carries the keeper's mark to a ghost that is to be stopped. The
-// stop signal itself is put in its place when it is delivered. It must not be
-// sent: the kernel drops a SIGCONT that has not been delivered yet when a stop
-// signal is sent (signal(7), prepare_signal of kernel/signal.c), and somebody's
-// SIGCONT would be lost. The image ignores it, which a tracer does not notice: should
-// the keeper die in between, it is no ghost's end.
-const markSignal = unix.Signal(64)
-
-// ourMark tells a signal of the keeper from everybody else's: the value of a
-// queued signal that nobody can guess.
-type ourMark uint64
-
-// own reports whether the keeper sent a signal.
-func (m ourMark) own(info *siginfo) bool {
-	return info.code() == siQueue && info.value() == uint64(m)
-}
-
-// send sends a ghost a signal that own knows again.
-func (m ourMark) send(pid wire.PID, sig unix.Signal) error {
-	return queueSignal(pid, sig, uint64(m))
-}

@@ -2,8 +2,6 @@ package ghost
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,16 +50,12 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 	if err := unix.Stat(cfg.Image, &image); err != nil {
 		return nil, fmt.Errorf("ghost image %s: %w", cfg.Image, err)
 	}
-	var mark [8]byte
-	if _, err := rand.Read(mark[:]); err != nil {
-		return nil, err
-	}
 	remaps := canRemap()
 	k := &Keeper{cfg: cfg, log: log, owners: newRegistry(), events: newOutbox(log)}
 	for range cfg.Shards {
 		k.shards = append(k.shards, &shard{
 			log: log, image: cfg.Image, device: image.Dev, inode: image.Ino,
-			mark: ourMark(binary.NativeEndian.Uint64(mark[:])), events: k.events, owners: k.owners,
+			events: k.events, owners: k.owners,
 			ghosts: map[wire.PID]*held{}, remaps: remaps,
 		})
 	}
@@ -76,6 +70,10 @@ func (k *Keeper) Run(ctx context.Context) error {
 		return err
 	}
 	defer lock.Close()
+	mark, err := markOf(lock)
+	if err != nil {
+		return err
+	}
 	l, err := listen(k.cfg.Socket)
 	if err != nil {
 		return err
@@ -83,6 +81,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	defer l.Close()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range k.shards {
+		s.mark = mark
 		ready := make(chan error)
 		group.Go(func() error { return s.run(ctx, ready) })
 		if err := <-ready; err != nil {

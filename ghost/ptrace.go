@@ -75,19 +75,29 @@ type peekArgs struct {
 	count  int32
 }
 
-// pending reports whether a signal waits for a ghost that stands still: in the
-// queue of its thread or in that of the process (PTRACE_PEEKSIGINFO_SHARED).
-func pending(pid wire.PID) bool {
-	for flags := range uint32(2) {
-		args := peekArgs{flags: flags, count: 1}
-		var info siginfo
-		got, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, ptracePeekSiginfo, uintptr(pid),
-			uintptr(unsafe.Pointer(&args)), uintptr(unsafe.Pointer(&info)), 0, 0)
-		if errno == 0 && got > 0 {
-			return true
-		}
+// Queues of signals that wait for a ghost: that of its thread, and that of the process
+// (PTRACE_PEEKSIGINFO_SHARED).
+const (
+	ofThread = iota
+	ofProcess
+)
+
+// peek returns a signal that waits for a ghost that stands still, by its place in a queue;
+// nil if there is none.
+func peek(pid wire.PID, queue uint32, place uint64) *siginfo {
+	args := peekArgs{offset: place, flags: queue, count: 1}
+	info := new(siginfo)
+	got, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, ptracePeekSiginfo, uintptr(pid),
+		uintptr(unsafe.Pointer(&args)), uintptr(unsafe.Pointer(info)), 0, 0)
+	if errno != 0 || got == 0 {
+		return nil
 	}
-	return false
+	return info
+}
+
+// pending reports whether a signal waits for a ghost that stands still.
+func pending(pid wire.PID) bool {
+	return peek(pid, ofThread, 0) != nil || peek(pid, ofProcess, 0) != nil
 }
 
 // piece is what is to be in a ghost's memory, and where.

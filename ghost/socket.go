@@ -15,7 +15,7 @@ import (
 const lockTime = 2 * time.Second
 
 // lockSocket makes sure that one keeper serves a socket. The lock ends with the
-// process, however it ends.
+// process, however it ends; its file stays (see markOf).
 func lockSocket(socket string) (*os.File, error) {
 	path := socket + ".lock"
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -126,6 +126,9 @@ func (s *shard) stopHere(g *held) {
 	}
 }
 
+// report reports a signal. It goes out before the ghost goes on: should the keeper die in
+// between, the ghost gets the signal, and it is not lost.
 func (s *shard) report(g *held, info *siginfo) {
 	s.events.signal(g.pid, info)
+	s.events.flush()
 }

@@ -1,0 +1,56 @@
+package ghost
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// markSignal carries the keeper's mark to a ghost that is to be stopped. The
+// stop signal itself is put in its place when it is delivered. It must not be
+// sent: the kernel drops a SIGCONT that has not been delivered yet when a stop
+// signal is sent (signal(7), prepare_signal of kernel/signal.c), and somebody's
+// SIGCONT would be lost. The image ignores it, which a tracer does not notice: should
+// the keeper die in between, it is no ghost's end.
+const markSignal = unix.Signal(64)
+
+// ourMark tells a signal of the keeper from everybody else's: the value of a
+// queued signal that nobody can guess. The keepers of a socket have the same, one after
+// the other: what one of them has sent may be delivered when the next is there.
+type ourMark uint64
+
+const sizeofMark = 8
+
+// markOf returns the mark of the keepers of a socket, which is kept in the file of their
+// lock. The first of them chooses it.
+func markOf(lock *os.File) (ourMark, error) {
+	var mark [sizeofMark]byte
+	if n, err := lock.ReadAt(mark[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return 0, fmt.Errorf("mark of the keeper: %w", err)
+	} else if n < sizeofMark {
+		if _, err := rand.Read(mark[:]); err != nil {
+			return 0, err
+		}
+		if _, err := lock.WriteAt(mark[:], 0); err != nil {
+			return 0, fmt.Errorf("mark of the keeper: %w", err)
+		}
+	}
+	return ourMark(binary.NativeEndian.Uint64(mark[:])), nil
+}
+
+// own reports whether the keeper sent a signal.
+func (m ourMark) own(info *siginfo) bool {
+	return info.code() == siQueue && info.value() == uint64(m)
+}
+
+// send sends a ghost a signal that own knows again.
+func (m ourMark) send(pid wire.PID, sig unix.Signal) error {
+	return queueSignal(pid, sig, uint64(m))
+}
