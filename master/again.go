@@ -73,8 +73,9 @@ func (c *core) present(s *session) (alive map[wire.PID]uint64) {
 			birth = inv.Births[i]
 		}
 		alive[pid] = birth
-		if c.procs[pid] == nil {
-			c.claim(s, pid, birth)
+		if c.procs[pid] == nil && c.claim(s, pid, birth) && i < len(inv.Parents) {
+			// The keeper may have come when the client had left already.
+			c.procs[pid].parent = cmp.Or(inv.Parents[i], c.procs[pid].parent)
 		}
 	}
 	for _, pid := range inv.Starting {

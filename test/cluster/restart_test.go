@@ -231,11 +231,22 @@ func TestStartWhileAway(t *testing.T) {
 // TestClientKilledWhileAway kills a client while there is no master: the next one hangs
 // its process up, and not that of a client that is stopped.
 func TestClientKilledWhileAway(t *testing.T) {
+	testClientKilledWhileAway(t, func(c *cluster.Cluster) error { return c.Master.Kill() })
+}
+
+// TestClientKilledWhileAllAway does so while there is no keeper either.
+func TestClientKilledWhileAllAway(t *testing.T) {
+	testClientKilledWhileAway(t, func(c *cluster.Cluster) error {
+		return errors.Join(c.Master.Kill(), c.KillKeeper())
+	})
+}
+
+func testClientKilledWhileAway(t *testing.T, leave func(*cluster.Cluster) error) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	const script = `trap "exit 8" HUP; echo ready; while :; do sleep 0.05; done`
 	killed := startRemote(t, c, cluster.Alice, 0, "sh", "-c", script)
 	stopped := startRemote(t, c, cluster.Alice, 0, "sh", "-c", script)
-	if err := c.Master.Kill(); err != nil {
+	if err := leave(c); err != nil {
 		t.Fatal(err)
 	}
 	if err := killed.bpsh.Process.Kill(); err != nil {
