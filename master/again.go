@@ -2,6 +2,7 @@ package master
 
 import (
 	"cmp"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -73,9 +74,13 @@ func (c *core) present(s *session) (alive map[wire.PID]uint64) {
 			birth = inv.Births[i]
 		}
 		alive[pid] = birth
-		if c.procs[pid] == nil && c.claim(s, pid, birth) && i < len(inv.Parents) {
-			// The keeper may have come when the client had left already.
-			c.procs[pid].parent = cmp.Or(inv.Parents[i], c.procs[pid].parent)
+		if c.procs[pid] == nil && c.claim(s, pid, birth) {
+			p := c.procs[pid]
+			_, p.stops = slices.BinarySearch(inv.Stopped, pid)
+			if i < len(inv.Parents) {
+				// The keeper may have come when the client had left already.
+				p.parent = cmp.Or(inv.Parents[i], p.parent)
+			}
 		}
 	}
 	for _, pid := range inv.Starting {
@@ -203,6 +208,10 @@ func (s *session) readAgain(reader *wire.Reader) (between []early, err error) {
 // goesOn tells a process what its node may have missed between two sessions.
 func (c *core) goesOn(s *session, p *proc) {
 	p.signals.renew()
+	if p.claimed {
+		p.claimed = false
+		c.stoppedBefore(p)
+	}
 	if p.state == spawning && !s.starting(p.pid) { // its Spawned went with the former session
 		c.spawned(p, 0, 0)
 		return

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"log/slog"
 	"maps"
 	"os"
@@ -48,10 +49,11 @@ type core struct {
 	answers    map[wire.NodeID]*answers
 	marks      []wire.Mark // that the keeper is to be told
 
-	found    map[wire.PID]*signals // ghosts of a former master that no node has claimed, and what they got
-	foundAt  time.Time
-	foundHow map[wire.PID]wire.Adopted // and how they were adopted
-	delayed  []func()                  // launches that wait until there is none
+	found        map[wire.PID]*signals // ghosts of a former master that no node has claimed, and what they got
+	foundAt      time.Time
+	foundHow     map[wire.PID]wire.Adopted // and how they were adopted
+	foundStopped []wire.PID                // of all ghosts that the keeper had when it came, in order
+	delayed      []func()                  // launches that wait until there is none
 
 	clock       time.Time // of the last tick
 	settleUntil time.Time // nodes may not have come yet
@@ -116,18 +118,31 @@ func (c *core) inTurn(p *proc, do func()) {
 // repeated is request for something that can be done twice: if the keeper is lost
 // before it has answered, the next one is asked.
 func (c *core) repeated(p *proc, m wire.Message, answer func(unix.Errno)) {
-	var answered func(unix.Errno)
-	answered = func(errno unix.Errno) {
-		switch {
-		case errno != unix.EPIPE:
-			answer(errno)
-		case p.state == ending || !p.ghost:
-			answer(unix.ESRCH)
-		default:
-			c.again = append(c.again, func() { c.request(p, m, answered) })
+	c.series(p, []wire.Message{m}, answer)
+}
+
+// series is repeated for requests, of which the last is answered when all are carried
+// out. If one fails, answer is called with that.
+func (c *core) series(p *proc, all []wire.Message, answer func(unix.Errno)) {
+	last := len(all) - 1
+	var ask func()
+	ask = func() {
+		var failed unix.Errno
+		for _, m := range all[:last] {
+			c.request(p, m, func(errno unix.Errno) { failed = cmp.Or(failed, errno) })
 		}
+		c.request(p, all[last], func(errno unix.Errno) {
+			switch {
+			case errno != unix.EPIPE:
+				answer(cmp.Or(failed, errno))
+			case p.state == ending || !p.ghost:
+				answer(unix.ESRCH)
+			default:
+				c.again = append(c.again, ask)
+			}
+		})
 	}
-	c.request(p, m, answered)
+	ask()
 }
 
 // open opens one of the gates before the requests about a ghost.

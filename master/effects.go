@@ -88,11 +88,16 @@ func (c *core) change(p *proc, m wire.Message, done func()) {
 	certain := c.hold(p.sess)
 	c.repeated(p, m, func(errno unix.Errno) {
 		defer certain()
-		if errno != 0 && errno != unix.ESRCH && errno != unix.EEXIST {
-			c.log.Warn("a ghost is not as its process is", "node", p.node, "pid", p.pid, "msg", m.Type(), "err", errno)
-		}
+		c.differs(p, m, errno)
 		if done != nil {
 			done()
 		}
 	})
+}
+
+// differs is for the answer to a request that makes a ghost what its process is.
+func (c *core) differs(p *proc, m wire.Message, errno unix.Errno) {
+	if errno != 0 && errno != unix.ESRCH && errno != unix.EEXIST {
+		c.log.Warn("a ghost is not as its process is", "node", p.node, "pid", p.pid, "msg", m.Type(), "err", errno)
+	}
 }

@@ -67,11 +67,9 @@ func (c *core) event(s *session, e *wire.Event) {
 	case wire.EventExeced, wire.EventGrouped, wire.EventUser:
 		c.follow(p, e)
 	case wire.EventStopped:
-		p.stops = true
-		c.change(p, &wire.GhostStop{PID: p.pid, Signal: uint8(e.Status)}, func() { p.halted = p.stops })
+		c.stopped(p, uint8(e.Status))
 	case wire.EventContinued:
-		p.stops, p.halted = false, false
-		c.change(p, &wire.GhostCont{PID: p.pid}, nil)
+		c.continued(p)
 	case wire.EventReaper:
 		c.effect(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_CHILD_SUBREAPER, Value: uint32(e.Status)})
 	case wire.EventDeath:

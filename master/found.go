@@ -11,14 +11,14 @@ import (
 
 // foundGhosts takes note of the ghosts that a keeper has held since a former
 // master. Their processes are on nodes that have yet to connect.
-func (c *core) foundGhosts(held []wire.PID, adopted []wire.Adopted, now time.Time) {
+func (c *core) foundGhosts(held, stopped []wire.PID, adopted []wire.Adopted, now time.Time) {
 	for _, pid := range held {
 		c.found[pid] = new(signals)
 	}
 	for _, how := range adopted {
 		c.foundHow[how.PID] = how
 	}
-	c.foundAt = now
+	c.foundAt, c.foundStopped = now, stopped
 	if len(held) > 0 {
 		c.log.Info("keeper holds ghosts of a former master", "count", len(held))
 	}
@@ -44,7 +44,7 @@ func (c *core) claim(s *session, pid wire.PID, birth uint64) bool {
 	if err != nil {
 		uid = 0 // it has just ended
 	}
-	p := &proc{pid: pid, birth: cmp.Or(birth, c.foundHow[pid].Birth), node: s.node, uid: uid, starter: uid, sess: s, state: running, ghost: true, signals: *q}
+	p := &proc{pid: pid, birth: cmp.Or(birth, c.foundHow[pid].Birth), node: s.node, uid: uid, starter: uid, sess: s, state: running, ghost: true, signals: *q, claimed: true}
 	p.parent, p.hangUp = c.foundHow[pid].Parent, c.foundHow[pid].HangUp
 	c.add(p, c.limitOf(pid))
 	c.claimed(p)

@@ -1,8 +1,6 @@
 package master
 
 import (
-	"slices"
-
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -38,6 +36,7 @@ func (c *core) keeperBack(next sender, held, stopped []wire.PID) {
 			c.readopt(p)
 		}
 	}
+	c.foundStopped = stopped
 	for pid := range c.found {
 		if !has[pid] {
 			c.adoptAgain(pid, func(unix.Errno) { c.unfind(pid) })
@@ -49,23 +48,6 @@ func (c *core) keeperBack(next sender, held, stopped []wire.PID) {
 		ask()
 	}
 	c.stoppedMeanwhile(held, stopped)
-}
-
-// stoppedMeanwhile gives processes the signals that their ghosts must have got
-// while there was no keeper: one has been stopped, another goes on.
-func (c *core) stoppedMeanwhile(held, stopped []wire.PID) {
-	for _, pid := range held {
-		p := c.procs[pid]
-		if p == nil || p.former != nil || p.state != running {
-			continue
-		}
-		switch _, ghost := slices.BinarySearch(stopped, pid); {
-		case ghost && !p.stops:
-			p.send(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGSTOP)})
-		case !ghost && p.halted:
-			p.send(&wire.Signal{PID: pid, Info: kernelSignal(unix.SIGCONT)})
-		}
-	}
 }
 
 // adoptAgain has the keeper hold a ghost that a former one held. When there is no

@@ -26,11 +26,13 @@ func TestRepeatsInOrder(t *testing.T) {
 		want := []string{
 			"keeper: GhostAdopt 4711 parent 0 uid -1",
 			"keeper: GhostStop 4711 by SIGTSTP",
+			"keeper: GhostSync 4711",
 			"keeper: GhostCont 4711",
 			"keeper: GhostJoin 4711 pgid 4711 sid 0",
 			"keeper: GhostExec 4711 [cc]",
 			"keeper: GhostUser 4711 user 0/0/0 group -1/-1/-1",
 			"keeper: GhostStop 4711 by SIGSTOP",
+			"keeper: GhostSync 4711",
 		}
 		if !slices.Equal(s.lines, want) {
 			t.Fatalf("got %q, want %q", s.lines, want)

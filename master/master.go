@@ -154,7 +154,7 @@ func lockSocket(socket string) (*os.File, error) {
 // coreLoop is the one goroutine that touches the core.
 func (m *Master) coreLoop(ctx context.Context, c *core, keeper *keeperConn) error {
 	c.begun(time.Now())
-	c.foundGhosts(keeper.client.Held(), keeper.client.Adopted(), time.Now())
+	c.foundGhosts(keeper.client.Held(), keeper.client.Stopped(), keeper.client.Adopted(), time.Now())
 	c.killed(keeper.client.Killed())
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

@@ -35,10 +35,14 @@ type proc struct {
 	client  *clientConn // of one that was started from the front end; nil: it is to come back
 	signals signals
 	killed  bool        // SIGKILL has been sent
-	stops   bool        // it is stopped
-	halted  bool        // and so is its ghost
+	claimed bool        // its ghost was found, and it is yet to be told what that has got
 	again   bool        // the keeper is asked again to hold the ghost
 	status  wire.Status // how it ended
+
+	stops    bool // it is stopped
+	halted   bool // its ghost is
+	shifting int  // requests that make the ghost stop or go on, without an answer
+	conts    int  // how often the ghost has got SIGCONT
 
 	former  *proc    // had this number before, and its ghost has not ended
 	gates   int      // what must be over before requests about the ghost go to the keeper

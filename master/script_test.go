@@ -82,7 +82,7 @@ func (s *script) say(format string, args ...any) {
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
 	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N]: has joined
-	"up":      (*script).up,        // SESSION ID [pids N[#BIRTH][^PARENT],...] [starting N,...] [blocks FIRST+COUNT,...]: its inventory comes
+	"up":      (*script).up,        // SESSION ID [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
 	"again":   (*script).again,     // EVENT; EVENT...: what the next session is told again
 	"taken":   (*script).taken,     // SESSION PID NUMBER: a process has its signals
 	"end":     (*script).end,       // SESSION: its link has ended
@@ -108,7 +108,7 @@ var verbs = map[string]func(s *script, args []string){
 
 	// The keeper.
 	"adopt":  (*script).adopt,  // PID PARENT [hangup yes] [birth N]: so was what comes with "held"
-	"held":   (*script).held,   // PID...: what a keeper of a former master holds
+	"held":   (*script).held,   // PID... [stopped PID...]: what a keeper of a former master holds
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
 	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: nobody knows
 	"gone":   (*script).gone,   // PID [asked no]
@@ -253,6 +253,9 @@ func (s *script) up(args []string) {
 	if pids, ok := s.word(args, "starting"); ok {
 		sess.inventory.Starting = s.pids(strings.Split(pids, ","))
 	}
+	if pids, ok := s.word(args, "stopped"); ok {
+		sess.inventory.Stopped = s.pids(strings.Split(pids, ","))
+	}
 	sess.again, s.retold = s.retold, nil
 	sess.inventory.Again = uint64(len(sess.again))
 	s.sessions[name] = sess
@@ -363,7 +366,18 @@ func (s *script) ps([]string) {
 	s.say("%d in the table", len(s.core.procs))
 }
 
-func (s *script) held(args []string) { s.core.foundGhosts(s.pids(args), s.adopted, s.now) }
+func (s *script) held(args []string) {
+	held, stopped := s.halves(args)
+	s.core.foundGhosts(held, stopped, s.adopted, s.now)
+}
+
+// halves are PID... [stopped PID...].
+func (s *script) halves(args []string) (held, stopped []wire.PID) {
+	if i := slices.Index(args, "stopped"); i >= 0 {
+		return s.pids(args[:i]), s.pids(args[i+1:])
+	}
+	return s.pids(args), nil
+}
 
 func (s *script) pids(args []string) []wire.PID {
 	var pids []wire.PID
@@ -404,9 +418,6 @@ func (s *script) lost([]string) { s.core.keeper.(*madeUpKeeper).lost = true }
 
 func (s *script) back(args []string) {
 	s.asked = nil
-	held, stopped := args, []string(nil)
-	if i := slices.Index(args, "stopped"); i >= 0 {
-		held, stopped = args[:i], args[i+1:]
-	}
-	s.core.keeperBack(&madeUpKeeper{s: s}, s.pids(held), s.pids(stopped))
+	held, stopped := s.halves(args)
+	s.core.keeperBack(&madeUpKeeper{s: s}, held, stopped)
 }

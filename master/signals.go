@@ -77,9 +77,11 @@ func (q *signals) taken(seq uint64) {
 	}
 }
 
-func kills(m *wire.Signal) bool {
-	return unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL
-}
+func numberOf(info []byte) unix.Signal { return unix.Signal(binary.LittleEndian.Uint32(info)) }
+
+func kills(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGKILL }
+
+func continues(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGCONT }
 
 // send sends a signal to the process, as soon as there is one and a session with its
 // node.
@@ -111,6 +113,9 @@ func (c *core) signal(m *wire.GhostSignal) {
 	sig := &wire.Signal{PID: m.PID, Info: m.Info, Seq: m.Seq}
 	if p := c.procs[m.PID]; p != nil {
 		if !p.signals.repeated(m.Seq) {
+			if continues(sig) {
+				p.halted, p.conts = false, p.conts+1 // the kernel has had the ghost go on
+			}
 			c.forGroup(p, sig)
 			p.send(sig)
 		}

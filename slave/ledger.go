@@ -158,6 +158,9 @@ func (l *ledger) begin(inv *wire.Inventory) (again []wire.Event) {
 		if k.Launched {
 			parent = k.Parent
 		}
+		if k.Stop != 0 {
+			inv.Stopped = append(inv.Stopped, pid)
+		}
 		inv.Births, inv.Parents = append(inv.Births, k.Birth), append(inv.Parents, parent)
 	}
 	l.first, inv.Again = 1, uint64(len(l.told))

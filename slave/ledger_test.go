@@ -111,6 +111,19 @@ func TestLedger(t *testing.T) {
 	expect([]wire.PID{100, 2000000}, []wire.PID{100}, []wire.PID{100, 100})
 	confirm(l.first + 1)
 	expect([]wire.PID{100, 2000000}, []wire.PID{100}, nil)
+	tell(t, l, wire.Event{Kind: wire.EventStopped, PID: 2000000, Status: 19})
+	stopped := func(want ...wire.PID) {
+		t.Helper()
+		for _, l := range []*ledger{next(t, l), l} {
+			var inv wire.Inventory
+			if l.begin(&inv); !slices.Equal(inv.Stopped, want) {
+				t.Errorf("%v are stopped, want %v", inv.Stopped, want)
+			}
+		}
+	}
+	stopped()
+	confirm(l.first)
+	stopped(2000000)
 	if want := []wire.PID{101}; !slices.Equal(forgotten, want) {
 		t.Errorf("forgotten: %v, want %v", forgotten, want)
 	}

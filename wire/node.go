@@ -330,6 +330,7 @@ type Inventory struct {
 	// the front end of those that were started from there, 0 for others.
 	Births  []uint64
 	Parents []PID
+	Stopped []PID // those of PIDs that are stopped, in order
 }
 
 // Type implements [Message].

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -305,6 +306,10 @@ func (w *crew) lost(workers []int) (lost []int) {
 	return lost
 }
 
+// confirmed is a time after which a node has been told that ghosts are what its events
+// have said. Nobody else can see that.
+const confirmed = time.Second
+
 // TestMasterAndKeeperKilled leaves nobody on the front end who knows of a ghost.
 func TestMasterAndKeeperKilled(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -320,12 +325,25 @@ func TestMasterAndKeeperKilled(t *testing.T) {
 		w.signal(pid, unix.SIGSTOP)
 	}
 	w.become("T", halted...)
+	time.Sleep(confirmed)
 	if err := c.Master.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.KillKeeper(); err != nil {
 		t.Fatal(err)
 	}
+	cluster.Eventually(t, "the keeper has ended", func() error {
+		for _, pid := range workers {
+			if w.isHeld(pid) == nil {
+				return fmt.Errorf("it still has %d", pid)
+			}
+		}
+		return nil
+	})
+	// Two ghosts change places.
+	w.signal(halted[0], unix.SIGCONT)
+	w.signal(going[0], unix.SIGSTOP)
+	halted[0], going[0] = going[0], halted[0]
 	if err := c.StartMaster(t.Context()); err != nil {
 		t.Fatal(err)
 	}
