@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"bproc/internal/outbox"
 	"bproc/pidmap"
 	"bproc/procfs/status"
+	"bproc/slave/pid1/standin"
 	"bproc/slave/procevents"
 	"bproc/slave/space"
 	"bproc/wire"
@@ -134,8 +136,12 @@ func (n *node) killAll(ctx context.Context, told func() bool) error {
 		return err
 	}
 	return until(ctx, errors.New("processes do not end"), func() (bool, error) {
-		all, err := procIn(n.space).Scan()
-		return len(all) <= 1 && told(), err // init itself
+		proc := procIn(n.space)
+		all, err := proc.Scan()
+		alive := slices.ContainsFunc(all, func(p procevents.ProcessInfo) bool {
+			return p.PID != 1 && !standin.Is(string(proc), p.PID) // init makes new stand-ins
+		})
+		return !alive && told(), err
 	})
 }
 

@@ -16,7 +16,7 @@ type numbers struct {
 	set   func(next wire.PID) error       // puts the space's cursor
 	arm   func(low wire.PID)              // asks for a notice
 	allow func(procevents.Range)          // says what the kernel may give
-	fence func(first, end wire.PID) error // says the same to init, for when this daemon is gone
+	fence func(first, end wire.PID) error // says the same to init, for when this daemon is late, or gone
 	want  func(blocks int)                // asks the master for more
 
 	tasks func() int // how many processes and threads there are; 0: not known

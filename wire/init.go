@@ -173,8 +173,8 @@ type InitDeadline struct {
 // Type implements [Message].
 func (*InitDeadline) Type() Type { return TypeInitDeadline }
 
-// InitFence says between which numbers the kernel is to give them. While no daemon is
-// connected, init puts the allocation cursor back to First before it comes to End.
+// InitFence says between which numbers the kernel is to give them. Init puts the
+// allocation cursor back to First before it comes to End, if the daemon does not move it.
 type InitFence struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

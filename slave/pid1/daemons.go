@@ -69,7 +69,7 @@ func (in *Init) replace(g *errgroup.Group, c *rights.Conn, before <-chan struct{
 func (in *Init) serve(g *errgroup.Group, c *rights.Conn) {
 	in.deputy.dismiss()
 	defer in.deputy.recall()
-	defer in.leave(c)
+	defer in.order.leave(c)
 	if err := in.greet(c); err != nil {
 		in.cfg.Log.Warn("daemon gone before it was greeted", "err", err)
 		return
@@ -83,15 +83,6 @@ func (in *Init) serve(g *errgroup.Group, c *rights.Conn) {
 			in.cfg.Log.Info("daemon gone", "err", err)
 			return
 		}
-	}
-}
-
-// leave is for when a daemon has gone.
-func (in *Init) leave(c *rights.Conn) {
-	in.order.leave(c)
-	select {
-	case in.fence.left <- struct{}{}:
-	default:
 	}
 }
 

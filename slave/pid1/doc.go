@@ -30,8 +30,8 @@
 // not have passed on: so the ends of launched processes, and the launches that failed,
 // are told again until a daemon says to forget them (kept), and a signal with a number
 // can be sent again and arrives once (marks). What it has in hand it gives init to keep
-// (stored). Without a daemon, numbers stay within the block that the last one named
-// (fence), and system calls that need one wait (package supervise). At the end of the
+// (stored). With a daemon that is busy, or without one, numbers stay within the
+// block that was named last (fence). Without one, system calls that need one wait (package supervise). At the end of the
 // lease all processes are ended (deadline).
 //
 // A process begins in the session and the process group that its ghost has on the
@@ -64,10 +64,10 @@
 //
 // Goroutines: the acceptor; one per connection that reads requests; one per
 // launch or group that is asked for, at most maxLaunches; the reaper, the only
-// one that waits for children; the one that tells of them; the one that ends stand-ins that nobody needs; the one
-// that ends all processes when their lease has run out (deadline); the one that keeps
-// numbers within their block, and
-// the one that supervises while no daemon does (package supervise).
+// one that waits for children; the one that tells of them; the one that ends
+// stand-ins that nobody needs; the one that ends all processes when their lease has run
+// out (deadline); the one that makes another fencer when one has ended (fence), and the
+// one that supervises while no daemon does (package supervise).
 //
 // Locks: standins.making, held while stand-ins are made and ended; order, which
 // holds the order of frames to the daemon and is held while writing; inside it

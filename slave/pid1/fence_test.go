@@ -3,53 +3,116 @@ package pid1_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/pidmap"
 	"bproc/wire"
 )
 
-// Without a daemon the numbers of new processes stay within the fence. With one they
-// go on, for it moves the cursor.
-func TestFence(t *testing.T) {
-	s := newSpace(t)
-	const first, count = int(pidmap.Node) + 1000, 2000
-	dir := t.TempDir()
-	// One birth for each line: half as many again as there are numbers.
-	script := "while ! test -e " + dir + "/go; do sleep 0.01; done; " +
-		"i=0; while [ $i -lt 3000 ]; do (read p rest </proc/self/stat; echo $p); i=$((i+1)); done >" + dir + "/numbers; touch " + dir + "/done"
-	s.send(&wire.InitCursor{Next: wire.PID(first)})
-	s.send(&wire.InitFence{First: wire.PID(first), End: wire.PID(first + count)})
-	s.launch(command(70001, 0, 0, "sh", "-c", script))
-	if err := s.conn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for !s.ended(70001) {
-		continue
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "numbers"))
+// Where the numbers of these tests are, and how many processes are born: a quarter
+// more than there are numbers.
+const (
+	fenceFirst = int(pidmap.Node) + 1000
+	fenceCount = 2000
+	fenceBirth = 2500
+)
+
+// fenced starts a process that bears others, one after the other, once there is a file, and
+// writes their numbers to another.
+func fenced(s *space, pid wire.PID, dir, name string) {
+	s.tb.Helper()
+	script := "until test -e " + dir + "/go; do sleep 0.01; done; i=0; " +
+		"while [ $i -lt " + strconv.Itoa(fenceBirth) + " ]; do (read p rest </proc/self/stat; echo $p); i=$((i+1)); done >" + dir + "/" + name
+	s.launch(command(pid, 60001, 60000, "sh", "-c", script))
+}
+
+// numbersOf returns what such a process has written.
+func numbersOf(t *testing.T, dir, name string) []int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	numbers := strings.Fields(string(text))
-	wrapped := false
-	last := 0
-	for _, field := range numbers {
-		n, err := strconv.Atoi(field)
-		if err != nil || n < first || n >= first+count {
-			t.Fatalf("number %q, %v, want one from %d to %d", field, err, first, first+count-1)
+	fields := strings.Fields(string(text))
+	if len(fields) != fenceBirth {
+		t.Fatalf("%d numbers, want %d", len(fields), fenceBirth)
+	}
+	numbers := make([]int, len(fields))
+	for i, field := range fields {
+		if numbers[i], err = strconv.Atoi(field); err != nil {
+			t.Fatal(err)
 		}
-		wrapped = wrapped || n < last
-		last = n
 	}
-	if len(numbers) != 3000 || !wrapped {
-		t.Errorf("%d numbers, of which the cursor went back %v", len(numbers), wrapped)
+	return numbers
+}
+
+// checkFenced fails the test if a number is not of the fence, or the cursor did not go back.
+func checkFenced(t *testing.T, numbers []int) {
+	t.Helper()
+	wrapped := false
+	for i, n := range numbers {
+		if n < fenceFirst || n >= fenceFirst+fenceCount {
+			t.Fatalf("number %d is %d, want one from %d to %d", i, n, fenceFirst, fenceFirst+fenceCount-1)
+		}
+		wrapped = wrapped || i > 0 && n < numbers[i-1]
 	}
-	s.connect()
-	s.awaitStatus(70001, over)
+	if !wrapped {
+		t.Error("the cursor did not go back")
+	}
+}
+
+// Numbers of new processes stay within the fence, whether there is a daemon that does
+// nothing or none at all, and also after root of the space has ended who sees to it.
+func TestFence(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before func(t *testing.T, s *space)
+	}{
+		{"without a daemon", func(t *testing.T, s *space) {
+			if err := s.conn.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"with a daemon that does nothing", func(*testing.T, *space) {}},
+		{"with another fencer", func(t *testing.T, s *space) {
+			_, before := s.standins()
+			for _, pid := range before { // forkers, too
+				s.end(pid)
+			}
+			s.until("another fencer", func() bool {
+				_, between := s.standins()
+				return slices.ContainsFunc(between, func(pid wire.PID) bool { return !slices.Contains(before, pid) })
+			})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSpace(t)
+			dir := t.TempDir()
+			s.send(&wire.InitCursor{Next: wire.PID(fenceFirst)})
+			s.send(&wire.InitFence{First: wire.PID(fenceFirst), End: wire.PID(fenceFirst + fenceCount)})
+			fenced(s, 70001, dir, "numbers")
+			c.before(t, s)
+			touch(t, dir+"/go")
+			s.until("the end of who bears others", func() bool { return s.ended(70001) })
+			checkFenced(t, numbersOf(t, dir, "numbers"))
+		})
+	}
+}
+
+// end kills a process from outside of the space.
+func (s *space) end(pid wire.PID) {
+	s.tb.Helper()
+	fd, err := unix.Open(filepath.Join(s.proc, pid.String()), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil { // takes a directory of procfs, too
+		s.tb.Fatal(err)
+	}
 }

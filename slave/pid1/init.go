@@ -83,7 +83,7 @@ func New(cfg Config) (*Init, error) {
 	in.launches.init(in.exists)
 	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn, in.limitAgain)
 	in.stored.init(cfg.Log)
-	in.fence.left = make(chan struct{}, 1)
+	in.fence.cursor = cursor.Fd()
 	in.order.init()
 	in.statuses.init()
 	if err := in.deadline.init(); err != nil {

@@ -2,6 +2,7 @@ package pid1_test
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -56,22 +57,24 @@ func touch(t *testing.T, name string) {
 // awaitNone waits until no process of the space is one of those.
 func (s *space) awaitNone(what string, is func(wire.PID) bool) {
 	s.tb.Helper()
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+	s.until("the end of "+what, func() bool {
 		entries, err := os.ReadDir(s.proc)
 		if err != nil {
 			s.tb.Fatal(err)
 		}
-		left := 0
-		for _, e := range entries {
-			if n, err := strconv.Atoi(e.Name()); err == nil && is(wire.PID(n)) {
-				left++
-			}
-		}
-		if left == 0 {
-			return
-		}
+		return !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+			n, err := strconv.Atoi(e.Name())
+			return err == nil && is(wire.PID(n))
+		})
+	})
+}
+
+// until waits until something holds of which init says nothing.
+func (s *space) until(what string, holds func() bool) {
+	s.tb.Helper()
+	for begin := time.Now(); !holds(); time.Sleep(time.Millisecond) {
 		if time.Since(begin) > patience {
-			s.tb.Fatalf("await the end of %s: %d are left", what, left)
+			s.tb.Fatalf("await %s: not within %v", what, patience)
 		}
 	}
 }

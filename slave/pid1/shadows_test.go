@@ -26,8 +26,8 @@ func TestShadow(t *testing.T) {
 			t.Errorf("shadow of %d: got %v, want %v", c.pid, got, c.want)
 		}
 	}
-	if numbers, between := s.standins(); len(numbers) != 0 || len(between) != 2 {
-		t.Fatalf("stand-ins %v, between the zones %v; want none, and two", numbers, between)
+	if numbers, between := s.standins(); len(numbers) != 0 || len(between) != 3 {
+		t.Fatalf("stand-ins %v, between the zones %v; want none, and two shadows and the fencer", numbers, between)
 	}
 	// Neither is in the way of a process.
 	s.launch(command(70001, 70001, 70001, "sleep", "1000"))

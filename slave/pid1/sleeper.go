@@ -27,6 +27,7 @@ type sleeper struct {
 	cookie   uintptr
 	pgid     uintptr // of the group that it anchors; 0: none
 	setUp    []step
+	fence    *fence // that it looks after, instead of doing errands; nil: none
 	args     cloneArgs
 	entry    entry
 	stack    []byte
@@ -38,7 +39,8 @@ type sleeper struct {
 	forkers *pool  // that it belongs to
 	doomed  bool   // it is being ended
 
-	shadowed wire.PID // for which process elsewhere it stands; 0: for none
+	over     chan struct{} // of a fencer: closed when it has ended
+	shadowed wire.PID      // for which process elsewhere it stands; 0: for none
 }
 
 // sleeperOver is the value of answered that no number of errands reaches.
@@ -65,6 +67,9 @@ func (s *sleeper) live() {
 		}
 	}
 	s.answer(1, 0)
+	if s.fence != nil {
+		s.fence.keep()
+	}
 	for done := uint32(1); ; done++ {
 		for load(&s.asked) == done {
 			futexWait(&s.asked, done, futexPrivate)

@@ -35,6 +35,8 @@ var errLost = errors.New("stand-in ended")
 //	        kernel/fork.c). Its number is one between the zones.
 //	shadow  of a process that is elsewhere: descriptors of it stand for that
 //	        process. Its number is one between the zones.
+//	fencer  keeps the numbers of the space within their block (fence). Its
+//	        number is one between the zones.
 //
 // Init is the leader of its own session, and the forker too where no cgroup is
 // wanted.
@@ -141,6 +143,9 @@ func (t *standins) ended(s *sleeper) {
 	}
 	delete(t.numbers, wire.PID(s.number))
 	t.forgetLocked(s)
+	if s.over != nil && s.pid() != 0 {
+		close(s.over)
+	}
 	futexWake(&s.answered, futexPrivate)
 	if p := s.errand.plan; p != nil && atomic.CompareAndSwapUint32(&p.word, wordPending, wordLost) {
 		futexWake(&p.word, futexShared)
@@ -150,6 +155,7 @@ func (t *standins) ended(s *sleeper) {
 // forgetLocked lets nobody find a stand-in any more.
 func (t *standins) forgetLocked(s *sleeper) {
 	switch {
+	case s.fence != nil: // nobody looks for it
 	case s.shadowed != 0:
 		if t.shadows[s.shadowed] == s {
 			delete(t.shadows, s.shadowed)

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/pid1/standin"
 	"bproc/slave/space"
 	"bproc/wire"
 )
@@ -59,15 +60,29 @@ func TestProcHasTheNumbersOfTheCluster(t *testing.T) {
 	}
 }
 
-func TestOrphansAreReported(t *testing.T) {
+// Orphans are waited for, and nobody is told of that but by the kernel.
+func TestOrphansAreWaitedFor(t *testing.T) {
 	n := newNode(t)
 	if err := n.SetCursor(1 << 20); err != nil {
 		t.Fatal(err)
 	}
 	n.mustLaunch(command(70001, "sh", "-c", "sh -c 'sleep 0.1; exit 3' &"))
 	n.awaitStatus(70001, over)
-	if s := n.awaitStatus(1<<20, over); s.ExitStatus() != 3 {
-		t.Errorf("status %#x, want exit 3", s)
+	orphan := fmt.Sprintf("/proc/self/fd/%d/%d", n.Proc().Fd(), 1<<20)
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(orphan); errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		if time.Since(begin) > patience {
+			t.Fatal("the orphan is still there")
+		}
+	}
+	n.mustLaunch(command(70002, "true"))
+	n.awaitStatus(70002, over)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if told := n.statuses[1<<20]; len(told) > 0 {
+		t.Errorf("statuses %v of an orphan", told)
 	}
 }
 
@@ -352,14 +367,24 @@ func TestThousandLaunchesLeaveNothing(t *testing.T) {
 	if got := own(); got > ownBefore { // fewer: files that another test left to the collector
 		t.Errorf("the daemon has %d descriptors, had %d", got, ownBefore)
 	}
-	names, err := os.ReadDir(fmt.Sprintf("/proc/self/fd/%d", n.Proc().Fd()))
+	proc := fmt.Sprintf("/proc/self/fd/%d", n.Proc().Fd())
+	names, err := os.ReadDir(proc)
 	if err != nil {
 		t.Fatal(err)
 	}
+	standins := 0
 	for _, d := range names {
-		if pid, err := strconv.Atoi(d.Name()); err == nil && pid != 1 {
+		pid, err := strconv.Atoi(d.Name())
+		switch {
+		case err != nil || pid == 1:
+		case standin.Is(proc, wire.PID(pid)):
+			standins++
+		default:
 			t.Errorf("process %d is left", pid)
 		}
+	}
+	if standins != 1 {
+		t.Errorf("%d stand-ins, want the one that keeps numbers within their block", standins)
 	}
 }
 

@@ -258,7 +258,8 @@ func (s *Space) SetCursor(next wire.PID) error {
 	return nil
 }
 
-// Fence has bpinit keep the cursor from first on and below end while no daemon is there.
+// Fence has bpinit keep the cursor from first on and below end, if the daemon does not
+// move it before.
 func (s *Space) Fence(first, end wire.PID) error {
 	if err := s.out.put(0, &wire.InitFence{First: first, End: end}); err != nil {
 		return fmt.Errorf("fence from %d to %d: %w", first, end, err)
