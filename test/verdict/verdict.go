@@ -37,6 +37,7 @@ type verdict struct {
 	out     io.Writer
 	running map[name]*running // begun and not ended: packages, and tests of them
 	closed  []string          // lines with which packages have closed
+	bad     []string          // lines with the names of tests that failed or were skipped
 	unended []string          // lines about what never ended
 
 	passed, failed, skipped int
@@ -141,6 +142,7 @@ func (v *verdict) endTest(e event, n name) {
 	} else {
 		v.failed++
 	}
+	v.bad = append(v.bad, fmt.Sprintf("%s: %v\n", e.Action, n))
 	v.write(v.at(n).output)
 }
 
@@ -219,6 +221,7 @@ func (v *verdict) print() bool {
 	good := v.failed == 0 && v.skipped == 0 && v.passed > 0
 	if !good { // the lines are far up, above what the failed tests have printed
 		fmt.Fprintln(v.out, "\nsummary:")
+		v.write(v.bad)
 		v.write(v.unended)
 		v.write(v.closed)
 	}

@@ -29,7 +29,7 @@ func TestVerdict(t *testing.T) {
 				{"Action":"skip","Package":"p","Test":"TestB"}
 				{"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
 				{"Action":"pass","Package":"p"}`,
-			want: "needs root\nok  \tp\t0.1s\n\nsummary:\nok  \tp\t0.1s\n1 tests passed, 0 failed, 1 skipped\n",
+			want: "needs root\nok  \tp\t0.1s\n\nsummary:\nskip: p TestB\nok  \tp\t0.1s\n1 tests passed, 0 failed, 1 skipped\n",
 		},
 		{
 			name: "the process ended in a test",
