@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +19,9 @@ const janitorArg0 = "bproctest-janitor"
 
 // pidMax is where the kernel has the end of the process numbers.
 const pidMax = "/proc/sys/kernel/pid_max"
+
+// sitePattern is what the names of all sites' directories match.
+const sitePattern = "bproctest-*-*"
 
 // janitor is a process that waits for the end of this one, however it comes,
 // and removes what then still has a name.
@@ -70,6 +74,24 @@ func (j *janitor) finish() error {
 	return nil
 }
 
+// putBack makes the end of the process numbers what it was. Not while there are clusters
+// of other processes: before Linux 6.14 they have the same one, and need the numbers that
+// are in use. The last one puts back what it has found.
+func (w janitorWork) putBack(file string) error {
+	now, err := os.ReadFile(file)
+	if err != nil || strings.TrimSpace(string(now)) == w.PIDMax {
+		return nil
+	}
+	others, err := filepath.Glob(filepath.Join(filepath.Dir(w.Dir), sitePattern))
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(others, func(dir string) bool { return dir != w.Dir }) {
+		return nil
+	}
+	return os.WriteFile(file, []byte(w.PIDMax), 0)
+}
+
 // janitorMain is the janitor: it returns its exit code.
 func janitorMain() int {
 	var work janitorWork
@@ -86,9 +108,7 @@ func janitorMain() int {
 	if strings.HasPrefix(filepath.Base(work.Dir), "bproctest-") {
 		errs = append(errs, os.RemoveAll(work.Dir))
 	}
-	if now, err := os.ReadFile(pidMax); err == nil && strings.TrimSpace(string(now)) != work.PIDMax {
-		errs = append(errs, os.WriteFile(pidMax, []byte(work.PIDMax), 0))
-	}
+	errs = append(errs, work.putBack(pidMax))
 	if err := errors.Join(errs...); err != nil {
 		fmt.Fprintln(os.Stderr, janitorArg0+":", err)
 		return 1
