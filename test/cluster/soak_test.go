@@ -1,5 +1,3 @@
-//go:build soak
-
 package cluster_test
 
 import (
@@ -14,22 +12,32 @@ import (
 	"bproc/test/cluster"
 )
 
-// soakVariable names the environment variable with the time that TestSoak takes,
-// such as 2m.
+// soakVariable names the environment variable with the time that TestSoak and
+// TestStressNG keep a cluster at work, such as 2m.
 const soakVariable = "BPROC_SOAK"
+
+// soakLength is that time.
+func soakLength(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv(soakVariable)
+	if text == "" {
+		return 10 * time.Second
+	}
+	length, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("%s: %v", soakVariable, err)
+	}
+	return length
+}
 
 // TestSoak has three nodes and the front end make processes and threads as fast
 // as they can, from blocks of numbers so small that they are used up all the
 // time. No number may be wrong, or have two owners.
 func TestSoak(t *testing.T) {
 	const nodes, workers, block = 3, 2, 1024
-	length := 10 * time.Second
-	if text := os.Getenv(soakVariable); text != "" {
-		var err error
-		if length, err = time.ParseDuration(text); err != nil {
-			t.Fatalf("%s: %v", soakVariable, err)
-		}
-	}
+	const turns = 4 // of the numbers of a block, at least, on a machine however busy
+	length := soakLength(t)
+	cluster.Watch(t, length+3*time.Minute)
 	program := cluster.Program(t, "testdata/conform/soak.c", "-static")
 	owners := filepath.Join(scratch(t), "owners")
 	if err := os.WriteFile(owners, make([]byte, 1<<22), 0o666); err != nil {
@@ -60,7 +68,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	t.Logf("%d processes and threads on the nodes in %v: %d blocks", made, length, made/block)
-	if made/block < int(length.Seconds()) {
+	if made/block < turns {
 		t.Errorf("too few to say anything")
 	}
 	left, err := os.ReadFile(owners)
