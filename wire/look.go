@@ -89,10 +89,12 @@ type ThreadTexts struct {
 }
 
 // MaxText bounds one text of [Texts] and [ThreadTexts], in bytes; MaxTexts those of all
-// threads of a process together.
+// threads of a process together but for the last one's, and MaxThreads how many of them are
+// told.
 const (
-	MaxText  = 64 << 10
-	MaxTexts = 256 << 10
+	MaxText    = 64 << 10
+	MaxTexts   = 256 << 10
+	MaxThreads = 16 << 10
 )
 
 // Changed tells of processes that are new, or have changed since the last Refresh.

@@ -18,10 +18,11 @@ type node struct {
 	heard time.Time   // last, since it was asked
 	done  chan struct{}
 
-	shift    int64 // to times of start
-	busy     bool  // it is being asked
-	dated    bool  // shift is that of this look
-	answered bool  // once, in the course of this look
+	shift    int64   // to times of start
+	boot     *string // since when that is right; nil: it is not known
+	busy     bool    // it is being asked
+	dated    bool    // shift is that of this look
+	answered bool    // once, in the course of this look
 }
 
 // due returns the nodes that are to be asked now, which are marked as being asked. A
@@ -171,13 +172,20 @@ func (s *Source) part(n *node, a *answer, c *wire.Changed) error {
 	return nil
 }
 
-// date finds out what the times of start mean that a node tells.
+// date finds out what the times of start mean that a node tells: the same for as long as the
+// node runs.
 func (s *Source) date(n *node) {
-	var err error
-	if n.shift, err = s.shift(n.look.Origin()); err != nil {
-		s.log.Warn("times of start of a node's processes are its own", "node", n.id, "err", err)
-	}
 	n.dated = true
+	at := n.look.Origin()
+	if n.boot != nil && *n.boot == at.BootID {
+		return
+	}
+	shift, err := s.front.shift(at)
+	if err != nil {
+		s.log.Warn("times of start of a node's processes are its own", "node", n.id, "err", err)
+		return
+	}
+	n.shift, n.boot = shift, &at.BootID
 }
 
 // complete takes in that a node has told all.
@@ -235,17 +243,4 @@ func (s *Source) foreign(p *process) error {
 		}
 	}
 	return nil
-}
-
-// shift returns what is to be added to the times of start of a node, which stays the
-// same for as long as the node runs.
-func (s *Source) shift(at *wire.Shown) (int64, error) {
-	if shift, known := s.shifts[at.BootID]; known {
-		return shift, nil
-	}
-	shift, err := s.front.shift(at)
-	if err == nil {
-		s.shifts[at.BootID] = shift
-	}
-	return shift, err
 }

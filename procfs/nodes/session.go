@@ -103,7 +103,7 @@ func (s *Source) settle(now time.Time) {
 		} else if parent := s.parentOf(pid); parent != 0 {
 			to.parent = parent
 		}
-		if sess := s.sessions[p.session]; p.bare && sess.known {
+		if sess := s.sessions[p.session]; p.bare && p.session > 0 && sess.known {
 			to.tty, to.fg = sess.at.tty, sess.at.fg
 		}
 		if p.move(to) {

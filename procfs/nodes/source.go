@@ -38,7 +38,6 @@ type Source struct {
 	orphans   map[wire.PID]int  // whose parent their ghosts know, and how often to look there
 	changed   map[wire.PID]bool // since the last Refresh
 	ended     map[wire.PID]bool // since the last Refresh
-	shifts    map[string]int64  // to times of start, by boot of a node
 	bell      chan struct{}     // rung when something is new
 }
 
@@ -54,8 +53,7 @@ func New(client *bproc.Client, proc *os.File, log *slog.Logger) (*Source, error)
 		client: client, front: f, log: log, asks: make(chan func(context.Context)),
 		nodes: map[wire.NodeID]*node{}, procs: map[wire.PID]*process{}, environs: environs{}, sessions: map[wire.PID]*session{},
 		unsettled: map[wire.PID]bool{}, orphans: map[wire.PID]int{},
-		changed: map[wire.PID]bool{}, ended: map[wire.PID]bool{}, shifts: map[string]int64{},
-		bell: make(chan struct{}, 1),
+		changed: map[wire.PID]bool{}, ended: map[wire.PID]bool{}, bell: make(chan struct{}, 1),
 	}, nil
 }
 

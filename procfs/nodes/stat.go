@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"bproc/wire"
@@ -14,10 +15,15 @@ import (
 const (
 	statState      = 0
 	statParent     = 4 - 3
+	statGroup      = 5 - 3
 	statSession    = 6 - 3
 	statTTY        = 7 - 3
 	statForeground = 8 - 3 // tpgid
+	statPriority   = 18 - 3
+	statNice       = 19 - 3
 	statStart      = 22 - 3
+	statExitSignal = 38 - 3
+	statExitCode   = 52 - 3
 	statFields     = 52 - 2 // that there are since Linux 3.5
 )
 
@@ -33,64 +39,136 @@ var errForm = errors.New("unexpected form")
 
 // statLine is /proc/PID/stat in parts.
 type statLine struct {
-	head   []byte // number and name
-	fields [][]byte
+	head []byte            // number and name
+	rest []byte            // the fields, each with the space or the end of the line behind it
+	ends [maxFields]uint16 // where in rest that is, of each
+	n    int               // how many there are
 }
 
 // parseStat takes apart the line of the thread or process with a number. The name may
 // hold anything, so the end of it is found from the end of the line.
-func parseStat(text []byte, pid wire.PID) (statLine, error) {
+func parseStat(text []byte, pid wire.PID) (l statLine, err error) {
 	end := bytes.LastIndexByte(text, ')')
-	if !bytes.HasPrefix(text, fmt.Appendf(nil, "%d (", pid)) || end < 0 || !bytes.HasSuffix(text, []byte("\n")) {
-		return statLine{}, fmt.Errorf("stat of %d: %w", pid, errForm)
+	number := strconv.AppendInt(make([]byte, 0, maxField), int64(pid), 10)
+	open := len(number) + len(" (")
+	if end < open || !bytes.HasPrefix(text, number) || string(text[len(number):open]) != " (" {
+		return l, fmt.Errorf("stat of %d: %w", pid, errForm)
 	}
-	if end > len(pid.String())+2+maxName || bytes.IndexByte(text[:end], 0) >= 0 {
-		return statLine{}, fmt.Errorf("stat of %d, name: %w", pid, errForm)
+	if end > open+maxName || bytes.IndexByte(text[:end], 0) >= 0 {
+		return l, fmt.Errorf("stat of %d, name: %w", pid, errForm)
 	}
-	line := statLine{head: text[:end+1], fields: make([][]byte, 0, statFields)}
-	for field := range bytes.FieldsSeq(text[end+1:]) {
-		if len(line.fields) == maxFields || !validField(len(line.fields), field) {
-			return statLine{}, fmt.Errorf("stat of %d, field %d: %w", pid, len(line.fields)+3, errForm)
-		}
-		line.fields = append(line.fields, field)
+	l.head = text[:end+1]
+	rest, found := bytes.CutPrefix(text[end+1:], []byte{' '})
+	if l.rest = rest; !found || !l.split() {
+		return l, fmt.Errorf("stat of %d, field %d: %w", pid, l.n+3, errForm)
 	}
-	if len(line.fields) < statFields {
-		return statLine{}, fmt.Errorf("stat of %d: %d fields: %w", pid, len(line.fields), errForm)
+	if l.n < statFields {
+		return l, fmt.Errorf("stat of %d: %d fields: %w", pid, l.n, errForm)
 	}
-	return line, nil
+	return l, nil
 }
 
-func validField(place int, field []byte) bool {
-	if place == statState {
-		return len(field) == 1 && (field[0] >= 'A' && field[0] <= 'Z' || field[0] >= 'a' && field[0] <= 'z')
+// split finds the fields, and reports whether they are such as a kernel writes.
+func (l *statLine) split() bool {
+	for from := 0; from < len(l.rest); l.n++ {
+		size := fieldSize(l.rest[from:], l.n)
+		end := from + size
+		if size == 0 || l.n == maxFields || end >= len(l.rest) {
+			return false
+		}
+		l.ends[l.n] = uint16(end) // fields are few, and short
+		from = end + 1
+		if last := from == len(l.rest); last != (l.rest[end] == '\n') || !last && l.rest[end] != ' ' {
+			return false
+		}
 	}
-	digits := bytes.TrimPrefix(field, []byte("-"))
-	return len(digits) > 0 && len(field) <= maxField && len(bytes.TrimLeft(digits, "0123456789")) == 0
+	return true
+}
+
+// fieldSize returns the size of the field at the beginning of a text; 0 if it is not such as
+// has that place.
+func fieldSize(text []byte, place int) int {
+	if place == statState {
+		if len(text) > 0 && (text[0] >= 'A' && text[0] <= 'Z' || text[0] >= 'a' && text[0] <= 'z') {
+			return 1
+		}
+		return 0
+	}
+	size := 0
+	if len(text) > 0 && text[0] == '-' && maybeNegative(place) {
+		size = 1
+	}
+	digits := 0
+	for size < len(text) && text[size] >= '0' && text[size] <= '9' {
+		size++
+		digits++
+	}
+	if digits == 0 || size > maxField {
+		return 0
+	}
+	return size
+}
+
+// maybeNegative reports whether the kernel ever writes a negative number into a field: all
+// others are sizes, times, counts, addresses and sets (do_task_stat of fs/proc/array.c).
+// Group and session are -1 of a process that is just going.
+func maybeNegative(place int) bool {
+	switch place {
+	case statGroup, statSession, statTTY, statForeground, statPriority, statNice, statExitSignal, statExitCode:
+		return true
+	}
+	return place >= statFields // what a later kernel has added
+}
+
+// field returns the text of a field.
+func (l *statLine) field(place int) []byte {
+	from := 0
+	if place > 0 {
+		from = int(l.ends[place-1]) + 1
+	}
+	return l.rest[from:l.ends[place]]
 }
 
 // number returns a field; 0 if it is none that fits.
-func (l statLine) number(place int) int64 {
-	n, _ := strconv.ParseInt(string(l.fields[place]), 10, 64)
+func (l *statLine) number(place int) int64 {
+	n, _ := strconv.ParseInt(string(l.field(place)), 10, 64)
 	return n
 }
 
-// set puts a number into a field, and reports whether it was another one.
-func (l statLine) set(place int, n int64) bool {
-	is := strconv.AppendInt(nil, n, 10)
-	was := l.fields[place]
-	l.fields[place] = is
-	return !bytes.Equal(is, was)
+// pid returns a field that is the number of a process, which may be 0 or -1 for none; false
+// if it is none.
+func (l *statLine) pid(place int) (wire.PID, bool) {
+	n, err := strconv.ParseInt(string(l.field(place)), 10, 64)
+	return wire.PID(n), err == nil && n >= -1 && n <= math.MaxInt32
 }
 
-// text puts the line together again.
-func (l statLine) text() []byte {
-	size := len(l.head) + 1
-	for _, f := range l.fields {
-		size += 1 + len(f)
+// edit is another number for a field.
+type edit struct {
+	place int
+	n     int64
+}
+
+// with returns the line with other numbers, in the order of their places; nil if they are
+// those that it has.
+func (l *statLine) with(edits ...edit) []byte {
+	var b []byte
+	done := 0 // of rest
+	for _, e := range edits {
+		is := strconv.AppendInt(make([]byte, 0, maxField), e.n, 10)
+		was := l.field(e.place)
+		if bytes.Equal(is, was) {
+			continue
+		}
+		if b == nil {
+			b = make([]byte, 0, len(l.head)+1+len(l.rest)+len(edits)*maxField)
+			b = append(append(b, l.head...), ' ')
+		}
+		end := int(l.ends[e.place])
+		b = append(append(b, l.rest[done:end-len(was)]...), is...)
+		done = end
 	}
-	b := append(make([]byte, 0, size), l.head...)
-	for _, f := range l.fields {
-		b = append(append(b, ' '), f...)
+	if b == nil {
+		return nil
 	}
-	return append(b, '\n')
+	return append(b, l.rest[done:]...)
 }

@@ -35,9 +35,14 @@ func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process,
 	if err != nil {
 		return nil, err
 	}
+	parent, isParent := line.pid(statParent)
+	session, isSession := line.pid(statSession)
+	if !isParent || !isSession {
+		return nil, fmt.Errorf("parent or session of %d: %w", t.PID, errForm)
+	}
 	p := &process{
-		start: t.Start, shift: shift, session: wire.PID(line.number(statSession)),
-		place: place{wire.PID(line.number(statParent)), line.number(statTTY), line.number(statForeground)},
+		start: t.Start, shift: shift, session: session,
+		place: place{parent, line.number(statTTY), line.number(statForeground)},
 	}
 	p.bare = p.place.tty == 0
 	if p.parent = p.place.parent; p.parent == initPID {
@@ -47,9 +52,7 @@ func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process,
 		return nil, fmt.Errorf("statm, cmdline or cgroup of %d: %w", t.PID, errForm)
 	}
 	p.shown = procfs.Process{PID: t.PID, Node: node, UID: t.UID, GID: t.GID, Statm: t.Statm, Cmdline: t.Cmdline, Cgroup: t.Cgroup}
-	if p.shown.Stat, err = shifted(t.Stat, t.PID, shift); err != nil {
-		return nil, err
-	}
+	p.shown.Stat = line.shifted(t.Stat, shift)
 	if p.shown.Status, err = onNode(t.Status, who{node, t.PID, t.PID}); err != nil {
 		return nil, fmt.Errorf("status of %d: %w", t.PID, err)
 	}
@@ -78,12 +81,17 @@ func (p *process) takeThreads(t *wire.Texts, was *process) error {
 			before[th.TID] = th
 		}
 	}
+	if len(t.Threads) > wire.MaxThreads {
+		return fmt.Errorf("%d threads of %d: %w", len(t.Threads), t.PID, errForm)
+	}
 	seen := map[wire.PID]bool{}
+	left := wire.MaxTexts
 	for _, told := range t.Threads {
-		if seen[told.TID] || told.TID <= 0 {
+		if seen[told.TID] || told.TID <= 0 || left <= 0 && len(told.Stat)+len(told.Status) > 0 {
 			return fmt.Errorf("thread %d of %d: %w", told.TID, t.PID, errForm)
 		}
 		seen[told.TID] = true
+		left -= len(told.Stat) + len(told.Status)
 		th := procfs.Thread{TID: told.TID}
 		switch {
 		case told.Same && before[told.TID].Stat != nil:
@@ -105,12 +113,22 @@ func (p *process) takeThreads(t *wire.Texts, was *process) error {
 // shifted returns a line of stat with the time of start that it has here.
 func shifted(text []byte, pid wire.PID, shift int64) ([]byte, error) {
 	line, err := parseStat(text, pid)
-	if err != nil || shift == 0 {
-		return text, err
+	if err != nil {
+		return nil, err
+	}
+	return line.shifted(text, shift), nil
+}
+
+// shifted returns the line, which is a text, with another time of start.
+func (l *statLine) shifted(text []byte, shift int64) []byte {
+	if shift == 0 {
+		return text
 	}
 	// Earlier than our own boot is possible, and shown as that: no program expects less.
-	line.set(statStart, max(0, line.number(statStart)+shift))
-	return line.text(), nil
+	if b := l.with(edit{statStart, max(0, l.number(statStart)+shift)}); b != nil {
+		return b
+	}
+	return text
 }
 
 // who is whom a text of status is about.
@@ -195,15 +213,14 @@ func (p *process) stat(text []byte, pid wire.PID) []byte {
 	if err != nil {
 		return text
 	}
-	changed := line.set(statParent, int64(p.place.parent))
-	if p.bare {
-		changed = line.set(statTTY, p.place.tty) || changed
-		changed = line.set(statForeground, p.place.fg) || changed
+	edits := []edit{{statParent, int64(p.place.parent)}, {statTTY, p.place.tty}, {statForeground, p.place.fg}}
+	if !p.bare {
+		edits = edits[:1]
 	}
-	if !changed {
-		return text
+	if b := line.with(edits...); b != nil {
+		return b
 	}
-	return line.text()
+	return text
 }
 
 // withParent returns the text of status with another parent.

@@ -150,6 +150,10 @@ func TestTakeRefuses(t *testing.T) {
 		"few fields":            func(t *wire.Texts) { t.Stat = []byte("50 (x) S 1 2\n") },
 		"many fields":           func(t *wire.Texts) { t.Stat = append(t.Stat[:len(t.Stat)-1], strings.Repeat(" 1", 60)+"\n"...) },
 		"no end of the line":    func(t *wire.Texts) { t.Stat = t.Stat[:len(t.Stat)-1] },
+		"control characters":    func(t *wire.Texts) { t.Stat = bytes.Replace(t.Stat, []byte(" 40 41 "), []byte(" 40\n41 "), 1) },
+		"a negative size":       func(t *wire.Texts) { t.Stat = bytes.Replace(t.Stat, []byte(" 1000 50 "), []byte(" -1000 50 "), 1) },
+		"a negative start":      func(t *wire.Texts) { t.Stat = statText("50", "x", "1", "0", "-1") },
+		"a huge parent":         func(t *wire.Texts) { t.Stat = statText("50", "x", "4294967297", "0", "1") },
 		"escapes in stat":       func(t *wire.Texts) { t.Stat = statText("50", "x", "1\x1b[2J", "0", "1") },
 		"status without a name": func(t *wire.Texts) { t.Status = []byte("Name\n") },
 		"NUL in the name":       func(t *wire.Texts) { t.Stat = statText("50", "x\x00", "1", "0", "1") },
@@ -163,7 +167,18 @@ func TestTakeRefuses(t *testing.T) {
 		"words in statm":        func(t *wire.Texts) { t.Statm = []byte("some\n") },
 		"long cmdline":          func(t *wire.Texts) { t.Cmdline = make([]byte, wire.MaxText+1) },
 		"a thread twice":        func(t *wire.Texts) { t.Threads = []wire.ThreadTexts{{TID: 51}, {TID: 51}} },
-		"no thread":             func(t *wire.Texts) { t.Threads = []wire.ThreadTexts{{TID: -1}} },
+		"many threads": func(t *wire.Texts) {
+			for tid := range wire.PID(wire.MaxThreads + 1) {
+				t.Threads = append(t.Threads, wire.ThreadTexts{TID: tid + 1})
+			}
+		},
+		"long texts of threads": func(t *wire.Texts) {
+			for tid := range wire.PID(8) {
+				text := append(statusOf(fmt.Sprint(tid+1), "1"), strings.Repeat("a:\n", 20000)...)
+				t.Threads = append(t.Threads, wire.ThreadTexts{TID: tid + 1, Stat: statText(fmt.Sprint(tid+1), "x", "1", "0", "1"), Status: text})
+			}
+		},
+		"no thread": func(t *wire.Texts) { t.Threads = []wire.ThreadTexts{{TID: -1}} },
 		"another thread's status": func(t *wire.Texts) {
 			t.Threads = []wire.ThreadTexts{{TID: 51, Stat: statText("51", "x", "1", "0", "1"), Status: statusOf("52", "1")}}
 		},

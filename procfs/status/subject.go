@@ -48,9 +48,6 @@ func (s *subject) read(r *reader, proc int) (err error) {
 	return nil
 }
 
-// maxThreads bounds the threads of a process that are told.
-const maxThreads = 16 << 10
-
 func (s *subject) readThreads(r *reader, t *wire.Texts) error {
 	before := map[wire.PID]thread{}
 	if s.was.start == s.is.start && len(s.was.threads) > 1 {
@@ -59,7 +56,7 @@ func (s *subject) readThreads(r *reader, t *wire.Texts) error {
 		}
 	}
 	left := wire.MaxTexts
-	for _, th := range s.is.threads[:min(len(s.is.threads), maxThreads)] {
+	for _, th := range s.is.threads[:min(len(s.is.threads), wire.MaxThreads)] {
 		texts := wire.ThreadTexts{TID: th.tid}
 		if before[th.tid] == th {
 			texts.Same = true
