@@ -71,12 +71,16 @@ func (s *shard) put(r request) error {
 
 // ring wakes the shard if it waits. The bell is a tracee: a signal stops it,
 // and that is what wait4 is waiting for. There is no moment at which a ring can
-// be missed, as there would be with a signal for the shard's own thread.
+// be missed, as there would be with a signal for the shard's own thread: SIGCONT makes
+// a tracee that stands still stop once more, also if it comes before the keeper listens
+// again (ptrace(2), PTRACE_LISTEN).
 func (s *shard) ring() {
 	if s.waiting.Load() {
-		_ = unix.Kill(int(s.bell), unix.SIGUSR1)
+		s.pull()
 	}
 }
+
+func (s *shard) pull() { _ = unix.Kill(int(s.bell), unix.SIGCONT) }
 
 // run serves until the context ends. When it returns, its thread is gone; the
 // kernel releases the ghosts.
@@ -91,7 +95,7 @@ func (s *shard) run(ctx context.Context, ready chan<- error) error {
 		s.mu.Lock()
 		s.ended = true
 		s.mu.Unlock()
-		_ = unix.Kill(int(s.bell), unix.SIGUSR1)
+		s.pull()
 	})
 	defer stop()
 	defer bell.Process.Kill() //nolint:errcheck // it may have ended
@@ -185,7 +189,7 @@ func (s *shard) stopped(pid wire.PID, status unix.WaitStatus) {
 			s.log.Error("the keeper's bell has ended", "pid", pid)
 			os.Exit(exitBell) //nolint:forbidigo // without it the shard is deaf: the next keeper seizes the ghosts
 		}
-		_ = resume(unix.PTRACE_CONT, pid, 0)
+		s.silence(status)
 		return
 	}
 	g := s.ghosts[pid]
@@ -195,6 +199,16 @@ func (s *shard) stopped(pid wire.PID, status unix.WaitStatus) {
 		return
 	}
 	s.ghostStopped(g, status)
+}
+
+// silence is for the bell when it has stopped: it stands still until it is rung again. No
+// signal makes it go on, and so it need not run, and be stopped, each time.
+func (s *shard) silence(status unix.WaitStatus) {
+	how := unix.PTRACE_CONT // a signal of somebody, before it was rung for the first time
+	if stopOf(status).event == unix.PTRACE_EVENT_STOP {
+		how = unix.PTRACE_LISTEN
+	}
+	_ = resume(how, s.bell, 0)
 }
 
 func (s *shard) add(g *held) {
