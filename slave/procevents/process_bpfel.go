@@ -60,6 +60,7 @@ const (
 	processProgOnSignal    = "on_signal"
 	processProgOnSwitch    = "on_switch"
 	processVarFrontEnd     = "front_end"
+	processVarMost         = "most"
 	processVarPlenty       = "plenty"
 	processVarSpace        = "space"
 	processVarUnusedRecord = "unused_record"
@@ -128,6 +129,7 @@ type processMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type processVariableSpecs struct {
 	FrontEnd     *ebpf.VariableSpec `ebpf:"front_end"`
+	Most         *ebpf.VariableSpec `ebpf:"most"`
 	Plenty       *ebpf.VariableSpec `ebpf:"plenty"`
 	Space        *ebpf.VariableSpec `ebpf:"space"`
 	UnusedRecord *ebpf.VariableSpec `ebpf:"unused_record"`
@@ -171,6 +173,7 @@ func (m *processMaps) Close() error {
 // It can be passed to loadProcessObjects or ebpf.CollectionSpec.LoadAndAssign.
 type processVariables struct {
 	FrontEnd     *ebpf.Variable `ebpf:"front_end"`
+	Most         *ebpf.Variable `ebpf:"most"`
 	Plenty       *ebpf.Variable `ebpf:"plenty"`
 	Space        *ebpf.Variable `ebpf:"space"`
 	UnusedRecord *ebpf.Variable `ebpf:"unused_record"`

@@ -86,6 +86,7 @@ func (s *Source) load(cfg Config) error {
 		spec.Variables[processVarSpace].Set(uint32(cfg.Namespace)),
 		spec.Variables[processVarFrontEnd].Set(uint32(cfg.FrontEnd)),
 		spec.Variables[processVarPlenty].Set(uint32(cfg.Ring/2)),
+		spec.Variables[processVarMost].Set(uint32(cfg.Ring-cfg.Ring/4)),
 	)
 	if err != nil {
 		return fmt.Errorf("set constants of the BPF object: %w", err)

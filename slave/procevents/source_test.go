@@ -220,6 +220,20 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestEndsHaveRoom: the last quarter of a ring is for ends.
+func TestEndsHaveRoom(t *testing.T) {
+	const size = 64 // of a record with its header
+	s := newSpace(t)
+	source := s.open(procevents.Config{Ring: os.Getpagesize()})
+	shells := os.Getpagesize() / size / 2 // with a birth and an end each
+	s.run(fmt.Sprintf("n=0; while [ $n -lt %d ]; do (:); n=$((n+1)); done", shells))
+	lost, got := source.Lost(), map[procevents.Kind]int{}
+	source.Drain(func(r procevents.Record) { got[r.Kind]++ })
+	if births, ends := got[procevents.Forked], got[procevents.Exited]; ends != shells+1 || births+int(lost) != shells+1 || lost == 0 {
+		t.Errorf("%d births, %d ends, %d lost; want all ends, and some births lost, of %d", births, ends, lost, shells+1)
+	}
+}
+
 func TestFileKeepsTheRing(t *testing.T) {
 	source := newSpace(t).open(procevents.Config{})
 	f, err := source.File()

@@ -60,6 +60,7 @@ struct {
 
 volatile const __u32 front_end = 0; // numbers below are given by the front end, set by the loader
 volatile const __u32 plenty = 0;    // bytes in the ring for which FILLING is given, set by the loader
+volatile const __u32 most = 0;      // and beyond which there is room for ends only
 
 static __always_inline struct control *control(void)
 {
@@ -80,7 +81,7 @@ static __always_inline bool notice(enum kind kind, __u32 pid, __u32 process)
 }
 
 // watch_room gives notice that the reader does not follow, while there is still room.
-static __always_inline void watch_room(void)
+static __always_inline void watch_room(__u64 held)
 {
 	struct control *c = control();
 	__u64 room;
@@ -88,16 +89,27 @@ static __always_inline void watch_room(void)
 	if (!c)
 		return;
 	room = *(volatile __u64 *)&c->room;
-	if (c->filled == room || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < plenty)
+	if (c->filled == room || held < plenty)
 		return;
 	if (notice(FILLING, 0, 0))
 		*(volatile __u64 *)&c->filled = room;
 }
 
+// What else is lost is still to be seen in the processes; an end only by who has waited,
+// once. So the last of the room is for ends.
+//
+// Since Linux 6.15 it may be for another reason that nothing could be reserved: a processor
+// was not let into the ring within a quarter of a second, since the one before it was not
+// running (a virtual one; asm-generic/rqspinlock.h). It is tried once more then.
 static __always_inline struct record *reserve(enum kind kind, __u32 pid)
 {
-	struct record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	__u64 held = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	struct record *r = 0;
 
+	if (held < most || kind == EXITED)
+		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r && held < most)
+		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
 		struct control *c = control();
 
@@ -106,7 +118,7 @@ static __always_inline struct record *reserve(enum kind kind, __u32 pid)
 		return 0;
 	}
 	*r = (struct record){.kind = kind, .pid = pid};
-	watch_room();
+	watch_room(held);
 	return r;
 }
 
