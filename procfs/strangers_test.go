@@ -63,15 +63,18 @@ func TestUnknownProcess(t *testing.T) {
 	pid := ghosts(t, 1)[0]
 	m := awaiting(t, pid)
 	begin := time.Now()
-	for time.Since(begin) < 3*again {
+	for time.Since(begin) < 3*again || m.pressed() < 2 {
+		if time.Since(begin) > time.Minute {
+			t.Fatal("nodes are not pressed again")
+		}
 		m.names()
 		if got := m.read(pid, "comm"); got != "sleep\n" {
 			t.Fatalf("comm of the ghost: got %q", got)
 		}
 	}
 	most := int(time.Since(begin)/again) + 1
-	if got := m.pressed(); got < 2 || got > most {
-		t.Errorf("nodes were pressed %d times, want 2 to %d", got, most)
+	if got := m.pressed(); got > most {
+		t.Errorf("nodes were pressed %d times, want %d at most", got, most)
 	}
 	m.tell(Changes{Changed: []Process{remote(pid, 'R', 1)}})
 	eventually(t, func() error {
@@ -107,7 +110,7 @@ func TestSilentNodesAndYoungProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if took := time.Since(begin); took < strangerTime || took > 10*strangerTime {
+	if took := time.Since(begin); took < strangerTime || took > time.Minute {
 		t.Errorf("a reader has waited for %v, want %v", took, strangerTime)
 	}
 	close(release)
