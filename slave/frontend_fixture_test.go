@@ -38,6 +38,8 @@ type front struct {
 	ever     map[wire.PID]wire.PID // the same of all that there have been
 	jobs     map[wire.PID]*job
 	leased   wire.PID
+	leaving  bool // the node has said so
+	left     bool // and that it has no processes any more
 }
 
 // frontSession is one session, as the front end sees it.
@@ -112,6 +114,11 @@ func (f *front) serve(ctx context.Context, l *link.Session) {
 			f.events(s, m)
 		case *wire.LeaseWanted:
 			f.lease(s, int(m.Blocks))
+		case *wire.Leaving:
+			f.mu.Lock()
+			f.leaving, f.left = true, f.left || m.Empty
+			f.changed.Broadcast()
+			f.mu.Unlock()
 		case *wire.SignalsTaken, *wire.LeaseBack:
 		default:
 			f.t.Errorf("the node says %T", m)
@@ -316,6 +323,8 @@ func (j *job) attach(s *frontSession, there bool) {
 		switch r := m.(*wire.Resumed); {
 		case r.Errno == 0:
 			taken = r.Taken
+		case spawned && unix.Errno(r.Errno) == unix.EHOSTDOWN && f.leaves():
+			return
 		case spawned:
 			f.t.Errorf("%d cannot be gone on with from %v: %v", j.spawn.PID, got, unix.Errno(r.Errno))
 			return
@@ -383,6 +392,12 @@ func (j *job) output(i int, data []byte) uint64 {
 	j.text[i].Write(data)
 	f.changed.Broadcast()
 	return j.got[i]
+}
+
+func (f *front) leaves() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.leaving
 }
 
 func hexSum(b []byte) string { s := sha256.Sum256(b); return hex.EncodeToString(s[:]) }

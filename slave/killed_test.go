@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,7 +36,12 @@ func TestMain(m *testing.M) {
 		State: filepath.Join(args[2], "state"), Runtime: filepath.Join(args[2], "run"), Lib: args[2],
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := Run(context.Background(), cfg, log); err != nil {
+	ctx, end := context.WithCancel(context.Background())
+	if cfg.Keep = slices.Contains(args, "keep"); slices.Contains(args, "end") {
+		end()
+	}
+	defer end()
+	if err := Run(ctx, cfg, log); err != nil {
 		fmt.Fprintln(os.Stderr, "daemon:", err)
 		unix.Exit(1)
 	}
@@ -84,14 +90,33 @@ func (d *daemons) start() {
 	d.f.mu.Lock()
 	before := d.f.sessions
 	d.f.mu.Unlock()
+	d.begin()
+	d.f.await("a session", func() bool { return d.f.sessions > before })
+}
+
+// begin starts a daemon, which may be told to "keep" processes, and to "end" before it begins.
+func (d *daemons) begin(told ...string) {
+	d.t.Helper()
 	d.cmd = exec.Command("/proc/self/exe")
-	d.cmd.Env = append(os.Environ(), daemonEnv+"="+strings.Join([]string{d.f.listener.Addr().String(), d.f.token, d.dir}, " "))
+	d.cmd.Env = append(os.Environ(), daemonEnv+"="+strings.Join(append([]string{d.f.listener.Addr().String(), d.f.token, d.dir}, told...), " "))
 	d.cmd.Stderr = &d.log
 	if err := d.cmd.Start(); err != nil {
 		d.t.Fatal(err)
 	}
-	d.f.await("a session", func() bool { return d.f.sessions > before })
 }
+
+// ends waits for the end of a daemon that is told to.
+func (d *daemons) ends() {
+	d.t.Helper()
+	late := time.AfterFunc(endTime, func() { _ = d.cmd.Process.Kill() })
+	defer late.Stop()
+	if err := d.cmd.Wait(); err != nil {
+		d.t.Fatalf("a daemon that was told to end: %v", err)
+	}
+}
+
+// endTime is more than a daemon may take to end its processes and its space.
+const endTime = startTime + leaveTime + destroyTime
 
 // kill kills the daemon.
 func (d *daemons) kill() {

@@ -164,32 +164,6 @@ func until(ctx context.Context, late error, is func() (bool, error)) error {
 // endAll kills all processes.
 func (n *node) endAll() error { return n.behind.killing(n.space.KillAll) }
 
-// leave ends all processes while the master can still be told of their ends:
-// otherwise it waits for the time of the lease before it calls them dead.
-func (n *node) leave(ctx context.Context) {
-	n.leaving.Store(true)
-	err := n.out.put(new(wire.Leaving))
-	n.stdios.cut()
-	if err == nil {
-		err = n.killAll(ctx, func() bool {
-			if !n.recorder.quiet() {
-				return false
-			}
-			n.recorder.stamp() // tells everything
-			return n.out.Idle()
-		})
-	}
-	if err == nil {
-		err = n.out.put(&wire.Leaving{Empty: true})
-	}
-	if err == nil {
-		err = until(ctx, errors.New("the master does not listen"), func() (bool, error) { return n.out.Idle(), nil })
-	}
-	if err != nil {
-		n.log.Warn("the master is not told the ends of all processes", "err", err)
-	}
-}
-
 // procIn returns the space's procfs as this daemon can open it.
 func procIn(sp *space.Space) procevents.Proc {
 	return procevents.Proc(fmt.Sprintf("/proc/self/fd/%d", sp.Proc().Fd()))

@@ -214,6 +214,13 @@ func (r *recorder) spawned(pid wire.PID) {
 	})
 }
 
+// knows reports whether there are processes that the front end knows, or will.
+func (r *recorder) knows() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.ledger.now()) > 0
+}
+
 // quiet reports whether the ends of all processes that were started from the
 // front end have been told.
 func (r *recorder) quiet() bool {

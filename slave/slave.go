@@ -58,18 +58,14 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	n, err := newNode(ctx, cfg, log)
-	if err != nil {
-		return err
-	}
 	dial := link.DialConfig{Addr: cfg.Master, Identity: identity, Hello: hello, Log: log}
 	if !cfg.Keep {
-		return n.run(ctx, dial)
+		return serve(ctx, cfg, dial)
 	}
 	// Told to end, it ends as if it were killed: what it leaves is made for that, and a
 	// link that is not closed tells the master that the processes live.
 	ended := make(chan error, 1)
-	go func() { ended <- n.run(context.WithoutCancel(ctx), dial) }()
+	go func() { ended <- serve(context.WithoutCancel(ctx), cfg, dial) }()
 	select {
 	case err := <-ended:
 		return err
@@ -77,6 +73,22 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 		service.Stopping()
 		return nil
 	}
+}
+
+// startTime bounds how long the process space may take to come up, or to be taken over.
+const startTime = 30 * time.Second
+
+// serve makes the process space, or takes it over, and serves the master until the context
+// ends. If it does so meanwhile, the space comes up all the same, and ends as at any other
+// time: there may be processes in it, of a former daemon.
+func serve(ctx context.Context, cfg Config, dial link.DialConfig) error {
+	starting, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), startTime, errors.New("it does not come up"))
+	defer cancel()
+	n, err := newNode(starting, cfg, dial.Log)
+	if err != nil {
+		return err
+	}
+	return n.run(ctx, dial)
 }
 
 // identify returns the identity of this slave, after joining if it has a token.
@@ -128,7 +140,11 @@ func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
 	spaceEnded := make(chan struct{})
 	go func() {
 		defer close(spaceEnded)
-		fail(fmt.Errorf("process space: %w", n.watchedSpace(spaceCtx)))
+		err := n.watchedSpace(spaceCtx)
+		if spaceCtx.Err() == nil {
+			n.spaceLost(serving)
+		}
+		fail(fmt.Errorf("process space: %w", err))
 	}()
 	service.Ready()
 	err := n.sessions(serving, cfg)

@@ -91,6 +91,13 @@ func (o *Outbox) Put(number uint64, m wire.Message) error {
 	return nil
 }
 
+// IsOpen reports whether there is a connection that has not failed.
+func (o *Outbox) IsOpen() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err == nil
+}
+
 // Idle reports whether everything that was put is written or dropped.
 func (o *Outbox) Idle() bool {
 	o.mu.Lock()

@@ -17,7 +17,7 @@ const pollInterval = 20 * time.Millisecond
 // Destroy ends the space: every process in it, its cgroup, its namespaces and
 // its directory. Run returns ErrGone if it is running.
 func (s *Space) Destroy(ctx context.Context) error {
-	if err := s.kill(ctx); err != nil {
+	if err := s.End(ctx); err != nil {
 		return fmt.Errorf("destroy space %s: %w", s.cfg.Name, err)
 	}
 	var errs []error
@@ -49,9 +49,10 @@ func (s *Space) KillInit() error {
 	return nil
 }
 
-// kill ends bpinit, with which the kernel ends all other processes of its
-// namespace before it lets go of it, and waits until they are gone.
-func (s *Space) kill(ctx context.Context) error {
+// End ends bpinit, with which the kernel ends all other processes of its
+// namespace before it lets go of it, and waits until they are gone. The space is still to
+// be destroyed, or closed.
+func (s *Space) End(ctx context.Context) error {
 	if s.pidfd < 0 {
 		return nil
 	}

@@ -1,0 +1,80 @@
+package slave
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestToldToEndAtStart: a daemon that is told to end before it has taken over what a former
+// one has left ends that, and says so, or keeps it, as it is configured.
+func TestToldToEndAtStart(t *testing.T) {
+	f := newFront(t, 1)
+	d := newDaemons(t, f)
+	job := f.start(70001, nil, "sh", "-c", "sleep 1000 & echo here; wait; exit 5")
+	f.await("it runs", func() bool { return job.got[0] > 0 })
+
+	d.kill()
+	d.begin("end", "keep")
+	d.ends()
+	d.start()
+	f.await("its child is known", func() bool { return len(f.procs) == 2 })
+
+	d.kill()
+	d.begin("end")
+	d.ends()
+	f.await("the node has left", func() bool { return f.left })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.procs) > 0 || !unix.WaitStatus(job.status).Signaled() {
+		t.Errorf("the front end knows of %v, and of the status %#x", f.procs, job.status)
+	}
+}
+
+// TestInitDies: a daemon whose space has ended says that no process is left.
+func TestInitDies(t *testing.T) {
+	f := newFront(t, 1)
+	d := newDaemons(t, f)
+	job := f.start(70001, nil, "sh", "-c", "(sleep 1000) & echo here; wait; exit 5")
+	f.await("it runs", func() bool { return job.got[0] > 0 && len(f.procs) == 2 })
+	if err := unix.Kill(d.init(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	f.await("the node has left", func() bool { return f.left })
+	_ = d.cmd.Wait() // with an error
+	f.mu.Lock()
+	delete(f.procs, job.spawn.PID) // init alone could have said how it ended
+	if len(f.procs) > 0 {
+		t.Errorf("the front end knows of %v", f.procs)
+	}
+	f.mu.Unlock()
+}
+
+// init returns the process that is the init of the daemon's space.
+func (d *daemons) init() int {
+	d.t.Helper()
+	own, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", d.cmd.Process.Pid))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, path := range children {
+		text, _ := os.ReadFile(path) // the thread may have ended
+		for _, child := range strings.Fields(string(text)) {
+			if ns, err := os.Readlink("/proc/" + child + "/ns/pid"); err == nil && ns != own {
+				pid, _ := strconv.Atoi(child)
+				return pid
+			}
+		}
+	}
+	d.t.Fatal("the daemon has no init")
+	return 0
+}
