@@ -42,9 +42,10 @@ func (d *localDir) find(self uint64, name string) (*inode, time.Duration, unix.E
 	path := d.path + "/" + name
 	depth := strings.Count(path, "/")
 	st, errno := d.view.real.stat(path)
-	if errno == unix.ENOENT && depth != 2 {
-		// The process is there, or has just ended: programs look for files that only
-		// other systems have, such as ctty, again and again.
+	if errno == unix.ENOENT && depth != 2 && d.alive() {
+		// Programs look for files that only other systems have, such as ctty, again and
+		// again. Those of a process that has ended are not such: for the kernel the
+		// directory is still that of the number when another process gets it.
 		return nil, forEver, 0
 	}
 	if errno != 0 {
@@ -60,6 +61,12 @@ func (d *localDir) find(self uint64, name string) (*inode, time.Duration, unix.E
 	}
 	to := d.view.passage(depth) + path
 	return d.view.table.at(place{self, name}, func() file { return &pointer{text: to, since: st.Mtim.Sec} }), forEver, 0
+}
+
+// alive reports whether the process, or thread, is there.
+func (d *localDir) alive() bool {
+	_, errno := d.view.real.stat(d.path)
+	return errno == 0
 }
 
 func (d *localDir) list(context.Context) ([]entry, unix.Errno) { return d.view.real.list(d.path) }

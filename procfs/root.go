@@ -107,8 +107,8 @@ func (d *rootDir) process(self uint64, name string) *inode {
 
 // brief implements [briefed].
 func (d *rootDir) brief(self uint64, e entry) (*inode, time.Duration) {
-	if number(e.name) == 0 || !d.has(e.name) {
-		return nil, 0
+	if number(e.name) == 0 || d.view.cfg.Local != nil && !d.has(e.name) {
+		return nil, 0 // else it is there, or it will be seen that it has no attributes any more
 	}
 	return d.process(self, e.name), d.view.keep(number(e.name))
 }
