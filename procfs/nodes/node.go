@@ -15,7 +15,7 @@ type node struct {
 	id    wire.NodeID
 	look  *bproc.Look // nil: there is none; whoever asks the node has it
 	asked time.Time   // last
-	heard time.Time   // last, since it was asked
+	heard time.Time   // when it told a process last, or was asked
 	done  chan struct{}
 
 	shift    int64   // to times of start
@@ -25,13 +25,19 @@ type node struct {
 	answered bool    // once, in the course of this look
 }
 
-// due returns the nodes that are to be asked now, which are marked as being asked. A
-// node without processes is left alone; what it had has ended. Pressing: they are to say how
-// it is now, on a node those of this node.
-func (s *Source) due(list []wire.Node, now time.Time, pressing bool) []*node {
+// asking is the asking of a node, until it is done.
+type asking struct {
+	*node
+	done <-chan struct{}
+}
+
+// due returns the nodes that are to be asked now, which are marked as being asked, and those
+// that go on telling since they were asked before. A node without processes is left alone;
+// what it had has ended. Pressing: they are to say how it is now, on a node those of this
+// node.
+func (s *Source) due(list []wire.Node, now time.Time, pressing bool) (due, telling []asking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var due []*node
 	listed := map[wire.NodeID]bool{}
 	for i := range list {
 		id := list[i].ID
@@ -45,18 +51,21 @@ func (s *Source) due(list []wire.Node, now time.Time, pressing bool) []*node {
 			n = &node{id: id}
 			s.nodes[id] = n
 		}
+		if n.busy && n.heard.After(n.asked) && now.Sub(n.heard) < n.patience() {
+			telling = append(telling, asking{n, n.done})
+		}
 		if n.busy || now.Sub(n.asked) < interval && !(pressing && (s.here == nil || id == *s.here)) {
 			continue
 		}
 		n.busy, n.asked, n.heard, n.done = true, now, now, make(chan struct{})
-		due = append(due, n)
+		due = append(due, asking{n, n.done})
 	}
 	for id := range s.nodes {
 		if !listed[id] {
 			s.empty(id, false)
 		}
 	}
-	return due
+	return due, telling
 }
 
 // empty drops the processes of a node that has none, and the look at it. A master that
@@ -103,6 +112,14 @@ func (n *node) close() {
 		_ = n.look.Close()
 		n.look, n.dated, n.answered = nil, false, false
 	}
+}
+
+// patience is for how long a Refresh waits for a node that tells nothing.
+func (n *node) patience() time.Duration {
+	if !n.answered {
+		return first
+	}
+	return patience
 }
 
 // silent reports whether a node has not answered in time.
@@ -153,7 +170,9 @@ func (s *Source) refresh(ctx context.Context, n *node, now bool, each func(*wire
 func (s *Source) part(n *node, a *answer, c *wire.Changed) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n.heard = time.Now()
+	if len(c.Procs) > 0 {
+		n.heard = time.Now()
+	}
 	if !n.dated {
 		s.date(n)
 	}

@@ -1,6 +1,8 @@
 package nodes_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +13,14 @@ import (
 
 // part sends a part of an answer.
 func part(c *fakemaster.Conn, pids ...wire.PID) { c.Send(changedTexts(pids...)) }
+
+// await waits for a sign of the test, or for its end.
+func await(t *testing.T, sign <-chan struct{}) {
+	select {
+	case <-sign:
+	case <-t.Context().Done():
+	}
+}
 
 // TestRefreshTakesParts has a node tell one process, and the next when that was taken.
 func TestRefreshTakesParts(t *testing.T) {
@@ -136,9 +146,9 @@ func TestRefreshPlacesAll(t *testing.T) {
 		first := changedTexts(50)
 		first.Procs[0].Parent = 60
 		c.Send(first)
-		<-taken
+		await(t, taken)
 		part(c, 51)
-		<-taken
+		await(t, taken)
 		c.Send(new(wire.Refreshed))
 	})
 	got := map[wire.PID]string{}
@@ -153,5 +163,47 @@ func TestRefreshPlacesAll(t *testing.T) {
 	})
 	if want := string(stat(50, "60 40 40 34816 40")); err != nil || got[50] != want {
 		t.Errorf("got %q, %v, want %q", got[50], err, want)
+	}
+}
+
+// TestRefreshWaitsForMore has a node tell more than there is time for in one Refresh. The
+// next waits for the rest.
+func TestRefreshWaitsForMore(t *testing.T) {
+	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "70 40 40 0 -1", 52: "70 40 40 0 -1"})
+	asked := make(chan struct{}, 100)
+	next, taken := make(chan struct{}), make(chan struct{}, 100)
+	f.set(0, 2, func(c *fakemaster.Conn) {
+		asked <- struct{}{}
+		part(c, 50)
+		await(t, next)
+		part(c, 51)
+		await(t, taken)
+		part(c, 52)
+		c.Send(new(wire.Refreshed))
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := source.Refresh(ctx, false, func(c procfs.Changes) {
+		if changed(50, stat(50, "70 40 40 0 -1"))(c) {
+			cancel()
+		}
+	})
+	if err != nil || ctx.Err() == nil {
+		t.Fatalf("the first part is not told: %v", err)
+	}
+	f.mu.Lock()
+	f.listed = func() { close(next) }
+	f.mu.Unlock()
+	var got []wire.PID
+	err = source.Refresh(t.Context(), false, func(c procfs.Changes) {
+		for _, p := range c.Changed {
+			got = append(got, p.PID)
+		}
+		if slices.Contains(got, 51) {
+			taken <- struct{}{}
+		}
+	})
+	if err != nil || !slices.Contains(got, 52) || len(asked) != 1 {
+		t.Errorf("got %v, %v, asked %d times", got, err, len(asked))
 	}
 }

@@ -88,21 +88,21 @@ const (
 )
 
 // Refresh implements [procfs.Source]. A node that is still to answer a call before is
-// not waited for again.
+// not waited for again, unless it goes on telling processes.
 func (s *Source) Refresh(ctx context.Context, now bool, take func(procfs.Changes)) error {
 	list, err := s.table(ctx)
 	if err != nil {
 		return err
 	}
-	asked := s.due(list, time.Now(), now)
-	for _, n := range asked {
+	due, telling := s.due(list, time.Now(), now)
+	for _, n := range due {
 		select {
-		case s.asks <- func(ctx context.Context) { s.ask(ctx, n, now) }:
+		case s.asks <- func(ctx context.Context) { s.ask(ctx, n.node, now) }:
 		case <-ctx.Done():
-			s.over(n)
+			s.over(n.node)
 		}
 	}
-	for _, n := range asked {
+	for _, n := range append(due, telling...) {
 		s.await(ctx, n, take)
 	}
 	take(s.news(time.Now(), true))
@@ -111,14 +111,10 @@ func (s *Source) Refresh(ctx context.Context, now bool, take func(procfs.Changes
 
 // await waits for the answer of a node, for as long as it goes on saying something. What is
 // new meanwhile, of any node, is taken at once.
-func (s *Source) await(ctx context.Context, n *node, take func(procfs.Changes)) {
+func (s *Source) await(ctx context.Context, n asking, take func(procfs.Changes)) {
 	for {
 		s.mu.Lock()
-		patience := patience
-		if !n.answered {
-			patience = first
-		}
-		left := time.Until(n.heard.Add(patience))
+		left := time.Until(n.heard.Add(n.patience()))
 		s.mu.Unlock()
 		if left <= 0 {
 			return

@@ -23,6 +23,7 @@ type fakeNodes struct {
 
 	procs   map[wire.NodeID]uint32                 // of each node
 	down    bool                                   // all of them
+	listed  func()                                 // called when they have been listed again
 	silent  bool                                   // they do not begin as they should
 	pressed int                                    // how often one was to say what is now
 	answer  map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
@@ -42,6 +43,10 @@ func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
 			list.Nodes = append(list.Nodes, n)
 		}
 		c.Send(list)
+		if f.listed != nil {
+			f.listed()
+			f.listed = nil
+		}
 	case *wire.Look:
 		f.mu.Lock()
 		if !f.silent {
