@@ -68,11 +68,16 @@ func (d *deadline) passed() bool {
 // deadline.
 const unreadPause = 20 * time.Millisecond
 
+// maxUnread bounds how often that is done: a daemon that hangs may have left requests that
+// nobody can read, because it does not read the answers to those before. Init must run to
+// count, so this is not over by the time that it is let go on.
+const maxUnread = 50
+
 // expire ends all processes at the deadline.
 func (in *Init) expire(ctx context.Context) error {
 	var expirations [8]byte
 	before := true // something was unread
-	for {
+	for waited := 0; ; {
 		_, err := in.deadline.timer.Read(expirations[:])
 		switch {
 		case ctx.Err() != nil:
@@ -84,12 +89,13 @@ func (in *Init) expire(ctx context.Context) error {
 		switch {
 		case !in.deadline.passed(): // it was moved at this moment
 			err = in.deadline.arm(in.deadline.at.Load(), unix.TFD_TIMER_ABSTIME)
-			unread = true
-		case unread || before: // twice nothing: what was read the first time has had its effect
+			unread, waited = true, 0
+		case (unread || before) && waited < maxUnread: // twice nothing: what was read the first time has had its effect
 			err = in.deadline.arm(unreadPause.Nanoseconds(), 0)
+			waited++
 		default:
 			in.lapse()
-			unread = true
+			unread, waited = true, 0
 		}
 		if err != nil {
 			return err

@@ -35,6 +35,30 @@ func TestDeadlineBeforeTheNextDaemon(t *testing.T) {
 	}
 }
 
+// A daemon that hangs reads no answers, so that init cannot read what it has asked after
+// them: that does not put the deadline off.
+func TestDeadlineOfADaemonThatHangs(t *testing.T) {
+	s := newSpace(t)
+	s.launch(command(70001, 60001, 60000, "sleep", "1000"))
+	s.send(&wire.InitDeadline{At: after(t, time.Second)})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for number := uint64(1000); s.conn.Write(number, &wire.InitSync{}) == nil; number++ {
+			continue // until nobody takes any more, and then until the connection is closed
+		}
+	}()
+	s.until("the end of the process", func() bool { return s.ended(70001) })
+	if err := s.conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	s.connect()
+	if status := s.awaitStatus(70001, over); status.Signal() != unix.SIGKILL {
+		t.Errorf("status %#x, want SIGKILL", status)
+	}
+}
+
 // While init is stopped the deadline passes that the daemon has moved meanwhile.
 func TestDeadlineThatIsMovedWhileInitIsFrozen(t *testing.T) {
 	s := newSpace(t)

@@ -48,7 +48,9 @@ type madeUp struct {
 	callers map[uint32]identity
 	threads map[wire.PID]bool
 	bytes   map[uintptr][]byte
-	asked   int // how often it was asked who calls
+	asked   int  // how often it was asked who calls
+	reads   int  // how often a caller's memory was read
+	left    bool // callers do not wait any more
 
 	unsettled bool
 
@@ -109,9 +111,10 @@ func (m *madeUp) ids(tid uint32, of kind) (ids, bool) {
 	return map[kind]ids{users: {1000, 0, 0}, groups: {100, 100, 100}}[of], tid != inner
 }
 
-func (m *madeUp) waits(uint64) bool { return true }
+func (m *madeUp) waits(uint64) bool { return !m.left }
 
 func (m *madeUp) memory(_ uint32, at uintptr, buf []byte) error {
+	m.reads++
 	if copy(buf, m.bytes[at]) < len(buf) {
 		return unix.EFAULT
 	}

@@ -80,18 +80,17 @@ func (s *Supervisor) pidfdSignal(r *request, is32 bool) verdict {
 	}
 	signal, at := r.int(1), r.args[2]
 	c := &wire.Call{Caller: r.who.pid, Op: wire.CallKill, Args: []int64{int64(pid), int64(signal)}}
-	if at != 0 {
+	if at == 0 {
+		return s.call(r, c, nil)
+	}
+	c.Op = wire.CallSigqueue
+	return s.callWith(r, c, func() ([]byte, unix.Errno) {
 		var signo [4]byte
 		if err := r.eyes.memory(r.tid, uintptr(at), signo[:]); err == nil && int32(binary.LittleEndian.Uint32(signo[:])) != signal {
-			return failure(unix.EINVAL)
+			return nil, unix.EINVAL
 		}
-		info, errno := s.siginfo(r, at, signal, is32)
-		if errno != 0 {
-			return failure(errno)
-		}
-		c.Op, c.Info = wire.CallSigqueue, info
-	}
-	return s.call(r, c, nil)
+		return s.siginfo(r, at, signal, is32)
+	})
 }
 
 // pidfdGetfd: nobody gets descriptors of a process of another machine, as if it may not

@@ -1,11 +1,14 @@
 package supervise
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/wire"
 )
 
 // Layout of siginfo_t (asm-generic/siginfo.h). After three numbers comes a union,
@@ -26,6 +29,23 @@ const (
 	codeDethread = -7 // the lowest of those without gaps
 	codeAsyncNL  = -60
 )
+
+// callWith has a call carried out with what the caller sends along. That is read while
+// the caller waits for the front end anyway: who answers for the memory may take his time
+// (FUSE, userfaultfd(2)), and the thread that receives the calls of all does not wait for it.
+func (s *Supervisor) callWith(r *request, c *wire.Call, read func() ([]byte, unix.Errno)) verdict {
+	return verdict{wait: func(ctx context.Context) verdict {
+		info, errno := read()
+		switch {
+		case errno != 0:
+			return failure(errno)
+		case !s.view.waits(r.id):
+			return failure(unix.ESRCH) // it may be another's, who has the number now; nobody gets this answer
+		}
+		c.Info = info
+		return s.call(r, c, nil).wait(ctx)
+	}}
+}
 
 // siginfo reads what a caller sends along with a signal, and makes the checks that
 // the kernel would have made before it looked for the receiver. The ghost's kernel

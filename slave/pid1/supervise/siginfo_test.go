@@ -1,9 +1,12 @@
 package supervise
 
 import (
+	"context"
 	"encoding/binary"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/slave/pid1/filter"
 )
@@ -65,5 +68,35 @@ func TestSigqueue(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// Who receives the calls of all does not read anybody's memory, which may take as long as
+// its owner likes.
+func TestMemoryIsReadWhileTheCallerWaits(t *testing.T) {
+	const at = 0x1000
+	for call, a := range map[filter.Call][6]uint64{
+		filter.Sigqueue:     args(faraway, 34, at),
+		filter.Sigqueue32:   args(faraway, 34, at),
+		filter.Tgsigqueue:   args(faraway, faraway, 34, at),
+		filter.Tgsigqueue32: args(faraway, faraway, 34, at),
+		filter.PidfdSignal:  args(3, 34, at, 0),
+	} {
+		m := newMadeUp()
+		m.bytes[at] = info(128, 34, 0, -1)
+		n := &notif{ID: 1, PID: child, Data: seccompData{Nr: number(t, call), Arch: filter.ABIs()[0].Arch, Args: a}}
+		v := m.supervisor().decide(n, &eyes{m, initOutside})
+		if v.wait == nil || m.reads > 0 {
+			t.Errorf("call %d: its caller's memory was read %d times before it waits", call, m.reads)
+			continue
+		}
+		m.left = true // what is read then may be another's
+		if v := v.wait(context.Background()); v.errno != unix.ESRCH || len(m.said) > 0 {
+			t.Errorf("call %d of one that has gone: %v, and the front end heard %q", call, v.errno, m.said)
+		}
+		m.left = false
+		if v := v.wait(context.Background()); v.errno != 0 || len(m.said) == 0 {
+			t.Errorf("call %d: %v, and the front end heard %q", call, v.errno, m.said)
+		}
 	}
 }

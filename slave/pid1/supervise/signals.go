@@ -80,12 +80,8 @@ func (s *Supervisor) sigqueue(r *request, is32 bool) verdict {
 	if pid <= 0 || s.here(pid) {
 		return goOn
 	}
-	info, errno := s.siginfo(r, r.args[2], signal, is32)
-	if errno != 0 {
-		return failure(errno)
-	}
-	args := []int64{int64(pid), int64(signal)}
-	return s.call(r, &wire.Call{Caller: r.who.pid, Op: wire.CallSigqueue, Args: args, Info: info}, nil)
+	c := &wire.Call{Caller: r.who.pid, Op: wire.CallSigqueue, Args: []int64{int64(pid), int64(signal)}}
+	return s.callWith(r, c, func() ([]byte, unix.Errno) { return s.siginfo(r, r.args[2], signal, is32) })
 }
 
 // tgsigqueue is rt_tgsigqueueinfo(2).
@@ -94,10 +90,6 @@ func (s *Supervisor) tgsigqueue(r *request, is32 bool) verdict {
 	if tgid <= 0 || tid <= 0 || s.here(tid) || s.here(tgid) {
 		return goOn
 	}
-	info, errno := s.siginfo(r, r.args[3], signal, is32)
-	if errno != 0 {
-		return failure(errno)
-	}
-	args := []int64{int64(tgid), int64(tid), int64(signal)}
-	return s.call(r, &wire.Call{Caller: r.who.pid, Op: wire.CallTgsigqueue, Args: args, Info: info}, nil)
+	c := &wire.Call{Caller: r.who.pid, Op: wire.CallTgsigqueue, Args: []int64{int64(tgid), int64(tid), int64(signal)}}
+	return s.callWith(r, c, func() ([]byte, unix.Errno) { return s.siginfo(r, r.args[3], signal, is32) })
 }
