@@ -65,6 +65,9 @@ func sending(m *wire.GhostCall) (number uint64, args []uint64, err error) {
 	if len(m.Args) != count || len(m.Info) != info {
 		return 0, nil, unix.EINVAL
 	}
+	if info > 0 && (*siginfo)(m.Info).atExit() {
+		return 0, nil, unix.EPERM // a process may say so to itself, and nobody could tell it from a ghost's exit
+	}
 	for _, a := range m.Args {
 		args = append(args, uint64(a))
 	}

@@ -25,7 +25,7 @@ func TestCall(t *testing.T) {
 	none := wire.PID(4000000)
 	info := signalInfo(unix.Signal(40), siQueue)
 	info.sentBy(a, nobody, 4711)
-	lie := signalInfo(unix.Signal(40), siUser)
+	lie, exit := signalInfo(unix.Signal(40), siUser), signalInfo(unix.Signal(40), unix.PTRACE_EVENT_EXIT<<8|int32(unix.SIGTRAP))
 	for _, c := range []struct {
 		name string
 		m    wire.GhostCall
@@ -44,6 +44,7 @@ func TestCall(t *testing.T) {
 		{"sigqueue", wire.GhostCall{Op: wire.CallSigqueue, Args: []int64{int64(b), 40}, Info: info[:]}, 0, 40},
 		{"tgsigqueue", wire.GhostCall{Op: wire.CallTgsigqueue, Args: []int64{int64(b), int64(b), 40}, Info: info[:]}, 0, 40},
 		{"sigqueue as if kill", wire.GhostCall{Op: wire.CallSigqueue, Args: []int64{int64(b), 40}, Info: lie[:]}, unix.EPERM, 0},
+		{"sigqueue as if at its exit", wire.GhostCall{Op: wire.CallSigqueue, Args: []int64{int64(a), 40}, Info: exit[:]}, unix.EPERM, 0},
 		{"too few", wire.GhostCall{Op: wire.CallKill, Args: []int64{int64(b)}}, unix.EINVAL, 0},
 		{"none", wire.GhostCall{Op: wire.CallTgkill}, unix.EINVAL, 0},
 		{"too many", wire.GhostCall{Op: wire.CallKill, Args: make([]int64, 3)}, unix.EINVAL, 0},

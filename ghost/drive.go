@@ -241,7 +241,8 @@ func (d *driven) hear(r *registers, patient bool) (done bool) {
 	}
 	switch {
 	case done && says:
-	case d.s.mark.own(info) && info.signal() == markSignal:
+		d.g.marked = d.g.marked || d.g.plain // the kernel may have made one signal of both
+	case d.s.isMark(d.g, info):
 		// Not before the calls that are being made: they may put the ghost into another
 		// group, and in the one it is in, a stop of a terminal may be none.
 		d.g.marked = true
@@ -259,8 +260,7 @@ func (d *driven) hear(r *registers, patient bool) (done bool) {
 // however many (its sender is not kept beyond RLIMIT_SIGPENDING), and drops it when there
 // is no keeper. Where the ghost stands then tells it from one that its process sent.
 func said(info *siginfo, self wire.PID) bool {
-	from := info.sender()
-	return info.signal() == markSignal && info.code() == siUser && (from == self || from == 0)
+	return info.signal() == markSignal && info.code() == siUser && (info.sender() == self || info.lost())
 }
 
 // release lets the ghost go on, unless the next request is for it, too: then it stands
@@ -284,7 +284,7 @@ func (d *driven) letGo() {
 	}
 	if d.g.marked {
 		d.g.marked = false
-		_ = d.s.mark.send(d.g.pid, markSignal)
+		_ = d.s.sendMark(d.g)
 	}
 	_ = goOn(unix.PTRACE_CONT, d.g.pid, 0)
 }

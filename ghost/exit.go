@@ -1,7 +1,6 @@
 package ghost
 
 import (
-	"fmt"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -109,10 +108,8 @@ func (s *shard) exitBySignal(g *held, sig unix.Signal) error {
 		return s.killedMeanwhile(g, err)
 	}
 	g.asked = true
-	if err := s.mark.send(g.pid, sig); err != nil {
-		return fmt.Errorf("end ghost %d by signal %d: %w", g.pid, sig, err)
-	}
-	return resume(unix.PTRACE_CONT, g.pid, 0)
+	// It stands where it is about to get a signal: now that one.
+	return resume(unix.PTRACE_CONT, g.pid, sig)
 }
 
 // kernelAction is struct sigaction as the kernel has it (rt_sigaction(2)).

@@ -26,6 +26,10 @@ type held struct {
 	argv   span // where its command line is
 	astray bool // that is not known: another keeper has put it there
 
+	continued bool // SIGCONT has been sent, and may come without its mark, see siginfo.lost
+
+	plain bool // a mark has been sent without its value, see sendMark
+
 	marked   bool        // a mark came while the ghost was being driven, and is to be sent again
 	toStop   unix.Signal // by which it is to be stopped at the next mark; 0: not
 	stopping unix.Signal // by which it was just now, without its having been seen stopped; 0: not

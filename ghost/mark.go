@@ -50,6 +50,23 @@ func (m ourMark) own(info *siginfo) bool {
 	return info.code() == siQueue && info.value() == uint64(m)
 }
 
+// sendMark sends a ghost the mark. Where the kernel keeps no more of what signals say
+// (RLIMIT_SIGPENDING), it is the signal alone, which never fails.
+func (s *shard) sendMark(g *held) error {
+	err := s.mark.send(g.pid, markSignal)
+	if errors.Is(err, unix.EAGAIN) {
+		g.plain = true
+		err = unix.Kill(int(g.pid), markSignal)
+	}
+	return err
+}
+
+// isMark reports whether a ghost is about to get the mark.
+func (s *shard) isMark(g *held, info *siginfo) bool {
+	return info.signal() == markSignal && (s.mark.own(info) ||
+		g.plain && info.code() == siUser && (info.lost() || info.sender() == wire.PID(unix.Getpid())))
+}
+
 // send sends a ghost a signal that own knows again.
 func (m ourMark) send(pid wire.PID, sig unix.Signal) error {
 	return queueSignal(pid, sig, uint64(m))

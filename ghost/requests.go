@@ -141,7 +141,7 @@ func (s *shard) stop(g *held, sig unix.Signal) error {
 		return nil
 	}
 	g.toStop = sig
-	return s.mark.send(g.pid, markSignal)
+	return s.sendMark(g)
 }
 
 // cont lets a stopped ghost go on, or one that is about to stop. Only a SIGCONT
@@ -152,5 +152,6 @@ func (s *shard) cont(g *held) error {
 		return nil
 	}
 	g.stopping = 0 // a stop that is under way is undone as well
+	g.continued = true
 	return s.mark.send(g.pid, unix.SIGCONT)
 }

@@ -31,6 +31,10 @@ func (s *siginfo) code() int32         { return int32(binary.LittleEndian.Uint32
 func (s *siginfo) sender() wire.PID    { return wire.PID(binary.LittleEndian.Uint32(s[offPid:])) }
 func (s *siginfo) value() uint64       { return binary.LittleEndian.Uint64(s[offValue:]) }
 
+// lost reports whether the kernel had no room for who has sent a signal, and with which
+// value (RLIMIT_SIGPENDING).
+func (s *siginfo) lost() bool { return s.code() == siUser && s.sender() == 0 }
+
 // signalInfo returns the siginfo_t of a signal of which no more is known.
 func signalInfo(sig unix.Signal, code int32) *siginfo {
 	info := new(siginfo)

@@ -69,7 +69,7 @@ func (s *shard) seeStop(g *held, st stop) {
 	g.stopping = 0
 	if !g.stopped && stopping != 0 && stopping != unix.SIGSTOP && !g.asked {
 		g.toStop = unix.SIGSTOP
-		_ = s.mark.send(g.pid, markSignal)
+		_ = s.sendMark(g)
 	}
 }
 
@@ -79,7 +79,8 @@ func (s *shard) deliver(g *held) {
 	if info == nil {
 		return
 	}
-	if s.mark.own(info) && info.signal() == markSignal && !g.asked {
+	if s.isMark(g, info) && !g.asked {
+		g.plain = g.plain && s.mark.own(info)
 		s.stopHere(g)
 		return
 	}
@@ -91,10 +92,9 @@ func (s *shard) deliver(g *held) {
 func (s *shard) heed(g *held, info *siginfo) unix.Signal {
 	sig := info.signal()
 	switch {
+	case s.mark.own(info) && sig == unix.SIGCONT, sig == unix.SIGCONT && g.continued && info.lost():
+		g.continued = false // it has had its effect when it was sent
 	case s.mark.own(info):
-		if sig == unix.SIGCONT {
-			return 0 // it has had its effect when it was sent
-		}
 		return sig
 	case g.owed > 0 && said(info, g.pid):
 		g.owed--
