@@ -134,9 +134,13 @@ const (
 	statParent  = 4 - 3
 	statGroup   = 5 - 3
 	statSession = 6 - 3
+	statFlags   = 9 - 3
 	statThreads = 20 - 3
 	statExit    = 52 - 3 // of a stopped process the signal, or 0 on older kernels
 )
+
+// flagExiting is PF_EXITING of the kernel (linux/sched.h): the thread is on its last way.
+const flagExiting = 0x4
 
 // parseStat reads a line of /proc/PID/stat. The name, in parentheses, may hold
 // anything, so what follows it is found from its end.
@@ -162,6 +166,11 @@ func parseStat(line string) (p ProcessInfo, threads int, ok bool) {
 		}
 		*n = wire.PID(v)
 	}
+	flags, err := strconv.ParseUint(fields[statFlags], 10, 32)
+	if err != nil {
+		return ProcessInfo{}, 0, false
+	}
+	p.Ending = flags&flagExiting != 0 && threads == 1
 	if v, ok := atoi(fields[statExit]); ok && p.State == 'T' {
 		p.Stop = v & 0x7f
 	}

@@ -55,6 +55,10 @@ func TestScan(t *testing.T) {
 		"25/stat":   stat("no status: it ended", 25, "S", 1, 20, 1, 1, 0),
 		"26/stat":   stat("stopped", 26, "T", 20, 20, 1, 1, 20),
 		"26/status": status,
+		"28/stat":   strings.Replace(stat("ending", 28, "R", 20, 20, 1, 1, 0), " -1 0 ", " -1 4194564 ", 1),
+		"28/status": status,
+		"29/stat":   strings.Replace(stat("a thread ends", 29, "R", 20, 20, 1, 2, 0), " -1 0 ", " -1 4 ", 1),
+		"29/status": status,
 		"27/stat":   stat("odd status", 27, "S", 20, 20, 1, 1, 20),
 		"27/status": "Uid:\t1\n",
 		"self/stat": stat("self", 20, "R", 1, 20, 1, 1, 0),
@@ -70,6 +74,8 @@ func TestScan(t *testing.T) {
 		{PID: 20, Parent: 1, PGID: 20, SID: 1, User: user, Group: group, State: 'R'},
 		{PID: 22, Parent: 20, PGID: 20, SID: 1, User: user, Group: group, State: 'Z'},
 		{PID: 26, Parent: 20, PGID: 20, SID: 1, User: user, Group: group, State: 'T', Stop: 20},
+		{PID: 28, Parent: 20, PGID: 20, SID: 1, User: user, Group: group, State: 'R', Ending: true},
+		{PID: 29, Parent: 20, PGID: 20, SID: 1, User: user, Group: group, State: 'R'},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

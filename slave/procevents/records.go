@@ -14,6 +14,7 @@ func (t *Tracker) forked(r Record) {
 		creator = parent
 	}
 	if creator == nil {
+		t.scan.miss(r)
 		return // a child of init's own, or of somebody who came in from outside
 	}
 	t.scan.heard(creator, newsPlace)
@@ -42,6 +43,7 @@ func (t *Tracker) add(pid wire.PID, maker *process, inherited traits) *process {
 func (t *Tracker) execed(r Record) {
 	p := t.alive(r.PID)
 	if p == nil {
+		t.scan.miss(r)
 		return
 	}
 	t.scan.heard(p, newsPlace|newsImage|newsUser)
@@ -63,7 +65,11 @@ func (t *Tracker) newImage(p *process) {
 // exited takes in an end. Of a process that was started from the front end init
 // gives the status.
 func (t *Tracker) exited(r Record) {
-	if p := t.alive(r.PID); p != nil && !p.launched {
+	p := t.alive(r.PID)
+	switch {
+	case p == nil:
+		t.scan.miss(r)
+	case !p.launched:
 		t.died(p, r.Status)
 	}
 }

@@ -18,6 +18,7 @@ type ProcessInfo struct {
 	Group  wire.IDs
 	State  byte // of its first thread, as in proc_pid_stat(5)
 	Stop   int  // the signal that has stopped it, if State is T
+	Ending bool // it has one thread, which is about to end: that may have been noted
 }
 
 // scan is what has happened since a look at all processes was begun.
@@ -25,6 +26,8 @@ type scan struct {
 	mark  uint64 // serial of the last birth before
 	gone  map[wire.PID]bool
 	newer map[*process]news // what has been noted of processes since
+
+	missed []Record // the same of those who are not known, in its order
 }
 
 // news is what of a process was noted.
@@ -46,6 +49,18 @@ func (s *scan) ended(p *process) {
 func (s *scan) heard(p *process, what news) {
 	if s != nil {
 		s.newer[p] |= what
+	}
+}
+
+// miss keeps what was noted of one who is not known: its birth may be among the records
+// that were lost, and it among those who were seen. If it has ended, it was seen before.
+func (s *scan) miss(r Record) {
+	switch {
+	case s == nil:
+	case r.Kind == Exited:
+		s.gone[r.PID] = true
+	default:
+		s.missed = append(s.missed, r)
 	}
 }
 
@@ -88,7 +103,9 @@ func (t *Tracker) Resync(seen []ProcessInfo) (unplaced []wire.PID) {
 	if t.scan == nil {
 		return nil
 	}
-	look := look{Tracker: t, since: t.scan, there: make(map[wire.PID]ProcessInfo, len(seen)), placed: make(map[wire.PID]bool)}
+	look := look{
+		Tracker: t, since: t.scan, there: make(map[wire.PID]ProcessInfo, len(seen)),
+		placed: make(map[wire.PID]bool), added: make(map[wire.PID]bool)}
 	t.scan = nil
 	for _, s := range seen {
 		look.there[s.PID] = s
@@ -98,10 +115,11 @@ func (t *Tracker) Resync(seen []ProcessInfo) (unplaced []wire.PID) {
 		if s.Parent == 0 || look.since.gone[s.PID] || s.PID < pidmap.Node && t.launched(s.PID) == nil {
 			continue // from outside; ended; or init's own
 		}
-		if look.place(s) == nil {
+		if look.place(s) == nil && !s.Ending {
 			unplaced = append(unplaced, s.PID)
 		}
 	}
+	look.catchUp()
 	return unplaced
 }
 
@@ -112,6 +130,7 @@ type look struct {
 	since  *scan
 	there  map[wire.PID]ProcessInfo
 	placed map[wire.PID]bool
+	added  map[wire.PID]bool // those nobody was told of
 }
 
 // endMissing ends those who are not there any more. The ends of those who were started
@@ -128,7 +147,8 @@ func (l *look) endMissing() {
 	}
 }
 
-// place brings one process into the table, its parent before it.
+// place brings one process into the table, its parent before it. Who is not known, and is
+// about to end, is not: it may have been known, and its end noted.
 func (l *look) place(s ProcessInfo) *process {
 	p := l.alive(s.PID)
 	if l.placed[s.PID] || p != nil && (p.serial > l.since.mark || p.ownExec) {
@@ -136,6 +156,9 @@ func (l *look) place(s ProcessInfo) *process {
 	}
 	l.placed[s.PID] = true
 	if p == nil {
+		if s.Ending || l.since.gone[s.PID] {
+			return nil
+		}
 		parent := l.parent(s)
 		if parent == nil {
 			return nil
@@ -147,9 +170,26 @@ func (l *look) place(s ProcessInfo) *process {
 		l.vacate(s.PID)
 		p = l.add(s.PID, parent, inherited)
 		p.unnamed = parent.unnamed
+		l.added[s.PID] = true
 	}
 	l.update(p, s)
 	return p
+}
+
+// catchUp takes in what was noted of those who were added, before anybody knew them.
+func (l *look) catchUp() {
+	for _, r := range l.since.missed {
+		switch {
+		case r.Kind != Forked:
+			if l.added[r.PID] {
+				l.note(r)
+			}
+		case l.since.gone[r.PID], l.alive(r.PID) != nil: // it has ended; it was seen
+		case l.added[r.Creator], l.added[r.Parent]:
+			l.note(r)
+			l.added[r.PID] = true
+		}
+	}
 }
 
 // update takes in what was seen of a process and not noted since.

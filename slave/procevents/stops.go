@@ -11,18 +11,24 @@ import (
 
 // halted takes in that a process is stopped.
 func (t *Tracker) halted(r Record) {
-	if p := t.alive(r.PID); p != nil {
-		t.scan.heard(p, newsStop)
-		t.halt(p, int(r.Status))
+	p := t.alive(r.PID)
+	if p == nil {
+		t.scan.miss(r)
+		return
 	}
+	t.scan.heard(p, newsStop)
+	t.halt(p, int(r.Status))
 }
 
 // resumed takes in that a process goes on.
 func (t *Tracker) resumed(r Record) {
-	if p := t.alive(r.PID); p != nil {
-		t.scan.heard(p, newsStop)
-		t.resume(p)
+	p := t.alive(r.PID)
+	if p == nil {
+		t.scan.miss(r)
+		return
 	}
+	t.scan.heard(p, newsStop)
+	t.resume(p)
 }
 
 // halt has the front end told of a stop. One that comes before the process executes

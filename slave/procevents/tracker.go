@@ -108,6 +108,10 @@ func (t *Tracker) Hold(hold time.Duration) { t.hold = hold }
 // Record takes in what the kernel noted, at the time at which it was read.
 func (t *Tracker) Record(r Record, now time.Time) {
 	t.advance(now)
+	t.note(r)
+}
+
+func (t *Tracker) note(r Record) {
 	switch r.Kind {
 	case Forked:
 		t.forked(r)

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //	seen PID PARENT [TRAITS] | changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
 //	late PID SEEN | offspring PID EVENT | meant PID SEEN |
 //	renumber | flush | tick
-//	beginscan | resync PID:PARENT:PGID:SID:UID:STATE ...
+//	beginscan | resync PID:PARENT:PGID:SID:UID:STATE[ending] ...
 //
 // Traits are pgid N, sid N, uid N, euid N, gid N and egid N, else as they were, or as
 // the creator's.
@@ -276,7 +276,7 @@ func (p *player) resync(args []string) []string {
 		f := strings.Split(a, ":")
 		seen = append(seen, procevents.ProcessInfo{
 			PID: p.pid(f[0]), Parent: p.pid(f[1]), PGID: p.pid(f[2]), SID: p.pid(f[3]),
-			User: same(p.number(f[4])), State: f[5][0],
+			User: same(p.number(f[4])), State: f[5][0], Ending: f[5] == "Rending",
 		})
 	}
 	if unplaced := p.tracker.Resync(seen); unplaced != nil {
