@@ -212,6 +212,9 @@ func (c *core) goesOn(s *session, p *proc) {
 		p.claimed = false
 		c.stoppedBefore(p)
 	}
+	if p.left && p.parent != 0 && s.parent(p.pid) == p.parent {
+		c.absent[p.pid] = c.clock // the node has not heard of it: its daemon was away, perhaps
+	}
 	if p.state == spawning && !s.starting(p.pid) { // its Spawned went with the former session
 		c.spawned(p, 0, 0)
 		return

@@ -33,6 +33,7 @@ type proc struct {
 	parent  wire.PID    // the client that has started it; 0: not known
 	hangUp  bool        // SIGHUP when the client leaves
 	client  *clientConn // of one that was started from the front end; nil: it is to come back
+	left    bool        // the client has left, of which its node was told, if that has come there
 	signals signals
 	killed  bool        // SIGKILL has been sent
 	claimed bool        // its ghost was found, and it is yet to be told what that has got

@@ -54,6 +54,7 @@ func (c *core) clientLeft(pid wire.PID, client *clientConn) bool {
 	if p == nil || p.state != running {
 		return false
 	}
+	p.left = true
 	c.hangUp(p)
 	return true
 }

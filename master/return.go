@@ -69,7 +69,7 @@ func (c *core) giveUp(id wire.NodeID, now time.Time) {
 func (c *core) attached(pid wire.PID, launch uint64, client *clientConn, hangUp bool) {
 	if p := c.procs[pid]; p != nil && p.is(launch) {
 		delete(c.absent, pid)
-		p.client, p.hangUp = client, hangUp
+		p.client, p.hangUp, p.left = client, hangUp, false
 	}
 }
 

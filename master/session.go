@@ -65,6 +65,15 @@ func (s *session) begin() {
 // starting reports whether the node has still to tell that a process runs.
 func (s *session) starting(pid wire.PID) bool { return slices.Contains(s.inventory.Starting, pid) }
 
+// parent returns the parent of a process that was started from the front end, as the node
+// knows it; 0: it does not.
+func (s *session) parent(pid wire.PID) wire.PID {
+	if i, ok := slices.BinarySearch(s.inventory.PIDs, pid); ok && i < len(s.inventory.Parents) {
+		return s.inventory.Parents[i]
+	}
+	return 0
+}
+
 func (s *session) put(m wire.Message) { s.reply(0, m) }
 
 // signal sends a signal for a process that is known by an event so far.

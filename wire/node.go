@@ -316,7 +316,7 @@ type Inventory struct {
 	Kernel string  // uname -r
 	CPUs   uint32  // usable processors
 	Memory uint64  // bytes
-	PIDs   []PID   // processes of the space that are alive
+	PIDs   []PID   // processes of the space that are alive, in order
 	Blocks []Block // numbers the slave has on lease
 
 	// The first Again events of the session are those of which a former one did not

@@ -234,6 +234,29 @@ func TestClientKilledWhileAway(t *testing.T) {
 	testClientKilledWhileAway(t, func(c *cluster.Cluster) error { return c.Master.Kill() })
 }
 
+// TestClientKilledWithoutSlave kills a client while its node has no daemon: its process is
+// hung up when there is one, and has another parent.
+func TestClientKilledWithoutSlave(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	const script = `trap "exit 8" HUP; echo ready; while :; do sleep 0.05; done`
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", script)
+	time.Sleep(confirmed) // else the node asks anew who has started it
+	if err := c.Slaves[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.bpsh.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.bpsh.Wait() // killed
+	startSlaveAgain(t, c, 0)
+	cluster.Eventually(t, "the process is hung up", func() error {
+		if process, ghost := r.state(); process != "" || ghost != "" && ghost != "Z" {
+			return fmt.Errorf("the process is %q, its ghost %q", process, ghost)
+		}
+		return nil
+	})
+}
+
 // TestClientKilledWhileAllAway does so while there is no keeper either.
 func TestClientKilledWhileAllAway(t *testing.T) {
 	testClientKilledWhileAway(t, func(c *cluster.Cluster) error {
