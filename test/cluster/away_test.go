@@ -25,7 +25,9 @@ func TestStartWithoutSlave(t *testing.T) {
 			t.Fatal(err)
 		}
 		if sig == unix.SIGKILL {
-			<-c.Slaves[0].Done()
+			if err := c.Slaves[0].AwaitEnd(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		var out bytes.Buffer
 		cmd := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "0", "echo", "here")

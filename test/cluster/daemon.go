@@ -16,6 +16,9 @@ import (
 // readyTimeout is how long a daemon may take to say that it is ready.
 const readyTimeout = 20 * time.Second
 
+// stopTimeout is how long a daemon may take to end when it is asked to.
+const stopTimeout = 90 * time.Second
+
 // killTimeout is how long the kernel may take to end what was killed.
 const killTimeout = time.Minute
 
@@ -87,12 +90,12 @@ func (d *Daemon) Kill() error {
 	if err := d.Signal(unix.SIGKILL); err != nil {
 		return err
 	}
-	return d.awaitEnd()
+	return d.AwaitEnd()
 }
 
-// awaitEnd waits for the end of a daemon that was killed.
-func (d *Daemon) awaitEnd() error {
-	return within(killTimeout, fmt.Sprintf("%s on %s: end after SIGKILL", d.Name, d.machine.Name), func() error {
+// AwaitEnd waits for the end of a daemon that was killed, or ends by itself.
+func (d *Daemon) AwaitEnd() error {
+	return within(killTimeout, fmt.Sprintf("%s on %s: end", d.Name, d.machine.Name), func() error {
 		<-d.done
 		return nil
 	})
@@ -100,6 +103,8 @@ func (d *Daemon) awaitEnd() error {
 
 // Stop asks the daemon to end, and waits until it has. It must end with status 0.
 func (d *Daemon) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, stopTimeout, fmt.Errorf("not within %v", stopTimeout))
+	defer cancel()
 	if err := d.Signal(unix.SIGTERM); err != nil {
 		return err
 	}

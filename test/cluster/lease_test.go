@@ -53,7 +53,9 @@ var losses = []loss{
 		if err := c.Heal(node); err != nil {
 			t.Fatal(err)
 		}
-		<-c.Slaves[node].Done() // it has nothing left to serve
+		if err := c.Slaves[node].AwaitEnd(); err != nil { // it has nothing left to serve
+			t.Fatal(err)
+		}
 		startSlaveAgain(t, c, node)
 	}},
 }

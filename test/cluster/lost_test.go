@@ -119,7 +119,9 @@ func TestInitHangs(t *testing.T) {
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1000")
 	stopInit(t, c.Nodes[1])
 	wantError(t, bpsh(t, c, cluster.Bob, "1", "true"), "bpsh", 255, "node 1")
-	<-c.Slaves[1].Done()
+	if err := c.Slaves[1].AwaitEnd(); err != nil {
+		t.Fatal(err)
+	}
 	if err := logged(c, "n1/log/bpslave.log", "init of the process space does not answer"); err != nil {
 		t.Error(err)
 	}

@@ -92,7 +92,7 @@ func (m *Machine) Off() error {
 	m.cluster.network.detach(m.Name)
 	err := r.stop()
 	for _, d := range daemons {
-		err = errors.Join(err, d.awaitEnd())
+		err = errors.Join(err, d.AwaitEnd())
 	}
 	for _, dir := range m.cluster.site.groupDirs(m.group) {
 		err = errors.Join(err, removeGroup(dir, leakTimeout))

@@ -138,7 +138,9 @@ func goroutines(t *testing.T, c *cluster.Cluster, d *cluster.Daemon, log string)
 	if err := d.Signal(unix.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}
-	<-d.Done()
+	if err := d.AwaitEnd(); err != nil {
+		t.Fatal(err)
+	}
 	after, err := c.Log(log)
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,17 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
 func main() {
 	// Whoever ends make test wants to know what it was doing.
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	ctx, stop := context.WithCancel(context.Background())
+	if signals := heeded(unix.SIGINT, unix.SIGTERM, unix.SIGHUP); len(signals) > 0 {
+		ctx, stop = signal.NotifyContext(ctx, signals...)
+	}
 	defer stop()
 	v := newVerdict(os.Stdout)
 	if err := v.read(ctx, os.Stdin); err != nil {
@@ -26,4 +30,10 @@ func main() {
 	if !v.print() {
 		os.Exit(1)
 	}
+}
+
+// heeded leaves out the signals that this process was started to ignore, as nohup(1)
+// does.
+func heeded(signals ...os.Signal) []os.Signal {
+	return slices.DeleteFunc(signals, signal.Ignored)
 }
