@@ -81,11 +81,7 @@ func (h *here) close(log *slog.Logger) {
 
 // checkedHere leaves out of what the front end tells the processes that are on a node
 // by now.
-func (l *looked) checkedHere(ctx context.Context, m wire.Message) error {
-	changed, ok := m.(*wire.Changed)
-	if !ok {
-		return nil
-	}
+func (l *looked) checkedHere(ctx context.Context, changed *wire.Changed) error {
 	return l.m.do(ctx, func(core *core) {
 		changed.Procs = slices.DeleteFunc(changed.Procs, func(t wire.Texts) bool { return core.procs[t.PID] != nil })
 	})

@@ -196,35 +196,56 @@ func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
 // up to the last of it.
 func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) error {
 	reader := wire.NewReader(l.stream)
+	var frame []byte
 	for {
-		m, number, err := reader.Read()
+		h, payload, err := reader.Next()
 		if err != nil {
 			return ended(err)
 		}
-		if err := l.checked(ctx, m); err != nil {
+		m, err := wire.Decode(h, payload)
+		if err != nil {
+			return err
+		}
+		all, err := l.checked(ctx, m)
+		if err != nil {
+			return err
+		}
+		if all { // as it has come: to write much anew takes as long as to read it
+			frame = wire.AppendData(frame[:0], h.Type, h.Number, payload)
+		} else if frame, err = wire.Append(frame[:0], h.Number, m); err != nil {
 			return err
 		}
 		if err := l.conn.SetWriteDeadline(time.Now().Add(slowClient)); err != nil {
 			return err
 		}
-		if err := wire.Write(l.conn, number, m); err != nil || last(m) {
+		if _, err := l.conn.Write(frame); err != nil || last(m) {
 			return err
 		}
 	}
 }
 
 // checked waits for the births before a message, and takes out of it what is not the
-// node's to tell.
-func (l *looked) checked(ctx context.Context, m wire.Message) error {
+// node's to tell. All reports whether there was nothing to take out.
+func (l *looked) checked(ctx context.Context, m wire.Message) (all bool, err error) {
+	changed, ok := m.(*wire.Changed)
+	if !ok {
+		return true, l.checkedOther(ctx, m)
+	}
+	procs, ended := len(changed.Procs), len(changed.Ended)
 	if l.node == wire.FrontEnd {
-		return l.checkedHere(ctx, m)
+		err = l.checkedHere(ctx, changed)
+	} else if err = l.sess.barrier.Wait(ctx, changed.Event); err == nil {
+		err = l.m.do(ctx, func(core *core) { core.ours(l.node, changed) })
+	}
+	return len(changed.Procs) == procs && len(changed.Ended) == ended, err
+}
+
+// checkedOther waits for the births before a message that is not Changed.
+func (l *looked) checkedOther(ctx context.Context, m wire.Message) error {
+	if l.node == wire.FrontEnd {
+		return nil
 	}
 	switch m := m.(type) {
-	case *wire.Changed:
-		if err := l.sess.barrier.Wait(ctx, m.Event); err != nil {
-			return err
-		}
-		return l.m.do(ctx, func(core *core) { core.ours(l.node, m) })
 	case *wire.Piece:
 		return l.sess.barrier.Wait(ctx, m.Event)
 	case *wire.Shown, *wire.Refreshed:

@@ -86,8 +86,8 @@ func ParseHeader(b []byte) (Header, error) {
 	return h, nil
 }
 
-// AppendData appends a frame of plain bytes to dst. data must not be longer
-// than MaxData.
+// AppendData appends a frame of bytes to dst: plain ones, or those of a message as it has come.
+// They must not be more than t may have.
 func AppendData(dst []byte, t Type, number uint64, data []byte) []byte {
 	var b [HeaderSize]byte
 	Header{Type: t, Length: uint32(len(data)), Number: number}.Put(b[:])

@@ -113,9 +113,13 @@ func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *w
 }
 
 func (s *Server) refresh(stream io.ReadWriteCloser, number uint64, pressing bool, view *View, idle chan<- struct{}) {
-	err := view.Refresh(pressing, func(c *wire.Changed) error {
+	var frame []byte // one for all: they are large
+	err := view.Refresh(pressing, func(c *wire.Changed) (err error) {
 		c.Event = s.stamp()
-		return wire.Write(stream, number, c)
+		if frame, err = wire.Append(frame[:0], number, c); err == nil {
+			_, err = stream.Write(frame)
+		}
+		return err
 	})
 	if err != nil {
 		stream.Close() // and so show comes to its end
