@@ -1,0 +1,62 @@
+package cluster_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/pidmap"
+	"bproc/test/cluster"
+)
+
+// TestNumbersWhileSlaveIsStopped has a node run through more numbers than there are in its
+// block and in the gap behind it, while nobody moves the cursor who has to report them all.
+func TestNumbersWhileSlaveIsStopped(t *testing.T) {
+	t.Parallel()
+	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 60\n"})
+	begin := filepath.Join(scratch(t), "begin")
+	r := startRemote(t, c, cluster.Alice, 0, conform(t, "numbers"), begin, begin+".numbers")
+	before, err := c.Nodes[0].Procs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Slaves[0].Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(begin, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "all are born", func() error {
+		after, err := c.Nodes[0].Procs()
+		for _, p := range after {
+			if p.Space == r.ghost && p.State != "Z" {
+				return fmt.Errorf("of %d processes %d are left, with who bears them", len(before), len(after))
+			}
+		}
+		return err
+	})
+	text, err := os.ReadFile(begin + ".numbers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var least, most int
+	if _, err := fmt.Sscan(string(text), &least, &most); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	const stride = pidmap.DefaultBlock + pidmap.DefaultGap
+	if block := (least - int(pidmap.Node)) / stride; least < int(pidmap.Node) || (most-int(pidmap.Node))/stride != block {
+		t.Errorf("numbers from %d to %d, want those of one block and its gap", least, most)
+	}
+	if err := c.Slaves[0].Signal(unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if n := count(t, c, "n0/log/bpslave.log", "not this node's"); n > 0 {
+		t.Errorf("%d processes were killed for their numbers", n)
+	}
+}
