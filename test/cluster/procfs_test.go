@@ -20,25 +20,52 @@ const viewDir = "/run/bproc/proc"
 // startView mounts the view on the front end, until the end of the test.
 func startView(t *testing.T, c *cluster.Cluster) *cluster.Daemon {
 	t.Helper()
-	ask(t, c.Front, cluster.Root, "mkdir", "-p", viewDir)
-	d, err := c.Front.StartDaemon(t.Context(), true, "bpprocfs", "--keep", viewDir)
-	if err != nil {
+	var d *cluster.Daemon
+	t.Cleanup(func() { endView(t, c, d) })
+	var err error
+	if d, err = c.Front.StartDaemon(t.Context(), true, "bpprocfs", "--keep", viewDir); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		select {
-		case <-d.Done(): // the test has ended it
-		default:
-			if err := d.Stop(ctx); err != nil {
-				t.Error(err)
-			}
-		}
-		if res, err := c.Front.Exec(ctx, cluster.Root, "umount", viewDir); err != nil || res.Code != 0 {
-			t.Errorf("umount: %+v, %v", res, err)
-		}
-	})
 	return d
+}
+
+// endView ends the view, and unmounts the procfs that it leaves. After a test that has failed,
+// perhaps with a view that was killed, the next finds nothing of it.
+func endView(t *testing.T, c *cluster.Cluster, d *cluster.Daemon) {
+	t.Helper()
+	if t.Failed() {
+		sweepView(t, c)
+	}
+	if d == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), endTime)
+	defer cancel()
+	select {
+	case <-d.Done(): // the test has ended it
+	default:
+		if err := d.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	if t.Failed() {
+		sweepView(t, c)
+		return
+	}
+	if res, err := c.Front.Exec(ctx, cluster.Root, "umount", viewDir); err != nil || res.Code != 0 {
+		t.Errorf("umount: %+v, %v", res, err)
+	}
+}
+
+// sweepView takes away whatever is mounted where the view is, also if its server is dead.
+func sweepView(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), endTime)
+	defer cancel()
+	const sweep = `while grep -q " $0 " /proc/self/mounts; do umount -f $0 || umount -c -l $0 || exit; done 2>/dev/null`
+	if res, err := c.Front.Exec(ctx, cluster.Root, "sh", "-c", sweep, viewDir); err != nil || res.Code != 0 {
+		t.Errorf("unmount %s: %+v, %v", viewDir, res, err)
+	}
 }
 
 // inView runs a command in the view, and returns what it prints.

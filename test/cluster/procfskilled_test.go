@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -21,14 +20,8 @@ func TestViewIsKilledOften(t *testing.T) {
 	wantIdle(t, c)
 	changing := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; while sleep 0.05; do :; done")
 	spinning := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; while :; do :; done")
-	ask(t, c.Front, cluster.Root, "mkdir", "-p", viewDir)
-	t.Cleanup(func() {
-		// By force, if the test has failed: nobody who still waits could be ended.
-		ctx := context.WithoutCancel(t.Context())
-		if res, err := c.Front.Exec(ctx, cluster.Root, "sh", "-c", "umount -f "+viewDir+"; umount -lR "+viewDir); err != nil {
-			t.Errorf("umount: %+v, %v", res, err)
-		}
-	})
+	// By force, if the test has failed: nobody who still waits could be ended.
+	t.Cleanup(func() { sweepView(t, c) })
 	for range 4 {
 		view, err := c.Front.StartDaemon(t.Context(), true, "bpprocfs", "--keep", viewDir)
 		if err != nil {
