@@ -101,7 +101,7 @@ func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
 		end:   kill,
 		watch: n.watch, behind: n.behind,
 	}
-	n.recorder.tracker.KeepZombies(proc.Zombie)
+	n.recorder.tracker.KeepZombies(proc.Remains)
 	n.signals = newSignals(n.signalsTaken)
 	n.stdios.stamp = n.recorder.stamp
 	n.late = late{

@@ -373,13 +373,14 @@ func (r *recorder) repairLocked() {
 		return
 	}
 	r.log.Warn("process records were lost; all processes are looked at", "count", lost-r.lost)
-	r.lost = lost
 	r.tracker.BeginScan()
 	seen, err := r.proc.Scan()
 	if err != nil {
 		r.log.Error("processes could not be looked at", "err", err)
-		return
+		r.tracker.EndScan(nil)
+		return // the next round tries again
 	}
+	r.lost = lost
 	r.takeLocked(false)
 	for _, pid := range r.tracker.Resync(seen) {
 		r.log.Error("a process has no place in the front end's tree; it is killed", "pid", pid)

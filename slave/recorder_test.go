@@ -128,3 +128,26 @@ func TestRecorderHoldsBack(t *testing.T) {
 		}
 	})
 }
+
+// TestRecorderLooksAgain: if processes cannot be looked at after records were lost, they are
+// in the next round.
+func TestRecorderLooksAgain(t *testing.T) {
+	source := &madeUpRecords{ready: make(chan struct{}, 1), lost: 1}
+	source.note(bornOf100(pidmap.Node))
+	r := newTestRecorder(t, source)
+	r.proc = procevents.Proc(t.TempDir() + "/nowhere")
+	r.stamp()
+	before := r.last()
+	r.round()
+	if got := r.last(); got != before {
+		t.Errorf("%d events, want %d: nobody has been looked at", got, before)
+	}
+	r.proc = procevents.Proc(t.TempDir())
+	for range 2 {
+		r.round()
+		r.stamp()
+		if got := r.last(); got != before+1 {
+			t.Errorf("%d events, want %d: one who is not there has ended", got, before+1)
+		}
+	}
+}

@@ -101,12 +101,20 @@ func (dir Proc) Scan() ([]ProcessInfo, error) {
 // Process returns what /proc shows of one process; false if it has ended.
 func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
 	p, threads, ok := dir.look(pid)
+	p.Ending = p.Ending && threads == 1
 	// The first thread of a process may be a zombie while others work on.
 	return p, ok && (p.State != 'Z' || threads > 1)
 }
 
-// Zombie returns what /proc shows of a process that has ended and is still there, since
-// nobody has waited for it. It may not look like a zombie yet.
+// Remains returns what /proc shows of a process that has ended and is still there, since
+// nobody has waited for it; false if it is not, though another may have its number.
+func (dir Proc) Remains(pid wire.PID) (ProcessInfo, bool) {
+	p, _, ok := dir.look(pid)
+	return p, ok && (p.State == 'Z' || p.Ending)
+}
+
+// Zombie returns what /proc shows of a process, which may have ended; false if it is not
+// there any more, since somebody has waited for it.
 func (dir Proc) Zombie(pid wire.PID) (ProcessInfo, bool) {
 	p, _, ok := dir.look(pid)
 	return p, ok
@@ -170,7 +178,7 @@ func parseStat(line string) (p ProcessInfo, threads int, ok bool) {
 	if err != nil {
 		return ProcessInfo{}, 0, false
 	}
-	p.Ending = flags&flagExiting != 0 && threads == 1
+	p.Ending = flags&flagExiting != 0
 	if v, ok := atoi(fields[statExit]); ok && p.State == 'T' {
 		p.Stop = v & 0x7f
 	}

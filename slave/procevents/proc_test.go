@@ -80,6 +80,12 @@ func TestScan(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	for _, pid := range []wire.PID{20, 21, 22, 23, 26, 28, 29} {
+		p, there := proc.Remains(pid)
+		if want := pid == 21 || pid == 22 || pid == 28 || pid == 29; there != want || there && p.PID != pid {
+			t.Errorf("process %d has ended and is there: %v, want %v", pid, there, want)
+		}
+	}
 	if _, err := (proc + "/nowhere").Scan(); err == nil {
 		t.Error("a directory that is not there was scanned")
 	}

@@ -18,7 +18,7 @@ type ProcessInfo struct {
 	Group  wire.IDs
 	State  byte // of its first thread, as in proc_pid_stat(5)
 	Stop   int  // the signal that has stopped it, if State is T
-	Ending bool // it has one thread, which is about to end: that may have been noted
+	Ending bool // its first thread is about to end, or, by Process, its only one: that may have been noted
 }
 
 // scan is what has happened since a look at all processes was begun.
