@@ -64,13 +64,14 @@ var arrows = map[string][]string{
 	"internal/crowd":      nil,
 	"internal/longcall":   nil,
 	"internal/outbox":     {"wire"},
+	"internal/peer":       nil,
 	"internal/processors": nil,
 	"internal/service":    nil,
 	"internal/sparselog":  nil,
 	"internal/sysmon":     nil,
 
 	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/longcall"},
-	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/outbox", "internal/service"},
+	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/outbox", "internal/peer", "internal/service"},
 
 	"ghost/mark":   nil,
 	"master/store": nil,
@@ -83,13 +84,13 @@ var arrows = map[string][]string{
 	"procfs/status":       {"wire"},
 	"procfs/status/marks": {"wire", "procfs/status"},
 
-	"slave":                {"internal/outbox", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin"},
+	"slave":                {"internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin"},
 	"slave/journal":        {"wire"},
 	"slave/space":          {"wire", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin", "internal/longcall"},
 	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/longcall", "internal/sysmon"},
 	"slave/pid1/filter":    nil,
-	"slave/pid1/rights":    {"wire"},
+	"slave/pid1/rights":    {"wire", "internal/peer"},
 	"slave/pid1/standin":   {"wire", "pidmap"},
 	"slave/pid1/supervise": {"wire", "pidmap", "slave/pid1/filter", "internal/longcall"},
 

@@ -34,6 +34,7 @@ type node struct {
 	since  time.Time
 	sess   *session  // nil when it is not connected
 	twinAt time.Time // when the log said last that another slave has its identity
+	boot   string    // of the machine, when it connected last (boot_id of proc_sys_kernel(5)); empty: it has not
 	lostAt time.Time // since when it is not; zero when its processes are certainly dead
 	gone   bool      // it was here, and nobody waits for it any more: it leaves, or its lease has run out
 	procs  int

@@ -1,12 +1,12 @@
 package master
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
+	"bproc/internal/peer"
 	"bproc/wire"
 )
 
@@ -20,24 +20,18 @@ type caller struct {
 }
 
 func peerOf(conn *net.UnixConn) (caller, error) {
+	cred, err := peer.Of(conn)
+	if err != nil {
+		return caller{}, fmt.Errorf("credentials of a client: %w", err)
+	}
+	who := caller{pid: wire.PID(cred.Pid), uid: cred.Uid, gid: cred.Gid}
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return caller{}, err
 	}
-	var who caller
 	var opErr error
-	err = raw.Control(func(fd uintptr) {
-		var cred *unix.Ucred
-		if cred, opErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); opErr != nil {
-			return
-		}
-		who = caller{pid: wire.PID(cred.Pid), uid: cred.Uid, gid: cred.Gid}
-		who.groups, opErr = peerGroups(int(fd))
-	})
-	if err == nil {
-		err = opErr
-	}
-	if err != nil {
+	err = raw.Control(func(fd uintptr) { who.groups, opErr = peerGroups(int(fd)) })
+	if err := errors.Join(err, opErr); err != nil {
 		return caller{}, fmt.Errorf("credentials of a client: %w", err)
 	}
 	return who, nil

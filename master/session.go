@@ -106,7 +106,10 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 		c.forsake(old)
 	}
 	s.node = n.ID
-	n.sess, n.lostAt, n.gone = s, time.Time{}, false
+	if n.boot != "" && n.boot != s.peer.BootID {
+		c.log.Info("the machine of a node was started anew", "node", n.ID, "name", n.Name)
+	}
+	n.sess, n.lostAt, n.gone, n.boot = s, time.Time{}, false, s.peer.BootID
 	for _, p := range c.procs {
 		if p.node == n.ID {
 			p.sess = s

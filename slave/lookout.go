@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/peer"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -85,10 +86,11 @@ func (l *lookout) run(ctx context.Context) error {
 
 // serve handles a connection to its end.
 func (l *lookout) serve(ctx context.Context, conn *net.UnixConn) error {
-	who, err := peer(conn)
+	cred, err := peer.Of(conn)
 	if err != nil {
 		return err
 	}
+	who := &wire.Viewer{UID: cred.Uid, GID: cred.Gid}
 	if !l.enter(who.UID) {
 		return refuse(conn, unix.EAGAIN)
 	}
@@ -155,23 +157,6 @@ func (l *lookout) leave(uid uint32) {
 	if l.count[uid]--; l.count[uid] == 0 {
 		delete(l.count, uid)
 	}
-}
-
-// peer returns who is at the other end (unix(7): SO_PEERCRED).
-func peer(conn *net.UnixConn) (*wire.Viewer, error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	var cred *unix.Ucred
-	var credErr error
-	if err := raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
-		return nil, err
-	}
-	if credErr != nil {
-		return nil, fmt.Errorf("credentials of somebody who looks: %w", credErr)
-	}
-	return &wire.Viewer{UID: cred.Uid, GID: cred.Gid}, nil
 }
 
 // refuse says why there is no answer.

@@ -34,6 +34,9 @@ func TestReboot(t *testing.T) {
 	if res := bpsh(t, c, cluster.Alice, "1", "echo", "works"); res.Stdout != "works\n" {
 		t.Errorf("after that: got %+v", res)
 	}
+	if err := logged(c, "front/log/bpmaster.log", "the machine of a node was started anew"); err != nil {
+		t.Error(err)
+	}
 	if err := idle(c); err != nil {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/peer"
 	"bproc/wire"
 )
 
@@ -71,19 +72,8 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.sock.SetReadDeadlin
 
 // PeerUID returns the user that opened the other end.
 func (c *Conn) PeerUID() (uint32, error) {
-	raw, err := c.sock.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var cred *unix.Ucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	if err := errors.Join(err, credErr); err != nil {
-		return 0, fmt.Errorf("credentials of peer: %w", err)
-	}
-	return cred.Uid, nil
+	cred, err := peer.Of(c.sock)
+	return cred.Uid, err
 }
 
 // Read returns the next message, its number and the descriptors that came with
