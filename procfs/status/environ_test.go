@@ -105,6 +105,7 @@ func TestViewTellsEnvironOfExec(t *testing.T) {
 		}
 	}
 	eventually(t, is("A=1\x00"))
-	s.run(fmt.Sprintf("kill -USR1 %d; echo done", pid))
+	// It has its environment before it has its trap: bit 9 of the signals that it catches.
+	s.run(fmt.Sprintf("until grep -q 'SigCgt:.*[2367abef]..$' /proc/%d/status; do sleep 0.01; done; kill -USR1 %d; echo done", pid, pid))
 	eventually(t, is("A=2\x00"))
 }
