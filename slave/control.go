@@ -163,6 +163,7 @@ func (n *node) lease(blocks []wire.Block) error {
 		return err
 	}
 	n.tasks.lease(count(n.numbers.blocks()))
+	n.leased.set(true)
 	return nil
 }
 

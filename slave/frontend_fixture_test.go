@@ -38,8 +38,9 @@ type front struct {
 	ever     map[wire.PID]wire.PID // the same of all that there have been
 	jobs     map[wire.PID]*job
 	leased   wire.PID
-	leaving  bool // the node has said so
-	left     bool // and that it has no processes any more
+	lend     <-chan struct{} // numbers are not sent before it is closed; nil: at once
+	leaving  bool            // the node has said so
+	left     bool            // and that it has no processes any more
 }
 
 // frontSession is one session, as the front end sees it.
@@ -164,7 +165,13 @@ func (f *front) begin(s *frontSession, m *wire.Inventory) {
 	f.session = s
 	f.sessions++
 	if len(m.Blocks) == 0 {
-		f.done.Go(func() { f.lease(s, 2) })
+		lend := f.lend
+		f.done.Go(func() {
+			if lend != nil {
+				<-lend
+			}
+			f.lease(s, 2)
+		})
 	}
 	for pid, j := range f.jobs {
 		if j.failed {

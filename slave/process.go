@@ -57,9 +57,18 @@ func (p *process) lost() bool {
 	}
 }
 
+var errNoSession = errors.New("the session has ended")
+
 // start starts a process.
 func (p *process) start(a *attachment, spawn *wire.Spawn) (*stdio, error) {
-	d, err := p.n.stdios.enter(spawn)
+	err := p.n.leased.await(p.ended)
+	if p.lost() {
+		return nil, errNoSession // the master asks again in the next one
+	}
+	var d *stdio
+	if err == nil {
+		d, err = p.n.stdios.enter(spawn)
+	}
 	if err == nil {
 		if err = d.attach(a, [2]uint64{}, func(uint64) error { return nil }); err != nil {
 			d.pipes.closeFar()
