@@ -92,7 +92,12 @@ func start(cfg Config) (*Space, error) {
 	if s.container, err = libcontainer.Create(cfg.stateDir(), cfg.Name, config); err != nil {
 		return s, err
 	}
+	unlock, err := cfg.lockParents(unix.LOCK_SH)
+	if err != nil {
+		return s, err
+	}
 	err = withRoot(cfg.Root, cfg.rootfs(), func() error { return s.container.Run(process) })
+	unlock()
 	if err != nil {
 		return s, err
 	}

@@ -24,9 +24,7 @@ func (s *Space) Destroy(ctx context.Context) error {
 	if s.container != nil {
 		parents := s.cgroupParents()
 		errs = append(errs, s.container.Destroy())
-		for _, dir := range parents {
-			_ = unix.Rmdir(dir) // unless other spaces are in it
-		}
+		s.cfg.removeParents(parents)
 	}
 	s.fail()
 	err := s.cfg.clearView()
