@@ -167,7 +167,10 @@ func TestDaemonsKilled(t *testing.T) {
 		}
 	}
 	d.disturb(r, 8)
-	f.await("all are born", func() bool { return strings.Count(forker.text[0].String(), "\n") == 150 })
+	f.await("all are born", func() bool { // what is told and what is written come on two streams
+		born := strings.Fields(forker.text[0].String())
+		return len(born) == 150 && !slices.ContainsFunc(born, func(pid string) bool { return !f.known(pid) })
+	})
 	f.mu.Lock()
 	f.signal(sleeper.spawn.PID, unix.SIGCONT)
 	for pid, parent := range f.procs {
@@ -194,6 +197,13 @@ func TestDaemonsKilled(t *testing.T) {
 	for i, j := range jobs[4:] {
 		exited(t, j, i)
 	}
+}
+
+// known reports whether the front end has been told of a process. The lock is held.
+func (f *front) known(pid string) bool {
+	n, err := strconv.Atoi(pid)
+	_, ever := f.ever[wire.PID(n)]
+	return err == nil && ever
 }
 
 // disturb kills and starts daemons.
