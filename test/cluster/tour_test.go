@@ -27,7 +27,7 @@ var tourShows = []string{
 	`^ +PID +PPID STAT COMMAND\n` +
 		` *([0-9]+) .* bpsh 0-1 sh -c sleep 100 & wait\n` +
 		`( *[0-9]+ +[0-9]+ \S+ +\\_ sh -c sleep 100 & wait\n *[0-9]+ +[0-9]+ \S+ +[|]? +\\_ sleep 100\n){2}$`,
-	`^ +PID +PPID STAT +RSS +TIME COMMAND\n( *[0-9]+ +[0-9]+ S +[0-9]{3,} 00:00:00 sleep 100\n){2}` +
+	`^ +PID +PPID STAT +RSS +TIME COMMAND\n( *[0-9]+ +[0-9]+ SN? +[0-9]{3,} 00:00:00 sleep 100\n){2}` +
 		`/proc/[0-9]+/status:BProcNode:\t[01]\n/proc/[0-9]+/status:BProcNode:\t[01]\n$`,
 	`^( *[012]: no sleep here\n){3}$`,
 }
