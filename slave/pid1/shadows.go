@@ -41,32 +41,70 @@ func (in *Init) beginShadow(g *errgroup.Group, c *rights.Conn, number uint64, pi
 	})
 }
 
-// shadow makes the shadow of a process, if there is none, and opens a descriptor of it.
+// shadow makes the shadow of a process, if there is none that lives, and opens a
+// descriptor of it.
 func (t *standins) shadow(pid wire.PID) (fd int, err error) {
 	if pid <= 0 {
 		return -1, unix.EINVAL
 	}
 	t.making.Lock()
 	defer t.making.Unlock()
-	t.mu.Lock()
-	s, home := t.shadows[pid], t.sessions[initSession]
-	t.mu.Unlock()
-	if s == nil {
-		s = t.newSleeper(0)
-		s.session, s.shadowed = home, pid
-		s.setUp = t.named(home)
-		if err := t.bearBetweenZones(s); err != nil {
+	if s := t.shadowOf(pid); s != nil {
+		fd, err := t.open(s)
+		if err == nil && !hasEnded(fd) {
+			return fd, nil
+		}
+		if err == nil {
+			_ = unix.Close(fd)
+		} else if err != unix.ESRCH {
 			return -1, err
 		}
-		t.mu.Lock()
-		if !s.doomed {
-			t.shadows[pid] = s
-		}
-		t.mu.Unlock()
+		s.awaitEnd() // it is being reaped
 	}
+	s, err := t.makeShadow(pid)
+	if err != nil {
+		return -1, err
+	}
+	return t.open(s)
+}
+
+// shadowOf returns the shadow that the table has of a process, nil if none.
+func (t *standins) shadowOf(pid wire.PID) *sleeper {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.shadows[pid]
+}
+
+func (t *standins) makeShadow(pid wire.PID) (*sleeper, error) {
+	t.mu.Lock()
+	home := t.sessions[initSession]
+	t.mu.Unlock()
+	s := t.newSleeper(0)
+	s.session, s.shadowed = home, pid
+	s.setUp = t.named(home)
+	if err := t.bearBetweenZones(s); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !s.doomed {
+		t.shadows[pid] = s
+	}
+	return s, nil
+}
+
+// open returns a descriptor of a stand-in.
+func (t *standins) open(s *sleeper) (fd int, err error) {
 	own, _, errno := unix.RawSyscall6(unix.SYS_PIDFD_OPEN, uintptr(s.pid()), 0, 0, 0, 0, t.cookie)
 	if errno != 0 {
 		return -1, errno
 	}
 	return int(own), nil
+}
+
+// hasEnded reports whether the process of a pidfd has ended, be it reaped or not
+// (pidfd_open(2)).
+func hasEnded(pidfd int) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)
+	return n == 1 && err == nil
 }

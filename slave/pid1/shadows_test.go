@@ -44,7 +44,16 @@ func TestShadow(t *testing.T) {
 	if n, err := unix.Poll(ended, int(patience.Milliseconds())); n != 1 || err != nil {
 		t.Fatalf("poll: %d, %v", n, err)
 	}
+	// One that has ended is replaced, reaped or not.
 	if got := s.ask(&wire.InitShadow{PID: 4711}); got != 0 {
 		t.Errorf("another shadow: %v", got)
+	}
+	s.connect()
+	another := s.stored["shadow 4711"]
+	if len(another) != 1 {
+		t.Fatalf("kept: %v", s.stored)
+	}
+	if err := unix.PidfdSendSignal(another[0], 0, nil, 0); err != nil {
+		t.Errorf("the other shadow: %v", err)
 	}
 }

@@ -306,6 +306,8 @@ static void t_thread(void)
 	got("process");
 	let_pass(&a.g[1]);
 	pthread_join(id, NULL);
+	while (tkill(a.tid, 0) == 0) // it is joined before the kernel has let go of its number
+		sched_yield();
 	check_outcome("tkill afterwards", tkill(a.tid, 0), "ESRCH");
 	check_outcome("tgkill afterwards", tgkill(getpid(), a.tid, 0), "ESRCH");
 }
