@@ -74,7 +74,7 @@ func (o *order) replyLocked(c *rights.Conn, number uint64, m wire.Message, fds .
 		return false
 	}
 	if err := c.Write(number, m, fds...); err != nil {
-		_ = c.Close() // its reader sees that, and logs why
+		_ = c.Shut() // its reader sees that, after what the daemon has written before it went, and logs why
 		o.lostLocked()
 		return false
 	}

@@ -1,0 +1,64 @@
+package pid1
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/pid1/rights"
+	"bproc/wire"
+)
+
+// connections returns the two ends of one.
+func connections(t *testing.T) (here, there *rights.Conn) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*rights.Conn
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "end")
+		c, err := net.FileConn(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends[i] = rights.New(c.(*net.UnixConn))
+		t.Cleanup(func() { _ = ends[i].Close() })
+	}
+	return ends[0], ends[1]
+}
+
+// A daemon that has died is found out when something is told to it, maybe before all that
+// it has written is read: that is read all the same.
+func TestDaemonThatCannotBeToldIsReadToItsEnd(t *testing.T) {
+	var o order
+	o.init()
+	init, daemon := connections(t)
+	if err := o.enter(init, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Write(1, &wire.InitDrop{Name: "something"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.mu.Lock()
+	told := o.replyLocked(init, 0, &wire.InitStatus{PID: 70001})
+	o.mu.Unlock()
+	if told || o.conn != nil {
+		t.Errorf("told: %t; connection %v: want that the daemon is lost", told, o.conn)
+	}
+	if m, number, _, err := init.Read(); err != nil || number != 1 || m.Type() != wire.TypeInitDrop {
+		t.Errorf("its request: got %v, number %d, %v", m, number, err)
+	}
+	if _, _, _, err := init.Read(); !errors.Is(err, io.EOF) {
+		t.Errorf("then: got %v, want %v", err, io.EOF)
+	}
+}
