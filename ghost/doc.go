@@ -11,6 +11,7 @@
 //	------------------   -------------------------------------   -----------
 //	the keeper           serves one master at a time             keeper.go
 //	a shard              a thread; the tracer of some ghosts     shard.go
+//	                     what it is still to do                  queue.go
 //	                     what the master asks for                requests.go
 //	                     what the kernel reports                 stops.go
 //	                     running system calls in a ghost         drive.go list.go
@@ -40,5 +41,5 @@
 // reader of the master's connection puts requests into the shards' queues, the
 // writer empties the outbox.
 //
-// Locks: registry.mu, shard.mu and outbox.mu are leaves.
+// Locks: registry.mu, queue.mu and outbox.mu are leaves.
 package ghost

@@ -56,7 +56,7 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 		k.shards = append(k.shards, &shard{
 			log: log, image: cfg.Image, device: image.Dev, inode: image.Ino,
 			events: k.events, owners: k.owners,
-			ghosts: map[wire.PID]*held{}, remaps: remaps,
+			ghosts: map[wire.PID]*held{}, remaps: remaps, queue: newQueue(),
 		})
 	}
 	return k, nil
@@ -204,7 +204,7 @@ func (k *Keeper) requests(reader *wire.Reader) error {
 		}
 		err = unix.ESRCH
 		if s != nil {
-			err = s.put(request{number: number, msg: m})
+			err = s.putWaiting(request{number: number, msg: m})
 		}
 		if err != nil && number != 0 {
 			k.events.done(number, errnoOf(err))

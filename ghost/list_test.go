@@ -19,7 +19,7 @@ func TestStopsOfABirth(t *testing.T) {
 	}
 	const child wire.PID = 2900000
 	s.owners.set(child, s)
-	s.queue = []request{
+	s.queue.list = []request{
 		{msg: &wire.GhostFork{Parent: parent, Child: child}},
 		{msg: &wire.GhostExec{PID: child, Argv: []string{"cc", "-c"}}},
 	}

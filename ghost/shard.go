@@ -7,22 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
 )
-
-// request is something that the master wants of a ghost; without a message, to be
-// told when all before is carried out.
-type request struct {
-	number uint64
-	msg    wire.Message
-
-	done func(error) // called in the shard when it is carried out; nil: number is answered
-}
 
 // shard is a thread that is the tracer of some ghosts.
 type shard struct {
@@ -47,26 +37,25 @@ type shard struct {
 
 	waiting atomic.Bool // in wait4, or about to be: the bell must be rung
 
-	mu    sync.Mutex
-	queue []request
-	ended bool
+	queue *queue
 }
 
-// maxRequests bounds the queue of a shard. The reader of the master's
-// connection waits beyond it.
-const maxRequests = 1 << 16
-
-// put gives the shard a request.
+// put gives the shard a request, unless there are too many.
 func (s *shard) put(r request) error {
-	s.mu.Lock()
-	if s.ended || len(s.queue) >= maxRequests {
-		s.mu.Unlock()
-		return unix.EAGAIN
+	err := s.queue.put(r)
+	if err == nil {
+		s.ring()
 	}
-	s.queue = append(s.queue, r)
-	s.mu.Unlock()
-	s.ring()
-	return nil
+	return err
+}
+
+// putWaiting is put, and waits until there are not.
+func (s *shard) putWaiting(r request) error {
+	err := s.queue.putWaiting(r)
+	if err == nil {
+		s.ring()
+	}
+	return err
 }
 
 // ring wakes the shard if it waits. The bell is a tracee: a signal stops it,
@@ -92,9 +81,7 @@ func (s *shard) run(ctx context.Context, ready chan<- error) error {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		s.ended = true
-		s.mu.Unlock()
+		s.queue.end()
 		s.pull()
 	})
 	defer stop()
@@ -125,10 +112,7 @@ func (s *shard) startBell() (*exec.Cmd, error) {
 // serve handles what is in the queue.
 func (s *shard) serve() {
 	for {
-		s.mu.Lock()
-		queue := s.queue
-		s.queue = nil
-		s.mu.Unlock()
+		queue := s.queue.take()
 		if len(queue) == 0 {
 			return
 		}
@@ -161,11 +145,8 @@ func drives(m wire.Message) wire.PID {
 func (s *shard) wait() error {
 	s.events.flush()
 	s.waiting.Store(true)
-	s.mu.Lock()
-	busy := len(s.queue) > 0 // put before waiting was set: nobody rings for it
-	s.mu.Unlock()
 	options := 0
-	if busy {
+	if !s.queue.empty() { // put before waiting was set: nobody rings for it
 		options = unix.WNOHANG
 	}
 	pid, status, err := s.await(anyTracee, options)

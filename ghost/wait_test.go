@@ -28,7 +28,7 @@ func lone(t *testing.T) *shard {
 	events.attach()
 	return &shard{
 		log: log, image: path, device: image.Dev, inode: image.Ino, mark: 4711,
-		events: events, owners: newRegistry(), ghosts: map[wire.PID]*held{},
+		events: events, owners: newRegistry(), ghosts: map[wire.PID]*held{}, queue: newQueue(),
 	}
 }
 

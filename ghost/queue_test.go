@@ -1,0 +1,85 @@
+package ghost
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func fullQueue(t *testing.T) *queue {
+	t.Helper()
+	q := newQueue()
+	for range maxRequests {
+		if err := q.put(request{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.put(request{}); err != unix.EAGAIN {
+		t.Fatalf("got %v, want %v", err, unix.EAGAIN)
+	}
+	return q
+}
+
+// TestQueueFull has a request that is one too many wait for the shard.
+func TestQueueFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := fullQueue(t)
+		put := make(chan error, 1)
+		go func() { put <- q.putWaiting(request{number: 17}) }()
+		time.Sleep(maxFull / 2)
+		select {
+		case err := <-put:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+		if got := len(q.take()); got != maxRequests {
+			t.Errorf("%d requests, want %d", got, maxRequests)
+		}
+		if err := <-put; err != nil {
+			t.Error(err)
+		}
+		if got := q.take(); len(got) != 1 || got[0].number != 17 {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// TestQueueHangs has a shard take nothing: that is waited for once.
+func TestQueueHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := fullQueue(t)
+		for _, want := range []time.Duration{maxFull, 0} {
+			begun := time.Now()
+			if err := q.putWaiting(request{}); err != unix.EAGAIN {
+				t.Errorf("got %v, want %v", err, unix.EAGAIN)
+			}
+			if got := time.Since(begun); got != want {
+				t.Errorf("waited for %v, want %v", got, want)
+			}
+		}
+		q.take()
+		if err := q.putWaiting(request{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestQueueEnds has a shard end while its queue is full.
+func TestQueueEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := fullQueue(t)
+		put := make(chan error, 1)
+		go func() { put <- q.putWaiting(request{}) }()
+		synctest.Wait()
+		begun := time.Now()
+		q.end()
+		if err := <-put; err != unix.EAGAIN {
+			t.Errorf("got %v, want %v", err, unix.EAGAIN)
+		}
+		if got := time.Since(begun); got != 0 {
+			t.Errorf("waited for %v", got)
+		}
+	})
+}
