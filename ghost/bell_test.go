@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -41,6 +42,43 @@ func TestBellSignalled(t *testing.T) {
 		}
 	}
 	f.end(t, pid, 0)
+}
+
+// TestBellKilled has somebody kill the bell of a shard, which would be deaf, while that has a
+// zombie, and so is told of no ends: the keeper ends.
+func TestBellKilled(t *testing.T) {
+	f := newFixture(t)
+	parent := f.ghost(t, 0, "g")
+	const zombie wire.PID = 2400000
+	f.must(t, &wire.GhostFork{Parent: parent, Child: zombie})
+	f.must(t, &wire.GhostExit{PID: zombie, Zombie: true})
+	st, err := readStatus(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bell := range f.bells(t) {
+		if b, err := readStatus(bell); err != nil || b.tracer != st.tracer {
+			continue
+		}
+		if err := unix.Kill(int(bell), unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- f.keeper.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			_ = f.keeper.Process.Kill()
+			<-ended
+			t.Error("the keeper goes on with a bell that has ended")
+		}
+		if got := f.keeper.ProcessState.ExitCode(); got != exitBell {
+			t.Errorf("exit code %d, want %d", got, exitBell)
+		}
+		f.keeper = nil
+		return
+	}
+	t.Fatal("the shard has no bell")
 }
 
 // bells returns the bells of the keeper.

@@ -102,7 +102,8 @@ func (s *shard) startBell() (*exec.Cmd, error) {
 		return nil, fmt.Errorf("bell: %w; install the ghost image with 'bpkeeper --install-ghost %s'", err, s.image)
 	}
 	s.bell = wire.PID(bell.Process.Pid)
-	if err := ptrace(unix.PTRACE_SEIZE, s.bell, 0, unix.PTRACE_O_EXITKILL); err != nil {
+	// It also stops when it ends: a shard with zombies is not told of ends.
+	if err := ptrace(unix.PTRACE_SEIZE, s.bell, 0, unix.PTRACE_O_EXITKILL|unix.PTRACE_O_TRACEEXIT); err != nil {
 		bell.Process.Kill() //nolint:errcheck // it may have ended
 		return nil, fmt.Errorf("seize bell %d: %w; the keeper needs root with CAP_SYS_PTRACE", s.bell, err)
 	}
@@ -166,7 +167,7 @@ func (s *shard) wait() error {
 // stopped handles a tracee that has stopped or ended.
 func (s *shard) stopped(pid wire.PID, status unix.WaitStatus) {
 	if pid == s.bell {
-		if status.Exited() || status.Signaled() {
+		if status.Exited() || status.Signaled() || stopOf(status).event == unix.PTRACE_EVENT_EXIT {
 			s.log.Error("the keeper's bell has ended", "pid", pid)
 			os.Exit(exitBell) //nolint:forbidigo // without it the shard is deaf: the next keeper seizes the ghosts
 		}
