@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/procevents"
 	"bproc/wire"
 )
 
@@ -22,9 +23,9 @@ import (
 // all are held for that. For other signals that would be wrong: a process that has
 // received one may well go on, and then has children whom it is not for.
 type late struct {
-	meant  func(pid wire.PID, seen uint64) bool        // whether a number was not another's at an event
-	of     func(pid wire.PID, seen uint64) []wire.PID  // who missed a signal
-	from   func(pid wire.PID, birth uint64) []wire.PID // who descends from a process without a ghost, and it
+	meant  func(pid wire.PID, seen uint64) bool               // whether a number was not another's at an event
+	of     func(pid wire.PID, seen uint64) []wire.PID         // who missed a signal
+	from   func(pid wire.PID, birth uint64) []procevents.Born // who descends from a process without a ghost, and it
 	signal func(pid wire.PID, info []byte, seq uint64) error
 	hold   func() (all bool, err error)
 	let    func() error
@@ -39,7 +40,7 @@ type late struct {
 type pursuit struct {
 	m      *wire.Signal
 	rounds int
-	had    map[wire.PID]bool // who got it
+	had    map[procevents.Born]bool // who got it
 }
 
 // Bounds on pursuits. One round is enough if all were held; what could not be, may
@@ -59,7 +60,7 @@ func (l *late) give(m *wire.Signal) error {
 		return l.signal(m.PID, m.Info, m.Seq)
 	}
 	if len(m.Info) >= 4 && unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL {
-		l.add(&pursuit{m: m, had: make(map[wire.PID]bool)})
+		l.add(&pursuit{m: m, had: make(map[procevents.Born]bool)})
 		return nil
 	}
 	for _, pid := range l.of(m.PID, m.Seen) {
@@ -108,21 +109,21 @@ func (l *late) run(ctx context.Context) error {
 }
 
 // missed returns those who are late and have not had the signal.
-func (l *late) missed(p *pursuit) []wire.PID {
-	return slices.DeleteFunc(l.from(p.m.PID, p.m.Seen+1), func(pid wire.PID) bool { return p.had[pid] })
+func (l *late) missed(p *pursuit) []procevents.Born {
+	return slices.DeleteFunc(l.from(p.m.PID, p.m.Seen+1), func(b procevents.Born) bool { return p.had[b] })
 }
 
 // catch kills those whom the pursuits are after, with all processes held. Where
 // somebody may yet have been born, the pursuit goes on.
 func (l *late) catch(chase []*pursuit) error {
 	all, err := l.hold()
-	killed := make(map[wire.PID]bool)
+	killed := make(map[procevents.Born]bool)
 	for _, p := range chase {
-		for _, pid := range l.missed(p) {
-			p.had[pid] = true
-			if !killed[pid] {
-				killed[pid] = true
-				err = errors.Join(err, l.kill(pid))
+		for _, born := range l.missed(p) {
+			p.had[born] = true
+			if !killed[born] {
+				killed[born] = true
+				err = errors.Join(err, l.kill(born.PID))
 			}
 		}
 		if p.rounds++; !all && p.rounds < maxRounds {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/procevents"
 	"bproc/wire"
 )
 
@@ -23,13 +24,21 @@ type family struct {
 	err   error // of holding them
 }
 
+// again, added to a number, is another process that has it.
+const again = 1000
+
 func newFamily(found ...[]wire.PID) *family {
 	f := &family{found: found}
 	f.late = late{
 		wake:  make(chan struct{}, 1),
 		meant: func(pid wire.PID, seen uint64) bool { return pid != 16 && seen == 5 },
 		of:    func(pid wire.PID, seen uint64) []wire.PID { return f.find(pid, seen, 5) },
-		from:  func(pid wire.PID, birth uint64) []wire.PID { return f.find(pid, birth, 6) },
+		from: func(pid wire.PID, birth uint64) (all []procevents.Born) {
+			for _, n := range f.find(pid, birth, 6) {
+				all = append(all, procevents.Born{PID: n % again, Birth: uint64(n)})
+			}
+			return all
+		},
 		signal: func(pid wire.PID, info []byte, _ uint64) error {
 			f.got = append(f.got, fmt.Sprintf("%d:%d", pid, info[0]))
 			return nil
@@ -82,6 +91,7 @@ func TestLate(t *testing.T) {
 		{"a group is killed", 17, unix.SIGKILL, true, false, [][]wire.PID{{18}, {19, 20}}, "[19 killed 20 killed]", 1},
 		{"nobody is late", 17, unix.SIGKILL, true, false, nil, "[]", 0},
 		{"not all are held", 17, unix.SIGKILL, true, true, [][]wire.PID{{18}, {18}, {18, 19}, {18, 19, 20}, {20}}, "[18 killed 19 killed 20 killed]", 2},
+		{"a number is another's", 17, unix.SIGKILL, true, true, [][]wire.PID{{18}, {18}, {18, again + 18}, {again + 18}}, "[18 killed 18 killed]", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

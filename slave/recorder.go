@@ -266,7 +266,7 @@ func (r *recorder) meant(pid wire.PID, seen uint64) bool {
 
 // offspring returns the process whose birth was told as an event, and those who
 // descend from it, as long as they live and are in its group.
-func (r *recorder) offspring(pid wire.PID, birth uint64) []wire.PID {
+func (r *recorder) offspring(pid wire.PID, birth uint64) []procevents.Born {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked(false)

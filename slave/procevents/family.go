@@ -105,7 +105,10 @@ func (t *Tracker) Late(pid wire.PID, seen uint64) []wire.PID {
 		return nil
 	}
 	p := owners[i]
-	late := p.late(p.front.pgid, seen, nil)
+	var late []wire.PID
+	for _, q := range p.late(p.front.pgid, seen, nil) {
+		late = append(late, q.pid)
+	}
 	slices.Sort(late)
 	return late
 }
@@ -117,32 +120,41 @@ func (t *Tracker) Meant(pid wire.PID, seen uint64) bool {
 	return p == nil || p.announced && p.told <= seen
 }
 
+// Born is a process by its number, which others may have had or get, and its birth.
+type Born struct {
+	PID   wire.PID
+	Birth uint64 // as in wire.Event
+}
+
 // Offspring returns the process whose birth is an event, if it lives, and those who
-// descend from it and are in its group. Its number may be another's by now.
-func (t *Tracker) Offspring(pid wire.PID, birth uint64) []wire.PID {
+// descend from it and are in its group, ordered by number. Its number may be another's by now.
+func (t *Tracker) Offspring(pid wire.PID, birth uint64) []Born {
 	owners := t.owners(pid)
 	i := slices.IndexFunc(owners, func(p *process) bool { return p.told == birth })
 	if i < 0 {
 		return nil
 	}
 	p := owners[i]
-	var all []wire.PID
+	var all []*process
 	if !p.dead {
-		all = append(all, pid)
+		all = append(all, p)
 	}
-	all = p.late(p.front.pgid, birth, all)
-	slices.Sort(all)
-	return all
+	var born []Born
+	for _, q := range p.late(p.front.pgid, birth, all) {
+		born = append(born, Born{q.pid, q.birth})
+	}
+	slices.SortFunc(born, func(a, b Born) int { return cmp.Compare(a.PID, b.PID) })
+	return born
 }
 
-func (p *process) late(group wire.PID, seen uint64, late []wire.PID) []wire.PID {
+func (p *process) late(group wire.PID, seen uint64, late []*process) []*process {
 	for c := p.family.child; c != nil; c = c.family.older {
 		seesIt := c.announced && c.told <= seen
 		if seesIt && c.front.pgid == group {
 			continue
 		}
 		if !seesIt && !c.dead && c.traits.pgid == group {
-			late = append(late, c.pid)
+			late = append(late, c)
 		}
 		late = c.late(group, seen, late)
 	}

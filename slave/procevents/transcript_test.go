@@ -148,7 +148,11 @@ func (p *player) input(verb string, args []string) []string {
 	case "meant":
 		return []string{fmt.Sprint("meant ", p.tracker.Meant(p.pid(args[0]), uint64(p.number(args[1]))))}
 	case "offspring":
-		return []string{fmt.Sprint("offspring ", p.tracker.Offspring(p.pid(args[0]), uint64(p.number(args[1]))))}
+		var pids []wire.PID
+		for _, b := range p.tracker.Offspring(p.pid(args[0]), uint64(p.number(args[1]))) {
+			pids = append(pids, b.PID)
+		}
+		return []string{fmt.Sprint("offspring ", pids)}
 	case "fork", "exec", "exit", "stop", "cont":
 		p.record(verb, p.pid(args[0]), args[1:])
 	default:
