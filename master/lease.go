@@ -26,7 +26,7 @@ func (c *core) lend(s *session, n int) {
 	if s.lending {
 		return
 	}
-	n, s.wanted = min(s.wanted, c.alloc.Free()), 0
+	n, s.wanted = min(s.wanted, c.alloc.Free(s.node)), 0
 	if s.emptying || s.numbers >= maxNumbers {
 		n = 0
 	}

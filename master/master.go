@@ -15,7 +15,6 @@ import (
 	"bproc/ghost"
 	"bproc/internal/service"
 	"bproc/master/store"
-	"bproc/pidmap"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -103,7 +102,7 @@ func (m *Master) serve(ctx context.Context) error {
 	defer m.here.close(m.log)
 	slaves, err := link.Listen(link.ListenConfig{
 		Addr: m.cfg.Listen, Authority: m.authority, Lease: m.cfg.Lease, Opening: m.seats.silent, Log: m.log,
-		Joined: func(key, host string, want wire.NodeID, name string) error {
+		Joined: func(key, host string, want wire.NodeID, name string) (wire.Block, error) {
 			return m.joined(ctx, key, host, want, name)
 		},
 		Accept: func(peer link.Peer, s *link.Session) { m.accept(ctx, peer, s) },
@@ -115,7 +114,10 @@ func (m *Master) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, keeper.client.Close())
 	}
-	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: m.cfg.BlockSize})
+	alloc, err := m.nodes.allocator(m.cfg.BlockSize)
+	if err != nil {
+		return errors.Join(err, keeper.client.Close())
+	}
 	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
 	ends := &follower{post: m.post}
 	core.atEnd = func(f *os.File, ended func()) { ends.follow(ctx, f, ended) }
@@ -212,17 +214,17 @@ func (m *Master) do(ctx context.Context, input func(*core)) error {
 func (m *Master) meetCore(ctx context.Context) { _ = m.do(ctx, func(*core) {}) }
 
 // joined gives a node that has joined its number.
-func (m *Master) joined(ctx context.Context, key, host string, want wire.NodeID, name string) error {
+func (m *Master) joined(ctx context.Context, key, host string, want wire.NodeID, name string) (home wire.Block, err error) {
 	if name == "" {
 		name = host
 	}
 	var n *node
 	var joinErr error
-	if err := m.do(ctx, func(c *core) { n, joinErr = c.nodes.join(key, want, name, time.Now()) }); err != nil || joinErr != nil {
-		return errors.Join(err, joinErr)
+	if err := m.do(ctx, func(c *core) { n, home, joinErr = c.joined(key, want, name) }); err != nil || joinErr != nil {
+		return wire.Block{}, errors.Join(err, joinErr)
 	}
 	m.log.Info("node has joined", "node", n.ID, "name", n.Name)
-	return nil
+	return home, nil
 }
 
 // listenClients makes the socket for clients. Everybody may connect; who is

@@ -28,7 +28,8 @@ type node struct {
 	Mode uint32 // permission bits, 0111 at most
 	UID  uint32
 	GID  uint32
-	Down bool `json:",omitempty"` // set down by an administrator: not served until it is set to another state
+	Home wire.Block `json:",omitzero"`  // numbers that are its own for as long as it is in the table
+	Down bool       `json:",omitempty"` // set down by an administrator: not served until it is set to another state
 
 	state  string
 	since  time.Time

@@ -37,13 +37,15 @@ type Allocator struct {
 	stride int32 // block and the gap behind it
 	slots  []slot
 	whole  int        // slots that hold a block and its gap; the rest of the zone is one more
-	free   *list.List // of indexes of slots, returned longest ago first
+	free   *list.List // of indexes of slots that are nobody's home, returned longest ago first
+	homes  map[wire.NodeID]wire.Block
 }
 
 // slot is one block's place in the zone.
 type slot struct {
 	leases []lease       // more than one only if claimed blocks were made with other sizes
-	entry  *list.Element // in the list of free slots; nil: not free
+	entry  *list.Element // in the list of free slots; nil: not free, or somebody's home
+	homes  []wire.NodeID // whose it is; more than one only if homes were made with other sizes
 }
 
 // lease is a block and whose it is. It is entered in each slot that it or its gap
@@ -63,7 +65,7 @@ func NewAllocator(cfg Config) *Allocator {
 	if gap == 0 {
 		gap = min(block, DefaultGap)
 	}
-	a := &Allocator{block: block, stride: block + gap, free: list.New()}
+	a := &Allocator{block: block, stride: block + gap, free: list.New(), homes: map[wire.NodeID]wire.Block{}}
 	a.whole = int(zone / a.stride)
 	a.slots = make([]slot, a.index(Max-1)+1)
 	for i := range a.whole {
@@ -72,18 +74,24 @@ func NewAllocator(cfg Config) *Allocator {
 	return a
 }
 
-// Free returns how many blocks can be leased.
-func (a *Allocator) Free() int { return a.free.Len() }
+// Free returns how many blocks can be leased to a node.
+func (a *Allocator) Free(node wire.NodeID) int { return a.free.Len() + len(a.vacant(node)) }
 
-// Lease gives n blocks to a node, or none.
+// Lease gives n blocks to a node, or none. Those at its home come first.
 func (a *Allocator) Lease(node wire.NodeID, n int) ([]wire.Block, error) {
-	if n > a.free.Len() {
-		return nil, fmt.Errorf("lease %d blocks to node %d: %w (%d are)", n, node, ErrExhausted, a.free.Len())
+	vacant := a.vacant(node)
+	if n > a.free.Len()+len(vacant) {
+		return nil, fmt.Errorf("lease %d blocks to node %d: %w (%d are)", n, node, ErrExhausted, a.Free(node))
 	}
 	var blocks []wire.Block
-	for range n {
-		i := a.free.Front().Value.(int)
-		b := wire.Block{First: Node + wire.PID(int32(i)*a.stride), Count: a.block}
+	for len(blocks) < n {
+		var i int
+		if len(vacant) > 0 {
+			i, vacant = vacant[0], vacant[1:]
+		} else {
+			i = a.free.Front().Value.(int)
+		}
+		b := wire.Block{First: a.first(i), Count: a.block}
 		a.enter(lease{node: node, block: b})
 		blocks = append(blocks, b)
 	}
@@ -100,6 +108,9 @@ func (a *Allocator) Claim(node wire.NodeID, blocks []wire.Block) error {
 	for _, b := range blocks {
 		if l, ok := a.conflict(lease{node: node, block: b}); ok {
 			return fmt.Errorf("claim of node %d: %w: numbers from %d are on lease to node %d", node, ErrBlocks, l.block.First, l.node)
+		}
+		if other, ok := a.homeOfAnother(node, b); ok {
+			return fmt.Errorf("claim of node %d: %w: numbers from %d are at home on node %d", node, ErrBlocks, b.First, other)
 		}
 	}
 	for _, b := range blocks {
@@ -153,6 +164,9 @@ func (a *Allocator) Owner(p wire.PID) (wire.NodeID, bool) {
 
 func (a *Allocator) gap() wire.PID { return wire.PID(a.stride - a.block) }
 
+// first returns the first number of a slot.
+func (a *Allocator) first(i int) wire.PID { return Node + wire.PID(int32(i)*a.stride) }
+
 func (a *Allocator) index(p wire.PID) int { return int(int32(p-Node) / a.stride) }
 
 // touched returns the first and the last slot that a block and its gap reach into.
@@ -200,7 +214,7 @@ func (a *Allocator) remove(i int, gone func(lease) bool) {
 		return
 	}
 	s.leases = slices.DeleteFunc(s.leases, gone)
-	if len(s.leases) == 0 && i < a.whole {
+	if len(s.leases) == 0 && len(s.homes) == 0 && i < a.whole {
 		s.entry = a.free.PushBack(i)
 	}
 }

@@ -26,8 +26,8 @@ func TestLeaseSizes(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.cfg), func(t *testing.T) {
 			a := pidmap.NewAllocator(c.cfg)
-			if a.Free() != c.free {
-				t.Errorf("Free() = %d, want %d", a.Free(), c.free)
+			if a.Free(3) != c.free {
+				t.Errorf("Free = %d, want %d", a.Free(3), c.free)
 			}
 			blocks, err := a.Lease(3, c.free)
 			if err != nil {
@@ -98,8 +98,8 @@ func TestLeastRecentlyReturnedFirst(t *testing.T) {
 		t.Errorf("release of another node's block: %v, want ErrBlocks", err)
 	}
 	a.Return(1)
-	if a.Free() != 8 {
-		t.Errorf("%d free after Return, want 8", a.Free())
+	if a.Free(3) != 8 {
+		t.Errorf("%d free after Return, want 8", a.Free(3))
 	}
 }
 
@@ -128,12 +128,12 @@ func TestClaim(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := fresh()
-			free := a.Free()
+			free := a.Free(3)
 			err := a.Claim(2, c.blocks)
 			if (err == nil) != c.ok {
 				t.Fatalf("Claim: %v, want ok %v", err, c.ok)
 			}
-			if got := free - a.Free(); got != c.free {
+			if got := free - a.Free(3); got != c.free {
 				t.Errorf("%d fewer blocks are free, want %d", got, c.free)
 			}
 			for _, b := range c.blocks {
@@ -142,8 +142,8 @@ func TestClaim(t *testing.T) {
 				}
 			}
 			a.Return(2)
-			if a.Free() != free {
-				t.Errorf("%d free after Return, want %d", a.Free(), free)
+			if a.Free(3) != free {
+				t.Errorf("%d free after Return, want %d", a.Free(3), free)
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func TestAllocatorAgainstModel(t *testing.T) {
 		allocator: pidmap.NewAllocator(pidmap.Config{BlockSize: 1 << 16, Gap: 1 << 14}),
 		has:       map[wire.NodeID][]wire.Block{},
 	}
-	free := m.allocator.Free()
+	free := m.allocator.Free(3)
 	for range 5000 {
 		m.step(wire.NodeID(m.rng.IntN(6)))
 		m.check()
@@ -172,7 +172,7 @@ func TestAllocatorAgainstModel(t *testing.T) {
 	for node := range m.has {
 		m.allocator.Return(node)
 	}
-	if got := m.allocator.Free(); got != free {
+	if got := m.allocator.Free(3); got != free {
 		t.Errorf("%d blocks are free when all were returned, want %d", got, free)
 	}
 }

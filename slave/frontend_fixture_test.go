@@ -78,7 +78,7 @@ func newFront(t *testing.T, seed uint64) *front {
 	ctx, cancel := context.WithCancel(context.Background())
 	f.listener, err = link.Listen(link.ListenConfig{
 		Addr: "127.0.0.1:0", Authority: authority, Lease: time.Minute, Log: slog.New(slog.DiscardHandler),
-		Joined: func(string, string, wire.NodeID, string) error { return nil },
+		Joined: func(string, string, wire.NodeID, string) (wire.Block, error) { return wire.Block{}, nil },
 		Admit:  func(link.Peer) error { return nil },
 		Accept: func(_ link.Peer, s *link.Session) {
 			f.done.Go(func() { _ = s.Run(ctx) }) // the test says whether sessions may end

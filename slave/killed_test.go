@@ -129,7 +129,7 @@ func (d *daemons) end() {
 	d.kill()
 	cfg := DefaultConfig()
 	cfg.Runtime, cfg.Lib, cfg.Root = filepath.Join(d.dir, "run"), d.dir, "/"
-	n, err := newNode(context.Background(), cfg, slog.New(slog.DiscardHandler))
+	n, err := newNode(context.Background(), cfg, wire.Block{}, slog.New(slog.DiscardHandler))
 	if err == nil {
 		err = n.destroy(context.Background())
 	}

@@ -57,13 +57,13 @@ type node struct {
 }
 
 // newNode makes the process space and has the kernel note what happens in it.
-func newNode(ctx context.Context, cfg Config, log *slog.Logger) (*node, error) {
+func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger) (*node, error) {
 	n := &node{log: log, leased: newLeased(), settled: make(chan struct{})}
 	n.out = newOutlet(func() { n.linked.Load().Close(outbox.ErrFull) })
 	n.calls.out = n.out
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
-		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n}, View: viewOf(cfg),
+		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n}, View: viewOf(cfg), Home: home,
 		OnStatus: n.status, OnLaunched: n.launched,
 	})
 	if err != nil {

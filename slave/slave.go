@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bproc/internal/service"
+	"bproc/pidmap"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -84,7 +85,7 @@ const startTime = 30 * time.Second
 func serve(ctx context.Context, cfg Config, dial link.DialConfig) error {
 	starting, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), startTime, errors.New("it does not come up"))
 	defer cancel()
-	n, err := newNode(starting, cfg, dial.Log)
+	n, err := newNode(starting, cfg, dial.Identity.Home, dial.Log)
 	if err != nil {
 		return err
 	}
@@ -100,13 +101,28 @@ func identify(ctx context.Context, cfg Config, host string) (*link.Identity, err
 	identity, err := link.OpenIdentity(dir)
 	switch {
 	case err == nil:
-		return identity, nil
+		return identity, checkHome(identity)
 	case !errors.Is(err, link.ErrNotJoined):
 		return nil, err
 	case cfg.Token == "":
 		return nil, errors.New("this node has not joined the cluster yet; make a token with 'bpctl enroll' on the front end and give it with --join")
 	}
-	return link.Join(ctx, cfg.Master, cfg.Token, dir, host)
+	identity, err = link.Join(ctx, cfg.Master, cfg.Token, dir, host)
+	if err != nil {
+		return nil, err
+	}
+	return identity, checkHome(identity)
+}
+
+// checkHome checks that what is at home on a node, if anything, are numbers of nodes.
+func checkHome(id *link.Identity) error {
+	if id.Home.Count == 0 {
+		return nil
+	}
+	if err := pidmap.Validate([]wire.Block{id.Home}); err != nil {
+		return fmt.Errorf("numbers at home on this node: %w; join again with a new token", err)
+	}
+	return nil
 }
 
 // greeting says what this machine is.

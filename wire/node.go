@@ -53,12 +53,13 @@ type JoinRequest struct {
 // Type implements [Message].
 func (*JoinRequest) Type() Type { return TypeJoinRequest }
 
-// JoinReply brings the certificate.
+// JoinReply brings the certificate, and the numbers that no other node is ever given.
 type JoinReply struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Certificate []byte // the slave's, DER
 	Authority   []byte // the authority's, DER
+	Home        Block  // a Count of 0: there are none
 }
 
 // Type implements [Message].

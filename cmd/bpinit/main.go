@@ -1,5 +1,6 @@
 // Bpinit is the init of a process space: PID 1 of its PID namespace. The slave
-// daemon starts it with the listening socket of the space as descriptor 3.
+// daemon starts it with the listening socket of the space as descriptor 3, and with the
+// node's home as arguments ([filter.Home]).
 package main
 
 import (
@@ -13,7 +14,7 @@ import (
 
 func main() {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, nil)))
-	if err := pid1.Main(context.Background(), log); err != nil {
+	if err := pid1.Main(context.Background(), os.Args[1:], log); err != nil {
 		log.Error("init of the process space ends", "err", err)
 		os.Exit(1)
 	}

@@ -23,10 +23,14 @@ import (
 // All others above it are closed.
 const ListenerFD = 3
 
-// Main is the program bpinit. It returns only when it cannot go on.
-func Main(ctx context.Context, log *slog.Logger) error {
+// Main is the program bpinit, with its arguments. It returns only when it cannot go on.
+func Main(ctx context.Context, args []string, log *slog.Logger) error {
 	if os.Getpid() != 1 {
 		return errors.New("not PID 1 of a PID namespace: the slave daemon starts this program")
+	}
+	home, err := filter.ParseHome(args)
+	if err != nil {
+		return err
 	}
 	if err := renumber(); err != nil {
 		return err
@@ -46,7 +50,7 @@ func Main(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	notify, err := filter.Install(cookie)
+	notify, err := filter.Install(cookie, home)
 	if err != nil {
 		return err
 	}

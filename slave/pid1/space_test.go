@@ -56,7 +56,7 @@ func newSpace(tb testing.TB) *space {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.init = exec.Command("/bin/sh", "-c", `mount -t proc proc /proc && exec "$0"`, bpinit)
+	s.init = exec.Command("/bin/sh", "-c", `mount -t proc proc /proc && exec "$0" "$@"`, bpinit, "0", "0")
 	s.init.Stderr = os.Stderr
 	s.init.ExtraFiles = []*os.File{listener}
 	s.init.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Unshareflags: unix.CLONE_NEWNS, Setsid: true, Pdeathsig: unix.SIGKILL}

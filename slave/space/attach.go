@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/opencontainers/runc/libcontainer"
@@ -46,6 +47,10 @@ func attach(ctx context.Context, cfg Config) (*Space, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("attach to space %s: %w", cfg.Name, err), s.closeFiles())
 	}
+	if alive && !s.isAtHome() {
+		cfg.Log.Warn("process space is of another cluster, or of another node; its processes are killed")
+		alive = false
+	}
 	if !alive {
 		return nil, s.clear(ctx)
 	}
@@ -56,6 +61,12 @@ func attach(ctx context.Context, cfg Config) (*Space, error) {
 		return nil, errors.Join(fmt.Errorf("attach to space %s: %w", cfg.Name, err), s.closeFiles())
 	}
 	return s, nil
+}
+
+// isAtHome reports whether a space that was found has the numbers of this node at home:
+// its filter lets calls about those pass.
+func (s *Space) isAtHome() bool {
+	return slices.Contains(s.container.Config().Labels, s.cfg.homeLabel())
 }
 
 // clear takes a dead space away.

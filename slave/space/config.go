@@ -31,6 +31,10 @@ type Config struct {
 	// processes see as /proc that want to (wire.Command). Empty: there is none.
 	View string
 
+	// Home are process numbers that nobody outside of the space ever has; a Count of 0:
+	// there are none. A living space with another home is ended.
+	Home wire.Block
+
 	// Daemon does what system calls of the processes need; nil: those that need the
 	// front end wait for ever.
 	Daemon supervise.Daemon
@@ -96,6 +100,7 @@ func (c *Config) container() (*configs.Config, error) {
 		Mounts:          mounts,
 		Cgroups:         group,
 		NoNewKeyring:    true,
+		Labels:          []string{c.homeLabel()},
 		Capabilities:    &configs.Capabilities{Bounding: caps, Permitted: caps, Effective: caps},
 	}, nil
 }
@@ -121,6 +126,12 @@ func (c *Config) cgroup() (*cgroups.Cgroup, error) {
 	}
 	g.Path = "/" + cgroupParent + "/" + name
 	return g, nil
+}
+
+// homeLabel says what is at home, for the next daemon: it is the form of libcontainer's
+// labels.
+func (c *Config) homeLabel() string {
+	return fmt.Sprintf("bproc.home=%d-%d", c.Home.First, c.Home.End())
 }
 
 // ownCapabilities returns the names of all capabilities of this process.

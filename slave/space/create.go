@@ -10,6 +10,8 @@ import (
 
 	"github.com/opencontainers/runc/libcontainer"
 	"golang.org/x/sys/unix"
+
+	"bproc/slave/pid1/filter"
 )
 
 // Create returns the space of a configuration: the one that is alive in its
@@ -78,9 +80,10 @@ func start(cfg Config) (*Space, error) {
 	if err != nil {
 		return s, err
 	}
+	home := filter.Home{First: uint32(cfg.Home.First), End: uint32(cfg.Home.End())}
 	process := &libcontainer.Process{
 		// By descriptor: Root need not contain the program.
-		Args:       []string{"/proc/self/fd/4"},
+		Args:       append([]string{"/proc/self/fd/4"}, home.Args()...),
 		Env:        []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
 		Cwd:        "/",
 		Stderr:     log,

@@ -140,6 +140,27 @@ func TestAnotherDaemonTakesOver(t *testing.T) {
 	}
 }
 
+// A daemon whose node has another home does not go on with a space: its filter would take
+// others' numbers for the space's own.
+func TestSpaceOfAnotherHomeIsReplaced(t *testing.T) {
+	n := newNode(t)
+	n.mustLaunch(command(70001, "sleep", "1000"))
+	before := n.InitPID()
+	n.leave()
+	n.cfg.Home = wire.Block{First: 1 << 20, Count: 32768}
+	n.start()
+	if len(n.PIDs()) > 0 || n.InitPID() == before {
+		t.Errorf("children %v of init %d, was %d; want a new space", n.PIDs(), n.InitPID(), before)
+	}
+	n.mustLaunch(command(70002, "sleep", "1000"))
+	before = n.InitPID()
+	n.leave()
+	n.start()
+	if got, want := n.PIDs(), []wire.PID{70002}; !slices.Equal(got, want) || n.InitPID() != before {
+		t.Errorf("children %v of init %d, want %v of %d", got, n.InitPID(), want, before)
+	}
+}
+
 // awaitEnd waits until a process of the space is no more, or a zombie.
 func awaitEnd(t *testing.T, init int, pid string) {
 	t.Helper()

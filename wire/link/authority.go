@@ -62,7 +62,7 @@ func OpenAuthority(secrets, tokens Records) (*Authority, error) {
 }
 
 func parseAuthority(data []byte) (*Authority, error) {
-	blocks, err := parsePEM(data, pemKey, pemCertificate)
+	blocks, _, err := parsePEM(data, pemKey, pemCertificate)
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func newMasterOf(t testing.TB, a *link.Authority, change func(*link.ListenConfig
 		Lease:     testLease,
 		Interval:  testInterval,
 		Log:       slog.New(slog.NewTextHandler(m.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
-		Joined:    func(string, string, wire.NodeID, string) error { return nil },
+		Joined:    func(string, string, wire.NodeID, string) (wire.Block, error) { return home, nil },
 		Accept: func(p link.Peer, s *link.Session) {
 			m.peers <- p
 			m.sessions <- s

@@ -4,16 +4,23 @@ import (
 	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"bproc/wire"
 )
 
 // Identity is what a slave proves itself with, and the authority that its
 // master must prove.
 type Identity struct {
+	// Home is a range of process numbers that no other node ever has. A Count of 0: there is
+	// none.
+	Home wire.Block
+
 	cert      tls.Certificate
 	authority *x509.Certificate
 }
@@ -39,7 +46,7 @@ func OpenIdentity(dir string) (*Identity, error) {
 }
 
 func parseIdentity(data []byte) (*Identity, error) {
-	blocks, err := parsePEM(data, pemKey, pemCertificate, pemCertificate)
+	blocks, rest, err := parsePEM(data, pemKey, pemCertificate, pemCertificate)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +54,29 @@ func parseIdentity(data []byte) (*Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newIdentity(key, blocks[1], blocks[2])
+	id, err := newIdentity(key, blocks[1], blocks[2])
+	if err == nil && len(rest) > 0 {
+		id.Home, err = parseHome(rest)
+	}
+	return id, err
+}
+
+// parseHome reads what appendHome has written.
+func parseHome(data []byte) (wire.Block, error) {
+	blocks, _, err := parsePEM(data, pemHome)
+	if err != nil {
+		return wire.Block{}, err
+	}
+	var home wire.Block
+	if err := json.Unmarshal(blocks[0], &home); err != nil {
+		return wire.Block{}, fmt.Errorf("home: %w", err)
+	}
+	return home, nil
+}
+
+func appendHome(dst []byte, home wire.Block) ([]byte, error) {
+	text, err := json.Marshal(home)
+	return appendPEM(dst, pemHome, text), err
 }
 
 var errOtherKey = errors.New("certificate is of another key")
@@ -91,6 +120,11 @@ func (id *Identity) write(dir string) error {
 	data := appendPEM(nil, pemKey, pkcs8)
 	data = appendPEM(data, pemCertificate, id.cert.Certificate[0])
 	data = appendPEM(data, pemCertificate, id.authority.Raw)
+	if id.Home.Count > 0 {
+		if data, err = appendHome(data, id.Home); err != nil {
+			return err
+		}
+	}
 	return replaceFile(filepath.Join(dir, identityFile), data)
 }
 

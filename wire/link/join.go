@@ -50,6 +50,7 @@ func join(ctx context.Context, addr string, t token, host string) (*Identity, er
 	if err != nil {
 		return nil, err
 	}
+	id.Home = answer.Home
 	if fingerprint(id.authority) != t.authority {
 		return nil, errOtherMaster
 	}
@@ -77,10 +78,11 @@ func (l *Listener) join(t *tls.Conn, log *slog.Logger) error {
 	if err != nil {
 		return &RefusedError{Reason: err.Error()}
 	}
-	if err := l.cfg.Joined(key, request.Host, g.Node, g.Name); err != nil {
+	home, err := l.cfg.Joined(key, request.Host, g.Node, g.Name)
+	if err != nil {
 		err = errors.Join(err, a.tokens.giveBack(request.Secret, g))
 		return &RefusedError{Reason: err.Error()}
 	}
 	log.Info("node has joined", "node", g.Node, "host", request.Host, "key", key)
-	return wire.Write(t, 0, &wire.JoinReply{Certificate: der, Authority: a.cert.Raw})
+	return wire.Write(t, 0, &wire.JoinReply{Certificate: der, Authority: a.cert.Raw, Home: home})
 }

@@ -15,6 +15,9 @@ import (
 	"bproc/wire/link"
 )
 
+// home is what each node of the tests gets.
+var home = wire.Block{First: 1 << 20, Count: 32768}
+
 func TestJoin(t *testing.T) {
 	type joined struct {
 		key, host, name string
@@ -22,12 +25,12 @@ func TestJoin(t *testing.T) {
 	}
 	var got []joined
 	m := newMaster(t, func(c *link.ListenConfig) {
-		c.Joined = func(key, host string, node wire.NodeID, name string) error {
+		c.Joined = func(key, host string, node wire.NodeID, name string) (wire.Block, error) {
 			got = append(got, joined{key, host, name, node})
 			if host == "full" {
-				return errors.New("the node table is full")
+				return wire.Block{}, errors.New("the node table is full")
 			}
-			return nil
+			return home, nil
 		}
 	})
 	dir := filepath.Join(t.TempDir(), "identity")
@@ -63,6 +66,9 @@ func (m *master) knows(t *testing.T, dir, key string) {
 	id, err := link.OpenIdentity(dir)
 	if err != nil || id.Key() != key {
 		t.Fatalf("got %v, want the identity %s", err, key)
+	}
+	if id.Home != home {
+		t.Errorf("home is %v, want %v", id.Home, home)
 	}
 	slave, here := m.dial(id, m.addr())
 	slave.Close(nil)

@@ -43,7 +43,7 @@ type ListenConfig struct {
 
 	// Joined is told of a new identity before the slave gets its certificate.
 	// An error is shown to the slave, and its token stays good.
-	Joined func(key, host string, node wire.NodeID, name string) error
+	Joined func(key, host string, node wire.NodeID, name string) (home wire.Block, err error)
 
 	// Admit decides whether a slave whose certificate is good may connect. An
 	// error is shown to the slave. It is asked at each connection.

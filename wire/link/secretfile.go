@@ -63,23 +63,24 @@ func secretDir(dir string) error {
 }
 
 // parsePEM returns the blocks of PEM data, which must be of these types, in this
-// order.
-func parsePEM(data []byte, types ...string) ([][]byte, error) {
-	blocks := make([][]byte, 0, len(types))
+// order, and what is behind them.
+func parsePEM(data []byte, types ...string) (blocks [][]byte, rest []byte, err error) {
+	blocks = make([][]byte, 0, len(types))
 	for _, want := range types {
 		var b *pem.Block
 		if b, data = pem.Decode(data); b == nil || b.Type != want {
-			return nil, fmt.Errorf("no block %q where it belongs", want)
+			return nil, nil, fmt.Errorf("no block %q where it belongs", want)
 		}
 		blocks = append(blocks, b.Bytes)
 	}
-	return blocks, nil
+	return blocks, data, nil
 }
 
 // Types of the blocks that we keep.
 const (
 	pemKey         = "PRIVATE KEY"
 	pemCertificate = "CERTIFICATE"
+	pemHome        = "BPROC HOME"
 )
 
 func appendPEM(dst []byte, kind string, der []byte) []byte {

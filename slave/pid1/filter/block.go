@@ -8,69 +8,134 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Places in the part of one interface, besides the rules.
+const (
+	next    place = ""
+	asked   place = "asked"
+	notify  place = "notify"
+	allowed place = "allowed"
+	tracee  place = "tracee"
+)
+
 // block returns the part of one interface. Without a cookie (0) nobody has one.
 //
-//	         load nr
-//	         nr is an intercepted call's: go to its rule
-//	         allow
-//	another: load argument 0; 0: go to allowed; go to asked
-//	traits:  load argument 0; one of the options: go to asked; allow
-//	attach:  load argument 0; one of the requests: go to asked; allow
-//	asked:   load both halves of argument 5; the cookie: go to allowed
-//	notify:  ask the supervisor
-//	allowed: allow
+//	               load nr
+//	               nr is an intercepted call's: go to its rule
+//	               allow
+//	signalThread:  argument 2 is a signal that stops: go to asked
+//	               argument 1 is at home: go to allowed; go to asked
+//	another:       argument 0 is 0: go to allowed; go to number
+//	signalProcess: argument 1 is a signal that stops: go to asked
+//	number:        argument 0 is at home: go to allowed; go to asked
+//	traits:        argument 0 is one of the options: go to asked; allow
+//	attach:        argument 0 is one of the requests: go to tracee; allow
+//	tracee:        argument 1 is at home: go to allowed; go to asked
+//	asked:         argument 5 is the cookie: go to allowed
+//	notify:        ask the supervisor
+//	allowed:       allow
 //
-// Jumps are at most 255 instructions long.
-func block(abi ABI, cookie uint64) []bpf.Instruction {
-	tail, at := rules(cookie)
-	block := []bpf.Instruction{bpf.LoadAbsolute{Off: offsetNr, Size: 4}}
-	left := len(abi.Calls)
+// Jumps are at most 255 instructions long, and forward.
+func block(abi ABI, cookie uint64, home Home) []bpf.Instruction {
+	var p program
+	p.load(offsetNr)
 	for _, nr := range slices.Sorted(maps.Keys(abi.Calls)) {
-		// Behind this instruction: the other numbers, "allow", the rules.
-		to := left + at[abi.Calls[nr].rule()]
-		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipTrue: uint8(to)})
-		left--
+		p.jump(bpf.JumpEqual, nr, abi.Calls[nr].rule(), next)
 	}
-	block = append(block, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
-	return append(block, tail...)
-}
+	p.allow()
 
-// rules returns what comes behind the numbers, and where in it each rule begins.
-func rules(cookie uint64) (tail []bpf.Instruction, at [4]int) {
-	var asked []bpf.Instruction
+	p.at(signalThread)
+	p.either(2, stops, asked)
+	p.home(1, home)
+	p.at(another)
+	p.load(argument(0))
+	p.jump(bpf.JumpEqual, 0, allowed, number)
+	p.at(signalProcess)
+	p.either(1, stops, asked)
+	p.at(number)
+	p.home(0, home)
+	p.at(traits)
+	p.either(0, options, asked)
+	p.allow()
+	p.at(attach)
+	p.either(0, requests, tracee)
+	p.allow()
+	p.at(tracee)
+	p.home(1, home)
+
+	p.at(asked)
 	if cookie != 0 {
-		asked = []bpf.Instruction{
-			bpf.LoadAbsolute{Off: argument(cookieArg), Size: 4},
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(cookie), SkipFalse: 2},
-			bpf.LoadAbsolute{Off: argument(cookieArg) + 4, Size: 4},
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(cookie >> 32), SkipTrue: 1},
-		}
+		p.load(argument(cookieArg))
+		p.jump(bpf.JumpEqual, uint32(cookie), next, notify)
+		p.load(argument(cookieArg) + 4)
+		p.jump(bpf.JumpEqual, uint32(cookie>>32), allowed, notify)
 	}
-	asked = append(asked,
-		bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF},
-		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
-	)
-	request := oneOf(requests, 0)
-	option := oneOf(options, len(request))
-	chosen := slices.Concat(option, request)
-	zero := []bpf.Instruction{
-		bpf.LoadAbsolute{Off: argument(0), Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: uint8(len(chosen) + len(asked) - 1), SkipFalse: uint8(len(chosen))},
-	}
-	at[another] = 0
-	at[traits] = len(zero)
-	at[attach] = at[traits] + len(option)
-	at[anything] = at[attach] + len(request)
-	return slices.Concat(zero, chosen, asked), at
+	p.at(notify)
+	p.add(bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
+	p.at(allowed)
+	p.allow()
+	return p.resolve()
 }
 
-// oneOf jumps over as many instructions as lie behind it if argument 0 is one of the
-// values; else it allows.
-func oneOf(values []uint32, behind int) []bpf.Instruction {
-	prog := []bpf.Instruction{bpf.LoadAbsolute{Off: argument(0), Size: 4}}
-	for i, value := range values {
-		// Behind this instruction also: the other values, "allow".
-		prog = append(prog, bpf.JumpIf{Cond: bpf.JumpEqual, Val: value, SkipTrue: uint8(len(values) - i + behind)})
+// program is a list of instructions, with places in it that have names.
+type program struct {
+	lines  []line
+	places map[place]int
+}
+
+// line is an instruction; a jump has the names of where it goes.
+type line struct {
+	bpf.Instruction
+	yes, no place
+}
+
+func (p *program) add(ins bpf.Instruction) { p.lines = append(p.lines, line{Instruction: ins}) }
+
+func (p *program) load(offset uint32) { p.add(bpf.LoadAbsolute{Off: offset, Size: 4}) }
+
+func (p *program) allow() { p.add(bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}) }
+
+func (p *program) jump(cond bpf.JumpTest, val uint32, yes, no place) {
+	p.lines = append(p.lines, line{bpf.JumpIf{Cond: cond, Val: val}, yes, no})
+}
+
+// at gives the place behind what there is so far a name.
+func (p *program) at(name place) {
+	if p.places == nil {
+		p.places = map[place]int{}
 	}
-	return append(prog, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	p.places[name] = len(p.lines)
+}
+
+// either goes to a place if an argument has one of the values.
+func (p *program) either(arg uint32, values []uint32, to place) {
+	p.load(argument(arg))
+	for _, value := range values {
+		p.jump(bpf.JumpEqual, value, to, next)
+	}
+}
+
+// home goes on with whether an argument is a number at home.
+func (p *program) home(arg uint32, home Home) {
+	p.load(argument(arg))
+	p.jump(bpf.JumpGreaterOrEqual, home.First, next, asked)
+	p.jump(bpf.JumpGreaterOrEqual, home.End, asked, allowed)
+}
+
+// resolve counts how far each jump is.
+func (p *program) resolve() []bpf.Instruction {
+	skip := func(from int, to place) uint8 {
+		if to == next {
+			return 0
+		}
+		return uint8(p.places[to] - from - 1)
+	}
+	prog := make([]bpf.Instruction, len(p.lines))
+	for i, l := range p.lines {
+		if j, ok := l.Instruction.(bpf.JumpIf); ok {
+			j.SkipTrue, j.SkipFalse = skip(i, l.yes), skip(i, l.no)
+			l.Instruction = j
+		}
+		prog[i] = l.Instruction
+	}
+	return prog
 }

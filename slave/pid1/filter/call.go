@@ -32,20 +32,30 @@ const (
 	Credentials // setuid(2), setgid(2) and all others that change the same numbers
 )
 
-// rule says for which arguments of a call the supervisor is asked.
-type rule uint8
+// place is one in the filter.
+type place string
 
+// The rules: for which arguments of a call the supervisor is asked.
 const (
-	anything rule = iota
-	another       // not for 0, by which the caller means itself
-	traits        // only for the options of prctl(2) below
-	attach        // only for the requests of ptrace(2) below
+	anything            = asked
+	another       place = "another"       // not for 0, by which the caller means itself, nor for a process at home
+	number        place = "number"        // not for a process at home
+	signalProcess place = "signalProcess" // the same, but for signals that stop
+	signalThread  place = "signalThread"  // the same, where argument 1 is a process or thread
+	traits        place = "traits"        // only for the options of prctl(2) below
+	attach        place = "attach"        // only for the requests of ptrace(2) below, and not about a process at home
 )
 
-func (c Call) rule() rule {
+func (c Call) rule() place {
 	switch c {
 	case Getpgid, Getsid:
 		return another
+	case PidfdOpen:
+		return number
+	case Kill, Tkill, Sigqueue, Sigqueue32:
+		return signalProcess
+	case Tgkill, Tgsigqueue, Tgsigqueue32:
+		return signalThread
 	case Prctl:
 		return traits
 	case Ptrace:
@@ -54,6 +64,10 @@ func (c Call) rule() rule {
 		return anything
 	}
 }
+
+// stops are the signals that stop no process of an orphaned group. Whether a group is one
+// may not be settled, which the supervisor sees to.
+var stops = []uint32{uint32(unix.SIGTSTP), uint32(unix.SIGTTIN), uint32(unix.SIGTTOU)}
 
 // options are those of prctl(2) that the front end has to know of.
 var options = []uint32{unix.PR_SET_PDEATHSIG, unix.PR_SET_CHILD_SUBREAPER}

@@ -57,7 +57,7 @@ func constAllow(prog []unix.SockFilter, arch, nr uint32) bool {
 }
 
 func TestOtherCallsCostNothing(t *testing.T) {
-	prog, err := filter.Program(cookie)
+	prog, err := filter.Program(cookie, home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestOtherCallsCostNothing(t *testing.T) {
 
 // The kernel refuses a program with a jump beyond its end, and one too long.
 func TestTheKernelTakesTheProgram(t *testing.T) {
-	prog, err := filter.Program(cookie)
+	prog, err := filter.Program(cookie, home)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,14 +50,14 @@ const cookieArg = 5
 //	for each interface:  arch is another: skip
 //	                     the interface's part
 //	ENOSYS
-func Instructions(cookie uint64) []bpf.Instruction {
+func Instructions(cookie uint64, home Home) []bpf.Instruction {
 	prog := []bpf.Instruction{bpf.LoadAbsolute{Off: offsetArch, Size: 4}}
 	for _, abi := range abis {
 		own := cookie
 		if !abi.Native {
 			own = 0
 		}
-		part := block(abi, own)
+		part := block(abi, own, home)
 		prog = append(prog, bpf.JumpIf{Cond: bpf.JumpEqual, Val: abi.Arch, SkipFalse: uint8(len(part))})
 		prog = append(prog, part...)
 	}
@@ -65,8 +65,8 @@ func Instructions(cookie uint64) []bpf.Instruction {
 }
 
 // Program returns the program as the kernel takes it.
-func Program(cookie uint64) ([]unix.SockFilter, error) {
-	raw, err := bpf.Assemble(Instructions(cookie))
+func Program(cookie uint64, home Home) ([]unix.SockFilter, error) {
+	raw, err := bpf.Assemble(Instructions(cookie, home))
 	if err != nil {
 		return nil, fmt.Errorf("assemble filter: %w", err)
 	}

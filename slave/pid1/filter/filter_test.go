@@ -18,27 +18,34 @@ const (
 	cookie = 0x1122334455667788
 )
 
+var home = filter.Home{First: 1 << 20, End: 1<<20 + 32768}
+
 // run runs the filter on a call. The virtual machine is that of packets and
 // loads in network order, the kernel's of system calls in the machine's, so each
 // half of an argument is put where the kernel has it.
 func run(t *testing.T, arch, nr uint32, args ...uint64) int {
 	t.Helper()
-	vm, err := bpf.NewVM(filter.Instructions(cookie))
+	vm, err := bpf.NewVM(filter.Instructions(cookie, home))
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := make([]byte, 64) // struct seccomp_data
+	got, err := vm.Run(callData(arch, nr, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// callData returns a struct seccomp_data.
+func callData(arch, nr uint32, args ...uint64) []byte {
+	data := make([]byte, 64)
 	binary.BigEndian.PutUint32(data[0:], nr)
 	binary.BigEndian.PutUint32(data[4:], arch)
 	for i, arg := range args {
 		binary.BigEndian.PutUint32(data[16+8*i:], uint32(arg))
 		binary.BigEndian.PutUint32(data[20+8*i:], uint32(arg>>32))
 	}
-	got, err := vm.Run(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
+	return data
 }
 
 // Arguments with which every intercepted call is asked about.
@@ -132,6 +139,69 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// Calls about a process at home are the kernel's own, but for signals that stop.
+func TestHome(t *testing.T) {
+	const (
+		first = 1 << 20
+		last  = first + 32767
+		term  = uint64(unix.SIGTERM)
+		high  = 1 << 32 // above what the kernel takes of an int
+		minus = 1<<32 - first
+	)
+	one := func(pid uint64) []uint64 { return []uint64{pid} }
+	signal := func(pid, sig uint64) []uint64 { return []uint64{pid, sig} }
+	second := func(pid, sig uint64) []uint64 { return []uint64{4711, pid, sig} }
+	trace := func(pid, _ uint64) []uint64 { return []uint64{unix.PTRACE_SEIZE, pid} }
+	forms := map[filter.Call]func(pid, sig uint64) []uint64{
+		filter.Getpgid: func(pid, _ uint64) []uint64 { return one(pid) }, filter.Getsid: func(pid, _ uint64) []uint64 { return one(pid) },
+		filter.PidfdOpen: func(pid, _ uint64) []uint64 { return one(pid) },
+		filter.Kill:      signal, filter.Tkill: signal, filter.Sigqueue: signal, filter.Sigqueue32: signal,
+		filter.Tgkill: second, filter.Tgsigqueue: second, filter.Tgsigqueue32: second, filter.Ptrace: trace,
+	}
+	for _, abi := range filter.ABIs() {
+		for nr, call := range abi.Calls {
+			form := forms[call]
+			if form == nil {
+				continue
+			}
+			for _, c := range []struct {
+				pid  uint64
+				want int
+			}{
+				{first - 1, notify}, {first, allow}, {first | high, allow}, {last, allow}, {last + 1, notify}, {minus, notify}, {70001, notify},
+			} {
+				if got := run(t, abi.Arch, nr, form(c.pid, term)...); got != c.want {
+					t.Errorf("arch %#x nr %#x about %#x: got %#x, want %#x", abi.Arch, nr, c.pid, got, c.want)
+				}
+			}
+			for _, sig := range []unix.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
+				args, want := form(first, uint64(sig)), notify
+				if call == filter.Getpgid || call == filter.Getsid || call == filter.PidfdOpen || call == filter.Ptrace {
+					want = allow
+				}
+				if got := run(t, abi.Arch, nr, args...); got != want {
+					t.Errorf("arch %#x nr %#x with %v: got %#x, want %#x", abi.Arch, nr, sig, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Where nothing is home, everything is asked about, as is what names no process.
+func TestNowhereAtHome(t *testing.T) {
+	native := filter.ABIs()[0]
+	for nr, call := range native.Calls {
+		vm, err := bpf.NewVM(filter.Instructions(cookie, filter.Home{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := callData(native.Arch, nr, asked(call)...)
+		if got, err := vm.Run(data); got != notify || err != nil {
+			t.Errorf("nr %d: got %#x, %v, want %#x", nr, got, err, notify)
+		}
+	}
+}
+
 // Every call with the cookie passes, and with no other number, and only by the
 // interface that init itself uses.
 func TestCookie(t *testing.T) {
@@ -164,7 +234,7 @@ func TestCookie(t *testing.T) {
 
 // Without a cookie the usual rubbish in an unused register is not one.
 func TestNoCookie(t *testing.T) {
-	vm, err := bpf.NewVM(filter.Instructions(0))
+	vm, err := bpf.NewVM(filter.Instructions(0, home))
 	if err != nil {
 		t.Fatal(err)
 	}

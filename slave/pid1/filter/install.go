@@ -38,11 +38,11 @@ func Check() error {
 }
 
 // Install puts all threads of this process, and what they will start, under
-// the filter and returns the listener. Calls with the cookie pass; 0: none do. It
-// needs CAP_SYS_ADMIN, because it does not set no_new_privs: set-uid programs
+// the filter and returns the listener. Calls with the cookie pass; 0: none do. Those
+// about processes at home pass too. It needs CAP_SYS_ADMIN, because it does not set no_new_privs: set-uid programs
 // must work.
-func Install(cookie uint64) (listener int, err error) {
-	prog, err := Program(cookie)
+func Install(cookie uint64, home Home) (listener int, err error) {
+	prog, err := Program(cookie, home)
 	if err != nil {
 		return -1, err
 	}

@@ -16,6 +16,7 @@ import (
 func (s *Supervisor) serve(ctx context.Context) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	defer hurry()()
 	for _, c := range s.table.open() {
 		if err := s.handle(ctx, c); err != nil {
 			return err
