@@ -51,9 +51,7 @@ func TestFloodOfEvents(t *testing.T) {
 			}
 			stop()
 			t.Logf("among %d events, bpstat takes %v at most; the session ends with %v", <-told, slowest, <-ended)
-			if err := idle1(c.Front, c.Nodes[0]); err != nil {
-				t.Error(err)
-			}
+			cluster.Eventually(t, "nothing is left", func() error { return idle1(c.Front, c.Nodes[0]) })
 		})
 	}
 }

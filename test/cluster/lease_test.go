@@ -136,9 +136,7 @@ func TestLeaseEndsProcessesFirst(t *testing.T) {
 	if res := bpsh(t, c, cluster.Alice, "all", "echo", "back"); res.Stdout != strings.Repeat("back\n", len(losses)) {
 		t.Errorf("after that: got %+v", res)
 	}
-	if err := idle(c); err != nil {
-		t.Error(err)
-	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
 // inOrder checks that the first half of the processes that were watched ended before

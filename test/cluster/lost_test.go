@@ -37,9 +37,7 @@ func TestReboot(t *testing.T) {
 	if err := logged(c, "front/log/bpmaster.log", "the machine of a node was started anew"); err != nil {
 		t.Error(err)
 	}
-	if err := idle(c); err != nil {
-		t.Error(err)
-	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
 // newBoot gives a machine another boot id: that of the kernel is the host's.

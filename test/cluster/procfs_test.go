@@ -289,7 +289,7 @@ func othersShow(t *testing.T, c *cluster.Cluster, subjects map[string]*subject) 
 		{"cat <(echo substituted)", "substituted"},
 		{"readlink /proc/self/exe /proc/$$/exe /dev/fd", "/proc/self/fd"},
 		{"cat /proc/sys/kernel/hostname; echo 7 >/proc/self/oom_score_adj; cat /proc/$$/oom_score_adj", "front\n7"},
-		{"sleep 1009 & gdb -q -batch -p $! -ex 'info proc' 2>&1; kill $!", "cmdline = 'sleep 1009'"},
+		{"sleep 1009 & until grep -q sleep /proc/$!/comm; do :; done; gdb -q -batch -p $! -ex 'info proc' 2>&1; kill $!", "cmdline = 'sleep 1009'"},
 	} {
 		if got := inView(t, c, cluster.Root, "bash", "-c", step.command); !strings.Contains(got, step.want) {
 			t.Errorf("%s: got %q, want %q", step.command, got, step.want)

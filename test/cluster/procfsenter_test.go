@@ -40,8 +40,8 @@ func TestProgramsStartInView(t *testing.T) {
 	})
 	t.Run("daemon", func(t *testing.T) {
 		const perl = `use POSIX; fork and exit; setsid(); fork and exit; chdir "/"; open STDIN, "/dev/null"; open STDOUT, ">/dev/fd/2"; ` +
-			`open P, ">/run/daemon.pid"; print P "$$\n"; close P; sleep 1000`
-		inView(t, c, cluster.Root, "sh", "-c", `perl -e '`+perl+`' 2>/run/daemon.log; until [ -s /run/daemon.pid ]; do sleep 0.02; done`)
+			`select undef, undef, undef, 0.01 until getppid == 1; open P, ">/run/daemon.pid"; print P "$$\n"; close P; sleep 1000`
+		inView(t, c, cluster.Root, "sh", "-c", `rm -f /run/daemon.pid; perl -e '`+perl+`' 2>/run/daemon.log; until [ -s /run/daemon.pid ]; do sleep 0.02; done`)
 		text, err := c.Front.ReadFile("/run/daemon.pid")
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +99,10 @@ UsePAM no
 PidFile /run/ssh/pid
 E
 SSH="ssh -F /dev/null -q -i /run/ssh/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -p 2222 root@127.0.0.1"
-started() { until [ -s pid ]; do sleep 0.02; done; }
+await() { for i in $(seq 1000); do if "$@"; then return; fi; sleep 0.02; done; echo "not within 20 s: $*"; exit 1; }
+started() { await test -s pid; }
+gone() { ! kill -0 $server 2>/dev/null; }
+stop() { server=$(cat pid); kill $server; await gone; } # it takes its file and its port with it
 `
 
 // sshWorks logs in to a server in the view, and to one outside of it that puts every
@@ -120,7 +123,7 @@ func sshWorks(t *testing.T, c *cluster.Cluster, command, want string) {
 bpns /usr/sbin/sshd -f /run/ssh/config
 started
 bpns $SSH "$1"
-kill $(cat pid)`,
+stop`,
 		"by ForceCommand": sshServer + `
 echo '` + strings.ReplaceAll(forced, `'`, `'\''`) + `' >>config
 /usr/sbin/sshd -f /run/ssh/config
@@ -129,7 +132,7 @@ $SSH "$1" >one
 echo "$1" | $SSH >two
 cmp one two
 cat one
-kill $(cat pid)`,
+stop`,
 	} {
 		got := ask(t, c.Front, cluster.Root, "unshare", "-m", "bash", "-c", script, "bash", command)
 		if got != strings.TrimSpace(want) {

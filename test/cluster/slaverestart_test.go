@@ -70,9 +70,7 @@ func TestSlaveKilled(t *testing.T) {
 	if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
 		t.Errorf("with the last slave: got %+v", res)
 	}
-	if err := idle(c); err != nil {
-		t.Error(err)
-	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
 // TestSlaveKilledUnderLoad has much go both ways while daemons are killed, to one who
@@ -143,9 +141,7 @@ func TestForksWithoutSlave(t *testing.T) {
 		t.Errorf("exit code %d, want 4; %s", code, &r.stderr)
 	}
 	r.gone()
-	if err := idle(c); err != nil {
-		t.Error(err)
-	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
 // TestExitsWithoutSlave has processes end while daemons are killed.
@@ -166,9 +162,7 @@ func TestExitsWithoutSlave(t *testing.T) {
 		}
 		r.gone()
 	}
-	if err := idle(c); err != nil {
-		t.Error(err)
-	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
 // TestCallsWithoutSlave has processes ask for their parent and signal one elsewhere while
