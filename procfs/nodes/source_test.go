@@ -1,6 +1,7 @@
 package nodes_test
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
@@ -24,6 +25,7 @@ type fakeNodes struct {
 	procs   map[wire.NodeID]uint32                 // of each node
 	down    bool                                   // all of them
 	listed  func()                                 // called when they have been listed again
+	shown   *wire.Shown                            // with which they begin; nil: they were started with the front end
 	silent  bool                                   // they do not begin as they should
 	pressed int                                    // how often one was to say what is now
 	answer  map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
@@ -50,7 +52,7 @@ func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
 	case *wire.Look:
 		f.mu.Lock()
 		if !f.silent {
-			c.Send(&wire.Shown{BootID: "boot"})
+			c.Send(cmp.Or(f.shown, &wire.Shown{BootID: "boot"}))
 		}
 		f.mu.Unlock()
 		for {

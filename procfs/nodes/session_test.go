@@ -1,0 +1,46 @@
+package nodes
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"bproc/wire"
+)
+
+// TestBareSession has a session get a terminal, and another one: while it has none, it is
+// not looked at each time.
+func TestBareSession(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "50"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	proc, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proc.Close()
+	s := &Source{front: &front{proc: proc}}
+	sess := &session{members: map[wire.PID]*process{50: {}}}
+	begun := time.Now()
+	for _, step := range []struct {
+		after   time.Duration
+		tty     string // of the ghost
+		changed bool
+		want    int64
+	}{
+		{0, "0", true, 0}, // nothing was known
+		{time.Second, "34816", false, 0},
+		{bareSession, "34816", true, 34816},
+		{bareSession, "34817", true, 34817},
+		{bareSession, "34817", false, 34817},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "50", "stat"), statText("50", "cat", "60", step.tty, "300"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if changed := s.look(sess, begun.Add(step.after)); changed != step.changed || sess.at.tty != step.want {
+			t.Errorf("after %v: changed %v, terminal %d, want %v, %d", step.after, changed, sess.at.tty, step.changed, step.want)
+		}
+	}
+}
