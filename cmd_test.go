@@ -108,7 +108,7 @@ func TestTooLong(t *testing.T) {
 	m := fakemaster.Start(t, func(*fakemaster.Conn, wire.Message) { t.Error("the master was asked") })
 	cmd := m.Client.Command(4, "prog")
 	cmd.Env = []string{"A=" + strings.Repeat("x", wire.MaxCommand)}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	err := cmd.Run(ctx)
 	if !errors.Is(err, unix.E2BIG) || err.Error() != "node 4: argument list too long" {
@@ -209,7 +209,11 @@ func TestRunCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ghost := make(chan wire.PID, 1)
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
-		ghost <- r.(*wire.Run).Ghost
+		run, first := r.(*wire.Run)
+		if !first {
+			return // it is asked why the process was killed
+		}
+		ghost <- run.Ghost
 		c.Started()
 		cancel()
 		c.Gone()

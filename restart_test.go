@@ -28,6 +28,7 @@ type echo struct {
 	mu      sync.Mutex
 	more    sync.Cond    // what follows has changed
 	got     bytes.Buffer // taken
+	taken   int          // of the output, as far as the client has said so
 	eof     bool
 	gone    bool // nothing comes from this client any more
 	masters atomic.Int32
@@ -55,6 +56,7 @@ func (e *echo) serve(c *fakemaster.Conn, m wire.Message) {
 		c.Resumed(uint64(e.got.Len()))
 	}
 	e.gone = false
+	c.Took = func() { e.took(int(c.Taken[0])) }
 	var reading sync.WaitGroup
 	reading.Go(func() { e.read(c) })
 	switch e.write(c, sent) {
@@ -95,21 +97,30 @@ func (e *echo) read(c *fakemaster.Conn) {
 	}
 }
 
-// write gives output back until the connection is to end.
+// took takes in how much of the output the client has taken.
+func (e *echo) took(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.taken = n
+	e.more.Broadcast()
+}
+
+// write gives output back, as far as there is room for it, until the connection is to end.
 func (e *echo) write(c *fakemaster.Conn, sent int) ending {
 	for left := e.rand.IntN(40); ; left-- {
 		e.mu.Lock()
-		for sent == e.got.Len() && !e.eof && !e.gone {
+		for !e.gone && (sent == e.got.Len() && !e.eof || sent-e.taken >= wire.Window) {
 			e.more.Wait()
 		}
 		rest, over, gone := e.got.Bytes()[sent:], e.eof, e.gone
+		room := max(0, wire.Window-(sent-e.taken))
 		e.mu.Unlock()
-		n := min(len(rest), 1+e.rand.IntN(wire.MaxData))
+		n := min(len(rest), room, 1+e.rand.IntN(wire.MaxData))
 		switch {
 		case left == 0: // only a part of a frame comes through
 			c.Part(wire.TypeStdout, string(rest[:n]), e.rand.IntN(wire.HeaderSize+n))
 			return masterDies
-		case n == 0 && over:
+		case len(rest) == 0 && over:
 			return processEnds
 		case gone, c.Output(wire.TypeStdout, string(rest[:n])) != nil:
 			return clientLeaves

@@ -27,6 +27,7 @@ type Conn struct {
 	input uint64    // bytes of standard input so far
 	told  uint64    // of them the client has been told
 	Taken [2]uint64 // bytes of the outputs that the client has taken
+	Took  func()    // called by Input when Taken has changed; nil: nobody wants to know
 }
 
 // Send sends a message.
@@ -106,6 +107,9 @@ func (c *Conn) Input() ([]byte, error) {
 			return nil, err
 		case h.Type == wire.TypeStdoutTaken || h.Type == wire.TypeStderrTaken:
 			c.Taken[h.Type-wire.TypeStdoutTaken] = h.Number
+			if c.Took != nil {
+				c.Took()
+			}
 			continue
 		case h.Length == 0:
 			c.take(math.MaxUint64)
