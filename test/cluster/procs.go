@@ -89,7 +89,8 @@ func (m *Machine) Ghosts() ([]Proc, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(p Proc) bool {
-		return !strings.HasSuffix(p.Exe, "/lib/bproc/ghost") || strings.HasPrefix(p.Comm, "bpkeeper")
+		// By its argument: what stands still from its beginning has not given itself its name yet.
+		return !strings.HasSuffix(p.Exe, "/lib/bproc/ghost") || len(p.Args) > 0 && strings.HasPrefix(p.Args[0], "bpkeeper")
 	}), nil
 }
 
