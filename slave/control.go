@@ -163,7 +163,7 @@ func (n *node) lease(blocks []wire.Block) error {
 		return err
 	}
 	n.tasks.lease(count(n.numbers.blocks()))
-	n.leased.set(true)
+	n.supply.set(true)
 	return nil
 }
 

@@ -33,7 +33,7 @@ type node struct {
 	source   *procevents.Source
 	recorder *recorder
 	numbers  *numbers
-	leased   *leased
+	supply   *supply
 	warden   *warden
 	out      outlet
 	calls    calls
@@ -58,7 +58,7 @@ type node struct {
 
 // newNode makes the process space and has the kernel note what happens in it.
 func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger) (*node, error) {
-	n := &node{log: log, leased: newLeased(), settled: make(chan struct{})}
+	n := &node{log: log, supply: newSupply(), settled: make(chan struct{})}
 	n.out = newOutlet(func() { n.linked.Load().Close(outbox.ErrFull) })
 	n.calls.out = n.out
 	sp, err := space.Create(ctx, space.Config{
@@ -277,7 +277,7 @@ func (n *node) inventory() *wire.Inventory {
 	}
 	blocks := n.numbers.blocks()
 	n.tasks.lease(count(blocks))
-	n.leased.set(len(blocks) > 0)
+	n.supply.set(len(blocks) > 0)
 	inv := &wire.Inventory{Blocks: blocks, CPUs: uint32(runtime.NumCPU())}
 	if err := unix.Uname(&name); err == nil {
 		inv.Kernel = string(bytes.TrimRight(name.Release[:], "\x00"))

@@ -61,7 +61,7 @@ var errNoSession = errors.New("the session has ended")
 
 // start starts a process.
 func (p *process) start(a *attachment, spawn *wire.Spawn) (*stdio, error) {
-	err := p.n.leased.await(p.ended)
+	err := p.n.supply.await(p.ended)
 	if p.lost() {
 		return nil, errNoSession // the master asks again in the next one
 	}

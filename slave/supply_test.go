@@ -11,11 +11,11 @@ import (
 	"bproc/pidmap"
 )
 
-func TestLeased(t *testing.T) {
+func TestSupply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeased()
+		s := newSupply()
 		answers := make(chan error, 1)
-		await := func(ended chan struct{}) { go func() { answers <- l.await(ended) }() }
+		await := func(ended chan struct{}) { go func() { answers <- s.await(ended) }() }
 		waits := func(when string) {
 			t.Helper()
 			synctest.Wait()
@@ -33,14 +33,14 @@ func TestLeased(t *testing.T) {
 		}
 		await(nil)
 		waits("before the first lease")
-		l.set(false)
+		s.set(false)
 		waits("of a session without numbers")
-		l.set(true)
+		s.set(true)
 		answered("with numbers", nil)
-		l.set(true)
+		s.set(true)
 		await(nil)
 		answered("with more numbers", nil)
-		l.set(false)
+		s.set(false)
 		session := make(chan struct{})
 		await(session)
 		waits("after all were given back")
@@ -49,8 +49,8 @@ func TestLeased(t *testing.T) {
 		begin := time.Now()
 		await(nil)
 		answered("without an answer", unix.EAGAIN)
-		if took := time.Since(begin); took != leaseTime {
-			t.Errorf("waited for %v, want %v", took, leaseTime)
+		if took := time.Since(begin); took != supplyTime {
+			t.Errorf("waited for %v, want %v", took, supplyTime)
 		}
 	})
 }
