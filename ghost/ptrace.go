@@ -95,7 +95,9 @@ func peek(pid wire.PID, queue uint32, place uint64) *siginfo {
 	return info
 }
 
-// pending reports whether a signal waits for a ghost that stands still.
+// pending reports whether a signal waits for a ghost that stands still. One of which the
+// kernel has kept no more than the number (see siginfo.lost) is in no queue, and not seen:
+// it is reported when the ghost goes on, a moment later.
 func pending(pid wire.PID) bool {
 	return peek(pid, ofThread, 0) != nil || peek(pid, ofProcess, 0) != nil
 }

@@ -149,6 +149,10 @@ func (l *look) endMissing() {
 
 // place brings one process into the table, its parent before it. Who is not known, and is
 // about to end, is not: it may have been known, and its end noted.
+//
+// Who has the number of one who is known is taken to be that one. It could be another only
+// if the end was among the records that were lost, for which there is room when there is
+// none for others, and all other numbers of the node have been given since.
 func (l *look) place(s ProcessInfo) *process {
 	p := l.alive(s.PID)
 	if l.placed[s.PID] || p != nil && (p.serial > l.since.mark || p.ownExec) {
