@@ -100,12 +100,16 @@ func (k *Keeper) seize(parents map[wire.PID]wire.PID) {
 		}
 		k.owners.set(pid, s)
 		s.count.Add(1) // so that the next tree goes elsewhere
-		_ = s.put(request{msg: &wire.GhostAdopt{PID: pid, UID: AnyUser}, done: func(err error) {
+		seized := func(err error) {
 			s.count.Add(-1) // it is counted if it is held
 			if err != nil && !errors.Is(err, unix.ESRCH) {
 				k.log.Warn("a ghost of a former keeper is not seized", "pid", pid, "err", err)
 			}
-		}})
+		}
+		if err := s.put(request{msg: &wire.GhostAdopt{PID: pid, UID: AnyUser}, done: seized}); err != nil {
+			k.owners.drop(pid, s)
+			seized(err)
+		}
 	}
 }
 

@@ -204,7 +204,7 @@ func (k *Keeper) requests(reader *wire.Reader) error {
 		}
 		err = unix.ESRCH
 		if s != nil {
-			err = s.putWaiting(request{number: number, msg: m})
+			err = s.put(request{number: number, msg: m})
 		}
 		if err != nil && number != 0 {
 			k.events.done(number, errnoOf(err))

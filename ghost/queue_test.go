@@ -83,3 +83,30 @@ func TestQueueEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestSettleWaits has a master come while the queue of a shard is full: it is served when all
+// that is in there is done.
+func TestSettleWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shard{queue: fullQueue(t)}
+		k := &Keeper{shards: []*shard{s}}
+		settled := make(chan error, 1)
+		go func() { settled <- k.settle(t.Context()) }()
+		synctest.Wait()
+		if got := len(s.queue.take()); got != maxRequests {
+			t.Errorf("%d requests, want %d", got, maxRequests)
+		}
+		synctest.Wait()
+		select {
+		case err := <-settled:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+		for _, r := range s.queue.take() {
+			r.done(nil)
+		}
+		if err := <-settled; err != nil {
+			t.Error(err)
+		}
+	})
+}

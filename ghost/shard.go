@@ -40,17 +40,8 @@ type shard struct {
 	queue *queue
 }
 
-// put gives the shard a request, unless there are too many.
+// put gives the shard a request, and waits while it has too many.
 func (s *shard) put(r request) error {
-	err := s.queue.put(r)
-	if err == nil {
-		s.ring()
-	}
-	return err
-}
-
-// putWaiting is put, and waits until there are not.
-func (s *shard) putWaiting(r request) error {
 	err := s.queue.putWaiting(r)
 	if err == nil {
 		s.ring()
