@@ -71,6 +71,8 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 		return c.setNode(ctx, m)
 	case *wire.Enroll:
 		return c.enroll(ctx, m)
+	case *wire.Births:
+		return c.births(ctx, m)
 	case *wire.Look:
 		return c.look(ctx, m)
 	case *wire.Inspect:
@@ -92,6 +94,8 @@ func versionOf(m wire.Message) uint16 {
 	case *wire.SetNode:
 		return m.Version
 	case *wire.Enroll:
+		return m.Version
+	case *wire.Births:
 		return m.Version
 	case *wire.Look:
 		return m.Version

@@ -29,6 +29,8 @@ type core struct {
 	alloc  *pidmap.Allocator
 	keeper sender
 
+	births *births
+
 	front frontEnd
 	jobs  chan func() func() // to the worker; holds one
 	slow  []func() func()    // that wait for it
@@ -64,7 +66,7 @@ type core struct {
 
 func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pidmap.Allocator, keeper sender) *core {
 	return &core{
-		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper, front: kernel{},
+		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper, births: newBirths(time.Now()), front: kernel{},
 		jobs:  make(chan func() func(), 1),
 		procs: map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){}, ends: map[*call]*os.File{}, maxEnds: roomForEnds(),
@@ -240,4 +242,5 @@ func (c *core) add(p *proc, limit uint64) {
 	if n := c.nodes.byID[p.node]; n != nil {
 		n.procs++
 	}
+	c.births.add()
 }

@@ -44,7 +44,7 @@ func newLookedAt(t *testing.T) *lookedAt {
 	s.core.nodes.byID[4].sess = &session{node: 4, ended: true}
 	s.core.procs[60] = &proc{pid: 60, node: 3}
 	s.core.procs[61] = &proc{pid: 61, node: 4}
-	l.m = &Master{log: slog.New(slog.DiscardHandler), inputs: make(chan func(*core))}
+	l.m = &Master{log: slog.New(slog.DiscardHandler), inputs: make(chan func(*core)), births: s.core.births}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -58,6 +58,7 @@ func TestRequestsFromNodes(t *testing.T) {
 		may     bool
 	}{
 		{new(wire.ListNodes), true},
+		{new(wire.Births), false},
 		{new(wire.Look), true},
 		{new(wire.Inspect), true},
 		{new(wire.Run), false},

@@ -121,3 +121,24 @@ type ProcList struct {
 
 // Type implements [Message].
 func (*ProcList) Type() Type { return TypeProcList }
+
+// Births waits until processes of nodes are born.
+type Births struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	After   uint64 // the count so far; 0: it is not known
+}
+
+// Type implements [Message].
+func (*Births) Type() Type { return TypeBirths }
+
+// Born answers Births.
+type Born struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Count uint64 // of births; each master begins at another number
+}
+
+// Type implements [Message].
+func (*Born) Type() Type { return TypeBorn }

@@ -44,6 +44,8 @@ var factories = map[Type]func() Message{
 	TypeDone:         func() Message { return new(Done) },
 	TypeListProcs:    func() Message { return new(ListProcs) },
 	TypeProcList:     func() Message { return new(ProcList) },
+	TypeBirths:       func() Message { return new(Births) },
+	TypeBorn:         func() Message { return new(Born) },
 	TypeGhostHello:   func() Message { return new(GhostHello) },
 	TypeGhostList:    func() Message { return new(GhostList) },
 	TypeGhostAdopt:   func() Message { return new(GhostAdopt) },

@@ -56,6 +56,8 @@ const (
 	TypeDone      Type = 85 // master > client
 	TypeListProcs Type = 86 // client > master, answered by ProcList
 	TypeProcList  Type = 87 // master > client
+	TypeBirths    Type = 88 // client > master, answered by Born or Failed
+	TypeBorn      Type = 89 // master > client
 
 	// Master and keeper.
 	TypeGhostHello  Type = 100 // master > keeper, answered by GhostList

@@ -1,0 +1,153 @@
+package master
+
+import (
+	"log/slog"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// TestBirths: a client is told when a process of a node has come to be known.
+func TestBirths(t *testing.T) {
+	l := newLookedAt(t)
+	count := l.m.births.count.Load()
+	receive(t, l.ask(caller{uid: 1000}, &wire.Births{Version: wire.Version}), 0, &wire.Born{Count: count})
+	receive(t, l.ask(caller{}, &wire.Births{Version: wire.Version, After: count + 7}), 0, &wire.Born{Count: count})
+	var waiting []net.Conn
+	for _, uid := range []uint32{0, 1000} {
+		waiting = append(waiting, l.ask(caller{uid: uid}, &wire.Births{Version: wire.Version, After: count}))
+	}
+	if err := l.m.do(t.Context(), func(c *core) { c.add(&proc{pid: 70, node: 3}, 1000) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, client := range waiting {
+		receive(t, client, 0, &wire.Born{Count: count + 1})
+	}
+}
+
+// midwife is a master that counts births, in time that is made up.
+type midwife struct{ m *Master }
+
+func inBubble(t *testing.T, test func(t *testing.T, w midwife)) {
+	synctest.Test(t, func(t *testing.T) {
+		test(t, midwife{&Master{log: slog.New(slog.DiscardHandler), births: newBirths(time.Now())}})
+	})
+}
+
+// wait has a client wait for births. It returns the client's end of the connection, and
+// what is closed when its request has ended.
+func (w midwife) wait(t *testing.T, uid uint32) (client net.Conn, ended <-chan struct{}) {
+	master, client := net.Pipe()
+	done := make(chan struct{})
+	after := w.m.births.count.Load()
+	go func() {
+		defer close(done)
+		c := &clientConn{m: w.m, log: w.m.log, conn: master, who: caller{uid: uid}, spoken: func() {}}
+		c.serve(t.Context())
+	}()
+	send(t, client, 0, &wire.Births{Version: wire.Version, After: after})
+	synctest.Wait()
+	return client, done
+}
+
+// left wants nobody to be counted as waiting.
+func (w midwife) left(t *testing.T) {
+	t.Helper()
+	synctest.Wait()
+	if left := w.m.births.waiting.count; len(left) != 0 {
+		t.Errorf("there are still those who wait, by user: %v", left)
+	}
+}
+
+// TestNoBirths: who waits is told after some time that there are none.
+func TestNoBirths(t *testing.T) {
+	inBubble(t, func(t *testing.T, w midwife) {
+		client, ended := w.wait(t, 1000)
+		time.Sleep(birthsTime - 1)
+		select {
+		case <-ended:
+			t.Fatal("the request has ended early")
+		default:
+		}
+		count := w.m.births.count.Load()
+		receive(t, client, 0, &wire.Born{Count: count})
+		<-ended
+		w.left(t)
+	})
+}
+
+// TestWhoWaitsLeaves: a client that has left, or says more, is not waited for.
+func TestWhoWaitsLeaves(t *testing.T) {
+	for name, leave := range map[string]func(*testing.T, net.Conn){
+		"leaves":    func(_ *testing.T, client net.Conn) { client.Close() },
+		"says more": func(t *testing.T, client net.Conn) { _, _ = client.Write([]byte{0}); client.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w midwife) {
+				client, ended := w.wait(t, 1000)
+				begin := time.Now()
+				leave(t, client)
+				<-ended
+				if took := time.Since(begin); took != 0 {
+					t.Errorf("the request has ended after %v", took)
+				}
+				w.left(t)
+			})
+		})
+	}
+}
+
+// TestManyWait: a user has so many requests that wait, and no more; another has them, too.
+func TestManyWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, w midwife) {
+		var waiting []net.Conn
+		for range maxLooks {
+			client, _ := w.wait(t, 1000)
+			waiting = append(waiting, client)
+		}
+		other, _ := w.wait(t, 1001)
+		refused, ended := w.wait(t, 1000)
+		receive(t, refused, 0, &wire.Failed{Stage: wire.StageRequest, Errno: uint32(unix.EAGAIN)})
+		<-ended
+		w.m.births.add()
+		for _, client := range append(waiting, other) {
+			receive(t, client, 0, &wire.Born{Count: w.m.births.count.Load()})
+		}
+		w.left(t)
+	})
+}
+
+// TestBirthsWakeOnce: births after the first wake nobody up until somebody waits again.
+func TestBirthsWakeOnce(t *testing.T) {
+	b := newBirths(time.Unix(1_000_000, 0))
+	bell := b.rung()
+	b.add()
+	select {
+	case <-bell:
+	default:
+		t.Error("a birth has woken nobody up")
+	}
+	if b.awaited.Load() || b.bell != nil {
+		t.Error("somebody is still to be woken up")
+	}
+	b.add()
+	if got, want := b.count.Load(), uint64(1_000_000*time.Second+2); got != want {
+		t.Errorf("got count %d, want %d", got, want)
+	}
+	if other := newBirths(time.Unix(1_000_001, 0)); other.count.Load() <= b.count.Load() {
+		t.Error("the next master's count can be this one's")
+	}
+}
+
+// BenchmarkBirth is what a birth costs the core while nobody waits.
+func BenchmarkBirth(b *testing.B) {
+	count := newBirths(time.Now())
+	for b.Loop() {
+		count.add()
+	}
+}
