@@ -15,3 +15,12 @@ func Asker(ctx context.Context) (uid, gid uint32, ok bool) {
 	}
 	return who.Uid, who.Gid, true
 }
+
+// caller returns the thread that has made a request; 0: it is none's.
+func caller(ctx context.Context) int32 {
+	who, ok := fuse.FromContext(ctx)
+	if !ok {
+		return 0
+	}
+	return int32(who.Pid)
+}

@@ -25,13 +25,14 @@
 // The name of a process in /proc itself is kept for a short time only: when the kernel
 // asks for it again, somebody looks, and nodes are asked if what is known is too old
 // (fresh.go), or if there is a ghost that is not known (strangers.go). Nothing happens while
-// nobody looks.
+// nobody looks, but for what is done ahead when processes were born (prepare.go).
 //
 // # Goroutines
 //
 // Those of the FUSE server answer the kernel, one for each request. The refresher
 // alone asks the source, and changes View.processes. One tells the kernel what is new in
-// /proc itself.
+// /proc itself. The warmer looks into processes for who lists them, the preparer for nobody
+// yet, one after the other: warmer.turn is with who does, and no handler takes it.
 //
 // # What must not be
 //
@@ -42,7 +43,7 @@
 // waits.
 //
 // The server opens nothing in its own file system but to mount the real procfs in it,
-// and to have the kernel know processes that are going to be read (warm.go). No handler
+// and to have the kernel know processes that are going to be read (warm.go, prepare.go). No handler
 // waits for that for long.
 //
 // A process that waits for an answer cannot be killed (fuse_dev_do_read has taken its

@@ -24,6 +24,7 @@ import (
 type cluster struct {
 	mu      sync.Mutex
 	changes Changes
+	asked   int           // how often
 	young   Changes       // told only when it is asked for now
 	nows    int           // how often that was
 	hang    chan struct{} // nodes answer when it is closed; nil: at once
@@ -39,6 +40,7 @@ func (c *cluster) Refresh(ctx context.Context, now bool, take func(Changes)) err
 	c.mu.Lock()
 	changes := c.changes
 	c.changes = Changes{}
+	c.asked++
 	if now {
 		c.nows++
 		changes.Changed = append(changes.Changed, c.young.Changed...)
@@ -47,6 +49,13 @@ func (c *cluster) Refresh(ctx context.Context, now bool, take func(Changes)) err
 	c.mu.Unlock()
 	take(changes)
 	return nil
+}
+
+// times returns how often it was asked what has changed.
+func (c *cluster) times() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asked
 }
 
 func (c *cluster) wait(ctx context.Context) error {
@@ -174,6 +183,12 @@ type mounted struct {
 // adjusted before.
 func mount(t *testing.T, adjust ...func(*Config)) *mounted {
 	t.Helper()
+	return mountView(t, func(*View) {}, adjust...)
+}
+
+// mountView is mount with a view that is changed before it runs.
+func mountView(t *testing.T, change func(*View), adjust ...func(*Config)) *mounted {
+	t.Helper()
 	m := &mounted{T: t, cluster: &cluster{files: map[string]string{}, dirs: map[string][]Entry{}}, path: t.TempDir()}
 	ready := make(chan struct{})
 	cfg := Config{Mountpoint: m.path, Guard: []string{guardName}, Ready: func() { close(ready) }}
@@ -181,6 +196,7 @@ func mount(t *testing.T, adjust ...func(*Config)) *mounted {
 		f(&cfg)
 	}
 	m.view = New(cfg, m.cluster, slog.New(slog.DiscardHandler))
+	change(m.view)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.view.Run(ctx) }()

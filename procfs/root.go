@@ -70,7 +70,9 @@ func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.O
 		return d.view.table.at(place{self, name}, func() file { return newOwnDir(d.view) }), forEver, 0
 	}
 	if number(name) != 0 {
-		d.view.refresh(ctx)
+		if !d.view.preparer.asks(ctx) {
+			d.view.refresh(ctx)
+		}
 		if !d.has(name) {
 			return nil, 0, unix.ENOENT
 		}

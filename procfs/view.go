@@ -43,6 +43,12 @@ type Config struct {
 	// when somebody looks. Nil: none.
 	Awaited func(wire.PID) bool
 
+	// Births waits until processes were born that are not in the count that it has returned
+	// last, and returns the count now; after 0 at once. Processes are then made known to the
+	// kernel before anybody looks, when they have lived for some seconds. Nil: nobody is
+	// asked anything until somebody looks.
+	Births func(ctx context.Context, after uint64) (uint64, error)
+
 	// Ready is called when the view can be used.
 	Ready func()
 
@@ -65,6 +71,7 @@ type View struct {
 	strangers *strangers
 	news      *news
 	warmer    *warmer
+	preparer  *preparer
 
 	kernel *fuse.Server // nil before the mount
 
@@ -94,6 +101,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		processes: map[wire.PID]*process{},
 	}
 	v.warmer = &warmer{view: v, wanted: make(chan *headStart)}
+	v.preparer = &preparer{view: v, spell: spell, pause: pause}
 	v.table = newTable(&rootDir{folder{mode: 0o555, since: v.since}, v})
 	return v
 }
@@ -149,7 +157,7 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 			err = v.open(ctx, server)
 		}
 		if err == nil {
-			<-ctx.Done()
+			err = v.preparer.run(ctx)
 		}
 		return errors.Join(err, v.unmount(server))
 	})

@@ -3,6 +3,7 @@ package procfs
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,10 +29,13 @@ import (
 // for a process that is known than the warmer for one that is not. So it waits.
 //
 // It works when somebody has listed /proc, and only on processes that the kernel does not
-// know.
+// know. What was prepared (prepare.go) it knows.
 type warmer struct {
 	view   *View
 	wanted chan *headStart // of a reader who lists what is not known
+
+	// turn is held by who looks into processes. Nobody who answers the kernel takes it.
+	turn sync.Mutex
 }
 
 // headStart is what a reader waits for, so as not to ask for the same.
@@ -80,6 +84,8 @@ func (w *warmer) run(ctx context.Context) error {
 
 // warm lists /proc, and has those processes looked into that the kernel does not know.
 func (w *warmer) warm(ctx context.Context, start *headStart) error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
 	root, err := longcall.Openat(unix.AT_FDCWD, w.view.cfg.Mountpoint, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)

@@ -25,8 +25,8 @@ func helper(name string) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			daemon := []string{"--" + readyFlag, "3"}
 			for _, o := range options {
-				if o == "keep" {
-					daemon = append(daemon, "--keep")
+				if o == "keep" || o == "lazy" {
+					daemon = append(daemon, "--"+o)
 				}
 			}
 			return start(append(daemon, args[1]))

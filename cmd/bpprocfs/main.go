@@ -46,16 +46,18 @@ func main() {
 func command() *cobra.Command {
 	var cfg procfs.Config
 	var level slog.Level
+	var lazy bool
 	var fds descriptors
 	c := &cobra.Command{
 		Use: "bpprocfs MOUNTPOINT", Short: "shows the processes of the cluster as the front end's /proc",
 		Args: operands.Named("mount point"), SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cfg.Mountpoint = args[0]
-			return run(cfg, fds, level)
+			return run(cfg, lazy, fds, level)
 		},
 	}
 	c.Flags().BoolVar(&cfg.Keep, "keep", false, "leave the real procfs mounted below the view")
+	c.Flags().BoolVar(&lazy, "lazy", false, "ask the nodes nothing before somebody looks")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.Flags().IntVar(&cfg.Space, "space", 0, "the real procfs is that of the mount namespace of `process`, a bpinit")
 	c.Flags().IntVar(&fds.ready, readyFlag, -1, "")
@@ -72,7 +74,7 @@ const lifeFlag = "life-fd"
 // descriptors are those that this program was started with, or -1.
 type descriptors struct{ ready, life int }
 
-func run(cfg procfs.Config, fds descriptors, level slog.Level) error {
+func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 	asked, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
@@ -88,6 +90,9 @@ func run(cfg procfs.Config, fds descriptors, level slog.Level) error {
 		return err
 	}
 	cfg.Local, cfg.Awaited, source.Inner = localOf(asked, client, proc)
+	if cfg.Local == nil && !lazy {
+		cfg.Births = client.Births
+	}
 	cfg.Guard = []string{guardName}
 	ready := make(chan struct{})
 	cfg.Ready = func() {

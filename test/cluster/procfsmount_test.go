@@ -47,7 +47,7 @@ umount -R view
 await gone
 if mount -t fuse.bpprocfs none /opt/mounts/nothing 2>err; then echo 'a view on no mount point'; fi
 grep -o 'no such file or directory' err
-echo 'none /opt/mounts/view fuse.bpprocfs keep,nofail 0 0' >fstab
+echo 'none /opt/mounts/view fuse.bpprocfs keep,lazy,nofail 0 0' >fstab
 mount --bind fstab /etc/fstab
 mount /opt/mounts/view
 await shows

@@ -12,13 +12,16 @@ import (
 // each time. There are as many processes as a figure says, and no others: those of the sizes
 // before have ended. What the server costs is with as many as there are in the end.
 //
-// Those with "cold" are the first look of all at the processes, by anybody. Those with
-// "requests" do not depend on what else the machine does: how often the kernel has asked
-// the server.
+// Those with "cold" are the first look of all at the processes, by anybody, through a view
+// that does nothing before (--lazy); those with "first" are the same through one that has
+// prepared itself, or has had two minutes for it. All others are of that one. Those with
+// "requests" do not depend on what else the machine does: how often the kernel has asked the
+// server.
 func lookFigures(sizes []int) []figure {
 	var all []figure
 	for _, n := range sizes {
 		all = append(all, coldFigures(n)...)
+		all = append(all, firstFigures(n)...)
 		for _, l := range lookers {
 			base := fmt.Sprintf("%s.native.%d", l.name, n)
 			all = append(all,
@@ -29,6 +32,8 @@ func lookFigures(sizes []int) []figure {
 	}
 	most := sizes[len(sizes)-1]
 	return append(all,
+		figure{name: "procfs.prepare", unit: "ms", runs: 1, measure: ofPreparation(most, func(p *preparation) float64 { return p.cost / float64(most) })},
+		figure{name: "procfs.prepare.time", unit: "s", runs: 1, measure: ofPreparation(most, func(p *preparation) float64 { return p.length.Seconds() })},
 		figure{name: "procfs.memory", unit: "KiB", runs: 1, measure: viewMemory(most)},
 		figure{name: "procfs.idle", unit: "ms/s", runs: 3, measure: viewTime(most, "sleep 2", 2)},
 		figure{name: "procfs.top", unit: "ms/s", runs: 3, measure: viewTime(most, "top -b -n4 -d1", 3)})
@@ -76,7 +81,7 @@ func coldFigures(n int) []figure {
 // look is the time that a program takes, when nobody has looked for some time.
 func look(n int, rest time.Duration, command string, in func(*sight) *dialogue) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
-		w, err := b.sightOf(ctx, n)
+		w, err := b.preparedSight(ctx, n)
 		if err != nil {
 			return 0, err
 		}
@@ -88,7 +93,7 @@ func look(n int, rest time.Duration, command string, in func(*sight) *dialogue) 
 // requests is how often the server is asked while a program looks as in [look].
 func requests(n int, command string) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
-		w, err := b.sightOf(ctx, n)
+		w, err := b.preparedSight(ctx, n)
 		if err != nil {
 			return 0, err
 		}
@@ -103,7 +108,7 @@ func requests(n int, command string) func(context.Context, *bench) (float64, err
 // viewMemory is what the server of the view has for each process.
 func viewMemory(n int) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
-		w, err := b.sightOf(ctx, n)
+		w, err := b.preparedSight(ctx, n)
 		if err != nil {
 			return 0, err
 		}
@@ -116,7 +121,7 @@ func viewMemory(n int) func(context.Context, *bench) (float64, error) {
 // runs among so many processes.
 func viewTime(n int, command string, seconds float64) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
-		w, err := b.sightOf(ctx, n)
+		w, err := b.preparedSight(ctx, n)
 		if err != nil {
 			return 0, err
 		}

@@ -15,14 +15,19 @@ import (
 // and shells that can look at them. All processes are idle.
 type sight struct {
 	n              int
+	machines       *cluster.Cluster
 	view           *cluster.Daemon
 	front          *cluster.Machine
 	crowds         crowd
 	native, inView *dialogue
 	alone          float64 // memory of the server without the processes, in KiB
 
-	// What the first look of all at the processes took.
-	cold struct{ native, inView, requests float64 }
+	// What the first look of all at the processes took, by a view that had done nothing
+	// before, and by one that had prepared itself.
+	cold, first struct{ native, inView, requests float64 }
+
+	// What it took that to prepare itself; nil: the view is the other one.
+	prepared *preparation
 }
 
 // viewDir is where bpns looks for the view.
@@ -35,6 +40,15 @@ func (b *bench) sightOf(ctx context.Context, n int) (*sight, error) {
 		return b.sight, nil
 	}
 	return b.newSight(ctx, n)
+}
+
+// preparedSight is sightOf with a view as it is by default. The other one is lazy.
+func (b *bench) preparedSight(ctx context.Context, n int) (*sight, error) {
+	w, err := b.sightOf(ctx, n)
+	if err != nil || w.prepared != nil {
+		return w, err
+	}
+	return w, w.prepare(ctx)
 }
 
 // newSight returns one whose processes nobody has looked at but once.
@@ -50,7 +64,7 @@ func (b *bench) newSight(ctx context.Context, n int) (*sight, error) {
 	if err := b.roomFor(3 * n); err != nil { // each remote process has a ghost
 		return nil, err
 	}
-	b.sight = &sight{n: n, front: c.Front}
+	b.sight = &sight{n: n, front: c.Front, machines: c}
 	return b.sight, b.sight.gather(ctx, c)
 }
 
@@ -58,7 +72,7 @@ func (w *sight) gather(ctx context.Context, c *cluster.Cluster) (err error) {
 	if _, err := output(ctx, c.Front, "mkdir", "-p", viewDir); err != nil {
 		return err
 	}
-	if w.view, err = c.Front.StartDaemon(ctx, true, "bpprocfs", viewDir); err != nil {
+	if w.view, err = c.Front.StartDaemon(ctx, true, "bpprocfs", "--lazy", viewDir); err != nil {
 		return err
 	}
 	if w.native, err = talk(c.Nodes[0].Command(ctx, cluster.Root, "sh")); err != nil {
@@ -83,11 +97,6 @@ func (w *sight) gather(ctx context.Context, c *cluster.Cluster) (err error) {
 	if err := w.crowds.spread(ctx, c.Front, w.n, 1, 2, 3); err != nil {
 		return err
 	}
-	return w.first()
-}
-
-// first looks at all processes for the first time.
-func (w *sight) first() (err error) {
 	time.Sleep(pause)
 	if w.cold.native, err = w.native.run(coldLook); err != nil {
 		return err
@@ -104,18 +113,26 @@ func (w *sight) close(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
+	err := w.endView(ctx)
+	if w.native != nil {
+		err = errors.Join(err, w.native.end())
+	}
+	return errors.Join(err, w.crowds.close())
+}
+
+// endView ends the view, and the shell that has it.
+func (w *sight) endView(ctx context.Context) error {
 	var errs []error
-	for _, d := range []*dialogue{w.native, w.inView} {
-		if d != nil {
-			errs = append(errs, d.end())
-		}
+	if w.inView != nil {
+		errs = append(errs, w.inView.end())
 	}
 	if w.view != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		errs = append(errs, w.view.Stop(ctx))
 	}
-	return errors.Join(append(errs, w.crowds.close())...)
+	w.inView, w.view = nil, nil
+	return errors.Join(errs...)
 }
 
 // run has a shell execute a command, and returns how long that takes in milliseconds.
@@ -134,13 +151,18 @@ func (w *sight) about(file, word string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := w.front.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+	return about(w.front, pid, file, word)
+}
+
+// about returns the fields that one of a process's files in /proc has from a word on.
+func about(m *cluster.Machine, pid int, file, word string) ([]string, error) {
+	text, err := m.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
 		return nil, err
 	}
 	_, rest, found := strings.Cut(string(text), word)
 	if !found {
-		return nil, fmt.Errorf("%s of the server has no %s", file, word)
+		return nil, fmt.Errorf("%s of %d has no %s", file, pid, word)
 	}
 	return strings.Fields(rest), nil
 }
@@ -148,19 +170,24 @@ func (w *sight) about(file, word string) ([]string, error) {
 // requests returns how often the server has read while something is done: once for each
 // request of the kernel, and a few times what nodes tell.
 func (w *sight) requests(do func() error) (float64, error) {
-	const reads = "syscr:"
-	before, err := w.about("io", reads)
+	before, err := w.reads()
 	if err != nil {
 		return 0, err
 	}
 	if err := do(); err != nil {
 		return 0, err
 	}
-	after, err := w.about("io", reads)
+	after, err := w.reads()
+	return after - before, err
+}
+
+// reads returns how often the server has read so far.
+func (w *sight) reads() (float64, error) {
+	fields, err := w.about("io", "syscr:")
 	if err != nil {
 		return 0, err
 	}
-	return sum(after[:1], before[:1])
+	return sum(fields[:1], nil)
 }
 
 // memory returns what the server has, in KiB.
@@ -174,7 +201,16 @@ func (w *sight) memory() (float64, error) {
 
 // used returns the processor time of the server so far, in milliseconds.
 func (w *sight) used() (float64, error) {
-	fields, err := w.about("stat", ") ")
+	pid, err := w.view.PID()
+	if err != nil {
+		return 0, err
+	}
+	return used(w.front, pid)
+}
+
+// used returns the processor time of a process so far, in milliseconds.
+func used(m *cluster.Machine, pid int) (float64, error) {
+	fields, err := about(m, pid, "stat", ") ")
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bproc/test/cluster"
+)
+
+// preparation is what a view does for many processes before anybody looks.
+type preparation struct {
+	cost   float64       // processor time of the server, the master and the nodes, in milliseconds
+	length time.Duration // from the server's start
+}
+
+// firstFigures are the first look of all at processes that the view was prepared for, beside
+// the first one at the native processes.
+func firstFigures(n int) []figure {
+	first := func(value func(*sight) float64) func(context.Context, *bench) (float64, error) {
+		return func(ctx context.Context, b *bench) (float64, error) {
+			w, err := b.preparedSight(ctx, n)
+			if err != nil {
+				return 0, err
+			}
+			return value(w), nil
+		}
+	}
+	base := fmt.Sprintf("ps.aux.first.native.%d", n)
+	return []figure{
+		{name: base, unit: "ms", runs: 1, measure: first(func(w *sight) float64 { return w.first.native })},
+		{name: fmt.Sprintf("ps.aux.first.%d", n), unit: "ms", base: base, runs: 1, measure: first(func(w *sight) float64 { return w.first.inView })},
+		{name: fmt.Sprintf("ps.aux.first.requests.%d", n), unit: "requests", runs: 1, measure: first(func(w *sight) float64 { return w.first.requests })},
+	}
+}
+
+// ofPreparation is something about the preparation for so many processes.
+func ofPreparation(n int, value func(*preparation) float64) func(context.Context, *bench) (float64, error) {
+	return func(ctx context.Context, b *bench) (float64, error) {
+		w, err := b.preparedSight(ctx, n)
+		if err != nil {
+			return 0, err
+		}
+		return value(w.prepared), nil
+	}
+}
+
+// prepare has another view, which prepares itself, take the place of the lazy one, and looks at
+// all processes for the first time.
+func (w *sight) prepare(ctx context.Context) (err error) {
+	if err := w.endView(ctx); err != nil {
+		return err
+	}
+	p := &preparation{}
+	before, err := w.daemonsUsed()
+	if err != nil {
+		return err
+	}
+	if w.view, err = w.front.StartDaemon(ctx, true, "bpprocfs", viewDir); err != nil {
+		return err
+	}
+	if p.length, err = w.awaitPrepared(); err != nil {
+		return err
+	}
+	after, err := w.daemonsUsed()
+	if err != nil {
+		return err
+	}
+	server, err := w.used()
+	if err != nil {
+		return err
+	}
+	p.cost = after - before + server
+	if w.inView, err = talk(w.front.Command(ctx, cluster.Root, "bpns", "sh")); err != nil {
+		return err
+	}
+	if w.first.native, err = w.native.run(coldLook); err != nil {
+		return err
+	}
+	w.first.requests, err = w.requests(func() error {
+		w.first.inView, err = w.inView.run(coldLook)
+		return err
+	})
+	w.prepared = p
+	return err
+}
+
+// A view is prepared when it has been asked nothing for the first of these times, which is longer
+// than it waits before it begins; but the second is the most that is waited for.
+const (
+	still        = 6 * time.Second
+	mostPrepared = 2 * time.Minute
+)
+
+// awaitPrepared returns how long after its start the server was asked something last.
+func (w *sight) awaitPrepared() (time.Duration, error) {
+	begin := time.Now()
+	last, changed := -1.0, begin
+	for time.Since(changed) < still && time.Since(begin) < mostPrepared {
+		reads, err := w.reads()
+		if err != nil {
+			return 0, err
+		}
+		if reads != last {
+			last, changed = reads, time.Now()
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return changed.Sub(begin), nil
+}
+
+// daemonsUsed returns the processor time of the master and of the nodes' daemons so far, in
+// milliseconds.
+func (w *sight) daemonsUsed() (total float64, err error) {
+	for name, machines := range map[string][]*cluster.Machine{"bpmaster": {w.front}, "bpslave": w.machines.Nodes} {
+		for _, m := range machines {
+			daemons, err := m.Named(name)
+			if err != nil {
+				return 0, err
+			}
+			if len(daemons) == 0 {
+				return 0, fmt.Errorf("%s has no %s", m.Name, name)
+			}
+			for _, d := range daemons {
+				time, err := used(m, d.PID)
+				if err != nil {
+					return 0, err
+				}
+				total += time
+			}
+		}
+	}
+	return total, nil
+}
