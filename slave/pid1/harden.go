@@ -24,7 +24,7 @@ const (
 	// pidMaxFile belongs to the PID namespace of whoever opens it, since Linux 6.14.
 	pidMaxFile = "/proc/sys/kernel/pid_max"
 	procs      = 4  // GOMAXPROCS: one for each kind of goroutine is plenty
-	threads    = 12 // started beforehand
+	threads    = 24 // started beforehand
 	sizeofSet  = 8  // of the kernel's sigset_t
 )
 
@@ -117,7 +117,9 @@ func oomScoreAdj() string {
 }
 
 // StartThreads makes the runtime start threads now, which take numbers between
-// the zones, and not later, when they would take numbers of a leased block.
+// the zones, and not later, when they would take numbers of a leased block, or, where
+// there are as many tasks as the node may have, could not be had: that ends a Go program,
+// and init with all processes. There are some more than it was ever seen to use.
 func StartThreads() {
 	var started, stopped sync.WaitGroup
 	for range threads {
