@@ -34,7 +34,7 @@ type Master struct {
 	inputs    chan func(*core)
 	slaves    errgroup.Group
 	viewers   viewers
-	births    *births
+	births    *births // the core's
 	seats     *seats
 	here      *here
 
@@ -49,7 +49,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 			return nil, fmt.Errorf("directory of the master: %w", err)
 		}
 	}
-	m := &Master{cfg: cfg, log: log, inputs: make(chan func(*core), inputQueue), births: newBirths(time.Now()), seats: newSeats(descriptors()), startKeeper: startKeeper}
+	m := &Master{cfg: cfg, log: log, inputs: make(chan func(*core), inputQueue), seats: newSeats(descriptors()), startKeeper: startKeeper}
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
@@ -120,7 +120,7 @@ func (m *Master) serve(ctx context.Context) error {
 		return errors.Join(err, keeper.client.Close())
 	}
 	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
-	core.births = m.births
+	m.births = core.births
 	ends := &follower{post: m.post}
 	core.atEnd = func(f *os.File, ended func()) { ends.follow(ctx, f, ended) }
 	group.Go(func() error { return m.coreLoop(ctx, core, keeper) })

@@ -197,24 +197,29 @@ func (a *Allocator) has(l lease) bool {
 func (a *Allocator) enter(l lease) {
 	first, last := a.touched(l.block)
 	for i := first; i <= last; i++ {
-		s := &a.slots[i]
-		if s.entry != nil {
-			a.free.Remove(s.entry)
-			s.entry = nil
-		}
-		if !slices.Contains(s.leases, l) {
+		a.occupy(i)
+		if s := &a.slots[i]; !slices.Contains(s.leases, l) {
 			s.leases = append(s.leases, l)
 		}
 	}
 }
 
 func (a *Allocator) remove(i int, gone func(lease) bool) {
-	s := &a.slots[i]
-	if s.entry != nil {
-		return
+	a.slots[i].leases = slices.DeleteFunc(a.slots[i].leases, gone)
+	a.vacate(i)
+}
+
+// occupy takes a slot that somebody is given out of those that are free.
+func (a *Allocator) occupy(i int) {
+	if s := &a.slots[i]; s.entry != nil {
+		a.free.Remove(s.entry)
+		s.entry = nil
 	}
-	s.leases = slices.DeleteFunc(s.leases, gone)
-	if len(s.leases) == 0 && len(s.homes) == 0 && i < a.whole {
+}
+
+// vacate puts a slot to those that are free, if it is nobody's any more.
+func (a *Allocator) vacate(i int) {
+	if s := &a.slots[i]; s.entry == nil && len(s.leases) == 0 && len(s.homes) == 0 && i < a.whole {
 		s.entry = a.free.PushBack(i)
 	}
 }

@@ -11,9 +11,8 @@ import (
 // lease at least.
 const homeSlots = 2
 
-// NewHome gives a node numbers that are leased to no other node until it is forgotten: its
-// kernel, which can have nothing to do with others' numbers, is right about these without
-// asking. A Count of 0 says that there are none left: the lower half of the zone is for
+// NewHome gives a node numbers that are leased to no other node until LeaveHome: about
+// these its kernel is right without asking. A Count of 0 says that there are none left: the lower half of the zone is for
 // leases that come and go. The last slot is nobody's home either, since what the kernel
 // gives behind it are numbers of the local zone.
 func (a *Allocator) NewHome(node wire.NodeID) wire.Block {
@@ -53,21 +52,15 @@ func (a *Allocator) LeaveHome(node wire.NodeID) {
 	for i := a.index(home.First); i <= a.index(home.End()-1); i++ {
 		s := &a.slots[i]
 		s.homes = slices.DeleteFunc(s.homes, func(n wire.NodeID) bool { return n == node })
-		if len(s.leases) == 0 && len(s.homes) == 0 && i < a.whole {
-			s.entry = a.free.PushBack(i)
-		}
+		a.vacate(i)
 	}
 }
 
 func (a *Allocator) enterHome(node wire.NodeID, home wire.Block) {
 	a.homes[node] = home
 	for i := a.index(home.First); i <= a.index(home.End()-1); i++ {
-		s := &a.slots[i]
-		if s.entry != nil {
-			a.free.Remove(s.entry)
-			s.entry = nil
-		}
-		s.homes = append(s.homes, node)
+		a.occupy(i)
+		a.slots[i].homes = append(a.slots[i].homes, node)
 	}
 }
 

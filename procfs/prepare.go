@@ -152,14 +152,15 @@ func newClock() clock {
 	return clock{time.Duration(t.Nano()), time.Now().Unix()}
 }
 
-// ticks are the units of times in procfs (USER_HZ), in a second.
-const ticks = 100
+// Tick is the unit of times of start (proc_pid_stat(5): USER_HZ, which is 100 on all
+// architectures of ours).
+const Tick = time.Second / 100
 
 // settled reports whether a process has lived for the time of settle: by what its node
 // says, or, as clocks can differ, by when it was seen first.
 func (c clock) settled(p *process) bool {
 	start, err := strconv.ParseInt(string(p.start), 10, 64)
-	age := c.boot - time.Duration(start)*(time.Second/ticks)
+	age := c.boot - time.Duration(start)*Tick
 	return err == nil && age >= settle || c.unix-p.since > int64(settle/time.Second)
 }
 

@@ -118,7 +118,7 @@ func born(t *testing.T, pid wire.PID) Process {
 	}
 	const later = 3600 // the test may take long
 	p := remote(pid, 'S', 0)
-	p.Stat = bytes.Replace(p.Stat, []byte(" 1000 "), fmt.Appendf(nil, " %d ", (now.Sec+later)*ticks), 1)
+	p.Stat = bytes.Replace(p.Stat, []byte(" 1000 "), fmt.Appendf(nil, " %d ", (now.Sec+later)*int64(time.Second/Tick)), 1)
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/procfs"
 	"bproc/wire"
 )
 
@@ -54,10 +55,6 @@ func (f *front) place(pid wire.PID) (place, bool) {
 	return place{wire.PID(line.number(statParent)), line.number(statTTY), line.number(statForeground)}, true
 }
 
-// tick is the unit of times of start, in nanoseconds (proc_pid_stat(5): USER_HZ, which
-// is 100 on all architectures of ours).
-const tick = 1e7
-
 // shift returns what is to be added to the times of start of a node. Where node and
 // front end are one machine there is no rounding.
 func (f *front) shift(at *wire.Shown) (int64, error) {
@@ -68,5 +65,5 @@ func (f *front) shift(at *wire.Shown) (int64, error) {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return 0, fmt.Errorf("time since boot: %w", err)
 	}
-	return (now.Nano() - int64(at.Uptime)) / tick, nil
+	return (now.Nano() - int64(at.Uptime)) / int64(procfs.Tick), nil
 }

@@ -161,6 +161,35 @@ func TestSpaceOfAnotherHomeIsReplaced(t *testing.T) {
 	}
 }
 
+// The thread that receives calls goes before all others: a caller that a signal finds
+// before ends its call with EINTR.
+func TestSupervisorGoesFirst(t *testing.T) {
+	n := newNode(t)
+	for deadline := time.Now().Add(patience); !hasNice(t, -20); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no thread goes first")
+		}
+	}
+	n.leave()
+	if hasNice(t, -20) {
+		t.Error("a thread still goes first")
+	}
+}
+
+// hasNice reports whether one of this program's threads has a nice value.
+func hasNice(t *testing.T, nice int) bool {
+	t.Helper()
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(threads, func(e os.DirEntry) bool {
+		tid, _ := strconv.Atoi(e.Name())
+		raw, err := unix.Getpriority(unix.PRIO_PROCESS, tid) // 20 less the nice value, getpriority(2)
+		return err == nil && 20-raw == nice
+	})
+}
+
 // awaitEnd waits until a process of the space is no more, or a zombie.
 func awaitEnd(t *testing.T, init int, pid string) {
 	t.Helper()
