@@ -2,7 +2,6 @@ package bproc
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -14,8 +13,9 @@ import (
 )
 
 // command returns what the process starts with: what c says, and for the rest
-// what a child of this program has.
-func (c *Cmd) command(g *ghost) (wire.Command, error) {
+// what a child of this program has. What the kernel judges by, such as limits, the
+// master reads from the ghost.
+func (c *Cmd) command() (wire.Command, error) {
 	cmd := wire.Command{Argv: c.Args, Env: c.Env, Dir: c.Dir, View: c.View}
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
@@ -24,14 +24,7 @@ func (c *Cmd) command(g *ghost) (wire.Command, error) {
 		cmd.Dir = workingDir()
 	}
 	var err error
-	if cmd.Umask, cmd.Ignored, err = procStatus(); err != nil {
-		return cmd, err
-	}
-	// getpriority(2): the system call returns 20 minus the nice value.
-	if prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
-		cmd.Nice = int8(20 - prio)
-	}
-	cmd.Limits, err = limits(g)
+	cmd.Ignored, err = ignoredSignals()
 	return cmd, err
 }
 
@@ -46,38 +39,18 @@ func workingDir() string {
 	return dir
 }
 
-// resources is the number of resource limits (RLIM_NLIMITS).
-const resources = 16
-
-// limits returns the resource limits of the ghost, which are those of a child.
-// Our own are not: the Go runtime raises the soft limit of open files when it
-// starts, and restores it in children.
-func limits(g *ghost) ([]wire.Limit, error) {
-	list := make([]wire.Limit, resources)
-	for i := range list {
-		var l unix.Rlimit
-		if err := unix.Prlimit(g.pid, i, nil, &l); err != nil {
-			return nil, fmt.Errorf("limits of ghost %d: %w", g.pid, err)
-		}
-		list[i] = wire.Limit{Resource: uint8(i), Soft: l.Cur, Hard: l.Max}
-	}
-	return list, nil
-}
-
-// procStatus returns umask and ignored signals of this process. umask(2) would
-// change what it tells.
-func procStatus() (umask uint32, ignored uint64, err error) {
+// ignoredSignals returns the signals that this process ignores. The ghost ignores others.
+func ignoredSignals() (uint64, error) {
 	const path = "/proc/self/status"
 	status, err := os.ReadFile(path)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	mask, maskErr := statusField(status, "Umask:", 8)
-	ignored, ignErr := statusField(status, "SigIgn:", 16)
-	if err := errors.Join(maskErr, ignErr); err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", path, err)
+	ignored, err := statusField(status, "SigIgn:", 16)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
 	}
-	return uint32(mask), ignored, nil
+	return ignored, nil
 }
 
 // statusField returns a number of /proc/PID/status (proc(5)).

@@ -76,7 +76,6 @@ func TestWhatIsCarried(t *testing.T) {
 		c.End(0)
 	})
 	t.Chdir("/")
-	defer unix.Umask(unix.Umask(0o27))
 	cmd := m.Client.Command(4, "prog", "a b", "")
 	cmd.Env = []string{"A=1", "B="}
 	cmd.HangUp = true
@@ -93,8 +92,8 @@ func TestWhatIsCarried(t *testing.T) {
 	if !slices.Equal(got.Argv, []string{"prog", "a b", ""}) || !slices.Equal(got.Env, cmd.Env) {
 		t.Errorf("got argv %q, env %q", got.Argv, got.Env)
 	}
-	if got.Dir != "/" || got.Umask != 0o27 {
-		t.Errorf("got dir %s, umask %o; want /, 27", got.Dir, got.Umask)
+	if got.Dir != "/" || got.Umask != 0 || got.Nice != 0 || got.Limits != nil {
+		t.Errorf("got dir %s, umask %o, nice %d, limits %v; want /, and the rest is the ghost's to say", got.Dir, got.Umask, got.Nice, got.Limits)
 	}
 	want := [3]wire.Descriptor{{}, {Mode: wire.DescriptorStream}, {Mode: wire.DescriptorFile, Path: "/tmp/errors"}}
 	if got.Stdio != want {
@@ -113,36 +112,6 @@ func TestTooLong(t *testing.T) {
 	err := cmd.Run(ctx)
 	if !errors.Is(err, unix.E2BIG) || err.Error() != "node 4: argument list too long" {
 		t.Errorf("got %v, want %v", err, unix.E2BIG)
-	}
-}
-
-// TestLimits compares the limits with what a shell, a child like any other, says
-// of its own. The Go runtime has raised our own.
-func TestLimits(t *testing.T) {
-	runs := make(chan *wire.Run, 1)
-	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
-		runs <- r.(*wire.Run)
-		c.Started()
-		c.End(0)
-	})
-	if err := m.Client.Command(0, "prog").Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	shell := m.Client.Command(bproc.FrontEnd, "sh", "-c", "ulimit -Sn; ulimit -Hn")
-	shell.Stdout = &out
-	if err := shell.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	limits := (<-runs).Command.Limits
-	if len(limits) != 16 {
-		t.Fatalf("got %d limits", len(limits))
-	}
-	l := limits[unix.RLIMIT_NOFILE]
-	got := strings.NewReplacer("18446744073709551615", "unlimited").Replace(
-		wire.PID(l.Soft).String() + "\n" + wire.PID(l.Hard).String() + "\n")
-	if l.Resource != unix.RLIMIT_NOFILE || got != out.String() {
-		t.Errorf("got %q, want %q", got, out.String())
 	}
 }
 
@@ -377,6 +346,34 @@ func TestMasterGoes(t *testing.T) {
 			}
 			if !errors.Is(err, unix.EHOSTDOWN) || errors.Is(err, bproc.ErrLost) != started {
 				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestLastMasterGoes has the master go and remove its socket: no other is waited for.
+func TestLastMasterGoes(t *testing.T) {
+	for _, started := range []bool{false, true} {
+		t.Run(fmt.Sprintf("started %v", started), func(t *testing.T) {
+			var m *fakemaster.Master
+			m = fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+				if started {
+					c.Started()
+				}
+				if err := os.Remove(m.Client.Socket); err != nil {
+					t.Error(err)
+				}
+			})
+			cmd := m.Client.Command(3, "foo")
+			cmd.Stdout = new(bytes.Buffer)
+			err := cmd.Start(t.Context())
+			if started && err == nil {
+				err = cmd.WaitOutput()
+				_ = cmd.Signal(syscall.SIGKILL)
+				_ = cmd.Wait() // with the same error
+			}
+			if want := map[bool]error{false: bproc.ErrNoMaster, true: bproc.ErrLost}[started]; !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
 			}
 		})
 	}

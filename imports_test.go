@@ -61,22 +61,31 @@ var arrows = map[string][]string{
 	"nodeset":   {"wire"},
 	".":         {"wire", "nodeset"},
 
+	"internal/check":                {"wire", "wire/link", "pidmap", "ghost", "internal/probe", "slave/pid1/filter", "slave/pid1/supervise", "slave/procevents"},
+	"packaging":                     nil,
+	"packaging/completion":          nil,
+	"packaging/completion/generate": {"packaging/completion"},
+
 	"internal/crowd":      nil,
+	"internal/inherited":  nil,
 	"internal/longcall":   nil,
 	"internal/outbox":     {"wire"},
+	"internal/ownthread":  nil,
 	"internal/peer":       nil,
+	"internal/probe":      nil,
 	"internal/processors": nil,
 	"internal/service":    nil,
 	"internal/sparselog":  nil,
 	"internal/sysmon":     nil,
+	"internal/taskgroup":  {"internal/probe"},
 
-	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/longcall"},
-	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/outbox", "internal/peer", "internal/service"},
+	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/peer"},
+	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup"},
 
 	"ghost/mark":   nil,
 	"master/store": nil,
 
-	"procfs":       {"wire", "procfs/guard", "internal/longcall"},
+	"procfs":       {"wire", "procfs/guard", "internal/longcall", "internal/ownthread"},
 	"procfs/guard": nil,
 	"procfs/nodes": {".", "wire", "procfs"},
 	"procfs/enter": nil,
@@ -86,9 +95,9 @@ var arrows = map[string][]string{
 
 	"slave":                {"internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin"},
 	"slave/journal":        {"wire"},
-	"slave/space":          {"wire", "slave/pid1/*"},
+	"slave/space":          {"wire", "internal/ownthread", "internal/probe", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin", "internal/longcall"},
-	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/longcall", "internal/sysmon"},
+	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/crowd", "internal/inherited", "internal/longcall", "internal/sysmon"},
 	"slave/pid1/filter":    nil,
 	"slave/pid1/rights":    {"wire", "internal/peer"},
 	"slave/pid1/standin":   {"wire", "pidmap"},
@@ -97,14 +106,16 @@ var arrows = map[string][]string{
 	"cmd/bpsh":              {".", "cmd/internal/bpsh"},
 	"cmd/bpstat":            {".", "cmd/internal/bpstat"},
 	"cmd/bpctl":             {".", "cmd/internal/bpctl"},
-	"cmd/bpmaster":          {"cmd/internal/operands", "internal/processors", "internal/sparselog", "internal/sysmon", "master"},
+	"cmd/bpcheck":           {"cmd/internal/bpcheck", "cmd/internal/release", "internal/check", "internal/probe", "master"},
+	"cmd/bpmaster":          {"cmd/internal/operands", "cmd/internal/release", "internal/processors", "internal/service", "internal/sparselog", "internal/sysmon", "master"},
 	"cmd/bpslave":           {"cmd/internal/operands", "internal/processors", "internal/sparselog", "internal/sysmon", "slave"},
 	"cmd/bpkeeper":          {"cmd/internal/operands", "internal/sparselog", "internal/sysmon", "ghost"},
 	"cmd/bpinit":            {"internal/sparselog", "slave/pid1"},
 	"cmd/bpns":              {"procfs/enter"},
 	"cmd/bpprocfs":          {".", "cmd/internal/operands", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes"},
-	"cmd/internal/bpsh":     {".", "wire", "nodeset", "cmd/internal/flags", "cmd/internal/release"},
+	"cmd/internal/bpsh":     {".", "wire", "nodeset", "cmd/internal/flags", "cmd/internal/release", "internal/inherited"},
 	"cmd/internal/bpstat":   {".", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
+	"cmd/internal/bpcheck":  {"cmd/internal/operands", "internal/check"},
 	"cmd/internal/bpctl":    {".", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
 	"cmd/internal/flags":    nil,
 	"cmd/internal/operands": {"cmd/internal/flags"},
@@ -112,13 +123,16 @@ var arrows = map[string][]string{
 
 	"internal/fakemaster": {".", "wire", "test/limit"},
 	"internal/manpage":    nil,
+	"internal/oldkernel":  {"internal/ownthread"},
 	"internal/unitfile":   nil,
 
 	"test/cluster":       {"*", "*/*", "*/*/*"},
 	"test/cluster/bench": {"*", "*/*", "*/*/*"},
 	"test/cluster/demo":  {"test/cluster", "test/cluster/demo/tour"},
+	"test/cluster/liars": {"wire", "test/cluster"},
 	"test/limit":         nil,
 	"test/verdict":       nil,
+	"test/vm":            nil,
 
 	"test/cluster/demo/tour": nil,
 }
@@ -178,6 +192,7 @@ func TestLinked(t *testing.T) {
 		"bpstat":   clients,
 		"bpns":     append([]string{"net", "github.com/spf13/cobra", "github.com/hanwen/go-fuse/v2/fuse"}, clients...),
 		"bpprocfs": {"github.com/cilium/ebpf", libcontainer},
+		"bpcheck":  {libcontainer},
 		"bpctl":    clients,
 		"bpinit":   append([]string{"net/http", "github.com/spf13/cobra"}, clients...),
 		"bpkeeper": clients,
@@ -202,7 +217,7 @@ func TestLinked(t *testing.T) {
 		t.Error("bpslave does not link libcontainer: this test looks for the wrong package")
 	}
 	static := list(t, "0")
-	for _, command := range []string{"bpsh", "bpstat", "bpctl", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs"} {
+	for _, command := range []string{"bpsh", "bpstat", "bpctl", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs", "bpcheck"} {
 		if slices.Contains(static["bproc/cmd/"+command].Deps, "runtime/cgo") {
 			t.Errorf("%s cannot be built without cgo", command)
 		}

@@ -82,7 +82,7 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 // breaks before there is an answer, the next master is asked, which finds out whether
 // the former one has done it. The connection is that which is left.
 func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, attach *wire.Attach, stdio [3]wire.Descriptor) (*os.File, error) {
-	command, err := c.command(g)
+	command, err := c.command()
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -107,7 +107,7 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, 
 		switch {
 		case g.expired():
 			return nil, errExpired
-		case !errors.Is(err, ErrLost) && !errors.Is(err, ErrNoMaster):
+		case !errors.Is(err, ErrLost) && !errors.Is(err, ErrNoMaster), errors.Is(err, unix.ENOENT):
 			return nil, err
 		case !again.pause(ctx.Done()):
 			if cause := context.Cause(ctx); cause != nil {

@@ -92,6 +92,9 @@ func (s *stream) renewLocked() {
 		case errors.As(err, &refused) || errors.Is(err, wire.ErrFrame):
 			s.failLocked(&lostError{onNode(err, s.attach.Node)})
 			return
+		case errors.Is(err, unix.ENOENT): // the last master removes its socket
+			s.failLocked(ErrLost)
+			return
 		}
 		s.mu.Unlock()
 		if !s.ghost.ended() {

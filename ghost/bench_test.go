@@ -3,6 +3,7 @@ package ghost
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -91,4 +92,35 @@ func (f *fixture) cost(b *testing.B) (ticks, switches int) {
 		switches += int(voluntary[0])
 	}
 	return ticks, switches
+}
+
+// BenchmarkAdopt measures what the adoption of a ghost that has come up costs its shard, in
+// processor time of the thread.
+func BenchmarkAdopt(b *testing.B) {
+	runtime.LockOSThread() // the tracer's thread; it ends with the test
+	s := lone(b)
+	spent := time.Duration(0)
+	for b.Loop() {
+		pid := start(b, nobody, "g")
+		eventually(b, "it comes up", func() bool { return callOf(b, pid) == waitCall })
+		before := threadTime(b)
+		err := s.adopt(&wire.GhostAdopt{PID: pid, Parent: wire.PID(os.Getpid()), UID: nobody})
+		spent += threadTime(b) - before
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.end(b, s.ghosts[pid], 0)
+		wait(b, pid, 0)
+		s.ghosts = map[wire.PID]*held{}
+	}
+	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/adopt")
+}
+
+func threadTime(b *testing.B) time.Duration {
+	b.Helper()
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(now.Nano())
 }

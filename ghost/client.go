@@ -6,6 +6,9 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/peer"
 	"bproc/wire"
 )
 
@@ -42,18 +45,30 @@ func (c *Client) greet() error {
 	if err := wire.Write(c.conn, 0, &wire.GhostHello{Version: wire.Version}); err != nil {
 		return err
 	}
-	m, _, err := c.reader.Read()
-	if err != nil {
-		return err
+	for {
+		m, _, err := c.reader.Read()
+		if err != nil {
+			return err
+		}
+		switch m := m.(type) {
+		case *wire.GhostList:
+			if c.add(m); !m.More {
+				return nil
+			}
+		case *wire.Refused:
+			return fmt.Errorf("%s", m.Reason)
+		default:
+			return fmt.Errorf("%w: type %d answers a greeting", wire.ErrFrame, m.Type())
+		}
 	}
-	switch m := m.(type) {
-	case *wire.GhostList:
-		c.list = *m
-		return nil
-	case *wire.Refused:
-		return fmt.Errorf("%s", m.Reason)
-	}
-	return fmt.Errorf("%w: type %d answers a greeting", wire.ErrFrame, m.Type())
+}
+
+// add takes in a part of what the keeper holds.
+func (c *Client) add(m *wire.GhostList) {
+	l := &c.list
+	l.Held, l.Killed = append(l.Held, m.Held...), append(l.Killed, m.Killed...)
+	l.Stopped, l.Adopted = append(l.Stopped, m.Stopped...), append(l.Adopted, m.Adopted...)
+	l.Boot = m.Boot
 }
 
 // Held returns the ghosts that the keeper held when the connection was made.
@@ -68,6 +83,9 @@ func (c *Client) Stopped() []wire.PID { return c.list.Stopped }
 // Adopted returns how they were adopted, those of clients at least.
 func (c *Client) Adopted() []wire.Adopted { return c.list.Adopted }
 
+// Boot returns the number that stands for this boot of the front end.
+func (c *Client) Boot() uint64 { return c.list.Boot }
+
 // Write sends frames: requests of package wire whose names begin with Ghost.
 func (c *Client) Write(frames []byte) (int, error) { return c.conn.Write(frames) }
 
@@ -77,3 +95,12 @@ func (c *Client) Recv() (wire.Message, uint64, error) { return c.reader.Read() }
 
 // Close closes the connection. The keeper goes on.
 func (c *Client) Close() error { return c.conn.Close() }
+
+// End ends the keeper, and with it what it holds in its exit.
+func (c *Client) End() error {
+	who, err := peer.Of(c.conn.(*net.UnixConn))
+	if err != nil {
+		return fmt.Errorf("end the keeper: %w", err)
+	}
+	return unix.Kill(int(who.Pid), unix.SIGTERM)
+}

@@ -34,10 +34,11 @@ const maxLook = 5 * time.Second
 // node zone: it puts the allocation cursor back before it comes there. Numbers
 // in use are skipped by the kernel, so nothing else is to be done.
 func WatchCursor(ctx context.Context, log *slog.Logger) error {
-	if err := raiseMax(); err != nil {
+	if _, err := raiseMax(); err != nil {
 		return err
 	}
 	for {
+		raiseAgain(log) // others set it, too, such as sysctl --system
 		last, err := readNumber(lastPIDFile)
 		if err != nil {
 			return fmt.Errorf("allocation cursor: %w; the kernel needs CONFIG_CHECKPOINT_RESTORE", err)
@@ -68,19 +69,31 @@ func nextLook(last int) (back bool, look time.Duration) {
 	return back, min(max(look, time.Millisecond), maxLook)
 }
 
-// raiseMax makes the node zone's numbers possible.
-func raiseMax() error {
-	limit, err := readNumber(maxPIDFile)
-	if err != nil {
-		return fmt.Errorf("greatest process number: %w", err)
+// raiseMax makes the node zone's numbers possible, and returns the limit that there was.
+func raiseMax() (was int, err error) {
+	if was, err = readNumber(maxPIDFile); err != nil {
+		return 0, fmt.Errorf("greatest process number: %w", err)
 	}
-	if limit >= int(pidmap.Max) {
-		return nil
+	if was >= int(pidmap.Max) {
+		return was, nil
 	}
 	if err := os.WriteFile(maxPIDFile, []byte(strconv.Itoa(int(pidmap.Max))), 0); err != nil {
-		return fmt.Errorf("raise the greatest process number to %d: %w", pidmap.Max, err)
+		return was, fmt.Errorf("raise the greatest process number to %d: %w", pidmap.Max, err)
 	}
-	return nil
+	return was, nil
+}
+
+// raiseAgain is raiseMax for when somebody may have lowered the limit, and reports whether
+// that is put right.
+func raiseAgain(log *slog.Logger) (raised bool) {
+	was, err := raiseMax()
+	switch {
+	case err != nil:
+		log.Error("kernel.pid_max was lowered; processes that are born on nodes are killed", "limit", was, "err", err)
+	case was < int(pidmap.Max):
+		log.Warn("kernel.pid_max was lowered, and is set again; see /etc/sysctl.d", "limit", was, "now", int(pidmap.Max))
+	}
+	return err == nil && was < int(pidmap.Max)
 }
 
 func readNumber(path string) (int, error) {

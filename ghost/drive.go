@@ -32,13 +32,17 @@ func (d *driven) scratch() uint64 { return (d.saved.stack() - scratch) &^ 15 }
 // machine is busy, it may not get a processor before it is interrupted again.
 const comeUp = 20 * time.Microsecond
 
+// maxPause is how long one gets at most that does not come up, as it is frozen perhaps.
+const maxPause = 256 * time.Millisecond
+
 // drive stops a ghost in its loop. It may still stand there from the request before.
 func (s *shard) drive(g *held) (*driven, error) {
 	if d := s.offered; d != nil && d.g == g {
 		s.offered = nil
 		return d, nil
 	}
-	for pause := comeUp; ; pause = min(2*pause, time.Millisecond) {
+	waited := time.Duration(0)
+	for pause := comeUp; ; pause = min(2*pause, maxPause) {
 		d, err := s.halt(g)
 		if err != nil {
 			return nil, err
@@ -48,7 +52,10 @@ func (s *shard) drive(g *held) (*driven, error) {
 		}
 		// It still comes up, which takes it microseconds of its own time.
 		_ = goOn(unix.PTRACE_CONT, g.pid, 0)
-		time.Sleep(pause)
+		if err := s.pause(g, waited, pause); err != nil {
+			return nil, err
+		}
+		waited += pause
 	}
 }
 
@@ -98,7 +105,7 @@ func (s *shard) halted(g *held) (*driven, error) {
 // next waits for the next stop of one ghost. The end of the ghost is handled
 // here.
 func (s *shard) next(g *held) (stop, error) {
-	_, status, err := s.await(g.pid, 0)
+	status, err := s.awaitStop(g)
 	if err != nil {
 		return stop{}, fmt.Errorf("wait for ghost %d: %w", g.pid, err)
 	}

@@ -1,6 +1,7 @@
 package ghost
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -260,4 +261,13 @@ func (s *siginfo) sentBy(pid wire.PID, uid uint32, value uint64) {
 	binary.LittleEndian.PutUint32(s[offPid:], uint32(pid))
 	binary.LittleEndian.PutUint32(s[offUID:], uid)
 	binary.LittleEndian.PutUint64(s[offValue:], value)
+}
+
+// statusField reads the first values of a field of /proc/PID/status.
+func statusField(text []byte, name string, base int, values []uint64) error {
+	_, rest, ok := bytes.Cut(text, []byte("\n"+name))
+	if !ok {
+		return fmt.Errorf("process status: no field %s", name)
+	}
+	return statusValues(rest, base, values)
 }

@@ -153,8 +153,8 @@ func (k *Keeper) eachMarked(do func(wire.PID, processStatus)) error {
 			continue
 		}
 		pid := wire.PID(n)
-		var exe, namespace unix.Stat_t
-		if unix.Stat("/proc/"+name+"/exe", &exe) != nil || exe.Dev != k.shards[0].device || exe.Ino != k.shards[0].inode {
+		var namespace unix.Stat_t
+		if exe, err := inodeOf(unix.AT_FDCWD, "/proc/"+name+"/exe"); err != nil || exe != k.rules.image {
 			continue
 		}
 		if held, _ := wasHeld(pid); !held {

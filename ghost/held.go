@@ -9,10 +9,12 @@ import (
 // held is a ghost that a shard is the tracer of. Its owner is the shard.
 type held struct {
 	pid     wire.PID
+	tree    *tree
 	stopped bool // in a group stop: its parent sees it as T
 	killed  bool // it got SIGKILL and is held in its exit
 	slipped bool // it is held as a zombie, see await
 	asked   bool // it is to end: GhostExit has come
+	ending  bool // that takes long, and the shard looks for its end again and again
 	zombie  bool // it is to stay a zombie then
 
 	user  wire.IDs

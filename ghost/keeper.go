@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/probe"
 	"bproc/wire"
 )
 
@@ -32,6 +33,7 @@ const defaultShards = 8
 // Keeper holds ghosts and drives them as the master says.
 type Keeper struct {
 	cfg    Config
+	rules  rules
 	log    *slog.Logger
 	shards []*shard
 	owners *registry
@@ -43,21 +45,22 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 	if cfg.Shards == 0 {
 		cfg.Shards = defaultShards
 	}
+	if err := probe.Machine.Ptrace(); err != nil {
+		return nil, fmt.Errorf("%w, and ghosts are traced; set it to 2 or less in /etc/sysctl.d and reboot, for 3 cannot be changed back", err)
+	}
 	if err := Check(cfg.Image); err != nil {
 		return nil, err
 	}
-	var image unix.Stat_t
-	if err := unix.Stat(cfg.Image, &image); err != nil {
-		return nil, fmt.Errorf("ghost image %s: %w", cfg.Image, err)
+	rules, err := newRules(cfg.Image)
+	if err != nil {
+		return nil, err
 	}
 	remaps := canRemap()
-	k := &Keeper{cfg: cfg, log: log, owners: newRegistry(), events: newOutbox(log)}
+	k := &Keeper{cfg: cfg, rules: rules, log: log, owners: newRegistry(), events: newOutbox(log)}
 	for range cfg.Shards {
-		k.shards = append(k.shards, &shard{
-			log: log, image: cfg.Image, device: image.Dev, inode: image.Ino,
-			events: k.events, owners: k.owners,
-			ghosts: map[wire.PID]*held{}, remaps: remaps, queue: newQueue(),
-		})
+		s := newShard(cfg.Image, rules, k.events, k.owners, log)
+		s.remaps = remaps
+		k.shards = append(k.shards, s)
 	}
 	return k, nil
 }
@@ -74,11 +77,18 @@ func (k *Keeper) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if k.owners.origins, err = openOrigins(k.cfg.Socket); err != nil {
+		return err
+	}
+	defer k.owners.origins.close()
 	l, err := listen(k.cfg.Socket)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
+	if err := interruptible(prodSignal); err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range k.shards {
 		s.mark = mark
@@ -148,8 +158,11 @@ func (k *Keeper) master(ctx context.Context, conn *net.UnixConn) error {
 	if err := k.settle(ctx); err != nil { // a thread that hangs is no reason to leave all other ghosts alone
 		k.log.Error("the master is served before all that a former one has asked for is done", "err", err)
 	}
-	if err := wire.Write(conn, number, k.owners.list()); err != nil {
-		return err
+	for _, list := range k.owners.lists() {
+		list.Boot = k.events.boot()
+		if err := wire.Write(conn, number, list); err != nil {
+			return err
+		}
 	}
 	k.events.attach()
 	done := make(chan struct{})

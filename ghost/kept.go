@@ -21,6 +21,7 @@ const (
 // processes for sure, by ghost. A master that dies has taken signals that went
 // nowhere, so the next one is told of them again.
 type keptSignals struct {
+	boot  uint64 // of which the numbers are
 	seq   uint64 // of the last signal
 	count int
 	of    map[wire.PID]*signalQueue
@@ -38,11 +39,12 @@ type keptSignal struct {
 
 // newKeptSignals returns none. The first number is from a clock that does not go
 // back while the machine runs, and counts faster than signals can come: so the
-// numbers grow from keeper to keeper (clock_gettime(2), CLOCK_BOOTTIME).
+// numbers grow from keeper to keeper (clock_gettime(2), CLOCK_BOOTTIME). Those of two
+// boots cannot be compared.
 func newKeptSignals() keptSignals {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // there is that clock from Linux 2.6.39
-	return keptSignals{seq: uint64(now.Nano()), of: map[wire.PID]*signalQueue{}}
+	return keptSignals{boot: thisBoot(), seq: uint64(now.Nano()), of: map[wire.PID]*signalQueue{}}
 }
 
 // add gives a signal its number and keeps it. When there is no room, the oldest of

@@ -52,6 +52,9 @@ func (o *outbox) signal(pid wire.PID, info *siginfo) {
 	}
 }
 
+// boot returns that of the signals' numbers.
+func (o *outbox) boot() uint64 { return o.signals.boot }
+
 // taken forgets signals that have reached their processes.
 func (o *outbox) taken(marks []wire.Mark) {
 	o.mu.Lock()

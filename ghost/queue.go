@@ -16,6 +16,8 @@ type request struct {
 	msg    wire.Message
 
 	done func(error) // called in the shard when it is carried out; nil: number is answered
+
+	answered bool // before it is carried out, see tree
 }
 
 // queue is the requests that a shard is still to carry out.

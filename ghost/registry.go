@@ -18,6 +18,7 @@ type registry struct {
 	killed  map[wire.PID]bool
 	stopped map[wire.PID]bool
 	how     map[wire.PID]wire.Adopted
+	origins *origins // nil: births and owners are forgotten with this keeper
 }
 
 func newRegistry() *registry {
@@ -43,10 +44,31 @@ func (r *registry) drop(pid wire.PID, s *shard) {
 	}
 }
 
-func (r *registry) adopted(how wire.Adopted) {
+// adopted notes how a ghost came to be. Of one that has been held before, birth and owner
+// are those of then.
+func (r *registry) adopted(how wire.Adopted) error {
+	err := r.originate(&how)
+	r.note(how)
+	return err
+}
+
+func (r *registry) note(how wire.Adopted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.how[how.PID] = how
+}
+
+// originate keeps birth and owner of a ghost that is about to be for later keepers, or
+// finds out what a former one has kept.
+func (r *registry) originate(how *wire.Adopted) error {
+	switch {
+	case r.origins == nil:
+		return nil
+	case how.Owner == 0 && how.Birth == 0:
+		r.origins.get(how)
+		return nil
+	}
+	return r.origins.put(how)
 }
 
 func (r *registry) kill(pid wire.PID) {
@@ -69,6 +91,32 @@ func (r *registry) shardOf(pid wire.PID) *shard {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.shards[pid]
+}
+
+// maxListed bounds the ghosts of one message, far below what a frame may hold.
+const maxListed = 50_000
+
+// lists returns what a master is told of all ghosts that are held, in as many messages as
+// it takes.
+func (r *registry) lists() (lists []*wire.GhostList) {
+	all := r.list()
+	for more := true; more; {
+		part := &wire.GhostList{
+			Held: cut(&all.Held), Killed: cut(&all.Killed), Stopped: cut(&all.Stopped), Adopted: cut(&all.Adopted),
+		}
+		more = len(all.Held)+len(all.Killed)+len(all.Stopped)+len(all.Adopted) > 0
+		part.More = more
+		lists = append(lists, part)
+	}
+	return lists
+}
+
+// cut takes the first of a list.
+func cut[T any](list *[]T) []T {
+	n := min(len(*list), maxListed)
+	first := (*list)[:n:n]
+	*list = (*list)[n:]
+	return first
 }
 
 // list returns the ghosts that are held, in order.

@@ -9,12 +9,22 @@ import (
 )
 
 // handle carries out a request of the master and answers it.
-func (s *shard) handle(r request) {
-	err := s.carryOut(r.msg)
+func (s *shard) handle(r *request) {
+	if err := s.carryOut(r.msg); !s.ended {
+		s.answer(r, err)
+	}
+}
+
+// answer tells what has become of a request.
+func (s *shard) answer(r *request, err error) {
+	fork, forks := r.msg.(*wire.GhostFork)
 	switch {
-	case r.done != nil:
+	case r.answered && err != nil && forks: // as if it had been there
+		s.events.gone(&wire.GhostGone{PID: fork.Child, Status: wire.SignalStatus(int(unix.SIGKILL))})
+	case r.answered && err == nil:
+	case r.done != nil && !r.answered:
 		r.done(err)
-	case r.number != 0:
+	case r.number != 0 && !r.answered:
 		s.events.done(r.number, errnoOf(err))
 	case err != nil && !errors.Is(err, unix.ESRCH):
 		s.log.Warn("a request for a ghost could not be carried out", "msg", r.msg.Type(), "err", err)
@@ -26,7 +36,7 @@ func (s *shard) carryOut(m wire.Message) error {
 	case *wire.GhostAdopt:
 		return s.adopt(m)
 	case *wire.GhostFork:
-		err := s.with(m.Parent, func(g *held) error { return s.fork(g, m) })
+		err := s.with(m.Parent, func(g *held) error { return s.forkIn(g, m) })
 		if err != nil && s.ghosts[m.Child] == nil {
 			s.owners.drop(m.Child, s)
 		}
@@ -90,6 +100,12 @@ const sizeofCloneArgs = 88 // up to cgroup: CLONE_ARGS_SIZE_VER2
 // nothing: it comes out of the system call where its maker does, at the end of the
 // loop.
 func (s *shard) fork(g *held, m *wire.GhostFork) error {
+	s.announce(g.tree, m.Child)
+	defer func() {
+		if g.tree.at == nil { // else others have been announced, and that ends for all at once
+			s.allMade(g.tree)
+		}
+	}()
 	d, err := s.drive(g)
 	if err != nil {
 		return err
@@ -104,12 +120,21 @@ func (s *shard) fork(g *held, m *wire.GhostFork) error {
 	if err := d.write(piece{addr, args.bytes()}); err != nil {
 		return err
 	}
+	how := wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner}
+	if err := s.owners.originate(&how); err != nil {
+		s.log.Warn("a later keeper will not know whose a ghost is", "pid", m.Child, "err", err)
+	}
 	_, err = d.callUntil(event, here.make, newCalling(unix.SYS_CLONE3, addr, sizeofCloneArgs))
 	if err != nil && !s.madeUnseen(m.Child) {
 		return err
 	}
-	s.add(&held{pid: m.Child, user: g.user, group: g.group, root: g.root, argv: g.argv, astray: g.astray, fresh: true})
-	s.owners.adopted(wire.Adopted{PID: m.Child, Birth: m.Birth})
+	child := &held{pid: m.Child, tree: g.tree, user: g.user, group: g.group, root: g.root, argv: g.argv, astray: g.astray, fresh: true}
+	s.add(child)
+	s.owners.note(how)
+	if status, ok := s.early[m.Child]; ok {
+		delete(s.early, m.Child)
+		s.ghostStopped(child, status)
+	}
 	return nil
 }
 

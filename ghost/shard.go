@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,8 +19,7 @@ import (
 type shard struct {
 	log    *slog.Logger
 	image  string
-	device uint64 // of the image
-	inode  uint64
+	rules  rules // that a ghost keeps
 	mark   ourMark
 	events *outbox
 	owners *registry
@@ -28,8 +28,24 @@ type shard struct {
 	bell   wire.PID // the tracee that wakes the shard
 	count  atomic.Int32
 
+	// coming is, by their numbers, the trees of ghosts that are being made, and early how
+	// those have stopped whose makers have not told of them yet.
+	coming map[wire.PID]*tree
+	early  map[wire.PID]unix.WaitStatus
+
+	strangers map[wire.PID]bool // no ghosts: they are let go of when they stop
+
 	slipped int  // ghosts that are held as zombies
 	remaps  bool // see canRemap
+
+	worker *worker   // that is at work; nil: none is
+	idle   []*worker // that have nothing to do
+	away   []*worker // that wait for ghosts
+	ended  bool      // nothing is waited for any more
+	prod   prod
+	ticks  ticks
+
+	batch []request // that have been taken from the queue
 
 	upcoming wire.PID // whose ghost the next request is about; 0: none, or that does not take its standing still
 	standing *driven  // stands still for the next request
@@ -38,6 +54,13 @@ type shard struct {
 	waiting atomic.Bool // in wait4, or about to be: the bell must be rung
 
 	queue *queue
+}
+
+func newShard(image string, rules rules, events *outbox, owners *registry, log *slog.Logger) *shard {
+	return &shard{
+		log: log, image: image, rules: rules, events: events, owners: owners, queue: newQueue(),
+		ghosts: map[wire.PID]*held{}, coming: map[wire.PID]*tree{}, early: map[wire.PID]unix.WaitStatus{}, strangers: map[wire.PID]bool{},
+	}
 }
 
 // put gives the shard a request, and waits while it has too many.
@@ -66,24 +89,40 @@ func (s *shard) pull() { _ = unix.Kill(int(s.bell), unix.SIGCONT) }
 // kernel releases the ghosts.
 func (s *shard) run(ctx context.Context, ready chan<- error) error {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-	bell, err := s.startBell()
+	bell, err := s.start()
 	ready <- err
 	if err != nil {
 		return err
 	}
+	defer s.prod.remove()
+	defer s.ticks.stop()
 	stop := context.AfterFunc(ctx, func() {
 		s.queue.end()
 		s.pull()
 	})
 	defer stop()
 	defer bell.Process.Kill() //nolint:errcheck // it may have ended
+	defer s.dismiss()
 	for ctx.Err() == nil {
+		s.tick()
 		s.serve()
 		if err := s.wait(); err != nil {
 			return fmt.Errorf("wait for ghosts: %w", err)
 		}
 	}
 	return nil
+}
+
+// start makes what a shard needs on its thread.
+func (s *shard) start() (bell *exec.Cmd, err error) {
+	if s.prod, err = newProd(); err != nil {
+		return nil, err
+	}
+	s.ticks.timer = time.AfterFunc(time.Hour, func() {
+		s.ticks.due.Store(true)
+		s.ring()
+	})
+	return s.startBell()
 }
 
 // startBell starts the bell: a process that runs the ghost's image.
@@ -103,24 +142,28 @@ func (s *shard) startBell() (*exec.Cmd, error) {
 
 // serve handles what is in the queue.
 func (s *shard) serve() {
-	for {
-		queue := s.queue.take()
-		if len(queue) == 0 {
-			return
-		}
-		for i, r := range queue {
-			s.upcoming = 0
-			if i+1 < len(queue) {
-				s.upcoming = drives(queue[i+1].msg)
-			}
-			s.offered, s.standing = s.standing, nil
-			s.handle(r)
-			if s.offered != nil {
-				s.offered.letGo()
-				s.offered = nil
-			}
-		}
+	for s.more() {
+		s.switchTo(s.idleWorker())
 	}
+}
+
+// more reports whether there are requests that have not been taken.
+func (s *shard) more() bool {
+	if len(s.batch) == 0 {
+		s.batch = s.queue.take()
+	}
+	return len(s.batch) > 0
+}
+
+// take takes the next request.
+func (s *shard) take() request {
+	r := s.batch[0]
+	s.batch = s.batch[1:]
+	s.upcoming = 0
+	if len(s.batch) > 0 {
+		s.upcoming = drives(s.batch[0].msg)
+	}
+	return r
 }
 
 // drives returns the ghost that is driven for a request; 0: none, or not for sure.
@@ -138,7 +181,7 @@ func (s *shard) wait() error {
 	s.events.flush()
 	s.waiting.Store(true)
 	options := 0
-	if !s.queue.empty() { // put before waiting was set: nobody rings for it
+	if !s.queue.empty() || s.ticks.due.Load() { // from before waiting was set: nobody rings for it
 		options = unix.WNOHANG
 	}
 	pid, status, err := s.await(anyTracee, options)
@@ -165,13 +208,14 @@ func (s *shard) stopped(pid wire.PID, status unix.WaitStatus) {
 		s.silence(status)
 		return
 	}
-	g := s.ghosts[pid]
-	if g == nil {
-		s.log.Warn("a process that is no ghost stopped", "pid", pid)
-		_ = resume(unix.PTRACE_CONT, pid, 0)
-		return
+	switch g := s.ghosts[pid]; {
+	case g != nil:
+		s.ghostStopped(g, status)
+	case s.coming[pid] != nil && status.Stopped() && !s.strangers[pid]:
+		s.early[pid] = status
+	default:
+		s.dropStranger(pid, status)
 	}
-	s.ghostStopped(g, status)
 }
 
 // silence is for the bell when it has stopped: it stands still until it is rung again. No

@@ -14,6 +14,9 @@ import (
 // anyTracee stands for all tracees of a shard.
 const anyTracee wire.PID = -1
 
+// errSlow means that a ghost does not stop at once.
+var errSlow = errors.New("the ghost does not stop")
+
 // await waits until a tracee has stopped or ended, as wait4(2) does; 0 is the
 // answer if there is none and options has WNOHANG.
 //
@@ -22,8 +25,13 @@ const anyTracee wire.PID = -1
 // of the stop at its exit: a restart was meant for another stop, see goOn. All it
 // has left is a zombie, but that is its keeper's: until the keeper waits for it, it
 // keeps its number, and its parent's wait does not return.
+//
+// Among all tracees, those that a worker waits for are left to it: the answer is then 0, too.
 func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, error) {
-	for {
+	if pid != anyTracee && s.worker != nil && options&unix.WNOHANG == 0 {
+		s.prod.arm()
+	}
+	for prods := 0; ; {
 		want := unix.WSTOPPED | unix.WEXITED
 		if pid == anyTracee && s.slipped > 0 {
 			want = unix.WSTOPPED // it would find those each time
@@ -31,9 +39,17 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 		found, ended, err := look(pid, want|options)
 		switch {
 		case errors.Is(err, unix.EINTR):
+			if pid == anyTracee {
+				s.prod.disarm()
+			} else if prods++; prods > 1 && s.worker != nil {
+				return 0, 0, errSlow
+			}
 			continue
 		case err != nil || found == 0:
 			return 0, 0, err
+		}
+		if pid == anyTracee && s.wake(found) {
+			return 0, 0, nil
 		}
 		if g := s.ghosts[found]; ended && g != nil && (g.zombie || !g.asked) {
 			s.slip(g)
@@ -90,6 +106,11 @@ func (s *shard) slip(g *held) {
 		s.slipped++
 	}
 	s.exiting(g)
+	for _, g := range s.ghosts {
+		if g.asked && !g.slipped {
+			g.ending = true
+		}
+	}
 	s.awaitEnds()
 }
 
@@ -102,13 +123,23 @@ func (s *shard) awaitEnds() {
 	}
 }
 
-// awaitEnd waits for the end of a ghost that is to end.
+// awaitEnd waits for the end of a ghost that is to end. One that takes long is looked for
+// from time to time.
 func (s *shard) awaitEnd(g *held) {
+	options := 0
+	if g.ending || s.ended || s.prod.made && s.worker == nil {
+		options = unix.WNOHANG
+	}
 	for s.ghosts[g.pid] == g {
-		pid, status, err := s.await(g.pid, 0)
-		if err != nil || pid == 0 {
-			return
+		pid, status, err := s.await(g.pid, options)
+		switch {
+		case pid != 0 && err == nil:
+			s.ghostStopped(g, status)
+			continue
+		case err == nil, errors.Is(err, errSlow):
+			g.ending = true
+			s.tickAfter(tickTime)
 		}
-		s.ghostStopped(g, status)
+		return
 	}
 }

@@ -16,20 +16,19 @@ import (
 )
 
 // lone is a shard that a test drives by itself.
-func lone(t *testing.T) *shard {
+func lone(t testing.TB) *shard {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	path := imageOf(t)
-	var image unix.Stat_t
-	if err := unix.Stat(path, &image); err != nil {
+	rules, err := newRules(path)
+	if err != nil {
 		t.Fatal(err)
 	}
 	events := newOutbox(log)
 	events.attach()
-	return &shard{
-		log: log, image: path, device: image.Dev, inode: image.Ino, mark: 4711,
-		events: events, owners: newRegistry(), ghosts: map[wire.PID]*held{}, queue: newQueue(),
-	}
+	s := newShard(path, rules, events, newRegistry(), log)
+	s.mark = 4711
+	return s
 }
 
 // foreign starts ghosts whose parent is another process, which writes how they
@@ -116,7 +115,11 @@ func TestSlip(t *testing.T) {
 	// One is found when the shard waits for all; another is about to end meanwhile.
 	slipOut(t, found.pid)
 	s.end(t, ended, wire.ExitStatus(7))
-	s.poll(t)
+	eventually(t, "one slips, one ends", func() bool {
+		s.poll(t)
+		s.awaitEnd(ended) // as a tick does: while one has slipped, ends are looked for one by one
+		return s.slipped == 1 && s.ghosts[ended.pid] == nil
+	})
 	s.says(t, fmt.Sprintf("signal 9 to %d", found.pid), fmt.Sprintf("end 0x700 of %d, asked true", ended.pid))
 	// Another is being driven.
 	slipOut(t, driven.pid)
@@ -150,7 +153,7 @@ func TestSlip(t *testing.T) {
 	reads(t, ends, fmt.Sprintf("%d 137\n%d 137\n%d 7\n%d 143\n", pids[0], pids[1], pids[2], pids[3]))
 }
 
-func (s *shard) end(t *testing.T, g *held, status wire.Status) {
+func (s *shard) end(t testing.TB, g *held, status wire.Status) {
 	t.Helper()
 	if err := s.exit(g, status, false); err != nil {
 		t.Fatal(err)

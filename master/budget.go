@@ -11,6 +11,8 @@ import (
 // ghosts' own fork would fail, when that of their processes has succeeded. The
 // nodes on which the user has processes have equal shares of it.
 //
+// Control groups of the front end are another bound (taskgroups.go).
+//
 // Its owner is the core. Root has none.
 type budget struct {
 	uid    uint32

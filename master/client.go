@@ -28,19 +28,28 @@ type clientConn struct {
 	who  caller
 	from *session // of that node; nil: the client is on the front end
 
-	spoken func() // to be called when it has said what it wants
+	spoken  func() // to be called when it has said what it wants
+	settled func() // to be called when what it has said is not needed any more
 }
 
 // serve handles a connection to its end.
 func (c *clientConn) serve(ctx context.Context) {
+	c.settled = func() {}
 	defer c.conn.Close()
 	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
 	defer stop()
 	c.conn.SetReadDeadline(time.Now().Add(firstFrame))
-	m, _, err := wire.NewReader(c.conn).Read()
+	reader := wire.NewReader(c.conn)
+	reader.Admit(func(bytes int) error { return c.admit(ctx, bytes) })
+	m, _, err := reader.Read()
 	c.spoken()
+	defer c.settled()
 	if err != nil {
-		if !errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
+		case errors.Is(err, errLoad):
+			_ = c.failed(wire.StageRequest, unix.EAGAIN, "requests of this user take too much memory")
+		default:
 			c.log.Warn("a client did not make a request", "pid", c.who.pid, "uid", c.who.uid, "err", err)
 		}
 		return
@@ -49,6 +58,21 @@ func (c *clientConn) serve(ctx context.Context) {
 	if err := c.request(ctx, m); err != nil {
 		c.log.Debug("a client's request ended", "pid", c.who.pid, "msg", m.Type(), "err", err)
 	}
+}
+
+// admit waits until there is room for a request. Those of a node, which says itself who
+// makes them, are small.
+func (c *clientConn) admit(ctx context.Context, bytes int) (err error) {
+	if c.from != nil && bytes > smallLoad {
+		return fmt.Errorf("%w: %d bytes in a request of a node", wire.ErrFrame, bytes)
+	}
+	if bytes <= smallLoad {
+		return nil
+	}
+	if c.settled, err = c.m.loads.take(ctx, c.who.uid, bytes); err != nil {
+		return err
+	}
+	return c.conn.SetReadDeadline(time.Now().Add(firstFrame))
 }
 
 func (c *clientConn) request(ctx context.Context, m wire.Message) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -71,7 +73,6 @@ func TestRequests(t *testing.T) {
 		{"enrol for ever", root, &wire.Enroll{Version: v, Seconds: ^uint32(0)}, failed(wire.StageRequest, unix.EINVAL, "the token's life must be from 1 second to 720h0m0s")},
 		{"enrol too far", root, &wire.Enroll{Version: v, Seconds: 60, Node: maxNode + 1}, failed(wire.StageRequest, unix.EINVAL, "node numbers end at 1048576")},
 		{"run nothing", user, &wire.Run{Version: v, Node: 3}, failed(wire.StageRequest, unix.EINVAL, "a command without a name")},
-		{"run with limits", user, &wire.Run{Version: v, Node: 3, Command: wire.Command{Argv: []string{"true"}, Limits: make([]wire.Limit, 65)}}, failed(wire.StageRequest, unix.EINVAL, "65 resource limits")},
 		{"run where nobody is", user, &wire.Run{Version: v, Node: 3, Command: wire.Command{Argv: []string{"true"}}}, failed(wire.StageNode, unix.EHOSTDOWN, "")},
 	} {
 		if got := ask(test.who, test.request); !reflect.DeepEqual(got, test.want) {
@@ -80,6 +81,47 @@ func TestRequests(t *testing.T) {
 	}
 	if token, ok := ask(root, &wire.Enroll{Version: v, Seconds: 60, Node: -1}).(*wire.Token); !ok || token.Token == "" {
 		t.Errorf("enrol: got %+v", token)
+	}
+}
+
+// TestRequestsHaveRoom has a user whose requests take all room. The next one is read when
+// there is room again, and leaves none behind.
+func TestRequestsHaveRoom(t *testing.T) {
+	master, client := socketPair(t)
+	m := &Master{log: slog.New(slog.DiscardHandler)}
+	release, err := m.loads.take(t.Context(), 7, maxLoad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		(&clientConn{m: m, log: m.log, conn: master, who: caller{uid: 7}, spoken: func() {}}).serve(t.Context())
+	}()
+	run := &wire.Run{Version: wire.Version, Command: wire.Command{Env: []string{strings.Repeat("x", 2*smallLoad)}}}
+	if err := wire.Write(client, 0, run); err != nil {
+		t.Fatal(err)
+	}
+	users := func() int {
+		m.loads.mu.Lock()
+		defer m.loads.mu.Unlock()
+		return m.loads.of[7].users
+	}
+	for users() != 2 {
+		select {
+		case <-served:
+			t.Fatal("a request was read for which there is no room")
+		default:
+			runtime.Gosched()
+		}
+	}
+	release()
+	if answer, _, err := wire.NewReader(client).Read(); err != nil || answer.Type() != wire.TypeFailed {
+		t.Errorf("got %+v, %v, want Failed: there is no command", answer, err)
+	}
+	<-served
+	if len(m.loads.of) > 0 {
+		t.Errorf("room is taken: %v", m.loads.of)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ import (
 //	node NUMBER NAME     a node that has its number before it joins
 //	lease SECONDS        see [Config.Lease]
 //	block COUNT          process numbers in a block that is leased to a node
+//	ghosts CGROUP        see [Config.Ghosts]
 type Config struct {
 	Listen    string        // TCP address for slaves
 	Socket    string        // unix socket for clients
@@ -31,6 +33,12 @@ type Config struct {
 	Lease     time.Duration // a slave without word from the master kills its processes after this time
 	BlockSize int           // process numbers in a block; 0: default
 	Nodes     []NodeConfig
+	Ghosts    string // control group for ghosts, from the top of its hierarchy; empty: that of who starts the process
+
+	// Last is asked when the master is told to end: whether no other follows it, because the
+	// machine shuts down or bproc is removed. Then it ends all processes before. nil: never.
+	Last    func() bool
+	Release string // version of this program
 }
 
 // NodeConfig is a node directive.
@@ -105,6 +113,10 @@ func (c *Config) directive(name string, args []string) error {
 		c.BlockSize, err = number(args[0], pidmap.MinBlock, 1<<18)
 	case "node":
 		err = c.node(args[0], args[1])
+	case "ghosts":
+		if c.Ghosts = args[0]; !path.IsAbs(c.Ghosts) || path.Clean(c.Ghosts) != c.Ghosts || c.Ghosts == "/" {
+			err = fmt.Errorf("%q is not the path of a control group, which begins with a slash", args[0])
+		}
 	default:
 		err = errors.New("unknown directive")
 	}

@@ -27,7 +27,9 @@ type core struct {
 	procs  map[wire.PID]*proc
 	onNode map[wire.NodeID]map[wire.PID]*proc // the same, by node
 	alloc  *pidmap.Allocator
+	leases *leases
 	keeper sender
+	boot   uint64 // of the front end, as the keeper says
 
 	births *births
 
@@ -46,13 +48,20 @@ type core struct {
 
 	budgets    map[uint32]*budget // by user
 	unshared   []*budget          // whose shares are to be told
-	behind     []*session         // that are to be told how far the front end is
+	tasks      taskTree           // nil: nothing bounds tasks
+	ghosts     string             // their control group; empty: that of who has started the process
+	taskGroups map[uint64]*taskGroup
+	bounds     map[string]*taskGroup // by control group: the innermost that bounds its tasks, as far as that was asked for since the last tick
+	allotments map[allotmentKey]*allotment
+	crowded    []*taskGroup // in which there is more or less room
+	behind     []*session   // that are to be told how far the front end is
 	groupCalls map[groupCall]*underWay
 	answers    map[wire.NodeID]*answers
 	marks      []wire.Mark // that the keeper is to be told
 
 	found        map[wire.PID]*signals // ghosts of a former master that no node has claimed, and what they got
 	foundAt      time.Time
+	settled      bool                      // what nobody has claimed by now is given up
 	foundHow     map[wire.PID]wire.Adopted // and how they were adopted
 	foundStopped []wire.PID                // of all ghosts that the keeper had when it came, in order
 	delayed      []func()                  // launches that wait until there is none
@@ -66,7 +75,7 @@ type core struct {
 
 func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pidmap.Allocator, keeper sender) *core {
 	return &core{
-		log: log, lease: lease, nodes: nodes, alloc: alloc, keeper: keeper, births: newBirths(time.Now()), front: kernel{},
+		log: log, lease: lease, nodes: nodes, alloc: alloc, leases: &leases{of: map[wire.NodeID][]wire.Block{}}, keeper: keeper, births: newBirths(time.Now()), front: kernel{},
 		jobs:  make(chan func() func(), 1),
 		procs: map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){}, ends: map[*call]*os.File{}, maxEnds: roomForEnds(),
@@ -74,6 +83,9 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 
 		answers:    map[wire.NodeID]*answers{},
 		budgets:    map[uint32]*budget{},
+		taskGroups: map[uint64]*taskGroup{},
+		bounds:     map[string]*taskGroup{},
+		allotments: map[allotmentKey]*allotment{},
 		groupCalls: map[groupCall]*underWay{},
 	}
 }
@@ -202,7 +214,11 @@ func (c *core) ghostGone(m *wire.GhostGone) {
 		return
 	}
 	if !m.Asked && p.state != ending {
-		c.log.Warn("a ghost ended before its process; the process is killed", "pid", m.PID, "status", uint32(m.Status))
+		about := []any{"pid", m.PID, "status", uint32(m.Status)}
+		if g := c.full(p); g != nil { // it waited for room, perhaps, and there was none
+			about = append(about, g.remedy()...)
+		}
+		c.log.Warn("a ghost ended before its process; the process is killed", about...)
 		p.kill()
 		p.ghost = false
 		return
@@ -227,6 +243,7 @@ func (c *core) remove(p *proc) {
 	delete(c.procs, p.pid)
 	delete(c.onNode[p.node], p.pid)
 	c.discharge(p)
+	c.leave(p)
 	if n := c.nodes.byID[p.node]; n != nil {
 		n.procs--
 	}

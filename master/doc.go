@@ -48,17 +48,22 @@
 // master or of the keeper; what was under way is settled with the next one.
 // Requests that can be made twice are made again of the next keeper, in order.
 //
-// The state directory has what the next master must know: the authority, its tokens
-// and the node table. Processes are not in it: the nodes know what runs, and the keeper
-// which ghosts there are. After a reboot of the front end there are none, and the nodes
+// The state directory has what the next master must know: the authority, its tokens, the
+// node table and which numbers are leased to whom (leases.go). Processes are not in it: the
+// nodes know what runs, and the keeper which ghosts there are, and whose (found.go). After a reboot of the front end there are none, and the nodes
 // are told to end what they still have. A master that is told to end (SIGTERM) closes
 // its connections and returns, within a second or so; what it leaves behind goes on.
-// Process streams it does not close: that would say that their clients have left.
+// Process streams it does not close: that would say that their clients have left. One that
+// no other follows, because the machine shuts down, ends all processes first (last.go).
+//
+// Two limits of the front end bound a user's processes on nodes: the user's limit of
+// processes (budget.go) and the control groups of the ghosts (taskgroups.go).
 //
 // A session begins with what a former one was not told to be certain (again.go). Who has
 // lost a connection with a master or a session comes back: clients by Attach or Run again
 // (attach.go, launch.go), within returnTime of their node, or they count as gone
-// (return.go). A launch whose Spawn was lost with a session is sent again in the next one,
+// (return.go). A connection over which the same process was asked for before ends then, and
+// hands its process stream over. A launch whose Spawn was lost with a session is sent again in the next one,
 // if the inventory lacks its process. A node that leaves says so, and nobody waits for it
 // then (gone.go).
 //

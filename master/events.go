@@ -27,12 +27,14 @@ func (c *core) fromSlave(s *session, number uint64, m wire.Message) {
 	case *wire.Call:
 		c.call(s, number, m)
 	case *wire.SignalsTaken:
-		c.signalsTaken(s, m.Marks)
+		c.signalsTaken(s, m)
 	case *wire.LeaseWanted:
 		// A node without numbers left forks on in the ones it has; the next wish may be granted.
 		c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
 	case *wire.Leaving:
 		c.leaves(s, m.Empty)
+	case *wire.Bounded:
+		c.bounded(s, m)
 	case *wire.LeaseBack:
 		c.takeBack(s, m.Blocks)
 	default:
@@ -122,7 +124,8 @@ func (c *core) forked(s *session, e *wire.Event) {
 		p.gates++
 	}
 	c.add(p, inherited)
-	birth := &effect{event: s.last, maker: maker, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0, Birth: e.Birth}}
+	c.conceived(p, maker)
+	birth := &effect{event: s.last, maker: maker, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0, Birth: e.Birth, Owner: ownership(p.node, p.starter)}}
 	s.pending = append(s.pending, birth)
 	s.tally.hold(s.last)
 	c.bear(p, maker, birth.birth, func(errno unix.Errno) { c.born(s, p, birth, errno) })
@@ -178,6 +181,7 @@ func (c *core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
 		c.bornAgain(s, p, birth)
 		return
 	}
+	c.ghostMade(p)
 	if errno != 0 {
 		c.unborn(s, p, birth, errno)
 		switch now := c.procs[p.pid]; {
@@ -205,7 +209,11 @@ func (c *core) unborn(s *session, p *proc, birth *effect, errno unix.Errno) {
 	if errno == unix.ESRCH && birth.maker.killed {
 		c.log.Debug("a process is killed with its maker", "node", p.node, "pid", p.pid, "maker", birth.maker.pid)
 	} else {
-		c.log.Error("a ghost could not be made; its process is killed", "node", p.node, "pid", p.pid, "err", errno)
+		about := []any{"node", p.node, "pid", p.pid, "err", errno}
+		if errno == unix.EAGAIN {
+			about = append(about, c.whyFull(birth.maker)...)
+		}
+		c.log.Error("a ghost could not be made; its process is killed", about...)
 	}
 	if errno != unix.ESRCH || p.sess != s || s.ended {
 		p.kill()

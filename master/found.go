@@ -32,11 +32,23 @@ func (c *core) killed(pids []wire.PID) {
 	}
 }
 
-// claim gives a found ghost back to its process. It can be that of another, which has
-// its number now and is yet to be started.
+// ownership is whose a ghost is, as a keeper keeps it for later masters: the node of its
+// process, and the user who has started it, or the process from which it descends. It is
+// not 0.
+func ownership(node wire.NodeID, starter uint32) uint64 {
+	return uint64(uint32(node)+1)<<32 | uint64(starter)
+}
+
+// claim gives a found ghost back to its process, if that is the node's. It can be that of
+// another, which has its number now and is yet to be started.
 func (c *core) claim(s *session, pid wire.PID, birth uint64) bool {
 	q, ok := c.found[pid]
 	if !ok || !same(c.foundHow[pid].Birth, birth) {
+		return false
+	}
+	starter := uint32(c.foundHow[pid].Owner)
+	if c.foundHow[pid].Owner != ownership(s.node, starter) {
+		c.log.Warn("a node claims the ghost of a process that is not its own", "node", s.node, "pid", pid)
 		return false
 	}
 	delete(c.found, pid)
@@ -44,9 +56,10 @@ func (c *core) claim(s *session, pid wire.PID, birth uint64) bool {
 	if err != nil {
 		uid = 0 // it has just ended
 	}
-	p := &proc{pid: pid, birth: cmp.Or(birth, c.foundHow[pid].Birth), node: s.node, uid: uid, starter: uid, sess: s, state: running, ghost: true, signals: *q, claimed: true}
+	p := &proc{pid: pid, birth: cmp.Or(birth, c.foundHow[pid].Birth), node: s.node, uid: uid, starter: starter, sess: s, state: running, ghost: true, signals: *q, claimed: true}
 	p.parent, p.hangUp = c.foundHow[pid].Parent, c.foundHow[pid].HangUp
 	c.add(p, c.limitOf(pid))
+	c.allot(p)
 	c.claimed(p)
 	return true
 }
@@ -59,10 +72,17 @@ func (c *core) unfind(pid wire.PID) {
 	}
 }
 
-// dropFound ends the found ghosts that no node has claimed: by now their slaves
-// have killed the processes.
+// dropFound ends the found ghosts that no node has claimed, and takes back the numbers of
+// nodes that have not come: by now their slaves have killed the processes.
 func (c *core) dropFound(now time.Time) {
-	if len(c.found) == 0 || now.Sub(c.foundAt) <= c.lease+leaseMargin {
+	if c.foundAt.IsZero() || now.Sub(c.foundAt) <= c.lease+leaseMargin {
+		return
+	}
+	if !c.settled {
+		c.settled = true
+		c.disownAbsent()
+	}
+	if len(c.found) == 0 {
 		return
 	}
 	c.log.Warn("no node has the processes of some ghosts; the ghosts end", "count", len(c.found))

@@ -14,7 +14,7 @@ func (c *core) dead(n *node) {
 			c.lose(p)
 		}
 	}
-	c.alloc.Return(n.ID)
+	c.disown(n.ID)
 }
 
 // gone fails those who wait for a node.

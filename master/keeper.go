@@ -69,7 +69,9 @@ func (m *Master) connectKeeper(ctx context.Context, passes func(error) bool) (*k
 	}
 	out := outbox.New(func() { client.Close() })
 	out.Open()
-	return &keeperConn{client: client, out: out}, nil
+	k := &keeperConn{client: client, out: out}
+	m.keeper.Store(k)
+	return k, nil
 }
 
 // run carries messages between the core and the keeper.
@@ -104,15 +106,19 @@ func (k *keeperConn) run(ctx context.Context, m *Master) error {
 func (m *Master) keep(ctx context.Context, k *keeperConn) error {
 	for {
 		err := k.run(ctx, m)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || m.last.Load() {
 			return nil
 		}
 		m.log.Error("the keeper is lost; another is started", "err", err)
 		if k, err = m.connectKeeper(ctx, always); err != nil {
 			return err
 		}
-		held, killed, stopped := k.client.Held(), k.client.Killed(), k.client.Stopped()
-		if err := m.post(ctx, func(core *core) { core.keeperBack(k.out, held, stopped); core.killed(killed) }); err != nil {
+		held, killed, stopped, boot := k.client.Held(), k.client.Killed(), k.client.Stopped(), k.client.Boot()
+		if err := m.post(ctx, func(core *core) {
+			core.boot = boot
+			core.keeperBack(k.out, held, stopped)
+			core.killed(killed)
+		}); err != nil {
 			return errors.Join(err, k.client.Close())
 		}
 	}

@@ -21,24 +21,45 @@ type launch struct {
 
 // step tells a client's goroutine how far its process is.
 type step struct {
-	sess      *session     // adopted: open the process stream there, also if there was one with another session
-	pgid, sid wire.PID     // for Spawn
+	sess      *session // adopted: open the process stream there, also if there was one with another session
+	pgid, sid wire.PID // for Spawn
+	taskGroup uint64   // for Spawn, as tasks
+	tasks     uint64
 	resume    *session     // it was started before: go on with it there
-	failed    *wire.Failed // it will not run; otherwise, and with no session, it runs
+	failed    *wire.Failed // it will not run
+
+	// The client has asked again: its former connection gives its process stream to the
+	// next one. A step without all of these says that the process runs.
+	give, take chan handover
+}
+
+// handover is a process stream that passes from one connection of a client to the next.
+type handover struct {
+	stream stream // nil: there is none
+	on     *session
 }
 
 func newLaunch(node wire.NodeID, hangUp bool, spawn wire.Spawn) *launch {
-	return &launch{node: node, hangUp: hangUp, spawn: spawn, steps: make(chan step, 3)}
+	return &launch{node: node, hangUp: hangUp, spawn: spawn, steps: make(chan step, 4)}
 }
 
 // open has the client's goroutine open the process stream. A session that it has not
 // heard of yet is none any more.
 func (l *launch) open(s step) {
-	select {
-	case <-l.steps:
-	default:
+	for len(l.steps) > 0 { // only the core puts something there
+		select {
+		case <-l.steps:
+		default:
+		}
 	}
 	l.steps <- s
+}
+
+// replace ends a launch for another one of the same process.
+func (l *launch) replace(next *launch) {
+	h := make(chan handover, 1)
+	l.steps <- step{give: h}
+	next.steps <- step{take: h}
 }
 
 func (l *launch) fail(stage wire.Stage, errno unix.Errno) {
@@ -69,6 +90,10 @@ func (c *core) begin(l *launch, who caller) {
 		l.fail(wire.StageNode, unix.EACCES)
 		return
 	case l.again && c.beganBefore(l, n):
+		return
+	case c.named(l):
+		p := c.procs[l.spawn.PID]
+		p.rivals = append(p.rivals, func() { c.begin(l, who) })
 		return
 	case c.taken(l.spawn.PID):
 		l.fail(wire.StageGhost, unix.EEXIST)
@@ -124,10 +149,12 @@ func (c *core) beganBefore(l *launch, n *node) bool {
 		return false
 	case p != nil && (p.state == adopting || p.state == spawning):
 		delete(c.absent, p.pid)
-		p.launch, p.client, p.hangUp = l, l.client, l.hangUp
-		if p.state == spawning {
-			l.sent = true
+		l.sent = p.state == spawning
+		if former := p.launch; former != nil {
+			l.sent = former.sent
+			former.replace(l)
 		}
+		p.launch, p.client, p.hangUp = l, l.client, l.hangUp
 	case p != nil:
 		l.steps <- step{resume: n.sess}
 	case found: // the node has come, and does not have it
@@ -151,6 +178,14 @@ func (c *core) beganBefore(l *launch, n *node) bool {
 	return true
 }
 
+// named reports whether somebody else has just named the ghost of a launch as his. That may
+// be a lie, which the keeper finds out.
+func (c *core) named(l *launch) bool {
+	p := c.procs[l.spawn.PID]
+	return p != nil && p.state == adopting && p.launch != nil &&
+		(p.launch.spawn.Parent != l.spawn.Parent || p.launch.spawn.UID != l.spawn.UID)
+}
+
 // taken reports whether a number is in use as far as the master knows.
 func (c *core) taken(pid wire.PID) bool {
 	_, found := c.found[pid]
@@ -161,7 +196,7 @@ func (c *core) taken(pid wire.PID) bool {
 // leaves it to the next one; the same one may have it already.
 func (c *core) adopt(p *proc) {
 	l := p.launch
-	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.spawn.Parent, UID: l.spawn.UID, HangUp: l.hangUp, Birth: l.spawn.Launch}, func(errno unix.Errno) {
+	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.spawn.Parent, UID: l.spawn.UID, HangUp: l.hangUp, Birth: l.spawn.Launch, Owner: ownership(p.node, p.starter)}, func(errno unix.Errno) {
 		switch {
 		case errno == unix.EPIPE:
 			p.again = true
@@ -177,6 +212,7 @@ func (c *core) adopt(p *proc) {
 // adopted goes on when the keeper has answered.
 func (c *core) adopted(p *proc, errno unix.Errno) {
 	l := p.launch
+	defer p.settleRivals()
 	switch {
 	case errno != 0 && l.again && p.sess != nil:
 		c.remove(p) // its process has ended, perhaps, and its output is there
@@ -187,7 +223,16 @@ func (c *core) adopted(p *proc, errno unix.Errno) {
 	default:
 		p.ghost = true
 		p.state = spawning
-		c.spawn(p)
+		c.settleIn(p, func() { c.spawn(p) })
+	}
+}
+
+// settleRivals begins with the launches of others that have named the same ghost.
+func (p *proc) settleRivals() {
+	rivals := p.rivals
+	p.rivals = nil
+	for _, begin := range rivals {
+		begin()
 	}
 }
 
@@ -202,6 +247,9 @@ func (c *core) spawn(p *proc) {
 		// A group or session that the front end's PID namespace does not show has
 		// number 0; a ghost that has just ended has none.
 		s := step{sess: p.sess}
+		if a := p.allotment; a != nil {
+			s.taskGroup, s.tasks = a.group.ID, a.told
+		}
 		s.pgid, _ = c.front.Group(p.pid)
 		s.sid, _ = c.front.Session(p.pid)
 		p.launch.sent = false
@@ -214,7 +262,7 @@ func (c *core) spawn(p *proc) {
 func (c *core) spawnAgain(s *session, lost []*proc) {
 	for _, p := range lost {
 		spawn := func() {
-			if p.state == spawning && p.sess == s && !s.ended {
+			if p.state == spawning && !p.moving && p.sess == s && !s.ended {
 				c.spawn(p)
 			}
 		}
@@ -288,9 +336,11 @@ func (c *core) end(p *proc, status wire.Status) {
 	c.request(p, &wire.GhostExit{PID: p.pid, Status: status}, nil)
 }
 
-// tooLong ends a launch that no slave can be asked for: its message would be too long.
-func (c *core) tooLong(l *launch) {
-	if p := c.procs[l.spawn.PID]; p != nil && p.launch == l {
-		c.abandon(p, wire.StageSpawn, unix.E2BIG)
+// refuse ends a launch that no slave can be asked for: its message would be too long, or
+// its ghost is not there any more.
+func (c *core) refuse(l *launch, stage wire.Stage, errno unix.Errno) {
+	p := c.procs[l.spawn.PID]
+	if p != nil && p.launch != nil && p.is(l.spawn.Launch) { // it may have been replaced meanwhile
+		c.abandon(p, stage, errno)
 	}
 }

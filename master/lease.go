@@ -2,6 +2,7 @@ package master
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -31,6 +32,12 @@ func (c *core) lend(s *session, n int) {
 		n = 0
 	}
 	blocks, err := c.alloc.Lease(s.node, n)
+	if err == nil {
+		if err = c.leases.set(s.node, slices.Concat(c.leases.of[s.node], blocks)); err != nil {
+			err = errors.Join(err, c.alloc.Release(s.node, blocks))
+			blocks = nil
+		}
+	}
 	if err != nil || len(blocks) == 0 && s.numbers == 0 {
 		c.log.Error("no process numbers are left for a node", "node", s.node, "err", err)
 		s.emptying = true
@@ -56,6 +63,10 @@ func (c *core) takeBack(s *session, blocks []wire.Block) {
 	}
 	for _, b := range blocks {
 		s.numbers -= int(b.Count)
+	}
+	left := slices.DeleteFunc(slices.Clone(c.leases.of[s.node]), func(b wire.Block) bool { return slices.Contains(blocks, b) })
+	if err := c.leases.set(s.node, left); err != nil {
+		c.log.Error("it is not kept which numbers a node has given back", "node", s.node, "err", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,8 +128,11 @@ func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 	if l == nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var group errgroup.Group
 	group.Go(func() error {
+		defer cancel() // answers may wait for births that never come
 		defer l.stream.Close()
 		return l.refreshes()
 	})
@@ -183,7 +187,7 @@ func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
 	defer stop()
 	group.Go(func() error {
 		_, err := c.conn.Read(make([]byte, 1))
-		return err
+		return cmp.Or(err, errUnexpected) // either ends the group
 	})
 	group.Go(func() error {
 		defer c.conn.Close()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,12 +32,16 @@ type Master struct {
 	state     *store.Store
 	authority *link.Authority
 	nodes     *nodeTable
+	leases    *leases
 	inputs    chan func(*core)
 	slaves    errgroup.Group
 	viewers   viewers
 	births    *births // the core's
 	seats     *seats
+	loads     loads
 	here      *here
+	keeper    atomic.Pointer[keeperConn] // the last
+	last      atomic.Bool                // the keeper is told to end
 
 	startKeeper func(context.Context, Config) (*ghost.Client, error)
 }
@@ -66,7 +71,10 @@ func (m *Master) open() (err error) {
 	if m.authority, err = link.OpenAuthority(m.state.Table(store.Authority), m.state.Table(store.Tokens)); err != nil {
 		return err
 	}
-	m.nodes, err = loadNodes(m.state.Table(store.Nodes), m.cfg.Nodes, time.Now())
+	if m.nodes, err = loadNodes(m.state.Table(store.Nodes), m.cfg.Nodes, time.Now()); err != nil {
+		return err
+	}
+	m.leases, err = loadLeases(m.state.Table(store.Leases))
 	return err
 }
 
@@ -82,9 +90,15 @@ func (m *Master) close() (err error) {
 
 // Run serves until the context ends. A master runs once.
 func (m *Master) Run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, service.Stopping)
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	stop := context.AfterFunc(ctx, func() {
+		defer end()
+		service.Stopping()
+		m.endAll(serving)
+	})
 	defer stop()
-	err := m.serve(ctx)
+	err := m.serve(serving)
 	if ctx.Err() != nil {
 		err = nil
 	}
@@ -102,7 +116,7 @@ func (m *Master) serve(ctx context.Context) error {
 	}
 	defer m.here.close(m.log)
 	slaves, err := link.Listen(link.ListenConfig{
-		Addr: m.cfg.Listen, Authority: m.authority, Lease: m.cfg.Lease, Opening: m.seats.silent, Log: m.log,
+		Addr: m.cfg.Listen, Authority: m.authority, Lease: m.cfg.Lease, Opening: m.seats.silent, Release: m.cfg.Release, Log: m.log,
 		Joined: func(key, host string, want wire.NodeID, name string) (wire.Block, error) {
 			return m.joined(ctx, key, host, want, name)
 		},
@@ -119,8 +133,13 @@ func (m *Master) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, keeper.client.Close())
 	}
+	if err := m.leases.reserve(alloc); err != nil {
+		m.log.Error("not all numbers can be kept for the nodes that have them", "err", err)
+	}
 	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
+	core.leases = m.leases
 	m.births = core.births
+	core.tasks, core.ghosts = openTaskTree(m.log), m.cfg.Ghosts
 	ends := &follower{post: m.post}
 	core.atEnd = func(f *os.File, ended func()) { ends.follow(ctx, f, ended) }
 	group.Go(func() error { return m.coreLoop(ctx, core, keeper) })
@@ -158,6 +177,7 @@ func lockSocket(socket string) (*os.File, error) {
 // coreLoop is the one goroutine that touches the core.
 func (m *Master) coreLoop(ctx context.Context, c *core, keeper *keeperConn) error {
 	c.begun(time.Now())
+	c.boot = keeper.client.Boot()
 	c.foundGhosts(keeper.client.Held(), keeper.client.Stopped(), keeper.client.Adopted(), time.Now())
 	c.killed(keeper.client.Killed())
 	ticker := time.NewTicker(time.Second)

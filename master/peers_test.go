@@ -124,6 +124,9 @@ func order(m wire.Message) string {
 	case *wire.Progress:
 		return fmt.Sprintf("Progress %d", m.Event)
 	case *wire.Budget:
+		if m.Group != 0 {
+			return fmt.Sprintf("Budget of user %d in group %d: %d", m.UID, m.Group, m.Tasks)
+		}
 		return fmt.Sprintf("Budget of user %d: %d", m.UID, m.Tasks)
 	case *wire.KillAll:
 		return "KillAll"

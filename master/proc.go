@@ -35,9 +35,15 @@ type proc struct {
 	client  *clientConn // of one that was started from the front end; nil: it is to come back
 	left    bool        // the client has left, of which its node was told, if that has come there
 	signals signals
+
+	allotment  *allotment // nil: nothing bounds it
+	discharged bool       // it does not count in it any more
+	moving     bool       // its ghost enters the control group for ghosts
+
 	killed  bool        // SIGKILL has been sent
 	claimed bool        // its ghost was found, and it is yet to be told what that has got
 	again   bool        // the keeper is asked again to hold the ghost
+	rivals  []func()    // launches of others that have named the ghost while it is adopted
 	status  wire.Status // how it ended
 
 	stops    bool // it is stopped

@@ -15,12 +15,15 @@ const soon = 100 * time.Millisecond
 const progressEvents = 1000
 
 // hasNews reports whether there is something to be told soon.
-func (c *core) hasNews() bool { return len(c.behind) > 0 || len(c.unshared) > 0 || len(c.marks) > 0 }
+func (c *core) hasNews() bool {
+	return len(c.behind) > 0 || len(c.unshared) > 0 || len(c.crowded) > 0 || len(c.marks) > 0
+}
 
 // tellNews tells it.
 func (c *core) tellNews() {
 	c.tellProgress()
 	c.tellShares()
+	c.tellAllotments()
 	c.tellMarks()
 }
 

@@ -57,12 +57,20 @@ func (c *clientConn) start(ctx context.Context, l *launch) error {
 			stream = nil
 		}
 		switch {
+		case s.give != nil:
+			s.give <- handover{stream, on}
+			return errAskedAgain
+		case s.take != nil:
+			if stream, on, err = take(ctx, s.take); err != nil {
+				return err
+			}
 		case s.sess != nil:
 			on = s.sess
 			if stream, err = c.spawn(ctx, l, &s); err != nil {
 				return err
 			}
 		case s.resume != nil:
+			c.forget(l)
 			m := wire.Resume{PID: l.spawn.PID, Launch: l.spawn.Launch, UID: l.spawn.UID}
 			return c.resume(ctx, s.resume, &m, l.hangUp)
 		case stream == nil:
@@ -70,7 +78,7 @@ func (c *clientConn) start(ctx context.Context, l *launch) error {
 		case err != nil || s.failed != nil:
 			return errors.Join(err, c.leave(ctx, stream))
 		default:
-			l.spawn.Command = wire.Command{} // a process may run for months; its environment need not stay
+			c.forget(l)
 			// A client that is gone is found out by relay.
 			_ = c.reply(new(wire.Started))
 			return c.relay(ctx, l.spawn.PID, on, stream)
@@ -78,14 +86,39 @@ func (c *clientConn) start(ctx context.Context, l *launch) error {
 	}
 }
 
+// errAskedAgain is why the connection of a launch ends whose client has made another.
+var errAskedAgain = errors.New("the client has asked again over another connection")
+
+// take waits for what the former connection of a launch has.
+func take(ctx context.Context, former <-chan handover) (stream, *session, error) {
+	select {
+	case h := <-former:
+		return h.stream, h.on, nil
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// forget forgets the command of a launch: a process may run for months, and its
+// environment need not stay.
+func (c *clientConn) forget(l *launch) {
+	l.spawn.Command = wire.Command{}
+	c.settled()
+}
+
 // spawn asks a node for a process, and returns its stream. There is none when the
 // session ends: its end, and the next inventory of the node, settle what became of it.
 func (c *clientConn) spawn(ctx context.Context, l *launch, s *step) (stream, error) {
 	l.spawn.PGID, l.spawn.SID = s.pgid, s.sid
+	l.spawn.TaskGroup, l.spawn.Tasks = s.taskGroup, s.tasks
+	if err := inherit(&l.spawn); err != nil {
+		c.log.Info("a process cannot have what its ghost has", "pid", l.spawn.PID, "err", err)
+		return nil, c.m.post(ctx, func(core *core) { core.refuse(l, wire.StageGhost, unix.ESRCH) })
+	}
 	stream, err := s.sess.open(ctx, &l.spawn)
 	switch {
 	case errors.Is(err, wire.ErrFrame):
-		return nil, c.m.post(ctx, func(core *core) { core.tooLong(l) })
+		return nil, c.m.post(ctx, func(core *core) { core.refuse(l, wire.StageSpawn, unix.E2BIG) })
 	case err != nil:
 		c.log.Debug("a node was not asked for a process", "node", l.node, "pid", l.spawn.PID, "err", err)
 		return nil, nil
@@ -150,8 +183,6 @@ func checkCommand(cmd *wire.Command) error {
 		return errors.New("a command without a name")
 	case len(cmd.Argv)+len(cmd.Env) > maxArguments:
 		return fmt.Errorf("%d arguments and variables, at most %d are allowed", len(cmd.Argv)+len(cmd.Env), maxArguments)
-	case len(cmd.Limits) > 64:
-		return fmt.Errorf("%d resource limits", len(cmd.Limits))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ type madeUpFrontEnd struct{ procs map[wire.PID]frontProc }
 type frontProc struct {
 	parent, group, session wire.PID
 	uid                    uint32
+	cgroup                 string
 	limit                  uint64
 }
 
@@ -94,6 +95,9 @@ func (s *script) proc(args []string) {
 	p.session = wire.PID(s.option(args, "sid", int(p.session)))
 	p.uid = uint32(s.option(args, "uid", int(p.uid)))
 	p.limit = uint64(s.option(args, "limit", int(p.limit)))
+	if path, ok := s.word(args, "cgroup"); ok {
+		p.cgroup = path
+	}
 	s.front.procs[pid] = p
 }
 
@@ -121,10 +125,14 @@ func (s *script) work() {
 
 // place says where the process of a Spawn is to be.
 func place(s *step) string {
-	if s.pgid == 0 && s.sid == 0 {
-		return ""
+	text := ""
+	if s.pgid != 0 || s.sid != 0 {
+		text = fmt.Sprintf(", pgid %d sid %d", s.pgid, s.sid)
 	}
-	return fmt.Sprintf(", pgid %d sid %d", s.pgid, s.sid)
+	if s.taskGroup != 0 {
+		text += fmt.Sprintf(", group %d: %d", s.taskGroup, s.tasks)
+	}
+	return text
 }
 
 // ops are the names of calls.

@@ -32,7 +32,7 @@ func (s *script) again(args []string) {
 
 func (s *script) taken(args []string) {
 	mark := wire.Mark{PID: s.pid(args[1]), Seq: uint64(s.number(args[2]))}
-	s.core.fromSlave(s.session(args[0]), 0, &wire.SignalsTaken{Marks: []wire.Mark{mark}})
+	s.core.fromSlave(s.session(args[0]), 0, &wire.SignalsTaken{Marks: []wire.Mark{mark}, Boot: uint64(s.option(args, "boot", 0))})
 }
 
 // kinds are the names of events.

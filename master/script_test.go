@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/taskgroup"
 	"bproc/pidmap"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -63,6 +64,7 @@ func newScript(t *testing.T) *script {
 	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: 1024, Gap: 1024})
 	s.core = newCore(log, testLease, nodes, alloc, &madeUpKeeper{s: s})
 	s.core.front, s.core.atEnd = s.front, s.atEnd
+	s.core.tasks = &madeUpTree{s: s, groups: map[string]taskgroup.Group{}}
 	return s
 }
 
@@ -81,10 +83,10 @@ func (s *script) say(format string, args ...any) {
 // are options: a word and its value.
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
-	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N]: has joined
+	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N] [leased FIRST+COUNT,...]: has joined, and got that of a former master
 	"up":      (*script).up,        // SESSION ID [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
 	"again":   (*script).again,     // EVENT; EVENT...: what the next session is told again
-	"taken":   (*script).taken,     // SESSION PID NUMBER: a process has its signals
+	"taken":   (*script).taken,     // SESSION PID NUMBER [boot N]: a process has its signals
 	"end":     (*script).end,       // SESSION: its link has ended
 	"cut":     (*script).cut,       // SESSION: its connection is lost
 	"heal":    (*script).heal,      // SESSION: its connection is there again
@@ -100,7 +102,7 @@ var verbs = map[string]func(s *script, args []string){
 	"soon":    (*script).soon,      // it is time to tell what need not be told at once
 
 	// Clients.
-	"run":      (*script).run,      // GHOST NODE [uid N] [gid N] [hangup yes] [again yes] [launch N]
+	"run":      (*script).run,      // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N]
 	"too":      (*script).tooLong,  // long GHOST: no slave can be asked for it
 	"left":     (*script).left,     // GHOST [before yes]: its client, or one of a former connection, has closed the connection
 	"reparent": (*script).reparent, // GHOST PARENT
@@ -108,16 +110,21 @@ var verbs = map[string]func(s *script, args []string){
 
 	// The keeper.
 	"adopt":  (*script).adopt,  // PID PARENT [hangup yes] [birth N]: so was what comes with "held"
-	"held":   (*script).held,   // PID... [stopped PID...]: what a keeper of a former master holds
+	"held":   (*script).held,   // PID[@NODE]... [stopped PID...]: what a keeper of a former master holds, of node 0 or another; -1: of nobody
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
 	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: nobody knows
 	"gone":   (*script).gone,   // PID [asked no]
+	"boot":   (*script).boot,   // N: the boot of the front end
 	"lost":   (*script).lost,   // it takes no message any more
 	"back":   (*script).back,   // [PID...] [stopped PID...]: there is another, which holds these
 
 	// The front end.
-	"proc": (*script).proc, // PID [parent N] [pgid N] [sid N] [uid N] [limit N]: there is such a process, or it has changed
+	"proc": (*script).proc, // PID [parent N] [pgid N] [sid N] [uid N] [limit N] [cgroup PATH]: there is such a process, or it has changed
 	"none": (*script).none, // PID: it has ended
+
+	"cgroup":  (*script).cgroup,  // PATH ID MAX NOW: there is such a control group, or it has changed; MAX 0: no bound
+	"ghosts":  (*script).ghosts,  // PATH: the control group for ghosts
+	"bounded": (*script).bounded, // SESSION UID ID TASKS: a node has taken in what it may have
 }
 
 // unordered are the inputs after which the core goes through a table: what
@@ -157,6 +164,7 @@ func (s *script) steps(pid wire.PID) {
 				s.say("client %d failed: stage %d %s", pid, step.failed.Stage, unix.ErrnoName(unix.Errno(step.failed.Errno)))
 			case step.resume != nil:
 				s.say("client %d goes on, stream to %s", pid, step.resume.peer.Addr)
+			case step.give != nil || step.take != nil:
 			case step.sess != nil:
 				s.say("client %d adopted, stream to %s%s", pid, step.sess.peer.Addr, place(&step))
 			default:
@@ -232,12 +240,17 @@ func (s *script) addNode(args []string) {
 	}
 	n.Mode = uint32(s.option(args, "mode", 0o111))
 	n.UID, n.GID = uint32(s.option(args, "uid", 0)), uint32(s.option(args, "gid", 0))
+	if blocks, ok := s.word(args, "leased"); ok {
+		s.core.leases.of[id] = s.blocks(strings.Split(blocks, ","))
+		if err := s.core.leases.reserve(s.core.alloc); err != nil {
+			s.Fatal(err)
+		}
+	}
 }
 
 func (s *script) up(args []string) {
 	name := args[0]
-	sess := &session{peer: link.Peer{Key: "key " + args[1], Addr: name}}
-	sess.link, sess.out = &madeUpLink{s: s, name: name, up: true}, &madeUpSlave{s: s, name: name}
+	sess := s.newSession(name, s.number(args[1]))
 	if pids, ok := s.word(args, "pids"); ok {
 		for word := range strings.SplitSeq(pids, ",") {
 			word, parent, _ := strings.Cut(word, "^")
@@ -263,6 +276,13 @@ func (s *script) up(args []string) {
 		s.say("%s refused: %v", name, err)
 		s.core.sessionEnded(sess, err, s.now)
 	}
+}
+
+// newSession returns a session of a node that nobody knows of yet.
+func (s *script) newSession(name string, node int) *session {
+	sess := &session{peer: link.Peer{Key: fmt.Sprintf("key %d", node), Addr: name}}
+	sess.link, sess.out = &madeUpLink{s: s, name: name, up: true}, &madeUpSlave{s: s, name: name}
+	return sess
 }
 
 func (s *script) blocks(words []string) []wire.Block {
@@ -336,7 +356,7 @@ func (s *script) listNodes([]string) {
 }
 
 func (s *script) run(args []string) {
-	who := caller{pid: 100, uid: uint32(s.option(args, "uid", 1000)), gid: uint32(s.option(args, "gid", 1000))}
+	who := caller{pid: wire.PID(s.option(args, "by", 100)), uid: uint32(s.option(args, "uid", 1000)), gid: uint32(s.option(args, "gid", 1000))}
 	_, hangUp := s.word(args, "hangup")
 	l := newLaunch(wire.NodeID(s.number(args[1])), hangUp, wire.Spawn{PID: s.pid(args[0]), Parent: who.pid, UID: who.uid, Launch: s.birth(args[0], s.text(args, "launch"))})
 	_, l.again = s.word(args, "again")
@@ -347,7 +367,9 @@ func (s *script) run(args []string) {
 	s.core.begin(l, who)
 }
 
-func (s *script) tooLong(args []string) { s.core.tooLong(s.launches[s.pid(args[1])]) }
+func (s *script) tooLong(args []string) {
+	s.core.refuse(s.launches[s.pid(args[1])], wire.StageSpawn, unix.E2BIG)
+}
 
 func (s *script) left(args []string) {
 	client := new(clientConn)
@@ -367,7 +389,23 @@ func (s *script) ps([]string) {
 }
 
 func (s *script) held(args []string) {
+	nodes := map[wire.PID]wire.NodeID{}
+	for i, word := range args {
+		if pid, node, ok := strings.Cut(word, "@"); ok {
+			args[i] = pid
+			nodes[s.pid(pid)] = wire.NodeID(s.number(node))
+		}
+	}
 	held, stopped := s.halves(args)
+	for _, pid := range held {
+		i := slices.IndexFunc(s.adopted, func(how wire.Adopted) bool { return how.PID == pid })
+		if i < 0 {
+			i, s.adopted = len(s.adopted), append(s.adopted, wire.Adopted{PID: pid})
+		}
+		if nodes[pid] >= 0 {
+			s.adopted[i].Owner = ownership(nodes[pid], 1000)
+		}
+	}
 	s.core.foundGhosts(held, stopped, s.adopted, s.now)
 }
 
@@ -408,6 +446,8 @@ func (s *script) signal(args []string) {
 	}
 	s.core.fromKeeper(0, &wire.GhostSignal{PID: s.pid(args[0]), Info: info, Seq: uint64(s.option(args, "seq", 0))})
 }
+
+func (s *script) boot(args []string) { s.core.boot = uint64(s.number(args[0])) }
 
 func (s *script) gone(args []string) {
 	_, unasked := s.word(args, "asked")

@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -115,8 +116,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 			p.sess = s
 		}
 	}
-	c.alloc.Return(n.ID)
-	if err := c.alloc.Claim(n.ID, s.inventory.Blocks); err != nil {
+	if err := c.claimNumbers(n.ID, s.inventory.Blocks); err != nil {
 		c.log.Error("node claims process numbers that are not its own; its processes are killed", "node", n.ID, "err", err)
 		s.emptying = true
 	}
@@ -130,6 +130,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 			c.shareSoon(b)
 		}
 	}
+	c.tellAllAgain(n.ID)
 	if s.emptying || n.Down {
 		s.put(new(wire.KillAll))
 	}
@@ -141,6 +142,20 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	c.isUp(s)
 	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", n.state, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
 	return nil
+}
+
+// claimNumbers enters the blocks that a node has. It may have fewer than were leased to
+// it, and no others.
+func (c *core) claimNumbers(node wire.NodeID, blocks []wire.Block) error {
+	err := c.leases.cover(node, blocks)
+	c.alloc.Return(node)
+	if err == nil {
+		err = c.alloc.Claim(node, blocks)
+	}
+	if err != nil {
+		blocks = nil
+	}
+	return errors.Join(err, c.leases.set(node, blocks))
 }
 
 // lose ends a process that is certainly dead, without anybody knowing how.
@@ -192,6 +207,7 @@ func (c *core) tick(now time.Time) {
 	c.dropFound(now)
 	c.forgetCalls()
 	c.dropShares()
+	c.tickTasks()
 	for _, n := range c.nodes.byID {
 		c.giveUp(n.ID, now)
 		switch s := n.sess; {

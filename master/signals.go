@@ -110,7 +110,7 @@ func (p *proc) kill() { p.send(&wire.Signal{PID: p.pid, Info: kernelSignal(unix.
 
 // signal passes on a signal that a ghost got.
 func (c *core) signal(m *wire.GhostSignal) {
-	sig := &wire.Signal{PID: m.PID, Info: m.Info, Seq: m.Seq}
+	sig := &wire.Signal{PID: m.PID, Info: m.Info, Seq: m.Seq, Boot: c.boot}
 	if p := c.procs[m.PID]; p != nil {
 		if !p.signals.repeated(m.Seq) {
 			if continues(sig) {
@@ -124,9 +124,13 @@ func (c *core) signal(m *wire.GhostSignal) {
 	}
 }
 
-// signalsTaken tells the keeper what processes have got.
-func (c *core) signalsTaken(s *session, marks []wire.Mark) {
-	for _, mark := range marks {
+// signalsTaken tells the keeper what processes have got. A node that has outlived the
+// front end may have to say so about signals of a former boot.
+func (c *core) signalsTaken(s *session, m *wire.SignalsTaken) {
+	if m.Boot != c.boot && m.Boot != 0 { // 0: the node does not say
+		return
+	}
+	for _, mark := range m.Marks {
 		if p := c.procs[mark.PID]; p != nil && p.sess == s {
 			p.signals.taken(mark.Seq)
 			c.marks = append(c.marks, mark)

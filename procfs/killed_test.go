@@ -116,7 +116,7 @@ func (m *midst) ends(name string, cmd *exec.Cmd) {
 		if err == nil {
 			m.Errorf("%s has ended well", name)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(2 * time.Minute):
 		m.Errorf("%s (%d) cannot be killed", name, cmd.Process.Pid)
 	}
 }

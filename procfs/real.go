@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/ownthread"
 	"bproc/wire"
 )
 
@@ -47,23 +46,26 @@ func openReal(space int) (real, error) {
 	return real{os.NewFile(uintptr(fd), procPath), mountable}, nil
 }
 
-// copyProc returns a copy of the procfs of a process' mount namespace, or of this one (0).
-func copyProc(space int) (int, error) {
-	if space == 0 {
-		return copyOwnProc()
-	}
-	var g errgroup.Group
-	tree := -1
-	g.Go(func() (err error) {
-		// The namespace is the thread's, which ends with this function.
-		runtime.LockOSThread()
-		if err := enterMounts(space); err != nil {
+// copyProc returns a copy of the mount of procfs in a process' mount namespace, or in this
+// one (0), with what is mounted in it. The copy is mounted nowhere. Nothing of what is
+// mounted on it may appear on the original, so it is private: a copy of a private mount,
+// in a mount namespace that only this function has. (mount_setattr(2), which would do it
+// without, is of Linux 5.12.)
+func copyProc(space int) (tree int, err error) {
+	tree = -1
+	err = ownthread.Do(func() error {
+		if space != 0 {
+			if err := enterMounts(space); err != nil {
+				return err
+			}
+		}
+		if err := leaveProc(); err != nil {
 			return err
 		}
 		tree, err = copyMount()
 		return err
 	})
-	return tree, g.Wait()
+	return tree, err
 }
 
 // enterMounts moves the calling thread to the mount namespace of a process.
@@ -83,47 +85,22 @@ func enterMounts(pid int) error {
 	return nil
 }
 
-// copyOwnProc returns a copy of the mount of procfs that is mounted nowhere, with what is
-// mounted in it. Nothing of what is mounted on the copy may appear on the original, so
-// it is private from the start; before Linux 5.12 it is a new mount, without what is
-// mounted in the old one.
-func copyOwnProc() (int, error) {
-	fd, err := copyMount()
-	if errors.Is(err, unix.ENOSYS) {
-		return newProc()
+// leaveProc moves the calling thread to a copy of its mount namespace with a private /proc.
+func leaveProc() error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
 	}
-	return fd, err
+	if err := unix.Mount("", procPath, "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make the mount of %s private: %w", procPath, err)
+	}
+	return nil
 }
 
-// copyMount returns a private copy of the mount of procfs in the namespace of the calling
-// thread.
+// copyMount returns a copy of the mount of procfs in the namespace of the calling thread.
 func copyMount() (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, procPath, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
 		return -1, fmt.Errorf("copy the mount of %s: %w", procPath, err)
-	}
-	attr := unix.MountAttr{Propagation: unix.MS_PRIVATE}
-	err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
-	if err == nil {
-		return fd, nil
-	}
-	_ = unix.Close(fd)
-	return -1, fmt.Errorf("make the copy of %s private: %w", procPath, err)
-}
-
-// newProc returns a procfs of this PID namespace that is mounted nowhere.
-func newProc() (int, error) {
-	fs, err := unix.Fsopen("proc", unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return -1, fmt.Errorf("fsopen procfs: %w", err)
-	}
-	defer unix.Close(fs)
-	if err := unix.FsconfigCreate(fs); err != nil {
-		return -1, fmt.Errorf("fsconfig procfs: %w", err)
-	}
-	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
-	if err != nil {
-		return -1, fmt.Errorf("fsmount procfs: %w", err)
 	}
 	return fd, nil
 }

@@ -92,7 +92,7 @@ func TestReaderAsksNothing(t *testing.T) {
 	select {
 	case err = <-read:
 		m.view.table.mu.Unlock()
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		m.view.table.mu.Unlock()
 		err = errors.Join(errors.New("the reader waits for the server"), <-read)
 	}

@@ -125,7 +125,7 @@ func (n *node) receive(reader *wire.Reader) error {
 		case *wire.Lease:
 			err = n.lease(m.Blocks)
 		case *wire.Budget:
-			n.tasks.budget(m)
+			err = n.budget(m)
 		case *wire.Reparent:
 			n.recorder.reparent(m.PID, m.Parent)
 			n.space.SetParent(m.PID, m.Parent)
@@ -151,6 +151,17 @@ func (n *node) signal(m *wire.Signal) error {
 	}
 	n.signals.given(m)
 	return nil
+}
+
+// budget bounds the tasks of a user. For a group of the front end it is answered when all
+// births are told that were before.
+func (n *node) budget(m *wire.Budget) error {
+	n.tasks.budget(m)
+	if m.Group == 0 {
+		return nil
+	}
+	n.recorder.stamp()
+	return n.out.put(&wire.Bounded{UID: m.UID, Tasks: m.Tasks, Group: m.Group})
 }
 
 func (n *node) lease(blocks []wire.Block) error {

@@ -253,7 +253,7 @@ func (f *front) signal(pid wire.PID, signal unix.Signal) {
 // await waits until ok holds, which is called with the lock held.
 func (f *front) await(what string, ok func() bool) {
 	f.t.Helper()
-	timer := time.AfterFunc(60*time.Second, func() {
+	timer := time.AfterFunc(5*time.Minute, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.changed.Broadcast()
@@ -262,8 +262,8 @@ func (f *front) await(what string, ok func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for begun := time.Now(); !ok(); f.changed.Wait() {
-		if time.Since(begun) >= 60*time.Second {
-			f.t.Fatalf("%s: not so after a minute; processes: %v", what, f.procs)
+		if time.Since(begun) >= 5*time.Minute {
+			f.t.Fatalf("%s: not so after five minutes; processes: %v", what, f.procs)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -34,18 +35,34 @@ func TestMain(m *testing.M) {
 	cfg := Config{
 		Master: args[0], Token: args[1], Root: "/",
 		State: filepath.Join(args[2], "state"), Runtime: filepath.Join(args[2], "run"), Lib: args[2],
+		patience: testPatience,
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ctx, end := context.WithCancel(context.Background())
 	if cfg.Keep = slices.Contains(args, "keep"); slices.Contains(args, "end") {
 		end()
 	}
-	defer end()
-	if err := Run(ctx, cfg, log); err != nil {
+	restart := make(chan os.Signal, 1)
+	signal.Notify(restart, unix.SIGHUP)
+	cfg.Restart = restart
+	err := Run(ctx, cfg, log)
+	end()
+	if slices.Contains(args, "linger") {
+		time.Sleep(lingerTime)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "daemon:", err)
 		unix.Exit(1)
 	}
 }
+
+// testPatience is that of daemons in tests: what they do in time on a usual machine is to be
+// seen on a slow one too, however long it takes.
+const testPatience patience = 20
+
+// lingerTime is how long a daemon that is told to "linger" takes from the end of Run to its
+// own, as one may that gets no processor.
+const lingerTime = 2 * time.Second
 
 // daemons are the daemons of a node, one after the other.
 type daemons struct {
@@ -85,16 +102,17 @@ func newDaemons(t *testing.T, f *front) *daemons {
 }
 
 // start starts a daemon and waits for its session.
-func (d *daemons) start() {
+func (d *daemons) start(told ...string) {
 	d.t.Helper()
 	d.f.mu.Lock()
 	before := d.f.sessions
 	d.f.mu.Unlock()
-	d.begin()
+	d.begin(told...)
 	d.f.await("a session", func() bool { return d.f.sessions > before })
 }
 
-// begin starts a daemon, which may be told to "keep" processes, and to "end" before it begins.
+// begin starts a daemon, which may be told to "keep" processes, to "end" before it begins,
+// and to "linger" when it ends.
 func (d *daemons) begin(told ...string) {
 	d.t.Helper()
 	d.cmd = exec.Command("/proc/self/exe")
@@ -116,7 +134,7 @@ func (d *daemons) ends() {
 }
 
 // endTime is more than a daemon may take to end its processes and its space.
-const endTime = startTime + leaveTime + destroyTime
+var endTime = testPatience.bound(startTime + leaveTime + destroyTime)
 
 // kill kills the daemon.
 func (d *daemons) kill() {
@@ -129,6 +147,7 @@ func (d *daemons) end() {
 	d.kill()
 	cfg := DefaultConfig()
 	cfg.Runtime, cfg.Lib, cfg.Root = filepath.Join(d.dir, "run"), d.dir, "/"
+	cfg.patience = testPatience
 	n, err := newNode(context.Background(), cfg, wire.Block{}, slog.New(slog.DiscardHandler))
 	if err == nil {
 		err = n.destroy(context.Background())

@@ -26,7 +26,8 @@ type late struct {
 	meant  func(pid wire.PID, seen uint64) bool               // whether a number was not another's at an event
 	of     func(pid wire.PID, seen uint64) []wire.PID         // who missed a signal
 	from   func(pid wire.PID, birth uint64) []procevents.Born // who descends from a process without a ghost, and it
-	signal func(pid wire.PID, info []byte, seq uint64) error
+	signal func(pid wire.PID, info []byte) error
+	once   func(*wire.Signal) error // a signal that has a number
 	hold   func() (all bool, err error)
 	let    func() error
 	kill   func(pid wire.PID) error // one that is held
@@ -57,21 +58,21 @@ func (l *late) give(m *wire.Signal) error {
 		if !l.meant(m.PID, m.Seen) {
 			return nil
 		}
-		return l.signal(m.PID, m.Info, m.Seq)
+		return l.once(m)
 	}
 	if len(m.Info) >= 4 && unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL {
 		l.add(&pursuit{m: m, had: make(map[procevents.Born]bool)})
 		return nil
 	}
 	for _, pid := range l.of(m.PID, m.Seen) {
-		if err := l.signal(pid, m.Info, 0); err != nil {
+		if err := l.signal(pid, m.Info); err != nil {
 			return err
 		}
 	}
 	if !l.meant(m.PID, m.Seen) {
 		return nil
 	}
-	return l.signal(m.PID, m.Info, m.Seq)
+	return l.once(m)
 }
 
 func (l *late) add(p *pursuit) {

@@ -39,12 +39,10 @@ func newFamily(found ...[]wire.PID) *family {
 			}
 			return all
 		},
-		signal: func(pid wire.PID, info []byte, _ uint64) error {
-			f.got = append(f.got, fmt.Sprintf("%d:%d", pid, info[0]))
-			return nil
-		},
-		hold: func() (bool, error) { f.held++; f.holds++; return !f.slow, f.err },
-		let:  func() error { f.held--; return nil },
+		signal: func(pid wire.PID, info []byte) error { return f.take(pid, info) },
+		once:   func(m *wire.Signal) error { return f.take(m.PID, m.Info) },
+		hold:   func() (bool, error) { f.held++; f.holds++; return !f.slow, f.err },
+		let:    func() error { f.held--; return nil },
 		kill: func(pid wire.PID) error {
 			if f.held != 1 {
 				return errors.New("killed while it was not held")
@@ -54,6 +52,11 @@ func newFamily(found ...[]wire.PID) *family {
 		},
 	}
 	return f
+}
+
+func (f *family) take(pid wire.PID, info []byte) error {
+	f.got = append(f.got, fmt.Sprintf("%d:%d", pid, info[0]))
+	return nil
 }
 
 func (f *family) find(pid wire.PID, event, want uint64) []wire.PID {

@@ -25,12 +25,12 @@ var (
 
 // leave ends all processes while the master can still be told of their ends.
 func (n *node) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeoutCause(ctx, leaveTime, errLeaves)
+	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(leaveTime), errLeaves)
 	defer cancel()
 	if n.recorder.knows() {
 		// Without one the processes end all the same.
-		linking, cancel := context.WithTimeoutCause(ctx, linkTime, errNoLink)
-		_ = until(linking, errNoLink, func() (bool, error) { return n.out.IsOpen(), nil })
+		linking, cancel := context.WithTimeoutCause(ctx, n.patience.bound(linkTime), errNoLink)
+		_ = n.until(linking, errNoLink, func() (bool, error) { return n.out.IsOpen(), nil })
 		cancel()
 	}
 	n.leaving.Store(true)
@@ -51,7 +51,7 @@ func (n *node) leave(ctx context.Context) {
 // spaceLost is for a space that has ended, or whose init hangs: none of its processes
 // lives on.
 func (n *node) spaceLost(ctx context.Context) {
-	ctx, cancel := context.WithTimeoutCause(ctx, leaveTime, errInitHangs)
+	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(leaveTime), errInitHangs)
 	defer cancel()
 	n.leaving.Store(true)
 	err := n.out.put(new(wire.Leaving))
@@ -71,7 +71,7 @@ func (n *node) left(ctx context.Context, err error) {
 		err = n.out.put(&wire.Leaving{Empty: true})
 	}
 	if err == nil {
-		err = until(ctx, errors.New("the master does not listen"), func() (bool, error) { return n.out.Idle(), nil })
+		err = n.until(ctx, errors.New("the master does not listen"), func() (bool, error) { return n.out.Idle(), nil })
 	}
 	if err != nil {
 		n.log.Warn("the master is not told the ends of all processes", "err", err)

@@ -36,6 +36,37 @@ func TestToldToEndAtStart(t *testing.T) {
 	}
 }
 
+// TestRestarted: a daemon that is told to leave its processes to the next one does nothing
+// to them, nor says anything of them, however long it takes to end.
+func TestRestarted(t *testing.T) {
+	f := newFront(t, 1)
+	d := newDaemons(t, f)
+	d.kill()
+	d.start("linger")
+	input := []byte("first\n")
+	job := f.start(70001, input, "sh", "-c", "read line; echo $line; kill -STOP $$; exit 5")
+	f.await("it reads and writes", func() bool { return job.got[0] == uint64(len(input)) })
+
+	if err := d.cmd.Process.Signal(unix.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	d.ends()
+	f.mu.Lock()
+	leaving, over, ended := f.leaving, job.over, job.ended
+	f.mu.Unlock()
+	if leaving || over || ended != [2]bool{} {
+		t.Fatalf("leaving: %v; process over: %v; outputs ended: %v", leaving, over, ended)
+	}
+	d.start()
+	f.mu.Lock()
+	f.signal(job.spawn.PID, unix.SIGCONT)
+	f.mu.Unlock()
+	f.await("it ends", job.finished)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	exited(t, job, 5)
+}
+
 // TestInitDies: a daemon whose space has ended says that no process is left.
 func TestInitDies(t *testing.T) {
 	f := newFront(t, 1)

@@ -54,11 +54,12 @@ type node struct {
 	init     initWatch
 	settled  chan struct{} // closed when it is known which launches a former daemon has begun
 	leaving  atomic.Bool   // the daemon ends, and all processes
+	patience patience
 }
 
 // newNode makes the process space and has the kernel note what happens in it.
 func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger) (*node, error) {
-	n := &node{log: log, supply: newSupply(), settled: make(chan struct{})}
+	n := &node{log: log, supply: newSupply(), settled: make(chan struct{}), patience: cfg.patience}
 	n.out = newOutlet(func() { n.linked.Load().Close(outbox.ErrFull) })
 	n.calls.out = n.out
 	sp, err := space.Create(ctx, space.Config{
@@ -92,21 +93,21 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 		want: func(blocks int) { n.wantBlocks(blocks) },
 	}
 	n.numbers.tasks = n.tasks.count
-	kill := func(pid wire.PID) error { return sp.Signal(pid, killInfo(), 0) }
+	kill := func(pid wire.PID) error { return sp.Signal(pid, killInfo()) }
 	n.warden = &warden{log: log, source: n.source, numbers: n.numbers, hold: held, kill: kill, full: make(chan struct{}, 1)}
+	n.signals = newSignals(n.signalsTaken)
 	n.recorder = &recorder{
 		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
-		tracker: procevents.NewTracker(procevents.DefaultHold, proc.Image),
+		tracker: procevents.NewTracker(procevents.DefaultHold, procevents.NewImages(proc).Image),
 		ledger:  n.ledger,
-		empty:   n.warden.emptied, life: n.numbers.life,
+		empty:   n.warden.emptied, life: n.life,
 		end:   kill,
 		watch: n.watch, behind: n.behind,
 	}
 	n.recorder.tracker.KeepZombies(proc.Remains)
-	n.signals = newSignals(n.signalsTaken)
 	n.stdios.stamp = n.recorder.stamp
 	n.late = late{
-		meant: n.recorder.meant, of: n.recorder.late, from: n.recorder.offspring, signal: sp.Signal, wake: make(chan struct{}, 1),
+		meant: n.recorder.meant, of: n.recorder.late, from: n.recorder.offspring, signal: sp.Signal, once: sp.SignalOnce, wake: make(chan struct{}, 1),
 		hold: held.takeAll, let: held.release, kill: sp.Kill,
 	}
 	n.former = former
@@ -114,6 +115,14 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 		return nil, errors.Join(err, n.destroy(ctx))
 	}
 	return n, nil
+}
+
+// life is for a process that was born (1) or has died (-1).
+func (n *node) life(pid wire.PID, change int) {
+	n.numbers.life(pid, change)
+	if change < 0 {
+		n.signals.ended(pid)
+	}
 }
 
 // sweepTime is how long processes may take to end that were killed, and the master to
@@ -136,7 +145,7 @@ func (n *node) killAll(ctx context.Context, told func() bool) error {
 	if err := n.endAll(); err != nil {
 		return err
 	}
-	return until(ctx, errors.New("processes do not end"), func() (bool, error) {
+	return n.until(ctx, errors.New("processes do not end"), func() (bool, error) {
 		proc := procIn(n.space)
 		all, err := proc.Scan()
 		alive := slices.ContainsFunc(all, func(p procevents.ProcessInfo) bool {
@@ -146,9 +155,9 @@ func (n *node) killAll(ctx context.Context, told func() bool) error {
 	})
 }
 
-// until waits until is holds, for sweepTime at most.
-func until(ctx context.Context, late error, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, sweepTime, late)
+// until waits until is holds, for sweepTime at most, of usual patience.
+func (n *node) until(ctx context.Context, late error, is func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(sweepTime), late)
 	defer cancel()
 	for {
 		if ok, err := is(); ok || err != nil {
@@ -170,8 +179,8 @@ func procIn(sp *space.Space) procevents.Proc {
 	return procevents.Proc(fmt.Sprintf("/proc/self/fd/%d", sp.Proc().Fd()))
 }
 
-func (n *node) signalsTaken(marks []wire.Mark) {
-	if err := n.out.put(&wire.SignalsTaken{Marks: marks}); err != nil {
+func (n *node) signalsTaken(m *wire.SignalsTaken) {
+	if err := n.out.put(m); err != nil {
 		n.log.Error("it could not be said which signals were given", "err", err)
 	}
 }
@@ -209,6 +218,7 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.giveBack(ctx) })
 	group.Go(func() error { return n.lookout.run(ctx) })
 	group.Go(func() error { return n.view.run(ctx) })
+	group.Go(func() error { return n.tasks.run(ctx) })
 	group.Go(func() error { return n.watch.run(ctx, n.recorder.relook) })
 	return group.Wait()
 }
@@ -218,7 +228,7 @@ const destroyTime = 20 * time.Second
 
 // destroy ends the process space with everything in it.
 func (n *node) destroy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.patience.bound(destroyTime))
 	defer cancel()
 	n.tasks.close()
 	err := errors.Join(n.viewers.Close(), n.space.Destroy(ctx))
@@ -231,7 +241,7 @@ func (n *node) destroy(ctx context.Context) error {
 // which the front end has asked for it.
 func (n *node) launch(spawn *wire.Spawn, d *stdio) {
 	n.recorder.launching(spawn)
-	entry, err := n.tasks.launch(spawn.UID)
+	entry, err := n.tasks.launch(spawn)
 	if err == nil && spawn.Command.View {
 		err = n.view.need()
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -20,19 +19,33 @@ import (
 )
 
 // DefaultPort is the master's TCP port for slaves.
-const DefaultPort = "2223"
+const DefaultPort = link.DefaultPort
 
 // Config is what a slave is told at its start.
 type Config struct {
 	Master  string // HOST:PORT of the master
 	Token   string // join token; empty once the slave has joined
+	Tokens  string // file with a join token, which is removed when the slave has joined; empty: none
 	State   string // directory for what survives a restart
 	Runtime string // directory for the process space
 	Lib     string // directory with bpinit
 	View    string // the program bpprocfs; empty: no process can see the cluster in /proc
 	Root    string // root directory of the processes
 	Keep    bool   // processes live on when the daemon is told to end, for the next one
+
+	// Restart is closed, or receives, when the daemon is told to end and leave its processes
+	// to the next one, whatever Keep says; nil: never.
+	Restart <-chan os.Signal
+
+	patience patience // of tests, which may have a slow machine
 }
+
+// patience is how many times longer than usual things may take until they are given up; 0
+// is 1.
+type patience int
+
+// bound returns how long something may take that is usually given up after d.
+func (p patience) bound(d time.Duration) time.Duration { return d * time.Duration(max(p, 1)) }
 
 // DefaultConfig returns the configuration that holds where nothing else is said.
 func DefaultConfig() Config {
@@ -40,8 +53,8 @@ func DefaultConfig() Config {
 }
 
 // Run joins, makes the process space, or goes on with that of a daemon that is gone, and
-// serves the master until the context ends. With Keep the program must end when it
-// returns.
+// serves the master until the context ends. With Keep, or after Restart, the program must
+// end when it returns.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err := raisePriority(); err != nil {
 		log.Warn("the daemon goes without priority", "err", err)
@@ -55,25 +68,33 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 		return err
 	}
 	defer unlock()
-	identity, err := identify(ctx, cfg, hello.Host)
+	identity, err := identify(ctx, cfg, hello.Host, log)
 	if err != nil {
 		return err
 	}
 	dial := link.DialConfig{Addr: cfg.Master, Identity: identity, Hello: hello, Log: log}
-	if !cfg.Keep {
-		return serve(ctx, cfg, dial)
-	}
-	// Told to end, it ends as if it were killed: what it leaves is made for that, and a
-	// link that is not closed tells the master that the processes live.
+	// Told to leave the processes, it ends as if it were killed: what it leaves is made for
+	// that, and a link that is not closed tells the master that the processes live. What
+	// serves must not learn then that its caller, on the way out, ends the context.
+	serving, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
-	go func() { ended <- serve(context.WithoutCancel(ctx), cfg, dial) }()
+	go func() {
+		err := serve(serving, cfg, dial)
+		end(err)
+		ended <- err
+	}()
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
-		service.Stopping()
-		return nil
+		if !cfg.Keep {
+			end(context.Cause(ctx))
+			return <-ended
+		}
+	case <-cfg.Restart:
 	}
+	service.Stopping()
+	return nil
 }
 
 // startTime bounds how long the process space may take to come up, or to be taken over.
@@ -83,35 +104,13 @@ const startTime = 30 * time.Second
 // ends. If it does so meanwhile, the space comes up all the same, and ends as at any other
 // time: there may be processes in it, of a former daemon.
 func serve(ctx context.Context, cfg Config, dial link.DialConfig) error {
-	starting, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), startTime, errors.New("it does not come up"))
+	starting, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cfg.patience.bound(startTime), errors.New("it does not come up"))
 	defer cancel()
 	n, err := newNode(starting, cfg, dial.Identity.Home, dial.Log)
 	if err != nil {
 		return err
 	}
 	return n.run(ctx, dial)
-}
-
-// identify returns the identity of this slave, after joining if it has a token.
-func identify(ctx context.Context, cfg Config, host string) (*link.Identity, error) {
-	if err := os.MkdirAll(cfg.State, 0o700); err != nil {
-		return nil, fmt.Errorf("directory of the slave: %w", err)
-	}
-	dir := filepath.Join(cfg.State, "identity")
-	identity, err := link.OpenIdentity(dir)
-	switch {
-	case err == nil:
-		return identity, checkHome(identity)
-	case !errors.Is(err, link.ErrNotJoined):
-		return nil, err
-	case cfg.Token == "":
-		return nil, errors.New("this node has not joined the cluster yet; make a token with 'bpctl enroll' on the front end and give it with --join")
-	}
-	identity, err = link.Join(ctx, cfg.Master, cfg.Token, dir, host)
-	if err != nil {
-		return nil, err
-	}
-	return identity, checkHome(identity)
 }
 
 // checkHome checks that what is at home on a node, if anything, are numbers of nodes.

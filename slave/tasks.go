@@ -1,10 +1,13 @@
 package slave
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"bproc/slave/space"
 	"bproc/wire"
@@ -16,8 +19,12 @@ import (
 // thread takes a number that is leased to the node; what is started from the front
 // end brings its own, and so does init.
 //
-// Those of a user: by a budget that the master gives. A user's processes are in a
-// cgroup of their own from birth. One that changes its user stays where it is.
+// Those of a user, and of them those that a control group of the front end bounds: by
+// budgets that the master gives. They are in a cgroup of their own from birth. One that
+// changes its user stays where it is. A budget of a group is for processes, which have ghosts
+// there; the kernel counts threads, too, and init's helpers that start processes in the cgroup
+// and are in it themselves, so the bound is raised by those that there are. It is never too
+// large, and too small only for more threads at once than it leaves room for.
 type tasks struct {
 	log    *slog.Logger
 	cgroup taskGroup // nil: there is none
@@ -26,20 +33,26 @@ type tasks struct {
 	leased   int // numbers
 	launched int // processes that were started from the front end
 	bound    uint64
-	budgets  map[uint32]uint64   // by user; 0 or none: no bound
-	users    map[uint32]*os.File // that have a cgroup: the way into it
+	budgets  map[space.TaskUnit]uint64   // 0 or none: no bound
+	besides  map[space.TaskUnit]uint64   // tasks of groups that are no processes
+	units    map[space.TaskUnit]*os.File // that have a cgroup: the way into it
 }
 
 // taskGroup is what is needed of a space's cgroup.
 type taskGroup interface {
 	Bound(tasks uint64) error
 	Count() (int, error)
-	User(uid uint32, tasks uint64) (*os.File, error)
-	BoundUser(uid uint32, tasks uint64) error
+	Unit(u space.TaskUnit, tasks uint64) (*os.File, error)
+	BoundUnit(u space.TaskUnit, tasks uint64) error
+	Remove(u space.TaskUnit) error
+	Besides(u space.TaskUnit, more uint64) (uint64, error)
 }
 
 func newTasks(log *slog.Logger, cgroup taskGroup) *tasks {
-	return &tasks{log: log, cgroup: cgroup, budgets: make(map[uint32]uint64), users: make(map[uint32]*os.File)}
+	return &tasks{
+		log: log, cgroup: cgroup,
+		budgets: make(map[space.TaskUnit]uint64), besides: make(map[space.TaskUnit]uint64), units: make(map[space.TaskUnit]*os.File),
+	}
 }
 
 // An eighth of the leased numbers is for those that are held after their process has
@@ -55,15 +68,24 @@ const (
 	ownStep  = 64
 )
 
-// userOwn is added to a budget for init's helpers that start processes in the cgroup of
-// a user, and are in it themselves.
-const userOwn = 8
+// What is added to a budget for init's helpers. There is at least one.
+const (
+	userOwn  = 8
+	groupOwn = 1
+)
 
-func userBound(budget uint64) uint64 {
-	if budget == 0 {
+// besidesInterval is how often what are no processes is counted.
+const besidesInterval = time.Second
+
+func (t *tasks) boundLocked(u space.TaskUnit) uint64 {
+	switch budget := t.budgets[u]; {
+	case budget == 0:
 		return 0
+	case u.Group == 0:
+		return budget + userOwn
+	default:
+		return budget + max(t.besides[u], groupOwn)
 	}
-	return budget + userOwn
 }
 
 // lease takes in how many numbers the node has.
@@ -74,24 +96,38 @@ func (t *tasks) lease(numbers int) {
 	t.adjustLocked()
 }
 
-// launch counts a process that is going to be started, and returns the way into the
-// cgroup of its user, which stays open; nil: there is none.
-func (t *tasks) launch(uid uint32) (*os.File, error) {
+// launch counts a process that is going to be started, and returns the way into its
+// cgroup, which stays open; nil: there is none.
+func (t *tasks) launch(spawn *wire.Spawn) (*os.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.launched++
 	t.adjustLocked()
-	if uid == 0 || t.cgroup == nil {
+	u := space.TaskUnit{UID: spawn.UID, Group: spawn.TaskGroup}
+	if u == (space.TaskUnit{}) || t.cgroup == nil {
 		return nil, nil
 	}
-	if f := t.users[uid]; f != nil {
+	if u.Group != 0 {
+		if _, ok := t.budgets[u]; !ok {
+			t.budgets[u] = spawn.Tasks
+		}
+		if _, err := t.unitLocked(space.TaskUnit{UID: u.UID}); err != nil {
+			return nil, err
+		}
+	}
+	return t.unitLocked(u)
+}
+
+// unitLocked returns the way into the cgroup of a unit.
+func (t *tasks) unitLocked(u space.TaskUnit) (*os.File, error) {
+	if f := t.units[u]; f != nil {
 		return f, nil
 	}
-	f, err := t.cgroup.User(uid, userBound(t.budgets[uid]))
+	f, err := t.cgroup.Unit(u, t.boundLocked(u))
 	if err != nil {
-		return nil, fmt.Errorf("start a process for user %d: %w", uid, err)
+		return nil, fmt.Errorf("start a process for user %d: %w", u.UID, err)
 	}
-	t.users[uid] = f
+	t.units[u] = f
 	return f, nil
 }
 
@@ -111,20 +147,74 @@ func (t *tasks) ended() {
 	t.adjustLocked()
 }
 
-// budget bounds the tasks of a user.
+// budget bounds the tasks of a unit. A former daemon may have made its cgroup.
 func (t *tasks) budget(m *wire.Budget) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	u := space.TaskUnit{UID: m.UID, Group: m.Group}
 	if m.Tasks == 0 {
-		delete(t.budgets, m.UID)
+		delete(t.budgets, u)
 	} else {
-		t.budgets[m.UID] = m.Tasks
+		t.budgets[u] = m.Tasks
 	}
-	if t.users[m.UID] == nil {
+	switch {
+	case t.cgroup == nil:
+	case m.Tasks == 0 && m.Group != 0:
+		t.removeLocked(u)
+	default:
+		t.writeLocked(u)
+	}
+}
+
+func (t *tasks) writeLocked(u space.TaskUnit) {
+	if err := t.cgroup.BoundUnit(u, t.boundLocked(u)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.log.Error("the tasks of a user could not be bounded", "uid", u.UID, "err", err)
+	}
+}
+
+// removeLocked removes the cgroup of a group that has no processes any more.
+func (t *tasks) removeLocked(u space.TaskUnit) {
+	if f := t.units[u]; f != nil {
+		f.Close()
+		delete(t.units, u)
+	}
+	delete(t.besides, u)
+	if err := t.cgroup.Remove(u); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.log.Debug("the cgroup of a group is not removed", "uid", u.UID, "err", err)
+	}
+}
+
+// run counts what are no processes from time to time.
+func (t *tasks) run(ctx context.Context) error {
+	tick := time.NewTicker(besidesInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			t.countBesides()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// countBesides counts them where they matter.
+func (t *tasks) countBesides() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cgroup == nil {
 		return
 	}
-	if err := t.cgroup.BoundUser(m.UID, userBound(m.Tasks)); err != nil {
-		t.log.Error("the tasks of a user could not be bounded", "uid", m.UID, "err", err)
+	for u, budget := range t.budgets {
+		if u.Group == 0 || budget == 0 {
+			continue
+		}
+		besides, err := t.cgroup.Besides(u, budget/2)
+		if err != nil || besides == t.besides[u] {
+			continue // it has no cgroup yet
+		}
+		t.besides[u] = besides
+		t.writeLocked(u)
 	}
 }
 
@@ -152,13 +242,13 @@ func (t *tasks) adjustLocked() {
 	}
 }
 
-// close closes the ways into the cgroups of users.
+// close closes the ways into the cgroups of units.
 func (t *tasks) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for uid, f := range t.users {
+	for u, f := range t.units {
 		f.Close()
-		delete(t.users, uid)
+		delete(t.units, u)
 	}
 }
 

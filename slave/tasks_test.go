@@ -8,13 +8,18 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"bproc/slave/space"
 	"bproc/wire"
 )
 
 // madeUpGroup is a made-up cgroup.
 type madeUpGroup struct {
-	did []string
-	err error
+	did     []string
+	err     error
+	none    map[space.TaskUnit]bool // that have no cgroup
+	besides uint64
 }
 
 func (g *madeUpGroup) say(format string, args ...any) error {
@@ -24,19 +29,35 @@ func (g *madeUpGroup) say(format string, args ...any) error {
 
 func (g *madeUpGroup) Bound(tasks uint64) error { return g.say("bound %d", tasks) }
 func (g *madeUpGroup) Count() (int, error)      { return 17, g.err }
-func (g *madeUpGroup) BoundUser(uid uint32, tasks uint64) error {
-	return g.say("bound user %d %d", uid, tasks)
+func (g *madeUpGroup) BoundUnit(u space.TaskUnit, tasks uint64) error {
+	if g.none[u] {
+		return unix.ENOENT
+	}
+	return g.say("bound %s %d", unitName(u), tasks)
 }
 
-func (g *madeUpGroup) User(uid uint32, tasks uint64) (*os.File, error) {
-	if err := g.say("user %d %d", uid, tasks); err != nil {
+func (g *madeUpGroup) Remove(u space.TaskUnit) error { return g.say("remove %s", unitName(u)) }
+
+func (g *madeUpGroup) Besides(u space.TaskUnit, more uint64) (uint64, error) {
+	return g.besides, g.say("besides in %s, more than %d", unitName(u), more)
+}
+
+func (g *madeUpGroup) Unit(u space.TaskUnit, tasks uint64) (*os.File, error) {
+	if err := g.say("%s %d", unitName(u), tasks); err != nil {
 		return nil, err
 	}
 	return os.Open(os.DevNull)
 }
 
+func unitName(u space.TaskUnit) string {
+	if u.Group != 0 {
+		return fmt.Sprintf("group %d of %d", u.Group, u.UID)
+	}
+	return fmt.Sprintf("user %d", u.UID)
+}
+
 func TestTasks(t *testing.T) {
-	g := new(madeUpGroup)
+	g := &madeUpGroup{none: map[space.TaskUnit]bool{{UID: 1000}: true}}
 	tasks := newTasks(slog.New(slog.DiscardHandler), g)
 	defer tasks.close()
 	check := func(when string, want ...string) {
@@ -48,7 +69,7 @@ func TestTasks(t *testing.T) {
 	}
 	launch := func(uid uint32) *os.File {
 		t.Helper()
-		f, err := tasks.launch(uid)
+		f, err := tasks.launch(&wire.Spawn{UID: uid})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +101,7 @@ func TestTasks(t *testing.T) {
 	check("the second of a user")
 	launch(1001)
 	check("of a user without a budget", "user 1001 0")
+	clear(g.none)
 	tasks.budget(&wire.Budget{UID: 1000, Tasks: 60})
 	tasks.budget(&wire.Budget{UID: 1000})
 	check("other budgets", "bound user 1000 68", "bound user 1000 0")
@@ -87,7 +109,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("count: got %d", got)
 	}
 	g.err = errors.New("broken")
-	if _, err := tasks.launch(1002); !errors.Is(err, g.err) {
+	if _, err := tasks.launch(&wire.Spawn{UID: 1002}); !errors.Is(err, g.err) {
 		t.Errorf("a user without a cgroup: got %v, want %v", err, g.err)
 	}
 	if got := tasks.count(); got != 0 {
@@ -95,11 +117,61 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// TestTasksOfGroups bounds what is started from control groups of the front end.
+func TestTasksOfGroups(t *testing.T) {
+	g := new(madeUpGroup)
+	tasks := newTasks(slog.New(slog.DiscardHandler), g)
+	defer tasks.close()
+	check := func(when string, want ...string) {
+		t.Helper()
+		if got := strings.Join(g.did, "; "); got != strings.Join(want, "; ") {
+			t.Errorf("%s: did %q, want %q", when, got, want)
+		}
+		g.did = nil
+	}
+	launch := func(uid uint32, group, most uint64) *os.File {
+		t.Helper()
+		f, err := tasks.launch(&wire.Spawn{UID: uid, TaskGroup: group, Tasks: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	tasks.lease(8000)
+	first := launch(1000, 7, 20)
+	check("the first of a user", "bound 7064", "bound 7128", "user 1000 0", "group 7 of 1000 21")
+	if launch(1000, 7, 10) != first || launch(1000, 0, 0) == first {
+		t.Error("a group has not one cgroup of its own")
+	}
+	check("a bound that is older than the budget")
+	tasks.budget(&wire.Budget{UID: 0, Tasks: 30, Group: 7})
+	launch(0, 7, 20)
+	check("root has no bound, but a group has", "bound group 7 of 0 31", "user 0 0", "group 7 of 0 31")
+	tasks.budget(&wire.Budget{UID: 1000, Tasks: 16, Group: 7})
+	tasks.budget(&wire.Budget{UID: 0, Group: 7})
+	check("budgets", "bound group 7 of 1000 17", "remove group 7 of 0")
+
+	g.besides = 5
+	tasks.countBesides()
+	check("threads", "besides in group 7 of 1000, more than 8", "bound group 7 of 1000 21")
+	tasks.countBesides()
+	check("as many threads", "besides in group 7 of 1000, more than 8")
+	tasks.budget(&wire.Budget{UID: 1000, Tasks: 17, Group: 7})
+	check("a budget", "bound group 7 of 1000 22")
+	g.besides = 0
+	tasks.countBesides()
+	check("no threads", "besides in group 7 of 1000, more than 8", "bound group 7 of 1000 18")
+	tasks.budget(&wire.Budget{UID: 1000, Group: 7})
+	check("nobody uses it", "remove group 7 of 1000")
+	launch(1000, 7, 12)
+	check("it is used again", "group 7 of 1000 13")
+}
+
 func TestTasksWithoutCgroup(t *testing.T) {
 	tasks := newTasks(slog.New(slog.DiscardHandler), nil)
 	tasks.lease(8000)
 	tasks.budget(&wire.Budget{UID: 1000, Tasks: 50})
-	if f, err := tasks.launch(1000); f != nil || err != nil {
+	if f, err := tasks.launch(&wire.Spawn{UID: 1000}); f != nil || err != nil {
 		t.Errorf("got %v, %v", f, err)
 	}
 	tasks.ended()

@@ -12,7 +12,8 @@ import (
 
 // layout is what the decoder knows of a struct, which travels as an array of
 // its fields. Fields may be appended in a later version of the protocol, with
-// the tag `since:"2"`: a receiver that does not know a field ignores it, one
+// the tag `since:"2"`, or since:"1" where version 1 did not have them from its
+// begin: a receiver that does not know a field ignores it, one
 // that does not get it leaves it zero. The msgpack package itself wants exactly
 // as many elements as fields, which would make every addition a new type.
 type layout struct {
@@ -72,12 +73,21 @@ type decoder struct {
 	*msgpack.Decoder
 	rest    *bytes.Reader // what the Decoder reads from, without a buffer between
 	layouts map[reflect.Type]*layout
+	room    int // bytes that elements of slices may still take
 }
+
+// Elements of slices may be larger in memory than on the wire: an empty string has one
+// byte there, and 16 here. A message may have so many bytes of elements, and so many more
+// for each of its own: enough for all that is said in earnest.
+const (
+	anyElements  = 1 << 20
+	elementBytes = 8
+)
 
 // decode fills the struct that m points to.
 func decode(payload []byte, m any) error {
 	v := reflect.ValueOf(m).Elem()
-	d := decoder{msgpack.GetDecoder(), bytes.NewReader(payload), layoutsOf(v.Type())}
+	d := decoder{msgpack.GetDecoder(), bytes.NewReader(payload), layoutsOf(v.Type()), anyElements + elementBytes*len(payload)}
 	defer msgpack.PutDecoder(d.Decoder)
 	d.Reset(d.rest)
 	return d.value(v)
@@ -139,10 +149,12 @@ func (d *decoder) slice(v reflect.Value) error {
 	if err != nil || n < 0 { // nil
 		return err
 	}
-	// Elements in memory may be larger than on the wire: allocate them only
-	// when so many of them can be there.
+	// Allocate them only when so many of them can be there.
 	if n*shortest(elem, d.layouts) > d.rest.Len() {
 		return errShort
+	}
+	if d.room -= n * int(elem.Size()); d.room < 0 {
+		return errLarge
 	}
 	v.Set(reflect.MakeSlice(v.Type(), n, n))
 	for i := range n {

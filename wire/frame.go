@@ -34,7 +34,7 @@ var ErrFrame = errors.New("malformed frame")
 // the type is known.
 func MaxPayload(t Type) (int, bool) {
 	switch {
-	case t >= TypeHello && t <= TypeJoinReply:
+	case t >= TypeHello && t <= TypeAbout:
 		return MaxOpening, true
 	case t.IsTaken():
 		return 0, true
@@ -122,14 +122,19 @@ func Write(w io.Writer, number uint64, m Message) error {
 
 // Reader reads frames. It is for one goroutine.
 type Reader struct {
-	r   io.Reader
-	hdr [HeaderSize]byte
-	buf []byte
+	r     io.Reader
+	hdr   [HeaderSize]byte
+	buf   []byte
+	admit func(bytes int) error
 }
 
 // NewReader returns a Reader of r. Reads are made as they are needed: give it
 // a buffered reader where many small frames are expected.
 func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+
+// Admit has admit called with the size of each payload before it is read. Its error is
+// that of Next.
+func (r *Reader) Admit(admit func(bytes int) error) { r.admit = admit }
 
 // Next reads a frame. The payload is valid until the next call. At the end of
 // the connection, between two frames, the error is io.EOF; inside a frame it is
@@ -141,6 +146,11 @@ func (r *Reader) Next() (Header, []byte, error) {
 	h, err := ParseHeader(r.hdr[:])
 	if err != nil {
 		return Header{}, nil, err
+	}
+	if r.admit != nil {
+		if err := r.admit(int(h.Length)); err != nil {
+			return Header{}, nil, err
+		}
 	}
 	if err := r.fill(int(h.Length)); err != nil {
 		if errors.Is(err, io.EOF) {

@@ -20,6 +20,12 @@ type GhostList struct {
 	Killed  []PID
 	Stopped []PID
 	Adopted []Adopted
+
+	// Boot stands for the boot of the front end, and is not 0: numbers of signals are of
+	// one boot.
+	Boot uint64 `since:"1"`
+
+	More bool `since:"1"` // another GhostList follows, with more ghosts
 }
 
 // Type implements [Message].
@@ -34,6 +40,7 @@ type Adopted struct {
 	Parent PID // the client
 	HangUp bool
 	Birth  uint64 // as in Event; 0: not known to this keeper
+	Owner  uint64 `since:"1"` // as in GhostAdopt; 0: not known to this keeper
 }
 
 // GhostAdopt asks the keeper to hold a ghost that a client made.
@@ -45,6 +52,10 @@ type GhostAdopt struct {
 	UID    uint32 // whose it must be (real user)
 	HangUp bool   // as in Run: for later masters
 	Birth  uint64 // as in Event: for later masters
+
+	// Owner says to later masters whose the ghost is, in their own terms. 0: the ghost has
+	// been held before, and its birth and owner are those of then.
+	Owner uint64 `since:"1"`
 }
 
 // Type implements [Message].
@@ -61,6 +72,7 @@ type GhostFork struct {
 	Sibling bool
 
 	Birth uint64 // as in Event: for later masters
+	Owner uint64 `since:"1"` // as in GhostAdopt
 }
 
 // Type implements [Message].

@@ -84,6 +84,7 @@ type InitSignal struct {
 	PID  PID
 	Info []byte // siginfo_t, 128 bytes
 	Seq  uint64 // as in Signal: init does not send it twice; 0: it does
+	Boot uint64 `since:"1"`
 }
 
 // Type implements [Message].

@@ -12,6 +12,7 @@ const (
 	TypeRefused     Type = 3 // master > slave or client, keeper > master: the connection ends
 	TypeJoinRequest Type = 4 // slave > master, answered by JoinReply or Refused
 	TypeJoinReply   Type = 5 // master > slave
+	TypeAbout       Type = 6 // master > whoever asks: the only frame of a connection
 
 	// The connection or stream of one process.
 	TypeRun     Type = 20 // client > master, answered by Started or Failed
@@ -46,6 +47,7 @@ const (
 
 	TypeSignalsTaken Type = 65 // slave > master
 	TypeLeaving      Type = 66 // slave > master
+	TypeBounded      Type = 67 // slave > master
 
 	// Requests of a client to the master, one for each connection.
 	TypeListNodes Type = 80 // client > master, answered by NodeList

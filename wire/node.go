@@ -65,6 +65,19 @@ type JoinReply struct {
 // Type implements [Message].
 func (*JoinReply) Type() Type { return TypeJoinReply }
 
+// About says what the master is, to whoever asks.
+type About struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version    uint16 // highest protocol version spoken
+	MinVersion uint16 // lowest protocol version spoken
+	Release    string // version of the program
+	Time       int64  // of the master's clock, nanoseconds since 1970
+}
+
+// Type implements [Message].
+func (*About) Type() Type { return TypeAbout }
+
 // Signal is a signal for one process, as the kernel of the front end showed it
 // to the keeper.
 type Signal struct {
@@ -84,7 +97,10 @@ type Signal struct {
 	Group bool
 	Seen  uint64
 
-	Seq uint64 // of GhostSignal; a process that has had this or a later one does not get it again; 0: always
+	// Seq is that of GhostSignal; a process that has had this or a later one of the same
+	// Boot (of GhostList) does not get it again; 0: always.
+	Seq  uint64
+	Boot uint64 `since:"1"`
 }
 
 // Type implements [Message].
@@ -104,6 +120,7 @@ type SignalsTaken struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Marks []Mark
+	Boot  uint64 `since:"1"` // of these signals
 }
 
 // Type implements [Message].
@@ -221,16 +238,33 @@ type Progress struct {
 // Type implements [Message].
 func (*Progress) Type() Type { return TypeProgress }
 
-// Budget bounds how many processes and threads a user may have on the node.
+// Budget bounds how many processes and threads a user may have on the node; with a
+// Group how many processes, of those that the user has started from this control group of
+// the front end and of their descendants. Threads that there are for a while do not count
+// then.
 type Budget struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	UID   uint32
-	Tasks uint64 // 0: no bound
+	Tasks uint64 // 0: no bound; of a Group: it is not used any more
+	Group uint64 // 0: all of the user
 }
 
 // Type implements [Message].
 func (*Budget) Type() Type { return TypeBudget }
+
+// Bounded answers a Budget of a Group: births that are told after it do not make more
+// processes than Tasks.
+type Bounded struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	UID   uint32
+	Tasks uint64
+	Group uint64
+}
+
+// Type implements [Message].
+func (*Bounded) Type() Type { return TypeBounded }
 
 // LeaseBack gives blocks back in which no number is in use.
 type LeaseBack struct {

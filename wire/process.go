@@ -30,7 +30,8 @@ type Limit struct {
 
 // Command is what a process on a node is started with: everything that
 // execve(2) and the caller's own state give a child on one machine, but for
-// the credentials, which the master takes from the kernel.
+// the credentials, which the master takes from the kernel. So it does with Umask, Nice and
+// Limits, which are in Spawn only: what a Run says there is passed over.
 type Command struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -78,6 +79,16 @@ type Spawn struct {
 	Groups  []uint32
 	Command Command
 	Launch  uint64 // from Run
+
+	// TaskGroup is the control group of the front end that bounds the process, as Group of
+	// Budget; 0: there is none. Tasks is the bound where no Budget has come yet.
+	TaskGroup uint64
+	Tasks     uint64
+
+	// Dropped are the capabilities (bit n: number n) that the process cannot get by
+	// execve: the front end's daemons have them in their bounding set, and its ghost has
+	// not (capabilities(7)).
+	Dropped uint64 `since:"1"`
 }
 
 // Type implements [Message].

@@ -142,11 +142,11 @@ func TestProtocolMatchesCode(t *testing.T) {
 // what is in a message; this pins what it is called.
 func TestTypeNumbersArePinned(t *testing.T) {
 	want := map[string]int{
-		"Hello": 1, "Welcome": 2, "Refused": 3, "JoinRequest": 4, "JoinReply": 5,
+		"Hello": 1, "Welcome": 2, "Refused": 3, "JoinRequest": 4, "JoinReply": 5, "About": 6,
 		"Run": 20, "Spawn": 21, "Started": 22, "Failed": 23, "Stdin": 24, "Stdout": 25, "Stderr": 26,
 		"Attach": 27, "Resume": 28, "Resumed": 29, "StdinTaken": 30, "StdoutTaken": 31, "StderrTaken": 32,
 		"Signal": 40, "Lease": 41, "Reparent": 42, "KillAll": 43, "HangUp": 44, "Events": 60, "LeaseWanted": 61, "Inventory": 62,
-		"Return": 45, "Progress": 46, "Budget": 47, "Call": 63, "LeaseBack": 64, "SignalsTaken": 65, "Leaving": 66,
+		"Return": 45, "Progress": 46, "Budget": 47, "Call": 63, "LeaseBack": 64, "SignalsTaken": 65, "Leaving": 66, "Bounded": 67,
 		"ListNodes": 80, "NodeList": 81, "Enroll": 82, "Token": 83, "SetNode": 84, "Done": 85, "ListProcs": 86, "ProcList": 87,
 		"Births": 88, "Born": 89,
 		"GhostHello": 100, "GhostList": 101, "GhostAdopt": 102, "GhostFork": 103, "GhostExec": 104, "GhostJoin": 105,

@@ -14,6 +14,7 @@ var (
 	errDeep     = errors.New("arrays are nested too deep")
 	errCode     = errors.New("msgpack code that no message uses")
 	errTrailing = errors.New("bytes after the message")
+	errLarge    = errors.New("the message is much larger in memory than it is here")
 )
 
 // shape is how a msgpack value continues after its first byte.

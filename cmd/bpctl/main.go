@@ -4,12 +4,22 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"bproc"
 	"bproc/cmd/internal/bpctl"
 )
 
 func main() {
-	c := bpctl.Control{Client: bproc.Default(), Stdout: os.Stdout, Stderr: os.Stderr}
+	c := bpctl.Control{Client: bproc.Default(), Checker: checker(), Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(c.Main(context.Background(), os.Args[1:]))
+}
+
+// checker returns the path of bpcheck: this program is in bin.
+func checker() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return "bpcheck"
+	}
+	return filepath.Join(filepath.Dir(exe), "..", "lib", "bproc", "bpcheck")
 }

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/operands"
+	"bproc/cmd/internal/release"
 	"bproc/internal/processors"
+	"bproc/internal/service"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
 	"bproc/master"
@@ -31,6 +33,7 @@ func main() {
 
 func command() *cobra.Command {
 	cfg := master.DefaultConfig()
+	cfg.Release = release.Version()
 	var file, listen, state string
 	var level slog.Level
 	c := &cobra.Command{
@@ -61,6 +64,7 @@ func command() *cobra.Command {
 			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends it at once
+			ctx, cfg.Last = lastBy(ctx, unix.SIGUSR1)
 			log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 			if err := sysmon.Calm(); err != nil {
 				log.Warn("this daemon takes more processor time than it need", "err", err)
@@ -78,4 +82,26 @@ func command() *cobra.Command {
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)
 	return c
+}
+
+// lastBy returns a context that a signal ends, too, and what tells whether the master is the
+// last: because of that signal, or because the machine shuts down.
+func lastBy(ctx context.Context, sig os.Signal) (context.Context, func() bool) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, sig)
+	told := make(chan struct{})
+	ended, end := context.WithCancel(ctx)
+	go func() { // ends with the program
+		<-asked
+		close(told)
+		end()
+	}()
+	return ended, func() bool {
+		select {
+		case <-told:
+			return true
+		default:
+			return service.ShutsDown(context.WithoutCancel(ctx))
+		}
+	}
 }

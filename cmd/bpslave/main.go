@@ -49,6 +49,9 @@ func command() *cobra.Command {
 			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends it at once
+			restart := make(chan os.Signal, 1)
+			signal.Notify(restart, unix.SIGHUP)
+			cfg.Restart = restart
 			log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 			if err := sysmon.Calm(); err != nil {
 				log.Warn("this daemon takes more processor time than it need", "err", err)
@@ -57,6 +60,7 @@ func command() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&cfg.Token, "join", "", "join the cluster with a `token` of 'bpctl enroll'; needed once")
+	c.Flags().StringVar(&cfg.Tokens, "join-file", "", "join the cluster with the token in this `file`, which is removed then")
 	c.Flags().StringVar(&cfg.State, "state", cfg.State, "`directory` for what survives a restart")
 	c.Flags().StringVar(&cfg.Runtime, "runtime", cfg.Runtime, "`directory` for the process space")
 	c.Flags().StringVar(&cfg.Root, "root", cfg.Root, "root `directory` of the processes")

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -14,16 +13,6 @@ func Ready() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReady) }
 
 // Stopping says that the daemon has begun to end.
 func Stopping() { _, _ = daemon.SdNotify(false, daemon.SdNotifyStopping) }
-
-// Scope returns a command that has the service manager start another command, whose
-// arguments follow, in a control group that is not the daemon's (systemd-run(1));
-// without a service manager (sd_booted(3)) nothing.
-func Scope(description string) []string {
-	if _, err := os.Lstat("/run/systemd/system"); err != nil {
-		return nil
-	}
-	return []string{"systemd-run", "--quiet", "--collect", "--scope", "--slice=system.slice", "--description=" + description, "--"}
-}
 
 // Watch feeds the service manager's watchdog, if there is one (WatchdogSec= of
 // systemd.service(5)), until the context ends: each time that alive has returned,

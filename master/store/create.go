@@ -35,7 +35,7 @@ func create(path string) error {
 
 // fill makes the tables of an empty store.
 func fill(tx *bbolt.Tx) error {
-	for _, name := range []string{Authority, Tokens, Nodes, ownTable} {
+	for _, name := range []string{Authority, Tokens, Nodes, Leases, ownTable} {
 		if _, err := tx.CreateBucket([]byte(name)); err != nil {
 			return err
 		}

@@ -93,6 +93,12 @@ func open(f *os.File) (*Store, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	sweep(path)
+	if tables[Leases] == nil { // earlier masters kept none
+		make := func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte(Leases)); return err }
+		if err := db.Update(make); err != nil {
+			return nil, errors.Join(fmt.Errorf("leases of %s: %w", path, err), db.Close())
+		}
+	}
 	return &Store{db: db, path: path}, nil
 }
 

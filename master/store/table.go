@@ -12,6 +12,7 @@ const (
 	Authority = "authority"
 	Tokens    = "tokens"
 	Nodes     = "nodes"
+	Leases    = "leases"
 )
 
 // ownTable is the store's own.

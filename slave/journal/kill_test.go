@@ -26,7 +26,8 @@ func TestKill(t *testing.T) {
 	go k.write()
 	go k.read()
 	kills := 0
-	for begun := time.Now(); time.Since(begun) < 3*time.Second; kills++ {
+	done := func() bool { return kills >= 5 && k.got > 0 && k.sentAll.Load() > 0 } // what the test is for, on any machine
+	for begun := time.Now(); time.Since(begun) < 3*time.Second || !done(); kills++ {
 		k.killed(time.Duration(k.random.IntN(15_000)) * time.Microsecond)
 	}
 	k.stop.Store(true)
@@ -36,9 +37,6 @@ func TestKill(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d kills; %d bytes of output, %d of input", kills, k.got, k.sentAll.Load())
-	if kills < 5 || k.got == 0 || k.sentAll.Load() == 0 {
-		t.Errorf("%d kills, %d bytes of output, %d of input: the test has not done what it is for", kills, k.got, k.sentAll.Load())
-	}
 }
 
 // killTest is the process, its client, and the init that keeps what daemons leave.
@@ -256,6 +254,15 @@ func (k *killTest) client(conn net.Conn, last bool, resumed func()) {
 // than what may be.
 func (k *killTest) feed(conn net.Conn, sent uint64, progress <-chan wire.Header, last bool) {
 	r := rand.New(rand.NewPCG(sent, 9))
+	input := func(upTo uint64) error {
+		data := make([]byte, min(upTo-sent, 1+r.Uint64N(wire.MaxData/4)))
+		for i := range data {
+			data[i] = byteAt(sent + uint64(i))
+		}
+		_, err := conn.Write(wire.AppendData(nil, wire.TypeStdin, 0, data))
+		sent += uint64(len(data))
+		return err
+	}
 	for h := range progress {
 		taken := h.Number
 		if h.Type == wire.TypeStdoutTaken {
@@ -265,9 +272,8 @@ func (k *killTest) feed(conn net.Conn, sent uint64, progress <-chan wire.Header,
 			continue
 		}
 		if last {
-			end := k.sentAll.Load()
-			for ; sent < end; sent++ {
-				if _, err := conn.Write(wire.AppendData(nil, wire.TypeStdin, 0, []byte{byteAt(sent)})); err != nil {
+			for end := k.sentAll.Load(); sent < end; {
+				if err := input(end); err != nil {
 					return
 				}
 			}
@@ -279,14 +285,9 @@ func (k *killTest) feed(conn net.Conn, sent uint64, progress <-chan wire.Header,
 			continue
 		}
 		for sent != math.MaxUint64 && sent-taken < wire.MaxData {
-			data := make([]byte, 1+r.IntN(wire.MaxData/4))
-			for i := range data {
-				data[i] = byteAt(sent + uint64(i))
-			}
-			if _, err := conn.Write(wire.AppendData(nil, wire.TypeStdin, 0, data)); err != nil {
+			if err := input(math.MaxUint64); err != nil {
 				return
 			}
-			sent += uint64(len(data))
 			k.sentAll.Store(max(k.sentAll.Load(), sent))
 		}
 	}

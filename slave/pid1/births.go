@@ -214,9 +214,35 @@ func (t *standins) dying(begin time.Time) bool {
 // end ends a stand-in and waits until its number is free.
 func (t *standins) end(s *sleeper) {
 	t.mu.Lock()
+	t.takeOutLocked(s)
+	t.mu.Unlock()
+	t.finish(s)
+}
+
+// endUnused is end for a stand-in that no launch uses. It reports false if one does: a
+// launch may have found it since the caller looked.
+func (t *standins) endUnused(s *sleeper) bool {
+	t.mu.Lock()
+	used := s.usedLocked()
+	if !used {
+		t.takeOutLocked(s)
+	}
+	t.mu.Unlock()
+	if used {
+		return false
+	}
+	t.finish(s)
+	return true
+}
+
+// takeOutLocked keeps launches from finding a stand-in that is about to be ended.
+func (t *standins) takeOutLocked(s *sleeper) {
 	s.doomed = true
 	t.forgetLocked(s)
-	t.mu.Unlock()
+}
+
+// finish ends a stand-in that has been taken out.
+func (t *standins) finish(s *sleeper) {
 	if s.parent != nil {
 		if done, _ := t.ask(s.parent, errand{end: s}); done {
 			t.ended(s)

@@ -67,6 +67,26 @@ func TestOrderOfSteps(t *testing.T) {
 	}
 }
 
+// A child has the user's identity and shares init's memory: nothing comes between that and
+// the end of core dumps, whatever fs.suid_dumpable is.
+func TestMemoryIsNotDumped(t *testing.T) {
+	p, errno := newPlan(spawn(), []int{9}, alone, nodeState{null: 5, cookie: 4711})
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	changed := -1
+	for i, s := range p.steps {
+		switch s.trap {
+		case unix.SYS_SETGROUPS, unix.SYS_SETRESGID, unix.SYS_SETRESUID:
+			changed = i
+		}
+	}
+	step := p.steps[changed+1]
+	if step.trap != unix.SYS_PRCTL || step.args[0] != unix.PR_SET_DUMPABLE || step.args[1] != 0 || step.args[cookieArg] != 4711 || step.rule != must {
+		t.Errorf("after the change of credentials comes %+v", step)
+	}
+}
+
 func TestStreamsGoWhereTheyBelong(t *testing.T) {
 	sp := spawn()
 	sp.Command.Stdio[2].Mode = wire.DescriptorStream

@@ -13,14 +13,12 @@ import (
 // beginGroup starts to make a group exist. Stand-ins that are to be made can have
 // to wait for the ends of others, and the reader of requests does not.
 func (in *Init) beginGroup(g *errgroup.Group, c *rights.Conn, number uint64, m *wire.InitGroup) {
-	select {
-	case in.slots <- struct{}{}:
-	default:
+	if !in.places.Take(ownRequest, 1) {
 		in.order.reply(c, number, done(unix.EAGAIN))
 		return
 	}
 	g.Go(func() error {
-		defer func() { <-in.slots }()
+		defer in.places.Leave(ownRequest, 1)
 		in.order.reply(c, number, done(in.group(m)))
 		return nil
 	})

@@ -38,8 +38,8 @@ func Harden(log *slog.Logger) error {
 	// Init works without these; a node may forbid them.
 	for what, err := range map[string]error{
 		"name": unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(commName(name))), 0, 0, 0),
-		// A child shares this process's memory until its execve. The kernel shuts
-		// the memory to the user when the identity changes; this is for the time before.
+		// A child shares this process's memory until its execve. It is shut to the user, and
+		// a core dump of the child is not one of init; plan.identity sees to that again.
 		"dumpable":      unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
 		"priority":      unix.Setpriority(unix.PRIO_PROCESS, 0, priority),
 		"oom_score_adj": os.WriteFile("/proc/self/oom_score_adj", []byte(oomNever), 0),

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"bproc/internal/crowd"
 	"bproc/slave/pid1/rights"
 	"bproc/slave/pid1/supervise"
 	"bproc/wire"
@@ -18,8 +19,15 @@ import (
 
 // maxLaunches bounds the launches that are under way. One takes as long as
 // opening the command's files takes, which for a named pipe or a server of
-// files that is away can be forever; each takes a thread.
-const maxLaunches = 1024
+// files that is away can be forever; each takes a thread. No user takes all places, and one
+// whose command is long takes more than one.
+const (
+	maxLaunches = 1024
+	placeSize   = 256 << 10 // bytes of a command
+)
+
+// ownRequest is who asks for what the daemon asks for by itself; users have their numbers.
+const ownRequest = -1
 
 // initPID is the number that init has in its space.
 const initPID wire.PID = 1
@@ -35,11 +43,11 @@ type Config struct {
 // Init is the init of a process space.
 type Init struct {
 	cfg      Config
-	null     *os.File // /dev/null
-	cursor   *os.File // /proc/sys/kernel/ns_last_pid of the space
-	limit    *os.File // /proc/sys/kernel/pid_max of the space
-	resetOOM bool     // init's oom_score_adj is not what processes shall have
-	slots    chan struct{}
+	null     *os.File             // /dev/null
+	cursor   *os.File             // /proc/sys/kernel/ns_last_pid of the space
+	limit    *os.File             // /proc/sys/kernel/pid_max of the space
+	resetOOM bool                 // init's oom_score_adj is not what processes shall have
+	places   *crowd.Shares[int64] // by user
 	launches launches
 	order    order
 	statuses statuses
@@ -76,7 +84,7 @@ func New(cfg Config) (*Init, error) {
 		cursor:   cursor,
 		limit:    limit,
 		resetOOM: oomScoreAdj() != "0",
-		slots:    make(chan struct{}, maxLaunches),
+		places:   crowd.NewShares[int64](maxLaunches),
 		children: make(chan struct{}, 1),
 		name:     commName(name),
 	}
@@ -131,7 +139,7 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 	case *wire.InitLaunch:
 		in.begin(g, c, number, m, fds)
 	case *wire.InitSignal:
-		in.signal(m)
+		in.signal(g, m)
 	case *wire.InitCursor:
 		return in.moveCursor(m.Next)
 	case *wire.InitKillAll:

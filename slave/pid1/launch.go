@@ -33,23 +33,21 @@ func (in *Init) begin(g *errgroup.Group, c *rights.Conn, number uint64, m *wire.
 		return
 	}
 	g.Go(func() error {
-		defer func() { <-in.slots }()
+		defer in.leave(sp)
 		in.launch(c, number, m, fds, n)
 		return nil
 	})
 }
 
 func (in *Init) enter(sp *wire.Spawn) (*launching, unix.Errno) {
-	select {
-	case in.slots <- struct{}{}:
-	default:
+	if !in.places.Take(int64(sp.UID), placesOf(&sp.Command)) {
 		return nil, unix.EAGAIN
 	}
 	in.statuses.mu.Lock() // an earlier process of that number is taken in before or after
 	defer in.statuses.mu.Unlock()
 	n, ok := in.launches.begin(sp.PID)
 	if !ok {
-		<-in.slots
+		in.leave(sp)
 		return nil, unix.EEXIST
 	}
 	in.order.kept.forget(sp.PID)
@@ -57,6 +55,19 @@ func (in *Init) enter(sp *wire.Spawn) (*launching, unix.Errno) {
 	in.parents.Set(sp.PID, sp.Parent)
 	return n, 0
 }
+
+// placesOf returns how many launches one counts for.
+func placesOf(cmd *wire.Command) int {
+	size := 0
+	for _, list := range [][]string{cmd.Argv, cmd.Env} {
+		for _, s := range list {
+			size += len(s) + 16
+		}
+	}
+	return 1 + size/placeSize
+}
+
+func (in *Init) leave(sp *wire.Spawn) { in.places.Leave(int64(sp.UID), placesOf(&sp.Command)) }
 
 // launch starts a process and answers the daemon.
 func (in *Init) launch(c *rights.Conn, number uint64, m *wire.InitLaunch, fds []int, n *launching) {

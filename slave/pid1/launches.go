@@ -46,6 +46,7 @@ func (l *launches) begin(pid wire.PID) (*launching, bool) {
 	}
 	n := &launching{ended: make(chan struct{})}
 	l.table[pid] = n
+	l.marks.forget(pid)
 	return n, true
 }
 
@@ -86,23 +87,33 @@ func (l *launches) holdStatus(pid wire.PID, status unix.WaitStatus) bool {
 	return true
 }
 
-// signal calls send, and keeps the signal if there is no such process yet. One that
-// the process has had is passed over.
-func (l *launches) signal(m *wire.InitSignal, send func() error) error {
+// signal calls send, and keeps the signal if there is no such process yet: then it returns
+// the launch. One that the process has had is passed over.
+func (l *launches) signal(m *wire.InitSignal, send func() error) (early *launching, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.marks.had(m.PID, m.Seq) {
-		return nil
+	if l.marks.had(m) {
+		return nil, nil
 	}
-	err := send()
+	err = send()
 	if n := l.table[m.PID]; errors.Is(err, unix.ESRCH) && n != nil && len(n.signals) < maxHeld {
 		n.signals = append(n.signals, m.Info)
-		err = nil
+		early, err = n, nil
 	}
 	if !errors.Is(err, unix.ESRCH) {
-		l.marks.set(m.PID, m.Seq)
+		l.marks.set(m)
 	}
-	return err
+	return early, err
+}
+
+// kill calls send, unless a launch is over: who answers it delivers what was kept.
+func (l *launches) kill(pid wire.PID, n *launching, send func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.table[pid] != n {
+		return nil
+	}
+	return send()
 }
 
 // unmark is for a process that has ended.

@@ -36,7 +36,7 @@ func TestSignalIsHeldUntilTheProcessExists(t *testing.T) {
 		{"process that exists", 7, present, nil, 0},
 		{"process to come", 7, absent, nil, 1},
 	} {
-		if err := l.signal(&wire.InitSignal{PID: c.pid, Info: []byte(c.name)}, c.send); !errors.Is(err, c.err) {
+		if _, err := l.signal(&wire.InitSignal{PID: c.pid, Info: []byte(c.name)}, c.send); !errors.Is(err, c.err) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.err)
 		}
 		if len(n.signals) != c.held {
@@ -44,7 +44,7 @@ func TestSignalIsHeldUntilTheProcessExists(t *testing.T) {
 		}
 	}
 	for range 2 * maxHeld {
-		_ = l.signal(&wire.InitSignal{PID: 7}, absent)
+		_, _ = l.signal(&wire.InitSignal{PID: 7}, absent)
 	}
 	if len(n.signals) != maxHeld {
 		t.Errorf("%d signals held, want no more than %d", len(n.signals), maxHeld)

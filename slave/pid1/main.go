@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/inherited"
 	"bproc/internal/sysmon"
 	"bproc/pidmap"
 	"bproc/slave/pid1/filter"
@@ -106,7 +107,7 @@ func newCookie() (uint64, error) {
 }
 
 func inheritedListener() (*net.UnixListener, error) {
-	if err := unix.CloseRange(ListenerFD+1, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+	if err := inherited.CloseOnExec(ListenerFD + 1); err != nil {
 		return nil, fmt.Errorf("descriptors inherited: %w", err)
 	}
 	file := os.NewFile(ListenerFD, "listener")

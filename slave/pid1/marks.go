@@ -4,10 +4,12 @@ import "bproc/wire"
 
 // marks are the numbers of the last signals that processes got, so that none gets one
 // twice: who does not know whether a signal has arrived sends it again. Numbers of
-// signals grow over all processes, so the mark of a process that is no more is none
-// for another one with its number.
+// signals grow over all processes of a boot of the front end, so the mark of a process
+// that is no more is none for another one with its number. A space may live longer than
+// the front end: with the first signal of another boot all marks are forgotten.
 type marks struct {
 	exists func(wire.PID) bool
+	boot   uint64 // of the front end
 	last   map[wire.PID]uint64
 	crowd  int // with so many, those of processes that are no more are looked for
 }
@@ -20,13 +22,25 @@ func (m *marks) init(exists func(wire.PID) bool) {
 }
 
 // had reports whether a process got the signal with a number; 0: it has none.
-func (m *marks) had(pid wire.PID, seq uint64) bool { return seq != 0 && seq <= m.last[pid] }
+func (m *marks) had(sig *wire.InitSignal) bool {
+	m.of(sig)
+	return sig.Seq != 0 && sig.Seq <= m.last[sig.PID]
+}
 
-func (m *marks) set(pid wire.PID, seq uint64) {
-	if seq == 0 {
+// of forgets the marks if a signal is of another boot.
+func (m *marks) of(sig *wire.InitSignal) {
+	if sig.Seq != 0 && sig.Boot != m.boot {
+		m.boot = sig.Boot
+		m.clear()
+	}
+}
+
+func (m *marks) set(sig *wire.InitSignal) {
+	if sig.Seq == 0 {
 		return
 	}
-	m.last[pid] = seq
+	m.of(sig)
+	m.last[sig.PID] = sig.Seq
 	if len(m.last) < m.crowd {
 		return
 	}

@@ -224,10 +224,17 @@ func (p *plan) identity(sp *wire.Spawn) unix.Errno {
 		p.keep = append(p.keep, sp.Groups)
 		groups = uintptr(unsafe.Pointer(&sp.Groups[0]))
 	}
+	for set := sp.Dropped; set != 0; set &= set - 1 {
+		// EINVAL: this kernel does not have the capability.
+		p.addOwn(may, unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, uintptr(bits.TrailingZeros64(set)))
+	}
 	uid, gid := uintptr(sp.UID), uintptr(sp.GID)
 	p.add(must, wire.StageSpawn, unix.SYS_SETGROUPS, uintptr(len(sp.Groups)), groups)
 	p.addOwn(must, unix.SYS_SETRESGID, gid, gid, gid)
 	p.addOwn(must, unix.SYS_SETRESUID, uid, uid, uid)
+	// The kernel has given the memory, which is init's, the value of fs.suid_dumpable: with
+	// another than 0 a signal that dumps core ends all that share it, before Linux 5.16.
+	p.addOwn(must, unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0)
 	none := new(uint64)
 	p.keep = append(p.keep, none)
 	p.add(must, wire.StageSpawn, unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(none)), 0, sizeofSet)

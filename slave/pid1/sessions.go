@@ -121,7 +121,9 @@ func (t *standins) makeWay(number wire.PID) error {
 	if p, err := t.processes(); err != nil || p.sessions[number] || p.groups[number] {
 		return unix.EEXIST
 	}
-	t.endAll(holders)
+	if !t.endAll(holders) {
+		return unix.EEXIST
+	}
 	return nil
 }
 
@@ -150,13 +152,16 @@ func (s *sleeper) has(number wire.PID) bool {
 	return wire.PID(s.number) == number || s.group != nil && s.group.id == number || s.session.id == number
 }
 
-// endAll ends stand-ins, leaders last: they take part in the ends of others.
-func (t *standins) endAll(all []*sleeper) {
+// endAll ends stand-ins, leaders last: they take part in the ends of others. It reports
+// false if a launch uses one of them, which stays.
+func (t *standins) endAll(all []*sleeper) bool {
+	ended := true
 	for _, leaders := range []bool{false, true} {
 		for _, s := range all {
 			if leaders == (s == s.session.leader) {
-				t.end(s)
+				ended = t.endUnused(s) && ended
 			}
 		}
 	}
+	return ended
 }

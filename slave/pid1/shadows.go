@@ -16,14 +16,12 @@ func shadowName(pid wire.PID) string { return fmt.Sprintf("%s %d", wire.ShadowNa
 // beginShadow starts to make a shadow. As with groups, the reader of requests does not
 // wait for that.
 func (in *Init) beginShadow(g *errgroup.Group, c *rights.Conn, number uint64, pid wire.PID) {
-	select {
-	case in.slots <- struct{}{}:
-	default:
+	if !in.places.Take(ownRequest, 1) {
 		in.order.reply(c, number, done(unix.EAGAIN))
 		return
 	}
 	g.Go(func() error {
-		defer func() { <-in.slots }()
+		defer in.places.Leave(ownRequest, 1)
 		fd, err := in.standins.shadow(pid)
 		if err != nil {
 			in.order.reply(c, number, done(failed(err).errno))

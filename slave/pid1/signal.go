@@ -3,8 +3,10 @@ package pid1
 import (
 	"encoding/binary"
 	"errors"
+	"time"
 	"unsafe"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -28,13 +30,39 @@ const (
 
 // signal delivers a signal of the front end. A process that is gone is not an
 // error: its end is on the way to the front end.
-func (in *Init) signal(m *wire.InitSignal) {
+func (in *Init) signal(g *errgroup.Group, m *wire.InitSignal) {
 	if len(m.Info) != sizeofSiginfo || m.PID <= 1 {
 		in.cfg.Log.Warn("malformed signal", "pid", m.PID)
 		return
 	}
-	err := in.launches.signal(m, func() error { return in.send(int(m.PID), m.Info) })
+	early, err := in.launches.signal(m, func() error { return in.send(int(m.PID), m.Info) })
 	in.logSignal(m.PID, err)
+	if early != nil && signalOf(m.Info) == unix.SIGKILL {
+		g.Go(func() error {
+			in.killBorn(m.PID, early)
+			return nil
+		})
+	}
+}
+
+// killBorn kills the process of a launch as soon as it is born. What it waits for then, such
+// as a named pipe that nobody opens, can keep its launch from ever being answered.
+func (in *Init) killBorn(pid wire.PID, n *launching) {
+	for pause := time.Millisecond; ; pause = min(2*pause, maxBirthPause) {
+		err := in.launches.kill(pid, n, func() error { return in.kill(int(pid), unix.SIGKILL) })
+		if !errors.Is(err, unix.ESRCH) {
+			in.logSignal(pid, err)
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// maxBirthPause is the longest pause between two looks for a process that is to be killed.
+const maxBirthPause = 100 * time.Millisecond
+
+func signalOf(info []byte) unix.Signal {
+	return unix.Signal(binary.LittleEndian.Uint32(info[infoSigno:]))
 }
 
 func (in *Init) logSignal(pid wire.PID, err error) {
@@ -60,7 +88,7 @@ func (in *Init) killAll() {
 //	kill, tgkill              as from sigqueue, with the sender's number and user, and value 0
 //	made by the kernel        kill(2): from a terminal, for example
 func (in *Init) send(pid int, info []byte) error {
-	signo := unix.Signal(binary.LittleEndian.Uint32(info[infoSigno:]))
+	signo := signalOf(info)
 	if signo == unix.SIGKILL || signo == unix.SIGSTOP {
 		return in.kill(pid, signo)
 	}

@@ -101,6 +101,15 @@ func newSession(id wire.PID, leader *sleeper) *session {
 	return &session{id: id, leader: leader, forkers: make(map[cgroupID]*pool)}
 }
 
+// usedLocked reports whether a launch under way needs a stand-in: the anchor of its group, or
+// the leader or a forker of its session.
+func (s *sleeper) usedLocked() bool {
+	if s.group != nil {
+		return s.group.uses > 0
+	}
+	return s.session.uses > 0
+}
+
 // at returns the stand-in that has a number.
 func (t *standins) at(pid wire.PID) *sleeper {
 	t.mu.Lock()

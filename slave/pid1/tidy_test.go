@@ -34,3 +34,28 @@ func TestUnusedStandinsEnd(t *testing.T) {
 		t.Errorf("afterwards: got %v, want %v", got, want)
 	}
 }
+
+// A launch that finds a stand-in keeps it, though there are too many and it was to be ended.
+func TestStandinsInUseStay(t *testing.T) {
+	s := newSpace(t)
+	const groups, most, rounds = 400, 256, 3
+	pid := wire.PID(70000)
+	for range rounds {
+		for i := range groups {
+			if errno := s.ask(&wire.InitGroup{SID: wire.PID(50000 + i%2), PGID: wire.PID(40000 + i)}); errno != 0 {
+				t.Fatal(errno)
+			}
+		}
+		deadline := time.Now().Add(patience)
+		all, _ := s.standins()
+		for numbers := all; len(numbers) == len(all); numbers, _ = s.standins() {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d stand-ins are left, want at most %d", len(numbers), most)
+			}
+		}
+		for i := range 40 { // while they are being ended
+			s.launch(command(pid, wire.PID(40000+i*groups/40), wire.PID(50000), "sleep", "0.2")) // fails the test if it cannot be made
+			pid++
+		}
+	}
+}

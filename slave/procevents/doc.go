@@ -13,7 +13,8 @@
 // function of its inputs, without clock, I/O or locks: records and the words of init
 // and of the daemon go in, numbered events come out. [Proc] reads the space's /proc:
 // command lines, group, session and credentials of a process after a system call that
-// may have changed them, and all processes when records were lost.
+// may have changed them, and all processes when records were lost. [Images] does not wait
+// long for a command line, which a process can hold up.
 //
 // # Order
 //

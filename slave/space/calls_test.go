@@ -89,7 +89,7 @@ func TestCallerIsKilled(t *testing.T) {
 	if text, _ := n.output(command(70002, probe, "call", "getpgid", frontEndPID.String())); text != "3999\n" {
 		t.Errorf("another call: got %q", text)
 	}
-	if err := n.Signal(70001, info(unix.SIGKILL, codeUser, 1, 0, 0), 0); err != nil {
+	if err := n.Signal(70001, info(unix.SIGKILL, codeUser, 1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if s := n.awaitStatus(70001, over); s.Signal() != unix.SIGKILL {

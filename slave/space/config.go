@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"github.com/coreos/go-systemd/v22/dbus"
+	godbus "github.com/godbus/dbus/v5"
 	"github.com/moby/sys/capability"
 	"github.com/opencontainers/cgroups"
 	"github.com/opencontainers/cgroups/systemd"
@@ -120,12 +123,22 @@ func (c *Config) cgroup() (*cgroups.Cgroup, error) {
 	// import its package devices, and the node's own hold.
 	g := &cgroups.Cgroup{Resources: &cgroups.Resources{}}
 	if systemd.IsRunningSystemd() {
-		g.Systemd = true
+		g.Systemd, g.SystemdProps = true, scopeProperties()
 		g.Parent, g.ScopePrefix, g.Name = cgroupParent+".slice", cgroupParent, name
 		return g, nil
 	}
 	g.Path = "/" + cgroupParent + "/" + name
 	return g, nil
+}
+
+// scopeProperties are the properties of the scope besides those of libcontainer's, which
+// delegates what is below the scope. Tasks are bounded there: systemd's default
+// (DefaultTasksMax= of systemd-system.conf(5)) would stop a node at some thousands.
+func scopeProperties() []dbus.Property {
+	return []dbus.Property{
+		{Name: "TasksMax", Value: godbus.MakeVariant(uint64(math.MaxUint64))},  // infinity
+		{Name: "CollectMode", Value: godbus.MakeVariant("inactive-or-failed")}, // no failed scope stays behind
+	}
 }
 
 // homeLabel says what is at home, for the next daemon: it is the form of libcontainer's

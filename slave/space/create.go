@@ -99,7 +99,7 @@ func start(cfg Config) (*Space, error) {
 	if err != nil {
 		return s, err
 	}
-	err = withRoot(cfg.Root, cfg.rootfs(), func() error { return s.container.Run(process) })
+	err = withRoot(cfg.Root, cfg.rootfs(), func() error { return s.run(process) })
 	unlock()
 	if err != nil {
 		return s, err
@@ -109,6 +109,21 @@ func start(cfg Config) (*Space, error) {
 		return s, err
 	}
 	return s, s.identify(pid)
+}
+
+// run starts bpinit, which begins when it is in the cgroup where its tasks are counted.
+func (s *Space) run(process *libcontainer.Process) error {
+	if err := s.container.Start(process); err != nil {
+		return err
+	}
+	pid, err := process.Pid()
+	if err != nil {
+		return err
+	}
+	if err := s.enterTasks(pid); err != nil {
+		return err
+	}
+	return s.container.Exec()
 }
 
 // listen makes the socket where bpinit accepts daemons, for root only.

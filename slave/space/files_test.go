@@ -102,7 +102,7 @@ func TestOpenThatBlocks(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 	// One is interrupted where it waits, the other gets its writer.
-	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0), 0); err != nil {
+	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if s := n.awaitStatus(70001, over); s.Signal() != unix.SIGTERM {

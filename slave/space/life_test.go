@@ -102,7 +102,7 @@ func TestNamesake(t *testing.T) {
 	if err := n.Sync(t.Context()); err != nil {
 		t.Errorf("the first: %v", err)
 	}
-	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0), 0); err != nil {
+	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if s := n.awaitStatus(70001, over); !s.Signaled() || s.Signal() != unix.SIGTERM {

@@ -3,20 +3,18 @@ package space
 import (
 	"errors"
 	"fmt"
-	"runtime"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/ownthread"
 )
 
 // withRoot calls start with the root of the space bound at dir, in a mount
 // namespace that only this call and what it starts are in: the node itself
 // never has the mount, so nothing is left when the daemon dies at any moment.
-// The namespace belongs to a thread, which ends with the goroutine.
+// The namespace belongs to a thread, which ends with this call.
 func withRoot(root, dir string, start func() error) error {
-	var g errgroup.Group
-	g.Go(func() error {
-		runtime.LockOSThread() // and never unlocked
+	return ownthread.Do(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 			return fmt.Errorf("mount namespace: %w", err)
 		}
@@ -25,7 +23,6 @@ func withRoot(root, dir string, start func() error) error {
 		}
 		return start()
 	})
-	return g.Wait()
 }
 
 func bindRoot(root, dir string) error {

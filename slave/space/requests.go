@@ -240,11 +240,16 @@ func (s *Space) hasEnded() bool {
 
 // Signal sends a signal, with the siginfo of 128 bytes that the front end's
 // kernel made. A process that is gone is no error; for one whose launch is
-// under way the signal waits. A process that has had a signal with this number or a
-// higher one does not get it; with 0 it always does.
-func (s *Space) Signal(pid wire.PID, info []byte, seq uint64) error {
-	if err := s.out.put(0, &wire.InitSignal{PID: pid, Info: info, Seq: seq}); err != nil {
-		return fmt.Errorf("signal %d: %w", pid, err)
+// under way the signal waits.
+func (s *Space) Signal(pid wire.PID, info []byte) error {
+	return s.SignalOnce(&wire.Signal{PID: pid, Info: info})
+}
+
+// SignalOnce is Signal for a signal of the front end that may have been given before: if
+// its number says so, the process does not get it again.
+func (s *Space) SignalOnce(m *wire.Signal) error {
+	if err := s.out.put(0, &wire.InitSignal{PID: m.PID, Info: m.Info, Seq: m.Seq, Boot: m.Boot}); err != nil {
+		return fmt.Errorf("signal %d: %w", m.PID, err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestEverySignal(t *testing.T) {
 	for signo := unix.Signal(1); signo <= 64; signo++ {
 		pid := wire.PID(70000 + int(signo))
 		n.mustLaunch(command(pid, "sleep", "1000"))
-		if err := n.Signal(pid, info(signo, codeUser, 99, 0, 0), 0); err != nil {
+		if err := n.Signal(pid, info(signo, codeUser, 99, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		switch signo {
@@ -52,7 +52,7 @@ func TestEverySignal(t *testing.T) {
 			}
 			continue
 		}
-		if err := n.Signal(pid, info(unix.SIGKILL, codeUser, 99, 0, 0), 0); err != nil {
+		if err := n.Signal(pid, info(unix.SIGKILL, codeUser, 99, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if s := n.awaitStatus(pid, over); s.Signal() != unix.SIGKILL {
@@ -71,7 +71,7 @@ func TestStopAndContinue(t *testing.T) {
 		{unix.SIGSTOP, unix.WaitStatus.Stopped},
 		{unix.SIGCONT, unix.WaitStatus.Continued},
 	} {
-		if err := n.Signal(70001, info(step.signo, codeUser, 99, 0, 0), 0); err != nil {
+		if err := n.Signal(70001, info(step.signo, codeUser, 99, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		n.awaitStatus(70001, step.want)
@@ -101,7 +101,7 @@ func TestSiginfo(t *testing.T) {
 		_ = r.SetReadDeadline(time.Now().Add(patience))
 		lines := bufio.NewScanner(r)
 		lines.Scan() // ready
-		if err := n.Signal(sp.PID, c.sent, 0); err != nil {
+		if err := n.Signal(sp.PID, c.sent); err != nil {
 			t.Fatal(err)
 		}
 		lines.Scan()
@@ -120,7 +120,7 @@ func TestSignalBeforeTheProcess(t *testing.T) {
 		if err := n.Launch(command(pid, "sleep", "1000"), nil, nil, func(wire.Stage, unix.Errno) {}); err != nil {
 			t.Fatal(err)
 		}
-		if err := n.Signal(pid, info(unix.SIGTERM, codeUser, 99, 0, 0), 0); err != nil {
+		if err := n.Signal(pid, info(unix.SIGTERM, codeUser, 99, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if s := n.awaitStatus(pid, over); s.Signal() != unix.SIGTERM {
@@ -132,11 +132,11 @@ func TestSignalBeforeTheProcess(t *testing.T) {
 func TestSignalsThatGoNowhere(t *testing.T) {
 	n := newNode(t)
 	for _, pid := range []wire.PID{-1, 0, 1, 70009} {
-		if err := n.Signal(pid, info(unix.SIGKILL, codeUser, 99, 0, 0), 0); err != nil {
+		if err := n.Signal(pid, info(unix.SIGKILL, codeUser, 99, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := n.Signal(70001, []byte("short"), 0); err != nil {
+	if err := n.Signal(70001, []byte("short")); err != nil {
 		t.Fatal(err)
 	}
 	if text, _ := n.output(command(70001, "echo", "alive")); text != "alive\n" {
@@ -232,11 +232,11 @@ func TestSignalsToAFrozenSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3000 {
-		if err := n.Signal(70001, info(unix.SIGCONT, codeUser, 1, 0, 0), 0); err != nil {
+		if err := n.Signal(70001, info(unix.SIGCONT, codeUser, 1, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0), 0); err != nil {
+	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Thaw(); err != nil {

@@ -1,8 +1,10 @@
 package space_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -107,14 +109,29 @@ func TestTasksOfAUser(t *testing.T) {
 	if tasks == nil {
 		return
 	}
-	const uid = 12345
+	user := space.TaskUnit{UID: 12345}
+	for _, u := range []space.TaskUnit{user, {UID: 12345, Group: 99}, {Group: 98}} {
+		testUnit(t, n, tasks, u)
+	}
+	if err := tasks.BoundUnit(space.TaskUnit{UID: 12346}, 5); !os.IsNotExist(err) {
+		t.Errorf("a user without a cgroup: got %v, want %v", err, unix.ENOENT)
+	}
+}
+
+// testUnit makes the cgroup of a unit and bounds it.
+func testUnit(t *testing.T, n *node, tasks *space.Tasks, u space.TaskUnit) {
+	t.Helper()
+	suffix := "/user-" + strconv.Itoa(int(u.UID))
+	if u.Group != 0 {
+		suffix += "/group-" + strconv.Itoa(int(u.Group))
+	}
 	for range 2 { // it is made once
-		f, err := tasks.User(uid, 7)
+		f, err := tasks.Unit(u, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if !strings.HasSuffix(f.Name(), "/user-"+strconv.Itoa(uid)+"/cgroup.procs") {
+		if !strings.HasSuffix(f.Name(), suffix+"/cgroup.procs") {
 			t.Errorf("the way in is %s", f.Name())
 		}
 		limit, err := os.ReadFile(strings.Replace(f.Name(), "cgroup.procs", "pids.max", 1))
@@ -122,33 +139,150 @@ func TestTasksOfAUser(t *testing.T) {
 			t.Errorf("bound: got %q, %v", limit, err)
 		}
 	}
-	if err := tasks.BoundUser(uid, 0); err != nil {
+	if err := tasks.BoundUnit(u, 0); err != nil {
 		t.Error(err)
 	}
-	f, err := tasks.User(uid, 3)
+	f, err := tasks.Unit(u, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if code := forksTwo(t, n, f, wire.PID(70001+u.Group), suffix+"\n"); code == 0 {
+		t.Errorf("%+v: want that there is a bound", u)
+	}
+	if err := tasks.BoundUnit(u, 1<<40); err != nil {
+		t.Errorf("a bound that is more than the kernel takes: %v", err)
+	}
+}
+
+func TestUnusedUnitIsRemoved(t *testing.T) {
+	n := newNode(t)
+	tasks := tasksOf(t, n)
+	if tasks == nil {
+		return
+	}
+	u := space.TaskUnit{UID: 12345, Group: 99}
+	f, err := tasks.Unit(u, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, want := range []error{nil, unix.ENOENT} {
+		if err := tasks.Remove(u); !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+	}
+}
+
+// forksTwo starts a process in a cgroup, checks that it is there and returns its exit code.
+// Where there is room for three, of its two children at the same time only one has it: init
+// has a helper there.
+func forksTwo(t *testing.T, n *node, cgroup *os.File, pid wire.PID, want string) int {
+	t.Helper()
 	out := openDir(t) + "/out"
-	sp := command(70001, "sh", "-c", "cat /proc/self/cgroup; sleep 1000 & sleep 1000")
+	sp := command(pid, "sh", "-c", "cat /proc/self/cgroup; sleep 1000 & sleep 0.01")
 	sp.Command.Stdio[1] = file(out)
 	started := make(chan launchResult, 1)
-	if err := n.Launch(sp, nil, f, func(stage wire.Stage, errno unix.Errno) { started <- launchResult{stage, errno} }); err != nil {
+	if err := n.Launch(sp, nil, cgroup, func(stage wire.Stage, errno unix.Errno) { started <- launchResult{stage, errno} }); err != nil {
 		t.Fatal(err)
 	}
 	if r := <-started; r != (launchResult{}) {
 		t.Fatalf("stage %d, %v", r.stage, r.errno)
 	}
-	// Of its two children at the same time only one has room: init has a helper there.
-	if s := n.awaitStatus(70001, over); s.ExitStatus() == 0 {
-		t.Errorf("status %#x, want that there is a bound", s)
-	}
+	s := n.awaitStatus(pid, over)
 	text, err := os.ReadFile(out)
-	if err != nil || !strings.Contains(string(text), "/user-"+strconv.Itoa(uid)+"\n") {
+	if err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("it was in %q, %v", text, err)
 	}
-	if err := tasks.BoundUser(uid+1, 5); !os.IsNotExist(err) {
-		t.Errorf("a user without a cgroup: got %v, want %v", err, unix.ENOENT)
+	return s.ExitStatus()
+}
+
+// TestThreadsAreCounted has a process with many threads, and another that has ended and that
+// nobody has waited for.
+func TestThreadsAreCounted(t *testing.T) {
+	n := newNode(t)
+	tasks := tasksOf(t, n)
+	if tasks == nil {
+		return
+	}
+	u := space.TaskUnit{UID: 12345, Group: 99}
+	f, err := tasks.Unit(u, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const script = `import os, threading, time
+if os.fork() == 0: os._exit(0)
+for i in range(5): threading.Thread(target=time.sleep, args=(1000,)).start()
+`
+	started := make(chan launchResult, 1)
+	if err := n.Launch(command(70001, "python3", "-c", script), nil, f, func(stage wire.Stage, errno unix.Errno) { started <- launchResult{stage, errno} }); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-started; r != (launchResult{}) {
+		t.Fatalf("stage %d, %v", r.stage, r.errno)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		got, err := tasks.Besides(u, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got == 6 { // and init's helper
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %d tasks besides processes, want 6", got)
+		}
+	}
+	if got, err := tasks.Besides(u, 100); got != 0 || err != nil {
+		t.Errorf("where they do not matter: got %d, %v", got, err)
+	}
+}
+
+// TestBoundIsNotTheContainers does what "systemctl daemon-reload" does: the limit of the
+// container's cgroup is written by another, and what is bounded stays so.
+func TestBoundIsNotTheContainers(t *testing.T) {
+	n := newNode(t)
+	tasks := tasksOf(t, n)
+	if tasks == nil {
+		return
+	}
+	f, err := tasks.Unit(space.TaskUnit{UID: 12345}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	inner := filepath.Dir(filepath.Dir(f.Name()))
+	if filepath.Base(inner) != "space" {
+		t.Fatalf("tasks are counted in %s", inner)
+	}
+	const want = "1000\n"
+	if err := tasks.Bound(1000); err != nil {
+		t.Fatal(err)
+	}
+	outer := filepath.Join(filepath.Dir(inner), "pids.max")
+	for _, limit := range []string{"2352", "max"} {
+		if err := os.WriteFile(outer, []byte(limit), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(inner, "pids.max")); err != nil || string(got) != want {
+		t.Errorf("the bound is %q, %v, want %q", got, err, want)
+	}
+	if procs, err := os.ReadFile(filepath.Join(filepath.Dir(inner), "cgroup.procs")); err != nil || len(procs) > 0 {
+		t.Errorf("in the container's own cgroup are %q, %v", procs, err)
+	}
+	// Another daemon finds the same.
+	n.leave()
+	n.start()
+	again, err := n.Tasks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Bound(1001); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(inner, "pids.max")); err != nil || string(got) != "1001\n" {
+		t.Errorf("the bound of another daemon is %q, %v", got, err)
 	}
 }

@@ -131,7 +131,7 @@ func removeGroupOnce(dir string) error {
 		}
 	}
 	thaw(dir)
-	pids, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	pids, err := members(dir)
 	if err != nil {
 		return err
 	}
@@ -142,6 +142,16 @@ func removeGroupOnce(dir string) error {
 		}
 	}
 	return os.Remove(dir)
+}
+
+// members lists processes of a group. A threaded group of version 2 tells of threads alone
+// (cgroups(7)), whose numbers serve as well for a signal to their processes.
+func members(dir string) ([]byte, error) {
+	pids, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return os.ReadFile(filepath.Join(dir, "cgroup.threads"))
+	}
+	return pids, err
 }
 
 // thaw lets frozen processes die: SIGKILL does not wake them in version 1.

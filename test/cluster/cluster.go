@@ -28,6 +28,12 @@ type Config struct {
 	// MasterArgs and SlaveArgs are added to the command lines of the daemons.
 	MasterArgs []string
 	SlaveArgs  []string
+	// OldKernel has what is started in the machines meet a kernel that knows no more calls and flags
+	// than Linux 5.10 (package oldkernel).
+	OldKernel bool
+	// Systemd has systemd run the machines and, by the units of the source tree, the daemons:
+	// Master and Slaves are nil.
+	Systemd bool
 }
 
 // Cluster is a front end and nodes.
@@ -103,6 +109,9 @@ func (c *Cluster) start(ctx context.Context) (err error) {
 	}
 	if err := boot.Wait(); err != nil || c.config.Bare {
 		return err
+	}
+	if c.config.Systemd {
+		return c.startUnits(ctx)
 	}
 	if err := c.StartMaster(ctx); err != nil || c.config.NoSlaves {
 		return err

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/test/limit"
 )
 
 // User is an account of every machine.
@@ -80,23 +82,33 @@ func (c *Cmd) Start() error {
 	if err != nil {
 		return err
 	}
-	if r.leaf != nil {
-		c.SysProcAttr.UseCgroupFD = true
-		c.SysProcAttr.CgroupFD = int(r.leaf.Fd())
-	}
-	c.run = r
-	err = r.do(func() error {
-		var err error
-		if c.Path, err = lookPath(c.Args[0]); err != nil {
-			return err
-		}
-		return c.Cmd.Start()
-	})
-	if err != nil {
+	if err := c.startIn(r); err != nil {
 		return fmt.Errorf("%s: start %s: %w", c.machine.Name, c.Args[0], err)
 	}
+	return nil
+}
+
+func (c *Cmd) startIn(r *run) error {
+	report, theirs, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	c.run = r
+	if err := errors.Join(r.do(func() error { return c.enter(theirs) }), theirs.Close()); err != nil {
+		return err
+	}
 	if !r.track(c) {
-		return errors.Join(fmt.Errorf("%s: start %s: %w", c.machine.Name, c.Args[0], ErrOff), c.Wait())
+		return errors.Join(ErrOff, c.Wait())
+	}
+	// It is what it shall be from here on, as after exec.Cmd.Start.
+	if err := report.SetReadDeadline(time.Now().Add(limit.Scaled(callTimeout))); err != nil {
+		return err
+	}
+	if err := entered(report); err != nil {
+		_ = c.Process.Kill() // has ended: as wanted
+		_ = c.Wait()         // its status says nothing more
+		return err
 	}
 	return nil
 }

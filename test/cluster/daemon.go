@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/test/limit"
 )
 
 // readyTimeout is how long a daemon may take to say that it is ready.
-const readyTimeout = 20 * time.Second
+const readyTimeout = 2 * time.Minute
 
 // stopTimeout is how long a daemon may take to end when it is asked to.
 const stopTimeout = 90 * time.Second
@@ -95,7 +97,7 @@ func (d *Daemon) Kill() error {
 
 // AwaitEnd waits for the end of a daemon that was killed, or ends by itself.
 func (d *Daemon) AwaitEnd() error {
-	return within(killTimeout, fmt.Sprintf("%s on %s: end", d.Name, d.machine.Name), func() error {
+	return within(limit.Scaled(killTimeout), fmt.Sprintf("%s on %s: end", d.Name, d.machine.Name), func() error {
 		<-d.done
 		return nil
 	})
@@ -103,7 +105,8 @@ func (d *Daemon) AwaitEnd() error {
 
 // Stop asks the daemon to end, and waits until it has. It must end with status 0.
 func (d *Daemon) Stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, stopTimeout, fmt.Errorf("not within %v", stopTimeout))
+	timeout := limit.Scaled(stopTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %v", timeout))
 	defer cancel()
 	if err := d.Signal(unix.SIGTERM); err != nil {
 		return err

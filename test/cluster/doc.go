@@ -13,6 +13,9 @@
 //	|  eth0 ------------------ veth ------------------- port "n0"
 //	+------------------------------------------------+
 //
+// A machine can have systemd as PID 1 instead, and its daemons started by their units
+// (Config.Systemd, systemd.go).
+//
 // Nothing of the host is changed, so any number of clusters can run beside
 // each other, and nothing outlives the test process: PID 1 of each machine
 // ends when the pipe to the test process closes, and the kernel then ends the
@@ -20,7 +23,7 @@
 // what has a name (control groups, a directory), also after SIGKILL.
 //
 // Goroutines: each running machine has one goroutine, locked to a thread that
-// lives in the machine's namespaces, which starts every command there; such a
+// lives in the machine's namespaces, which starts every command there (enter.go); such a
 // command is an ordinary child of the test process. A Machine's methods may be
 // called by several goroutines at once; a Cluster's that start and stop parts
 // of it may not.

@@ -6,7 +6,7 @@ import (
 )
 
 // eventuallyTimeout is long: it is only reached by what does not happen.
-const eventuallyTimeout = 20 * time.Second
+const eventuallyTimeout = 2 * time.Minute
 
 // Eventually waits until check returns nil.
 func Eventually(t testing.TB, what string, check func() error) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"time"
+
+	"bproc/test/limit"
 )
 
 // hostTimeout is how long a command of the host may take: the longest are compilers,
@@ -15,7 +17,8 @@ const hostTimeout = 5 * time.Minute
 // hostOutput runs a command on the host, with variables added to its environment, and
 // returns its standard output.
 func hostOutput(env []string, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), hostTimeout, fmt.Errorf("not done after %v", hostTimeout))
+	timeout := limit.Scaled(hostTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), timeout, fmt.Errorf("not done after %v", timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(cmd.Environ(), env...)

@@ -38,6 +38,9 @@ type machineSetup struct {
 	Prefix string // host directory to be seen as [Prefix]; may be empty
 	State  string // host directory to be seen as /var/lib/bproc: the machine's disk
 	Groups []machineGroup
+	// Systemd is the program that becomes PID 1; empty: this one stays. Notify is the
+	// socket on which it says that it is ready, Console its terminal.
+	Systemd, Notify, Console string
 }
 
 // machineGroup is the control group of the machine in one hierarchy.
@@ -78,6 +81,10 @@ func machineMain() int {
 	}
 	err = setup.apply()
 	if send(conn, reply(err)) != nil || err != nil {
+		return 1
+	}
+	if setup.Systemd != "" {
+		fmt.Fprintln(os.Stderr, execSystemd(setup.Systemd, setup.Notify))
 		return 1
 	}
 	for {
@@ -161,6 +168,9 @@ func (s machineSetup) apply() error {
 	}
 	if err := s.mountSystem(); err != nil {
 		return err
+	}
+	if s.Systemd != "" {
+		return prepareSystemd(s.Console)
 	}
 	return s.leaveTopGroup()
 }

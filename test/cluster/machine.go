@@ -167,6 +167,9 @@ func (m *Machine) signal(k killRequest) error {
 	if err != nil {
 		return err
 	}
+	if r.systemd {
+		return m.signalByCommand(k)
+	}
 	rep, err := r.ask(k)
 	switch {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bproc/test/cluster"
+	"bproc/test/cluster/liars"
 )
 
 // victimVariable makes this binary a program with a running cluster, to be
@@ -24,8 +25,16 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if os.Getenv(viewerVariable) != "" {
-		if err := viewer(); err != nil {
+	for variable, program := range map[string]func([]string) error{
+		liarVariable:   liar,
+		askerVariable:  asker,
+		liars.Variable: liars.Main,
+		viewerVariable: func([]string) error { return viewer() },
+	} {
+		if os.Getenv(variable) == "" {
+			continue
+		}
+		if err := program(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/ownthread"
 )
 
 // The private network of a cluster. Each cluster has these same addresses.
@@ -63,7 +65,7 @@ func newNetNS() (int, error) {
 		err error
 	}
 	done := make(chan result)
-	onThread(func() {
+	ownthread.Go(func() {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			done <- result{-1, fmt.Errorf("unshare: %w", err)}
 			return

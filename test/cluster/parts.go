@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/test/limit"
 )
 
 // StartMaster starts bpmaster on the front end. It returns when it is ready.
@@ -80,11 +82,12 @@ func (c *Cluster) WaitDown(ctx context.Context, ids ...int) error {
 }
 
 // stateTimeout is how long nodes may take to come into a state.
-const stateTimeout = 90 * time.Second
+const stateTimeout = 5 * time.Minute
 
 // WaitState waits until bpstat shows all of the nodes in state.
 func (c *Cluster) WaitState(ctx context.Context, state string, ids ...int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, stateTimeout, fmt.Errorf("not within %v", stateTimeout))
+	timeout := limit.Scaled(stateTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %v", timeout))
 	defer cancel()
 	for {
 		states, err := c.States(ctx)

@@ -28,7 +28,7 @@ const (
 )
 
 // lineTimeout is how long a test waits for a line of output.
-const lineTimeout = 20 * time.Second
+const lineTimeout = 2 * time.Minute
 
 // remote is a command that runs on a node, with the two processes that it has
 // on the front end.
@@ -132,7 +132,7 @@ func (r *remote) line() string {
 	select {
 	case line, ok := <-r.lines:
 		if !ok {
-			r.t.Fatal("the output ended")
+			r.t.Fatalf("the output ended; exit code %d: %s", r.wait(), &r.stderr)
 		}
 		return line
 	case <-time.After(lineTimeout):

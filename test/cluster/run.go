@@ -12,10 +12,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/oldkernel"
+	"bproc/internal/ownthread"
+	"bproc/test/limit"
 )
 
 // namespaces is what each machine has of its own. It makes the one for control
-// groups itself, after it has entered them.
+// groups itself, after it has entered them; commands enter that one last (enter.go).
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
 
 const (
@@ -28,10 +32,16 @@ const (
 
 // run is a machine from boot to power off.
 type run struct {
-	pid   int // of PID 1, on the host
-	pidfd int
-	init  *exec.Cmd
-	leaf  *os.File // control group for commands in the version 2 hierarchy; nil if there is none
+	pid     int // of PID 1, on the host
+	pidfd   int
+	init    *exec.Cmd
+	old     bool     // commands meet an old kernel
+	systemd bool     // is PID 1
+	leaf    *os.File // control group for commands in the version 2 hierarchy; nil if there is none
+	view    *os.File // cgroup namespace
+	entry   string   // program by which commands enter it
+
+	console *console // of systemd
 
 	calls   chan func() // for the thread in the namespaces
 	stopped chan struct{}
@@ -54,7 +64,15 @@ func startRun(m *Machine) (*run, error) {
 		return nil, err
 	}
 	defer log.Close()
-	r := &run{calls: make(chan func()), stopped: make(chan struct{}), conn: ours, cmds: map[*Cmd]struct{}{}, pidfd: -1}
+	entry, err := enterProgram()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		calls: make(chan func()), stopped: make(chan struct{}),
+		conn: ours, cmds: map[*Cmd]struct{}{}, pidfd: -1,
+		old: m.cluster.config.OldKernel, systemd: m.cluster.config.Systemd, entry: entry,
+	}
 	r.init = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{machineArg0}, Dir: "/",
 		Env: []string{"GOMAXPROCS=1"}, Stderr: log, ExtraFiles: []*os.File{theirs},
@@ -76,19 +94,32 @@ func (r *run) setUp(m *Machine) error {
 	for i, h := range m.cluster.site.groups {
 		setup.Groups = append(setup.Groups, machineGroup{hierarchy: h, Dir: dirs[i]})
 	}
-	rep, err := r.ask(setup)
-	if err != nil {
-		return err
+	boot := r.boot
+	if r.systemd {
+		boot = r.bootSystemd
 	}
-	if rep.Err != "" {
-		return errors.New(rep.Err)
+	if err := boot(m, setup); err != nil {
+		return err
 	}
 	if err := r.openLeaf(setup.Groups); err != nil {
 		return err
 	}
-	entered := make(chan error)
-	onThread(func() { r.serve(setup.Groups, entered) })
-	return <-entered
+	var err error
+	if r.view, err = os.Open(fmt.Sprintf("/proc/%d/ns/cgroup", r.pid)); err != nil {
+		return err
+	}
+	inside := make(chan error)
+	ownthread.Go(func() { r.serve(setup.Groups, inside) })
+	return <-inside
+}
+
+// boot has PID 1 make the machine.
+func (r *run) boot(_ *Machine, setup machineSetup) error {
+	rep, err := r.ask(setup)
+	if err == nil && rep.Err != "" {
+		err = errors.New(rep.Err)
+	}
+	return err
 }
 
 func (r *run) openLeaf(groups []machineGroup) (err error) {
@@ -100,14 +131,14 @@ func (r *run) openLeaf(groups []machineGroup) (err error) {
 	return err
 }
 
-// serve is the thread in the machine's namespaces. It never goes back to the
-// host's.
-func (r *run) serve(groups []machineGroup, entered chan<- error) {
+// serve is the thread in the machine's namespaces, but for the one of control groups. It
+// never goes back to the host's.
+func (r *run) serve(groups []machineGroup, inside chan<- error) {
 	if err := r.enter(groups); err != nil {
-		entered <- err
+		inside <- err
 		return
 	}
-	entered <- nil
+	inside <- nil
 	for {
 		select {
 		case f := <-r.calls:
@@ -123,8 +154,11 @@ func (r *run) enter(groups []machineGroup) error {
 		if g.V2 {
 			continue // no single threads there; children are cloned into the leaf
 		}
-		tid := fmt.Sprint(unix.Gettid())
-		if err := os.WriteFile(filepath.Join(g.Dir, "tasks"), []byte(tid), 0); err != nil {
+		dir := g.Dir
+		if r.systemd {
+			dir = filepath.Join(dir, leafGroup)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte(fmt.Sprint(unix.Gettid())), 0); err != nil {
 			return fmt.Errorf("enter control group: %w", err)
 		}
 	}
@@ -133,8 +167,11 @@ func (r *run) enter(groups []machineGroup) error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("unshare root directory: %w", err)
 	}
-	if err := unix.Setns(r.pidfd, namespaces|unix.CLONE_NEWCGROUP); err != nil {
+	if err := unix.Setns(r.pidfd, namespaces); err != nil {
 		return fmt.Errorf("enter namespaces: %w", err)
+	}
+	if r.old {
+		return oldkernel.Enter()
 	}
 	return nil
 }
@@ -142,20 +179,20 @@ func (r *run) enter(groups []machineGroup) error {
 // do runs f on the thread in the machine's namespaces.
 func (r *run) do(f func() error) error {
 	done := make(chan error, 1)
-	timeout := time.NewTimer(callTimeout)
+	timeout := time.NewTimer(limit.Scaled(callTimeout))
 	defer timeout.Stop()
 	select {
 	case r.calls <- func() { done <- f() }:
 	case <-r.stopped:
 		return ErrOff
 	case <-timeout.C:
-		return fmt.Errorf("the machine's thread is busy for %v", callTimeout)
+		return fmt.Errorf("the machine's thread is busy for %v", limit.Scaled(callTimeout))
 	}
 	select {
 	case err := <-done:
 		return err
 	case <-timeout.C:
-		return fmt.Errorf("the machine's thread is not done after %v", callTimeout)
+		return fmt.Errorf("the machine's thread is not done after %v", limit.Scaled(callTimeout))
 	}
 }
 
@@ -164,7 +201,7 @@ func (r *run) ask(request any) (machineReply, error) {
 	r.askMu.Lock()
 	defer r.askMu.Unlock()
 	var rep machineReply
-	if err := r.conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
+	if err := r.conn.SetDeadline(time.Now().Add(limit.Scaled(askTimeout))); err != nil {
 		return rep, err
 	}
 	if err := send(r.conn, request); err != nil {
@@ -183,7 +220,7 @@ func (r *run) stop() error {
 	cmds := r.cmds
 	r.cmds = nil
 	r.mu.Unlock()
-	err := within(killTimeout, "end of all processes after SIGKILL", func() error {
+	err := within(limit.Scaled(killTimeout), "end of all processes after SIGKILL", func() error {
 		for c := range cmds {
 			_ = c.Wait() // killed
 		}
@@ -191,8 +228,13 @@ func (r *run) stop() error {
 		return nil
 	})
 	r.conn.Close()
-	if r.leaf != nil {
-		r.leaf.Close()
+	if r.console != nil {
+		r.console.close()
+	}
+	for _, f := range []*os.File{r.leaf, r.view} {
+		if f != nil {
+			f.Close()
+		}
 	}
 	if r.pidfd >= 0 {
 		err = errors.Join(err, unix.Close(r.pidfd))

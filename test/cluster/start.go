@@ -12,7 +12,7 @@ import (
 
 // startTimeout is how long a whole cluster may take to start, on a machine
 // that is busy with other tests.
-const startTimeout = 60 * time.Second
+const startTimeout = 5 * time.Minute
 
 // shared are the clusters that tests share, by number of nodes.
 var shared struct {

@@ -74,18 +74,20 @@ func inShell(t *testing.T, m *cluster.Machine, line string) (string, error) {
 // firstSteps are the lines of "A real cluster" in the README: where a line is typed, and
 // what is shown then. In "installs" that is nowhere: machines have bproc installed.
 var firstSteps = []struct{ line, at, shows string }{
-	{"make build && sudo make install", "", ""},
-	{"bpmaster &", "master", ""},
+	{"make packages", "", ""},
+	{"apt install ./bproc-client_*.deb ./bproc-frontend_*.deb", "", ""},
+	{"systemctl enable --now bpmaster", "front", ""},
 	{"bpctl enroll", "front", `^\S{40,}\r\n$`},
-	{"bpslave --join TOKEN front-end &", "node", ""},
-	{"bpslave front-end &", "node", ""},
+	{"apt install ./bproc-client_*.deb ./bproc-node_*.deb", "", ""},
+	{"echo MASTER=front-end >>/etc/bproc/slave", "node", ""},
+	{"echo TOKEN >/etc/bproc/token", "node", ""},
+	{"systemctl enable --now bpslave", "node", ""},
 	{"bpstat", "front", `(?m)^0 +up `},
 	{"bpsh 0 uname -a", "front", `^Linux n0 .*\r\n$`},
 	{"bpsh -a -p uptime", "front", `^ *0: .* load average: .*\r\n$`},
-	{"ps -ef", "front", `(?m) bpmaster\r$`},
-	{"bpprocfs --keep /run/bproc/proc &", "view", ""},
+	{"ps -ef", "front", `(?m) \S*bpmaster\r$`},
 	{"bpns top", "front", ""},
-	{"bpsh --procfs 0 ps -ef", "front", `(?m) bpmaster\r$`},
+	{"bpsh --procfs 0 ps -ef", "front", `(?m) \S*bpmaster\r$`},
 }
 
 // readmeSteps returns the lines of shell in a section of the README, without what is said
@@ -113,10 +115,7 @@ func TestFirstSteps(t *testing.T) {
 	if len(lines) != len(firstSteps) {
 		t.Fatalf("the README has %d lines, want %d:\n%s", len(lines), len(firstSteps), strings.Join(lines, "\n"))
 	}
-	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
-	if err := c.Master.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true, Systemd: true})
 	first := newFirst(t, c)
 	for i, step := range firstSteps {
 		if lines[i] != step.line {
@@ -144,9 +143,14 @@ func newFirst(t *testing.T, c *cluster.Cluster) *first {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"master", "view", "front"} {
-		f.terminals[name] = newTerminal(t, c.Front, cluster.Root)
+	defaults, err := os.ReadFile("../../packaging/etc/slave")
+	if err == nil {
+		err = c.Nodes[0].WriteFile("/etc/bproc/slave", string(defaults), 0o644)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.terminals["front"] = newTerminal(t, c.Front, cluster.Root)
 	f.terminals["node"] = newTerminal(t, c.Nodes[0], cluster.Root)
 	return f
 }
@@ -161,45 +165,18 @@ func (f *first) take(line, at, shows string) {
 	case line == "bpns top":
 		f.top(line)
 		return
-	case line == "bpslave front-end &": // from then on
-		term.do("kill $!; wait $!; echo over")
-		term.expect("over\r\n")
-		f.wait("the node is down", f.c.WaitDown)
 	}
 	term.do(strings.Replace(line, "TOKEN", f.token, 1))
-	if strings.HasSuffix(line, "&") {
-		f.started(at)
-		return
-	}
 	shown := term.expect(terminalPrompt)
 	if !regexp.MustCompile(shows).MatchString(shown) {
 		f.t.Fatalf("%s shows\n%s\nwant a match of %s", line, shown, shows)
 	}
-	if line == "bpctl enroll" {
+	switch line {
+	case "bpctl enroll":
 		f.token = strings.TrimSpace(shown)
-	}
-}
-
-// started waits until a daemon that was started is at work.
-func (f *first) started(at string) {
-	f.t.Helper()
-	check := "bpstat"
-	switch at {
-	case "node":
+	case "systemctl enable --now bpslave":
 		f.wait("the node is up", f.c.WaitUp)
-		return
-	case "view":
-		check = "cat /run/bproc/proc/bproc/nodes/0/state"
 	}
-	cluster.Eventually(f.t, "what was started on the terminal of "+at+" works", func() error {
-		ctx, cancel := context.WithTimeout(f.t.Context(), tourTime)
-		defer cancel()
-		res, err := f.c.Front.Exec(ctx, cluster.Root, "sh", "-c", check)
-		if err == nil && res.Code != 0 {
-			err = fmt.Errorf("%s: %+v", check, res)
-		}
-		return err
-	})
 }
 
 // wait waits for a state of the node.

@@ -42,7 +42,7 @@ func (p place) at(node string, argv ...string) []string {
 
 // quietTimeout is how long a program may take between two lines, if it is not
 // known to take longer.
-const quietTimeout = 90 * time.Second
+const quietTimeout = 5 * time.Minute
 
 // conversation is a running program of the suite.
 type conversation struct {

@@ -43,7 +43,7 @@ func TestRandomTrees(t *testing.T) {
 	for _, at := range []place{native, onNode} {
 		t.Run(at.name, func(t *testing.T) {
 			t.Parallel()
-			cluster.Watch(t, 6*time.Minute) // a thousand trees
+			cluster.Watch(t, 30*time.Minute) // a thousand trees
 			c := cluster.Shared(t, 4)
 			if at.name == onNode.name {
 				wantIdle(t, c)

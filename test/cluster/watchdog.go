@@ -8,12 +8,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"bproc/test/limit"
 )
 
 const (
 	// testTimeout is how long a test with a cluster may take that has not asked for
 	// more by [Watch]. It is only reached by one that hangs.
-	testTimeout = 3 * time.Minute
+	testTimeout = 15 * time.Minute
 
 	// raceFactor is how much longer everything may take under the race detector.
 	raceFactor = 3
@@ -44,22 +46,22 @@ var watched struct {
 
 // Watch bounds the time that t may take from now on. A test that needs more time than
 // others calls it before it starts a cluster.
-func Watch(t testing.TB, limit time.Duration) {
+func Watch(t testing.TB, atMost time.Duration) {
 	t.Helper()
 	if Race {
-		limit *= raceFactor
+		atMost *= raceFactor
 	}
-	watch(t, limit)
+	watch(t, atMost)
 }
 
 // watch returns the watchdog of a test: one with this limit, unless it has one.
-func watch(t testing.TB, limit time.Duration) *watchdog {
+func watch(t testing.TB, atMost time.Duration) *watchdog {
 	watched.mu.Lock()
 	defer watched.mu.Unlock()
 	if w := watched.dogs[t.Name()]; w != nil {
 		return w
 	}
-	w := &watchdog{t: t, limit: limit, stop: make(chan struct{}), ended: make(chan struct{})}
+	w := &watchdog{t: t, limit: limit.Scaled(atMost), stop: make(chan struct{}), ended: make(chan struct{})}
 	if watched.dogs == nil {
 		watched.dogs = map[string]*watchdog{}
 	}

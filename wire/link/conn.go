@@ -69,32 +69,35 @@ func (c *conn) run(ctx context.Context) error {
 	return c.err
 }
 
-// watch asks for signs of life and waits for those of the other side.
+// watch asks for signs of life and waits for those of the other side. It looks at once
+// when their time is over, not at the next interval: how long a lost node is waited for
+// depends on that.
 func (c *conn) watch(ctx context.Context) error {
-	tick := time.NewTicker(c.link.pace.interval)
-	defer tick.Stop()
-	for {
+	for wait := c.link.pace.interval; ; {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case now := <-tick.C:
-			if err := c.tick(now); err != nil {
-				return err
-			}
+		case <-time.After(wait):
+		}
+		var err error
+		if wait, err = c.tick(time.Now()); err != nil {
+			return err
 		}
 	}
 }
 
-func (c *conn) tick(now time.Time) error {
+// tick returns when to look again.
+func (c *conn) tick(now time.Time) (time.Duration, error) {
 	l := c.link
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.heard) > l.pace.silence {
+	left := l.pace.silence - now.Sub(l.heard)
+	if left <= 0 {
 		l.loseLocked(c, errSilent)
 	}
 	c.alive = true
 	l.work.Signal()
-	return c.err
+	return min(l.pace.interval, left), c.err
 }
 
 // fail gives the connection up.

@@ -13,7 +13,8 @@
 //
 // A slave gets its Identity by Join, with a token of the master's Authority. It keeps
 // that in a file; the master keeps its key, and of tokens their hashes, in [Records].
-// It then dials, and dials again when the connection is lost; a Listener
+// It then dials, and dials again when the connection is lost; [Inquire] only asks
+// what the master is. A Listener
 // matches connections with sessions. What goes over the network is described in
 // ../PROTOCOL.md.
 //

@@ -36,3 +36,18 @@ func (id *Identity) Say(ctx context.Context, addr string, hello *wire.Hello) (*w
 	o, err := ask(ctx, addr, id.clientConfig(), openingTime, hello, &w)
 	return w, o.Conn, err
 }
+
+// AskToJoin makes one request to join the master of a token, with another secret, and
+// returns the error.
+func AskToJoin(ctx context.Context, addr, text string, secret, csr []byte) error {
+	t, err := parseToken(text)
+	if err != nil {
+		return err
+	}
+	var answer *wire.JoinReply
+	o, err := ask(ctx, addr, joinConfig(t.authority), openingTime, &wire.JoinRequest{Version: wire.Version, Secret: secret, CSR: csr}, &answer)
+	if err == nil {
+		err = o.Close()
+	}
+	return err
+}

@@ -70,6 +70,11 @@ func (l *Listener) join(t *tls.Conn, log *slog.Logger) error {
 		return &RefusedError{Reason: "host name has characters that it cannot have"}
 	}
 	a := l.cfg.Authority
+	// Who has no token gets no work done: parsing a request and signing are most of it. The
+	// token is used up when there is a certificate for it.
+	if err := a.tokens.check(request.Secret); err != nil {
+		return &RefusedError{Reason: err.Error()}
+	}
 	key, der, err := a.issue(request.CSR)
 	if err != nil {
 		return &RefusedError{Reason: err.Error()}

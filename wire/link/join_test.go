@@ -133,6 +133,13 @@ func TestTokens(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	// Nothing is done for who has no token: what is wrong with the rest is not looked at.
+	t.Run("and no request", func(t *testing.T) {
+		err := link.AskToJoin(t.Context(), m.addr(), good, []byte("guessed"), []byte("no request"))
+		if got := refusal(err); got != "token is not of this master" {
+			t.Errorf("got %v", err)
+		}
+	})
 	for _, ttl := range []time.Duration{0, -time.Second, 366 * 24 * time.Hour} {
 		if _, _, err := m.authority.NewToken(1, "", ttl); err == nil {
 			t.Errorf("a token with lifetime %v was made", ttl)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"bproc/internal/crowd"
 	"bproc/wire"
@@ -39,6 +40,7 @@ type ListenConfig struct {
 	Lease     time.Duration // what slaves are told: without word for so long, they kill everything
 	Interval  time.Duration // between signs of life; 0: a tenth of the lease, within bounds
 	Opening   int           // how many connections may not have proved who they are; 0: 256
+	Release   string        // version of this program, for [Inquire]
 	Log       *slog.Logger
 
 	// Joined is told of a new identity before the slave gets its certificate.
@@ -79,6 +81,10 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		cfg.Opening = maxOpening
 	}
 	ln, err := net.Listen("tcp", cfg.Addr)
+	if errors.Is(err, unix.EADDRNOTAVAIL) {
+		cfg.Log.Warn("this machine does not have the address yet on which slaves are to find it", "addr", cfg.Addr)
+		ln, err = listenAhead(cfg.Addr)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +172,8 @@ func (l *Listener) open(ctx context.Context, raw *batch, log *slog.Logger) (*con
 	switch proto := t.ConnectionState().NegotiatedProtocol; proto {
 	case protoJoin:
 		err = l.join(t, log)
+	case protoAbout:
+		err = l.about(t)
 	case protoLink:
 		c, err = l.link(opened{t, raw}, log)
 	default:

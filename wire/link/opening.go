@@ -11,6 +11,9 @@ import (
 	"bproc/wire"
 )
 
+// DefaultPort is the master's TCP port.
+const DefaultPort = "2223"
+
 const (
 	openingTime = 10 * time.Second // from the first byte to the end of the opening
 	dialTime    = time.Second      // for a connection of TCP
@@ -23,8 +26,8 @@ type opened struct {
 	raw *batch
 }
 
-// ask connects to the master, proves it, sends a request and reads the answer,
-// which must be of the type that answer points to.
+// ask connects to the master, proves it, sends a request, unless that is nil, and reads
+// the answer, which must be of the type that answer points to.
 func ask[M wire.Message](ctx context.Context, addr string, config *tls.Config, limit time.Duration, request wire.Message, answer *M) (opened, error) {
 	dialer := net.Dialer{Timeout: dialTime}
 	c, err := dialer.DialContext(ctx, "tcp", addr)
@@ -38,7 +41,7 @@ func ask[M wire.Message](ctx context.Context, addr string, config *tls.Config, l
 	if err == nil {
 		err = t.HandshakeContext(ctx)
 	}
-	if err == nil {
+	if err == nil && request != nil {
 		err = wire.Write(t, 0, request)
 	}
 	if err == nil {

@@ -14,6 +14,8 @@ import (
 const (
 	protoLink = "bproc-link"
 	protoJoin = "bproc-join"
+
+	protoAbout = "bproc-about"
 )
 
 // baseConfig is TLS 1.3, which leaves the choice of ciphers to crypto/tls:
@@ -29,11 +31,13 @@ func baseConfig(proto string) *tls.Config {
 	}
 }
 
-// serverConfig returns the master's side. Only a connection that joins does
-// without a certificate.
+// serverConfig returns the master's side. Only links need a certificate of the
+// other side.
 func (a *Authority) serverConfig() *tls.Config {
 	join := baseConfig(protoJoin)
 	join.Certificates = []tls.Certificate{a.server}
+	about := baseConfig(protoAbout)
+	about.Certificates = []tls.Certificate{a.server}
 	link := baseConfig(protoLink)
 	link.Certificates = []tls.Certificate{a.server}
 	link.ClientAuth = tls.RequireAndVerifyClientCert // for client authentication, by its usage
@@ -41,8 +45,11 @@ func (a *Authority) serverConfig() *tls.Config {
 
 	choose := baseConfig(protoLink)
 	choose.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
-		if slices.Contains(h.SupportedProtos, protoJoin) {
+		switch {
+		case slices.Contains(h.SupportedProtos, protoJoin):
 			return join, nil
+		case slices.Contains(h.SupportedProtos, protoAbout):
+			return about, nil
 		}
 		return link, nil
 	}

@@ -122,6 +122,23 @@ func (s *tokenStore) add(secret []byte, g grant) error {
 func (s *tokenStore) take(secret []byte) (grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	g, err := s.goodLocked(secret)
+	if err != nil {
+		return grant{}, err
+	}
+	g.Used = true
+	return g, s.putLocked(hash(secret), g)
+}
+
+// check reports whether a token could be used now.
+func (s *tokenStore) check(secret []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.goodLocked(secret)
+	return err
+}
+
+func (s *tokenStore) goodLocked(secret []byte) (grant, error) {
 	g, ok := s.grants[hash(secret)]
 	switch {
 	case !ok:
@@ -131,8 +148,7 @@ func (s *tokenStore) take(secret []byte) (grant, error) {
 	case !time.Now().Before(g.Expires):
 		return grant{}, errTokenExpired
 	}
-	g.Used = true
-	return g, s.putLocked(hash(secret), g)
+	return g, nil
 }
 
 // giveBack makes a token that was taken usable again.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc"
+	"bproc/cmd/internal/bpcheck"
 	"bproc/cmd/internal/bpctl"
 	"bproc/internal/fakemaster"
 	"bproc/internal/manpage"
@@ -143,5 +144,24 @@ func TestEnroll(t *testing.T) {
 func TestManPage(t *testing.T) {
 	_, help, _ := run(t, bproc.Client{}, "--help")
 	_, enroll, _ := run(t, bproc.Client{}, "enroll", "--help")
-	manpage.CheckOptions(t, "../../../man/bpctl.8", help, enroll)
+	manpage.CheckOptions(t, "../../../man/bpctl.8", help, enroll, checkHelp(t))
+}
+
+// checkHelp returns the help of the program that "bpctl check" becomes.
+func checkHelp(t *testing.T) string {
+	var out bytes.Buffer
+	c := bpcheck.Command{Stdout: &out, Stderr: &out}
+	if code := c.Main(t.Context(), []string{"--help"}); code != 0 {
+		t.Fatalf("bpctl check --help: exit code %d", code)
+	}
+	return out.String()
+}
+
+func TestCheckWithoutProgram(t *testing.T) {
+	var out, bad bytes.Buffer
+	ctl := bpctl.Control{Checker: "/no/bpcheck", Stdout: &out, Stderr: &bad}
+	code := ctl.Main(t.Context(), []string{"check", "--node", "front"})
+	if want := "bpctl: execute /no/bpcheck: no such file or directory\n"; code != 1 || bad.String() != want {
+		t.Errorf("got %d, %q; want 1, %q", code, bad.String(), want)
+	}
 }

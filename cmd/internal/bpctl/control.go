@@ -16,9 +16,10 @@ import (
 
 // Control is bpctl with what it works on.
 type Control struct {
-	Client *bproc.Client
-	Stdout io.Writer
-	Stderr io.Writer
+	Client  *bproc.Client
+	Checker string // the program bpcheck
+	Stdout  io.Writer
+	Stderr  io.Writer
 }
 
 // answerTimeout bounds a request to the master.
@@ -60,7 +61,8 @@ func (c *Control) command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use: `bpctl -S nodes | -M  [-s state] [-m mode] [-u user] [-g group] ...
-  bpctl enroll [--node number] [--name name] [--ttl time]`,
+  bpctl enroll [--node number] [--name name] [--ttl time]
+  bpctl check [--json] [--front-end | --node [master[:port]]]`,
 		Short:                 "Change the nodes of the cluster",
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
@@ -82,7 +84,7 @@ func (c *Control) command() *cobra.Command {
 	f.BoolVarP(&o.force, "fast", "f", false, "ignored, for compatibility")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
-	cmd.AddCommand(c.enrollCommand())
+	cmd.AddCommand(c.enrollCommand(), c.checkCommand())
 	cmd.SetFlagErrorFunc(operands.FlagError)
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 
 	"bproc"
 	"bproc/cmd/internal/release"
+	"bproc/internal/inherited"
 )
 
 // Shell is bpsh with what it works on.
@@ -26,6 +27,9 @@ type Shell struct {
 	mu   sync.Mutex
 	said map[string]bool // messages so far
 }
+
+// ownDescriptors is how many descriptors bpsh is meant to be started with.
+const ownDescriptors = 3
 
 // codeFailed is the exit code for failures of bpsh's own, as with ssh.
 const codeFailed = 255
@@ -62,7 +66,9 @@ func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := closeOnExec(); err != nil {
+	// Launchers leave many open: a ghost that lives on would keep the other ends of their
+	// pipes waiting.
+	if err := inherited.CloseOnExec(ownDescriptors); err != nil {
 		return 0, err
 	}
 	return newSession(sh, o, nodes).run(ctx), nil

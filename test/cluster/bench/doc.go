@@ -16,4 +16,7 @@
 //
 // Figures of a crowd have 10,000 idle processes on the nodes, and ask for what is new of
 // them as bpprocfs(8) does (crowd.go).
+//
+// Hostile figures have clients of one user name as ghosts what does not stop, while another
+// user's are launched (hostile.go).
 package main

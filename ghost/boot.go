@@ -1,0 +1,39 @@
+package ghost
+
+import (
+	"bytes"
+	"hash/fnv"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// thisBoot returns a number that stands for this boot of the front end, the same for
+// each keeper. A front end that is a container is booted anew without its kernel, so the
+// number is of that kernel's boot, of the PID namespace, and of the start of its init.
+// It is not 0.
+func thisBoot() uint64 {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, the rest tells enough on most machines
+	stat, _ := os.ReadFile("/proc/1/stat")
+	var namespace unix.Stat_t
+	_ = unix.Stat("/proc/self/ns/pid", &namespace)
+	return bootNumber(id, namespace.Ino, stat)
+}
+
+// startField is the place of starttime in /proc/PID/stat, after the name of the program
+// (proc_pid_stat(5)).
+const startField = 22 - 3
+
+func bootNumber(id []byte, namespace uint64, initStat []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(bytes.TrimSpace(id))
+	for range 8 {
+		h.Write([]byte{byte(namespace)})
+		namespace >>= 8
+	}
+	fields := bytes.Fields(initStat[bytes.LastIndexByte(initStat, ')')+1:])
+	if len(fields) > startField {
+		h.Write(fields[startField])
+	}
+	return max(h.Sum64(), 1)
+}

@@ -1,0 +1,116 @@
+package ghost
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// A ghost can find no room for a child: its control group or its user has as many tasks as
+// they may have (pids.max, RLIMIT_NPROC; clone(2), EAGAIN), though the master promises nodes
+// no more than that. Others may have taken what was promised, or ghosts are about to end
+// whose processes have. So the child is tried again for a while. What is asked of its tree
+// waits meanwhile, or is answered early, as for a ghost that does not run.
+//
+// So it is where the child's number is in use (EEXIST): a process that has ended is a
+// zombie until its parent has waited for it, which may take a moment.
+
+// roomTime is for how long a child is tried again, at first after roomPause, which grows.
+const (
+	roomTime     = 5 * time.Second
+	roomPause    = 2 * time.Millisecond
+	maxRoomPause = 100 * time.Millisecond
+)
+
+// passes reports whether what keeps a ghost from having a child may pass.
+func (s *shard) passes(err error, m *wire.GhostFork) bool {
+	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EEXIST) && s.ghosts[m.Child] == nil
+}
+
+// forkIn is fork, and waits for room.
+func (s *shard) forkIn(g *held, m *wire.GhostFork) error {
+	begun, pause := time.Now(), roomPause
+	for {
+		err := s.fork(g, m)
+		if errors.Is(err, unix.EINVAL) && raiseAgain(s.log) {
+			err = s.fork(g, m)
+		}
+		waits := s.passes(err, m) && s.worker != nil && !s.ended && time.Since(begun) <= roomTime && s.ghosts[g.pid] == g
+		switch {
+		case errors.Is(err, unix.EEXIST) && (pause == roomPause || !waits):
+			s.log.Warn("the number of a child of a ghost is in use", "pid", g.pid, "child", m.Child, "by", whoHas(m.Child), "waits", waits)
+		case errors.Is(err, unix.EAGAIN) && waits && pause == roomPause:
+			s.log.Warn("a ghost finds no room for a child and waits for some; see its control group's pids.max and its user's limit of processes", "pid", g.pid, "child", m.Child)
+		}
+		if !waits {
+			return err
+		}
+		s.announce(g.tree, m.Child)
+		if err := s.park(0, g.tree, time.Now().Add(pause)); err != nil {
+			return err
+		}
+		if !m.Sibling { // else one of those that end may be the parent
+			s.makeRoom(g.tree, m)
+		}
+		pause = min(2*pause, maxRoomPause)
+	}
+}
+
+// makeRoom ends the ghosts of a tree that are to end, and of which nothing else is asked
+// before.
+func (s *shard) makeRoom(t *tree, fork *wire.GhostFork) {
+	asked := map[wire.PID]bool{fork.Parent: true, fork.Child: true}
+	var kept, ends []request
+	for _, r := range t.waiting {
+		if m, ok := r.msg.(*wire.GhostExit); ok && !asked[m.PID] {
+			ends = append(ends, r)
+			t.size -= r.size()
+			continue
+		}
+		for _, pid := range about(r.msg) {
+			asked[pid] = true
+		}
+		kept = append(kept, r)
+	}
+	t.waiting = kept
+	w := s.worker
+	own := w.request
+	for i := range ends {
+		w.request = &ends[i]
+		s.handle(w.request)
+	}
+	w.request = own
+}
+
+// about returns all ghosts that a request is about.
+func about(m wire.Message) []wire.PID {
+	switch m := m.(type) {
+	case nil:
+		return nil
+	case *wire.GhostFork:
+		return []wire.PID{m.Parent, m.Child}
+	case *wire.GhostJoin:
+		return []wire.PID{m.PID, m.Child}
+	}
+	pid, _ := subject(m)
+	return []wire.PID{pid}
+}
+
+// whoHas describes what has a number, for a person.
+func whoHas(pid wire.PID) string {
+	text, err := readProc(pid, "status")
+	if err != nil {
+		return "a process group or session whose leader has ended, or a process that has just ended"
+	}
+	field := func(name string) string {
+		_, rest, _ := bytes.Cut(append([]byte("\n"), text...), []byte("\n"+name+":"))
+		line, _, _ := bytes.Cut(rest, []byte("\n"))
+		return string(bytes.TrimSpace(line))
+	}
+	return fmt.Sprintf("%s, state %s, parent %s", field("Name"), field("State"), field("PPid"))
+}

@@ -1,0 +1,164 @@
+package ghost
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// process is a process while the keeper finds out whether it is a ghost. Its directory in
+// /proc is that of one process, and of none when that has ended, whoever gets the number
+// then.
+type process struct {
+	pid    wire.PID
+	dir    int
+	status int
+}
+
+func openProcess(pid wire.PID) (p process, err error) {
+	p.pid = pid
+	if p.dir, err = unix.Open(fmt.Sprintf("/proc/%d", pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+		if p.status, err = unix.Openat(p.dir, "status", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			unix.Close(p.dir)
+		}
+	}
+	if errors.Is(err, unix.ENOENT) {
+		err = unix.ESRCH
+	}
+	if err != nil {
+		return p, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return p, nil
+}
+
+func (p process) close() {
+	unix.Close(p.status)
+	unix.Close(p.dir)
+}
+
+// readStatus reads the status anew.
+func (p process) readStatus() (processStatus, error) {
+	var text [8 << 10]byte
+	n, err := unix.Pread(p.status, text[:], 0)
+	if err != nil {
+		return processStatus{}, fmt.Errorf("status of process %d: %w", p.pid, err)
+	}
+	return parseStatus(text[:n])
+}
+
+// users returns the process's user namespace, as namespaces(7) names it.
+func (p process) users() (string, error) {
+	var name [64]byte
+	n, err := unix.Readlinkat(p.dir, "ns/user", name[:])
+	return string(name[:max(n, 0)]), err
+}
+
+// hasExecuted reports whether a process is in no execve(2) that has replaced its image
+// and not its credentials: where its code is the kernel enters after both.
+func (p process) hasExecuted() bool {
+	const startCode = 26 - 3 // of proc_pid_stat(5), from the state on
+	text, err := readProc(p.pid, "stat")
+	if err != nil {
+		return true
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	return len(fields) <= startCode || string(fields[startCode]) != "0"
+}
+
+// runsImageOf reports whether a process runs the image of another, as its child does before
+// it executes one.
+func (p process) runsImageOf(other wire.PID) bool {
+	own, err := inodeOf(p.dir, "exe")
+	image, otherErr := inodeOf(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/exe", other))
+	return err == nil && otherErr == nil && own == image
+}
+
+// inode is which file there is. Nobody is asked for that: who serves the file system of
+// what is no ghost need not answer.
+type inode struct {
+	major, minor uint32
+	number       uint64
+}
+
+func inodeOf(dir int, path string) (inode, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(dir, path, unix.AT_STATX_DONT_SYNC|unix.AT_NO_AUTOMOUNT, unix.STATX_INO, &st); err != nil {
+		return inode{}, err
+	}
+	return inode{st.Dev_major, st.Dev_minor, st.Ino}, nil
+}
+
+// rules are what a process must be to be a ghost, beyond whose it is.
+type rules struct {
+	image   inode
+	users   string // the keeper's user namespace; empty: the kernel has no others
+	filters uint64
+}
+
+// newRules returns those for an image.
+func newRules(image string) (r rules, err error) {
+	if r.image, err = inodeOf(unix.AT_FDCWD, image); err != nil {
+		return r, fmt.Errorf("ghost image %s: %w", image, err)
+	}
+	if r.users, err = os.Readlink("/proc/self/ns/user"); err != nil && !errors.Is(err, unix.ENOENT) {
+		return r, fmt.Errorf("user namespace: %w", err)
+	}
+	own, err := readStatus(wire.PID(unix.Getpid()))
+	r.filters = own.filters
+	return r, err
+}
+
+// errImage means that a process runs another image than the ghost's.
+var errImage = fmt.Errorf("not the ghost's image: %w", unix.EINVAL)
+
+// checkImage looks whether a process is there and runs the image.
+func (r *rules) checkImage(p process) error {
+	image, err := inodeOf(p.dir, "exe")
+	if err == nil && image != r.image {
+		err = errImage
+	}
+	if err != nil {
+		return fmt.Errorf("image of %d: %w", p.pid, err)
+	}
+	return nil
+}
+
+// check looks at a process that is to be adopted.
+func (r *rules) check(p process, m *wire.GhostAdopt) (processStatus, error) {
+	if err := r.checkImage(p); err != nil {
+		return processStatus{}, err
+	}
+	st, err := p.readStatus()
+	if err != nil {
+		return st, err
+	}
+	users, err := p.users()
+	if err != nil && r.users != "" {
+		return st, fmt.Errorf("user namespace of %d: %w", p.pid, err)
+	}
+	what, errno := "", unix.Errno(0)
+	switch {
+	case m.Parent != 0 && st.parent != m.Parent:
+		what, errno = "parent", unix.ECHILD
+	case m.UID != AnyUser && st.user.Real != m.UID:
+		what, errno = "user", unix.EPERM
+	case users != r.users: // whose capabilities are none here, and whose owner may trace it
+		what, errno = "user namespace", unix.EPERM
+	case st.capable&imageCapabilities != imageCapabilities:
+		// It could not choose its children's numbers: no_new_privs, or a file system
+		// mounted with nosuid, has kept the image's file capabilities from it.
+		what, errno = "capability", unix.EPERM
+	case st.filters > r.filters: // which may keep its calls from it
+		what, errno = "seccomp filter", unix.EPERM
+	case st.threads != 1:
+		what, errno = "threads", unix.EINVAL
+	default:
+		return st, nil
+	}
+	return st, fmt.Errorf("%s of %d: %w", what, p.pid, errno)
+}

@@ -1,0 +1,217 @@
+package ghost
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// worker carries out requests on the thread of a shard. It is a coroutine: when a ghost
+// does not stop at once, the worker stands still until the ghost does, and another one
+// goes on with what is asked of others.
+type worker struct {
+	next  func() (struct{}, bool)
+	end   func()
+	yield func(struct{}) bool
+
+	request *request  // that it carries out
+	tree    *tree     // that it has been waiting for, if it has
+	on      wire.PID  // whose stop it waits for; 0: none
+	begun   time.Time // when it first had to wait for this request
+	since   time.Time // since when nothing has stopped that it waits for
+	until   time.Time // when it goes on by itself; zero: it does not
+}
+
+// restAfter is how many requests a worker carries out that have waited for a ghost,
+// before others get their turn.
+const restAfter = 64
+
+// switchTo has a worker go on until it waits, or nothing is left to be done.
+func (s *shard) switchTo(w *worker) {
+	s.worker = w
+	w.next()
+	s.worker = nil
+}
+
+// idleWorker returns one that has nothing to do.
+func (s *shard) idleWorker() *worker {
+	if n := len(s.idle); n > 0 {
+		w := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		return w
+	}
+	w := new(worker)
+	w.next, w.end = iter.Pull(func(yield func(struct{}) bool) {
+		w.yield = yield
+		for {
+			s.work(w)
+			s.idle = append(s.idle, w)
+			if !yield(struct{}{}) {
+				return
+			}
+		}
+	})
+	return w
+}
+
+// work carries out what is in the queue. A worker that had to wait only does what has
+// waited with it.
+func (s *shard) work(w *worker) {
+	for w.tree == nil && !s.ended && s.more() {
+		r := s.take()
+		s.turn(w, &r)
+	}
+	if w.tree != nil {
+		s.catchUp(w)
+	}
+}
+
+// turn carries out a request, unless its turn comes later.
+func (s *shard) turn(w *worker, r *request) {
+	switch t := s.treeOf(r.msg); {
+	case r.msg == nil:
+		s.settled(r)
+		return
+	case t != nil && t.at != nil:
+		s.putBehind(t, *r)
+		return
+	}
+	w.request = r
+	s.offered, s.standing = s.standing, nil
+	s.handle(r)
+	if s.offered != nil {
+		s.offered.letGo()
+		s.offered = nil
+	}
+}
+
+// catchUp carries out what was asked of a tree of ghosts while one of them was waited for.
+func (s *shard) catchUp(w *worker) {
+	t := w.tree
+	for n := 1; len(t.waiting) > 0 && !s.ended; n++ {
+		if n%restAfter == 0 {
+			s.ticks.due.Store(true) // it goes on when the queue is empty
+			_ = s.leave(w, 0, time.Now())
+			continue
+		}
+		r := t.waiting[0]
+		t.waiting = t.waiting[1:]
+		t.size -= r.size()
+		w.request, t.late, t.stuck = &r, false, false
+		w.begun = time.Now()
+		w.since = w.begun
+		s.handle(&r)
+	}
+	s.allMade(t)
+	t.at, t.waiting = nil, nil
+	t.late, t.stuck, t.early = false, false, 0
+	w.tree, w.request = nil, nil
+}
+
+// park has the worker wait until a ghost has stopped or ended, or until a time. The tree is
+// the ghost's.
+func (s *shard) park(pid wire.PID, t *tree, until time.Time) error {
+	w := s.worker
+	if w.tree == nil {
+		if of := s.treeOf(w.request.msg); of != nil {
+			t = of
+		}
+		w.tree, w.begun, t.at = t, time.Now(), w
+		w.since = w.begun
+	}
+	if pid != 0 {
+		w.since = time.Now()
+	}
+	if m, ok := w.request.msg.(*wire.GhostAdopt); ok && s.ghosts[m.PID] == nil {
+		s.announce(t, m.PID)
+	}
+	offered := s.offered
+	s.offered = nil
+	err := s.leave(w, pid, until)
+	s.offered, s.upcoming = offered, 0
+	return err
+}
+
+// leave has a worker stand still.
+func (s *shard) leave(w *worker, on wire.PID, until time.Time) error {
+	if s.ended {
+		return errHeld
+	}
+	w.on, w.until = on, until
+	s.away = append(s.away, w)
+	s.tickAfter(tickTime)
+	if !w.yield(struct{}{}) {
+		s.ended = true
+		return errHeld
+	}
+	return nil
+}
+
+// wake has those go on that wait for a ghost, and reports whether there are any.
+func (s *shard) wake(pid wire.PID) bool {
+	return s.goOnWith(func(w *worker) bool { return w.on == pid })
+}
+
+func (s *shard) goOnWith(which func(*worker) bool) bool {
+	var back []*worker
+	for _, w := range s.away {
+		if which(w) {
+			back = append(back, w)
+		}
+	}
+	if len(back) == 0 {
+		return false
+	}
+	s.away = slices.DeleteFunc(s.away, which)
+	for _, w := range back {
+		s.switchTo(w)
+	}
+	return true
+}
+
+// dismiss ends the workers.
+func (s *shard) dismiss() {
+	s.ended = true
+	for _, w := range slices.Concat(s.away, s.idle) {
+		s.worker = w
+		w.end()
+	}
+	s.worker, s.away, s.idle = nil, nil, nil
+}
+
+// awaitStop waits until a ghost has stopped or ended.
+func (s *shard) awaitStop(g *held) (unix.WaitStatus, error) {
+	options := 0
+	if s.ended {
+		return 0, errHeld
+	}
+	if s.worker != nil && g.tree.late {
+		options = unix.WNOHANG
+	}
+	for {
+		got, status, err := s.await(g.pid, options)
+		if err != nil && err != errSlow || got != 0 { //nolint:errorlint // it is never wrapped
+			return status, err
+		}
+		if err := s.park(g.pid, g.tree, time.Time{}); err != nil {
+			return 0, err
+		}
+		options = unix.WNOHANG
+	}
+}
+
+// pause waits for a time in which a ghost runs. The thread sleeps only at first.
+func (s *shard) pause(g *held, before, pause time.Duration) error {
+	if s.ended {
+		return errHeld
+	}
+	if s.worker == nil || before < prodTime {
+		time.Sleep(min(pause, prodTime))
+		return nil
+	}
+	return s.park(0, g.tree, time.Now().Add(pause))
+}

@@ -1,0 +1,213 @@
+package check
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// askTime bounds the question to a master.
+const askTime = 5 * time.Second
+
+// maxAhead is by how much clocks may differ before times of remote processes mislead.
+const maxAhead = 2 * time.Second
+
+// master returns HOST[:PORT] of the master of a node: as said, else as bpslave runs with,
+// else as configured; "" if nobody says.
+func (s *subject) master() string {
+	if s.Master != "" {
+		return s.Master
+	}
+	if s.daemon != nil {
+		if host := s.daemon.operand(); host != "" {
+			return host
+		}
+	}
+	host, err := s.configured()
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// address returns HOST and PORT.
+func address(master string) (host, port string) {
+	host, port, err := net.SplitHostPort(master)
+	if err != nil {
+		return master, link.DefaultPort
+	}
+	return host, port
+}
+
+func resolution(ctx context.Context, s *subject) Result {
+	host, _ := address(s.master())
+	if host == "" {
+		return skip("which master this node has is not known")
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	addrs, err := s.Resolve(ctx, host)
+	if err != nil {
+		return failed(err, fmt.Sprintf("enter %s in /etc/hosts or in the DNS, or correct the name", host))
+	}
+	return ok("%s is %s", host, strings.Join(addrs, ", "))
+}
+
+// identity looks whether the node has joined.
+func identity(_ context.Context, s *subject) Result {
+	if !s.root() {
+		return needsRoot("whether this node has joined")
+	}
+	_, err := s.identity()
+	switch {
+	case errors.Is(err, link.ErrNotJoined):
+		return warn("this node has not joined a cluster yet", "put a token of bpctl enroll on the front end into /etc/bproc/token and start bpslave, or run bpslave --join TOKEN MASTER")
+	case err != nil:
+		return failed(err, "restore it, or remove it and join again with a new token")
+	}
+	return ok("this node has joined")
+}
+
+func (s *subject) identity() (*link.Identity, error) {
+	return s.Identity(s.Root.Path(s.stateDir() + "/identity"))
+}
+
+// ask asks the master what it is, once for all checks.
+func (s *subject) ask(ctx context.Context) (*link.About, error) {
+	s.asked.Do(func() {
+		host, port := address(s.master())
+		id, err := s.identity()
+		if err != nil {
+			id = nil // whoever answers will do
+		}
+		s.about, s.err = s.inquire(ctx, net.JoinHostPort(host, port), id)
+	})
+	return s.about, s.err
+}
+
+func (s *subject) inquire(ctx context.Context, addr string, id *link.Identity) (*link.About, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errSilent)
+	defer cancel()
+	return s.Inquire(ctx, addr, id)
+}
+
+var errSilent = errors.New("no answer")
+
+// reachable looks whether a master answers at the address of this node's.
+func reachable(ctx context.Context, s *subject) Result {
+	host, port := address(s.master())
+	if host == "" {
+		return skip("which master this node has is not known")
+	}
+	if _, err := s.ask(ctx); errors.As(err, new(*net.DNSError)) {
+		return skip("the name of the master is not known")
+	} else if err != nil {
+		return failed(err, unreachable(err, port))
+	}
+	return ok("answers on port %s", port)
+}
+
+// unreachable tells what to do about a master that does not answer.
+func unreachable(err error, port string) string {
+	var timeout net.Error
+	var header tls.RecordHeaderError
+	switch {
+	case errors.Is(err, link.ErrOtherMaster):
+		return "correct the master's name, or remove /var/lib/bproc/slave/identity and join again with a new token"
+	case errors.Is(err, unix.ECONNREFUSED):
+		return "start bpmaster on the front end, and compare the port with its \"listen\" (bpctl check --front-end); a firewall may refuse it, too"
+	case errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH):
+		return "put the network right: there is no route to the front end, or its firewall forbids the port"
+	case errors.Is(err, errSilent), errors.As(err, &timeout) && timeout.Timeout():
+		return "open TCP port " + port + " in the firewalls of the front end and between, and see whether the front end is up"
+	case errors.As(err, &header):
+		return "another program has this port on the front end: give bpmaster another one, and bpslave HOST:PORT"
+	}
+	return "bpmaster on the front end may be of another release: install the same on both"
+}
+
+// listening looks whether the master has its port.
+func listening(ctx context.Context, s *subject) Result {
+	listen, _, err := s.FrontEnd(s.Root.Path(frontEndFile))
+	if s.daemon != nil {
+		if given := s.daemon.option("--listen"); given != "" {
+			listen, err = given, nil
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return skip("the configuration cannot be read: %v", err)
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return failed(err, "correct \"listen\" in "+frontEndFile)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	about, err := s.inquire(ctx, net.JoinHostPort(host, port), nil)
+	switch {
+	case err == nil && about.Release != s.Release:
+		return warn(fmt.Sprintf("the master that listens on %s is of release %s, bpctl of %s", listen, about.Release, s.Release), "systemctl restart bpmaster")
+	case err == nil:
+		return ok("bpmaster listens on %s; whether a firewall lets nodes reach it, bpctl check --node tells there", listen)
+	case s.daemon != nil:
+		return failed(err, fmt.Sprintf("look into the log of %v", s.daemon))
+	case errors.Is(err, unix.ECONNREFUSED):
+		return warn("bpmaster does not run; port "+port+" is free", "systemctl enable --now bpmaster")
+	}
+	return failed(err, "bpmaster does not run, and somebody else may have port "+port+": choose another (\"listen\" in "+frontEndFile+")")
+}
+
+// protocol compares what both sides speak.
+func protocol(ctx context.Context, s *subject) Result {
+	about, err := s.asks(ctx)
+	switch {
+	case err != nil:
+		return skip("%v", err)
+	case about.MinVersion > wire.Version || about.Version < wire.MinVersion:
+		return fail(fmt.Sprintf("the master speaks versions %d to %d, this node %d to %d", about.MinVersion, about.Version, wire.MinVersion, wire.Version),
+			fmt.Sprintf("install the same release on both: the master has %s, this node %s", about.Release, s.Release))
+	case about.Release != s.Release:
+		return warn(fmt.Sprintf("the master is of release %s, this node of %s; they understand each other", about.Release, s.Release), "install the same release on both when you can")
+	}
+	return ok("version %d, release %s on both sides", min(about.Version, wire.Version), s.Release)
+}
+
+func clock(ctx context.Context, s *subject) Result {
+	about, err := s.asks(ctx)
+	if err != nil {
+		return skip("%v", err)
+	}
+	if about.Ahead.Abs() > maxAhead+about.Within {
+		word := "ahead of"
+		if about.Ahead < 0 {
+			word = "behind"
+		}
+		return warn(fmt.Sprintf("the master's clock is %v %s this node's", about.Ahead.Abs().Round(time.Millisecond), word), "have both set by NTP (timedatectl set-ntp true): files and start times of processes mislead otherwise")
+	}
+	return ok("agrees with the master's within %v", (about.Ahead.Abs() + about.Within).Round(time.Millisecond))
+}
+
+var errUnknown = errors.New("the master does not answer")
+
+// asks is ask for what is of no interest without an answer.
+func (s *subject) asks(ctx context.Context) (*link.About, error) {
+	if s.master() == "" {
+		return nil, errUnknown
+	}
+	about, err := s.ask(ctx)
+	if err != nil {
+		return nil, errUnknown
+	}
+	return about, nil
+}

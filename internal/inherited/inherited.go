@@ -1,0 +1,31 @@
+// Package inherited is about the descriptors that a program was started with.
+package inherited
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// CloseOnExec keeps the descriptors from first on from what this program executes.
+// Linux 5.10 has close_range(2) without the flag for that.
+func CloseOnExec(first int) error {
+	err := unix.CloseRange(uint(first), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
+		return err
+	}
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("inherited descriptors: %w", err)
+	}
+	for _, entry := range list {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// PIDNamespaces looks for PID namespaces (pid_namespaces(7)).
+func (r Root) PIDNamespaces() error {
+	return r.exists("/proc/self/ns/pid", "PID namespaces", "CONFIG_PID_NS")
+}
+
+// Cursor looks for the file that moves the allocation cursor of process numbers.
+func (r Root) Cursor() error {
+	return r.exists("/proc/sys/kernel/ns_last_pid", "the cursor of process numbers", "CONFIG_CHECKPOINT_RESTORE")
+}
+
+// SetTID tries whether clone3(2) can choose process numbers. It asks for more numbers than
+// a process can have: a kernel that knows the field says EINVAL, one that does not finds
+// the structure too big.
+func SetTID() error {
+	const (
+		setTIDSize = 9  // index of the field in struct clone_args
+		tooMany    = 33 // MAX_PID_NS_LEVEL is 32
+	)
+	args := [10]uint64{setTIDSize: tooMany}
+	_, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
+	if errno != unix.EINVAL {
+		return fmt.Errorf("clone3 with set_tid (Linux 5.5): %w", errno)
+	}
+	return nil
+}
+
+// CloseRange tries close_range(2), which launches need, on descriptors of which there are none.
+func CloseRange() error {
+	const none = math.MaxUint32
+	if err := unix.CloseRange(none, none, 0); err != nil {
+		return fmt.Errorf("close_range (Linux 5.9): %w", err)
+	}
+	return nil
+}
+
+// Ptrace tells whether Yama (Documentation/admin-guide/LSM/Yama.rst) forbids ptrace(2) to
+// everybody, root included. Nothing but a reboot lifts that.
+func (r Root) Ptrace() error {
+	const nobody = "3"
+	if scope, err := r.Text("/proc/sys/kernel/yama/ptrace_scope"); err == nil && scope == nobody {
+		return errors.New("kernel.yama.ptrace_scope is 3: no process may trace another")
+	}
+	return nil
+}
+
+// FUSE looks for the device of FUSE. Opening it loads the kernel's module.
+func (r Root) FUSE() error {
+	f, err := os.OpenFile(r.Path("/dev/fuse"), os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("FUSE (CONFIG_FUSE_FS): %w", err)
+	}
+	return f.Close()
+}

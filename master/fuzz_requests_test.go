@@ -1,0 +1,184 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/procfs/status"
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// patience is how long a request may take whose client has left: it is over at once, but
+// the machine may be busy.
+const patience = time.Minute
+
+// asked is a master with three nodes, of which node 3 answers what the test says.
+type asked struct {
+	*lookedAt
+	answer []byte
+}
+
+// unwilling is a keeper that refuses every ghost, at once.
+type unwilling struct{ core *core }
+
+func (k *unwilling) Put(number uint64, _ wire.Message) error {
+	if number != 0 {
+		k.core.fromKeeper(number, &wire.GhostDone{Errno: uint32(unix.EPERM)})
+	}
+	return nil
+}
+
+func newAsked(t *testing.T, answer []byte) *asked {
+	a := &asked{newLookedAt(t), answer}
+	a.m.seats = newSeats(enough)
+	a.sess.out, a.sess.link = quiet{}, quiet{}
+	if err := a.m.do(t.Context(), func(c *core) {
+		c.keeper = &unwilling{c}
+		c.nodes.byID[4].sess = nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if a.m.authority, err = link.OpenAuthority(new(memory), new(memory)); err != nil {
+		t.Fatal(err)
+	}
+	proc, err := os.Open(t.TempDir()) // a front end without processes
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.m.here = &here{proc: proc, server: status.NewServer(status.Config{
+		Proc: proc, Log: slog.New(slog.DiscardHandler), Parent: func(wire.PID) wire.PID { return 0 },
+		Hidden: func() func(wire.PID) bool { return func(wire.PID) bool { return false } },
+	}, func() uint64 { return 0 })}
+	t.Cleanup(func() { a.m.here.close(a.m.log) })
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	go func() {
+		for {
+			select {
+			case stream := <-a.streams:
+				go a.node(stream)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return a
+}
+
+// node is what node 3 does with a stream: it says its answer, and closes it.
+func (a *asked) node(stream net.Conn) {
+	defer stream.Close()
+	go func() { _, _ = io.Copy(io.Discard, stream) }()
+	_, _ = stream.Write(a.answer)
+}
+
+// serve has a client say some bytes and leave, and returns what it is answered.
+func (a *asked) serve(who caller, from *session, says []byte) []byte {
+	a.t.Helper()
+	master, client := socketPair(a.t)
+	go func() {
+		_, _ = client.Write(says)
+		_ = client.CloseWrite()
+	}()
+	heard := make(chan []byte)
+	go func() {
+		b, _ := io.ReadAll(client)
+		heard <- b
+	}()
+	ctx, cancel := context.WithTimeoutCause(a.t.Context(), patience, errors.New("the client has left long ago"))
+	defer cancel()
+	(&clientConn{m: a.m, log: a.m.log, conn: master, who: who, from: from, spoken: func() {}}).serve(ctx)
+	if ctx.Err() != nil {
+		a.t.Error(context.Cause(ctx))
+	}
+	return <-heard
+}
+
+// free fails if something of a request is left.
+func (a *asked) free() {
+	a.t.Helper()
+	a.m.loads.mu.Lock()
+	loads := len(a.m.loads.of)
+	a.m.loads.mu.Unlock()
+	looks, births := len(a.m.viewers.count), len(a.m.births.waiting.count)
+	if seats := a.m.seats.taken.Load(); loads != 0 || looks != 0 || births != 0 || seats != 0 {
+		a.t.Errorf("left are loads of %d users, looks of %d, %d who wait for births, %d seats", loads, looks, births, seats)
+	}
+}
+
+// requestSeeds are one of each request.
+func requestSeeds() []wire.Message {
+	const v = wire.Version
+	mode, state := uint32(0o111), "down"
+	return []wire.Message{
+		&wire.ListNodes{Version: v}, &wire.ListProcs{Version: v}, &wire.Enroll{Version: v, Node: -1, Seconds: 60, Name: "n"},
+		&wire.SetNode{Version: v, Node: 4, Mode: &mode}, &wire.SetNode{Version: v, Node: 3, State: &state}, &wire.Births{Version: v},
+		&wire.Look{Version: v, Node: 3}, &wire.Look{Version: v, Node: wire.FrontEnd},
+		&wire.Inspect{Version: v, Node: 3, PID: 60, Path: "maps"}, &wire.Inspect{Version: v, Node: wire.FrontEnd, PID: 1, Path: "maps", For: &wire.Asker{UID: 1}},
+		&wire.Run{Version: v, Node: 4, Ghost: 4711, Command: wire.Command{Argv: []string{"true"}}},
+		&wire.Attach{Version: v, Node: 5, Ghost: 4711}, &wire.Attach{Version: v, Node: 3, Ghost: 60},
+		&wire.Events{First: 1},
+	}
+}
+
+// answerSeeds are what a node says to one that looks.
+func answerSeeds() []wire.Message {
+	return []wire.Message{
+		&wire.Changed{Procs: []wire.Texts{{PID: 60}, {PID: 61}}, Ended: []wire.PID{60, 61}},
+		&wire.Changed{Event: 1 << 62}, new(wire.Shown), new(wire.Refreshed),
+		new(wire.Resumed), &wire.Piece{Last: true}, &wire.Piece{Event: 1 << 62}, new(wire.KillAll),
+	}
+}
+
+func frameOf(f *testing.F, m wire.Message) []byte {
+	f.Helper()
+	b, err := wire.Append(nil, 7, m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return b
+}
+
+// FuzzRequest has a client, of the front end or of node 3, say anything, and the node answer
+// anything. All that it is answered are frames, and when it has left nothing stays behind.
+func FuzzRequest(f *testing.F) {
+	for i, request := range requestSeeds() {
+		for j, answer := range answerSeeds() {
+			says := append(frameOf(f, request), frameOf(f, new(wire.Refresh))...)
+			f.Add(j%3 == 0, i%2 == 0, says, frameOf(f, answer))
+		}
+	}
+	f.Fuzz(func(t *testing.T, root, onNode bool, says, answer []byte) {
+		a := newAsked(t, answer)
+		who := caller{pid: 100, uid: 1000, gid: 1000}
+		if root {
+			who = caller{pid: 100}
+		}
+		var from *session
+		if onNode {
+			from = a.sess
+		}
+		heard := a.serve(who, from, says)
+		for len(heard) > 0 {
+			h, err := wire.ParseHeader(heard)
+			if err != nil || int(h.Length) > len(heard)-wire.HeaderSize {
+				t.Fatalf("the client is told %x: %v", heard, err)
+			}
+			if _, err := wire.Decode(h, heard[wire.HeaderSize:wire.HeaderSize+int(h.Length)]); err != nil {
+				t.Fatalf("the client is told %x: %v", heard, err)
+			}
+			heard = heard[wire.HeaderSize+int(h.Length):]
+		}
+		a.free()
+	})
+}

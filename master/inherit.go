@@ -1,0 +1,145 @@
+package master
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// inherit fills in what a process has from its parent and what the kernel judges by:
+// groups, bounding set, umask, nice value and limits. A client could say anything, and the node
+// believes all, so they are read from its ghost, which is a child like any other. The
+// ghost is held: its number cannot have passed to another process, unless its keeper has
+// died, and then only to one of the same client and user.
+func inherit(spawn *wire.Spawn) error {
+	status, err := readGhost(spawn.PID, "status")
+	if err != nil {
+		return err
+	}
+	limits, err := readGhost(spawn.PID, "limits")
+	if err != nil {
+		return err
+	}
+	prio, err := unix.Getpriority(unix.PRIO_PROCESS, int(spawn.PID))
+	if err != nil {
+		return fmt.Errorf("nice value of ghost %d: %w", spawn.PID, err)
+	}
+	spawn.Command.Nice = int8(20 - prio) // the system call returns 20 minus the nice value (getpriority(2))
+	if spawn.Command.Limits, err = parseLimits(limits); err == nil {
+		err = inheritStatus(spawn, status)
+	}
+	if err != nil {
+		return fmt.Errorf("ghost %d: %w", spawn.PID, err)
+	}
+	return nil
+}
+
+func readGhost(pid wire.PID, file string) ([]byte, error) {
+	return os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+}
+
+// errOther is why a process whose ghost is another one now is not started.
+var errOther = fmt.Errorf("its parent or user is another: %w", unix.ESRCH)
+
+// inheritStatus takes what proc_pid_status(5) tells.
+func inheritStatus(spawn *wire.Spawn, status []byte) error {
+	parent, err := statusNumbers(status, "PPid:", 10, 1)
+	user, userErr := statusNumbers(status, "Uid:", 10, 4)
+	group, groupErr := statusNumbers(status, "Gid:", 10, 4)
+	groups, groupsErr := statusNumbers(status, "Groups:", 10, 0)
+	umask, umaskErr := statusNumbers(status, "Umask:", 8, 1)
+	bounding, boundErr := boundingSet(status)
+	own, ownErr := ownBoundingSet()
+	if err := errors.Join(err, userErr, groupErr, groupsErr, umaskErr, boundErr, ownErr); err != nil {
+		return err
+	}
+	spawn.Dropped = own &^ bounding
+	if wire.PID(parent[0]) != spawn.Parent || user[0] != spawn.UID {
+		return errOther
+	}
+	const effective = 1 // real, effective, saved, and that for files
+	spawn.GID, spawn.Groups, spawn.Command.Umask = group[effective], groups, umask[0]
+	return nil
+}
+
+// boundingSet returns the capabilities that a process can get by execve, root or not.
+func boundingSet(status []byte) (uint64, error) {
+	_, rest, _ := bytes.Cut(status, []byte("\nCapBnd:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	set, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("process status: CapBnd: %w", err)
+	}
+	return set, nil
+}
+
+var ownBoundingSet = sync.OnceValues(func() (uint64, error) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	return boundingSet(status)
+})
+
+// statusNumbers returns the numbers of a line, of which there must be at least some.
+func statusNumbers(status []byte, name string, base, least int) ([]uint32, error) {
+	_, rest, ok := bytes.Cut(status, []byte("\n"+name))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	words := bytes.Fields(line)
+	if !ok || len(words) < least {
+		return nil, fmt.Errorf("process status: no line %s with %d numbers", name, least)
+	}
+	var numbers []uint32
+	for _, word := range words {
+		n, err := strconv.ParseUint(string(word), base, 32)
+		if err != nil {
+			return nil, fmt.Errorf("process status: %s %w", name, err)
+		}
+		numbers = append(numbers, uint32(n))
+	}
+	return numbers, nil
+}
+
+// nameColumns is the width of the names in /proc/PID/limits, and resources is how many a
+// node knows (RLIM_NLIMITS).
+const (
+	nameColumns = 26
+	resources   = 16
+)
+
+// parseLimits reads /proc/PID/limits (proc_pid_limits(5)), which has a line for each
+// resource, in their order. prlimit(2) would want CAP_SYS_RESOURCE for what everybody
+// may read there.
+func parseLimits(text []byte) (limits []wire.Limit, err error) {
+	_, text, _ = bytes.Cut(text, []byte("\n"))
+	for line := range bytes.Lines(text) {
+		words := bytes.Fields(line[min(nameColumns, len(line)):])
+		if len(words) < 2 {
+			return nil, fmt.Errorf("resource limits: line %q", line)
+		}
+		soft, softErr := parseLimit(string(words[0]))
+		hard, hardErr := parseLimit(string(words[1]))
+		if err := errors.Join(softErr, hardErr); err != nil {
+			return nil, fmt.Errorf("resource limits: %w", err)
+		}
+		if len(limits) < resources {
+			limits = append(limits, wire.Limit{Resource: uint8(len(limits)), Soft: soft, Hard: hard})
+		}
+	}
+	return limits, nil
+}
+
+func parseLimit(word string) (uint64, error) {
+	if word == "unlimited" {
+		return math.MaxUint64, nil // RLIM_INFINITY
+	}
+	return strconv.ParseUint(word, 10, 64)
+}

@@ -1,0 +1,70 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sys/unix"
+)
+
+// Bounds on the requests of one user that are read or wait, such as launches whose files
+// take long to open: in bytes on the wire, of which each costs a few in memory.
+const (
+	maxLoad   = 32 << 20
+	smallLoad = 8 << 10 // requests up to this are not counted: there are not that many connections
+	loadTime  = firstFrame
+)
+
+// errLoad is the answer to a request for which there was no room in time.
+var errLoad = fmt.Errorf("%w: requests of this user with %d MiB are under way", unix.EAGAIN, maxLoad>>20)
+
+// loads are the bytes of requests, by user. Who has taken all waits, and nobody else does.
+type loads struct {
+	mu sync.Mutex
+	of map[uint32]*userLoad
+}
+
+type userLoad struct {
+	room  *semaphore.Weighted
+	users int // of this load: it is forgotten without any
+}
+
+// take takes room for a request, and waits for it. release may be called again.
+func (l *loads) take(ctx context.Context, uid uint32, bytes int) (release func(), err error) {
+	mine := l.enter(uid)
+	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoad)
+	defer cancel()
+	if mine.room.Acquire(ctx, int64(bytes)) != nil {
+		l.leave(uid, mine)
+		return func() {}, context.Cause(ctx)
+	}
+	return sync.OnceFunc(func() {
+		mine.room.Release(int64(bytes))
+		l.leave(uid, mine)
+	}), nil
+}
+
+func (l *loads) enter(uid uint32) *userLoad {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	mine := l.of[uid]
+	if mine == nil {
+		mine = &userLoad{room: semaphore.NewWeighted(maxLoad)}
+		if l.of == nil {
+			l.of = map[uint32]*userLoad{}
+		}
+		l.of[uid] = mine
+	}
+	mine.users++
+	return mine
+}
+
+func (l *loads) leave(uid uint32, mine *userLoad) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if mine.users--; mine.users == 0 {
+		delete(l.of, uid)
+	}
+}

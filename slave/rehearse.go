@@ -1,0 +1,26 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"bproc/wire"
+)
+
+// rehearse makes a process space with all that serves it and takes it away again: a node
+// on which that fails must not have used its token up when it says so.
+func rehearse(ctx context.Context, cfg Config, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, cfg.patience.bound(startTime), errors.New("it does not come up"))
+	defer cancel()
+	cfg.Runtime += ".rehearsal" // processes may live in that of a former identity
+	n, err := newNode(ctx, cfg, wire.Block{}, log)
+	if err == nil {
+		err = n.destroy(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("this machine cannot be a node, and has not joined: %w", err)
+	}
+	return nil
+}

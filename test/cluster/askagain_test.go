@@ -1,0 +1,107 @@
+package cluster_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+	"bproc/wire"
+)
+
+// askerVariable makes this binary a client that asks for one process again and again: its
+// arguments are a file of node 0 for standard input, and a command.
+const askerVariable = "BPROCTEST_ASKER"
+
+// asker keeps all of its connections open. The master must close each when it is asked
+// over the next; the last one has the process.
+func asker(args []string) error {
+	ghost, err := syscall.ForkExec(cluster.Prefix+"/lib/bproc/ghost", args[1:], &syscall.ProcAttr{Dir: "/"})
+	if err != nil {
+		return err
+	}
+	run := &wire.Run{
+		Version: wire.Version, Ghost: wire.PID(ghost), Launch: 4711,
+		Command: wire.Command{Argv: args[1:], Env: []string{"PATH=" + os.Getenv("PATH"), "LONG=" + strings.Repeat("x", 100<<10)}, Dir: "/"},
+	}
+	run.Command.Stdio[0] = wire.Descriptor{Mode: wire.DescriptorFile, Path: args[0]}
+	run.Command.Stdio[1].Mode = wire.DescriptorStream
+	var last *net.UnixConn
+	for range 100 {
+		conn, err := askMaster(run)
+		if err != nil {
+			return err
+		}
+		if last != nil {
+			if err := errors.Join(last.SetReadDeadline(time.Now().Add(lineTimeout)), awaitEOF(last)); err != nil {
+				return fmt.Errorf("a former connection: %w", err)
+			}
+		}
+		last, run.Again = conn, true
+	}
+	fmt.Println("ready")
+	if err := hearOutput(last); err != nil {
+		return err
+	}
+	var status unix.WaitStatus
+	_, err = unix.Wait4(ghost, &status, 0, nil)
+	return err
+}
+
+// awaitEOF passes over what was said before: a request that comes after the one that
+// repeats it is refused.
+func awaitEOF(conn *net.UnixConn) error {
+	_, err := io.Copy(io.Discard, conn)
+	return err
+}
+
+// TestAskAgain has a client ask for one process many times while its start waits for a
+// file. Only what belongs to the last request is left in the master.
+func TestAskAgain(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	ask(t, c.Nodes[0], cluster.Root, "mkfifo", "/run/pipe")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := openFiles(t, c)
+	r := &remote{t: t, c: c, lines: make(chan string, 1000)}
+	cmd := c.Front.Command(t.Context(), cluster.Root, self, "/run/pipe", "cat")
+	cmd.Env = append(cmd.Env, askerVariable+"=1")
+	r.start(nil, cmd)
+	if after := openFiles(t, c); after > before+10 {
+		t.Errorf("the master has %d descriptors, and had %d before", after, before)
+	}
+	ask(t, c.Nodes[0], cluster.Root, "sh", "-c", "echo said >/run/pipe")
+	r.expect("said")
+	if code := r.wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, &r.stderr)
+	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
+}
+
+// openFiles returns how many descriptors the master has.
+func openFiles(t *testing.T, c *cluster.Cluster) int {
+	t.Helper()
+	pid, err := c.Master.PID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := c.Front.Path(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}

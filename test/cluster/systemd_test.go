@@ -1,0 +1,102 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bproc/test/cluster"
+)
+
+// TestSystemd has a cluster that systemd runs, with the units of the source tree: whatever
+// is asked of systemd on either side, a job goes on that began before.
+func TestSystemd(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true})
+	stdin, feed := pipe(t)
+	job := startRemoteWith(t, c, cluster.Alice, 0, stdin, "sh", "-c", "echo ready; while read line; do echo $line; done; exit 7")
+	bound := tasksOf(t, c)
+	if strings.HasPrefix(bound, "max") || !strings.HasSuffix(bound, "\nmax\nnot empty") {
+		t.Errorf("the tasks of the space are bounded by %q, want a number, in a scope without a bound", bound)
+	}
+	for _, tc := range []struct {
+		on   *cluster.Machine
+		what []string
+	}{
+		{c.Nodes[0], []string{"daemon-reload"}},
+		{c.Nodes[0], []string{"daemon-reexec"}},
+		{c.Nodes[0], []string{"restart", "bpslave"}},
+		{c.Front, []string{"daemon-reload"}},
+		{c.Front, []string{"restart", "bpprocfs"}},
+		{c.Front, []string{"restart", "bpmaster"}},
+		{c.Nodes[0], []string{"daemon-reload"}},
+	} {
+		name := tc.on.Name + " " + strings.Join(tc.what, " ")
+		t.Run(name, func(t *testing.T) {
+			if err := tc.on.Systemctl(t.Context(), tc.what...); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.WaitUp(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Fprintln(feed, name); err != nil {
+				t.Fatal(err)
+			}
+			job.expect(name)
+			if process, ghost := job.state(); process == "" || ghost == "" {
+				t.Errorf("the process is %q and its ghost %q", process, ghost)
+			}
+			if got := tasksOf(t, c); got != bound {
+				t.Errorf("the tasks of the space are bounded by %q, want %q as before", got, bound)
+			}
+			if got := ask(t, c.Front, cluster.Alice, "bpsh", "0", "id", "-un"); got != cluster.Alice.Name {
+				t.Errorf("a new command says %q, want %q", got, cluster.Alice.Name)
+			}
+		})
+	}
+	feed.Close()
+	if code := job.wait(); code != 7 {
+		t.Errorf("the job's exit code is %d, want 7: %s", code, &job.stderr)
+	}
+}
+
+// TestSystemdStops shows that the stop of a node's unit leaves none of its processes, nor
+// the scope that they were in; and what is started again serves.
+func TestSystemdStops(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true})
+	job := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; sleep 1000")
+	n := c.Nodes[0]
+	if err := n.Systemctl(t.Context(), "stop", "bpslave"); err != nil {
+		t.Fatal(err)
+	}
+	job.lost()
+	if left := ask(t, n, cluster.Root, "systemctl", "--no-legend", "--plain", "list-units", "bproc-*.scope"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+	if err := n.Systemctl(t.Context(), "start", "bpslave"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c.Front, cluster.Alice, "bpsh", "0", "true")
+	if err := c.Front.Systemctl(t.Context(), "stop", "bpprocfs", "bpmaster"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Front.Systemctl(t.Context(), "start", "bpmaster"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c.Front, cluster.Alice, "bpsh", "0", "true")
+}
+
+// tasksOf says how many tasks there may be in the process space of node 0, by its own
+// control group and by that of systemd around it, and whether any are there.
+func tasksOf(t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	return ask(t, c.Nodes[0], cluster.Root, "sh", "-ec", `
+		cd $(dirname $(find /sys/fs/cgroup -path '*/bproc.slice/bproc-*.scope/pids.max'))
+		cat space/pids.max pids.max
+		test $(cat space/pids.current) -gt 0 && echo not empty`)
+}

@@ -1,0 +1,71 @@
+package link
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"bproc/wire"
+)
+
+// About is what a master says of itself.
+type About struct {
+	Version    uint16 // highest protocol version spoken
+	MinVersion uint16 // lowest protocol version spoken
+	Release    string // version of the program
+
+	// Ahead is by how much the master's clock is ahead of this machine's, and Within
+	// the bound on the error of that: half of the time that the question took.
+	Ahead, Within time.Duration
+}
+
+// ErrOtherMaster is the error for a master that has another authority than the one that
+// this node has joined.
+var ErrOtherMaster = errors.New("this is not the master whose cluster this node has joined")
+
+// Inquire asks the master at addr what it is. It needs no certificate. With an identity
+// the master must prove that it is the one that gave the identity.
+func Inquire(ctx context.Context, addr string, id *Identity) (*About, error) {
+	config := baseConfig(protoAbout)
+	config.ServerName = masterName
+	config.InsecureSkipVerify = true
+	if id != nil {
+		config.VerifyConnection = id.verifyMaster
+	}
+	var answer *wire.About
+	asked := time.Now()
+	o, err := ask(ctx, addr, config, openingTime, nil, &answer)
+	if err != nil {
+		return nil, fmt.Errorf("ask the master at %s: %w", addr, err)
+	}
+	answered := time.Now()
+	_ = o.Close()
+	within := answered.Sub(asked) / 2
+	return &About{
+		Version: answer.Version, MinVersion: answer.MinVersion, Release: answer.Release,
+		Ahead: time.Unix(0, answer.Time).Sub(asked.Add(within)), Within: within,
+	}, nil
+}
+
+// verifyMaster checks that a connection is to the master of this identity.
+func (id *Identity) verifyMaster(cs tls.ConnectionState) error {
+	_, err := cs.PeerCertificates[0].Verify(x509.VerifyOptions{
+		Roots:     poolOf(id.authority),
+		DNSName:   masterName,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOtherMaster, err)
+	}
+	return nil
+}
+
+// about serves a connection of somebody who asks what this master is.
+func (l *Listener) about(t *tls.Conn) error {
+	return wire.Write(t, 0, &wire.About{
+		Version: wire.Version, MinVersion: wire.MinVersion, Release: l.cfg.Release, Time: time.Now().UnixNano(),
+	})
+}
