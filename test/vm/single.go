@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// mountWork puts the directories of the second disk where they are on the host.
+const mountWork = `set -e
+mount -o noatime LABEL=work /media
+while read -r path; do mkdir -p "$path"; mount --bind "/media$path" "$path"; done </media/paths`
+
+// worker starts the machine that has the tree.
+func (l *lab) worker(ctx context.Context) (*machine, error) {
+	if err := l.makeWork(ctx); err != nil {
+		return nil, err
+	}
+	m, err := l.add("front-end", 1)
+	if err != nil {
+		return nil, err
+	}
+	m.extra = l.work
+	if err := m.start(ctx); err != nil {
+		return nil, err
+	}
+	_, err = m.run(ctx, mountWork)
+	return m, err
+}
+
+// makeDemo is the tour of the demo, which needs no terminal.
+func makeDemo(ctx context.Context, l *lab) error {
+	m, err := l.worker(ctx)
+	if err != nil {
+		return err
+	}
+	out, err := m.run(ctx, ". /media/env; export "+l.slow()+"; time make demo")
+	l.keep("demo", out)
+	return err
+}
+
+// makeTest runs all tests; those of a slow machine take hours.
+func makeTest(ctx context.Context, l *lab) error {
+	m, err := l.worker(ctx)
+	if err != nil {
+		return err
+	}
+	run := ""
+	if l.testRun != "" {
+		run = " RUN='" + strings.ReplaceAll(l.testRun, "'", `'\''`) + "'"
+	}
+	if l.image.translated() {
+		run += " TEST_TIMEOUT=3h"
+	}
+	out, err := m.run(ctx, ". /media/env; export "+l.slow()+"; time make test"+run)
+	l.keep("test", out)
+	return err
+}
+
+// slow tells tests how slow the machine is, that is, how long they may wait.
+func (l *lab) slow() string {
+	if l.image.translated() {
+		return "BPROC_SLOW=10"
+	}
+	return "BPROC_SLOW=1"
+}
+
+// keep writes an output where it stays.
+func (l *lab) keep(name, out string) {
+	file := fmt.Sprintf("%s/%s-%s-%s.log", l.config.dir, name, l.kernel, l.cgroup)
+	if err := os.WriteFile(file, []byte(out), 0o644); err == nil {
+		fmt.Println("     output: " + file)
+	}
+}
