@@ -1,0 +1,3 @@
+// Package completion makes completions for shells from what commands say of their options
+// (--help).
+package completion

@@ -1,0 +1,78 @@
+package completion
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Zsh returns the completion for zsh(1), zshcompsys(1).
+func Zsh(p Program) string {
+	var b strings.Builder
+	name := p.base()
+	fmt.Fprintf(&b, "#compdef %s\n# Completion of %s for zsh.\n", name, name)
+	b.WriteString("_bproc_nodes() {\n    local -a list\n    list=(${(f)\"$(" + nodes + ")\"} all up down)\n    _describe node list\n}\n")
+	if len(p.Subs) > 0 {
+		fmt.Fprintf(&b, "case ${words[2]} in\n")
+		for _, s := range p.Subs {
+			fmt.Fprintf(&b, "%s)\n    shift words\n    ((CURRENT--))\n    _arguments -S%s\n    return ;;\n", s.sub(), zshOptions(s))
+		}
+		b.WriteString("esac\n")
+	}
+	fmt.Fprintf(&b, "_arguments -s -S%s", zshOptions(p))
+	switch p.Operands {
+	case NodesThenCommand:
+		b.WriteString(" \\\n    '(-a --all-up -A --all-not-down -1 --front-end)1:nodes:_bproc_nodes' '*:: :_normal'")
+	case Nodes:
+		b.WriteString(" \\\n    '*:nodes:_bproc_nodes'")
+	case Command:
+		b.WriteString(" \\\n    '*:: :_normal'")
+	case Directory:
+		b.WriteString(" \\\n    '1:directory:_files -/'")
+	case Host:
+		b.WriteString(" \\\n    '1:front end:_hosts'")
+	case None:
+		if len(p.Subs) > 0 {
+			fmt.Fprintf(&b, " \\\n    '1:command:(%s)'", strings.Join(words(p), " "))
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+func zshOptions(p Program) string {
+	var b strings.Builder
+	text := strings.NewReplacer("'", "'\\''", "[", "\\[", "]", "\\]", ":", "\\:")
+	for _, o := range p.Options {
+		names := o.names()
+		spec := "[" + text.Replace(o.Text) + "]"
+		if o.Value != "" {
+			spec += ":" + o.Value + ":" + zshValue(o.Value)
+		}
+		if len(names) == 1 {
+			fmt.Fprintf(&b, " \\\n    '%s%s'", names[0], spec)
+			continue
+		}
+		fmt.Fprintf(&b, " \\\n    '(%s)'{%s}'%s'", strings.Join(names, " "), strings.Join(names, ","), spec)
+	}
+	return b.String()
+}
+
+func zshValue(kind string) string {
+	switch kind {
+	case "file":
+		return "_files"
+	case "directory":
+		return "_files -/"
+	case "user":
+		return "_users"
+	case "group":
+		return "_groups"
+	case "state":
+		return "(" + states + ")"
+	case "level":
+		return "(" + levels + ")"
+	case "nodes":
+		return "_bproc_nodes"
+	}
+	return " "
+}
