@@ -20,8 +20,8 @@ type Master struct {
 
 	mu     sync.Mutex
 	cond   sync.Cond
-	ghosts map[wire.PID]net.Conn
-	runs   map[uint64]*wire.Run // by Launch
+	ghosts map[wire.PID]net.Conn // nil for one that was ended
+	runs   map[uint64]*wire.Run  // by Launch
 }
 
 // Handler answers the request of a connection.
@@ -47,7 +47,9 @@ func Start(t testing.TB, handle Handler) *Master {
 		clients()
 		m.mu.Lock()
 		for _, g := range m.ghosts {
-			g.Close()
+			if g != nil {
+				g.Close()
+			}
 		}
 		m.mu.Unlock()
 		ghosts()
@@ -120,16 +122,21 @@ func (m *Master) addGhost(conn net.Conn) {
 	m.cond.Broadcast()
 }
 
-// End ends a ghost.
+// End ends a ghost, which may have been ended before.
 func (m *Master) End(pid wire.PID, status wire.Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.ghosts[pid] == nil {
+	ghost, came := m.ghosts[pid]
+	for !came {
 		m.cond.Wait()
+		ghost, came = m.ghosts[pid]
+	}
+	if ghost == nil {
+		return
 	}
 	var b [4]byte
 	binary.LittleEndian.PutUint32(b[:], uint32(status))
-	_, _ = m.ghosts[pid].Write(b[:])
-	m.ghosts[pid].Close()
-	delete(m.ghosts, pid)
+	_, _ = ghost.Write(b[:])
+	ghost.Close()
+	m.ghosts[pid] = nil
 }
