@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // checked is what "bpctl check --json" prints.
@@ -117,6 +119,7 @@ mount --bind /run/kernel /proc/sys/kernel`
 			t.Errorf("exit code %d, master: %s", code, status)
 		}
 	})
+	awaitMaster(t, node)
 	t.Run("no master", func(t *testing.T) {
 		if err := c.Master.Stop(t.Context()); err != nil {
 			t.Fatal(err)
@@ -130,4 +133,20 @@ mount --bind /run/kernel /proc/sys/kernel`
 			t.Errorf("port: %s %q", status, found)
 		}
 	})
+}
+
+// awaitMaster waits until a node's machine reaches the master after a cut of the network: what was
+// asked by ARP (arp(7)) meanwhile fails for some seconds more.
+func awaitMaster(t *testing.T, node *cluster.Machine) {
+	t.Helper()
+	for deadline := time.Now().Add(limit.Scaled(time.Minute)); ; {
+		r, _ := checkMachine(t, node, cluster.Root, "", "--node", "front")
+		status, found := r.of(t, "master")
+		if status == "ok" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the master is not found again: %s", found)
+		}
+	}
 }
