@@ -60,7 +60,7 @@ func buildTree(tree string) error {
 // installTree copies a tree to where ordinary users can execute it, and gives the
 // ghost's image and bpns the file capabilities that a copy has lost.
 func installTree(tree, prefix string) error {
-	if err := os.CopyFS(prefix, os.DirFS(tree)); err != nil {
+	if err := copyTree(tree, prefix); err != nil {
 		return fmt.Errorf("install: %w", err)
 	}
 	keeper, ghost := filepath.Join(prefix, "lib/bproc/bpkeeper"), filepath.Join(prefix, "lib/bproc/ghost")
@@ -72,6 +72,21 @@ func installTree(tree, prefix string) error {
 	}
 	if _, err := hostOutput(nil, "setcap", "cap_sys_admin=ep", filepath.Join(prefix, "bin/bpns")); err != nil {
 		return fmt.Errorf("install bpns: %w", err)
+	}
+	return nil
+}
+
+// copyTree copies what belongs to a tree: the directory has packages, tools and virtual
+// machines, too.
+func copyTree(tree, prefix string) error {
+	for _, part := range []string{"bin", "sbin", "lib", "share"} {
+		from := filepath.Join(tree, part)
+		if _, err := os.Stat(from); part == "share" && os.IsNotExist(err) {
+			continue // completions, which "make build" does not make
+		}
+		if err := os.CopyFS(filepath.Join(prefix, part), os.DirFS(from)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
