@@ -50,7 +50,13 @@ func run(ctx context.Context) (err error) {
 	fmt.Printf(" %.1f s\n", time.Since(begin).Seconds())
 	for _, step := range tour.Steps {
 		fmt.Printf("\n# %s\n%s%s\n", step.Say, prompt, step.Do)
-		if err := show(ctx, c.Front, step.Do); err != nil {
+		shown, err := step.Take(func(line string, out *os.File) error {
+			cmd := c.Front.Command(ctx, cluster.Root, "bash", "-c", line)
+			cmd.Stdout, cmd.Stderr = out, out
+			return cmd.Run()
+		})
+		fmt.Print(shown)
+		if err != nil {
 			return err
 		}
 	}
@@ -59,16 +65,6 @@ func run(ctx context.Context) (err error) {
 	}
 	fmt.Print("\n# Your turn: a shell on the front end. \"exit\" ends it, and the cluster.\n")
 	return shell(ctx, c.Front)
-}
-
-// show runs a line of shell on the front end.
-func show(ctx context.Context, m *cluster.Machine, line string) error {
-	cmd := m.Command(ctx, cluster.Root, "bash", "-c", line)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w", line, err)
-	}
-	return nil
 }
 
 // shell leaves the terminal to a shell on the front end until it ends.
