@@ -1,12 +1,13 @@
 package space
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"regexp"
+	"strings"
 
 	"github.com/opencontainers/runc/libcontainer"
 	"golang.org/x/sys/unix"
@@ -44,11 +45,26 @@ func (c *Config) lastWords() string {
 	if err != nil {
 		return "" // it did not come that far
 	}
-	lines := bytes.Split(bytes.TrimSpace(text), []byte{'\n'})
-	if last := lines[len(lines)-1]; len(last) > 0 {
-		return "; its init says: " + string(last)
+	if words := last(string(text)); words != "" {
+		return "; its init says: " + words
 	}
 	return ""
+}
+
+// traceLines is how much of a stack trace is kept: the reason, and the calls that led to it.
+const traceLines = 12
+
+// trace recognises the first line of Go's stack traces. An exit by a signal has its name.
+var trace = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|SIG[A-Z]+): `)
+
+// last returns the last line of a text, or the begin of the stack trace that ends it.
+func last(text string) string {
+	text = strings.TrimSpace(text)
+	if at := trace.FindStringIndex(text); at != nil {
+		lines := strings.SplitN(text[at[0]:], "\n", traceLines+1)
+		return strings.Join(lines[:min(len(lines), traceLines)], "\n")
+	}
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // start makes the namespaces and starts bpinit in them. The Space is there to

@@ -448,6 +448,10 @@ func TestSpacesThatCannotBe(t *testing.T) {
 	if err := os.WriteFile(complains, []byte("#!/bin/sh\necho no such luck >&2\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	panics := filepath.Join(dir, "panics")
+	if err := os.WriteFile(panics, []byte("#!/bin/sh\necho warm-up >&2\necho fatal error: init panics >&2\nyes '\tsome/where.go:1 +0x1' | head -100 >&2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*space.Config){
 		"name":          func(c *space.Config) { c.Name = "../x" },
 		"relative root": func(c *space.Config) { c.Root = "x" },
@@ -456,6 +460,7 @@ func TestSpacesThatCannotBe(t *testing.T) {
 		"no init":       func(c *space.Config) { c.Init = "/no/such/init" },
 		"no root":       func(c *space.Config) { c.Root = "/no/such/root" },
 		"not init":      func(c *space.Config) { c.Init = "/bin/true" },
+		"panics":        func(c *space.Config) { c.Init = panics },
 		"no such luck":  func(c *space.Config) { c.Init = complains },
 	} {
 		cfg := good
@@ -466,7 +471,7 @@ func TestSpacesThatCannotBe(t *testing.T) {
 			if err := s.Destroy(t.Context()); err != nil {
 				t.Error(err)
 			}
-		} else if cfg.Init == complains && !strings.Contains(err.Error(), name) {
+		} else if (cfg.Init == complains || cfg.Init == panics) && !strings.Contains(err.Error(), name) {
 			t.Errorf("%q lacks what init says", err)
 		}
 	}
