@@ -195,6 +195,31 @@ func TestPackages(t *testing.T) {
 			}
 		}
 	})
+	t.Run("removed", func(t *testing.T) {
+		rpms, err := filepath.Glob(out + "/*.rpm")
+		if err != nil || len(rpms) != len(names) {
+			t.Fatal(rpms, err)
+		}
+		root := t.TempDir()
+		act := func(args ...string) {
+			run(t, append([]string{"rpm", "--root", root, "--dbpath", "/db"}, args...)...)
+		}
+		act("--initdb")
+		act(append([]string{"--install", "--nodeps", "--noscripts", "--nosignature"}, rpms...)...)
+		if _, err := os.Stat(root + "/usr/lib/bproc/bpinit"); err != nil {
+			t.Error(err)
+		}
+		act("--erase", "--nodeps", "--noscripts", "bproc-client", "bproc-doc", "bproc-frontend", "bproc-node")
+		err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if strings.Contains(filepath.Base(path), "bproc") || strings.HasPrefix(filepath.Base(path), "bp") {
+				t.Errorf("%s is left", strings.TrimPrefix(path, root))
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("again", func(t *testing.T) {
 		again := t.TempDir()
 		run(t, "./build", tree, again, "frontend")
