@@ -70,7 +70,7 @@ func (in *Init) serve(g *errgroup.Group, c *rights.Conn) {
 	in.deputy.dismiss()
 	defer in.deputy.recall()
 	defer in.order.leave(c)
-	if err := in.greet(c); err != nil {
+	if err := in.greet(g, c); err != nil {
 		in.cfg.Log.Warn("daemon gone before it was greeted", "err", err)
 		return
 	}
@@ -88,12 +88,12 @@ func (in *Init) serve(g *errgroup.Group, c *rights.Conn) {
 
 // greet makes c the connection that statuses go to, and tells it what a former one may
 // not have made use of.
-func (in *Init) greet(c *rights.Conn) error {
+func (in *Init) greet(g *errgroup.Group, c *rights.Conn) error {
 	return in.order.enter(c, func() error {
 		if in.newest.Load() != c {
 			return net.ErrClosed // replaced before it had its turn
 		}
-		in.lapse() // init may have been frozen until now, and the timer's reader not have run
+		in.lapse(g) // init may have been frozen until now, and the timer's reader not have run
 		pids, err := in.aliveLocked()
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -74,7 +75,7 @@ const unreadPause = 20 * time.Millisecond
 const maxUnread = 50
 
 // expire ends all processes at the deadline.
-func (in *Init) expire(ctx context.Context) error {
+func (in *Init) expire(ctx context.Context, g *errgroup.Group) error {
 	var expirations [8]byte
 	before := true // something was unread
 	for waited := 0; ; {
@@ -94,7 +95,7 @@ func (in *Init) expire(ctx context.Context) error {
 			err = in.deadline.arm(unreadPause.Nanoseconds(), 0)
 			waited++
 		default:
-			in.lapse()
+			in.lapse(g)
 			unread, waited = true, 0
 		}
 		if err != nil {
@@ -105,11 +106,11 @@ func (in *Init) expire(ctx context.Context) error {
 }
 
 // lapse ends all processes, once, if the deadline is over.
-func (in *Init) lapse() {
+func (in *Init) lapse(g *errgroup.Group) {
 	at := in.deadline.at.Load()
 	if in.deadline.passed() && in.deadline.at.CompareAndSwap(at, 0) {
 		in.cfg.Log.Warn("the lease has run out; all processes are killed")
-		in.killAll()
+		in.killAll(g)
 	}
 }
 

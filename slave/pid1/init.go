@@ -112,7 +112,7 @@ func (in *Init) Run(ctx context.Context) error {
 	g.Go(func() error { return in.reap(ctx) })
 	g.Go(func() error { return in.tell(ctx) })
 	g.Go(func() error { return in.standins.tidy(ctx) })
-	g.Go(func() error { return in.expire(ctx) })
+	g.Go(func() error { return in.expire(ctx, g) })
 	g.Go(func() error { return in.keepFence(ctx) })
 	g.Go(func() error { return in.deputy.run(ctx) })
 	g.Go(func() error {
@@ -143,7 +143,7 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 	case *wire.InitCursor:
 		return in.moveCursor(m.Next)
 	case *wire.InitKillAll:
-		in.killAll()
+		in.killAll(g)
 	case *wire.InitDeadline:
 		return in.deadline.move(m.At)
 	case *wire.InitFence:

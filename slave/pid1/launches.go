@@ -2,6 +2,7 @@ package pid1
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -123,14 +124,14 @@ func (l *launches) unmark(pid wire.PID) {
 	l.marks.forget(pid)
 }
 
-// killAll marks all launches under way and calls send. A process that was not
-// yet there when send killed all others is killed by whoever launches it.
-func (l *launches) killAll(send func() error) error {
+// killAll marks all launches under way, calls send, and returns the launches: the process
+// of one may not have been there when send killed all others.
+func (l *launches) killAll(send func() error) (map[wire.PID]*launching, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, n := range l.table {
 		n.killed = true
 	}
 	l.marks.clear()
-	return send()
+	return maps.Clone(l.table), send()
 }

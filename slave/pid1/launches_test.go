@@ -83,8 +83,9 @@ func TestStatusIsHeldUntilTheLaunchIsAnswered(t *testing.T) {
 func TestKillAllMarksWhatIsOnItsWay(t *testing.T) {
 	l := newLaunches()
 	before, _ := l.begin(7)
-	if err := l.killAll(func() error { return nil }); err != nil {
-		t.Fatal(err)
+	unborn, err := l.killAll(func() error { return nil })
+	if err != nil || len(unborn) != 1 || unborn[7] != before {
+		t.Errorf("got %v, %v, want launch 7", unborn, err)
 	}
 	after, _ := l.begin(8)
 	if !before.killed || after.killed {

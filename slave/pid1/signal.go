@@ -72,11 +72,18 @@ func (in *Init) logSignal(pid wire.PID, err error) {
 }
 
 // killAll ends every process of the space but init: kill(2) with -1 reaches
-// all of the caller's PID namespace but its init and the caller.
-func (in *Init) killAll() {
-	err := in.launches.killAll(func() error { return in.standins.killAll(func() error { return in.kill(-1, unix.SIGKILL) }) })
+// all of the caller's PID namespace but its init and the caller. Processes of launches
+// under way that are not born yet are killed as soon as they are.
+func (in *Init) killAll(g *errgroup.Group) {
+	unborn, err := in.launches.killAll(func() error { return in.standins.killAll(func() error { return in.kill(-1, unix.SIGKILL) }) })
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		in.cfg.Log.Error("cannot kill all", "err", err)
+	}
+	for pid, n := range unborn {
+		g.Go(func() error {
+			in.killBorn(pid, n)
+			return nil
+		})
 	}
 }
 
