@@ -310,3 +310,11 @@ func TestUnits(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestVersion gives a version, which is that of packages instead of the commit's.
+func TestVersion(t *testing.T) {
+	t.Setenv("BPROC_VERSION", "1.2+x")
+	if got := run(t, "./version"); got != "1.2+x\n" {
+		t.Errorf("got %q, want 1.2+x", got)
+	}
+}
