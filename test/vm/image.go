@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-//go:embed *.sh
-var scripts embed.FS
+//go:embed image*.sh
+var scripts embed.FS // those that make the image
 
 // stock are the kernels that an image has at least, so that it is not made again for each.
 var stock = []string{"5.10", "6.1", "6.12", "7.3"}

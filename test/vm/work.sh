@@ -1,7 +1,7 @@
 #!/bin/bash
-# work.sh DIR BUILD DISK: a file system in DISK with the tree of the current directory, BUILD, Go, its
-# modules and a build cache, kept in DIR/cache, that has all that tests are built from; each at the
-# path that it has here, and /paths, the list of them.
+# work.sh DIR BUILD DISK: a file system in DISK with the tree of the current directory, what is built of
+# it, as in BUILD, Go, its modules and a build cache, kept in DIR/cache, that has all that tests are
+# built from; each at the path that it has here, and /paths, the list of them.
 set -euo pipefail
 umask 022
 dir=$1 build=$(realpath "$2") disk=$3 tree=$PWD
@@ -12,9 +12,11 @@ export GOCACHE=$dir/cache
 modules=$(go env GOMODCACHE) goroot=$(go env GOROOT)
 export GOFLAGS=-buildvcs=false
 go test -exec true -run '^$' ./... >/dev/null # builds and vets, runs nothing
-go build -o /dev/null ./test/verdict ./test/cluster/demo
+for program in verdict cluster/demo; do go run -exec true "./test/$program"; done # the cache gets what it links
 
-mkdir -p "$stage"
+# Commands of the same flags are not linked again.
+mkdir -p "$stage$build"
+make --no-print-directory completions BUILD="$stage$build" >/dev/null
 put() { # DIRECTORY
 	mkdir -p "$stage$1"
 	cp -a --reflink=auto "$1/." "$stage$1/"
@@ -28,8 +30,7 @@ mkdir -p "$stage$tree"
 echo "$tree" >>"$stage/paths"
 { git ls-files -z --cached --others --exclude-standard; printf '.git\0'; } |
 	tar --null --ignore-failed-read -T - -cf - 2>/dev/null | tar -C "$stage$tree" -xf -
-mkdir -p "$stage$build"
-tar -C "$build" --exclude=./vm --exclude=./packages --exclude=./race -cf - . | tar -C "$stage$build" -xf -
+[ ! -e "$build/tools" ] || cp -a "$build/tools" "$stage$build/"
 cat >"$stage/env" <<X
 export PATH=$goroot/bin:\$PATH GOMODCACHE=$modules GOCACHE=$GOCACHE GOFLAGS=$GOFLAGS GOPROXY=off GOTOOLCHAIN=local
 cd $tree
