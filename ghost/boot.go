@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/procstat"
 )
 
 // thisBoot returns a number that stands for this boot of the front end, the same for
@@ -20,10 +22,6 @@ func thisBoot() uint64 {
 	return bootNumber(id, namespace.Ino, stat)
 }
 
-// startField is the place of starttime in /proc/PID/stat, after the name of the program
-// (proc_pid_stat(5)).
-const startField = 22 - 3
-
 func bootNumber(id []byte, namespace uint64, initStat []byte) uint64 {
 	h := fnv.New64a()
 	h.Write(bytes.TrimSpace(id))
@@ -31,9 +29,6 @@ func bootNumber(id []byte, namespace uint64, initStat []byte) uint64 {
 		h.Write([]byte{byte(namespace)})
 		namespace >>= 8
 	}
-	fields := bytes.Fields(initStat[bytes.LastIndexByte(initStat, ')')+1:])
-	if len(fields) > startField {
-		h.Write(fields[startField])
-	}
+	h.Write(procstat.Stat(initStat).Field(procstat.Start))
 	return max(h.Sum64(), 1)
 }

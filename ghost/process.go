@@ -1,13 +1,13 @@
 package ghost
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -61,13 +61,11 @@ func (p process) users() (string, error) {
 // hasExecuted reports whether a process is in no execve(2) that has replaced its image
 // and not its credentials: where its code is the kernel enters after both.
 func (p process) hasExecuted() bool {
-	const startCode = 26 - 3 // of proc_pid_stat(5), from the state on
 	text, err := readProc(p.pid, "stat")
 	if err != nil {
 		return true
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	return len(fields) <= startCode || string(fields[startCode]) != "0"
+	return string(procstat.Stat(text).Field(procstat.StartCode)) != "0"
 }
 
 // runsImageOf reports whether a process runs the image of another, as its child does before

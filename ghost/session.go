@@ -1,9 +1,7 @@
 package ghost
 
 import (
-	"bytes"
-	"strconv"
-
+	"bproc/internal/procstat"
 	"bproc/pidmap"
 	"bproc/wire"
 )
@@ -15,11 +13,6 @@ func (s *shard) remoteSession(pid wire.PID) bool {
 	if err != nil {
 		return false // killed meanwhile
 	}
-	// proc_pid_stat(5): after the name, in parentheses, state, parent, group and session.
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < 4 {
-		return false
-	}
-	session, err := strconv.Atoi(string(fields[3]))
-	return err == nil && (session >= int(pidmap.Node) || s.owners.shardOf(wire.PID(session)) != nil)
+	session, ok := procstat.Stat(text).Int(procstat.Session)
+	return ok && (session >= int(pidmap.Node) || s.owners.shardOf(wire.PID(session)) != nil)
 }

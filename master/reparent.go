@@ -1,16 +1,15 @@
 package master
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/longcall"
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -102,17 +101,15 @@ func awaitEnd(pid wire.PID) error {
 	}
 }
 
-// parentOf returns the parent of a process of the front end (proc_pid_stat(5):
-// the fourth field; the second may hold anything, in parentheses).
+// parentOf returns the parent of a process of the front end.
 func parentOf(pid wire.PID) (wire.PID, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
+	parent, ok := procstat.Stat(stat).Int(procstat.Parent)
+	if !ok {
 		return 0, fmt.Errorf("stat of %d: %q", pid, stat)
 	}
-	parent, err := strconv.Atoi(string(fields[1]))
-	return wire.PID(parent), err
+	return wire.PID(parent), nil
 }

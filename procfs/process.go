@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/procstat"
 )
 
 // process is a remote process as it is shown. It is not changed: a new version is
@@ -35,16 +37,9 @@ func newProcess(p Process) (*process, error) {
 
 // cutStat returns the name, and the time of start, that the text of stat has.
 func cutStat(stat []byte) (name, start []byte, ok bool) {
-	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if from < 0 || to < from {
-		return nil, nil, false
-	}
-	const startTime = 22 - 2 // of proc_pid_stat(5), whose third field is the first after the name
-	fields := bytes.SplitN(stat[to+1:], []byte{' '}, startTime+2)
-	if len(fields) < startTime+1 {
-		return nil, nil, false
-	}
-	return stat[from+1 : to], fields[startTime], true
+	name, ok = procstat.Stat(stat).Name()
+	start = procstat.Stat(stat).Field(procstat.Start)
+	return name, start, ok && start != nil
 }
 
 // comm returns the content of comm for the name in stat, and for status. In status newline

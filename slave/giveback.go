@@ -1,7 +1,6 @@
 package slave
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
+	"bproc/internal/procstat"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -127,22 +126,16 @@ func inUse(proc procevents.Proc) ([]wire.PID, error) {
 	return used, nil
 }
 
-// groupAndSession returns the fifth and sixth field of a stat file of proc(5), behind
-// the name, which may hold anything. A zombie has them too. There are none if the
-// process has ended.
+// groupAndSession returns group and session of a process by its stat file. A zombie has
+// them too. There are none if the process has ended.
 func groupAndSession(path string) []wire.PID {
-	const group, session = 5 - 3, 6 - 3
 	stat, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) <= session {
-		return nil
-	}
 	var both []wire.PID
-	for _, field := range fields[group : session+1] {
-		if n, err := strconv.ParseInt(field, 10, 32); err == nil {
+	for _, field := range []procstat.Field{procstat.Group, procstat.Session} {
+		if n, ok := procstat.Stat(stat).Int(field); ok {
 			both = append(both, wire.PID(n))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/procfs"
 	"bproc/wire"
 )
@@ -52,7 +53,7 @@ func (f *front) place(pid wire.PID) (place, bool) {
 	if err != nil {
 		return place{}, false
 	}
-	return place{wire.PID(line.number(statParent)), line.number(statTTY), line.number(statForeground)}, true
+	return place{wire.PID(line.number(procstat.Parent)), line.number(procstat.TTY), line.number(procstat.Foreground)}, true
 }
 
 // shift returns what is to be added to the times of start of a node. Where node and

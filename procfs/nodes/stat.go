@@ -7,24 +7,8 @@ import (
 	"math"
 	"strconv"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
-)
-
-// Places of fields in /proc/PID/stat behind the name (proc_pid_stat(5) counts from 1,
-// and the name is the second).
-const (
-	statState      = 0
-	statParent     = 4 - 3
-	statGroup      = 5 - 3
-	statSession    = 6 - 3
-	statTTY        = 7 - 3
-	statForeground = 8 - 3 // tpgid
-	statPriority   = 18 - 3
-	statNice       = 19 - 3
-	statStart      = 22 - 3
-	statExitSignal = 38 - 3
-	statExitCode   = 52 - 3
-	statFields     = 52 - 2 // that there are since Linux 3.5
 )
 
 // Bounds on what a kernel may have added.
@@ -62,7 +46,7 @@ func parseStat(text []byte, pid wire.PID) (l statLine, err error) {
 	if l.rest = rest; !found || !l.split() {
 		return l, fmt.Errorf("stat of %d, field %d: %w", pid, l.n+3, errForm)
 	}
-	if l.n < statFields {
+	if l.n <= int(procstat.ExitCode-procstat.State) {
 		return l, fmt.Errorf("stat of %d: %d fields: %w", pid, l.n, errForm)
 	}
 	return l, nil
@@ -71,7 +55,7 @@ func parseStat(text []byte, pid wire.PID) (l statLine, err error) {
 // split finds the fields, and reports whether they are such as a kernel writes.
 func (l *statLine) split() bool {
 	for from := 0; from < len(l.rest); l.n++ {
-		size := fieldSize(l.rest[from:], l.n)
+		size := fieldSize(l.rest[from:], procstat.State+procstat.Field(l.n))
 		end := from + size
 		if size == 0 || l.n == maxFields || end >= len(l.rest) {
 			return false
@@ -86,16 +70,16 @@ func (l *statLine) split() bool {
 }
 
 // fieldSize returns the size of the field at the beginning of a text; 0 if it is not such as
-// has that place.
-func fieldSize(text []byte, place int) int {
-	if place == statState {
+// that field is.
+func fieldSize(text []byte, f procstat.Field) int {
+	if f == procstat.State {
 		if len(text) > 0 && (text[0] >= 'A' && text[0] <= 'Z' || text[0] >= 'a' && text[0] <= 'z') {
 			return 1
 		}
 		return 0
 	}
 	size := 0
-	if len(text) > 0 && text[0] == '-' && maybeNegative(place) {
+	if len(text) > 0 && text[0] == '-' && maybeNegative(f) {
 		size = 1
 	}
 	digits := 0
@@ -112,17 +96,17 @@ func fieldSize(text []byte, place int) int {
 // maybeNegative reports whether the kernel ever writes a negative number into a field: all
 // others are sizes, times, counts, addresses and sets (do_task_stat of fs/proc/array.c).
 // Group and session are -1 of a process that is just going.
-func maybeNegative(place int) bool {
-	switch place {
-	case statGroup, statSession, statTTY, statForeground, statPriority, statNice, statExitSignal, statExitCode:
+func maybeNegative(f procstat.Field) bool {
+	switch f {
+	case procstat.Group, procstat.Session, procstat.TTY, procstat.Foreground, procstat.Priority, procstat.Nice, procstat.ExitSignal, procstat.ExitCode:
 		return true
 	}
-	return place >= statFields // what a later kernel has added
+	return f > procstat.ExitCode // what a later kernel has added
 }
 
 // field returns the text of a field.
-func (l *statLine) field(place int) []byte {
-	from := 0
+func (l *statLine) field(f procstat.Field) []byte {
+	place, from := f-procstat.State, 0
 	if place > 0 {
 		from = int(l.ends[place-1]) + 1
 	}
@@ -130,32 +114,32 @@ func (l *statLine) field(place int) []byte {
 }
 
 // number returns a field; 0 if it is none that fits.
-func (l *statLine) number(place int) int64 {
-	n, _ := strconv.ParseInt(string(l.field(place)), 10, 64)
+func (l *statLine) number(f procstat.Field) int64 {
+	n, _ := strconv.ParseInt(string(l.field(f)), 10, 64)
 	return n
 }
 
 // pid returns a field that is the number of a process, which may be 0 or -1 for none; false
 // if it is none.
-func (l *statLine) pid(place int) (wire.PID, bool) {
-	n, err := strconv.ParseInt(string(l.field(place)), 10, 64)
+func (l *statLine) pid(f procstat.Field) (wire.PID, bool) {
+	n, err := strconv.ParseInt(string(l.field(f)), 10, 64)
 	return wire.PID(n), err == nil && n >= -1 && n <= math.MaxInt32
 }
 
 // edit is another number for a field.
 type edit struct {
-	place int
+	field procstat.Field
 	n     int64
 }
 
-// with returns the line with other numbers, in the order of their places; nil if they are
+// with returns the line with other numbers, in the order of the fields; nil if they are
 // those that it has.
 func (l *statLine) with(edits ...edit) []byte {
 	var b []byte
 	done := 0 // of rest
 	for _, e := range edits {
 		is := strconv.AppendInt(make([]byte, 0, maxField), e.n, 10)
-		was := l.field(e.place)
+		was := l.field(e.field)
 		if bytes.Equal(is, was) {
 			continue
 		}
@@ -163,7 +147,7 @@ func (l *statLine) with(edits ...edit) []byte {
 			b = make([]byte, 0, len(l.head)+1+len(l.rest)+len(edits)*maxField)
 			b = append(append(b, l.head...), ' ')
 		}
-		end := int(l.ends[e.place])
+		end := int(l.ends[e.field-procstat.State])
 		b = append(append(b, l.rest[done:end-len(was)]...), is...)
 		done = end
 	}

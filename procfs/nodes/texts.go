@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"bproc/internal/procstat"
 	"bproc/procfs"
 	"bproc/wire"
 )
@@ -35,14 +36,14 @@ func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process,
 	if err != nil {
 		return nil, err
 	}
-	parent, isParent := line.pid(statParent)
-	session, isSession := line.pid(statSession)
+	parent, isParent := line.pid(procstat.Parent)
+	session, isSession := line.pid(procstat.Session)
 	if !isParent || !isSession {
 		return nil, fmt.Errorf("parent or session of %d: %w", t.PID, errForm)
 	}
 	p := &process{
 		start: t.Start, shift: shift, session: session,
-		place: place{parent, line.number(statTTY), line.number(statForeground)},
+		place: place{parent, line.number(procstat.TTY), line.number(procstat.Foreground)},
 	}
 	p.bare = p.place.tty == 0
 	if p.parent = p.place.parent; p.parent == initPID {
@@ -125,7 +126,7 @@ func (l *statLine) shifted(text []byte, shift int64) []byte {
 		return text
 	}
 	// Earlier than our own boot is possible, and shown as that: no program expects less.
-	if b := l.with(edit{statStart, max(0, l.number(statStart)+shift)}); b != nil {
+	if b := l.with(edit{procstat.Start, max(0, l.number(procstat.Start)+shift)}); b != nil {
 		return b
 	}
 	return text
@@ -213,7 +214,7 @@ func (p *process) stat(text []byte, pid wire.PID) []byte {
 	if err != nil {
 		return text
 	}
-	edits := []edit{{statParent, int64(p.place.parent)}, {statTTY, p.place.tty}, {statForeground, p.place.fg}}
+	edits := []edit{{procstat.Parent, int64(p.place.parent)}, {procstat.TTY, p.place.tty}, {procstat.Foreground, p.place.fg}}
 	if !p.bare {
 		edits = edits[:1]
 	}

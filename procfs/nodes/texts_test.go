@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/procfs"
 	"bproc/wire"
 )
@@ -218,10 +219,10 @@ func FuzzTake(f *testing.F) {
 		if bytes.IndexByte(p.shown.Stat, 0) >= 0 || bytes.Count(p.shown.Status, []byte("Tgid:\t")) > 1 {
 			t.Errorf("got %q, %q", p.shown.Stat, p.shown.Status)
 		}
-		if line.number(statParent) != 4000000 || line.number(statStart) < 0 {
+		if line.number(procstat.Parent) != 4000000 || line.number(procstat.Start) < 0 {
 			t.Errorf("got %q", p.shown.Stat)
 		}
-		if p.bare && (line.number(statTTY) != 34816 || line.number(statForeground) != 12) {
+		if p.bare && (line.number(procstat.TTY) != 34816 || line.number(procstat.Foreground) != 12) {
 			t.Errorf("got %q", p.shown.Stat)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -54,7 +55,7 @@ func (c *Collector) fetch(f *wire.Fetch, dir, path string, give func(*wire.Piece
 		if err != nil {
 			return err
 		}
-		if start, ok := startOf(stat); !ok || start != f.Start {
+		if start, ok := procstat.Stat(stat).Uint(procstat.Start); !ok || start != f.Start {
 			return unix.ESRCH
 		}
 	}

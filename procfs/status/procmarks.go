@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -53,7 +54,7 @@ func markOf(r *reader, pid, tid wire.PID) (Mark, bool) {
 	if r.thread(pid.String()+"/task", &texts) != nil {
 		return Mark{}, false // it has ended
 	}
-	start, ok := startOf(texts.Stat)
+	start, ok := procstat.Stat(texts.Stat).Uint(procstat.Start)
 	return Mark{PID: pid, TID: tid, Start: start, Value: maphash.Bytes(seed, append(texts.Stat, texts.Status...))}, ok
 }
 

@@ -3,10 +3,10 @@ package status
 import (
 	"bytes"
 	"errors"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -79,7 +79,7 @@ func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 	}
 	t.UID, t.GID = owner.Uid, owner.Gid
 	var ok bool
-	if t.Start, ok = startOf(t.Stat); !ok {
+	if t.Start, ok = procstat.Stat(t.Stat).Uint(procstat.Start); !ok {
 		return nil, unix.ESRCH
 	}
 	return t, nil
@@ -94,23 +94,4 @@ func (r *reader) thread(task string, t *wire.ThreadTexts) (err error) {
 	}
 	t.Status, err = r.file(nil, task, tid, "status")
 	return err
-}
-
-// statStart is the place of starttime behind the name in /proc/PID/stat
-// (proc_pid_stat(5): field 22; the name is the second).
-const statStart = 22 - 3
-
-// startOf returns when a process was started, in ticks from boot. The name, in
-// parentheses, may hold anything, so what follows it is found from its end.
-func startOf(stat []byte) (uint64, bool) {
-	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
-	field := 0
-	for word := range bytes.FieldsSeq(rest) {
-		if field == statStart {
-			start, err := strconv.ParseUint(string(word), 10, 64)
-			return start, err == nil
-		}
-		field++
-	}
-	return 0, false
 }

@@ -1,10 +1,10 @@
 package pid1
 
 import (
-	"bytes"
 	"os"
 	"strconv"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -28,23 +28,13 @@ func processes() ([]wire.PID, error) {
 	return pids, nil
 }
 
-// relatives are the numbers in the text of a stat file of proc(5).
+// relatives are the numbers in a stat file.
 type relatives struct{ parent, pgid, sid wire.PID }
 
-// parseStat reads the text of a stat file. The name of the program, which comes
-// before the numbers in parentheses, can contain anything.
-func parseStat(stat []byte) (relatives, bool) {
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 4 {
-		return relatives{}, false
-	}
-	var n [3]wire.PID
-	for i := range n {
-		v, err := strconv.ParseInt(string(fields[1+i]), 10, 32)
-		if err != nil {
-			return relatives{}, false
-		}
-		n[i] = wire.PID(v)
-	}
-	return relatives{parent: n[0], pgid: n[1], sid: n[2]}, true
+// parseStat reads the text of a stat file; false if it is not whole.
+func parseStat(stat procstat.Stat) (relatives, bool) {
+	parent, hasParent := stat.Int(procstat.Parent)
+	group, hasGroup := stat.Int(procstat.Group)
+	session, hasSession := stat.Int(procstat.Session)
+	return relatives{wire.PID(parent), wire.PID(group), wire.PID(session)}, hasParent && hasGroup && hasSession
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -131,55 +132,35 @@ func (dir Proc) look(pid wire.PID) (p ProcessInfo, threads int, ok bool) {
 	if !found {
 		return p, 0, false
 	}
-	p, threads, ok = parseStat(string(stat))
+	p, threads, ok = parseStat(stat)
 	return p, threads, ok && p.State != 'X' && p.parseStatus(string(status))
 }
 
-// Fields of /proc/PID/stat by their places behind the name (proc_pid_stat(5) counts
-// from 1, and the name is the second).
-const (
-	statState   = 0
-	statParent  = 4 - 3
-	statGroup   = 5 - 3
-	statSession = 6 - 3
-	statFlags   = 9 - 3
-	statThreads = 20 - 3
-	statExit    = 52 - 3 // of a stopped process the signal, or 0 on older kernels
-)
-
-// flagExiting is PF_EXITING of the kernel (linux/sched.h): the thread is on its last way.
-const flagExiting = 0x4
-
-// parseStat reads a line of /proc/PID/stat. The name, in parentheses, may hold
-// anything, so what follows it is found from its end.
-func parseStat(line string) (p ProcessInfo, threads int, ok bool) {
-	before, after := strings.Index(line, " ("), strings.LastIndex(line, ") ")
-	if before < 0 || after < before {
+// parseStat reads the text of /proc/PID/stat. Of a stopped process older kernels show no
+// signal.
+func parseStat(stat procstat.Stat) (p ProcessInfo, threads int, ok bool) {
+	number, _, _ := strings.Cut(string(stat), " (")
+	pid, ok := atoi(number)
+	if !ok || len(stat.Field(procstat.ExitCode)) == 0 {
 		return ProcessInfo{}, 0, false
 	}
-	fields := strings.Fields(line[after+2:])
-	if len(fields) <= statExit {
-		return ProcessInfo{}, 0, false
-	}
-	p.State = fields[statState][0]
-	if threads, ok = atoi(fields[statThreads]); !ok {
-		return ProcessInfo{}, 0, false
-	}
-	for n, field := range map[*wire.PID]string{
-		&p.PID: line[:before], &p.Parent: fields[statParent], &p.PGID: fields[statGroup], &p.SID: fields[statSession],
+	p.PID, p.State = wire.PID(pid), stat.Field(procstat.State)[0]
+	for field, n := range map[procstat.Field]*wire.PID{
+		procstat.Parent: &p.Parent, procstat.Group: &p.PGID, procstat.Session: &p.SID,
 	} {
-		v, ok := atoi(field)
+		v, ok := stat.Int(field)
 		if !ok {
 			return ProcessInfo{}, 0, false
 		}
 		*n = wire.PID(v)
 	}
-	flags, err := strconv.ParseUint(fields[statFlags], 10, 32)
-	if err != nil {
+	flags, hasFlags := stat.Uint(procstat.Flags)
+	threads, ok = stat.Int(procstat.Threads)
+	if !ok || !hasFlags {
 		return ProcessInfo{}, 0, false
 	}
-	p.Ending = flags&flagExiting != 0
-	if v, ok := atoi(fields[statExit]); ok && p.State == 'T' {
+	p.Ending = flags&procstat.Exiting != 0
+	if v, ok := stat.Int(procstat.ExitCode); ok && p.State == 'T' {
 		p.Stop = v & 0x7f
 	}
 	return p, threads, true

@@ -1,0 +1,75 @@
+// Package procstat reads /proc/PID/stat, as proc_pid_stat(5) describes it.
+package procstat
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Field is a field of a stat file. Its number is that of the manual page.
+type Field int
+
+// The fields that are used.
+const (
+	State      Field = 3
+	Parent     Field = 4
+	Group      Field = 5
+	Session    Field = 6
+	TTY        Field = 7
+	Foreground Field = 8 // group, of the terminal; the manual calls it tpgid
+	Flags      Field = 9 // PF_* of linux/sched.h
+	Priority   Field = 18
+	Nice       Field = 19
+	Threads    Field = 20
+	Start      Field = 22 // clock ticks since boot
+	StartCode  Field = 26
+	ExitSignal Field = 38
+	ExitCode   Field = 52 // the last since Linux 3.5
+)
+
+// Flags of a task.
+const (
+	Exiting    = 0x4  // PF_EXITING: it is in exit(2)
+	ForkNoExec = 0x40 // PF_FORKNOEXEC: it has not executed a program since it was forked
+)
+
+// Stat is the text of a stat file.
+type Stat []byte
+
+// Name returns the name of the program, which can contain any character; false if the text
+// has none.
+func (s Stat) Name() ([]byte, bool) {
+	from, to := bytes.IndexByte(s, '('), s.endOfName()
+	if from < 0 || to < from {
+		return nil, false
+	}
+	return s[from+1 : to], true
+}
+
+// Field returns the text of a field from State on; nil if there is none.
+func (s Stat) Field(f Field) []byte {
+	next := State
+	for field := range bytes.FieldsSeq(s[s.endOfName()+1:]) {
+		if next == f {
+			return field
+		}
+		next++
+	}
+	return nil
+}
+
+// Int returns a field that can be negative; false if it is no number of 32 bits.
+func (s Stat) Int(f Field) (int, bool) {
+	n, err := strconv.ParseInt(string(s.Field(f)), 10, 32)
+	return int(n), err == nil
+}
+
+// Uint returns a field that is never negative; false if it is no number of 64 bits.
+func (s Stat) Uint(f Field) (uint64, bool) {
+	n, err := strconv.ParseUint(string(s.Field(f)), 10, 64)
+	return n, err == nil
+}
+
+// endOfName returns the place of the parenthesis behind the name: the last one, since the
+// name can contain others. It is -1 if there is none.
+func (s Stat) endOfName() int { return bytes.LastIndexByte(s, ')') }
