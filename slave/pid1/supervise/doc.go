@@ -33,8 +33,8 @@
 // Processes in a PID namespace within the space name each other by numbers of their
 // own: all their calls are the kernel's.
 //
-// Calls for the front end wait each in a goroutine of their own, at most maxWaiting;
-// others get EAGAIN. While there is no way to the front end they wait. The caller can
+// Calls for the front end wait each in a goroutine of their own, at most maxWaiting,
+// of which no user has all; others get EAGAIN. While there is no way to the front end they wait. The caller can
 // be killed meanwhile; other signals wait with it (Linux 5.19), or make it call anew.
 //
 // The slave daemon supervises from outside the space. While it is away, init

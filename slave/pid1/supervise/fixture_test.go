@@ -93,6 +93,11 @@ func (m *madeUp) number(tid uint32) (wire.PID, bool) {
 	return wire.PID(tid), ok || tid == inner
 }
 
+func (m *madeUp) user(tid uint32) (uint32, bool) {
+	_, ok := m.find(tid)
+	return 1000, ok || tid == inner
+}
+
 func (m *madeUp) process(pid wire.PID) (identity, bool) {
 	who, ok := m.find(uint32(pid))
 	who.parent = map[wire.PID]uint32{child: shell, other: shell, worker: leader}[pid]

@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"os"
+	"time"
 
 	"bproc/wire"
 )
@@ -10,7 +11,8 @@ import (
 // nowhere is the front end of a supervisor that has no way to it. Calls that need it
 // are left to the next supervisor, so the methods that wait are not called.
 type nowhere struct {
-	wanted bool // by the call in hand: somebody has to be told of a change
+	wanted  bool      // by the call in hand: somebody has to be told of a change
+	dropped time.Time // when calls were last looked for whose callers have gone
 }
 
 func (*nowhere) Call(ctx context.Context, _ uint64, _ *wire.Call) (*wire.Return, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -86,11 +87,18 @@ func (s *Supervisor) handle(ctx context.Context, c *slot) error {
 	}
 	id := c.notif.ID
 	v, left := s.judge(c, by)
+	if !left && v.wait == nil {
+		return s.finish(c, v)
+	}
+	user, known := by.user(c.notif.PID)
 	switch {
+	case !known: // the caller has gone, as below
+		s.table.release(c)
+		return nil
+	case !s.mayWait(c, user):
+		return s.finish(c, failure(unix.EAGAIN))
 	case left:
 		return nil
-	case v.wait == nil:
-		return s.finish(c, v)
 	// Between receiving and here the caller can have ended and its number passed to
 	// another thread. An answer that was computed for a stranger is sent with the ID of
 	// a call that is no more, which is ENOENT; but this would have effects of its own.
@@ -98,7 +106,7 @@ func (s *Supervisor) handle(ctx context.Context, c *slot) error {
 		s.table.release(c)
 		return nil
 	}
-	ok := s.waiting.begin(ctx, id, func(ctx context.Context) {
+	s.waiting.begin(ctx, id, func(ctx context.Context) {
 		v := v.wait(ctx)
 		switch {
 		case ctx.Err() == nil:
@@ -110,10 +118,21 @@ func (s *Supervisor) handle(ctx context.Context, c *slot) error {
 			_ = v.file.Close() // nil is invalid and no harm
 		}
 	})
-	if !ok {
-		return s.finish(c, failure(unix.EAGAIN))
-	}
 	return nil
+}
+
+// mayWait reports whether a call may wait. Without a front end nobody else notices that
+// callers have gone which count.
+func (s *Supervisor) mayWait(c *slot, user uint32) bool {
+	if s.table.wait(c, user) {
+		return true
+	}
+	if s.alone == nil || time.Since(s.alone.dropped) < lookAfter {
+		return false
+	}
+	s.alone.dropped = time.Now()
+	s.table.drop(func(id uint64) bool { return id == c.notif.ID || s.view.waits(id) })
+	return s.table.wait(c, user)
 }
 
 // judge decides about a call, or leaves that to the next supervisor.

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/crowd"
 )
 
 // table holds the calls that were received and are not answered. It is memory that
@@ -21,8 +23,10 @@ type table struct {
 	fd    int
 	slots []slot
 
-	mu   sync.Mutex
-	free []*slot
+	mu     sync.Mutex
+	free   []*slot
+	users  map[*slot]uint32 // of the calls that wait
+	shares *crowd.Shares[uint32]
 }
 
 // slot is one call; it is free if the ID is 0.
@@ -31,6 +35,10 @@ type slot struct {
 	_        int32
 	notif    notif
 }
+
+// maxWaiting bounds the calls that wait: for the front end, or for the next supervisor. No
+// user has all places. Beyond them the kernel's answer to a shortage is given, EAGAIN.
+const maxWaiting = 1024
 
 // slots is how many calls can wait, and one that is being received.
 const slots = maxWaiting + 1
@@ -99,6 +107,7 @@ func (t *table) unlock() error { return unix.Flock(t.fd, unix.LOCK_UN) }
 func (t *table) open() []*slot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.users, t.shares = make(map[*slot]uint32), crowd.NewShares[uint32](maxWaiting)
 	t.free = t.free[:0]
 	var open []*slot
 	for i := range t.slots {
@@ -136,11 +145,27 @@ func (t *table) drop(waits func(id uint64) bool) {
 	}
 }
 
+// wait counts a call that is going to wait among those of its user, and reports whether it
+// may. It counts until it is released.
+func (t *table) wait(s *slot, user uint32) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.shares.Take(user, 1) {
+		return false
+	}
+	t.users[s] = user
+	return true
+}
+
 // release is for a call that was answered, or whose caller has gone.
 func (t *table) release(s *slot) {
 	s.clear()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if user, waits := t.users[s]; waits {
+		delete(t.users, s)
+		t.shares.Leave(user, 1)
+	}
 	t.free = append(t.free, s)
 }
 

@@ -105,3 +105,50 @@ func TestMemoryThatIsNoTable(t *testing.T) {
 		t.Errorf("got %v, want %v", err, unix.EINVAL)
 	}
 }
+
+// TestNobodyTakesAllPlaces has users have as many calls wait as they may, one after the
+// other.
+func TestNobodyTakesAllPlaces(t *testing.T) {
+	tables := share(t, 2)
+	first, second := tables[0], tables[1]
+	defer second.close()
+	first.open()
+	id := uint64(0)
+	var waiting []*slot
+	wait := func(of *table, user uint32) bool {
+		s := of.take()
+		if s == nil {
+			t.Fatalf("there is no place for a call of user %d", user)
+		}
+		id++
+		s.notif.ID = id
+		if of.wait(s, user) {
+			waiting = append(waiting, s)
+			return true
+		}
+		of.release(s)
+		return false
+	}
+	all := func(of *table, user uint32) (n int) {
+		for wait(of, user) {
+			n++
+		}
+		return n
+	}
+	for user, want := range []int{512, 256, 128} {
+		if got := all(first, uint32(user)); got != want {
+			t.Errorf("user %d: %d calls wait, want %d", user, got, want)
+		}
+	}
+	first.release(waiting[0])
+	first.drop(func(id uint64) bool { return id > 10 })
+	if !wait(first, 2) || all(first, 3) != 69 {
+		t.Error("calls that have ended count")
+	}
+	if err := first.close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := second.open(); len(left) != 512+256+128-10+1+69 || !second.wait(left[0], 7) {
+		t.Errorf("%d calls are left to the next supervisor, which counts them anew", len(left))
+	}
+}

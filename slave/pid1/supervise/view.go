@@ -25,6 +25,9 @@ type view interface {
 	// number returns the number in the space of who makes a call, in whatever
 	// namespace it is.
 	number(tid uint32) (wire.PID, bool)
+	// user returns the real user of who makes a call. There is nobody for a thread that
+	// is gone.
+	user(tid uint32) (uint32, bool)
 	// process returns a process of the space.
 	process(pid wire.PID) (identity, bool)
 	// executed reports whether a process of the space has executed a program.
@@ -77,6 +80,22 @@ func (v procView) number(tid uint32) (wire.PID, bool) {
 	}
 	who, ok := v.read(v.own, fileOf(tid, "/status"), v.level, false)
 	return who.pid, ok
+}
+
+// user is the real user: the effective one is another's in a set-user-ID program.
+func (v procView) user(tid uint32) (uint32, bool) {
+	fd, err := unix.Openat(v.own, fileOf(tid, "/status"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(fd)
+	var first [statusSize]byte // IDs come before what may be long
+	n, err := unix.Read(fd, first[:])
+	if err != nil {
+		return 0, false
+	}
+	uid, _, ok := field(first[:n], "\nUid:", 0)
+	return uint32(uid), ok
 }
 
 func (v procView) process(pid wire.PID) (identity, bool) {

@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// maxWaiting bounds the calls that wait for the front end. Beyond it the kernel's
-// answer to a shortage is given, EAGAIN.
-const maxWaiting = 1024
-
 // lookAfter is how often it is looked for waiting calls whose caller has gone.
 const lookAfter = time.Second
 
@@ -25,13 +21,10 @@ type waiting struct {
 	calls map[uint64]context.CancelCauseFunc // by the notification's ID
 }
 
-// begin starts f, unless too many are waiting.
-func (w *waiting) begin(ctx context.Context, id uint64, f func(context.Context)) bool {
+// begin starts f. The table bounds how many there are.
+func (w *waiting) begin(ctx context.Context, id uint64, f func(context.Context)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.calls) >= maxWaiting {
-		return false
-	}
 	if w.calls == nil {
 		w.calls = make(map[uint64]context.CancelCauseFunc)
 	}
@@ -46,7 +39,6 @@ func (w *waiting) begin(ctx context.Context, id uint64, f func(context.Context))
 		}()
 		f(ctx)
 	})
-	return true
 }
 
 // sweep gives up, again and again, the calls for which valid does not hold.

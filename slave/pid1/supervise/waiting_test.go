@@ -9,31 +9,6 @@ import (
 	"time"
 )
 
-func TestWaitingIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, end := context.WithCancel(t.Context())
-		var w waiting
-		var ended atomic.Int32
-		for id := range uint64(maxWaiting) {
-			if !w.begin(ctx, id, func(ctx context.Context) { <-ctx.Done(); ended.Add(1) }) {
-				t.Fatalf("call %d: too many", id)
-			}
-		}
-		if w.begin(ctx, maxWaiting, func(context.Context) {}) {
-			t.Error("there is no bound")
-		}
-		end()
-		w.group.Wait()
-		if ended.Load() != maxWaiting || len(w.calls) != 0 {
-			t.Errorf("%d have ended, %d are left", ended.Load(), len(w.calls))
-		}
-		if !w.begin(t.Context(), 1, func(context.Context) {}) {
-			t.Error("no room after all have ended")
-		}
-		w.group.Wait()
-	})
-}
-
 func TestCallersThatAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())

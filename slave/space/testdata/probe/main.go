@@ -44,6 +44,17 @@ func main() {
 		outcome(0, err)
 	case "call":
 		outcome(call())
+	case "crowd": // as many threads call at once: TIMES, and as for "call"
+		n := number(2)
+		os.Args = os.Args[1:]
+		for range n {
+			go func() {
+				if _, err := call(); err == unix.EAGAIN {
+					fmt.Println("full")
+				}
+			}()
+		}
+		select {}
 	case "cost": // of a call, in nanoseconds: TIMES, and as for "call"
 		n := number(2)
 		os.Args = os.Args[1:]
