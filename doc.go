@@ -25,10 +25,6 @@
 // and the terminal's stop signals were ignored when the program was started, so
 // those are carried only when the program ignores them itself (os/signal).
 //
-// What nodes know of their processes is told by [Look], for all processes of a node,
-// and by [Client.Inspect], for one file of one process: texts of procfs, as the node has
-// them.
-//
 // # Without a master
 //
 // A command outlives the master that has started it: when the connection ends, it is

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"bproc"
 	"bproc/cmd/internal/bpctl"
+	"bproc/internal/client"
 )
 
 func main() {
-	c := bpctl.Control{Client: bproc.Default(), Checker: checker(), Stdout: os.Stdout, Stderr: os.Stderr}
+	c := bpctl.Control{Client: client.Default(), Checker: checker(), Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(c.Main(context.Background(), os.Args[1:]))
 }
 

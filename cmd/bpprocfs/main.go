@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"bproc"
 	"bproc/cmd/internal/operands"
+	"bproc/internal/client"
 	"bproc/internal/service"
 	"bproc/internal/sparselog"
 	"bproc/procfs"
@@ -84,14 +84,14 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 		return err
 	}
 	defer proc.Close()
-	client := bproc.Default()
-	source, err := nodes.New(client, proc, log)
+	master := client.Default()
+	source, err := nodes.New(master, proc, log)
 	if err != nil {
 		return err
 	}
-	cfg.Local, cfg.Awaited, source.Inner = localOf(asked, client, proc)
+	cfg.Local, cfg.Awaited, source.Inner = localOf(asked, master, proc)
 	if cfg.Local == nil && !lazy {
-		cfg.Births = client.Births
+		cfg.Births = master.Births
 	}
 	cfg.Guard = []string{guardName}
 	ready := make(chan struct{})

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc"
 	"bproc/ghost/mark"
+	"bproc/internal/client"
 	"bproc/slave/pid1/standin"
 	"bproc/wire"
 )
@@ -30,16 +30,16 @@ const placeTime = 3 * time.Second
 // the master does not know, nil on the front end; which the master has to know; and whether
 // the procfs is that of a process space: there, init and the stand-ins are none of the cluster.
 // On a node outside of its space no process is.
-func localOf(ctx context.Context, client *bproc.Client, proc *os.File) (local, awaited func(wire.PID) bool, inner bool) {
+func localOf(ctx context.Context, master *client.Client, proc *os.File) (local, awaited func(wire.PID) bool, inner bool) {
 	path := fmt.Sprintf("/proc/self/fd/%d", proc.Fd())
-	onNode := useNode(client)
+	onNode := useNode(master)
 	if standin.IsSpace(path) {
 		local = func(pid wire.PID) bool { return pid > 1 && !standin.Is(path, pid) }
 		return local, local, true
 	}
 	ctx, cancel := context.WithTimeout(ctx, placeTime)
 	defer cancel()
-	if _, here, err := client.NodesSeen(ctx); err == nil {
+	if _, here, err := master.NodesSeen(ctx); err == nil {
 		onNode = here != nil
 	}
 	if !onNode {
@@ -64,13 +64,13 @@ func isGhost(proc *os.File, pid wire.PID) bool {
 	return held
 }
 
-// useNode has the client ask the daemon of this node, if this is no front end, and reports
+// useNode has a client ask the daemon of this node, if this is no front end, and reports
 // whether that is so.
-func useNode(client *bproc.Client) bool {
-	if os.Getenv("BPROC_SOCKET") != "" || exists(bproc.DefaultSocket) || !exists(bproc.NodeSocket) {
+func useNode(master *client.Client) bool {
+	if os.Getenv("BPROC_SOCKET") != "" || exists(client.DefaultSocket) || !exists(client.NodeSocket) {
 		return false
 	}
-	client.Socket = bproc.NodeSocket
+	master.Socket = client.NodeSocket
 	return true
 }
 

@@ -11,13 +11,13 @@ import (
 	"context"
 	"os"
 
-	"bproc"
 	"bproc/cmd/internal/bpsh"
+	"bproc/internal/client"
 )
 
 func main() {
 	sh := bpsh.Shell{
-		Client: bproc.Default(),
+		Client: client.Default(),
 		Stdin:  os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		CatchAfter: bpsh.CatchAfter,
 	}

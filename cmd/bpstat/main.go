@@ -7,12 +7,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc"
 	"bproc/cmd/internal/bpstat"
+	"bproc/internal/client"
 )
 
 func main() {
-	s := bpstat.Stat{Client: bproc.Default(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width()}
+	s := bpstat.Stat{Client: client.Default(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width()}
 	os.Exit(s.Main(context.Background(), os.Args[1:]))
 }
 

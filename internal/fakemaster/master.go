@@ -10,13 +10,13 @@ import (
 	"sync"
 	"testing"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/wire"
 )
 
 // Master is a fake master.
 type Master struct {
-	Client bproc.Client // for this master
+	Client client.Client // for this master
 
 	mu     sync.Mutex
 	cond   sync.Cond

@@ -1,7 +1,7 @@
 // Package nodes is where package procfs gets the processes of the nodes from: the
 // master of this front end, by the client library.
 //
-//	procfs.View  <--Changes--  Source  <--Changed--  bproc.Look, one for each node
+//	procfs.View  <--Changes--  Source  <--Changed--  client.Look, one for each node
 //	                             |                     (master > node, when asked)
 //	                             +--- the ghosts' own /proc/PID/stat
 //

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/procfs"
 	"bproc/wire"
 )
@@ -73,7 +73,7 @@ func (s *Source) List(ctx context.Context, pid wire.PID, path string) ([]procfs.
 
 // inspect looks something up below /proc/PID on its node, if that is still the process
 // that was told.
-func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind, path string) (*bproc.Found, *process, error) {
+func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind, path string) (*client.Found, *process, error) {
 	s.mu.Lock()
 	var p process
 	told := s.procs[pid]

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"time"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/wire"
 )
 
 // node is a look at one node.
 type node struct {
 	id    wire.NodeID
-	look  *bproc.Look // nil: there is none; whoever asks the node has it
-	asked time.Time   // last
-	heard time.Time   // when it told a process last, or was asked
+	look  *client.Look // nil: there is none; whoever asks the node has it
+	asked time.Time    // last
+	heard time.Time    // when it told a process last, or was asked
 	done  chan struct{}
 
 	shift    int64   // to times of start

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/procfs"
 	"bproc/wire"
 )
@@ -22,7 +22,7 @@ type Source struct {
 	// the first call.
 	Inner bool
 
-	client *bproc.Client
+	client *client.Client
 	front  *front
 	log    *slog.Logger
 	asks   chan func(context.Context) // whom is to be asked what, for Run
@@ -44,7 +44,7 @@ type Source struct {
 var _ procfs.Source = (*Source)(nil)
 
 // New returns a Source. Proc is the procfs of this machine; it must stay open.
-func New(client *bproc.Client, proc *os.File, log *slog.Logger) (*Source, error) {
+func New(client *client.Client, proc *os.File, log *slog.Logger) (*Source, error) {
 	f, err := newFront(proc)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/procfs"
 	"bproc/procfs/nodes"
 	"bproc/test/cluster"
@@ -57,7 +57,7 @@ func viewer() error {
 	if err != nil {
 		return err
 	}
-	source, err := nodes.New(bproc.Default(), proc, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	source, err := nodes.New(client.Default(), proc, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"bproc"
+	"bproc/internal/client"
 )
 
 // actions are the changes that the command line asks for, in order.
 type actions struct {
-	list []bproc.NodeChange
+	list []client.NodeChange
 }
 
 // action is an option that adds a change each time it is given (pflag.Value).
@@ -19,10 +19,10 @@ type action struct {
 	to    *actions
 	name  string
 	given []string
-	parse func(string) (bproc.NodeChange, error)
+	parse func(string) (client.NodeChange, error)
 }
 
-func (a *actions) flag(name string, parse func(string) (bproc.NodeChange, error)) *action {
+func (a *actions) flag(name string, parse func(string) (client.NodeChange, error)) *action {
 	return &action{to: a, name: name, parse: parse}
 }
 
@@ -43,33 +43,33 @@ func (a *action) String() string { return strings.Join(a.given, ",") }
 // Type is the word for the value in the help.
 func (a *action) Type() string { return a.name }
 
-func parseState(s string) (bproc.NodeChange, error) { return bproc.NodeChange{State: &s}, nil }
+func parseState(s string) (client.NodeChange, error) { return client.NodeChange{State: &s}, nil }
 
-func parseMode(s string) (bproc.NodeChange, error) {
+func parseMode(s string) (client.NodeChange, error) {
 	bits, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || bits > 0o777 {
-		return bproc.NodeChange{}, fmt.Errorf("%s is no mode", s)
+		return client.NodeChange{}, fmt.Errorf("%s is no mode", s)
 	}
 	mode := uint32(bits) & 0o111
-	return bproc.NodeChange{Mode: &mode}, nil
+	return client.NodeChange{Mode: &mode}, nil
 }
 
-func parseUser(s string) (bproc.NodeChange, error) {
+func parseUser(s string) (client.NodeChange, error) {
 	id := s
 	if u, err := user.Lookup(s); err == nil {
 		id = u.Uid
 	}
 	uid, err := parseID(id, s, "user")
-	return bproc.NodeChange{UID: uid}, err
+	return client.NodeChange{UID: uid}, err
 }
 
-func parseGroup(s string) (bproc.NodeChange, error) {
+func parseGroup(s string) (client.NodeChange, error) {
 	id := s
 	if g, err := user.LookupGroup(s); err == nil {
 		id = g.Gid
 	}
 	gid, err := parseID(id, s, "group")
-	return bproc.NodeChange{GID: gid}, err
+	return client.NodeChange{GID: gid}, err
 }
 
 // parseID parses a user or group number. The largest means "no change" to

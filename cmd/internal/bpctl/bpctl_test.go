@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc"
 	"bproc/cmd/internal/bpcheck"
 	"bproc/cmd/internal/bpctl"
+	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/internal/manpage"
 	"bproc/wire"
@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { fakemaster.Main(m) }
 
-func run(t *testing.T, c bproc.Client, args ...string) (code int, stdout, stderr string) {
+func run(t *testing.T, c client.Client, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, bad bytes.Buffer
 	ctl := bpctl.Control{Client: &c, Stdout: &out, Stderr: &bad}
@@ -142,8 +142,8 @@ func TestEnroll(t *testing.T) {
 }
 
 func TestManPage(t *testing.T) {
-	_, help, _ := run(t, bproc.Client{}, "--help")
-	_, enroll, _ := run(t, bproc.Client{}, "enroll", "--help")
+	_, help, _ := run(t, client.Client{}, "--help")
+	_, enroll, _ := run(t, client.Client{}, "enroll", "--help")
 	manpage.CheckOptions(t, "../../../man/bpctl.8", help, enroll, checkHelp(t))
 }
 

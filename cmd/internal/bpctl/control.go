@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bproc"
 	"bproc/cmd/internal/operands"
 	"bproc/cmd/internal/release"
+	"bproc/internal/client"
 )
 
 // Control is bpctl with what it works on.
 type Control struct {
-	Client  *bproc.Client
+	Client  *client.Client
 	Checker string // the program bpcheck
 	Stdout  io.Writer
 	Stderr  io.Writer
@@ -103,7 +103,7 @@ func (c *Control) change(ctx context.Context, o *options) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()
-	nodes := []bproc.NodeID{bproc.FrontEnd}
+	nodes := []client.NodeID{client.FrontEnd}
 	if !o.master {
 		var err error
 		if nodes, err = c.Client.Resolve(ctx, o.nodes); err != nil {
@@ -114,7 +114,7 @@ func (c *Control) change(ctx context.Context, o *options) error {
 	for _, a := range o.actions.list {
 		for _, node := range nodes {
 			if err := c.Client.SetNode(ctx, node, a); err != nil {
-				if errors.Is(err, bproc.ErrNoMaster) {
+				if errors.Is(err, client.ErrNoMaster) {
 					return err
 				}
 				fmt.Fprintf(c.Stderr, "bpctl: %v\n", err)

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bproc"
 	"bproc/cmd/internal/operands"
+	"bproc/internal/client"
 )
 
 // enrollCommand prints a join token, and nothing else, on standard output.
 func (c *Control) enrollCommand() *cobra.Command {
-	var e bproc.Enrolment
+	var e client.Enrolment
 	var node int32
 	cmd := &cobra.Command{
 		Use:                   "enroll [--node number] [--name name] [--ttl time]",
@@ -21,7 +21,7 @@ func (c *Control) enrollCommand() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args:                  operands.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			e.Node = bproc.NodeID(node)
+			e.Node = client.NodeID(node)
 			return c.enroll(cmd.Context(), e)
 		},
 	}
@@ -34,7 +34,7 @@ func (c *Control) enrollCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *Control) enroll(ctx context.Context, e bproc.Enrolment) error {
+func (c *Control) enroll(ctx context.Context, e client.Enrolment) error {
 	if e.TTL < time.Second {
 		return fmt.Errorf("--ttl %v: at least one second is needed", e.TTL)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc"
 	"bproc/cmd/internal/bpsh"
+	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/internal/manpage"
 	"bproc/wire"
@@ -26,7 +26,7 @@ const asCommand = "BPSH_TEST_GHOST"
 
 func TestMain(m *testing.M) {
 	if ghost := os.Getenv(asCommand); ghost != "" {
-		sh := bpsh.Shell{Client: &bproc.Client{GhostPath: ghost}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+		sh := bpsh.Shell{Client: &client.Client{GhostPath: ghost}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 		unix.Exit(sh.Main(context.Background(), os.Args[1:]))
 	}
 	fakemaster.Main(m)
@@ -56,7 +56,7 @@ type result struct {
 	stdout, stderr string
 }
 
-func run(t *testing.T, c bproc.Client, stdin io.Reader, args ...string) result {
+func run(t *testing.T, c client.Client, stdin io.Reader, args ...string) result {
 	t.Helper()
 	var stdout, stderr buffer
 	sh := bpsh.Shell{Client: &c, Stdin: stdin, Stdout: &stdout, Stderr: &stderr}
@@ -65,7 +65,7 @@ func run(t *testing.T, c bproc.Client, stdin io.Reader, args ...string) result {
 }
 
 // runTo is run with another standard output, and no input.
-func runTo(t *testing.T, c bproc.Client, stdout io.Writer, args ...string) result {
+func runTo(t *testing.T, c client.Client, stdout io.Writer, args ...string) result {
 	t.Helper()
 	var stderr buffer
 	sh := bpsh.Shell{Client: &c, Stdin: strings.NewReader(""), Stdout: stdout, Stderr: &stderr}
@@ -178,14 +178,14 @@ func TestEveryExitCode(t *testing.T) {
 		c.End(wire.ExitStatus(int(r.Node)))
 	}))
 	for code := range 256 {
-		if got := run(t, m.Client, strings.NewReader(""), "-n", bproc.NodeID(code).String(), "cmd").code; got != code {
+		if got := run(t, m.Client, strings.NewReader(""), "-n", client.NodeID(code).String(), "cmd").code; got != code {
 			t.Errorf("got %d, want %d", got, code)
 		}
 	}
 }
 
 func TestNoMaster(t *testing.T) {
-	c := bproc.Client{Socket: filepath.Join(t.TempDir(), "s")}
+	c := client.Client{Socket: filepath.Join(t.TempDir(), "s")}
 	want := result{255, "", fmt.Sprintf("bpsh: no master is running here (%s: no such file or directory); start it with bpmaster\n", c.Socket)}
 	for _, nodes := range []string{"3", "0,1,2", "up"} {
 		if got := run(t, c, strings.NewReader(""), nodes, "true"); got != want {
@@ -283,7 +283,7 @@ func TestTime(t *testing.T) {
 }
 
 func TestManPage(t *testing.T) {
-	help := run(t, bproc.Client{}, nil, "--help")
+	help := run(t, client.Client{}, nil, "--help")
 	if help.code != 0 || help.stderr != "" {
 		t.Fatalf("got %+v", help)
 	}

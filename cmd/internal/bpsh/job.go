@@ -7,12 +7,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc"
+	"bproc/internal/client"
 )
 
 // job is the command on one node.
 type job struct {
-	cmd    *bproc.Cmd
+	cmd    *client.Cmd
 	outlet *outlet
 	tap    *tap          // its copy of standard input; nil: it has none
 	done   chan struct{} // closed when it has ended or could not start
@@ -37,7 +37,7 @@ func rankVariable(rank int) string { return fmt.Sprintf("BPROC_RANK=%07d", rank)
 
 // name puts the node before an error that does not name it.
 func (j *job) name(err error) error {
-	var e *bproc.Error
+	var e *client.Error
 	if errors.As(err, &e) && e.Node == j.cmd.Node {
 		return err
 	}
@@ -61,9 +61,9 @@ func (s *session) failed(err error) int {
 		return codeFailed
 	}
 	s.shell.say(err)
-	var e *bproc.Error
+	var e *client.Error
 	switch {
-	case !errors.As(err, &e) || e.Stage != bproc.StageExec:
+	case !errors.As(err, &e) || e.Stage != client.StageExec:
 		return codeFailed
 	case e.Errno == unix.ENOENT:
 		return codeNotFound

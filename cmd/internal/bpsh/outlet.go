@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"bproc"
+	"bproc/internal/client"
 )
 
 // outlets makes the way that each node's output takes.
@@ -37,11 +37,11 @@ func newOutlets(sh *Shell, o *options) outlets {
 }
 
 // divider is what -d prints before the output of a node.
-func divider(node bproc.NodeID) string {
+func divider(node client.NodeID) string {
 	return fmt.Sprintf("%d\t%s\n", node, strings.Repeat("-", 69))
 }
 
-func (o outlets) open(node bproc.NodeID) *outlet {
+func (o outlets) open(node client.NodeID) *outlet {
 	out := &outlet{stdout: o.stdout, stderr: o.stderr}
 	if o.turns {
 		out.spool = &spool{out: [2]io.Writer{o.stdout, o.stderr}}
@@ -65,7 +65,7 @@ func (o outlets) open(node bproc.NodeID) *outlet {
 // close passes on what is kept of an output that has come to its end. err is
 // that of the command; what is returned is an error of its input or output.
 func (o *outlet) close(err error) error {
-	var exit *bproc.ExitError
+	var exit *client.ExitError
 	if errors.As(err, &exit) {
 		err = nil
 	}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"bproc"
+	"bproc/internal/client"
 )
 
 // session is one run of a command on nodes.
@@ -27,12 +27,12 @@ type session struct {
 // master has not adopted yet.
 const maxStarts = 128
 
-func newSession(sh *Shell, o *options, nodes []bproc.NodeID) *session {
+func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 	s := &session{shell: sh, starts: make(chan struct{}, maxStarts)}
 	env := environment(o.argv[0])
 	out := newOutlets(sh, o)
 	if len(nodes) > 1 && o.readsInput() {
-		s.taps = newFanout(bproc.FromTerminal(sh.Stdin))
+		s.taps = newFanout(client.FromTerminal(sh.Stdin))
 	}
 	if out.turns {
 		s.turns = new(turns)

@@ -8,14 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"bproc"
 	"bproc/cmd/internal/release"
+	"bproc/internal/client"
 	"bproc/internal/inherited"
 )
 
 // Shell is bpsh with what it works on.
 type Shell struct {
-	Client *bproc.Client
+	Client *client.Client
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -78,7 +78,7 @@ func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 const tableTimeout = 10 * time.Second
 
 // nodes returns the nodes that a specification means.
-func (sh *Shell) nodes(ctx context.Context, spec string) ([]bproc.NodeID, error) {
+func (sh *Shell) nodes(ctx context.Context, spec string) ([]client.NodeID, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tableTimeout, errors.New("the master does not answer"))
 	defer cancel()
 	return sh.Client.Resolve(ctx, spec)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"bproc"
 	"bproc/cmd/internal/bpstat"
+	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/internal/manpage"
 	"bproc/wire"
@@ -25,7 +25,7 @@ var nodes = []wire.Node{
 	{ID: 8, Name: "i", State: "boot", Mode: 0o010, Addr: "10.0.0.18:33000"},
 }
 
-func master(t *testing.T) bproc.Client {
+func master(t *testing.T) client.Client {
 	return fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
 		switch m.(type) {
 		case *wire.ListNodes:
@@ -36,7 +36,7 @@ func master(t *testing.T) bproc.Client {
 	}).Client
 }
 
-func run(t *testing.T, c bproc.Client, stdin string, args ...string) (code int, stdout, stderr string) {
+func run(t *testing.T, c client.Client, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, bad bytes.Buffer
 	s := bpstat.Stat{Client: &c, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &bad, Width: 80}
@@ -118,10 +118,10 @@ func TestPS(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	c := master(t)
-	gone := bproc.Client{Socket: "/nonexistent/socket"}
+	gone := client.Client{Socket: "/nonexistent/socket"}
 	tests := []struct {
 		args   string
-		client bproc.Client
+		client client.Client
 		want   string
 	}{
 		{"4", c, "bpstat: node 4: no such node\n"},
@@ -140,6 +140,6 @@ func TestFailures(t *testing.T) {
 }
 
 func TestManPage(t *testing.T) {
-	_, help, _ := run(t, bproc.Client{}, "", "--help")
+	_, help, _ := run(t, client.Client{}, "", "--help")
 	manpage.CheckOptions(t, "../../../man/bpstat.1", help)
 }

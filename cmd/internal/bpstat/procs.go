@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"bproc"
+	"bproc/internal/client"
 )
 
 // printProcs prints the processes that are on the nodes that are meant.
 func (s *Stat) printProcs(ctx context.Context, out io.Writer, o *options) error {
-	var wanted []bproc.NodeID
+	var wanted []client.NodeID
 	if o.nodes != "" {
 		nodes, err := s.nodes(ctx, o.nodes)
 		if err != nil {
@@ -48,7 +48,7 @@ func (s *Stat) printPS(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	nodes := make(map[bproc.PID]bproc.NodeID, len(procs))
+	nodes := make(map[client.PID]client.NodeID, len(procs))
 	for _, p := range procs {
 		nodes[p.PID] = p.Node
 	}
@@ -75,7 +75,7 @@ func (s *Stat) printPS(ctx context.Context, out io.Writer) error {
 
 // pidOf returns the process number of a line, in a column or, where that is
 // negative, the first number; 0 when there is none.
-func pidOf(line string, column int) bproc.PID {
+func pidOf(line string, column int) client.PID {
 	fields := strings.Fields(line)
 	if column >= 0 && column < len(fields) {
 		fields = fields[column : column+1]
@@ -84,7 +84,7 @@ func pidOf(line string, column int) bproc.PID {
 	}
 	for _, f := range fields {
 		if pid, err := strconv.ParseInt(f, 10, 32); err == nil {
-			return bproc.PID(pid)
+			return client.PID(pid)
 		}
 	}
 	return 0

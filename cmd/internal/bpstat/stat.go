@@ -8,13 +8,13 @@ import (
 	"io"
 	"time"
 
-	"bproc"
 	"bproc/cmd/internal/release"
+	"bproc/internal/client"
 )
 
 // Stat is bpstat with what it works on.
 type Stat struct {
-	Client *bproc.Client
+	Client *client.Client
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -67,11 +67,11 @@ func (s *Stat) print(ctx context.Context, out io.Writer, o *options) error {
 	case o.total:
 		fmt.Fprintln(out, len(nodes))
 	case o.number:
-		column(out, nodes, func(n *bproc.Node) any { return n.ID })
+		column(out, nodes, func(n *client.Node) any { return n.ID })
 	case o.status:
-		column(out, nodes, func(n *bproc.Node) any { return n.State })
+		column(out, nodes, func(n *client.Node) any { return n.State })
 	case o.address:
-		column(out, nodes, func(n *bproc.Node) any { return host(n) })
+		column(out, nodes, func(n *client.Node) any { return host(n) })
 	case o.long:
 		s.printLong(out, nodes)
 	default:
@@ -81,20 +81,20 @@ func (s *Stat) print(ctx context.Context, out io.Writer, o *options) error {
 }
 
 // nodes returns the lines of the table that are meant; with nothing said, all.
-func (s *Stat) nodes(ctx context.Context, spec string) ([]bproc.Node, error) {
+func (s *Stat) nodes(ctx context.Context, spec string) ([]client.Node, error) {
 	table, err := s.Client.Nodes(ctx)
 	if err != nil || spec == "" {
 		return table, err
 	}
-	ids, err := bproc.Resolve(spec, table)
+	ids, err := client.Resolve(spec, table)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[bproc.NodeID]*bproc.Node, len(table))
+	byID := make(map[client.NodeID]*client.Node, len(table))
 	for i := range table {
 		byID[table[i].ID] = &table[i]
 	}
-	var nodes []bproc.Node
+	var nodes []client.Node
 	for _, id := range ids {
 		n := byID[id]
 		if n == nil {

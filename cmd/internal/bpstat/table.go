@@ -8,20 +8,20 @@ import (
 	"slices"
 	"strings"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/nodeset"
 )
 
 // sort puts the nodes into the order that the options ask for.
-func (o *options) sort(nodes []bproc.Node) {
+func (o *options) sort(nodes []client.Node) {
 	switch {
 	case o.keep:
 	case o.byStatus:
-		slices.SortStableFunc(nodes, func(a, b bproc.Node) int {
+		slices.SortStableFunc(nodes, func(a, b client.Node) int {
 			return cmp.Or(strings.Compare(a.State, b.State), cmp.Compare(a.ID, b.ID))
 		})
 	default:
-		slices.SortStableFunc(nodes, func(a, b bproc.Node) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortStableFunc(nodes, func(a, b client.Node) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	if o.reverse {
 		slices.Reverse(nodes)
@@ -29,7 +29,7 @@ func (o *options) sort(nodes []bproc.Node) {
 }
 
 // column prints one value for each node.
-func column(out io.Writer, nodes []bproc.Node, value func(*bproc.Node) any) {
+func column(out io.Writer, nodes []client.Node, value func(*client.Node) any) {
 	for i := range nodes {
 		fmt.Fprintln(out, value(&nodes[i]))
 	}
@@ -37,7 +37,7 @@ func column(out io.Writer, nodes []bproc.Node, value func(*bproc.Node) any) {
 
 // host returns the address of a node without its port; a node that is down has
 // none.
-func host(n *bproc.Node) string {
+func host(n *client.Node) string {
 	if n.Addr == "" {
 		return "-"
 	}
@@ -48,7 +48,7 @@ func host(n *bproc.Node) string {
 }
 
 // printLong prints a line for each node, in the columns of the original.
-func (s *Stat) printLong(out io.Writer, nodes []bproc.Node) {
+func (s *Stat) printLong(out io.Writer, nodes []client.Node) {
 	const format = "%4s %-15s %-12s %s\t%-10.10s %.10s\n"
 	fmt.Fprintf(out, format, "Node", "Address", "Status", "Mode      ", "User", "Group")
 	for i := range nodes {
@@ -64,17 +64,17 @@ type config struct {
 	uid, gid uint32
 }
 
-func configOf(n *bproc.Node) config { return config{n.State, n.Mode, n.UID, n.GID} }
+func configOf(n *client.Node) config { return config{n.State, n.Mode, n.UID, n.GID} }
 
 // line is one line of the compact form.
 type line struct {
 	config config
-	ids    []bproc.NodeID
+	ids    []client.NodeID
 }
 
 // compact puts nodes that are alike on one line: all of them, or only those that
 // follow one another.
-func compact(nodes []bproc.Node, all bool) []line {
+func compact(nodes []client.Node, all bool) []line {
 	var lines []line
 	for i := range nodes {
 		c := configOf(&nodes[i])
@@ -94,7 +94,7 @@ func compact(nodes []bproc.Node, all bool) []line {
 // otherColumns is the width of all columns of the compact form but the first.
 const otherColumns = 15 + 10 + 8 + 8 + 9
 
-func (s *Stat) printCompact(out io.Writer, nodes []bproc.Node, all bool) {
+func (s *Stat) printCompact(out io.Writer, nodes []client.Node, all bool) {
 	width := max(s.Width-otherColumns, len("Node(s)"))
 	fmt.Fprintf(out, "%-*s %-15s %-10s %-8s %s\n", width, "Node(s)", "Status", "Mode", "User", "Group")
 	for _, l := range compact(nodes, all) {

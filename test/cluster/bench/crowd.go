@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/procfs"
 	"bproc/procfs/nodes"
 	"bproc/test/cluster"
@@ -105,7 +105,7 @@ func (b *bench) refresh(ctx context.Context, later bool) (_ float64, err error) 
 		return 0, err
 	}
 	defer proc.Close()
-	source, err := nodes.New(&bproc.Client{Socket: socket}, proc, slog.Default())
+	source, err := nodes.New(&client.Client{Socket: socket}, proc, slog.Default())
 	if err != nil {
 		return 0, err
 	}

@@ -29,8 +29,8 @@ func launcherArgv(args ...string) ([]string, error) {
 	return append([]string{exe, launcherArg}, args...), nil
 }
 
-// client is the library, for a program that is not installed.
-var client = bproc.Client{GhostPath: cluster.Prefix + "/lib/bproc/ghost"}
+// library is the client library, for a program that is not installed.
+var library = bproc.Client{GhostPath: cluster.Prefix + "/lib/bproc/ghost"}
 
 // launcher does what args say, and prints a number.
 func launcher(ctx context.Context, args []string) error {
@@ -46,7 +46,7 @@ func launcher(ctx context.Context, args []string) error {
 	case "native":
 		return rates(numbers[0], numbers[1], func(int) error { return exec.Command("true").Run() })
 	case "remote":
-		return rates(numbers[0], numbers[1], func(i int) error { return client.Command(node(i), "true").Run(ctx) })
+		return rates(numbers[0], numbers[1], func(i int) error { return library.Command(node(i), "true").Run(ctx) })
 	case "kill-native":
 		return kills(numbers[0], func(int) (victim, error) { return nativeVictim() })
 	case "kill-remote":
@@ -96,7 +96,7 @@ func nativeVictim() (victim, error) {
 }
 
 func remoteVictim(ctx context.Context, i int) (victim, error) {
-	cmd := client.Command(node(i), "sleep", "1000")
+	cmd := library.Command(node(i), "sleep", "1000")
 	if err := cmd.Start(ctx); err != nil {
 		return victim{}, err
 	}
@@ -132,7 +132,7 @@ func idle(ctx context.Context, count int) error {
 	orders.Scan()
 	var cmds []*bproc.Cmd
 	for i := range count {
-		cmd := client.Command(node(i), "sleep", "100000")
+		cmd := library.Command(node(i), "sleep", "100000")
 		if err := cmd.Start(ctx); err != nil {
 			return err
 		}

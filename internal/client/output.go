@@ -1,4 +1,4 @@
-package bproc
+package client
 
 import (
 	"io"

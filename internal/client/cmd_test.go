@@ -1,4 +1,4 @@
-package bproc_test
+package client_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/wire"
 )
@@ -57,7 +57,7 @@ func TestStatus(t *testing.T) {
 			if got != tt.want || cmd.Status != tt.status {
 				t.Errorf("got %q, status %#x; want %q, %#x", got, cmd.Status, tt.want, tt.status)
 			}
-			var exit *bproc.ExitError
+			var exit *client.ExitError
 			if errors.As(err, &exit) != (tt.status != 0) {
 				t.Errorf("error is %T", err)
 			}
@@ -265,10 +265,10 @@ func TestRefused(t *testing.T) {
 
 func TestNoMaster(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "no.sock")
-	c := bproc.Client{Socket: socket}
+	c := client.Client{Socket: socket}
 	err := c.Command(3, "foo").Start(t.Context())
 	want := "no master is running here (" + socket + ": no such file or directory); start it with bpmaster"
-	if !errors.Is(err, bproc.ErrNoMaster) || err.Error() != want {
+	if !errors.Is(err, client.ErrNoMaster) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -291,7 +291,7 @@ func TestKilledWithNode(t *testing.T) {
 				cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
 			}
 			err := cmd.Run(t.Context())
-			if !errors.Is(err, bproc.ErrLost) || !errors.Is(err, unix.EHOSTDOWN) || err.Error() != "node 3 is down" {
+			if !errors.Is(err, client.ErrLost) || !errors.Is(err, unix.EHOSTDOWN) || err.Error() != "node 3 is down" {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -340,11 +340,11 @@ func TestMasterGoes(t *testing.T) {
 				}
 				err = cmd.WaitOutput()
 				_ = cmd.Signal(syscall.SIGKILL)
-				if waitErr := cmd.Wait(); !errors.Is(waitErr, bproc.ErrLost) || out.String() != "begin" {
-					t.Errorf("got %v, %q, want %v", waitErr, out.String(), bproc.ErrLost)
+				if waitErr := cmd.Wait(); !errors.Is(waitErr, client.ErrLost) || out.String() != "begin" {
+					t.Errorf("got %v, %q, want %v", waitErr, out.String(), client.ErrLost)
 				}
 			}
-			if !errors.Is(err, unix.EHOSTDOWN) || errors.Is(err, bproc.ErrLost) != started {
+			if !errors.Is(err, unix.EHOSTDOWN) || errors.Is(err, client.ErrLost) != started {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -372,7 +372,7 @@ func TestLastMasterGoes(t *testing.T) {
 				_ = cmd.Signal(syscall.SIGKILL)
 				_ = cmd.Wait() // with the same error
 			}
-			if want := map[bool]error{false: bproc.ErrNoMaster, true: bproc.ErrLost}[started]; !errors.Is(err, want) {
+			if want := map[bool]error{false: client.ErrNoMaster, true: client.ErrLost}[started]; !errors.Is(err, want) {
 				t.Errorf("got %v, want %v", err, want)
 			}
 		})

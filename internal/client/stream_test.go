@@ -1,4 +1,4 @@
-package bproc_test
+package client_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/wire"
 )
@@ -231,10 +231,10 @@ func TestMany(t *testing.T) {
 	for i := range 40 {
 		group.Go(func() {
 			var out bytes.Buffer
-			cmd := m.Client.Command(bproc.NodeID(i), "prog", bproc.NodeID(i).String())
+			cmd := m.Client.Command(client.NodeID(i), "prog", client.NodeID(i).String())
 			cmd.Stdout = &out
 			_ = cmd.Run(t.Context())
-			if want := "prog " + bproc.NodeID(i).String(); out.String() != want || cmd.Status != wire.ExitStatus(i) {
+			if want := "prog " + client.NodeID(i).String(); out.String() != want || cmd.Status != wire.ExitStatus(i) {
 				t.Errorf("got %q, status %#x; want %q, %d", out.String(), cmd.Status, want, i)
 			}
 		})

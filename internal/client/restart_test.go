@@ -1,4 +1,4 @@
-package bproc_test
+package client_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc"
+	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/wire"
 )
@@ -139,7 +139,7 @@ func TestNothingIsLost(t *testing.T) {
 		cmd := m.Client.Command(2, "cat")
 		cmd.Stdin, cmd.Stdout = io.LimitReader(newPattern(), size), h
 		err := cmd.Run(t.Context())
-		var exit *bproc.ExitError
+		var exit *client.ExitError
 		if cmd.Status != wire.ExitStatus(7) || !errors.As(err, &exit) {
 			t.Errorf("seed %d: %v, status %#x", seed, err, cmd.Status)
 		}

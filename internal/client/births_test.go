@@ -1,4 +1,4 @@
-package bproc_test
+package client_test
 
 import (
 	"context"

@@ -1,0 +1,24 @@
+// Package client talks to the master: it starts processes on nodes, and asks what nodes and
+// processes there are. Programs import package bproc, which is made of it; the commands and
+// the view of /proc import this package itself.
+//
+// A command on a node has a ghost, a child of the caller with the same PID. What the
+// kernel does with a child it does with the ghost (ghost.go). The bytes of the process's
+// standard descriptors go over the connection to the master (stream.go). When the master
+// ends, the next one takes over: the connection is made anew, and both sides go on after
+// what the other has (renew.go, "What is lost with a daemon" in wire/PROTOCOL.md).
+//
+// # Looks
+//
+// [Client.Look] and [Client.Inspect] tell what nodes know of their processes: for all
+// processes of a node, and for one file of one process. They give texts of procfs as the
+// node has them, and are made for package procfs/nodes.
+//
+// # Goroutines
+//
+// Output is copied by the goroutine that calls Wait or WaitOutput: until then a
+// process that writes much has to wait. A command with an input has a goroutine
+// for that, which may be in a Read of [Cmd.Stdin] when the process ends; nobody
+// waits for it. Neither holds a large buffer while there is nothing to copy,
+// and neither holds a thread, so that thousands of idle commands cost little.
+package client
