@@ -58,8 +58,8 @@ func (f frontEnd) Reaper(pid wire.PID, on bool) {
 }
 
 // Shadow opens a descriptor of a process that stands for one elsewhere.
-func (f frontEnd) Shadow(ctx context.Context, pid wire.PID, flags int) (*os.File, error) {
-	return f.shadows.open(ctx, pid, flags)
+func (f frontEnd) Shadow(ctx context.Context, pid wire.PID, user uint32, flags int) (*os.File, error) {
+	return f.shadows.open(ctx, pid, user, flags)
 }
 
 // Shadowed returns who the process with a number stands for.

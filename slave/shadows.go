@@ -14,10 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/crowd"
 	"bproc/wire"
 )
 
-// maxShadows bounds the processes elsewhere of which there are descriptors.
+// maxShadows bounds the processes elsewhere of which there are descriptors. No user has all
+// of them: a shadow counts for the user who was the first to want it.
 const maxShadows = 1024
 
 // shadowPause is waited before the front end is asked anew about an end.
@@ -29,30 +31,39 @@ const shadowPause = time.Second
 // Init keeps their descriptors, so the next daemon goes on with them.
 type shadows struct {
 	log  *slog.Logger
-	make func(context.Context, wire.PID) (*os.File, error)
+	make func(context.Context, wire.PID, uint32) (*os.File, error)
 	drop func(name string)                     // has init drop its descriptor
 	ends func(context.Context, wire.PID) error // returns when a process elsewhere has ended
 
 	making sync.Mutex // held while one is made
 	begun  chan wire.PID
-	unseen chan wire.PID // init may have made one, but who asked has left before the answer
+	unseen chan unseen // init may have made one, but who asked has left before the answer
+	places *crowd.Shares[uint32]
 
 	mu      sync.Mutex
 	of      map[wire.PID]*shadow  // by who they stand for
 	numbers map[wire.PID]wire.PID // who they stand for, by their own
 }
 
+// unseen is a shadow that a user has asked for.
+type unseen struct {
+	pid  wire.PID
+	user uint32
+}
+
 // shadow is one of them.
 type shadow struct {
 	file   *os.File
+	user   uint32   // for whom it counts
 	number wire.PID // in the space
 	host   int      // the same process, as this daemon sees it
 }
 
 func newShadows(log *slog.Logger) *shadows {
 	return &shadows{
-		log: log, begun: make(chan wire.PID, maxShadows), unseen: make(chan wire.PID, maxShadows),
-		of: make(map[wire.PID]*shadow), numbers: make(map[wire.PID]wire.PID),
+		log: log, begun: make(chan wire.PID, maxShadows), unseen: make(chan unseen, maxShadows),
+		places: crowd.NewShares[uint32](maxShadows),
+		of:     make(map[wire.PID]*shadow), numbers: make(map[wire.PID]wire.PID),
 	}
 }
 
@@ -65,8 +76,9 @@ func (s *shadows) resume(kept map[string][]*os.File) {
 			continue
 		}
 		delete(kept, name)
-		pid, err := strconv.ParseInt(text, 10, 32)
-		if err == nil && len(files) == 1 && s.enter(wire.PID(pid), files[0]) == nil {
+		pid, user, err := shadowOf(text)
+		if err == nil && len(files) == 1 && s.of[pid] == nil && s.enter(pid, user, files[0]) == nil {
+			s.places.Keep(user, 1)
 			continue
 		}
 		s.drop(name)
@@ -74,12 +86,25 @@ func (s *shadows) resume(kept map[string][]*os.File) {
 	}
 }
 
+// shadowOf takes apart what is behind [wire.ShadowName]. An init before this release says
+// no user.
+func shadowOf(text string) (wire.PID, uint32, error) {
+	pid, user, known := strings.Cut(text, " ")
+	number, err := strconv.ParseInt(pid, 10, 32)
+	if err != nil || !known {
+		return wire.PID(number), 0, err
+	}
+	uid, err := strconv.ParseUint(user, 10, 32)
+	return wire.PID(number), uint32(uid), err
+}
+
 // enter enters a shadow, in place of one that has ended. The file is the table's then.
-func (s *shadows) enter(pid wire.PID, f *os.File) error {
+func (s *shadows) enter(pid wire.PID, user uint32, f *os.File) error {
 	sh, err := shadowBy(f)
 	if err != nil {
 		return err
 	}
+	sh.user = user
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.of[pid]
@@ -136,31 +161,49 @@ func (s *shadow) alive() bool {
 	}
 }
 
-// open opens a descriptor of a shadow, which is made if there is none.
-func (s *shadows) open(ctx context.Context, pid wire.PID, flags int) (*os.File, error) {
+// open opens a descriptor of a shadow, which is made for a user if there is none.
+func (s *shadows) open(ctx context.Context, pid wire.PID, user uint32, flags int) (*os.File, error) {
 	s.making.Lock()
 	defer s.making.Unlock()
 	if f, err := s.openThat(pid, flags); f != nil || err != nil {
 		return f, err
 	}
-	f, err := s.make(ctx, pid)
-	if err != nil {
-		if ctx.Err() != nil {
-			select {
-			case s.unseen <- pid:
-			default: // the next daemon finds it
-			}
-		}
+	if err := s.renew(ctx, pid, user); err != nil {
 		return nil, err
 	}
-	if err := s.enter(pid, f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	f, err = s.openThat(pid, flags)
+	f, err := s.openThat(pid, flags)
 	if f == nil && err == nil {
 		err = unix.ESRCH
 	}
 	return f, err
+}
+
+// renew makes a shadow. One that takes the place of another counts for whom that did.
+func (s *shadows) renew(ctx context.Context, pid wire.PID, user uint32) (err error) {
+	s.mu.Lock()
+	old := s.of[pid]
+	s.mu.Unlock()
+	if old != nil {
+		user = old.user
+	} else if !s.places.Take(user, 1) {
+		return unix.ENFILE
+	}
+	f, err := s.make(ctx, pid, user)
+	if err == nil {
+		if err = s.enter(pid, user, f); err == nil {
+			return nil
+		}
+		err = errors.Join(err, f.Close())
+	} else if ctx.Err() != nil {
+		select {
+		case s.unseen <- unseen{pid, user}:
+		default: // the next daemon finds it
+		}
+	}
+	if old == nil {
+		s.places.Leave(user, 1)
+	}
+	return err
 }
 
 // openThat opens one that there is, with flags of its own. It returns nil if there is
@@ -169,10 +212,7 @@ func (s *shadows) openThat(pid wire.PID, flags int) (*os.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sh := s.of[pid]
-	switch {
-	case sh == nil && len(s.of) >= maxShadows:
-		return nil, unix.ENFILE
-	case sh == nil || !sh.alive():
+	if sh == nil || !sh.alive() {
 		return nil, nil
 	}
 	fd, err := unix.PidfdOpen(sh.host, flags)
@@ -203,8 +243,8 @@ func (s *shadows) run(ctx context.Context) error {
 		select {
 		case pid := <-s.begun:
 			following.Go(func() { s.follow(ctx, pid) })
-		case pid := <-s.unseen:
-			following.Go(func() { s.see(ctx, pid) })
+		case u := <-s.unseen:
+			following.Go(func() { s.see(ctx, u) })
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -212,10 +252,10 @@ func (s *shadows) run(ctx context.Context) error {
 }
 
 // see enters a shadow that init may have made for nobody, so that it ends.
-func (s *shadows) see(ctx context.Context, pid wire.PID) {
-	f, err := s.open(ctx, pid, 0)
+func (s *shadows) see(ctx context.Context, u unseen) {
+	f, err := s.open(ctx, u.pid, u.user, 0)
 	if err != nil {
-		s.log.Debug("shadow is left to the next daemon", "pid", pid, "err", err)
+		s.log.Debug("shadow is left to the next daemon", "pid", u.pid, "err", err)
 		return
 	}
 	_ = f.Close()
@@ -244,7 +284,8 @@ func (s *shadows) follow(ctx context.Context, pid wire.PID) {
 	sh := s.of[pid]
 	delete(s.of, pid)
 	delete(s.numbers, sh.number)
-	s.drop(fmt.Sprintf("%s %d", wire.ShadowName, pid))
+	s.places.Leave(sh.user, 1)
+	s.drop(fmt.Sprintf("%s %d %d", wire.ShadowName, pid, sh.user))
 	err := unix.PidfdSendSignal(int(sh.file.Fd()), unix.SIGKILL, nil, 0)
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		s.log.Error("a shadow does not end", "pid", pid, "err", err)

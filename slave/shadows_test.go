@@ -26,7 +26,7 @@ type shadowsFixture struct {
 
 func newShadowsFixture(t *testing.T) *shadowsFixture {
 	f := &shadowsFixture{shadows: newShadows(slog.New(slog.DiscardHandler)), ended: make(chan error), dropped: make(chan string, 10)}
-	f.make = func(context.Context, wire.PID) (*os.File, error) {
+	f.make = func(context.Context, wire.PID, uint32) (*os.File, error) {
 		f.made++
 		return inSpace(t), nil
 	}
@@ -81,7 +81,7 @@ func TestShadowEnds(t *testing.T) {
 	f := newShadowsFixture(t)
 	var opened []*os.File
 	for _, flags := range []int{0, unix.PIDFD_NONBLOCK} {
-		file, err := f.open(t.Context(), 4711, flags)
+		file, err := f.open(t.Context(), 4711, 1000, flags)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestShadowEnds(t *testing.T) {
 			t.Error("it has not ended with its process")
 		}
 	}
-	if name := <-f.dropped; name != "shadow 4711" {
+	if name := <-f.dropped; name != "shadow 4711 1000" {
 		t.Errorf("dropped %q", name)
 	}
 	f.making.Lock() // the end is complete
@@ -119,7 +119,7 @@ func TestShadowEnds(t *testing.T) {
 func TestShadowKilled(t *testing.T) {
 	f := newShadowsFixture(t)
 	for i := range 2 {
-		file, err := f.open(t.Context(), 4711, 0)
+		file, err := f.open(t.Context(), 4711, 1000, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestShadowKilled(t *testing.T) {
 // One whose maker has not waited for it ends as any other.
 func TestShadowOfOneWhoLeft(t *testing.T) {
 	f := newShadowsFixture(t)
-	f.make = func(ctx context.Context, _ wire.PID) (*os.File, error) {
+	f.make = func(ctx context.Context, _ wire.PID, _ uint32) (*os.File, error) {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
@@ -147,28 +147,69 @@ func TestShadowOfOneWhoLeft(t *testing.T) {
 	}
 	left, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := f.open(left, 4711, 0); !errors.Is(err, context.Canceled) {
+	if _, err := f.open(left, 4711, 1000, 0); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	f.runs(t)
 	f.ended <- nil
-	if name := <-f.dropped; name != "shadow 4711" {
+	if name := <-f.dropped; name != "shadow 4711 1000" {
 		t.Errorf("dropped %q", name)
 	}
 }
 
-func TestShadowsAreBounded(t *testing.T) {
+// TestNobodyTakesAllShadows has a user want descriptors of as many processes as may be.
+// Others get some, after a restart of the daemon as before.
+func TestNobodyTakesAllShadows(t *testing.T) {
+	const greedy, other = 1000, 1001
 	f := newShadowsFixture(t)
-	f.of = make(map[wire.PID]*shadow)
-	file := inSpace(t)
-	defer file.Close()
-	for pid := range wire.PID(maxShadows) {
-		f.of[pid] = &shadow{file: file}
+	null := inSpace(t)
+	defer null.Close()
+	open := func(f *shadowsFixture, pid wire.PID, user uint32) error {
+		opened, err := f.open(t.Context(), pid, user, 0)
+		if err == nil {
+			_ = opened.Close()
+		}
+		return err
 	}
-	if _, err := f.open(t.Context(), 4711, 0); !errors.Is(err, unix.ENFILE) || f.made != 0 {
-		t.Errorf("one too many: %v, %d made", err, f.made)
+	kept := map[string][]*os.File{}
+	f.make = func(_ context.Context, pid wire.PID, user uint32) (*os.File, error) {
+		fds := [2]*os.File{}
+		for i := range fds {
+			fd, err := unix.FcntlInt(null.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				return nil, err
+			}
+			fds[i] = os.NewFile(uintptr(fd), "shadow")
+		}
+		kept[fmt.Sprintf("shadow %d %d", pid, user)] = fds[:1]
+		return fds[1], nil
 	}
-	clear(f.of)
+	made := wire.PID(0)
+	var err error
+	for ; made < maxShadows && err == nil; made++ {
+		err = open(f, 4000+made, greedy)
+	}
+	if !errors.Is(err, unix.ENFILE) || made != maxShadows/2+1 {
+		t.Errorf("the descriptor %d of one user: %v, want %v", made, err, unix.ENFILE)
+	}
+	if err := open(f, 4000, greedy); err != nil {
+		t.Errorf("of a process of which there is one: %v", err)
+	}
+	if err := open(f, 9000, other); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	next := newShadowsFixture(t)
+	next.make = f.make
+	next.resume(kept)
+	if len(next.of) != maxShadows/2+1 {
+		t.Errorf("the next daemon goes on with %d", len(next.of))
+	}
+	if err := open(next, 9001, greedy); !errors.Is(err, unix.ENFILE) {
+		t.Errorf("one more after a restart: %v, want %v", err, unix.ENFILE)
+	}
+	if err := open(next, 9002, other); err != nil {
+		t.Errorf("another user after a restart: %v", err)
+	}
 }
 
 // What a former daemon has left is gone on with, or dropped.
@@ -179,10 +220,10 @@ func TestShadowsOfFormerDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := map[string][]*os.File{
-		"shadow 4711": {inSpace(t)}, "shadow 4712": {null}, "shadow ": nil, "journal": nil,
+		"shadow 4711 1000": {inSpace(t)}, "shadow 4712 1000": {null}, "shadow 4713": {inSpace(t)}, "shadow ": nil, "journal": nil,
 	}
 	f.resume(kept)
-	if len(kept) != 1 || len(f.of) != 1 || f.of[4711] == nil {
+	if len(kept) != 1 || len(f.of) != 2 || f.of[4711] == nil || f.of[4713] == nil {
 		t.Errorf("left %v, gone on with %v", kept, f.of)
 	}
 	close(f.dropped)
@@ -190,7 +231,7 @@ func TestShadowsOfFormerDaemon(t *testing.T) {
 	for name := range f.dropped {
 		dropped[name] = true
 	}
-	if want := map[string]bool{"shadow 4712": true, "shadow ": true}; fmt.Sprint(dropped) != fmt.Sprint(want) {
+	if want := map[string]bool{"shadow 4712 1000": true, "shadow ": true}; fmt.Sprint(dropped) != fmt.Sprint(want) {
 		t.Errorf("dropped %v, want %v", dropped, want)
 	}
 	f.drop = func(string) {}

@@ -185,8 +185,8 @@ type InitFence struct {
 // Type implements [Message].
 func (*InitFence) Type() Type { return TypeInitFence }
 
-// ShadowName and the number of the process, behind a space, is the name under which init
-// keeps the descriptor of a shadow.
+// ShadowName, the number of the process, and that of the user, each behind a space, is the
+// name under which init keeps the descriptor of a shadow.
 const ShadowName = "shadow"
 
 // InitShadow makes a process of the space that stands for one that is elsewhere, so that
@@ -195,7 +195,8 @@ const ShadowName = "shadow"
 type InitShadow struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	PID PID // of the process that is elsewhere
+	PID PID    // of the process that is elsewhere
+	UID uint32 `since:"1"` // who wants it
 }
 
 // Type implements [Message].

@@ -29,6 +29,14 @@ func (s *Shares[K]) Take(who K, places int) bool {
 	return true
 }
 
+// Keep is Take for places that were taken before, which are had in any case.
+func (s *Shares[K]) Keep(who K, places int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken[who] += places
+	s.free -= places
+}
+
 // Leave gives places back.
 func (s *Shares[K]) Leave(who K, places int) {
 	s.mu.Lock()

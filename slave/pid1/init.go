@@ -151,7 +151,7 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 	case *wire.InitGroup:
 		in.beginGroup(g, c, number, m)
 	case *wire.InitShadow:
-		in.beginShadow(g, c, number, m.PID)
+		in.beginShadow(g, c, number, m)
 	case *wire.InitStore:
 		in.stored.put(m.Name, fds)
 	case *wire.InitDrop:

@@ -11,18 +11,20 @@ import (
 )
 
 // shadowName is the name under which the descriptor of a shadow is kept.
-func shadowName(pid wire.PID) string { return fmt.Sprintf("%s %d", wire.ShadowName, pid) }
+func shadowName(m *wire.InitShadow) string {
+	return fmt.Sprintf("%s %d %d", wire.ShadowName, m.PID, m.UID)
+}
 
 // beginShadow starts to make a shadow. As with groups, the reader of requests does not
 // wait for that.
-func (in *Init) beginShadow(g *errgroup.Group, c *rights.Conn, number uint64, pid wire.PID) {
+func (in *Init) beginShadow(g *errgroup.Group, c *rights.Conn, number uint64, m *wire.InitShadow) {
 	if !in.places.Take(ownRequest, 1) {
 		in.order.reply(c, number, done(unix.EAGAIN))
 		return
 	}
 	g.Go(func() error {
 		defer in.places.Leave(ownRequest, 1)
-		fd, err := in.standins.shadow(pid)
+		fd, err := in.standins.shadow(m.PID)
 		if err != nil {
 			in.order.reply(c, number, done(failed(err).errno))
 			return nil
@@ -33,7 +35,7 @@ func (in *Init) beginShadow(g *errgroup.Group, c *rights.Conn, number uint64, pi
 			in.order.reply(c, number, done(failed(err).errno))
 			return nil
 		}
-		in.stored.put(shadowName(pid), []int{kept}) // before anybody has it: the next daemon is to end it
+		in.stored.put(shadowName(m), []int{kept}) // before anybody has it: the next daemon is to end it
 		in.order.reply(c, number, done(0), fd)
 		return nil
 	})

@@ -22,7 +22,7 @@ func TestShadow(t *testing.T) {
 		{0, unix.EINVAL},
 		{-1, unix.EINVAL},
 	} {
-		if got := s.ask(&wire.InitShadow{PID: c.pid}); got != c.want {
+		if got := s.ask(&wire.InitShadow{PID: c.pid, UID: 1000}); got != c.want {
 			t.Errorf("shadow of %d: got %v, want %v", c.pid, got, c.want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestShadow(t *testing.T) {
 	s.launch(command(70001, 70001, 70001, "sleep", "1000"))
 
 	s.connect()
-	kept := s.stored["shadow 4711"]
+	kept := s.stored["shadow 4711 1000"]
 	if len(kept) != 1 || len(s.stored) != 2 {
 		t.Fatalf("kept: %v", s.stored)
 	}
@@ -45,11 +45,11 @@ func TestShadow(t *testing.T) {
 		t.Fatalf("poll: %d, %v", n, err)
 	}
 	// One that has ended is replaced, reaped or not.
-	if got := s.ask(&wire.InitShadow{PID: 4711}); got != 0 {
+	if got := s.ask(&wire.InitShadow{PID: 4711, UID: 1000}); got != 0 {
 		t.Errorf("another shadow: %v", got)
 	}
 	s.connect()
-	another := s.stored["shadow 4711"]
+	another := s.stored["shadow 4711 1000"]
 	if len(another) != 1 {
 		t.Fatalf("kept: %v", s.stored)
 	}

@@ -99,7 +99,7 @@ func (f *frontEnd) Call(ctx context.Context, id uint64, c *wire.Call) (*wire.Ret
 }
 
 func (f *frontEnd) Ours(wire.PID) bool { return false }
-func (f *frontEnd) Shadow(context.Context, wire.PID, int) (*os.File, error) {
+func (f *frontEnd) Shadow(context.Context, wire.PID, uint32, int) (*os.File, error) {
 	return nil, unix.ENFILE
 }
 func (f *frontEnd) Shadowed(wire.PID) (wire.PID, bool) { return 0, false }

@@ -131,10 +131,10 @@ func (s *Space) Sync(ctx context.Context) error {
 }
 
 // MakeShadow makes a process of the space that stands for one that is elsewhere, unless
-// there is one, and returns a descriptor of it (pidfd_open(2)). Init keeps another one
+// there is one, for a user, and returns a descriptor of it (pidfd_open(2)). Init keeps another one
 // for later daemons, which get it as [wire.ShadowName] says.
-func (s *Space) MakeShadow(ctx context.Context, pid wire.PID) (*os.File, error) {
-	files, err := s.askFor(ctx, &wire.InitShadow{PID: pid})
+func (s *Space) MakeShadow(ctx context.Context, pid wire.PID, user uint32) (*os.File, error) {
+	files, err := s.askFor(ctx, &wire.InitShadow{PID: pid, UID: user})
 	if err == nil && len(files) != 1 {
 		err = wire.ErrFrame
 	}

@@ -92,7 +92,7 @@ func TestDecide(t *testing.T) {
 		{"thread, no signal", shell, filter.Tgkill, args(outside, outside, 65), nil, "call 5 of 70001: [4711 4711 65]; 0"},
 
 		{"descriptor of one here", shell, filter.PidfdOpen, args(child, 0), nil, "go on"},
-		{"descriptor of one elsewhere", shell, filter.PidfdOpen, args(outside, unix.PIDFD_NONBLOCK), nil, "call 10 of 70001: [4711 0]; shadow of 4711 0x800; a descriptor"},
+		{"descriptor of one elsewhere", shell, filter.PidfdOpen, args(outside, unix.PIDFD_NONBLOCK), nil, "call 10 of 70001: [4711 0]; shadow of 4711 for 1000 0x800; a descriptor"},
 		{"descriptor of nobody", shell, filter.PidfdOpen, args(outside, 0), &wire.Return{Errno: uint32(unix.ESRCH)}, "call 10 of 70001: [4711 0]; ESRCH"},
 		{"descriptor of a thread elsewhere", shell, filter.PidfdOpen, args(outside, unix.PIDFD_THREAD), nil, "call 9 of 70001: [4711]; EINVAL"},
 		{"descriptor with unknown flags", shell, filter.PidfdOpen, args(outside, 1), nil, "go on"},

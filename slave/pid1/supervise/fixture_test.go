@@ -145,8 +145,8 @@ func (m *madeUp) Group(_ context.Context, sid, pgid wire.PID) error {
 
 func (m *madeUp) Ours(pid wire.PID) bool     { return pid >= pidmap.Node && pid < pidmap.Node+8192 }
 func (m *madeUp) Sync(context.Context) error { m.say("sync"); return m.err }
-func (m *madeUp) Shadow(_ context.Context, pid wire.PID, flags int) (*os.File, error) {
-	m.say("shadow of %d %#x", pid, flags)
+func (m *madeUp) Shadow(_ context.Context, pid wire.PID, user uint32, flags int) (*os.File, error) {
+	m.say("shadow of %d for %d %#x", pid, user, flags)
 	return m.shadow, m.err
 }
 

@@ -37,8 +37,9 @@ type Daemon interface {
 	// Reaper says that a process is going to adopt orphans, or not to any more.
 	Reaper(pid wire.PID, on bool)
 	// Shadow opens a descriptor of a process of the space that stands for one that is
-	// elsewhere, with the flags of pidfd_open(2). It ends when that one has ended.
-	Shadow(ctx context.Context, pid wire.PID, flags int) (*os.File, error)
+	// elsewhere, for a user, with the flags of pidfd_open(2). It ends when that one has
+	// ended.
+	Shadow(ctx context.Context, pid wire.PID, user uint32, flags int) (*os.File, error)
 	// Shadowed returns for which process elsewhere the one with a number stands. It must
 	// not wait.
 	Shadowed(number wire.PID) (wire.PID, bool)

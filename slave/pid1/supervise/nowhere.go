@@ -20,7 +20,7 @@ func (*nowhere) Call(ctx context.Context, _ uint64, _ *wire.Call) (*wire.Return,
 	return nil, context.Cause(ctx)
 }
 
-func (*nowhere) Shadow(ctx context.Context, _ wire.PID, _ int) (*os.File, error) {
+func (*nowhere) Shadow(ctx context.Context, _ wire.PID, _ uint32, _ int) (*os.File, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }

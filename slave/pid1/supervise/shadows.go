@@ -26,12 +26,16 @@ func (s *Supervisor) pidfdOpen(r *request) verdict {
 	if pid <= 0 || s.here(pid) {
 		return goOn
 	}
+	user, ok := r.eyes.user(r.tid)
+	if !ok {
+		return goOn // the caller has gone
+	}
 	c := &wire.Call{Caller: r.who.pid, Op: wire.CallEnd, Args: []int64{int64(pid), 0}}
 	return s.call(r, c, func(ctx context.Context, v verdict) verdict {
 		if v.errno != 0 {
 			return v
 		}
-		file, err := s.frontEnd.Shadow(ctx, wire.PID(pid), int(flags))
+		file, err := s.frontEnd.Shadow(ctx, wire.PID(pid), user, int(flags))
 		if err != nil {
 			return failure(shortage(err))
 		}
