@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 	"slave/pid1/filter":    nil,
 	"slave/pid1/rights":    {"wire", "internal/peer"},
 	"slave/pid1/standin":   {"wire", "pidmap"},
-	"slave/pid1/supervise": {"wire", "pidmap", "slave/pid1/filter", "internal/longcall", "internal/procstat"},
+	"slave/pid1/supervise": {"wire", "pidmap", "slave/pid1/filter", "internal/crowd", "internal/longcall", "internal/procstat"},
 
 	"cmd/bpsh":              {"internal/client", "cmd/internal/bpsh"},
 	"cmd/bpstat":            {"internal/client", "cmd/internal/bpstat"},
