@@ -317,11 +317,11 @@ func TestSides(t *testing.T) {
 		{"was front end", func(m *machine) {
 			m.write("/opt/sbin/bpslave", "")
 			m.write("/opt/sbin/bpmaster", "")
-			m.write("/var/lib/bproc/master/state.db", "")
+			m.write("/var/lib/bproc/master/state", "")
 		}, "front end", true},
 		{"node configured", func(m *machine) { m.write("/etc/bproc/slave", "MASTER=x\n") }, "node", true},
 		{"node runs, was front end", func(m *machine) {
-			m.write("/var/lib/bproc/master/state.db", "")
+			m.write("/var/lib/bproc/master/state", "")
 			m.start("5", "bpslave", "", "front")
 		}, "node", true},
 		{"both run", func(m *machine) { m.start("5", "bpslave", "", "front"); m.start("6", "bpmaster", "", "") }, "front end, node", true},

@@ -7,19 +7,22 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
-	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 )
 
 // File is the name of the store in its directory.
-const File = "state.db"
+const File = "state"
 
 // Store is an open store.
 type Store struct {
-	db   *bbolt.DB
 	path string
+	dir  *os.File // its lock is the store's
+
+	mu     sync.Mutex
+	tables tables // never changed, but replaced
 }
 
 // DamagedError says that a store cannot be read.
@@ -39,78 +42,40 @@ func (e *DamagedError) Unwrap() error { return e.Cause }
 // Open opens the store in a directory that only its owner may enter. If there is none,
 // it makes an empty one.
 func Open(dir string, log *slog.Logger) (*Store, error) {
-	if err := secret(dir); err != nil {
+	d, err := openSecret(dir)
+	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	path := filepath.Join(dir, File)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		log.Info("there is no state of a former master; a new one begins", "path", path)
-		if err := create(path); err != nil {
-			return nil, fmt.Errorf("make %s: %w", path, err)
-		}
-		f, err = os.OpenFile(path, os.O_RDWR, 0)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("state: %w", err)
-	}
-	s, err := open(f)
-	if err != nil {
-		f.Close()
+	s := &Store{path: filepath.Join(dir, File), dir: d}
+	if err := s.load(log); err != nil {
+		d.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// open locks and checks a file, and only then shows it to bbolt.
-func open(f *os.File) (*Store, error) {
-	path := f.Name()
-	if err := lock(f); err != nil {
-		return nil, err
+// load reads the file, or makes it.
+func (s *Store) load(log *slog.Logger) (err error) {
+	if err := lock(s.dir); err != nil {
+		return err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("state: %w", err)
+	s.tables, err = s.read()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	tables, err := readImage(f, info.Size())
-	if err == nil {
-		err = checkSeal(tables)
+	if err := refuseEarlier(s.dir.Name()); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, &DamagedError{path, err}
+	log.Info("there is no state of a former master; a new one begins", "path", s.path)
+	s.tables = tables{}
+	if err := s.write(s.tables); err != nil {
+		return fmt.Errorf("make %s: %w", s.path, err)
 	}
-	if format := string(tables[ownTable][formatKey]); format != currentFormat {
-		return nil, fmt.Errorf("%s has format %q, and this master knows %q; it is of another version", path, format, currentFormat)
-	}
-	for _, name := range []string{Authority, Tokens, Nodes} {
-		if tables[name] == nil {
-			return nil, &DamagedError{path, fmt.Errorf("there is no table %s", name)}
-		}
-	}
-	// The same open file, and so the same lock: flock(2).
-	db, err := bbolt.Open(path, 0, options(func(string, int, os.FileMode) (*os.File, error) { return f, nil }))
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	sweep(path)
-	if tables[Leases] == nil { // earlier masters kept none
-		make := func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte(Leases)); return err }
-		if err := db.Update(make); err != nil {
-			return nil, errors.Join(fmt.Errorf("leases of %s: %w", path, err), db.Close())
-		}
-	}
-	return &Store{db: db, path: path}, nil
-}
-
-// options are those that image.go relies on: pages of one size on all machines, and
-// no list of free pages, which would be one more thing to be damaged. bbolt makes
-// it anew from the pages in use.
-func options(openFile func(string, int, os.FileMode) (*os.File, error)) *bbolt.Options {
-	return &bbolt.Options{PageSize: pageSize, NoFreelistSync: true, NoStatistics: true, Timeout: lockTime, OpenFile: openFile}
+	return nil
 }
 
 // Close ends the use of the store.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return s.dir.Close() }
 
 // lockTime is how long Open waits for another master to end. A master that was just
 // killed may have left its descriptor to a child that has not executed yet.
@@ -118,29 +83,34 @@ const lockTime = 100 * time.Millisecond
 
 // lock makes sure that nobody else has the store. The lock ends with the process,
 // however it ends.
-func lock(f *os.File) error {
+func lock(dir *os.File) error {
 	for deadline := time.Now().Add(lockTime); ; time.Sleep(lockTime / 10) {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, unix.EINTR):
 		case !errors.Is(err, unix.EWOULDBLOCK):
-			return fmt.Errorf("lock %s: %w", f.Name(), err)
+			return fmt.Errorf("lock %s: %w", dir.Name(), err)
 		case time.Now().After(deadline):
-			return fmt.Errorf("another master has the state in %s", filepath.Dir(f.Name()))
+			return fmt.Errorf("another master has the state in %s", dir.Name())
 		}
 	}
 }
 
-// secret checks that only its owner may enter a directory.
-func secret(dir string) error {
-	fi, err := os.Stat(dir)
+// openSecret opens a directory that only its owner may enter.
+func openSecret(path string) (*os.File, error) {
+	dir, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if fi.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s has mode %04o: others may enter it", dir, fi.Mode().Perm())
+	info, err := dir.Stat()
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("%s has mode %04o: others may enter it", path, info.Mode().Perm())
 	}
-	return nil
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
 }

@@ -85,7 +85,7 @@ func TestChangesSurvive(t *testing.T) {
 	wantContents(t, open(t, dir), want)
 }
 
-// TestManyRecords has more than fit on a page, and takes most away again.
+// TestManyRecords puts many records in and takes most away again, in four lives of a master.
 func TestManyRecords(t *testing.T) {
 	dir := secretDir(t)
 	want := map[string]string{}
@@ -150,15 +150,32 @@ func TestSecondMaster(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what a master has left that was killed while it made its store.
+// TestLeftovers: a master that was killed in a change has left half of a file.
 func TestLeftovers(t *testing.T) {
 	dir := secretDir(t)
-	left := filepath.Join(dir, store.File+".1234")
+	left := filepath.Join(dir, store.File+".new")
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	open(t, dir)
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want that it is gone", err)
+	}
+}
+
+// BenchmarkChange changes one node of many.
+func BenchmarkChange(b *testing.B) {
+	for _, nodes := range []int{100, 4000} {
+		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
+			s := open(b, secretDir(b))
+			records := map[string][]byte{}
+			for i := range nodes {
+				records[fmt.Sprint(i)] = make([]byte, 200)
+			}
+			change(b, s.Table(store.Nodes), records)
+			for b.Loop() {
+				change(b, s.Table(store.Nodes), map[string][]byte{"7": make([]byte, 200)})
+			}
+		})
 	}
 }

@@ -3,8 +3,7 @@ package store
 import (
 	"bytes"
 	"fmt"
-
-	"go.etcd.io/bbolt"
+	"maps"
 )
 
 // The tables of a store.
@@ -15,13 +14,26 @@ const (
 	Leases    = "leases"
 )
 
-// ownTable is the store's own.
-const (
-	ownTable      = "store"
-	formatKey     = "format"
-	currentFormat = "1"
-	sealKey       = "seal"
-)
+// tables are all records, by table and name.
+type tables map[string]map[string][]byte
+
+// with returns the tables with other records in one of them. What it changes, it copies.
+func (t tables) with(name string, records map[string][]byte) tables {
+	changed := maps.Clone(t[name])
+	if changed == nil {
+		changed = map[string][]byte{}
+	}
+	for key, record := range records {
+		if record == nil {
+			delete(changed, key)
+		} else {
+			changed[key] = bytes.Clone(record)
+		}
+	}
+	all := maps.Clone(t)
+	all[name] = changed
+	return all
+}
 
 // Table is a table of a store: records by name.
 type Table struct {
@@ -29,20 +41,16 @@ type Table struct {
 	name  string
 }
 
-// Table returns one of the store's tables.
+// Table returns one of the store's tables. One that was never written to is empty.
 func (s *Store) Table(name string) *Table { return &Table{store: s, name: name} }
 
 // All returns the records.
 func (t *Table) All() (map[string][]byte, error) {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
 	all := map[string][]byte{}
-	err := t.store.db.View(func(tx *bbolt.Tx) error {
-		return table(tx, t.name).ForEach(func(key, value []byte) error {
-			all[string(key)] = bytes.Clone(value)
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read %s of %s: %w", t.name, t.store.path, err)
+	for name, record := range t.store.tables[t.name] {
+		all[name] = bytes.Clone(record)
 	}
 	return all, nil
 }
@@ -50,33 +58,15 @@ func (t *Table) All() (map[string][]byte, error) {
 // Change puts records in, in place of those of the same names, and removes those that
 // are nil: all of it or, with an error, nothing. When it returns, it is on disk.
 func (t *Table) Change(records map[string][]byte) error {
-	err := t.store.db.Update(func(tx *bbolt.Tx) error {
-		own, of := table(tx, ownTable), table(tx, t.name)
-		// The seal is that of the file, not of what its users remember: of a
-		// change that has failed, the file may have all (fsync(2)).
-		seal := sealFrom(own.Get([]byte(sealKey)))
-		for name, record := range records {
-			key := []byte(name)
-			if old := of.Get(key); old != nil {
-				seal = seal.and(sealOf(t.name, name, old))
-			}
-			if record == nil {
-				if err := of.Delete(key); err != nil {
-					return err
-				}
-				continue
-			}
-			seal = seal.and(sealOf(t.name, name, record))
-			if err := of.Put(key, record); err != nil {
-				return err
-			}
-		}
-		return own.Put([]byte(sealKey), seal[:])
-	})
-	if err != nil {
+	if _, ok := records[""]; ok {
+		return fmt.Errorf("write %s of %s: a record has no name", t.name, t.store.path)
+	}
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	changed := t.store.tables.with(t.name, records)
+	if err := t.store.write(changed); err != nil {
 		return fmt.Errorf("write %s of %s: %w", t.name, t.store.path, err)
 	}
+	t.store.tables = changed
 	return nil
 }
-
-func table(tx *bbolt.Tx, name string) *bbolt.Bucket { return tx.Bucket([]byte(name)) }

@@ -126,7 +126,7 @@ func TestDamagedState(t *testing.T) {
 	if err := c.Master.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	const name = cluster.StateDir + "/master/state.db"
+	const name = cluster.StateDir + "/master/state"
 	path, err := c.Front.Path(name)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestDamagedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := append([]byte(nil), good...)
-	bad[20] ^= 1 // in the first page, which is always in use
+	bad[20] ^= 1
 	for _, tc := range []struct {
 		name string
 		text []byte
