@@ -92,10 +92,10 @@ var arrows = map[string][]string{
 	"procfs/nodes": {"internal/client", "wire", "procfs", "internal/procstat"},
 	"procfs/enter": nil,
 
-	"procfs/status":       {"wire", "internal/procstat"},
+	"procfs/status":       {"wire", "internal/crowd", "internal/procstat"},
 	"procfs/status/marks": {"wire", "procfs/status"},
 
-	"slave":                {"internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "internal/procstat"},
+	"slave":                {"internal/crowd", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "internal/procstat"},
 	"slave/journal":        {"wire"},
 	"slave/space":          {"wire", "internal/ownthread", "internal/probe", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin", "internal/longcall", "internal/procstat"},

@@ -124,7 +124,7 @@ func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 		return c.failed(wire.StageRequest, unix.EAGAIN, "")
 	}
 	defer leave()
-	l, err := c.lookAt(ctx, m.Node, 0, &wire.Show{Environ: c.who.uid == 0 && c.from == nil})
+	l, err := c.lookAt(ctx, m.Node, 0, &wire.Show{Environ: c.who.uid == 0 && c.from == nil, UID: c.who.uid, From: c.here()})
 	if l == nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func TestLook(t *testing.T) {
 	l := newLookedAt(t)
 	client := l.ask(caller{uid: 1000}, &wire.Look{Version: wire.Version, Node: 3})
 	node := l.node()
-	receive(t, node, 0, new(wire.Show))
+	receive(t, node, 0, &wire.Show{UID: 1000})
 	send(t, client, 7, new(wire.Refresh))
 	receive(t, node, 7, new(wire.Refresh))
 	texts := func(pids ...wire.PID) (all []wire.Texts) {

@@ -86,5 +86,6 @@ func TestNodeIsToldNoEnvironments(t *testing.T) {
 		(&clientConn{m: l.m, log: l.m.log, conn: master, from: &session{node: 5}, spoken: func() {}}).serve(t.Context())
 	}()
 	t.Cleanup(func() { client.Close(); <-served })
-	receive(t, l.node(), 0, new(wire.Show))
+	node := wire.NodeID(5)
+	receive(t, l.node(), 0, &wire.Show{From: &node})
 }

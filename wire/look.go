@@ -16,7 +16,9 @@ func (*Look) Type() Type { return TypeLook }
 type Show struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Environ bool // environments are told, too: whoever looks is root
+	Environ bool    // environments are told, too: whoever looks is root
+	UID     uint32  `since:"1"` // who looks
+	From    *NodeID `since:"1"` // where; nil: on the front end
 }
 
 // Type implements [Message].

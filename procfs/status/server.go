@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/crowd"
 	"bproc/wire"
 )
 
@@ -16,11 +17,25 @@ type Server struct {
 	collector *Collector
 	stamp     func() uint64
 	bootID    string
-	shows     chan struct{} // one for each stream of Show
-	reads     chan struct{} // one for each look-up, or refresh, that is under way
+	shows     *crowd.Shares[viewer] // one place for each stream of Show
+	reads     *crowd.Shares[viewer] // one for each look-up, or refresh, that is under way
 }
 
-// Bounds on those who look at the same time.
+// viewer is a user of the front end, or somebody on a node: a node says itself as whom its
+// own ask.
+type viewer struct {
+	node wire.NodeID
+	uid  uint32
+}
+
+func viewerOf(m *wire.Show) viewer {
+	if m.From != nil {
+		return viewer{node: *m.From}
+	}
+	return viewer{wire.FrontEnd, m.UID}
+}
+
+// Bounds on those who look at the same time. No viewer has all places.
 const (
 	maxShows = 256
 	maxReads = 64
@@ -34,7 +49,7 @@ func NewServer(cfg Config, stamp func() uint64) *Server {
 	}
 	return &Server{
 		collector: New(cfg), stamp: stamp, bootID: strings.TrimSpace(string(boot)),
-		shows: make(chan struct{}, maxShows), reads: make(chan struct{}, maxReads),
+		shows: crowd.NewShares[viewer](maxShows), reads: crowd.NewShares[viewer](maxReads),
 	}
 }
 
@@ -50,7 +65,7 @@ func (s *Server) Fetch(stream io.ReadWriteCloser, reader *wire.Reader, request *
 		p.Event = s.stamp()
 		return wire.Write(stream, 0, p)
 	}
-	if !s.start(func() { _ = s.collector.Fetch(request, give) }) { // an error is that of the stream
+	if !s.start(viewer{wire.FrontEnd, request.UID}, func() { _ = s.collector.Fetch(request, give) }) { // an error is that of the stream
 		return give(&wire.Piece{Errno: uint32(unix.EAGAIN), Last: true})
 	}
 	_, _, err := reader.Read() // the master says no more, and closes the stream in the end
@@ -61,14 +76,12 @@ func (s *Server) Fetch(stream io.ReadWriteCloser, reader *wire.Reader, request *
 // for it: reading can take as long as somebody holds the memory of a process locked,
 // and the session of this node must not. It still counts then, and ends with an error of
 // the stream.
-func (s *Server) start(read func()) bool {
-	select {
-	case s.reads <- struct{}{}:
-	default:
+func (s *Server) start(who viewer, read func()) bool {
+	if !s.reads.Take(who, 1) {
 		return false
 	}
 	go func() {
-		defer func() { <-s.reads }()
+		defer s.reads.Leave(who, 1)
 		read()
 	}()
 	return true
@@ -76,12 +89,11 @@ func (s *Server) start(read func()) bool {
 
 // Show says first what its times mean, answers each Refresh of one viewer, and returns with an error when the stream ends.
 func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *wire.Show) error {
-	select {
-	case s.shows <- struct{}{}:
-		defer func() { <-s.shows }()
-	default:
+	who := viewerOf(request)
+	if !s.shows.Take(who, 1) {
 		return errManyLooks
 	}
+	defer s.shows.Leave(who, 1)
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return fmt.Errorf("time since boot: %w", err)
@@ -106,7 +118,7 @@ func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *w
 		default:
 			return fmt.Errorf("%w: a viewer does not wait for the answer", wire.ErrFrame)
 		}
-		if !s.start(func() { s.refresh(stream, number, ask.Now, view, idle) }) {
+		if !s.start(who, func() { s.refresh(stream, number, ask.Now, view, idle) }) {
 			return errManyLooks
 		}
 	}

@@ -98,27 +98,70 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestServerIsBounded has as many look as may.
-func TestServerIsBounded(t *testing.T) {
-	v := testServer(t)
-	for range maxShows {
-		v.shows <- struct{}{}
-	}
-	for range maxReads {
-		v.reads <- struct{}{}
-	}
-	_, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r, new(wire.Show)) })
-	if err := <-ended; !errors.Is(err, unix.EAGAIN) {
-		t.Errorf("one more viewer: got %v", err)
-	}
-	master, ended := served(t, func(s net.Conn, r *wire.Reader) error {
-		return v.Fetch(s, r, &wire.Fetch{Kind: wire.FetchFile, Path: "version"})
-	})
-	m, _, err := wire.NewReader(master).Read()
-	if piece, ok := m.(*wire.Piece); err != nil || !ok || piece.Errno != uint32(unix.EAGAIN) || !piece.Last {
-		t.Errorf("one more look-up: got %+v, %v", m, err)
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
+// TestNobodyTakesAllLooks has a user look, and somebody on a node, as often as they may.
+// Others see all the same.
+func TestNobodyTakesAllLooks(t *testing.T) {
+	node := wire.NodeID(0)
+	for _, c := range []struct {
+		name   string
+		greedy wire.Show
+	}{
+		{"a user", wire.Show{UID: 1000}},
+		{"many users of a node", wire.Show{UID: 1000, From: &node}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := testServer(t)
+			show := func(of wire.Show) (*wire.Reader, net.Conn, <-chan error) {
+				master, ended := served(t, func(s net.Conn, r *wire.Reader) error { return v.Show(s, r, &of) })
+				return wire.NewReader(master), master, ended
+			}
+			shown := 0
+			for ; shown < maxShows; shown++ {
+				reader, _, ended := show(c.greedy)
+				if c.greedy.From != nil {
+					c.greedy.UID++
+				}
+				if _, _, err := reader.Read(); err != nil {
+					if err := <-ended; !errors.Is(err, unix.EAGAIN) {
+						t.Errorf("one more viewer: got %v", err)
+					}
+					break
+				}
+			}
+			if shown != maxShows/2 {
+				t.Errorf("%d of %d viewers", shown, maxShows)
+			}
+			held := make(chan struct{}) // as the memory of a process can be
+			defer close(held)
+			reads := 0
+			for ; v.start(viewerOf(&c.greedy), func() { <-held }); reads++ {
+				continue
+			}
+			if reads != maxReads/2 {
+				t.Errorf("%d of %d looks", reads, maxReads)
+			}
+			reader, master, _ := show(wire.Show{UID: 1001})
+			if _, _, err := reader.Read(); err != nil {
+				t.Fatal(err)
+			}
+			if err := wire.Write(master, 7, new(wire.Refresh)); err != nil {
+				t.Fatal(err)
+			}
+			if m, _, err := reader.Read(); err != nil {
+				t.Errorf("another viewer: got %+v, %v", m, err)
+			}
+			for uid, want := range map[uint32]unix.Errno{1001: 0, 1000: unix.EAGAIN} {
+				if c.greedy.From != nil {
+					want = 0
+				}
+				master, _ := served(t, func(s net.Conn, r *wire.Reader) error {
+					return v.Fetch(s, r, &wire.Fetch{Kind: wire.FetchFile, Path: "version", UID: uid})
+				})
+				m, _, err := wire.NewReader(master).Read()
+				if piece, ok := m.(*wire.Piece); err != nil || !ok || unix.Errno(piece.Errno) != want {
+					t.Errorf("a look-up of user %d: got %+v, %v, want %v", uid, m, err, want)
+				}
+			}
+		})
 	}
 }
