@@ -172,11 +172,11 @@ type early struct {
 // maxEarly and maxAgain bound what a node can say before it is part of the cluster.
 const (
 	maxEarly = 4 * maxCalls
-	maxAgain = 1 << 20
+	maxAgain = 1 << 18
 )
 
 // readAgain reads what a node tells again, and what it says in between.
-func (s *session) readAgain(reader *wire.Reader) (between []early, err error) {
+func (s *session) readAgain(reader *retelling) (between []early, err error) {
 	again := s.inventory.Again
 	if again > maxAgain {
 		return nil, errOrder
@@ -189,6 +189,9 @@ func (s *session) readAgain(reader *wire.Reader) (between []early, err error) {
 		events, ok := m.(*wire.Events)
 		switch {
 		case !ok && len(between) < maxEarly:
+			if err := reader.keep(); err != nil {
+				return nil, err
+			}
 			between = append(between, early{number, m})
 			continue
 		case !ok:
@@ -197,7 +200,7 @@ func (s *session) readAgain(reader *wire.Reader) (between []early, err error) {
 			return nil, errOrder
 		}
 		n := min(int(again)-len(s.again), len(events.Events))
-		s.again = append(s.again, events.Events[:n]...)
+		s.again = append(s.again, reader.trim(events.Events[:n])...)
 		if n < len(events.Events) {
 			between = append(between, early{0, &wire.Events{First: again + 1, Events: events.Events[n:]}})
 		}

@@ -54,7 +54,8 @@ type core struct {
 	bounds     map[string]*taskGroup // by control group: the innermost that bounds its tasks, as far as that was asked for since the last tick
 	allotments map[allotmentKey]*allotment
 	crowded    []*taskGroup // in which there is more or less room
-	behind     []*session   // that are to be told how far the front end is
+	argvs      argvs
+	behind     []*session // that are to be told how far the front end is
 	groupCalls map[groupCall]*underWay
 	answers    map[wire.NodeID]*answers
 	marks      []wire.Mark // that the keeper is to be told

@@ -40,7 +40,8 @@ func (c *core) follow(p *proc, e *wire.Event) {
 		c.join(p, e)
 	}
 	if len(e.Argv) > 0 || e.Comm != "" {
-		c.change(p, &wire.GhostExec{PID: p.pid, Argv: e.Argv, Comm: e.Comm}, nil)
+		m, done := c.argvs.exec(p.sess, p, e)
+		c.change(p, m, done)
 	}
 	if e.User != nil || e.Group != nil {
 		c.effect(p, &wire.GhostUser{PID: p.pid, User: orSame(e.User), Group: orSame(e.Group)})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -59,7 +60,12 @@ type looked struct {
 	node   wire.NodeID
 	sess   *session
 	stream stream
+	asked  atomic.Int32 // refreshes without an answer
 }
+
+// maxAsked bounds the refreshes of a client that wait for an answer. One is all that the
+// protocol allows; so nobody has the master keep what a node does not read.
+const maxAsked = 16
 
 // lookAt opens a stream to a node, beginning with first, for a client; nil if it
 // cannot, after the client was told.
@@ -146,6 +152,12 @@ func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 // refreshes passes on what the client asks for.
 func (l *looked) refreshes() error {
 	reader := wire.NewReader(l.conn)
+	reader.Admit(func(bytes int) error {
+		if bytes > smallLoad {
+			return fmt.Errorf("%w: %d bytes of a client that looks", wire.ErrFrame, bytes)
+		}
+		return nil
+	})
 	for {
 		m, number, err := reader.Read()
 		if err != nil {
@@ -153,6 +165,9 @@ func (l *looked) refreshes() error {
 		}
 		if _, ok := m.(*wire.Refresh); !ok {
 			return fmt.Errorf("%w: type %d of a client that looks", wire.ErrFrame, m.Type())
+		}
+		if l.asked.Add(1) > maxAsked {
+			return fmt.Errorf("%w: more than %d refreshes at a time", wire.ErrFrame, maxAsked)
 		}
 		if err := wire.Write(l.stream, number, m); err != nil {
 			return err
@@ -209,6 +224,9 @@ func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) erro
 		m, err := wire.Decode(h, payload)
 		if err != nil {
 			return err
+		}
+		if m.Type() == wire.TypeRefreshed {
+			l.asked.Add(-1)
 		}
 		all, err := l.checked(ctx, m)
 		if err != nil {

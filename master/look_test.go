@@ -21,8 +21,14 @@ type madeUpStreams chan net.Conn
 func (s madeUpStreams) Open(context.Context) (link.Stream, error) {
 	ours, theirs := net.Pipe()
 	s <- theirs
-	return ours, nil
+	return piped{ours}, nil
 }
+
+// piped is a pipe as a stream of a link.
+type piped struct{ net.Conn }
+
+func (p piped) Drop() error         { return p.Close() }
+func (piped) Gone() <-chan struct{} { return nil }
 
 // lookedAt is a master with node 3, which has process 60, and a client of it.
 type lookedAt struct {

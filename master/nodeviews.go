@@ -10,8 +10,8 @@ import (
 	"bproc/wire/link"
 )
 
-// maxNodeViews bounds the streams by which those on one node look. A view has one for
-// each node of the cluster.
+// maxNodeViews bounds the streams by which those on one node look, until nothing is left
+// of them: the link refuses more. A view has one for each node of the cluster.
 const maxNodeViews = 4096
 
 // views takes the streams that a slave opens for those on its node who look, until the
@@ -21,21 +21,23 @@ func (c *slaveConn) views(ctx context.Context) error {
 	defer views.Wait()
 	free := make(chan struct{}, maxNodeViews)
 	for {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 		st, err := c.link.Accept(ctx)
 		if err != nil {
 			return err
 		}
-		select {
-		case free <- struct{}{}:
-		default:
-			c.m.log.Warn("too many on a node look", "node", c.node)
-			st.Close()
-			continue
-		}
 		views.Go(func() {
 			defer func() { <-free }()
-			if err := c.view(ctx, st); err != nil {
+			if err := c.view(ctx, dropped{st}); err != nil {
 				c.m.log.Warn("a node did not say who looks", "node", c.node, "err", err)
+			}
+			select {
+			case <-st.Gone():
+			case <-ctx.Done():
 			}
 		})
 	}

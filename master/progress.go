@@ -29,7 +29,9 @@ func (c *core) tellNews() {
 
 // progress notes that more of a session may be certain.
 func (c *core) progress(s *session) {
-	switch at := s.tally.certain(); {
+	at := s.tally.certain()
+	s.certain.Move(at)
+	switch {
 	case s.ended || at == s.told:
 	case at-s.told >= progressEvents:
 		s.tellProgress()

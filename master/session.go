@@ -27,6 +27,7 @@ type session struct {
 	out       sender
 	streams   opener
 	barrier   barrier
+	certain   barrier // at the last event that is certain (tally)
 
 	// Owned by the core.
 	again    []wire.Event      // told before the session was up
@@ -44,6 +45,7 @@ type session struct {
 	numbers  int  // on lease
 	lending  bool // a lease waits until all found ghosts are claimed
 	wanted   int  // how many blocks
+	argvs    int  // bytes of command lines that the keeper has yet to give to ghosts
 }
 
 // transport is what the master needs of a [link.Session].
@@ -92,6 +94,12 @@ func (s *session) reply(number uint64, m wire.Message) {
 	}
 }
 
+// breakOff turns away who waits for events.
+func (s *session) breakOff() {
+	s.barrier.Break()
+	s.certain.Break()
+}
+
 // sessionUp makes a node part of the cluster, after its inventory has come. One
 // that claims numbers of another node has to begin without processes.
 func (c *core) sessionUp(s *session, now time.Time) error {
@@ -103,7 +111,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 		c.log.Warn("node connected anew; its former connection is closed", "node", n.ID)
 		old.link.Close(errReplaced)
 		old.ended = true
-		old.barrier.Break()
+		old.breakOff()
 		c.forsake(old)
 	}
 	s.node = n.ID
@@ -189,7 +197,7 @@ func (c *core) sessionEnded(s *session, cause error, now time.Time) {
 		return
 	}
 	s.ended = true
-	s.barrier.Break()
+	s.breakOff()
 	c.forsake(s)
 	n := c.nodes.byID[s.node]
 	if n == nil || n.sess != s {

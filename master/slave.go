@@ -29,13 +29,29 @@ type slaveConn struct {
 // accept takes a new session over. It is called by the listener.
 func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
 	c := &slaveConn{session: &session{peer: peer, link: l}, m: m, link: l, turns: make(chan struct{}, maxTurns)}
-	c.streams = l
+	c.streams = dropping{l}
 	m.slaves.Go(func() error {
 		err := c.run(ctx)
 		m.log.Debug("session of a slave ended", "node", c.node, "err", err)
 		return nil // one slave's end is not the master's
 	})
 }
+
+// dropping opens streams that are dropped when they are closed: the master closes what
+// nobody wants any more.
+type dropping struct{ *link.Session }
+
+func (d dropping) Open(ctx context.Context) (link.Stream, error) {
+	st, err := d.Session.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return dropped{st}, nil
+}
+
+type dropped struct{ link.Stream }
+
+func (d dropped) Close() error { return d.Drop() }
 
 func (c *slaveConn) run(ctx context.Context) error {
 	group, linked := errgroup.WithContext(ctx)
@@ -76,7 +92,7 @@ func (c *slaveConn) control(ctx context.Context) error {
 		return fmt.Errorf("inventory of a slave: %w", err)
 	}
 	c.inventory = *inventory
-	between, err := c.readAgain(reader)
+	between, err := c.readAgain(newRetelling(reader))
 	if err != nil {
 		return fmt.Errorf("what a slave tells again: %w", err)
 	}
@@ -120,6 +136,8 @@ func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, between []
 
 // listen takes what a slave says on the control stream, to its end.
 func (c *slaveConn) listen(ctx context.Context, reader *wire.Reader) error {
+	bytes := newAdmitter()
+	reader.Admit(func(n int) error { return bytes.admit(ctx, n) })
 	for {
 		msg, number, err := reader.Read()
 		if err != nil {
@@ -128,9 +146,11 @@ func (c *slaveConn) listen(ctx context.Context, reader *wire.Reader) error {
 		if err := c.turn(ctx); err != nil {
 			return err
 		}
+		handled := bytes.handled()
 		if err := c.m.post(ctx, func(core *core) {
 			core.fromSlave(c.session, number, msg)
 			<-c.turns
+			handled()
 		}); err != nil {
 			return err
 		}
@@ -154,9 +174,14 @@ func (c *slaveConn) turn(ctx context.Context) error {
 	}
 }
 
-// maxBehind bounds the events of a node whose consequences are not in place. A
-// node that forks faster than ghosts can be made is not listened to for a while.
-const maxBehind = 1 << 16
+// maxBehind bounds the events of a node whose consequences are not in place, and
+// maxUncertain those of which something else is to be done yet, such as a command line of a
+// ghost. A node that forks faster than ghosts can be made is not listened to for a while.
+// Before that it freezes its processes, unless it is up to something.
+const (
+	maxBehind    = 1 << 16
+	maxUncertain = 2 * maxBehind
+)
 
 // keepUp waits until the front end is not too far behind the node.
 func (c *slaveConn) keepUp(ctx context.Context, m wire.Message) error {
@@ -164,7 +189,10 @@ func (c *slaveConn) keepUp(ctx context.Context, m wire.Message) error {
 	if !ok || events.First < maxBehind {
 		return nil
 	}
-	return c.barrier.Wait(ctx, events.First-maxBehind)
+	if err := c.barrier.Wait(ctx, events.First-maxBehind); err != nil || events.First < maxUncertain {
+		return err
+	}
+	return c.certain.Wait(ctx, events.First-maxUncertain)
 }
 
 // open opens a stream and sends its first frame. With a message that is too long the

@@ -3,6 +3,8 @@ package link
 import (
 	"context"
 	"crypto/tls"
+	"testing"
+	"time"
 
 	"bproc/wire"
 )
@@ -51,3 +53,13 @@ func AskToJoin(ctx context.Context, addr, text string, secret, csr []byte) error
 	}
 	return err
 }
+
+// ResetAfter sets for a test how long a stream stays that the master has closed alone.
+func ResetAfter(t *testing.T, d time.Duration) {
+	before := resetAfter
+	resetAfter = d
+	t.Cleanup(func() { resetAfter = before })
+}
+
+// Streams returns how many streams the session keeps.
+func (s *Session) Streams() int { return s.mux.NumStreams() }

@@ -13,7 +13,7 @@ import (
 
 const (
 	window  = 1 << 20 // bytes of a stream that the reader may be behind
-	backlog = 4096    // streams that one side has opened and the other not accepted
+	backlog = 256     // streams that one side has opened and the other not accepted; each may have bytes already
 )
 
 // Session is one end of a link, with its streams. It survives the loss of its
@@ -26,14 +26,19 @@ type Session struct {
 
 	opening sync.Mutex // held while the master exchanges a connection
 
-	wanted chan openRequest
-	ready  chan struct{} // closed when mux is set
-	mux    *yamux.Session
+	wanted  chan openRequest
+	ready   chan struct{} // closed when mux is set
+	mux     *yamux.Session
+	dropped chan *muxed
 }
 
 // Stream is a stream of bytes each way. Close ends the direction away from
 // here; the other side reads what was written, and then io.EOF. One goroutine
 // may read and one may write.
+//
+// Drop is Close for a stream that nobody wants any more: what the other side still says
+// is read and thrown away. Gone is closed when nothing is left of it then. A stream that
+// the master has closed and the slave has not is reset in the end.
 //
 // A write deadline bounds only the wait for a reader that is behind: while the
 // link is cut and its send buffer full, writing waits for the link.
@@ -42,10 +47,12 @@ type Stream interface {
 	SetDeadline(time.Time) error
 	SetReadDeadline(time.Time) error
 	SetWriteDeadline(time.Time) error
+	Drop() error
+	Gone() <-chan struct{}
 }
 
 func newSession(l *link, log *slog.Logger) *Session {
-	return &Session{link: l, log: log, wanted: make(chan openRequest), ready: make(chan struct{})}
+	return &Session{link: l, log: log, wanted: make(chan openRequest), ready: make(chan struct{}), dropped: make(chan *muxed)}
 }
 
 // Run carries the session until it ends, and returns why it did. When ctx ends,
@@ -53,7 +60,7 @@ func newSession(l *link, log *slog.Logger) *Session {
 // session but those of a Listener.
 func (s *Session) Run(ctx context.Context) error {
 	open := yamux.Server
-	if s.carry != nil {
+	if !s.onMaster() {
 		open = yamux.Client
 	}
 	mux, err := open(s.link, s.muxConfig())
@@ -75,12 +82,25 @@ func (s *Session) Run(ctx context.Context) error {
 		return s.link.reason()
 	})
 	g.Go(s.serveOpens)
+	g.Go(func() error {
+		for {
+			select {
+			case m := <-s.dropped:
+				g.Go(m.drain)
+			case <-s.link.done:
+				return s.link.reason()
+			}
+		}
+	})
 	if s.carry != nil {
 		g.Go(func() error { return s.carry(ctx) })
 	}
 	_ = g.Wait()
 	return s.link.reason()
 }
+
+// onMaster reports whether this is the master's end.
+func (s *Session) onMaster() bool { return s.carry == nil }
 
 // muxConfig leaves all matters of time to the link: yamux must not notice that
 // a connection is lost.
@@ -92,6 +112,9 @@ func (s *Session) muxConfig() *yamux.Config {
 	c.MaxStreamWindowSize = window
 	c.StreamOpenTimeout = 0
 	c.StreamCloseTimeout = 0
+	if s.onMaster() {
+		c.StreamCloseTimeout = resetAfter
+	}
 	c.LogOutput, c.Logger = nil, muxLog{s.log}
 	return c
 }
@@ -111,7 +134,7 @@ func (s *Session) Open(ctx context.Context) (Stream, error) {
 		if a.err != nil {
 			return nil, s.blame(a.err)
 		}
-		return muxed{a.stream}, nil
+		return s.stream(a.stream), nil
 	case <-s.link.done:
 		return nil, s.link.reason()
 	case <-ctx.Done():
@@ -163,20 +186,7 @@ func (s *Session) Accept(ctx context.Context) (Stream, error) {
 	if err != nil {
 		return nil, s.blame(err)
 	}
-	return muxed{stream}, nil
-}
-
-// muxed is a stream of yamux.
-type muxed struct{ *yamux.Stream }
-
-// Read hands out what there is, also where yamux cannot tell the other side so any more,
-// since the session has ended: what comes next says that.
-func (m muxed) Read(p []byte) (int, error) {
-	n, err := m.Stream.Read(p)
-	if n > 0 {
-		err = nil
-	}
-	return n, err
+	return s.stream(stream), nil
 }
 
 // wait waits until Run has begun.
