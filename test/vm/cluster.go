@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"strings"
 	"time"
 )
@@ -36,14 +36,33 @@ const (
 	node1    = "node1"
 )
 
-// jobs starts those that are missing: node n's is a sleep with an argument of its own.
-const jobs = `for n in 0 1; do
-	systemctl -q is-active job$n || systemd-run -q --collect --unit=job$n --uid=user bpsh $n sleep 10000$n
-done`
+// job is a command on a node that goes on: a sleep with an argument of its own.
+type job struct {
+	unit string // of systemd on the front end
+	node int
+	time string
+	how  string // systemd-run's options: a service, or a session, as a login makes one
+}
+
+var jobs = []job{
+	{"job0", 0, "100000", ""},
+	{"job1", 1, "100001", ""},
+	{"seat0", 0, "100002", "-p PAMName=login"},
+}
+
+// start starts the job unless it runs.
+func (j job) start() string {
+	return fmt.Sprintf("systemctl -q is-active %[1]s || systemd-run -q --collect --unit=%[1]s --uid=user %[4]s bpsh %[2]d sleep %[3]s\n", j.unit, j.node, j.time, j.how)
+}
 
 // install makes the packages and three machines with them.
 func install(ctx context.Context, l *lab) error {
-	if err := output(ctx, "make", "packages", "BUILD="+l.config.build); err != nil {
+	out, err := exec.CommandContext(ctx, "packaging/version").Output()
+	if err != nil {
+		return fmt.Errorf("packaging/version: %w", err)
+	}
+	l.version = strings.TrimSpace(string(out))
+	if err := l.makePackages(ctx); err != nil {
 		return err
 	}
 	for i, name := range []string{frontEnd, node0, node1} {
@@ -59,40 +78,42 @@ func install(ctx context.Context, l *lab) error {
 	})
 }
 
-// installOn installs the packages of a machine's part, or again, which is an upgrade.
+// makePackages makes the packages of the lab's version.
+func (l *lab) makePackages(ctx context.Context) error {
+	return output(ctx, "make", "packages", "BUILD="+l.config.build, "BPROC_VERSION="+l.version)
+}
+
+// installOn installs the packages of a machine's part, or upgrades to them.
 func installOn(ctx context.Context, m *machine) error {
-	part := "bproc-node"
+	names := []string{"bproc-client", "bproc-node"}
 	if m.name == frontEnd {
-		part = "bproc-frontend"
+		names[1] = "bproc-frontend"
 	}
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	for _, name := range []string{"bproc-client", part} {
-		if err := addPackage(w, m.lab.config.build+"/packages/"+name+"_*_amd64.deb", name); err != nil {
+	for _, name := range names {
+		text, err := os.ReadFile(fmt.Sprintf("%s/packages/%s_%s_amd64.deb", m.lab.config.build, name, m.lab.version))
+		if err != nil {
+			return err
+		}
+		if err := w.WriteHeader(&tar.Header{Name: name + ".deb", Mode: 0o644, Size: int64(len(text))}); err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
 			return err
 		}
 	}
 	if err := w.Close(); err != nil {
 		return err
 	}
-	_, err := m.runWith(ctx, "rm -rf /root/debs && mkdir /root/debs && tar -C /root/debs -xf - && dpkg -i /root/debs/*.deb", archive.Bytes())
-	return err
-}
-
-// addPackage adds the newest file that matches.
-func addPackage(w *tar.Writer, pattern, name string) error {
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("no %s", pattern)
-	}
-	text, err := os.ReadFile(files[len(files)-1])
-	if err != nil {
+	const script = "rm -rf /root/debs && mkdir /root/debs && tar -C /root/debs -xf - && dpkg -i /root/debs/*.deb"
+	if _, err := m.runWith(ctx, script, archive.Bytes()); err != nil {
 		return err
 	}
-	if err := w.WriteHeader(&tar.Header{Name: name + ".deb", Mode: 0o644, Size: int64(len(text))}); err != nil {
-		return err
+	has, err := m.run(ctx, "dpkg-query -W -f '${Version} ${db:Status-Abbrev}\n' "+strings.Join(names, " "))
+	if want := strings.Repeat(m.lab.version+" ii \n", 2); err == nil && has != want {
+		err = fmt.Errorf("%s has\n%swant\n%s", m.name, has, want)
 	}
-	_, err = w.Write(text)
 	return err
 }
 
@@ -116,8 +137,19 @@ func join(ctx context.Context, l *lab) error {
 	if err := l.settled(ctx); err != nil {
 		return err
 	}
-	_, err := l.machine(node0).run(ctx, "! test -e /etc/bproc/token")
-	return err
+	const times = "! test -e /etc/bproc/token && systemctl show -P ExecMainStartTimestampMonotonic -P ActiveEnterTimestampMonotonic bpslave"
+	for _, name := range []string{node0, node1} {
+		out, err := l.machine(name).run(ctx, times)
+		if err != nil {
+			return err
+		}
+		var started, up float64
+		if _, err := fmt.Sscan(out, &started, &up); err != nil {
+			return fmt.Errorf("%q: %w", out, err)
+		}
+		fmt.Printf("     %s: bpslave starts %.1f s after the kernel, and has joined %.1f s later\n", name, started/1e6, (up-started)/1e6)
+	}
+	return nil
 }
 
 // settled waits until both nodes are up, starts the jobs that are missing, and waits for them.
@@ -127,12 +159,13 @@ func (l *lab) settled(ctx context.Context) error {
 		state, _ := front.run(ctx, "bpstat -l; journalctl -b -u bpmaster -n 20 --no-pager -o cat")
 		return errors.Join(err, errors.New(state))
 	}
-	if _, err := front.run(ctx, jobs); err != nil {
-		return err
-	}
-	for n, name := range []string{node0, node1} {
-		if err := l.machine(name).await(ctx, fmt.Sprintf("pgrep -fx 'sleep 10000%d'", n)); err != nil {
+	for _, j := range jobs {
+		if _, err := front.run(ctx, j.start()); err != nil {
 			return err
+		}
+		if err := l.node(j.node).await(ctx, "pgrep -fx 'sleep "+j.time+"'"); err != nil {
+			state, _ := front.run(ctx, "journalctl -b -n 20 --no-pager -o cat -u "+j.unit)
+			return errors.Join(err, errors.New(state))
 		}
 	}
 	return nil
@@ -162,13 +195,13 @@ func (l *lab) same(ctx context.Context, marks string) error {
 // marks tells the jobs: the process of bpsh, its ghost, and the process on the node.
 func (l *lab) marks(ctx context.Context) (string, error) {
 	var all strings.Builder
-	out, err := l.machine(frontEnd).run(ctx, "for n in 0 1; do systemctl show -p MainPID -p ActiveState job$n; pgrep -fx \"sleep 10000$n\"; done; true")
-	if err != nil {
-		return "", err
-	}
-	all.WriteString(out)
-	for n, name := range []string{node0, node1} {
-		out, err := l.machine(name).run(ctx, fmt.Sprintf("pgrep -fx 'sleep 10000%d'", n))
+	for _, j := range jobs {
+		out, err := l.machine(frontEnd).run(ctx, fmt.Sprintf("systemctl show -p MainPID -p ActiveState %s; pgrep -fx 'sleep %s'", j.unit, j.time))
+		if err != nil {
+			return "", err
+		}
+		all.WriteString(out)
+		out, err = l.node(j.node).run(ctx, "pgrep -fx 'sleep "+j.time+"'")
 		if err != nil {
 			return "", err
 		}

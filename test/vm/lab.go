@@ -15,6 +15,7 @@ type lab struct {
 	dir      string // of disks, logs and sockets; removed in the end
 	hub      *hub
 	machines []*machine
+	version  string // of the packages
 	work     string // the disk with the tree and Go, once it is made
 }
 
@@ -41,6 +42,9 @@ func (l *lab) machine(name string) *machine {
 	}
 	panic("no machine " + name)
 }
+
+// node returns the machine of a node.
+func (l *lab) node(n int) *machine { return l.machine(fmt.Sprint("node", n)) }
 
 // onAll does something with each of the machines at the same time.
 func (l *lab) onAll(do func(*machine) error) error {

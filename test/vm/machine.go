@@ -27,6 +27,8 @@ type machine struct {
 	port   int    // of ssh, at loopback
 	cmd    *exec.Cmd
 	ended  chan struct{} // closed when qemu has exited
+
+	shutdownAt string // the kernel's time before the last shutdown that is measured
 }
 
 func (m *machine) file(suffix string) string { return m.lab.dir + "/" + m.name + suffix }
