@@ -95,8 +95,9 @@ var arrows = map[string][]string{
 	"procfs/status":       {"wire", "internal/crowd", "internal/procstat"},
 	"procfs/status/marks": {"wire", "procfs/status"},
 
-	"slave":                {"internal/crowd", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "internal/procstat"},
+	"slave":                {"internal/crowd", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/stdio", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "internal/procstat"},
 	"slave/journal":        {"wire"},
+	"slave/stdio":          {"wire", "slave/journal"},
 	"slave/space":          {"wire", "internal/ownthread", "internal/probe", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/pid1/standin", "internal/longcall", "internal/procstat"},
 	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/crowd", "internal/inherited", "internal/longcall", "internal/sysmon", "internal/procstat"},

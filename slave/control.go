@@ -50,8 +50,8 @@ func (n *node) serve(ctx context.Context, l *link.Session) error {
 	}
 	defer control.Close()
 	defer n.out.Close()
-	n.stdios.session(true)
-	defer n.stdios.session(false)
+	n.stdios.Session(true)
+	defer n.stdios.Session(false)
 	if err := n.calls.begin(func() error { return n.recorder.begin(n.inventory) }); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (n *node) receive(reader *wire.Reader) error {
 			n.recorder.reparent(m.PID, m.Parent)
 			n.space.SetParent(m.PID, m.Parent)
 		case *wire.HangUp:
-			n.stdios.hangUp(m.PID)
+			n.stdios.HangUp(m.PID)
 		case *wire.KillAll:
 			err = n.endAll()
 		default:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -365,7 +366,7 @@ func (j *job) carry(stream link.Stream, frames *wire.Reader, taken uint64, acked
 			}
 			if sent == uint64(len(j.input)) {
 				say(wire.TypeStdin, 0, nil)
-				sent = allTaken
+				sent = math.MaxUint64
 			}
 		}
 	})

@@ -35,7 +35,7 @@ func (n *node) leave(ctx context.Context) {
 	}
 	n.leaving.Store(true)
 	err := n.out.put(new(wire.Leaving))
-	n.stdios.cut()
+	n.stdios.Cut()
 	if err == nil {
 		err = n.killAll(ctx, func() bool {
 			if !n.recorder.quiet() {
@@ -55,7 +55,7 @@ func (n *node) spaceLost(ctx context.Context) {
 	defer cancel()
 	n.leaving.Store(true)
 	err := n.out.put(new(wire.Leaving))
-	n.stdios.cut()
+	n.stdios.Cut()
 	if err == nil {
 		err = n.space.End(ctx)
 	}

@@ -22,6 +22,7 @@ import (
 	"bproc/slave/pid1/standin"
 	"bproc/slave/procevents"
 	"bproc/slave/space"
+	"bproc/slave/stdio"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -41,7 +42,7 @@ type node struct {
 	behind   *behind
 	late     late
 	tasks    *tasks
-	stdios   stdios
+	stdios   stdio.Table
 	signals  *signals
 	viewers  *status.Server
 	lookout  *lookout
@@ -71,7 +72,7 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 		return nil, fmt.Errorf("process space: %w", err)
 	}
 	n.space = sp
-	n.stdios.keep, n.stdios.drop = sp.Keep, n.dropKept
+	n.stdios.Keep, n.stdios.Drop = sp.Keep, n.dropKept
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
 	n.term = &lease{log: log, kill: n.endForSure, end: sp.Deadline}
 	held := &hold{freeze: sp.Freeze, frozen: sp.Frozen, thaw: sp.Thaw}
@@ -105,7 +106,7 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 		watch: n.watch, behind: n.behind,
 	}
 	n.recorder.tracker.KeepZombies(proc.Remains)
-	n.stdios.stamp = n.recorder.stamp
+	n.stdios.Stamp = n.recorder.stamp
 	n.late = late{
 		meant: n.recorder.meant, of: n.recorder.late, from: n.recorder.offspring, signal: sp.Signal, once: sp.SignalOnce, wake: make(chan struct{}, 1),
 		hold: held.takeAll, let: held.release, kill: sp.Kill,
@@ -213,7 +214,7 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.behind.run(ctx) })
 	group.Go(func() error { return n.late.run(ctx) })
 	group.Go(func() error { return n.signals.run(ctx) })
-	group.Go(func() error { return n.stdios.run(ctx) })
+	group.Go(func() error { return n.stdios.Run(ctx) })
 	group.Go(func() error { return n.shadows.run(ctx) })
 	group.Go(func() error { return n.giveBack(ctx) })
 	group.Go(func() error { return n.lookout.run(ctx) })
@@ -232,34 +233,34 @@ func (n *node) destroy(ctx context.Context) error {
 	defer cancel()
 	n.tasks.close()
 	err := errors.Join(n.viewers.Close(), n.space.Destroy(ctx))
-	n.stdios.close()
+	n.stdios.Close()
 	n.shadows.close()
-	return errors.Join(err, n.source.Close(), n.stdios.journal.Close())
+	return errors.Join(err, n.source.Close(), n.stdios.Journal.Close())
 }
 
 // launch starts a process in the space. It goes on whatever becomes of the session in
 // which the front end has asked for it.
-func (n *node) launch(spawn *wire.Spawn, d *stdio) {
+func (n *node) launch(spawn *wire.Spawn, d *stdio.Descriptors) {
 	n.recorder.launching(spawn)
 	entry, err := n.tasks.launch(spawn)
 	if err == nil && spawn.Command.View {
 		err = n.view.need()
 	}
 	if err == nil {
-		err = n.space.Launch(spawn, d.pipes.far(), entry, func(stage wire.Stage, errno unix.Errno) {
+		err = n.space.Launch(spawn, d.Far(), entry, func(stage wire.Stage, errno unix.Errno) {
 			if errno != 0 {
 				n.notSpawned(spawn, stage, errno)
-				n.stdios.work.Go(d.fail)
+				n.stdios.Go(d.Fail)
 				return
 			}
 			n.recorder.spawned(spawn.PID)
-			n.stdios.work.Go(d.run)
+			n.stdios.Go(d.Run)
 		})
 	}
-	d.pipes.closeFar()
+	d.CloseFar()
 	if err != nil {
 		n.notSpawned(spawn, wire.StageSpawn, errnoOf(err))
-		d.fail()
+		d.Fail()
 	}
 }
 
@@ -272,7 +273,7 @@ func (n *node) notSpawned(spawn *wire.Spawn, stage wire.Stage, errno unix.Errno)
 func (n *node) status(pid wire.PID, status wire.Status) {
 	if n.recorder.status(pid, status) {
 		n.tasks.ended()
-		n.stdios.ended(pid)
+		n.stdios.Ended(pid)
 	}
 }
 

@@ -3,10 +3,10 @@ package slave
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/stdio"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -22,8 +22,8 @@ type process struct {
 
 // serve handles a process stream, from its first frame to its end.
 func (p *process) serve(reader *wire.Reader, first wire.Message) (err error) {
-	a := &attachment{stream: p.stream}
-	var d *stdio
+	a := stdio.NewClient(p.stream)
+	var d *stdio.Descriptors
 	switch m := first.(type) {
 	case *wire.Spawn:
 		p.pid = m.PID
@@ -37,11 +37,11 @@ func (p *process) serve(reader *wire.Reader, first wire.Message) (err error) {
 	if err != nil {
 		return err
 	}
-	err = read(reader, d, a)
+	err = d.Read(reader, a)
 	if p.lost() {
-		d.lost(a)
+		d.Lost(a)
 	} else {
-		d.closed(a)
+		d.Closed(a)
 	}
 	return err
 }
@@ -60,19 +60,19 @@ func (p *process) lost() bool {
 var errNoSession = errors.New("the session has ended")
 
 // start starts a process.
-func (p *process) start(a *attachment, spawn *wire.Spawn) (*stdio, error) {
+func (p *process) start(a *stdio.Client, spawn *wire.Spawn) (*stdio.Descriptors, error) {
 	err := p.n.supply.await(p.ended)
 	if p.lost() {
 		return nil, errNoSession // the master asks again in the next one
 	}
-	var d *stdio
+	var d *stdio.Descriptors
 	if err == nil {
-		d, err = p.n.stdios.enter(spawn)
+		d, err = p.n.stdios.Enter(spawn)
 	}
 	if err == nil {
-		if err = d.attach(a, [2]uint64{}, func(uint64) error { return nil }); err != nil {
-			d.pipes.closeFar()
-			d.fail()
+		if err = d.Attach(a, [2]uint64{}, func(uint64) error { return nil }); err != nil {
+			d.CloseFar()
+			d.Fail()
 		}
 	}
 	if err != nil {
@@ -84,17 +84,17 @@ func (p *process) start(a *attachment, spawn *wire.Spawn) (*stdio, error) {
 }
 
 // resume goes on with a process for a client that has started it, or for root.
-func (p *process) resume(a *attachment, m *wire.Resume) (*stdio, error) {
+func (p *process) resume(a *stdio.Client, m *wire.Resume) (*stdio.Descriptors, error) {
 	answer := func(r *wire.Resumed) error {
 		frame, err := wire.Append(nil, 0, r)
 		if err == nil {
-			err = a.write(frame)
+			err = a.Write(frame)
 		}
 		return err
 	}
-	d, err := p.n.stdios.of(m)
+	d, err := p.n.stdios.Of(m)
 	if err == nil {
-		err = d.attach(a, m.Output, func(taken uint64) error { return answer(&wire.Resumed{Taken: taken}) })
+		err = d.Attach(a, m.Output, func(taken uint64) error { return answer(&wire.Resumed{Taken: taken}) })
 	}
 	if err != nil {
 		errno := errnoOf(err)
@@ -104,22 +104,6 @@ func (p *process) resume(a *attachment, m *wire.Resume) (*stdio, error) {
 		return nil, errors.Join(err, answer(&wire.Resumed{Errno: uint32(errno)}))
 	}
 	return d, nil
-}
-
-// read takes what the client says, until the stream ends.
-func read(reader *wire.Reader, d *stdio, a *attachment) error {
-	for {
-		h, data, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = d.frame(a, h, data)
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 func errnoOf(err error) unix.Errno {

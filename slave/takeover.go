@@ -55,18 +55,18 @@ func (n *node) takeOver(ctx context.Context) (*found, error) {
 func (n *node) goOn(f *found) (err error) {
 	files := f.kept[keptEvents]
 	delete(f.kept, keptEvents)
-	n.stdios.journal, f.slots, err = journal.Reopen(f.kept, &journal.Keep{Open: n.keepFDs, Close: n.dropKept})
+	n.stdios.Journal, f.slots, err = journal.Reopen(f.kept, &journal.Keep{Open: n.keepFDs, Close: n.dropKept})
 	if err != nil {
 		return errors.Join(err, closeFiles(files))
 	}
-	n.ledger = newLedger(n.stdios.journal.Log(), n.space.Forget)
+	n.ledger = newLedger(n.stdios.Journal.Log(), n.space.Forget)
 	if err = n.ledger.resume(); err == nil {
 		n.source, err = procevents.Reopen(n.watched(), files)
 	} else {
 		err = errors.Join(err, closeFiles(files))
 	}
 	if err != nil {
-		return errors.Join(err, n.stdios.journal.Close())
+		return errors.Join(err, n.stdios.Journal.Close())
 	}
 	f.known = n.ledger.now()
 	return nil
@@ -74,10 +74,10 @@ func (n *node) goOn(f *found) (err error) {
 
 // beginAnew makes what the next daemon is to find.
 func (n *node) beginAnew() (err error) {
-	if n.stdios.journal, err = journal.Create(&journal.Keep{Open: n.keepFDs, Close: n.dropKept}); err != nil {
+	if n.stdios.Journal, err = journal.Create(&journal.Keep{Open: n.keepFDs, Close: n.dropKept}); err != nil {
 		return err
 	}
-	n.ledger = newLedger(n.stdios.journal.Log(), n.space.Forget)
+	n.ledger = newLedger(n.stdios.Journal.Log(), n.space.Forget)
 	n.source, err = procevents.Open(n.watched())
 	if err == nil {
 		if err = n.space.Keep(keptEvents, n.source.Files()...); err != nil {
@@ -85,7 +85,7 @@ func (n *node) beginAnew() (err error) {
 		}
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("process events: %w", err), n.stdios.journal.Close())
+		return errors.Join(fmt.Errorf("process events: %w", err), n.stdios.Journal.Close())
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (n *node) resume(f *found) error {
 	}
 	for _, slot := range f.slots {
 		k, lives := f.known[slot.Facts().PID]
-		if err := n.stdios.resume(slot, f.kept, lives && k.Launched, k.Starting); err != nil {
+		if err := n.stdios.Resume(slot, f.kept, lives && k.Launched, k.Starting); err != nil {
 			return err
 		}
 	}
@@ -202,15 +202,15 @@ func (n *node) launched(pid wire.PID, stage wire.Stage, errno unix.Errno) {
 		return
 	}
 	n.recorder.spawned(pid)
-	if d := n.stdios.find(pid); d != nil {
-		n.stdios.work.Go(d.run)
+	if d := n.stdios.Find(pid); d != nil {
+		n.stdios.Go(d.Run)
 	}
 }
 
 // fails gives up what was made for a process that a former daemon should have started.
 func (n *node) fails(pid wire.PID) {
 	n.tasks.ended()
-	if d := n.stdios.find(pid); d != nil {
-		n.stdios.work.Go(d.fail)
+	if d := n.stdios.Find(pid); d != nil {
+		n.stdios.Go(d.Fail)
 	}
 }

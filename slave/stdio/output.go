@@ -1,4 +1,4 @@
-package slave
+package stdio
 
 import (
 	"errors"
@@ -24,12 +24,12 @@ type output struct {
 	wake  chan struct{} // something is there for run, which waits
 
 	mu     sync.Mutex
-	next   *attachment // to go on with
-	from   uint64      // and where
+	next   *Client // to go on with
+	from   uint64  // and where
 	closed bool
 
 	// Of run alone.
-	at   *attachment
+	at   *Client
 	sent uint64
 	end  bool // of the file
 	told bool // on this attachment
@@ -45,7 +45,7 @@ func newOutput(t wire.Type, file *os.File, kept *journal.Output, stamp func() ui
 
 // attach has the output go to another stream, beginning with a byte. The client has got
 // those before, but has room for more only as it says what it has taken.
-func (o *output) attach(a *attachment, from uint64) {
+func (o *output) attach(a *Client, from uint64) {
 	o.mu.Lock()
 	o.next, o.from = a, from
 	o.mu.Unlock()
@@ -131,7 +131,7 @@ func (o *output) fill() (n int, err error) {
 // push sends what is there.
 func (o *output) push() {
 	for o.at != nil && o.sent < o.kept.Head() {
-		n, err := o.kept.Frame(o.t, o.stamp(), o.sent, o.at.write)
+		n, err := o.kept.Frame(o.t, o.stamp(), o.sent, o.at.Write)
 		if err != nil {
 			o.at = nil // another stream will come, or nobody wants this
 			break
@@ -141,7 +141,7 @@ func (o *output) push() {
 	if o.at == nil || !o.end || o.told {
 		return
 	}
-	if o.at.write(wire.AppendData(nil, o.t, o.stamp(), nil)) != nil {
+	if o.at.Write(wire.AppendData(nil, o.t, o.stamp(), nil)) != nil {
 		o.at = nil
 		return
 	}

@@ -1,4 +1,4 @@
-package slave
+package stdio
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ type input struct {
 	closed bool // nothing goes to the process any more
 	busy   bool // run runs
 	left   bool // done was called
-	at     *attachment
+	at     *Client
 	said   uint64 // what the client was told last
 }
 
@@ -67,7 +67,7 @@ func (i *input) resume() {
 
 // accept takes what a client sends by a stream; nothing is the end of the file. By
 // another than the last attached, it comes a second time.
-func (i *input) accept(by *attachment, data []byte) error {
+func (i *input) accept(by *Client, data []byte) error {
 	i.mu.Lock()
 	if i.at != by {
 		i.mu.Unlock()
@@ -208,7 +208,7 @@ func (i *input) takenLocked() uint64 {
 }
 
 // newsLocked returns what the client is to be told, if anything.
-func (i *input) newsLocked() (*attachment, uint64) {
+func (i *input) newsLocked() (*Client, uint64) {
 	taken := i.takenLocked()
 	if i.at == nil || taken-i.said < tellEvery {
 		return nil, 0
@@ -217,7 +217,7 @@ func (i *input) newsLocked() (*attachment, uint64) {
 	return i.at, taken
 }
 
-func (i *input) tell(at *attachment, taken uint64) {
+func (i *input) tell(at *Client, taken uint64) {
 	if at != nil {
 		at.taken(taken, i.start)
 	}
@@ -225,7 +225,7 @@ func (i *input) tell(at *attachment, taken uint64) {
 
 // attach goes on with another stream, after the bytes whose number it returns. What
 // waits here comes again.
-func (i *input) attach(a *attachment) uint64 {
+func (i *input) attach(a *Client) uint64 {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.dropLocked()

@@ -1,4 +1,4 @@
-package slave
+package stdio
 
 import (
 	"fmt"
@@ -8,11 +8,12 @@ import (
 	"bproc/wire"
 )
 
-// resume goes on with the descriptors of a process that a former daemon has started. It
-// takes the pipes out of kept.
-func (s *stdios) resume(slot *journal.Slot, kept map[string][]*os.File, lives, starting bool) error {
+// Resume goes on with the descriptors of a process that a former daemon has started. It
+// takes the pipes out of kept. The process lives or has ended; one that is still starting
+// gets Run or Fail later.
+func (s *Table) Resume(slot *journal.Slot, kept map[string][]*os.File, lives, starting bool) error {
 	facts := slot.Facts()
-	d := &stdio{pid: facts.PID, launch: facts.Launch, uid: facts.UID, pipes: new(pipes), slot: slot}
+	d := &Descriptors{pid: facts.PID, launch: facts.Launch, uid: facts.UID, pipes: new(pipes), slot: slot}
 	d.takePipes(facts, kept)
 	if err := s.connect(d); err != nil {
 		return fmt.Errorf("descriptors of %d: %w", d.pid, err)
@@ -23,7 +24,7 @@ func (s *stdios) resume(slot *journal.Slot, kept map[string][]*os.File, lives, s
 	d.ended = !lives
 	s.mu.Lock()
 	if s.all == nil {
-		s.all = make(map[wire.PID]*stdio)
+		s.all = make(map[wire.PID]*Descriptors)
 	}
 	s.all[d.pid] = d
 	s.mu.Unlock()
@@ -31,7 +32,7 @@ func (s *stdios) resume(slot *journal.Slot, kept map[string][]*os.File, lives, s
 		d.in.resume()
 	}
 	if !starting {
-		d.run()
+		d.Run()
 	}
 	if slot.Left() {
 		d.leave()
@@ -40,7 +41,7 @@ func (s *stdios) resume(slot *journal.Slot, kept map[string][]*os.File, lives, s
 }
 
 // takePipes takes the pipes that are still to be used.
-func (d *stdio) takePipes(facts journal.Facts, kept map[string][]*os.File) {
+func (d *Descriptors) takePipes(facts journal.Facts, kept map[string][]*os.File) {
 	if facts.Streams[0] && !d.slot.Input.Ended() && len(kept[d.keptInput()]) == 1 {
 		d.pipes.near[0] = kept[d.keptInput()][0]
 		delete(kept, d.keptInput())

@@ -1,4 +1,4 @@
-package slave
+package stdio
 
 import (
 	"bytes"
@@ -67,18 +67,18 @@ func (c *client) next(t *testing.T) (wire.Header, []byte) {
 }
 
 // ways are the descriptors of processes without a node.
-func ways(t *testing.T) *stdios {
+func ways(t *testing.T) *Table {
 	t.Helper()
 	j, err := journal.Create(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stdios{
-		journal: j, stamp: func() uint64 { return 77 },
-		keep: func(string, ...*os.File) error { return nil }, drop: func(string) {},
+	s := &Table{
+		Journal: j, Stamp: func() uint64 { return 77 },
+		Keep: func(string, ...*os.File) error { return nil }, Drop: func(string) {},
 	}
 	t.Cleanup(func() {
-		s.close()
+		s.Close()
 		if err := j.Close(); err != nil {
 			t.Error(err)
 		}
@@ -87,11 +87,11 @@ func ways(t *testing.T) *stdios {
 }
 
 // process enters the descriptors of one that runs, all of them streams.
-func enter(t *testing.T, s *stdios, pid wire.PID, launch uint64) *stdio {
+func enter(t *testing.T, s *Table, pid wire.PID, launch uint64) *Descriptors {
 	t.Helper()
 	spawn := streams([3]wire.DescriptorMode{wire.DescriptorStream, wire.DescriptorStream, wire.DescriptorStream})
 	spawn.PID, spawn.Launch, spawn.UID = pid, launch, 1000
-	d, err := s.enter(spawn)
+	d, err := s.Enter(spawn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +99,10 @@ func enter(t *testing.T, s *stdios, pid wire.PID, launch uint64) *stdio {
 	return d
 }
 
-func attach(t *testing.T, d *stdio, from [2]uint64) *attachment {
+func attach(t *testing.T, d *Descriptors, from [2]uint64) *Client {
 	t.Helper()
-	a := &attachment{stream: newClient()}
-	if err := d.attach(a, from, func(uint64) error { return nil }); err != nil {
+	a := &Client{stream: newClient()}
+	if err := d.Attach(a, from, func(uint64) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -126,15 +126,15 @@ func TestInput(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			d := enter(t, ways(t), 4711, 1)
 			a := attach(t, d, [2]uint64{})
-			d.run()
-			if err := read(wire.NewReader(bytes.NewReader(test.sent)), d, a); !errors.Is(err, test.err) {
+			d.Run()
+			if err := d.Read(wire.NewReader(bytes.NewReader(test.sent)), a); !errors.Is(err, test.err) {
 				t.Errorf("got %v, want %v", err, test.err)
 			}
-			d.closed(a)
+			d.Closed(a)
 			if got, err := io.ReadAll(d.pipes.end[0]); string(got) != test.gets || err != nil {
 				t.Errorf("the process reads %q, %v, want %q", got, err, test.gets)
 			}
-			if err := read(wire.NewReader(bytes.NewReader(test.sent)), new(stdio), a); !errors.Is(err, test.err) {
+			if err := new(Descriptors).Read(wire.NewReader(bytes.NewReader(test.sent)), a); !errors.Is(err, test.err) {
 				t.Errorf("of a process without input: got %v, want %v", err, test.err)
 			}
 		})
@@ -146,7 +146,7 @@ func TestInput(t *testing.T) {
 func TestInputWaits(t *testing.T) {
 	d := enter(t, ways(t), 4711, 1)
 	a := attach(t, d, [2]uint64{})
-	d.run()
+	d.Run()
 	chunk := bytes.Repeat([]byte("0123456789abcdef"), wire.MaxData/16)
 	sent, err := 0, error(nil)
 	for ; err == nil; sent += len(chunk) {
@@ -177,17 +177,17 @@ func TestInputWaits(t *testing.T) {
 func TestInputComesAgain(t *testing.T) {
 	d := enter(t, ways(t), 4711, 1)
 	a := attach(t, d, [2]uint64{})
-	d.run()
+	d.Run()
 	all := bytes.Repeat([]byte("0123456789abcde\n"), 5*wire.MaxData/16)
 	for part := range slices.Chunk(all, 10_000) {
 		if err := d.in.accept(a, part); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d.lost(a)
+	d.Lost(a)
 	var taken uint64
-	b := &attachment{stream: newClient()}
-	if err := d.attach(b, [2]uint64{}, func(n uint64) error { taken = n; return nil }); err != nil {
+	b := &Client{stream: newClient()}
+	if err := d.Attach(b, [2]uint64{}, func(n uint64) error { taken = n; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if taken >= uint64(len(all)) {
@@ -198,7 +198,7 @@ func TestInputComesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.closed(b)
+	d.Closed(b)
 	if got, err := io.ReadAll(d.pipes.end[0]); !bytes.Equal(got, all) || err != nil {
 		t.Errorf("the process reads %d bytes, %v, want %d, the same", len(got), err, len(all))
 	}
@@ -208,7 +208,7 @@ func TestInputComesAgain(t *testing.T) {
 func TestInputNobodyReads(t *testing.T) {
 	d := enter(t, ways(t), 4711, 1)
 	a := attach(t, d, [2]uint64{})
-	d.run()
+	d.Run()
 	d.pipes.end[0].Close()
 	if err := d.in.accept(a, []byte("lost")); err != nil {
 		t.Fatal(err)

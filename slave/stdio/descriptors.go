@@ -1,7 +1,9 @@
-package slave
+package stdio
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -13,10 +15,10 @@ import (
 	"bproc/wire"
 )
 
-// stdio are the standard descriptors of one process that was started from the front
+// Descriptors are the standard descriptors of one process that was started from the front
 // end. They live longer than the stream to its client, which may end with the session
 // and be followed by another.
-type stdio struct {
+type Descriptors struct {
 	pid     wire.PID
 	launch  uint64
 	uid     uint32
@@ -27,24 +29,24 @@ type stdio struct {
 	working atomic.Int32
 	start   func(func())      // a goroutine
 	drop    func(name string) // has a pipe not kept open any more
-	over    func()            // nothing is at work on the descriptors any more
+	over    func()            // no goroutine uses the descriptors any more
 
 	mu      sync.Mutex
-	at      *attachment
+	at      *Client
 	since   time.Time // when the last stream was lost with its session
 	ended   bool      // the process has ended
-	left    bool      // the client has
-	leaving bool      // the node is
+	left    bool      // the client has left
+	leaving bool      // the node ends
 }
 
 // newStdio makes the descriptors of a process that is going to be started.
-func (s *stdios) newStdio(spawn *wire.Spawn) (*stdio, error) {
+func (s *Table) newStdio(spawn *wire.Spawn) (*Descriptors, error) {
 	pipes, err := openPipes(spawn)
 	if err != nil {
 		return nil, err
 	}
-	d := &stdio{pid: spawn.PID, launch: spawn.Launch, uid: spawn.UID, pipes: pipes}
-	d.slot, err = s.journal.Take()
+	d := &Descriptors{pid: spawn.PID, launch: spawn.Launch, uid: spawn.UID, pipes: pipes}
+	d.slot, err = s.Journal.Take()
 	if err == nil {
 		err = s.keepPipes(d)
 	}
@@ -72,9 +74,9 @@ func factsOf(spawn *wire.Spawn) journal.Facts {
 }
 
 // connect makes the ways between the pipes of d and its slot.
-func (s *stdios) connect(d *stdio) (err error) {
+func (s *Table) connect(d *Descriptors) (err error) {
 	d.working.Store(2) // the process, until it runs or does not, and the client, until it leaves
-	d.start, d.drop, d.over = s.work.Go, s.drop, func() { s.forget(d) }
+	d.start, d.drop, d.over = s.Go, s.Drop, func() { s.forget(d) }
 	if f := d.pipes.near[0]; f != nil {
 		d.in, err = newInput(f, d.slot.Input, d.start, func() { d.drop(d.keptInput()) }, d.done)
 		if err != nil {
@@ -84,7 +86,7 @@ func (s *stdios) connect(d *stdio) (err error) {
 	}
 	for i, t := range []wire.Type{wire.TypeStdout, wire.TypeStderr} {
 		if f := d.pipes.near[1+i]; f != nil {
-			if d.out[i], err = newOutput(t, f, d.slot.Outputs[i], s.stamp); err != nil {
+			if d.out[i], err = newOutput(t, f, d.slot.Outputs[i], s.Stamp); err != nil {
 				return err
 			}
 		}
@@ -93,12 +95,12 @@ func (s *stdios) connect(d *stdio) (err error) {
 }
 
 // Names under which the pipes are kept.
-func (d *stdio) keptInput() string  { return fmt.Sprintf("in %d", d.slot.Number()) }
-func (d *stdio) keptOutput() string { return fmt.Sprintf("out %d", d.slot.Number()) }
+func (d *Descriptors) keptInput() string  { return fmt.Sprintf("in %d", d.slot.Number()) }
+func (d *Descriptors) keptOutput() string { return fmt.Sprintf("out %d", d.slot.Number()) }
 
 // keepPipes has the pipes outlive this daemon. As long as they are kept, their
 // processes have no end of file and no SIGPIPE.
-func (s *stdios) keepPipes(d *stdio) error {
+func (s *Table) keepPipes(d *Descriptors) error {
 	var output []*os.File
 	for _, f := range d.pipes.near[1:] {
 		if f != nil {
@@ -106,25 +108,32 @@ func (s *stdios) keepPipes(d *stdio) error {
 		}
 	}
 	if len(output) > 0 {
-		if err := s.keep(d.keptOutput(), output...); err != nil {
+		if err := s.Keep(d.keptOutput(), output...); err != nil {
 			return err
 		}
 	}
 	if in := d.pipes.near[0]; in != nil {
-		return s.keep(d.keptInput(), in)
+		return s.Keep(d.keptInput(), in)
 	}
 	return nil
 }
 
-// done is for each that was at work on the descriptors.
-func (d *stdio) done() {
+// done is called by each user of the descriptors when it has finished; the last one gives
+// them back.
+func (d *Descriptors) done() {
 	if d.working.Add(-1) == 0 {
 		d.over()
 	}
 }
 
-// run is for when the process runs: its output is read from now on.
-func (d *stdio) run() {
+// Far returns the ends of the pipes for the process, in order of descriptors.
+func (d *Descriptors) Far() []*os.File { return d.pipes.far() }
+
+// CloseFar closes the ends for the process, which has them by itself now or will never run.
+func (d *Descriptors) CloseFar() { d.pipes.closeFar() }
+
+// Run begins to read the output of the process, which runs now.
+func (d *Descriptors) Run() {
 	for _, o := range d.out {
 		if o != nil {
 			d.working.Add(1)
@@ -137,16 +146,16 @@ func (d *stdio) run() {
 	d.done()
 }
 
-// fail is for when the process could not be started.
-func (d *stdio) fail() {
+// Fail gives up the descriptors of a process that could not be started.
+func (d *Descriptors) Fail() {
 	d.pipes.closeOutput()
 	d.close()
 	d.done()
 }
 
-// attach goes on with another stream: with output from the bytes with these numbers,
-// after first was written, which is told how much input has been taken.
-func (d *stdio) attach(a *attachment, from [2]uint64, first func(taken uint64) error) error {
+// Attach goes on with another stream: with output from the bytes with these numbers,
+// after first has written its answer. The argument of first is how much input was taken.
+func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -184,8 +193,8 @@ var (
 	errLeaving   = fmt.Errorf("the daemon ends, and all processes with it: %w", unix.EHOSTDOWN)
 )
 
-// lost is for a stream that has ended with its session.
-func (d *stdio) lost(a *attachment) {
+// Lost tells that a stream has ended with its session: the client comes back.
+func (d *Descriptors) Lost(a *Client) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.at == a {
@@ -193,9 +202,9 @@ func (d *stdio) lost(a *attachment) {
 	}
 }
 
-// closed is for a stream whose client has left: nobody reads the output any more. What
-// it has written is still to be read.
-func (d *stdio) closed(a *attachment) {
+// Closed tells that the client has closed a stream: it does not read the output any more.
+// Input that it wrote before still goes to the process.
+func (d *Descriptors) Closed(a *Client) {
 	d.mu.Lock()
 	current := d.at == a
 	d.mu.Unlock()
@@ -204,8 +213,8 @@ func (d *stdio) closed(a *attachment) {
 	}
 }
 
-// leave is for a client that has left, or does not come back.
-func (d *stdio) leave() {
+// leave gives up what is there for a client that has left, or does not come back.
+func (d *Descriptors) leave() {
 	d.mu.Lock()
 	was := d.left
 	if d.at != nil {
@@ -223,9 +232,9 @@ func (d *stdio) leave() {
 	d.done()
 }
 
-// hangUp is for a client that has left. What it wrote before is still to come, if there
-// is a stream.
-func (d *stdio) hangUp() {
+// hangUp ends the reading of output for a client that has left. While there is a stream, input
+// can still come by it.
+func (d *Descriptors) hangUp() {
 	d.mu.Lock()
 	at := d.at
 	d.mu.Unlock()
@@ -237,7 +246,7 @@ func (d *stdio) hangUp() {
 }
 
 // closeOutput ends the reading of output, for this and all later daemons.
-func (d *stdio) closeOutput() {
+func (d *Descriptors) closeOutput() {
 	d.slot.Leave()
 	d.drop(d.keptOutput())
 	for _, o := range d.out {
@@ -248,15 +257,31 @@ func (d *stdio) closeOutput() {
 }
 
 // close gives everything up.
-func (d *stdio) close() {
+func (d *Descriptors) close() {
 	d.leave()
 	if d.in != nil {
 		d.in.close()
 	}
 }
 
-// frame takes what comes in a stream.
-func (d *stdio) frame(a *attachment, h wire.Header, data []byte) error {
+// Read handles what comes in a stream, until its end.
+func (d *Descriptors) Read(reader *wire.Reader, a *Client) error {
+	for {
+		h, data, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = d.frame(a, h, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// frame handles one frame of a stream.
+func (d *Descriptors) frame(a *Client, h wire.Header, data []byte) error {
 	switch h.Type {
 	case wire.TypeStdin:
 		if d.in != nil {

@@ -1,4 +1,4 @@
-package slave
+package stdio
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 )
 
 // awaitPipe waits until nobody reads what a process writes any more.
-func awaitPipe(t *testing.T, d *stdio, fd int) {
+func awaitPipe(t *testing.T, d *Descriptors, fd int) {
 	t.Helper()
 	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(time.Millisecond) {
 		// The runtime makes SIGPIPE of these descriptors an error.
@@ -30,11 +30,11 @@ func TestHangUp(t *testing.T) {
 	const pid = 4711
 	s := ways(t)
 	d, other := enter(t, s, pid, 1), enter(t, s, pid+1, 2)
-	for _, d := range []*stdio{d, other} {
+	for _, d := range []*Descriptors{d, other} {
 		attach(t, d, [2]uint64{})
-		d.run()
+		d.Run()
 	}
-	s.hangUp(pid)
+	s.HangUp(pid)
 	awaitPipe(t, d, 1)
 	awaitPipe(t, d, 2)
 	if _, err := other.pipes.end[1].Write([]byte("x")); err != nil {
@@ -43,7 +43,7 @@ func TestHangUp(t *testing.T) {
 	if err := d.in.accept(d.at, []byte("late")); err != nil {
 		t.Errorf("input: %v", err)
 	}
-	d.closed(d.at)
+	d.Closed(d.at)
 	if got, err := io.ReadAll(d.pipes.end[0]); string(got) != "late" || err != nil {
 		t.Errorf("the process reads %q, %v, want what came before the end", got, err)
 	}
@@ -54,11 +54,11 @@ func TestHangUp(t *testing.T) {
 func TestNextOfNumber(t *testing.T) {
 	s := ways(t)
 	first := enter(t, s, 4711, 1)
-	first.run()
+	first.Run()
 	second := enter(t, s, 4711, 2)
-	second.run()
+	second.Run()
 	awaitPipe(t, first, 1)
-	if s.find(4711) != second {
+	if s.Find(4711) != second {
 		t.Error("the second process is not there")
 	}
 	attach(t, second, [2]uint64{})
@@ -72,18 +72,18 @@ func TestNextOfNumber(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	s := ways(t)
 	before := enter(t, s, 4711, 1)
-	before.run()
+	before.Run()
 	a := attach(t, before, [2]uint64{})
-	s.cut()
+	s.Cut()
 	if _, err := a.stream.Write(nil); err == nil {
 		t.Error("the stream is open")
 	}
-	if _, err := s.of(&wire.Resume{PID: 4711, Launch: 1}); errnoOf(err) != unix.EHOSTDOWN {
+	if _, err := s.Of(&wire.Resume{PID: 4711, Launch: 1}); !errors.Is(err, unix.EHOSTDOWN) {
 		t.Errorf("Resume: %v, want %v", err, unix.EHOSTDOWN)
 	}
-	for _, d := range []*stdio{before, enter(t, s, 4712, 1)} {
-		err := d.attach(&attachment{stream: newClient()}, [2]uint64{}, func(uint64) error { return nil })
-		if errnoOf(err) != unix.EHOSTDOWN {
+	for _, d := range []*Descriptors{before, enter(t, s, 4712, 1)} {
+		err := d.Attach(&Client{stream: newClient()}, [2]uint64{}, func(uint64) error { return nil })
+		if !errors.Is(err, unix.EHOSTDOWN) {
 			t.Errorf("attach to %d: %v, want %v", d.pid, err, unix.EHOSTDOWN)
 		}
 	}
@@ -107,19 +107,19 @@ func TestExpire(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := ways(t)
 			d := enter(t, s, 4711, 1)
-			d.run()
+			d.Run()
 			a := attach(t, d, [2]uint64{})
-			d.lost(a)
+			d.Lost(a)
 			if c.ended {
-				s.ended(d.pid)
+				s.Ended(d.pid)
 			}
-			s.session(c.session)
+			s.Session(c.session)
 			d.since = now.Add(-c.since)
 			if c.session {
 				s.begun = now.Add(-c.begun)
 			}
 			s.expire(now)
-			err := d.attach(&attachment{stream: newClient()}, [2]uint64{}, func(uint64) error { return nil })
+			err := d.Attach(&Client{stream: newClient()}, [2]uint64{}, func(uint64) error { return nil })
 			if errors.Is(err, errNoProcess) != c.gone {
 				t.Errorf("attach: %v, want gone %v", err, c.gone)
 			}
@@ -130,11 +130,11 @@ func TestExpire(t *testing.T) {
 // TestOutputComesAgain has streams end without the client having taken all.
 func TestOutputComesAgain(t *testing.T) {
 	d := enter(t, ways(t), 4711, 1)
-	d.run()
+	d.Run()
 	if _, err := d.pipes.end[1].Write([]byte("before")); err != nil {
 		t.Fatal(err)
 	}
-	expect := func(a *attachment, want string) {
+	expect := func(a *Client, want string) {
 		t.Helper()
 		for got := ""; got != want; {
 			h, data := a.stream.(*client).next(t)
@@ -146,7 +146,7 @@ func TestOutputComesAgain(t *testing.T) {
 	}
 	a := attach(t, d, [2]uint64{})
 	expect(a, "before")
-	d.lost(a)
+	d.Lost(a)
 	if _, err := d.pipes.end[1].Write([]byte(" and after")); err != nil {
 		t.Fatal(err)
 	}
@@ -156,8 +156,8 @@ func TestOutputComesAgain(t *testing.T) {
 	if err := d.frame(b, wire.Header{Type: wire.TypeStdoutTaken, Number: 10}, nil); err != nil {
 		t.Fatal(err)
 	}
-	d.lost(b)
-	err := d.attach(&attachment{stream: newClient()}, [2]uint64{9}, func(uint64) error { return nil })
+	d.Lost(b)
+	err := d.Attach(&Client{stream: newClient()}, [2]uint64{9}, func(uint64) error { return nil })
 	if !errors.Is(err, wire.ErrFrame) {
 		t.Errorf("bytes that were taken: %v, want %v", err, wire.ErrFrame)
 	}
@@ -173,11 +173,11 @@ func TestOutputComesAgain(t *testing.T) {
 // TestTakenLate has a client come back that has got more than it has taken.
 func TestTakenLate(t *testing.T) {
 	d := enter(t, ways(t), 4711, 1)
-	d.run()
+	d.Run()
 	if _, err := d.pipes.end[1].Write([]byte("before")); err != nil {
 		t.Fatal(err)
 	}
-	takes := func(a *attachment, n uint64) {
+	takes := func(a *Client, n uint64) {
 		t.Helper()
 		if err := d.frame(a, wire.Header{Type: wire.TypeStdoutTaken, Number: n}, nil); err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestTakenLate(t *testing.T) {
 		t.Fatalf("frame %+v %q", h, data)
 	}
 	takes(a, 2)
-	d.lost(a)
+	d.Lost(a)
 	b := attach(t, d, [2]uint64{6})
 	for _, c := range []struct{ says, kept uint64 }{{2, 2}, {4, 4}, {3, 4}, {6, 6}} {
 		takes(b, c.says)
@@ -202,15 +202,15 @@ func TestTakenLate(t *testing.T) {
 // by another, by which it sends it again.
 func TestFormerStream(t *testing.T) {
 	d := enter(t, ways(t), 4711, 1)
-	d.run()
+	d.Run()
 	a := attach(t, d, [2]uint64{})
 	b := attach(t, d, [2]uint64{})
-	for _, from := range []*attachment{a, b} {
+	for _, from := range []*Client{a, b} {
 		if err := d.frame(from, wire.Header{Type: wire.TypeStdin}, []byte("once")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d.closed(b)
+	d.Closed(b)
 	if got, err := io.ReadAll(d.pipes.end[0]); string(got) != "once" || err != nil {
 		t.Errorf("the process reads %q, %v", got, err)
 	}

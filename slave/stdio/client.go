@@ -1,4 +1,4 @@
-package slave
+package stdio
 
 import (
 	"io"
@@ -8,8 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// attachment is a stream to a client. Frames are written to it one at a time.
-type attachment struct {
+// Client is a stream to a client. Frames are written to it one at a time.
+type Client struct {
 	stream io.WriteCloser
 	mu     sync.Mutex
 
@@ -19,7 +19,11 @@ type attachment struct {
 	busy    bool // somebody tells
 }
 
-func (a *attachment) write(frame []byte) error {
+// NewClient returns a client that has this stream.
+func NewClient(stream io.WriteCloser) *Client { return &Client{stream: stream} }
+
+// Write writes a frame.
+func (a *Client) Write(frame []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, err := a.stream.Write(frame)
@@ -28,7 +32,7 @@ func (a *attachment) write(frame []byte) error {
 
 // taken tells the client how much input was taken. It does not wait: whoever calls it
 // reads the stream, and the client may read nothing before it has written.
-func (a *attachment) taken(number uint64, start func(func())) {
+func (a *Client) taken(number uint64, start func(func())) {
 	a.telling.Lock()
 	defer a.telling.Unlock()
 	a.input = number
@@ -39,7 +43,7 @@ func (a *attachment) taken(number uint64, start func(func())) {
 }
 
 // tell tells until there is nothing new, or the stream has ended.
-func (a *attachment) tell() {
+func (a *Client) tell() {
 	for {
 		a.telling.Lock()
 		number := a.input
@@ -49,12 +53,12 @@ func (a *attachment) tell() {
 		}
 		a.told = number
 		a.telling.Unlock()
-		_ = a.write(wire.AppendData(nil, wire.TypeStdinTaken, number, nil)) // a stream that is gone has no reader
+		_ = a.Write(wire.AppendData(nil, wire.TypeStdinTaken, number, nil)) // a stream that is gone has no reader
 	}
 }
 
 // stop ends a stream whose client has come back by another.
-func (a *attachment) stop() {
+func (a *Client) stop() {
 	a.stream.Close()
 	if s, ok := a.stream.(interface{ SetReadDeadline(time.Time) error }); ok {
 		_ = s.SetReadDeadline(time.Unix(1, 0)) // its reader has nothing to wait for
