@@ -10,6 +10,7 @@ BUILD       ?= $(CURDIR)/build
 
 TESTFLAGS   ?=
 RUN         ?=
+PKG         ?= ./...
 ONLY        ?=
 FUZZTIME    ?= 30s
 # Of a package. A test that hangs is ended long before (test/limit, and the watchdog of
@@ -131,8 +132,8 @@ demo: deps build ## a front end and three nodes on this machine, and a shell the
 	@BPROC_TREE=$(BUILD) $(GO) run ./test/cluster/demo
 
 .PHONY: test
-test: deps completions $(BUILD)/tools/nfpm-$(NFPM_VERSION) ## all tests; RUN=REGEXP selects; TESTFLAGS for go test
-	@BPROC_TREE=$(BUILD) BPROC_NFPM=$(word 3,$^) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
+test: deps completions $(BUILD)/tools/nfpm-$(NFPM_VERSION) ## all tests; RUN=REGEXP and PKG=PACKAGES select; TESTFLAGS for go test
+	@BPROC_TREE=$(BUILD) BPROC_NFPM=$(word 3,$^) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG) | $(GO) run ./test/verdict
 
 # A race-enabled program waits for a second before it exits, unless told otherwise
 # (go.dev/doc/articles/race_detector): that adds up where commands are what is tested.
@@ -146,7 +147,7 @@ CGROUP ?= unified
 
 .PHONY: vm
 vm: deps build ## suites in virtual machines; KERNEL='5.10 6.1', CGROUP=hybrid, RUN=REGEXP: see test/vm/doc.go
-	@$(GO) run ./test/vm -build $(BUILD) -kernel '$(KERNEL)' -cgroup $(CGROUP) -run '$(RUN)' -testrun '$(TESTRUN)' \
+	@$(GO) run ./test/vm -build $(BUILD) -kernel '$(KERNEL)' -cgroup $(CGROUP) -run '$(RUN)' -testrun '$(TESTRUN)' -testpkg '$(TESTPKG)' \
 		-packages $$(printf '%s\n' $(NEEDED) | sed 's/.*://' | sort -u | paste -sd,)
 
 SOAK ?= 2m

@@ -152,10 +152,10 @@ func join(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// settled waits until both nodes are up, starts the jobs that are missing, and waits for them.
+// settled waits until both nodes are up and take commands, starts the jobs that are missing, and waits for them.
 func (l *lab) settled(ctx context.Context) error {
 	front := l.machine(frontEnd)
-	if err := front.await(ctx, `test "$(bpstat -t up)" = 2`); err != nil {
+	if err := front.await(ctx, `test "$(bpstat -t up)" = 2 && test "$(bpsh -a hostname | sort -u | wc -l)" = 2`); err != nil {
 		state, _ := front.run(ctx, "bpstat -l; journalctl -b -u bpmaster -n 20 --no-pager -o cat")
 		return errors.Join(err, errors.New(state))
 	}

@@ -9,7 +9,7 @@
 // regular expression of SUITE or SUITE/STEP:
 //
 //	demo      "make demo" without a terminal, in one machine
-//	test      "make test" in one machine; TESTRUN is its RUN
+//	test      "make test" in one machine; TESTRUN is its RUN, TESTPKG its PKG
 //	cluster   a front end and two nodes, installed from the packages of "make packages" and
 //	          run by systemd; its steps follow each other, see clusterSteps
 //

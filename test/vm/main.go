@@ -22,6 +22,7 @@ type config struct {
 	cgroup     string
 	run        *regexp.Regexp
 	testRun    string
+	testPkg    string
 	packages   string // that "make test" needs
 	limit      time.Duration
 }
@@ -34,6 +35,7 @@ func main() {
 	flag.StringVar(&c.dir, "dir", "", "where images are kept (BUILD/vm)")
 	flag.StringVar(&c.cgroup, "cgroup", "unified", "unified or hybrid")
 	flag.StringVar(&c.testRun, "testrun", "", "RUN of make test")
+	flag.StringVar(&c.testPkg, "testpkg", "", "PKG of make test")
 	flag.StringVar(&c.packages, "packages", "", "Debian packages that make test needs, with commas")
 	flag.DurationVar(&c.limit, "limit", 4*time.Hour, "of all")
 	flag.Parse()

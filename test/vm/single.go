@@ -46,16 +46,25 @@ func makeTest(ctx context.Context, l *lab) error {
 	if err != nil {
 		return err
 	}
-	run := ""
-	if l.testRun != "" {
-		run = " RUN='" + strings.ReplaceAll(l.testRun, "'", `'\''`) + "'"
-	}
+	run := l.testSelection()
 	if l.image.translated() {
 		run += " TEST_TIMEOUT=3h"
 	}
 	out, err := m.run(ctx, ". /media/env; export "+l.slow()+"; time make test"+run)
 	l.keep("test", out)
 	return err
+}
+
+// testSelection is what a make in the machine is told of tests. Its own shell and make each take a
+// level of quotes and dollars.
+func (c *config) testSelection() (selection string) {
+	for _, s := range []struct{ name, value string }{{"RUN", c.testRun}, {"PKG", c.testPkg}} {
+		if s.value != "" {
+			value := strings.ReplaceAll(s.value, "$", "$$")
+			selection += " " + s.name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+	}
+	return selection
 }
 
 // slow tells tests how slow the machine is, that is, how long they may wait.
