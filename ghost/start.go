@@ -51,7 +51,7 @@ func Start(ctx context.Context, cfg StartConfig) (*Client, error) {
 
 // startNew starts a keeper and connects to it.
 func startNew(ctx context.Context, cfg StartConfig) (*Client, error) {
-	log, err := os.OpenFile(cfg.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(cfg.Log, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("log of the keeper: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, nil)))
+	log := slog.New(sparselog.New(slog.NewTextHandler(sparselog.NewFile(os.Stderr), nil)))
 	if err := pid1.Main(context.Background(), os.Args[1:], log); err != nil {
 		log.Error("init of the process space ends", "err", err)
 		os.Exit(1)

@@ -58,7 +58,7 @@ func beside(name string) string {
 }
 
 func run(cfg ghost.Config, level slog.Level) error {
-	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+	log := slog.New(sparselog.New(slog.NewTextHandler(sparselog.NewFile(os.Stderr), &slog.HandlerOptions{Level: level})))
 	if err := sysmon.Calm(); err != nil {
 		log.Warn("this daemon takes more processor time than it need", "err", err)
 	}

@@ -87,7 +87,7 @@ func start(cfg Config) (*Space, error) {
 		return s, err
 	}
 	defer program.Close()
-	log, err := os.OpenFile(cfg.log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(cfg.log(), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return s, err
 	}
