@@ -1,43 +1,52 @@
-// Package bproc is the client library: it starts processes on the nodes of a
-// cluster as children of the calling process, and asks the master what nodes
-// and processes there are.
+// Package bproc starts processes on the nodes of a bproc cluster as children of the calling
+// program, in the manner of os/exec, and lists the cluster's nodes and processes. It works
+// on the front end, where the master runs.
 //
-//	var c bproc.Client
-//	cmd := c.Command(2, "sh", "-c", "echo $$; exit 7")
-//	cmd.Stdout = os.Stdout
-//	err := cmd.Run(ctx) // *bproc.ExitError, status 7
+//	var cluster bproc.Client
+//	out, err := cluster.Command(2, "uname", "-r").Output(ctx)
 //
-// A command has a ghost on the front end: a child of the caller, in the
-// caller's process group and session, with the PID that the process has on its
-// node. What the kernel does with a child it does with the ghost: signals that
-// are sent to the ghost reach the process, the ghost stops when the process
-// stops, and ends as the process ends. [Cmd.Wait] reaps it, so a program that
-// uses this package must not call wait4(2) for children it does not know.
+// [Client.Command] makes a [Cmd] for one node. Run, Output and CombinedOutput start the
+// command and wait for it; Start and Wait do so in two steps, with StdinPipe, StdoutPipe and
+// StderrPipe in between. [RunAll] runs commands on several nodes at once. Where a process
+// does not end by exit(0), the error is an [*ExitError]. Where the master or the node
+// rejects a request, it is an [*Error], which works with errors.Is and an error number:
 //
-// A command gets what a child gets from execve(2) on one machine: arguments,
-// environment, working directory, umask, nice value, resource limits and the
-// set of ignored signals. It does not get descriptors beyond the first three.
-// The ghost itself inherits descriptors without the close-on-exec flag, as the
-// children of os/exec do; a Go program has such descriptors only when it was
-// started with them.
+//	err := cluster.Command(2, "no-such-program").Run(ctx)
+//	errors.Is(err, syscall.ENOENT) // true
 //
-// The Go runtime does not keep which of the signals other than SIGHUP, SIGINT
-// and the terminal's stop signals were ignored when the program was started, so
-// those are carried only when the program ignores them itself (os/signal).
+// # Contexts
 //
-// # Without a master
+// A context means the same for all commands, as in os/exec: when it is done before the
+// process has ended, the process is killed. The error then wraps the cause of the context
+// as well. Requests such as [Client.Nodes] are given up.
 //
-// A command outlives the master that has started it: when the connection ends, it is
-// made anew with the next master, and input and output go on where they were. Start
-// waits up to a minute for an answer that was lost with a master, and up to 5 seconds
-// for a master that has just ended. Input that the node has not taken yet is kept,
-// 512 KiB at most.
+// # Processes
+//
+// For each process on a node there is a ghost on the front end: a child of the calling
+// program, in its process group and session, with the same PID. Programs of the front end
+// treat the ghost as if it were the process. A signal to the ghost reaches the process; the
+// ghost stops when the process stops, and ends as the process ends. [Cmd.Wait] reaps the
+// ghost, so a program that uses this package must not wait for children that it does not
+// know (wait4(2) with -1).
+//
+// A process inherits what a child inherits from execve(2) on one machine: arguments,
+// environment, working directory, umask, nice value, resource limits and ignored signals.
+// It does not inherit descriptors other than standard input and outputs. The Go runtime
+// does not keep which signals were ignored when the program started, except SIGHUP, SIGINT
+// and the stop signals of the terminal; others are inherited as ignored only if the program
+// ignores them itself (os/signal).
+//
+// # Restarts of the master
+//
+// A process outlives the master that started it. The package connects to the next master,
+// and input and output continue where they were. Start waits up to 5 seconds for a master
+// that has just ended, and up to a minute for an answer that was lost with a master. When
+// the connection cannot be restored, the error is [ErrLost].
 //
 // # Goroutines
 //
-// Output is copied by the goroutine that calls Wait or WaitOutput: until then a
-// process that writes much has to wait. A command with an input has a goroutine
-// for that, which may be in a Read of [Cmd.Stdin] when the process ends; nobody
-// waits for it. Neither holds a large buffer while there is nothing to copy,
-// and neither holds a thread, so that thousands of idle commands cost little.
+// The goroutine that calls Wait copies the output to Stdout and Stderr. A process that
+// writes much between Start and Wait is therefore held up until Wait is called. Standard
+// input, and outputs that are read from a pipe, have a goroutine each. Idle commands need
+// little memory and no threads, so that a program can have thousands of them.
 package bproc

@@ -3,11 +3,15 @@ package bproc_test
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -230,6 +234,45 @@ func TestLinked(t *testing.T) {
 // within reports whether a package is another one or below it.
 func within(importPath, tree string) bool {
 	return importPath == tree || strings.HasPrefix(importPath, tree+"/")
+}
+
+// TestExported looks for types of other packages of ours in what programs use: only
+// unexported fields and the bodies of functions have them.
+func TestExported(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := token.NewFileSet()
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		foreign := map[string]bool{}
+		for _, i := range file.Imports {
+			if p := strings.Trim(i.Path.Value, `"`); ours(p) {
+				foreign[path.Base(p)] = true
+			}
+		}
+		ast.FileExports(file)
+		for _, decl := range file.Decls {
+			ast.Inspect(decl, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.BlockStmt, *ast.ValueSpec: // values, which have types of this package, or are errors
+					return false
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && foreign[x.Name] {
+						t.Errorf("%s: %s.%s is of another package", set.Position(n.Pos()), x.Name, n.Sel)
+					}
+				}
+				return true
+			})
+		}
+	}
 }
 
 func TestEveryPackageIsDocumented(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	c := bpctl.Control{Client: client.Default(), Checker: checker(), Stdout: os.Stdout, Stderr: os.Stderr}
+	c := bpctl.Control{Client: new(client.Client), Checker: checker(), Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(c.Main(context.Background(), os.Args[1:]))
 }
 

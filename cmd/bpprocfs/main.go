@@ -84,7 +84,7 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 		return err
 	}
 	defer proc.Close()
-	master := client.Default()
+	master := new(client.Client)
 	source, err := nodes.New(master, proc, log)
 	if err != nil {
 		return err

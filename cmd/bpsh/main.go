@@ -17,7 +17,7 @@ import (
 
 func main() {
 	sh := bpsh.Shell{
-		Client: client.Default(),
+		Client: new(client.Client),
 		Stdin:  os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		CatchAfter: bpsh.CatchAfter,
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	s := bpstat.Stat{Client: client.Default(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width()}
+	s := bpstat.Stat{Client: new(client.Client), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width()}
 	os.Exit(s.Main(context.Background(), os.Args[1:]))
 }
 

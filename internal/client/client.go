@@ -40,9 +40,6 @@ type Client struct {
 	GhostPath string // of the ghost's image; empty: ../lib/bproc/ghost seen from the running program, or the system's
 }
 
-// Default returns a Client for the master and the installation of this machine.
-func Default() *Client { return new(Client) }
-
 func (c *Client) socket() string {
 	if c.Socket != "" {
 		return c.Socket

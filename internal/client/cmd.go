@@ -10,8 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// Cmd is a command for a node, used once. Set it up, then Start and Wait, as in
-// os/exec.
+// Cmd is a command for a node, used once. Set it up, then Start and Wait.
 type Cmd struct {
 	Node NodeID   // FrontEnd: an ordinary child
 	Args []string // Args[0] is looked up in PATH of Env, on the node
@@ -21,7 +20,8 @@ type Cmd struct {
 	// Standard input and outputs. Where nil, it is /dev/null. What Stdin
 	// gives is sent as the process takes it; Wait does not wait for its end.
 	// Stdout and Stderr are written to by the goroutine that waits. When a
-	// Write fails the connection is closed, and Wait returns the error.
+	// Write fails the connection is closed, and Wait returns the error. An InputPipe or
+	// OutputPipe is closed by Wait when the process has ended.
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -39,8 +39,7 @@ type Cmd struct {
 	// HangUp sends the process SIGHUP when this program ends before it.
 	HangUp bool
 
-	PID    PID    // of the ghost and of the process, after Start
-	Status Status // how it ended, after Wait
+	PID PID // of the ghost and of the process, after Start
 
 	client  *Client
 	process process
@@ -108,33 +107,13 @@ func (c *Cmd) WaitOutput() error {
 	return c.process.waitOutput()
 }
 
-// Wait does what WaitOutput does and then waits for the end of the process. It returns an
-// *ExitError when that was not by exit(0), and another error when output was
-// lost or input could not be read; Status is set in any case.
-func (c *Cmd) Wait() error {
+// Wait does what WaitOutput does and then waits for the end of the process. The error says
+// that output was lost or input could not be read; the status holds in any case.
+func (c *Cmd) Wait() (Status, error) {
 	if c.process == nil {
-		return errors.New("command not started")
+		return 0, errors.New("command not started")
 	}
-	status, err := c.process.wait()
-	c.Status = status
-	if err != nil {
-		return err
-	}
-	if status != 0 {
-		return &ExitError{Status: status}
-	}
-	return nil
-}
-
-// Run starts the command and waits for its end. When ctx is done before, the
-// process is killed.
-func (c *Cmd) Run(ctx context.Context) error {
-	if err := c.Start(ctx); err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = c.Signal(syscall.SIGKILL) })
-	defer stop()
-	return c.Wait()
+	return c.process.wait()
 }
 
 // Signal sends a signal to the process. After Wait the error is

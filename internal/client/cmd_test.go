@@ -33,33 +33,23 @@ func exits(status wire.Status) fakemaster.Handler {
 	}
 }
 
-func TestStatus(t *testing.T) {
-	tests := []struct {
-		name   string
-		status wire.Status
-		want   string
-	}{
-		{"zero", wire.ExitStatus(0), ""},
-		{"code", wire.ExitStatus(7), "exit status 7"},
-		{"largest code", wire.ExitStatus(255), "exit status 255"},
-		{"killed", wire.SignalStatus(9), "killed by signal 9 (SIGKILL)"},
-		{"terminated", wire.SignalStatus(15), "killed by signal 15 (SIGTERM)"},
+// run runs a command to its end.
+func run(ctx context.Context, cmd *client.Cmd) (client.Status, error) {
+	if err := cmd.Start(ctx); err != nil {
+		return 0, err
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			m := fakemaster.Start(t, exits(tt.status))
+	return cmd.Wait()
+}
+
+func TestStatus(t *testing.T) {
+	for _, want := range []wire.Status{
+		wire.ExitStatus(0), wire.ExitStatus(7), wire.ExitStatus(255), wire.SignalStatus(9), wire.SignalStatus(15),
+	} {
+		t.Run(fmt.Sprintf("%#x", uint32(want)), func(t *testing.T) {
+			m := fakemaster.Start(t, exits(want))
 			cmd := m.Client.Command(2, "prog")
-			err := cmd.Run(t.Context())
-			got := ""
-			if err != nil {
-				got = err.Error()
-			}
-			if got != tt.want || cmd.Status != tt.status {
-				t.Errorf("got %q, status %#x; want %q, %#x", got, cmd.Status, tt.want, tt.status)
-			}
-			var exit *client.ExitError
-			if errors.As(err, &exit) != (tt.status != 0) {
-				t.Errorf("error is %T", err)
+			if got, err := run(t.Context(), cmd); got != want || err != nil {
+				t.Errorf("got %#x, %v", got, err)
 			}
 			if err := unix.Kill(int(cmd.PID), 0); !errors.Is(err, unix.ESRCH) {
 				t.Errorf("the ghost is still there: %v", err)
@@ -81,8 +71,8 @@ func TestWhatIsCarried(t *testing.T) {
 	cmd.HangUp = true
 	cmd.Stdout = io.Discard
 	cmd.StderrFile = "/tmp/errors"
-	if err := cmd.Run(t.Context()); err != nil {
-		t.Fatal(err)
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+		t.Fatal(status, err)
 	}
 	run := <-runs
 	got := run.Command
@@ -109,7 +99,7 @@ func TestTooLong(t *testing.T) {
 	cmd.Env = []string{"A=" + strings.Repeat("x", wire.MaxCommand)}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	err := cmd.Run(ctx)
+	_, err := run(ctx, cmd)
 	if !errors.Is(err, unix.E2BIG) || err.Error() != "node 4: argument list too long" {
 		t.Errorf("got %v, want %v", err, unix.E2BIG)
 	}
@@ -146,8 +136,8 @@ func TestGhost(t *testing.T) {
 		t.Errorf("group: got %d, %v, want %d", pgid, err, unix.Getpgrp())
 	}
 	close(release)
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
+	if status, err := cmd.Wait(); err != nil || status != 0 {
+		t.Error(status, err)
 	}
 	if err := cmd.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("signal afterwards: got %v", err)
@@ -166,32 +156,8 @@ func TestSignal(t *testing.T) {
 	if err := cmd.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	err := cmd.Wait()
-	if cmd.Status != wire.SignalStatus(9) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// TestRunCancelled cancels at a moment that may be before or after the return of
-// Start.
-func TestRunCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	ghost := make(chan wire.PID, 1)
-	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
-		run, first := r.(*wire.Run)
-		if !first {
-			return // it is asked why the process was killed
-		}
-		ghost <- run.Ghost
-		c.Started()
-		cancel()
-		c.Gone()
-	})
-	if err := m.Client.Command(1, "prog").Run(ctx); err == nil {
-		t.Error("got no error")
-	}
-	if err := unix.Kill(int(<-ghost), 0); !errors.Is(err, unix.ESRCH) {
-		t.Errorf("the ghost is still there: %v", err)
+	if status, err := cmd.Wait(); status != wire.SignalStatus(9) || err != nil {
+		t.Errorf("got %#x, %v", status, err)
 	}
 }
 
@@ -290,7 +256,7 @@ func TestKilledWithNode(t *testing.T) {
 			if output {
 				cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
 			}
-			err := cmd.Run(t.Context())
+			_, err := run(t.Context(), cmd)
 			if !errors.Is(err, client.ErrLost) || !errors.Is(err, unix.EHOSTDOWN) || err.Error() != "node 3 is down" {
 				t.Errorf("got %v", err)
 			}
@@ -311,8 +277,8 @@ func TestConnectionComesBack(t *testing.T) {
 		c.Gone()
 	})
 	cmd := m.Client.Command(3, "foo")
-	if err := cmd.Run(t.Context()); cmd.Status != wire.ExitStatus(4) {
-		t.Errorf("got %v", err)
+	if status, err := run(t.Context(), cmd); status != wire.ExitStatus(4) || err != nil {
+		t.Errorf("got %#x, %v", status, err)
 	}
 }
 
@@ -340,7 +306,7 @@ func TestMasterGoes(t *testing.T) {
 				}
 				err = cmd.WaitOutput()
 				_ = cmd.Signal(syscall.SIGKILL)
-				if waitErr := cmd.Wait(); !errors.Is(waitErr, client.ErrLost) || out.String() != "begin" {
+				if _, waitErr := cmd.Wait(); !errors.Is(waitErr, client.ErrLost) || out.String() != "begin" {
 					t.Errorf("got %v, %q, want %v", waitErr, out.String(), client.ErrLost)
 				}
 			}
@@ -370,7 +336,7 @@ func TestLastMasterGoes(t *testing.T) {
 			if started && err == nil {
 				err = cmd.WaitOutput()
 				_ = cmd.Signal(syscall.SIGKILL)
-				_ = cmd.Wait() // with the same error
+				_, _ = cmd.Wait() // with the same error
 			}
 			if want := map[bool]error{false: client.ErrNoMaster, true: client.ErrLost}[started]; !errors.Is(err, want) {
 				t.Errorf("got %v, want %v", err, want)

@@ -16,9 +16,9 @@
 //
 // # Goroutines
 //
-// Output is copied by the goroutine that calls Wait or WaitOutput: until then a
-// process that writes much has to wait. A command with an input has a goroutine
-// for that, which may be in a Read of [Cmd.Stdin] when the process ends; nobody
-// waits for it. Neither holds a large buffer while there is nothing to copy,
-// and neither holds a thread, so that thousands of idle commands cost little.
+// Output is copied by the goroutine that calls Wait or WaitOutput: until then a process
+// that writes much has to wait. An [OutputPipe] has a goroutine for that from the start. A
+// command with an input has one, too, which may be in a Read of [Cmd.Stdin] when the
+// process ends; nobody waits for it. None of them holds a large buffer while there is
+// nothing to copy, and none holds a thread, so that thousands of idle commands cost little.
 package client

@@ -89,20 +89,6 @@ func (e *Error) Unwrap() error {
 	return e.Errno
 }
 
-// ExitError is the end of a process other than by exit(0).
-type ExitError struct {
-	Status Status
-}
-
-// Error says how the process ended.
-func (e *ExitError) Error() string {
-	if sig, ok := e.Status.Signaled(); ok {
-		return fmt.Sprintf("killed by signal %d (%s)", sig, unix.SignalName(unix.Signal(sig)))
-	}
-	code, _ := e.Status.Exited()
-	return fmt.Sprintf("exit status %d", code)
-}
-
 // onNode names the node in an error of the master.
 func onNode(err error, node NodeID) error {
 	var e *Error

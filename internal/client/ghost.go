@@ -45,10 +45,18 @@ func fork(image string, argv []string) (*ghost, error) {
 	return g, nil
 }
 
+// awaitEnd waits for the ghost's end.
+func (g *ghost) awaitEnd() error {
+	if err := g.raw.Read(ended); err != nil {
+		return fmt.Errorf("wait for ghost %d: %w", g.pid, err)
+	}
+	return nil
+}
+
 // wait waits for the ghost's end and reaps it.
 func (g *ghost) wait() (Status, error) {
-	if err := g.raw.Read(ended); err != nil {
-		return 0, fmt.Errorf("wait for ghost %d: %w", g.pid, err)
+	if err := g.awaitEnd(); err != nil {
+		return 0, err
 	}
 	defer g.file.Close()
 	return g.reap()

@@ -8,6 +8,7 @@ import (
 
 // copyInput sends what src gives until its end, or until nobody takes it.
 func (r *remote) copyInput(src io.Reader) {
+	defer endInput(src)
 	s := r.stream
 	for {
 		var space []byte

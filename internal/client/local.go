@@ -14,6 +14,8 @@ import (
 type local struct {
 	cmd   *exec.Cmd
 	files []*os.File
+	stdin io.Reader
+	pipes []*OutputPipe
 }
 
 // viewCommand is what runs a command on the front end that sees the cluster in /proc.
@@ -24,7 +26,7 @@ func (c *Cmd) startLocal() error {
 	if c.View {
 		args = append([]string{viewCommand, "--"}, args...)
 	}
-	l := &local{cmd: exec.Command(args[0], args[1:]...)}
+	l := &local{cmd: exec.Command(args[0], args[1:]...), stdin: c.Stdin, pipes: c.pipes()}
 	l.cmd.Env, l.cmd.Dir = c.Env, c.Dir
 	if err := l.start(c); err != nil {
 		l.close()
@@ -36,7 +38,7 @@ func (c *Cmd) startLocal() error {
 }
 
 func (l *local) start(c *Cmd) error {
-	l.cmd.Stdout, l.cmd.Stderr = c.Stdout, c.Stderr
+	l.cmd.Stdout, l.cmd.Stderr = ownEnd(c.Stdout), ownEnd(c.Stderr)
 	const output = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if f, err := l.open(c.StdoutFile, output); err != nil {
 		return err
@@ -55,14 +57,26 @@ func (l *local) start(c *Cmd) error {
 	if err := l.cmd.Start(); err != nil {
 		return &Error{Node: FrontEnd, Stage: StageExec, Errno: startErrno(err)}
 	}
+	for _, p := range l.pipes {
+		p.end() // the child has it
+	}
 	if input != nil {
 		// Not waited for: see the package comment.
 		go func() {
+			defer endInput(c.Stdin)
 			_, _ = io.Copy(input, c.Stdin)
 			_ = input.Close()
 		}()
 	}
 	return nil
+}
+
+// ownEnd returns the end of a pipe that is the child's. Other outputs are what they are.
+func ownEnd(w io.Writer) io.Writer {
+	if p, ok := w.(*OutputPipe); ok {
+		return p.writer
+	}
+	return w
 }
 
 // input sets the standard input of the child. It returns the end of a pipe where
@@ -112,6 +126,8 @@ func (l *local) waitOutput() error { return nil }
 func (l *local) wait() (Status, error) {
 	err := l.cmd.Wait()
 	l.close()
+	endInput(l.stdin)
+	closeReaders(l.pipes, false)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		err = nil

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"io"
 
 	"bproc/wire"
@@ -43,6 +44,10 @@ func (o *output) copy() error {
 		}
 		if err != nil {
 			o.stream.close()
+			o.endPipes()
+			if errors.Is(err, errUnread) {
+				err = nil
+			}
 			return err
 		}
 	}
@@ -61,6 +66,7 @@ func (o *output) write(pieces []piece) error {
 	for _, p := range pieces {
 		if len(p.data) == 0 {
 			o.open--
+			o.end(p.of)
 			continue
 		}
 		if _, err := o.writers[p.of].Write(p.data); err != nil {
@@ -73,4 +79,20 @@ func (o *output) write(pieces []piece) error {
 		}
 	}
 	return nil
+}
+
+// end lets the reader of an output that is a pipe see its end, unless the other output goes
+// to the same pipe and has not ended.
+func (o *output) end(of int) {
+	if p, ok := o.writers[of].(*OutputPipe); ok && (o.open == 0 || o.writers[1-of] != io.Writer(p)) {
+		p.end()
+	}
+}
+
+// endPipes lets readers see the end of all outputs that are pipes.
+func (o *output) endPipes() {
+	o.open = 0
+	for of := range o.writers {
+		o.end(of)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -29,14 +30,17 @@ import (
 type remote struct {
 	ghost  *ghost
 	stream *stream
-	drain  func() error          // copies the output, once
+	drain  func() error // copies the output, once
+	stdin  io.Reader
+	pipes  []*OutputPipe         // outputs that are; they are copied by a goroutine
+	others bool                  // there are outputs that are not
 	input  atomic.Pointer[error] // why the input could not be read
 }
 
 func (c *Cmd) startRemote(ctx context.Context) error {
 	client := c.client
 	if client == nil {
-		client = Default()
+		client = new(Client)
 	}
 	for {
 		err := c.startOn(ctx, client)
@@ -67,11 +71,15 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 		ghost.discard(adopted(err))
 		return explain(err, image)
 	}
-	r := &remote{ghost: ghost, stream: newStream(client, ghost, conn, attach, stdio)}
+	r := &remote{ghost: ghost, stream: newStream(client, ghost, conn, attach, stdio), stdin: c.Stdin, pipes: c.pipes()}
 	r.drain = sync.OnceValue(newOutput(r.stream, c).copy)
 	if stdio[0].Mode == wire.DescriptorStream {
 		// Not waited for: see the package comment.
 		go r.copyInput(FromTerminal(c.Stdin))
+	}
+	if len(r.pipes) > 0 {
+		r.others = len(r.pipes) < r.stream.streams()
+		go r.copyOutput()
 	}
 	c.PID = PID(ghost.pid)
 	c.process = r
@@ -147,7 +155,20 @@ func explain(err error, image string) error {
 
 func (r *remote) waitOutput() error { return r.drain() }
 
+// copyOutput copies the output, and then looks after the connection until that is closed.
+func (r *remote) copyOutput() {
+	_ = r.drain()
+	r.stream.await(func() bool { return false })
+}
+
 func (r *remote) wait() (Status, error) {
+	defer endInput(r.stdin)
+	if len(r.pipes) > 0 {
+		if err := r.ghost.awaitEnd(); err != nil {
+			return 0, err
+		}
+		closeReaders(r.pipes, r.others)
+	}
 	err := r.drain()
 	status, waitErr := r.waitGhost()
 	if sig, _ := status.Signaled(); sig == int(unix.SIGKILL) && err == nil && waitErr == nil {

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/wire"
 )
@@ -138,10 +137,8 @@ func TestNothingIsLost(t *testing.T) {
 		h := sha256.New()
 		cmd := m.Client.Command(2, "cat")
 		cmd.Stdin, cmd.Stdout = io.LimitReader(newPattern(), size), h
-		err := cmd.Run(t.Context())
-		var exit *client.ExitError
-		if cmd.Status != wire.ExitStatus(7) || !errors.As(err, &exit) {
-			t.Errorf("seed %d: %v, status %#x", seed, err, cmd.Status)
+		if status, err := run(t.Context(), cmd); status != wire.ExitStatus(7) || err != nil {
+			t.Errorf("seed %d: %v, status %#x", seed, err, status)
 		}
 		if string(h.Sum(nil)) != sum(t, io.LimitReader(newPattern(), size)) {
 			t.Errorf("seed %d: the checksum is wrong", seed)
@@ -165,11 +162,11 @@ func TestRunAgain(t *testing.T) {
 		}
 	})
 	cmd := m.Client.Command(2, "prog")
-	_ = cmd.Run(t.Context())
+	status, err := run(t.Context(), cmd)
 	mu.Lock()
 	defer mu.Unlock()
-	if cmd.Status != wire.ExitStatus(3) || len(seen) != 3 {
-		t.Fatalf("status %#x, %d requests", cmd.Status, len(seen))
+	if status != wire.ExitStatus(3) || err != nil || len(seen) != 3 {
+		t.Fatalf("status %#x, %v, %d requests", status, err, len(seen))
 	}
 	for i, run := range seen {
 		if run.Again != (i > 0) || run.Launch == 0 || run.Launch != seen[0].Launch || run.Ghost != seen[0].Ghost {
@@ -216,8 +213,8 @@ func TestInputBeforeWait(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := cmd.Wait(); err != nil || out.Len() != chatter {
-		t.Errorf("%v, %d bytes", err, out.Len())
+	if status, err := cmd.Wait(); err != nil || status != 0 || out.Len() != chatter {
+		t.Errorf("status %#x, %v, %d bytes", status, err, out.Len())
 	}
 }
 
@@ -251,8 +248,8 @@ func TestWindow(t *testing.T) {
 	})
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdin, cmd.Stdout = newPattern(), io.Discard
-	if err := cmd.Run(t.Context()); err != nil {
-		t.Error(err)
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+		t.Error(status, err)
 	}
 	select {
 	case <-full:
@@ -287,8 +284,8 @@ func TestEndOfInput(t *testing.T) {
 	})
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdin = bytes.NewReader([]byte("all"))
-	if err := cmd.Run(t.Context()); err != nil || ends.Load() != 2 {
-		t.Errorf("%v, %d ends", err, ends.Load())
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 || ends.Load() != 2 {
+		t.Errorf("status %#x, %v, %d ends", status, err, ends.Load())
 	}
 }
 
@@ -316,7 +313,7 @@ func TestTakenAgain(t *testing.T) {
 	})
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdout = io.Discard
-	if err := cmd.Run(t.Context()); err != nil {
-		t.Error(err)
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+		t.Error(status, err)
 	}
 }

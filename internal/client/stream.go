@@ -54,6 +54,17 @@ func newStream(client *Client, g *ghost, conn *os.File, attach wire.Attach, stdi
 	return s
 }
 
+// streams returns how many outputs come over the connection.
+func (s *stream) streams() int {
+	n := 0
+	for _, is := range s.frames.stream {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 // close ends the connection. While the process lives, that means to hang up.
 func (s *stream) close() {
 	s.mu.Lock()

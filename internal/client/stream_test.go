@@ -34,8 +34,8 @@ func TestOutputs(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(t.Context()); err != nil {
-		t.Fatal(err)
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+		t.Fatal(status, err)
 	}
 	if stdout.String() != "one two" || stderr.String() != "bad worse" {
 		t.Errorf("got %q and %q", stdout.String(), stderr.String())
@@ -78,8 +78,8 @@ func TestBulkOutput(t *testing.T) {
 	h := sha256.New()
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdout = h
-	if err := cmd.Run(t.Context()); err != nil {
-		t.Fatal(err)
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+		t.Fatal(status, err)
 	}
 	if string(h.Sum(nil)) != sum(t, io.LimitReader(newPattern(), bulk)) {
 		t.Error("the checksum is wrong")
@@ -106,8 +106,8 @@ func TestBulkInput(t *testing.T) {
 	})
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdin = io.LimitReader(newPattern(), bulk)
-	if err := cmd.Run(t.Context()); err != nil {
-		t.Fatal(err)
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+		t.Fatal(status, err)
 	}
 	if string(got.Sum(nil)) != sum(t, io.LimitReader(newPattern(), bulk)) {
 		t.Error("the checksum is wrong")
@@ -124,8 +124,8 @@ func TestInputThatNeverEnds(t *testing.T) {
 	m := fakemaster.Start(t, exits(wire.ExitStatus(3)))
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdin = r
-	if err := cmd.Run(t.Context()); err == nil || cmd.Status != wire.ExitStatus(3) {
-		t.Errorf("got %v", err)
+	if status, err := run(t.Context(), cmd); err != nil || status != wire.ExitStatus(3) {
+		t.Errorf("got %#x, %v", status, err)
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)
@@ -147,7 +147,7 @@ func TestInputError(t *testing.T) {
 	defer dir.Close()
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdin = dir
-	if err := cmd.Run(t.Context()); !errors.Is(err, syscall.EISDIR) {
+	if _, err := run(t.Context(), cmd); !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("got %v, want %v", err, syscall.EISDIR)
 	}
 }
@@ -167,8 +167,8 @@ func TestNullDevice(t *testing.T) {
 	})
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = null, null, null
-	if err := cmd.Run(t.Context()); err != nil {
-		t.Fatal(err)
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+		t.Fatal(status, err)
 	}
 	if stdio != [3]wire.Descriptor{} {
 		t.Errorf("got %v", stdio)
@@ -189,8 +189,8 @@ func TestWriterFails(t *testing.T) {
 	})
 	cmd := m.Client.Command(2, "prog")
 	cmd.Stdout = failing{full}
-	if err := cmd.Run(t.Context()); !errors.Is(err, full) || cmd.Status != wire.SignalStatus(1) {
-		t.Errorf("got %v, status %#x", err, cmd.Status)
+	if status, err := run(t.Context(), cmd); !errors.Is(err, full) || status != wire.SignalStatus(1) {
+		t.Errorf("got %v, status %#x", err, status)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestUnexpectedFrames(t *testing.T) {
 			})
 			cmd := m.Client.Command(2, "prog")
 			cmd.Stdout = io.Discard
-			err := cmd.Run(t.Context())
+			_, err := run(t.Context(), cmd)
 			if !errors.Is(err, wire.ErrFrame) {
 				t.Errorf("got %v, want %v", err, wire.ErrFrame)
 			}
@@ -233,9 +233,9 @@ func TestMany(t *testing.T) {
 			var out bytes.Buffer
 			cmd := m.Client.Command(client.NodeID(i), "prog", client.NodeID(i).String())
 			cmd.Stdout = &out
-			_ = cmd.Run(t.Context())
-			if want := "prog " + client.NodeID(i).String(); out.String() != want || cmd.Status != wire.ExitStatus(i) {
-				t.Errorf("got %q, status %#x; want %q, %d", out.String(), cmd.Status, want, i)
+			status, err := run(t.Context(), cmd)
+			if want := "prog " + client.NodeID(i).String(); out.String() != want || status != wire.ExitStatus(i) || err != nil {
+				t.Errorf("got %q, status %#x, %v; want %q, %d", out.String(), status, err, want, i)
 			}
 		})
 	}

@@ -57,7 +57,7 @@ func viewer() error {
 	if err != nil {
 		return err
 	}
-	source, err := nodes.New(client.Default(), proc, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	source, err := nodes.New(new(client.Client), proc, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err != nil {
 		return err
 	}

@@ -62,13 +62,9 @@ func (o outlets) open(node client.NodeID) *outlet {
 	return out
 }
 
-// close passes on what is kept of an output that has come to its end. err is
-// that of the command; what is returned is an error of its input or output.
-func (o *outlet) close(err error) error {
-	var exit *client.ExitError
-	if errors.As(err, &exit) {
-		err = nil
-	}
+// close passes on what is kept of an output that has come to its end.
+func (o *outlet) close() error {
+	var err error
 	for _, l := range o.lines {
 		err = errors.Join(err, l.flush())
 	}

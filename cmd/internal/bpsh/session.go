@@ -2,6 +2,7 @@ package bpsh
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -125,10 +126,10 @@ func (s *session) do(ctx context.Context, j *job) {
 		s.shell.say(j.name(err))
 		s.signals.giveUp()
 	}
-	err = j.cmd.Wait()
+	status, err := j.cmd.Wait()
 	j.tap.release(true)
-	j.code = j.cmd.Status.ExitCode()
-	if err = j.outlet.close(err); err != nil {
+	j.code = status.ExitCode()
+	if err = errors.Join(err, j.outlet.close()); err != nil {
 		s.shell.say(j.name(err))
 		j.code = codeFailed
 	}
