@@ -84,6 +84,19 @@ func moveSignalsTaken(a *arena) {
 	a.sends(m)
 }
 
+// moveBounded says of a bound that the node has taken it in, be it the one that it was told
+// last, or none of its own.
+func moveBounded(a *arena) {
+	m := &wire.Bounded{UID: uint32(a.next()%3) * 1000, Group: uint64(6 + a.next()%4), Tasks: uint64(a.next())}
+	if m.Tasks%2 != 0 {
+		told := a.core.allotments[allotmentKey{uid: m.UID, group: a.core.taskGroups[m.Group], node: 0}]
+		if told != nil {
+			m.Tasks = told.told
+		}
+	}
+	a.sends(m)
+}
+
 func moveCall(a *arena) {
 	m := &wire.Call{Caller: a.anyPID(), Op: wire.CallOp(a.next() % 12)}
 	args := arguments[m.Op].count

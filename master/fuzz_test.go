@@ -35,9 +35,10 @@ func newArena(t *testing.T, data []byte) *arena {
 	a := &arena{script: newScript(t), data: data}
 	for _, line := range []string{
 		"node 0 uid 1000", "node 1 uid 2000 mode 0100", "up h0 0", "up s1 1",
+		"cgroup /all 6 400 40", "cgroup /all/hostile 7 100 20", "cgroup /all/honest 8 100 20",
 		"proc 100 uid 1000 pgid 100 sid 50", "proc 200 uid 2000 pgid 200 sid 60",
-		"proc 4711 parent 100 uid 1000 pgid 100 sid 50 limit 100", "proc 4712 parent 200 uid 2000 pgid 200 sid 60 limit 100",
-		"proc 4713 parent 100 uid 1000 pgid 100 sid 50 limit 100", "proc 4714 parent 4711 uid 1000 pgid 4711 sid 50 limit 100",
+		"proc 4711 parent 100 uid 1000 pgid 100 sid 50 limit 100 cgroup /all/hostile", "proc 4712 parent 200 uid 2000 pgid 200 sid 60 limit 100 cgroup /all/honest",
+		"proc 4713 parent 100 uid 1000 pgid 100 sid 50 limit 100 cgroup /all/hostile", "proc 4714 parent 4711 uid 1000 pgid 4711 sid 50 limit 100 cgroup /all/hostile",
 		"run 4711 0", "done GhostAdopt 4711", "events h0 Spawned 4711",
 		"run 4712 1 uid 2000", "done GhostAdopt 4712", "events s1 Spawned 4712",
 	} {
@@ -301,6 +302,7 @@ func FuzzLeaseBack(f *testing.F)    { fuzzMoves(f, moveLeaseBack) }
 func FuzzLeaving(f *testing.F)      { fuzzMoves(f, moveLeaving) }
 func FuzzSignalsTaken(f *testing.F) { fuzzMoves(f, moveSignalsTaken) }
 func FuzzCalls(f *testing.F)        { fuzzMoves(f, moveCall) }
+func FuzzBounded(f *testing.F)      { fuzzMoves(f, moveBounded, moveEvents) }
 
 // The messages of a client that change the core.
 
@@ -310,5 +312,5 @@ func FuzzSetNode(f *testing.F) { fuzzMoves(f, moveSetNode) }
 
 // FuzzCluster makes all of them, in any order.
 func FuzzCluster(f *testing.F) {
-	fuzzMoves(f, moveEvents, moveEvents, moveInventory, moveLeaseWanted, moveLeaseBack, moveLeaving, moveSignalsTaken, moveCall, moveWrong, moveRun, moveAttach, moveLeft, moveSetNode)
+	fuzzMoves(f, moveEvents, moveEvents, moveInventory, moveLeaseWanted, moveLeaseBack, moveLeaving, moveSignalsTaken, moveCall, moveBounded, moveWrong, moveRun, moveAttach, moveLeft, moveSetNode)
 }
