@@ -85,6 +85,15 @@ func (a *asked) node(stream net.Conn) {
 // serve has a client say some bytes and leave, and returns what it is answered.
 func (a *asked) serve(who caller, from *session, says []byte) []byte {
 	a.t.Helper()
+	return a.hear(says, func(ctx context.Context, conn net.Conn) {
+		(&clientConn{m: a.m, log: a.m.log, conn: conn, who: who, from: from, spoken: func() {}}).serve(ctx)
+	})
+}
+
+// hear has somebody say some bytes to what serves the connection, and leave, and returns
+// what that answers.
+func (a *asked) hear(says []byte, serve func(context.Context, net.Conn)) []byte {
+	a.t.Helper()
 	master, client := socketPair(a.t)
 	go func() {
 		_, _ = client.Write(says)
@@ -97,7 +106,7 @@ func (a *asked) serve(who caller, from *session, says []byte) []byte {
 	}()
 	ctx, cancel := context.WithTimeoutCause(a.t.Context(), patience, errors.New("the client has left long ago"))
 	defer cancel()
-	(&clientConn{m: a.m, log: a.m.log, conn: master, who: who, from: from, spoken: func() {}}).serve(ctx)
+	serve(ctx, master)
 	if ctx.Err() != nil {
 		a.t.Error(context.Cause(ctx))
 	}
@@ -168,17 +177,46 @@ func FuzzRequest(f *testing.F) {
 		if onNode {
 			from = a.sess
 		}
-		heard := a.serve(who, from, says)
-		for len(heard) > 0 {
-			h, err := wire.ParseHeader(heard)
-			if err != nil || int(h.Length) > len(heard)-wire.HeaderSize {
-				t.Fatalf("the client is told %x: %v", heard, err)
-			}
-			if _, err := wire.Decode(h, heard[wire.HeaderSize:wire.HeaderSize+int(h.Length)]); err != nil {
-				t.Fatalf("the client is told %x: %v", heard, err)
-			}
-			heard = heard[wire.HeaderSize+int(h.Length):]
+		areFrames(t, a.serve(who, from, says))
+		a.free()
+	})
+}
+
+// areFrames fails if what a client is told is anything else.
+func areFrames(t *testing.T, heard []byte) {
+	t.Helper()
+	for len(heard) > 0 {
+		h, err := wire.ParseHeader(heard)
+		if err != nil || int(h.Length) > len(heard)-wire.HeaderSize {
+			t.Fatalf("the client is told %x: %v", heard, err)
 		}
+		if _, err := wire.Decode(h, heard[wire.HeaderSize:wire.HeaderSize+int(h.Length)]); err != nil {
+			t.Fatalf("the client is told %x: %v", heard, err)
+		}
+		heard = heard[wire.HeaderSize+int(h.Length):]
+	}
+}
+
+// opened is a stream that a node has opened.
+type opened struct{ net.Conn }
+
+func (opened) Drop() error           { return nil }
+func (opened) Gone() <-chan struct{} { return nil }
+
+// FuzzViewer has node 3 open a stream and say anything on it: who looks, as a rule, and what
+// at; and answer anything. It gets frames only, and nothing stays behind.
+func FuzzViewer(f *testing.F) {
+	for i, viewer := range []wire.Message{&wire.Viewer{}, &wire.Viewer{UID: 1000, GID: 1000}, new(wire.Inventory)} {
+		for j, request := range requestSeeds() {
+			answers := answerSeeds()
+			f.Add(append(frameOf(f, viewer), frameOf(f, request)...), frameOf(f, answers[(i+j)%len(answers)]))
+		}
+	}
+	f.Fuzz(func(t *testing.T, says, answer []byte) {
+		a := newAsked(t, answer)
+		areFrames(t, a.hear(says, func(ctx context.Context, conn net.Conn) {
+			_ = (&slaveConn{session: a.sess, m: a.m}).view(ctx, opened{conn}) // an error is logged
+		}))
 		a.free()
 	})
 }
