@@ -71,6 +71,18 @@ type Token struct {
 // Type implements [Message].
 func (*Token) Type() Type { return TypeToken }
 
+// Revoke has the master forget the identity of a node, and with it the node's session and
+// processes.
+type Revoke struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	Node    NodeID
+}
+
+// Type implements [Message].
+func (*Revoke) Type() Type { return TypeRevoke }
+
 // SetNode changes a line of the node table. A nil field stays as it is.
 type SetNode struct {
 	_msgpack struct{} `msgpack:",as_array"`

@@ -39,6 +39,8 @@ const (
 	TypeReturn      Type = 45 // master > slave
 	TypeProgress    Type = 46 // master > slave
 	TypeBudget      Type = 47 // master > slave
+	TypeRenew       Type = 48 // master > slave
+	TypeRenewReply  Type = 49 // master > slave
 	TypeEvents      Type = 60 // slave > master
 	TypeLeaseWanted Type = 61 // slave > master
 	TypeInventory   Type = 62 // slave > master: first message of a new control stream
@@ -48,6 +50,7 @@ const (
 	TypeSignalsTaken Type = 65 // slave > master
 	TypeLeaving      Type = 66 // slave > master
 	TypeBounded      Type = 67 // slave > master
+	TypeRenewRequest Type = 68 // slave > master, answered by RenewReply
 
 	// Requests of a client to the master, one for each connection.
 	TypeListNodes Type = 80 // client > master, answered by NodeList
@@ -60,6 +63,7 @@ const (
 	TypeProcList  Type = 87 // master > client
 	TypeBirths    Type = 88 // client > master, answered by Born or Failed
 	TypeBorn      Type = 89 // master > client
+	TypeRevoke    Type = 90 // client > master, answered by Done or Failed
 
 	// Master and keeper.
 	TypeGhostHello  Type = 100 // master > keeper, answered by GhostList

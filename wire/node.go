@@ -35,6 +35,9 @@ type Refused struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Reason string
+
+	Later  bool `since:"1"` // to a slave: the reason may pass; it is to ask again
+	Rejoin bool `since:"1"` // to a slave: its identity is worth nothing; it needs a new token
 }
 
 // Type implements [Message].
@@ -265,6 +268,35 @@ type Bounded struct {
 
 // Type implements [Message].
 func (*Bounded) Type() Type { return TypeBounded }
+
+// Renew asks for a RenewRequest: the certificate of the slave will expire.
+type Renew struct {
+	_msgpack struct{} `msgpack:",as_array"`
+}
+
+// Type implements [Message].
+func (*Renew) Type() Type { return TypeRenew }
+
+// RenewRequest asks for another certificate for the same identity.
+type RenewRequest struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	CSR []byte // certificate request, DER
+}
+
+// Type implements [Message].
+func (*RenewRequest) Type() Type { return TypeRenewRequest }
+
+// RenewReply is the certificate for the last RenewRequest. The slave keeps it and connects
+// anew with it; the link goes on.
+type RenewReply struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Certificate []byte // DER
+}
+
+// Type implements [Message].
+func (*RenewReply) Type() Type { return TypeRenewReply }
 
 // LeaseBack gives blocks back in which no number is in use.
 type LeaseBack struct {

@@ -147,6 +147,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"Attach": 27, "Resume": 28, "Resumed": 29, "StdinTaken": 30, "StdoutTaken": 31, "StderrTaken": 32,
 		"Signal": 40, "Lease": 41, "Reparent": 42, "KillAll": 43, "HangUp": 44, "Events": 60, "LeaseWanted": 61, "Inventory": 62,
 		"Return": 45, "Progress": 46, "Budget": 47, "Call": 63, "LeaseBack": 64, "SignalsTaken": 65, "Leaving": 66, "Bounded": 67,
+		"Renew": 48, "RenewReply": 49, "RenewRequest": 68, "Revoke": 90,
 		"ListNodes": 80, "NodeList": 81, "Enroll": 82, "Token": 83, "SetNode": 84, "Done": 85, "ListProcs": 86, "ProcList": 87,
 		"Births": 88, "Born": 89,
 		"GhostHello": 100, "GhostList": 101, "GhostAdopt": 102, "GhostFork": 103, "GhostExec": 104, "GhostJoin": 105,

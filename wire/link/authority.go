@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
@@ -19,6 +20,10 @@ const masterName = "master.bproc.internal"
 
 // Authority is the certificate authority of one master, and its tokens.
 type Authority struct {
+	// Life is how long the certificates of slaves are good; 0: [DefaultLife]. It is set before
+	// the authority is used.
+	Life time.Duration
+
 	cert   *x509.Certificate
 	key    ed25519.PrivateKey
 	server tls.Certificate
@@ -122,29 +127,41 @@ func (a *Authority) serverCertificate() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key}, nil
 }
 
+// DefaultLife is how long the certificate of a slave is good where nothing else is said.
+const DefaultLife = 365 * 24 * time.Hour
+
+func (a *Authority) life() time.Duration { return cmp.Or(a.Life, DefaultLife) }
+
 // issue makes the certificate of a slave for the public key of a request, and
 // the identity that is in it.
 func (a *Authority) issue(csr []byte) (identity string, der []byte, err error) {
-	req, err := x509.ParseCertificateRequest(csr)
-	if err != nil {
-		return "", nil, fmt.Errorf("certificate request: %w", err)
-	}
-	if _, ok := req.PublicKey.(ed25519.PublicKey); !ok {
-		return "", nil, fmt.Errorf("certificate request: key is %v", req.PublicKeyAlgorithm)
-	}
-	if err := req.CheckSignature(); err != nil {
-		return "", nil, fmt.Errorf("certificate request: %w", err)
-	}
 	identity = newID()
-	tmpl := template(identity) // nothing of the request but the key
-	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	der, err = x509.CreateCertificate(rand.Reader, tmpl, a.cert, req.PublicKey, a.key)
+	der, err = a.Certify(identity, csr)
 	return identity, der, err
 }
 
-// template returns what all our certificates have in common. They are valid at
-// any time: nodes may start with a clock that was never set, and a node is
-// turned away by its entry in the node table, not by a date.
+// Certify makes a certificate of an identity for the public key of a request.
+func (a *Authority) Certify(identity string, csr []byte) (der []byte, err error) {
+	req, err := x509.ParseCertificateRequest(csr)
+	if err != nil {
+		return nil, fmt.Errorf("certificate request: %w", err)
+	}
+	if _, ok := req.PublicKey.(ed25519.PublicKey); !ok {
+		return nil, fmt.Errorf("certificate request: key is %v", req.PublicKeyAlgorithm)
+	}
+	if err := req.CheckSignature(); err != nil {
+		return nil, fmt.Errorf("certificate request: %w", err)
+	}
+	tmpl := template(identity) // nothing of the request but the key
+	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	tmpl.NotBefore = time.Now()
+	tmpl.NotAfter = tmpl.NotBefore.Add(a.life())
+	return x509.CreateCertificate(rand.Reader, tmpl, a.cert, req.PublicKey, a.key)
+}
+
+// template returns what all our certificates have in common. They are valid at any time, but
+// for those of slaves, whose dates only the master looks at: nodes may start with a clock that
+// was never set.
 func template(name string) *x509.Certificate {
 	serial := make([]byte, 16)
 	_, _ = rand.Read(serial) // cannot fail

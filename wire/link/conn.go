@@ -28,6 +28,7 @@ var (
 	errReplaced = errors.New("connection was replaced")
 	errSilent   = errors.New("nothing heard for too long")
 	errKeyUsed  = errors.New("enough bytes for one key")
+	errRenewed  = errors.New("the certificate was renewed")
 )
 
 // conn is one connection of a link.

@@ -55,6 +55,20 @@ func Dial(ctx context.Context, cfg DialConfig) (*Session, error) {
 	return s, nil
 }
 
+// noLink is the name of no link: names are random.
+const noLink = "none"
+
+// Check asks the master whether it accepts the identity. If not, the error is a *RefusedError.
+func Check(ctx context.Context, cfg DialConfig) error {
+	d := &dialer{cfg: cfg, tls: cfg.Identity.clientConfig()}
+	o, _, err := d.open(ctx, noLink, 0, openingTime) // to go on with it is harmless
+	if err != nil {
+		return fmt.Errorf("connect to the master at %s: %w", cfg.Addr, err)
+	}
+	o.raw.abort()
+	return nil
+}
+
 func paceOf(w *wire.Welcome) (pace, error) {
 	lease, interval := time.Duration(w.Lease)*time.Millisecond, time.Duration(w.Interval)*time.Millisecond
 	if w.Link == "" || lease <= 0 || interval <= 0 || interval > maxInterval {
@@ -81,7 +95,11 @@ func (d *dialer) carry(ctx context.Context, c *conn) error {
 			return l.reason()
 		default:
 		}
-		d.cfg.Log.Warn("connection to the master is lost", "err", lost)
+		level := slog.LevelWarn
+		if errors.Is(lost, errRenewed) {
+			level = slog.LevelInfo
+		}
+		d.cfg.Log.Log(ctx, level, "connection to the master is lost", "err", lost)
 		var err error
 		if c, err = d.resume(ctx, l); err != nil {
 			l.close(err, false)

@@ -12,7 +12,11 @@ var (
 
 // RefusedError says that the master has refused a connection, and why. To try
 // again is of no use before something has been changed on either side.
-type RefusedError struct{ Reason string }
+type RefusedError struct {
+	Reason string
+	Later  bool // the reason may pass by itself
+	Rejoin bool // the identity is worth nothing; to join again helps
+}
 
 // Error implements error.
 func (e *RefusedError) Error() string { return "the master refused: " + e.Reason }

@@ -30,7 +30,11 @@ const SendBuffer = sendBuffer
 func (a *Authority) ServerConfig() *tls.Config { return a.serverConfig() }
 
 // ClientConfig returns the configuration of TLS of a slave.
-func (id *Identity) ClientConfig() *tls.Config { return id.clientConfig() }
+func (id *Identity) ClientConfig() *tls.Config {
+	c := id.clientConfig()
+	c.Certificates, c.GetClientCertificate = []tls.Certificate{*id.cert.Load()}, nil
+	return c
+}
 
 // Say makes one connection as a slave, says hello and returns the answer.
 func (id *Identity) Say(ctx context.Context, addr string, hello *wire.Hello) (*wire.Welcome, *tls.Conn, error) {

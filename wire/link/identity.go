@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"bproc/wire"
 )
@@ -21,8 +22,9 @@ type Identity struct {
 	// none.
 	Home wire.Block
 
-	cert      tls.Certificate
+	cert      atomic.Pointer[tls.Certificate] // replaced by a Renewal
 	authority *x509.Certificate
+	dir       string // where it is kept
 }
 
 const identityFile = "identity.pem"
@@ -42,6 +44,7 @@ func OpenIdentity(dir string) (*Identity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w; restore it, or remove it and join again with a new token", path, err)
 	}
+	id.dir = dir
 	return id, nil
 }
 
@@ -82,7 +85,7 @@ func appendHome(dst []byte, home wire.Block) ([]byte, error) {
 var errOtherKey = errors.New("certificate is of another key")
 
 // newIdentity puts an identity together and checks that its parts belong
-// together.
+// together. The master decides whether the certificate has expired.
 func newIdentity(key ed25519.PrivateKey, certificate, authority []byte) (*Identity, error) {
 	leaf, err := x509.ParseCertificate(certificate)
 	if err != nil {
@@ -95,30 +98,33 @@ func newIdentity(key ed25519.PrivateKey, certificate, authority []byte) (*Identi
 	if !key.Public().(ed25519.PublicKey).Equal(leaf.PublicKey) {
 		return nil, errOtherKey
 	}
-	opts := x509.VerifyOptions{Roots: poolOf(root), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	opts := x509.VerifyOptions{Roots: poolOf(root), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, CurrentTime: leaf.NotBefore}
 	if _, err := leaf.Verify(opts); err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
-	return &Identity{
-		cert:      tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key, Leaf: leaf},
-		authority: root,
-	}, nil
+	id := &Identity{authority: root}
+	id.cert.Store(&tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key, Leaf: leaf})
+	return id, nil
 }
 
 // Key returns the name by which the master knows this identity.
-func (id *Identity) Key() string { return id.cert.Leaf.Subject.CommonName }
+func (id *Identity) Key() string { return id.cert.Load().Leaf.Subject.CommonName }
+
+// Validity returns from when to when its certificate is good, by the clock of the master.
+func (id *Identity) Validity() Validity { return validityOf(id.cert.Load().Leaf) }
 
 // write puts the identity into dir, in place of an older one.
 func (id *Identity) write(dir string) error {
 	if err := secretDir(dir); err != nil {
 		return err
 	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(id.cert.PrivateKey)
+	cert := id.cert.Load()
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
 	if err != nil {
 		return err
 	}
 	data := appendPEM(nil, pemKey, pkcs8)
-	data = appendPEM(data, pemCertificate, id.cert.Certificate[0])
+	data = appendPEM(data, pemCertificate, cert.Certificate[0])
 	data = appendPEM(data, pemCertificate, id.authority.Raw)
 	if id.Home.Count > 0 {
 		if data, err = appendHome(data, id.Home); err != nil {

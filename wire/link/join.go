@@ -2,10 +2,7 @@ package link
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,15 +24,12 @@ func Join(ctx context.Context, addr, token, dir, host string) (*Identity, error)
 	if err := id.write(dir); err != nil {
 		return nil, fmt.Errorf("write identity: %w", err)
 	}
+	id.dir = dir
 	return id, nil
 }
 
 func join(ctx context.Context, addr string, t token, host string) (*Identity, error) {
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	key, csr, err := newRequest()
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,8 @@ type Peer struct {
 	BootID  string
 	Addr    string // of the first connection
 	Version uint16 // of the protocol, that both speak
+
+	Certificate Validity // of the one on the first connection
 }
 
 // ListenConfig is the configuration of a Listener.
@@ -47,8 +49,9 @@ type ListenConfig struct {
 	// An error is shown to the slave, and its token stays good.
 	Joined func(key, host string, node wire.NodeID, name string) (home wire.Block, err error)
 
-	// Admit decides whether a slave whose certificate is good may connect. An
-	// error is shown to the slave. It is asked at each connection.
+	// Admit decides whether a slave whose certificate is good may connect. A
+	// *RefusedError is shown to the slave; another error means that nobody knows now. It is
+	// asked at each connection.
 	Admit func(Peer) error
 
 	// Accept is given each new session, not those that are resumed. It must
@@ -140,7 +143,11 @@ func (l *Listener) serve(ctx context.Context, raw *batch, proved func()) {
 	c, err := l.open(ctx, raw, log)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		log.Warn("connection was refused", "err", err)
+		level := slog.LevelWarn
+		if refused := (*RefusedError)(nil); errors.As(err, &refused) && refused.Later {
+			level = slog.LevelDebug // it asks again and again
+		}
+		log.Log(ctx, level, "connection was refused", "err", err)
 	case err == nil && c != nil:
 		proved()
 		if err := c.run(ctx); ctx.Err() == nil {
@@ -180,7 +187,7 @@ func (l *Listener) open(ctx context.Context, raw *batch, log *slog.Logger) (*con
 		err = fmt.Errorf("%w: application protocol %q", ErrProtocol, proto)
 	}
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
-		err = errors.Join(err, wire.Write(t, 0, &wire.Refused{Reason: refused.Reason}))
+		err = errors.Join(err, wire.Write(t, 0, &wire.Refused{Reason: refused.Reason, Later: refused.Later, Rejoin: refused.Rejoin}))
 	}
 	if c == nil {
 		part(raw)
@@ -216,17 +223,28 @@ func (l *Listener) link(o opened, log *slog.Logger) (*conn, error) {
 		BootID:  hello.BootID,
 		Addr:    o.raw.RemoteAddr().String(),
 		Version: min(hello.Version, wire.Version),
-	}
-	if l.cfg.Admit != nil {
-		if err := l.cfg.Admit(p); err != nil {
-			return nil, &RefusedError{Reason: err.Error()}
-		}
+
+		Certificate: validityOf(o.ConnectionState().PeerCertificates[0]),
 	}
 	log = log.With("host", p.Host, "key", p.Key)
+	if err := l.admit(p); err != nil {
+		return nil, fmt.Errorf("slave %s with the identity %s: %w", p.Host, p.Key, err)
+	}
 	if hello.Link == "" {
 		return l.start(o, p, log)
 	}
 	return l.resume(o, p, hello, log)
+}
+
+// admit returns why a slave whose certificate is of our authority may not connect.
+func (l *Listener) admit(p Peer) error {
+	if err := p.Certificate.check(time.Now()); err != nil {
+		return &RefusedError{Reason: err.Error(), Rejoin: true}
+	}
+	if l.cfg.Admit == nil {
+		return nil
+	}
+	return l.cfg.Admit(p)
 }
 
 // start makes a new session.
@@ -234,6 +252,7 @@ func (l *Listener) start(o opened, p Peer, log *slog.Logger) (*conn, error) {
 	name := newID()
 	s := newSession(newLink(name, l.pace, func() { l.forget(name) }), l.cfg.Log)
 	s.peer = p
+	s.certificate.Store(&p.Certificate)
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	l.mu.Lock()
@@ -273,6 +292,7 @@ func (l *Listener) resume(o opened, p Peer, hello *wire.Hello, log *slog.Logger)
 	if err := l.welcome(c, w, hello.Received); err != nil {
 		return nil, err
 	}
+	s.certificate.Store(&p.Certificate)
 	log.Info("link is up again", "received", received)
 	return c, nil
 }

@@ -68,7 +68,7 @@ func readOpening[M wire.Message](t *tls.Conn) (M, error) {
 		return none, err
 	}
 	if r, ok := m.(*wire.Refused); ok {
-		return none, &RefusedError{Reason: r.Reason}
+		return none, &RefusedError{Reason: r.Reason, Later: r.Later, Rejoin: r.Rejoin}
 	}
 	want, ok := m.(M)
 	if !ok {

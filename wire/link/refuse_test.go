@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"path/filepath"
@@ -132,7 +131,7 @@ func TestRefusals(t *testing.T) {
 	m := newMaster(t, func(c *link.ListenConfig) {
 		c.Admit = func(p link.Peer) error {
 			if p.Host == "gone" {
-				return fmt.Errorf("node %s was taken out", p.Host)
+				return &link.RefusedError{Reason: "node " + p.Host + " was taken out"}
 			}
 			return nil
 		}

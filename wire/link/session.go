@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/yamux"
@@ -23,6 +24,8 @@ type Session struct {
 	log   *slog.Logger
 	peer  Peer
 	carry func(context.Context) error // the slave's connections; nil on the master
+
+	certificate atomic.Pointer[Validity] // of the slave, on the last connection; on the master only
 
 	opening sync.Mutex // held while the master exchanges a connection
 
@@ -222,6 +225,20 @@ func (s *Session) Done() <-chan struct{} { return s.link.done }
 
 // Err returns why the session has ended; nil while it has not.
 func (s *Session) Err() error { return s.link.reason() }
+
+// Certificate returns from when to when the certificate is good that the slave has shown on
+// the last connection. It is the master's to ask.
+func (s *Session) Certificate() Validity { return *s.certificate.Load() }
+
+// Reconnect gives the connection up. The slave's session goes on over another, with what its
+// identity is then.
+func (s *Session) Reconnect() {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	if c := s.link.cur; c != nil {
+		s.link.loseLocked(c, errRenewed)
+	}
+}
 
 // Lease returns how long the slave keeps its processes without word from the
 // master.

@@ -40,7 +40,7 @@ func (a *Authority) serverConfig() *tls.Config {
 	about.Certificates = []tls.Certificate{a.server}
 	link := baseConfig(protoLink)
 	link.Certificates = []tls.Certificate{a.server}
-	link.ClientAuth = tls.RequireAndVerifyClientCert // for client authentication, by its usage
+	link.ClientAuth, link.VerifyConnection = tls.RequireAnyClientCert, a.verifySlave
 	link.ClientCAs = poolOf(a.cert)
 
 	choose := baseConfig(protoLink)
@@ -60,7 +60,8 @@ func (a *Authority) serverConfig() *tls.Config {
 // of our authority, for servers, with the master's name. A slave has neither.
 func (id *Identity) clientConfig() *tls.Config {
 	c := baseConfig(protoLink)
-	c.Certificates = []tls.Certificate{id.cert}
+	// The certificate may be renewed meanwhile.
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return id.cert.Load(), nil }
 	c.RootCAs = poolOf(id.authority)
 	c.ServerName = masterName
 	return c
