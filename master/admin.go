@@ -62,8 +62,8 @@ func (c *core) setNode(who caller, m *wire.SetNode, now time.Time) unix.Errno {
 }
 
 // setState puts a node into a state that an administrator wants. A node that is
-// set down stays connected, so that its processes' ends are told, as they were;
-// but it is asked for no others.
+// set down stays connected for so long as it takes to tell its processes' ends, as they were;
+// but it is asked for no others, and nothing else of it is served.
 func (c *core) setState(n *node, state string, now time.Time) {
 	switch {
 	case n.serves():
@@ -72,7 +72,7 @@ func (c *core) setState(n *node, state string, now time.Time) {
 		n.enter(now)
 	}
 	if n.sess != nil && state == stateDown {
-		n.sess.put(new(wire.KillAll))
+		n.sess.shut(now.Add(leaseMargin))
 	}
 }
 

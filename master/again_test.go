@@ -18,6 +18,7 @@ type quiet struct{}
 
 func (quiet) Put(uint64, wire.Message) error                { return nil }
 func (quiet) Close(error)                                   {}
+func (quiet) Certificate() link.Validity                    { return link.Validity{} }
 func (quiet) Connected() (bool, time.Time, <-chan struct{}) { return true, time.Time{}, nil }
 
 // processorTime returns how much of it this thread has taken.
@@ -36,7 +37,7 @@ func TestMuchToldAgain(t *testing.T) {
 	const most = 1 << 17
 	take := func(births int) time.Duration {
 		nodes := load(t, new(memory))
-		if _, err := nodes.join("key", 0, "", time.Now()); err != nil {
+		if _, _, err := nodes.join("key", 0, "", time.Now(), unconnected); err != nil {
 			t.Fatal(err)
 		}
 		c := newCore(slog.New(slog.DiscardHandler), testLease, nodes, pidmap.NewAllocator(pidmap.Config{}), quiet{})

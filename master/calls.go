@@ -45,6 +45,10 @@ var arguments = map[wire.CallOp]struct {
 // up with everything that the node has told before, so that whatever the process
 // knows of, is there.
 func (c *core) call(s *session, number uint64, m *wire.Call) {
+	if !s.shutBy.IsZero() {
+		s.reply(number, &wire.Return{Errno: uint32(unix.ESRCH)}) // the caller is being killed
+		return
+	}
 	if c.answersOf(s.node).again(s, number, m) {
 		return
 	}

@@ -95,6 +95,8 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 		return c.setNode(ctx, m)
 	case *wire.Enroll:
 		return c.enroll(ctx, m)
+	case *wire.Revoke:
+		return c.revoke(ctx, m)
 	case *wire.Births:
 		return c.births(ctx, m)
 	case *wire.Look:
@@ -118,6 +120,8 @@ func versionOf(m wire.Message) uint16 {
 	case *wire.SetNode:
 		return m.Version
 	case *wire.Enroll:
+		return m.Version
+	case *wire.Revoke:
 		return m.Version
 	case *wire.Births:
 		return m.Version

@@ -72,6 +72,9 @@ func TestRequests(t *testing.T) {
 		{"enrol for no time", root, &wire.Enroll{Version: v}, failed(wire.StageRequest, unix.EINVAL, "the token's life must be from 1 second to 720h0m0s")},
 		{"enrol for ever", root, &wire.Enroll{Version: v, Seconds: ^uint32(0)}, failed(wire.StageRequest, unix.EINVAL, "the token's life must be from 1 second to 720h0m0s")},
 		{"enrol too far", root, &wire.Enroll{Version: v, Seconds: 60, Node: maxNode + 1}, failed(wire.StageRequest, unix.EINVAL, "node numbers end at 1048576")},
+		{"revoke as a user", user, &wire.Revoke{Version: v, Node: 3}, failed(wire.StageRequest, unix.EPERM, "permission denied: only root may revoke nodes")},
+		{"revoke no node", root, &wire.Revoke{Version: v, Node: 4}, failed(wire.StageNode, unix.ENXIO, "")},
+		{"revoke without a version", root, &wire.Revoke{Node: 3}, &wire.Refused{Reason: "the master speaks protocol versions 1 to 1, the client 0"}},
 		{"run nothing", user, &wire.Run{Version: v, Node: 3}, failed(wire.StageRequest, unix.EINVAL, "a command without a name")},
 		{"run where nobody is", user, &wire.Run{Version: v, Node: 3, Command: wire.Command{Argv: []string{"true"}}}, failed(wire.StageNode, unix.EHOSTDOWN, "")},
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"bproc/pidmap"
 	"bproc/wire"
+	"bproc/wire/link"
 )
 
 // Config is what the master is told at its start. The configuration file has
@@ -24,6 +25,7 @@ import (
 //	lease SECONDS        see [Config.Lease]
 //	block COUNT          process numbers in a block that is leased to a node
 //	ghosts CGROUP        see [Config.Ghosts]
+//	certificate TIME     see [Config.Certificate]
 type Config struct {
 	Listen    string        // TCP address for slaves
 	Socket    string        // unix socket for clients
@@ -34,6 +36,10 @@ type Config struct {
 	BlockSize int           // process numbers in a block; 0: default
 	Nodes     []NodeConfig
 	Ghosts    string // control group for ghosts, from the top of its hierarchy; empty: that of who starts the process
+
+	// Certificate is how long the certificate of a node is good, from when it joins or renews it;
+	// 0: a year.
+	Certificate time.Duration
 
 	// Last is asked when the master is told to end: whether no other follows it, because the
 	// machine shuts down or bproc is removed. Then it ends all processes before. nil: never.
@@ -113,6 +119,8 @@ func (c *Config) directive(name string, args []string) error {
 		c.BlockSize, err = number(args[0], pidmap.MinBlock, 1<<18)
 	case "node":
 		err = c.node(args[0], args[1])
+	case "certificate":
+		c.Certificate, err = life(args[0])
 	case "ghosts":
 		if c.Ghosts = args[0]; !path.IsAbs(c.Ghosts) || path.Clean(c.Ghosts) != c.Ghosts || c.Ghosts == "/" {
 			err = fmt.Errorf("%q is not the path of a control group, which begins with a slash", args[0])
@@ -121,6 +129,20 @@ func (c *Config) directive(name string, args []string) error {
 		err = errors.New("unknown directive")
 	}
 	return err
+}
+
+// Bounds on the life of a certificate: shorter ones leave no time to renew them.
+const (
+	minCertificate = 5 * time.Second
+	maxCertificate = 100 * link.DefaultLife
+)
+
+func life(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < minCertificate || d > maxCertificate {
+		return 0, fmt.Errorf("%q is not a time from %v to %v, such as 8760h", text, minCertificate, maxCertificate)
+	}
+	return d, nil
 }
 
 func (c *Config) node(id, name string) error {

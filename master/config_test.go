@@ -24,6 +24,7 @@ func TestConfig(t *testing.T) {
 		{"a control group", "ghosts /bproc-ghosts.slice/ghosts", func(c *Config) { c.Ghosts = "/bproc-ghosts.slice/ghosts" }},
 		{"no newline at the end", "block 1024", func(c *Config) { c.BlockSize = 1024 }},
 		{"addresses", "listen 10.0.0.1:99\nsocket /tmp/s\n", func(c *Config) { c.Listen, c.Socket = "10.0.0.1:99", "/tmp/s" }},
+		{"certificate", "certificate 90m\n", func(c *Config) { c.Certificate = 90 * time.Minute }},
 		{"the last one counts", "lease 86400\nlease 1\n", func(c *Config) { c.Lease = time.Second }},
 		{"nodes", "\tnode 0   a\r\nnode 1048576 b\n", func(c *Config) {
 			c.Nodes = []NodeConfig{{ID: 0, Name: "a"}, {ID: 1 << 20, Name: "b"}}
@@ -50,6 +51,8 @@ func TestConfigErrors(t *testing.T) {
 		{"node 1", "line 1: node: 2 operands, not 1, are expected"},
 		{"lease 0", `line 1: lease: "0" is not a number from 1 to 86400`},
 		{"lease 86401", `line 1: lease: "86401" is not a number from 1 to 86400`},
+		{"certificate 1s", `line 1: certificate: "1s" is not a time from 5s to 876000h0m0s, such as 8760h`},
+		{"certificate 365", `line 1: certificate: "365" is not a time from 5s to 876000h0m0s, such as 8760h`},
 		{"lease 5s", `line 1: lease: "5s" is not a number from 1 to 86400`},
 		{"ghosts ghosts", `line 1: ghosts: "ghosts" is not the path of a control group, which begins with a slash`},
 		{"ghosts /../x", `line 1: ghosts: "/../x" is not the path of a control group, which begins with a slash`},

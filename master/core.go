@@ -31,6 +31,8 @@ type core struct {
 	keeper sender
 	boot   uint64 // of the front end, as the keeper says
 
+	authority certifier // nil: nothing expires
+
 	births *births
 
 	front frontEnd

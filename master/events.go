@@ -31,6 +31,8 @@ func (c *core) fromSlave(s *session, number uint64, m wire.Message) {
 	case *wire.LeaseWanted:
 		// A node without numbers left forks on in the ones it has; the next wish may be granted.
 		c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
+	case *wire.RenewRequest:
+		c.certify(s, m)
 	case *wire.Leaving:
 		c.leaves(s, m.Empty)
 	case *wire.Bounded:

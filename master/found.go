@@ -39,6 +39,9 @@ func ownership(node wire.NodeID, starter uint32) uint64 {
 	return uint64(uint32(node)+1)<<32 | uint64(starter)
 }
 
+// nodeOf returns the node of an ownership; -1: it is not known.
+func nodeOf(owner uint64) wire.NodeID { return wire.NodeID(uint32(owner>>32) - 1) }
+
 // claim gives a found ghost back to its process, if that is the node's. It can be that of
 // another, which has its number now and is yet to be started.
 func (c *core) claim(s *session, pid wire.PID, birth uint64) bool {

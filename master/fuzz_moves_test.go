@@ -122,7 +122,7 @@ func moveCall(a *arena) {
 
 // moveWrong has the node send what is no message of a node.
 func moveWrong(a *arena) {
-	wrong := []wire.Message{new(wire.KillAll), new(wire.Run), new(wire.Inventory), new(wire.GhostDone), new(wire.Signal), new(wire.Viewer)}
+	wrong := []wire.Message{new(wire.KillAll), new(wire.Run), new(wire.Inventory), new(wire.GhostDone), new(wire.Signal), new(wire.Viewer), new(wire.RenewRequest)}
 	a.sends(wrong[int(a.next())%len(wrong)])
 }
 

@@ -2,7 +2,6 @@ package master
 
 import (
 	"fmt"
-	"time"
 
 	"bproc/pidmap"
 	"bproc/wire"
@@ -25,18 +24,37 @@ func (t *nodeTable) allocator(blockSize int) (*pidmap.Allocator, error) {
 	return alloc, nil
 }
 
-// joined gives an identity its number, and a home. Without one a node does its work, but
-// asks about all numbers.
-func (c *core) joined(key string, want wire.NodeID, name string) (*node, wire.Block, error) {
-	n, err := c.nodes.join(key, want, name, time.Now())
-	if err != nil || len(c.found) > 0 { // nodes that are not back yet may have any number
-		return n, wire.Block{}, err
+// giveHome gives a node that joins a home; one that has joined before has its own still.
+// Without one a node does its work, but asks about all numbers.
+func (c *core) giveHome(n *node) {
+	if n.Home.Count > 0 || len(c.found) > 0 { // nodes that are not back yet may have any number
+		return
 	}
 	n.Home = c.alloc.NewHome(n.ID)
+	if n.Home.Count == 0 {
+		n.Home = c.inherited(n.ID)
+	}
 	if err := c.nodes.keep(n); err != nil {
 		c.log.Error("a node has no numbers at home", "node", n.ID, "err", err)
 		c.alloc.LeaveHome(n.ID)
 		n.Home = wire.Block{}
 	}
-	return n, n.Home, nil
+}
+
+// inherited takes the home of a node that was revoked, or of none, for another one.
+func (c *core) inherited(id wire.NodeID) wire.Block {
+	for _, n := range c.nodes.sorted() {
+		if n.Key != "" || n.Home.Count == 0 {
+			continue
+		}
+		before := n.Home
+		n.Home = wire.Block{}
+		if err := c.nodes.keep(n); err != nil {
+			n.Home = before
+			break
+		}
+		c.alloc.LeaveHome(n.ID)
+		return c.alloc.NewHome(id)
+	}
+	return wire.Block{}
 }

@@ -2,6 +2,7 @@ package master
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -25,11 +26,11 @@ func TestHomeOutlivesTheMaster(t *testing.T) {
 	c := homeCore(t, kept)
 	homes := map[wire.NodeID]wire.Block{}
 	for _, key := range []string{"a", "b"} {
-		n, home, err := c.joined(key, -1, key)
-		if err != nil || home.Count == 0 || n.Home != home {
-			t.Fatalf("node %+v, home %v, %v", n, home, err)
+		n, err := c.joined(key, key, -1, "", nodesNow)
+		if err != nil || n.Home.Count == 0 {
+			t.Fatalf("node %+v, %v", n, err)
 		}
-		homes[n.ID] = home
+		homes[n.ID] = n.Home
 	}
 	c = homeCore(t, kept)
 	for node, home := range homes {
@@ -43,8 +44,8 @@ func TestHomeOutlivesTheMaster(t *testing.T) {
 			}
 		}
 	}
-	if _, home, err := c.joined("c", -1, "c"); err != nil || home.Count == 0 || home == homes[0] || home == homes[1] {
-		t.Errorf("a third one: home %v, %v", home, err)
+	if n, err := c.joined("c", "c", -1, "", nodesNow); err != nil || n.Home.Count == 0 || n.Home == homes[0] || n.Home == homes[1] {
+		t.Errorf("a third one: node %+v, %v", n, err)
 	}
 }
 
@@ -52,8 +53,8 @@ func TestHomeOutlivesTheMaster(t *testing.T) {
 func TestNoHomeWhileGhostsAreFound(t *testing.T) {
 	c := homeCore(t, new(memory))
 	c.found[70001] = nil
-	if n, home, err := c.joined("a", -1, "a"); err != nil || home.Count != 0 || n.Home.Count != 0 {
-		t.Errorf("node %+v, home %v, %v", n, home, err)
+	if n, err := c.joined("a", "a", -1, "", nodesNow); err != nil || n.Home.Count != 0 {
+		t.Errorf("node %+v, %v", n, err)
 	}
 }
 
@@ -61,13 +62,13 @@ func TestNoHomeWhileGhostsAreFound(t *testing.T) {
 func TestHomeThatIsNotKept(t *testing.T) {
 	kept := new(memory)
 	c := homeCore(t, kept)
-	if _, _, err := c.joined("a", 0, "a"); err != nil {
+	if _, err := c.joined("a", "a", 0, "", nodesNow); err != nil {
 		t.Fatal(err)
 	}
 	free := c.alloc.Free(7)
 	kept.err = errors.New("disk is full")
-	if _, home, err := c.joined("b", 1, "b"); err == nil || home.Count != 0 || c.alloc.Free(7) != free {
-		t.Errorf("home %v, %v, %d blocks free, were %d", home, err, c.alloc.Free(7), free)
+	if n, err := c.joined("b", "b", 1, "", nodesNow); err == nil || n != nil || c.alloc.Free(7) != free {
+		t.Errorf("node %+v, %v, %d blocks free, were %d", n, err, c.alloc.Free(7), free)
 	}
 }
 
@@ -78,5 +79,100 @@ func TestHomesOfADamagedTable(t *testing.T) {
 	}}
 	if _, err := load(t, kept).allocator(0); err == nil {
 		t.Error("two nodes have the same numbers at home")
+	}
+}
+
+// TestHomeIsFoundAgain has machines join again: each has the number and the home that it had,
+// however often, and none is left without.
+func TestHomeIsFoundAgain(t *testing.T) {
+	kept := new(memory)
+	c := homeCore(t, kept)
+	c.settled = true
+	first := map[string]node{}
+	for i := range 200 {
+		name := []string{"a", "b", "c"}[i%3]
+		key := fmt.Sprint(name, i)
+		n, err := c.joined(key, name, -1, "", nodesNow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i < 3 {
+			first[name] = *n
+		}
+		if n.ID != first[name].ID || n.Home != first[name].Home || n.Home.Count == 0 || n.Key != key {
+			t.Fatalf("join %d: got %+v, want what there was: %+v", i, n, first[name])
+		}
+	}
+	if len(c.nodes.byID) != 3 || len(c.nodes.byKey) != 3 {
+		t.Errorf("there are %d nodes with %d identities", len(c.nodes.byID), len(c.nodes.byKey))
+	}
+	c = homeCore(t, kept)
+	for name, was := range first {
+		if n := c.nodes.byID[was.ID]; n.Home != was.Home || n.Name != name {
+			t.Errorf("with the next master %s is %+v, was %+v", name, n, was)
+		}
+	}
+}
+
+// TestHomeOfOneThatIsThere: by its name alone a machine gets nothing of a node that is, or
+// may be, there.
+func TestHomeOfOneThatIsThere(t *testing.T) {
+	s := newScript(t)
+	c := s.core
+	join := func(key string, want wire.NodeID, name string) (wire.NodeID, error) {
+		t.Helper()
+		n, err := c.joined(key, "n", want, name, s.now)
+		if err != nil {
+			return -1, err
+		}
+		return n.ID, nil
+	}
+	if id, err := join("key 0", -1, ""); id != 0 || err != nil {
+		t.Fatal(id, err)
+	}
+	if id, _ := join("since the master began", -1, ""); id != 1 {
+		t.Errorf("node %d, want another: that may come yet", id)
+	}
+	s.input("up", []string{"s0", "0"})
+	if id, _ := join("connected", -1, ""); id != 2 {
+		t.Errorf("node %d, want another: that is there", id)
+	}
+	if id, err := join("with the number", 0, ""); !errors.Is(err, errNodeTaken) {
+		t.Errorf("node %d, %v, want that it is there", id, err)
+	}
+	s.input("cut", []string{"s0"})
+	if id, _ := join("cut", -1, ""); id != 3 {
+		t.Errorf("node %d, want another: that may come back", id)
+	}
+	// The administrator knows.
+	if id, err := join("with the name", -1, "n"); id != 0 || err != nil {
+		t.Errorf("node %d, %v, want the one with that name", id, err)
+	}
+	if c.nodes.byKey["key 0"] != nil || c.nodes.byID[0].sess != nil {
+		t.Error("the former identity is good still")
+	}
+}
+
+// TestHomesOfRevokedNodes: as long as there are any, they are nobody else's.
+func TestHomesOfRevokedNodes(t *testing.T) {
+	c := homeCore(t, new(memory))
+	var last *node
+	for i := 0; last == nil || last.Home.Count > 0; i++ {
+		var err error
+		if last, err = c.joined(fmt.Sprint("key ", i), fmt.Sprint("n", i), -1, "", nodesNow); err != nil || i > 100 {
+			t.Fatal(i, err)
+		}
+	}
+	revoked := c.nodes.byID[3]
+	home := revoked.Home
+	if failed := c.revoke(3, nodesNow); failed != nil {
+		t.Fatal(failed)
+	}
+	if revoked.Home != home {
+		t.Errorf("home %v, want %v: it may be enrolled again", revoked.Home, home)
+	}
+	n, err := c.joined("one more", "one more", -1, "", nodesNow)
+	if err != nil || n.ID == 3 || n.Home != home || revoked.Home.Count != 0 {
+		t.Errorf("node %+v, %v, want home %v; the revoked one is %+v", n, err, home, revoked)
 	}
 }

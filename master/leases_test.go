@@ -59,7 +59,7 @@ func TestLeasesAreKept(t *testing.T) {
 	}
 	c := begin(nodesNow)
 	for _, key := range []string{"a", "b"} {
-		if _, err := c.nodes.join(key, -1, key, nodesNow); err != nil {
+		if _, _, err := c.nodes.join(key, -1, key, nodesNow, unconnected); err != nil {
 			t.Fatal(err)
 		}
 	}

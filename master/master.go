@@ -71,6 +71,7 @@ func (m *Master) open() (err error) {
 	if m.authority, err = link.OpenAuthority(m.state.Table(store.Authority), m.state.Table(store.Tokens)); err != nil {
 		return err
 	}
+	m.authority.Life = m.cfg.Certificate
 	if m.nodes, err = loadNodes(m.state.Table(store.Nodes), m.cfg.Nodes, time.Now()); err != nil {
 		return err
 	}
@@ -120,6 +121,7 @@ func (m *Master) serve(ctx context.Context) error {
 		Joined: func(key, host string, want wire.NodeID, name string) (wire.Block, error) {
 			return m.joined(ctx, key, host, want, name)
 		},
+		Admit:  func(peer link.Peer) error { return m.admit(ctx, peer.Key) },
 		Accept: func(peer link.Peer, s *link.Session) { m.accept(ctx, peer, s) },
 	})
 	if err != nil {
@@ -137,7 +139,7 @@ func (m *Master) serve(ctx context.Context) error {
 		m.log.Error("not all numbers can be kept for the nodes that have them", "err", err)
 	}
 	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
-	core.leases = m.leases
+	core.leases, core.authority = m.leases, m.authority
 	m.births = core.births
 	core.tasks, core.ghosts = openTaskTree(m.log), m.cfg.Ghosts
 	ends := &follower{post: m.post}
@@ -234,20 +236,6 @@ func (m *Master) do(ctx context.Context, input func(*core)) error {
 
 // meetCore returns when the core has handled all inputs so far, or the context ends.
 func (m *Master) meetCore(ctx context.Context) { _ = m.do(ctx, func(*core) {}) }
-
-// joined gives a node that has joined its number.
-func (m *Master) joined(ctx context.Context, key, host string, want wire.NodeID, name string) (home wire.Block, err error) {
-	if name == "" {
-		name = host
-	}
-	var n *node
-	var joinErr error
-	if err := m.do(ctx, func(c *core) { n, home, joinErr = c.joined(key, want, name) }); err != nil || joinErr != nil {
-		return wire.Block{}, errors.Join(err, joinErr)
-	}
-	m.log.Info("node has joined", "node", n.ID, "name", n.Name)
-	return home, nil
-}
 
 // listenClients makes the socket for clients. Everybody may connect; who is
 // there, the kernel says. It takes the place of that of a former master, and stays

@@ -3,7 +3,6 @@ package master
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -73,8 +72,6 @@ type nodeTable struct {
 	kept  link.Records // by number
 }
 
-var errNodeTaken = errors.New("the node has joined before; forget its identity first or give another number")
-
 // loadNodes reads the node table and adds the nodes of the configuration.
 func loadNodes(kept link.Records, configured []NodeConfig, now time.Time) (*nodeTable, error) {
 	t := &nodeTable{byID: map[wire.NodeID]*node{}, byKey: map[string]*node{}, kept: kept}
@@ -116,53 +113,6 @@ func (t *nodeTable) sorted() []*node {
 	}
 	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.ID, b.ID) })
 	return nodes
-}
-
-// join gives an identity its number: the one asked for, or the configured one
-// of that name, or the lowest that no node has.
-func (t *nodeTable) join(key string, want wire.NodeID, name string, now time.Time) (*node, error) {
-	n := t.free(want, name)
-	if n == nil {
-		return nil, fmt.Errorf("node %d: %w", want, errNodeTaken)
-	}
-	before, known := *n, t.byID[n.ID] == n
-	n.Key = key
-	if n.Name == "" {
-		n.Name = name
-	}
-	t.insert(n, now)
-	if err := t.keep(n); err != nil { // the slave is refused, and its token stays good
-		*n = before
-		delete(t.byKey, key)
-		if !known {
-			delete(t.byID, n.ID)
-		}
-		return nil, err
-	}
-	return n, nil
-}
-
-func (t *nodeTable) free(want wire.NodeID, name string) *node {
-	if want >= 0 {
-		n := t.byID[want]
-		switch {
-		case n == nil:
-			return &node{ID: want, Mode: 0o111}
-		case n.Key == "":
-			return n
-		}
-		return nil
-	}
-	for _, n := range t.sorted() {
-		if n.Key == "" && n.Name == name {
-			return n
-		}
-	}
-	id := wire.NodeID(0)
-	for t.byID[id] != nil {
-		id++
-	}
-	return &node{ID: id, Mode: 0o111}
 }
 
 // keep makes a node's line survive the master.

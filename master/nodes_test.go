@@ -2,6 +2,7 @@ package master
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -57,12 +58,12 @@ func TestJoinGivesNumbers(t *testing.T) {
 		{"a", -1, "host a", 0, "host a"}, // the lowest free one
 		{"b", -1, "five", 5, "five"},     // the configured one of that name
 		{"c", -1, "host c", 2, "host c"}, // 1 is kept for the node called so
-		{"d", 2, "host d", -1, ""},       // has joined
+		{"d", 2, "host d", -1, ""},       // is there
 		{"e", 1, "host e", 1, "one"},     // keeps the configured name
 		{"f", 9, "host f", 9, "host f"},  // asked for
 		{"g", -1, "five", 3, "five"},     // its name is no right to another's number
 	} {
-		n, err := nodes.join(join.key, join.want, join.name, nodesNow)
+		n, _, err := nodes.join(join.key, join.want, join.name, nodesNow, nobody)
 		if join.id < 0 {
 			if !errors.Is(err, errNodeTaken) {
 				t.Errorf("%s: got %v, want %v", join.key, err, errNodeTaken)
@@ -94,6 +95,61 @@ func TestJoinGivesNumbers(t *testing.T) {
 	}
 }
 
+// nobody is away.
+func nobody(*node) bool { return false }
+
+// TestJoinAgain gives nodes that are away other identities.
+func TestJoinAgain(t *testing.T) {
+	kept := new(memory)
+	nodes := load(t, kept)
+	for _, name := range []string{"a", "b", "b"} {
+		key := fmt.Sprint("first ", name, len(nodes.byID))
+		if _, _, err := nodes.join(key, -1, name, nodesNow, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	away := func(n *node) bool { return n.ID != 1 }
+	for _, join := range []struct {
+		key    string
+		want   wire.NodeID
+		name   string
+		id     wire.NodeID // negative: refused
+		former string
+	}{
+		{"a again", -1, "a", 0, "first a0"},
+		{"a, by its number", 0, "other", 0, "a again"},
+		{"b again", -1, "b", 2, "first b2"}, // the one that is away
+		{"b, by its number", 1, "b", -1, ""},
+		{"c", -1, "c", 3, ""},
+	} {
+		n, former, err := nodes.join(join.key, join.want, join.name, nodesNow, away)
+		if join.id < 0 {
+			if !errors.Is(err, errNodeTaken) {
+				t.Errorf("%s: got %v, want %v", join.key, err, errNodeTaken)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", join.key, err)
+		}
+		if n.ID != join.id || former != join.former || nodes.byKey[join.key] != n || nodes.byKey[former] != nil {
+			t.Errorf("%s: got %+v, in the place of %q, want number %d and %q", join.key, n, former, join.id, join.former)
+		}
+	}
+	again := load(t, kept)
+	if !maps.EqualFunc(again.byKey, nodes.byKey, func(a, b *node) bool { return a.ID == b.ID && a.Name == b.Name }) {
+		t.Errorf("another master knows %v, want %v", again.byKey, nodes.byKey)
+	}
+	// Nothing is lost by one that cannot be kept.
+	kept.err = unix.ENOSPC
+	if _, _, err := nodes.join("a once more", 0, "a", nodesNow, away); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("got %v, want %v", err, unix.ENOSPC)
+	}
+	if n := nodes.byKey["a, by its number"]; n == nil || n.ID != 0 || n.Key != "a, by its number" || nodes.byKey["a once more"] != nil {
+		t.Errorf("it is %+v; %v", n, nodes.byKey)
+	}
+}
+
 func TestNodesThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{"", "{", "[]", `{"ID": "one"}`, "1"} {
 		kept := &memory{records: map[string][]byte{"1": []byte(text)}}
@@ -109,7 +165,7 @@ func TestJoinIsUndone(t *testing.T) {
 	kept := &memory{err: full}
 	nodes := load(t, kept, NodeConfig{ID: 1, Name: "one"})
 	for _, want := range []wire.NodeID{-1, 1} {
-		if _, err := nodes.join("a", want, "a", nodesNow); !errors.Is(err, full) {
+		if _, _, err := nodes.join("a", want, "a", nodesNow, unconnected); !errors.Is(err, full) {
 			t.Errorf("node %d: got %v, want %v", want, err, full)
 		}
 	}
@@ -117,7 +173,7 @@ func TestJoinIsUndone(t *testing.T) {
 		t.Errorf("left behind: %+v, %+v", nodes.byKey, nodes.byID)
 	}
 	kept.err = nil
-	if n, err := nodes.join("a", 1, "a", nodesNow); err != nil || n.ID != 1 {
+	if n, _, err := nodes.join("a", 1, "a", nodesNow, unconnected); err != nil || n.ID != 1 {
 		t.Errorf("got %+v, %v, want node 1", n, err)
 	}
 }
@@ -127,7 +183,7 @@ func TestSetIsKept(t *testing.T) {
 	s := newScript(t)
 	kept := new(memory)
 	s.core.nodes = load(t, kept)
-	if _, err := s.core.nodes.join("a", 1, "a", nodesNow); err != nil {
+	if _, _, err := s.core.nodes.join("a", 1, "a", nodesNow, unconnected); err != nil {
 		t.Fatal(err)
 	}
 	mode, down := uint32(0o100), stateDown

@@ -19,6 +19,11 @@ const maxNodeViews = 4096
 func (c *slaveConn) views(ctx context.Context) error {
 	var views sync.WaitGroup
 	defer views.Wait()
+	looking, shut := context.WithCancel(ctx)
+	defer shut()
+	if err := c.m.do(ctx, func(*core) { c.shutViews = shut }); err != nil {
+		return err
+	}
 	free := make(chan struct{}, maxNodeViews)
 	for {
 		select {
@@ -32,7 +37,7 @@ func (c *slaveConn) views(ctx context.Context) error {
 		}
 		views.Go(func() {
 			defer func() { <-free }()
-			if err := c.view(ctx, dropped{st}); err != nil {
+			if err := c.view(looking, dropped{st}); err != nil && looking.Err() == nil {
 				c.m.log.Warn("a node did not say who looks", "node", c.node, "err", err)
 			}
 			select {
@@ -46,6 +51,8 @@ func (c *slaveConn) views(ctx context.Context) error {
 // view serves somebody on a node.
 func (c *slaveConn) view(ctx context.Context, st link.Stream) error {
 	defer st.Close()
+	stop := context.AfterFunc(ctx, func() { st.Close() })
+	defer stop()
 	if err := st.SetReadDeadline(time.Now().Add(firstFrame)); err != nil {
 		return err
 	}

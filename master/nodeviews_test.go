@@ -65,6 +65,7 @@ func TestRequestsFromNodes(t *testing.T) {
 		{new(wire.Attach), false},
 		{new(wire.SetNode), false},
 		{new(wire.Enroll), false},
+		{new(wire.Revoke), false},
 		{new(wire.ListProcs), false},
 		{new(wire.Viewer), false},
 	} {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
+	"bproc/wire/link"
 )
 
 // madeUpKeeper writes down what the core says to the keeper.
@@ -130,6 +131,10 @@ func order(m wire.Message) string {
 		return fmt.Sprintf("Budget of user %d: %d", m.UID, m.Tasks)
 	case *wire.KillAll:
 		return "KillAll"
+	case *wire.Renew:
+		return "Renew"
+	case *wire.RenewReply:
+		return fmt.Sprintf("RenewReply %s", m.Certificate)
 	}
 	return fmt.Sprintf("%T", m)
 }
@@ -140,8 +145,12 @@ type madeUpLink struct {
 	name  string
 	up    bool
 	since time.Time
+
+	certificate link.Validity
 }
 
 func (l *madeUpLink) Close(cause error) { l.s.say("%s closed: %v", l.name, cause) }
+
+func (l *madeUpLink) Certificate() link.Validity { return l.certificate }
 
 func (l *madeUpLink) Connected() (bool, time.Time, <-chan struct{}) { return l.up, l.since, nil }

@@ -97,6 +97,7 @@ var verbs = map[string]func(s *script, args []string){
 	"leaves":  (*script).leaves,    // SESSION [empty]: its daemon ends, and all processes
 	"strange": (*script).strange,   // SESSION: sends a message that no slave may send
 	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [mode BITS] [uid N] [gid N]
+	"revoke":  (*script).revoke,    // ID: its identity is forgotten
 	"nodes":   (*script).listNodes, // the node table
 	"after":   (*script).after,     // DURATION: time passes, and a tick comes
 	"soon":    (*script).soon,      // it is time to tell what need not be told at once
@@ -129,7 +130,7 @@ var verbs = map[string]func(s *script, args []string){
 
 // unordered are the inputs after which the core goes through a table: what
 // comes out of them has no order.
-var unordered = []string{"up", "end", "after", "back", "soon"}
+var unordered = []string{"up", "end", "after", "back", "soon", "revoke"}
 
 func (s *script) input(verb string, args []string) []string {
 	f := verbs[verb]
@@ -234,7 +235,7 @@ func (s *script) errno(args []string) unix.Errno {
 
 func (s *script) addNode(args []string) {
 	id := wire.NodeID(s.number(args[0]))
-	n, err := s.core.nodes.join("key "+args[0], id, "", s.now)
+	n, _, err := s.core.nodes.join("key "+args[0], id, "", s.now, unconnected)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -345,6 +346,12 @@ func (s *script) setNode(args []string) {
 	}
 	if errno := s.core.setNode(who, m, s.now); errno != 0 {
 		s.say("%s", unix.ErrnoName(errno))
+	}
+}
+
+func (s *script) revoke(args []string) {
+	if failed := s.core.revoke(wire.NodeID(s.number(args[0])), s.now); failed != nil {
+		s.say("%s %s", unix.ErrnoName(unix.Errno(failed.Errno)), failed.Text)
 	}
 }
 

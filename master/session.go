@@ -46,12 +46,17 @@ type session struct {
 	lending  bool // a lease waits until all found ghosts are claimed
 	wanted   int  // how many blocks
 	argvs    int  // bytes of command lines that the keeper has yet to give to ghosts
+	renewal  renewal
+
+	shutViews func()    // those on the node do not look any more; nil: nobody can
+	shutBy    time.Time // the node is set down: closed when it is empty, or then; zero: it is not
 }
 
 // transport is what the master needs of a [link.Session].
 type transport interface {
 	Close(cause error)
 	Connected() (up bool, since time.Time, changed <-chan struct{})
+	Certificate() link.Validity
 }
 
 // opener opens streams to a slave.
@@ -107,6 +112,9 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	if n == nil {
 		return errUnknownNode
 	}
+	if n.Down { // since it was admitted
+		return errDown
+	}
 	if old := n.sess; old != nil {
 		c.log.Warn("node connected anew; its former connection is closed", "node", n.ID)
 		old.link.Close(errReplaced)
@@ -139,7 +147,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 		}
 	}
 	c.tellAllAgain(n.ID)
-	if s.emptying || n.Down {
+	if s.emptying {
 		s.put(new(wire.KillAll))
 	}
 	// Even if there is none to lend, the slave learns that it may ask again.
@@ -176,6 +184,16 @@ func (c *core) lose(p *proc) {
 	case forking, running:
 		c.end(p, wire.SignalStatus(int(unix.SIGKILL)))
 	case ending:
+	}
+}
+
+// shut ends what a node is served: its processes are to end, and then its session. Until
+// then it only tells of their ends.
+func (s *session) shut(by time.Time) {
+	s.emptying, s.shutBy = true, by
+	s.put(new(wire.KillAll))
+	if s.shutViews != nil {
+		s.shutViews()
 	}
 }
 
@@ -227,9 +245,15 @@ func (c *core) tick(now time.Time) {
 			s.link.Close(errLease)
 			c.sessionEnded(s, errLease, now)
 			c.dead(n)
+		case !s.shutBy.IsZero() && (n.procs == 0 || now.After(s.shutBy)):
+			s.link.Close(errDown)
+			c.sessionEnded(s, errDown, now)
 		case s.emptying && n.procs == 0:
 			s.link.Close(errEmptied)
 			c.sessionEnded(s, errEmptied, now)
+		case !c.certificates(s, now):
+			s.link.Close(link.ErrExpired)
+			c.sessionEnded(s, link.ErrExpired, now)
 		}
 	}
 }

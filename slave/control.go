@@ -36,14 +36,14 @@ func (n *node) session(ctx context.Context, cfg link.DialConfig) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.Run(ctx) })
 	group.Go(func() error {
-		err := n.serve(ctx, l)
+		err := n.serve(ctx, l, cfg.Identity)
 		l.Close(err)
 		return err
 	})
 	return group.Wait()
 }
 
-func (n *node) serve(ctx context.Context, l *link.Session) error {
+func (n *node) serve(ctx context.Context, l *link.Session, identity *link.Identity) error {
 	control, err := l.Open(ctx)
 	if err != nil {
 		return err
@@ -59,7 +59,8 @@ func (n *node) serve(ctx context.Context, l *link.Session) error {
 	defer processes.Wait() //nolint:errcheck // reported to the log, each where it happens
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.out.Run(ctx.Done(), control) })
-	group.Go(func() error { return n.receive(wire.NewReader(control)) })
+	certificate := &renewal{log: n.log, identity: identity, reconnect: l.Reconnect, put: n.out.put}
+	group.Go(func() error { return n.receive(wire.NewReader(control), certificate) })
 	group.Go(func() error { return n.accept(ctx, l, &processes) })
 	// Every stream ends with the link, and with it the goroutine that reads it.
 	stop := context.AfterFunc(ctx, func() { l.Close(context.Cause(ctx)) })
@@ -109,7 +110,7 @@ func (n *node) serveStream(l *link.Session, stream link.Stream) error {
 }
 
 // receive handles what the master says on the control stream.
-func (n *node) receive(reader *wire.Reader) error {
+func (n *node) receive(reader *wire.Reader, certificate *renewal) error {
 	for {
 		m, number, err := reader.Read()
 		if err != nil {
@@ -133,6 +134,10 @@ func (n *node) receive(reader *wire.Reader) error {
 			n.stdios.HangUp(m.PID)
 		case *wire.KillAll:
 			err = n.endAll()
+		case *wire.Renew:
+			err = certificate.begin()
+		case *wire.RenewReply:
+			certificate.done(m)
 		default:
 			err = fmt.Errorf("%w: type %d on the control stream", wire.ErrFrame, m.Type())
 		}

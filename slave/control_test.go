@@ -26,6 +26,7 @@ func TestReceive(t *testing.T) {
 		{"budget", &wire.Budget{UID: 1000, Tasks: 10}, io.EOF},
 		{"progress", &wire.Progress{Event: 17}, io.EOF},
 		{"answer to no call", new(wire.Return), io.EOF},
+		{"certificate that was not asked for", new(wire.RenewReply), io.EOF},
 		{"events", new(wire.Events), wire.ErrFrame},
 		{"spawn", new(wire.Spawn), wire.ErrFrame},
 	} {
@@ -37,7 +38,7 @@ func TestReceive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := n.receive(wire.NewReader(bytes.NewReader(frame))); !errors.Is(err, test.want) {
+			if err := n.receive(wire.NewReader(bytes.NewReader(frame)), new(renewal)); !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 		})

@@ -10,24 +10,52 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bproc/wire"
 	"bproc/wire/link"
 )
 
-// identify returns the identity of this slave, after joining if it has a token.
-func identify(ctx context.Context, cfg Config, host string, log *slog.Logger) (*link.Identity, error) {
+// identify returns the identity of this slave, after joining if it has a token and needs one.
+func identify(ctx context.Context, cfg Config, hello wire.Hello, log *slog.Logger) (*link.Identity, error) {
 	if err := os.MkdirAll(cfg.State, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of the slave: %w", err)
 	}
 	dir := filepath.Join(cfg.State, "identity")
 	identity, err := link.OpenIdentity(dir)
-	if errors.Is(err, link.ErrNotJoined) {
-		identity, err = join(ctx, cfg, dir, host, log)
-	}
-	if err != nil {
+	_, noToken := cfg.token()
+	use := link.ErrNotJoined // why a token is of use; nil: it is not
+	switch {
+	case err == nil && noToken == nil:
+		use = cfg.check(ctx, identity, hello, log)
+	case err == nil:
+		use = nil
+	case !errors.Is(err, link.ErrNotJoined):
 		return nil, err
 	}
-	cfg.dropToken(log)
+	if errors.Is(use, link.ErrNotJoined) {
+		if identity, err = join(ctx, cfg, dir, hello.Host, log); err != nil {
+			return nil, err
+		}
+		use = nil
+	}
+	if use == nil {
+		cfg.dropToken(log)
+	}
 	return identity, checkHome(identity)
+}
+
+// check asks the master whether it takes an identity: nil, or ErrNotJoined when that is not
+// good any more, or why there is no answer.
+func (c *Config) check(ctx context.Context, identity *link.Identity, hello wire.Hello, log *slog.Logger) error {
+	err := link.Check(ctx, link.DialConfig{Addr: c.Master, Identity: identity, Hello: hello, Log: log})
+	refused := (*link.RefusedError)(nil)
+	switch {
+	case errors.As(err, &refused) && refused.Rejoin:
+		log.Warn("the identity of this node is not good any more; it joins again", "err", err)
+		return link.ErrNotJoined
+	case errors.As(err, &refused):
+		return nil
+	}
+	return err
 }
 
 // join makes the identity. A token is good for one attempt that reaches the master, so

@@ -14,6 +14,8 @@ const (
 	// maxRedial bounds it for one that ends sessions at once, which shortSession says.
 	maxRedial    = 8 * time.Second
 	shortSession = time.Second
+	// maxTurnedAway is for one that has said that this node is set down.
+	maxTurnedAway = 2 * time.Second
 )
 
 // pause returns how long to wait after a session that lasted for some time, or, where

@@ -68,7 +68,7 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 		return err
 	}
 	defer unlock()
-	identity, err := identify(ctx, cfg, hello.Host, log)
+	identity, err := identify(ctx, cfg, hello, log)
 	if err != nil {
 		return err
 	}
@@ -184,6 +184,19 @@ func (n *node) watchedSpace(ctx context.Context) error {
 	return group.Wait()
 }
 
+// turnedAway ends all processes, once: the master, which does not serve this node for a while,
+// has asked for that, and perhaps was not heard.
+func (n *node) turnedAway(refused *link.RefusedError, before *bool) {
+	if *before {
+		return
+	}
+	*before = true
+	n.log.Warn("the master does not serve this node; all processes are killed", "err", refused)
+	if err := n.endAll(); err != nil {
+		n.log.Error("processes could not be killed", "err", err)
+	}
+}
+
 // sessions connects to the master again and again. It returns when the context
 // ends or the master refuses this node.
 func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
@@ -193,6 +206,7 @@ func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 		return context.Cause(ctx)
 	}
 	var wait time.Duration
+	away := false
 	for {
 		before, begun := n.linked.Load(), time.Now()
 		err := n.session(ctx, cfg)
@@ -201,10 +215,15 @@ func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case errors.As(err, &refused) && refused.Later:
+			wait = maxTurnedAway
+			n.turnedAway(refused, &away)
 		case errors.As(err, &refused):
 			return err
+		default:
+			away = false
+			n.log.Info("session with the master ended", "err", err)
 		}
-		n.log.Info("session with the master ended", "err", err)
 		if n.leaving.Load() {
 			<-ctx.Done() // in a moment; the master has been told all
 			return context.Cause(ctx)

@@ -72,7 +72,7 @@ func (c *Client) Procs(ctx context.Context) ([]Proc, error) {
 // NodeChange says what to change in a line of the node table. A nil field stays
 // as it is.
 type NodeChange struct {
-	State *string // a node that is set down is disconnected at once
+	State *string // a node that is set down is disconnected as soon as its processes have ended
 	Mode  *uint32 // who may start processes there: bits 0111
 	UID   *uint32
 	GID   *uint32
@@ -84,6 +84,13 @@ func (c *Client) SetNode(ctx context.Context, node NodeID, change NodeChange) er
 		Version: wire.Version, Node: node,
 		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID,
 	})
+	return onNode(err, node)
+}
+
+// Revoke has a node put out of the cluster at once: its processes end, and its identity is not
+// good any more. It needs root.
+func (c *Client) Revoke(ctx context.Context, node NodeID) error {
+	_, err := ask[*wire.Done](ctx, c, &wire.Revoke{Version: wire.Version, Node: node})
 	return onNode(err, node)
 }
 

@@ -141,6 +141,45 @@ func TestEnroll(t *testing.T) {
 	}
 }
 
+func TestRevoke(t *testing.T) {
+	for _, tt := range []struct {
+		args   string
+		want   []string
+		code   int
+		stderr string
+	}{
+		{"revoke 1", []string{"1"}, 0, ""},
+		{"revoke up", []string{"0", "1"}, 0, ""},
+		{"revoke 9,1", []string{"9", "1"}, 1, "bpctl: node 9: it has no identity\n"},
+		{"revoke", nil, 1, "bpctl: no nodes given\n"},
+		{"revoke 1 2", nil, 1, "bpctl: operand \"2\" is one too many\n"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			var asked log
+			m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+				switch m := m.(type) {
+				case *wire.ListNodes:
+					c.Send(&wire.NodeList{Nodes: []wire.Node{{ID: 0, State: "up"}, {ID: 1, State: "up"}, {ID: 2, State: "down"}}})
+				case *wire.Revoke:
+					asked.add(fmt.Sprint(m.Node))
+					if m.Node == 9 {
+						c.Fail(wire.StageNode, uint32(unix.ENOENT), "it has no identity", 0)
+						return
+					}
+					c.Send(new(wire.Done))
+				}
+			})
+			code, out, bad := run(t, m.Client, strings.Fields(tt.args)...)
+			if code != tt.code || out != "" || bad != tt.stderr {
+				t.Errorf("got %d, %q, %q; want %d, %q", code, out, bad, tt.code, tt.stderr)
+			}
+			if !slices.Equal(asked.list, tt.want) {
+				t.Errorf("got %q, want %q", asked.list, tt.want)
+			}
+		})
+	}
+}
+
 func TestManPage(t *testing.T) {
 	_, help, _ := run(t, client.Client{}, "--help")
 	_, enroll, _ := run(t, client.Client{}, "enroll", "--help")

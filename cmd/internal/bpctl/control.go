@@ -1,6 +1,7 @@
 package bpctl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ func (c *Control) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: `bpctl -S nodes | -M  [-s state] [-m mode] [-u user] [-g group] ...
   bpctl enroll [--node number] [--name name] [--ttl time]
+  bpctl revoke nodes
   bpctl check [--json] [--front-end | --node [master[:port]]]`,
 		Short:                 "Change the nodes of the cluster",
 		DisableFlagsInUseLine: true,
@@ -84,7 +86,7 @@ func (c *Control) command() *cobra.Command {
 	f.BoolVarP(&o.force, "fast", "f", false, "ignored, for compatibility")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
-	cmd.AddCommand(c.enrollCommand(), c.checkCommand())
+	cmd.AddCommand(c.enrollCommand(), c.revokeCommand(), c.checkCommand())
 	cmd.SetFlagErrorFunc(operands.FlagError)
 	return cmd
 }
@@ -112,15 +114,11 @@ func (c *Control) change(ctx context.Context, o *options) error {
 	}
 	var failed error
 	for _, a := range o.actions.list {
-		for _, node := range nodes {
-			if err := c.Client.SetNode(ctx, node, a); err != nil {
-				if errors.Is(err, client.ErrNoMaster) {
-					return err
-				}
-				fmt.Fprintf(c.Stderr, "bpctl: %v\n", err)
-				failed = errReported
-			}
+		err := c.each(nodes, func(node client.NodeID) error { return c.Client.SetNode(ctx, node, a) })
+		if err != nil && !errors.Is(err, errReported) {
+			return err
 		}
+		failed = cmp.Or(failed, err)
 	}
 	return failed
 }

@@ -1,0 +1,51 @@
+package bpctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bproc/cmd/internal/operands"
+	"bproc/internal/client"
+)
+
+// revokeCommand puts nodes out of the cluster.
+func (c *Control) revokeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:                   "revoke nodes",
+		Short:                 "Put nodes out of the cluster, until they are enrolled again",
+		DisableFlagsInUseLine: true,
+		Args:                  operands.Named("nodes"),
+		RunE:                  func(cmd *cobra.Command, args []string) error { return c.revoke(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().BoolP("help", "h", false, "print this help")
+	return cmd
+}
+
+// revoke forgets the identities of nodes. What fails on one is not the end for the others.
+func (c *Control) revoke(ctx context.Context, spec string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	defer cancel()
+	nodes, err := c.Client.Resolve(ctx, spec)
+	if err != nil {
+		return err
+	}
+	return c.each(nodes, func(node client.NodeID) error { return c.Client.Revoke(ctx, node) })
+}
+
+// each does something to nodes and reports what fails.
+func (c *Control) each(nodes []client.NodeID, do func(client.NodeID) error) (failed error) {
+	for _, node := range nodes {
+		err := do(node)
+		switch {
+		case errors.Is(err, client.ErrNoMaster):
+			return err
+		case err != nil:
+			fmt.Fprintf(c.Stderr, "bpctl: %v\n", err)
+			failed = errReported
+		}
+	}
+	return failed
+}
