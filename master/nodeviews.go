@@ -21,7 +21,11 @@ func (c *slaveConn) views(ctx context.Context) error {
 	defer views.Wait()
 	looking, shut := context.WithCancel(ctx)
 	defer shut()
-	if err := c.m.do(ctx, func(*core) { c.shutViews = shut }); err != nil {
+	if err := c.m.do(ctx, func(*core) {
+		if c.shutViews = shut; !c.shutBy.IsZero() {
+			shut()
+		}
+	}); err != nil {
 		return err
 	}
 	free := make(chan struct{}, maxNodeViews)
