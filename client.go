@@ -97,6 +97,7 @@ type NodeChange struct {
 	Mode  *uint32 // who may start processes there: bits 0111
 	UID   *uint32
 	GID   *uint32
+	Trust *string // "full" or "limited": how far the node is believed (bproc(7))
 }
 
 // SetNode changes a line of the node table. Most changes need root.

@@ -36,6 +36,8 @@ func (c *core) setNode(who caller, m *wire.SetNode, now time.Time) unix.Errno {
 		return unix.EPERM
 	case m.Mode != nil && *m.Mode&^0o111 != 0:
 		return unix.EINVAL
+	case m.Trust != nil && !validTrust(*m.Trust):
+		return unix.EINVAL
 	case m.State != nil && !validState(*m.State):
 		return unix.EINVAL
 	case m.State != nil && *m.State != stateDown && !n.serves() && !n.Down:
@@ -45,6 +47,7 @@ func (c *core) setNode(who caller, m *wire.SetNode, now time.Time) unix.Errno {
 	assign(&n.Mode, m.Mode)
 	assign(&n.UID, m.UID)
 	assign(&n.GID, m.GID)
+	assign(&n.Trust, m.Trust)
 	if m.State != nil {
 		n.Down = *m.State == stateDown
 	}

@@ -200,11 +200,7 @@ func (c *core) sendSignal(k *call, p *proc) {
 	p.sending = true
 	c.answersOf(k.s.node).enter(k)
 	sent := c.toGroup(k)
-	ask := c.repeated
-	if k.info != nil {
-		ask = c.request
-	}
-	ask(p, &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info}, func(errno unix.Errno) {
+	answered := func(errno unix.Errno) {
 		sent()
 		if errno == unix.EPIPE {
 			errno = unix.EAGAIN
@@ -215,7 +211,22 @@ func (c *core) sendSignal(k *call, p *proc) {
 			k.fails(errno)
 		}
 		c.sendNext(p)
-	})
+	}
+	if c.confined(k) {
+		switch to := k.target(); {
+		case to <= 0 && k.op == wire.CallKill:
+			c.sendMembers(k, p, answered)
+			return
+		case !c.hasNumber(k.s.node, to):
+			answered(c.outOfReach(to))
+			return
+		}
+	}
+	ask := c.repeated
+	if k.info != nil {
+		ask = c.request
+	}
+	ask(p, &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info}, answered)
 }
 
 // sendNext goes on with the signals that a process sends.

@@ -66,7 +66,7 @@ func TestRequests(t *testing.T) {
 		{"a slave's message", user, new(wire.Events), &wire.Refused{Reason: "the master does not take this request from a client"}},
 		{"set", user, &wire.SetNode{Version: v, Node: 3, Mode: &mode}, new(wire.Done)},
 		{"set no node", user, &wire.SetNode{Version: v, Node: 4}, failed(wire.StageNode, unix.ENXIO, "")},
-		{"nodes", user, &wire.ListNodes{Version: v}, &wire.NodeList{Nodes: []wire.Node{{ID: 3, State: "down", Mode: 0o100, UID: 1000, Since: 1_000_000}}}},
+		{"nodes", user, &wire.ListNodes{Version: v}, &wire.NodeList{Nodes: []wire.Node{{ID: 3, State: "down", Mode: 0o100, UID: 1000, Since: 1_000_000, Trust: trustFull}}}},
 		{"processes", user, &wire.ListProcs{Version: v}, &wire.ProcList{Procs: []wire.Proc{}}},
 		{"enrol as a user", user, &wire.Enroll{Version: v, Seconds: 60}, failed(wire.StageRequest, unix.EPERM, "permission denied: only root may enrol nodes")},
 		{"enrol for no time", root, &wire.Enroll{Version: v}, failed(wire.StageRequest, unix.EINVAL, "the token's life must be from 1 second to 720h0m0s")},

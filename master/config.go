@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path"
 	"strconv"
@@ -26,6 +27,7 @@ import (
 //	block COUNT          process numbers in a block that is leased to a node
 //	ghosts CGROUP        see [Config.Ghosts]
 //	certificate TIME     see [Config.Certificate]
+//	squash UID           see [Config.Squash]
 type Config struct {
 	Listen    string        // TCP address for slaves
 	Socket    string        // unix socket for clients
@@ -40,6 +42,9 @@ type Config struct {
 	// Certificate is how long the certificate of a node is good, from when it joins or renews it;
 	// 0: a year.
 	Certificate time.Duration
+
+	// Squash is as whom users appear of whom a node is not believed to have processes.
+	Squash uint32
 
 	// Last is asked when the master is told to end: whether no other follows it, because the
 	// machine shuts down or bproc is removed. Then it ends all processes before. nil: never.
@@ -61,6 +66,7 @@ func DefaultConfig() Config {
 		State:   "/var/lib/bproc/master",
 		Runtime: "/run/bproc",
 		Lease:   30 * time.Second,
+		Squash:  overflowUser,
 	}
 }
 
@@ -125,6 +131,10 @@ func (c *Config) directive(name string, args []string) error {
 		if c.Ghosts = args[0]; !path.IsAbs(c.Ghosts) || path.Clean(c.Ghosts) != c.Ghosts || c.Ghosts == "/" {
 			err = fmt.Errorf("%q is not the path of a control group, which begins with a slash", args[0])
 		}
+	case "squash":
+		var uid int
+		uid, err = number(args[0], 1, math.MaxUint32-1)
+		c.Squash = uint32(uid)
 	default:
 		err = errors.New("unknown directive")
 	}

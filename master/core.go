@@ -57,7 +57,9 @@ type core struct {
 	allotments map[allotmentKey]*allotment
 	crowded    []*taskGroup // in which there is more or less room
 	argvs      argvs
-	behind     []*session // that are to be told how far the front end is
+	served     map[wire.NodeID]map[uint32]bool // users for whom something was started on nodes
+	squash     uint32                          // as whom users appear of whom a node is not believed to have processes
+	behind     []*session                      // that are to be told how far the front end is
 	groupCalls map[groupCall]*underWay
 	answers    map[wire.NodeID]*answers
 	marks      []wire.Mark // that the keeper is to be told
@@ -84,6 +86,8 @@ func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pid
 		asked: map[uint64]func(unix.Errno){}, ends: map[*call]*os.File{}, maxEnds: roomForEnds(),
 		found: map[wire.PID]*signals{}, foundHow: map[wire.PID]wire.Adopted{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
 
+		served:     map[wire.NodeID]map[uint32]bool{},
+		squash:     overflowUser,
 		answers:    map[wire.NodeID]*answers{},
 		budgets:    map[uint32]*budget{},
 		taskGroups: map[uint64]*taskGroup{},
@@ -261,6 +265,7 @@ func (c *core) add(p *proc, limit uint64) {
 	c.charge(p, limit)
 	if n := c.nodes.byID[p.node]; n != nil {
 		n.procs++
+		c.serve(p.node, p.starter)
 	}
 	c.births.add()
 }

@@ -44,9 +44,10 @@ func (c *core) follow(p *proc, e *wire.Event) {
 		c.change(p, m, done)
 	}
 	if e.User != nil || e.Group != nil {
-		c.effect(p, &wire.GhostUser{PID: p.pid, User: orSame(e.User), Group: orSame(e.Group)})
-		if e.User != nil {
-			c.changeUser(p, e.User.Real)
+		user := c.believed(p.node, e.User)
+		c.effect(p, &wire.GhostUser{PID: p.pid, User: orSame(user), Group: orSame(e.Group)})
+		if user != nil {
+			c.changeUser(p, user.Real)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package master
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,7 @@ type frontEnd interface {
 	Member(group, session wire.PID) error // whether a group without its leader is of that session; this may take long
 	Open(pid wire.PID) (*os.File, error)  // pidfd_open(2), with PIDFD_NONBLOCK
 	Owner(pid wire.PID) (uint32, error)
+	Root(pid wire.PID) bool             // whether a process is root's by one of its users (credentials(7)), or nobody knows
 	Limit(pid wire.PID) (uint64, error) // RLIMIT_NPROC, soft (getrlimit(2))
 }
 
@@ -52,6 +54,15 @@ func (kernel) Owner(pid wire.PID) (uint32, error) {
 	var st unix.Stat_t
 	err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &st)
 	return st.Uid, err
+}
+
+func (kernel) Root(pid wire.PID) bool {
+	status, err := readGhost(pid, "status")
+	if err != nil {
+		return true
+	}
+	users, err := statusNumbers(status, "Uid:", 10, 4)
+	return err != nil || slices.Contains(users, 0)
 }
 
 func (kernel) Limit(pid wire.PID) (uint64, error) {

@@ -92,7 +92,7 @@ func (t *nodeTable) lineFor(want wire.NodeID, name string, away func(*node) bool
 		n := t.byID[want]
 		switch {
 		case n == nil:
-			return &node{ID: want, Mode: 0o111}
+			return newNode(want)
 		case n.Key == "" || away(n):
 			return n
 		}
@@ -115,5 +115,5 @@ func (t *nodeTable) lineFor(want wire.NodeID, name string, away func(*node) bool
 	for t.byID[id] != nil {
 		id++
 	}
-	return &node{ID: id, Mode: 0o111}
+	return newNode(id)
 }

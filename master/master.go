@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,6 +142,7 @@ func (m *Master) serve(ctx context.Context) error {
 	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
 	core.leases, core.authority = m.leases, m.authority
 	m.births = core.births
+	core.squash = cmp.Or(m.cfg.Squash, core.squash)
 	core.tasks, core.ghosts = openTaskTree(m.log), m.cfg.Ghosts
 	ends := &follower{post: m.post}
 	core.atEnd = func(f *os.File, ended func()) { ends.follow(ctx, f, ended) }

@@ -27,8 +27,11 @@ type node struct {
 	Mode uint32 // permission bits, 0111 at most
 	UID  uint32
 	GID  uint32
-	Home wire.Block `json:",omitzero"`  // numbers that are its own for as long as it is in the table
-	Down bool       `json:",omitempty"` // set down by an administrator: not served until it is set to another state
+	Home wire.Block `json:",omitzero"` // numbers that are its own for as long as it is in the table
+	// Trust is full or limited (trust.go). One that has joined before there was a choice has
+	// none: it is full, as it was.
+	Trust string `json:",omitempty"`
+	Down  bool   `json:",omitempty"` // set down by an administrator: not served until it is set to another state
 
 	state  string
 	since  time.Time
@@ -56,7 +59,7 @@ func (n *node) enter(now time.Time) {
 func (n *node) record() wire.Node {
 	r := wire.Node{
 		ID: n.ID, Name: n.Name, State: n.state, Mode: n.Mode, UID: n.UID, GID: n.GID,
-		Procs: uint32(n.procs), Since: n.since.Unix(),
+		Procs: uint32(n.procs), Since: n.since.Unix(), Trust: n.trust(),
 	}
 	if n.sess != nil {
 		r.Addr, r.Arch = n.sess.peer.Addr, n.sess.peer.Arch
@@ -89,13 +92,16 @@ func loadNodes(kept link.Records, configured []NodeConfig, now time.Time) (*node
 	for _, c := range configured {
 		n := t.byID[c.ID]
 		if n == nil {
-			n = &node{ID: c.ID, Mode: 0o111}
+			n = newNode(c.ID)
 			t.insert(n, now)
 		}
 		n.Name = c.Name
 	}
 	return t, nil
 }
+
+// newNode returns a node that has not joined.
+func newNode(id wire.NodeID) *node { return &node{ID: id, Mode: 0o111, Trust: trustLimited} }
 
 func (t *nodeTable) insert(n *node, now time.Time) {
 	n.state, n.since = stateDown, now

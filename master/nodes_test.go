@@ -201,3 +201,35 @@ func TestSetIsKept(t *testing.T) {
 		}
 	}
 }
+
+// TestTrustOfNodes: a node that joins has limited trust, also when it was configured, and
+// keeps what it is given. One of a table of before there was trust has it in full.
+func TestTrustOfNodes(t *testing.T) {
+	kept := &memory{records: map[string][]byte{"1": []byte(`{"ID":1,"Name":"old","Key":"k1","Mode":73}`)}}
+	nodes := load(t, kept, NodeConfig{ID: 2, Name: "configured"})
+	for _, name := range []string{"configured", "new"} {
+		if _, _, err := nodes.join("key "+name, -1, name, nodesNow, unconnected); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[wire.NodeID]string{0: trustLimited, 1: trustFull, 2: trustLimited}
+	for range 2 {
+		for id, trust := range want {
+			if got := nodes.byID[id].record().Trust; got != trust {
+				t.Errorf("node %d has %s trust, want %s", id, got, trust)
+			}
+		}
+		s := newScript(t)
+		s.core.nodes = nodes
+		for id, trust := range map[wire.NodeID]string{0: trustFull, 1: trustLimited} {
+			if errno := s.core.setNode(caller{}, &wire.SetNode{Node: id, Trust: &trust}, nodesNow); errno != 0 {
+				t.Fatal(errno)
+			}
+			want[id] = trust
+		}
+		nodes = load(t, kept)
+	}
+	if got := newNode(5); got.Trust != trustLimited {
+		t.Errorf("a new node has trust %q", got.Trust)
+	}
+}

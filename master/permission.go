@@ -61,5 +61,5 @@ func (who caller) maySet(n *node, m *wire.SetNode) bool {
 	if who.uid == 0 {
 		return true
 	}
-	return who.uid == n.UID && m.UID == nil && m.State == nil && (m.GID == nil || who.inGroup(*m.GID))
+	return who.uid == n.UID && m.UID == nil && m.State == nil && m.Trust == nil && (m.GID == nil || who.inGroup(*m.GID))
 }

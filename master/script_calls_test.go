@@ -81,6 +81,11 @@ func (f *madeUpFrontEnd) Owner(pid wire.PID) (uint32, error) {
 	return p.uid, err
 }
 
+func (f *madeUpFrontEnd) Root(pid wire.PID) bool {
+	p, err := f.find(pid)
+	return err != nil || p.uid == 0
+}
+
 func (f *madeUpFrontEnd) Limit(pid wire.PID) (uint64, error) {
 	p, err := f.find(pid)
 	return p.limit, err

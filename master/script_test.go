@@ -83,7 +83,7 @@ func (s *script) say(format string, args ...any) {
 // are options: a word and its value.
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
-	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N] [leased FIRST+COUNT,...]: has joined, and got that of a former master
+	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N] [trust WORD] [leased FIRST+COUNT,...]: has joined, and got that of a former master
 	"up":      (*script).up,        // SESSION ID [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
 	"again":   (*script).again,     // EVENT; EVENT...: what the next session is told again
 	"taken":   (*script).taken,     // SESSION PID NUMBER [boot N]: a process has its signals
@@ -96,7 +96,7 @@ var verbs = map[string]func(s *script, args []string){
 	"return":  (*script).leaseBack, // SESSION FIRST+COUNT...: gives numbers back
 	"leaves":  (*script).leaves,    // SESSION [empty]: its daemon ends, and all processes
 	"strange": (*script).strange,   // SESSION: sends a message that no slave may send
-	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [mode BITS] [uid N] [gid N]
+	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [trust WORD] [mode BITS] [uid N] [gid N]
 	"revoke":  (*script).revoke,    // ID: its identity is forgotten
 	"nodes":   (*script).listNodes, // the node table
 	"after":   (*script).after,     // DURATION: time passes, and a tick comes
@@ -239,6 +239,7 @@ func (s *script) addNode(args []string) {
 	if err != nil {
 		s.Fatal(err)
 	}
+	n.Trust = cmp.Or(s.text(args, "trust"), trustFull)
 	n.Mode = uint32(s.option(args, "mode", 0o111))
 	n.UID, n.GID = uint32(s.option(args, "uid", 0)), uint32(s.option(args, "gid", 0))
 	if blocks, ok := s.word(args, "leased"); ok {
@@ -337,6 +338,9 @@ func (s *script) setNode(args []string) {
 	m := &wire.SetNode{Node: wire.NodeID(s.number(args[0]))}
 	if state, ok := s.word(args[3:], "state"); ok {
 		m.State = &state
+	}
+	if trust, ok := s.word(args[3:], "trust"); ok {
+		m.Trust = &trust
 	}
 	for name, field := range map[string]**uint32{"mode": &m.Mode, "uid": &m.UID, "gid": &m.GID} {
 		if word, ok := s.word(args[3:], name); ok {

@@ -34,6 +34,7 @@ type Node struct {
 	Arch   string
 	CPUs   uint32
 	Memory uint64
+	Trust  string `since:"1"` // "full" or "limited"
 }
 
 // NodeList answers ListNodes, in order of node numbers.
@@ -93,6 +94,7 @@ type SetNode struct {
 	Mode    *uint32
 	UID     *uint32
 	GID     *uint32
+	Trust   *string `since:"1"` // "full" or "limited"
 }
 
 // Type implements [Message].

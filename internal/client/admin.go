@@ -76,13 +76,14 @@ type NodeChange struct {
 	Mode  *uint32 // who may start processes there: bits 0111
 	UID   *uint32
 	GID   *uint32
+	Trust *string // "full" or "limited": how far the node is believed
 }
 
 // SetNode changes a line of the node table. Most changes need root.
 func (c *Client) SetNode(ctx context.Context, node NodeID, change NodeChange) error {
 	_, err := ask[*wire.Done](ctx, c, &wire.SetNode{
 		Version: wire.Version, Node: node,
-		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID,
+		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID, Trust: change.Trust,
 	})
 	return onNode(err, node)
 }

@@ -28,6 +28,9 @@ type Config struct {
 	// MasterArgs and SlaveArgs are added to the command lines of the daemons.
 	MasterArgs []string
 	SlaveArgs  []string
+	// Limited leaves the nodes the trust that they have when they join (bproc(7)). Without it
+	// it is full: tests compare them with one machine, where root is root everywhere.
+	Limited bool
 	// OldKernel has what is started in the machines meet a kernel that knows no more calls and flags
 	// than Linux 5.10 (package oldkernel).
 	OldKernel bool
@@ -145,7 +148,19 @@ func (c *Cluster) joinAll(ctx context.Context) error {
 			}
 		}()
 	}
-	return c.WaitUp(ctx, c.NodeIDs()...)
+	if err := c.WaitUp(ctx, c.NodeIDs()...); err != nil || c.config.Limited {
+		return err
+	}
+	return c.trust(ctx, "full")
+}
+
+// trust sets how far all nodes are believed.
+func (c *Cluster) trust(ctx context.Context, level string) error {
+	res, err := c.Front.Exec(ctx, Root, "bpctl", "-S", "all", "--trust", level)
+	if err == nil && res.Code != 0 {
+		err = fmt.Errorf("bpctl --trust %s: exit code %d: %s", level, res.Code, res.Stderr)
+	}
+	return err
 }
 
 // machines returns the front end and the nodes.

@@ -76,7 +76,7 @@ func (m *muxed) Drop() error {
 // drain reads what nobody wants until the stream has ended, so that yamux does not keep it.
 func (m *muxed) drain() error {
 	defer close(m.gone)
-	m.reading.Lock() // until who reads has left; others do not come in
+	m.reading.Lock()   // until who reads has left; others do not come in
 	m.reading.Unlock() //nolint:staticcheck // that is all
 	var dropped [512]byte
 	for {

@@ -45,6 +45,13 @@ func (a *action) Type() string { return a.name }
 
 func parseState(s string) (client.NodeChange, error) { return client.NodeChange{State: &s}, nil }
 
+func parseTrust(s string) (client.NodeChange, error) {
+	if s != "full" && s != "limited" {
+		return client.NodeChange{}, fmt.Errorf("%q is neither full nor limited", s)
+	}
+	return client.NodeChange{Trust: &s}, nil
+}
+
 func parseMode(s string) (client.NodeChange, error) {
 	bits, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || bits > 0o777 {

@@ -47,6 +47,8 @@ func describe(m *wire.SetNode) string {
 		return fmt.Sprintf("%d state %s", m.Node, *m.State)
 	case m.Mode != nil:
 		return fmt.Sprintf("%d mode %o", m.Node, *m.Mode)
+	case m.Trust != nil:
+		return fmt.Sprintf("%d trust %s", m.Node, *m.Trust)
 	case m.UID != nil:
 		return fmt.Sprintf("%d uid %d", m.Node, *m.UID)
 	}
@@ -65,8 +67,10 @@ func TestChanges(t *testing.T) {
 		{"-S 1 -s a -s b", []string{"1 state a", "1 state b"}, 0, ""},
 		{"-S up -u root -g 7", []string{"0 uid 0", "1 uid 0", "0 gid 7", "1 gid 7"}, 0, ""},
 		{"-M -f -m 1", []string{"-1 mode 1"}, 0, ""},
+		{"-S 1,0 --trust full -s up --trust limited", []string{"1 trust full", "0 trust full", "1 state up", "0 state up", "1 trust limited", "0 trust limited"}, 0, ""},
+		{"-S 1 --trust half", nil, 1, "bpctl: option --trust: \"half\" is neither full nor limited\n"},
 		{"-S 9,1 -s up", []string{"9 state up", "1 state up"}, 1, "bpctl: node 9: operation not permitted\n"},
-		{"-S 1", nil, 1, "bpctl: nothing to do: one of -s, -m, -u and -g is needed\n"},
+		{"-S 1", nil, 1, "bpctl: nothing to do: one of -s, -m, -u, -g and --trust is needed\n"},
 		{"-s up", nil, 1, "bpctl: one of -S and -M is needed\n"},
 		{"-M -S 1 -s up", nil, 1, "bpctl: one of -S and -M is needed\n"},
 		{"-S 1 -m 9", nil, 1, "bpctl: option -m, --mode: 9 is no mode\n"},

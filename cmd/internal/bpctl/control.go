@@ -61,7 +61,7 @@ type options struct {
 func (c *Control) command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use: `bpctl -S nodes | -M  [-s state] [-m mode] [-u user] [-g group] ...
+		Use: `bpctl -S nodes | -M  [-s state] [-m mode] [-u user] [-g group] [--trust level] ...
   bpctl enroll [--node number] [--name name] [--ttl time]
   bpctl revoke nodes
   bpctl check [--json] [--front-end | --node [master[:port]]]`,
@@ -83,6 +83,7 @@ func (c *Control) command() *cobra.Command {
 	f.VarP(o.actions.flag("mode", parseMode), "mode", "m", "set who may start processes, in octal: owner 100, group 10, others 1")
 	f.VarP(o.actions.flag("user", parseUser), "user", "u", "set the owner")
 	f.VarP(o.actions.flag("group", parseGroup), "group", "g", "set the group")
+	f.Var(o.actions.flag("level", parseTrust), "trust", "set how far nodes are believed: full or limited")
 	f.BoolVarP(&o.force, "fast", "f", false, "ignored, for compatibility")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
@@ -101,7 +102,7 @@ func (c *Control) change(ctx context.Context, o *options) error {
 	case o.master == (o.nodes != ""):
 		return errors.New("one of -S and -M is needed")
 	case len(o.actions.list) == 0:
-		return errors.New("nothing to do: one of -s, -m, -u and -g is needed")
+		return errors.New("nothing to do: one of -s, -m, -u, -g and --trust is needed")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()

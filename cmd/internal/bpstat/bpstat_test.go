@@ -18,9 +18,9 @@ func TestMain(m *testing.M) { fakemaster.Main(m) }
 const nobody = 4_000_000_000 // no user or group has this number
 
 var nodes = []wire.Node{
-	{ID: 0, Name: "a", State: "up", Mode: 0o111, Addr: "10.0.0.10:33000"},
-	{ID: 1, Name: "b", State: "up", Mode: 0o111, Addr: "10.0.0.11:33000"},
-	{ID: 3, Name: "d", State: "down", Mode: 0o100, UID: nobody, GID: nobody},
+	{ID: 0, Name: "a", State: "up", Mode: 0o111, Addr: "10.0.0.10:33000", Trust: "full"},
+	{ID: 1, Name: "b", State: "up", Mode: 0o111, Addr: "10.0.0.11:33000", Trust: "full"},
+	{ID: 3, Name: "d", State: "down", Mode: 0o100, UID: nobody, GID: nobody, Trust: "limited"},
 	{ID: 7, Name: "h", State: "up", Mode: 0o111, Addr: "[fd00::7]:33000"},
 	{ID: 8, Name: "i", State: "boot", Mode: 0o010, Addr: "10.0.0.18:33000"},
 }
@@ -62,11 +62,11 @@ func TestPrint(t *testing.T) {
 			"7                              up              ---x--x--x root     root\n" +
 			"8                              boot            ------x--- root     root\n"},
 		{"-O 7,0", header + "7,0                            up              ---x--x--x root     root\n"},
-		{"-l up 3", "Node Address         Status       Mode      \tUser       Group\n" +
-			"   0 10.0.0.10       up           ---x--x--x\troot       root\n" +
-			"   1 10.0.0.11       up           ---x--x--x\troot       root\n" +
-			"   3 -               down         ---x------\t#400000000 #400000000\n" +
-			"   7 fd00::7         up           ---x--x--x\troot       root\n"},
+		{"-l up 3", "Node Address         Status       Mode      \tUser       Group      Trust\n" +
+			"   0 10.0.0.10       up           ---x--x--x\troot       root       full\n" +
+			"   1 10.0.0.11       up           ---x--x--x\troot       root       full\n" +
+			"   3 -               down         ---x------\t#400000000 #400000000 limited\n" +
+			"   7 fd00::7         up           ---x--x--x\troot       root       -\n"},
 		{"-a 1 3", "10.0.0.11\n-\n"},
 		{"-s 3", "down\n"},
 		{"-n allup", "0\n1\n7\n"},

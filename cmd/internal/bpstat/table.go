@@ -49,11 +49,11 @@ func host(n *client.Node) string {
 
 // printLong prints a line for each node, in the columns of the original.
 func (s *Stat) printLong(out io.Writer, nodes []client.Node) {
-	const format = "%4s %-15s %-12s %s\t%-10.10s %.10s\n"
-	fmt.Fprintf(out, format, "Node", "Address", "Status", "Mode      ", "User", "Group")
+	const format = "%4s %-15s %-12s %s\t%-10.10s %-10.10s %s\n"
+	fmt.Fprintf(out, format, "Node", "Address", "Status", "Mode      ", "User", "Group", "Trust")
 	for i := range nodes {
 		n := &nodes[i]
-		fmt.Fprintf(out, format, n.ID, host(n), n.State, mode(n.Mode), s.Names.User(n.UID), s.Names.Group(n.GID))
+		fmt.Fprintf(out, format, n.ID, host(n), n.State, mode(n.Mode), s.Names.User(n.UID), s.Names.Group(n.GID), cmp.Or(n.Trust, "-"))
 	}
 }
 
