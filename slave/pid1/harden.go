@@ -121,15 +121,21 @@ func oomScoreAdj() string {
 // there are as many tasks as the node may have, could not be had: that ends a Go program,
 // and init with all processes. There are some more than it was ever seen to use.
 func StartThreads() {
-	var started, stopped sync.WaitGroup
-	for range threads {
-		started.Add(1)
-		stopped.Go(func() {
+	var stopped sync.WaitGroup
+	together(threads, stopped.Go)
+	stopped.Wait()
+}
+
+// together has n goroutines, which begin starts, each hold a thread until all do.
+func together(n int, begin func(func())) {
+	var held sync.WaitGroup
+	held.Add(n) // at once: a group that is used again while somebody waits ends the program
+	for range n {
+		begin(func() {
 			runtime.LockOSThread() // one goroutine, one thread
 			defer runtime.UnlockOSThread()
-			started.Done()
-			started.Wait()
+			held.Done()
+			held.Wait()
 		})
 	}
-	stopped.Wait()
 }
