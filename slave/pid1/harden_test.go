@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -9,16 +10,17 @@ import (
 func TestTogether(t *testing.T) {
 	const n = 5
 	synctest.Test(t, func(t *testing.T) {
-		var begun, ended int
+		var begun int32
+		var ended atomic.Int32
 		together(n, func(hold func()) {
 			begun++
 			go func() {
 				hold()
-				ended++
+				ended.Add(1)
 			}()
 			synctest.Wait()
-			if want := begun / n * n; ended != want {
-				t.Errorf("of %d goroutines %d have begun, and %d let go of their threads, want %d", n, begun, ended, want)
+			if want, got := begun/n*n, ended.Load(); got != want {
+				t.Errorf("of %d goroutines %d have begun, and %d let go of their threads, want %d", n, begun, got, want)
 			}
 		})
 	})
