@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -288,6 +289,66 @@ func TestClosedPipe(t *testing.T) {
 		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Status.Signal() != want {
 			t.Errorf("node %d: got %v", node, err)
 		}
+	}
+}
+
+// TestPipeOfChild has a process end whose child keeps standard output open and says nothing.
+func TestPipeOfChild(t *testing.T) {
+	cluster := start(t, func(c *fakemaster.Conn, m wire.Message) {
+		if _, first := m.(*wire.Run); !first {
+			c.Resumed(0)
+			return
+		}
+		c.Started()
+		_ = c.Output(wire.TypeStdout, "up\n")
+		c.EndProcess(wire.ExitStatus(0))
+		c.Gone()
+	})
+	cmd := cluster.Command(2, "prog")
+	stdout, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "up\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPipeWithoutWait has the master go after the end of the output, while nobody waits for
+// the process: the connection is restored, since the process would be hung up otherwise.
+func TestPipeWithoutWait(t *testing.T) {
+	restored := make(chan struct{})
+	cluster := start(t, func(c *fakemaster.Conn, m wire.Message) {
+		if _, first := m.(*wire.Run); first {
+			c.Started()
+			c.EndOutputs()
+			return
+		}
+		c.Resumed(0)
+		close(restored)
+		c.EndProcess(wire.ExitStatus(0))
+		c.Gone()
+	})
+	cmd := cluster.Command(2, "prog")
+	cmd.HangUp = true
+	stdout, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(stdout); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v", got, err)
+	}
+	select {
+	case <-restored:
+	case <-time.After(30 * time.Second):
+		t.Error("the connection was not restored")
+		_ = cmd.Signal(os.Kill)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

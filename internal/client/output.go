@@ -45,7 +45,7 @@ func (o *output) copy() error {
 		if err != nil {
 			o.stream.close()
 			o.endPipes()
-			if errors.Is(err, errUnread) {
+			if errors.Is(err, errUnread) || errors.Is(err, errClosed) {
 				err = nil
 			}
 			return err

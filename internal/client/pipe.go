@@ -70,7 +70,7 @@ func (c *Cmd) pipes() []*OutputPipe {
 }
 
 // closeReaders closes the readers of pipes after the end of the process. If another output
-// is still to be copied, what comes for the pipes is discarded; otherwise it is an error.
+// is still to be copied, what comes for the pipes is discarded; otherwise it fails.
 func closeReaders(pipes []*OutputPipe, others bool) {
 	for _, p := range pipes {
 		p.discard.Store(others)

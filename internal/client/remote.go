@@ -168,6 +168,9 @@ func (r *remote) wait() (Status, error) {
 			return 0, err
 		}
 		closeReaders(r.pipes, r.others)
+		if !r.others {
+			r.stream.close() // a child of the process may have the outputs open
+		}
 	}
 	err := r.drain()
 	status, waitErr := r.waitGhost()

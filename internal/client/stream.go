@@ -74,6 +74,9 @@ func (s *stream) close() {
 	s.changed.Broadcast()
 }
 
+// errClosed is the error for output after close.
+var errClosed = errors.New("the connection was closed")
+
 // next waits for output and appends it to output. done must be called when it is not
 // needed any more.
 func (s *stream) next(output []piece) (all []piece, done func(), err error) {
@@ -87,7 +90,7 @@ func (s *stream) next(output []piece) (all []piece, done func(), err error) {
 		case s.err != nil:
 			return nil, nil, s.err
 		case s.closed:
-			return nil, nil, os.ErrClosed
+			return nil, nil, errClosed
 		case s.reading:
 			s.changed.Wait()
 			continue

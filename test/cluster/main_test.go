@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	for variable, program := range map[string]func([]string) error{
+		apiVariable:    checkAPI,
 		liarVariable:   liar,
 		askerVariable:  asker,
 		liars.Variable: liars.Main,
