@@ -1,6 +1,8 @@
 package ghost
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -22,13 +24,45 @@ func (s *shard) sendSignal(g *held, m *wire.GhostCall) error {
 		return err
 	}
 	defer d.release()
-	if m.Info == nil {
+	var without uint64
+	if m.NoKill {
+		if without, err = killing(g.pid); err != nil {
+			return err
+		}
+	}
+	if m.Info == nil && without == 0 {
 		_, err = d.call(number, args...)
 		return err
 	}
 	l := d.list()
-	l.call(number, append(args, l.put(m.Info))...)
-	return d.make(l)
+	if m.Info != nil {
+		args = append(args, l.put(m.Info))
+	}
+	if without == 0 {
+		l.call(number, args...)
+		return d.make(l)
+	}
+	lacks := false
+	l.setCapabilities(func() { lacks = true }, without&^(1<<unix.CAP_KILL), without)
+	l.call(number, args...)
+	l.setCapabilities(func() { lacks = false }, without, without)
+	err = d.make(l)
+	if lacks { // the signal could not be sent
+		l := d.list()
+		l.setCapabilities(nil, without, without)
+		err = errors.Join(err, d.make(l))
+	}
+	return err
+}
+
+// killing returns the capabilities of a ghost that has CAP_KILL, which are all that it may
+// have, or 0.
+func killing(pid wire.PID) (uint64, error) {
+	st, err := readStatus(pid)
+	if err != nil || st.capable&(1<<unix.CAP_KILL) == 0 {
+		return 0, err
+	}
+	return st.capable, nil
 }
 
 // sync reports the signals that are pending for a ghost. It gets them when it returns

@@ -117,18 +117,21 @@ func (l *list) setIDs(after func(), number uint64, ids wire.IDs) {
 	l.callThen(after, number, uint64(ids.Real), uint64(ids.Effective), uint64(ids.Saved))
 }
 
-// limit leaves a ghost the capabilities of its image only (capset(2)).
-func (l *list) limit() {
+// limit leaves a ghost the capabilities of its image only.
+func (l *list) limit() { l.setCapabilities(nil, imageCapabilities, imageCapabilities) }
+
+// setCapabilities is capset(2).
+func (l *list) setCapabilities(after func(), effective, permitted uint64) {
 	const version3 = 0x20080522
 	header := binary.LittleEndian.AppendUint32(nil, version3)
 	header = binary.LittleEndian.AppendUint32(header, 0) // the caller itself
 	var data []byte
-	for _, word := range []uint64{imageCapabilities & (1<<32 - 1), imageCapabilities >> 32} {
-		for _, set := range []uint64{word, word, 0} { // effective, permitted, inheritable
-			data = binary.LittleEndian.AppendUint32(data, uint32(set))
+	for _, shift := range []int{0, 32} {
+		for _, set := range []uint64{effective, permitted, 0} { // the last: inheritable
+			data = binary.LittleEndian.AppendUint32(data, uint32(set>>shift))
 		}
 	}
-	l.call(unix.SYS_CAPSET, l.put(header), l.put(data))
+	l.callThen(after, unix.SYS_CAPSET, l.put(header), l.put(data))
 }
 
 // trait sets an attribute of prctl(2) that the kernel heeds when ghosts end.

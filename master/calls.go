@@ -20,6 +20,7 @@ type call struct {
 	op     wire.CallOp
 	args   []int64
 	info   []byte
+	noKill bool
 
 	returned *wire.Return // the answer
 }
@@ -52,7 +53,7 @@ func (c *core) call(s *session, number uint64, m *wire.Call) {
 	if c.answersOf(s.node).again(s, number, m) {
 		return
 	}
-	k := &call{s: s, number: number, after: s.last, caller: m.Caller, op: m.Op, args: m.Args, info: m.Info}
+	k := &call{s: s, number: number, after: s.last, caller: m.Caller, op: m.Op, args: m.Args, info: m.Info, noKill: m.NoKill}
 	s.calling++
 	want, known := arguments[m.Op]
 	switch {
@@ -226,7 +227,7 @@ func (c *core) sendSignal(k *call, p *proc) {
 	if k.info != nil {
 		ask = c.request
 	}
-	ask(p, &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info}, answered)
+	ask(p, &wire.GhostCall{PID: p.pid, Op: k.op, Args: k.args, Info: k.info, NoKill: k.noKill}, answered)
 }
 
 // sendNext goes on with the signals that a process sends.

@@ -132,7 +132,7 @@ func (c *core) sendEach(k *call, p *proc, to []wire.PID, answer func(unix.Errno)
 			answer(failed)
 			return
 		}
-		m := &wire.GhostCall{PID: p.pid, Op: k.op, Args: []int64{int64(to[0]), k.args[1]}}
+		m := &wire.GhostCall{PID: p.pid, Op: k.op, Args: []int64{int64(to[0]), k.args[1]}, NoKill: k.noKill}
 		to = to[1:]
 		c.request(p, m, func(errno unix.Errno) {
 			switch errno {

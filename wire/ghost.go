@@ -150,6 +150,8 @@ type GhostCall struct {
 	Op   CallOp
 	Args []int64
 	Info []byte // siginfo_t, 128 bytes
+
+	NoKill bool `since:"1"` // its process has no CAP_KILL
 }
 
 // Type implements [Message].

@@ -213,6 +213,7 @@ type Call struct {
 	Op     CallOp
 	Args   []int64
 	Info   []byte // siginfo_t, 128 bytes
+	NoKill bool   `since:"1"` // the caller is root without CAP_KILL (capabilities(7))
 }
 
 // Type implements [Message].

@@ -69,6 +69,9 @@ func (f *frontEnd) await(t *testing.T, what string) string {
 
 func (f *frontEnd) Call(ctx context.Context, id uint64, c *wire.Call) (*wire.Return, error) {
 	f.say("call %d of %d %v", c.Op, c.Caller, c.Args)
+	if c.NoKill {
+		f.say("without CAP_KILL")
+	}
 	if len(c.Info) > 0 {
 		f.say("info %v", c.Info[:32])
 	}

@@ -1,6 +1,11 @@
 package supervise
 
-import "golang.org/x/sys/unix"
+import (
+	"bytes"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
 
 // kind tells IDs of users from those of groups: by their line in a status file
 // (proc_pid_status(5)).
@@ -72,4 +77,44 @@ func (v procView) ids(tid uint32, of kind) (has ids, ok bool) {
 		has[i] = uint32(id)
 	}
 	return has, true
+}
+
+// weak: root of a user namespace further in is weak, too, whatever it has there. Of others
+// than root the ghost cannot do more either.
+func (v procView) weak(tid uint32) bool {
+	fd, err := unix.Openat(v.own, fileOf(tid, "/status"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false // the caller has gone
+	}
+	defer unix.Close(fd)
+	status := make([]byte, 0, statusSize)
+	for {
+		n, err := unix.Read(fd, status[len(status):cap(status)])
+		if err != nil {
+			return false
+		}
+		status = status[:len(status)+n]
+		if len(status) == cap(status) {
+			status = append(make([]byte, 0, 4*cap(status)), status...)
+		}
+		if uid, _, ok := field(status, string(users), 1); ok && uid != 0 {
+			return false
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if capable, ok := capabilities(status); !ok || capable&(1<<unix.CAP_KILL) == 0 {
+		return true
+	}
+	var st unix.Stat_t
+	return unix.Fstatat(v.own, fileOf(tid, "/ns/user"), &st, 0) == nil && st.Ino != v.users
+}
+
+// capabilities returns the effective ones that a status file tells.
+func capabilities(status []byte) (uint64, bool) {
+	_, rest, _ := bytes.Cut(status, []byte("\nCapEff:\t"))
+	text, _, _ := bytes.Cut(rest, []byte("\n"))
+	set, err := strconv.ParseUint(string(text), 16, 64)
+	return set, err == nil
 }

@@ -132,6 +132,10 @@ func (s *Supervisor) ask(r *request, op wire.CallOp) verdict {
 // call has a call carried out on the front end. Its result is the caller's, unless
 // then makes something else of it.
 func (s *Supervisor) call(req *request, c *wire.Call, then func(context.Context, verdict) verdict) verdict {
+	switch c.Op {
+	case wire.CallKill, wire.CallTgkill, wire.CallSigqueue, wire.CallTgsigqueue:
+		c.NoKill = req.eyes.weak(req.tid)
+	}
 	return verdict{wait: func(ctx context.Context) verdict {
 		r, err := s.frontEnd.Call(ctx, req.id, c)
 		if err != nil {

@@ -116,6 +116,8 @@ func (m *madeUp) ids(tid uint32, of kind) (ids, bool) {
 	return map[kind]ids{users: {1000, 0, 0}, groups: {100, 100, 100}}[of], tid != inner
 }
 
+func (m *madeUp) weak(uint32) bool { return false }
+
 func (m *madeUp) waits(uint64) bool { return !m.left }
 
 func (m *madeUp) memory(_ uint32, at uintptr, buf []byte) error {
