@@ -3,6 +3,8 @@ package cluster_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"bproc/test/cluster"
@@ -26,8 +28,10 @@ func TestShutdown(t *testing.T) {
 	if err := c.Front.Systemctl(t.Context(), "start", "--job-mode=replace-irreversibly", "shutdown.target"); err != nil {
 		t.Fatal(err)
 	}
-	for unit, want := range map[string]string{"plain": "exit-code", "stubborn": "exit-code", "bpmaster": "success", "bpprocfs": "success"} {
-		if got := ask(t, c.Front, cluster.Root, "systemctl", "show", "--property=Result", "--value", unit+".service"); got != want {
+	// A bpsh that has nothing left to wait for when its own SIGTERM comes ends by that, which
+	// systemd counts as a success.
+	for unit, want := range map[string]string{"plain": "exit-code success", "stubborn": "exit-code", "bpmaster": "success", "bpprocfs": "success"} {
+		if got := ask(t, c.Front, cluster.Root, "systemctl", "show", "--property=Result", "--value", unit+".service"); !slices.Contains(strings.Fields(want), got) {
 			t.Errorf("%s has ended by %s, want %s", unit, got, want)
 		}
 	}
