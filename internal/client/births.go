@@ -7,13 +7,12 @@ import (
 	"bproc/wire"
 )
 
-// birthsTime is for how long [Client.Births] waits: longer than a master lets it.
+// birthsTime bounds [Client.Births]. A master answers earlier.
 const birthsTime = 10 * time.Minute
 
-// Births waits until the master of this front end knows of births of processes of nodes
-// that were not counted when it returned after, and returns the count now. It may return
-// after itself, if there are none for some minutes. Counts of two masters differ, so
-// that another one's is news, too. After 0 it returns at once.
+// Births blocks until the master's count of births on nodes differs from after, and returns
+// the count. It may return the same count if there are no births for some minutes. Another
+// master counts from another number. If after is 0, Births returns at once.
 func (c *Client) Births(ctx context.Context, after uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, birthsTime)
 	defer cancel()

@@ -37,11 +37,11 @@ func (c *Client) Look(node NodeID) (*Look, error) {
 	return &Look{node: node, conn: conn, reader: wire.NewReader(bufio.NewReaderSize(conn, lookBuffer))}, nil
 }
 
-// Refresh calls each with all that has changed since the last Refresh, in parts, and returns
-// its error if it has one. With now, all is told that is so when it is called, else what the
-// node has found out just before may do. The texts are as they are on the node (see
-// [wire.Texts]), but the node is not believed to speak of processes that are not its own.
-// After an error the Look is of no use.
+// Refresh calls each with everything that has changed since the last Refresh, in parts, and
+// returns the error of each if it has one. If now, the node scans its processes; otherwise
+// it may reuse a recent scan. The texts are as they are on the node (see [wire.Texts]).
+// Processes that do not belong to the node are left out. After an error the Look cannot be
+// used any more.
 func (l *Look) Refresh(ctx context.Context, now bool, each func(*wire.Changed) error) error {
 	stop := within(ctx, l.conn)
 	err := l.refresh(ctx, now, each)
@@ -97,8 +97,8 @@ func (l *Look) begin(ctx context.Context) error {
 	return nil
 }
 
-// Origin returns what the times of start mean that are told: known when Refresh tells
-// something, or has returned without an error.
+// Origin returns the clock and boot that the times of start refer to. It is known when
+// Refresh has called each, or has returned without an error.
 func (l *Look) Origin() *wire.Shown { return l.origin }
 
 func (l *Look) next(ctx context.Context) (wire.Message, error) { return answerFrom(ctx, l.reader) }
