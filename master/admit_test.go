@@ -42,11 +42,12 @@ func TestRevokeIsKept(t *testing.T) {
 	}
 	s.input("up", []string{"s0", "0"})
 	home := s.core.nodes.byID[0].Home
+	s.core.nodes.byID[0].Trust = trustFull
 	kept.err = unix.ENOSPC
 	if failed := s.core.revoke(0, nodesNow); failed == nil || failed.Errno != uint32(unix.EIO) {
 		t.Errorf("got %+v, want EIO", failed)
 	}
-	if n := s.core.nodes.byKey["key 0"]; n == nil || n.sess == nil || n.Key != "key 0" {
+	if n := s.core.nodes.byKey["key 0"]; n == nil || n.sess == nil || n.Key != "key 0" || n.Trust != trustFull {
 		t.Errorf("it is %+v, want as before", n)
 	}
 	kept.err = nil
@@ -54,7 +55,7 @@ func TestRevokeIsKept(t *testing.T) {
 		t.Errorf("got %+v", failed)
 	}
 	for when, nodes := range map[string]*nodeTable{"now": s.core.nodes, "later": load(t, kept)} {
-		if n := nodes.byID[0]; n.Key != "" || len(nodes.byKey) != 0 || n.Name != "n0" || n.Home != home || n.sess != nil {
+		if n := nodes.byID[0]; n.Key != "" || len(nodes.byKey) != 0 || n.Name != "n0" || n.Home != home || n.sess != nil || n.Trust != trustLimited {
 			t.Errorf("%s: got %+v, %v", when, n, nodes.byKey)
 		}
 	}

@@ -73,6 +73,9 @@ func (t *nodeTable) join(key string, want wire.NodeID, name string, now time.Tim
 		return nil, "", fmt.Errorf("node %d: %w", want, errNodeTaken)
 	}
 	before := *n
+	if n.Key != "" {
+		n.Trust = trustLimited // it was the former machine's
+	}
 	n.Key = key
 	if n.Name == "" {
 		n.Name = name

@@ -108,6 +108,9 @@ func TestJoinAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, n := range nodes.byID {
+		n.Trust = trustFull
+	}
 	away := func(n *node) bool { return n.ID != 1 }
 	for _, join := range []struct {
 		key    string
@@ -131,6 +134,9 @@ func TestJoinAgain(t *testing.T) {
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", join.key, err)
+		}
+		if n.Trust != trustLimited {
+			t.Errorf("%s: its trust is %s, that of the former machine", join.key, n.Trust)
 		}
 		if n.ID != join.id || former != join.former || nodes.byKey[join.key] != n || nodes.byKey[former] != nil {
 			t.Errorf("%s: got %+v, in the place of %q, want number %d and %q", join.key, n, former, join.id, join.former)

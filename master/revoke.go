@@ -34,14 +34,14 @@ func (c *core) revoke(id wire.NodeID, now time.Time) *wire.Failed {
 	case n.Key == "":
 		return &wire.Failed{Stage: wire.StageNode, Errno: uint32(unix.ENOENT), Text: "it has no identity: it has not joined, or was revoked before"}
 	}
-	key := n.Key
-	n.Key = ""
+	before := *n
+	n.Key, n.Trust = "", trustLimited
 	if err := c.nodes.keep(n); err != nil {
 		c.log.Error("a node cannot be revoked", "node", id, "err", err)
-		n.Key = key
+		*n = before
 		return &wire.Failed{Stage: wire.StageNode, Errno: uint32(unix.EIO), Text: "its identity stays good: " + err.Error()}
 	}
-	delete(c.nodes.byKey, key)
+	delete(c.nodes.byKey, before.Key)
 	c.log.Info("node is revoked", "node", id, "name", n.Name)
 	c.putOut(n, errRevoked, now)
 	return nil
@@ -63,4 +63,5 @@ func (c *core) putOut(n *node, cause error, now time.Time) {
 	}
 	n.boot = ""
 	c.dead(n)
+	delete(c.served, n.ID)
 }
