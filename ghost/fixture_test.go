@@ -14,11 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
 // patience bounds every wait of a test.
-const patience = 20 * time.Second
+var patience = limit.Scaled(20 * time.Second)
 
 // fixture is a keeper and a master's connection to it.
 type fixture struct {

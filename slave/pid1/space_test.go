@@ -19,11 +19,12 @@ import (
 	"bproc/pidmap"
 	"bproc/slave/pid1/rights"
 	"bproc/slave/pid1/standin"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+var patience = limit.Scaled(20 * time.Second)
 
 // space is an init in namespaces of its own, and the connection of a daemon. What
 // its processes are asked about goes on, as if a daemon said so.

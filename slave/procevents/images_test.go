@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/slave/procevents"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -127,7 +128,7 @@ func startDelay(t *testing.T) wire.PID {
 	}
 	select {
 	case <-u.asked:
-	case <-time.After(20 * time.Second):
+	case <-time.After(limit.Scaled(20 * time.Second)):
 		t.Fatal("it does not read the page")
 	}
 	fmt.Fprintln(in)
@@ -136,7 +137,7 @@ func startDelay(t *testing.T) wire.PID {
 		if strings.Contains(string(stat), ") D ") {
 			return wire.PID(cmd.Process.Pid)
 		}
-		if time.Since(begin) > 20*time.Second {
+		if time.Since(begin) > limit.Scaled(20*time.Second) {
 			t.Fatalf("the thread that changes the map: %s, %v", stat, err)
 		}
 	}
@@ -181,7 +182,7 @@ func TestCommandLineIsHeldUp(t *testing.T) {
 			if im.Argv != nil || im.Comm == "" {
 				t.Errorf("the image of a process that is late is %+v, want its name only", im)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(limit.Scaled(20 * time.Second)):
 			t.Fatal("a process holds up who reads its command line")
 		}
 		if im, ok := images.Image(wire.PID(other.Process.Pid)); !ok || len(im.Argv) != 3 || im.Argv[2] != script {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bproc/slave/procevents"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -156,7 +157,7 @@ func TestDrainSeesWhatWasBefore(t *testing.T) {
 func TestWait(t *testing.T) {
 	s := newSpace(t)
 	source := s.open(procevents.Config{})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), limit.Scaled(20*time.Second))
 	defer cancel()
 
 	t.Run("after another has drained", func(t *testing.T) {

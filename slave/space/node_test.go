@@ -14,11 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/slave/space"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+var patience = limit.Scaled(20 * time.Second)
 
 // node is a daemon with a space.
 type node struct {
