@@ -159,6 +159,11 @@ func (l *lab) settled(ctx context.Context) error {
 		state, _ := front.run(ctx, "bpstat -l; journalctl -b -u bpmaster -n 20 --no-pager -o cat")
 		return errors.Join(err, errors.New(state))
 	}
+	for _, m := range l.machines {
+		if failed, err := m.run(ctx, "systemctl list-units --failed --plain --no-legend 'bp*'"); err != nil || failed != "" {
+			return errors.Join(err, fmt.Errorf("%s has failed units:\n%s", m.name, failed))
+		}
+	}
 	for _, j := range jobs {
 		if _, err := front.run(ctx, j.start()); err != nil {
 			return err

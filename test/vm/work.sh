@@ -13,6 +13,8 @@ modules=$(go env GOMODCACHE) goroot=$(go env GOROOT)
 export GOFLAGS=-buildvcs=false
 go test -exec true -run '^$' ./... >/dev/null # builds and vets, runs nothing
 for program in verdict cluster/demo; do go run -exec true "./test/$program"; done # the cache gets what it links
+CGO_ENABLED=0 GOARCH=386 go build -o /dev/null ./slave/space/testdata/probe # a test builds it
+CGO_ENABLED=0 go build -o /dev/null ./cmd/bpinit
 
 # Commands of the same flags are not linked again.
 mkdir -p "$stage$build"
