@@ -88,7 +88,7 @@ func (v *View) fetch(at place, from origin, path string, mode uint32) (*inode, t
 	case unix.S_IFDIR:
 		return v.table.add(&fetchedDir{folder: about, view: v, from: from, path: path}), 0, 0
 	case unix.S_IFLNK:
-		return v.table.at(at, func() file { return &fetchedLink{view: v, at: at, about: about, from: from, path: path} }), forEver, 0
+		return v.table.add(&fetchedLink{about: about, from: from, path: path}), 0, 0 // see remoteLink
 	}
 	return v.table.at(at, func() file { return &fetchedFile{view: v, at: at, about: about, from: from, path: path} }), forEver, 0
 }
@@ -143,8 +143,6 @@ func (f *fetchedFile) load(ctx context.Context) *text {
 
 // fetchedLink is a symbolic link on a node.
 type fetchedLink struct {
-	view  *View
-	at    place
 	about folder
 	from  origin
 	path  string
@@ -159,7 +157,6 @@ func (l *fetchedLink) target(ctx context.Context, who fuse.Owner) (string, unix.
 		return "", unix.EACCES
 	}
 	to, err := l.from.link(ctx, l.path)
-	l.view.used(l.at) // the kernel keeps the text
 	return to, errnoOf(err)
 }
 
@@ -216,7 +213,7 @@ func (d *fetchedDir) lookup(ctx context.Context, self uint64, name string, _ fus
 			continue
 		}
 		if e.Target != "" {
-			return d.view.table.add(privateLink(d.folder, e.Target)), 0, 0
+			return d.view.table.add(listedLink{privateLink(d.folder, e.Target)}), 0, 0
 		}
 		mode := typeBits(e.Type)
 		if mode == unix.S_IFDIR {

@@ -88,6 +88,9 @@ func (r *requests) Readlink(_ <-chan struct{}, in *fuse.InHeader) ([]byte, fuse.
 	if !ok {
 		return nil, fuse.EINVAL
 	}
+	if _, ok := link.(remoteLink); ok && !r.view.mayHaveText(in.Pid) {
+		return nil, fuse.Status(unix.ELOOP)
+	}
 	ctx, cancel := bounded(in.Caller)
 	defer cancel()
 	to, errno := link.target(ctx, in.Owner)

@@ -63,6 +63,7 @@ type View struct {
 	source Source
 	log    *slog.Logger
 	real   real
+	own    real  // of this process; the same, unless the view is that of a space
 	since  int64 // seconds since 1970: times of what is as old as the view
 	deaf   time.Duration
 
@@ -127,7 +128,13 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 		return err
 	}
 	defer r.close()
-	v.real = r
+	v.real, v.own = r, r
+	if v.cfg.Space != 0 {
+		if v.own, err = openReal(0); err != nil {
+			return err
+		}
+		defer v.own.close()
+	}
 	v.inside = r.mountable
 	if err := v.prepare(); err != nil {
 		return err
