@@ -3,20 +3,19 @@ package link_test
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
 	"bproc/wire/link"
 )
 
-// TestDrop has a slave go on writing to streams that the master has dropped, and close
-// none. Nothing of them is left in the end, and the session is as before.
+// TestDrop has a slave go on writing to streams that the master has dropped. The master reads
+// and forgets it, until the slave closes them.
 func TestDrop(t *testing.T) {
-	link.ResetAfter(t, 200*time.Millisecond)
 	m := newMaster(t, nil)
 	slave, here := m.pair(m.addr())
-	const count = 6
-	for i := range count {
+	for i := range 6 {
 		open := streams
 		if i%2 == 0 {
 			open = accepted
@@ -27,26 +26,33 @@ func TestDrop(t *testing.T) {
 			_, err := io.ReadAll(from)
 			reader <- err
 		}()
-		go func() {
-			var err error
-			for err == nil { // to the end of the stream, or of the session
-				_, err = at.Write(make([]byte, 100<<10))
-			}
-		}()
 		if err := from.Drop(); err != nil {
 			t.Fatal(err)
 		}
 		select {
 		case err := <-reader:
 			if err != nil {
-				t.Errorf("who reads gets %v", err)
+				t.Errorf("the reader gets %v", err)
 			}
-		case <-time.After(10 * time.Second):
-			t.Fatal("who reads is not told")
+		case <-time.After(time.Minute):
+			t.Fatal("the reader is not told")
+		}
+		for range 64 { // much more than a window
+			if _, err := at.Write(make([]byte, 100<<10)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		select {
 		case <-from.Gone():
-		case <-time.After(20 * time.Second):
+			t.Error("the stream is gone before the slave has closed it")
+		default:
+		}
+		if err := at.Close(); err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-from.Gone():
+		case <-time.After(time.Minute):
 			t.Fatalf("of a stream that was dropped something is left: %d streams", here.Streams())
 		}
 		if err := from.Drop(); err != nil {
@@ -60,6 +66,22 @@ func TestDrop(t *testing.T) {
 	exchange(t, at, from, "works")
 	if err := errors.Join(at.Close(), from.Drop()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOverdue has a slave close no stream: the session ends when too many stay for long.
+func TestOverdue(t *testing.T) {
+	link.OpenTime(t, 200*time.Millisecond)
+	m := newMaster(t, nil)
+	slave, here := m.pair(m.addr())
+	for range link.MaxOverdue + 1 {
+		_, from := streams(t, slave, here)
+		if err := from.Drop(); err != nil && here.Err() == nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ended(t, here); err == nil || !strings.Contains(err.Error(), "leaves streams open") {
+		t.Errorf("the session has ended by %v", err)
 	}
 }
 

@@ -58,12 +58,15 @@ func AskToJoin(ctx context.Context, addr, text string, secret, csr []byte) error
 	return err
 }
 
-// ResetAfter sets for a test how long a stream stays that the master has closed alone.
-func ResetAfter(t *testing.T, d time.Duration) {
-	before := resetAfter
-	resetAfter = d
-	t.Cleanup(func() { resetAfter = before })
+// OpenTime sets for a test how long a slave may leave a stream open that was dropped.
+func OpenTime(t *testing.T, d time.Duration) {
+	before := openTime
+	openTime = d
+	t.Cleanup(func() { openTime = before })
 }
+
+// MaxOverdue is how many streams a slave may leave open for longer.
+const MaxOverdue = maxOverdue
 
 // Streams returns how many streams the session keeps.
 func (s *Session) Streams() int { return s.mux.NumStreams() }

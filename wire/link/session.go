@@ -33,6 +33,8 @@ type Session struct {
 	ready   chan struct{} // closed when mux is set
 	mux     *yamux.Session
 	dropped chan *muxed
+	readers readers
+	overdue atomic.Int32 // streams that were dropped openTime ago and are not gone
 }
 
 // Stream is a stream of bytes each way. Close ends the direction away from
@@ -40,8 +42,8 @@ type Session struct {
 // may read and one may write.
 //
 // Drop is Close for a stream that nobody wants any more: what the other side still says
-// is read and thrown away. Gone is closed when nothing is left of it then. A stream that
-// the master has closed and the slave has not is reset in the end.
+// is read and thrown away. Gone is closed when nothing is left of it then. The session of a
+// slave that leaves many streams open for long that were dropped is closed.
 //
 // A write deadline bounds only the wait for a reader that is behind: while the
 // link is cut and its send buffer full, writing waits for the link.
@@ -55,7 +57,7 @@ type Stream interface {
 }
 
 func newSession(l *link, log *slog.Logger) *Session {
-	return &Session{link: l, log: log, wanted: make(chan openRequest), ready: make(chan struct{}), dropped: make(chan *muxed)}
+	return &Session{link: l, log: log, wanted: make(chan openRequest), ready: make(chan struct{}), dropped: make(chan *muxed), readers: readers{waiting: map[*muxed]bool{}}}
 }
 
 // Run carries the session until it ends, and returns why it did. When ctx ends,
@@ -81,6 +83,7 @@ func (s *Session) Run(ctx context.Context) error {
 			s.link.close(context.Cause(ctx), true)
 		case <-s.link.done:
 		}
+		s.readers.end()
 		_ = mux.Close() // waits for its goroutines
 		return s.link.reason()
 	})
@@ -115,9 +118,6 @@ func (s *Session) muxConfig() *yamux.Config {
 	c.MaxStreamWindowSize = window
 	c.StreamOpenTimeout = 0
 	c.StreamCloseTimeout = 0
-	if s.onMaster() {
-		c.StreamCloseTimeout = resetAfter
-	}
 	c.LogOutput, c.Logger = nil, muxLog{s.log}
 	return c
 }

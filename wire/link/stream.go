@@ -2,6 +2,7 @@ package link
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -9,10 +10,17 @@ import (
 	"github.com/hashicorp/yamux"
 )
 
-// resetAfter is how long a slave may leave a stream open that the master has closed. It is
-// long: a process may be slow to read what its client has left for it, and a reset would
-// take that away. Meanwhile the stream keeps no bytes.
-var resetAfter = 10 * time.Minute // tests have it shorter
+// A slave may leave a stream open that the master has dropped: a process may be slow to read what
+// its client has left for it. Such a stream keeps no bytes, but a few kilobytes of the master's
+// memory. One that stays for longer than openTime is overdue, and with more than maxOverdue of these
+// the session ends, and all its streams with it. (yamux could reset each by a timer, which
+// would keep all streams of a session, with their bytes, until long after its end.)
+var openTime = 10 * time.Minute // tests have it shorter
+
+const maxOverdue = 1024
+
+// errOverdue is why the session with such a slave ends.
+var errOverdue = fmt.Errorf("%w: the slave leaves streams open that were closed", ErrProtocol)
 
 // muxed is a stream of yamux.
 type muxed struct {
@@ -39,13 +47,20 @@ func (m *muxed) Read(p []byte) (int, error) {
 	if m.isDropped() {
 		return 0, io.EOF
 	}
-	n, err := m.Stream.Read(p)
+	n, err := m.read(p)
 	if n > 0 {
 		err = nil
-	} else if err != nil && m.isDropped() { // that has woken it up
+	} else if err != nil && (m.isDropped() || m.s.readers.isOver()) { // that has woken it up
 		err = io.EOF
 	}
 	return n, err
+}
+
+// read reads, also while the stream is dropped.
+func (m *muxed) read(p []byte) (int, error) {
+	m.s.readers.enter(m)
+	defer m.s.readers.leave(m)
+	return m.Stream.Read(p)
 }
 
 func (m *muxed) isDropped() bool {
@@ -63,7 +78,7 @@ func (m *muxed) Drop() error {
 	m.once.Do(func() {
 		err = m.Close()
 		close(m.dropped)
-		_ = m.SetReadDeadline(time.Unix(1, 0)) // wakes up who reads; it cannot fail
+		_ = m.SetReadDeadline(past) // wakes up who reads; it cannot fail
 		select {
 		case m.s.dropped <- m:
 		case <-m.s.link.done:
@@ -76,16 +91,27 @@ func (m *muxed) Drop() error {
 // drain reads what nobody wants until the stream has ended, so that yamux does not keep it.
 func (m *muxed) drain() error {
 	defer close(m.gone)
+	overdue := time.AfterFunc(openTime, func() {
+		if m.s.overdue.Add(1) > maxOverdue && m.s.onMaster() {
+			m.s.Close(errOverdue)
+		}
+	})
+	defer func() {
+		if !overdue.Stop() {
+			m.s.overdue.Add(-1)
+		}
+	}()
 	m.reading.Lock()   // until who reads has left; others do not come in
 	m.reading.Unlock() //nolint:staticcheck // that is all
 	var dropped [512]byte
 	for {
 		_ = m.SetReadDeadline(time.Time{}) // it cannot fail
-		n, err := m.Stream.Read(dropped[:])
+		n, err := m.read(dropped[:])
 		if n < len(dropped) {
 			m.Shrink() // an empty buffer is as large as it has ever been
 		}
-		if n == 0 && err != nil && !errors.Is(err, yamux.ErrTimeout) { // by the deadline of before
+		over := !errors.Is(err, yamux.ErrTimeout) || m.s.readers.isOver() // else by the deadline of before
+		if n == 0 && err != nil && over {
 			return nil
 		}
 	}
