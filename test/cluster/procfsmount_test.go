@@ -75,7 +75,8 @@ $as readlink view/$pid/exe
 cat view/$pid/status 2>&1 | grep -o 'Permission denied'
 kill -9 $!; wait $! || true
 $as bpprocfs view &
-await mine
+fresh() { $as grep -qs 'open files' view/$pid/limits; } # of the former view the kernel shows what it has read
+await fresh
 kill $!; wait $!
 gone
 if $as bpprocfs --keep view 2>err; then echo 'keeps what it cannot'; fi
