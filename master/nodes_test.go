@@ -146,7 +146,7 @@ func TestJoinAgain(t *testing.T) {
 	if !maps.EqualFunc(again.byKey, nodes.byKey, func(a, b *node) bool { return a.ID == b.ID && a.Name == b.Name }) {
 		t.Errorf("another master knows %v, want %v", again.byKey, nodes.byKey)
 	}
-	// Nothing is lost by one that cannot be kept.
+	// A node that the store cannot keep does not change the table.
 	kept.err = unix.ENOSPC
 	if _, _, err := nodes.join("a once more", 0, "a", nodesNow, away); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("got %v, want %v", err, unix.ENOSPC)

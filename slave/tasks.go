@@ -68,7 +68,7 @@ const (
 	ownStep  = 64
 )
 
-// What is added to a budget for init's helpers. There is at least one.
+// Tasks that a budget has more than its processes need, for init's helpers.
 const (
 	userOwn  = 8
 	groupOwn = 1

@@ -85,7 +85,7 @@ func ghostCapabilities(_ context.Context, s *subject) Result {
 		return fail(fmt.Sprintf("ghosts that are started here cannot have %s", lacks), "start bpsh from a session whose capability bounding set has them (in a unit: CapabilityBoundingSet; outside of the container)")
 	}
 	if p.status("NoNewPrivs") == "1" {
-		return fail("this session has no_new_privs: ghosts that are started here get no capabilities", "start bpsh from a session without no_new_privs (in a unit: NoNewPrivileges=no)")
+		return fail("this process has no_new_privs, and its children have it: ghosts that are started here get no capabilities", "start bpsh from a login without no_new_privs (in a unit: NoNewPrivileges=no)")
 	}
 	return ok("ghosts that are started here get theirs")
 }

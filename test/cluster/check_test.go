@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 func TestCheckFindsFaults(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	node, front := c.Nodes[0], c.Front
-	// What of /proc/sys/kernel is looked at, with yama, which not every kernel has.
+	// The script replaces the files of /proc/sys/kernel that are checked, and adds those of yama.
 	const yama = `
 mkdir /run/kernel
 for f in osrelease ns_last_pid pid_max threads-max; do cat /proc/sys/kernel/$f >/run/kernel/$f; done

@@ -46,7 +46,7 @@ func delegateNamespaces(t *testing.T) {
 	if slices.Contains(former, option) {
 		return
 	}
-	// What is not said again is switched off.
+	// A remount switches off all options that it does not name.
 	remount := func(options []string) {
 		if err := unix.Mount("", m.Mountpoint, "", unix.MS_REMOUNT|mountFlags(m.Options), strings.Join(options, ",")); err != nil {
 			t.Errorf("mount %s with %v: %v", m.Mountpoint, options, err)
