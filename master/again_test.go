@@ -45,7 +45,7 @@ func TestMuchToldAgain(t *testing.T) {
 		const root wire.PID = 4711
 		c.found[root] = new(signals)
 		c.foundHow[root] = wire.Adopted{PID: root, Owner: ownership(0, 0)}
-		c.leases.of[0] = []wire.Block{{First: pidmap.Node, Count: most}}
+		c.blocks.of[0] = []wire.Block{{First: pidmap.Node, Count: most}}
 		s := &session{peer: link.Peer{Key: "key"}, link: quiet{}, out: quiet{}}
 		s.inventory.PIDs, s.inventory.Births = []wire.PID{root}, []uint64{1}
 		s.inventory.Blocks = []wire.Block{{First: pidmap.Node, Count: most}}

@@ -24,7 +24,7 @@ import (
 //	socket PATH          for clients
 //	node NUMBER NAME     a node that has its number before it joins
 //	lease SECONDS        see [Config.Lease]
-//	block COUNT          process numbers in a block that is leased to a node
+//	block COUNT          process numbers in a block that a node has
 //	ghosts CGROUP        see [Config.Ghosts]
 //	certificate TIME     see [Config.Certificate]
 //	squash UID           see [Config.Squash]

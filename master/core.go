@@ -27,7 +27,7 @@ type core struct {
 	procs  map[wire.PID]*proc
 	onNode map[wire.NodeID]map[wire.PID]*proc // the same, by node
 	alloc  *pidmap.Allocator
-	leases *leases
+	blocks *blockTable
 	keeper sender
 	boot   uint64 // of the front end, as the keeper says
 
@@ -80,7 +80,7 @@ type core struct {
 
 func newCore(log *slog.Logger, lease time.Duration, nodes *nodeTable, alloc *pidmap.Allocator, keeper sender) *core {
 	return &core{
-		log: log, lease: lease, nodes: nodes, alloc: alloc, leases: &leases{of: map[wire.NodeID][]wire.Block{}}, keeper: keeper, births: newBirths(time.Now()), front: kernel{},
+		log: log, lease: lease, nodes: nodes, alloc: alloc, blocks: &blockTable{of: map[wire.NodeID][]wire.Block{}}, keeper: keeper, births: newBirths(time.Now()), front: kernel{},
 		jobs:  make(chan func() func(), 1),
 		procs: map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]func(unix.Errno){}, ends: map[*call]*os.File{}, maxEnds: roomForEnds(),

@@ -49,7 +49,7 @@
 // Requests that can be made twice are made again of the next keeper, in order.
 //
 // The state directory has what the next master must know: the authority, its tokens, the
-// node table and which numbers are leased to whom (leases.go). Processes are not in it: the
+// node table and which numbers are whose (blocktable.go). Processes are not in it: the
 // nodes know what runs, and the keeper which ghosts there are, and whose (found.go). After a reboot of the front end there are none, and the nodes
 // are told to end what they still have. A master that is told to end (SIGTERM) closes
 // its connections and returns, within a second or so; what it leaves behind goes on.

@@ -28,16 +28,16 @@ func (c *core) fromSlave(s *session, number uint64, m wire.Message) {
 		c.call(s, number, m)
 	case *wire.SignalsTaken:
 		c.signalsTaken(s, m)
-	case *wire.LeaseWanted:
+	case *wire.BlocksWanted:
 		// A node without numbers left forks on in the ones it has; the next wish may be granted.
-		c.lend(s, int(min(m.Blocks, maxLeaseWanted)))
+		c.lend(s, int(min(m.Blocks, maxBlocksWanted)))
 	case *wire.RenewRequest:
 		c.certify(s, m)
 	case *wire.Leaving:
 		c.leaves(s, m.Empty)
 	case *wire.Bounded:
 		c.bounded(s, m)
-	case *wire.LeaseBack:
+	case *wire.BlocksReturned:
 		c.takeBack(s, m.Blocks)
 	default:
 		c.log.Error("slave sent a message that it should not; its connection is closed", "node", s.node, "msg", m.Type())
@@ -45,8 +45,8 @@ func (c *core) fromSlave(s *session, number uint64, m wire.Message) {
 	}
 }
 
-// maxLeaseWanted bounds how many blocks a node gets for one request.
-const maxLeaseWanted = 16
+// maxBlocksWanted bounds how many blocks a node gets for one request.
+const maxBlocksWanted = 16
 
 // event handles one event. A process that the node does not own is no business
 // of the node, whatever it says.
@@ -112,9 +112,9 @@ func (c *core) exited(p *proc, status wire.Status) {
 // the SIGKILL was for the whole group, child included.)
 func (c *core) forked(s *session, e *wire.Event) {
 	old := c.procs[e.PID]
-	owner, leased := c.alloc.Owner(e.PID)
+	owner, granted := c.alloc.Owner(e.PID)
 	maker := c.maker(s, e)
-	if !leased || owner != s.node || old != nil && old.state != ending || maker == nil {
+	if !granted || owner != s.node || old != nil && old.state != ending || maker == nil {
 		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID, "parent", e.Parent, "maker", e.Maker)
 		s.signal(&wire.Signal{PID: e.PID, Info: kernelSignal(unix.SIGKILL)})
 		return

@@ -68,11 +68,11 @@ func (a *arena) begins(inventory wire.Inventory, again []wire.Event) {
 	}
 }
 
-func moveLeaseWanted(a *arena) {
-	a.sends(&wire.LeaseWanted{Blocks: []uint32{0, 1, 16, 1<<32 - 1}[a.next()%4]})
+func moveBlocksWanted(a *arena) {
+	a.sends(&wire.BlocksWanted{Blocks: []uint32{0, 1, 16, 1<<32 - 1}[a.next()%4]})
 }
 
-func moveLeaseBack(a *arena) { a.sends(&wire.LeaseBack{Blocks: a.anyBlocks()}) }
+func moveBlocksReturned(a *arena) { a.sends(&wire.BlocksReturned{Blocks: a.anyBlocks()}) }
 
 func moveLeaving(a *arena) { a.sends(&wire.Leaving{Empty: a.next()%2 == 0}) }
 

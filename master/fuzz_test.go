@@ -44,7 +44,7 @@ func newArena(t *testing.T, data []byte) *arena {
 	} {
 		a.line(line)
 	}
-	own, others := a.lease(0), a.lease(1)
+	own, others := a.granted(0), a.granted(1)
 	a.child = others + 3
 	a.line(fmt.Sprintf("events s1 Forked %d parent 4712 birth 7", a.child))
 	a.line(fmt.Sprintf("done GhostFork %d", a.child))
@@ -58,8 +58,8 @@ func newArena(t *testing.T, data []byte) *arena {
 	return a
 }
 
-// lease returns the first number that a node has on lease.
-func (a *arena) lease(node wire.NodeID) wire.PID {
+// granted returns the first number that a node has.
+func (a *arena) granted(node wire.NodeID) wire.PID {
 	for first := pidmap.LocalEnd; first < pidmap.Max; first += 1024 {
 		if owner, ok := a.core.alloc.Owner(first); ok && owner == node {
 			return first
@@ -228,7 +228,7 @@ func (a *arena) check() {
 	a.Helper()
 	for _, line := range a.lines {
 		a.spare(line)
-		if rest, found := strings.CutPrefix(line, honest+": "); found && !strings.HasPrefix(rest, "Budget") && !strings.HasPrefix(rest, "Lease") && !strings.HasPrefix(rest, "Progress") {
+		if rest, found := strings.CutPrefix(line, honest+": "); found && !strings.HasPrefix(rest, "Budget") && !strings.HasPrefix(rest, "BlocksGranted") && !strings.HasPrefix(rest, "Progress") {
 			a.Fatalf("the honest node is told %q", rest)
 		}
 		if strings.HasPrefix(line, honest+" ") {
@@ -295,14 +295,14 @@ func (a *arena) settle() {
 
 // The messages of a node, each by itself.
 
-func FuzzEvents(f *testing.F)       { fuzzMoves(f, moveEvents) }
-func FuzzInventory(f *testing.F)    { fuzzMoves(f, moveInventory) }
-func FuzzLeaseWanted(f *testing.F)  { fuzzMoves(f, moveLeaseWanted) }
-func FuzzLeaseBack(f *testing.F)    { fuzzMoves(f, moveLeaseBack) }
-func FuzzLeaving(f *testing.F)      { fuzzMoves(f, moveLeaving) }
-func FuzzSignalsTaken(f *testing.F) { fuzzMoves(f, moveSignalsTaken) }
-func FuzzCalls(f *testing.F)        { fuzzMoves(f, moveCall) }
-func FuzzBounded(f *testing.F)      { fuzzMoves(f, moveBounded, moveEvents) }
+func FuzzEvents(f *testing.F)         { fuzzMoves(f, moveEvents) }
+func FuzzInventory(f *testing.F)      { fuzzMoves(f, moveInventory) }
+func FuzzBlocksWanted(f *testing.F)   { fuzzMoves(f, moveBlocksWanted) }
+func FuzzBlocksReturned(f *testing.F) { fuzzMoves(f, moveBlocksReturned) }
+func FuzzLeaving(f *testing.F)        { fuzzMoves(f, moveLeaving) }
+func FuzzSignalsTaken(f *testing.F)   { fuzzMoves(f, moveSignalsTaken) }
+func FuzzCalls(f *testing.F)          { fuzzMoves(f, moveCall) }
+func FuzzBounded(f *testing.F)        { fuzzMoves(f, moveBounded, moveEvents) }
 
 // The messages of a client that change the core.
 
@@ -312,5 +312,5 @@ func FuzzSetNode(f *testing.F) { fuzzMoves(f, moveSetNode) }
 
 // FuzzCluster makes all of them, in any order.
 func FuzzCluster(f *testing.F) {
-	fuzzMoves(f, moveEvents, moveEvents, moveInventory, moveLeaseWanted, moveLeaseBack, moveLeaving, moveSignalsTaken, moveCall, moveBounded, moveWrong, moveRun, moveAttach, moveLeft, moveSetNode)
+	fuzzMoves(f, moveEvents, moveEvents, moveInventory, moveBlocksWanted, moveBlocksReturned, moveLeaving, moveSignalsTaken, moveCall, moveBounded, moveWrong, moveRun, moveAttach, moveLeft, moveSetNode)
 }

@@ -34,7 +34,7 @@ func TestHomeOutlivesTheMaster(t *testing.T) {
 	}
 	c = homeCore(t, kept)
 	for node, home := range homes {
-		blocks, err := c.alloc.Lease(node, firstBlocks)
+		blocks, err := c.alloc.Grant(node, firstBlocks)
 		if err != nil {
 			t.Fatal(err)
 		}

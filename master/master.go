@@ -33,7 +33,7 @@ type Master struct {
 	state     *store.Store
 	authority *link.Authority
 	nodes     *nodeTable
-	leases    *leases
+	blocks    *blockTable
 	inputs    chan func(*core)
 	slaves    errgroup.Group
 	viewers   viewers
@@ -76,7 +76,7 @@ func (m *Master) open() (err error) {
 	if m.nodes, err = loadNodes(m.state.Table(store.Nodes), m.cfg.Nodes, time.Now()); err != nil {
 		return err
 	}
-	m.leases, err = loadLeases(m.state.Table(store.Leases))
+	m.blocks, err = loadBlocks(m.state.Table(store.Blocks))
 	return err
 }
 
@@ -136,11 +136,11 @@ func (m *Master) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, keeper.client.Close())
 	}
-	if err := m.leases.reserve(alloc); err != nil {
+	if err := m.blocks.reserve(alloc); err != nil {
 		m.log.Error("not all numbers can be kept for the nodes that have them", "err", err)
 	}
 	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
-	core.leases, core.authority = m.leases, m.authority
+	core.blocks, core.authority = m.blocks, m.authority
 	m.births = core.births
 	core.squash = cmp.Or(m.cfg.Squash, core.squash)
 	core.tasks, core.ghosts = openTaskTree(m.log), m.cfg.Ghosts

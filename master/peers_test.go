@@ -112,8 +112,8 @@ func order(m wire.Message) string {
 			text += fmt.Sprintf(" for the group, seen by %d", m.Seen)
 		}
 		return text
-	case *wire.Lease:
-		text := "Lease"
+	case *wire.BlocksGranted:
+		text := "BlocksGranted"
 		for _, b := range m.Blocks {
 			text += fmt.Sprintf(" %d+%d", b.First, b.Count)
 		}

@@ -35,7 +35,7 @@ func TestNothingIsSaidAtTheEnd(t *testing.T) {
 // TestKeepUp reads on as long as the front end is not too far behind.
 func TestKeepUp(t *testing.T) {
 	c := &slaveConn{session: new(session)}
-	for _, m := range []wire.Message{new(wire.LeaseWanted), &wire.Events{First: 1}, &wire.Events{First: maxBehind}} {
+	for _, m := range []wire.Message{new(wire.BlocksWanted), &wire.Events{First: 1}, &wire.Events{First: maxBehind}} {
 		if err := c.keepUp(t.Context(), m); err != nil {
 			t.Errorf("%+v: %v", m, err)
 		}

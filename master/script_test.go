@@ -83,24 +83,24 @@ func (s *script) say(format string, args ...any) {
 // are options: a word and its value.
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
-	"node":    (*script).addNode,   // ID [mode BITS] [uid N] [gid N] [trust WORD] [leased FIRST+COUNT,...]: has joined, and got that of a former master
-	"up":      (*script).up,        // SESSION ID [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
-	"again":   (*script).again,     // EVENT; EVENT...: what the next session is told again
-	"taken":   (*script).taken,     // SESSION PID NUMBER [boot N]: a process has its signals
-	"end":     (*script).end,       // SESSION: its link has ended
-	"cut":     (*script).cut,       // SESSION: its connection is lost
-	"heal":    (*script).heal,      // SESSION: its connection is there again
-	"events":  (*script).events,    // SESSION [from NUMBER:] EVENT; EVENT; ...
-	"call":    (*script).call,      // SESSION NUMBER CALLER CALL [ARGUMENT...] [info yes]
-	"wanted":  (*script).wanted,    // SESSION BLOCKS: asks for numbers
-	"return":  (*script).leaseBack, // SESSION FIRST+COUNT...: gives numbers back
-	"leaves":  (*script).leaves,    // SESSION [empty]: its daemon ends, and all processes
-	"strange": (*script).strange,   // SESSION: sends a message that no slave may send
-	"set":     (*script).setNode,   // ID by UID/GID [state WORD] [trust WORD] [mode BITS] [uid N] [gid N]
-	"revoke":  (*script).revoke,    // ID: its identity is forgotten
-	"nodes":   (*script).listNodes, // the node table
-	"after":   (*script).after,     // DURATION: time passes, and a tick comes
-	"soon":    (*script).soon,      // it is time to tell what need not be told at once
+	"node":    (*script).addNode,    // ID [mode BITS] [uid N] [gid N] [trust WORD] [has FIRST+COUNT,...]: has joined, and got that of a former master
+	"up":      (*script).up,         // SESSION ID [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
+	"again":   (*script).again,      // EVENT; EVENT...: what the next session is told again
+	"taken":   (*script).taken,      // SESSION PID NUMBER [boot N]: a process has its signals
+	"end":     (*script).end,        // SESSION: its link has ended
+	"cut":     (*script).cut,        // SESSION: its connection is lost
+	"heal":    (*script).heal,       // SESSION: its connection is there again
+	"events":  (*script).events,     // SESSION [from NUMBER:] EVENT; EVENT; ...
+	"call":    (*script).call,       // SESSION NUMBER CALLER CALL [ARGUMENT...] [info yes]
+	"wanted":  (*script).wanted,     // SESSION BLOCKS: asks for numbers
+	"return":  (*script).blocksBack, // SESSION FIRST+COUNT...: gives numbers back
+	"leaves":  (*script).leaves,     // SESSION [empty]: its daemon ends, and all processes
+	"strange": (*script).strange,    // SESSION: sends a message that no slave may send
+	"set":     (*script).setNode,    // ID by UID/GID [state WORD] [trust WORD] [mode BITS] [uid N] [gid N]
+	"revoke":  (*script).revoke,     // ID: its identity is forgotten
+	"nodes":   (*script).listNodes,  // the node table
+	"after":   (*script).after,      // DURATION: time passes, and a tick comes
+	"soon":    (*script).soon,       // it is time to tell what need not be told at once
 
 	// Clients.
 	"run":      (*script).run,      // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N]
@@ -242,9 +242,9 @@ func (s *script) addNode(args []string) {
 	n.Trust = cmp.Or(s.text(args, "trust"), trustFull)
 	n.Mode = uint32(s.option(args, "mode", 0o111))
 	n.UID, n.GID = uint32(s.option(args, "uid", 0)), uint32(s.option(args, "gid", 0))
-	if blocks, ok := s.word(args, "leased"); ok {
-		s.core.leases.of[id] = s.blocks(strings.Split(blocks, ","))
-		if err := s.core.leases.reserve(s.core.alloc); err != nil {
+	if blocks, ok := s.word(args, "has"); ok {
+		s.core.blocks.of[id] = s.blocks(strings.Split(blocks, ","))
+		if err := s.core.blocks.reserve(s.core.alloc); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -296,8 +296,8 @@ func (s *script) blocks(words []string) []wire.Block {
 	return blocks
 }
 
-func (s *script) leaseBack(args []string) {
-	s.core.fromSlave(s.session(args[0]), 0, &wire.LeaseBack{Blocks: s.blocks(args[1:])})
+func (s *script) blocksBack(args []string) {
+	s.core.fromSlave(s.session(args[0]), 0, &wire.BlocksReturned{Blocks: s.blocks(args[1:])})
 }
 
 func (s *script) end(args []string) {
@@ -323,7 +323,7 @@ func (s *script) after(args []string) {
 func (s *script) soon([]string) { s.core.tellNews() }
 
 func (s *script) wanted(args []string) {
-	s.core.fromSlave(s.session(args[0]), 0, &wire.LeaseWanted{Blocks: uint32(s.number(args[1]))})
+	s.core.fromSlave(s.session(args[0]), 0, &wire.BlocksWanted{Blocks: uint32(s.number(args[1]))})
 }
 
 func (s *script) leaves(args []string) {

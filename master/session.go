@@ -42,8 +42,8 @@ type session struct {
 	behind   bool              // it is to be told more
 	ended    bool
 	emptying bool // its node is to have no processes; then it ends
-	numbers  int  // on lease
-	lending  bool // a lease waits until all found ghosts are claimed
+	numbers  int  // that it has
+	lending  bool // numbers are granted when all found ghosts are claimed
 	wanted   int  // how many blocks
 	argvs    int  // bytes of command lines that the keeper has yet to give to ghosts
 	renewal  renewal
@@ -160,10 +160,10 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	return nil
 }
 
-// claimNumbers enters the blocks that a node has. It may have fewer than were leased to
+// claimNumbers enters the blocks that a node has. It may have fewer than were granted to
 // it, and no others.
 func (c *core) claimNumbers(node wire.NodeID, blocks []wire.Block) error {
-	err := c.leases.cover(node, blocks)
+	err := c.blocks.cover(node, blocks)
 	c.alloc.Return(node)
 	if err == nil {
 		err = c.alloc.Claim(node, blocks)
@@ -171,7 +171,7 @@ func (c *core) claimNumbers(node wire.NodeID, blocks []wire.Block) error {
 	if err != nil {
 		blocks = nil
 	}
-	return errors.Join(err, c.leases.set(node, blocks))
+	return errors.Join(err, c.blocks.set(node, blocks))
 }
 
 // lose ends a process that is certainly dead, without anybody knowing how.

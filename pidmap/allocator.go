@@ -23,15 +23,15 @@ const MinBlock = 1024
 // ErrExhausted is the error when fewer blocks are free than are asked for.
 var ErrExhausted = errors.New("no block of process numbers is free")
 
-// Config sizes the blocks that an [Allocator] leases. The node zone holds
+// Config sizes the blocks that an [Allocator] grants. The node zone holds
 // 3*2^20/(Block+Gap) of them, 192 by default.
 type Config struct {
 	BlockSize int // numbers in a block; 0: DefaultBlock
 	Gap       int // numbers between blocks; 0: as many as in a block, at most DefaultGap, which nodes rely on
 }
 
-// Allocator leases blocks of the node zone to nodes. What was returned longest ago
-// is leased first, so that a number comes back as late as possible.
+// Allocator grants blocks of the node zone to nodes. What was returned longest ago
+// is granted first, so that a number comes back as late as possible.
 type Allocator struct {
 	block  int32
 	stride int32 // block and the gap behind it
@@ -43,19 +43,19 @@ type Allocator struct {
 
 // slot is one block's place in the zone.
 type slot struct {
-	leases []lease       // more than one only if claimed blocks were made with other sizes
+	grants []grant       // more than one only if claimed blocks were made with other sizes
 	entry  *list.Element // in the list of free slots; nil: not free, or somebody's home
 	homes  []wire.NodeID // whose it is; more than one only if homes were made with other sizes
 }
 
-// lease is a block and whose it is. It is entered in each slot that it or its gap
+// grant is a block and whose it is. It is entered in each slot that it or its gap
 // touches.
-type lease struct {
+type grant struct {
 	node  wire.NodeID
 	block wire.Block
 }
 
-// NewAllocator returns an allocator with nothing on lease.
+// NewAllocator returns an allocator with nothing granted.
 func NewAllocator(cfg Config) *Allocator {
 	block := int32(min(max(cfg.BlockSize, 0), int(zone)/2))
 	if block == 0 {
@@ -74,14 +74,14 @@ func NewAllocator(cfg Config) *Allocator {
 	return a
 }
 
-// Free returns how many blocks can be leased to a node.
+// Free returns how many blocks can be granted to a node.
 func (a *Allocator) Free(node wire.NodeID) int { return a.free.Len() + len(a.vacant(node)) }
 
-// Lease gives n blocks to a node, or none. Those at its home come first.
-func (a *Allocator) Lease(node wire.NodeID, n int) ([]wire.Block, error) {
+// Grant gives n blocks to a node, or none. Those at its home come first.
+func (a *Allocator) Grant(node wire.NodeID, n int) ([]wire.Block, error) {
 	vacant := a.vacant(node)
 	if n > a.free.Len()+len(vacant) {
-		return nil, fmt.Errorf("lease %d blocks to node %d: %w (%d are)", n, node, ErrExhausted, a.Free(node))
+		return nil, fmt.Errorf("grant %d blocks to node %d: %w (%d are)", n, node, ErrExhausted, a.Free(node))
 	}
 	var blocks []wire.Block
 	for len(blocks) < n {
@@ -92,13 +92,13 @@ func (a *Allocator) Lease(node wire.NodeID, n int) ([]wire.Block, error) {
 			i = a.free.Front().Value.(int)
 		}
 		b := wire.Block{First: a.first(i), Count: a.block}
-		a.enter(lease{node: node, block: b})
+		a.enter(grant{node: node, block: b})
 		blocks = append(blocks, b)
 	}
 	return blocks, nil
 }
 
-// Claim enters blocks that a node has had on lease before this allocator was made,
+// Claim enters blocks that a node had before this allocator was made,
 // whatever the sizes were then. If one of them cannot be the node's, none is
 // entered.
 func (a *Allocator) Claim(node wire.NodeID, blocks []wire.Block) error {
@@ -106,32 +106,32 @@ func (a *Allocator) Claim(node wire.NodeID, blocks []wire.Block) error {
 		return fmt.Errorf("claim of node %d: %w", node, err)
 	}
 	for _, b := range blocks {
-		if l, ok := a.conflict(lease{node: node, block: b}); ok {
-			return fmt.Errorf("claim of node %d: %w: numbers from %d are on lease to node %d", node, ErrBlocks, l.block.First, l.node)
+		if l, ok := a.conflict(grant{node: node, block: b}); ok {
+			return fmt.Errorf("claim of node %d: %w: numbers from %d are granted to node %d", node, ErrBlocks, l.block.First, l.node)
 		}
 		if other, ok := a.homeOfAnother(node, b); ok {
 			return fmt.Errorf("claim of node %d: %w: numbers from %d are at home on node %d", node, ErrBlocks, b.First, other)
 		}
 	}
 	for _, b := range blocks {
-		a.enter(lease{node: node, block: b})
+		a.enter(grant{node: node, block: b})
 	}
 	return nil
 }
 
-// Release takes back blocks that a node has no use for. If one of them is not on
-// lease to the node, none is taken.
+// Release takes back blocks that a node has no use for. If one of them is not
+// granted to the node, none is taken.
 func (a *Allocator) Release(node wire.NodeID, blocks []wire.Block) error {
 	for _, b := range blocks {
-		if !a.has(lease{node: node, block: b}) {
+		if !a.has(grant{node: node, block: b}) {
 			return fmt.Errorf("release by node %d: %w: those from %d are not its own", node, ErrBlocks, b.First)
 		}
 	}
 	for _, b := range blocks {
-		gone := lease{node: node, block: b}
+		gone := grant{node: node, block: b}
 		first, last := a.touched(b)
 		for i := first; i <= last; i++ {
-			a.remove(i, func(l lease) bool { return l == gone })
+			a.remove(i, func(l grant) bool { return l == gone })
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ func (a *Allocator) Release(node wire.NodeID, blocks []wire.Block) error {
 // Return takes back all blocks of a node.
 func (a *Allocator) Return(node wire.NodeID) {
 	for i := range a.slots {
-		a.remove(i, func(l lease) bool { return l.node == node })
+		a.remove(i, func(l grant) bool { return l.node == node })
 	}
 }
 
@@ -150,8 +150,8 @@ func (a *Allocator) Owner(p wire.PID) (wire.NodeID, bool) {
 	if p < Node || p >= Max {
 		return 0, false
 	}
-	var owner *lease
-	for _, l := range a.slots[a.index(p)].leases {
+	var owner *grant
+	for _, l := range a.slots[a.index(p)].grants {
 		if l.block.First <= p && (owner == nil || l.block.First > owner.block.First) {
 			owner = &l
 		}
@@ -174,38 +174,38 @@ func (a *Allocator) touched(b wire.Block) (first, last int) {
 	return a.index(b.First), a.index(min(b.End()+a.gap(), Max) - 1)
 }
 
-// conflict returns a lease that shares numbers with l and is not l itself.
-func (a *Allocator) conflict(l lease) (lease, bool) {
+// conflict returns a grant that shares numbers with l and is not l itself.
+func (a *Allocator) conflict(l grant) (grant, bool) {
 	first, last := a.touched(l.block)
 	for i := first; i <= last; i++ {
-		for _, other := range a.slots[i].leases {
+		for _, other := range a.slots[i].grants {
 			if other != l && other.block.First < l.block.End() && l.block.First < other.block.End() {
 				return other, true
 			}
 		}
 	}
-	return lease{}, false
+	return grant{}, false
 }
 
-func (a *Allocator) has(l lease) bool {
+func (a *Allocator) has(l grant) bool {
 	if Validate([]wire.Block{l.block}) != nil {
 		return false
 	}
-	return slices.Contains(a.slots[a.index(l.block.First)].leases, l)
+	return slices.Contains(a.slots[a.index(l.block.First)].grants, l)
 }
 
-func (a *Allocator) enter(l lease) {
+func (a *Allocator) enter(l grant) {
 	first, last := a.touched(l.block)
 	for i := first; i <= last; i++ {
 		a.occupy(i)
-		if s := &a.slots[i]; !slices.Contains(s.leases, l) {
-			s.leases = append(s.leases, l)
+		if s := &a.slots[i]; !slices.Contains(s.grants, l) {
+			s.grants = append(s.grants, l)
 		}
 	}
 }
 
-func (a *Allocator) remove(i int, gone func(lease) bool) {
-	a.slots[i].leases = slices.DeleteFunc(a.slots[i].leases, gone)
+func (a *Allocator) remove(i int, gone func(grant) bool) {
+	a.slots[i].grants = slices.DeleteFunc(a.slots[i].grants, gone)
 	a.vacate(i)
 }
 
@@ -219,7 +219,7 @@ func (a *Allocator) occupy(i int) {
 
 // vacate puts a slot to those that are free, if it is nobody's any more.
 func (a *Allocator) vacate(i int) {
-	if s := &a.slots[i]; s.entry == nil && len(s.leases) == 0 && len(s.homes) == 0 && i < a.whole {
+	if s := &a.slots[i]; s.entry == nil && len(s.grants) == 0 && len(s.homes) == 0 && i < a.whole {
 		s.entry = a.free.PushBack(i)
 	}
 }

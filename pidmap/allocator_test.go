@@ -29,7 +29,7 @@ func TestLeaseSizes(t *testing.T) {
 			if a.Free(3) != c.free {
 				t.Errorf("Free = %d, want %d", a.Free(3), c.free)
 			}
-			blocks, err := a.Lease(3, c.free)
+			blocks, err := a.Grant(3, c.free)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,8 +39,8 @@ func TestLeaseSizes(t *testing.T) {
 			if b := blocks[1]; b.Count != c.count || b.First-blocks[0].First != c.apart {
 				t.Errorf("second block is %v, want %d numbers, %d after the first", b, c.count, c.apart)
 			}
-			if _, err := a.Lease(4, 1); !errors.Is(err, pidmap.ErrExhausted) {
-				t.Errorf("lease of one more: %v, want ErrExhausted", err)
+			if _, err := a.Grant(4, 1); !errors.Is(err, pidmap.ErrExhausted) {
+				t.Errorf("one more: %v, want ErrExhausted", err)
 			}
 		})
 	}
@@ -49,7 +49,7 @@ func TestLeaseSizes(t *testing.T) {
 func TestOwner(t *testing.T) {
 	a := pidmap.NewAllocator(pidmap.Config{BlockSize: 16, Gap: 8})
 	for _, node := range []wire.NodeID{5, 6} {
-		if _, err := a.Lease(node, 1); err != nil {
+		if _, err := a.Grant(node, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestOwner(t *testing.T) {
 		{"last", pidmap.Node + 15, 5, true},
 		{"gap", pidmap.Node + 23, 5, true},
 		{"next block", pidmap.Node + 24, 6, true},
-		{"not on lease", pidmap.Node + 48, 0, false},
+		{"not granted", pidmap.Node + 48, 0, false},
 		{"end of the zone", pidmap.Max - 1, 0, false},
 		{"behind the zone", pidmap.Max, 0, false},
 	} {
@@ -78,7 +78,7 @@ func TestOwner(t *testing.T) {
 
 func TestLeastRecentlyReturnedFirst(t *testing.T) {
 	a := pidmap.NewAllocator(pidmap.Config{BlockSize: 1 << 18}) // 11 blocks
-	all, err := a.Lease(1, 11)
+	all, err := a.Grant(1, 11)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +89,9 @@ func TestLeastRecentlyReturnedFirst(t *testing.T) {
 		}
 	}
 	for _, i := range order {
-		got, err := a.Lease(2, 1)
+		got, err := a.Grant(2, 1)
 		if err != nil || got[0] != all[i] {
-			t.Errorf("leased %v, %v, want %v", got, err, all[i])
+			t.Errorf("granted %v, %v, want %v", got, err, all[i])
 		}
 	}
 	if err := a.Release(1, all[7:8]); !errors.Is(err, pidmap.ErrBlocks) {
@@ -107,7 +107,7 @@ func TestClaim(t *testing.T) {
 	const node = pidmap.Node
 	fresh := func() *pidmap.Allocator {
 		a := pidmap.NewAllocator(pidmap.Config{BlockSize: 64, Gap: 64})
-		if _, err := a.Lease(1, 2); err != nil { // node+0, node+128
+		if _, err := a.Grant(1, 2); err != nil { // node+0, node+128
 			t.Fatal(err)
 		}
 		return a
@@ -153,7 +153,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestAllocatorAgainstModel leases, claims, releases and returns at random and
+// TestAllocatorAgainstModel grants, claims, releases and returns at random and
 // compares with a list of who has what.
 func TestAllocatorAgainstModel(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -206,7 +206,7 @@ func (m *model) step(node wire.NodeID) {
 			m.has[node] = append(m.has[node], b)
 		}
 	default:
-		blocks, err := m.allocator.Lease(node, 1+m.rng.IntN(3))
+		blocks, err := m.allocator.Grant(node, 1+m.rng.IntN(3))
 		if err != nil && !errors.Is(err, pidmap.ErrExhausted) {
 			m.Fatal(err)
 		}

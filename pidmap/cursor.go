@@ -19,14 +19,14 @@ import (
 // When the kernel comes to Low the cursor must be moved; meanwhile the rest of the
 // block and the gap behind it are still the node's.
 type Cursor struct {
-	blocks []leased // by number
-	at     int      // index of the block in which the cursor stands; -1: none
+	blocks []ownBlock // by number
+	at     int        // index of the block in which the cursor stands; -1: none
 	low    wire.PID
 	tasks  int
 }
 
-// leased is a block and how many processes have numbers of it.
-type leased struct {
+// ownBlock is a block and how many processes have numbers of it.
+type ownBlock struct {
 	wire.Block
 	live int
 }
@@ -40,26 +40,26 @@ type Move struct {
 // NewCursor returns a cursor without blocks.
 func NewCursor() *Cursor { return &Cursor{at: -1} }
 
-// Lease adds blocks. The first time, Place must follow.
-func (c *Cursor) Lease(blocks []wire.Block) error {
+// Add adds blocks. The first time, Place must follow.
+func (c *Cursor) Add(blocks []wire.Block) error {
 	if err := Validate(append(c.Blocks(), blocks...)); err != nil {
-		return fmt.Errorf("lease: %w", err)
+		return fmt.Errorf("add blocks: %w", err)
 	}
 	var current wire.PID
 	if c.at >= 0 {
 		current = c.blocks[c.at].First
 	}
 	for _, b := range blocks {
-		c.blocks = append(c.blocks, leased{Block: b})
+		c.blocks = append(c.blocks, ownBlock{Block: b})
 	}
-	slices.SortFunc(c.blocks, func(a, b leased) int { return int(a.First - b.First) })
+	slices.SortFunc(c.blocks, func(a, b ownBlock) int { return int(a.First - b.First) })
 	if c.at >= 0 {
 		c.at = c.owner(current)
 	}
 	return nil
 }
 
-// Blocks returns the blocks on lease.
+// Blocks returns the blocks of the node.
 func (c *Cursor) Blocks() []wire.Block {
 	blocks := make([]wire.Block, len(c.blocks))
 	for i, b := range c.blocks {
@@ -68,7 +68,7 @@ func (c *Cursor) Blocks() []wire.Block {
 	return blocks
 }
 
-// Has reports whether a number is of a block on lease.
+// Has reports whether a number is of a block of the node.
 func (c *Cursor) Has(p wire.PID) bool {
 	i := c.owner(p)
 	return i >= 0 && c.blocks[i].Contains(p)
@@ -94,7 +94,7 @@ func (c *Cursor) count(p wire.PID, n int) {
 // owner returns the index of the last block that begins at p or before it: p is of
 // that block or of its gap.
 func (c *Cursor) owner(p wire.PID) int {
-	i, found := slices.BinarySearchFunc(c.blocks, p, func(b leased, p wire.PID) int { return int(b.First - p) })
+	i, found := slices.BinarySearchFunc(c.blocks, p, func(b ownBlock, p wire.PID) int { return int(b.First - p) })
 	if found {
 		return i
 	}
@@ -177,7 +177,7 @@ func (c *Cursor) Current() (block wire.Block, end wire.PID, ok bool) {
 	return block, block.End() + gap(block), true
 }
 
-// Owns reports whether a number is of a block on lease or of the gap behind it.
+// Owns reports whether a number is of a block of the node or of the gap behind it.
 func (c *Cursor) Owns(p wire.PID) bool {
 	i := c.owner(p)
 	return i >= 0 && p < c.blocks[i].End()+gap(c.blocks[i].Block)
@@ -214,7 +214,7 @@ func (c *Cursor) Drop(block wire.Block) {
 	if c.at >= 0 {
 		current = c.blocks[c.at].First
 	}
-	c.blocks = slices.DeleteFunc(c.blocks, func(b leased) bool { return b.Block == block })
+	c.blocks = slices.DeleteFunc(c.blocks, func(b ownBlock) bool { return b.Block == block })
 	if c.at >= 0 {
 		c.at = c.owner(current)
 	}

@@ -13,7 +13,7 @@ import (
 func newCursor(t *testing.T, blocks ...wire.Block) *pidmap.Cursor {
 	t.Helper()
 	c := pidmap.NewCursor()
-	if err := c.Lease(blocks); err != nil {
+	if err := c.Add(blocks); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -120,10 +120,10 @@ func TestCursorWanted(t *testing.T) {
 	if c.Wanted() != 3 {
 		t.Errorf("Wanted() = %d with 40 tasks, want 3", c.Wanted())
 	}
-	if err := c.Lease([]wire.Block{block(pidmap.Node+8, 4)}); err == nil {
-		t.Error("an overlapping lease was accepted")
+	if err := c.Add([]wire.Block{block(pidmap.Node+8, 4)}); err == nil {
+		t.Error("an overlapping block was accepted")
 	}
-	if err := c.Lease([]wire.Block{block(pidmap.Node+64, 16), block(pidmap.Node+96, 16), block(pidmap.Node+128, 16)}); err != nil {
+	if err := c.Add([]wire.Block{block(pidmap.Node+64, 16), block(pidmap.Node+96, 16), block(pidmap.Node+128, 16)}); err != nil {
 		t.Fatal(err)
 	}
 	if c.Wanted() != 0 || len(c.Blocks()) != 5 {
@@ -160,19 +160,19 @@ func TestCursorAgainstKernel(t *testing.T) {
 	alloc := pidmap.NewAllocator(pidmap.Config{BlockSize: 16})
 	const me = 7
 	c := pidmap.NewCursor()
-	lease := func(n int) {
-		blocks, err := alloc.Lease(me, n)
+	grant := func(n int) {
+		blocks, err := alloc.Grant(me, n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := alloc.Lease(me+1, 1); err != nil { // a neighbour
+		if _, err := alloc.Grant(me+1, 1); err != nil { // a neighbour
 			t.Fatal(err)
 		}
-		if err := c.Lease(blocks); err != nil {
+		if err := c.Add(blocks); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lease(2)
+	grant(2)
 	move, _ := c.Place()
 	next, low, late := move.Next, move.Low, 0
 	inUse := map[wire.PID]bool{}
@@ -198,7 +198,7 @@ func TestCursorAgainstKernel(t *testing.T) {
 			t.Fatalf("step %d: number %d is given, which is node %v's (%v)", step, pid, node, ok)
 		}
 		if n := c.Wanted(); n > 0 {
-			lease(n)
+			grant(n)
 		}
 		if pid < low {
 			continue

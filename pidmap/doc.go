@@ -9,7 +9,7 @@
 // A number is chosen by whoever sees the process first. Numbers of the local zone
 // are given by the front end's own kernel. The guard is never given: it is the way
 // that the front end's allocation cursor can still go before it is put back. The
-// node zone is cut into blocks, which the master leases to nodes ([Allocator]). A
+// node zone is cut into blocks, which the master grants to nodes ([Allocator]). A
 // node's kernel gives numbers in a row, beginning at its cursor, and skips those
 // in use; the slave moves the cursor to its next block in good time ([Cursor]). The
 // gap behind a block belongs to it: what the kernel gives there before the cursor

@@ -7,13 +7,13 @@ import (
 	"bproc/wire"
 )
 
-// homeSlots is how many blocks, with their gaps, a node has at home: as many as it has on
-// lease at least.
+// homeSlots is how many blocks, with their gaps, a node has at home: as many as it has
+// at least.
 const homeSlots = 2
 
-// NewHome gives a node numbers that are leased to no other node until LeaveHome: about
+// NewHome gives a node numbers that are granted to no other node until LeaveHome: about
 // these its kernel is right without asking. A Count of 0 says that there are none left: the lower half of the zone is for
-// leases that come and go. The last slot is nobody's home either, since what the kernel
+// grants that come and go. The last slot is nobody's home either, since what the kernel
 // gives behind it are numbers of the local zone.
 func (a *Allocator) NewHome(node wire.NodeID) wire.Block {
 	a.LeaveHome(node)
@@ -64,7 +64,7 @@ func (a *Allocator) enterHome(node wire.NodeID, home wire.Block) {
 	}
 }
 
-// vacant returns the slots of a node's home, and of nobody else's, that are not on lease.
+// vacant returns the slots of a node's home, and of nobody else's, that are granted to nobody.
 func (a *Allocator) vacant(node wire.NodeID) []int {
 	home, ok := a.homes[node]
 	if !ok {
@@ -72,7 +72,7 @@ func (a *Allocator) vacant(node wire.NodeID) []int {
 	}
 	var slots []int
 	for i := a.index(home.First); i <= a.index(home.End()-1) && i < a.whole; i++ {
-		if s := &a.slots[i]; len(s.leases) == 0 && len(s.homes) == 1 {
+		if s := &a.slots[i]; len(s.grants) == 0 && len(s.homes) == 1 {
 			slots = append(slots, i)
 		}
 	}

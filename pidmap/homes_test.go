@@ -14,7 +14,7 @@ func contains(outer, inner wire.Block) bool {
 
 func mustLease(t *testing.T, a *pidmap.Allocator, node wire.NodeID, n int) []wire.Block {
 	t.Helper()
-	blocks, err := a.Lease(node, n)
+	blocks, err := a.Grant(node, n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ const (
 	zone              = int32(Max - Node) // numbers of the node zone
 )
 
-// ErrBlocks is the error for blocks that cannot be on lease together.
+// ErrBlocks is the error for blocks that cannot be granted together.
 var ErrBlocks = errors.New("invalid blocks of process numbers")
 
 // Validate checks blocks that come from another machine: each must hold a number

@@ -123,7 +123,7 @@ func (n *node) receive(reader *wire.Reader, certificate *renewal) error {
 			n.calls.returned(number, m)
 		case *wire.Progress:
 			n.recorder.progress(m.Event)
-		case *wire.Lease:
+		case *wire.BlocksGranted:
 			err = n.lease(m.Blocks)
 		case *wire.Budget:
 			err = n.budget(m)

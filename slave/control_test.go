@@ -19,10 +19,10 @@ func TestReceive(t *testing.T) {
 		m    wire.Message
 		want error
 	}{
-		{"lease", &wire.Lease{Blocks: []wire.Block{{First: firstPID, Count: 10}}}, io.EOF},
-		{"lease of nothing", new(wire.Lease), io.EOF},
-		{"lease outside of the node zone", &wire.Lease{Blocks: []wire.Block{{First: firstPID - 1, Count: 10}}}, pidmap.ErrBlocks},
-		{"lease of a number twice", &wire.Lease{Blocks: []wire.Block{{First: firstPID, Count: 10}, {First: firstPID + 9, Count: 1}}}, pidmap.ErrBlocks},
+		{"lease", &wire.BlocksGranted{Blocks: []wire.Block{{First: firstPID, Count: 10}}}, io.EOF},
+		{"lease of nothing", new(wire.BlocksGranted), io.EOF},
+		{"lease outside of the node zone", &wire.BlocksGranted{Blocks: []wire.Block{{First: firstPID - 1, Count: 10}}}, pidmap.ErrBlocks},
+		{"lease of a number twice", &wire.BlocksGranted{Blocks: []wire.Block{{First: firstPID, Count: 10}, {First: firstPID + 9, Count: 1}}}, pidmap.ErrBlocks},
 		{"budget", &wire.Budget{UID: 1000, Tasks: 10}, io.EOF},
 		{"progress", &wire.Progress{Event: 17}, io.EOF},
 		{"answer to no call", new(wire.Return), io.EOF},

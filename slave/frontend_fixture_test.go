@@ -114,14 +114,14 @@ func (f *front) serve(ctx context.Context, l *link.Session) {
 			f.begin(s, m)
 		case *wire.Events:
 			f.events(s, m)
-		case *wire.LeaseWanted:
+		case *wire.BlocksWanted:
 			f.lease(s, int(m.Blocks))
 		case *wire.Leaving:
 			f.mu.Lock()
 			f.leaving, f.left = true, f.left || m.Empty
 			f.changed.Broadcast()
 			f.mu.Unlock()
-		case *wire.SignalsTaken, *wire.LeaseBack:
+		case *wire.SignalsTaken, *wire.BlocksReturned:
 		default:
 			f.t.Errorf("the node says %T", m)
 		}
@@ -136,7 +136,7 @@ func (s *frontSession) say(m wire.Message) {
 
 func (f *front) lease(s *frontSession, blocks int) {
 	f.mu.Lock()
-	m := new(wire.Lease)
+	m := new(wire.BlocksGranted)
 	for range blocks {
 		m.Blocks = append(m.Blocks, wire.Block{First: f.leased, Count: 1024})
 		f.leased += 2048

@@ -50,7 +50,7 @@ func (n *node) giveBack(ctx context.Context) error {
 			continue
 		}
 		n.recorder.leased(n.numbers.blocks())
-		if err := n.out.put(&wire.LeaseBack{Blocks: back}); err != nil {
+		if err := n.out.put(&wire.BlocksReturned{Blocks: back}); err != nil {
 			n.log.Error("blocks of process numbers could not be given back", "err", err)
 		}
 	}
@@ -90,7 +90,7 @@ func (n *numbers) release(free func(wire.Block) bool) (back []wire.Block) {
 			back = append(back, b)
 			continue
 		}
-		if err := n.cursor.Lease([]wire.Block{b}); err != nil {
+		if err := n.cursor.Add([]wire.Block{b}); err != nil {
 			n.log.Error("a block of process numbers is lost", "err", err)
 		}
 	}

@@ -187,7 +187,7 @@ func (n *node) signalsTaken(m *wire.SignalsTaken) {
 }
 
 func (n *node) wantBlocks(blocks int) {
-	if err := n.out.put(&wire.LeaseWanted{Blocks: uint32(blocks)}); err != nil {
+	if err := n.out.put(&wire.BlocksWanted{Blocks: uint32(blocks)}); err != nil {
 		n.log.Error("more process numbers could not be asked for", "err", err)
 	}
 }

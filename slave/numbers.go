@@ -35,7 +35,7 @@ func (n *numbers) add(blocks []wire.Block) error {
 	defer n.mu.Unlock()
 	n.asked = false
 	first := len(n.cursor.Blocks()) == 0
-	if err := n.cursor.Lease(blocks); err != nil {
+	if err := n.cursor.Add(blocks); err != nil {
 		return err
 	}
 	if !first {
@@ -55,7 +55,7 @@ func (n *numbers) resume(blocks []wire.Block, pids []wire.PID, last wire.PID) er
 	if len(blocks) == 0 {
 		return nil
 	}
-	if err := n.cursor.Lease(blocks); err != nil {
+	if err := n.cursor.Add(blocks); err != nil {
 		return err
 	}
 	for _, pid := range pids {

@@ -55,9 +55,9 @@ func TestSupply(t *testing.T) {
 	})
 }
 
-// TestSpawnBeforeLease has a process asked for before there are numbers for what it forks,
+// TestSpawnBeforeBlocks has a process asked for before there are numbers for what it forks,
 // which all the same has one of those.
-func TestSpawnBeforeLease(t *testing.T) {
+func TestSpawnBeforeBlocks(t *testing.T) {
 	lend := make(chan struct{})
 	f := newFront(t, 1)
 	f.lend = lend

@@ -31,21 +31,21 @@ const (
 	TypeStderrTaken Type = 32 // client > master > slave: empty; number: bytes of standard error taken so far
 
 	// The control stream of a node.
-	TypeSignal      Type = 40 // master > slave
-	TypeLease       Type = 41 // master > slave
-	TypeReparent    Type = 42 // master > slave
-	TypeKillAll     Type = 43 // master > slave
-	TypeHangUp      Type = 44 // master > slave
-	TypeReturn      Type = 45 // master > slave
-	TypeProgress    Type = 46 // master > slave
-	TypeBudget      Type = 47 // master > slave
-	TypeRenew       Type = 48 // master > slave
-	TypeRenewReply  Type = 49 // master > slave
-	TypeEvents      Type = 60 // slave > master
-	TypeLeaseWanted Type = 61 // slave > master
-	TypeInventory   Type = 62 // slave > master: first message of a new control stream
-	TypeCall        Type = 63 // slave > master, answered by Return
-	TypeLeaseBack   Type = 64 // slave > master
+	TypeSignal         Type = 40 // master > slave
+	TypeBlocksGranted  Type = 41 // master > slave
+	TypeReparent       Type = 42 // master > slave
+	TypeKillAll        Type = 43 // master > slave
+	TypeHangUp         Type = 44 // master > slave
+	TypeReturn         Type = 45 // master > slave
+	TypeProgress       Type = 46 // master > slave
+	TypeBudget         Type = 47 // master > slave
+	TypeRenew          Type = 48 // master > slave
+	TypeRenewReply     Type = 49 // master > slave
+	TypeEvents         Type = 60 // slave > master
+	TypeBlocksWanted   Type = 61 // slave > master
+	TypeInventory      Type = 62 // slave > master: first message of a new control stream
+	TypeCall           Type = 63 // slave > master, answered by Return
+	TypeBlocksReturned Type = 64 // slave > master
 
 	TypeSignalsTaken Type = 65 // slave > master
 	TypeLeaving      Type = 66 // slave > master

@@ -129,25 +129,25 @@ type SignalsTaken struct {
 // Type implements [Message].
 func (*SignalsTaken) Type() Type { return TypeSignalsTaken }
 
-// Lease gives blocks of process numbers to a node, in addition to those it has.
-type Lease struct {
+// BlocksGranted gives blocks of process numbers to a node, in addition to those it has.
+type BlocksGranted struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Blocks []Block
 }
 
 // Type implements [Message].
-func (*Lease) Type() Type { return TypeLease }
+func (*BlocksGranted) Type() Type { return TypeBlocksGranted }
 
-// LeaseWanted asks for more numbers.
-type LeaseWanted struct {
+// BlocksWanted asks for more numbers.
+type BlocksWanted struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Blocks uint32 // how many blocks
 }
 
 // Type implements [Message].
-func (*LeaseWanted) Type() Type { return TypeLeaseWanted }
+func (*BlocksWanted) Type() Type { return TypeBlocksWanted }
 
 // Reparent changes what getppid answers a process that was started from the
 // front end: its parent there has ended.
@@ -299,15 +299,15 @@ type RenewReply struct {
 // Type implements [Message].
 func (*RenewReply) Type() Type { return TypeRenewReply }
 
-// LeaseBack gives blocks back in which no number is in use.
-type LeaseBack struct {
+// BlocksReturned gives blocks back in which no number is in use.
+type BlocksReturned struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Blocks []Block
 }
 
 // Type implements [Message].
-func (*LeaseBack) Type() Type { return TypeLeaseBack }
+func (*BlocksReturned) Type() Type { return TypeBlocksReturned }
 
 // Leaving says that the daemon of a node was told to end, and all processes of the node
 // with it: it starts no others. Their ends are told next.

@@ -11,7 +11,7 @@ const (
 	Authority = "authority"
 	Tokens    = "tokens"
 	Nodes     = "nodes"
-	Leases    = "leases"
+	Blocks    = "blocks"
 )
 
 // tables are all records, by table and name.

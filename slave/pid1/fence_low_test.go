@@ -43,7 +43,7 @@ func TestFencerComesAfterTheDaemon(t *testing.T) {
 		block := wire.Block{First: first, Count: count}
 		for live := int32(0); live <= count; live += max(1, count/8) {
 			cursor := pidmap.NewCursor()
-			if err := cursor.Lease([]wire.Block{block}); err != nil {
+			if err := cursor.Add([]wire.Block{block}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range live {

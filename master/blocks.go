@@ -14,15 +14,15 @@ import (
 // stands, and one to go on to.
 const firstBlocks = 2
 
-// maxNumbers bounds the process numbers on lease to one node: a third of the
+// maxNumbers bounds the process numbers of one node: a third of the
 // zone, with blocks of the usual size 64.
 const maxNumbers = 64 * pidmap.DefaultBlock
 
-// lend leases n more blocks of numbers to a node, or as many as there are. As long
-// as there are found ghosts, a node with blocks that a former master has leased
+// lend grants n more blocks of numbers to a node, or as many as there are. As long
+// as there are found ghosts, a node with blocks that a former master has granted
 // may not have come back, and nothing is lent.
 func (c *core) lend(s *session, n int) {
-	s.wanted = min(max(n, s.wanted), maxLeaseWanted)
+	s.wanted = min(max(n, s.wanted), maxBlocksWanted)
 	s.lending = len(c.found) > 0
 	if s.lending {
 		return
@@ -31,9 +31,9 @@ func (c *core) lend(s *session, n int) {
 	if s.emptying || s.numbers >= maxNumbers {
 		n = 0
 	}
-	blocks, err := c.alloc.Lease(s.node, n)
+	blocks, err := c.alloc.Grant(s.node, n)
 	if err == nil {
-		if err = c.leases.set(s.node, slices.Concat(c.leases.of[s.node], blocks)); err != nil {
+		if err = c.blocks.set(s.node, slices.Concat(c.blocks.of[s.node], blocks)); err != nil {
 			err = errors.Join(err, c.alloc.Release(s.node, blocks))
 			blocks = nil
 		}
@@ -45,7 +45,7 @@ func (c *core) lend(s *session, n int) {
 	for _, b := range blocks {
 		s.numbers += int(b.Count)
 	}
-	s.put(&wire.Lease{Blocks: blocks})
+	s.put(&wire.BlocksGranted{Blocks: blocks})
 }
 
 // takeBack takes blocks back in which the node uses no number any more. A ghost
@@ -64,8 +64,8 @@ func (c *core) takeBack(s *session, blocks []wire.Block) {
 	for _, b := range blocks {
 		s.numbers -= int(b.Count)
 	}
-	left := slices.DeleteFunc(slices.Clone(c.leases.of[s.node]), func(b wire.Block) bool { return slices.Contains(blocks, b) })
-	if err := c.leases.set(s.node, left); err != nil {
+	left := slices.DeleteFunc(slices.Clone(c.blocks.of[s.node]), func(b wire.Block) bool { return slices.Contains(blocks, b) })
+	if err := c.blocks.set(s.node, left); err != nil {
 		c.log.Error("it is not kept which numbers a node has given back", "node", s.node, "err", err)
 	}
 }

@@ -12,19 +12,19 @@ import (
 	"bproc/wire/link"
 )
 
-// leases are the blocks of process numbers that nodes have, as they are kept for the next
+// blockTable has the blocks of process numbers that nodes have, as they are kept for the next
 // master: a node that comes then may claim these and no others. They are on disk before
 // a node hears of them. Their owner is the core.
-type leases struct {
+type blockTable struct {
 	kept link.Records // by number of the node; nil: none is kept
 	of   map[wire.NodeID][]wire.Block
 }
 
-func loadLeases(kept link.Records) (*leases, error) {
-	l := &leases{kept: kept, of: map[wire.NodeID][]wire.Block{}}
+func loadBlocks(kept link.Records) (*blockTable, error) {
+	l := &blockTable{kept: kept, of: map[wire.NodeID][]wire.Block{}}
 	records, err := kept.All()
 	if err != nil {
-		return nil, fmt.Errorf("leases: %w", err)
+		return nil, fmt.Errorf("blocks of numbers: %w", err)
 	}
 	for number, record := range records {
 		var blocks []wire.Block
@@ -33,7 +33,7 @@ func loadLeases(kept link.Records) (*leases, error) {
 			err = json.Unmarshal(record, &blocks)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("leases: node %s: %w", number, err)
+			return nil, fmt.Errorf("blocks of numbers: node %s: %w", number, err)
 		}
 		l.of[wire.NodeID(id)] = blocks
 	}
@@ -41,7 +41,7 @@ func loadLeases(kept link.Records) (*leases, error) {
 }
 
 // set keeps what a node has from now on.
-func (l *leases) set(node wire.NodeID, blocks []wire.Block) error {
+func (l *blockTable) set(node wire.NodeID, blocks []wire.Block) error {
 	if slices.Equal(l.of[node], blocks) {
 		return nil
 	}
@@ -49,12 +49,12 @@ func (l *leases) set(node wire.NodeID, blocks []wire.Block) error {
 	if len(blocks) > 0 {
 		var err error
 		if record, err = json.Marshal(blocks); err != nil {
-			return fmt.Errorf("leases: %w", err)
+			return fmt.Errorf("blocks of numbers: %w", err)
 		}
 	}
 	if l.kept != nil {
 		if err := l.kept.Change(map[string][]byte{strconv.Itoa(int(node)): record}); err != nil {
-			return fmt.Errorf("leases: %w", err)
+			return fmt.Errorf("blocks of numbers: %w", err)
 		}
 	}
 	if l.of[node] = slices.Clone(blocks); len(blocks) == 0 {
@@ -64,10 +64,10 @@ func (l *leases) set(node wire.NodeID, blocks []wire.Block) error {
 }
 
 // cover reports whether a node has all of these blocks.
-func (l *leases) cover(node wire.NodeID, blocks []wire.Block) error {
+func (l *blockTable) cover(node wire.NodeID, blocks []wire.Block) error {
 	for _, b := range blocks {
 		if !slices.Contains(l.of[node], b) {
-			return fmt.Errorf("claim of node %d: %w: those from %d were not leased to it", node, pidmap.ErrBlocks, b.First)
+			return fmt.Errorf("claim of node %d: %w: those from %d are not its own", node, pidmap.ErrBlocks, b.First)
 		}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (l *leases) cover(node wire.NodeID, blocks []wire.Block) error {
 
 // reserve has an allocator lease nobody else what nodes have that are yet to come. What
 // cannot be theirs they will claim in vain.
-func (l *leases) reserve(alloc *pidmap.Allocator) (err error) {
+func (l *blockTable) reserve(alloc *pidmap.Allocator) (err error) {
 	for node, blocks := range l.of {
 		err = errors.Join(err, alloc.Claim(node, blocks))
 	}
@@ -85,7 +85,7 @@ func (l *leases) reserve(alloc *pidmap.Allocator) (err error) {
 // disown takes back all numbers of a node: it has no processes any more.
 func (c *core) disown(node wire.NodeID) {
 	c.alloc.Return(node)
-	if err := c.leases.set(node, nil); err != nil {
+	if err := c.blocks.set(node, nil); err != nil {
 		c.log.Error("it is not kept that a node has no numbers any more", "node", node, "err", err)
 	}
 }
@@ -93,7 +93,7 @@ func (c *core) disown(node wire.NodeID) {
 // disownAbsent takes back the numbers of nodes that have not come to this master in the
 // time of their lease.
 func (c *core) disownAbsent() {
-	for node := range c.leases.of {
+	for node := range c.blocks.of {
 		if n := c.nodes.byID[node]; n == nil || n.sess == nil && n.lostAt.IsZero() {
 			c.disown(node)
 		}

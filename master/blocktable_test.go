@@ -22,13 +22,13 @@ func (h *heardSlave) Put(_ uint64, m wire.Message) error {
 	return nil
 }
 
-// TestLeasesAreKept has a node come, get numbers and give some back. The next master knows
-// what it has, leases that to nobody else, and takes it back when the node does not come.
-func TestLeasesAreKept(t *testing.T) {
+// TestBlocksAreKept has a node come, get numbers and give some back. The next master knows
+// what it has, grants that to nobody else, and takes it back when the node does not come.
+func TestBlocksAreKept(t *testing.T) {
 	kept, nodesKept := new(memory), new(memory)
 	begin := func(now time.Time) *core {
 		t.Helper()
-		l, err := loadLeases(kept)
+		l, err := loadBlocks(kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestLeasesAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := newCore(slog.New(slog.DiscardHandler), testLease, load(t, nodesKept), alloc, quiet{})
-		c.front, c.leases = &madeUpFrontEnd{procs: map[wire.PID]frontProc{}}, l
+		c.front, c.blocks = &madeUpFrontEnd{procs: map[wire.PID]frontProc{}}, l
 		c.foundGhosts(nil, nil, nil, now)
 		return c
 	}
@@ -51,7 +51,7 @@ func TestLeasesAreKept(t *testing.T) {
 		}
 		var got []wire.Block
 		for _, m := range out.said {
-			if m, ok := m.(*wire.Lease); ok {
+			if m, ok := m.(*wire.BlocksGranted); ok {
 				got = append(got, m.Blocks...)
 			}
 		}
@@ -71,7 +71,7 @@ func TestLeasesAreKept(t *testing.T) {
 
 	c = begin(nodesNow)
 	if _, b := come(c, "b"); len(b) != firstBlocks || b[0] == a[0] || b[1] == a[0] {
-		t.Errorf("another node gets %v, and %v is on lease", b, a[0])
+		t.Errorf("another node gets %v, and %v is granted", b, a[0])
 	}
 	if s, _ := come(c, "a", a[0]); s.emptying {
 		t.Error("a node that claims what it has is not believed")
@@ -83,12 +83,12 @@ func TestLeasesAreKept(t *testing.T) {
 	}
 	free := c.alloc.Free(0)
 	c.tick(nodesNow.Add(testLease + leaseMargin + time.Second))
-	if now := c.alloc.Free(0); now != free+firstBlocks || len(c.leases.of[0]) > 0 {
+	if now := c.alloc.Free(0); now != free+firstBlocks || len(c.blocks.of[0]) > 0 {
 		t.Errorf("the numbers of a node that has not come: %d blocks are free, and %d were", now, free)
 	}
 
 	kept.err = errors.New("the disk is full")
 	if s, got := come(c, "a"); len(got) > 0 || !s.emptying {
-		t.Errorf("numbers that could not be kept are leased: %v", got)
+		t.Errorf("numbers that could not be kept are granted: %v", got)
 	}
 }
