@@ -146,7 +146,7 @@ KERNEL ?= 6.1
 CGROUP ?= unified
 
 .PHONY: vm
-vm: deps build ## suites in virtual machines; KERNEL='5.10 6.1', CGROUP=hybrid, RUN=REGEXP: see test/vm/doc.go
+vm: deps build $(BUILD)/tools/nfpm-$(NFPM_VERSION) ## suites in virtual machines; KERNEL='5.10 6.1', CGROUP=hybrid, RUN=REGEXP: see test/vm/doc.go
 	@$(GO) run ./test/vm -build $(BUILD) -kernel '$(KERNEL)' -cgroup $(CGROUP) -run '$(RUN)' -testrun '$(TESTRUN)' -testpkg '$(TESTPKG)' \
 		-packages $$(printf '%s\n' $(NEEDED) | sed 's/.*://' | sort -u | paste -sd,)
 

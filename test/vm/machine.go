@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -123,10 +124,16 @@ func (m *machine) run(ctx context.Context, script string) (string, error) {
 }
 
 func (m *machine) runWith(ctx context.Context, script string, input []byte) (string, error) {
+	return m.runTo(ctx, script, input, io.Discard)
+}
+
+// runTo is runWith that writes what the script prints to a log, too, as it comes.
+func (m *machine) runTo(ctx context.Context, script string, input []byte, log io.Writer) (string, error) {
 	var out bytes.Buffer
 	cmd := m.ssh(ctx, script)
 	cmd.Stdin = bytes.NewReader(input)
-	cmd.Stdout, cmd.Stderr = &out, &out
+	both := io.MultiWriter(&out, log)
+	cmd.Stdout, cmd.Stderr = both, both
 	cmd.WaitDelay = time.Second // the connection that is shared keeps the pipes
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {

@@ -35,9 +35,7 @@ func makeDemo(ctx context.Context, l *lab) error {
 	if err != nil {
 		return err
 	}
-	out, err := m.run(ctx, ". /media/env; export "+l.slow()+"; time make demo")
-	l.keep("demo", out)
-	return err
+	return l.makeIn(ctx, m, "demo", "")
 }
 
 // makeTest runs all tests; those of a slow machine take hours.
@@ -50,8 +48,19 @@ func makeTest(ctx context.Context, l *lab) error {
 	if l.image.translated() {
 		run += " TEST_TIMEOUT=3h"
 	}
-	out, err := m.run(ctx, ". /media/env; export "+l.slow()+"; time make test"+run)
-	l.keep("test", out)
+	return l.makeIn(ctx, m, "test", run)
+}
+
+// makeIn makes a target in a machine. What it prints can be read in a file from its first line on.
+func (l *lab) makeIn(ctx context.Context, m *machine, target, variables string) error {
+	file := fmt.Sprintf("%s/%s-%s-%s.log", l.config.dir, target, l.kernel, l.cgroup)
+	log, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	fmt.Println("output: " + file)
+	_, err = m.runTo(ctx, ". /media/env; export "+l.slow()+"; time make "+target+variables, nil, stamped{log})
 	return err
 }
 
@@ -73,12 +82,4 @@ func (l *lab) slow() string {
 		return "BPROC_SLOW=10"
 	}
 	return "BPROC_SLOW=1"
-}
-
-// keep writes an output where it stays.
-func (l *lab) keep(name, out string) {
-	file := fmt.Sprintf("%s/%s-%s-%s.log", l.config.dir, name, l.kernel, l.cgroup)
-	if err := os.WriteFile(file, []byte(out), 0o644); err == nil {
-		fmt.Println("     output: " + file)
-	}
 }
