@@ -30,6 +30,7 @@ func init() { parts["delay"] = delay }
 // lock to change the map, before which nobody gets it any more.
 func delay() {
 	const size = 4096
+	runtime.GOMAXPROCS(4) // a raw call keeps its processor, and a machine may have only one
 	file, err := os.Open(os.Args[2])
 	if err != nil {
 		panic(err)
