@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -45,7 +46,7 @@ func TestEndIsSeen(t *testing.T) {
 			select {
 			case input := <-posted:
 				input(nil)
-			case <-time.After(15 * time.Second):
+			case <-time.After(limit.Scaled(15 * time.Second)):
 				t.Fatal("not told")
 			}
 			if !told {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -94,7 +95,7 @@ func send(t *testing.T, to net.Conn, number uint64, m wire.Message) {
 // receive wants a message within a generous time.
 func receive(t *testing.T, from net.Conn, number uint64, want wire.Message) {
 	t.Helper()
-	if err := from.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := from.SetReadDeadline(time.Now().Add(limit.Scaled(20 * time.Second))); err != nil {
 		t.Fatal(err)
 	}
 	got, n, err := wire.NewReader(from).Read()

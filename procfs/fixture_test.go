@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -207,7 +208,7 @@ func mountView(t *testing.T, change func(*View), adjust ...func(*Config)) *mount
 			if err != nil {
 				t.Errorf("view: %v", err)
 			}
-		case <-time.After(2 * time.Minute):
+		case <-time.After(limit.Scaled(2 * time.Minute)):
 			t.Error("the view does not end")
 		}
 		if mounts, _ := os.ReadFile("/proc/self/mounts"); strings.Contains(string(mounts), m.path) {
@@ -219,7 +220,7 @@ func mountView(t *testing.T, change func(*View), adjust ...func(*Config)) *mount
 	case err := <-ended:
 		ended <- err
 		t.Fatalf("view: %v", err)
-	case <-time.After(2 * time.Minute):
+	case <-time.After(limit.Scaled(2 * time.Minute)):
 		t.Fatal("the view does not come up")
 	}
 	return m
@@ -277,7 +278,7 @@ func (m *mounted) names(elements ...any) (names []string, types map[string]fs.Fi
 // eventually waits until a condition holds.
 func eventually(t *testing.T, condition func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(limit.Scaled(2 * time.Minute)); ; time.Sleep(5 * time.Millisecond) {
 		err := condition()
 		if err == nil {
 			return

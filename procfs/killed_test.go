@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/test/limit"
 	"golang.org/x/sys/unix"
 )
 
@@ -116,7 +117,7 @@ func (m *midst) ends(name string, cmd *exec.Cmd) {
 		if err == nil {
 			m.Errorf("%s has ended well", name)
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(limit.Scaled(2 * time.Minute)):
 		m.Errorf("%s (%d) cannot be killed", name, cmd.Process.Pid)
 	}
 }

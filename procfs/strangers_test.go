@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -64,7 +65,7 @@ func TestUnknownProcess(t *testing.T) {
 	m := awaiting(t, pid)
 	begin := time.Now()
 	for time.Since(begin) < 3*again || m.pressed() < 2 {
-		if time.Since(begin) > time.Minute {
+		if time.Since(begin) > limit.Scaled(time.Minute) {
 			t.Fatal("nodes are not pressed again")
 		}
 		m.names()
@@ -110,7 +111,7 @@ func TestSilentNodesAndYoungProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if took := time.Since(begin); took < strangerTime || took > time.Minute {
+	if took := time.Since(begin); took < strangerTime || took > limit.Scaled(time.Minute) {
 		t.Errorf("a reader has waited for %v, want %v", took, strangerTime)
 	}
 	close(release)

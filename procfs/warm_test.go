@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/test/limit"
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
@@ -92,7 +93,7 @@ func TestReaderAsksNothing(t *testing.T) {
 	select {
 	case err = <-read:
 		m.view.table.mu.Unlock()
-	case <-time.After(2 * time.Minute):
+	case <-time.After(limit.Scaled(2 * time.Minute)):
 		m.view.table.mu.Unlock()
 		err = errors.Join(errors.New("the reader waits for the server"), <-read)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"bproc/internal/client"
 	"bproc/internal/fakemaster"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -97,7 +98,7 @@ func TestTooLong(t *testing.T) {
 	m := fakemaster.Start(t, func(*fakemaster.Conn, wire.Message) { t.Error("the master was asked") })
 	cmd := m.Client.Command(4, "prog")
 	cmd.Env = []string{"A=" + strings.Repeat("x", wire.MaxCommand)}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), limit.Scaled(20*time.Second))
 	defer cancel()
 	_, err := run(ctx, cmd)
 	if !errors.Is(err, unix.E2BIG) || err.Error() != "node 4: argument list too long" {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/fakemaster"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -253,7 +254,7 @@ func TestWindow(t *testing.T) {
 	}
 	select {
 	case <-full:
-	case <-time.After(time.Second):
+	case <-time.After(limit.Scaled(time.Second)):
 		t.Error("the window was not filled")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bproc/master/store"
+	"bproc/test/limit"
 )
 
 func open(t testing.TB, dir string) *store.Store {
@@ -139,7 +140,7 @@ func TestSecondMaster(t *testing.T) {
 	if want := "another master has the state in " + dir; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > limit.Scaled(5*time.Second) {
 		t.Errorf("a second master learns it after %v", took)
 	}
 	if err := s.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"bproc/internal/fakemaster"
 	"bproc/procfs"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -107,7 +108,7 @@ func TestRefreshEnds(t *testing.T) {
 	until(t, source, "the end of the look", func(c procfs.Changes) bool {
 		f.set(0, 2, func(c *fakemaster.Conn) { // of the next look
 			for begin := time.Now(); c.Output(wire.TypeChanged, payload) == nil; {
-				if time.Since(begin) > 10*time.Second {
+				if time.Since(begin) > limit.Scaled(10*time.Second) {
 					t.Error("the node goes on and is listened to")
 					c.Close()
 				}

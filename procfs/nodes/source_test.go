@@ -14,6 +14,7 @@ import (
 	"bproc/internal/fakemaster"
 	"bproc/procfs"
 	"bproc/procfs/nodes"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -153,7 +154,7 @@ func startSource(t *testing.T, ghosts map[wire.PID]string) (*fakeNodes, *nodes.S
 // until refreshes until something is so.
 func until(t *testing.T, source *nodes.Source, what string, is func(procfs.Changes) bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(limit.Scaled(20 * time.Second))
 	for time.Now().Before(deadline) {
 		var changes procfs.Changes
 		err := source.Refresh(t.Context(), false, func(c procfs.Changes) {

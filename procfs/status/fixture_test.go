@@ -17,6 +17,7 @@ import (
 
 	"bproc/procfs/status"
 	"bproc/procfs/status/marks"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -133,7 +134,7 @@ func news(tb testing.TB, c *status.Collector, v *status.View) (all wire.Changed)
 // until has a View tell until something is told.
 func until(tb testing.TB, c *status.Collector, v *status.View, what string, is func(wire.Changed) bool) {
 	tb.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(limit.Scaled(20 * time.Second)); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if is(news(tb, c, v)) {
 			return
 		}
@@ -161,7 +162,7 @@ func has(line string) func(t *wire.Texts) bool {
 // eventually waits until a condition holds.
 func eventually(tb testing.TB, condition func() error) {
 	tb.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(limit.Scaled(20 * time.Second)); ; time.Sleep(5 * time.Millisecond) {
 		err := condition()
 		if err == nil {
 			return

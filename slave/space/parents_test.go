@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/test/limit"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,7 +39,7 @@ func TestParentsStay(t *testing.T) {
 		t.Errorf("taken away from who needs it: %v", err)
 	}
 	unlock()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // tests beside this one make spaces, too
+	for deadline := time.Now().Add(limit.Scaled(time.Minute)); ; time.Sleep(time.Millisecond) { // tests beside this one make spaces, too
 		cfg.removeParents([]string{parent})
 		if _, err := os.Stat(parent); errors.Is(err, os.ErrNotExist) {
 			return

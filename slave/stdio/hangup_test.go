@@ -8,13 +8,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
 // awaitPipe waits until nobody reads what a process writes any more.
 func awaitPipe(t *testing.T, d *Descriptors, fd int) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(limit.Scaled(15 * time.Second)); ; time.Sleep(time.Millisecond) {
 		// The runtime makes SIGPIPE of these descriptors an error.
 		if _, err := d.pipes.end[fd].Write([]byte("x")); errors.Is(err, unix.EPIPE) {
 			return

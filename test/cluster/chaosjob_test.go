@@ -15,10 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // jobTimeout is far more than a job takes, with all the faults that can come upon it.
-const jobTimeout = 45 * time.Second
+var jobTimeout = limit.Scaled(45 * time.Second)
 
 // chaosJob is a run of testdata/chaos.c.
 type chaosJob struct {

@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
-const (
-	// flood is how many connections are made that say nothing.
-	flood = 10_000
-	// answerTime is how long bpstat may take, whatever goes on: it is to be a second on a
-	// machine of one's own.
-	answerTime = 10 * time.Second
-)
+// flood is how many connections are made that say nothing.
+const flood = 10_000
+
+// answerTime is how long bpstat may take, whatever goes on: it is to be a second on a
+// machine of one's own.
+var answerTime = limit.Scaled(10 * time.Second)
 
 // answers checks that the master answers in time, and returns how long it took.
 func answers(t *testing.T, c *cluster.Cluster) time.Duration {

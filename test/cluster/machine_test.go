@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // ask runs a command that must succeed, and returns its output.
@@ -215,7 +216,7 @@ func TestLink(t *testing.T) {
 	if err := c.Heal(1); err != nil {
 		t.Fatal(err)
 	}
-	if err := peer.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := peer.SetReadDeadline(time.Now().Add(limit.Scaled(20 * time.Second))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := peer.Read(b); err != nil || b[0] != 'x' {

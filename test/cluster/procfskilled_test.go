@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // endTime is for how long somebody may wait for a server that is dead, on a busy
 // machine.
-const endTime = 30 * time.Second
+var endTime = limit.Scaled(30 * time.Second)
 
 // TestViewIsKilledOften kills the server of a view again and again, while processes change
 // and end, and programs list and read them. It must end each time, and so must they.

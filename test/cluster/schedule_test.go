@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // harm is what a fault may do to the jobs that run meanwhile.
@@ -212,7 +213,7 @@ func play(t *testing.T, c *cluster.Cluster, faults []*fault) {
 }
 
 // stepTimeout bounds the end or the start of a daemon.
-const stepTimeout = 60 * time.Second
+var stepTimeout = limit.Scaled(60 * time.Second)
 
 // text is a schedule as a failed test shows it.
 func text(faults []*fault) string {

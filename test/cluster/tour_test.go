@@ -13,10 +13,11 @@ import (
 
 	"bproc/test/cluster"
 	"bproc/test/cluster/demo/tour"
+	"bproc/test/limit"
 )
 
 // tourTime is how long one line of the demonstration may take.
-const tourTime = 30 * time.Second
+var tourTime = limit.Scaled(30 * time.Second)
 
 // TestTour runs the lines that "make demo" shows.
 func TestTour(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/test/limit"
 	"bproc/wire/link"
 )
 
@@ -100,7 +101,7 @@ func TestDropOfEnded(t *testing.T) {
 	for _, s := range []link.Stream{first, second} {
 		select {
 		case <-s.Gone():
-		case <-time.After(10 * time.Second):
+		case <-time.After(limit.Scaled(10 * time.Second)):
 			t.Fatal("something is left of a stream after its session")
 		}
 	}

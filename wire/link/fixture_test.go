@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/test/limit"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -122,7 +123,7 @@ func background(t testing.TB, f func(context.Context) error) (stop func()) {
 		cancel()
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(limit.Scaled(10 * time.Second)):
 			t.Error("a component did not end")
 		}
 	}
@@ -170,7 +171,7 @@ func (m *master) session() *link.Session {
 	select {
 	case s := <-m.sessions:
 		return s
-	case <-time.After(10 * time.Second):
+	case <-time.After(limit.Scaled(10 * time.Second)):
 		m.Fatal("no session came")
 		return nil
 	}
@@ -217,7 +218,7 @@ func ended(t testing.TB, s *link.Session) error {
 	select {
 	case <-s.Done():
 		return s.Err()
-	case <-time.After(10 * time.Second):
+	case <-time.After(limit.Scaled(10 * time.Second)):
 		t.Fatal("the session did not end")
 		return nil
 	}
@@ -257,7 +258,7 @@ func (l *logLines) with(text string) (found []string) {
 // wait polls until there are lines with the text.
 func (l *logLines) wait(t testing.TB, text string) []string {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(limit.Scaled(10 * time.Second)); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if found := l.with(text); len(found) > 0 {
 			return found
 		}

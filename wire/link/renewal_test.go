@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/test/limit"
 	"bproc/wire/link"
 )
 
@@ -29,7 +30,7 @@ func (m *master) joinedAt(dir string) *link.Identity {
 // until waits until is holds.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(limit.Scaled(30 * time.Second)); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within 30 s: %s", what)
 		}
