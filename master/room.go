@@ -27,7 +27,7 @@ const (
 	maxArgvs    = 4 << 20
 	maxAllArgvs = 16 << 20
 
-	// maxArgvsAgain is of command lines among what a node tells again.
+	// maxArgvsAgain is of command lines among what a node tells again, in memory.
 	maxArgvsAgain = 32 << 20
 )
 
@@ -76,6 +76,7 @@ const (
 	maxPath = 4096
 )
 
+// sizeOf returns how long a command line is.
 func sizeOf(argv []string) int {
 	bytes := 0
 	for _, arg := range argv {
@@ -83,6 +84,11 @@ func sizeOf(argv []string) int {
 	}
 	return bytes
 }
+
+// memoryOf returns what it takes to keep a command line, which may have many empty arguments.
+func memoryOf(argv []string) int { return sizeOf(argv) + len(argv)*stringHeader }
+
+const stringHeader = 16 // bytes, beside those of the text
 
 // cutArgv returns the begin of a command line.
 func cutArgv(argv []string, most int) []string {
@@ -128,7 +134,7 @@ func (t *retelling) trim(events []wire.Event) []wire.Event {
 	for i := range events {
 		e := &events[i]
 		e.Argv = cutArgv(e.Argv, maxArgv)
-		if t.argvs += sizeOf(e.Argv); t.argvs > maxArgvsAgain {
+		if t.argvs += memoryOf(e.Argv); t.argvs > maxArgvsAgain {
 			e.Argv = nil
 		}
 	}

@@ -103,29 +103,28 @@ func TestCutArgv(t *testing.T) {
 func TestAgainIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	const events = 1000
-	t.Run("command lines", func(t *testing.T) {
-		s := &session{inventory: wire.Inventory{Again: events}}
-		var told bytes.Buffer
-		for first := uint64(1); first < events; first += 10 {
-			m := &wire.Events{First: first}
-			for range 10 {
-				m.Events = append(m.Events, wire.Event{Kind: wire.EventExeced, PID: 1, Argv: []string{long}})
+	for name, argv := range map[string][]string{"long arguments": {long}, "empty arguments": make([]string, 64<<10)} {
+		t.Run(name, func(t *testing.T) {
+			s := &session{inventory: wire.Inventory{Again: events}}
+			var told bytes.Buffer
+			for first := range uint64(events) {
+				m := &wire.Events{First: first + 1, Events: []wire.Event{{Kind: wire.EventExeced, PID: 1, Argv: argv}}}
+				if err := wire.Write(&told, 0, m); err != nil {
+					t.Fatal(err)
+				}
 			}
-			if err := wire.Write(&told, 0, m); err != nil {
+			if _, err := s.readAgain(newRetelling(wire.NewReader(&told))); err != nil {
 				t.Fatal(err)
 			}
-		}
-		if _, err := s.readAgain(newRetelling(wire.NewReader(&told))); err != nil {
-			t.Fatal(err)
-		}
-		kept := 0
-		for i := range s.again {
-			kept += sizeOf(s.again[i].Argv)
-		}
-		if len(s.again) != events || kept > maxArgvsAgain || kept < maxArgvsAgain/2 {
-			t.Errorf("%d events with %d bytes of command lines are kept", len(s.again), kept)
-		}
-	})
+			kept := 0
+			for i := range s.again {
+				kept += memoryOf(s.again[i].Argv)
+			}
+			if len(s.again) != events || kept > maxArgvsAgain || kept < maxArgvsAgain/2 {
+				t.Errorf("%d events with %d bytes of command lines are kept", len(s.again), kept)
+			}
+		})
+	}
 	t.Run("others", func(t *testing.T) {
 		s := &session{inventory: wire.Inventory{Again: events}}
 		var told bytes.Buffer

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -116,11 +115,12 @@ func (r *recorder) keptLocked(err error) {
 
 // putLocked has events sent.
 func (r *recorder) putLocked(events wire.Events) {
-	for part := range slices.Chunk(events.Events, maxEvents) {
-		if err := r.out.put(&wire.Events{First: events.First, Events: part}); err != nil {
+	for len(events.Events) > 0 {
+		n := atOnce(events.Events)
+		if err := r.out.put(&wire.Events{First: events.First, Events: events.Events[:n]}); err != nil {
 			r.log.Error("events could not be reported", "err", err)
 		}
-		events.First += uint64(len(part))
+		events.First, events.Events = events.First+uint64(n), events.Events[n:]
 	}
 }
 
@@ -135,9 +135,28 @@ func (r *recorder) progress(event uint64) {
 	r.behind.progress(event)
 }
 
-// maxEvents bounds the events of one message. With command lines of 64 KiB each,
-// which is what the tracker gives at most, that is less than a frame may hold.
-const maxEvents = 60
+// Bounds of one message: on its events, and on what their command lines take where they are
+// decoded, which is much more than on the wire if there are many empty arguments.
+const (
+	maxEvents    = 60
+	maxArguments = 960 << 10 // bytes
+	argumentSize = 16      // of an empty argument
+)
+
+// atOnce returns how many of some events go into one message: one at least, with a command
+// line of 64 KiB at most (procevents).
+func atOnce(events []wire.Event) int {
+	size := 0
+	for i := range events {
+		for _, arg := range events[i].Argv {
+			size += argumentSize + len(arg)
+		}
+		if i > 0 && (i == maxEvents || size > maxArguments) {
+			return i
+		}
+	}
+	return len(events)
+}
 
 // stamp returns the number of the last event before now. Whoever has just read
 // what a process said marks it with that.

@@ -1,8 +1,11 @@
 package slave
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -148,6 +151,30 @@ func TestRecorderLooksAgain(t *testing.T) {
 		r.stamp()
 		if got := r.last(); got != before+1 {
 			t.Errorf("%d events, want %d: one who is not there has ended", got, before+1)
+		}
+	}
+}
+
+// TestEventsWithManyArguments tells of processes with command lines of all kinds, at once.
+// Each message can be decoded by whoever is told.
+func TestEventsWithManyArguments(t *testing.T) {
+	for name, argv := range map[string][]string{
+		"none":       nil,
+		"empty ones": make([]string, 64<<10),
+		"short ones": slices.Repeat([]string{"x"}, 32<<10),
+		"a long one": {strings.Repeat("x", 64<<10)},
+	} {
+		events := slices.Repeat([]wire.Event{{Kind: wire.EventExeced, PID: 1 << 21, Argv: argv, Birth: 1 << 62}}, 500)
+		for told := 0; told < len(events); {
+			n := atOnce(events[told:])
+			frame, err := wire.Append(nil, 0, &wire.Events{First: 1 << 62, Events: events[told : told+n]})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if m, _, err := wire.NewReader(bytes.NewReader(frame)).Read(); err != nil || len(m.(*wire.Events).Events) != n {
+				t.Fatalf("%s: %d events: %v", name, n, err)
+			}
+			told += n
 		}
 	}
 }
