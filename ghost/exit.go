@@ -10,7 +10,7 @@ import (
 
 // exit ends a ghost as its process ended. The end itself is not waited for:
 // the shard will see it, and report it. (While there are slipped ghosts, it would
-// not.) One that is to stay a zombie is let go by the next exit.
+// not.) One that is to stay a zombie is waited for, and let go by the next exit.
 func (s *shard) exit(g *held, status wire.Status, zombie bool) error {
 	switch {
 	case g.zombie && zombie:
@@ -26,10 +26,25 @@ func (s *shard) exit(g *held, status wire.Status, zombie bool) error {
 		return nil
 	}
 	err := s.letEnd(g, status)
-	if g.asked && (zombie || s.slipped > 0) {
+	switch {
+	case g.asked && zombie:
+		s.awaitZombie(g)
+	case g.asked && s.slipped > 0:
 		s.awaitEnd(g)
 	}
 	return err
+}
+
+// awaitZombie waits until a ghost is a zombie, as for one that is driven: its children
+// have another parent only then, and the answer to the request says so.
+func (s *shard) awaitZombie(g *held) {
+	for s.ghosts[g.pid] == g && !g.slipped {
+		status, err := s.awaitStop(g)
+		if err != nil {
+			return
+		}
+		s.ghostStopped(g, status)
+	}
 }
 
 func (s *shard) letEnd(g *held, status wire.Status) error {

@@ -1,7 +1,9 @@
 package ghost
 
 import (
+	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -52,5 +54,50 @@ func TestZombie(t *testing.T) {
 		f.must(t, &wire.GhostExit{PID: member})
 		f.gone(t, member)
 	}
+	f.end(t, parent, 0)
+}
+
+// TestLateZombie has a ghost that is to be a zombie be frozen on its last way. The answer
+// waits for it: its children have another parent then. (With version 2 of control groups
+// nothing freezes there.)
+func TestLateZombie(t *testing.T) { eachFreezer(t, lateZombie) }
+
+func lateZombie(t *testing.T, z *freezer) {
+	t.Helper()
+	f := newFixture(t)
+	parent := f.ghost(t, nobody, "parent")
+	const late, child wire.PID = 2210000, 2210001
+	f.must(t, &wire.GhostFork{Parent: parent, Child: late})
+	f.must(t, &wire.GhostFork{Parent: late, Child: child})
+	if err := unix.Kill(int(late), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	f.signal(t, late)
+	z.add(t, late)
+	z.freeze(t)
+	begun := time.Now()
+	f.number++
+	if err := wire.Write(f.client, f.number, &wire.GhostExit{PID: late, Status: wire.SignalStatus(int(unix.SIGKILL)), Zombie: true}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	f.mu.Lock()
+	answered := len(f.events) > 0
+	f.mu.Unlock()
+	if answered && statField(t, late, 0) != "Z" && time.Since(begun) < lateTime {
+		t.Error("it is answered, and not a zombie")
+	}
+	z.thaw(t)
+	f.take(t, "answer", func(e event) bool { _, ok := e.msg.(*wire.GhostDone); return ok })
+	if got := statField(t, late, 0); got != "Z" {
+		t.Errorf("state %s, want Z", got)
+	}
+	if got := statField(t, child, 1); got == strconv.Itoa(int(late)) {
+		t.Error("its child has no other parent")
+	}
+	f.must(t, &wire.GhostExit{PID: child})
+	f.gone(t, child)
+	f.must(t, &wire.GhostExit{PID: late})
+	f.gone(t, late)
 	f.end(t, parent, 0)
 }
