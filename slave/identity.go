@@ -68,7 +68,19 @@ func join(ctx context.Context, cfg Config, dir, host string, log *slog.Logger) (
 	if err := rehearse(ctx, cfg, log); err != nil {
 		return nil, err
 	}
-	return link.Join(ctx, cfg.Master, token, dir, host)
+	identity, err := link.Join(ctx, cfg.Master, token, dir, host)
+	if errors.As(err, new(*link.TokenError)) {
+		err = fmt.Errorf("%w; make another token with 'bpctl enroll' on the front end and %s, then start bpslave again", err, cfg.tokenPlace())
+	}
+	return identity, err
+}
+
+// tokenPlace is where the user is to put a token.
+func (c *Config) tokenPlace() string {
+	if c.Tokens == "" {
+		return "give it with --join"
+	}
+	return "put it into " + c.Tokens
 }
 
 // token returns the token to join with.
@@ -78,7 +90,7 @@ func (c *Config) token() (string, error) {
 	}
 	const advice = "this node has not joined the cluster yet; make a token with 'bpctl enroll' on the front end and "
 	if c.Tokens == "" {
-		return "", errors.New(advice + "give it with --join")
+		return "", errors.New(advice + c.tokenPlace())
 	}
 	text, err := os.ReadFile(c.Tokens)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +99,7 @@ func (c *Config) token() (string, error) {
 	if token := strings.TrimSpace(string(text)); token != "" {
 		return token, nil
 	}
-	return "", fmt.Errorf(advice+"put it into %s", c.Tokens)
+	return "", errors.New(advice + c.tokenPlace())
 }
 
 // dropToken removes the file with the token, which is of no more use.

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
 	"bproc/slave"
+	"bproc/wire/link"
 )
 
 func main() {
@@ -25,8 +27,19 @@ func main() {
 	processors.TakeHalf()
 	if err := command().Execute(); err != nil {
 		fmt.Fprintf(os.Stderr, "bpslave: %v\n", err)
-		os.Exit(1)
+		os.Exit(status(err))
 	}
+}
+
+// statusToken is EX_NOPERM of sysexits.h: with the same token another start fails, too. The unit
+// has systemd not try it.
+const statusToken = 77
+
+func status(err error) int {
+	if errors.As(err, new(*link.TokenError)) {
+		return statusToken
+	}
+	return 1
 }
 
 func command() *cobra.Command {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"bproc/internal/manpage"
@@ -14,5 +16,8 @@ func TestManPage(t *testing.T) {
 // TestUnit: systemd starts the daemon with options that it has, and is told when it is
 // ready and that it lives.
 func TestUnit(t *testing.T) {
-	unitfile.Check(t, "bpslave.service", command())
+	unit := unitfile.Check(t, "bpslave.service", command())
+	if want := fmt.Sprintf("\nRestartPreventExitStatus=%d\n", statusToken); !strings.Contains(unit, want) {
+		t.Errorf("there is no line %q", want)
+	}
 }

@@ -166,7 +166,7 @@ func TestJoinRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantError(t, res, "bpslave", 1, tc.mentions...)
+			wantError(t, res, "bpslave", 77, append(tc.mentions, "bpctl enroll")...)
 			cluster.Eventually(t, "PID 1 is alone", func() error {
 				procs, err := c.Nodes[0].Procs()
 				if err == nil && len(procs) != 1 {

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,53 @@ func TestSystemdStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask(t, c.Front, cluster.Alice, "bpsh", "0", "true")
+}
+
+// TestSystemdToken shows that systemd does not start a node's daemon again and again whose
+// token is refused, and that the node joins when it has been given another one.
+func TestSystemdToken(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true, NoSlaves: true})
+	if err := c.Front.Systemctl(t.Context(), "start", "bpmaster"); err != nil {
+		t.Fatal(err)
+	}
+	n := c.Nodes[0]
+	give := func(token string) {
+		t.Helper()
+		if err := n.WriteFile("/etc/bproc/token", token+"\n", 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.WriteFile("/etc/bproc/slave", "MASTER=front\n", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	give(otherToken(t))
+	if err := n.Systemctl(t.Context(), "start", "bpslave"); err == nil {
+		t.Error("it starts with the token of another cluster")
+	}
+	const want = "ActiveState=failed\nNRestarts=0\nExecMainStatus=77\n"
+	cluster.Eventually(t, "the unit has failed for good", func() error {
+		res, err := n.Exec(t.Context(), cluster.Root, "systemctl", "show", "bpslave", "--property=ActiveState,NRestarts,ExecMainStatus")
+		if err == nil && !sameLines(res.Stdout, want) {
+			err = fmt.Errorf("got %q, want the lines of %q", res.Stdout, want)
+		}
+		return err
+	})
+	token, err := c.Enroll(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	give(token)
+	if err := n.Systemctl(t.Context(), "start", "bpslave"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sameLines compares lines in any order.
+func sameLines(a, b string) bool {
+	return slices.Equal(slices.Sorted(strings.Lines(a)), slices.Sorted(strings.Lines(b)))
 }
 
 // tasksOf says how many tasks there may be in the process space of node 0, by its own

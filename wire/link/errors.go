@@ -15,7 +15,7 @@ var (
 type RefusedError struct {
 	Reason string
 	Later  bool // the reason may pass by itself
-	Rejoin bool // the identity is worth nothing; to join again helps
+	Rejoin bool // the identity, or the token, is worth nothing; to join with another token helps
 }
 
 // Error implements error.
@@ -26,3 +26,12 @@ type ClosedError struct{ Reason string }
 
 // Error implements error.
 func (e *ClosedError) Error() string { return "closed by the other side: " + e.Reason }
+
+// TokenError says that a token does not let a node join, and why. Only another token helps.
+type TokenError struct{ Err error }
+
+// Error implements error.
+func (e *TokenError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *TokenError) Unwrap() error { return e.Err }

@@ -6,20 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"bproc/wire"
 )
 
 // Join makes a new identity with a token of the master at addr, and writes it
-// into dir, in place of an older one. host is the node's host name.
+// into dir, in place of an older one. host is the node's host name. When the token is good for
+// nothing the error is a *TokenError.
 func Join(ctx context.Context, addr, token, dir, host string) (*Identity, error) {
 	t, err := parseToken(token)
 	if err != nil {
-		return nil, err
+		return nil, &TokenError{err}
 	}
 	id, err := join(ctx, addr, t, host)
 	if err != nil {
-		return nil, fmt.Errorf("join the cluster of %s: %w", addr, err)
+		err = fmt.Errorf("join the cluster of %s: %w", addr, err)
+		if refused := (*RefusedError)(nil); errors.Is(err, errOtherMaster) || errors.As(err, &refused) && refused.Rejoin {
+			err = &TokenError{err}
+		}
+		return nil, err
 	}
 	if err := id.write(dir); err != nil {
 		return nil, fmt.Errorf("write identity: %w", err)
@@ -67,7 +73,7 @@ func (l *Listener) join(t *tls.Conn, log *slog.Logger) error {
 	// Who has no token gets no work done: parsing a request and signing are most of it. The
 	// token is used up when there is a certificate for it.
 	if err := a.tokens.check(request.Secret); err != nil {
-		return &RefusedError{Reason: err.Error()}
+		return refusedToken(err)
 	}
 	key, der, err := a.issue(request.CSR)
 	if err != nil {
@@ -75,7 +81,7 @@ func (l *Listener) join(t *tls.Conn, log *slog.Logger) error {
 	}
 	g, err := a.tokens.take(request.Secret)
 	if err != nil {
-		return &RefusedError{Reason: err.Error()}
+		return refusedToken(err)
 	}
 	home, err := l.cfg.Joined(key, request.Host, g.Node, g.Name)
 	if err != nil {
@@ -84,4 +90,10 @@ func (l *Listener) join(t *tls.Conn, log *slog.Logger) error {
 	}
 	log.Info("node has joined", "node", g.Node, "host", request.Host, "key", key)
 	return wire.Write(t, 0, &wire.JoinReply{Certificate: der, Authority: a.cert.Raw, Home: home})
+}
+
+// refusedToken refuses a slave whose token could not be used. It may try again with the same one if
+// that is for another reason than the token.
+func refusedToken(err error) *RefusedError {
+	return &RefusedError{Reason: err.Error(), Rejoin: slices.ContainsFunc(badToken, func(bad error) bool { return errors.Is(err, bad) })}
 }

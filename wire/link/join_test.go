@@ -45,7 +45,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("the token expires at %v", expires)
 	}
 	// A token that the master could not use stays good.
-	if _, err := link.Join(t.Context(), m.addr(), token, dir, "full"); refusal(err) != "the node table is full" {
+	if _, err := link.Join(t.Context(), m.addr(), token, dir, "full"); refusal(err) != "the node table is full" || errors.As(err, new(*link.TokenError)) {
 		t.Errorf("got %v", err)
 	}
 	id, err := link.Join(t.Context(), m.addr(), token, dir, "n7")
@@ -114,8 +114,8 @@ func TestTokens(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := join(tt.token)
-			if err == nil || !strings.Contains(err.Error(), tt.want) || (refusal(err) != "") != tt.refused {
-				t.Errorf("got %v, want %q", err, tt.want)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || (refusal(err) != "") != tt.refused || !errors.As(err, new(*link.TokenError)) {
+				t.Errorf("got %v, want %q, of the token", err, tt.want)
 			}
 		})
 	}

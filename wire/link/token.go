@@ -63,6 +63,8 @@ var (
 	errTokenUnknown = errors.New("token is not of this master")
 )
 
+var badToken = []error{errTokenExpired, errTokenUsed, errTokenUnknown}
+
 // NewToken makes a token with which one slave can join until the returned
 // time, as this node with this name. The name is empty for the slave's own.
 func (a *Authority) NewToken(node wire.NodeID, name string, ttl time.Duration) (string, time.Time, error) {
