@@ -185,8 +185,30 @@ func (f *fixture) gone(t testing.TB, pid wire.PID) *wire.GhostGone {
 	}).msg.(*wire.GhostGone)
 }
 
-// start makes a ghost as a client does, a child of the test.
+// start makes a ghost as a client does, a child of the test, and waits until it has the image:
+// some kernels let a parent go on before that, and only the adoption of a client's child
+// ([shard.checkSettled]) awaits it.
 func start(t testing.TB, uid uint32, argv ...string) wire.PID {
+	t.Helper()
+	pid := launch(t, uid, argv...)
+	image, err := inodeOf(unix.AT_FDCWD, imageOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it executes the image", func() bool {
+		p, err := openProcess(pid)
+		if err != nil {
+			return false
+		}
+		defer p.close()
+		now, err := inodeOf(p.dir, "exe")
+		return err == nil && now == image && p.hasExecuted()
+	})
+	return pid
+}
+
+// launch is start that does not wait.
+func launch(t testing.TB, uid uint32, argv ...string) wire.PID {
 	t.Helper()
 	attr := &os.ProcAttr{Env: []string{}, Sys: &unix.SysProcAttr{}}
 	if uid != 0 {
@@ -202,7 +224,7 @@ func start(t testing.TB, uid uint32, argv ...string) wire.PID {
 // ghost makes a ghost and has it adopted.
 func (f *fixture) ghost(t testing.TB, uid uint32, argv ...string) wire.PID {
 	t.Helper()
-	pid := start(t, uid, argv...)
+	pid := launch(t, uid, argv...)
 	f.must(t, &wire.GhostAdopt{PID: pid, Parent: wire.PID(os.Getpid()), UID: uid})
 	return pid
 }

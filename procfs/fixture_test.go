@@ -169,6 +169,15 @@ func ghosts(t *testing.T, n int) []wire.PID {
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 		pids = append(pids, wire.PID(cmd.Process.Pid))
 	}
+	for _, pid := range pids { // some kernels let their parent go on before they have executed it
+		eventually(t, func() error {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if err == nil && string(text) != "sleep\x00600\x00" {
+				err = fmt.Errorf("ghost %d is %q", pid, text)
+			}
+			return err
+		})
+	}
 	return pids
 }
 

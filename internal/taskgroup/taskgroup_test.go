@@ -19,6 +19,7 @@ func group(t *testing.T, tree *taskgroup.Tree, below, name string) (path, dir st
 	t.Helper()
 	path = filepath.Join(below, name)
 	dir = filepath.Join(tree.Dir(), path)
+	delegate(t, filepath.Dir(dir))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +29,22 @@ func group(t *testing.T, tree *taskgroup.Tree, below, name string) (path, dir st
 		}
 	})
 	return path, dir
+}
+
+// delegate has the groups below dir count tasks, which version 2 does where it is told to.
+func delegate(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, "cgroup.subtree_control"), os.O_WRONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return // version 1
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("+pids"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func bound(t *testing.T, dir string, tasks int) {
