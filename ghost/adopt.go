@@ -133,6 +133,7 @@ func (s *shard) comeUp(g *held) {
 		return
 	}
 	if g.since {
+		g.halts = g.stopped
 		d.disown()
 	}
 	d.release()

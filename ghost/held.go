@@ -32,6 +32,7 @@ type held struct {
 
 	plain bool // a mark has been sent without its value, see sendMark
 
+	halts    bool        // its process is stopped, by what the master says
 	marked   bool        // a mark came while the ghost was being driven, and is to be sent again
 	toStop   unix.Signal // by which it is to be stopped at the next mark; 0: not
 	stopping unix.Signal // by which it was just now, without its having been seen stopped; 0: not

@@ -177,14 +177,14 @@ func (s *shard) stop(g *held, sig unix.Signal) error {
 	if g.killed || g.asked {
 		return nil
 	}
-	g.toStop = sig
+	g.halts, g.toStop = true, sig
 	return s.sendMark(g)
 }
 
 // cont lets a stopped ghost go on, or one that is about to stop. Only a SIGCONT
 // ends a group stop.
 func (s *shard) cont(g *held) error {
-	g.toStop = 0
+	g.halts, g.toStop = false, 0
 	if !g.stopped && g.stopping == 0 || g.killed || g.asked {
 		return nil
 	}

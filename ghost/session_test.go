@@ -10,7 +10,8 @@ import (
 )
 
 // TestOrphanedGroup has the kernel orphan a group of which a member is stopped, in a
-// session that a ghost leads: its SIGHUP and SIGCONT are not the process's.
+// session that a ghost leads: its SIGHUP and SIGCONT are not the process's, which is
+// stopped still.
 func TestOrphanedGroup(t *testing.T) {
 	f := newFixture(t)
 	maker := f.ghost(t, nobody, "maker")
@@ -22,9 +23,22 @@ func TestOrphanedGroup(t *testing.T) {
 	if err := wire.Write(f.client, 0, &wire.GhostStop{PID: child, Signal: uint8(unix.SIGSTOP)}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is stopped", func() bool { s := statField(t, child, 0); return s == "T" || s == "t" })
+	stopped := func() bool { s := statField(t, child, 0); return s == "T" || s == "t" }
+	eventually(t, "it is stopped", stopped)
+	f.must(t, &wire.GhostSync{PID: child})
+	if err := unix.Kill(int(child), unix.SIGWINCH); err != nil { // which it gets when it goes on, after SIGCONT
+		t.Fatal(err)
+	}
 	f.must(t, &wire.GhostExit{PID: parent})
 	f.gone(t, parent)
+	if got, _ := f.signal(t, child); got != unix.SIGWINCH {
+		t.Errorf("got %v, want %v", got, unix.SIGWINCH)
+	}
+	f.must(t, &wire.GhostSync{PID: child})
+	eventually(t, "it is stopped again", stopped)
+	if err := wire.Write(f.client, 0, &wire.GhostCont{PID: child}); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "it goes on", func() bool { return statField(t, child, 0) == "S" })
 	for _, sig := range []unix.Signal{unix.SIGUSR1, unix.SIGHUP} { // somebody's are
 		if err := unix.Kill(int(child), sig); err != nil {

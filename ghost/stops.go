@@ -103,7 +103,12 @@ func (s *shard) heed(g *held, info *siginfo) unix.Signal {
 	case (sig == unix.SIGHUP || sig == unix.SIGCONT) && info.code() == siKernel && s.remoteSession(g.pid):
 		// Its group was orphaned while a member was stopped (kill_orphaned_pgrp of
 		// kernel/exit.c). The process's own kernel sees to that; here ghosts may stop, go
-		// on and end in another order.
+		// on and end in another order. So one that goes on by it, and its process does not,
+		// is stopped again.
+		if sig == unix.SIGCONT && g.halts && !g.asked {
+			g.toStop = unix.SIGSTOP
+			_ = s.sendMark(g)
+		}
 	case sig == unix.SIGCHLD && info.code() > 0:
 		// The end of a child on the front end: the kernel's business.
 	default:
