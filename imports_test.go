@@ -70,20 +70,24 @@ var arrows = map[string][]string{
 	"packaging/completion":          nil,
 	"packaging/completion/generate": {"packaging/completion"},
 
-	"internal/client":     {"wire", "nodeset"},
-	"internal/crowd":      nil,
-	"internal/inherited":  nil,
-	"internal/longcall":   nil,
-	"internal/outbox":     {"wire"},
-	"internal/ownthread":  nil,
-	"internal/peer":       nil,
-	"internal/probe":      nil,
-	"internal/processors": nil,
-	"internal/procstat":   nil,
-	"internal/service":    nil,
-	"internal/sparselog":  nil,
-	"internal/sysmon":     nil,
-	"internal/taskgroup":  {"internal/probe"},
+	"internal/client":      {"wire", "nodeset"},
+	"internal/copy/stream": nil,
+	"internal/copy/source": {"internal/copy/stream"},
+	"internal/copy/target": {"internal/copy/stream", "internal/copy/source"},
+	"internal/copy/agent":  {"internal/copy/*"},
+	"internal/crowd":       nil,
+	"internal/inherited":   nil,
+	"internal/longcall":    nil,
+	"internal/outbox":      {"wire"},
+	"internal/ownthread":   nil,
+	"internal/peer":        nil,
+	"internal/probe":       nil,
+	"internal/processors":  nil,
+	"internal/procstat":    nil,
+	"internal/service":     nil,
+	"internal/sparselog":   nil,
+	"internal/sysmon":      nil,
+	"internal/taskgroup":   {"internal/probe"},
 
 	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/peer", "internal/procstat"},
 	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
@@ -118,12 +122,14 @@ var arrows = map[string][]string{
 	"cmd/bpslave":           {"cmd/internal/operands", "internal/processors", "internal/sparselog", "internal/sysmon", "slave"},
 	"cmd/bpkeeper":          {"cmd/internal/operands", "internal/sparselog", "internal/sysmon", "ghost"},
 	"cmd/bpinit":            {"internal/sparselog", "slave/pid1"},
+	"cmd/bpcp":              {"cmd/internal/bpcp", "internal/client"},
 	"cmd/bpns":              {"procfs/enter"},
 	"cmd/bpprocfs":          {"internal/client", "cmd/internal/operands", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes"},
 	"cmd/internal/bpsh":     {"internal/client", "wire", "nodeset", "cmd/internal/flags", "cmd/internal/release", "internal/inherited"},
 	"cmd/internal/bpstat":   {"internal/client", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
 	"cmd/internal/bpcheck":  {"cmd/internal/operands", "internal/check"},
 	"cmd/internal/bpctl":    {"internal/client", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
+	"cmd/internal/bpcp":     {"internal/client", "internal/copy/agent", "internal/inherited", "cmd/internal/operands", "cmd/internal/release"},
 	"cmd/internal/flags":    nil,
 	"cmd/internal/operands": {"cmd/internal/flags"},
 	"cmd/internal/release":  nil,
@@ -201,6 +207,7 @@ func TestLinked(t *testing.T) {
 		"bpprocfs": {"github.com/cilium/ebpf", libcontainer},
 		"bpcheck":  {libcontainer},
 		"bpctl":    clients,
+		"bpcp":     {"net/http", "github.com/hashicorp/yamux", "github.com/cilium/ebpf", "bproc/wire/link", libcontainer},
 		"bpinit":   append([]string{"net/http", "github.com/spf13/cobra"}, clients...),
 		"bpkeeper": clients,
 		"bpmaster": {"github.com/cilium/ebpf", libcontainer},
@@ -224,7 +231,7 @@ func TestLinked(t *testing.T) {
 		t.Error("bpslave does not link libcontainer: this test looks for the wrong package")
 	}
 	static := list(t, "0")
-	for _, command := range []string{"bpsh", "bpstat", "bpctl", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs", "bpcheck"} {
+	for _, command := range []string{"bpsh", "bpstat", "bpctl", "bpcp", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs", "bpcheck"} {
 		if slices.Contains(static["bproc/cmd/"+command].Deps, "runtime/cgo") {
 			t.Errorf("%s cannot be built without cgo", command)
 		}

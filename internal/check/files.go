@@ -102,8 +102,8 @@ func view(_ context.Context, s *subject) Result {
 
 // programs are what each side needs of bproc.
 var programs = map[Side][]string{
-	FrontEnd: {"bin/bpsh", "bin/bpstat", "bin/bpctl", "bin/bpns", "sbin/bpmaster", "sbin/bpprocfs", "lib/bproc/bpkeeper"},
-	Node:     {"sbin/bpslave", "sbin/bpprocfs", "lib/bproc/bpinit"},
+	FrontEnd: {"bin/bpsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpns", "sbin/bpmaster", "sbin/bpprocfs", "lib/bproc/bpkeeper"},
+	Node:     {"bin/bpcp", "sbin/bpslave", "sbin/bpprocfs", "lib/bproc/bpinit"},
 }
 
 // releases looks whether all programs are there and of one release, and whether the daemons

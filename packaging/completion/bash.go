@@ -96,6 +96,8 @@ func bashOperands(b *strings.Builder, p Program, subs []string) {
 		line("", "-c")
 	case Directory:
 		line("", "-d")
+	case NodeFiles: // what is after a colon is a word of its own
+		line("", "-f -W \"$("+colons+") all: up:\"")
 	case Host:
 		line("", "-A hostname")
 	case None:

@@ -15,11 +15,12 @@ const (
 	Command
 	Directory
 	Host
+	NodeFiles // files, of nodes too: 3:/tmp/x
 )
 
 // operands has those of each command.
 var operands = map[string]Operands{
-	"bpsh": NodesThenCommand, "bpstat": Nodes, "bpns": Command, "bpprocfs": Directory, "bpslave": Host,
+	"bpsh": NodesThenCommand, "bpstat": Nodes, "bpcp": NodeFiles, "bpns": Command, "bpprocfs": Directory, "bpslave": Host,
 }
 
 // Option is an option of a command.
@@ -90,4 +91,5 @@ const (
 	states = "up down"
 	levels = "debug info warn error"
 	nodes  = "timeout 2 bpstat -n 2>/dev/null"
+	colons = nodes + " | sed 's/$/:/'"
 )

@@ -40,6 +40,14 @@ Flags:
 
 Use "bpctl [command] --help".
 `,
+	"bpcp": `Copy files
+
+Usage:
+  bpcp [-r] source ... target
+
+Flags:
+  -r, --recursive   copy directories
+`,
 	"bpctl enroll": "Print a token\n\nFlags:\n      --name name   the name\n      --node int32   the number\n",
 	"bpctl check":  "Say\n\nFlags:\n      --node   this is a node\n",
 }
@@ -67,6 +75,9 @@ var typed = []struct {
 	{"bpctl -S 1 -s d", []string{"down"}},
 	{"bpctl en", []string{"enroll"}},
 	{"bpctl enroll --n", []string{"--name", "--node"}},
+	{"bpcp --rec", []string{"--recursive"}},
+	{"bpcp -r u", []string{"up:"}},
+	{"bpcp 2", []string{"2:"}},
 	{"bpctl check --no", []string{"--node"}},
 }
 
@@ -129,7 +140,7 @@ func TestFish(t *testing.T) {
 
 // TestZsh: zsh understands all options.
 func TestZsh(t *testing.T) {
-	for _, name := range []string{"bpsh", "bpctl"} {
+	for _, name := range []string{"bpsh", "bpctl", "bpcp"} {
 		p := program(t, name)
 		text := completion.Zsh(p)
 		if out, err := exec.Command("zsh", "-n", write(t, text)).CombinedOutput(); err != nil || len(out) > 0 {

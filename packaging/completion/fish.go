@@ -26,6 +26,8 @@ func Fish(p Program) string {
 		fmt.Fprintf(&b, "complete -c %s -f -a '(__fish_complete_subcommand)'\n", name)
 	case Directory:
 		fmt.Fprintf(&b, "complete -c %s -f -a '(__fish_complete_directories)'\n", name)
+	case NodeFiles:
+		fmt.Fprintf(&b, "complete -c %s -a "+fishQuote("("+colons+") all: up:")+"\n", name)
 	case Host:
 		fmt.Fprintf(&b, "complete -c %s -f -a '(__fish_print_hostnames)'\n", name)
 	case None:

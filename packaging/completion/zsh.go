@@ -11,6 +11,11 @@ func Zsh(p Program) string {
 	name := p.base()
 	fmt.Fprintf(&b, "#compdef %s\n# Completion of %s for zsh.\n", name, name)
 	b.WriteString("_bproc_nodes() {\n    local -a list\n    list=(${(f)\"$(" + nodes + ")\"} all up down)\n    _describe node list\n}\n")
+	if p.Operands == NodeFiles {
+		b.WriteString("_bproc_files() {\n    if compset -P '*:'; then\n        _files\n        return\n    fi\n" +
+			"    local -a list\n    list=(${(f)\"$(" + nodes + ")\"} all up)\n" +
+			"    _files\n    compadd -S : -a list\n}\n")
+	}
 	if len(p.Subs) > 0 {
 		fmt.Fprintf(&b, "case ${words[2]} in\n")
 		for _, s := range p.Subs {
@@ -28,6 +33,8 @@ func Zsh(p Program) string {
 		b.WriteString(" \\\n    '*:: :_normal'")
 	case Directory:
 		b.WriteString(" \\\n    '1:directory:_files -/'")
+	case NodeFiles:
+		b.WriteString(" \\\n    '*:file:_bproc_files'")
 	case Host:
 		b.WriteString(" \\\n    '1:front end:_hosts'")
 	case None:

@@ -1,0 +1,102 @@
+package bpcp
+
+import (
+	"bproc/internal/client"
+	"bproc/internal/copy/agent"
+)
+
+// arrange makes a tree of the members that take part, below the root. The front end is last, if it
+// receives.
+func (t *transfer) arrange() tree {
+	list := tree{t.root}
+	for _, m := range t.members {
+		if m != t.root && !m.out && (m != t.front || m.setup.Receive != nil) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// connect tells all members to whom to connect: parents to their children, and the front end,
+// which may not be reached from nodes, to its parent.
+func (t *transfer) connect(tree tree) {
+	peers := map[*member][]agent.Peer{}
+	for i, child := range tree {
+		if i == 0 {
+			continue
+		}
+		from, to := tree[tree.parent(i)], child
+		if child == t.front {
+			from, to = to, from
+		}
+		if to.address() == "" {
+			tree[tree.parent(i)].failed[child.id] = true
+			continue
+		}
+		peers[from] = append(peers[from], agent.Peer{ID: to.id, Address: to.address()})
+	}
+	for _, m := range t.members {
+		if !m.out {
+			t.tell(m, agent.Connect{Peers: peers[m]})
+		}
+	}
+}
+
+// begin has the stream begin. Where a connection could not be made the front end takes the place of
+// the parent, and passes the stream on in messages.
+func (t *transfer) begin(tree tree) {
+	starts := map[*member]*agent.Start{}
+	for _, m := range tree {
+		starts[m] = &agent.Start{From: agent.FromSelf}
+	}
+	if starts[t.front] == nil {
+		starts[t.front] = &agent.Start{From: agent.FromSession}
+	}
+	hub := starts[t.front]
+	for i, child := range tree {
+		if i == 0 {
+			continue
+		}
+		parent := tree[tree.parent(i)]
+		starts[child].From = parent.id
+		if child.node != client.FrontEnd && (parent.out || parent.failed[child.id]) {
+			hub.Feeds = append(hub.Feeds, child.id)
+			starts[child].From = agent.FromSession
+		}
+	}
+	t.detach(tree, starts)
+	for i, parent := range tree {
+		for _, child := range tree.children(i) {
+			if !child.out && starts[child].From == parent.id {
+				starts[parent].Links = append(starts[parent].Links, child.id)
+			}
+		}
+	}
+	needed := t.front.setup.Receive != nil || t.front == t.root || len(hub.Feeds) > 0
+	for m, start := range starts {
+		if !m.out && (m != t.front || needed) {
+			t.tell(m, *start)
+		}
+	}
+	if !needed {
+		t.retire(t.front)
+	}
+}
+
+// detach gives the front end's agent the stream by messages of the root, where it has no connection
+// to its parent, or where it passes the stream on: its parent may be below one that it passes it to.
+func (t *transfer) detach(tree tree, starts map[*member]*agent.Start) {
+	if t.front == t.root {
+		return
+	}
+	hub := starts[t.front]
+	lonely := len(hub.Feeds) > 0
+	for i, m := range tree {
+		if parent := tree[tree.parent(i)]; m == t.front && (parent.out || t.front.failed[parent.id] || parent.failed[m.id]) {
+			lonely = true
+		}
+	}
+	if lonely {
+		hub.From, starts[t.root].Up = agent.FromSession, true
+	}
+}

@@ -1,0 +1,179 @@
+package bpcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"unicode"
+
+	"bproc/cmd/internal/release"
+	"bproc/internal/client"
+	"bproc/internal/inherited"
+)
+
+// Copier is bpcp with what it works on.
+type Copier struct {
+	Client   *client.Client
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Terminal *Terminal // that Stderr is; nil: it is none
+
+	// Program is what is executed on nodes; empty: the program that runs, by its path.
+	Program string
+
+	mu    sync.Mutex
+	said  map[string]bool // messages so far
+	meter *meter
+	bad   bool // something could not be copied
+}
+
+// The exit codes.
+const (
+	codeSome    = 1 // something could not be copied
+	codeNothing = 2 // nothing was tried
+)
+
+// ownDescriptors is how many descriptors bpcp is meant to be started with.
+const ownDescriptors = 3
+
+// Main runs bpcp with the arguments of its command line and returns its exit code. It does not
+// return when bpcp has to die of a signal.
+func (c *Copier) Main(ctx context.Context, args []string) int {
+	var o options
+	code := 0
+	cmd := o.command(func() (err error) {
+		code, err = c.run(ctx, &o)
+		return err
+	})
+	cmd.SetArgs(args)
+	cmd.SetOut(c.Stdout)
+	cmd.SetErr(c.Stderr)
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(c.Stderr, "bpcp: %v\n", err)
+		return codeNothing
+	}
+	return code
+}
+
+func (c *Copier) run(ctx context.Context, o *options) (int, error) {
+	switch {
+	case o.version:
+		fmt.Fprintf(c.Stdout, "bpcp %s\n", release.Version())
+		return 0, nil
+	case o.agent:
+		return 0, takePart(ctx)
+	}
+	// A ghost that lives on would keep the other ends of a launcher's pipes waiting.
+	if err := inherited.CloseOnExec(ownDescriptors); err != nil {
+		return 0, err
+	}
+	p, err := c.plan(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	ctx, caught := catch(ctx)
+	defer caught.stop()
+	c.meter = newMeter(c.Terminal, len(p.sources))
+	c.copy(ctx, p)
+	c.mu.Lock()
+	c.meter.clear()
+	c.mu.Unlock()
+	caught.dieOf(ctx)
+	if c.bad {
+		return codeSome, nil
+	}
+	return 0, nil
+}
+
+// atOnce is how many machines are read from at once.
+const atOnce = 8
+
+// copy makes all transfers.
+func (c *Copier) copy(ctx context.Context, p *plan) {
+	turns := make(chan struct{}, atOnce)
+	var group sync.WaitGroup
+	for i := range p.sources {
+		turns <- struct{}{}
+		group.Go(func() {
+			c.transfer(ctx, p, i)
+			<-turns
+		})
+	}
+	group.Wait()
+}
+
+// rounds is how often machines are served again that have lost the stream because another one
+// failed.
+const rounds = 8
+
+// transfer copies what one machine sends.
+func (c *Copier) transfer(ctx context.Context, p *plan, source int) {
+	targets := p.targets
+	for range rounds {
+		t, err := newTransfer(c, p, source, targets)
+		if err != nil {
+			c.say(client.FrontEnd, "", err)
+			return
+		}
+		if targets = t.run(ctx); len(targets) == 0 || ctx.Err() != nil {
+			return
+		}
+	}
+	for _, node := range targets {
+		c.say(node, "", errors.New("the copy broke off again and again"))
+	}
+}
+
+// say prints what is wrong on a machine, once. The path is what it is about.
+func (c *Copier) say(node client.NodeID, path string, err error) {
+	line := "bpcp: "
+	if node != client.FrontEnd {
+		line += fmt.Sprintf("node %d: ", node)
+	}
+	if path != "" {
+		line += path + ": "
+	}
+	line = printable(line+err.Error()) + "\n"
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bad = true
+	if c.said[line] {
+		return
+	}
+	if c.said == nil {
+		c.said = map[string]bool{}
+	}
+	c.said[line] = true
+	c.meter.clear()
+	_, _ = io.WriteString(c.Stderr, line)
+}
+
+// printable returns a text that does nothing to a terminal: nodes have said it, and files have
+// any names.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+// program returns what is executed on nodes.
+func (c *Copier) program() string {
+	if c.Program != "" {
+		return c.Program
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return programName
+	}
+	return path
+}
+
+// programName is what is looked for in PATH where a node has no program of our path.
+const programName = "bpcp"

@@ -1,0 +1,65 @@
+package bpcp
+
+import (
+	"fmt"
+	"strings"
+)
+
+// operand is a source or the target: NODES:PATH, or PATH on the front end.
+type operand struct {
+	nodes string // specification; empty: the front end
+	path  string
+	text  string // as it was typed
+}
+
+// here is the path where none is given: the working directory.
+const here = "."
+
+// selectors are words of node specifications that have a colon behind them.
+var selectors = []string{"tag", "attr", "random"}
+
+// parseOperand reads an operand. A colon ends the nodes if no slash is before it, as with
+// scp(1); an address with colons is in brackets.
+func parseOperand(text string) (operand, error) {
+	if text == "" {
+		return operand{}, fmt.Errorf("an operand is empty")
+	}
+	if inner, path, ok := strings.Cut(strings.TrimPrefix(text, "["), "]:"); ok && text[0] == '[' {
+		return remote(inner, path, text)
+	}
+	for from := 0; ; {
+		colon := strings.IndexByte(text[from:], ':')
+		if colon < 0 {
+			return operand{path: text, text: text}, nil
+		}
+		colon += from
+		if strings.Contains(text[:colon], "/") {
+			return operand{path: text, text: text}, nil
+		}
+		if !selects(text[from:colon]) {
+			return remote(text[:colon], text[colon+1:], text)
+		}
+		from = colon + 1
+	}
+}
+
+// selects reports whether a part of a specification ends with a word that needs what follows.
+func selects(part string) bool {
+	word := part[strings.LastIndexAny(part, ",!&( ")+1:]
+	for _, s := range selectors {
+		if word == s {
+			return true
+		}
+	}
+	return false
+}
+
+func remote(nodes, path, text string) (operand, error) {
+	if nodes == "" {
+		return operand{}, fmt.Errorf("%s: no nodes are named before the colon (./%s is a file)", text, text)
+	}
+	if path == "" {
+		path = here
+	}
+	return operand{nodes: nodes, path: path, text: text}, nil
+}

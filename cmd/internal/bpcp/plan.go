@@ -1,0 +1,122 @@
+package bpcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bproc/internal/client"
+	"bproc/internal/copy/agent"
+)
+
+// plan is what is to be copied.
+type plan struct {
+	sources []sending
+	targets []client.NodeID
+	receive agent.Receive
+	table   map[client.NodeID]client.Node
+}
+
+// sending is what one machine sends.
+type sending struct {
+	node client.NodeID
+	send agent.Send
+}
+
+// tableTimeout bounds the question for the node table.
+const tableTimeout = 10 * time.Second
+
+// plan finds the machines that are meant.
+func (c *Copier) plan(ctx context.Context, o *options) (*plan, error) {
+	table, err := c.nodes(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{table: map[client.NodeID]client.Node{}}
+	for _, n := range table {
+		p.table[n.ID] = n
+	}
+	if p.targets, err = machines(o.target, table); err != nil {
+		return nil, err
+	}
+	names := map[string]string{} // operands by the names of their copies
+	copies := 0
+	for _, op := range o.sources {
+		from, err := machines(op, table)
+		if err != nil {
+			return nil, err
+		}
+		copies += len(from)
+		for _, node := range from {
+			suffix := ""
+			if len(from) > 1 {
+				suffix = fmt.Sprintf(".%d", node)
+			}
+			if err := clash(names, op, suffix); err != nil {
+				return nil, err
+			}
+			p.add(node, op.path, agent.Send{Recursive: o.recursive, Xattrs: o.preserve, Suffix: suffix})
+		}
+	}
+	p.receive = agent.Receive{Path: o.target.path, Many: copies > 1, Preserve: o.preserve}
+	return p, nil
+}
+
+// add adds a path to what a machine sends.
+func (p *plan) add(node client.NodeID, path string, send agent.Send) {
+	for i := range p.sources {
+		if s := &p.sources[i]; s.node == node && s.send.Suffix == send.Suffix {
+			s.send.Paths = append(s.send.Paths, path)
+			return
+		}
+	}
+	send.Paths = []string{path}
+	p.sources = append(p.sources, sending{node, send})
+}
+
+// clash returns an error if another operand has a copy of the same name.
+func clash(names map[string]string, op operand, suffix string) error {
+	name := filepath.Base(op.path)
+	if name == "." || name == ".." || name == "/" {
+		return nil // their contents are copied
+	}
+	if other, taken := names[name+suffix]; taken {
+		return fmt.Errorf("%s and %s would both be copied to %s", other, op.text, name+suffix)
+	}
+	names[name+suffix] = op.text
+	return nil
+}
+
+// nodes returns the node table, if an operand names nodes.
+func (c *Copier) nodes(ctx context.Context, o *options) ([]client.Node, error) {
+	if !slices.ContainsFunc(append(o.sources, o.target), func(op operand) bool { return op.nodes != "" }) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, tableTimeout, errors.New("the master does not answer"))
+	defer cancel()
+	return c.Client.Nodes(ctx)
+}
+
+// machines returns the machines that an operand names, each once.
+func machines(op operand, table []client.Node) ([]client.NodeID, error) {
+	if op.nodes == "" {
+		return []client.NodeID{client.FrontEnd}, nil
+	}
+	ids, err := client.Resolve(op.nodes, table)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("%s: no node is meant by %q", op.text, op.nodes)
+	}
+	var once []client.NodeID
+	for _, id := range ids {
+		if !slices.Contains(once, id) {
+			once = append(once, id)
+		}
+	}
+	return once, nil
+}

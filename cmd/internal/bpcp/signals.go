@@ -1,0 +1,60 @@
+package bpcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// signalError is the cause for a copy that was interrupted.
+type signalError unix.Signal
+
+func (e signalError) Error() string { return fmt.Sprintf("caught %v", unix.Signal(e)) }
+
+// mortal are the signals that end a copy.
+var mortal = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT}
+
+// catcher ends a copy when a signal comes, but for those that were ignored from the beginning.
+type catcher struct {
+	incoming chan os.Signal
+	cancel   context.CancelCauseFunc
+}
+
+func catch(ctx context.Context) (context.Context, *catcher) {
+	c := &catcher{incoming: make(chan os.Signal, 1)}
+	ctx, c.cancel = context.WithCancelCause(ctx)
+	for _, sig := range mortal {
+		if !signal.Ignored(sig) {
+			signal.Notify(c.incoming, sig)
+		}
+	}
+	go func() {
+		for sig := range c.incoming {
+			c.cancel(signalError(sig.(unix.Signal)))
+		}
+	}()
+	return ctx, c
+}
+
+func (c *catcher) stop() {
+	signal.Stop(c.incoming)
+	close(c.incoming)
+	c.cancel(nil)
+}
+
+// dieOf ends this process with the default action of the signal that has ended the copy, if one
+// has.
+func (c *catcher) dieOf(ctx context.Context) {
+	var caught signalError
+	if !errors.As(context.Cause(ctx), &caught) {
+		return
+	}
+	runtime.LockOSThread()
+	signal.Reset(unix.Signal(caught))
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.Signal(caught)) // it does not return
+}

@@ -1,0 +1,19 @@
+package bpcp
+
+// fanout is how many machines get the stream from one. With two, no machine sends it more than
+// twice, and a few steps lead to thousands.
+const fanout = 2
+
+// tree arranges members: the first is the root.
+type tree []*member
+
+func (t tree) parent(i int) int { return (i - 1) / fanout }
+
+// children returns those of member i.
+func (t tree) children(i int) []*member {
+	first := fanout*i + 1
+	if first >= len(t) {
+		return nil
+	}
+	return t[first:min(first+fanout, len(t))]
+}

@@ -1,0 +1,197 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"bproc/internal/copy/source"
+	"bproc/internal/copy/stream"
+	"bproc/internal/copy/target"
+)
+
+// progressEvery is how often the session is told the progress.
+const progressEvery = 200 * time.Millisecond
+
+// localID is the outlet to the target of this machine.
+const localID = -3
+
+// copy passes the stream on until it ends.
+func (a *Agent) copy(ctx context.Context, s Start) error {
+	h := newHub(ctx)
+	in, err := a.plumb(h, s)
+	if err != nil {
+		h.abort()
+		_ = a.conn.Send(Done{Broken: true})
+		return err
+	}
+	var own *local
+	if a.target != nil {
+		own = startLocal(a.target)
+		h.add(localID, own)
+	}
+	a.publish(h, s.From, in)
+	stop := context.AfterFunc(ctx, func() {
+		h.abort()
+		a.inlet.end(context.Cause(ctx))
+		if l, ok := in.(*link); ok {
+			l.abort()
+		}
+	})
+	defer stop()
+	h.start()
+	quiet := a.tellProgress(ctx)
+	err = a.pass(ctx, h, in)
+	if l, ok := in.(*link); ok && err != nil {
+		l.abort() // where it comes from goes on with the others
+	}
+	h.end(err == nil)
+	quiet()
+	if own != nil {
+		<-own.done
+		err = a.outcome(err, own.err)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return a.conn.Send(Done{Broken: err != nil && !errors.Is(err, errNobody)})
+}
+
+// publish makes known to messages what the stream goes through, and drops whom they have said to
+// be gone.
+func (a *Agent) publish(h *hub, from int, in io.Reader) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hub, a.from, a.in = h, from, in
+	for id := range a.gone {
+		a.dropLocked(id)
+	}
+}
+
+// plumb adds the outlets that are not of this machine, and returns where the stream comes from;
+// nil: from this machine.
+func (a *Agent) plumb(h *hub, s Start) (in io.Reader, err error) {
+	for _, id := range s.Links {
+		l := a.links[id]
+		if l == nil {
+			if l, err = a.accepted(id); err != nil {
+				return nil, err
+			}
+		}
+		h.add(id, l)
+	}
+	a.mu.Lock()
+	for _, id := range s.Feeds {
+		a.feeds[id] = newFeed(a.Feeds(id))
+		h.add(id, a.feeds[id])
+	}
+	if s.Up {
+		a.feeds[FromSession] = newFeed(a.conn)
+		h.add(FromSession, a.feeds[FromSession])
+	}
+	a.mu.Unlock()
+	switch {
+	case s.From == FromSelf:
+		return nil, nil
+	case s.From == FromSession:
+		return a.inlet, nil
+	case a.links[s.From] != nil:
+		return a.links[s.From], nil
+	}
+	return a.accepted(s.From)
+}
+
+// accepted returns the connection that another agent has made.
+func (a *Agent) accepted(from int) (*link, error) {
+	if a.listener == nil {
+		return nil, errors.New("this agent does not listen")
+	}
+	return a.listener.take(from)
+}
+
+// pass passes the stream on until its end.
+func (a *Agent) pass(ctx context.Context, h *hub, in io.Reader) error {
+	if in == nil {
+		return a.send(ctx, h)
+	}
+	for {
+		p := newPiece()
+		n, err := in.Read(p.bytes[:cap(p.bytes)])
+		p.bytes = p.bytes[:n]
+		if n > 0 {
+			if passErr := h.pass(p); passErr != nil {
+				return passErr
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			if l, ok := in.(*link); ok {
+				l.close()
+			}
+			return nil
+		}
+		if err != nil {
+			return errBroken
+		}
+	}
+}
+
+// send makes the stream.
+func (a *Agent) send(ctx context.Context, h *hub) error {
+	from := a.sendOf()
+	if a.setup.Progress {
+		go a.tellTotal(ctx, from)
+	}
+	g := &gatherer{hub: h}
+	if err := from.Send(ctx, stream.NewWriter(g)); err != nil {
+		return err
+	}
+	return g.flush()
+}
+
+// outcome returns what the copy has come to, of how the stream and this machine's target ended.
+// A target that is full was reported.
+func (a *Agent) outcome(passed, received error) error {
+	switch {
+	case received == nil, errors.Is(received, target.ErrFatal):
+		return passed
+	case errors.Is(received, stream.ErrStream):
+		a.problem(a.setup.Receive.Path, received)
+		return passed
+	}
+	return errBroken
+}
+
+// tellProgress tells the session from time to time how much was written. It stops when stop is
+// called.
+func (a *Agent) tellProgress(ctx context.Context) (stop func()) {
+	if !a.setup.Progress || a.target == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+			if a.conn.Send(Progress{a.written.Load()}) != nil {
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+func (a *Agent) tellTotal(ctx context.Context, from *source.Source) {
+	if total := from.Total(ctx); ctx.Err() == nil {
+		_ = a.conn.Send(Total{total}) // the context ends with the session
+	}
+}

@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"bproc/internal/copy/stream"
+	"bproc/internal/copy/target"
+)
+
+// local is the sink that is this machine's target. A goroutine of its own reads the stream.
+type local struct {
+	bytes  chan []byte // what was written; each is read before write returns
+	taken  chan struct{}
+	broken chan struct{}
+	once   sync.Once
+	done   chan struct{} // the reader has ended
+	err    error         // of it
+
+	rest []byte
+	busy bool // rest is of a write that has not returned
+}
+
+// startLocal starts to receive at a target.
+func startLocal(t *target.Target) *local {
+	l := &local{bytes: make(chan []byte), taken: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		l.err = t.Receive(stream.NewReader(l))
+		if l.err == nil {
+			l.drain()
+		}
+	}()
+	return l
+}
+
+// drain reads what follows the end of the stream, which is nothing.
+func (l *local) drain() {
+	if n, err := l.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
+		l.err = errBroken
+	}
+}
+
+// Read implements [io.Reader] for the goroutine that receives.
+func (l *local) Read(b []byte) (int, error) {
+	for len(l.rest) == 0 {
+		if l.busy {
+			l.busy = false
+			l.taken <- struct{}{}
+		}
+		select {
+		case rest, ok := <-l.bytes:
+			if !ok {
+				return 0, io.EOF
+			}
+			l.rest, l.busy = rest, true
+		case <-l.broken:
+			return 0, errBroken
+		}
+	}
+	n := copy(b, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+func (l *local) write(b []byte, _ bool) error {
+	select {
+	case l.bytes <- b:
+	case <-l.done:
+		return l.end()
+	}
+	select {
+	case <-l.taken:
+		return nil
+	case <-l.done:
+		return l.end()
+	}
+}
+
+// end returns why the reception has ended before the stream.
+func (l *local) end() error {
+	if l.err == nil {
+		return errBroken
+	}
+	return l.err
+}
+
+func (l *local) finish() error {
+	close(l.bytes)
+	<-l.done
+	return l.err
+}
+
+func (l *local) abort() { l.once.Do(func() { close(l.broken) }) }
+
+// feed is the sink that sends the stream in messages. Few bytes are under way at a time.
+type feed struct {
+	conn *Conn
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	flight  int // bytes that were not taken
+	aborted bool
+}
+
+// window is how many bytes may be under way in messages.
+const window = 1 << 20
+
+func newFeed(conn *Conn) *feed {
+	f := &feed{conn: conn}
+	f.changed = sync.NewCond(&f.mu)
+	return f
+}
+
+func (f *feed) write(b []byte, _ bool) error {
+	f.mu.Lock()
+	for f.flight+len(b) > window && !f.aborted {
+		f.changed.Wait()
+	}
+	f.flight += len(b)
+	aborted := f.aborted
+	f.mu.Unlock()
+	if aborted {
+		return errDropped
+	}
+	return f.conn.Send(Data{b})
+}
+
+// take says that bytes are not under way any more.
+func (f *feed) take(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flight -= n
+	f.changed.Broadcast()
+}
+
+func (f *feed) finish() error { return f.conn.Send(DataEnd{}) }
+
+func (f *feed) abort() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.aborted = true
+	f.changed.Broadcast()
+}

@@ -1,0 +1,208 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/copy/stream"
+)
+
+// Source is what is to be sent.
+type Source struct {
+	Paths     []string
+	Recursive bool   // directories too, and all kinds of files as they are
+	Xattrs    bool   // with extended attributes
+	Suffix    string // added to the names of Paths
+
+	// Problem is told what could not be read.
+	Problem func(path string, err error)
+
+	// Below are the directories of this machine in which the copies will be, each with those
+	// that it is in. A directory that is one of them would be copied into itself.
+	Below []Identity
+}
+
+// Identity is what no two files of a machine have in common.
+type Identity struct{ Dev, Ino uint64 }
+
+// walk is one pass over a source.
+type walk struct {
+	*Source
+	ctx   context.Context
+	to    *stream.Writer
+	links map[Identity]uint64 // numbers of files that have several names
+	last  uint64
+	data  []byte
+}
+
+// Send writes the stream. The error is that of the writer, or the cause of ctx.
+func (s *Source) Send(ctx context.Context, to *stream.Writer) error {
+	w := &walk{Source: s, ctx: ctx, to: to, links: map[Identity]uint64{}, data: make([]byte, stream.MaxData)}
+	for _, path := range s.Paths {
+		if err := w.operand(path); err != nil {
+			return err
+		}
+	}
+	return to.End()
+}
+
+// operand sends one of the paths.
+func (w *walk) operand(path string) error {
+	name, err := w.name(path)
+	if err != nil {
+		w.Problem(path, err)
+		return nil
+	}
+	var st unix.Stat_t
+	flags := unix.AT_SYMLINK_NOFOLLOW
+	if !w.Recursive || path[len(path)-1] == '/' {
+		flags = 0
+	}
+	if err := unix.Fstatat(unix.AT_FDCWD, path, &st, flags); err != nil {
+		w.Problem(path, err)
+		return nil
+	}
+	if format := st.Mode & unix.S_IFMT; !w.Recursive && format != unix.S_IFREG {
+		err := errors.New("is not a regular file (-r copies it as what it is)")
+		if format == unix.S_IFDIR {
+			err = errors.New("is a directory (-r copies it)")
+		}
+		w.Problem(path, err)
+		return nil
+	}
+	return w.entry(unix.AT_FDCWD, path, path, name, &st, flags == 0)
+}
+
+// name returns what the copy of a path is called.
+func (w *walk) name(path string) (string, error) {
+	if path == "" {
+		return "", unix.ENOENT
+	}
+	name := filepath.Base(path)
+	if base := filepath.Base(filepath.Clean(path)); base == "." || base == ".." || base == "/" {
+		name = stream.Here
+	}
+	if w.Suffix == "" {
+		return name, nil
+	}
+	if name == stream.Here {
+		whole, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		if name = filepath.Base(whole); name == "/" {
+			name = "root"
+		}
+	}
+	return name + w.Suffix, nil
+}
+
+// entry sends the file at the path at in dir. Path is its name for messages.
+func (w *walk) entry(dir int, at, path, name string, st *unix.Stat_t, follow bool) error {
+	e := stream.Entry{
+		Name: name, Mode: st.Mode & 0o7777, UID: st.Uid, GID: st.Gid, Dev: st.Dev, Ino: st.Ino,
+		Mtime: stamp(st.Mtim), Atime: stamp(st.Atim),
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		e.Kind = stream.File
+		return w.file(dir, at, path, &e, follow)
+	case unix.S_IFDIR:
+		e.Kind = stream.Directory
+		return w.directory(dir, at, path, &e, follow)
+	case unix.S_IFLNK:
+		e.Kind = stream.Symlink
+		target, err := readlink(dir, at)
+		if err != nil {
+			w.Problem(path, err)
+			return nil
+		}
+		e.Target = target
+	case unix.S_IFIFO:
+		e.Kind = stream.FIFO
+	case unix.S_IFSOCK:
+		e.Kind = stream.Socket
+	case unix.S_IFCHR:
+		e.Kind, e.Device = stream.CharDevice, st.Rdev
+	case unix.S_IFBLK:
+		e.Kind, e.Device = stream.BlockDevice, st.Rdev
+	}
+	w.linked(&e, st)
+	return w.send(path, &e)
+}
+
+// linked makes e a link to a file that was sent, if that is the same file. If it has other names
+// that may follow, it gets a number.
+func (w *walk) linked(e *stream.Entry, st *unix.Stat_t) {
+	if st.Nlink < 2 {
+		return
+	}
+	id := Identity{e.Dev, e.Ino}
+	if number := w.links[id]; number != 0 {
+		e.Kind, e.Link, e.Target, e.Size = stream.HardLink, number, "", 0
+		return
+	}
+	w.last++
+	w.links[id], e.Link = w.last, w.last
+}
+
+// send sends an entry. One that cannot be sent is reported.
+func (w *walk) send(path string, e *stream.Entry) error {
+	if err := context.Cause(w.ctx); err != nil {
+		return err
+	}
+	err := w.to.Entry(e)
+	if errors.Is(err, stream.ErrStream) {
+		w.Problem(path, err)
+		delete(w.links, Identity{e.Dev, e.Ino})
+		return nil
+	}
+	return err
+}
+
+// readlink returns the target of a symbolic link.
+func readlink(dir int, name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(dir, name, buf)
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+// open opens a file for reading, and sees that it is of the format that it had when it was
+// looked at: a FIFO that took its place could not be waited for.
+func open(dir int, name string, st *unix.Stat_t, follow bool) (int, error) {
+	flags := unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
+	if !follow {
+		flags |= unix.O_NOFOLLOW
+	}
+	format := st.Mode & unix.S_IFMT
+	if format == unix.S_IFDIR {
+		flags |= unix.O_DIRECTORY
+	}
+	fd, err := ignoringEINTR(func() (int, error) { return unix.Openat(dir, name, flags, 0) })
+	if err != nil {
+		return -1, err
+	}
+	if err = unix.Fstat(fd, st); err == nil && st.Mode&unix.S_IFMT != format {
+		err = errors.New("was replaced while it was copied")
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func ignoringEINTR(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}

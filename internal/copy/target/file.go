@@ -1,0 +1,191 @@
+package target
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/copy/stream"
+)
+
+// file is a regular file that is not whole yet.
+type file struct {
+	place place
+	entry *stream.Entry
+	fd    int
+	temp  string // its name until it is whole; empty: it has none
+	plain bool   // it has its mode already
+}
+
+// create makes a file that is to be at a place.
+func (r *reception) create(p place, e *stream.Entry) (*file, error) {
+	if err := r.notItself(p, e); err != nil {
+		return nil, err
+	}
+	f := &file{place: p, entry: e, plain: !r.Preserve}
+	mode := uint32(0o600)
+	if f.plain {
+		mode = e.Mode & 0o777
+	}
+	if fd, ok := r.tmp.unnamed(p.dir.fd, mode, r.proc); ok {
+		f.fd = fd
+		return f, nil
+	}
+	var err error
+	f.temp, err = temporaryName(func(name string) error {
+		var err error
+		f.fd, err = ignoringEINTR(func() (int, error) {
+			return unix.Openat(p.dir.fd, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// notItself returns an error if a file of this machine would take its own place.
+func (r *reception) notItself(p place, e *stream.Entry) error {
+	if !r.SameMachine {
+		return nil
+	}
+	flags := 0
+	if e.Kind != stream.File {
+		flags = unix.AT_SYMLINK_NOFOLLOW
+	}
+	var st unix.Stat_t
+	if unix.Fstatat(p.dir.fd, p.name, &st, flags) == nil && st.Dev == e.Dev && st.Ino == e.Ino {
+		return errors.New("is the same file as the original")
+	}
+	return nil
+}
+
+// write writes bytes at an offset.
+func (f *file) write(offset int64, b []byte) error {
+	for len(b) > 0 {
+		n, err := ignoringEINTR(func() (int, error) { return unix.Pwrite(f.fd, b, offset) })
+		if err != nil {
+			return err
+		}
+		b, offset = b[n:], offset+int64(n)
+	}
+	return nil
+}
+
+// discard removes the file.
+func (f *file) discard() {
+	if f.fd >= 0 {
+		unix.Close(f.fd)
+		f.fd = -1
+	}
+	if f.temp != "" {
+		_ = unix.Unlinkat(f.place.dir.fd, f.temp, 0) // another may have removed it
+		f.temp = ""
+	}
+}
+
+// complete gives a file its size, its attributes and its name.
+func (r *reception) complete(f *file, size int64) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return err
+	}
+	if st.Size != size {
+		if err := unix.Ftruncate(f.fd, size); err != nil {
+			return err
+		}
+	}
+	if r.Preserve {
+		if err := r.preserve(f.fd, f.place.path, f.entry); err != nil {
+			return err
+		}
+	}
+	if err := r.name(f); err != nil {
+		return err
+	}
+	// Only now are errors of a delayed write known, on some network file systems (close(2)).
+	err := unix.Close(f.fd)
+	f.fd = -1
+	if err == nil && f.entry.Link != 0 {
+		r.links[f.entry.Link] = original{f.place.dir.below, f.place.name, st.Dev, st.Ino}
+	}
+	return err
+}
+
+// name puts a file in its place. What was there is replaced at once.
+func (r *reception) name(f *file) error {
+	p := f.place
+	if f.temp == "" {
+		err := linkUnnamed(f.fd, p.dir.fd, p.name)
+		if !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+	}
+	existing, err := r.replaceable(p, f.entry)
+	if err != nil {
+		return err
+	}
+	if existing != nil && f.plain && existing.Mode&unix.S_IFMT == unix.S_IFREG {
+		if err := like(f.fd, existing); err != nil {
+			return err
+		}
+	}
+	if f.temp == "" {
+		f.temp, err = temporaryName(func(name string) error { return linkUnnamed(f.fd, p.dir.fd, name) })
+		if err != nil {
+			return err
+		}
+	}
+	if err := unix.Renameat(p.dir.fd, f.temp, p.dir.fd, p.name); err != nil {
+		return err
+	}
+	f.temp = ""
+	return nil
+}
+
+// like gives a file the mode of the one that it replaces, and its owner if possible.
+func like(fd int, existing *unix.Stat_t) error {
+	mode := existing.Mode & 0o777
+	if err := unix.Fchown(fd, int(existing.Uid), int(existing.Gid)); err == nil {
+		mode = existing.Mode & 0o7777 // bits of a set-id program are for its owner
+	}
+	return unix.Fchmod(fd, mode)
+}
+
+// replaceable returns what is at a place, if it may be replaced by an entry: a regular file, a
+// symbolic link, or something of the same kind.
+func (r *reception) replaceable(p place, e *stream.Entry) (*unix.Stat_t, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(p.dir.fd, p.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG, unix.S_IFLNK, format(e.Kind):
+		return &st, nil
+	case unix.S_IFDIR:
+		return nil, errors.New("is a directory, and is not replaced by what is none")
+	}
+	return nil, errors.New("is a device, FIFO or socket, and is not replaced by a file of another kind")
+}
+
+// format returns the file type of a kind (inode(7)).
+func format(kind stream.Kind) uint32 {
+	switch kind {
+	case stream.Symlink:
+		return unix.S_IFLNK
+	case stream.FIFO:
+		return unix.S_IFIFO
+	case stream.CharDevice:
+		return unix.S_IFCHR
+	case stream.BlockDevice:
+		return unix.S_IFBLK
+	case stream.Socket:
+		return unix.S_IFSOCK
+	}
+	return unix.S_IFREG
+}

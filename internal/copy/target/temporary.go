@@ -1,0 +1,47 @@
+package target
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// temporary says whether files without a name can be had.
+type temporary struct{ none bool }
+
+// unnamed returns a file without a name on the file system of a directory, if there can be one.
+// Giving it a name needs /proc.
+func (t *temporary) unnamed(dir int, mode uint32, proc bool) (int, bool) {
+	if t.none || !proc {
+		return -1, false
+	}
+	fd, err := ignoringEINTR(func() (int, error) {
+		return unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+	})
+	// Whatever the error is: if it is not about this flag, the other way finds it, too.
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
+		t.none = true
+	}
+	return fd, err == nil
+}
+
+// linkUnnamed gives a file without a name one.
+func linkUnnamed(fd, dir int, name string) error {
+	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), dir, name, unix.AT_SYMLINK_FOLLOW)
+}
+
+// temporaryName calls try with names that nobody uses, until one is not taken.
+func temporaryName(try func(name string) error) (string, error) {
+	const tries = 100
+	for range tries {
+		name := ".bpcp." + rand.Text()
+		if err := try(name); err == nil {
+			return name, nil
+		} else if !errors.Is(err, unix.EEXIST) {
+			return "", err
+		}
+	}
+	return "", unix.EEXIST
+}
