@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/test/limit"
 )
 
 // hungTest is a test that takes too long, as the harness sees it.
@@ -90,7 +92,7 @@ func TestWatchdog(t *testing.T) {
 	}
 	text := h.text.String()
 	for _, want := range []string{
-		"not done after 1s",
+		fmt.Sprint("not done after ", limit.Scaled(time.Second)),
 		"hangInTest(",                  // where the test is
 		"hrtimer_nanosleep",            // its processes
 		"front/log/bpmaster.log",       // the logs, and in them
@@ -110,7 +112,7 @@ func TestWatchdog(t *testing.T) {
 // hangInTest waits for a command that never ends, unless its machine does.
 func hangInTest(t *testing.T, cmd *Cmd) {
 	t.Helper()
-	if err := within(time.Minute, "the end of the command", cmd.Wait); err == nil || err.Error() != "signal: killed" {
+	if err := within(limit.Scaled(time.Minute), "the end of the command", cmd.Wait); err == nil || err.Error() != "signal: killed" {
 		_ = cmd.Process.Signal(unix.SIGKILL)
 		t.Fatalf("got %v, want it killed", err)
 	}
