@@ -65,7 +65,7 @@ NEEDED := \
 # The commands, by where they are installed. They are linked without libc, since
 # clients are started often; bpslave needs it to make its process space. Bpcheck is
 # "bpctl check": both belong on front ends and on nodes.
-BIN  := bpsh bpstat bpctl bpcp bpns
+BIN  := bpsh bprsh bpstat bpctl bpcp bpns
 SBIN := bpmaster bpprocfs
 LIB  := bpkeeper bpinit bpcheck
 CGO  := bpslave

@@ -114,7 +114,8 @@ var arrows = map[string][]string{
 	"slave/pid1/standin":   {"wire", "pidmap"},
 	"slave/pid1/supervise": {"wire", "pidmap", "slave/pid1/filter", "internal/crowd", "internal/longcall", "internal/procstat"},
 
-	"cmd/bpsh":              {"internal/client", "cmd/internal/bpsh"},
+	"cmd/bpsh":              {"internal/client", "cmd/internal/bpsh", "cmd/internal/terminal"},
+	"cmd/bprsh":             {"internal/client", "cmd/internal/bpsh", "cmd/internal/bprsh", "cmd/internal/terminal"},
 	"cmd/bpstat":            {"internal/client", "cmd/internal/bpstat"},
 	"cmd/bpctl":             {"internal/client", "cmd/internal/bpctl"},
 	"cmd/bpcheck":           {"cmd/internal/bpcheck", "cmd/internal/release", "internal/check", "internal/probe", "master"},
@@ -125,7 +126,9 @@ var arrows = map[string][]string{
 	"cmd/bpcp":              {"cmd/internal/bpcp", "internal/client"},
 	"cmd/bpns":              {"procfs/enter"},
 	"cmd/bpprocfs":          {"internal/client", "cmd/internal/operands", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes"},
-	"cmd/internal/bpsh":     {"internal/client", "wire", "nodeset", "cmd/internal/flags", "cmd/internal/release", "internal/inherited"},
+	"cmd/internal/bpsh":     {"internal/client", "wire", "nodeset", "cmd/internal/flags", "cmd/internal/release", "cmd/internal/terminal", "internal/inherited", "internal/procstat"},
+	"cmd/internal/bprsh":    {"internal/client", "cmd/internal/bpsh", "cmd/internal/release", "cmd/internal/terminal"},
+	"cmd/internal/terminal": {"internal/client"},
 	"cmd/internal/bpstat":   {"internal/client", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
 	"cmd/internal/bpcheck":  {"cmd/internal/operands", "internal/check"},
 	"cmd/internal/bpctl":    {"internal/client", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/release"},
@@ -202,6 +205,7 @@ func TestLinked(t *testing.T) {
 	clients := []string{"net/http", "crypto/tls", "github.com/hashicorp/yamux", "github.com/cilium/ebpf", "bproc/wire/link", libcontainer}
 	for command, not := range map[string][]string{
 		"bpsh":     append([]string{"github.com/spf13/cobra", "text/template"}, clients...),
+		"bprsh":    append([]string{"github.com/spf13/cobra", "text/template"}, clients...),
 		"bpstat":   clients,
 		"bpns":     append([]string{"net", "github.com/spf13/cobra", "github.com/hanwen/go-fuse/v2/fuse"}, clients...),
 		"bpprocfs": {"github.com/cilium/ebpf", libcontainer},
@@ -231,7 +235,7 @@ func TestLinked(t *testing.T) {
 		t.Error("bpslave does not link libcontainer: this test looks for the wrong package")
 	}
 	static := list(t, "0")
-	for _, command := range []string{"bpsh", "bpstat", "bpctl", "bpcp", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs", "bpcheck"} {
+	for _, command := range []string{"bpsh", "bprsh", "bpstat", "bpctl", "bpcp", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs", "bpcheck"} {
 		if slices.Contains(static["bproc/cmd/"+command].Deps, "runtime/cgo") {
 			t.Errorf("%s cannot be built without cgo", command)
 		}

@@ -161,12 +161,12 @@ func relayOut(ctx context.Context, client io.Writer, node io.Reader, b *barrier)
 	})
 }
 
-// relayIn copies standard input from a client to its process until the client
+// relayIn copies standard input, and what else a client says of it, from a client to its process until the client
 // closes the connection.
 func relayIn(client *net.UnixConn, node stream) error {
 	return frames(&inlet{client: client, node: node}, client, func(h wire.Header) error {
 		switch h.Type {
-		case wire.TypeStdin, wire.TypeStdoutTaken, wire.TypeStderrTaken:
+		case wire.TypeStdin, wire.TypeStdoutTaken, wire.TypeStderrTaken, wire.TypeResize:
 			return nil
 		default:
 			return fmt.Errorf("%w: a client sends type %d", wire.ErrFrame, h.Type)

@@ -62,7 +62,7 @@ func (c *core) hangUp(p *proc) {
 	if p.hangUp {
 		p.send(&wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGHUP)})
 	}
-	p.sess.put(&wire.HangUp{PID: p.pid})
+	p.sess.put(&wire.HangUp{PID: p.pid, Session: p.hangUp})
 }
 
 func (c *core) reparent(pid, parent wire.PID) {

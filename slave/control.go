@@ -131,7 +131,9 @@ func (n *node) receive(reader *wire.Reader, certificate *renewal) error {
 			n.recorder.reparent(m.PID, m.Parent)
 			n.space.SetParent(m.PID, m.Parent)
 		case *wire.HangUp:
-			n.stdios.HangUp(m.PID)
+			if leads := n.stdios.HangUp(m.PID); leads && m.Session {
+				err = n.space.HangUp(m.PID)
+			}
 		case *wire.KillAll:
 			err = n.endAll()
 		case *wire.Renew:

@@ -86,6 +86,7 @@ var factories = map[Type]func() Message{
 	TypeInitDeadline:   func() Message { return new(InitDeadline) },
 	TypeInitFence:      func() Message { return new(InitFence) },
 	TypeInitShadow:     func() Message { return new(InitShadow) },
+	TypeInitHangUp:     func() Message { return new(InitHangUp) },
 	TypeLook:           func() Message { return new(Look) },
 	TypeShow:           func() Message { return new(Show) },
 	TypeRefresh:        func() Message { return new(Refresh) },

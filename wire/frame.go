@@ -36,7 +36,7 @@ func MaxPayload(t Type) (int, bool) {
 	switch {
 	case t >= TypeHello && t <= TypeAbout:
 		return MaxOpening, true
-	case t.IsTaken():
+	case t.IsTaken() || t == TypeResize:
 		return 0, true
 	case t.IsData():
 		return MaxData, true
@@ -49,7 +49,7 @@ func MaxPayload(t Type) (int, bool) {
 
 // IsData reports whether the payload of frames of this type is plain bytes.
 func (t Type) IsData() bool {
-	return t == TypeStdin || t == TypeStdout || t == TypeStderr || t.IsTaken()
+	return t == TypeStdin || t == TypeStdout || t == TypeStderr || t.IsTaken() || t == TypeResize
 }
 
 // IsTaken reports whether frames of this type say how much of standard input, output

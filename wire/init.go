@@ -201,3 +201,14 @@ type InitShadow struct {
 
 // Type implements [Message].
 func (*InitShadow) Type() Type { return TypeInitShadow }
+
+// InitHangUp sends SIGHUP, and SIGCONT to those that are stopped, to all processes of a
+// session.
+type InitHangUp struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	SID PID
+}
+
+// Type implements [Message].
+func (*InitHangUp) Type() Type { return TypeInitHangUp }

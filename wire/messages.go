@@ -29,6 +29,7 @@ const (
 	TypeStdinTaken  Type = 30 // slave > master > client: empty; number: bytes of standard input taken so far
 	TypeStdoutTaken Type = 31 // client > master > slave: empty; number: bytes of standard output taken so far
 	TypeStderrTaken Type = 32 // client > master > slave: empty; number: bytes of standard error taken so far
+	TypeResize      Type = 33 // client > master > slave: empty; number: the size of the terminal, see Size
 
 	// The control stream of a node.
 	TypeSignal         Type = 40 // master > slave
@@ -102,6 +103,7 @@ const (
 	TypeInitDeadline Type = 144 // daemon > init
 	TypeInitFence    Type = 145 // daemon > init
 	TypeInitShadow   Type = 146 // daemon > init, answered by InitDone with a descriptor
+	TypeInitHangUp   Type = 147 // daemon > init
 
 	// What procfs shows of the processes of a node.
 	TypeLook      Type = 150 // client > master, answered by Failed or, each Refresh, by Changed and Refreshed

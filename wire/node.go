@@ -176,6 +176,10 @@ type HangUp struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	PID PID
+
+	// Session says that the client wants its processes to get SIGHUP: so do all processes
+	// of the session that the process was started to lead, if it was.
+	Session bool `since:"1"`
 }
 
 // Type implements [Message].

@@ -17,6 +17,10 @@ const (
 	DescriptorNull   DescriptorMode = 0 // /dev/null
 	DescriptorStream DescriptorMode = 1 // a pipe whose other end is the client
 	DescriptorFile   DescriptorMode = 2 // a file of the node
+
+	// DescriptorTerminal is for standard error: the terminal that Command asks for, which
+	// standard input and output are.
+	DescriptorTerminal DescriptorMode = 3
 )
 
 // Limit is one resource limit of getrlimit(2).
@@ -44,6 +48,36 @@ type Command struct {
 	Limits  []Limit       // soft limits above the node's hard limit are cut to it
 	Stdio   [3]Descriptor // standard input, output, error
 	View    bool          // it sees the processes of the whole cluster in /proc
+
+	// Terminal asks for a new terminal on the node, the controlling terminal of the
+	// process. Standard input and output are streams then, and standard error is
+	// DescriptorTerminal.
+	Terminal *Terminal `since:"1"`
+
+	Path string `since:"1"` // executed instead of Argv[0]; empty: Argv[0]
+}
+
+// Terminal is how a terminal begins.
+type Terminal struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Size  uint64 // see Size
+	Modes []byte // struct termios of Linux, as TCGETS gives it; empty: those of a new terminal
+}
+
+// Size is the size of a terminal in one number, 16 bits for each field of struct winsize
+// (ioctl_tty(2)): rows, from the lowest bits, columns, and width and height in pixels. No
+// rows and no columns mean that it is unknown.
+type Size uint64
+
+// NewSize returns the size in one number.
+func NewSize(rows, columns, width, height uint16) Size {
+	return Size(rows) | Size(columns)<<16 | Size(width)<<32 | Size(height)<<48
+}
+
+// Fields returns rows, columns, and width and height in pixels.
+func (s Size) Fields() (rows, columns, width, height uint16) {
+	return uint16(s), uint16(s >> 16), uint16(s >> 32), uint16(s >> 48)
 }
 
 // Run asks the master to start a process on a node in place of a ghost. The

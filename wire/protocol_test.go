@@ -144,7 +144,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 	want := map[string]int{
 		"Hello": 1, "Welcome": 2, "Refused": 3, "JoinRequest": 4, "JoinReply": 5, "About": 6,
 		"Run": 20, "Spawn": 21, "Started": 22, "Failed": 23, "Stdin": 24, "Stdout": 25, "Stderr": 26,
-		"Attach": 27, "Resume": 28, "Resumed": 29, "StdinTaken": 30, "StdoutTaken": 31, "StderrTaken": 32,
+		"Attach": 27, "Resume": 28, "Resumed": 29, "StdinTaken": 30, "StdoutTaken": 31, "StderrTaken": 32, "Resize": 33,
 		"Signal": 40, "BlocksGranted": 41, "Reparent": 42, "KillAll": 43, "HangUp": 44, "Events": 60, "BlocksWanted": 61, "Inventory": 62,
 		"Return": 45, "Progress": 46, "Budget": 47, "Call": 63, "BlocksReturned": 64, "SignalsTaken": 65, "Leaving": 66, "Bounded": 67,
 		"Renew": 48, "RenewReply": 49, "RenewRequest": 68, "Revoke": 90,
@@ -155,7 +155,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"GhostCall": 112, "GhostUser": 113, "GhostTrait": 114, "GhostTaken": 115, "GhostSync": 116,
 		"InitLaunch": 130, "InitSignal": 131, "InitCursor": 132, "InitStatus": 133, "InitReady": 134, "InitKillAll": 135, "InitLaunched": 136,
 		"InitGroup": 137, "InitSync": 138, "InitDone": 139, "InitStore": 140, "InitDrop": 141, "InitStored": 142, "InitForget": 143,
-		"InitDeadline": 144, "InitFence": 145, "InitShadow": 146,
+		"InitDeadline": 144, "InitFence": 145, "InitShadow": 146, "InitHangUp": 147,
 		"Look": 150, "Show": 151, "Refresh": 152, "Changed": 153, "Refreshed": 154, "Inspect": 155, "Fetch": 156, "Piece": 157,
 		"Viewer": 158, "Shown": 159,
 	}

@@ -12,10 +12,14 @@ import (
 	"os"
 
 	"bproc/cmd/internal/bpsh"
+	"bproc/cmd/internal/terminal"
 	"bproc/internal/client"
 )
 
 func main() {
+	if terminal.Guard() {
+		return
+	}
 	sh := bpsh.Shell{
 		Client: new(client.Client),
 		Stdin:  os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,

@@ -16,12 +16,18 @@ import (
 // what a child of this program has. What the kernel judges by, such as limits, the
 // master reads from the ghost.
 func (c *Cmd) command() (wire.Command, error) {
-	cmd := wire.Command{Argv: c.Args, Env: c.Env, Dir: c.Dir, View: c.View}
+	cmd := wire.Command{Path: c.Path, Argv: c.Args, Env: c.Env, Dir: c.Dir, View: c.View}
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
 	if cmd.Dir == "" {
 		cmd.Dir = workingDir()
+	}
+	if t := c.Terminal; t != nil {
+		cmd.Terminal = &wire.Terminal{Size: uint64(t.Size), Modes: t.Modes}
+	}
+	if c.leads() {
+		return cmd, nil
 	}
 	var err error
 	cmd.Ignored, err = ignoredSignals()

@@ -14,6 +14,7 @@ import (
 type Cmd struct {
 	Node NodeID   // FrontEnd: an ordinary child
 	Args []string // Args[0] is looked up in PATH of Env, on the node
+	Path string   // executed instead of Args[0]; empty: Args[0]
 	Env  []string // NAME=VALUE; nil: the caller's
 	Dir  string   // working directory; empty: the caller's
 
@@ -36,8 +37,19 @@ type Cmd struct {
 	// the whole cluster.
 	View bool
 
-	// HangUp sends the process SIGHUP when this program ends before it.
+	// HangUp sends the process SIGHUP when this program ends before it, and with Session
+	// all processes of the session.
 	HangUp bool
+
+	// Session starts the process as the leader of a session of its own, as its ghost is
+	// here, and with the default action for all signals.
+	Session bool
+
+	// Terminal, if it is not nil, is how a terminal on the node begins that is the
+	// controlling terminal of the process, and its standard input, output and error:
+	// Stderr is not used. There must be Stdin and Stdout, and Session is implied. Not on
+	// the front end.
+	Terminal *Terminal
 
 	PID PID // of the ghost and of the process, after Start
 
@@ -64,8 +76,11 @@ func (c *Cmd) Start(ctx context.Context) error {
 	if c.process != nil {
 		return errors.New("command already started")
 	}
-	if len(c.Args) == 0 {
+	switch {
+	case len(c.Args) == 0:
 		return errors.New("command without a name")
+	case c.Terminal != nil && (c.Stdin == nil || c.Stdout == nil || c.StdinFile+c.StdoutFile+c.StderrFile != "" || c.Node == FrontEnd):
+		return errors.New("a terminal needs a node, and standard input and output that are no files of it")
 	}
 	var err error
 	if c.Node == FrontEnd {
@@ -79,6 +94,9 @@ func (c *Cmd) Start(ctx context.Context) error {
 	}
 	return err
 }
+
+// leads reports whether the process leads a session.
+func (c *Cmd) leads() bool { return c.Session || c.Terminal != nil }
 
 // operand names what a stage of the start failed on.
 func (c *Cmd) operand(stage Stage) string {
@@ -125,8 +143,40 @@ func (c *Cmd) Signal(sig syscall.Signal) error {
 	return c.process.signal(sig)
 }
 
+// Terminal is how a terminal begins.
+type Terminal struct {
+	Size  Size
+	Modes []byte // struct termios as the kernel has it (ioctl_tty(2): TCGETS); nil: those of a new terminal
+}
+
+// Size is the size of a terminal.
+type Size = wire.Size
+
+// NewSize returns a size: rows and columns, and width and height in pixels.
+func NewSize(rows, columns, width, height uint16) Size {
+	return wire.NewSize(rows, columns, width, height)
+}
+
+// Resize sets the size of the process's terminal.
+func (c *Cmd) Resize(size Size) {
+	if r, ok := c.process.(*remote); ok && c.Terminal != nil {
+		r.stream.resize(size)
+	}
+}
+
+// Leave closes the connection of a remote command that runs: with HangUp it gets SIGHUP.
+// WaitOutput returns, and nobody need call Wait.
+func (c *Cmd) Leave() {
+	if r, ok := c.process.(*remote); ok {
+		r.stream.close()
+	}
+}
+
 // stdio returns what the first three descriptors are on the node.
 func (c *Cmd) stdio() [3]wire.Descriptor {
+	if c.Terminal != nil {
+		return [3]wire.Descriptor{{Mode: wire.DescriptorStream}, {Mode: wire.DescriptorStream}, {Mode: wire.DescriptorTerminal}}
+	}
 	return [3]wire.Descriptor{
 		descriptor(c.StdinFile, c.Stdin == nil || isNull(c.Stdin)),
 		descriptor(c.StdoutFile, c.Stdout == nil || isNull(c.Stdout)),

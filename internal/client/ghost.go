@@ -25,9 +25,13 @@ type ghost struct {
 
 // fork makes a ghost with the arguments of its command. It has no environment,
 // which nobody would read, no descriptors, and / as its directory, so that it
-// keeps no file system busy.
-func fork(image string, argv []string) (*ghost, error) {
-	pid, err := syscall.ForkExec(image, argv, &syscall.ProcAttr{Dir: "/"})
+// keeps no file system busy. It may lead a session.
+func fork(image string, argv []string, leads bool) (*ghost, error) {
+	attr := syscall.ProcAttr{Dir: "/"}
+	if leads {
+		attr.Sys = &syscall.SysProcAttr{Setsid: true}
+	}
+	pid, err := syscall.ForkExec(image, argv, &attr)
 	if err != nil {
 		return nil, fmt.Errorf("start a ghost: %s: %w", image, err)
 	}

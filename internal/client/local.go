@@ -28,6 +28,9 @@ func (c *Cmd) startLocal() error {
 	}
 	l := &local{cmd: exec.Command(args[0], args[1:]...), stdin: c.Stdin, pipes: c.pipes()}
 	l.cmd.Env, l.cmd.Dir = c.Env, c.Dir
+	if c.Path != "" && !c.View {
+		l.cmd.Path, l.cmd.Err = c.Path, nil
+	}
 	if err := l.start(c); err != nil {
 		l.close()
 		return err

@@ -60,7 +60,7 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 		return err
 	}
 	image := client.ghostPath()
-	ghost, err := fork(image, c.Args)
+	ghost, err := fork(image, c.Args, c.leads())
 	if err != nil {
 		conn.Close()
 		return err

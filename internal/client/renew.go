@@ -148,6 +148,7 @@ func (s *stream) goOnLocked(conn *os.File, taken uint64) {
 	s.frames.renew()
 	s.frames.taken = taken
 	s.told = [2]uint64{} // it may have been lost with the former connection
+	s.resized = s.size != 0
 	if err := s.kept.renew(taken); err != nil {
 		s.failLocked(err)
 		return

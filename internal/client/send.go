@@ -36,6 +36,14 @@ func (s *stream) tell(of int, taken uint64) {
 	}()
 }
 
+// resize says that the terminal of the process is to have a size.
+func (s *stream) resize(size Size) {
+	s.mu.Lock()
+	s.size, s.resized = size, true
+	s.mu.Unlock()
+	s.send()
+}
+
 // send sends what is to be sent. When the connection has broken, the reader goes on
 // with another.
 func (s *stream) send() {
@@ -61,7 +69,7 @@ func (s *stream) unsentLocked() bool {
 		return false
 	}
 	_, some := s.kept.next()
-	return some || s.told != s.taken
+	return some || s.told != s.taken || s.resized
 }
 
 // frame is what is to be sent next.
@@ -86,8 +94,14 @@ func (s *stream) nextFrame() (f frame, conn *os.File) {
 	return f, s.conn
 }
 
-// nextTakenLocked is nextFrame for what says that output has been taken.
+// nextTakenLocked is nextFrame for what says that output has been taken, or that the
+// terminal has another size.
 func (s *stream) nextTakenLocked() (f frame) {
+	if s.resized {
+		s.resized, f.some = false, true
+		wire.Header{Type: wire.TypeResize, Number: uint64(s.size)}.Put(f.header[:])
+		return f
+	}
 	for of, taken := range s.taken {
 		if taken > s.told[of] {
 			s.told[of] = taken

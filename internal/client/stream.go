@@ -42,6 +42,8 @@ type stream struct {
 	kept    kept
 	taken   [2]uint64 // bytes of the outputs
 	told    [2]uint64 // how many of them the node has been told
+	size    Size      // that the terminal is to have
+	resized bool      // and the node has not been told
 }
 
 func newStream(client *Client, g *ghost, conn *os.File, attach wire.Attach, stdio [3]wire.Descriptor) *stream {

@@ -20,7 +20,7 @@ const (
 
 // operands has those of each command.
 var operands = map[string]Operands{
-	"bpsh": NodesThenCommand, "bpstat": Nodes, "bpcp": NodeFiles, "bpns": Command, "bpprocfs": Directory, "bpslave": Host,
+	"bpsh": NodesThenCommand, "bprsh": NodesThenCommand, "bpstat": Nodes, "bpcp": NodeFiles, "bpns": Command, "bpprocfs": Directory, "bpslave": Host,
 }
 
 // Option is an option of a command.

@@ -26,6 +26,9 @@ type Facts struct {
 	UID     uint32
 	Launch  uint64
 	Streams [3]bool // which descriptors are streams
+
+	Terminal bool // the streams are a terminal
+	Leads    bool // it leads a session
 }
 
 // facts is how they are in the slot.
@@ -34,7 +37,7 @@ type facts struct {
 	launch  uint64
 	pid     int32
 	uid     uint32
-	streams uint64 // bits
+	streams uint64 // bits, with those of terminalBit and leadsBit
 	left    uint64 // 1: the client has left
 	input   inputWords
 }
@@ -62,13 +65,19 @@ func newSlot(j *Journal, number int, mem []byte) *Slot {
 // Number returns the slot's number, which no other slot has.
 func (s *Slot) Number() int { return s.number }
 
+// Bits beside those of the descriptors.
+const (
+	terminalBit = 3
+	leadsBit    = 4
+)
+
 // Use enters the facts of a process. From now on the next daemon knows of it.
 func (s *Slot) Use(f Facts) {
 	w := s.facts
 	w.launch, w.pid, w.uid, w.streams, w.left = f.Launch, int32(f.PID), f.UID, 0, 0
-	for fd, is := range f.Streams {
+	for bit, is := range [...]bool{f.Streams[0], f.Streams[1], f.Streams[2], terminalBit: f.Terminal, leadsBit: f.Leads} {
 		if is {
-			w.streams |= 1 << fd
+			w.streams |= 1 << bit
 		}
 	}
 	atomic.StoreUint64(&w.used, 1)
@@ -81,6 +90,7 @@ func (s *Slot) Facts() Facts {
 	for fd := range f.Streams {
 		f.Streams[fd] = w.streams&(1<<fd) != 0
 	}
+	f.Terminal, f.Leads = w.streams&(1<<terminalBit) != 0, w.streams&(1<<leadsBit) != 0
 	return f
 }
 

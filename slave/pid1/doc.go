@@ -15,6 +15,7 @@
 //	  | --- InitDeadline ---------------------------> | unless there is another before: kills all then
 //	  | --- InitStore [descriptors], InitDrop ------> | kept for the next daemon
 //	  | --- InitForget, InitFence ------------------> |
+//	  | --- InitHangUp -----------------------------> | SIGHUP for all of a session
 //	  | --- InitGroup ------------------------------> | a group exists in a session
 //	  | --- InitShadow -----------------------------> | a process that stands for one elsewhere
 //	  | <---------------------- InitDone [its pidfd]  |

@@ -150,6 +150,8 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 		return in.setFence(m)
 	case *wire.InitGroup:
 		in.beginGroup(g, c, number, m)
+	case *wire.InitHangUp:
+		in.beginHangUp(g, m)
 	case *wire.InitShadow:
 		in.beginShadow(g, c, number, m)
 	case *wire.InitStore:

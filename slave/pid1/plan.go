@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"cmp"
 	"math/bits"
 	"strings"
 	"unsafe"
@@ -82,6 +83,9 @@ func newPlan(sp *wire.Spawn, streams []int, where place, node nodeState) (*plan,
 	p.args.use(p.stack, &p.pid)
 	p.entry.plan = p
 	p.unshare()
+	if cmd.Terminal != nil {
+		where.new = true // only who leads a session can have a controlling terminal
+	}
 	p.begin(where, node)
 	errnos := []unix.Errno{
 		p.see(node.view),
@@ -190,6 +194,8 @@ func (p *plan) streams(cmd *wire.Command, streams []int, null int) unix.Errno {
 			from, streams = streams[0], streams[1:]
 		case wire.DescriptorFile:
 			continue
+		case wire.DescriptorTerminal:
+			from = 0
 		default:
 			return unix.EINVAL
 		}
@@ -199,6 +205,9 @@ func (p *plan) streams(cmd *wire.Command, streams []int, null int) unix.Errno {
 		return unix.EBADF
 	}
 	p.add(must, wire.StageSpawn, unix.SYS_CLOSE_RANGE, uintptr(len(cmd.Stdio)), descriptorMax, 0)
+	if cmd.Terminal != nil {
+		p.add(must, wire.StageSpawn, unix.SYS_IOCTL, 0, unix.TIOCSCTTY, 0)
+	}
 	return 0
 }
 
@@ -283,7 +292,7 @@ func (p *plan) command(cmd *wire.Command) unix.Errno {
 	var errnos [4]unix.Errno
 	var sh uintptr
 	var paths []uintptr
-	paths, errnos[0] = p.array(candidates(cmd.Argv[0], cmd.Env))
+	paths, errnos[0] = p.array(candidates(cmp.Or(cmd.Path, cmd.Argv[0]), cmd.Env))
 	p.argv, errnos[1] = p.array(cmd.Argv)
 	p.envp, errnos[2] = p.array(cmd.Env)
 	sh, errnos[3] = p.string(shell)

@@ -121,6 +121,14 @@ func (s *Space) Anchor(sid, pgid wire.PID) error {
 	return nil
 }
 
+// HangUp sends SIGHUP to all processes of a session. Nobody waits for that.
+func (s *Space) HangUp(sid wire.PID) error {
+	if err := s.out.put(0, &wire.InitHangUp{SID: sid}); err != nil {
+		return fmt.Errorf("hang up session %d: %w", sid, err)
+	}
+	return nil
+}
+
 // Sync returns when all that was asked for before has had its effect: signals have
 // been delivered.
 func (s *Space) Sync(ctx context.Context) error {

@@ -19,11 +19,15 @@ import (
 // end. They live longer than the stream to its client, which may end with the session
 // and be followed by another.
 type Descriptors struct {
-	pid     wire.PID
-	launch  uint64
-	uid     uint32
-	pipes   *pipes
-	slot    *journal.Slot
+	pid    wire.PID
+	launch uint64
+	uid    uint32
+	pipes  *pipes
+	slot   *journal.Slot
+
+	terminal bool // the pipes are two descriptors of a terminal
+	leads    bool // the process leads a session
+
 	in      *input     // nil: not a stream
 	out     [2]*output // standard output and error; nil: not a stream
 	working atomic.Int32
@@ -46,6 +50,7 @@ func (s *Table) newStdio(spawn *wire.Spawn) (*Descriptors, error) {
 		return nil, err
 	}
 	d := &Descriptors{pid: spawn.PID, launch: spawn.Launch, uid: spawn.UID, pipes: pipes}
+	d.terminal, d.leads = spawn.Command.Terminal != nil, leads(spawn)
 	d.slot, err = s.Journal.Take()
 	if err == nil {
 		err = s.keepPipes(d)
@@ -66,12 +71,18 @@ func (s *Table) newStdio(spawn *wire.Spawn) (*Descriptors, error) {
 }
 
 func factsOf(spawn *wire.Spawn) journal.Facts {
-	f := journal.Facts{PID: spawn.PID, UID: spawn.UID, Launch: spawn.Launch}
+	f := journal.Facts{
+		PID: spawn.PID, UID: spawn.UID, Launch: spawn.Launch,
+		Terminal: spawn.Command.Terminal != nil, Leads: leads(spawn),
+	}
 	for fd, d := range spawn.Command.Stdio {
 		f.Streams[fd] = d.Mode == wire.DescriptorStream
 	}
 	return f
 }
+
+// leads reports whether a process is started as the leader of a session.
+func leads(spawn *wire.Spawn) bool { return spawn.SID == spawn.PID }
 
 // connect makes the ways between the pipes of d and its slot.
 func (s *Table) connect(d *Descriptors) (err error) {
@@ -226,7 +237,11 @@ func (d *Descriptors) leave() {
 		return
 	}
 	d.closeOutput()
-	if d.in != nil {
+	switch {
+	case d.in == nil:
+	case d.terminal: // hangs up when both of its descriptors are closed
+		d.in.close()
+	default:
 		d.in.finish()
 	}
 	d.done()
@@ -288,6 +303,8 @@ func (d *Descriptors) frame(a *Client, h wire.Header, data []byte) error {
 			return d.in.accept(a, data)
 		}
 		return nil
+	case wire.TypeResize:
+		return d.resize(wire.Size(h.Number))
 	case wire.TypeStdoutTaken, wire.TypeStderrTaken:
 		i := 0
 		if h.Type == wire.TypeStderrTaken {

@@ -22,6 +22,14 @@ const pipeSize = 256 << 10
 
 func openPipes(spawn *wire.Spawn) (*pipes, error) {
 	p := new(pipes)
+	if how := spawn.Command.Terminal; how != nil {
+		if err := p.terminal(spawn, how); err != nil {
+			p.closeFar()
+			p.closeNear()
+			return nil, fmt.Errorf("terminal: %w", err)
+		}
+		return p, nil
+	}
 	for fd, d := range spawn.Command.Stdio {
 		if d.Mode != wire.DescriptorStream {
 			continue

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/terminal"
 	"bproc/internal/client"
 )
 
@@ -29,6 +30,11 @@ func (j *job) redirect(o *options) {
 	if !o.noInput {
 		j.cmd.StdinFile = o.stdin
 	}
+}
+
+// onTerminal gives the command a terminal like this one.
+func (j *job) onTerminal(t *terminal.Terminal) {
+	j.cmd.Terminal, j.cmd.Stderr = t.Wanted(), nil
 }
 
 // rankVariable returns the variable that tells a process its place in the node
@@ -60,9 +66,11 @@ func (s *session) failed(err error) int {
 	if errors.Is(err, context.Canceled) {
 		return codeFailed
 	}
-	s.shell.say(err)
+	s.shell.Say(err)
 	var e *client.Error
 	switch {
+	case s.agent:
+		return codeFailed
 	case !errors.As(err, &e) || e.Stage != client.StageExec:
 		return codeFailed
 	case e.Errno == unix.ENOENT:

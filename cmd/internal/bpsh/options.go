@@ -26,6 +26,7 @@ type options struct {
 	frontEnd   bool
 	time       bool
 	procfs     bool
+	terminal   bool
 	login      string
 	version    bool
 	help       bool
@@ -72,6 +73,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.BoolVarP(&o.allNotDown, "all-not-down", "A", false, "on all nodes that are not down")
 	f.BoolVarP(&o.frontEnd, "front-end", "1", false, "on the front end")
 	f.BoolVarP(&o.time, "time", "t", false, "print the elapsed time in seconds on standard error")
+	f.BoolVarP(&o.terminal, "terminal", "T", false, "the command gets a terminal on its node")
 	f.BoolVar(&o.procfs, "procfs", false, "the command sees the processes of the whole cluster in /proc")
 	f.StringVarP(&o.login, "login", "l", "", "ignored, for compatibility with rsh (`user`)")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
@@ -104,6 +106,9 @@ func (o *options) operands(args []string) error {
 	}
 	if len(args) == 0 {
 		return errors.New("no command given")
+	}
+	if o.terminal && (o.noInput || o.noIO || o.stdin+o.stdout+o.stderr != "") {
+		return errors.New("-T excludes -n, -N, -I, -O and -E: standard input and outputs are the terminal")
 	}
 	if o.lineLength < 1 || o.lineLength > maxLine {
 		return fmt.Errorf("-b %d: a line has 1 to %d bytes", o.lineLength, maxLine)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/terminal"
 	"bproc/internal/client"
 )
 
@@ -22,6 +23,9 @@ type session struct {
 	signals signals        // what bpsh was sent
 	starts  chan struct{}  // one element for each start under way
 	started sync.WaitGroup // starts that are to come
+
+	terminal *terminal.Terminal // of the user, while commands have one; nil: none
+	agent    bool               // bprsh
 }
 
 // maxStarts bounds the starts under way, each of which is a ghost that the
@@ -32,8 +36,12 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 	s := &session{shell: sh, starts: make(chan struct{}, maxStarts)}
 	env := environment(o.argv[0])
 	out := newOutlets(sh, o)
+	input := sh.Stdin
+	if o.terminal {
+		input = s.keys(terminal.Of(sh.Stdin), '~')
+	}
 	if len(nodes) > 1 && o.readsInput() {
-		s.taps = newFanout(client.FromTerminal(sh.Stdin))
+		s.taps = newFanout(client.FromTerminal(input))
 	}
 	if out.turns {
 		s.turns = new(turns)
@@ -48,8 +56,13 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 		case s.taps != nil:
 			j.tap = s.taps.tap()
 			cmd.Stdin = j.tap
-		case o.readsInput():
+		case o.readsInput() && node == client.FrontEnd:
 			cmd.Stdin = sh.Stdin
+		case o.readsInput():
+			cmd.Stdin = input
+		}
+		if o.terminal && node != client.FrontEnd {
+			j.onTerminal(s.terminal)
 		}
 		s.jobs = append(s.jobs, j)
 		if s.turns != nil {
@@ -79,6 +92,8 @@ func (s *session) run(ctx context.Context) int {
 	defer cancel(nil)
 	var group errgroup.Group
 	s.started.Add(len(s.jobs))
+	s.signals.agent, s.signals.terminal = s.agent, s.terminal
+	defer s.terminal.Close()
 	stop := s.signals.watch(s.shell.catchAfter(), cancel)
 	if len(s.jobs) == 1 && s.turns == nil {
 		s.do(ctx, s.jobs[0]) // here: a goroutine of its own would cost a thread
@@ -100,7 +115,7 @@ func (s *session) run(ctx context.Context) int {
 		go s.taps.run()
 	}
 	if err := group.Wait(); err != nil {
-		s.shell.say(err)
+		s.shell.Say(err)
 		return codeFailed
 	}
 	stop()
@@ -115,6 +130,9 @@ func (s *session) do(ctx context.Context, j *job) {
 	<-s.starts
 	j.tap.release(err != nil)
 	if err == nil {
+		if rawErr := s.raw(j); rawErr != nil {
+			s.shell.Say(rawErr)
+		}
 		s.signals.started(j)
 	}
 	s.started.Done()
@@ -123,17 +141,31 @@ func (s *session) do(ctx context.Context, j *job) {
 		return
 	}
 	if err := j.cmd.WaitOutput(); err != nil {
-		s.shell.say(j.name(err))
+		s.shell.Say(j.name(err))
 		s.signals.giveUp()
 	}
+	if sig, left := s.signals.hasLeft(); left {
+		j.tap.release(true)
+		j.code = codeSignal + int(sig)
+		if sig == 0 {
+			s.terminal.Close()
+			s.shell.Say(j.name(errLeft))
+			j.code = codeFailed
+		}
+		return
+	}
 	status, err := j.cmd.Wait()
+	s.signals.hangUpRest(j)
 	j.tap.release(true)
 	j.code = status.ExitCode()
 	if err = errors.Join(err, j.outlet.close()); err != nil {
-		s.shell.say(j.name(err))
+		s.shell.Say(j.name(err))
 		j.code = codeFailed
 	}
 }
+
+// errLeft is for commands that the user has left to themselves.
+var errLeft = errors.New("disconnected; the command gets SIGHUP")
 
 // end returns the largest exit code. When bpsh itself got a signal, and a command
 // died of it, bpsh does so too, so that a shell's loop around it stops at SIGINT,
@@ -143,6 +175,10 @@ func (s *session) end() int {
 	code := 0
 	for _, j := range s.jobs {
 		code = max(code, j.code)
+	}
+	s.terminal.Close()
+	if s.agent {
+		return code
 	}
 	mortal := []unix.Signal{unix.SIGINT}
 	if atTerminal() {

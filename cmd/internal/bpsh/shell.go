@@ -1,6 +1,7 @@
 package bpsh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 // Shell is bpsh with what it works on.
 type Shell struct {
+	Name   string // of the command, before its messages; empty: bpsh
 	Client *client.Client
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -44,7 +46,7 @@ func (sh *Shell) Main(ctx context.Context, args []string) int {
 		code, err = sh.run(ctx, &o)
 	}
 	if err != nil {
-		sh.say(err)
+		sh.Say(err)
 		return codeFailed
 	}
 	if o.time {
@@ -62,7 +64,7 @@ func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 		fmt.Fprintf(sh.Stdout, "bpsh %s\n", release.Version())
 		return 0, nil
 	}
-	nodes, err := sh.nodes(ctx, o.nodes)
+	nodes, err := sh.Nodes(ctx, o.nodes)
 	if err != nil {
 		return 0, err
 	}
@@ -77,16 +79,16 @@ func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 // tableTimeout bounds the question for the node table.
 const tableTimeout = 10 * time.Second
 
-// nodes returns the nodes that a specification means.
-func (sh *Shell) nodes(ctx context.Context, spec string) ([]client.NodeID, error) {
+// Nodes returns the nodes that a specification means.
+func (sh *Shell) Nodes(ctx context.Context, spec string) ([]client.NodeID, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tableTimeout, errors.New("the master does not answer"))
 	defer cancel()
 	return sh.Client.Resolve(ctx, spec)
 }
 
-// say prints a message, once.
-func (sh *Shell) say(err error) {
-	line := fmt.Sprintf("bpsh: %v\n", err)
+// Say prints a message, once.
+func (sh *Shell) Say(err error) {
+	line := fmt.Sprintf("%s: %v\n", cmp.Or(sh.Name, "bpsh"), err)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.said[line] {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/cmd/internal/terminal"
 )
 
 // signals is what bpsh does about the signals it gets.
@@ -17,14 +19,22 @@ import (
 //	SIGINT, SIGQUIT  the terminal gave them to the ghosts too: wait for those
 //	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2
 //	                 sent to bpsh: passed on to the ghosts; batch systems warn by them
-//	SIGTSTP and all others have the action that Go gives them, by default that of the kernel
+//	SIGTSTP          to bprsh: stops its command, too
+//	all others have the action that Go gives them, by default that of the kernel
 //
-// Each but SIGUSR1 and SIGUSR2 also ends the starts that are under way.
+// Each but SIGUSR1 and SIGUSR2 also ends the starts that are under way. The ghosts of bprsh,
+// and those whose commands have terminals, are in sessions of their own: see passAsAgent
+// and onTerminal.
 type signals struct {
 	mu    sync.Mutex
 	got   []unix.Signal
 	jobs  []*job // that run
 	stuck bool   // nothing is waited for that is sure to come
+
+	agent    bool               // bprsh
+	terminal *terminal.Terminal // of the user, while commands have one
+	left     bool               // the commands have been left to themselves
+	why      unix.Signal        // by this signal; 0: by the user
 }
 
 // signalError is the cause for a start that was given up.
@@ -92,7 +102,7 @@ type watch struct {
 // catch begins to catch, but for signals that bpsh was started with as ignored.
 func (w *watch) catch() {
 	w.incoming = make(chan os.Signal, 8)
-	for _, sig := range caught {
+	for _, sig := range w.signals.also(caught) {
 		if !signal.Ignored(sig) {
 			w.caught = append(w.caught, sig)
 			signal.Notify(w.incoming, sig)
@@ -105,10 +115,10 @@ func (w *watch) run() {
 	for {
 		select {
 		case sig := <-w.incoming:
-			if sig != unix.SIGUSR1 && sig != unix.SIGUSR2 {
+			if ends(sig.(unix.Signal)) {
 				w.cancel(signalError(sig.(unix.Signal)))
 			}
-			w.signals.take(sig.(unix.Signal))
+			w.take(sig.(unix.Signal))
 		case <-w.quit:
 			w.settle()
 			w.drain()
@@ -134,7 +144,7 @@ func (w *watch) drain() {
 	for {
 		select {
 		case sig := <-w.incoming:
-			w.signals.take(sig.(unix.Signal))
+			w.take(sig.(unix.Signal))
 		default:
 			return
 		}
@@ -146,15 +156,30 @@ func (w *watch) stop() {
 	<-w.ended
 }
 
+// ends reports whether a signal asks for the end.
+func ends(sig unix.Signal) bool {
+	return sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGTERM || sig == unix.SIGHUP
+}
+
 // take handles a signal.
-func (s *signals) take(sig unix.Signal) {
+func (w *watch) take(sig unix.Signal) {
+	s := w.signals
+	switch {
+	case sig == unix.SIGTSTP:
+		s.stop(w.incoming)
+		return
+	case sig == unix.SIGWINCH || sig == unix.SIGCONT || sig == unix.SIGPIPE:
+		s.changed(sig)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.got = append(s.got, sig)
 	for _, j := range s.jobs {
-		pass(j, sig)
+		s.passLocked(j, sig)
 	}
-	if s.stuck && sig != unix.SIGUSR1 && sig != unix.SIGUSR2 {
+	if s.stuck && ends(sig) {
+		s.terminal.Close()
 		die(sig)
 	}
 }
@@ -166,12 +191,20 @@ func (s *signals) started(j *job) {
 	defer s.mu.Unlock()
 	s.jobs = append(s.jobs, j)
 	for _, sig := range s.got {
-		pass(j, sig)
+		s.passLocked(j, sig)
 	}
 }
 
-// pass passes a signal on to a ghost. It may have ended; that is no error.
-func pass(j *job, sig unix.Signal) {
+// passLocked passes a signal on to a ghost. It may have ended; that is no error.
+func (s *signals) passLocked(j *job, sig unix.Signal) {
+	if j.cmd.Terminal != nil && ends(sig) {
+		s.leaveLocked(sig)
+		return
+	}
+	if s.agent && j.cmd.Session {
+		_ = unix.Kill(-int(j.cmd.PID), sig)
+		return
+	}
 	switch sig {
 	case unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2:
 		_ = j.cmd.Signal(sig)

@@ -1,0 +1,30 @@
+// Command bprsh runs a command on a node, with the conventions of rsh and ssh. See bprsh(1).
+//
+// As bpsh it is started very often: the runtime need not look for the processor limits of a
+// container.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+package main
+
+import (
+	"context"
+	"os"
+
+	"bproc/cmd/internal/bprsh"
+	"bproc/cmd/internal/bpsh"
+	"bproc/cmd/internal/terminal"
+	"bproc/internal/client"
+)
+
+func main() {
+	if terminal.Guard() {
+		return
+	}
+	sh := bpsh.Shell{
+		Name: "bprsh", Client: new(client.Client),
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		CatchAfter: bpsh.CatchAfter,
+	}
+	os.Exit(bprsh.Main(context.Background(), &sh, os.Args[1:]))
+}

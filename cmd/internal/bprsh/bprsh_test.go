@@ -1,0 +1,77 @@
+package bprsh
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"bproc/cmd/internal/terminal"
+	"bproc/internal/manpage"
+)
+
+func TestManPage(t *testing.T) { manpage.CheckOptions(t, "../../../man/bprsh.1", usage) }
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		args string // with blanks between
+		want options
+	}{
+		{"n1 true", options{host: "n1", words: []string{"true"}}},
+		{"-x n1 \"/usr/bin/proxy\" --control-port vm:1", options{host: "n1", words: []string{`"/usr/bin/proxy"`, "--control-port", "vm:1"}}},
+		{"n1 -- exec perl -e x", options{host: "n1", words: []string{"exec", "perl", "-e", "x"}}},
+		{"-oConnectTimeout=10 -2 -a -x -lbob n1 id", options{user: "bob", host: "n1", words: []string{"id"}}},
+		{"-o ForwardX11=no -l bob n1 -n id -n", options{user: "bob", host: "n1", noInput: true, words: []string{"id", "-n"}}},
+		{"bob@n1", options{user: "bob", host: "n1"}},
+		{"-l eve bob@n1 id", options{user: "eve", host: "n1", words: []string{"id"}}},
+		{"-tt -e ^X n1 sh", options{host: "n1", terminal: forced, escape: 24, words: []string{"sh"}}},
+		{"-t -t -e none n1 sh", options{host: "n1", terminal: forced, escape: terminal.NoEscape, words: []string{"sh"}}},
+		{"-o RequestTTY=force -o EscapeChar=% n1 sh", options{host: "n1", terminal: forced, escape: '%', words: []string{"sh"}}},
+		{"-Tqp22 -c aes -i id -F cfg -L 1:h:2 -W h:1 n1 sh", options{host: "n1", terminal: never, quiet: true, words: []string{"sh"}}},
+		{"--login=bob --no-input n1 sh", options{user: "bob", host: "n1", noInput: true, words: []string{"sh"}}},
+		{"-- n1 -n", options{host: "n1", words: []string{"-n"}}},
+		{"-oSetEnv=A=1 n1 sh", options{host: "n1", set: []string{"A=1"}, words: []string{"sh"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			if tt.want.escape == 0 {
+				tt.want.escape = '~'
+			}
+			got, err := parse(strings.Split(tt.args, " "))
+			if err != nil || !reflect.DeepEqual(*got, tt.want) {
+				t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                     "no node given; --help says how",
+		"root@":                "no node given; --help says how",
+		"-z n1":                "there is no option -z; --help lists those that there are",
+		"--color n1":           "there is no option --color; --help lists those that there are",
+		"--quiet=1 n1":         "option --quiet takes no value",
+		"-l":                   "option -l needs a value",
+		"-e xyz n1":            `escape character "xyz": one character, ^ and a letter, or none`,
+		"-o RequestTTY=si n1":  "option -o RequestTTY=si: yes, no, force or auto",
+		"-o BatchMode n1 true": "option -o BatchMode: a setting has a value: NAME=VALUE",
+	} {
+		if _, err := parse(strings.Fields(args)); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", args, err, want)
+		}
+	}
+}
+
+func TestParseUser(t *testing.T) {
+	for line, want := range map[string]user{
+		"bob:x:1000:1001:Bob:/home/bob:/bin/zsh\n": {"bob", 1000, 1001, "/home/bob", "/bin/zsh"},
+		"bob:x:1000:1001:::":                       {"bob", 1000, 1001, "/", "/bin/sh"},
+		"bob:x:1000:1001::":                        {},
+		"bob:x:-1:1001:::":                         {},
+		"+::::::":                                  {},
+	} {
+		if got, _ := parseUser(line); got != want {
+			t.Errorf("%q: got %+v, want %+v", line, got, want)
+		}
+	}
+}

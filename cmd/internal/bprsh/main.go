@@ -1,0 +1,111 @@
+package bprsh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"bproc/cmd/internal/bpsh"
+	"bproc/cmd/internal/release"
+	"bproc/cmd/internal/terminal"
+	"bproc/internal/client"
+)
+
+// codeFailed is the exit code for failures of bprsh's own, as with ssh.
+const codeFailed = 255
+
+// Main runs bprsh with the arguments of its command line and returns its exit code.
+func Main(ctx context.Context, sh *bpsh.Shell, args []string) int {
+	o, err := parse(args)
+	if err == nil {
+		switch {
+		case o.help:
+			fmt.Fprint(sh.Stdout, usage)
+			return 0
+		case o.version:
+			fmt.Fprintf(sh.Stdout, "bprsh %s\n", release.Version())
+			return 0
+		}
+		var a *bpsh.Agent
+		if a, err = agent(ctx, sh, o); err == nil {
+			return sh.RunAgent(ctx, a)
+		}
+	}
+	sh.Say(err)
+	return codeFailed
+}
+
+// agent returns what to run where.
+func agent(ctx context.Context, sh *bpsh.Shell, o *options) (*bpsh.Agent, error) {
+	u, err := whose(o.user)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := sh.Nodes(ctx, o.host)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(nodes) != 1:
+		return nil, fmt.Errorf("%s: %d nodes; bprsh runs a command on one (bpsh(1) on many)", o.host, len(nodes))
+	}
+	onTerminal := o.onTerminal(sh)
+	cmd := sh.Client.Command(nodes[0], "")
+	cmd.Path, cmd.Args = u.shell, shellArgs(u.shell, o.words)
+	cmd.Dir, cmd.Env = u.home, u.environment(o, onTerminal)
+	if onTerminal && nodes[0] != client.FrontEnd { // there, the command is at the user's own
+		cmd.Terminal = new(client.Terminal)
+	}
+	return &bpsh.Agent{Cmd: cmd, Input: !o.noInput, Escape: o.escape}, nil
+}
+
+// whose returns the user of the command, and has this process be that one's.
+func whose(name string) (user, error) {
+	u := caller()
+	if name == "" || name == u.name {
+		return u, nil
+	}
+	other, err := lookUp(name, -1)
+	switch {
+	case err != nil:
+		return user{}, err
+	case other.uid == u.uid:
+		return other, nil
+	case os.Geteuid() != 0:
+		return user{}, fmt.Errorf("-l %s: only root may run commands as other users", name)
+	}
+	return other, other.become()
+}
+
+// shellArgs returns the arguments of a shell for a command, or as a login shell. The name
+// of that begins with a dash.
+func shellArgs(shell string, words []string) []string {
+	if len(words) == 0 {
+		return []string{"-" + path.Base(shell)}
+	}
+	return []string{path.Base(shell), "-c", strings.Join(words, " ")}
+}
+
+var errNoTerminal = errors.New("the command gets no terminal, for standard input is none; -tt asks for one all the same")
+
+// onTerminal reports whether the command gets a terminal.
+func (o *options) onTerminal(sh *bpsh.Shell) bool {
+	switch o.terminal {
+	case never:
+		return false
+	case forced:
+		return true
+	case automatic:
+		return len(o.words) == 0 && !o.noInput && terminal.Of(sh.Stdin) != nil
+	case wanted:
+		if terminal.Of(sh.Stdin) != nil {
+			return true
+		}
+		if !o.quiet {
+			sh.Say(errNoTerminal)
+		}
+	}
+	return false
+}

@@ -1,0 +1,250 @@
+package bprsh
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"bproc/cmd/internal/terminal"
+)
+
+// terminals says when the command gets a terminal.
+type terminals int
+
+const (
+	automatic terminals = iota // without a command, if standard input is one
+	never                      // -T
+	wanted                     // -t, if standard input is one
+	forced                     // -tt
+)
+
+// options are what the command line says.
+type options struct {
+	user     string
+	host     string
+	words    []string // of the command; none: a login shell
+	noInput  bool
+	quiet    bool
+	version  bool
+	help     bool
+	terminal terminals
+	escape   int
+	set      []string // NAME=VALUE for the environment
+	send     []string // patterns of variables
+}
+
+// Options of ssh(1) and rsh(1), in letters: those that mean nothing here, alone or with a
+// value. What they ask for is there, as encryption and identities are, or is not at all,
+// as forwarding.
+const (
+	alone     = "1246AaCgGKkMNsvXxYy"
+	withValue = "BbcDFIiJLmOpQRSWwPE"
+)
+
+const usage = `Run a command on a node, with the conventions of rsh and ssh
+
+Usage:
+  bprsh [options] [user@]node [--] [word ...]
+
+Flags:
+  -n, --no-input        standard input is /dev/null
+  -t, --terminal        the command gets a terminal on the node; twice: also if there is none here
+  -T, --no-terminal     the command gets no terminal
+  -l, --login user      run as this user; only root may be another one
+  -e, --escape char     the escape character of terminals, or none (default ~)
+  -o, --option setting  of ssh: RequestTTY, EscapeChar, SetEnv, SendEnv, User; others are passed over
+  -q, --quiet           no warnings
+  -V, --version         print the version
+  -h, --help            print this help
+
+All other options of ssh are accepted and have no meaning here.
+`
+
+// long are the long options, by their letters.
+var long = map[string]byte{
+	"no-input": 'n', "terminal": 't', "no-terminal": 'T', "login": 'l', "escape": 'e',
+	"option": 'o', "quiet": 'q', "version": 'V', "help": 'h',
+}
+
+// parse reads a command line as ssh does: options are before the host, or between that and
+// the first word of the command, and "--" ends them.
+func parse(args []string) (*options, error) {
+	o := &options{escape: '~'}
+	rest, ended, err := o.options(args)
+	if err != nil || o.version || o.help {
+		return o, err
+	}
+	if len(rest) == 0 {
+		return nil, errors.New("no node given; --help says how")
+	}
+	o.setHost(rest[0])
+	rest = rest[1:]
+	if !ended {
+		if rest, _, err = o.options(rest); err != nil {
+			return nil, err
+		}
+	}
+	if o.host == "" {
+		return nil, errors.New("no node given; --help says how")
+	}
+	o.words = rest
+	return o, nil
+}
+
+// setHost takes [user@]host. An option for the user goes before.
+func (o *options) setHost(arg string) {
+	o.host = arg
+	if at := strings.LastIndexByte(arg, '@'); at >= 0 {
+		o.host = arg[at+1:]
+		if o.user == "" {
+			o.user = arg[:at]
+		}
+	}
+}
+
+// options takes options up to the first argument that is none, and reports whether "--"
+// has ended them.
+func (o *options) options(args []string) (rest []string, ended bool, err error) {
+	for len(args) > 0 {
+		arg := args[0]
+		switch {
+		case arg == "--":
+			return args[1:], true, nil
+		case arg == "-" || !strings.HasPrefix(arg, "-"):
+			return args, false, nil
+		case strings.HasPrefix(arg, "--"):
+			args, err = o.longOption(args)
+		default:
+			args, err = o.letters(arg[1:], args[1:])
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return nil, false, nil
+}
+
+func (o *options) longOption(args []string) ([]string, error) {
+	name, value, given := strings.Cut(args[0][2:], "=")
+	letter, known := long[name]
+	switch {
+	case !known:
+		return nil, fmt.Errorf("there is no option --%s; --help lists those that there are", name)
+	case given && !takesValue(letter):
+		return nil, fmt.Errorf("option --%s takes no value", name)
+	case given:
+		return args[1:], o.value(letter, value)
+	}
+	return o.letters(string(letter), args[1:])
+}
+
+// letters takes short options, and of args the value of the last one if that is not
+// behind its letter.
+func (o *options) letters(letters string, args []string) ([]string, error) {
+	for i := range len(letters) {
+		letter := letters[i]
+		if !takesValue(letter) {
+			if err := o.flag(letter); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		value := letters[i+1:]
+		if value == "" {
+			if len(args) == 0 {
+				return nil, fmt.Errorf("option -%c needs a value", letter)
+			}
+			value, args = args[0], args[1:]
+		}
+		return args, o.value(letter, value)
+	}
+	return args, nil
+}
+
+func takesValue(letter byte) bool {
+	return strings.IndexByte("leo"+withValue, letter) >= 0
+}
+
+func (o *options) flag(letter byte) error {
+	switch letter {
+	case 'n':
+		o.noInput = true
+	case 't':
+		if o.terminal == wanted {
+			o.terminal = forced
+		} else if o.terminal != forced {
+			o.terminal = wanted
+		}
+	case 'T':
+		o.terminal = never
+	case 'q':
+		o.quiet = true
+	case 'V':
+		o.version = true
+	case 'h':
+		o.help = true
+	case 'd': // rsh: debug its socket
+	case 'f':
+		return errors.New("option -f: to go into the background is the shell's work: bprsh -n ... &")
+	default:
+		if strings.IndexByte(alone, letter) < 0 {
+			return fmt.Errorf("there is no option -%c; --help lists those that there are", letter)
+		}
+	}
+	return nil
+}
+
+func (o *options) value(letter byte, value string) error {
+	switch letter {
+	case 'l':
+		o.user = value
+	case 'e':
+		return o.setEscape(value)
+	case 'o':
+		return o.setting(value)
+	}
+	return nil
+}
+
+func (o *options) setEscape(value string) error {
+	switch {
+	case value == "none":
+		o.escape = terminal.NoEscape
+	case len(value) == 1:
+		o.escape = int(value[0])
+	case len(value) == 2 && value[0] == '^':
+		o.escape = int(value[1] & 0x1f)
+	default:
+		return fmt.Errorf("escape character %q: one character, ^ and a letter, or none", value)
+	}
+	return nil
+}
+
+// setting takes one of ssh_config(5), NAME=VALUE or NAME VALUE.
+func (o *options) setting(text string) error {
+	at := strings.IndexAny(text, "= \t")
+	if at < 0 {
+		return fmt.Errorf("option -o %s: a setting has a value: NAME=VALUE", text)
+	}
+	value := strings.Trim(text[at:], "= \t")
+	switch strings.ToLower(text[:at]) {
+	case "user":
+		if o.user == "" {
+			o.user = value
+		}
+	case "escapechar":
+		return o.setEscape(value)
+	case "setenv":
+		o.set = append(o.set, strings.Fields(value)...)
+	case "sendenv":
+		o.send = append(o.send, strings.Fields(value)...)
+	case "requesttty":
+		modes := map[string]terminals{"no": never, "yes": wanted, "force": forced, "auto": automatic}
+		mode, ok := modes[strings.ToLower(value)]
+		if !ok {
+			return fmt.Errorf("option -o %s: yes, no, force or auto", text)
+		}
+		o.terminal = mode
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package terminal
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// guardSuffix follows the name of the command in that of its guard.
+const guardSuffix = "-terminal-guard"
+
+// guard is the process that restores the settings.
+type guard struct {
+	cmd  *exec.Cmd
+	pipe *os.File
+}
+
+// dismissed is what the guard is told when it is not needed any more.
+const dismissed = 'd'
+
+func startGuard(fd int, saved *modes) (*guard, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer read.Close()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args[0] = filepath.Base(os.Args[0]) + guardSuffix
+	cmd.Env = []string{"GOMAXPROCS=1"}
+	cmd.Dir = "/"
+	// Not os.NewFile, which would close the descriptor some day.
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	terminal := os.NewFile(uintptr(own), "terminal")
+	defer terminal.Close()
+	cmd.Stdin = read
+	cmd.ExtraFiles = []*os.File{terminal}
+	// In a group of its own: what the terminal sends to ours is not for it.
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		write.Close()
+		return nil, err
+	}
+	g := &guard{cmd: cmd, pipe: write}
+	if _, err := write.Write(saved[:]); err != nil {
+		g.dismiss()
+		return nil, err
+	}
+	return g, nil
+}
+
+// dismiss ends the guard.
+func (g *guard) dismiss() {
+	if g == nil {
+		return
+	}
+	_, _ = g.pipe.Write([]byte{dismissed})
+	g.pipe.Close()
+	_ = g.cmd.Wait()
+}
+
+// Guard is what a guard does; false: this process is none. A command that uses a terminal
+// calls it first.
+func Guard() bool {
+	name := os.Args[0]
+	if len(name) < len(guardSuffix) || name[len(name)-len(guardSuffix):] != guardSuffix || len(os.Args) != 1 {
+		return false
+	}
+	// Who is not in the foreground may change settings if it ignores this (termios(3)).
+	signal.Ignore(unix.SIGTTOU, unix.SIGTTIN, unix.SIGTSTP, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM)
+	var m modes
+	if _, err := io.ReadFull(os.Stdin, m[:]); err != nil {
+		return true
+	}
+	var word [1]byte
+	if n, _ := os.Stdin.Read(word[:]); n == 0 || word[0] != dismissed {
+		_ = setModes(3, &m)
+	}
+	return true
+}

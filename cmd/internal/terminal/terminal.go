@@ -1,0 +1,172 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/client"
+)
+
+// modes is the kernel's struct termios on 64-bit Linux.
+type modes [36]byte
+
+// Flags are before the line discipline and the characters in it.
+type flags struct{ input, output, control, local uint32 }
+
+const characters = 17 // where they begin
+
+func (m *modes) flags() *flags { return (*flags)(unsafe.Pointer(m)) }
+
+func getModes(fd int) (m modes, err error) {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TCGETS, uintptr(unsafe.Pointer(&m))); errno != 0 {
+		return m, errno
+	}
+	return m, nil
+}
+
+func setModes(fd int, m *modes) error {
+	for {
+		// After what is written: the node's last words are shown with its settings.
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TCSETSW, uintptr(unsafe.Pointer(m)))
+		if errno == 0 {
+			return nil
+		}
+		if errno != unix.EINTR {
+			return errno
+		}
+	}
+}
+
+// Terminal is the terminal that standard input is.
+type Terminal struct {
+	fd    int
+	saved modes
+	ready chan struct{} // closed when keys may be read
+
+	mu    sync.Mutex
+	raw   bool
+	begun bool
+	guard *guard
+}
+
+// Of returns the terminal that a file is; nil if it is none.
+func Of(input io.Reader) *Terminal {
+	f, ok := input.(*os.File)
+	if !ok {
+		return nil
+	}
+	t := &Terminal{fd: int(f.Fd()), ready: make(chan struct{})}
+	var err error
+	if t.saved, err = getModes(t.fd); err != nil {
+		return nil
+	}
+	return t
+}
+
+// Wanted returns how a terminal on a node is to begin: with the size and the settings of
+// this one. Without one it is as a new one.
+func (t *Terminal) Wanted() *client.Terminal {
+	if t == nil {
+		return new(client.Terminal)
+	}
+	return &client.Terminal{Size: t.Size(), Modes: t.saved[:]}
+}
+
+// Size returns the size, as far as it is known.
+func (t *Terminal) Size() client.Size {
+	ws, err := unix.IoctlGetWinsize(t.fd, unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return client.NewSize(ws.Row, ws.Col, ws.Xpixel, ws.Ypixel)
+}
+
+// Raw has every key go to the node from now on. It may be called again, also after
+// Restore.
+func (t *Terminal) Raw() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.begun {
+		g, err := startGuard(t.fd, &t.saved)
+		if err != nil {
+			return fmt.Errorf("guard of the terminal: %w", err)
+		}
+		t.guard, t.begun = g, true
+		defer close(t.ready)
+	}
+	m := t.saved
+	f := m.flags()
+	// As ssh(1): cfmakeraw(3), but the size of characters stays.
+	f.input = f.input&^(unix.ISTRIP|unix.INLCR|unix.IGNCR|unix.ICRNL|unix.IXON|unix.IXANY|unix.IXOFF|unix.IUCLC) | unix.IGNPAR
+	f.output &^= unix.OPOST
+	f.local &^= unix.ISIG | unix.ICANON | unix.ECHO | unix.ECHOE | unix.ECHOK | unix.ECHONL | unix.IEXTEN
+	m[characters+unix.VMIN], m[characters+unix.VTIME] = 1, 0
+	if err := setModes(t.fd, &m); err != nil {
+		return fmt.Errorf("settings of the terminal: %w", err)
+	}
+	t.raw = true
+	return nil
+}
+
+// Restore gives the terminal the settings back that it had.
+func (t *Terminal) Restore() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.raw {
+		_ = setModes(t.fd, &t.saved) // a terminal that has hung up has no settings
+		t.raw = false
+	}
+}
+
+// Close is Restore for the last time.
+func (t *Terminal) Close() {
+	if t == nil {
+		return
+	}
+	t.Restore()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.guard.dismiss()
+	t.guard = nil
+}
+
+// Stop stops this process group as Ctrl-Z does, with the settings restored meanwhile.
+func (t *Terminal) Stop() error {
+	t.Restore()
+	if err := unix.Kill(0, unix.SIGTSTP); err != nil {
+		return err
+	}
+	// Another thread may get it, a moment later. In a group without a shell to continue it
+	// nobody is stopped.
+	time.Sleep(stopTime)
+	return t.Raw()
+}
+
+// stopTime is for how long settings wait for a stop signal to arrive.
+const stopTime = 100 * time.Millisecond
+
+// Resume sets the terminal up again after somebody else has stopped and continued this
+// process.
+func (t *Terminal) Resume() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	raw := t.raw
+	t.mu.Unlock()
+	if raw {
+		_ = t.Raw()
+	}
+}
