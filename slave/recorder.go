@@ -140,7 +140,7 @@ func (r *recorder) progress(event uint64) {
 const (
 	maxEvents    = 60
 	maxArguments = 960 << 10 // bytes
-	argumentSize = 16      // of an empty argument
+	argumentSize = 16        // of an empty argument
 )
 
 // atOnce returns how many of some events go into one message: one at least, with a command

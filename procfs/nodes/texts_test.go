@@ -206,6 +206,7 @@ func FuzzTake(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(own, []byte("PPid:\n"), []byte{}, []byte{}, int64(-1<<62))
+	f.Add(good.Stat, append([]byte("ATgid:\t1\n"), good.Status...), good.Statm, good.Cmdline, int64(10)) // another line
 	f.Fuzz(func(t *testing.T, stat, status, statm, cmdline []byte, shift int64) {
 		p, err := take(1, &wire.Texts{PID: 50, Stat: stat, Status: status, Statm: statm, Cmdline: cmdline}, nil, shift)
 		if err != nil {
@@ -216,7 +217,7 @@ func FuzzTake(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v", p.shown.Stat, err)
 		}
-		if bytes.IndexByte(p.shown.Stat, 0) >= 0 || bytes.Count(p.shown.Status, []byte("Tgid:\t")) > 1 {
+		if bytes.IndexByte(p.shown.Stat, 0) >= 0 || bytes.Count(append([]byte("\n"), p.shown.Status...), []byte("\nTgid:\t")) > 1 {
 			t.Errorf("got %q, %q", p.shown.Stat, p.shown.Status)
 		}
 		if line.number(procstat.Parent) != 4000000 || line.number(procstat.Start) < 0 {

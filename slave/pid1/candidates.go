@@ -1,29 +1,41 @@
 package pid1
 
-import "strings"
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
 
 // defaultPath is searched when the environment has no PATH, as execvp(3) does.
 const defaultPath = "/bin:/usr/bin"
 
+// maxCandidates bounds the names of all files that are tried for a command, in bytes. Both
+// the command and PATH are the user's, and their product is init's memory.
+const maxCandidates = 1 << 20
+
 // candidates returns the files that execvp(3) tries for a command, in order.
-// An empty element of PATH is the working directory.
-func candidates(command string, env []string) []string {
+// An empty element of PATH is the working directory. A command that is too long for a
+// file name is tried as it is, which says so.
+func candidates(command string, env []string) ([]string, unix.Errno) {
 	switch {
 	case command == "":
-		return nil // execvp: ENOENT
-	case strings.Contains(command, "/"):
-		return []string{command}
+		return nil, 0 // execvp: ENOENT
+	case strings.Contains(command, "/"), len(command) > unix.NAME_MAX:
+		return []string{command}, 0
 	}
-	dirs := strings.Split(searchPath(env), ":")
-	files := make([]string, len(dirs))
-	for i, dir := range dirs {
-		if dir == "" {
-			files[i] = command
-			continue
+	path := searchPath(env)
+	count := strings.Count(path, ":") + 1
+	if len(path)+count*(len(command)+1) > maxCandidates {
+		return nil, unix.E2BIG
+	}
+	files := make([]string, 0, count)
+	for dir := range strings.SplitSeq(path, ":") {
+		if dir != "" {
+			dir += "/"
 		}
-		files[i] = dir + "/" + command
+		files = append(files, dir+command)
 	}
-	return files
+	return files, 0
 }
 
 // searchPath returns the first PATH of an environment, which is the one that

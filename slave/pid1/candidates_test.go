@@ -2,10 +2,14 @@ package pid1
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestCandidates(t *testing.T) {
+	long := strings.Repeat("x", unix.NAME_MAX+1)
 	for _, c := range []struct {
 		command string
 		env     []string
@@ -19,9 +23,27 @@ func TestCandidates(t *testing.T) {
 		{"ls", []string{"PATH=:/bin:"}, []string{"ls", "/bin/ls", "ls"}},
 		{"./ls", []string{"PATH=/bin"}, []string{"./ls"}},
 		{"/bin/ls", nil, []string{"/bin/ls"}},
+		{long, []string{"PATH=/bin"}, []string{long}},
 	} {
-		if got := candidates(c.command, c.env); !slices.Equal(got, c.want) {
-			t.Errorf("candidates(%q, %q): got %q, want %q", c.command, c.env, got, c.want)
+		if got, errno := candidates(c.command, c.env); !slices.Equal(got, c.want) || errno != 0 {
+			t.Errorf("candidates(%q, %q): got %q, %v, want %q", c.command, c.env, got, errno, c.want)
+		}
+	}
+}
+
+// TestCandidatesAreBounded has a user ask for a command with a long name, or a name as long
+// as can be, in very many directories.
+func TestCandidatesAreBounded(t *testing.T) {
+	for _, command := range []string{strings.Repeat("x", 10_000), strings.Repeat("x", unix.NAME_MAX), "x"} {
+		for _, path := range []string{strings.Repeat("a:", 60_000), strings.Repeat(":", 1<<20)} {
+			files, errno := candidates(command, []string{"PATH=" + path})
+			size := 0
+			for _, f := range files {
+				size += len(f)
+			}
+			if size > maxCandidates || len(files) == 0 && errno != unix.E2BIG {
+				t.Errorf("%d bytes of command and %d of PATH: %d files with %d bytes, %v", len(command), len(path), len(files), size, errno)
+			}
 		}
 	}
 }

@@ -289,10 +289,14 @@ func (p *plan) files(cmd *wire.Command) unix.Errno {
 
 // command lays out what is executed.
 func (p *plan) command(cmd *wire.Command) unix.Errno {
+	files, errno := candidates(cmp.Or(cmd.Path, cmd.Argv[0]), cmd.Env)
+	if errno != 0 {
+		return errno
+	}
 	var errnos [4]unix.Errno
 	var sh uintptr
 	var paths []uintptr
-	paths, errnos[0] = p.array(candidates(cmp.Or(cmd.Path, cmd.Argv[0]), cmd.Env))
+	paths, errnos[0] = p.array(files)
 	p.argv, errnos[1] = p.array(cmd.Argv)
 	p.envp, errnos[2] = p.array(cmd.Env)
 	sh, errnos[3] = p.string(shell)
