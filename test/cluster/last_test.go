@@ -13,7 +13,8 @@ import (
 // take no notice of SIGTERM and those that are stopped, and nothing is left that waits.
 func TestLastMaster(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
-	plain := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "sleep 1000 & echo ready; wait")
+	// All get their signals in any order: with its child gone, the shell waits for its own.
+	plain := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "sleep 1000 & echo ready; while :; do wait; done")
 	stubborn := startRemote(t, c, cluster.Bob, 1, "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done")
 	stopped := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; kill -STOP $$")
 	if err := c.Master.Signal(unix.SIGUSR1); err != nil {
