@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/ghost"
+	"bproc/internal/giveback"
 	"bproc/internal/service"
 	"bproc/master/store"
 	"bproc/wire"
@@ -43,6 +44,7 @@ type Master struct {
 	here      *here
 	keeper    atomic.Pointer[keeperConn] // the last
 	last      atomic.Bool                // the keeper is told to end
+	memory    giveback.Giver
 
 	startKeeper func(context.Context, Config) (*ghost.Client, error)
 }
@@ -287,6 +289,7 @@ func (m *Master) serveClients(ctx context.Context, l *net.UnixListener) error {
 		}
 		spoken := m.seats.crowd.Enter(who.uid, func() { conn.Close() })
 		conns.Go(func() error {
+			defer m.memory.Soon()
 			defer spoken()
 			(&clientConn{m: m, log: m.log, conn: conn, who: who, spoken: spoken}).serve(ctx)
 			return nil

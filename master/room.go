@@ -15,6 +15,9 @@ const (
 	// few in memory.
 	maxTurnBytes = wire.MaxCommand
 
+	// largeMessage is how long a message is after which memory is given back.
+	largeMessage = 64 << 10
+
 	// maxEarlyBytes is of what a node says before all is told again.
 	maxEarlyBytes = 16 << 20
 

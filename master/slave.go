@@ -32,6 +32,7 @@ func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
 	c.streams = dropping{l}
 	m.slaves.Go(func() error {
 		err := c.run(ctx)
+		m.memory.Soon()
 		m.log.Debug("session of a slave ended", "node", c.node, "err", err)
 		return nil // one slave's end is not the master's
 	})
@@ -153,6 +154,9 @@ func (c *slaveConn) listen(ctx context.Context, reader *wire.Reader) error {
 			handled()
 		}); err != nil {
 			return err
+		}
+		if bytes.taken > largeMessage {
+			c.m.memory.Soon()
 		}
 		if err := c.keepUp(ctx, msg); err != nil {
 			return err

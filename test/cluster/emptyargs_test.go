@@ -11,7 +11,7 @@ import (
 // node stays connected.
 func TestManyEmptyArguments(t *testing.T) {
 	const script = `my @args = ("") x 65000; my @children; pipe my $go, my $start;
-for (1 .. 30) {
+for (1 .. 10) {
 	my $pid = fork;
 	if (!$pid) { close $start; sysread $go, my $none, 1; exec { "/bin/sh" } "sh", "-c", "sleep 0.5; exit", @args; exit 9 }
 	push @children, $pid;

@@ -1,0 +1,58 @@
+package giveback
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+const much = 64 << 20
+
+var kept []byte
+
+// take takes memory.
+func take() {
+	kept = make([]byte, much)
+	for i := range kept {
+		kept[i] = 1
+	}
+}
+
+// TestSoon takes much memory for a moment.
+func TestSoon(t *testing.T) {
+	g := new(Giver)
+	take()
+	kept = nil
+	begin := time.Now()
+	g.Soon()
+	time.Sleep(delay / 2)
+	g.Soon()
+	for heap() > much {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("the heap has %d bytes still", heap())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestNeeded takes memory and keeps it: nothing is looked for again.
+func TestNeeded(t *testing.T) {
+	g := new(Giver)
+	take()
+	defer func() { kept = nil }()
+	g.give()
+	if g.needed < much {
+		t.Errorf("%d bytes are needed, %d are in use", g.needed, much)
+	}
+	before := collections()
+	g.give()
+	if now := collections(); now != before {
+		t.Errorf("%d collections for what is needed", now-before)
+	}
+}
+
+func collections() uint32 {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.NumGC
+}
