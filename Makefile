@@ -51,6 +51,7 @@ NEEDED := \
 	/usr/bin/lsof:lsof \
 	/usr/sbin/sshd:openssh-server \
 	/usr/bin/ssh:openssh-client \
+	/usr/bin/rsync:rsync \
 	/usr/bin/fusermount3:fuse3 \
 	/usr/bin/pstree:psmisc \
 	/usr/bin/systemctl:systemd \

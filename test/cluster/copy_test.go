@@ -79,8 +79,10 @@ func TestCopy(t *testing.T) {
 			{"from a node to others", "1:", "0,2-3:", 1, []int{0, 2, 3}},
 			{"from a node to all machines", "3:", "all,master:", 3, []int{0, 1, 2, 3, -1}},
 			{"on one node", "2:", "2:", 2, []int{2}},
-			{"on the front end", "", "", -1, []int{-1}},
 		} {
+			if user != cluster.Root && len(tc.targets) != 3 {
+				continue // users have no other ways to go
+			}
 			t.Run(user.Name+" "+tc.name, func(t *testing.T) {
 				c := cluster.Shared(t, 4)
 				wantIdle(t, c)
@@ -94,8 +96,6 @@ func TestCopy(t *testing.T) {
 				// Again, onto files that are there.
 				ask(t, c.Front, user, "bpcp", "-rp", "--", tc.from+original+"/.", tc.to+target)
 				wantCopies(t, source, original, targets, target)
-				ask(t, c.Front, user, "bpcp", "-r", "--", tc.from+original, tc.to+target+"2")
-				wantCopies(t, source, original, targets, target+"2", "data")
 				emptyCopies(t, c)
 			})
 		}

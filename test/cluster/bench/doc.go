@@ -14,6 +14,9 @@
 // Figures of programs that look at processes are for 100, 1,000 and 10,000 of them; -sizes
 // 100,200 is quicker (procfs.go).
 //
+// Figures of copies are of a large file (-copybytes) and of a tree of small ones (-copyfiles) from the
+// front end to eight nodes, beside rsync(1) by ssh(1) to one of them (copy.go).
+//
 // Figures of a crowd have 10,000 idle processes on the nodes, and ask for what is new of
 // them as bpprocfs(8) does (crowd.go).
 //

@@ -28,7 +28,7 @@ type figure struct {
 // allFigures are all of them, in the order of the output. A base is before what is compared
 // with it. Sizes are how many processes programs look at.
 func allFigures(sizes []int) []figure {
-	return slices.Concat(startFigures, hostileFigures, restartFigures, fanoutFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, lookFigures(sizes))
+	return slices.Concat(startFigures, hostileFigures, restartFigures, fanoutFigures, copyFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, lookFigures(sizes))
 }
 
 // bench is one run of the program.
@@ -41,6 +41,7 @@ type bench struct {
 	away     *far
 	many     *crowd
 	sight    *sight
+	copies   *copies
 }
 
 // run measures the figures whose names match.

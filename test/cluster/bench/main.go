@@ -28,13 +28,16 @@ func main() {
 	runs := flag.Int("runs", 5, "`number` of runs, whose median is the value")
 	sizes := numbers{100, 1000, 10000}
 	flag.Var(&sizes, "sizes", "`numbers` of processes that programs look at, in rising order")
+	volume := &copies{}
+	flag.Int64Var(&volume.bytes, "copybytes", 1<<30, "`size` of the large file that is copied")
+	flag.IntVar(&volume.files, "copyfiles", 20_000, "`number` of the small files that are copied")
 	flag.Parse()
 	names, err := regexp.Compile(*only)
 	if err != nil {
 		exit("bench", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	b := &bench{runs: *runs, out: os.Stdout, figures: allFigures(sizes), done: map[string]bool{}, clusters: map[int]*cluster.Cluster{}}
+	b := &bench{runs: *runs, out: os.Stdout, figures: allFigures(sizes), copies: volume, done: map[string]bool{}, clusters: map[int]*cluster.Cluster{}}
 	err = errors.Join(b.run(ctx, names), b.close(ctx), cluster.Finish())
 	stop()
 	exit("bench", err)
