@@ -3,7 +3,7 @@
 // The Go runtime keeps what the heap has grown to until its next collections, and an idle
 // program has one every two minutes. A daemon that others can have decode and keep
 // megabytes for a moment would have these for minutes. So whatever may have taken much says so
-// when it is over. When nobody has said so for a moment, memory is given back, if there is more
-// than the heap was last found to need. A daemon that is busy does not collect more often by
-// this, and one that is idle is not woken.
+// when it is over. When nobody has said so for a moment, memory is given back: at once if there
+// is more than was needed the last time, else some seconds after that. A daemon that is busy
+// does not collect more often by this, and one that is idle is not woken.
 package giveback

@@ -8,39 +8,48 @@ import (
 )
 
 const (
-	delay = time.Second // after the last who says so
-	spare = 2 << 20     // bytes that the heap may have beside a quarter more than it needs
+	delay = time.Second      // after the last who says so
+	again = 10 * time.Second // after memory was given back, unless there is much more by then
+	spare = 2 << 20          // bytes that are not worth it
 )
 
 // Giver gives memory back. The zero Giver is ready.
 type Giver struct {
 	mu     sync.Mutex
 	timer  *time.Timer
-	needed uint64 // bytes, when memory was given back last
+	last   time.Time // when memory was given back
+	needed uint64    // bytes, then
 }
 
 // Soon has memory given back when nobody has called Soon for a moment, if there is much.
-func (g *Giver) Soon() {
+func (g *Giver) Soon() { g.in(delay) }
+
+func (g *Giver) in(wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.timer == nil {
-		g.timer = time.AfterFunc(delay, g.give)
+		g.timer = time.AfterFunc(wait, g.give)
 	} else {
-		g.timer.Reset(delay)
+		g.timer.Reset(wait)
 	}
 }
 
+// give gives memory back. What was needed the last time may be what is over now.
 func (g *Giver) give() {
 	g.mu.Lock()
-	needed := g.needed
+	needed, rest := g.needed, again-time.Since(g.last)
 	g.mu.Unlock()
-	if heap() <= needed+needed/4+spare {
+	switch has := heap(); {
+	case has <= spare:
+		return
+	case rest > 0 && has <= needed+needed/4+spare:
+		g.in(max(rest, delay))
 		return
 	}
 	debug.FreeOSMemory()
 	needed = heap()
 	g.mu.Lock()
-	g.needed = needed
+	g.needed, g.last = needed, time.Now()
 	g.mu.Unlock()
 }
 

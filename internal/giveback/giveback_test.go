@@ -35,7 +35,7 @@ func TestSoon(t *testing.T) {
 	}
 }
 
-// TestNeeded takes memory and keeps it: nothing is looked for again.
+// TestNeeded takes memory and keeps it: nothing is looked for again at once, but later.
 func TestNeeded(t *testing.T) {
 	g := new(Giver)
 	take()
@@ -48,6 +48,15 @@ func TestNeeded(t *testing.T) {
 	g.give()
 	if now := collections(); now != before {
 		t.Errorf("%d collections for what is needed", now-before)
+	}
+	if !g.timer.Stop() {
+		t.Error("nobody looks again")
+	}
+	kept = nil
+	g.last = time.Now().Add(-again)
+	g.give()
+	if g.needed > much {
+		t.Errorf("%d bytes are needed when all is over", g.needed)
 	}
 }
 
