@@ -48,6 +48,19 @@ func (a *answers) again(s *session, number uint64, m *wire.Call) bool {
 	return true
 }
 
+// over is for the end of a session.
+func (a *answers) over(s *session) {
+	for _, k := range a.calls {
+		if k.s == s && k.returned != nil {
+			k.leave()
+		}
+	}
+}
+
+// leave has a call that was answered not keep its session, which has ended, with all that is
+// waiting there.
+func (k *call) leave() { k.s = &session{node: k.s.node, ended: true} }
+
 // answersOf returns the calls of a node.
 func (c *core) answersOf(id wire.NodeID) *answers {
 	a := c.answers[id]

@@ -66,6 +66,33 @@ func TestAnswersAreRepeated(t *testing.T) {
 	}
 }
 
+// TestAnswersLeave ends a session with calls that were answered, and one that is then.
+func TestAnswersLeave(t *testing.T) {
+	s := &session{node: 7, out: new(replies)}
+	var a answers
+	calls := make([]*call, 3)
+	for i := range calls {
+		calls[i] = &call{s: s, number: uint64(i)}
+		a.enter(calls[i])
+	}
+	calls[0].answer(5, 0)
+	s.ended = true
+	a.over(s)
+	if calls[1].s != s || calls[2].s != s {
+		t.Error("a call that is under way has left its session")
+	}
+	calls[1].fails(1)
+	for i, k := range calls[:2] {
+		if k.s == s || k.s.node != 7 || k.returned == nil {
+			t.Errorf("call %d, answered by %+v, is of session %+v", i, k.returned, k.s)
+		}
+	}
+	after := &session{node: 7, out: new(replies)}
+	if !a.again(after, 0, new(wire.Call)) || calls[0].s != after || calls[0].returned.Value != 5 {
+		t.Errorf("asked again: answered by %+v, of %+v", calls[0].returned, calls[0].s)
+	}
+}
+
 // TestAnswersAreBounded enters more calls than are known, and some of them twice.
 func TestAnswersAreBounded(t *testing.T) {
 	var a answers

@@ -82,9 +82,11 @@ func (c *core) goOnCalling(s *session) {
 func (k *call) answer(value int64, errno unix.Errno) {
 	k.s.calling--
 	k.returned = &wire.Return{Errno: uint32(errno), Value: value}
-	if !k.s.ended {
-		k.s.reply(k.number, k.returned)
+	if k.s.ended {
+		k.leave()
+		return
 	}
+	k.s.reply(k.number, k.returned)
 }
 
 func (k *call) fails(errno unix.Errno) { k.answer(0, errno) }

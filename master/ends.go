@@ -51,6 +51,7 @@ func (c *core) forsake(s *session) {
 			_ = f.Close() // its follower sees that
 		}
 	}
+	c.answersOf(s.node).over(s)
 }
 
 // follower waits for the ends of processes, each in a goroutine that the runtime's

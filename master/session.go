@@ -155,6 +155,7 @@ func (c *core) sessionUp(s *session, now time.Time) error {
 	c.allFound()
 	n.enter(now)
 	c.spawnAgain(s, unasked)
+	s.inventory = wire.Inventory{Kernel: s.inventory.Kernel, CPUs: s.inventory.CPUs, Memory: s.inventory.Memory, Again: s.inventory.Again} // the rest is taken in
 	c.isUp(s)
 	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", n.state, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
 	return nil
