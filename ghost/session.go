@@ -6,13 +6,19 @@ import (
 	"bproc/wire"
 )
 
-// remoteSession reports whether a ghost leads, or has led, a ghost's session: then all of
-// that session is in one process space, whose kernel knows of it what there is to know.
-func (s *shard) remoteSession(pid wire.PID) bool {
+// remoteGroup reports whether all that decides whether a ghost's group is orphaned is in one
+// process space, whose kernel knows of it what there is to know: a ghost leads, or has led,
+// the session, or the group was made on a node.
+func (s *shard) remoteGroup(pid wire.PID) bool {
 	text, err := readProc(pid, "stat")
 	if err != nil {
 		return false // killed meanwhile
 	}
-	session, ok := procstat.Stat(text).Int(procstat.Session)
-	return ok && (session >= int(pidmap.Node) || s.owners.shardOf(wire.PID(session)) != nil)
+	stat := procstat.Stat(text)
+	session, ok := stat.Int(procstat.Session)
+	if ok && (session >= int(pidmap.Node) || s.owners.shardOf(wire.PID(session)) != nil) {
+		return true
+	}
+	group, ok := stat.Int(procstat.Group)
+	return ok && group >= int(pidmap.Node)
 }

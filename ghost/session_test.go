@@ -1,7 +1,9 @@
 package ghost
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -9,15 +11,26 @@ import (
 	"bproc/wire"
 )
 
-// TestOrphanedGroup has the kernel orphan a group of which a member is stopped, in a
-// session that a ghost leads: its SIGHUP and SIGCONT are not the process's, which is
-// stopped still.
+// TestOrphanedGroup has the kernel orphan a group of which a member is stopped: its SIGHUP
+// and SIGCONT are not the process's, which is stopped still.
 func TestOrphanedGroup(t *testing.T) {
+	const parent wire.PID = 2100000
+	t.Run("session of a ghost", func(t *testing.T) {
+		orphanedGroup(t, &wire.GhostJoin{PID: parent, PGID: parent, SID: parent})
+	})
+	t.Run("session of the front end", func(t *testing.T) {
+		orphanedGroup(t, &wire.GhostJoin{PID: parent, PGID: parent})
+	})
+}
+
+func orphanedGroup(t *testing.T, join *wire.GhostJoin) {
+	t.Helper()
 	f := newFixture(t)
-	maker := f.ghost(t, nobody, "maker")
-	const parent, child wire.PID = 2100000, 2100001
+	maker, leader := f.inSession(t)
+	parent := join.PID
+	child := parent + 1
 	f.must(t, &wire.GhostFork{Parent: maker, Child: parent})
-	f.must(t, &wire.GhostJoin{PID: parent, PGID: parent, SID: parent})
+	f.must(t, join)
 	f.must(t, &wire.GhostFork{Parent: parent, Child: child})
 	f.must(t, &wire.GhostJoin{PID: child, PGID: child})
 	if err := wire.Write(f.client, 0, &wire.GhostStop{PID: child, Signal: uint8(unix.SIGSTOP)}); err != nil {
@@ -50,18 +63,46 @@ func TestOrphanedGroup(t *testing.T) {
 	}
 	f.must(t, &wire.GhostExit{PID: child})
 	f.gone(t, child)
-	f.end(t, maker, 0)
+	if err := wire.Write(f.client, 0, &wire.GhostExit{PID: maker}); err != nil {
+		t.Fatal(err)
+	}
+	if err := leader.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
-func TestRemoteSession(t *testing.T) {
+// inSession makes a ghost in a session of the front end, in which there is no init.
+func (f *fixture) inSession(t *testing.T) (pid wire.PID, leader *exec.Cmd) {
+	t.Helper()
+	leader = exec.Command("/bin/sh", "-c", imageOf(t)+" & echo $!; wait")
+	leader.SysProcAttr = &unix.SysProcAttr{Setsid: true}
+	out, err := leader.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := leader.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "exec of the image", func() bool {
+		exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		return exe == imageOf(t)
+	})
+	f.must(t, &wire.GhostAdopt{PID: pid, Parent: wire.PID(leader.Process.Pid), UID: 0})
+	return pid, leader
+}
+
+func TestRemoteGroup(t *testing.T) {
 	own := wire.PID(os.Getpid())
 	leader := ownSession(t)
 	s := &shard{owners: newRegistry()}
-	if s.remoteSession(own) {
+	if s.remoteGroup(own) {
 		t.Error("the session of this program is taken for a remote one")
 	}
 	s.owners.set(leader, s)
-	if !s.remoteSession(own) {
+	if !s.remoteGroup(own) {
 		t.Error("a session that a ghost leads is not taken for a remote one")
 	}
 }

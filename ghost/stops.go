@@ -100,7 +100,7 @@ func (s *shard) heed(g *held, info *siginfo) unix.Signal {
 		g.owed--
 	case sig == unix.SIGALRM && info.code() == siKernel:
 		// The alarm that the image sets for a ghost that nobody adopts.
-	case (sig == unix.SIGHUP || sig == unix.SIGCONT) && info.code() == siKernel && s.remoteSession(g.pid):
+	case (sig == unix.SIGHUP || sig == unix.SIGCONT) && info.code() == siKernel && s.remoteGroup(g.pid):
 		// Its group was orphaned while a member was stopped (kill_orphaned_pgrp of
 		// kernel/exit.c). The process's own kernel sees to that; here ghosts may stop, go
 		// on and end in another order. So one that goes on by it, and its process does not,
