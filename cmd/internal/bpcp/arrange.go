@@ -1,9 +1,6 @@
 package bpcp
 
-import (
-	"bproc/internal/client"
-	"bproc/internal/copy/agent"
-)
+import "bproc/internal/copy/agent"
 
 // arrange makes a tree of the members that take part, below the root. The front end is last, if it
 // receives.
@@ -45,25 +42,8 @@ func (t *transfer) connect(tree tree) {
 // begin has the stream begin. Where a connection could not be made the front end takes the place of
 // the parent, and passes the stream on in messages.
 func (t *transfer) begin(tree tree) {
-	starts := map[*member]*agent.Start{}
-	for _, m := range tree {
-		starts[m] = &agent.Start{From: agent.FromSelf}
-	}
-	if starts[t.front] == nil {
-		starts[t.front] = &agent.Start{From: agent.FromSession}
-	}
+	starts := t.origins(tree)
 	hub := starts[t.front]
-	for i, child := range tree {
-		if i == 0 {
-			continue
-		}
-		parent := tree[tree.parent(i)]
-		starts[child].From = parent.id
-		if child.node != client.FrontEnd && (parent.out || parent.failed[child.id]) {
-			hub.Feeds = append(hub.Feeds, child.id)
-			starts[child].From = agent.FromSession
-		}
-	}
 	t.detach(tree, starts)
 	for i, parent := range tree {
 		for _, child := range tree.children(i) {
@@ -81,6 +61,28 @@ func (t *transfer) begin(tree tree) {
 	if !needed {
 		t.retire(t.front)
 	}
+}
+
+// origins says where each member has the stream from.
+func (t *transfer) origins(tree tree) map[*member]*agent.Start {
+	starts := map[*member]*agent.Start{t.front: {From: agent.FromSession}}
+	starts[t.root] = &agent.Start{From: agent.FromSelf}
+	hub := starts[t.front]
+	for i, child := range tree {
+		if i == 0 {
+			continue
+		}
+		parent := tree[tree.parent(i)]
+		if child != t.front {
+			starts[child] = &agent.Start{}
+		}
+		starts[child].From = parent.id
+		if child != t.front && (parent.out || parent.failed[child.id]) {
+			hub.Feeds = append(hub.Feeds, child.id)
+			starts[child].From = agent.FromSession
+		}
+	}
+	return starts
 }
 
 // detach gives the front end's agent the stream by messages of the root, where it has no connection

@@ -70,7 +70,7 @@ func (t *transfer) start(ctx context.Context, m *member) error {
 	ended := make(chan event, 1)
 	go func() {
 		ended <- end()
-		fromAgent.Close()
+		fromAgent.CloseWithError(nil)
 		toAgent.CloseWithError(unix.EPIPE)
 	}()
 	started := make(chan error, 1)

@@ -132,6 +132,7 @@ func (r *Reader) entry(body []byte) (Record, error) {
 		}
 	case File:
 		r.inFile, r.end = true, 0
+	default: // nothing follows that belongs to it
 	}
 	return e, nil
 }

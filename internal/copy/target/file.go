@@ -186,6 +186,7 @@ func format(kind stream.Kind) uint32 {
 		return unix.S_IFBLK
 	case stream.Socket:
 		return unix.S_IFSOCK
+	default:
+		return unix.S_IFREG
 	}
-	return unix.S_IFREG
 }
