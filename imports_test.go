@@ -76,6 +76,7 @@ var arrows = map[string][]string{
 	"internal/copy/target": {"internal/copy/stream", "internal/copy/source"},
 	"internal/copy/agent":  {"internal/copy/*"},
 	"internal/crowd":       nil,
+	"internal/giveback":    nil,
 	"internal/inherited":   nil,
 	"internal/longcall":    nil,
 	"internal/outbox":      {"wire"},
@@ -90,9 +91,10 @@ var arrows = map[string][]string{
 	"internal/taskgroup":   {"internal/probe"},
 
 	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/peer", "internal/procstat"},
-	"master": {"wire", "wire/link", "pidmap", "ghost", "master/store", "procfs/status", "internal/crowd", "internal/longcall", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
+	"master": {"wire", "wire/link", "pidmap", "ghost", "master/core", "master/store", "procfs/status", "internal/crowd", "internal/giveback", "internal/longcall", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
 
 	"ghost/mark":   nil,
+	"master/core":  {"wire", "pidmap"},
 	"master/store": nil,
 
 	"procfs":       {"wire", "procfs/guard", "internal/longcall", "internal/ownthread", "internal/procstat"},
@@ -120,7 +122,7 @@ var arrows = map[string][]string{
 	"cmd/bpctl":             {"internal/client", "cmd/internal/bpctl"},
 	"cmd/bpcheck":           {"cmd/internal/bpcheck", "cmd/internal/release", "internal/check", "internal/probe", "master"},
 	"cmd/bpmaster":          {"cmd/internal/operands", "cmd/internal/release", "internal/processors", "internal/service", "internal/sparselog", "internal/sysmon", "master"},
-	"cmd/bpslave":           {"cmd/internal/operands", "internal/processors", "internal/sparselog", "internal/sysmon", "slave"},
+	"cmd/bpslave":           {"cmd/internal/operands", "internal/processors", "internal/sparselog", "internal/sysmon", "slave", "wire/link"},
 	"cmd/bpkeeper":          {"cmd/internal/operands", "internal/sparselog", "internal/sysmon", "ghost"},
 	"cmd/bpinit":            {"internal/sparselog", "slave/pid1"},
 	"cmd/bpcp":              {"cmd/internal/bpcp", "internal/client"},

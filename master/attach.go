@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	"bproc/wire"
 )
 
@@ -17,26 +18,22 @@ func (c *clientConn) attach(ctx context.Context, m *wire.Attach) error {
 		return err
 	}
 	defer c.m.seats.leave()
-	found := make(chan *session, 1)
-	if err := c.m.post(ctx, func(core *core) {
-		if n := core.nodes.byID[m.Node]; n != nil {
-			core.whenUp(n, core.returnUntil, func(s *session) { found <- s })
-		} else {
-			found <- nil
-		}
-	}); err != nil {
+	leave := c.m.state.enterClient(c)
+	defer leave()
+	if err := c.m.state.step(ctx, core.Attach{Client: c.id, Node: m.Node}); err != nil {
 		return err
 	}
-	var s *session
+	var s *slaveConn
 	select {
-	case s = <-found:
+	case found := <-c.steps:
+		s = found.resume
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	if s == nil {
 		return c.failed(wire.StageNode, unix.EHOSTDOWN, "")
 	}
-	return c.resume(ctx, s, &wire.Resume{PID: m.Ghost, Launch: m.Launch, UID: c.who.uid, Output: m.Output}, m.HangUp)
+	return c.resume(ctx, s, &wire.Resume{PID: m.Ghost, Launch: m.Launch, UID: c.who.UID, Output: m.Output}, m.HangUp)
 }
 
 // resumeTime bounds how long a node may take to say what it has of a process.
@@ -44,7 +41,7 @@ const resumeTime = 30 * time.Second
 
 // resume goes on with a process on its node. When the session ends meanwhile, so does
 // the connection, and the client asks again.
-func (c *clientConn) resume(ctx context.Context, s *session, m *wire.Resume, hangUp bool) error {
+func (c *clientConn) resume(ctx context.Context, s *slaveConn, m *wire.Resume, hangUp bool) error {
 	stream, err := s.open(ctx, m)
 	if err != nil {
 		return err
@@ -57,7 +54,7 @@ func (c *clientConn) resume(ctx context.Context, s *session, m *wire.Resume, han
 		}
 		return err
 	}
-	if err := c.m.post(ctx, func(core *core) { core.attached(m.PID, m.Launch, c, hangUp) }); err != nil {
+	if err := c.m.state.step(ctx, core.ClientAttached{Client: c.id, Parent: c.who.PID, PID: m.PID, Launch: m.Launch, HangUp: hangUp}); err != nil {
 		return err
 	}
 	// A client that is gone is found out by relay.
@@ -85,7 +82,7 @@ func resumed(stream stream) (*wire.Resumed, error) {
 	}
 	r, ok := m.(*wire.Resumed)
 	if !ok {
-		return nil, fmt.Errorf("answer to Resume: %w", errUnexpected)
+		return nil, fmt.Errorf("answer to Resume: %w", core.ErrUnexpected)
 	}
 	return r, stream.SetReadDeadline(time.Time{})
 }

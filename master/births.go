@@ -82,7 +82,7 @@ func (b *births) rung() <-chan struct{} {
 // births tells a client of births, when there are some.
 func (c *clientConn) births(ctx context.Context, m *wire.Births) error {
 	b := c.m.births
-	leave, ok := b.waiting.enter(c.who.uid)
+	leave, ok := b.waiting.enter(c.who.UID)
 	if !ok {
 		return c.failed(wire.StageRequest, unix.EAGAIN, "")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	"bproc/wire"
 )
 
@@ -16,15 +17,13 @@ import (
 func TestBirths(t *testing.T) {
 	l := newLookedAt(t)
 	count := l.m.births.count.Load()
-	receive(t, l.ask(caller{uid: 1000}, &wire.Births{Version: wire.Version}), 0, &wire.Born{Count: count})
-	receive(t, l.ask(caller{}, &wire.Births{Version: wire.Version, After: count + 7}), 0, &wire.Born{Count: count})
+	receive(t, l.ask(core.Caller{UID: 1000}, &wire.Births{Version: wire.Version}), 0, &wire.Born{Count: count})
+	receive(t, l.ask(core.Caller{}, &wire.Births{Version: wire.Version, After: count + 7}), 0, &wire.Born{Count: count})
 	var waiting []net.Conn
 	for _, uid := range []uint32{0, 1000} {
-		waiting = append(waiting, l.ask(caller{uid: uid}, &wire.Births{Version: wire.Version, After: count}))
+		waiting = append(waiting, l.ask(core.Caller{UID: uid}, &wire.Births{Version: wire.Version, After: count}))
 	}
-	if err := l.m.do(t.Context(), func(c *core) { c.add(&proc{pid: 70, node: 3}, 1000) }); err != nil {
-		t.Fatal(err)
-	}
+	l.m.input(t, core.Run{Client: 99, Who: core.Caller{PID: 1, UID: 1000}, Node: 3, PID: 70})
 	for _, client := range waiting {
 		receive(t, client, 0, &wire.Born{Count: count + 1})
 	}
@@ -47,7 +46,7 @@ func (w midwife) wait(t *testing.T, uid uint32) (client net.Conn, ended <-chan s
 	after := w.m.births.count.Load()
 	go func() {
 		defer close(done)
-		c := &clientConn{m: w.m, log: w.m.log, conn: master, who: caller{uid: uid}, spoken: func() {}}
+		c := &clientConn{m: w.m, log: w.m.log, conn: master, who: core.Caller{UID: uid}, spoken: func() {}}
 		c.serve(t.Context())
 	}()
 	send(t, client, 0, &wire.Births{Version: wire.Version, After: after})

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	"bproc/wire"
 )
 
@@ -25,8 +26,12 @@ type clientConn struct {
 	m    *Master
 	log  *slog.Logger
 	conn stream
-	who  caller
-	from *session // of that node; nil: the client is on the front end
+	who  core.Caller
+	from *slaveConn // of that node; nil: the client is on the front end
+
+	id     core.Client  // once the core knows it
+	steps  chan step    // of its launch
+	answer wire.Message // of the core, to its request
 
 	spoken  func() // to be called when it has said what it wants
 	settled func() // to be called when what it has said is not needed any more
@@ -50,13 +55,13 @@ func (c *clientConn) serve(ctx context.Context) {
 		case errors.Is(err, errLoad):
 			_ = c.failed(wire.StageRequest, unix.EAGAIN, "requests of this user take too much memory")
 		default:
-			c.log.Warn("a client did not make a request", "pid", c.who.pid, "uid", c.who.uid, "err", err)
+			c.log.Warn("a client did not make a request", "pid", c.who.PID, "uid", c.who.UID, "err", err)
 		}
 		return
 	}
 	c.conn.SetReadDeadline(time.Time{})
 	if err := c.request(ctx, m); err != nil {
-		c.log.Debug("a client's request ended", "pid", c.who.pid, "msg", m.Type(), "err", err)
+		c.log.Debug("a client's request ended", "pid", c.who.PID, "msg", m.Type(), "err", err)
 	}
 }
 
@@ -69,7 +74,7 @@ func (c *clientConn) admit(ctx context.Context, bytes int) (err error) {
 	if bytes <= smallLoad {
 		return nil
 	}
-	if c.settled, err = c.m.loads.take(ctx, c.who.uid, bytes); err != nil {
+	if c.settled, err = c.m.loads.take(ctx, c.who.UID, bytes); err != nil {
 		return err
 	}
 	return c.conn.SetReadDeadline(time.Now().Add(firstFrame))
@@ -88,9 +93,9 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 	case *wire.Attach:
 		return c.attach(ctx, m)
 	case *wire.ListNodes:
-		return c.listNodes(ctx)
+		return c.listNodes()
 	case *wire.ListProcs:
-		return c.listProcs(ctx)
+		return c.listProcs()
 	case *wire.SetNode:
 		return c.setNode(ctx, m)
 	case *wire.Enroll:
@@ -149,42 +154,46 @@ func (c *clientConn) failed(stage wire.Stage, errno unix.Errno, text string) err
 	return c.reply(&wire.Failed{Stage: stage, Errno: uint32(errno), Text: text})
 }
 
-func (c *clientConn) listNodes(ctx context.Context) error {
+func (c *clientConn) listNodes() error {
 	list := &wire.NodeList{Here: c.here()}
-	if err := c.m.do(ctx, func(core *core) {
-		for _, n := range core.nodes.sorted() {
-			list.Nodes = append(list.Nodes, n.record())
-		}
-	}); err != nil {
-		return err
-	}
+	c.m.state.look(func(core *core.Core) { list.Nodes = core.NodeList() })
 	return c.reply(list)
 }
 
-func (c *clientConn) listProcs(ctx context.Context) error {
+func (c *clientConn) listProcs() error {
 	list := new(wire.ProcList)
-	if err := c.m.do(ctx, func(core *core) { list.Procs = core.list() }); err != nil {
-		return err
-	}
+	c.m.state.look(func(core *core.Core) { list.Procs = core.Procs() })
 	return c.reply(list)
 }
 
 func (c *clientConn) setNode(ctx context.Context, m *wire.SetNode) error {
-	var errno unix.Errno
-	if err := c.m.do(ctx, func(core *core) { errno = core.setNode(c.who, m, time.Now()) }); err != nil {
+	leave := c.m.state.enterClient(c)
+	defer leave()
+	return c.replyWith(c.m.state.step(ctx, core.SetNode{Client: c.id, Who: c.who, Change: *m}))
+}
+
+func (c *clientConn) revoke(ctx context.Context, m *wire.Revoke) error {
+	if c.who.UID != 0 {
+		return c.failed(wire.StageRequest, unix.EPERM, "permission denied: only root may revoke nodes")
+	}
+	leave := c.m.state.enterClient(c)
+	defer leave()
+	return c.replyWith(c.m.state.step(ctx, core.Revoke{Client: c.id, Node: m.Node}))
+}
+
+// replyWith passes on what the core answered when it took a request.
+func (c *clientConn) replyWith(err error) error {
+	if err != nil {
 		return err
 	}
-	if errno != 0 {
-		return c.failed(wire.StageNode, errno, "")
-	}
-	return c.reply(new(wire.Done))
+	return c.reply(c.answer)
 }
 
 // maxTokenTime bounds the life of a join token.
 const maxTokenTime = 30 * 24 * time.Hour
 
 func (c *clientConn) enroll(_ context.Context, m *wire.Enroll) error {
-	if c.who.uid != 0 {
+	if c.who.UID != 0 {
 		return c.failed(wire.StageRequest, unix.EPERM, "permission denied: only root may enrol nodes")
 	}
 	ttl := time.Duration(m.Seconds) * time.Second

@@ -10,35 +10,23 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	"bproc/wire"
-	"bproc/wire/link"
 )
 
 // requests returns a function that makes a request of a master with one node,
 // and returns the answer.
-func requests(t *testing.T) func(caller, wire.Message) wire.Message {
-	s := newScript(t)
-	s.addNode([]string{"3", "uid", "1000"})
-	authority, err := link.OpenAuthority(new(memory), new(memory))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &Master{log: slog.New(slog.DiscardHandler), authority: authority, inputs: make(chan func(*core)), seats: newSeats(enough)}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for input := range m.inputs {
-			input(s.core)
-		}
-	}()
-	t.Cleanup(func() { close(m.inputs); <-done })
-	return func(who caller, request wire.Message) wire.Message {
+func requests(t *testing.T) func(core.Caller, wire.Message) wire.Message {
+	m := newMade(t, 3)
+	uid := uint32(1000)
+	m.input(t, core.SetNode{Change: wire.SetNode{Node: 3, UID: &uid}})
+	return func(who core.Caller, request wire.Message) wire.Message {
 		t.Helper()
 		master, client := socketPair(t)
 		if err := wire.Write(client, 0, request); err != nil {
 			t.Fatal(err)
 		}
-		(&clientConn{m: m, log: m.log, conn: master, who: who, spoken: func() {}}).serve(t.Context())
+		(&clientConn{m: m, log: m.log, conn: master, who: who, spoken: func() {}, steps: make(chan step, maxSteps)}).serve(t.Context())
 		answer, _, err := wire.NewReader(client).Read()
 		if err != nil {
 			t.Fatalf("answer to %T: %v", request, err)
@@ -49,7 +37,7 @@ func requests(t *testing.T) func(caller, wire.Message) wire.Message {
 
 func TestRequests(t *testing.T) {
 	ask := requests(t)
-	root, user := caller{pid: 1}, caller{pid: 2, uid: 1000, gid: 1000}
+	root, user := core.Caller{PID: 1}, core.Caller{PID: 2, UID: 1000, GID: 1000}
 	const v = wire.Version
 	mode := uint32(0o100)
 	failed := func(stage wire.Stage, errno unix.Errno, text string) wire.Message {
@@ -57,7 +45,7 @@ func TestRequests(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name    string
-		who     caller
+		who     core.Caller
 		request wire.Message
 		want    wire.Message
 	}{
@@ -66,7 +54,7 @@ func TestRequests(t *testing.T) {
 		{"a slave's message", user, new(wire.Events), &wire.Refused{Reason: "the master does not take this request from a client"}},
 		{"set", user, &wire.SetNode{Version: v, Node: 3, Mode: &mode}, new(wire.Done)},
 		{"set no node", user, &wire.SetNode{Version: v, Node: 4}, failed(wire.StageNode, unix.ENXIO, "")},
-		{"nodes", user, &wire.ListNodes{Version: v}, &wire.NodeList{Nodes: []wire.Node{{ID: 3, State: "down", Mode: 0o100, UID: 1000, Since: 1_000_000, Trust: trustFull}}}},
+		{"nodes", user, &wire.ListNodes{Version: v}, &wire.NodeList{Nodes: []wire.Node{{ID: 3, State: "down", Mode: 0o100, UID: 1000, Trust: "limited"}}}},
 		{"processes", user, &wire.ListProcs{Version: v}, &wire.ProcList{Procs: []wire.Proc{}}},
 		{"enrol as a user", user, &wire.Enroll{Version: v, Seconds: 60}, failed(wire.StageRequest, unix.EPERM, "permission denied: only root may enrol nodes")},
 		{"enrol for no time", root, &wire.Enroll{Version: v}, failed(wire.StageRequest, unix.EINVAL, "the token's life must be from 1 second to 720h0m0s")},
@@ -76,9 +64,13 @@ func TestRequests(t *testing.T) {
 		{"revoke no node", root, &wire.Revoke{Version: v, Node: 4}, failed(wire.StageNode, unix.ENXIO, "")},
 		{"revoke without a version", root, &wire.Revoke{Node: 3}, &wire.Refused{Reason: "the master speaks protocol versions 1 to 1, the client 0"}},
 		{"run nothing", user, &wire.Run{Version: v, Node: 3}, failed(wire.StageRequest, unix.EINVAL, "a command without a name")},
-		{"run where nobody is", user, &wire.Run{Version: v, Node: 3, Command: wire.Command{Argv: []string{"true"}}}, failed(wire.StageNode, unix.EHOSTDOWN, "")},
+		{"run where no node is", user, &wire.Run{Version: v, Node: 4, Command: wire.Command{Argv: []string{"true"}}}, failed(wire.StageNode, unix.ENXIO, "")},
 	} {
-		if got := ask(test.who, test.request); !reflect.DeepEqual(got, test.want) {
+		got := ask(test.who, test.request)
+		if list, ok := got.(*wire.NodeList); ok {
+			list.Nodes[0].Since = 0
+		}
+		if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: got %T%+v, want %T%+v", test.name, got, got, test.want, test.want)
 		}
 	}
@@ -99,7 +91,7 @@ func TestRequestsHaveRoom(t *testing.T) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		(&clientConn{m: m, log: m.log, conn: master, who: caller{uid: 7}, spoken: func() {}}).serve(t.Context())
+		(&clientConn{m: m, log: m.log, conn: master, who: core.Caller{UID: 7}, spoken: func() {}}).serve(t.Context())
 	}()
 	run := &wire.Run{Version: wire.Version, Command: wire.Command{Env: []string{strings.Repeat("x", 2*smallLoad)}}}
 	if err := wire.Write(client, 0, run); err != nil {

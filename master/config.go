@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bproc/master/core"
 	"bproc/pidmap"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -66,7 +67,7 @@ func DefaultConfig() Config {
 		State:   "/var/lib/bproc/master",
 		Runtime: "/run/bproc",
 		Lease:   30 * time.Second,
-		Squash:  overflowUser,
+		Squash:  core.OverflowUser,
 	}
 }
 

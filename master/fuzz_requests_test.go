@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	"bproc/procfs/status"
 	"bproc/wire"
-	"bproc/wire/link"
 )
 
 // patience is how long a request may take whose client has left: it is over at once, but
@@ -27,30 +27,32 @@ type asked struct {
 	answer []byte
 }
 
-// unwilling is a keeper that refuses every ghost, at once.
-type unwilling struct{ core *core }
+// unwilling is a keeper that refuses every ghost.
+type unwilling struct {
+	t *testing.T
+	m *Master
+}
 
-func (k *unwilling) Put(number uint64, _ wire.Message) error {
-	if number != 0 {
-		k.core.fromKeeper(number, &wire.GhostDone{Errno: uint32(unix.EPERM)})
+func (k *unwilling) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		h, err := wire.ParseHeader(rest)
+		if err != nil {
+			return 0, err
+		}
+		rest = rest[wire.HeaderSize+int(h.Length):]
+		if h.Number != 0 {
+			_ = k.m.state.step(k.t.Context(), core.FromKeeper{Number: h.Number, Message: &wire.GhostDone{Errno: uint32(unix.EPERM)}})
+		}
 	}
-	return nil
+	return len(b), nil
 }
 
 func newAsked(t *testing.T, answer []byte) *asked {
 	a := &asked{newLookedAt(t), answer}
-	a.m.seats = newSeats(enough)
-	a.sess.out, a.sess.link = quiet{}, quiet{}
-	if err := a.m.do(t.Context(), func(c *core) {
-		c.keeper = &unwilling{c}
-		c.nodes.byID[4].sess = nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if a.m.authority, err = link.OpenAuthority(new(memory), new(memory)); err != nil {
-		t.Fatal(err)
-	}
+	out, refused := a.m.state.keeper.out, make(chan struct{})
+	out.Open()
+	go func() { _ = out.Run(refused, &unwilling{t, a.m}) }()
+	t.Cleanup(func() { close(refused) })
 	proc, err := os.Open(t.TempDir()) // a front end without processes
 	if err != nil {
 		t.Fatal(err)
@@ -83,10 +85,10 @@ func (a *asked) node(stream net.Conn) {
 }
 
 // serve has a client say some bytes and leave, and returns what it is answered.
-func (a *asked) serve(who caller, from *session, says []byte) []byte {
+func (a *asked) serve(who core.Caller, from *slaveConn, says []byte) []byte {
 	a.t.Helper()
 	return a.hear(says, func(ctx context.Context, conn net.Conn) {
-		(&clientConn{m: a.m, log: a.m.log, conn: conn, who: who, from: from, spoken: func() {}}).serve(ctx)
+		(&clientConn{m: a.m, log: a.m.log, conn: conn, who: who, from: from, spoken: func() {}, steps: make(chan step, maxSteps)}).serve(ctx)
 	})
 }
 
@@ -169,11 +171,11 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, root, onNode bool, says, answer []byte) {
 		a := newAsked(t, answer)
-		who := caller{pid: 100, uid: 1000, gid: 1000}
+		who := core.Caller{PID: 100, UID: 1000, GID: 1000}
 		if root {
-			who = caller{pid: 100}
+			who = core.Caller{PID: 100}
 		}
-		var from *session
+		var from *slaveConn
 		if onNode {
 			from = a.sess
 		}
@@ -215,7 +217,7 @@ func FuzzViewer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, says, answer []byte) {
 		a := newAsked(t, answer)
 		areFrames(t, a.hear(says, func(ctx context.Context, conn net.Conn) {
-			_ = (&slaveConn{session: a.sess, m: a.m}).view(ctx, opened{conn}) // an error is logged
+			_ = a.sess.view(ctx, opened{conn}) // an error is logged
 		}))
 		a.free()
 	})

@@ -1,15 +1,14 @@
 package master
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"bproc/master/core"
 	"bproc/procfs/status"
 	"bproc/wire"
 )
@@ -22,8 +21,8 @@ type here struct {
 	shows  errgroup.Group
 }
 
-// newHere returns what answers until the context ends.
-func (m *Master) newHere(ctx context.Context) (*here, error) {
+// newHere returns what answers.
+func (m *Master) newHere() (*here, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("procfs of the front end: %w", err)
@@ -31,25 +30,14 @@ func (m *Master) newHere(ctx context.Context) (*here, error) {
 	return &here{proc: proc, server: status.NewServer(status.Config{
 		Proc: proc, Log: m.log,
 		Parent: func(wire.PID) wire.PID { return 0 }, // its kernel knows all
-		Hidden: func() func(wire.PID) bool { return m.ghosts(ctx) },
+		Hidden: func() func(wire.PID) bool { return m.ghosts() },
 	}, func() uint64 { return 0 })}, nil
 }
 
-// ghosts returns which processes of the front end are ghosts; all seem to be when the
-// master ends.
-func (m *Master) ghosts(ctx context.Context) func(wire.PID) bool {
+// ghosts returns which processes of the front end are ghosts.
+func (m *Master) ghosts() func(wire.PID) bool {
 	var all map[wire.PID]bool
-	if err := m.do(ctx, func(core *core) {
-		all = make(map[wire.PID]bool, len(core.procs))
-		for pid := range core.procs {
-			all[pid] = true
-		}
-		for pid := range core.found {
-			all[pid] = true
-		}
-	}); err != nil {
-		return func(wire.PID) bool { return true }
-	}
+	m.state.look(func(c *core.Core) { all = c.Ghosts() })
 	return func(pid wire.PID) bool { return all[pid] }
 }
 
@@ -65,7 +53,7 @@ func (h *here) open(first wire.Message) stream {
 		case *wire.Fetch:
 			return h.server.Fetch(theirs, reader, first)
 		}
-		return errUnexpected
+		return core.ErrUnexpected
 	})
 	return ours
 }
@@ -77,12 +65,4 @@ func (h *here) close(log *slog.Logger) {
 		log.Warn("reading procfs of the front end", "err", err)
 	}
 	h.proc.Close()
-}
-
-// checkedHere leaves out of what the front end tells the processes that are on a node
-// by now.
-func (l *looked) checkedHere(ctx context.Context, changed *wire.Changed) error {
-	return l.m.do(ctx, func(core *core) {
-		changed.Procs = slices.DeleteFunc(changed.Procs, func(t wire.Texts) bool { return core.procs[t.PID] != nil })
-	})
 }

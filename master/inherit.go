@@ -15,7 +15,7 @@ import (
 )
 
 // inherit fills in what a process has from its parent and what the kernel judges by:
-// groups, bounding set, umask, nice value and limits. A client could say anything, and the node
+// groups, process group and session, bounding set, umask, nice value and limits. A client could say anything, and the node
 // believes all, so they are read from its ghost, which is a child like any other. The
 // ghost is held: its number cannot have passed to another process, unless its keeper has
 // died, and then only to one of the same client and user.
@@ -28,6 +28,16 @@ func inherit(spawn *wire.Spawn) error {
 	if err != nil {
 		return err
 	}
+	// A group or session that the front end's PID namespace does not show has number 0.
+	pgid, err := unix.Getpgid(int(spawn.PID))
+	if err != nil {
+		return fmt.Errorf("process group of ghost %d: %w", spawn.PID, err)
+	}
+	sid, err := unix.Getsid(int(spawn.PID))
+	if err != nil {
+		return fmt.Errorf("session of ghost %d: %w", spawn.PID, err)
+	}
+	spawn.PGID, spawn.SID = wire.PID(pgid), wire.PID(sid)
 	prio, err := unix.Getpriority(unix.PRIO_PROCESS, int(spawn.PID))
 	if err != nil {
 		return fmt.Errorf("nice value of ghost %d: %w", spawn.PID, err)

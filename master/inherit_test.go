@@ -47,6 +47,12 @@ func TestInherit(t *testing.T) {
 	if spawn.GID != 2345 || !slices.Equal(spawn.Groups, []uint32{7, 8}) {
 		t.Errorf("got group %d and %v, want 2345 and 7, 8", spawn.GID, spawn.Groups)
 	}
+	if group, err := unix.Getpgid(int(spawn.PID)); err != nil || spawn.PGID != wire.PID(group) {
+		t.Errorf("got process group %d, want %d, %v", spawn.PGID, group, err)
+	}
+	if session, err := unix.Getsid(int(spawn.PID)); err != nil || spawn.SID != wire.PID(session) {
+		t.Errorf("got session %d, want %d, %v", spawn.SID, session, err)
+	}
 	if want := uint64(1<<unix.CAP_CHOWN | 1<<unix.CAP_MKNOD); spawn.Dropped != want {
 		t.Errorf("got dropped capabilities %#x, want %#x", spawn.Dropped, want)
 	}

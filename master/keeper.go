@@ -15,6 +15,7 @@ import (
 	"bproc/ghost"
 	"bproc/internal/outbox"
 	"bproc/internal/service"
+	"bproc/master/core"
 )
 
 // keeperConn is the connection to the keeper: a sender for the core, and the
@@ -92,7 +93,7 @@ func (k *keeperConn) run(ctx context.Context, m *Master) error {
 			if err != nil {
 				return fmt.Errorf("keeper: %w", err)
 			}
-			if err := m.post(ctx, func(core *core) { core.fromKeeper(number, msg) }); err != nil {
+			if err := m.state.step(ctx, core.FromKeeper{Number: number, Message: msg}); err != nil {
 				return err
 			}
 		}
@@ -113,12 +114,8 @@ func (m *Master) keep(ctx context.Context, k *keeperConn) error {
 		if k, err = m.connectKeeper(ctx, always); err != nil {
 			return err
 		}
-		held, killed, stopped, boot := k.client.Held(), k.client.Killed(), k.client.Stopped(), k.client.Boot()
-		if err := m.post(ctx, func(core *core) {
-			core.boot = boot
-			core.keeperBack(k.out, held, stopped)
-			core.killed(killed)
-		}); err != nil {
+		back := core.KeeperBack{Boot: k.client.Boot(), Held: k.client.Held(), Stopped: k.client.Stopped(), Killed: k.client.Killed()}
+		if err := m.state.keeperIs(ctx, k, back); err != nil {
 			return errors.Join(err, k.client.Close())
 		}
 	}

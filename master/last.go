@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/master/core"
 )
 
 // A master that no other follows, because the machine shuts down, ends the processes on the
@@ -48,28 +50,18 @@ func (m *Master) endAll(ctx context.Context) {
 func (m *Master) endBy(ctx context.Context, sig unix.Signal, patience time.Duration) (left int) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := m.do(ctx, func(c *core) { c.signalAll(sig) }); err != nil {
+	if err := m.state.step(ctx, core.EndAll{Signal: sig}); err != nil {
 		return 0 // the core has ended
 	}
 	for {
-		if err := m.do(ctx, func(c *core) { left = len(c.procs) }); err != nil || left == 0 && m.seats.taken.Load() == 0 {
+		m.state.look(func(c *core.Core) { left = c.Size() })
+		if left == 0 && m.seats.taken.Load() == 0 {
 			return left
 		}
 		select {
 		case <-ctx.Done():
 			return left
 		case <-time.After(lastLook):
-		}
-	}
-}
-
-// signalAll sends a signal to all processes, by their ghosts, and has those that are stopped
-// go on. Ghosts have their numbers until the core lets them go.
-func (c *core) signalAll(sig unix.Signal) {
-	for pid, p := range c.procs {
-		if p.ghost && p.state != ending {
-			_ = unix.Kill(int(pid), sig) // it may be a zombie
-			_ = unix.Kill(int(pid), unix.SIGCONT)
 		}
 	}
 }

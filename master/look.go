@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	"bproc/wire"
 )
 
@@ -58,7 +58,7 @@ const (
 type looked struct {
 	*clientConn
 	node   wire.NodeID
-	sess   *session
+	sess   *slaveConn
 	stream stream
 	asked  atomic.Int32 // refreshes without an answer
 }
@@ -76,8 +76,8 @@ func (c *clientConn) lookAt(ctx context.Context, node wire.NodeID, pid wire.PID,
 		return l, nil
 	}
 	var errno unix.Errno
-	if err := c.m.do(ctx, func(core *core) { l.sess, errno = core.whereLooked(node, pid) }); err != nil {
-		return nil, err
+	if l.sess, errno = c.m.state.sessionFor(node, pid); errno == 0 && l.sess == nil {
+		errno = unix.EHOSTDOWN
 	}
 	if errno != 0 {
 		return nil, c.failed(wire.StageNode, errno, "")
@@ -96,33 +96,6 @@ func (c *clientConn) lookAt(ctx context.Context, node wire.NodeID, pid wire.PID,
 	return l, nil
 }
 
-// whereLooked returns the session with a node, for looking at a process of it, or at
-// the node itself (0).
-func (c *core) whereLooked(node wire.NodeID, pid wire.PID) (*session, unix.Errno) {
-	n := c.nodes.byID[node]
-	switch {
-	case n == nil:
-		return nil, unix.ENXIO
-	case n.sess == nil || n.sess.ended:
-		return nil, unix.EHOSTDOWN
-	case pid != 0 && !c.isOn(pid, node):
-		return nil, unix.ESRCH
-	}
-	return n.sess, 0
-}
-
-// isOn reports whether a process of a node has a number.
-func (c *core) isOn(pid wire.PID, node wire.NodeID) bool {
-	p := c.procs[pid]
-	return p != nil && p.node == node
-}
-
-// ours leaves out of what a node tells the processes that are not its own.
-func (c *core) ours(node wire.NodeID, m *wire.Changed) {
-	m.Procs = slices.DeleteFunc(m.Procs, func(t wire.Texts) bool { return !c.isOn(t.PID, node) })
-	m.Ended = slices.DeleteFunc(m.Ended, func(pid wire.PID) bool { return c.procs[pid] != nil && !c.isOn(pid, node) })
-}
-
 // look shows a client the processes of a node, until it leaves.
 func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 	leave, ok := c.enter()
@@ -130,7 +103,7 @@ func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 		return c.failed(wire.StageRequest, unix.EAGAIN, "")
 	}
 	defer leave()
-	l, err := c.lookAt(ctx, m.Node, 0, &wire.Show{Environ: c.who.uid == 0 && c.from == nil, UID: c.who.uid, From: c.here()})
+	l, err := c.lookAt(ctx, m.Node, 0, &wire.Show{Environ: c.who.UID == 0 && c.from == nil, UID: c.who.UID, From: c.here()})
 	if l == nil {
 		return err
 	}
@@ -190,7 +163,7 @@ func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
 	}
 	l, err := c.lookAt(ctx, m.Node, m.PID, &wire.Fetch{
 		PID: m.PID, Start: m.Start, Kind: m.Kind, Path: m.Path,
-		UID: who.uid, GID: who.gid, Groups: who.groups,
+		UID: who.UID, GID: who.GID, Groups: who.Groups,
 	})
 	if l == nil {
 		return err
@@ -202,7 +175,7 @@ func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
 	defer stop()
 	group.Go(func() error {
 		_, err := c.conn.Read(make([]byte, 1))
-		return cmp.Or(err, errUnexpected) // either ends the group
+		return cmp.Or(err, core.ErrUnexpected) // either ends the group
 	})
 	group.Go(func() error {
 		defer c.conn.Close()
@@ -255,9 +228,9 @@ func (l *looked) checked(ctx context.Context, m wire.Message) (all bool, err err
 	}
 	procs, ended := len(changed.Procs), len(changed.Ended)
 	if l.node == wire.FrontEnd {
-		err = l.checkedHere(ctx, changed)
+		l.m.state.look(func(core *core.Core) { core.OfFrontEnd(changed) })
 	} else if err = l.sess.barrier.Wait(ctx, changed.Event); err == nil {
-		err = l.m.do(ctx, func(core *core) { core.ours(l.node, changed) })
+		l.m.state.look(func(core *core.Core) { core.OfNode(l.node, changed) })
 	}
 	return len(changed.Procs) == procs && len(changed.Ended) == ended, err
 }

@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"reflect"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	"bproc/test/limit"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -31,41 +31,29 @@ type piped struct{ net.Conn }
 func (p piped) Drop() error         { return p.Close() }
 func (piped) Gone() <-chan struct{} { return nil }
 
-// lookedAt is a master with node 3, which has process 60, and a client of it.
+// lookedAt is a master with node 3, which has process 60, and a client of it. Node 4, which is
+// down, has 61, and node 5 has never been up.
 type lookedAt struct {
 	t       *testing.T
 	m       *Master
-	sess    *session
+	sess    *slaveConn
 	streams madeUpStreams
 }
 
 func newLookedAt(t *testing.T) *lookedAt {
 	t.Helper()
-	s := newScript(t)
-	for _, node := range []string{"3", "4", "5"} {
-		s.addNode([]string{node, "uid", "0"})
-	}
-	l := &lookedAt{t: t, streams: make(madeUpStreams, 1)}
-	l.sess = &session{node: 3, streams: l.streams}
-	s.core.nodes.byID[3].sess = l.sess
-	s.core.nodes.byID[4].sess = &session{node: 4, ended: true}
-	s.core.procs[60] = &proc{pid: 60, node: 3}
-	s.core.procs[61] = &proc{pid: 61, node: 4}
-	l.m = &Master{log: slog.New(slog.DiscardHandler), inputs: make(chan func(*core)), births: s.core.births}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for input := range l.m.inputs {
-			input(s.core)
-		}
-	}()
-	t.Cleanup(func() { close(l.m.inputs); <-done })
+	l := &lookedAt{t: t, m: newMade(t, 3, 4, 5), streams: make(madeUpStreams, 1)}
+	begun := time.Now().Add(-time.Hour) // nobody is waited for any more
+	l.m.state.core.Step(begun, core.KeeperFound{Held: []core.Held{heldFor(60, 3, 1000, 1000), heldFor(61, 4, 0, 0), heldFor(63, 3, 1002, 0)}})
+	l.sess = l.m.connect(t, 3, l.streams, 60, 63)
+	down := l.m.connect(t, 4, l.streams, 61)
+	l.m.input(t, core.FromNode{Session: down.id, Message: &wire.Leaving{Empty: true}})
 	return l
 }
 
 // ask has a client make a request, and returns its end of the connection. The test
 // waits for the end of the master's.
-func (l *lookedAt) ask(who caller, request wire.Message) net.Conn {
+func (l *lookedAt) ask(who core.Caller, request wire.Message) net.Conn {
 	l.t.Helper()
 	master, client := socketPair(l.t)
 	send(l.t, client, 0, request)
@@ -106,7 +94,7 @@ func receive(t *testing.T, from net.Conn, number uint64, want wire.Message) {
 
 func TestLook(t *testing.T) {
 	l := newLookedAt(t)
-	client := l.ask(caller{uid: 1000}, &wire.Look{Version: wire.Version, Node: 3})
+	client := l.ask(core.Caller{UID: 1000}, &wire.Look{Version: wire.Version, Node: 3})
 	node := l.node()
 	receive(t, node, 0, &wire.Show{UID: 1000})
 	send(t, client, 7, new(wire.Refresh))
@@ -117,7 +105,7 @@ func TestLook(t *testing.T) {
 		}
 		return all
 	}
-	send(t, node, 7, &wire.Changed{Event: 5, Procs: texts(60, 61, 62), Ended: []wire.PID{60, 61, 63}})
+	send(t, node, 7, &wire.Changed{Event: 5, Procs: texts(60, 61, 62), Ended: []wire.PID{60, 61, 64}})
 	if err := client.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +113,7 @@ func TestLook(t *testing.T) {
 		t.Fatalf("before the births that it may tell of: got %+v, %v", m, err)
 	}
 	l.sess.barrier.Move(5)
-	receive(t, client, 7, &wire.Changed{Event: 5, Procs: texts(60), Ended: []wire.PID{60, 63}})
+	receive(t, client, 7, &wire.Changed{Event: 5, Procs: texts(60), Ended: []wire.PID{60, 64}})
 	for _, m := range []wire.Message{&wire.Shown{BootID: "boot", Uptime: 9}, new(wire.Refreshed)} {
 		send(t, node, 7, m)
 		receive(t, client, 7, m)
@@ -144,7 +132,7 @@ func TestLookEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLookedAt(t)
-			client := l.ask(caller{}, &wire.Look{Version: wire.Version, Node: 3})
+			client := l.ask(core.Caller{}, &wire.Look{Version: wire.Version, Node: 3})
 			node := l.node()
 			receive(t, node, 0, &wire.Show{Environ: true}) // root looks
 			if err := spoil(client, node); err != nil {
@@ -161,7 +149,7 @@ func TestLookEnds(t *testing.T) {
 
 func TestInspect(t *testing.T) {
 	l := newLookedAt(t)
-	client := l.ask(caller{uid: 1000, gid: 1001, groups: []uint32{4}},
+	client := l.ask(core.Caller{UID: 1000, GID: 1001, Groups: []uint32{4}},
 		&wire.Inspect{Version: wire.Version, Node: 3, PID: 60, Start: 8, Kind: wire.FetchLink, Path: "exe"})
 	node := l.node()
 	receive(t, node, 0, &wire.Fetch{PID: 60, Start: 8, Kind: wire.FetchLink, Path: "exe", UID: 1000, GID: 1001, Groups: []uint32{4}})
@@ -187,7 +175,7 @@ func TestLookRefused(t *testing.T) {
 		"process of another node": {&wire.Inspect{Version: v, Node: 3, PID: 61}, failed(wire.StageNode, unix.ESRCH)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			receive(t, newLookedAt(t).ask(caller{}, tc.request), 0, tc.want)
+			receive(t, newLookedAt(t).ask(core.Caller{}, tc.request), 0, tc.want)
 		})
 	}
 }
@@ -228,5 +216,5 @@ func (brokenStreams) Open(context.Context) (link.Stream, error) { return nil, er
 func TestLookAtBrokenNode(t *testing.T) {
 	l := newLookedAt(t)
 	l.sess.streams = brokenStreams{}
-	receive(t, l.ask(caller{}, &wire.Look{Version: wire.Version, Node: 3}), 0, &wire.Failed{Stage: wire.StageNode, Errno: uint32(unix.EHOSTDOWN)})
+	receive(t, l.ask(core.Caller{}, &wire.Look{Version: wire.Version, Node: 3}), 0, &wire.Failed{Stage: wire.StageNode, Errno: uint32(unix.EHOSTDOWN)})
 }

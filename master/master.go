@@ -17,34 +17,33 @@ import (
 	"bproc/ghost"
 	"bproc/internal/giveback"
 	"bproc/internal/service"
+	"bproc/master/core"
 	"bproc/master/store"
 	"bproc/wire"
 	"bproc/wire/link"
 )
 
-// inputQueue bounds the inputs that wait for the core. Whoever puts one more
-// in waits, and with it the peer that it reads from.
-const inputQueue = 1024
-
 // Master is the daemon of the front end.
 type Master struct {
-	cfg       Config
-	log       *slog.Logger
-	lock      *os.File
-	state     *store.Store
-	authority *link.Authority
-	nodes     *nodeTable
-	blocks    *blockTable
-	inputs    chan func(*core)
-	slaves    errgroup.Group
-	viewers   viewers
-	births    *births // the core's
-	seats     *seats
-	loads     loads
-	here      *here
-	keeper    atomic.Pointer[keeperConn] // the last
-	last      atomic.Bool                // the keeper is told to end
-	memory    giveback.Giver
+	cfg        Config
+	log        *slog.Logger
+	lock       *os.File
+	store      *store.Store
+	authority  *link.Authority
+	state      *state
+	kernel     kernel
+	taskGroups *taskGroups
+	slow       *worker
+	exits      exits
+	slaves     errgroup.Group
+	viewers    viewers
+	births     *births
+	seats      *seats
+	loads      loads
+	here       *here
+	keeper     atomic.Pointer[keeperConn] // the last
+	last       atomic.Bool                // the keeper is told to end
+	memory     giveback.Giver
 
 	startKeeper func(context.Context, Config) (*ghost.Client, error)
 }
@@ -57,7 +56,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 			return nil, fmt.Errorf("directory of the master: %w", err)
 		}
 	}
-	m := &Master{cfg: cfg, log: log, inputs: make(chan func(*core), inputQueue), seats: newSeats(descriptors()), startKeeper: startKeeper}
+	m := &Master{cfg: cfg, log: log, seats: newSeats(descriptors()), births: newBirths(time.Now()), slow: newWorker(), startKeeper: startKeeper}
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
@@ -68,23 +67,48 @@ func (m *Master) open() (err error) {
 	if m.lock, err = lockSocket(m.cfg.Socket); err != nil {
 		return err
 	}
-	if m.state, err = store.Open(m.cfg.State, m.log); err != nil {
+	if m.store, err = store.Open(m.cfg.State, m.log); err != nil {
 		return err
 	}
-	if m.authority, err = link.OpenAuthority(m.state.Table(store.Authority), m.state.Table(store.Tokens)); err != nil {
+	if m.authority, err = link.OpenAuthority(m.store.Table(store.Authority), m.store.Table(store.Tokens)); err != nil {
 		return err
 	}
 	m.authority.Life = m.cfg.Certificate
-	if m.nodes, err = loadNodes(m.state.Table(store.Nodes), m.cfg.Nodes, time.Now()); err != nil {
-		return err
-	}
-	m.blocks, err = loadBlocks(m.state.Table(store.Blocks))
+	m.taskGroups = openTaskGroups(m.log)
+	m.state, err = m.newState(map[core.Table]link.Records{core.Nodes: m.store.Table(store.Nodes), core.Blocks: m.store.Table(store.Blocks)})
 	return err
 }
 
+// newState returns the core, with what was kept, and no connection yet.
+func (m *Master) newState(tables map[core.Table]link.Records) (*state, error) {
+	nodes, err := tables[core.Nodes].All()
+	if err != nil {
+		return nil, fmt.Errorf("node table: %w", err)
+	}
+	blocks, err := tables[core.Blocks].All()
+	if err != nil {
+		return nil, fmt.Errorf("blocks of numbers: %w", err)
+	}
+	cfg := core.Config{
+		Now: time.Now(), Lease: m.cfg.Lease, BlockSize: m.cfg.BlockSize, Nodes: nodes, Blocks: blocks,
+		Squash: m.cfg.Squash, Certificate: cmp.Or(m.cfg.Certificate, link.DefaultLife),
+		TaskGroups: m.taskGroups.tree != nil, Ghosts: m.cfg.Ghosts, MaxEnds: roomForEnds(),
+	}
+	for _, n := range m.cfg.Nodes {
+		cfg.Named = append(cfg.Named, core.Named(n))
+	}
+	c, err := core.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{m: m, core: c, tables: tables, sessions: map[core.Session]*slaveConn{}, clients: map[core.Client]*clientConn{}, soon: time.NewTimer(soon)}
+	s.soon.Stop()
+	return s, nil
+}
+
 func (m *Master) close() (err error) {
-	if m.state != nil {
-		err = m.state.Close()
+	if m.store != nil {
+		err = m.store.Close()
 	}
 	if m.lock != nil {
 		m.lock.Close()
@@ -115,7 +139,7 @@ func (m *Master) serve(ctx context.Context) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	if m.here, err = m.newHere(ctx); err != nil {
+	if m.here, err = m.newHere(); err != nil {
 		return errors.Join(err, keeper.client.Close())
 	}
 	defer m.here.close(m.log)
@@ -134,31 +158,21 @@ func (m *Master) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, keeper.client.Close())
 	}
-	alloc, err := m.nodes.allocator(m.cfg.BlockSize)
-	if err != nil {
+	first := core.KeeperFound{Boot: keeper.client.Boot(), Held: heldBy(keeper.client, m.kernel), Stopped: keeper.client.Stopped(), Killed: keeper.client.Killed()}
+	if err := m.state.keeperIs(ctx, keeper, first); err != nil {
 		return errors.Join(err, keeper.client.Close())
 	}
-	if err := m.blocks.reserve(alloc); err != nil {
-		m.log.Error("not all numbers can be kept for the nodes that have them", "err", err)
-	}
-	core := newCore(m.log, m.cfg.Lease, m.nodes, alloc, keeper.out)
-	core.blocks, core.authority = m.blocks, m.authority
-	m.births = core.births
-	core.squash = cmp.Or(m.cfg.Squash, core.squash)
-	core.tasks, core.ghosts = openTaskTree(m.log), m.cfg.Ghosts
-	ends := &follower{post: m.post}
-	core.atEnd = func(f *os.File, ended func()) { ends.follow(ctx, f, ended) }
-	group.Go(func() error { return m.coreLoop(ctx, core, keeper) })
-	group.Go(func() error { return m.work(ctx, core.jobs) })
+	group.Go(func() error { return m.state.keepTime(ctx) })
+	group.Go(func() error { return m.slow.run(ctx) })
 	group.Go(func() error { return m.keep(ctx, keeper) })
 	group.Go(func() error { return slaves.Run(ctx) })
 	group.Go(func() error { return m.serveClients(ctx, clients) })
-	group.Go(func() error { return service.Watch(ctx, func() { m.meetCore(ctx) }) })
+	group.Go(func() error { return service.Watch(ctx, func() { m.state.look(func(*core.Core) {}) }) })
 	m.log.Info("master is ready", "addr", slaves.Addr().String(), "socket", m.cfg.Socket)
 	service.Ready()
 	err = group.Wait()
 	_ = m.slaves.Wait() // slaves' goroutines report to the log
-	ends.group.Wait()
+	m.exits.group.Wait()
 	return err
 }
 
@@ -179,67 +193,6 @@ func lockSocket(socket string) (*os.File, error) {
 	}
 	return f, nil
 }
-
-// coreLoop is the one goroutine that touches the core.
-func (m *Master) coreLoop(ctx context.Context, c *core, keeper *keeperConn) error {
-	c.begun(time.Now())
-	c.boot = keeper.client.Boot()
-	c.foundGhosts(keeper.client.Held(), keeper.client.Stopped(), keeper.client.Adopted(), time.Now())
-	c.killed(keeper.client.Killed())
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	news := time.NewTimer(soon)
-	defer news.Stop()
-	for waits := true; ; { // for news
-		if !waits && c.hasNews() {
-			waits = true
-			news.Reset(soon)
-		}
-		select {
-		case input := <-m.inputs:
-			input(c)
-		case now := <-ticker.C:
-			c.tick(now)
-		case <-news.C:
-			waits = false
-			c.tellNews()
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// post gives the core an input; none once the context, which ends before the core
-// does, has ended: what connections say at the end of the master is not to be
-// taken for what their peers say.
-func (m *Master) post(ctx context.Context, input func(*core)) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	select {
-	case m.inputs <- input:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// do gives the core an input and waits until it is handled.
-func (m *Master) do(ctx context.Context, input func(*core)) error {
-	done := make(chan struct{})
-	if err := m.post(ctx, func(c *core) { input(c); close(done) }); err != nil {
-		return err
-	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// meetCore returns when the core has handled all inputs so far, or the context ends.
-func (m *Master) meetCore(ctx context.Context) { _ = m.do(ctx, func(*core) {}) }
 
 // listenClients makes the socket for clients. Everybody may connect; who is
 // there, the kernel says. It takes the place of that of a former master, and stays
@@ -287,11 +240,11 @@ func (m *Master) serveClients(ctx context.Context, l *net.UnixListener) error {
 			conn.Close()
 			continue
 		}
-		spoken := m.seats.crowd.Enter(who.uid, func() { conn.Close() })
+		spoken := m.seats.crowd.Enter(who.UID, func() { conn.Close() })
 		conns.Go(func() error {
 			defer m.memory.Soon()
 			defer spoken()
-			(&clientConn{m: m, log: m.log, conn: conn, who: who, spoken: spoken}).serve(ctx)
+			(&clientConn{m: m, log: m.log, conn: conn, who: who, spoken: spoken, steps: make(chan step, maxSteps)}).serve(ctx)
 			return nil
 		})
 	}

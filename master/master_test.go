@@ -1,13 +1,10 @@
 package master
 
 import (
-	"context"
 	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // TestSecondMaster starts a master that would share a socket or its state with another.
@@ -41,32 +38,4 @@ func TestSecondMaster(t *testing.T) {
 	if err := second.close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestMeetCore: whoever meets the core waits while it hangs, and no longer.
-func TestMeetCore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &Master{inputs: make(chan func(*core), inputQueue)}
-		ctx, cancel := context.WithCancel(t.Context())
-		met := make(chan struct{}, 1)
-		meet := func() { m.meetCore(ctx); met <- struct{}{} }
-		hangs := func() {
-			t.Helper()
-			time.Sleep(time.Hour)
-			synctest.Wait()
-			if len(met) > 0 {
-				t.Error("a core that does nothing was met")
-			}
-		}
-		go meet()
-		hangs()
-		input := <-m.inputs
-		hangs() // in the midst of something
-		input(nil)
-		<-met
-		go meet()
-		hangs()
-		cancel()
-		<-met
-	})
 }

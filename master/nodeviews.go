@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"bproc/master/core"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -21,13 +22,7 @@ func (c *slaveConn) views(ctx context.Context) error {
 	defer views.Wait()
 	looking, shut := context.WithCancel(ctx)
 	defer shut()
-	if err := c.m.do(ctx, func(*core) {
-		if c.shutViews = shut; !c.shutBy.IsZero() {
-			shut()
-		}
-	}); err != nil {
-		return err
-	}
+	c.m.state.lookFrom(c, shut)
 	free := make(chan struct{}, maxNodeViews)
 	for {
 		select {
@@ -35,7 +30,7 @@ func (c *slaveConn) views(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		st, err := c.link.Accept(ctx)
+		st, err := c.session.Accept(ctx)
 		if err != nil {
 			return err
 		}
@@ -66,10 +61,10 @@ func (c *slaveConn) view(ctx context.Context, st link.Stream) error {
 	}
 	who, ok := first.(*wire.Viewer)
 	if !ok {
-		return fmt.Errorf("%w: type %d", errUnexpected, first.Type())
+		return fmt.Errorf("%w: type %d", core.ErrUnexpected, first.Type())
 	}
 	(&clientConn{
-		m: c.m, log: c.m.log, conn: st, who: caller{uid: who.UID, gid: who.GID}, from: c.session, spoken: func() {},
+		m: c.m, log: c.m.log, conn: st, who: core.Caller{UID: who.UID, GID: who.GID}, from: c, spoken: func() {},
 	}).serve(ctx)
 	return nil
 }
@@ -98,44 +93,31 @@ func (c *clientConn) enter() (leave func(), ok bool) {
 	if c.from != nil {
 		return func() {}, true
 	}
-	return c.m.viewers.enter(c.who.uid)
+	return c.m.viewers.enter(c.who.UID)
 }
 
 // everybody is a user who has nothing (package status).
-var everybody = caller{uid: 65534, gid: 65534}
+var everybody = core.Caller{UID: core.OverflowUser, GID: core.OverflowUser}
 
 // asks returns as whom something is looked up for a client. A node may ask anything
 // about its own processes. About others it is believed to ask for a user only if one of
 // the processes there was started by that user from here: who is root there can be
 // whoever has a process on the node, and nobody else. Nor is root of a node root here.
-func (c *clientConn) asks(ctx context.Context, m *wire.Inspect) (caller, error) {
+func (c *clientConn) asks(ctx context.Context, m *wire.Inspect) (core.Caller, error) {
 	who := c.who
-	if m.For != nil && who.uid == 0 {
-		who = caller{uid: m.For.UID, gid: m.For.GID}
+	if m.For != nil && who.UID == 0 {
+		who = core.Caller{UID: m.For.UID, GID: m.For.GID}
 	}
 	if c.from == nil || m.Node == c.from.node {
 		return who, nil
 	}
-	if who.uid == 0 {
+	if who.UID == 0 {
 		return everybody, nil
 	}
 	started := false
-	if err := c.m.do(ctx, func(core *core) { started = core.startedBy(c.from.node, who.uid) }); err != nil {
-		return caller{}, err
-	}
+	c.m.state.look(func(core *core.Core) { started = core.StartedBy(c.from.node, who.UID) })
 	if !started {
 		return everybody, nil
 	}
 	return who, nil
-}
-
-// startedBy reports whether a user has started a process of a node, or one from which it
-// descends.
-func (c *core) startedBy(node wire.NodeID, uid uint32) bool {
-	for _, p := range c.procs {
-		if p.node == node && p.starter == uid && p.state != adopting {
-			return true
-		}
-	}
-	return false
 }

@@ -4,42 +4,37 @@ import (
 	"reflect"
 	"testing"
 
+	"bproc/master/core"
 	"bproc/wire"
 )
 
 // TestAsks: as whom the master looks something up for those on a node.
 func TestAsks(t *testing.T) {
 	l := newLookedAt(t)
-	if err := l.m.do(t.Context(), func(c *core) {
-		c.procs[60].starter, c.procs[60].state = 1000, running
-		c.procs[62] = &proc{pid: 62, node: 3, starter: 1001, state: adopting}
-		c.procs[63] = &proc{pid: 63, node: 3, uid: 1002, starter: 0, state: running}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	alice := caller{uid: 1000, gid: 100}
+	l.m.input(t, core.Run{Client: 99, Who: core.Caller{PID: 1, UID: 1001}, Node: 3, PID: 62}) // its ghost is not adopted yet
+	alice := core.Caller{UID: 1000, GID: 100}
 	for _, tc := range []struct {
 		name string
-		from *session
-		who  caller
+		from *slaveConn
+		who  core.Caller
 		of   wire.NodeID
 		as   *wire.Asker
-		want caller
+		want core.Caller
 	}{
-		{"a client of the front end", nil, caller{uid: 1000, gid: 100, groups: []uint32{7}}, 4, nil, caller{uid: 1000, gid: 100, groups: []uint32{7}}},
-		{"its root", nil, caller{}, 4, nil, caller{}},
-		{"its root, for somebody", nil, caller{}, 4, &wire.Asker{UID: 1000, GID: 100}, alice},
+		{"a client of the front end", nil, core.Caller{UID: 1000, GID: 100, Groups: []uint32{7}}, 4, nil, core.Caller{UID: 1000, GID: 100, Groups: []uint32{7}}},
+		{"its root", nil, core.Caller{}, 4, nil, core.Caller{}},
+		{"its root, for somebody", nil, core.Caller{}, 4, &wire.Asker{UID: 1000, GID: 100}, alice},
 		{"a client, for somebody", nil, alice, 4, &wire.Asker{}, alice},
 		{"a user who has started something there", l.sess, alice, 4, nil, alice},
 		{"such a user, of the front end", l.sess, alice, wire.FrontEnd, nil, alice},
-		{"such a user, through root", l.sess, caller{}, 4, &wire.Asker{UID: 1000, GID: 100}, alice},
+		{"such a user, through root", l.sess, core.Caller{}, 4, &wire.Asker{UID: 1000, GID: 100}, alice},
 		{"a user for root", l.sess, alice, 4, &wire.Asker{}, alice},
-		{"root of a node", l.sess, caller{}, 4, nil, everybody},
-		{"root of a node, of the front end", l.sess, caller{}, wire.FrontEnd, &wire.Asker{}, everybody},
-		{"root of a node, of that node", l.sess, caller{}, 3, nil, caller{}},
-		{"a user whose process is not there yet", l.sess, caller{uid: 1001}, 4, nil, everybody},
-		{"a user that a process of root has become", l.sess, caller{uid: 1002}, 4, nil, everybody},
-		{"a user who is made up", l.sess, caller{}, 4, &wire.Asker{UID: 1003}, everybody},
+		{"root of a node", l.sess, core.Caller{}, 4, nil, everybody},
+		{"root of a node, of the front end", l.sess, core.Caller{}, wire.FrontEnd, &wire.Asker{}, everybody},
+		{"root of a node, of that node", l.sess, core.Caller{}, 3, nil, core.Caller{}},
+		{"a user whose process is not there yet", l.sess, core.Caller{UID: 1001}, 4, nil, everybody},
+		{"a user that a process of root has become", l.sess, core.Caller{UID: 1002}, 4, nil, everybody},
+		{"a user who is made up", l.sess, core.Caller{}, 4, &wire.Asker{UID: 1003}, everybody},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := &clientConn{m: l.m, who: tc.who, from: tc.from}
@@ -84,7 +79,7 @@ func TestNodeIsToldNoEnvironments(t *testing.T) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		(&clientConn{m: l.m, log: l.m.log, conn: master, from: &session{node: 5}, spoken: func() {}}).serve(t.Context())
+		(&clientConn{m: l.m, log: l.m.log, conn: master, from: &slaveConn{node: 5}, spoken: func() {}}).serve(t.Context())
 	}()
 	t.Cleanup(func() { client.Close(); <-served })
 	node := wire.NodeID(5)

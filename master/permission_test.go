@@ -14,42 +14,20 @@ import (
 	"bproc/wire"
 )
 
-func TestMayUse(t *testing.T) {
-	n := func(mode uint32) *node { return &node{Mode: mode, UID: 1000, GID: 500} }
-	for _, test := range []struct {
-		name string
-		who  caller
-		mode []uint32 // with which it may
-	}{
-		{"root", caller{}, []uint32{0, 0o100, 0o010, 0o001, 0o111}},
-		{"owner", caller{uid: 1000, gid: 1000}, []uint32{0o100, 0o111}},
-		{"owner in the group", caller{uid: 1000, gid: 500}, []uint32{0o100, 0o111}},
-		{"group", caller{uid: 1001, gid: 500}, []uint32{0o010, 0o111}},
-		{"supplementary group", caller{uid: 1001, gid: 1001, groups: []uint32{1, 500}}, []uint32{0o010, 0o111}},
-		{"other", caller{uid: 1001, gid: 1001, groups: []uint32{1}}, []uint32{0o001, 0o111}},
-	} {
-		for _, mode := range []uint32{0, 0o100, 0o010, 0o001, 0o111} {
-			if got, want := test.who.mayUse(n(mode)), slices.Contains(test.mode, mode); got != want {
-				t.Errorf("%s with mode %#o: got %v, want %v", test.name, mode, got, want)
-			}
-		}
-	}
-}
-
 func TestPeer(t *testing.T) {
 	master, _ := socketPair(t)
 	who, err := peerOf(master)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who.pid != wire.PID(os.Getpid()) || who.uid != uint32(os.Geteuid()) || who.gid != uint32(os.Getegid()) {
+	if who.PID != wire.PID(os.Getpid()) || who.UID != uint32(os.Geteuid()) || who.GID != uint32(os.Getegid()) {
 		t.Errorf("got %+v", who)
 	}
 	groups, err := os.Getgroups()
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkGroups(t, who.groups, groups)
+	checkGroups(t, who.Groups, groups)
 	master.Close()
 	if _, err := peerOf(master); err == nil || !strings.HasPrefix(err.Error(), "credentials of a client: ") {
 		t.Errorf("of a closed connection: got %v", err)
@@ -88,7 +66,7 @@ func TestPeerWithManyGroups(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				checkGroups(t, who.groups, want)
+				checkGroups(t, who.Groups, want)
 			}
 			errno <- e
 		}()

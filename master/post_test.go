@@ -6,35 +6,32 @@ import (
 	"testing"
 	"time"
 
+	"bproc/master/core"
 	"bproc/wire"
 )
 
 // TestNothingIsSaidAtTheEnd has connections end because the master does: what
 // they would say then must not reach the core, which may still take inputs.
 func TestNothingIsSaidAtTheEnd(t *testing.T) {
-	m := &Master{inputs: make(chan func(*core), inputQueue)}
+	m := newMade(t, 3)
 	ended := errors.New("ended")
 	ctx, end := context.WithCancelCause(t.Context())
-	if err := m.post(ctx, func(*core) {}); err != nil || len(m.inputs) != 1 {
-		t.Fatalf("before the end: %v, %d inputs", err, len(m.inputs))
+	connect := core.NodeUp{Session: 1 << 20, Peer: core.Peer{Key: "key 3"}}
+	if err := m.state.step(ctx, connect); err != nil {
+		t.Fatalf("before the end: %v", err)
 	}
 	end(ended)
-	for range 100 { // a choice between two that are ready would be made at random
-		if err := m.post(ctx, func(*core) {}); !errors.Is(err, ended) {
-			t.Fatalf("post: got %v, want %v", err, ended)
-		}
-		if err := m.do(ctx, func(*core) {}); !errors.Is(err, ended) {
-			t.Fatalf("do: got %v, want %v", err, ended)
-		}
+	if err := m.state.step(ctx, core.NodeLost{Session: connect.Session, Cause: ended}); !errors.Is(err, ended) {
+		t.Errorf("after the end: got %v, want %v", err, ended)
 	}
-	if len(m.inputs) != 1 {
-		t.Errorf("%d inputs came through", len(m.inputs)-1)
+	if s, errno := m.state.core.SessionFor(3, 0); s != connect.Session {
+		t.Errorf("the session has ended: %v", errno)
 	}
 }
 
 // TestKeepUp reads on as long as the front end is not too far behind.
 func TestKeepUp(t *testing.T) {
-	c := &slaveConn{session: new(session)}
+	c := new(slaveConn)
 	for _, m := range []wire.Message{new(wire.BlocksWanted), &wire.Events{First: 1}, &wire.Events{First: maxBehind}} {
 		if err := c.keepUp(t.Context(), m); err != nil {
 			t.Errorf("%+v: %v", m, err)

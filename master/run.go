@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	"bproc/wire"
 )
 
@@ -23,14 +24,18 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 		return err
 	}
 	defer c.m.seats.leave()
-	l := newLaunch(m.Node, m.HangUp, wire.Spawn{
-		PID: m.Ghost, Parent: c.who.pid,
-		UID: c.who.uid, GID: c.who.gid, Groups: c.who.groups,
+	l := &launch{node: m.Node, hangUp: m.HangUp, spawn: wire.Spawn{
+		PID: m.Ghost, Parent: c.who.PID,
+		UID: c.who.UID, GID: c.who.GID, Groups: c.who.Groups,
 		Command: m.Command, Launch: m.Launch,
-	})
-	l.client, l.again = c, m.Again
+	}}
 	m.Command = wire.Command{}
-	if err := c.m.post(ctx, func(core *core) { core.begin(l, c.who) }); err != nil {
+	leave := c.m.state.enterClient(c)
+	defer leave()
+	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again}
+	in.Limit, _ = c.m.kernel.limit(c.who.PID) // 0: it has just ended
+	in.GhostExists = m.Again && c.m.kernel.exists(m.Ghost) == nil
+	if err := c.m.state.step(ctx, in); err != nil {
 		return err
 	}
 	return c.start(ctx, l)
@@ -49,9 +54,9 @@ func (c *clientConn) seat() (refused bool, err error) {
 // another step with the next session of the node, or the client asks again.
 func (c *clientConn) start(ctx context.Context, l *launch) error {
 	var stream stream
-	var on *session
+	var on *slaveConn
 	for {
-		s, err := c.await(ctx, l)
+		s, err := c.await(ctx)
 		if (s.sess != nil || s.resume != nil) && stream != nil {
 			_ = stream.Close() // of a session that has ended
 			stream = nil
@@ -90,7 +95,7 @@ func (c *clientConn) start(ctx context.Context, l *launch) error {
 var errAskedAgain = errors.New("the client has asked again over another connection")
 
 // take waits for what the former connection of a launch has.
-func take(ctx context.Context, former <-chan handover) (stream, *session, error) {
+func take(ctx context.Context, former <-chan handover) (stream, *slaveConn, error) {
 	select {
 	case h := <-former:
 		return h.stream, h.on, nil
@@ -109,16 +114,15 @@ func (c *clientConn) forget(l *launch) {
 // spawn asks a node for a process, and returns its stream. There is none when the
 // session ends: its end, and the next inventory of the node, settle what became of it.
 func (c *clientConn) spawn(ctx context.Context, l *launch, s *step) (stream, error) {
-	l.spawn.PGID, l.spawn.SID = s.pgid, s.sid
 	l.spawn.TaskGroup, l.spawn.Tasks = s.taskGroup, s.tasks
 	if err := inherit(&l.spawn); err != nil {
 		c.log.Info("a process cannot have what its ghost has", "pid", l.spawn.PID, "err", err)
-		return nil, c.m.post(ctx, func(core *core) { core.refuse(l, wire.StageGhost, unix.ESRCH) })
+		return nil, c.m.state.step(ctx, core.Refuse{Client: c.id, PID: l.spawn.PID, Launch: l.spawn.Launch, Stage: wire.StageGhost, Errno: unix.ESRCH})
 	}
 	stream, err := s.sess.open(ctx, &l.spawn)
 	switch {
 	case errors.Is(err, wire.ErrFrame):
-		return nil, c.m.post(ctx, func(core *core) { core.refuse(l, wire.StageSpawn, unix.E2BIG) })
+		return nil, c.m.state.step(ctx, core.Refuse{Client: c.id, PID: l.spawn.PID, Launch: l.spawn.Launch, Stage: wire.StageSpawn, Errno: unix.E2BIG})
 	case err != nil:
 		c.log.Debug("a node was not asked for a process", "node", l.node, "pid", l.spawn.PID, "err", err)
 		return nil, nil
@@ -128,9 +132,9 @@ func (c *clientConn) spawn(ctx context.Context, l *launch, s *step) (stream, err
 
 // await waits for the next step of a launch. A failure is reported to the
 // client; the error is then what became of that.
-func (c *clientConn) await(ctx context.Context, l *launch) (step, error) {
+func (c *clientConn) await(ctx context.Context) (step, error) {
 	select {
-	case s := <-l.steps:
+	case s := <-c.steps:
 		if s.failed != nil {
 			return s, c.reply(s.failed)
 		}
@@ -152,7 +156,7 @@ func (c *clientConn) leave(ctx context.Context, stream stream) error {
 // relay copies the bytes of standard descriptors in both directions until the
 // client has left. A stream that ends before is lost with its session; so is the
 // client's connection then, and the client asks for the process again.
-func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *session, stream stream) error {
+func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stream stream) error {
 	var group errgroup.Group
 	var lost, left atomic.Bool
 	client := c.conn.(*net.UnixConn) // a process has its client here
@@ -166,10 +170,9 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *session, stream
 		left.Store(true)
 		err = errors.Join(err, c.leave(ctx, stream))
 		if lost.Load() {
-			return errors.Join(err, c.m.post(ctx, func(core *core) { core.away(pid, c) }))
+			return errors.Join(err, c.m.state.step(ctx, core.ClientAway{Client: c.id, PID: pid}))
 		}
-		c.clientLeft(ctx, pid)
-		return err
+		return errors.Join(err, c.m.state.step(ctx, core.ClientLeft{Client: c.id, PID: pid}))
 	})
 	return group.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bproc/internal/outbox"
+	"bproc/master/core"
 	"bproc/pidmap"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -18,24 +19,45 @@ import (
 // firstMessage is how long a slave may take for its inventory.
 const firstMessage = 30 * time.Second
 
-// slaveConn is a session with a slave, as the master's goroutines see it.
+// slaveConn is a session with a slave.
 type slaveConn struct {
-	*session
-	m     *Master
-	link  *link.Session
-	turns chan struct{} // taken by its messages that wait for the core
+	m       *Master
+	id      core.Session
+	peer    link.Peer
+	link    transport
+	session *link.Session
+	streams opener
+	out     *outbox.Outbox
+	barrier barrier
+	certain barrier // at the last event of which everything is done
+	node    wire.NodeID
+
+	shutViews func() // those on the node do not look any more; nil: nobody can yet
+}
+
+// transport is what is needed of a [link.Session] to end it.
+type transport interface{ Close(cause error) }
+
+// opener opens streams to a slave.
+type opener interface {
+	Open(ctx context.Context) (link.Stream, error)
 }
 
 // accept takes a new session over. It is called by the listener.
 func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
-	c := &slaveConn{session: &session{peer: peer, link: l}, m: m, link: l, turns: make(chan struct{}, maxTurns)}
-	c.streams = dropping{l}
+	c := &slaveConn{m: m, peer: peer, link: l, session: l, streams: dropping{l}}
 	m.slaves.Go(func() error {
 		err := c.run(ctx)
 		m.memory.Soon()
 		m.log.Debug("session of a slave ended", "node", c.node, "err", err)
 		return nil // one slave's end is not the master's
 	})
+}
+
+// breakOff turns away who waits for events.
+func (c *slaveConn) breakOff() {
+	c.barrier.Break()
+	c.certain.Break()
 }
 
 // dropping opens streams that are dropped when they are closed: the master closes what
@@ -56,7 +78,7 @@ func (d dropped) Close() error { return d.Drop() }
 
 func (c *slaveConn) run(ctx context.Context) error {
 	group, linked := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.link.Run(linked) })
+	group.Go(func() error { return c.session.Run(linked) })
 	group.Go(func() error {
 		err := c.control(linked)
 		if err != nil {
@@ -65,14 +87,19 @@ func (c *slaveConn) run(ctx context.Context) error {
 		return err
 	})
 	err := group.Wait()
-	// A master that stops takes leave of its nodes and ends nothing on them: do
-	// does nothing then.
-	return errors.Join(err, c.m.do(ctx, func(core *core) { core.sessionEnded(c.session, err, time.Now()) }))
+	// A master that stops takes leave of its nodes and ends nothing on them: step does
+	// nothing then.
+	if c.id != 0 {
+		err = errors.Join(err, c.m.state.step(ctx, core.NodeLost{Session: c.id, Cause: err}))
+		c.m.state.leaveSession(c)
+	}
+	c.breakOff()
+	return err
 }
 
 // control handles the control stream, which the slave opens.
 func (c *slaveConn) control(ctx context.Context) error {
-	stream, err := c.link.Accept(ctx)
+	stream, err := c.session.Accept(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,21 +108,9 @@ func (c *slaveConn) control(ctx context.Context) error {
 	defer stop()
 	stream.SetReadDeadline(time.Now().Add(firstMessage))
 	reader := wire.NewReader(stream)
-	first, _, err := reader.Read()
+	up, between, err := c.inventory(reader)
 	if err != nil {
-		return fmt.Errorf("inventory of a slave: %w", err)
-	}
-	inventory, ok := first.(*wire.Inventory)
-	if !ok {
-		return errUnexpected
-	}
-	if err := pidmap.Validate(inventory.Blocks); err != nil {
-		return fmt.Errorf("inventory of a slave: %w", err)
-	}
-	c.inventory = *inventory
-	between, err := c.readAgain(newRetelling(reader))
-	if err != nil {
-		return fmt.Errorf("what a slave tells again: %w", err)
+		return err
 	}
 	stream.SetReadDeadline(time.Time{})
 	if c.peer.Arch != runtime.GOARCH {
@@ -104,58 +119,72 @@ func (c *slaveConn) control(ctx context.Context) error {
 	out, done := outbox.New(func() { c.link.Close(outbox.ErrFull) }), make(chan struct{})
 	out.Open()
 	c.out = out
+	c.m.state.enterSession(c)
+	up.Session = c.id
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return out.Run(done, stream) })
 	group.Go(func() error {
 		defer close(done)
 		defer out.Close()
-		return c.receive(ctx, reader, between)
+		return c.receive(ctx, reader, up, between)
 	})
 	return group.Wait()
 }
 
-func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, between []early) error {
-	var upErr error
-	if err := c.m.do(ctx, func(core *core) {
-		now := time.Now()
-		if upErr = core.alone(c.session, now); upErr == nil {
-			upErr = core.sessionUp(c.session, now)
-		}
-	}); err != nil || upErr != nil {
-		return errors.Join(err, upErr)
+// inventory reads what a slave says first.
+func (c *slaveConn) inventory(reader *wire.Reader) (up core.NodeUp, between []early, err error) {
+	first, _, err := reader.Read()
+	if err != nil {
+		return up, nil, fmt.Errorf("inventory of a slave: %w", err)
 	}
+	inventory, ok := first.(*wire.Inventory)
+	if !ok {
+		return up, nil, core.ErrUnexpected
+	}
+	if err := pidmap.Validate(inventory.Blocks); err != nil {
+		return up, nil, fmt.Errorf("inventory of a slave: %w", err)
+	}
+	again, between, err := newRetelling(reader).read(inventory.Again)
+	if err != nil {
+		return up, nil, fmt.Errorf("what a slave tells again: %w", err)
+	}
+	return core.NodeUp{
+		Peer:        core.Peer{Key: c.peer.Key, Addr: c.peer.Addr, Arch: c.peer.Arch, BootID: c.peer.BootID},
+		Certificate: core.Validity(c.session.Certificate()), Inventory: *inventory, Again: again,
+	}, between, nil
+}
+
+func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, up core.NodeUp, between []early) error {
+	if err := c.m.state.step(ctx, up); err != nil {
+		return err
+	}
+	c.m.state.look(func(core *core.Core) { c.node = core.NodeOf(c.id) })
 	for _, e := range between {
-		if err := c.m.post(ctx, func(core *core) { core.fromSlave(c.session, e.number, e.msg) }); err != nil {
+		if err := c.m.state.step(ctx, core.FromNode{Session: c.id, Number: e.number, Message: e.msg}); err != nil {
 			return err
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.views(ctx) })
+	group.Go(func() error { return c.watch(ctx) })
 	group.Go(func() error { return c.listen(ctx, reader) })
 	return group.Wait()
 }
 
-// listen takes what a slave says on the control stream, to its end.
+// listen takes what a slave says on the control stream, to its end. One that says a lot makes
+// others wait for one message of it at a time.
 func (c *slaveConn) listen(ctx context.Context, reader *wire.Reader) error {
-	bytes := newAdmitter()
-	reader.Admit(func(n int) error { return bytes.admit(ctx, n) })
+	length := 0
+	reader.Admit(func(bytes int) error { length = bytes; return nil })
 	for {
 		msg, number, err := reader.Read()
 		if err != nil {
 			return err
 		}
-		if err := c.turn(ctx); err != nil {
+		if err := c.m.state.step(ctx, core.FromNode{Session: c.id, Number: number, Message: msg}); err != nil {
 			return err
 		}
-		handled := bytes.handled()
-		if err := c.m.post(ctx, func(core *core) {
-			core.fromSlave(c.session, number, msg)
-			<-c.turns
-			handled()
-		}); err != nil {
-			return err
-		}
-		if bytes.taken > largeMessage {
+		if length > largeMessage {
 			c.m.memory.Soon()
 		}
 		if err := c.keepUp(ctx, msg); err != nil {
@@ -164,17 +193,25 @@ func (c *slaveConn) listen(ctx context.Context, reader *wire.Reader) error {
 	}
 }
 
-// maxTurns bounds the messages of a node that wait for the core. So one that says a lot
-// makes others wait for these, and not for a queue that it has filled.
-const maxTurns = 8
-
-// turn waits until one more message of the node may wait for the core.
-func (c *slaveConn) turn(ctx context.Context) error {
-	select {
-	case c.turns <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// watch tells the core of cuts of the link.
+func (c *slaveConn) watch(ctx context.Context) error {
+	was := true
+	for {
+		up, _, changed := c.session.Connected()
+		if up != was {
+			var in core.Input = core.NodeCut{Session: c.id}
+			if was = up; up {
+				in = core.NodeHealed{Session: c.id, Certificate: core.Validity(c.session.Certificate())}
+			}
+			if err := c.m.state.step(ctx, in); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 
@@ -201,27 +238,27 @@ func (c *slaveConn) keepUp(ctx context.Context, m wire.Message) error {
 
 // open opens a stream and sends its first frame. With a message that is too long the
 // error is wire.ErrFrame; else a session on which that is not possible has ended.
-func (s *session) open(ctx context.Context, first wire.Message) (stream, error) {
+func (c *slaveConn) open(ctx context.Context, first wire.Message) (stream, error) {
 	frame, err := wire.Append(nil, 0, first)
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.streams.Open(ctx)
+	st, err := c.streams.Open(ctx)
 	if err != nil {
-		s.endWith(ctx, err)
+		c.endWith(ctx, err)
 		return nil, err
 	}
 	if _, err := st.Write(frame); err != nil {
 		st.Close()
-		s.endWith(ctx, err)
+		c.endWith(ctx, err)
 		return nil, err
 	}
 	return st, nil
 }
 
 // endWith ends a session, unless it is the master that ends.
-func (s *session) endWith(ctx context.Context, err error) {
+func (c *slaveConn) endWith(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		s.link.Close(err)
+		c.link.Close(err)
 	}
 }

@@ -1,42 +1,55 @@
 package master
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
-// slowly has the worker do something that would keep the core from its inputs.
-// What it returns is done by the core then. Jobs are done one at a time: a node
-// that asks for many keeps one processor busy and no more.
-func (c *core) slowly(job func() func()) {
-	c.slow = append(c.slow, job)
-	c.nextJob()
+// worker answers what would keep the core from its inputs, one question at a time: a node
+// that asks for much keeps one processor busy and no more.
+type worker struct {
+	wake chan struct{}
+
+	mu   sync.Mutex
+	jobs []func()
 }
 
-func (c *core) nextJob() {
-	if c.busy || len(c.slow) == 0 {
-		return
+func newWorker() *worker { return &worker{wake: make(chan struct{}, 1)} }
+
+// add has something done.
+func (w *worker) add(job func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.jobs = append(w.jobs, job)
+	select {
+	case w.wake <- struct{}{}:
+	default:
 	}
-	c.busy = true
-	c.jobs <- c.slow[0]
-	c.slow = c.slow[1:]
 }
 
-// jobDone goes on after a job.
-func (c *core) jobDone(finish func()) {
-	c.busy = false
-	finish()
-	c.nextJob()
+// next returns what is to be done next; nil: nothing.
+func (w *worker) next() func() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.jobs) == 0 {
+		w.jobs = nil
+		return nil
+	}
+	job := w.jobs[0]
+	w.jobs = w.jobs[1:]
+	return job
 }
 
-// work is the worker.
-func (m *Master) work(ctx context.Context, jobs <-chan func() func()) error {
+// run works until the context ends.
+func (w *worker) run(ctx context.Context) error {
 	for {
 		select {
-		case job := <-jobs:
-			finish := job()
-			if err := m.post(ctx, func(c *core) { c.jobDone(finish) }); err != nil {
-				return nil
-			}
+		case <-w.wake:
 		case <-ctx.Done():
 			return nil
+		}
+		for job := w.next(); job != nil && ctx.Err() == nil; job = w.next() {
+			job()
 		}
 	}
 }

@@ -4,31 +4,29 @@ import (
 	"context"
 	"slices"
 	"testing"
-
-	"golang.org/x/sync/errgroup"
 )
 
-// TestWorker has jobs done one after the other, while the core takes inputs.
+// TestWorker has jobs done one after the other.
 func TestWorker(t *testing.T) {
-	m := &Master{inputs: make(chan func(*core), inputQueue)}
-	c := newScript(t).core
+	w := newWorker()
 	ctx, end := context.WithCancel(t.Context())
-	var group errgroup.Group
-	group.Go(func() error { return m.work(ctx, c.jobs) })
+	ended, done := make(chan error, 1), make(chan struct{})
+	go func() { ended <- w.run(ctx) }()
 	var order []int
-	for i := range 3 {
-		c.slowly(func() func() {
-			return func() { order = append(order, i) }
-		})
+	for i := range 100 {
+		w.add(func() { order = append(order, i) })
 	}
-	for len(order) < 3 {
-		(<-m.inputs)(c)
-	}
-	if !slices.Equal(order, []int{0, 1, 2}) || c.busy {
-		t.Errorf("done in the order %v, busy %v", order, c.busy)
+	w.add(func() { close(done) })
+	<-done
+	if len(order) != 100 || !slices.IsSorted(order) {
+		t.Errorf("done in the order %v", order)
 	}
 	end()
-	if err := group.Wait(); err != nil {
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	w.add(func() { t.Error("done after the end") })
+	if err := w.run(ctx); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,20 @@
+package core
+
+import "time"
+
+// duplicateNews is how often at most the log says that an identity is used twice.
+const duplicateNews = time.Minute
+
+// duplicate reports whether the identity of a session has another one that has a connection at
+// this moment: somebody has copied a state directory. If both were served, each would end the
+// other's processes, in turns.
+func (c *Core) duplicate(n *node, s *session) bool {
+	if n.sess == nil || !n.sess.up {
+		return false
+	}
+	if c.clock.Sub(n.duplicateAt) >= duplicateNews {
+		n.duplicateAt = c.clock
+		c.log.Error("two slaves have one identity; the second is not served", "node", n.ID, "name", n.Name, "addr", n.sess.peer.Addr, "second", s.peer.Addr)
+	}
+	return true
+}

@@ -1,0 +1,121 @@
+package core
+
+import (
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// effect is what an event has on the front end, and what output of its session after it
+// waits for: a ghost, its group and session, its credentials. So whoever hears of a process
+// can do with its number what he could on one machine.
+type effect struct {
+	event uint64
+	birth *wire.GhostFork // that makes the ghost; nil: another effect
+	maker *proc           // whose ghost makes it
+	done  bool
+}
+
+// settle moves the barrier of a session to the last event whose effects, and those of all
+// events before it, are in place, and carries out the calls that have waited for that.
+func (c *Core) settle(s *session) {
+	for len(s.pending) > 0 && s.pending[0].done {
+		s.pending = s.pending[1:]
+	}
+	at := s.last
+	if len(s.pending) > 0 {
+		at = s.pending[0].event - 1
+	} else {
+		s.pending = nil
+	}
+	if at > s.placed {
+		s.placed = at
+		c.emit(Placed{s.id, at})
+	}
+	c.carryOutCalls(s)
+	c.progress(s)
+}
+
+// follow makes a ghost what an event says of its process: in a group and a
+// session, with the command line and the credentials of a program. What the
+// event does not say, the ghost has already, by birth or from before.
+func (c *Core) follow(p *proc, e *wire.Event) {
+	if e.PGID != 0 || e.SID != 0 {
+		c.joinGroup(p, e)
+	}
+	if len(e.Argv) > 0 || e.Comm != "" {
+		m, bytes := c.argvs.exec(p.sess, p, e)
+		c.change(p, m, &argvTaken{p.sess, bytes})
+	}
+	if e.User != nil || e.Group != nil {
+		user := c.believed(p.node, e.User)
+		c.effect(p, &wire.GhostUser{PID: p.pid, User: orSame(user), Group: orSame(e.Group)})
+		if user != nil {
+			c.changeUser(p, user.Real)
+		}
+	}
+}
+
+// joinGroup moves a ghost into a group or a session. A zombie is moved by its parent's ghost,
+// which is asked in its own turn.
+func (c *Core) joinGroup(p *proc, e *wire.Event) {
+	m := &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}
+	if parent := c.procs[e.Maker]; e.Kind == wire.EventGrouped && e.Maker != 0 && parent != nil && parent.sess == p.sess {
+		m.PID, m.Child = parent.pid, p.pid
+		p = parent
+	}
+	c.effect(p, m)
+}
+
+// orSame returns what leaves credentials as they are if there is nothing else
+// (setresuid(2): -1).
+func orSame(ids *wire.IDs) wire.IDs {
+	const same = ^uint32(0)
+	if ids == nil {
+		return wire.IDs{Real: same, Effective: same, Saved: same}
+	}
+	return *ids
+}
+
+// effect is change for something that output waits for.
+func (c *Core) effect(p *proc, m wire.Message) {
+	s := p.sess
+	e := &effect{event: s.last}
+	s.pending = append(s.pending, e)
+	c.change(p, m, &effectDone{s, e})
+}
+
+type effectDone struct {
+	s *session
+	e *effect
+}
+
+func (d *effectDone) do(c *Core) {
+	d.e.done = true
+	c.settle(d.s)
+}
+
+// change changes the ghost of p as the process has changed.
+func (c *Core) change(p *proc, m wire.Message, then task) {
+	c.repeated(p, m, &changed{p, m, c.hold(p.sess), then})
+}
+
+type changed struct {
+	p       *proc
+	message wire.Message
+	event   held
+	then    task
+}
+
+func (d *changed) answered(c *Core, errno unix.Errno) {
+	c.differs(d.p, d.message, errno)
+	d.then.do(c)
+	d.event.do(c)
+}
+
+// differs logs that a request which makes a ghost what its process is has failed.
+func (c *Core) differs(p *proc, m wire.Message, errno unix.Errno) {
+	if errno != 0 && errno != unix.ESRCH && errno != unix.EEXIST {
+		c.log.Warn("a ghost is not as its process is", "node", p.node, "pid", p.pid, "msg", m.Type(), "err", errno)
+	}
+}

@@ -1,0 +1,278 @@
+package core
+
+import (
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// fromNode handles a message of a slave's control stream.
+func (c *Core) fromNode(s *session, number uint64, m wire.Message) {
+	if s.ended {
+		return
+	}
+	switch m := m.(type) {
+	case *wire.Events:
+		if m.First != s.last+1 {
+			c.log.Error("events of a node are not in order; its connection is closed", "node", s.node, "seq", m.First)
+			c.close(s, ErrOrder)
+			return
+		}
+		for i := range m.Events {
+			s.begin()
+			c.event(s, &m.Events[i])
+			s.acks.done(s.last)
+		}
+		c.settle(s)
+	case *wire.Call:
+		c.call(s, number, m)
+	case *wire.SignalsTaken:
+		c.signalsTaken(s, m)
+	case *wire.BlocksWanted:
+		// A node without numbers left forks on in the ones it has; the next wish may be granted.
+		c.lend(s, int(min(m.Blocks, maxBlocksWanted)))
+	case *wire.RenewRequest:
+		c.certify(s, m)
+	case *wire.Leaving:
+		c.leaves(s, m.Empty)
+	case *wire.Bounded:
+		c.bounded(s, m)
+	case *wire.BlocksReturned:
+		c.takeBack(s, m.Blocks)
+	default:
+		c.log.Error("slave sent a message that it should not; its connection is closed", "node", s.node, "msg", m.Type())
+		c.close(s, ErrUnexpected)
+	}
+}
+
+// maxBlocksWanted bounds how many blocks a node gets for one request.
+const maxBlocksWanted = 16
+
+// event handles one event. A process that the node does not own is no business
+// of the node, whatever it says.
+func (c *Core) event(s *session, e *wire.Event) {
+	if e.Kind == wire.EventForked {
+		c.forked(s, e)
+		return
+	}
+	p := c.procs[e.PID]
+	// The node has not been asked yet for what is adopting. Of one whose number has passed
+	// on there is nothing to be done.
+	if p == nil || p.sess != s || p.state == adopting || !p.is(e.Birth) {
+		return
+	}
+	switch e.Kind {
+	case wire.EventSpawned:
+		c.spawned(p, e.Stage, unix.Errno(e.Errno))
+	case wire.EventExited:
+		c.exited(p, e.Status)
+	case wire.EventZombie:
+		c.effect(p, &wire.GhostExit{PID: p.pid, Status: e.Status, Zombie: true}) // its children have another parent then
+	case wire.EventExeced, wire.EventGrouped, wire.EventUser:
+		c.follow(p, e)
+	case wire.EventStopped:
+		c.stopped(p, uint8(e.Status))
+	case wire.EventContinued:
+		c.continued(p)
+	case wire.EventReaper:
+		c.effect(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_CHILD_SUBREAPER, Value: uint32(e.Status)})
+	case wire.EventDeath:
+		c.effect(p, &wire.GhostTrait{PID: p.pid, Option: unix.PR_SET_PDEATHSIG, Value: uint32(e.Status)})
+	default:
+		c.log.Warn("slave reported an event of an unknown kind", "node", s.node, "pid", e.PID)
+	}
+}
+
+// exited ends the ghost of a process that has ended.
+func (c *Core) exited(p *proc, status wire.Status) {
+	if p.state == ending {
+		return
+	}
+	if p.state == spawning { // killed before its Spawned was handled: cannot be, but must not be lost
+		c.abandon(p, wire.StageSpawn, unix.ECHILD)
+		return
+	}
+	c.end(p, status)
+	if p.ghost {
+		p.after = append(p.after, c.hold(p.sess))
+	}
+}
+
+// forked has a ghost made for a process that was forked on a node. The ghost is
+// made by that of whoever has called clone, so group, session and identity are
+// right at once, and the parent as well: with CLONE_PARENT it is the maker's,
+// which may be a process of the front end. Its number may be that of a process
+// that has just ended, whose ghost has not: then the new one waits for that.
+//
+// A limit: a maker that got SIGKILL has a ghost that is held in its exit and
+// can run no clone any more. A child that it forked before the signal reached
+// the node, natively an orphan that lives on, gets no ghost, and is killed. (No
+// other ghost can stand in for it: the child would have that one's
+// session, group, credentials and parent, and the kernel does not tell whether
+// the SIGKILL was for the whole group, child included.)
+func (c *Core) forked(s *session, e *wire.Event) {
+	old := c.procs[e.PID]
+	owner, granted := c.alloc.Owner(e.PID)
+	maker := c.maker(s, e)
+	if !granted || owner != s.node || old != nil && old.state != ending || maker == nil {
+		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID, "parent", e.Parent, "maker", e.Maker)
+		c.killUnknown(s, e.PID)
+		return
+	}
+	p := &proc{pid: e.PID, birth: e.Birth, node: s.node, uid: maker.uid, limit: maker.limit, starter: maker.starter, sess: s, state: forking, ghost: true}
+	if old != nil {
+		c.remove(old)
+		p.former = old
+		p.blockers++
+	}
+	c.add(p)
+	c.conceived(p, maker)
+	birth := &effect{event: s.last, maker: maker, birth: &wire.GhostFork{Parent: maker.pid, Child: p.pid, Sibling: e.Maker != 0, Birth: e.Birth, Owner: ownership(p.node, p.starter)}}
+	s.pending = append(s.pending, birth)
+	s.acks.hold(s.last)
+	c.bear(p, maker, birth.birth, &bornReply{s: s, p: p, birth: birth})
+	c.follow(p, e)
+}
+
+// bear has the ghost of maker make that of p, in its turn: what the maker's ghost
+// does afterwards, its end above all, waits until p's number is free.
+func (c *Core) bear(p, maker *proc, birth *wire.GhostFork, then reply) {
+	if p.blockers == 0 && maker.blockers == 0 && len(maker.waiting) == 0 {
+		c.ask(birth, then)
+		return
+	}
+	l := &labour{p: p, maker: maker}
+	p.blockers++ // until the maker's turn comes
+	c.request(p, birth, then)
+	c.inTurn(p, (*labourDone)(l))
+	c.inTurn(maker, l)
+}
+
+// labour is a birth that waits for the turn of its maker, and for its number to be free.
+type labour struct {
+	p, maker *proc
+	made     bool // the ghost is asked for
+	blocks   bool // what the maker's ghost does next
+}
+
+// do says that it is the maker's turn.
+func (l *labour) do(c *Core) {
+	if c.unblock(l.p); !l.made { // p may already wait for births of its own
+		l.blocks = true
+		l.maker.blockers++
+	}
+}
+
+// labourDone is labour as the requests about the new ghost see it.
+type labourDone labour
+
+func (l *labourDone) do(c *Core) {
+	if l.made = true; l.blocks {
+		c.unblock(l.maker)
+	}
+}
+
+// maker returns who has called clone for a process; nil: not one of the node's, or
+// the parent is not.
+func (c *Core) maker(s *session, e *wire.Event) *proc {
+	own := func(pid wire.PID) *proc {
+		if p := c.procs[pid]; p != nil && p.sess == s {
+			return p
+		}
+		return nil
+	}
+	switch {
+	case e.Maker == 0:
+		return own(e.Parent)
+	case e.Parent != 0 && own(e.Parent) == nil:
+		return nil
+	}
+	return own(e.Maker)
+}
+
+// bornReply is what the keeper says of a birth.
+type bornReply struct {
+	s       *session
+	p       *proc
+	birth   *effect
+	unblock bool // what else is to be done with the ghost
+}
+
+func (r *bornReply) answered(c *Core, errno unix.Errno) {
+	c.born(r.s, r.p, r.birth, errno)
+	if r.unblock {
+		c.unblock(r.p)
+	}
+}
+
+// born moves the barrier of the session that told of a birth when the ghost
+// exists; the process may have another session by then. A ghost that cannot be
+// made is the end of its process.
+func (c *Core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
+	if errno == unix.EPIPE {
+		c.bornAgain(s, p, birth)
+		return
+	}
+	c.ghostMade(p)
+	if errno != 0 {
+		c.unborn(s, p, birth, errno)
+		switch now := c.procs[p.pid]; {
+		case p.state != ending:
+		case now == p:
+			c.remove(p)
+			c.ghostEnded(p)
+		case now != nil && now.former != nil:
+			c.formerGone(now)
+		}
+	}
+	if p.state == forking {
+		p.state = running
+	}
+	birth.done = true
+	s.acks.done(birth.event)
+	c.settle(s)
+}
+
+// unborn kills a process whose ghost could not be made. If the maker's ghost is gone,
+// or on its last way, that goes for all that the process has made by now, too; it may
+// have ended itself long ago.
+func (c *Core) unborn(s *session, p *proc, birth *effect, errno unix.Errno) {
+	p.ghost = false
+	if errno == unix.ESRCH && birth.maker.killed {
+		c.log.Debug("a process is killed with its maker", "node", p.node, "pid", p.pid, "maker", birth.maker.pid)
+	} else {
+		line := logged{Level: Error, Text: "a ghost could not be made; its process is killed", Args: []any{"node", p.node, "pid", p.pid, "err", errno}}
+		if errno == unix.EAGAIN {
+			c.explainFull(birth.maker, line)
+		} else {
+			c.emit(Log(line))
+		}
+	}
+	if errno != unix.ESRCH || p.sess != s || s.ended {
+		c.kill(p)
+		return
+	}
+	p.killed = true
+	c.put(s, &wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGKILL), Group: true, Seen: birth.event - 1})
+}
+
+// bornAgain goes on with a birth when the keeper has died before or after it made
+// the ghost. Whatever else is to be done with the ghost waits for that.
+func (c *Core) bornAgain(s *session, p *proc, birth *effect) {
+	p.blockers++
+	c.ask(&wire.GhostAdopt{PID: p.pid, UID: anyOwner}, &bornBefore{bornReply{s, p, birth, true}})
+}
+
+// bornBefore is what the next keeper says of a ghost that the former one may have made.
+type bornBefore struct{ bornReply }
+
+func (r *bornBefore) answered(c *Core, errno unix.Errno) {
+	switch {
+	case errno == unix.EEXIST: // the keeper lives, and so does the ghost
+		r.bornReply.answered(c, 0)
+	case errno == unix.ESRCH && r.p.state == forking:
+		c.ask(r.birth.birth, &r.bornReply)
+	default:
+		r.bornReply.answered(c, errno)
+	}
+}

@@ -1,0 +1,47 @@
+package core
+
+import "golang.org/x/sys/unix"
+
+// maxExitsNode bounds the processes for whose ends one node waits: as many as it has shadows.
+// Config.MaxEnds bounds them for all nodes.
+const maxExitsNode = 1024
+
+// awaitEnd waits for the end of a process, or only tells whether there is one. A ghost is a
+// process as any other here, and ends when its process certainly has.
+func (c *Core) awaitEnd(k *call) {
+	wait := k.args[1] != 0
+	if !wait {
+		c.wonder(EndOf{PID: k.pid(0)}, k)
+		return
+	}
+	if c.ends >= c.config.MaxEnds || k.s.exits >= maxExitsNode {
+		c.fails(k, unix.EMFILE)
+		return
+	}
+	c.ends++
+	k.s.exits++
+	c.wonder(EndOf{PID: k.pid(0), Wait: true}, (*exitWatch)(k))
+}
+
+// exitWatch is a call that waits for the end of a process.
+type exitWatch call
+
+func (w *exitWatch) told(c *Core, a *Answer) {
+	c.ends--
+	w.s.exits--
+	c.answer((*call)(w), 0, a.Errno)
+}
+
+// forgetEnds says that nobody waits any more for the ends that calls of a session wait for.
+func (c *Core) forgetEnds(s *session) {
+	if s.exits == 0 {
+		return
+	}
+	for _, number := range inOrder(c.asks) {
+		if w, ok := c.asks[number].(*exitWatch); ok && w.s == s {
+			delete(c.asks, number)
+			w.told(c, new(Answer))
+			c.emit(Forget{number})
+		}
+	}
+}

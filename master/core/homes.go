@@ -1,0 +1,46 @@
+package core
+
+import (
+	"fmt"
+
+	"bproc/pidmap"
+	"bproc/wire"
+)
+
+// A node gets its home when it joins, since its process space, which is made right then,
+// cannot be told later (package filter).
+
+// allocator returns one in which every node of the table has its home.
+func (t *nodeTable) allocator(cfg pidmap.Config) (*pidmap.Allocator, error) {
+	alloc := pidmap.NewAllocator(cfg)
+	for _, n := range t.sorted() {
+		if n.Home.Count == 0 {
+			continue
+		}
+		if err := alloc.Home(n.ID, n.Home); err != nil {
+			return nil, fmt.Errorf("node table: %w", err)
+		}
+	}
+	return alloc, nil
+}
+
+// giveHome gives a node that joins a home; one that has joined before has its own still.
+// Without one a node does its work, but asks about all numbers. If there is none left, that
+// of a node that was revoked, or of none, goes over: that is returned as well.
+func (c *Core) giveHome(n *node) (former *node) {
+	if n.Home.Count > 0 || len(c.orphans) > 0 { // nodes that are not back yet may have any number
+		return nil
+	}
+	if n.Home = c.alloc.NewHome(n.ID); n.Home.Count > 0 {
+		return nil
+	}
+	for _, former := range c.nodes.sorted() {
+		if former.Key == "" && former.Home.Count > 0 {
+			former.Home = wire.Block{}
+			c.alloc.LeaveHome(former.ID)
+			n.Home = c.alloc.NewHome(n.ID)
+			return former
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package core
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// reply is what is done with the keeper's answer to a request. EPIPE means that the keeper
+// is another one now, and that the request may have been carried out or not.
+type reply interface {
+	answered(c *Core, errno unix.Errno)
+}
+
+// ask sends a request to the keeper.
+func (c *Core) ask(m wire.Message, then reply) {
+	c.number++
+	c.asked[c.number] = then
+	c.emit(ToKeeper{Number: c.number, Message: m})
+}
+
+// tell sends a request to the keeper that has no answer.
+func (c *Core) tell(m wire.Message) { c.emit(ToKeeper{Message: m}) }
+
+// fromKeeper handles a message of the keeper.
+func (c *Core) fromKeeper(number uint64, m wire.Message) {
+	switch m := m.(type) {
+	case *wire.GhostDone:
+		then := c.asked[number]
+		delete(c.asked, number)
+		if then != nil {
+			then.answered(c, unix.Errno(m.Errno))
+		}
+	case *wire.GhostSignal:
+		c.signal(m)
+	case *wire.GhostGone:
+		c.ghostGone(m)
+	default:
+		c.log.Warn("keeper sent a message that it should not", "msg", m.Type())
+	}
+}
+
+// keeperLost answers what the keeper will not answer any more, in the order in which it was
+// asked. The answers may lead to requests to the next one.
+func (c *Core) keeperLost() {
+	asked := c.asked
+	c.asked = map[uint64]reply{}
+	for _, number := range slices.Sorted(maps.Keys(asked)) {
+		asked[number].answered(c, unix.EPIPE)
+	}
+}
+
+// ghostRequest is a request about a ghost that waits for its turn.
+type ghostRequest struct {
+	message wire.Message
+	then    reply // nil: it has no answer
+}
+
+func (r *ghostRequest) do(c *Core) {
+	if r.then == nil {
+		c.tell(r.message)
+	} else {
+		c.ask(r.message, r.then)
+	}
+}
+
+// request sends the keeper a request about the ghost of p; then may be nil.
+func (c *Core) request(p *proc, m wire.Message, then reply) {
+	c.inTurn(p, &ghostRequest{m, then})
+}
+
+// inTurn does something after all requests about the ghost of p so far.
+func (c *Core) inTurn(p *proc, t task) {
+	if p.blockers > 0 || len(p.waiting) > 0 {
+		p.waiting = append(p.waiting, t)
+		return
+	}
+	t.do(c)
+}
+
+// unblock removes one of the blockers before the requests about a ghost.
+func (c *Core) unblock(p *proc) {
+	p.blockers--
+	for p.blockers == 0 && len(p.waiting) > 0 {
+		next := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		next.do(c)
+	}
+	if len(p.waiting) == 0 {
+		p.waiting = nil
+	}
+}
+
+// series is a series of requests about the ghost of a process that can be made twice: if the
+// keeper is lost before it has answered the last, the next one is asked for all of them.
+type series struct {
+	p        *proc
+	requests []wire.Message
+	then     reply // gets the first error of all
+	failed   unix.Errno
+}
+
+// repeated is request for something that can be done twice.
+func (c *Core) repeated(p *proc, m wire.Message, then reply) {
+	c.series(p, []wire.Message{m}, then)
+}
+
+func (c *Core) series(p *proc, requests []wire.Message, then reply) {
+	(&series{p: p, requests: requests, then: then}).do(c)
+}
+
+func (s *series) do(c *Core) {
+	s.failed = 0
+	last := len(s.requests) - 1
+	for _, m := range s.requests[:last] {
+		c.request(s.p, m, (*partOfSeries)(s))
+	}
+	c.request(s.p, s.requests[last], s)
+}
+
+func (s *series) answered(c *Core, errno unix.Errno) {
+	switch {
+	case errno != unix.EPIPE:
+		s.then.answered(c, cmp.Or(s.failed, errno))
+	case s.p.state == ending || !s.p.ghost:
+		s.then.answered(c, unix.ESRCH)
+	default:
+		c.again = append(c.again, s)
+	}
+}
+
+// partOfSeries is a series as its requests but the last see it.
+type partOfSeries series
+
+func (s *partOfSeries) answered(_ *Core, errno unix.Errno) { s.failed = cmp.Or(s.failed, errno) }
+
+// ghostGone forgets a process whose ghost has ended. A ghost that ended without
+// being asked to takes its process with it: there is nothing left to wait for
+// it, or to signal it by.
+func (c *Core) ghostGone(m *wire.GhostGone) {
+	c.orphanGone(m.PID)
+	p := c.procs[m.PID]
+	if p == nil {
+		return
+	}
+	if p.former != nil {
+		c.formerGone(p)
+		return
+	}
+	if !m.Asked && p.state != ending {
+		// It waited for room, perhaps, and there was none.
+		c.warnFull(p, logged{Level: Warning, Text: "a ghost ended before its process; the process is killed", Args: []any{"pid", m.PID, "status", uint32(m.Status)}})
+		c.kill(p)
+		p.ghost = false
+		return
+	}
+	c.remove(p)
+	c.ghostEnded(p)
+}
+
+// formerGone goes on with the second oldest process of a number: the ghost of
+// the oldest has ended.
+func (c *Core) formerGone(p *proc) {
+	for p.former.former != nil {
+		p = p.former
+	}
+	former := p.former
+	p.former = nil
+	c.unblock(p)
+	c.ghostEnded(former)
+}
+
+// ghostEnded does what has waited for the ghost's end.
+func (c *Core) ghostEnded(p *proc) {
+	after := p.after
+	p.after = nil
+	for _, t := range after {
+		t.do(c)
+	}
+}

@@ -1,0 +1,303 @@
+package core
+
+import (
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// launch is a process that a client wants to have, until it runs or cannot.
+type launch struct {
+	Run
+	sent bool // Spawn has been sent for another connection
+}
+
+func (c *Core) run(in Run) { c.begin(&launch{Run: in}) }
+
+func (c *Core) fail(l *launch, stage wire.Stage, errno unix.Errno) {
+	c.emit(Fail{l.Client, stage, errno})
+}
+
+// begin checks whether the caller may start a process on the node and has its
+// ghost adopted.
+func (c *Core) begin(l *launch) {
+	n := c.nodes.byID[l.Node]
+	switch {
+	case n == nil:
+		c.fail(l, wire.StageNode, unix.ENXIO)
+		return
+	case c.mayCome(n, l):
+		c.whenUp(n, c.untilFor(l), l)
+		return
+	case !n.serves():
+		c.fail(l, wire.StageNode, unix.EHOSTDOWN)
+		return
+	case !l.Who.mayUse(n):
+		c.fail(l, wire.StageNode, unix.EACCES)
+		return
+	case l.Again && c.beganBefore(l, n):
+		return
+	case c.named(l):
+		p := c.procs[l.PID]
+		p.rivals = append(p.rivals, l)
+		return
+	case c.taken(l.PID):
+		c.fail(l, wire.StageGhost, unix.EEXIST)
+		return
+	case n.sess.awaitsNumbers():
+		c.delayed = append(c.delayed, l)
+		return
+	}
+	p := c.launched(l, n)
+	c.add(p)
+	c.adopt(p)
+}
+
+// do begins with a launch that has waited.
+func (l *launch) do(c *Core) { c.begin(l) }
+
+// ready begins with a launch that has waited for its node.
+func (l *launch) ready(c *Core, s *session) {
+	if s == nil {
+		c.fail(l, wire.StageNode, unix.EHOSTDOWN)
+	} else {
+		c.begin(l)
+	}
+}
+
+// awaitsNumbers reports whether a node has no numbers yet for what a new process would
+// fork.
+func (s *session) awaitsNumbers() bool { return s.numbers == 0 && s.lending }
+
+// launched returns the process of a launch.
+func (c *Core) launched(l *launch, n *node) *proc {
+	return &proc{
+		pid: l.PID, birth: l.Launch, node: n.ID, uid: l.Who.UID, limit: l.Limit, starter: l.Who.UID, sess: n.sess,
+		state: adopting, launch: l, parent: l.Who.PID, hangUp: l.HangUp, client: l.Client, again: l.Again,
+	}
+}
+
+// mayCome reports whether a node is not there, but may be in a moment: it was lost and
+// its lease has not run out, or this master has just begun, or the launch is older than
+// that.
+func (c *Core) mayCome(n *node, l *launch) bool {
+	switch {
+	case n.sess != nil || n.Down || n.gone:
+		return false
+	case !n.lostAt.IsZero():
+		return true
+	}
+	return n.Key != "" && c.clock.Before(c.untilFor(l))
+}
+
+// beganBefore goes on with a launch that a former master, or a former connection, has
+// begun with. It reports whether there is one.
+func (c *Core) beganBefore(l *launch, n *node) bool {
+	p, o := c.procs[l.PID], c.orphans[l.PID]
+	switch {
+	case p != nil && (p.node != n.ID || p.uid != l.Who.UID || !p.is(l.Launch)):
+		return false
+	case o != nil && !same(o.Adopted.Birth, l.Launch):
+		return false
+	case p != nil && (p.state == adopting || p.state == spawning):
+		c.replace(p, l)
+	case p != nil:
+		c.emit(Resume{l.Client, n.sess.id})
+	case o != nil: // the node has come, and does not have it
+		delete(c.orphans, l.PID)
+		p := c.launched(l, n)
+		p.signals = o.signals
+		c.add(p)
+		if n.sess.awaitsNumbers() {
+			c.delayed = append(c.delayed, &adopted{p})
+		} else {
+			c.adopted(p, 0)
+		}
+		c.orphansClaimed()
+	case l.GhostExists:
+		return false // it is not known that it was ever adopted
+	default:
+		c.emit(Resume{l.Client, n.sess.id}) // it has ended, perhaps, and its output is there
+	}
+	return true
+}
+
+// replace has a launch take the place of the former one of the same process.
+func (c *Core) replace(p *proc, l *launch) {
+	delete(c.absent, p.pid)
+	l.sent = p.state == spawning
+	if former := p.launch; former != nil {
+		l.sent = former.sent
+		c.emit(HandOver{former.Client, l.Client})
+	}
+	p.launch, p.client, p.hangUp = l, l.Client, l.HangUp
+}
+
+// named reports whether somebody else has just named the ghost of a launch as his. That may
+// be a lie, which the keeper finds out.
+func (c *Core) named(l *launch) bool {
+	p := c.procs[l.PID]
+	return p != nil && p.state == adopting && p.launch != nil &&
+		(p.launch.Who.PID != l.Who.PID || p.launch.Who.UID != l.Who.UID)
+}
+
+// taken reports whether a number is in use as far as the master knows.
+func (c *Core) taken(pid wire.PID) bool { return c.orphans[pid] != nil || c.procs[pid] != nil }
+
+// adopt has the keeper hold the ghost of a launch. A keeper that dies meanwhile
+// leaves it to the next one; the same one may have it already.
+func (c *Core) adopt(p *proc) {
+	l := p.launch
+	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.Who.PID, UID: l.Who.UID, HangUp: l.HangUp, Birth: l.Launch, Owner: ownership(p.node, p.starter)}, &adopted{p})
+}
+
+// adopted is what the keeper says of the ghost of a launch.
+type adopted struct{ p *proc }
+
+func (r *adopted) answered(c *Core, errno unix.Errno) {
+	switch {
+	case errno == unix.EPIPE:
+		r.p.again = true
+		c.adopt(r.p)
+	case errno == unix.EEXIST && r.p.again:
+		c.adopted(r.p, 0)
+	default:
+		c.adopted(r.p, errno)
+	}
+}
+
+// do goes on with a ghost that was adopted by a former master.
+func (r *adopted) do(c *Core) { c.adopted(r.p, 0) }
+
+// adopted goes on when the keeper has answered.
+func (c *Core) adopted(p *proc, errno unix.Errno) {
+	l := p.launch
+	switch {
+	case errno != 0 && l.Again && p.sess != nil:
+		c.remove(p) // its process has ended, perhaps, and its output is there
+		c.emit(Resume{l.Client, p.sess.id})
+	case errno != 0:
+		c.remove(p)
+		c.fail(l, wire.StageGhost, errno)
+	default:
+		p.ghost = true
+		p.state = spawning
+		c.settleIn(p)
+	}
+	rivals := p.rivals
+	p.rivals = nil
+	for _, l := range rivals {
+		c.begin(l)
+	}
+}
+
+// spawn has the node of a process asked to start it. A node that is not there may come
+// back; it is asked then (replay), or the process is lost with it.
+func (c *Core) spawn(p *proc) {
+	switch n := c.nodes.byID[p.node]; {
+	case n.sess == nil && !n.Down && !n.lostAt.IsZero():
+	case !n.serves():
+		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
+	default:
+		o := Spawn{Client: p.launch.Client, Session: p.sess.id}
+		if a := p.allotment; a != nil {
+			o.TaskGroup, o.Tasks = a.group.ID, a.told
+		}
+		p.launch.sent = false
+		c.emit(o)
+	}
+}
+
+// spawnAgain is spawn for processes whose Spawn was lost with the node's former session,
+// before the node had them.
+func (c *Core) spawnAgain(s *session, lost []*proc) {
+	for _, p := range lost {
+		t := &respawn{p, s}
+		if s.awaitsNumbers() {
+			c.delayed = append(c.delayed, t)
+		} else {
+			t.do(c)
+		}
+	}
+}
+
+type respawn struct {
+	p *proc
+	s *session
+}
+
+func (t *respawn) do(c *Core) {
+	if p := t.p; p.state == spawning && !p.settling && p.sess == t.s && !t.s.ended {
+		c.spawn(p)
+	}
+}
+
+// spawned handles the slave's answer.
+func (c *Core) spawned(p *proc, stage wire.Stage, errno unix.Errno) {
+	if p.state != spawning {
+		return
+	}
+	if errno != 0 {
+		c.abandon(p, stage, errno)
+		return
+	}
+	p.state = running
+	c.release(p)
+	c.started(p)
+	if !c.nodes.byID[p.node].serves() { // set down after the Spawn was sent
+		c.kill(p)
+	}
+}
+
+// started tells the client of a process that it runs. One that was asked for by a
+// former master has no client yet.
+func (c *Core) started(p *proc) {
+	l := p.launch
+	p.launch = nil
+	switch {
+	case l == nil:
+		c.awaitClient(p)
+	case l.sent:
+		c.emit(Resume{l.Client, p.sess.id})
+	default:
+		c.emit(Started{l.Client})
+	}
+}
+
+// abandon ends the ghost of a process that could not be started as a shell
+// would end: 127 for a command that is not there, 126 for one that cannot be
+// executed, 255 for everything else.
+func (c *Core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
+	l := p.launch
+	p.launch = nil
+	code := 255
+	if stage == wire.StageExec {
+		code = 126
+		if errno == unix.ENOENT {
+			code = 127
+		}
+	}
+	c.end(p, wire.ExitStatus(code))
+	if l != nil {
+		c.fail(l, stage, errno)
+	}
+}
+
+// end ends the ghost of a process that has ended.
+func (c *Core) end(p *proc, status wire.Status) {
+	p.state, p.status = ending, status
+	p.signals.kept, p.signals.sent = nil, 0
+	if !p.ghost {
+		c.remove(p)
+		return
+	}
+	c.request(p, &wire.GhostExit{PID: p.pid, Status: status}, nil)
+}
+
+// refuse ends a launch that no slave can be asked for: its message would be too long, or
+// its ghost is not there any more. Another may have taken its place meanwhile.
+func (c *Core) refuse(in Refuse) {
+	if p := c.procs[in.PID]; p != nil && p.launch != nil && p.is(in.Launch) {
+		c.abandon(p, in.Stage, in.Errno)
+	}
+}

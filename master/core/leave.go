@@ -1,0 +1,41 @@
+package core
+
+import "time"
+
+// A node is gone when its lease has run out, or when it has said that it leaves. From
+// then on until it connects anew nobody waits for it.
+
+// dead ends the ghosts of a node's processes: its slave has killed them by now.
+func (c *Core) dead(n *node) {
+	n.lostAt = time.Time{}
+	c.gone(n)
+	for _, p := range c.onNodeInOrder(n.ID) {
+		c.lose(p)
+	}
+	c.disown(n.ID)
+}
+
+// gone fails those who wait for a node.
+func (c *Core) gone(n *node) {
+	n.gone = true
+	waiters := c.waiters[n.ID]
+	delete(c.waiters, n.ID)
+	for _, w := range waiters {
+		w.whom.ready(c, nil)
+	}
+}
+
+// leaves is called when the daemon of a node ends its processes, and then itself. It says
+// so first, so that whoever sees such an end can ask why. A daemon that does not come to
+// the end of that may have left processes: then the lease decides.
+func (c *Core) leaves(s *session, empty bool) {
+	n := c.nodes.byID[s.node]
+	if !n.gone {
+		c.gone(n)
+		n.enter(c.clock)
+	}
+	if empty {
+		c.endNow(s, ErrLeft)
+		c.dead(n)
+	}
+}

@@ -1,0 +1,10 @@
+package core
+
+import (
+	"os"
+	"testing"
+
+	"bproc/test/limit"
+)
+
+func TestMain(m *testing.M) { os.Exit(limit.Tests(m)) }

@@ -1,0 +1,115 @@
+package core
+
+import (
+	"cmp"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// An orphan is a ghost that the keeper has held since a former master, and that no node has
+// claimed yet: its process is on a node that is yet to connect.
+type orphan struct {
+	Held
+	signals signals // that it got
+}
+
+// orphansFound takes note of the ghosts that the keeper has held since a former master.
+func (c *Core) orphansFound(held []Held, stopped []wire.PID) {
+	for _, h := range held {
+		c.orphans[h.PID] = &orphan{Held: h}
+	}
+	c.orphansAt, c.orphansStopped = c.clock, stopped
+	if len(held) > 0 {
+		c.log.Info("keeper holds ghosts of a former master", "count", len(held))
+	}
+}
+
+// killed passes on the SIGKILL of ghosts that are held in their exit: whoever
+// was told of it may have been a former master.
+func (c *Core) killed(pids []wire.PID) {
+	for _, pid := range pids {
+		c.signal(&wire.GhostSignal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
+	}
+}
+
+// ownership is whose a ghost is, as a keeper keeps it for later masters: the node of its
+// process, and the user who has started it, or the process from which it descends. It is
+// not 0.
+func ownership(node wire.NodeID, starter uint32) uint64 {
+	return uint64(uint32(node)+1)<<32 | uint64(starter)
+}
+
+// nodeOf returns the node of an ownership; -1: it is not known.
+func nodeOf(owner uint64) wire.NodeID { return wire.NodeID(uint32(owner>>32) - 1) }
+
+// claim gives an orphan back to its process, if that is the node's. It can be that of
+// another, which has its number now and is yet to be started.
+func (c *Core) claim(s *session, pid wire.PID, birth uint64) bool {
+	o := c.orphans[pid]
+	if o == nil || !same(o.Adopted.Birth, birth) {
+		return false
+	}
+	starter := uint32(o.Adopted.Owner)
+	if o.Adopted.Owner != ownership(s.node, starter) {
+		c.log.Warn("a node claims the ghost of a process that is not its own", "node", s.node, "pid", pid)
+		return false
+	}
+	delete(c.orphans, pid)
+	p := &proc{
+		pid: pid, birth: cmp.Or(birth, o.Adopted.Birth), node: s.node, uid: o.UID, limit: o.Limit, starter: starter, sess: s,
+		state: running, ghost: true, signals: o.signals, claimed: true, parent: o.Adopted.Parent, hangUp: o.Adopted.HangUp,
+	}
+	c.add(p)
+	c.findTaskGroups(p, "")
+	c.awaitClient(p)
+	return true
+}
+
+// orphanGone forgets an orphan that has ended.
+func (c *Core) orphanGone(pid wire.PID) {
+	if c.orphans[pid] != nil {
+		delete(c.orphans, pid)
+		c.orphansClaimed()
+	}
+}
+
+// dropOrphans ends the orphans that no node has claimed, and takes back the numbers of
+// nodes that have not come: by now their slaves have killed the processes.
+func (c *Core) dropOrphans() {
+	if c.orphansAt.IsZero() || c.clock.Sub(c.orphansAt) <= c.config.Lease+LeaseMargin {
+		return
+	}
+	if !c.settled {
+		c.settled = true
+		c.disownAbsent()
+	}
+	if len(c.orphans) == 0 {
+		return
+	}
+	c.log.Warn("no node has the processes of some ghosts; the ghosts end", "count", len(c.orphans))
+	for _, pid := range inOrder(c.orphans) {
+		c.tell(&wire.GhostExit{PID: pid, Status: wire.SignalStatus(int(unix.SIGKILL))})
+	}
+	clear(c.orphans)
+	c.orphansClaimed()
+}
+
+// orphansClaimed goes on with what has waited for the last orphan: blocks can be
+// granted again, and processes started on nodes that had none.
+func (c *Core) orphansClaimed() {
+	if len(c.orphans) > 0 {
+		return
+	}
+	for _, n := range c.nodes.sorted() {
+		if s := n.sess; s != nil && s.lending {
+			c.lend(s, s.wanted)
+		}
+	}
+	delayed := c.delayed
+	c.delayed = nil
+	for _, t := range delayed {
+		t.do(c)
+	}
+}

@@ -1,0 +1,43 @@
+package core
+
+import (
+	"slices"
+
+	"bproc/wire"
+)
+
+// Caller is who is at the other end of a client's connection, as the kernel
+// knows it (unix(7): SO_PEERCRED, SO_PEERGROUPS).
+type Caller struct {
+	PID    wire.PID
+	UID    uint32
+	GID    uint32
+	Groups []uint32
+}
+
+// mayUse reports whether the caller may start processes on a node: the execute
+// bits of its mode, read as those of a file are.
+func (who Caller) mayUse(n *node) bool {
+	switch {
+	case who.UID == 0:
+		return true
+	case who.UID == n.UID:
+		return n.Mode&0o100 != 0
+	case who.inGroup(n.GID):
+		return n.Mode&0o010 != 0
+	}
+	return n.Mode&0o001 != 0
+}
+
+func (who Caller) inGroup(gid uint32) bool {
+	return who.GID == gid || slices.Contains(who.Groups, gid)
+}
+
+// maySet reports whether the caller may make a change to a node: root any, the
+// owner of the node its mode and, among the owner's own groups, its group.
+func (who Caller) maySet(n *node, m *wire.SetNode) bool {
+	if who.UID == 0 {
+		return true
+	}
+	return who.UID == n.UID && m.UID == nil && m.State == nil && m.Trust == nil && (m.GID == nil || who.inGroup(*m.GID))
+}

@@ -1,0 +1,183 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"bproc/wire"
+)
+
+// What a node tells again after its inventory may have had its effect or not: this
+// master, or a former one, may have handled it, and the keeper what came of that. So it
+// has its effect where it is missing, and all of it is looked at before the processes
+// of the node are compared with those of the table.
+
+// retold are the events that a node tells again.
+type retold struct {
+	events []wire.Event
+	short  []bool         // of births: it ends before it makes another process
+	born   map[uint64]int // where the births are
+}
+
+func retell(events []wire.Event) *retold {
+	r := &retold{events: events, short: make([]bool, len(events)), born: make(map[uint64]int)}
+	ends := make(map[wire.PID]bool) // what comes next of a number is its end
+	for i := len(events) - 1; i >= 0; i-- {
+		switch e := &events[i]; e.Kind {
+		case wire.EventForked:
+			r.short[i], r.born[e.Birth] = ends[e.PID], i
+			ends[cmp.Or(e.Maker, e.Parent)] = false
+		case wire.EventExited:
+			ends[e.PID] = true
+		default:
+		}
+	}
+	return r
+}
+
+// replayEvents handles the inventory of a session, and what is told again. It returns the
+// processes that there are then, with what stands for each.
+func (c *Core) replayEvents(s *session) (alive map[wire.PID]uint64) {
+	alive = c.present(s)
+	r := retell(s.again)
+	for i := range r.events {
+		e := &r.events[i]
+		s.begin()
+		switch {
+		case e.Kind == wire.EventForked:
+			alive[e.PID] = e.Birth
+			c.forkedAgain(s, r, i)
+		case e.Kind == wire.EventExited, e.Kind == wire.EventSpawned && e.Errno != 0:
+			if same(alive[e.PID], e.Birth) {
+				delete(alive, e.PID)
+			}
+			c.endedAgain(s, e)
+		default:
+			c.toldAgain(s, e)
+		}
+		held{s, s.last}.do(c)
+	}
+	s.again = nil
+	c.settle(s)
+	return alive
+}
+
+// present takes in the processes that a node has had before what it tells again.
+func (c *Core) present(s *session) (alive map[wire.PID]uint64) {
+	inv := &s.inventory
+	alive = make(map[wire.PID]uint64, len(inv.PIDs))
+	for i, pid := range inv.PIDs {
+		birth := uint64(0)
+		if i < len(inv.Births) {
+			birth = inv.Births[i]
+		}
+		alive[pid] = birth
+		if c.procs[pid] == nil && c.claim(s, pid, birth) {
+			p := c.procs[pid]
+			_, p.stops = slices.BinarySearch(inv.Stopped, pid)
+			if i < len(inv.Parents) {
+				// The keeper may have come when the client had left already.
+				p.parent = cmp.Or(inv.Parents[i], p.parent)
+			}
+		}
+	}
+	for _, pid := range inv.Starting {
+		if p := c.procs[pid]; p != nil && p.sess == s && p.state == running && p.launch == nil && p.is(alive[pid]) {
+			p.state = spawning
+			delete(c.absent, pid)
+		}
+	}
+	return alive
+}
+
+// forkedAgain handles a birth. What is already dead, and has left nothing behind that
+// needs it, gets no ghost any more.
+func (c *Core) forkedAgain(s *session, r *retold, i int) {
+	e := &r.events[i]
+	p := c.procs[e.PID]
+	switch own := p != nil && p.node == s.node; {
+	case own && p.is(e.Birth) && p.state == forking:
+		c.effect(p, &wire.GhostAdopt{PID: p.pid, UID: anyOwner}) // answered after the birth
+		c.follow(p, e)
+	case own && p.is(e.Birth) && p.state != ending:
+		c.follow(p, e)
+	case own && p.born(e.Birth) != nil: // its end is told again, too
+	case own && (p.state != ending || r.born[p.birth] > i): // so it has ended, and its number has passed on
+	case c.claim(s, e.PID, e.Birth):
+		c.follow(c.procs[e.PID], e)
+	case r.short[i]:
+	default:
+		c.forked(s, e)
+	}
+}
+
+// endedAgain handles an end. The ghost may be about to end, or gone, and its number
+// another's.
+func (c *Core) endedAgain(s *session, e *wire.Event) {
+	p := c.procs[e.PID].born(e.Birth)
+	switch {
+	case p == nil || p.node != s.node:
+	case p.state == ending:
+		p.after = append(p.after, c.hold(s))
+	default:
+		c.event(s, e)
+	}
+}
+
+func (c *Core) toldAgain(s *session, e *wire.Event) {
+	if p := c.procs[e.PID]; p != nil && p.state != ending {
+		c.event(s, e)
+	}
+}
+
+// replay compares what the node has with what the process table says. A
+// process that the node does not have has ended without word; one that the
+// table does not have cannot be let live, nobody could see or end it. It returns the
+// processes that are to be started and that the node was not asked for.
+func (c *Core) replay(n *node, s *session) (unasked []*proc) {
+	alive := c.replayEvents(s)
+	has := func(p *proc) bool {
+		birth, ok := alive[p.pid]
+		return ok && p.is(birth)
+	}
+	for _, pid := range inOrder(alive) {
+		p := c.procs[pid]
+		if p == nil || p.node != n.ID || p.state == ending || p.state == adopting || !has(p) {
+			c.log.Warn("node has a process without a ghost; it is killed", "node", n.ID, "pid", pid)
+			c.killUnknown(s, pid)
+			continue
+		}
+		c.goesOn(s, p)
+	}
+	for _, p := range c.onNodeInOrder(n.ID) {
+		switch {
+		case has(p):
+		case p.state == spawning && p.launch != nil:
+			unasked = append(unasked, p)
+		default:
+			c.lose(p)
+		}
+	}
+	return unasked
+}
+
+// goesOn tells a process what its node may have missed between two sessions.
+func (c *Core) goesOn(s *session, p *proc) {
+	p.signals.renew()
+	if p.claimed {
+		p.claimed = false
+		c.stoppedBefore(p)
+	}
+	if p.left && p.parent != 0 && s.parent(p.pid) == p.parent {
+		c.absent[p.pid] = c.clock // the node has not heard of it: its daemon was away, perhaps
+	}
+	if p.state == spawning && !s.starting(p.pid) { // its Spawned went with the former session
+		c.spawned(p, 0, 0)
+		return
+	}
+	killed := p.killed
+	c.release(p)
+	if killed {
+		c.kill(p)
+	}
+}

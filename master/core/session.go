@@ -1,0 +1,247 @@
+package core
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// LeaseMargin is how much longer than the lease the master waits before it
+// calls the processes of a silent node dead: the clocks of both sides may
+// differ in speed, and the slave needs time for killing.
+const LeaseMargin = 5 * time.Second
+
+// session is the connection to a slave, from its inventory to the moment when nothing of it
+// can go on. A cut of the network is not its end.
+type session struct {
+	id          Session
+	peer        Peer
+	certificate Validity
+	inventory   wire.Inventory
+	again       []wire.Event // told before the session was up
+	node        wire.NodeID
+	up          bool      // there is a connection
+	cutAt       time.Time // since when there is none
+	ended       bool
+
+	last    uint64            // number of the last event handled
+	placed  uint64            // up to this event the effects are in place
+	acks    eventAcks         // of its events
+	certain uint64            // up to this event everything is done, as the daemon was told
+	told    uint64            // up to which event the slave knows that everything is done
+	behind  bool              // it is to be told more
+	pending []*effect         // of its events, that are not in place; in order
+	calls   []*call           // that wait for them, in order
+	calling int               // calls without an answer
+	exits   int               // of them: those that wait for the end of a process
+	argvs   int               // bytes of command lines that the keeper has yet to give to ghosts
+	shares  map[uint32]uint64 // of users' budgets, as the slave knows them
+
+	emptying bool      // its node is to have no processes; then it ends
+	shutBy   time.Time // the node is set down: closed when it is empty, or then; zero: it is not
+	numbers  int       // that it has
+	lending  bool      // it gets blocks when all orphans are claimed
+	wanted   int       // how many blocks
+	renewal  renewal
+}
+
+// begin begins with the next event.
+func (s *session) begin() {
+	s.last++
+	s.acks.begin()
+}
+
+// starting reports whether the node has still to tell that a process runs.
+func (s *session) starting(pid wire.PID) bool { return slices.Contains(s.inventory.Starting, pid) }
+
+// parent returns the parent of a process that was started from the front end, as the node
+// knows it; 0: it does not.
+func (s *session) parent(pid wire.PID) wire.PID {
+	if i, ok := slices.BinarySearch(s.inventory.PIDs, pid); ok && i < len(s.inventory.Parents) {
+		return s.inventory.Parents[i]
+	}
+	return 0
+}
+
+// silent returns for how long the slave can have heard nothing from the master.
+func (s *session) silent(now time.Time) time.Duration {
+	if s.up {
+		return 0
+	}
+	return now.Sub(s.cutAt)
+}
+
+func (c *Core) put(s *session, m wire.Message) { c.reply(s, 0, m) }
+
+// reply answers a request.
+func (c *Core) reply(s *session, number uint64, m wire.Message) {
+	if !s.ended {
+		c.emit(ToNode{s.id, number, m})
+	}
+}
+
+// signalNode sends a signal for a process that is known by an event so far.
+func (c *Core) signalNode(s *session, m *wire.Signal) {
+	if !m.Group {
+		m.Seen = max(s.last, s.inventory.Again)
+	}
+	c.put(s, m)
+}
+
+// killUnknown ends a process of a node that has no line in the table.
+func (c *Core) killUnknown(s *session, pid wire.PID) {
+	c.signalNode(s, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
+}
+
+// close has the link of a session closed.
+func (c *Core) close(s *session, cause error) { c.emit(CloseSession{s.id, cause}) }
+
+// endNow closes a session and does not wait for its end.
+func (c *Core) endNow(s *session, cause error) {
+	c.close(s, cause)
+	c.sessionEnded(s, cause)
+}
+
+// over says that nobody hears or tells anything in a session any more.
+func (c *Core) over(s *session) {
+	s.ended = true
+	c.emit(Broken{s.id})
+	c.forgetEnds(s)
+	c.answersOf(s.node).over(s)
+}
+
+// sessionUp makes a node part of the cluster, after its inventory has come. One
+// that claims numbers of another node has to begin without processes.
+func (c *Core) sessionUp(s *session) error {
+	n := c.nodes.byKey[s.peer.Key]
+	switch {
+	case n == nil:
+		return ErrUnknownNode
+	case n.Down: // since it was admitted
+		return ErrDown
+	case c.duplicate(n, s):
+		return ErrDuplicate
+	}
+	if old := n.sess; old != nil {
+		c.log.Warn("node connected anew; its former connection is closed", "node", n.ID)
+		c.close(old, ErrReplaced)
+		c.over(old)
+	}
+	s.node = n.ID
+	if n.boot != "" && n.boot != s.peer.BootID {
+		c.log.Info("the machine of a node was started anew", "node", n.ID, "name", n.Name)
+	}
+	n.sess, n.lostAt, n.gone, n.boot = s, time.Time{}, false, s.peer.BootID
+	for _, p := range c.onNodeInOrder(n.ID) {
+		p.sess = s
+	}
+	c.claimNumbers(s)
+	s.shares = map[uint32]uint64{}
+	unasked := c.replay(n, s)
+	for _, b := range c.budgetsInOrder() {
+		if b.nodes[n.ID] != nil {
+			c.shareSoon(b)
+		}
+	}
+	c.tellAllAgain(n.ID)
+	if s.emptying {
+		c.put(s, new(wire.KillAll))
+	}
+	// Even if there is none to grant, the slave learns that it may ask again.
+	c.lend(s, max(0, firstBlocks-len(s.inventory.Blocks)))
+	c.orphansClaimed()
+	n.enter(c.clock)
+	c.spawnAgain(s, unasked)
+	s.inventory = wire.Inventory{Kernel: s.inventory.Kernel, CPUs: s.inventory.CPUs, Memory: s.inventory.Memory, Again: s.inventory.Again} // the rest is entered
+	c.isUp(s)
+	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", n.state, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
+	return nil
+}
+
+// lose ends a process that is certainly dead, without anybody knowing how.
+func (c *Core) lose(p *proc) {
+	switch p.state {
+	case adopting: // its ghost is not ours yet, nor has its node been asked for it
+		return
+	case spawning:
+		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
+	case forking, running:
+		c.end(p, wire.SignalStatus(int(unix.SIGKILL)))
+	case ending:
+	}
+}
+
+// shut ends what a node is served: its processes are to end, and then its session. Until
+// then it only tells of their ends.
+func (c *Core) shut(s *session, by time.Time) {
+	s.emptying, s.shutBy = true, by
+	c.put(s, new(wire.KillAll))
+	c.emit(StopViews{s.id})
+}
+
+// sessionEnded takes a node out of the cluster: its link is closed. Its
+// processes, and so their ghosts, live on until the slave's lease has run out,
+// or the node comes back and says which of them there are.
+func (c *Core) sessionEnded(s *session, cause error) {
+	if s.ended {
+		return
+	}
+	c.over(s)
+	n := c.nodes.byID[s.node]
+	if n == nil || n.sess != s {
+		return
+	}
+	n.sess, n.lostAt = nil, c.clock
+	n.enter(c.clock)
+	c.log.Info("node is down", "node", n.ID, "name", n.Name, "err", cause)
+}
+
+// tick looks after leases, and after nodes that are to become empty.
+func (c *Core) tick() {
+	c.hangUpAbsent()
+	c.dropOrphans()
+	c.forgetCalls()
+	c.dropShares()
+	c.tickTasks()
+	now := c.clock
+	for _, n := range c.nodes.sorted() {
+		c.giveUp(n.ID)
+		switch s := n.sess; {
+		case s == nil:
+			if !n.lostAt.IsZero() && now.Sub(n.lostAt) > c.config.Lease+LeaseMargin {
+				c.dead(n)
+			}
+		case s.silent(now) > c.config.Lease+LeaseMargin:
+			c.endNow(s, ErrLease)
+			c.dead(n)
+		case !s.shutBy.IsZero() && (n.procs == 0 || now.After(s.shutBy)):
+			c.endNow(s, ErrDown)
+		case s.emptying && n.procs == 0:
+			c.endNow(s, ErrEmptied)
+		case !c.certificates(s):
+			c.endNow(s, ErrExpired)
+		}
+	}
+}
+
+// Why the master ends the session of a slave, or refuses it.
+var (
+	ErrUnknownNode = errors.New("the identity of this node is not in the node table: it was revoked, or another has taken its place; enrol the node again: make a token with 'bpctl enroll' on the front end, and start bpslave with it")
+	ErrRevoked     = errors.New("the identity of the node was revoked")
+	ErrRejoined    = errors.New("the node has joined again with another identity")
+	ErrDown        = errors.New("the node is set down (bpctl -s)")
+	ErrReplaced    = errors.New("the same identity has connected anew")
+	ErrLeft        = errors.New("the node has left")
+	ErrLease       = errors.New("no word from the slave within lease and margin; its processes are dead")
+	ErrExpired     = errors.New("the certificate of this node has expired")
+	ErrOrder       = errors.New("events are not in order")
+	ErrUnexpected  = errors.New("unexpected message")
+	ErrEmptied     = errors.New("the node has come without numbers of its own; its processes have ended, and it may come anew")
+	// ErrDuplicate is why a slave is sent away, to come again. One whose machine was started
+	// anew is served as soon as the loss of its former connection has been noticed.
+	ErrDuplicate = errors.New("a slave with the same identity is connected; if this is not its machine, join it anew with an empty state directory")
+)

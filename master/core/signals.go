@@ -1,0 +1,151 @@
+package core
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// maxHeld bounds the signals that are kept for one process; the keeper has the same
+// bound.
+const maxHeld = 4096
+
+// maxMarks is how many marks the keeper is told at once; fewer, soon.
+const maxMarks = 256
+
+// signals are those for one process, in order. A signal that the keeper numbers is kept
+// until its node says that the process has it; another until it has been sent.
+type signals struct {
+	kept []*wire.Signal
+	sent int    // of kept, over the link there is
+	last uint64 // number that the keeper gave last
+}
+
+// add takes a signal in. Beyond the bound the oldest goes that does not kill.
+func (q *signals) add(m *wire.Signal) {
+	if len(q.kept) >= maxHeld {
+		if i := slices.IndexFunc(q.kept, func(m *wire.Signal) bool { return !kills(m) }); i >= 0 {
+			q.drop(i)
+		}
+	}
+	q.kept = append(q.kept, m)
+}
+
+func (q *signals) drop(i int) {
+	q.kept = slices.Delete(q.kept, i, i+1)
+	if i < q.sent {
+		q.sent--
+	}
+}
+
+// repeated reports whether the keeper says again what it has said.
+func (q *signals) repeated(seq uint64) bool {
+	if seq != 0 && seq <= q.last {
+		return true
+	}
+	q.last = max(q.last, seq)
+	return false
+}
+
+// next returns what is to be sent next.
+func (q *signals) next() *wire.Signal {
+	if q.sent == len(q.kept) {
+		return nil
+	}
+	m := q.kept[q.sent]
+	if q.sent++; m.Seq == 0 {
+		q.drop(q.sent - 1)
+	}
+	return m
+}
+
+// renew begins with another session.
+func (q *signals) renew() {
+	q.sent = 0
+	for _, m := range q.kept {
+		m.Group, m.Seen = false, 0 // that counts the events of the former session
+	}
+}
+
+// taken forgets those that the process has.
+func (q *signals) taken(seq uint64) {
+	for q.sent > 0 && q.kept[0].Seq <= seq {
+		q.drop(0)
+	}
+}
+
+func numberOf(info []byte) unix.Signal { return unix.Signal(binary.LittleEndian.Uint32(info)) }
+
+func kills(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGKILL }
+
+func continues(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGCONT }
+
+// send sends a signal to a process, as soon as there is one and a session with its
+// node.
+func (c *Core) send(p *proc, m *wire.Signal) {
+	if p.state == ending {
+		p.killed = p.killed || kills(m)
+		return
+	}
+	p.signals.add(m)
+	c.release(p)
+}
+
+// release sends what is to be sent to a process.
+func (c *Core) release(p *proc) {
+	if p.state == adopting || p.state == spawning || p.state == ending || p.sess.ended {
+		return
+	}
+	for m := p.signals.next(); m != nil; m = p.signals.next() {
+		p.killed = p.killed || kills(m)
+		c.signalNode(p.sess, m)
+	}
+}
+
+// kill ends a process as kill -9 does.
+func (c *Core) kill(p *proc) {
+	c.send(p, &wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGKILL)})
+}
+
+// signal passes on a signal that a ghost got.
+func (c *Core) signal(m *wire.GhostSignal) {
+	sig := &wire.Signal{PID: m.PID, Info: m.Info, Seq: m.Seq, Boot: c.boot}
+	if p := c.procs[m.PID]; p != nil {
+		if !p.signals.repeated(m.Seq) {
+			if continues(sig) {
+				p.halted, p.conts = false, p.conts+1 // the kernel has had the ghost go on
+			}
+			c.forGroup(p, sig)
+			c.send(p, sig)
+		}
+	} else if o := c.orphans[m.PID]; o != nil && !o.signals.repeated(m.Seq) {
+		o.signals.add(sig)
+	}
+}
+
+// signalsTaken tells the keeper what processes have got. A node that has outlived the
+// front end may have to say so about signals of a former boot.
+func (c *Core) signalsTaken(s *session, m *wire.SignalsTaken) {
+	if m.Boot != c.boot && m.Boot != 0 { // 0: the node does not say
+		return
+	}
+	for _, mark := range m.Marks {
+		if p := c.procs[mark.PID]; p != nil && p.sess == s {
+			p.signals.taken(mark.Seq)
+			c.marks = append(c.marks, mark)
+		}
+	}
+	if len(c.marks) >= maxMarks {
+		c.tellMarks()
+	}
+}
+
+func (c *Core) tellMarks() {
+	if len(c.marks) > 0 {
+		c.tell(&wire.GhostTaken{Marks: slices.Clone(c.marks)})
+		c.marks = c.marks[:0]
+	}
+}

@@ -1,0 +1,85 @@
+package core
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// A ghost stops and goes on as its process does, and is told to the keeper. While no
+// keeper holds it, it stops and goes on of what it gets itself, as any process: what the
+// next keeper finds is compared with what was known, and passed on. Where the former one
+// may have been at it, nobody can say who did it: then the ghost becomes what its process
+// is.
+
+// stopped stops the ghost of a process that is stopped. The keeper answers GhostStop when
+// the ghost is about to stop, and GhostSync when it has.
+func (c *Core) stopped(p *proc, sig uint8) {
+	p.stops = true
+	c.shift(p, &wire.GhostStop{PID: p.pid, Signal: sig}, &wire.GhostSync{PID: p.pid})
+}
+
+// continued has the ghost go on of a process that does.
+func (c *Core) continued(p *proc) {
+	p.stops = false
+	c.shift(p, &wire.GhostCont{PID: p.pid})
+}
+
+// shift asks for what makes a ghost stop or go on, as its process has.
+func (c *Core) shift(p *proc, requests ...wire.Message) {
+	p.shifting++
+	c.series(p, requests, &shifted{p: p, event: c.hold(p.sess), request: requests[0], stops: p.stops, conts: p.conts})
+}
+
+// shifted is what the keeper says when a ghost has stopped or gone on.
+type shifted struct {
+	p       *proc
+	event   held
+	request wire.Message
+	stops   bool // as the process did
+	conts   int  // as they were
+}
+
+func (r *shifted) answered(c *Core, errno unix.Errno) {
+	r.p.shifting--
+	r.p.halted = r.stops && r.p.conts == r.conts
+	c.differs(r.p, r.request, errno)
+	r.event.do(c)
+}
+
+// stoppedMeanwhile gives processes the signals that their ghosts must have got
+// while there was no keeper: one has been stopped, another goes on.
+func (c *Core) stoppedMeanwhile(held, stopped []wire.PID) {
+	for _, pid := range held {
+		p := c.procs[pid]
+		if p == nil || p.former != nil || p.state != running || p.shifting > 0 {
+			continue
+		}
+		switch _, ghost := slices.BinarySearch(stopped, pid); {
+		case ghost && !p.halted:
+			c.send(p, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGSTOP)})
+		case !ghost && p.halted:
+			c.send(p, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGCONT)})
+		}
+	}
+}
+
+// stoppedBefore is stoppedMeanwhile for a process whose ghost this master has found. The
+// signal comes before those that the keeper has reported.
+func (c *Core) stoppedBefore(p *proc) {
+	_, ghost := slices.BinarySearch(c.orphansStopped, p.pid)
+	p.halted = ghost
+	sig := unix.SIGSTOP
+	switch {
+	case p.shifting > 0 || ghost == p.stops:
+		return
+	case p.stops:
+		if slices.ContainsFunc(p.signals.kept, continues) {
+			return // that was it
+		}
+		sig = unix.SIGCONT
+	}
+	p.signals.kept = slices.Insert(p.signals.kept, 0, &wire.Signal{PID: p.pid, Info: kernelSignal(sig)})
+}

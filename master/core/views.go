@@ -1,0 +1,113 @@
+package core
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// What those who look may see. These methods change nothing.
+
+// NodeList returns the node table.
+func (c *Core) NodeList() []wire.Node {
+	var all []wire.Node
+	for _, n := range c.nodes.sorted() {
+		all = append(all, n.record())
+	}
+	return all
+}
+
+// Admission is what becomes of a slave that wants to connect.
+type Admission uint8
+
+// Admissions.
+const (
+	Admitted Admission = iota
+	Unknown            // its identity is not in the node table
+	SetDown            // its node is set down
+)
+
+// Admit decides whether an identity may connect.
+func (c *Core) Admit(key string) Admission {
+	switch n := c.nodes.byKey[key]; {
+	case n == nil:
+		return Unknown
+	case n.Down:
+		return SetDown
+	}
+	return Admitted
+}
+
+// Size returns how many processes are in the table, whatever their state.
+func (c *Core) Size() int { return len(c.procs) }
+
+// Ghosts returns all ghosts, those that no node has claimed yet too.
+func (c *Core) Ghosts() map[wire.PID]bool {
+	all := make(map[wire.PID]bool, len(c.procs)+len(c.orphans))
+	for pid := range c.procs {
+		all[pid] = true
+	}
+	for pid := range c.orphans {
+		all[pid] = true
+	}
+	return all
+}
+
+// SessionFor returns the session with a node, for looking at a process of it, or at
+// the node itself (0).
+func (c *Core) SessionFor(node wire.NodeID, pid wire.PID) (Session, unix.Errno) {
+	n := c.nodes.byID[node]
+	switch {
+	case n == nil:
+		return 0, unix.ENXIO
+	case n.sess == nil || n.sess.ended:
+		return 0, unix.EHOSTDOWN
+	case pid != 0 && !c.isOn(pid, node):
+		return 0, unix.ESRCH
+	}
+	return n.sess.id, 0
+}
+
+// isOn reports whether a process of a node has a number.
+func (c *Core) isOn(pid wire.PID, node wire.NodeID) bool {
+	p := c.procs[pid]
+	return p != nil && p.node == node
+}
+
+// OfNode leaves out of what a node tells the processes that are not its own.
+func (c *Core) OfNode(node wire.NodeID, m *wire.Changed) {
+	m.Procs = slices.DeleteFunc(m.Procs, func(t wire.Texts) bool { return !c.isOn(t.PID, node) })
+	m.Ended = slices.DeleteFunc(m.Ended, func(pid wire.PID) bool { return c.procs[pid] != nil && !c.isOn(pid, node) })
+}
+
+// OfFrontEnd leaves out of what the front end tells the processes that are on a node.
+func (c *Core) OfFrontEnd(m *wire.Changed) {
+	m.Procs = slices.DeleteFunc(m.Procs, func(t wire.Texts) bool { return c.procs[t.PID] != nil })
+}
+
+// StartedBy reports whether a user has started a process of a node, or one from which it
+// descends.
+func (c *Core) StartedBy(node wire.NodeID, uid uint32) bool {
+	for _, p := range c.onNode[node] {
+		if p.starter == uid && p.state != adopting {
+			return true
+		}
+	}
+	return false
+}
+
+// NodeOf returns the node of a session; -1: it has none, or is none any more.
+func (c *Core) NodeOf(id Session) wire.NodeID {
+	if s := c.sessions[id]; s != nil && c.nodes.byKey[s.peer.Key] != nil {
+		return s.node
+	}
+	return -1
+}
+
+// IsDown reports whether a session's node is set down, and so nobody there may look.
+func (c *Core) IsDown(id Session) bool {
+	s := c.sessions[id]
+	return s == nil || !s.shutBy.IsZero()
+}

@@ -1,0 +1,60 @@
+package master
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxEnds bounds the processes for whose ends nodes wait, each of which is a descriptor.
+const maxEnds = 4096
+
+// roomForEnds is maxEnds, or less where there are few descriptors.
+func roomForEnds() int { return min(maxEnds, descriptors()/16) }
+
+// exits waits for the ends of processes, each in a goroutine that the runtime's poller wakes.
+type exits struct {
+	group sync.WaitGroup
+
+	mu    sync.Mutex
+	files map[uint64]*os.File // by number of the question
+}
+
+// follow calls ended when a process has ended, unless nobody wants to know any more.
+func (w *exits) follow(ctx context.Context, f *os.File, number uint64, ended func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.files == nil {
+		w.files = map[uint64]*os.File{}
+	}
+	w.files[number] = f
+	w.group.Go(func() {
+		stop := context.AfterFunc(ctx, func() { _ = f.Close() })
+		defer stop()
+		if raw, err := f.SyscallConn(); err == nil {
+			_ = raw.Read(func(fd uintptr) bool { return readable(int32(fd)) })
+		}
+		if w.forget(number) {
+			ended()
+		}
+	})
+}
+
+// forget says that nobody wants to know any more. It reports whether somebody did.
+func (w *exits) forget(number uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f, ok := w.files[number]
+	if ok {
+		delete(w.files, number)
+		_ = f.Close() // its goroutine sees that
+	}
+	return ok
+}
+
+func readable(fd int32) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: fd, Events: unix.POLLIN}}, 0)
+	return err == nil && n > 0
+}

@@ -1,0 +1,153 @@
+package master
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/longcall"
+	"bproc/internal/procstat"
+	"bproc/wire"
+)
+
+// kernel is the kernel that this program runs on, which knows where a process is.
+type kernel struct{}
+
+func (kernel) group(pid wire.PID) (wire.PID, error) {
+	group, err := unix.Getpgid(int(pid))
+	return wire.PID(group), err
+}
+
+func (kernel) session(pid wire.PID) (wire.PID, error) {
+	session, err := unix.Getsid(int(pid))
+	return wire.PID(session), err
+}
+
+func (kernel) parent(pid wire.PID) (wire.PID, error) { return parentOf(pid) }
+
+// exists reports whether there are such processes: kill(2) with signal 0.
+func (kernel) exists(pid wire.PID) error { return unix.Kill(int(pid), 0) }
+
+// kill sends a signal to a process, which may be a zombie or have ended.
+func (kernel) kill(pid wire.PID, sig unix.Signal) { _ = unix.Kill(int(pid), sig) }
+
+// mayJoin returns nil if a process may join a group: setpgid(2) wants it to exist in its
+// session. Its leader tells; a group that has none any more has to be searched for, which may
+// take long: then sure is false.
+func (k kernel) mayJoin(pid, group wire.PID) (session wire.PID, sure bool, err error) {
+	session, err = k.session(pid)
+	if err != nil || group <= 0 || session == 0 || k.exists(-group) != nil {
+		return 0, true, unix.EPERM
+	}
+	if of, err := k.group(group); err == nil && of == group {
+		if of, err := k.session(group); err == nil && of == session {
+			return session, true, nil
+		}
+	}
+	return session, false, nil
+}
+
+func (kernel) open(pid wire.PID) (*os.File, error) {
+	fd, err := unix.PidfdOpen(int(pid), unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), fmt.Sprintf("process %d", pid)), nil
+}
+
+func (kernel) owner(pid wire.PID) (uint32, error) {
+	var st unix.Stat_t
+	err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &st)
+	return st.Uid, err
+}
+
+func (kernel) root(pid wire.PID) bool {
+	status, err := readGhost(pid, "status")
+	if err != nil {
+		return true
+	}
+	users, err := statusNumbers(status, "Uid:", 10, 4)
+	return err != nil || slices.Contains(users, 0)
+}
+
+func (kernel) limit(pid wire.PID) (uint64, error) {
+	var limit unix.Rlimit
+	if pid <= 0 { // prlimit(2): 0 is the caller
+		return 0, unix.ESRCH
+	}
+	err := unix.Prlimit(int(pid), unix.RLIMIT_NPROC, nil, &limit)
+	return limit.Cur, err
+}
+
+// member returns nil if a group without its leader is of a session. It looks at every process: no call tells the members of a group.
+func (k kernel) member(group, session wire.PID) error {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return fmt.Errorf("members of group %d: %w", group, err)
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("members of group %d: %w", group, err)
+	}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if g, err := k.group(wire.PID(pid)); err != nil || g != group {
+			continue
+		}
+		if s, err := k.session(wire.PID(pid)); err == nil && s == session {
+			return nil
+		}
+	}
+	return unix.EPERM
+}
+
+// clientEnd is how long a client may take to end after its connection did.
+const clientEnd = 5 * time.Second
+
+// awaitEnd waits until a process has ended (pidfd_open(2): the descriptor is
+// readable then).
+func awaitEnd(pid wire.PID) error {
+	fd, err := unix.PidfdOpen(int(pid), 0)
+	if err == unix.ESRCH {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("pidfd_open %d: %w", pid, err)
+	}
+	defer unix.Close(fd)
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	deadline := time.Now().Add(clientEnd)
+	for {
+		n, err := longcall.Poll(fds, max(0, time.Until(deadline)))
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return fmt.Errorf("wait for the end of %d: %w", pid, err)
+		case n == 0:
+			return fmt.Errorf("wait for the end of %d: %w", pid, unix.ETIMEDOUT)
+		default:
+			return nil
+		}
+	}
+}
+
+// parentOf returns the parent of a process of the front end.
+func parentOf(pid wire.PID) (wire.PID, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	parent, ok := procstat.Stat(stat).Int(procstat.Parent)
+	if !ok {
+		return 0, fmt.Errorf("stat of %d: %q", pid, stat)
+	}
+	return wire.PID(parent), nil
+}

@@ -1,0 +1,83 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"testing"
+	"time"
+
+	"bproc/internal/outbox"
+	"bproc/master/core"
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// newMade returns a master that serves nobody by itself, with nodes that have joined, and a
+// keeper that says nothing.
+func newMade(t *testing.T, nodes ...wire.NodeID) *Master {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	m := &Master{log: log, births: newBirths(time.Now()), slow: newWorker(), seats: newSeats(enough), taskGroups: new(taskGroups)}
+	var err error
+	if m.authority, err = link.OpenAuthority(new(memory), new(memory)); err != nil {
+		t.Fatal(err)
+	}
+	if m.state, err = m.newState(map[core.Table]link.Records{core.Nodes: new(memory), core.Blocks: new(memory)}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	worked := make(chan struct{})
+	go func() { defer close(worked); _ = m.slow.run(ctx) }()
+	t.Cleanup(func() { end(); <-worked; m.exits.group.Wait() })
+	m.state.keeper = &keeperConn{out: outbox.New(func() {})}
+	for _, id := range nodes {
+		if _, err := m.joined(t.Context(), fmt.Sprint("key ", id), "", id, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// memory is a table of the store in memory.
+type memory struct{ records map[string][]byte }
+
+func (m *memory) All() (map[string][]byte, error) { return maps.Clone(m.records), nil }
+
+func (m *memory) Change(records map[string][]byte) error {
+	if m.records == nil {
+		m.records = map[string][]byte{}
+	}
+	maps.Copy(m.records, records)
+	maps.DeleteFunc(m.records, func(_ string, record []byte) bool { return record == nil })
+	return nil
+}
+
+// input gives the core an input.
+func (m *Master) input(t *testing.T, in core.Input) {
+	t.Helper()
+	if err := m.state.step(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// noLink is a link that is only closed.
+type noLink struct{}
+
+func (noLink) Close(error) {}
+
+// connect begins a session of a node, which has processes.
+func (m *Master) connect(t *testing.T, id wire.NodeID, streams opener, pids ...wire.PID) *slaveConn {
+	t.Helper()
+	c := &slaveConn{m: m, link: noLink{}, streams: streams, node: id, out: outbox.New(func() {})}
+	c.out.Open()
+	m.state.enterSession(c)
+	m.input(t, core.NodeUp{Session: c.id, Peer: core.Peer{Key: fmt.Sprint("key ", id)}, Inventory: wire.Inventory{PIDs: pids}})
+	return c
+}
+
+// heldFor is the ghost of a process of a node that a user has started.
+func heldFor(pid wire.PID, node wire.NodeID, uid, starter uint32) core.Held {
+	return core.Held{PID: pid, UID: uid, Adopted: wire.Adopted{PID: pid, Owner: uint64(node+1)<<32 | uint64(starter)}}
+}

@@ -1,0 +1,304 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/ghost"
+	"bproc/master/core"
+	"bproc/wire"
+	"bproc/wire/link"
+)
+
+// state is the core, and the connections that its outputs are for. Whoever has an input takes
+// the lock, has the core make its step, and does what comes out: it is written to outboxes and
+// bounded queues, and to disk, and nothing of that waits for somebody else.
+type state struct {
+	m *Master
+
+	mu       sync.Mutex
+	core     *core.Core
+	tables   map[core.Table]link.Records
+	sessions map[core.Session]*slaveConn
+	clients  map[core.Client]*clientConn
+	last     uint64 // number of a session or client
+	keeper   *keeperConn
+	soon     *time.Timer // for news
+	joined   core.Joined // by the last input
+}
+
+// soon is after what time slaves are told what changes often.
+const soon = 100 * time.Millisecond
+
+// step gives the core an input, and does what comes out; none once the context has ended: what
+// connections say at the end of the master is not to be taken for what their peers say.
+func (s *state) step(ctx context.Context, in core.Input) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s.stepLocked(ctx, in)
+	return nil
+}
+
+func (s *state) stepLocked(ctx context.Context, in core.Input) {
+	outputs := s.core.Step(time.Now(), in)
+	for i := 0; i < len(outputs); i++ {
+		if next := s.perform(ctx, outputs[i]); next != nil {
+			outputs = append(outputs, s.core.Step(time.Now(), next)...)
+		}
+	}
+}
+
+// look has somebody look at the core, and change nothing.
+func (s *state) look(look func(*core.Core)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	look(s.core)
+}
+
+// perform does what came out of the core. It returns the input that follows from that at once,
+// or nil.
+func (s *state) perform(ctx context.Context, o core.Output) core.Input {
+	switch o := o.(type) {
+	case core.ToKeeper:
+		if err := s.keeper.out.Put(o.Number, o.Message); err != nil {
+			s.m.log.Warn("keeper does not take a message", "msg", o.Message.Type(), "err", err)
+		}
+	case core.ToNode:
+		if c := s.sessions[o.Session]; c != nil {
+			if err := c.out.Put(o.Number, o.Message); err != nil {
+				c.link.Close(err)
+			}
+		}
+	case core.Placed, core.Certain, core.Broken, core.CloseSession, core.StopViews, core.Certify:
+		s.performOnSession(o)
+	case core.Ask:
+		return s.m.answer(ctx, o)
+	case core.Forget:
+		s.m.exits.forget(o.Number)
+	case core.Keep:
+		return core.Kept{Number: o.Number, Err: s.tables[o.Table].Change(o.Records)}
+	case core.Kill:
+		s.m.kernel.kill(o.PID, o.Signal)
+	case core.Log:
+		s.m.log.Log(ctx, levels[o.Level], o.Text, o.Args...)
+	case core.Born:
+		s.m.births.add()
+	case core.Soon:
+		s.soon.Reset(soon)
+	default:
+		s.performOnClient(o)
+	}
+	return nil
+}
+
+var levels = map[core.Level]slog.Level{core.Debug: slog.LevelDebug, core.Info: slog.LevelInfo, core.Warning: slog.LevelWarn, core.Error: slog.LevelError}
+
+// performOnSession does something with a session, if there is one still.
+func (s *state) performOnSession(o core.Output) {
+	switch o := o.(type) {
+	case core.Placed:
+		if c := s.sessions[o.Session]; c != nil {
+			c.barrier.Move(o.Event)
+		}
+	case core.Certain:
+		if c := s.sessions[o.Session]; c != nil {
+			c.certain.Move(o.Event)
+		}
+	case core.Broken:
+		if c := s.sessions[o.Session]; c != nil {
+			c.breakOff()
+		}
+	case core.CloseSession:
+		if c := s.sessions[o.Session]; c != nil {
+			c.link.Close(causeOf(o.Cause))
+		}
+	case core.StopViews:
+		if c := s.sessions[o.Session]; c != nil && c.shutViews != nil {
+			c.shutViews()
+		}
+	case core.Certify:
+		s.certify(o)
+	}
+}
+
+// causeOf returns why a link is closed, as package link knows it.
+func causeOf(cause error) error {
+	if errors.Is(cause, core.ErrExpired) {
+		return link.ErrExpired
+	}
+	return cause
+}
+
+// certify makes a node a new certificate.
+func (s *state) certify(o core.Certify) {
+	c := s.sessions[o.Session]
+	if c == nil {
+		return
+	}
+	der, err := s.m.authority.Certify(o.Identity, o.CSR)
+	if err == nil {
+		s.m.log.Info("the certificate of a node is renewed", "node", o.Node)
+		err = c.out.Put(0, &wire.RenewReply{Certificate: der})
+	} else {
+		s.m.log.Error("the certificate of a node is not renewed; its connection is closed", "node", o.Node, "err", err)
+	}
+	if err != nil {
+		c.link.Close(err)
+	}
+}
+
+// performOnClient tells a client's goroutine something, if there is one still.
+func (s *state) performOnClient(o core.Output) {
+	switch o := o.(type) {
+	case core.Spawn:
+		if c := s.clients[o.Client]; c != nil {
+			c.forgetSteps() // the session of a stream that it has not opened yet is none any more
+			c.tell(step{sess: s.sessions[o.Session], taskGroup: o.TaskGroup, tasks: o.Tasks})
+		}
+	case core.Started:
+		s.tell(o.Client, step{})
+	case core.Resume:
+		s.tell(o.Client, step{resume: s.sessions[o.Session]})
+	case core.Fail:
+		s.tell(o.Client, step{failed: &wire.Failed{Stage: o.Stage, Errno: uint32(o.Errno)}})
+	case core.HandOver:
+		h := make(chan handover, 1)
+		if from := s.clients[o.From]; from != nil {
+			from.tell(step{give: h})
+		} else {
+			h <- handover{}
+		}
+		s.tell(o.To, step{take: h})
+	case core.Attached:
+		s.tell(o.Client, step{resume: s.sessions[o.Session]})
+	case core.Reply:
+		if c := s.clients[o.Client]; c != nil {
+			c.answer = o.Message
+		}
+	case core.Joined:
+		s.joined = o
+	}
+}
+
+// join enters an identity in the node table.
+func (s *state) join(ctx context.Context, in core.Join) (core.Joined, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return core.Joined{}, context.Cause(ctx)
+	}
+	s.stepLocked(ctx, in)
+	return s.joined, nil
+}
+
+func (s *state) tell(client core.Client, what step) {
+	if c := s.clients[client]; c != nil {
+		c.tell(what)
+	}
+}
+
+// enterSession gives a connection of a slave its number.
+func (s *state) enterSession(c *slaveConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	c.id = core.Session(s.last)
+	s.sessions[c.id] = c
+}
+
+func (s *state) leaveSession(c *slaveConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, c.id)
+}
+
+// lookFrom notes how the looks of those on a node are ended, and ends them at once if nobody
+// may look from there.
+func (s *state) lookFrom(c *slaveConn, shut func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.shutViews = shut; s.core.IsDown(c.id) {
+		shut()
+	}
+}
+
+// enterClient gives a connection of a client its number.
+func (s *state) enterClient(c *clientConn) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	c.id = core.Client(s.last)
+	s.clients[c.id] = c
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.clients, c.id)
+	}
+}
+
+// keeperIs says which connection there is to the keeper, of which the first input is.
+func (s *state) keeperIs(ctx context.Context, k *keeperConn, in core.Input) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s.keeper = k
+	s.stepLocked(ctx, in)
+	return nil
+}
+
+// heldBy returns what a core wants to know of the ghosts of a former master.
+func heldBy(client *ghost.Client, kernel kernel) []core.Held {
+	var all []core.Held
+	adopted := map[wire.PID]wire.Adopted{}
+	for _, how := range client.Adopted() {
+		adopted[how.PID] = how
+	}
+	for _, pid := range client.Held() {
+		h := core.Held{PID: pid, Adopted: adopted[pid]}
+		h.Adopted.PID = pid
+		h.UID, _ = kernel.owner(pid) // 0: it has just ended
+		h.Limit, _ = kernel.limit(pid)
+		all = append(all, h)
+	}
+	return all
+}
+
+// sessionFor returns the session with a node, for looking at a process of it, or at the node
+// itself (0).
+func (s *state) sessionFor(node wire.NodeID, pid wire.PID) (*slaveConn, unix.Errno) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, errno := s.core.SessionFor(node, pid)
+	return s.sessions[id], errno
+}
+
+// keepTime has ticks and news come, until the context ends.
+func (s *state) keepTime(ctx context.Context) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	defer s.soon.Stop()
+	for {
+		var in core.Input
+		select {
+		case <-ticker.C:
+			in = core.Tick{}
+		case <-s.soon.C:
+			in = core.News{}
+		case <-ctx.Done():
+			return nil
+		}
+		if err := s.step(ctx, in); err != nil {
+			return nil
+		}
+	}
+}

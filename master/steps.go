@@ -1,0 +1,54 @@
+package master
+
+import "bproc/wire"
+
+// step tells a client's goroutine how far its process is.
+type step struct {
+	sess      *slaveConn // adopted: open the process stream there, also if there was one with another session
+	taskGroup uint64     // for Spawn, as tasks
+	tasks     uint64
+	resume    *slaveConn   // it was started before: go on with it there
+	failed    *wire.Failed // it will not run
+
+	// The client has asked again: its former connection gives its process stream to the
+	// next one. A step without all of these says that the process runs.
+	give, take chan handover
+}
+
+// handover is a process stream that passes from one connection of a client to the next.
+type handover struct {
+	stream stream // nil: there is none
+	on     *slaveConn
+}
+
+// maxSteps is how many steps of a launch can wait for its goroutine: a failure or a start, and
+// the end of its stream here and its beginning there.
+const maxSteps = 8
+
+// tell has the client's goroutine take a step. It does not wait.
+func (c *clientConn) tell(what step) {
+	select {
+	case c.steps <- what:
+	default:
+		c.log.Error("a client's connection is closed: it has more to do than can be", "pid", c.who.PID)
+		c.conn.Close()
+	}
+}
+
+// forgetSteps drops the steps that were not taken yet.
+func (c *clientConn) forgetSteps() {
+	for {
+		select {
+		case <-c.steps:
+		default:
+			return
+		}
+	}
+}
+
+// launch is a process that a client wants to have.
+type launch struct {
+	spawn  wire.Spawn
+	node   wire.NodeID
+	hangUp bool
+}
