@@ -14,7 +14,9 @@
 //	          run by systemd; its steps follow each other, see clusterSteps
 //
 // Each step is a line of the output, "ok" or "FAIL" with the time it took; a summary ends it. The
-// status is 1 if a step failed.
+// status is 1 if a step failed. What make prints in a machine comes into build/vm/TARGET-KERNEL-CGROUP.log,
+// with the time of day. Translated, the suite test takes hours; let the machine have a processor of its own
+// (nice(1), and /proc/PID/autogroup of sched(7) where that counts).
 //
 // # The machines
 //
