@@ -16,7 +16,7 @@ import (
 )
 
 // readyTimeout is how long a daemon may take to say that it is ready.
-const readyTimeout = 2 * time.Minute
+var readyTimeout = limit.Scaled(2 * time.Minute)
 
 // stopTimeout is how long a daemon may take to end when it is asked to.
 const stopTimeout = 90 * time.Second

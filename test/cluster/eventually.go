@@ -3,10 +3,12 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	"bproc/test/limit"
 )
 
 // eventuallyTimeout is long: it is only reached by what does not happen.
-const eventuallyTimeout = 2 * time.Minute
+var eventuallyTimeout = limit.Scaled(2 * time.Minute)
 
 // Eventually waits until check returns nil.
 func Eventually(t testing.TB, what string, check func() error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // viewLog is where a view of [startToldView] says what it does.
@@ -61,7 +62,7 @@ const (
 
 // preparedTime is how long a view may take until it has prepared some processes: it rests for
 // a minute at most if it has just done so for others.
-const preparedTime = 3 * time.Minute
+var preparedTime = limit.Scaled(3 * time.Minute)
 
 // TestFirstLookIsPrepared: processes are born, and nobody looks. The first ps asks the view
 // for hardly anything.

@@ -18,6 +18,7 @@ import (
 
 	"bproc/slave/pid1/standin"
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // testdata names the C sources.
@@ -28,7 +29,7 @@ const (
 )
 
 // lineTimeout is how long a test waits for a line of output.
-const lineTimeout = 2 * time.Minute
+var lineTimeout = limit.Scaled(2 * time.Minute)
 
 // remote is a command that runs on a node, with the two processes that it has
 // on the front end.

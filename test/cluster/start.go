@@ -8,11 +8,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"bproc/test/limit"
 )
 
 // startTimeout is how long a whole cluster may take to start, on a machine
 // that is busy with other tests.
-const startTimeout = 5 * time.Minute
+var startTimeout = limit.Scaled(5 * time.Minute)
 
 // shared are the clusters that tests share, by number of nodes.
 var shared struct {

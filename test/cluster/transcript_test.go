@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // place is where a program of the conformance suite runs: in both it is the
@@ -42,7 +43,7 @@ func (p place) at(node string, argv ...string) []string {
 
 // quietTimeout is how long a program may take between two lines, if it is not
 // known to take longer.
-const quietTimeout = 5 * time.Minute
+var quietTimeout = limit.Scaled(5 * time.Minute)
 
 // conversation is a running program of the suite.
 type conversation struct {

@@ -14,10 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // victimTimeout is how long a process may take to start a cluster, and to be killed.
-const victimTimeout = 2 * time.Minute
+var victimTimeout = limit.Scaled(2 * time.Minute)
 
 // TestNothingSurvivesTheTests kills a test process in the middle of its work,
 // and looks for what it could have left behind.
