@@ -54,6 +54,10 @@ NEEDED := \
 	/usr/bin/rsync:rsync \
 	/usr/bin/fusermount3:fuse3 \
 	/usr/bin/pstree:psmisc \
+	/usr/bin/rsync:rsync \
+	/usr/bin/parallel:parallel \
+	/usr/bin/pdsh:pdsh \
+	/usr/bin/clush:clustershell \
 	/usr/bin/systemctl:systemd \
 	/usr/bin/dbus-daemon:dbus \
 	/usr/lib/python3/dist-packages/psutil:python3-psutil \

@@ -131,7 +131,8 @@ func (n *node) receive(reader *wire.Reader, certificate *renewal) error {
 			n.recorder.reparent(m.PID, m.Parent)
 			n.space.SetParent(m.PID, m.Parent)
 		case *wire.HangUp:
-			if leads := n.stdios.HangUp(m.PID); leads && m.Session {
+			n.stdios.HangUp(m.PID)
+			if m.Session {
 				err = n.space.HangUp(m.PID)
 			}
 		case *wire.KillAll:

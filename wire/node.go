@@ -178,7 +178,7 @@ type HangUp struct {
 	PID PID
 
 	// Session says that the client wants its processes to get SIGHUP: so do all processes
-	// of the session that the process was started to lead, if it was.
+	// of the session that the process leads, if it leads one.
 	Session bool `since:"1"`
 }
 

@@ -28,7 +28,6 @@ type Facts struct {
 	Streams [3]bool // which descriptors are streams
 
 	Terminal bool // the streams are a terminal
-	Leads    bool // it leads a session
 }
 
 // facts is how they are in the slot.
@@ -37,7 +36,7 @@ type facts struct {
 	launch  uint64
 	pid     int32
 	uid     uint32
-	streams uint64 // bits, with those of terminalBit and leadsBit
+	streams uint64 // bits, with terminalBit
 	left    uint64 // 1: the client has left
 	input   inputWords
 }
@@ -65,17 +64,14 @@ func newSlot(j *Journal, number int, mem []byte) *Slot {
 // Number returns the slot's number, which no other slot has.
 func (s *Slot) Number() int { return s.number }
 
-// Bits beside those of the descriptors.
-const (
-	terminalBit = 3
-	leadsBit    = 4
-)
+// terminalBit is beside the bits of the descriptors.
+const terminalBit = 3
 
 // Use enters the facts of a process. From now on the next daemon knows of it.
 func (s *Slot) Use(f Facts) {
 	w := s.facts
 	w.launch, w.pid, w.uid, w.streams, w.left = f.Launch, int32(f.PID), f.UID, 0, 0
-	for bit, is := range [...]bool{f.Streams[0], f.Streams[1], f.Streams[2], terminalBit: f.Terminal, leadsBit: f.Leads} {
+	for bit, is := range [...]bool{f.Streams[0], f.Streams[1], f.Streams[2], terminalBit: f.Terminal} {
 		if is {
 			w.streams |= 1 << bit
 		}
@@ -90,7 +86,7 @@ func (s *Slot) Facts() Facts {
 	for fd := range f.Streams {
 		f.Streams[fd] = w.streams&(1<<fd) != 0
 	}
-	f.Terminal, f.Leads = w.streams&(1<<terminalBit) != 0, w.streams&(1<<leadsBit) != 0
+	f.Terminal = w.streams&(1<<terminalBit) != 0
 	return f
 }
 

@@ -26,7 +26,6 @@ type Descriptors struct {
 	slot   *journal.Slot
 
 	terminal bool // the pipes are two descriptors of a terminal
-	leads    bool // the process leads a session
 
 	in      *input     // nil: not a stream
 	out     [2]*output // standard output and error; nil: not a stream
@@ -50,7 +49,7 @@ func (s *Table) newStdio(spawn *wire.Spawn) (*Descriptors, error) {
 		return nil, err
 	}
 	d := &Descriptors{pid: spawn.PID, launch: spawn.Launch, uid: spawn.UID, pipes: pipes}
-	d.terminal, d.leads = spawn.Command.Terminal != nil, leads(spawn)
+	d.terminal = spawn.Command.Terminal != nil
 	d.slot, err = s.Journal.Take()
 	if err == nil {
 		err = s.keepPipes(d)
@@ -73,16 +72,13 @@ func (s *Table) newStdio(spawn *wire.Spawn) (*Descriptors, error) {
 func factsOf(spawn *wire.Spawn) journal.Facts {
 	f := journal.Facts{
 		PID: spawn.PID, UID: spawn.UID, Launch: spawn.Launch,
-		Terminal: spawn.Command.Terminal != nil, Leads: leads(spawn),
+		Terminal: spawn.Command.Terminal != nil,
 	}
 	for fd, d := range spawn.Command.Stdio {
 		f.Streams[fd] = d.Mode == wire.DescriptorStream
 	}
 	return f
 }
-
-// leads reports whether a process is started as the leader of a session.
-func leads(spawn *wire.Spawn) bool { return spawn.SID == spawn.PID }
 
 // connect makes the ways between the pipes of d and its slot.
 func (s *Table) connect(d *Descriptors) (err error) {

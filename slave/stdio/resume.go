@@ -13,7 +13,7 @@ import (
 // gets Run or Fail later.
 func (s *Table) Resume(slot *journal.Slot, kept map[string][]*os.File, lives, starting bool) error {
 	facts := slot.Facts()
-	d := &Descriptors{pid: facts.PID, launch: facts.Launch, uid: facts.UID, pipes: new(pipes), slot: slot, terminal: facts.Terminal, leads: facts.Leads}
+	d := &Descriptors{pid: facts.PID, launch: facts.Launch, uid: facts.UID, pipes: new(pipes), slot: slot, terminal: facts.Terminal}
 	d.takePipes(facts, kept)
 	if err := s.connect(d); err != nil {
 		return fmt.Errorf("descriptors of %d: %w", d.pid, err)

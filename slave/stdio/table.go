@@ -96,15 +96,11 @@ func (s *Table) each(f func(*Descriptors)) {
 }
 
 // HangUp tells that the client of a process has left: its output is not read any more. Input
-// that the client wrote before still goes to the process. HangUp reports whether the process
-// was started as the leader of a session, without a terminal that hangs up its processes.
-func (s *Table) HangUp(pid wire.PID) (leads bool) {
-	d := s.Find(pid)
-	if d == nil {
-		return false
+// that the client wrote before still goes to the process.
+func (s *Table) HangUp(pid wire.PID) {
+	if d := s.Find(pid); d != nil {
+		d.hangUp()
 	}
-	d.hangUp()
-	return d.leads && !d.terminal
 }
 
 // Ended tells that a process has ended.

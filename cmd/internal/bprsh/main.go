@@ -28,6 +28,9 @@ func Main(ctx context.Context, sh *bpsh.Shell, args []string) int {
 		case o.version:
 			fmt.Fprintf(sh.Stdout, "bprsh %s\n", release.Version())
 			return 0
+		case o.configuration:
+			fmt.Fprintf(sh.Stdout, "host %[1]s\nhostname %[1]s\n", o.host)
+			return 0
 		}
 		var a *bpsh.Agent
 		if a, err = agent(ctx, sh, o); err == nil {

@@ -20,17 +20,18 @@ const (
 
 // options are what the command line says.
 type options struct {
-	user     string
-	host     string
-	words    []string // of the command; none: a login shell
-	noInput  bool
-	quiet    bool
-	version  bool
-	help     bool
-	terminal terminals
-	escape   int
-	set      []string // NAME=VALUE for the environment
-	send     []string // patterns of variables
+	user          string
+	host          string
+	words         []string // of the command; none: a login shell
+	noInput       bool
+	quiet         bool
+	version       bool
+	configuration bool // -G: print settings, as git asks to learn whether this is a kind of ssh
+	help          bool
+	terminal      terminals
+	escape        int
+	set           []string // NAME=VALUE for the environment
+	send          []string // patterns of variables
 }
 
 // Options of ssh(1) and rsh(1), in letters: those that mean nothing here, alone or with a
@@ -179,6 +180,8 @@ func (o *options) flag(letter byte) error {
 		o.terminal = never
 	case 'q':
 		o.quiet = true
+	case 'G':
+		o.configuration = true
 	case 'V':
 		o.version = true
 	case 'h':

@@ -100,12 +100,12 @@ func (s *signals) hangUpRest(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.agent && j.cmd.Session && slices.ContainsFunc(s.got, ends) {
-		hangUp(j.cmd.PID)
+		toSession(j.cmd.PID, unix.SIGHUP, unix.SIGCONT)
 	}
 }
 
-// hangUp sends SIGHUP and SIGCONT to all processes of a session: to their ghosts.
-func hangUp(sid client.PID) {
+// toSession sends signals to all processes of a session: to their ghosts.
+func toSession(sid client.PID, signals ...unix.Signal) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return
@@ -122,8 +122,9 @@ func hangUp(sid client.PID) {
 			continue // ended meanwhile
 		}
 		if s, ok := procstat.Stat(stat).Int(procstat.Session); ok && client.PID(s) == sid {
-			_ = unix.Kill(pid, unix.SIGHUP)
-			_ = unix.Kill(pid, unix.SIGCONT)
+			for _, sig := range signals {
+				_ = unix.Kill(pid, sig)
+			}
 		}
 	}
 }

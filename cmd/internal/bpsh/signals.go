@@ -202,7 +202,11 @@ func (s *signals) passLocked(j *job, sig unix.Signal) {
 		return
 	}
 	if s.agent && j.cmd.Session {
-		_ = unix.Kill(-int(j.cmd.PID), sig)
+		if ends(sig) { // soon SIGKILL may follow, and there is nobody to see to other groups
+			toSession(j.cmd.PID, sig)
+		} else {
+			_ = unix.Kill(-int(j.cmd.PID), sig)
+		}
 		return
 	}
 	switch sig {
