@@ -58,11 +58,11 @@ func liar(args []string) error {
 	return err
 }
 
-// askMaster makes a request.
+// askMaster makes a request; nil: only a connection.
 func askMaster(m wire.Message) (*net.UnixConn, error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: "/run/bproc/master.sock", Net: "unix"})
-	if err != nil {
-		return nil, err
+	if err != nil || m == nil {
+		return conn, err
 	}
 	return conn, wire.Write(conn, 0, m)
 }

@@ -26,11 +26,12 @@ func TestMain(m *testing.M) {
 		return
 	}
 	for variable, program := range map[string]func([]string) error{
-		apiVariable:    checkAPI,
-		liarVariable:   liar,
-		askerVariable:  asker,
-		liars.Variable: liars.Main,
-		viewerVariable: func([]string) error { return viewer() },
+		apiVariable:     checkAPI,
+		liarVariable:    liar,
+		askerVariable:   asker,
+		flooderVariable: flooder,
+		liars.Variable:  liars.Main,
+		viewerVariable:  func([]string) error { return viewer() },
 	} {
 		if os.Getenv(variable) == "" {
 			continue

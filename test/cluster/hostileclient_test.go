@@ -1,0 +1,166 @@
+package cluster_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+	"bproc/test/cluster/liars"
+	"bproc/wire"
+)
+
+// flooderVariable makes this binary a client that asks a master for much, as the user whose
+// number it has. Its argument is what.
+const flooderVariable = "BPROCTEST_FLOODER"
+
+// hostileClientAttacks are what clients do that speak for themselves.
+var hostileClientAttacks = map[string]func() error{
+	"silence": func() error {
+		return eachOf(1000, func(int) (*net.UnixConn, error) { return askMaster(nil) })
+	},
+	"large commands": func() error {
+		long := make([]byte, 1<<20)
+		return eachOf(100, func(i int) (*net.UnixConn, error) {
+			m := &wire.Run{Version: wire.Version, Ghost: wire.PID(os.Getpid()), Launch: uint64(i) + 1, Command: wire.Command{Argv: []string{string(long), string(long), string(long)}}}
+			if i%2 == 0 {
+				m.Command = wire.Command{Argv: make([]string, 140_000)}
+			}
+			return askMaster(m)
+		})
+	},
+	"halves of commands": func() error {
+		half := make([]byte, 2<<20)
+		wire.Header{Type: wire.TypeRun, Length: wire.MaxCommand}.Put(half)
+		return eachOf(200, func(int) (*net.UnixConn, error) {
+			conn, err := askMaster(nil)
+			if err == nil {
+				_ = conn.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+				_, _ = conn.Write(half) // the master may wait
+			}
+			return conn, err
+		})
+	},
+	"garbage": func() error {
+		return eachOf(500, func(i int) (*net.UnixConn, error) {
+			conn, err := askMaster(nil)
+			if err == nil {
+				_, _ = conn.Write(wire.AppendData(nil, wire.Type(i%160), 1, []byte("\xdd\x0f\xff\xff\xff"))) // it may be closed
+			}
+			return conn, err
+		})
+	},
+	"other messages": func() error {
+		all := []wire.Message{
+			new(wire.Events), new(wire.Inventory), new(wire.Spawn), new(wire.Resume), new(wire.KillAll), new(wire.Viewer), new(wire.Show), new(wire.Fetch),
+			new(wire.GhostHello), new(wire.GhostExit), new(wire.InitKillAll), new(wire.Hello), new(wire.JoinRequest), new(wire.Refused),
+			&wire.Enroll{Version: wire.Version}, &wire.Revoke{Version: wire.Version}, &wire.SetNode{Version: wire.Version}, &wire.Run{Version: 1 << 15},
+		}
+		return eachOf(5*len(all), func(i int) (*net.UnixConn, error) { return askMaster(all[i%len(all)]) })
+	},
+	"looks": func() error {
+		return eachOf(64, func(i int) (*net.UnixConn, error) {
+			conn, err := askMaster(&wire.Look{Version: wire.Version, Node: []wire.NodeID{0, wire.FrontEnd}[i%2]})
+			for n := range uint64(20) {
+				if err == nil && wire.Write(conn, n, new(wire.Refresh)) != nil {
+					break // it was refused
+				}
+			}
+			return conn, err
+		})
+	},
+	"births": func() error {
+		return eachOf(200, func(int) (*net.UnixConn, error) {
+			return askMaster(&wire.Births{Version: wire.Version, After: 1 << 63})
+		})
+	},
+	"others' ghosts": func() error {
+		return eachOf(200, func(i int) (*net.UnixConn, error) {
+			if i%2 == 0 {
+				return askMaster(&wire.Attach{Version: wire.Version, Ghost: wire.PID(i), Launch: 1, Output: [2]uint64{1 << 63, 1 << 63}})
+			}
+			return askMaster(&wire.Run{Version: wire.Version, Ghost: wire.PID(i), Again: true, Command: wire.Command{Argv: []string{"true"}}})
+		})
+	},
+}
+
+// flooder does what its argument says.
+func flooder(args []string) error {
+	id, err := strconv.Atoi(os.Getenv(flooderVariable)) // group and user of a test user have the same
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(id), syscall.Setuid(id)); err != nil {
+		return err
+	}
+	return hostileClientAttacks[args[0]]()
+}
+
+// eachOf makes connections, which all stay for a moment.
+func eachOf(count int, ask func(i int) (*net.UnixConn, error)) error {
+	var conns []*net.UnixConn
+	for i := range count {
+		conn, err := ask(i)
+		switch {
+		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EAGAIN): // there are too many
+		case err != nil:
+			return err
+		default:
+			conns = append(conns, conn)
+		}
+	}
+	time.Sleep(500 * time.Millisecond) // so long all are there
+	for _, conn := range conns {
+		conn.Close()
+	}
+	return nil
+}
+
+// TestHostileClients has clients of Alice's do to the master what they can. After each, the
+// cluster works for others as before, and its daemons have the memory that they had.
+func TestHostileClients(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWitness(t, c)
+	attack := func(name string, do func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			w.t, w.r.t = t, t
+			do(t)
+			w.asBefore()
+		})
+	}
+	for name := range hostileClientAttacks {
+		attack(name, func(t *testing.T) {
+			cmd := c.Front.Command(t.Context(), cluster.Root, self, name)
+			cmd.Env = append(cmd.Env, fmt.Sprint(flooderVariable, "=", cluster.Alice.UID))
+			res, err := cmd.Result()
+			if err != nil || res.Code != 0 {
+				t.Fatalf("got %+v, %v", res, err)
+			}
+		})
+	}
+	for _, kind := range liars.Kinds {
+		attack(kind, func(t *testing.T) {
+			var ends []func()
+			for range 3 {
+				ends = append(ends, startLiar(t, c, kind))
+			}
+			w.fine()
+			for _, end := range ends {
+				end()
+			}
+		})
+	}
+	w.t, w.r.t = t, t
+	w.end()
+}

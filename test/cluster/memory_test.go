@@ -1,0 +1,74 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bproc/test/cluster"
+)
+
+// footprint is the memory of daemons in KiB: what would be free without each, by its name.
+type footprint map[string]int
+
+// footprintOf reads that of all daemons of the front end, and of a node.
+func footprintOf(c *cluster.Cluster, node int) (footprint, error) {
+	f := footprint{}
+	for _, m := range []*cluster.Machine{c.Front, c.Nodes[node]} {
+		for _, name := range []string{"bpmaster", "bpkeeper", "bpprocfs", "bpslave", "bpinit"} {
+			procs, err := m.Named(name)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range procs {
+				kib, err := proportional(m, p.PID)
+				if err != nil {
+					return nil, err
+				}
+				f[m.Name+" "+name] += kib
+			}
+		}
+	}
+	return f, nil
+}
+
+// proportional returns the memory of a process, with its share of what others have too.
+func proportional(m *cluster.Machine, pid int) (int, error) {
+	text, err := m.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), "\nPss:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0, fmt.Errorf("memory of %d: %q", pid, text)
+	}
+	return strconv.Atoi(fields[0])
+}
+
+// grown reports the daemons that have more memory than before, by more than 20 %.
+func (before footprint) grown(c *cluster.Cluster, node int) error {
+	now, err := footprintOf(c, node)
+	if err != nil {
+		return err
+	}
+	for name, kib := range before {
+		if now[name] > kib+kib/5 {
+			return fmt.Errorf("%s has %d KiB of memory, had %d", name, now[name], kib)
+		}
+	}
+	return nil
+}
+
+// workIn has a cluster grow to what it is in earnest, by hundreds of commands, many at a time,
+// with output, some of which are looked at.
+func workIn(t *testing.T, c *cluster.Cluster, node int) {
+	t.Helper()
+	const script = `run() { bpsh $1 sh -c "head -c 20000 /dev/zero; sleep $2" >/dev/null & }
+n=0; while [ $((n += 1)) -le 450 ]; do run $0 0; [ $((n % 30)) = 0 ] && wait; done
+n=0; while [ $((n += 1)) -le 50 ]; do run $0 2; done
+n=0; while [ $((n += 1)) -le 20 ]; do bpns sh -c 'ps -ef; cat /proc/[0-9]*/maps' >/dev/null 2>&1; done; wait`
+	ask(t, c.Front, cluster.Alice, "sh", "-c", script, strconv.Itoa(node))
+	cluster.Eventually(t, "all have ended", func() error { return idle1(c.Front, c.Nodes[node]) })
+}

@@ -1,0 +1,106 @@
+package cluster_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+)
+
+// witness is a process of Bob's on node 0, which is honest, that must not notice what others
+// do, and what memory the daemons had before.
+type witness struct {
+	t      *testing.T
+	c      *cluster.Cluster
+	r      *remote
+	before footprint
+}
+
+// newWitness starts a view and the witness in a cluster that has worked.
+func newWitness(t *testing.T, c *cluster.Cluster) *witness {
+	t.Helper()
+	startView(t, c)
+	workIn(t, c, 0)
+	w := &witness{t: t, c: c}
+	w.r = startRemote(t, c, cluster.Bob, 0, "sh", "-c", "trap 'echo got it' USR1; echo ready; while :; do sleep 0.05; done")
+	w.fine()
+	w.before = w.memory()
+	t.Logf("memory in KiB: %v", w.before)
+	return w
+}
+
+// memory returns that of the daemons.
+func (w *witness) memory() footprint {
+	w.t.Helper()
+	f, err := footprintOf(w.c, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return f
+}
+
+// fine checks that the honest node and clients work: launches, output, exit status, signals
+// and the view.
+func (w *witness) fine() {
+	t, c := w.t, w.c
+	t.Helper()
+	for _, user := range []cluster.User{cluster.Alice, cluster.Bob} {
+		if res := bpsh(t, c, user, "0", "sh", "-c", "sleep 0; echo works; exit 7"); res.Stdout != "works\n" || res.Code != 7 {
+			t.Errorf("%s: got %+v", user.Name, res)
+		}
+	}
+	w.r.kill(unix.SIGUSR1)
+	w.r.expect("got it")
+	select {
+	case line := <-w.r.lines:
+		t.Errorf("the witness got another signal, or its output is another's: %q", line)
+	default:
+	}
+	uid := int(cluster.Bob.UID)
+	if p, err := c.Front.Proc(w.r.ghost); err != nil || !slices.Equal(p.UIDs, []int{uid, uid, uid}) {
+		t.Errorf("the ghost of the witness is %+v, %v", p, err)
+	}
+	if ps := inView(t, c, cluster.Bob, "ps", "-o", "user=,args=", "-p", fmt.Sprint(w.r.ghost)); !strings.HasPrefix(ps, "bob") || !strings.Contains(ps, "trap") {
+		t.Errorf("ps shows the witness as %q", ps)
+	}
+	answers(t, c)
+}
+
+// asBefore checks that all is well, that nothing is left but the witness, and that the memory
+// of the daemons is what it was.
+func (w *witness) asBefore() {
+	t := w.t
+	t.Helper()
+	w.fine()
+	cluster.Eventually(t, "nothing is left of it", w.alone)
+	begin := time.Now()
+	cluster.Eventually(t, "memory is as before", func() error { return w.before.grown(w.c, 0) })
+	t.Logf("memory after %v: %v", time.Since(begin).Round(time.Millisecond), w.memory())
+}
+
+// alone reports ghosts but those of the witness.
+func (w *witness) alone() error {
+	ghosts, err := w.c.Front.Ghosts()
+	if err != nil {
+		return err
+	}
+	for _, g := range ghosts {
+		if g.PID != w.r.ghost && g.PPID != w.r.ghost {
+			return fmt.Errorf("ghost %d of %d is left: %v", g.PID, g.PPID, g.Args)
+		}
+	}
+	return nil
+}
+
+// end ends the witness.
+func (w *witness) end() {
+	w.t.Helper()
+	w.r.kill(unix.SIGKILL)
+	w.r.wait()
+	w.r.gone()
+}
