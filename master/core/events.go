@@ -111,12 +111,11 @@ func (c *Core) exited(p *proc, status wire.Status) {
 // session, group, credentials and parent, and the kernel does not tell whether
 // the SIGKILL was for the whole group, child included.)
 func (c *Core) forked(s *session, e *wire.Event) {
-	old := c.procs[e.PID]
+	old := c.predecessor(s, e)
 	owner, granted := c.alloc.Owner(e.PID)
 	maker := c.maker(s, e)
 	if !granted || owner != s.node || old != nil && old.state != ending || maker == nil {
-		c.log.Error("node uses a process number that is not its own; the process is killed", "node", s.node, "pid", e.PID, "parent", e.Parent, "maker", e.Maker)
-		c.killUnknown(s, e.PID)
+		c.stray(s, e, maker)
 		return
 	}
 	p := &proc{pid: e.PID, birth: e.Birth, node: s.node, uid: maker.uid, limit: maker.limit, starter: maker.starter, sess: s, state: forking, ghost: true}
@@ -134,16 +133,26 @@ func (c *Core) forked(s *session, e *wire.Event) {
 	c.follow(p, e)
 }
 
+// stray kills a process that cannot have a ghost.
+func (c *Core) stray(s *session, e *wire.Event, maker *proc) {
+	text := "node uses a process number that is not its own; the process is killed"
+	if maker == nil {
+		text = "node has a process without a parent of its own; it is killed"
+	}
+	c.log.Error(text, "node", s.node, "pid", e.PID, "parent", e.Parent, "maker", e.Maker)
+	c.killUnknown(s, e.PID)
+}
+
 // bear has the ghost of maker make that of p, in its turn: what the maker's ghost
 // does afterwards, its end above all, waits until p's number is free.
 func (c *Core) bear(p, maker *proc, birth *wire.GhostFork, then reply) {
 	if p.blockers == 0 && maker.blockers == 0 && len(maker.waiting) == 0 {
-		c.ask(birth, then)
+		(&ghostRequest{maker, birth, then}).do(c)
 		return
 	}
 	l := &labour{p: p, maker: maker}
 	p.blockers++ // until the maker's turn comes
-	c.request(p, birth, then)
+	c.inTurn(p, &ghostRequest{maker, birth, then})
 	c.inTurn(p, (*labourDone)(l))
 	c.inTurn(maker, l)
 }

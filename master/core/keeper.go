@@ -54,23 +54,29 @@ func (c *Core) keeperLost() {
 	}
 }
 
-// ghostRequest is a request about a ghost that waits for its turn.
+// ghostRequest is a request about the ghost of a process, or about one that it makes, and waits
+// for its turn. If there is no such ghost by then, it is not sent: another process may have the
+// number.
 type ghostRequest struct {
+	p       *proc
 	message wire.Message
 	then    reply // nil: it has no answer
 }
 
 func (r *ghostRequest) do(c *Core) {
-	if r.then == nil {
-		c.tell(r.message)
-	} else {
+	switch {
+	case r.then != nil && r.p.ghost:
 		c.ask(r.message, r.then)
+	case r.then != nil:
+		r.then.answered(c, unix.ESRCH)
+	case r.p.ghost:
+		c.tell(r.message)
 	}
 }
 
 // request sends the keeper a request about the ghost of p; then may be nil.
 func (c *Core) request(p *proc, m wire.Message, then reply) {
-	c.inTurn(p, &ghostRequest{m, then})
+	c.inTurn(p, &ghostRequest{p, m, then})
 }
 
 // inTurn does something after all requests about the ghost of p so far.

@@ -20,9 +20,6 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 	has := make(map[wire.PID]bool, len(held))
 	for _, pid := range held {
 		has[pid] = true
-		if c.orphans[pid] == nil && c.procs[pid] == nil {
-			c.tell(&wire.GhostExit{PID: pid, Status: wire.SignalStatus(int(unix.SIGKILL))})
-		}
 	}
 	for _, pid := range inOrder(c.procs) {
 		p := c.procs[pid].oldest() // the others of this number wait for it
@@ -32,6 +29,11 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 			c.exitAgain(p, has[p.pid])
 		case !has[p.pid] && (p.state == running || p.state == spawning):
 			c.adoptAgain(p.pid, &readopted{p})
+		}
+	}
+	for _, pid := range held {
+		if c.orphans[pid] == nil && c.procs[pid] == nil {
+			c.endOrphan(Held{PID: pid})
 		}
 	}
 	c.orphansStopped = stopped

@@ -67,6 +67,32 @@ func (c *Core) claim(s *session, pid wire.PID, birth uint64) bool {
 	return true
 }
 
+// predecessor returns the process that has the number of one that is born. An orphan has had it,
+// too, if its process has ended without word: the node's kernel gives no number twice. Its ghost
+// ends then.
+func (c *Core) predecessor(s *session, e *wire.Event) *proc {
+	o := c.orphans[e.PID]
+	if o == nil || same(o.Adopted.Birth, e.Birth) {
+		return c.procs[e.PID]
+	}
+	p := c.endOrphan(o.Held)
+	c.orphansClaimed()
+	return p
+}
+
+// endOrphan ends a ghost that no process has any more. Until it is gone it stands in the table: what
+// it gets is not for another process that has its number by then.
+func (c *Core) endOrphan(h Held) *proc {
+	delete(c.orphans, h.PID)
+	p := &proc{
+		pid: h.PID, birth: h.Adopted.Birth, node: nodeOf(h.Adopted.Owner), starter: uint32(h.Adopted.Owner),
+		sess: &session{ended: true}, state: running, ghost: true,
+	}
+	c.add(p)
+	c.end(p, wire.SignalStatus(int(unix.SIGKILL)))
+	return p
+}
+
 // orphanGone forgets an orphan that has ended.
 func (c *Core) orphanGone(pid wire.PID) {
 	if c.orphans[pid] != nil {
@@ -90,9 +116,8 @@ func (c *Core) dropOrphans() {
 	}
 	c.log.Warn("no node has the processes of some ghosts; the ghosts end", "count", len(c.orphans))
 	for _, pid := range inOrder(c.orphans) {
-		c.tell(&wire.GhostExit{PID: pid, Status: wire.SignalStatus(int(unix.SIGKILL))})
+		c.endOrphan(c.orphans[pid].Held)
 	}
-	clear(c.orphans)
 	c.orphansClaimed()
 }
 

@@ -35,6 +35,15 @@ func retell(events []wire.Event) *retold {
 	return r
 }
 
+// later reports whether a birth is told again after an event.
+func (r *retold) later(birth uint64, i int) bool { return r.born[birth] > i }
+
+// passedOn reports whether the number of an event is an orphan's that was born later.
+func (r *retold) passedOn(o *orphan, i int) bool { return o != nil && r.later(o.Adopted.Birth, i) }
+
+// bornLater reports whether a process was born after an event.
+func (r *retold) bornLater(p *proc, i int) bool { return p != nil && r.later(p.birth, i) }
+
 // replayEvents handles the inventory of a session, and what is told again. It returns the
 // processes that there are then, with what stands for each.
 func (c *Core) replayEvents(s *session) (alive map[wire.PID]uint64) {
@@ -102,10 +111,13 @@ func (c *Core) forkedAgain(s *session, r *retold, i int) {
 	case own && p.is(e.Birth) && p.state != ending:
 		c.follow(p, e)
 	case own && p.born(e.Birth) != nil: // its end is told again, too
-	case own && (p.state != ending || r.born[p.birth] > i): // so it has ended, and its number has passed on
+	case own && (p.state != ending || r.later(p.birth, i)): // so it has ended, and its number has passed on
+	case r.passedOn(c.orphans[e.PID], i): // and so has this one
 	case c.claim(s, e.PID, e.Birth):
 		c.follow(c.procs[e.PID], e)
 	case r.short[i]:
+	case r.bornLater(c.procs[cmp.Or(e.Maker, e.Parent)], i): // that has the number of who made it
+		c.stray(s, e, nil)
 	default:
 		c.forked(s, e)
 	}

@@ -53,10 +53,10 @@ func (c *Core) putOut(n *node, cause error) {
 	}
 	for _, pid := range inOrder(c.orphans) {
 		if o := c.orphans[pid]; o != nil && nodeOf(o.Adopted.Owner) == n.ID {
-			c.tell(&wire.GhostExit{PID: pid, Status: wire.SignalStatus(int(unix.SIGKILL))})
-			c.orphanGone(pid)
+			c.endOrphan(o.Held)
 		}
 	}
+	c.orphansClaimed()
 	n.boot = ""
 	c.dead(n)
 	delete(c.served, n.ID)

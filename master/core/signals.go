@@ -114,6 +114,7 @@ func (c *Core) kill(p *proc) {
 func (c *Core) signal(m *wire.GhostSignal) {
 	sig := &wire.Signal{PID: m.PID, Info: m.Info, Seq: m.Seq, Boot: c.boot}
 	if p := c.procs[m.PID]; p != nil {
+		p = p.oldest() // whose ghost it is
 		if !p.signals.repeated(m.Seq) {
 			if continues(sig) {
 				p.halted, p.conts = false, p.conts+1 // the kernel has had the ghost go on
