@@ -162,6 +162,12 @@ SOAK ?= 2m
 soak: deps build ## random trees, forks at full rate, stress-ng: each for SOAK (2m); RUN=REGEXP selects
 	@BPROC_TREE=$(BUILD) BPROC_SOAK=$(SOAK) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestSoak|TestRandomTrees|TestStressNG)' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
 
+SEEDS ?= 20000
+
+.PHONY: sim
+sim: ## simulated clusters: SEEDS (20000) of them, from a random one on or from FIRST=SEED
+	@$(GO) test ./test/sim -count=1 -v -sim.seeds $(SEEDS) -sim.first $(or $(FIRST),$$(od -An -N4 -tu4 /dev/urandom))
+
 CHAOS ?= 3m
 SEEDS ?= $(shell date +%s)
 

@@ -149,6 +149,7 @@ var arrows = map[string][]string{
 	"test/cluster/demo":  {"test/cluster", "test/cluster/demo/tour"},
 	"test/cluster/liars": {"wire", "test/cluster"},
 	"test/limit":         nil,
+	"test/sim":           {"master/core", "wire"},
 	"test/verdict":       nil,
 	"test/vm":            nil,
 

@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+
+	"bproc/master/core"
+	"bproc/wire"
+)
+
+// client is a process of the front end that has started one on a node.
+type client struct {
+	sim    *Sim
+	pid    wire.PID
+	ghost  wire.PID
+	launch uint64
+	node   wire.NodeID
+	conn   core.Client // 0: it has none
+	hangUp bool
+	runs   bool // it was told so
+	failed bool
+	left   bool
+	after  *link // session in which it is to go on
+
+	started *proc
+	exited  bool // its ghost has ended
+	status  wire.Status
+}
+
+// clientActs has a client do something: begin, come back, leave.
+func (s *Sim) clientActs() {
+	for _, c := range s.everyone {
+		if c.conn == 0 && !c.left && !c.exited && !c.failed && (s.quiet || s.chance(2)) {
+			c.comeBack()
+		}
+		if c.after != nil && s.chance(2) {
+			c.goOn()
+		}
+	}
+	if s.quiet {
+		return
+	}
+	switch s.rng.IntN(8) {
+	case 0, 1, 2, 3:
+		if len(s.everyone) < 200 && len(s.kernel.procs) < 120 {
+			s.newClient()
+		}
+	case 4:
+		if c := s.anyClient(); c != nil && c.runs && s.chance(3) {
+			c.leave()
+		}
+	}
+}
+
+func (s *Sim) anyClient() *client {
+	if len(s.clients) == 0 {
+		return nil
+	}
+	return s.clients[pick(s.rng, slices.Sorted(maps.Keys(s.clients)))]
+}
+
+// newClient has a client make its ghost and ask for a process.
+func (s *Sim) newClient() {
+	s.births++
+	c := &client{sim: s, launch: s.births, node: pick(s.rng, s.nodes).id, hangUp: s.chance(2)}
+	c.pid = s.kernel.fork(1).pid
+	g := s.kernel.fork(c.pid)
+	c.ghost = g.pid
+	g.ghost = &ghost{keeper: s.keeper, pid: g.pid}
+	s.everyone = append(s.everyone, c)
+	c.connect()
+	s.step(c.run(false))
+}
+
+// connect gives a client a connection.
+func (c *client) connect() {
+	c.sim.conns++
+	c.conn = c.sim.conns
+	c.sim.clients[c.conn] = c
+}
+
+func (c *client) run(again bool) core.Run {
+	return core.Run{
+		Client: c.conn, Who: core.Caller{PID: c.pid, UID: 1000, GID: 1000}, Node: c.node, PID: c.ghost, Launch: c.launch,
+		HangUp: c.hangUp, Again: again, GhostExists: again && c.sim.kernel.exists(c.ghost) == 0, Limit: 1 << 20,
+	}
+}
+
+// comeBack has a client ask again that has lost its connection.
+func (c *client) comeBack() {
+	c.connect()
+	if c.runs {
+		c.sim.step(core.Attach{Client: c.conn, Node: c.node})
+	} else {
+		c.sim.step(c.run(true))
+	}
+}
+
+// lost says that the connection has ended by itself.
+func (c *client) lost() { c.conn, c.after = 0, nil }
+
+// leave has a client end.
+func (c *client) leave() {
+	c.left = true
+	c.sim.note("client %d of %d leaves", c.pid, c.ghost)
+	c.sim.kernel.end(c.pid)
+	conn := c.conn
+	c.disconnect()
+	c.sim.step(core.ClientLeft{Client: conn, PID: c.ghost})
+}
+
+func (c *client) disconnect() {
+	delete(c.sim.clients, c.conn)
+	c.conn, c.after = 0, nil
+}
+
+// toClient has a client take a step.
+func (s *Sim) toClient(o core.Output) {
+	switch o := o.(type) {
+	case core.Spawn:
+		if c, l := s.clients[o.Client], s.links[o.Session]; c != nil && l != nil {
+			l.spawns = append(l.spawns, c)
+		}
+	case core.Started:
+		if c := s.clients[o.Client]; c != nil {
+			c.runs = true
+		}
+	case core.Resume:
+		if c := s.clients[o.Client]; c != nil {
+			c.after = s.links[o.Session]
+		}
+	case core.Fail:
+		if c := s.clients[o.Client]; c != nil {
+			c.failed = true
+			c.disconnect()
+			if g := s.kernel.procs[c.ghost]; g != nil && !g.ghost.held {
+				s.kernel.end(c.ghost) // the client sees to it
+				c.exited = true
+			}
+		}
+	case core.HandOver:
+		if c := s.clients[o.From]; c != nil {
+			delete(s.clients, o.From)
+		}
+	case core.Attached:
+		if c := s.clients[o.Client]; c != nil {
+			if l := s.links[o.Session]; l != nil {
+				c.after = l
+			} else { // its node is gone
+				c.failed = true
+				c.disconnect()
+			}
+		}
+	}
+}
+
+// goOn has a node say what it has of a process.
+func (c *client) goOn() {
+	l := c.after
+	c.after = nil
+	if l.closed || l.isCut || c.sim.links[l.id] != l {
+		delete(c.sim.clients, c.conn)
+		c.conn = 0 // the stream is lost: it asks again
+		return
+	}
+	if c.started == nil || c.started.node != l.node {
+		c.failed = true // the node has nothing of it
+		c.disconnect()
+		return
+	}
+	c.runs = true
+	c.sim.step(core.ClientAttached{Client: c.conn, Parent: c.pid, PID: c.ghost, Launch: c.launch, HangUp: c.hangUp})
+}

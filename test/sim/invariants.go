@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/master/core"
+	"bproc/wire"
+)
+
+// find returns the process with a number and birth, wherever it runs.
+func (s *Sim) find(pid wire.PID, birth uint64) *proc {
+	for _, n := range s.nodes {
+		if p := n.procs[pid]; p != nil && p.birth == birth {
+			return p
+		}
+	}
+	return nil
+}
+
+// check looks at the world after a step.
+func (s *Sim) check() {
+	owners := map[wire.PID]wire.NodeID{}
+	for _, n := range s.nodes {
+		for _, pid := range slices.Sorted(maps.Keys(n.procs)) {
+			if other, two := owners[pid]; two {
+				s.fail("process %d is on nodes %d and %d", pid, other, n.id)
+			}
+			owners[pid] = n.id
+		}
+		for _, b := range n.blocks {
+			for _, other := range s.nodes {
+				if other != n && other.has(b) {
+					s.fail("nodes %d and %d have the numbers from %d", n.id, other.id, b.First)
+				}
+			}
+		}
+	}
+}
+
+func (n *node) has(b wire.Block) bool {
+	return slices.ContainsFunc(n.blocks, func(own wire.Block) bool { return own.First < b.End() && b.First < own.End() })
+}
+
+// ghostEnds is called when a ghost is told to end: its process must have ended before, and so.
+func (s *Sim) ghostEnds(g *ghost, status wire.Status) {
+	birth := g.adopted.Birth
+	if p := s.find(g.pid, birth); p != nil {
+		s.fail("the ghost of %d (birth %d) ends, and its process on node %d does not", g.pid, birth, p.node.id)
+	}
+	for _, c := range s.everyone {
+		if c.launch != birth {
+			continue
+		}
+		if c.exited {
+			s.fail("the end of %d is told twice", c.ghost)
+		}
+		c.exited, c.status = true, status
+		lost := status == wire.SignalStatus(int(unix.SIGKILL)) || status == wire.ExitStatus(255) // nobody knows how it ended, or that it ran
+		if p := c.started; p != nil && p.ended && status != p.status && !lost {
+			s.fail("process %d ended with %v, and its ghost with %v", g.pid, p.status, status)
+		}
+	}
+}
+
+// arrived is called when a process gets a signal that its ghost has got: not twice, and in order.
+func (s *Sim) arrived(p *proc, seq uint64, sig unix.Signal) {
+	l := s.kernel.procs[p.pid]
+	if l == nil || l.ghost == nil || l.ghost.adopted.Birth != p.birth {
+		return // its ghost is being made, or gone
+	}
+	g := l.ghost
+	if seq == 0 || seq > uint64(len(g.sent)) || g.sent[seq-1] != sig && g.sent[seq-1] != 0 {
+		s.fail("process %d gets %v number %d, which its ghost has not got", p.pid, sig, seq)
+	}
+}
+
+// placed is called when output of a node may pass that came after an event: the ghosts of all
+// births up to there must exist, or have ended with their processes.
+func (s *Sim) placed(o core.Placed) {
+	l := s.links[o.Session]
+	if l == nil {
+		return
+	}
+	n := l.node
+	first := l.last - uint64(len(n.log))
+	for i, e := range n.log {
+		if e.Kind != wire.EventForked || first+uint64(i)+1 > o.Event {
+			continue
+		}
+		p := s.find(e.PID, e.Birth)
+		if p == nil || p.ended {
+			continue
+		}
+		if q := s.kernel.procs[e.PID]; (q == nil || q.ghost.adopted.Birth != e.Birth) && !s.dies(n, e) {
+			s.fail("output of node %d passes event %d, and %d has no ghost", n.id, o.Event, e.PID)
+		}
+	}
+}
+
+// dies reports whether a process is about to be killed since its ghost could not be made.
+func (s *Sim) dies(n *node, e wire.Event) bool {
+	for _, o := range n.link.down {
+		if m, ok := o.(core.ToNode).Message.(*wire.Signal); ok && m.PID == e.PID {
+			return true
+		}
+	}
+	return true // its kill is among the outputs of this step
+}
+
+// atRest says what is not at rest; empty: all is.
+func (s *Sim) atRest() string {
+	for _, n := range s.nodes {
+		if len(n.procs) > 0 {
+			return fmt.Sprintf("node %d has %d processes, %d first", n.id, len(n.procs), n.inOrder()[0].pid)
+		}
+		if len(n.calls) > 0 {
+			return fmt.Sprintf("%d calls of node %d are not answered", len(n.calls), n.id)
+		}
+		if len(n.log) > 0 {
+			return fmt.Sprintf("%d events of node %d are not done with, %+v first", len(n.log), n.id, n.log[0])
+		}
+	}
+	if size := s.core.Size(); size > 0 {
+		return fmt.Sprintf("the master has %d processes:\n%v", size, s.core)
+	}
+	for _, g := range s.keeper.ghosts() {
+		return fmt.Sprintf("there is the ghost of %d (birth %d)", g.pid, g.adopted.Birth)
+	}
+	for _, c := range s.everyone {
+		if !c.exited && !c.failed && !c.left {
+			return fmt.Sprintf("client %d waits for process %d for ever; connection %d, runs %v", c.pid, c.ghost, c.conn, c.runs)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/master/core"
+	"bproc/wire"
+)
+
+// keeper holds ghosts, and does one request after the other.
+type keeper struct {
+	sim *Sim
+	in  []core.ToKeeper
+	out []core.Input
+}
+
+// ghost is what the keeper knows of one.
+type ghost struct {
+	keeper  *keeper
+	pid     wire.PID
+	held    bool
+	killed  bool // SIGKILL holds it in its exit
+	zombie  bool
+	adopted wire.Adopted
+	kept    []*wire.GhostSignal // that the process is not known to have
+	seq     uint64
+	sent    []unix.Signal // all that it got, by number
+}
+
+func newKeeper(s *Sim) *keeper { return &keeper{sim: s} }
+
+const boot = 7 // of the front end
+
+// ghosts returns those that are held, in order.
+func (k *keeper) ghosts() (all []*ghost) {
+	for _, pid := range slices.Sorted(maps.Keys(k.sim.kernel.procs)) {
+		if g := k.sim.kernel.procs[pid].ghost; g != nil && g.held {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// found is what a master that begins is told; what ghosts got comes again.
+func (k *keeper) found() core.KeeperFound {
+	in := core.KeeperFound{Boot: boot}
+	for _, g := range k.ghosts() {
+		in.Held = append(in.Held, core.Held{PID: g.pid, Adopted: g.adopted, UID: 1000})
+		if g.killed {
+			in.Killed = append(in.Killed, g.pid)
+		}
+		for _, m := range g.kept {
+			k.out = append(k.out, core.FromKeeper{Message: m})
+		}
+	}
+	return in
+}
+
+// dies has the keeper die with what it has not done, and what it has not said, and another one
+// take its ghosts. What ghosts got that the master was not told is lost, but SIGKILL.
+func (k *keeper) dies() {
+	k.sim.fault("keeper dies")
+	for range k.sim.rng.IntN(len(k.in) + 1) {
+		k.do()
+	}
+	k.in, k.out = nil, nil
+	in := core.KeeperBack{Boot: boot}
+	for _, g := range k.ghosts() {
+		in.Held = append(in.Held, g.pid)
+		if g.killed {
+			in.Killed = append(in.Killed, g.pid)
+		}
+		g.forget()
+	}
+	k.sim.step(in)
+}
+
+// forget has the signals lost that are kept.
+func (g *ghost) forget() {
+	for _, m := range g.kept {
+		g.sent[m.Seq-1] = 0
+	}
+	g.kept = nil
+}
+
+// work has the keeper do something, or what it says come to the master.
+func (k *keeper) work() {
+	if len(k.out) > 0 && (len(k.in) == 0 || k.sim.chance(2)) {
+		in := k.out[0]
+		k.out = k.out[1:]
+		k.sim.step(in)
+		return
+	}
+	if len(k.in) > 0 {
+		k.do()
+	}
+}
+
+// do does the next request.
+func (k *keeper) do() {
+	r := k.in[0]
+	k.in = k.in[1:]
+	errno := k.carryOut(r.Message)
+	k.sim.note("keeper: %T %+v: %v", r.Message, r.Message, errno)
+	if r.Number != 0 {
+		k.out = append(k.out, core.FromKeeper{Number: r.Number, Message: &wire.GhostDone{Errno: uint32(errno)}})
+	}
+}
+
+func (k *keeper) carryOut(m wire.Message) unix.Errno {
+	switch m := m.(type) {
+	case *wire.GhostAdopt:
+		return k.adopt(m)
+	case *wire.GhostFork:
+		return k.fork(m)
+	case *wire.GhostExit:
+		return k.exit(m)
+	case *wire.GhostTaken:
+		for _, mark := range m.Marks {
+			if g := k.ghost(mark.PID); g != nil {
+				g.kept = slices.DeleteFunc(g.kept, func(s *wire.GhostSignal) bool { return s.Seq <= mark.Seq })
+			}
+		}
+	case *wire.GhostJoin:
+		g := k.ghost(m.PID)
+		if g == nil || g.killed {
+			return unix.ESRCH
+		}
+		k.sim.kernel.procs[m.PID].group = m.PGID
+	case *wire.GhostCall:
+		return k.call(m)
+	}
+	return 0
+}
+
+// ghost returns a ghost that is held.
+func (k *keeper) ghost(pid wire.PID) *ghost {
+	if p := k.sim.kernel.procs[pid]; p != nil && p.ghost != nil && p.ghost.held {
+		return p.ghost
+	}
+	return nil
+}
+
+func (k *keeper) adopt(m *wire.GhostAdopt) unix.Errno {
+	p := k.sim.kernel.procs[m.PID]
+	switch {
+	case p == nil || p.ghost == nil:
+		return unix.ESRCH
+	case p.ghost.held:
+		return unix.EEXIST
+	}
+	p.ghost.held = true
+	p.ghost.adopted = wire.Adopted{PID: m.PID, Parent: m.Parent, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner}
+	return 0
+}
+
+func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
+	g := k.ghost(m.Parent)
+	if g == nil || g.killed || g.zombie {
+		return unix.ESRCH
+	}
+	if k.sim.kernel.procs[m.Child] != nil {
+		k.sim.fail("a ghost is to be made with number %d, which another has", m.Child)
+		return unix.EEXIST
+	}
+	parent := k.sim.kernel.procs[m.Parent]
+	child := &local{pid: m.Child, parent: m.Parent, group: parent.group}
+	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner}}
+	k.sim.kernel.procs[m.Child] = child
+	return 0
+}
+
+// exit ends a ghost, whose process must have ended before.
+func (k *keeper) exit(m *wire.GhostExit) unix.Errno {
+	g := k.ghost(m.PID)
+	if g == nil {
+		return unix.ESRCH
+	}
+	k.sim.ghostEnds(g, m.Status)
+	k.sim.kernel.end(m.PID)
+	k.out = append(k.out, core.FromKeeper{Message: &wire.GhostGone{PID: m.PID, Asked: true, Status: m.Status}})
+	return 0
+}
+
+// call has a ghost send a signal to a process.
+func (k *keeper) call(m *wire.GhostCall) unix.Errno {
+	if g := k.ghost(m.PID); g == nil || g.killed {
+		return unix.ESRCH
+	}
+	to := k.ghost(wire.PID(m.Args[0]))
+	if to == nil {
+		return unix.ESRCH
+	}
+	to.gets(unix.Signal(m.Args[1]))
+	return 0
+}
+
+// gets has a ghost get a signal: the keeper numbers it, keeps it and tells the master.
+func (g *ghost) gets(sig unix.Signal) {
+	if g.killed {
+		return
+	}
+	g.killed = sig == unix.SIGKILL
+	g.seq++
+	g.sent = append(g.sent, sig)
+	info := make([]byte, 128)
+	binary.LittleEndian.PutUint32(info, uint32(sig))
+	m := &wire.GhostSignal{PID: g.pid, Info: info, Seq: g.seq}
+	g.kept = append(g.kept, m)
+	g.keeper.out = append(g.keeper.out, core.FromKeeper{Message: m})
+}

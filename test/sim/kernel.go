@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/master/core"
+	"bproc/wire"
+)
+
+// kernel is that of the front end.
+type kernel struct {
+	sim   *Sim
+	procs map[wire.PID]*local
+	next  wire.PID
+}
+
+// local is a process of the front end: a client, or a ghost.
+type local struct {
+	pid, parent, group wire.PID
+	ghost              *ghost // nil: it is none
+}
+
+func newKernel(s *Sim) *kernel {
+	return &kernel{sim: s, procs: map[wire.PID]*local{1: {pid: 1}}, next: 100}
+}
+
+// fork makes a process.
+func (k *kernel) fork(parent wire.PID) *local {
+	k.next++
+	p := &local{pid: k.next, parent: parent, group: k.next}
+	k.procs[p.pid] = p
+	return p
+}
+
+// end ends a process; its children go to init.
+func (k *kernel) end(pid wire.PID) {
+	delete(k.procs, pid)
+	for _, p := range k.procs {
+		if p.parent == pid {
+			p.parent = 1
+		}
+	}
+}
+
+func (k *kernel) parent(pid wire.PID) (wire.PID, unix.Errno) {
+	if p := k.procs[pid]; p != nil {
+		return p.parent, 0
+	}
+	return 0, unix.ESRCH
+}
+
+func (k *kernel) exists(pid wire.PID) unix.Errno {
+	if pid < 0 {
+		for _, p := range k.procs {
+			if p.group == -pid {
+				return 0
+			}
+		}
+		return unix.ESRCH
+	}
+	if k.procs[pid] == nil {
+		return unix.ESRCH
+	}
+	return 0
+}
+
+func (k *kernel) members(q core.Members) (group wire.PID, all []wire.PID) {
+	group = q.Group
+	if p := k.procs[q.Of]; group == 0 && p != nil {
+		group = p.group
+	}
+	for _, pid := range q.Among {
+		if p := k.procs[pid]; p != nil && p.group == group {
+			all = append(all, pid)
+		}
+	}
+	return group, all
+}
+
+// userActs has a user of the front end send a signal to some process.
+func (k *kernel) userActs() {
+	var ghosts []wire.PID
+	for _, pid := range slices.Sorted(maps.Keys(k.procs)) {
+		if g := k.procs[pid].ghost; g != nil && g.held {
+			ghosts = append(ghosts, pid)
+		}
+	}
+	if len(ghosts) == 0 {
+		return
+	}
+	sig := pick(k.sim.rng, []unix.Signal{unix.SIGUSR1, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTERM, unix.SIGKILL})
+	k.kill(pick(k.sim.rng, ghosts), sig)
+}
+
+// kill sends a signal to a ghost, which the keeper sees.
+func (k *kernel) kill(pid wire.PID, sig unix.Signal) {
+	g := k.procs[pid].ghost
+	k.sim.note("kill %d %s", pid, unix.SignalName(sig))
+	g.gets(sig)
+}

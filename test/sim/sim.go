@@ -1,0 +1,312 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"bproc/master/core"
+	"bproc/wire"
+)
+
+// lease is that of the simulated cluster.
+const lease = 30 * time.Second
+
+// Sim is a simulated cluster.
+type Sim struct {
+	Steps  int
+	Notes  bool           // a transcript is written
+	Faults map[string]int // by kind
+
+	rng      *rand.Rand
+	now      time.Time
+	core     *core.Core
+	masters  int // that there have been
+	kept     map[core.Table]map[string][]byte
+	kernel   *kernel
+	keeper   *keeper
+	nodes    []*node
+	links    map[core.Session]*link
+	clients  map[core.Client]*client
+	everyone []*client // those that have left, too
+	sessions core.Session
+	conns    core.Client
+	births   uint64
+	exits    map[uint64]wire.PID // questions for the end of a process
+	parents  map[uint64]core.ParentAfter
+	quiet    bool // no faults, no births
+	lines    []string
+	violated error
+}
+
+// New returns a cluster with some nodes. With notes it writes a transcript.
+func New(seed uint64, nodes int, notes bool) *Sim {
+	s := &Sim{
+		Notes:  notes,
+		Faults: map[string]int{},
+		rng:    rand.New(rand.NewPCG(seed, 0)), now: time.Unix(1_000_000, 0),
+		kept:  map[core.Table]map[string][]byte{core.Nodes: {}, core.Blocks: {}},
+		links: map[core.Session]*link{}, clients: map[core.Client]*client{},
+	}
+	s.kernel = newKernel(s)
+	s.keeper = newKeeper(s)
+	s.begin()
+	for i := range nodes {
+		n := newNode(s, wire.NodeID(i))
+		s.nodes = append(s.nodes, n)
+		s.step(core.Join{Identity: n.key(), Want: n.id, Host: n.key()})
+		full := "full"
+		s.step(core.SetNode{Change: wire.SetNode{Node: n.id, Trust: &full}})
+	}
+	return s
+}
+
+// begin begins with a master, the first or another one.
+func (s *Sim) begin() {
+	s.masters++
+	c, err := core.New(core.Config{
+		Now: s.now, Lease: lease, BlockSize: 1024, Gap: 1024, Nodes: s.kept[core.Nodes], Blocks: s.kept[core.Blocks], MaxEnds: 100,
+	})
+	if err != nil {
+		s.fail("the master cannot begin: %v", err)
+		return
+	}
+	s.core, s.exits, s.parents = c, map[uint64]wire.PID{}, map[uint64]core.ParentAfter{}
+	s.step(s.keeper.found())
+}
+
+// fail notes the first thing that must not be.
+func (s *Sim) fail(format string, args ...any) {
+	if s.violated == nil {
+		s.violated = fmt.Errorf(format, args...)
+	}
+}
+
+// note writes a line of the transcript.
+func (s *Sim) note(format string, args ...any) {
+	if !s.Notes {
+		return
+	}
+	s.lines = append(s.lines, fmt.Sprintf("%5d  ", s.Steps)+fmt.Sprintf(format, args...))
+}
+
+// Transcript returns the last lines of what has happened.
+func (s *Sim) Transcript(lines int) string {
+	return strings.Join(s.lines[max(0, len(s.lines)-lines):], "\n")
+}
+
+// step gives the core an input and does what comes out.
+func (s *Sim) step(in core.Input) {
+	out := s.core.Step(s.now, in)
+	for i := 0; i < len(out); i++ {
+		if next := s.perform(out[i]); next != nil {
+			out = append(out, s.core.Step(s.now, next)...)
+		}
+	}
+}
+
+// perform does what comes out of the core. It returns the input that follows at once, or nil.
+func (s *Sim) perform(o core.Output) core.Input {
+	switch o := o.(type) {
+	case core.ToKeeper:
+		s.keeper.in = append(s.keeper.in, o)
+	case core.ToNode:
+		if l := s.links[o.Session]; l != nil {
+			l.down = append(l.down, o)
+		}
+	case core.CloseSession:
+		if l := s.links[o.Session]; l != nil {
+			l.closed = true
+		}
+	case core.Placed:
+		s.placed(o)
+	case core.Keep:
+		maps.Copy(s.kept[o.Table], o.Records)
+		maps.DeleteFunc(s.kept[o.Table], func(_ string, record []byte) bool { return record == nil })
+		return core.Kept{Number: o.Number}
+	case core.Ask:
+		return s.answer(o)
+	case core.Forget:
+		delete(s.exits, o.Number)
+	case core.Log:
+		if o.Level >= core.Warning {
+			s.note("log %s %v", o.Text, o.Args)
+		}
+	default:
+		s.toClient(o)
+	}
+	return nil
+}
+
+// answer is what the kernel says.
+func (s *Sim) answer(o core.Ask) core.Input {
+	a := core.Answer{Number: o.Number}
+	switch q := o.Question.(type) {
+	case core.ParentOf:
+		a.PID, a.Errno = s.kernel.parent(q.PID)
+	case core.Exists:
+		a.Errno = s.kernel.exists(q.PID)
+	case core.Members:
+		a.PID, a.PIDs = s.kernel.members(q)
+	case core.EndOf:
+		if a.Errno = s.kernel.exists(q.PID); a.Errno == 0 && q.Wait {
+			s.exits[o.Number] = q.PID
+			return nil
+		}
+	case core.ParentAfter:
+		s.parents[o.Number] = q
+		return nil
+	default:
+		s.fail("the simulated kernel does not know %T", q)
+	}
+	return a
+}
+
+// chance reports whether something happens that does so once in so many times.
+func (s *Sim) chance(once int) bool { return s.rng.IntN(once) == 0 }
+
+// fault counts a fault.
+func (s *Sim) fault(kind string, about ...any) {
+	s.Faults[kind]++
+	s.note("FAULT %s %v", kind, about)
+}
+
+// Run makes steps, and then has all come to rest. It returns what was violated.
+func (s *Sim) Run(steps int) error {
+	for ; s.Steps < steps && s.violated == nil; s.Steps++ {
+		s.anything()
+		s.check()
+	}
+	s.settle()
+	return s.violated
+}
+
+// anything has one thing happen.
+func (s *Sim) anything() {
+	switch n := s.rng.IntN(100); {
+	case n < 30:
+		s.deliver()
+	case n < 45:
+		s.keeper.work()
+	case n < 62:
+		pick(s.rng, s.nodes).lives()
+	case n < 72:
+		s.clientActs()
+	case n < 80:
+		s.kernel.userActs()
+	case n < 90:
+		s.pass(time.Duration(1+s.rng.IntN(3)) * time.Second / 2)
+	case n < 95:
+		s.answerLate()
+	default:
+		s.disturb()
+	}
+}
+
+// pass has time pass, and the daemons notice.
+func (s *Sim) pass(d time.Duration) {
+	s.now = s.now.Add(d)
+	for _, n := range s.nodes {
+		n.timePasses()
+	}
+	s.step(core.Tick{})
+	s.step(core.News{})
+}
+
+// answerLate answers a question that takes its time.
+func (s *Sim) answerLate() {
+	for _, number := range slices.Sorted(maps.Keys(s.exits)) {
+		if s.kernel.exists(s.exits[number]) != 0 {
+			delete(s.exits, number)
+			s.step(core.Answer{Number: number})
+			return
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(s.parents)) {
+		if q := s.parents[number]; s.kernel.exists(q.End) != 0 {
+			delete(s.parents, number)
+			a := core.Answer{Number: number}
+			a.PID, a.Errno = s.kernel.parent(q.PID)
+			s.step(a)
+			return
+		}
+	}
+}
+
+// disturb has something fail.
+func (s *Sim) disturb() {
+	n := pick(s.rng, s.nodes)
+	switch s.rng.IntN(12) {
+	case 0, 1:
+		n.loseSession("session lost")
+	case 2, 3:
+		n.cut()
+	case 4, 5, 6:
+		n.heal()
+	case 7:
+		n.restart()
+	case 8:
+		if s.chance(4) {
+			n.reboot()
+		}
+	case 9:
+		s.loseMaster()
+	case 10:
+		s.keeper.dies()
+	case 11:
+		if s.chance(8) {
+			s.fault("long cut", n.id)
+			n.cut()
+			s.pass(lease + 2*time.Second)
+			s.pass(core.LeaseMargin)
+		}
+	}
+}
+
+// loseMaster has the master die, and another one begin.
+func (s *Sim) loseMaster() {
+	s.fault("master dies")
+	for _, n := range s.nodes {
+		n.drop()
+	}
+	clear(s.links)
+	for range s.rng.IntN(len(s.keeper.in) + 1) {
+		s.keeper.do() // it had come to the keeper
+	}
+	s.keeper.in, s.keeper.out = nil, nil
+	for _, c := range s.clients {
+		c.lost()
+	}
+	clear(s.clients)
+	s.begin()
+}
+
+// settle has all come to rest: nothing fails, nothing begins, and what runs ends.
+func (s *Sim) settle() {
+	s.quiet = true
+	for round := 0; round < 400 && s.violated == nil; round++ {
+		for _, n := range s.nodes {
+			n.heal()
+			n.calm(round)
+		}
+		s.clientActs()
+		for range 30 {
+			s.deliver()
+			s.keeper.work()
+		}
+		s.answerLate()
+		s.pass(time.Second)
+		s.check()
+		if round > 80 && s.atRest() == "" {
+			return
+		}
+	}
+	if s.violated == nil {
+		s.fail("it does not come to rest: %s", s.atRest())
+	}
+}
+
+func pick[T any](rng *rand.Rand, all []T) T { return all[rng.IntN(len(all))] }
