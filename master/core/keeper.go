@@ -157,7 +157,10 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 		c.formerGone(p)
 		return
 	}
-	if !m.Asked && p.state != ending {
+	if m.Asked && p.state != ending {
+		return // the end of the one before, of which the former keeper's is known
+	}
+	if p.state != ending {
 		// It waited for room, perhaps, and there was none.
 		c.warnFull(p, logged{Level: Warning, Text: "a ghost ended before its process; the process is killed", Args: []any{"pid", m.PID, "status", uint32(m.Status)}})
 		c.kill(p)

@@ -157,6 +157,7 @@ func (n *node) starts(p *proc) {
 		e.Stage, e.Errno = wire.StageExec, uint32(unix.ENOENT)
 		p.ended, p.status = true, wire.ExitStatus(127)
 		delete(n.procs, p.pid)
+		p.client.started = nil // it can be tried again
 	}
 	p.runs = true
 	n.tell(e)
