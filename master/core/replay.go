@@ -175,7 +175,6 @@ func (c *Core) replay(n *node, s *session) (unasked []*proc) {
 
 // goesOn tells a process what its node may have missed between two sessions.
 func (c *Core) goesOn(s *session, p *proc) {
-	p.signals.renew()
 	if p.claimed {
 		p.claimed = false
 		c.stoppedBefore(p)

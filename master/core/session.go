@@ -138,6 +138,7 @@ func (c *Core) sessionUp(s *session) error {
 	n.sess, n.lostAt, n.gone, n.boot = s, time.Time{}, false, s.peer.BootID
 	for _, p := range c.onNodeInOrder(n.ID) {
 		p.sess = s
+		p.signals.renew() // before any event is told again
 	}
 	c.claimNumbers(s)
 	s.shares = map[uint32]uint64{}

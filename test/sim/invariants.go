@@ -78,6 +78,28 @@ func (s *Sim) arrived(p *proc, seq uint64, sig unix.Signal) {
 	}
 }
 
+// checkCalm looks at what runs when nothing is on its way: processes have had all signals, and
+// clients know that theirs run.
+func (s *Sim) checkCalm() {
+	for _, n := range s.nodes {
+		for _, p := range n.inOrder() {
+			l := s.kernel.procs[p.pid]
+			if l == nil || l.ghost == nil || l.ghost.adopted.Birth != p.birth {
+				s.fail("process %d (birth %d) runs without a ghost", p.pid, p.birth)
+				return
+			}
+			for i, sig := range l.ghost.sent {
+				if sig != 0 && !slices.Contains(p.got, uint64(i+1)) {
+					s.fail("process %d has not got %v number %d", p.pid, sig, i+1)
+				}
+			}
+			if c := p.client; c != nil && !c.left && (c.conn == 0 || !c.runs) {
+				s.fail("client %d does not know that process %d runs", c.pid, c.ghost)
+			}
+		}
+	}
+}
+
 // placed is called when output of a node may pass that came after an event: the ghosts of all
 // births up to there must exist, or have ended with their processes.
 func (s *Sim) placed(o core.Placed) {

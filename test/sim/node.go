@@ -260,7 +260,11 @@ func (n *node) hears(o core.ToNode) {
 func (n *node) signal(m *wire.Signal) {
 	sig := unix.Signal(binary.LittleEndian.Uint32(m.Info))
 	p := n.procs[m.PID]
-	if p != nil && n.bornAfter(p, m.Seen) {
+	seen := m.Seen
+	if m.Group && sig == unix.SIGKILL {
+		seen++ // that was the birth of a process whose ghost could not be made
+	}
+	if p != nil && n.bornAfter(p, seen) {
 		p = nil
 	}
 	if m.Seq != 0 {
@@ -381,8 +385,8 @@ func (n *node) reboot() {
 	n.booted++
 }
 
-// calm has the node end what runs, little by little, and come back.
-func (n *node) calm(round int) {
+// calm has the node come back, start what is to be started and, in the end, end what runs.
+func (n *node) calm(ends bool) {
 	if n.link == nil {
 		n.connect()
 		return
@@ -392,7 +396,7 @@ func (n *node) calm(round int) {
 			n.starts(p)
 		}
 	}
-	if p := n.any(); p != nil && round > 40 {
+	if p := n.any(); p != nil && ends {
 		n.end(p, wire.ExitStatus(0))
 	}
 }

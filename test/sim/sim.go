@@ -284,13 +284,15 @@ func (s *Sim) loseMaster() {
 	s.begin()
 }
 
-// settle has all come to rest: nothing fails, nothing begins, and what runs ends.
+// settle has all come to rest: nothing fails, nothing begins, and when all that was on its way has
+// come, what runs ends.
 func (s *Sim) settle() {
 	s.quiet = true
-	for round := 0; round < 400 && s.violated == nil; round++ {
+	ends := false
+	for round := 0; round < 1000 && s.violated == nil; round++ {
 		for _, n := range s.nodes {
 			n.heal()
-			n.calm(round)
+			n.calm(ends)
 		}
 		s.clientActs()
 		for range 30 {
@@ -300,13 +302,27 @@ func (s *Sim) settle() {
 		s.answerLate()
 		s.pass(time.Second)
 		s.check()
-		if round > 80 && s.atRest() == "" {
+		switch {
+		case ends && s.atRest() == "":
 			return
+		case !ends && round > 40 && s.drained():
+			ends = true
+			s.checkCalm()
 		}
 	}
 	if s.violated == nil {
 		s.fail("it does not come to rest: %s", s.atRest())
 	}
+}
+
+// drained reports whether nothing is on its way.
+func (s *Sim) drained() bool {
+	for _, n := range s.nodes {
+		if l := n.link; l == nil || l.closed || len(l.up)+len(l.down)+len(l.spawns) > 0 {
+			return false
+		}
+	}
+	return len(s.keeper.in)+len(s.keeper.out) == 0
 }
 
 func pick[T any](rng *rand.Rand, all []T) T { return all[rng.IntN(len(all))] }
