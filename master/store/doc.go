@@ -4,7 +4,7 @@
 //	authority  key and certificate of the authority         wire/link
 //	tokens     tokens that were given out, by their hashes   wire/link
 //	nodes      the node table, by number                     master
-//	blocks     numbers that nodes have, by node              master
+//	leases     numbers that nodes have, by node              master
 //
 // The package that keeps a record knows what it means. [Table.Change] is a transaction:
 // when it has returned, the change survives a kill and a loss of power; when it returns an

@@ -11,7 +11,7 @@ const (
 	Authority = "authority"
 	Tokens    = "tokens"
 	Nodes     = "nodes"
-	Blocks    = "blocks"
+	Blocks    = "leases" // its name on disk, from before lease meant the time limit alone
 )
 
 // tables are all records, by table and name.
