@@ -131,8 +131,7 @@ func (s *Sim) toClient(o core.Output) {
 		}
 	case core.Fail:
 		if c := s.clients[o.Client]; c != nil {
-			c.failed = true
-			c.disconnect()
+			c.givesUp()
 			if g := s.kernel.procs[c.ghost]; g != nil && !g.ghost.held {
 				s.kernel.end(c.ghost) // the client sees to it
 				c.exited = true
@@ -147,11 +146,17 @@ func (s *Sim) toClient(o core.Output) {
 			if l := s.links[o.Session]; l != nil {
 				c.after = l
 			} else { // its node is gone
-				c.failed = true
-				c.disconnect()
+				c.givesUp()
 			}
 		}
 	}
+}
+
+// givesUp has a client end that does not get its process back.
+func (c *client) givesUp() {
+	c.failed, c.left = true, true
+	c.disconnect()
+	c.sim.kernel.end(c.pid)
 }
 
 // goOn has a node say what it has of a process.
@@ -164,8 +169,7 @@ func (c *client) goOn() {
 		return
 	}
 	if c.started == nil || c.started.node != l.node {
-		c.failed = true // the node has nothing of it
-		c.disconnect()
+		c.givesUp() // the node has nothing of it
 		return
 	}
 	c.runs = true
