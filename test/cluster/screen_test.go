@@ -22,7 +22,8 @@ const screenPrompt = "here>" // tmux leaves blanks at the ends of lines out
 
 func newScreen(t *testing.T, c *cluster.Cluster) *screen {
 	t.Helper()
-	s := &screen{t: t, c: c, tmux: []string{"tmux", "-S", "/run/screen.sock", "-f", "/dev/null"}}
+	// The server of another test may still be about to end.
+	s := &screen{t: t, c: c, tmux: []string{"tmux", "-S", "/run/" + t.Name() + ".sock", "-f", "/dev/null"}}
 	s.do("new-session", "-d", "-x", "80", "-y", "24", "env", "TERM=screen", "PS1="+screenPrompt, "ENV=", "dash", "-i")
 	t.Cleanup(func() { _, _ = c.Front.Exec(context.Background(), cluster.Root, append(s.tmux, "kill-server")...) })
 	s.do("set", "-g", "status", "off")
