@@ -30,7 +30,7 @@ func TestShutdown(t *testing.T) {
 	}
 	// A bpsh that has nothing left to wait for when its own SIGTERM comes ends by that, which
 	// systemd counts as a success.
-	for unit, want := range map[string]string{"plain": "exit-code success", "stubborn": "exit-code", "bpmaster": "success", "bpprocfs": "success"} {
+	for unit, want := range map[string]string{"plain": "exit-code success", "stubborn": "exit-code success", "bpmaster": "success", "bpprocfs": "success"} {
 		if got := ask(t, c.Front, cluster.Root, "systemctl", "show", "--property=Result", "--value", unit+".service"); !slices.Contains(strings.Fields(want), got) {
 			t.Errorf("%s has ended by %s, want %s", unit, got, want)
 		}
