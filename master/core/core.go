@@ -21,7 +21,8 @@ type Core struct {
 	alloc    *pidmap.Allocator
 	blocks   *blockTable
 
-	// What waits for an answer: of the keeper, of the front end's kernel, of the store.
+	// Requests to the keeper, questions to the front end's kernel and records for the store that
+	// are not answered.
 	boot   uint64 // of the front end, as the keeper says
 	number uint64 // of the last request, question or record
 	asked  map[uint64]reply

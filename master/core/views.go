@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// What those who look may see. These methods change nothing.
+// The methods here show what the core has, and change nothing.
 
 // NodeList returns the node table.
 func (c *Core) NodeList() []wire.Node {

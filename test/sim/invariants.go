@@ -117,20 +117,23 @@ func (s *Sim) placed(o core.Placed) {
 		if p == nil || p.ended {
 			continue
 		}
-		if q := s.kernel.procs[e.PID]; (q == nil || q.ghost.adopted.Birth != e.Birth) && !s.dies(n, e) {
+		if q := s.kernel.procs[e.PID]; (q == nil || q.ghost.adopted.Birth != e.Birth) && !s.dies(l, e) {
 			s.fail("output of node %d passes event %d, and %d has no ghost", n.id, o.Event, e.PID)
 		}
 	}
 }
 
 // dies reports whether a process is about to be killed since its ghost could not be made.
-func (s *Sim) dies(n *node, e wire.Event) bool {
-	for _, o := range n.link.down {
-		if m, ok := o.(core.ToNode).Message.(*wire.Signal); ok && m.PID == e.PID {
+func (s *Sim) dies(l *link, e wire.Event) bool {
+	return slices.ContainsFunc(l.down, func(o any) bool {
+		switch m := o.(core.ToNode).Message.(type) {
+		case *wire.Signal:
+			return m.PID == e.PID
+		case *wire.KillAll:
 			return true
 		}
-	}
-	return true // its kill is among the outputs of this step
+		return false
+	})
 }
 
 // atRest says what is not at rest; empty: all is.

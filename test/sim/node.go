@@ -25,8 +25,8 @@ type node struct {
 	link    *link     // nil: none
 	leaving bool
 
-	// What the master is not known to be done with: events, and the processes that there
-	// were before them.
+	// Events that the master is not known to be done with, and the processes that there were
+	// before them.
 	log  []wire.Event
 	base map[wire.PID]*proc
 
@@ -284,7 +284,7 @@ func (n *node) signal(m *wire.Signal) {
 	}
 }
 
-// bornAfter reports whether the birth of a process is a later event of this session than one.
+// bornAfter reports whether the birth of a process is told after an event with some number.
 func (n *node) bornAfter(p *proc, event uint64) bool {
 	first := n.link.last - uint64(len(n.log)) // event before the log
 	for i, e := range n.log {

@@ -37,7 +37,8 @@ type Sim struct {
 	births   uint64
 	exits    map[uint64]wire.PID // questions for the end of a process
 	parents  map[uint64]core.ParentAfter
-	quiet    bool // no faults, no births
+	quiet    bool          // no faults, no births
+	passed   []core.Placed // by the last step
 	lines    []string
 	violated error
 }
@@ -106,6 +107,10 @@ func (s *Sim) step(in core.Input) {
 			out = append(out, s.core.Step(s.now, next)...)
 		}
 	}
+	for _, o := range s.passed {
+		s.placed(o)
+	}
+	s.passed = s.passed[:0]
 }
 
 // perform does what comes out of the core. It returns the input that follows at once, or nil.
@@ -122,7 +127,7 @@ func (s *Sim) perform(o core.Output) core.Input {
 			l.closed = true
 		}
 	case core.Placed:
-		s.placed(o)
+		s.passed = append(s.passed, o)
 	case core.Keep:
 		maps.Copy(s.kept[o.Table], o.Records)
 		maps.DeleteFunc(s.kept[o.Table], func(_ string, record []byte) bool { return record == nil })

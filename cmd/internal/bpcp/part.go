@@ -17,7 +17,7 @@ func takePart(ctx context.Context) error {
 	ctx, caught := catch(ctx)
 	defer caught.stop()
 	in, out := pollable(os.Stdin), pollable(os.Stdout)
-	// Whoever reads or writes must not be waited for when the copy is given up.
+	// Readers and writers are not waited for when the copy is given up.
 	stop := context.AfterFunc(ctx, func() {
 		in.Close()
 		out.Close()

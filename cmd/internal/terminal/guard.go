@@ -72,7 +72,7 @@ func Guard() bool {
 	if len(name) < len(guardSuffix) || name[len(name)-len(guardSuffix):] != guardSuffix || len(os.Args) != 1 {
 		return false
 	}
-	// Who is not in the foreground may change settings if it ignores this (termios(3)).
+	// A process in the background may change settings if it ignores SIGTTOU (termios(3)).
 	signal.Ignore(unix.SIGTTOU, unix.SIGTTIN, unix.SIGTSTP, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM)
 	var m modes
 	if _, err := io.ReadFull(os.Stdin, m[:]); err != nil {

@@ -55,7 +55,7 @@ type Terminal struct {
 	guard *guard
 }
 
-// Of returns the terminal that a file is; nil if it is none.
+// Of returns a file as a terminal; nil if it is none.
 func Of(input io.Reader) *Terminal {
 	f, ok := input.(*os.File)
 	if !ok {

@@ -20,7 +20,7 @@ func NewIdentity() (certificate, key []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Nobody looks at what it says: it is compared as a whole.
+	// The certificate is compared as a whole; its fields are not looked at.
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}
 	if certificate, err = x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private); err != nil {
 		return nil, nil, err

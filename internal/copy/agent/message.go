@@ -48,7 +48,7 @@ type (
 	Drop struct{ ID int }
 )
 
-// What Start.From can be in place of an agent.
+// Values of Start.From in place of the number of an agent.
 const (
 	FromSelf    = -1 // the agent sends what it reads
 	FromSession = -2 // it comes in messages
