@@ -47,6 +47,8 @@ NEEDED := \
 	/sbin/ip:iproute2 \
 	/sbin/setcap:libcap2-bin \
 	/usr/bin/htop:htop \
+	/usr/bin/less:less \
+	/usr/bin/vi:vim-tiny \
 	/usr/bin/tmux:tmux \
 	/usr/bin/lsof:lsof \
 	/usr/sbin/sshd:openssh-server \
@@ -54,13 +56,18 @@ NEEDED := \
 	/usr/bin/rsync:rsync \
 	/usr/bin/fusermount3:fuse3 \
 	/usr/bin/pstree:psmisc \
-	/usr/bin/rsync:rsync \
 	/usr/bin/parallel:parallel \
 	/usr/bin/pdsh:pdsh \
 	/usr/bin/clush:clustershell \
+	/usr/bin/ansible-playbook:ansible-core \
+	/usr/bin/mpirun.openmpi:openmpi-bin \
+	/usr/bin/mpicc.openmpi:libopenmpi-dev \
+	/usr/bin/mpiexec.hydra:mpich \
 	/usr/bin/systemctl:systemd \
 	/usr/bin/dbus-daemon:dbus \
 	/usr/lib/python3/dist-packages/psutil:python3-psutil \
+	/usr/bin/redis-server:redis-server \
+	/usr/sbin/nginx:nginx-light \
 	/usr/bin/rpm:rpm \
 	/usr/bin/fish:fish \
 	/usr/bin/zsh:zsh \
@@ -70,9 +77,9 @@ NEEDED := \
 # The commands, by where they are installed. They are linked without libc, since
 # clients are started often; bpslave needs it to make its process space. Bpcheck is
 # "bpctl check": both belong on front ends and on nodes.
-BIN  := bpsh bprsh bpstat bpctl bpcp bpns
+BIN  := bpsh bprsh bpstat bpctl bpcp bpjob bpns
 SBIN := bpmaster bpprocfs
-LIB  := bpkeeper bpinit bpcheck
+LIB  := bpkeeper bpinit bpcheck bpjail
 CGO  := bpslave
 
 ifdef RACE # the race detector needs cgo
@@ -140,6 +147,10 @@ demo: deps build ## a front end and three nodes on this machine, and a shell the
 test: deps completions $(BUILD)/tools/nfpm-$(NFPM_VERSION) ## all tests; RUN=REGEXP and PKG=PACKAGES select; TESTFLAGS for go test
 	@BPROC_TREE=$(BUILD) BPROC_NFPM=$(word 3,$^) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG) | $(GO) run ./test/verdict
 
+.PHONY: check
+check: ## the tests that need no cluster, in about a minute
+	@$(MAKE) --no-print-directory test PKG="$$($(GO) list ./... | grep -v '/test/cluster' | paste -sd ' ')"
+
 # A race-enabled program waits for a second before it exits, unless told otherwise
 # (go.dev/doc/articles/race_detector): that adds up where commands are what is tested.
 .PHONY: race
@@ -162,6 +173,13 @@ SOAK ?= 2m
 soak: deps build ## random trees, forks at full rate, stress-ng: each for SOAK (2m); RUN=REGEXP selects
 	@BPROC_TREE=$(BUILD) BPROC_SOAK=$(SOAK) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestSoak|TestRandomTrees|TestStressNG)' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
 
+LAUNCHES ?= 10000
+
+# "make test" has the same test, with fewer.
+.PHONY: launches
+launches: deps build ## LAUNCHES (10000) by each of three kinds of launchers, with random kills
+	@BPROC_TREE=$(BUILD) BPROC_LAUNCHES=$(LAUNCHES) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) -run '^TestLaunches$$' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
+
 SEEDS ?= 20000
 
 .PHONY: sim
@@ -178,6 +196,16 @@ chaos: deps build ## parts fail at random while jobs run, for CHAOS (3m) with ea
 .PHONY: bench
 bench: deps build ## measure; ONLY=REGEXP selects by name
 	@BPROC_TREE=$(BUILD) $(GO) run ./test/cluster/bench $(if $(ONLY),-only '$(ONLY)')
+
+# The packages of rsh are unpacked, not installed: their server would be started.
+$(BUILD)/rsh:
+	@rm -rf $@.new && mkdir -p $@.new
+	@cd $@.new && apt-get -qq -o APT::Sandbox::User=root download rsh-client rsh-server && for deb in *.deb; do dpkg-deb -x $$deb .; done
+	@mv $@.new $@
+
+.PHONY: rivals
+rivals: deps build $(BUILD)/rsh ## measure beside ssh, rsh, pdsh, clush and hydra; ONLY=REGEXP selects
+	@BPROC_TREE=$(BUILD) $(GO) run ./test/cluster/rivals -rsh $(BUILD)/rsh $(if $(ONLY),-only '$(ONLY)')
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (30s)

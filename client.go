@@ -39,7 +39,8 @@ type Node struct {
 	Kernel string
 	Arch   string
 	CPUs   int
-	Memory uint64 // bytes
+	Memory uint64   // bytes
+	Labels []string // tags and attributes that an administrator has set: "gpu", "rack=4"
 }
 
 // Nodes returns the node table, in order of node numbers.
@@ -52,7 +53,7 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	for i, n := range list {
 		nodes[i] = Node{
 			ID: NodeID(n.ID), Name: n.Name, State: n.State, Mode: n.Mode, UID: n.UID, GID: n.GID, Addr: n.Addr,
-			Procs: int(n.Procs), Since: time.Unix(n.Since, 0), Kernel: n.Kernel, Arch: n.Arch, CPUs: int(n.CPUs), Memory: n.Memory,
+			Procs: int(n.Procs), Since: time.Unix(n.Since, 0), Kernel: n.Kernel, Arch: n.Arch, CPUs: int(n.CPUs), Memory: n.Memory, Labels: n.Labels,
 		}
 	}
 	return nodes, nil
@@ -93,11 +94,12 @@ func (c *Client) Procs(ctx context.Context) ([]Proc, error) {
 
 // NodeChange is a change of a line of the node table. A nil field stays as it is.
 type NodeChange struct {
-	State *string // "down" disconnects the node at once
+	State *string // "down" disconnects the node at once; "reboot", "halt" and "pwroff" are done there
 	Mode  *uint32 // who may start processes there: bits 0111
 	UID   *uint32
 	GID   *uint32
 	Trust *string // "full" or "limited": how far the node is believed (bproc(7))
+	Drain *bool   // nothing new is started there
 }
 
 // SetNode changes a line of the node table. Most changes need root.

@@ -13,7 +13,7 @@ import (
 )
 
 // AnyUser in a GhostAdopt, and Parent 0, stand for a ghost that has been
-// adopted before: its image alone tells what it is.
+// adopted before: its image and its mark alone tell what it is.
 const AnyUser = ^uint32(0)
 
 // adopt seizes a ghost that a client made. It looks at what it is before, so as not to

@@ -185,6 +185,16 @@ func (f *fixture) gone(t testing.TB, pid wire.PID) *wire.GhostGone {
 	}).msg.(*wire.GhostGone)
 }
 
+// formerly makes a ghost that a keeper has held before.
+func formerly(t testing.TB, uid uint32, argv ...string) wire.PID {
+	t.Helper()
+	pid := start(t, uid, argv...)
+	if err := markHeld(pid, false); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
 // start makes a ghost as a client does, a child of the test, and waits until it has the image:
 // some kernels let a parent go on before that, and only the adoption of a client's child
 // ([shard.checkSettled]) awaits it.

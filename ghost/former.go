@@ -23,6 +23,11 @@ func markHeld(pid wire.PID, hangUp bool) error {
 	return writeProc(pid, mark.File, fmt.Sprintf("%#x", filter))
 }
 
+func wasMarked(pid wire.PID) bool {
+	held, _ := wasHeld(pid)
+	return held
+}
+
 func wasHeld(pid wire.PID) (held, hangUp bool) {
 	text, err := readProc(pid, mark.File)
 	if err != nil {
@@ -157,7 +162,7 @@ func (k *Keeper) eachMarked(do func(wire.PID, processStatus)) error {
 		if exe, err := inodeOf(unix.AT_FDCWD, "/proc/"+name+"/exe"); err != nil || exe != k.rules.image {
 			continue
 		}
-		if held, _ := wasHeld(pid); !held {
+		if !wasMarked(pid) {
 			continue
 		}
 		if unix.Stat("/proc/"+name+"/ns/pid", &namespace) != nil || namespace.Ino != ours.Ino {

@@ -72,7 +72,7 @@ func abandon(t *testing.T, s *shard, pid wire.PID, do func(d *driven)) {
 func TestFormerCall(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)
-	pid := start(t, 0, "g")
+	pid := formerly(t, 0, "g")
 	abandon(t, s, pid, func(d *driven) {
 		r := d.saved
 		l := d.list()
@@ -106,7 +106,7 @@ func TestFormerCall(t *testing.T) {
 func TestFormerSaid(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)
-	pid := start(t, 0, "g")
+	pid := formerly(t, 0, "g")
 	if err := unix.Kill(int(pid), unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func callOf(t testing.TB, pid wire.PID) int {
 func TestReportedFirst(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)
-	pid := start(t, 0, "g")
+	pid := formerly(t, 0, "g")
 	if err := s.adopt(&wire.GhostAdopt{PID: pid, UID: AnyUser}); err != nil {
 		t.Fatal(err)
 	}

@@ -217,7 +217,7 @@ func TestFormerStopped(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)
 	for _, stopped := range []bool{false, true} {
-		pid := start(t, 0, "g")
+		pid := formerly(t, 0, "g")
 		if stopped {
 			if err := unix.Kill(int(pid), unix.SIGSTOP); err != nil {
 				t.Fatal(err)

@@ -65,6 +65,7 @@ func TestAdopt(t *testing.T) {
 	me := wire.PID(os.Getpid())
 	pid := start(t, nobody, "a")
 	other := start(t, 0, "b")
+	before := formerly(t, 0, "c")
 	for _, c := range []struct {
 		name string
 		m    wire.GhostAdopt
@@ -76,7 +77,9 @@ func TestAdopt(t *testing.T) {
 		{"init", wire.GhostAdopt{PID: 1, Parent: 0, UID: AnyUser}, unix.EINVAL},
 		{"right", wire.GhostAdopt{PID: pid, Parent: me, UID: nobody}, 0},
 		{"twice", wire.GhostAdopt{PID: pid, Parent: me, UID: nobody}, unix.EEXIST},
-		{"adopted before", wire.GhostAdopt{PID: other, UID: AnyUser}, 0},
+		{"adopted before", wire.GhostAdopt{PID: before, UID: AnyUser}, 0},
+		{"not adopted before", wire.GhostAdopt{PID: other, UID: AnyUser}, unix.ESRCH},
+		{"the same, for its client", wire.GhostAdopt{PID: other, Parent: me}, 0},
 	} {
 		if got := f.ask(t, &c.m); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
@@ -84,6 +87,7 @@ func TestAdopt(t *testing.T) {
 	}
 	f.end(t, pid, 0)
 	f.end(t, other, 0)
+	f.end(t, before, 0)
 }
 
 func TestAdoptNoGhost(t *testing.T) {

@@ -26,7 +26,7 @@ func TestKilledFromStop(t *testing.T) {
 		{"registers", func(d *driven) error { return s.lost(d.g, "registers of", d.saved.get(d.g.pid)) }},
 		{"name", func(d *driven) error { return d.setName("x") }},
 	} {
-		pid := start(t, 0, "g")
+		pid := formerly(t, 0, "g")
 		if err := s.adopt(&wire.GhostAdopt{PID: pid, UID: AnyUser}); err != nil {
 			t.Fatal(err)
 		}

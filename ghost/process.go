@@ -145,6 +145,8 @@ func (r *rules) check(p process, m *wire.GhostAdopt) (processStatus, error) {
 		what, errno = "parent", unix.ECHILD
 	case m.UID != AnyUser && st.user.Real != m.UID:
 		what, errno = "user", unix.EPERM
+	case m.UID == AnyUser && !wasMarked(p.pid): // somebody's new one, which has the number of one that is gone
+		what, errno = "mark", unix.ESRCH
 	case users != r.users: // whose capabilities are none here, and whose owner may trace it
 		what, errno = "user namespace", unix.EPERM
 	case st.capable&imageCapabilities != imageCapabilities:

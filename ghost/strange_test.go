@@ -90,7 +90,8 @@ func TestAdoptVforkParents(t *testing.T) {
 	pid := f.ghost(t, nobody, "g")
 	for range 4 {
 		e := f.take(t, "answer", func(e event) bool { _, ok := e.msg.(*wire.GhostDone); return ok })
-		if errno := unix.Errno(e.msg.(*wire.GhostDone).Errno); errno != unix.EINVAL {
+		// EAGAIN: on a busy machine they were not looked at twice in the time for a request.
+		if errno := unix.Errno(e.msg.(*wire.GhostDone).Errno); errno != unix.EINVAL && errno != unix.EAGAIN {
 			t.Errorf("got %v, want %v", errno, unix.EINVAL)
 		}
 	}

@@ -2,6 +2,7 @@ package ghost
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -107,7 +108,7 @@ func TestSlip(t *testing.T) {
 	s := lone(t)
 	pids, ends, parent := foreign(t, 4)
 	for _, pid := range pids {
-		if err := s.adopt(&wire.GhostAdopt{PID: pid, UID: AnyUser}); err != nil {
+		if err := errors.Join(markHeld(pid, false), s.adopt(&wire.GhostAdopt{PID: pid, UID: AnyUser})); err != nil {
 			t.Fatal(err)
 		}
 	}

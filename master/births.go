@@ -87,19 +87,27 @@ func (c *clientConn) births(ctx context.Context, m *wire.Births) error {
 		return c.failed(wire.StageRequest, unix.EAGAIN, "")
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, birthsTime)
-	defer cancel()
-	// A client that has left waits for nothing any more, nor does one that says more.
+	ctx, here := c.whileHere(ctx, birthsTime)
+	count := b.await(ctx, m.After)
+	here()
+	return c.reply(&wire.Born{Count: count})
+}
+
+// whileHere returns a context that ends after a time, and when the client has left or says
+// more. The caller calls here before it answers.
+func (c *clientConn) whileHere(ctx context.Context, limit time.Duration) (waiting context.Context, here func()) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
 		_, _ = c.conn.Read(make([]byte, 1))
 		cancel()
 	}()
-	count := b.await(ctx, m.After)
-	if err := c.conn.SetReadDeadline(time.Unix(1, 0)); err != nil { // ends the read
-		c.conn.Close()
+	return ctx, func() {
+		cancel()
+		if err := c.conn.SetReadDeadline(time.Unix(1, 0)); err != nil { // ends the read
+			c.conn.Close()
+		}
+		<-left
 	}
-	<-left
-	return c.reply(&wire.Born{Count: count})
 }

@@ -96,14 +96,38 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 		return c.listNodes()
 	case *wire.ListProcs:
 		return c.listProcs()
+	case *wire.ListNumbers:
+		return c.listNumbers()
 	case *wire.SetNode:
 		return c.setNode(ctx, m)
+	case *wire.SetNodes:
+		return c.setNodes(ctx, m)
 	case *wire.Enroll:
 		return c.enroll(ctx, m)
+	case *wire.ListTokens:
+		return c.listTokens()
+	case *wire.RevokeToken:
+		return c.revokeToken(m)
 	case *wire.Revoke:
 		return c.revoke(ctx, m)
+	case *wire.Reload:
+		return c.reload(ctx)
+	case *wire.PowerOn:
+		return c.powerOn(ctx, m)
+	case *wire.ReadLog:
+		return c.readLog(ctx, m)
 	case *wire.Births:
 		return c.births(ctx, m)
+	case *wire.AwaitNodes:
+		return c.awaitNodes(ctx, m)
+	case *wire.AwaitNames:
+		return c.awaitNames(ctx, m)
+	case *wire.ListHardware:
+		return c.listHardware(ctx, m)
+	case *wire.SetLabels:
+		return c.setLabels(ctx, m)
+	case *wire.ListLoads:
+		return c.listLoads(ctx, m)
 	case *wire.Look:
 		return c.look(ctx, m)
 	case *wire.Inspect:
@@ -122,13 +146,37 @@ func versionOf(m wire.Message) uint16 {
 		return m.Version
 	case *wire.ListProcs:
 		return m.Version
+	case *wire.ListNumbers:
+		return m.Version
 	case *wire.SetNode:
+		return m.Version
+	case *wire.SetNodes:
 		return m.Version
 	case *wire.Enroll:
 		return m.Version
+	case *wire.ListTokens:
+		return m.Version
+	case *wire.RevokeToken:
+		return m.Version
 	case *wire.Revoke:
 		return m.Version
+	case *wire.PowerOn:
+		return m.Version
+	case *wire.ReadLog:
+		return m.Version
+	case *wire.Reload:
+		return m.Version
 	case *wire.Births:
+		return m.Version
+	case *wire.AwaitNodes:
+		return m.Version
+	case *wire.AwaitNames:
+		return m.Version
+	case *wire.ListHardware:
+		return m.Version
+	case *wire.SetLabels:
+		return m.Version
+	case *wire.ListLoads:
 		return m.Version
 	case *wire.Look:
 		return m.Version
@@ -160,16 +208,34 @@ func (c *clientConn) listNodes() error {
 	return c.reply(list)
 }
 
+func (c *clientConn) listNumbers() error {
+	list := new(wire.NumberList)
+	c.m.state.look(func(core *core.Core) { *list = core.NumberList() })
+	return c.reply(list)
+}
+
 func (c *clientConn) listProcs() error {
 	list := new(wire.ProcList)
 	c.m.state.look(func(core *core.Core) { list.Procs = core.Procs() })
 	return c.reply(list)
 }
 
+func (c *clientConn) setNodes(ctx context.Context, m *wire.SetNodes) error {
+	leave := c.m.state.enterClient(c)
+	defer leave()
+	return c.replyWith(c.m.state.step(ctx, core.SetNodes{Client: c.id, Who: c.who, Change: *m}))
+}
+
 func (c *clientConn) setNode(ctx context.Context, m *wire.SetNode) error {
 	leave := c.m.state.enterClient(c)
 	defer leave()
 	return c.replyWith(c.m.state.step(ctx, core.SetNode{Client: c.id, Who: c.who, Change: *m}))
+}
+
+func (c *clientConn) setLabels(ctx context.Context, m *wire.SetLabels) error {
+	leave := c.m.state.enterClient(c)
+	defer leave()
+	return c.replyWith(c.m.state.step(ctx, core.SetLabels{Client: c.id, Who: c.who, Change: *m}))
 }
 
 func (c *clientConn) revoke(ctx context.Context, m *wire.Revoke) error {
@@ -187,25 +253,4 @@ func (c *clientConn) replyWith(err error) error {
 		return err
 	}
 	return c.reply(c.answer)
-}
-
-// maxTokenTime bounds the life of a join token.
-const maxTokenTime = 30 * 24 * time.Hour
-
-func (c *clientConn) enroll(_ context.Context, m *wire.Enroll) error {
-	if c.who.UID != 0 {
-		return c.failed(wire.StageRequest, unix.EPERM, "permission denied: only root may enrol nodes")
-	}
-	ttl := time.Duration(m.Seconds) * time.Second
-	if ttl <= 0 || ttl > maxTokenTime {
-		return c.failed(wire.StageRequest, unix.EINVAL, fmt.Sprintf("the token's life must be from 1 second to %v", maxTokenTime))
-	}
-	if m.Node > maxNode {
-		return c.failed(wire.StageRequest, unix.EINVAL, fmt.Sprintf("node numbers end at %d", maxNode))
-	}
-	token, expires, err := c.m.authority.NewToken(m.Node, m.Name, ttl)
-	if err != nil {
-		return c.failed(wire.StageRequest, unix.EIO, err.Error())
-	}
-	return c.reply(&wire.Token{Token: token, Expires: expires.Unix()})
 }

@@ -10,7 +10,7 @@
 // out. Whoever has an input takes the lock of the state (state.go), has the core make its step,
 // and does what it says, which never waits for anybody: messages go into outboxes, each written by a
 // goroutine of its own, steps of launches into bounded queues, and what would have to be searched
-// for, a worker searches for (worker.go). Records go to disk within a step: they are rare, and must be there before they are
+// for, a worker searches for (worker.go). Records go to disk within a step: they are rare and short, and must be there before they are
 // answered (store). The bytes of a process's standard descriptors do not pass through the core: two goroutines
 // for each process copy them between the client's connection and the node's
 // stream, and wait at the node's barrier, so that nothing a node says overtakes
@@ -32,6 +32,10 @@
 // Process streams it does not close: that would say that their clients have left. One that
 // no other follows, because the machine shuts down, ends all processes first (last.go).
 //
-// Locks: that of the state comes first. Those of a barrier, an outbox, the worker and of exits are
+// A node that does nothing has two goroutines here besides those of its link: one that listens to
+// it, and one that writes to it (slave.go). What all nodes have in common one goroutine does for
+// all: telling the core of time (state.go) and of cuts of links (cuts.go).
+//
+// Locks: that of the state comes first. Those of a barrier, an outbox, the worker, of cuts and of exits are
 // leaves; nothing is called with them held.
 package master

@@ -27,11 +27,14 @@ func (m *Master) admit(ctx context.Context, key string) error {
 }
 
 // joined gives a node that has joined its number.
-func (m *Master) joined(ctx context.Context, key, host string, want wire.NodeID, name string) (wire.Block, error) {
-	joined, err := m.state.join(ctx, core.Join{Identity: key, Host: host, Want: want, Name: name})
+func (m *Master) joined(ctx context.Context, in core.Join) (wire.NodeID, wire.Block, error) {
+	joined, err := m.state.join(ctx, in)
+	if errors.Is(joined.Err, core.ErrNotAgain) {
+		return 0, wire.Block{}, link.ErrNotAgain
+	}
 	if err := errors.Join(err, joined.Err); err != nil {
-		return wire.Block{}, err
+		return 0, wire.Block{}, err
 	}
 	m.log.Info("node has joined", "node", joined.Node, "name", joined.Name)
-	return joined.Home, nil
+	return joined.Node, joined.Home, nil
 }

@@ -19,7 +19,7 @@ import (
 func newMade(t *testing.T, nodes ...wire.NodeID) *Master {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	m := &Master{log: log, births: newBirths(time.Now()), slow: newWorker(), seats: newSeats(enough), taskGroups: new(taskGroups)}
+	m := &Master{cfg: Config{Mode: 0o111}, log: log, births: newBirths(time.Now()), slow: newWorker(), seats: newSeats(enough), taskGroups: new(taskGroups)}
 	var err error
 	if m.authority, err = link.OpenAuthority(new(memory), new(memory)); err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func newMade(t *testing.T, nodes ...wire.NodeID) *Master {
 	t.Cleanup(func() { end(); <-worked; m.exits.group.Wait() })
 	m.state.keeper = &keeperConn{out: outbox.New(func() {})}
 	for _, id := range nodes {
-		if _, err := m.joined(t.Context(), fmt.Sprint("key ", id), "", id, ""); err != nil {
+		if _, _, err := m.joined(t.Context(), core.Join{Identity: fmt.Sprint("key ", id), Want: id}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"bproc/internal/giveback"
 	"bproc/internal/service"
 	"bproc/master/core"
+	"bproc/master/nodeup"
 	"bproc/master/store"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -38,9 +39,15 @@ type Master struct {
 	slaves     errgroup.Group
 	viewers    viewers
 	births     *births
+	nodeWatch  nodeWatch
+	names      *names
+	reading    chan struct{} // full while many nodes are asked what they are
+	nodes      *nodeup.Runner
 	seats      *seats
+	cuts       *cuts
 	loads      loads
 	here       *here
+	reloads    reloads
 	keeper     atomic.Pointer[keeperConn] // the last
 	last       atomic.Bool                // the keeper is told to end
 	memory     giveback.Giver
@@ -56,7 +63,11 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 			return nil, fmt.Errorf("directory of the master: %w", err)
 		}
 	}
-	m := &Master{cfg: cfg, log: log, seats: newSeats(descriptors()), births: newBirths(time.Now()), slow: newWorker(), startKeeper: startKeeper}
+	m := &Master{
+		cfg: cfg, log: log, seats: newSeats(descriptors()), births: newBirths(time.Now()), names: newNames(), slow: newWorker(), cuts: newCuts(),
+		reading: make(chan struct{}, maxReading), startKeeper: startKeeper,
+	}
+	m.reloads.current = cfg
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
@@ -75,6 +86,7 @@ func (m *Master) open() (err error) {
 	}
 	m.authority.Life = m.cfg.Certificate
 	m.taskGroups = openTaskGroups(m.log)
+	m.nodes = m.newRunner()
 	m.state, err = m.newState(map[core.Table]link.Records{core.Nodes: m.store.Table(store.Nodes), core.Blocks: m.store.Table(store.Blocks)})
 	return err
 }
@@ -90,13 +102,12 @@ func (m *Master) newState(tables map[core.Table]link.Records) (*state, error) {
 		return nil, fmt.Errorf("blocks of numbers: %w", err)
 	}
 	cfg := core.Config{
-		Now: time.Now(), Lease: m.cfg.Lease, BlockSize: m.cfg.BlockSize, Nodes: nodes, Blocks: blocks,
+		Now: time.Now(), Lease: m.cfg.Lease, Numbers: m.cfg.Numbers, Nodes: nodes, Blocks: blocks,
 		Squash: m.cfg.Squash, Certificate: cmp.Or(m.cfg.Certificate, link.DefaultLife),
 		TaskGroups: m.taskGroups.tree != nil, Ghosts: m.cfg.Ghosts, MaxEnds: roomForEnds(),
+		SetUp: m.cfg.SetUp != "", PowerTime: m.cfg.PowerTime,
 	}
-	for _, n := range m.cfg.Nodes {
-		cfg.Named = append(cfg.Named, core.Named(n))
-	}
+	cfg.Named, cfg.Rights = m.cfg.named(), m.cfg.rights()
 	c, err := core.New(cfg)
 	if err != nil {
 		return nil, err
@@ -144,9 +155,9 @@ func (m *Master) serve(ctx context.Context) error {
 	}
 	defer m.here.close(m.log)
 	slaves, err := link.Listen(link.ListenConfig{
-		Addr: m.cfg.Listen, Authority: m.authority, Lease: m.cfg.Lease, Opening: m.seats.silent, Release: m.cfg.Release, Log: m.log,
-		Joined: func(key, host string, want wire.NodeID, name string) (wire.Block, error) {
-			return m.joined(ctx, key, host, want, name)
+		Addr: m.cfg.Listen, Authority: m.authority, Lease: m.cfg.Lease, Interval: m.cfg.interval(), Opening: m.seats.silent, Waiting: m.seats.waiting, Release: m.cfg.Release, Log: m.log,
+		Joined: func(j link.Joining) (wire.NodeID, wire.Block, error) {
+			return m.joined(ctx, core.Join{Identity: j.Key, Host: j.Host, Addr: j.Addr, Want: j.Node, Name: j.Name, Again: j.Again})
 		},
 		Admit:  func(peer link.Peer) error { return m.admit(ctx, peer.Key) },
 		Accept: func(peer link.Peer, s *link.Session) { m.accept(ctx, peer, s) },
@@ -164,6 +175,10 @@ func (m *Master) serve(ctx context.Context) error {
 	}
 	group.Go(func() error { return m.state.keepTime(ctx) })
 	group.Go(func() error { return m.slow.run(ctx) })
+	group.Go(func() error { return m.cuts.run(ctx) })
+	group.Go(func() error { return m.nodes.Run(ctx) })
+	group.Go(func() error { return m.tellNames(ctx) })
+	group.Go(func() error { return m.reloadAtSignals(ctx) })
 	group.Go(func() error { return m.keep(ctx, keeper) })
 	group.Go(func() error { return slaves.Run(ctx) })
 	group.Go(func() error { return m.serveClients(ctx, clients) })

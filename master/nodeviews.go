@@ -15,36 +15,51 @@ import (
 // of them: the link refuses more. A view has one for each node of the cluster.
 const maxNodeViews = 4096
 
-// views takes the streams that a slave opens for those on its node who look, until the
-// link ends. Their ends are not waited for: they have the context, as clients have.
-func (c *slaveConn) views(ctx context.Context) error {
-	var views sync.WaitGroup
-	defer views.Wait()
-	looking, shut := context.WithCancel(ctx)
-	defer shut()
-	c.m.state.lookFrom(c, shut)
-	free := make(chan struct{}, maxNodeViews)
-	for {
-		select {
-		case free <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		st, err := c.session.Accept(ctx)
-		if err != nil {
-			return err
-		}
-		views.Go(func() {
-			defer func() { <-free }()
-			if err := c.view(looking, dropped{st}); err != nil && looking.Err() == nil {
-				c.m.log.Warn("a node did not say who looks", "node", c.node, "err", err)
-			}
-			select {
-			case <-st.Gone():
-			case <-ctx.Done():
-			}
-		})
+// views are the streams that a slave opens for those on its node who look. Their ends are not
+// waited for: they have the context, as clients have.
+type views struct {
+	c     *slaveConn
+	shut  func()        // nobody looks any more
+	begun chan struct{} // closed when they are served
+	free  chan struct{}
+	all   sync.WaitGroup
+}
+
+func newViews(c *slaveConn, shut func()) *views {
+	return &views{c: c, shut: shut, begun: make(chan struct{}), free: make(chan struct{}, maxNodeViews)}
+}
+
+// begin has them served: it is known which node it is.
+func (v *views) begin() {
+	v.c.m.state.lookFrom(v.c, v.shut)
+	close(v.begun)
+}
+
+// wait waits for those who look, when the context of take has ended.
+func (v *views) wait() { v.all.Wait() }
+
+// take serves a stream when there is room for it. The context is that of looking.
+func (v *views) take(ctx context.Context, st link.Stream) {
+	select {
+	case <-v.begun:
+	case <-v.c.session.Done():
+		return
 	}
+	select {
+	case v.free <- struct{}{}:
+	case <-v.c.session.Done():
+		return
+	}
+	v.all.Go(func() {
+		defer func() { <-v.free }()
+		if err := v.c.view(ctx, dropped{st}); err != nil && ctx.Err() == nil {
+			v.c.m.log.Warn("a node did not say who looks", "node", v.c.node, "err", err)
+		}
+		select {
+		case <-st.Gone():
+		case <-v.c.session.Done():
+		}
+	})
 }
 
 // view serves somebody on a node.

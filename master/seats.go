@@ -12,23 +12,28 @@ import (
 // between those who want some, so that none of them takes all: an administrator can
 // look at the cluster, and nodes can come back, whatever clients do.
 type seats struct {
-	silent int                  // connections of slaves that have not proved who they are
-	crowd  *crowd.Crowd[uint32] // clients that have not asked for anything, by user
-	most   int64                // connections of processes
-	taken  atomic.Int64
+	silent  int                  // connections of slaves that prove who they are
+	waiting int                  // that wait for that
+	crowd   *crowd.Crowd[uint32] // clients that have not asked for anything, by user
+	most    int64                // connections of processes
+	taken   atomic.Int64
 }
 
 const (
-	maxSilent = 256  // no more are needed: what is honest speaks at once
-	enough    = 1024 // for everything but processes
+	maxClients = 256  // that have not asked for anything
+	maxSilent  = 128  // no more are needed: what is honest speaks at once
+	maxWaiting = 4096 // so many nodes may come at the same moment
+	enough     = 1024 // for everything but processes and those who wait
 )
 
 func newSeats(descriptors int) *seats {
 	silent := min(maxSilent, max(descriptors/8, 1))
+	waiting := min(maxWaiting, descriptors/8)
 	return &seats{
-		silent: silent,
-		crowd:  crowd.New[uint32](silent),
-		most:   int64(max(descriptors/2, descriptors-enough)),
+		silent:  silent,
+		waiting: waiting,
+		crowd:   crowd.New[uint32](min(maxClients, max(descriptors/8, 1))),
+		most:    int64(max(descriptors/2, descriptors-enough-waiting)),
 	}
 }
 

@@ -4,18 +4,18 @@ import "testing"
 
 func TestSeats(t *testing.T) {
 	for _, tc := range []struct {
-		descriptors, silent int
-		most                int64
+		descriptors, silent, waiting int
+		most                         int64
 	}{
-		{64, 8, 32},
-		{1024, 128, 512},
-		{4096, 256, 3072},
-		{1 << 20, 256, 1<<20 - 1024},
-		{1, 1, 0},
+		{64, 8, 8, 32},
+		{1024, 128, 128, 512},
+		{4096, 128, 512, 2560},
+		{1 << 20, 128, 4096, 1<<20 - 5120},
+		{1, 1, 0, 0},
 	} {
 		s := newSeats(tc.descriptors)
-		if s.silent != tc.silent || s.most != tc.most {
-			t.Errorf("of %d descriptors: got %d and %d, want %d and %d", tc.descriptors, s.silent, s.most, tc.silent, tc.most)
+		if s.silent != tc.silent || s.waiting != tc.waiting || s.most != tc.most {
+			t.Errorf("of %d descriptors: got %d, %d and %d, want %d, %d and %d", tc.descriptors, s.silent, s.waiting, s.most, tc.silent, tc.waiting, tc.most)
 		}
 		for i := range min(tc.most, 1000) {
 			if !s.take() {

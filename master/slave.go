@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"bproc/internal/outbox"
 	"bproc/master/core"
@@ -31,6 +30,8 @@ type slaveConn struct {
 	barrier barrier
 	certain barrier // at the last event of which everything is done
 	node    wire.NodeID
+	sampled sampled
+	names   bool // the slave wants to be told what names mean
 
 	shutViews func() // those on the node do not look any more; nil: nobody can yet
 }
@@ -77,16 +78,34 @@ type dropped struct{ link.Stream }
 func (d dropped) Close() error { return d.Drop() }
 
 func (c *slaveConn) run(ctx context.Context) error {
-	group, linked := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.session.Run(linked) })
-	group.Go(func() error {
-		err := c.control(linked)
-		if err != nil {
-			c.link.Close(err)
-		}
-		return err
+	linked, end := context.WithCancel(ctx)
+	defer end()
+	looking, shut := context.WithCancel(linked)
+	defer shut()
+	views := newViews(c, shut)
+	control := make(chan link.Stream, 1) // the first stream
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		first := true
+		_ = c.session.Serve(linked, func(st link.Stream) {
+			if first {
+				first = false
+				control <- st
+				return
+			}
+			views.take(looking, st)
+		})
+		end()
 	})
-	err := group.Wait()
+	err := c.control(linked, control, views)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	c.link.Close(err) // unless it has ended, which is why this has
+	end()
+	serving.Wait()
+	views.wait()
+	err = c.session.Err()
 	// A master that stops takes leave of its nodes and ends nothing on them: step does
 	// nothing then.
 	if c.id != 0 {
@@ -98,10 +117,12 @@ func (c *slaveConn) run(ctx context.Context) error {
 }
 
 // control handles the control stream, which the slave opens.
-func (c *slaveConn) control(ctx context.Context) error {
-	stream, err := c.session.Accept(ctx)
-	if err != nil {
-		return err
+func (c *slaveConn) control(ctx context.Context, first <-chan link.Stream, views *views) error {
+	var stream link.Stream
+	select {
+	case stream = <-first:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 	defer stream.Close()
 	stop := context.AfterFunc(ctx, func() { stream.SetReadDeadline(time.Now()) })
@@ -118,17 +139,22 @@ func (c *slaveConn) control(ctx context.Context) error {
 	}
 	out, done := outbox.New(func() { c.link.Close(outbox.ErrFull) }), make(chan struct{})
 	out.Open()
-	c.out = out
+	c.out, c.names = out, up.Inventory.Names
+	c.m.tellNamesFirst(c)
 	c.m.state.enterSession(c)
 	up.Session = c.id
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return out.Run(done, stream) })
-	group.Go(func() error {
-		defer close(done)
-		defer out.Close()
-		return c.receive(ctx, reader, up, between)
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		if err := out.Run(done, stream); err != nil {
+			c.link.Close(err)
+		}
 	})
-	return group.Wait()
+	err = c.receive(ctx, reader, up, between, views)
+	out.Close()
+	close(done)
+	c.link.Close(err) // what is being written is not waited for
+	writing.Wait()
+	return err
 }
 
 // inventory reads what a slave says first.
@@ -154,21 +180,27 @@ func (c *slaveConn) inventory(reader *wire.Reader) (up core.NodeUp, between []ea
 	}, between, nil
 }
 
-func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, up core.NodeUp, between []early) error {
+func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, up core.NodeUp, between []early, views *views) error {
 	if err := c.m.state.step(ctx, up); err != nil {
 		return err
 	}
 	c.m.state.look(func(core *core.Core) { c.node = core.NodeOf(c.id) })
+	c.m.names.stir()
 	for _, e := range between {
 		if err := c.m.state.step(ctx, core.FromNode{Session: c.id, Number: e.number, Message: e.msg}); err != nil {
 			return err
 		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.views(ctx) })
-	group.Go(func() error { return c.watch(ctx) })
-	group.Go(func() error { return c.listen(ctx, reader) })
-	return group.Wait()
+	c.m.memory.Soon() // the openings of many leave much
+	views.begin()
+	c.m.cuts.watch(c)
+	defer c.m.cuts.leave(c)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	reading.Go(func() { c.readHardware(ctx) })
+	return c.listen(ctx, reader)
 }
 
 // listen takes what a slave says on the control stream, to its end. One that says a lot makes
@@ -189,28 +221,6 @@ func (c *slaveConn) listen(ctx context.Context, reader *wire.Reader) error {
 		}
 		if err := c.keepUp(ctx, msg); err != nil {
 			return err
-		}
-	}
-}
-
-// watch tells the core of cuts of the link.
-func (c *slaveConn) watch(ctx context.Context) error {
-	was := true
-	for {
-		up, _, changed := c.session.Connected()
-		if up != was {
-			var in core.Input = core.NodeCut{Session: c.id}
-			if was = up; up {
-				in = core.NodeHealed{Session: c.id, Certificate: core.Validity(c.session.Certificate())}
-			}
-			if err := c.m.state.step(ctx, in); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 }

@@ -85,6 +85,10 @@ func (s *state) perform(ctx context.Context, o core.Output) core.Input {
 		s.m.exits.forget(o.Number)
 	case core.Keep:
 		return core.Kept{Number: o.Number, Err: s.tables[o.Table].Change(o.Records)}
+	case core.SetUp:
+		return s.m.setUp(o)
+	case core.StopSetUp:
+		s.m.nodes.Stop(o.Node)
 	case core.Kill:
 		s.m.kernel.kill(o.PID, o.Signal)
 	case core.Log:
@@ -168,7 +172,7 @@ func (s *state) performOnClient(o core.Output) {
 	case core.Resume:
 		s.tell(o.Client, step{resume: s.sessions[o.Session]})
 	case core.Fail:
-		s.tell(o.Client, step{failed: &wire.Failed{Stage: o.Stage, Errno: uint32(o.Errno)}})
+		s.tell(o.Client, step{failed: &wire.Failed{Stage: o.Stage, Errno: uint32(o.Errno), Text: o.Text}})
 	case core.HandOver:
 		h := make(chan handover, 1)
 		if from := s.clients[o.From]; from != nil {

@@ -9,12 +9,23 @@
 //	NAME           a node by its name or address
 //	STATE          the nodes in this state: up, down, ...
 //	allSTATE       the same
-//	notSTATE       the nodes in another state; also !STATE, allnotSTATE
+//	notSTATE       the nodes in another state; also allnotSTATE
+//	tag:NAME       the nodes that have this tag, or attribute
+//	attr:rack=4    the nodes whose attribute is that; also != < <= > >=
+//	!X             the nodes of the table that X does not mean; X is one of these
+//	X&Y            those that X means, as far as Y means them, too
+//	(LIST)         what the list means
+//	random:3/X     any three of those that X means; X goes on to the next comma
 //
 // The order is that of the list, and of numbers inside one element. What is
 // named twice is there twice. A number alone stands for itself, so a list of
 // such needs no node table; it is the master's to say that there is no such
 // node. In a range, numbers without a node are passed over.
+//
+// Attributes are those that an administrator has set, and what nodes say of themselves:
+// number, name, state, arch, kernel, cpus, cores, sockets, gpus, mem (in bytes). Numbers,
+// which may have a unit (64G: 64 times 1024^3), are compared as numbers; other values as texts in which
+// numbers count (6.9 < 6.10.1). A node that does not have an attribute is never meant.
 //
 // The package is pure: text and table in, numbers out.
 package nodeset

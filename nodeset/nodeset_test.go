@@ -1,6 +1,7 @@
 package nodeset_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,12 +11,13 @@ import (
 )
 
 var table = nodeset.Table{
-	Host: "head",
+	Host:   "head",
+	Random: func(n int) int { return n - 1 }, // which chooses the last
 	Nodes: []wire.Node{
-		{ID: 0, Name: "alpha", State: "up", Addr: "10.0.0.10:4000"},
-		{ID: 1, Name: "rack-3", State: "up", Addr: "[fd00::1]:4000"},
+		{ID: 0, Name: "alpha", State: "up", Addr: "10.0.0.10:4000", Arch: "amd64", Kernel: "6.10.1-13-amd64", CPUs: 128, Cores: 64, Sockets: 2, Memory: 64 << 30, GPUs: 2, Labels: []string{"gpu", "rack=4"}},
+		{ID: 1, Name: "rack-3", State: "up", Addr: "[fd00::1]:4000", Arch: "arm64", Kernel: "6.9.0", CPUs: 8, Cores: 8, Sockets: 1, Memory: 32 << 30, Labels: []string{"old", "rack=10", "weight=1.5"}},
 		{ID: 2, Name: "down", State: "down"},
-		{ID: 5, Name: "notebook", State: "drained", Addr: "10.0.0.15:4000"},
+		{ID: 5, Name: "notebook", State: "drained", Addr: "10.0.0.15:4000", Labels: []string{"gpu", "os=b12"}},
 		{ID: 7, Name: "eta", State: "up", Addr: "[::ffff:10.0.0.17]:4000"},
 	},
 }
@@ -63,6 +65,72 @@ func TestResolve(t *testing.T) {
 		{"10.0.0.17", "7"},
 		{"fd00::1", "1"},
 		{"alpha,-1,up", "0,-1,0-1,7"},
+
+		// What is odd with the original, and stays so.
+		{"1,1,1", "1,1,1"},          // a command runs there three times
+		{"0-2,1", "0-2,1"},          // ranges do not take in what is there
+		{"3-4", ""},                 // nobody in a range
+		{"0-1000000", "0-2,5,7"},    // its end is beyond the last
+		{"2-2", "2"},                //
+		{"0-", "0-2,5,7"},           //
+		{"7,5,0", "7,5,0"},          // not sorted
+		{"up,all", "0-1,7,0-2,5,7"}, //
+		{"4", "4"},                  // no such node: who is asked to start something there says so
+		{"n0-4", "0-2"},             //
+		{"!down,2", "0-1,5,7,2"},    // not a difference of lists
+
+		{"!alpha", "1-2,5,7"},
+		{"!0", "1-2,5,7"},
+		{"!0-2", "5,7"},
+		{"!!up", "0-1,7"},
+		{"!all", ""},
+		{"!-1", "0-2,5,7"},
+		{"!(up,down)", "5"},
+		{"(0,7)", "0,7"},
+		{"((0),(7,(0)))", "0,7,0"},
+
+		{"tag:gpu", "0,5"},
+		{"tag:rack", "0-1"},
+		{"tag:nosuch", ""},
+		{"!tag:gpu", "1-2,7"},
+		{"!tag:old&up", "0,7"},
+		{"up&tag:gpu", "0"},
+		{"7,0,0&up", "7,0,0"},
+		{"(7,0,0)&up", "7,0,0"},
+		{"0-7&!down&!tag:gpu", "1,7"},
+		{"4&all", ""},
+		{"-1&all", ""},
+		{"(tag:gpu,tag:old)&up,2", "0-2"},
+
+		{"attr:arch=arm64", "1"},
+		{"attr:arch!=arm64", "0"},
+		{"!attr:arch=arm64", "0,2,5,7"},
+		{"attr:mem>=64G", "0"},
+		{"attr:mem>=32GiB", "0-1"},
+		{"attr:mem<65537M", "0-1"},
+		{"attr:mem=34359738368", "1"},
+		{"attr:cpus>8", "0"},
+		{"attr:cores<=8", "1"},
+		{"attr:sockets==2", "0"},
+		{"attr:gpus=0", "1"},
+		{"attr:gpus>=1", "0"},
+		{"attr:rack<10", "0"},
+		{"attr:rack>4", "1"},
+		{"attr:weight>1.25", "1"},
+		{"attr:os=b12", "5"},
+		{"attr:os>=b9", "5"},
+		{"attr:kernel>=6.10", "0"},
+		{"attr:kernel<6.10", "1"},
+		{"attr:name=alpha", "0"},
+		{"attr:number>5", "7"},
+		{"attr:state=up&attr:arch=amd64", "0"},
+		{"attr:nosuch=1", ""},
+
+		{"random:3/all", "2,5,7"},
+		{"random:1/up", "7"},
+		{"random:2/(0,0,0,7,7)", "0,7"}, // each once
+		{"random:1/up&tag:gpu", "0"},    // of those that both mean
+		{"5,random:1/up,5", "5,7,5"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.spec, func(t *testing.T) {
@@ -103,7 +171,30 @@ func TestParseErrors(t *testing.T) {
 		{"99999999999", "no node number"},
 		{"2147483647", "no node number"},
 		{"0-99999999999", "no node number"},
-		{"!", "no state"},
+		{"!", "nothing after !"},
+		{"!,1", "nothing after !"},
+		{"()", "empty element"},
+		{"(1", "a ) is missing"},
+		{"1)", "a ) without a ("},
+		{"1(2)", "a ( must begin"},
+		{"1&", "empty element"},
+		{"&1", "empty element"},
+		{"tag:", "no name of a tag"},
+		{"tag:-x", "no name of a tag"},
+		{"tag:a b", "no name of a tag"},
+		{"attr:mem", "compares nothing"},
+		{"attr:=4", "no name of an attribute"},
+		{"attr:mem>=", "no value"},
+		{"attr:mem!4", "no ! without ="},
+		{"attr:mem=<4", "no value"},
+		{"random:3", "a number and a slash"},
+		{"random:0/up", "a number and a slash"},
+		{"random:-1/up", "a number and a slash"},
+		{"random:+1/up", "a number and a slash"},
+		{"random:x/up", "a number and a slash"},
+		{"random:3/", "empty element"},
+		{strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200), "too deep"},
+		{strings.Repeat("!", 200) + "1", "too deep"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.spec, func(t *testing.T) {
@@ -112,6 +203,55 @@ func TestParseErrors(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestTooFew(t *testing.T) {
+	set, err := nodeset.Parse("random:4/up")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := set.Resolve(table); err == nil || !strings.Contains(err.Error(), "only 3") {
+		t.Errorf("got %v, %v", ids, err)
+	}
+}
+
+// TestRandom: each of some nodes has the same chance.
+func TestRandom(t *testing.T) {
+	set, err := nodeset.Parse("random:2/all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	fair := table
+	fair.Random = random.IntN
+	count := map[wire.NodeID]int{}
+	const rounds = 5000
+	for range rounds {
+		ids, err := set.Resolve(fair)
+		if err != nil || len(ids) != 2 || ids[0] >= ids[1] {
+			t.Fatalf("got %v, %v", ids, err)
+		}
+		count[ids[0]]++
+		count[ids[1]]++
+	}
+	for id, n := range count {
+		if n < rounds*2/5-200 || n > rounds*2/5+200 {
+			t.Errorf("node %d was chosen %d times of %d", id, n, rounds)
+		}
+	}
+}
+
+// TestOwnAttributes: what nodes say of themselves is what administrators cannot set.
+func TestOwnAttributes(t *testing.T) {
+	for _, name := range wire.OwnAttributes {
+		set, err := nodeset.Parse("attr:" + name + ">0,attr:" + name + "<=0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids, err := set.Resolve(table); err != nil || len(ids) == 0 {
+			t.Errorf("%s: got %v, %v", name, ids, err)
+		}
 	}
 }
 
@@ -142,7 +282,7 @@ func TestNumbers(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"3", "n3,.3", "0-4,7", "5-", "all", "!down", "allnotup", "-1", "rack-3", "--", "n-", "0-n4", "10.0.0.1"} {
+	for _, s := range []string{"3", "n3,.3", "0-4,7", "5-", "all", "!down", "allnotup", "-1", "rack-3", "--", "n-", "0-n4", "10.0.0.1", "!(up,!tag:a)&attr:mem>=64G", "random:3/up&!tag:x,1", "((1)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
@@ -158,6 +298,10 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q became %q and then %q", spec, set, again)
 		}
 		ids, err := set.Resolve(table)
+		others, againErr := again.Resolve(table)
+		if (err == nil) != (againErr == nil) || !slices.Equal(ids, others) {
+			t.Fatalf("%q means %v, %v, and as %q %v, %v", spec, ids, err, set, others, againErr)
+		}
 		if err != nil {
 			return
 		}

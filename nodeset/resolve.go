@@ -3,6 +3,7 @@ package nodeset
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"bproc/wire"
@@ -12,6 +13,9 @@ import (
 type Table struct {
 	Nodes []wire.Node // in order of numbers
 	Host  string      // host name of the front end
+
+	// Random returns any number from 0 to n-1; nil is not needed where nothing is random.
+	Random func(n int) int
 }
 
 // Numbers returns the nodes of a set that consists of single numbers. Only such
@@ -60,15 +64,93 @@ func (all) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	return t.where(ids, func(*wire.Node) bool { return true }), nil
 }
 
+// pick means by a word that is no node's name a state, which need not be that of any node.
 func (n negate) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
-	return t.where(ids, func(node *wire.Node) bool { return node.State != string(n) }), nil
+	if w, ok := n.of.(word); ok && !t.knows(w) {
+		return t.where(ids, func(node *wire.Node) bool { return node.State != string(w) }), nil
+	}
+	not, err := meant(n.of, t)
+	if err != nil {
+		return nil, err
+	}
+	return t.where(ids, func(node *wire.Node) bool { return !not[node.ID] }), nil
+}
+
+// meant returns which nodes a term means.
+func meant(of term, t Table) (map[wire.NodeID]bool, error) {
+	ids, err := of.pick(nil, t)
+	if err != nil {
+		return nil, err
+	}
+	is := make(map[wire.NodeID]bool, len(ids))
+	for _, id := range ids {
+		is[id] = true
+	}
+	return is, nil
+}
+
+func (b both) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
+	begin := len(ids)
+	ids, err := b.terms[0].pick(ids, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, term := range b.terms[1:] {
+		too, err := meant(term, t)
+		if err != nil {
+			return nil, err
+		}
+		rest := slices.DeleteFunc(ids[begin:], func(id wire.NodeID) bool { return !too[id] })
+		ids = ids[:begin+len(rest)]
+	}
+	return ids, nil
+}
+
+func (g group) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
+	more, err := g.set.Resolve(t)
+	return append(ids, more...), err
+}
+
+// pick chooses nodes, each once, and leaves them in their order.
+func (r random) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
+	some, err := r.of.pick(nil, t)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[wire.NodeID]bool{}
+	some = slices.DeleteFunc(some, func(id wire.NodeID) bool {
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
+	if len(some) < r.count {
+		return nil, fmt.Errorf("%s: there are only %d of these nodes", r, len(some))
+	}
+	for left, need := len(some), r.count; left > 0; left-- { // each has the same chance, in one pass
+		if t.Random(left) < need {
+			ids = append(ids, some[len(some)-left])
+			need--
+		}
+	}
+	return ids, nil
+}
+
+func (name tagged) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
+	return t.where(ids, func(n *wire.Node) bool { _, ok := label(n, string(name)); return ok }), nil
+}
+
+func (c compared) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
+	return t.where(ids, func(n *wire.Node) bool {
+		value, ok := attribute(n, c.name)
+		return ok && holds(compare(value, c.value), c.op)
+	}), nil
 }
 
 // pick takes a word for a name before it takes it for a state. A state must be
 // one that exists, so that a misspelt name does not turn into all the nodes
 // that are not in state "ebook7".
 func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
-	named := t.where(nil, func(n *wire.Node) bool { return n.Name == string(w) || isAddr(n.Addr, string(w)) })
+	named := t.named(w)
 	switch {
 	case len(named) > 0:
 		return append(ids, named...), nil
@@ -80,9 +162,20 @@ func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 		return t.where(ids, func(n *wire.Node) bool { return n.State == rest }), nil
 	}
 	if state, ok := strings.CutPrefix(rest, "not"); ok && t.isState(state) {
-		return negate(state).pick(ids, t)
+		return t.where(ids, func(n *wire.Node) bool { return n.State != state }), nil
 	}
 	return nil, fmt.Errorf("node %s: no such node, and no such state", w)
+}
+
+// named returns the nodes that have a name or an address.
+func (t Table) named(w word) []wire.NodeID {
+	return t.where(nil, func(n *wire.Node) bool { return n.Name == string(w) || isAddr(n.Addr, string(w)) })
+}
+
+// knows reports whether a word means something.
+func (t Table) knows(w word) bool {
+	_, err := w.pick(nil, t)
+	return err == nil
 }
 
 // isAddr reports whether host is the address of a connection from addr.

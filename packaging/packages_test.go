@@ -124,6 +124,9 @@ func usual(path string) string {
 		path = strings.TrimSuffix(path, ".gz")
 	}
 	path = strings.Replace(path, "/vendor-completions/", "/site-functions/", 1)
+	if path == "/usr/share/bproc/slave" { // its postinst copies it
+		path = "/etc/bproc/slave"
+	}
 	if path == "/sbin/mount.fuse.bpprocfs" { // the same where /sbin is a link
 		path = "/usr" + path
 	}
@@ -171,14 +174,16 @@ func TestPackages(t *testing.T) {
 		})
 	}
 	t.Run("configuration", func(t *testing.T) {
-		for name, want := range map[string]string{"client": "", "frontend": "/etc/bproc/config", "node": "/etc/bproc/slave", "doc": ""} {
-			deb := ""
-			if want != "" {
-				deb = run(t, "dpkg-deb", "--info", one(t, out+"/bproc-"+name+"_*.deb"), "conffiles")
+		for name, want := range map[string]struct{ deb, rpm string }{
+			"client": {}, "frontend": {"/etc/bproc/config", "/etc/bproc/config"}, "node": {"", "/etc/bproc/slave"}, "doc": {},
+		} {
+			deb := one(t, out+"/bproc-"+name+"_*.deb")
+			if got := run(t, "sh", "-c", "dpkg-deb --ctrl-tarfile "+deb+" | tar -xO ./conffiles 2>/dev/null || true"); strings.TrimSpace(got) != want.deb {
+				t.Errorf("%s: got %q, want %q", deb, got, want.deb)
 			}
-			rpm := run(t, "rpm", "-qpc", "--noverify", one(t, out+"/bproc-"+name+"-*.rpm"))
-			if strings.TrimSpace(deb) != want || want != "" && strings.TrimSpace(rpm) != want {
-				t.Errorf("%s: got %q and %q, want %q", name, deb, rpm, want)
+			got := run(t, "rpm", "-qpc", "--noverify", one(t, out+"/bproc-"+name+"-*.rpm"))
+			if want.rpm != "" && strings.TrimSpace(got) != want.rpm {
+				t.Errorf("%s: got %q, want %q", name, got, want.rpm)
 			}
 		}
 	})
@@ -290,7 +295,7 @@ func TestUnits(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	run(t, "./install", built(t), root, "/usr")
 	var units []string
-	for _, name := range []string{"bpmaster", "bpslave", "bpprocfs"} {
+	for _, name := range []string{"bpmaster", "bpslave", "bpprocfs", "bproc-hosts"} {
 		text, err := os.ReadFile(root + "/usr/lib/systemd/system/" + name + ".service")
 		if err != nil {
 			t.Fatal(err)
@@ -299,7 +304,9 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%s is not for /usr", name)
 		}
 		unit := filepath.Join(dir, name+".service")
-		text = bytes.ReplaceAll(text, []byte("/usr/sbin/bp"), []byte(root+"/usr/sbin/bp"))
+		for _, place := range []string{"/usr/sbin/bp", "/usr/bin/bp"} {
+			text = bytes.ReplaceAll(text, []byte(place), []byte(root+place))
+		}
 		if err := os.WriteFile(unit, text, 0o644); err != nil {
 			t.Fatal(err)
 		}

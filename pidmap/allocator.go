@@ -1,101 +1,78 @@
 package pidmap
 
 import (
-	"container/list"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/google/btree"
+
 	"bproc/wire"
 )
 
-// Sizes where a [Config] gives none.
-const (
-	DefaultBlock = 8192
-	DefaultGap   = 8192
-)
+// ErrExhausted is the error when a node can have no more numbers.
+var ErrExhausted = errors.New("no more process numbers for this node")
 
-// MinBlock is the smallest block with which a node works: it can give fifteen thousand
-// numbers in a second and more, and has a block and its gap for the time that moving
-// its cursor takes.
-const MinBlock = 1024
-
-// ErrExhausted is the error when fewer blocks are free than are asked for.
-var ErrExhausted = errors.New("no block of process numbers is free")
-
-// Config sizes the blocks that an [Allocator] grants. The node zone holds
-// 3*2^20/(Block+Gap) of them, 192 by default.
-type Config struct {
-	BlockSize int // numbers in a block; 0: DefaultBlock
-	Gap       int // numbers between blocks; 0: as many as in a block, at most DefaultGap, which nodes rely on
-}
-
-// Allocator grants blocks of the node zone to nodes. What was returned longest ago
-// is granted first, so that a number comes back as late as possible.
+// Allocator grants blocks of the node zone to nodes: what is at home first, and then what it
+// may take of the pool (share.go).
 type Allocator struct {
-	block  int32
-	stride int32 // block and the gap behind it
-	slots  []slot
-	whole  int        // slots that hold a block and its gap; the rest of the zone is one more
-	free   *list.List // of indexes of slots that are nobody's home, returned longest ago first
-	homes  map[wire.NodeID]wire.Block
+	layout    layout
+	pool      *space
+	homes     *space             // room for homes of the expected nodes
+	cover     []uint16           // how many homes and grants each unit has
+	grants    *btree.BTreeG[own] // no two blocks have a number in common
+	settled   *btree.BTreeG[own] // homes; no two have a number in common
+	nodes     map[wire.NodeID]*holding
+	borrowed  int // numbers of the pool that are granted
+	borrowers int // nodes that have some of them
 }
 
-// slot is one block's place in the zone.
-type slot struct {
-	grants []grant       // more than one only if claimed blocks were made with other sizes
-	entry  *list.Element // in the list of free slots; nil: not free, or somebody's home
-	homes  []wire.NodeID // whose it is; more than one only if homes were made with other sizes
-}
-
-// grant is a block and whose it is. It is entered in each slot that it or its gap
-// touches.
-type grant struct {
+// own is a range of numbers and whose it is.
+type own struct {
 	node  wire.NodeID
 	block wire.Block
 }
 
-// NewAllocator returns an allocator with nothing granted.
-func NewAllocator(cfg Config) *Allocator {
-	block := int32(min(max(cfg.BlockSize, 0), int(zone)/2))
-	if block == 0 {
-		block = DefaultBlock
-	}
-	gap := int32(min(max(cfg.Gap, 0), int(zone)/2))
-	if gap == 0 {
-		gap = min(block, DefaultGap)
-	}
-	a := &Allocator{block: block, stride: block + gap, free: list.New(), homes: map[wire.NodeID]wire.Block{}}
-	a.whole = int(zone / a.stride)
-	a.slots = make([]slot, a.index(Max-1)+1)
-	for i := range a.whole {
-		a.slots[i].entry = a.free.PushBack(i)
-	}
-	return a
+// holding is what a node has.
+type holding struct {
+	home     wire.Block // a Count of 0: none
+	blocks   []wire.Block
+	borrowed int // numbers, of those blocks that are not at home, with their gaps
 }
 
-// Free returns how many blocks can be granted to a node.
-func (a *Allocator) Free(node wire.NodeID) int { return a.free.Len() + len(a.vacant(node)) }
+// NewAllocator returns an allocator with nothing granted.
+func NewAllocator(cfg Config) *Allocator {
+	l := cfg.layout()
+	byFirst := func(a, b own) bool { return a.block.First < b.block.First }
+	const degree = 16
+	return &Allocator{
+		layout: l,
+		pool:   newSpace(0, int(l.pool)/unit), homes: newSpace(int(l.pool)/unit, int(l.numbers)/unit),
+		cover:  make([]uint16, zone/unit),
+		grants: btree.NewG(degree, byFirst), settled: btree.NewG(degree, byFirst),
+		nodes: map[wire.NodeID]*holding{},
+	}
+}
 
-// Grant gives n blocks to a node, or none. Those at its home come first.
-func (a *Allocator) Grant(node wire.NodeID, n int) ([]wire.Block, error) {
-	vacant := a.vacant(node)
-	if n > a.free.Len()+len(vacant) {
-		return nil, fmt.Errorf("grant %d blocks to node %d: %w (%d are)", n, node, ErrExhausted, a.Free(node))
-	}
-	var blocks []wire.Block
-	for len(blocks) < n {
-		var i int
-		if len(vacant) > 0 {
-			i, vacant = vacant[0], vacant[1:]
-		} else {
-			i = a.free.Front().Value.(int)
+// Grant gives a node another block: that at its home if it has none there, or one of the pool.
+func (a *Allocator) Grant(node wire.NodeID) (wire.Block, error) {
+	h := a.holding(node)
+	if b := Inside(h.home); h.home.Count > 0 && !slices.ContainsFunc(h.blocks, h.atHome) {
+		if _, taken := a.conflict(own{node, b}); !taken {
+			a.enter(h, own{node, b})
+			return b, nil
 		}
-		b := wire.Block{First: a.first(i), Count: a.block}
-		a.enter(grant{node: node, block: b})
-		blocks = append(blocks, b)
 	}
-	return blocks, nil
+	for size := a.share(h); size >= MinBlock; size /= 2 {
+		if first, ok := a.pool.find(order(size)); ok {
+			b := Inside(wire.Block{First: numberOf(first), Count: int32(size)})
+			a.enter(h, own{node, b})
+			return b, nil
+		}
+	}
+	a.forget(node)
+	return wire.Block{}, fmt.Errorf("grant numbers to node %d: %w", node, ErrExhausted)
 }
 
 // Claim enters blocks that a node had before this allocator was made,
@@ -106,16 +83,20 @@ func (a *Allocator) Claim(node wire.NodeID, blocks []wire.Block) error {
 		return fmt.Errorf("claim of node %d: %w", node, err)
 	}
 	for _, b := range blocks {
-		if l, ok := a.conflict(grant{node: node, block: b}); ok {
+		if l, ok := a.conflict(own{node, b}); ok {
 			return fmt.Errorf("claim of node %d: %w: numbers from %d are granted to node %d", node, ErrBlocks, l.block.First, l.node)
 		}
 		if other, ok := a.homeOfAnother(node, b); ok {
 			return fmt.Errorf("claim of node %d: %w: numbers from %d are at home on node %d", node, ErrBlocks, b.First, other)
 		}
 	}
+	h := a.holding(node)
 	for _, b := range blocks {
-		a.enter(grant{node: node, block: b})
+		if !slices.Contains(h.blocks, b) {
+			a.enter(h, own{node, b})
+		}
 	}
+	a.forget(node)
 	return nil
 }
 
@@ -123,103 +104,205 @@ func (a *Allocator) Claim(node wire.NodeID, blocks []wire.Block) error {
 // granted to the node, none is taken.
 func (a *Allocator) Release(node wire.NodeID, blocks []wire.Block) error {
 	for _, b := range blocks {
-		if !a.has(grant{node: node, block: b}) {
+		if h := a.nodes[node]; h == nil || !slices.Contains(h.blocks, b) {
 			return fmt.Errorf("release by node %d: %w: those from %d are not its own", node, ErrBlocks, b.First)
 		}
 	}
 	for _, b := range blocks {
-		gone := grant{node: node, block: b}
-		first, last := a.touched(b)
-		for i := first; i <= last; i++ {
-			a.remove(i, func(l grant) bool { return l == gone })
-		}
+		a.remove(a.nodes[node], own{node, b})
 	}
+	a.forget(node)
 	return nil
 }
 
 // Return takes back all blocks of a node.
 func (a *Allocator) Return(node wire.NodeID) {
-	for i := range a.slots {
-		a.remove(i, func(l grant) bool { return l.node == node })
+	h := a.holding(node)
+	for len(h.blocks) > 0 {
+		a.remove(h, own{node, h.blocks[len(h.blocks)-1]})
 	}
+	a.forget(node)
 }
 
 // Owner returns the node whose numbers p is one of. The numbers of the gap behind
 // a block count too.
-func (a *Allocator) Owner(p wire.PID) (wire.NodeID, bool) {
+func (a *Allocator) Owner(p wire.PID) (node wire.NodeID, ok bool) {
 	if p < Node || p >= Max {
 		return 0, false
 	}
-	var owner *grant
-	for _, l := range a.slots[a.index(p)].grants {
-		if l.block.First <= p && (owner == nil || l.block.First > owner.block.First) {
-			owner = &l
-		}
+	if l, ok := before(a.grants, p); ok && p < span(l.block).End() {
+		return l.node, true
 	}
-	if owner == nil || p >= owner.block.End()+a.gap() {
-		return 0, false
-	}
-	return owner.node, true
+	return 0, false
 }
 
-func (a *Allocator) gap() wire.PID { return wire.PID(a.stride - a.block) }
+// Borrowed returns how many numbers a node has of the pool.
+func (a *Allocator) Borrowed(node wire.NodeID) int {
+	if h := a.nodes[node]; h != nil {
+		return h.borrowed
+	}
+	return 0
+}
 
-// first returns the first number of a slot.
-func (a *Allocator) first(i int) wire.PID { return Node + wire.PID(int32(i)*a.stride) }
+// Usage is how the numbers are used.
+type Usage struct {
+	Numbers int // of all nodes
+	Home    int // of one expected node
+	Homes   int // such homes for which there is room yet
+	Pool    int // that nodes have by demand, or can have
+	Free    int // of the pool
+}
 
-func (a *Allocator) index(p wire.PID) int { return int(int32(p-Node) / a.stride) }
+// Usage returns how the numbers are used.
+func (a *Allocator) Usage() Usage {
+	free := a.pool.free * unit
+	return Usage{Numbers: int(a.layout.numbers), Home: int(a.layout.home), Homes: a.homes.free * unit / int(a.layout.home), Pool: a.borrowed + free, Free: free}
+}
 
-// touched returns the first and the last slot that a block and its gap reach into.
-func (a *Allocator) touched(b wire.Block) (first, last int) {
-	return a.index(b.First), a.index(min(b.End()+a.gap(), Max) - 1)
+// holding returns what a node has. If it has nothing, forget must follow.
+func (a *Allocator) holding(node wire.NodeID) *holding {
+	h := a.nodes[node]
+	if h == nil {
+		h = new(holding)
+		a.nodes[node] = h
+	}
+	return h
+}
+
+func (a *Allocator) forget(node wire.NodeID) {
+	if h := a.nodes[node]; h != nil && h.home.Count == 0 && len(h.blocks) == 0 {
+		delete(a.nodes, node)
+	}
+}
+
+// atHome reports whether numbers of a block are at home.
+func (h *holding) atHome(b wire.Block) bool {
+	return b.First < h.home.End() && h.home.First < b.End()
+}
+
+func (a *Allocator) enter(h *holding, l own) {
+	a.grants.ReplaceOrInsert(l)
+	h.blocks = append(h.blocks, l.block)
+	a.occupy(span(l.block))
+	a.borrow(h, l.block, 1)
+}
+
+func (a *Allocator) remove(h *holding, l own) {
+	a.grants.Delete(l)
+	h.blocks = slices.DeleteFunc(h.blocks, func(b wire.Block) bool { return b == l.block })
+	a.vacate(span(l.block))
+	a.borrow(h, l.block, -1)
+}
+
+// borrow counts a block that comes (1) or goes (-1), if it is not at home.
+func (a *Allocator) borrow(h *holding, b wire.Block, change int) {
+	if h.atHome(b) {
+		return
+	}
+	had := h.borrowed > 0
+	numbers := change * int(span(b).Count)
+	h.borrowed += numbers
+	a.borrowed += numbers
+	if has := h.borrowed > 0; has != had {
+		a.borrowers += change
+	}
 }
 
 // conflict returns a grant that shares numbers with l and is not l itself.
-func (a *Allocator) conflict(l grant) (grant, bool) {
-	first, last := a.touched(l.block)
-	for i := first; i <= last; i++ {
-		for _, other := range a.slots[i].grants {
-			if other != l && other.block.First < l.block.End() && l.block.First < other.block.End() {
-				return other, true
-			}
-		}
-	}
-	return grant{}, false
+func (a *Allocator) conflict(l own) (own, bool) {
+	other, ok := overlapping(a.grants, l.block)
+	return other, ok && other != l
 }
 
-func (a *Allocator) has(l grant) bool {
-	if Validate([]wire.Block{l.block}) != nil {
+// homeOfAnother returns a node, other than this, at whose home numbers of a block are.
+func (a *Allocator) homeOfAnother(node wire.NodeID, b wire.Block) (wire.NodeID, bool) {
+	if l, ok := overlapping(a.settled, b); ok && l.node != node {
+		return l.node, true
+	}
+	if l, ok := before(a.settled, b.End()-1); ok && l.node != node && l.block.End() > b.First {
+		return l.node, true
+	}
+	return 0, false
+}
+
+// overlapping returns the first range that shares numbers with a block.
+func overlapping(ranges *btree.BTreeG[own], b wire.Block) (found own, ok bool) {
+	if l, ok := before(ranges, b.First); ok && l.block.End() > b.First {
+		return l, true
+	}
+	ranges.AscendGreaterOrEqual(at(b.First), func(l own) bool {
+		found, ok = l, l.block.First < b.End()
 		return false
-	}
-	return slices.Contains(a.slots[a.index(l.block.First)].grants, l)
+	})
+	return found, ok
 }
 
-func (a *Allocator) enter(l grant) {
-	first, last := a.touched(l.block)
-	for i := first; i <= last; i++ {
-		a.occupy(i)
-		if s := &a.slots[i]; !slices.Contains(s.grants, l) {
-			s.grants = append(s.grants, l)
+// before returns the last range that begins at a number or before it.
+func before(ranges *btree.BTreeG[own], p wire.PID) (found own, ok bool) {
+	ranges.DescendLessOrEqual(at(p), func(l own) bool {
+		found, ok = l, true
+		return false
+	})
+	return found, ok
+}
+
+func at(p wire.PID) own { return own{block: wire.Block{First: p}} }
+
+// occupy takes the units of a range out of those that nobody has.
+func (a *Allocator) occupy(r wire.Block) {
+	first, end := unitsOf(r)
+	for u := first; u < end; u++ {
+		if a.cover[u]++; a.cover[u] == 1 {
+			continue
 		}
+		a.pool.take(first, u)
+		a.homes.take(first, u)
+		first = u + 1
 	}
+	a.pool.take(first, end)
+	a.homes.take(first, end)
 }
 
-func (a *Allocator) remove(i int, gone func(grant) bool) {
-	a.slots[i].grants = slices.DeleteFunc(a.slots[i].grants, gone)
-	a.vacate(i)
+// vacate puts those units of a range back that nobody has any more.
+func (a *Allocator) vacate(r wire.Block) {
+	first, end := unitsOf(r)
+	for u := first; u < end; u++ {
+		if a.cover[u]--; a.cover[u] == 0 {
+			continue
+		}
+		a.give(first, u)
+		first = u + 1
+	}
+	a.give(first, end)
 }
 
-// occupy takes a slot that somebody is given out of those that are free.
-func (a *Allocator) occupy(i int) {
-	if s := &a.slots[i]; s.entry != nil {
-		a.free.Remove(s.entry)
-		s.entry = nil
-	}
+func (a *Allocator) give(first, end int) {
+	a.pool.give(first, end)
+	a.homes.give(first, end)
 }
 
-// vacate puts a slot to those that are free, if it is nobody's any more.
-func (a *Allocator) vacate(i int) {
-	if s := &a.slots[i]; s.entry == nil && len(s.grants) == 0 && len(s.homes) == 0 && i < a.whole {
-		s.entry = a.free.PushBack(i)
+// unitsOf returns the first unit of a range and that behind the last.
+func unitsOf(r wire.Block) (first, end int) {
+	return int(r.First-Node) / unit, (int(r.End()-Node) + unit - 1) / unit
+}
+
+// numberOf returns the first number of a unit.
+func numberOf(u int) wire.PID { return Node + wire.PID(u*unit) }
+
+// order returns how many units, as a power of two, a number of numbers is.
+func order(numbers int) int {
+	n := 0
+	for 1<<n*unit < numbers {
+		n++
 	}
+	return n
+}
+
+// Blocks returns the blocks of a node, by number.
+func (a *Allocator) Blocks(node wire.NodeID) []wire.Block {
+	h := a.nodes[node]
+	if h == nil {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(h.blocks), func(a, b wire.Block) int { return cmp.Compare(a.First, b.First) })
 }

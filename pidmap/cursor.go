@@ -18,7 +18,11 @@ import (
 //
 // When the kernel comes to Low the cursor must be moved; meanwhile the rest of the
 // block and the gap behind it are still the node's.
+//
+// In its only block the cursor goes on to the last quarter before it goes back, so that a
+// number comes back as late as possible; the marks before are for Wanted.
 type Cursor struct {
+	home   wire.Block
 	blocks []ownBlock // by number
 	at     int        // index of the block in which the cursor stands; -1: none
 	low    wire.PID
@@ -37,8 +41,9 @@ type Move struct {
 	Low  wire.PID // the number for which a notice is to be asked
 }
 
-// NewCursor returns a cursor without blocks.
-func NewCursor() *Cursor { return &Cursor{at: -1} }
+// NewCursor returns a cursor without blocks. Those at home, if there is one, it will not do
+// without.
+func NewCursor(home wire.Block) *Cursor { return &Cursor{home: home, at: -1} }
 
 // Add adds blocks. The first time, Place must follow.
 func (c *Cursor) Add(blocks []wire.Block) error {
@@ -101,7 +106,7 @@ func (c *Cursor) owner(p wire.PID) int {
 	return i - 1
 }
 
-// Place puts the cursor into the block with the fewest live numbers; false: there
+// Place puts the cursor into the block of which the least part is live; false: there
 // is no block.
 func (c *Cursor) Place() (Move, bool) {
 	if len(c.blocks) == 0 {
@@ -113,17 +118,38 @@ func (c *Cursor) Place() (Move, bool) {
 	best := -1
 	for n := range c.blocks {
 		i := (c.at + 1 + n) % len(c.blocks)
-		if best < 0 || i != c.at && c.blocks[i].live < c.blocks[best].live {
+		if best < 0 || i != c.at && c.blocks[i].emptier(c.blocks[best]) {
 			best = i
 		}
 	}
-	if c.at >= 0 && 2*c.blocks[best].live >= int(c.blocks[best].Count) && c.blocks[c.at].live < c.blocks[best].live {
+	if c.at >= 0 && 2*c.blocks[best].live >= int(c.blocks[best].Count) && c.blocks[c.at].emptier(c.blocks[best]) {
 		best = c.at
 	}
 	c.at = best
 	b := c.blocks[best]
 	c.low = b.First + wire.PID(lowWater(int(b.Count), b.live))
 	return Move{Next: b.First, Low: c.low}, true
+}
+
+// Refuge returns the block in which the cursor is out of the way when it comes to the end of
+// the one in which it stands, and nobody has moved it: the emptiest other one, or this one if
+// there is no other.
+func (c *Cursor) Refuge() wire.Block {
+	best := c.at
+	for i := range c.blocks {
+		if i != c.at && (best == c.at || c.blocks[i].emptier(c.blocks[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return wire.Block{}
+	}
+	return c.blocks[best].Block
+}
+
+// emptier reports whether a smaller part of a block is live than of another.
+func (b ownBlock) emptier(other ownBlock) bool {
+	return int64(b.live)*int64(other.Count) < int64(other.live)*int64(b.Count)
 }
 
 // Stand says that the cursor stands where a number was given last; false: that is in no
@@ -165,6 +191,12 @@ func (c *Cursor) Passed(p wire.PID) (Move, bool) {
 		// gap into another block. Either way the cursor belongs into this one.
 		return Move{Next: c.blocks[c.at].First, Low: c.low}, true
 	}
+	if b := c.blocks[c.at]; len(c.blocks) == 1 {
+		if last := b.End() - wire.PID(b.Count/4); p < last {
+			c.low = min(p+wire.PID(max(1, b.Count/4)), last)
+			return Move{Low: c.low}, true
+		}
+	}
 	return c.Place()
 }
 
@@ -174,32 +206,25 @@ func (c *Cursor) Current() (block wire.Block, end wire.PID, ok bool) {
 		return wire.Block{}, 0, false
 	}
 	block = c.blocks[c.at].Block
-	return block, block.End() + gap(block), true
+	return block, block.End() + Gap(block), true
 }
 
 // Owns reports whether a number is of a block of the node or of the gap behind it.
 func (c *Cursor) Owns(p wire.PID) bool {
 	i := c.owner(p)
-	return i >= 0 && p < c.blocks[i].End()+gap(c.blocks[i].Block)
+	return i >= 0 && p < c.blocks[i].End()+Gap(c.blocks[i].Block)
 }
 
-// gap returns how many numbers there are behind a block, by the rule of Config.
-func gap(b wire.Block) wire.PID { return wire.PID(min(b.Count, DefaultGap)) }
-
-// Spare returns blocks without live processes that the node can do without: the
-// cursor does not stand there, and of what is left no more than a quarter is in use,
-// which is far from where Wanted asks for more.
-func (c *Cursor) Spare(keep int) []wire.Block {
-	live, numbers := 0, 0
-	for _, b := range c.blocks {
-		live += b.live
-		numbers += int(b.Count)
-	}
+// Spare returns blocks without live processes that the node can do without: they are not at
+// home, the cursor does not stand there, and twice as many processes as there are would not
+// be enough for Wanted to ask for more.
+func (c *Cursor) Spare() []wire.Block {
+	used, numbers := c.use()
 	var spare []wire.Block
 	for i := len(c.blocks) - 1; i >= 0; i-- {
 		b := c.blocks[i]
 		rest := numbers - int(b.Count)
-		if i == c.at || b.live > 0 || len(c.blocks)-len(spare) <= keep || 4*max(live, c.tasks) > rest {
+		if i == c.at || b.live > 0 || c.atHome(b.Block) || len(c.blocks)-len(spare) <= 1 || scarce(2*used, rest) {
 			continue
 		}
 		numbers = rest
@@ -220,21 +245,32 @@ func (c *Cursor) Drop(block wire.Block) {
 	}
 }
 
-// Wanted returns how many more blocks the node should have, so that no more than
-// half of its numbers are in use.
-func (c *Cursor) Wanted() int {
-	if len(c.blocks) == 0 {
-		return 1
-	}
-	live, numbers := 0, 0
+// Wanted reports whether the node should have more blocks, so that no more than half of its
+// numbers are in use, or a quarter, where that is few.
+func (c *Cursor) Wanted() bool { return scarce(c.use()) }
+
+// Numbers returns how many numbers the node's blocks have.
+func (c *Cursor) Numbers() int {
+	_, numbers := c.use()
+	return numbers
+}
+
+// use returns how many numbers are in use, and how many there are.
+func (c *Cursor) use() (used, numbers int) {
 	for _, b := range c.blocks {
-		live += b.live
+		used += b.live
 		numbers += int(b.Count)
 	}
-	short := 2*max(live, c.tasks) - numbers
-	if short <= 0 {
-		return 0
+	return max(used, c.tasks), numbers
+}
+
+func scarce(used, numbers int) bool {
+	if numbers < fewNumbers {
+		used *= 2
 	}
-	size := int(c.blocks[0].Count)
-	return (short + size - 1) / size
+	return numbers == 0 || 2*used > numbers
+}
+
+func (c *Cursor) atHome(b wire.Block) bool {
+	return c.home.First <= b.First && b.End() <= c.home.End()
 }

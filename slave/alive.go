@@ -3,7 +3,6 @@ package slave
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -13,9 +12,6 @@ const (
 	initPatience = 10 * time.Second
 	// initLooks is how long after an answer init is asked again.
 	initLooks = 2 * time.Second
-	// lastPatience is how long init may take to end all processes when the lease has
-	// run out. The master's margin is longer.
-	lastPatience = 2 * time.Second
 )
 
 // errInitHangs is why a space is given up whose init does not answer.
@@ -55,17 +51,4 @@ func within(ctx context.Context, patience time.Duration, ask func(ctx context.Co
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errInitHangs)
 	defer cancel()
 	return ask(ctx)
-}
-
-// endForSure kills all processes. If init does not do it at once, it is killed itself,
-// and with it the kernel ends the space.
-func (n *node) endForSure(ctx context.Context) error {
-	err := n.endAll()
-	if err == nil {
-		err = within(ctx, lastPatience, n.space.Sync)
-	}
-	if err == nil || ctx.Err() != nil {
-		return nil
-	}
-	return errors.Join(fmt.Errorf("the process space is ended: %w", err), n.space.KillInit())
 }

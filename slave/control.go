@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bproc/pidmap"
+	"bproc/slave/core"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -32,7 +33,7 @@ func (n *node) session(ctx context.Context, cfg link.DialConfig) error {
 		return err
 	}
 	n.linked.Store(l)
-	n.term.renew(l)
+	n.state.step(core.Heard{At: l.LastHeard(), Lease: l.Lease()})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.Run(ctx) })
 	group.Go(func() error {
@@ -49,19 +50,20 @@ func (n *node) serve(ctx context.Context, l *link.Session, identity *link.Identi
 		return err
 	}
 	defer control.Close()
+	defer n.state.step(core.SessionLost{})
 	defer n.out.Close()
 	n.stdios.Session(true)
 	defer n.stdios.Session(false)
-	if err := n.calls.begin(func() error { return n.recorder.begin(n.inventory) }); err != nil {
-		return err
-	}
+	session := n.begun + 1
+	n.begun = session
+	n.recorder.begin(session, n.inventory)
 	var processes errgroup.Group
 	defer processes.Wait() //nolint:errcheck // reported to the log, each where it happens
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.out.Run(ctx.Done(), control) })
 	certificate := &renewal{log: n.log, identity: identity, reconnect: l.Reconnect, put: n.out.put}
 	group.Go(func() error { return n.receive(wire.NewReader(control), certificate) })
-	group.Go(func() error { return n.accept(ctx, l, &processes) })
+	group.Go(func() error { return n.accept(ctx, l, session, &processes) })
 	// Every stream ends with the link, and with it the goroutine that reads it.
 	stop := context.AfterFunc(ctx, func() { l.Close(context.Cause(ctx)) })
 	defer stop()
@@ -69,14 +71,14 @@ func (n *node) serve(ctx context.Context, l *link.Session, identity *link.Identi
 }
 
 // accept takes the streams that the master opens.
-func (n *node) accept(ctx context.Context, l *link.Session, processes *errgroup.Group) error {
+func (n *node) accept(ctx context.Context, l *link.Session, session core.Session, processes *errgroup.Group) error {
 	for {
 		stream, err := l.Accept(ctx)
 		if err != nil {
 			return err
 		}
 		processes.Go(func() error {
-			if err := n.serveStream(l, stream); err != nil {
+			if err := n.serveStream(ctx, l, session, stream); err != nil {
 				level := slog.LevelDebug
 				if errors.Is(err, wire.ErrFrame) { // the process has lost its client by it
 					level = slog.LevelWarn
@@ -89,7 +91,7 @@ func (n *node) accept(ctx context.Context, l *link.Session, processes *errgroup.
 }
 
 // serveStream handles a stream to its end. What it is for is in its first frame.
-func (n *node) serveStream(l *link.Session, stream link.Stream) error {
+func (n *node) serveStream(ctx context.Context, l *link.Session, session core.Session, stream link.Stream) error {
 	defer stream.Close()
 	reader := wire.NewReader(stream)
 	first, _, err := reader.Read()
@@ -101,8 +103,12 @@ func (n *node) serveStream(l *link.Session, stream link.Stream) error {
 		return n.viewers.Show(stream, reader, first)
 	case *wire.Fetch:
 		return n.viewers.Fetch(stream, reader, first)
+	case *wire.ReadHardware:
+		return n.tellHardware(ctx, stream, first)
+	case *wire.Sample:
+		return tellLoad(stream)
 	}
-	p := &process{n: n, stream: stream, ended: l.Done()}
+	p := &process{n: n, stream: stream, session: session, ended: l.Done()}
 	if err := p.serve(reader, first); err != nil {
 		return fmt.Errorf("stream of process %d: %w", p.pid, err)
 	}
@@ -111,32 +117,32 @@ func (n *node) serveStream(l *link.Session, stream link.Stream) error {
 
 // receive handles what the master says on the control stream.
 func (n *node) receive(reader *wire.Reader, certificate *renewal) error {
-	for {
+	for served := false; ; served = true {
 		m, number, err := reader.Read()
 		if err != nil {
 			return fmt.Errorf("control stream: %w", err)
 		}
+		if !served {
+			n.state.step(core.Served{})
+		}
 		switch m := m.(type) {
 		case *wire.Signal:
-			err = n.signal(m)
-		case *wire.Return:
-			n.calls.returned(number, m)
-		case *wire.Progress:
-			n.recorder.progress(m.Event)
+			n.recorder.signal(m)
+		case *wire.Return, *wire.Progress, *wire.Reparent, *wire.KillAll:
+			n.state.step(core.FromMaster{Number: number, Message: m})
 		case *wire.BlocksGranted:
 			err = n.lease(m.Blocks)
 		case *wire.Budget:
 			err = n.budget(m)
-		case *wire.Reparent:
-			n.recorder.reparent(m.PID, m.Parent)
-			n.space.SetParent(m.PID, m.Parent)
 		case *wire.HangUp:
 			n.stdios.HangUp(m.PID)
 			if m.Session {
 				err = n.space.HangUp(m.PID)
 			}
-		case *wire.KillAll:
-			err = n.endAll()
+		case *wire.Power:
+			n.powers.begin(m)
+		case *wire.Names:
+			err = n.names.hear(m)
 		case *wire.Renew:
 			err = certificate.begin()
 		case *wire.RenewReply:
@@ -148,17 +154,6 @@ func (n *node) receive(reader *wire.Reader, certificate *renewal) error {
 			return err
 		}
 	}
-}
-
-// signal gives a signal to its process, once.
-func (n *node) signal(m *wire.Signal) error {
-	if n.signals.fresh(m) {
-		if err := n.late.give(m); err != nil {
-			return err
-		}
-	}
-	n.signals.given(m)
-	return nil
 }
 
 // budget bounds the tasks of a user. For a group of the front end it is answered when all
@@ -177,7 +172,7 @@ func (n *node) lease(blocks []wire.Block) error {
 	if err := pidmap.Validate(all); err != nil {
 		return fmt.Errorf("lease of the master: %w", err)
 	}
-	n.recorder.leased(all) // before the first process has a number of them
+	n.state.step(core.Blocks{Blocks: all}) // before the first process has a number of them
 	if err := n.numbers.add(blocks); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func TestReceive(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			log := slog.New(slog.DiscardHandler)
 			n := &node{numbers: &newMadeUpSpace().numbers, tasks: newTasks(log, nil), supply: newSupply()}
-			n.recorder = &recorder{log: log, ledger: newTestLedger(t), behind: newBehind(log, nil, nil)}
+			n.state = newTestState(t)
 			frame, err := wire.Append(nil, 0, test.m)
 			if err != nil {
 				t.Fatal(err)

@@ -8,10 +8,12 @@
 //	       --Show, Fetch-----> viewers.go --> status: what procfs shows
 //	       <--Viewer---------- lookout.go <-- bpprocfs (view.go), whoever looks on this node
 //
+// What it decides, slave/core decides: one input leads to a list of outputs. Whoever has read
+// something takes a lock, has the core make its step, and does what it says (state.go).
+//
 // The slave does not know its number, nor who else is in the cluster. What it
-// tells the master about its processes are events, numbered in one sequence by
-// the recorder. Whatever else leaves the node for the ears of a user carries the
-// number of the last event before it: a pump that has read output asks the
+// tells the master about its processes are events, numbered in one sequence.
+// User-visible output carries the number of the last event before it: a pump that has read output asks the
 // recorder for that number, and the recorder first takes in everything that the
 // kernel has noted up to then. A call for the front end is made after that, too.
 //
@@ -22,10 +24,10 @@
 // warden's thread moves the cursor in time, whatever the others do (warden.go).
 //
 // Bounds: processes and threads of the node by its leased numbers, and by a budget
-// for each user (tasks.go); what the front end has to make up for (behind.go); what
+// for each user (tasks.go); what the front end has to make up for (core/backlog.go); what
 // waits for the master (package outbox); calls that wait (package supervise).
 //
-// Lock order: calls.mu, then recorder.mu, then one of watch.mu, numbers.mu, hold.mu,
+// Lock order: recorder.mu, then state.mu, then one of watch.mu, numbers.mu, hold.mu,
 // that of the outlet. The warden's thread takes hold.mu or numbers.mu alone, but to ask the
 // master for numbers. The supervisor's thread, for which all processes wait, takes
 // watch.mu, and in it what guards the place in the kernel's records. None is held while waiting for the master or for init.

@@ -19,7 +19,7 @@ type frontEnd struct{ *node }
 // can know of.
 func (f frontEnd) Call(ctx context.Context, id uint64, call *wire.Call) (*wire.Return, error) {
 	f.recorder.stamp()
-	r, err := f.calls.make(ctx, id, call)
+	r, err := f.state.call(ctx, id, call)
 	if err != nil {
 		return nil, fmt.Errorf("call %d of %d: %w", call.Op, call.Caller, err)
 	}

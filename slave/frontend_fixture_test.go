@@ -40,7 +40,8 @@ type front struct {
 	jobs     map[wire.PID]*job
 	leased   wire.PID
 	lend     <-chan struct{} // numbers are not sent before it is closed; nil: at once
-	leaving  bool            // the node has said so
+	refused  bool            // the node goes on with no client, since it leaves
+	leaving  bool            // it has said so: another stream may be faster
 	left     bool            // and that it has no processes any more
 }
 
@@ -73,13 +74,13 @@ func newFront(t *testing.T, seed uint64) *front {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.token, _, err = authority.NewToken(0, "", time.Hour); err != nil {
+	if f.token, _, err = authority.NewToken(link.Terms{Life: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.listener, err = link.Listen(link.ListenConfig{
 		Addr: "127.0.0.1:0", Authority: authority, Lease: time.Minute, Log: slog.New(slog.DiscardHandler),
-		Joined: func(string, string, wire.NodeID, string) (wire.Block, error) { return wire.Block{}, nil },
+		Joined: func(link.Joining) (wire.NodeID, wire.Block, error) { return 0, wire.Block{}, nil },
 		Admit:  func(link.Peer) error { return nil },
 		Accept: func(_ link.Peer, s *link.Session) {
 			f.done.Go(func() { _ = s.Run(ctx) }) // the test says whether sessions may end
@@ -93,6 +94,9 @@ func newFront(t *testing.T, seed uint64) *front {
 	t.Cleanup(func() {
 		cancel()
 		f.done.Wait()
+		if f.refused && !f.leaving {
+			t.Error("the node has refused a client as one does that leaves, and has not said that it leaves")
+		}
 	})
 	return f
 }
@@ -331,7 +335,10 @@ func (j *job) attach(s *frontSession, there bool) {
 		switch r := m.(*wire.Resumed); {
 		case r.Errno == 0:
 			taken = r.Taken
-		case spawned && unix.Errno(r.Errno) == unix.EHOSTDOWN && f.leaves():
+		case spawned && unix.Errno(r.Errno) == unix.EHOSTDOWN:
+			f.mu.Lock()
+			f.refused = true
+			f.mu.Unlock()
 			return
 		case spawned:
 			f.t.Errorf("%d cannot be gone on with from %v: %v", j.spawn.PID, got, unix.Errno(r.Errno))
@@ -400,12 +407,6 @@ func (j *job) output(i int, data []byte) uint64 {
 	j.text[i].Write(data)
 	f.changed.Broadcast()
 	return j.got[i]
-}
-
-func (f *front) leaves() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.leaving
 }
 
 func hexSum(b []byte) string { s := sha256.Sum256(b); return hex.EncodeToString(s[:]) }

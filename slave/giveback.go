@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"bproc/internal/procstat"
+	"bproc/slave/core"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
 
 // A block is given back when it could have been done without for restTime, which is
-// looked for every restLook. Two are kept: one to go on to when the other is full.
+// looked for every restLook.
 const (
-	restTime   = time.Minute
-	restLook   = 10 * time.Second
-	keepBlocks = 2
+	restTime = time.Minute
+	restLook = 10 * time.Second
 )
 
 // giveBack gives blocks back that are not needed any more, again and again.
@@ -33,6 +33,7 @@ func (n *node) giveBack(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
+		n.numbers.askForMore() // where nothing can be forked, nothing else does
 		blocks := n.numbers.rested(time.Now())
 		if len(blocks) == 0 {
 			continue
@@ -49,7 +50,7 @@ func (n *node) giveBack(ctx context.Context) error {
 		if len(back) == 0 {
 			continue
 		}
-		n.recorder.leased(n.numbers.blocks())
+		n.state.step(core.Blocks{Blocks: n.numbers.blocks()})
 		if err := n.out.put(&wire.BlocksReturned{Blocks: back}); err != nil {
 			n.log.Error("blocks of process numbers could not be given back", "err", err)
 		}
@@ -64,7 +65,7 @@ func (n *numbers) rested(now time.Time) []wire.Block {
 	defer n.mu.Unlock()
 	n.cursor.Tasks(tasks)
 	idle := make(map[wire.Block]time.Time)
-	for _, b := range n.cursor.Spare(keepBlocks) {
+	for _, b := range n.cursor.Spare() {
 		since, ok := n.idle[b]
 		switch {
 		case !ok:
@@ -75,6 +76,9 @@ func (n *numbers) rested(now time.Time) []wire.Block {
 			n.cursor.Drop(b)
 			n.going = append(n.going, b)
 		}
+	}
+	if len(n.going) > 0 {
+		n.fenceLocked() // the cursor goes there no more, whoever puts it
 	}
 	n.idle = idle
 	return slices.Clone(n.going)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/pidmap"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -18,6 +19,7 @@ func TestNumbersRest(t *testing.T) {
 	now := time.Now()
 	s := newMadeUpSpace()
 	first, second, third := wire.Block{First: firstPID, Count: 100}, wire.Block{First: secondPID, Count: 100}, wire.Block{First: thirdPID, Count: 100}
+	s.cursor = pidmap.NewCursor(second)
 	s.lease(t, first, second, third)
 	rested := func(when string, after time.Duration, want ...wire.Block) {
 		t.Helper()
@@ -40,7 +42,16 @@ func TestNumbersRest(t *testing.T) {
 	s.count = 0
 	rested("when it is not any more", 0)
 	rested("not for long", restTime-1)
+	if got := s.cursor.Refuge(); got != second {
+		t.Errorf("the way out is %v", got)
+	}
+	s.life(secondPID, 1)
+	s.fences = nil
 	rested("for long", 1, third)
+	if want := [][2]wire.Block{{first, second}}; !reflect.DeepEqual(s.fences, want) {
+		t.Errorf("fences %v, want %v: nobody goes to what is given back", s.fences, want)
+	}
+	s.life(secondPID, -1)
 	if got := s.blocks(); len(got) != 3 {
 		t.Errorf("got %v: what is not given back yet is still the node's", got)
 	}
@@ -58,8 +69,8 @@ func TestNumbersRest(t *testing.T) {
 	if got := s.blocks(); !reflect.DeepEqual(got, []wire.Block{first, second}) {
 		t.Errorf("got %v, want the two others", got)
 	}
-	rested("the last two", 0)
-	rested("the last two for long", 2*restTime)
+	rested("that at home, and that where the cursor is", 0)
+	rested("for very long", 2*restTime)
 }
 
 // TestInUse looks at this machine: numbers of processes, threads, groups and sessions.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"bproc/slave/core"
 	"bproc/wire"
 )
 
@@ -27,7 +28,7 @@ var (
 func (n *node) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(leaveTime), errLeaves)
 	defer cancel()
-	if n.recorder.knows() {
+	if len(n.state.known()) > 0 {
 		// Without one the processes end all the same.
 		linking, cancel := context.WithTimeoutCause(ctx, n.patience.bound(linkTime), errNoLink)
 		_ = n.until(linking, errNoLink, func() (bool, error) { return n.out.IsOpen(), nil })
@@ -37,8 +38,10 @@ func (n *node) leave(ctx context.Context) {
 	err := n.out.put(new(wire.Leaving))
 	n.stdios.Cut()
 	if err == nil {
-		err = n.killAll(ctx, func() bool {
-			if !n.recorder.quiet() {
+		n.state.step(core.EndAll{})
+		err = n.empty(ctx, func() bool {
+			quiet := false
+			if n.state.look(func(c *core.Core) { quiet = c.Quiet() }); !quiet {
 				return false
 			}
 			n.recorder.stamp() // tells everything

@@ -19,6 +19,8 @@ import (
 	"bproc/internal/outbox"
 	"bproc/pidmap"
 	"bproc/procfs/status"
+	"bproc/slave/core"
+	"bproc/slave/hardware"
 	"bproc/slave/pid1/standin"
 	"bproc/slave/procevents"
 	"bproc/slave/space"
@@ -37,21 +39,20 @@ type node struct {
 	supply   *supply
 	warden   *warden
 	out      outlet
-	calls    calls
+	state    *state
 	watch    *watch
-	behind   *behind
-	late     late
 	tasks    *tasks
 	stdios   stdio.Table
-	signals  *signals
 	viewers  *status.Server
+	hardware *hardware.Reader
 	lookout  *lookout
 	view     *view
 	shadows  *shadows
-	ledger   *ledger
+	powers   *powers
+	names    *names
 	former   *found                       // what a former daemon has left
 	linked   atomic.Pointer[link.Session] // the link there is, or was last
-	term     *lease
+	begun    core.Session                 // the last; of the goroutine that makes links
 	init     initWatch
 	settled  chan struct{} // closed when it is known which launches a former daemon has begun
 	leaving  atomic.Bool   // the daemon ends, and all processes
@@ -60,9 +61,8 @@ type node struct {
 
 // newNode makes the process space and has the kernel note what happens in it.
 func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger) (*node, error) {
-	n := &node{log: log, supply: newSupply(), settled: make(chan struct{}), patience: cfg.patience}
+	n := &node{log: log, supply: newSupply(), hardware: hardware.NewReader(), settled: make(chan struct{}), patience: cfg.patience}
 	n.out = newOutlet(func() { n.linked.Load().Close(outbox.ErrFull) })
-	n.calls.out = n.out
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
 		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n}, View: viewOf(cfg), Home: home,
@@ -74,10 +74,12 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 	n.space = sp
 	n.stdios.Keep, n.stdios.Drop = sp.Keep, n.dropKept
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
-	n.term = &lease{log: log, kill: n.endForSure, end: sp.Deadline}
 	held := &hold{freeze: sp.Freeze, frozen: sp.Frozen, thaw: sp.Thaw}
 	n.init = initWatch{ask: sp.Sync, held: held.counted}
-	n.behind = newBehind(log, held.take, held.release)
+	n.state = newState(log, n.out, held, sp)
+	n.powers = &powers{log: log, commands: cfg.Power, tell: n.out.put}
+	n.names = newNames(cfg, sp.Cover, log)
+	n.names.begin()
 	n.shadows = newShadows(log)
 	n.shadows.make, n.shadows.drop, n.shadows.ends = sp.MakeShadow, n.dropKept, frontEnd{n}.ended
 	former, err := n.takeOver(ctx)
@@ -90,40 +92,27 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 	proc := procIn(sp)
 	n.watch = newWatch(proc.Zombie, n.source.Produced, sp.Anchor)
 	n.numbers = &numbers{
-		log: log, set: sp.SetCursor, arm: n.source.Arm, allow: n.source.Allow, fence: sp.Fence, cursor: pidmap.NewCursor(),
-		want: func(blocks int) { n.wantBlocks(blocks) },
+		log: log, set: sp.SetCursor, arm: n.source.Arm, allow: n.source.Allow, fence: sp.Fence, cursor: pidmap.NewCursor(home),
+		want: n.wantBlock, home: home,
 	}
 	n.numbers.tasks = n.tasks.count
 	kill := func(pid wire.PID) error { return sp.Signal(pid, killInfo()) }
 	n.warden = &warden{log: log, source: n.source, numbers: n.numbers, hold: held, kill: kill, full: make(chan struct{}, 1)}
-	n.signals = newSignals(n.signalsTaken)
 	n.recorder = &recorder{
-		log: log, source: n.source, proc: proc, out: n.out, started: map[wire.PID]bool{},
+		log: log, source: n.source, proc: proc, state: n.state,
 		tracker: procevents.NewTracker(procevents.DefaultHold, procevents.NewImages(proc).Image),
-		ledger:  n.ledger,
-		empty:   n.warden.emptied, life: n.life,
+		empty:   n.warden.emptied, life: n.numbers.life,
 		end:   kill,
-		watch: n.watch, behind: n.behind,
+		watch: n.watch,
 	}
+	n.state.tracker = n.recorder.tracker
 	n.recorder.tracker.KeepZombies(proc.Remains)
 	n.stdios.Stamp = n.recorder.stamp
-	n.late = late{
-		meant: n.recorder.meant, of: n.recorder.late, from: n.recorder.offspring, signal: sp.Signal, once: sp.SignalOnce, wake: make(chan struct{}, 1),
-		hold: held.takeAll, let: held.release, kill: sp.Kill,
-	}
 	n.former = former
 	if err := n.resume(former); err != nil {
 		return nil, errors.Join(err, n.destroy(ctx))
 	}
 	return n, nil
-}
-
-// life is for a process that was born (1) or has died (-1).
-func (n *node) life(pid wire.PID, change int) {
-	n.numbers.life(pid, change)
-	if change < 0 {
-		n.signals.ended(pid)
-	}
 }
 
 // sweepTime is how long processes may take to end that were killed, and the master to
@@ -138,14 +127,14 @@ func (n *node) sweep(ctx context.Context) error {
 		return nil
 	}
 	n.log.Warn("processes of a former daemon are killed", "count", len(n.space.PIDs()))
-	return n.killAll(ctx, func() bool { return true })
-}
-
-// killAll ends all processes and waits until they have ended and told is true.
-func (n *node) killAll(ctx context.Context, told func() bool) error {
-	if err := n.endAll(); err != nil {
+	if err := n.space.KillAll(); err != nil {
 		return err
 	}
+	return n.empty(ctx, func() bool { return true })
+}
+
+// empty waits until all processes have ended, which were killed, and told is true.
+func (n *node) empty(ctx context.Context, told func() bool) error {
 	return n.until(ctx, errors.New("processes do not end"), func() (bool, error) {
 		proc := procIn(n.space)
 		all, err := proc.Scan()
@@ -172,22 +161,13 @@ func (n *node) until(ctx context.Context, late error, is func() (bool, error)) e
 	}
 }
 
-// endAll kills all processes.
-func (n *node) endAll() error { return n.behind.killing(n.space.KillAll) }
-
 // procIn returns the space's procfs as this daemon can open it.
 func procIn(sp *space.Space) procevents.Proc {
 	return procevents.Proc(fmt.Sprintf("/proc/self/fd/%d", sp.Proc().Fd()))
 }
 
-func (n *node) signalsTaken(m *wire.SignalsTaken) {
-	if err := n.out.put(m); err != nil {
-		n.log.Error("it could not be said which signals were given", "err", err)
-	}
-}
-
-func (n *node) wantBlocks(blocks int) {
-	if err := n.out.put(&wire.BlocksWanted{Blocks: uint32(blocks)}); err != nil {
+func (n *node) wantBlock() {
+	if err := n.out.put(&wire.BlocksWanted{Blocks: 1}); err != nil {
 		n.log.Error("more process numbers could not be asked for", "err", err)
 	}
 }
@@ -209,16 +189,16 @@ func (n *node) runSpace(ctx context.Context) error {
 	group.Go(func() error { return n.warden.empty(ctx, func() { n.recorder.stamp() }) })
 	group.Go(func() error { return n.settle(ctx, n.former) })
 	group.Go(func() error { return n.recorder.run(ctx) })
-	group.Go(func() error { return n.term.run(ctx) })
+	group.Go(func() error { return n.keepLease(ctx) })
 	group.Go(func() error { return n.init.run(ctx) })
-	group.Go(func() error { return n.behind.run(ctx) })
-	group.Go(func() error { return n.late.run(ctx) })
-	group.Go(func() error { return n.signals.run(ctx) })
+	group.Go(func() error { return n.pursue(ctx) })
+	group.Go(func() error { return n.state.run(ctx) })
 	group.Go(func() error { return n.stdios.Run(ctx) })
 	group.Go(func() error { return n.shadows.run(ctx) })
 	group.Go(func() error { return n.giveBack(ctx) })
 	group.Go(func() error { return n.lookout.run(ctx) })
 	group.Go(func() error { return n.view.run(ctx) })
+	group.Go(func() error { return n.names.run(ctx) })
 	group.Go(func() error { return n.tasks.run(ctx) })
 	group.Go(func() error { return n.watch.run(ctx, n.recorder.relook) })
 	return group.Wait()
@@ -241,7 +221,6 @@ func (n *node) destroy(ctx context.Context) error {
 // launch starts a process in the space. It goes on whatever becomes of the session in
 // which the front end has asked for it.
 func (n *node) launch(spawn *wire.Spawn, d *stdio.Descriptors) {
-	n.recorder.launching(spawn)
 	entry, err := n.tasks.launch(spawn)
 	if err == nil && spawn.Command.View {
 		err = n.view.need()
@@ -279,17 +258,17 @@ func (n *node) status(pid wire.PID, status wire.Status) {
 
 // inventory says what this node is and has, but for its processes. The recorder's lock
 // is held.
-func (n *node) inventory() *wire.Inventory {
+func (n *node) inventory() wire.Inventory {
 	var name unix.Utsname
 	var info unix.Sysinfo_t
-	if len(n.ledger.now()) == 0 {
+	if len(n.state.known()) == 0 {
 		n.numbers.forget() // nobody has a number of the blocks; the master leases others
-		n.recorder.keptLocked(n.ledger.lease(nil))
+		n.state.step(core.Blocks{})
 	}
 	blocks := n.numbers.blocks()
 	n.tasks.lease(count(blocks))
 	n.supply.set(len(blocks) > 0)
-	inv := &wire.Inventory{Blocks: blocks, CPUs: uint32(runtime.NumCPU())}
+	inv := wire.Inventory{Blocks: blocks, CPUs: uint32(runtime.NumCPU()), Names: true}
 	if err := unix.Uname(&name); err == nil {
 		inv.Kernel = string(bytes.TrimRight(name.Release[:], "\x00"))
 	}

@@ -13,17 +13,19 @@ import (
 // numbers keeps the allocation cursor of the space in the node's blocks.
 type numbers struct {
 	log   *slog.Logger
-	set   func(next wire.PID) error       // puts the space's cursor
-	arm   func(low wire.PID)              // asks for a notice
-	allow func(procevents.Range)          // says what the kernel may give
-	fence func(first, end wire.PID) error // says the same to init, for when this daemon is late, or gone
-	want  func(blocks int)                // asks the master for more
+	set   func(next wire.PID) error           // puts the space's cursor
+	arm   func(low wire.PID)                  // asks for a notice
+	allow func(procevents.Range)              // says what the kernel may give
+	fence func(block, other wire.Block) error // says the same to init, for when this daemon is late, or gone
+	want  func()                              // asks the master for another block
+	home  wire.Block
 
 	tasks func() int // how many processes and threads there are; 0: not known
 
 	mu     sync.Mutex
 	cursor *pidmap.Cursor
 	asked  bool                     // for more, without an answer
+	denied time.Time                // when the answer was none
 	idle   map[wire.Block]time.Time // blocks that can be done without, and since when
 	going  []wire.Block             // those that are about to be given back
 	failed *pidmap.Move
@@ -33,12 +35,16 @@ type numbers struct {
 func (n *numbers) add(blocks []wire.Block) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.asked = false
+	n.asked, n.denied = false, time.Time{}
+	if len(blocks) == 0 {
+		n.denied = time.Now()
+	}
 	first := len(n.cursor.Blocks()) == 0
 	if err := n.cursor.Add(blocks); err != nil {
 		return err
 	}
 	if !first {
+		n.fenceLocked() // there is another way out
 		return nil
 	}
 	if move, ok := n.cursor.Place(); ok {
@@ -89,7 +95,7 @@ func (n *numbers) ours(pid wire.PID) bool {
 func (n *numbers) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cursor, n.asked, n.failed, n.idle, n.going = pidmap.NewCursor(), false, nil, nil, nil
+	n.cursor, n.asked, n.failed, n.idle, n.going = pidmap.NewCursor(n.home), false, nil, nil, nil
 }
 
 // passed handles the notice that a task got a number beyond the low-water mark. What
@@ -100,14 +106,24 @@ func (n *numbers) passed(pid wire.PID) {
 		n.moveLocked(move)
 	}
 	n.mu.Unlock()
+	n.askForMore()
+}
+
+// deniedTime is how long nothing is asked for when there was none.
+const deniedTime = time.Second
+
+// askForMore asks the master for another block, if one is wanted. Until there is one, the
+// bound on tasks holds what is forked within the numbers that there are.
+func (n *numbers) askForMore() {
 	tasks := n.tasks()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cursor.Tasks(tasks)
-	if more := n.cursor.Wanted(); more > 0 && !n.asked {
-		n.asked = true
-		n.want(more)
+	if n.asked || time.Since(n.denied) < deniedTime || !n.cursor.Wanted() {
+		return
 	}
+	n.asked = true
+	n.want()
 }
 
 // late reports whether the kernel has come so far, with the number that it has given
@@ -116,7 +132,7 @@ func (n *numbers) late(last wire.PID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	block, end, ok := n.cursor.Current()
-	return ok && last >= block.End()-wire.PID(block.Count/4) && last < end
+	return ok && last >= block.End()-wire.PID(block.Count/8) && last < end
 }
 
 // strayed handles the notice of a number outside of where the cursor is and was.
@@ -149,6 +165,18 @@ func (n *numbers) life(pid wire.PID, change int) {
 	}
 }
 
+// fenceLocked says in which block the cursor stands, and where it goes from its end. The gap
+// is for what is given meanwhile.
+func (n *numbers) fenceLocked() {
+	block, _, ok := n.cursor.Current()
+	if !ok {
+		return
+	}
+	if err := n.fence(block, n.cursor.Refuge()); err != nil {
+		n.log.Error("init does not know the block", "pid", block.First, "err", err)
+	}
+}
+
 // moveLocked puts the cursor where it is to be. If that fails it is tried again at
 // each birth, until it is done or there is another place to go to: a notice
 // would come at once, and again and again.
@@ -156,9 +184,7 @@ func (n *numbers) moveLocked(m pidmap.Move) {
 	if m.Next != 0 {
 		if block, end, ok := n.cursor.Current(); ok {
 			n.allow(procevents.Range{First: block.First, End: end})
-			if err := n.fence(block.First, block.End()); err != nil { // the gap is for what is given meanwhile
-				n.log.Error("init does not know the block", "pid", block.First, "err", err)
-			}
+			n.fenceLocked()
 		}
 		if err := n.set(m.Next); err != nil {
 			if n.failed == nil {

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/core"
 	"bproc/slave/stdio"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -14,10 +15,11 @@ import (
 // process is a process stream: the bytes of the standard descriptors of one process,
 // which it starts, or with which it goes on.
 type process struct {
-	n      *node
-	stream link.Stream
-	ended  <-chan struct{} // closed when the session ends
-	pid    wire.PID
+	n       *node
+	stream  link.Stream
+	session core.Session
+	ended   <-chan struct{} // closed when the session ends
+	pid     wire.PID
 }
 
 // serve handles a process stream, from its first frame to its end.
@@ -57,17 +59,22 @@ func (p *process) lost() bool {
 	}
 }
 
-var errNoSession = errors.New("the session has ended")
+// errNoLaunch is why nothing is started. The master asks again in the next session if need be.
+var errNoLaunch = errors.New("the session has ended, or the process is there")
 
 // start starts a process.
 func (p *process) start(a *stdio.Client, spawn *wire.Spawn) (*stdio.Descriptors, error) {
 	err := p.n.supply.await(p.ended)
 	if p.lost() {
-		return nil, errNoSession // the master asks again in the next one
+		return nil, errNoLaunch
 	}
 	var d *stdio.Descriptors
 	if err == nil {
-		d, err = p.n.stdios.Enter(spawn)
+		p.n.state.step(core.Wanted{PID: spawn.PID})
+		err = p.n.space.Written()
+	}
+	if err == nil {
+		d, err = p.n.stdios.Make(spawn)
 	}
 	if err == nil {
 		if err = d.Attach(a, [2]uint64{}, func(uint64) error { return nil }); err != nil {
@@ -78,6 +85,15 @@ func (p *process) start(a *stdio.Client, spawn *wire.Spawn) (*stdio.Descriptors,
 	if err != nil {
 		p.n.recorder.notSpawned(p.pid, spawn.Launch, wire.StageSpawn, errnoOf(err))
 		return nil, err
+	}
+	var former *stdio.Descriptors
+	if !p.n.recorder.launch(p.session, spawn, func() { former = p.n.stdios.Enter(d) }) {
+		d.CloseFar()
+		d.Fail()
+		return nil, errNoLaunch
+	}
+	if former != nil {
+		former.Close()
 	}
 	p.n.launch(spawn, d)
 	return d, nil

@@ -9,28 +9,26 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/slave/core"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
 
-// recorder numbers what happens to the processes of the space and reports it.
+// recorder takes in what happens to the processes of the space, and has the core tell what is worth telling.
 type recorder struct {
 	log    *slog.Logger
 	source source
 	proc   procevents.Proc
-	out    outlet
+	state  *state
 	empty  func()              // records have been taken in, and their room given back
 	life   func(wire.PID, int) // a process was born (1) or has died (-1)
 	end    func(wire.PID) error
 	watch  *watch
-	behind *behind
 
-	mu      sync.Mutex // guards the tracker, and with it the order of what is put into out
+	mu      sync.Mutex // guards the tracker, and with it the order of what is told
 	tracker *procevents.Tracker
 	now     time.Time // of what was taken in last
 	lost    uint64
-	ledger  *ledger
-	started map[wire.PID]bool // from the front end, and their ends not told by init
 }
 
 // source is what a recorder needs of a procevents.Source.
@@ -90,72 +88,16 @@ func (r *recorder) observeLocked(before uint64) (changes bool) {
 // tellLocked reports what is due, or everything, and returns the number of the
 // last event so far.
 func (r *recorder) tellLocked(all bool) uint64 {
-	r.tracker.Hold(r.behind.hold())
+	r.tracker.Hold(r.state.holdBack())
 	events := r.tracker.Flush(all, r.now)
 	position, held := r.tracker.Oldest()
 	if !held {
 		position = r.source.Position()
 	}
-	if len(events.Events) > 0 {
-		r.keptLocked(r.ledger.tell(events.Events, r.tracker.States(), position))
-		r.putLocked(events)
-	}
+	r.state.step(core.Told{Events: events, States: r.tracker.States(), Position: position})
 	r.source.Release(position)
 	r.empty()
-	r.behind.told(events.Last())
 	return events.Last()
-}
-
-// keptLocked is for the answer of the ledger.
-func (r *recorder) keptLocked(err error) {
-	if err != nil {
-		r.log.Error("should this daemon die, the next cannot tell the front end all that happened", "err", err)
-	}
-}
-
-// putLocked has events sent.
-func (r *recorder) putLocked(events wire.Events) {
-	for len(events.Events) > 0 {
-		n := atOnce(events.Events)
-		if err := r.out.put(&wire.Events{First: events.First, Events: events.Events[:n]}); err != nil {
-			r.log.Error("events could not be reported", "err", err)
-		}
-		events.First, events.Events = events.First+uint64(n), events.Events[n:]
-	}
-}
-
-// progress takes in that the front end has caught up with an event.
-func (r *recorder) progress(event uint64) {
-	r.mu.Lock()
-	err := r.ledger.confirm(event)
-	r.mu.Unlock()
-	if err != nil {
-		r.log.Error("init could not be told which ends the front end knows", "err", err)
-	}
-	r.behind.progress(event)
-}
-
-// Bounds of one message: on its events, and on what their command lines take where they are
-// decoded, which is much more than on the wire if there are many empty arguments.
-const (
-	maxEvents    = 60
-	maxArguments = 960 << 10 // bytes
-	argumentSize = 16        // of an empty argument
-)
-
-// atOnce returns how many of some events go into one message: one at least, with a command
-// line of 64 KiB at most (procevents).
-func atOnce(events []wire.Event) int {
-	size := 0
-	for i := range events {
-		for _, arg := range events[i].Argv {
-			size += argumentSize + len(arg)
-		}
-		if i > 0 && (i == maxEvents || size > maxArguments) {
-			return i
-		}
-	}
-	return len(events)
 }
 
 // stamp returns the number of the last event before now. Whoever has just read
@@ -185,11 +127,16 @@ func (r *recorder) do(f func(*procevents.Tracker)) {
 	r.tellLocked(true)
 }
 
-// launching must be called before init is asked to start a process.
-func (r *recorder) launching(spawn *wire.Spawn) {
+// launch is for a process that the front end asks for in a session. It reports whether init is to be
+// asked for it, and calls enter then, before there can be another inventory.
+func (r *recorder) launch(session core.Session, spawn *wire.Spawn, enter func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keptLocked(r.ledger.launching(r.tracker.Launching(spawn)))
+	if !r.state.launch(session, spawn) {
+		return false
+	}
+	enter()
+	return true
 }
 
 // unasked is for a process that init was not asked for, and reports whether there is
@@ -201,22 +148,8 @@ func (r *recorder) unasked(pid wire.PID) bool {
 	if !r.tracker.Unasked(pid) {
 		return false
 	}
-	r.keptLocked(r.ledger.unasked(pid))
+	r.state.step(core.Unasked{PID: pid})
 	return true
-}
-
-// reparent says that a process has another parent on the front end.
-func (r *recorder) reparent(pid, parent wire.PID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keptLocked(r.ledger.reparent(pid, parent))
-}
-
-// leased says which numbers are on lease.
-func (r *recorder) leased(blocks []wire.Block) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keptLocked(r.ledger.lease(blocks))
 }
 
 // starting reports whether a process is still to be started.
@@ -228,24 +161,9 @@ func (r *recorder) starting(pid wire.PID) bool {
 
 func (r *recorder) spawned(pid wire.PID) {
 	r.do(func(t *procevents.Tracker) {
-		r.started[pid] = true
+		r.state.step(core.Spawned{PID: pid})
 		t.Spawned(pid)
 	})
-}
-
-// knows reports whether there are processes that the front end knows, or will.
-func (r *recorder) knows() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.ledger.now()) > 0
-}
-
-// quiet reports whether the ends of all processes that were started from the
-// front end have been told.
-func (r *recorder) quiet() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.started) == 0
 }
 
 func (r *recorder) notSpawned(pid wire.PID, launch uint64, stage wire.Stage, errno unix.Errno) {
@@ -257,52 +175,43 @@ func (r *recorder) notSpawned(pid wire.PID, launch uint64, stage wire.Stage, err
 func (r *recorder) status(pid wire.PID, status wire.Status) (ended bool) {
 	r.do(func(t *procevents.Tracker) {
 		if ws := unix.WaitStatus(status); !ws.Continued() && !ws.Stopped() { // these the kernel's records tell
-			ended = r.started[pid]
-			delete(r.started, pid)
+			r.state.look(func(c *core.Core) { ended = c.IsLaunched(pid) })
+			r.state.step(core.Reaped{PID: pid})
 			t.Ended(pid, status)
 		}
 	})
 	return ended
 }
 
-// late returns those who were born so late that a signal to a group, which their
-// ancestor pid got, has missed their ghosts.
-func (r *recorder) late(pid wire.PID, seen uint64) []wire.PID {
+// signal takes a signal of the front end.
+func (r *recorder) signal(m *wire.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked(false)
-	return r.tracker.Late(pid, seen)
+	in := core.Signal{Signal: m, Meant: r.tracker.Meant(m.PID, m.Seen)}
+	if m.Group {
+		in.Late = r.tracker.Late(m.PID, m.Seen)
+	}
+	r.state.step(in)
 }
 
-// meant reports whether a number, if it is in use, is still that of whom the front end
-// knew by it when it had handled the event seen.
-func (r *recorder) meant(pid wire.PID, seen uint64) bool {
+// late returns for each process who descends from it, as long as they live and are in its group.
+func (r *recorder) late(of []core.Pursued) (late [][]core.Born) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked(false)
-	return r.tracker.Meant(pid, seen)
-}
-
-// offspring returns the process whose birth was told as an event, and those who
-// descend from it, as long as they live and are in its group.
-func (r *recorder) offspring(pid wire.PID, birth uint64) []procevents.Born {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.takeLocked(false)
-	return r.tracker.Offspring(pid, birth)
+	for _, p := range of {
+		late = append(late, r.tracker.Offspring(p.PID, p.Event))
+	}
+	return late
 }
 
 // resume goes on with processes of which a former daemon has told, and the kernel's
 // records from a position on.
-func (r *recorder) resume(all []procevents.Known, position uint64) {
+func (r *recorder) resume(all []core.Known, position uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tracker.Restore(all)
-	for _, k := range all {
-		if k.Launched && !k.Starting {
-			r.started[k.PID] = true
-		}
-	}
 	r.source.Seek(position)
 }
 
@@ -326,25 +235,13 @@ func (r *recorder) lookAtAll() {
 	r.tellLocked(true)
 }
 
-// begin starts the numbers anew for a new control stream, whose first message is the
-// inventory. What the front end has not confirmed is told again after it.
-func (r *recorder) begin(inventory func() *wire.Inventory) error {
+// begin begins a session.
+func (r *recorder) begin(session core.Session, inventory func() wire.Inventory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked(true)
 	r.tellLocked(true)
-	inv := inventory()
-	again := r.ledger.begin(inv)
-	r.tracker.Renumber(again)
-	if err := r.out.start(inv); err != nil {
-		return err
-	}
-	r.behind.begin()
-	if len(again) > 0 {
-		r.putLocked(wire.Events{First: 1, Events: again})
-	}
-	r.behind.told(inv.Again)
-	return nil
+	r.state.step(core.SessionUp{Session: session, Inventory: inventory()})
 }
 
 // maxRound is after how long it is looked again whether anything is due: the front end may

@@ -1,17 +1,15 @@
 package slave
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"bproc/pidmap"
+	"bproc/slave/core"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -69,18 +67,25 @@ func newTestRecorder(t *testing.T, from source) *recorder {
 	log := slog.New(slog.DiscardHandler)
 	nobody := func(wire.PID) (procevents.ProcessInfo, bool) { return procevents.ProcessInfo{}, false }
 	r := &recorder{
-		log: log, source: from, out: newOutlet(nil), started: map[wire.PID]bool{}, ledger: newTestLedger(t),
+		log: log, source: from, state: newTestState(t),
 		tracker: procevents.NewTracker(procevents.DefaultHold, func(wire.PID) (procevents.Image, bool) { return procevents.Image{}, false }),
 		empty:   func() {}, life: func(wire.PID, int) {}, end: func(wire.PID) error { return nil },
-		watch: newWatch(nobody, from.Position, nil), behind: newBehind(log, func() error { return nil }, func() error { return nil }),
+		watch: newWatch(nobody, from.Position, nil),
 	}
-	r.launching(&wire.Spawn{PID: 100, PGID: 100, SID: 100})
+	r.state.tracker = r.tracker
+	r.begin(1, func() (inv wire.Inventory) { return inv })
+	if !r.launch(1, &wire.Spawn{PID: 100, PGID: 100, SID: 100}, func() {}) {
+		t.Fatal("a launch is refused")
+	}
 	r.spawned(100)
 	return r
 }
 
 // last returns the number of the last event told.
-func (r *recorder) last() uint64 { return r.behind.last.Load() }
+func (r *recorder) last() (last uint64) {
+	r.state.look(func(c *core.Core) { last = c.Last() })
+	return last
+}
 
 func bornOf100(pid wire.PID) procevents.Record {
 	return procevents.Record{Kind: procevents.Forked, PID: pid, Parent: 100, Creator: 100, PGID: 100, SID: 100}
@@ -119,7 +124,7 @@ func TestRecorderHoldsBack(t *testing.T) {
 		source.note(bornOf100(pid + 1))
 		time.Sleep(20 * time.Millisecond)
 		check("one that lives", 1+many)
-		r.progress(1 + many)
+		r.state.step(core.FromMaster{Message: &wire.Progress{Event: 1 + many}})
 		time.Sleep(maxRound)
 		check("the front end has caught up", 2+many)
 		source.note(bornOf100(pid + 2))
@@ -136,8 +141,8 @@ func TestRecorderHoldsBack(t *testing.T) {
 // in the next round.
 func TestRecorderLooksAgain(t *testing.T) {
 	source := &madeUpRecords{ready: make(chan struct{}, 1), lost: 1}
-	source.note(bornOf100(pidmap.Node))
 	r := newTestRecorder(t, source)
+	source.note(bornOf100(pidmap.Node))
 	r.proc = procevents.Proc(t.TempDir() + "/nowhere")
 	r.stamp()
 	before := r.last()
@@ -151,30 +156,6 @@ func TestRecorderLooksAgain(t *testing.T) {
 		r.stamp()
 		if got := r.last(); got != before+1 {
 			t.Errorf("%d events, want %d: one who is not there has ended", got, before+1)
-		}
-	}
-}
-
-// TestEventsWithManyArguments tells of processes with command lines of all kinds, at once.
-// Each message can be decoded by whoever is told.
-func TestEventsWithManyArguments(t *testing.T) {
-	for name, argv := range map[string][]string{
-		"none":       nil,
-		"empty ones": make([]string, 64<<10),
-		"short ones": slices.Repeat([]string{"x"}, 32<<10),
-		"a long one": {strings.Repeat("x", 64<<10)},
-	} {
-		events := slices.Repeat([]wire.Event{{Kind: wire.EventExeced, PID: 1 << 21, Argv: argv, Birth: 1 << 62}}, 500)
-		for told := 0; told < len(events); {
-			n := atOnce(events[told:])
-			frame, err := wire.Append(nil, 0, &wire.Events{First: 1 << 62, Events: events[told : told+n]})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if m, _, err := wire.NewReader(bytes.NewReader(frame)).Read(); err != nil || len(m.(*wire.Events).Events) != n {
-				t.Fatalf("%s: %d events: %v", name, n, err)
-			}
-			told += n
 		}
 	}
 }

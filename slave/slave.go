@@ -14,6 +14,7 @@ import (
 
 	"bproc/internal/service"
 	"bproc/pidmap"
+	"bproc/slave/core"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -31,6 +32,7 @@ type Config struct {
 	Lib     string // directory with bpinit
 	View    string // the program bpprocfs; empty: no process can see the cluster in /proc
 	Root    string // root directory of the processes
+	Power   Power  // commands by which the machine goes down
 	Keep    bool   // processes live on when the daemon is told to end, for the next one
 
 	// Restart is closed, or receives, when the daemon is told to end and leave its processes
@@ -49,7 +51,7 @@ func (p patience) bound(d time.Duration) time.Duration { return d * time.Duratio
 
 // DefaultConfig returns the configuration that holds where nothing else is said.
 func DefaultConfig() Config {
-	return Config{State: "/var/lib/bproc/slave", Runtime: "/run/bproc/slave", Root: "/"}
+	return Config{State: "/var/lib/bproc/slave", Runtime: "/run/bproc/slave", Root: "/", Power: DefaultPower()}
 }
 
 // Run joins, makes the process space, or goes on with that of a daemon that is gone, and
@@ -192,9 +194,7 @@ func (n *node) turnedAway(refused *link.RefusedError, before *bool) {
 	}
 	*before = true
 	n.log.Warn("the master does not serve this node; all processes are killed", "err", refused)
-	if err := n.endAll(); err != nil {
-		n.log.Error("processes could not be killed", "err", err)
-	}
+	n.state.step(core.EndAll{})
 }
 
 // sessions connects to the master again and again. It returns when the context

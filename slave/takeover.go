@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/pidmap"
+	"bproc/slave/core"
 	"bproc/slave/journal"
 	"bproc/slave/procevents"
 	"bproc/wire"
@@ -25,11 +26,10 @@ var keptEvents = fmt.Sprintf("events %d", procevents.Layout)
 
 // found is what a former daemon has left.
 type found struct {
-	kept     map[string][]*os.File
-	slots    []*journal.Slot
-	known    map[wire.PID]procevents.Known // of which the front end was told
-	started  []wire.PID                    // of these, those that run, and init has told only that daemon
-	starting []wire.PID                    // and those that do not, or not yet
+	kept  map[string][]*os.File
+	slots []*journal.Slot
+	known map[wire.PID]core.Known // of which the front end was told
+	left  core.TakenOver
 }
 
 // takeOver opens the journal and the kernel's records: those of a former daemon, or
@@ -59,8 +59,7 @@ func (n *node) goOn(f *found) (err error) {
 	if err != nil {
 		return errors.Join(err, closeFiles(files))
 	}
-	n.ledger = newLedger(n.stdios.Journal.Log(), n.space.Forget)
-	if err = n.ledger.resume(); err == nil {
+	if err = n.state.begin(n.stdios.Journal.Log()); err == nil {
 		n.source, err = procevents.Reopen(n.watched(), files)
 	} else {
 		err = errors.Join(err, closeFiles(files))
@@ -68,7 +67,7 @@ func (n *node) goOn(f *found) (err error) {
 	if err != nil {
 		return errors.Join(err, n.stdios.Journal.Close())
 	}
-	f.known = n.ledger.now()
+	f.known = n.state.known()
 	return nil
 }
 
@@ -77,8 +76,9 @@ func (n *node) beginAnew() (err error) {
 	if n.stdios.Journal, err = journal.Create(&journal.Keep{Open: n.keepFDs, Close: n.dropKept}); err != nil {
 		return err
 	}
-	n.ledger = newLedger(n.stdios.Journal.Log(), n.space.Forget)
-	n.source, err = procevents.Open(n.watched())
+	if err = n.state.begin(n.stdios.Journal.Log()); err == nil {
+		n.source, err = procevents.Open(n.watched())
+	}
 	if err == nil {
 		if err = n.space.Keep(keptEvents, n.source.Files()...); err != nil {
 			err = errors.Join(err, n.source.Close())
@@ -130,26 +130,20 @@ func (n *node) resume(f *found) error {
 	if f.known == nil {
 		return nil
 	}
-	all := slices.Collect(maps.Values(f.known))
+	f.left = n.state.takeOver(core.Found{PIDs: n.space.PIDs(), Starting: n.space.Starting()})
 	launched := 0
-	for _, k := range all {
+	for _, k := range f.known {
 		if k.Launched {
 			launched++
-			n.space.Resume(k.PID, k.Parent, k.Began)
-		}
-		switch {
-		case !k.Starting, slices.Contains(n.space.Starting(), k.PID):
-		case slices.Contains(n.space.PIDs(), k.PID):
-			f.started = append(f.started, k.PID)
-		default:
-			f.starting = append(f.starting, k.PID)
 		}
 	}
-	n.log.Info("processes of a former daemon go on", "count", len(all))
-	n.recorder.resume(all, n.ledger.position)
-	n.tasks.lease(count(n.ledger.blocks))
+	var blocks []wire.Block
+	var position uint64
+	n.state.look(func(c *core.Core) { blocks, position = c.Blocks(), c.Position() })
+	n.recorder.resume(slices.Collect(maps.Values(f.known)), position)
+	n.tasks.lease(count(blocks))
 	n.tasks.resume(launched)
-	if err := n.numbers.resume(n.ledger.blocks, slices.Collect(maps.Keys(f.known)), n.source.Last()); err != nil {
+	if err := n.numbers.resume(blocks, slices.Collect(maps.Keys(f.known)), n.source.Last()); err != nil {
 		return fmt.Errorf("numbers of a former daemon: %w", err)
 	}
 	for _, slot := range f.slots {
@@ -161,7 +155,7 @@ func (n *node) resume(f *found) error {
 	for name := range f.kept {
 		n.dropKept(name)
 	}
-	for _, pid := range f.started {
+	for _, pid := range f.left.Running {
 		n.launched(pid, 0, 0)
 	}
 	n.recorder.lookAtAll()
@@ -170,9 +164,10 @@ func (n *node) resume(f *found) error {
 
 // settle is for launches with which a former daemon has not come to init: after init has
 // answered it has told all there is to tell of others. Sessions wait for that, since the
-// front end asks once more for what the inventory lacks.
+// front end asks once more for what the inventory lacks, and init does not say of which of
+// two processes with the same number it tells.
 func (n *node) settle(ctx context.Context, f *found) error {
-	if len(f.starting) > 0 {
+	if f.known != nil {
 		if err := n.space.Sync(ctx); err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -180,7 +175,7 @@ func (n *node) settle(ctx context.Context, f *found) error {
 			return err
 		}
 	}
-	for _, pid := range f.starting {
+	for _, pid := range f.left.Unsure {
 		if n.recorder.unasked(pid) {
 			n.fails(pid)
 		} else {
@@ -193,8 +188,11 @@ func (n *node) settle(ctx context.Context, f *found) error {
 
 // launched takes in how a launch went that a former daemon has begun.
 func (n *node) launched(pid wire.PID, stage wire.Stage, errno unix.Errno) {
-	if !n.recorder.starting(pid) {
-		return // it was told before
+	if !n.recorder.starting(pid) { // it was told before
+		if errno != 0 {
+			n.state.step(core.Reaped{PID: pid})
+		}
+		return
 	}
 	if errno != 0 {
 		n.recorder.notSpawned(pid, 0, stage, errno)

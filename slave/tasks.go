@@ -56,16 +56,20 @@ func newTasks(log *slog.Logger, cgroup taskGroup) *tasks {
 }
 
 // An eighth of the leased numbers is for those that are held after their process has
-// ended, by groups and sessions, and for the time that moving the cursor takes.
+// ended, by groups and sessions, and for the time that moving the cursor takes. Of few
+// numbers it is a quarter: a block that is nearly full is passed at once, and its gap fills.
 const (
-	boundNumerator   = 7
-	boundDenominator = 8
+	sparedPart      = 8
+	sparedPartOfFew = 4
+	fewLeased       = 4096
 )
 
-// Tasks that have numbers of their own are counted in steps, with some for init.
+// Tasks that have numbers of their own are counted in steps, with a step for init. Where there
+// are few numbers a step is small: what it is too large by, others can fork.
 const (
-	ownTasks = 64
-	ownStep  = 64
+	maxOwnStep   = 64
+	leastOwnStep = 16
+	ownStepPart  = 16
 )
 
 // Tasks that a budget has more than its processes need, for init's helpers.
@@ -231,8 +235,16 @@ func (t *tasks) count() int {
 }
 
 func (t *tasks) adjustLocked() {
-	own := ownTasks + (t.launched+ownStep-1)/ownStep*ownStep
-	bound := uint64(own + t.leased/boundDenominator*boundNumerator)
+	step := maxOwnStep
+	if t.leased > 0 {
+		step = min(step, max(leastOwnStep, t.leased/ownStepPart))
+	}
+	own := step + (t.launched+step-1)/step*step
+	spared := sparedPart
+	if t.leased < fewLeased {
+		spared = sparedPartOfFew
+	}
+	bound := uint64(own + t.leased/spared*(spared-1))
 	if t.cgroup == nil || bound == t.bound {
 		return
 	}

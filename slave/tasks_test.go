@@ -179,3 +179,27 @@ func TestTasksWithoutCgroup(t *testing.T) {
 		t.Errorf("count: got %d", got)
 	}
 }
+
+// TestTasksOfFewNumbers: whatever a node has, the bound leaves room in its block and the gap for
+// the moments in which nobody has put the cursor back.
+func TestTasksOfFewNumbers(t *testing.T) {
+	for numbers, want := range map[int]int{384: 288, 768: 576, 3072: 2304, 6144: 5376, 49152: 43008} {
+		for launched := range 200 {
+			group := new(madeUpGroup)
+			tasks := newTasks(slog.New(slog.DiscardHandler), group)
+			tasks.lease(numbers)
+			for range launched {
+				if _, err := tasks.launch(&wire.Spawn{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// The launched have numbers of their own.
+			if most := int(tasks.bound) - launched; most > numbers {
+				t.Fatalf("%d tasks can have %d numbers, when %d are launched", most, numbers, launched)
+			}
+			if least := int(tasks.bound) - launched; least < want {
+				t.Fatalf("only %d tasks can have %d numbers, when %d are launched", least, numbers, launched)
+			}
+		}
+	}
+}

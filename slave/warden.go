@@ -73,10 +73,12 @@ func (w *warden) low(pid wire.PID) {
 }
 
 // stray handles a number that the kernel should not have given, or that somebody has
-// chosen. Where the cursor has been moved and the kernel has not given a number there
-// yet, init is at it: to hold it again and again would keep it from that.
+// chosen. Where the cursor has just been moved, or init has moved it to another block
+// because this daemon was late, nobody need be held: the next move has its effect at once.
 func (w *warden) stray(pid, process wire.PID) {
-	if w.source.Last() != 0 {
+	if w.source.Last() == 0 {
+		w.numbers.strayed()
+	} else {
 		w.take()
 		w.numbers.strayed()
 		w.release()

@@ -40,11 +40,11 @@ func TestWarden(t *testing.T) {
 	}
 	kernel := &madeUpKernel{}
 	n := &numbers{
-		log: slog.New(slog.DiscardHandler), cursor: pidmap.NewCursor(), tasks: func() int { return 0 },
+		log: slog.New(slog.DiscardHandler), cursor: pidmap.NewCursor(wire.Block{}), tasks: func() int { return 0 },
 		set:   func(wire.PID) error { kernel.last = 0; return do("move")() },
 		arm:   func(wire.PID) {},
 		allow: func(procevents.Range) {},
-		fence: func(_, _ wire.PID) error { return nil },
+		fence: func(_, _ wire.Block) error { return nil },
 	}
 	w := &warden{
 		log: n.log, source: kernel, numbers: n, hold: &hold{freeze: do("freeze"), thaw: do("thaw")},
@@ -61,13 +61,13 @@ func TestWarden(t *testing.T) {
 		want []string
 	}{
 		{"in time", firstPID + 30, func() { w.notice(procevents.Record{Kind: procevents.CursorLow, PID: firstPID + 25}) }, []string{"move"}},
-		{"late", secondPID + 80, func() { w.notice(procevents.Record{Kind: procevents.CursorLow, PID: secondPID + 25}) }, []string{"freeze", "move", "thaw"}},
+		{"late", secondPID + 90, func() { w.notice(procevents.Record{Kind: procevents.CursorLow, PID: secondPID + 25}) }, []string{"freeze", "move", "thaw"}},
 		{"in another block", firstPID + 99, func() { w.notice(procevents.Record{Kind: procevents.Stray, PID: secondPID + 3, Parent: secondPID}) }, []string{"freeze", "move", "thaw"}},
 		{"in none", secondPID + 99, func() { w.notice(procevents.Record{Kind: procevents.Stray, PID: thirdPID, Parent: firstPID}) }, []string{"freeze", "move", "thaw", "kill"}},
-		{"another, before it is moved", 0, func() { w.notice(procevents.Record{Kind: procevents.Stray, PID: thirdPID + 1, Parent: firstPID}) }, []string{"kill"}},
+		{"another, before it is moved", 0, func() { w.notice(procevents.Record{Kind: procevents.Stray, PID: thirdPID + 1, Parent: firstPID}) }, []string{"move", "kill"}},
 		{"records fill", 0, func() { w.notice(procevents.Record{Kind: procevents.Filling}) }, []string{"freeze"}},
 		{"still", 0, func() { w.notice(procevents.Record{Kind: procevents.Filling}) }, nil},
-		{"late meanwhile", firstPID + 80, func() { w.notice(procevents.Record{Kind: procevents.CursorLow, PID: firstPID + 25}) }, []string{"move"}},
+		{"late meanwhile", secondPID + 90, func() { w.notice(procevents.Record{Kind: procevents.CursorLow, PID: secondPID + 25}) }, []string{"move"}},
 		{"taken in", 0, w.emptied, []string{"thaw"}},
 		{"taken in again", 0, w.emptied, nil},
 	} {

@@ -37,14 +37,14 @@ type watch struct {
 
 // watched is a process of which calls are under way.
 type watched struct {
-	was   state
+	was   traits
 	calls int // that have had no effect so far
 	begun time.Time
 	done  int // how many of lookTimes
 }
 
-// state is what such calls change.
-type state struct {
+// traits are what such calls change.
+type traits struct {
 	pgid, sid   wire.PID
 	user, group wire.IDs
 }
@@ -77,8 +77,8 @@ func newWatch(process func(wire.PID) (procevents.ProcessInfo, bool), position fu
 	return &watch{process: process, position: position, led: led, wake: make(chan struct{}, 1), all: make(map[wire.PID]*watched)}
 }
 
-func stateOf(p *procevents.ProcessInfo) state {
-	return state{pgid: p.PGID, sid: p.SID, user: p.User, group: p.Group}
+func traitsOf(p *procevents.ProcessInfo) traits {
+	return traits{pgid: p.PGID, sid: p.SID, user: p.User, group: p.Group}
 }
 
 // regroups watches a process whose group or session is about to change. What others have
@@ -110,7 +110,7 @@ func (w *watch) addLocked(pid wire.PID) {
 		if !ok {
 			return
 		}
-		l = &watched{was: stateOf(&is)}
+		l = &watched{was: traitsOf(&is)}
 	}
 	l.calls++
 	l.begun, l.done = time.Now(), 0
@@ -134,7 +134,7 @@ func (w *watch) seeLocked(pid wire.PID, l *watched) {
 		return
 	}
 	was := l.was
-	l.was = stateOf(&is)
+	l.was = traitsOf(&is)
 	if l.was == was {
 		return
 	}

@@ -23,7 +23,7 @@ type Node struct {
 
 	ID     NodeID
 	Name   string
-	State  string // "up", "down", or what an administrator set
+	State  string // see bproc(7)
 	Mode   uint32 // permission to start processes: bits 0111
 	UID    uint32
 	GID    uint32
@@ -35,6 +35,13 @@ type Node struct {
 	CPUs   uint32
 	Memory uint64
 	Trust  string `since:"1"` // "full" or "limited"
+
+	Sockets uint32   `since:"1"` // 0: the node has not said so
+	Cores   uint32   `since:"1"` // as Sockets
+	GPUs    uint32   `since:"1"`
+	Labels  []string `since:"1"` // tags and attributes that an administrator has set, in order
+	Boot    string   `since:"1"` // boot_id of the machine that is connected, or was last
+	Reason  string   `since:"1"` // why it is in this state, where there is something to say
 }
 
 // NodeList answers ListNodes, in order of node numbers.
@@ -56,6 +63,7 @@ type Enroll struct {
 	Node    NodeID // number for the node; negative: the next free one
 	Name    string // name for the node; empty: the slave's host name
 	Seconds uint32 // how long the token can be used
+	Count   uint32 `since:"1"` // how many machines can join with it; 0: one
 }
 
 // Type implements [Message].
@@ -71,6 +79,50 @@ type Token struct {
 
 // Type implements [Message].
 func (*Token) Type() Type { return TypeToken }
+
+// ListTokens asks for the join tokens that are good for something.
+type ListTokens struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+}
+
+// Type implements [Message].
+func (*ListTokens) Type() Type { return TypeListTokens }
+
+// JoinToken is a join token, of which only a hash is known.
+type JoinToken struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	ID      string // begin of the hash
+	Node    NodeID // number for the node; negative: the next free one
+	Name    string // name for the node; empty: the slave's host name
+	Count   uint32 // how many machines can join with it
+	Uses    uint32 // how many have
+	Nodes   []NodeID
+	Expires int64 // Unix time
+}
+
+// TokenList answers ListTokens, in order of expiry.
+type TokenList struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Tokens []JoinToken
+}
+
+// Type implements [Message].
+func (*TokenList) Type() Type { return TypeTokenList }
+
+// RevokeToken has the master take no join token with this ID any more.
+type RevokeToken struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	ID      string
+}
+
+// Type implements [Message].
+func (*RevokeToken) Type() Type { return TypeRevokeToken }
 
 // Revoke has the master forget the identity of a node, and with it the node's session and
 // processes.
@@ -95,10 +147,52 @@ type SetNode struct {
 	UID     *uint32
 	GID     *uint32
 	Trust   *string `since:"1"` // "full" or "limited"
+	Drain   *bool   `since:"1"` // nothing new is started there
 }
 
 // Type implements [Message].
 func (*SetNode) Type() Type { return TypeSetNode }
+
+// SetNodes changes lines of the node table at once, as SetNode does one.
+type SetNodes struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	Nodes   []NodeID
+	State   *string
+	Mode    *uint32
+	UID     *uint32
+	GID     *uint32
+	Trust   *string
+	Drain   *bool
+}
+
+// Type implements [Message].
+func (*SetNodes) Type() Type { return TypeSetNodes }
+
+// For returns the change of one of the nodes.
+func (m *SetNodes) For(node NodeID) SetNode {
+	return SetNode{Version: m.Version, Node: node, State: m.State, Mode: m.Mode, UID: m.UID, GID: m.GID, Trust: m.Trust, Drain: m.Drain}
+}
+
+// NodesSet answers SetNodes: all nodes were changed but these.
+type NodesSet struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Failed []NodeFailed
+}
+
+// Type implements [Message].
+func (*NodesSet) Type() Type { return TypeNodesSet }
+
+// NodeFailed says why something was not done to a node.
+type NodeFailed struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	ID    NodeID
+	Errno uint32
+	Text  string
+}
 
 // Done says that a request was carried out.
 type Done struct {

@@ -40,7 +40,7 @@ func MaxPayload(t Type) (int, bool) {
 		return 0, true
 	case t.IsData():
 		return MaxData, true
-	case t == TypeRun || t == TypeSpawn || t == TypeInitLaunch || t == TypeGhostExec || t == TypeInventory || t == TypeGhostList:
+	case t == TypeRun || t == TypeSpawn || t == TypeInitLaunch || t == TypeGhostExec || t == TypeInventory || t == TypeGhostList || t == TypeNodeList:
 		return MaxCommand, true
 	}
 	_, known := factories[t]

@@ -42,6 +42,8 @@ const (
 	TypeBudget         Type = 47 // master > slave
 	TypeRenew          Type = 48 // master > slave
 	TypeRenewReply     Type = 49 // master > slave
+	TypePower          Type = 50 // master > slave, answered by Powered
+	TypeNames          Type = 51 // master > slave, and > client
 	TypeEvents         Type = 60 // slave > master
 	TypeBlocksWanted   Type = 61 // slave > master
 	TypeInventory      Type = 62 // slave > master: first message of a new control stream
@@ -52,6 +54,7 @@ const (
 	TypeLeaving      Type = 66 // slave > master
 	TypeBounded      Type = 67 // slave > master
 	TypeRenewRequest Type = 68 // slave > master, answered by RenewReply
+	TypePowered      Type = 69 // slave > master
 
 	// Requests of a client to the master, one for each connection.
 	TypeListNodes Type = 80 // client > master, answered by NodeList
@@ -65,6 +68,16 @@ const (
 	TypeBirths    Type = 88 // client > master, answered by Born or Failed
 	TypeBorn      Type = 89 // master > client
 	TypeRevoke    Type = 90 // client > master, answered by Done or Failed
+	TypePowerOn   Type = 91 // client > master, answered by Done or Failed
+	TypeReadLog   Type = 92 // client > master, answered by LogText, any number of them, and Done, or Failed
+	TypeLogText   Type = 93 // master > client
+	TypeReload    Type = 94 // client > master, answered by Reloaded or Failed
+	TypeReloaded  Type = 95 // master > client
+
+	TypeAwaitNames Type = 96 // client > master, answered by Names or Failed
+
+	TypeListNumbers Type = 98 // client > master, answered by NumberList
+	TypeNumberList  Type = 99 // master > client
 
 	// Master and keeper.
 	TypeGhostHello  Type = 100 // master > keeper, answered by GhostList
@@ -116,6 +129,28 @@ const (
 	TypePiece     Type = 157 // slave > master > client
 	TypeViewer    Type = 158 // slave > master: first frame of a stream that the slave opens
 	TypeShown     Type = 159 // slave > master > client
+
+	// What nodes are, and what there is on them.
+	TypeAwaitNodes Type = 170 // client > master, answered by NodesAre or Failed
+	TypeNodesAre   Type = 171 // master > client
+
+	TypeReadHardware Type = 172 // master > slave: first frame of a stream, answered by Hardware
+	TypeHardware     Type = 173 // slave > master
+	TypeListHardware Type = 174 // client > master, answered by Failed or HardwareLists
+	TypeHardwareList Type = 175 // master > client
+	TypeSetLabels    Type = 176 // client > master, answered by Done or Failed
+
+	TypeSample    Type = 177 // master > slave: first frame of a stream, answered by Sampled
+	TypeSampled   Type = 178 // slave > master
+	TypeListLoads Type = 179 // client > master, answered by Failed or LoadList
+	TypeLoadList  Type = 180 // master > client
+	TypeSetNodes  Type = 181 // client > master, answered by NodesSet
+	TypeNodesSet  Type = 182 // master > client
+
+	// Join tokens.
+	TypeListTokens  Type = 190 // client > master, answered by Failed or TokenList
+	TypeTokenList   Type = 191 // master > client
+	TypeRevokeToken Type = 192 // client > master, answered by Done or Failed
 )
 
 // Message is the decoded payload of a frame that is not plain bytes.

@@ -143,7 +143,7 @@ func (*BlocksGranted) Type() Type { return TypeBlocksGranted }
 type BlocksWanted struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Blocks uint32 // how many blocks
+	Blocks uint32 // 1; the master decides how large it is
 }
 
 // Type implements [Message].
@@ -403,6 +403,8 @@ type Inventory struct {
 	Births  []uint64
 	Parents []PID
 	Stopped []PID // those of PIDs that are stopped, in order
+
+	Names bool `since:"1"` // the slave wants to be told of Names
 }
 
 // Type implements [Message].

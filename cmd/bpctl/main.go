@@ -6,13 +6,20 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/cmd/internal/bpctl"
 	"bproc/internal/client"
 )
 
 func main() {
-	c := bpctl.Control{Client: new(client.Client), Checker: checker(), Stdout: os.Stdout, Stderr: os.Stderr}
+	c := bpctl.Control{Client: new(client.Client), Checker: checker(), Stdout: os.Stdout, Stderr: os.Stderr, Shown: isTerminal(os.Stderr)}
 	os.Exit(c.Main(context.Background(), os.Args[1:]))
+}
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
 }
 
 // checker returns the path of bpcheck: this program is in bin.

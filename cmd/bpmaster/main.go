@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -26,16 +27,40 @@ import (
 func main() {
 	processors.TakeHalf()
 	if err := command().Execute(); err != nil {
-		fmt.Fprintf(os.Stderr, "bpmaster: %v\n", err)
+		for line := range strings.Lines(err.Error()) { // faults of a configuration have one each
+			fmt.Fprintf(os.Stderr, "bpmaster: %s\n", strings.TrimSuffix(line, "\n"))
+		}
 		os.Exit(1)
 	}
 }
 
-func command() *cobra.Command {
+// flags are what the command line says.
+type flags struct {
+	file, listen, state string
+	check               bool
+	level               slog.Level
+	changed             func(name string) bool
+}
+
+// load reads the configuration, which the command line overrides.
+func (f *flags) load() (master.Config, error) {
 	cfg := master.DefaultConfig()
 	cfg.Release = release.Version()
-	var file, listen, state string
-	var level slog.Level
+	err := cfg.ReadFile(f.file)
+	if errors.Is(err, fs.ErrNotExist) && !f.changed("config") {
+		err = nil
+	}
+	if f.changed("listen") {
+		cfg.Listen = f.listen
+	}
+	if f.changed("state") {
+		cfg.State = f.state
+	}
+	return cfg, err
+}
+
+func command() *cobra.Command {
+	var f flags
 	c := &cobra.Command{
 		Use:           "bpmaster",
 		Short:         "the daemon of the front end",
@@ -43,45 +68,51 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := cfg.ReadFile(file)
-			if errors.Is(err, fs.ErrNotExist) && !c.Flags().Changed("config") {
-				err = nil
-			}
-			if err != nil {
+			f.changed = c.Flags().Changed
+			cfg, err := f.load()
+			switch {
+			case err != nil:
 				return err
+			case f.check:
+				return cfg.CheckPrograms()
 			}
-			if c.Flags().Changed("listen") {
-				cfg.Listen = listen
-			}
-			if c.Flags().Changed("state") {
-				cfg.State = state
-			}
-			exe, err := os.Executable()
-			if err != nil {
-				return err
-			}
-			cfg.Lib = filepath.Join(filepath.Dir(exe), "..", "lib", "bproc")
-			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
-			defer stop()
-			context.AfterFunc(ctx, stop) // a second signal ends it at once
-			ctx, cfg.Last = lastBy(ctx, unix.SIGUSR1)
-			log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
-			if err := sysmon.Calm(); err != nil {
-				log.Warn("this daemon takes more processor time than it need", "err", err)
-			}
-			m, err := master.New(cfg, log)
-			if err != nil {
-				return err
-			}
-			return m.Run(ctx)
+			return run(cfg, &f)
 		},
 	}
-	c.Flags().StringVar(&file, "config", "/etc/bproc/config", "configuration `file`")
-	c.Flags().StringVar(&listen, "listen", cfg.Listen, "TCP `address` for slaves")
-	c.Flags().StringVar(&state, "state", cfg.State, "`directory` for what survives a restart")
-	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
+	cfg := master.DefaultConfig()
+	c.Flags().StringVar(&f.file, "config", "/etc/bproc/config", "configuration `file`")
+	c.Flags().BoolVar(&f.check, "check-config", false, "say what is wrong with the configuration, and do nothing else")
+	c.Flags().StringVar(&f.listen, "listen", cfg.Listen, "TCP `address` for slaves")
+	c.Flags().StringVar(&f.state, "state", cfg.State, "`directory` for what survives a restart")
+	c.Flags().TextVar(&f.level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)
 	return c
+}
+
+// run serves until a signal comes.
+func run(cfg master.Config, f *flags) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cfg.Lib = filepath.Join(filepath.Dir(exe), "..", "lib", "bproc")
+	cfg.Load = f.load
+	reloads := make(chan os.Signal, 1)
+	signal.Notify(reloads, unix.SIGHUP)
+	cfg.Reloads = reloads
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	ctx, cfg.Last = lastBy(ctx, unix.SIGUSR1)
+	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: f.level})))
+	if err := sysmon.Calm(); err != nil {
+		log.Warn("this daemon takes more processor time than it need", "err", err)
+	}
+	m, err := master.New(cfg, log)
+	if err != nil {
+		return err
+	}
+	return m.Run(ctx)
 }
 
 // lastBy returns a context that a signal ends, too, and what tells whether the master is the

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -42,16 +42,38 @@ func status(err error) int {
 	return 1
 }
 
+// words are the words of a command (pflag.Value).
+type words []string
+
+func (w *words) Set(text string) error {
+	if *w = strings.Fields(text); len(*w) == 0 {
+		return errors.New("the command has no words")
+	}
+	return nil
+}
+
+func (w *words) String() string { return strings.Join(*w, " ") }
+
+func (w *words) Type() string { return "command" }
+
+// atMostOne is the check for a command that takes the operand master, or none.
+func atMostOne(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return operands.Named("master")(c, args)
+}
+
 func command() *cobra.Command {
 	cfg := slave.DefaultConfig()
 	var level slog.Level
 	c := &cobra.Command{
-		Use: "bpslave [flags] MASTER[:PORT]", Short: "the daemon of a node",
-		Args: operands.Named("master"), SilenceErrors: true, SilenceUsage: true,
+		Use: "bpslave [flags] [MASTER[:PORT]]", Short: "the daemon of a node",
+		Args: atMostOne, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg.Master = args[0]
-			if _, _, err := net.SplitHostPort(cfg.Master); err != nil {
-				cfg.Master = net.JoinHostPort(cfg.Master, slave.DefaultPort)
+			var err error
+			if cfg.Master, err = masterOf(args, configFile); err != nil {
+				return err
 			}
 			exe, err := os.Executable()
 			if err != nil {
@@ -77,6 +99,9 @@ func command() *cobra.Command {
 	c.Flags().StringVar(&cfg.State, "state", cfg.State, "`directory` for what survives a restart")
 	c.Flags().StringVar(&cfg.Runtime, "runtime", cfg.Runtime, "`directory` for the process space")
 	c.Flags().StringVar(&cfg.Root, "root", cfg.Root, "root `directory` of the processes")
+	c.Flags().Var((*words)(&cfg.Power.Reboot), "reboot", "`command` by which the machine boots anew")
+	c.Flags().Var((*words)(&cfg.Power.Halt), "halt", "`command` by which the machine halts")
+	c.Flags().Var((*words)(&cfg.Power.Off), "pwroff", "`command` by which the machine switches itself off")
 	c.Flags().BoolVar(&cfg.Keep, "keep", false, "leave the processes to the next bpslave when told to end")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)

@@ -12,15 +12,18 @@ import (
 )
 
 func main() {
-	s := bpstat.Stat{Client: new(client.Client), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width()}
+	s := bpstat.Stat{Client: new(client.Client), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
+	if _, err := unix.IoctlGetTermios(unix.Stdout, unix.TCGETS); err == nil {
+		s.Screen = screen
+	}
 	os.Exit(s.Main(context.Background(), os.Args[1:]))
 }
 
-// width returns the width of the terminal, or what is usual where there is none.
-func width() int {
+// screen returns the size of the terminal, or what is usual where it has none.
+func screen() (width, lines int) {
 	ws, err := unix.IoctlGetWinsize(unix.Stdout, unix.TIOCGWINSZ)
-	if err != nil || ws.Col == 0 {
-		return 80
+	if err != nil || ws.Col == 0 || ws.Row == 0 {
+		return 80, 24
 	}
-	return int(ws.Col)
+	return int(ws.Col), int(ws.Row)
 }

@@ -102,7 +102,7 @@ func view(_ context.Context, s *subject) Result {
 
 // programs are what each side needs of bproc.
 var programs = map[Side][]string{
-	FrontEnd: {"bin/bpsh", "bin/bprsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpns", "sbin/bpmaster", "sbin/bpprocfs", "lib/bproc/bpkeeper"},
+	FrontEnd: {"bin/bpsh", "bin/bprsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpjob", "bin/bpns", "sbin/bpmaster", "sbin/bpprocfs", "lib/bproc/bpkeeper"},
 	Node:     {"bin/bpcp", "sbin/bpslave", "sbin/bpprocfs", "lib/bproc/bpinit"},
 }
 

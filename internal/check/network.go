@@ -56,6 +56,13 @@ func resolution(ctx context.Context, s *subject) Result {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
+	if link.IsService(host) {
+		addrs, err := link.Masters(ctx, host)
+		if err != nil {
+			return failed(err, fmt.Sprintf("enter an SRV record %s in the DNS, or name the front end", host))
+		}
+		return ok("%s is %s", host, strings.Join(addrs, ", "))
+	}
 	addrs, err := s.Resolve(ctx, host)
 	if err != nil {
 		return failed(err, fmt.Sprintf("enter %s in /etc/hosts or in the DNS, or correct the name", host))

@@ -2,19 +2,29 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
-	"time"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/nodeset"
 	"bproc/wire"
 )
 
-// Nodes returns the node table, in order of node numbers.
+// Nodes returns the node table, in order of node numbers. On a node, where there is no master,
+// the daemon of the node is asked.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, _, err := c.NodesSeen(ctx)
+	if errors.Is(err, unix.ENOENT) && c.socket() == DefaultSocket && hereIsNode() {
+		nodes, _, err = (&Client{Socket: NodeSocket}).NodesSeen(ctx)
+	}
 	return nodes, err
 }
+
+// hereIsNode reports whether the daemon of a node runs on this machine.
+func hereIsNode() bool { return unix.Access(NodeSocket, unix.W_OK) == nil }
 
 // NodesSeen is Nodes for a client that may be on a node, whose daemon it asks: here is that
 // node, or nil on the front end.
@@ -57,7 +67,7 @@ func resolve(set nodeset.Set, nodes []Node) ([]NodeID, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host name: %w", err)
 	}
-	return set.Resolve(nodeset.Table{Nodes: nodes, Host: host})
+	return set.Resolve(nodeset.Table{Nodes: nodes, Host: host, Random: rand.IntN})
 }
 
 // Procs returns the processes on nodes, in order of their numbers.
@@ -72,20 +82,54 @@ func (c *Client) Procs(ctx context.Context) ([]Proc, error) {
 // NodeChange says what to change in a line of the node table. A nil field stays
 // as it is.
 type NodeChange struct {
-	State *string // a node that is set down is disconnected as soon as its processes have ended
+	State *string // a node that is set down is disconnected as soon as its processes have ended; "reboot", "halt" and "pwroff" are done there
 	Mode  *uint32 // who may start processes there: bits 0111
 	UID   *uint32
 	GID   *uint32
 	Trust *string // "full" or "limited": how far the node is believed
+	Drain *bool   // nothing new is started there
 }
 
 // SetNode changes a line of the node table. Most changes need root.
 func (c *Client) SetNode(ctx context.Context, node NodeID, change NodeChange) error {
 	_, err := ask[*wire.Done](ctx, c, &wire.SetNode{
 		Version: wire.Version, Node: node,
-		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID, Trust: change.Trust,
+		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID, Trust: change.Trust, Drain: change.Drain,
 	})
 	return onNode(err, node)
+}
+
+// SetNodes changes lines of the node table, all in one step. It returns why some are not changed. What
+// fails on one node is not the end for the others, but for an error.
+func (c *Client) SetNodes(ctx context.Context, nodes []NodeID, change NodeChange) (failed map[NodeID]error, err error) {
+	set, err := ask[*wire.NodesSet](ctx, c, &wire.SetNodes{
+		Version: wire.Version, Nodes: nodes,
+		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID, Trust: change.Trust, Drain: change.Drain,
+	})
+	if err != nil {
+		return nil, err
+	}
+	failed = map[NodeID]error{}
+	for _, f := range set.Failed {
+		failed[f.ID] = &Error{Node: f.ID, Stage: wire.StageNode, Errno: unix.Errno(f.Errno), Text: f.Text}
+	}
+	return failed, nil
+}
+
+// SetLabels changes the tags and attributes of a node: those of set, such as gpu or rack=4, take
+// the place of those of the same names; those with the names of remove go. It needs root.
+func (c *Client) SetLabels(ctx context.Context, node NodeID, set, remove []string) error {
+	_, err := ask[*wire.Done](ctx, c, &wire.SetLabels{Version: wire.Version, Node: node, Set: set, Remove: remove})
+	return onNode(err, node)
+}
+
+// Numbers returns how process numbers are used.
+func (c *Client) Numbers(ctx context.Context) (*Numbers, error) {
+	list, err := ask[*wire.NumberList](ctx, c, &wire.ListNumbers{Version: wire.Version})
+	if err != nil {
+		return nil, fmt.Errorf("process numbers: %w", err)
+	}
+	return list, nil
 }
 
 // Revoke has a node put out of the cluster at once: its processes end, and its identity is not
@@ -93,23 +137,4 @@ func (c *Client) SetNode(ctx context.Context, node NodeID, change NodeChange) er
 func (c *Client) Revoke(ctx context.Context, node NodeID) error {
 	_, err := ask[*wire.Done](ctx, c, &wire.Revoke{Version: wire.Version, Node: node})
 	return onNode(err, node)
-}
-
-// Enrolment says what a join token is for.
-type Enrolment struct {
-	Node NodeID        // number of the node; negative: the next free one
-	Name string        // name of the node; empty: the host name of its slave
-	TTL  time.Duration // how long the token can be used
-}
-
-// Enroll returns a token with which one slave can join the cluster, and the
-// time at which it expires. It needs root.
-func (c *Client) Enroll(ctx context.Context, e Enrolment) (token string, expires time.Time, err error) {
-	t, err := ask[*wire.Token](ctx, c, &wire.Enroll{
-		Version: wire.Version, Node: e.Node, Name: e.Name, Seconds: uint32(e.TTL / time.Second),
-	})
-	if err != nil {
-		return "", time.Time{}, err
-	}
-	return t.Token, time.Unix(t.Expires, 0), nil
 }

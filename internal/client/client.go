@@ -102,6 +102,9 @@ func connect(fd int, path string) error {
 			return unix.SetNonblock(fd, true)
 		}
 	}
+	if err == unix.ENOENT && path == DefaultSocket && hereIsNode() {
+		return fmt.Errorf("%w (%s: %w): this is a node, and commands are started on the front end", ErrNoMaster, path, err)
+	}
 	switch err {
 	case unix.ENOENT, unix.ECONNREFUSED:
 		return fmt.Errorf("%w (%s: %w); start it with bpmaster", ErrNoMaster, path, err)

@@ -16,8 +16,10 @@ const (
 	Group      Field = 5
 	Session    Field = 6
 	TTY        Field = 7
-	Foreground Field = 8 // group, of the terminal; the manual calls it tpgid
-	Flags      Field = 9 // PF_* of linux/sched.h
+	Foreground Field = 8  // group, of the terminal; the manual calls it tpgid
+	Flags      Field = 9  // PF_* of linux/sched.h
+	UserTime   Field = 14 // clock ticks
+	SystemTime Field = 15
 	Priority   Field = 18
 	Nice       Field = 19
 	Threads    Field = 20

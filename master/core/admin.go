@@ -2,7 +2,9 @@ package core
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -27,75 +29,169 @@ const maxState = 15
 
 // setNode changes a line of the node table for a client.
 func (c *Core) setNode(in SetNode) {
-	m, n := &in.Change, c.nodes.byID[in.Change.Node]
-	if errno := c.maySet(in.Who, n, m); errno != 0 {
-		c.emit(Reply{in.Client, &wire.Failed{Stage: wire.StageNode, Errno: uint32(errno)}})
+	t, failed := c.alter(in.Who, &in.Change)
+	if failed != nil {
+		c.emit(Reply{in.Client, failed})
 		return
 	}
-	t := &setting{client: in.Client, n: n, before: *n, state: m.State}
+	one := &settingOne{in.Client, t}
+	if t.before == *t.n {
+		one.kept(c, nil)
+	} else {
+		c.keepNodes(one, t.n)
+	}
+}
+
+// setNodes changes lines of the node table for a client, and keeps all of them together.
+func (c *Core) setNodes(in SetNodes) {
+	all := &settingMany{client: in.Client}
+	var lines []*node
+	seen := map[wire.NodeID]bool{}
+	for _, id := range in.Change.Nodes {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		m := in.Change.For(id)
+		t, failed := c.alter(in.Who, &m)
+		if failed != nil {
+			all.failed = append(all.failed, wire.NodeFailed{ID: id, Errno: failed.Errno, Text: failed.Text})
+			continue
+		}
+		all.list = append(all.list, t)
+		if t.before != *t.n {
+			lines = append(lines, t.n)
+		}
+	}
+	if len(lines) == 0 {
+		all.kept(c, nil)
+	} else {
+		c.keepNodes(all, lines...)
+	}
+}
+
+// alter changes a line, which is to be kept then; or returns why it cannot be changed so.
+func (c *Core) alter(who Caller, m *wire.SetNode) (setting, *wire.Failed) {
+	n := c.nodes.byID[m.Node]
+	if errno, why := c.maySet(who, n, m); errno != 0 {
+		return setting{}, &wire.Failed{Stage: wire.StageNode, Errno: uint32(errno), Text: why}
+	}
+	t := setting{n: n, before: *n}
+	if m.State != nil {
+		t.state = nodeState(*m.State)
+		n.Down = t.state == stateDown
+	}
 	assign(&n.Mode, m.Mode)
 	assign(&n.UID, m.UID)
 	assign(&n.GID, m.GID)
 	assign(&n.Trust, m.Trust)
-	if m.State != nil {
-		n.Down = *m.State == stateDown
-	}
-	if t.before == *n {
-		t.kept(c, nil)
-	} else {
-		c.keepNodes(t, n)
-	}
+	assign(&n.Drain, m.Drain)
+	return t, nil
 }
 
 // maySet returns why a node cannot be changed so; 0: it can be.
-func (c *Core) maySet(who Caller, n *node, m *wire.SetNode) unix.Errno {
+func (c *Core) maySet(who Caller, n *node, m *wire.SetNode) (errno unix.Errno, why string) {
 	switch {
+	case m.Node == wire.FrontEnd:
+		return unix.EPERM, "the front end has no owner, mode and state that could be changed"
 	case n == nil:
-		return unix.ENXIO
+		return unix.ENXIO, ""
 	case !who.maySet(n, m):
-		return unix.EPERM
+		return unix.EPERM, ""
 	case m.Mode != nil && *m.Mode&^0o111 != 0:
-		return unix.EINVAL
+		return unix.EINVAL, fmt.Sprintf("mode %o has other bits than those of execution (111)", *m.Mode)
 	case m.Trust != nil && !validTrust(*m.Trust):
-		return unix.EINVAL
+		return unix.EINVAL, fmt.Sprintf("trust %q is neither full nor limited", printable(*m.Trust))
 	case m.State != nil && !validState(*m.State):
-		return unix.EINVAL
-	case m.State != nil && *m.State != stateDown && !n.serves() && !n.Down:
-		return unix.EHOSTDOWN
+		return unix.EINVAL, fmt.Sprintf("%q is no state: a state is a word of at most %d of a-z, 0-9, - and _", printable(*m.State), maxState)
 	}
-	return 0
+	if m.State != nil {
+		return n.mayBecome(nodeState(*m.State))
+	}
+	return 0, ""
+}
+
+// mayBecome returns why a node cannot be set to a state; 0: it can be.
+func (n *node) mayBecome(state nodeState) (errno unix.Errno, why string) {
+	_, power := state.asks()
+	switch {
+	case state == stateDown || n.serves():
+		return 0, ""
+	case power:
+		return unix.EHOSTDOWN, "it is down: nobody is there to " + string(state)
+	case !n.Down:
+		return unix.EHOSTDOWN, ""
+	}
+	return 0, ""
 }
 
 // setting is a change of a node, which is to be kept.
 type setting struct {
-	client Client
 	n      *node
 	before node
-	state  *string
+	state  nodeState // empty: it stays as it is
 }
 
-func (t *setting) kept(c *Core, err error) {
-	if err != nil {
-		c.log.Error("a change of a node is not kept", "node", t.n.ID, "err", err)
+// end goes on when the change is kept, or cannot be: then the node is as it was.
+func (t *setting) end(c *Core, err error) (errno unix.Errno) {
+	switch {
+	case err != nil:
 		*t.n = t.before
-		c.emit(Reply{t.client, &wire.Failed{Stage: wire.StageNode, Errno: uint32(unix.EIO)}})
+		return unix.EIO
+	case t.state != "":
+		c.setState(t.n, t.state)
+	}
+	return 0
+}
+
+// settingOne is a change of one node for a client.
+type settingOne struct {
+	client Client
+	setting
+}
+
+func (t *settingOne) kept(c *Core, err error) {
+	if errno := t.end(c, err); errno != 0 {
+		c.log.Error("a change of a node is not kept", "node", t.n.ID, "err", err)
+		c.emit(Reply{t.client, &wire.Failed{Stage: wire.StageNode, Errno: uint32(errno)}})
 		return
 	}
-	if t.state != nil {
-		c.setState(t.n, *t.state)
-	}
 	c.emit(Reply{t.client, new(wire.Done)})
+}
+
+// settingMany is changes of many nodes for a client.
+type settingMany struct {
+	client Client
+	list   []setting
+	failed []wire.NodeFailed
+}
+
+func (t *settingMany) kept(c *Core, err error) {
+	if err != nil {
+		c.log.Error("changes of nodes are not kept", "count", strconv.Itoa(len(t.list)), "err", err)
+	}
+	for i := range t.list {
+		if errno := t.list[i].end(c, err); errno != 0 {
+			t.failed = append(t.failed, wire.NodeFailed{ID: t.list[i].n.ID, Errno: uint32(errno)})
+		}
+	}
+	c.emit(Reply{t.client, &wire.NodesSet{Failed: t.failed}})
 }
 
 // setState puts a node into a state that an administrator wants. A node that is
 // set down stays connected for so long as it takes to tell its processes' ends, as they were;
 // but it is asked for no others, and nothing else of it is served.
-func (c *Core) setState(n *node, state string) {
+func (c *Core) setState(n *node, state nodeState) {
+	on, power := state.asks()
 	switch {
+	case power:
+		c.powerDown(n, state, on)
+	case n.serves() && state == stateBoot:
+		c.bringUp(n)
 	case n.serves():
-		n.state, n.since = state, c.clock
+		c.become(n, state, "")
 	case n.state != stateDown:
-		n.enter(c.clock)
+		c.become(n, stateDown, "")
 	}
 	if n.sess != nil && state == stateDown {
 		c.shut(n.sess, c.clock.Add(LeaseMargin))

@@ -58,7 +58,7 @@ func TestRevokeIsKept(t *testing.T) {
 func TestSetDownEndsViews(t *testing.T) {
 	s := newScript(t)
 	s.inputs("node 0", "up s0 0")
-	down, shut := stateDown, false
+	down, shut := string(stateDown), false
 	errno := s.set(Caller{}, wire.SetNode{Node: 0, State: &down})
 	for _, o := range s.sent {
 		if o, ok := o.(StopViews); ok {

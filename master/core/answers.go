@@ -50,16 +50,17 @@ func (a *answers) again(c *Core, s *session, number uint64, m *wire.Call) bool {
 
 // over is for the end of a session.
 func (a *answers) over(s *session) {
+	left := s.left()
 	for _, k := range a.calls {
 		if k.s == s && k.returned != nil {
-			k.leave()
+			k.s = left
 		}
 	}
 }
 
-// leave has a call that was answered not keep its session, which has ended, with all that is
-// waiting there.
-func (k *call) leave() { k.s = &session{node: k.s.node, ended: true} }
+// left is a session that has ended, for calls that were answered: they do not keep the session itself, with
+// all that is waiting there.
+func (s *session) left() *session { return &session{node: s.node, ended: true} }
 
 // answersOf returns the calls of a node.
 func (c *Core) answersOf(id wire.NodeID) *answers {

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"bproc/wire"
@@ -87,6 +88,22 @@ func TestAnswersLeave(t *testing.T) {
 	after := &session{node: 7}
 	if !a.again(&c, after, 0, new(wire.Call)) || calls[0].s != after || calls[0].returned.Value != 5 {
 		t.Errorf("asked again: answered by %+v, of %+v", calls[0].returned, calls[0].s)
+	}
+}
+
+// TestAnswersOfDeadNode: when all processes of a node have ended, nobody asks again.
+func TestAnswersOfDeadNode(t *testing.T) {
+	s := newScript(t)
+	for _, line := range []string{"node 0", "up s0 0"} {
+		words := strings.Fields(line)
+		s.input(words[0], words[1:])
+	}
+	for n := range uint64(3) {
+		s.core.answersOf(0).enter(&call{number: n, s: s.session("s0")})
+	}
+	s.fromNode(s.session("s0"), 0, &wire.Leaving{Empty: true})
+	if len(s.core.answers) != 0 {
+		t.Errorf("answers are kept for %d nodes", len(s.core.answers))
 	}
 }
 

@@ -10,30 +10,36 @@ import (
 	"bproc/wire"
 )
 
-// firstBlocks is how many blocks a node has at least: one in which its cursor
-// stands, and one to go on to.
-const firstBlocks = 2
+// maxNumbers bounds the process numbers of one node: a sixth of the zone.
+const maxNumbers = 1 << 19
 
-// maxNumbers bounds the process numbers of one node: a third of the
-// zone, with blocks of the usual size 64.
-const maxNumbers = 64 * pidmap.DefaultBlock
-
-// lend grants n more blocks of numbers to a node, or as many as there are. As long
-// as there are orphans, a node with blocks that a former master has granted
-// may not have come back, and nothing is granted.
-func (c *Core) lend(s *session, n int) {
-	s.wanted = min(max(n, s.wanted), maxBlocksWanted)
-	s.lending = len(c.orphans) > 0
-	if s.lending {
+// lend grants another block of numbers to a node that wants one, if there is one for it: that at
+// its home first. As long as there are orphans, a node with blocks that a former master has
+// granted may not have come back, and nothing is granted.
+func (c *Core) lend(s *session, wants bool) {
+	s.wanted = s.wanted || wants
+	if len(c.orphans) > 0 {
+		if !s.lending {
+			s.lending = true
+			c.lending = append(c.lending, s)
+			c.put(s, &wire.Progress{Event: s.told}) // its lease begins with the first word
+		}
 		return
 	}
-	n, s.wanted = min(s.wanted, c.alloc.Free(s.node)), 0
-	if s.emptying || s.numbers >= maxNumbers {
-		n = 0
+	s.lending = false
+	wants, s.wanted = s.wanted, false
+	if !wants || s.emptying || s.numbers >= maxNumbers {
+		c.lent(s, nil, nil, wants)
+		return
 	}
-	blocks, err := c.alloc.Grant(s.node, n)
-	if err != nil || len(blocks) == 0 {
-		c.lent(s, nil, err)
+	b, err := c.alloc.Grant(s.node)
+	if err != nil {
+		c.lent(s, nil, err, true)
+		return
+	}
+	blocks := []wire.Block{b}
+	if c.isAtHome(s.node, b) {
+		c.lent(s, blocks, nil, true)
 		return
 	}
 	c.setBlocks(s.node, slices.Concat(c.blocks.of[s.node], blocks), &lending{s, blocks})
@@ -47,29 +53,71 @@ type lending struct {
 
 func (l *lending) kept(c *Core, err error) {
 	if err != nil {
+		c.log.Error("process numbers for a node cannot be kept", "node", l.s.node, "err", err)
 		err = errors.Join(err, c.alloc.Release(l.s.node, l.blocks))
 		l.blocks = nil
 	}
-	c.lent(l.s, l.blocks, err)
+	c.lent(l.s, l.blocks, err, true)
 }
 
-// lent tells a node which blocks it has got. One without any cannot have processes.
-func (c *Core) lent(s *session, blocks []wire.Block, err error) {
-	if err != nil || len(blocks) == 0 && s.numbers == 0 {
-		c.log.Error("no process numbers are left for a node", "node", s.node, "err", err)
-		s.emptying = true
-	}
+// lent tells a node which blocks it has got; none is an answer, too. One without any cannot have
+// processes. One that has some and wants more has its forks fail when they are used up (EAGAIN).
+func (c *Core) lent(s *session, blocks []wire.Block, err error, wanted bool) {
 	for _, b := range blocks {
 		s.numbers += int(b.Count)
+	}
+	switch {
+	case s.numbers == 0:
+		c.log.Error("no process numbers are left for a node", "node", s.node, "err", err)
+		s.emptying = true
+	case len(blocks) > 0:
+		s.short = false
+	case wanted && !s.short && !s.emptying:
+		s.short = true
+		c.log.Warn("a node gets no more process numbers; when those that it has are used up forks fail there with EAGAIN, until others need fewer (bpstat --numbers)",
+			"node", s.node, "numbers", s.numbers)
 	}
 	c.put(s, &wire.BlocksGranted{Blocks: blocks})
 }
 
-// claimNumbers enters the blocks that a node has. It may have fewer than were granted to
-// it, and no others.
+// NumberList returns how process numbers are used.
+func (c *Core) NumberList() wire.NumberList {
+	u := c.alloc.Usage()
+	list := wire.NumberList{
+		Numbers: uint32(u.Numbers), Home: uint32(u.Home), Homes: uint32(u.Homes), Pool: uint32(u.Pool), Free: uint32(u.Free),
+	}
+	for _, n := range c.nodes.sorted() {
+		blocks := c.alloc.Blocks(n.ID)
+		l := wire.NodeNumbers{ID: n.ID, Blocks: uint32(len(blocks)), Short: n.sess != nil && n.sess.short}
+		if n.Home.Count > 0 {
+			l.Home = uint32(pidmap.Inside(n.Home).Count)
+		}
+		for _, b := range c.borrowed(n.ID, blocks) {
+			l.Borrowed += uint32(b.Count)
+		}
+		list.Nodes = append(list.Nodes, l)
+	}
+	return list
+}
+
+// isAtHome reports whether a block is at home on a node: that it may have it stands in the
+// table of nodes, and nobody else gets it.
+func (c *Core) isAtHome(node wire.NodeID, b wire.Block) bool {
+	n := c.nodes.byID[node]
+	return n != nil && n.Home.First <= b.First && b.End() <= n.Home.End()
+}
+
+// borrowed returns those of a node's blocks that are not at home.
+func (c *Core) borrowed(node wire.NodeID, blocks []wire.Block) []wire.Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b wire.Block) bool { return c.isAtHome(node, b) })
+}
+
+// claimNumbers enters the blocks that a node has. Besides those at home it may have fewer than
+// were granted to it, and no others.
 func (c *Core) claimNumbers(s *session) {
 	blocks := s.inventory.Blocks
-	err := c.blocks.cover(s.node, blocks)
+	borrowed := c.borrowed(s.node, blocks)
+	err := c.blocks.cover(s.node, borrowed)
 	c.alloc.Return(s.node)
 	if err == nil {
 		err = c.alloc.Claim(s.node, blocks)
@@ -80,16 +128,16 @@ func (c *Core) claimNumbers(s *session) {
 	if err != nil {
 		c.log.Error("node claims process numbers that are not its own; its processes are killed", "node", s.node, "err", err)
 		s.emptying = true
-		blocks = nil
+		borrowed = nil
 	}
-	c.setBlocks(s.node, blocks, blocksSet(s.node))
+	c.setBlocks(s.node, borrowed, blocksSet(s.node))
 }
 
 // takeBack takes blocks back in which the node uses no number any more. A ghost
 // that is still ending does no harm: a process that gets its number on another
 // node waits for it.
 func (c *Core) takeBack(s *session, blocks []wire.Block) {
-	err := c.unused(blocks)
+	err := c.unused(s.node, blocks)
 	if err == nil {
 		err = c.alloc.Release(s.node, blocks)
 	}
@@ -105,13 +153,13 @@ func (c *Core) takeBack(s *session, blocks []wire.Block) {
 	c.setBlocks(s.node, left, blocksSet(s.node))
 }
 
-// unused checks that blocks have no process in them.
-func (c *Core) unused(blocks []wire.Block) error {
+// unused checks that a node has no process in some of its blocks.
+func (c *Core) unused(node wire.NodeID, blocks []wire.Block) error {
 	if err := pidmap.Validate(blocks); err != nil {
 		return err
 	}
 	sorted := slices.SortedFunc(slices.Values(blocks), func(a, b wire.Block) int { return cmp.Compare(a.First, b.First) })
-	for _, p := range c.procs {
+	for _, p := range c.onNode[node] {
 		after, _ := slices.BinarySearchFunc(sorted, p.pid, func(b wire.Block, pid wire.PID) int { return cmp.Compare(b.First, pid+1) })
 		if p.state != ending && after > 0 && sorted[after-1].Contains(p.pid) {
 			return fmt.Errorf("%w: number %d is in use", pidmap.ErrBlocks, p.pid)

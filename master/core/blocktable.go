@@ -11,9 +11,9 @@ import (
 	"bproc/wire"
 )
 
-// blockTable has the blocks of process numbers that nodes have, as they are kept for the next
-// master: a node that comes then may claim these and no others. They are on disk before
-// a node hears of them.
+// blockTable has the blocks of process numbers that nodes have besides those at home, as they
+// are kept for the next master: a node that comes then may claim these and no others. They are
+// on disk before a node hears of them.
 type blockTable struct {
 	of map[wire.NodeID][]wire.Block
 }

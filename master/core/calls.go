@@ -81,7 +81,7 @@ func (c *Core) answer(k *call, value int64, errno unix.Errno) {
 	k.s.calling--
 	k.returned = &wire.Return{Errno: uint32(errno), Value: value}
 	if k.s.ended {
-		k.leave()
+		k.s = k.s.left()
 		return
 	}
 	c.reply(k.s, k.number, k.returned)

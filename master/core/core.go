@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"bproc/pidmap"
@@ -20,6 +21,7 @@ type Core struct {
 	onNode   map[wire.NodeID]map[wire.PID]*proc // the same, by node
 	alloc    *pidmap.Allocator
 	blocks   *blockTable
+	lending  []*session // that get blocks when there are no orphans any more
 
 	// Requests to the keeper, questions to the front end's kernel and records for the store that
 	// are not answered.
@@ -50,6 +52,9 @@ type Core struct {
 	orphansStopped []wire.PID           // of all ghosts that the keeper had when it came, in order
 	delayed        []task               // launches that wait until there is none
 
+	attempts uint64               // at set-ups of nodes, so far
+	unkept   map[wire.NodeID]bool // nodes whose state is to be kept
+
 	settleUntil time.Time // nodes may not have come yet
 	returnUntil time.Time // and for what was there before
 	waiters     map[wire.NodeID][]waiter
@@ -60,29 +65,46 @@ type Core struct {
 type Config struct {
 	Now         time.Time
 	Lease       time.Duration
-	BlockSize   int               // of process numbers; 0: the usual
-	Gap         int               // behind a block; 0: the usual
+	Numbers     pidmap.Config     // for what process numbers are laid out
 	Nodes       map[string][]byte // records of the table of nodes, as [Keep] has them
 	Blocks      map[string][]byte // of the table of blocks
 	Named       []Named           // nodes of the configuration
+	Rights      *Rights           // of nodes that join for the first time; nil: everybody's, and root is the owner
 	Squash      uint32            // as whom users appear of whom a node is not believed to have processes; 0: the kernel's overflow user
 	Certificate time.Duration     // the life of a slave's; 0: none expires
 	TaskGroups  bool              // control groups bound tasks on the front end
 	Ghosts      string            // control group for ghosts; empty: that of who has started the process
 	MaxEnds     int               // bound on processes for whose ends calls wait
+	SetUp       bool              // nodes are set up when they connect
+	PowerTime   time.Duration     // within which a node goes down that was told to; 0: the usual
 }
 
 // Named is a node of the configuration.
 type Named struct {
 	ID   wire.NodeID
-	Name string
+	Name string // under which it joins; empty: any
+	Addr string // from which it joins; empty: any
+}
+
+// Rights say who may start processes on a node.
+type Rights struct {
+	Mode uint32
+	UID  uint32
+	GID  uint32
+}
+
+func (cfg *Config) rights() Rights {
+	if cfg.Rights == nil {
+		return Rights{Mode: 0o111}
+	}
+	return *cfg.Rights
 }
 
 // New returns a core that knows no session, process or client yet. An error says which
 // record cannot be read; the core is good without the numbers that cannot be kept for
 // their nodes, of which its first outputs tell.
 func New(cfg Config) (*Core, error) {
-	nodes, err := loadNodes(cfg.Nodes, cfg.Named, cfg.Now)
+	nodes, err := loadNodes(cfg.Nodes, cfg.Named, cfg.rights(), cfg.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +112,12 @@ func New(cfg Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	alloc, err := nodes.allocator(pidmap.Config{BlockSize: cfg.BlockSize, Gap: cfg.Gap})
+	alloc, err := nodes.allocator(cfg.Numbers)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Squash == 0 {
-		cfg.Squash = OverflowUser
-	}
+	cfg.Squash = cmp.Or(cfg.Squash, OverflowUser)
+	cfg.PowerTime = cmp.Or(cfg.PowerTime, DefaultPowerTime)
 	c := &Core{
 		clock: cfg.Now, config: cfg, nodes: nodes, blocks: blocks, alloc: alloc,
 		sessions: map[Session]*session{},
@@ -109,6 +130,7 @@ func New(cfg Config) (*Core, error) {
 		taskGroups:  map[uint64]*taskGroup{},
 		allotments:  map[allotmentKey]*allotment{},
 		groupCalls:  map[groupCall]*underWay{},
+		unkept:      map[wire.NodeID]bool{},
 		settleUntil: cfg.Now.Add(settleTime), returnUntil: cfg.Now.Add(returnTime),
 	}
 	c.log.core = c
@@ -124,6 +146,7 @@ func New(cfg Config) (*Core, error) {
 func (c *Core) Step(now time.Time, in Input) []Output {
 	c.clock = now
 	in.apply(c)
+	c.keepSettled()
 	if !c.news && c.hasNews() {
 		c.news = true
 		c.emit(Soon{})

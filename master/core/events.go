@@ -30,11 +30,13 @@ func (c *Core) fromNode(s *session, number uint64, m wire.Message) {
 		c.signalsTaken(s, m)
 	case *wire.BlocksWanted:
 		// A node without numbers left forks on in the ones it has; the next wish may be granted.
-		c.lend(s, int(min(m.Blocks, maxBlocksWanted)))
+		c.lend(s, m.Blocks > 0)
 	case *wire.RenewRequest:
 		c.certify(s, m)
 	case *wire.Leaving:
 		c.leaves(s, m.Empty)
+	case *wire.Powered:
+		c.powered(s, m)
 	case *wire.Bounded:
 		c.bounded(s, m)
 	case *wire.BlocksReturned:
@@ -44,9 +46,6 @@ func (c *Core) fromNode(s *session, number uint64, m wire.Message) {
 		c.close(s, ErrUnexpected)
 	}
 }
-
-// maxBlocksWanted bounds how many blocks a node gets for one request.
-const maxBlocksWanted = 16
 
 // event handles one event. A process that the node does not own is no business
 // of the node, whatever it says.
@@ -118,7 +117,7 @@ func (c *Core) forked(s *session, e *wire.Event) {
 		c.stray(s, e, maker)
 		return
 	}
-	p := &proc{pid: e.PID, birth: e.Birth, node: s.node, uid: maker.uid, limit: maker.limit, starter: maker.starter, sess: s, state: forking, ghost: true}
+	p := &proc{pid: e.PID, birth: e.Birth, node: s.node, uid: maker.uid, limit: maker.limit, starter: maker.starter, sess: s, state: forking, ghost: true, unasked: true}
 	if old != nil {
 		c.remove(old)
 		p.former = old
@@ -147,14 +146,25 @@ func (c *Core) stray(s *session, e *wire.Event, maker *proc) {
 // does afterwards, its end above all, waits until p's number is free.
 func (c *Core) bear(p, maker *proc, birth *wire.GhostFork, then reply) {
 	if p.blockers == 0 && maker.blockers == 0 && len(maker.waiting) == 0 {
-		(&ghostRequest{maker, birth, then}).do(c)
+		(&birthRequest{p, ghostRequest{maker, birth, then}}).do(c)
 		return
 	}
 	l := &labour{p: p, maker: maker}
 	p.blockers++ // until the maker's turn comes
-	c.inTurn(p, &ghostRequest{maker, birth, then})
+	c.inTurn(p, &birthRequest{p, ghostRequest{maker, birth, then}})
 	c.inTurn(p, (*labourDone)(l))
 	c.inTurn(maker, l)
+}
+
+// birthRequest has the ghost of p made.
+type birthRequest struct {
+	p *proc
+	ghostRequest
+}
+
+func (r *birthRequest) do(c *Core) {
+	r.p.unasked = false
+	r.ghostRequest.do(c)
 }
 
 // labour is a birth that waits for the turn of its maker, and for its number to be free.

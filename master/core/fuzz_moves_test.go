@@ -113,7 +113,7 @@ func moveCall(a *arena) {
 
 // moveWrong has the node send what is no message of a node.
 func moveWrong(a *arena) {
-	wrong := []wire.Message{new(wire.KillAll), new(wire.Run), new(wire.Inventory), new(wire.GhostDone), new(wire.Signal), new(wire.Viewer), new(wire.RenewRequest)}
+	wrong := []wire.Message{new(wire.KillAll), new(wire.Run), new(wire.Inventory), new(wire.GhostDone), new(wire.Signal), new(wire.Viewer)}
 	a.sends(wrong[int(a.next())%len(wrong)])
 }
 
@@ -131,8 +131,10 @@ func moveRun(a *arena) {
 	a.launch(Run{Who: who, Node: node, PID: pid, Launch: a.birthOf(pid), HangUp: b&4 != 0, Again: b&8 != 0})
 }
 
-// moveAttach has a client of user 1000 come back for a process that its node has.
+// moveAttach has a client of user 1000 ask for a node, and come back for a process that it has.
 func moveAttach(a *arena) {
+	a.clients++
+	a.step(Attach{a.clients, wire.NodeID(a.next()%4) - 1})
 	if p := a.core.procs[a.anyPID()]; p != nil && p.uid == 1000 {
 		a.clients++
 		a.step(ClientAttached{Client: a.clients, PID: p.pid, Launch: a.birthOf(p.pid), HangUp: a.next()%2 == 0})
@@ -147,8 +149,9 @@ func moveLeft(a *arena) {
 
 func moveSetNode(a *arena) {
 	mode, id, state := uint32(a.next()), uint32(a.next()), []string{"down", "up", "boot", "", "no state\n"}[a.next()%5]
+	drain, trust := a.next()%2 == 0, []string{"full", "limited", ""}[a.next()%3]
 	m := wire.SetNode{Node: wire.NodeID(a.next()%4) - 1}
-	switch a.next() % 4 {
+	switch a.next() % 6 {
 	case 0:
 		m.Mode = &mode
 	case 1:
@@ -157,6 +160,10 @@ func moveSetNode(a *arena) {
 		m.GID = &id
 	case 3:
 		m.State = &state
+	case 4:
+		m.Drain = &drain
+	case 5:
+		m.Trust = &trust
 	}
 	a.set(Caller{PID: 100, UID: 1000, GID: 1000}, m)
 }

@@ -289,7 +289,7 @@ func (a *arena) settle() {
 	}
 }
 
-// The messages of a node, each by itself.
+// The messages of a node, each by itself (TestMessagesOfNodesAreFuzzed).
 
 func FuzzEvents(f *testing.F)         { fuzzMoves(f, moveEvents) }
 func FuzzInventory(f *testing.F)      { fuzzMoves(f, moveInventory) }
@@ -299,14 +299,22 @@ func FuzzLeaving(f *testing.F)        { fuzzMoves(f, moveLeaving) }
 func FuzzSignalsTaken(f *testing.F)   { fuzzMoves(f, moveSignalsTaken) }
 func FuzzCalls(f *testing.F)          { fuzzMoves(f, moveCall) }
 func FuzzBounded(f *testing.F)        { fuzzMoves(f, moveBounded, moveEvents) }
+func FuzzRenewRequest(f *testing.F)   { fuzzMoves(f, moveRenewRequest) }
+func FuzzPowered(f *testing.F)        { fuzzMoves(f, movePowered, movePower) }
+func FuzzHardware(f *testing.F)       { fuzzMoves(f, moveHardware) }
+
+// A machine that has a token, and joins.
+
+func FuzzJoin(f *testing.F) { fuzzMoves(f, moveJoin, moveInventory) }
 
 // The messages of a client that change the core.
 
 func FuzzRun(f *testing.F)     { fuzzMoves(f, moveRun, moveLeft) }
 func FuzzAttach(f *testing.F)  { fuzzMoves(f, moveAttach, moveRun) }
-func FuzzSetNode(f *testing.F) { fuzzMoves(f, moveSetNode) }
+func FuzzSetNode(f *testing.F) { fuzzMoves(f, moveSetNode, moveSetLabels) }
 
 // FuzzCluster makes all of them, in any order.
 func FuzzCluster(f *testing.F) {
-	fuzzMoves(f, moveEvents, moveEvents, moveInventory, moveBlocksWanted, moveBlocksReturned, moveLeaving, moveSignalsTaken, moveCall, moveBounded, moveWrong, moveRun, moveAttach, moveLeft, moveSetNode)
+	fuzzMoves(f, moveEvents, moveEvents, moveInventory, moveBlocksWanted, moveBlocksReturned, moveLeaving, moveSignalsTaken, moveCall, moveBounded, moveWrong, moveRun, moveAttach, moveLeft, moveSetNode,
+		moveRenewRequest, movePowered, movePower, moveHardware, moveJoin, moveSetLabels)
 }

@@ -32,15 +32,30 @@ func (c *Core) giveHome(n *node) (former *node) {
 		return nil
 	}
 	if n.Home = c.alloc.NewHome(n.ID); n.Home.Count > 0 {
+		c.noteHome(n)
 		return nil
 	}
 	for _, former := range c.nodes.sorted() {
-		if former.Key == "" && former.Home.Count > 0 {
-			former.Home = wire.Block{}
-			c.alloc.LeaveHome(former.ID)
-			n.Home = c.alloc.NewHome(n.ID)
+		if former.Key != "" || former.Home.Count == 0 {
+			continue
+		}
+		home := former.Home
+		former.Home = wire.Block{}
+		c.alloc.LeaveHome(former.ID)
+		if err := c.alloc.Home(n.ID, home); err != nil {
+			c.log.Error("a node has no numbers at home", "node", n.ID, "err", err)
 			return former
 		}
+		n.Home = home
+		return former
 	}
 	return nil
+}
+
+// noteHome says when there are more nodes than were expected.
+func (c *Core) noteHome(n *node) {
+	if usual := c.alloc.Usage().Home; int(n.Home.Count) < usual {
+		c.log.Warn("more nodes have joined than are expected, and this one has fewer process numbers of its own; see expected-nodes in bpmaster(8)",
+			"node", n.ID, "numbers", n.Home.Count, "usual", usual)
+	}
 }

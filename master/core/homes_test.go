@@ -32,14 +32,12 @@ func TestHomeOutlivesTheMaster(t *testing.T) {
 	s.begin(Config{})
 	c = s.core
 	for node, home := range given {
-		blocks, err := c.alloc.Grant(node, firstBlocks)
+		b, err := c.alloc.Grant(node)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range blocks {
-			if b.First < home.First || b.End() > home.End() {
-				t.Errorf("node %d with home %v is lent %v", node, home, b)
-			}
+		if b.First < home.First || b.End() > home.End() {
+			t.Errorf("node %d with home %v is lent %v", node, home, b)
 		}
 	}
 	if n, err := s.joined("c", "c", -1, ""); err != nil || n.Home.Count == 0 || n.Home == given[0] || n.Home == given[1] {
@@ -65,10 +63,10 @@ func TestHomeThatIsNotKept(t *testing.T) {
 	if _, err := s.joined("a", "a", 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	free := c.alloc.Free(7)
+	usage := c.alloc.Usage()
 	kept.err = errors.New("disk is full")
-	if n, err := s.joined("b", "b", 1, ""); err == nil || n != nil || c.alloc.Free(7) != free {
-		t.Errorf("node %+v, %v, %d blocks free, were %d", n, err, c.alloc.Free(7), free)
+	if n, err := s.joined("b", "b", 1, ""); err == nil || n != nil || c.alloc.Usage() != usage {
+		t.Errorf("node %+v, %v, %+v, was %+v", n, err, c.alloc.Usage(), usage)
 	}
 }
 
@@ -162,7 +160,7 @@ func TestHomesOfRevokedNodes(t *testing.T) {
 	var last *node
 	for i := 0; last == nil || last.Home.Count > 0; i++ {
 		var err error
-		if last, err = s.joined(fmt.Sprint("key ", i), fmt.Sprint("n", i), -1, ""); err != nil || i > 100 {
+		if last, err = s.joined(fmt.Sprint("key ", i), fmt.Sprint("n", i), -1, ""); err != nil || i > 5000 {
 			t.Fatal(i, err)
 		}
 	}

@@ -105,6 +105,8 @@ type (
 		Identity, Host string
 		Want           wire.NodeID
 		Name           string
+		Addr           string        // from which it comes, without port
+		Again          []wire.NodeID // it may only be one of these, that has an identity; nil: any
 	}
 )
 
@@ -196,11 +198,16 @@ type (
 		Client Client
 		PID    wire.PID
 	}
-	// SetNode changes a node, Revoke forgets its identity. They are answered by [Reply].
+	// SetNode changes a node, SetNodes many, Revoke forgets its identity. They are answered by [Reply].
 	SetNode struct {
 		Client Client
 		Who    Caller
 		Change wire.SetNode
+	}
+	SetNodes struct {
+		Client Client
+		Who    Caller
+		Change wire.SetNodes
 	}
 	Revoke struct {
 		Client Client
@@ -228,6 +235,8 @@ func (in ClientAway) apply(c *Core) {
 func (in ClientLeft) apply(c *Core) { c.clientLeft(in.PID, in.Client) }
 
 func (in SetNode) apply(c *Core) { c.setNode(in) }
+
+func (in SetNodes) apply(c *Core) { c.setNodes(in) }
 
 func (in Revoke) apply(c *Core) { c.revoke(in) }
 

@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bproc/wire"
 )
+
+// ErrNotAgain is the error for a machine that would be another node than one of those that it may be.
+var ErrNotAgain = errors.New("it has not joined before with the same token")
 
 var errNodeTaken = errors.New("it has joined before and is connected; put it out first (bpctl revoke), or give another number or name")
 
@@ -18,7 +22,7 @@ var errNodeTaken = errors.New("it has joined before and is connected; put it out
 func (c *Core) join(in Join) {
 	away := unconnected
 	if in.Want < 0 && in.Name == "" {
-		away = c.surelyAway
+		away = func(n *node) bool { return c.surelyAway(n) && !c.joinsNow(n, in.Addr) }
 	}
 	c.joinLine(in, away)
 }
@@ -26,9 +30,13 @@ func (c *Core) join(in Join) {
 // joinLine gives an identity a line; that of a node only if it is away.
 func (c *Core) joinLine(in Join, away func(*node) bool) {
 	name := cmp.Or(in.Name, in.Host)
-	n := c.nodes.lineFor(in.Want, name, away)
+	n := c.nodes.lineFor(in, name, away)
 	if n == nil {
 		c.emit(Joined{Client: in.Client, Err: fmt.Errorf("node %d: %w", in.Want, errNodeTaken)})
+		return
+	}
+	if in.Again != nil && (n.Key == "" || !slices.Contains(in.Again, n.ID)) {
+		c.emit(Joined{Client: in.Client, Err: ErrNotAgain})
 		return
 	}
 	j := &joining{client: in.Client, n: n, before: *n}
@@ -36,6 +44,7 @@ func (c *Core) joinLine(in Join, away func(*node) bool) {
 		n.Trust = trustLimited // it was the former machine's
 	}
 	n.Key, n.Name = in.Identity, cmp.Or(n.Name, name)
+	n.joinedAt, n.joinedFrom = c.clock, in.Addr
 	lines := []*node{n}
 	if j.former = c.giveHome(n); j.former != nil {
 		lines = append(lines, j.former)
@@ -64,6 +73,9 @@ func (j *joining) kept(c *Core, err error) {
 		c.log.Info("node has joined again; its former identity is not good any more", "node", n.ID, "name", n.Name)
 		c.putOut(n, ErrRejoined)
 	}
+	if other := c.nodes.namesake(n); other != nil {
+		c.log.Warn("two machines have one name; a node set with the name means both", "node", n.ID, "other", other.ID, "name", n.Name)
+	}
 	c.emit(Joined{Client: j.client, Node: n.ID, Name: n.Name, Home: n.Home})
 }
 
@@ -91,35 +103,75 @@ func (c *Core) surelyAway(n *node) bool {
 	return n.sess == nil && n.lostAt.IsZero() && (n.gone || c.settled)
 }
 
+// joinsNow reports whether another machine has joined as a node a moment ago, and may be about to
+// connect: machines with one image may have one name, and begin at the same time.
+func (c *Core) joinsNow(n *node, addr string) bool {
+	return !n.joinedAt.IsZero() && n.joinedFrom != addr && c.clock.Sub(n.joinedAt) <= c.config.Lease+LeaseMargin
+}
+
 // lineFor returns the line for a number or a name, which may be a new one; nil: the number is
 // that of a node that is not away.
-func (t *nodeTable) lineFor(want wire.NodeID, name string, away func(*node) bool) *node {
-	if want >= 0 {
+func (t *nodeTable) lineFor(in Join, name string, away func(*node) bool) *node {
+	if want := in.Want; want >= 0 {
 		n := t.byID[want]
 		switch {
 		case n == nil:
-			return newNode(want)
+			return t.newNode(want)
 		case n.Key == "" || away(n):
 			return n
 		}
 		return nil
 	}
-	var again *node
-	for _, n := range t.sorted() {
+	if n := t.at(in.Addr); n != nil && in.Name == "" && (n.Key == "" || away(n)) {
+		return n
+	}
+	var free, again *node // the first of each
+	for _, n := range t.byID {
 		switch {
 		case n.Name != name:
 		case n.Key == "":
-			return n
-		case again == nil && away(n):
-			again = n
+			free = first(free, n)
+		case away(n):
+			again = first(again, n)
 		}
 	}
-	if again != nil {
-		return again
+	if n := cmp.Or(free, again); n != nil {
+		return n
 	}
 	id := wire.NodeID(0)
 	for t.byID[id] != nil {
 		id++
 	}
-	return newNode(id)
+	return t.newNode(id)
+}
+
+// namesake returns another node with the name of one, the first; nil: there is none.
+func (t *nodeTable) namesake(n *node) (other *node) {
+	for _, o := range t.byID {
+		if n.Name != "" && o.Name == n.Name && o != n {
+			other = first(other, o)
+		}
+	}
+	return other
+}
+
+// at returns the node that joins from an address; nil: none does.
+func (t *nodeTable) at(addr string) *node {
+	if addr == "" {
+		return nil
+	}
+	for _, n := range t.byID {
+		if n.addr == addr {
+			return n
+		}
+	}
+	return nil
+}
+
+// first returns that of two nodes with the lower number; the other may be nil.
+func first(a, b *node) *node {
+	if a == nil || b.ID < a.ID {
+		return b
+	}
+	return a
 }

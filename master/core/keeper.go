@@ -167,6 +167,7 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 		p.ghost = false
 		return
 	}
+	p.ghost = false
 	c.remove(p)
 	c.ghostEnded(p)
 }
@@ -178,6 +179,7 @@ func (c *Core) formerGone(p *proc) {
 		p = p.former
 	}
 	former := p.former
+	former.ghost = false
 	p.former = nil
 	c.unblock(p)
 	c.ghostEnded(former)

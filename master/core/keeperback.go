@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -24,7 +26,7 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 	for _, pid := range inOrder(c.procs) {
 		p := c.procs[pid].oldest() // the others of this number wait for it
 		switch {
-		case !p.ghost:
+		case !p.ghost, p.unasked: // what is to be done with a ghost that is to be made waits for that
 		case p.state == ending:
 			c.exitAgain(p, has[p.pid])
 		case !has[p.pid] && (p.state == running || p.state == spawning):
@@ -88,15 +90,31 @@ func (c *Core) exitAgain(p *proc, held bool) {
 	if !held {
 		c.adoptAgain(p.pid, &exitedBefore{p})
 	}
+	if p.exitWaits() {
+		return
+	}
 	// Requests about one ghost are carried out in their order.
 	c.tell(&wire.GhostExit{PID: p.pid, Status: p.status})
+}
+
+// exitWaits reports whether the end of a ghost is behind other requests about it, which were
+// not made yet: the keeper was not asked for it.
+func (p *proc) exitWaits() bool {
+	return slices.ContainsFunc(p.waiting, func(t task) bool {
+		r, ok := t.(*ghostRequest)
+		if !ok || r.p != p {
+			return false
+		}
+		m, ok := r.message.(*wire.GhostExit)
+		return ok && !m.Zombie
+	})
 }
 
 // exitedBefore is the loss of a ghost that was to end.
 type exitedBefore struct{ p *proc }
 
 func (r *exitedBefore) answered(c *Core, _ unix.Errno) {
-	if now := c.procs[r.p.pid]; now == r.p || now != nil && now.former != nil {
+	if now := c.procs[r.p.pid]; now != nil && now.oldest() == r.p {
 		c.ghostGone(&wire.GhostGone{PID: r.p.pid, Asked: true, Status: r.p.status})
 	}
 }

@@ -15,7 +15,7 @@ type launch struct {
 func (c *Core) run(in Run) { c.begin(&launch{Run: in}) }
 
 func (c *Core) fail(l *launch, stage wire.Stage, errno unix.Errno) {
-	c.emit(Fail{l.Client, stage, errno})
+	c.emit(Fail{l.Client, stage, errno, ""})
 }
 
 // begin checks whether the caller may start a process on the node and has its
@@ -32,10 +32,9 @@ func (c *Core) begin(l *launch) {
 	case !n.serves():
 		c.fail(l, wire.StageNode, unix.EHOSTDOWN)
 		return
-	case !l.Who.mayUse(n):
-		c.fail(l, wire.StageNode, unix.EACCES)
+	case l.Again && c.beganBefore(l, n): // whatever its rights are by now
 		return
-	case l.Again && c.beganBefore(l, n):
+	case !c.admitted(l, n):
 		return
 	case c.named(l):
 		p := c.procs[l.PID]
@@ -51,6 +50,15 @@ func (c *Core) begin(l *launch) {
 	p := c.launched(l, n)
 	c.add(p)
 	c.adopt(p)
+}
+
+// admitted reports whether a node takes a launch. If not, it fails.
+func (c *Core) admitted(l *launch, n *node) bool {
+	errno, why := n.admits(l.Who)
+	if errno != 0 {
+		c.emit(Fail{l.Client, wire.StageNode, errno, why})
+	}
+	return errno == 0
 }
 
 // do begins with a launch that has waited.

@@ -9,10 +9,12 @@ import "time"
 func (c *Core) dead(n *node) {
 	n.lostAt = time.Time{}
 	c.gone(n)
+	c.unsettle(n)
 	for _, p := range c.onNodeInOrder(n.ID) {
 		c.lose(p)
 	}
 	c.disown(n.ID)
+	delete(c.answers, n.ID) // nobody is left who could ask again
 }
 
 // gone fails those who wait for a node.
@@ -32,7 +34,7 @@ func (c *Core) leaves(s *session, empty bool) {
 	n := c.nodes.byID[s.node]
 	if !n.gone {
 		c.gone(n)
-		n.enter(c.clock)
+		c.become(n, n.state.after(nodeLeaves), "")
 	}
 	if empty {
 		c.endNow(s, ErrLeft)

@@ -11,13 +11,6 @@ import (
 	"bproc/wire"
 )
 
-// States of a node that the master itself sets. An administrator may set any
-// other word.
-const (
-	stateUp   = "up"
-	stateDown = "down"
-)
-
 // node is a line of the node table. The exported fields survive the master.
 type node struct {
 	ID   wire.NodeID
@@ -30,72 +23,106 @@ type node struct {
 	// Trust is full or limited (trust.go). One that has joined before there was a choice has
 	// none: it is full, as it was.
 	Trust string `json:",omitempty"`
-	Down  bool   `json:",omitempty"` // set down by an administrator: not served until it is set to another state
+	// Labels are tags and attributes, in the order of their names, with spaces between them.
+	Labels string `json:",omitempty"`
+	Down   bool   `json:",omitempty"` // set down by an administrator: not served until it is set to another state
+	Drain  bool   `json:",omitempty"` // nothing new is started there
 
-	state       string
+	Settled settled `json:",omitzero"`
+
+	addr        string // from which it joins, as the configuration says; empty: any
+	known       bool   // it is in the store
+	state       nodeState
+	reason      string // why it is in this state; empty: nothing to be said
 	since       time.Time
+	attempt     uint64 // at its set-up, which runs; 0: none does
+	power       powering
 	sess        *session  // nil when it is not connected
 	duplicateAt time.Time // when the log said last that another slave has its identity
 	boot        string    // of the machine, when it connected last (boot_id of proc_sys_kernel(5)); empty: it has not
 	lostAt      time.Time // since when it is not; zero when its processes are certainly dead
+	joinedAt    time.Time // when it has joined, with this master
+	joinedFrom  string    // from which address
 	gone        bool      // it was here, and nobody waits for it any more: it leaves, or its lease has run out
 	procs       int
+	hardware    hardware
 }
 
 // serves reports whether processes may be started on the node.
 func (n *node) serves() bool { return n.sess != nil && !n.sess.emptying && !n.Down && !n.gone }
 
-// enter puts a node into the state that it has by itself.
-func (n *node) enter(now time.Time) {
-	state := stateDown
-	if n.serves() {
-		state = stateUp
-	}
-	n.state, n.since = state, now
-}
+// rootMode is the mode of a node that is root's for the time being.
+const rootMode = 0o100
 
-// record is the node as clients see it.
+// record is the node as clients see it: with the rights that there are in its state.
 func (n *node) record() wire.Node {
 	r := wire.Node{
-		ID: n.ID, Name: n.Name, State: n.state, Mode: n.Mode, UID: n.UID, GID: n.GID,
-		Procs: uint32(n.procs), Since: n.since.Unix(), Trust: n.trust(),
+		ID: n.ID, Name: n.Name, State: n.shown(), Mode: n.Mode, UID: n.UID, GID: n.GID,
+		Procs: uint32(n.procs), Since: n.since.Unix(), Trust: n.trust(), Labels: n.labels(), Boot: n.boot, Reason: n.reason,
+	}
+	if uses[n.state] == useRoot {
+		r.Mode, r.UID, r.GID = rootMode, 0, 0
 	}
 	if n.sess != nil {
 		r.Addr, r.Arch = n.sess.peer.Addr, n.sess.peer.Arch
 		r.Kernel, r.CPUs, r.Memory = n.sess.inventory.Kernel, n.sess.inventory.CPUs, n.sess.inventory.Memory
 	}
+	n.hardware.record(&r)
 	return r
 }
 
 // nodeTable knows all nodes by number and by identity.
 type nodeTable struct {
-	byID  map[wire.NodeID]*node
-	byKey map[string]*node
+	rights Rights // of nodes that join for the first time
+	byID   map[wire.NodeID]*node
+	byKey  map[string]*node
 }
 
 // loadNodes reads the node table and adds the nodes of the configuration.
-func loadNodes(records map[string][]byte, configured []Named, now time.Time) (*nodeTable, error) {
-	t := &nodeTable{byID: map[wire.NodeID]*node{}, byKey: map[string]*node{}}
+func loadNodes(records map[string][]byte, configured []Named, rights Rights, now time.Time) (*nodeTable, error) {
+	t := &nodeTable{rights: rights, byID: map[wire.NodeID]*node{}, byKey: map[string]*node{}}
 	for _, number := range inOrder(records) {
 		n := new(node)
 		if err := json.Unmarshal(records[number], n); err != nil {
 			return nil, fmt.Errorf("node table: node %s: %w", number, err)
 		}
+		n.known = true
 		t.insert(n, now)
 	}
-	for _, named := range configured {
-		n := t.byID[named.ID]
-		if n == nil {
-			n = newNode(named.ID)
-			t.insert(n, now)
-		}
-		n.Name = named.Name
-	}
+	t.configure(configured, now)
 	return t, nil
 }
 
+// configure enters the nodes of the configuration, and takes out those that are neither there
+// nor in the store.
+func (t *nodeTable) configure(configured []Named, now time.Time) {
+	named := map[wire.NodeID]bool{}
+	for _, n := range t.byID {
+		n.addr = ""
+	}
+	for _, c := range configured {
+		named[c.ID] = true
+		n := t.byID[c.ID]
+		if n == nil {
+			n = t.newNode(c.ID)
+			t.insert(n, now)
+		}
+		n.Name, n.addr = cmp.Or(c.Name, n.Name), c.Addr
+		if !n.known {
+			n.Mode, n.UID, n.GID = t.rights.Mode, t.rights.UID, t.rights.GID
+		}
+	}
+	for id, n := range t.byID {
+		if !named[id] && !n.known {
+			delete(t.byID, id)
+		}
+	}
+}
+
 // newNode returns a node that has not joined.
-func newNode(id wire.NodeID) *node { return &node{ID: id, Mode: 0o111, Trust: trustLimited} }
+func (t *nodeTable) newNode(id wire.NodeID) *node {
+	return &node{ID: id, Mode: t.rights.Mode, UID: t.rights.UID, GID: t.rights.GID, Trust: trustLimited}
+}
 
 func (t *nodeTable) insert(n *node, now time.Time) {
 	n.state, n.since = stateDown, now
@@ -119,6 +146,7 @@ func (t *nodeTable) sorted() []*node {
 func (c *Core) keepNodes(then kept, nodes ...*node) {
 	records := map[string][]byte{}
 	for _, n := range nodes {
+		n.known = true
 		record, err := json.Marshal(n)
 		if err != nil {
 			then.kept(c, fmt.Errorf("node table: %w", err))

@@ -17,7 +17,7 @@ var nodesNow = time.Unix(1_000_000, 0)
 
 func load(t *testing.T, kept *memory, configured ...Named) *nodeTable {
 	t.Helper()
-	nodes, err := loadNodes(kept.records, configured, nodesNow)
+	nodes, err := loadNodes(kept.records, configured, Rights{Mode: 0o111}, nodesNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestJoinAgain(t *testing.T) {
 		{"c", -1, "c", 3, ""},
 	} {
 		former := ""
-		if n := nodes.lineFor(join.want, join.name, away); n != nil {
+		if n := nodes.lineFor(Join{Want: join.want}, join.name, away); n != nil {
 			former = n.Key
 		}
 		n, err := s.join(join.key, join.want, join.name, away)
@@ -155,7 +155,7 @@ func TestJoinAgain(t *testing.T) {
 func TestNodesThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{"", "{", "[]", `{"ID": "one"}`, "1"} {
 		kept := &memory{records: map[string][]byte{"1": []byte(text)}}
-		if _, err := loadNodes(kept.records, nil, nodesNow); err == nil || !strings.Contains(err.Error(), "node 1") {
+		if _, err := loadNodes(kept.records, nil, Rights{}, nodesNow); err == nil || !strings.Contains(err.Error(), "node 1") {
 			t.Errorf("%q: got %v, want which node", text, err)
 		}
 	}
@@ -167,7 +167,7 @@ func TestJoinIsUndone(t *testing.T) {
 	s := scriptWith(t, Config{Named: []Named{{ID: 1, Name: "one"}}})
 	kept, nodes := s.kept[Nodes], s.core.nodes
 	kept.err = full
-	free := s.core.alloc.Free(7)
+	usage := s.core.alloc.Usage()
 	for _, want := range []wire.NodeID{-1, 1} {
 		if _, err := s.join("a", want, "a", unconnected); !errors.Is(err, full) {
 			t.Errorf("node %d: got %v, want %v", want, err, full)
@@ -177,7 +177,7 @@ func TestJoinIsUndone(t *testing.T) {
 		t.Errorf("left behind: %+v, %+v", nodes.byKey, nodes.byID)
 	}
 	kept.err = nil
-	if s.core.alloc.Free(7) != free {
+	if s.core.alloc.Usage() != usage {
 		t.Error("numbers are left behind")
 	}
 	if n, err := s.join("a", 1, "a", unconnected); err != nil || n.ID != 1 {
@@ -192,12 +192,12 @@ func TestSetIsKept(t *testing.T) {
 	if _, err := s.join("a", 1, "a", unconnected); err != nil {
 		t.Fatal(err)
 	}
-	mode, down := uint32(0o100), stateDown
+	mode, down := uint32(0o100), string(stateDown)
 	if errno := s.set(Caller{}, wire.SetNode{Node: 1, Mode: &mode, State: &down}); errno != 0 {
 		t.Error(errno)
 	}
 	kept.err = unix.ENOSPC
-	other, up := uint32(0o111), stateUp
+	other, up := uint32(0o111), string(stateUp)
 	if errno := s.set(Caller{}, wire.SetNode{Node: 1, Mode: &other, State: &up}); errno != unix.EIO {
 		t.Errorf("got %v, want %v", errno, unix.EIO)
 	}
@@ -233,7 +233,7 @@ func TestTrustOfNodes(t *testing.T) {
 		}
 		s.begin(Config{Named: named})
 	}
-	if got := newNode(5); got.Trust != trustLimited {
+	if got := s.core.nodes.newNode(5); got.Trust != trustLimited {
 		t.Errorf("a new node has trust %q", got.Trust)
 	}
 }

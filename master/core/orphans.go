@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -127,9 +128,12 @@ func (c *Core) orphansClaimed() {
 	if len(c.orphans) > 0 {
 		return
 	}
-	for _, n := range c.nodes.sorted() {
-		if s := n.sess; s != nil && s.lending {
-			c.lend(s, s.wanted)
+	lending := c.lending
+	c.lending = nil
+	slices.SortFunc(lending, func(a, b *session) int { return cmp.Compare(a.node, b.node) })
+	for _, s := range lending {
+		if n := c.nodes.byID[s.node]; n != nil && n.sess == s && s.lending {
+			c.lend(s, false)
 		}
 	}
 	delayed := c.delayed

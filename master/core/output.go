@@ -81,6 +81,7 @@ type (
 		Client Client
 		Stage  wire.Stage
 		Errno  unix.Errno
+		Text   string // for people, where there is more to say
 	}
 	// HandOver has a connection give the process's stream to another one of its client.
 	HandOver struct{ From, To Client }

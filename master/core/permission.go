@@ -39,5 +39,5 @@ func (who Caller) maySet(n *node, m *wire.SetNode) bool {
 	if who.UID == 0 {
 		return true
 	}
-	return who.UID == n.UID && m.UID == nil && m.State == nil && m.Trust == nil && (m.GID == nil || who.inGroup(*m.GID))
+	return who.UID == n.UID && m.UID == nil && m.State == nil && m.Trust == nil && m.Drain == nil && (m.GID == nil || who.inGroup(*m.GID))
 }

@@ -49,7 +49,7 @@ func (p *proc) String() string {
 func (c *Core) String() string {
 	var b strings.Builder
 	for _, n := range c.nodes.sorted() {
-		fmt.Fprintf(&b, "node %d %s, %d processes", n.ID, n.state, n.procs)
+		fmt.Fprintf(&b, "node %d %s, %d processes", n.ID, n.shown(), n.procs)
 		if s := n.sess; s != nil {
 			fmt.Fprintf(&b, ", session %d: event %d, placed %d, certain %d, %d calls", s.id, s.last, s.placed, s.acks.certain(), s.calling)
 		}

@@ -31,6 +31,7 @@ type proc struct {
 	state   procState
 	launch  *launch  // started from the front end; nil once it runs, and for forked ones
 	ghost   bool     // a ghost exists, or is being made
+	unasked bool     // the keeper has not been asked yet to have the ghost made
 	parent  wire.PID // the client that has started it; 0: not known
 	hangUp  bool     // SIGHUP when the client leaves
 	client  Client   // of one that was started from the front end; 0: it is to come back

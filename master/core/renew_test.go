@@ -11,7 +11,7 @@ import (
 // certificateScript is a script with a node whose certificate is good for some time, where those
 // that are made now are good for 150 s.
 func certificateScript(t *testing.T, life time.Duration) *script {
-	s := scriptWith(t, Config{BlockSize: 1024, Gap: 1024, Certificate: 150 * time.Second})
+	s := scriptWith(t, Config{Certificate: 150 * time.Second})
 	s.inputs("node 0", "up s0 0")
 	s.shows(life)
 	return s

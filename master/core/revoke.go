@@ -57,7 +57,7 @@ func (c *Core) putOut(n *node, cause error) {
 		}
 	}
 	c.orphansClaimed()
-	n.boot = ""
+	n.boot, n.Settled = "", settled{}
 	c.dead(n)
 	delete(c.served, n.ID)
 }

@@ -117,6 +117,8 @@ func order(m wire.Message) string {
 		return fmt.Sprintf("Budget of user %d: %d", m.UID, m.Tasks)
 	case *wire.KillAll:
 		return "KillAll"
+	case *wire.Power:
+		return "Power " + m.Action
 	case *wire.Renew:
 		return "Renew"
 	case *wire.RenewReply:

@@ -32,8 +32,9 @@ type script struct {
 	front    *madeUpFrontEnd
 	tree     *madeUpTree
 	kept     map[Table]*memory
-	ends     map[wire.PID][]uint64 // questions that are answered when a process has ended
-	left     map[wire.PID]uint64   // questions for the parent after the end of a client
+	ends     map[wire.PID][]uint64  // questions that are answered when a process has ended
+	left     map[wire.PID]uint64    // questions for the parent after the end of a client
+	attempts map[wire.NodeID]uint64 // the last at each node's set-up
 	asked    []question
 	retold   []wire.Event
 	adopted  []wire.Adopted
@@ -51,7 +52,7 @@ type question struct {
 const testLease = 30 * time.Second
 
 func newScript(t *testing.T) *script {
-	return scriptWith(t, Config{BlockSize: 1024, Gap: 1024, TaskGroups: true})
+	return scriptWith(t, Config{TaskGroups: true})
 }
 
 // scriptWith is a script with a core of a configuration.
@@ -60,7 +61,7 @@ func scriptWith(t *testing.T, cfg Config) *script {
 	s := &script{
 		T: t, now: time.Unix(1_000_000, 0),
 		sessions: map[string]*session{}, names: map[Session]string{}, barriers: map[Session]uint64{}, placed: map[Session]uint64{},
-		launches: map[wire.PID]Run{}, steps: map[Client][]string{},
+		launches: map[wire.PID]Run{}, steps: map[Client][]string{}, attempts: map[wire.NodeID]uint64{},
 		front: &madeUpFrontEnd{procs: map[wire.PID]frontProc{}}, ends: map[wire.PID][]uint64{}, left: map[wire.PID]uint64{},
 		kept: map[Table]*memory{Nodes: {records: cfg.Nodes}, Blocks: {records: cfg.Blocks}},
 	}
@@ -130,6 +131,8 @@ func (s *script) outputs(out []Output) {
 			}
 		case Kill:
 			s.say("kill %d %s", o.PID, unix.SignalName(o.Signal))
+		case SetUp, StopSetUp:
+			s.toSetUp(o)
 		default:
 			s.toClient(o)
 		}
@@ -150,7 +153,7 @@ func (s *script) toClient(o Output) {
 	case Resume:
 		s.tellClient(o.Client, "goes on, stream to "+s.names[o.Session])
 	case Fail:
-		s.tellClient(o.Client, fmt.Sprintf("failed: stage %d %s", o.Stage, unix.ErrnoName(o.Errno)))
+		s.tellClient(o.Client, strings.TrimSpace(fmt.Sprintf("failed: stage %d %s %s", o.Stage, unix.ErrnoName(o.Errno), o.Text)))
 	}
 }
 
@@ -184,7 +187,7 @@ func (s *script) say(format string, args ...any) {
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
 	"node":    (*script).addNode,    // ID [mode BITS] [uid N] [gid N] [trust WORD] [has FIRST+COUNT,...]: has joined, and got that of a former master
-	"up":      (*script).up,         // SESSION ID [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
+	"up":      (*script).up,         // SESSION ID [booted ID] [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
 	"again":   (*script).again,      // EVENT; EVENT...: what the next session is told again
 	"taken":   (*script).taken,      // SESSION PID NUMBER [boot N]: a process has its signals
 	"end":     (*script).end,        // SESSION: its link has ended
@@ -196,8 +199,13 @@ var verbs = map[string]func(s *script, args []string){
 	"return":  (*script).blocksBack, // SESSION FIRST+COUNT...: gives numbers back
 	"leaves":  (*script).leaves,     // SESSION [empty]: its daemon ends, and all processes
 	"strange": (*script).strange,    // SESSION: sends a message that no slave may send
-	"set":     (*script).setNode,    // ID by UID/GID [state WORD] [trust WORD] [mode BITS] [uid N] [gid N]
+	"set":     (*script).setNode,    // ID by UID/GID [state WORD] [drain yes|no] [trust WORD] [mode BITS] [uid N] [gid N]
 	"revoke":  (*script).revoke,     // ID: its identity is forgotten
+	"script":  (*script).setUps,     // yes|no: whether nodes that connect from now on are set up
+	"setup":   (*script).setUpEnds,  // ID [before] [WORD...]: its script, or that of the attempt before, has ended, and why it has failed
+	"powered": (*script).powered,    // SESSION ACTION [WORD...]: its command has ended, and why it has failed
+	"power":   (*script).powerOn,    // ID: is to be switched on
+	"restart": (*script).restart,    // there is another master
 	"nodes":   (*script).listNodes,  // the node table
 	"after":   (*script).after,      // DURATION: time passes, and a tick comes
 	"soon":    (*script).soon,       // it is time to tell what need not be told at once
@@ -391,15 +399,20 @@ func (s *script) up(args []string) {
 	inventory.Again = uint64(len(s.retold))
 	again := s.retold
 	s.retold = nil
-	s.comes(name, s.number(args[1]), inventory, again)
+	s.comesFrom(name, s.number(args[1]), s.text(args, "booted"), inventory, again)
 }
 
 // comes begins a session of a node. The link of one that is refused ends.
 func (s *script) comes(name string, node int, inventory wire.Inventory, again []wire.Event) (refused error) {
+	return s.comesFrom(name, node, "", inventory, again)
+}
+
+// comesFrom is comes for a machine of which it is known when it was booted.
+func (s *script) comesFrom(name string, node int, boot string, inventory wire.Inventory, again []wire.Event) (refused error) {
 	id := Session(len(s.names) + 1)
 	s.names[id] = name
 	s.sent = nil
-	s.step(NodeUp{Session: id, Peer: Peer{Key: fmt.Sprintf("key %d", node), Addr: name}, Inventory: inventory, Again: again})
+	s.step(NodeUp{Session: id, Peer: Peer{Key: fmt.Sprintf("key %d", node), Addr: name, BootID: boot}, Inventory: inventory, Again: again})
 	s.sessions[name] = s.core.sessions[id]
 	for _, o := range s.sent {
 		if o, ok := o.(CloseSession); ok && o.Session == id {
@@ -462,6 +475,10 @@ func (s *script) setNode(args []string) {
 	if trust, ok := s.word(args[3:], "trust"); ok {
 		m.Trust = &trust
 	}
+	if word, ok := s.word(args[3:], "drain"); ok {
+		drain := word == "yes"
+		m.Drain = &drain
+	}
 	for name, field := range map[string]**uint32{"mode": &m.Mode, "uid": &m.UID, "gid": &m.GID} {
 		if word, ok := s.word(args[3:], name); ok {
 			n := uint32(s.number(word))
@@ -496,7 +513,11 @@ func (s *script) revoke(args []string) { s.step(Revoke{Node: wire.NodeID(s.numbe
 
 func (s *script) listNodes([]string) {
 	for _, r := range s.core.NodeList() {
-		s.say("%d %s mode %#o uid %d gid %d, %d processes, since %d", r.ID, r.State, r.Mode, r.UID, r.GID, r.Procs, r.Since)
+		why := ""
+		if r.Reason != "" {
+			why = ": " + r.Reason
+		}
+		s.say("%d %s mode %#o uid %d gid %d, %d processes, since %d%s", r.ID, r.State, r.Mode, r.UID, r.GID, r.Procs, r.Since, why)
 	}
 }
 

@@ -45,7 +45,8 @@ type session struct {
 	shutBy   time.Time // the node is set down: closed when it is empty, or then; zero: it is not
 	numbers  int       // that it has
 	lending  bool      // it gets blocks when all orphans are claimed
-	wanted   int       // how many blocks
+	wanted   bool      // it is to get another block then
+	short    bool      // it wants more than it can have, and the log says so
 	renewal  renewal
 }
 
@@ -153,13 +154,13 @@ func (c *Core) sessionUp(s *session) error {
 		c.put(s, new(wire.KillAll))
 	}
 	// Even if there is none to grant, the slave learns that it may ask again.
-	c.lend(s, max(0, firstBlocks-len(s.inventory.Blocks)))
+	c.lend(s, s.numbers == 0)
 	c.orphansClaimed()
-	n.enter(c.clock)
+	c.arrives(n)
 	c.spawnAgain(s, unasked)
 	s.inventory = wire.Inventory{Kernel: s.inventory.Kernel, CPUs: s.inventory.CPUs, Memory: s.inventory.Memory, Again: s.inventory.Again} // the rest is entered
 	c.isUp(s)
-	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", n.state, "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
+	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", string(n.state), "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
 	return nil
 }
 
@@ -196,8 +197,8 @@ func (c *Core) sessionEnded(s *session, cause error) {
 	if n == nil || n.sess != s {
 		return
 	}
-	n.sess, n.lostAt = nil, c.clock
-	n.enter(c.clock)
+	n.sess, n.lostAt, n.power = nil, c.clock, powering{}
+	c.become(n, n.state.after(nodeLeaves), "")
 	c.log.Info("node is down", "node", n.ID, "name", n.Name, "err", cause)
 }
 
@@ -211,6 +212,7 @@ func (c *Core) tick() {
 	now := c.clock
 	for _, n := range c.nodes.sorted() {
 		c.giveUp(n.ID)
+		c.goOnWithPower(n)
 		switch s := n.sess; {
 		case s == nil:
 			if !n.lostAt.IsZero() && now.Sub(n.lostAt) > c.config.Lease+LeaseMargin {

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -18,6 +19,9 @@ func (c *Core) NodeList() []wire.Node {
 	}
 	return all
 }
+
+// Knows reports whether there is a node with this number.
+func (c *Core) Knows(id wire.NodeID) bool { return c.nodes.byID[id] != nil }
 
 // Admission is what becomes of a slave that wants to connect.
 type Admission uint8
@@ -42,6 +46,9 @@ func (c *Core) Admit(key string) Admission {
 
 // Size returns how many processes are in the table, whatever their state.
 func (c *Core) Size() int { return len(c.procs) }
+
+// Numbers returns how process numbers are used.
+func (c *Core) Numbers() pidmap.Usage { return c.alloc.Usage() }
 
 // Ghosts returns all ghosts, those that no node has claimed yet too.
 func (c *Core) Ghosts() map[wire.PID]bool {
@@ -105,6 +112,17 @@ func (c *Core) NodeOf(id Session) wire.NodeID {
 	}
 	return -1
 }
+
+// NodeWith returns the node that has an identity, -1 if none has.
+func (c *Core) NodeWith(key string) wire.NodeID {
+	if n := c.nodes.byKey[key]; n != nil {
+		return n.ID
+	}
+	return -1
+}
+
+// IsSettled reports whether all nodes of a former master are here, or are given up.
+func (c *Core) IsSettled() bool { return c.settled }
 
 // IsDown reports whether a session's node is set down, and so nobody there may look.
 func (c *Core) IsDown(id Session) bool {

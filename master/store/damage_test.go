@@ -91,7 +91,6 @@ func TestOtherDamage(t *testing.T) {
 		{"a few bytes", good[:20]},
 		{"half", good[:len(good)/2]},
 		{"without the last byte", good[:len(good)-1]},
-		{"one byte more", append(bytes.Clone(good), 0)},
 		{"twice", append(bytes.Clone(good), good...)},
 		{"zeros", make([]byte, len(good))},
 		{"text", bytes.Repeat([]byte("node\n"), 10000)},
@@ -103,7 +102,7 @@ func TestOtherDamage(t *testing.T) {
 // TestOtherVersion: what a later master has written is not damaged.
 func TestOtherVersion(t *testing.T) {
 	dir := sample(t)
-	data := []byte("bproc-state 2\nwhatever a later one has")
+	data := []byte("bproc-state 3\nwhatever a later one has")
 	sum := sha256.Sum256(data)
 	if err := os.WriteFile(filepath.Join(dir, store.File), append(data, sum[:]...), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,11 +10,15 @@
 // when it has returned, the change survives a kill and a loss of power; when it returns an
 // error, the records are as before.
 //
-// All records are in memory. A change writes all of them to a new file, which then takes the
-// name of the old one (rename(2)), so there is never half of one. That is simple, and
-// quick enough: the records of thousands of nodes are less than a megabyte. The file is
-// its format, the records and a SHA-256 of both. A file with a flipped bit, or one that
-// was cut, is refused with a [DamagedError]; it is never repaired, emptied or replaced.
+// All records are in memory. The file has all of them as they were at some time, and the changes
+// since then: a change is appended, and is on disk before it is said to be done (fdatasync(2)). When
+// the changes have become longer than the records, all records are written to a new file, which
+// then takes the name of the old one (rename(2)), so there is never half of one; so they are when
+// the store is closed. Changes that are begun at the same time go to disk together.
+//
+// Everything in the file has a SHA-256. A file with a flipped bit, or one that was cut before
+// the end of its records, is refused with a [DamagedError]; it is never repaired, emptied or replaced. A change at
+// the end of the file that is not all there was not finished, and nobody was told of it: it is cut off.
 //
 // One master has the directory, from [Open] to [Store.Close] (flock(2)); a second one gets
 // an error at once.

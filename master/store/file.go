@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -11,56 +12,100 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// A file is a line with its format, the tables in MessagePack, and the SHA-256 of both.
+// A file is a line with its format, the length of the tables (8 bytes, little-endian), the tables in
+// MessagePack and the SHA-256 of all of that; then come the changes since then (change.go). Format 1
+// has no length and no changes.
 const (
 	kind          = "bproc-state "
-	currentFormat = kind + "1\n"
+	firstFormat   = kind + "1\n"
+	currentFormat = kind + "2\n"
+	lengthSize    = 8
 )
 
 // errFormat is the error for a file of a format that this version does not know.
 var errFormat = errors.New("it has another format than this master knows, and is of another version")
 
+var errSum = errors.New("it is not as it was written: the checksum differs")
+
 // encode returns what a file with the tables has.
 func encode(t tables) ([]byte, error) {
-	data, err := msgpack.Marshal(t)
-	if err != nil {
+	var b bytes.Buffer
+	b.Grow(t.size())
+	b.WriteString(currentFormat)
+	b.Write(make([]byte, lengthSize))
+	if err := t.encode(msgpack.NewEncoder(&b)); err != nil {
 		return nil, err
 	}
-	data = append([]byte(currentFormat), data...)
-	sum := sha256.Sum256(data)
-	return append(data, sum[:]...), nil
+	const begin = len(currentFormat) + lengthSize
+	binary.LittleEndian.PutUint64(b.Bytes()[len(currentFormat):], uint64(b.Len()-begin))
+	sum := sha256.Sum256(b.Bytes())
+	b.Write(sum[:])
+	return b.Bytes(), nil
 }
 
-// decode returns the tables of a file. The error is errFormat for a file that is whole and of
-// another version.
-func decode(data []byte) (tables, error) {
+// encode does what Encode would, in a fraction of its time.
+func (t tables) encode(e *msgpack.Encoder) error {
+	err := e.EncodeMapLen(len(t))
+	for name, records := range t {
+		err = errors.Join(err, e.EncodeString(name), e.EncodeMapLen(len(records)))
+		for key, record := range records {
+			err = errors.Join(err, e.EncodeString(key), e.EncodeBytes(record))
+		}
+	}
+	return err
+}
+
+// decode returns the tables of a file, and where its changes begin: 0 in one of the first format. The
+// error is errFormat for a file that is of another version.
+func decode(data []byte) (t tables, end int, err error) {
+	switch {
+	case bytes.HasPrefix(data, []byte(currentFormat)):
+		const begin = len(currentFormat) + lengthSize
+		if len(data) < begin+sha256.Size {
+			return nil, 0, errSum
+		}
+		length := binary.LittleEndian.Uint64(data[len(currentFormat):])
+		if length > uint64(len(data)-begin-sha256.Size) {
+			return nil, 0, errSum
+		}
+		end = begin + int(length) + sha256.Size
+		t, err = decodeTables(data[:end], begin)
+		return t, end, err
+	case bytes.HasPrefix(data, []byte(firstFormat)) && len(data) >= len(firstFormat)+sha256.Size:
+		t, err = decodeTables(data, len(firstFormat))
+		return t, 0, err
+	case !bytes.HasPrefix(data, []byte(kind)):
+		return nil, 0, errors.New("it is no state of a master")
+	}
 	size := len(data) - sha256.Size
-	if size < len(kind) || !bytes.HasPrefix(data, []byte(kind)) {
-		return nil, errors.New("it is no state of a master")
+	if size < 0 || sha256.Sum256(data[:size]) != [sha256.Size]byte(data[size:]) {
+		return nil, 0, errSum // also of a format that was damaged
 	}
-	if sum := sha256.Sum256(data[:size]); !bytes.Equal(sum[:], data[size:]) {
-		return nil, errors.New("it is not as it was written: the checksum differs")
-	}
-	body, ok := bytes.CutPrefix(data[:size], []byte(currentFormat))
-	if !ok {
-		return nil, errFormat
+	return nil, 0, errFormat
+}
+
+// decodeTables returns tables that begin somewhere, and end with a checksum.
+func decodeTables(data []byte, begin int) (tables, error) {
+	size := len(data) - sha256.Size
+	if sha256.Sum256(data[:size]) != [sha256.Size]byte(data[size:]) {
+		return nil, errSum
 	}
 	t := tables{}
-	if err := msgpack.Unmarshal(body, &t); err != nil {
+	if err := msgpack.Unmarshal(data[begin:size], &t); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// write replaces the file. After an error the file is the former one or, if only the last
-// step has failed, the new one; the next write replaces either.
-func (s *Store) write(t tables) error {
+// rewrite replaces the file by one with all records and no changes. After an error the file is
+// the former one or, if only the last step has failed, the new one; the next one replaces either.
+func (s *Store) rewrite(t tables) error {
 	data, err := encode(t)
 	if err != nil {
 		return err
 	}
 	next := s.path + ".new"
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -68,32 +113,52 @@ func (s *Store) write(t tables) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err == nil {
 		err = os.Rename(next, s.path)
 	}
 	if err != nil {
-		_ = os.Remove(next) // the next write would replace it, too
-		return err
+		_ = os.Remove(next) // the next one would replace it, too
+		return errors.Join(err, f.Close())
 	}
+	s.close()
+	s.file, s.end, s.sum = f, int64(len(data)), [sha256.Size]byte(data[len(data)-sha256.Size:])
+	s.enough, s.changed = max(2*s.end, leastEnough), false
 	return s.dir.Sync() // the new name is on disk
 }
 
-// read returns the tables of the store's file. A former write that did not come to its end has
-// left nothing in it.
-func (s *Store) read() (tables, error) {
+// read reads the store's file. A former rewrite that did not come to its end has left nothing in
+// it, and a change that did not is cut off: nobody was told that it is done.
+func (s *Store) read() error {
 	_ = os.Remove(s.path + ".new") // a kill has left it
 	data, err := os.ReadFile(s.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	t, err := decode(data)
+	t, end, err := decode(data)
 	if errors.Is(err, errFormat) {
-		return nil, fmt.Errorf("%s: %w", s.path, err)
+		return fmt.Errorf("%s: %w", s.path, err)
+	}
+	if err == nil && end > 0 {
+		s.sum = [sha256.Size]byte(data[end-sha256.Size : end])
+		var read int
+		read, err = s.redo(t, data[end:])
+		end, s.changed = end+read, read > 0
 	}
 	if err != nil {
-		return nil, &DamagedError{s.path, err}
+		return &DamagedError{s.path, err}
 	}
-	return t, nil
+	if s.tables = t; end == 0 {
+		return nil // the next change rewrites it
+	}
+	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	s.file, s.end, s.enough = f, int64(end), max(2*int64(end), leastEnough)
+	if end < len(data) {
+		return s.cut()
+	}
+	return nil
 }
 
 // refuseEarlier returns an error if a directory without a state has one of an earlier version,

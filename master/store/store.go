@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,9 +21,69 @@ const File = "state"
 type Store struct {
 	path string
 	dir  *os.File // its lock is the store's
+	log  *slog.Logger
+
+	// Of whoever writes. Taken before mu.
+	writing sync.Mutex
+	file    *os.File          // nil: the next change rewrites it
+	end     int64             // of what is in it
+	changed bool              // there are changes in it
+	enough  int64             // when it is longer it is rewritten
+	sum     [sha256.Size]byte // of its last change, or of the tables
 
 	mu     sync.Mutex
-	tables tables // never changed, but replaced
+	tables tables // changed by who writes
+	next   *batch // changes that were begun and nobody writes yet; nil: none
+}
+
+// batch is changes that go to disk together.
+type batch struct {
+	changes []change
+	done    bool
+	err     error
+}
+
+// begin adds a change to those that are to be written next.
+func (s *Store) begin(c change) *batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == nil {
+		s.next = new(batch)
+	}
+	s.next.changes = append(s.next.changes, c)
+	return s.next
+}
+
+// finish returns when changes are on disk, or cannot be. Whoever comes first writes.
+func (s *Store) finish(b *batch) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if b.done {
+		return b.err
+	}
+	s.take()
+	b.done, b.err = true, s.write(b.changes)
+	if b.err == nil {
+		s.made(b.changes)
+		s.shorten()
+	}
+	return b.err
+}
+
+// take ends the collecting of changes.
+func (s *Store) take() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = nil
+}
+
+// made enters changes that are on disk.
+func (s *Store) made(changes []change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range changes {
+		s.tables.apply(c)
+	}
 }
 
 // DamagedError says that a store cannot be read.
@@ -46,8 +107,9 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	s := &Store{path: filepath.Join(dir, File), dir: d}
-	if err := s.load(log); err != nil {
+	s := &Store{path: filepath.Join(dir, File), dir: d, log: log}
+	if err := s.load(); err != nil {
+		s.close()
 		d.Close()
 		return nil, err
 	}
@@ -55,27 +117,34 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 }
 
 // load reads the file, or makes it.
-func (s *Store) load(log *slog.Logger) (err error) {
+func (s *Store) load() error {
 	if err := lock(s.dir); err != nil {
 		return err
 	}
-	s.tables, err = s.read()
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err := s.read(); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := refuseEarlier(s.dir.Name()); err != nil {
 		return err
 	}
-	log.Info("there is no state of a former master; a new one begins", "path", s.path)
+	s.log.Info("there is no state of a former master; a new one begins", "path", s.path)
 	s.tables = tables{}
-	if err := s.write(s.tables); err != nil {
+	if err := s.rewrite(s.tables); err != nil {
 		return fmt.Errorf("make %s: %w", s.path, err)
 	}
 	return nil
 }
 
-// Close ends the use of the store.
-func (s *Store) Close() error { return s.dir.Close() }
+// Close ends the use of the store. It leaves a file without changes, if that can be.
+func (s *Store) Close() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.enough = 0; s.changed {
+		s.shorten()
+	}
+	s.close()
+	return s.dir.Close()
+}
 
 // lockTime is how long Open waits for another master to end. A master that was just
 // killed may have left its descriptor to a child that has not executed yet.

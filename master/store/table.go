@@ -17,22 +17,42 @@ const (
 // tables are all records, by table and name.
 type tables map[string]map[string][]byte
 
-// with returns the tables with other records in one of them. What it changes, it copies.
-func (t tables) with(name string, records map[string][]byte) tables {
-	changed := maps.Clone(t[name])
-	if changed == nil {
-		changed = map[string][]byte{}
+// apply makes a change.
+func (t tables) apply(c change) {
+	records := t[c.table]
+	if records == nil {
+		records = map[string][]byte{}
+		t[c.table] = records
 	}
-	for key, record := range records {
+	for name, record := range c.records {
 		if record == nil {
-			delete(changed, key)
+			delete(records, name)
 		} else {
-			changed[key] = bytes.Clone(record)
+			records[name] = record
 		}
 	}
-	all := maps.Clone(t)
-	all[name] = changed
+}
+
+// clone returns tables with the same records.
+func (t tables) clone() tables {
+	all := tables{}
+	for name, records := range t {
+		all[name] = maps.Clone(records)
+	}
 	return all
+}
+
+// size returns about how long a file with the tables is, and not less.
+func (t tables) size() int {
+	const file, each = 256, 16 // bytes besides names and records
+	size := file
+	for name, records := range t {
+		size += len(name) + each
+		for key, record := range records {
+			size += len(key) + len(record) + each
+		}
+	}
+	return size
 }
 
 // Table is a table of a store: records by name.
@@ -57,16 +77,24 @@ func (t *Table) All() (map[string][]byte, error) {
 
 // Change puts records in, in place of those of the same names, and removes those that
 // are nil: all of it or, with an error, nothing. When it returns, it is on disk.
-func (t *Table) Change(records map[string][]byte) error {
+func (t *Table) Change(records map[string][]byte) error { return t.Begin(records)() }
+
+// Begin is Change in two parts: changes have the order of their begins, and what it returns waits
+// until this one is on disk, and those before it. It must be called. Changes that were begun at the
+// same time go to disk together, or, with an error, none of them.
+func (t *Table) Begin(records map[string][]byte) (end func() error) {
+	c := change{t.name, make(map[string][]byte, len(records))}
+	for name, record := range records {
+		c.records[name] = bytes.Clone(record)
+	}
 	if _, ok := records[""]; ok {
-		return fmt.Errorf("write %s of %s: a record has no name", t.name, t.store.path)
+		return func() error { return fmt.Errorf("write %s of %s: a record has no name", t.name, t.store.path) }
 	}
-	t.store.mu.Lock()
-	defer t.store.mu.Unlock()
-	changed := t.store.tables.with(t.name, records)
-	if err := t.store.write(changed); err != nil {
-		return fmt.Errorf("write %s of %s: %w", t.name, t.store.path, err)
+	b := t.store.begin(c)
+	return func() error {
+		if err := t.store.finish(b); err != nil {
+			return fmt.Errorf("write %s of %s: %w", t.name, t.store.path, err)
+		}
+		return nil
 	}
-	t.store.tables = changed
-	return nil
 }

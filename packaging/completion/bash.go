@@ -31,6 +31,12 @@ func Bash(p Program) string {
 	for _, s := range p.Subs {
 		fmt.Fprintf(&b, "    if [ \"$sub\" = %s ]; then\n", s.sub())
 		bashOptions(&b, s, "        ")
+		switch s.Operands {
+		case Files:
+			b.WriteString("        COMPREPLY=($(compgen -f -- \"$cur\"))\n")
+		case Nodes: // the first operand is
+			b.WriteString("        ((operands)) || COMPREPLY=($(compgen " + bashNodes + " -- \"$cur\"))\n")
+		}
 		b.WriteString("        return\n    fi\n")
 	}
 	if at := commandAt(p); at >= 0 {

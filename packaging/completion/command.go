@@ -16,11 +16,13 @@ const (
 	Directory
 	Host
 	NodeFiles // files, of nodes too: 3:/tmp/x
+	Files
 )
 
 // operands has those of each command.
 var operands = map[string]Operands{
-	"bpsh": NodesThenCommand, "bprsh": NodesThenCommand, "bpstat": Nodes, "bpcp": NodeFiles, "bpns": Command, "bpprocfs": Directory, "bpslave": Host,
+	"bpsh": NodesThenCommand, "bprsh": NodesThenCommand, "bpstat": Nodes, "bpcp": NodeFiles, "bpjob check": Files, "bpns": Command, "bpprocfs": Directory, "bpslave": Host,
+	"bpctl drain": Nodes, "bpctl undrain": Nodes, "bpctl tag": Nodes, "bpctl untag": Nodes, "bpctl log": Nodes, "bpctl revoke": Nodes,
 }
 
 // Option is an option of a command.
@@ -88,7 +90,7 @@ func (o *Option) names() (names []string) {
 
 // The values that options and operands of each kind take; for nodes, a command prints them.
 const (
-	states = "up down"
+	states = "up down boot unavailable error reboot halt pwroff"
 	levels = "debug info warn error"
 	nodes  = "timeout 2 bpstat -n 2>/dev/null"
 	colons = nodes + " | sed 's/$/:/'"

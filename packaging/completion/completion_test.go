@@ -33,6 +33,7 @@ Usage:
 Available Commands:
   enroll      Print a token
   check       Say what is missing
+  tag         Set tags
 
 Flags:
   -S, --slave nodes   change these nodes
@@ -48,7 +49,20 @@ Usage:
 Flags:
   -r, --recursive   copy directories
 `,
+	"bpjob": `Work with jobs
+
+Usage:
+  bpjob check
+
+Available Commands:
+  check       Say what is wrong
+
+Flags:
+  -v, --version   print the version
+`,
+	"bpjob check":  "Say\n\nFlags:\n      --json       print JSON\n      --job name   the name\n",
 	"bpctl enroll": "Print a token\n\nFlags:\n      --name name   the name\n      --node int32   the number\n",
+	"bpctl tag":    "Tag\n\nFlags:\n  -h, --help   print this help\n",
 	"bpctl check":  "Say\n\nFlags:\n      --node   this is a node\n",
 }
 
@@ -74,11 +88,17 @@ var typed = []struct {
 	{"bpctl -S ", []string{"0", "1", "2"}},
 	{"bpctl -S 1 -s d", []string{"down"}},
 	{"bpctl en", []string{"enroll"}},
+	{"bpctl tag ", []string{"0", "1", "2", "all", "down", "up"}},
+	{"bpctl tag 1", []string{"1"}},
 	{"bpctl enroll --n", []string{"--name", "--node"}},
 	{"bpcp --rec", []string{"--recursive"}},
 	{"bpcp -r u", []string{"up:"}},
 	{"bpcp 2", []string{"2:"}},
 	{"bpctl check --no", []string{"--node"}},
+	{"bpjob ch", []string{"check"}},
+	{"bpjob check --js", []string{"--json"}},
+	{"bpjob check /etc/hostna", []string{"/etc/hostname"}},
+	{"bpjob check --json /etc/hostna", []string{"/etc/hostname"}},
 }
 
 // nodes makes a bpstat that knows nodes 0 to 2, the first in PATH.
@@ -140,7 +160,7 @@ func TestFish(t *testing.T) {
 
 // TestZsh: zsh understands all options.
 func TestZsh(t *testing.T) {
-	for _, name := range []string{"bpsh", "bpctl", "bpcp"} {
+	for _, name := range []string{"bpsh", "bpctl", "bpcp", "bpjob"} {
 		p := program(t, name)
 		text := completion.Zsh(p)
 		if out, err := exec.Command("zsh", "-n", write(t, text)).CombinedOutput(); err != nil || len(out) > 0 {

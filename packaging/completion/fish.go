@@ -35,7 +35,14 @@ func Fish(p Program) string {
 	}
 	fishOptions(&b, p, always)
 	for _, s := range p.Subs {
-		fishOptions(&b, s, "__fish_seen_subcommand_from "+s.sub())
+		when := "__fish_seen_subcommand_from " + s.sub()
+		switch s.Operands {
+		case Files:
+			fmt.Fprintf(&b, "complete -c %s -n '%s' -F\n", name, when)
+		case Nodes:
+			fmt.Fprintf(&b, "complete -c %s -n '%s' -f -a '(%s) all up down'\n", name, when, nodes)
+		}
+		fishOptions(&b, s, when)
 	}
 	return b.String()
 }

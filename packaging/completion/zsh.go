@@ -19,7 +19,14 @@ func Zsh(p Program) string {
 	if len(p.Subs) > 0 {
 		fmt.Fprintf(&b, "case ${words[2]} in\n")
 		for _, s := range p.Subs {
-			fmt.Fprintf(&b, "%s)\n    shift words\n    ((CURRENT--))\n    _arguments -S%s\n    return ;;\n", s.sub(), zshOptions(s))
+			operands := ""
+			switch s.Operands {
+			case Files:
+				operands = " \\\n    '*:file:_files'"
+			case Nodes:
+				operands = " \\\n    '1:nodes:_bproc_nodes'"
+			}
+			fmt.Fprintf(&b, "%s)\n    shift words\n    ((CURRENT--))\n    _arguments -S%s%s\n    return ;;\n", s.sub(), zshOptions(s), operands)
 		}
 		b.WriteString("esac\n")
 	}

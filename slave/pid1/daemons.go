@@ -99,7 +99,7 @@ func (in *Init) greet(g *errgroup.Group, c *rights.Conn) error {
 			return err
 		}
 		ready := &wire.InitReady{PIDs: pids, Starting: in.launches.pids(), Stored: uint32(in.stored.names())}
-		if err := c.Write(0, ready, in.deputy.tools()...); err != nil {
+		if err := c.Write(0, ready, append(in.deputy.tools(), in.fence.give)...); err != nil {
 			return err
 		}
 		if err := in.stored.tell(c); err != nil {

@@ -6,15 +6,15 @@
 //
 //	daemon                                          init
 //	  | connect (a newer daemon replaces the older)   |
-//	  | <----------- InitReady [seccomp listener] --- |
+//	  | <-- InitReady [seccomp listener, a pipe] ---- | the pipe is for orders about the cursor
 //	  | <----------- InitStored [descriptors] ------- | what former daemons gave it to keep
 //	  | <----------- InitStatus, InitLaunched ------- | what nobody has said to forget
 //	  | --- InitLaunch [stream descriptors] --------> | clone3(set_tid), execve
 //	  | <---------------------------- InitLaunched -- |
-//	  | --- InitSignal, InitCursor, InitKillAll ----> | (no answer)
+//	  | --- InitSignal, InitKillAll ---------------> | (no answer)
 //	  | --- InitDeadline ---------------------------> | unless there is another before: kills all then
 //	  | --- InitStore [descriptors], InitDrop ------> | kept for the next daemon
-//	  | --- InitForget, InitFence ------------------> |
+//	  | --- InitForget -----------------------------> |
 //	  | --- InitHangUp -----------------------------> | SIGHUP for all of a session
 //	  | --- InitGroup ------------------------------> | a group exists in a session
 //	  | --- InitShadow -----------------------------> | a process that stands for one elsewhere

@@ -2,21 +2,21 @@ package pid1
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strconv"
-	"sync"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"bproc/wire"
+	"bproc/pidmap"
 )
 
-// fence is the numbers between which the space's allocation cursor stays: it goes back to
-// the first of them, and the kernel passes over those in use. Beyond them is a gap that
-// is the node's too, and then come numbers of other nodes.
+// fence is the numbers between which the space's allocation cursor stays. From their end it
+// goes to the first of another block of the node, or of the same where there is none, and
+// the kernel passes over those in use. Beyond a block is a gap that is the node's too, and
+// then come numbers of other nodes.
 //
 // The daemon moves the cursor on before, to other numbers. But it can be away, or busy
 // with all that is born, and so can the goroutines of init. So a stand-in that does nothing
@@ -25,21 +25,25 @@ import (
 // machine that has more to do than it can, the gap is for. Space and fencer are frozen
 // together, and thawed together: meanwhile no numbers are given.
 //
-// The daemon and the fencer may put the cursor at the same time, as it goes from one block
-// to another. At its next look, which is soon, the fencer sees the cursor outside of the
-// new one, if the daemon's came first.
+// The daemon's orders come to the fencer by a pipe and by nothing else: on a machine that has
+// more to do than it can, every goroutine on the way would be milliseconds in which the kernel
+// gives numbers.
 type fence struct {
-	cursor uintptr    // descriptor of the cursor
-	said   uint32     // how often limits were said; futex
-	limits [8]limits  // the last are said modulo their number: those that are being read stay
-	mu     sync.Mutex // held while limits are said
+	cursor uintptr // descriptor of the cursor
+	orders uintptr // the end of the pipe from which they are read
+	give   int     // and the one that daemons get
+	limits limits  // between which the cursor is
+	other  limits  // between which it goes when it comes to the end; the same, if there are no others
 }
 
-// limits are a fence, laid out for the fencer.
-type limits struct {
-	first, end uint32   // end is the first number beyond; 0: there is no fence
-	text       [12]byte // puts the cursor at first
-	length     uintptr  // of text
+// limits are the numbers of a fence; end is the first number beyond; 0: there is no fence.
+type limits struct{ first, end uint32 }
+
+// fenceOrder is what a daemon writes into the pipe, in the machine's byte order. What is 0
+// stays as it is.
+type fenceOrder struct {
+	next          uint32 // the number that the kernel is to give next, or the first free one after it
+	limits, other limits
 }
 
 const (
@@ -64,33 +68,31 @@ func (l *limits) look(last, before uint32) (back bool, rest int64) {
 	if last+1 < l.first || last >= edge {
 		return true, fenceSoon
 	}
-	most := int64(fenceBusy)
-	if last == before {
-		most = fenceRest
+	most := int64(fenceRest)
+	if last != before {
+		// Where most numbers are in use the kernel can be at the edge with the next one.
+		most = min(fenceBusy, int64(l.end-edge+gap(l.end-l.first))*timeOfNumber/2)
 	}
 	return false, max(fenceSoon, min(most, int64(edge-last)*timeOfNumber))
 }
 
-// say takes in where the cursor is to stay.
-func (f *fence) say(first, end wire.PID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	said := f.said + 1
-	l := &f.limits[said%uint32(len(f.limits))]
-	*l = limits{first: uint32(first), end: uint32(end)}
-	l.length = uintptr(copy(l.text[:], strconv.Itoa(int(first)-1)))
-	store(&f.said, said)
-	futexWake(&f.said, futexPrivate)
-}
+// gap returns how many numbers behind so many are the node's (pidmap.Gap).
+//
+//go:nosplit
+//go:norace
+func gap(count uint32) uint32 { return min(count/3, pidmap.MaxGap) }
 
-// setFence takes in what the daemon says.
-func (in *Init) setFence(m *wire.InitFence) error {
-	if m.End != 0 && (m.First < 2 || m.End <= m.First) {
-		return fmt.Errorf("%w: fence from %d to %d", wire.ErrFrame, m.First, m.End)
+// init opens the pipe.
+func (f *fence) init(cursor uintptr) error {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return fmt.Errorf("pipe to who keeps the cursor: %w", err)
 	}
-	in.fence.say(m.First, m.End)
+	f.cursor, f.orders, f.give = cursor, uintptr(ends[0]), ends[1]
 	return nil
 }
+
+func (f *fence) close() error { return errors.Join(unix.Close(int(f.orders)), unix.Close(f.give)) }
 
 // fencerPause is waited before another fencer is made in the place of one that ended.
 const fencerPause = 5 * time.Millisecond
@@ -138,22 +140,70 @@ func (t *standins) fencer(f *fence) (*sleeper, error) {
 //go:norace
 func (f *fence) keep() {
 	f.hurry()
-	before := ^uint32(0)
+	before, rest := ^uint32(0), int64(0)
 	for {
-		said := load(&f.said)
-		l := &f.limits[said%uint32(len(f.limits))]
-		if l.end == 0 {
-			futexWait(&f.said, said, futexPrivate)
+		f.await(rest)
+		f.take()
+		if f.limits.end == 0 {
+			rest = fenceRest
 			continue
 		}
-		last := f.last()
-		back, rest := l.look(last, before)
-		if back {
-			_, _, _ = syscall.RawSyscall6(unix.SYS_PWRITE64, f.cursor, uintptr(unsafe.Pointer(&l.text)), l.length, 0, 0, 0)
+		last, back := f.last(), false
+		if back, rest = f.limits.look(last, before); back {
+			f.limits, f.other = f.other, f.limits
+			f.move(f.limits.first)
 		}
 		before = last
-		futexWaitFor(&f.said, said, rest)
 	}
+}
+
+// await waits for an order, for so many nanoseconds at most.
+//
+//go:nosplit
+//go:norace
+func (f *fence) await(nanoseconds int64) {
+	limit := [2]int64{nanoseconds / 1e9, nanoseconds % 1e9} // struct timespec
+	poll := unix.PollFd{Fd: int32(f.orders), Events: unix.POLLIN}
+	_, _, _ = syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+}
+
+// take carries out the orders that there are.
+//
+//go:nosplit
+//go:norace
+func (f *fence) take() {
+	const size = unsafe.Sizeof(fenceOrder{})
+	for {
+		var o fenceOrder
+		n, _, errno := syscall.RawSyscall6(unix.SYS_READ, f.orders, uintptr(unsafe.Pointer(&o)), size, 0, 0, 0)
+		if errno != 0 || n != size {
+			return
+		}
+		if o.limits.end != 0 {
+			f.limits, f.other = o.limits, o.other
+		}
+		if o.next != 0 {
+			f.move(o.next)
+		}
+	}
+}
+
+// move makes next the number that the kernel gives to the next process or thread of the
+// space, or the first free one after it. The file holds the last number given out.
+//
+//go:nosplit
+//go:norace
+func (f *fence) move(next uint32) {
+	var text [10]byte // of a number of 32 bits
+	at := len(text)
+	for n := next - 1; ; n /= 10 {
+		at--
+		text[at] = '0' + byte(n%10)
+		if n < 10 {
+			break
+		}
+	}
+	_, _, _ = syscall.RawSyscall6(unix.SYS_PWRITE64, f.cursor, uintptr(unsafe.Pointer(&text[at])), uintptr(len(text)-at), 0, 0, 0)
 }
 
 // hurry has the fencer run before all that has a nice value, however much that is, where

@@ -1,6 +1,8 @@
 package pid1
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"bproc/pidmap"
@@ -14,8 +16,8 @@ func TestFenceIsLookedAtInTime(t *testing.T) {
 		back         bool
 		rest         int64
 	}{
-		{9999, 9998, false, 3001 * timeOfNumber}, // put there
-		{10000, 9999, false, 3000 * timeOfNumber},
+		{9999, 9998, false, (200 + 3200/3) * timeOfNumber / 2}, // put there
+		{10000, 9999, false, (200 + 3200/3) * timeOfNumber / 2},
 		{10000, 10000, false, 3000 * timeOfNumber},
 		{12990, 12000, false, fenceSoon},
 		{13000, 12000, true, fenceSoon},
@@ -39,10 +41,10 @@ func TestFenceIsLookedAtInTime(t *testing.T) {
 // look at rest comes before the gap is used up.
 func TestFencerComesAfterTheDaemon(t *testing.T) {
 	const first = pidmap.Node
-	for _, count := range []int32{64, 1024, 4096, pidmap.DefaultBlock, 4 * pidmap.DefaultBlock} {
+	for _, count := range []int32{384, 768, 3072, 6144, 24576, 1<<17 - pidmap.MaxGap} {
 		block := wire.Block{First: first, Count: count}
 		for live := int32(0); live <= count; live += max(1, count/8) {
-			cursor := pidmap.NewCursor()
+			cursor := pidmap.NewCursor(wire.Block{})
 			if err := cursor.Add([]wire.Block{block}); err != nil {
 				t.Fatal(err)
 			}
@@ -65,15 +67,21 @@ func TestFencerComesAfterTheDaemon(t *testing.T) {
 	}
 }
 
-// What is said is laid out as the fencer puts it.
-func TestFenceThatIsSaid(t *testing.T) {
-	var f fence
-	for i := range 3 * len(f.limits) {
-		first := pidmap.Node + wire.PID(1000*i)
-		f.say(first, first+1000)
-		l := &f.limits[f.said%uint32(len(f.limits))]
-		if got, want := string(l.text[:l.length]), (first - 1).String(); got != want || l.first != uint32(first) || l.end != uint32(first)+1000 {
-			t.Errorf("got %q, %d to %d, want %q", got, l.first, l.end, want)
+// The fencer writes numbers as the kernel reads them.
+func TestFencerWritesNumbers(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "ns_last_pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	f := fence{cursor: file.Fd()}
+	for _, next := range []uint32{2, 10, 11, 300, 1 << 20, 1<<22 - 1, 1 << 31} {
+		if err := file.Truncate(0); err != nil {
+			t.Fatal(err)
+		}
+		f.move(next)
+		if got, want := f.last(), next-1; got != want {
+			t.Errorf("got %d, want %d", got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package pid1_test
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,8 +94,7 @@ func TestFence(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSpace(t)
 			dir := t.TempDir()
-			s.send(&wire.InitCursor{Next: wire.PID(fenceFirst)})
-			s.send(&wire.InitFence{First: wire.PID(fenceFirst), End: wire.PID(fenceFirst + fenceCount)})
+			s.order(fenceFirst, fenceFirst, fenceFirst+fenceCount)
 			fenced(s, 70001, dir, "numbers")
 			c.before(t, s)
 			touch(t, dir+"/go")
@@ -113,6 +113,19 @@ func (s *space) end(pid wire.PID) {
 	}
 	defer unix.Close(fd)
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil { // takes a directory of procfs, too
+		s.tb.Fatal(err)
+	}
+}
+
+// order has the fencer put the cursor before next, and keep it within a fence; 0: there is
+// none.
+func (s *space) order(next, first, end int) {
+	s.tb.Helper()
+	var text []byte
+	for _, n := range []int{next, first, end, first, end} {
+		text = binary.NativeEndian.AppendUint32(text, uint32(n))
+	}
+	if _, err := unix.Write(s.cursor, text); err != nil {
 		s.tb.Fatal(err)
 	}
 }

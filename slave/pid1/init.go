@@ -91,7 +91,9 @@ func New(cfg Config) (*Init, error) {
 	in.launches.init(in.exists)
 	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn, in.limitAgain)
 	in.stored.init(cfg.Log)
-	in.fence.cursor = cursor.Fd()
+	if err := in.fence.init(cursor.Fd()); err != nil {
+		return nil, errors.Join(err, null.Close(), cursor.Close(), limit.Close())
+	}
 	in.order.init()
 	in.statuses.init()
 	if err := in.deadline.init(); err != nil {
@@ -127,7 +129,7 @@ func (in *Init) Run(ctx context.Context) error {
 
 func (in *Init) close() error {
 	in.stored.close()
-	return errors.Join(in.null.Close(), in.cursor.Close(), in.limit.Close(), in.deputy.closeFiles())
+	return errors.Join(in.null.Close(), in.cursor.Close(), in.limit.Close(), in.fence.close(), in.deputy.closeFiles())
 }
 
 // request carries out one request, or starts to.
@@ -140,14 +142,10 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 		in.begin(g, c, number, m, fds)
 	case *wire.InitSignal:
 		in.signal(g, m)
-	case *wire.InitCursor:
-		return in.moveCursor(m.Next)
 	case *wire.InitKillAll:
 		in.killAll(g)
 	case *wire.InitDeadline:
 		return in.deadline.move(m.At)
-	case *wire.InitFence:
-		return in.setFence(m)
 	case *wire.InitGroup:
 		in.beginGroup(g, c, number, m)
 	case *wire.InitHangUp:

@@ -19,7 +19,7 @@ func TestOrphansDoNotPileUp(t *testing.T) {
 	// Six chains of processes that each make the next and end.
 	const chains = "until (-e $ARGV[0]) { select undef, undef, undef, 0.01 }" +
 		"for (1..6) { next if fork; for (1..200) { exit if fork } exit }"
-	s.send(&wire.InitCursor{Next: pidmap.Node + 1000})
+	s.order(int(pidmap.Node)+1000, 0, 0)
 	s.launch(command(70001, 60001, 60000, "sh", "-c", "until test -e "+dir+"/first; do sleep 0.01; done; exit 3"))
 	s.launch(command(70002, 60001, 60000, "perl", "-e", chains, dir+"/second"))
 	s.launch(command(70003, 60001, 60000, "perl", "-e", chains, dir+"/third"))

@@ -36,6 +36,8 @@ type space struct {
 	conn *rights.Conn
 	last uint64
 
+	cursor int // takes orders about the cursor
+
 	ready    *wire.InitReady  // what the connection began with
 	stored   map[string][]int // descriptors, closed in the end
 	launched map[wire.PID]*wire.InitLaunched
@@ -94,11 +96,13 @@ func (s *space) connect() {
 		s.tb.Fatal(err)
 	}
 	ready, ok := m.(*wire.InitReady)
-	if !ok || len(fds) != 2 {
+	if !ok || len(fds) != 3 {
 		s.tb.Fatalf("first frame: %T with %d descriptors", m, len(fds))
 	}
 	s.ready = ready
 	unix.Close(fds[1])
+	s.cursor = fds[2]
+	s.tb.Cleanup(func() { unix.Close(fds[2]) })
 	go goOn(fds[0])
 	s.stored = make(map[string][]int)
 	for range ready.Stored {

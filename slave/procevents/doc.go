@@ -51,7 +51,8 @@
 // ([Source.Attend]): that the allocation cursor has come to where it must be moved; that
 // a task, which may be a thread, got a number that it should not have; that the ring of
 // records is half full. Whoever reads them can hold the space, so that no number is
-// wrong and no record lost. Should it be too late for that, the last quarter of the ring is
+// wrong and no record lost. Meanwhile a fork whose number is beyond the node's block takes half a
+// millisecond longer. Should it be too late for the records, the last quarter of the ring is
 // for ends: what else happens is still to be seen in the processes then.
 //
 // # Cost

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"bproc/slave/core"
 	"bproc/wire"
 )
 
@@ -120,15 +121,9 @@ func (t *Tracker) Meant(pid wire.PID, seen uint64) bool {
 	return p == nil || p.announced && p.told <= seen
 }
 
-// Born is a process by its number, which others may have had or get, and its birth.
-type Born struct {
-	PID   wire.PID
-	Birth uint64 // as in wire.Event
-}
-
 // Offspring returns the process whose birth is an event, if it lives, and those who
 // descend from it and are in its group, ordered by number. Its number may be another's by now.
-func (t *Tracker) Offspring(pid wire.PID, birth uint64) []Born {
+func (t *Tracker) Offspring(pid wire.PID, birth uint64) []core.Born {
 	owners := t.owners(pid)
 	i := slices.IndexFunc(owners, func(p *process) bool { return p.told == birth })
 	if i < 0 {
@@ -139,11 +134,11 @@ func (t *Tracker) Offspring(pid wire.PID, birth uint64) []Born {
 	if !p.dead {
 		all = append(all, p)
 	}
-	var born []Born
+	var born []core.Born
 	for _, q := range p.late(p.front.pgid, birth, all) {
-		born = append(born, Born{q.pid, q.birth})
+		born = append(born, core.Born{PID: q.pid, Birth: q.birth})
 	}
-	slices.SortFunc(born, func(a, b Born) int { return cmp.Compare(a.PID, b.PID) })
+	slices.SortFunc(born, func(a, b core.Born) int { return cmp.Compare(a.PID, b.PID) })
 	return born
 }
 

@@ -1,47 +1,34 @@
 package procevents
 
-import "bproc/wire"
+import (
+	"bproc/slave/core"
+	"bproc/wire"
+)
 
 // The words of init about its children, in the order in which it gives them. Before
 // Ended the Source must have been drained: what the process did before is then in the
 // queue, and is told first.
 
-// initSession is the session of init. A process whose ghost is in a group or session
-// without a number is in it, in a group of its own.
-const initSession wire.PID = 1
-
 // Launching says that a process is going to be started from the front end. It
 // must be called before init is asked, so that nothing the process does comes from
-// an unknown process. It returns what is known of the process from now on.
-func (t *Tracker) Launching(spawn *wire.Spawn) Known {
-	pid := spawn.PID
-	if p := t.launched(pid); p != nil {
-		return p.known()
+// an unknown process.
+func (t *Tracker) Launching(k core.Known) {
+	if t.launched(k.PID) != nil {
+		return
 	}
-	t.vacate(pid)
-	if len(t.parted[pid]) > 0 {
+	t.vacate(k.PID)
+	if len(t.parted[k.PID]) > 0 {
 		t.settle()
-		t.settleNumber(pid, t.births+1)
+		t.settleNumber(k.PID, t.births+1)
 	}
 	t.births++
-	own := traits{
-		pgid: spawn.PGID, sid: spawn.SID,
-		user:  wire.IDs{Real: spawn.UID, Effective: spawn.UID, Saved: spawn.UID},
-		group: wire.IDs{Real: spawn.GID, Effective: spawn.GID, Saved: spawn.GID},
-	}
-	unnamed := spawn.PGID == 0 || spawn.SID == 0
-	if unnamed {
-		own.pgid, own.sid = pid, initSession
-	}
+	own := traits{pgid: k.PGID, sid: k.SID, user: k.User, group: k.Group}
 	p := &process{
-		pid: pid, traits: own, front: own, serial: t.births, birth: spawn.Launch, unnamed: unnamed, led: own.pgid == pid,
+		pid: k.PID, traits: own, front: own, serial: t.births, birth: k.Birth, unnamed: k.Unnamed, led: own.pgid == k.PID,
 		launched: true, starting: true, ownExec: true, announced: true,
 	}
-	t.procs[pid] = p
+	t.procs[k.PID] = p
 	t.enter(p)
-	k := p.known()
-	k.Parent, k.Began = spawn.Parent, spawn.SID
-	return k
 }
 
 // Spawned says that the process executes its command. The event may have been

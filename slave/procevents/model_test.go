@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bproc/pidmap"
+	"bproc/slave/core"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -182,7 +183,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 
 func (w *world) launch() {
 	p, spawn := w.k.launch()
-	w.tracker.Launching(spawn)
+	w.tracker.Launching(core.Asked(spawn))
 	g := &ghost{pid: p.pid, pgid: p.pgid, sid: p.sid, user: p.user, family: p.family}
 	if p.family.unnamed {
 		g.pgid, g.sid = -p.pid, -p.pid

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bproc/pidmap"
+	"bproc/slave/core"
 	"bproc/wire"
 )
 
@@ -238,7 +239,7 @@ func (l *look) parent(s ProcessInfo) *process {
 	}
 	var found *process
 	for _, p := range l.procs {
-		if p.launched && !p.dead && p.traits.sid == s.SID && s.SID != initSession && nearer(p, found, s.PGID) {
+		if p.launched && !p.dead && p.traits.sid == s.SID && s.SID != core.InitSession && nearer(p, found, s.PGID) {
 			found = p
 		}
 	}

@@ -84,9 +84,14 @@ func (t *Tracker) behindMembers(p *process) bool {
 	return true
 }
 
-// tellChange brings a ghost up to date with its process.
+// tellChange brings a ghost up to date with its process. It may have gone since the change was put off, to
+// make room for another.
 func (t *Tracker) tellChange(p *process) {
 	p.changing = false
+	if p.gone {
+		t.release(&p.leader)
+		return
+	}
 	t.started(p)
 	e := wire.Event{Kind: wire.EventGrouped, PID: p.pid}
 	t.join(p, &e)

@@ -5,12 +5,13 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"bproc/slave/core"
 	"bproc/wire"
 )
 
 // DefaultHold is how long a birth, an exec or an end is held back while the front end
 // follows.
-const DefaultHold = 2 * time.Millisecond
+const DefaultHold = core.MinHold
 
 // lostStatus is the status of a process whose end was not seen.
 var lostStatus = wire.SignalStatus(9)
@@ -72,10 +73,10 @@ type Tracker struct {
 	images   uint64 // command lines named
 
 	events  []wire.Event
-	states  []Known // of their processes, after each
-	flushed []Known // of those that Flush has returned
-	next    uint64  // number of events[0]
-	at      uint64  // where the last record was in its ring
+	states  []core.Known // of their processes, after each
+	flushed []core.Known // of those that Flush has returned
+	next    uint64       // number of events[0]
+	at      uint64       // where the last record was in its ring
 
 	zombie    func(wire.PID) (ProcessInfo, bool) // see KeepZombies
 	shorts    []*process                         // ended before their births were told
@@ -218,7 +219,7 @@ func (t *Tracker) push(p *process, what step) {
 
 // emit has e told, which is of p; nil: of a process that was never there.
 func (t *Tracker) emit(p *process, e wire.Event) {
-	state := Known{PID: e.PID, Birth: e.Birth}
+	state := core.Known{PID: e.PID, Birth: e.Birth}
 	if p != nil {
 		state, e.Birth = p.known(), p.birth
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bproc/pidmap"
+	"bproc/slave/core"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -15,7 +16,7 @@ func noImage(wire.PID) (procevents.Image, bool) { return procevents.Image{}, fal
 func TestNext(t *testing.T) {
 	start := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
-	tracker.Launching(&wire.Spawn{PID: 100})
+	tracker.Launching(core.Asked(&wire.Spawn{PID: 100}))
 	if at, ok := tracker.Next(); ok {
 		t.Errorf("something is due at %v, with nothing held", at)
 	}
@@ -46,7 +47,7 @@ func TestNext(t *testing.T) {
 func TestHold(t *testing.T) {
 	start := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
-	tracker.Launching(&wire.Spawn{PID: 100})
+	tracker.Launching(core.Asked(&wire.Spawn{PID: 100}))
 	tracker.Spawned(100)
 	tracker.Flush(true, start)
 	tracker.Record(procevents.Record{Kind: procevents.Forked, PID: 2000000, Parent: 100, Creator: 100, PGID: 100, SID: 1}, start)
@@ -66,7 +67,7 @@ func TestHold(t *testing.T) {
 func TestRenumber(t *testing.T) {
 	now := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
-	tracker.Launching(&wire.Spawn{PID: 100})
+	tracker.Launching(core.Asked(&wire.Spawn{PID: 100}))
 	tracker.Spawned(100)
 	fork := procevents.Record{Kind: procevents.Forked, PID: 2000000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
 	tracker.Record(fork, now)
@@ -92,7 +93,7 @@ func TestRenumber(t *testing.T) {
 func TestManyAreBuried(t *testing.T) {
 	now := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
-	tracker.Launching(&wire.Spawn{PID: 100, PGID: 90, SID: 80})
+	tracker.Launching(core.Asked(&wire.Spawn{PID: 100, PGID: 90, SID: 80}))
 	const generations = 3000
 	parent := wire.PID(100)
 	told := map[wire.PID]uint64{} // births, by the numbers of their events
@@ -147,7 +148,8 @@ func number(b byte) wire.PID {
 func FuzzTracker(f *testing.F) {
 	f.Add([]byte{0, 1, 4, 0, 1, 5, 4, 0, 2, 4, 0, 0, 9, 0, 0, 0})
 	f.Add([]byte{0, 1, 0, 0, 1, 4, 1, 1, 2, 4, 5, 1, 1, 5, 4, 5, 2, 5, 4, 5, 3, 4, 0, 0, 3, 5, 0, 0, 8, 0, 0, 0})
-	f.Add([]byte("000000000000000000000000070000000000000000000000000000000000&0,0201Z9000")) // a number is used again whose last owner has a child that is still to be told
+	f.Add([]byte("000000000000000000000000070000000000000000000000000000000000&0,0201Z9000"))                                                                         // a number is used again whose last owner has a child that is still to be told
+	f.Add([]byte("\x50\x81\xc6\xab\x16\x82\x7b\xa1\xdb\x14\xd7\xcc\xa0\x87\x92\x35\x00\x02\x00\x5a\x8f\x46\xa5\x5a\xb1\x1e\x78\x3e\x46\x50\x81\xc6\xab\x00\x80\x00")) // a change is put off of a process that goes before it is told
 	f.Fuzz(func(t *testing.T, script []byte) {
 		now := time.Unix(0, 0)
 		tracker := procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
@@ -161,7 +163,7 @@ func FuzzTracker(f *testing.F) {
 			switch op := script[0] % 8; op {
 			case 0:
 				ghosts[launched] = true
-				tracker.Launching(&wire.Spawn{PID: launched, PGID: b, SID: c})
+				tracker.Launching(core.Asked(&wire.Spawn{PID: launched, PGID: b, SID: c}))
 			case 1:
 				tracker.Record(procevents.Record{Kind: procevents.Forked, PID: a, Parent: b, Creator: c, PGID: c, SID: number(script[3] % 5)}, now)
 			case 2:

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/slave/core"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -170,9 +171,9 @@ func (p *player) word(verb string, pid wire.PID, args []string) {
 		process = &traits{}
 		p.processes[pid] = process
 		p.set(process, args)
-		p.tracker.Launching(&wire.Spawn{
+		p.tracker.Launching(core.Asked(&wire.Spawn{
 			PID: pid, PGID: process.pgid, SID: process.sid, UID: process.user.Real, GID: process.group.Real,
-		})
+		}))
 		if process.pgid == 0 {
 			process.pgid, process.sid = pid, 1
 		}

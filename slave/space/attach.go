@@ -164,12 +164,15 @@ func (s *Space) begin(c *rights.Conn) error {
 		return err
 	}
 	ready, ok := m.(*wire.InitReady)
-	if !ok || len(fds) != 2 {
+	if !ok || len(fds) != 2 && len(fds) != 3 {
 		rights.Close(fds)
 		return fmt.Errorf("%w: init begins with type %d and %d descriptors", wire.ErrFrame, m.Type(), len(fds))
 	}
 	s.pids, s.starting = ready.PIDs, ready.Starting
 	s.listener, s.calls = fds[0], fds[1]
+	if s.former = len(fds) == 2; !s.former {
+		s.cursor.pipe = fds[2]
+	}
 	if err := s.receiveKept(c, ready.Stored); err != nil {
 		return err
 	}

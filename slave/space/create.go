@@ -139,6 +139,9 @@ func (s *Space) run(process *libcontainer.Process) error {
 	if err := s.enterTasks(pid); err != nil {
 		return err
 	}
+	if err := s.allowRealtime(); err != nil {
+		return err
+	}
 	return s.container.Exec()
 }
 

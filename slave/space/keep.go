@@ -96,6 +96,14 @@ func (s *Space) closeKept() {
 	}
 }
 
+// Written returns when all requests so far are written: they are carried out, whatever becomes of this daemon.
+func (s *Space) Written() error {
+	if err := s.out.written(); err != nil {
+		return fmt.Errorf("requests to init: %w", err)
+	}
+	return nil
+}
+
 // Forget has bpinit forget how launched processes ended, or that their launches failed:
 // it is known to who must know. Otherwise each later daemon is told again. A launch with
 // the same number forgets, too; what is forgotten after that is the later process.

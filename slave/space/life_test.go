@@ -190,6 +190,57 @@ func hasNice(t *testing.T, nice int) bool {
 	})
 }
 
+// The process that keeps the numbers within their block goes before all others, where the
+// space's cgroup may have a share of real time.
+func TestFencerGoesFirst(t *testing.T) {
+	n := newNode(t)
+	if share := realtimeShare(t, n.InitPID()); share == "0" {
+		t.Log("there is no share of real time for the space")
+		return
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", n.InitPID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range children {
+			pids, _ := os.ReadFile(file)
+			for _, pid := range strings.Fields(string(pids)) {
+				id, _ := strconv.Atoi(pid)
+				if attr, err := unix.SchedGetAttr(id, 0); err == nil && attr.Policy == unix.SCHED_FIFO {
+					return
+				}
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no child of init has a real-time policy")
+		}
+	}
+}
+
+// realtimeShare returns what the cgroup of a process has of real time, in microseconds of a
+// second; empty: the kernel has no such shares.
+func realtimeShare(t *testing.T, pid int) string {
+	t.Helper()
+	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(groups)) {
+		if field := strings.SplitN(strings.TrimSpace(line), ":", 3); slices.Contains(strings.Split(field[1], ","), "cpu") {
+			share, err := os.ReadFile("/sys/fs/cgroup/" + field[1] + field[2] + "/cpu.rt_runtime_us")
+			if errors.Is(err, os.ErrNotExist) {
+				return ""
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.TrimSpace(string(share))
+		}
+	}
+	return ""
+}
+
 // awaitEnd waits until a process of the space is no more, or a zombie.
 func awaitEnd(t *testing.T, init int, pid string) {
 	t.Helper()

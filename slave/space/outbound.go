@@ -48,6 +48,17 @@ func (o *outbound) send(number uint64, m wire.Message, fds []int) error {
 	return <-done
 }
 
+// written waits until all requests so far are written.
+func (o *outbound) written() error {
+	o.mu.Lock()
+	idle := !o.writing
+	o.mu.Unlock()
+	if idle {
+		return nil
+	}
+	return o.send(0, &wire.InitForget{}, nil) // of nobody
+}
+
 func (o *outbound) add(out outgoing) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

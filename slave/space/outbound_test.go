@@ -8,6 +8,41 @@ import (
 	"bproc/wire"
 )
 
+// TestWritten: whoever waits for what was asked for waits until it is written, and for nothing else.
+func TestWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan bool)
+		count := 0
+		var o outbound
+		o.write = func(uint64, wire.Message, ...int) error {
+			<-held
+			count++
+			return nil
+		}
+		if err := o.written(); err != nil || count != 0 {
+			t.Errorf("with nothing to write: %v, %d written", err, count)
+		}
+		for range 3 {
+			if err := o.put(0, &wire.InitSync{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done := make(chan error, 1)
+		go func() { done <- o.written() }()
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Fatalf("it returns before anything is written: %v", err)
+		default:
+		}
+		close(held)
+		if err := <-done; err != nil || count < 3 {
+			t.Errorf("%v, %d written, want 3", err, count)
+		}
+		synctest.Wait()
+	})
+}
+
 // TestOutbound has a bpinit that takes nothing for a while.
 func TestOutbound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

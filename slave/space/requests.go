@@ -262,24 +262,6 @@ func (s *Space) SignalOnce(m *wire.Signal) error {
 	return nil
 }
 
-// SetCursor makes next the number that the space's kernel gives to the next
-// process that is forked, or the first free one after it.
-func (s *Space) SetCursor(next wire.PID) error {
-	if err := s.out.put(0, &wire.InitCursor{Next: next}); err != nil {
-		return fmt.Errorf("cursor to %d: %w", next, err)
-	}
-	return nil
-}
-
-// Fence has bpinit keep the cursor from first on and below end, if the daemon does not
-// move it before.
-func (s *Space) Fence(first, end wire.PID) error {
-	if err := s.out.put(0, &wire.InitFence{First: first, End: end}); err != nil {
-		return fmt.Errorf("fence from %d to %d: %w", first, end, err)
-	}
-	return nil
-}
-
 // KillAll ends every process of the space but bpinit. Their statuses follow.
 func (s *Space) KillAll() error {
 	if err := s.Thaw(); err != nil { // a frozen process does not die of its signal

@@ -37,7 +37,9 @@ type Space struct {
 	launches  supervise.Launched
 
 	listener   int // of seccomp; -1: none
-	calls      int // the table of calls that the supervisor has in hand; -1: none
+	cursor     cursor
+	former     bool // init is of the version before, and has no pipe for the cursor
+	calls      int  // the table of calls that the supervisor has in hand; -1: none
 	supervisor *supervise.Supervisor
 
 	running sync.Mutex // held by Run; whoever closes what it uses waits for its end
@@ -151,6 +153,7 @@ func (s *Space) closeFiles() error {
 		errs = append(errs, s.supervisor.Close())
 		s.supervisor = nil
 	}
+	errs = append(errs, s.cursor.close())
 	for _, fd := range []*int{&s.listener, &s.calls} {
 		if *fd >= 0 {
 			errs = append(errs, unix.Close(*fd))

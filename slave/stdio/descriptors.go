@@ -42,8 +42,8 @@ type Descriptors struct {
 	leaving bool      // the node ends
 }
 
-// newStdio makes the descriptors of a process that is going to be started.
-func (s *Table) newStdio(spawn *wire.Spawn) (*Descriptors, error) {
+// Make makes the descriptors of a process that is perhaps going to be started.
+func (s *Table) Make(spawn *wire.Spawn) (*Descriptors, error) {
 	pipes, err := openPipes(spawn)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (d *Descriptors) Run() {
 // Fail gives up the descriptors of a process that could not be started.
 func (d *Descriptors) Fail() {
 	d.pipes.closeOutput()
-	d.close()
+	d.Close()
 	d.done()
 }
 
@@ -267,8 +267,8 @@ func (d *Descriptors) closeOutput() {
 	}
 }
 
-// close gives everything up.
-func (d *Descriptors) close() {
+// Close gives everything up.
+func (d *Descriptors) Close() {
 	d.leave()
 	if d.in != nil {
 		d.in.close()

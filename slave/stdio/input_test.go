@@ -91,11 +91,14 @@ func enter(t *testing.T, s *Table, pid wire.PID, launch uint64) *Descriptors {
 	t.Helper()
 	spawn := streams([3]wire.DescriptorMode{wire.DescriptorStream, wire.DescriptorStream, wire.DescriptorStream})
 	spawn.PID, spawn.Launch, spawn.UID = pid, launch, 1000
-	d, err := s.Enter(spawn)
+	d, err := s.Make(spawn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.pipes.closeFar)
+	if former := s.Enter(d); former != nil {
+		former.Close()
+	}
 	return d
 }
 

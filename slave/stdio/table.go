@@ -30,25 +30,18 @@ type Table struct {
 // Go runs f in a goroutine for which Close waits.
 func (s *Table) Go(f func()) { s.work.Go(f) }
 
-// Enter makes the descriptors of a process that is going to be started. Those of a
-// former process with its number are given up.
-func (s *Table) Enter(spawn *wire.Spawn) (*Descriptors, error) {
-	d, err := s.newStdio(spawn)
-	if err != nil {
-		return nil, err
-	}
+// Enter enters the descriptors of a process that is going to be started. Those of a former process
+// with its number are to be given up ([Descriptors.Close]); nil: there are none.
+func (s *Table) Enter(d *Descriptors) (former *Descriptors) {
 	s.mu.Lock()
-	before := s.all[d.pid]
+	defer s.mu.Unlock()
+	former = s.all[d.pid]
 	if s.all == nil {
 		s.all = make(map[wire.PID]*Descriptors)
 	}
 	s.all[d.pid] = d
 	d.leaving = s.leaving
-	s.mu.Unlock()
-	if before != nil {
-		before.close()
-	}
-	return d, nil
+	return former
 }
 
 // forget removes descriptors that no goroutine uses any more.
@@ -179,6 +172,6 @@ func (s *Table) expire(now time.Time) {
 
 // Close gives all descriptors up and waits for the goroutines that use them.
 func (s *Table) Close() {
-	s.each((*Descriptors).close)
+	s.each((*Descriptors).Close)
 	s.work.Wait()
 }

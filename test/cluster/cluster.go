@@ -34,6 +34,9 @@ type Config struct {
 	// OldKernel has what is started in the machines meet a kernel that knows no more calls and flags
 	// than Linux 5.10 (package oldkernel).
 	OldKernel bool
+	// Realtime gives the nodes a share of real time, as they have on machines of their own, where
+	// the host's kernel has such shares. There is enough for three nodes.
+	Realtime bool
 	// Systemd has systemd run the machines and, by the units of the source tree, the daemons:
 	// Master and Slaves are nil.
 	Systemd bool

@@ -43,7 +43,7 @@ func TestFloodOfEvents(t *testing.T) {
 			stream, ended := falseSlave(ctx, t, c, token)
 			go func() { told <- floodEvents(ctx, stream, tc.event) }()
 			slowest := time.Duration(0)
-			for range 5 {
+			for begin := time.Now(); time.Since(begin) < floodTime; {
 				slowest = max(slowest, answers(t, c))
 				if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
 					t.Errorf("meanwhile: got %+v", res)

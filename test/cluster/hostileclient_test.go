@@ -103,10 +103,12 @@ func flooder(args []string) error {
 	return hostileClientAttacks[args[0]]()
 }
 
-// eachOf makes connections, which all stay for a moment.
+// eachOf makes so many connections, or as many as can be made in the time of a flood, which all stay for
+// a moment.
 func eachOf(count int, ask func(i int) (*net.UnixConn, error)) error {
 	var conns []*net.UnixConn
-	for i := range count {
+	end := time.Now().Add(floodTime)
+	for i := 0; i < count && time.Now().Before(end); i++ {
 		conn, err := ask(i)
 		switch {
 		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EAGAIN): // there are too many

@@ -17,7 +17,11 @@ import (
 // TestHostileNode has a node that has joined say, over its link, what no node may. After each
 // attack the other node, its processes and clients are as before, and so is the memory of
 // all daemons.
-func TestHostileNode(t *testing.T) {
+func TestHostileNode(t *testing.T) { attackByNode(t, hostileNodeAttacks) }
+
+// attackByNode has a node make attacks, each in a session of its own.
+func attackByNode(t *testing.T, attacks []nodeAttack) {
+	t.Helper()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, NoSlaves: true})
 	token, err := c.Enroll(t.Context(), 0)
 	if err != nil {
@@ -31,7 +35,7 @@ func TestHostileNode(t *testing.T) {
 	}
 	n := joinFalseNode(t, c, 1)
 	w := newWitness(t, c)
-	for _, attack := range hostileNodeAttacks {
+	for _, attack := range attacks {
 		t.Run(attack.name, func(t *testing.T) {
 			w.t, w.r.t, n.t = t, t, t
 			defer n.leave()
@@ -50,11 +54,13 @@ func TestHostileNode(t *testing.T) {
 	w.end()
 }
 
-// hostileNodeAttacks are what a node can say. Each begins with a session.
-var hostileNodeAttacks = []struct {
+// nodeAttack is something that a node can say. It begins with a session.
+type nodeAttack struct {
 	name string
 	do   func(n *falseNode, w *witness)
-}{
+}
+
+var hostileNodeAttacks = []nodeAttack{
 	{"claims in an inventory", claimsInInventory},
 	{"claims of births", claimsOfBirths},
 	{"blocks of others given back", blocksOfOthers},
@@ -68,10 +74,6 @@ var hostileNodeAttacks = []struct {
 	{"out of order", outOfOrder},
 	{"wrong directions", wrongDirections},
 	{"wrong streams", wrongStreams},
-	{"flood of small events", floodOfSmallEvents},
-	{"flood of large events", floodOfLargeEvents},
-	{"flood of births", floodOfBirths},
-	{"flood of blocks", floodOfBlocks},
 }
 
 // others are processes that are not the node's: of the honest one, of the front end.
@@ -361,68 +363,4 @@ func wrongStreams(n *falseNode, w *witness) {
 		}
 		st.Close()
 	}
-}
-
-// flood says the same until a number of bytes is said, or the master has closed the session.
-func (n *falseNode) flood(bytes int, m func(i int) wire.Message) {
-	n.t.Helper()
-	for i := 0; bytes > 0 && !n.isOver(); i++ {
-		frame, err := wire.Append(nil, uint64(i+10), m(i))
-		if err != nil {
-			n.t.Fatal(err)
-		}
-		_ = n.control.SetWriteDeadline(time.Now().Add(sayTime)) // an error is one of the write
-		if _, err := n.control.Write(frame); err != nil {
-			return
-		}
-		bytes -= len(frame)
-	}
-	n.maybeTold()
-}
-
-const floodBytes = 8 << 20
-
-func floodOfSmallEvents(n *falseNode, _ *witness) {
-	const atOnce = 40_000
-	n.flood(floodBytes, func(i int) wire.Message {
-		return &wire.Events{First: uint64(i*atOnce) + 1, Events: make([]wire.Event, atOnce)}
-	})
-}
-
-func floodOfLargeEvents(n *falseNode, _ *witness) {
-	_, l := n.runs(cluster.Alice)
-	long := l.event(wire.EventExeced)
-	long.Argv = []string{strings.Repeat("x", wire.MaxMessage-1000)}
-	many := l.event(wire.EventExeced)
-	many.Argv = make([]string, 500_000)
-	n.flood(floodBytes, func(i int) wire.Message {
-		n.last++
-		return &wire.Events{First: n.last, Events: []wire.Event{[]wire.Event{long, many}[i%2]}}
-	})
-}
-
-func floodOfBirths(n *falseNode, _ *witness) {
-	_, l := n.runs(cluster.Alice)
-	const births = 2000
-	for i := range births {
-		n.tell(wire.Event{Kind: wire.EventForked, PID: n.number(i + 1), Parent: l.spawn.PID, PGID: l.spawn.PGID, SID: l.spawn.SID, Birth: uint64(i) + 10})
-	}
-	n.told()
-	for i := range births {
-		n.tell(wire.Event{Kind: wire.EventExited, PID: n.number(i + 1), Birth: uint64(i) + 10})
-	}
-	n.told()
-}
-
-func floodOfBlocks(n *falseNode, _ *witness) {
-	n.flood(64<<10, func(int) wire.Message { return &wire.BlocksWanted{Blocks: 1<<32 - 1} })
-	n.flood(floodBytes/2, func(int) wire.Message { return &wire.BlocksReturned{Blocks: make([]wire.Block, 200_000)} })
-	blocks := make([]wire.Block, 600_000)
-	for i := range blocks {
-		blocks[i] = wire.Block{First: pidmap.Node + wire.PID(i)*2, Count: 1}
-	}
-	n.leave()
-	n.connect(&wire.Inventory{Blocks: blocks[:400_000]})
-	n.closed()
-	n.again()
 }

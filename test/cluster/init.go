@@ -166,6 +166,9 @@ func (s machineSetup) apply() error {
 	if err := s.writeEtc(); err != nil {
 		return err
 	}
+	if err := emptyStartFiles(); err != nil {
+		return err
+	}
 	if err := s.mountSystem(); err != nil {
 		return err
 	}
@@ -173,6 +176,21 @@ func (s machineSetup) apply() error {
 		return prepareSystemd(s.Console)
 	}
 	return s.leaveTopGroup()
+}
+
+// emptyStartFiles empties what root's shells read first, for what the host's root has there is
+// nothing for shells that tests start by the thousand, and kill.
+func emptyStartFiles() error {
+	for _, name := range []string{".bashrc", ".bash_profile", ".bash_login", ".profile"} {
+		file := filepath.Join("/root", name)
+		if _, err := os.Stat(file); err != nil {
+			continue
+		}
+		if err := mount(os.DevNull, file, "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enterGroups puts this process into the machine's control groups and makes

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,12 +15,12 @@ import (
 )
 
 // launch runs a line of shell on the front end, in a directory of its own, with an ssh in
-// PATH that is bprsh.
+// PATH that is bprsh, and an srun that is bpsh.
 func launch(t *testing.T, c *cluster.Cluster, line string) (out string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), lineTimeout)
 	defer cancel()
-	script := `d=$(mktemp -d) && trap 'rm -rf $d' EXIT && cd $d && mkdir bin home && ln -s $(command -v bprsh) bin/ssh &&
+	script := `d=$(mktemp -d) && trap 'rm -rf $d' EXIT && cd $d && mkdir bin home && ln -s $(command -v bprsh) bin/ssh && ln -s $(command -v bpsh) bin/srun &&
 export PATH=$d/bin:$PATH HOME=$d/home PARALLEL_HOME=$d/home SHELL=/bin/sh LC_ALL=C && ` + line
 	res, err := c.Front.Exec(ctx, cluster.Root, "bash", "-c", script)
 	if err != nil {
@@ -51,6 +52,10 @@ func TestLaunchers(t *testing.T) {
 		return lines
 	}
 	all := strings.Join(seq(1, 64), "\n")
+	playbook, err := filepath.Abs("testdata/ansible/playbook.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	const sum = "find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum"
 	for _, tt := range []struct {
 		name string
@@ -69,6 +74,8 @@ func TestLaunchers(t *testing.T) {
 		{"pdsh -R exec", "pdsh -R exec -S -w 'n[0-1]' bprsh %h 'hostname; exit 4'", "n0: " + n0 + "\nn1: " + n1, 4},
 		{"pdsh -R ssh", "pdsh -R ssh -S -w 'n[0-1]' 'hostname; kill -9 $$'", "n0: " + n0 + "\nn1: " + n1, 137},
 		{"clush", "clush -O ssh_path=bprsh -S -w 'n[0-1]' 'hostname; exit 3'", "n0: " + n0 + "\nn1: " + n1, 3},
+		{"srun", `srun -l -N 2 -n 3 -w n[0-3] -K sh -c 'echo $SLURM_LOCALID on $(hostname)'; srun -w n[0-1] sh -c 'exit $SLURM_NODEID'`, "0: 0 on " + n0 + "\n1: 1 on " + n0 + "\n2: 0 on " + n1, 1},
+		{"ansible", "export LC_ALL=C.UTF-8 ANSIBLE_NOCOLOR=1; ansible-playbook -i n0,n1, -e ansible_ssh_executable=bprsh -e ansible_ssh_transfer_method=piped " + playbook + ` | sed -n 's/ *: / /; s/  */ /g; s/^\(n[01] .*\) skipped.*/\1/p'`, "n0 ok=7 changed=5 unreachable=0 failed=0\nn1 ok=7 changed=5 unreachable=0 failed=0", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, code := launch(t, c, tt.line)

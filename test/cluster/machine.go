@@ -58,6 +58,11 @@ func (m *Machine) Boot() error {
 		if err := m.cluster.site.makeGroup(h, m.group); err != nil {
 			return fmt.Errorf("boot %s: %w", m.Name, err)
 		}
+		if m.cluster.config.Realtime && m != m.cluster.Front {
+			if err := m.cluster.site.giveRealtime(h, m.group); err != nil {
+				return fmt.Errorf("boot %s: %w", m.Name, err)
+			}
+		}
 	}
 	r, err := startRun(m)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"bproc/test/cluster"
 	"bproc/test/cluster/liars"
+	"bproc/test/cluster/manynodes"
 )
 
 // victimVariable makes this binary a program with a running cluster, to be
@@ -26,12 +27,13 @@ func TestMain(m *testing.M) {
 		return
 	}
 	for variable, program := range map[string]func([]string) error{
-		apiVariable:     checkAPI,
-		liarVariable:    liar,
-		askerVariable:   asker,
-		flooderVariable: flooder,
-		liars.Variable:  liars.Main,
-		viewerVariable:  func([]string) error { return viewer() },
+		apiVariable:        checkAPI,
+		liarVariable:       liar,
+		askerVariable:      asker,
+		flooderVariable:    flooder,
+		liars.Variable:     liars.Main,
+		manynodes.Variable: manynodes.Main,
+		viewerVariable:     func([]string) error { return viewer() },
 	} {
 		if os.Getenv(variable) == "" {
 			continue

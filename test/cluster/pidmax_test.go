@@ -18,9 +18,17 @@ func TestLoweredPIDMax(t *testing.T) {
 			t.Errorf("got %+v", res)
 		}
 	}
-	log, err := c.Front.ReadFile("/run/bproc/keeper.log")
-	if err != nil || !strings.Contains(string(log), "kernel.pid_max was lowered, and is set again") {
-		t.Errorf("the keeper says %q, %v", log, err)
+	keeper, err := c.Front.ReadFile("/run/bproc/keeper.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	init, err := c.Nodes[0].ReadFile("/run/bproc/slave/init.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Before Linux 6.14 this is the limit of the node, too, whose init may meet it first.
+	if !strings.Contains(string(keeper), "kernel.pid_max was lowered, and is set again") && !strings.Contains(string(init), "the limit of process numbers was set anew") {
+		t.Errorf("nobody says that the limit was lowered: the keeper says %q, init %q", keeper, init)
 	}
 	if now := ask(t, c.Front, cluster.Root, "cat", "/proc/sys/kernel/pid_max"); now != "4194304" {
 		t.Errorf("kernel.pid_max is %s", now)

@@ -28,7 +28,7 @@ func newScreen(t *testing.T, c *cluster.Cluster) *screen {
 	t.Cleanup(func() { _, _ = c.Front.Exec(context.Background(), cluster.Root, append(s.tmux, "kill-server")...) })
 	s.do("set", "-g", "status", "off")
 	s.do("resize-window", "-x", "80", "-y", "24")
-	s.expect(screenPrompt + "$")
+	s.expect("^" + screenPrompt + "$")
 	return s
 }
 
@@ -110,7 +110,7 @@ func TestTerminal(t *testing.T) {
 
 	// Ctrl-Z of this side, and back.
 	s.typ("", "Enter", "~", "C-z")
-	s.expect(screenPrompt + "$")
+	s.expect("^" + screenPrompt + "$")
 	s.line("clear; stty -a | grep -o '[-]*icanon'")
 	s.expect(`\Aicanon\n` + screenPrompt + `$`)
 	s.line("fg")
@@ -118,7 +118,7 @@ func TestTerminal(t *testing.T) {
 	s.line("clear")
 	s.expect(`\A` + there + `$`)
 	s.line("exit 3")
-	s.expect(screenPrompt + "$")
+	s.expect("^" + screenPrompt + "$")
 	s.line("clear; echo status $?; stty -a | grep -o '[-]*icanon'")
 	s.expect(`icanon\n` + screenPrompt + `$`)
 	wantIdle(t, c)
@@ -141,12 +141,12 @@ func TestTerminalIsRestored(t *testing.T) {
 		{"its command", func() { ask(t, c.Front, cluster.Root, "pkill", "-KILL", "-x", "sleep") }, "137"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s.line("clear; bprsh -t n1 'echo ready; exec sleep 1000'; echo status $?")
+			s.line("clear; bprsh -t n1 'echo ready; exec sleep 1000'; printf '\\r\\nstatus %s\\r\\n' $?")
 			s.expect(`ready`)
 			wantSleep(t, c, "S")
 			tt.end()
-			// The shell may be faster than who restores the settings: its first line can begin anywhere.
-			s.expect(`status ` + tt.status + `\s+` + screenPrompt + `$`)
+			// The shell may be faster than who restores the settings: its first lines can begin anywhere.
+			s.expect(`^status ` + tt.status + `\s+` + screenPrompt + `$`)
 			wantSleep(t, c, "")
 			s.line("clear; until stty -a | grep -q ' icanon'; do sleep 0.1; done; stty -a | grep -o '[-]*\\(icanon\\|echo\\|isig\\|opost\\|icrnl\\) ' | xargs")
 			s.expect(`\A.*icrnl opost isig icanon echo`)

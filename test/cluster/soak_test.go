@@ -34,7 +34,7 @@ func soakLength(t *testing.T) time.Duration {
 // as they can, from blocks of numbers so small that they are used up all the
 // time. No number may be wrong, or have two owners.
 func TestSoak(t *testing.T) {
-	const nodes, workers, block = 3, 2, 1024
+	const nodes, workers, block = 3, 2, 384
 	const turns = 4 // of the numbers of a block, at least, on a machine however busy
 	length := soakLength(t)
 	cluster.Watch(t, length+3*time.Minute)
@@ -46,7 +46,7 @@ func TestSoak(t *testing.T) {
 	if err := os.Chmod(owners, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c := cluster.Start(t, cluster.Config{Nodes: nodes, MasterConfig: fmt.Sprintf("block %d\n", block)})
+	c := cluster.Start(t, cluster.Config{Nodes: nodes, MasterConfig: fewestNumbers, Realtime: true})
 	places := []place{native}
 	for i := range nodes * workers {
 		places = append(places, place{fmt.Sprint("node ", i%nodes), []string{"bpsh", fmt.Sprint(i % nodes)}})

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,10 +91,17 @@ func TestSystemdStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask(t, c.Front, cluster.Alice, "bpsh", "0", "true")
+	cluster.Eventually(t, "the view has been started with the master", func() error {
+		res, err := c.Front.Exec(t.Context(), cluster.Alice, "bpns", "true")
+		if err == nil && res.Code != 0 {
+			err = errors.New(res.Stderr)
+		}
+		return err
+	})
 }
 
-// TestSystemdToken shows that systemd does not start a node's daemon again and again whose
-// token is refused, and that the node joins when it has been given another one.
+// TestSystemdToken shows that systemd does not start a node's daemon that lacks what it needs, nor
+// again and again one whose token is refused, and that the node joins when it has been given another one.
 func TestSystemdToken(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true, NoSlaves: true})
 	if err := c.Front.Systemctl(t.Context(), "start", "bpmaster"); err != nil {
@@ -106,21 +114,30 @@ func TestSystemdToken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := n.WriteFile("/etc/bproc/slave", "MASTER=front\n", 0o644); err != nil {
-		t.Fatal(err)
+	unit := func(want string) {
+		t.Helper()
+		cluster.Eventually(t, "the unit has "+want, func() error {
+			res, err := n.Exec(t.Context(), cluster.Root, "systemctl", "show", "bpslave", "--property=ActiveState,NRestarts,ExecMainStatus")
+			if err == nil && !sameLines(res.Stdout, want) {
+				err = fmt.Errorf("got %q", res.Stdout)
+			}
+			return err
+		})
+	}
+	for range 2 { // without the front end's name, and without a token
+		if err := n.Systemctl(t.Context(), "start", "bpslave"); err != nil {
+			t.Error(err)
+		}
+		unit("ActiveState=inactive\nNRestarts=0\nExecMainStatus=0\n")
+		if err := n.WriteFile("/etc/bproc/slave", "MASTER=front\n", 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	give(otherToken(t))
 	if err := n.Systemctl(t.Context(), "start", "bpslave"); err == nil {
 		t.Error("it starts with the token of another cluster")
 	}
-	const want = "ActiveState=failed\nNRestarts=0\nExecMainStatus=77\n"
-	cluster.Eventually(t, "the unit has failed for good", func() error {
-		res, err := n.Exec(t.Context(), cluster.Root, "systemctl", "show", "bpslave", "--property=ActiveState,NRestarts,ExecMainStatus")
-		if err == nil && !sameLines(res.Stdout, want) {
-			err = fmt.Errorf("got %q, want the lines of %q", res.Stdout, want)
-		}
-		return err
-	})
+	unit("ActiveState=failed\nNRestarts=0\nExecMainStatus=77\n")
 	token, err := c.Enroll(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ type client struct {
 	after  *link // session in which it is to go on
 
 	started *proc
-	exited  bool // its ghost has ended
+	asked   *proc // the last that its node was asked for
+	exited  bool  // its ghost has ended
 	status  wire.Status
 }
 
@@ -36,13 +37,16 @@ func (s *Sim) clientActs() {
 		if c.after != nil && s.chance(2) {
 			c.goOn()
 		}
+		if c.exited && !c.left && s.chance(10) { // it knows how its process has ended
+			c.leave()
+		}
 	}
 	if s.quiet {
 		return
 	}
 	switch s.rng.IntN(8) {
 	case 0, 1, 2, 3:
-		if len(s.everyone) < 200 && len(s.kernel.procs) < 120 {
+		if len(s.everyone) < 200 && s.kernel.free() > 10 {
 			s.newClient()
 		}
 	case 4:
@@ -119,7 +123,7 @@ func (s *Sim) toClient(o core.Output) {
 	switch o := o.(type) {
 	case core.Spawn:
 		if c, l := s.clients[o.Client], s.links[o.Session]; c != nil && l != nil {
-			l.spawns = append(l.spawns, c)
+			l.spawns = append(l.spawns, request{c, l.id})
 		}
 	case core.Started:
 		if c := s.clients[o.Client]; c != nil {
@@ -131,11 +135,11 @@ func (s *Sim) toClient(o core.Output) {
 		}
 	case core.Fail:
 		if c := s.clients[o.Client]; c != nil {
-			c.givesUp()
-			if g := s.kernel.procs[c.ghost]; g != nil && !g.ghost.held {
+			if g := s.kernel.procs[c.ghost]; g != nil && g.ghost != nil && !g.ghost.held && g.parent == c.pid {
 				s.kernel.end(c.ghost) // the client sees to it
 				c.exited = true
 			}
+			c.givesUp()
 		}
 	case core.HandOver:
 		if c := s.clients[o.From]; c != nil {

@@ -1,12 +1,14 @@
-// Package sim is a simulated cluster: the master's core (master/core) as it is, with models of all
-// that is around it: the kernel of the front end with its process tree, the keeper and the ghosts,
-// clients, nodes with their processes, the links to them, and time. One seed decides what happens
+// Package sim is a simulated cluster: the cores of the master (master/core) and of the slaves
+// (slave/core) as they are, with models of all that is around them: the kernel of the front end with
+// its process tree, the keeper and the ghosts, clients, kernels and inits of nodes with their processes
+// and journals, links, and time. One seed decides what happens
 // next: births, ends, signals, changes of parents, lost and slow messages, cuts, the death and
-// return of the master, of the keeper, of nodes' daemons and of whole nodes, leases that run out.
+// return of the master, of the keeper, of slaves and of whole nodes, leases that run out.
 //
 // After every step the world is looked at from outside (invariants.go), and at the end, when
 // nothing disturbs any more, all must come to rest with nothing left.
 //
-// A model does what a peer may do, and as little as possible beside that: what a slave tells again
-// after a lost session (node.go), in which order a keeper answers (keeper.go).
+// A model does what a peer may do, and as little as possible beside that: what init keeps for the
+// next slave (init.go), in which order a keeper answers (keeper.go). A slave that dies leaves its
+// journal; what it has asked init for comes, or is lost from some request on (slave.go).
 package sim

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/master/core"
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -31,19 +32,40 @@ func (s *Sim) check() {
 			}
 			owners[pid] = n.id
 		}
-		for _, b := range n.blocks {
+		for _, b := range n.holds() {
 			for _, other := range s.nodes {
-				if other != n && other.has(b) {
+				if other == n {
+					continue
+				}
+				if other.has(b) {
 					s.fail("nodes %d and %d have the numbers from %d", n.id, other.id, b.First)
+				}
+				if overlap(b, other.home) {
+					s.fail("node %d has the numbers from %d, which are at home on node %d", n.id, b.First, other.id)
 				}
 			}
 		}
 	}
 }
 
-func (n *node) has(b wire.Block) bool {
-	return slices.ContainsFunc(n.blocks, func(own wire.Block) bool { return own.First < b.End() && b.First < own.End() })
+// holds returns the blocks of a node whose lease has not run out since it has them.
+func (n *node) holds() []wire.Block {
+	if len(n.procs) == 0 && (n.expired || n.sim.now.Sub(n.heard) > lease) {
+		return nil
+	}
+	return n.blocks
 }
+
+func (n *node) has(b wire.Block) bool {
+	return slices.ContainsFunc(n.holds(), func(own wire.Block) bool { return overlap(withGap(own), b) })
+}
+
+// withGap returns a block with the numbers behind it, which are its node's, too.
+func withGap(b wire.Block) wire.Block {
+	return wire.Block{First: b.First, Count: b.Count + int32(pidmap.Gap(b))}
+}
+
+func overlap(a, b wire.Block) bool { return a.First < b.End() && b.First < a.End() }
 
 // ghostEnds is called when a ghost is told to end: its process must have ended before, and so.
 func (s *Sim) ghostEnds(g *ghost, status wire.Status) {
@@ -72,8 +94,7 @@ func (s *Sim) arrived(p *proc, seq uint64, sig unix.Signal) {
 	if l == nil || l.ghost == nil || l.ghost.adopted.Birth != p.birth {
 		return // its ghost is being made, or gone
 	}
-	g := l.ghost
-	if seq == 0 || seq > uint64(len(g.sent)) || g.sent[seq-1] != sig && g.sent[seq-1] != 0 {
+	if sent, is := l.ghost.sent[seq]; !is || sent != sig && sent != 0 {
 		s.fail("process %d gets %v number %d, which its ghost has not got", p.pid, sig, seq)
 	}
 }
@@ -82,15 +103,18 @@ func (s *Sim) arrived(p *proc, seq uint64, sig unix.Signal) {
 // clients know that theirs run.
 func (s *Sim) checkCalm() {
 	for _, n := range s.nodes {
+		if !slices.ContainsFunc(n.blocks, n.isAtHome) {
+			s.fail("node %d has not the numbers at home: %v, %v", n.id, n.home, n.blocks)
+		}
 		for _, p := range n.inOrder() {
 			l := s.kernel.procs[p.pid]
 			if l == nil || l.ghost == nil || l.ghost.adopted.Birth != p.birth {
 				s.fail("process %d (birth %d) runs without a ghost", p.pid, p.birth)
 				return
 			}
-			for i, sig := range l.ghost.sent {
-				if sig != 0 && !slices.Contains(p.got, uint64(i+1)) {
-					s.fail("process %d has not got %v number %d", p.pid, sig, i+1)
+			for _, seq := range slices.Sorted(maps.Keys(l.ghost.sent)) {
+				if sig := l.ghost.sent[seq]; sig != 0 && !slices.Contains(p.got, seq) {
+					s.fail("process %d has not got %v number %d", p.pid, sig, seq)
 				}
 			}
 			if c := p.client; c != nil && !c.left && (c.conn == 0 || !c.runs) {
@@ -108,9 +132,8 @@ func (s *Sim) placed(o core.Placed) {
 		return
 	}
 	n := l.node
-	first := l.last - uint64(len(n.log))
-	for i, e := range n.log {
-		if e.Kind != wire.EventForked || first+uint64(i)+1 > o.Event {
+	for _, e := range l.events[:min(o.Event, uint64(len(l.events)))] {
+		if e.Kind != wire.EventForked {
 			continue
 		}
 		p := s.find(e.PID, e.Birth)
@@ -125,8 +148,11 @@ func (s *Sim) placed(o core.Placed) {
 
 // dies reports whether a process is about to be killed since its ghost could not be made.
 func (s *Sim) dies(l *link, e wire.Event) bool {
-	return slices.ContainsFunc(l.down, func(o any) bool {
-		switch m := o.(core.ToNode).Message.(type) {
+	if l.node.slave.looks != nil || len(l.node.init.in) > 0 {
+		return true // it was told
+	}
+	return slices.ContainsFunc(l.down, func(o core.ToNode) bool {
+		switch m := o.Message.(type) {
 		case *wire.Signal:
 			return m.PID == e.PID
 		case *wire.KillAll:
@@ -145,9 +171,15 @@ func (s *Sim) atRest() string {
 		if len(n.calls) > 0 {
 			return fmt.Sprintf("%d calls of node %d are not answered", len(n.calls), n.id)
 		}
-		if len(n.log) > 0 {
-			return fmt.Sprintf("%d events of node %d are not done with, %+v first", len(n.log), n.id, n.log[0])
+		if d := n.slave; d == nil || d.core.Size() > 0 || d.held != 0 {
+			return fmt.Sprintf("the slave of node %d is not at rest: %+v", n.id, d)
 		}
+		if len(n.init.kept) > 0 {
+			return fmt.Sprintf("init of node %d keeps %v", n.id, n.init.kept)
+		}
+	}
+	if u := s.core.Numbers(); u.Free != u.Pool {
+		return fmt.Sprintf("%d of %d numbers have not gone back", u.Pool-u.Free, u.Pool)
 	}
 	if size := s.core.Size(); size > 0 {
 		return fmt.Sprintf("the master has %d processes:\n%v", size, s.core)

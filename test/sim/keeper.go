@@ -16,6 +16,7 @@ type keeper struct {
 	sim *Sim
 	in  []core.ToKeeper
 	out []core.Input
+	seq uint64 // of the last signal
 }
 
 // ghost is what the keeper knows of one.
@@ -26,10 +27,12 @@ type ghost struct {
 	killed  bool // SIGKILL holds it in its exit
 	zombie  bool
 	adopted wire.Adopted
-	kept    []*wire.GhostSignal // that the process is not known to have
-	seq     uint64
-	sent    []unix.Signal // all that it got, by number
+	kept    []*wire.GhostSignal    // that the process is not known to have
+	sent    map[uint64]unix.Signal // all that it got, by number; 0: it was lost
 }
+
+// anyOwner in GhostAdopt stands for a ghost that was held before.
+const anyOwner = ^uint32(0)
 
 func newKeeper(s *Sim) *keeper { return &keeper{sim: s} }
 
@@ -82,7 +85,7 @@ func (k *keeper) dies() {
 // forget has the signals lost that are kept.
 func (g *ghost) forget() {
 	for _, m := range g.kept {
-		g.sent[m.Seq-1] = 0
+		g.sent[m.Seq] = 0
 	}
 	g.kept = nil
 }
@@ -152,6 +155,8 @@ func (k *keeper) adopt(m *wire.GhostAdopt) unix.Errno {
 		return unix.ESRCH
 	case p.ghost.held:
 		return unix.EEXIST
+	case m.UID == anyOwner: // no keeper has held it
+		return unix.ESRCH
 	}
 	p.ghost.held = true
 	p.ghost.adopted = wire.Adopted{PID: m.PID, Parent: m.Parent, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner}
@@ -205,11 +210,14 @@ func (g *ghost) gets(sig unix.Signal) {
 		return
 	}
 	g.killed = sig == unix.SIGKILL
-	g.seq++
-	g.sent = append(g.sent, sig)
+	g.keeper.seq++
+	if g.sent == nil {
+		g.sent = map[uint64]unix.Signal{}
+	}
+	g.sent[g.keeper.seq] = sig
 	info := make([]byte, 128)
 	binary.LittleEndian.PutUint32(info, uint32(sig))
-	m := &wire.GhostSignal{PID: g.pid, Info: info, Seq: g.seq}
+	m := &wire.GhostSignal{PID: g.pid, Info: info, Seq: g.keeper.seq}
 	g.kept = append(g.kept, m)
 	g.keeper.out = append(g.keeper.out, core.FromKeeper{Message: m})
 }

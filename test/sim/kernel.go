@@ -24,15 +24,52 @@ type local struct {
 }
 
 func newKernel(s *Sim) *kernel {
-	return &kernel{sim: s, procs: map[wire.PID]*local{1: {pid: 1}}, next: 100}
+	return &kernel{sim: s, procs: map[wire.PID]*local{1: {pid: 1}}, next: firstNumber}
 }
 
-// fork makes a process.
+// firstNumber is where the kernel begins.
+const firstNumber = 100
+
+// lastNumber is so small that numbers are soon another's.
+const lastNumber = 160
+
+// fork makes a process. It has the next number that is free.
 func (k *kernel) fork(parent wire.PID) *local {
-	k.next++
+	taken := k.taken()
+	for k.next++; k.next > lastNumber || taken[k.next]; k.next++ {
+		if k.next >= lastNumber {
+			k.next = firstNumber
+		}
+	}
 	p := &local{pid: k.next, parent: parent, group: k.next}
 	k.procs[p.pid] = p
 	return p
+}
+
+// taken returns the numbers of processes and groups, and those of ghosts that have ended and that
+// their clients have not waited for.
+func (k *kernel) taken() map[wire.PID]bool {
+	taken := map[wire.PID]bool{}
+	for pid, p := range k.procs {
+		taken[pid], taken[p.group] = true, true
+	}
+	for _, c := range k.sim.everyone {
+		if !c.left {
+			taken[c.ghost] = true
+		}
+	}
+	return taken
+}
+
+// free returns how many numbers are free.
+func (k *kernel) free() (free int) {
+	taken := k.taken()
+	for pid := wire.PID(firstNumber); pid <= lastNumber; pid++ {
+		if !taken[pid] {
+			free++
+		}
+	}
+	return free
 }
 
 // end ends a process; its children go to init.

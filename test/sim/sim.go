@@ -9,11 +9,15 @@ import (
 	"time"
 
 	"bproc/master/core"
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
 // lease is that of the simulated cluster.
 const lease = 30 * time.Second
+
+// numbers are as few as can be: a home for each node, and two blocks more.
+var numbers = pidmap.Config{Numbers: pidmap.MinNumbers, Nodes: 4}
 
 // Sim is a simulated cluster.
 type Sim struct {
@@ -69,7 +73,7 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 func (s *Sim) begin() {
 	s.masters++
 	c, err := core.New(core.Config{
-		Now: s.now, Lease: lease, BlockSize: 1024, Gap: 1024, Nodes: s.kept[core.Nodes], Blocks: s.kept[core.Blocks], MaxEnds: 100,
+		Now: s.now, Lease: lease, Numbers: numbers, Nodes: s.kept[core.Nodes], Blocks: s.kept[core.Blocks], MaxEnds: 100,
 	})
 	if err != nil {
 		s.fail("the master cannot begin: %v", err)
@@ -126,6 +130,8 @@ func (s *Sim) perform(o core.Output) core.Input {
 		if l := s.links[o.Session]; l != nil {
 			l.closed = true
 		}
+	case core.Joined:
+		s.nodes[o.Node].home = o.Home
 	case core.Placed:
 		s.passed = append(s.passed, o)
 	case core.Keep:
@@ -192,15 +198,15 @@ func (s *Sim) Run(steps int) error {
 // anything has one thing happen.
 func (s *Sim) anything() {
 	switch n := s.rng.IntN(100); {
-	case n < 30:
+	case n < 28:
 		s.deliver()
-	case n < 45:
+	case n < 41:
 		s.keeper.work()
-	case n < 62:
+	case n < 68:
 		pick(s.rng, s.nodes).lives()
-	case n < 72:
+	case n < 76:
 		s.clientActs()
-	case n < 80:
+	case n < 82:
 		s.kernel.userActs()
 	case n < 90:
 		s.pass(time.Duration(1+s.rng.IntN(3)) * time.Second / 2)
@@ -323,7 +329,7 @@ func (s *Sim) settle() {
 // drained reports whether nothing is on its way.
 func (s *Sim) drained() bool {
 	for _, n := range s.nodes {
-		if l := n.link; l == nil || l.closed || len(l.up)+len(l.down)+len(l.spawns) > 0 {
+		if l := n.link; l == nil || l.closed || len(l.up)+len(l.down)+len(l.spawns) > 0 || n.slave.busy() {
 			return false
 		}
 	}

@@ -2,6 +2,8 @@ package sim_test
 
 import (
 	"flag"
+	"runtime"
+	"sync"
 	"testing"
 
 	"bproc/test/sim"
@@ -14,20 +16,41 @@ var (
 	steps = flag.Int("sim.steps", 1000, "steps of each")
 )
 
-// TestCluster has simulated clusters live and come to rest.
+// TestCluster has simulated clusters live and come to rest, as many at once as there are processors.
 func TestCluster(t *testing.T) {
-	faults, all := map[string]int{}, 0
-	for seed := *first; seed < *first+uint64(*seeds); seed++ {
-		s := sim.New(seed, 1+int(seed%3), false)
+	var mu sync.Mutex
+	faults, all, next := map[string]int{}, 0, *first
+	one := func() bool {
+		mu.Lock()
+		seed := next
+		next++
+		mu.Unlock()
+		if seed >= *first+uint64(*seeds) || t.Failed() {
+			return false
+		}
+		s := sim.New(seed, nodes(seed), false)
 		err := s.Run(*steps)
+		mu.Lock()
+		defer mu.Unlock()
 		all += s.Steps
 		for kind, n := range s.Faults {
 			faults[kind] += n
 		}
 		if err != nil {
-			again := sim.New(seed, 1+int(seed%3), true)
-			t.Fatalf("seed %d, step %d: %v\n%v\n%s", seed, s.Steps, err, again.Run(*steps), again.Transcript(*lines))
+			again := sim.New(seed, nodes(seed), true)
+			t.Errorf("seed %d, step %d: %v\n%v\n%s", seed, s.Steps, err, again.Run(*steps), again.Transcript(*lines))
 		}
+		return err == nil
 	}
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for one() {
+			}
+		})
+	}
+	group.Wait()
 	t.Logf("%d seeds from %d on, %d steps, faults: %v", *seeds, *first, all, faults)
 }
+
+func nodes(seed uint64) int { return 1 + int(seed%4) }

@@ -13,7 +13,7 @@ import (
 
 func TestInquire(t *testing.T) {
 	m := newMaster(t, func(c *link.ListenConfig) { c.Release = "v1.2.3" })
-	token, _, err := m.authority.NewToken(7, "blue", time.Hour)
+	token, _, err := m.authority.NewToken(link.Terms{Node: 7, Name: "blue", Life: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

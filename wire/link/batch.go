@@ -3,6 +3,8 @@ package link
 import (
 	"net"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // writeBatch is how much is put together.
@@ -26,6 +28,21 @@ var outs = sync.Pool{New: func() any { b := make([]byte, 0, writeBatch); return 
 func (b *batch) abort() {
 	_ = b.SetLinger(0)
 	_ = b.Close()
+}
+
+// hungUp reports whether the other side says nothing more: what it has said before would be
+// answered in vain.
+func (b *batch) hungUp() bool {
+	raw, err := b.SyscallConn()
+	if err != nil {
+		return false
+	}
+	fds := []unix.PollFd{{Events: unix.POLLRDHUP}}
+	_ = raw.Control(func(fd uintptr) {
+		fds[0].Fd = int32(fd)
+		_, _ = unix.Poll(fds, 0) // it does not wait
+	})
+	return fds[0].Revents != 0
 }
 
 // Write implements [net.Conn]. TLS writes from its read side, too (alerts, key

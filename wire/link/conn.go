@@ -7,15 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const (
 	ackEvery  = 256 << 10 // bytes received before they are acknowledged ahead of the next interval
 	tlsRecord = 16 << 10  // plain bytes in a record of TLS
 	burst     = 4         // chunks that are encrypted before they are given to the kernel
+
+	idleScratch = 1 << 10 // bytes that an idle connection keeps for its next record
 
 	// keyLimit bounds the bytes that are encrypted with one key. RFC 8446,
 	// section 5.5, allows 2^24.5 full records with AES-GCM. The link goes on
@@ -38,67 +39,91 @@ type conn struct {
 	raw  *batch
 
 	// Of the reader, under link.reading.
-	left    int // bytes of the data record being read
-	control [maxReason]byte
+	left int // bytes of the data record being read
 
 	// Of whoever has set link.writing.
 	pieces  []piece
 	scratch []byte
 	written uint64
 
+	lost    chan struct{} // closed when err is set
+	writers sync.WaitGroup
+
 	// Under link.mu.
-	err   error  // why it was given up
-	sent  uint64 // offset after the last byte that is or was being written
-	told  uint64 // bytes received that the other side knows of
-	alive bool   // a sign of life is due
+	err    error     // why it was given up
+	sent   uint64    // offset after the last byte that is or was being written
+	told   uint64    // bytes received that the other side knows of
+	alive  bool      // a sign of life is due
+	spoke  time.Time // when the last was answered
+	runs   bool
+	writes bool // the writer is at work
 }
 
 func newConn(l *link, t *tls.Conn, raw *batch) *conn {
-	return &conn{link: l, tls: t, raw: raw, alive: true}
+	return &conn{link: l, tls: t, raw: raw, alive: true, lost: make(chan struct{})}
 }
 
 // run carries the link until the connection ends, and returns why it did.
 func (c *conn) run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
-	stop := context.AfterFunc(ctx, func() { c.fail(context.Cause(ctx)) })
-	defer stop()
-	g.Go(c.write)
-	g.Go(func() error { return c.watch(ctx) })
-	_ = g.Wait() // c.err is the first reason
+	c.begin()
+	select {
+	case <-c.lost:
+	case <-ctx.Done():
+		c.fail(context.Cause(ctx))
+	}
+	c.writers.Wait()
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
 	return c.err
 }
 
-// watch asks for signs of life and waits for those of the other side. It looks at once
+func (c *conn) begin() {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.runs = true
+	c.wakeLocked()
+}
+
+// watch gives signs of life at intervals, and waits for those of the other side. It looks at once
 // when their time is over, not at the next interval: how long a lost node is waited for
 // depends on that.
-func (c *conn) watch(ctx context.Context) error {
-	for wait := c.link.pace.interval; ; {
+func (c *conn) watch() {
+	timer := time.NewTimer(c.link.pace.interval)
+	defer timer.Stop()
+	for {
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
-		}
-		var err error
-		if wait, err = c.tick(time.Now()); err != nil {
-			return err
+		case <-c.lost:
+			return
+		case <-timer.C:
+			timer.Reset(c.tick(time.Now()))
 		}
 	}
 }
 
 // tick returns when to look again.
-func (c *conn) tick(now time.Time) (time.Duration, error) {
+func (c *conn) tick(now time.Time) time.Duration {
 	l := c.link
+	left := l.check(now)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.alive = true
+	c.wakeLocked()
+	return min(l.pace.interval, left)
+}
+
+// check gives the connection up if nothing was heard for too long. It returns when to look again.
+func (l *link) check(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left := l.pace.silence - now.Sub(l.heard)
-	if left <= 0 {
-		l.loseLocked(c, errSilent)
+	if l.cur == nil {
+		return l.pace.silence
 	}
-	c.alive = true
-	l.work.Signal()
-	return min(l.pace.interval, left), c.err
+	if left <= 0 {
+		l.loseLocked(l.cur, errSilent)
+		return l.pace.silence
+	}
+	return left
 }
 
 // fail gives the connection up.
@@ -108,19 +133,66 @@ func (c *conn) fail(err error) {
 	c.link.loseLocked(c, err)
 }
 
-// write sends what there is to be sent, until the connection ends.
-func (c *conn) write() error {
+// wakeLocked has the writer begin if there is something for it.
+func (c *conn) wakeLocked() {
+	if c.runs && !c.writes && c.dueLocked() {
+		c.writes = true
+		c.writers.Go(c.write)
+	}
+}
+
+// dueLocked reports whether something can be sent.
+func (c *conn) dueLocked() bool {
+	l := c.link
+	switch {
+	case c.err != nil, l.writing: // who writes looks again then
+		return false
+	case l.err != nil:
+		return true
+	}
+	return c.alive || c.sent < l.out.end || l.received-c.told > ackEvery
+}
+
+// write sends what there is to be sent, and ends.
+func (c *conn) write() {
 	for {
-		p, err := c.next()
-		if err != nil {
-			return err
+		p, ok := c.next()
+		if !ok {
+			return
 		}
-		err = c.send(p)
+		err := c.send(p)
 		if p.reason != nil && err == nil {
 			c.part()
 		}
 		c.sentAll(p, err)
 	}
+}
+
+// answer gives a sign of life for one of a slave, if that has not heard of us just now. It is
+// given by the reader itself, unless others write.
+func (c *conn) answer() {
+	if p, ok := c.answerParcel(); ok {
+		c.sentAll(p, c.send(p))
+	}
+}
+
+func (c *conn) answerParcel() (parcel, bool) {
+	l := c.link
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if !l.answers || c.err != nil || l.err != nil || now.Sub(c.spoke) < l.pace.interval/2 {
+		return parcel{}, false
+	}
+	c.alive, c.spoke = true, now
+	if l.writing || c.sent < l.out.end {
+		c.wakeLocked()
+		return parcel{}, false
+	}
+	if cap(c.scratch) > idleScratch {
+		c.scratch, c.pieces = nil, nil
+	}
+	return c.parcelLocked(), true
 }
 
 // part lets the other side read the farewell: a close with bytes unread would
@@ -142,27 +214,23 @@ type parcel struct {
 	reason   error // the last: a farewell
 }
 
-// next waits until there is something to send.
-func (c *conn) next() (parcel, error) {
+// next returns what there is to be sent by the writer, which ends if there is nothing.
+func (c *conn) next() (_ parcel, ok bool) {
 	l := c.link
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for {
-		switch {
-		case c.err != nil:
-			return parcel{}, c.err
-		case l.writing: // Write does
-		case l.err != nil && !l.farewell:
-			l.loseLocked(c, l.err)
-			return parcel{}, l.err
-		case l.err != nil && c.sent == l.out.end:
-			l.writing, l.pinned = true, c.sent
-			return parcel{reason: l.err}, nil
-		case c.alive || c.sent < l.out.end || l.received-c.told > ackEvery:
-			return c.parcelLocked(), nil
-		}
-		l.work.Wait()
+	switch {
+	case !c.dueLocked():
+	case l.err != nil && !l.farewell:
+		l.loseLocked(c, l.err)
+	case l.err != nil && c.sent == l.out.end:
+		l.writing, l.pinned = true, c.sent
+		return parcel{reason: l.err}, true
+	default:
+		return c.parcelLocked(), true
 	}
+	c.writes = false
+	return parcel{}, false
 }
 
 func (c *conn) parcelLocked() parcel {
@@ -188,7 +256,7 @@ func (c *conn) sentAll(p parcel, err error) {
 	}
 	l.releaseLocked()
 	l.space.Broadcast() // detach may wait
-	l.work.Signal()
+	c.wakeLocked()
 }
 
 // send writes the parcel. Small parts are put together, so that few records of
@@ -210,7 +278,7 @@ func (c *conn) encrypt(p parcel) error {
 			if err := c.plain(); err != nil {
 				return err
 			}
-			putRecord(piece.chunk[:], kindData, n)
+			putRecord(piece.chunk, kindData, n)
 			if err := c.encryptBytes(piece.chunk[:piece.to]); err != nil {
 				return err
 			}
@@ -279,7 +347,7 @@ func (c *conn) readRecord() error {
 		c.left = length
 		return nil
 	}
-	payload := c.control[:length]
+	payload := make([]byte, length)
 	if _, err := io.ReadFull(c.tls, payload); err != nil {
 		return err
 	}
@@ -300,6 +368,7 @@ func (c *conn) acknowledged(offset uint64) error {
 	if err != nil {
 		return c.offend(err)
 	}
+	c.answer()
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
+	"sync"
 	"time"
 
 	"bproc/wire"
@@ -89,7 +91,7 @@ func (d *dialer) carry(ctx context.Context, c *conn) error {
 	l := c.link
 	for {
 		// A closed link takes leave over its connection before that ends.
-		lost := c.run(context.WithoutCancel(ctx))
+		lost := d.run(context.WithoutCancel(ctx), c)
 		select {
 		case <-l.done:
 			return l.reason()
@@ -109,6 +111,15 @@ func (d *dialer) carry(ctx context.Context, c *conn) error {
 	}
 }
 
+// run carries the link over c, and gives signs of life.
+func (d *dialer) run(ctx context.Context, c *conn) error {
+	var watching sync.WaitGroup
+	watching.Go(c.watch)
+	err := c.run(ctx)
+	watching.Wait()
+	return err
+}
+
 // resume tries until there is a connection, or none can be.
 func (d *dialer) resume(ctx context.Context, l *link) (*conn, error) {
 	delay := time.Duration(0)
@@ -117,7 +128,6 @@ func (d *dialer) resume(ctx context.Context, l *link) (*conn, error) {
 		if err := pause(ctx, delay/2+rand.N(delay/2+1)); err != nil {
 			return nil, err
 		}
-		delay = min(max(2*delay, firstDelay), lastDelay)
 		c, err := d.attempt(ctx, l)
 		refused := (*RefusedError)(nil)
 		switch {
@@ -126,8 +136,22 @@ func (d *dialer) resume(ctx context.Context, l *link) (*conn, error) {
 		case errors.As(err, &refused), errors.Is(err, ErrNotResumed), errors.Is(err, ErrProtocol):
 			return nil, err
 		}
+		delay = min(max(2*delay, firstDelay), longest(err, l.pace.lease))
 		d.cfg.Log.Debug("no connection to the master", "err", err)
 	}
+}
+
+// busyPart is which part of the lease a slave waits at most for a master that is there and has too
+// many others to deal with. They have come at the same moment, and fewer attempts at a time
+// are more that succeed.
+const busyPart = 10
+
+// longest returns the longest wait before the next attempt.
+func longest(err error, lease time.Duration) time.Duration {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
+		return lastDelay // nobody is there
+	}
+	return max(lastDelay, lease/busyPart)
 }
 
 func (d *dialer) attempt(ctx context.Context, l *link) (*conn, error) {

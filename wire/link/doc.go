@@ -21,23 +21,27 @@
 // # Goroutines
 //
 // On the slave Session.Run owns all of a session. On the master it owns yamux,
-// and Listener.Run owns one goroutine for each connection, with the two that
-// write and watch it. The reader of a connection is the reading goroutine of
+// and Listener.Run owns one goroutine for each connection, and one that watches all of them.
+// The reader of a connection is the reading goroutine of
 // yamux: it takes bytes, through link.Read, straight from TLS, and deals with
-// acknowledgements on the way. That goroutine waits for nobody else: yamux
+// acknowledgements on the way. On a slave that goroutine waits for nobody else: yamux
 // makes its readers wait by windows, and it writes only to reset a stream, when
 // more streams are opened than the backlog holds, which the opening side
-// prevents.
+// prevents. On the master it answers signs of life, too, and may wait until the slave reads.
 //
 // Bytes are written by the sending goroutine of yamux itself when they are few
 // and nobody else writes, which saves a change of goroutines for each small
-// message, and by the writer of the connection otherwise. link.writing says
+// message, and by the writer of the connection otherwise, a goroutine that there is only
+// while it has something to write. link.writing says
 // that somebody does.
+//
+// A master has thousands of links, most of them idle: each has two goroutines of yamux, that of its
+// connection and that of Session.Serve, and no timer.
 //
 // # Locks
 //
 // Session.opening, then link.reading, then link.mu or Listener.mu, which are
-// never held together. Nothing blocks under these two.
+// never held together. Nothing blocks under these two. Session.mu is a leaf.
 //
 // # What this package does not do
 //

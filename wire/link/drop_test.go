@@ -3,6 +3,7 @@ package link_test
 import (
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,46 @@ func TestDrop(t *testing.T) {
 	exchange(t, at, from, "works")
 	if err := errors.Join(at.Close(), from.Drop()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDroppedKeepsNothing: of a stream that was dropped no bytes are kept, whatever the slave has sent, and
+// however much at a time.
+func TestDroppedKeepsNothing(t *testing.T) {
+	m := newMaster(t, nil)
+	slave, here := m.pair(m.addr())
+	const count, bytes = 64, 128 << 10
+	aside, there := streams(t, slave, here)
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var open []link.Stream
+	for range count {
+		at, from := streams(t, slave, here)
+		open = append(open, at)
+		if _, err := at.Write(make([]byte, bytes)); err != nil {
+			t.Fatal(err)
+		}
+		exchange(t, aside, there, "all has come")
+		if err := from.Drop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		var after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if after.HeapAlloc < before.HeapAlloc+count*bytes/4 {
+			break
+		}
+		if time.Since(begin) > 20*time.Second {
+			t.Fatalf("%d KiB are kept of %d dropped streams", (after.HeapAlloc-before.HeapAlloc)>>10, count)
+		}
+	}
+	for _, at := range append(open, aside) {
+		if err := at.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

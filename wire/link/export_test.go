@@ -70,3 +70,10 @@ const MaxOverdue = maxOverdue
 
 // Streams returns how many streams the session keeps.
 func (s *Session) Streams() int { return s.mux.NumStreams() }
+
+// Kept returns how many buffers the session has for what the other side has not acknowledged.
+func (s *Session) Kept() int {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	return len(s.link.out.chunks)
+}

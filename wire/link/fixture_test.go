@@ -94,7 +94,7 @@ func newMasterOf(t testing.TB, a *link.Authority, change func(*link.ListenConfig
 		Lease:     testLease,
 		Interval:  testInterval,
 		Log:       slog.New(slog.NewTextHandler(m.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
-		Joined:    func(string, string, wire.NodeID, string) (wire.Block, error) { return home, nil },
+		Joined:    func(j link.Joining) (wire.NodeID, wire.Block, error) { return j.Node, home, nil },
 		Accept: func(p link.Peer, s *link.Session) {
 			m.peers <- p
 			m.sessions <- s
@@ -136,7 +136,7 @@ func (m *master) addr() string { return m.listener.Addr().String() }
 // identity joins a new slave.
 func (m *master) identity() *link.Identity {
 	m.Helper()
-	token, _, err := m.authority.NewToken(1, "", time.Minute)
+	token, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: time.Minute})
 	if err != nil {
 		m.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 
 	"bproc/wire"
@@ -83,13 +84,31 @@ func (l *Listener) join(t *tls.Conn, log *slog.Logger) error {
 	if err != nil {
 		return refusedToken(err)
 	}
-	home, err := l.cfg.Joined(key, request.Host, g.Node, g.Name)
+	j := Joining{Key: key, Host: request.Host, Addr: hostOf(t.RemoteAddr()), Node: g.Node, Name: g.Name}
+	if g.full() {
+		j.Again = append([]wire.NodeID{}, g.Nodes...)
+	}
+	node, home, err := l.cfg.Joined(j)
+	if errors.Is(err, ErrNotAgain) {
+		return refusedToken(errTokenUsed)
+	}
 	if err != nil {
 		err = errors.Join(err, a.tokens.giveBack(request.Secret, g))
 		return &RefusedError{Reason: err.Error()}
 	}
-	log.Info("node has joined", "node", g.Node, "host", request.Host, "key", key)
+	if err := a.tokens.joined(request.Secret, g, node); err != nil {
+		return &RefusedError{Reason: err.Error()}
+	}
+	log.Info("node has joined", "node", node, "host", request.Host, "key", key)
 	return wire.Write(t, 0, &wire.JoinReply{Certificate: der, Authority: a.cert.Raw, Home: home})
+}
+
+// hostOf returns an address without its port.
+func hostOf(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap().String()
+	}
+	return ""
 }
 
 // refusedToken refuses a slave whose token could not be used. It may try again with the same one if

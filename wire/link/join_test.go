@@ -25,19 +25,19 @@ func TestJoin(t *testing.T) {
 	}
 	var got []joined
 	m := newMaster(t, func(c *link.ListenConfig) {
-		c.Joined = func(key, host string, node wire.NodeID, name string) (wire.Block, error) {
-			got = append(got, joined{key, host, name, node})
-			if host == "full" {
-				return wire.Block{}, errors.New("the node table is full")
+		c.Joined = func(j link.Joining) (wire.NodeID, wire.Block, error) {
+			got = append(got, joined{j.Key, j.Host, j.Name, j.Node})
+			if j.Host == "full" {
+				return 0, wire.Block{}, errors.New("the node table is full")
 			}
-			return home, nil
+			return j.Node, home, nil
 		}
 	})
 	dir := filepath.Join(t.TempDir(), "identity")
 	if _, err := link.OpenIdentity(dir); !errors.Is(err, link.ErrNotJoined) {
 		t.Errorf("before: got %v, want %v", err, link.ErrNotJoined)
 	}
-	token, expires, err := m.authority.NewToken(7, "blue", time.Hour)
+	token, expires, err := m.authority.NewToken(link.Terms{Node: 7, Name: "blue", Life: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func (m *master) knows(t *testing.T, dir, key string) {
 func TestTokens(t *testing.T) {
 	m := newMaster(t, nil)
 	newToken := func(ttl time.Duration) string {
-		token, _, err := m.authority.NewToken(1, "", ttl)
+		token, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: ttl})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := newMaster(t, nil)
-	foreign, _, err := other.authority.NewToken(1, "", time.Minute)
+	foreign, _, err := other.authority.NewToken(link.Terms{Node: 1, Life: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestTokens(t *testing.T) {
 	// The same authority after its tokens were lost: right fingerprint, unknown secret.
 	t.Run("forgotten", func(t *testing.T) {
 		var kept state
-		token, _, err := kept.open(t).NewToken(1, "", time.Minute)
+		token, _, err := kept.open(t).NewToken(link.Terms{Node: 1, Life: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestTokens(t *testing.T) {
 		}
 	})
 	for _, ttl := range []time.Duration{0, -time.Second, 366 * 24 * time.Hour} {
-		if _, _, err := m.authority.NewToken(1, "", ttl); err == nil {
+		if _, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: ttl}); err == nil {
 			t.Errorf("a token with lifetime %v was made", ttl)
 		}
 	}
@@ -150,7 +150,7 @@ func TestTokens(t *testing.T) {
 // TestOnlyOneUses: of many slaves with the same token, one joins.
 func TestOnlyOneUses(t *testing.T) {
 	m := newMaster(t, nil)
-	token, _, err := m.authority.NewToken(1, "", time.Minute)
+	token, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestOnlyOneUses(t *testing.T) {
 func TestAuthorityStays(t *testing.T) {
 	var kept state
 	a := kept.open(t)
-	unused, _, err := a.NewToken(2, "", time.Minute)
+	unused, _, err := a.NewToken(link.Terms{Node: 2, Life: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestSecretsAreSecret(t *testing.T) {
 	a := kept.open(t)
 	m := newMasterOf(t, a, nil)
 	token := func() string {
-		token, _, err := a.NewToken(1, "", time.Minute)
+		token, _, err := a.NewToken(link.Terms{Node: 1, Life: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestDamaged(t *testing.T) {
 	var kept, other state
 	a := kept.open(t)
 	m := newMasterOf(t, a, nil)
-	token, _, err := a.NewToken(1, "", time.Minute)
+	token, _, err := a.NewToken(link.Terms{Node: 1, Life: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,13 +287,13 @@ func TestDamaged(t *testing.T) {
 func TestNothingCanBeKept(t *testing.T) {
 	var kept state
 	m := newMasterOf(t, kept.open(t), nil)
-	token, _, err := m.authority.NewToken(1, "", time.Minute)
+	token, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	full := errors.New("the disk is full")
 	kept.tokens.fail(full)
-	if _, _, err := m.authority.NewToken(1, "", time.Minute); !errors.Is(err, full) {
+	if _, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: time.Minute}); !errors.Is(err, full) {
 		t.Errorf("new token: got %v, want %v", err, full)
 	}
 	dir := filepath.Join(t.TempDir(), "id")

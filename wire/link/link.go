@@ -37,7 +37,6 @@ type link struct {
 	mu       sync.Mutex
 	space    sync.Cond // Write waits for room, detach for the writer to be done
 	arrived  sync.Cond // Read waits for a connection
-	work     sync.Cond // the writer of a connection waits for something to send
 	out      queue
 	acked    uint64 // bytes that the other side has received
 	writing  bool   // bytes of the queue are being written to a connection
@@ -46,10 +45,13 @@ type link struct {
 	heard    time.Time
 	since    time.Time     // when cur became nil, or stopped to be
 	changed  chan struct{} // closed when cur becomes nil, or stops to be
+	moved    func()        // called then; nil: nobody wants to know
 	cur      *conn         // nil while there is no connection
 	err      error         // why the link was closed
 	farewell bool          // tell the other side why
+	answers  bool          // signs of life are answered, and not sent at intervals: the master's
 	done     chan struct{} // closed when err is set
+	stop     func()        // called then; nil: nobody is to be stopped
 }
 
 // pace is how often the ends of a link speak, and how long they wait.
@@ -75,7 +77,7 @@ func newLink(name string, p pace, ended func()) *link {
 		changed:  make(chan struct{}),
 		done:     make(chan struct{}),
 	}
-	l.space.L, l.arrived.L, l.work.L = &l.mu, &l.mu, &l.mu
+	l.space.L, l.arrived.L = &l.mu, &l.mu
 	return l
 }
 
@@ -111,7 +113,7 @@ func (l *link) take(p []byte) (*conn, parcel, error) {
 	case c == nil || announces(p):
 		return nil, parcel{}, nil
 	case l.writing || l.out.end-c.sent > tlsRecord:
-		l.work.Signal()
+		c.wakeLocked()
 		return nil, parcel{}, nil
 	}
 	return c, c.parcelLocked(), nil
@@ -169,7 +171,7 @@ func (l *link) readFrom(c *conn, p []byte) (int, error) {
 		l.received += uint64(n)
 		l.heard = time.Now()
 		if l.received-c.told > ackEvery {
-			l.work.Signal()
+			c.wakeLocked()
 		}
 	}
 	return n, err
@@ -186,6 +188,15 @@ func (l *link) is(c *conn) bool {
 func (l *link) Close() error {
 	l.close(fmt.Errorf("%w: malformed frame of yamux", ErrProtocol), true)
 	return nil
+}
+
+// atEnd has stop called when the link is closed, or at once if it is. It must not block.
+func (l *link) atEnd(stop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stop = stop; l.err != nil {
+		stop()
+	}
 }
 
 // reason returns why the link was closed; nil while it is not.
@@ -211,6 +222,9 @@ func (l *link) closeOnce(err error, farewell bool) bool {
 	}
 	l.err, l.farewell = err, farewell
 	close(l.done)
+	if l.stop != nil {
+		l.stop()
+	}
 	if l.cur != nil {
 		_ = l.cur.raw.SetDeadline(time.Now().Add(farewellTime))
 	}
@@ -221,7 +235,9 @@ func (l *link) closeOnce(err error, farewell bool) bool {
 func (l *link) broadcastLocked() {
 	l.space.Broadcast()
 	l.arrived.Broadcast()
-	l.work.Broadcast()
+	if l.cur != nil {
+		l.cur.wakeLocked()
+	}
 }
 
 // attach makes c the connection of the link. peer is how many bytes of the link
@@ -267,6 +283,7 @@ func (l *link) detach() (received uint64) {
 func (l *link) loseLocked(c *conn, err error) {
 	if c.err == nil {
 		c.err = err
+		close(c.lost)
 		c.raw.abort()
 	}
 	if l.cur == c {
@@ -281,6 +298,9 @@ func (l *link) moveLocked(c *conn) {
 	l.since = time.Now()
 	close(l.changed)
 	l.changed = make(chan struct{})
+	if l.moved != nil {
+		l.moved()
+	}
 	l.broadcastLocked()
 }
 

@@ -1,13 +1,16 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,9 +21,14 @@ import (
 	"bproc/wire"
 )
 
-// maxOpening bounds the connections that have not proved who they are, where
-// ListenConfig does not: of more, the oldest is given up.
-const maxOpening = 256
+// maxOpening bounds the connections that prove who they are at the same time, and maxWaiting those
+// that wait for that, where ListenConfig does not. One that takes longer than openingPatience is
+// given up for one that waits.
+const (
+	maxOpening      = 128
+	maxWaiting      = 4096
+	openingPatience = openingTime / 2
+)
 
 // Peer is who is at the other end of a new session, in its own words but for
 // Key and Addr.
@@ -30,10 +38,24 @@ type Peer struct {
 	Arch    string
 	BootID  string
 	Addr    string // of the first connection
+	Here    string // the address of this side of it
 	Version uint16 // of the protocol, that both speak
 
 	Certificate Validity // of the one on the first connection
 }
+
+// Joining is a machine with a new identity.
+type Joining struct {
+	Key   string // its identity
+	Host  string // what it calls itself
+	Addr  string // from which it comes, without port
+	Node  wire.NodeID
+	Name  string        // these two are of the token's [Terms]
+	Again []wire.NodeID // it may only be one of these, that has an identity; nil: any
+}
+
+// ErrNotAgain is the error for a machine whose token is only good for nodes that have joined with it.
+var ErrNotAgain = errors.New("the token was used by as many machines as it is for")
 
 // ListenConfig is the configuration of a Listener.
 type ListenConfig struct {
@@ -41,13 +63,15 @@ type ListenConfig struct {
 	Authority *Authority
 	Lease     time.Duration // what slaves are told: without word for so long, they kill everything
 	Interval  time.Duration // between signs of life; 0: a tenth of the lease, within bounds
-	Opening   int           // how many connections may not have proved who they are; 0: 256
+	Opening   int           // how many connections may prove who they are at a time; 0: 128
+	Waiting   int           // how many may wait for that; 0: 4096
 	Release   string        // version of this program, for [Inquire]
 	Log       *slog.Logger
 
 	// Joined is told of a new identity before the slave gets its certificate.
-	// An error is shown to the slave, and its token stays good.
-	Joined func(key, host string, node wire.NodeID, name string) (home wire.Block, err error)
+	// An error is shown to the slave, and its token stays good; ErrNotAgain is for one that
+	// would be another node than one of Again.
+	Joined func(Joining) (node wire.NodeID, home wire.Block, err error)
 
 	// Admit decides whether a slave whose certificate is good may connect. A
 	// *RefusedError is shown to the slave; another error means that nobody knows now. It is
@@ -62,11 +86,11 @@ type ListenConfig struct {
 
 // Listener is the master's end of all links.
 type Listener struct {
-	cfg   ListenConfig
-	ln    net.Listener
-	tls   *tls.Config
-	pace  pace
-	crowd *crowd.Crowd[string] // of connections that have proved nothing yet, by address
+	cfg  ListenConfig
+	ln   net.Listener
+	tls  *tls.Config
+	pace pace
+	line *crowd.Line[string] // of connections that have proved nothing yet, by address
 
 	mu       sync.Mutex
 	sessions map[string]*Session // by name of the link
@@ -80,9 +104,7 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 	if cfg.Interval == 0 {
 		cfg.Interval = min(max(cfg.Lease/10, 200*time.Millisecond), 3*time.Second)
 	}
-	if cfg.Opening == 0 {
-		cfg.Opening = maxOpening
-	}
+	cfg.Opening, cfg.Waiting = cmp.Or(cfg.Opening, maxOpening), cmp.Or(cfg.Waiting, maxWaiting)
 	ln, err := net.Listen("tcp", cfg.Addr)
 	if errors.Is(err, unix.EADDRNOTAVAIL) {
 		cfg.Log.Warn("this machine does not have the address yet on which slaves are to find it", "addr", cfg.Addr)
@@ -96,7 +118,7 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		ln:       ln,
 		tls:      cfg.Authority.serverConfig(),
 		pace:     newPace(cfg.Lease, cfg.Interval),
-		crowd:    crowd.New[string](cfg.Opening),
+		line:     crowd.NewLine[string](cfg.Opening, cfg.Waiting, openingPatience),
 		sessions: map[string]*Session{},
 	}, nil
 }
@@ -110,14 +132,14 @@ func (l *Listener) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = l.ln.Close() })
 	defer stop()
+	g.Go(func() error { l.watch(ctx); return nil })
 	g.Go(func() error {
+		defer l.line.Close() // nobody is served any more
 		for {
 			c, err := l.ln.Accept()
 			switch {
 			case err == nil:
-				raw := &batch{TCPConn: c.(*net.TCPConn)}
-				free := l.crowd.Enter(host(raw.TCPConn), raw.abort)
-				g.Go(func() error { defer free(); l.serve(ctx, raw, free); return nil })
+				l.enter(ctx, g, &batch{TCPConn: c.(*net.TCPConn)})
 				continue
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
@@ -132,11 +154,29 @@ func (l *Listener) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// serve opens a connection and, when it is one of a link, carries it.
+// enter has a connection served when it is its turn. A slave that has not waited for so long will
+// come again.
+func (l *Listener) enter(ctx context.Context, g *errgroup.Group, raw *batch) {
+	came := time.Now()
+	l.line.Enter(host(raw.TCPConn), func(leave func()) {
+		g.Go(func() error {
+			defer leave()
+			if time.Since(came) > dialTime && raw.hungUp() {
+				raw.abort()
+				return nil
+			}
+			if c := l.serve(ctx, raw, leave); c != nil {
+				g.Go(func() error { l.carry(ctx, c); return nil }) // the stack of an opening is large
+			}
+			return nil
+		})
+	}, raw.abort)
+}
+
+// serve opens a connection and returns it when it is one of a link, which it is to carry.
 // proved is to be called when the other end has said who it is.
-func (l *Listener) serve(ctx context.Context, raw *batch, proved func()) {
+func (l *Listener) serve(ctx context.Context, raw *batch, proved func()) *conn {
 	log := l.cfg.Log.With("addr", raw.RemoteAddr().String())
-	defer raw.Close()
 	stop := context.AfterFunc(ctx, raw.abort)
 	defer stop()
 
@@ -150,10 +190,35 @@ func (l *Listener) serve(ctx context.Context, raw *batch, proved func()) {
 		log.Log(ctx, level, "connection was refused", "err", err)
 	case err == nil && c != nil:
 		proved()
-		if err := c.run(ctx); ctx.Err() == nil {
-			log.Info("connection has ended", "err", err)
+		return c
+	}
+	_ = raw.Close()
+	return nil
+}
+
+// carry carries a link over its connection.
+func (l *Listener) carry(ctx context.Context, c *conn) {
+	defer c.raw.Close()
+	if err := c.run(ctx); ctx.Err() == nil {
+		l.cfg.Log.Info("connection has ended", "addr", c.raw.RemoteAddr().String(), "err", err)
+	}
+}
+
+// watch gives up connections over which nothing was heard for too long, each when its time is over.
+func (l *Listener) watch(ctx context.Context) {
+	for wait := l.pace.silence; pause(ctx, wait) == nil; {
+		wait = l.pace.silence
+		now := time.Now()
+		for _, s := range l.all() {
+			wait = min(wait, s.link.check(now))
 		}
 	}
+}
+
+func (l *Listener) all() []*Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.sessions))
 }
 
 // host is where a connection comes from.
@@ -222,6 +287,7 @@ func (l *Listener) link(o opened, log *slog.Logger) (*conn, error) {
 		Arch:    hello.Arch,
 		BootID:  hello.BootID,
 		Addr:    o.raw.RemoteAddr().String(),
+		Here:    o.raw.LocalAddr().String(),
 		Version: min(hello.Version, wire.Version),
 
 		Certificate: validityOf(o.ConnectionState().PeerCertificates[0]),
@@ -251,6 +317,7 @@ func (l *Listener) admit(p Peer) error {
 func (l *Listener) start(o opened, p Peer, log *slog.Logger) (*conn, error) {
 	name := newID()
 	s := newSession(newLink(name, l.pace, func() { l.forget(name) }), l.cfg.Log)
+	s.link.answers = true
 	s.peer = p
 	s.certificate.Store(&p.Certificate)
 	s.opening.Lock()

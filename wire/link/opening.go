@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -29,12 +28,11 @@ type opened struct {
 // ask connects to the master, proves it, sends a request, unless that is nil, and reads
 // the answer, which must be of the type that answer points to.
 func ask[M wire.Message](ctx context.Context, addr string, config *tls.Config, limit time.Duration, request wire.Message, answer *M) (opened, error) {
-	dialer := net.Dialer{Timeout: dialTime}
-	c, err := dialer.DialContext(ctx, "tcp", addr)
+	c, err := dialTCP(ctx, addr)
 	if err != nil {
 		return opened{}, err
 	}
-	raw := &batch{TCPConn: c.(*net.TCPConn)}
+	raw := &batch{TCPConn: c}
 	t := tls.Client(raw, config)
 	stop := context.AfterFunc(ctx, raw.abort)
 	err = raw.SetDeadline(time.Now().Add(limit))

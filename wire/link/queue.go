@@ -10,38 +10,77 @@ const (
 	chunkData = chunkSize - recordHeader
 )
 
+// smallChunk is the size of the first chunk of a queue that begins with little: most links have
+// little to say, and thousands of them may say it at the same time.
+const smallChunk = 2 << 10
+
 // chunk holds bytes of the link, after room for the header of the record that
 // takes a whole chunk over the wire as it is.
-type chunk [chunkSize]byte
+type chunk []byte
 
-var chunks = sync.Pool{New: func() any { return new(chunk) }}
+var (
+	chunks      = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+	smallChunks = sync.Pool{New: func() any { return new([smallChunk]byte) }}
+)
+
+func newChunk(bytes int) chunk {
+	if bytes <= smallChunk-recordHeader {
+		return smallChunks.Get().(*[smallChunk]byte)[:]
+	}
+	return chunks.Get().(*[chunkSize]byte)[:]
+}
+
+// room returns how many bytes of the link it holds.
+func (c chunk) room() int { return len(c) - recordHeader }
+
+func (c chunk) giveBack() {
+	if len(c) == smallChunk {
+		smallChunks.Put((*[smallChunk]byte)(c))
+	} else {
+		chunks.Put((*[chunkSize]byte)(c))
+	}
+}
 
 // queue holds what was written to a link and is not acknowledged yet. Bytes
 // are known by their offset in the link. They do not move and do not change
 // until they are released, so a connection may read them while more is added.
 type queue struct {
-	chunks []*chunk // all but the last are full
-	start  uint64   // offset of the first byte of the first chunk
-	end    uint64   // offset after the last byte
+	chunks []chunk // all but the last are full, and all but the first are large
+	start  uint64  // offset of the first byte of the first chunk
+	end    uint64  // offset after the last byte
 }
 
 // add copies p to the end.
 func (q *queue) add(p []byte) {
 	for len(p) > 0 {
-		used := int(q.end-q.start) - chunkData*(len(q.chunks)-1)
-		if len(q.chunks) == 0 || used == chunkData {
-			q.chunks = append(q.chunks, chunks.Get().(*chunk))
-			used = 0
+		last, used := q.at(q.end)
+		if last == len(q.chunks) {
+			need := len(p)
+			if last > 0 {
+				need = chunkData
+			}
+			q.chunks = append(q.chunks, newChunk(need))
 		}
-		n := copy(q.chunks[len(q.chunks)-1][recordHeader+used:], p)
+		n := copy(q.chunks[last][recordHeader+used:], p)
 		q.end += uint64(n)
 		p = p[n:]
 	}
 }
 
+// at returns in which chunk an offset is, and how many bytes are before it there. One that is at the
+// end of a chunk is in the next, which there need not be.
+func (q *queue) at(offset uint64) (i, from int) {
+	from = int(offset - q.start)
+	if len(q.chunks) == 0 || from < q.chunks[0].room() {
+		return 0, from
+	}
+	from -= q.chunks[0].room()
+	return 1 + from/chunkData, from % chunkData
+}
+
 // piece is a run of bytes within one chunk.
 type piece struct {
-	chunk *chunk
+	chunk chunk
 	from  int // index of the first byte in the chunk
 	to    int // index after the last byte
 }
@@ -53,20 +92,25 @@ func (p piece) whole() bool { return p.from == recordHeader }
 // pieces appends to dst the bytes from offset on, at most so many pieces.
 func (q *queue) pieces(dst []piece, offset uint64, most int) ([]piece, uint64) {
 	for ; offset < q.end && most > 0; most-- {
-		i, from := int(offset-q.start)/chunkData, int(offset-q.start)%chunkData
-		to := min(from+int(q.end-offset), chunkData)
+		i, from := q.at(offset)
+		to := min(from+int(q.end-offset), q.chunks[i].room())
 		dst = append(dst, piece{q.chunks[i], recordHeader + from, recordHeader + to})
 		offset += uint64(to - from)
 	}
 	return dst, offset
 }
 
-// release gives back the chunks whose bytes are all before offset.
+// release gives back the chunks whose bytes are all before offset. A link that is idle has
+// none.
 func (q *queue) release(offset uint64) {
-	n := min(int(offset-q.start)/chunkData, len(q.chunks))
+	n, from := q.at(offset)
+	start := offset - uint64(from)
+	if offset == q.end {
+		n, start = len(q.chunks), q.end
+	}
 	for _, c := range q.chunks[:n] {
-		chunks.Put(c)
+		c.giveBack()
 	}
 	q.chunks = slices.Delete(q.chunks, 0, n)
-	q.start += uint64(n) * chunkData
+	q.start = start
 }

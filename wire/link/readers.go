@@ -20,6 +20,9 @@ type readers struct {
 func (r *readers) enter(m *muxed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.waiting == nil {
+		r.waiting = map[*muxed]bool{}
+	}
 	r.waiting[m] = true
 	if r.over {
 		_ = m.SetReadDeadline(past) // it cannot fail

@@ -210,7 +210,7 @@ func TestNotTheMaster(t *testing.T) {
 		}()
 		return ln.Addr().String()
 	}
-	token, _, err := m.authority.NewToken(1, "", time.Minute)
+	token, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

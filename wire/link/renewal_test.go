@@ -16,7 +16,7 @@ import (
 // joinedAt joins a slave whose identity is kept in the returned directory.
 func (m *master) joinedAt(dir string) *link.Identity {
 	m.Helper()
-	token, _, err := m.authority.NewToken(1, "", time.Minute)
+	token, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: time.Minute})
 	if err != nil {
 		m.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -29,12 +28,16 @@ type Session struct {
 
 	opening sync.Mutex // held while the master exchanges a connection
 
-	wanted  chan openRequest
 	ready   chan struct{} // closed when mux is set
 	mux     *yamux.Session
-	dropped chan *muxed
 	readers readers
 	overdue atomic.Int32 // streams that were dropped openTime ago and are not gone
+
+	opens chan struct{} // holds one while a stream is being opened
+
+	mu   sync.Mutex
+	over bool           // nothing begins any more
+	work sync.WaitGroup // what has begun
 }
 
 // Stream is a stream of bytes each way. Close ends the direction away from
@@ -57,13 +60,40 @@ type Stream interface {
 }
 
 func newSession(l *link, log *slog.Logger) *Session {
-	return &Session{link: l, log: log, wanted: make(chan openRequest), ready: make(chan struct{}), dropped: make(chan *muxed), readers: readers{waiting: map[*muxed]bool{}}}
+	return &Session{link: l, log: log, ready: make(chan struct{}), opens: make(chan struct{}, 1)}
 }
 
 // Run carries the session until it ends, and returns why it did. When ctx ends,
 // the other side is told that the link ends. Run owns all goroutines of the
 // session but those of a Listener.
 func (s *Session) Run(ctx context.Context) error {
+	return s.run(ctx, func() {
+		select {
+		case <-ctx.Done():
+		case <-s.link.done:
+		}
+	})
+}
+
+// Serve is Run, and gives serve each stream that the other side opens, one after the other. serve
+// must not block when ctx or the session has ended.
+func (s *Session) Serve(ctx context.Context, serve func(Stream)) error {
+	return s.run(ctx, func() {
+		accepting, stop := context.WithCancel(ctx)
+		defer stop()
+		s.link.atEnd(stop)
+		for {
+			stream, err := s.Accept(accepting)
+			if err != nil {
+				return
+			}
+			serve(stream)
+		}
+	})
+}
+
+// run carries the session; it is to end when wait returns.
+func (s *Session) run(ctx context.Context, wait func()) error {
 	open := yamux.Server
 	if !s.onMaster() {
 		open = yamux.Client
@@ -75,34 +105,34 @@ func (s *Session) Run(ctx context.Context) error {
 	}
 	s.mux = mux
 	close(s.ready)
-
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		select {
-		case <-ctx.Done():
-			s.link.close(context.Cause(ctx), true)
-		case <-s.link.done:
-		}
-		s.readers.end()
-		_ = mux.Close() // waits for its goroutines
-		return s.link.reason()
-	})
-	g.Go(s.serveOpens)
-	g.Go(func() error {
-		for {
-			select {
-			case m := <-s.dropped:
-				g.Go(m.drain)
-			case <-s.link.done:
-				return s.link.reason()
-			}
-		}
-	})
 	if s.carry != nil {
-		g.Go(func() error { return s.carry(ctx) })
+		s.begin(func() { _ = s.carry(ctx) })
 	}
-	_ = g.Wait()
+	wait()
+	if ctx.Err() != nil {
+		s.link.close(context.Cause(ctx), true)
+	}
+	s.readers.end()
+	_ = mux.Close() // waits for its goroutines
+	s.end()
+	s.work.Wait()
 	return s.link.reason()
+}
+
+// begin has something done by a goroutine of the session, unless that is over.
+func (s *Session) begin(do func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.work.Go(do)
+	}
+	return !s.over
+}
+
+func (s *Session) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
 }
 
 // onMaster reports whether this is the master's end.
@@ -124,13 +154,19 @@ func (s *Session) muxConfig() *yamux.Config {
 
 // Open opens a stream. The other side learns of it at once.
 func (s *Session) Open(ctx context.Context) (Stream, error) {
-	answer := make(chan openAnswer)
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	select {
-	case s.wanted <- openRequest{answer, ctx.Done()}:
+	case s.opens <- struct{}{}:
 	case <-s.link.done:
 		return nil, s.link.reason()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+	answer := make(chan openAnswer)
+	if !s.begin(func() { s.open(ctx, answer) }) {
+		return nil, s.link.reason()
 	}
 	select {
 	case a := <-answer:
@@ -145,34 +181,22 @@ func (s *Session) Open(ctx context.Context) (Stream, error) {
 	}
 }
 
-// openRequest asks for a stream, on behalf of one who may be gone before it is
-// there: yamux waits without a context for room in the link.
-type openRequest struct {
-	answer chan<- openAnswer
-	gone   <-chan struct{}
-}
-
 type openAnswer struct {
 	stream *yamux.Stream
 	err    error
 }
 
-// serveOpens opens streams until the session ends.
-func (s *Session) serveOpens() error {
-	for {
-		select {
-		case r := <-s.wanted:
-			stream, err := s.mux.OpenStream()
-			select {
-			case r.answer <- openAnswer{stream, err}:
-			case <-s.link.done:
-			case <-r.gone:
-				if err == nil {
-					_ = stream.Close()
-				}
-			}
-		case <-s.link.done:
-			return s.link.reason()
+// open opens a stream on behalf of one who may be gone before it is there: yamux waits without a
+// context for room in the link.
+func (s *Session) open(ctx context.Context, answer chan<- openAnswer) {
+	stream, err := s.mux.OpenStream()
+	<-s.opens
+	select {
+	case answer <- openAnswer{stream, err}:
+	case <-s.link.done:
+	case <-ctx.Done():
+		if err == nil {
+			_ = stream.Close()
 		}
 	}
 }
@@ -243,6 +267,14 @@ func (s *Session) Reconnect() {
 // Lease returns how long the slave keeps its processes without word from the
 // master.
 func (s *Session) Lease() time.Duration { return s.link.pace.lease }
+
+// Watch has changed called when the connection is lost or there is one again; see Connected. It
+// must not block, nor call a method of the session.
+func (s *Session) Watch(changed func()) {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	s.link.moved = changed
+}
 
 // LastHeard returns when something last came from the other side.
 func (s *Session) LastHeard() time.Time {

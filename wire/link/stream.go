@@ -79,9 +79,7 @@ func (m *muxed) Drop() error {
 		err = m.Close()
 		close(m.dropped)
 		_ = m.SetReadDeadline(past) // wakes up who reads; it cannot fail
-		select {
-		case m.s.dropped <- m:
-		case <-m.s.link.done:
+		if !m.s.begin(m.drain) {
 			close(m.gone)
 		}
 	})
@@ -89,7 +87,7 @@ func (m *muxed) Drop() error {
 }
 
 // drain reads what nobody wants until the stream has ended, so that yamux does not keep it.
-func (m *muxed) drain() error {
+func (m *muxed) drain() {
 	defer close(m.gone)
 	overdue := time.AfterFunc(openTime, func() {
 		if m.s.overdue.Add(1) > maxOverdue && m.s.onMaster() {
@@ -107,12 +105,10 @@ func (m *muxed) drain() error {
 	for {
 		_ = m.SetReadDeadline(time.Time{}) // it cannot fail
 		n, err := m.read(dropped[:])
-		if n < len(dropped) {
-			m.Shrink() // an empty buffer is as large as it has ever been
-		}
+		m.Shrink()                                                        // an empty buffer is as large as it has ever been
 		over := !errors.Is(err, yamux.ErrTimeout) || m.s.readers.isOver() // else by the deadline of before
 		if n == 0 && err != nil && over {
-			return nil
+			return
 		}
 	}
 }

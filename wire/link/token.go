@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,25 +61,36 @@ func parseToken(s string) (t token, err error) {
 var (
 	errTokenExpired = errors.New("token has expired")
 	errTokenUsed    = errors.New("token was used already")
+	errTokenRevoked = errors.New("token was revoked")
 	errTokenUnknown = errors.New("token is not of this master")
 )
 
-var badToken = []error{errTokenExpired, errTokenUsed, errTokenUnknown}
+var badToken = []error{errTokenExpired, errTokenUsed, errTokenRevoked, errTokenUnknown}
 
-// NewToken makes a token with which one slave can join until the returned
-// time, as this node with this name. The name is empty for the slave's own.
-func (a *Authority) NewToken(node wire.NodeID, name string, ttl time.Duration) (string, time.Time, error) {
-	if ttl <= 0 || ttl > maxTTL {
-		return "", time.Time{}, fmt.Errorf("new token: lifetime %v is not between 0 and %v", ttl, maxTTL)
+// Terms say what a token is good for.
+type Terms struct {
+	Node  wire.NodeID // number of the node; negative: the next free one
+	Name  string      // its name; empty: the slave's own
+	Life  time.Duration
+	Count int // how many machines can join with it; 0: one
+}
+
+// NewToken makes a token, which is good until the returned time.
+func (a *Authority) NewToken(t Terms) (string, time.Time, error) {
+	if t.Life <= 0 || t.Life > maxTTL {
+		return "", time.Time{}, fmt.Errorf("new token: lifetime %v is not between 0 and %v", t.Life, maxTTL)
 	}
-	expires := time.Now().Add(ttl).Truncate(time.Second)
-	t := token{authority: fingerprint(a.cert), expires: expires.Unix()}
-	_, _ = rand.Read(t.secret[:]) // cannot fail
-	grant := grant{Node: node, Name: name, Expires: expires}
-	if err := a.tokens.add(t.secret[:], grant); err != nil {
+	expires := time.Now().Add(t.Life).Truncate(time.Second)
+	made := token{authority: fingerprint(a.cert), expires: expires.Unix()}
+	_, _ = rand.Read(made.secret[:]) // cannot fail
+	grant := grant{Node: t.Node, Name: t.Name, Expires: expires}
+	if t.Count > 1 {
+		grant.Count = t.Count
+	}
+	if err := a.tokens.add(made.secret[:], grant); err != nil {
 		return "", time.Time{}, fmt.Errorf("new token: %w", err)
 	}
-	return t.String(), expires, nil
+	return made.String(), expires, nil
 }
 
 // grant is what a token gives.
@@ -86,8 +98,18 @@ type grant struct {
 	Node    wire.NodeID
 	Name    string
 	Expires time.Time
-	Used    bool
+	Used    bool `json:",omitempty"` // of one that is for one machine
+	Revoked bool `json:",omitempty"`
+
+	// Of one that is for several: how many, and which nodes have joined with it. Uses are these,
+	// and those that were about to join when the master ended. A node that joins again does not count.
+	Count int           `json:",omitempty"`
+	Uses  int           `json:",omitempty"`
+	Nodes []wire.NodeID `json:",omitempty"`
 }
+
+// full reports whether no other machine can join.
+func (g *grant) full() bool { return g.Used || g.Count > 0 && g.Uses >= g.Count }
 
 // tokenStore remembers tokens by the hash of their secrets. A change is on disk before
 // the answer to a request is given.
@@ -120,16 +142,36 @@ func (s *tokenStore) add(secret []byte, g grant) error {
 	return s.putLocked(hash(secret), g)
 }
 
-// take uses a token up.
+// take uses a token, or one of its uses. With one that is full, nodes can join again that have
+// joined with it: this is nothing that is to be noted.
 func (s *tokenStore) take(secret []byte) (grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, err := s.goodLocked(secret)
-	if err != nil {
-		return grant{}, err
+	if err != nil || g.full() {
+		return g, err
 	}
-	g.Used = true
-	return g, s.putLocked(hash(secret), g)
+	now := g
+	if now.Uses++; now.Count == 0 {
+		now.Used, now.Uses = true, 0
+	}
+	return g, s.putLocked(hash(secret), now)
+}
+
+// joined notes which node has joined with a token that was taken as it was in former.
+func (s *tokenStore) joined(secret []byte, former grant, node wire.NodeID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.grants[hash(secret)]
+	if former.Count == 0 || former.full() {
+		return nil
+	}
+	if slices.Contains(g.Nodes, node) {
+		g.Uses--
+	} else {
+		g.Nodes = append(slices.Clip(g.Nodes), node)
+	}
+	return s.putLocked(hash(secret), g)
 }
 
 // check reports whether a token could be used now.
@@ -145,6 +187,8 @@ func (s *tokenStore) goodLocked(secret []byte) (grant, error) {
 	switch {
 	case !ok:
 		return grant{}, errTokenUnknown
+	case g.Revoked:
+		return grant{}, errTokenRevoked
 	case g.Used:
 		return grant{}, errTokenUsed
 	case !time.Now().Before(g.Expires):
@@ -153,11 +197,19 @@ func (s *tokenStore) goodLocked(secret []byte) (grant, error) {
 	return g, nil
 }
 
-// giveBack makes a token that was taken usable again.
-func (s *tokenStore) giveBack(secret []byte, g grant) error {
+// giveBack takes it back that a token, which was as it is in former, was used.
+func (s *tokenStore) giveBack(secret []byte, former grant) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g.Used = false
+	g := s.grants[hash(secret)]
+	switch {
+	case former.full():
+		return nil
+	case former.Count == 0:
+		g.Used = false
+	default:
+		g.Uses--
+	}
 	return s.putLocked(hash(secret), g)
 }
 

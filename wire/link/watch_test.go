@@ -42,8 +42,8 @@ func TestSilence(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if err := c.watch(t.Context()); !errors.Is(err, errSilent) {
-				t.Errorf("got %v, want %v", err, errSilent)
+			if c.watch(); !errors.Is(c.err, errSilent) {
+				t.Errorf("got %v, want %v", c.err, errSilent)
 			}
 			if got, want := time.Since(begin), last+3*interval; got != want {
 				t.Errorf("last sign after %v: given up after %v, want %v", last, got, want)

@@ -2,6 +2,7 @@ package bpcp
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -18,6 +19,9 @@ const here = "."
 // selectors are words of node specifications that have a colon behind them.
 var selectors = []string{"tag", "attr", "random"}
 
+// choices are the parts of a specification that have a slash.
+var choices = regexp.MustCompile(`random:[0-9]+/`)
+
 // parseOperand reads an operand. A colon ends the nodes if no slash is before it, as with
 // scp(1); an address with colons is in brackets.
 func parseOperand(text string) (operand, error) {
@@ -33,7 +37,7 @@ func parseOperand(text string) (operand, error) {
 			return operand{path: text, text: text}, nil
 		}
 		colon += from
-		if strings.Contains(text[:colon], "/") {
+		if strings.Contains(choices.ReplaceAllString(text[:colon], ""), "/") {
 			return operand{path: text, text: text}, nil
 		}
 		if !selects(text[from:colon]) {
@@ -45,7 +49,7 @@ func parseOperand(text string) (operand, error) {
 
 // selects reports whether a part of a specification ends with a word that needs what follows.
 func selects(part string) bool {
-	word := part[strings.LastIndexAny(part, ",!&( ")+1:]
+	word := part[strings.LastIndexAny(part, ",!&(/ ")+1:]
 	for _, s := range selectors {
 		if word == s {
 			return true

@@ -7,17 +7,20 @@ import (
 
 func TestOperands(t *testing.T) {
 	for text, want := range map[string][2]string{
-		"x":               {"", "x"},
-		"3:x":             {"3", "x"},
-		"0-4,up:/a:b":     {"0-4,up", "/a:b"},
-		"./3:x":           {"", "./3:x"},
-		"/a/3:x":          {"", "/a/3:x"},
-		"3:":              {"3", "."},
-		"[fd00::1]:/x":    {"fd00::1", "/x"},
-		"[fd00::1,2]:a:b": {"fd00::1,2", "a:b"},
-		"tag:gpu:/x":      {"tag:gpu", "/x"},
-		"!tag:gpu,1:x":    {"!tag:gpu,1", "x"},
-		"tags:x":          {"tags", "x"},
+		"x":                               {"", "x"},
+		"3:x":                             {"3", "x"},
+		"0-4,up:/a:b":                     {"0-4,up", "/a:b"},
+		"./3:x":                           {"", "./3:x"},
+		"/a/3:x":                          {"", "/a/3:x"},
+		"3:":                              {"3", "."},
+		"[fd00::1]:/x":                    {"fd00::1", "/x"},
+		"[fd00::1,2]:a:b":                 {"fd00::1,2", "a:b"},
+		"tag:gpu:/x":                      {"tag:gpu", "/x"},
+		"!tag:gpu,1:x":                    {"!tag:gpu,1", "x"},
+		"random:3/up:/x":                  {"random:3/up", "/x"},
+		"(attr:a>=1,random:1/tag:b)&up:x": {"(attr:a>=1,random:1/tag:b)&up", "x"},
+		"random/3:x":                      {"", "random/3:x"},
+		"tags:x":                          {"tags", "x"},
 	} {
 		if op, err := parseOperand(text); err != nil || op.nodes != want[0] || op.path != want[1] {
 			t.Errorf("%s: got %q %q, %v, want %q", text, op.nodes, op.path, err, want)

@@ -1,17 +1,28 @@
 package bpctl
 
 import (
+	"errors"
 	"fmt"
 	"os/user"
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"bproc/internal/client"
+	"bproc/internal/nearest"
 )
+
+// change is one thing that is done to nodes: a change of their lines in the table, which may
+// have them go down, or the power is switched on.
+type change struct {
+	client.NodeChange
+	powerOn bool
+}
 
 // actions are the changes that the command line asks for, in order.
 type actions struct {
-	list []client.NodeChange
+	list []change
 }
 
 // action is an option that adds a change each time it is given (pflag.Value).
@@ -28,12 +39,12 @@ func (a *actions) flag(name string, parse func(string) (client.NodeChange, error
 
 // Set adds the change.
 func (a *action) Set(value string) error {
-	change, err := a.parse(value)
+	what, err := a.parse(value)
 	if err != nil {
 		return err
 	}
 	a.given = append(a.given, value)
-	a.to.list = append(a.to.list, change)
+	a.to.list = append(a.to.list, change{NodeChange: what})
 	return nil
 }
 
@@ -43,7 +54,46 @@ func (a *action) String() string { return strings.Join(a.given, ",") }
 // Type is the word for the value in the help.
 func (a *action) Type() string { return a.name }
 
-func parseState(s string) (client.NodeChange, error) { return client.NodeChange{State: &s}, nil }
+// plain is an option without a value that adds a change each time it is given (pflag.Value).
+type plain struct {
+	to     *actions
+	change change
+}
+
+// add declares an option.
+func (a *actions) add(f *pflag.FlagSet, name, short, usage string, what change) {
+	f.VarPF(&plain{a, what}, name, short, usage).NoOptDefVal = "true"
+}
+
+// Set adds the change.
+func (p *plain) Set(value string) error {
+	if value != "true" {
+		return errors.New("it has no value")
+	}
+	p.to.list = append(p.to.list, p.change)
+	return nil
+}
+
+// String returns nothing: there is no value to be shown.
+func (p *plain) String() string { return "" }
+
+// Type tells that there is no value.
+func (p *plain) Type() string { return "bool" }
+
+// states are those that mean something to the front end (bproc(7)).
+var states = []string{"down", "boot", "up", "error", "unavailable", "reboot", "halt", "pwroff"}
+
+// toState is a change of state.
+func toState(state string) change { return change{NodeChange: client.NodeChange{State: &state}} }
+
+// parseState parses a state: one of those above, or any other word that is not one of them
+// misspelt.
+func parseState(s string) (client.NodeChange, error) {
+	if meant := nearest.Slip(s, states); meant != "" {
+		return client.NodeChange{}, fmt.Errorf("no such state: %s; is %s meant?", s, meant)
+	}
+	return client.NodeChange{State: &s}, nil
+}
 
 func parseTrust(s string) (client.NodeChange, error) {
 	if s != "full" && s != "limited" {
@@ -55,7 +105,7 @@ func parseTrust(s string) (client.NodeChange, error) {
 func parseMode(s string) (client.NodeChange, error) {
 	bits, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || bits > 0o777 {
-		return client.NodeChange{}, fmt.Errorf("%s is no mode", s)
+		return client.NodeChange{}, fmt.Errorf("%s is no mode: it is octal, such as 111", s)
 	}
 	mode := uint32(bits) & 0o111
 	return client.NodeChange{Mode: &mode}, nil

@@ -49,6 +49,8 @@ func describe(m *wire.SetNode) string {
 		return fmt.Sprintf("%d mode %o", m.Node, *m.Mode)
 	case m.Trust != nil:
 		return fmt.Sprintf("%d trust %s", m.Node, *m.Trust)
+	case m.Drain != nil:
+		return fmt.Sprintf("%d drain %t", m.Node, *m.Drain)
 	case m.UID != nil:
 		return fmt.Sprintf("%d uid %d", m.Node, *m.UID)
 	}
@@ -70,10 +72,10 @@ func TestChanges(t *testing.T) {
 		{"-S 1,0 --trust full -s up --trust limited", []string{"1 trust full", "0 trust full", "1 state up", "0 state up", "1 trust limited", "0 trust limited"}, 0, ""},
 		{"-S 1 --trust half", nil, 1, "bpctl: option --trust: \"half\" is neither full nor limited\n"},
 		{"-S 9,1 -s up", []string{"9 state up", "1 state up"}, 1, "bpctl: node 9: operation not permitted\n"},
-		{"-S 1", nil, 1, "bpctl: nothing to do: one of -s, -m, -u, -g and --trust is needed\n"},
+		{"-S 1", nil, 1, "bpctl: nothing to do: one of -s, -m, -u, -g, -R, -H, -P, --trust and --poweron is needed\n"},
 		{"-s up", nil, 1, "bpctl: one of -S and -M is needed\n"},
 		{"-M -S 1 -s up", nil, 1, "bpctl: one of -S and -M is needed\n"},
-		{"-S 1 -m 9", nil, 1, "bpctl: option -m, --mode: 9 is no mode\n"},
+		{"-S 1 -m 9", nil, 1, "bpctl: option -m, --mode: 9 is no mode: it is octal, such as 111\n"},
 		{"-S 1 -u no/user", nil, 1, "bpctl: option -u, --user: no such user: no/user\n"},
 		{"-S 1 -g 4294967295", nil, 1, "bpctl: option -g, --group: no such group: 4294967295\n"},
 	}
@@ -84,13 +86,16 @@ func TestChanges(t *testing.T) {
 				switch m := m.(type) {
 				case *wire.ListNodes:
 					c.Send(&wire.NodeList{Nodes: []wire.Node{{ID: 0, State: "up"}, {ID: 1, State: "up"}, {ID: 2, State: "down"}}})
-				case *wire.SetNode:
-					asked.add(describe(m))
-					if m.Node == 9 {
-						c.Fail(wire.StageNode, uint32(unix.EPERM), "", 0)
-						return
+				case *wire.SetNodes:
+					set := new(wire.NodesSet)
+					for _, node := range m.Nodes {
+						one := m.For(node)
+						asked.add(describe(&one))
+						if node == 9 {
+							set.Failed = append(set.Failed, wire.NodeFailed{ID: node, Errno: uint32(unix.EPERM)})
+						}
 					}
-					c.Send(new(wire.Done))
+					c.Send(set)
 				}
 			})
 			code, out, bad := run(t, m.Client, strings.Fields(tt.args)...)
@@ -112,9 +117,9 @@ func TestEnroll(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{nil, wire.Enroll{Version: wire.Version, Node: -1, Seconds: 3600}, 0, "TOKEN\n", ""},
-		{[]string{"--node", "3", "--name", "n", "--ttl", "90s"}, wire.Enroll{Version: wire.Version, Node: 3, Name: "n", Seconds: 90}, 0, "TOKEN\n", ""},
-		{[]string{"--node", "13"}, wire.Enroll{Version: wire.Version, Node: 13, Seconds: 3600}, 1, "", "bpctl: only root may enrol nodes\n"},
+		{nil, wire.Enroll{Version: wire.Version, Node: -1, Seconds: 3600, Count: 1}, 0, "TOKEN\n", ""},
+		{[]string{"--node", "3", "--name", "n", "--ttl", "90s"}, wire.Enroll{Version: wire.Version, Node: 3, Name: "n", Seconds: 90, Count: 1}, 0, "TOKEN\n", ""},
+		{[]string{"--node", "13"}, wire.Enroll{Version: wire.Version, Node: 13, Seconds: 3600, Count: 1}, 1, "", "bpctl: only root may enrol nodes\n"},
 		{[]string{"--ttl", "1ms"}, wire.Enroll{}, 1, "", "bpctl: --ttl 1ms: at least one second is needed\n"},
 	}
 	for _, tt := range tests {
@@ -186,8 +191,12 @@ func TestRevoke(t *testing.T) {
 
 func TestManPage(t *testing.T) {
 	_, help, _ := run(t, client.Client{}, "--help")
-	_, enroll, _ := run(t, client.Client{}, "enroll", "--help")
-	manpage.CheckOptions(t, "../../../man/bpctl.8", help, enroll, checkHelp(t))
+	all := []string{help, checkHelp(t)}
+	for _, sub := range []string{"enroll", "drain", "log", "hosts"} {
+		_, help, _ := run(t, client.Client{}, sub, "--help")
+		all = append(all, help)
+	}
+	manpage.CheckOptions(t, "../../../man/bpctl.8", all...)
 }
 
 // checkHelp returns the help of the program that "bpctl check" becomes.

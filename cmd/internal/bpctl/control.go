@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"bproc/cmd/internal/operands"
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
+	"bproc/internal/nearest"
 )
 
 // Control is bpctl with what it works on.
@@ -21,10 +23,14 @@ type Control struct {
 	Checker string // the program bpcheck
 	Stdout  io.Writer
 	Stderr  io.Writer
+	Shown   bool // Stderr is a terminal: progress is shown there
 }
 
-// answerTimeout bounds a request to the master.
-const answerTimeout = 10 * time.Second
+// Bounds on the time for a request to the master, and for one that has a command switch a node on.
+const (
+	answerTimeout  = 10 * time.Second
+	powerOnTimeout = 5 * time.Minute
+)
 
 var (
 	errNoAnswer = errors.New("the master does not answer")
@@ -44,7 +50,9 @@ func (c *Control) Main(ctx context.Context, args []string) int {
 		return 0
 	}
 	if !errors.Is(err, errReported) {
-		fmt.Fprintf(c.Stderr, "bpctl: %v\n", err)
+		for line := range strings.Lines(err.Error()) { // faults of a configuration have one each
+			fmt.Fprintf(c.Stderr, "bpctl: %s\n", strings.TrimSuffix(line, "\n"))
+		}
 	}
 	return 1
 }
@@ -56,21 +64,31 @@ type options struct {
 	force   bool
 	version bool
 	actions actions
+	waiting
 }
 
 func (c *Control) command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use: `bpctl -S nodes | -M  [-s state] [-m mode] [-u user] [-g group] [--trust level] ...
-  bpctl enroll [--node number] [--name name] [--ttl time]
+  bpctl -S nodes [-R] [-H] [-P] [--poweron] [--no-wait | --timeout time] ...
+  bpctl drain [--wait] nodes
+  bpctl undrain nodes
+  bpctl log [-f] nodes
+  bpctl reload
+  bpctl hosts [--write file [--follow | --remove]]
+  bpctl enroll [--node number | --count number] [--name name] [--ttl time]
+  bpctl enroll --list | --revoke id
   bpctl revoke nodes
+  bpctl tag nodes [tag | attribute=value] ...
+  bpctl untag nodes name ...
   bpctl check [--json] [--front-end | --node [master[:port]]]`,
 		Short:                 "Change the nodes of the cluster",
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
 		SilenceUsage:          true,
 		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:                  operands.None,
+		Args:                  noCommand,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return c.change(cmd.Context(), &o) },
 	}
 	cmd.SetHelpCommand(&cobra.Command{Hidden: true})
@@ -84,12 +102,33 @@ func (c *Control) command() *cobra.Command {
 	f.VarP(o.actions.flag("user", parseUser), "user", "u", "set the owner")
 	f.VarP(o.actions.flag("group", parseGroup), "group", "g", "set the group")
 	f.Var(o.actions.flag("level", parseTrust), "trust", "set how far nodes are believed: full or limited")
+	o.actions.add(f, "reboot", "R", "boot nodes anew", toState("reboot"))
+	o.actions.add(f, "halt", "H", "halt nodes", toState("halt"))
+	o.actions.add(f, "pwroff", "P", "switch nodes off", toState("pwroff"))
+	o.actions.add(f, "poweron", "", "switch nodes on, by a command of the front end", change{powerOn: true})
+	f.BoolVar(&o.not, "no-wait", false, "do not wait until nodes have booted, halted, or are off or on")
+	f.DurationVar(&o.limit, "timeout", defaultWait, "how long to wait for that")
 	f.BoolVarP(&o.force, "fast", "f", false, "ignored, for compatibility")
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
-	cmd.AddCommand(c.enrollCommand(), c.revokeCommand(), c.checkCommand())
+	cmd.AddCommand(c.drainCommand(), c.undrainCommand(), c.logCommand(), c.reloadCommand(), c.hostsCommand(), c.enrollCommand(), c.revokeCommand(), c.tagCommand(), c.untagCommand(), c.checkCommand())
 	cmd.SetFlagErrorFunc(operands.FlagError)
 	return cmd
+}
+
+// noCommand is the error for an operand: it is a command that there is not.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	if near := nearest.To(args[0], names); near != "" {
+		return fmt.Errorf("there is no command %q; is %s meant?", args[0], near)
+	}
+	return fmt.Errorf("there is no command %q; --help lists those that there are", args[0])
 }
 
 // change carries out the actions, each on all nodes, in the order in which they
@@ -102,24 +141,44 @@ func (c *Control) change(ctx context.Context, o *options) error {
 	case o.master == (o.nodes != ""):
 		return errors.New("one of -S and -M is needed")
 	case len(o.actions.list) == 0:
-		return errors.New("nothing to do: one of -s, -m, -u, -g and --trust is needed")
+		return errors.New("nothing to do: one of -s, -m, -u, -g, -R, -H, -P, --trust and --poweron is needed")
+	case o.limit < time.Second:
+		return fmt.Errorf("--timeout %v: at least one second is needed", o.limit)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
-	defer cancel()
 	nodes := []client.NodeID{client.FrontEnd}
 	if !o.master {
 		var err error
-		if nodes, err = c.Client.Resolve(ctx, o.nodes); err != nil {
+		if nodes, err = c.resolve(ctx, o.nodes); err != nil {
 			return err
 		}
 	}
 	var failed error
 	for _, a := range o.actions.list {
-		err := c.each(nodes, func(node client.NodeID) error { return c.Client.SetNode(ctx, node, a) })
+		err := c.act(ctx, nodes, a, o.waiting)
 		if err != nil && !errors.Is(err, errReported) {
 			return err
 		}
 		failed = cmp.Or(failed, err)
 	}
 	return failed
+}
+
+// resolve returns the nodes that a specification means, which must be some.
+func (c *Control) resolve(ctx context.Context, spec string) ([]client.NodeID, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	defer cancel()
+	nodes, err := c.Client.Resolve(ctx, spec)
+	if err == nil && len(nodes) == 0 {
+		err = matchesNone(spec)
+	}
+	return nodes, err
+}
+
+func matchesNone(spec string) error { return fmt.Errorf("node specification %q matches no node", spec) }
+
+// set changes the lines of nodes, and returns why some are not changed.
+func (c *Control) set(ctx context.Context, nodes []client.NodeID, what client.NodeChange) (map[client.NodeID]error, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	defer cancel()
+	return c.Client.SetNodes(ctx, nodes, what)
 }

@@ -26,12 +26,12 @@ func (c *Control) revokeCommand() *cobra.Command {
 
 // revoke forgets the identities of nodes. What fails on one is not the end for the others.
 func (c *Control) revoke(ctx context.Context, spec string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
-	defer cancel()
-	nodes, err := c.Client.Resolve(ctx, spec)
+	nodes, err := c.resolve(ctx, spec)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	defer cancel()
 	return c.each(nodes, func(node client.NodeID) error { return c.Client.Revoke(ctx, node) })
 }
 

@@ -141,7 +141,7 @@ func TestExitCodes(t *testing.T) {
 		{"14 cmd", 255, "bpsh: node 14: no ghosts today\n"},
 		{"3,12 cmd", 127, "bpsh: node 12: cmd: command not found\n"},
 		{"12,12 cmd", 127, "bpsh: node 12: cmd: command not found\n"},
-		{"unavailable cmd", 0, ""},
+		{"unavailable cmd", 0, "bpsh: no node is unavailable: nothing is run\n"},
 		{"-1 sh -c exit\t5", 5, ""},
 		{"-1 kill\t-9\t$$", 127, "bpsh: kill\t-9\t$$: command not found\n"},
 		{"master /", 126, "bpsh: /: is a directory\n"},
@@ -152,6 +152,12 @@ func TestExitCodes(t *testing.T) {
 		{"-a", 255, "bpsh: no command given\n"},
 		{"-a -1 cmd", 255, "bpsh: -a, -A and -1 exclude each other\n"},
 		{"-b 0 3 cmd", 255, "bpsh: -b 0: a line has 1 to 1048576 bytes\n"},
+		{"-g --json 3 cmd", 255, "bpsh: --group and --json exclude each other, and -L, -p, -s and -d\n"},
+		{"-gp 3 cmd", 255, "bpsh: --group and --json exclude each other, and -L, -p, -s and -d\n"},
+		{"-gT 3 cmd", 255, "bpsh: -T excludes --group and --json: output is the terminal\n"},
+		{"--timeout -1s 3 cmd", 255, "bpsh: --timeout -1s: a time is not negative\n"},
+		{"--timeout 10 3 cmd", 255, "bpsh: option --timeout: \"10\" is not a time with its unit, such as 90s or 5m\n"},
+		{"--tasks-per-node -1 3 cmd", 255, "bpsh: --tasks-per-node -1: a node has 1 to 65536\n"},
 		{"-X 3 cmd", 255, "bpsh: there is no option -X; --help lists those that there are\n"},
 	}
 	for _, tt := range tests {

@@ -6,9 +6,10 @@
 // descriptors directly, or through
 //
 //	lines   whole lines, each with the node's number (-L, -p)
-//	spool   what comes before it is the node's turn (-s, -d)
+//	spool   what comes before it is the node's turn (-s, -d), or the end (--group, --json)
 //
-// in this order. Standard input of several nodes is read by [fanout], which
+// in this order. At the end of a job [session.report] prints its result (--json), at the end
+// of all [session.printGroups] what is the same of several nodes once (--group). Standard input of several nodes is read by [fanout], which
 // gives every node a copy.
 //
 // The ghosts are in bpsh's process group: signals of the terminal reach them

@@ -11,13 +11,19 @@ import (
 	"bproc/internal/client"
 )
 
-// job is the command on one node.
+// job is a command on one node.
 type job struct {
+	task
 	cmd    *client.Cmd
 	outlet *outlet
 	tap    *tap          // its copy of standard input; nil: it has none
 	done   chan struct{} // closed when it has ended or could not start
-	code   int           // exit code, when done
+
+	// When done:
+	code     int           // exit code
+	status   client.Status // of the process, if err is nil
+	err      error         // why it did not start, or its output was lost
+	timedOut bool
 }
 
 // redirect sets up the standard outputs, and files of the node.
@@ -37,10 +43,6 @@ func (j *job) onTerminal(t *terminal.Terminal) {
 	j.cmd.Terminal, j.cmd.Stderr = t.Wanted(), nil
 }
 
-// rankVariable returns the variable that tells a process its place in the node
-// set. It has a fixed width, as the original overwrites it in place.
-func rankVariable(rank int) string { return fmt.Sprintf("BPROC_RANK=%07d", rank) }
-
 // name puts the node before an error that does not name it.
 func (j *job) name(err error) error {
 	var e *client.Error
@@ -48,6 +50,14 @@ func (j *job) name(err error) error {
 		return err
 	}
 	return fmt.Errorf("node %d: %w", j.cmd.Node, err)
+}
+
+// tell takes in what went wrong with a command, and says it unless it is part of a result.
+func (s *session) tell(j *job, err error) {
+	j.err = err
+	if !s.json {
+		s.shell.Say(err)
+	}
 }
 
 // Exit codes of a shell.
@@ -58,15 +68,19 @@ const (
 )
 
 // failed says why a command did not start, and returns the exit code for that.
-func (s *session) failed(err error) int {
+func (s *session) failed(j *job, err error) int {
 	var sig signalError
 	if errors.As(err, &sig) {
 		return codeSignal + int(sig)
 	}
-	if errors.Is(err, context.Canceled) {
+	switch {
+	case errors.Is(err, errTimedOut):
+		return s.timedOut(j)
+	case errors.Is(err, context.Canceled), errors.Is(err, errOther):
+		j.err = err
 		return codeFailed
 	}
-	s.shell.Say(err)
+	s.tell(j, err)
 	var e *client.Error
 	switch {
 	case s.agent:

@@ -3,6 +3,7 @@ package bpsh
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -17,6 +18,8 @@ type options struct {
 	prefix     bool
 	sequential bool
 	divider    bool
+	group      bool
+	json       bool
 	lineLength int
 	stdin      string
 	stdout     string
@@ -24,6 +27,9 @@ type options struct {
 	allUp      bool
 	allNotDown bool
 	frontEnd   bool
+	timeout    time.Duration
+	failFast   bool
+	perNode    int // commands on each node; 0: one, without the variables of a step
 	time       bool
 	procfs     bool
 	terminal   bool
@@ -33,6 +39,12 @@ type options struct {
 
 	nodes string   // node specification
 	argv  []string // command and arguments
+
+	// Options of srun:
+	counts []int  // commands on each node
+	label  bool   // whole lines, each after the rank
+	reader *int   // the rank that has standard input; nil: all have it
+	dir    string // working directory
 }
 
 const usage = `Run a command on nodes of the cluster
@@ -65,6 +77,8 @@ func (o *options) flags() *pflag.FlagSet {
 	f.BoolVarP(&o.prefix, "prefix", "p", false, "whole lines, each after the number of its node")
 	f.BoolVarP(&o.sequential, "sequential", "s", false, "output of one node after the other")
 	f.BoolVarP(&o.divider, "divider", "d", false, "as -s, with a line before each node's output")
+	f.BoolVarP(&o.group, "group", "g", false, "at the end, output that is the same once, after its nodes")
+	f.BoolVar(&o.json, "json", false, "one line of JSON for each command when it has ended")
 	f.IntVarP(&o.lineLength, "buffer", "b", 4096, "with -L and -p: longest line, in bytes")
 	f.StringVarP(&o.stdin, "stdin", "I", "", "standard input is this `file` of the node")
 	f.StringVarP(&o.stdout, "stdout", "O", "", "standard output is this `file` of the node")
@@ -72,6 +86,9 @@ func (o *options) flags() *pflag.FlagSet {
 	f.BoolVarP(&o.allUp, "all-up", "a", false, "on all nodes that are up")
 	f.BoolVarP(&o.allNotDown, "all-not-down", "A", false, "on all nodes that are not down")
 	f.BoolVarP(&o.frontEnd, "front-end", "1", false, "on the front end")
+	f.DurationVar(&o.timeout, "timeout", 0, "end commands that run longer than this `time`")
+	f.BoolVarP(&o.failFast, "fail-fast", "k", false, "end all commands when one has failed")
+	f.IntVar(&o.perNode, "tasks-per-node", 0, "run the command so often on each node (`number`)")
 	f.BoolVarP(&o.time, "time", "t", false, "print the elapsed time in seconds on standard error")
 	f.BoolVarP(&o.terminal, "terminal", "T", false, "the command gets a terminal on its node")
 	f.BoolVar(&o.procfs, "procfs", false, "the command sees the processes of the whole cluster in /proc")
@@ -107,12 +124,29 @@ func (o *options) operands(args []string) error {
 	if len(args) == 0 {
 		return errors.New("no command given")
 	}
-	if o.terminal && (o.noInput || o.noIO || o.stdin+o.stdout+o.stderr != "") {
+	o.argv = args
+	return o.consistent()
+}
+
+// maxTasks bounds the commands on each node, all of which are processes of the front end.
+const maxTasks = 1 << 16
+
+// consistent refuses options that are no use together, and values out of range.
+func (o *options) consistent() error {
+	lines := o.lineBuffer || o.prefix || o.sequential || o.divider
+	switch {
+	case o.group && o.json, (o.group || o.json) && lines:
+		return errors.New("--group and --json exclude each other, and -L, -p, -s and -d")
+	case o.terminal && (o.group || o.json):
+		return errors.New("-T excludes --group and --json: output is the terminal")
+	case o.terminal && (o.noInput || o.noIO || o.stdin+o.stdout+o.stderr != ""):
 		return errors.New("-T excludes -n, -N, -I, -O and -E: standard input and outputs are the terminal")
-	}
-	if o.lineLength < 1 || o.lineLength > maxLine {
+	case o.timeout < 0:
+		return fmt.Errorf("--timeout %v: a time is not negative", o.timeout)
+	case o.perNode < 0 || o.perNode > maxTasks:
+		return fmt.Errorf("--tasks-per-node %d: a node has 1 to %d", o.perNode, maxTasks)
+	case o.lineLength < 1 || o.lineLength > maxLine:
 		return fmt.Errorf("-b %d: a line has 1 to %d bytes", o.lineLength, maxLine)
 	}
-	o.argv = args
 	return nil
 }

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-
-	"bproc/internal/client"
+	"strconv"
 )
 
 // outlets makes the way that each node's output takes.
@@ -18,6 +16,10 @@ type outlets struct {
 	limit  int  // ... of at most so many bytes
 	turns  bool // one node after the other
 	header bool // ... with a line before each
+	group  bool // standard output is kept; standard error in lines after the node's number
+	kept   bool // both are kept
+	label  bool // the prefix is the rank
+	ranks  int  // how many there are
 }
 
 // outlet is the way of one node's output.
@@ -26,40 +28,51 @@ type outlet struct {
 	stderr io.Writer
 	lines  []*lines
 	spool  *spool
+	text   *text // with --group
 }
 
 func newOutlets(sh *Shell, o *options) outlets {
 	return outlets{
 		stdout: sh.Stdout, stderr: sh.Stderr,
-		lines: o.lineBuffer || o.prefix, prefix: o.prefix, limit: o.lineLength,
-		turns: o.sequential || o.divider, header: o.divider,
+		lines: o.lineBuffer || o.prefix || o.group || o.label, prefix: o.prefix || o.group, limit: o.lineLength,
+		turns: o.sequential || o.divider, header: o.divider, group: o.group, kept: o.json, label: o.label,
 	}
 }
 
-// divider is what -d prints before the output of a node.
-func divider(node client.NodeID) string {
-	return fmt.Sprintf("%d\t%s\n", node, strings.Repeat("-", 69))
-}
-
-func (o outlets) open(node client.NodeID) *outlet {
+func (o outlets) open(t task) *outlet {
 	out := &outlet{stdout: o.stdout, stderr: o.stderr}
-	if o.turns {
+	if o.turns || o.group || o.kept {
 		out.spool = &spool{out: [2]io.Writer{o.stdout, o.stderr}}
 		if o.header {
-			out.spool.header = divider(node)
+			out.spool.header = divider(t.node.String())
 		}
+	}
+	if o.turns || o.kept {
 		out.stdout, out.stderr = out.spool.stream(0), out.spool.stream(1)
 	}
 	if o.lines {
-		prefix := ""
-		if o.prefix {
-			prefix = fmt.Sprintf("%3d: ", node)
-		}
+		prefix := o.before(t)
 		stdout := &lines{out: out.stdout, prefix: prefix, limit: o.limit}
 		stderr := &lines{out: out.stderr, prefix: prefix, limit: o.limit}
 		out.stdout, out.stderr, out.lines = stdout, stderr, []*lines{stdout, stderr}
 	}
+	if o.group {
+		out.text = newText(out.spool.stream(0))
+		out.stdout = out.text
+	}
 	return out
+}
+
+// before returns what is put before each line: the number of the node, or the rank with
+// as many digits as the largest has.
+func (o outlets) before(t task) string {
+	switch {
+	case o.label:
+		return fmt.Sprintf("%0*d: ", len(strconv.Itoa(o.ranks-1)), t.rank)
+	case o.prefix:
+		return fmt.Sprintf("%3d: ", t.node)
+	}
+	return ""
 }
 
 // close passes on what is kept of an output that has come to its end.

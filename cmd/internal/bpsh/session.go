@@ -3,9 +3,9 @@ package bpsh
 import (
 	"context"
 	"errors"
-	"os"
-	"strings"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -24,6 +24,13 @@ type session struct {
 	starts  chan struct{}  // one element for each start under way
 	started sync.WaitGroup // starts that are to come
 
+	ending   ending     // of commands before their time
+	json     bool       // results are printed, with outputs in them
+	group    bool       // outputs are printed at the end
+	reports  sync.Mutex // one result is printed after the other
+	progress *progress  // nil: none is shown
+	cancel   context.CancelCauseFunc
+
 	terminal *terminal.Terminal // of the user, while commands have one; nil: none
 	agent    bool               // bprsh
 }
@@ -33,26 +40,35 @@ type session struct {
 const maxStarts = 128
 
 func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
-	s := &session{shell: sh, starts: make(chan struct{}, maxStarts)}
-	env := environment(o.argv[0])
+	s := &session{
+		shell: sh, starts: make(chan struct{}, maxStarts), json: o.json, group: o.group,
+		ending: ending{limit: o.timeout, failFast: o.failFast, failed: make(chan struct{})},
+	}
+	env, places := o.places(nodes)
+	if o.keepsOutput() && len(places) > 1 {
+		s.progress = newProgress(sh)
+	}
 	out := newOutlets(sh, o)
+	out.ranks = len(places)
 	input := sh.Stdin
 	if o.terminal {
 		input = s.keys(terminal.Of(sh.Stdin), '~')
 	}
-	if len(nodes) > 1 && o.readsInput() {
+	if len(places) > 1 && o.readsInput() && o.reader == nil {
 		s.taps = newFanout(client.FromTerminal(input))
 	}
 	if out.turns {
 		s.turns = new(turns)
 	}
-	for rank, node := range nodes {
+	for _, place := range places {
+		node := place.node
 		cmd := sh.Client.Command(node, o.argv[0], o.argv[1:]...)
-		cmd.Env = append(env[:len(env):len(env)], rankVariable(rank))
-		cmd.HangUp, cmd.View = true, o.procfs
-		j := &job{cmd: cmd, outlet: out.open(node), done: make(chan struct{})}
+		cmd.Env = env.of(place)
+		cmd.Dir, cmd.HangUp, cmd.View = o.dir, true, o.procfs
+		j := &job{task: place, cmd: cmd, outlet: out.open(place), done: make(chan struct{})}
 		j.redirect(o)
 		switch {
+		case o.reader != nil && *o.reader != place.rank:
 		case s.taps != nil:
 			j.tap = s.taps.tap()
 			cmd.Stdin = j.tap
@@ -65,6 +81,7 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 			j.onTerminal(s.terminal)
 		}
 		s.jobs = append(s.jobs, j)
+		s.progress.begun(j)
 		if s.turns != nil {
 			s.turns.add(j.outlet.spool, j.done)
 		}
@@ -72,34 +89,52 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 	return s
 }
 
-func (o *options) readsInput() bool { return !o.noInput && !o.noIO && o.stdin == "" }
-
-// environment returns our environment with the name of the program. The rank is
-// each node's own.
-func environment(name string) []string {
-	var env []string
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "BPROC_RANK=") && !strings.HasPrefix(v, "BPROC_PROGNAME=") {
-			env = append(env, v)
-		}
+// places returns where commands run, and their environment.
+func (o *options) places(nodes []client.NodeID) (environment, []task) {
+	counts := o.counts
+	if counts == nil {
+		counts = slices.Repeat([]int{max(o.perNode, 1)}, len(nodes))
 	}
-	return append(env, "BPROC_PROGNAME="+name)
+	var st *step
+	if o.counts != nil || o.perNode > 0 {
+		st = newStep(nodes, counts)
+	}
+	return newEnvironment(o.argv[0], st), tasks(nodes, counts)
 }
+
+func (o *options) readsInput() bool { return !o.noInput && !o.noIO && o.stdin == "" }
 
 // run runs the jobs to their end and returns bpsh's exit code.
 func (s *session) run(ctx context.Context) int {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var group errgroup.Group
+	ctx, s.cancel = context.WithCancelCause(ctx)
+	defer s.cancel(nil)
 	s.started.Add(len(s.jobs))
 	s.signals.agent, s.signals.terminal = s.agent, s.terminal
 	defer s.terminal.Close()
-	stop := s.signals.watch(s.shell.catchAfter(), cancel)
+	stop := s.signals.watch(s.shell.catchAfter(), s.cancel)
+	s.progress.start()
 	if len(s.jobs) == 1 && s.turns == nil {
 		s.do(ctx, s.jobs[0]) // here: a goroutine of its own would cost a thread
-		stop()
-		return s.end()
+	} else if err := s.doAll(ctx); err != nil {
+		s.progress.stop()
+		s.shell.Say(err)
+		return codeFailed
 	}
+	stop()
+	s.ending.settle()
+	s.progress.stop()
+	if s.group {
+		if err := s.printGroups(); err != nil {
+			s.shell.Say(err)
+			return codeFailed
+		}
+	}
+	return s.end()
+}
+
+// doAll runs several jobs.
+func (s *session) doAll(ctx context.Context) error {
+	var group errgroup.Group
 	for _, j := range s.jobs {
 		group.Go(func() error {
 			s.do(ctx, j)
@@ -114,20 +149,31 @@ func (s *session) run(ctx context.Context) int {
 		// Not waited for: it may be in a read from a terminal.
 		go s.taps.run()
 	}
-	if err := group.Wait(); err != nil {
-		s.shell.Say(err)
-		return codeFailed
-	}
-	stop()
-	return s.end()
+	return group.Wait()
 }
 
-// do runs one job.
+// do runs one job, and says how it ended where that is wanted.
 func (s *session) do(ctx context.Context, j *job) {
 	defer close(j.done)
-	s.starts <- struct{}{}
-	err := j.cmd.Start(ctx)
-	<-s.starts
+	began := time.Now()
+	s.perform(ctx, j, began)
+	if j.code != 0 {
+		s.fail(j)
+	}
+	s.progress.ended(j)
+	if s.json {
+		s.reports.Lock()
+		defer s.reports.Unlock()
+		if err := s.report(j, time.Since(began)); err != nil {
+			s.shell.Say(j.name(err))
+			j.code = codeFailed
+		}
+	}
+}
+
+// perform runs one job.
+func (s *session) perform(ctx context.Context, j *job, began time.Time) {
+	err := s.start(ctx, j)
 	j.tap.release(err != nil)
 	if err == nil {
 		if rawErr := s.raw(j); rawErr != nil {
@@ -137,11 +183,32 @@ func (s *session) do(ctx context.Context, j *job) {
 	}
 	s.started.Done()
 	if err != nil {
-		j.code = s.failed(err)
+		j.code = s.failed(j, err)
 		return
 	}
+	settle := s.ending.oversee(j, began)
+	s.await(j)
+	if errors.Is(settle(), errTimedOut) {
+		j.code = s.timedOut(j)
+	}
+}
+
+// start starts a job, when its turn has come.
+func (s *session) start(ctx context.Context, j *job) error {
+	s.starts <- struct{}{}
+	defer func() { <-s.starts }()
+	if s.ending.skips() {
+		return errOther
+	}
+	ctx, cancel := s.ending.within(ctx)
+	defer cancel()
+	return j.cmd.Start(ctx)
+}
+
+// await waits for the end of a job that was started.
+func (s *session) await(j *job) {
 	if err := j.cmd.WaitOutput(); err != nil {
-		s.shell.Say(j.name(err))
+		s.tell(j, j.name(err))
 		s.signals.giveUp()
 	}
 	if sig, left := s.signals.hasLeft(); left {
@@ -149,7 +216,7 @@ func (s *session) do(ctx context.Context, j *job) {
 		j.code = codeSignal + int(sig)
 		if sig == 0 {
 			s.terminal.Close()
-			s.shell.Say(j.name(errLeft))
+			s.tell(j, j.name(errLeft))
 			j.code = codeFailed
 		}
 		return
@@ -157,9 +224,9 @@ func (s *session) do(ctx context.Context, j *job) {
 	status, err := j.cmd.Wait()
 	s.signals.hangUpRest(j)
 	j.tap.release(true)
-	j.code = status.ExitCode()
+	j.status, j.code = status, status.ExitCode()
 	if err = errors.Join(err, j.outlet.close()); err != nil {
-		s.shell.Say(j.name(err))
+		s.tell(j, j.name(err))
 		j.code = codeFailed
 	}
 }
@@ -167,7 +234,7 @@ func (s *session) do(ctx context.Context, j *job) {
 // errLeft is for commands that the user has left to themselves.
 var errLeft = errors.New("disconnected; the command gets SIGHUP")
 
-// end returns the largest exit code. When bpsh itself got a signal, and a command
+// end returns the largest exit code, or with --fail-fast that of the first that failed. When bpsh itself got a signal, and a command
 // died of it, bpsh does so too, so that a shell's loop around it stops at SIGINT,
 // and a shell at a terminal says what ended its job. Launchers, which have no
 // terminal, get the exit code: some take a death by a signal for success.
@@ -175,6 +242,9 @@ func (s *session) end() int {
 	code := 0
 	for _, j := range s.jobs {
 		code = max(code, j.code)
+	}
+	if s.ending.first != nil {
+		code = s.ending.first.code
 	}
 	s.terminal.Close()
 	if s.agent {

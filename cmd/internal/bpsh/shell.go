@@ -68,6 +68,15 @@ func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(nodes) == 0 {
+		sh.Say(fmt.Errorf("no node is %s: nothing is run", o.nodes))
+		return 0, nil
+	}
+	return sh.runOn(ctx, o, nodes)
+}
+
+// runOn runs the command on nodes and returns the exit code.
+func (sh *Shell) runOn(ctx context.Context, o *options, nodes []client.NodeID) (int, error) {
 	// Launchers leave many open: a ghost that lives on would keep the other ends of their
 	// pipes waiting.
 	if err := inherited.CloseOnExec(ownDescriptors); err != nil {

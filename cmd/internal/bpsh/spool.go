@@ -75,6 +75,16 @@ func (s *spool) spill() error {
 	return nil
 }
 
+// discard forgets what was kept.
+func (s *spool) discard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		s.file.Close()
+	}
+	s.memory, s.file = nil, nil
+}
+
 // release passes on what was kept; what comes from now on is passed on at once.
 func (s *spool) release() error {
 	s.mu.Lock()

@@ -28,11 +28,17 @@ func (s *Stat) printProcs(ctx context.Context, out io.Writer, o *options) error 
 	if err != nil {
 		return err
 	}
+	procs = slices.DeleteFunc(procs, func(p client.Proc) bool { return o.nodes != "" && !slices.Contains(wanted, p.Node) })
+	if o.json {
+		list := make([]jsonProc, len(procs))
+		for i, p := range procs {
+			list[i] = jsonProc{p.PID, p.Node}
+		}
+		return encode(out, o, list)
+	}
 	fmt.Fprint(out, "PID\tNode\n")
 	for _, p := range procs {
-		if o.nodes == "" || slices.Contains(wanted, p.Node) {
-			fmt.Fprintf(out, "%d\t%d\n", p.PID, p.Node)
-		}
+		fmt.Fprintf(out, "%d\t%d\n", p.PID, p.Node)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
 )
@@ -18,12 +20,17 @@ type Stat struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
-	Width  int    // of a line, in characters
-	Names  Owners // of users and groups
+	Names  Owners                    // of users and groups
+	Screen func() (width, lines int) // of the terminal that Stdout is; nil: it is none
+	Getenv func(string) string
 }
 
-// answerTimeout bounds a request to the master.
-const answerTimeout = 10 * time.Second
+// Bounds on requests to the master: usually, and when nodes have to find something out first,
+// which the master waits for a little less.
+const (
+	answerTimeout = 10 * time.Second
+	freshTimeout  = 45 * time.Second
+)
 
 // Main runs bpstat with the arguments of its command line and returns its exit
 // code.
@@ -41,14 +48,22 @@ func (s *Stat) Main(ctx context.Context, args []string) int {
 }
 
 func (s *Stat) run(ctx context.Context, o *options) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errors.New("the master does not answer"))
-	defer cancel()
+	if o.update && !o.version {
+		return s.update(ctx, o)
+	}
 	out := bufio.NewWriter(s.Stdout)
 	err := s.print(ctx, out, o)
 	return errors.Join(err, out.Flush())
 }
 
+// print prints what the options ask for, once.
 func (s *Stat) print(ctx context.Context, out io.Writer, o *options) error {
+	limit := answerTimeout
+	if o.fresh {
+		limit = freshTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("the master does not answer"))
+	defer cancel()
 	switch {
 	case o.version:
 		fmt.Fprintf(out, "bpstat %s\n", release.Version())
@@ -57,6 +72,8 @@ func (s *Stat) print(ctx context.Context, out io.Writer, o *options) error {
 		return s.printPS(ctx, out)
 	case o.procs:
 		return s.printProcs(ctx, out, o)
+	case o.host != "":
+		return s.printHost(ctx, out, o)
 	}
 	nodes, err := s.nodes(ctx, o.nodes)
 	if err != nil {
@@ -64,18 +81,30 @@ func (s *Stat) print(ctx context.Context, out io.Writer, o *options) error {
 	}
 	o.sort(nodes)
 	switch {
+	case o.inventory:
+		return s.printInventory(ctx, out, o, nodes)
+	case o.load:
+		return s.printLoad(ctx, out, o, nodes)
+	}
+	if o.numbers {
+		return s.printNumbers(ctx, out, o, nodes)
+	}
+	if o.json {
+		return s.printNodesJSON(out, o, nodes)
+	}
+	switch {
 	case o.total:
 		fmt.Fprintln(out, len(nodes))
 	case o.number:
 		column(out, nodes, func(n *client.Node) any { return n.ID })
 	case o.status:
-		column(out, nodes, func(n *client.Node) any { return n.State })
+		column(out, nodes, func(n *client.Node) any { return s.state(o, n.State, 0) })
 	case o.address:
 		column(out, nodes, func(n *client.Node) any { return host(n) })
 	case o.long:
-		s.printLong(out, nodes)
+		s.printLong(out, o, nodes)
 	default:
-		s.printCompact(out, nodes, !o.byNumber && !o.keep)
+		s.printCompact(out, o, nodes)
 	}
 	return nil
 }
@@ -103,4 +132,17 @@ func (s *Stat) nodes(ctx context.Context, spec string) ([]client.Node, error) {
 		nodes = append(nodes, *n)
 	}
 	return nodes, nil
+}
+
+// problem says why a node has not answered; empty: it has.
+func problem(errno uint32) string {
+	switch unix.Errno(errno) {
+	case 0:
+		return ""
+	case unix.EHOSTDOWN:
+		return "the node is down"
+	case unix.ETIMEDOUT:
+		return "the node does not answer"
+	}
+	return unix.Errno(errno).Error()
 }

@@ -2,6 +2,7 @@ package bpstat
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/netip"
@@ -47,13 +48,34 @@ func host(n *client.Node) string {
 	return n.Addr
 }
 
-// printLong prints a line for each node, in the columns of the original.
-func (s *Stat) printLong(out io.Writer, nodes []client.Node) {
-	const format = "%4s %-15s %-12s %s\t%-10.10s %-10.10s %s\n"
-	fmt.Fprintf(out, format, "Node", "Address", "Status", "Mode      ", "User", "Group", "Trust")
+// printHost prints the number of the node that has a name or an address.
+func (s *Stat) printHost(ctx context.Context, out io.Writer, o *options) error {
+	table, err := s.Client.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(table, func(n client.Node) bool { return n.Name == o.host || n.Addr != "" && host(&n) == o.host })
+	switch {
+	case i < 0:
+		return fmt.Errorf("no node has the name or address %s", o.host)
+	case o.json:
+		return encode(out, o, table[i].ID)
+	}
+	fmt.Fprintln(out, table[i].ID)
+	return nil
+}
+
+// printLong prints a line for each node, in the columns of the original, with its trust, and why it is
+// in its state if there is something to be said.
+func (s *Stat) printLong(out io.Writer, o *options, nodes []client.Node) {
+	line := func(id any, columns ...any) {
+		text := fmt.Sprintf("%4s %-15s %s %s\t%-10.10s %-10.10s %-7s %s", append([]any{id}, columns...)...)
+		fmt.Fprintln(out, strings.TrimRight(text, " "))
+	}
+	line("Node", "Address", "Status      ", "Mode      ", "User", "Group", "Trust", "Reason")
 	for i := range nodes {
 		n := &nodes[i]
-		fmt.Fprintf(out, format, n.ID, host(n), n.State, mode(n.Mode), s.Names.User(n.UID), s.Names.Group(n.GID), cmp.Or(n.Trust, "-"))
+		line(n.ID, host(n), s.state(o, n.State, 12), mode(n.Mode), s.Names.User(n.UID), s.Names.Group(n.GID), cmp.Or(n.Trust, "-"), n.Reason)
 	}
 }
 
@@ -91,16 +113,48 @@ func compact(nodes []client.Node, all bool) []line {
 	return lines
 }
 
-// otherColumns is the width of all columns of the compact form but the first.
-const otherColumns = 15 + 10 + 8 + 8 + 9
+// Widths of the compact form: of all columns but the first, of the first at least, and of a
+// line where there is no terminal.
+const (
+	otherColumns = 15 + 10 + 8 + 8 + 9
+	leastColumn  = 12
+	usualWidth   = 80
+)
 
-func (s *Stat) printCompact(out io.Writer, nodes []client.Node, all bool) {
-	width := max(s.Width-otherColumns, len("Node(s)"))
-	fmt.Fprintf(out, "%-*s %-15s %-10s %-8s %s\n", width, "Node(s)", "Status", "Mode", "User", "Group")
-	for _, l := range compact(nodes, all) {
-		fmt.Fprintf(out, "%-*s %-15s %-10s %-8s %s\n", width, nodeset.Format(l.ids), l.config.state,
-			mode(l.config.mode), s.Names.User(l.config.uid), s.Names.Group(l.config.gid))
+// printCompact prints the compact form. On a terminal a list of nodes that does not fit into
+// its column goes on below; elsewhere each group of nodes has one line.
+func (s *Stat) printCompact(out io.Writer, o *options, nodes []client.Node) {
+	width := usualWidth
+	if s.Screen != nil {
+		width, _ = s.Screen()
 	}
+	width = max(width-otherColumns, leastColumn)
+	fmt.Fprintf(out, "%-*s %-15s %-10s %-8s %s\n", width, "Node(s)", "Status", "Mode", "User", "Group")
+	for _, l := range compact(nodes, !o.byNumber && !o.keep) {
+		list := []string{nodeset.Format(l.ids)}
+		if s.Screen != nil {
+			list = broken(list[0], width)
+		}
+		fmt.Fprintf(out, "%-*s %s %-10s %-8s %s\n", width, list[0], s.state(o, l.config.state, 15),
+			mode(l.config.mode), s.Names.User(l.config.uid), s.Names.Group(l.config.gid))
+		for _, more := range list[1:] {
+			fmt.Fprintln(out, more)
+		}
+	}
+}
+
+// broken breaks a list into lines, behind commas.
+func broken(list string, width int) (lines []string) {
+	for len(list) > width {
+		at := strings.LastIndexByte(list[:width], ',') + 1
+		if at == 0 {
+			if at = strings.IndexByte(list, ',') + 1; at == 0 {
+				break
+			}
+		}
+		lines, list = append(lines, list[:at]), list[at:]
+	}
+	return append(lines, list)
 }
 
 // mode writes permission bits as ls does. Only those for execution mean

@@ -31,11 +31,14 @@ func Exclusive(c *cobra.Command, names ...string) error {
 		if !c.Flags().Changed(name) {
 			continue
 		}
-		letter := c.Flags().Lookup(name).Shorthand
-		if first != "" {
-			return fmt.Errorf("-%s and -%s exclude each other", first, letter)
+		option := "--" + name
+		if letter := c.Flags().Lookup(name).Shorthand; letter != "" {
+			option = "-" + letter
 		}
-		first = letter
+		if first != "" {
+			return fmt.Errorf("%s and %s exclude each other", first, option)
+		}
+		first = option
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ var shells = []struct {
 }
 
 func generate(tree string) error {
-	for _, program := range []string{"bin/bpsh", "bin/bprsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpns", "sbin/bpmaster", "sbin/bpslave", "sbin/bpprocfs"} {
+	for _, program := range []string{"bin/bpsh", "bin/bprsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpjob", "bin/bpns", "sbin/bpmaster", "sbin/bpslave", "sbin/bpprocfs"} {
 		path := filepath.Join(tree, program)
 		help, err := exec.Command(path, "--help").Output()
 		if err != nil {

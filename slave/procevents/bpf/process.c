@@ -45,6 +45,32 @@ static __always_inline bool within(__u64 range, __u32 nr)
 	return nr >= (__u32)(range >> 32) && nr < (__u32)range;
 }
 
+#define linger_time 500000 // nanoseconds
+#define max_gap 8192       // pidmap.MaxGap
+
+// linger holds up who forks, so that the cursor is moved before the numbers of the gap are used up,
+// also where who moves it has no processor for a while. A loop must be bounded, and the verifier
+// follows 8,192 branches at most: few looks at the limit, therefore.
+static __always_inline void linger(void)
+{
+	__u64 begin = bpf_ktime_get_ns();
+
+	for (int i = 0; i < 1024; i++) {
+		for (int j = 0; j < 16; j++)
+			bpf_ktime_get_ns();
+		if (bpf_ktime_get_ns() - begin > linger_time)
+			break;
+	}
+}
+
+// is_behind reports whether a number is of the gap at the end of a range, or not of it at all.
+static __always_inline bool is_behind(__u64 range, __u32 nr)
+{
+	__u32 first = range >> 32, end = range, gap = (end - first) / 4;
+
+	return nr < first || nr >= end - (gap < max_gap ? gap : max_gap);
+}
+
 // watch_number gives notice of a task whose number is none of those that may be given.
 // Those below the node zone init gives, with helpers that have such numbers themselves;
 // when another process makes one, the kernel's cursor has run round, or somebody has
@@ -59,6 +85,8 @@ static __always_inline void watch_number(struct control *c, struct task_struct *
 		*(volatile __u64 *)&c->last = nr;
 	else if (!within(before, nr) && (nr >= front_end || creator >= front_end))
 		notice(STRAY, nr, number_of(child, TGID, at));
+	if (nr >= front_end && is_behind(now, nr))
+		linger();
 }
 
 SEC("raw_tp/sched_process_fork")

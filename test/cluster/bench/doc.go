@@ -20,6 +20,9 @@
 // Figures of a crowd have 10,000 idle processes on the nodes, and ask for what is new of
 // them as bpprocfs(8) does (crowd.go).
 //
+// Figures of nodes have 4,000 simulated ones connected to a front end (nodes.go). Enrolling them
+// takes minutes; -nodes 500 is quicker.
+//
 // Hostile figures have clients of one user name as ghosts what does not stop, while another
 // user's are launched (hostile.go).
 package main

@@ -26,9 +26,9 @@ type figure struct {
 }
 
 // allFigures are all of them, in the order of the output. A base is before what is compared
-// with it. Sizes are how many processes programs look at.
-func allFigures(sizes []int) []figure {
-	return slices.Concat(startFigures, hostileFigures, restartFigures, fanoutFigures, copyFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, lookFigures(sizes))
+// with it. Sizes are how many processes programs look at, and nodes is how many there are simulated.
+func allFigures(sizes []int, nodes int) []figure {
+	return slices.Concat(startFigures, hostileFigures, restartFigures, fanoutFigures, copyFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, nodesFigures(nodes), lookFigures(sizes))
 }
 
 // bench is one run of the program.
@@ -40,6 +40,8 @@ type bench struct {
 	clusters map[int]*cluster.Cluster // by number of nodes
 	away     *far
 	many     *crowd
+	nodes    int // simulated
+	crew     *crew
 	sight    *sight
 	copies   *copies
 }
@@ -126,7 +128,7 @@ func (b *bench) cluster(ctx context.Context, nodes int) (*cluster.Cluster, error
 }
 
 func (b *bench) close(ctx context.Context) error {
-	errs := []error{b.sight.close(ctx), b.away.close(), b.many.close()}
+	errs := []error{b.sight.close(ctx), b.away.close(), b.many.close(), b.crew.close()}
 	for _, c := range b.clusters {
 		errs = append(errs, c.Stop())
 	}

@@ -15,11 +15,15 @@ import (
 
 	"bproc/test/cluster"
 	"bproc/test/cluster/liars"
+	"bproc/test/cluster/manynodes"
 )
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == launcherArg {
 		exit("bench "+launcherArg, launcher(context.Background(), os.Args[2:]))
+	}
+	if os.Getenv(manynodes.Variable) != "" {
+		exit("bench nodes", manynodes.Main(os.Args[1:]))
 	}
 	if os.Getenv(liars.Variable) != "" {
 		exit("bench liar", liars.Main(os.Args[1:]))
@@ -31,13 +35,14 @@ func main() {
 	volume := &copies{}
 	flag.Int64Var(&volume.bytes, "copybytes", 1<<30, "`size` of the large file that is copied")
 	flag.IntVar(&volume.files, "copyfiles", 20_000, "`number` of the small files that are copied")
+	nodes := flag.Int("nodes", 4000, "`number` of simulated nodes")
 	flag.Parse()
 	names, err := regexp.Compile(*only)
 	if err != nil {
 		exit("bench", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	b := &bench{runs: *runs, out: os.Stdout, figures: allFigures(sizes), copies: volume, done: map[string]bool{}, clusters: map[int]*cluster.Cluster{}}
+	b := &bench{runs: *runs, out: os.Stdout, figures: allFigures(sizes, *nodes), nodes: *nodes, copies: volume, done: map[string]bool{}, clusters: map[int]*cluster.Cluster{}}
 	err = errors.Join(b.run(ctx, names), b.close(ctx), cluster.Finish())
 	stop()
 	exit("bench", err)

@@ -1,0 +1,13 @@
+// Bpjail executes a process of a job, isolated. bpjob(1) starts it on nodes.
+package main
+
+import (
+	"os"
+	"runtime"
+
+	"bproc/internal/job/jail"
+)
+
+func init() { runtime.LockOSThread() } // main runs on the main thread
+
+func main() { os.Exit(jail.Main(os.Args)) }

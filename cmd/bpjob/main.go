@@ -1,0 +1,17 @@
+// Command bpjob is for jobs: isolated, limited and supervised processes. See bpjob(1).
+package main
+
+import (
+	"os"
+
+	"bproc/cmd/internal/bpjob"
+	"bproc/cmd/internal/terminal"
+)
+
+func main() {
+	if terminal.Guard() {
+		return
+	}
+	c := bpjob.Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	os.Exit(c.Main(os.Args[1:]))
+}

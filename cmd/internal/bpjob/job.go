@@ -1,0 +1,185 @@
+package bpjob
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"bproc/internal/job/file"
+	"bproc/internal/job/place"
+	"bproc/internal/job/spec"
+)
+
+// chosen is what a command line names: a process of a job.
+type chosen struct {
+	place   place.Process
+	job     *file.Job
+	process file.Process
+	owner   uint32 // of the job file
+}
+
+// errRoot is why only root may do something.
+var errRoot = errors.New("only root can start, stop, enter and trace jobs")
+
+func mustBeRoot() error {
+	if os.Geteuid() != 0 {
+		return errRoot
+	}
+	return nil
+}
+
+// at returns where a process is. Without a name it is that of the job, as with bpm.
+func at(job, process string) (place.Process, error) {
+	var p place.Process
+	if !file.IsName(job) {
+		return p, fmt.Errorf("%q cannot be the name of a job", job)
+	}
+	root, err := place.Root()
+	if err != nil {
+		return p, err
+	}
+	return place.Process{Job: place.Job{Root: root, Name: job}, Process: cmp.Or(process, job)}, nil
+}
+
+// read reads a job file.
+func read(j place.Job) (*file.Job, uint32, error) {
+	f, err := os.Open(j.File())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, 0, fmt.Errorf("there is no job %s: %s is missing", j.Name, j.File())
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("job file: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, file.MaxSize+1))
+	if err != nil {
+		return nil, 0, fmt.Errorf("job file: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, fmt.Errorf("job file: %w", err)
+	}
+	job, err := file.Read(j.File(), text, file.Options{Job: j.Name, Root: j.Root})
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if err != nil || !ok {
+		return nil, 0, err
+	}
+	return job, st.Uid, nil
+}
+
+// choose finds a process in its job file.
+func choose(jobName, process string) (*chosen, error) {
+	p, err := at(jobName, process)
+	if err != nil {
+		return nil, err
+	}
+	job, owner, err := read(p.Job)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(job.Processes, func(f file.Process) bool { return f.Name == p.Process })
+	if i < 0 {
+		return nil, fmt.Errorf("process %q not present in job configuration (%s)", p.Process, p.File())
+	}
+	return &chosen{p, job, job.Processes[i], owner}, nil
+}
+
+// bpmUser is as whom jobs run whose files are root's, if there is such a user.
+const bpmUser = "vcap"
+
+// runAs returns as whom the process runs.
+func (c *chosen) runAs() (*user.User, error) {
+	switch {
+	case c.process.Unsafe.Privileged:
+		return user.LookupId("0")
+	case c.owner == 0:
+		if u, err := user.Lookup(bpmUser); err == nil {
+			return u, nil
+		}
+	}
+	u, err := user.LookupId(strconv.FormatUint(uint64(c.owner), 10))
+	if err != nil {
+		return nil, fmt.Errorf("the owner of %s: %w", c.place.File(), err)
+	}
+	return u, nil
+}
+
+// spec returns what the node is told.
+func (c *chosen) spec() (spec.Spec, error) {
+	p := &c.process
+	s := spec.Spec{
+		Action: spec.Run, Root: c.place.Root, Job: c.place.Name, Process: p.Name,
+		Path: p.Executable, Args: p.Args, Workdir: cmp.Or(p.Workdir, c.place.Dir()),
+		Capabilities: p.Capabilities, Privileged: p.Unsafe.Privileged, AllProcesses: p.Unsafe.HostPIDNamespace,
+		Memory: p.Limits.Memory, OpenFiles: p.Limits.OpenFiles, Processes: p.Limits.Processes, CoreFileSize: p.Limits.CoreFileSize,
+		Ephemeral: p.EphemeralDisk, Persistent: p.PersistentDisk,
+	}
+	s.Env = c.environment(p.Env)
+	for i, v := range slices.Concat(p.AdditionalVolumes, p.Unsafe.UnrestrictedVolumes) {
+		if v.Shared {
+			return s, fmt.Errorf("volume %s: volumes cannot be shared: remove the key shared", v.Path)
+		}
+		s.Volumes = append(s.Volumes, spec.Volume{
+			Path: v.Path, Pattern: i >= len(p.AdditionalVolumes), Writable: v.Writable, Executable: v.AllowExecutions, Make: !v.MountOnly,
+		})
+	}
+	u, err := c.runAs()
+	if err != nil {
+		return s, err
+	}
+	return s, identify(&s, u)
+}
+
+// identify enters a user.
+func identify(s *spec.Spec, u *user.User) error {
+	groups, err := u.GroupIds()
+	if err != nil {
+		return fmt.Errorf("groups of user %s: %w", u.Username, err)
+	}
+	ids := append([]string{u.Uid, u.Gid}, groups...)
+	numbers := make([]uint32, len(ids))
+	for i, id := range ids {
+		n, err := strconv.ParseUint(id, 10, 32)
+		if err != nil {
+			return fmt.Errorf("user %s: %w", u.Username, err)
+		}
+		numbers[i] = uint32(n)
+	}
+	s.UID, s.GID, s.Groups = numbers[0], numbers[1], numbers[2:]
+	return nil
+}
+
+// environment returns the variables of a process: those of the job file, and those that every process has.
+func (c *chosen) environment(env map[string]string) []string {
+	data := filepath.Join(c.place.Root, "data", c.place.Name)
+	all := map[string]string{
+		"HOME":   data,
+		"LANG":   "en_US.UTF-8",
+		"PATH":   c.place.Dir() + "/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.",
+		"TMPDIR": filepath.Join(data, "tmp"),
+	}
+	maps.Copy(all, env)
+	list := make([]string, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, name+"="+all[name])
+	}
+	return list
+}
+
+// nodes returns on which nodes the process may run.
+func (c *chosen) nodes(wanted string) (string, error) {
+	nodes := cmp.Or(wanted, c.job.Nodes.String())
+	if strings.TrimSpace(nodes) == "" {
+		return "", fmt.Errorf("no nodes given for job %s: use -N, or the key nodes of %s", c.place.Name, c.place.File())
+	}
+	return nodes, nil
+}

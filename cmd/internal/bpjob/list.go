@@ -1,0 +1,201 @@
+package bpjob
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+	"bproc/wire"
+)
+
+// listed is what is known of a process. The JSON is described in bpjob(1).
+type listed struct {
+	Name    string       `json:"name"`
+	Job     string       `json:"job"`
+	Process string       `json:"process"`
+	State   string       `json:"state"`
+	PID     wire.PID     `json:"pid,omitempty"`
+	Node    *wire.NodeID `json:"node,omitempty"`
+	Runs    uint64       `json:"runs"`
+	Since   *time.Time   `json:"since,omitempty"`
+	Exit    *exit        `json:"exit,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
+}
+
+// exit is how the last run has ended.
+type exit struct {
+	Code   int        `json:"code"`
+	Signal int        `json:"signal"`
+	Cause  life.Cause `json:"cause,omitempty"`
+}
+
+func tell(p place.Process, r place.Record) listed {
+	l := listed{Name: p.String(), Job: p.Name, Process: p.Process, State: r.State.String(), PID: r.PID, Runs: r.Run, Reason: r.Reason}
+	if r.Run == 0 {
+		return l
+	}
+	l.Since = &r.Since
+	if r.Placed {
+		l.Node = &r.Node
+	}
+	if !r.State.Active() {
+		l.Exit = &exit{r.Exit.Code, r.Exit.Signal, r.Exit.Cause}
+	}
+	return l
+}
+
+// end says in a word or two how the last run has ended, where the state does not.
+func (l *listed) end() string {
+	switch {
+	case l.Exit == nil || *l.Exit == exit{}:
+		return ""
+	case l.Exit.Cause != "":
+		return string(l.Exit.Cause)
+	}
+	return life.Exit{Code: l.Exit.Code, Signal: l.Exit.Signal}.String()
+}
+
+func (c *Command) listCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list [--json]", Short: "List the processes of all jobs", Args: nothing,
+		DisableFlagsInUseLine: true,
+		RunE:                  func(*cobra.Command, []string) error { return c.list(asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return finish(cmd)
+}
+
+func (c *Command) list(asJSON bool) error {
+	root, err := place.Root()
+	if err != nil {
+		return err
+	}
+	jobs, err := place.Jobs(root)
+	if err != nil {
+		return err
+	}
+	all := []listed{}
+	var failed error
+	for _, j := range jobs {
+		job, _, err := read(j)
+		if err != nil {
+			fmt.Fprintf(c.Stderr, "bpjob: %v\n", err)
+			continue
+		}
+		for _, f := range job.Processes {
+			p := place.Process{Job: j, Process: f.Name}
+			r, err := p.Read()
+			failed = errors.Join(failed, err)
+			all = append(all, tell(p, r))
+		}
+	}
+	return errors.Join(c.print(all, asJSON), failed)
+}
+
+func (c *Command) print(all []listed, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(c.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(all)
+	}
+	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "Name\tPid\tStatus\tNode\tEnd")
+	for _, l := range all {
+		pid, node, end := "-", "-", l.end()
+		if l.PID != 0 {
+			pid = l.PID.String()
+		}
+		if l.Node != nil {
+			node = strconv.Itoa(int(*l.Node))
+		}
+		if end == "" {
+			end = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Name, pid, l.State, node, end)
+	}
+	return w.Flush()
+}
+
+func (c *Command) pidCommand() *cobra.Command {
+	var process string
+	cmd := &cobra.Command{
+		Use: "pid [-p process] job", Short: "Print the number of a process of a job", Args: oneJob,
+		DisableFlagsInUseLine: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := at(args[0], process)
+			if err != nil {
+				return err
+			}
+			r, err := running(p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.Stdout, r.PID)
+			return nil
+		},
+	}
+	processFlag(cmd, &process)
+	return finish(cmd)
+}
+
+func (c *Command) statusCommand() *cobra.Command {
+	var process string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status [-p process] [--json] job", Short: "Say what is known of a process of a job", Args: oneJob,
+		DisableFlagsInUseLine: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := at(args[0], process)
+			if err == nil {
+				err = known(p)
+			}
+			if err != nil {
+				return err
+			}
+			r, err := p.Read()
+			if err != nil {
+				return err
+			}
+			return c.status(tell(p, r), asJSON)
+		},
+	}
+	processFlag(cmd, &process)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return finish(cmd)
+}
+
+func (c *Command) status(l listed, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(c.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(l)
+	}
+	line := func(name string, value any) { fmt.Fprintf(c.Stdout, "%-8s %v\n", name, value) }
+	line("name", l.Name)
+	line("state", l.State)
+	if l.PID != 0 {
+		line("pid", l.PID)
+	}
+	if l.Node != nil {
+		line("node", *l.Node)
+	}
+	line("runs", l.Runs)
+	if l.Since != nil {
+		line("since", l.Since.Format(time.RFC3339))
+	}
+	if end := l.end(); end != "" {
+		line("end", end)
+	}
+	if l.Reason != "" {
+		line("reason", l.Reason)
+	}
+	return nil
+}

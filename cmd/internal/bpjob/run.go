@@ -1,0 +1,141 @@
+package bpjob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"bproc/internal/job/file"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+)
+
+// codeSignal is added to the number of a signal that has ended a process.
+const codeSignal = 128
+
+// exitError is the end of a process in the foreground: its exit code is bpjob's.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+func (c *Command) runCommand() *cobra.Command {
+	var process, nodes string
+	var volumes, env []string
+	cmd := &cobra.Command{
+		Use: "run [-p process] [-N nodes] [-v path[:option,...]] [-e name=value] job", Short: "Run a process of a job in the foreground", Args: oneJob,
+		DisableFlagsInUseLine: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := mustBeRoot(); err != nil {
+				return err
+			}
+			ch, err := choose(args[0], process)
+			if err != nil {
+				return err
+			}
+			if err := ch.add(volumes, env); err != nil {
+				return err
+			}
+			return c.run(ch, nodes)
+		},
+	}
+	processFlag(cmd, &process)
+	nodesFlag(cmd, &nodes)
+	cmd.Flags().StringArrayVarP(&volumes, "volume", "v", nil, "another `path` that the process sees; options are writable, allow_executions and mount_only")
+	cmd.Flags().StringArrayVarP(&env, "env", "e", nil, "another environment variable, as `name=value`")
+	return finish(cmd)
+}
+
+// add adds to what is in the job file.
+func (c *chosen) add(volumes, env []string) error {
+	for _, text := range volumes {
+		path, options, _ := strings.Cut(text, ":")
+		v := file.Volume{Path: path}
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("volume %s: the path must be absolute", text)
+		}
+		for option := range strings.SplitSeq(options, ",") {
+			switch option {
+			case "":
+			case "writable":
+				v.Writable = true
+			case "allow_executions":
+				v.AllowExecutions = true
+			case "mount_only":
+				v.MountOnly = true
+			default:
+				return fmt.Errorf("volume %s: there is no option %q; there are writable, allow_executions and mount_only", text, option)
+			}
+		}
+		c.process.Unsafe.UnrestrictedVolumes = append(slices.Clone(c.process.Unsafe.UnrestrictedVolumes), v)
+	}
+	for _, text := range env {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("environment %q: write it as name=value", text)
+		}
+		if c.process.Env == nil {
+			c.process.Env = make(map[string]string)
+		}
+		c.process.Env[name] = value
+	}
+	return nil
+}
+
+// run runs a process to its end.
+func (c *Command) run(ch *chosen, nodes string) error {
+	s, err := c.supervisor(ch, nodes)
+	if err != nil {
+		return err
+	}
+	request, err := ch.place.Request()
+	if err != nil {
+		return err
+	}
+	began := sync.OnceFunc(func() { request.Close() })
+	defer began()
+	alive, err := ch.place.Supervised()
+	if err == nil && alive {
+		err = fmt.Errorf("process %v is running already", ch.place)
+	}
+	if err != nil {
+		return err
+	}
+	lock, err := ch.place.Supervise()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	s.Foreground, s.Stdout, s.Stderr = true, c.Stdout, c.Stderr
+	s.Changed = func(place.Record) { began() }
+	r, err := s.Run(context.Background(), requests())
+	return errors.Join(err, ended(ch.place, r))
+}
+
+// ended returns how a process in the foreground has ended, for the exit code of bpjob.
+func ended(p place.Process, r place.Record) error {
+	switch {
+	case r.Reason != "" || r.Exit.Cause == life.NodeWentDown || r.Exit.Cause == life.HookFailed || r.Exit.Cause == life.HookTimedOut:
+		return &failedError{why(p, r), max(1, r.Exit.Code)}
+	case r.Exit.Cause != "":
+		return &failedError{why(p, r), codeSignal + r.Exit.Signal}
+	case r.Exit.Signal != 0:
+		return exitError(codeSignal + r.Exit.Signal)
+	case r.Exit.Code != 0:
+		return exitError(r.Exit.Code)
+	}
+	return nil
+}
+
+// failedError is a failure with an exit code of its own.
+type failedError struct {
+	text string
+	code int
+}
+
+func (e *failedError) Error() string { return e.text }

@@ -1,0 +1,145 @@
+package bpjob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"bproc/cmd/internal/bpsh"
+	"bproc/cmd/internal/terminal"
+	"bproc/internal/client"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+	"bproc/internal/job/spec"
+)
+
+// running returns what is known of a process that runs.
+func running(p place.Process) (place.Record, error) {
+	r, err := p.Read()
+	if err == nil && (r.PID == 0 || r.State != life.Running && r.State != life.Stopping) {
+		err = errors.New("process is not running or could not be found")
+	}
+	return r, err
+}
+
+func (c *Command) shellCommand() *cobra.Command {
+	var process string
+	cmd := &cobra.Command{
+		Use: "shell [-p process] job", Short: "Open a shell beside a process of a job", Args: oneJob,
+		DisableFlagsInUseLine: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := mustBeRoot(); err != nil {
+				return err
+			}
+			ch, err := choose(args[0], process)
+			if err != nil {
+				return err
+			}
+			return c.shell(ch)
+		},
+	}
+	processFlag(cmd, &process)
+	return finish(cmd)
+}
+
+// shell opens a shell where a process is, with a terminal if there is one here.
+func (c *Command) shell(ch *chosen) error {
+	r, err := running(ch.place)
+	if err != nil {
+		return err
+	}
+	s, err := ch.spec()
+	if err != nil {
+		return err
+	}
+	s.Action, s.PID, s.Path = spec.Shell, r.PID, "/bin/bash"
+	if term := os.Getenv("TERM"); term != "" {
+		s.Env = append(s.Env, "TERM="+term)
+	}
+	env, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	jailer, _, err := programs()
+	if err != nil {
+		return err
+	}
+	sh := &bpsh.Shell{Name: "bpjob", Client: new(client.Client), Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}
+	cmd := sh.Client.Command(r.Node, "bash")
+	cmd.Path, cmd.Env, cmd.Dir = jailer, []string{env}, "/"
+	if terminal.Of(c.Stdin) != nil {
+		cmd.Terminal = new(client.Terminal)
+	}
+	if code := sh.RunAgent(context.Background(), &bpsh.Agent{Cmd: cmd, Input: true, Escape: terminal.NoEscape}); code != 0 {
+		return exitError(code)
+	}
+	return nil
+}
+
+func (c *Command) traceCommand() *cobra.Command {
+	var process string
+	cmd := &cobra.Command{
+		Use: "trace [-p process] job", Short: "Trace the system calls of a process of a job", Args: oneJob,
+		DisableFlagsInUseLine: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := mustBeRoot(); err != nil {
+				return err
+			}
+			p, err := at(args[0], process)
+			if err != nil {
+				return err
+			}
+			return c.trace(p)
+		},
+	}
+	processFlag(cmd, &process)
+	return finish(cmd)
+}
+
+// trace has strace(1) on the node tell of the process, until SIGINT or SIGTERM.
+func (c *Command) trace(p place.Process) error {
+	r, err := running(p)
+	if err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(filepath.Join(filepath.Dir(exe), "bpsh"), "-n", r.Node.String(),
+		"strace", "-s", "100", "-f", "-y", "-yy", "-p", r.PID.String())
+	cmd.Stdout, cmd.Stderr, cmd.Dir = c.Stdout, c.Stderr, "/"
+	return c.until(cmd)
+}
+
+// until runs a command to its end, or until this program is asked to end.
+func (c *Command) until(cmd *exec.Cmd) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	var err error
+	select {
+	case err = <-done:
+	case <-signals:
+		_ = cmd.Process.Signal(unix.SIGTERM) // or it has ended
+		<-done
+		return nil
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return errReported // it has said why
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package bpjob
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+)
+
+func (c *Command) startCommand() *cobra.Command {
+	var process, nodes string
+	cmd := &cobra.Command{
+		Use: "start [-p process] [-N nodes] job", Short: "Start a process of a job", Args: oneJob,
+		DisableFlagsInUseLine: true,
+		RunE:                  func(_ *cobra.Command, args []string) error { return c.start(args[0], process, nodes) },
+	}
+	processFlag(cmd, &process)
+	nodesFlag(cmd, &nodes)
+	return finish(cmd)
+}
+
+// start starts a process, unless it runs.
+func (c *Command) start(job, process, nodes string) error {
+	if err := mustBeRoot(); err != nil {
+		return err
+	}
+	ch, err := choose(job, process)
+	if err != nil {
+		return err
+	}
+	lock, err := ch.place.Request()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	running, err := c.startAgain(ch.place)
+	if err != nil || running {
+		return err
+	}
+	return c.startSupervisor(ch, nodes)
+}
+
+// look is how often a state that is about to change is looked at.
+const look = 20 * time.Millisecond
+
+// startAgain reports whether the process runs, after what its supervisor is at. One that waits to start it
+// again does so now.
+func (c *Command) startAgain(p place.Process) (running bool, err error) {
+	var asked uint64 // the run that is over
+	for ; ; time.Sleep(look) {
+		alive, err := p.Supervised()
+		if err != nil || !alive {
+			return false, err
+		}
+		r, err := p.Read()
+		if err != nil {
+			return false, err
+		}
+		switch {
+		case r.State == life.Running:
+			if asked == 0 {
+				fmt.Fprintf(c.Stderr, "bpjob: process %v is running already\n", p)
+			}
+			return true, nil
+		case r.State == life.Waiting && asked == 0:
+			asked = r.Run
+			if err := signalSupervisor(p, r, unix.SIGUSR1); err != nil {
+				return false, err
+			}
+		case r.State == life.Waiting && r.Run > asked: // it ran, but not for long
+			return true, nil
+		}
+	}
+}
+
+// startSupervisor starts a supervisor, and returns when the process runs.
+func (c *Command) startSupervisor(ch *chosen, nodes string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	cmd := exec.Command(exe, "supervise", "-p", ch.place.Process, "-N", nodes, ch.place.Name)
+	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{to}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	to.Close()
+	if err != nil {
+		return fmt.Errorf("start the supervisor of %v: %w", ch.place, err)
+	}
+	var r report
+	if err := json.NewDecoder(from).Decode(&r); err != nil {
+		return fmt.Errorf("the supervisor of %v ended while it started the process", ch.place)
+	}
+	if !r.Running {
+		_ = cmd.Wait() // it is about to end
+		return errors.New(r.Error)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package bpjob
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/client"
+	"bproc/internal/job/file"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+	"bproc/internal/job/spec"
+	"bproc/internal/job/supervise"
+)
+
+func (c *Command) stopCommand() *cobra.Command {
+	var process string
+	cmd := &cobra.Command{
+		Use: "stop [-p process] job", Short: "Stop a process of a job", Args: oneJob,
+		DisableFlagsInUseLine: true,
+		RunE:                  func(_ *cobra.Command, args []string) error { return c.stop(args[0], process) },
+	}
+	processFlag(cmd, &process)
+	return finish(cmd)
+}
+
+func (c *Command) stop(job, process string) error {
+	if err := mustBeRoot(); err != nil {
+		return err
+	}
+	p, err := at(job, process)
+	if err != nil {
+		return err
+	}
+	if err := known(p); err != nil {
+		return err
+	}
+	lock, err := p.Request()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	return c.end(p)
+}
+
+func (c *Command) restartCommand() *cobra.Command {
+	var process, nodes string
+	cmd := &cobra.Command{
+		Use: "restart [-p process] [-N nodes] job", Short: "Stop a process of a job, if it runs, and start it", Args: oneJob,
+		DisableFlagsInUseLine: true,
+		RunE:                  func(_ *cobra.Command, args []string) error { return c.restart(args[0], process, nodes) },
+	}
+	processFlag(cmd, &process)
+	nodesFlag(cmd, &nodes)
+	return finish(cmd)
+}
+
+// restart stops a process and starts it, and nobody else does so in between.
+func (c *Command) restart(job, process, nodes string) error {
+	if err := mustBeRoot(); err != nil {
+		return err
+	}
+	ch, err := choose(job, process)
+	if err != nil {
+		return err
+	}
+	if _, err := c.supervisor(ch, nodes); err != nil { // before anything ends
+		return err
+	}
+	lock, err := ch.place.Request()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	alive, err := ch.place.Supervised()
+	if err == nil && alive {
+		err = c.end(ch.place)
+	}
+	if err != nil {
+		return err
+	}
+	return c.startSupervisor(ch, nodes)
+}
+
+// known returns an error for a process that is in no job file, and was never started.
+func known(p place.Process) error {
+	r, err := p.Read()
+	if err != nil || r.Run > 0 {
+		return err
+	}
+	job, _, err := read(p.Job)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(job.Processes, func(f file.Process) bool { return f.Name == p.Process }) {
+		return fmt.Errorf("process %q not present in job configuration (%s)", p.Process, p.File())
+	}
+	return nil
+}
+
+// end ends a process and its supervisor. The caller has the lock for requests.
+func (c *Command) end(p place.Process) error {
+	alive, err := p.Supervised()
+	if err != nil {
+		return err
+	}
+	r, err := p.Read()
+	if err != nil {
+		return err
+	}
+	if !alive {
+		return c.remains(p, r)
+	}
+	if err := signalSupervisor(p, r, unix.SIGTERM); err != nil {
+		return err
+	}
+	gone, err := p.Supervise() // when it has ended
+	if err != nil {
+		return err
+	}
+	defer gone.Close()
+	if r, err = p.Former(); err == nil && r.Exit.Cause == life.ShutdownTimedOut {
+		fmt.Fprintf(c.Stderr, "bpjob: process %v did not end in time and was killed\n", p)
+	}
+	return err
+}
+
+// remains ends what a supervisor that was killed has left.
+func (c *Command) remains(p place.Process, r place.Record) error {
+	if !r.Left {
+		fmt.Fprintf(c.Stderr, "bpjob: process %v is not running\n", p)
+		return nil
+	}
+	s := supervise.Supervisor{Client: new(client.Client), Place: p, Spec: spec.Spec{Root: p.Root, Job: p.Name, Process: p.Process}}
+	var err error
+	if s.Jailer, s.Copier, err = programs(); err != nil {
+		return err
+	}
+	if err := s.Clear(context.Background(), r.Node); err != nil {
+		return fmt.Errorf("end what is left of process %v: %w", p, err)
+	}
+	r.Left = false
+	return p.Write(r)
+}

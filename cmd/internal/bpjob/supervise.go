@@ -1,0 +1,165 @@
+package bpjob
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/client"
+	"bproc/internal/inherited"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+	"bproc/internal/job/supervise"
+)
+
+// reportFD is where a supervisor says how the first start went: [report].
+const reportFD = 3
+
+// ownDescriptors are those that are meant for bpjob.
+const ownDescriptors = 3
+
+// report is how a start went.
+type report struct {
+	Running bool
+	Error   string
+}
+
+// superviseCommand is for "bpjob start", which starts it as a process of its own.
+func (c *Command) superviseCommand() *cobra.Command {
+	var process, nodes string
+	cmd := &cobra.Command{
+		Use: "supervise job", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			to := os.NewFile(reportFD, "report")
+			unix.CloseOnExec(reportFD)
+			var once sync.Once
+			tell := func(r report) {
+				once.Do(func() {
+					_ = json.NewEncoder(to).Encode(r) // who asked may be gone
+					to.Close()
+				})
+			}
+			err := c.supervise(args[0], process, nodes, tell)
+			if err != nil {
+				tell(report{Error: err.Error()})
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVarP(&process, "process", "p", "", "")
+	cmd.Flags().StringVarP(&nodes, "nodes", "N", "", "")
+	return cmd
+}
+
+// supervisor returns one for a process.
+func (c *Command) supervisor(ch *chosen, nodes string) (*supervise.Supervisor, error) {
+	if err := inherited.CloseOnExec(ownDescriptors); err != nil { // ghosts would keep them open
+		return nil, err
+	}
+	nodes, err := ch.nodes(nodes)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ch.spec()
+	if err != nil {
+		return nil, err
+	}
+	sup := &supervise.Supervisor{Client: new(client.Client), Place: ch.place, Process: ch.process, Nodes: nodes, Spec: s}
+	sup.Jailer, sup.Copier, err = programs()
+	return sup, err
+}
+
+// programs returns the paths of bpjail on nodes and of bpcp here: bproc is installed in the same place everywhere.
+func programs() (jailer, copier string, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", "", err
+	}
+	bin := filepath.Dir(exe)
+	return filepath.Join(filepath.Dir(bin), "lib/bproc/bpjail"), filepath.Join(bin, "bpcp"), nil
+}
+
+func (c *Command) supervise(job, process, nodes string, tell func(report)) error {
+	ch, err := choose(job, process)
+	if err != nil {
+		return err
+	}
+	s, err := c.supervisor(ch, nodes)
+	if err != nil {
+		return err
+	}
+	lock, err := ch.place.Supervise()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	s.Changed = func(r place.Record) {
+		switch {
+		case r.State == life.Running:
+			tell(report{Running: true})
+		case !r.State.Active():
+			tell(report{Error: why(ch.place, r)})
+		}
+	}
+	_, err = s.Run(context.Background(), requests())
+	return err
+}
+
+// why says in a line why a process does not run.
+func why(p place.Process, r place.Record) string {
+	text := r.Exit.String()
+	if r.Reason != "" {
+		text = r.Reason
+		if r.Exit.Cause != "" && r.Exit.Cause != life.NotExecuted {
+			text = string(r.Exit.Cause) + ": " + text
+		}
+	}
+	return fmt.Sprintf("process %v: %s", p, text)
+}
+
+// requests returns what a supervisor is asked for: SIGTERM and SIGINT ask for the end, SIGUSR1 for a start
+// without waiting any longer. It does not end with its terminal.
+func requests() <-chan supervise.Request {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGUSR1)
+	signal.Ignore(unix.SIGHUP, unix.SIGPIPE)
+	requests := make(chan supervise.Request)
+	go func() {
+		for s := range signals { // for as long as this program runs
+			if s == unix.SIGUSR1 {
+				requests <- life.Start{}
+			} else {
+				requests <- life.Stop{}
+			}
+		}
+	}()
+	return requests
+}
+
+// signalSupervisor sends a signal to the supervisor of a process, if that is still the one that has it.
+func signalSupervisor(p place.Process, r place.Record, sig unix.Signal) error {
+	fd, err := unix.PidfdOpen(r.Supervisor, 0)
+	if errors.Is(err, unix.ESRCH) || r.Supervisor == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("supervisor of %v: %w", p, err)
+	}
+	defer unix.Close(fd)
+	now, err := p.Read()
+	if err != nil || now.Supervisor != r.Supervisor {
+		return err
+	}
+	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("supervisor of %v: %w", p, err)
+	}
+	return nil
+}

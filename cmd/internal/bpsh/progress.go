@@ -1,0 +1,149 @@
+package bpsh
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/client"
+	"bproc/nodeset"
+)
+
+// progress is a line at the bottom of a terminal that says how many commands have ended, and
+// on which nodes others run, while what they print is kept. What else is written to the
+// terminal is written through it.
+type progress struct {
+	terminal *os.File
+
+	mu    sync.Mutex
+	jobs  int
+	left  map[*job]bool
+	shown bool // the line stands on the terminal
+
+	quit chan struct{}
+	done chan struct{}
+}
+
+// A run that is over before showAfter shows nothing.
+const (
+	showAfter = 500 * time.Millisecond
+	showEvery = 200 * time.Millisecond
+)
+
+// newProgress returns the line for a shell whose standard error is a terminal, and what is
+// printed there goes through it from now on. Without a terminal it returns nil.
+func newProgress(sh *Shell) *progress {
+	f, ok := sh.Stderr.(*os.File)
+	if !ok || !isTerminal(f) {
+		return nil
+	}
+	p := &progress{terminal: f, left: map[*job]bool{}, quit: make(chan struct{}), done: make(chan struct{})}
+	sh.Stderr = p
+	return p
+}
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// keepsOutput reports whether nothing is seen of the commands while they run.
+func (o *options) keepsOutput() bool { return o.group || o.json && !isTerminal(os.Stdout) }
+
+// begun adds a command.
+func (p *progress) begun(j *job) {
+	if p != nil {
+		p.jobs++
+		p.left[j] = true
+	}
+}
+
+// start begins to show the line. The caller calls stop.
+func (p *progress) start() {
+	if p != nil {
+		go p.run()
+	}
+}
+
+func (p *progress) run() {
+	defer close(p.done)
+	wait := showAfter
+	for {
+		select {
+		case <-p.quit:
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.clear()
+			return
+		case <-time.After(wait):
+			p.show()
+			wait = showEvery
+		}
+	}
+}
+
+// stop takes the line away for good.
+func (p *progress) stop() {
+	if p != nil {
+		close(p.quit)
+		<-p.done
+	}
+}
+
+// ended takes in that a command has ended.
+func (p *progress) ended(j *job) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.left, j)
+	}
+}
+
+// Write writes to the terminal in place of the line, which comes back after it.
+func (p *progress) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	return p.terminal.Write(b)
+}
+
+func (p *progress) clear() {
+	if p.shown {
+		_, _ = io.WriteString(p.terminal, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+func (p *progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line := p.line()
+	if width := columns(p.terminal); len(line) >= width {
+		line = line[:width-1]
+	}
+	_, _ = io.WriteString(p.terminal, "\r"+line+"\x1b[K")
+	p.shown = true
+}
+
+func (p *progress) line() string {
+	var nodes []client.NodeID
+	for j := range p.left {
+		nodes = append(nodes, j.cmd.Node)
+	}
+	slices.Sort(nodes)
+	return fmt.Sprintf("%d of %d have ended; left: %s", p.jobs-len(p.left), p.jobs, nodeset.Format(slices.Compact(nodes)))
+}
+
+// columns returns the width of a terminal.
+func columns(f *os.File) int {
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil || size.Col == 0 {
+		return 80
+	}
+	return int(size.Col)
+}

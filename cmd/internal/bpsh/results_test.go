@@ -1,0 +1,241 @@
+package bpsh_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/fakemaster"
+	"bproc/test/limit"
+	"bproc/wire"
+)
+
+// says answers Run with what a node prints to standard output, by its number, and on
+// standard error, and exit code 0.
+func says(t *testing.T, stdout map[wire.NodeID]string, stderr map[wire.NodeID]string) fakemaster.Handler {
+	return onRun(func(c *fakemaster.Conn, r *wire.Run) {
+		c.Started()
+		for _, o := range []struct {
+			to   wire.Type
+			text string
+		}{{out, stdout[r.Node]}, {bad, stderr[r.Node]}} {
+			for piece := range slices.Chunk([]byte(o.text), 50_000) {
+				if err := c.Output(o.to, string(piece)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		c.End(0)
+	})
+}
+
+func TestGroup(t *testing.T) {
+	line := "\t" + strings.Repeat("-", 69) + "\n"
+	long := strings.Repeat("long\n", 100_000) // kept in a file
+	tests := []struct {
+		name   string
+		nodes  string
+		stdout map[wire.NodeID]string
+		want   string
+	}{
+		{"all the same", "0-1,5", map[wire.NodeID]string{0: "a\n", 1: "a\n", 5: "a\n"}, "0-1,5" + line + "a\n"},
+		{"in order of the first", "5,1,0", map[wire.NodeID]string{0: "b\n", 1: "a\n", 5: "b\n"}, "0,5" + line + "b\n1" + line + "a\n"},
+		{"nothing is left out", "0,1", map[wire.NodeID]string{1: "a\n"}, "1" + line + "a\n"},
+		{"no newline", "0,1", map[wire.NodeID]string{0: "a", 1: "b"}, "0" + line + "a\n1" + line + "b\n"},
+		{"a part of the other", "0,1", map[wire.NodeID]string{0: "a\n", 1: "a\na\n"}, "0" + line + "a\n1" + line + "a\na\n"},
+		{"long", "0,1,5", map[wire.NodeID]string{0: long, 1: long + "x", 5: long}, "0,5" + line + long + "1" + line + long + "x\n"},
+		{"a node twice", "1,1", map[wire.NodeID]string{1: "a\n"}, "1" + line + "a\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := fakemaster.Start(t, says(t, tt.stdout, map[wire.NodeID]string{1: "bad\n"}))
+			got := run(t, m.Client, strings.NewReader(""), "-g", tt.nodes, "cmd")
+			if got.stdout != tt.want || got.code != 0 {
+				t.Errorf("got %d and %.200q, want 0 and %.200q", got.code, got.stdout, tt.want)
+			}
+			if n := strings.Count(tt.nodes, "1"); got.stderr != strings.Repeat("  1: bad\n", max(n, 1)) {
+				t.Errorf("got standard error %q", got.stderr)
+			}
+		})
+	}
+}
+
+// line is a line of --json.
+type line struct {
+	Node, Rank, PID int
+	Exit            *int
+	Signal          string
+	TimedOut        bool `json:"timed_out"`
+	Error           string
+	Seconds         float64
+	Stdout, Stderr  string
+	Base64          bool
+}
+
+func lines(t *testing.T, text string) []line {
+	t.Helper()
+	var all []line
+	for s := range strings.Lines(text) {
+		var l line
+		d := json.NewDecoder(strings.NewReader(s))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&l); err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+		if l.Seconds <= 0 || l.Seconds > 60 {
+			t.Errorf("%q: %v seconds", s, l.Seconds)
+		}
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b line) int { return a.Rank - b.Rank })
+	return all
+}
+
+func TestJSON(t *testing.T) {
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
+		switch r.Node {
+		case 0:
+			c.Started()
+			_ = c.Output(out, "text\n")
+			_ = c.Output(bad, "<&>\n")
+			c.End(wire.ExitStatus(3))
+		case 1:
+			c.Started()
+			_ = c.Output(out, "\xff")
+			c.End(0)
+		case killed:
+			c.Started()
+			c.End(wire.SignalStatus(9))
+		default:
+			c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)
+		}
+	}))
+	got := run(t, m.Client, strings.NewReader(""), "--json", fmt.Sprintf("0,1,%d,30", killed), "cmd")
+	if got.code != 255 || got.stderr != "" {
+		t.Errorf("got exit code %d and standard error %q", got.code, got.stderr)
+	}
+	all := lines(t, got.stdout)
+	if len(all) != 4 {
+		t.Fatalf("got %q", got.stdout)
+	}
+	if l := all[0]; l.Node != 0 || l.PID == 0 || l.Exit == nil || *l.Exit != 3 || l.Stdout != "text\n" || l.Stderr != "<&>\n" || l.Error != "" || l.Signal != "" {
+		t.Errorf("got %+v", l)
+	}
+	if l := all[1]; l.Node != 1 || l.Exit == nil || *l.Exit != 0 || l.Stdout != "/w==" || !l.Base64 {
+		t.Errorf("got %+v", l)
+	}
+	if l := all[2]; l.Node != killed || l.Exit != nil || l.Signal != "SIGKILL" || l.Error != "" {
+		t.Errorf("got %+v", l)
+	}
+	if l := all[3]; l.Node != 30 || l.PID != 0 || l.Exit != nil || l.Error != "node 30 is down" {
+		t.Errorf("got %+v", l)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	m := fakemaster.Start(t, onRun(nil))
+	began := time.Now()
+	got := run(t, m.Client, strings.NewReader(""), "--timeout", "300ms", "-1", "sh", "-c", "sleep 100 & wait")
+	if want := (result{124, "", "bpsh: node -1: timed out after 300ms\n"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if took := time.Since(began); took < 300*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+	got = run(t, m.Client, strings.NewReader(""), "--timeout", "1h", "-1", "sh", "-c", "exit 3")
+	if want := (result{code: 3}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	got = run(t, m.Client, strings.NewReader(""), "--json", "--timeout", "300ms", "-1", "sh", "-c", "echo begin; sleep 100")
+	if all := lines(t, got.stdout); len(all) != 1 || !all[0].TimedOut || all[0].Signal != "SIGTERM" || all[0].Stdout != "begin\n" || got.stderr != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestStubborn ends a command whose descendants ignore SIGTERM, the parent of one of which
+// has ended before SIGKILL comes.
+func TestStubborn(t *testing.T) {
+	m := fakemaster.Start(t, onRun(nil))
+	pids := t.TempDir() + "/pids"
+	script := `trap "" TERM; (echo $BASHPID >>` + pids + `; exec sleep 1000) & trap - TERM; (trap "" TERM; echo $BASHPID >>` + pids + `; while :; do sleep 1000; done) & wait`
+	got := run(t, m.Client, strings.NewReader(""), "--timeout", "500ms", "-1", "bash", "-c", script)
+	if want := (result{124, "", "bpsh: node -1: timed out after 500ms\n"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	text, err := os.ReadFile(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	children := strings.Fields(string(text))
+	if len(children) != 2 {
+		t.Fatalf("got children %q", children)
+	}
+	for _, pid := range children {
+		for deadline := time.Now().Add(limit.Scaled(20 * time.Second)); ; time.Sleep(time.Millisecond) {
+			stat, _ := os.ReadFile("/proc/" + pid + "/stat") // one that was killed is there until it has run
+			if state := strings.Fields(string(stat)); len(state) <= 2 || state[2] == "Z" {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("there is still %s", stat)
+			}
+		}
+	}
+}
+
+func TestFailFast(t *testing.T) {
+	m := fakemaster.Start(t, onRun(nil))
+	t.Setenv("PIPE", t.TempDir()+"/pipe")
+	if err := unix.Mkfifo(os.Getenv("PIPE"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The second fails when the others run.
+	script := `case $BPROC_RANK in *1) read a <$PIPE; exit 3;; *2) sleep 100;; *0) echo >$PIPE; sleep 100;; esac`
+	got := run(t, m.Client, strings.NewReader(""), "-k", "master,master,master", "sh", "-c", script)
+	if want := (result{3, "", "bpsh: node -1: exit status 3; the other commands are ended\n"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	got = run(t, m.Client, strings.NewReader(""), "-k", "master,master", "true")
+	if want := (result{}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestTasks(t *testing.T) {
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
+		var found []string
+		for _, v := range r.Command.Env {
+			for _, name := range []string{"BPROC_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_NODELIST", "NODES", "JOBID"} {
+				if strings.HasPrefix(v, name+"=") {
+					found = append(found, v)
+				}
+			}
+		}
+		slices.Sort(found)
+		c.Started()
+		_ = c.Output(out, strings.Join(found, " ")+"\n")
+		c.End(0)
+	}))
+	t.Setenv("JOBID", "77")
+	t.Setenv("SLURM_PROCID", "9")
+	want := ""
+	for rank := range 4 {
+		node := []int{5, 2}[rank/2]
+		want += fmt.Sprintf("%3d: BPROC_RANK=%07d JOBID=77 NODES=5,2 PMI_RANK=%d PMI_SIZE=4 SLURM_JOB_ID=77 SLURM_LOCALID=%d SLURM_NODEID=%d SLURM_NODELIST=n5,n2 SLURM_NTASKS=4 SLURM_PROCID=%d\n",
+			node, rank, rank, rank%2, rank/2, rank)
+	}
+	got := run(t, m.Client, strings.NewReader(""), "-sp", "--tasks-per-node", "2", "5,2", "cmd")
+	if got.stdout != want || got.code != 0 {
+		t.Errorf("got %+v, want\n%s", got, want)
+	}
+	got = run(t, m.Client, strings.NewReader(""), "5", "cmd")
+	if want := "BPROC_RANK=0000000 JOBID=77 SLURM_PROCID=9\n"; got.stdout != want {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+}

@@ -1,0 +1,277 @@
+package bpsh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"bproc/cmd/internal/flags"
+	"bproc/cmd/internal/release"
+	"bproc/internal/client"
+)
+
+// srunOptions are what the command line of srun says.
+type srunOptions struct {
+	options
+	nodeCount  string // N, or MIN-MAX
+	tasks      int
+	perNode    int
+	nodelist   string
+	exclude    string
+	constraint string
+	input      string
+	limit      string
+	mpi        string
+	export     string
+	killOn     string
+}
+
+const srunUsage = `Run a command on nodes of the cluster, with the options of Slurm's srun
+
+Usage:
+  srun [options] command [argument ...]
+
+Flags:
+`
+
+// Options of srun(1) that mean nothing here: there are no partitions, accounts and
+// allocations, and processors and memory are not handed out.
+var (
+	srunIgnored = []string{
+		"partition/p", "account/A", "job-name/J", "cpus-per-task/c", "distribution/m", "qos/q", "wait/W", "mem",
+		"mem-per-cpu", "cpu-bind", "gres", "gpus", "gpus-per-task", "gpus-per-node", "jobid", "comment", "propagate",
+		"threads-per-core", "ntasks-per-core", "ntasks-per-socket", "hint",
+	}
+	srunIgnoredAlone = []string{
+		"unbuffered/u", "quiet/Q", "verbose/v", "oversubscribe/s", "overcommit/O", "exclusive", "no-kill/k", "overlap", "exact",
+		"preserve-env/E", "disable-status/X",
+	}
+)
+
+func (o *srunOptions) flags() *pflag.FlagSet {
+	f := pflag.NewFlagSet("srun", pflag.ContinueOnError)
+	f.SetInterspersed(false)
+	f.SortFlags = false
+	f.StringVarP(&o.nodeCount, "nodes", "N", os.Getenv("SLURM_NNODES"), "how many nodes (`number`, or least-most)")
+	f.IntVarP(&o.tasks, "ntasks", "n", 0, "how many commands (`number`)")
+	f.IntVar(&o.perNode, "ntasks-per-node", 0, "at most so many on each node (`number`)")
+	f.StringVarP(&o.nodelist, "nodelist", "w", "", "on these nodes, as n[0-3,7], or as bpsh(1) has them (`list`)")
+	f.StringVarP(&o.exclude, "exclude", "x", "", "not on these nodes (`list`)")
+	f.StringVarP(&o.constraint, "constraint", "C", "", "on nodes with these tags (`tag&tag`)")
+	f.BoolVarP(&o.label, "label", "l", false, "whole lines, each after the rank of its command")
+	f.StringVarP(&o.killOn, "kill-on-bad-exit", "K", "0", "end all commands when one has failed (`0 or 1`)")
+	f.Lookup("kill-on-bad-exit").NoOptDefVal = "1"
+	f.StringVarP(&o.input, "input", "i", "all", "standard input is for all, none, or the command of this rank (`who`)")
+	f.StringVarP(&o.limit, "time", "t", "", "end commands that run longer (`minutes`, or h:m:s)")
+	f.StringVarP(&o.dir, "chdir", "D", "", "working `directory`")
+	f.BoolVar(&o.terminal, "pty", false, "the command gets a terminal")
+	f.StringVar(&o.mpi, "mpi", "none", "none: there is no server of PMI (`type`)")
+	f.StringVar(&o.export, "export", "ALL", "ALL: the whole environment goes along (`variables`)")
+	f.BoolVarP(&o.version, "version", "V", false, "print the version")
+	f.BoolVarP(&o.help, "help", "h", false, "print this help")
+	for _, option := range srunIgnored {
+		name, letter, _ := strings.Cut(option, "/")
+		f.StringP(name, letter, "", "")
+	}
+	for _, option := range srunIgnoredAlone {
+		name, letter, _ := strings.Cut(option, "/")
+		f.BoolP(name, letter, false, "")
+	}
+	for _, option := range slices.Concat(srunIgnored, srunIgnoredAlone) {
+		name, _, _ := strings.Cut(option, "/")
+		f.Lookup(name).Hidden = true
+	}
+	return f
+}
+
+// Srun runs bpsh under the name srun, with the arguments of its command line, and returns
+// its exit code.
+func (sh *Shell) Srun(ctx context.Context, args []string) int {
+	sh.Name = "srun"
+	var o srunOptions
+	f := o.flags()
+	err := f.Parse(args)
+	if err != nil {
+		err = flags.Explain(err)
+	} else if o.help {
+		fmt.Fprint(sh.Stdout, srunUsage, f.FlagUsages(), "\nOther options of Slurm's srun are accepted and have no meaning here.\n")
+		return 0
+	} else if o.version {
+		fmt.Fprintf(sh.Stdout, "srun (bproc) %s\n", release.Version())
+		return 0
+	}
+	var nodes []client.NodeID
+	if err == nil {
+		err = o.complete(f.Args())
+	}
+	if err == nil {
+		nodes, err = sh.Nodes(ctx, o.spec())
+	}
+	if err == nil {
+		nodes, err = o.layOut(nodes)
+	}
+	if err != nil {
+		sh.Say(err)
+		return codeFailed
+	}
+	code, err := sh.runOn(ctx, &o.options, nodes)
+	if err != nil {
+		sh.Say(err)
+		return codeFailed
+	}
+	return code
+}
+
+// complete takes what the options say that can be wrong.
+func (o *srunOptions) complete(args []string) (err error) {
+	o.argv, o.lineLength = args, maxLine
+	if n, convErr := strconv.Atoi(os.Getenv("SLURM_NTASKS")); o.tasks == 0 && convErr == nil {
+		o.tasks = n
+	}
+	switch {
+	case len(args) == 0:
+		return errors.New("no command given")
+	case o.mpi != "none":
+		return fmt.Errorf("--mpi=%s: there is no server of PMI here; start MPI programs by mpirun or mpiexec", o.mpi)
+	case o.export != "ALL":
+		return fmt.Errorf("--export=%s: the whole environment goes along; env(1) changes it", o.export)
+	case o.killOn != "0" && o.killOn != "1":
+		return fmt.Errorf("--kill-on-bad-exit=%s: 0 or 1", o.killOn)
+	case o.tasks < 0 || o.perNode < 0 || o.tasks > maxTasks || o.perNode > maxTasks:
+		return fmt.Errorf("there are 1 to %d commands", maxTasks)
+	}
+	o.failFast = o.killOn == "1"
+	if o.timeout, err = slurmTime(o.limit); err != nil {
+		return fmt.Errorf("--time=%s: %w", o.limit, err)
+	}
+	switch rank, convErr := strconv.Atoi(o.input); {
+	case o.input == "none":
+		o.noInput = true
+	case o.input != "all" && (convErr != nil || rank < 0):
+		return fmt.Errorf("--input=%s: all, none or a rank", o.input)
+	case o.input != "all":
+		o.reader = &rank
+	}
+	return o.consistent()
+}
+
+// spec returns the nodes to choose from, as bpsh names them. Those of an allocation are in
+// the environment.
+func (o *srunOptions) spec() string {
+	spec := o.nodelist
+	for _, name := range []string{"SLURM_JOB_NODELIST", "SLURM_NODELIST", "NODES"} {
+		if spec == "" {
+			spec = os.Getenv(name)
+		}
+	}
+	if spec == "" {
+		spec = "allup"
+	}
+	spec = "(" + expandHosts(spec) + ")"
+	for tag := range strings.SplitSeq(o.constraint, "&") {
+		if tag != "" {
+			spec += "&tag:" + tag
+		}
+	}
+	if o.exclude != "" {
+		spec += "&!(" + expandHosts(o.exclude) + ")"
+	}
+	return spec
+}
+
+// layOut chooses nodes and says how many commands each has: the first ones have one more if
+// it does not come out even, as with Slurm's block distribution.
+func (o *srunOptions) layOut(from []client.NodeID) ([]client.NodeID, error) {
+	least, most, err := o.nodeRange(from)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []client.NodeID
+	for _, node := range from {
+		if len(nodes) < most && !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	if len(nodes) < max(least, 1) {
+		return nil, fmt.Errorf("%d nodes are asked for, and there are %d", max(least, 1), len(nodes))
+	}
+	tasks := o.tasks
+	if tasks == 0 {
+		tasks = len(nodes) * max(o.perNode, 1)
+	}
+	if o.perNode > 0 && tasks > len(nodes)*o.perNode {
+		return nil, fmt.Errorf("%d commands are too many for %d nodes with %d each", tasks, len(nodes), o.perNode)
+	}
+	nodes = nodes[:min(len(nodes), tasks)]
+	for i := range nodes {
+		count := tasks / len(nodes)
+		if i < tasks%len(nodes) {
+			count++
+		}
+		o.counts = append(o.counts, count)
+	}
+	if o.reader != nil && *o.reader >= tasks {
+		return nil, fmt.Errorf("--input=%d: there are %d commands", *o.reader, tasks)
+	}
+	return nodes, nil
+}
+
+// nodeRange returns the least and the largest number of nodes. If the command line does not
+// say it, a list of nodes means all of them, and otherwise there are as few as need be, of one
+// command each unless more are asked for.
+func (o *srunOptions) nodeRange(from []client.NodeID) (least, most int, err error) {
+	if o.nodeCount != "" {
+		first, last, isRange := strings.Cut(o.nodeCount, "-")
+		if !isRange {
+			last = first
+		}
+		least, err = strconv.Atoi(first)
+		most, lastErr := strconv.Atoi(last)
+		if err != nil || lastErr != nil || least < 1 || most < least {
+			return 0, 0, fmt.Errorf("--nodes=%s: a number, or two as in 2-4", o.nodeCount)
+		}
+		return least, most, nil
+	}
+	if o.nodelist != "" {
+		return 1, len(from), nil
+	}
+	each := max(o.perNode, 1)
+	return 1, max((o.tasks+each-1)/each, 1), nil
+}
+
+// slurmTime reads a time of Slurm: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s.
+func slurmTime(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	units := []time.Duration{time.Minute, time.Second}
+	days, rest, hasDays := strings.Cut(text, "-")
+	if !hasDays {
+		days, rest = "0", text
+	}
+	parts := strings.Split(rest, ":")
+	if hasDays || len(parts) == 3 {
+		units = []time.Duration{time.Hour, time.Minute, time.Second}
+	}
+	n, err := strconv.ParseUint(days, 10, 16)
+	total := time.Duration(n) * 24 * time.Hour
+	for i, part := range parts {
+		n, partErr := strconv.ParseUint(part, 10, 32)
+		if partErr != nil || i >= len(units) {
+			err = errors.New("minutes, h:m:s or days-h:m:s")
+			break
+		}
+		total += time.Duration(n) * units[i]
+	}
+	if err != nil {
+		return 0, err
+	}
+	return total, nil
+}

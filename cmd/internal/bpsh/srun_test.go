@@ -1,0 +1,122 @@
+package bpsh_test
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bproc/cmd/internal/bpsh"
+	"bproc/internal/client"
+	"bproc/internal/fakemaster"
+	"bproc/wire"
+)
+
+// srun runs bpsh under that name.
+func srun(t *testing.T, c client.Client, stdin io.Reader, args ...string) result {
+	t.Helper()
+	var stdout, stderr buffer
+	sh := bpsh.Shell{Client: &c, Stdin: stdin, Stdout: &stdout, Stderr: &stderr}
+	code := sh.Srun(t.Context(), args)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// places answers Run with the variables by which a command finds its place.
+func places(c *fakemaster.Conn, r *wire.Run) {
+	values := map[string]string{}
+	for _, v := range r.Command.Env {
+		name, value, _ := strings.Cut(v, "=")
+		values[name] = value
+	}
+	c.Started()
+	_ = c.Output(out, strings.Join([]string{
+		"task", values["SLURM_PROCID"], "local", values["SLURM_LOCALID"], "node", values["SLURM_NODEID"],
+		values["SLURM_TASKS_PER_NODE"], values["SLURM_JOB_NODELIST"],
+	}, " ")+"\n")
+	c.End(0)
+}
+
+func TestSrun(t *testing.T) {
+	for _, name := range []string{"SLURM_NNODES", "SLURM_NTASKS", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "NODES"} {
+		t.Setenv(name, "")
+	}
+	m := fakemaster.Start(t, onRun(places))
+	for _, tt := range []struct {
+		line   string
+		env    string // NAME=VALUE
+		stdout string // in order
+		stderr string
+	}{
+		{line: "cmd", stdout: "task 0 local 0 node 0 1 n0\n"},
+		{line: "-N2 cmd", stdout: "task 0 local 0 node 0 1(x2) n0,n1\ntask 1 local 0 node 1 1(x2) n0,n1\n"},
+		{line: "--nodelist n1,n0 -N 2 -n 2 --input none cmd", stdout: "task 0 local 0 node 0 1(x2) n1,n0\ntask 1 local 0 node 1 1(x2) n1,n0\n"},
+		{line: "-l -w n[0-1] -n 3 cmd", stdout: "0: task 0 local 0 node 0 2,1 n0,n1\n1: task 1 local 1 node 0 2,1 n0,n1\n2: task 2 local 0 node 1 2,1 n0,n1\n"},
+		{line: "-n 2 --ntasks-per-node=2 -p batch --cpu-bind=none -u -J name cmd", stdout: "task 0 local 0 node 0 2 n0\ntask 1 local 1 node 0 2 n0\n"},
+		{line: "-n 1 -w n[0-1] cmd", stdout: "task 0 local 0 node 0 1 n0\n"},
+		{line: "-x n0 cmd", stdout: "task 0 local 0 node 0 1 n1\n"},
+		{line: "cmd", env: "SLURM_JOB_NODELIST=n1", stdout: "task 0 local 0 node 0 1 n1\n"},
+		{line: "cmd", env: "SLURM_NTASKS=2", stdout: "task 0 local 0 node 0 1(x2) n0,n1\ntask 1 local 0 node 1 1(x2) n0,n1\n"},
+		{line: "-N 3 cmd", stderr: "srun: 3 nodes are asked for, and there are 2\n"},
+		{line: "-N x cmd", stderr: "srun: --nodes=x: a number, or two as in 2-4\n"},
+		{line: "-N 2 -n 5 --ntasks-per-node 2 cmd", stderr: "srun: 5 commands are too many for 2 nodes with 2 each\n"},
+		{line: "--mpi=pmix cmd", stderr: "srun: --mpi=pmix: there is no server of PMI here; start MPI programs by mpirun or mpiexec\n"},
+		{line: "-t 1:2:3:4 cmd", stderr: "srun: --time=1:2:3:4: minutes, h:m:s or days-h:m:s\n"},
+		{line: "-i 1 cmd", stderr: "srun: --input=1: there are 1 commands\n"},
+		{line: "-n 2", stderr: "srun: no command given\n"},
+		{line: "--nothing cmd", stderr: "srun: there is no option --nothing; --help lists those that there are\n"},
+	} {
+		t.Run(tt.line+" "+tt.env, func(t *testing.T) {
+			if name, value, ok := strings.Cut(tt.env, "="); ok {
+				t.Setenv(name, value)
+			}
+			got := srun(t, m.Client, strings.NewReader(""), strings.Fields(tt.line)...)
+			code := 0
+			if tt.stderr != "" {
+				code = 255
+			}
+			lines := slices.Sorted(strings.Lines(got.stdout))
+			if strings.Join(lines, "") != tt.stdout || got.stderr != tt.stderr || got.code != code {
+				t.Errorf("got %+v, want %d, %q and %q", got, code, tt.stdout, tt.stderr)
+			}
+		})
+	}
+}
+
+// TestSrunInput gives standard input to one command.
+func TestSrunInput(t *testing.T) {
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
+		c.Started()
+		if r.Command.Stdio[0].Mode == wire.DescriptorStream {
+			_ = c.Output(out, r.Node.String()+" reads\n")
+		}
+		c.End(0)
+	}))
+	if got := srun(t, m.Client, strings.NewReader("x"), "-w", "n0,n1", "-i", "1", "cmd"); got.stdout != "1 reads\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSrunManPage looks for all of its options in the page of bpsh.
+func TestSrunManPage(t *testing.T) {
+	help := srun(t, client.Client{}, nil, "--help")
+	if help.code != 0 || help.stderr != "" {
+		t.Fatalf("got %+v", help)
+	}
+	page, err := os.ReadFile("../../../man/bpsh.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), ".Ss As srun\n")
+	section, _, _ = strings.Cut(section, ".S")
+	options := regexp.MustCompile(`(?m)^ +(?:-\w, |    )--([\w-]+)`).FindAllStringSubmatch(help.stdout, -1)
+	if len(options) < 10 {
+		t.Fatalf("the help has the options %v", options)
+	}
+	for _, o := range options {
+		if !strings.Contains(section, ".It Li --"+o[1]) {
+			t.Errorf("man/bpsh.1 lacks --%s", o[1])
+		}
+	}
+}

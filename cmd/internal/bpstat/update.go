@@ -1,0 +1,100 @@
+package bpstat
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Pauses of -U: between two looks at what the master does not say when it changes, after each
+// table, and before a master is asked again that has not answered.
+const (
+	pollTime  = 2 * time.Second
+	calmTime  = 100 * time.Millisecond
+	retryTime = time.Second
+)
+
+// update prints again and again, whenever that is something else, until the context ends. What
+// goes wrong the first time is its error; later it only says so, and goes on.
+func (s *Stat) update(ctx context.Context, o *options) error {
+	var digest uint64
+	var shown string
+	first, trouble := true, false
+	for {
+		next, err := s.changed(ctx, o, digest, first)
+		var table bytes.Buffer
+		if err == nil {
+			err = s.print(ctx, &table, o)
+		}
+		pause := calmTime
+		switch text := table.String(); {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && first:
+			return err
+		case err != nil:
+			next, pause = 0, retryTime
+			if !trouble {
+				fmt.Fprintf(s.Stderr, "bpstat: %v\n", err)
+			}
+			trouble = true
+		case first || trouble || text != shown:
+			if err := s.show(o, text, first); err != nil {
+				return err
+			}
+			shown, first, trouble = text, false, false
+		}
+		digest = next
+		if !sleep(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// changed waits until there may be something else to print. The master tells of changes of the
+// node table only.
+func (s *Stat) changed(ctx context.Context, o *options, digest uint64, first bool) (uint64, error) {
+	if !o.procs && !o.load {
+		return s.Client.AwaitNodes(ctx, digest)
+	}
+	if !first {
+		sleep(ctx, pollTime)
+	}
+	return 0, nil
+}
+
+// show prints a table: on a terminal in place of the former one, as far as there is room.
+func (s *Stat) show(o *options, text string, first bool) error {
+	switch {
+	case s.Screen != nil:
+		const home, clear = "\x1b[H", "\x1b[J" // console_codes(4)
+		_, lines := s.Screen()
+		text = home + clear + fitting(text, lines-1)
+	case !first && !o.json:
+		text = "\n" + text
+	}
+	_, err := s.Stdout.Write([]byte(text))
+	return err
+}
+
+// fitting cuts a text to a number of lines, the last of which says so.
+func fitting(text string, lines int) string {
+	have := strings.SplitAfter(text, "\n")
+	have = have[:len(have)-1] // nothing is after the last
+	if lines < 2 || len(have) <= lines {
+		return text
+	}
+	return strings.Join(have[:lines-1], "") + fmt.Sprintf("... %d more lines\n", len(have)-lines+1)
+}
+
+// sleep reports whether it was not the context that ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

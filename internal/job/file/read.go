@@ -1,0 +1,66 @@
+package file
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Options are what is known of a job besides its file.
+type Options struct {
+	Job  string // its name; empty: it is not known, and what depends on it is not checked
+	Root string // below which data and store are; empty: DefaultRoot
+}
+
+// Read reads a job file. Name is what errors call it. An error is an [*Error].
+func Read(name string, text []byte, o Options) (*Job, error) {
+	job := new(Job)
+	r := reader{options: o, left: maxValues}
+	if root, problem := parse(text); problem != nil {
+		r.problems = append(r.problems, *problem)
+	} else {
+		r.read(root, job)
+	}
+	if len(r.problems) > 0 {
+		return nil, &Error{Name: name, Problems: sorted(r.problems)}
+	}
+	return job, nil
+}
+
+// reader reads one file.
+type reader struct {
+	options  Options
+	problems []Problem
+	left     int // how many values may still be read
+}
+
+func (r *reader) read(root *yaml.Node, job *Job) {
+	object{keys: jobKeys(job)}.read(r, root, "")
+	if r.left < 0 {
+		return // what was read is a part
+	}
+	seen := map[string]int{}
+	for i, p := range job.Processes {
+		if first := seen[p.Name]; first > 0 {
+			at := &yaml.Node{Line: p.line, Column: 1}
+			r.problem(at, fmt.Sprintf("processes[%d].name", i), "another process is called %s, in line %d", quote(p.Name), first)
+		} else if p.Name != "" {
+			seen[p.Name] = p.line
+		}
+	}
+}
+
+// problem notes that something is wrong at a place of the file.
+func (r *reader) problem(n *yaml.Node, at, format string, args ...any) {
+	r.problems = append(r.problems, Problem{Line: n.Line, Column: n.Column, Key: at, Text: fmt.Sprintf(format, args...)})
+}
+
+// spend counts a value and reports whether it may be read. That one is too much is a problem
+// once: after it nothing is read any more.
+func (r *reader) spend(n *yaml.Node, at string) bool {
+	r.left--
+	if r.left == -1 {
+		r.problem(n, at, "the file has more than %d values, each alias counted as what it stands for; make it smaller", maxValues)
+	}
+	return r.left >= 0
+}

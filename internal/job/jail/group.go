@@ -1,0 +1,245 @@
+package jail
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/spec"
+)
+
+// group is the control group of a process of a job. In version 1 it is below the group of the
+// process space in the hierarchies of pids and memory. In version 2 it is beside the one in which
+// the space counts its tasks, as that may not share out memory (package slave/space).
+type group struct {
+	tasks   string // where its tasks are counted and found
+	memory  string // empty: memory is not limited here
+	parent  string // version 2: what shares out controllers
+	unified bool
+}
+
+// controllers is where hierarchies of control groups are mounted.
+const controllers = "/sys/fs/cgroup"
+
+// findGroup returns the group of a process. It may not exist.
+func findGroup(s *spec.Spec) (*group, error) {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, fmt.Errorf("control groups of this process: %w", err)
+	}
+	name := "job-" + s.Job + ":" + s.Process
+	paths := ownGroups(string(own))
+	g := new(group)
+	if dir, ok := paths["pids"]; ok {
+		g.tasks = filepath.Join(controllers, "pids", dir, name)
+		if dir, ok := paths["memory"]; ok {
+			g.memory = filepath.Join(controllers, "memory", dir, name)
+		}
+		return g, nil
+	}
+	dir, ok := paths[""]
+	if !ok {
+		return nil, errors.New("the node has no control groups that count tasks (CONFIG_CGROUP_PIDS)")
+	}
+	// bpjail may be in a group of its user's, below that of the space: these are threaded.
+	space := filepath.Join(controllers, dir)
+	for isThreaded(space) {
+		space = filepath.Dir(space)
+	}
+	g.unified = true
+	g.parent = filepath.Dir(space)
+	g.tasks = filepath.Join(g.parent, name)
+	g.memory = g.tasks
+	return g, nil
+}
+
+func isThreaded(dir string) bool {
+	kind, err := os.ReadFile(filepath.Join(dir, "cgroup.type"))
+	return err == nil && string(kind) == "threaded\n"
+}
+
+// ownGroups reads /proc/self/cgroup: the path of each controller; that of version 2 has no name.
+func ownGroups(text string) map[string]string {
+	paths := make(map[string]string)
+	for line := range strings.Lines(text) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		for name := range strings.SplitSeq(parts[1], ",") {
+			paths[name] = parts[2]
+		}
+	}
+	return paths
+}
+
+// enter makes the group, with nobody else in it, and enters it.
+func (g *group) enter(s *spec.Spec) error {
+	if err := g.remove(); err != nil {
+		return err
+	}
+	if err := g.make(); err != nil {
+		return fmt.Errorf("control group of the job: %w", err)
+	}
+	if err := g.limit(s); err != nil {
+		return err
+	}
+	return g.admit()
+}
+
+// admit enters the group.
+func (g *group) admit() error {
+	for _, dir := range g.dirs() {
+		if err := write(dir, "cgroup.procs", "0"); err != nil {
+			return fmt.Errorf("enter the control group of the job: %w", err)
+		}
+	}
+	return nil
+}
+
+func (g *group) dirs() []string {
+	if g.memory == "" || g.memory == g.tasks {
+		return []string{g.tasks}
+	}
+	return []string{g.tasks, g.memory}
+}
+
+func (g *group) make() error {
+	if g.unified {
+		if err := write(g.parent, "cgroup.subtree_control", "+pids"); err != nil {
+			return err
+		}
+		_ = write(g.parent, "cgroup.subtree_control", "+memory") // without it there is no file for the limit, if there is one
+	}
+	for _, dir := range g.dirs() {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit sets the limits that the group has.
+func (g *group) limit(s *spec.Spec) error {
+	if s.Processes > 0 {
+		if err := write(g.tasks, "pids.max", strconv.FormatUint(s.Processes, 10)); err != nil {
+			return fmt.Errorf("limit of processes: %w", err)
+		}
+	}
+	if s.Memory == 0 {
+		return nil
+	}
+	if g.memory == "" {
+		return errors.New("limit of memory: the node has no control groups that limit memory (CONFIG_MEMCG)")
+	}
+	bytes := strconv.FormatUint(s.Memory, 10)
+	limit, swap, most := "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", bytes // memory and swap together
+	if g.unified {
+		limit, swap, most = "memory.max", "memory.swap.max", "0"
+	}
+	if err := write(g.memory, limit, bytes); err != nil {
+		return fmt.Errorf("limit of memory: %w", err)
+	}
+	if err := write(g.memory, swap, most); err != nil && !errors.Is(err, os.ErrNotExist) { // the kernel does not count swap
+		return fmt.Errorf("limit of swap: %w", err)
+	}
+	return nil
+}
+
+// oomKills returns how many processes of the group its memory limit has killed.
+func (g *group) oomKills() uint64 {
+	name := "memory.oom_control"
+	if g.unified {
+		name = "memory.events"
+	}
+	text, err := os.ReadFile(filepath.Join(g.memory, name))
+	if err != nil {
+		return 0 // it has none
+	}
+	for line := range bytes.Lines(text) {
+		if f := strings.Fields(string(line)); len(f) == 2 && f[0] == "oom_kill" {
+			n, _ := strconv.ParseUint(f[1], 10, 64) // the kernel's own number
+			return n
+		}
+	}
+	return 0
+}
+
+// How long processes may take to end after SIGKILL, and how often they are looked at.
+const (
+	killTimeout = 20 * time.Second
+	killLook    = 2 * time.Millisecond
+)
+
+// remove kills who is in the group, and removes it. There may be none.
+func (g *group) remove() error {
+	for deadline := time.Now().Add(killTimeout); ; time.Sleep(killLook) {
+		var left error
+		for _, dir := range g.dirs() {
+			if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
+				left = fmt.Errorf("remove the control group %s of the job: %w", dir, err)
+			}
+		}
+		switch {
+		case left == nil:
+			return nil
+		case !errors.Is(left, unix.EBUSY), time.Now().After(deadline):
+			return left
+		}
+		for _, dir := range g.dirs() {
+			if err := halt(dir); err != nil {
+				return err
+			}
+			if err := kill(dir, unix.SIGKILL); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// halt lets nobody of a group fork any more.
+func halt(dir string) error {
+	err := write(dir, "pids.max", "0")
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) { // memory's of version 1 has none
+		return fmt.Errorf("stop forks of the job: %w", err)
+	}
+	return nil
+}
+
+// kill sends a signal to all of a group. There may be none.
+func kill(dir string, sig unix.Signal) error {
+	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("processes of the job: %w", err)
+	}
+	for _, line := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(line)
+		if err != nil || pid <= 1 { // 0: it is in another PID namespace, which is not the job's doing
+			continue
+		}
+		if err := unix.Kill(pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("signal %d of the job: %w", pid, err)
+		}
+	}
+	return nil
+}
+
+func write(dir, name, text string) error {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0) // never made
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(text)
+	return err
+}

@@ -1,0 +1,137 @@
+package jail
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"github.com/moby/sys/capability"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/spec"
+)
+
+// limit sets limits of each process. Not setrlimit(2) of package unix: the runtime would put
+// another limit of open files back when it executes the program.
+func limit(s *spec.Spec) error {
+	limits := map[int]uint64{syscall.RLIMIT_CORE: s.CoreFileSize}
+	if s.OpenFiles > 0 {
+		limits[syscall.RLIMIT_NOFILE] = s.OpenFiles
+	}
+	for resource, most := range limits {
+		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("limits of the job: %w", err)
+		}
+	}
+	return nil
+}
+
+// wanted returns the capabilities of the job: those that it lists, or if it is privileged all that root has on the node.
+func wanted(s *spec.Spec) ([]capability.Cap, error) {
+	own, err := capability.NewPid2(0)
+	if err == nil {
+		err = own.Load()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("capabilities of the node: %w", err)
+	}
+	var caps []capability.Cap
+	for _, c := range capability.ListKnown() {
+		listed := slices.Contains(s.Capabilities, strings.ToUpper(c.String()))
+		has := own.Get(capability.PERMITTED, c)
+		if listed && !has {
+			return nil, fmt.Errorf("root of the node does not have the capability %s, which the job lists", strings.ToUpper(c.String()))
+		}
+		if listed || s.Privileged && has {
+			caps = append(caps, c)
+		}
+	}
+	return caps, nil
+}
+
+// become takes the user and the capabilities of the job. It makes the calls for this thread only, the
+// one that executes the program.
+func become(s *spec.Spec, keep []capability.Cap) error {
+	last, err := capability.LastCap()
+	if err != nil {
+		return fmt.Errorf("capabilities of the node: %w", err)
+	}
+	for c := capability.Cap(0); c <= last; c++ {
+		if slices.Contains(keep, c) {
+			continue
+		}
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err != nil {
+			return fmt.Errorf("drop capability %v: %w", c, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("keep capabilities: %w", err)
+	}
+	if err := identify(s); err != nil {
+		return err
+	}
+	if err := capabilities(keep); err != nil {
+		return err
+	}
+	if s.Privileged {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	return nil
+}
+
+// identify takes the user.
+func identify(s *spec.Spec) error {
+	var groups unsafe.Pointer
+	if len(s.Groups) > 0 {
+		groups = unsafe.Pointer(&s.Groups[0])
+	}
+	// Its outputs are pipes: who opens /dev/stdout opens them anew, and must be their owner.
+	for fd := 1; fd <= 2; fd++ {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+			if err := unix.Fchown(fd, int(s.UID), int(s.GID)); err != nil {
+				return fmt.Errorf("outputs of the job: %w", err)
+			}
+		}
+	}
+	uid, gid := uintptr(s.UID), uintptr(s.GID)
+	_, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(s.Groups)), uintptr(groups), 0)
+	if errno == 0 {
+		_, _, errno = unix.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid)
+	}
+	if errno == 0 {
+		_, _, errno = unix.RawSyscall(unix.SYS_SETRESUID, uid, uid, uid)
+	}
+	if errno != 0 {
+		return fmt.Errorf("become user %d: %w", s.UID, errno)
+	}
+	return nil
+}
+
+// capabilities sets all sets of this thread (capabilities(7)).
+func capabilities(keep []capability.Cap) error {
+	var data [2]unix.CapUserData
+	for _, c := range keep {
+		bit := uint32(1) << (c % 32)
+		d := &data[c/32]
+		d.Effective, d.Permitted, d.Inheritable = d.Effective|bit, d.Permitted|bit, d.Inheritable|bit
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	if err := unix.Capset(&header, &data[0]); err != nil {
+		return fmt.Errorf("set capabilities: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("clear ambient capabilities: %w", err)
+	}
+	for _, c := range keep {
+		if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, uintptr(c), 0, 0); err != nil {
+			return fmt.Errorf("raise capability %v: %w", c, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package jail
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/moby/sys/capability"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/spec"
+)
+
+// Exit codes of bpjail, as a shell's.
+const (
+	codeFailed      = 125
+	codeNotExecuted = 126
+	codeNotFound    = 127
+)
+
+// Main is the program bpjail with its arguments, which are those of the job's program. It returns
+// if that is not executed. It must be called on the main thread, locked to it.
+func Main(args []string) int {
+	runtime.LockOSThread()
+	s, err := spec.Decode(os.Getenv(spec.Environment))
+	if err == nil {
+		if err = do(s, args); err == nil {
+			return 0
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	switch {
+	case errors.Is(err, errNotFound):
+		return codeNotFound
+	case errors.Is(err, errNotExecuted):
+		return codeNotExecuted
+	}
+	return codeFailed
+}
+
+func do(s *spec.Spec, args []string) error {
+	switch s.Action {
+	case spec.Run:
+		return run(s, args)
+	case spec.Files:
+		return files(s, os.Stdout)
+	case spec.Hook:
+		return hook(s, args)
+	case spec.Shell:
+		return shell(s, args)
+	case spec.Kill:
+		return signal(s)
+	case spec.Clear:
+		return clear(s, os.Stdout)
+	}
+	return fmt.Errorf("there is no action %q; front end and node have different versions of bproc", s.Action)
+}
+
+// files prints the sums of the files of the job, for which there is a directory then.
+func files(s *spec.Spec, out io.Writer) error {
+	if err := makeDirs(s.JobDir()); err != nil {
+		return err
+	}
+	sums, err := spec.Sums(s.JobDir())
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(sums)
+}
+
+// signal sends a signal to all of a process.
+func signal(s *spec.Spec) error {
+	g, err := findGroup(s)
+	if err != nil {
+		return err
+	}
+	if s.Signal == int(unix.SIGKILL) {
+		if err := halt(g.tasks); err != nil {
+			return err
+		}
+	}
+	return kill(g.tasks, unix.Signal(s.Signal))
+}
+
+// hook executes a hook: on the node, as root, and where it is killed with all that it starts.
+func hook(s *spec.Spec, args []string) error {
+	g, err := findGroup(s)
+	if err == nil {
+		err = g.enter(new(spec.Spec))
+	}
+	if err != nil {
+		return err
+	}
+	return execute(s, args)
+}
+
+// execute executes the program.
+func execute(s *spec.Spec, args []string) error {
+	path, err := look(s.Path, s.Env)
+	if err != nil {
+		return err
+	}
+	if s.Action != spec.Shell {
+		if _, err := os.Stderr.WriteString(spec.Ready); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s %w: %w", path, errNotExecuted, syscall.Exec(path, args, s.Env))
+}
+
+// clear kills what is left of a process, and tells what is known of it then.
+func clear(s *spec.Spec, out io.Writer) error {
+	g, err := findGroup(s)
+	if err != nil {
+		return err
+	}
+	ended := spec.Ended{OOM: g.oomKills()}
+	if err := g.remove(); err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(ended)
+}
+
+// run executes the program.
+func run(s *spec.Spec, args []string) error {
+	g, err := findGroup(s)
+	if err == nil {
+		err = g.enter(s)
+	}
+	if err == nil {
+		err = isolate()
+	}
+	if err == nil {
+		err = build(s)
+	}
+	if err != nil {
+		return err
+	}
+	return settle(s, args)
+}
+
+// settle takes the user and the limits of the job, and executes the program.
+func settle(s *spec.Spec, args []string) error {
+	err := limit(s)
+	var keep []capability.Cap
+	if err == nil {
+		keep, err = wanted(s)
+	}
+	if err == nil {
+		err = become(s, keep)
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.Chdir(s.Workdir); err != nil {
+		return fmt.Errorf("working directory %s of the job: %w", s.Workdir, err)
+	}
+	if err := confine(s, keep); err != nil {
+		return err
+	}
+	return execute(s, args)
+}
+
+// Why a program is not executed.
+var (
+	errNotFound    = errors.New("is not on the node")
+	errNotExecuted = errors.New("cannot be executed")
+)
+
+// look returns the path of a program, which its user can execute.
+func look(name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, executable(name)
+	}
+	i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
+	if i >= 0 {
+		for dir := range strings.SplitSeq(strings.TrimPrefix(env[i], "PATH="), ":") {
+			if path := dir + "/" + name; dir != "" && executable(path) == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s %w in PATH", name, errNotFound)
+}
+
+func executable(path string) error {
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
+	if err == nil {
+		err = unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+	}
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("%s %w", path, errNotFound)
+	case err != nil:
+		return fmt.Errorf("%s %w: %w", path, errNotExecuted, err)
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return fmt.Errorf("%s %w: it is not a file", path, errNotExecuted)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package jail
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// owner is who gets a directory that is made.
+type owner struct{ uid, gid int }
+
+// open opens a directory below another one, which is root's. A job may have made symbolic links of
+// what is below: none is followed.
+func open(base, rel string) (int, error) {
+	at, err := unix.Open(base, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open %s: %w", base, err)
+	}
+	defer unix.Close(at)
+	fd, err := unix.Openat2(at, rel, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return -1, fmt.Errorf("open %s: %w", filepath.Join(base, rel), err)
+	}
+	return fd, nil
+}
+
+// ensure opens a directory as open does. What is missing is made: directories to it root's, and
+// it itself the owner's.
+func ensure(base, rel string, own owner) (int, error) {
+	if err := makeDirs(base); err != nil {
+		return -1, err
+	}
+	parts := strings.Split(rel, "/")
+	for i := range parts {
+		fd, err := open(base, filepath.Join(parts[:i+1]...))
+		if errors.Is(err, unix.ENOENT) {
+			fd, err = create(base, parts[:i+1], own, i == len(parts)-1)
+		}
+		if err != nil || i == len(parts)-1 {
+			return fd, err
+		}
+		unix.Close(fd)
+	}
+	return -1, unix.ENOENT
+}
+
+// create makes the last of some directories.
+func create(base string, parts []string, own owner, leaf bool) (int, error) {
+	above, err := open(base, filepath.Join(append([]string{"."}, parts[:len(parts)-1]...)...))
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(above)
+	mode, name := uint32(0o755), parts[len(parts)-1]
+	if leaf {
+		mode = 0o700
+	}
+	if err := unix.Mkdirat(above, name, mode); err != nil && !errors.Is(err, unix.EEXIST) { // another process of the job
+		return -1, fmt.Errorf("make %s: %w", filepath.Join(base, filepath.Join(parts...)), err)
+	}
+	fd, err := open(base, filepath.Join(parts...))
+	if err == nil && leaf {
+		err = unix.Fchownat(fd, "", own.uid, own.gid, unix.AT_EMPTY_PATH)
+	}
+	return fd, err
+}
+
+// makeDirs makes a directory of root's with those above it.
+func makeDirs(dir string) error {
+	err := unix.Mkdir(dir, 0o755)
+	if errors.Is(err, unix.ENOENT) {
+		if err := makeDirs(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = unix.Mkdir(dir, 0o755)
+	}
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package jail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/spec"
+)
+
+// Flags of mounts, as of mount_setattr(2).
+const (
+	inert    = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	inertAll = inert | unix.MOUNT_ATTR_NOEXEC
+	readOnly = unix.MOUNT_ATTR_RDONLY
+)
+
+// root lays out what the job sees, in a directory that becomes its root.
+type root struct {
+	*spec.Spec
+	dir string
+}
+
+// systemDirs are those of the node's that every job sees.
+var systemDirs = []string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/sbin", "/usr"}
+
+// build makes the root of the job, and changes to it.
+//
+//	/bin /etc /lib* /opt /sbin /usr       the node's, read-only
+//	/proc /sys /dev                       system.go
+//	/tmp /var/tmp ROOT/data/JOB/tmp       the same directory, of the job
+//	ROOT/jobs/JOB ROOT/packages           read-only
+//	ROOT/sys/log/JOB                      of the job
+//	ROOT/data/JOB ROOT/store/JOB, volumes if the job file asks for them
+//
+// There is nothing else, and the root itself is read-only.
+func build(s *spec.Spec) error {
+	r := root{s, filepath.Join(s.Root, "data/bpm/root")}
+	if err := makeDirs(r.dir); err != nil {
+		return err
+	}
+	if err := unix.Mount("job", r.dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m"); err != nil {
+		return fmt.Errorf("mount the root of the job: %w", err)
+	}
+	for _, step := range []func() error{r.system, r.devices, r.kernel, r.files, r.data, r.volumes} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return r.change()
+}
+
+// change makes it the root. The node's root is on top of it for a moment (pivot_root(2)).
+func (r *root) change() error {
+	if err := setattr(r.dir, false, readOnly); err != nil {
+		return err
+	}
+	err := unix.Chdir(r.dir)
+	if err == nil {
+		err = unix.PivotRoot(".", ".")
+	}
+	if err == nil {
+		err = unix.Unmount(".", unix.MNT_DETACH)
+	}
+	if err == nil {
+		err = unix.Chdir("/")
+	}
+	if err != nil {
+		return fmt.Errorf("change to the root of the job: %w", err)
+	}
+	return nil
+}
+
+// system shows the node's programs and configuration.
+func (r *root) system() error {
+	dirs := systemDirs
+	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && strings.HasPrefix(target, "/run/") {
+		dirs = append(dirs[:len(dirs):len(dirs)], filepath.Dir(target))
+	}
+	for _, dir := range dirs {
+		link, err := os.Readlink(dir)
+		switch {
+		case err == nil:
+			err = os.Symlink(link, r.at(dir))
+		case errors.Is(err, unix.ENOENT):
+			err = nil
+		default:
+			err = r.show(dir, readOnly|inert&^unix.MOUNT_ATTR_NOSUID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files shows the files of the job, and where it writes logs.
+func (r *root) files() error {
+	for _, dir := range []string{r.JobDir(), filepath.Join(r.Root, "packages"), filepath.Join(r.Root, "data/packages")} {
+		if _, err := os.Stat(dir); err != nil {
+			continue // the node has none
+		}
+		if err := r.show(dir, readOnly|inert); err != nil {
+			return err
+		}
+	}
+	return r.own(filepath.Join(r.Root, "sys/log"), r.Job, inertAll)
+}
+
+// data shows where the job keeps data.
+func (r *root) data() error {
+	base := filepath.Join(r.Root, "data")
+	if r.Ephemeral {
+		if err := r.own(base, r.Job, inertAll); err != nil {
+			return err
+		}
+	}
+	fd, err := ensure(base, r.Job, r.owner())
+	if err != nil {
+		return err
+	}
+	unix.Close(fd)
+	if fd, err = ensure(base, r.Job+"/tmp", r.owner()); err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	for _, dir := range []string{filepath.Join(base, r.Job, "tmp"), "/tmp", "/var/tmp"} {
+		if err := r.bind(fd, dir, inertAll); err != nil {
+			return err
+		}
+	}
+	if !r.Persistent {
+		return nil
+	}
+	store := filepath.Join(r.Root, "store")
+	if _, err := os.Stat(store); err != nil {
+		return fmt.Errorf("the job asks for a persistent disk, and the node has no %s", store)
+	}
+	return r.own(store, r.Job, inertAll)
+}
+
+func (r *root) owner() owner { return owner{int(r.UID), int(r.GID)} }
+
+// own shows a directory of the job's.
+func (r *root) own(base, rel string, attributes uint64) error {
+	fd, err := ensure(base, rel, r.owner())
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return r.bind(fd, filepath.Join(base, rel), attributes)
+}
+
+// volumes shows volumes.
+func (r *root) volumes() error {
+	for _, v := range r.Volumes {
+		attributes := uint64(inertAll | readOnly)
+		if v.Writable {
+			attributes &^= readOnly
+		}
+		if v.Executable {
+			attributes &^= unix.MOUNT_ATTR_NOEXEC
+		}
+		show := r.volume
+		if v.Pattern {
+			show = r.matching
+		}
+		if err := show(v, attributes); err != nil {
+			return fmt.Errorf("volume %s: %w", v.Path, err)
+		}
+	}
+	return nil
+}
+
+// volume shows one that is below the directories for data of jobs.
+func (r *root) volume(v spec.Volume, attributes uint64) error {
+	for _, base := range []string{filepath.Join(r.Root, "data"), filepath.Join(r.Root, "store")} {
+		rel, err := filepath.Rel(base, v.Path)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			continue
+		}
+		get := open
+		if v.Make {
+			get = func(base, rel string) (int, error) { return ensure(base, rel, r.owner()) }
+		}
+		fd, err := get(base, rel)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return r.bind(fd, v.Path, attributes)
+	}
+	return fmt.Errorf("it is neither in %s/data nor in %s/store", r.Root, r.Root)
+}
+
+// matching shows what matches a pattern, wherever it is, but what the job has anyway.
+func (r *root) matching(v spec.Volume, attributes uint64) error {
+	paths, err := filepath.Glob(v.Path)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 && v.Make && !strings.ContainsAny(v.Path, `*?[\`) {
+		if err := makeDirs(v.Path); err != nil {
+			return err
+		}
+		paths = []string{v.Path}
+	}
+	for _, path := range paths {
+		if err := r.show(path, attributes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show shows a file or directory of the node's in its place.
+func (r *root) show(path string, attributes uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	defer unix.Close(fd)
+	return r.bind(fd, path, attributes)
+}
+
+// at is where a path of the job is now.
+func (r *root) at(path string) string { return filepath.Join(r.dir, path) }
+
+// bind shows a directory, or another file, under a path.
+func (r *root) bind(fd int, path string, attributes uint64) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	at := r.at(path)
+	if err := r.point(at, st.Mode&unix.S_IFMT == unix.S_IFDIR); err != nil {
+		return err
+	}
+	if err := unix.Mount(fmt.Sprintf("/proc/thread-self/fd/%d", fd), at, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("mount %s for the job: %w", path, err)
+	}
+	if err := unix.Mount("", at, "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mount %s for the job: %w", path, err)
+	}
+	return setattr(at, true, attributes)
+}
+
+// point makes what is mounted on, unless it is there: below a mount it is the node's.
+func (r *root) point(at string, dir bool) error {
+	if _, err := os.Lstat(at); err == nil {
+		return nil
+	}
+	if dir {
+		return makeDirs(at)
+	}
+	if err := makeDirs(filepath.Dir(at)); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// setattr sets attributes of a mount, and of those below it.
+func setattr(path string, below bool, attributes uint64) error {
+	flags := uint(0)
+	if below {
+		flags = unix.AT_RECURSIVE
+	}
+	err := unix.MountSetattr(unix.AT_FDCWD, path, flags, &unix.MountAttr{Attr_set: attributes})
+	if errors.Is(err, unix.ENOSYS) { // before Linux 5.12
+		err = remount(path, below, attributes)
+	}
+	if err != nil {
+		return fmt.Errorf("set attributes of the mount %s: %w", path, err)
+	}
+	return nil
+}

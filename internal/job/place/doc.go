@@ -1,0 +1,15 @@
+// Package place is where jobs are on the front end: their files, and what is known of their processes.
+// All is below one root, [DefaultRoot] or what the environment says.
+//
+//	jobs/JOB/config/bpm.yml          the job file
+//	sys/run/bpm/JOB/PROCESS.pid      the number of the process, while it runs
+//	sys/run/bpm/JOB/PROCESS.json     what is known of it (Record)
+//	sys/run/bpm/JOB/PROCESS.lock     locked by its supervisor as long as that lives
+//	sys/run/bpm/JOB/PROCESS.request  locked by who starts or stops it
+//	sys/log/JOB/PROCESS.stdout.log   what it says, and .stderr.log
+//	sys/log/JOB/bpm.log              events, one JSON object in a line
+//
+// The locks are those of open file descriptions (F_OFD_SETLK, fcntl(2)): the kernel lets
+// them go when who has them ends, however that is, and whether one is held can be asked without taking it.
+// Requests for a process come one after the other: who waits for a lock gets it in turn.
+package place

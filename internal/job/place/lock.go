@@ -1,0 +1,62 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock is a lock that is held. It is let go by Close, or by the end of this program.
+type Lock struct{ file *os.File }
+
+// Close lets the lock go.
+func (l *Lock) Close() error { return l.file.Close() }
+
+// Supervise waits until no supervisor has the process, and takes its place.
+func (p Process) Supervise() (*Lock, error) { return p.lock("lock") }
+
+// Request waits until nobody else starts or stops the process.
+func (p Process) Request() (*Lock, error) { return p.lock("request") }
+
+func whole(kind int16) *unix.Flock_t { return &unix.Flock_t{Type: kind, Whence: io.SeekStart} }
+
+func (p Process) lock(suffix string) (*Lock, error) {
+	if err := os.MkdirAll(p.runDir(), 0o755); err != nil {
+		return nil, fmt.Errorf("lock of process %v: %w", p, err)
+	}
+	f, err := os.OpenFile(p.file(suffix), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock of process %v: %w", p, err)
+	}
+	for {
+		err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLKW, whole(unix.F_WRLCK))
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock of process %v: %w", p, err)
+	}
+	return &Lock{f}, nil
+}
+
+// Supervised reports whether the process has a supervisor.
+func (p Process) Supervised() (bool, error) {
+	f, err := os.Open(p.file("lock"))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock of process %v: %w", p, err)
+	}
+	defer f.Close()
+	lock := whole(unix.F_RDLCK)
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, lock); err != nil {
+		return false, fmt.Errorf("lock of process %v: %w", p, err)
+	}
+	return lock.Type != unix.F_UNLCK, nil
+}

@@ -1,0 +1,79 @@
+package place
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// DefaultRoot is below which jobs are, and RootVariable the environment variable that names another.
+const (
+	DefaultRoot  = "/var/vcap"
+	RootVariable = "BPJOB_ROOT"
+)
+
+// Root returns below which directory jobs are.
+func Root() (string, error) {
+	root := os.Getenv(RootVariable)
+	if root == "" {
+		return DefaultRoot, nil
+	}
+	if !filepath.IsAbs(root) {
+		return "", fmt.Errorf("%s=%s must be an absolute path", RootVariable, root)
+	}
+	return filepath.Clean(root), nil
+}
+
+// Job is a job below a root.
+type Job struct {
+	Root string
+	Name string
+}
+
+// File is the job file, Dir the directory of the job's files.
+func (j Job) File() string { return filepath.Join(j.Dir(), "config", "bpm.yml") }
+func (j Job) Dir() string  { return filepath.Join(j.Root, "jobs", j.Name) }
+
+// Logs is the directory of the job's logs, Events the log of what happens to its processes.
+func (j Job) Logs() string   { return filepath.Join(j.Root, "sys/log", j.Name) }
+func (j Job) Events() string { return filepath.Join(j.Logs(), "bpm.log") }
+
+func (j Job) runDir() string { return filepath.Join(j.Root, "sys/run/bpm", j.Name) }
+
+// Jobs returns the jobs below a root that have a job file, by name.
+func Jobs(root string) ([]Job, error) {
+	files, err := filepath.Glob(filepath.Join(root, "jobs/*/config/bpm.yml"))
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]Job, len(files))
+	for i, f := range files {
+		jobs[i] = Job{root, filepath.Base(filepath.Dir(filepath.Dir(f)))}
+	}
+	return jobs, nil
+}
+
+// Process is a process of a job.
+type Process struct {
+	Job
+	Process string
+}
+
+func (p Process) String() string {
+	if p.Process == p.Name {
+		return p.Name
+	}
+	return p.Name + "." + p.Process
+}
+
+// Output is a log of the process: of "stdout" or "stderr".
+func (p Process) Output(stream string) string {
+	return filepath.Join(p.Logs(), p.Process+"."+stream+".log")
+}
+
+// PIDFile has the number of the process while it runs.
+func (p Process) PIDFile() string { return p.file("pid") }
+
+func (p Process) file(suffix string) string {
+	return filepath.Join(p.runDir(), p.Process+"."+suffix)
+}

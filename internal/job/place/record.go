@@ -1,0 +1,100 @@
+package place
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"bproc/internal/job/life"
+	"bproc/wire"
+)
+
+// Record is what is known of a process.
+type Record struct {
+	life.Record
+	Node       wire.NodeID // of the last run
+	Placed     bool        // there was one, so that Node is known
+	Left       bool        // something of it may be left on the node
+	PID        wire.PID    // of the process; 0: there is none
+	Supervisor int         // the number of its supervisor, if there is one
+	UID        uint32      // as whom it runs
+	Reason     string      // why it was not started, or has failed; empty: Exit says it
+}
+
+// Read returns what is known of the process. If nothing is, it was never started. A process whose
+// supervisor has ended without a word has failed.
+func (p Process) Read() (Record, error) {
+	alive, err := p.Supervised()
+	if err != nil {
+		return Record{}, err
+	}
+	return p.read(alive)
+}
+
+// Former is Read for who has the process now: all that is known is of former supervisors.
+func (p Process) Former() (Record, error) { return p.read(false) }
+
+func (p Process) read(alive bool) (Record, error) {
+	var r Record
+	text, err := os.ReadFile(p.file("json"))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return Record{Record: life.Record{State: life.Created}}, nil
+	case err != nil:
+		return r, fmt.Errorf("record of process %v: %w", p, err)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Record{Record: life.Record{State: life.Failed}, Reason: "its record was damaged"}, nil
+	}
+	if !alive && (r.State.Active() || r.State == life.Waiting) {
+		r.State, r.Exit = life.Failed, life.Exit{Signal: 9}
+		r.Reason = "its supervisor was killed, or the front end went down"
+		r.PID, r.Supervisor, r.Left = 0, 0, r.Placed
+	}
+	return r, nil
+}
+
+// Write keeps what is known of the process. Only its supervisor may.
+func (p Process) Write(r Record) error {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = p.replace("json", text)
+	}
+	if err != nil {
+		return fmt.Errorf("record of process %v: %w", p, err)
+	}
+	if r.PID == 0 || !r.State.Active() {
+		err = os.Remove(p.PIDFile())
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	} else {
+		err = p.replace("pid", strconv.AppendInt(nil, int64(r.PID), 10))
+	}
+	if err != nil {
+		return fmt.Errorf("PID file of process %v: %w", p, err)
+	}
+	return nil
+}
+
+// replace writes a file that is seen as a whole only.
+func (p Process) replace(suffix string, text []byte) error {
+	f, err := os.CreateTemp(p.runDir(), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), p.file(suffix))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

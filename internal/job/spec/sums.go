@@ -1,0 +1,56 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Sums returns what tells the files of a job from others, by their names below its directory: mode and contents.
+func Sums(dir string) (map[string]string, error) {
+	sums := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil {
+			sums[rel], err = sum(path, d)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("files of the job: %w", err)
+	}
+	return sums, nil
+}
+
+func sum(path string, d fs.DirEntry) (string, error) {
+	info, err := d.Info()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	switch {
+	case info.Mode().Type() == fs.ModeSymlink:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		_, _ = io.WriteString(h, target) // never fails
+	case info.Mode().IsRegular():
+		f, err := os.Open(path)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		if _, err := io.Copy(h, f); err != nil {
+			return "", err
+		}
+	}
+	return info.Mode().String() + " " + hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,111 @@
+package supervise
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"bproc/internal/client"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+)
+
+// event is a line of the log of events.
+type event struct {
+	Time    time.Time      `json:"time"`
+	Event   life.Event     `json:"event"`
+	Process string         `json:"process"`
+	From    string         `json:"from"`
+	To      string         `json:"to"`
+	Run     uint64         `json:"run"`
+	Node    *client.NodeID `json:"node,omitempty"`
+	PID     client.PID     `json:"pid,omitempty"`
+	Exit    string         `json:"exit,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+}
+
+// logs are the open logs of a process.
+type logs struct {
+	stdout, stderr, events *os.File
+	out, bad               *output
+
+	mu    sync.Mutex
+	first error // that happened
+}
+
+func openLogs(s *Supervisor) (*logs, error) {
+	l := new(logs)
+	uid, gid := int(s.Spec.UID), int(s.Spec.GID)
+	err := s.Place.MakeLogs(uid, gid)
+	for path, f := range map[string]**os.File{s.Place.Output("stdout"): &l.stdout, s.Place.Output("stderr"): &l.stderr, s.Place.Events(): &l.events} {
+		if err == nil {
+			*f, err = place.OpenLog(path, uid, gid)
+		}
+	}
+	l.out, l.bad = &output{l, l.stdout, s.Stdout}, &output{l, l.stderr, s.Stderr}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *logs) close() {
+	for _, f := range []*os.File{l.stdout, l.stderr, l.events} {
+		if f != nil {
+			_ = f.Close() // what was written is the kernel's
+		}
+	}
+}
+
+// fail notes the first that could not be done besides the process, which goes on: it has not done it.
+func (l *logs) fail(err error) {
+	if l == nil {
+		return // there is no process
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first == nil {
+		l.first = err
+	}
+}
+
+// err returns it.
+func (l *logs) err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first
+}
+
+func (l *logs) event(e event) {
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = l.events.Write(append(line, '\n'))
+	}
+	if err != nil {
+		l.fail(err)
+	}
+}
+
+// output is an output of the process: a log, and in the foreground the user's, too. Writing never
+// fails: that would end the connection to the process.
+type output struct {
+	logs *logs
+	log  *os.File
+	also io.Writer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if _, err := o.log.Write(p); err != nil {
+		o.logs.fail(err)
+	}
+	if o.also != nil {
+		if _, err := o.also.Write(p); err != nil {
+			o.logs.fail(err)
+			o.also = nil
+		}
+	}
+	return len(p), nil
+}

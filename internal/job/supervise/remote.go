@@ -1,0 +1,280 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/client"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+	"bproc/internal/job/spec"
+)
+
+// Bounds on time: to start something on a node, and between tries to reach it.
+const (
+	startTimeout = 2 * time.Minute
+	tryAgain     = time.Second
+	clearTries   = 20
+)
+
+// command returns bpjail for an action on a node.
+func (s *Supervisor) command(node client.NodeID, sp spec.Spec, args ...string) (*client.Cmd, error) {
+	env, err := sp.Encode()
+	if err != nil {
+		return nil, err
+	}
+	cmd := s.Client.Command(node, args[0], args[1:]...)
+	cmd.Path, cmd.Env, cmd.Dir = s.Jailer, []string{env}, "/"
+	cmd.Session = true
+	return cmd, nil
+}
+
+// exited is how a program on a node has ended.
+type exited struct {
+	ready bool // bpjail has executed it
+	exit  life.Exit
+	why   string // what bpjail has said
+	lost  bool   // with its node
+	left  error  // why something of it may be left there
+}
+
+// execute runs a program on a node, to its end, and to that of all that it has left there. Ready is called when
+// it executes.
+func (s *Supervisor) execute(ctx context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
+	cmd, err := s.command(node, sp, append([]string{sp.Path}, sp.Args...)...)
+	if err != nil {
+		return exited{}, err
+	}
+	g := &gate{to: s.logs.bad, ready: func() { ready(cmd.PID) }}
+	cmd.Stdout, cmd.Stderr, cmd.HangUp = s.logs.out, g, true
+	start, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := cmd.Start(start); err != nil {
+		return exited{}, err
+	}
+	// Descendants that are left have its outputs open, so Wait waits for them, too.
+	var ended spec.Ended
+	var left error
+	cleared := make(chan struct{})
+	go func() {
+		defer close(cleared)
+		awaitEnd(cmd.PID)
+		ended, left = s.clear(ctx, node)
+	}()
+	status, err := cmd.Wait()
+	<-cleared
+	e := exited{ready: g.open, why: g.why(), lost: errors.Is(err, client.ErrLost), left: left}
+	if sig, ok := status.Signaled(); ok {
+		e.exit.Signal = sig
+	} else {
+		e.exit.Code = status.ExitCode()
+	}
+	if ended.OOM > 0 {
+		e.exit.Cause = life.OutOfMemory
+	}
+	return e, nil
+}
+
+// awaitEnd waits for the end of a child, which is not reaped.
+func awaitEnd(pid client.PID) {
+	fd, err := unix.PidfdOpen(int(pid), unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return // there is none any more
+	}
+	f := os.NewFile(uintptr(fd), "process")
+	defer f.Close()
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Read(func(fd uintptr) bool { // fails only when it is closed
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		return err == nil && n > 0
+	})
+}
+
+// runHook runs the hook that is run before a start.
+func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Record) told {
+	failed := func(err error) told {
+		return told{in: life.HookEnded{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
+	}
+	node, err := s.prepare(ctx, former)
+	if err != nil {
+		return failed(err)
+	}
+	s.told <- told{node: &node}
+	sp := s.spec(spec.Hook)
+	sp.Path, sp.Env = s.Process.Hooks.PreStart, s.Spec.Env
+	e, err := s.execute(ctx, node, sp, func(client.PID) {})
+	switch {
+	case err != nil:
+		return failed(err)
+	case e.lost:
+		return told{in: life.NodeDown{Run: run}}
+	case !e.ready:
+		return told{in: life.HookEnded{Run: run, Exit: e.exit}, reason: fmt.Sprintf("node %d: %s", node, e.why), left: e.left != nil}
+	}
+	return told{in: life.HookEnded{Run: run, Exit: e.exit}, left: e.left != nil}
+}
+
+// launch starts the process and waits for its end.
+func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record) told {
+	refused := func(err error) told {
+		return told{in: life.NotStarted{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
+	}
+	node, err := s.prepare(ctx, former)
+	if err != nil {
+		return refused(err)
+	}
+	e, err := s.execute(ctx, node, s.Spec, func(pid client.PID) {
+		s.told <- told{in: life.Started{Run: run}, pid: pid, node: &node}
+	})
+	switch {
+	case err != nil:
+		return refused(err)
+	case e.lost:
+		return told{in: life.NodeDown{Run: run}, node: &node}
+	case !e.ready:
+		if e.why == "" {
+			e.why = "bpjail has ended: " + e.exit.String()
+		}
+		return told{in: life.NotStarted{Run: run, Exit: e.exit}, node: &node, left: e.left != nil, reason: fmt.Sprintf("node %d: %s", node, e.why)}
+	}
+	return told{in: life.Ended{Run: run, Exit: e.exit}, left: e.left != nil}
+}
+
+// prepare chooses a node and has the files of the job there. Of a former run nothing is left then, wherever it was.
+func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.NodeID, error) {
+	if former.Left {
+		if _, err := s.clear(ctx, former.Node); err != nil {
+			return 0, err
+		}
+	}
+	node, err := s.choose(ctx, former)
+	if err != nil {
+		return 0, err
+	}
+	return node, s.copyFiles(ctx, node)
+}
+
+// copyFiles copies the files of the job to a node, unless it has them.
+func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
+	dir := s.Spec.JobDir()
+	sum, err := spec.Sums(dir)
+	if err != nil {
+		return err
+	}
+	out, err := s.ask(ctx, node, s.spec(spec.Files))
+	if err != nil {
+		return err
+	}
+	var there map[string]string
+	if err := json.Unmarshal(out, &there); err != nil {
+		return fmt.Errorf("node %d: files of the job: %w", node, err)
+	}
+	same := func() bool {
+		for name, s := range sum {
+			if there[name] != s {
+				return false
+			}
+		}
+		return true
+	}
+	if same() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir, fmt.Sprintf("%d:%s", node, filepath.Dir(dir)))
+	cp.Dir = "/"
+	if said, err := cp.CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s to node %d: %w", dir, node, because(string(said), err))
+	}
+	return nil
+}
+
+// because is an error with what was said of it, in one line, or an other one if that is nothing.
+func because(said string, err error) error {
+	if text := strings.Join(strings.Fields(said), " "); text != "" {
+		return errors.New(text)
+	}
+	return err
+}
+
+// spec returns what a node is told of the process for an action that is not its start.
+func (s *Supervisor) spec(a spec.Action) spec.Spec {
+	return spec.Spec{Action: a, Root: s.Spec.Root, Job: s.Spec.Job, Process: s.Spec.Process}
+}
+
+// Clear kills what is left of a process, on a node, that has no supervisor.
+func (s *Supervisor) Clear(ctx context.Context, node client.NodeID) error {
+	_, err := s.clear(ctx, node)
+	return err
+}
+
+// clear kills what is left of the process on a node. There is nothing on one that is down.
+func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.Ended, err error) {
+	for range clearTries {
+		var out []byte
+		out, err = s.ask(ctx, node, s.spec(spec.Clear))
+		if err == nil {
+			err = json.Unmarshal(out, &ended)
+		}
+		if isDown(err) {
+			return ended, nil
+		}
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		select {
+		case <-time.After(tryAgain):
+		case <-ctx.Done():
+		}
+	}
+	if err != nil {
+		s.logs.fail(err)
+	}
+	return ended, err
+}
+
+// ask runs bpjail for an action that executes nothing, and returns what it prints.
+func (s *Supervisor) ask(ctx context.Context, node client.NodeID, sp spec.Spec) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	cmd, err := s.command(node, sp, "bpjail")
+	if err != nil {
+		return nil, err
+	}
+	var out, bad bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &bad
+	if err := cmd.Start(ctx); err != nil {
+		return nil, err
+	}
+	status, err := cmd.Wait()
+	if err == nil && status.ExitCode() != 0 {
+		err = fmt.Errorf("node %d: %w", node, because(bad.String(), errors.New("bpjail was killed")))
+	}
+	return out.Bytes(), err
+}
+
+// send sends a signal to all of the process.
+func (s *Supervisor) send(ctx context.Context, sig int) {
+	node, sp := s.record.Node, s.spec(spec.Kill)
+	sp.Signal = sig
+	s.spawn(func() told {
+		if _, err := s.ask(ctx, node, sp); err != nil {
+			s.logs.fail(err) // a later signal, or the node's end, ends it
+		}
+		return told{}
+	})
+}

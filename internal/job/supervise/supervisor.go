@@ -1,0 +1,222 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/client"
+	"bproc/internal/job/file"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+	"bproc/internal/job/spec"
+)
+
+// Supervisor has one process of a job. All fields are set before Run.
+type Supervisor struct {
+	Client  *client.Client
+	Place   place.Process
+	Process file.Process
+	Nodes   string // on which of them it runs
+	Spec    spec.Spec
+	Jailer  string // the path of bpjail on nodes
+	Copier  string // the path of bpcp here
+
+	// For a process in the foreground: where it writes besides its logs. It has no PID file.
+	Foreground     bool
+	Stdout, Stderr io.Writer
+
+	// Changed, if it is not nil, is told of each new state.
+	Changed func(place.Record)
+
+	life   *life.Process
+	record place.Record
+	logs   *logs
+	told   chan told
+	tasks  sync.WaitGroup
+	wake   *time.Timer
+}
+
+// told is what a goroutine tells Run. What is zero changes nothing.
+type told struct {
+	in     life.Input
+	pid    client.PID
+	node   *client.NodeID
+	left   bool // something of the process may be left on its node
+	reason string
+}
+
+// Request is what may be asked of a supervisor that runs.
+type Request = life.Input
+
+// Run starts the process and keeps it until it has ended for good. It returns what is known of it then.
+func (s *Supervisor) Run(ctx context.Context, requests <-chan Request) (place.Record, error) {
+	former, err := s.Place.Former()
+	if err != nil {
+		return former, err
+	}
+	if s.logs, err = openLogs(s); err != nil {
+		return former, err
+	}
+	defer s.logs.close()
+	s.begin(former)
+	defer s.tasks.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.step(ctx, told{in: life.Start{}})
+	for s.life.State.Active() || s.life.State == life.Waiting {
+		select {
+		case t := <-s.told:
+			s.step(ctx, t)
+		case in := <-requests:
+			s.step(ctx, told{in: in})
+		case <-s.wake.C:
+			s.step(ctx, told{in: life.Due{}})
+		}
+	}
+	return s.record, s.logs.err()
+}
+
+// begin goes on after what is known of former runs, none of which has a process any more that is
+// anybody's.
+func (s *Supervisor) begin(former place.Record) {
+	s.told = make(chan told)
+	s.wake = time.NewTimer(time.Hour)
+	s.wake.Stop()
+	p := &s.Process
+	rule := p.Restart
+	if s.Foreground {
+		rule = life.Rule{}
+	}
+	s.life = life.New(life.Config{
+		Hook: p.Hooks.PreStart != "", Interrupt: p.ShutdownSignal == file.INT, ShutdownTimeout: p.ShutdownTimeout, Rule: rule,
+	}, life.Record{State: life.Created, Run: former.Run})
+	s.record = place.Record{Node: former.Node, Placed: former.Placed, Left: former.Left, Supervisor: os.Getpid(), UID: s.Spec.UID}
+}
+
+// step takes one input and does what follows.
+func (s *Supervisor) step(ctx context.Context, t told) {
+	if t.reason != "" {
+		s.record.Reason = t.reason
+	}
+	if t.pid != 0 {
+		s.record.PID = t.pid
+	}
+	if t.node != nil {
+		s.record.Node, s.record.Placed = *t.node, true
+	}
+	s.record.Left = s.record.Left || t.left
+	if t.in == nil {
+		return
+	}
+	for _, out := range s.life.Step(time.Now(), t.in) {
+		s.do(ctx, out)
+	}
+}
+
+func (s *Supervisor) do(ctx context.Context, out life.Output) {
+	switch o := out.(type) {
+	case life.RunHook:
+		former := s.record
+		s.spawn(func() told { return s.runHook(ctx, o.Run, former) })
+	case life.KillHook:
+		s.send(ctx, int(unix.SIGKILL))
+	case life.Launch:
+		former := s.record
+		s.spawn(func() told { return s.launch(ctx, o.Run, former) })
+	case life.Send:
+		s.send(ctx, o.Signal)
+	case life.Wake:
+		s.wake.Stop()
+		if !o.At.IsZero() {
+			s.wake.Reset(time.Until(o.At))
+		}
+	case life.Changed:
+		s.changed(o)
+	case life.Already: // nothing changes
+	}
+}
+
+// changed keeps and tells the event of a transition.
+func (s *Supervisor) changed(o life.Changed) {
+	if o.To == life.Starting {
+		s.record.Reason = ""
+	}
+	if !o.To.Active() || o.To == life.Starting {
+		s.record.PID = 0
+	}
+	if o.To == life.Running {
+		s.record.Left = false
+	}
+	s.record.Record = s.life.Record
+	s.record.State, s.record.Run, s.record.Exit, s.record.Since = o.To, o.Run, o.Exit, o.At
+	r := s.record
+	if s.Foreground {
+		r.PID = 0 // and so no PID file
+	}
+	if err := s.Place.Write(r); err != nil {
+		s.logs.fail(err)
+	}
+	e := event{
+		Time: o.At, Event: o.Name, Process: s.Process.Name, From: o.From.String(), To: o.To.String(), Run: o.Run,
+		PID: r.PID, Exit: exitOf(o), Reason: r.Reason,
+	}
+	if r.Placed {
+		e.Node = &r.Node
+	}
+	s.logs.event(e)
+	if s.Changed != nil {
+		s.Changed(s.record)
+	}
+}
+
+func exitOf(o life.Changed) string {
+	if o.To.Active() || o.Run == 0 {
+		return ""
+	}
+	return o.Exit.String()
+}
+
+// spawn runs a task. What it tells goes to Run, unless that is nothing.
+func (s *Supervisor) spawn(task func() told) {
+	s.tasks.Go(func() {
+		if t := task(); t.in != nil {
+			s.told <- t
+		}
+	})
+}
+
+// choose returns the node for the next run: the one of the last run, if it may be that and is up, else the first.
+func (s *Supervisor) choose(ctx context.Context, former place.Record) (client.NodeID, error) {
+	nodes, err := s.Client.Nodes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ids, err := client.Resolve(s.Nodes, nodes)
+	if err != nil {
+		return 0, err
+	}
+	up := slices.DeleteFunc(slices.Clone(ids), func(id client.NodeID) bool {
+		return !slices.ContainsFunc(nodes, func(n client.Node) bool { return n.ID == id && n.State == "up" })
+	})
+	switch {
+	case len(up) == 0:
+		return 0, fmt.Errorf("no node of %q is up", s.Nodes)
+	case former.Placed && slices.Contains(up, former.Node):
+		return former.Node, nil
+	}
+	return up[0], nil
+}
+
+// isDown reports whether an error says that a node is down: nothing of the job is there any more.
+func isDown(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Stage == client.StageNode
+}

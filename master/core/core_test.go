@@ -1,0 +1,16 @@
+package core
+
+import (
+	"testing"
+
+	"bproc/internal/coretest"
+)
+
+func TestCoreIsPure(t *testing.T) { coretest.Pure(t) }
+
+// TestTranscripts: what comes out are messages to the keeper, to the clients (by the number of their
+// ghost) and to slaves (by the name of their session), a barrier that has moved, a link that is
+// closed, and what is logged as a warning or an error. What the inputs are, script_test.go says.
+func TestTranscripts(t *testing.T) {
+	coretest.Transcripts(t, func(t *testing.T) func(string, []string) []string { return newScript(t).input })
+}

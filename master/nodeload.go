@@ -1,0 +1,70 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Bounds on time: how long a node may take to say how busy it is, and for how long that is good.
+const (
+	loadAnswer = 2 * time.Second
+	loadFresh  = time.Second
+)
+
+// sampled is how busy a node has said that it is.
+type sampled struct {
+	mu   sync.Mutex // held while the node is asked: others want the same answer
+	last *wire.Sampled
+	at   time.Time
+}
+
+// load returns how busy a node is.
+func (c *slaveConn) load(ctx context.Context) (*wire.Sampled, error) {
+	c.sampled.mu.Lock()
+	defer c.sampled.mu.Unlock()
+	if c.sampled.last != nil && time.Since(c.sampled.at) < loadFresh {
+		return c.sampled.last, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, loadAnswer, fmt.Errorf("it does not answer: %w", unix.ETIMEDOUT))
+	defer cancel()
+	s, err := question[*wire.Sampled](ctx, c, new(wire.Sample))
+	if err != nil {
+		return nil, err
+	}
+	c.sampled.last, c.sampled.at = s, time.Now()
+	return s, nil
+}
+
+// listLoads tells a client how busy nodes are.
+func (c *clientConn) listLoads(ctx context.Context, m *wire.ListLoads) error {
+	leave, ok := c.enter()
+	if !ok {
+		return c.failed(wire.StageRequest, unix.EAGAIN, "")
+	}
+	defer leave()
+	nodes, ok := c.nodesOf(m.Nodes)
+	if !ok {
+		return c.failed(wire.StageRequest, unix.EINVAL, "more nodes are given than there are")
+	}
+	list := &wire.LoadList{Nodes: make([]wire.NodeLoad, len(nodes))}
+	failed := make([]uint32, len(nodes))
+	asking, here := c.whileHere(ctx, loadsTime)
+	c.askAll(asking, nodes, func(ctx context.Context, s *slaveConn, i int) (err error) {
+		list.Nodes[i].Load, err = s.load(ctx)
+		return err
+	}, failed)
+	here()
+	for i, id := range nodes {
+		list.Nodes[i].ID, list.Nodes[i].Errno = id, failed[i]
+	}
+	return c.reply(list)
+}
+
+// loadsTime bounds how long all nodes together may take.
+const loadsTime = 8 * time.Second

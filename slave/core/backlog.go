@@ -1,0 +1,64 @@
+package core
+
+import "time"
+
+// maxBehind is by how many events the front end may be behind. Beyond that nobody in
+// the space goes on until it has caught up with half of them: what it has to make up
+// for is bounded, whatever the processes do.
+const maxBehind = 20_000
+
+// MinHold is how long births are held back.
+const MinHold = 2 * time.Millisecond
+
+// Births are held back for longer while the front end is behind by more than a little, up
+// to maxHold when it is behind by half of maxBehind: what ends before it is told is
+// nothing that the front end has to make up for.
+const (
+	littleBehind = 1024
+	maxHold      = 200 * time.Millisecond
+)
+
+// backlog is what the front end has to make up for.
+type backlog struct {
+	last   uint64 // event told
+	done   uint64 // event with which the front end has caught up
+	frozen bool   // the processes are held
+	ending bool   // all processes were killed, and frozen ones do not die
+}
+
+func (b *backlog) by() uint64 { return max(b.last, b.done) - b.done }
+
+// HoldBack returns how long births are to be held back now.
+func (c *Core) HoldBack() time.Duration {
+	const all = maxBehind/2 - littleBehind
+	by := min(max(c.backlog.by(), littleBehind)-littleBehind, all)
+	return MinHold + (maxHold-MinHold)*time.Duration(by)/all
+}
+
+// toldUpTo takes in the number of the last event that was told.
+func (c *Core) toldUpTo(last uint64) {
+	c.backlog.last = last
+	c.follow()
+}
+
+// follow holds the processes while the front end does not follow, and lets them go.
+func (c *Core) follow() {
+	b := &c.backlog
+	switch by := b.by(); {
+	case by > maxBehind && !b.frozen && !b.ending:
+		b.frozen = true
+		c.log.Warn("the front end does not follow; the node's processes are held until it has caught up", "events", by)
+		c.emit(Hold{})
+	case by <= maxBehind/2:
+		b.ending = false
+		c.letGo()
+	}
+}
+
+// letGo lets the processes go on if they are held.
+func (c *Core) letGo() {
+	if c.backlog.frozen {
+		c.backlog.frozen = false
+		c.emit(LetGo{})
+	}
+}

@@ -1,0 +1,15 @@
+package core
+
+import (
+	"testing"
+
+	"bproc/internal/coretest"
+)
+
+func TestCoreIsPure(t *testing.T) { coretest.Pure(t) }
+
+// TestTranscripts: what comes out are messages to the master, what init and the space are told,
+// and what is logged as a warning or an error. What the inputs are, script_test.go says.
+func TestTranscripts(t *testing.T) {
+	coretest.Transcripts(t, func(t *testing.T) func(string, []string) []string { return newScript(t).input })
+}

@@ -1,0 +1,145 @@
+package core
+
+import (
+	"maps"
+	"slices"
+
+	"bproc/wire"
+)
+
+// events are what the front end certainly knows of the processes of this node, and what it was
+// told besides, which is told again in the next session. All of it is in the journal, for the
+// next daemon.
+type events struct {
+	known     map[wire.PID]Known
+	told      []wire.Event // of which the front end has not said that it is done with them
+	states    []Known      // of their processes, after each
+	first     uint64       // number of the first of told in the session there is
+	confirmed uint64       // events since the journal was written anew
+	blocks    []wire.Block // numbers of this node
+	position  uint64       // in the kernel's ring: all records before led to nothing, or to what was told
+}
+
+// tell tells events.
+func (c *Core) tell(in Told) {
+	e, all := &c.events, in.Events.Events
+	if len(all) > 0 {
+		e.told, e.states, e.position = append(e.told, all...), append(e.states, in.States...), in.Position
+		c.appendEvents(all, in.States, in.Position)
+		c.sayEvents(in.Events)
+		for i := range all {
+			if all[i].Kind == wire.EventExited {
+				delete(c.signals.last, all[i].PID)
+			}
+		}
+	}
+	c.toldUpTo(in.Events.Last())
+}
+
+// Bounds of one message: on its events, and on what their command lines take where they are
+// decoded, which is much more than on the wire if there are many empty arguments.
+const (
+	maxEvents    = 60
+	maxArguments = 960 << 10 // bytes
+	argumentSize = 16        // of an empty argument
+)
+
+// atOnce returns how many of some events go into one message: one at least, with a command
+// line of 64 KiB at most (procevents).
+func atOnce(events []wire.Event) int {
+	size := 0
+	for i := range events {
+		for _, arg := range events[i].Argv {
+			size += argumentSize + len(arg)
+		}
+		if i > 0 && (i == maxEvents || size > maxArguments) {
+			return i
+		}
+	}
+	return len(events)
+}
+
+func (c *Core) sayEvents(e wire.Events) {
+	for len(e.Events) > 0 {
+		n := atOnce(e.Events)
+		c.say(0, &wire.Events{First: e.First, Events: e.Events[:n]})
+		e.First, e.Events = e.First+uint64(n), e.Events[n:]
+	}
+}
+
+// confirm takes in that the front end is done with an event of this session.
+func (c *Core) confirm(event uint64) {
+	e := &c.events
+	if event < e.first {
+		return
+	}
+	ended := e.confirm(min(event-e.first+1, uint64(len(e.told))))
+	c.emit(Confirm{e.confirmed})
+	if len(ended) > 0 {
+		c.emit(Forget{ended})
+	}
+}
+
+// confirm has the first events take effect on what is known. It returns the launched processes
+// of whose end the front end knows.
+func (e *events) confirm(n uint64) (ended []wire.PID) {
+	for i := range e.told[:n] {
+		event := &e.told[i]
+		if apply(e.known, e.states[i], event) && event.Kind != wire.EventForked {
+			ended = append(ended, event.PID)
+		}
+	}
+	clear(e.told[:n])
+	e.told, e.states = e.told[n:], e.states[n:]
+	e.first += n
+	e.confirmed += n
+	return ended
+}
+
+// tellsEnd reports whether the end of a process with a number was told that the front end has not said that
+// it is done with.
+func (e *events) tellsEnd(pid wire.PID) bool {
+	return slices.ContainsFunc(e.told, func(t wire.Event) bool {
+		return t.PID == pid && (t.Kind == wire.EventExited || t.Kind == wire.EventSpawned && t.Errno != 0)
+	})
+}
+
+// list puts the processes that the front end knows into an inventory.
+func (e *events) list(inv *wire.Inventory) {
+	inv.PIDs = slices.Sorted(maps.Keys(e.known))
+	for _, pid := range inv.PIDs {
+		k, parent := e.known[pid], wire.PID(0)
+		if k.Starting {
+			inv.Starting = append(inv.Starting, pid)
+		}
+		if k.Launched {
+			parent = k.Parent
+		}
+		if k.Stop != 0 {
+			inv.Stopped = append(inv.Stopped, pid)
+		}
+		inv.Births, inv.Parents = append(inv.Births, k.Birth), append(inv.Parents, parent)
+	}
+	inv.Again = uint64(len(e.told))
+}
+
+// now returns the processes that the front end knows, or will know by what it was told.
+func (e *events) now() map[wire.PID]Known {
+	known := maps.Clone(e.known)
+	for i := range e.told {
+		apply(known, e.states[i], &e.told[i])
+	}
+	return known
+}
+
+// Known returns the processes that the front end knows, or will know by what it was told.
+func (c *Core) Known() map[wire.PID]Known { return c.events.now() }
+
+// Position returns up to where in the kernel's ring all records led to nothing, or to what was told.
+func (c *Core) Position() uint64 { return c.events.position }
+
+// Blocks returns the numbers that this node has.
+func (c *Core) Blocks() []wire.Block { return slices.Clone(c.events.blocks) }
+
+// Last returns the number of the last event that was told.
+func (c *Core) Last() uint64 { return c.backlog.last }

@@ -1,0 +1,95 @@
+package core
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// signals are which signals of the front end processes were given. The front end repeats those of
+// which it has not heard that they were.
+type signals struct {
+	boot  uint64              // of the front end; numbers of signals are of one boot
+	last  map[wire.PID]uint64 // given last, of at most maxLast processes
+	marks map[wire.PID]uint64 // to be told
+	soon  bool                // News will come
+}
+
+const maxLast = 10_000
+
+// maxMarks bounds the marks of one message, far below what a frame may hold.
+const maxMarks = 10_000
+
+// signal gives a signal to its process, once, and to those that were born too late to have a ghost
+// when a signal to a group was sent on the front end (groupsignals.go). The front end can be so far
+// behind that the process has ended and its number is another's.
+func (c *Core) signal(in Signal) {
+	m := in.Signal
+	if c.signals.fresh(m) {
+		switch {
+		case m.Group && isKill(m):
+			c.pursue(m)
+		case in.Meant:
+			c.giveLate(in)
+			c.emit(Give{m})
+		default:
+			c.giveLate(in)
+		}
+	}
+	c.given(m)
+}
+
+// isKill reports whether a signal is SIGKILL.
+func isKill(m *wire.Signal) bool {
+	return len(m.Info) >= 4 && unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL
+}
+
+// fresh reports whether a signal has not been given yet.
+func (s *signals) fresh(m *wire.Signal) bool {
+	s.of(m)
+	return m.Seq == 0 || m.Seq > s.last[m.PID]
+}
+
+// of forgets what was of another boot of the front end: nobody waits for that.
+func (s *signals) of(m *wire.Signal) {
+	if m.Seq != 0 && m.Boot != s.boot {
+		s.boot = m.Boot
+		clear(s.last)
+		clear(s.marks)
+	}
+}
+
+// given has the front end told that a signal was given, now or before.
+func (c *Core) given(m *wire.Signal) {
+	s := &c.signals
+	if m.Seq == 0 {
+		return
+	}
+	if len(s.last) == maxLast {
+		clear(s.last) // init knows it too, of processes that live
+	}
+	s.last[m.PID] = max(m.Seq, s.last[m.PID])
+	s.marks[m.PID] = s.last[m.PID]
+	if !s.soon {
+		s.soon = true
+		c.emit(Soon{})
+	}
+}
+
+// news tells what was given.
+func (c *Core) news() {
+	s := &c.signals
+	s.soon = false
+	var all []wire.Mark
+	for _, pid := range slices.Sorted(maps.Keys(s.marks)) {
+		all = append(all, wire.Mark{PID: pid, Seq: s.marks[pid]})
+	}
+	clear(s.marks)
+	for part := range slices.Chunk(all, maxMarks) {
+		c.say(0, &wire.SignalsTaken{Marks: part, Boot: s.boot})
+	}
+}

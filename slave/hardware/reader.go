@@ -1,0 +1,112 @@
+package hardware
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Bounds on time: for one reading, and after which one is fresh.
+const (
+	readTime  = 20 * time.Second
+	freshTime = 10 * time.Second
+)
+
+// Reader reads what the machine is, and keeps it. The zero value is ready to use.
+type Reader struct {
+	turn chan struct{} // nil until [NewReader]
+	last *wire.Hardware
+	at   time.Time
+	read func(context.Context) (*wire.Hardware, error)
+}
+
+// NewReader returns a reader that has read nothing yet.
+func NewReader() *Reader { return &Reader{turn: make(chan struct{}, 1), read: ask} }
+
+// Read returns what the machine is. If it is to be fresh, it is read again, unless that was just
+// done.
+func (r *Reader) Read(ctx context.Context, fresh bool) (*wire.Hardware, error) {
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-r.turn }()
+	if r.last != nil && (!fresh || time.Since(r.at) < freshTime) {
+		return r.last, nil
+	}
+	h, err := r.read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read what this machine is: %w", err)
+	}
+	r.last, r.at = h, time.Now()
+	return h, nil
+}
+
+// childName is what the child is called.
+const childName = "bproc-hardware"
+
+// Reexec is for the start of a program with this package: in the child of [Reader] it does not
+// return.
+func Reexec() {
+	if os.Args[0] != childName {
+		return
+	}
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19) // it is not so important
+	h := read()
+	h.Trim()
+	if err := wire.Write(os.Stdout, 0, h); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// ask has a child read.
+func ask(ctx context.Context) (*wire.Hardware, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, readTime, errors.New("it takes too long"))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe")
+	cmd.Args = []string{childName}
+	cmd.Env = []string{"PATH=/nonexistent", "GHW_DISABLE_TOOLS=1", "GHW_DISABLE_WARNINGS=1"} // no other program is run
+	cmd.Dir = "/"
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout = &limited{w: &out, room: wire.MaxMessage}
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	m, _, err := wire.NewReader(&out).Read()
+	if err != nil {
+		return nil, err
+	}
+	h, ok := m.(*wire.Hardware)
+	if !ok {
+		return nil, fmt.Errorf("%w: type %d", wire.ErrFrame, m.Type())
+	}
+	return h, nil
+}
+
+// limited takes so many bytes.
+type limited struct {
+	w    io.Writer
+	room int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.room -= len(p); l.room < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return l.w.Write(p)
+}

@@ -1,0 +1,199 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bproc/test/cluster"
+	"bproc/test/limit"
+)
+
+// jobRoot is where jobs are in machines of tests.
+const jobRoot = "/var/lib/vcap"
+
+// jobs is a cluster with jobs.
+type jobs struct {
+	*cluster.Cluster
+	t *testing.T
+}
+
+func startJobs(t *testing.T, nodes int) *jobs {
+	t.Helper()
+	return &jobs{cluster.Start(t, cluster.Config{Nodes: nodes}), t}
+}
+
+// write makes the job file of a job.
+func (j *jobs) write(name, text string) {
+	j.t.Helper()
+	if err := j.Front.WriteFile(jobRoot+"/jobs/"+name+"/config/bpm.yml", text, 0o644); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+// try runs bpjob.
+func (j *jobs) try(args ...string) cluster.Result {
+	j.t.Helper()
+	return j.on(j.Front, "env", append([]string{"BPJOB_ROOT=" + jobRoot, "bpjob"}, args...)...)
+}
+
+func (j *jobs) on(m *cluster.Machine, name string, args ...string) cluster.Result {
+	j.t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(j.t.Context()), limit.Scaled(2*time.Minute))
+	defer cancel()
+	res, err := m.Exec(ctx, cluster.Root, append([]string{name}, args...)...)
+	if err != nil {
+		j.t.Fatalf("%s %v: %v", name, args, err)
+	}
+	return res
+}
+
+// run runs bpjob, which must succeed, and returns what it prints.
+func (j *jobs) run(args ...string) string {
+	j.t.Helper()
+	res := j.try(args...)
+	if res.Code != 0 {
+		j.t.Fatalf("bpjob %v: exit code %d\n%s%s", args, res.Code, res.Stdout, res.Stderr)
+	}
+	return res.Stdout
+}
+
+// jobStatus is what "bpjob status --json" tells.
+type jobStatus struct {
+	State  string
+	PID    int
+	Node   *int
+	Runs   int
+	Reason string
+	Exit   *struct {
+		Code, Signal int
+		Cause        string
+	}
+}
+
+func (j *jobs) status(args ...string) jobStatus {
+	j.t.Helper()
+	var k jobStatus
+	if err := json.Unmarshal([]byte(j.run(append([]string{"status", "--json"}, args...)...)), &k); err != nil {
+		j.t.Fatal(err)
+	}
+	return k
+}
+
+// await waits until what is known of a process is right.
+func (j *jobs) await(job, what string, right func(jobStatus) bool) jobStatus {
+	j.t.Helper()
+	deadline := time.Now().Add(limit.Scaled(time.Minute))
+	for {
+		k := j.status(job)
+		if right(k) {
+			return k
+		}
+		if time.Now().After(deadline) {
+			j.t.Fatalf("job %s: not %s: %+v", job, what, k)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// log reads a log of a process, which may not be there yet.
+func (j *jobs) log(job, stream string) string {
+	j.t.Helper()
+	b, err := j.Front.ReadFile(fmt.Sprintf("%s/sys/log/%s/%s.%s.log", jobRoot, job, job, stream))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		j.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// awaitLog waits for a text in a log.
+func (j *jobs) awaitLog(job, stream, text string) {
+	j.t.Helper()
+	deadline := time.Now().Add(limit.Scaled(time.Minute))
+	for !strings.Contains(j.log(job, stream), text) {
+		if time.Now().After(deadline) {
+			j.t.Fatalf("%s of job %s: %q is not in %q", stream, job, text, j.log(job, stream))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// awaitArgs waits until the front end shows a process with some arguments: it may be about to execute them.
+func (j *jobs) awaitArgs(pid, want string) {
+	j.t.Helper()
+	var got string
+	for deadline := time.Now().Add(limit.Scaled(time.Minute)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if got = strings.TrimSpace(j.on(j.Front, "ps", "-o", "args=", "-p", pid).Stdout); got == want {
+			return
+		}
+	}
+	j.t.Errorf("process %s: got %q, want %q", pid, got, want)
+}
+
+// process returns a job file with one process, which is called as its job: a script, and more keys.
+func process(name, script string, keys ...string) string {
+	text := "processes:\n- name: " + name + "\n  executable: sh\n  args: [-c, " + strconv.Quote(script) + "]\n"
+	for _, key := range keys {
+		text += "  " + strings.ReplaceAll(key, "\n", "\n  ") + "\n"
+	}
+	return text
+}
+
+// foreground runs a script as a job on node 0, and returns how it ended.
+func (j *jobs) foreground(name, script string, keys ...string) cluster.Result {
+	j.t.Helper()
+	j.write(name, process(name, script, keys...))
+	return j.try("run", "-N", "0", name)
+}
+
+// says runs a script as a job on node 0, which must succeed, and returns what it prints.
+func (j *jobs) says(name, script string, keys ...string) string {
+	j.t.Helper()
+	res := j.foreground(name, script, keys...)
+	if res.Code != 0 || res.Stderr != "" {
+		j.t.Fatalf("job %s: exit code %d\n%s%s", name, res.Code, res.Stdout, res.Stderr)
+	}
+	return res.Stdout
+}
+
+// start starts a script as a job, in the background.
+func (j *jobs) start(name, script string, keys ...string) {
+	j.t.Helper()
+	j.write(name, process(name, script, keys...))
+	j.run("start", "-N", "0", name)
+	j.t.Cleanup(func() { j.try("stop", name) })
+}
+
+// jobCase is a case of a suite of jobs, which share a cluster. Each has jobs of its own, called as it.
+type jobCase struct {
+	name string
+	test func(j *jobs, name string)
+}
+
+func (j *jobs) suite(cases []jobCase) {
+	for i, c := range cases {
+		j.t.Run(c.name, func(t *testing.T) { c.test(&jobs{j.Cluster, t}, fmt.Sprintf("case%d", i)) })
+	}
+}
+
+func (j *jobs) equal(what, got, want string) {
+	j.t.Helper()
+	if got != want {
+		j.t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+// fails runs bpjob, which must fail with a line.
+func (j *jobs) fails(line string, args ...string) {
+	j.t.Helper()
+	res := j.try(args...)
+	if res.Code == 0 || !strings.Contains(res.Stderr, line) || strings.Count(res.Stderr, "\n") != 1 {
+		j.t.Errorf("bpjob %v: exit code %d, %q, want %q", args, res.Code, res.Stderr, line)
+	}
+}

@@ -1,0 +1,395 @@
+package cluster_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+	"bproc/test/limit"
+)
+
+// TestJobLife has the cases of how processes of jobs are started and end.
+func TestJobLife(t *testing.T) {
+	j := startJobs(t, 2)
+	j.suite(slices.Concat(jobStarts, jobHooks, jobStops, jobRestarts, jobCommands))
+}
+
+var jobStarts = []jobCase{
+	{"start is idempotent", func(j *jobs, n string) {
+		j.start(n, "exec sleep 1000")
+		pid := j.run("pid", n)
+		res := j.try("start", "-N", "0", n)
+		if res.Code != 0 || res.Stderr != "bpjob: process "+n+" is running already\n" {
+			j.t.Errorf("got %+v", res)
+		}
+		j.equal("number", j.run("pid", n), pid)
+	}},
+	{"start of what dies at once succeeds", func(j *jobs, n string) {
+		j.write(n, process(n, "exit 3"))
+		j.run("start", "-N", "0", n)
+		k := j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" })
+		if k.Exit.Code != 3 || k.PID != 0 {
+			j.t.Errorf("got %+v", k)
+		}
+	}},
+	{"an end without failure", func(j *jobs, n string) {
+		j.write(n, process(n, "true"))
+		j.run("start", "-N", "0", n)
+		j.await(n, "finished", func(k jobStatus) bool { return k.State == "finished" })
+	}},
+	{"run has the exit code of the process", func(j *jobs, n string) {
+		for script, code := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -9 $$": 137, "kill -15 $$": 143} {
+			if res := j.foreground(n, script); res.Code != code || res.Stderr != "" {
+				j.t.Errorf("%s: got %+v", script, res)
+			}
+		}
+	}},
+	{"run writes to the logs, too", func(j *jobs, n string) {
+		res := j.foreground(n, "echo out; echo err >&2")
+		if res.Stdout != "out\n" || res.Stderr != "err\n" {
+			j.t.Errorf("got %+v", res)
+		}
+		j.equal("standard output", j.log(n, "stdout"), "out\n")
+		j.equal("standard error", j.log(n, "stderr"), "err\n")
+	}},
+	{"run of what runs fails", func(j *jobs, n string) {
+		j.start(n, "exec sleep 1000")
+		j.fails("bpjob: process "+n+" is running already", "run", "-N", "0", n)
+	}},
+	{"PID file", func(j *jobs, n string) {
+		file := jobRoot + "/sys/run/bpm/" + n + "/" + n + ".pid"
+		j.start(n, "exec sleep 1000")
+		j.equal("PID file", j.on(j.Front, "cat", file).Stdout+"\n", j.run("pid", n))
+		j.run("stop", n)
+		j.equal("PID file", j.on(j.Front, "ls", jobRoot+"/sys/run/bpm/"+n).Stdout, n+".json\n"+n+".lock\n"+n+".request\n")
+		j.fails("process is not running or could not be found", "pid", n)
+	}},
+	{"two starts at once", func(j *jobs, n string) {
+		j.write(n, process(n, "echo begin; exec sleep 1000"))
+		var both sync.WaitGroup
+		for range 3 {
+			both.Go(func() { j.try("start", "-N", "0", n) })
+		}
+		both.Wait()
+		j.awaitLog(n, "stdout", "begin\n")
+		j.equal("log", j.log(n, "stdout"), "begin\n")
+		if k := j.status(n); k.Runs != 1 || k.State != "running" {
+			j.t.Errorf("got %+v", k)
+		}
+		j.run("stop", n)
+	}},
+	{"processes of a job", func(j *jobs, n string) {
+		j.write(n, "nodes: 0,1\nprocesses:\n- {name: a, executable: sleep, args: [1000]}\n- {name: b, executable: sleep, args: [1001]}\n")
+		j.fails("process \""+n+"\" not present in job configuration ("+jobRoot+"/jobs/"+n+"/config/bpm.yml)", "start", n)
+		j.run("start", "-p", "a", n)
+		j.run("start", "-p", "b", n)
+		list := j.run("list")
+		for _, name := range []string{n + ".a", n + ".b"} {
+			if !strings.Contains(list, name+" ") {
+				j.t.Errorf("%s is not in\n%s", name, list)
+			}
+		}
+		j.run("stop", "-p", "a", n)
+		j.equal("state of the other", j.status("-p", "b", n).State, "running")
+		j.run("stop", "-p", "b", n)
+	}},
+}
+
+var jobHooks = []jobCase{
+	{"a hook is run before the process, as root, with its environment", func(j *jobs, n string) {
+		j.tool(n, "pre", "#!/bin/sh\necho hook $(id -u) $ONE $TMPDIR; touch /run/made-"+n+"\n")
+		got := j.says(n, "echo process; test -e /run/made-"+n+" || echo unseen", "env: {ONE: 1}\nhooks: {pre_start: "+jobRoot+"/jobs/"+n+"/bin/pre}")
+		j.equal("output", got, "hook 0 1 "+jobRoot+"/data/"+n+"/tmp\nprocess\nunseen\n")
+	}},
+	{"a hook that fails", func(j *jobs, n string) {
+		j.tool(n, "pre", "#!/bin/sh\necho no disk >&2; exit 4\n")
+		j.write(n, process(n, "echo process", "hooks: {pre_start: "+jobRoot+"/jobs/"+n+"/bin/pre}"))
+		j.fails("process "+n+": exit 4 (pre_start failed)", "start", "-N", "0", n)
+		if res := j.try("run", "-N", "0", n); res.Code != 4 || res.Stdout != "" || res.Stderr != "no disk\nbpjob: process "+n+": exit 4 (pre_start failed)\n" {
+			j.t.Errorf("got %+v", res)
+		}
+		j.equal("log", j.log(n, "stderr"), "no disk\nno disk\n")
+	}},
+	{"a hook that is missing", func(j *jobs, n string) {
+		j.write(n, process(n, "true", "hooks: {pre_start: /nowhere}"))
+		j.fails("process "+n+": pre_start failed: node 0: /nowhere is not on the node", "start", "-N", "0", n)
+	}},
+	{"a stop ends a hook with all that it has started", func(j *jobs, n string) {
+		j.tool(n, "pre", "#!/bin/sh\necho began\nsleep 1000 & sleep 1000\n")
+		j.write(n, process(n, "echo process", "hooks: {pre_start: "+jobRoot+"/jobs/"+n+"/bin/pre}"))
+		var start sync.WaitGroup
+		start.Go(func() { j.try("run", "-N", "0", n) })
+		j.await(n, "starting", func(k jobStatus) bool { return k.State == "starting" })
+		j.awaitLog(n, "stdout", "began\n")
+		j.run("stop", n)
+		start.Wait()
+		j.equal("log", j.log(n, "stdout"), "began\n")
+		j.equal("left", j.on(j.Nodes[0], "pgrep", "-x", "sleep").Stdout, "")
+	}},
+}
+
+// tool makes a program of a job.
+func (j *jobs) tool(job, name, text string) {
+	j.t.Helper()
+	if err := j.Front.WriteFile(jobRoot+"/jobs/"+job+"/bin/"+name, text, 0o755); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+// stubborn is a script that says which signals it gets and does not end by them.
+const stubborn = "trap 'echo TERM' TERM; trap 'echo INT' INT; trap 'echo QUIT' QUIT; echo ready; while :; do sleep 0.1; done"
+
+var jobStops = []jobCase{
+	{"stop is idempotent", func(j *jobs, n string) {
+		j.write(n, process(n, "true"))
+		for range 2 {
+			if res := j.try("stop", n); res.Code != 0 || res.Stderr != "bpjob: process "+n+" is not running\n" {
+				j.t.Errorf("got %+v", res)
+			}
+		}
+	}},
+	{"stop of what is in no job file fails", func(j *jobs, n string) {
+		j.fails("there is no job "+n+": ", "stop", n)
+		j.write(n, process(n, "true"))
+		j.fails("process \"x\" not present in job configuration", "stop", "-p", "x", n)
+	}},
+	{"stop sends TERM", func(j *jobs, n string) {
+		j.start(n, "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.1; done")
+		j.awaitLog(n, "stdout", "ready\n")
+		j.run("stop", n)
+		j.equal("log", j.log(n, "stdout"), "ready\nbye\n")
+		if k := j.status(n); k.State != "stopped" || k.Exit.Signal != 0 {
+			j.t.Errorf("got %+v", k)
+		}
+	}},
+	{"stop sends INT if asked to", func(j *jobs, n string) {
+		j.start(n, "trap 'echo bye; exit 0' INT; echo ready; while :; do sleep 0.1; done", "shutdown_signal: INT")
+		j.awaitLog(n, "stdout", "ready\n")
+		j.run("stop", n)
+		j.equal("log", j.log(n, "stdout"), "ready\nbye\n")
+	}},
+	{"stop kills what does not end", func(j *jobs, n string) {
+		j.start(n, stubborn, "shutdown_timeout: 1s")
+		j.awaitLog(n, "stdout", "ready\n")
+		began := time.Now()
+		res := j.try("stop", n)
+		if res.Code != 0 || res.Stderr != "bpjob: process "+n+" did not end in time and was killed\n" || time.Since(began) < 3*time.Second {
+			j.t.Errorf("got %+v after %v", res, time.Since(began))
+		}
+		j.equal("log", j.log(n, "stdout"), "ready\nTERM\nQUIT\n")
+		if k := j.status(n); k.State != "stopped" || k.Exit.Signal != 9 || k.Exit.Cause != "shutdown timed out" {
+			j.t.Errorf("got %+v", k)
+		}
+	}},
+	{"stop ends all of a process", func(j *jobs, n string) {
+		j.start(n, "setsid sleep 2001 & (sleep 2002 &) ; echo ready; sleep 2003")
+		j.awaitLog(n, "stdout", "ready\n")
+		j.run("stop", n)
+		j.equal("left on the node", j.on(j.Nodes[0], "pgrep", "-fx", "sleep 200[0-9]").Stdout, "")
+	}},
+	{"what a process has started ends with it", func(j *jobs, n string) {
+		j.start(n, "setsid sleep 2004 & echo ready; exit 1")
+		j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" })
+		j.equal("left on the node", j.on(j.Nodes[0], "pgrep", "-fx", "sleep 2004").Stdout, "")
+	}},
+	{"SIGTERM ends what runs in the foreground", func(j *jobs, n string) {
+		j.write(n, process(n, "echo ready; exec sleep 1000"))
+		var run sync.WaitGroup
+		run.Go(func() {
+			if res := j.try("run", "-N", "0", n); res.Code != 143 {
+				j.t.Errorf("got %+v", res)
+			}
+		})
+		j.awaitLog(n, "stdout", "ready\n")
+		j.on(j.Front, "pkill", "-TERM", "-fx", ".*bpjob run -N 0 "+n)
+		run.Wait()
+	}},
+}
+
+var jobRestarts = []jobCase{
+	{"no restart without a rule", func(j *jobs, n string) {
+		j.start(n, "exit 1")
+		j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" && k.Runs == 1 })
+	}},
+	{"restart on failure", func(j *jobs, n string) {
+		j.start(n, "echo run; test -e $TMPDIR/2 && exit 0; test -e $TMPDIR/1 && touch $TMPDIR/2; touch $TMPDIR/1; exit 1", "restart: {when: on-failure, delay: 100ms}")
+		j.await(n, "finished after three runs", func(k jobStatus) bool { return k.State == "finished" && k.Runs == 3 })
+		j.equal("log", j.log(n, "stdout"), "run\nrun\nrun\n")
+	}},
+	{"restart always", func(j *jobs, n string) {
+		j.start(n, "exit 0", "restart: {when: always, delay: 100ms, max_delay: 100ms}")
+		j.await(n, "run four times", func(k jobStatus) bool { return k.Runs >= 4 })
+		j.run("stop", n)
+		if k := j.status(n); k.State != "stopped" {
+			j.t.Errorf("got %+v", k)
+		}
+	}},
+	{"the wait grows", func(j *jobs, n string) {
+		j.start(n, "date +%s%N; exit 1", "restart: {when: on-failure, delay: 200ms}")
+		j.await(n, "run four times", func(k jobStatus) bool { return k.Runs >= 4 && k.State == "restart wait" })
+		j.run("stop", n)
+		var last, wait int64
+		for _, line := range strings.Fields(j.log(n, "stdout")) {
+			at, err := strconv.ParseInt(line, 10, 64)
+			if err != nil {
+				j.t.Fatal(err)
+			}
+			if next := at - last; last > 0 {
+				if next < 200e6 || next < wait {
+					j.t.Errorf("waits shrink to %v", time.Duration(next))
+				}
+				wait = next / 2 * 3 / 2 // half more than this one at least
+			}
+			last = at
+		}
+	}},
+	{"kill on the front end, and a restart", func(j *jobs, n string) {
+		j.start(n, "exec sleep 1000", "restart: {when: on-failure, delay: 100ms}")
+		pid, err := strconv.Atoi(strings.TrimSpace(j.run("pid", n)))
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		if err := j.Front.Kill(pid, unix.SIGKILL); err != nil {
+			j.t.Fatal(err)
+		}
+		k := j.await(n, "running again", func(k jobStatus) bool { return k.State == "running" && k.Runs == 2 })
+		if k.PID == pid {
+			j.t.Errorf("still %d", pid)
+		}
+	}},
+	{"start does not wait for a restart", func(j *jobs, n string) {
+		j.start(n, "test -e $TMPDIR/1 && exec sleep 1000; touch $TMPDIR/1; exit 1", "restart: {when: on-failure, delay: 1h}")
+		j.await(n, "waiting", func(k jobStatus) bool { return k.State == "restart wait" })
+		j.run("start", "-N", "0", n)
+		j.equal("state", j.status(n).State, "running")
+	}},
+	{"a supervisor that is killed", func(j *jobs, n string) {
+		j.start(n, "trap '' HUP; echo ready; sleep 2005 & while :; do sleep 0.1; done")
+		j.awaitLog(n, "stdout", "ready\n")
+		j.on(j.Front, "pkill", "-KILL", "-fx", ".*bpjob supervise -p "+n+" .*")
+		k := j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" })
+		if k.Reason == "" || k.PID != 0 {
+			j.t.Errorf("got %+v", k)
+		}
+		j.run("start", "-N", "1", n)
+		j.equal("left of the former run", j.on(j.Nodes[0], "pgrep", "-fx", "sleep 2005").Stdout, "")
+		j.on(j.Front, "pkill", "-KILL", "-fx", ".*bpjob supervise -p "+n+" .*")
+		j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" })
+		j.run("stop", n)
+		j.equal("left of the latter run", j.on(j.Nodes[1], "pgrep", "-fx", "sleep 2005").Stdout, "")
+	}},
+}
+
+var jobCommands = []jobCase{
+	{"list goes on after a job file that is wrong", func(j *jobs, n string) {
+		j.write(n, "processes: [{name: a}]\n")
+		defer j.on(j.Front, "rm", "-r", jobRoot+"/jobs/"+n)
+		j.write(n+"z", process(n+"z", "true"))
+		res := j.try("list")
+		if res.Code != 0 || !strings.Contains(res.Stderr, "the key executable is missing") || !strings.Contains(res.Stdout, n+"z ") {
+			j.t.Errorf("got %+v", res)
+		}
+	}},
+	{"a job that was never started", func(j *jobs, n string) {
+		j.write(n, process(n, "true"))
+		j.equal("state", j.status(n).State, "created")
+		j.fails("logs not found", "logs", n)
+	}},
+	{"no job, no nodes", func(j *jobs, n string) {
+		j.fails("bpjob: must specify a job", "start")
+		j.fails("\"a/b\" cannot be the name of a job", "start", "a/b")
+		j.write(n, process(n, "true"))
+		j.fails("no nodes given for job "+n+": use -N, or the key nodes of ", "start", n)
+		j.fails("no node of \"down\" is up", "start", "-N", "down", n)
+	}},
+	{"restarts at once never overlap", func(j *jobs, n string) {
+		j.write(n, process(n, "flock -n -E 9 /tmp/f sleep 1000; test $? = 9 && echo overlap"))
+		j.fails("no nodes given", "restart", n)
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { j.try("restart", "-N", "0", n) })
+		}
+		all.Wait()
+		k := j.status(n)
+		if k.State != "running" || k.Runs != 3 {
+			j.t.Errorf("got %+v", k)
+		}
+		j.run("stop", n)
+		j.equal("log", j.log(n, "stdout"), "")
+	}},
+	{"a shell", func(j *jobs, n string) {
+		j.fails("there is no job", "shell", n)
+		j.write(n, process(n, "echo >/dev/shm/f; exec sleep 1000", "limits: {open_files: 77}"))
+		j.fails("process is not running or could not be found", "shell", n)
+		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/"+n+"/config/bpm.yml")
+		j.run("start", "-N", "0", n)
+		pid := strings.TrimSpace(j.run("pid", n))
+		j.awaitArgs(pid, "sleep 1000")
+		cmd := j.Front.Command(j.t.Context(), cluster.Root, "env", "BPJOB_ROOT="+jobRoot, "bpjob", "shell", n)
+		cmd.Stdin = strings.NewReader("pwd; id -u; ls /dev/shm; ulimit -n; cat /proc/" + pid + "/comm; " + statusOf("CapBnd|NoNewPrivs") + "; exit 3\n")
+		res, err := cmd.Result()
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		want := jobRoot + "/jobs/" + n + "\n12345\nf\n77\nsleep\nCapBnd: 0000000000000000\nNoNewPrivs: 1\n"
+		if res.Code != 3 || res.Stdout != want {
+			j.t.Errorf("got %+v, want %q", res, want)
+		}
+		j.run("stop", n)
+	}},
+	{"a trace", func(j *jobs, n string) {
+		// It does not fork: strace does not end while it detaches from one that waits in vfork(2).
+		j.start(n, "while read name </etc/hostname; do :; done")
+		ctx, cancel := context.WithTimeout(j.t.Context(), limit.Scaled(time.Minute))
+		defer cancel()
+		cmd := j.Front.Command(ctx, cluster.Root, "env", "BPJOB_ROOT="+jobRoot, "bpjob", "trace", n)
+		said, err := cmd.StderrPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(said); !strings.Contains(lines.Text(), "hostname"); {
+			if !lines.Scan() {
+				j.t.Fatalf("the trace ends with %q", lines.Text())
+			}
+		}
+		go func() { _, _ = io.Copy(io.Discard, said) }() // ends with the trace
+		if err := cmd.Process.Signal(unix.SIGINT); err != nil {
+			j.t.Fatal(err)
+		}
+		if res, err := cmd.Process.Wait(); err != nil || res.ExitCode() != 0 {
+			j.t.Error(res, err)
+		}
+		j.equal("state", j.status(n).State, "running")
+	}},
+	{"logs", func(j *jobs, n string) {
+		j.foreground(n, "seq 30; echo err >&2")
+		j.equal("last lines", j.run("logs", n), strings.Join(strings.SplitAfter(j.log(n, "stdout"), "\n")[5:], ""))
+		j.equal("some lines", j.run("logs", "-n", "2", n), "29\n30\n")
+		j.equal("standard error", j.run("logs", "-e", n), "err\n")
+		j.equal("all", j.run("logs", "-aq", "-n", "1", n), "30\nerr\n")
+	}},
+	{"the log of events", func(j *jobs, n string) {
+		j.foreground(n, "exit 2")
+		b, err := j.Front.ReadFile(jobRoot + "/sys/log/" + n + "/bpm.log")
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		for _, text := range []string{`"event":"start",`, `"event":"started",`, `"event":"failed",`, `"exit":"exit 2"`} {
+			if !strings.Contains(string(b), text) {
+				j.t.Errorf("%s is not in %s", text, b)
+			}
+		}
+	}},
+}

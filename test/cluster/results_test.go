@@ -1,0 +1,76 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	"bproc/test/cluster"
+)
+
+// TestResults is what bpsh makes of many commands for a person, or a program, that wants to
+// know how they ended; and how it ends them.
+func TestResults(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	line := "\t" + strings.Repeat("-", 69) + "\n"
+	for _, tt := range []struct {
+		name           string
+		line           string
+		code           int
+		stdout, stderr string
+	}{
+		{
+			"the same once", "bpsh -g 0-3 sh -c 'seq 30000; [ $BPROC_RANK != 0000002 ] || echo more' | grep -v '^[0-9]*$'", 0,
+			"0-1,3" + line + "2" + line + "more\n", "",
+		},
+		{
+			"results", `bpsh --json 0-1 sh -c 'echo $BPROC_RANK; exit $BPROC_RANK' | sed 's/"pid":[0-9]*,//; s/"seconds":[^,]*,//' | sort`, 0,
+			`{"node":0,"rank":0,"exit":0,"stdout":"0000000\n","stderr":""}` + "\n" + `{"node":1,"rank":1,"exit":1,"stdout":"0000001\n","stderr":""}` + "\n", "",
+		},
+		{
+			"descendants end in time", "bpsh --timeout 1s 0-1 sh -c 'sleep 1000 & sh -c \"sleep 1000 & wait\" & wait' 2>&1 | sort; exit ${PIPESTATUS[0]}", 124,
+			"bpsh: node 0: timed out after 1s\nbpsh: node 1: timed out after 1s\n", "",
+		},
+		{
+			"those that ignore SIGTERM, too", "bpsh --timeout 1s 0 sh -c 'trap \"\" TERM; sleep 1000 & echo up; while :; do wait; done'", 124,
+			"up\n", "bpsh: node 0: timed out after 1s\n",
+		},
+		{
+			"stopped ones", "bpsh --timeout 1s 0 sh -c 'kill -STOP $$; echo on'", 124, "", "bpsh: node 0: timed out after 1s\n",
+		},
+		{"in time", "bpsh --timeout 60s -k 0-1 sh -c 'echo done'", 0, "done\ndone\n", ""},
+		{
+			"the first failure ends all", "bpsh -k 0-3 sh -c 'case $BPROC_RANK in *2) exit 3; esac; sleep 1000'", 3,
+			"", "bpsh: node 2: exit status 3; the other commands are ended\n",
+		},
+		{
+			"commands find their place", "bpsh -sp --tasks-per-node 2 3,1 sh -c 'echo $SLURM_PROCID of $SLURM_NTASKS, $SLURM_LOCALID on $SLURM_NODEID'", 0,
+			"  3: 0 of 4, 0 on 0\n  3: 1 of 4, 1 on 0\n  1: 2 of 4, 0 on 1\n  1: 3 of 4, 1 on 1\n", "",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			res, err := c.Front.Exec(t.Context(), cluster.Root, "bash", "-c", tt.line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Code != tt.code || res.Stdout != tt.stdout || res.Stderr != tt.stderr {
+				t.Errorf("got %+v, want code %d, %q and %q", res, tt.code, tt.stdout, tt.stderr)
+			}
+			wantIdle(t, c)
+		})
+	}
+}
+
+// TestProgress looks at the line that says what is still awaited.
+func TestProgress(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	s := newScreen(t, c)
+	s.line("clear; bpsh -g 0-3 sh -c 'echo is here; case $BPROC_RANK in *[13]) echo bad >&2; exec sleep 1000; esac'")
+	s.expect(`[13]: bad\n  [13]: bad\n2 of 4 have ended; left: 1,3$`)
+	s.do("resize-window", "-x", "20", "-y", "24")
+	s.expect(`^2 of 4 have ended;$`)
+	s.do("resize-window", "-x", "80", "-y", "24")
+	s.typ("", "C-c")
+	s.expect(`bad\n(.*\n)?0-3\t?.*-{10,}\nis here\n(.*\n)?` + screenPrompt + `$`)
+}

@@ -1,0 +1,91 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	"bproc/test/cluster"
+)
+
+// nameServer answers each question for an SRV record of _bproc._tcp.cluster.test: nobody listens at the first of
+// its two ports. To others it answers that there is no such name. It ends with its standard input.
+const nameServer = `import os, socket, struct, sys, threading
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("127.0.0.1", 53))
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()
+print("ready", flush=True)
+def name(text): return b"".join(bytes([len(l)]) + l.encode() for l in text.split(".")) + b"\0"
+def record(priority, port):
+    data = struct.pack(">HHH", priority, 0, port) + name("front")
+    return b"\xc0\x0c" + struct.pack(">HHIH", 33, 1, 1, len(data)) + data
+while True:
+    q, peer = s.recvfrom(512)
+    end = q.index(b"\0", 12) + 5
+    known = q[12:end].lower() == name("_bproc._tcp.cluster.test") + struct.pack(">HH", 33, 1)
+    answer = record(1, 2223) + record(0, 1) if known else b""
+    head = q[:2] + struct.pack(">HHHHH", 0x8580 if known else 0x8583, 1, 2 if known else 0, 0, 0)
+    s.sendto(head + q[12:end] + answer, peer)
+`
+
+// TestMasterByService: a node finds its master by an SRV record of the DNS, of the domain that is given or
+// its own, and by a file; again when another master was started.
+func TestMasterByService(t *testing.T) {
+	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
+	n := c.Nodes[0]
+	if err := n.WriteFile("/etc/resolv.conf", "nameserver 127.0.0.1\nsearch cluster.test\n", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	in, end := pipe(t)
+	defer end.Close()
+	server := n.Command(t.Context(), cluster.Root, "python3", "-c", nameServer)
+	server.Stdin = in
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	if said := make([]byte, 6); err == nil {
+		if _, err := out.Read(said); err != nil || string(said) != "ready\n" {
+			t.Fatalf("the name server says %q: %v", said, err)
+		}
+	}
+	token, err := c.Enroll(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := n.Exec(t.Context(), cluster.Root, "bpslave", "--join", token, "_bproc._tcp.nowhere.test")
+	if err != nil || res.Code != 1 || !strings.Contains(res.Stderr, "SRV record _bproc._tcp.nowhere.test") {
+		t.Errorf("without a record: %+v, %v", res, err)
+	}
+	if res, err := n.Exec(t.Context(), cluster.Root, "bpslave"); err != nil || res.Code != 1 || !strings.Contains(res.Stderr, "no master given, and /etc/bproc/slave sets no MASTER") {
+		t.Errorf("without a master: %+v, %v", res, err)
+	}
+	if err := n.WriteFile("/etc/bproc/slave", "MASTER=_bproc._tcp\n", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i, args := range [][]string{{"--join", token, "_bproc._tcp.cluster.test"}, nil} {
+		d, err := n.StartDaemon(t.Context(), false, append([]string{"bpslave"}, args...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Slaves[0] = d
+		if err := c.WaitUp(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := d.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	again(t, c, false)
+	if err := c.WaitUp(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, n, cluster.Root, "bpctl", "check", "--node"); !strings.Contains(got, "_bproc._tcp is front:1, front:2223") {
+		t.Errorf("bpctl check prints\n%s", got)
+	}
+}

@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"bproc/master/core"
+	"bproc/wire"
+)
+
+// link is a session as both ends have it.
+type link struct {
+	id        core.Session
+	node      *node
+	begun     bool // the inventory is said
+	known     bool // the master's core has it
+	served    bool // the slave has heard something of the master's core
+	inventory wire.Inventory
+	events    []wire.Event // told in it, by number
+	down      []core.ToNode
+	up        []said
+	spawns    []request
+	closed    bool // by the master
+	isCut     bool
+}
+
+// said is a message of a node, with its number.
+type said struct {
+	number  uint64
+	message wire.Message // an inventory stands for what is told again, too
+}
+
+// request is a client's for a process, which it makes in a session.
+type request struct {
+	client  *client
+	session core.Session
+}
+
+// deliver has a message arrive.
+func (s *Sim) deliver() {
+	n := pick(s.rng, s.nodes)
+	l := n.link
+	switch {
+	case l == nil:
+	case l.closed:
+		n.loseSession("")
+	case l.isCut:
+	default:
+		l.deliver(s.rng.IntN(3))
+	}
+}
+
+func (l *link) deliver(which int) {
+	switch {
+	case which == 0 && len(l.down) > 0:
+		o := l.down[0]
+		l.down = l.down[1:]
+		l.node.slave.hears(o)
+	case which == 1 && len(l.up) > 0:
+		m := l.up[0]
+		l.up = l.up[1:]
+		if !l.known {
+			l.isUp()
+			return
+		}
+		l.node.sim.step(core.FromNode{Session: l.id, Number: m.number, Message: m.message})
+	case which == 2 && len(l.spawns) > 0:
+		r := l.spawns[0]
+		l.spawns = l.spawns[1:]
+		l.node.slave.launches(r)
+	}
+}
+
+// connect begins a session. The master's core knows of it when it has the inventory and what is told
+// again, and not of one that ends before.
+func (n *node) connect() {
+	n.sim.sessions++
+	l := &link{id: n.sim.sessions, node: n}
+	n.link, n.linked = l, n.sim.now
+	n.sim.links[l.id] = l
+	n.slave.connect()
+	n.sim.note("node %d connects: %v, %d events again", n.id, l.inventory.PIDs, len(l.events))
+	if uint64(len(l.events)) != l.inventory.Again {
+		n.sim.fail("node %d tells %d events again, not %d", n.id, len(l.events), l.inventory.Again)
+	}
+	l.begun = true
+	l.up = append([]said{{message: &l.inventory}}, l.up...)
+}
+
+// isUp is for when the inventory has come.
+func (l *link) isUp() {
+	l.known = true
+	n, again := l.node, l.events[:l.inventory.Again]
+	n.sim.note("node %d is up", n.id)
+	n.sim.step(core.NodeUp{
+		Session: l.id, Peer: core.Peer{Key: n.key(), BootID: n.bootID()}, Inventory: l.inventory, Again: append([]wire.Event(nil), again...),
+	})
+}
+
+// loseSession ends the session.
+func (n *node) loseSession(kind string) {
+	l := n.link
+	if l == nil {
+		return
+	}
+	if kind != "" {
+		n.sim.fault(kind, n.id)
+	}
+	n.drop()
+	delete(n.sim.links, l.id)
+	if l.known {
+		n.sim.step(core.NodeLost{Session: l.id, Cause: core.ErrUnexpected})
+	}
+}
+
+// drop forgets the session on this side. Requests that were read before come late.
+func (n *node) drop() {
+	l := n.link
+	if l == nil {
+		return
+	}
+	n.link = nil
+	if n.slave != nil {
+		n.slave.lost()
+		if n.sim.chance(2) {
+			n.slave.late = append(n.slave.late, l.spawns...)
+		}
+	}
+}
+
+func (n *node) cut() {
+	if l := n.link; l != nil && !l.isCut {
+		n.sim.fault("cut", n.id)
+		l.isCut = true
+		if l.known {
+			n.sim.step(core.NodeCut{Session: l.id})
+		}
+	}
+}
+
+func (n *node) heal() {
+	if l := n.link; l != nil && l.isCut && !l.closed {
+		l.isCut = false
+		if l.known {
+			n.sim.step(core.NodeHealed{Session: l.id})
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"slices"
+
+	"bproc/wire"
+)
+
+// fewNumbers is how many numbers of a block the kernel gives: so they are soon another's.
+const fewNumbers = 16
+
+// freeNumbers returns the numbers that the kernel can give.
+func (n *node) freeNumbers() (free []wire.PID) {
+	for _, b := range n.blocks {
+		for pid := b.First; pid < b.First+fewNumbers; pid++ {
+			if n.procs[pid] == nil {
+				free = append(free, pid)
+			}
+		}
+	}
+	slices.Sort(free)
+	return free
+}
+
+// asksForNumbers does so where there are few.
+func (n *node) asksForNumbers() {
+	if n.link != nil && len(n.freeNumbers()) < 8 && !n.slave.asked {
+		n.slave.asked = true
+		n.slave.say(&wire.BlocksWanted{Blocks: 1})
+	}
+}
+
+// givesBack gives a block back in which no number is in use, if it is not at home.
+func (n *node) givesBack() {
+	if n.link == nil {
+		return
+	}
+	for i, b := range n.blocks {
+		if n.isAtHome(b) || slices.ContainsFunc(n.inOrder(), func(p *proc) bool { return b.Contains(p.pid) }) {
+			continue
+		}
+		n.sim.note("node %d gives %v back", n.id, b)
+		n.slave.tell(len(n.records)) // the ends of all that had numbers of it
+		n.slave.has(slices.Delete(slices.Clone(n.blocks), i, i+1))
+		n.slave.say(&wire.BlocksReturned{Blocks: []wire.Block{b}})
+		return
+	}
+}
+
+func (n *node) isAtHome(b wire.Block) bool {
+	return n.home.First <= b.First && b.End() <= n.home.End()
+}
+
+func (n *node) chanceOfStorm() bool { return n.sim.chance(8) }
+
+// storms forks as long as there is a number.
+func (n *node) storms() {
+	n.sim.note("storm on node %d", n.id)
+	for range 40 {
+		n.forks()
+		n.asksForNumbers()
+	}
+}

@@ -1,0 +1,421 @@
+package sim
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/master/core"
+	slave "bproc/slave/core"
+	"bproc/wire"
+)
+
+// daemon is the slave of a node: its core, and what is told of its processes.
+type daemon struct {
+	node   *node
+	core   *slave.Core
+	read   int                // of the kernel's records
+	next   uint64             // number of the next event
+	asked  bool               // for another block, without an answer
+	late   []request          // of sessions that have ended
+	looks  *slave.LookForLate // a question that is not answered
+	known  map[wire.PID]*proc // that the front end has started, the last with each number
+	found  slave.TakenOver
+	unsure []wire.PID // init has not said yet what it knows of them
+	told   int        // of the words that init has kept, yet to be taken
+	start  bool       // the last launch is to be
+	held   int
+}
+
+// begin begins with a slave, the first or another one.
+func (n *node) begin() {
+	c, err := slave.New(slave.Config{Journal: n.journal, Confirmed: n.confirms})
+	if err != nil {
+		n.sim.fail("the slave of node %d cannot begin: %v", n.id, err)
+		return
+	}
+	d := &daemon{node: n, core: c, read: int(c.Position()), next: 1, known: map[wire.PID]*proc{}}
+	n.slave = d
+	if !slices.Equal(c.Blocks(), n.blocks) {
+		n.sim.fail("the next slave of node %d has the numbers %v, not %v", n.id, c.Blocks(), n.blocks)
+	}
+	for _, client := range n.sim.everyone {
+		if p := client.asked; p != nil && p.node == n && p.booted == n.booted {
+			d.known[p.pid] = p
+		}
+	}
+	n.sim.note("node %d has a slave, which knows %v", n.id, slices.Sorted(maps.Keys(c.Known())))
+	d.step(n.init.found())
+	d.told = len(n.init.out)
+	for _, pid := range d.found.Running {
+		d.started(d.known[pid])
+	}
+	d.unsure = d.found.Unsure
+	d.lookAtAll()
+	for _, number := range slices.Sorted(maps.Keys(n.calls)) {
+		d.step(slave.Call{Number: number, Call: n.calls[number]})
+	}
+}
+
+// lookAtAll: who is known, and is not there, has ended, which init or the kernel will say.
+func (d *daemon) lookAtAll() {
+	n := d.node
+	for pid, k := range d.core.Known() {
+		p := n.procs[pid]
+		_, kept := n.init.kept[pid]
+		if k.Launched && !k.Starting && (p == nil || p.birth != k.Birth) && !kept {
+			n.sim.fail("nobody knows how process %d (birth %d) on node %d has ended", pid, k.Birth, n.id)
+		}
+	}
+}
+
+// settled reports whether it is known which launches a former slave has begun, and how others have
+// ended.
+func (d *daemon) settled() bool { return len(d.unsure)+d.told == 0 }
+
+// step gives the core an input and does what comes out.
+func (d *daemon) step(in slave.Input) {
+	for _, o := range d.core.Step(d.node.sim.now, in) {
+		if next := d.perform(o); next != nil {
+			d.step(next)
+		}
+	}
+}
+
+func (d *daemon) perform(o slave.Output) slave.Input {
+	n := d.node
+	switch o := o.(type) {
+	case slave.ToMaster:
+		d.toMaster(o)
+	case slave.Renumber:
+		d.renumber(o.Again)
+	case slave.Returned:
+		delete(n.calls, o.Number)
+	case slave.Start:
+		d.start = true
+	case slave.TakenOver:
+		d.found = o
+	case slave.LookForLate:
+		d.looks = &o
+	case slave.Hold:
+		d.held++
+	case slave.LetGo:
+		d.held--
+	case slave.Kill:
+		if p := n.procs[o.PID]; p != nil {
+			n.end(p, wire.SignalStatus(int(unix.SIGKILL)))
+		}
+	case slave.Give, slave.KillAll, slave.Forget, slave.Deadline:
+		n.init.in = append(n.init.in, o)
+	case slave.Append:
+		n.journal = append(n.journal, o.Records...)
+		if n.sim.chance(50) {
+			return slave.JournalGrown{}
+		}
+	case slave.Rewrite:
+		n.journal, n.confirms = o.Records, 0
+		return slave.JournalRewritten{}
+	case slave.Confirm:
+		n.confirms = o.Count
+	case slave.Log:
+		if o.Level >= slave.Warning {
+			n.sim.note("slave %d: log %s %v", n.id, o.Text, o.Args)
+		}
+	}
+	return nil
+}
+
+// toMaster sends a message.
+func (d *daemon) toMaster(o slave.ToMaster) {
+	l := d.node.link
+	if l == nil {
+		d.node.sim.fail("node %d says %T, and has no session", d.node.id, o.Message)
+		return
+	}
+	switch m := o.Message.(type) {
+	case *wire.Inventory:
+		l.inventory = *m
+		return
+	case *wire.Events:
+		if m.First != uint64(len(l.events))+1 {
+			d.node.sim.fail("event %d of node %d follows %d", m.First, d.node.id, len(l.events))
+		}
+		l.events = append(l.events, m.Events...)
+		if !l.begun {
+			return
+		}
+	}
+	l.up = append(l.up, said{o.Number, o.Message})
+}
+
+func (d *daemon) say(m wire.Message) {
+	if l := d.node.link; l != nil {
+		l.up = append(l.up, said{message: m})
+	}
+}
+
+// renumber gives births numbers of a new session.
+func (d *daemon) renumber(again []wire.Event) {
+	d.next = uint64(len(again)) + 1
+	for _, p := range d.node.procs {
+		p.told = 0
+	}
+	for i, e := range again {
+		if p := d.node.procs[e.PID]; e.Kind == wire.EventForked && p != nil && p.birth == e.Birth {
+			p.told = uint64(i) + 1
+		}
+	}
+}
+
+// connect begins a session.
+func (d *daemon) connect() {
+	d.tell(len(d.node.records))
+	if len(d.core.Known()) == 0 {
+		d.has(nil) // what is idle claims nothing
+	}
+	d.asked = false
+	d.step(slave.Heard{At: d.node.linked, Lease: lease})
+	d.step(slave.SessionUp{Session: slave.Session(d.node.link.id), Inventory: wire.Inventory{Blocks: slices.Clone(d.node.blocks)}})
+}
+
+func (d *daemon) lost() { d.step(slave.SessionLost{}) }
+
+// has says which numbers the node has.
+func (d *daemon) has(blocks []wire.Block) {
+	d.node.blocks, d.node.expired = blocks, d.node.expired && len(blocks) > 0
+	d.step(slave.Blocks{Blocks: blocks})
+}
+
+// works takes some of what there is.
+func (d *daemon) works() {
+	n := d.node
+	switch {
+	case len(n.init.out) > 0:
+		w := n.init.out[0]
+		n.init.out = n.init.out[1:]
+		d.told = max(0, d.told-1)
+		d.takes(w)
+	case len(d.unsure) > 0:
+		d.settle()
+	case d.looks != nil:
+		d.findLate()
+	case len(d.late) > 0:
+		r := d.late[0]
+		d.late = d.late[1:]
+		d.launches(r)
+	case len(n.records) > d.read:
+		d.tell(d.read + 1 + n.sim.rng.IntN(len(n.records)-d.read))
+	}
+}
+
+// busy reports whether there is something that it is yet to take.
+func (d *daemon) busy() bool {
+	i := d.node.init
+	return len(i.in)+len(i.out)+len(d.unsure)+len(d.late)+len(d.node.records)-d.read > 0 || d.looks != nil
+}
+
+// tell tells what the kernel has noted up to a record.
+func (d *daemon) tell(upTo int) {
+	var t telling
+	for ; d.read < upTo; d.read++ {
+		switch r := d.node.records[d.read]; {
+		case !r.ended:
+			if r.p.maker.starting {
+				t.add(r.p.maker, wire.Event{Kind: wire.EventSpawned})
+			}
+			r.p.announced, r.p.told = true, d.next+uint64(len(t.events))
+			t.add(r.p, wire.Event{Kind: wire.EventForked, Parent: r.p.maker.pid})
+		case r.p.announced:
+			t.add(r.p, wire.Event{Kind: wire.EventExited, Status: r.p.status})
+		}
+	}
+	d.flush(&t)
+}
+
+// telling are events that are about to be told.
+type telling struct {
+	events []wire.Event
+	states []slave.Known
+}
+
+func (t *telling) add(p *proc, e wire.Event) {
+	e.PID, e.Birth = p.pid, p.birth
+	if e.Kind == wire.EventSpawned {
+		p.starting = false
+	}
+	k := slave.Known{PID: p.pid, Birth: p.birth, Launched: p.client != nil, Starting: p.starting}
+	if p.maker != nil {
+		k.Parent = p.maker.pid
+	}
+	t.events, t.states = append(t.events, e), append(t.states, k)
+}
+
+func (d *daemon) flush(t *telling) {
+	for _, e := range t.events {
+		d.node.sim.note("node %d: kind %d of %d (birth %d), parent %d", d.node.id, e.Kind, e.PID, e.Birth, e.Parent)
+	}
+	in := slave.Told{Events: wire.Events{First: d.next, Events: t.events}, States: t.states, Position: uint64(d.read)}
+	d.next += uint64(len(t.events))
+	d.step(in)
+}
+
+// takes takes a word of init, after all that the kernel has noted. Init does not say of which birth a
+// process is: whoever the front end has started last with the number is meant.
+func (d *daemon) takes(w word) {
+	p := d.known[w.p.pid]
+	if _, is := d.core.Known()[w.p.pid]; !is {
+		if w.ended || w.failed {
+			d.step(slave.Reaped{PID: w.p.pid})
+		}
+		return
+	}
+	if p != w.p {
+		d.node.sim.fail("what init says of %d (birth %d) is taken for what it says of birth %d", p.pid, w.p.birth, p.birth)
+	}
+	switch {
+	case w.failed:
+		if p.starting {
+			d.node.sim.note("node %d: %d is not started", d.node.id, p.pid)
+			d.tellAll(p, wire.Event{Kind: wire.EventSpawned, Stage: wire.StageExec, Errno: uint32(unix.ENOENT)})
+		}
+	case w.ended:
+		d.step(slave.Reaped{PID: p.pid})
+		d.tellAll(p, wire.Event{Kind: wire.EventExited, Status: w.status})
+	default:
+		d.started(p)
+	}
+}
+
+// started tells that a process runs.
+func (d *daemon) started(p *proc) {
+	d.step(slave.Spawned{PID: p.pid})
+	if p.starting {
+		d.tellAll(p, wire.Event{Kind: wire.EventSpawned})
+	}
+}
+
+// tellAll tells what the kernel has noted, and an event.
+func (d *daemon) tellAll(p *proc, e wire.Event) {
+	d.tell(len(d.node.records))
+	var t telling
+	if p.starting && e.Kind == wire.EventExited {
+		t.add(p, wire.Event{Kind: wire.EventSpawned})
+	}
+	t.add(p, e)
+	d.flush(&t)
+}
+
+// settle is for launches that init was perhaps not asked for. It has said what it knows.
+func (d *daemon) settle() {
+	for _, pid := range d.unsure {
+		p := d.known[pid]
+		if k, is := d.core.Known()[pid]; !is || !k.Starting {
+			continue // it was told
+		}
+		p.ended = true
+		p.client.started = nil
+		d.step(slave.Unasked{PID: pid})
+	}
+	d.unsure = nil
+}
+
+// launches takes a request for a process.
+func (d *daemon) launches(r request) {
+	n, c := d.node, r.client
+	d.start = false
+	if n.link != nil && n.link.id == r.session {
+		n.link.served, n.heard = true, n.linked
+	}
+	d.step(slave.Wanted{PID: c.ghost})
+	n.init.written = len(n.init.in)
+	d.step(slave.Launch{Session: slave.Session(r.session), Spawn: &wire.Spawn{PID: c.ghost, PGID: c.ghost, SID: c.ghost, Launch: c.launch, Parent: c.pid}})
+	if !d.start {
+		return
+	}
+	if p := c.started; p != nil && p.node == n && p.booted == n.booted {
+		n.sim.fail("process %d (birth %d) is started twice on node %d", p.pid, p.birth, n.id)
+	}
+	p := &proc{pid: c.ghost, birth: c.launch, node: n, booted: n.booted, client: c, announced: true, starting: true}
+	c.started, c.asked, d.known[p.pid] = p, p, p
+	n.init.in = append(n.init.in, p)
+}
+
+// hears takes a message of the master.
+func (d *daemon) hears(o core.ToNode) {
+	d.isServed()
+	switch m := o.Message.(type) {
+	case *wire.BlocksGranted:
+		d.asked = false
+		d.has(append(slices.Clone(d.node.blocks), m.Blocks...))
+	case *wire.Signal:
+		d.signal(m)
+	default:
+		d.step(slave.FromMaster{Number: o.Number, Message: m})
+	}
+}
+
+// isServed notes that the master's core knows the session.
+func (d *daemon) isServed() {
+	if l := d.node.link; !l.served {
+		l.served, d.node.heard = true, d.node.linked
+		d.step(slave.Served{})
+	}
+}
+
+func signalOf(m *wire.Signal) unix.Signal {
+	return unix.Signal(binary.LittleEndian.Uint32(m.Info))
+}
+
+// signal takes a signal of the front end.
+func (d *daemon) signal(m *wire.Signal) {
+	d.node.sim.note("node %d is to give %v to %d, number %d, seen %d, group %v", d.node.id, signalOf(m), m.PID, m.Seq, m.Seen, m.Group)
+	in := slave.Signal{Signal: m, Meant: true}
+	if p := d.node.procs[m.PID]; p != nil {
+		in.Meant = p.announced && p.told <= m.Seen
+	}
+	if m.Group {
+		for _, p := range d.node.inOrder() {
+			if seen := p.announced && p.told <= m.Seen; !seen && p.descends(func(q *proc) bool { return q.pid == m.PID && q.told <= m.Seen }) {
+				in.Late = append(in.Late, p.pid)
+			}
+		}
+	}
+	d.step(in)
+}
+
+// descends reports whether a process is one, or descends from it.
+func (p *proc) descends(is func(*proc) bool) bool {
+	for ; p != nil; p = p.maker {
+		if is(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// findLate says who descends from processes without ghosts.
+func (d *daemon) findLate() {
+	in := slave.FoundLate{Held: d.looks.Held, All: d.node.sim.chance(2)}
+	if d.looks.Held {
+		d.held++
+	}
+	for _, of := range d.looks.All {
+		var late []slave.Born
+		for _, p := range d.node.inOrder() {
+			if p.descends(func(q *proc) bool { return q.pid == of.PID && q.told == of.Event }) {
+				late = append(late, slave.Born{PID: p.pid, Birth: p.birth})
+			}
+		}
+		in.Late = append(in.Late, late)
+	}
+	d.looks = nil
+	d.step(in)
+}
+
+// asks has the front end carry out a call, after all that the kernel has noted.
+func (d *daemon) asks(number uint64) {
+	d.tell(len(d.node.records))
+	d.step(slave.Call{Number: number, Call: d.node.calls[number]})
+}

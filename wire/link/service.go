@@ -1,0 +1,58 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// lookupTime bounds the question of the DNS where the master is.
+const lookupTime = 5 * time.Second
+
+// IsService reports whether a host is the name of a service (RFC 2782), such as
+// _bproc._tcp.example.org: the DNS says which hosts and ports that is. No host's name begins so.
+func IsService(host string) bool { return strings.HasPrefix(host, "_") }
+
+// Masters returns the addresses at which the DNS says that the master is, with ports, the
+// one that is to be tried first first. Without a domain in it the name is looked up in the domains of
+// resolv.conf(5).
+func Masters(ctx context.Context, service string) ([]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookupTime, fmt.Errorf("no answer after %v", lookupTime))
+	defer cancel()
+	_, records, err := net.DefaultResolver.LookupSRV(ctx, "", "", service)
+	if len(records) == 0 {
+		if late := context.Cause(ctx); late != nil {
+			err = late
+		}
+		return nil, fmt.Errorf("where the master is, by the DNS: SRV record %s: %w", service, err)
+	}
+	var all []string
+	for _, r := range records { // by priority, and at random by weight
+		all = append(all, net.JoinHostPort(strings.TrimSuffix(r.Target, "."), strconv.Itoa(int(r.Port))))
+	}
+	return all, nil
+}
+
+// dialTCP connects to the master. It looks up each time anew where that is, as the master may have moved.
+func dialTCP(ctx context.Context, addr string) (*net.TCPConn, error) {
+	addrs := []string{addr}
+	if host, _, err := net.SplitHostPort(addr); err == nil && IsService(host) {
+		if addrs, err = Masters(ctx, host); err != nil {
+			return nil, err
+		}
+	}
+	dialer := net.Dialer{Timeout: dialTime}
+	var failed error
+	for _, addr := range addrs {
+		c, err := dialer.DialContext(ctx, "tcp", addr)
+		if err == nil {
+			return c.(*net.TCPConn), nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return nil, failed
+}

@@ -1,0 +1,22 @@
+package wire
+
+// AwaitNodes waits until the node table differs from that of which After is the digest.
+type AwaitNodes struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Version uint16
+	After   uint64 // 0: it is not known
+}
+
+// Type implements [Message].
+func (*AwaitNodes) Type() Type { return TypeAwaitNodes }
+
+// NodesAre answers AwaitNodes.
+type NodesAre struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Digest uint64 // of the node table but for what changes all the time, such as Procs; never 0
+}
+
+// Type implements [Message].
+func (*NodesAre) Type() Type { return TypeNodesAre }
