@@ -28,12 +28,24 @@ func TestListingWarms(t *testing.T) {
 	wants := func(p Process) map[string][]byte {
 		return map[string][]byte{"stat": p.Stat, "status": p.Status, "statm": p.Statm, "cmdline": p.Cmdline, "cgroup": p.Cgroup, "environ": p.Environ}
 	}
-	for _, p := range told {
-		for name, want := range wants(p) {
-			// A reader waits for that, but not for as long as it may take on a busy machine.
-			eventually(t, func() error { return m.keeps(want, p.PID.String(), name) })
+	// A reader waits for that, but not for as long as it may take on a busy machine. A
+	// kernel that is short of memory gives up some of what it has.
+	eventually(t, func() error {
+		var missing []error
+		all := 0
+		for _, p := range told {
+			for name, want := range wants(p) {
+				all++
+				if err := m.keeps(want, p.PID.String(), name); err != nil {
+					missing = append(missing, err)
+				}
+			}
 		}
-	}
+		if len(missing) > all/10 {
+			return fmt.Errorf("%d of %d files, the first: %w", len(missing), all, missing[0])
+		}
+		return nil
+	})
 	// What changes then is another file. One that is not cold is not warmed.
 	changed := remote(told[0].PID, 'R', 77)
 	m.show(changed)
