@@ -100,6 +100,9 @@ type NodeChange struct {
 	GID   *uint32
 	Trust *string // "full" or "limited": how far the node is believed (bproc(7))
 	Drain *bool   // nothing new is started there
+
+	Set    []string // tags and attributes, "gpu", "rack=4", in place of those of the same names
+	Remove []string // names of tags and attributes
 }
 
 // SetNode changes a line of the node table. Most changes need root.

@@ -98,8 +98,6 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 		return c.listProcs()
 	case *wire.ListNumbers:
 		return c.listNumbers()
-	case *wire.SetNode:
-		return c.setNode(ctx, m)
 	case *wire.SetNodes:
 		return c.setNodes(ctx, m)
 	case *wire.Enroll:
@@ -124,8 +122,6 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 		return c.awaitNames(ctx, m)
 	case *wire.ListHardware:
 		return c.listHardware(ctx, m)
-	case *wire.SetLabels:
-		return c.setLabels(ctx, m)
 	case *wire.ListLoads:
 		return c.listLoads(ctx, m)
 	case *wire.Look:
@@ -147,8 +143,6 @@ func versionOf(m wire.Message) uint16 {
 	case *wire.ListProcs:
 		return m.Version
 	case *wire.ListNumbers:
-		return m.Version
-	case *wire.SetNode:
 		return m.Version
 	case *wire.SetNodes:
 		return m.Version
@@ -173,8 +167,6 @@ func versionOf(m wire.Message) uint16 {
 	case *wire.AwaitNames:
 		return m.Version
 	case *wire.ListHardware:
-		return m.Version
-	case *wire.SetLabels:
 		return m.Version
 	case *wire.ListLoads:
 		return m.Version
@@ -224,18 +216,6 @@ func (c *clientConn) setNodes(ctx context.Context, m *wire.SetNodes) error {
 	leave := c.m.state.enterClient(c)
 	defer leave()
 	return c.replyWith(c.m.state.step(ctx, core.SetNodes{Client: c.id, Who: c.who, Change: *m}))
-}
-
-func (c *clientConn) setNode(ctx context.Context, m *wire.SetNode) error {
-	leave := c.m.state.enterClient(c)
-	defer leave()
-	return c.replyWith(c.m.state.step(ctx, core.SetNode{Client: c.id, Who: c.who, Change: *m}))
-}
-
-func (c *clientConn) setLabels(ctx context.Context, m *wire.SetLabels) error {
-	leave := c.m.state.enterClient(c)
-	defer leave()
-	return c.replyWith(c.m.state.step(ctx, core.SetLabels{Client: c.id, Who: c.who, Change: *m}))
 }
 
 func (c *clientConn) revoke(ctx context.Context, m *wire.Revoke) error {

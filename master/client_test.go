@@ -19,7 +19,7 @@ import (
 func requests(t *testing.T) func(core.Caller, wire.Message) wire.Message {
 	m := newMade(t, 3)
 	uid := uint32(1000)
-	m.input(t, core.SetNode{Change: wire.SetNode{Node: 3, UID: &uid}})
+	m.input(t, core.SetNodes{Change: wire.SetNodes{Nodes: []wire.NodeID{3}, UID: &uid}})
 	return func(who core.Caller, request wire.Message) wire.Message {
 		t.Helper()
 		master, client := socketPair(t)
@@ -52,8 +52,8 @@ func TestRequests(t *testing.T) {
 		{"another version", user, &wire.ListNodes{Version: v + 1}, &wire.Refused{Reason: "the master speaks protocol versions 1 to 1, the client 2"}},
 		{"no version", user, new(wire.Run), &wire.Refused{Reason: "the master speaks protocol versions 1 to 1, the client 0"}},
 		{"a slave's message", user, new(wire.Events), &wire.Refused{Reason: "the master does not take this request from a client"}},
-		{"set", user, &wire.SetNode{Version: v, Node: 3, Mode: &mode}, new(wire.Done)},
-		{"set no node", user, &wire.SetNode{Version: v, Node: 4}, failed(wire.StageNode, unix.ENXIO, "")},
+		{"set", user, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{3}, Mode: &mode}, new(wire.NodesSet)},
+		{"set no node", user, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{4}}, &wire.NodesSet{Failed: []wire.NodeFailed{{ID: 4, Errno: uint32(unix.ENXIO)}}}},
 		{"nodes", user, &wire.ListNodes{Version: v}, &wire.NodeList{Nodes: []wire.Node{{ID: 3, State: "down", Mode: 0o100, UID: 1000, Trust: "limited", Labels: []string{}}}}},
 		{"processes", user, &wire.ListProcs{Version: v}, &wire.ProcList{Procs: []wire.Proc{}}},
 		{"enrol as a user", user, &wire.Enroll{Version: v, Seconds: 60}, failed(wire.StageRequest, unix.EPERM, "permission denied: only root may enrol nodes")},

@@ -133,7 +133,7 @@ func requestSeeds() []wire.Message {
 	mode, state := uint32(0o111), "down"
 	return []wire.Message{
 		&wire.ListNodes{Version: v}, &wire.ListNumbers{Version: v}, &wire.ListProcs{Version: v}, &wire.Enroll{Version: v, Node: -1, Seconds: 60, Name: "n"}, &wire.ListTokens{Version: v}, &wire.RevokeToken{Version: v, ID: "0123456789abcdef"}, &wire.AwaitNames{Version: v},
-		&wire.Revoke{Version: v, Node: 4}, &wire.SetNode{Version: v, Node: 4, Mode: &mode}, &wire.SetNode{Version: v, Node: 3, State: &state}, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{3, 4, 3, -1, 99}, Mode: &mode}, &wire.Births{Version: v}, &wire.AwaitNodes{Version: v}, &wire.ListHardware{Version: v, Fresh: true}, &wire.ListLoads{Version: v}, &wire.SetLabels{Version: v, Node: 3, Set: []string{"a"}},
+		&wire.Revoke{Version: v, Node: 4}, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{3}, State: &state}, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{3, 4, 3, -1, 99}, Mode: &mode}, &wire.Births{Version: v}, &wire.AwaitNodes{Version: v}, &wire.ListHardware{Version: v, Fresh: true}, &wire.ListLoads{Version: v}, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{3}, Set: []string{"a"}},
 		&wire.Look{Version: v, Node: 3}, &wire.Look{Version: v, Node: wire.FrontEnd},
 		&wire.Inspect{Version: v, Node: 3, PID: 60, Path: "maps"}, &wire.Inspect{Version: v, Node: wire.FrontEnd, PID: 1, Path: "maps", For: &wire.Asker{UID: 1}},
 		&wire.Run{Version: v, Node: 4, Ghost: 4711, Command: wire.Command{Argv: []string{"true"}}},

@@ -58,7 +58,7 @@ func TestRequestsFromNodes(t *testing.T) {
 		{new(wire.Inspect), true},
 		{new(wire.Run), false},
 		{new(wire.Attach), false},
-		{new(wire.SetNode), false},
+		{new(wire.SetNodes), false},
 		{new(wire.Enroll), false},
 		{new(wire.Revoke), false},
 		{new(wire.ListProcs), false},

@@ -136,24 +136,7 @@ type Revoke struct {
 // Type implements [Message].
 func (*Revoke) Type() Type { return TypeRevoke }
 
-// SetNode changes a line of the node table. A nil field stays as it is.
-type SetNode struct {
-	_msgpack struct{} `msgpack:",as_array"`
-
-	Version uint16
-	Node    NodeID
-	State   *string
-	Mode    *uint32
-	UID     *uint32
-	GID     *uint32
-	Trust   *string `since:"1"` // "full" or "limited"
-	Drain   *bool   `since:"1"` // nothing new is started there
-}
-
-// Type implements [Message].
-func (*SetNode) Type() Type { return TypeSetNode }
-
-// SetNodes changes lines of the node table at once, as SetNode does one.
+// SetNodes changes lines of the node table, all in one step. A nil field stays as it is.
 type SetNodes struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -163,17 +146,14 @@ type SetNodes struct {
 	Mode    *uint32
 	UID     *uint32
 	GID     *uint32
-	Trust   *string
-	Drain   *bool
+	Trust   *string  // "full" or "limited"
+	Drain   *bool    // nothing new is started there
+	Set     []string // labels, in place of those of the same names
+	Remove  []string // names of labels
 }
 
 // Type implements [Message].
 func (*SetNodes) Type() Type { return TypeSetNodes }
-
-// For returns the change of one of the nodes.
-func (m *SetNodes) For(node NodeID) SetNode {
-	return SetNode{Version: m.Version, Node: node, State: m.State, Mode: m.Mode, UID: m.UID, GID: m.GID, Trust: m.Trust, Drain: m.Drain}
-}
 
 // NodesSet answers SetNodes: all nodes were changed but these.
 type NodesSet struct {

@@ -87,8 +87,8 @@ func TestGolden(t *testing.T) {
 func TestPointersAndArbitraryBytes(t *testing.T) {
 	mode := uint32(0)
 	for name, want := range map[string]wire.Message{
-		"nothing set":   &wire.SetNode{Version: 1, Node: wire.FrontEnd},
-		"zero is a set": &wire.SetNode{Version: 1, Node: 3, Mode: &mode},
+		"nothing set":   &wire.SetNodes{Version: 1, Nodes: []wire.NodeID{wire.FrontEnd}},
+		"zero is a set": &wire.SetNodes{Version: 1, Nodes: []wire.NodeID{3}, Mode: &mode},
 		"not UTF-8":     &wire.GhostExec{PID: 1, Argv: []string{"\xff\xfe", "", "a\x00b"}},
 		"empty slices":  &wire.GhostList{Held: []wire.PID{}, Killed: nil},
 	} {

@@ -32,16 +32,3 @@ func IsLabel(s string) bool {
 
 // OwnAttributes are what a node says of itself: an administrator does not set these.
 var OwnAttributes = []string{"number", "name", "state", "arch", "kernel", "cpus", "cores", "sockets", "gpus", "mem"}
-
-// SetLabels changes the labels of a node.
-type SetLabels struct {
-	_msgpack struct{} `msgpack:",as_array"`
-
-	Version uint16
-	Node    NodeID
-	Set     []string // in place of those of the same names
-	Remove  []string // names
-}
-
-// Type implements [Message].
-func (*SetLabels) Type() Type { return TypeSetLabels }

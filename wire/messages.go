@@ -61,7 +61,6 @@ const (
 	TypeNodeList  Type = 81 // master > client
 	TypeEnroll    Type = 82 // client > master, answered by Token or Failed
 	TypeToken     Type = 83 // master > client
-	TypeSetNode   Type = 84 // client > master, answered by Done or Failed
 	TypeDone      Type = 85 // master > client
 	TypeListProcs Type = 86 // client > master, answered by ProcList
 	TypeProcList  Type = 87 // master > client
@@ -138,7 +137,6 @@ const (
 	TypeHardware     Type = 173 // slave > master
 	TypeListHardware Type = 174 // client > master, answered by Failed or HardwareLists
 	TypeHardwareList Type = 175 // master > client
-	TypeSetLabels    Type = 176 // client > master, answered by Done or Failed
 
 	TypeSample    Type = 177 // master > slave: first frame of a stream, answered by Sampled
 	TypeSampled   Type = 178 // slave > master

@@ -149,7 +149,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"Return": 45, "Progress": 46, "Budget": 47, "Call": 63, "BlocksReturned": 64, "SignalsTaken": 65, "Leaving": 66, "Bounded": 67,
 		"Renew": 48, "RenewReply": 49, "RenewRequest": 68, "Revoke": 90,
 		"ListTokens": 190, "TokenList": 191, "RevokeToken": 192, "Power": 50, "Names": 51, "AwaitNames": 96, "Powered": 69, "PowerOn": 91, "ReadLog": 92, "LogText": 93, "Reload": 94, "Reloaded": 95,
-		"ListNumbers": 98, "NumberList": 99, "ListNodes": 80, "NodeList": 81, "Enroll": 82, "Token": 83, "SetNode": 84, "Done": 85, "ListProcs": 86, "ProcList": 87,
+		"ListNumbers": 98, "NumberList": 99, "ListNodes": 80, "NodeList": 81, "Enroll": 82, "Token": 83, "Done": 85, "ListProcs": 86, "ProcList": 87,
 		"Births": 88, "Born": 89,
 		"GhostHello": 100, "GhostList": 101, "GhostAdopt": 102, "GhostFork": 103, "GhostExec": 104, "GhostJoin": 105,
 		"GhostExit": 106, "GhostStop": 107, "GhostCont": 108, "GhostDone": 109, "GhostSignal": 110, "GhostGone": 111,
@@ -159,7 +159,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"InitDeadline": 144, "InitFence": 145, "InitShadow": 146, "InitHangUp": 147,
 		"Look": 150, "Show": 151, "Refresh": 152, "Changed": 153, "Refreshed": 154, "Inspect": 155, "Fetch": 156, "Piece": 157,
 		"Viewer": 158, "Shown": 159,
-		"AwaitNodes": 170, "NodesAre": 171, "ReadHardware": 172, "Hardware": 173, "ListHardware": 174, "HardwareList": 175, "SetLabels": 176,
+		"AwaitNodes": 170, "NodesAre": 171, "ReadHardware": 172, "Hardware": 173, "ListHardware": 174, "HardwareList": 175,
 		"Sample": 177, "Sampled": 178, "ListLoads": 179, "LoadList": 180, "SetNodes": 181, "NodesSet": 182,
 	}
 	got := typeNumbers(t)

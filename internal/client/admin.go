@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,23 +89,23 @@ type NodeChange struct {
 	GID   *uint32
 	Trust *string // "full" or "limited": how far the node is believed
 	Drain *bool   // nothing new is started there
+
+	Set    []string // tags and attributes, such as gpu or rack=4, in place of those of the same names
+	Remove []string // names of tags and attributes
 }
 
-// SetNode changes a line of the node table. Most changes need root.
+// SetNode changes a line of the node table, as SetNodes does many.
 func (c *Client) SetNode(ctx context.Context, node NodeID, change NodeChange) error {
-	_, err := ask[*wire.Done](ctx, c, &wire.SetNode{
-		Version: wire.Version, Node: node,
-		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID, Trust: change.Trust, Drain: change.Drain,
-	})
-	return onNode(err, node)
+	failed, err := c.SetNodes(ctx, []NodeID{node}, change)
+	return cmp.Or(err, failed[node])
 }
 
-// SetNodes changes lines of the node table, all in one step. It returns why some are not changed. What
+// SetNodes changes lines of the node table, all in one step. Most changes need root. It returns why some are not changed. What
 // fails on one node is not the end for the others, but for an error.
 func (c *Client) SetNodes(ctx context.Context, nodes []NodeID, change NodeChange) (failed map[NodeID]error, err error) {
 	set, err := ask[*wire.NodesSet](ctx, c, &wire.SetNodes{
 		Version: wire.Version, Nodes: nodes,
-		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID, Trust: change.Trust, Drain: change.Drain,
+		State: change.State, Mode: change.Mode, UID: change.UID, GID: change.GID, Trust: change.Trust, Drain: change.Drain, Set: change.Set, Remove: change.Remove,
 	})
 	if err != nil {
 		return nil, err
@@ -114,13 +115,6 @@ func (c *Client) SetNodes(ctx context.Context, nodes []NodeID, change NodeChange
 		failed[f.ID] = &Error{Node: f.ID, Stage: wire.StageNode, Errno: unix.Errno(f.Errno), Text: f.Text}
 	}
 	return failed, nil
-}
-
-// SetLabels changes the tags and attributes of a node: those of set, such as gpu or rack=4, take
-// the place of those of the same names; those with the names of remove go. It needs root.
-func (c *Client) SetLabels(ctx context.Context, node NodeID, set, remove []string) error {
-	_, err := ask[*wire.Done](ctx, c, &wire.SetLabels{Version: wire.Version, Node: node, Set: set, Remove: remove})
-	return onNode(err, node)
 }
 
 // Numbers returns how process numbers are used.

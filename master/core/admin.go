@@ -27,24 +27,9 @@ func (c *Core) Procs() []wire.Proc {
 // maxState is the longest word for a node's state, as in the original.
 const maxState = 15
 
-// setNode changes a line of the node table for a client.
-func (c *Core) setNode(in SetNode) {
-	t, failed := c.alter(in.Who, &in.Change)
-	if failed != nil {
-		c.emit(Reply{in.Client, failed})
-		return
-	}
-	one := &settingOne{in.Client, t}
-	if t.before == *t.n {
-		one.kept(c, nil)
-	} else {
-		c.keepNodes(one, t.n)
-	}
-}
-
 // setNodes changes lines of the node table for a client, and keeps all of them together.
 func (c *Core) setNodes(in SetNodes) {
-	all := &settingMany{client: in.Client}
+	all := &settings{client: in.Client}
 	var lines []*node
 	seen := map[wire.NodeID]bool{}
 	for _, id := range in.Change.Nodes {
@@ -52,10 +37,9 @@ func (c *Core) setNodes(in SetNodes) {
 			continue
 		}
 		seen[id] = true
-		m := in.Change.For(id)
-		t, failed := c.alter(in.Who, &m)
-		if failed != nil {
-			all.failed = append(all.failed, wire.NodeFailed{ID: id, Errno: failed.Errno, Text: failed.Text})
+		t, errno, why := c.alter(in.Who, id, &in.Change)
+		if errno != 0 {
+			all.failed = append(all.failed, wire.NodeFailed{ID: id, Errno: uint32(errno), Text: why})
 			continue
 		}
 		all.list = append(all.list, t)
@@ -71,12 +55,15 @@ func (c *Core) setNodes(in SetNodes) {
 }
 
 // alter changes a line, which is to be kept then; or returns why it cannot be changed so.
-func (c *Core) alter(who Caller, m *wire.SetNode) (setting, *wire.Failed) {
-	n := c.nodes.byID[m.Node]
-	if errno, why := c.maySet(who, n, m); errno != 0 {
-		return setting{}, &wire.Failed{Stage: wire.StageNode, Errno: uint32(errno), Text: why}
+func (c *Core) alter(who Caller, id wire.NodeID, m *wire.SetNodes) (_ setting, errno unix.Errno, why string) {
+	n := c.nodes.byID[id]
+	if errno, why := c.maySet(who, id, n, m); errno != 0 {
+		return setting{}, errno, why
 	}
 	t := setting{n: n, before: *n}
+	if errno, why := n.label(m); errno != 0 {
+		return setting{}, errno, why
+	}
 	if m.State != nil {
 		t.state = nodeState(*m.State)
 		n.Down = t.state == stateDown
@@ -86,13 +73,13 @@ func (c *Core) alter(who Caller, m *wire.SetNode) (setting, *wire.Failed) {
 	assign(&n.GID, m.GID)
 	assign(&n.Trust, m.Trust)
 	assign(&n.Drain, m.Drain)
-	return t, nil
+	return t, 0, ""
 }
 
 // maySet returns why a node cannot be changed so; 0: it can be.
-func (c *Core) maySet(who Caller, n *node, m *wire.SetNode) (errno unix.Errno, why string) {
+func (c *Core) maySet(who Caller, id wire.NodeID, n *node, m *wire.SetNodes) (errno unix.Errno, why string) {
 	switch {
-	case m.Node == wire.FrontEnd:
+	case id == wire.FrontEnd:
 		return unix.EPERM, "the front end has no owner, mode and state that could be changed"
 	case n == nil:
 		return unix.ENXIO, ""
@@ -144,29 +131,14 @@ func (t *setting) end(c *Core, err error) (errno unix.Errno) {
 	return 0
 }
 
-// settingOne is a change of one node for a client.
-type settingOne struct {
-	client Client
-	setting
-}
-
-func (t *settingOne) kept(c *Core, err error) {
-	if errno := t.end(c, err); errno != 0 {
-		c.log.Error("a change of a node is not kept", "node", t.n.ID, "err", err)
-		c.emit(Reply{t.client, &wire.Failed{Stage: wire.StageNode, Errno: uint32(errno)}})
-		return
-	}
-	c.emit(Reply{t.client, new(wire.Done)})
-}
-
-// settingMany is changes of many nodes for a client.
-type settingMany struct {
+// settings are changes of nodes for a client.
+type settings struct {
 	client Client
 	list   []setting
 	failed []wire.NodeFailed
 }
 
-func (t *settingMany) kept(c *Core, err error) {
+func (t *settings) kept(c *Core, err error) {
 	if err != nil {
 		c.log.Error("changes of nodes are not kept", "count", strconv.Itoa(len(t.list)), "err", err)
 	}

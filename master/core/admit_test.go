@@ -59,7 +59,7 @@ func TestSetDownEndsViews(t *testing.T) {
 	s := newScript(t)
 	s.inputs("node 0", "up s0 0")
 	down, shut := string(stateDown), false
-	errno := s.set(Caller{}, wire.SetNode{Node: 0, State: &down})
+	errno := s.set(Caller{}, wire.SetNodes{Nodes: []wire.NodeID{0}, State: &down})
 	for _, o := range s.sent {
 		if o, ok := o.(StopViews); ok {
 			shut = o.Session == s.session("s0").id

@@ -150,7 +150,7 @@ func moveLeft(a *arena) {
 func moveSetNode(a *arena) {
 	mode, id, state := uint32(a.next()), uint32(a.next()), []string{"down", "up", "boot", "", "no state\n"}[a.next()%5]
 	drain, trust := a.next()%2 == 0, []string{"full", "limited", ""}[a.next()%3]
-	m := wire.SetNode{Node: wire.NodeID(a.next()%4) - 1}
+	m := wire.SetNodes{Nodes: []wire.NodeID{wire.NodeID(a.next()%4) - 1}}
 	switch a.next() % 6 {
 	case 0:
 		m.Mode = &mode

@@ -28,7 +28,7 @@ func movePowered(a *arena) {
 // movePower has root send the node down, or have it up again.
 func movePower(a *arena) {
 	state := append(powerActions[:3:3], "up", "boot")[a.next()%5]
-	a.set(Caller{}, wire.SetNode{State: &state})
+	a.set(Caller{}, wire.SetNodes{Nodes: []wire.NodeID{0}, State: &state})
 }
 
 // moveHardware has the node say what its machine is, after it was checked.
@@ -47,9 +47,9 @@ func moveJoin(a *arena) {
 
 // moveSetLabels has a client of user 1000 label nodes.
 func moveSetLabels(a *arena) {
-	m := wire.SetLabels{Node: wire.NodeID(a.next()%4) - 1, Set: []string{"gpu", "a=b"}[:a.next()%3]}
-	if a.replied(SetLabels{Who: Caller{PID: 100, UID: 1000, GID: 1000}, Change: m}) == 0 {
-		a.Errorf("user 1000 sets labels of node %d", m.Node)
+	m := wire.SetNodes{Nodes: []wire.NodeID{wire.NodeID(a.next()%4) - 1}, Set: []string{"gpu", "a=b"}[:1+a.next()%2]}
+	if a.set(Caller{PID: 100, UID: 1000, GID: 1000}, m) == 0 {
+		a.Errorf("user 1000 sets labels of node %v", m.Nodes)
 	}
 }
 

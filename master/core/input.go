@@ -198,12 +198,7 @@ type (
 		Client Client
 		PID    wire.PID
 	}
-	// SetNode changes a node, SetNodes many, Revoke forgets its identity. They are answered by [Reply].
-	SetNode struct {
-		Client Client
-		Who    Caller
-		Change wire.SetNode
-	}
+	// SetNodes changes nodes, Revoke forgets the identity of one. They are answered by [Reply].
 	SetNodes struct {
 		Client Client
 		Who    Caller
@@ -233,8 +228,6 @@ func (in ClientAway) apply(c *Core) {
 }
 
 func (in ClientLeft) apply(c *Core) { c.clientLeft(in.PID, in.Client) }
-
-func (in SetNode) apply(c *Core) { c.setNode(in) }
 
 func (in SetNodes) apply(c *Core) { c.setNodes(in) }
 

@@ -10,57 +10,30 @@ import (
 	"bproc/wire"
 )
 
-// SetLabels changes the tags and attributes of a node. It is answered by [Reply].
-type SetLabels struct {
-	Client Client
-	Who    Caller
-	Change wire.SetLabels
-}
-
-func (in SetLabels) apply(c *Core) {
-	n := c.nodes.byID[in.Change.Node]
-	if failed := maySetLabels(in.Who, n, &in.Change); failed != nil {
-		c.emit(Reply{in.Client, failed})
-		return
-	}
-	labels, err := n.labelled(&in.Change)
-	if err != nil {
-		c.emit(Reply{in.Client, &wire.Failed{Stage: wire.StageNode, Errno: uint32(unix.ENOSPC), Text: err.Error()}})
-		return
-	}
-	t := &labelling{client: in.Client, n: n, before: n.Labels}
-	if n.Labels = labels; labels == t.before {
-		t.kept(c, nil)
-		return
-	}
-	c.keepNodes(t, n)
-}
-
-// maySetLabels returns why labels cannot be changed so; nil: they can be.
-func maySetLabels(who Caller, n *node, m *wire.SetLabels) *wire.Failed {
-	refuse := func(errno unix.Errno, text string) *wire.Failed {
-		return &wire.Failed{Stage: wire.StageNode, Errno: uint32(errno), Text: text}
-	}
-	switch {
-	case n == nil:
-		return refuse(unix.ENXIO, "")
-	case who.UID != 0:
-		return refuse(unix.EPERM, "")
+// label changes the tags and attributes of a node, or returns why they cannot be changed so.
+func (n *node) label(m *wire.SetNodes) (errno unix.Errno, why string) {
+	if len(m.Set) == 0 && len(m.Remove) == 0 {
+		return 0, ""
 	}
 	for _, l := range m.Set {
 		if !wire.IsLabel(l) {
-			return refuse(unix.EINVAL, fmt.Sprintf("%q is no tag and no attribute", short(l)))
+			return unix.EINVAL, fmt.Sprintf("%q is no tag and no attribute", short(l))
 		}
 		if name := labelName(l); slices.Contains(wire.OwnAttributes, name) {
-			return refuse(unix.EINVAL, fmt.Sprintf("%s is what the node says of itself", name))
+			return unix.EINVAL, fmt.Sprintf("%s is what the node says of itself", name)
 		}
 	}
 	for _, name := range m.Remove {
 		if !wire.IsLabelName(name) {
-			return refuse(unix.EINVAL, fmt.Sprintf("%q is no name of a tag or an attribute", short(name)))
+			return unix.EINVAL, fmt.Sprintf("%q is no name of a tag or an attribute", short(name))
 		}
 	}
-	return nil
+	labels, err := n.labelled(m)
+	if err != nil {
+		return unix.ENOSPC, err.Error()
+	}
+	n.Labels = labels
+	return 0, ""
 }
 
 // short cuts a text that is wrong for a message about it.
@@ -76,7 +49,7 @@ func labelName(label string) string {
 func (n *node) labels() []string { return strings.Fields(n.Labels) }
 
 // labelled returns the labels that a node has after a change.
-func (n *node) labelled(m *wire.SetLabels) (string, error) {
+func (n *node) labelled(m *wire.SetNodes) (string, error) {
 	by := map[string]string{}
 	for _, l := range append(n.labels(), m.Set...) {
 		by[labelName(l)] = l
@@ -92,21 +65,4 @@ func (n *node) labelled(m *wire.SetLabels) (string, error) {
 		labels = append(labels, by[name])
 	}
 	return strings.Join(labels, " "), nil
-}
-
-// labelling is a change of labels, which is to be kept.
-type labelling struct {
-	client Client
-	n      *node
-	before string
-}
-
-func (t *labelling) kept(c *Core, err error) {
-	if err != nil {
-		c.log.Error("tags of a node are not kept", "node", t.n.ID, "err", err)
-		t.n.Labels = t.before
-		c.emit(Reply{t.client, &wire.Failed{Stage: wire.StageNode, Errno: uint32(unix.EIO)}})
-		return
-	}
-	c.emit(Reply{t.client, new(wire.Done)})
 }

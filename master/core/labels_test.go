@@ -13,7 +13,7 @@ import (
 
 // label changes the labels of node 1.
 func (s *script) label(uid uint32, set, remove string) unix.Errno {
-	return s.replied(SetLabels{Who: Caller{UID: uid}, Change: wire.SetLabels{Node: 1, Set: strings.Fields(set), Remove: strings.Fields(remove)}})
+	return s.set(Caller{UID: uid}, wire.SetNodes{Nodes: []wire.NodeID{1}, Set: strings.Fields(set), Remove: strings.Fields(remove)})
 }
 
 func TestLabels(t *testing.T) {
@@ -76,7 +76,7 @@ func TestLabels(t *testing.T) {
 		}
 		want(strings.Join(most, " "))
 	}
-	if got := s.replied(SetLabels{Change: wire.SetLabels{Node: 7}}); got != unix.ENXIO {
+	if got := s.set(Caller{}, wire.SetNodes{Nodes: []wire.NodeID{7}, Set: []string{"gpu"}}); got != unix.ENXIO {
 		t.Errorf("of a node that there is not: got %v", got)
 	}
 	if errno := s.label(0, "onemore", "tag0"); errno != 0 {

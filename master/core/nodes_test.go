@@ -193,12 +193,12 @@ func TestSetIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	mode, down := uint32(0o100), string(stateDown)
-	if errno := s.set(Caller{}, wire.SetNode{Node: 1, Mode: &mode, State: &down}); errno != 0 {
+	if errno := s.set(Caller{}, wire.SetNodes{Nodes: []wire.NodeID{1}, Mode: &mode, State: &down}); errno != 0 {
 		t.Error(errno)
 	}
 	kept.err = unix.ENOSPC
 	other, up := uint32(0o111), string(stateUp)
-	if errno := s.set(Caller{}, wire.SetNode{Node: 1, Mode: &other, State: &up}); errno != unix.EIO {
+	if errno := s.set(Caller{}, wire.SetNodes{Nodes: []wire.NodeID{1}, Mode: &other, State: &up}); errno != unix.EIO {
 		t.Errorf("got %v, want %v", errno, unix.EIO)
 	}
 	for when, n := range map[string]*node{"now": s.core.nodes.byID[1], "later": load(t, kept).byID[1]} {
@@ -226,7 +226,7 @@ func TestTrustOfNodes(t *testing.T) {
 			}
 		}
 		for id, trust := range map[wire.NodeID]string{0: trustFull, 1: trustLimited} {
-			if errno := s.set(Caller{}, wire.SetNode{Node: id, Trust: &trust}); errno != 0 {
+			if errno := s.set(Caller{}, wire.SetNodes{Nodes: []wire.NodeID{id}, Trust: &trust}); errno != 0 {
 				t.Fatal(errno)
 			}
 			want[id] = trust

@@ -35,9 +35,9 @@ func (who Caller) inGroup(gid uint32) bool {
 
 // maySet reports whether the caller may make a change to a node: root any, the
 // owner of the node its mode and, among the owner's own groups, its group.
-func (who Caller) maySet(n *node, m *wire.SetNode) bool {
+func (who Caller) maySet(n *node, m *wire.SetNodes) bool {
 	if who.UID == 0 {
 		return true
 	}
-	return who.UID == n.UID && m.UID == nil && m.State == nil && m.Trust == nil && m.Drain == nil && (m.GID == nil || who.inGroup(*m.GID))
+	return who.UID == n.UID && m.UID == nil && m.State == nil && m.Trust == nil && m.Drain == nil && len(m.Set) == 0 && len(m.Remove) == 0 && (m.GID == nil || who.inGroup(*m.GID))
 }

@@ -126,8 +126,8 @@ func (s *script) outputs(out []Output) {
 		case Certify:
 			s.say("%s certifies %s", s.names[o.Session], o.CSR)
 		case Reply:
-			if failed, ok := o.Message.(*wire.Failed); ok {
-				s.say("%s", strings.TrimSpace(unix.ErrnoName(unix.Errno(failed.Errno))+" "+failed.Text))
+			if errno, text := failure(o); errno != 0 {
+				s.say("%s", strings.TrimSpace(unix.ErrnoName(errno)+" "+text))
 			}
 		case Kill:
 			s.say("kill %d %s", o.PID, unix.SignalName(o.Signal))
@@ -468,7 +468,7 @@ func (s *script) strange(args []string) { s.fromNode(s.session(args[0]), 0, new(
 func (s *script) setNode(args []string) {
 	uid, gid, _ := strings.Cut(args[2], "/")
 	who := Caller{UID: uint32(s.number(uid)), GID: uint32(s.number(gid))}
-	m := wire.SetNode{Node: wire.NodeID(s.number(args[0]))}
+	m := wire.SetNodes{Nodes: []wire.NodeID{wire.NodeID(s.number(args[0]))}}
 	if state, ok := s.word(args[3:], "state"); ok {
 		m.State = &state
 	}
@@ -489,8 +489,8 @@ func (s *script) setNode(args []string) {
 }
 
 // set changes a node. It returns the error number of the answer.
-func (s *script) set(who Caller, m wire.SetNode) unix.Errno {
-	return s.replied(SetNode{Who: who, Change: m})
+func (s *script) set(who Caller, m wire.SetNodes) unix.Errno {
+	return s.replied(SetNodes{Who: who, Change: m})
 }
 
 // replied returns the error number of the reply to an input.
@@ -499,14 +499,25 @@ func (s *script) replied(in Input) unix.Errno {
 	s.step(in)
 	for _, o := range s.sent {
 		if o, ok := o.(Reply); ok {
-			if failed, ok := o.Message.(*wire.Failed); ok {
-				return unix.Errno(failed.Errno)
-			}
-			return 0
+			errno, _ := failure(o)
+			return errno
 		}
 	}
 	s.Fatal("no reply")
 	return 0
+}
+
+// failure returns what the first error of a reply is; 0: there is none.
+func failure(r Reply) (unix.Errno, string) {
+	switch m := r.Message.(type) {
+	case *wire.Failed:
+		return unix.Errno(m.Errno), m.Text
+	case *wire.NodesSet:
+		if len(m.Failed) > 0 {
+			return unix.Errno(m.Failed[0].Errno), m.Failed[0].Text
+		}
+	}
+	return 0, ""
 }
 
 func (s *script) revoke(args []string) { s.step(Revoke{Node: wire.NodeID(s.number(args[0]))}) }

@@ -61,7 +61,7 @@ var hostileClientAttacks = map[string]func() error{
 		all := []wire.Message{
 			new(wire.Events), new(wire.Inventory), new(wire.Spawn), new(wire.Resume), new(wire.KillAll), new(wire.Viewer), new(wire.Show), new(wire.Fetch),
 			new(wire.GhostHello), new(wire.GhostExit), new(wire.InitKillAll), new(wire.Hello), new(wire.JoinRequest), new(wire.Refused),
-			&wire.Enroll{Version: wire.Version}, &wire.Revoke{Version: wire.Version}, &wire.SetNode{Version: wire.Version}, &wire.Run{Version: 1 << 15},
+			&wire.Enroll{Version: wire.Version}, &wire.Revoke{Version: wire.Version}, &wire.SetNodes{Version: wire.Version}, &wire.Run{Version: 1 << 15},
 		}
 		return eachOf(5*len(all), func(i int) (*net.UnixConn, error) { return askMaster(all[i%len(all)]) })
 	},

@@ -245,7 +245,7 @@ func forgedViews(n *falseNode, w *witness) {
 			}
 		}
 	}
-	for _, m := range []wire.Message{new(wire.ListProcs), &wire.Enroll{Version: wire.Version}, &wire.Revoke{Version: wire.Version}, &wire.Run{Version: wire.Version}, &wire.SetNode{Version: wire.Version}} {
+	for _, m := range []wire.Message{new(wire.ListProcs), &wire.Enroll{Version: wire.Version}, &wire.Revoke{Version: wire.Version}, &wire.Run{Version: wire.Version}, &wire.SetNodes{Version: wire.Version}} {
 		st, err := n.view(n.t.Context(), cluster.Root)
 		if err == nil {
 			err = wire.Write(st, 0, m)

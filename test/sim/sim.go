@@ -64,7 +64,7 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 		s.nodes = append(s.nodes, n)
 		s.step(core.Join{Identity: n.key(), Want: n.id, Host: n.key()})
 		full := "full"
-		s.step(core.SetNode{Change: wire.SetNode{Node: n.id, Trust: &full}})
+		s.step(core.SetNodes{Change: wire.SetNodes{Nodes: []wire.NodeID{n.id}, Trust: &full}})
 	}
 	return s
 }

@@ -41,20 +41,22 @@ func (l *log) add(s string) {
 	l.list = append(l.list, s)
 }
 
-func describe(m *wire.SetNode) string {
+func describe(node wire.NodeID, m *wire.SetNodes) string {
 	switch {
+	case len(m.Set) > 0 || len(m.Remove) > 0:
+		return fmt.Sprintf("%d tags +%v -%v", node, m.Set, m.Remove)
 	case m.State != nil:
-		return fmt.Sprintf("%d state %s", m.Node, *m.State)
+		return fmt.Sprintf("%d state %s", node, *m.State)
 	case m.Mode != nil:
-		return fmt.Sprintf("%d mode %o", m.Node, *m.Mode)
+		return fmt.Sprintf("%d mode %o", node, *m.Mode)
 	case m.Trust != nil:
-		return fmt.Sprintf("%d trust %s", m.Node, *m.Trust)
+		return fmt.Sprintf("%d trust %s", node, *m.Trust)
 	case m.Drain != nil:
-		return fmt.Sprintf("%d drain %t", m.Node, *m.Drain)
+		return fmt.Sprintf("%d drain %t", node, *m.Drain)
 	case m.UID != nil:
-		return fmt.Sprintf("%d uid %d", m.Node, *m.UID)
+		return fmt.Sprintf("%d uid %d", node, *m.UID)
 	}
-	return fmt.Sprintf("%d gid %d", m.Node, *m.GID)
+	return fmt.Sprintf("%d gid %d", node, *m.GID)
 }
 
 func TestChanges(t *testing.T) {
@@ -89,8 +91,7 @@ func TestChanges(t *testing.T) {
 				case *wire.SetNodes:
 					set := new(wire.NodesSet)
 					for _, node := range m.Nodes {
-						one := m.For(node)
-						asked.add(describe(&one))
+						asked.add(describe(node, m))
 						if node == 9 {
 							set.Failed = append(set.Failed, wire.NodeFailed{ID: node, Errno: uint32(unix.EPERM)})
 						}

@@ -101,19 +101,11 @@ func (c *cluster) serve(conn *fakemaster.Conn, m wire.Message) {
 	case *wire.SetNodes:
 		set := new(wire.NodesSet)
 		for _, node := range m.Nodes {
-			one := m.For(node)
-			if errno, text := c.setNode(&one); errno != 0 {
+			if errno, text := c.setNode(node, m); errno != 0 {
 				set.Failed = append(set.Failed, wire.NodeFailed{ID: node, Errno: uint32(errno), Text: text})
 			}
 		}
 		conn.Send(set)
-	case *wire.SetLabels:
-		c.asked = append(c.asked, fmt.Sprintf("%d tags +%v -%v", m.Node, m.Set, m.Remove))
-		if m.Node > 5 {
-			conn.Fail(wire.StageNode, uint32(unix.ENXIO), "", 0)
-			return
-		}
-		conn.Send(new(wire.Done))
 	case *wire.Enroll:
 		c.asked = append(c.asked, fmt.Sprintf("token for node %d %q, %d machines, %d s", m.Node, m.Name, m.Count, m.Seconds))
 		conn.Send(&wire.Token{Token: "TOKEN"})
@@ -165,34 +157,34 @@ func (c *cluster) serve(conn *fakemaster.Conn, m wire.Message) {
 	}
 }
 
-func (c *cluster) setNode(m *wire.SetNode) (unix.Errno, string) {
-	what := describe(m)
+func (c *cluster) setNode(node wire.NodeID, m *wire.SetNodes) (unix.Errno, string) {
+	what := describe(node, m)
 	c.asked = append(c.asked, what)
 	switch {
-	case m.Node < 0:
+	case node < 0:
 		return unix.EPERM, "the front end has no owner, mode and state that could be changed"
-	case m.Node > 5:
+	case node > 5:
 		return unix.ENXIO, ""
-	case m.State != nil && c.nodes[m.Node].State == "down":
+	case m.State != nil && c.nodes[node].State == "down":
 		return unix.EHOSTDOWN, ""
 	}
-	n := c.nodes[m.Node]
-	if m.State != nil && m.Node != 4 {
+	n := c.nodes[node]
+	if m.State != nil && node != 4 {
 		switch *m.State {
 		case "reboot":
 			n.State = "reboot"
-			c.nodes[m.Node], n.State, n.Boot = n, "up", "B"
+			c.nodes[node], n.State, n.Boot = n, "up", "B"
 		case "halt", "pwroff":
 			n.State = "down"
 		}
-		if m.Node == 3 {
+		if node == 3 {
 			n.State, n.Boot, n.Reason = "error", "A", "poweroff: exit status 1: permission denied"
 		}
 	}
-	if m.Drain != nil && m.Node == 0 {
+	if m.Drain != nil && node == 0 {
 		n.Procs = 0
 	}
-	c.next[m.Node] = n
+	c.next[node] = n
 	return 0, ""
 }
 

@@ -76,7 +76,8 @@ func (c *Control) tag(ctx context.Context, spec string, set, remove []string) er
 	if err != nil {
 		return err
 	}
-	return c.each(nodes, func(node client.NodeID) error { return c.Client.SetLabels(ctx, node, set, remove) })
+	_, err = c.begin(ctx, nodes, change{NodeChange: client.NodeChange{Set: set, Remove: remove}})
+	return err
 }
 
 // printTags prints the labels of nodes, a line each.

@@ -40,13 +40,15 @@ func TestTag(t *testing.T) {
 				switch m := m.(type) {
 				case *wire.ListNodes:
 					c.Send(&wire.NodeList{Nodes: []wire.Node{{ID: 0, State: "up"}, {ID: 1, State: "up", Labels: []string{"old", "rack=4"}}, {ID: 2, State: "down"}}})
-				case *wire.SetLabels:
-					asked.add(fmt.Sprintf("%d +%v -%v", m.Node, m.Set, m.Remove))
-					if m.Node == 9 {
-						c.Fail(wire.StageNode, uint32(unix.EPERM), "", 0)
-						return
+				case *wire.SetNodes:
+					set := new(wire.NodesSet)
+					for _, node := range m.Nodes {
+						asked.add(fmt.Sprintf("%d +%v -%v", node, m.Set, m.Remove))
+						if node == 9 {
+							set.Failed = append(set.Failed, wire.NodeFailed{ID: node, Errno: uint32(unix.EPERM)})
+						}
 					}
-					c.Send(new(wire.Done))
+					c.Send(set)
 				}
 			})
 			code, out, bad := run(t, m.Client, strings.Fields(tt.args)...)
