@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,14 +79,16 @@ func memory(m *cluster.Machine) (float64, error) {
 	return 0, errors.New("no control group for memory on this host (memory.current, memory.usage_in_bytes)")
 }
 
-// value returns the number in the line of stat that begins with name.
-func value(stat, name string) float64 {
-	for line := range strings.Lines(stat) {
-		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			if v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64); err == nil {
-				return v
-			}
+// value returns the sum of the numbers in the lines of text that begin with one of names.
+func value(text string, names ...string) (total float64) {
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 2 || !slices.Contains(names, words[0]) {
+			continue
+		}
+		if v, err := strconv.ParseFloat(words[1], 64); err == nil {
+			total += v
 		}
 	}
-	return 0
+	return total
 }

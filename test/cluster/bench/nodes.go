@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"bproc/internal/procstat"
 	"bproc/test/cluster"
 	"bproc/test/cluster/manynodes"
 )
@@ -159,18 +158,8 @@ func idleNodes(ctx context.Context, b *bench) (float64, error) {
 
 // masterTime returns the processor time that the master has used, in seconds.
 func (w *crew) masterTime() (float64, error) {
-	pid, err := w.cluster.Master.PID()
-	if err != nil {
-		return 0, err
-	}
-	text, err := w.cluster.Front.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	user, _ := procstat.Stat(text).Int(procstat.UserTime)
-	system, _ := procstat.Stat(text).Int(procstat.SystemTime)
-	const ticks = 100 // a second: sysconf(_SC_CLK_TCK)
-	return float64(user+system) / ticks, nil
+	done, err := effortOf(w.cluster.Front, []string{"bpmaster"})
+	return done.cpu / 1000, err
 }
 
 // stormOfNodes is the time from the end of a cut of all links until all nodes have been answered

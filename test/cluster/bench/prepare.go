@@ -52,17 +52,14 @@ func (w *sight) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	p := &preparation{}
-	before, err := w.daemonsUsed()
-	if err != nil {
+	daemons, err := spent(w.machines, func() error {
+		var err error
+		if w.view, err = w.front.StartDaemon(ctx, true, "bpprocfs", viewDir); err != nil {
+			return err
+		}
+		p.length, err = w.awaitPrepared()
 		return err
-	}
-	if w.view, err = w.front.StartDaemon(ctx, true, "bpprocfs", viewDir); err != nil {
-		return err
-	}
-	if p.length, err = w.awaitPrepared(); err != nil {
-		return err
-	}
-	after, err := w.daemonsUsed()
+	})
 	if err != nil {
 		return err
 	}
@@ -70,7 +67,7 @@ func (w *sight) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.cost = after - before + server
+	p.cost = daemons.cpu + server
 	if w.inView, err = talk(w.front.Command(ctx, cluster.Root, "bpns", "sh")); err != nil {
 		return err
 	}
@@ -107,28 +104,4 @@ func (w *sight) awaitPrepared() (time.Duration, error) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return changed.Sub(begin), nil
-}
-
-// daemonsUsed returns the processor time of the master and of the nodes' daemons so far, in
-// milliseconds.
-func (w *sight) daemonsUsed() (total float64, err error) {
-	for name, machines := range map[string][]*cluster.Machine{"bpmaster": {w.front}, "bpslave": w.machines.Nodes} {
-		for _, m := range machines {
-			daemons, err := m.Named(name)
-			if err != nil {
-				return 0, err
-			}
-			if len(daemons) == 0 {
-				return 0, fmt.Errorf("%s has no %s", m.Name, name)
-			}
-			for _, d := range daemons {
-				time, err := used(m, d.PID)
-				if err != nil {
-					return 0, err
-				}
-				total += time
-			}
-		}
-	}
-	return total, nil
 }

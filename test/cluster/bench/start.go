@@ -11,7 +11,8 @@ import (
 // "bpsh 0 true" as its caller sees it; the figures below it say where it goes:
 // what it is to run any Go program of that kind, what it is to run true itself,
 // and what the network takes for one question and answer. What remains is the
-// ghost, the daemons and their wake-ups.
+// ghost, the daemons and their wake-ups: start.cpu is the processor time of all
+// daemons for one command, and start.switches how often they wake up.
 var startFigures = []figure{
 	{name: "start.sh", unit: "ms", measure: latency("sh", "-c", "true")},
 	{name: "start.latency", unit: "ms", base: "start.sh", measure: latency("bpsh", "0", "true")},
@@ -19,6 +20,8 @@ var startFigures = []figure{
 	{name: "start.latency.true", unit: "ms", base: "start.latency", measure: latency("true")},
 	{name: "start.latency.network", unit: "ms", base: "start.latency", measure: roundTrip},
 	{name: "start.latency.local", unit: "ms", base: "start.latency", measure: latency("bpsh", "-1", "true")},
+	{name: "start.cpu", unit: "ms", measure: startEffort(func(e effort) float64 { return e.cpu })},
+	{name: "start.switches", unit: "switches", measure: startEffort(func(e effort) float64 { return e.switches })},
 	{name: "start.rate1", unit: "commands/s", measure: rate(1)},
 	{name: "start.rate16", unit: "commands/s", measure: rate(16)},
 	{name: "start.rate.native", unit: "commands/s", measure: launch("native", "64", "2000")},
