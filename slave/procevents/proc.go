@@ -133,8 +133,18 @@ func (dir Proc) look(pid wire.PID) (p ProcessInfo, threads int, ok bool) {
 		return p, 0, false
 	}
 	p, threads, ok = parseStat(stat)
+	if ok && p.torn() {
+		if stat, ok = dir.read(pid, "stat"); ok {
+			p, threads, ok = parseStat(stat)
+		}
+	}
 	return p, threads, ok && p.State != 'X' && p.parseStatus(string(status))
 }
+
+// torn reports whether p may have been in setsid(2) when it was looked at: the kernel reads its
+// session first and then its group (do_task_stat of fs/proc/array.c), without the lock under
+// which both change. Who looks again sees both as they have become.
+func (p *ProcessInfo) torn() bool { return p.PGID == p.PID && p.SID != p.PID }
 
 // parseStat reads the text of /proc/PID/stat. Of a stopped process older kernels show no
 // signal.

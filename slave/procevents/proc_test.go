@@ -1,6 +1,7 @@
 package procevents_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -129,6 +130,35 @@ func TestProcessThatIsStopped(t *testing.T) {
 			t.Fatalf("process %d is not stopped: %+v", pid, p)
 		}
 		runtime.Gosched()
+	}
+}
+
+// TestProcessBecomesLeader looks at a process while it calls setsid(2): the kernel has read its
+// session before that, and its group after it.
+func TestProcessBecomesLeader(t *testing.T) {
+	proc := writeProc(t, map[string]string{"20/stat": stat("leader", 20, "R", 1, 20, 7, 1, 0)})
+	status := filepath.Join(string(proc), "20/status")
+	if err := unix.Mkfifo(status, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changed := make(chan error, 1)
+	go func() { // once stat was read, as status is opened
+		f, err := os.OpenFile(status, os.O_WRONLY, 0)
+		if err != nil {
+			changed <- err
+			return
+		}
+		defer f.Close()
+		whole := os.WriteFile(filepath.Join(string(proc), "20/stat"), []byte(stat("leader", 20, "R", 1, 20, 20, 1, 0)), 0o600)
+		_, err = f.WriteString("Uid:\t7\t8\t9\t10\nGid:\t1\t2\t3\t4\n")
+		changed <- errors.Join(whole, err)
+	}()
+	p, ok := proc.Process(20)
+	if err := <-changed; err != nil {
+		t.Fatal(err)
+	}
+	if !ok || p.PGID != 20 || p.SID != 20 {
+		t.Errorf("got group %d, session %d, %v, want 20 and 20", p.PGID, p.SID, ok)
 	}
 }
 
