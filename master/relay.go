@@ -62,9 +62,12 @@ func (w *frameWalk) next(b []byte) (before int, h wire.Header, ok bool, err erro
 	return before, h, true, nil
 }
 
-// frames copies frames of plain bytes from src to dst. Before a frame goes out,
-// pass is called with its header.
-func frames(dst io.Writer, src io.Reader, pass func(wire.Header) error) error {
+// gate is asked with the header of each frame before that goes out. It returns what has to be
+// waited for; nil: nothing.
+type gate func(wire.Header) (wait func() error, err error)
+
+// frames copies frames of plain bytes from src to dst.
+func frames(dst io.Writer, src io.Reader, pass gate) error {
 	small := make([]byte, smallBuffer)
 	buf := small
 	var large *[largeBuffer]byte
@@ -100,10 +103,10 @@ func frames(dst io.Writer, src io.Reader, pass func(wire.Header) error) error {
 	}
 }
 
-// forward writes the complete part of b. The first seen bytes are those of an
-// incomplete header that the walk has seen before. It returns how many bytes of
+// forward writes the complete part of b, at once unless a frame has to wait. The first seen bytes
+// are those of an incomplete header that the walk has seen before. It returns how many bytes of
 // an incomplete header are at the end.
-func forward(dst io.Writer, b []byte, seen int, walk *frameWalk, pass func(wire.Header) error) (int, error) {
+func forward(dst io.Writer, b []byte, seen int, walk *frameWalk, pass gate) (int, error) {
 	start, at := 0, seen
 	for at < len(b) {
 		had := walk.have
@@ -117,13 +120,17 @@ func forward(dst io.Writer, b []byte, seen int, walk *frameWalk, pass func(wire.
 		}
 		header := at - had // where the header begins
 		at = header + wire.HeaderSize
-		if header > start {
-			if _, err := dst.Write(b[start:header]); err != nil {
-				return 0, err
+		wait, err := pass(h)
+		if err == nil && wait != nil {
+			if header > start {
+				_, err = dst.Write(b[start:header])
+				start = header
 			}
-			start = header
+			if err == nil {
+				err = wait()
+			}
 		}
-		if err := pass(h); err != nil {
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -146,30 +153,30 @@ func ended(err error) error {
 // relayOut copies what a process says to its client, each frame when the ghosts
 // of the births before it exist. What the process has taken says nothing of those.
 func relayOut(ctx context.Context, client io.Writer, node io.Reader, b *barrier) error {
-	return frames(client, node, func(h wire.Header) error {
+	return frames(client, node, func(h wire.Header) (func() error, error) {
 		switch h.Type {
 		case wire.TypeStdout, wire.TypeStderr:
 		case wire.TypeStdinTaken:
-			return nil
+			return nil, nil
 		default:
-			return fmt.Errorf("%w: a node sends type %d", wire.ErrFrame, h.Type)
+			return nil, fmt.Errorf("%w: a node sends type %d", wire.ErrFrame, h.Type)
 		}
 		if b.Passed(h.Number) {
-			return nil
+			return nil, nil
 		}
-		return b.Wait(ctx, h.Number)
+		return func() error { return b.Wait(ctx, h.Number) }, nil
 	})
 }
 
 // relayIn copies standard input, and what else a client says of it, from a client to its process until the client
 // closes the connection.
 func relayIn(client *net.UnixConn, node stream) error {
-	return frames(&inlet{client: client, node: node}, client, func(h wire.Header) error {
+	return frames(&inlet{client: client, node: node}, client, func(h wire.Header) (func() error, error) {
 		switch h.Type {
 		case wire.TypeStdin, wire.TypeStdoutTaken, wire.TypeStderrTaken, wire.TypeResize:
-			return nil
+			return nil, nil
 		default:
-			return fmt.Errorf("%w: a client sends type %d", wire.ErrFrame, h.Type)
+			return nil, fmt.Errorf("%w: a client sends type %d", wire.ErrFrame, h.Type)
 		}
 	})
 }

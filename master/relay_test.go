@@ -53,19 +53,29 @@ func (s *sequence) add(t wire.Type, number uint64, data []byte) {
 }
 
 // through sends the sequence through frames, in pieces. Every byte must come
-// out, and none of a frame before the frame was let pass.
+// out, and none of a frame before the frame was let pass. Those of odd numbers have to wait, by when
+// all that is before them is out.
 func (s *sequence) through(cuts []int) error {
 	var out bytes.Buffer
 	passed := 0
-	err := frames(&out, &pieces{data: s.bytes, cuts: cuts}, func(h wire.Header) error {
+	err := frames(&out, &pieces{data: s.bytes, cuts: cuts}, func(h wire.Header) (func() error, error) {
 		if passed == len(s.headers) || h != s.headers[passed] {
-			return fmt.Errorf("header %d is %+v", passed, h)
+			return nil, fmt.Errorf("header %d is %+v", passed, h)
 		}
-		if out.Len() > s.starts[passed] {
-			return fmt.Errorf("%d bytes are out before frame %d, which begins at %d", out.Len(), passed, s.starts[passed])
+		begin := s.starts[passed]
+		if out.Len() > begin {
+			return nil, fmt.Errorf("%d bytes are out before frame %d, which begins at %d", out.Len(), passed, begin)
 		}
 		passed++
-		return nil
+		if h.Number%2 == 0 {
+			return nil, nil
+		}
+		return func() error {
+			if out.Len() != begin {
+				return fmt.Errorf("%d bytes are out while a frame waits that begins at %d", out.Len(), begin)
+			}
+			return nil
+		}, nil
 	})
 	switch {
 	case err != nil:
@@ -178,11 +188,15 @@ func TestFramesReportsErrors(t *testing.T) {
 	var s sequence
 	s.add(wire.TypeStdout, 0, []byte("hello"))
 	broken := errors.New("broken")
-	pass := func(wire.Header) error { return nil }
+	pass := func(wire.Header) (func() error, error) { return nil, nil }
 	if err := frames(io.Discard, io.MultiReader(bytes.NewReader(s.bytes), iotest.ErrReader(broken)), pass); !errors.Is(err, broken) {
 		t.Errorf("of reading: got %v, want %v", err, broken)
 	}
-	if err := frames(io.Discard, bytes.NewReader(s.bytes), func(wire.Header) error { return broken }); !errors.Is(err, broken) {
+	if err := frames(io.Discard, bytes.NewReader(s.bytes), func(wire.Header) (func() error, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("of a header: got %v, want %v", err, broken)
+	}
+	wait := func(wire.Header) (func() error, error) { return func() error { return broken }, nil }
+	if err := frames(io.Discard, bytes.NewReader(s.bytes), wait); !errors.Is(err, broken) {
 		t.Errorf("of waiting: got %v, want %v", err, broken)
 	}
 	near, far := io.Pipe()

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	ackEvery  = 256 << 10 // bytes received before they are acknowledged ahead of the next interval
-	tlsRecord = 16 << 10  // plain bytes in a record of TLS
-	burst     = 4         // chunks that are encrypted before they are given to the kernel
+	ackEvery  = 1 << 20  // bytes received before they are acknowledged ahead of the next interval
+	tlsRecord = 16 << 10 // plain bytes in a record of TLS
+	burst     = 4        // chunks that are encrypted before they are given to the kernel
 
 	idleScratch = 1 << 10 // bytes that an idle connection keeps for its next record
 
