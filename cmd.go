@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"bproc/internal/client"
 )
@@ -37,13 +38,27 @@ type Cmd struct {
 	View   bool // the process sees all processes of the cluster in its /proc (bpprocfs(8))
 	HangUp bool // the process gets SIGHUP when this program ends before it
 
+	Measure bool // Usage is wanted
+
 	PID    PID                // of the process and of its ghost, after Start
 	Status syscall.WaitStatus // how the process ended, after Wait
+
+	// What the process has used, and those of its descendants that it has waited for, after
+	// Wait, with Measure. nil: it is not known.
+	Usage *Usage
 
 	client *Client
 	inner  *client.Cmd  // nil before Start
 	killed func() error // ends the watch of the context, and returns its cause if it killed the process
 	waited bool
+}
+
+// Usage is what a process has used (getrusage(2)). The kernel of the front end knows that of the
+// ghost only, so os/exec and the shell's time cannot tell.
+type Usage struct {
+	User   time.Duration // of processors
+	System time.Duration // of processors, in the kernel
+	MaxRSS uint64        // bytes that the largest process had in memory at a time
 }
 
 // Command returns a command that executes a program on a node.
@@ -107,7 +122,7 @@ func (c *Cmd) Start(ctx context.Context) error {
 	c.inner.Args, c.inner.Env, c.inner.Dir = c.Args, c.Env, c.Dir
 	c.inner.Stdin, c.inner.Stdout, c.inner.Stderr = c.Stdin, c.Stdout, c.Stderr
 	c.inner.StdinFile, c.inner.StdoutFile, c.inner.StderrFile = c.StdinFile, c.StdoutFile, c.StderrFile
-	c.inner.View, c.inner.HangUp = c.View, c.HangUp
+	c.inner.View, c.inner.HangUp, c.inner.Report = c.View, c.HangUp, c.Measure
 	err := context.Cause(ctx)
 	if err == nil {
 		err = c.inner.Start(ctx)
@@ -146,6 +161,10 @@ func (c *Cmd) Wait() error {
 	c.waited = true
 	status, err := c.inner.Wait()
 	c.Status = syscall.WaitStatus(status)
+	if used := c.inner.Usage; used != nil {
+		const micro = time.Microsecond
+		c.Usage = &Usage{User: time.Duration(used.User) * micro, System: time.Duration(used.System) * micro, MaxRSS: used.MaxRSS << 10}
+	}
 	if err = exported(err); err == nil && status != 0 {
 		err = &ExitError{Status: c.Status}
 	}

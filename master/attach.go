@@ -18,6 +18,7 @@ func (c *clientConn) attach(ctx context.Context, m *wire.Attach) error {
 		return err
 	}
 	defer c.m.seats.leave()
+	c.wantsEnded(m.Report)
 	leave := c.m.state.enterClient(c)
 	defer leave()
 	if err := c.m.state.step(ctx, core.Attach{Client: c.id, Node: m.Node}); err != nil {
@@ -54,7 +55,7 @@ func (c *clientConn) resume(ctx context.Context, s *slaveConn, m *wire.Resume, h
 		}
 		return err
 	}
-	if err := c.m.state.step(ctx, core.ClientAttached{Client: c.id, Parent: c.who.PID, PID: m.PID, Launch: m.Launch, HangUp: hangUp}); err != nil {
+	if err := c.m.state.step(ctx, core.ClientAttached{Client: c.id, Parent: c.who.PID, PID: m.PID, Launch: m.Launch, HangUp: hangUp, Report: c.ended != nil}); err != nil {
 		return err
 	}
 	// A client that is gone is found out by relay.

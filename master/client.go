@@ -29,9 +29,10 @@ type clientConn struct {
 	who  core.Caller
 	from *slaveConn // of that node; nil: the client is on the front end
 
-	id     core.Client  // once the core knows it
-	steps  chan step    // of its launch
-	answer wire.Message // of the core, to its request
+	id     core.Client     // once the core knows it
+	steps  chan step       // of its launch
+	ended  chan wire.Ended // how its process has ended; nil: it does not want to know
+	answer wire.Message    // of the core, to its request
 
 	spoken  func() // to be called when it has said what it wants
 	settled func() // to be called when what it has said is not needed any more

@@ -2,6 +2,7 @@ package master
 
 import (
 	"net"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -12,8 +13,13 @@ import (
 // into the connection: else the two ends wake each other up for a quarter of the usual
 // buffer at a time (unix_writable of net/unix/af_unix.c).
 type outlet struct {
-	client stream
-	wide   bool
+	client  stream
+	wide    bool
+	reports bool // end is called, perhaps
+
+	mu    sync.Mutex // of what follows, and held while something is written, with reports
+	walk  frameWalk
+	ended *wire.Ended // to be written after the frame that is under way
 }
 
 func (o *outlet) Write(b []byte) (int, error) {
@@ -21,7 +27,36 @@ func (o *outlet) Write(b []byte) (int, error) {
 		o.wide = true
 		widen(o.client)
 	}
-	return o.client.Write(b)
+	if !o.reports {
+		return o.client.Write(b)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.client.Write(b)
+	if err != nil {
+		return n, err
+	}
+	if err := o.walk.over(b); err != nil {
+		return n, err
+	}
+	return n, o.endLocked()
+}
+
+// end tells the client how its process has ended, between two frames.
+func (o *outlet) end(how *wire.Ended) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = how
+	return o.endLocked()
+}
+
+func (o *outlet) endLocked() error {
+	if o.ended == nil || o.walk.left > 0 || o.walk.have > 0 {
+		return nil
+	}
+	how := o.ended
+	o.ended = nil
+	return wire.Write(o.client, 0, how)
 }
 
 // widen makes room for the windows of both outputs (socket(7): SO_SNDBUFFORCE is not

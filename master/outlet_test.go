@@ -1,8 +1,11 @@
 package master
 
 import (
+	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -53,4 +56,42 @@ func sendBuffer(t *testing.T, conn *net.UnixConn) (size int) {
 		t.Fatal(err)
 	}
 	return size
+}
+
+// TestEndedComesBetweenFrames: how a process has ended is said when what was written has come to the end of a frame.
+func TestEndedComesBetweenFrames(t *testing.T) {
+	first, second := wire.AppendData(nil, wire.TypeStdout, 1, []byte("some text")), wire.AppendData(nil, wire.TypeStdout, 1, nil)
+	how := &wire.Ended{Status: 7, Usage: &wire.Usage{User: 5}}
+	for _, at := range []int{0, wire.HeaderSize + 3, len(first), len(first) + len(second)} {
+		client, master := net.Pipe()
+		o := &outlet{client: master, reports: true}
+		all := slices.Concat(first, second)
+		go func() {
+			defer master.Close()
+			for i, part := range [][]byte{all[:at], all[at:]} {
+				if _, err := o.Write(part); err != nil {
+					t.Error(err)
+				}
+				if i == 0 {
+					if err := o.end(how); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}()
+		r := wire.NewReader(client)
+		var got []string
+		for {
+			h, payload, err := r.Next()
+			if err != nil {
+				break
+			}
+			got = append(got, fmt.Sprintf("%d:%d", h.Type, len(payload)))
+		}
+		ended := slices.IndexFunc(got, func(s string) bool { return strings.HasPrefix(s, fmt.Sprint(wire.TypeEnded)) })
+		want := map[int]int{0: 0, wire.HeaderSize + 3: 2, len(first): 1, len(first) + len(second): 2}[at]
+		if len(got) != 3 || ended != want {
+			t.Errorf("at %d: got %v", at, got)
+		}
+	}
 }

@@ -62,6 +62,19 @@ func (w *frameWalk) next(b []byte) (before int, h wire.Header, ok bool, err erro
 	return before, h, true, nil
 }
 
+// over walks over all of b.
+func (w *frameWalk) over(b []byte) error {
+	for len(b) > 0 {
+		had := w.have
+		before, _, ok, err := w.next(b)
+		if err != nil || !ok {
+			return err
+		}
+		b = b[before+wire.HeaderSize-had:]
+	}
+	return nil
+}
+
 // gate is asked with the header of each frame before that goes out. It returns what has to be
 // waited for; nil: nothing.
 type gate func(wire.Header) (wait func() error, err error)

@@ -24,6 +24,7 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 		return err
 	}
 	defer c.m.seats.leave()
+	c.wantsEnded(m.Report)
 	l := &launch{node: m.Node, hangUp: m.HangUp, spawn: wire.Spawn{
 		PID: m.Ghost, Parent: c.who.PID,
 		UID: c.who.UID, GID: c.who.GID, Groups: c.who.Groups,
@@ -32,7 +33,7 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	m.Command = wire.Command{}
 	leave := c.m.state.enterClient(c)
 	defer leave()
-	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again}
+	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report}
 	in.Limit, _ = c.m.kernel.limit(c.who.PID) // 0: it has just ended
 	in.GhostExists = m.Again && c.m.kernel.exists(m.Ghost) == nil
 	if err := c.m.state.step(ctx, in); err != nil {
@@ -160,8 +161,13 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stre
 	var group errgroup.Group
 	var lost, left atomic.Bool
 	client := c.conn.(*net.UnixConn) // a process has its client here
+	out, over := &outlet{client: client, reports: c.ended != nil}, make(chan struct{})
+	if out.reports {
+		group.Go(func() error { return c.sayEnded(out, over) })
+	}
 	group.Go(func() error {
-		err := relayOut(ctx, &outlet{client: client}, stream, &s.barrier)
+		err := relayOut(ctx, out, stream, &s.barrier)
+		close(over)
 		lost.Store(!left.Load())
 		return errors.Join(err, c.conn.Close())
 	})

@@ -181,6 +181,10 @@ func (s *state) performOnClient(o core.Output) {
 			h <- handover{}
 		}
 		s.tell(o.To, step{take: h})
+	case core.Ended:
+		if c := s.clients[o.Client]; c != nil {
+			c.tellEnded(o.Report)
+		}
 	case core.Attached:
 		s.tell(o.Client, step{resume: s.sessions[o.Session]})
 	case core.Reply:

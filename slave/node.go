@@ -249,8 +249,8 @@ func (n *node) notSpawned(spawn *wire.Spawn, stage wire.Stage, errno unix.Errno)
 }
 
 // status takes in what wait4(2) told init of one of its children.
-func (n *node) status(pid wire.PID, status wire.Status) {
-	if n.recorder.status(pid, status) {
+func (n *node) status(pid wire.PID, status wire.Status, usage *wire.Usage) {
+	if n.recorder.status(pid, status, usage) {
 		n.tasks.ended()
 		n.stdios.Ended(pid)
 	}

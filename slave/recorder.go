@@ -172,12 +172,12 @@ func (r *recorder) notSpawned(pid wire.PID, launch uint64, stage wire.Stage, err
 
 // status takes in what wait4(2) told init of one of its children, and reports whether
 // that is the end of one that was started from the front end.
-func (r *recorder) status(pid wire.PID, status wire.Status) (ended bool) {
+func (r *recorder) status(pid wire.PID, status wire.Status, usage *wire.Usage) (ended bool) {
 	r.do(func(t *procevents.Tracker) {
 		if ws := unix.WaitStatus(status); !ws.Continued() && !ws.Stopped() { // these the kernel's records tell
 			r.state.look(func(c *core.Core) { ended = c.IsLaunched(pid) })
 			r.state.step(core.Reaped{PID: pid})
-			t.Ended(pid, status)
+			t.Ended(pid, status, usage)
 		}
 	})
 	return ended

@@ -41,6 +41,7 @@ var factories = map[Type]func() Message{
 	TypeBlocksReturned: func() Message { return new(BlocksReturned) },
 	TypeSignalsTaken:   func() Message { return new(SignalsTaken) },
 	TypeLeaving:        func() Message { return new(Leaving) },
+	TypeEnded:          func() Message { return new(Ended) },
 	TypeListNodes:      func() Message { return new(ListNodes) },
 	TypeNodeList:       func() Message { return new(NodeList) },
 	TypeListNumbers:    func() Message { return new(ListNumbers) },

@@ -73,6 +73,8 @@ type GhostFork struct {
 
 	Birth uint64 // as in Event: for later masters
 	Owner uint64 `since:"1"` // as in GhostAdopt
+
+	HangUp bool `since:"1"` // as in GhostAdopt
 }
 
 // Type implements [Message].

@@ -107,6 +107,7 @@ type InitStatus struct {
 
 	PID    PID
 	Status uint32
+	Usage  *Usage `since:"1"` // of one that has ended
 }
 
 // Type implements [Message].

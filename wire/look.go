@@ -140,6 +140,10 @@ type Viewer struct {
 
 	UID uint32
 	GID uint32
+	PID PID `since:"1"` // of who looks, if that is a process of the space; 0: it is none
+
+	// Event is the number of the last event before, with PID.
+	Event uint64 `since:"1"`
 }
 
 // Type implements [Message].

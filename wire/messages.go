@@ -30,6 +30,7 @@ const (
 	TypeStdoutTaken Type = 31 // client > master > slave: empty; number: bytes of standard output taken so far
 	TypeStderrTaken Type = 32 // client > master > slave: empty; number: bytes of standard error taken so far
 	TypeResize      Type = 33 // client > master > slave: empty; number: the size of the terminal, see Size
+	TypeEnded       Type = 34 // master > client
 
 	// The control stream of a node.
 	TypeSignal         Type = 40 // master > slave

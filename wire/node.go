@@ -365,6 +365,8 @@ type Event struct {
 	// of one that was started from the front end, for another a number that its node
 	// has not given before. 0: not known.
 	Birth uint64
+
+	Usage *Usage `since:"1"` // Exited, of one that was started from the front end; nil: not known
 }
 
 // Events reports Events, the first of which has number First.

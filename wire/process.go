@@ -95,6 +95,13 @@ type Run struct {
 	// says that a master that is gone may have carried out the request already.
 	Launch uint64
 	Again  bool
+
+	// Report asks for Ended.
+	Report bool `since:"1"`
+
+	// Leads is for a process that is to lead a session, where Ghost is 0: whoever asks is
+	// on a node, and the master has the ghost made.
+	Leads bool `since:"1"`
 }
 
 // Type implements [Message].
@@ -134,6 +141,7 @@ type Started struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Taken uint64 // bytes of standard input that the node has taken; the next Stdin begins there
+	PID   PID    `since:"1"` // of the process, where Ghost of Run is 0
 }
 
 // Type implements [Message].
@@ -151,6 +159,7 @@ type Attach struct {
 	Launch  uint64    // as in Run
 	Output  [2]uint64 // bytes of standard output and error that the client has; what follows is sent
 	HangUp  bool      // as in Run
+	Report  bool      `since:"1"` // as in Run
 }
 
 // Type implements [Message].
@@ -179,6 +188,31 @@ type Resumed struct {
 
 // Type implements [Message].
 func (*Resumed) Type() Type { return TypeResumed }
+
+// Ended says how a process has ended, to a client that has asked for it. Output may come after
+// it.
+type Ended struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Status Status // StatusUnknown: the client was away for too long
+	Usage  *Usage // nil: not known
+}
+
+// StatusUnknown is the status of a process that has ended nobody knows how.
+const StatusUnknown = ^Status(0)
+
+// Type implements [Message].
+func (*Ended) Type() Type { return TypeEnded }
+
+// Usage is what a process, and those of its descendants that were waited for, have used
+// (getrusage(2)).
+type Usage struct {
+	_msgpack struct{} `msgpack:",as_array"`
+
+	User   uint64 // microseconds of processor time
+	System uint64 // as User, in the kernel
+	MaxRSS uint64 // KiB that the largest of them had in memory at a time
+}
 
 // Window bounds how many bytes of one descriptor are on their way: sent and not
 // said to be taken. Who sends keeps them until then.

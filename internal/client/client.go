@@ -20,6 +20,7 @@ type (
 	Status = wire.Status
 	Node   = wire.Node
 	Proc   = wire.Proc
+	Usage  = wire.Usage
 )
 
 // FrontEnd is the node number of the front end.

@@ -51,7 +51,11 @@ type Cmd struct {
 	// the front end.
 	Terminal *Terminal
 
-	PID PID // of the ghost and of the process, after Start
+	// Report has the master asked what the process has used, for Usage.
+	Report bool
+
+	PID   PID    // of the ghost and of the process, after Start
+	Usage *Usage // after Wait, with Report; nil: not known
 
 	client  *Client
 	process process
@@ -60,7 +64,7 @@ type Cmd struct {
 // process is a command that was started.
 type process interface {
 	waitOutput() error
-	wait() (Status, error)
+	wait() (Status, *Usage, error)
 	signal(sig syscall.Signal) error
 }
 
@@ -131,7 +135,9 @@ func (c *Cmd) Wait() (Status, error) {
 	if c.process == nil {
 		return 0, errors.New("command not started")
 	}
-	return c.process.wait()
+	status, usage, err := c.process.wait()
+	c.Usage = usage
+	return status, err
 }
 
 // Signal sends a signal to the process. After Wait the error is

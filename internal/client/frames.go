@@ -1,7 +1,9 @@
 package client
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"bproc/wire"
 )
@@ -25,10 +27,16 @@ type frames struct {
 	left   int // bytes of it still to come
 	header [wire.HeaderSize]byte
 	have   int // bytes of the next header
+
+	report []byte      // of a frame that says how the process has ended, as far as it has come
+	ended  *wire.Ended // nil: it has not come
 }
 
+// ofReport is whose frame is under way that is of no output.
+const ofReport = 2
+
 // renew begins with another connection.
-func (f *frames) renew() { f.left, f.have = 0, 0 }
+func (f *frames) renew() { f.left, f.have, f.report = 0, 0, nil }
 
 // take appends the output in the next bytes of a connection to pieces. It is valid as
 // long as they are.
@@ -36,9 +44,15 @@ func (f *frames) take(pieces []piece, b []byte) ([]piece, error) {
 	for len(b) > 0 {
 		if f.left > 0 {
 			n := min(f.left, len(b))
-			pieces = append(pieces, piece{f.of, b[:n]})
-			f.got[f.of] += uint64(n)
 			f.left -= n
+			if f.of == ofReport {
+				if err := f.takeReport(b[:n]); err != nil {
+					return pieces, err
+				}
+			} else {
+				pieces = append(pieces, piece{f.of, b[:n]})
+				f.got[f.of] += uint64(n)
+			}
 			b = b[n:]
 			continue
 		}
@@ -70,6 +84,8 @@ func (f *frames) begin() (end bool, err error) {
 	switch {
 	case h.Type == wire.TypeStdinTaken:
 		f.taken = max(f.taken, h.Number)
+	case h.Type == wire.TypeEnded && h.Length > 0:
+		f.of, f.left, f.report = ofReport, int(h.Length), slices.Clone(f.header[:])
 	case h.Type != wire.TypeStdout && h.Type != wire.TypeStderr || !f.stream[of] || !f.due[of] && h.Length > 0:
 		return false, fmt.Errorf("%w: unexpected type %d", wire.ErrFrame, h.Type)
 	case h.Length > 0:
@@ -80,4 +96,18 @@ func (f *frames) begin() (end bool, err error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// takeReport takes the next bytes of a frame that says how the process has ended.
+func (f *frames) takeReport(b []byte) error {
+	f.report = append(f.report, b...)
+	if f.left > 0 {
+		return nil
+	}
+	m, _, err := wire.NewReader(bytes.NewReader(f.report)).Read()
+	if err != nil {
+		return err
+	}
+	f.report, f.ended = nil, m.(*wire.Ended)
+	return nil
 }

@@ -126,7 +126,7 @@ func startErrno(err error) unix.Errno {
 // until its Wait returns.
 func (l *local) waitOutput() error { return nil }
 
-func (l *local) wait() (Status, error) {
+func (l *local) wait() (Status, *Usage, error) {
 	err := l.cmd.Wait()
 	l.close()
 	endInput(l.stdin)
@@ -136,7 +136,11 @@ func (l *local) wait() (Status, error) {
 		err = nil
 	}
 	ws, _ := l.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return Status(ws), err
+	usage := new(Usage)
+	if used, ok := l.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		usage = &Usage{User: uint64(used.Utime.Nano() / 1000), System: uint64(used.Stime.Nano() / 1000), MaxRSS: uint64(used.Maxrss)}
+	}
+	return Status(ws), usage, err
 }
 
 func (l *local) close() {

@@ -66,7 +66,7 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 		return err
 	}
 	stdio := c.stdio()
-	attach := wire.Attach{Version: wire.Version, Node: c.Node, Ghost: PID(ghost.pid), Launch: newLaunch(), HangUp: c.HangUp}
+	attach := wire.Attach{Version: wire.Version, Node: c.Node, Ghost: PID(ghost.pid), Launch: newLaunch(), HangUp: c.HangUp, Report: c.Report}
 	if conn, err = c.run(ctx, client, conn, ghost, &attach, stdio); err != nil {
 		ghost.discard(adopted(err))
 		return explain(err, image)
@@ -98,7 +98,7 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, 
 	command.Stdio = stdio
 	run := &wire.Run{
 		Version: attach.Version, Node: attach.Node, Ghost: attach.Ghost, HangUp: attach.HangUp, Command: command,
-		Launch: attach.Launch,
+		Launch: attach.Launch, Report: attach.Report,
 	}
 	for again := newRetries(absence); ; run.Again = true {
 		if conn != nil {
@@ -161,14 +161,16 @@ func (r *remote) copyOutput() {
 	r.stream.await(func() bool { return false })
 }
 
-func (r *remote) wait() (Status, error) {
+func (r *remote) wait() (Status, *Usage, error) {
 	defer endInput(r.stdin)
+	var usage *Usage
 	if len(r.pipes) > 0 {
 		if err := r.ghost.awaitEnd(); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		closeReaders(r.pipes, r.others)
 		if !r.others {
+			usage = r.usage()
 			r.stream.close() // a child of the process may have the outputs open
 		}
 	}
@@ -177,11 +179,33 @@ func (r *remote) wait() (Status, error) {
 	if sig, _ := status.Signaled(); sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
 		err = r.stream.lostWithNode()
 	}
+	if usage == nil {
+		usage = r.usage()
+	}
 	r.stream.close()
 	if in := r.input.Load(); in != nil {
 		err = errors.Join(err, *in)
 	}
-	return status, errors.Join(err, waitErr)
+	return status, usage, errors.Join(err, waitErr)
+}
+
+// usageTime is how long what a process has used may come later than its end is known.
+const usageTime = 5 * time.Second
+
+// usage returns what the process has used, which has ended; nil: not known.
+func (r *remote) usage() *Usage {
+	s := r.stream
+	if !s.attach.Report {
+		return nil
+	}
+	late := time.AfterFunc(usageTime, s.close)
+	defer late.Stop()
+	if !s.await(func() bool { return s.frames.ended != nil }) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.frames.ended.Usage
 }
 
 // longWait is for how long a process may go on after its outputs have ended before

@@ -157,8 +157,16 @@ func (c *Conn) EndOutputs() {
 	}
 }
 
-// EndProcess ends the ghost.
-func (c *Conn) EndProcess(status wire.Status) { c.m.End(c.run.Ghost, status) }
+// Used is what processes have used.
+var Used = wire.Usage{User: 1_500_000, System: 250_000, MaxRSS: 4096}
+
+// EndProcess ends the ghost, and says so if the client wants to know.
+func (c *Conn) EndProcess(status wire.Status) {
+	if c.run.Report {
+		c.Send(&wire.Ended{Status: status, Usage: &Used})
+	}
+	c.m.End(c.run.Ghost, status)
+}
 
 // Gone waits until the client has closed the connection.
 func (c *Conn) Gone() {

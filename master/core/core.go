@@ -59,6 +59,7 @@ type Core struct {
 	returnUntil time.Time // and for what was there before
 	waiters     map[wire.NodeID][]waiter
 	absent      map[wire.PID]time.Time // processes whose clients are to come back, and since when
+	reports     map[wire.PID]report    // of such as have ended
 }
 
 // Config is what a core knows from the beginning.
@@ -123,7 +124,7 @@ func New(cfg Config) (*Core, error) {
 		sessions: map[Session]*session{},
 		procs:    map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]reply{}, asks: map[uint64]told{}, keeps: map[uint64]kept{},
-		orphans: map[wire.PID]*orphan{}, absent: map[wire.PID]time.Time{}, waiters: map[wire.NodeID][]waiter{},
+		orphans: map[wire.PID]*orphan{}, absent: map[wire.PID]time.Time{}, reports: map[wire.PID]report{}, waiters: map[wire.NodeID][]waiter{},
 		served:      map[wire.NodeID]map[uint32]bool{},
 		answers:     map[wire.NodeID]*answers{},
 		budgets:     map[uint32]*budget{},

@@ -64,6 +64,7 @@ func (c *Core) event(s *session, e *wire.Event) {
 	case wire.EventSpawned:
 		c.spawned(p, e.Stage, unix.Errno(e.Errno))
 	case wire.EventExited:
+		p.usage = e.Usage
 		c.exited(p, e.Status)
 	case wire.EventZombie:
 		c.effect(p, &wire.GhostExit{PID: p.pid, Status: e.Status, Zombie: true}) // its children have another parent then
@@ -92,6 +93,7 @@ func (c *Core) exited(p *proc, status wire.Status) {
 		return
 	}
 	c.end(p, status)
+	c.report(p)
 	if p.ghost {
 		p.after = append(p.after, c.hold(p.sess))
 	}

@@ -166,6 +166,7 @@ type (
 		Again       bool   // a former master may have begun with it
 		GhostExists bool   // there is a process with the ghost's number
 		Limit       uint64 // RLIMIT_NPROC of the client
+		Report      bool   // [Ended] is wanted
 	}
 	// Refuse says that no slave can be asked for a launch.
 	Refuse struct {
@@ -187,6 +188,7 @@ type (
 		PID    wire.PID
 		Launch uint64
 		HangUp bool
+		Report bool
 	}
 	// ClientAway says that a client has lost its process with the session of its node.
 	ClientAway struct {

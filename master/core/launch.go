@@ -81,7 +81,7 @@ func (s *session) awaitsNumbers() bool { return s.numbers == 0 && s.lending }
 func (c *Core) launched(l *launch, n *node) *proc {
 	return &proc{
 		pid: l.PID, birth: l.Launch, node: n.ID, uid: l.Who.UID, limit: l.Limit, starter: l.Who.UID, sess: n.sess,
-		state: adopting, launch: l, parent: l.Who.PID, hangUp: l.HangUp, client: l.Client, again: l.Again,
+		state: adopting, launch: l, parent: l.Who.PID, hangUp: l.HangUp, report: l.Report, client: l.Client, again: l.Again,
 	}
 }
 
@@ -138,7 +138,7 @@ func (c *Core) replace(p *proc, l *launch) {
 		l.sent = former.sent
 		c.emit(HandOver{former.Client, l.Client})
 	}
-	p.launch, p.client, p.hangUp = l, l.Client, l.HangUp
+	p.launch, p.client, p.hangUp, p.report = l, l.Client, l.HangUp, l.Report
 }
 
 // named reports whether somebody else has just named the ghost of a launch as his. That may

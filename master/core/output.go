@@ -83,6 +83,11 @@ type (
 		Errno  unix.Errno
 		Text   string // for people, where there is more to say
 	}
+	// Ended says how the process has ended, to a client that wants it.
+	Ended struct {
+		Client Client
+		Report wire.Ended
+	}
 	// HandOver has a connection give the process's stream to another one of its client.
 	HandOver struct{ From, To Client }
 )
@@ -160,6 +165,7 @@ func (Started) output()      {}
 func (Resume) output()       {}
 func (Fail) output()         {}
 func (HandOver) output()     {}
+func (Ended) output()        {}
 func (Attached) output()     {}
 func (Reply) output()        {}
 func (Joined) output()       {}

@@ -34,6 +34,7 @@ type proc struct {
 	unasked bool     // the keeper has not been asked yet to have the ghost made
 	parent  wire.PID // the client that has started it; 0: not known
 	hangUp  bool     // SIGHUP when the client leaves
+	report  bool     // the client wants to be told of the end
 	client  Client   // of one that was started from the front end; 0: it is to come back
 	left    bool     // the client has left, of which its node was told, if that has come there
 	signals signals
@@ -47,6 +48,7 @@ type proc struct {
 	again   bool        // the keeper is asked again to hold the ghost
 	rivals  []*launch   // of others that have named the ghost while it is adopted
 	status  wire.Status // how it ended
+	usage   *wire.Usage // what it has used; nil: not known
 
 	stops    bool // it is stopped
 	halted   bool // its ghost is

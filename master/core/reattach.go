@@ -91,10 +91,18 @@ func (client Client) ready(c *Core, s *session) {
 
 // attached notes that a client has come back to its process.
 func (c *Core) attached(in ClientAttached) {
-	if p := c.procs[in.PID]; p != nil && p.is(in.Launch) {
-		delete(c.absent, in.PID)
-		p.client, p.hangUp, p.left = in.Client, in.HangUp, false
-		p.parent = cmp.Or(p.parent, in.Parent)
+	p := c.procs[in.PID]
+	if p == nil || !p.is(in.Launch) {
+		if in.Report {
+			c.reportAgain(in)
+		}
+		return
+	}
+	delete(c.absent, in.PID)
+	p.client, p.hangUp, p.report, p.left = in.Client, in.HangUp, in.Report, false
+	p.parent = cmp.Or(p.parent, in.Parent)
+	if p.state == ending {
+		c.report(p)
 	}
 }
 

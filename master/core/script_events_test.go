@@ -43,7 +43,7 @@ var kinds = map[string]wire.EventKind{
 }
 
 // event is KIND PID [parent N] [maker N] [pgid N] [sid N] [exit CODE] [by SIGNAL] [status N] [stage N] [errno NAME]
-// [argv WORD] [user N/N/N] [group N/N/N]
+// [argv WORD] [used US] [user N/N/N] [group N/N/N]
 // [birth N].
 func (s *script) event(args []string) wire.Event {
 	kind, ok := kinds[args[0]]
@@ -65,6 +65,9 @@ func (s *script) event(args []string) wire.Event {
 	e.User, e.Group = s.ids(args, "user"), s.ids(args, "group")
 	if word, ok := s.word(args, "errno"); ok {
 		e.Errno = uint32(s.errno([]string{word}))
+	}
+	if word, ok := s.word(args, "used"); ok {
+		e.Usage = &wire.Usage{User: uint64(s.number(word))}
 	}
 	if word, ok := s.word(args, "argv"); ok {
 		e.Argv = []string{word}

@@ -150,6 +150,12 @@ func (s *script) toClient(o Output) {
 		s.steps[o.Client] = []string{text}
 	case Started:
 		s.tellClient(o.Client, "started")
+	case Ended:
+		text := fmt.Sprintf("is told: %#x", uint32(o.Report.Status))
+		if u := o.Report.Usage; u != nil {
+			text += fmt.Sprintf(", user %d us", u.User)
+		}
+		s.tellClient(o.Client, text)
 	case Resume:
 		s.tellClient(o.Client, "goes on, stream to "+s.names[o.Session])
 	case Fail:
@@ -211,8 +217,10 @@ var verbs = map[string]func(s *script, args []string){
 	"soon":    (*script).soon,       // it is time to tell what need not be told at once
 
 	// Clients.
-	"run":      (*script).run,          // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N]
+	"run":      (*script).run,          // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N] [report yes]
 	"too":      (*script).tooLong,      // long GHOST: no slave can be asked for it
+	"away":     (*script).clientAway,   // GHOST: its client has lost the connection
+	"attach":   (*script).attaches,     // GHOST [launch N]: its client has come back, and wants to know how it ends
 	"left":     (*script).clientLeaves, // GHOST [before yes]: its client, or one of a former connection, has closed the connection
 	"reparent": (*script).reparent,     // GHOST PARENT: its client has ended after that, and it has another parent
 	"ps":       (*script).ps,           // the process table
@@ -536,7 +544,8 @@ func (s *script) run(args []string) {
 	who := Caller{PID: wire.PID(s.option(args, "by", 100)), UID: uint32(s.option(args, "uid", 1000)), GID: uint32(s.option(args, "gid", 1000))}
 	_, hangUp := s.word(args, "hangup")
 	_, again := s.word(args, "again")
-	s.launch(Run{Who: who, Node: wire.NodeID(s.number(args[1])), PID: s.pid(args[0]), Launch: s.birth(args[0], s.text(args, "launch")), HangUp: hangUp, Again: again})
+	_, report := s.word(args, "report")
+	s.launch(Run{Who: who, Report: report, Node: wire.NodeID(s.number(args[1])), PID: s.pid(args[0]), Launch: s.birth(args[0], s.text(args, "launch")), HangUp: hangUp, Again: again})
 }
 
 // launch has a client ask for a process.
@@ -555,6 +564,19 @@ func (s *script) launch(in Run) {
 func (s *script) tooLong(args []string) {
 	l := s.launches[s.pid(args[1])]
 	s.step(Refuse{Client: l.Client, PID: l.PID, Launch: l.Launch, Stage: wire.StageSpawn, Errno: unix.E2BIG})
+}
+
+func (s *script) clientAway(args []string) {
+	pid := s.pid(args[0])
+	s.step(ClientAway{Client: s.core.procs[pid].client, PID: pid})
+}
+
+func (s *script) attaches(args []string) {
+	l := s.launches[s.pid(args[0])]
+	s.clients++
+	l.Client = s.clients
+	s.launches[l.PID] = l
+	s.step(ClientAttached{Client: l.Client, Parent: l.Who.PID, PID: l.PID, Launch: s.birth(args[0], s.text(args, "launch")), Report: true})
 }
 
 func (s *script) clientLeaves(args []string) {

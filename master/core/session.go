@@ -173,6 +173,7 @@ func (c *Core) lose(p *proc) {
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
 	case forking, running:
 		c.end(p, wire.SignalStatus(int(unix.SIGKILL)))
+		c.report(p)
 	case ending:
 	}
 }
@@ -205,6 +206,7 @@ func (c *Core) sessionEnded(s *session, cause error) {
 // tick looks after leases, and after nodes that are to become empty.
 func (c *Core) tick() {
 	c.hangUpAbsent()
+	c.forgetReports()
 	c.dropOrphans()
 	c.forgetCalls()
 	c.dropShares()

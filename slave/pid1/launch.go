@@ -123,10 +123,10 @@ func (in *Init) endLaunch(pid wire.PID, n *launching, born bool, r result) {
 
 // own returns those of the statuses held for a launch that are about its process, which
 // has ended or not. An earlier one of its number can have ended just before.
-func own(held []unix.WaitStatus, ended bool) []unix.WaitStatus {
+func own(held []waited, ended bool) []waited {
 	begin, end := 0, 0
 	for i, status := range held {
-		if over(status) {
+		if over(status.is) {
 			begin, end = end, i+1
 		}
 	}

@@ -20,7 +20,7 @@ const maxHeld = 64
 type launching struct {
 	ended    chan struct{} // closed when the process has ended and is reaped
 	once     sync.Once     // an earlier process of the same number can end too
-	statuses []unix.WaitStatus
+	statuses []waited
 	signals  [][]byte // siginfo
 	killed   bool     // everything was killed meanwhile
 	earlier  bool     // a launched process had the number, and its end was not taken from the kernel
@@ -71,7 +71,7 @@ func (l *launches) pids() []wire.PID {
 
 // holdStatus keeps a status until the launch is answered. It reports false
 // when no launch of that number is under way.
-func (l *launches) holdStatus(pid wire.PID, status unix.WaitStatus) bool {
+func (l *launches) holdStatus(pid wire.PID, status waited) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.table[pid]
@@ -82,7 +82,7 @@ func (l *launches) holdStatus(pid wire.PID, status unix.WaitStatus) bool {
 		n.statuses = slices.Delete(n.statuses, 0, 1)
 	}
 	n.statuses = append(n.statuses, status)
-	if status.Exited() || status.Signaled() {
+	if over(status.is) {
 		n.once.Do(func() { close(n.ended) })
 	}
 	return true

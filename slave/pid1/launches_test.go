@@ -54,11 +54,11 @@ func TestSignalIsHeldUntilTheProcessExists(t *testing.T) {
 func TestStatusIsHeldUntilTheLaunchIsAnswered(t *testing.T) {
 	l := newLaunches()
 	n, _ := l.begin(7)
-	if l.holdStatus(8, exited) {
+	if l.holdStatus(8, waited{is: exited}) {
 		t.Error("status of another process is held")
 	}
 	for range 2 * maxHeld { // stopped again and again
-		l.holdStatus(7, 0x137f)
+		l.holdStatus(7, waited{is: stopped})
 	}
 	select {
 	case <-n.ended:
@@ -66,16 +66,16 @@ func TestStatusIsHeldUntilTheLaunchIsAnswered(t *testing.T) {
 	default:
 	}
 	for range 2 { // an earlier process of that number, and this one
-		if !l.holdStatus(7, exited) {
+		if !l.holdStatus(7, waited{is: exited}) {
 			t.Error("status is not held")
 		}
 	}
 	<-n.ended
-	if got := n.statuses[len(n.statuses)-1]; got != exited || len(n.statuses) != maxHeld {
+	if got := n.statuses[len(n.statuses)-1].is; got != exited || len(n.statuses) != maxHeld {
 		t.Errorf("%d statuses, the last %#x", len(n.statuses), got)
 	}
 	l.end(7)
-	if l.holdStatus(7, exited) {
+	if l.holdStatus(7, waited{is: exited}) {
 		t.Error("status is held after the answer")
 	}
 }

@@ -99,6 +99,9 @@ func (o *order) status(s status) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := &wire.InitStatus{PID: s.pid, Status: uint32(s.is)}
+	if over(s.is) {
+		m.Usage = &s.usage
+	}
 	keeps := s.launched && over(s.is)
 	for !o.closed {
 		if o.conn == nil {

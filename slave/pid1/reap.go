@@ -80,7 +80,7 @@ func (in *Init) collect(pid wire.PID) {
 	sleeper := in.standins.at(pid)
 	switch {
 	case sleeper != nil:
-		if status, ok := take(pid); ok && over(status) {
+		if status, ok := take(pid); ok && over(status.is) {
 			in.standins.ended(sleeper)
 		}
 	case in.parents.Has(pid):
@@ -99,7 +99,7 @@ func (in *Init) collectLaunched(pid wire.PID) {
 	if !ok || in.launches.holdStatus(pid, status) {
 		return
 	}
-	if over(status) {
+	if over(status.is) {
 		in.forget(pid)
 	}
 	in.statuses.putLocked(pid, status, true)
@@ -113,8 +113,12 @@ func (in *Init) forget(pid wire.PID) {
 
 // take takes the status of a child from the kernel. There is none if it went on, or
 // stopped, in the meantime.
-func take(pid wire.PID) (status unix.WaitStatus, ok bool) {
+func take(pid wire.PID) (status waited, ok bool) {
 	var raw uint32
-	got, _, errno := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&raw)), states|unix.WNOHANG, 0, 0, 0)
-	return unix.WaitStatus(raw), errno == 0 && got != 0
+	var used unix.Rusage
+	got, _, errno := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&raw)), states|unix.WNOHANG, uintptr(unsafe.Pointer(&used)), 0, 0)
+	usage := wire.Usage{User: microseconds(used.Utime), System: microseconds(used.Stime), MaxRSS: uint64(used.Maxrss)}
+	return waited{unix.WaitStatus(raw), usage}, errno == 0 && got != 0
 }
+
+func microseconds(t unix.Timeval) uint64 { return uint64(t.Nano()) / 1000 }

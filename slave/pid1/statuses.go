@@ -26,9 +26,15 @@ type statuses struct {
 
 // status is what wait4(2) said of a process.
 type status struct {
-	pid      wire.PID
-	is       unix.WaitStatus
+	pid wire.PID
+	waited
 	launched bool // and not another process that had the number of a launch
+}
+
+// waited is what wait4(2) gives.
+type waited struct {
+	is    unix.WaitStatus
+	usage wire.Usage // of a process that has ended
 }
 
 func (s *statuses) init() {
@@ -37,13 +43,13 @@ func (s *statuses) init() {
 }
 
 // putLocked has a status told.
-func (s *statuses) putLocked(pid wire.PID, is unix.WaitStatus, launched bool) {
-	before, next := s.stops[pid], &status{pid: pid, is: is, launched: launched}
+func (s *statuses) putLocked(pid wire.PID, is waited, launched bool) {
+	before, next := s.stops[pid], &status{pid, is, launched}
 	switch {
-	case over(is):
+	case over(is.is):
 		delete(s.stops, pid) // what comes next is about another process of the number
 	case before != nil:
-		before.is = is
+		before.waited = is
 		return
 	default:
 		s.stops[pid] = next

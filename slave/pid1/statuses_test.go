@@ -21,13 +21,13 @@ func TestStatusesThatReplaceEachOther(t *testing.T) {
 	s.init()
 	put := func(all ...unix.WaitStatus) {
 		for _, is := range all {
-			s.putLocked(7, is, true)
+			s.putLocked(7, waited{is: is}, true)
 		}
 	}
 	put(stopped, resumed, stopped)
 	begun, _ := s.first() // a daemon may have it already
 	put(resumed, stopped, resumed)
-	s.putLocked(8, stopped, true)
+	s.putLocked(8, waited{is: stopped}, true)
 	put(exited, stopped) // the last of another process of the number
 	if got := s.pids(); !slices.Equal(slices.Compact(slices.Sorted(slices.Values(got))), []wire.PID{7, 8}) {
 		t.Errorf("told of %v, want 7 and 8", got)
@@ -42,7 +42,10 @@ func TestStatusesThatReplaceEachOther(t *testing.T) {
 		told = append(told, next)
 		s.drop()
 	}
-	want := []status{{7, stopped, true}, {7, resumed, true}, {8, stopped, true}, {7, exited, true}, {7, stopped, true}}
+	want := []status{
+		{7, waited{is: stopped}, true}, {7, waited{is: resumed}, true}, {8, waited{is: stopped}, true},
+		{7, waited{is: exited}, true}, {7, waited{is: stopped}, true},
+	}
 	if !slices.Equal(told, want) {
 		t.Errorf("got %v, want %v", told, want)
 	}
@@ -50,11 +53,16 @@ func TestStatusesThatReplaceEachOther(t *testing.T) {
 
 // Of what is held for a launch only that of its own process is told.
 func TestStatusesOfAnEarlierProcess(t *testing.T) {
-	list := func(all ...unix.WaitStatus) []unix.WaitStatus { return all }
+	list := func(all ...unix.WaitStatus) (list []waited) {
+		for _, is := range all {
+			list = append(list, waited{is: is})
+		}
+		return list
+	}
 	for _, c := range []struct {
-		held  []unix.WaitStatus
+		held  []waited
 		ended bool
-		want  []unix.WaitStatus
+		want  []waited
 	}{
 		{nil, false, nil},
 		{list(stopped), false, list(stopped)},

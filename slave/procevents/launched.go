@@ -45,7 +45,7 @@ func (t *Tracker) Spawned(pid wire.PID) {
 func (t *Tracker) SpawnFailed(pid wire.PID, launch uint64, stage wire.Stage, errno uint32) {
 	p := t.launched(pid)
 	if p != nil && (!p.starting || p.needed > 0) {
-		t.Ended(pid, lostStatus) // it has been at work: it was started, and is gone
+		t.Ended(pid, lostStatus, nil) // it has been at work: it was started, and is gone
 		return
 	}
 	if p != nil {
@@ -74,7 +74,7 @@ func (t *Tracker) unstarted(p *process) {
 }
 
 // Ended says that the process has ended. Everything that is held is told first.
-func (t *Tracker) Ended(pid wire.PID, status wire.Status) {
+func (t *Tracker) Ended(pid wire.PID, status wire.Status, usage *wire.Usage) {
 	p := t.launched(pid)
 	if p == nil {
 		return // a process of another parent that came to init; the kernel's record tells its end
@@ -83,7 +83,7 @@ func (t *Tracker) Ended(pid wire.PID, status wire.Status) {
 	t.started(p)
 	p.dead = true
 	t.scan.ended(p)
-	t.tellEnd(p, status)
+	t.tellEnd(p, status, usage)
 }
 
 func (t *Tracker) launched(pid wire.PID) *process {

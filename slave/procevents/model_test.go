@@ -209,7 +209,7 @@ func (w *world) drain() {
 	}
 	w.k.records = nil
 	for _, pid := range slices.Sorted(maps.Keys(w.k.ends)) {
-		w.tracker.Ended(pid, w.k.ends[pid])
+		w.tracker.Ended(pid, w.k.ends[pid], nil)
 	}
 	clear(w.k.ends)
 }

@@ -99,7 +99,7 @@ func (t *Tracker) part(p *process) {
 	for _, q := range t.joining(p.front.pgid) {
 		t.tellChange(q)
 	}
-	t.tellEnd(p, p.status)
+	t.tellEnd(p, p.status, nil)
 }
 
 // unborn returns those whom p has made and of whose births the front end was not told.

@@ -125,8 +125,8 @@ func (t *Tracker) tellUser(p *process) {
 }
 
 // tellEnd ends a ghost.
-func (t *Tracker) tellEnd(p *process, status wire.Status) {
-	t.emit(p, wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status})
+func (t *Tracker) tellEnd(p *process, status wire.Status, usage *wire.Usage) {
+	t.emit(p, wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status, Usage: usage})
 	if i := slices.Index(t.zombies, p); i >= 0 {
 		t.zombies = slices.Delete(t.zombies, i, i+1)
 	}

@@ -276,7 +276,7 @@ func (t *Tracker) tell(it item) {
 			t.tellZombie(it.process)
 		case t.behindMembers(it.process):
 		default:
-			t.tellEnd(it.process, it.process.status)
+			t.tellEnd(it.process, it.process.status, nil)
 		}
 	}
 }

@@ -152,7 +152,7 @@ func (t *Tracker) tellZombie(p *process) {
 func (t *Tracker) tellReaped() {
 	for _, p := range slices.Clone(t.zombies) {
 		if p.reaped && !t.wanted(p) {
-			t.tellEnd(p, p.status)
+			t.tellEnd(p, p.status, nil)
 		}
 	}
 	t.zombiesAt = t.clock.Add(zombieLook)

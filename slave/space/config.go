@@ -49,7 +49,7 @@ type Config struct {
 	// OnStatus is called, from the goroutine of Run and so never at the same
 	// time as another callback, when a launched process ended, was stopped or goes
 	// on. It must not block.
-	OnStatus func(wire.PID, wire.Status)
+	OnStatus func(wire.PID, wire.Status, *wire.Usage)
 }
 
 // cgroupParent is the cgroup, or with systemd the slice, that holds all spaces

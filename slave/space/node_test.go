@@ -85,7 +85,7 @@ func (n *node) start() {
 	n.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 }
 
-func (n *node) onStatus(pid wire.PID, status wire.Status) {
+func (n *node) onStatus(pid wire.PID, status wire.Status, _ *wire.Usage) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.statuses[pid] = append(n.statuses[pid], unix.WaitStatus(status))

@@ -129,7 +129,7 @@ func (s *Space) status(m *wire.InitStatus) {
 	if status := unix.WaitStatus(m.Status); status.Exited() || status.Signaled() {
 		s.launches.Forget(m.PID)
 	}
-	s.cfg.OnStatus(m.PID, wire.Status(m.Status))
+	s.cfg.OnStatus(m.PID, wire.Status(m.Status), m.Usage)
 }
 
 // Close gives up what this process has open of the space, which lives on. It

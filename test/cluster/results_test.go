@@ -1,6 +1,8 @@
 package cluster_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,7 +26,7 @@ func TestResults(t *testing.T) {
 			"0-1,3" + line + "2" + line + "more\n", "",
 		},
 		{
-			"results", `bpsh --json 0-1 sh -c 'echo $BPROC_RANK; exit $BPROC_RANK' | sed 's/"pid":[0-9]*,//; s/"seconds":[^,]*,//' | sort`, 0,
+			"results", `bpsh --json 0-1 sh -c 'echo $BPROC_RANK; exit $BPROC_RANK' | sed 's/"pid":[0-9]*,//; s/"seconds":[^,]*,//; s/"user_seconds":[^,]*,"system_seconds":[^,]*,"max_rss_kib":[^,]*,//' | sort`, 0,
 			`{"node":0,"rank":0,"exit":0,"stdout":"0000000\n","stderr":""}` + "\n" + `{"node":1,"rank":1,"exit":1,"stdout":"0000001\n","stderr":""}` + "\n", "",
 		},
 		{
@@ -73,4 +75,35 @@ func TestProgress(t *testing.T) {
 	s.do("resize-window", "-x", "80", "-y", "24")
 	s.typ("", "C-c")
 	s.expect(`bad\n(.*\n)?0-3\t?.*-{10,}\nis here\n(.*\n)?` + screenPrompt + `$`)
+}
+
+// TestUsage: what a command has used, and its children, is told by bpsh. A ghost has used nothing.
+func TestUsage(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	const work = `head -c 100M /dev/zero | tail -c 64M >/dev/null; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 3`
+	res, err := c.Front.Exec(t.Context(), cluster.Root, "bpsh", "-N", "--json", "0-1", "sh", "-c", work)
+	if err != nil || res.Code != 3 {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	for line := range strings.Lines(res.Stdout) {
+		var used struct {
+			Node   int
+			User   float64 `json:"user_seconds"`
+			System float64 `json:"system_seconds"`
+			MaxRSS int     `json:"max_rss_kib"`
+		}
+		if err := json.Unmarshal([]byte(line), &used); err != nil {
+			t.Fatal(err)
+		}
+		if used.User <= 0.02 || used.System <= 0 || used.MaxRSS < 64<<10 || used.MaxRSS > 256<<10 {
+			t.Errorf("got %+v", used)
+		}
+	}
+	res, err = c.Front.Exec(t.Context(), cluster.Root, "bpsh", "-t", "0", "sh", "-c", work)
+	var elapsed, user, system float64
+	var rss int
+	if n, scanErr := fmt.Sscanf(res.Stderr, "%f %f user %f system %d KiB\n", &elapsed, &user, &system, &rss); n != 4 || err != nil || user <= 0.02 || rss < 64<<10 {
+		t.Errorf("got %+v, %v, %v", res, err, scanErr)
+	}
 }

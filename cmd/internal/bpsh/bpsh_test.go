@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -282,8 +283,9 @@ func TestTime(t *testing.T) {
 		c.End(0)
 	}))
 	got := run(t, m.Client, strings.NewReader(""), "-t", "3", "cmd")
-	var seconds float64
-	if n, err := fmt.Sscanf(got.stderr, "%f\n", &seconds); n != 1 || err != nil || seconds <= 0 || len(got.stderr) != len("0.000000\n") {
+	seconds, used, _ := strings.Cut(got.stderr, " ")
+	elapsed, err := strconv.ParseFloat(seconds, 64)
+	if err != nil || elapsed <= 0 || len(seconds) != len("0.000000") || used != "1.500000 user 0.250000 system 4096 KiB\n" {
 		t.Errorf("got %+v", got)
 	}
 }

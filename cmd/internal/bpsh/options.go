@@ -89,7 +89,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.DurationVar(&o.timeout, "timeout", 0, "end commands that run longer than this `time`")
 	f.BoolVarP(&o.failFast, "fail-fast", "k", false, "end all commands when one has failed")
 	f.IntVar(&o.perNode, "tasks-per-node", 0, "run the command so often on each node (`number`)")
-	f.BoolVarP(&o.time, "time", "t", false, "print the elapsed time in seconds on standard error")
+	f.BoolVarP(&o.time, "time", "t", false, "print what time and memory it took on standard error")
 	f.BoolVarP(&o.terminal, "terminal", "T", false, "the command gets a terminal on its node")
 	f.BoolVar(&o.procfs, "procfs", false, "the command sees the processes of the whole cluster in /proc")
 	f.StringVarP(&o.login, "login", "l", "", "ignored, for compatibility with rsh (`user`)")

@@ -21,8 +21,11 @@ type result struct {
 	Exit     *int          `json:"exit,omitempty"`
 	Signal   string        `json:"signal,omitempty"`
 	TimedOut bool          `json:"timed_out,omitempty"`
-	Error    string        `json:"error,omitempty"` // why it did not start, or its output was lost
-	Seconds  float64       `json:"seconds"`         // from the request to the end
+	Error    string        `json:"error,omitempty"`          // why it did not start, or its output was lost
+	Seconds  float64       `json:"seconds"`                  // from the request to the end
+	User     *float64      `json:"user_seconds,omitempty"`   // of processors
+	System   *float64      `json:"system_seconds,omitempty"` // as User, in the kernel
+	MaxRSS   *uint64       `json:"max_rss_kib,omitempty"`    // of the largest process
 	Stdout   string        `json:"stdout"`
 	Stderr   string        `json:"stderr"`
 	Base64   bool          `json:"base64,omitempty"` // stdout and stderr are, since they are no UTF-8
@@ -55,6 +58,10 @@ func (s *session) report(j *job, took time.Duration) error {
 		} else if sig, ok := j.status.Signaled(); ok {
 			r.Signal = unix.SignalName(unix.Signal(sig))
 		}
+	}
+	if u := j.cmd.Usage; u != nil {
+		user, system := seconds(u.User), seconds(u.System)
+		r.User, r.System, r.MaxRSS = &user, &system, &u.MaxRSS
 	}
 	r.text(stdout.Bytes(), stderr.Bytes())
 	line, err := json.Marshal(&r)

@@ -74,6 +74,9 @@ type line struct {
 	TimedOut        bool `json:"timed_out"`
 	Error           string
 	Seconds         float64
+	User            float64 `json:"user_seconds"`
+	System          float64 `json:"system_seconds"`
+	MaxRSS          uint64  `json:"max_rss_kib"`
 	Stdout, Stderr  string
 	Base64          bool
 }

@@ -64,7 +64,7 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 		node := place.node
 		cmd := sh.Client.Command(node, o.argv[0], o.argv[1:]...)
 		cmd.Env = env.of(place)
-		cmd.Dir, cmd.HangUp, cmd.View = o.dir, true, o.procfs
+		cmd.Dir, cmd.HangUp, cmd.View, cmd.Report = o.dir, true, o.procfs, o.time || o.json
 		j := &job{task: place, cmd: cmd, outlet: out.open(place), done: make(chan struct{})}
 		j.redirect(o)
 		switch {

@@ -28,6 +28,7 @@ type Shell struct {
 
 	mu   sync.Mutex
 	said map[string]bool // messages so far
+	used used            // by the commands
 }
 
 // ownDescriptors is how many descriptors bpsh is meant to be started with.
@@ -50,7 +51,7 @@ func (sh *Shell) Main(ctx context.Context, args []string) int {
 		return codeFailed
 	}
 	if o.time {
-		fmt.Fprintf(sh.Stderr, "%.6f\n", time.Since(begin).Seconds())
+		fmt.Fprintf(sh.Stderr, "%.6f%s\n", time.Since(begin).Seconds(), &sh.used)
 	}
 	return code
 }
@@ -82,7 +83,10 @@ func (sh *Shell) runOn(ctx context.Context, o *options, nodes []client.NodeID) (
 	if err := inherited.CloseOnExec(ownDescriptors); err != nil {
 		return 0, err
 	}
-	return newSession(sh, o, nodes).run(ctx), nil
+	s := newSession(sh, o, nodes)
+	code := s.run(ctx)
+	sh.used = s.usage()
+	return code, nil
 }
 
 // tableTimeout bounds the question for the node table.

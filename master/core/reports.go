@@ -1,0 +1,46 @@
+package core
+
+import (
+	"time"
+
+	"bproc/wire"
+)
+
+// report is how a process has ended whose client was away. It is kept for a while: the client may
+// come back and ask.
+type report struct {
+	launch uint64
+	parent wire.PID
+	ended  wire.Ended
+	at     time.Time
+}
+
+// report tells the client of a process how that has ended, if it wants to know.
+func (c *Core) report(p *proc) {
+	ended := wire.Ended{Status: p.status, Usage: p.usage}
+	_, absent := c.absent[p.pid]
+	switch {
+	case p.client != 0 && p.report:
+		c.emit(Ended{p.client, ended})
+	case absent:
+		c.reports[p.pid] = report{p.birth, p.parent, ended, c.clock}
+	}
+}
+
+// reportAgain tells a client that has come back how its process has ended meanwhile.
+func (c *Core) reportAgain(in ClientAttached) {
+	if r, ok := c.reports[in.PID]; ok && r.launch == in.Launch {
+		c.emit(Ended{in.Client, r.ended})
+	} else {
+		c.emit(Ended{in.Client, wire.Ended{Status: wire.StatusUnknown}})
+	}
+}
+
+// forgetReports forgets what nobody has asked for in time.
+func (c *Core) forgetReports() {
+	for pid, r := range c.reports {
+		if c.clock.Sub(r.at) > returnTime {
+			delete(c.reports, pid)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package master
+
+import "bproc/wire"
+
+// wantsEnded is for a client that wants to be told how its process has ended, or not.
+func (c *clientConn) wantsEnded(wants bool) {
+	if wants {
+		c.ended = make(chan wire.Ended, 1)
+	}
+}
+
+// tellEnded gives the client's goroutine what the core says. It does not wait.
+func (c *clientConn) tellEnded(how wire.Ended) {
+	select {
+	case c.ended <- how:
+	default: // it does not want to know, or knows it
+	}
+}
+
+// sayEnded tells a client how its process has ended, unless the relay of output is over before.
+func (c *clientConn) sayEnded(out *outlet, over <-chan struct{}) error {
+	select {
+	case how := <-c.ended:
+		return out.end(&how)
+	case <-over:
+		return nil
+	}
+}
