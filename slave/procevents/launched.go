@@ -35,7 +35,7 @@ func (t *Tracker) Launching(k core.Known) {
 // told before, because something the process did had to be told.
 func (t *Tracker) Spawned(pid wire.PID) {
 	if p := t.launched(pid); p != nil {
-		p.ownExec = false
+		p.ownExec, p.unread = false, p.ownExec
 		t.started(p)
 	}
 }

@@ -29,6 +29,7 @@ type process struct {
 	unnamed   bool // the group or session of the ghost that it descends from has no number
 	starting  bool // launched, and its Spawned has not been told
 	ownExec   bool // launched, and the exec that is part of its start has not been seen
+	unread    bool // init has said that this exec was, and the kernel's record of it is still to come
 	announced bool // the front end has a ghost for it, or will have by the events told
 	changing  bool // a change is in the queue
 	dead      bool

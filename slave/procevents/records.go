@@ -49,8 +49,8 @@ func (t *Tracker) execed(r Record) {
 	t.scan.heard(p, newsPlace|newsImage|newsUser)
 	t.moved(p, r.PGID, r.SID)
 	p.traits.user, p.traits.group = r.User, r.Group
-	if p.ownExec {
-		p.ownExec = false
+	if p.ownExec || p.unread {
+		p.ownExec, p.unread = false, false
 	} else {
 		t.newImage(p)
 	}

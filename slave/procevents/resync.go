@@ -200,6 +200,7 @@ func (l *look) catchUp() {
 // update takes in what was seen of a process and not noted since.
 func (l *look) update(p *process, s ProcessInfo) {
 	newer := l.since.newer[p]
+	p.unread = false // it may have been lost
 	if newer&newsPlace == 0 {
 		l.see(p, s.PGID, s.SID)
 	}

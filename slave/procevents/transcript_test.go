@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //	fork PID PARENT [by CREATOR] [TRAITS]
 //	exec PID ARGV0 [TRAITS]
 //	exit PID STATUS [zombie [TRAITS]] | reaped PID | stop PID SIGNAL | cont PID
-//	launching PID [TRAITS] | spawned PID | notspawned PID ERRNO | ended PID STATUS
+//	launching PID [TRAITS] | spawned PID [first] | notspawned PID ERRNO | ended PID STATUS
 //	seen PID PARENT [TRAITS] | changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
 //	late PID SEEN | offspring PID EVENT | meant PID SEEN |
 //	renumber | flush | tick
@@ -75,10 +75,11 @@ type player struct {
 	next      uint64
 	processes map[wire.PID]*traits
 	zombies   map[wire.PID]*traits
+	starting  map[wire.PID]bool // those whose own exec was not recorded
 }
 
 func replay(t *testing.T, script string) string {
-	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}, zombies: map[wire.PID]*traits{}}
+	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}, zombies: map[wire.PID]*traits{}, starting: map[wire.PID]bool{}}
 	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
 		if process, ok := p.processes[pid]; ok {
 			return procevents.Image{Argv: []string{process.argv}}, true
@@ -169,7 +170,7 @@ func (p *player) word(verb string, pid wire.PID, args []string) {
 	switch verb {
 	case "launching":
 		process = &traits{}
-		p.processes[pid] = process
+		p.processes[pid], p.starting[pid] = process, true
 		p.set(process, args)
 		p.tracker.Launching(core.Asked(&wire.Spawn{
 			PID: pid, PGID: process.pgid, SID: process.sid, UID: process.user.Real, GID: process.group.Real,
@@ -177,7 +178,10 @@ func (p *player) word(verb string, pid wire.PID, args []string) {
 		if process.pgid == 0 {
 			process.pgid, process.sid = pid, 1
 		}
-	case "spawned":
+	case "spawned": // "first": before the record of its own exec
+		if p.starting[pid] && len(args) == 0 && process != nil {
+			p.record("exec", pid, []string{process.argv})
+		}
 		p.tracker.Spawned(pid)
 	case "notspawned":
 		p.tracker.SpawnFailed(pid, 0, wire.StageExec, uint32(p.number(args[0])))
@@ -262,6 +266,7 @@ func (p *player) record(verb string, pid wire.PID, args []string) {
 		p.processes[pid] = process
 	case "exec":
 		r.Kind = procevents.Execed
+		delete(p.starting, pid)
 		if p.processes[pid] == nil {
 			p.processes[pid] = &traits{}
 		}
