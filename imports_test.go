@@ -96,7 +96,7 @@ var arrows = map[string][]string{
 	"internal/service":       nil,
 	"internal/sparselog":     nil,
 	"internal/sysmon":        nil,
-	"internal/taskgroup":     {"internal/probe"},
+	"internal/taskgroup":     {"internal/probe", "internal/procstat"},
 
 	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/peer", "internal/procstat"},
 	"master": {"wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},

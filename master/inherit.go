@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -53,7 +53,7 @@ func inherit(spawn *wire.Spawn) error {
 }
 
 func readGhost(pid wire.PID, file string) ([]byte, error) {
-	return os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+	return procstat.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file), procstat.Whole)
 }
 
 // errOther is why a process whose ghost is another one now is not started.
@@ -92,7 +92,7 @@ func boundingSet(status []byte) (uint64, error) {
 }
 
 var ownBoundingSet = sync.OnceValues(func() (uint64, error) {
-	status, err := os.ReadFile("/proc/self/status")
+	status, err := procstat.ReadFile("/proc/self/status", procstat.Whole)
 	if err != nil {
 		return 0, err
 	}

@@ -141,7 +141,7 @@ func awaitEnd(pid wire.PID) error {
 
 // parentOf returns the parent of a process of the front end.
 func parentOf(pid wire.PID) (wire.PID, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, err := procstat.ReadFile(fmt.Sprintf("/proc/%d/stat", pid), procstat.Whole)
 	if err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-// Package procstat reads /proc/PID/stat, as proc_pid_stat(5) describes it.
+// Package procstat reads files of procfs, above all /proc/PID/stat, as proc_pid_stat(5) describes it.
 package procstat
 
 import (

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/probe"
+	"bproc/internal/procstat"
 )
 
 // ErrNone is the error where no control group bounds tasks.
@@ -50,7 +51,7 @@ func (t *Tree) Dir() string { return t.dir }
 // Of returns the control group of a process, as proc_pid_cgroup(5) has it.
 func (t *Tree) Of(pid int) (string, error) {
 	file := fmt.Sprintf("/proc/%d/cgroup", pid)
-	text, err := os.ReadFile(file)
+	text, err := procstat.ReadFile(file, procstat.Whole)
 	if err != nil {
 		return "", err
 	}

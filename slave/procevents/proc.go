@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"bproc/internal/procstat"
 	"bproc/wire"
@@ -49,28 +46,10 @@ func (dir Proc) Image(pid wire.PID) (Image, bool) {
 	return im, true
 }
 
-// read reads a file of a process, up to maxArgv bytes. Package os would ask the runtime's
-// poller to wait for it, in half a dozen system calls; this is done for each process that
-// lasts.
+// read reads a file of a process, up to maxArgv bytes; false if it is gone.
 func (dir Proc) read(pid wire.PID, name string) ([]byte, bool) {
-	fd, err := unix.Open(string(dir)+"/"+pid.String()+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, false
-	}
-	defer unix.Close(fd)
-	text := make([]byte, 0, 2048)
-	for len(text) < maxArgv {
-		n, err := unix.Read(fd, text[len(text):cap(text)])
-		if err != nil {
-			return nil, false
-		}
-		text = text[:len(text)+n]
-		if len(text) < cap(text) {
-			break // procfs gives all that there is
-		}
-		text = slices.Grow(text, cap(text))
-	}
-	return text[:min(len(text), maxArgv)], true
+	text, err := procstat.ReadFile(string(dir)+"/"+pid.String()+"/"+name, maxArgv)
+	return text, err == nil
 }
 
 // commOf returns the name that a ghost gives itself, from its first argument.
