@@ -1,7 +1,7 @@
 package master
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"hash/fnv"
 	"maps"
@@ -19,25 +19,28 @@ import (
 // has passed, which is longer the more nodes there are to be told.
 const (
 	namesPause        = 20 * time.Millisecond
-	namesPauseForEach = 2 * time.Millisecond
+	namesPauseForEach = 200 * time.Microsecond
 	namesUnsettled    = time.Second // after which it is looked whether all nodes are known
 	namesTime         = 5 * time.Minute
 )
 
-// names is what the names of the cluster mean. The table is made by tellNames alone.
+// names is what the names of the cluster mean. It has editions: who knows the one before is told only
+// what is new. They are made by tellNames alone.
 type names struct {
 	stirred chan struct{} // nodes have come
 	waiting viewers
 
-	mu     sync.Mutex
-	known  map[wire.NodeID]string // the last address of each node
-	said   wire.Names             // but for whom it is told
-	change chan struct{}          // closed when said changes
+	mu      sync.Mutex
+	known   map[wire.NodeID]string // the last address of each node
+	said    wire.Names             // but for whom it is told
+	edition uint64                 // of said, from 1 on
+	added   []byte                 // what it has that the one before did not have; nil: it lacks something, too
+	change  chan struct{}          // closed when said changes
 }
 
 func newNames() *names {
 	n := &names{stirred: make(chan struct{}, 1), known: map[wire.NodeID]string{}, change: make(chan struct{})}
-	n.said = n.made("127.0.0.1", true)
+	n.said, n.edition = n.made("127.0.0.1", true), 1
 	return n
 }
 
@@ -69,30 +72,48 @@ func (n *names) made(master string, partial bool) wire.Names {
 	return said
 }
 
-// update enters the addresses of nodes that are connected, and reports whether anything is
-// another than before. A node that is not connected keeps the address that it had.
-func (n *names) update(nodes []wire.Node, master string, partial bool) bool {
+// since returns what is to be said to a slave that knows an edition, 0 being none, and the edition that
+// it knows then; false: nothing.
+func (n *names) since(edition uint64) (said wire.Names, now uint64, news bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	said = n.said
+	if edition > 0 && edition+1 == n.edition && n.added != nil {
+		said.Nodes, said.Partial = n.added, true
+	}
+	return said, n.edition, edition != n.edition
+}
+
+// update makes an edition if anything is another than before, with the addresses of nodes that are
+// connected. A node that is not keeps the address that it had.
+func (n *names) update(nodes []wire.Node, master string, partial bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	there := make(map[wire.NodeID]bool, len(nodes))
+	added, before := map[wire.NodeID]string{}, len(n.known)
 	for i := range nodes {
-		there[nodes[i].ID] = true
-		if addr := hosts.Address(nodes[i].Addr); addr != "" {
-			n.known[nodes[i].ID] = addr
+		id := nodes[i].ID
+		there[id] = true
+		if addr := hosts.Address(nodes[i].Addr); addr != "" && n.known[id] != addr {
+			if n.known[id] == "" {
+				before++
+			}
+			n.known[id], added[id] = addr, addr
 		}
 	}
 	maps.DeleteFunc(n.known, func(id wire.NodeID, _ string) bool { return !there[id] })
-	if master == "" {
-		master = n.said.Master
+	master = cmp.Or(master, n.said.Master)
+	only := len(n.known) == before && partial == n.said.Partial
+	if only && len(added) == 0 && master == n.said.Master {
+		return
 	}
-	said := n.made(master, partial)
-	if said.Digest == n.said.Digest && bytes.Equal(said.Nodes, n.said.Nodes) {
-		return false
+	if n.added = nil; only {
+		n.added = hosts.Pack(added)
 	}
-	n.said = said
+	n.said = n.made(master, partial)
+	n.edition++
 	close(n.change)
 	n.change = make(chan struct{})
-	return true
 }
 
 // told is a session with a slave that is told of names.
@@ -129,11 +150,9 @@ func (m *Master) tellNames(ctx context.Context) error {
 				first, master = s.node, hosts.Address(s.c.peer.Here)
 			}
 		}
-		if m.names.update(nodes, master, partial) {
-			said, _ := m.names.now()
-			for _, s := range slaves {
-				s.c.putNames(said, s.node)
-			}
+		m.names.update(nodes, master, partial)
+		for _, s := range slaves {
+			s.c.tellNames(s.node)
 		}
 		if partial {
 			again.Reset(namesUnsettled)
@@ -153,18 +172,19 @@ func (m *Master) tellNamesFirst(c *slaveConn) {
 	if node < 0 {
 		return // it was revoked in this moment
 	}
-	said, _ := m.names.now()
-	c.putNames(said, node)
+	c.tellNames(node)
 }
 
-// putNames tells a slave what names mean on its node.
-func (c *slaveConn) putNames(said wire.Names, node wire.NodeID) {
+// tellNames tells a slave what names mean on its node, as far as it does not know.
+func (c *slaveConn) tellNames(node wire.NodeID) {
 	here := hosts.Address(c.peer.Here)
-	if !c.names || here == "" {
+	said, edition, news := c.m.names.since(c.edition)
+	if !c.names || here == "" || !news {
 		return
 	}
 	said.Node, said.Addr, said.Master = node, hosts.Address(c.peer.Addr), here
 	_ = c.out.Put(0, &said) // or the session ends
+	c.edition = edition
 }
 
 // awaitNames tells a client what names mean when that has changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"sync"
 	"time"
@@ -31,7 +32,8 @@ type slaveConn struct {
 	certain barrier // at the last event of which everything is done
 	node    wire.NodeID
 	sampled sampled
-	names   bool // the slave wants to be told what names mean
+	names   bool   // the slave wants to be told what names mean
+	edition uint64 // of the names that it knows; before the session is entered the session's own, then tellNames'
 
 	shutViews func() // those on the node do not look any more; nil: nobody can yet
 }
@@ -137,24 +139,35 @@ func (c *slaveConn) control(ctx context.Context, first <-chan link.Stream, views
 	if c.peer.Arch != runtime.GOARCH {
 		c.m.log.Info("node has another architecture than the front end", "addr", c.peer.Addr, "arch", c.peer.Arch)
 	}
-	out, done := outbox.New(func() { c.link.Close(outbox.ErrFull) }), make(chan struct{})
+	out := outbox.New(func() { c.link.Close(outbox.ErrFull) })
 	out.Open()
 	c.out, c.names = out, up.Inventory.Names
 	c.m.tellNamesFirst(c)
 	c.m.state.enterSession(c)
 	up.Session = c.id
 	var writing sync.WaitGroup
-	writing.Go(func() {
-		if err := out.Run(done, stream); err != nil {
-			c.link.Close(err)
-		}
-	})
+	out.Serve(inPieces{stream}, writing.Go, c.link.Close)
 	err = c.receive(ctx, reader, up, between, views)
 	out.Close()
-	close(done)
 	c.link.Close(err) // what is being written is not waited for
 	writing.Wait()
 	return err
+}
+
+// pieceSize is how much is written to a control stream at once. yamux keeps, for each session, a
+// buffer as large as the largest piece that was ever written.
+const pieceSize = 2 << 10
+
+// inPieces writes little at a time.
+type inPieces struct{ io.Writer }
+
+func (p inPieces) Write(b []byte) (n int, err error) {
+	for err == nil && n < len(b) {
+		var wrote int
+		wrote, err = p.Writer.Write(b[n:min(len(b), n+pieceSize)])
+		n += wrote
+	}
+	return n, err
 }
 
 // inventory reads what a slave says first.

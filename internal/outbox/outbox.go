@@ -23,17 +23,26 @@ var (
 // spareBytes is how large a buffer may have grown and still be used again.
 const spareBytes = 1 << 20
 
-// Outbox collects frames for one peer. Put never waits; Run writes what has
-// gathered since its last write in one go, so frames are batched under load and
-// not delayed otherwise.
+// Outbox collects frames for one peer. Put never waits; Run, or a goroutine that Serve
+// has started, writes what has gathered since its last write in one go, so frames are
+// batched under load and not delayed otherwise.
 type Outbox struct {
-	wake chan struct{}
+	wake chan struct{} // for Run
 	full func()
 
 	mu   sync.Mutex
 	buf  []byte // frames to be written
 	err  error  // why nothing can be put; nil while it is open
 	busy bool   // a write is going on
+	sink *sink  // nil: there is Run
+}
+
+// sink is where an outbox without Run writes to.
+type sink struct {
+	w      io.Writer
+	begin  func(write func())
+	failed func(error)
+	writes bool // a goroutine writes; under mu of the outbox
 }
 
 // New returns an outbox that is not open yet. It calls full, which must not wait,
@@ -84,11 +93,66 @@ func (o *Outbox) Put(number uint64, m wire.Message) error {
 		return err
 	}
 	o.buf = buf
+	o.wakeLocked()
+	return nil
+}
+
+func (o *Outbox) wakeLocked() {
+	if s := o.sink; s != nil {
+		if !s.writes && len(o.buf) > 0 {
+			s.writes = true
+			s.begin(func() { o.drain(s) })
+		}
+		return
+	}
 	select {
 	case o.wake <- struct{}{}:
 	default:
 	}
-	return nil
+}
+
+// Serve has what gathers written to w, in place of Run: begin is to call its argument on a
+// goroutine of its own, which ends when there is nothing to be written. So a peer to which little is
+// said costs no goroutine and no buffer. begin is not called any more after Close. failed is called
+// with the error of a write, which is the last.
+func (o *Outbox) Serve(w io.Writer, begin func(write func()), failed func(error)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sink = &sink{w: w, begin: begin, failed: failed}
+	if o.err == nil {
+		o.wakeLocked()
+	}
+}
+
+// drain writes until there is nothing to be written.
+func (o *Outbox) drain(s *sink) {
+	var spare []byte
+	for {
+		buf := o.takeOrEnd(s, spare)
+		if buf == nil {
+			return
+		}
+		_, err := s.w.Write(buf)
+		o.wrote(err)
+		if err != nil {
+			s.failed(err)
+			return
+		}
+		spare = buf
+	}
+}
+
+// takeOrEnd is take for drain, which ends when nothing has gathered.
+func (o *Outbox) takeOrEnd(s *sink, spare []byte) []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.buf) == 0 {
+		s.writes, o.buf = false, nil
+		return nil
+	}
+	buf := o.buf
+	o.buf, o.busy = spare[:0], true
+	return buf
 }
 
 // IsOpen reports whether there is a connection that has not failed.

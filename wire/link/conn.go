@@ -56,7 +56,8 @@ type conn struct {
 	alive  bool      // a sign of life is due
 	spoke  time.Time // when the last was answered
 	runs   bool
-	writes bool // the writer is at work
+	over   func() // called when it is lost; nil before begin
+	writes bool   // the writer is at work
 }
 
 func newConn(l *link, t *tls.Conn, raw *batch) *conn {
@@ -65,23 +66,33 @@ func newConn(l *link, t *tls.Conn, raw *batch) *conn {
 
 // run carries the link until the connection ends, and returns why it did.
 func (c *conn) run(ctx context.Context) error {
-	c.begin()
+	c.begin(func() {})
 	select {
 	case <-c.lost:
 	case <-ctx.Done():
 		c.fail(context.Cause(ctx))
 	}
+	return c.ended()
+}
+
+// begin carries the link. over is called when the connection is lost, by a goroutine of its own.
+func (c *conn) begin(over func()) {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	if c.err != nil {
+		go over()
+		return
+	}
+	c.runs, c.over = true, over
+	c.wakeLocked()
+}
+
+// ended returns why the connection was lost, when nothing writes to it any more.
+func (c *conn) ended() error {
 	c.writers.Wait()
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
 	return c.err
-}
-
-func (c *conn) begin() {
-	c.link.mu.Lock()
-	defer c.link.mu.Unlock()
-	c.runs = true
-	c.wakeLocked()
 }
 
 // watch gives signs of life at intervals, and waits for those of the other side. It looks at once

@@ -285,6 +285,9 @@ func (l *link) loseLocked(c *conn, err error) {
 		c.err = err
 		close(c.lost)
 		c.raw.abort()
+		if c.over != nil {
+			go c.over()
+		}
 	}
 	if l.cur == c {
 		l.moveLocked(nil)

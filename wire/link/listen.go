@@ -92,6 +92,8 @@ type Listener struct {
 	pace pace
 	line *crowd.Line[string] // of connections that have proved nothing yet, by address
 
+	carried sync.WaitGroup // connections of links
+
 	mu       sync.Mutex
 	sessions map[string]*Session // by name of the link
 }
@@ -151,7 +153,9 @@ func (l *Listener) Run(ctx context.Context) error {
 			}
 		}
 	})
-	return g.Wait()
+	err := g.Wait()
+	l.carried.Wait()
+	return err
 }
 
 // enter has a connection served when it is its turn. A slave that has not waited for so long will
@@ -166,7 +170,7 @@ func (l *Listener) enter(ctx context.Context, g *errgroup.Group, raw *batch) {
 				return nil
 			}
 			if c := l.serve(ctx, raw, leave); c != nil {
-				g.Go(func() error { l.carry(ctx, c); return nil }) // the stack of an opening is large
+				l.carry(ctx, c)
 			}
 			return nil
 		})
@@ -196,12 +200,19 @@ func (l *Listener) serve(ctx context.Context, raw *batch, proved func()) *conn {
 	return nil
 }
 
-// carry carries a link over its connection.
+// carry has a link carried by its connection until that is lost or ctx ends. No goroutine waits
+// for this.
 func (l *Listener) carry(ctx context.Context, c *conn) {
-	defer c.raw.Close()
-	if err := c.run(ctx); ctx.Err() == nil {
-		l.cfg.Log.Info("connection has ended", "addr", c.raw.RemoteAddr().String(), "err", err)
-	}
+	l.carried.Add(1)
+	stop := context.AfterFunc(ctx, func() { c.fail(context.Cause(ctx)) })
+	c.begin(func() {
+		defer l.carried.Done()
+		defer c.raw.Close()
+		stop()
+		if err := c.ended(); ctx.Err() == nil {
+			l.cfg.Log.Info("connection has ended", "addr", c.raw.RemoteAddr().String(), "err", err)
+		}
+	})
 }
 
 // watch gives up connections over which nothing was heard for too long, each when its time is over.
