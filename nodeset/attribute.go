@@ -46,6 +46,15 @@ func attribute(n *wire.Node, name string) (value string, ok bool) {
 	return label(n, name)
 }
 
+// isCounted reports whether the values of an attribute are numbers.
+func isCounted(name string) bool {
+	switch name {
+	case "number", "cpus", "cores", "sockets", "mem", "gpus":
+		return true
+	}
+	return false
+}
+
 // holds reports whether a comparison with a result holds.
 func holds(result int, op string) bool {
 	switch op {
@@ -94,6 +103,8 @@ func quantity(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(s, 64)
 	return f * factor, err == nil
 }
+
+func isQuantity(s string) bool { _, ok := quantity(s); return ok }
 
 // compareTexts compares texts, and numbers in them as numbers.
 func compareTexts(a, b string) int {

@@ -201,6 +201,8 @@ func parseAttribute(s string) (term, error) {
 		return nil, fmt.Errorf("%q is no name of an attribute", c.name)
 	case !wire.IsLabelValue(c.value):
 		return nil, fmt.Errorf("attr:%s: %q is no value", s, c.value)
+	case isCounted(c.name) && !isQuantity(c.value):
+		return nil, fmt.Errorf("attr:%s: %q is no number, such as 4 or 64G", s, c.value)
 	}
 	return c, nil
 }

@@ -84,7 +84,7 @@ func (c *Core) maySet(who Caller, id wire.NodeID, n *node, m *wire.SetNodes) (er
 	case n == nil:
 		return unix.ENXIO, ""
 	case !who.maySet(n, m):
-		return unix.EPERM, ""
+		return unix.EPERM, "permission denied: only root may change nodes, and the owner of one its mode and group"
 	case m.Mode != nil && *m.Mode&^0o111 != 0:
 		return unix.EINVAL, fmt.Sprintf("mode %o has other bits than those of execution (111)", *m.Mode)
 	case m.Trust != nil && !validTrust(*m.Trust):

@@ -140,7 +140,7 @@ func TestTags(t *testing.T) {
 	ask(t, c.Front, cluster.Root, "bpctl", "tag", "0,2", "gpu", "rack=4")
 	ask(t, c.Front, cluster.Root, "bpctl", "tag", "1", "rack=10", "old")
 	ask(t, c.Front, cluster.Root, "bpctl", "untag", "2", "gpu")
-	if res, err := c.Front.Exec(t.Context(), cluster.Alice, "bpctl", "tag", "0", "mine"); err != nil || res.Code != 1 || res.Stderr != "bpctl: node 0: operation not permitted\n" {
+	if res, err := c.Front.Exec(t.Context(), cluster.Alice, "bpctl", "tag", "0", "mine"); err != nil || res.Code != 1 || res.Stderr != "bpctl: node 0: permission denied: only root may change nodes, and the owner of one its mode and group\n" {
 		t.Errorf("a user who sets a tag: %+v", res)
 	}
 	again(t, c, true)

@@ -376,7 +376,7 @@ func TestSetUpBadly(t *testing.T) {
 	// The command by which it goes down fails.
 	l.write(l.Nodes[0], "/run/down", "#!/bin/sh\necho it is in use; exit 2\n")
 	l.fails(cluster.Root, "bpctl: node 0: it is in state error: /run/down halt: exit status 2: it is in use", "bpctl", "-S", "0", "-H")
-	l.fails(cluster.Alice, "bpctl: node 0: operation not permitted", "bpctl", "-S", "0", "-H")
+	l.fails(cluster.Alice, "bpctl: node 0: permission denied: only root may change nodes, and the owner of one its mode and group", "bpctl", "-S", "0", "-H")
 	l.fails(cluster.Root, "bpctl: option -s, --state: no such state: hlat; is halt meant?", "bpctl", "-S", "0", "-s", "hlat")
 	l.fails(cluster.Root, `bpctl: node 0: "No!" is no state: a state is a word of at most 15 of a-z, 0-9, - and _`, "bpctl", "-S", "0", "-s", "No!")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

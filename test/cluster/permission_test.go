@@ -110,6 +110,13 @@ func TestWhoMayChange(t *testing.T) {
 		{"undrain 0", [4]bool{true, false, false, false}},
 		{"reload", [4]bool{true, false, false, false}},
 		{"log 0", [4]bool{true, false, false, false}},
+		{"tag 0 gpu", [4]bool{true, false, false, false}},
+		{"untag 0 gpu", [4]bool{true, false, false, false}},
+		{"enroll", [4]bool{true, false, false, false}},
+		{"enroll --list", [4]bool{true, false, false, false}},
+		{"enroll --revoke 0123456789abcdef", [4]bool{false, false, false, false}},
+		{"revoke 1", [4]bool{false, false, false, false}},
+		{"-S 0 --poweron", [4]bool{false, false, false, false}},
 		{"-M -m 100", [4]bool{false, false, false, false}},
 	} {
 		for i, w := range whos {

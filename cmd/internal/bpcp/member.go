@@ -126,6 +126,9 @@ func whyNotStarted(err error) error {
 	if e.Stage == client.StageExec && e.Errno == unix.ENOENT {
 		return errors.New("bpcp is not installed there (package bproc-node, or bproc-client)")
 	}
+	if e.Stage == client.StageNode && e.Errno == unix.EHOSTDOWN && e.Text == "" {
+		return errors.New("it is down")
+	}
 	return errors.New(strings.TrimLeft(strings.TrimPrefix(e.Error(), fmt.Sprintf("node %d", e.Node)), ": "))
 }
 
