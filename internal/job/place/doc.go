@@ -11,5 +11,6 @@
 //
 // The locks are those of open file descriptions (F_OFD_SETLK, fcntl(2)): the kernel lets
 // them go when who has them ends, however that is, and whether one is held can be asked without taking it.
-// Requests for a process come one after the other: who waits for a lock gets it in turn.
+// Requests for a process come one after the other: who waits for a lock gets it in turn. A lock for reading keeps those for
+// writing waiting, and needs no more than the right to read: so the files of locks are root's alone.
 package place

@@ -27,7 +27,8 @@ func (p Process) lock(suffix string) (*Lock, error) {
 	if err := os.MkdirAll(p.runDir(), 0o755); err != nil {
 		return nil, fmt.Errorf("lock of process %v: %w", p, err)
 	}
-	f, err := os.OpenFile(p.file(suffix), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+	// Root's alone: whoever can open it can lock it for reading, and keep all others waiting.
+	f, err := os.OpenFile(p.file(suffix), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of process %v: %w", p, err)
 	}
@@ -44,13 +45,17 @@ func (p Process) lock(suffix string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// Supervised reports whether the process has a supervisor.
+// Supervised reports whether the process has a supervisor. To users who may not look at the lock, the
+// record says who that is.
 func (p Process) Supervised() (bool, error) {
 	f, err := os.Open(p.file("lock"))
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return false, nil
-	}
-	if err != nil {
+	case errors.Is(err, os.ErrPermission):
+		r, err := p.read(true)
+		return r.Supervisor != 0 && r.Born != 0 && Born(r.Supervisor) == r.Born, err
+	case err != nil:
 		return false, fmt.Errorf("lock of process %v: %w", p, err)
 	}
 	defer f.Close()

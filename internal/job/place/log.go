@@ -9,9 +9,14 @@ import (
 )
 
 // OpenLog opens a log of a user to append to it. The user can write to its directory: a name that leads
-// elsewhere is not followed, and a file that has another name is not the log.
+// elsewhere is not followed, and a file that is another user's, or has another name, is not the log.
 func OpenLog(path string, uid, gid int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	f, err := os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
+	made := err == nil
+	if errors.Is(err, os.ErrExist) {
+		f, err = os.OpenFile(path, flags, 0)
+	}
 	if errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("log %s is a symbolic link: remove it", path)
 	}
@@ -24,8 +29,10 @@ func OpenLog(path string, uid, gid int) (*os.File, error) {
 	case err != nil:
 	case st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink > 1:
 		err = errors.New("it is no file, or has other names: remove it")
-	default:
+	case made:
 		err = f.Chown(uid, gid)
+	case st.Uid != uint32(uid): // whose other name the user may have just removed
+		err = fmt.Errorf("it belongs to user %d: remove it, or give it to user %d", st.Uid, uid)
 	}
 	if err != nil {
 		f.Close()

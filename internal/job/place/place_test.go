@@ -95,6 +95,12 @@ func TestOpenLog(t *testing.T) {
 		"link":      func(p string) error { return os.Symlink(path, p) },
 		"name":      func(p string) error { return os.Link(path, p) },
 		"directory": func(p string) error { return os.Mkdir(p, 0o755) },
+		"other's": func(p string) error {
+			if err := os.WriteFile(p, nil, 0o600); err != nil {
+				return err
+			}
+			return os.Chown(p, 12345, -1)
+		},
 	} {
 		p := filepath.Join(dir, name)
 		if err := lay(p); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"bproc/internal/job/life"
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -19,8 +20,19 @@ type Record struct {
 	Left       bool        // something of it may be left on the node
 	PID        wire.PID    // of the process; 0: there is none
 	Supervisor int         // the number of its supervisor, if there is one
+	Born       uint64      // when that was started, see [Born]
 	UID        uint32      // as whom it runs
 	Reason     string      // why it was not started, or has failed; empty: Exit says it
+}
+
+// Born returns when a program was started, in clock ticks since boot; 0: there is none with this number.
+func Born(pid int) uint64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	at, _ := strconv.ParseUint(string(procstat.Stat(text).Field(procstat.Start)), 10, 64) // the kernel's own number
+	return at
 }
 
 // Read returns what is known of the process. If nothing is, it was never started. A process whose
@@ -51,7 +63,7 @@ func (p Process) read(alive bool) (Record, error) {
 	if !alive && (r.State.Active() || r.State == life.Waiting) {
 		r.State, r.Exit = life.Failed, life.Exit{Signal: 9}
 		r.Reason = "its supervisor was killed, or the front end went down"
-		r.PID, r.Supervisor, r.Left = 0, 0, r.Placed
+		r.PID, r.Supervisor, r.Born, r.Left = 0, 0, 0, r.Placed
 	}
 	return r, nil
 }

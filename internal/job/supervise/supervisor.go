@@ -98,7 +98,7 @@ func (s *Supervisor) begin(former place.Record) {
 	s.life = life.New(life.Config{
 		Hook: p.Hooks.PreStart != "", Interrupt: p.ShutdownSignal == file.INT, ShutdownTimeout: p.ShutdownTimeout, Rule: rule,
 	}, life.Record{State: life.Created, Run: former.Run})
-	s.record = place.Record{Node: former.Node, Placed: former.Placed, Left: former.Left, Supervisor: os.Getpid(), UID: s.Spec.UID}
+	s.record = place.Record{Node: former.Node, Placed: former.Placed, Left: former.Left, Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID}
 }
 
 // step takes one input and does what follows.
