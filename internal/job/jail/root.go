@@ -23,6 +23,7 @@ const (
 type root struct {
 	*spec.Spec
 	dir string
+	top int // descriptor of dir
 }
 
 // systemDirs are those of the node's that every job sees.
@@ -39,19 +40,32 @@ var systemDirs = []string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32",
 //
 // There is nothing else, and the root itself is read-only.
 func build(s *spec.Spec) error {
-	r := root{s, filepath.Join(s.Root, "data/bpm/root")}
-	if err := makeDirs(r.dir); err != nil {
+	r, err := newRoot(s)
+	if err != nil {
 		return err
 	}
-	if err := unix.Mount("job", r.dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m"); err != nil {
-		return fmt.Errorf("mount the root of the job: %w", err)
-	}
+	defer unix.Close(r.top)
 	for _, step := range []func() error{r.system, r.devices, r.kernel, r.files, r.data, r.volumes} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return r.change()
+}
+
+// newRoot makes an empty root. The mount namespace is the job's own.
+func newRoot(s *spec.Spec) (r *root, err error) {
+	r = &root{Spec: s, dir: filepath.Join(s.Root, "data/bpm/root")}
+	if err := makeDirs(r.dir); err != nil {
+		return nil, err
+	}
+	if err := unix.Mount("job", r.dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m"); err != nil {
+		return nil, fmt.Errorf("mount the root of the job: %w", err)
+	}
+	if r.top, err = unix.Open(r.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return nil, fmt.Errorf("root of the job: %w", err)
+	}
+	return r, nil
 }
 
 // change makes it the root. The node's root is on top of it for a moment (pivot_root(2)).
@@ -227,45 +241,8 @@ func (r *root) show(path string, attributes uint64) error {
 	return r.bind(fd, path, attributes)
 }
 
-// at is where a path of the job is now.
+// at is where a path of the job is now. Where the job's user can write it leads anywhere: see bind.go.
 func (r *root) at(path string) string { return filepath.Join(r.dir, path) }
-
-// bind shows a directory, or another file, under a path.
-func (r *root) bind(fd int, path string, attributes uint64) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	at := r.at(path)
-	if err := r.point(at, st.Mode&unix.S_IFMT == unix.S_IFDIR); err != nil {
-		return err
-	}
-	if err := unix.Mount(fmt.Sprintf("/proc/thread-self/fd/%d", fd), at, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-		return fmt.Errorf("mount %s for the job: %w", path, err)
-	}
-	if err := unix.Mount("", at, "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("mount %s for the job: %w", path, err)
-	}
-	return setattr(at, true, attributes)
-}
-
-// point makes what is mounted on, unless it is there: below a mount it is the node's.
-func (r *root) point(at string, dir bool) error {
-	if _, err := os.Lstat(at); err == nil {
-		return nil
-	}
-	if dir {
-		return makeDirs(at)
-	}
-	if err := makeDirs(filepath.Dir(at)); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
 
 // setattr sets attributes of a mount, and of those below it.
 func setattr(path string, below bool, attributes uint64) error {

@@ -1,0 +1,117 @@
+package jail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is mounted for a job may be below what its user can write to, and other processes of the job may
+// change that meanwhile: put a symbolic link where a directory was. So nothing is mounted on a path, but on what
+// a path has led to in the root of the job, where links lead nowhere else.
+
+// errChanged is the error when somebody changes directories while they are being mounted.
+var errChanged = errors.New("it was changed meanwhile")
+
+// bind shows a directory, or another file, under a path.
+func (r *root) bind(fd int, path string, attributes uint64) error {
+	if err := r.put(fd, path, attributes); err != nil {
+		return fmt.Errorf("mount %s for the job: %w", path, err)
+	}
+	return nil
+}
+
+func (r *root) put(fd int, path string, attributes uint64) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	point, err := r.point(path, st.Mode&unix.S_IFMT == unix.S_IFDIR)
+	if err != nil {
+		return err
+	}
+	err = unix.Mount(link(fd), link(point), "", unix.MS_BIND|unix.MS_REC, "")
+	unix.Close(point)
+	if err != nil {
+		return err
+	}
+	mounted, err := r.mounted(path, &st)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(mounted)
+	if err := unix.Mount("", link(mounted), "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	at, err := os.Readlink(link(mounted))
+	if err != nil {
+		return err
+	}
+	err = unix.MountSetattr(mounted, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes})
+	if errors.Is(err, unix.ENOSYS) { // before Linux 5.12
+		err = remount(at, true, attributes)
+	}
+	return err
+}
+
+// link is a path that leads to what a descriptor is of.
+func link(fd int) string { return fmt.Sprintf("/proc/thread-self/fd/%d", fd) }
+
+// find opens what the job will see under a path.
+func (r *root) find(path string) (fd int, err error) {
+	const tries = 100 // EAGAIN: somebody renames directories
+	for range tries {
+		fd, err = unix.Openat2(r.top, path, &unix.OpenHow{
+			Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+		})
+		if !errors.Is(err, unix.EAGAIN) {
+			break
+		}
+	}
+	return fd, err
+}
+
+// point opens what is mounted on. It is made, unless it is there: below a mount it is the node's.
+func (r *root) point(path string, dir bool) (int, error) {
+	fd, err := r.find(path)
+	if !errors.Is(err, unix.ENOENT) {
+		return fd, err
+	}
+	above, err := r.point(filepath.Dir(path), true)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(above)
+	name := filepath.Base(path)
+	if dir {
+		err = unix.Mkdirat(above, name, 0o755)
+	} else if fd, err = unix.Openat(above, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o644); err == nil {
+		unix.Close(fd)
+	}
+	if err != nil { // a link that leads nowhere, too
+		return -1, err
+	}
+	return unix.Openat2(above, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+}
+
+// mounted opens what was mounted under a path.
+func (r *root) mounted(path string, what *unix.Stat_t) (int, error) {
+	fd, err := r.find(path)
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	var x unix.Statx_t
+	err = errors.Join(unix.Fstat(fd, &st), unix.Statx(fd, "", unix.AT_EMPTY_PATH, 0, &x))
+	if err == nil && (st.Dev != what.Dev || st.Ino != what.Ino || x.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0) {
+		err = errChanged
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}

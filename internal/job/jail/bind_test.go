@@ -1,0 +1,100 @@
+package jail
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/spec"
+	"bproc/internal/ownthread"
+)
+
+// TestBindFollowsNothing has a user put symbolic links that lead out of the root of the job where
+// something is about to be mounted, as another process of the job can.
+func TestBindFollowsNothing(t *testing.T) {
+	base, outside := t.TempDir(), t.TempDir()
+	data, other := filepath.Join(base, "data/web"), filepath.Join(base, "other")
+	for _, dir := range []string{data, other, filepath.Join(outside, "there")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"absolute": outside, "relative": "../../../../../../../../../../.." + outside} {
+		if err := os.Symlink(target, filepath.Join(data, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"absolute", "relative", "absolute/there", "relative/there", "absolute/new", "relative/new/below"} {
+		if err := ownthread.Do(func() error {
+			if err := isolate(); err != nil {
+				return err
+			}
+			r, err := newRoot(&spec.Spec{Root: base})
+			if err != nil {
+				return err
+			}
+			if err := r.show(data, inertAll); err != nil {
+				return err
+			}
+			fd, err := unix.Open(other, unix.O_PATH|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			_ = r.bind(fd, filepath.Join(data, path), inertAll) // that it leads nowhere is an error
+			for _, dir := range []string{outside, filepath.Join(outside, "there")} {
+				var at unix.Statx_t
+				if err := unix.Statx(unix.AT_FDCWD, dir, 0, 0, &at); err != nil {
+					return err
+				}
+				if at.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+					t.Errorf("%s: the node's %s is mounted on", path, dir)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made, err := os.ReadDir(outside); err != nil || len(made) != 1 {
+		t.Errorf("outside there is %v, %v", made, err)
+	}
+}
+
+// TestBindSeesChanges has what was mounted on be another directory when its attributes are to be set.
+func TestBindSeesChanges(t *testing.T) {
+	base := t.TempDir()
+	a, b := filepath.Join(base, "a"), filepath.Join(base, "b")
+	for _, dir := range []string{a, b} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ownthread.Do(func() error {
+		if err := isolate(); err != nil {
+			return err
+		}
+		r, err := newRoot(&spec.Spec{Root: base})
+		if err != nil {
+			return err
+		}
+		if err := r.show(a, inertAll); err != nil {
+			return err
+		}
+		for path, want := range map[string]error{a: nil, filepath.Dir(a): errChanged, filepath.Join(base, "c"): unix.ENOENT} {
+			var st unix.Stat_t
+			if err := unix.Stat(a, &st); err != nil {
+				return err
+			}
+			if _, err := r.mounted(path, &st); !errors.Is(err, want) {
+				t.Errorf("%s: got %v, want %v", path, err, want)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
