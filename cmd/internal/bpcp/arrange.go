@@ -100,5 +100,6 @@ func (t *transfer) detach(tree tree, starts map[*member]*agent.Start) {
 	}
 	if lonely {
 		hub.From, starts[t.root].Up = agent.FromSession, true
+		t.root.up.Store(true)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -26,7 +27,8 @@ type member struct {
 	stop  context.CancelFunc
 	cmd   *client.Cmd // nil: it is in this process
 
-	port      int // where it listens
+	up        atomic.Bool // it passes the stream on to the front end by messages
+	port      int         // where it listens
 	failed    map[int]bool
 	ready     bool
 	connected bool
@@ -173,7 +175,7 @@ func (w *lastWords) first() string {
 	return strings.TrimPrefix(line, "bpcp: ")
 }
 
-// listen passes on what a member says, until it has ended.
+// listen passes on what a member says, until it has ended. Parts of the stream come from one alone, if any.
 func (t *transfer) listen(m *member) {
 	for {
 		said, err := m.conn.Receive()
@@ -182,7 +184,9 @@ func (t *transfer) listen(m *member) {
 		}
 		switch said := said.(type) {
 		case agent.Data, agent.DataEnd:
-			_ = t.front.conn.Send(said) // the front end's agent ends with the transfer
+			if m.up.Load() {
+				_ = t.front.conn.Send(said) // the front end's agent ends with the transfer
+			}
 		case agent.Taken:
 			if m == t.front {
 				_ = t.root.conn.Send(agent.Taken{ID: agent.FromSession, Bytes: said.Bytes}) // as above

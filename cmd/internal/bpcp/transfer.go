@@ -30,6 +30,10 @@ func newTransfer(c *Copier, p *plan, source int, targets []client.NodeID) (*tran
 	if err != nil {
 		return nil, err
 	}
+	sender, receiver, err := agent.NewSeal()
+	if err != nil {
+		return nil, err
+	}
 	t := &transfer{copier: c, number: source, events: make(chan event, 64)}
 	from := p.sources[source]
 	member := func(node client.NodeID) *member {
@@ -37,13 +41,13 @@ func newTransfer(c *Copier, p *plan, source int, targets []client.NodeID) (*tran
 			return t.members[i]
 		}
 		m := newMember(len(t.members), node, p.table[node])
-		m.setup.Certificate, m.setup.Key = certificate, key
+		m.setup.Certificate, m.setup.Key, m.setup.Receiver = certificate, key, receiver
 		m.setup.Progress = c.Terminal != nil
 		t.members = append(t.members, m)
 		return m
 	}
 	t.root = member(from.node)
-	t.root.setup.Send = &from.send
+	t.root.setup.Send, t.root.setup.Sender = &from.send, sender
 	for _, node := range targets {
 		if node != client.FrontEnd {
 			member(node).setup.Receive = &p.receive
@@ -184,7 +188,9 @@ func (t *transfer) handle(ctx context.Context, e event) {
 	case agent.Connected:
 		m.connected = true
 		for _, id := range said.Failed {
-			m.failed[id] = true
+			if id >= 0 && id < len(t.members) {
+				m.failed[id] = true
+			}
 		}
 	case agent.Problem:
 		t.copier.say(m.node, said.Path, errors.New(said.Text))

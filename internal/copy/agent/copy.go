@@ -28,7 +28,7 @@ func (a *Agent) copy(ctx context.Context, s Start) error {
 	}
 	var own *local
 	if a.target != nil {
-		own = startLocal(a.target)
+		own = startLocal(a.target, a.setup.Receiver)
 		h.add(localID, own)
 	}
 	a.publish(h, s.From, in)
@@ -143,7 +143,14 @@ func (a *Agent) send(ctx context.Context, h *hub) error {
 		go a.tellTotal(ctx, from)
 	}
 	g := &gatherer{hub: h}
-	if err := from.Send(ctx, stream.NewWriter(g)); err != nil {
+	seal, err := newSealer(g, a.setup.Sender)
+	if err == nil {
+		err = from.Send(ctx, stream.NewWriter(seal))
+	}
+	if err == nil {
+		err = seal.Close()
+	}
+	if err != nil {
 		return err
 	}
 	return g.flush()

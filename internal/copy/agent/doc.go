@@ -30,6 +30,11 @@
 // few are under way at a time: the receiver says what it has Taken. So a message is never held
 // up by data that nobody reads.
 //
+// Whoever is part of a copy has its certificate, and passes on what others get: so the stream is sealed
+// (seal.go). The session gives the key for that to the agent alone that sends files, and what opens the seal to
+// all others. A receiver whose stream was changed on its way says that it broke off, and gets it again without those
+// that have it.
+//
 // An agent reads no stream that it passes on. Its own target gets the same pieces as its children
 // (hub). A child that breaks, or a target that is full, does not hold the others up. If what an
 // agent gets breaks off, it ends its connections the same way, discards what is not whole, and says

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// inlet is the stream as it comes in messages. The window of the sender bounds what waits here.
+// inlet is the stream as it comes in messages. The window of the sender bounds what waits here: one that
+// does not keep to it has broken the stream.
 type inlet struct {
 	conn *Conn
 	self int
@@ -13,6 +14,7 @@ type inlet struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	queue   [][]byte
+	size    int   // bytes in it
 	whole   bool  // its end has come
 	err     error // why there will not be more
 }
@@ -26,7 +28,12 @@ func newInlet(conn *Conn, self int) *inlet {
 func (i *inlet) put(b []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.queue = append(i.queue, b)
+	if i.size += len(b); i.size > window || len(b) == 0 {
+		i.queue, i.err = nil, errBroken
+	}
+	if i.err == nil {
+		i.queue = append(i.queue, b)
+	}
 	i.changed.Broadcast()
 }
 
@@ -34,7 +41,10 @@ func (i *inlet) put(b []byte) {
 func (i *inlet) end(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.whole, i.err = i.whole || err == nil, err
+	i.whole = i.whole || err == nil
+	if i.err == nil {
+		i.err = err
+	}
 	i.changed.Broadcast()
 }
 
@@ -52,6 +62,7 @@ func (i *inlet) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := copy(b, i.queue[0])
+	i.size -= n
 	if i.queue[0] = i.queue[0][n:]; len(i.queue[0]) == 0 {
 		i.queue = i.queue[1:]
 	}

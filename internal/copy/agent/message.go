@@ -1,7 +1,7 @@
 package agent
 
 // Version is that of the messages. Programs of one cluster have the same one.
-const Version = 1
+const Version = 2
 
 // The messages to an agent.
 type (
@@ -14,6 +14,8 @@ type (
 		Receive     *Receive
 		Certificate []byte
 		Key         []byte
+		Sender      []byte // the key of the stream, if it sends, see [NewSeal]
+		Receiver    []byte
 		Address     string // where it listens; empty: it does not
 		Progress    bool   // somebody wants to know
 	}

@@ -22,22 +22,23 @@ type local struct {
 	busy bool // rest is of a write that has not returned
 }
 
-// startLocal starts to receive at a target.
-func startLocal(t *target.Target) *local {
+// startLocal starts to receive at a target what was sealed for a key.
+func startLocal(t *target.Target, key []byte) *local {
 	l := &local{bytes: make(chan []byte), taken: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
-		l.err = t.Receive(stream.NewReader(l))
+		sealed := newOpener(l, key)
+		l.err = t.Receive(stream.NewReader(sealed))
 		if l.err == nil {
-			l.drain()
+			l.drain(sealed)
 		}
 	}()
 	return l
 }
 
 // drain reads what follows the end of the stream, which is nothing.
-func (l *local) drain() {
-	if n, err := l.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
+func (l *local) drain(from io.Reader) {
+	if n, err := from.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
 		l.err = errBroken
 	}
 }
