@@ -42,3 +42,54 @@ func TestSparseLog(t *testing.T) {
 		check("a minute later", "msg=again ", 22)
 	})
 }
+
+// TestNodes has one node give reason for the same lines again and again: what is said of others is
+// written.
+func TestNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		log := slog.New(sparselog.New(slog.NewTextHandler(&b, nil)))
+		check := func(text string, want int) {
+			t.Helper()
+			if got := strings.Count(b.String(), text); got != want {
+				t.Errorf("%q is there %d times, want %d", text, got, want)
+			}
+		}
+		for i := range 1000 {
+			log.Warn("lies", "node", 1, "pid", i)
+			log.With("node", 2).Error("lies", "pid", i)
+			log.Info("comes", "node", 1)
+			log.Debug("says", "node", 1)
+		}
+		log.Warn("lies", "node", 3, "pid", 0)
+		log.Info("comes", "node", 3)
+		check("msg=lies node=1", 5)
+		check("msg=lies node=2", 5)
+		check("msg=lies node=3", 1)
+		check("msg=comes node=1", 20)
+		check("msg=comes node=3", 1)
+		time.Sleep(time.Minute)
+		log.Warn("lies", "node", 1, "pid", 0)
+		log.Info("comes", "node", 1)
+		check("msg=lies node=1 pid=0 withheld=995\n", 1)
+		check("msg=comes node=1 withheld=980\n", 1)
+	})
+}
+
+// TestManyTexts has more nodes come and go than are remembered.
+func TestManyTexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		log := slog.New(sparselog.New(slog.NewTextHandler(&b, nil)))
+		for round := range 3 {
+			b.Reset()
+			for i := range 5000 {
+				log.Warn("lies", "node", i)
+			}
+			if got := strings.Count(b.String(), "lies"); got != 5000 {
+				t.Errorf("round %d: %d lines", round, got)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
