@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,6 +63,8 @@ func newAsked(t *testing.T, answer []byte) *asked {
 		Hidden: func() func(wire.PID) bool { return func(wire.PID) bool { return false } },
 	}, func() uint64 { return 0 })}
 	t.Cleanup(func() { a.m.here.close(a.m.log) })
+	a.m.cfg.Logs = t.TempDir()
+	a.m.nodes = a.m.newRunner()
 	done := make(chan struct{})
 	t.Cleanup(func() { close(done) })
 	go func() {
@@ -102,10 +105,7 @@ func (a *asked) hear(says []byte, serve func(context.Context, net.Conn)) []byte 
 		_ = client.CloseWrite()
 	}()
 	heard := make(chan []byte)
-	go func() {
-		b, _ := io.ReadAll(client)
-		heard <- b
-	}()
+	go func() { heard <- hearAll(client) }()
 	ctx, cancel := context.WithTimeoutCause(a.t.Context(), patience, errors.New("the client has left long ago"))
 	defer cancel()
 	serve(ctx, master)
@@ -113,6 +113,27 @@ func (a *asked) hear(says []byte, serve func(context.Context, net.Conn)) []byte 
 		a.t.Error(context.Cause(ctx))
 	}
 	return <-heard
+}
+
+// quiet is how long a client hears nothing before it leaves for good: output may be held back for
+// an event that never comes.
+const quiet = 2 * time.Second
+
+// hearAll reads what somebody is told to the end; nothing if there is none.
+func hearAll(client net.Conn) (all []byte) {
+	var part [4096]byte
+	for {
+		_ = client.SetReadDeadline(time.Now().Add(quiet)) // it cannot fail
+		n, err := client.Read(part[:])
+		all = append(all, part[:n]...)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			client.Close()
+			return nil
+		}
+		if err != nil {
+			return all
+		}
+	}
 }
 
 // free fails if something of a request is left.
@@ -138,6 +159,7 @@ func requestSeeds() []wire.Message {
 		&wire.Inspect{Version: v, Node: 3, PID: 60, Path: "maps"}, &wire.Inspect{Version: v, Node: wire.FrontEnd, PID: 1, Path: "maps", For: &wire.Asker{UID: 1}},
 		&wire.Run{Version: v, Node: 4, Ghost: 4711, Command: wire.Command{Argv: []string{"true"}}},
 		&wire.Attach{Version: v, Node: 5, Ghost: 4711}, &wire.Attach{Version: v, Node: 3, Ghost: 60},
+		&wire.PowerOn{Version: v, Node: 3}, &wire.ReadLog{Version: v, Node: 3}, &wire.ReadLog{Version: v, Node: 3, Follow: true}, &wire.Reload{Version: v},
 		&wire.Events{First: 1},
 	}
 }
@@ -148,7 +170,29 @@ func answerSeeds() []wire.Message {
 		&wire.Changed{Procs: []wire.Texts{{PID: 60}, {PID: 61}}, Ended: []wire.PID{60, 61}},
 		&wire.Changed{Event: 1 << 62}, new(wire.Shown), new(wire.Refreshed),
 		new(wire.Resumed), &wire.Piece{Last: true}, &wire.Piece{Event: 1 << 62}, new(wire.KillAll),
+		&wire.Hardware{Kernel: "6", CPUs: 4, GPUs: make([]wire.GPU, 2)}, &wire.Sampled{Threads: 7},
 	}
+}
+
+// What a client says while its process runs, and what the node of that does.
+var (
+	saidToProcesses = []dataType{
+		{"Stdin", wire.TypeStdin}, {"StdoutTaken", wire.TypeStdoutTaken}, {"StderrTaken", wire.TypeStderrTaken}, {"Resize", wire.TypeResize},
+	}
+	saidFromProcesses = []dataType{{"Stdout", wire.TypeStdout}, {"Stderr", wire.TypeStderr}, {"StdinTaken", wire.TypeStdinTaken}}
+)
+
+type dataType struct {
+	name string // in the protocol
+	typ  wire.Type
+}
+
+// dataFrame is a frame with what such a type has.
+func dataFrame(typ wire.Type, number uint64) []byte {
+	if typ == wire.TypeStdin || typ == wire.TypeStdout || typ == wire.TypeStderr {
+		return wire.AppendData(nil, typ, number, []byte("text"))
+	}
+	return wire.AppendData(nil, typ, number, nil)
 }
 
 func frameOf(f *testing.F, m wire.Message) []byte {
@@ -167,6 +211,14 @@ func FuzzRequest(f *testing.F) {
 		for j, answer := range answerSeeds() {
 			says := append(frameOf(f, request), frameOf(f, new(wire.Refresh))...)
 			f.Add(j%3 == 0, i%2 == 0, says, frameOf(f, answer))
+		}
+	}
+	attach, resumed := frameOf(f, &wire.Attach{Version: wire.Version, Node: 3, Ghost: 60}), frameOf(f, new(wire.Resumed))
+	for _, to := range saidToProcesses {
+		for _, from := range saidFromProcesses {
+			for _, number := range []uint64{0, 1, 1 << 62} { // an event that is there, or never comes
+				f.Add(true, false, slices.Concat(attach, dataFrame(to.typ, number)), slices.Concat(resumed, dataFrame(from.typ, number)))
+			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, root, onNode bool, says, answer []byte) {
@@ -191,6 +243,10 @@ func areFrames(t *testing.T, heard []byte) {
 		h, err := wire.ParseHeader(heard)
 		if err != nil || int(h.Length) > len(heard)-wire.HeaderSize {
 			t.Fatalf("the client is told %x: %v", heard, err)
+		}
+		if h.Type.IsData() { // it is a process's, and for the client to look at
+			heard = heard[wire.HeaderSize+int(h.Length):]
+			continue
 		}
 		if _, err := wire.Decode(h, heard[wire.HeaderSize:wire.HeaderSize+int(h.Length)]); err != nil {
 			t.Fatalf("the client is told %x: %v", heard, err)

@@ -165,8 +165,10 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stre
 	if out.reports {
 		group.Go(func() error { return c.sayEnded(out, over) })
 	}
+	wanted, unwanted := context.WithCancel(ctx)
+	defer unwanted()
 	group.Go(func() error {
-		err := relayOut(ctx, out, stream, &s.barrier)
+		err := relayOut(wanted, out, stream, &s.barrier)
 		close(over)
 		lost.Store(!left.Load())
 		return errors.Join(err, c.conn.Close())
@@ -174,6 +176,7 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stre
 	group.Go(func() error {
 		err := relayIn(client, stream)
 		left.Store(true)
+		unwanted() // the node may have said that its output comes after what never happens
 		err = errors.Join(err, c.leave(ctx, stream))
 		if lost.Load() {
 			return errors.Join(err, c.m.state.step(ctx, core.ClientAway{Client: c.id, PID: pid}))

@@ -7,6 +7,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -122,6 +127,13 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
+// openingMessages are those that a peer begins with.
+var openingMessages = []wire.Message{
+	&wire.Hello{Version: wire.Version, Host: "liar"}, &wire.Hello{}, &wire.Hello{Version: wire.Version, Host: "a\nb"},
+	&wire.Hello{Version: wire.Version, Host: "liar", Link: "another's"},
+	&wire.JoinRequest{Version: wire.Version, Secret: make([]byte, 16), CSR: []byte{0x30}}, new(wire.KillAll),
+}
+
 // openings are what a node may say first, and then on its link.
 func openings(f *testing.F) [][]byte {
 	f.Helper()
@@ -139,11 +151,7 @@ func openings(f *testing.F) [][]byte {
 		record(1, 0), record(4, 1, 0), record(1, 1<<24-1),
 	}
 	var all [][]byte
-	for _, m := range []wire.Message{
-		&wire.Hello{Version: wire.Version, Host: "liar"}, &wire.Hello{}, &wire.Hello{Version: wire.Version, Host: "a\nb"},
-		&wire.Hello{Version: wire.Version, Host: "liar", Link: "another's"},
-		&wire.JoinRequest{Version: wire.Version, Secret: make([]byte, 16), CSR: []byte{0x30}}, new(wire.KillAll),
-	} {
+	for _, m := range openingMessages {
 		hello, err := wire.Append(nil, 0, m)
 		if err != nil {
 			f.Fatal(err)
@@ -153,4 +161,24 @@ func openings(f *testing.F) [][]byte {
 		}
 	}
 	return append(all, records...)
+}
+
+// TestOpeningsAreFuzzed compares the messages that a slave may begin with, by the protocol, with
+// those that FuzzPeer begins with.
+func TestOpeningsAreFuzzed(t *testing.T) {
+	protocol, err := os.ReadFile("../PROTOCOL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(protocol), "### Between machines: the opening")
+	section, _, _ = strings.Cut(section, "\n### ")
+	names := regexp.MustCompile(`(?m)^\| \d+ \| (\w+) \| slave > `).FindAllStringSubmatch(section, -1)
+	if len(names) == 0 {
+		t.Fatal("the protocol names no message of a slave")
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(openingMessages, func(m wire.Message) bool { return reflect.TypeOf(m).Elem().Name() == name[1] }) {
+			t.Errorf("FuzzPeer does not say %s", name[1])
+		}
+	}
 }

@@ -1,0 +1,48 @@
+package master
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"bproc/master/core"
+	"bproc/test/limit"
+	"bproc/wire"
+)
+
+// TestClientLeavesWhileOutputWaits has a node say that output comes after an event that never
+// happens, and the client leave: nothing stays of its connection.
+func TestClientLeavesWhileOutputWaits(t *testing.T) {
+	l := newLookedAt(t)
+	master, client := socketPair(t)
+	send(t, client, 0, &wire.Attach{Version: wire.Version, Node: 3, Ghost: 60})
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		(&clientConn{m: l.m, log: l.m.log, conn: master, who: core.Caller{PID: 100}, spoken: func() {}, steps: make(chan step, maxSteps)}).serve(t.Context())
+	}()
+	node := l.node()
+	go func() { _, _ = io.Copy(io.Discard, node) }() // to its end
+	send(t, node, 0, new(wire.Resumed))
+	if _, err := node.Write(wire.AppendData(nil, wire.TypeStdout, 1<<62, []byte("text"))); err != nil {
+		t.Fatal(err)
+	}
+	patience := time.After(limit.Scaled(20 * time.Second))
+	b := &l.sess.barrier
+	for waits := false; !waits; time.Sleep(time.Millisecond) {
+		b.mu.Lock()
+		waits = b.moved != nil
+		b.mu.Unlock()
+		select {
+		case <-patience:
+			t.Fatal("the output is not held back")
+		default:
+		}
+	}
+	client.Close()
+	select {
+	case <-served:
+	case <-patience:
+		t.Fatal("the connection of a client that has left is kept")
+	}
+}
