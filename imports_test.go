@@ -82,7 +82,7 @@ var arrows = map[string][]string{
 	"internal/job/file":      {"nodeset", "internal/job/life"},
 	"internal/job/jail":      {"internal/job/spec"},
 	"internal/job/life":      nil,
-	"internal/job/place":     {"internal/job/life", "wire"},
+	"internal/job/place":     {"internal/job/life", "internal/procstat", "wire"},
 	"internal/job/spec":      {"wire"},
 	"internal/job/supervise": {"internal/client", "internal/job/file", "internal/job/life", "internal/job/place", "internal/job/spec"},
 	"internal/longcall":      nil,
