@@ -30,8 +30,8 @@ type Core struct {
 	asked  map[uint64]reply
 	asks   map[uint64]told
 	keeps  map[uint64]kept
-	again  []*series // to be made once more, when the next keeper has its ghosts
-	ends   int       // calls that wait for the end of a process
+	again  []repeat // to be made once more, when the next keeper has its ghosts
+	ends   int      // calls that wait for the end of a process
 
 	budgets    map[uint32]*budget // by user
 	unshared   []*budget          // whose shares are to be told

@@ -213,16 +213,21 @@ func (c *Core) maker(s *session, e *wire.Event) *proc {
 
 // bornReply is what the keeper says of a birth.
 type bornReply struct {
-	s       *session
-	p       *proc
-	birth   *effect
-	unblock bool // what else is to be done with the ghost
+	s     *session
+	p     *proc
+	birth *effect
+	again bool // what else is to be done with both ghosts waits for it
 }
 
 func (r *bornReply) answered(c *Core, errno unix.Errno) {
+	if errno == unix.EPIPE {
+		c.bornAgain(r)
+		return
+	}
 	c.born(r.s, r.p, r.birth, errno)
-	if r.unblock {
+	if r.again {
 		c.unblock(r.p)
+		c.unblock(r.birth.maker)
 	}
 }
 
@@ -230,10 +235,6 @@ func (r *bornReply) answered(c *Core, errno unix.Errno) {
 // exists; the process may have another session by then. A ghost that cannot be
 // made is the end of its process.
 func (c *Core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
-	if errno == unix.EPIPE {
-		c.bornAgain(s, p, birth)
-		return
-	}
 	c.ghostMade(p)
 	if errno != 0 {
 		c.unborn(s, p, birth, errno)
@@ -242,7 +243,7 @@ func (c *Core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
 		case now == p:
 			c.remove(p)
 			c.ghostEnded(p)
-		case now != nil && now.former != nil:
+		case now != nil && now.former != nil && now.oldest() == p:
 			c.formerGone(now)
 		}
 	}
@@ -278,14 +279,25 @@ func (c *Core) unborn(s *session, p *proc, birth *effect, errno unix.Errno) {
 }
 
 // bornAgain goes on with a birth when the keeper has died before or after it made
-// the ghost. Whatever else is to be done with the ghost waits for that.
-func (c *Core) bornAgain(s *session, p *proc, birth *effect) {
-	p.blockers++
-	c.ask(&wire.GhostAdopt{PID: p.pid, UID: anyOwner}, &bornBefore{bornReply{s, p, birth, true}})
+// the ghost. Whatever else is to be done with the ghost waits for that, and so does what its
+// maker's ghost does afterwards: the new ghost is as the maker's is when it makes it.
+func (c *Core) bornAgain(r *bornReply) {
+	if r.again {
+		r.p.blockers, r.birth.maker.blockers = r.p.blockers-1, r.birth.maker.blockers-1
+	}
+	c.again = append(c.again, &bornBefore{*r})
 }
 
 // bornBefore is what the next keeper says of a ghost that the former one may have made.
 type bornBefore struct{ bornReply }
+
+func (r *bornBefore) about() []*proc { return []*proc{r.p, r.birth.maker} }
+
+func (r *bornBefore) do(c *Core) {
+	r.again = true
+	r.p.blockers, r.birth.maker.blockers = r.p.blockers+1, r.birth.maker.blockers+1
+	c.ask(&wire.GhostAdopt{PID: r.p.pid, UID: anyOwner}, r)
+}
 
 func (r *bornBefore) answered(c *Core, errno unix.Errno) {
 	switch {

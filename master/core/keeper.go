@@ -91,6 +91,11 @@ func (c *Core) inTurn(p *proc, t task) {
 // unblock removes one of the blockers before the requests about a ghost.
 func (c *Core) unblock(p *proc) {
 	p.blockers--
+	c.goOn(p)
+}
+
+// goOn makes the requests about a ghost that wait for nothing any more.
+func (c *Core) goOn(p *proc) {
 	for p.blockers == 0 && len(p.waiting) > 0 {
 		next := p.waiting[0]
 		p.waiting = p.waiting[1:]
@@ -136,6 +141,37 @@ func (s *series) answered(c *Core, errno unix.Errno) {
 		s.then.answered(c, unix.ESRCH)
 	default:
 		c.again = append(c.again, s)
+	}
+}
+
+func (s *series) about() []*proc { return []*proc{s.p} }
+
+// repeat is what the next keeper is to be asked for once more: about which ghosts, and how.
+type repeat interface {
+	task
+	about() []*proc
+}
+
+// repeatAll asks for all that is to be repeated, in order, before what has waited for its turn.
+func (c *Core) repeatAll() {
+	again := c.again
+	c.again = nil
+	var later []*proc
+	waiting := map[*proc][]task{}
+	for _, r := range again {
+		for _, p := range r.about() {
+			if len(p.waiting) > 0 {
+				later, waiting[p] = append(later, p), p.waiting
+				p.waiting = nil
+			}
+		}
+	}
+	for _, r := range again {
+		r.do(c)
+	}
+	for _, p := range later {
+		p.waiting = append(p.waiting, waiting[p]...)
+		c.goOn(p)
 	}
 }
 

@@ -14,24 +14,29 @@ const anyOwner = ^uint32(0)
 // keeperBack goes on with a new keeper, or with the same one over another
 // connection. It adopts the ghosts that live, ends again those that were being
 // ended, and kills the processes of those that died with the old one. A ghost
-// that no process has any more ends: nobody else would see to it. Then comes, in
-// the order in which it was asked, what the old one may not have done, and what
-// ghosts got while there was none.
+// that no process has any more ends: nobody else would see to it. What the old one may not
+// have done comes in the order in which it was asked, ends last, and then what ghosts got while there
+// was none.
 func (c *Core) keeperBack(held, stopped []wire.PID) {
 	c.keeperLost()
 	has := make(map[wire.PID]bool, len(held))
 	for _, pid := range held {
 		has[pid] = true
 	}
+	var ends []*proc
 	for _, pid := range inOrder(c.procs) {
 		p := c.procs[pid].oldest() // the others of this number wait for it
 		switch {
 		case !p.ghost, p.unasked: // what is to be done with a ghost that is to be made waits for that
 		case p.state == ending:
-			c.exitAgain(p, has[p.pid])
+			ends = append(ends, p)
 		case !has[p.pid] && (p.state == running || p.state == spawning):
 			c.adoptAgain(p.pid, &readopted{p})
 		}
+	}
+	c.repeatAll()
+	for _, p := range ends {
+		c.exitAgain(p, has[p.pid])
 	}
 	for _, pid := range held {
 		if c.orphans[pid] == nil && c.procs[pid] == nil {
@@ -43,11 +48,6 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 		if !has[pid] {
 			c.adoptAgain(pid, orphanLost(pid))
 		}
-	}
-	again := c.again
-	c.again = nil
-	for _, s := range again {
-		s.do(c)
 	}
 	c.stoppedMeanwhile(held, stopped)
 }

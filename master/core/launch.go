@@ -115,6 +115,7 @@ func (c *Core) beganBefore(l *launch, n *node) bool {
 		delete(c.orphans, l.PID)
 		p := c.launched(l, n)
 		p.signals = o.signals
+		c.stoppedBefore(p)
 		c.add(p)
 		if n.sess.awaitsNumbers() {
 			c.delayed = append(c.delayed, &adopted{p})

@@ -15,21 +15,25 @@ import (
 // retold are the events that a node tells again.
 type retold struct {
 	events []wire.Event
-	short  []bool         // of births: it ends before it makes another process
+	short  []bool         // of births: it ends before it makes another process, or another joins its group
 	born   map[uint64]int // where the births are
 }
 
 func retell(events []wire.Event) *retold {
 	r := &retold{events: events, short: make([]bool, len(events)), born: make(map[uint64]int)}
-	ends := make(map[wire.PID]bool) // what comes next of a number is its end
+	ends := make(map[wire.PID]bool) // what comes next of a number is its end, or is nobody else's business
 	for i := len(events) - 1; i >= 0; i-- {
-		switch e := &events[i]; e.Kind {
+		e := &events[i]
+		switch e.Kind {
 		case wire.EventForked:
 			r.short[i], r.born[e.Birth] = ends[e.PID], i
 			ends[cmp.Or(e.Maker, e.Parent)] = false
 		case wire.EventExited:
 			ends[e.PID] = true
 		default:
+		}
+		if e.PGID != e.PID {
+			ends[e.PGID] = false
 		}
 	}
 	return r
@@ -178,6 +182,8 @@ func (c *Core) goesOn(s *session, p *proc) {
 	if p.claimed {
 		p.claimed = false
 		c.stoppedBefore(p)
+	} else if p.state == running || p.state == forking {
+		p.stopAsGhost()
 	}
 	if p.left && p.parent != 0 && s.parent(p.pid) == p.parent {
 		c.absent[p.pid] = c.clock // the node has not heard of it: its daemon was away, perhaps

@@ -81,6 +81,8 @@ func numberOf(info []byte) unix.Signal { return unix.Signal(binary.LittleEndian.
 
 func kills(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGKILL }
 
+func stops(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGSTOP }
+
 func continues(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGCONT }
 
 // send sends a signal to a process, as soon as there is one and a session with its

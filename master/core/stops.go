@@ -54,32 +54,35 @@ func (r *shifted) answered(c *Core, errno unix.Errno) {
 func (c *Core) stoppedMeanwhile(held, stopped []wire.PID) {
 	for _, pid := range held {
 		p := c.procs[pid]
-		if p == nil || p.former != nil || p.state != running || p.shifting > 0 {
+		if p == nil || p.former != nil || p.state == ending || p.shifting > 0 {
 			continue
 		}
 		switch _, ghost := slices.BinarySearch(stopped, pid); {
 		case ghost && !p.halted:
+			p.halted = true
 			c.send(p, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGSTOP)})
 		case !ghost && p.halted:
+			p.halted = false
 			c.send(p, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGCONT)})
 		}
 	}
 }
 
-// stoppedBefore is stoppedMeanwhile for a process whose ghost this master has found. The
-// signal comes before those that the keeper has reported.
+// stoppedBefore is stoppedMeanwhile for a process whose ghost this master has found.
 func (c *Core) stoppedBefore(p *proc) {
-	_, ghost := slices.BinarySearch(c.orphansStopped, p.pid)
-	p.halted = ghost
-	sig := unix.SIGSTOP
-	switch {
-	case p.shifting > 0 || ghost == p.stops:
-		return
-	case p.stops:
-		if slices.ContainsFunc(p.signals.kept, continues) {
-			return // that was it
-		}
-		sig = unix.SIGCONT
+	_, p.halted = slices.BinarySearch(c.orphansStopped, p.pid)
+	p.stopAsGhost()
+}
+
+// stopAsGhost has a process stop or go on as its ghost has, of which it may not have heard in
+// a former session. The signal comes before those that the keeper has reported and that are yet to be sent.
+func (p *proc) stopAsGhost() {
+	is, sig := stops, unix.SIGSTOP
+	if p.stops {
+		is, sig = continues, unix.SIGCONT
 	}
-	p.signals.kept = slices.Insert(p.signals.kept, 0, &wire.Signal{PID: p.pid, Info: kernelSignal(sig)})
+	if p.shifting > 0 || p.halted == p.stops || slices.ContainsFunc(p.signals.kept, is) {
+		return // or that is it
+	}
+	p.signals.kept = slices.Insert(p.signals.kept, p.signals.sent, &wire.Signal{PID: p.pid, Info: kernelSignal(sig)})
 }
