@@ -15,6 +15,9 @@ type client struct {
 	ghost  wire.PID
 	launch uint64
 	node   wire.NodeID
+	uid    uint32
+	sets   int         // how often its node had been changed when it began
+	barred bool        // it may not start anything there
 	conn   core.Client // 0: it has none
 	hangUp bool
 	runs   bool // it was told so
@@ -67,11 +70,18 @@ func (s *Sim) anyClient() *client {
 func (s *Sim) newClient() {
 	s.births++
 	c := &client{sim: s, launch: s.births, node: pick(s.rng, s.nodes).id, hangUp: s.chance(2)}
+	c.uid = pick(s.rng, []uint32{0, 1000, 1000, 1001})
 	c.pid = s.kernel.fork(1).pid
 	g := s.kernel.fork(c.pid)
 	c.ghost = g.pid
-	g.ghost = &ghost{keeper: s.keeper, pid: g.pid}
+	g.uid, g.name, g.ghost = c.uid, ghostName, &ghost{keeper: s.keeper, pid: g.pid}
+	if s.chance(2) && c.uid == 1000 && s.kernel.launchedIn(7) < 3 {
+		g.cgroup = 7
+	}
 	s.everyone = append(s.everyone, c)
+	n := s.nodes[c.node]
+	c.sets, c.barred = n.sets, n.line.bars(c.uid)
+	n.served[c.uid] = n.served[c.uid] || !c.barred
 	c.connect()
 	s.step(c.run(false))
 }
@@ -85,8 +95,8 @@ func (c *client) connect() {
 
 func (c *client) run(again bool) core.Run {
 	return core.Run{
-		Client: c.conn, Who: core.Caller{PID: c.pid, UID: 1000, GID: 1000}, Node: c.node, PID: c.ghost, Launch: c.launch,
-		HangUp: c.hangUp, Again: again, GhostExists: again && c.sim.kernel.exists(c.ghost) == 0, Limit: 1 << 20,
+		Client: c.conn, Who: core.Caller{PID: c.pid, UID: c.uid, GID: c.uid}, Node: c.node, PID: c.ghost, Launch: c.launch,
+		HangUp: c.hangUp, Again: again, GhostExists: again && c.sim.kernel.exists(c.ghost) == 0, Limit: limitOf(c.uid),
 	}
 }
 
@@ -123,7 +133,11 @@ func (s *Sim) toClient(o core.Output) {
 	switch o := o.(type) {
 	case core.Spawn:
 		if c, l := s.clients[o.Client], s.links[o.Session]; c != nil && l != nil {
-			l.spawns = append(l.spawns, request{c, l.id})
+			if n := l.node; n.line.down || c.barred && c.sets == n.sets {
+				s.fail("user %d starts %d on node %d, which is %+v", c.uid, c.ghost, n.id, n.line)
+			}
+			l.node.served[c.uid] = true
+			l.spawns = append(l.spawns, request{c, l.id, o.TaskGroup, o.Tasks})
 		}
 	case core.Started:
 		if c := s.clients[o.Client]; c != nil {

@@ -2,7 +2,8 @@
 // (slave/core) as they are, with models of all that is around them: the kernel of the front end with
 // its process tree, the keeper and the ghosts, clients, kernels and inits of nodes with their processes
 // and journals, links, and time. One seed decides what happens
-// next: births, ends, signals, changes of parents, lost and slow messages, cuts, the death and
+// next: births, ends, signals, stops, changes of groups, users and names, calls, what administrators do with nodes
+// (states, rights, labels, revocation, joins), full budgets and control groups, lost and slow messages, cuts, the death and
 // return of the master, of the keeper, of slaves and of whole nodes, leases that run out.
 //
 // After every step the world is looked at from outside (invariants.go), and at the end, when

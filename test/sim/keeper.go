@@ -26,6 +26,7 @@ type ghost struct {
 	held    bool
 	killed  bool // SIGKILL holds it in its exit
 	zombie  bool
+	stopped bool
 	adopted wire.Adopted
 	kept    []*wire.GhostSignal    // that the process is not known to have
 	sent    map[uint64]unix.Signal // all that it got, by number; 0: it was lost
@@ -52,9 +53,12 @@ func (k *keeper) ghosts() (all []*ghost) {
 func (k *keeper) found() core.KeeperFound {
 	in := core.KeeperFound{Boot: boot}
 	for _, g := range k.ghosts() {
-		in.Held = append(in.Held, core.Held{PID: g.pid, Adopted: g.adopted, UID: 1000})
+		in.Held = append(in.Held, core.Held{PID: g.pid, Adopted: g.adopted, UID: k.sim.kernel.procs[g.pid].uid, Limit: limitOf(k.sim.kernel.procs[g.pid].uid)})
 		if g.killed {
 			in.Killed = append(in.Killed, g.pid)
+		}
+		if g.stopped {
+			in.Stopped = append(in.Stopped, g.pid)
 		}
 		for _, m := range g.kept {
 			k.out = append(k.out, core.FromKeeper{Message: m})
@@ -78,8 +82,20 @@ func (k *keeper) dies() {
 			in.Killed = append(in.Killed, g.pid)
 		}
 		g.forget()
+		g.unheld()
+		if g.stopped {
+			in.Stopped = append(in.Stopped, g.pid)
+		}
 	}
 	k.sim.step(in)
+}
+
+// unheld has a ghost get a signal while no keeper holds it: it stops or goes on by itself.
+func (g *ghost) unheld() {
+	if !g.killed && !g.zombie && g.keeper.sim.chance(8) {
+		g.stopped = !g.stopped
+		g.keeper.sim.note("ghost %d stops while nobody holds it: %v", g.pid, g.stopped)
+	}
 }
 
 // forget has the signals lost that are kept.
@@ -128,14 +144,10 @@ func (k *keeper) carryOut(m wire.Message) unix.Errno {
 				g.kept = slices.DeleteFunc(g.kept, func(s *wire.GhostSignal) bool { return s.Seq <= mark.Seq })
 			}
 		}
-	case *wire.GhostJoin:
-		g := k.ghost(m.PID)
-		if g == nil || g.killed {
-			return unix.ESRCH
-		}
-		k.sim.kernel.procs[m.PID].group = m.PGID
 	case *wire.GhostCall:
 		return k.call(m)
+	default:
+		return k.change(m)
 	}
 	return 0
 }
@@ -172,8 +184,17 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 		k.sim.fail("a ghost is to be made with number %d, which another has", m.Child)
 		return unix.EEXIST
 	}
+	if k.sim.kernel.exists(-m.Child) == 0 { // a ghost is told again that has ended, and its group has not
+		return unix.EEXIST
+	}
 	parent := k.sim.kernel.procs[m.Parent]
-	child := &local{pid: m.Child, parent: m.Parent, group: parent.group}
+	child := &local{pid: m.Child, parent: m.Parent, group: parent.group, session: parent.session, uid: parent.uid, name: parent.name, cgroup: parent.cgroup}
+	if k.sim.kernel.isFull(parent.cgroup) {
+		if k.sim.peaceful {
+			k.sim.fail("there is no room for the ghost of %d, whose process is there", m.Child)
+		}
+		return unix.EAGAIN
+	}
 	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner}}
 	k.sim.kernel.procs[m.Child] = child
 	return 0
@@ -185,31 +206,28 @@ func (k *keeper) exit(m *wire.GhostExit) unix.Errno {
 	if g == nil {
 		return unix.ESRCH
 	}
+	if p := k.sim.find(m.PID, g.adopted.Birth); p != nil {
+		k.sim.fail("the ghost of %d (birth %d) ends, and its process on node %d does not", g.pid, g.adopted.Birth, p.node.id)
+	}
+	if m.Zombie {
+		g.zombie, g.stopped = true, false
+		k.sim.kernel.orphan(m.PID)
+		return 0
+	}
 	k.sim.ghostEnds(g, m.Status)
 	k.sim.kernel.end(m.PID)
 	k.out = append(k.out, core.FromKeeper{Message: &wire.GhostGone{PID: m.PID, Asked: true, Status: m.Status}})
 	return 0
 }
 
-// call has a ghost send a signal to a process.
-func (k *keeper) call(m *wire.GhostCall) unix.Errno {
-	if g := k.ghost(m.PID); g == nil || g.killed {
-		return unix.ESRCH
-	}
-	to := k.ghost(wire.PID(m.Args[0]))
-	if to == nil {
-		return unix.ESRCH
-	}
-	to.gets(unix.Signal(m.Args[1]))
-	return 0
-}
-
-// gets has a ghost get a signal: the keeper numbers it, keeps it and tells the master.
-func (g *ghost) gets(sig unix.Signal) {
-	if g.killed {
+// gets has a ghost get a signal: the keeper numbers it, keeps it and tells the master. One that is
+// stopped goes on by SIGCONT at once.
+func (g *ghost) gets(sig unix.Signal, code uint32, sender wire.PID) {
+	if g.killed || g.zombie {
 		return
 	}
 	g.killed = sig == unix.SIGKILL
+	g.stopped = g.stopped && sig != unix.SIGKILL && sig != unix.SIGCONT
 	g.keeper.seq++
 	if g.sent == nil {
 		g.sent = map[uint64]unix.Signal{}
@@ -217,6 +235,8 @@ func (g *ghost) gets(sig unix.Signal) {
 	g.sent[g.keeper.seq] = sig
 	info := make([]byte, 128)
 	binary.LittleEndian.PutUint32(info, uint32(sig))
+	binary.LittleEndian.PutUint32(info[8:], code)
+	binary.LittleEndian.PutUint32(info[16:], uint32(sender))
 	m := &wire.GhostSignal{PID: g.pid, Info: info, Seq: g.keeper.seq}
 	g.kept = append(g.kept, m)
 	g.keeper.out = append(g.keeper.out, core.FromKeeper{Message: m})

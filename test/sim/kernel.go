@@ -19,8 +19,12 @@ type kernel struct {
 
 // local is a process of the front end: a client, or a ghost.
 type local struct {
-	pid, parent, group wire.PID
-	ghost              *ghost // nil: it is none
+	pid, parent    wire.PID
+	group, session wire.PID
+	uid            uint32
+	name           string
+	cgroup         uint64 // that bounds tasks; 0: none does
+	ghost          *ghost // nil: it is none
 }
 
 func newKernel(s *Sim) *kernel {
@@ -41,7 +45,7 @@ func (k *kernel) fork(parent wire.PID) *local {
 			k.next = firstNumber
 		}
 	}
-	p := &local{pid: k.next, parent: parent, group: k.next}
+	p := &local{pid: k.next, parent: parent, group: k.next, session: k.next}
 	k.procs[p.pid] = p
 	return p
 }
@@ -51,7 +55,7 @@ func (k *kernel) fork(parent wire.PID) *local {
 func (k *kernel) taken() map[wire.PID]bool {
 	taken := map[wire.PID]bool{}
 	for pid, p := range k.procs {
-		taken[pid], taken[p.group] = true, true
+		taken[pid], taken[p.group], taken[p.session] = true, true, true
 	}
 	for _, c := range k.sim.everyone {
 		if !c.left {
@@ -75,6 +79,11 @@ func (k *kernel) free() (free int) {
 // end ends a process; its children go to init.
 func (k *kernel) end(pid wire.PID) {
 	delete(k.procs, pid)
+	k.orphan(pid)
+}
+
+// orphan gives the children of a process to init.
+func (k *kernel) orphan(pid wire.PID) {
 	for _, p := range k.procs {
 		if p.parent == pid {
 			p.parent = 1
@@ -128,13 +137,20 @@ func (k *kernel) userActs() {
 	if len(ghosts) == 0 {
 		return
 	}
-	sig := pick(k.sim.rng, []unix.Signal{unix.SIGUSR1, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTERM, unix.SIGKILL})
-	k.kill(pick(k.sim.rng, ghosts), sig)
+	sig := pick(k.sim.rng, []unix.Signal{
+		unix.SIGUSR1, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTERM, unix.SIGKILL, unix.SIGSTOP, unix.SIGTSTP, unix.SIGCONT, unix.SIGCONT,
+	})
+	pid := pick(k.sim.rng, ghosts)
+	if k.sim.chance(6) {
+		k.killGroup(k.procs[pid].group, sig)
+	} else {
+		k.kill(pid, sig)
+	}
 }
 
 // kill sends a signal to a ghost, which the keeper sees.
 func (k *kernel) kill(pid wire.PID, sig unix.Signal) {
 	g := k.procs[pid].ghost
 	k.sim.note("kill %d %s", pid, unix.SignalName(sig))
-	g.gets(sig)
+	g.gets(sig, siUser, 0)
 }

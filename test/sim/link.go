@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"bproc/master/core"
 	"bproc/wire"
 )
@@ -31,6 +33,8 @@ type said struct {
 type request struct {
 	client  *client
 	session core.Session
+	group   uint64 // control group, of which it may have some tasks
+	tasks   uint64
 }
 
 // deliver has a message arrive.
@@ -61,16 +65,28 @@ func (l *link) deliver(which int) {
 			return
 		}
 		l.node.sim.step(core.FromNode{Session: l.id, Number: m.number, Message: m.message})
-	case which == 2 && len(l.spawns) > 0:
+	case which == 2 && len(l.spawns) > 0 && !l.signals(l.spawns[0].client.ghost):
 		r := l.spawns[0]
 		l.spawns = l.spawns[1:]
 		l.node.slave.launches(r)
 	}
 }
 
+// signals reports whether a signal is on its way for a former process of a number, which the next one must not
+// overtake: a number does not come back that soon.
+func (l *link) signals(pid wire.PID) bool {
+	return slices.ContainsFunc(l.down, func(o core.ToNode) bool {
+		m, is := o.Message.(*wire.Signal)
+		return is && m.PID == pid
+	})
+}
+
 // connect begins a session. The master's core knows of it when it has the inventory and what is told
 // again, and not of one that ends before.
 func (n *node) connect() {
+	if !n.isAdmitted() {
+		return
+	}
 	n.sim.sessions++
 	l := &link{id: n.sim.sessions, node: n}
 	n.link, n.linked = l, n.sim.now
@@ -84,13 +100,30 @@ func (n *node) connect() {
 	l.up = append([]said{{message: &l.inventory}}, l.up...)
 }
 
+// isAdmitted reports whether a node may connect. One whose identity is not good ends its processes, and joins
+// again.
+func (n *node) isAdmitted() bool {
+	switch n.sim.core.Admit(n.key()) {
+	case core.Admitted:
+		if n.certificate.Until.Before(n.sim.now) {
+			n.certificate = core.Validity{From: n.sim.now, Until: n.sim.now.Add(certificate)}
+		}
+		return true
+	case core.Unknown:
+		if n.revoked && (n.sim.quiet || n.sim.chance(4)) {
+			n.sim.joinsAnew(n)
+		}
+	}
+	return false
+}
+
 // isUp is for when the inventory has come.
 func (l *link) isUp() {
 	l.known = true
 	n, again := l.node, l.events[:l.inventory.Again]
 	n.sim.note("node %d is up", n.id)
 	n.sim.step(core.NodeUp{
-		Session: l.id, Peer: core.Peer{Key: n.key(), BootID: n.bootID()}, Inventory: l.inventory, Again: append([]wire.Event(nil), again...),
+		Session: l.id, Peer: core.Peer{Key: n.key(), BootID: n.bootID()}, Certificate: n.certificate, Inventory: l.inventory, Again: append([]wire.Event(nil), again...),
 	})
 }
 
@@ -139,7 +172,7 @@ func (n *node) heal() {
 	if l := n.link; l != nil && l.isCut && !l.closed {
 		l.isCut = false
 		if l.known {
-			n.sim.step(core.NodeHealed{Session: l.id})
+			n.sim.step(core.NodeHealed{Session: l.id, Certificate: n.certificate})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
 	slave "bproc/slave/core"
 	"bproc/wire"
 )
@@ -26,8 +27,22 @@ type node struct {
 	next    wire.PID
 	blocks  []wire.Block
 	records []record
-	calls   map[uint64]*wire.Call // without an answer
-	number  uint64                // of the last call
+	calls   map[uint64]*asked // without an answer
+	number  uint64            // of the last call
+
+	served map[uint32]bool // users for whom something was started
+	shares map[uint32]uint64
+	rooms  map[room]uint64
+	given  map[wire.PID]bool // numbers that processes have had
+	bounds []*wire.Budget    // of groups, that are not answered
+
+	line        line
+	sets        int  // how often that was changed
+	identity    int  // how often it has joined
+	revoked     bool // it is to join again
+	goesDown    bool
+	leaving     bool
+	certificate core.Validity
 
 	init     *initProcess
 	linked   time.Time // when something last came over the link
@@ -48,28 +63,33 @@ type proc struct {
 	runs   bool
 	ended  bool
 	status wire.Status
+	waits  bool // for a call
+	looks
+	reused bool   // its number was another one before
+	room   room   // in which it was started
 	taken  uint64 // number of the last signal
 	got    []uint64
 
 	// What the slave has told, or will when it has to.
 	announced bool
-	starting  bool   // its Spawned is to be told
-	told      uint64 // number of the event of its birth in this session; 0: it was told before
+	known     slave.Known // what was told of it
+	starting  bool        // its Spawned is to be told
+	told      uint64      // number of the event of its birth in this session; 0: it was told before
 }
 
 // record is what the kernel has noted.
 type record struct {
 	p     *proc
-	ended bool
+	event wire.Event
 }
 
 func newNode(s *Sim, id wire.NodeID) *node {
-	n := &node{sim: s, id: id, procs: map[wire.PID]*proc{}, linked: s.now, heard: s.now, calls: map[uint64]*wire.Call{}}
+	n := &node{sim: s, id: id, procs: map[wire.PID]*proc{}, linked: s.now, heard: s.now, calls: map[uint64]*asked{}, served: map[uint32]bool{}, shares: map[uint32]uint64{}, rooms: map[room]uint64{}, given: map[wire.PID]bool{}}
 	n.init = &initProcess{node: n, kept: map[wire.PID]word{}}
 	return n
 }
 
-func (n *node) key() string    { return fmt.Sprint("node ", n.id) }
+func (n *node) key() string    { return fmt.Sprint("node ", n.id, ".", n.identity) }
 func (n *node) bootID() string { return fmt.Sprint(n.booted) }
 
 // lives has something happen on the node.
@@ -77,7 +97,9 @@ func (n *node) lives() {
 	if n.sim.chance(10) {
 		n.givesBack()
 	}
-	switch n.sim.rng.IntN(20) {
+	switch n.sim.rng.IntN(24) {
+	case 20, 21, 22:
+		n.changes()
 	case 0, 1, 2, 3:
 		n.forks()
 	case 4, 5:
@@ -103,6 +125,10 @@ func (n *node) lives() {
 // slaveWorks has the slave do something: begin, connect, take what there is.
 func (n *node) slaveWorks() {
 	switch {
+	case n.goesDown && n.sim.chance(3):
+		n.reboot()
+	case n.leaving && n.sim.chance(3):
+		n.leaves()
 	case n.slave == nil:
 		if n.sim.chance(3) {
 			n.begin()
@@ -125,7 +151,7 @@ func (n *node) inOrder() (all []*proc) {
 func (n *node) any() *proc {
 	var all []*proc
 	for _, p := range n.inOrder() {
-		if p.runs {
+		if p.runs && p.stop == 0 && !p.waits {
 			all = append(all, p)
 		}
 	}
@@ -138,7 +164,7 @@ func (n *node) any() *proc {
 // forks has a process fork. The kernel gives the next number that is free.
 func (n *node) forks() {
 	p, free := n.any(), n.freeNumbers()
-	if p == nil || len(free) == 0 || len(n.procs) > 60 || n.sim.quiet {
+	if p == nil || !n.hasRoom(p) || len(free) == 0 || len(n.procs) > 60 || n.sim.quiet {
 		return
 	}
 	pid := free[0]
@@ -147,10 +173,10 @@ func (n *node) forks() {
 	}
 	n.next = pid
 	n.sim.births++
-	child := &proc{pid: pid, birth: n.sim.births, node: n, booted: n.booted, maker: p, runs: true}
-	n.procs[pid] = child
+	child := &proc{pid: pid, birth: n.sim.births, node: n, booted: n.booted, maker: p, runs: true, looks: p.looks, room: p.room}
+	n.procs[pid], child.reused, n.given[pid] = child, n.given[pid], true
 	n.sim.note("node %d: %d (birth %d) is born of %d", n.id, pid, child.birth, p.pid)
-	n.records = append(n.records, record{p: child})
+	n.records = append(n.records, record{child, wire.Event{Kind: wire.EventForked, PID: pid, Birth: child.birth, Parent: p.pid}})
 }
 
 // end ends a process.
@@ -158,8 +184,15 @@ func (n *node) end(p *proc, status wire.Status) {
 	n.sim.note("node %d: %d (birth %d) ends with %v", n.id, p.pid, p.birth, status)
 	p.ended, p.status = true, status
 	delete(n.procs, p.pid)
+	if p.waits {
+		n.leavesCall(p)
+	}
+	n.isBounded()
 	if p.client == nil {
-		n.records = append(n.records, record{p, true})
+		if n.sim.chance(4) {
+			n.records = append(n.records, record{p, wire.Event{Kind: wire.EventZombie, PID: p.pid, Birth: p.birth, Status: status}})
+		}
+		n.records = append(n.records, record{p, wire.Event{Kind: wire.EventExited, PID: p.pid, Birth: p.birth, Status: status}})
 		return
 	}
 	if !p.runs { // killed while it was started
@@ -188,28 +221,7 @@ func (n *node) gets(m *wire.Signal) {
 		p.got = append(p.got, m.Seq)
 		n.sim.arrived(p, m.Seq, sig)
 	}
-	if sig == unix.SIGKILL || sig == unix.SIGTERM {
-		n.end(p, wire.SignalStatus(int(sig)))
-	}
-}
-
-// asks has a process send a signal to another one, wherever that is. It waits for the answer, and
-// the next daemon asks for it again.
-func (n *node) asks() {
-	p := n.any()
-	ghosts := n.sim.keeper.ghosts()
-	if p == nil || len(ghosts) == 0 || n.sim.quiet {
-		return
-	}
-	n.number++
-	m := &wire.Call{Caller: p.pid, Op: wire.CallKill, Args: []int64{int64(pick(n.sim.rng, ghosts).pid), int64(unix.SIGUSR2)}}
-	if n.sim.chance(2) {
-		m = &wire.Call{Caller: p.pid, Op: wire.CallGetppid}
-	}
-	n.calls[n.number] = m
-	if n.slave != nil {
-		n.slave.asks(n.number)
-	}
+	n.takesEffect(p, sig)
 }
 
 // timePasses has the slave look at its lease, and init.
@@ -243,6 +255,11 @@ func (n *node) restart() {
 func (n *node) reboot() {
 	n.sim.fault("node reboots", n.id)
 	n.loseSession("")
+	n.wipe()
+}
+
+// wipe leaves nothing of what a machine has.
+func (n *node) wipe() {
 	for _, p := range n.procs {
 		p.ended, p.status = true, wire.SignalStatus(int(unix.SIGKILL))
 	}
@@ -250,6 +267,9 @@ func (n *node) reboot() {
 	clear(n.calls)
 	n.init = &initProcess{node: n, kept: map[wire.PID]word{}}
 	n.slave, n.blocks, n.records, n.journal, n.confirms = nil, nil, nil, nil, 0
+	clear(n.shares)
+	clear(n.rooms)
+	n.bounds, n.goesDown, n.leaving = nil, false, false
 	n.booted++
 }
 
@@ -269,8 +289,8 @@ func (n *node) calm(ends bool) {
 		}
 		return
 	}
-	if p := n.any(); p != nil && ends {
-		n.end(p, wire.ExitStatus(0))
+	if all := n.inOrder(); ends && len(all) > 0 && all[0].runs {
+		n.end(all[0], wire.ExitStatus(0))
 	}
 	if ends {
 		n.givesBack()

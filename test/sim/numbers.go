@@ -13,13 +13,23 @@ const fewNumbers = 16
 func (n *node) freeNumbers() (free []wire.PID) {
 	for _, b := range n.blocks {
 		for pid := b.First; pid < b.First+fewNumbers; pid++ {
-			if n.procs[pid] == nil {
+			if n.procs[pid] == nil && !n.isUsed(pid) {
 				free = append(free, pid)
 			}
 		}
 	}
 	slices.Sort(free)
 	return free
+}
+
+// isUsed reports whether a number is that of a group or session.
+func (n *node) isUsed(pid wire.PID) bool {
+	for _, p := range n.procs {
+		if p.group == pid || p.session == pid {
+			return true
+		}
+	}
+	return false
 }
 
 // asksForNumbers does so where there are few.
@@ -36,7 +46,7 @@ func (n *node) givesBack() {
 		return
 	}
 	for i, b := range n.blocks {
-		if n.isAtHome(b) || slices.ContainsFunc(n.inOrder(), func(p *proc) bool { return b.Contains(p.pid) }) {
+		if n.isAtHome(b) || slices.ContainsFunc(n.inOrder(), func(p *proc) bool { return b.Contains(p.pid) || b.Contains(p.group) || b.Contains(p.session) }) {
 			continue
 		}
 		n.sim.note("node %d gives %v back", n.id, b)

@@ -24,7 +24,10 @@ type Sim struct {
 	Steps  int
 	Notes  bool           // a transcript is written
 	Faults map[string]int // by kind
+	Kind   string         // of what was violated
 
+	seed     uint64
+	source   *rand.PCG
 	rng      *rand.Rand
 	now      time.Time
 	core     *core.Core
@@ -41,6 +44,14 @@ type Sim struct {
 	births   uint64
 	exits    map[uint64]wire.PID // questions for the end of a process
 	parents  map[uint64]core.ParentAfter
+	peaceful bool   // nothing fails, ever
+	setUps   bool   // nodes are set up by a script
+	ghosts   string // control group for ghosts
+	scripts  map[wire.NodeID]uint64
+	certain  []core.Certify
+	replied  wire.Message // to the administrator
+	joined   *core.Joined
+	others   int
 	quiet    bool          // no faults, no births
 	passed   []core.Placed // by the last step
 	lines    []string
@@ -52,9 +63,14 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 	s := &Sim{
 		Notes:  notes,
 		Faults: map[string]int{},
-		rng:    rand.New(rand.NewPCG(seed, 0)), now: time.Unix(1_000_000, 0),
+		seed:   seed, source: rand.NewPCG(seed, 0), now: time.Unix(1_000_000, 0),
+		scripts: map[wire.NodeID]uint64{}, peaceful: seed%8 == 7, setUps: seed%3 == 0, quiet: true,
 		kept:  map[core.Table]map[string][]byte{core.Nodes: {}, core.Blocks: {}},
 		links: map[core.Session]*link{}, clients: map[core.Client]*client{},
+	}
+	s.rng = rand.New(s.source)
+	if seed%5 == 0 {
+		s.ghosts = "ghosts"
 	}
 	s.kernel = newKernel(s)
 	s.keeper = newKeeper(s)
@@ -62,10 +78,13 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 	for i := range nodes {
 		n := newNode(s, wire.NodeID(i))
 		s.nodes = append(s.nodes, n)
-		s.step(core.Join{Identity: n.key(), Want: n.id, Host: n.key()})
-		full := "full"
-		s.step(core.SetNodes{Change: wire.SetNodes{Nodes: []wire.NodeID{n.id}, Trust: &full}})
+		n.line = line{name: fmt.Sprint("node ", i), trust: "limited", mode: 0o111}
+		s.step(core.Join{Identity: n.key(), Want: n.id, Host: n.line.name})
+		if full := "full"; i != neverTrusted {
+			s.set(n, wire.SetNodes{Trust: &full})
+		}
 	}
+	s.quiet = false
 	return s
 }
 
@@ -73,20 +92,23 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 func (s *Sim) begin() {
 	s.masters++
 	c, err := core.New(core.Config{
-		Now: s.now, Lease: lease, Numbers: numbers, Nodes: s.kept[core.Nodes], Blocks: s.kept[core.Blocks], MaxEnds: 100,
+		Now: s.now, Lease: lease, Numbers: numbers, Nodes: s.kept[core.Nodes], Blocks: s.kept[core.Blocks], MaxEnds: 3,
+		SetUp: s.setUps, TaskGroups: s.seed%2 == 1, Ghosts: s.ghosts, PowerTime: powerTime, Squash: nobody,
+		Certificate: time.Duration(s.seed%3) * certificate / 2,
 	})
 	if err != nil {
 		s.fail("the master cannot begin: %v", err)
 		return
 	}
 	s.core, s.exits, s.parents = c, map[uint64]wire.PID{}, map[uint64]core.ParentAfter{}
+	clear(s.scripts)
 	s.step(s.keeper.found())
 }
 
 // fail notes the first thing that must not be.
 func (s *Sim) fail(format string, args ...any) {
 	if s.violated == nil {
-		s.violated = fmt.Errorf(format, args...)
+		s.violated, s.Kind = fmt.Errorf(format, args...), format
 	}
 }
 
@@ -115,7 +137,25 @@ func (s *Sim) step(in core.Input) {
 		s.placed(o)
 	}
 	s.passed = s.passed[:0]
+	s.certified()
 }
+
+// certified gives nodes the certificates that were made, which they show at once.
+func (s *Sim) certified() {
+	for _, o := range s.certain {
+		if l := s.links[o.Session]; l != nil {
+			l.node.certificate = core.Validity{From: s.now, Until: s.now.Add(certificate)}
+			if l.known && !l.isCut {
+				s.certain = nil
+				s.step(core.NodeHealed{Session: l.id, Certificate: l.node.certificate})
+			}
+		}
+	}
+	s.certain = nil
+}
+
+// certificate is how long one is good.
+const certificate = 2 * time.Minute
 
 // perform does what comes out of the core. It returns the input that follows at once, or nil.
 func (s *Sim) perform(o core.Output) core.Input {
@@ -131,10 +171,28 @@ func (s *Sim) perform(o core.Output) core.Input {
 			l.closed = true
 		}
 	case core.Joined:
-		s.nodes[o.Node].home = o.Home
+		if s.joined = &o; len(s.nodes) == int(o.Node)+1 && s.Steps == 0 {
+			s.nodes[o.Node].home = o.Home
+		}
+	case core.Reply:
+		s.replied = o.Message
+	case core.Certify:
+		s.certain = append(s.certain, o)
+	case core.SetUp:
+		s.scripts[o.Node] = o.Attempt
+	case core.StopSetUp:
+		delete(s.scripts, o.Node)
+	case core.Kill:
+		if g := s.keeper.ghost(o.PID); g != nil {
+			g.gets(o.Signal, siUser, 0)
+		}
 	case core.Placed:
 		s.passed = append(s.passed, o)
 	case core.Keep:
+		if !s.quiet && !s.peaceful && s.chance(20) {
+			s.fault("store")
+			return core.Kept{Number: o.Number, Err: errStore}
+		}
 		maps.Copy(s.kept[o.Table], o.Records)
 		maps.DeleteFunc(s.kept[o.Table], func(_ string, record []byte) bool { return record == nil })
 		return core.Kept{Number: o.Number}
@@ -170,8 +228,12 @@ func (s *Sim) answer(o core.Ask) core.Input {
 	case core.ParentAfter:
 		s.parents[o.Number] = q
 		return nil
+	case core.TaskGroupsOf:
+		s.kernel.taskGroupsOf(q, &a)
+	case core.CountTasks:
+		s.kernel.countTasks(q, &a)
 	default:
-		s.fail("the simulated kernel does not know %T", q)
+		s.kernel.tellOf(q, &a)
 	}
 	return a
 }
@@ -188,6 +250,7 @@ func (s *Sim) fault(kind string, about ...any) {
 // Run makes steps, and then has all come to rest. It returns what was violated.
 func (s *Sim) Run(steps int) error {
 	for ; s.Steps < steps && s.violated == nil; s.Steps++ {
+		s.source.Seed(s.seed, uint64(s.Steps)+1)
 		s.anything()
 		s.check()
 	}
@@ -210,9 +273,11 @@ func (s *Sim) anything() {
 		s.kernel.userActs()
 	case n < 90:
 		s.pass(time.Duration(1+s.rng.IntN(3)) * time.Second / 2)
-	case n < 95:
+	case n < 94:
 		s.answerLate()
-	default:
+	case n < 96:
+		s.administerCalmly()
+	case !s.peaceful:
 		s.disturb()
 	}
 }
@@ -229,6 +294,14 @@ func (s *Sim) pass(d time.Duration) {
 
 // answerLate answers a question that takes its time.
 func (s *Sim) answerLate() {
+	for _, id := range slices.Sorted(maps.Keys(s.scripts)) {
+		in := core.SetUpDone{Node: id, Attempt: s.scripts[id]}
+		if s.chance(4) && !s.quiet {
+			in.Failed = "exit status 1"
+		}
+		delete(s.scripts, id)
+		s.step(in)
+	}
 	for _, number := range slices.Sorted(maps.Keys(s.exits)) {
 		if s.kernel.exists(s.exits[number]) != 0 {
 			delete(s.exits, number)
@@ -250,7 +323,13 @@ func (s *Sim) answerLate() {
 // disturb has something fail.
 func (s *Sim) disturb() {
 	n := pick(s.rng, s.nodes)
-	switch s.rng.IntN(12) {
+	switch s.rng.IntN(14) {
+	case 12:
+		n.misbehaves()
+	case 13:
+		if s.chance(4) {
+			n.leave()
+		}
 	case 0, 1:
 		n.loseSession("session lost")
 	case 2, 3:
@@ -301,6 +380,8 @@ func (s *Sim) settle() {
 	s.quiet = true
 	ends := false
 	for round := 0; round < 1000 && s.violated == nil; round++ {
+		s.source.Seed(s.seed, 1<<32+uint64(round))
+		s.allUp()
 		for _, n := range s.nodes {
 			n.heal()
 			n.calm(ends)

@@ -13,6 +13,7 @@ var (
 	seeds = flag.Int("sim.seeds", 2000, "how many seeds")
 	first = flag.Uint64("sim.first", 1, "the first of them")
 	lines = flag.Int("sim.lines", 60, "how many lines of a transcript are shown")
+	goOn  = flag.Bool("sim.all", false, "go on after a violation, and only say of what kind each is")
 	steps = flag.Int("sim.steps", 1000, "steps of each")
 )
 
@@ -25,7 +26,7 @@ func TestCluster(t *testing.T) {
 		seed := next
 		next++
 		mu.Unlock()
-		if seed >= *first+uint64(*seeds) || t.Failed() {
+		if seed >= *first+uint64(*seeds) || t.Failed() && !*goOn {
 			return false
 		}
 		s := sim.New(seed, nodes(seed), false)
@@ -36,11 +37,13 @@ func TestCluster(t *testing.T) {
 		for kind, n := range s.Faults {
 			faults[kind] += n
 		}
-		if err != nil {
+		if err != nil && *goOn {
+			t.Errorf("seed %d, step %d: %s: %v", seed, s.Steps, s.Kind, err)
+		} else if err != nil {
 			again := sim.New(seed, nodes(seed), true)
 			t.Errorf("seed %d, step %d: %v\n%v\n%s", seed, s.Steps, err, again.Run(*steps), again.Transcript(*lines))
 		}
-		return err == nil
+		return err == nil || *goOn
 	}
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {

@@ -23,9 +23,9 @@ type daemon struct {
 	looks  *slave.LookForLate // a question that is not answered
 	known  map[wire.PID]*proc // that the front end has started, the last with each number
 	found  slave.TakenOver
-	unsure []wire.PID // init has not said yet what it knows of them
-	told   int        // of the words that init has kept, yet to be taken
-	start  bool       // the last launch is to be
+	unsure []wire.PID   // init has not said yet what it knows of them
+	told   int          // of the words that init has kept, yet to be taken
+	start  *slave.Known // of the last launch; nil: it is not to be
 	held   int
 }
 
@@ -55,7 +55,7 @@ func (n *node) begin() {
 	d.unsure = d.found.Unsure
 	d.lookAtAll()
 	for _, number := range slices.Sorted(maps.Keys(n.calls)) {
-		d.step(slave.Call{Number: number, Call: n.calls[number]})
+		d.step(slave.Call{Number: number, Call: n.calls[number].call})
 	}
 }
 
@@ -92,9 +92,9 @@ func (d *daemon) perform(o slave.Output) slave.Input {
 	case slave.Renumber:
 		d.renumber(o.Again)
 	case slave.Returned:
-		delete(n.calls, o.Number)
+		n.returned(o)
 	case slave.Start:
-		d.start = true
+		d.start = &o.Process
 	case slave.TakenOver:
 		d.found = o
 	case slave.LookForLate:
@@ -119,6 +119,8 @@ func (d *daemon) perform(o slave.Output) slave.Input {
 		return slave.JournalRewritten{}
 	case slave.Confirm:
 		n.confirms = o.Count
+	case slave.OpenSession:
+		n.bounds = nil
 	case slave.Log:
 		if o.Level >= slave.Warning {
 			n.sim.note("slave %d: log %s %v", n.id, o.Text, o.Args)
@@ -220,15 +222,20 @@ func (d *daemon) busy() bool {
 func (d *daemon) tell(upTo int) {
 	var t telling
 	for ; d.read < upTo; d.read++ {
-		switch r := d.node.records[d.read]; {
-		case !r.ended:
-			if r.p.maker.starting {
-				t.add(r.p.maker, wire.Event{Kind: wire.EventSpawned})
-			}
-			r.p.announced, r.p.told = true, d.next+uint64(len(t.events))
-			t.add(r.p, wire.Event{Kind: wire.EventForked, Parent: r.p.maker.pid})
-		case r.p.announced:
-			t.add(r.p, wire.Event{Kind: wire.EventExited, Status: r.p.status})
+		r := d.node.records[d.read]
+		about := r.p
+		if r.event.Kind == wire.EventForked {
+			about = r.p.maker
+		}
+		if about.starting {
+			t.add(about, wire.Event{Kind: wire.EventSpawned})
+		}
+		if r.event.Kind == wire.EventForked {
+			r.p.announced, r.p.told, r.p.known = true, d.next+uint64(len(t.events)), about.known
+			r.p.known.PID, r.p.known.Birth, r.p.known.Parent, r.p.known.Launched = r.p.pid, r.p.birth, about.pid, false
+		}
+		if r.p.announced && r.p.known.Birth == r.p.birth {
+			t.add(r.p, r.event)
 		}
 	}
 	d.flush(&t)
@@ -245,11 +252,8 @@ func (t *telling) add(p *proc, e wire.Event) {
 	if e.Kind == wire.EventSpawned {
 		p.starting = false
 	}
-	k := slave.Known{PID: p.pid, Birth: p.birth, Launched: p.client != nil, Starting: p.starting}
-	if p.maker != nil {
-		k.Parent = p.maker.pid
-	}
-	t.events, t.states = append(t.events, e), append(t.states, k)
+	p.known = state(p.known, &e)
+	t.events, t.states = append(t.events, e), append(t.states, p.known)
 }
 
 func (d *daemon) flush(t *telling) {
@@ -299,6 +303,9 @@ func (d *daemon) started(p *proc) {
 // tellAll tells what the kernel has noted, and an event.
 func (d *daemon) tellAll(p *proc, e wire.Event) {
 	d.tell(len(d.node.records))
+	if e.Kind == wire.EventSpawned && !p.starting {
+		return
+	}
 	var t telling
 	if p.starting && e.Kind == wire.EventExited {
 		t.add(p, wire.Event{Kind: wire.EventSpawned})
@@ -324,20 +331,26 @@ func (d *daemon) settle() {
 // launches takes a request for a process.
 func (d *daemon) launches(r request) {
 	n, c := d.node, r.client
-	d.start = false
+	d.start = nil
 	if n.link != nil && n.link.id == r.session {
 		n.link.served, n.heard = true, n.linked
 	}
 	d.step(slave.Wanted{PID: c.ghost})
 	n.init.written = len(n.init.in)
-	d.step(slave.Launch{Session: slave.Session(r.session), Spawn: &wire.Spawn{PID: c.ghost, PGID: c.ghost, SID: c.ghost, Launch: c.launch, Parent: c.pid}})
-	if !d.start {
+	d.step(slave.Launch{Session: slave.Session(r.session), Spawn: &wire.Spawn{
+		PID: c.ghost, PGID: c.ghost, SID: c.ghost, Launch: c.launch, Parent: c.pid, UID: c.uid, GID: c.uid,
+	}})
+	if d.start == nil {
 		return
 	}
 	if p := c.started; p != nil && p.node == n && p.booted == n.booted {
 		n.sim.fail("process %d (birth %d) is started twice on node %d", p.pid, p.birth, n.id)
 	}
-	p := &proc{pid: c.ghost, birth: c.launch, node: n, booted: n.booted, client: c, announced: true, starting: true}
+	p := &proc{pid: c.ghost, birth: c.launch, node: n, booted: n.booted, client: c, announced: true, starting: true, known: *d.start, room: room{c.uid, r.group}}
+	p.looks = looks{group: p.pid, session: p.pid, uid: c.uid, name: ghostName}
+	if r.group != 0 {
+		n.rooms[room{c.uid, r.group}] = r.tasks
+	}
 	c.started, c.asked, d.known[p.pid] = p, p, p
 	n.init.in = append(n.init.in, p)
 }
@@ -351,6 +364,14 @@ func (d *daemon) hears(o core.ToNode) {
 		d.has(append(slices.Clone(d.node.blocks), m.Blocks...))
 	case *wire.Signal:
 		d.signal(m)
+	case *wire.Budget:
+		d.node.bound(m)
+	case *wire.Renew:
+		d.say(&wire.RenewRequest{})
+	case *wire.Power:
+		d.node.toPower(m)
+	case *wire.HangUp:
+		d.node.hangUp(m)
 	default:
 		d.step(slave.FromMaster{Number: o.Number, Message: m})
 	}
@@ -417,5 +438,5 @@ func (d *daemon) findLate() {
 // asks has the front end carry out a call, after all that the kernel has noted.
 func (d *daemon) asks(number uint64) {
 	d.tell(len(d.node.records))
-	d.step(slave.Call{Number: number, Call: d.node.calls[number]})
+	d.step(slave.Call{Number: number, Call: d.node.calls[number].call})
 }
