@@ -72,6 +72,7 @@ const (
 	offsetNr   = 0
 	offsetArch = 4
 	offsetArg0 = 16
+	offsetArg2 = 32
 	x32        = 0x40000000
 )
 
@@ -100,6 +101,9 @@ func program(has []capability.Cap) []bpf.Instruction {
 			prog = append(prog, bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipFalse: 1}, refuse)
 		}
 	}
+	if !slices.Contains(has, capability.CAP_SYS_RESOURCE) {
+		prog = append(prog, ownLimits...)
+	}
 	if slices.Contains(has, capability.CAP_SYS_ADMIN) {
 		return append(prog, allow)
 	}
@@ -110,6 +114,20 @@ func program(has []capability.Cap) []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: namespaceFlags, SkipFalse: 1}, refuse,
 		allow,
 	)
+}
+
+// ownLimits has prlimit(2) set limits of the caller only, which is process 0: the kernel would let it set those of all
+// processes of the same user.
+var ownLimits = []bpf.Instruction{
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_PRLIMIT64, SkipFalse: 8},
+	bpf.LoadAbsolute{Off: offsetArg0, Size: 4},
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 5},
+	bpf.LoadAbsolute{Off: offsetArg2, Size: 4}, // the new limit is null: it asks
+	bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2},
+	bpf.LoadAbsolute{Off: offsetArg2 + 4, Size: 4},
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1},
+	refuse,
+	allow,
 }
 
 // install puts this thread under the filter.

@@ -48,6 +48,37 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// TestOwnLimits: prlimit(2) of others asks only.
+func TestOwnLimits(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		pid  uint32
+		to   uint64 // the new limit
+		has  []capability.Cap
+		want uint32
+	}{
+		{"its own", 0, 1 << 40, nil, allow.Val},
+		{"another's, asked for", 5, 0, nil, allow.Val},
+		{"another's", 5, 1 << 40, nil, refuse.Val},
+		{"another's, below 4 GiB", 5, 4096, nil, refuse.Val},
+		{"another's with the capability", 5, 4096, []capability.Cap{capability.CAP_SYS_RESOURCE}, allow.Val},
+	} {
+		data := make([]byte, 64)
+		binary.BigEndian.PutUint32(data[offsetNr:], unix.SYS_PRLIMIT64)
+		binary.BigEndian.PutUint32(data[offsetArch:], auditArch)
+		binary.BigEndian.PutUint32(data[offsetArg0:], tt.pid)
+		binary.BigEndian.PutUint32(data[offsetArg2:], uint32(tt.to))
+		binary.BigEndian.PutUint32(data[offsetArg2+4:], uint32(tt.to>>32))
+		vm, err := bpf.NewVM(program(tt.has))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := vm.Run(data); err != nil || uint32(got) != tt.want {
+			t.Errorf("%s: got %#x, %v, want %#x", tt.name, got, err, tt.want)
+		}
+	}
+}
+
 func TestOwnGroups(t *testing.T) {
 	got := ownGroups("9:name=systemd:/\n8:cpu,cpuacct:/c\n4:memory:/a/b:c\n0::/u\nnonsense\n")
 	for name, want := range map[string]string{"name=systemd": "/", "cpu": "/c", "cpuacct": "/c", "memory": "/a/b:c", "": "/u"} {
