@@ -94,6 +94,9 @@ func hook(s *spec.Spec, args []string) error {
 	if err == nil {
 		err = g.enter(new(spec.Spec))
 	}
+	if err == nil {
+		err = (&root{Spec: s}).directories()
+	}
 	if err != nil {
 		return err
 	}

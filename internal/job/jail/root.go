@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -133,12 +134,8 @@ func (r *root) data() error {
 			return err
 		}
 	}
-	fd, err := ensure(base, r.Job, r.owner())
+	fd, err := r.temporary()
 	if err != nil {
-		return err
-	}
-	unix.Close(fd)
-	if fd, err = ensure(base, r.Job+"/tmp", r.owner()); err != nil {
 		return err
 	}
 	defer unix.Close(fd)
@@ -150,11 +147,55 @@ func (r *root) data() error {
 	if !r.Persistent {
 		return nil
 	}
-	store := filepath.Join(r.Root, "store")
-	if _, err := os.Stat(store); err != nil {
-		return fmt.Errorf("the job asks for a persistent disk, and the node has no %s", store)
+	store, err := r.store()
+	if err != nil {
+		return err
 	}
 	return r.own(store, r.Job, inertAll)
+}
+
+// temporary opens the directory for temporary files of the job.
+func (r *root) temporary() (int, error) {
+	base := filepath.Join(r.Root, "data")
+	fd, err := ensure(base, r.Job, r.owner())
+	if err != nil {
+		return -1, err
+	}
+	unix.Close(fd)
+	return ensure(base, r.Job+"/tmp", r.owner())
+}
+
+// store is below which jobs keep data that last.
+func (r *root) store() (string, error) {
+	store := filepath.Join(r.Root, "store")
+	if _, err := os.Stat(store); err != nil {
+		return "", fmt.Errorf("the job asks for a persistent disk, and the node has no %s", store)
+	}
+	return store, nil
+}
+
+// directories makes those in which the job writes, for its hook.
+func (r *root) directories() error {
+	fd, err := r.temporary()
+	if err != nil {
+		return err
+	}
+	unix.Close(fd)
+	if fd, err = ensure(filepath.Join(r.Root, "sys/log"), r.Job, r.owner()); err != nil {
+		return err
+	}
+	unix.Close(fd)
+	if !r.Persistent {
+		return nil
+	}
+	store, err := r.store()
+	if err == nil {
+		fd, err = ensure(store, r.Job, r.owner())
+	}
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
 }
 
 func (r *root) owner() owner { return owner{int(r.UID), int(r.GID)} }
@@ -224,11 +265,22 @@ func (r *root) matching(v spec.Volume, attributes uint64) error {
 		paths = []string{v.Path}
 	}
 	for _, path := range paths {
+		if r.isOwn(path) {
+			continue
+		}
 		if err := r.show(path, attributes); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isOwn reports whether a path is in a directory that is the job's.
+func (r *root) isOwn(path string) bool {
+	return slices.ContainsFunc([]string{"jobs", "data", "store", "sys/log"}, func(dir string) bool {
+		rel, err := filepath.Rel(filepath.Join(r.Root, dir, r.Job), path)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }
 
 // show shows a file or directory of the node's in its place.

@@ -113,8 +113,8 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 		return failed(err)
 	}
 	s.told <- told{node: &node}
-	sp := s.spec(spec.Hook)
-	sp.Path, sp.Env = s.Process.Hooks.PreStart, s.Spec.Env
+	sp := s.Spec
+	sp.Action, sp.Path, sp.Args = spec.Hook, s.Process.Hooks.PreStart, nil
 	e, err := s.execute(ctx, node, sp, func(client.PID) {})
 	switch {
 	case err != nil:
