@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bproc/internal/job/file"
+	"bproc/internal/job/place"
 )
 
 // checked is what was found out of a file. The JSON is described in bpjob(1).
@@ -34,7 +35,10 @@ func (c *Command) checkCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			if o.Root, err = place.Root(); err != nil {
+				return err
+			}
 			return c.check(args, o, asJSON)
 		},
 	}

@@ -84,6 +84,7 @@ func (c *Command) list(asJSON bool) error {
 	}
 	all := []listed{}
 	var failed error
+	seen := make(map[place.Process]bool)
 	for _, j := range jobs {
 		job, _, err := read(j)
 		if err != nil {
@@ -94,6 +95,19 @@ func (c *Command) list(asJSON bool) error {
 			p := place.Process{Job: j, Process: f.Name}
 			r, err := p.Read()
 			failed = errors.Join(failed, err)
+			all = append(all, tell(p, r))
+			seen[p] = true
+		}
+	}
+	others, err := place.Started(root)
+	failed = errors.Join(failed, err)
+	for _, p := range others {
+		if seen[p] {
+			continue
+		}
+		r, err := p.Read()
+		failed = errors.Join(failed, err)
+		if r.State.Active() || r.State == life.Waiting { // its job file has changed meanwhile
 			all = append(all, tell(p, r))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // DefaultRoot is below which jobs are, and RootVariable the environment variable that names another.
@@ -64,6 +65,19 @@ func (p Process) String() string {
 		return p.Name
 	}
 	return p.Name + "." + p.Process
+}
+
+// Started returns the processes below a root that were started once, by name. They need not be in a job file any more.
+func Started(root string) ([]Process, error) {
+	files, err := filepath.Glob(filepath.Join(root, "sys/run/bpm/*/*.json"))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Process, len(files))
+	for i, f := range files {
+		all[i] = Process{Job{root, filepath.Base(filepath.Dir(f))}, strings.TrimSuffix(filepath.Base(f), ".json")}
+	}
+	return all, nil
 }
 
 // Output is a log of the process: of "stdout" or "stderr".
