@@ -21,13 +21,20 @@ const jobRoot = "/var/lib/vcap"
 // jobs is a cluster with jobs.
 type jobs struct {
 	*cluster.Cluster
-	t *testing.T
+	t    *testing.T
+	node int // where jobs run that are not told otherwise
 }
 
 func startJobs(t *testing.T, nodes int) *jobs {
 	t.Helper()
-	return &jobs{cluster.Start(t, cluster.Config{Nodes: nodes}), t}
+	return &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: nodes}), t: t}
 }
+
+// at is the node where jobs run, for command lines.
+func (j *jobs) at() string { return strconv.Itoa(j.node) }
+
+// machine is that node.
+func (j *jobs) machine() *cluster.Machine { return j.Nodes[j.node] }
 
 // write makes the job file of a job.
 func (j *jobs) write(name, text string) {
@@ -145,14 +152,14 @@ func process(name, script string, keys ...string) string {
 	return text
 }
 
-// foreground runs a script as a job on node 0, and returns how it ended.
+// foreground runs a script as a job, and returns how it ended.
 func (j *jobs) foreground(name, script string, keys ...string) cluster.Result {
 	j.t.Helper()
 	j.write(name, process(name, script, keys...))
-	return j.try("run", "-N", "0", name)
+	return j.try("run", "-N", j.at(), name)
 }
 
-// says runs a script as a job on node 0, which must succeed, and returns what it prints.
+// says runs a script as a job, which must succeed, and returns what it prints.
 func (j *jobs) says(name, script string, keys ...string) string {
 	j.t.Helper()
 	res := j.foreground(name, script, keys...)
@@ -166,11 +173,12 @@ func (j *jobs) says(name, script string, keys ...string) string {
 func (j *jobs) start(name, script string, keys ...string) {
 	j.t.Helper()
 	j.write(name, process(name, script, keys...))
-	j.run("start", "-N", "0", name)
+	j.run("start", "-N", j.at(), name)
 	j.t.Cleanup(func() { j.try("stop", name) })
 }
 
-// jobCase is a case of a suite of jobs, which share a cluster. Each has jobs of its own, called as it.
+// jobCase is a case of a suite of jobs, which share a cluster. Each has jobs of its own, called as it. They take turns
+// at the nodes.
 type jobCase struct {
 	name string
 	test func(j *jobs, name string)
@@ -178,7 +186,7 @@ type jobCase struct {
 
 func (j *jobs) suite(cases []jobCase) {
 	for i, c := range cases {
-		j.t.Run(c.name, func(t *testing.T) { c.test(&jobs{j.Cluster, t}, fmt.Sprintf("case%d", i)) })
+		j.t.Run(c.name, func(t *testing.T) { c.test(&jobs{j.Cluster, t, i % len(j.Nodes)}, fmt.Sprintf("case%d", i)) })
 	}
 }
 

@@ -43,7 +43,7 @@ func TestJobsOutliveDaemons(t *testing.T) {
 // TestJobsOutliveNodes has a node be cut off and another one fail: by their rules processes run elsewhere then, once
 // they have ended there.
 func TestJobsOutliveNodes(t *testing.T) {
-	j := &jobs{cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 3\n"}), t}
+	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 3\n"}), t: t}
 	const rule = "restart: {when: on-failure, delay: 100ms, max_delay: 1s}"
 	j.write("moves", process("moves", "exec sleep 3001", rule))
 	j.write("stays", process("stays", "exec sleep 3002"))

@@ -11,9 +11,11 @@ import (
 
 // TestJobIsolation has the cases of what a process of a job sees, and of what it can do.
 func TestJobIsolation(t *testing.T) {
-	j := startJobs(t, 1)
-	j.suite(slices.Concat(jobEnvironment, jobFiles, jobVolumes, jobPrivileges, jobProcesses, jobLimits))
+	j := startJobs(t, 3)
+	j.suite(isolationCases)
 }
+
+var isolationCases = slices.Concat(jobEnvironment, jobFiles, jobVolumes, jobPrivileges, jobProcesses, jobLimits, jobNeighbours)
 
 var jobEnvironment = []jobCase{
 	{"nothing of the caller's environment", func(j *jobs, n string) {
@@ -27,7 +29,7 @@ var jobEnvironment = []jobCase{
 	}},
 	{"variables of the command line", func(j *jobs, n string) {
 		j.write(n, process(n, "echo $A $B", "env: {A: file, B: file}"))
-		j.equal("variables", j.run("run", "-N", "0", "-e", "A=line", n), "line file\n")
+		j.equal("variables", j.run("run", "-N", j.at(), "-e", "A=line", n), "line file\n")
 	}},
 	{"working directory", func(j *jobs, n string) {
 		j.equal("default", j.says(n, "pwd"), jobRoot+"/jobs/"+n+"\n")
@@ -35,35 +37,41 @@ var jobEnvironment = []jobCase{
 	}},
 	{"working directory that is missing", func(j *jobs, n string) {
 		j.write(n, process(n, "pwd", "workdir: /nowhere"))
-		j.fails("node 0: working directory /nowhere of the job: no such file or directory", "run", "-N", "0", n)
+		j.fails("node "+j.at()+": working directory /nowhere of the job: no such file or directory", "run", "-N", j.at(), n)
 	}},
 	{"no input", func(j *jobs, n string) { j.equal("input", j.says(n, "cat; readlink /proc/self/fd/0"), "/dev/null\n") }},
 	{"the owner of the job file", func(j *jobs, n string) {
 		j.write(n, process(n, "id -u; id -g"))
 		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/"+n+"/config/bpm.yml")
-		j.equal("user", j.run("run", "-N", "0", n), "12345\n12345\n")
+		j.equal("user", j.run("run", "-N", j.at(), n), "12345\n12345\n")
+	}},
+	{"the user vcap", func(j *jobs, n string) {
+		j.write(n, process(n, "id -u; id -g"))
+		j.on(j.Front, "sh", "-c", "cp /etc/passwd /run/passwd; echo vcap:x:4321:4322::/:/bin/sh >>/run/passwd; mount --bind /run/passwd /etc/passwd")
+		defer j.on(j.Front, "umount", "/etc/passwd")
+		j.equal("user", j.run("run", "-N", j.at(), n), "4321\n4322\n")
 	}},
 	{"outputs can be opened anew", func(j *jobs, n string) {
 		j.write(n, process(n, "echo out >/dev/stdout; echo err >/dev/stderr"))
 		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/"+n+"/config/bpm.yml")
-		res := j.try("run", "-N", "0", n)
+		res := j.try("run", "-N", j.at(), n)
 		if res.Code != 0 || res.Stdout != "out\n" || res.Stderr != "err\n" {
 			j.t.Errorf("got %+v", res)
 		}
 	}},
 	{"executable that is missing", func(j *jobs, n string) {
 		j.write(n, "processes:\n- {name: "+n+", executable: /opt/server}\n")
-		j.fails("process "+n+": node 0: /opt/server is not on the node", "run", "-N", "0", n)
-		j.fails("process "+n+": node 0: /opt/server is not on the node", "start", "-N", "0", n)
+		j.fails("process "+n+": node "+j.at()+": /opt/server is not on the node", "run", "-N", j.at(), n)
+		j.fails("process "+n+": node "+j.at()+": /opt/server is not on the node", "start", "-N", j.at(), n)
 		j.equal("state", j.status(n).State, "failed")
 	}},
 	{"executable that is none", func(j *jobs, n string) {
 		j.write(n, "processes:\n- {name: "+n+", executable: /etc/passwd}\n")
-		j.fails("/etc/passwd cannot be executed: permission denied", "start", "-N", "0", n)
+		j.fails("/etc/passwd cannot be executed: permission denied", "start", "-N", j.at(), n)
 	}},
 	{"executable that no directory of PATH has", func(j *jobs, n string) {
 		j.write(n, "processes:\n- {name: "+n+", executable: no-such-server}\n")
-		j.fails("no-such-server is not on the node in PATH", "start", "-N", "0", n)
+		j.fails("no-such-server is not on the node in PATH", "start", "-N", j.at(), n)
 	}},
 }
 
@@ -97,21 +105,21 @@ var jobFiles = []jobCase{
 	}},
 	{"temporary files are one directory on disk", func(j *jobs, n string) {
 		got := j.says(n, "echo a >/tmp/f; cat /var/tmp/f "+jobRoot+"/data/"+n+"/tmp/f $TMPDIR/f; stat -f -c %T /tmp")
-		if text, ok := strings.CutPrefix(got, "a\na\na\n"); !ok || text == "tmpfs\n" && !strings.Contains(j.on(j.Nodes[0], "stat", "-f", "-c", "%T", jobRoot).Stdout, "tmpfs") {
+		if text, ok := strings.CutPrefix(got, "a\na\na\n"); !ok || text == "tmpfs\n" && !strings.Contains(j.on(j.machine(), "stat", "-f", "-c", "%T", jobRoot).Stdout, "tmpfs") {
 			j.t.Errorf("got %q", got)
 		}
-		j.equal("on the node", j.on(j.Nodes[0], "cat", jobRoot+"/data/"+n+"/tmp/f").Stdout, "a\n")
+		j.equal("on the node", j.on(j.machine(), "cat", jobRoot+"/data/"+n+"/tmp/f").Stdout, "a\n")
 	}},
 	{"log files of the job's own", func(j *jobs, n string) {
 		j.says(n, "echo line >"+jobRoot+"/sys/log/"+n+"/own.log")
-		j.equal("on the node", j.on(j.Nodes[0], "cat", jobRoot+"/sys/log/"+n+"/own.log").Stdout, "line\n")
+		j.equal("on the node", j.on(j.machine(), "cat", jobRoot+"/sys/log/"+n+"/own.log").Stdout, "line\n")
 	}},
 	{"a link of the job's leads nowhere", func(j *jobs, n string) {
 		j.says(n, "true", "ephemeral_disk: true")
 		dir := jobRoot + "/data/" + n
-		j.on(j.Nodes[0], "sh", "-c", "rmdir "+dir+"/tmp && ln -s /etc "+dir+"/tmp")
+		j.on(j.machine(), "sh", "-c", "rmdir "+dir+"/tmp && ln -s /etc "+dir+"/tmp")
 		j.write(n, process(n, "true", "ephemeral_disk: true"))
-		j.fails("open "+dir+"/tmp: too many levels of symbolic links", "run", "-N", "0", n)
+		j.fails("open "+dir+"/tmp: too many levels of symbolic links", "run", "-N", j.at(), n)
 	}},
 	{"devices", func(j *jobs, n string) {
 		j.equal("devices", j.says(n, "ls /dev | tr '\\n' ' '; echo x >/dev/null; head -c 2 /dev/zero | wc -c"),
@@ -122,70 +130,21 @@ var jobFiles = []jobCase{
 		j.on(j.Front, "mkdir", "-p", jobRoot+"/sys/log/"+n)
 		log := jobRoot + "/sys/log/" + n + "/" + n + ".stdout.log"
 		j.on(j.Front, "ln", "-s", "/etc/new", log)
-		j.fails("log "+log+" is a symbolic link: remove it", "start", "-N", "0", n)
+		j.fails("log "+log+" is a symbolic link: remove it", "start", "-N", j.at(), n)
 		j.on(j.Front, "rm", log)
 		j.on(j.Front, "sh", "-c", "echo >"+jobRoot+"/victim; ln "+jobRoot+"/victim "+log)
-		j.fails("log "+log+": it is no file, or has other names: remove it", "start", "-N", "0", n)
+		j.fails("log "+log+": it is no file, or has other names: remove it", "start", "-N", j.at(), n)
 	}},
 	{"logs are the user's", func(j *jobs, n string) {
 		j.write(n, process(n, "echo x"))
 		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/"+n+"/config/bpm.yml")
-		j.run("run", "-N", "0", n)
+		j.run("run", "-N", j.at(), n)
 		j.equal("log", j.on(j.Front, "stat", "-c", "%u %a", jobRoot+"/sys/log/"+n+"/"+n+".stdout.log").Stdout, "12345 600\n")
 	}},
 	{"logs are appended to", func(j *jobs, n string) {
 		j.says(n, "echo one")
 		j.says(n, "echo two")
 		j.equal("log", j.log(n, "stdout"), "one\ntwo\n")
-	}},
-}
-
-var jobVolumes = []jobCase{
-	{"no ephemeral disk unless asked for", func(j *jobs, n string) {
-		j.equal("writing", j.says(n, "touch "+jobRoot+"/data/"+n+"/f 2>/dev/null || echo no"), "no\n")
-		j.equal("writing", j.says(n, "echo x >"+jobRoot+"/data/"+n+"/f", "ephemeral_disk: true"), "")
-		j.equal("next run", j.says(n, "cat "+jobRoot+"/data/"+n+"/f", "ephemeral_disk: true"), "x\n")
-	}},
-	{"persistent disk", func(j *jobs, n string) {
-		j.write(n, process(n, "echo x >>"+jobRoot+"/store/"+n+"/f; cat "+jobRoot+"/store/"+n+"/f", "persistent_disk: true"))
-		j.on(j.Nodes[0], "rm", "-rf", jobRoot+"/store")
-		j.fails("the job asks for a persistent disk, and the node has no "+jobRoot+"/store", "run", "-N", "0", n)
-		j.on(j.Nodes[0], "mkdir", "-p", jobRoot+"/store")
-		j.equal("first run", j.run("run", "-N", "0", n), "x\n")
-		j.equal("second run", j.run("run", "-N", "0", n), "x\nx\n")
-	}},
-	{"volumes are read-only and execute nothing", func(j *jobs, n string) {
-		v := jobRoot + "/data/shared-" + n
-		j.on(j.Nodes[0], "sh", "-c", "mkdir -p "+v+"; cp /bin/true "+v+"/t; chmod 755 "+v)
-		j.equal("writing", j.says(n, "touch "+v+"/x 2>/dev/null || echo no; "+v+"/t 2>/dev/null || echo no", "additional_volumes: [{path: "+v+"}]"), "no\nno\n")
-		j.equal("executing", j.says(n, v+"/t && echo yes", "additional_volumes: [{path: "+v+", allow_executions: true}]"), "yes\n")
-		j.equal("writing", j.says(n, "touch "+v+"/x && echo yes", "additional_volumes: [{path: "+v+", writable: true}]"), "yes\n")
-	}},
-	{"volumes are made, and shared by jobs", func(j *jobs, n string) {
-		key := "additional_volumes: [{path: " + jobRoot + "/data/new-" + n + "/deep, writable: true}]"
-		j.says(n, "echo x >"+jobRoot+"/data/new-"+n+"/deep/f", key)
-		j.equal("other job", j.says(n+"b", "cat "+jobRoot+"/data/new-"+n+"/deep/f", key), "x\n")
-	}},
-	{"volumes that are mounted only are not made", func(j *jobs, n string) {
-		j.write(n, process(n, "true", "additional_volumes: [{path: "+jobRoot+"/data/none-"+n+", mount_only: true}]"))
-		j.fails("volume "+jobRoot+"/data/none-"+n+":", "run", "-N", "0", n)
-	}},
-	{"volumes elsewhere are refused", func(j *jobs, n string) {
-		j.write(n, process(n, "true", "additional_volumes: [{path: /etc}]"))
-		j.fails("\"/etc\" must be in "+jobRoot+"/data or "+jobRoot+"/store", "start", "-N", "0", n)
-	}},
-	{"unrestricted volumes are patterns", func(j *jobs, n string) {
-		j.on(j.Nodes[0], "sh", "-c", "mkdir -p /var/lib/u-"+n+"/a1 /var/lib/u-"+n+"/a2 /var/lib/u-"+n+"/b")
-		j.equal("seen", j.says(n, "ls /var/lib/u-"+n, "unsafe: {unrestricted_volumes: [{path: /var/lib/u-"+n+"/a*}]}"), "a1\na2\n")
-	}},
-	{"volumes of the command line", func(j *jobs, n string) {
-		j.write(n, process(n, "touch /var/lib/v-"+n+"/x && echo yes"))
-		j.equal("writing", j.run("run", "-N", "0", "-v", "/var/lib/v-"+n+":writable", n), "yes\n")
-		j.fails("there is no option \"rw\"", "run", "-N", "0", "-v", "/var/lib/v-"+n+":rw", n)
-	}},
-	{"shared mounts are refused", func(j *jobs, n string) {
-		j.write(n, process(n, "true", "additional_volumes: [{path: "+jobRoot+"/data/s, shared: true}]"))
-		j.fails("volumes cannot be shared", "start", "-N", "0", n)
 	}},
 }
 
@@ -202,7 +161,7 @@ var jobPrivileges = []jobCase{
 	{"capabilities that are listed", func(j *jobs, n string) {
 		j.write(n, process(n, statusOf("CapPrm|CapEff|CapBnd|CapAmb"), "capabilities: [NET_BIND_SERVICE]"))
 		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/"+n+"/config/bpm.yml")
-		j.equal("capabilities", j.run("run", "-N", "0", n), "CapPrm: 0000000000000400\nCapEff: 0000000000000400\nCapBnd: 0000000000000400\nCapAmb: 0000000000000400\n")
+		j.equal("capabilities", j.run("run", "-N", j.at(), n), "CapPrm: 0000000000000400\nCapEff: 0000000000000400\nCapBnd: 0000000000000400\nCapAmb: 0000000000000400\n")
 	}},
 	{"no new privileges", func(j *jobs, n string) { j.equal("bit", j.says(n, statusOf("NoNewPrivs")), "NoNewPrivs: 1\n") }},
 	{"filter of system calls", func(j *jobs, n string) {
@@ -214,7 +173,7 @@ var jobPrivileges = []jobCase{
 	}},
 	{"namespaces", func(j *jobs, n string) {
 		got := strings.Fields(j.says(n, "cd /proc/self/ns; readlink mnt ipc uts net"))
-		node := strings.Fields(j.on(j.Nodes[0], "sh", "-c", "cd /proc/self/ns; readlink mnt ipc uts net").Stdout)
+		node := strings.Fields(j.on(j.machine(), "sh", "-c", "cd /proc/self/ns; readlink mnt ipc uts net").Stdout)
 		for i, own := range []bool{true, true, true, false} {
 			if (got[i] != node[i]) != own {
 				j.t.Errorf("%s here, %s on the node", got[i], node[i])
@@ -271,35 +230,8 @@ var jobProcesses = []jobCase{
 	{"has the credentials of its user on the front end", func(j *jobs, n string) {
 		j.write(n, process(n, "exec sleep 1000"))
 		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/"+n+"/config/bpm.yml")
-		j.run("start", "-N", "0", n)
+		j.run("start", "-N", j.at(), n)
 		j.equal("user", strings.TrimSpace(j.on(j.Front, "ps", "-o", "uid=", "-p", strings.TrimSpace(j.run("pid", n))).Stdout), "12345")
 		j.run("stop", n)
-	}},
-}
-
-var jobLimits = []jobCase{
-	{"open files", func(j *jobs, n string) { j.equal("limit", j.says(n, "ulimit -n", "limits: {open_files: 77}"), "77\n") }},
-	{"core files", func(j *jobs, n string) {
-		j.equal("default", j.says(n, "ulimit -c"), "0\n")
-		j.equal("limit", j.says(n, "ulimit -c", "limits: {core_file_size: 1048576}"), "2048\n")
-	}},
-	{"processes", func(j *jobs, n string) {
-		res := j.foreground(n, "for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; echo alive", "limits: {processes: 5}")
-		if !strings.Contains(res.Stdout+res.Stderr, "fork") {
-			j.t.Errorf("got %+v", res)
-		}
-	}},
-	{"memory", func(j *jobs, n string) {
-		res := j.foreground(n, "exec python3 -c 'x = bytearray(300 << 20); print(len(x))'", "limits: {memory: 64M}")
-		if res.Code != 137 || res.Stdout != "" || res.Stderr != "bpjob: process "+n+": signal 9 (out of memory)\n" {
-			j.t.Errorf("got %+v", res)
-		}
-		if k := j.status(n); k.Exit == nil || k.Exit.Cause != "out of memory" || !strings.Contains(j.run("list"), "out of memory") {
-			j.t.Errorf("got %+v", k)
-		}
-	}},
-	{"a limit of another job's has no effect", func(j *jobs, n string) {
-		j.start(n, "exec sleep 1000", "limits: {memory: 64M, processes: 5}")
-		j.equal("memory", j.says(n+"b", "python3 -c 'x = bytearray(100 << 20); print(len(x))'"), "104857600\n")
 	}},
 }

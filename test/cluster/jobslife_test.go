@@ -1,9 +1,6 @@
 package cluster_test
 
 import (
-	"bufio"
-	"context"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,22 +9,29 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"bproc/test/cluster"
-	"bproc/test/limit"
 )
 
 // TestJobLife has the cases of how processes of jobs are started and end.
 func TestJobLife(t *testing.T) {
-	j := startJobs(t, 2)
-	j.suite(slices.Concat(jobStarts, jobHooks, jobStops, jobRestarts, jobCommands))
+	j := startJobs(t, 3)
+	slow := j.startSlow()
+	j.suite(lifeCases)
+	for _, s := range slow {
+		t.Run(s.name, func(t *testing.T) {
+			if <-s.done; s.say != "" {
+				t.Error(s.say)
+			}
+		})
+	}
 }
+
+var lifeCases = slices.Concat(jobStarts, jobHooks, jobStops, jobSignals, jobRestarts, jobRaces, jobCommands)
 
 var jobStarts = []jobCase{
 	{"start is idempotent", func(j *jobs, n string) {
 		j.start(n, "exec sleep 1000")
 		pid := j.run("pid", n)
-		res := j.try("start", "-N", "0", n)
+		res := j.try("start", "-N", j.at(), n)
 		if res.Code != 0 || res.Stderr != "bpjob: process "+n+" is running already\n" {
 			j.t.Errorf("got %+v", res)
 		}
@@ -35,7 +39,7 @@ var jobStarts = []jobCase{
 	}},
 	{"start of what dies at once succeeds", func(j *jobs, n string) {
 		j.write(n, process(n, "exit 3"))
-		j.run("start", "-N", "0", n)
+		j.run("start", "-N", j.at(), n)
 		k := j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" })
 		if k.Exit.Code != 3 || k.PID != 0 {
 			j.t.Errorf("got %+v", k)
@@ -43,7 +47,7 @@ var jobStarts = []jobCase{
 	}},
 	{"an end without failure", func(j *jobs, n string) {
 		j.write(n, process(n, "true"))
-		j.run("start", "-N", "0", n)
+		j.run("start", "-N", j.at(), n)
 		j.await(n, "finished", func(k jobStatus) bool { return k.State == "finished" })
 	}},
 	{"run has the exit code of the process", func(j *jobs, n string) {
@@ -63,7 +67,7 @@ var jobStarts = []jobCase{
 	}},
 	{"run of what runs fails", func(j *jobs, n string) {
 		j.start(n, "exec sleep 1000")
-		j.fails("bpjob: process "+n+" is running already", "run", "-N", "0", n)
+		j.fails("bpjob: process "+n+" is running already", "run", "-N", j.at(), n)
 	}},
 	{"PID file", func(j *jobs, n string) {
 		file := jobRoot + "/sys/run/bpm/" + n + "/" + n + ".pid"
@@ -77,7 +81,7 @@ var jobStarts = []jobCase{
 		j.write(n, process(n, "echo begin; exec sleep 1000"))
 		var both sync.WaitGroup
 		for range 3 {
-			both.Go(func() { j.try("start", "-N", "0", n) })
+			both.Go(func() { j.try("start", "-N", j.at(), n) })
 		}
 		both.Wait()
 		j.awaitLog(n, "stdout", "begin\n")
@@ -113,27 +117,33 @@ var jobHooks = []jobCase{
 	{"a hook that fails", func(j *jobs, n string) {
 		j.tool(n, "pre", "#!/bin/sh\necho no disk >&2; exit 4\n")
 		j.write(n, process(n, "echo process", "hooks: {pre_start: "+jobRoot+"/jobs/"+n+"/bin/pre}"))
-		j.fails("process "+n+": exit 4 (pre_start failed)", "start", "-N", "0", n)
-		if res := j.try("run", "-N", "0", n); res.Code != 4 || res.Stdout != "" || res.Stderr != "no disk\nbpjob: process "+n+": exit 4 (pre_start failed)\n" {
+		j.fails("process "+n+": exit 4 (pre_start failed)", "start", "-N", j.at(), n)
+		if res := j.try("run", "-N", j.at(), n); res.Code != 4 || res.Stdout != "" || res.Stderr != "no disk\nbpjob: process "+n+": exit 4 (pre_start failed)\n" {
 			j.t.Errorf("got %+v", res)
 		}
 		j.equal("log", j.log(n, "stderr"), "no disk\nno disk\n")
 	}},
 	{"a hook that is missing", func(j *jobs, n string) {
 		j.write(n, process(n, "true", "hooks: {pre_start: /nowhere}"))
-		j.fails("process "+n+": pre_start failed: node 0: /nowhere is not on the node", "start", "-N", "0", n)
+		j.fails("process "+n+": pre_start failed: node "+j.at()+": /nowhere is not on the node", "start", "-N", j.at(), n)
+	}},
+	{"a hook has the directories of the job", func(j *jobs, n string) {
+		j.on(j.machine(), "mkdir", "-p", jobRoot+"/store")
+		j.tool(n, "pre", "#!/bin/sh\necho made >$TMPDIR/f && cp $TMPDIR/f "+jobRoot+"/store/"+n+"/f && cp $TMPDIR/f "+jobRoot+"/sys/log/"+n+"/f\n")
+		j.equal("files", j.says(n, "cat /tmp/f "+jobRoot+"/store/"+n+"/f "+jobRoot+"/sys/log/"+n+"/f", "hooks: {pre_start: "+jobRoot+"/jobs/"+n+"/bin/pre}", "persistent_disk: true"),
+			"made\nmade\nmade\n")
 	}},
 	{"a stop ends a hook with all that it has started", func(j *jobs, n string) {
-		j.tool(n, "pre", "#!/bin/sh\necho began\nsleep 1000 & sleep 1000\n")
+		j.tool(n, "pre", "#!/bin/sh\necho began\nsleep 1007 & sleep 1007\n")
 		j.write(n, process(n, "echo process", "hooks: {pre_start: "+jobRoot+"/jobs/"+n+"/bin/pre}"))
 		var start sync.WaitGroup
-		start.Go(func() { j.try("run", "-N", "0", n) })
+		start.Go(func() { j.try("run", "-N", j.at(), n) })
 		j.await(n, "starting", func(k jobStatus) bool { return k.State == "starting" })
 		j.awaitLog(n, "stdout", "began\n")
 		j.run("stop", n)
 		start.Wait()
 		j.equal("log", j.log(n, "stdout"), "began\n")
-		j.equal("left", j.on(j.Nodes[0], "pgrep", "-x", "sleep").Stdout, "")
+		j.equal("left", j.on(j.machine(), "pgrep", "-fx", "sleep 1007").Stdout, "")
 	}},
 }
 
@@ -194,23 +204,23 @@ var jobStops = []jobCase{
 		j.start(n, "setsid sleep 2001 & (sleep 2002 &) ; echo ready; sleep 2003")
 		j.awaitLog(n, "stdout", "ready\n")
 		j.run("stop", n)
-		j.equal("left on the node", j.on(j.Nodes[0], "pgrep", "-fx", "sleep 200[0-9]").Stdout, "")
+		j.equal("left on the node", j.on(j.machine(), "pgrep", "-fx", "sleep 200[0-9]").Stdout, "")
 	}},
 	{"what a process has started ends with it", func(j *jobs, n string) {
 		j.start(n, "setsid sleep 2004 & echo ready; exit 1")
 		j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" })
-		j.equal("left on the node", j.on(j.Nodes[0], "pgrep", "-fx", "sleep 2004").Stdout, "")
+		j.equal("left on the node", j.on(j.machine(), "pgrep", "-fx", "sleep 2004").Stdout, "")
 	}},
 	{"SIGTERM ends what runs in the foreground", func(j *jobs, n string) {
 		j.write(n, process(n, "echo ready; exec sleep 1000"))
 		var run sync.WaitGroup
 		run.Go(func() {
-			if res := j.try("run", "-N", "0", n); res.Code != 143 {
+			if res := j.try("run", "-N", j.at(), n); res.Code != 143 {
 				j.t.Errorf("got %+v", res)
 			}
 		})
 		j.awaitLog(n, "stdout", "ready\n")
-		j.on(j.Front, "pkill", "-TERM", "-fx", ".*bpjob run -N 0 "+n)
+		j.on(j.Front, "pkill", "-TERM", "-fx", ".*bpjob run -N "+j.at()+" "+n)
 		run.Wait()
 	}},
 }
@@ -269,7 +279,7 @@ var jobRestarts = []jobCase{
 	{"start does not wait for a restart", func(j *jobs, n string) {
 		j.start(n, "test -e $TMPDIR/1 && exec sleep 1000; touch $TMPDIR/1; exit 1", "restart: {when: on-failure, delay: 1h}")
 		j.await(n, "waiting", func(k jobStatus) bool { return k.State == "restart wait" })
-		j.run("start", "-N", "0", n)
+		j.run("start", "-N", j.at(), n)
 		j.equal("state", j.status(n).State, "running")
 	}},
 	{"a supervisor that is killed", func(j *jobs, n string) {
@@ -280,116 +290,12 @@ var jobRestarts = []jobCase{
 		if k.Reason == "" || k.PID != 0 {
 			j.t.Errorf("got %+v", k)
 		}
-		j.run("start", "-N", "1", n)
-		j.equal("left of the former run", j.on(j.Nodes[0], "pgrep", "-fx", "sleep 2005").Stdout, "")
+		next := (j.node + 1) % len(j.Nodes)
+		j.run("start", "-N", strconv.Itoa(next), n)
+		j.equal("left of the former run", j.on(j.machine(), "pgrep", "-fx", "sleep 2005").Stdout, "")
 		j.on(j.Front, "pkill", "-KILL", "-fx", ".*bpjob supervise -p "+n+" .*")
 		j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" })
 		j.run("stop", n)
-		j.equal("left of the latter run", j.on(j.Nodes[1], "pgrep", "-fx", "sleep 2005").Stdout, "")
-	}},
-}
-
-var jobCommands = []jobCase{
-	{"list goes on after a job file that is wrong", func(j *jobs, n string) {
-		j.write(n, "processes: [{name: a}]\n")
-		defer j.on(j.Front, "rm", "-r", jobRoot+"/jobs/"+n)
-		j.write(n+"z", process(n+"z", "true"))
-		res := j.try("list")
-		if res.Code != 0 || !strings.Contains(res.Stderr, "the key executable is missing") || !strings.Contains(res.Stdout, n+"z ") {
-			j.t.Errorf("got %+v", res)
-		}
-	}},
-	{"a job that was never started", func(j *jobs, n string) {
-		j.write(n, process(n, "true"))
-		j.equal("state", j.status(n).State, "created")
-		j.fails("logs not found", "logs", n)
-	}},
-	{"no job, no nodes", func(j *jobs, n string) {
-		j.fails("bpjob: must specify a job", "start")
-		j.fails("\"a/b\" cannot be the name of a job", "start", "a/b")
-		j.write(n, process(n, "true"))
-		j.fails("no nodes given for job "+n+": use -N, or the key nodes of ", "start", n)
-		j.fails("no node of \"down\" is up", "start", "-N", "down", n)
-	}},
-	{"restarts at once never overlap", func(j *jobs, n string) {
-		j.write(n, process(n, "flock -n -E 9 /tmp/f sleep 1000; test $? = 9 && echo overlap"))
-		j.fails("no nodes given", "restart", n)
-		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() { j.try("restart", "-N", "0", n) })
-		}
-		all.Wait()
-		k := j.status(n)
-		if k.State != "running" || k.Runs != 3 {
-			j.t.Errorf("got %+v", k)
-		}
-		j.run("stop", n)
-		j.equal("log", j.log(n, "stdout"), "")
-	}},
-	{"a shell", func(j *jobs, n string) {
-		j.fails("there is no job", "shell", n)
-		j.write(n, process(n, "echo >/dev/shm/f; exec sleep 1000", "limits: {open_files: 77}"))
-		j.fails("process is not running or could not be found", "shell", n)
-		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/"+n+"/config/bpm.yml")
-		j.run("start", "-N", "0", n)
-		pid := strings.TrimSpace(j.run("pid", n))
-		j.awaitArgs(pid, "sleep 1000")
-		cmd := j.Front.Command(j.t.Context(), cluster.Root, "env", "BPJOB_ROOT="+jobRoot, "bpjob", "shell", n)
-		cmd.Stdin = strings.NewReader("pwd; id -u; ls /dev/shm; ulimit -n; cat /proc/" + pid + "/comm; " + statusOf("CapBnd|NoNewPrivs") + "; exit 3\n")
-		res, err := cmd.Result()
-		if err != nil {
-			j.t.Fatal(err)
-		}
-		want := jobRoot + "/jobs/" + n + "\n12345\nf\n77\nsleep\nCapBnd: 0000000000000000\nNoNewPrivs: 1\n"
-		if res.Code != 3 || res.Stdout != want {
-			j.t.Errorf("got %+v, want %q", res, want)
-		}
-		j.run("stop", n)
-	}},
-	{"a trace", func(j *jobs, n string) {
-		// It does not fork: strace does not end while it detaches from one that waits in vfork(2).
-		j.start(n, "while read name </etc/hostname; do :; done")
-		ctx, cancel := context.WithTimeout(j.t.Context(), limit.Scaled(time.Minute))
-		defer cancel()
-		cmd := j.Front.Command(ctx, cluster.Root, "env", "BPJOB_ROOT="+jobRoot, "bpjob", "trace", n)
-		said, err := cmd.StderrPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			j.t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(said); !strings.Contains(lines.Text(), "hostname"); {
-			if !lines.Scan() {
-				j.t.Fatalf("the trace ends with %q", lines.Text())
-			}
-		}
-		go func() { _, _ = io.Copy(io.Discard, said) }() // ends with the trace
-		if err := cmd.Process.Signal(unix.SIGINT); err != nil {
-			j.t.Fatal(err)
-		}
-		if res, err := cmd.Process.Wait(); err != nil || res.ExitCode() != 0 {
-			j.t.Error(res, err)
-		}
-		j.equal("state", j.status(n).State, "running")
-	}},
-	{"logs", func(j *jobs, n string) {
-		j.foreground(n, "seq 30; echo err >&2")
-		j.equal("last lines", j.run("logs", n), strings.Join(strings.SplitAfter(j.log(n, "stdout"), "\n")[5:], ""))
-		j.equal("some lines", j.run("logs", "-n", "2", n), "29\n30\n")
-		j.equal("standard error", j.run("logs", "-e", n), "err\n")
-		j.equal("all", j.run("logs", "-aq", "-n", "1", n), "30\nerr\n")
-	}},
-	{"the log of events", func(j *jobs, n string) {
-		j.foreground(n, "exit 2")
-		b, err := j.Front.ReadFile(jobRoot + "/sys/log/" + n + "/bpm.log")
-		if err != nil {
-			j.t.Fatal(err)
-		}
-		for _, text := range []string{`"event":"start",`, `"event":"started",`, `"event":"failed",`, `"exit":"exit 2"`} {
-			if !strings.Contains(string(b), text) {
-				j.t.Errorf("%s is not in %s", text, b)
-			}
-		}
+		j.equal("left of the latter run", j.on(j.Nodes[next], "pgrep", "-fx", "sleep 2005").Stdout, "")
 	}},
 }

@@ -8,20 +8,26 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/cluster"
 	"bproc/test/limit"
 )
 
 // onNode runs a command on a node until it prints what is wanted: a service may still be coming up.
 func (j *jobs) onNode(node int, want string, argv ...string) {
 	j.t.Helper()
+	j.onMachine(j.Nodes[node], want, argv...)
+}
+
+func (j *jobs) onMachine(m *cluster.Machine, want string, argv ...string) {
+	j.t.Helper()
 	deadline := time.Now().Add(limit.Scaled(time.Minute))
 	for {
-		res := j.on(j.Nodes[node], argv[0], argv[1:]...)
+		res := j.on(m, argv[0], argv[1:]...)
 		if strings.TrimSpace(res.Stdout) == want {
 			return
 		}
 		if time.Now().After(deadline) {
-			j.t.Fatalf("%v on node %d: got %+v, want %q", argv, node, res, want)
+			j.t.Fatalf("%v on %s: got %+v, want %q", argv, m.Name, res, want)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
