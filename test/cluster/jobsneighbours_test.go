@@ -84,6 +84,12 @@ print(libc.shmget(4711, 0, 0), libc.semget(4711, 0, 0), libc.msgget(4711, 0), li
 		j.neighbour(n + "-other")
 		j.equal("control groups", j.asNeighbour(n, "find /sys/fs/cgroup -name 'pids.max' -o -name cgroup.procs; mount -t cgroup2 x /tmp 2>/dev/null && echo mounted"), "")
 	}},
+	{"each job has its share of the processors", func(j *jobs, n string) {
+		got := j.says(n, "grep -E ':cpu[,:]' /proc/self/cgroup || cat /proc/self/cgroup")
+		if !strings.Contains(got, "/job-"+n+":"+n+"\n") {
+			j.t.Errorf("it has none of its own: %s", got)
+		}
+	}},
 	{"a neighbour's host name is its own", func(j *jobs, n string) {
 		j.start(n+"-other", "hostname changed; hostname; exec sleep 1000", "unsafe: {privileged: true}")
 		node := j.on(j.machine(), "hostname").Stdout

@@ -16,11 +16,12 @@ import (
 )
 
 // group is the control group of a process of a job. In version 1 it is below the group of the
-// process space in the hierarchies of pids and memory. In version 2 it is beside the one in which
+// process space in the hierarchies of pids, memory and cpu. In version 2 it is beside the one in which
 // the space counts its tasks, as that may not share out memory (package slave/space).
 type group struct {
 	tasks   string // where its tasks are counted and found
 	memory  string // empty: memory is not limited here
+	cpu     string // where it has its share of the processors, as much as each other job; empty: each task has
 	parent  string // version 2: what shares out controllers
 	unified bool
 }
@@ -41,6 +42,9 @@ func findGroup(s *spec.Spec) (*group, error) {
 		g.tasks = filepath.Join(controllers, "pids", dir, name)
 		if dir, ok := paths["memory"]; ok {
 			g.memory = filepath.Join(controllers, "memory", dir, name)
+		}
+		if dir, ok := paths["cpu"]; ok {
+			g.cpu = filepath.Join(controllers, "cpu", dir, name)
 		}
 		return g, nil
 	}
@@ -105,10 +109,13 @@ func (g *group) admit() error {
 }
 
 func (g *group) dirs() []string {
-	if g.memory == "" || g.memory == g.tasks {
-		return []string{g.tasks}
+	dirs := []string{g.tasks}
+	for _, dir := range []string{g.memory, g.cpu} {
+		if dir != "" && dir != g.tasks {
+			dirs = append(dirs, dir)
+		}
 	}
-	return []string{g.tasks, g.memory}
+	return dirs
 }
 
 func (g *group) make() error {
@@ -117,6 +124,7 @@ func (g *group) make() error {
 			return err
 		}
 		_ = write(g.parent, "cgroup.subtree_control", "+memory") // without it there is no file for the limit, if there is one
+		_ = write(g.parent, "cgroup.subtree_control", "+cpu")    // without it each task has a share
 	}
 	for _, dir := range g.dirs() {
 		if err := os.Mkdir(dir, 0o755); err != nil {
