@@ -64,14 +64,30 @@ func do(s *spec.Spec, args []string) error {
 
 // files prints the sums of the files of the job, for which there is a directory then.
 func files(s *spec.Spec, out io.Writer) error {
-	if err := makeDirs(s.JobDir()); err != nil {
-		return err
-	}
-	sums, err := spec.Sums(s.JobDir())
+	sums, err := ownFiles(s)
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(sums)
+}
+
+func ownFiles(s *spec.Spec) (map[string]string, error) {
+	if err := makeDirs(s.JobDir()); err != nil {
+		return nil, err
+	}
+	return spec.Sums(s.JobDir())
+}
+
+// fresh fails if files of the job are not as they should be.
+func fresh(s *spec.Spec) error {
+	if len(s.Sums) == 0 {
+		return nil
+	}
+	sums, err := ownFiles(s)
+	if err == nil && !spec.HaveAll(sums, s.Sums) {
+		err = errors.New(spec.Stale)
+	}
+	return err
 }
 
 // signal sends a signal to all of a process.
@@ -90,6 +106,9 @@ func signal(s *spec.Spec) error {
 
 // hook executes a hook: on the node, as root, and where it is killed with all that it starts.
 func hook(s *spec.Spec, args []string) error {
+	if err := fresh(s); err != nil {
+		return err
+	}
 	g, err := findGroup(s)
 	if err == nil {
 		err = g.enter(new(spec.Spec))
@@ -132,6 +151,9 @@ func clear(s *spec.Spec, out io.Writer) error {
 
 // run executes the program.
 func run(s *spec.Spec, args []string) error {
+	if err := fresh(s); err != nil {
+		return err
+	}
 	g, err := findGroup(s)
 	if err == nil {
 		err = g.enter(s)

@@ -24,6 +24,9 @@ const Environment = "BPROC_JOB"
 // Ready comes before anything that the program says on standard error.
 const Ready = "\x00ready\n"
 
+// Stale is what bpjail says, and nothing else, if the node has not the files of the job in Spec.Sums.
+const Stale = "files of the job are missing or have changed"
+
 // Action is what bpjail is to do.
 type Action string
 
@@ -63,6 +66,8 @@ type Spec struct {
 	OpenFiles    uint64 // 0: as the caller's
 	Processes    uint64 // 0: no limit
 	CoreFileSize uint64
+
+	Sums map[string]string // of files of the job, which must be there; see [Sums]
 
 	Ephemeral  bool
 	Persistent bool

@@ -29,6 +29,16 @@ func Sums(dir string) (map[string]string, error) {
 	return sums, nil
 }
 
+// HaveAll reports whether some sums have all of others.
+func HaveAll(have, want map[string]string) bool {
+	for name, s := range want {
+		if have[name] != s {
+			return false
+		}
+	}
+	return true
+}
+
 func sum(path string, d fs.DirEntry) (string, error) {
 	info, err := d.Info()
 	if err != nil {

@@ -115,7 +115,7 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 	s.told <- told{node: &node}
 	sp := s.Spec
 	sp.Action, sp.Path, sp.Args = spec.Hook, s.Process.Hooks.PreStart, nil
-	e, err := s.execute(ctx, node, sp, func(client.PID) {})
+	e, err := s.executeWithFiles(ctx, node, sp, func(client.PID) {})
 	switch {
 	case err != nil:
 		return failed(err)
@@ -136,7 +136,7 @@ func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record
 	if err != nil {
 		return refused(err)
 	}
-	e, err := s.execute(ctx, node, s.Spec, func(pid client.PID) {
+	e, err := s.executeWithFiles(ctx, node, s.Spec, func(pid client.PID) {
 		s.told <- told{in: life.Started{Run: run}, pid: pid, node: &node}
 	})
 	switch {
@@ -153,27 +153,44 @@ func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record
 	return told{in: life.Ended{Run: run, Exit: e.exit}, left: e.left != nil}
 }
 
-// prepare chooses a node and has the files of the job there. Of a former run nothing is left then, wherever it was.
+// prepare chooses a node. Of a former run nothing is left then, wherever it was.
 func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.NodeID, error) {
 	if former.Left {
 		if _, err := s.clear(ctx, former.Node); err != nil {
 			return 0, err
 		}
 	}
-	node, err := s.choose(ctx, former)
-	if err != nil {
-		return 0, err
-	}
-	return node, s.copyFiles(ctx, node)
+	return s.choose(ctx, former)
 }
 
-// copyFiles copies the files of the job to a node, unless it has them.
-func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
-	dir := s.Spec.JobDir()
-	sum, err := spec.Sums(dir)
+// maxSums is how many sums of files go along with a start, in an environment variable. More are asked for before it.
+const maxSums = 500
+
+// executeWithFiles is execute on a node that has the files of the job then.
+func (s *Supervisor) executeWithFiles(ctx context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
+	sums, err := spec.Sums(s.Spec.JobDir())
 	if err != nil {
-		return err
+		return exited{}, err
 	}
+	if len(sums) > maxSums {
+		if err := s.copyChanged(ctx, node, sums); err != nil {
+			return exited{}, err
+		}
+		return s.execute(ctx, node, sp, ready)
+	}
+	sp.Sums = sums
+	e, err := s.execute(ctx, node, sp, ready)
+	if err != nil || e.why != spec.Stale {
+		return e, err
+	}
+	if err := s.copyFiles(ctx, node); err != nil {
+		return exited{}, err
+	}
+	return s.execute(ctx, node, sp, ready)
+}
+
+// copyChanged copies the files of the job to a node, unless it has them.
+func (s *Supervisor) copyChanged(ctx context.Context, node client.NodeID, sums map[string]string) error {
 	out, err := s.ask(ctx, node, s.spec(spec.Files))
 	if err != nil {
 		return err
@@ -182,17 +199,15 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	if err := json.Unmarshal(out, &there); err != nil {
 		return fmt.Errorf("node %d: files of the job: %w", node, err)
 	}
-	same := func() bool {
-		for name, s := range sum {
-			if there[name] != s {
-				return false
-			}
-		}
-		return true
-	}
-	if same() {
+	if spec.HaveAll(there, sums) {
 		return nil
 	}
+	return s.copyFiles(ctx, node)
+}
+
+// copyFiles copies the files of the job to a node.
+func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
+	dir := s.Spec.JobDir()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir, fmt.Sprintf("%d:%s", node, filepath.Dir(dir)))
