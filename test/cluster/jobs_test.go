@@ -93,17 +93,22 @@ func (j *jobs) status(args ...string) jobStatus {
 	return k
 }
 
-// await waits until what is known of a process is right.
+// await waits until what is known of the process that is called as its job is right.
 func (j *jobs) await(job, what string, right func(jobStatus) bool) jobStatus {
+	j.t.Helper()
+	return j.awaitProcess(job, job, what, right)
+}
+
+func (j *jobs) awaitProcess(job, process, what string, right func(jobStatus) bool) jobStatus {
 	j.t.Helper()
 	deadline := time.Now().Add(limit.Scaled(time.Minute))
 	for {
-		k := j.status(job)
+		k := j.status("-p", process, job)
 		if right(k) {
 			return k
 		}
 		if time.Now().After(deadline) {
-			j.t.Fatalf("job %s: not %s: %+v", job, what, k)
+			j.t.Fatalf("process %s of job %s: not %s: %+v", process, job, what, k)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
