@@ -29,23 +29,32 @@ const (
 // that no fault may have harmed has its status, all of its output and input, and every
 // signal, once; whatever was harmed ends, and nothing is left.
 func TestChaos(t *testing.T) {
-	length, seeds := 8*time.Second, "1 2"
-	if text := os.Getenv(chaosVariable); text != "" {
+	length, seeds := chaosTimes(t, 8*time.Second, "1 2")
+	for _, seed := range seeds {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { chaos(t, seed, length) })
+	}
+}
+
+// chaosTimes returns how long each schedule takes, and the seeds, unless others are asked for.
+func chaosTimes(t *testing.T, length time.Duration, text string) (_ time.Duration, seeds []uint64) {
+	t.Helper()
+	if given := os.Getenv(chaosVariable); given != "" {
 		var err error
-		if length, err = time.ParseDuration(text); err != nil {
+		if length, err = time.ParseDuration(given); err != nil {
 			t.Fatalf("%s: %v", chaosVariable, err)
 		}
 	}
-	if text := os.Getenv(chaosSeedsVariable); text != "" {
-		seeds = text
+	if given := os.Getenv(chaosSeedsVariable); given != "" {
+		text = given
 	}
-	for _, text := range strings.Fields(seeds) {
-		seed, err := strconv.ParseUint(text, 10, 64)
+	for word := range strings.FieldsSeq(text) {
+		seed, err := strconv.ParseUint(word, 10, 64)
 		if err != nil {
 			t.Fatalf("%s: %v", chaosSeedsVariable, err)
 		}
-		t.Run("seed "+text, func(t *testing.T) { chaos(t, seed, length) })
+		seeds = append(seeds, seed)
 	}
+	return length, seeds
 }
 
 const (
