@@ -190,11 +190,17 @@ CHAOS ?= 3m
 SEEDS ?= $(shell date +%s)
 
 .PHONY: chaos
-chaos: deps build ## parts fail at random while jobs run, for CHAOS (3m) with each of SEEDS
-	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(SEEDS)' $(SIGNALS) $(GO) test -v -timeout $(TEST_TIMEOUT) -run TestChaos $(TESTFLAGS) ./test/cluster
+chaos: deps build ## parts fail at random while commands and jobs run, for CHAOS (3m) with each of SEEDS; RUN=REGEXP selects
+	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(SEEDS)' $(SIGNALS) $(GO) test -v -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestChaos)' $(TESTFLAGS) ./test/cluster
+
+# What jobs are measured beside.
+CONTAINERS := \
+	/usr/sbin/runc:runc \
+	/usr/bin/podman:podman
 
 .PHONY: bench
-bench: deps build ## measure; ONLY=REGEXP selects by name
+bench: build ## measure; ONLY=REGEXP selects by name
+	@$(MAKE) --no-print-directory deps NEEDED='$(NEEDED) $(CONTAINERS)'
 	@BPROC_TREE=$(BUILD) $(GO) run ./test/cluster/bench $(if $(ONLY),-only '$(ONLY)')
 
 # The packages of rsh are unpacked, not installed: their server would be started.

@@ -20,6 +20,10 @@
 // Figures of a crowd have 10,000 idle processes on the nodes, and ask for what is new of
 // them as bpprocfs(8) does (crowd.go).
 //
+// Figures of jobs are of "bpjob start" of an idle program with limits, of the memory that it takes on the front end and
+// on its node, and of how long a service answers beside a fork bomb and a program that takes all memory; they are beside the
+// same program in containers of runc(8) and podman(1) (jobs.go).
+//
 // Figures of nodes have 4,000 simulated ones connected to a front end (nodes.go). Enrolling them
 // takes minutes; -nodes 500 is quicker.
 //

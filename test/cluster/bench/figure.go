@@ -28,7 +28,7 @@ type figure struct {
 // allFigures are all of them, in the order of the output. A base is before what is compared
 // with it. Sizes are how many processes programs look at, and nodes is how many there are simulated.
 func allFigures(sizes []int, nodes int) []figure {
-	return slices.Concat(startFigures, hostileFigures, restartFigures, fanoutFigures, copyFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, nodesFigures(nodes), lookFigures(sizes))
+	return slices.Concat(startFigures, hostileFigures, restartFigures, jobFigures, fanoutFigures, copyFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, nodesFigures(nodes), lookFigures(sizes))
 }
 
 // bench is one run of the program.
