@@ -64,7 +64,8 @@ int main(int argc, char **argv)
 	if (child < 0)
 		fail("fork");
 	if (child == 0) { // holds the lock, too
-		signal(SIGTERM, SIG_IGN);
+		if (atoi(argv[5]) != 0) // the others end at once when they are stopped
+			signal(SIGTERM, SIG_IGN);
 		for (;;)
 			sleep(1000);
 	}
