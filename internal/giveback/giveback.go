@@ -10,6 +10,7 @@ import (
 const (
 	delay = time.Second      // after the last who says so
 	again = 10 * time.Second // after memory was given back, unless there is much more by then
+	late  = 15 * time.Second // after that: for pools, stacks that shrink by halves, and what waited for an answer
 	spare = 2 << 20          // bytes that are not worth it
 )
 
@@ -17,8 +18,9 @@ const (
 type Giver struct {
 	mu     sync.Mutex
 	timer  *time.Timer
-	last   time.Time // when memory was given back
-	needed uint64    // bytes, then
+	later  *time.Timer // once more
+	last   time.Time   // when memory was given back
+	needed uint64      // bytes, then
 }
 
 // Soon has memory given back when nobody has called Soon for a moment, if there is much.
@@ -46,11 +48,23 @@ func (g *Giver) give() {
 		g.in(max(rest, delay))
 		return
 	}
-	debug.FreeOSMemory()
-	needed = heap()
+	g.free()
 	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.later == nil {
+		g.later = time.AfterFunc(late, g.free)
+	} else {
+		g.later.Reset(late)
+	}
+}
+
+// free gives back what is not needed.
+func (g *Giver) free() {
+	debug.FreeOSMemory()
+	needed := heap()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.needed, g.last = needed, time.Now()
-	g.mu.Unlock()
 }
 
 // heap returns how many bytes the heap has from the system.

@@ -52,6 +52,9 @@ func TestNeeded(t *testing.T) {
 	if !g.timer.Stop() {
 		t.Error("nobody looks again")
 	}
+	if g.later == nil || !g.later.Stop() {
+		t.Error("memory is not given back once more")
+	}
 	kept = nil
 	g.last = time.Now().Add(-again)
 	g.give()

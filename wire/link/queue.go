@@ -10,8 +10,9 @@ const (
 	chunkData = chunkSize - recordHeader
 )
 
-// smallChunk is the size of the first chunk of a queue that begins with little: most links have
-// little to say, and thousands of them may say it at the same time.
+// smallChunk is the size of the smallest chunk. Those of a queue that begins with little are each twice
+// as large as the one before, up to chunkSize: most links have little to say, and thousands of them
+// may say it at the same time.
 const smallChunk = 2 << 10
 
 // chunk holds bytes of the link, after room for the header of the record that
@@ -23,20 +24,29 @@ var (
 	smallChunks = sync.Pool{New: func() any { return new([smallChunk]byte) }}
 )
 
+// newChunk returns a chunk with room for so many bytes, or as large as any.
 func newChunk(bytes int) chunk {
-	if bytes <= smallChunk-recordHeader {
-		return smallChunks.Get().(*[smallChunk]byte)[:]
+	size := smallChunk
+	for size < chunkSize && size < recordHeader+bytes {
+		size *= 2
 	}
-	return chunks.Get().(*[chunkSize]byte)[:]
+	switch size {
+	case smallChunk:
+		return smallChunks.Get().(*[smallChunk]byte)[:]
+	case chunkSize:
+		return chunks.Get().(*[chunkSize]byte)[:]
+	}
+	return make(chunk, size)
 }
 
 // room returns how many bytes of the link it holds.
 func (c chunk) room() int { return len(c) - recordHeader }
 
 func (c chunk) giveBack() {
-	if len(c) == smallChunk {
+	switch len(c) {
+	case smallChunk:
 		smallChunks.Put((*[smallChunk]byte)(c))
-	} else {
+	case chunkSize:
 		chunks.Put((*[chunkSize]byte)(c))
 	}
 }
@@ -45,7 +55,7 @@ func (c chunk) giveBack() {
 // are known by their offset in the link. They do not move and do not change
 // until they are released, so a connection may read them while more is added.
 type queue struct {
-	chunks []chunk // all but the last are full, and all but the first are large
+	chunks []chunk // all but the last are full, and none is smaller than the one before
 	start  uint64  // offset of the first byte of the first chunk
 	end    uint64  // offset after the last byte
 }
@@ -57,7 +67,7 @@ func (q *queue) add(p []byte) {
 		if last == len(q.chunks) {
 			need := len(p)
 			if last > 0 {
-				need = chunkData
+				need = max(need, 2*q.chunks[last-1].room())
 			}
 			q.chunks = append(q.chunks, newChunk(need))
 		}
@@ -71,11 +81,14 @@ func (q *queue) add(p []byte) {
 // end of a chunk is in the next, which there need not be.
 func (q *queue) at(offset uint64) (i, from int) {
 	from = int(offset - q.start)
-	if len(q.chunks) == 0 || from < q.chunks[0].room() {
-		return 0, from
+	for i < len(q.chunks) && len(q.chunks[i]) < chunkSize {
+		if from < q.chunks[i].room() {
+			return i, from
+		}
+		from -= q.chunks[i].room()
+		i++
 	}
-	from -= q.chunks[0].room()
-	return 1 + from/chunkData, from % chunkData
+	return i + from/chunkData, from % chunkData
 }
 
 // piece is a run of bytes within one chunk.

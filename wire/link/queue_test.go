@@ -42,12 +42,27 @@ func TestQueue(t *testing.T) {
 
 		released += random.IntN(len(all) - released + 1)
 		q.release(uint64(released))
-		if kept := len(q.chunks); kept > (len(all)-released)/chunkData+2 || released == len(all) && kept > 0 {
+		if kept := len(q.chunks); kept > (len(all)-released)/chunkData+7 || released == len(all) && kept > 0 {
 			t.Fatalf("%d chunks kept for %d bytes", kept, len(all)-released)
 		}
 	}
 	q.release(q.end)
 	if len(q.chunks) > 0 {
 		t.Errorf("%d chunks kept after all were released", len(q.chunks))
+	}
+}
+
+// TestQueueGrows says little at a time: what is kept is never much more than that.
+func TestQueueGrows(t *testing.T) {
+	var q queue
+	for bytes := 0; bytes < 3*chunkSize; bytes += 100 {
+		q.add(make([]byte, 100))
+		kept := 0
+		for _, c := range q.chunks {
+			kept += len(c)
+		}
+		if most := 3*(bytes+100) + 2*smallChunk; kept > most {
+			t.Fatalf("%d bytes are kept for %d", kept, bytes+100)
+		}
 	}
 }
