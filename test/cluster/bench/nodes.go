@@ -19,6 +19,7 @@ import (
 func nodesFigures(nodes int) []figure {
 	return []figure{
 		{name: fmt.Sprint("nodes.connect.", nodes), unit: "s", runs: 1, measure: connectNodes},
+		{name: "nodes.connect.cpu", unit: "ms", runs: 1, measure: connectTime},
 		{name: fmt.Sprint("bpstat.", nodes), unit: "ms", measure: statNodes},
 		{name: "nodes.memory", unit: "KiB", runs: 1, measure: memoryOfNodes},
 		{name: "nodes.idle", unit: "%", runs: 3, measure: idleNodes},
@@ -32,6 +33,7 @@ type crew struct {
 	cluster *cluster.Cluster
 	nodes   *manynodes.Crew
 	took    time.Duration // until all were up
+	used    float64       // seconds of a processor by the master for that
 	before  float64       // memory of the front end before
 	after   float64
 }
@@ -62,11 +64,20 @@ func (w *crew) start(ctx context.Context) (err error) {
 	if w.before, err = w.settledMemory(); err != nil {
 		return err
 	}
+	used, err := w.masterTime()
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
 	if _, err := w.nodes.Ask("connect"); err != nil {
 		return err
 	}
 	w.took = time.Since(begin)
+	now, err := w.masterTime()
+	if err != nil {
+		return err
+	}
+	w.used = now - used
 	text, err := output(ctx, w.cluster.Front, "bpstat", "-t", "up")
 	if err != nil {
 		return err
@@ -106,6 +117,16 @@ func connectNodes(ctx context.Context, b *bench) (float64, error) {
 		return 0, err
 	}
 	return w.took.Seconds(), nil
+}
+
+// connectTime is the processor time of the master for each node that connects. It does not depend on
+// what else the machine does, as the time until all are up does.
+func connectTime(ctx context.Context, b *bench) (float64, error) {
+	w, err := b.manyNodes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return 1000 * w.used / float64(w.size), nil
 }
 
 // statNodes is the time of bpstat.
