@@ -41,7 +41,7 @@
 // because only the thread that has seized a process may drive it. A tree of
 // ghosts belongs to one shard, the kernel gives a forked ghost to the tracer of
 // its parent. A shard waits in wait4(2) for its ghosts; requests reach it
-// through a queue and its bell, a tracee that exists to be signalled. Workers carry the
+// through a queue and its bell, a signal that interrupts the wait. Workers carry the
 // requests out, coroutines on its thread of which one runs at a time. The
 // reader of the master's connection puts requests into the shards' queues, the
 // writer empties the outbox.

@@ -16,9 +16,6 @@ import (
 	"bproc/wire"
 )
 
-// exitBell is the exit code of a keeper that cannot go on (see shard.stopped).
-const exitBell = 3
-
 // Config is what a keeper is told at its start.
 type Config struct {
 	Socket string // unix socket for the master
@@ -86,7 +83,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		return err
 	}
 	defer l.Close()
-	if err := interruptible(prodSignal); err != nil {
+	if err := interruptible(alarmSignal); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)

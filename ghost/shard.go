@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/exec"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -25,7 +23,6 @@ type shard struct {
 	owners *registry
 
 	ghosts map[wire.PID]*held
-	bell   wire.PID // the tracee that wakes the shard
 	count  atomic.Int32
 
 	// coming is, by their numbers, the trees of ghosts that are being made, and early how
@@ -43,6 +40,7 @@ type shard struct {
 	away   []*worker // that wait for ghosts
 	ended  bool      // nothing is waited for any more
 	prod   prod
+	bell   bell
 	ticks  ticks
 
 	batch []request // that have been taken from the queue
@@ -51,7 +49,7 @@ type shard struct {
 	standing *driven  // stands still for the next request
 	offered  *driven  // stands still for this one, until that takes it
 
-	waiting atomic.Bool // in wait4, or about to be: the bell must be rung
+	waiting atomic.Bool // for ghosts, or about to be: the bell must be rung
 
 	queue *queue
 }
@@ -72,36 +70,30 @@ func (s *shard) put(r request) error {
 	return err
 }
 
-// ring wakes the shard if it waits. The bell is a tracee: a signal stops it,
-// and that is what wait4 is waiting for. There is no moment at which a ring can
-// be missed, as there would be with a signal for the shard's own thread: SIGCONT makes
-// a tracee that stands still stop once more, also if it comes before the keeper listens
-// again (ptrace(2), PTRACE_LISTEN).
+// ring wakes the shard if it waits.
 func (s *shard) ring() {
 	if s.waiting.Load() {
-		s.pull()
+		s.bell.ring()
 	}
 }
-
-func (s *shard) pull() { _ = unix.Kill(int(s.bell), unix.SIGCONT) }
 
 // run serves until the context ends. When it returns, its thread is gone; the
 // kernel releases the ghosts.
 func (s *shard) run(ctx context.Context, ready chan<- error) error {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-	bell, err := s.start()
+	err := s.start()
 	ready <- err
 	if err != nil {
 		return err
 	}
 	defer s.prod.remove()
+	defer s.bell.remove()
 	defer s.ticks.stop()
 	stop := context.AfterFunc(ctx, func() {
 		s.queue.end()
-		s.pull()
+		s.bell.ring()
 	})
 	defer stop()
-	defer bell.Process.Kill() //nolint:errcheck // it may have ended
 	defer s.dismiss()
 	for ctx.Err() == nil {
 		s.tick()
@@ -114,30 +106,22 @@ func (s *shard) run(ctx context.Context, ready chan<- error) error {
 }
 
 // start makes what a shard needs on its thread.
-func (s *shard) start() (bell *exec.Cmd, err error) {
-	if s.prod, err = newProd(); err != nil {
-		return nil, err
+func (s *shard) start() (err error) {
+	if err := unix.Access(s.image, unix.X_OK); err != nil {
+		return fmt.Errorf("image of ghosts %s: %w; install it with 'bpkeeper --install-ghost %[1]s'", s.image, err)
+	}
+	if s.prod.alarm, err = newAlarm(); err != nil {
+		return err
+	}
+	if s.bell.alarm, err = newAlarm(); err != nil {
+		s.prod.remove()
+		return err
 	}
 	s.ticks.timer = time.AfterFunc(time.Hour, func() {
 		s.ticks.due.Store(true)
 		s.ring()
 	})
-	return s.startBell()
-}
-
-// startBell starts the bell: a process that runs the ghost's image.
-func (s *shard) startBell() (*exec.Cmd, error) {
-	bell := &exec.Cmd{Path: s.image, Args: []string{"bpkeeper-bell"}, SysProcAttr: &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}}
-	if err := bell.Start(); err != nil {
-		return nil, fmt.Errorf("bell: %w; install the ghost image with 'bpkeeper --install-ghost %s'", err, s.image)
-	}
-	s.bell = wire.PID(bell.Process.Pid)
-	// It also stops when it ends: a shard with zombies is not told of ends.
-	if err := ptrace(unix.PTRACE_SEIZE, s.bell, 0, unix.PTRACE_O_EXITKILL|unix.PTRACE_O_TRACEEXIT); err != nil {
-		bell.Process.Kill() //nolint:errcheck // it may have ended
-		return nil, fmt.Errorf("seize bell %d: %w; the keeper needs root with CAP_SYS_PTRACE", s.bell, err)
-	}
-	return bell, nil
+	return nil
 }
 
 // serve handles what is in the queue.
@@ -176,7 +160,7 @@ func drives(m wire.Message) wire.PID {
 	return pid
 }
 
-// wait waits for a ghost, or for the bell, and handles all that have stopped.
+// wait waits for a ghost, or until the bell is rung, and handles all that have stopped.
 func (s *shard) wait() error {
 	s.events.flush()
 	s.waiting.Store(true)
@@ -200,14 +184,6 @@ func (s *shard) wait() error {
 
 // stopped handles a tracee that has stopped or ended.
 func (s *shard) stopped(pid wire.PID, status unix.WaitStatus) {
-	if pid == s.bell {
-		if status.Exited() || status.Signaled() || stopOf(status).event == unix.PTRACE_EVENT_EXIT {
-			s.log.Error("the keeper's bell has ended", "pid", pid)
-			os.Exit(exitBell) //nolint:forbidigo // without it the shard is deaf: the next keeper seizes the ghosts
-		}
-		s.silence(status)
-		return
-	}
 	switch g := s.ghosts[pid]; {
 	case g != nil:
 		s.ghostStopped(g, status)
@@ -216,16 +192,6 @@ func (s *shard) stopped(pid wire.PID, status unix.WaitStatus) {
 	default:
 		s.dropStranger(pid, status)
 	}
-}
-
-// silence is for the bell when it has stopped: it stands still until it is rung again. No
-// signal makes it go on, and so it need not run, and be stopped, each time.
-func (s *shard) silence(status unix.WaitStatus) {
-	how := unix.PTRACE_CONT // a signal of somebody, before it was rung for the first time
-	if stopOf(status).event == unix.PTRACE_EVENT_STOP {
-		how = unix.PTRACE_LISTEN
-	}
-	_ = resume(how, s.bell, 0)
 }
 
 func (s *shard) add(g *held) {

@@ -26,7 +26,8 @@ var errSlow = errors.New("the ghost does not stop")
 // has left is a zombie, but that is its keeper's: until the keeper waits for it, it
 // keeps its number, and its parent's wait does not return.
 //
-// Among all tracees, those that a worker waits for are left to it: the answer is then 0, too.
+// Among all tracees, those that a worker waits for are left to it: the answer is then 0, too. So it
+// is when the bell was rung.
 func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, error) {
 	if pid != anyTracee && s.worker != nil && options&unix.WNOHANG == 0 {
 		s.prod.arm()
@@ -39,9 +40,12 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 		found, ended, err := look(pid, want|options)
 		switch {
 		case errors.Is(err, unix.EINTR):
+			s.bell.silence()
 			if pid == anyTracee {
 				s.prod.disarm()
-			} else if prods++; prods > 1 && s.worker != nil {
+				return 0, 0, nil // there may be something in the queue
+			}
+			if prods++; prods > 1 && s.worker != nil {
 				return 0, 0, errSlow
 			}
 			continue
@@ -80,11 +84,23 @@ func look(pid wire.PID, options int) (found wire.PID, ended bool, err error) {
 	} else {
 		_, _, errno = longcall.Syscall6(unix.SYS_WAITID, uintptr(which), uintptr(pid), uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
 	}
+	if errno == unix.ECHILD && pid == anyTracee {
+		return 0, false, noTracee(options)
+	}
 	if errno != 0 {
 		return 0, false, errno
 	}
 	code := info.code()
 	return wire.PID(binary.LittleEndian.Uint32(info[offPid:])), code >= exited && code <= dumped, nil
+}
+
+// noTracee waits until the thread is interrupted, which is EINTR, where there is nobody to wait for.
+func noTracee(options int) error {
+	if options&unix.WNOHANG != 0 {
+		return nil
+	}
+	_, err := longcall.Poll(nil, -1)
+	return err
 }
 
 // collect is wait4(2) for a tracee that is there to be waited for.

@@ -1,0 +1,77 @@
+package ghost
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// alarmSignal ends the calls of a shard's thread that wait. Nothing else means anything by it.
+const alarmSignal = unix.Signal(40)
+
+// alarm is a timer of the kernel that interrupts the calls of a thread, again and again
+// while it is set: the call that is to be interrupted may not have begun.
+type alarm struct {
+	made   bool
+	id     int32
+	thread int
+}
+
+// sigevent is struct sigevent of timer_create(2).
+type sigevent struct {
+	value  uint64
+	signal int32
+	notify int32
+	thread int32
+	_      [11]int32
+}
+
+// interruptible has a signal end the calls that it comes in, and do nothing else. The
+// runtime of Go has a handler for it that returns; it lets calls begin anew (SA_RESTART).
+func interruptible(sig unix.Signal) error {
+	const restart = 0x10000000
+	var action kernelAction
+	at := uintptr(unsafe.Pointer(&action))
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, at, unsafe.Sizeof(action.mask), 0, 0)
+	if errno == 0 {
+		action.flags &^= restart
+		_, _, errno = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), at, 0, unsafe.Sizeof(action.mask), 0, 0)
+	}
+	if errno != 0 {
+		return fmt.Errorf("handler of signal %d: %w", sig, errno)
+	}
+	return nil
+}
+
+// newAlarm returns an alarm for the thread that it is called on.
+func newAlarm() (alarm, error) {
+	const threadID = 4 // SIGEV_THREAD_ID
+	var set unix.Sigset_t
+	set.Val[(alarmSignal-1)/64] = 1 << ((alarmSignal - 1) % 64)
+	if err := unix.PthreadSigmask(unix.SIG_UNBLOCK, &set, nil); err != nil {
+		return alarm{}, fmt.Errorf("unblock signal %d: %w", alarmSignal, err)
+	}
+	a := alarm{made: true, thread: unix.Gettid()}
+	event := sigevent{signal: int32(alarmSignal), notify: threadID, thread: int32(a.thread)}
+	_, _, errno := unix.RawSyscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&a.id)))
+	if errno != 0 {
+		return alarm{}, fmt.Errorf("timer of a shard: %w", errno)
+	}
+	return a, nil
+}
+
+// set has calls be interrupted after each such time; 0: not any more.
+func (a *alarm) set(every time.Duration) {
+	spec := unix.NsecToTimespec(every.Nanoseconds())
+	setting := unix.ItimerSpec{Interval: spec, Value: spec}
+	unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(a.id), 0, uintptr(unsafe.Pointer(&setting)), 0, 0, 0) // of a timer that is there, it does not fail
+}
+
+// remove ends the timer.
+func (a *alarm) remove() {
+	if a.made {
+		unix.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(a.id), 0, 0)
+	}
+}
