@@ -127,6 +127,7 @@ func TestAdoptOtherUsers(t *testing.T) {
 		Cloneflags:  unix.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: nobody, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: nobody, Size: 1}},
+		Credential:  &unixCredential{NoSetGroups: true}, // nobody, who is root there
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,13 @@ func TestAgainIsBounded(t *testing.T) {
 	})
 }
 
+// TestTooManyAgain has a node announce more events than are kept: none is waited for.
+func TestTooManyAgain(t *testing.T) {
+	if _, _, err := newRetelling(wire.NewReader(new(bytes.Buffer))).read(maxAgain + 1); !errors.Is(err, core.ErrOrder) {
+		t.Errorf("got %v, want %v", err, core.ErrOrder)
+	}
+}
+
 // TestMaxUncertain has a node tell events whose consequences never come to an end: it is not
 // listened to any more.
 func TestMaxUncertain(t *testing.T) {

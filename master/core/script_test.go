@@ -133,6 +133,8 @@ func (s *script) outputs(out []Output) {
 			s.say("kill %d %s", o.PID, unix.SignalName(o.Signal))
 		case SetUp, StopSetUp:
 			s.toSetUp(o)
+		case HandOver:
+			s.say("a former client gives its process up")
 		default:
 			s.toClient(o)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bproc/slave/pid1/standin"
 	"bproc/test/cluster"
 )
 
@@ -16,7 +17,7 @@ type footprint map[string]int
 func footprintOf(c *cluster.Cluster, node int) (footprint, error) {
 	f := footprint{}
 	for _, m := range []*cluster.Machine{c.Front, c.Nodes[node]} {
-		for _, name := range []string{"bpmaster", "bpkeeper", "bpprocfs", "bpslave", "bpinit"} {
+		for _, name := range []string{"bpmaster", "bpkeeper", "bpprocfs", "bpslave", standin.InitName} {
 			procs, err := m.Named(name)
 			if err != nil {
 				return nil, err
@@ -66,9 +67,9 @@ func (before footprint) grown(c *cluster.Cluster, node int) error {
 func workIn(t *testing.T, c *cluster.Cluster, node int) {
 	t.Helper()
 	const script = `run() { bpsh $1 sh -c "head -c 20000 /dev/zero; sleep $2" >/dev/null & }
-n=0; while [ $((n += 1)) -le 450 ]; do run $0 0; [ $((n % 30)) = 0 ] && wait; done
+n=0; while [ $((n += 1)) -le 120 ]; do run $0 0; [ $((n % 30)) = 0 ] && wait; done
 n=0; while [ $((n += 1)) -le 50 ]; do run $0 2; done
-n=0; while [ $((n += 1)) -le 20 ]; do bpns sh -c 'ps -ef; cat /proc/[0-9]*/maps' >/dev/null 2>&1; done; wait`
+n=0; while [ $((n += 1)) -le 5 ]; do bpns sh -c 'ps -ef; cat /proc/[0-9]*/maps' >/dev/null 2>&1; done; wait`
 	ask(t, c.Front, cluster.Alice, "sh", "-c", script, strconv.Itoa(node))
 	cluster.Eventually(t, "all have ended", func() error { return idle1(c.Front, c.Nodes[node]) })
 }

@@ -21,6 +21,10 @@ type witness struct {
 	before footprint
 }
 
+// daemonsWatched is how many daemons there are on the front end, and on a node, with the view and the
+// init of the space.
+const daemonsWatched = 5
+
 // newWitness starts a view and the witness in a cluster that has worked.
 func newWitness(t *testing.T, c *cluster.Cluster) *witness {
 	t.Helper()
@@ -29,13 +33,15 @@ func newWitness(t *testing.T, c *cluster.Cluster) *witness {
 	w := &witness{t: t, c: c}
 	w.r = startRemote(t, c, cluster.Bob, 0, "sh", "-c", "trap 'echo got it' USR1; echo ready; while :; do sleep 0.05; done")
 	w.before = footprint{}
-	for range 5 { // what the Go runtime keeps goes up and down while nothing but this happens
+	for range 3 { // what the Go runtime keeps goes up and down while nothing but this happens
 		w.fine()
 		for name, kib := range w.memory() {
 			w.before[name] = max(w.before[name], kib)
 		}
 	}
-	t.Logf("memory in KiB: %v", w.before)
+	if t.Logf("memory in KiB: %v", w.before); len(w.before) != daemonsWatched {
+		t.Fatalf("these are not the %d daemons of the front end and a node", daemonsWatched)
+	}
 	return w
 }
 
