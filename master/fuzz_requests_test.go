@@ -64,7 +64,7 @@ func newAsked(t *testing.T, answer []byte) *asked {
 	}, func() uint64 { return 0 })}
 	t.Cleanup(func() { a.m.here.close(a.m.log) })
 	a.m.cfg.Logs = t.TempDir()
-	a.m.nodes = a.m.newRunner()
+	a.m.nodes, a.m.names = a.m.newRunner(), newNames()
 	done := make(chan struct{})
 	t.Cleanup(func() { close(done) })
 	go func() {
@@ -210,7 +210,7 @@ func FuzzRequest(f *testing.F) {
 	for i, request := range requestSeeds() {
 		for j, answer := range answerSeeds() {
 			says := append(frameOf(f, request), frameOf(f, new(wire.Refresh))...)
-			f.Add(j%3 == 0, i%2 == 0, says, frameOf(f, answer))
+			f.Add(j%3 == 0, (i+j)%2 == 0, says, frameOf(f, answer)) // of each kind of client
 		}
 	}
 	attach, resumed := frameOf(f, &wire.Attach{Version: wire.Version, Node: 3, Ghost: 60}), frameOf(f, new(wire.Resumed))
