@@ -99,7 +99,7 @@ var arrows = map[string][]string{
 	"internal/taskgroup":     {"internal/probe", "internal/procstat"},
 
 	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/peer", "internal/procstat"},
-	"master": {"wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
+	"master": {"internal/recording", "wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
 
 	"ghost/mark":    nil,
 	"master/core":   {"wire", "pidmap"},
@@ -114,7 +114,7 @@ var arrows = map[string][]string{
 	"procfs/status":       {"wire", "internal/crowd", "internal/procstat"},
 	"procfs/status/marks": {"wire", "procfs/status"},
 
-	"slave":                {"slave/core", "internal/crowd", "internal/hosts", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/stdio", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "slave/hardware", "slave/load", "internal/procstat"},
+	"slave":                {"internal/recording", "slave/core", "internal/crowd", "internal/hosts", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/stdio", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "slave/hardware", "slave/load", "internal/procstat"},
 	"slave/core":           {"wire", "pidmap"},
 	"slave/hardware":       {"wire"},
 	"slave/load":           {"wire"},
@@ -155,7 +155,8 @@ var arrows = map[string][]string{
 	"cmd/internal/release":  nil,
 
 	"internal/fakemaster": {"internal/client", "wire", "test/limit"},
-	"internal/coretest":   nil,
+	"internal/coretest":   {"internal/recording"},
+	"internal/recording":  {"wire"},
 	"internal/manpage":    nil,
 	"internal/oldkernel":  {"internal/ownthread"},
 	"internal/unitfile":   nil,
@@ -167,7 +168,8 @@ var arrows = map[string][]string{
 	"test/cluster/manynodes": {"wire", "wire/link", "internal/client", "test/cluster"},
 	"test/cluster/rivals":    {"test/cluster"},
 	"test/limit":             nil,
-	"test/sim":               {"master/core", "slave/core", "pidmap", "wire"},
+	"test/sim":               {"master/core", "slave/core", "pidmap", "wire", "internal/recording"},
+	"test/sim/replay":        {"master/core", "slave/core", "internal/recording"},
 	"test/verdict":           nil,
 	"test/vm":                nil,
 

@@ -16,6 +16,7 @@ type Config struct {
 	Socket  string        // unix socket for clients
 	State   string        // directory for what survives a restart
 	Runtime string        // directory for sockets
+	Record  string        // directory in which the last inputs are kept; empty: they are not
 	Lib     string        // directory with bpkeeper and the ghost's image
 	Lease   time.Duration // a slave without word from the master kills its processes after this time
 	Numbers pidmap.Config // for what process numbers are laid out

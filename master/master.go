@@ -16,6 +16,7 @@ import (
 
 	"bproc/ghost"
 	"bproc/internal/giveback"
+	"bproc/internal/recording"
 	"bproc/internal/service"
 	"bproc/master/core"
 	"bproc/master/nodeup"
@@ -108,11 +109,18 @@ func (m *Master) newState(tables map[core.Table]link.Records) (*state, error) {
 		SetUp: m.cfg.SetUp != "", PowerTime: m.cfg.PowerTime,
 	}
 	cfg.Named, cfg.Rights = m.cfg.named(), m.cfg.rights()
+	var ring *recording.Ring
+	if m.cfg.Record != "" {
+		if ring, err = recording.NewRing(m.cfg.Record); err != nil {
+			return nil, fmt.Errorf("recording: %w", err)
+		}
+	}
+	ring.Begin(cfg.Now, cfg)
 	c, err := core.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s := &state{m: m, core: c, tables: tables, sessions: map[core.Session]*slaveConn{}, clients: map[core.Client]*clientConn{}, soon: time.NewTimer(soon)}
+	s := &state{m: m, core: c, ring: ring, tables: tables, sessions: map[core.Session]*slaveConn{}, clients: map[core.Client]*clientConn{}, soon: time.NewTimer(soon)}
 	s.soon.Stop()
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/ghost"
+	"bproc/internal/recording"
 	"bproc/master/core"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -23,6 +24,7 @@ type state struct {
 
 	mu       sync.Mutex
 	core     *core.Core
+	ring     *recording.Ring // of its inputs; nil: they are not kept
 	tables   map[core.Table]link.Records
 	sessions map[core.Session]*slaveConn
 	clients  map[core.Client]*clientConn
@@ -48,10 +50,14 @@ func (s *state) step(ctx context.Context, in core.Input) error {
 }
 
 func (s *state) stepLocked(ctx context.Context, in core.Input) {
-	outputs := s.core.Step(time.Now(), in)
+	now := time.Now()
+	s.ring.Input(now, in)
+	outputs := s.core.Step(now, in)
 	for i := 0; i < len(outputs); i++ {
 		if next := s.perform(ctx, outputs[i]); next != nil {
-			outputs = append(outputs, s.core.Step(time.Now(), next)...)
+			now := time.Now()
+			s.ring.Input(now, next)
+			outputs = append(outputs, s.core.Step(now, next)...)
 		}
 	}
 }

@@ -63,6 +63,10 @@ type node struct {
 func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger) (*node, error) {
 	n := &node{log: log, supply: newSupply(), hardware: hardware.NewReader(), settled: make(chan struct{}), patience: cfg.patience}
 	n.out = newOutlet(func() { n.linked.Load().Close(outbox.ErrFull) })
+	ring, err := ringIn(cfg.Record)
+	if err != nil {
+		return nil, err
+	}
 	sp, err := space.Create(ctx, space.Config{
 		Dir: cfg.Runtime, Root: cfg.Root, Init: filepath.Join(cfg.Lib, "bpinit"),
 		Name: filepath.Base(cfg.Runtime), Log: log, Daemon: frontEnd{n}, View: viewOf(cfg), Home: home,
@@ -77,6 +81,7 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 	held := &hold{freeze: sp.Freeze, frozen: sp.Frozen, thaw: sp.Thaw}
 	n.init = initWatch{ask: sp.Sync, held: held.counted}
 	n.state = newState(log, n.out, held, sp)
+	n.state.ring = ring
 	n.powers = &powers{log: log, commands: cfg.Power, tell: n.out.put}
 	n.names = newNames(cfg, sp.Cover, log)
 	n.names.begin()

@@ -14,6 +14,7 @@ import (
 func rehearse(ctx context.Context, cfg Config, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.patience.bound(startTime), errors.New("it does not come up"))
 	defer cancel()
+	cfg.Record = ""
 	cfg.Runtime += ".rehearsal" // processes may live in that of a former identity
 	n, err := newNode(ctx, cfg, wire.Block{}, log)
 	if err == nil {

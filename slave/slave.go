@@ -29,6 +29,7 @@ type Config struct {
 	Tokens  string // file with a join token, which is removed when the slave has joined; empty: none
 	State   string // directory for what survives a restart
 	Runtime string // directory for the process space
+	Record  string // directory in which the last inputs are kept; empty: they are not
 	Lib     string // directory with bpinit
 	View    string // the program bpprocfs; empty: no process can see the cluster in /proc
 	Root    string // root directory of the processes

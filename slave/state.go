@@ -2,6 +2,7 @@ package slave
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/recording"
 	"bproc/slave/core"
 	"bproc/slave/journal"
 	"bproc/slave/procevents"
@@ -30,6 +32,7 @@ type state struct {
 
 	mu      sync.Mutex
 	core    *core.Core
+	ring    *recording.Ring                // of its inputs; nil: they are not kept
 	started bool                           // by the last input
 	found   core.TakenOver                 // by the last input
 	callers map[uint64]chan<- *wire.Return // who waits for answers, by the number of the call
@@ -59,6 +62,18 @@ func newState(log *slog.Logger, out outlet, held *hold, sp commanded) *state {
 	return s
 }
 
+// ringIn returns what keeps the inputs of a core in a directory; nil: none is wanted.
+func ringIn(dir string) (*recording.Ring, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	ring, err := recording.NewRing(dir)
+	if err != nil {
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	return ring, nil
+}
+
 // begin begins with a core, which knows what is in the journal.
 func (s *state) begin(log *journal.Log) error {
 	cfg := core.Config{Confirmed: log.Confirmed()}
@@ -70,6 +85,7 @@ func (s *state) begin(log *journal.Log) error {
 		return err
 	}
 	s.journal = log
+	s.ring.Begin(time.Now(), cfg)
 	s.core, err = core.New(cfg)
 	return err
 }
@@ -82,7 +98,9 @@ func (s *state) step(in core.Input) {
 }
 
 func (s *state) stepLocked(in core.Input) {
-	for _, o := range s.core.Step(time.Now(), in) {
+	now := time.Now()
+	s.ring.Input(now, in)
+	for _, o := range s.core.Step(now, in) {
 		if next := s.performLocked(o); next != nil {
 			s.stepLocked(next)
 		}

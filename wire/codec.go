@@ -154,3 +154,11 @@ func Decode(h Header, payload []byte) (Message, error) {
 	}
 	return m, nil
 }
+
+// New returns an empty message of a type; nil: there is none of that.
+func New(t Type) Message {
+	if factory := factories[t]; factory != nil {
+		return factory()
+	}
+	return nil
+}

@@ -11,8 +11,5 @@ var Validate = validate
 // Types returns the types that have a message, in order.
 func Types() []Type { return slices.Sorted(maps.Keys(factories)) }
 
-// New returns an empty message of type t.
-func New(t Type) Message { return factories[t]() }
-
 // DecodeStruct decodes a struct that is part of no message.
 var DecodeStruct = decode

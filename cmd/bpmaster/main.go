@@ -37,6 +37,7 @@ func main() {
 // flags are what the command line says.
 type flags struct {
 	file, listen, state string
+	record              string
 	check               bool
 	level               slog.Level
 	changed             func(name string) bool
@@ -45,7 +46,7 @@ type flags struct {
 // load reads the configuration, which the command line overrides.
 func (f *flags) load() (master.Config, error) {
 	cfg := master.DefaultConfig()
-	cfg.Release = release.Version()
+	cfg.Release, cfg.Record = release.Version(), f.record
 	err := cfg.ReadFile(f.file)
 	if errors.Is(err, fs.ErrNotExist) && !f.changed("config") {
 		err = nil
@@ -84,6 +85,7 @@ func command() *cobra.Command {
 	c.Flags().BoolVar(&f.check, "check-config", false, "say what is wrong with the configuration, and do nothing else")
 	c.Flags().StringVar(&f.listen, "listen", cfg.Listen, "TCP `address` for slaves")
 	c.Flags().StringVar(&f.state, "state", cfg.State, "`directory` for what survives a restart")
+	c.Flags().StringVar(&f.record, "record", "", "keep the last inputs in this `directory`")
 	c.Flags().TextVar(&f.level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)
 	return c

@@ -103,6 +103,7 @@ func command() *cobra.Command {
 	c.Flags().Var((*words)(&cfg.Power.Halt), "halt", "`command` by which the machine halts")
 	c.Flags().Var((*words)(&cfg.Power.Off), "pwroff", "`command` by which the machine switches itself off")
 	c.Flags().BoolVar(&cfg.Keep, "keep", false, "leave the processes to the next bpslave when told to end")
+	c.Flags().StringVar(&cfg.Record, "record", "", "keep the last inputs in this `directory`")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)
 	return c

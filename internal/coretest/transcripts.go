@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bproc/internal/recording"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
@@ -18,7 +20,36 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 // returns what came out, in lines.
 func Transcripts(t *testing.T, begin func(t *testing.T) func(verb string, args []string) []string) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.txt")
+	Walk(t, "testdata/*.txt", func(t *testing.T) func(string) []string {
+		input := begin(t)
+		return func(line string) []string {
+			words := strings.Fields(line)
+			return input(words[0], words[1:])
+		}
+	})
+}
+
+// Recorded replays the recordings in testdata/recorded/*.txt, as the simulated cluster prints them (test/sim) and the
+// daemons keep them, and compares what comes out with what the file says.
+func Recorded(t *testing.T, begin func() recording.Machine) {
+	t.Helper()
+	Walk(t, "testdata/recorded/*.txt", func(t *testing.T) func(string) []string {
+		p := recording.NewPlayer(begin())
+		return func(line string) []string {
+			out, err := p.Play(line)
+			if err != nil {
+				t.Error(err)
+			}
+			return out
+		}
+	})
+}
+
+// Walk replays transcripts. begin begins with one; what it returns gets each line that is an input, and returns what that
+// brought out.
+func Walk(t *testing.T, pattern string, begin func(t *testing.T) func(line string) []string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts: %v", err)
 	}
@@ -43,18 +74,17 @@ func Transcripts(t *testing.T, begin func(t *testing.T) func(verb string, args [
 }
 
 // replay returns a transcript with what comes out now.
-func replay(text string, input func(verb string, args []string) []string) string {
+func replay(text string, input func(line string) []string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "\t") {
 			continue
 		}
 		out.WriteString(line)
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] == "#" {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		for _, l := range input(words[0], words[1:]) {
+		for _, l := range input(line) {
 			out.WriteString("\t" + l + "\n")
 		}
 	}

@@ -1,22 +1,18 @@
 package procevents_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"bproc/internal/coretest"
 	"bproc/slave/core"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
-
-var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 
 // TestTranscripts replays the inputs of testdata/*.txt and compares the events with
 // those in the file.
@@ -37,27 +33,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 // Traits are pgid N, sid N, uid N, euid N, gid N and egid N, else as they were, or as
 // the creator's.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(t, string(want))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got != string(want) && !*update {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
-		})
-	}
+	coretest.Walk(t, "testdata/*.txt", newPlayer)
 }
 
 // traits are what a made-up process inherits.
@@ -78,7 +54,7 @@ type player struct {
 	starting  map[wire.PID]bool // those whose own exec was not recorded
 }
 
-func replay(t *testing.T, script string) string {
+func newPlayer(t *testing.T) func(line string) []string {
 	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}, zombies: map[wire.PID]*traits{}, starting: map[wire.PID]bool{}}
 	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
 		if process, ok := p.processes[pid]; ok {
@@ -95,32 +71,24 @@ func replay(t *testing.T, script string) string {
 		}
 		return procevents.ProcessInfo{}, false
 	})
-	var out strings.Builder
-	for line := range strings.Lines(script) {
-		if strings.HasPrefix(line, "\t") {
-			continue
-		}
-		out.WriteString(line)
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] == "#" {
-			continue
-		}
-		p.now = time.Unix(0, 0).Add(time.Duration(p.number(words[0])) * time.Millisecond)
-		lines := p.input(words[1], words[2:])
-		p.tracker.Look(words[1] == "flush", p.now)
-		events := p.tracker.Flush(words[1] == "flush", p.now)
-		if events.First != p.next {
-			t.Errorf("%s: events from %d, want %d", strings.TrimSpace(line), events.First, p.next)
-		}
-		p.next = events.Last() + 1
-		for _, e := range events.Events {
-			lines = append(lines, show(e))
-		}
-		for _, l := range lines {
-			fmt.Fprintf(&out, "\t%s\n", l)
-		}
+	return p.line
+}
+
+// line takes an input at its time, and returns what came out.
+func (p *player) line(line string) []string {
+	words := strings.Fields(line)
+	p.now = time.Unix(0, 0).Add(time.Duration(p.number(words[0])) * time.Millisecond)
+	lines := p.input(words[1], words[2:])
+	p.tracker.Look(words[1] == "flush", p.now)
+	events := p.tracker.Flush(words[1] == "flush", p.now)
+	if events.First != p.next {
+		p.t.Errorf("%s: events from %d, want %d", line, events.First, p.next)
 	}
-	return out.String()
+	p.next = events.Last() + 1
+	for _, e := range events.Events {
+		lines = append(lines, show(e))
+	}
+	return lines
 }
 
 func (p *player) number(s string) int {

@@ -26,6 +26,10 @@ type Sim struct {
 	Faults map[string]int // by kind
 	Kind   string         // of what was violated
 
+	only     []int                  // steps that are made; nil: all
+	broken   func(core.Output) bool // what the master's core says and is not done
+	lives    []*life                // of cores, if they are recorded
+	master   *life
 	seed     uint64
 	source   *rand.PCG
 	rng      *rand.Rand
@@ -91,11 +95,13 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 // begin begins with a master, the first or another one.
 func (s *Sim) begin() {
 	s.masters++
-	c, err := core.New(core.Config{
+	cfg := core.Config{
 		Now: s.now, Lease: lease, Numbers: numbers, Nodes: s.kept[core.Nodes], Blocks: s.kept[core.Blocks], MaxEnds: 3,
 		SetUp: s.setUps, TaskGroups: s.seed%2 == 1, Ghosts: s.ghosts, PowerTime: powerTime, Squash: nobody,
 		Certificate: time.Duration(s.seed%3) * certificate / 2,
-	})
+	}
+	s.master = s.record("master", cfg)
+	c, err := core.New(cfg)
 	if err != nil {
 		s.fail("the master cannot begin: %v", err)
 		return
@@ -127,9 +133,14 @@ func (s *Sim) Transcript(lines int) string {
 
 // step gives the core an input and does what comes out.
 func (s *Sim) step(in core.Input) {
+	s.master.input(s.now, in)
 	out := s.core.Step(s.now, in)
 	for i := 0; i < len(out); i++ {
+		if s.broken != nil && s.broken(out[i]) {
+			continue
+		}
 		if next := s.perform(out[i]); next != nil {
+			s.master.input(s.now, next)
 			out = append(out, s.core.Step(s.now, next)...)
 		}
 	}
@@ -250,6 +261,9 @@ func (s *Sim) fault(kind string, about ...any) {
 // Run makes steps, and then has all come to rest. It returns what was violated.
 func (s *Sim) Run(steps int) error {
 	for ; s.Steps < steps && s.violated == nil; s.Steps++ {
+		if s.only != nil && !slices.Contains(s.only, s.Steps) {
+			continue
+		}
 		s.source.Seed(s.seed, uint64(s.Steps)+1)
 		s.anything()
 		s.check()

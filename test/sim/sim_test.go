@@ -2,7 +2,9 @@ package sim_test
 
 import (
 	"flag"
+	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -12,7 +14,7 @@ import (
 var (
 	seeds = flag.Int("sim.seeds", 2000, "how many seeds")
 	first = flag.Uint64("sim.first", 1, "the first of them")
-	lines = flag.Int("sim.lines", 60, "how many lines of a transcript are shown")
+	lines = flag.Int("sim.lines", 60, "how many lines of a transcript are shown; 0: nothing is shrunk")
 	goOn  = flag.Bool("sim.all", false, "go on after a violation, and only say of what kind each is")
 	steps = flag.Int("sim.steps", 1000, "steps of each")
 )
@@ -37,11 +39,10 @@ func TestCluster(t *testing.T) {
 		for kind, n := range s.Faults {
 			faults[kind] += n
 		}
-		if err != nil && *goOn {
+		if err != nil && (*goOn || *lines == 0) {
 			t.Errorf("seed %d, step %d: %s: %v", seed, s.Steps, s.Kind, err)
 		} else if err != nil {
-			again := sim.New(seed, nodes(seed), true)
-			t.Errorf("seed %d, step %d: %v\n%v\n%s", seed, s.Steps, err, again.Run(*steps), again.Transcript(*lines))
+			t.Errorf("seed %d, step %d: %v\n%s", seed, s.Steps, err, shrunk(seed))
 		}
 		return err == nil || *goOn
 	}
@@ -57,3 +58,17 @@ func TestCluster(t *testing.T) {
 }
 
 func nodes(seed uint64) int { return 1 + int(seed%4) }
+
+// shrunk shows a seed that violates something, with as few steps as that needs, and the transcripts of the cores, which
+// their tests replay from testdata/recorded.
+func shrunk(seed uint64) string {
+	s, left := sim.Shrink(seed, nodes(seed), *steps, nil)
+	if s == nil {
+		return "not again"
+	}
+	lives, err := s.Lives()
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("with %d steps: %s\n%s", len(left), s.Transcript(*lines), strings.Join(lives, "\n"))
+}

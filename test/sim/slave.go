@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -16,6 +17,7 @@ import (
 type daemon struct {
 	node   *node
 	core   *slave.Core
+	life   *life
 	read   int                // of the kernel's records
 	next   uint64             // number of the next event
 	asked  bool               // for another block, without an answer
@@ -31,12 +33,14 @@ type daemon struct {
 
 // begin begins with a slave, the first or another one.
 func (n *node) begin() {
-	c, err := slave.New(slave.Config{Journal: n.journal, Confirmed: n.confirms})
+	cfg := slave.Config{Journal: n.journal, Confirmed: n.confirms}
+	life := n.sim.record(fmt.Sprint("slave of node ", n.id), cfg)
+	c, err := slave.New(cfg)
 	if err != nil {
 		n.sim.fail("the slave of node %d cannot begin: %v", n.id, err)
 		return
 	}
-	d := &daemon{node: n, core: c, read: int(c.Position()), next: 1, known: map[wire.PID]*proc{}}
+	d := &daemon{node: n, core: c, life: life, read: int(c.Position()), next: 1, known: map[wire.PID]*proc{}}
 	n.slave = d
 	if !slices.Equal(c.Blocks(), n.blocks) {
 		n.sim.fail("the next slave of node %d has the numbers %v, not %v", n.id, c.Blocks(), n.blocks)
@@ -77,6 +81,7 @@ func (d *daemon) settled() bool { return len(d.unsure)+d.told == 0 }
 
 // step gives the core an input and does what comes out.
 func (d *daemon) step(in slave.Input) {
+	d.life.input(d.node.sim.now, in)
 	for _, o := range d.core.Step(d.node.sim.now, in) {
 		if next := d.perform(o); next != nil {
 			d.step(next)

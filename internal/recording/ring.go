@@ -1,0 +1,95 @@
+package recording
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Bounds of a ring: how large a file is, in bytes, and how many there are.
+const (
+	FileSize = 8 << 20
+	Files    = 16
+)
+
+// Ring keeps the last inputs of a core in files of a directory, which root alone can read: they have the
+// arguments and environments of commands. A file that cannot be written ends it. A nil Ring keeps nothing.
+type Ring struct {
+	dir  string
+	file *os.File
+	size int64
+	last int // number of the file
+	err  error
+}
+
+// NewRing returns a ring in a directory, which is made. What a former daemon has left there stays until its turn comes.
+func NewRing(dir string) (*Ring, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	r := &Ring{dir: dir}
+	for _, name := range r.names() {
+		fmt.Sscanf(filepath.Base(name), "inputs.%d", &r.last)
+	}
+	return r, r.next()
+}
+
+// Paths returns the files of a directory with a ring, the oldest first.
+func Paths(dir string) []string { return (&Ring{dir: dir}).names() }
+
+func (r *Ring) names() []string {
+	all, _ := filepath.Glob(filepath.Join(r.dir, "inputs.[0-9]*"))
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return all
+}
+
+// next begins with the next file, and removes those that are too many.
+func (r *Ring) next() error {
+	r.last++
+	f, err := os.OpenFile(filepath.Join(r.dir, fmt.Sprintf("inputs.%d", r.last)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if r.file != nil {
+		r.file.Close()
+	}
+	r.file, r.size = f, 0
+	for names := r.names(); len(names) > Files; names = names[1:] {
+		if err := os.Remove(names[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Begin keeps a configuration.
+func (r *Ring) Begin(now time.Time, config any) { r.keep(Begin, now, config) }
+
+// Input keeps an input.
+func (r *Ring) Input(now time.Time, in any) { r.keep(Line, now, in) }
+
+func (r *Ring) keep(line func(time.Time, any) (string, error), now time.Time, v any) {
+	if r == nil || r.err != nil {
+		return
+	}
+	text, err := line(now, v)
+	if err == nil && r.size > 0 && r.size+int64(len(text)) > FileSize {
+		err = r.next()
+	}
+	if err == nil {
+		r.size += int64(len(text))
+		_, err = r.file.WriteString(text)
+	}
+	r.err = err
+}
+
+// Err returns why nothing is kept any more; nil: it is.
+func (r *Ring) Err() error {
+	if r == nil {
+		return nil
+	}
+	return r.err
+}

@@ -1,0 +1,48 @@
+package recording_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"bproc/internal/recording"
+	"bproc/master/core"
+	"bproc/wire"
+)
+
+// TestRing: the last inputs are in a bounded number of files, which root alone can read, and can be given to another core.
+func TestRing(t *testing.T) {
+	dir := t.TempDir() + "/inputs"
+	r, err := recording.NewRing(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_000_000, 0)
+	r.Begin(now, core.Config{Now: now, Lease: 30 * time.Second})
+	r.Input(now, core.Join{Identity: "a", Host: "a", Want: 3})
+	r.Input(now, core.FromKeeper{Number: 9, Message: &wire.GhostDone{Errno: 3}})
+	var out strings.Builder
+	for _, path := range recording.Paths(dir) {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %v, %v", path, info.Mode(), err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := recording.Replay(strings.NewReader(string(text)), &out, new(core.Recorded)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := out.String(); !strings.Contains(got, "Join {") || !strings.Contains(got, "\tKeep {") || !strings.Contains(got, `"Errno":3`) {
+		t.Errorf("replayed: %s", got)
+	}
+	many := core.Join{Host: strings.Repeat("x", recording.FileSize/2)}
+	for range 2*recording.Files + 3 {
+		r.Input(now, many)
+	}
+	if n := len(recording.Paths(dir)); r.Err() != nil || n != recording.Files {
+		t.Errorf("%d files, %v", n, r.Err())
+	}
+}
