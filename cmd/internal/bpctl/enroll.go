@@ -27,7 +27,7 @@ func (c *Control) enrollCommand() *cobra.Command {
 	var node int32
 	cmd := &cobra.Command{
 		Use:                   "enroll [--node number | --count number] [--name name] [--ttl time] | --list | --revoke id",
-		Short:                 "Print a token with which a slave can join once, or several slaves",
+		Short:                 "Print a token with which a machine can become a node, or several can",
 		DisableFlagsInUseLine: true,
 		Args:                  operands.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
