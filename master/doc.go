@@ -32,8 +32,8 @@
 // Process streams it does not close: that would say that their clients have left. One that
 // no other follows, because the machine shuts down, ends all processes first (last.go).
 //
-// A node that does nothing has two goroutines here besides those of its link: one that listens to
-// it, and one that writes to it (slave.go). What all nodes have in common one goroutine does for
+// A node that does nothing has one goroutine here besides those of its link, which listens to it;
+// another writes to it while there is something to write (slave.go). What all nodes have in common one goroutine does for
 // all: telling the core of time (state.go) and of cuts of links (cuts.go).
 //
 // Locks: that of the state comes first. Those of a barrier, an outbox, the worker, of cuts and of exits are

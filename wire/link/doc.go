@@ -21,7 +21,8 @@
 // # Goroutines
 //
 // On the slave Session.Run owns all of a session. On the master it owns yamux,
-// and Listener.Run owns one goroutine for each connection, and one that watches all of them.
+// and Listener.Run owns those that open connections, one that watches all of them, and one for
+// each that was lost, to its end.
 // The reader of a connection is the reading goroutine of
 // yamux: it takes bytes, through link.Read, straight from TLS, and deals with
 // acknowledgements on the way. On a slave that goroutine waits for nobody else: yamux
@@ -35,8 +36,8 @@
 // while it has something to write. link.writing says
 // that somebody does.
 //
-// A master has thousands of links, most of them idle: each has two goroutines of yamux, that of its
-// connection and that of Session.Serve, and no timer.
+// A master has thousands of links, most of them idle: each has two goroutines of yamux and that of
+// Session.Serve, and no timer.
 //
 // # Locks
 //
