@@ -143,6 +143,27 @@ func one(t *testing.T, pattern string) string {
 	return found[0]
 }
 
+// TestUnitsAreInstalled installs all units that there are: others name them.
+func TestUnitsAreInstalled(t *testing.T) {
+	got := installed(t, built(t))
+	units := 0
+	for _, pattern := range []string{"service", "slice"} {
+		files, err := filepath.Glob("../cmd/*/*." + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			units++
+			if want := "/usr/lib/systemd/system/" + filepath.Base(file); !slices.Contains(got, want) {
+				t.Errorf("%s is not installed", want)
+			}
+		}
+	}
+	if units == 0 {
+		t.Error("there are no units")
+	}
+}
+
 func TestPackages(t *testing.T) {
 	tree, out := built(t), t.TempDir()
 	run(t, "./build", tree, out)
