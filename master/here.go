@@ -61,8 +61,7 @@ func (h *here) open(first wire.Message) stream {
 // close waits for the ends of all streams.
 func (h *here) close(log *slog.Logger) {
 	_ = h.shows.Wait() // an error is that of a stream
-	if err := h.server.Close(); err != nil {
+	if err := h.server.Close(h.proc); err != nil {
 		log.Warn("reading procfs of the front end", "err", err)
 	}
-	h.proc.Close()
 }

@@ -1,10 +1,12 @@
 package status
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -19,6 +21,10 @@ type Server struct {
 	bootID    string
 	shows     *crowd.Shares[viewer] // one place for each stream of Show
 	reads     *crowd.Shares[viewer] // one for each look-up, or refresh, that is under way
+
+	mu     sync.Mutex
+	under  int         // look-ups and refreshes that are under way
+	closed []io.Closer // what is closed when there is none any more; nil: Close was not called
 }
 
 // viewer is a user of the front end, or somebody on a node: a node says itself as whom its
@@ -53,8 +59,44 @@ func NewServer(cfg Config, stamp func() uint64) *Server {
 	}
 }
 
-// Close gives up what the Server has open, but for what it was given.
-func (s *Server) Close() error { return s.collector.Close() }
+// Close gives up what the Server has open, and with it some of what it was given, as soon as no read of procfs is
+// under way. Such a one can take long; the error is nil then.
+func (s *Server) Close(given ...io.Closer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = append([]io.Closer{s.collector}, given...)
+	return s.closeLocked()
+}
+
+func (s *Server) closeLocked() (err error) {
+	if s.under > 0 {
+		return nil
+	}
+	for _, c := range s.closed {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// enter notes that a read begins, unless the Server is closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed != nil {
+		return false
+	}
+	s.under++
+	return true
+}
+
+// leave notes that one has ended.
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.under--; s.closed != nil {
+		_ = s.closeLocked() // nobody is left who could be told
+	}
+}
 
 // errManyLooks ends a look beyond the bound.
 var errManyLooks = fmt.Errorf("too many look at this node: %w", unix.EAGAIN)
@@ -80,7 +122,12 @@ func (s *Server) start(who viewer, read func()) bool {
 	if !s.reads.Take(who, 1) {
 		return false
 	}
+	if !s.enter() {
+		s.reads.Leave(who, 1)
+		return false
+	}
 	go func() {
+		defer s.leave()
 		defer s.reads.Leave(who, 1)
 		read()
 	}()
