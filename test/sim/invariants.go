@@ -105,6 +105,11 @@ func (s *Sim) checkCalm() {
 		if n.home.Count > 0 && !slices.ContainsFunc(n.blocks, n.isAtHome) {
 			s.fail("node %d has not the numbers at home: %v, %v", n.id, n.home, n.blocks)
 		}
+		for number, a := range n.calls {
+			if a.call.Op != wire.CallEnd {
+				s.fail("call %d of process %d on node %d is not answered", number, a.p.pid, n.id)
+			}
+		}
 		for _, p := range n.inOrder() {
 			l := s.kernel.procs[p.pid]
 			if l == nil || l.ghost == nil || l.ghost.adopted.Birth != p.birth {

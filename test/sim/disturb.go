@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"time"
+
+	"bproc/master/core"
+)
+
+// disturb has something fail.
+func (s *Sim) disturb() {
+	n := pick(s.rng, s.nodes)
+	switch s.rng.IntN(14) {
+	case 12:
+		n.misbehaves()
+	case 13:
+		if s.chance(4) {
+			n.leave()
+		}
+	case 0, 1:
+		n.loseSession("session lost")
+	case 2, 3:
+		n.cut()
+	case 4, 5, 6:
+		n.heal()
+	case 7:
+		n.restart()
+	case 8:
+		if s.chance(4) {
+			n.reboot()
+		}
+	case 9:
+		s.loseMaster()
+	case 10:
+		s.keeper.dies()
+	case 11:
+		if s.chance(8) {
+			s.fault("long cut", n.id)
+			n.cut()
+			s.pass(lease + 2*time.Second)
+			s.pass(core.LeaseMargin)
+		}
+	}
+}
+
+// loseMaster has the master die, and another one begin.
+func (s *Sim) loseMaster() {
+	s.fault("master dies")
+	for _, n := range s.nodes {
+		n.drop()
+	}
+	clear(s.links)
+	for range s.rng.IntN(len(s.keeper.in) + 1) {
+		s.keeper.do() // it had come to the keeper
+	}
+	s.keeper.in, s.keeper.out = nil, nil
+	for _, c := range s.clients {
+		c.lost()
+	}
+	clear(s.clients)
+	s.begin()
+}
