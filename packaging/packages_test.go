@@ -316,7 +316,7 @@ func TestUnits(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	run(t, "./install", built(t), root, "/usr")
 	var units []string
-	for _, name := range []string{"bpmaster", "bpslave", "bpprocfs", "bproc-hosts"} {
+	for _, name := range []string{"bpmaster", "bpslave", "bpprocfs", "bproc-hosts", "bproc-jobs"} {
 		text, err := os.ReadFile(root + "/usr/lib/systemd/system/" + name + ".service")
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 
 	"bproc/cmd/internal/bpjob"
 	"bproc/cmd/internal/terminal"
@@ -12,6 +13,6 @@ func main() {
 	if terminal.Guard() {
 		return
 	}
-	c := bpjob.Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	c := bpjob.Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, BPM: filepath.Base(os.Args[0]) == bpjob.BPM}
 	os.Exit(c.Main(os.Args[1:]))
 }

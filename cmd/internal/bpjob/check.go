@@ -26,7 +26,7 @@ func (c *Command) checkCommand() *cobra.Command {
 	var asJSON bool
 	var o file.Options
 	cmd := &cobra.Command{
-		Use:                   "check [--json] [--job name] file ...",
+		Use:                   "check [--json] [--job name] file|job ...",
 		Short:                 "Say everything that is wrong with job files",
 		DisableFlagsInUseLine: true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -43,10 +43,8 @@ func (c *Command) checkCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&o.Job, "job", "", "the `name` of the job: its own directories are no volumes")
-	f.BoolP("help", "h", false, "print this help")
 	return cmd
 }
 
@@ -79,6 +77,7 @@ func (c *Command) check(names []string, o file.Options, asJSON bool) error {
 }
 
 func (c *Command) look(name string, o file.Options) checked {
+	name = jobFile(name, &o)
 	found := checked{File: name, Processes: []string{}, Problems: []file.Problem{}}
 	text, err := c.read(name)
 	if err != nil {
@@ -114,4 +113,22 @@ func (c *Command) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read standard input: %w", err)
 	}
 	return text, err
+}
+
+// jobFile returns the file of a job that is there, if no file has the name.
+func jobFile(name string, o *file.Options) string {
+	if _, err := os.Stat(name); err == nil {
+		return name
+	}
+	p, err := at(selection{job: name})
+	if err != nil {
+		return name
+	}
+	if _, err := os.Stat(p.File()); err != nil {
+		return name
+	}
+	if o.Job == "" {
+		o.Job, o.Root = p.Name, p.Root
+	}
+	return p.File()
 }

@@ -16,6 +16,23 @@ type Command struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	BPM    bool // it was called as bpm
+
+	args   []string // of the command line
+	caller uint32   // the user for whom root does something
+}
+
+// name is as what it was called.
+func (c *Command) name() string {
+	if c.BPM {
+		return "bpm"
+	}
+	return "bpjob"
+}
+
+// say prints a line about what goes on.
+func (c *Command) say(format string, args ...any) {
+	fmt.Fprintf(c.Stderr, c.name()+": "+format+"\n", args...)
 }
 
 // errReported ends bpjob with a failure whose message is printed.
@@ -24,10 +41,14 @@ var errReported = errors.New("reported")
 // Main runs bpjob with the arguments of its command line and returns its exit code.
 func (c *Command) Main(args []string) int {
 	cmd := c.command()
+	c.args = args
 	cmd.SetArgs(args)
 	cmd.SetOut(c.Stdout)
 	cmd.SetErr(c.Stderr)
-	err := cmd.Execute()
+	err := c.identify()
+	if err == nil {
+		err = cmd.Execute()
+	}
 	if err == nil {
 		return 0
 	}
@@ -36,7 +57,7 @@ func (c *Command) Main(args []string) int {
 		return int(exit)
 	}
 	if !errors.Is(err, errReported) {
-		fmt.Fprintf(c.Stderr, "bpjob: %v\n", err)
+		c.say("%v", err)
 	}
 	var failed *failedError
 	if errors.As(err, &failed) {
@@ -47,8 +68,9 @@ func (c *Command) Main(args []string) int {
 
 func (c *Command) command() *cobra.Command {
 	var version bool
-	cmd := &cobra.Command{
-		Use:                   "bpjob command ...",
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
+		Use:                   c.name() + " command ...",
 		Short:                 "Work with jobs: isolated, limited and supervised processes",
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
@@ -56,14 +78,17 @@ func (c *Command) command() *cobra.Command {
 		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("there is no command %q; see bpjob --help", args[0])
+				return fmt.Errorf("there is no command %q; see %s --help", args[0], c.name())
 			}
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			if version {
-				fmt.Fprintf(c.Stdout, "bpjob %s\n", release.Version())
+			switch {
+			case version:
+				fmt.Fprintf(c.Stdout, "%s %s\n", c.name(), release.Version())
 				return nil
+			case c.BPM:
+				return errors.Join(cmd.Usage(), errReported)
 			}
 			return errors.New("no command given; see bpjob --help")
 		},
@@ -74,23 +99,45 @@ func (c *Command) command() *cobra.Command {
 	f.SortFlags = false
 	f.BoolVarP(&version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
-	cmd.AddCommand(
+	for _, sub := range []*cobra.Command{
 		c.startCommand(), c.stopCommand(), c.restartCommand(), c.runCommand(), c.listCommand(), c.pidCommand(), c.statusCommand(),
-		c.logsCommand(), c.shellCommand(), c.traceCommand(), c.checkCommand(), c.superviseCommand(),
-	)
+		c.logsCommand(), c.shellCommand(), c.traceCommand(), c.checkCommand(), c.superviseCommand(), c.serveCommand(), c.versionCommand(),
+	} {
+		sub.Flags().SortFlags = false
+		sub.Flags().BoolP("help", "h", false, "print this help")
+		cmd.AddCommand(sub)
+	}
 	cmd.SetFlagErrorFunc(operands.FlagError)
 	return cmd
 }
 
-// oneJob wants the name of one job.
-func oneJob(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
-		return errors.New("must specify a job")
-	case 1:
-		return nil
+// selection is what a command line says of the process that it is about.
+type selection struct{ job, process, nodes string }
+
+// forJob returns a command about a process of a job.
+func forJob(use, short string, do func(selection) error) (*cobra.Command, *selection) {
+	var s selection
+	cmd := &cobra.Command{
+		Use: use, Short: short, DisableFlagsInUseLine: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				return errors.New("must specify a job")
+			case 1:
+				s.job = args[0]
+				return do(s)
+			}
+			return fmt.Errorf("one job at a time, not %q", args)
+		},
 	}
-	return fmt.Errorf("one job at a time, not %q", args)
+	cmd.Flags().StringVarP(&s.process, "process", "p", "", "the `process`; otherwise the one that is called as its job")
+	return cmd, &s
+}
+
+// onNodes has a command take the nodes for a process.
+func (s *selection) onNodes(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVarP(&s.nodes, "nodes", "N", "", "the `nodes` that it may run on, in place of those of the job file")
+	return cmd
 }
 
 // nothing wants no arguments.
@@ -99,19 +146,4 @@ func nothing(_ *cobra.Command, args []string) error {
 		return fmt.Errorf("%q is too much", args)
 	}
 	return nil
-}
-
-func processFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVarP(to, "process", "p", "", "the `process`; otherwise the one that is called as its job")
-}
-
-func nodesFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVarP(to, "nodes", "N", "", "the `nodes` that it may run on, in place of those of the job file")
-}
-
-// finish gives a command what all have.
-func finish(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolP("help", "h", false, "print this help")
-	return cmd
 }

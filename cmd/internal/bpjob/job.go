@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/internal/job/file"
 	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
@@ -25,60 +27,64 @@ type chosen struct {
 	job     *file.Job
 	process file.Process
 	owner   uint32 // of the job file
-}
-
-// errRoot is why only root may do something.
-var errRoot = errors.New("only root can start, stop, enter and trace jobs")
-
-func mustBeRoot() error {
-	if os.Geteuid() != 0 {
-		return errRoot
-	}
-	return nil
+	caller  uint32 // who asks
+	wanted  string // nodes of the command line
 }
 
 // at returns where a process is. Without a name it is that of the job, as with bpm.
-func at(job, process string) (place.Process, error) {
+func at(s selection) (place.Process, error) {
 	var p place.Process
-	if !file.IsName(job) {
-		return p, fmt.Errorf("%q cannot be the name of a job", job)
+	if !file.IsName(s.job) {
+		return p, fmt.Errorf("%q cannot be the name of a job", s.job)
 	}
 	root, err := place.Root()
 	if err != nil {
 		return p, err
 	}
-	return place.Process{Job: place.Job{Root: root, Name: job}, Process: cmp.Or(process, job)}, nil
+	return place.Process{Job: place.Job{Root: root, Name: s.job}, Process: cmp.Or(s.process, s.job)}, nil
 }
 
-// read reads a job file.
-func read(j place.Job) (*file.Job, uint32, error) {
-	f, err := os.Open(j.File())
+// open opens a job file, and returns its owner, who can have put anything there.
+func open(j place.Job) (*os.File, uint32, error) {
+	f, err := os.OpenFile(j.File(), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, 0, fmt.Errorf("there is no job %s: %s is missing", j.Name, j.File())
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("job file: %w", err)
 	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", j.File())
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, fmt.Errorf("job file: %w", err)
+	}
+	return f, info.Sys().(*syscall.Stat_t).Uid, nil
+}
+
+// read reads a job file.
+func read(j place.Job) (*file.Job, uint32, error) {
+	f, owner, err := open(j)
+	if err != nil {
+		return nil, 0, err
+	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, file.MaxSize+1))
 	if err != nil {
 		return nil, 0, fmt.Errorf("job file: %w", err)
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, fmt.Errorf("job file: %w", err)
-	}
 	job, err := file.Read(j.File(), text, file.Options{Job: j.Name, Root: j.Root})
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if err != nil || !ok {
-		return nil, 0, err
-	}
-	return job, st.Uid, nil
+	return job, owner, err
 }
 
 // choose finds a process in its job file.
-func choose(jobName, process string) (*chosen, error) {
-	p, err := at(jobName, process)
+func (c *Command) choose(s selection) (*chosen, error) {
+	p, err := at(s)
+	if err == nil {
+		err = c.owns(p.Job)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +96,13 @@ func choose(jobName, process string) (*chosen, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("process %q not present in job configuration (%s)", p.Process, p.File())
 	}
-	return &chosen{p, job, job.Processes[i], owner}, nil
+	ch := &chosen{p, job, job.Processes[i], owner, c.caller, s.nodes}
+	if c.BPM {
+		if ch.wanted, err = ownNode(); err != nil {
+			return nil, err
+		}
+	}
+	return ch, ch.permit()
 }
 
 // bpmUser is as whom jobs run whose files are root's, if there is such a user.
@@ -121,7 +133,7 @@ func (c *chosen) spec() (spec.Spec, error) {
 		Path: p.Executable, Args: p.Args, Workdir: cmp.Or(p.Workdir, c.place.Dir()),
 		Capabilities: p.Capabilities, Privileged: p.Unsafe.Privileged, AllProcesses: p.Unsafe.HostPIDNamespace,
 		Memory: p.Limits.Memory, OpenFiles: p.Limits.OpenFiles, Processes: p.Limits.Processes, CoreFileSize: p.Limits.CoreFileSize,
-		Ephemeral: p.EphemeralDisk, Persistent: p.PersistentDisk,
+		Ephemeral: p.EphemeralDisk, Persistent: p.PersistentDisk, Ordinary: c.caller != 0,
 	}
 	s.Env = c.environment(p.Env)
 	for i, v := range slices.Concat(p.AdditionalVolumes, p.Unsafe.UnrestrictedVolumes) {
@@ -129,7 +141,7 @@ func (c *chosen) spec() (spec.Spec, error) {
 			return s, fmt.Errorf("volume %s: volumes cannot be shared: remove the key shared", v.Path)
 		}
 		s.Volumes = append(s.Volumes, spec.Volume{
-			Path: v.Path, Pattern: i >= len(p.AdditionalVolumes), Writable: v.Writable, Executable: v.AllowExecutions, Make: !v.MountOnly,
+			Path: v.Path, Pattern: i >= len(p.AdditionalVolumes), Writable: v.Writable, Executable: v.AllowExecutions, Make: !v.MountOnly && c.caller == 0,
 		})
 	}
 	u, err := c.runAs()
@@ -176,8 +188,8 @@ func (c *chosen) environment(env map[string]string) []string {
 }
 
 // nodes returns on which nodes the process may run.
-func (c *chosen) nodes(wanted string) (string, error) {
-	nodes := cmp.Or(wanted, c.job.Nodes.String())
+func (c *chosen) nodes() (string, error) {
+	nodes := cmp.Or(c.wanted, c.job.Nodes.String())
 	if strings.TrimSpace(nodes) == "" {
 		return "", fmt.Errorf("no nodes given for job %s: use -N, or the key nodes of %s", c.place.Name, c.place.File())
 	}

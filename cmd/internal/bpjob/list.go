@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -70,7 +71,7 @@ func (c *Command) listCommand() *cobra.Command {
 		RunE:                  func(*cobra.Command, []string) error { return c.list(asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return finish(cmd)
+	return cmd
 }
 
 func (c *Command) list(asJSON bool) error {
@@ -88,7 +89,7 @@ func (c *Command) list(asJSON bool) error {
 	for _, j := range jobs {
 		job, _, err := read(j)
 		if err != nil {
-			fmt.Fprintf(c.Stderr, "bpjob: %v\n", err)
+			c.say("%v", err)
 			continue
 		}
 		for _, f := range job.Processes {
@@ -121,7 +122,14 @@ func (c *Command) print(all []listed, asJSON bool) error {
 		return e.Encode(all)
 	}
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "Name\tPid\tStatus\tNode\tEnd")
+	defer w.Flush() // a failure is standard output's
+	row := func(columns ...string) {
+		if c.BPM {
+			columns = columns[:bpmColumns]
+		}
+		fmt.Fprintln(w, strings.Join(columns, "\t"))
+	}
+	row("Name", "Pid", "Status", "Node", "End")
 	for _, l := range all {
 		pid, node, end := "-", "-", l.end()
 		if l.PID != 0 {
@@ -133,57 +141,45 @@ func (c *Command) print(all []listed, asJSON bool) error {
 		if end == "" {
 			end = "-"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Name, pid, l.State, node, end)
+		row(l.Name, pid, l.State, node, end)
 	}
-	return w.Flush()
+	return nil
 }
 
 func (c *Command) pidCommand() *cobra.Command {
-	var process string
-	cmd := &cobra.Command{
-		Use: "pid [-p process] job", Short: "Print the number of a process of a job", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := at(args[0], process)
-			if err != nil {
-				return err
-			}
-			r, err := running(p)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(c.Stdout, r.PID)
-			return nil
-		},
-	}
-	processFlag(cmd, &process)
-	return finish(cmd)
+	cmd, _ := forJob("pid [-p process] job", "Print the number of a process of a job", func(s selection) error {
+		p, err := at(s)
+		if err != nil {
+			return err
+		}
+		r, err := running(p)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(c.Stdout, r.PID)
+		return nil
+	})
+	return cmd
 }
 
 func (c *Command) statusCommand() *cobra.Command {
-	var process string
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "status [-p process] [--json] job", Short: "Say what is known of a process of a job", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := at(args[0], process)
-			if err == nil {
-				err = known(p)
-			}
-			if err != nil {
-				return err
-			}
-			r, err := p.Read()
-			if err != nil {
-				return err
-			}
-			return c.status(tell(p, r), asJSON)
-		},
-	}
-	processFlag(cmd, &process)
+	cmd, _ := forJob("status [-p process] [--json] job", "Say what is known of a process of a job", func(s selection) error {
+		p, err := at(s)
+		if err == nil {
+			err = known(p)
+		}
+		if err != nil {
+			return err
+		}
+		r, err := p.Read()
+		if err != nil {
+			return err
+		}
+		return c.status(tell(p, r), asJSON)
+	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return finish(cmd)
+	return cmd
 }
 
 func (c *Command) status(l listed, asJSON bool) error {

@@ -15,26 +15,20 @@ type logOptions struct {
 }
 
 func (c *Command) logsCommand() *cobra.Command {
-	var process string
 	var o logOptions
-	cmd := &cobra.Command{
-		Use: "logs [-p process] [-aefq] [-n lines] job", Short: "Print the logs of a process of a job", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE:                  func(_ *cobra.Command, args []string) error { return c.logs(args[0], process, o) },
-	}
-	processFlag(cmd, &process)
+	cmd, _ := forJob("logs [-p process] [-aefq] [-n lines] job", "Print the logs of a process of a job", func(s selection) error { return c.logs(s, o) })
 	f := cmd.Flags()
 	f.BoolVarP(&o.all, "all", "a", false, "of standard output and of standard error")
 	f.BoolVarP(&o.errors, "err", "e", false, "of standard error, not of standard output")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on as the logs grow")
 	f.IntVarP(&o.lines, "lines", "n", 25, "the last so many `lines`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no headers that name the files")
-	return finish(cmd)
+	return cmd
 }
 
 // logs has tail(1) print them.
-func (c *Command) logs(job, process string, o logOptions) error {
-	p, err := at(job, process)
+func (c *Command) logs(s selection, o logOptions) error {
+	p, err := at(s)
 	if err != nil {
 		return err
 	}

@@ -25,30 +25,13 @@ type exitError int
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 func (c *Command) runCommand() *cobra.Command {
-	var process, nodes string
 	var volumes, env []string
-	cmd := &cobra.Command{
-		Use: "run [-p process] [-N nodes] [-v path[:option,...]] [-e name=value] job", Short: "Run a process of a job in the foreground", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := mustBeRoot(); err != nil {
-				return err
-			}
-			ch, err := choose(args[0], process)
-			if err != nil {
-				return err
-			}
-			if err := ch.add(volumes, env); err != nil {
-				return err
-			}
-			return c.run(ch, nodes)
-		},
-	}
-	processFlag(cmd, &process)
-	nodesFlag(cmd, &nodes)
+	cmd, s := forJob("run [-p process] [-N nodes] [-v path[:option,...]] [-e name=value] job", "Run a process of a job in the foreground",
+		c.asRoot(func(s selection) error { return c.run(s, volumes, env) }))
+	s.onNodes(cmd)
 	cmd.Flags().StringArrayVarP(&volumes, "volume", "v", nil, "another `path` that the process sees; options are writable, allow_executions and mount_only")
 	cmd.Flags().StringArrayVarP(&env, "env", "e", nil, "another environment variable, as `name=value`")
-	return finish(cmd)
+	return cmd
 }
 
 // add adds to what is in the job file.
@@ -88,8 +71,18 @@ func (c *chosen) add(volumes, env []string) error {
 }
 
 // run runs a process to its end.
-func (c *Command) run(ch *chosen, nodes string) error {
-	s, err := c.supervisor(ch, nodes)
+func (c *Command) run(sel selection, volumes, env []string) error {
+	ch, err := c.choose(sel)
+	if err == nil {
+		err = ch.add(volumes, env)
+	}
+	if err == nil {
+		err = ch.permit()
+	}
+	if err != nil {
+		return err
+	}
+	s, err := c.supervisor(ch)
 	if err != nil {
 		return err
 	}

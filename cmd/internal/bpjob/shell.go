@@ -30,27 +30,16 @@ func running(p place.Process) (place.Record, error) {
 }
 
 func (c *Command) shellCommand() *cobra.Command {
-	var process string
-	cmd := &cobra.Command{
-		Use: "shell [-p process] job", Short: "Open a shell beside a process of a job", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := mustBeRoot(); err != nil {
-				return err
-			}
-			ch, err := choose(args[0], process)
-			if err != nil {
-				return err
-			}
-			return c.shell(ch)
-		},
-	}
-	processFlag(cmd, &process)
-	return finish(cmd)
+	cmd, _ := forJob("shell [-p process] job", "Open a shell beside a process of a job", c.asRoot(c.shell))
+	return cmd
 }
 
 // shell opens a shell where a process is, with a terminal if there is one here.
-func (c *Command) shell(ch *chosen) error {
+func (c *Command) shell(sel selection) error {
+	ch, err := c.choose(sel)
+	if err != nil {
+		return err
+	}
 	r, err := running(ch.place)
 	if err != nil {
 		return err
@@ -71,7 +60,7 @@ func (c *Command) shell(ch *chosen) error {
 	if err != nil {
 		return err
 	}
-	sh := &bpsh.Shell{Name: "bpjob", Client: new(client.Client), Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}
+	sh := &bpsh.Shell{Name: c.name(), Client: new(client.Client), Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}
 	cmd := sh.Client.Command(r.Node, "bash")
 	cmd.Path, cmd.Env, cmd.Dir = jailer, []string{env}, "/"
 	if terminal.Of(c.Stdin) != nil {
@@ -84,27 +73,16 @@ func (c *Command) shell(ch *chosen) error {
 }
 
 func (c *Command) traceCommand() *cobra.Command {
-	var process string
-	cmd := &cobra.Command{
-		Use: "trace [-p process] job", Short: "Trace the system calls of a process of a job", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := mustBeRoot(); err != nil {
-				return err
-			}
-			p, err := at(args[0], process)
-			if err != nil {
-				return err
-			}
-			return c.trace(p)
-		},
-	}
-	processFlag(cmd, &process)
-	return finish(cmd)
+	cmd, _ := forJob("trace [-p process] job", "Trace the system calls of a process of a job", c.trace)
+	return cmd
 }
 
 // trace has strace(1) on the node tell of the process, until SIGINT or SIGTERM.
-func (c *Command) trace(p place.Process) error {
+func (c *Command) trace(s selection) error {
+	p, err := at(s)
+	if err != nil {
+		return err
+	}
 	r, err := running(p)
 	if err != nil {
 		return err

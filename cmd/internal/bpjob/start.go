@@ -17,23 +17,13 @@ import (
 )
 
 func (c *Command) startCommand() *cobra.Command {
-	var process, nodes string
-	cmd := &cobra.Command{
-		Use: "start [-p process] [-N nodes] job", Short: "Start a process of a job", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE:                  func(_ *cobra.Command, args []string) error { return c.start(args[0], process, nodes) },
-	}
-	processFlag(cmd, &process)
-	nodesFlag(cmd, &nodes)
-	return finish(cmd)
+	cmd, s := forJob("start [-p process] [-N nodes] job", "Start a process of a job", c.asRoot(c.start))
+	return s.onNodes(cmd)
 }
 
 // start starts a process, unless it runs.
-func (c *Command) start(job, process, nodes string) error {
-	if err := mustBeRoot(); err != nil {
-		return err
-	}
-	ch, err := choose(job, process)
+func (c *Command) start(s selection) error {
+	ch, err := c.choose(s)
 	if err != nil {
 		return err
 	}
@@ -46,7 +36,7 @@ func (c *Command) start(job, process, nodes string) error {
 	if err != nil || running {
 		return err
 	}
-	return c.startSupervisor(ch, nodes)
+	return c.startSupervisor(ch)
 }
 
 // look is how often a state that is about to change is looked at.
@@ -68,7 +58,7 @@ func (c *Command) startAgain(p place.Process) (running bool, err error) {
 		switch {
 		case r.State == life.Running:
 			if asked == 0 {
-				fmt.Fprintf(c.Stderr, "bpjob: process %v is running already\n", p)
+				c.say("process %v is running already", p)
 			}
 			return true, nil
 		case r.State == life.Waiting && asked == 0:
@@ -83,7 +73,7 @@ func (c *Command) startAgain(p place.Process) (running bool, err error) {
 }
 
 // startSupervisor starts a supervisor, and returns when the process runs.
-func (c *Command) startSupervisor(ch *chosen, nodes string) error {
+func (c *Command) startSupervisor(ch *chosen) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -93,7 +83,7 @@ func (c *Command) startSupervisor(ch *chosen, nodes string) error {
 		return err
 	}
 	defer from.Close()
-	cmd := exec.Command(exe, "supervise", "-p", ch.place.Process, "-N", nodes, ch.place.Name)
+	cmd := exec.Command(exe, "supervise", "-p", ch.place.Process, "-N", ch.wanted, ch.place.Name)
 	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{to}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()

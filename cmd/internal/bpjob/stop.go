@@ -17,21 +17,15 @@ import (
 )
 
 func (c *Command) stopCommand() *cobra.Command {
-	var process string
-	cmd := &cobra.Command{
-		Use: "stop [-p process] job", Short: "Stop a process of a job", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE:                  func(_ *cobra.Command, args []string) error { return c.stop(args[0], process) },
-	}
-	processFlag(cmd, &process)
-	return finish(cmd)
+	cmd, _ := forJob("stop [-p process] job", "Stop a process of a job", c.asRoot(c.stop))
+	return cmd
 }
 
-func (c *Command) stop(job, process string) error {
-	if err := mustBeRoot(); err != nil {
-		return err
+func (c *Command) stop(s selection) error {
+	p, err := at(s)
+	if err == nil {
+		err = c.owns(p.Job)
 	}
-	p, err := at(job, process)
 	if err != nil {
 		return err
 	}
@@ -47,27 +41,17 @@ func (c *Command) stop(job, process string) error {
 }
 
 func (c *Command) restartCommand() *cobra.Command {
-	var process, nodes string
-	cmd := &cobra.Command{
-		Use: "restart [-p process] [-N nodes] job", Short: "Stop a process of a job, if it runs, and start it", Args: oneJob,
-		DisableFlagsInUseLine: true,
-		RunE:                  func(_ *cobra.Command, args []string) error { return c.restart(args[0], process, nodes) },
-	}
-	processFlag(cmd, &process)
-	nodesFlag(cmd, &nodes)
-	return finish(cmd)
+	cmd, s := forJob("restart [-p process] [-N nodes] job", "Stop a process of a job, if it runs, and start it", c.asRoot(c.restart))
+	return s.onNodes(cmd)
 }
 
 // restart stops a process and starts it, and nobody else does so in between.
-func (c *Command) restart(job, process, nodes string) error {
-	if err := mustBeRoot(); err != nil {
-		return err
-	}
-	ch, err := choose(job, process)
+func (c *Command) restart(s selection) error {
+	ch, err := c.choose(s)
 	if err != nil {
 		return err
 	}
-	if _, err := c.supervisor(ch, nodes); err != nil { // before anything ends
+	if _, err := c.supervisor(ch); err != nil { // before anything ends
 		return err
 	}
 	lock, err := ch.place.Request()
@@ -82,7 +66,7 @@ func (c *Command) restart(job, process, nodes string) error {
 	if err != nil {
 		return err
 	}
-	return c.startSupervisor(ch, nodes)
+	return c.startSupervisor(ch)
 }
 
 // known returns an error for a process that is in no job file, and was never started.
@@ -123,7 +107,7 @@ func (c *Command) end(p place.Process) error {
 	}
 	defer gone.Close()
 	if r, err = p.Former(); err == nil && r.Exit.Cause == life.ShutdownTimedOut {
-		fmt.Fprintf(c.Stderr, "bpjob: process %v did not end in time and was killed\n", p)
+		c.say("process %v did not end in time and was killed", p)
 	}
 	return err
 }
@@ -131,7 +115,7 @@ func (c *Command) end(p place.Process) error {
 // remains ends what a supervisor that was killed has left.
 func (c *Command) remains(p place.Process, r place.Record) error {
 	if !r.Left {
-		fmt.Fprintf(c.Stderr, "bpjob: process %v is not running\n", p)
+		c.say("process %v is not running", p)
 		return nil
 	}
 	s := supervise.Supervisor{Client: new(client.Client), Place: p, Spec: spec.Spec{Root: p.Root, Job: p.Name, Process: p.Process}}

@@ -34,37 +34,32 @@ type report struct {
 
 // superviseCommand is for "bpjob start", which starts it as a process of its own.
 func (c *Command) superviseCommand() *cobra.Command {
-	var process, nodes string
-	cmd := &cobra.Command{
-		Use: "supervise job", Hidden: true, Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			to := os.NewFile(reportFD, "report")
-			unix.CloseOnExec(reportFD)
-			var once sync.Once
-			tell := func(r report) {
-				once.Do(func() {
-					_ = json.NewEncoder(to).Encode(r) // who asked may be gone
-					to.Close()
-				})
-			}
-			err := c.supervise(args[0], process, nodes, tell)
-			if err != nil {
-				tell(report{Error: err.Error()})
-			}
-			return err
-		},
-	}
-	cmd.Flags().StringVarP(&process, "process", "p", "", "")
-	cmd.Flags().StringVarP(&nodes, "nodes", "N", "", "")
-	return cmd
+	cmd, s := forJob("supervise job", "", func(s selection) error {
+		to := os.NewFile(reportFD, "report")
+		unix.CloseOnExec(reportFD)
+		var once sync.Once
+		tell := func(r report) {
+			once.Do(func() {
+				_ = json.NewEncoder(to).Encode(r) // who asked may be gone
+				to.Close()
+			})
+		}
+		err := c.supervise(s, tell)
+		if err != nil {
+			tell(report{Error: err.Error()})
+		}
+		return err
+	})
+	cmd.Hidden = true
+	return s.onNodes(cmd)
 }
 
 // supervisor returns one for a process.
-func (c *Command) supervisor(ch *chosen, nodes string) (*supervise.Supervisor, error) {
+func (c *Command) supervisor(ch *chosen) (*supervise.Supervisor, error) {
 	if err := inherited.CloseOnExec(ownDescriptors); err != nil { // ghosts would keep them open
 		return nil, err
 	}
-	nodes, err := ch.nodes(nodes)
+	nodes, err := ch.nodes()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +67,7 @@ func (c *Command) supervisor(ch *chosen, nodes string) (*supervise.Supervisor, e
 	if err != nil {
 		return nil, err
 	}
-	sup := &supervise.Supervisor{Client: new(client.Client), Place: ch.place, Process: ch.process, Nodes: nodes, Spec: s}
+	sup := &supervise.Supervisor{Client: new(client.Client), Place: ch.place, Process: ch.process, Nodes: nodes, Spec: s, Caller: ch.caller}
 	sup.Jailer, sup.Copier, err = programs()
 	return sup, err
 }
@@ -87,12 +82,12 @@ func programs() (jailer, copier string, err error) {
 	return filepath.Join(filepath.Dir(bin), "lib/bproc/bpjail"), filepath.Join(bin, "bpcp"), nil
 }
 
-func (c *Command) supervise(job, process, nodes string, tell func(report)) error {
-	ch, err := choose(job, process)
+func (c *Command) supervise(sel selection, tell func(report)) error {
+	ch, err := c.choose(sel)
 	if err != nil {
 		return err
 	}
-	s, err := c.supervisor(ch, nodes)
+	s, err := c.supervisor(ch)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package file reads job files. A job file is a bpm.yml, as bpm reads it, with three keys more:
-// nodes, shutdown_timeout and restart. docs/jobs.md describes all keys.
+// Package file reads job files. A job file is a bpm.yml, as bpm reads it, with five keys more:
+// nodes, autostart, shutdown_timeout, restart and logs. docs/jobs.md describes all keys.
 //
 // [Read] takes the bytes of a file and returns a [Job], or an [Error] with everything that is wrong
 // with the file. Nothing else is read, and nothing is kept: the package is pure.

@@ -105,7 +105,7 @@ func same(t *testing.T, got, want file.Process) {
 
 func TestAllKeys(t *testing.T) {
 	job := read(t, "full")
-	if got := job.Nodes.String(); got != "random:1/tag:db&attr:mem>=64G" || len(job.Processes) != 2 {
+	if got := job.Nodes.String(); got != "random:1/tag:db&attr:mem>=64G" || !job.Autostart || len(job.Processes) != 2 {
 		t.Fatalf("got %q, %d processes", got, len(job.Processes))
 	}
 	same(t, job.Processes[0], file.Process{
@@ -115,6 +115,7 @@ func TestAllKeys(t *testing.T) {
 		Workdir: "/var/vcap/data/server", Hooks: file.Hooks{PreStart: "/var/vcap/jobs/server/bin/pre-start"},
 		Capabilities:  []string{"NET_BIND_SERVICE", "SYS_TIME"},
 		Limits:        file.Limits{Memory: 3 << 29, OpenFiles: 100, Processes: 10, CoreFileSize: 1 << 20},
+		Logs:          file.Logs{MaxSize: 10 << 20, Keep: 3},
 		EphemeralDisk: true, PersistentDisk: true,
 		AdditionalVolumes: []file.Volume{
 			{Path: "/var/vcap/data/certificates", Writable: true},
@@ -127,7 +128,7 @@ func TestAllKeys(t *testing.T) {
 		Restart: life.Rule{When: life.OnFailure, Delay: 2 * time.Second, MaxDelay: 5 * time.Minute},
 	})
 	same(t, job.Processes[1], file.Process{
-		Name: "worker", Executable: "worker",
+		Name: "worker", Executable: "worker", Logs: file.Logs{Keep: file.DefaultKeep},
 		ShutdownSignal: file.TERM, ShutdownTimeout: 20 * time.Second, Restart: life.Rule{When: life.Always},
 	})
 }
@@ -137,7 +138,7 @@ func TestEmptyValues(t *testing.T) {
 	for i, p := range read(t, "empty values").Processes {
 		name := string(rune('a' + i))
 		same(t, p, file.Process{
-			Name: name, Executable: "/bin/" + name, ShutdownSignal: file.TERM, ShutdownTimeout: 20 * time.Second, Restart: life.Rule{When: life.No},
+			Name: name, Executable: "/bin/" + name, Logs: file.Logs{Keep: file.DefaultKeep}, ShutdownSignal: file.TERM, ShutdownTimeout: 20 * time.Second, Restart: life.Rule{When: life.No},
 		})
 	}
 }
@@ -147,6 +148,7 @@ func TestMerges(t *testing.T) {
 	same(t, b, file.Process{
 		Name: "b", Executable: "/bin/a", Args: []string{"/bin/a"},
 		Env: map[string]string{"A": "1", "B": "3", "C": "5"}, Limits: file.Limits{Memory: 10 << 20, OpenFiles: 5},
+		Logs:           file.Logs{Keep: file.DefaultKeep},
 		ShutdownSignal: file.TERM, ShutdownTimeout: 20 * time.Second, Restart: life.Rule{When: life.No},
 	})
 }
@@ -201,10 +203,10 @@ func TestBounds(t *testing.T) {
 		"variables":      {"processes: [{name: a, executable: x, env: {" + strings.Repeat("a: b, ", 2) + "}}]", "the key is here twice, first in line 1"},
 		"billion laughs": {laughs, too},
 		"depth":          {strings.Repeat("[", 100_000), "this is not YAML, here or in the next lines: exceeded max depth of 10000"},
-		"deep":           {"processes: []\nx: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "unknown key; the keys here are nodes and processes"},
+		"deep":           {"processes: []\nx: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "unknown key; the keys here are autostart, nodes and processes"},
 		"UTF-16":         {"\xfe\xff\x00p", "the file is not text in UTF-8; remove the character here"},
 		"not UTF-8":      {"processes: []\n# \xff", "the file is not text in UTF-8; remove the character here"},
-		"long key":       {strings.Repeat("x", 500) + ": 5\nprocesses: []", "unknown key; the keys here are nodes and processes"},
+		"long key":       {strings.Repeat("x", 500) + ": 5\nprocesses: []", "unknown key; the keys here are autostart, nodes and processes"},
 		"last keys":      {"processes: [{args: [" + strings.Repeat("x,", 9990) + "], name: a, executable: x}, {shutdown_signal: TERM, ephemeral_disk: no, name: a, executable: x}]", too},
 		"keys":           {"processes: [{name: a, executable: x, env: {" + variables.String() + "}}]", too},
 		"control":        {"processes: \x01[]", "the file is not text in UTF-8; remove the character here"},

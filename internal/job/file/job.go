@@ -10,6 +10,7 @@ import (
 // Job is what a job file says, with the defaults in place.
 type Job struct {
 	Nodes     nodeset.Set // empty: the file names none
+	Autostart bool        // its processes are started when one of them comes up
 	Processes []Process   // all on the same node
 }
 
@@ -31,6 +32,8 @@ type Process struct {
 	AdditionalVolumes []Volume
 	Unsafe            Unsafe
 
+	Logs Logs
+
 	ShutdownSignal  Signal
 	ShutdownTimeout time.Duration
 	Restart         life.Rule
@@ -50,6 +53,15 @@ type Limits struct {
 	Processes    uint64
 	CoreFileSize uint64 // bytes; 0: no core files
 }
+
+// Logs say when the logs of a process are begun anew.
+type Logs struct {
+	MaxSize uint64 // bytes of one; 0: never
+	Keep    uint64 // how many former ones are kept
+}
+
+// DefaultKeep is how many former logs are kept.
+const DefaultKeep = 5
 
 // Volume is a directory of the node that a process sees.
 type Volume struct {
@@ -80,5 +92,5 @@ const DefaultShutdownTimeout = 20 * time.Second
 
 // process is one with the defaults.
 func process(line int) Process {
-	return Process{line: line, ShutdownSignal: TERM, ShutdownTimeout: DefaultShutdownTimeout, Restart: life.Rule{When: life.No}}
+	return Process{line: line, Logs: Logs{Keep: DefaultKeep}, ShutdownSignal: TERM, ShutdownTimeout: DefaultShutdownTimeout, Restart: life.Rule{When: life.No}}
 }

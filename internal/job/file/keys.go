@@ -19,6 +19,7 @@ const (
 func jobKeys(j *Job) []key {
 	return []key{
 		{"nodes", "The nodes that the job may run on: a node specification, see bpsh(1).", false, nodes{&j.Nodes}},
+		{"autostart", "The processes of the job are started when one of nodes comes up.", false, flag{&j.Autostart}},
 		{"processes", "The processes of the job. All run on the same node.", true, sequence[Process]{to: &j.Processes, begin: process, of: func(p *Process) value { return object{processKeys(p)} }}},
 	}
 }
@@ -39,6 +40,10 @@ func processKeys(p *Process) []key {
 			{"open_files", "Open files of each process, RLIMIT_NOFILE in setrlimit(2).", false, count{&p.Limits.OpenFiles, 1}},
 			{"processes", "Processes and threads at a time.", false, count{&p.Limits.Processes, 1}},
 			{"core_file_size", "The size of core files in bytes; 0: none.", false, count{&p.Limits.CoreFileSize, 0}},
+		}}},
+		{"logs", "When its logs are begun anew; otherwise never.", false, object{[]key{
+			{"max_size", "The size of a log at which the next one is begun, between two lines: 10M.", false, size{&p.Logs.MaxSize}},
+			{"keep", "How many former logs are kept, as LOG.1, which is the last one, LOG.2 and so on; otherwise 5.", false, count{&p.Logs.Keep, 1}},
 		}}},
 		{"ephemeral_disk", "The process has a directory for data that may be lost with the node.", false, flag{&p.EphemeralDisk}},
 		{"persistent_disk", "The process has a directory for data that must last.", false, flag{&p.PersistentDisk}},

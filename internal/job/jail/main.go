@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ func files(s *spec.Spec, out io.Writer) error {
 }
 
 func ownFiles(s *spec.Spec) (map[string]string, error) {
-	if err := makeDirs(s.JobDir()); err != nil {
+	if err := makeJobDir(s); err != nil {
 		return nil, err
 	}
 	return spec.Sums(s.JobDir())
@@ -90,6 +91,33 @@ func fresh(s *spec.Spec) error {
 	return err
 }
 
+// makeJobDir makes the directory for the files of the job. That of an ordinary user's job is the user's, who copies them.
+func makeJobDir(s *spec.Spec) error {
+	dir := s.JobDir()
+	if err := makeDirs(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	err := unix.Mkdir(dir, 0o755)
+	made := err == nil
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	if !s.Ordinary {
+		return nil
+	}
+	if made {
+		return unix.Lchown(dir, int(s.UID), int(s.GID))
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if st.Uid != s.UID {
+		return fmt.Errorf("%s is another user's: remove it", dir)
+	}
+	return nil
+}
+
 // signal sends a signal to all of a process.
 func signal(s *spec.Spec) error {
 	g, err := findGroup(s)
@@ -104,7 +132,8 @@ func signal(s *spec.Spec) error {
 	return kill(g.tasks, unix.Signal(s.Signal))
 }
 
-// hook executes a hook: on the node, as root, and where it is killed with all that it starts.
+// hook executes a hook: on the node, as root, or as the ordinary user who has asked for it, and where it is killed
+// with all that it starts.
 func hook(s *spec.Spec, args []string) error {
 	if err := fresh(s); err != nil {
 		return err
@@ -115,6 +144,9 @@ func hook(s *spec.Spec, args []string) error {
 	}
 	if err == nil {
 		err = (&root{Spec: s}).directories()
+	}
+	if err == nil && s.Ordinary {
+		err = become(s, nil)
 	}
 	if err != nil {
 		return err

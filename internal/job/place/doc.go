@@ -6,7 +6,9 @@
 //	sys/run/bpm/JOB/PROCESS.json     what is known of it (Record)
 //	sys/run/bpm/JOB/PROCESS.lock     locked by its supervisor as long as that lives
 //	sys/run/bpm/JOB/PROCESS.request  locked by who starts or stops it
-//	sys/log/JOB/PROCESS.stdout.log   what it says, and .stderr.log
+//	sys/run/bpm/JOB/.home            the node of the job, read-locked by all supervisors that have a process there
+//	sys/run/bpm/JOB/.choice          locked by who chooses it
+//	sys/log/JOB/PROCESS.stdout.log   what it says, and .stderr.log; .1, .2 and so on are former ones (Log)
 //	sys/log/JOB/bpm.log              events, one JSON object in a line
 //
 // The locks are those of open file descriptions (F_OFD_SETLK, fcntl(2)): the kernel lets

@@ -27,22 +27,34 @@ func (p Process) lock(suffix string) (*Lock, error) {
 	if err := os.MkdirAll(p.runDir(), 0o755); err != nil {
 		return nil, fmt.Errorf("lock of process %v: %w", p, err)
 	}
-	// Root's alone: whoever can open it can lock it for reading, and keep all others waiting.
-	f, err := os.OpenFile(p.file(suffix), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock of process %v: %w", p, err)
-	}
-	for {
-		err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLKW, whole(unix.F_WRLCK))
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
+	f, err := openLock(p.file(suffix))
+	if err == nil {
+		err = take(f, unix.F_OFD_SETLKW, unix.F_WRLCK)
 	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("lock of process %v: %w", p, err)
 	}
 	return &Lock{f}, nil
+}
+
+// openLock opens a lock, or makes it. It is root's alone: whoever can open it can lock it for reading, and keep all others waiting.
+func openLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err == nil {
+		err = f.Chmod(0o600) // that of another version
+	}
+	return f, err
+}
+
+// take takes a lock of a kind, or changes that which f has, by one of the commands of fcntl(2).
+func take(f *os.File, command int, kind int16) error {
+	for {
+		err := unix.FcntlFlock(f.Fd(), command, whole(kind))
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 // Supervised reports whether the process has a supervisor. To users who may not look at the lock, the

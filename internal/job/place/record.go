@@ -22,6 +22,7 @@ type Record struct {
 	Supervisor int         // the number of its supervisor, if there is one
 	Born       uint64      // when that was started, see [Born]
 	UID        uint32      // as whom it runs
+	Caller     uint32      // who has started it
 	Reason     string      // why it was not started, or has failed; empty: Exit says it
 }
 
@@ -72,7 +73,7 @@ func (p Process) read(alive bool) (Record, error) {
 func (p Process) Write(r Record) error {
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = p.replace("json", text)
+		err = p.replace("json", text, 0)
 	}
 	if err != nil {
 		return fmt.Errorf("record of process %v: %w", p, err)
@@ -83,7 +84,7 @@ func (p Process) Write(r Record) error {
 			err = nil
 		}
 	} else {
-		err = p.replace("pid", strconv.AppendInt(nil, int64(r.PID), 10))
+		err = p.replace("pid", strconv.AppendInt(nil, int64(r.PID), 10), r.Caller)
 	}
 	if err != nil {
 		return fmt.Errorf("PID file of process %v: %w", p, err)
@@ -91,8 +92,8 @@ func (p Process) Write(r Record) error {
 	return nil
 }
 
-// replace writes a file that is seen as a whole only.
-func (p Process) replace(suffix string, text []byte) error {
+// replace writes a file that is seen as a whole only. Root's is of who writes it.
+func (p Process) replace(suffix string, text []byte, owner uint32) error {
 	f, err := os.CreateTemp(p.runDir(), ".new-*")
 	if err != nil {
 		return err
@@ -100,6 +101,9 @@ func (p Process) replace(suffix string, text []byte) error {
 	_, err = f.Write(text)
 	if err == nil {
 		err = f.Chmod(0o644)
+	}
+	if err == nil && owner != 0 {
+		err = f.Chown(int(owner), -1)
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil {

@@ -54,6 +54,9 @@ type Spec struct {
 	Env     []string
 	Workdir string
 
+	// Ordinary: an ordinary user has asked for it. Hooks and files are that user's, not root's.
+	Ordinary bool
+
 	UID    uint32
 	GID    uint32
 	Groups []uint32

@@ -3,11 +3,14 @@ package spec
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Sums returns what tells the files of a job from others, by their names below its directory: mode and contents.
@@ -53,11 +56,15 @@ func sum(path string, d fs.DirEntry) (string, error) {
 		}
 		_, _ = io.WriteString(h, target) // never fails
 	case info.Mode().IsRegular():
-		f, err := os.Open(path)
+		// Its user may have put something else there by now.
+		f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return "", err
 		}
 		defer f.Close()
+		if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
+			return "", errors.Join(fmt.Errorf("%s changes", path), err)
+		}
 		if _, err := io.Copy(h, f); err != nil {
 			return "", err
 		}

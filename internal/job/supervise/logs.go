@@ -28,8 +28,9 @@ type event struct {
 
 // logs are the open logs of a process.
 type logs struct {
-	stdout, stderr, events *os.File
-	out, bad               *output
+	stdout, stderr *place.Log
+	events         *os.File
+	out, bad       *output
 
 	mu    sync.Mutex
 	first error // that happened
@@ -39,9 +40,12 @@ func openLogs(s *Supervisor) (*logs, error) {
 	l := new(logs)
 	uid, gid := int(s.Spec.UID), int(s.Spec.GID)
 	err := s.Place.MakeLogs(uid, gid)
-	for path, f := range map[string]**os.File{s.Place.Output("stdout"): &l.stdout, s.Place.Output("stderr"): &l.stderr, s.Place.Events(): &l.events} {
+	if err == nil {
+		l.events, err = place.OpenLog(s.Place.Events(), uid, gid)
+	}
+	for stream, f := range map[string]**place.Log{"stdout": &l.stdout, "stderr": &l.stderr} {
 		if err == nil {
-			*f, err = place.OpenLog(path, uid, gid)
+			*f, err = place.OpenRotated(s.Place.Output(stream), uid, gid, place.Rotation(s.Process.Logs))
 		}
 	}
 	l.out, l.bad = &output{l, l.stdout, s.Stdout}, &output{l, l.stderr, s.Stderr}
@@ -53,9 +57,12 @@ func openLogs(s *Supervisor) (*logs, error) {
 }
 
 func (l *logs) close() {
-	for _, f := range []*os.File{l.stdout, l.stderr, l.events} {
+	if l.events != nil {
+		_ = l.events.Close() // what was written is the kernel's
+	}
+	for _, f := range []*place.Log{l.stdout, l.stderr} {
 		if f != nil {
-			_ = f.Close() // what was written is the kernel's
+			_ = f.Close()
 		}
 	}
 }
@@ -93,7 +100,7 @@ func (l *logs) event(e event) {
 // fails: that would end the connection to the process.
 type output struct {
 	logs *logs
-	log  *os.File
+	log  *place.Log
 	also io.Writer
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -108,10 +109,11 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 	failed := func(err error) told {
 		return told{in: life.HookEnded{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
 	}
-	node, err := s.prepare(ctx, former)
+	home, node, err := s.prepare(ctx, former)
 	if err != nil {
 		return failed(err)
 	}
+	defer home.Close()
 	s.told <- told{node: &node}
 	sp := s.Spec
 	sp.Action, sp.Path, sp.Args = spec.Hook, s.Process.Hooks.PreStart, nil
@@ -132,10 +134,11 @@ func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record
 	refused := func(err error) told {
 		return told{in: life.NotStarted{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
 	}
-	node, err := s.prepare(ctx, former)
+	home, node, err := s.prepare(ctx, former)
 	if err != nil {
 		return refused(err)
 	}
+	defer home.Close()
 	e, err := s.executeWithFiles(ctx, node, s.Spec, func(pid client.PID) {
 		s.told <- told{in: life.Started{Run: run}, pid: pid, node: &node}
 	})
@@ -153,14 +156,15 @@ func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record
 	return told{in: life.Ended{Run: run, Exit: e.exit}, left: e.left != nil}
 }
 
-// prepare chooses a node. Of a former run nothing is left then, wherever it was.
-func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.NodeID, error) {
+// prepare chooses a node. Of a former run nothing is left then, wherever it was. While home is open other processes of
+// the job go to the same node.
+func (s *Supervisor) prepare(ctx context.Context, former place.Record) (home *place.Home, node client.NodeID, err error) {
 	if former.Left {
 		if _, err := s.clear(ctx, former.Node); err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 	}
-	return s.choose(ctx, former)
+	return s.Place.Settle(func(others *client.NodeID) (client.NodeID, error) { return s.choose(ctx, former, others) })
 }
 
 // maxSums is how many sums of files go along with a start, in an environment variable. More are asked for before it.
@@ -212,6 +216,9 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	defer cancel()
 	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir, fmt.Sprintf("%d:%s", node, filepath.Dir(dir)))
 	cp.Dir = "/"
+	if s.Spec.Ordinary {
+		cp.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: s.Spec.UID, Gid: s.Spec.GID, Groups: s.Spec.Groups}}
+	}
 	if said, err := cp.CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s to node %d: %w", dir, node, because(string(said), err))
 	}
@@ -228,7 +235,10 @@ func because(said string, err error) error {
 
 // spec returns what a node is told of the process for an action that is not its start.
 func (s *Supervisor) spec(a spec.Action) spec.Spec {
-	return spec.Spec{Action: a, Root: s.Spec.Root, Job: s.Spec.Job, Process: s.Spec.Process}
+	o := &s.Spec
+	return spec.Spec{
+		Action: a, Root: o.Root, Job: o.Job, Process: o.Process, Ordinary: o.Ordinary, UID: o.UID, GID: o.GID, Groups: o.Groups,
+	}
 }
 
 // Clear kills what is left of a process, on a node, that has no supervisor.

@@ -2,11 +2,8 @@ package supervise
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +22,7 @@ type Supervisor struct {
 	Place   place.Process
 	Process file.Process
 	Nodes   string // on which of them it runs
+	Caller  uint32 // the user who has asked for it
 	Spec    spec.Spec
 	Jailer  string // the path of bpjail on nodes
 	Copier  string // the path of bpcp here
@@ -98,7 +96,7 @@ func (s *Supervisor) begin(former place.Record) {
 	s.life = life.New(life.Config{
 		Hook: p.Hooks.PreStart != "", Interrupt: p.ShutdownSignal == file.INT, ShutdownTimeout: p.ShutdownTimeout, Rule: rule,
 	}, life.Record{State: life.Created, Run: former.Run})
-	s.record = place.Record{Node: former.Node, Placed: former.Placed, Left: former.Left, Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID}
+	s.record = place.Record{Node: former.Node, Placed: former.Placed, Left: former.Left, Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID, Caller: s.Caller}
 }
 
 // step takes one input and does what follows.
@@ -191,32 +189,4 @@ func (s *Supervisor) spawn(task func() told) {
 			s.told <- t
 		}
 	})
-}
-
-// choose returns the node for the next run: the one of the last run, if it may be that and is up, else the first.
-func (s *Supervisor) choose(ctx context.Context, former place.Record) (client.NodeID, error) {
-	nodes, err := s.Client.Nodes(ctx)
-	if err != nil {
-		return 0, err
-	}
-	ids, err := client.Resolve(s.Nodes, nodes)
-	if err != nil {
-		return 0, err
-	}
-	up := slices.DeleteFunc(slices.Clone(ids), func(id client.NodeID) bool {
-		return !slices.ContainsFunc(nodes, func(n client.Node) bool { return n.ID == id && n.State == "up" })
-	})
-	switch {
-	case len(up) == 0:
-		return 0, fmt.Errorf("no node of %q is up", s.Nodes)
-	case former.Placed && slices.Contains(up, former.Node):
-		return former.Node, nil
-	}
-	return up[0], nil
-}
-
-// isDown reports whether an error says that a node is down: nothing of the job is there any more.
-func isDown(err error) bool {
-	var e *client.Error
-	return errors.As(err, &e) && e.Stage == client.StageNode
 }

@@ -1,0 +1,179 @@
+package bpjob
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/client"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+)
+
+const (
+	// startsAtOnce is how many processes are started at the same time.
+	startsAtOnce = 8
+	// askAgain is after what time a master that does not answer is asked again.
+	askAgain = time.Second
+)
+
+// arrivals are the nodes that are up, and the boots with which they were seen so last.
+type arrivals struct {
+	up    map[client.NodeID]bool
+	boots map[client.NodeID]string
+}
+
+// next takes in a table of nodes, and returns those that have come up since the last one. What is up in the
+// first table may have come up long ago.
+func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
+	first := a.boots == nil
+	if first {
+		a.boots = make(map[client.NodeID]string)
+	}
+	a.up, came = make(map[client.NodeID]bool), make(map[client.NodeID]bool)
+	for _, n := range nodes {
+		if n.State != "up" {
+			continue
+		}
+		a.up[n.ID] = true
+		if boot, seen := a.boots[n.ID]; !first && (!seen || boot != n.Boot) {
+			came[n.ID] = true
+		}
+		a.boots[n.ID] = n.Boot
+	}
+	return came
+}
+
+// due reports whether a process of a job that is marked for it is started now. Came: one of its nodes has come
+// up; otherwise one is up. Booted is when the front end was. What was stopped stays so until then.
+func due(r place.Record, came, first bool, booted time.Time) bool {
+	old := r.Run == 0 || r.Since.Before(booted)
+	switch {
+	case r.State == life.Failed && r.Exit.Cause == life.NodeWentDown:
+		return true
+	case came:
+		return old || r.State != life.Stopped
+	}
+	return first && old
+}
+
+// startAll starts processes of jobs as nodes come up, until the context ends.
+func (c *Command) startAll(ctx context.Context, root string) {
+	client := new(client.Client)
+	var a arrivals
+	var digest uint64
+	pending := false
+	for said := ""; ctx.Err() == nil; {
+		next, err := awaitNodes(ctx, client, digest, pending)
+		if err == nil && (next != digest || pending || a.boots == nil) {
+			pending, err = c.startDue(ctx, root, client, &a)
+		}
+		if err == nil {
+			digest, said = next, ""
+			continue
+		}
+		if text := err.Error(); text != said && ctx.Err() == nil {
+			c.say("%s", text)
+			said = text
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// awaitNodes waits for a change of the node table, and not for long if something is pending.
+func awaitNodes(ctx context.Context, cl *client.Client, digest uint64, pending bool) (uint64, error) {
+	if !pending {
+		return cl.AwaitNodes(ctx, digest)
+	}
+	soon, cancel := context.WithTimeout(ctx, askAgain)
+	defer cancel()
+	next, err := cl.AwaitNodes(soon, digest)
+	if soon.Err() != nil {
+		return digest, nil
+	}
+	return next, err
+}
+
+// startDue starts what is due after a change of the node table. Something is pending if a supervisor does not
+// know yet that its node is down.
+func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, a *arrivals) (pending bool, err error) {
+	nodes, err := cl.Nodes(ctx)
+	if err != nil {
+		return false, err
+	}
+	jobs, err := place.Jobs(root)
+	if err != nil {
+		return false, err
+	}
+	first := a.boots == nil
+	came := a.next(nodes)
+	booted, err := bootTime()
+	if err != nil {
+		return false, err
+	}
+	var starts errgroup.Group
+	starts.SetLimit(startsAtOnce)
+	for _, j := range jobs {
+		job, owner, err := read(j)
+		if err != nil || !job.Autostart {
+			continue // list says what is wrong with it
+		}
+		ids, err := client.Resolve(job.Nodes.String(), nodes)
+		if err != nil || !anyOf(ids, a.up) {
+			continue
+		}
+		for _, f := range job.Processes {
+			p := place.Process{Job: j, Process: f.Name}
+			alive, err := p.Supervised()
+			if err != nil {
+				continue
+			}
+			r, err := p.Read()
+			switch {
+			case err != nil:
+			case alive:
+				pending = pending || r.State != life.Waiting && r.Placed && !a.up[r.Node]
+			case due(r, anyOf(ids, came), first, booted):
+				starts.Go(func() error {
+					c.startOf(p, owner)
+					return nil
+				})
+			}
+		}
+	}
+	return pending, starts.Wait()
+}
+
+func anyOf(ids []client.NodeID, set map[client.NodeID]bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(id client.NodeID) bool { return slices.Contains(ids, id) })
+}
+
+// startOf starts a process with the rights of the owner of its job file.
+func (c *Command) startOf(p place.Process, owner uint32) {
+	cmd, err := as(owner, "start", "-p", p.Process, p.Name)
+	if err != nil {
+		c.say("%v", err)
+		return
+	}
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		c.say("%s", strings.TrimPrefix(strings.TrimSpace(string(text)), "bpjob: "))
+	}
+}
+
+// bootTime returns when this machine was booted.
+func bootTime() (time.Time, error) {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return time.Time{}, err
+	}
+	return time.Now().Add(-time.Duration(info.Uptime) * time.Second), nil
+}

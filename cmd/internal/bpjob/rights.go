@@ -1,0 +1,93 @@
+package bpjob
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/place"
+)
+
+// callerVariable is the variable in the environment that says for which user root does something. The
+// service sets it (serve.go), and what it starts hands it on.
+const callerVariable = "BPJOB_CALLER"
+
+// identify finds out who asks.
+func (c *Command) identify() error {
+	if c.BPM {
+		if err := likeBPM(); err != nil {
+			return err
+		}
+	}
+	text := os.Getenv(callerVariable)
+	if text == "" || os.Geteuid() != 0 {
+		c.caller = uint32(os.Geteuid())
+		return nil
+	}
+	uid, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return fmt.Errorf("%s=%s must be a user's number", callerVariable, text)
+	}
+	c.caller = uint32(uid)
+	return nil
+}
+
+// asRoot is for what only root can do: an ordinary user has the service do it.
+func (c *Command) asRoot(do func(selection) error) func(selection) error {
+	return func(s selection) error {
+		if os.Geteuid() == 0 {
+			return do(s)
+		}
+		return c.delegate()
+	}
+}
+
+// owns returns an error if the caller may not work with a job.
+func (c *Command) owns(j place.Job) error {
+	if c.caller == 0 {
+		return nil
+	}
+	f, owner, err := open(j)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	if owner != c.caller {
+		return fmt.Errorf("job %s is not yours: only root and the owner of %s can do this", j.Name, j.File())
+	}
+	return nil
+}
+
+// permit returns an error if an ordinary user asks for what only root can have.
+func (c *chosen) permit() error {
+	if c.caller == 0 {
+		return nil
+	}
+	p := &c.process
+	for _, key := range []struct {
+		has  bool
+		name string
+	}{
+		{len(p.Capabilities) > 0, "capabilities"},
+		{p.Unsafe.Privileged, "unsafe.privileged"},
+		{len(p.Unsafe.UnrestrictedVolumes) > 0, "unsafe.unrestricted_volumes"},
+	} {
+		if key.has {
+			return fmt.Errorf("process %v: only root can start what has %s", c.place, key.name)
+		}
+	}
+	if c.owner != c.caller {
+		return errors.New("the job file has got another owner meanwhile")
+	}
+	var most unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &most); err != nil {
+		return fmt.Errorf("limit of open files: %w", err)
+	}
+	if p.Limits.OpenFiles > most.Max {
+		return fmt.Errorf("process %v: only root can start what has more than %d open files", c.place, most.Max)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package bpjob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/door"
+	"bproc/internal/job/place"
+	"bproc/internal/service"
+)
+
+// forUsers are the commands that the service executes for ordinary users.
+var forUsers = []string{"start", "stop", "restart", "run", "shell"}
+
+// serveCommand is the service: it starts jobs when their nodes come up, and has ordinary users start theirs.
+func (c *Command) serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "serve", Args: nothing,
+		Short: "Start jobs as nodes come up, and those of users other than root",
+		RunE:  func(*cobra.Command, []string) error { return c.serve() },
+	}
+}
+
+func (c *Command) serve() error {
+	if os.Geteuid() != 0 {
+		return errors.New("only root can serve jobs")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+	defer stop()
+	root, err := place.Root()
+	if err != nil {
+		return err
+	}
+	l, err := door.Listen(door.Socket)
+	if err != nil {
+		return err
+	}
+	s := &door.Server{Command: func(uid uint32, r door.Request) (*exec.Cmd, error) { return forUser(root, uid, r) }}
+	service.Ready()
+	var auto sync.WaitGroup
+	auto.Go(func() { c.startAll(ctx, root) })
+	err = s.Serve(ctx, l)
+	stop()
+	auto.Wait()
+	return err
+}
+
+// forUser returns the command for what a user asks for.
+func forUser(root string, uid uint32, r door.Request) (*exec.Cmd, error) {
+	switch {
+	case len(r.Args) == 0 || !slices.Contains(forUsers, r.Args[0]):
+		return nil, errors.New("there is no such command for ordinary users")
+	case r.Root != root:
+		return nil, fmt.Errorf("jobs of ordinary users are below %s, not below %s", root, r.Root)
+	}
+	cmd, err := as(uid, r.Args...)
+	if err == nil {
+		cmd.Env = append(cmd.Env, "TERM="+r.Term)
+	}
+	return cmd, err
+}
+
+// as returns bpjob with arguments, which does what the user may.
+func as(uid uint32, args ...string) (*exec.Cmd, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(exe, args...)
+	cmd.Dir, cmd.Env = "/", append(os.Environ(), callerVariable+"="+strconv.FormatUint(uint64(uid), 10))
+	return cmd, nil
+}

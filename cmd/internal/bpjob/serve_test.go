@@ -1,0 +1,91 @@
+package bpjob
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"bproc/internal/client"
+	"bproc/internal/job/door"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
+)
+
+func TestForUser(t *testing.T) {
+	for _, tt := range []struct {
+		r  door.Request
+		ok bool
+	}{
+		{door.Request{Args: []string{"start", "web"}, Root: "/r"}, true},
+		{door.Request{Args: []string{"start", "web"}, Root: "/s"}, false},
+		{door.Request{Args: []string{"supervise", "web"}, Root: "/r"}, false},
+		{door.Request{Args: []string{"serve"}, Root: "/r"}, false},
+		{door.Request{Args: []string{"-h=false", "start", "web"}, Root: "/r"}, false},
+		{door.Request{Root: "/r"}, false},
+	} {
+		cmd, err := forUser("/r", 7, tt.r)
+		if (err == nil) != tt.ok {
+			t.Errorf("%v: got %v", tt.r, err)
+		}
+		if err == nil && !slices.Contains(cmd.Env, "BPJOB_CALLER=7") {
+			t.Errorf("%v: got %v", tt.r, cmd.Env)
+		}
+	}
+}
+
+func TestArrivals(t *testing.T) {
+	node := func(id client.NodeID, state, boot string) client.Node {
+		return client.Node{ID: id, State: state, Boot: boot}
+	}
+	var a arrivals
+	for _, tt := range []struct {
+		name  string
+		table []client.Node
+		came  []client.NodeID
+	}{
+		{"the first table", []client.Node{node(0, "up", "a"), node(1, "down", "b")}, nil},
+		{"one comes up", []client.Node{node(0, "up", "a"), node(1, "up", "b")}, []client.NodeID{1}},
+		{"one goes down", []client.Node{node(0, "down", "a"), node(1, "up", "b")}, nil},
+		{"it was only cut off", []client.Node{node(0, "up", "a"), node(1, "up", "b")}, nil},
+		{"one is booted", []client.Node{node(0, "boot", "c"), node(1, "up", "b")}, nil},
+		{"it is up again", []client.Node{node(0, "up", "c"), node(1, "up", "b")}, []client.NodeID{0}},
+		{"a new one", []client.Node{node(0, "up", "c"), node(1, "up", "b"), node(7, "up", "d")}, []client.NodeID{7}},
+	} {
+		came := a.next(tt.table)
+		for _, id := range tt.came {
+			if !came[id] {
+				t.Errorf("%s: node %d has not come", tt.name, id)
+			}
+		}
+		if len(came) != len(tt.came) {
+			t.Errorf("%s: got %v", tt.name, came)
+		}
+	}
+}
+
+func TestDue(t *testing.T) {
+	booted := time.Unix(1000, 0)
+	record := func(s life.State, run uint64, since int64, cause life.Cause) place.Record {
+		return place.Record{Record: life.Record{State: s, Run: run, Since: time.Unix(since, 0), Exit: life.Exit{Cause: cause}}}
+	}
+	for _, tt := range []struct {
+		name              string
+		r                 place.Record
+		came, first, want bool
+	}{
+		{"never started, node comes up", record(life.Created, 0, 0, ""), true, false, true},
+		{"never started, service starts", record(life.Created, 0, 0, ""), false, true, true},
+		{"never started, something else", record(life.Created, 0, 0, ""), false, false, false},
+		{"ended, node comes up", record(life.Finished, 1, 2000, ""), true, false, true},
+		{"ended, service starts", record(life.Finished, 1, 2000, ""), false, true, false},
+		{"ended before the boot, service starts", record(life.Finished, 1, 500, ""), false, true, true},
+		{"stopped, node comes up", record(life.Stopped, 1, 2000, ""), true, false, false},
+		{"stopped before the boot, node comes up", record(life.Stopped, 1, 500, ""), true, false, true},
+		{"node went down, another is up", record(life.Failed, 1, 2000, life.NodeWentDown), false, false, true},
+		{"failed, another is up", record(life.Failed, 1, 2000, ""), false, false, false},
+	} {
+		if got := due(tt.r, tt.came, tt.first, booted); got != tt.want {
+			t.Errorf("%s: got %v", tt.name, got)
+		}
+	}
+}

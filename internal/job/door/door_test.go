@@ -1,0 +1,161 @@
+package door_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/door"
+)
+
+// serve has a service, and returns its socket.
+func serve(t *testing.T) string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "socket")
+	l, err := door.Listen(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := door.Listen(socket); err == nil {
+		second.Close()
+		t.Error("two listen")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	s := &door.Server{Command: func(uid uint32, r door.Request) (*exec.Cmd, error) {
+		if uid != uint32(os.Getuid()) {
+			t.Errorf("got user %d", uid)
+		}
+		if len(r.Args) == 0 {
+			return nil, errors.New("nothing to do")
+		}
+		return exec.Command("sh", "-c", r.Args[0]), nil
+	}}
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return socket
+}
+
+// ask asks for a script, and returns what it prints.
+func ask(t *testing.T, socket, script string, signals <-chan os.Signal) (code int, out string, err error) {
+	t.Helper()
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	var args []string
+	if script != "" {
+		args = []string{script}
+	}
+	code, err = door.Ask(socket, door.Request{Args: args}, [3]*os.File{from, to, to}, signals)
+	to.Close()
+	text, readErr := io.ReadAll(from)
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return code, string(text), err
+}
+
+func TestDoor(t *testing.T) {
+	socket := serve(t)
+	for _, tt := range []struct {
+		script string
+		code   int
+		out    string
+	}{
+		{"echo one; echo two >&2", 0, "one\ntwo\n"},
+		{"exit 7", 7, ""},
+		{"kill -9 $$", 137, ""},
+	} {
+		if code, out, err := ask(t, socket, tt.script, nil); err != nil || code != tt.code || out != tt.out {
+			t.Errorf("%s: got %d, %q, %v", tt.script, code, out, err)
+		}
+	}
+	if _, _, err := ask(t, socket, "", nil); err == nil || err.Error() != "nothing to do" {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := ask(t, socket, strings.Repeat("x", 1<<17), nil); err == nil {
+		t.Error("a long request is accepted")
+	}
+	if _, _, err := ask(t, socket+"x", "true", nil); !errors.Is(err, door.ErrNone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSignals(t *testing.T) {
+	signals := make(chan os.Signal, 2)
+	signals <- unix.SIGKILL // which no user can send
+	signals <- unix.SIGINT
+	code, out, err := ask(t, serve(t), "trap 'echo INT; exit 3' INT; while :; do sleep 0.01; done", signals)
+	if err != nil || (code != 3 || out != "INT\n") && code != 130 { // the signal may come before the trap
+		t.Errorf("got %d, %q, %v", code, out, err)
+	}
+}
+
+// TestEnd has a command whose user is gone end, so that serving ends.
+func TestEnd(t *testing.T) {
+	socket := serve(t)
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	go func() {
+		_, _ = door.Ask(socket, door.Request{Args: []string{"echo began; exec sleep 1000"}}, [3]*os.File{from, to, to}, nil)
+	}()
+	if _, err := from.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	// The service ends in Cleanup, which waits for it.
+}
+
+// TestBound has a user who asks too often refused, and others served again when requests have ended.
+func TestBound(t *testing.T) {
+	socket := serve(t)
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := unix.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const many = 40
+	errs := make(chan error, many)
+	for range many {
+		go func() {
+			_, _, err := ask(t, socket, "read x <"+gate, nil)
+			errs <- err
+		}()
+	}
+	for range many - 32 {
+		if err := <-errs; err == nil || !strings.Contains(err.Error(), "already") {
+			t.Errorf("got %v", err)
+		}
+	}
+	f, err := os.OpenFile(gate, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(strings.Repeat("\n", 32)); err != nil {
+		t.Fatal(err)
+	}
+	for range 32 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if code, _, err := ask(t, socket, "exit 5", nil); err != nil || code != 5 {
+		t.Errorf("got %d, %v", code, err)
+	}
+}

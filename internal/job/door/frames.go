@@ -1,0 +1,103 @@
+package door
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Socket is where the service listens.
+const Socket = "/run/bproc/jobs.sock"
+
+// maxPacket bounds a packet.
+const maxPacket = 64 << 10
+
+// Request is what is asked for.
+type Request struct {
+	Args []string // of the command
+	Root string   // below which the user has jobs
+	Term string   // TERM of the user's terminal
+}
+
+// Answer is how the command has ended.
+type Answer struct {
+	Code  int
+	Error string // why there was none; otherwise empty
+}
+
+// descriptors is how many come with a request: standard input, output and error.
+const descriptors = 3
+
+// send sends a packet, with files.
+func send(conn *net.UnixConn, what any, files ...*os.File) error {
+	text, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxPacket {
+		return fmt.Errorf("a request of %d bytes is too long", len(text))
+	}
+	var oob []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		oob = unix.UnixRights(fds...)
+	}
+	_, _, err = conn.WriteMsgUnix(text, oob, nil)
+	return err
+}
+
+// receive reads a packet, and the files that come with it. io.EOF: the other end has closed.
+func receive(conn *net.UnixConn, into any) (files []*os.File, err error) {
+	text, oob := make([]byte, maxPacket), make([]byte, unix.CmsgSpace(4*descriptors))
+	n, oobn, flags, _, err := conn.ReadMsgUnix(text, oob)
+	if err == nil && oobn > 0 {
+		files, err = rights(oob[:oobn])
+	}
+	switch {
+	case err != nil:
+	case n == 0:
+		err = io.EOF
+	case flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0:
+		err = errors.New("the packet is too long")
+	default:
+		err = json.Unmarshal(text[:n], into)
+	}
+	if err != nil {
+		closeAll(files)
+		return nil, err
+	}
+	return files, nil
+}
+
+// rights returns the files of a control message.
+func rights(oob []byte) (files []*os.File, err error) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		fds, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			continue // it is of another kind
+		}
+		for _, fd := range fds {
+			unix.CloseOnExec(fd)
+			files = append(files, os.NewFile(uintptr(fd), "descriptor of a user"))
+		}
+	}
+	return files, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}

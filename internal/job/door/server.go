@@ -1,0 +1,183 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/peer"
+)
+
+// Bounds: on connections of a user, and on the time that a request may take to come.
+const (
+	mostOfUser   = 32
+	requestDelay = 10 * time.Second
+)
+
+var errTooMany = fmt.Errorf("you have %d requests for jobs already", mostOfUser)
+
+// passed are the signals that a user can send to a command.
+var passed = map[int]bool{
+	int(unix.SIGHUP): true, int(unix.SIGINT): true, int(unix.SIGQUIT): true, int(unix.SIGTERM): true, int(unix.SIGWINCH): true,
+}
+
+// Server is the service. Command returns the command for a request of a user, to which nothing is connected.
+type Server struct {
+	Command func(uid uint32, r Request) (*exec.Cmd, error)
+
+	mu   sync.Mutex
+	from map[uint32]int // connections of each user
+}
+
+// Listen listens for users. A socket that nobody listens on any more goes.
+func Listen(socket string) (*net.UnixListener, error) {
+	addr := &net.UnixAddr{Name: socket, Net: "unixpacket"}
+	if conn, err := net.DialUnix("unixpacket", nil, addr); err == nil {
+		conn.Close()
+		return nil, fmt.Errorf("%s: another one serves it", socket)
+	}
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(socket), 0o755); err != nil {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unixpacket", addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(socket, 0o666); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Serve serves users until the context ends. Commands that have not ended by then get SIGTERM.
+func (s *Server) Serve(ctx context.Context, l *net.UnixListener) error {
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	for {
+		conn, err := l.AcceptUnix()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		tasks.Go(func() {
+			defer conn.Close()
+			stop := context.AfterFunc(ctx, func() { _ = conn.CloseRead() })
+			defer stop()
+			code, err := s.serve(conn)
+			a := Answer{Code: code}
+			if err != nil {
+				a.Error = err.Error()
+			}
+			_ = conn.SetWriteDeadline(time.Now().Add(requestDelay))
+			_ = send(conn, a) // who asked may be gone
+		})
+	}
+}
+
+// serve serves one connection.
+func (s *Server) serve(conn *net.UnixConn) (code int, err error) {
+	who, err := peer.Of(conn)
+	if err != nil {
+		return 0, err
+	}
+	others, leave := s.enter(who.Uid)
+	defer leave()
+	if others >= 2*mostOfUser {
+		return 0, errTooMany // whatever is asked
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(requestDelay)); err != nil {
+		return 0, err
+	}
+	var r Request
+	files, err := receive(conn, &r)
+	if err != nil {
+		return 0, fmt.Errorf("request: %w", err)
+	}
+	defer closeAll(files)
+	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+		return 0, err
+	}
+	if others >= mostOfUser {
+		return 0, errTooMany
+	}
+	if len(files) != descriptors {
+		return 0, errors.New("request: standard input, output and error must come with it")
+	}
+	cmd, err := s.Command(who.Uid, r)
+	if err != nil {
+		return 0, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
+	return execute(cmd, conn)
+}
+
+// enter counts a connection of a user, and returns how many others there are.
+func (s *Server) enter(uid uint32) (others int, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.from == nil {
+		s.from = make(map[uint32]int)
+	}
+	s.from[uid]++
+	return s.from[uid] - 1, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.from[uid]--; s.from[uid] == 0 {
+			delete(s.from, uid)
+		}
+	}
+}
+
+// execute executes a command to its end, with the signals that come.
+func execute(cmd *exec.Cmd, conn *net.UnixConn) (code int, err error) {
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	var signals sync.WaitGroup
+	signals.Go(func() {
+		for {
+			var n int
+			files, err := receive(conn, &n)
+			closeAll(files)
+			if err != nil {
+				_ = cmd.Process.Signal(unix.SIGTERM) // or it has ended
+				return
+			}
+			if passed[n] {
+				_ = cmd.Process.Signal(syscall.Signal(n))
+			}
+		}
+	})
+	err = cmd.Wait()
+	_ = conn.CloseRead()
+	signals.Wait()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case !errors.As(err, &exit):
+		return 0, err
+	}
+	const codeSignal = 128
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return codeSignal + int(status.Signal()), nil
+	}
+	return exit.ExitCode(), nil
+}

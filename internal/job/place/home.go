@@ -1,0 +1,85 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Home is the node of a job, for one of its processes: as long as one is there, all others go there, too. The file has the
+// number of the node; who is there has a read lock of it, so that the kernel knows whether anybody is.
+type Home struct{ file *os.File }
+
+// Close says that the process is not there any more.
+func (h *Home) Close() error { return h.file.Close() }
+
+// Settle chooses the node for a process. Choose is called with the node on which others of the job are; nil: there are none. No two
+// processes of a job choose at the same time.
+func (p Process) Settle(choose func(others *wire.NodeID) (wire.NodeID, error)) (*Home, wire.NodeID, error) {
+	fail := func(err error) (*Home, wire.NodeID, error) {
+		return nil, 0, fmt.Errorf("node of job %s: %w", p.Name, err)
+	}
+	turn, err := openLock(filepath.Join(p.runDir(), ".choice"))
+	if err == nil {
+		err = take(turn, unix.F_OFD_SETLKW, unix.F_WRLCK)
+	}
+	defer turn.Close()
+	if err != nil {
+		return fail(err)
+	}
+	f, err := openLock(filepath.Join(p.runDir(), ".home"))
+	if err != nil {
+		f.Close()
+		return fail(err)
+	}
+	others, err := inhabited(f)
+	if err == nil {
+		err = take(f, unix.F_OFD_SETLK, unix.F_RDLCK)
+	}
+	if err != nil {
+		f.Close()
+		return fail(err)
+	}
+	node, err := choose(others)
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	if err := f.Truncate(0); err != nil {
+		f.Close()
+		return fail(err)
+	}
+	if _, err := f.WriteAt([]byte(node.String()), 0); err != nil {
+		f.Close()
+		return fail(err)
+	}
+	return &Home{f}, node, nil
+}
+
+// inhabited returns on which node other processes of the job are, or nil.
+func inhabited(f *os.File) (*wire.NodeID, error) {
+	err := take(f, unix.F_OFD_SETLK, unix.F_WRLCK)
+	if err == nil {
+		return nil, nil //nolint:nilnil // nobody is anywhere
+	}
+	if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+		return nil, err
+	}
+	text, err := os.ReadFile(f.Name())
+	if err != nil {
+		return nil, err
+	}
+	id, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 32)
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // it is damaged
+	}
+	node := wire.NodeID(id)
+	return &node, nil
+}

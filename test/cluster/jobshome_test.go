@@ -1,0 +1,66 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bproc/test/cluster"
+)
+
+// TestJobHome has all processes of a job on one node, also after that is gone.
+func TestJobHome(t *testing.T) {
+	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 3, MasterConfig: "lease 3\n"}), t: t}
+	const rule = "restart: {when: on-failure, delay: 100ms, max_delay: 1s}}"
+	job := "nodes: 0-2\nprocesses:\n"
+	for _, name := range []string{"a", "b", "c"} {
+		job += "- {name: " + name + ", executable: sleep, args: [1000], " + rule + "\n"
+	}
+	j.write("job", job)
+	j.run("start", "-p", "a", "-N", "1", "job")
+	j.run("start", "-p", "b", "job")
+	where := func(p string) int { return *j.status("-p", p, "job").Node }
+	if where("b") != 1 {
+		t.Errorf("b is on node %d", where("b"))
+	}
+	j.fails("other processes of job job run on node 1, which is not one of \"0,2\"", "start", "-p", "c", "-N", "0,2", "job")
+	j.run("start", "-p", "c", "job")
+	j.run("stop", "-p", "a", "job")
+	j.run("start", "-p", "a", "job")
+	if err := j.Nodes[1].Off(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"a", "b", "c"} {
+		j.awaitProcess("job", p, "running elsewhere", func(k jobStatus) bool { return k.State == "running" && *k.Node != 1 })
+	}
+	if where("a") != where("b") || where("b") != where("c") {
+		t.Errorf("on nodes %d, %d and %d", where("a"), where("b"), where("c"))
+	}
+	for _, p := range []string{"a", "b", "c"} {
+		j.run("stop", "-p", p, "job")
+	}
+	j.run("start", "-p", "a", "-N", "2", "job")
+	if where("a") != 2 {
+		t.Errorf("a is on node %d", where("a"))
+	}
+	j.run("stop", "-p", "a", "job")
+}
+
+// TestJobLogs has logs be begun anew while a process writes: no line is missing.
+func TestJobLogs(t *testing.T) {
+	j := startJobs(t, 1)
+	const lines = 3000
+	j.write("writer", process("writer", fmt.Sprintf("for i in $(seq %d); do echo line $i; echo bad $i >&2; done", lines), "logs: {max_size: 4K, keep: 100}"))
+	j.run("start", "-N", "0", "writer")
+	j.await("writer", "finished", func(k jobStatus) bool { return k.State == "finished" })
+	for stream, word := range map[string]string{"stdout": "line", "stderr": "bad"} {
+		var want strings.Builder
+		for i := range lines {
+			fmt.Fprintln(&want, word, i+1)
+		}
+		log := jobRoot + "/sys/log/writer/writer." + stream + ".log"
+		j.equal(stream, j.on(j.Front, "sh", "-c", "cat $(ls -v -r "+log+"*)").Stdout, want.String())
+		j.equal("larger than 4 KiB", j.on(j.Front, "sh", "-c", "find "+log+"* -size +4096c").Stdout, "")
+	}
+	j.equal("lines", strings.TrimSpace(j.run("logs", "-n", "1", "writer")), fmt.Sprintf("line %d", lines))
+}

@@ -1,0 +1,275 @@
+package cluster_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
+	"bproc/test/limit"
+)
+
+// serve starts the service for jobs.
+func (j *jobs) serve() *cluster.Daemon {
+	j.t.Helper()
+	d, err := j.Front.StartDaemon(j.t.Context(), true, "env", "BPJOB_ROOT="+jobRoot, "bpjob", "serve")
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return d
+}
+
+// as runs bpjob as a user.
+func (j *jobs) as(u cluster.User, args ...string) cluster.Result {
+	j.t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(j.t.Context()), limit.Scaled(2*time.Minute))
+	defer cancel()
+	res, err := j.Front.Exec(ctx, u, append([]string{"env", "BPJOB_ROOT=" + jobRoot, "bpjob"}, args...)...)
+	if err != nil {
+		j.t.Fatalf("bpjob %v: %v", args, err)
+	}
+	return res
+}
+
+// own makes a job file of Alice's.
+func (j *jobs) own(name, text string) {
+	j.t.Helper()
+	j.write(name, text)
+	j.on(j.Front, "chown", "-R", "12345:12345", jobRoot+"/jobs/"+name)
+}
+
+// tells has a command of Alice's fail with a line.
+func (j *jobs) tells(line string, args ...string) {
+	j.t.Helper()
+	if res := j.as(cluster.Alice, args...); res.Code != 1 || res.Stderr != "bpjob: "+line+"\n" {
+		j.t.Errorf("bpjob %v: got %+v, want %q", args, res, line)
+	}
+}
+
+// TestJobUsers has the cases of users other than root.
+func TestJobUsers(t *testing.T) {
+	j := startJobs(t, 2)
+	j.own("alone", process("alone", "true"))
+	j.tells("the service for jobs of ordinary users (bproc-jobs) does not run", "start", "-N", "0", "alone")
+	j.serve()
+	j.suite(jobUsers)
+}
+
+var jobUsers = []jobCase{
+	{"start, look, stop", func(j *jobs, n string) {
+		j.own(n, process(n, "echo begun; exec sleep 1000", "limits: {open_files: 77, processes: 10, memory: 64M}"))
+		if res := j.as(cluster.Alice, "start", "-N", "0", n); res != (cluster.Result{}) {
+			j.t.Fatalf("got %+v", res)
+		}
+		if res := j.as(cluster.Alice, "start", "-N", "0", n); res.Code != 0 || res.Stderr != "bpjob: process "+n+" is running already\n" {
+			j.t.Errorf("got %+v", res)
+		}
+		pid := strings.TrimSpace(j.as(cluster.Alice, "pid", n).Stdout)
+		j.equal("user", strings.TrimSpace(j.on(j.Front, "ps", "-o", "uid=", "-p", pid).Stdout), "12345")
+		if list := j.as(cluster.Alice, "list").Stdout; !strings.Contains(list, n+"  "+pid+"  running") && !strings.Contains(list, n) {
+			j.t.Errorf("got %s", list)
+		}
+		run, log := jobRoot+"/sys/run/bpm/"+n+"/"+n, jobRoot+"/sys/log/"+n+"/"+n
+		j.equal("owners", j.on(j.Front, "stat", "-c", "%u %a", run+".pid", log+".stdout.log", run+".lock").Stdout, "12345 644\n12345 600\n0 600\n")
+		j.awaitLog(n, "stdout", "begun\n")
+		j.equal("log", j.as(cluster.Alice, "logs", n).Stdout, "begun\n")
+		if res := j.as(cluster.Alice, "stop", n); res != (cluster.Result{}) {
+			j.t.Errorf("got %+v", res)
+		}
+		j.equal("state", j.status(n).State, "stopped")
+	}},
+	{"kill and rule", func(j *jobs, n string) {
+		j.own(n, process(n, "exec sleep 1000", "restart: {when: always, delay: 100ms}"))
+		j.as(cluster.Alice, "start", "-N", "0", n)
+		pid := j.status(n).PID
+		if res, err := j.Front.Exec(j.t.Context(), cluster.Alice, "kill", "-9", "--", strings.TrimSpace(j.as(cluster.Alice, "pid", n).Stdout)); err != nil || res.Code != 0 {
+			j.t.Fatal(res, err)
+		}
+		j.await(n, "running again", func(k jobStatus) bool { return k.State == "running" && k.PID != pid })
+		j.as(cluster.Alice, "restart", "-N", "1", n)
+		if k := j.status(n); *k.Node != 1 || k.State != "running" {
+			j.t.Errorf("got %+v", k)
+		}
+		j.as(cluster.Alice, "stop", n)
+	}},
+	{"other users' jobs", func(j *jobs, n string) {
+		j.own(n, process(n, "exec sleep 1000"))
+		j.as(cluster.Alice, "start", "-N", "0", n)
+		line := "bpjob: job " + n + " is not yours: only root and the owner of " + jobRoot + "/jobs/" + n + "/config/bpm.yml can do this\n"
+		for _, command := range []string{"start", "stop", "restart", "run", "shell"} {
+			if res := j.as(cluster.Bob, command, n); res.Code != 1 || res.Stderr != line {
+				j.t.Errorf("%s: got %+v", command, res)
+			}
+		}
+		if res := j.as(cluster.Bob, "logs", n); res.Code == 0 {
+			j.t.Errorf("got %+v", res)
+		}
+		if k := j.status(n); k.State != "running" || k.Runs != 1 {
+			j.t.Errorf("got %+v", k)
+		}
+		j.run("stop", n)
+		j.write(n+"b", process(n+"b", "true"))
+		j.tells("job "+n+"b is not yours: only root and the owner of "+jobRoot+"/jobs/"+n+"b/config/bpm.yml can do this", "start", n+"b")
+	}},
+	{"what only root can have", func(j *jobs, n string) {
+		for keys, line := range map[string]string{
+			"capabilities: [NET_BIND_SERVICE]":                      "only root can start what has capabilities",
+			"unsafe: {privileged: true}":                            "only root can start what has unsafe.privileged",
+			"unsafe: {unrestricted_volumes: [{path: /var/lib/no}]}": "only root can start what has unsafe.unrestricted_volumes",
+		} {
+			j.own(n, process(n, "true", keys))
+			j.tells("process "+n+": "+line, "start", "-N", "0", n)
+			j.tells("process "+n+": "+line, "run", "-N", "0", n)
+		}
+		j.own(n, process(n, "true"))
+		j.tells("process "+n+": only root can start what has unsafe.unrestricted_volumes", "run", "-N", "0", "-v", "/root", n)
+		if res, err := j.Front.Exec(j.t.Context(), cluster.Alice, "env", "BPJOB_ROOT=/tmp/mine", "bpjob", "start", n); err != nil || res.Stderr != "bpjob: jobs of ordinary users are below "+jobRoot+", not below /tmp/mine\n" {
+			j.t.Errorf("got %+v, %v", res, err)
+		}
+	}},
+	{"run", func(j *jobs, n string) {
+		j.own(n, process(n, "id -u; echo $A >&2; exit 7"))
+		if res := j.as(cluster.Alice, "run", "-N", "0", "-e", "A=a", n); res.Code != 7 || res.Stdout != "12345\n" || res.Stderr != "a\n" {
+			j.t.Errorf("got %+v", res)
+		}
+	}},
+	{"SIGINT ends what runs in the foreground", func(j *jobs, n string) {
+		j.own(n, process(n, "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.1; done"))
+		ended := make(chan cluster.Result, 1)
+		go func() { ended <- j.as(cluster.Alice, "run", "-N", "0", n) }()
+		j.awaitLog(n, "stdout", "ready\n")
+		j.on(j.Front, "pkill", "-INT", "-u", "alice", "-fx", "bpjob run -N 0 "+n)
+		if res := <-ended; res.Code != 3 || res.Stdout != "ready\nbye\n" {
+			j.t.Errorf("got %+v", res)
+		}
+	}},
+	{"a user who is gone leaves nothing in the foreground", func(j *jobs, n string) {
+		j.own(n, process(n, "echo ready; exec sleep 1000"))
+		ended := make(chan cluster.Result, 1)
+		go func() { ended <- j.as(cluster.Alice, "run", "-N", "0", n) }()
+		j.awaitLog(n, "stdout", "ready\n")
+		j.on(j.Front, "pkill", "-KILL", "-u", "alice", "-fx", "bpjob run -N 0 "+n)
+		<-ended
+		j.await(n, "stopped", func(k jobStatus) bool { return k.State == "stopped" })
+	}},
+	{"a hook is the user's", func(j *jobs, n string) {
+		j.tool(n, "pre", "#!/bin/sh\nid -u; grep CapBnd /proc/self/status; touch /etc/no 2>/dev/null && echo written; exit 0\n")
+		j.own(n, process(n, "echo process", "hooks: {pre_start: "+jobRoot+"/jobs/"+n+"/bin/pre}"))
+		if res := j.as(cluster.Alice, "run", "-N", "0", n); res.Stdout != "12345\nCapBnd:\t0000000000000000\nprocess\n" {
+			j.t.Errorf("got %+v", res)
+		}
+	}},
+	{"the files of a job are copied as the user", func(j *jobs, n string) {
+		dir := jobRoot + "/jobs/" + n
+		j.tool(n, "tool", "#!/bin/sh\necho tool\n")
+		j.own(n, process(n, "tool"))
+		j.equal("output", j.as(cluster.Alice, "run", "-N", "1", n).Stdout, "tool\n")
+		j.equal("owner", j.on(j.Nodes[1], "stat", "-c", "%u", dir, dir+"/bin/tool").Stdout, "12345\n12345\n")
+		j.on(j.Front, "sh", "-c", "echo secret >"+dir+"/secret; chmod 600 "+dir+"/secret")
+		if res := j.as(cluster.Alice, "run", "-N", "1", n); res.Code == 0 {
+			j.t.Errorf("got %+v", res)
+		}
+		if res := j.on(j.Nodes[1], "cat", dir+"/secret"); res.Code == 0 {
+			j.t.Errorf("got %+v", res)
+		}
+		j.on(j.Nodes[0], "mkdir", "-p", dir)
+		j.on(j.Front, "rm", dir+"/secret")
+		j.tells("process "+n+": node 0: "+dir+" is another user's: remove it", "start", "-N", "0", n)
+	}},
+	{"volumes are not made", func(j *jobs, n string) {
+		v := jobRoot + "/data/of-" + n
+		j.own(n, process(n, "echo x >"+v+"/f || exit 9", "additional_volumes: [{path: "+v+", writable: true}]"))
+		if res := j.as(cluster.Alice, "run", "-N", "0", n); res.Code == 0 || !strings.Contains(res.Stderr, "volume "+v) {
+			j.t.Errorf("got %+v", res)
+		}
+		j.on(j.Nodes[0], "mkdir", "-p", v)
+		if res := j.as(cluster.Alice, "run", "-N", "0", n); res.Code != 9 {
+			j.t.Errorf("got %+v", res)
+		}
+	}},
+	{"nodes that are not the user's", func(j *jobs, n string) {
+		j.own(n, process(n, "true"))
+		j.on(j.Front, "bpctl", "-S", "1", "--mode", "0110")
+		defer j.on(j.Front, "bpctl", "-S", "1", "--mode", "0111")
+		j.tells("process "+n+": no node of \"1\" is up and yours to use", "start", "-N", "1", n)
+	}},
+	{"a shell", func(j *jobs, n string) {
+		j.own(n, process(n, "exec sleep 1000"))
+		j.as(cluster.Alice, "start", "-N", "0", n)
+		cmd := j.Front.Command(j.t.Context(), cluster.Alice, "env", "BPJOB_ROOT="+jobRoot, "bpjob", "shell", n)
+		cmd.Stdin = strings.NewReader("pwd; id -u; " + statusOf("CapBnd|NoNewPrivs") + "; exit 3\n")
+		res, err := cmd.Result()
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		if res.Code != 3 || res.Stdout != jobRoot+"/jobs/"+n+"\n12345\nCapBnd: 0000000000000000\nNoNewPrivs: 1\n" {
+			j.t.Errorf("got %+v", res)
+		}
+		j.as(cluster.Alice, "stop", n)
+	}},
+	{"a job file that is no file", func(j *jobs, n string) {
+		j.own(n, "")
+		file := jobRoot + "/jobs/" + n + "/config/bpm.yml"
+		j.on(j.Front, "sh", "-c", "rm "+file+"; mkfifo "+file+"; chown 12345 "+file)
+		defer j.on(j.Front, "rm", file)
+		j.tells("job file: "+file+" is not a file", "start", n)
+		j.on(j.Front, "sh", "-c", "rm "+file+"; ln -s /etc/shadow "+file)
+		j.tells("job "+n+" is not yours: only root and the owner of "+file+" can do this", "start", n)
+	}},
+	{"nobody else can take a lock", func(j *jobs, n string) {
+		j.own(n, process(n, "true"))
+		j.as(cluster.Alice, "run", "-N", "0", n)
+		locks := jobRoot + "/sys/run/bpm/" + n + "/"
+		for _, lock := range []string{n + ".lock", n + ".request", ".home", ".choice"} {
+			if res, err := j.Front.Exec(j.t.Context(), cluster.Alice, "cat", locks+lock); err != nil || res.Code == 0 {
+				j.t.Errorf("%s: got %+v, %v", lock, res, err)
+			}
+		}
+	}},
+}
+
+// TestJobAutostart has a job that is marked for it start when its node comes up, and on another one when that is gone.
+func TestJobAutostart(t *testing.T) {
+	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 3\n"}), t: t}
+	if err := j.Nodes[1].Off(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.WaitDown(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	j.write("unmarked", "nodes: 1\n"+process("unmarked", "exec sleep 1000"))
+	j.write("marked", "nodes: 1,0\nautostart: true\n"+process("marked", "exec sleep 1000"))
+	j.own("hers", "nodes: 1\nautostart: true\n"+process("hers", "id -u; exec sleep 1000"))
+	j.own("greedy", "nodes: 1\nautostart: true\n"+process("greedy", "exec sleep 1000", "unsafe: {privileged: true}"))
+	j.write("stopped", "nodes: 1,0\nautostart: true\n"+process("stopped", "exec sleep 1000"))
+	j.run("start", "stopped")
+	j.run("stop", "stopped")
+	d := j.serve()
+	j.await("marked", "running on node 0 when the service starts", func(k jobStatus) bool { return k.State == "running" && *k.Node == 0 })
+	j.comesBack(1)
+	j.await("hers", "running", func(k jobStatus) bool { return k.State == "running" && *k.Node == 1 })
+	j.awaitLog("hers", "stdout", "12345\n")
+	for _, job := range []string{"unmarked", "greedy"} {
+		j.equal("state of "+job, j.status(job).State, "created")
+	}
+	j.equal("state of stopped", j.status("stopped").State, "stopped")
+	j.run("stop", "marked")
+	j.run("start", "-N", "1", "marked")
+	if err := j.Nodes[1].Off(); err != nil {
+		t.Fatal(err)
+	}
+	j.await("marked", "running on node 0", func(k jobStatus) bool { return k.State == "running" && *k.Node == 0 })
+	j.await("hers", "failed", func(k jobStatus) bool { return k.State == "failed" })
+	j.comesBack(1)
+	j.await("hers", "running again", func(k jobStatus) bool { return k.State == "running" && k.Runs == 2 })
+	if err := d.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.AwaitEnd(); err != nil {
+		t.Fatal(err)
+	}
+	j.equal("state after the service", j.status("hers").State, "running")
+}
