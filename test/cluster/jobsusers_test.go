@@ -85,7 +85,7 @@ var jobUsers = []jobCase{
 		j.own(n, process(n, "exec sleep 1000", "restart: {when: always, delay: 100ms}"))
 		j.as(cluster.Alice, "start", "-N", "0", n)
 		pid := j.status(n).PID
-		if res, err := j.Front.Exec(j.t.Context(), cluster.Alice, "kill", "-9", "--", strings.TrimSpace(j.as(cluster.Alice, "pid", n).Stdout)); err != nil || res.Code != 0 {
+		if res, err := j.Front.Exec(j.t.Context(), cluster.Alice, "kill", "-9", strings.TrimSpace(j.as(cluster.Alice, "pid", n).Stdout)); err != nil || res.Code != 0 {
 			j.t.Fatal(res, err)
 		}
 		j.await(n, "running again", func(k jobStatus) bool { return k.State == "running" && k.PID != pid })
@@ -272,4 +272,17 @@ func TestJobAutostart(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.equal("state after the service", j.status("hers").State, "running")
+}
+
+// TestJobTrust has a job's process be its user's on a node with limited trust, too.
+func TestJobTrust(t *testing.T) {
+	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 1, Limited: true}), t: t}
+	j.own("job", process("job", "exec sleep 1000"))
+	j.run("start", "-N", "0", "job")
+	pid := strings.TrimSpace(j.run("pid", "job"))
+	j.equal("user", strings.TrimSpace(j.on(j.Front, "ps", "-o", "uid=", "-p", pid).Stdout), "12345")
+	if res, err := j.Front.Exec(t.Context(), cluster.Alice, "kill", "-9", pid); err != nil || res.Code != 0 {
+		t.Error(res, err)
+	}
+	j.await("job", "failed", func(k jobStatus) bool { return k.State == "failed" })
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"bproc/internal/client"
 	"bproc/internal/job/place"
@@ -14,37 +17,62 @@ import (
 
 // choose returns the node for the next run: that of the job's other processes, if it is up; the one of
 // the last run, if it may be that and is up; else the first.
-func (s *Supervisor) choose(ctx context.Context, former place.Record, others *client.NodeID) (client.NodeID, error) {
+func (s *Supervisor) choose(ctx context.Context, former place.Record, others *client.NodeID) (client.Node, error) {
+	var none client.Node
 	nodes, err := s.Client.Nodes(ctx)
 	if err != nil {
-		return 0, err
+		return none, err
 	}
 	ids, err := client.Resolve(s.Nodes, nodes)
 	if err != nil {
-		return 0, err
+		return none, err
 	}
-	var up []client.NodeID // all on which it can be started
+	up := make(map[client.NodeID]client.Node)
 	for _, n := range nodes {
-		if n.State == "up" && mayUse(&s.Spec, n) {
-			up = append(up, n.ID)
+		if n.State == "up" {
+			up[n.ID] = n
 		}
 	}
-	if others != nil && slices.ContainsFunc(nodes, func(n client.Node) bool { return n.ID == *others && n.State == "up" }) {
-		if !slices.Contains(ids, *others) && !strings.Contains(s.Nodes, "random:") { // which would be another one each time
-			return 0, fmt.Errorf("other processes of job %s run on node %d, which is not one of %q: all run on the same", s.Place.Name, *others, s.Nodes)
+	if others != nil {
+		if n, is := up[*others]; is {
+			if !slices.Contains(ids, n.ID) && !strings.Contains(s.Nodes, "random:") { // which would be another one each time
+				return none, fmt.Errorf("other processes of job %s run on node %d, which is not one of %q: all run on the same", s.Place.Name, n.ID, s.Nodes)
+			}
+			return n, nil
 		}
-		return *others, nil
 	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id client.NodeID) bool { return !slices.Contains(up, id) })
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id client.NodeID) bool {
+		n, is := up[id]
+		return !is || !mayUse(&s.Spec, n)
+	})
 	switch {
 	case len(ids) == 0 && s.Spec.Ordinary:
-		return 0, fmt.Errorf("no node of %q is up and yours to use", s.Nodes)
+		return none, fmt.Errorf("no node of %q is up and yours to use", s.Nodes)
 	case len(ids) == 0:
-		return 0, fmt.Errorf("no node of %q is up", s.Nodes)
+		return none, fmt.Errorf("no node of %q is up", s.Nodes)
 	case former.Placed && slices.Contains(ids, former.Node):
-		return former.Node, nil
+		return up[former.Node], nil
 	}
-	return ids[0], nil
+	return up[ids[0]], nil
+}
+
+// introduce has something be started for the user of the process on a node with limited trust: the front end believes
+// such a node about no other users (bproc(7)), and would show the process as nobody's. A user who may start nothing there stays
+// unknown.
+func (s *Supervisor) introduce(ctx context.Context, n client.Node) {
+	if s.Spec.UID == 0 || n.Trust != "limited" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	_ = s.asUser(exec.CommandContext(ctx, filepath.Join(filepath.Dir(s.Copier), "bpsh"), "-n", n.ID.String(), "true")).Run()
+}
+
+// asUser has a command of the front end be executed as the user of the process.
+func (s *Supervisor) asUser(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: s.Spec.UID, Gid: s.Spec.GID, Groups: s.Spec.Groups}}
+	return cmd
 }
 
 // mayUse reports whether the user who has asked for the process may start some on a node (bproc(7)): root asks

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -164,7 +163,15 @@ func (s *Supervisor) prepare(ctx context.Context, former place.Record) (home *pl
 			return nil, 0, err
 		}
 	}
-	return s.Place.Settle(func(others *client.NodeID) (client.NodeID, error) { return s.choose(ctx, former, others) })
+	var n client.Node
+	home, node, err = s.Place.Settle(func(others *client.NodeID) (id client.NodeID, err error) {
+		n, err = s.choose(ctx, former, others)
+		return n.ID, err
+	})
+	if err == nil {
+		s.introduce(ctx, n)
+	}
+	return home, node, err
 }
 
 // maxSums is how many sums of files go along with a start, in an environment variable. More are asked for before it.
@@ -217,7 +224,7 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir, fmt.Sprintf("%d:%s", node, filepath.Dir(dir)))
 	cp.Dir = "/"
 	if s.Spec.Ordinary {
-		cp.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: s.Spec.UID, Gid: s.Spec.GID, Groups: s.Spec.Groups}}
+		cp = s.asUser(cp)
 	}
 	if said, err := cp.CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s to node %d: %w", dir, node, because(string(said), err))
