@@ -180,18 +180,16 @@ LAUNCHES ?= 10000
 launches: deps build ## LAUNCHES (10000) by each of three kinds of launchers, with random kills
 	@BPROC_TREE=$(BUILD) BPROC_LAUNCHES=$(LAUNCHES) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) -run '^TestLaunches$$' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
 
-SEEDS ?= 20000
 
 .PHONY: sim
 sim: ## simulated clusters: SEEDS (20000) of them, from a random one on or from FIRST=SEED
-	@$(GO) test ./test/sim -count=1 -v -sim.seeds $(SEEDS) -sim.first $(or $(FIRST),$$(od -An -N4 -tu4 /dev/urandom))
+	@$(GO) test ./test/sim -count=1 -v -sim.seeds $(or $(SEEDS),20000) -sim.first $(or $(FIRST),$$(od -An -N4 -tu4 /dev/urandom))
 
 CHAOS ?= 3m
-SEEDS ?= $(shell date +%s)
 
 .PHONY: chaos
 chaos: deps build ## parts fail at random while commands and jobs run, for CHAOS (3m) with each of SEEDS; RUN=REGEXP selects
-	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(SEEDS)' $(SIGNALS) $(GO) test -v -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestChaos)' $(TESTFLAGS) ./test/cluster
+	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(or $(SEEDS),$(shell date +%s))' $(SIGNALS) $(GO) test -v -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestChaos)' $(TESTFLAGS) ./test/cluster
 
 # What jobs are measured beside.
 CONTAINERS := \
