@@ -111,7 +111,7 @@ func (m *Master) newState(tables map[core.Table]link.Records) (*state, error) {
 	cfg.Named, cfg.Rights = m.cfg.named(), m.cfg.rights()
 	var ring *recording.Ring
 	if m.cfg.Record != "" {
-		if ring, err = recording.NewRing(m.cfg.Record); err != nil {
+		if ring, err = recording.NewRing(m.cfg.Record, func(err error) { m.log.Warn("inputs are not recorded any more", "err", err) }); err != nil {
 			return nil, fmt.Errorf("recording: %w", err)
 		}
 	}

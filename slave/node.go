@@ -63,7 +63,7 @@ type node struct {
 func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger) (*node, error) {
 	n := &node{log: log, supply: newSupply(), hardware: hardware.NewReader(), settled: make(chan struct{}), patience: cfg.patience}
 	n.out = newOutlet(func() { n.linked.Load().Close(outbox.ErrFull) })
-	ring, err := ringIn(cfg.Record)
+	ring, err := ringIn(cfg.Record, log)
 	if err != nil {
 		return nil, err
 	}

@@ -63,11 +63,11 @@ func newState(log *slog.Logger, out outlet, held *hold, sp commanded) *state {
 }
 
 // ringIn returns what keeps the inputs of a core in a directory; nil: none is wanted.
-func ringIn(dir string) (*recording.Ring, error) {
+func ringIn(dir string, log *slog.Logger) (*recording.Ring, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	ring, err := recording.NewRing(dir)
+	ring, err := recording.NewRing(dir, func(err error) { log.Warn("inputs are not recorded any more", "err", err) })
 	if err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
 	}

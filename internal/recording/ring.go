@@ -18,19 +18,21 @@ const (
 // Ring keeps the last inputs of a core in files of a directory, which root alone can read: they have the
 // arguments and environments of commands. A file that cannot be written ends it. A nil Ring keeps nothing.
 type Ring struct {
-	dir  string
-	file *os.File
-	size int64
-	last int // number of the file
-	err  error
+	dir   string
+	ended func(error)
+	file  *os.File
+	size  int64
+	last  int // number of the file
+	err   error
 }
 
 // NewRing returns a ring in a directory, which is made. What a former daemon has left there stays until its turn comes.
-func NewRing(dir string) (*Ring, error) {
+// When nothing can be kept any more, ended is called with the reason, once.
+func NewRing(dir string, ended func(error)) (*Ring, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	r := &Ring{dir: dir}
+	r := &Ring{dir: dir, ended: ended}
 	for _, name := range r.names() {
 		fmt.Sscanf(filepath.Base(name), "inputs.%d", &r.last)
 	}
@@ -83,13 +85,7 @@ func (r *Ring) keep(line func(time.Time, any) (string, error), now time.Time, v 
 		r.size += int64(len(text))
 		_, err = r.file.WriteString(text)
 	}
-	r.err = err
-}
-
-// Err returns why nothing is kept any more; nil: it is.
-func (r *Ring) Err() error {
-	if r == nil {
-		return nil
+	if r.err = err; err != nil {
+		r.ended(err)
 	}
-	return r.err
 }

@@ -14,7 +14,7 @@ import (
 // TestRing: the last inputs are in a bounded number of files, which root alone can read, and can be given to another core.
 func TestRing(t *testing.T) {
 	dir := t.TempDir() + "/inputs"
-	r, err := recording.NewRing(dir)
+	r, err := recording.NewRing(dir, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,26 @@ func TestRing(t *testing.T) {
 	for range 2*recording.Files + 3 {
 		r.Input(now, many)
 	}
-	if n := len(recording.Paths(dir)); r.Err() != nil || n != recording.Files {
-		t.Errorf("%d files, %v", n, r.Err())
+	if n := len(recording.Paths(dir)); n != recording.Files {
+		t.Errorf("%d files, want %d", n, recording.Files)
+	}
+}
+
+// TestRingEnds has a ring lose its directory: that is said once, when another file is due.
+func TestRingEnds(t *testing.T) {
+	dir := t.TempDir() + "/inputs"
+	ended := 0
+	r, err := recording.NewRing(dir, func(error) { ended++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		r.Input(time.Unix(1_000_000, 0), core.Join{Host: strings.Repeat("x", recording.FileSize/2)})
+	}
+	if ended != 1 {
+		t.Errorf("the end was said %d times", ended)
 	}
 }

@@ -91,9 +91,10 @@ func chaosJobs(t *testing.T, seed uint64, length time.Duration) {
 	starts.Wait()
 
 	var restarts sync.WaitGroup
+	var failed sync.Map
 	over, cancel := context.WithCancel(t.Context())
 	for i := range 2 {
-		restarts.Go(func() { j.restartSome(over, rand.New(rand.NewPCG(seed, uint64(i+2))), all) })
+		restarts.Go(func() { j.restartSome(over, rand.New(rand.NewPCG(seed, uint64(i+2))), all, &failed) })
 	}
 	play(t, j.Cluster, faults)
 	cancel()
@@ -106,7 +107,7 @@ func chaosJobs(t *testing.T, seed uint64, length time.Duration) {
 	}
 	var ends sync.WaitGroup
 	for i := range all {
-		ends.Go(func() { j.settled(&all[i]) })
+		ends.Go(func() { j.settled(&all[i], &failed) })
 	}
 	ends.Wait()
 	cluster.Eventually(t, "nothing is left", func() error { return idle(j.Cluster) })
@@ -143,23 +144,30 @@ func withReboot(faults []*fault, seed uint64, length time.Duration) []*fault {
 	return kept
 }
 
-// restartSome restarts jobs that run forever, one after the other, as others do at the same time. It may fail.
-func (j *jobs) restartSome(ctx context.Context, r *rand.Rand, all []ruledJob) {
+// restartSome restarts jobs that run forever, one after the other, as others do at the same time. It may fail:
+// failed has the jobs with which it did, and what it said.
+func (j *jobs) restartSome(ctx context.Context, r *rand.Rand, all []ruledJob, failed *sync.Map) {
 	for ctx.Err() == nil {
-		if job := &all[r.IntN(len(all))]; job.forever() {
-			j.try("restart", job.name)
+		job := &all[r.IntN(len(all))]
+		if !job.forever() {
+			continue
+		}
+		if res := j.try("restart", job.name); res.Code != 0 {
+			failed.Store(job.name, res.Stderr)
 		}
 	}
 }
 
 // settled checks the end of a job when all faults are over.
-func (j *jobs) settled(r *ruledJob) {
+func (j *jobs) settled(r *ruledJob, failed *sync.Map) {
 	if r.forever() {
 		runs := j.status(r.name).Runs
 		k := j.status(r.name)
 		if k.State == "failed" { // a restart by hand that failed for a fault is not repeated
-			if k.Reason == "" {
-				j.t.Errorf("%+v: got %+v, which no restart by hand says", r, k)
+			if said, ok := failed.Load(r.name); !ok {
+				j.t.Errorf("%+v: got %+v, and no restart by hand failed", r, k)
+			} else {
+				j.t.Logf("%s: a restart failed: %s", r.name, said)
 			}
 			j.run("start", r.name)
 		}
