@@ -67,7 +67,7 @@ func (before footprint) grown(c *cluster.Cluster, node int) error {
 func workIn(t *testing.T, c *cluster.Cluster, node int) {
 	t.Helper()
 	const script = `run() { bpsh $1 sh -c "head -c 20000 /dev/zero; sleep $2" >/dev/null & }
-n=0; while [ $((n += 1)) -le 120 ]; do run $0 0; [ $((n % 30)) = 0 ] && wait; done
+n=0; while [ $((n += 1)) -le 400 ]; do run $0 0; [ $((n % 30)) = 0 ] && wait; done
 n=0; while [ $((n += 1)) -le 50 ]; do run $0 2; done
 n=0; while [ $((n += 1)) -le 5 ]; do bpns sh -c 'ps -ef; cat /proc/[0-9]*/maps' >/dev/null 2>&1; done; wait`
 	ask(t, c.Front, cluster.Alice, "sh", "-c", script, strconv.Itoa(node))
