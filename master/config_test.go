@@ -38,8 +38,14 @@ func TestConfig(t *testing.T) {
 		}},
 		{"addresses of nodes", "ip 10.0.0.9\nip 10.0.1.1 10.0.1.2\niprange 1000 10.0.3.254 10.0.4.1\nip fe80::1\nnode 0 a", func(c *Config) {
 			c.Nodes = []NodeConfig{
-				{ID: 0, Name: "a", Addr: "10.0.0.9"}, {ID: 1, Addr: "10.0.1.1"}, {ID: 2, Addr: "10.0.1.2"},
-				{ID: 1000, Addr: "10.0.3.254"}, {ID: 1001, Addr: "10.0.3.255"}, {ID: 1002, Addr: "10.0.4.0"}, {ID: 1003, Addr: "10.0.4.1"}, {ID: 1004, Addr: "fe80::1"},
+				{ID: 0, Name: "a", Addr: "10.0.0.9"},
+				{ID: 1, Addr: "10.0.1.1"},
+				{ID: 2, Addr: "10.0.1.2"},
+				{ID: 1000, Addr: "10.0.3.254"},
+				{ID: 1001, Addr: "10.0.3.255"},
+				{ID: 1002, Addr: "10.0.4.0"},
+				{ID: 1003, Addr: "10.0.4.1"},
+				{ID: 1004, Addr: "fe80::1"},
 			}
 			c.next = 1005
 		}},

@@ -19,13 +19,18 @@ type capability struct {
 var (
 	neededBits = map[Side][]capability{
 		FrontEnd: {
-			{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {unix.CAP_KILL, "CAP_KILL"},
-			{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
+			{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+			{unix.CAP_KILL, "CAP_KILL"},
+			{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+			{unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
 		},
 		Node: {
-			{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {unix.CAP_KILL, "CAP_KILL"},
-			{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
-			{unix.CAP_SETUID, "CAP_SETUID"}, {unix.CAP_SETGID, "CAP_SETGID"},
+			{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+			{unix.CAP_KILL, "CAP_KILL"},
+			{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+			{unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
+			{unix.CAP_SETUID, "CAP_SETUID"},
+			{unix.CAP_SETGID, "CAP_SETGID"},
 		},
 	}
 	wantedBits = []capability{{unix.CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE"}, {unix.CAP_SYS_NICE, "CAP_SYS_NICE"}}

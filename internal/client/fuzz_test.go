@@ -13,7 +13,8 @@ import (
 func FuzzFrames(f *testing.F) {
 	for _, says := range [][]byte{
 		nil, wire.AppendData(nil, wire.TypeStdout, 7, []byte("output")), wire.AppendData(nil, wire.TypeStderr, 0, nil),
-		wire.AppendData(nil, wire.TypeStdinTaken, 1<<63, nil), wire.AppendData(nil, wire.TypeStdin, 0, nil), {25, 0, 1},
+		wire.AppendData(nil, wire.TypeStdinTaken, 1<<63, nil), wire.AppendData(nil, wire.TypeStdin, 0, nil),
+		{25, 0, 1},
 	} {
 		twice := append(bytes.Clone(says), wire.AppendData(nil, wire.TypeStdout, 1, []byte("more"))...)
 		for outputs := range byte(4) {

@@ -43,8 +43,11 @@ func TestStatusesThatReplaceEachOther(t *testing.T) {
 		s.drop()
 	}
 	want := []status{
-		{7, waited{is: stopped}, true}, {7, waited{is: resumed}, true}, {8, waited{is: stopped}, true},
-		{7, waited{is: exited}, true}, {7, waited{is: stopped}, true},
+		{7, waited{is: stopped}, true},
+		{7, waited{is: resumed}, true},
+		{8, waited{is: stopped}, true},
+		{7, waited{is: exited}, true},
+		{7, waited{is: stopped}, true},
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("got %v, want %v", told, want)

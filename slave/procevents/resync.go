@@ -106,7 +106,8 @@ func (t *Tracker) Resync(seen []ProcessInfo) (unplaced []wire.PID) {
 	}
 	look := look{
 		Tracker: t, since: t.scan, there: make(map[wire.PID]ProcessInfo, len(seen)),
-		placed: make(map[wire.PID]bool), added: make(map[wire.PID]bool)}
+		placed: make(map[wire.PID]bool), added: make(map[wire.PID]bool),
+	}
 	t.scan = nil
 	for _, s := range seen {
 		look.there[s.PID] = s

@@ -17,7 +17,8 @@ func FuzzClient(f *testing.F) {
 	taken := func(typ wire.Type, offset uint64) []byte { return wire.AppendData(nil, typ, offset, nil) }
 	for _, says := range [][]byte{
 		nil, in("input"), in(""), append(in("a"), in("")...), append(in("a"), taken(wire.TypeStdoutTaken, 4)...),
-		append(taken(wire.TypeStderrTaken, 1<<63), in("b")...), taken(wire.TypeStdinTaken, 1), taken(wire.TypeStdout, 0), {1, 2, 3},
+		append(taken(wire.TypeStderrTaken, 1<<63), in("b")...), taken(wire.TypeStdinTaken, 1), taken(wire.TypeStdout, 0),
+		{1, 2, 3},
 	} {
 		f.Add(says, says, uint64(0), uint64(0))
 		f.Add(says, says, uint64(4), uint64(1<<63))

@@ -106,8 +106,11 @@ func floodOfCalls(n *falseNode, w *witness) {
 	_, mine := n.runs(cluster.Alice)
 	_, roots := n.runs(cluster.Root)
 	calls := []*wire.Call{
-		{Op: wire.CallGetppid}, {Op: wire.CallKill, Args: []int64{int64(w.r.ghost), 0}}, {Op: wire.CallKill, Args: []int64{-int64(w.r.ghost), 0}},
-		{Op: wire.CallEnd, Args: []int64{int64(w.r.ghost)}}, {Op: wire.CallKill, Args: []int64{-1, 0}},
+		{Op: wire.CallGetppid},
+		{Op: wire.CallKill, Args: []int64{int64(w.r.ghost), 0}},
+		{Op: wire.CallKill, Args: []int64{-int64(w.r.ghost), 0}},
+		{Op: wire.CallEnd, Args: []int64{int64(w.r.ghost)}},
+		{Op: wire.CallKill, Args: []int64{-1, 0}},
 	}
 	n.flood(floodBytes, func(i int) wire.Message {
 		call := *calls[i%len(calls)]

@@ -72,9 +72,13 @@ func TestStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []stream.Record{
-		&entries[0], &entries[1], stream.Data{Offset: 5, Bytes: []byte("five")},
-		stream.Data{Offset: 1 << 40, Bytes: bytes.Repeat([]byte("x"), stream.MaxData)}, stream.Close{Size: 1 << 41, OK: true},
-		&entries[2], &entries[3], &entries[4], &entries[5], stream.Leave{}, stream.End{},
+		&entries[0], &entries[1],
+		stream.Data{Offset: 5, Bytes: []byte("five")},
+		stream.Data{Offset: 1 << 40, Bytes: bytes.Repeat([]byte("x"), stream.MaxData)},
+		stream.Close{Size: 1 << 41, OK: true},
+		&entries[2], &entries[3], &entries[4], &entries[5],
+		stream.Leave{},
+		stream.End{},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %d records, want %d", len(got), len(want))
@@ -112,12 +116,23 @@ func TestBrokenOff(t *testing.T) {
 func TestHostileEntries(t *testing.T) {
 	long := strings.Repeat("x", 256)
 	for _, e := range []stream.Entry{
-		{Name: "", Kind: stream.File}, {Name: "..", Kind: stream.Directory}, {Name: "/etc", Kind: stream.Directory},
-		{Name: "a/b", Kind: stream.File}, {Name: "a\x00b", Kind: stream.File}, {Name: long, Kind: stream.File},
-		{Name: ".", Kind: stream.File}, {Name: ".", Kind: stream.Symlink, Target: "/"},
-		{Name: "s", Kind: stream.Symlink}, {Name: "f", Kind: stream.File, Target: "x"}, {Name: "f", Kind: stream.File, Size: -1},
-		{Name: "l", Kind: stream.HardLink}, {Name: "f", Kind: stream.File, Mode: 0o100644}, {Name: "f", Kind: 99}, {Name: "f"},
-		{Name: "s", Kind: stream.Symlink, Target: "a\x00b"}, {Name: "s", Kind: stream.Symlink, Target: strings.Repeat("x", 5000)},
+		{Name: "", Kind: stream.File},
+		{Name: "..", Kind: stream.Directory},
+		{Name: "/etc", Kind: stream.Directory},
+		{Name: "a/b", Kind: stream.File},
+		{Name: "a\x00b", Kind: stream.File},
+		{Name: long, Kind: stream.File},
+		{Name: ".", Kind: stream.File},
+		{Name: ".", Kind: stream.Symlink, Target: "/"},
+		{Name: "s", Kind: stream.Symlink},
+		{Name: "f", Kind: stream.File, Target: "x"},
+		{Name: "f", Kind: stream.File, Size: -1},
+		{Name: "l", Kind: stream.HardLink},
+		{Name: "f", Kind: stream.File, Mode: 0o100644},
+		{Name: "f", Kind: 99},
+		{Name: "f"},
+		{Name: "s", Kind: stream.Symlink, Target: "a\x00b"},
+		{Name: "s", Kind: stream.Symlink, Target: strings.Repeat("x", 5000)},
 		{Name: "f", Kind: stream.File, Xattrs: []stream.Xattr{{Name: ""}}},
 	} {
 		var b bytes.Buffer

@@ -175,7 +175,8 @@ func FuzzReceive(f *testing.F) {
 	var b bytes.Buffer
 	w := stream.NewWriter(&b)
 	for _, e := range []stream.Entry{
-		{Name: "d", Kind: stream.Directory, Mode: 0o755}, {Name: "s", Kind: stream.Symlink, Target: "../../outside"},
+		{Name: "d", Kind: stream.Directory, Mode: 0o755},
+		{Name: "s", Kind: stream.Symlink, Target: "../../outside"},
 		{Name: "f", Kind: stream.File, Link: 1, Mode: 0o644},
 	} {
 		_ = w.Entry(&e)

@@ -129,8 +129,10 @@ func runcConfig() object {
 // podman is the command with what it keeps below the root of jobs. Its containers are without a log, which the
 // others have none of on the node.
 func podman(words ...string) []string {
-	return append([]string{"podman", "--root", jobRoot + "/podman", "--runroot", jobRoot + "/podman-run", "--storage-driver", "vfs",
-		"--cgroup-manager", "cgroupfs", "--events-backend", "none", "--runtime", "runc"}, words...)
+	return append([]string{
+		"podman", "--root", jobRoot + "/podman", "--runroot", jobRoot + "/podman-run", "--storage-driver", "vfs",
+		"--cgroup-manager", "cgroupfs", "--events-backend", "none", "--runtime", "runc",
+	}, words...)
 }
 
 var podmanJobs = jobStarter{
