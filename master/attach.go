@@ -21,7 +21,14 @@ func (c *clientConn) attach(ctx context.Context, m *wire.Attach) error {
 	c.wantsEnded(m.Report)
 	leave := c.m.state.enterClient(c)
 	defer leave()
-	if err := c.m.state.step(ctx, core.Attach{Client: c.id, Node: m.Node}); err != nil {
+	in := core.Attach{Client: c.id, Node: m.Node}
+	if c.from != nil {
+		if err := c.identify(ctx); err != nil {
+			return errors.Join(err, c.failed(wire.StageRequest, unix.ESRCH, errNoCaller.Error()))
+		}
+		in.From, in.Who, in.PID, in.Launch = c.from.id, c.who, m.Ghost, m.Launch
+	}
+	if err := c.m.state.step(ctx, in); err != nil {
 		return err
 	}
 	var s *slaveConn

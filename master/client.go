@@ -29,6 +29,8 @@ type clientConn struct {
 	who  core.Caller
 	from *slaveConn // of that node; nil: the client is on the front end
 
+	event uint64 // of that node, after which who is known
+
 	id     core.Client     // once the core knows it
 	steps  chan step       // of its launch
 	ended  chan wire.Ended // how its process has ended; nil: it does not want to know
@@ -67,25 +69,33 @@ func (c *clientConn) serve(ctx context.Context) {
 }
 
 // admit waits until there is room for a request. Those of a node, which says itself who
-// makes them, are small.
+// makes them, are small, unless they are of a process: then the node pays for them.
 func (c *clientConn) admit(ctx context.Context, bytes int) (err error) {
-	if c.from != nil && bytes > smallLoad {
+	if c.from != nil && c.who.PID == 0 && bytes > smallLoad {
 		return fmt.Errorf("%w: %d bytes in a request of a node", wire.ErrFrame, bytes)
 	}
 	if bytes <= smallLoad {
 		return nil
 	}
-	if c.settled, err = c.m.loads.take(ctx, c.who.UID, bytes); err != nil {
+	if c.settled, err = c.m.loads.take(ctx, c.payer(), bytes); err != nil {
 		return err
 	}
 	return c.conn.SetReadDeadline(time.Now().Add(firstFrame))
+}
+
+// payer is whose room a request takes: a user's, or that of a node.
+func (c *clientConn) payer() int64 {
+	if c.from == nil {
+		return int64(c.who.UID)
+	}
+	return -1 - int64(c.from.node)
 }
 
 func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 	if v := versionOf(m); v < wire.MinVersion || v > wire.Version {
 		return c.reply(&wire.Refused{Reason: fmt.Sprintf("the master speaks protocol versions %d to %d, the client %d", wire.MinVersion, wire.Version, v)})
 	}
-	if c.from != nil && !ofViewer(m) {
+	if c.from != nil && !ofViewer(m) && !(ofProcess(m) && c.who.PID != 0) {
 		return c.reply(&wire.Refused{Reason: "the master does not take this request from a node"})
 	}
 	switch m := m.(type) {

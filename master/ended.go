@@ -17,12 +17,14 @@ func (c *clientConn) tellEnded(how wire.Ended) {
 	}
 }
 
-// sayEnded tells a client how its process has ended, unless the relay of output is over before.
-func (c *clientConn) sayEnded(out *outlet, over <-chan struct{}) error {
+// sayEnded tells a client how its process has ended, unless the client has gone before, or the
+// session with the node has ended.
+func (c *clientConn) sayEnded(out *outlet, gone, over <-chan struct{}) error {
 	select {
 	case how := <-c.ended:
 		return out.end(&how)
+	case <-gone:
 	case <-over:
-		return nil
 	}
+	return nil
 }

@@ -73,7 +73,7 @@ func TestInletGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		master, _ := socketPair(t)
 		node := &slowStream{takes: 3}
-		in := &inlet{client: master, node: node}
+		in := &inlet{gone: func() bool { return hungUp(master) }, node: node}
 		began := time.Now()
 		n, err := in.Write([]byte("0123456789"))
 		if n != 10 || err != nil || node.taken.String() != "0123456789" {
@@ -98,7 +98,7 @@ func TestInletNoticesHangUp(t *testing.T) {
 				client.Close()
 			}
 		}}
-		_, err := (&inlet{client: master, node: node}).Write([]byte("x"))
+		_, err := (&inlet{gone: func() bool { return hungUp(master) }, node: node}).Write([]byte("x"))
 		if !errors.Is(err, io.ErrClosedPipe) || node.writes != 3 {
 			t.Errorf("got %v after %d writes, want %v after 3", err, node.writes, io.ErrClosedPipe)
 		}
@@ -110,7 +110,7 @@ func TestInletNoticesHangUp(t *testing.T) {
 func TestInletDropsAfterEnd(t *testing.T) {
 	master, _ := socketPair(t)
 	node := &slowStream{takes: 1, err: errors.New("stream is closed")}
-	in := &inlet{client: master, node: node}
+	in := &inlet{gone: func() bool { return hungUp(master) }, node: node}
 	for range 2 {
 		if n, err := in.Write([]byte("abc")); n != 3 || err != nil {
 			t.Errorf("got %d, %v", n, err)
@@ -138,7 +138,7 @@ func TestRelayIn(t *testing.T) {
 			}
 			client.Close()
 			node := &slowStream{takes: 1 << 20}
-			if err := relayIn(master, node); !errors.Is(err, test.want) {
+			if err := relayIn(master, &inlet{gone: func() bool { return hungUp(master) }, node: node}); !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 			if test.want == nil && !bytes.Equal(node.taken.Bytes(), test.sent) {

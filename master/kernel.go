@@ -2,6 +2,7 @@ package master
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"bproc/internal/longcall"
 	"bproc/internal/procstat"
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -31,6 +33,20 @@ func (kernel) parent(pid wire.PID) (wire.PID, error) { return parentOf(pid) }
 
 // exists reports whether there are such processes: kill(2) with signal 0.
 func (kernel) exists(pid wire.PID) error { return unix.Kill(int(pid), 0) }
+
+// firstFree is where numbers begin that are chosen: a kernel gives lower ones once (RESERVED_PIDS).
+const firstFree = 1024
+
+// free returns a number that nobody has, somewhere among those that this kernel gives.
+func (k kernel) free() (wire.PID, error) {
+	for range 1000 {
+		pid := firstFree + rand.N(pidmap.Node-firstFree)
+		if k.exists(pid) == unix.ESRCH && k.exists(-pid) == unix.ESRCH {
+			return pid, nil
+		}
+	}
+	return 0, unix.EAGAIN
+}
 
 // kill sends a signal to a process, which may be a zombie or have ended.
 func (kernel) kill(pid wire.PID, sig unix.Signal) { _ = unix.Kill(int(pid), sig) }

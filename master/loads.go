@@ -20,10 +20,10 @@ const (
 // errLoad is the answer to a request for which there was no room in time.
 var errLoad = fmt.Errorf("%w: requests of this user with %d MiB are under way", unix.EAGAIN, maxLoad>>20)
 
-// loads are the bytes of requests, by user. Who has taken all waits, and nobody else does.
+// loads are the bytes of requests, by user, and by node for those of its processes. Who has taken all waits, and nobody else does.
 type loads struct {
 	mu sync.Mutex
-	of map[uint32]*userLoad
+	of map[int64]*userLoad
 }
 
 type userLoad struct {
@@ -32,39 +32,39 @@ type userLoad struct {
 }
 
 // take takes room for a request, and waits for it. release may be called again.
-func (l *loads) take(ctx context.Context, uid uint32, bytes int) (release func(), err error) {
-	mine := l.enter(uid)
+func (l *loads) take(ctx context.Context, who int64, bytes int) (release func(), err error) {
+	mine := l.enter(who)
 	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoad)
 	defer cancel()
 	if mine.room.Acquire(ctx, int64(bytes)) != nil {
-		l.leave(uid, mine)
+		l.leave(who, mine)
 		return func() {}, context.Cause(ctx)
 	}
 	return sync.OnceFunc(func() {
 		mine.room.Release(int64(bytes))
-		l.leave(uid, mine)
+		l.leave(who, mine)
 	}), nil
 }
 
-func (l *loads) enter(uid uint32) *userLoad {
+func (l *loads) enter(who int64) *userLoad {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	mine := l.of[uid]
+	mine := l.of[who]
 	if mine == nil {
 		mine = &userLoad{room: semaphore.NewWeighted(maxLoad)}
 		if l.of == nil {
-			l.of = map[uint32]*userLoad{}
+			l.of = map[int64]*userLoad{}
 		}
-		l.of[uid] = mine
+		l.of[who] = mine
 	}
 	mine.users++
 	return mine
 }
 
-func (l *loads) leave(uid uint32, mine *userLoad) {
+func (l *loads) leave(who int64, mine *userLoad) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if mine.users--; mine.users == 0 {
-		delete(l.of, uid)
+		delete(l.of, who)
 	}
 }

@@ -19,7 +19,7 @@ func TestLoads(t *testing.T) {
 		ctx := t.Context()
 		take := func(uid uint32, bytes int) func() {
 			t.Helper()
-			release, err := l.take(ctx, uid, bytes)
+			release, err := l.take(ctx, int64(uid), bytes)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -79,7 +79,8 @@ func (c *slaveConn) view(ctx context.Context, st link.Stream) error {
 		return fmt.Errorf("%w: type %d", core.ErrUnexpected, first.Type())
 	}
 	(&clientConn{
-		m: c.m, log: c.m.log, conn: st, who: core.Caller{UID: who.UID, GID: who.GID}, from: c, spoken: func() {},
+		m: c.m, log: c.m.log, conn: st, who: core.Caller{PID: who.PID, UID: who.UID, GID: who.GID}, from: c, event: who.Event,
+		spoken: func() {}, steps: make(chan step, maxSteps),
 	}).serve(ctx)
 	return nil
 }
@@ -88,6 +89,15 @@ func (c *slaveConn) view(ctx context.Context, st link.Stream) error {
 func ofViewer(m wire.Message) bool {
 	switch m.(type) {
 	case *wire.ListNodes, *wire.Look, *wire.Inspect:
+		return true
+	}
+	return false
+}
+
+// ofProcess reports whether a request is one that only a process of a node makes.
+func ofProcess(m wire.Message) bool {
+	switch m.(type) {
+	case *wire.Run, *wire.Attach:
 		return true
 	}
 	return false

@@ -22,6 +22,8 @@ func (m *Master) answer(ctx context.Context, o core.Ask) core.Input {
 		a.PID, err = m.kernel.session(q.PID)
 	case core.Exists:
 		err = m.kernel.exists(q.PID)
+	case core.FreeNumber:
+		a.PID, err = m.kernel.free()
 	case core.IsRoot:
 		a.Root = m.kernel.root(q.PID)
 	case core.MayJoin:

@@ -183,8 +183,8 @@ func relayOut(ctx context.Context, client io.Writer, node io.Reader, b *barrier)
 
 // relayIn copies standard input, and what else a client says of it, from a client to its process until the client
 // closes the connection.
-func relayIn(client *net.UnixConn, node stream) error {
-	return frames(&inlet{client: client, node: node}, client, func(h wire.Header) (func() error, error) {
+func relayIn(client io.Reader, in *inlet) error {
+	return frames(in, client, func(h wire.Header) (func() error, error) {
 		switch h.Type {
 		case wire.TypeStdin, wire.TypeStdoutTaken, wire.TypeStderrTaken, wire.TypeResize:
 			return nil, nil
@@ -198,9 +198,9 @@ func relayIn(client *net.UnixConn, node stream) error {
 // must not hide that the client has gone, so a write that waits looks there
 // from time to time. After the stream has come to its end, input is dropped.
 type inlet struct {
-	client *net.UnixConn
-	node   stream
-	dead   bool
+	gone func() bool // the client has
+	node stream
+	dead bool
 }
 
 // lookAfter is how long a write waits before it looks whether the client is
@@ -219,7 +219,7 @@ func (i *inlet) Write(b []byte) (int, error) {
 		case err == nil:
 		case !isTimeout(err):
 			i.dead = true
-		case hungUp(i.client):
+		case i.gone():
 			return 0, io.ErrClosedPipe
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -25,7 +24,11 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	}
 	defer c.m.seats.leave()
 	c.wantsEnded(m.Report)
-	l := &launch{node: m.Node, hangUp: m.HangUp, spawn: wire.Spawn{
+	from, err := c.nests(ctx, m)
+	if err != nil {
+		return err
+	}
+	l := &launch{node: m.Node, hangUp: m.HangUp, nested: from != 0, spawn: wire.Spawn{
 		PID: m.Ghost, Parent: c.who.PID,
 		UID: c.who.UID, GID: c.who.GID, Groups: c.who.Groups,
 		Command: m.Command, Launch: m.Launch,
@@ -33,7 +36,10 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	m.Command = wire.Command{}
 	leave := c.m.state.enterClient(c)
 	defer leave()
-	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report}
+	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, From: from}
+	if from != 0 {
+		in.Argv, in.Leads = l.spawn.Command.Argv, m.Leads || l.spawn.Command.Terminal != nil
+	}
 	in.Limit, _ = c.m.kernel.limit(c.who.PID) // 0: it has just ended
 	in.GhostExists = m.Again && c.m.kernel.exists(m.Ghost) == nil
 	if err := c.m.state.step(ctx, in); err != nil {
@@ -86,7 +92,7 @@ func (c *clientConn) start(ctx context.Context, l *launch) error {
 		default:
 			c.forget(l)
 			// A client that is gone is found out by relay.
-			_ = c.reply(new(wire.Started))
+			_ = c.reply(started(l))
 			return c.relay(ctx, l.spawn.PID, on, stream)
 		}
 	}
@@ -115,8 +121,8 @@ func (c *clientConn) forget(l *launch) {
 // spawn asks a node for a process, and returns its stream. There is none when the
 // session ends: its end, and the next inventory of the node, settle what became of it.
 func (c *clientConn) spawn(ctx context.Context, l *launch, s *step) (stream, error) {
-	l.spawn.TaskGroup, l.spawn.Tasks = s.taskGroup, s.tasks
-	if err := inherit(&l.spawn); err != nil {
+	l.spawn.PID, l.spawn.TaskGroup, l.spawn.Tasks = s.pid, s.taskGroup, s.tasks
+	if err := l.inherit(); err != nil {
 		c.log.Info("a process cannot have what its ghost has", "pid", l.spawn.PID, "err", err)
 		return nil, c.m.state.step(ctx, core.Refuse{Client: c.id, PID: l.spawn.PID, Launch: l.spawn.Launch, Stage: wire.StageGhost, Errno: unix.ESRCH})
 	}
@@ -160,24 +166,38 @@ func (c *clientConn) leave(ctx context.Context, stream stream) error {
 func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stream stream) error {
 	var group errgroup.Group
 	var lost, left atomic.Bool
-	client := c.conn.(*net.UnixConn) // a process has its client here
-	out, over := &outlet{client: client, reports: c.ended != nil}, make(chan struct{})
+	out := &outlet{client: c.conn, reports: c.ended != nil}
+	said, gone := make(chan struct{}), make(chan struct{})
 	if out.reports {
-		group.Go(func() error { return c.sayEnded(out, over) })
+		group.Go(func() error {
+			defer close(said)
+			return c.sayEnded(out, gone, s.session.Done())
+		})
+	} else {
+		close(said)
 	}
 	wanted, unwanted := context.WithCancel(ctx)
 	defer unwanted()
 	group.Go(func() error {
 		err := relayOut(wanted, out, stream, &s.barrier)
-		close(over)
+		if err == nil {
+			<-said
+		}
 		lost.Store(!left.Load())
 		return errors.Join(err, c.conn.Close())
 	})
 	group.Go(func() error {
-		err := relayIn(client, stream)
-		left.Store(true)
+		defer close(gone)
+		err := relayIn(c.conn, &inlet{gone: c.goneFrom(pid), node: stream})
 		unwanted() // the node may have said that its output comes after what never happens
+		if c.cutOff() {
+			return errors.Join(err, c.away(ctx, pid, s, stream))
+		}
+		left.Store(true)
 		err = errors.Join(err, c.leave(ctx, stream))
+		if c.from != nil {
+			err = errors.Join(err, c.conn.Close()) // who writes there is not told that nobody reads
+		}
 		if lost.Load() {
 			return errors.Join(err, c.m.state.step(ctx, core.ClientAway{Client: c.id, PID: pid}))
 		}

@@ -35,6 +35,8 @@ type slaveConn struct {
 	names   bool   // the slave wants to be told what names mean
 	edition uint64 // of the names that it knows; before the session is entered the session's own, then tellNames'
 
+	ending <-chan struct{} // closed when the master ends
+
 	shutViews func() // those on the node do not look any more; nil: nobody can yet
 }
 
@@ -80,6 +82,7 @@ type dropped struct{ link.Stream }
 func (d dropped) Close() error { return d.Drop() }
 
 func (c *slaveConn) run(ctx context.Context) error {
+	c.ending = ctx.Done()
 	linked, end := context.WithCancel(ctx)
 	defer end()
 	looking, shut := context.WithCancel(linked)

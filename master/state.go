@@ -171,7 +171,7 @@ func (s *state) performOnClient(o core.Output) {
 	case core.Spawn:
 		if c := s.clients[o.Client]; c != nil {
 			c.forgetSteps() // the session of a stream that it has not opened yet is none any more
-			c.tell(step{sess: s.sessions[o.Session], taskGroup: o.TaskGroup, tasks: o.Tasks})
+			c.tell(step{sess: s.sessions[o.Session], pid: o.PID, taskGroup: o.TaskGroup, tasks: o.Tasks})
 		}
 	case core.Started:
 		s.tell(o.Client, step{})

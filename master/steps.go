@@ -5,7 +5,8 @@ import "bproc/wire"
 // step tells a client's goroutine how far its process is.
 type step struct {
 	sess      *slaveConn // adopted: open the process stream there, also if there was one with another session
-	taskGroup uint64     // for Spawn, as tasks
+	pid       wire.PID   // for Spawn, as the next two
+	taskGroup uint64
 	tasks     uint64
 	resume    *slaveConn   // it was started before: go on with it there
 	failed    *wire.Failed // it will not run
@@ -51,4 +52,5 @@ type launch struct {
 	spawn  wire.Spawn
 	node   wire.NodeID
 	hangUp bool
+	nested bool // by a process of a node
 }

@@ -19,22 +19,35 @@ import (
 	"bproc/wire/link"
 )
 
-// lookout lets processes on this node see those of the whole cluster: it opens a stream to
-// the master for each connection, says who is there, and passes on the rest.
+// lookout lets processes on this node see those of the whole cluster, and start others: it opens a
+// stream to the master for each connection, says who is there, and passes on the rest.
 type lookout struct {
 	log    *slog.Logger
 	socket string
-	linked func() *link.Session // the link there is, or was last
+	linked func() *link.Session                         // the link there is, or was last
+	number func(host int, uid uint32) (wire.PID, error) // that a process has in the space
+	stamp  func() uint64                                // the last event so far
 
 	mu    sync.Mutex
-	count map[uint32]int // connections, by user
+	count map[visitors]int // connections
+}
+
+// visitors are the connections of a user that are bounded together: those that look, or those by
+// which processes are started and who does that asks for nodes.
+type visitors struct {
+	uid    uint32
+	starts bool
 }
 
 // Bounds on one user's connections. Root's view has one for each node.
 const (
 	maxLooks     = 16
 	maxRootLooks = 2048
+	maxStarts    = 1024
 )
+
+// firstTime is how long who has connected may take to say what he wants.
+const firstTime = 10 * time.Second
 
 // openTime is how long the opening of a stream may take.
 const openTime = 10 * time.Second
@@ -90,13 +103,29 @@ func (l *lookout) serve(ctx context.Context, conn *net.UnixConn) error {
 	if err != nil {
 		return err
 	}
+	var header [wire.HeaderSize]byte
+	first, err := firstHeader(conn, header[:])
+	if err != nil {
+		return err
+	}
 	who := &wire.Viewer{UID: cred.Uid, GID: cred.Gid}
-	if !l.enter(who.UID) {
+	starts := first.Type == wire.TypeRun || first.Type == wire.TypeAttach
+	among := visitors{who.UID, starts || first.Type == wire.TypeListNodes}
+	if !l.enter(among) {
 		return refuse(conn, unix.EAGAIN)
 	}
-	defer l.leave(who.UID)
+	defer l.leave(among)
+	if starts {
+		if who.PID, err = l.number(int(cred.Pid), cred.Uid); err != nil {
+			return errors.Join(err, refuse(conn, unix.ESRCH))
+		}
+		who.Event = l.stamp()
+	}
 	stream, err := l.open(ctx, who)
-	if err != nil {
+	switch {
+	case err != nil && first.Type == wire.TypeAttach: // it tries again
+		return err
+	case err != nil:
 		return errors.Join(err, refuse(conn, unix.EHOSTDOWN))
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close(); stream.Close() })
@@ -104,6 +133,9 @@ func (l *lookout) serve(ctx context.Context, conn *net.UnixConn) error {
 	var group errgroup.Group
 	group.Go(func() error {
 		defer stream.Close()
+		if _, err := stream.Write(header[:]); err != nil {
+			return err
+		}
 		_, err := io.Copy(stream, conn)
 		return err
 	})
@@ -134,28 +166,43 @@ func (l *lookout) open(ctx context.Context, who *wire.Viewer) (link.Stream, erro
 	return stream, nil
 }
 
-func (l *lookout) enter(uid uint32) bool {
+// firstHeader reads the header of what somebody says first.
+func firstHeader(conn *net.UnixConn, header []byte) (wire.Header, error) {
+	if err := conn.SetReadDeadline(time.Now().Add(firstTime)); err != nil {
+		return wire.Header{}, err
+	}
+	if _, err := io.ReadFull(conn, header); err != nil {
+		return wire.Header{}, err
+	}
+	h, err := wire.ParseHeader(header)
+	return h, errors.Join(err, conn.SetReadDeadline(time.Time{}))
+}
+
+func (l *lookout) enter(among visitors) bool {
 	most := maxLooks
-	if uid == 0 {
+	switch {
+	case among.starts:
+		most = maxStarts
+	case among.uid == 0:
 		most = maxRootLooks
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.count == nil {
-		l.count = map[uint32]int{}
+		l.count = map[visitors]int{}
 	}
-	if l.count[uid] >= most {
+	if l.count[among] >= most {
 		return false
 	}
-	l.count[uid]++
+	l.count[among]++
 	return true
 }
 
-func (l *lookout) leave(uid uint32) {
+func (l *lookout) leave(among visitors) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.count[uid]--; l.count[uid] == 0 {
-		delete(l.count, uid)
+	if l.count[among]--; l.count[among] == 0 {
+		delete(l.count, among)
 	}
 }
 

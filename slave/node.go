@@ -91,7 +91,7 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 	if err != nil {
 		return nil, errors.Join(err, sp.Destroy(ctx))
 	}
-	n.lookout = &lookout{log: log, socket: socketOf(cfg), linked: n.linked.Load}
+	n.lookout = &lookout{log: log, socket: socketOf(cfg), linked: n.linked.Load, number: sp.Number, stamp: func() uint64 { return n.recorder.stamp() }}
 	n.view = newView(cfg, sp.InitPID(), log)
 	n.viewers = newViewers(sp, log, func() uint64 { return n.recorder.stamp() })
 	proc := procIn(sp)

@@ -104,7 +104,7 @@ func connect(fd int, path string) error {
 		}
 	}
 	if err == unix.ENOENT && path == DefaultSocket && hereIsNode() {
-		return fmt.Errorf("%w (%s: %w): this is a node, and commands are started on the front end", ErrNoMaster, path, err)
+		return fmt.Errorf("%w (%s: %w): this is a node; its front end has one", ErrNoMaster, path, err)
 	}
 	switch err {
 	case unix.ENOENT, unix.ECONNREFUSED:

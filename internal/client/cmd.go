@@ -87,10 +87,16 @@ func (c *Cmd) Start(ctx context.Context) error {
 		return errors.New("a terminal needs a node, and standard input and output that are no files of it")
 	}
 	var err error
-	if c.Node == FrontEnd {
-		err = c.startLocal()
-	} else {
+	if c.client == nil {
+		c.client = new(Client)
+	}
+	switch {
+	case c.Node != FrontEnd:
 		err = c.startRemote(ctx)
+	case c.client.nested():
+		err = &Error{Stage: StageNode, Text: "nodes start nothing on the front end"}
+	default:
+		err = c.startLocal()
 	}
 	var e *Error
 	if errors.As(err, &e) {

@@ -28,7 +28,7 @@ import (
 //	   | wait for the ghost        |
 //	   | close ------------------->| before the ghost's end this means: hang up
 type remote struct {
-	ghost  *ghost
+	ghost  *ghost // nil: this is a node, and the process was started from here (nested.go)
 	stream *stream
 	drain  func() error // copies the output, once
 	stdin  io.Reader
@@ -38,12 +38,8 @@ type remote struct {
 }
 
 func (c *Cmd) startRemote(ctx context.Context) error {
-	client := c.client
-	if client == nil {
-		client = new(Client)
-	}
 	for {
-		err := c.startOn(ctx, client)
+		err := c.startOn(ctx, c.client)
 		if !errors.Is(err, errExpired) {
 			return err
 		}
@@ -55,6 +51,9 @@ func (c *Cmd) startRemote(ctx context.Context) error {
 var errExpired = errors.New("no master has adopted the ghost")
 
 func (c *Cmd) startOn(ctx context.Context, client *Client) error {
+	if client.nested() {
+		return c.startNested(ctx)
+	}
 	conn, err := client.reach(ctx)
 	if err != nil {
 		return err
@@ -71,9 +70,14 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 		ghost.discard(adopted(err))
 		return explain(err, image)
 	}
-	r := &remote{ghost: ghost, stream: newStream(client, ghost, conn, attach, stdio), stdin: c.Stdin, pipes: c.pipes()}
+	c.begin(&remote{ghost: ghost, stream: newStream(client, ghost, conn, attach, stdio), stdin: c.Stdin, pipes: c.pipes()})
+	return nil
+}
+
+// begin has the bytes of a process that runs copied.
+func (c *Cmd) begin(r *remote) {
 	r.drain = sync.OnceValue(newOutput(r.stream, c).copy)
-	if stdio[0].Mode == wire.DescriptorStream {
+	if c.stdio()[0].Mode == wire.DescriptorStream {
 		// Not waited for: see the package comment.
 		go r.copyInput(FromTerminal(c.Stdin))
 	}
@@ -81,9 +85,8 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 		r.others = len(r.pipes) < r.stream.streams()
 		go r.copyOutput()
 	}
-	c.PID = PID(ghost.pid)
+	c.PID = r.stream.attach.Ghost
 	c.process = r
-	return nil
 }
 
 // run asks the master to start the command in place of the ghost. If the connection
@@ -165,7 +168,7 @@ func (r *remote) wait() (Status, *Usage, error) {
 	defer endInput(r.stdin)
 	var usage *Usage
 	if len(r.pipes) > 0 {
-		if err := r.ghost.awaitEnd(); err != nil {
+		if err := r.awaitEnd(); err != nil {
 			return 0, nil, err
 		}
 		closeReaders(r.pipes, r.others)
@@ -176,7 +179,7 @@ func (r *remote) wait() (Status, *Usage, error) {
 	}
 	err := r.drain()
 	status, waitErr := r.waitGhost()
-	if sig, _ := status.Signaled(); sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
+	if sig, _ := status.Signaled(); r.ghost != nil && sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
 		err = r.stream.lostWithNode()
 	}
 	if usage == nil {
@@ -200,12 +203,10 @@ func (r *remote) usage() *Usage {
 	}
 	late := time.AfterFunc(usageTime, s.close)
 	defer late.Stop()
-	if !s.await(func() bool { return s.frames.ended != nil }) {
-		return nil
+	if ended := s.awaitEnded(); ended != nil {
+		return ended.Usage
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.frames.ended.Usage
+	return nil
 }
 
 // longWait is for how long a process may go on after its outputs have ended before
@@ -215,6 +216,9 @@ const longWait = time.Second
 // waitGhost waits for the ghost. While the connection is not needed any more, its end
 // still means that this client is gone, so another takes its place.
 func (r *remote) waitGhost() (Status, error) {
+	if r.ghost == nil {
+		return r.waitNested()
+	}
 	_ = r.ghost.file.SetReadDeadline(time.Now().Add(longWait))
 	status, err := r.ghost.wait()
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -226,4 +230,9 @@ func (r *remote) waitGhost() (Status, error) {
 	return r.ghost.wait()
 }
 
-func (r *remote) signal(sig syscall.Signal) error { return r.ghost.signal(sig) }
+func (r *remote) signal(sig syscall.Signal) error {
+	if r.ghost == nil {
+		return r.signalNested(sig)
+	}
+	return r.ghost.signal(sig)
+}

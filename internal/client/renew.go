@@ -92,12 +92,12 @@ func (s *stream) renewLocked() {
 		case errors.As(err, &refused) || errors.Is(err, wire.ErrFrame):
 			s.failLocked(&lostError{onNode(err, s.attach.Node)})
 			return
-		case errors.Is(err, unix.ENOENT): // the last master removes its socket
+		case errors.Is(err, unix.ENOENT) && s.ghost != nil: // the last master removes its socket
 			s.failLocked(ErrLost)
 			return
 		}
 		s.mu.Unlock()
-		if !s.ghost.ended() {
+		if !s.hasEnded() {
 			again.until = time.Now().Add(absence)
 		}
 		more := again.pause(nil)

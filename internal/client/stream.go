@@ -23,7 +23,7 @@ import (
 // in stash, at most a window of each. The reader also sees to another connection.
 type stream struct {
 	client *Client
-	ghost  *ghost
+	ghost  *ghost // nil, as in remote
 	attach wire.Attach
 
 	sending sync.Mutex // held while input is sent; taken before mu

@@ -134,7 +134,7 @@ func moveRun(a *arena) {
 // moveAttach has a client of user 1000 ask for a node, and come back for a process that it has.
 func moveAttach(a *arena) {
 	a.clients++
-	a.step(Attach{a.clients, wire.NodeID(a.next()%4) - 1})
+	a.step(Attach{Client: a.clients, Node: wire.NodeID(a.next()%4) - 1})
 	if p := a.core.procs[a.anyPID()]; p != nil && p.uid == 1000 {
 		a.clients++
 		a.step(ClientAttached{Client: a.clients, PID: p.pid, Launch: a.birthOf(p.pid), HangUp: a.next()%2 == 0})

@@ -167,6 +167,12 @@ type (
 		GhostExists bool   // there is a process with the ghost's number
 		Limit       uint64 // RLIMIT_NPROC of the client
 		Report      bool   // [Ended] is wanted
+
+		// A client on a node: Who is its process, the number is the front end's to choose, and
+		// the ghost is made.
+		From  Session // with the node; 0: the client is on the front end
+		Argv  []string
+		Leads bool // the process leads a session
 	}
 	// Refuse says that no slave can be asked for a launch.
 	Refuse struct {
@@ -180,6 +186,10 @@ type (
 	Attach struct {
 		Client Client
 		Node   wire.NodeID
+		From   Session // as in Run; with 0 what follows is not needed
+		Who    Caller
+		PID    wire.PID
+		Launch uint64
 	}
 	// ClientAttached says that a client has come back to its process.
 	ClientAttached struct {

@@ -26,6 +26,8 @@ func (c *Core) begin(l *launch) {
 	case n == nil:
 		c.fail(l, wire.StageNode, unix.ENXIO)
 		return
+	case l.From != 0 && !c.mayNest(l):
+		return
 	case c.mayCome(n, l):
 		c.whenUp(n, c.untilFor(l), l)
 		return
@@ -35,6 +37,9 @@ func (c *Core) begin(l *launch) {
 	case l.Again && c.beganBefore(l, n): // whatever its rights are by now
 		return
 	case !c.admitted(l, n):
+		return
+	case l.From != 0:
+		c.nest(l, n)
 		return
 	case c.named(l):
 		p := c.procs[l.PID]
@@ -193,11 +198,7 @@ func (c *Core) adopted(p *proc, errno unix.Errno) {
 		p.state = spawning
 		c.settleIn(p)
 	}
-	rivals := p.rivals
-	p.rivals = nil
-	for _, l := range rivals {
-		c.begin(l)
-	}
+	c.contend(p)
 }
 
 // spawn has the node of a process asked to start it. A node that is not there may come
@@ -208,7 +209,7 @@ func (c *Core) spawn(p *proc) {
 	case !n.serves():
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
 	default:
-		o := Spawn{Client: p.launch.Client, Session: p.sess.id}
+		o := Spawn{Client: p.launch.Client, Session: p.sess.id, PID: p.pid}
 		if a := p.allotment; a != nil {
 			o.TaskGroup, o.Tasks = a.group.ID, a.told
 		}

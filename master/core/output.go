@@ -66,6 +66,7 @@ type (
 	Spawn struct {
 		Client    Client
 		Session   Session
+		PID       wire.PID // of the ghost
 		TaskGroup uint64
 		Tasks     uint64 // what the node may have of that group
 	}

@@ -33,6 +33,9 @@ type (
 		PID  wire.PID
 		Wait bool
 	}
+	// FreeNumber wants a number that the front end's kernel may give, and that no process,
+	// group or session has.
+	FreeNumber struct{}
 	// ParentAfter wants the parent that a process has when another one has ended, which it
 	// is about to.
 	ParentAfter struct{ PID, End wire.PID }
@@ -58,6 +61,7 @@ func (MayJoin) question()      {}
 func (Members) question()      {}
 func (IsRoot) question()       {}
 func (EndOf) question()        {}
+func (FreeNumber) question()   {}
 func (ParentAfter) question()  {}
 func (TaskGroupsOf) question() {}
 func (CountTasks) question()   {}

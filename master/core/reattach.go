@@ -73,7 +73,9 @@ func (c *Core) giveUp(id wire.NodeID) {
 
 // attach finds the node of a client that wants to go on with its process.
 func (c *Core) attach(in Attach) {
-	if n := c.nodes.byID[in.Node]; n != nil {
+	if n := c.nodes.byID[in.Node]; n != nil && in.From != 0 {
+		c.whenUp(n, c.returnUntil, &attaching{in})
+	} else if n != nil {
 		c.whenUp(n, c.returnUntil, in.Client)
 	} else {
 		in.Client.ready(c, nil)

@@ -89,6 +89,8 @@ func (s *script) answer(o Ask) *Answer {
 		err = s.front.mayJoin(q.PID, q.Group)
 	case Members:
 		a = s.front.members(q)
+	case FreeNumber:
+		a.PID = s.nextFree()
 	case IsRoot:
 		p, err := s.front.find(q.PID)
 		a.Root = err != nil || p.uid == 0

@@ -19,6 +19,7 @@ import (
 // script is a core, the peers made up around it, and what the core has said to
 // them since the last input.
 type script struct {
+	free []wire.PID // numbers that the front end's kernel says to be free
 	*testing.T
 	core     *Core
 	now      time.Time
@@ -221,6 +222,7 @@ var verbs = map[string]func(s *script, args []string){
 	// Clients.
 	"run":      (*script).run,          // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N] [report yes]
 	"too":      (*script).tooLong,      // long GHOST: no slave can be asked for it
+	"nest":     (*script).nest,         // see there
 	"away":     (*script).clientAway,   // GHOST: its client has lost the connection
 	"attach":   (*script).attaches,     // GHOST [launch N]: its client has come back, and wants to know how it ends
 	"left":     (*script).clientLeaves, // GHOST [before yes]: its client, or one of a former connection, has closed the connection

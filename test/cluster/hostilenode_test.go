@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +70,7 @@ var hostileNodeAttacks = []nodeAttack{
 	{"forged groups", forgedGroups},
 	{"forged calls", forgedCalls},
 	{"forged views", forgedViews},
+	{"forged launches", forgedLaunches},
 	{"events again", eventsAgain},
 	{"events ahead", eventsAhead},
 	{"out of order", outOfOrder},
@@ -362,5 +364,29 @@ func wrongStreams(n *falseNode, w *witness) {
 			n.t.Errorf("%T is answered by %T", m, got)
 		}
 		st.Close()
+	}
+}
+
+// forgedLaunches asks for processes in the name of those of the other node and of the front end,
+// and for what they have started.
+func forgedLaunches(n *falseNode, w *witness) {
+	for _, pid := range append(n.others(w), 0, 1, -1) {
+		for _, m := range []wire.Message{
+			&wire.Run{Version: wire.Version, Command: wire.Command{Argv: []string{"touch", "/forged"}}, Launch: 1},
+			&wire.Run{Version: wire.Version, Ghost: wire.PID(w.r.ghost), Command: wire.Command{Argv: []string{"touch", "/forged"}}, Launch: 1, Again: true},
+			&wire.Attach{Version: wire.Version, Ghost: wire.PID(w.r.ghost)},
+		} {
+			st, err := n.session.Open(n.t.Context())
+			if err == nil {
+				err = errors.Join(wire.Write(st, 0, &wire.Viewer{PID: pid}), wire.Write(st, 0, m))
+			}
+			if err != nil {
+				n.t.Fatal(err)
+			}
+			if got, _, err := wire.NewReader(st).Read(); err == nil && got.Type() != wire.TypeFailed && got.Type() != wire.TypeRefused {
+				n.t.Errorf("%T in the name of %d is answered by %T", m, pid, got)
+			}
+			st.Close()
+		}
 	}
 }

@@ -90,11 +90,15 @@ func (e *ending) oversee(j *job, began time.Time) (settle func() error) {
 // end ends a command and its descendants.
 func (j *job) end(from *listing, ended <-chan struct{}) {
 	t := newTree(j.cmd.PID, from)
-	t.signal(unix.SIGTERM)
+	signal := t.signal
+	if len(t.members) == 0 { // it has ended, or this is a node, and it is on another
+		signal = func(sig unix.Signal) { _ = j.cmd.Signal(sig) }
+	}
+	signal(unix.SIGTERM)
 	if within(grace, ended) {
 		return
 	}
-	t.signal(unix.SIGKILL)
+	signal(unix.SIGKILL)
 	if within(parting, ended) {
 		return
 	}

@@ -104,11 +104,12 @@ func (s *signals) hangUpRest(j *job) {
 	}
 }
 
-// toSession sends signals to all processes of a session: to their ghosts.
-func toSession(sid client.PID, signals ...unix.Signal) {
+// toSession sends signals to all processes of a session, to their ghosts, and reports whether there
+// are any here.
+func toSession(sid client.PID, signals ...unix.Signal) (found bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return
+		return false
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
@@ -122,9 +123,11 @@ func toSession(sid client.PID, signals ...unix.Signal) {
 			continue // ended meanwhile
 		}
 		if s, ok := procstat.Stat(stat).Int(procstat.Session); ok && client.PID(s) == sid {
+			found = true
 			for _, sig := range signals {
 				_ = unix.Kill(pid, sig)
 			}
 		}
 	}
+	return found
 }

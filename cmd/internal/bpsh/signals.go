@@ -202,9 +202,9 @@ func (s *signals) passLocked(j *job, sig unix.Signal) {
 		return
 	}
 	if s.agent && j.cmd.Session {
-		if ends(sig) { // soon SIGKILL may follow, and there is nobody to see to other groups
-			toSession(j.cmd.PID, sig)
-		} else {
+		// Soon SIGKILL may follow, and there is nobody to see to other groups. On a node there is
+		// none here whose processes are on another.
+		if !ends(sig) || !toSession(j.cmd.PID, sig) {
 			_ = unix.Kill(-int(j.cmd.PID), sig)
 		}
 		return

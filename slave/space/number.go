@@ -1,0 +1,50 @@
+package space
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Number returns the number that a process outside has in the space, from its number there and its
+// effective user; ESRCH if there is none such. Another process of that user may have the number
+// by now.
+func (s *Space) Number(host int, uid uint32) (wire.PID, error) {
+	dir := fmt.Sprintf("/proc/%d", host)
+	var ns unix.Stat_t
+	if err := unix.Stat(dir+"/ns/pid", &ns); err != nil {
+		return 0, fmt.Errorf("process %d: %w", host, err)
+	}
+	if uint32(ns.Ino) != s.inode {
+		return 0, fmt.Errorf("process %d is not of the space: %w", host, unix.ESRCH)
+	}
+	status, err := os.ReadFile(dir + "/status")
+	if err != nil {
+		return 0, fmt.Errorf("process %d: %w", host, err)
+	}
+	const effective = 1
+	users, numbers := line(status, "\nUid:"), line(status, "\nNSpid:")
+	if len(users) <= effective || users[effective] != uint64(uid) || len(numbers) == 0 {
+		return 0, fmt.Errorf("process %d is another now: %w", host, unix.ESRCH)
+	}
+	return wire.PID(numbers[len(numbers)-1]), nil
+}
+
+// line returns the numbers of a line of /proc/PID/status.
+func line(status []byte, name string) (numbers []uint64) {
+	_, rest, _ := bytes.Cut(status, []byte(name))
+	text, _, _ := bytes.Cut(rest, []byte("\n"))
+	for _, word := range bytes.Fields(text) {
+		n, err := strconv.ParseUint(string(word), 10, 32)
+		if err != nil {
+			return nil
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
