@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 
@@ -14,5 +15,5 @@ func main() {
 		return
 	}
 	c := bpjob.Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, BPM: filepath.Base(os.Args[0]) == bpjob.BPM}
-	os.Exit(c.Main(os.Args[1:]))
+	os.Exit(c.Main(context.Background(), os.Args[1:]))
 }

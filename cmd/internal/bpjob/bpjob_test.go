@@ -22,7 +22,7 @@ func run(t *testing.T, stdin io.Reader, args ...string) (code int, out, bad stri
 	t.Helper()
 	var stdout, stderr strings.Builder
 	c := bpjob.Command{Stdin: stdin, Stdout: &stdout, Stderr: &stderr}
-	code = c.Main(args)
+	code = c.Main(t.Context(), args)
 	return code, stdout.String(), stderr.String()
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"net" //nolint:depguard // the way to the service (door) needs it in any case
 	"net/netip"
 	"os"
 	"slices"
@@ -41,8 +41,8 @@ func likeBPM() error {
 }
 
 // ownNode returns the node that this machine is: it has the address from which that is connected.
-func ownNode() (string, error) {
-	nodes, err := new(client.Client).Nodes(context.Background())
+func ownNode(ctx context.Context) (string, error) {
+	nodes, err := new(client.Client).Nodes(ctx)
 	if err != nil {
 		return "", err
 	}

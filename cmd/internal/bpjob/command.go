@@ -1,6 +1,7 @@
 package bpjob
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +40,7 @@ func (c *Command) say(format string, args ...any) {
 var errReported = errors.New("reported")
 
 // Main runs bpjob with the arguments of its command line and returns its exit code.
-func (c *Command) Main(args []string) int {
+func (c *Command) Main(ctx context.Context, args []string) int {
 	cmd := c.command()
 	c.args = args
 	cmd.SetArgs(args)
@@ -47,7 +48,7 @@ func (c *Command) Main(args []string) int {
 	cmd.SetErr(c.Stderr)
 	err := c.identify()
 	if err == nil {
-		err = cmd.Execute()
+		err = cmd.ExecuteContext(ctx)
 	}
 	if err == nil {
 		return 0
@@ -115,17 +116,17 @@ func (c *Command) command() *cobra.Command {
 type selection struct{ job, process, nodes string }
 
 // forJob returns a command about a process of a job.
-func forJob(use, short string, do func(selection) error) (*cobra.Command, *selection) {
+func forJob(use, short string, do func(context.Context, selection) error) (*cobra.Command, *selection) {
 	var s selection
 	cmd := &cobra.Command{
 		Use: use, Short: short, DisableFlagsInUseLine: true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
 				return errors.New("must specify a job")
 			case 1:
 				s.job = args[0]
-				return do(s)
+				return do(cmd.Context(), s)
 			}
 			return fmt.Errorf("one job at a time, not %q", args)
 		},

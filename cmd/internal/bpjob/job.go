@@ -2,6 +2,7 @@ package bpjob
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +81,7 @@ func read(j place.Job) (*file.Job, uint32, error) {
 }
 
 // choose finds a process in its job file.
-func (c *Command) choose(s selection) (*chosen, error) {
+func (c *Command) choose(ctx context.Context, s selection) (*chosen, error) {
 	p, err := at(s)
 	if err == nil {
 		err = c.owns(p.Job)
@@ -98,7 +99,7 @@ func (c *Command) choose(s selection) (*chosen, error) {
 	}
 	ch := &chosen{p, job, job.Processes[i], owner, c.caller, s.nodes}
 	if c.BPM {
-		if ch.wanted, err = ownNode(); err != nil {
+		if ch.wanted, err = ownNode(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package bpjob
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ func (c *Command) print(all []listed, asJSON bool) error {
 }
 
 func (c *Command) pidCommand() *cobra.Command {
-	cmd, _ := forJob("pid [-p process] job", "Print the number of a process of a job", func(s selection) error {
+	cmd, _ := forJob("pid [-p process] job", "Print the number of a process of a job", func(_ context.Context, s selection) error {
 		p, err := at(s)
 		if err != nil {
 			return err
@@ -164,7 +165,7 @@ func (c *Command) pidCommand() *cobra.Command {
 
 func (c *Command) statusCommand() *cobra.Command {
 	var asJSON bool
-	cmd, _ := forJob("status [-p process] [--json] job", "Say what is known of a process of a job", func(s selection) error {
+	cmd, _ := forJob("status [-p process] [--json] job", "Say what is known of a process of a job", func(_ context.Context, s selection) error {
 		p, err := at(s)
 		if err == nil {
 			err = known(p)

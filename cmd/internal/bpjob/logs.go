@@ -1,6 +1,7 @@
 package bpjob
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,7 +17,7 @@ type logOptions struct {
 
 func (c *Command) logsCommand() *cobra.Command {
 	var o logOptions
-	cmd, _ := forJob("logs [-p process] [-aefq] [-n lines] job", "Print the logs of a process of a job", func(s selection) error { return c.logs(s, o) })
+	cmd, _ := forJob("logs [-p process] [-aefq] [-n lines] job", "Print the logs of a process of a job", func(_ context.Context, s selection) error { return c.logs(s, o) })
 	f := cmd.Flags()
 	f.BoolVarP(&o.all, "all", "a", false, "of standard output and of standard error")
 	f.BoolVarP(&o.errors, "err", "e", false, "of standard error, not of standard output")

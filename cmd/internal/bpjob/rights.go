@@ -1,6 +1,7 @@
 package bpjob
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,10 +37,10 @@ func (c *Command) identify() error {
 }
 
 // asRoot is for what only root can do: an ordinary user has the service do it.
-func (c *Command) asRoot(do func(selection) error) func(selection) error {
-	return func(s selection) error {
+func (c *Command) asRoot(do func(context.Context, selection) error) func(context.Context, selection) error {
+	return func(ctx context.Context, s selection) error {
 		if os.Geteuid() == 0 {
-			return do(s)
+			return do(ctx, s)
 		}
 		return c.delegate()
 	}

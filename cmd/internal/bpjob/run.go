@@ -27,7 +27,7 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 func (c *Command) runCommand() *cobra.Command {
 	var volumes, env []string
 	cmd, s := forJob("run [-p process] [-N nodes] [-v path[:option,...]] [-e name=value] job", "Run a process of a job in the foreground",
-		c.asRoot(func(s selection) error { return c.run(s, volumes, env) }))
+		c.asRoot(func(ctx context.Context, s selection) error { return c.run(ctx, s, volumes, env) }))
 	s.onNodes(cmd)
 	cmd.Flags().StringArrayVarP(&volumes, "volume", "v", nil, "another `path` that the process sees; options are writable, allow_executions and mount_only")
 	cmd.Flags().StringArrayVarP(&env, "env", "e", nil, "another environment variable, as `name=value`")
@@ -71,8 +71,8 @@ func (c *chosen) add(volumes, env []string) error {
 }
 
 // run runs a process to its end.
-func (c *Command) run(sel selection, volumes, env []string) error {
-	ch, err := c.choose(sel)
+func (c *Command) run(ctx context.Context, sel selection, volumes, env []string) error {
+	ch, err := c.choose(ctx, sel)
 	if err == nil {
 		err = ch.add(volumes, env)
 	}
@@ -106,7 +106,7 @@ func (c *Command) run(sel selection, volumes, env []string) error {
 	defer lock.Close()
 	s.Foreground, s.Stdout, s.Stderr = true, c.Stdout, c.Stderr
 	s.Changed = func(place.Record) { began() }
-	r, err := s.Run(context.Background(), requests())
+	r, err := s.Run(ctx, requests())
 	return errors.Join(err, ended(ch.place, r))
 }
 

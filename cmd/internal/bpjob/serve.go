@@ -27,15 +27,15 @@ func (c *Command) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Args: nothing,
 		Short: "Start jobs as nodes come up, and those of users other than root",
-		RunE:  func(*cobra.Command, []string) error { return c.serve() },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
 	}
 }
 
-func (c *Command) serve() error {
+func (c *Command) serve(ctx context.Context) error {
 	if os.Geteuid() != 0 {
 		return errors.New("only root can serve jobs")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+	ctx, stop := signal.NotifyContext(ctx, unix.SIGTERM, unix.SIGINT)
 	defer stop()
 	root, err := place.Root()
 	if err != nil {

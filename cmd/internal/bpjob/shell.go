@@ -35,8 +35,8 @@ func (c *Command) shellCommand() *cobra.Command {
 }
 
 // shell opens a shell where a process is, with a terminal if there is one here.
-func (c *Command) shell(sel selection) error {
-	ch, err := c.choose(sel)
+func (c *Command) shell(ctx context.Context, sel selection) error {
+	ch, err := c.choose(ctx, sel)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *Command) shell(sel selection) error {
 	if terminal.Of(c.Stdin) != nil {
 		cmd.Terminal = new(client.Terminal)
 	}
-	if code := sh.RunAgent(context.Background(), &bpsh.Agent{Cmd: cmd, Input: true, Escape: terminal.NoEscape}); code != 0 {
+	if code := sh.RunAgent(ctx, &bpsh.Agent{Cmd: cmd, Input: true, Escape: terminal.NoEscape}); code != 0 {
 		return exitError(code)
 	}
 	return nil
@@ -78,7 +78,7 @@ func (c *Command) traceCommand() *cobra.Command {
 }
 
 // trace has strace(1) on the node tell of the process, until SIGINT or SIGTERM.
-func (c *Command) trace(s selection) error {
+func (c *Command) trace(_ context.Context, s selection) error {
 	p, err := at(s)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (c *Command) until(cmd *exec.Cmd) error {
 	case err = <-done:
 	case <-signals:
 		_ = cmd.Process.Signal(unix.SIGTERM) // or it has ended
-		<-done
+		<-done                               //nolint:errcheck // it was asked to end
 		return nil
 	}
 	var exit *exec.ExitError

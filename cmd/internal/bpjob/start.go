@@ -1,6 +1,7 @@
 package bpjob
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ func (c *Command) startCommand() *cobra.Command {
 }
 
 // start starts a process, unless it runs.
-func (c *Command) start(s selection) error {
-	ch, err := c.choose(s)
+func (c *Command) start(ctx context.Context, s selection) error {
+	ch, err := c.choose(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (c *Command) stopCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *Command) stop(s selection) error {
+func (c *Command) stop(ctx context.Context, s selection) error {
 	p, err := at(s)
 	if err == nil {
 		err = c.owns(p.Job)
@@ -37,7 +37,7 @@ func (c *Command) stop(s selection) error {
 		return err
 	}
 	defer lock.Close()
-	return c.end(p)
+	return c.end(ctx, p)
 }
 
 func (c *Command) restartCommand() *cobra.Command {
@@ -46,8 +46,8 @@ func (c *Command) restartCommand() *cobra.Command {
 }
 
 // restart stops a process and starts it, and nobody else does so in between.
-func (c *Command) restart(s selection) error {
-	ch, err := c.choose(s)
+func (c *Command) restart(ctx context.Context, s selection) error {
+	ch, err := c.choose(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *Command) restart(s selection) error {
 	defer lock.Close()
 	alive, err := ch.place.Supervised()
 	if err == nil && alive {
-		err = c.end(ch.place)
+		err = c.end(ctx, ch.place)
 	}
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func known(p place.Process) error {
 }
 
 // end ends a process and its supervisor. The caller has the lock for requests.
-func (c *Command) end(p place.Process) error {
+func (c *Command) end(ctx context.Context, p place.Process) error {
 	alive, err := p.Supervised()
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *Command) end(p place.Process) error {
 		return err
 	}
 	if !alive {
-		return c.remains(p, r)
+		return c.remains(ctx, p, r)
 	}
 	if err := signalSupervisor(p, r, unix.SIGTERM); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (c *Command) end(p place.Process) error {
 }
 
 // remains ends what a supervisor that was killed has left.
-func (c *Command) remains(p place.Process, r place.Record) error {
+func (c *Command) remains(ctx context.Context, p place.Process, r place.Record) error {
 	if !r.Left {
 		c.say("process %v is not running", p)
 		return nil
@@ -123,7 +123,7 @@ func (c *Command) remains(p place.Process, r place.Record) error {
 	if s.Jailer, s.Copier, err = programs(); err != nil {
 		return err
 	}
-	if err := s.Clear(context.Background(), r.Node); err != nil {
+	if err := s.Clear(ctx, r.Node); err != nil {
 		return fmt.Errorf("end what is left of process %v: %w", p, err)
 	}
 	r.Left = false

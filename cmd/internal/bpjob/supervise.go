@@ -34,7 +34,7 @@ type report struct {
 
 // superviseCommand is for "bpjob start", which starts it as a process of its own.
 func (c *Command) superviseCommand() *cobra.Command {
-	cmd, s := forJob("supervise job", "", func(s selection) error {
+	cmd, s := forJob("supervise job", "", func(ctx context.Context, s selection) error {
 		to := os.NewFile(reportFD, "report")
 		unix.CloseOnExec(reportFD)
 		var once sync.Once
@@ -44,7 +44,7 @@ func (c *Command) superviseCommand() *cobra.Command {
 				to.Close()
 			})
 		}
-		err := c.supervise(s, tell)
+		err := c.supervise(ctx, s, tell)
 		if err != nil {
 			tell(report{Error: err.Error()})
 		}
@@ -82,8 +82,8 @@ func programs() (jailer, copier string, err error) {
 	return filepath.Join(filepath.Dir(bin), "lib/bproc/bpjail"), filepath.Join(bin, "bpcp"), nil
 }
 
-func (c *Command) supervise(sel selection, tell func(report)) error {
-	ch, err := c.choose(sel)
+func (c *Command) supervise(ctx context.Context, sel selection, tell func(report)) error {
+	ch, err := c.choose(ctx, sel)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c *Command) supervise(sel selection, tell func(report)) error {
 			tell(report{Error: why(ch.place, r)})
 		}
 	}
-	_, err = s.Run(context.Background(), requests())
+	_, err = s.Run(ctx, requests())
 	return err
 }
 
