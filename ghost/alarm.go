@@ -66,12 +66,12 @@ func newAlarm() (alarm, error) {
 func (a *alarm) set(every time.Duration) {
 	spec := unix.NsecToTimespec(every.Nanoseconds())
 	setting := unix.ItimerSpec{Interval: spec, Value: spec}
-	unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(a.id), 0, uintptr(unsafe.Pointer(&setting)), 0, 0, 0) // of a timer that is there, it does not fail
+	_, _, _ = unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(a.id), 0, uintptr(unsafe.Pointer(&setting)), 0, 0, 0) // of a timer that is there, it does not fail
 }
 
 // remove ends the timer.
 func (a *alarm) remove() {
 	if a.made {
-		unix.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(a.id), 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(a.id), 0, 0) // nor does this
 	}
 }

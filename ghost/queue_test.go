@@ -1,6 +1,7 @@
 package ghost
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,7 @@ func fullQueue(t *testing.T) *queue {
 			t.Fatal(err)
 		}
 	}
-	if err := q.put(request{}); err != unix.EAGAIN {
+	if err := q.put(request{}); !errors.Is(err, unix.EAGAIN) {
 		t.Fatalf("got %v, want %v", err, unix.EAGAIN)
 	}
 	return q
@@ -52,7 +53,7 @@ func TestQueueHangs(t *testing.T) {
 		q := fullQueue(t)
 		for _, want := range []time.Duration{maxFull, 0} {
 			begun := time.Now()
-			if err := q.putWaiting(request{}); err != unix.EAGAIN {
+			if err := q.putWaiting(request{}); !errors.Is(err, unix.EAGAIN) {
 				t.Errorf("got %v, want %v", err, unix.EAGAIN)
 			}
 			if got := time.Since(begun); got != want {
@@ -75,7 +76,7 @@ func TestQueueEnds(t *testing.T) {
 		synctest.Wait()
 		begun := time.Now()
 		q.end()
-		if err := <-put; err != unix.EAGAIN {
+		if err := <-put; !errors.Is(err, unix.EAGAIN) {
 			t.Errorf("got %v, want %v", err, unix.EAGAIN)
 		}
 		if got := time.Since(begun); got != 0 {

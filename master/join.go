@@ -22,8 +22,9 @@ func (m *Master) admit(ctx context.Context, key string) error {
 		return &link.RefusedError{Reason: core.ErrUnknownNode.Error(), Rejoin: true}
 	case core.SetDown:
 		return &link.RefusedError{Reason: core.ErrDown.Error(), Later: true}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // joined gives a node that has joined its number.

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -144,7 +145,7 @@ func awaitEnd(pid wire.PID) error {
 	for {
 		n, err := longcall.Poll(fds, max(0, time.Until(deadline)))
 		switch {
-		case err == unix.EINTR:
+		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return fmt.Errorf("wait for the end of %d: %w", pid, err)
 		case n == 0:

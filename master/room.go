@@ -44,7 +44,7 @@ func (t *retelling) read(events uint64) (again []wire.Event, between []early, er
 		return nil, nil, core.ErrOrder
 	}
 	for uint64(len(again)) < events {
-		m, number, err := t.Reader.Read()
+		m, number, err := t.Read()
 		if err != nil {
 			return nil, nil, err
 		}

@@ -98,7 +98,7 @@ func (s *state) perform(ctx context.Context, o core.Output) core.Input {
 	case core.Kill:
 		s.m.kernel.kill(o.PID, o.Signal)
 	case core.Log:
-		s.m.log.Log(ctx, levels[o.Level], o.Text, o.Args...)
+		s.m.log.Log(ctx, levels[o.Level], o.Text, o.Args...) //nolint:sloglint // the core's texts are constants
 	case core.Born:
 		s.m.births.add()
 	case core.Soon:

@@ -19,12 +19,11 @@ import (
 
 // registry tells births that a test announces.
 type registry struct {
-	mu     sync.Mutex
-	count  uint64
-	fails  bool
-	calls  int
-	bell   chan struct{}
-	waited chan struct{} // gets something when somebody begins to wait; nil: nobody wants to know
+	mu    sync.Mutex
+	count uint64
+	fails bool
+	calls int
+	bell  chan struct{}
 }
 
 func newRegistry() *registry { return &registry{bell: make(chan struct{})} }

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -68,7 +69,7 @@ func Replay(from io.Reader, to io.Writer, m Machine) error {
 	r := bufio.NewReaderSize(io.LimitReader(from, 1<<40), 1<<16)
 	for {
 		text, err := r.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

@@ -34,7 +34,7 @@ func NewRing(dir string, ended func(error)) (*Ring, error) {
 	}
 	r := &Ring{dir: dir, ended: ended}
 	for _, name := range r.names() {
-		fmt.Sscanf(filepath.Base(name), "inputs.%d", &r.last)
+		_, _ = fmt.Sscanf(filepath.Base(name), "inputs.%d", &r.last) // a name without a number is not ours
 	}
 	return r, r.next()
 }

@@ -115,7 +115,7 @@ func TestGroups(t *testing.T) {
 	if err := tree.Enter(sleeper.Process.Pid, made); err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Rmdir(filepath.Join(tree.Dir(), made)) //nolint:errcheck // the outer one is not removed then
+	defer unix.Rmdir(filepath.Join(tree.Dir(), made)) // else the outer one is not removed
 	if got, err := tree.Of(sleeper.Process.Pid); got != made || err != nil {
 		t.Errorf("it is in %q, %v, want %q", got, err, made)
 	}

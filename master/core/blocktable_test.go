@@ -29,7 +29,7 @@ func TestBlocksAreKept(t *testing.T) {
 	s.inputs("node 0", "node 1")
 	come := func(name string, node int, blocks ...wire.Block) (*session, []wire.Block) {
 		t.Helper()
-		s.comes(name, node, wire.Inventory{Blocks: blocks}, nil)
+		_ = s.comes(name, node, wire.Inventory{Blocks: blocks}, nil) // one that is refused is granted nothing
 		return s.session(name), s.granted()
 	}
 	next := func() {

@@ -20,7 +20,6 @@ func homes(t *testing.T, kept *memory) *script {
 func TestHomeOutlivesTheMaster(t *testing.T) {
 	kept := new(memory)
 	s := homes(t, kept)
-	c := s.core
 	given := map[wire.NodeID]wire.Block{}
 	for _, key := range []string{"a", "b"} {
 		n, err := s.joined(key, key, -1, "")
@@ -30,7 +29,7 @@ func TestHomeOutlivesTheMaster(t *testing.T) {
 		given[n.ID] = n.Home
 	}
 	s.begin(Config{})
-	c = s.core
+	c := s.core
 	for node, home := range given {
 		b, err := c.alloc.Grant(node)
 		if err != nil {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,8 +110,8 @@ func (s *script) answer(o Ask) *Answer {
 	default:
 		s.Fatalf("an unknown question: %T", q)
 	}
-	if err != nil {
-		a.Errno = err.(unix.Errno)
+	if err != nil && !errors.As(err, &a.Errno) {
+		s.Fatal(err)
 	}
 	a.Number = o.Number
 	return a

@@ -411,7 +411,7 @@ func (s *script) up(args []string) {
 	inventory.Again = uint64(len(s.retold))
 	again := s.retold
 	s.retold = nil
-	s.comesFrom(name, s.number(args[1]), s.text(args, "booted"), inventory, again)
+	_ = s.comesFrom(name, s.number(args[1]), s.text(args, "booted"), inventory, again) // the transcript has why one is refused
 }
 
 // comes begins a session of a node. The link of one that is refused ends.

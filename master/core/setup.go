@@ -83,6 +83,7 @@ func (c *Core) noteState(n *node) {
 		if !c.config.SetUp {
 			is = settled{}
 		}
+	default: // what a node has failed with, or what it was set to
 	}
 	if n.Settled != is {
 		n.Settled = is

@@ -36,6 +36,7 @@ func Bash(p Program) string {
 			b.WriteString("        COMPREPLY=($(compgen -f -- \"$cur\"))\n")
 		case Nodes: // the first operand is
 			b.WriteString("        ((operands)) || COMPREPLY=($(compgen " + bashNodes + " -- \"$cur\"))\n")
+		default: // no other subcommand has operands
 		}
 		b.WriteString("        return\n    fi\n")
 	}
@@ -106,7 +107,7 @@ func bashOperands(b *strings.Builder, p Program, subs []string) {
 		line("", "-f -W \"$("+colons+") all: up:\"")
 	case Host:
 		line("", "-A hostname")
-	case None:
+	case None, Files:
 		if len(subs) > 0 {
 			line("", "-W '"+strings.Join(subs, " ")+"'")
 		}
@@ -122,8 +123,9 @@ func commandAt(p Program) int {
 		return 1
 	case Command:
 		return 0
+	default:
+		return -1
 	}
-	return -1
 }
 
 // words returns the names of subcommands.

@@ -32,6 +32,7 @@ func Fish(p Program) string {
 		fmt.Fprintf(&b, "complete -c %s -f -a '(__fish_print_hostnames)'\n", name)
 	case None:
 		fmt.Fprintf(&b, "complete -c %s -f\n", name)
+	case Files: // what fish does unless told otherwise
 	}
 	fishOptions(&b, p, always)
 	for _, s := range p.Subs {
@@ -41,6 +42,7 @@ func Fish(p Program) string {
 			fmt.Fprintf(&b, "complete -c %s -n '%s' -F\n", name, when)
 		case Nodes:
 			fmt.Fprintf(&b, "complete -c %s -n '%s' -f -a '(%s) all up down'\n", name, when, nodes)
+		default: // no other subcommand has operands
 		}
 		fishOptions(&b, s, when)
 	}

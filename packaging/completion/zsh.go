@@ -25,6 +25,7 @@ func Zsh(p Program) string {
 				operands = " \\\n    '*:file:_files'"
 			case Nodes:
 				operands = " \\\n    '1:nodes:_bproc_nodes'"
+			default: // no other subcommand has operands
 			}
 			fmt.Fprintf(&b, "%s)\n    shift words\n    ((CURRENT--))\n    _arguments -S%s%s\n    return ;;\n", s.sub(), zshOptions(s), operands)
 		}
@@ -48,6 +49,7 @@ func Zsh(p Program) string {
 		if len(p.Subs) > 0 {
 			fmt.Fprintf(&b, " \\\n    '1:command:(%s)'", strings.Join(words(p), " "))
 		}
+	case Files: // subcommands alone have them
 	}
 	b.WriteString("\n")
 	return b.String()

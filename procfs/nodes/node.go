@@ -54,7 +54,7 @@ func (s *Source) due(list []wire.Node, now time.Time, pressing bool) (due, telli
 		if n.busy && n.heard.After(n.asked) && now.Sub(n.heard) < n.patience() {
 			telling = append(telling, asking{n, n.done})
 		}
-		if n.busy || now.Sub(n.asked) < interval && !(pressing && (s.here == nil || id == *s.here)) {
+		if n.busy || now.Sub(n.asked) < interval && (!pressing || s.here != nil && id != *s.here) {
 			continue
 		}
 		n.busy, n.asked, n.heard, n.done = true, now, now, make(chan struct{})

@@ -100,8 +100,9 @@ func maybeNegative(f procstat.Field) bool {
 	switch f {
 	case procstat.Group, procstat.Session, procstat.TTY, procstat.Foreground, procstat.Priority, procstat.Nice, procstat.ExitSignal, procstat.ExitCode:
 		return true
+	default:
+		return f > procstat.ExitCode // what a later kernel has added
 	}
-	return f > procstat.ExitCode // what a later kernel has added
 }
 
 // field returns the text of a field.

@@ -40,7 +40,7 @@ func TestCloseWaitsForReads(t *testing.T) {
 		if m, _, err := wire.NewReader(stream).Read(); err != nil {
 			t.Errorf("the read that was under way: %v, %v", m, err)
 		}
-		go io.Copy(io.Discard, stream)
+		go func() { _, _ = io.Copy(io.Discard, stream) }() // until it is closed
 		synctest.Wait()
 		if stream.Close(); !given.closed {
 			t.Error("nothing is closed when the last read has ended")

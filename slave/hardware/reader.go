@@ -64,10 +64,11 @@ func Reexec() {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19) // it is not so important
 	h := read()
 	h.Trim()
+	code := 0
 	if err := wire.Write(os.Stdout, 0, h); err != nil {
-		os.Exit(1)
+		code = 1
 	}
-	os.Exit(0)
+	os.Exit(code) //nolint:forbidigo // this is the child's main
 }
 
 // ask has a child read.

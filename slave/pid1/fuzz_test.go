@@ -64,7 +64,7 @@ func isComplete(t *testing.T, p *plan, sp *wire.Spawn) {
 	t.Helper()
 	for _, list := range [][]uintptr{p.argv, p.envp, p.script} {
 		for i, at := range list {
-			if (at == 0) != (i == len(list)-1) && !(at == 0 && &list[0] == &p.script[0] && i == 1) {
+			if (at == 0) != (i == len(list)-1) && (at != 0 || &list[0] != &p.script[0] || i != 1) {
 				t.Errorf("a list of %d has %#x at %d", len(list), at, i)
 			}
 		}

@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -56,7 +57,7 @@ func (t *standins) shadow(pid wire.PID) (fd int, err error) {
 		}
 		if err == nil {
 			_ = unix.Close(fd)
-		} else if err != unix.ESRCH {
+		} else if !errors.Is(err, unix.ESRCH) {
 			return -1, err
 		}
 		s.awaitEnd() // it is being reaped

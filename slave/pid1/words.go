@@ -38,15 +38,6 @@ func futexWait(word *uint32, value uint32, who uintptr) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|who, uintptr(value), 0, 0, 0)
 }
 
-// futexWaitFor is futexWait for so many nanoseconds at most.
-//
-//go:nosplit
-//go:norace
-func futexWaitFor(word *uint32, value uint32, nanoseconds int64) {
-	limit := [2]int64{nanoseconds / 1e9, nanoseconds % 1e9} // struct timespec
-	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|futexPrivate, uintptr(value), uintptr(unsafe.Pointer(&limit)), 0, 0)
-}
-
 // futexWake wakes all who wait.
 //
 //go:nosplit

@@ -129,18 +129,28 @@ func fuseConnections(processes []hostProcess) []string {
 			continue
 		}
 		seen[ns] = true
-		mounts, err := mountinfo.PidMountInfo(p.pid)
+		mounts, err := mountsOf(p.pid)
 		if err != nil {
 			continue // it has ended
 		}
 		for _, m := range mounts {
 			dir := fmt.Sprintf("/sys/fs/fuse/connections/%d", m.Minor)
-			if skip, _ := notFUSE(m); !skip && !ours[m.Minor] && !slices.Contains(dirs, dir) {
+			if !ours[m.Minor] && !slices.Contains(dirs, dir) {
 				dirs = append(dirs, dir)
 			}
 		}
 	}
 	return dirs
+}
+
+// mountsOf returns the FUSE mounts that a process sees.
+func mountsOf(pid int) ([]*mountinfo.Info, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/mountinfo", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return mountinfo.GetMountsFromReader(f, notFUSE)
 }
 
 // notFUSE skips the mounts of other file systems.

@@ -52,7 +52,7 @@ func TestBprsh(t *testing.T) {
 			if stdout.String() != tt.stdout {
 				t.Errorf("stdout %q, want %q", stdout.String(), tt.stdout)
 			}
-			if got := stderr.String(); got != tt.stderr && !(tt.contain && strings.Contains(got, tt.stderr)) {
+			if got := stderr.String(); got != tt.stderr && (!tt.contain || !strings.Contains(got, tt.stderr)) {
 				t.Errorf("stderr %q, want %q", got, tt.stderr)
 			}
 		})

@@ -113,6 +113,7 @@ func (n *node) isAdmitted() bool {
 		if n.revoked && (n.sim.quiet || n.sim.chance(4)) {
 			n.sim.joinsAnew(n)
 		}
+	case core.SetDown:
 	}
 	return false
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -64,7 +65,7 @@ func (v *verdict) read(ctx context.Context, r io.Reader) error {
 			v.reportLong()
 		case <-ctx.Done():
 			v.endAll()
-			if err := context.Cause(ctx); err != io.EOF {
+			if err := context.Cause(ctx); !errors.Is(err, io.EOF) {
 				return err
 			}
 			return nil

@@ -80,7 +80,7 @@ func install(ctx context.Context, l *lab) error {
 
 // makePackages makes the packages of the lab's version.
 func (l *lab) makePackages(ctx context.Context) error {
-	return output(ctx, "make", "packages", "BUILD="+l.config.build, "BPROC_VERSION="+l.version)
+	return output(ctx, "make", "packages", "BUILD="+l.build, "BPROC_VERSION="+l.version)
 }
 
 // installOn installs the packages of a machine's part, or upgrades to them.
@@ -92,7 +92,7 @@ func installOn(ctx context.Context, m *machine) error {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, name := range names {
-		text, err := os.ReadFile(fmt.Sprintf("%s/packages/%s_%s_amd64.deb", m.lab.config.build, name, m.lab.version))
+		text, err := os.ReadFile(fmt.Sprintf("%s/packages/%s_%s_amd64.deb", m.lab.build, name, m.lab.version))
 		if err != nil {
 			return err
 		}

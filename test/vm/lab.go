@@ -87,7 +87,7 @@ func (l *lab) makeWork(ctx context.Context) error {
 	}
 	disk := l.dir + "/work.img"
 	fmt.Println("building what the machine will not have to")
-	if err := output(ctx, "test/vm/work.sh", l.config.dir, l.config.build, disk); err != nil {
+	if err := output(ctx, "test/vm/work.sh", l.config.dir, l.build, disk); err != nil {
 		return err
 	}
 	if _, err := os.Stat(disk); err != nil {

@@ -80,7 +80,7 @@ func (t *transfer) start(ctx context.Context, m *member) error {
 	go func() {
 		t.listen(m)
 		output.CloseWithError(unix.EPIPE)
-		<-started
+		<-started //nolint:errcheck // the end of the connection says it
 		t.events <- <-ended
 	}()
 	return nil

@@ -164,11 +164,11 @@ func ends(sig unix.Signal) bool {
 // take handles a signal.
 func (w *watch) take(sig unix.Signal) {
 	s := w.signals
-	switch {
-	case sig == unix.SIGTSTP:
+	switch sig {
+	case unix.SIGTSTP:
 		s.stop(w.incoming)
 		return
-	case sig == unix.SIGWINCH || sig == unix.SIGCONT || sig == unix.SIGPIPE:
+	case unix.SIGWINCH, unix.SIGCONT, unix.SIGPIPE:
 		s.changed(sig)
 		return
 	}

@@ -33,7 +33,7 @@ func TestIDs(t *testing.T) {
 	if err := inside.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer inside.Wait() //nolint:errcheck // it ends when its input does
+	defer inside.Wait() // it ends when its input does
 	defer stdin.Close()
 	if got, ok := v.ids(uint32(inside.Process.Pid), users); ok {
 		t.Errorf("a process of user %d in a namespace further in has %v", os.Getuid(), got)

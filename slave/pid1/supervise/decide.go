@@ -135,6 +135,7 @@ func (s *Supervisor) call(req *request, c *wire.Call, then func(context.Context,
 	switch c.Op {
 	case wire.CallKill, wire.CallTgkill, wire.CallSigqueue, wire.CallTgsigqueue:
 		c.NoKill = req.eyes.weak(req.tid)
+	default: // the others send no signal
 	}
 	return verdict{wait: func(ctx context.Context) verdict {
 		r, err := s.frontEnd.Call(ctx, req.id, c)

@@ -109,10 +109,11 @@ func answerFile(listener int, id uint64, fd int) unix.Errno {
 
 // valid reports whether the caller of a notification still waits.
 func valid(listener int, id uint64) bool {
-	return 0 == uninterrupted(func() unix.Errno {
+	errno := uninterrupted(func() unix.Errno {
 		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
 		return errno
 	})
+	return errno == 0
 }
 
 // wakeSynchronously asks the kernel to hand a caller's processor over to the

@@ -99,6 +99,7 @@ func (n *node) tell(e wire.Event) error {
 		}
 		delete(n.procs, e.PID)
 		n.killed++
+	default: // of the others nothing is remembered
 	}
 	n.last++
 	return wire.Write(n.control, 0, &wire.Events{First: n.last, Events: []wire.Event{e}})
