@@ -29,8 +29,9 @@ func favour(pid wire.PID) {
 	policy, _, _ := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, uintptr(pid), 0, 0)
 	const resetOnFork = 1 << 30
 	if policy &^= resetOnFork; policy == schedIdle || policy == schedDeadline {
-		var priority int32                                                                                                   // struct sched_param
-		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(pid), schedOther, uintptr(unsafe.Pointer(&priority))) // else it is only slower
+		var priority int32 // struct sched_param
+		// If it fails, the ghost is only slower.
+		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(pid), schedOther, uintptr(unsafe.Pointer(&priority)))
 	}
 	var on, all unix.CPUSet
 	if unix.SchedGetaffinity(int(pid), &on) == nil && on != ownProcessors() {

@@ -95,7 +95,7 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 	if v := versionOf(m); v < wire.MinVersion || v > wire.Version {
 		return c.reply(&wire.Refused{Reason: fmt.Sprintf("the master speaks protocol versions %d to %d, the client %d", wire.MinVersion, wire.Version, v)})
 	}
-	if c.from != nil && !ofViewer(m) && !(ofProcess(m) && c.who.PID != 0) {
+	if c.from != nil && !ofViewer(m) && (!ofProcess(m) || c.who.PID == 0) {
 		return c.reply(&wire.Refused{Reason: "the master does not take this request from a node"})
 	}
 	switch m := m.(type) {

@@ -42,7 +42,7 @@ const firstFree = 1024
 func (k kernel) free() (wire.PID, error) {
 	for range 1000 {
 		pid := firstFree + rand.N(pidmap.Node-firstFree)
-		if k.exists(pid) == unix.ESRCH && k.exists(-pid) == unix.ESRCH {
+		if errors.Is(k.exists(pid), unix.ESRCH) && errors.Is(k.exists(-pid), unix.ESRCH) {
 			return pid, nil
 		}
 	}

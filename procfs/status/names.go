@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -46,10 +47,8 @@ func locate(pid wire.PID, path string, inner bool) (dir, below string, err error
 	if len(path) > maxPath || len(parts) > maxDeep {
 		return "", "", unix.ENAMETOOLONG
 	}
-	for _, part := range parts {
-		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) {
-			return "", "", unix.ENOENT
-		}
+	if slices.ContainsFunc(parts, noName) {
+		return "", "", unix.ENOENT
 	}
 	switch {
 	case pid < 0 || inner && pid == initPID:
@@ -72,4 +71,9 @@ func locate(pid wire.PID, path string, inner bool) (dir, below string, err error
 		return "", "", unix.ENOENT
 	}
 	return pid.String(), path, nil
+}
+
+// noName reports whether a part of a path cannot be the name of a file.
+func noName(part string) bool {
+	return part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0)
 }

@@ -132,11 +132,7 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 		}
 		for _, f := range job.Processes {
 			p := place.Process{Job: j, Process: f.Name}
-			alive, err := p.Supervised()
-			if err != nil {
-				continue
-			}
-			r, err := p.Read()
+			r, alive, err := lookAt(p)
 			switch {
 			case err != nil:
 			case alive:
@@ -150,6 +146,15 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 		}
 	}
 	return pending, starts.Wait()
+}
+
+// lookAt returns what is known of a process, and whether it has a supervisor.
+func lookAt(p place.Process) (r place.Record, alive bool, err error) {
+	if alive, err = p.Supervised(); err != nil {
+		return r, false, err
+	}
+	r, err = p.Read()
+	return r, alive, err
 }
 
 func anyOf(ids []client.NodeID, set map[client.NodeID]bool) bool {

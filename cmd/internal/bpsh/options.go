@@ -141,6 +141,13 @@ func (o *options) consistent() error {
 		return errors.New("-T excludes --group and --json: output is the terminal")
 	case o.terminal && (o.noInput || o.noIO || o.stdin+o.stdout+o.stderr != ""):
 		return errors.New("-T excludes -n, -N, -I, -O and -E: standard input and outputs are the terminal")
+	}
+	return o.inRange()
+}
+
+// inRange returns an error for a number that is too small or too large.
+func (o *options) inRange() error {
+	switch {
 	case o.timeout < 0:
 		return fmt.Errorf("--timeout %v: a time is not negative", o.timeout)
 	case o.perNode < 0 || o.perNode > maxTasks:

@@ -3,6 +3,7 @@ package bpsh
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -67,16 +68,7 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 		cmd.Dir, cmd.HangUp, cmd.View, cmd.Report = o.dir, true, o.procfs, o.time || o.json
 		j := &job{task: place, cmd: cmd, outlet: out.open(place), done: make(chan struct{})}
 		j.redirect(o)
-		switch {
-		case o.reader != nil && *o.reader != place.rank:
-		case s.taps != nil:
-			j.tap = s.taps.tap()
-			cmd.Stdin = j.tap
-		case o.readsInput() && node == client.FrontEnd:
-			cmd.Stdin = sh.Stdin
-		case o.readsInput():
-			cmd.Stdin = input
-		}
+		s.feed(j, o, input)
 		if o.terminal && node != client.FrontEnd {
 			j.onTerminal(s.terminal)
 		}
@@ -87,6 +79,20 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 		}
 	}
 	return s
+}
+
+// feed gives a job its standard input: that of all, or on nodes the given one.
+func (s *session) feed(j *job, o *options, input io.Reader) {
+	switch {
+	case o.reader != nil && *o.reader != j.rank:
+	case s.taps != nil:
+		j.tap = s.taps.tap()
+		j.cmd.Stdin = j.tap
+	case o.readsInput() && j.node == client.FrontEnd:
+		j.cmd.Stdin = s.shell.Stdin
+	case o.readsInput():
+		j.cmd.Stdin = input
+	}
 }
 
 // places returns where commands run, and their environment.

@@ -135,17 +135,8 @@ func (o *srunOptions) complete(args []string) (err error) {
 	if n, convErr := strconv.Atoi(os.Getenv("SLURM_NTASKS")); o.tasks == 0 && convErr == nil {
 		o.tasks = n
 	}
-	switch {
-	case len(args) == 0:
-		return errors.New("no command given")
-	case o.mpi != "none":
-		return fmt.Errorf("--mpi=%s: there is no server of PMI here; start MPI programs by mpirun or mpiexec", o.mpi)
-	case o.export != "ALL":
-		return fmt.Errorf("--export=%s: the whole environment goes along; env(1) changes it", o.export)
-	case o.killOn != "0" && o.killOn != "1":
-		return fmt.Errorf("--kill-on-bad-exit=%s: 0 or 1", o.killOn)
-	case o.tasks < 0 || o.perNode < 0 || o.tasks > maxTasks || o.perNode > maxTasks:
-		return fmt.Errorf("there are 1 to %d commands", maxTasks)
+	if err := o.possible(); err != nil {
+		return err
 	}
 	o.failFast = o.killOn == "1"
 	if o.timeout, err = slurmTime(o.limit); err != nil {
@@ -160,6 +151,23 @@ func (o *srunOptions) complete(args []string) (err error) {
 		o.reader = &rank
 	}
 	return o.consistent()
+}
+
+// possible returns an error for options of srun that ask for what there is not here.
+func (o *srunOptions) possible() error {
+	switch {
+	case len(o.argv) == 0:
+		return errors.New("no command given")
+	case o.mpi != "none":
+		return fmt.Errorf("--mpi=%s: there is no server of PMI here; start MPI programs by mpirun or mpiexec", o.mpi)
+	case o.export != "ALL":
+		return fmt.Errorf("--export=%s: the whole environment goes along; env(1) changes it", o.export)
+	case o.killOn != "0" && o.killOn != "1":
+		return fmt.Errorf("--kill-on-bad-exit=%s: 0 or 1", o.killOn)
+	case o.tasks < 0 || o.perNode < 0 || o.tasks > maxTasks || o.perNode > maxTasks:
+		return fmt.Errorf("there are 1 to %d commands", maxTasks)
+	}
+	return nil
 }
 
 // spec returns the nodes to choose from, as bpsh names them. Those of an allocation are in
