@@ -59,6 +59,7 @@ func TestExitError(t *testing.T) {
 		{"code", wire.ExitStatus(7), "exit status 7", 7},
 		{"largest code", wire.ExitStatus(255), "exit status 255", 255},
 		{"killed", wire.SignalStatus(9), "killed by signal 9 (SIGKILL)", -1},
+		{"real-time signal", wire.SignalStatus(40), "killed by signal 40", -1},
 		{"terminated", wire.SignalStatus(15), "killed by signal 15 (SIGTERM)", -1},
 	}
 	for _, tt := range tests {

@@ -72,7 +72,10 @@ func (e *ExitError) ExitCode() int { return e.Status.ExitStatus() }
 func (e *ExitError) Error() string {
 	if e.Status.Signaled() {
 		sig := e.Status.Signal()
-		return fmt.Sprintf("killed by signal %d (%s)", int(sig), unix.SignalName(sig))
+		if name := unix.SignalName(sig); name != "" {
+			return fmt.Sprintf("killed by signal %d (%s)", int(sig), name)
+		}
+		return fmt.Sprintf("killed by signal %d", int(sig))
 	}
 	return fmt.Sprintf("exit status %d", e.ExitCode())
 }

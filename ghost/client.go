@@ -9,21 +9,26 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/peer"
+	"bproc/internal/quietsock"
 	"bproc/wire"
 )
 
 // Client is the master's end of a connection to a keeper.
 type Client struct {
-	conn   net.Conn
+	conn   *quietsock.Conn
 	reader *wire.Reader
 	list   wire.GhostList
 }
 
 // Dial connects to a keeper.
 func Dial(socket string) (*Client, error) {
-	conn, err := net.Dial("unix", socket)
+	dialed, err := net.Dial("unix", socket)
 	if err != nil {
 		return nil, err
+	}
+	conn, err := quietsock.New(dialed.(*net.UnixConn))
+	if err != nil {
+		return nil, fmt.Errorf("keeper at %s: %w", socket, err)
 	}
 	c := &Client{conn: conn, reader: wire.NewReader(bufio.NewReaderSize(conn, 64<<10))}
 	if err := c.greet(); err != nil {
@@ -38,10 +43,10 @@ func Dial(socket string) (*Client, error) {
 const greetTime = 15 * time.Second
 
 func (c *Client) greet() error {
-	if err := c.conn.SetDeadline(time.Now().Add(greetTime)); err != nil {
+	if err := c.conn.SetReadDeadline(time.Now().Add(greetTime)); err != nil {
 		return err
 	}
-	defer c.conn.SetDeadline(time.Time{})
+	defer c.conn.SetReadDeadline(time.Time{})
 	if err := wire.Write(c.conn, 0, &wire.GhostHello{Version: wire.Version}); err != nil {
 		return err
 	}
@@ -98,7 +103,7 @@ func (c *Client) Close() error { return c.conn.Close() }
 
 // End ends the keeper, and with it what it holds in its exit.
 func (c *Client) End() error {
-	who, err := peer.Of(c.conn.(*net.UnixConn))
+	who, err := peer.Of(c.conn)
 	if err != nil {
 		return fmt.Errorf("end the keeper: %w", err)
 	}

@@ -201,7 +201,14 @@ func formerly(t testing.TB, uid uint32, argv ...string) wire.PID {
 func start(t testing.TB, uid uint32, argv ...string) wire.PID {
 	t.Helper()
 	pid := launch(t, uid, argv...)
-	image, err := inodeOf(unix.AT_FDCWD, imageOf(t))
+	awaitImage(t, pid, imageOf(t))
+	return pid
+}
+
+// awaitImage waits until a process executes an image.
+func awaitImage(t testing.TB, pid wire.PID, path string) {
+	t.Helper()
+	image, err := inodeOf(unix.AT_FDCWD, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +221,6 @@ func start(t testing.TB, uid uint32, argv ...string) wire.PID {
 		now, err := inodeOf(p.dir, "exe")
 		return err == nil && now == image && p.hasExecuted()
 	})
-	return pid
 }
 
 // launch is start that does not wait.

@@ -56,18 +56,19 @@ func (d *driven) disown() {
 }
 
 // Times for a former keeper that is still about to end: its threads let go of their
-// ghosts one after the other, and after its sockets are closed.
+// ghosts one after the other, and after its sockets are closed. It may take long over many
+// ghosts, but not over the next one.
 const (
 	formerTime  = 5 * time.Second
 	formerPause = 2 * time.Millisecond
 )
 
+var errFormer = errors.New("the former keeper ends and does not let go of them")
+
 // seizeFormer has the shards seize the ghosts that a former keeper held. It waits for
 // one that has yet to let go of them.
 func (k *Keeper) seizeFormer(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, formerTime, errors.New("the former keeper ends and does not let go of them"))
-	defer cancel()
-	for {
+	for since := time.Now(); ; {
 		parents, more, err := k.former()
 		if err != nil {
 			return err
@@ -76,8 +77,13 @@ func (k *Keeper) seizeFormer(ctx context.Context) error {
 		if err := k.settle(ctx); err != nil {
 			return err
 		}
-		if !more {
+		switch {
+		case !more:
 			return nil
+		case len(parents) > 0:
+			since = time.Now()
+		case time.Since(since) > formerTime:
+			return errFormer
 		}
 		select {
 		case <-time.After(formerPause):

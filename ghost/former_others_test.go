@@ -60,6 +60,7 @@ func marked(t *testing.T, image string, namespaces uintptr) wire.PID {
 		t.Fatal(err)
 	}
 	pid := wire.PID(p.Pid)
+	awaitImage(t, pid, image) // before that, the memory that is marked would be the test's own
 	if err := markHeld(pid, false); err != nil {
 		t.Fatal(err)
 	}

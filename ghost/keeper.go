@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/probe"
+	"bproc/internal/quietsock"
 	"bproc/wire"
 )
 
@@ -111,7 +112,7 @@ const handover = 3 * time.Second
 func (k *Keeper) serve(ctx context.Context, l *net.UnixListener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
-	var current *net.UnixConn
+	var current *quietsock.Conn
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	for {
@@ -126,10 +127,15 @@ func (k *Keeper) serve(ctx context.Context, l *net.UnixListener) error {
 		if err != nil {
 			return fmt.Errorf("socket of the keeper: %w", err)
 		}
-		current = conn
+		quiet, err := quietsock.New(conn)
+		if err != nil {
+			k.log.Error("cannot serve the master", "err", err)
+			continue
+		}
+		current = quiet
 		serving.Go(func() {
-			defer conn.Close()
-			if err := k.master(ctx, conn); err != nil {
+			defer quiet.Close()
+			if err := k.master(ctx, quiet); err != nil {
 				k.log.Info("the master's connection ended", "err", err)
 			}
 		})
@@ -137,7 +143,7 @@ func (k *Keeper) serve(ctx context.Context, l *net.UnixListener) error {
 }
 
 // master serves the connection of a master.
-func (k *Keeper) master(ctx context.Context, conn *net.UnixConn) error {
+func (k *Keeper) master(ctx context.Context, conn *quietsock.Conn) error {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	reader := wire.NewReader(conn)

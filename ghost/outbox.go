@@ -3,11 +3,9 @@ package ghost
 import (
 	"errors"
 	"log/slog"
-	"net"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
+	"bproc/internal/quietsock"
 	"bproc/wire"
 )
 
@@ -116,12 +114,11 @@ func (o *outbox) flush() {
 // write writes to conn what is there since attach, and what comes, until done is
 // closed or a write ends with an error. Ends of ghosts that were not written are
 // kept.
-func (o *outbox) write(done <-chan struct{}, conn *net.UnixConn) error {
+func (o *outbox) write(done <-chan struct{}, conn *quietsock.Conn) error {
 	defer o.detach()
-	direct := writer(conn)
 	var spare []byte
 	for {
-		buf, torn, err := o.take(spare, direct)
+		buf, torn, err := o.take(spare, conn.TryWrite)
 		if err != nil {
 			return err
 		}
@@ -182,23 +179,6 @@ func (o *outbox) detach() {
 	o.buf, o.torn, o.direct, o.attached = nil, 0, nil, false
 	o.mu.Unlock()
 	o.putBack(buf, torn)
-}
-
-// writer returns a function that writes to conn without waiting, and returns how
-// much went out. An error shows with the next write that may wait.
-func writer(conn *net.UnixConn) func([]byte) int {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return nil
-	}
-	return func(buf []byte) int {
-		n := 0
-		_ = raw.Write(func(fd uintptr) bool {
-			n, _ = unix.Write(int(fd), buf)
-			return true
-		})
-		return max(n, 0)
-	}
 }
 
 // putBack puts the ends of ghosts that are in the frames of buf from byte n on

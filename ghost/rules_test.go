@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -61,7 +62,8 @@ func errorText(err error) string {
 func TestStrangersSignal(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)
-	cmd := exec.Command("/bin/sh", "-c", `trap "echo signal; exit 0" USR1; echo up; while :; do sleep 0.01; done`)
+	end := filepath.Join(t.TempDir(), "end") // the shard would reap a child that ends before the test waits for it
+	cmd := exec.Command("/bin/sh", "-c", `trap "echo signal" USR1; echo up; until [ -e "$0" ]; do sleep 0.01; done`, end)
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -87,8 +89,12 @@ func TestStrangersSignal(t *testing.T) {
 		s.poll(t)
 		return len(s.strangers) == 0
 	})
-	if text, err := io.ReadAll(out); string(text) != "signal\n" {
+	text := make([]byte, len("signal\n"))
+	if _, err := io.ReadFull(out, text); string(text) != "signal\n" {
 		t.Errorf("it says %q, %v", text, err)
+	}
+	if err := os.WriteFile(end, nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)

@@ -3,7 +3,6 @@ package ghost
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,21 +12,18 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/peer"
 )
 
 // keeperOf returns the keeper at the other end of a connection.
 func keeperOf(t *testing.T, c *Client) int {
 	t.Helper()
-	raw, err := c.conn.(*net.UnixConn).SyscallConn()
+	who, err := peer.Of(c.conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var peer *unix.Ucred
-	var peerErr error
-	if err := raw.Control(func(fd uintptr) { peer, peerErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil || peerErr != nil {
-		t.Fatal(err, peerErr)
-	}
-	return int(peer.Pid)
+	return int(who.Pid)
 }
 
 func TestStart(t *testing.T) {

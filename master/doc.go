@@ -10,8 +10,8 @@
 // out. Whoever has an input takes the lock of the state (state.go), has the core make its step,
 // and does what it says, which never waits for anybody: messages go into outboxes, each written by a
 // goroutine of its own, steps of launches into bounded queues, and what would have to be searched
-// for, a worker searches for (worker.go). Records go to disk within a step: they are rare and short, and must be there before they are
-// answered (store). The bytes of a process's standard descriptors do not pass through the core: two goroutines
+// for, a worker searches for (worker.go). Records of what administrators change, and of nodes that join, go to disk within a step: they are
+// rare. Others, of which many can come at once, another worker writes, and tells the core when they are on disk (store). The bytes of a process's standard descriptors do not pass through the core: two goroutines
 // for each process copy them between the client's connection and the node's
 // stream, and wait at the node's barrier, so that nothing a node says overtakes
 // the births of the ghosts it may speak of.

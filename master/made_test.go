@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,18 +20,20 @@ import (
 func newMade(t *testing.T, nodes ...wire.NodeID) *Master {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	m := &Master{cfg: Config{Mode: 0o111}, log: log, births: newBirths(time.Now()), slow: newWorker(), seats: newSeats(enough), taskGroups: new(taskGroups)}
+	m := &Master{cfg: Config{Mode: 0o111}, log: log, births: newBirths(time.Now()), slow: newWorker(), writer: newWorker(), seats: newSeats(enough), taskGroups: new(taskGroups)}
 	var err error
 	if m.authority, err = link.OpenAuthority(new(memory), new(memory)); err != nil {
 		t.Fatal(err)
 	}
-	if m.state, err = m.newState(map[core.Table]link.Records{core.Nodes: new(memory), core.Blocks: new(memory)}); err != nil {
+	if m.state, err = m.newState(map[core.Table]records{core.Nodes: new(memory), core.Blocks: new(memory)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(context.Background())
 	worked := make(chan struct{})
 	go func() { defer close(worked); _ = m.slow.run(ctx) }()
-	t.Cleanup(func() { end(); <-worked; m.exits.group.Wait() })
+	written := make(chan struct{})
+	go func() { defer close(written); _ = m.writer.run(ctx) }()
+	t.Cleanup(func() { end(); <-worked; <-written; m.exits.group.Wait() })
 	m.state.keeper = &keeperConn{out: outbox.New(func() {})}
 	for _, id := range nodes {
 		if _, _, err := m.joined(t.Context(), core.Join{Identity: fmt.Sprint("key ", id), Want: id}); err != nil {
@@ -41,11 +44,28 @@ func newMade(t *testing.T, nodes ...wire.NodeID) *Master {
 }
 
 // memory is a table of the store in memory.
-type memory struct{ records map[string][]byte }
+type memory struct {
+	mu      sync.Mutex
+	records map[string][]byte
+	slow    chan struct{} // a change is made when it can be received from; nil: at once
+}
 
-func (m *memory) All() (map[string][]byte, error) { return maps.Clone(m.records), nil }
+func (m *memory) All() (map[string][]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.records), nil
+}
+
+func (m *memory) Begin(records map[string][]byte) (end func() error) {
+	return func() error { return m.Change(records) }
+}
 
 func (m *memory) Change(records map[string][]byte) error {
+	if m.slow != nil {
+		<-m.slow
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.records == nil {
 		m.records = map[string][]byte{}
 	}

@@ -36,6 +36,7 @@ type Master struct {
 	kernel     kernel
 	taskGroups *taskGroups
 	slow       *worker
+	writer     *worker
 	exits      exits
 	slaves     errgroup.Group
 	viewers    viewers
@@ -65,7 +66,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 		}
 	}
 	m := &Master{
-		cfg: cfg, log: log, seats: newSeats(descriptors()), births: newBirths(time.Now()), names: newNames(), slow: newWorker(), cuts: newCuts(),
+		cfg: cfg, log: log, seats: newSeats(descriptors()), births: newBirths(time.Now()), names: newNames(), slow: newWorker(), writer: newWorker(), cuts: newCuts(),
 		reading: make(chan struct{}, maxReading), startKeeper: startKeeper,
 	}
 	m.reloads.current = cfg
@@ -88,12 +89,12 @@ func (m *Master) open() (err error) {
 	m.authority.Life = m.cfg.Certificate
 	m.taskGroups = openTaskGroups(m.log)
 	m.nodes = m.newRunner()
-	m.state, err = m.newState(map[core.Table]link.Records{core.Nodes: m.store.Table(store.Nodes), core.Blocks: m.store.Table(store.Blocks)})
+	m.state, err = m.newState(map[core.Table]records{core.Nodes: m.store.Table(store.Nodes), core.Blocks: m.store.Table(store.Blocks)})
 	return err
 }
 
 // newState returns the core, with what was kept, and no connection yet.
-func (m *Master) newState(tables map[core.Table]link.Records) (*state, error) {
+func (m *Master) newState(tables map[core.Table]records) (*state, error) {
 	nodes, err := tables[core.Nodes].All()
 	if err != nil {
 		return nil, fmt.Errorf("node table: %w", err)
@@ -183,6 +184,7 @@ func (m *Master) serve(ctx context.Context) error {
 	}
 	group.Go(func() error { return m.state.keepTime(ctx) })
 	group.Go(func() error { return m.slow.run(ctx) })
+	group.Go(func() error { return m.writer.run(ctx) })
 	group.Go(func() error { return m.cuts.run(ctx) })
 	group.Go(func() error { return m.nodes.Run(ctx) })
 	group.Go(func() error { return m.tellNames(ctx) })

@@ -36,7 +36,7 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	m.Command = wire.Command{}
 	leave := c.m.state.enterClient(c)
 	defer leave()
-	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, From: from}
+	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, Ends: m.Ends, From: from}
 	if from != 0 {
 		in.Argv, in.Leads = l.spawn.Command.Argv, m.Leads || l.spawn.Command.Terminal != nil
 	}

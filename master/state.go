@@ -18,14 +18,14 @@ import (
 
 // state is the core, and the connections that its outputs are for. Whoever has an input takes
 // the lock, has the core make its step, and does what comes out: it is written to outboxes and
-// bounded queues, and to disk, and nothing of that waits for somebody else.
+// bounded queues, and rarely to disk, and nothing of that waits for somebody else.
 type state struct {
 	m *Master
 
 	mu       sync.Mutex
 	core     *core.Core
 	ring     *recording.Ring // of its inputs; nil: they are not kept
-	tables   map[core.Table]link.Records
+	tables   map[core.Table]records
 	sessions map[core.Session]*slaveConn
 	clients  map[core.Client]*clientConn
 	last     uint64 // number of a session or client
@@ -90,7 +90,7 @@ func (s *state) perform(ctx context.Context, o core.Output) core.Input {
 	case core.Forget:
 		s.m.exits.forget(o.Number)
 	case core.Keep:
-		return core.Kept{Number: o.Number, Err: s.tables[o.Table].Change(o.Records)}
+		return s.keep(ctx, o)
 	case core.SetUp:
 		return s.m.setUp(o)
 	case core.StopSetUp:
@@ -106,6 +106,25 @@ func (s *state) perform(ctx context.Context, o core.Output) core.Input {
 	default:
 		s.performOnClient(o)
 	}
+	return nil
+}
+
+// records are a table of the store.
+type records interface {
+	All() (map[string][]byte, error)
+	Begin(records map[string][]byte) (end func() error) // see [store.Table]
+}
+
+// keep has records written. What the core does not wait for a goroutine of its own writes, all at
+// once that has come meanwhile, and nobody waits for the disk.
+func (s *state) keep(ctx context.Context, o core.Keep) core.Input {
+	end := s.tables[o.Table].Begin(o.Records)
+	if !o.Later {
+		return core.Kept{Number: o.Number, Err: end()}
+	}
+	s.m.writer.add(func() {
+		_ = s.step(ctx, core.Kept{Number: o.Number, Err: end()}) // the master ends; what follows is the next one's
+	})
 	return nil
 }
 

@@ -45,6 +45,7 @@ func (v *View) present(pid wire.PID) bool {
 
 // apply takes in what has changed. Only the refresher calls it.
 func (v *View) apply(c Changes) {
+	var vacated []place
 	for _, pid := range c.Ended {
 		v.end(pid)
 	}
@@ -57,18 +58,20 @@ func (v *View) apply(c Changes) {
 		}
 		p, err := newProcess(told)
 		if err != nil {
-			// What cannot be shown as a process of its node is shown as its ghost.
+			// A process that cannot be shown as its node tells it is shown as its ghost.
 			v.warn(told, err)
 			v.end(told.PID)
 			continue
 		}
 		p.since = now
-		v.put(before, p)
+		vacated = append(vacated, v.put(before, p)...)
 	}
+	v.news.now(vacated)
 }
 
-// put shows a new version of a process, or a new process.
-func (v *View) put(before, p *process) {
+// put shows a new version of a process, or a new process. It returns the files that the
+// kernel has to be told of at once.
+func (v *View) put(before, p *process) (vacated []place) {
 	if before != nil && before.same(p) {
 		p.born, p.since = before.born, before.since
 	} else {
@@ -82,17 +85,18 @@ func (v *View) put(before, p *process) {
 	at := place{fuse.FUSE_ROOT_ID, p.PID.String()}
 	if before == nil || p.born != before.born || p.UID != before.UID || p.GID != before.GID {
 		v.leave(at)
-		return
+		return nil
 	}
 	dir := v.table.known(at)
 	if dir == 0 {
-		return
+		return nil
 	}
 	for _, name := range before.differing(p) {
 		if file := (place{dir, name}); v.table.vacate(file) {
-			v.news.now(file)
+			vacated = append(vacated, file)
 		}
 	}
+	return vacated
 }
 
 // end shows a process no longer.

@@ -44,11 +44,13 @@
 //
 // The server opens nothing in its own file system but to mount the real procfs in it,
 // and to have the kernel know processes that are going to be read (warm.go, prepare.go). No handler
-// waits for that for long.
+// waits for that for long. It does so, and tells the kernel what is new, on threads that do
+// not share the descriptor by which requests are taken (device.go): a server that is killed
+// cannot wait for itself.
 //
 // A process that waits for an answer cannot be killed (fuse_dev_do_read has taken its
-// request): every handler returns within patience. Package guard sees to those that wait
-// when this process is killed.
+// request): every handler returns within patience. When this process is killed, the kernel
+// frees those that wait; where it cannot, package guard does.
 //
 // Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu are leaves. table.mu is held while a new
 // inode's file is made of a process (View.mu). listing.mu and the locks of fetched files

@@ -3,112 +3,204 @@ package procfs
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
-	"bproc/test/limit"
+	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"bproc/test/limit"
 )
 
 // victimVariable makes this binary the server of a view, mounted on the directory
 // in it, of a cluster that never answers; to be killed.
 const victimVariable = "BPROC_TEST_VICTIM"
 
-// unguardedVariable makes the victim have no guard.
-const unguardedVariable = "BPROC_TEST_UNGUARDED"
+// Variables by which a victim differs from an ordinary view.
+const (
+	unguardedVariable = "BPROC_TEST_UNGUARDED" // it has no guard
+	unopenedVariable  = "BPROC_TEST_UNOPENED"  // it never answers its own lookup of /proc/bproc
+	singleVariable    = "BPROC_TEST_SINGLE"    // it takes no request before it has answered the last
+)
 
-// stuck is a Source that keeps who looks waiting, while there is something new in the
-// directory that they look into.
+// unopened is a root directory in which the lookup of /proc/bproc does not end.
+type unopened struct {
+	directory
+
+	asked chan<- struct{}
+}
+
+func (u *unopened) lookup(ctx context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
+	if name == own {
+		u.asked <- struct{}{}
+		select {} // longer than any test
+	}
+	return u.directory.lookup(ctx, self, name, who)
+}
+
+// stuck is a Source that does not answer once the view is there.
 type stuck struct {
 	Source
 
-	view *View
-	came chan struct{} // closed when the view is there
-	told chan struct{} // the first to look is here
+	came  chan struct{} // closed when the view is there
+	asked chan struct{} // somebody waits for an answer
 }
 
-func (s *stuck) Refresh(ctx context.Context, now bool, take func(Changes)) error {
+func (s *stuck) Refresh(ctx context.Context, _ bool, _ func(Changes)) error {
 	select {
 	case <-s.came:
+		return s.wait(ctx)
 	default:
 		return nil
 	}
-	s.view.table.at(place{1, "self"}, func() file { return &emptyDir{} })
-	s.view.news.later(place{1, "self"})
+}
+
+func (s *stuck) Nodes(ctx context.Context) ([]Node, error) { return nil, s.wait(ctx) }
+
+func (s *stuck) wait(ctx context.Context) error {
 	select {
-	case s.told <- struct{}{}:
+	case s.asked <- struct{}{}:
 	default:
 	}
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// victim says when its view is there, and when somebody looks into it.
+// victim serves a view. It says when that is there and when a reader waits. Asked for it by a
+// line, it tells the kernel of a name in the root directory.
 func victim(at string) error {
-	s := &stuck{came: make(chan struct{}), told: make(chan struct{}, 1)}
+	s := &stuck{came: make(chan struct{}), asked: make(chan struct{}, 1)}
+	var v *View
 	cfg := Config{Mountpoint: at, Guard: []string{guardName}, Ready: func() {
 		close(s.came)
-		s.view.rounds.reset()
+		v.rounds.reset()
 		fmt.Println("ready")
 	}}
 	if os.Getenv(unguardedVariable) != "" {
 		cfg.Guard = nil
 	}
-	s.view = New(cfg, s, slog.New(slog.DiscardHandler))
+	v = New(cfg, s, slog.New(slog.DiscardHandler))
+	if os.Getenv(singleVariable) != "" {
+		v.inflight = 1
+	}
+	if root := v.table.find(rootID); os.Getenv(unopenedVariable) != "" {
+		u := &unopened{root.file.(directory), s.asked}
+		root.file = u
+	}
 	go func() {
-		<-s.told
-		for len(s.view.news.bell) > 0 { // until it is being told
-			time.Sleep(time.Millisecond)
-		}
-		fmt.Println("looked at")
+		<-s.asked
+		fmt.Println("asked")
+		_, _ = fmt.Scanln()
+		v.table.at(place{rootID, "self"}, func() file { return &emptyDir{} })
+		v.news.later(place{rootID, "self"})
 	}()
-	return s.view.Run(context.Background())
+	return v.Run(context.Background())
 }
 
-// midst is a server that is in the middle of what it does: a reader has a directory
-// locked, waiting for an answer, and the server waits for the directory.
-type midst struct {
+// victims are a server and the readers of its view.
+type victims struct {
 	*testing.T
-	at     string
-	server *exec.Cmd
-	reader *exec.Cmd
+	at      string
+	server  *exec.Cmd
+	in      io.Writer
+	lines   *bufio.Scanner
+	readers []*exec.Cmd
 }
 
-func startMidst(t *testing.T, env ...string) *midst {
-	m := &midst{t, t.TempDir(), exec.Command("/proc/self/exe"), nil}
+func startServer(t *testing.T, env ...string) *victims {
+	m := &victims{T: t, at: t.TempDir(), server: exec.Command("/proc/self/exe")}
 	m.server.Env = append(os.Environ(), append(env, victimVariable+"="+m.at)...)
 	m.server.Stderr = os.Stderr
+	in, err := m.server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := m.server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.in, m.lines = in, bufio.NewScanner(out)
 	if err := m.server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(m.at, unix.MNT_FORCE|unix.MNT_DETACH) }) // nothing is there, unless the test failed
-	lines := bufio.NewScanner(out)
-	says := func(want string) {
-		t.Helper()
-		if !lines.Scan() || lines.Text() != want {
-			t.Fatalf("the server says %q, %v, want %q", lines.Text(), lines.Err(), want)
-		}
-	}
-	says("ready")
-	m.reader = exec.Command("stat", m.at+"/"+strconv.Itoa(os.Getpid()))
-	if err := m.reader.Start(); err != nil {
-		t.Fatal(err)
-	}
-	says("looked at")
 	return m
 }
 
+// says wants a line of the server.
+func (m *victims) says(want string) {
+	m.Helper()
+	if !m.lines.Scan() || m.lines.Text() != want {
+		m.Fatalf("the server says %q, %v, want %q", m.lines.Text(), m.lines.Err(), want)
+	}
+}
+
+// read starts a reader that looks up a name.
+func (m *victims) read(name string) {
+	m.Helper()
+	reader := exec.Command("stat", m.at+"/"+name)
+	if err := reader.Start(); err != nil {
+		m.Fatal(err)
+	}
+	m.readers = append(m.readers, reader)
+}
+
+// tell has the server tell the kernel what is new in the root directory, which a reader has
+// locked.
+func (m *victims) tell() {
+	m.Helper()
+	if _, err := fmt.Fprintln(m.in); err != nil {
+		m.Fatal(err)
+	}
+	eventually(m.T, func() error {
+		stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", m.server.Process.Pid))
+		for _, path := range stats {
+			if text, _ := os.ReadFile(path); strings.Contains(string(text), ") D ") {
+				return nil
+			}
+		}
+		return errors.New("no thread of the server waits for a directory")
+	})
+}
+
+// startMidst returns a server that is in the middle of what it does: a reader has a directory
+// locked, waiting for an answer, and the server waits for the directory.
+func startMidst(t *testing.T, env ...string) *victims {
+	m := startServer(t, env...)
+	m.says("ready")
+	m.read(strconv.Itoa(os.Getpid()))
+	m.says("asked")
+	m.tell()
+	return m
+}
+
+func (m *victims) signal(sig unix.Signal) {
+	m.Helper()
+	if err := m.server.Process.Signal(sig); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// end wants the server and all readers to end, and not well.
+func (m *victims) end() {
+	m.Helper()
+	m.ends("the server", m.server)
+	for _, reader := range m.readers {
+		m.ends("a reader", reader)
+	}
+}
+
 // ends wants a process to end, and not well.
-func (m *midst) ends(name string, cmd *exec.Cmd) {
+func (m *victims) ends(name string, cmd *exec.Cmd) {
 	m.Helper()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -122,30 +214,68 @@ func (m *midst) ends(name string, cmd *exec.Cmd) {
 	}
 }
 
-// TestKilledInTheMiddle kills a server. It must end, and so must the reader.
+// TestKilledInTheMiddle kills a server together with its guard, as the end of a PID namespace
+// does. It must end, and so must the reader.
 func TestKilledInTheMiddle(t *testing.T) {
-	m := startMidst(t)
-	if err := m.server.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	m.ends("the server", m.server)
-	m.ends("the reader", m.reader)
+	m := startMidst(t, unguardedVariable+"=1")
+	m.signal(unix.SIGKILL)
+	m.end()
 }
 
-// TestKilledWithItsGuard kills a server that nobody guards. The next one on the same
-// mount point frees them.
-func TestKilledWithItsGuard(t *testing.T) {
-	m := startMidst(t, unguardedVariable+"=1")
-	if err := m.server.Process.Kill(); err != nil {
-		t.Fatal(err)
+// TestKilledWhileItOpens kills a server together with its guard, while it looks its own view
+// up to mount the real procfs in it.
+func TestKilledWhileItOpens(t *testing.T) {
+	m := startServer(t, unguardedVariable+"=1", unopenedVariable+"=1")
+	m.says("asked")
+	m.signal(unix.SIGKILL)
+	m.end()
+}
+
+// TestGuard kills a server that waits for a directory that a reader has locked whose request
+// nobody has taken. The guard frees both.
+func TestGuard(t *testing.T) {
+	m := startServer(t, singleVariable+"=1")
+	m.says("ready")
+	m.read("bproc/nodes/0")
+	m.says("asked")
+	m.read(strconv.Itoa(os.Getpid()))
+	eventually(t, func() error { return m.waiting(2) })
+	m.tell()
+	m.signal(unix.SIGKILL)
+	m.end()
+}
+
+// waiting wants so many requests to be without an answer.
+func (m *victims) waiting(want int) error {
+	m.Helper()
+	control := m.TempDir()
+	if err := unix.Mount("fusectl", control, "fusectl", 0, ""); err != nil {
+		m.Fatal(err)
 	}
+	defer unix.Unmount(control, 0)
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, m.at, unix.AT_STATX_DONT_SYNC, 0, &st); err != nil {
+		m.Fatal(err)
+	}
+	got, err := os.ReadFile(fmt.Sprintf("%s/%d/waiting", control, st.Dev_minor))
+	if err == nil && strings.TrimSpace(string(got)) != strconv.Itoa(want) {
+		err = fmt.Errorf("%s requests wait, want %d", got, want)
+	}
+	return err
+}
+
+// TestDeafView has the next view on a mount point free the readers of a server that does not
+// answer.
+func TestDeafView(t *testing.T) {
+	m := startMidst(t, unguardedVariable+"=1")
+	m.signal(unix.SIGSTOP)
 	next := New(Config{Mountpoint: m.at}, nil, slog.New(slog.DiscardHandler))
 	next.deaf = 50 * time.Millisecond
 	if err := next.prepare(); err != nil {
 		t.Error(err)
 	}
-	m.ends("the server", m.server)
-	m.ends("the reader", m.reader)
+	m.signal(unix.SIGKILL)
+	m.end()
 	if mountedView(m.at) {
 		t.Error("the former view is still mounted")
 	}

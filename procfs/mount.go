@@ -165,7 +165,6 @@ func (v *View) lay(at string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(tree)
 	if err := attach(tree, at); err != nil {
 		return err
 	}
@@ -175,8 +174,10 @@ func (v *View) lay(at string) error {
 	return nil
 }
 
-// attach mounts a copy of the real procfs.
+// attach mounts a copy of the real procfs, and closes its descriptor: it could not be unmounted
+// otherwise.
 func attach(tree int, at string) error {
+	defer unix.Close(tree)
 	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		return fmt.Errorf("mount procfs on %s: %w", at, err)
 	}
@@ -185,17 +186,19 @@ func attach(tree int, at string) error {
 
 // open mounts the real procfs in the view, and says that it is ready.
 func (v *View) open(ctx context.Context, server *fuse.Server) error {
-	// It also has the kernel not ask whether a file can be read without waiting.
 	if err := server.WaitMount(); err != nil {
 		return fmt.Errorf("wait for the mount on %s: %w", v.cfg.Mountpoint, err)
 	}
 	if v.inside {
-		if err := attach(v.tree, filepath.Join(v.cfg.Mountpoint, own, passage)); err != nil {
+		err := v.device.apart(func() error {
+			return attach(v.tree, filepath.Join(v.cfg.Mountpoint, own, passage))
+		})
+		v.closeTree() // it is another thread's that attach has closed
+		if err != nil {
 			return err
 		}
-		v.closeTree() // else it could not be unmounted
 	}
-	// What nodes tell first is much: no reader shall wait for it.
+	// The first answer of the nodes is long: no reader should wait for it.
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	v.refresh(ctx)
@@ -215,8 +218,8 @@ func (v *View) closeTree() {
 
 // unmount takes the view away from where it was mounted, also while it is in use.
 func (v *View) unmount(server *fuse.Server) error {
-	if !v.inside {
-		return server.Unmount() // by fusermount3(1) where we may not
+	if v.device == noDevice {
+		return server.Unmount() // by fusermount3(1)
 	}
 	err := unix.Unmount(v.cfg.Mountpoint, unix.MNT_DETACH)
 	if errors.Is(err, unix.EINVAL) {

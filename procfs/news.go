@@ -2,9 +2,9 @@ package procfs
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
-
-	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
 // news tells the kernel of names that stand for something else than before.
@@ -13,7 +13,7 @@ import (
 // told of /proc itself waits in a queue: such a lookup may be what wants to know what is
 // new. The queue holds a name at most once.
 type news struct {
-	tell func(parent uint64, name string) fuse.Status
+	tell func([]place)
 
 	mu    sync.Mutex
 	queue map[place]bool
@@ -24,10 +24,12 @@ func newNews() *news {
 	return &news{queue: map[place]bool{}, bell: make(chan struct{}, 1)}
 }
 
-// now tells the kernel. No lookup in the directory may wait for more than memory: it
+// now tells the kernel. No lookup in one of the directories may wait for more than memory: it
 // keeps this call from returning.
-func (n *news) now(p place) {
-	n.tell(p.parent, p.name) // what the kernel does not know (ENOENT) is no loss
+func (n *news) now(places []place) {
+	if len(places) > 0 {
+		n.tell(places)
+	}
 }
 
 // later tells the kernel soon.
@@ -53,8 +55,6 @@ func (n *news) run(ctx context.Context) error {
 		queue := n.queue
 		n.queue = map[place]bool{}
 		n.mu.Unlock()
-		for p := range queue {
-			n.tell(p.parent, p.name)
-		}
+		n.now(slices.Collect(maps.Keys(queue)))
 	}
 }

@@ -2,7 +2,6 @@ package procfs
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -10,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -189,16 +187,15 @@ func (p *preparer) lookInto(pid wire.PID, buf []byte) {
 	if q := p.view.process(pid); q != nil {
 		p.done[pid] = q.born
 	}
-	root, err := longcall.Openat(unix.AT_FDCWD, p.view.cfg.Mountpoint, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	err := w.inRoot(unix.O_PATH, func(root int) error {
+		p.thread.Store(int32(unix.Gettid()))
+		defer p.thread.Store(0)
+		w.look(root, pid, buf)
+		return nil
+	})
 	if err != nil {
-		return
+		p.view.log.Debug("a process is not prepared", "pid", int(pid), "err", err)
 	}
-	defer unix.Close(root)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	p.thread.Store(int32(unix.Gettid()))
-	defer p.thread.Store(0)
-	w.look(root, pid, buf)
 }
 
 // asks reports whether a request is the preparer's own. It is content with what it has

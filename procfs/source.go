@@ -54,7 +54,7 @@ type Process struct {
 	// Here says that it is in the real procfs, too, where all is found that is not here.
 	Here bool
 
-	// Who owns /proc/PID on the node: the effective user and group, or root if the
+	// The owner of /proc/PID on the node: the effective user and group, or root if the
 	// process is not dumpable (prctl(2)).
 	UID, GID uint32
 

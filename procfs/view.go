@@ -67,6 +67,10 @@ type View struct {
 	since  int64 // seconds since 1970: times of what is as old as the view
 	deaf   time.Duration
 
+	// inflight bounds the bytes of requests that are being answered; 0: nothing does. Tests
+	// have it.
+	inflight int
+
 	table     *table
 	rounds    *rounds
 	strangers *strangers
@@ -75,6 +79,7 @@ type View struct {
 	preparer  *preparer
 
 	kernel *fuse.Server // nil before the mount
+	device device
 
 	// inside says that the real procfs is mounted in the view; else links lead to
 	// where it is without the view.
@@ -95,12 +100,14 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		log:       log,
 		since:     time.Now().Unix(),
 		deaf:      deaf,
+		device:    noDevice,
 		tree:      -1,
 		rounds:    newRounds(),
 		strangers: newStrangers(),
 		news:      newNews(),
 		processes: map[wire.PID]*process{},
 	}
+	v.news.tell = v.tellKernel
 	v.warmer = &warmer{view: v, wanted: make(chan *headStart)}
 	v.preparer = &preparer{view: v, spell: spell, pause: pause}
 	v.table = newTable(&rootDir{folder{mode: 0o555, since: v.since}, v})
@@ -145,11 +152,10 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 		}
 		defer v.closeTree()
 	}
-	server, err := fuse.NewServer(newRequests(v), v.cfg.Mountpoint, v.options())
+	server, err := v.mount()
 	if err != nil {
 		return unmounted(v.cfg.Mountpoint, err)
 	}
-	v.news.tell = server.EntryNotify
 	v.kernel = server
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -177,11 +183,12 @@ func (v *View) options() *fuse.MountOptions {
 		Name:       fsName,
 		FsName:     fsName,
 		AllowOther: mayAllowOthers(),
-		// Nothing can be written. The kernel keeps no times of access then, and so does not
-		// ask for the attributes of a directory anew when it was listed (fuse_invalidate_atime
-		// of fs/fuse/dir.c).
-		Options:                  []string{"default_permissions", "ro"},
-		DirectMount:              true,
+		// The view is read-only, so the kernel keeps no times of access, and does not ask for
+		// the attributes of a directory again after listing it (fuse_invalidate_atime of
+		// fs/fuse/dir.c).
+		Options:                  []string{"default_permissions", "ro"}, // as mountDevice has them
+		MaxWrite:                 maxRead,
+		MaxInflightRequestBytes:  v.inflight,
 		DisableXAttrs:            true,
 		EnableSymlinkCaching:     true,
 		ExplicitDataCacheControl: true,

@@ -88,28 +88,38 @@ func (w *warmer) warm(ctx context.Context, start *headStart) error {
 	defer w.turn.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
-	root, err := longcall.Openat(unix.AT_FDCWD, w.view.cfg.Mountpoint, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", w.view.cfg.Mountpoint, err)
-	}
-	defer unix.Close(root)
 	cold := make(chan wire.PID)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(cold)
-		return w.list(ctx, root, cold)
+		return w.inRoot(unix.O_RDONLY, func(root int) error { return w.list(ctx, root, cold) })
 	})
 	for range warmThreads {
 		group.Go(func() error {
-			buf := make([]byte, listSize)
-			for pid := range cold {
-				w.look(root, pid, buf)
-				start.looks.Add(1)
-			}
-			return nil
+			return w.inRoot(unix.O_PATH, func(root int) error {
+				buf := make([]byte, listSize)
+				for pid := range cold {
+					w.look(root, pid, buf)
+					start.looks.Add(1)
+				}
+				return nil
+			})
 		})
 	}
 	return group.Wait()
+}
+
+// inRoot executes f with the root directory of the view, on a thread that may wait for the
+// view.
+func (w *warmer) inRoot(flag int, f func(root int) error) error {
+	return w.view.device.apart(func() error {
+		root, err := longcall.Openat(unix.AT_FDCWD, w.view.cfg.Mountpoint, flag|unix.O_DIRECTORY|unix.O_CLOEXEC)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", w.view.cfg.Mountpoint, err)
+		}
+		defer unix.Close(root)
+		return f(root)
+	})
 }
 
 // listSize is enough for a directory of a process; rootSize is for how much of /proc the

@@ -46,7 +46,7 @@ func TestListingWarms(t *testing.T) {
 		}
 		return nil
 	})
-	// What changes then is another file. One that is not cold is not warmed.
+	// A file that changes after that is another file. A process that is not cold is not warmed.
 	changed := remote(told[0].PID, 'R', 77)
 	m.show(changed)
 	for name, want := range wants(changed) {

@@ -8,8 +8,8 @@
 //	       --Show, Fetch-----> viewers.go --> status: what procfs shows
 //	       <--Viewer---------- lookout.go <-- bpprocfs (view.go), whoever looks on this node
 //
-// What it decides, slave/core decides: one input leads to a list of outputs. Whoever has read
-// something takes a lock, has the core make its step, and does what it says (state.go).
+// Package core decides: one input leads to a list of outputs. A goroutine that has read an
+// input takes a lock, steps the core, and carries out the outputs (state.go).
 //
 // The slave does not know its number, nor who else is in the cluster. What it
 // tells the master about its processes are events, numbered in one sequence.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/crowd"
 	"bproc/internal/peer"
 	"bproc/wire"
 	"bproc/wire/link"
@@ -27,6 +28,7 @@ type lookout struct {
 	linked func() *link.Session                         // the link there is, or was last
 	number func(host int, uid uint32) (wire.PID, error) // that a process has in the space
 	stamp  func() uint64                                // the last event so far
+	silent *crowd.Crowd[uint32]                         // connections that have not said anything, by user
 
 	mu    sync.Mutex
 	count map[visitors]int // connections
@@ -46,8 +48,11 @@ const (
 	maxStarts    = 1024
 )
 
-// firstTime is how long who has connected may take to say what he wants.
-const firstTime = 10 * time.Second
+// Bounds on connections that have not said anything: how many of all users, and for how long.
+const (
+	maxSilent = 1024
+	firstTime = 10 * time.Second
+)
 
 // openTime is how long the opening of a stream may take.
 const openTime = 10 * time.Second
@@ -87,9 +92,17 @@ func (l *lookout) run(ctx context.Context) error {
 			time.Sleep(50 * time.Millisecond) // until descriptors are free again
 			continue
 		}
+		cred, err := peer.Of(conn)
+		if err != nil {
+			l.log.Debug("a look at the cluster ended", "err", err)
+			conn.Close()
+			continue
+		}
+		spoken := l.silent.Enter(cred.Uid, func() { conn.Close() })
 		conns.Go(func() error {
+			defer spoken()
 			defer conn.Close()
-			if err := l.serve(ctx, conn); err != nil {
+			if err := l.serve(ctx, conn, cred, spoken); err != nil {
 				l.log.Debug("a look at the cluster ended", "err", err)
 			}
 			return nil
@@ -97,17 +110,14 @@ func (l *lookout) run(ctx context.Context) error {
 	}
 }
 
-// serve handles a connection to its end.
-func (l *lookout) serve(ctx context.Context, conn *net.UnixConn) error {
-	cred, err := peer.Of(conn)
-	if err != nil {
-		return err
-	}
+// serve handles a connection to its end. It calls spoken when the client has said something.
+func (l *lookout) serve(ctx context.Context, conn *net.UnixConn, cred unix.Ucred, spoken func()) error {
 	var header [wire.HeaderSize]byte
 	first, err := firstHeader(conn, header[:])
 	if err != nil {
 		return err
 	}
+	spoken()
 	who := &wire.Viewer{UID: cred.Uid, GID: cred.Gid}
 	starts := first.Type == wire.TypeRun || first.Type == wire.TypeAttach
 	among := visitors{who.UID, starts || first.Type == wire.TypeListNodes}

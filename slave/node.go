@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/crowd"
 	"bproc/internal/outbox"
 	"bproc/pidmap"
 	"bproc/procfs/status"
@@ -91,7 +92,10 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 	if err != nil {
 		return nil, errors.Join(err, sp.Destroy(ctx))
 	}
-	n.lookout = &lookout{log: log, socket: socketOf(cfg), linked: n.linked.Load, number: sp.Number, stamp: func() uint64 { return n.recorder.stamp() }}
+	n.lookout = &lookout{
+		log: log, socket: socketOf(cfg), linked: n.linked.Load, number: sp.Number,
+		stamp: func() uint64 { return n.recorder.stamp() }, silent: crowd.New[uint32](maxSilent),
+	}
 	n.view = newView(cfg, sp.InitPID(), log)
 	n.viewers = newViewers(sp, log, func() uint64 { return n.recorder.stamp() })
 	proc := procIn(sp)

@@ -212,7 +212,7 @@ func TestNobodyTakesAllShadows(t *testing.T) {
 	}
 }
 
-// What a former daemon has left is gone on with, or dropped.
+// The daemon goes on with the shadows of a former one, or drops them.
 func TestShadowsOfFormerDaemon(t *testing.T) {
 	f := newShadowsFixture(t)
 	null, err := os.Open(os.DevNull)

@@ -292,7 +292,7 @@ func (s *state) known() (known map[wire.PID]core.Known) {
 }
 
 // call has the front end carry out a call, with a number that no other has, and waits for the answer.
-// What happened before must have been told.
+// Events from before the call must have been told.
 func (s *state) call(ctx context.Context, number uint64, call *wire.Call) (*wire.Return, error) {
 	answer := make(chan *wire.Return, 1)
 	s.mu.Lock()

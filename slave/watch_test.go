@@ -144,8 +144,8 @@ func TestWatchSeesEachChange(t *testing.T) {
 	}
 }
 
-// Of two calls for one process at the same time the second has its effect after the first
-// was seen.
+// Two calls of one process are under way: the effect of the second comes after that of the
+// first was seen.
 func TestWatchOfTwoCalls(t *testing.T) {
 	w := newMadeUp()
 	w.regroups(17) // by itself
@@ -159,7 +159,7 @@ func TestWatchOfTwoCalls(t *testing.T) {
 	}
 }
 
-// What nobody takes is bounded.
+// TestWatchIsBounded takes no changes: those that are kept are bounded.
 func TestWatchIsBounded(t *testing.T) {
 	w := newMadeUp()
 	for i := range 2 * maxSeen {

@@ -102,6 +102,9 @@ type Run struct {
 	// Leads is for a process that is to lead a session, where Ghost is 0: whoever asks is
 	// on a node, and the master has the ghost made.
 	Leads bool `since:"1"`
+
+	// Ends is for what only ends processes of the node: of root, it is started on a drained node, too.
+	Ends bool `since:"1"`
 }
 
 // Type implements [Message].

@@ -23,7 +23,7 @@ func main() {
 	}
 	sh := bpsh.Shell{
 		Name: "bprsh", Client: new(client.Client),
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Stdin: client.NewFile(os.Stdin), Stdout: client.NewFile(os.Stdout), Stderr: client.NewFile(os.Stderr),
 		CatchAfter: bpsh.CatchAfter,
 	}
 	os.Exit(bprsh.Main(context.Background(), &sh, os.Args[1:]))

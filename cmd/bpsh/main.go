@@ -24,7 +24,7 @@ func main() {
 	}
 	sh := bpsh.Shell{
 		Client: new(client.Client),
-		Stdin:  os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Stdin:  client.NewFile(os.Stdin), Stdout: client.NewFile(os.Stdout), Stderr: client.NewFile(os.Stderr),
 		CatchAfter: bpsh.CatchAfter,
 	}
 	if filepath.Base(os.Args[0]) == "srun" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"syscall"
 
 	"bproc/wire"
@@ -53,6 +52,10 @@ type Cmd struct {
 
 	// Report has the master asked what the process has used, for Usage.
 	Report bool
+
+	// Ends says that the command only ends processes of the node. Root can start it where an administrator has nothing
+	// new started (bpctl drain).
+	Ends bool
 
 	PID   PID    // of the ghost and of the process, after Start
 	Usage *Usage // after Wait, with Report; nil: not known
@@ -177,10 +180,14 @@ func (c *Cmd) Resize(size Size) {
 }
 
 // Leave closes the connection of a remote command that runs: with HangUp it gets SIGHUP.
-// WaitOutput returns, and nobody need call Wait.
+// WaitOutput returns, and nobody need call Wait. Of a command on the front end outputs are not
+// copied any more.
 func (c *Cmd) Leave() {
-	if r, ok := c.process.(*remote); ok {
-		r.stream.close()
+	switch p := c.process.(type) {
+	case *remote:
+		p.stream.close()
+	case *local:
+		p.leave()
 	}
 }
 
@@ -209,7 +216,7 @@ func descriptor(file string, null bool) wire.Descriptor {
 // isNull reports whether a stream is the null device (null(4): major 1, minor
 // 3). The node has its own, so nothing need travel.
 func isNull(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := FileOf(stream)
 	if !ok {
 		return false
 	}

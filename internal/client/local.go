@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -16,6 +17,9 @@ type local struct {
 	files []*os.File
 	stdin io.Reader
 	pipes []*OutputPipe
+
+	copied  []*OutputPipe // outputs that are copied to writers
+	copying errgroup.Group
 }
 
 // viewCommand is what runs a command on the front end that sees the cluster in /proc.
@@ -41,7 +45,9 @@ func (c *Cmd) startLocal() error {
 }
 
 func (l *local) start(c *Cmd) error {
-	l.cmd.Stdout, l.cmd.Stderr = ownEnd(c.Stdout), ownEnd(c.Stderr)
+	if err := l.outputs(c); err != nil {
+		return err
+	}
 	const output = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if f, err := l.open(c.StdoutFile, output); err != nil {
 		return err
@@ -60,7 +66,7 @@ func (l *local) start(c *Cmd) error {
 	if err := l.cmd.Start(); err != nil {
 		return &Error{Node: FrontEnd, Stage: StageExec, Errno: startErrno(err)}
 	}
-	for _, p := range l.pipes {
+	for _, p := range append(l.pipes, l.copied...) {
 		p.end() // the child has it
 	}
 	if input != nil {
@@ -74,12 +80,58 @@ func (l *local) start(c *Cmd) error {
 	return nil
 }
 
-// ownEnd returns the end of a pipe that is the child's. Other outputs are what they are.
-func ownEnd(w io.Writer) io.Writer {
-	if p, ok := w.(*OutputPipe); ok {
-		return p.writer
+// outputs sets the outputs of the child.
+func (l *local) outputs(c *Cmd) (err error) {
+	if l.cmd.Stdout, err = l.output(c.Stdout); err != nil {
+		return err
 	}
-	return w
+	if same(c.Stdout, c.Stderr) {
+		l.cmd.Stderr = l.cmd.Stdout
+		return nil
+	}
+	l.cmd.Stderr, err = l.output(c.Stderr)
+	return err
+}
+
+// same reports whether two outputs are one; those that cannot be compared are not.
+func same(a, b io.Writer) (is bool) {
+	defer func() { _ = recover() }()
+	return a == b
+}
+
+// output returns what the child has as an output: a file, or the end of a pipe. Package os/exec
+// would copy to other writers, too, but cannot be told to stop.
+func (l *local) output(w io.Writer) (io.Writer, error) {
+	if w == nil {
+		return nil, nil
+	}
+	if f, ok := FileOf(w); ok {
+		return f, nil
+	}
+	if p, ok := w.(*OutputPipe); ok {
+		return p.writer, nil
+	}
+	p, err := NewOutputPipe()
+	if err != nil {
+		return nil, err
+	}
+	l.copied = append(l.copied, p)
+	l.copying.Go(func() error {
+		defer p.Close() // who writes after an error is told so
+		_, err := io.Copy(w, p.Reader)
+		if errors.Is(err, os.ErrClosed) {
+			return nil // see leave
+		}
+		return err
+	})
+	return p.writer, nil
+}
+
+// leave ends the copying of outputs.
+func (l *local) leave() {
+	for _, p := range l.copied {
+		_ = p.Reader.Close()
+	}
 }
 
 // input sets the standard input of the child. It returns the end of a pipe where
@@ -90,7 +142,7 @@ func (l *local) input(c *Cmd) (io.WriteCloser, error) {
 		return nil, err
 	}
 	if f == nil {
-		f, _ = c.Stdin.(*os.File)
+		f, _ = FileOf(c.Stdin)
 	}
 	if f != nil {
 		l.cmd.Stdin = f
@@ -122,12 +174,12 @@ func startErrno(err error) unix.Errno {
 	return errnoOf(err)
 }
 
-// waitOutput does not wait: the output is the child's own, or copied by os/exec
-// until its Wait returns.
+// waitOutput does not wait: the output is the child's own, or is copied until wait returns.
 func (l *local) waitOutput() error { return nil }
 
 func (l *local) wait() (Status, *Usage, error) {
 	err := l.cmd.Wait()
+	copyErr := l.copying.Wait()
 	l.close()
 	endInput(l.stdin)
 	closeReaders(l.pipes, false)
@@ -135,6 +187,7 @@ func (l *local) wait() (Status, *Usage, error) {
 	if errors.As(err, &exit) {
 		err = nil
 	}
+	err = errors.Join(err, copyErr)
 	ws, _ := l.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	usage := new(Usage)
 	if used, ok := l.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
@@ -146,6 +199,9 @@ func (l *local) wait() (Status, *Usage, error) {
 func (l *local) close() {
 	for _, f := range l.files {
 		_ = f.Close()
+	}
+	for _, p := range l.copied {
+		_ = p.Close()
 	}
 }
 

@@ -12,10 +12,14 @@ import (
 // InputPipe is standard input that the caller writes while the process runs.
 type InputPipe struct{ *io.PipeReader }
 
-// endInput makes writes to standard input fail, if that is a pipe: nobody reads it any more.
+// InputEnded makes writes fail.
+func (p InputPipe) InputEnded() { _ = p.CloseWithError(unix.EPIPE) }
+
+// endInput tells standard input that nothing reads it any more: the process has ended, or has
+// closed it.
 func endInput(stdin io.Reader) {
-	if p, ok := stdin.(InputPipe); ok {
-		_ = p.CloseWithError(unix.EPIPE)
+	if i, ok := stdin.(interface{ InputEnded() }); ok {
+		i.InputEnded()
 	}
 }
 

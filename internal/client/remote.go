@@ -101,7 +101,7 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, 
 	command.Stdio = stdio
 	run := &wire.Run{
 		Version: attach.Version, Node: attach.Node, Ghost: attach.Ghost, HangUp: attach.HangUp, Command: command,
-		Launch: attach.Launch, Report: attach.Report,
+		Launch: attach.Launch, Report: attach.Report, Ends: c.Ends,
 	}
 	for again := newRetries(absence); ; run.Again = true {
 		if conn != nil {

@@ -21,7 +21,7 @@ type terminal struct{ f *os.File }
 // FromTerminal returns a reader for standard input: one that waits in the
 // background if it is a terminal, otherwise r itself.
 func FromTerminal(r io.Reader) io.Reader {
-	f, ok := r.(*os.File)
+	f, ok := FileOf(r)
 	if !ok {
 		return r
 	}
@@ -41,7 +41,11 @@ func (t terminal) Read(p []byte) (int, error) {
 		}
 		group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 		if err != nil || group == unix.Getpgrp() {
-			return t.f.Read(p) // without a session's terminal nobody is stopped
+			n, err := t.f.Read(p) // without a session's terminal nobody is stopped
+			if errors.Is(err, unix.EAGAIN) {
+				continue // as File has it
+			}
+			return n, err
 		}
 		if fds[0].Revents&^unix.POLLIN != 0 {
 			return 0, io.EOF // it has hung up

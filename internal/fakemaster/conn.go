@@ -132,6 +132,9 @@ func (c *Conn) Frame() (int, error) {
 	return len(payload), err
 }
 
+// CloseInput says that the process has closed its standard input.
+func (c *Conn) CloseInput() { c.take(math.MaxUint64) }
+
 // take says how much input has been taken, without waiting for a client that does not
 // read. One that has gone will not miss it.
 func (c *Conn) take(n uint64) {

@@ -18,6 +18,9 @@ const maxNumbers = 1 << 19
 // granted may not have come back, and nothing is granted.
 func (c *Core) lend(s *session, wants bool) {
 	s.wanted = s.wanted || wants
+	if s.granting {
+		return
+	}
 	if len(c.orphans) > 0 {
 		if !s.lending {
 			s.lending = true
@@ -42,22 +45,38 @@ func (c *Core) lend(s *session, wants bool) {
 		c.lent(s, blocks, nil, true)
 		return
 	}
-	c.setBlocks(s.node, slices.Concat(c.blocks.of[s.node], blocks), &lending{s, blocks})
+	s.granting = true
+	c.setBlocks(s.node, slices.Concat(c.blocks.of[s.node], blocks), &granting{s, b})
 }
 
-// lending are blocks that a node gets when that is kept.
-type lending struct {
-	s      *session
-	blocks []wire.Block
+// granting is a block that a node gets when that is kept.
+type granting struct {
+	s     *session
+	block wire.Block
 }
 
-func (l *lending) kept(c *Core, err error) {
-	if err != nil {
-		c.log.Error("process numbers for a node cannot be kept", "node", l.s.node, "err", err)
-		err = errors.Join(err, c.alloc.Release(l.s.node, l.blocks))
-		l.blocks = nil
+func (g *granting) kept(c *Core, err error) {
+	s := g.s
+	s.granting = false
+	switch {
+	case s.ended: // the node has not heard of it, and will claim what it has
+	case err != nil:
+		c.log.Error("process numbers for a node cannot be kept", "node", s.node, "err", err)
+		blocks := []wire.Block{g.block}
+		c.blocks.set(s.node, without(c.blocks.of[s.node], blocks))
+		c.lent(s, nil, errors.Join(err, c.alloc.Release(s.node, blocks)), true)
+	default:
+		c.lent(s, []wire.Block{g.block}, nil, true)
 	}
-	c.lent(l.s, l.blocks, err, true)
+	if s.wanted && !s.ended {
+		c.lend(s, false)
+	}
+	c.orphansClaimed()
+}
+
+// without returns those of a node's blocks that are not among others.
+func without(blocks, others []wire.Block) []wire.Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b wire.Block) bool { return slices.Contains(others, b) })
 }
 
 // lent tells a node which blocks it has got; none is an answer, too. One without any cannot have
@@ -149,8 +168,7 @@ func (c *Core) takeBack(s *session, blocks []wire.Block) {
 	for _, b := range blocks {
 		s.numbers -= int(b.Count)
 	}
-	left := slices.DeleteFunc(slices.Clone(c.blocks.of[s.node]), func(b wire.Block) bool { return slices.Contains(blocks, b) })
-	c.setBlocks(s.node, left, blocksSet(s.node))
+	c.setBlocks(s.node, without(c.blocks.of[s.node], blocks), blocksSet(s.node))
 }
 
 // unused checks that a node has no process in some of its blocks.

@@ -15,11 +15,12 @@ import (
 // are kept for the next master: a node that comes then may claim these and no others. They are
 // on disk before a node hears of them.
 type blockTable struct {
-	of map[wire.NodeID][]wire.Block
+	of    map[wire.NodeID][]wire.Block
+	stale map[wire.NodeID]bool // that could not be kept: they are again, with the next that is
 }
 
 func loadBlocks(records map[string][]byte) (*blockTable, error) {
-	t := &blockTable{of: map[wire.NodeID][]wire.Block{}}
+	t := &blockTable{of: map[wire.NodeID][]wire.Block{}, stale: map[wire.NodeID]bool{}}
 	for _, number := range inOrder(records) {
 		var blocks []wire.Block
 		id, err := strconv.ParseInt(number, 10, 32)
@@ -53,45 +54,51 @@ func (t *blockTable) reserve(alloc *pidmap.Allocator) (err error) {
 	return err
 }
 
-// setBlocks has it kept what a node has from now on. If that cannot be, nothing has changed.
+// setBlocks has it kept what a node has from now on.
 func (c *Core) setBlocks(node wire.NodeID, blocks []wire.Block, then kept) {
-	if slices.Equal(c.blocks.of[node], blocks) {
+	t := c.blocks
+	if slices.Equal(t.of[node], blocks) && !t.stale[node] {
 		then.kept(c, nil)
 		return
 	}
-	var record []byte // nil: there is none any more
-	if len(blocks) > 0 {
-		var err error
-		if record, err = json.Marshal(blocks); err != nil {
+	t.set(node, slices.Clone(blocks))
+	t.stale[node] = true
+	nodes := inOrder(t.stale)
+	records := map[string][]byte{}
+	for _, id := range nodes {
+		record, err := json.Marshal(t.of[id])
+		if err != nil {
 			then.kept(c, fmt.Errorf("blocks of numbers: %w", err))
 			return
 		}
+		if len(t.of[id]) == 0 {
+			record = nil // there is none any more
+		}
+		records[strconv.Itoa(int(id))] = record
 	}
-	t := &settingBlocks{node: node, before: c.blocks.of[node], after: slices.Clone(blocks), then: then}
-	t.set(c, t.after)
-	c.keep(Blocks, map[string][]byte{strconv.Itoa(int(node)): record}, t)
+	clear(t.stale)
+	c.keepLater(Blocks, records, &settingBlocks{nodes, then})
 }
 
-// settingBlocks are the blocks of a node that are to be kept.
+func (t *blockTable) set(node wire.NodeID, blocks []wire.Block) {
+	if t.of[node] = blocks; len(blocks) == 0 {
+		delete(t.of, node)
+	}
+}
+
+// settingBlocks are nodes whose blocks are to be kept.
 type settingBlocks struct {
-	node          wire.NodeID
-	before, after []wire.Block
-	then          kept
+	nodes []wire.NodeID
+	then  kept
 }
 
 func (t *settingBlocks) kept(c *Core, err error) {
-	if err == nil {
-		t.set(c, t.after)
-	} else {
-		t.set(c, t.before)
+	for _, node := range t.nodes {
+		if err != nil {
+			c.blocks.stale[node] = true
+		}
 	}
 	t.then.kept(c, err)
-}
-
-func (t *settingBlocks) set(c *Core, blocks []wire.Block) {
-	if c.blocks.of[t.node] = blocks; len(blocks) == 0 {
-		delete(c.blocks.of, t.node)
-	}
 }
 
 // blocksSet says that fewer blocks than before were to be kept for a node. More may be kept

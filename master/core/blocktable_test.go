@@ -21,6 +21,78 @@ func (s *script) granted() (got []wire.Block) {
 	return got
 }
 
+// TestNumbersAreOnDiskFirst has a node want numbers twice before the first are on disk. It hears of
+// each when they are.
+func TestNumbersAreOnDiskFirst(t *testing.T) {
+	s := scriptWith(t, Config{})
+	s.inputs("node 0")
+	if err := s.comes("a", 0, wire.Inventory{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	a, before := s.session("a"), s.granted()
+	step := func(in Input) (keep *Keep, granted []wire.Block) {
+		t.Helper()
+		for _, o := range s.core.Step(s.now, in) {
+			switch o := o.(type) {
+			case Keep:
+				keep = &o
+			case ToNode:
+				if m, is := o.Message.(*wire.BlocksGranted); is {
+					granted = append(granted, m.Blocks...)
+				}
+			}
+		}
+		return keep, granted
+	}
+	wanted := FromNode{Session: a.id, Message: &wire.BlocksWanted{Blocks: 1}}
+	first, granted := step(wanted)
+	if first == nil || !first.Later || len(granted) > 0 {
+		t.Fatalf("got %+v, and %v is granted", first, granted)
+	}
+	if again, granted := step(wanted); again != nil || len(granted) > 0 {
+		t.Errorf("got %+v, and %v is granted", again, granted)
+	}
+	second, granted := step(Kept{Number: first.Number})
+	if second == nil || len(granted) != 1 {
+		t.Fatalf("got %+v, and %v is granted", second, granted)
+	}
+	free := s.core.alloc.Usage().Free
+	if third, granted := step(Kept{Number: second.Number, Err: errors.New("the disk is full")}); third != nil || len(granted) > 0 {
+		t.Errorf("got %+v, and %v is granted", third, granted)
+	}
+	if now := s.core.alloc.Usage().Free; now <= free || !slices.Equal(s.core.blocks.of[0], append(before, granted...)) {
+		t.Errorf("%d numbers are free, %d were; the node may claim %v", now, free, s.core.blocks.of[0])
+	}
+}
+
+// TestFullDiskForAWhile has a node give numbers back, which cannot be kept, and another one get them.
+// The next master believes the other one.
+func TestFullDiskForAWhile(t *testing.T) {
+	cfg := Config{}
+	s := scriptWith(t, cfg)
+	s.inputs("node 0", "node 1")
+	come := func(name string, node int, blocks ...wire.Block) (*session, []wire.Block) {
+		t.Helper()
+		s.sent = nil
+		_ = s.comes(name, node, wire.Inventory{Blocks: blocks}, nil) // one that is refused is granted nothing
+		return s.session(name), s.granted()
+	}
+	a, lost := come("a", 0)
+	s.kept[Blocks].err = errors.New("the disk is full")
+	s.fromNode(a, 0, &wire.BlocksReturned{Blocks: lost})
+	s.kept[Blocks].err = nil
+	_, got := come("b", 1)
+	if len(lost) != 1 || !slices.Contains(got, lost[0]) {
+		t.Fatalf("one node has given %v back, and another one got %v", lost, got)
+	}
+	s.begin(cfg)
+	s.step(KeeperFound{})
+	_, _ = come("a again", 0)
+	if b, _ := come("b again", 1, got...); b.emptying {
+		t.Error("a node that has got the numbers of another one is not believed")
+	}
+}
+
 // TestBlocksAreKept has a node come, get numbers and give some back. The next master knows
 // what it has, grants that to nobody else, and takes it back when the node does not come.
 func TestBlocksAreKept(t *testing.T) {

@@ -25,13 +25,14 @@ type Core struct {
 
 	// Requests to the keeper, questions to the front end's kernel and records for the store that
 	// are not answered.
-	boot   uint64 // of the front end, as the keeper says
-	number uint64 // of the last request, question or record
-	asked  map[uint64]reply
-	asks   map[uint64]told
-	keeps  map[uint64]kept
-	again  []repeat // to be made once more, when the next keeper has its ghosts
-	ends   int      // calls that wait for the end of a process
+	boot    uint64 // of the front end, as the keeper says
+	number  uint64 // of the last request, question or record
+	asked   map[uint64]reply
+	asks    map[uint64]told
+	keeps   map[uint64]kept
+	again   []repeat // to be made once more, when the next keeper has its ghosts
+	blocked []*proc  // processes whose requests wait for that
+	ends    int      // calls that wait for the end of a process
 
 	budgets    map[uint32]*budget // by user
 	unshared   []*budget          // whose shares are to be told
@@ -143,7 +144,7 @@ func New(cfg Config) (*Core, error) {
 
 // Step takes one input, which came at a time, and returns what is to be done for it, in
 // order. The outputs are the caller's. A question ([Ask]) and a record ([Keep]) are
-// answered by another input; that of a record is the very next one.
+// answered by another input; that of a record is the very next one, unless it may come later.
 func (c *Core) Step(now time.Time, in Input) []Output {
 	c.clock = now
 	in.apply(c)

@@ -42,7 +42,7 @@
 // inventory lacks the process, or it has not come back for the time of its lease
 // and a margin. The end of a session by itself ends nothing, nor does that of the
 // master or of the keeper; what was under way is settled with the next one.
-// Requests that can be made twice are made again of the next keeper, in order (series in keeper.go).
+// Requests that can be made twice are made again of the next keeper, in order (repeat.go).
 //
 // A session begins with the events that a former one was not told to be done with. Who has
 // lost a connection with a master or a session comes back: clients by [Attach] or [Run] again,

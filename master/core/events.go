@@ -216,19 +216,14 @@ type bornReply struct {
 	s     *session
 	p     *proc
 	birth *effect
-	again bool // what else is to be done with both ghosts waits for it
 }
 
 func (r *bornReply) answered(c *Core, errno unix.Errno) {
 	if errno == unix.EPIPE {
-		c.bornAgain(r)
+		c.again = append(c.again, &rebirth{p: r.p, maker: r.birth.maker, birth: r.birth.birth, then: r})
 		return
 	}
 	c.born(r.s, r.p, r.birth, errno)
-	if r.again {
-		c.unblock(r.p)
-		c.unblock(r.birth.maker)
-	}
 }
 
 // born moves the barrier of the session that told of a birth when the ghost
@@ -276,36 +271,4 @@ func (c *Core) unborn(s *session, p *proc, birth *effect, errno unix.Errno) {
 	}
 	p.killed = true
 	c.put(s, &wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGKILL), Group: true, Seen: birth.event - 1})
-}
-
-// bornAgain goes on with a birth when the keeper has died before or after it made
-// the ghost. Whatever else is to be done with the ghost waits for that, and so does what its
-// maker's ghost does afterwards: the new ghost is as the maker's is when it makes it.
-func (c *Core) bornAgain(r *bornReply) {
-	if r.again {
-		r.p.blockers, r.birth.maker.blockers = r.p.blockers-1, r.birth.maker.blockers-1
-	}
-	c.again = append(c.again, &bornBefore{*r})
-}
-
-// bornBefore is what the next keeper says of a ghost that the former one may have made.
-type bornBefore struct{ bornReply }
-
-func (r *bornBefore) about() []*proc { return []*proc{r.p, r.birth.maker} }
-
-func (r *bornBefore) do(c *Core) {
-	r.again = true
-	r.p.blockers, r.birth.maker.blockers = r.p.blockers+1, r.birth.maker.blockers+1
-	c.ask(&wire.GhostAdopt{PID: r.p.pid, UID: anyOwner}, r)
-}
-
-func (r *bornBefore) answered(c *Core, errno unix.Errno) {
-	switch {
-	case errno == unix.EEXIST: // the keeper lives, and so does the ghost
-		r.bornReply.answered(c, 0)
-	case errno == unix.ESRCH && r.p.state == forking:
-		c.ask(r.birth.birth, &r.bornReply)
-	default:
-		r.bornReply.answered(c, errno)
-	}
 }

@@ -167,6 +167,7 @@ type (
 		GhostExists bool   // there is a process with the ghost's number
 		Limit       uint64 // RLIMIT_NPROC of the client
 		Report      bool   // [Ended] is wanted
+		Ends        bool   // it only ends processes of the node
 
 		// A client on a node: Who is its process, the number is the front end's to choose, and
 		// the ghost is made.

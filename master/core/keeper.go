@@ -91,11 +91,6 @@ func (c *Core) inTurn(p *proc, t task) {
 // unblock removes one of the blockers before the requests about a ghost.
 func (c *Core) unblock(p *proc) {
 	p.blockers--
-	c.goOn(p)
-}
-
-// goOn makes the requests about a ghost that wait for nothing any more.
-func (c *Core) goOn(p *proc) {
 	for p.blockers == 0 && len(p.waiting) > 0 {
 		next := p.waiting[0]
 		p.waiting = p.waiting[1:]
@@ -125,53 +120,35 @@ func (c *Core) series(p *proc, requests []wire.Message, then reply) {
 }
 
 func (s *series) do(c *Core) {
-	s.failed = 0
-	last := len(s.requests) - 1
-	for _, m := range s.requests[:last] {
-		c.request(s.p, m, (*partOfSeries)(s))
+	for _, r := range s.all() {
+		c.inTurn(s.p, r)
 	}
-	c.request(s.p, s.requests[last], s)
+}
+
+// repeat asks for all of it at once: it was the turn of the series before.
+func (s *series) repeat(c *Core) {
+	s.failed = 0
+	for _, r := range s.all() {
+		r.do(c)
+	}
+}
+
+func (s *series) all() (all []*ghostRequest) {
+	for _, m := range s.requests {
+		all = append(all, &ghostRequest{s.p, m, (*partOfSeries)(s)})
+	}
+	all[len(all)-1].then = s
+	return all
 }
 
 func (s *series) answered(c *Core, errno unix.Errno) {
 	switch {
 	case errno != unix.EPIPE:
 		s.then.answered(c, cmp.Or(s.failed, errno))
-	case s.p.state == ending || !s.p.ghost:
+	case !s.p.ghost:
 		s.then.answered(c, unix.ESRCH)
 	default:
 		c.again = append(c.again, s)
-	}
-}
-
-func (s *series) about() []*proc { return []*proc{s.p} }
-
-// repeat is what the next keeper is to be asked for once more: about which ghosts, and how.
-type repeat interface {
-	task
-	about() []*proc
-}
-
-// repeatAll asks for all that is to be repeated, in order, before what has waited for its turn.
-func (c *Core) repeatAll() {
-	again := c.again
-	c.again = nil
-	var later []*proc
-	waiting := map[*proc][]task{}
-	for _, r := range again {
-		for _, p := range r.about() {
-			if len(p.waiting) > 0 {
-				later, waiting[p] = append(later, p), p.waiting
-				p.waiting = nil
-			}
-		}
-	}
-	for _, r := range again {
-		r.do(c)
-	}
-	for _, p := range later {
-		p.waiting = append(p.waiting, waiting[p]...)
-		c.goOn(p)
 	}
 }
 

@@ -23,21 +23,18 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 	for _, pid := range held {
 		has[pid] = true
 	}
-	var ends []*proc
+	var ends []end
 	for _, pid := range inOrder(c.procs) {
 		p := c.procs[pid].oldest() // the others of this number wait for it
 		switch {
 		case !p.ghost, p.unasked: // what is to be done with a ghost that is to be made waits for that
 		case p.state == ending:
-			ends = append(ends, p)
+			ends = append(ends, end{p, has[p.pid]})
 		case !has[p.pid] && (p.state == running || p.state == spawning):
 			c.adoptAgain(p.pid, &readopted{p})
 		}
 	}
-	c.repeatAll()
-	for _, p := range ends {
-		c.exitAgain(p, has[p.pid])
-	}
+	c.repeatAll(ends)
 	for _, pid := range held {
 		if c.orphans[pid] == nil && c.procs[pid] == nil {
 			c.endOrphan(Held{PID: pid})

@@ -59,7 +59,7 @@ func (c *Core) begin(l *launch) {
 
 // admitted reports whether a node takes a launch. If not, it fails.
 func (c *Core) admitted(l *launch, n *node) bool {
-	errno, why := n.admits(l.Who)
+	errno, why := n.admits(l.Who, l.Ends)
 	if errno != 0 {
 		c.emit(Fail{l.Client, wire.StageNode, errno, why})
 	}
@@ -80,7 +80,7 @@ func (l *launch) ready(c *Core, s *session) {
 
 // awaitsNumbers reports whether a node has no numbers yet for what a new process would
 // fork.
-func (s *session) awaitsNumbers() bool { return s.numbers == 0 && s.lending }
+func (s *session) awaitsNumbers() bool { return s.numbers == 0 && (s.lending || s.granting) }
 
 // launched returns the process of a launch.
 func (c *Core) launched(l *launch, n *node) *proc {
@@ -208,6 +208,8 @@ func (c *Core) spawn(p *proc) {
 	case n.sess == nil && !n.Down && !n.lostAt.IsZero():
 	case !n.serves():
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
+	case p.sess.awaitsNumbers():
+		c.delayed = append(c.delayed, &respawn{p, p.sess})
 	default:
 		o := Spawn{Client: p.launch.Client, Session: p.sess.id, PID: p.pid}
 		if a := p.allotment; a != nil {
@@ -222,12 +224,7 @@ func (c *Core) spawn(p *proc) {
 // before the node had them.
 func (c *Core) spawnAgain(s *session, lost []*proc) {
 	for _, p := range lost {
-		t := &respawn{p, s}
-		if s.awaitsNumbers() {
-			c.delayed = append(c.delayed, t)
-		} else {
-			t.do(c)
-		}
+		(&respawn{p, s}).do(c)
 	}
 }
 

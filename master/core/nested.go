@@ -101,7 +101,7 @@ type begotten struct {
 func (r *begotten) answered(c *Core, errno unix.Errno) {
 	switch {
 	case errno == unix.EPIPE:
-		c.ask(&wire.GhostAdopt{PID: r.p.pid, UID: anyOwner}, (*begottenBefore)(r))
+		c.again = append(c.again, &rebirth{p: r.p, maker: r.maker, birth: r.birth, then: r})
 	case errno == unix.EEXIST && r.tries > 0: // it was free
 		c.remove(r.p)
 		c.wonder(FreeNumber{}, r.numbering)
@@ -110,22 +110,6 @@ func (r *begotten) answered(c *Core, errno unix.Errno) {
 		c.adopted(r.p, errno)
 	default:
 		c.begat(r.p)
-	}
-}
-
-// begottenBefore is what the next keeper says of a ghost that the former one may have made.
-type begottenBefore begotten
-
-func (r *begottenBefore) answered(c *Core, errno unix.Errno) {
-	switch {
-	case errno == unix.EPIPE:
-		c.ask(&wire.GhostAdopt{PID: r.p.pid, UID: anyOwner}, r)
-	case errno == unix.EEXIST:
-		c.begat(r.p)
-	case errno == unix.ESRCH && r.maker.ghost:
-		c.ask(r.birth, (*begotten)(r))
-	default:
-		(*begotten)(r).answered(c, errno)
 	}
 }
 

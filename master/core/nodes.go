@@ -144,15 +144,23 @@ func (t *nodeTable) sorted() []*node {
 
 // keepNodes has the lines of nodes kept.
 func (c *Core) keepNodes(then kept, nodes ...*node) {
+	records, err := nodeRecords(nodes)
+	if err != nil {
+		then.kept(c, err)
+		return
+	}
+	c.keep(Nodes, records, then)
+}
+
+func nodeRecords(nodes []*node) (map[string][]byte, error) {
 	records := map[string][]byte{}
 	for _, n := range nodes {
 		n.known = true
 		record, err := json.Marshal(n)
 		if err != nil {
-			then.kept(c, fmt.Errorf("node table: %w", err))
-			return
+			return nil, fmt.Errorf("node table: %w", err)
 		}
 		records[strconv.Itoa(int(n.ID))] = record
 	}
-	c.keep(Nodes, records, then)
+	return records, nil
 }

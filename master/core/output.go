@@ -125,11 +125,12 @@ type (
 	// Forget says that nobody waits for an answer any more.
 	Forget struct{ Number uint64 }
 	// Keep puts records into a table of the store, where nil removes one. It is answered
-	// by [Kept], the very next input.
+	// by [Kept]: the very next input, unless it may come later. What is kept is kept in order.
 	Keep struct {
 		Number  uint64
 		Table   Table
 		Records map[string][]byte
+		Later   bool
 	}
 	// Kill sends a signal to a process of the front end (kill(2)); it may have ended.
 	Kill struct {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"time"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 
@@ -71,7 +72,7 @@ const maxReason = 200
 func printable(text string) string {
 	var clean []rune
 	for _, r := range text {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			r = ' '
 		}
 		if clean = append(clean, r); len(clean) == maxReason {

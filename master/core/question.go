@@ -84,5 +84,13 @@ type kept interface{ kept(c *Core, err error) }
 func (c *Core) keep(t Table, records map[string][]byte, then kept) {
 	c.number++
 	c.keeps[c.number] = then
-	c.emit(Keep{c.number, t, records})
+	c.emit(Keep{Number: c.number, Table: t, Records: records})
+}
+
+// keepLater is keep for what nothing else in the core waits for: other inputs may come before that
+// the records are kept.
+func (c *Core) keepLater(t Table, records map[string][]byte, then kept) {
+	c.number++
+	c.keeps[c.number] = then
+	c.emit(Keep{Number: c.number, Table: t, Records: records, Later: true})
 }

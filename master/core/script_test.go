@@ -220,7 +220,7 @@ var verbs = map[string]func(s *script, args []string){
 	"soon":    (*script).soon,       // it is time to tell what need not be told at once
 
 	// Clients.
-	"run":      (*script).run,          // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N] [report yes]
+	"run":      (*script).run,          // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N] [report yes] [ends yes]
 	"too":      (*script).tooLong,      // long GHOST: no slave can be asked for it
 	"nest":     (*script).nest,         // see there
 	"away":     (*script).clientAway,   // GHOST: its client has lost the connection
@@ -549,7 +549,8 @@ func (s *script) run(args []string) {
 	_, hangUp := s.word(args, "hangup")
 	_, again := s.word(args, "again")
 	_, report := s.word(args, "report")
-	s.launch(Run{Who: who, Report: report, Node: wire.NodeID(s.number(args[1])), PID: s.pid(args[0]), Launch: s.birth(args[0], s.text(args, "launch")), HangUp: hangUp, Again: again})
+	_, ends := s.word(args, "ends")
+	s.launch(Run{Who: who, Report: report, Ends: ends, Node: wire.NodeID(s.number(args[1])), PID: s.pid(args[0]), Launch: s.birth(args[0], s.text(args, "launch")), HangUp: hangUp, Again: again})
 }
 
 // launch has a client ask for a process.

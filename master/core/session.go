@@ -45,7 +45,8 @@ type session struct {
 	shutBy   time.Time // the node is set down: closed when it is empty, or then; zero: it is not
 	numbers  int       // that it has
 	lending  bool      // it gets blocks when all orphans are claimed
-	wanted   bool      // it is to get another block then
+	wanted   bool      // it is to get another block then, or when it has the last one
+	granting bool      // it gets a block when that is kept
 	short    bool      // it wants more than it can have, and the log says so
 	renewal  renewal
 }

@@ -112,7 +112,11 @@ func (c *Core) keepSettled() {
 		}
 	}
 	clear(c.unkept)
-	c.keepNodes(statesKept(len(lines)), lines...)
+	if records, err := nodeRecords(lines); err != nil {
+		statesKept(len(lines)).kept(c, err)
+	} else {
+		c.keepLater(Nodes, records, statesKept(len(lines)))
+	}
 }
 
 // statesKept is how many nodes have a state that is to be kept.

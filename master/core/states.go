@@ -134,13 +134,13 @@ func (n *node) shown() string {
 }
 
 // admits returns why a caller may not start processes on a node that serves; 0: it may.
-func (n *node) admits(who Caller) (errno unix.Errno, why string) {
+func (n *node) admits(who Caller, ends bool) (errno unix.Errno, why string) {
 	switch use := uses[n.state]; {
 	case use == useNobody && n.state != stateDown:
 		return unix.EHOSTDOWN, "it is in state " + string(n.state)
 	case use == useNobody:
 		return unix.EHOSTDOWN, ""
-	case n.Drain:
+	case n.Drain && !(ends && who.UID == 0):
 		return unix.EHOSTDOWN, "it is drained: nothing new is started there until 'bpctl undrain'"
 	case use == useRoot && who.UID != 0:
 		return unix.EACCES, "permission denied: it is in state " + string(n.state) + ", and only root may start processes there"

@@ -135,15 +135,27 @@ func (s *Store) load() error {
 	return nil
 }
 
-// Close ends the use of the store. It leaves a file without changes, if that can be.
+// Close writes what was begun, and ends the use of the store. It leaves a file without changes, if
+// that can be.
 func (s *Store) Close() error {
+	err := s.finish(s.begun())
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.enough = 0; s.changed {
 		s.shorten()
 	}
 	s.close()
-	return s.dir.Close()
+	return errors.Join(err, s.dir.Close())
+}
+
+// begun returns the changes that nobody writes yet.
+func (s *Store) begun() *batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == nil {
+		return &batch{done: true}
+	}
+	return s.next
 }
 
 // lockTime is how long Open waits for another master to end. A master that was just

@@ -86,6 +86,17 @@ func TestChangesSurvive(t *testing.T) {
 	wantContents(t, open(t, dir), want)
 }
 
+// TestCloseWrites: a change that was begun is written, also if nobody waits for it.
+func TestCloseWrites(t *testing.T) {
+	dir := secretDir(t)
+	s := open(t, dir)
+	s.Table(store.Nodes).Begin(map[string][]byte{"1": []byte("one")})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantContents(t, open(t, dir), map[string]string{"nodes/1": "one"})
+}
+
 // TestManyRecords puts many records in and takes most away again, in four lives of a master.
 func TestManyRecords(t *testing.T) {
 	dir := secretDir(t)

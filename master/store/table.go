@@ -80,7 +80,7 @@ func (t *Table) All() (map[string][]byte, error) {
 func (t *Table) Change(records map[string][]byte) error { return t.Begin(records)() }
 
 // Begin is Change in two parts: changes have the order of their begins, and what it returns waits
-// until this one is on disk, and those before it. It must be called. Changes that were begun at the
+// until this one is on disk, and those before it. Without it the change is written with a later one, or by Close. Changes that were begun at the
 // same time go to disk together, or, with an error, none of them.
 func (t *Table) Begin(records map[string][]byte) (end func() error) {
 	c := change{t.name, make(map[string][]byte, len(records))}

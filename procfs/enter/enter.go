@@ -16,7 +16,7 @@ var ErrNoView = errors.New("no view is mounted there; is bpprocfs running?")
 // View puts the calling thread, which must be locked, into a mount namespace of its own
 // with the view that is mounted on a directory over /proc. It needs CAP_SYS_ADMIN.
 //
-// Whoever may mount something on the directory decides what set-uid programs see as
+// A user who may mount something on the directory decides what set-uid programs see as
 // /proc: the directory must be root's.
 func View(at string) error {
 	var fs unix.Statfs_t
@@ -32,8 +32,8 @@ func View(at string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
-	// What is mounted here stays here; what is mounted and unmounted outside goes on
-	// being so here.
+	// Mounts made here stay here; mounts made and undone outside propagate into the new
+	// namespace.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts dependent: %w", err)
 	}

@@ -4,15 +4,13 @@
 // The kernel ends a FUSE connection when the last descriptor of /dev/fuse is closed. A
 // server that has several threads may never get there:
 //
-//	server, thread A   killed while it has taken a reader's lookup
-//	reader             waits for the answer, with the directory locked; a request that
-//	                   was taken cannot be interrupted (request_wait_answer of fs/fuse/dev.c)
+//	reader             waits for the answer to a lookup, with the directory locked
+//	server, thread A   killed before it has taken that request
 //	server, thread B   waits for the directory, to tell the kernel what is new in it
-//	                   (fuse_reverse_inval_entry of fs/fuse/dir.c), and keeps the
-//	                   descriptors of the process open
+//	                   (fuse_reverse_inval_entry of fs/fuse/dir.c), and keeps its
+//	                   descriptor of /dev/fuse open
 //
-// Neither can be killed then. The same is so for a server of which one thread looks into
-// its own file system. So a server has a child, the guard, that does nothing but to wait for
+// B cannot be killed then, and nobody answers the reader. So a server has a child, the guard, that does nothing but to wait for
 // the death of the thread that has started it (PR_SET_PDEATHSIG of prctl(2)), which
 // nothing holds up, and ends the connection from outside:
 //
@@ -26,6 +24,11 @@
 //	  or
 //	  X --- SIGUSR1 ----------->  |  ends the connection, if the server is not all gone:
 //	                              |  everybody gets an error
+//
+// Thread B has a clone of the descriptor by which thread A takes requests, so the kernel ends
+// those that were taken without a guard (device.go of package procfs). A server that is
+// killed together with its guard waits for a reader only as long as that lives: the request
+// of a killed reader is withdrawn if it was not taken.
 //
 // A guard that is killed is not replaced. A server that finds a former one on its mount
 // point, which does not answer, can end its connection by [Abort].

@@ -15,8 +15,8 @@ import (
 // Run is the guard: a program that [While] has started with the arguments for it calls
 // nothing else. It returns when the server has no need of it, or is dead.
 func Run() error {
-	// What asks the server to end asks the whole group, and the server may need some
-	// time for that.
+	// A request to end goes to the whole process group, and the server may need some time
+	// to end.
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	death := make(chan os.Signal, 1)
 	signal.Notify(death, died)

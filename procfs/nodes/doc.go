@@ -14,7 +14,7 @@
 // front end is one node more, and its processes tell the terminals of their sessions
 // (elsewhere.go).
 //
-// What a node tells is not trusted: a text that has not the form that the kernel gives
+// Texts of a node are not trusted: one that does not have the form that the kernel gives
 // it is dropped, with the process (stat.go).
 //
 // A Source asks nobody by itself. Run does the work that outlasts a call of Refresh:

@@ -128,7 +128,7 @@ func TestTakeThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What stays was put where the process was, and is where it is now.
+	// Texts that stay have the place of the process as it is now.
 	p.move(place{60, 0, -1})
 	got := p.shown.Threads
 	if len(got) != 3 || got[2].TID != 53 || got[2].Stat != nil {

@@ -41,8 +41,9 @@ type Collector struct {
 // do not make a node busier than five.
 const fresh = 200 * time.Millisecond
 
-// Who presses gets a census that was begun after the question, but for pause: a node has
-// nothing to do for four times as long as a pass takes it, however many press.
+// pause is the time from the end of a pass to the next. A client that presses gets a census
+// that was begun after its question, but however many press, a node rests four times as long
+// as a pass takes, up to fresh.
 func (c *census) pause() time.Duration { return min(fresh, max(pressed, 4*c.took)) }
 
 const pressed = 5 * time.Millisecond

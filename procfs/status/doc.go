@@ -1,7 +1,7 @@
 // Package status reads what procfs shows of the processes of a machine, or of a space,
 // for viewers elsewhere (server.go).
 //
-// What ps(1) and top(1) read all the time, of all processes, is told when it has changed.
+// The texts that ps(1) and top(1) read of all processes are sent when they have changed.
 // A pass over all threads by a BPF program finds that out without opening a file
 // (package marks): it gives each thread a number, made of what it has run and of what
 // others can do to it. Only of processes for which that is another number are the texts

@@ -122,7 +122,7 @@ func TestViewTellsTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What is pending for all processes of the user is others', too.
+		// The number of pending signals includes those of the user's other processes.
 		if got, want := pending.ReplaceAllString(string(text), ""), pending.ReplaceAllString(string(want), ""); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}

@@ -14,7 +14,7 @@
 //	process --> pipe --splice--> mover --read--> ring of the slot --> master
 //	master  --write--> mover --splice--> pipe --> process
 //
-// What is in the ring is at the same time what the client has not said to have taken.
+// The ring holds exactly the bytes that the client has not acknowledged.
 //
 // Memory is shared by two daemons only one after the other. The next takes nothing on
 // trust: what no daemon can have left is ErrCorrupt.

@@ -140,7 +140,7 @@ func (t *standins) bear(s *sleeper) error {
 		t.born()
 	}
 	if born && alive && errno == 0 && len(s.setUp) > 0 {
-		alive, errno = s.await(1)
+		alive, errno = t.await(s, 1)
 	}
 	switch {
 	case !alive:
@@ -253,5 +253,5 @@ func (t *standins) finish(s *sleeper) {
 	t.mu.Lock()
 	t.doomLocked(s)
 	t.mu.Unlock()
-	s.awaitEnd()
+	t.awaitEnd(s)
 }

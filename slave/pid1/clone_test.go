@@ -38,7 +38,7 @@ func index(t *testing.T, p *plan, trap uintptr) int {
 	return 0
 }
 
-// What the order of the steps must be, and why.
+// TestOrderOfSteps says in which order the steps must be, and why.
 func TestOrderOfSteps(t *testing.T) {
 	p, errno := newPlan(spawn(), []int{9}, alone, nodeState{null: 5})
 	if errno != 0 {

@@ -38,7 +38,11 @@ func (in *Init) accept(ctx context.Context, g *errgroup.Group) error {
 			time.Sleep(acceptPause)
 			continue
 		}
-		c := rights.New(sock)
+		c, err := rights.New(sock)
+		if err != nil {
+			in.cfg.Log.Warn("cannot serve a daemon", "err", err)
+			continue
+		}
 		if uid, err := c.PeerUID(); err != nil || uid != 0 {
 			in.cfg.Log.Warn("refused a peer that is not root", "uid", uid, "err", err)
 			_ = c.Close()

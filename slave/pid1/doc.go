@@ -56,15 +56,14 @@
 // errand (sleeper). They are invisible to the daemon; others recognise them with
 // package standin. Their calls, as init's own, carry the cookie of package filter.
 //
-// The reaper waits for nothing but children. What befalls launched processes it puts
-// into a queue (statuses), from which daemons are told. Of orphans nobody is told: the
-// daemon sees births and ends in the kernel's records, and a word of init's for each would
-// have init wait for the daemon, and the daemon tell what it has just to say that. So
-// orphans are zombies for a moment only, however fast they come and however slow the
-// daemon is.
+// The reaper waits for nothing but children. It puts the statuses of launched processes
+// into a queue (statuses), from which daemons are told. Orphans' ends are not reported: the
+// daemon sees births and ends in the kernel's records. A report for each would make init wait
+// for the daemon, and the daemon flush its events for each report. So orphans are zombies
+// for a moment only, however fast they come and however slow the daemon is.
 //
 // Goroutines: the acceptor; one per connection that reads requests; one per
-// launch or group that is asked for, at most maxLaunches; the reaper, the only
+// launch or group that is asked for, at most maxLaunches, which hold few threads (waits); the reaper, the only
 // one that waits for children; the one that tells of them; the one that ends
 // stand-ins that nobody needs; the one that ends all processes when their lease has run
 // out (deadline); the one that makes another fencer when one has ended (fence), and the
@@ -88,7 +87,7 @@
 // with set_tid, whose arguments are in memory, where a filter does not see them. The
 // front end ends processes with numbers that are not the node's.
 //
-// What this package does not do: it does not choose numbers, does not look at
+// This package does not choose numbers, does not look at
 // what the processes do, and does not end by itself. Its process must not end:
 // the kernel then kills the whole space.
 package pid1

@@ -2,13 +2,11 @@ package pid1
 
 import (
 	"runtime"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -69,7 +67,9 @@ func (t *standins) fork(sess *session, in tasks, p *plan) (born bool, r result, 
 	if _, ok := t.give(f, errand{plan: p}); !ok {
 		return false, result{}, errLost
 	}
-	word := p.await()
+	word := t.waits.until(&p.word, futexShared, func(word uint32) bool {
+		return word == 0 || word == wordLost || word&wordErrno != 0
+	})
 	runtime.KeepAlive(p)
 	switch {
 	case word == wordLost:
@@ -78,17 +78,6 @@ func (t *standins) fork(sess *session, in tasks, p *plan) (born bool, r result, 
 		return false, result{wire.StageSpawn, unix.Errno(word &^ wordErrno)}, nil
 	}
 	return true, p.result(), nil
-}
-
-// await waits until a forker has run the plan, and returns the word.
-func (p *plan) await() uint32 {
-	for {
-		word := atomic.LoadUint32(&p.word)
-		if word == 0 || word == wordLost || word&wordErrno != 0 {
-			return word
-		}
-		_, _, _ = longcall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&p.word)), futexOpWait|futexShared, uintptr(word), 0, 0, 0)
-	}
 }
 
 // pool returns the forkers of a session and a cgroup.

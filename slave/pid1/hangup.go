@@ -23,26 +23,45 @@ func (in *Init) beginHangUp(g *errgroup.Group, m *wire.InitHangUp) {
 }
 
 // hangUp sends SIGHUP, and SIGCONT to those that are stopped, to all processes of a
-// session, as the kernel does for a group when its terminal hangs up. It looks again
-// until it finds nobody new: who is told may be about to fork.
+// session, as the kernel does for a group when its terminal hangs up.
 func (in *Init) hangUp(sid wire.PID) {
-	told := map[wire.PID]bool{}
-	for found := true; found; {
-		pids, err := processes()
-		if err != nil {
-			in.cfg.Log.Warn("cannot hang up a session", "sid", sid, "err", err)
-			return
+	err := eachOnce(processes, func(pid wire.PID) bool {
+		if in.standins.at(pid) != nil || !inSession(pid, sid) {
+			return false
 		}
-		found = false
+		in.logSignal(pid, in.kill(int(pid), unix.SIGHUP))
+		in.logSignal(pid, in.kill(int(pid), unix.SIGCONT))
+		return true
+	})
+	if err != nil {
+		in.cfg.Log.Warn("cannot hang up a session", "sid", sid, "err", err)
+	}
+}
+
+// looks bounds how often eachOnce looks: processes that ignore SIGHUP may fork for ever.
+const looks = 10
+
+// eachOnce calls tell for each process that look finds, and not again once tell has returned
+// true. A process may fork before it is told, so eachOnce looks again until tell returns
+// false for all others.
+func eachOnce(look func() ([]wire.PID, error), tell func(wire.PID) bool) error {
+	told := map[wire.PID]bool{}
+	for range looks {
+		pids, err := look()
+		if err != nil {
+			return err
+		}
+		before := len(told)
 		for _, pid := range pids {
-			if told[pid] || in.standins.at(pid) != nil || !inSession(pid, sid) {
-				continue
+			if !told[pid] && tell(pid) {
+				told[pid] = true
 			}
-			told[pid], found = true, true
-			in.logSignal(pid, in.kill(int(pid), unix.SIGHUP))
-			in.logSignal(pid, in.kill(int(pid), unix.SIGCONT))
+		}
+		if len(told) == before {
+			break
 		}
 	}
+	return nil
 }
 
 func inSession(pid, sid wire.PID) bool {

@@ -28,7 +28,9 @@ func connections(t *testing.T) (here, there *rights.Conn) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ends[i] = rights.New(c.(*net.UnixConn))
+		if ends[i], err = rights.New(c.(*net.UnixConn)); err != nil {
+			t.Fatal(err)
+		}
 		t.Cleanup(func() { _ = ends[i].Close() })
 	}
 	return ends[0], ends[1]

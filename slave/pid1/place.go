@@ -92,7 +92,8 @@ func (in *Init) startIn(where place, tasks tasks, m *wire.InitLaunch, streams []
 		return false, result{}, err
 	}
 	defer in.standins.leave(sess, g)
-	if sess.leader == nil && tasks.fd < 0 {
+	if sess.leader == nil && tasks.fd < 0 && in.standins.vforks.take() {
+		defer in.standins.vforks.leave()
 		born, r = p.run()
 		return born, r, nil
 	}

@@ -73,9 +73,8 @@ func (in *Init) childBorn() {
 }
 
 // collect takes the status of a child from the kernel. The daemon is told of launched
-// processes; of orphans it learns from the kernel, and of stand-ins it knows nothing.
-// Nobody can have got the number of the child meanwhile, which is there until it is
-// taken here.
+// processes; it learns of orphans from the kernel, and does not know of stand-ins. The
+// child's number cannot pass to another process before its status is taken here.
 func (in *Init) collect(pid wire.PID) {
 	sleeper := in.standins.at(pid)
 	switch {

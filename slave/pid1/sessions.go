@@ -110,7 +110,7 @@ func (t *standins) free(number wire.PID) error {
 func (t *standins) makeWay(number wire.PID) error {
 	dying, holders, used := t.holders(number)
 	for _, s := range dying {
-		s.awaitEnd()
+		t.awaitEnd(s)
 	}
 	if len(holders) == 0 {
 		return nil

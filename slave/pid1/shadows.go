@@ -60,7 +60,7 @@ func (t *standins) shadow(pid wire.PID) (fd int, err error) {
 		} else if !errors.Is(err, unix.ESRCH) {
 			return -1, err
 		}
-		s.awaitEnd() // it is being reaped
+		t.awaitEnd(s) // it is being reaped
 	}
 	s, err := t.makeShadow(pid)
 	if err != nil {

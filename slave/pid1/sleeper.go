@@ -3,11 +3,9 @@ package pid1
 import (
 	"sync/atomic"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
@@ -127,24 +125,6 @@ func (s *sleeper) answer(done uint32, errno syscall.Errno) {
 	store(&s.answered, done)
 	futexWake(&s.answered, futexPrivate)
 }
-
-// await waits until the sleeper has done so many errands. It reports false if it
-// has ended before, and what came of the last errand that it did.
-func (s *sleeper) await(done uint32) (bool, unix.Errno) {
-	for {
-		switch got := atomic.LoadUint32(&s.answered); got {
-		case done:
-			return true, unix.Errno(atomic.LoadUint32(&s.errno))
-		case sleeperOver:
-			return false, unix.Errno(atomic.LoadUint32(&s.errno))
-		default:
-			_, _, _ = longcall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.answered)), futexOpWait|futexPrivate, uintptr(got), 0, 0, 0)
-		}
-	}
-}
-
-// awaitEnd waits until the sleeper is no more and its number is free.
-func (s *sleeper) awaitEnd() { s.await(sleeperOver) }
 
 // pid returns the sleeper's number, 0 if it was not born.
 func (s *sleeper) pid() wire.PID { return wire.PID(atomic.LoadUint32(&s.tid)) }

@@ -88,7 +88,9 @@ func (s *space) connect() {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	s.conn = rights.New(sock)
+	if s.conn, err = rights.New(sock); err != nil {
+		s.tb.Fatal(err)
+	}
 	s.tb.Cleanup(func() { _ = s.conn.Close() })
 	_ = s.conn.SetReadDeadline(time.Now().Add(patience))
 	m, _, fds, err := s.conn.Read()

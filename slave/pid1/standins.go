@@ -51,6 +51,8 @@ type standins struct {
 	limit  func()   // undoes changes of the limit of process numbers
 	zero   *[2]byte // "0", for cgroup.procs
 	name   *[16]byte
+	waits  waits // for words
+	vforks waits // for processes without a forker
 
 	making sync.Mutex
 	guard  wire.PID // where the search for a number between the zones goes on
@@ -85,6 +87,7 @@ type group struct {
 func (t *standins) init(log *slog.Logger, cookie uint64, born, limit func()) {
 	t.log, t.cookie, t.born, t.limit = log, uintptr(cookie), born, limit
 	t.zero, t.name = &[2]byte{'0'}, commName(standin.Name)
+	t.waits, t.vforks = make(waits, waitingThreads), make(waits, vforkThreads)
 	t.guard = pidmap.Node
 	t.numbers = make(map[wire.PID]*sleeper)
 	t.crowded = make(chan struct{}, 1)
@@ -140,8 +143,18 @@ func (t *standins) ask(s *sleeper, e errand) (bool, unix.Errno) {
 	if !ok {
 		return false, 0
 	}
-	return s.await(n)
+	return t.await(s, n)
 }
+
+// await waits until a stand-in has done so many errands. It reports false if it has ended
+// before, and what came of the last errand that it did.
+func (t *standins) await(s *sleeper, done uint32) (bool, unix.Errno) {
+	got := t.waits.until(&s.answered, futexPrivate, func(got uint32) bool { return got == done || got == sleeperOver })
+	return got == done, unix.Errno(atomic.LoadUint32(&s.errno))
+}
+
+// awaitEnd waits until a stand-in is no more and its number is free.
+func (t *standins) awaitEnd(s *sleeper) { t.await(s, sleeperOver) }
 
 // ended takes out a stand-in that is no more. Those that depended on it end too.
 func (t *standins) ended(s *sleeper) {

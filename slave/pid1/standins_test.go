@@ -43,7 +43,7 @@ func TestProcessIsInItsPlace(t *testing.T) {
 	}
 }
 
-// What the process itself sees, which is not intercepted.
+// TestProcessSeesItsPlace has a process look at itself, which is not intercepted.
 func TestProcessSeesItsPlace(t *testing.T) {
 	s := newSpace(t)
 	got := s.output(command(70001, 60001, 60000, "sh", "-c", `read -r stat </proc/self/stat; echo "$stat"`))
@@ -170,7 +170,7 @@ func TestNumberOfAProcess(t *testing.T) {
 	}
 }
 
-// What is held up in one launch does not hold up another of the same group.
+// TestLaunchThatIsHeldUp has one launch wait, and another of the same group go on.
 func TestLaunchThatIsHeldUp(t *testing.T) {
 	s := newSpace(t)
 	fifo := filepath.Join(t.TempDir(), "fifo")

@@ -54,7 +54,7 @@ func TestStatusesThatReplaceEachOther(t *testing.T) {
 	}
 }
 
-// Of what is held for a launch only that of its own process is told.
+// A launch may hold statuses of an earlier process with its number. They are not told.
 func TestStatusesOfAnEarlierProcess(t *testing.T) {
 	list := func(all ...unix.WaitStatus) (list []waited) {
 		for _, is := range all {

@@ -23,8 +23,8 @@ func (s *space) restart() {
 	s.connect()
 }
 
-// What a daemon has written before it died is carried out before the next is told how
-// things are.
+// Requests that a daemon wrote before it died are carried out before the next daemon is
+// greeted.
 func TestRequestsOfADeadDaemon(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(70001, 0, 0, "sleep", "1000"))

@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// What is kept of stand-ins that nobody uses.
+// Bounds on unused stand-ins.
 const (
 	maxStandins  = 256              // more than these are ended as soon as possible
 	idleStandin  = time.Minute      // leaders and anchors

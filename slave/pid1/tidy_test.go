@@ -7,7 +7,7 @@ import (
 	"bproc/wire"
 )
 
-// Of too many stand-ins those are ended that no process needs.
+// TestUnusedStandinsEnd makes too many stand-ins: those that no process needs are ended.
 func TestUnusedStandinsEnd(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(70001, 60001, 60000, "sleep", "1000"))

@@ -22,8 +22,8 @@ const (
 	futexOpWake = 1
 )
 
-// Who can meet at a futex: those that share the memory, or also the kernel, which
-// wakes those who wait for the end of a thread in the other way only
+// Flags of futex(2): a futex of the tasks that share the memory, or one at which the kernel
+// wakes, too. At the end of a thread it wakes waiters of the second kind only
 // (set_tid_address(2)).
 const (
 	futexPrivate = 128 // FUTEX_PRIVATE_FLAG

@@ -47,10 +47,10 @@
 //
 // # Notices
 //
-// What must not wait until the reader comes to it has a ring and a reader of its own
+// Notices cannot wait behind records, and have a ring and a reader of their own
 // ([Source.Attend]): that the allocation cursor has come to where it must be moved; that
 // a task, which may be a thread, got a number that it should not have; that the ring of
-// records is half full. Whoever reads them can hold the space, so that no number is
+// records is half full. Their reader can hold the space, so that no number is
 // wrong and no record lost. Meanwhile a fork whose number is beyond the node's block takes half a
 // millisecond longer. Should it be too late for the records, the last quarter of the ring is
 // for ends: what else happens is still to be seen in the processes then.

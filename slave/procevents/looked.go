@@ -2,8 +2,8 @@ package procevents
 
 import "bproc/wire"
 
-// What the daemon finds out about processes after it has let a system call of theirs
-// go on. What the kernel has noted before must have been drained.
+// The methods of this file take in what the daemon sees of a process after it has let a
+// system call go on. Records from before must have been drained.
 
 // Changed says in which group and session a process is now; nothing else of info is
 // looked at.

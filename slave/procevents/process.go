@@ -42,8 +42,8 @@ type process struct {
 	reaper    bool // adopts orphans
 	stop      int  // the signal that has stopped it; 0: it runs
 
-	// What it needs to be told rightly: these are kept, and told before it, even if
-	// they are dead.
+	// Processes that are told before it: they are kept until then, even if they are
+	// dead.
 	maker  *process // who called clone; until its birth is told
 	leader *process // of its group, until that is told
 	needed int      // how many need this one

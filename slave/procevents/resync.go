@@ -69,7 +69,7 @@ func (s *scan) miss(r Record) {
 //
 //	BeginScan; look at all processes; Drain into Record; Resync
 //
-// What comes in between is known to be newer than the look at the processes.
+// Records that come in between are known to be newer than the look at the processes.
 func (t *Tracker) BeginScan() {
 	t.scan = &scan{mark: t.births, gone: make(map[wire.PID]bool), newer: make(map[*process]news)}
 }
@@ -149,10 +149,10 @@ func (l *look) endMissing() {
 	}
 }
 
-// place brings one process into the table, its parent before it. Who is not known, and is
-// about to end, is not: it may have been known, and its end noted.
+// place brings one process into the table, its parent before it. A process that is not known
+// and is about to end is left out: it may have been known, and its end noted.
 //
-// Who has the number of one who is known is taken to be that one. It could be another only
+// A process with the number of a known one is taken to be that one. It could be another only
 // if the end was among the records that were lost, for which there is room when there is
 // none for others, and all other numbers of the node have been given since.
 func (l *look) place(s ProcessInfo) *process {

@@ -19,8 +19,8 @@ import (
 	"bproc/slave/procevents"
 )
 
-// What a victim has: where to say that it is ready, and from where it learns that it
-// may go on.
+// Descriptors of a victim: to the first it says that it is ready, from the second it learns
+// that it may go on.
 const (
 	readyFD   = 3
 	releaseFD = 4

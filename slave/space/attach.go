@@ -136,7 +136,10 @@ func (s *Space) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := rights.New(sock.(*net.UnixConn))
+	c, err := rights.New(sock.(*net.UnixConn))
+	if err != nil {
+		return err
+	}
 	if err := s.ready(ctx, c); err != nil {
 		return errors.Join(err, c.Close())
 	}

@@ -24,8 +24,8 @@
 // end. Another writes to bpinit while there is something to be written (outbound.go).
 // Any goroutine may call the methods that ask bpinit for something.
 //
-// What this package does not do: it does not choose numbers, count leased
-// blocks, watch forks or talk to the master.
+// This package does not choose numbers, count leased blocks, watch forks or talk to the
+// master.
 //
 // libcontainer runs the daemon's binary again inside the namespaces: the
 // program must call Reexec before anything else.

@@ -15,8 +15,8 @@ import (
 // path of theirs. It changes nothing if they do. There must be something at that path: it is the
 // node's own, and nothing is made there.
 //
-// Whoever replaces the file on the node by rename(2) takes the mount away (since Linux 3.18), so
-// that Cover is to be called again.
+// Replacing the file on the node by rename(2) takes the mount away (since Linux 3.18): then
+// Cover is to be called again.
 func (s *Space) Cover(file, at string) error {
 	if s.covers(file, at) {
 		return nil

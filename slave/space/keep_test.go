@@ -13,7 +13,7 @@ import (
 	"bproc/wire"
 )
 
-// What a daemon gives init to keep the next one has, as open as it was.
+// TestKeep gives init descriptors. The next daemon gets them, as open as they were.
 func TestKeep(t *testing.T) {
 	n := newNode(t)
 	r, w, err := os.Pipe()

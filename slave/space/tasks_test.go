@@ -85,7 +85,7 @@ func TestTasksAreBounded(t *testing.T) {
 	if err := tasks.Bound(uint64(threadsOfInit(t, n) + room)); err != nil {
 		t.Fatal(err)
 	}
-	// Of the five only three have room, or fewer if init has made a thread; a shell that
+	// Only three of the five have room, or fewer if init has made a thread; a shell that
 	// cannot fork ends with an error.
 	sp := command(70002, "sh", "-c", script+" 2>/dev/null")
 	n.mustLaunch(sp)

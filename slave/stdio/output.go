@@ -28,7 +28,7 @@ type output struct {
 	from   uint64  // and where
 	closed bool
 
-	// Of run alone.
+	// Only run uses these.
 	at   *Client
 	sent uint64
 	end  bool // of the file

@@ -266,6 +266,25 @@ func wantLost(t *testing.T, c *cluster.Cluster, h *held, mentions ...string) {
 	}
 }
 
+// TestCopyAgentStopped stops the agent of a node from which others have the stream, for good: they get
+// it in another way, and the node gets its copy after them.
+func TestCopyAgentStopped(t *testing.T) {
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	emptyCopies(t, c)
+	makeLarge(t, c, enough)
+	h := holdCopy(t, c, 0, largeFile, "all:/dev/shm/copy")
+	_ = h.Wait() // its state says how it ended
+	if got, want := h.stderr.String(), "bpcp: node 0: takes nothing; it gets its copy after the others\n"; got != want || h.ProcessState.ExitCode() != 0 {
+		t.Errorf("got %d, %q, want 0, %q", h.ProcessState.ExitCode(), got, want)
+	}
+	for _, m := range c.Nodes {
+		ask(t, m, cluster.Root, "sh", "-c", fmt.Sprintf("cd %s && test $(tr -d x <copy | wc -c) = 0 && test $(wc -c <copy) = %d", copyDir, enough))
+	}
+	emptyCopies(t, c)
+	wantIdle(t, c)
+}
+
 // TestCopyNodeVanishes switches a node off from which others have the stream.
 func TestCopyNodeVanishes(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,35 @@ var jobCommands = []jobCase{
 		j.run("stop", n)
 		j.equal("log", j.log(n, "stdout"), "")
 	}},
+	{"files with long names", func(j *jobs, n string) {
+		j.write(n, process(n, "find . -name f | wc -l"))
+		long := "$(printf %0150d $i)"
+		j.on(j.Front, "sh", "-c", "cd "+jobRoot+"/jobs/"+n+"; for i in $(seq 400); do mkdir -p "+long+"/"+long+"; echo $i >"+long+"/"+long+"/f; done")
+		for range 2 {
+			j.equal("files", j.run("run", "-N", j.at(), n), "400\n")
+		}
+	}},
+	{"a job on a node that is drained is stopped", func(j *jobs, n string) {
+		j.start(n, "trap '' TERM QUIT; setsid sleep 1000 & echo ready; while :; do sleep 0.1; done", "shutdown_timeout: 1s")
+		j.awaitLog(n, "stdout", "ready\n")
+		j.on(j.Front, "bpctl", "drain", j.at())
+		defer j.on(j.Front, "bpctl", "undrain", j.at())
+		j.write(n+"b", process(n+"b", "true"))
+		j.fails("no node of \""+j.at()+"\" is up", "start", "-N", j.at(), n+"b")
+		if res := j.try("stop", n); res.Code != 0 || !strings.Contains(res.Stderr, "did not end in time and was killed") {
+			j.t.Errorf("got %+v", res)
+		}
+		j.equal("left", j.on(j.machine(), "find", "/sys/fs/cgroup", "-name", "job-"+n+"*").Stdout, "")
+	}},
+	{"what is stopped when it does not run is stopped", func(j *jobs, n string) {
+		j.write(n, process(n, "exit 3"))
+		j.try("run", "-N", j.at(), n)
+		j.equal("state", j.status(n).State, "failed")
+		j.run("stop", n)
+		if k := j.status(n); k.State != "stopped" || k.Exit.Code != 3 {
+			j.t.Errorf("got %+v", k)
+		}
+	}},
 	{"a shell", func(j *jobs, n string) {
 		j.fails("there is no job", "shell", n)
 		j.write(n, process(n, "echo >/dev/shm/f; exec sleep 1000", "limits: {open_files: 77}"))

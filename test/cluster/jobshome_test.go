@@ -46,6 +46,19 @@ func TestJobHome(t *testing.T) {
 	j.run("stop", "-p", "a", "job")
 }
 
+// TestJobHookHome has a hook and its process be on the same node, wherever that is.
+func TestJobHookHome(t *testing.T) {
+	j := startJobs(t, 3)
+	j.tool("job", "pre", "#!/bin/sh\nhostname\n")
+	j.write("job", "nodes: random:1/0-2\n"+process("job", "hostname", "hooks: {pre_start: "+jobRoot+"/jobs/job/bin/pre}"))
+	for range 6 {
+		names := strings.Fields(j.run("run", "job"))
+		if len(names) != 2 || names[0] != names[1] {
+			t.Errorf("the hook and the process are on %v", names)
+		}
+	}
+}
+
 // TestJobLogs has logs be begun anew while a process writes: no line is missing.
 func TestJobLogs(t *testing.T) {
 	j := startJobs(t, 1)

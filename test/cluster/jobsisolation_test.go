@@ -18,6 +18,12 @@ func TestJobIsolation(t *testing.T) {
 var isolationCases = slices.Concat(jobEnvironment, jobFiles, jobVolumes, jobPrivileges, jobProcesses, jobLimits, jobNeighbours)
 
 var jobEnvironment = []jobCase{
+	{"nothing of the caller's umask", func(j *jobs, n string) {
+		j.write(n, process(n, "umask"))
+		res := j.on(j.Front, "sh", "-c", "umask 077; BPJOB_ROOT="+jobRoot+" bpjob run -N "+j.at()+" "+n)
+		j.equal("umask", res.Stdout, "0022\n")
+		j.equal("modes", j.on(j.Front, "stat", "-c", "%a", jobRoot+"/sys/run/bpm/"+n, jobRoot+"/sys/log/"+n).Stdout, "755\n755\n")
+	}},
 	{"nothing of the caller's environment", func(j *jobs, n string) {
 		data := jobRoot + "/data/" + n
 		want := "HOME=" + data + "\nLANG=en_US.UTF-8\nPATH=" + jobRoot + "/jobs/" + n + "/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.\nPWD=" +

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -106,6 +107,14 @@ var jobVolumes = []jobCase{
 }
 
 var jobLimits = []jobCase{
+	{"the memory limit kills a child", func(j *jobs, n string) {
+		for code, want := range map[int]string{0: "", 3: "bpjob: process " + n + ": exit 3 (out of memory)\n"} {
+			res := j.foreground(n, fmt.Sprintf("python3 -c 'x = bytearray(300 << 20)'; exit %d", code), "limits: {memory: 64M}")
+			if res.Code != code || !strings.HasSuffix(res.Stderr, want) || code == 0 && j.status(n).State != "finished" {
+				j.t.Errorf("exit %d: got %+v", code, res)
+			}
+		}
+	}},
 	{"open files", func(j *jobs, n string) { j.equal("limit", j.says(n, "ulimit -n", "limits: {open_files: 77}"), "77\n") }},
 	{"core files", func(j *jobs, n string) {
 		j.equal("default", j.says(n, "ulimit -c"), "0\n")

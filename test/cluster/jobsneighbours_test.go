@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -55,7 +56,10 @@ def call(name, f):
     try: done = f() != -1
     except OSError: done = False
     if done: print(name)
-for s in (0, signal.SIGTERM, signal.SIGSTOP, signal.SIGKILL): call("kill", lambda: os.kill(pid, s))
+for s in (0, signal.SIGTERM, signal.SIGSTOP, signal.SIGKILL):
+    call("kill", lambda: os.kill(pid, s))
+    call("kill of its group", lambda: os.killpg(pid, s))
+    call("kill of all", lambda: os.kill(-1, s))
 call("prlimit", lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (5, 5)))
 call("ptrace", lambda: libc.ptrace(16, pid, 0, 0))
 call("process_vm_readv", lambda: libc.process_vm_readv(pid, ctypes.byref(vec), 1, ctypes.byref(vec), 1, 0))
@@ -63,6 +67,29 @@ call("pidfd_getfd", lambda: libc.syscall(438, os.pidfd_open(pid), 0, 0))
 call("memory", lambda: os.open("/proc/%d/mem" % pid, os.O_RDWR))
 '`)
 		j.equal("possible", got, "")
+		j.equal("state", j.status(n+"-other").State, "running")
+	}},
+	{"processes elsewhere cannot be signalled", func(j *jobs, n string) {
+		j.write(n+"-other", process(n+"-other", "exec sleep 1000"))
+		j.owned(n + "-other")
+		j.run("start", "-N", strconv.Itoa((j.node+1)%len(j.Nodes)), n+"-other")
+		j.t.Cleanup(func() { j.try("stop", n+"-other") })
+		got := j.asNeighbour(n, `exec python3 -c '
+import ctypes, errno, os, signal
+pid = `+strings.TrimSpace(j.run("pid", n+"-other"))+`
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, f):
+    try: done, why = f(), ctypes.get_errno()
+    except OSError as e: done, why = -1, e.errno
+    print(name, done if done != -1 else errno.errorcode[why])
+call("kill", lambda: os.kill(pid, 15))
+call("kill of its group", lambda: os.killpg(pid, 15))
+call("tgkill", lambda: libc.tgkill(pid, pid, 15))
+call("sigqueue", lambda: libc.sigqueue(pid, 15, ctypes.c_void_p(0)))
+call("pidfd_open", lambda: os.pidfd_open(pid))
+call("kill of the own group", lambda: os.kill(0, 0))
+'`)
+		j.equal("calls", got, "kill ESRCH\nkill of its group ESRCH\ntgkill ESRCH\nsigqueue ESRCH\npidfd_open ESRCH\nkill of the own group None\n")
 		j.equal("state", j.status(n+"-other").State, "running")
 	}},
 	{"a neighbour's objects of ipc are out of reach", func(j *jobs, n string) {
@@ -86,7 +113,7 @@ print(libc.shmget(4711, 0, 0), libc.semget(4711, 0, 0), libc.msgget(4711, 0), li
 	}},
 	{"each job has its share of the processors", func(j *jobs, n string) {
 		got := j.says(n, "grep -E ':cpu[,:]' /proc/self/cgroup || cat /proc/self/cgroup")
-		if !strings.Contains(got, "/job-"+n+":"+n+"\n") {
+		if !strings.Contains(got, "/job-"+n+":"+n+":") {
 			j.t.Errorf("it has none of its own: %s", got)
 		}
 	}},

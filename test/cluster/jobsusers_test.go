@@ -190,6 +190,16 @@ var jobUsers = []jobCase{
 			j.t.Errorf("got %+v", res)
 		}
 	}},
+	{"a volume below a directory that is closed to the user", func(j *jobs, n string) {
+		v := jobRoot + "/data/of-" + n + "/open"
+		j.on(j.Nodes[0], "sh", "-c", "mkdir -p "+v+"; echo secret >"+v+"/f; chmod 700 "+jobRoot+"/data/of-"+n)
+		j.own(n, process(n, "cat "+v+"/f", "additional_volumes: [{path: "+v+"}]"))
+		if res := j.as(cluster.Alice, "run", "-N", "0", n); res.Stdout != "" || !strings.Contains(res.Stderr, "volume "+v+": open "+v+": permission denied") {
+			j.t.Errorf("got %+v", res)
+		}
+		j.on(j.Nodes[0], "chmod", "711", jobRoot+"/data/of-"+n)
+		j.equal("says", j.as(cluster.Alice, "run", "-N", "0", n).Stdout, "secret\n")
+	}},
 	{"nodes that are not the user's", func(j *jobs, n string) {
 		j.own(n, process(n, "true"))
 		j.on(j.Front, "bpctl", "-S", "1", "--mode", "0110")
@@ -214,10 +224,12 @@ var jobUsers = []jobCase{
 		j.own(n, "")
 		file := jobRoot + "/jobs/" + n + "/config/bpm.yml"
 		j.on(j.Front, "sh", "-c", "rm "+file+"; mkfifo "+file+"; chown 12345 "+file)
-		defer j.on(j.Front, "rm", file)
 		j.tells("job file: "+file+" is not a file", "start", n)
 		j.on(j.Front, "sh", "-c", "rm "+file+"; ln -s /etc/shadow "+file)
-		j.tells("job "+n+" is not yours: only root and the owner of "+file+" can do this", "start", n)
+		j.tells("job file: "+file+": there is a symbolic link below "+jobRoot+"/jobs/"+n, "start", n)
+		j.on(j.Front, "sh", "-c", "cd "+jobRoot+"/jobs/"+n+"; mkdir -p ../"+n+"z; mv config ../"+n+"z; ln -s ../"+n+"z/config config")
+		j.tells("job file: "+file+": there is a symbolic link below "+jobRoot+"/jobs/"+n, "start", n)
+		j.on(j.Front, "rm", "-r", jobRoot+"/jobs/"+n+"z", jobRoot+"/jobs/"+n)
 	}},
 	{"nobody else can take a lock", func(j *jobs, n string) {
 		j.own(n, process(n, "true"))

@@ -38,6 +38,10 @@ func TestNested(t *testing.T) {
 			{"environment", "X=1 bpsh 0 env Y=2 bpsh 1 sh -c 'umask; echo $X$Y'", 0, "0022\n12\n", ""},
 			{"umask", "bpsh 0 sh -c 'umask 27; bpsh 1 sh -c umask'", 0, "0027\n", ""},
 			{"in time", "bpsh 0 bpsh --timeout 1s 1 sleep 1000", 124, "", "bpsh: node 1: timed out after 1s\n"},
+			{
+				"descendants in time", "bpsh 0 bpsh --timeout 1s 1 sh -c 'sleep 1000 & wait'; bpsh 1 pgrep -x sleep",
+				1, "", "bpsh: node 1: timed out after 1s\n",
+			},
 			{"user", "bpsh 0 bpsh 1 id -u", 0, fmt.Sprintln(user.UID), ""},
 			{"time", "bpsh 0 bpsh -t 1 true 2>&1 | sed 's/[0-9.][0-9.]*/N/g'", 0, "N N user N system N KiB\n", ""},
 		} {

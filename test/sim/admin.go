@@ -74,7 +74,7 @@ func (s *Sim) set(n *node, m wire.SetNodes) {
 		who = core.Caller{UID: 1000, GID: 1000}
 	}
 	m.Nodes = []wire.NodeID{n.id, n.id}
-	if s.chance(4) {
+	if m.Trust == nil && s.chance(4) {
 		m.Nodes = append(m.Nodes, pick(s.rng, s.nodes).id, wire.FrontEnd, 77)
 	}
 	s.replied = nil
@@ -195,7 +195,7 @@ func (s *Sim) joinsAnew(n *node) {
 		in.Want, in.Name = -1, n.line.name
 	}
 	n.identity--
-	connected := n.link != nil && n.link.known && !n.link.isCut && !n.link.closed && !n.revoked
+	connected := n.isConnected() && !n.revoked
 	if !connected && !n.revoked {
 		n.loseSession("")
 		n.wipe() // the former machine is gone
@@ -217,6 +217,11 @@ func (s *Sim) joinsAnew(n *node) {
 		n.identity++
 		n.revoked, n.home, n.line.trust = false, j.Home, "limited"
 	}
+}
+
+// isConnected reports whether the master has a connection to a node.
+func (n *node) isConnected() bool {
+	return n.link != nil && n.link.known && !n.link.isCut && !n.link.closed
 }
 
 // joinsOther has a machine join that never connects, and go again.
@@ -242,7 +247,7 @@ func (s *Sim) joinsOther() {
 
 // isTaken is for a node that another machine has become.
 func (n *node) isTaken(identity string, j *core.Joined) {
-	if n.link != nil && n.link.known {
+	if n.isConnected() {
 		n.sim.fail("%s becomes node %d, which is connected", identity, n.id)
 	}
 	n.loseSession("")

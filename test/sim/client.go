@@ -44,10 +44,19 @@ func (s *Sim) clientActs() {
 			c.leave()
 		}
 	}
+	for ; len(s.closed) > 0; s.closed = s.closed[1:] {
+		s.step(s.closed[0])
+	}
 	if s.quiet {
 		return
 	}
-	switch s.rng.IntN(8) {
+	switch s.rng.IntN(9) {
+	case 5:
+		if c := s.anyClient(); c != nil && c.isLaunching() && !s.peaceful {
+			s.fault("asked again", c.ghost)
+			c.connect()
+			s.step(c.run(true))
+		}
 	case 0, 1, 2, 3:
 		if len(s.everyone) < 200 && s.kernel.free() > 10 {
 			s.newClient()
@@ -110,8 +119,24 @@ func (c *client) comeBack() {
 	}
 }
 
+// isLaunching reports whether a client waits for its process, whose ghost the keeper holds.
+func (c *client) isLaunching() bool {
+	g := c.sim.keeper.ghost(c.ghost)
+	return g != nil && g.adopted.Birth == c.launch && !c.runs && c.conn != 0 && c.after == nil
+}
+
 // lost says that the connection has ended by itself.
 func (c *client) lost() { c.conn, c.after = 0, nil }
+
+// disconnectAll is for the end of a master.
+func (s *Sim) disconnectAll() {
+	for _, c := range s.clients {
+		c.lost()
+	}
+	clear(s.clients)
+	clear(s.opened)
+	s.closed = nil
+}
 
 // leave has a client end.
 func (c *client) leave() {
@@ -136,19 +161,27 @@ func (s *Sim) toClient(o core.Output) {
 			if n := l.node; n.line.down || c.barred && c.sets == n.sets {
 				s.fail("user %d starts %d on node %d, which is %+v", c.uid, c.ghost, n.id, n.line)
 			}
-			l.node.served[c.uid] = true
+			l.node.served[c.uid], s.opened[o.Client] = true, true
 			l.spawns = append(l.spawns, request{c, l.id, o.TaskGroup, o.Tasks})
 		}
 	case core.Started:
-		if c := s.clients[o.Client]; c != nil {
+		c := s.clients[o.Client]
+		switch {
+		case c == nil:
+		case !s.opened[o.Client]:
+			s.fail("client %d is told over a connection without a stream that process %d runs", c.pid, c.ghost)
+		case c.conn == o.Client:
 			c.runs = true
+		default: // its client has made another one, or has ended
+			delete(s.clients, o.Client)
+			s.closed = append(s.closed, core.ClientLeft{Client: o.Client, PID: c.ghost})
 		}
 	case core.Resume:
-		if c := s.clients[o.Client]; c != nil {
+		if c := s.current(o.Client); c != nil {
 			c.after = s.links[o.Session]
 		}
 	case core.Fail:
-		if c := s.clients[o.Client]; c != nil {
+		if c := s.current(o.Client); c != nil {
 			if g := s.kernel.procs[c.ghost]; g != nil && g.ghost != nil && !g.ghost.held && g.parent == c.pid {
 				s.kernel.end(c.ghost) // the client sees to it
 				c.exited = true
@@ -156,11 +189,10 @@ func (s *Sim) toClient(o core.Output) {
 			c.givesUp()
 		}
 	case core.HandOver:
-		if c := s.clients[o.From]; c != nil {
-			delete(s.clients, o.From)
-		}
+		s.opened[o.To] = s.opened[o.From]
+		delete(s.clients, o.From)
 	case core.Attached:
-		if c := s.clients[o.Client]; c != nil {
+		if c := s.current(o.Client); c != nil {
 			if l := s.links[o.Session]; l != nil {
 				c.after = l
 			} else { // its node is gone
@@ -168,6 +200,17 @@ func (s *Sim) toClient(o core.Output) {
 			}
 		}
 	}
+}
+
+// current returns the client of a connection whose launch is settled; nil: the client has made another one
+// since, and this one ends.
+func (s *Sim) current(conn core.Client) *client {
+	c := s.clients[conn]
+	if c != nil && c.conn != conn {
+		delete(s.clients, conn)
+		return nil
+	}
+	return c
 }
 
 // givesUp has a client end that does not get its process back.

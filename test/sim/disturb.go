@@ -31,7 +31,11 @@ func (s *Sim) disturb() {
 	case 9:
 		s.loseMaster()
 	case 10:
-		s.keeper.dies()
+		if s.chance(3) {
+			s.keeper.cut()
+		} else {
+			s.keeper.dies()
+		}
 	case 11:
 		if s.chance(8) {
 			s.fault("long cut", n.id)
@@ -53,9 +57,7 @@ func (s *Sim) loseMaster() {
 		s.keeper.do() // it had come to the keeper
 	}
 	s.keeper.in, s.keeper.out = nil, nil
-	for _, c := range s.clients {
-		c.lost()
-	}
-	clear(s.clients)
+	s.disconnectAll()
+	s.loseWrites()
 	s.begin()
 }

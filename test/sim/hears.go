@@ -31,6 +31,7 @@ func (d *daemon) launches(r request) {
 	}
 	p := &proc{pid: c.ghost, birth: c.launch, node: n, booted: n.booted, client: c, announced: true, starting: true, known: *d.start, room: room{c.uid, r.group}}
 	p.looks = looks{group: p.pid, session: p.pid, uid: c.uid, name: ghostName}
+	p.again = c.asked != nil && c.asked.runs
 	if r.group != 0 {
 		n.rooms[room{c.uid, r.group}] = r.tasks
 	}

@@ -192,6 +192,11 @@ func (s *Sim) atRest() string {
 	for _, g := range s.keeper.ghosts() {
 		return fmt.Sprintf("there is the ghost of %d (birth %d)", g.pid, g.adopted.Birth)
 	}
+	for conn, c := range s.clients {
+		if c.conn != conn {
+			return fmt.Sprintf("connection %d of client %d is not given up, which has made connection %d", conn, c.pid, c.conn)
+		}
+	}
 	for _, c := range s.everyone {
 		if !c.exited && !c.failed && !c.left {
 			return fmt.Sprintf("client %d waits for process %d for ever; connection %d, runs %v", c.pid, c.ghost, c.conn, c.runs)

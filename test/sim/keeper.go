@@ -13,10 +13,12 @@ import (
 
 // keeper holds ghosts, and does one request after the other.
 type keeper struct {
-	sim *Sim
-	in  []core.ToKeeper
-	out []core.Input
-	seq uint64 // of the last signal
+	sim  *Sim
+	in   []core.ToKeeper
+	out  []core.Input
+	boot uint64            // of the front end
+	seq  uint64            // of the last signal
+	ends []*wire.GhostGone // the last, which a master may be told again
 }
 
 // ghost is what the keeper knows of one.
@@ -35,9 +37,7 @@ type ghost struct {
 // anyOwner in GhostAdopt stands for a ghost that was held before.
 const anyOwner = ^uint32(0)
 
-func newKeeper(s *Sim) *keeper { return &keeper{sim: s} }
-
-const boot = 7 // of the front end
+func newKeeper(s *Sim) *keeper { return &keeper{sim: s, boot: 7} }
 
 // ghosts returns those that are held, in order.
 func (k *keeper) ghosts() (all []*ghost) {
@@ -51,7 +51,7 @@ func (k *keeper) ghosts() (all []*ghost) {
 
 // found is what a master that begins is told; what ghosts got comes again.
 func (k *keeper) found() core.KeeperFound {
-	in := core.KeeperFound{Boot: boot}
+	in := core.KeeperFound{Boot: k.boot}
 	for _, g := range k.ghosts() {
 		in.Held = append(in.Held, core.Held{PID: g.pid, Adopted: g.adopted, UID: k.sim.kernel.procs[g.pid].uid, Limit: limitOf(k.sim.kernel.procs[g.pid].uid)})
 		if g.killed {
@@ -60,9 +60,7 @@ func (k *keeper) found() core.KeeperFound {
 		if g.stopped {
 			in.Stopped = append(in.Stopped, g.pid)
 		}
-		for _, m := range g.kept {
-			k.out = append(k.out, core.FromKeeper{Message: m})
-		}
+		k.tellKept(g)
 	}
 	return in
 }
@@ -75,19 +73,50 @@ func (k *keeper) dies() {
 		k.do()
 	}
 	k.in, k.out = nil, nil
-	in := core.KeeperBack{Boot: boot}
+	for _, g := range k.ghosts() {
+		g.forget()
+		g.unheld()
+	}
+	k.sim.step(k.back())
+}
+
+// cut has the connection end between keeper and master: of what the master has asked for, the last is lost. Over
+// the next one it is told the signals that are kept, and of ends that it may know.
+func (k *keeper) cut() {
+	k.sim.fault("keeper cut")
+	for range k.sim.rng.IntN(len(k.in) + 1) {
+		k.do()
+	}
+	k.in, k.out = nil, nil
+	for _, g := range k.ghosts() {
+		k.tellKept(g)
+	}
+	for _, m := range k.ends[k.sim.rng.IntN(len(k.ends)+1):] {
+		k.out = append(k.out, core.FromKeeper{Message: m})
+	}
+	k.sim.step(k.back())
+}
+
+// back is what a master is told over another connection.
+func (k *keeper) back() core.KeeperBack {
+	in := core.KeeperBack{Boot: k.boot}
 	for _, g := range k.ghosts() {
 		in.Held = append(in.Held, g.pid)
 		if g.killed {
 			in.Killed = append(in.Killed, g.pid)
 		}
-		g.forget()
-		g.unheld()
 		if g.stopped {
 			in.Stopped = append(in.Stopped, g.pid)
 		}
 	}
-	k.sim.step(in)
+	return in
+}
+
+// tellKept tells the signals of a ghost that are kept.
+func (k *keeper) tellKept(g *ghost) {
+	for _, m := range g.kept {
+		k.out = append(k.out, core.FromKeeper{Message: m})
+	}
 }
 
 // unheld has a ghost get a signal while no keeper holds it: it stops or goes on by itself.
@@ -200,6 +229,9 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 	return 0
 }
 
+// maxEnds is how many ends are told again at most.
+const maxEnds = 3
+
 // exit ends a ghost, whose process must have ended before.
 func (k *keeper) exit(m *wire.GhostExit) unix.Errno {
 	g := k.ghost(m.PID)
@@ -216,7 +248,9 @@ func (k *keeper) exit(m *wire.GhostExit) unix.Errno {
 	}
 	k.sim.ghostEnds(g, m.Status)
 	k.sim.kernel.end(m.PID)
-	k.out = append(k.out, core.FromKeeper{Message: &wire.GhostGone{PID: m.PID, Asked: true, Status: m.Status}})
+	gone := &wire.GhostGone{PID: m.PID, Asked: true, Status: m.Status}
+	k.ends = append(k.ends[max(0, len(k.ends)-maxEnds+1):], gone)
+	k.out = append(k.out, core.FromKeeper{Message: gone})
 	return 0
 }
 

@@ -33,8 +33,7 @@ type node struct {
 	served map[uint32]bool // users for whom something was started
 	shares map[uint32]uint64
 	rooms  map[room]uint64
-	given  map[wire.PID]bool // numbers that processes have had
-	bounds []*wire.Budget    // of groups, that are not answered
+	bounds []*wire.Budget // of groups, that are not answered
 
 	line        line
 	sets        int  // how often that was changed
@@ -65,10 +64,10 @@ type proc struct {
 	status wire.Status
 	waits  bool // for a call
 	looks
-	reused bool   // its number was another one before
-	room   room   // in which it was started
-	taken  uint64 // number of the last signal
-	got    []uint64
+	again bool   // it was started before, and its ghost is what that has become
+	room  room   // in which it was started
+	taken uint64 // number of the last signal
+	got   []uint64
 
 	// What the slave has told, or will when it has to.
 	announced bool
@@ -84,7 +83,7 @@ type record struct {
 }
 
 func newNode(s *Sim, id wire.NodeID) *node {
-	n := &node{sim: s, id: id, procs: map[wire.PID]*proc{}, linked: s.now, heard: s.now, calls: map[uint64]*asked{}, served: map[uint32]bool{}, shares: map[uint32]uint64{}, rooms: map[room]uint64{}, given: map[wire.PID]bool{}}
+	n := &node{sim: s, id: id, procs: map[wire.PID]*proc{}, linked: s.now, heard: s.now, calls: map[uint64]*asked{}, served: map[uint32]bool{}, shares: map[uint32]uint64{}, rooms: map[room]uint64{}}
 	n.init = &initProcess{node: n, kept: map[wire.PID]word{}}
 	return n
 }
@@ -174,7 +173,7 @@ func (n *node) forks() {
 	n.next = pid
 	n.sim.births++
 	child := &proc{pid: pid, birth: n.sim.births, node: n, booted: n.booted, maker: p, runs: true, looks: p.looks, room: p.room}
-	n.procs[pid], child.reused, n.given[pid] = child, n.given[pid], true
+	n.procs[pid] = child
 	n.sim.note("node %d: %d (birth %d) is born of %d", n.id, pid, child.birth, p.pid)
 	n.records = append(n.records, record{child, wire.Event{Kind: wire.EventForked, PID: pid, Birth: child.birth, Parent: p.pid}})
 }

@@ -133,7 +133,7 @@ func (s *Sim) checkLooks(p *proc, l *local) {
 		uid = nobody
 	}
 	switch {
-	case p.reused: // its ghost may be made before that of its maker is as it was when it was born
+	case p.again:
 	case l.group != p.group || l.session != p.session:
 		s.fail("process %d is in group %d of session %d, its ghost in group %d of session %d", p.pid, p.group, p.session, l.group, l.session)
 	case l.name != p.name:

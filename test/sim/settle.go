@@ -42,5 +42,5 @@ func (s *Sim) drained() bool {
 			return false
 		}
 	}
-	return len(s.keeper.in)+len(s.keeper.out) == 0
+	return len(s.keeper.in)+len(s.keeper.out)+len(s.writes)+len(s.written) == 0
 }

@@ -41,8 +41,10 @@ type Sim struct {
 	keeper   *keeper
 	nodes    []*node
 	links    map[core.Session]*link
-	clients  map[core.Client]*client
-	everyone []*client // those that have left, too
+	clients  map[core.Client]*client // by connection; a client that asks again has two until the former is given up
+	opened   map[core.Client]bool    // connections with the stream of a process
+	closed   []core.ClientLeft       // connections that their clients have closed, as the master finds out
+	everyone []*client               // those that have left, too
 	sessions core.Session
 	conns    core.Client
 	births   uint64
@@ -52,6 +54,8 @@ type Sim struct {
 	setUps   bool   // nodes are set up by a script
 	ghosts   string // control group for ghosts
 	scripts  map[wire.NodeID]uint64
+	writes   []core.Keep // that are not on disk
+	written  []core.Kept // that are, and the core does not know
 	certain  []core.Certify
 	replied  wire.Message // to the administrator
 	joined   *core.Joined
@@ -70,7 +74,7 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 		seed:   seed, source: rand.NewPCG(seed, 0), now: time.Unix(1_000_000, 0),
 		scripts: map[wire.NodeID]uint64{}, peaceful: seed%8 == 7, setUps: seed%3 == 0, quiet: true,
 		kept:  map[core.Table]map[string][]byte{core.Nodes: {}, core.Blocks: {}},
-		links: map[core.Session]*link{}, clients: map[core.Client]*client{},
+		links: map[core.Session]*link{}, clients: map[core.Client]*client{}, opened: map[core.Client]bool{},
 	}
 	s.rng = rand.New(s.source)
 	if seed%5 == 0 {
@@ -200,13 +204,12 @@ func (s *Sim) perform(o core.Output) core.Input {
 	case core.Placed:
 		s.passed = append(s.passed, o)
 	case core.Keep:
-		if !s.quiet && !s.peaceful && s.chance(20) {
-			s.fault("store")
-			return core.Kept{Number: o.Number, Err: errStore}
+		if o.Later {
+			s.writes = append(s.writes, o)
+			return nil
 		}
-		maps.Copy(s.kept[o.Table], o.Records)
-		maps.DeleteFunc(s.kept[o.Table], func(_ string, record []byte) bool { return record == nil })
-		return core.Kept{Number: o.Number}
+		s.writeAll() // what is kept is kept in order
+		return s.write(o)
 	case core.Ask:
 		return s.answer(o)
 	case core.Forget:
@@ -269,6 +272,9 @@ func (s *Sim) Run(steps int) error {
 		s.check()
 	}
 	s.settle()
+	if s.violated != nil {
+		s.note("the master's core is left with\n%v", s.core)
+	}
 	return s.violated
 }
 
@@ -308,6 +314,12 @@ func (s *Sim) pass(d time.Duration) {
 
 // answerLate answers a question that takes its time.
 func (s *Sim) answerLate() {
+	s.writeAll()
+	for len(s.written) > 0 {
+		in := s.written[0]
+		s.written = s.written[1:]
+		s.step(in)
+	}
 	for _, id := range slices.Sorted(maps.Keys(s.scripts)) {
 		in := core.SetUpDone{Node: id, Attempt: s.scripts[id]}
 		if s.chance(4) && !s.quiet {

@@ -53,7 +53,9 @@ func (t *transfer) begin(tree tree) {
 		}
 	}
 	needed := t.front.setup.Receive != nil || t.front == t.root || len(hub.Feeds) > 0
+	t.limit(tree, starts)
 	for m, start := range starts {
+		m.from = start.From
 		if !m.out && (m != t.front || needed) {
 			t.tell(m, *start)
 		}

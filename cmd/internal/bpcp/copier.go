@@ -110,37 +110,65 @@ func (c *Copier) copy(ctx context.Context, p *plan) {
 // failed.
 const rounds = 8
 
+// slowAtOnce is how many machines are served at once that have held others up.
+const slowAtOnce = 32
+
 // transfer copies what one machine sends.
 func (c *Copier) transfer(ctx context.Context, p *plan, source int) {
-	targets := p.targets
+	turns := make(chan struct{}, slowAtOnce)
+	var group sync.WaitGroup
+	for _, node := range c.serve(ctx, p, source, p.targets) {
+		turns <- struct{}{}
+		group.Go(func() {
+			c.serve(ctx, p, source, []client.NodeID{node})
+			<-turns
+		})
+	}
+	group.Wait()
+}
+
+// serve copies what one machine sends to others. It returns those that have held others up, and
+// have no copy.
+func (c *Copier) serve(ctx context.Context, p *plan, source int, targets []client.NodeID) (slow []client.NodeID) {
 	for range rounds {
 		t, err := newTransfer(c, p, source, targets)
 		if err != nil {
 			c.say(client.FrontEnd, "", err)
-			return
+			return slow
 		}
-		if targets = t.run(ctx); len(targets) == 0 || ctx.Err() != nil {
-			return
+		var held []client.NodeID
+		targets, held = t.run(ctx)
+		if slow = append(slow, held...); len(targets) == 0 || ctx.Err() != nil {
+			return slow
 		}
 	}
 	for _, node := range targets {
 		c.say(node, "", errors.New("the copy broke off again and again"))
 	}
+	return slow
 }
 
 // say prints what is wrong on a machine, once. The path is what it is about.
 func (c *Copier) say(node client.NodeID, path string, err error) {
+	text := err.Error()
+	if path != "" {
+		text = path + ": " + text
+	}
+	c.note(node, text)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bad = true
+}
+
+// note prints what is worth knowing of a machine, once.
+func (c *Copier) note(node client.NodeID, text string) {
 	line := "bpcp: "
 	if node != client.FrontEnd {
 		line += fmt.Sprintf("node %d: ", node)
 	}
-	if path != "" {
-		line += path + ": "
-	}
-	line = printable(line+err.Error()) + "\n"
+	line = printable(line+text) + "\n"
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.bad = true
 	if c.said[line] {
 		return
 	}

@@ -3,7 +3,7 @@
 // For every machine with files to copy there is a transfer. It starts an agent (package
 // internal/copy/agent) on each machine that takes part, arranges them as a tree, and listens to what
 // they say until all are done. Machines that lost the stream because another one failed are served
-// by a transfer of their own afterwards.
+// by a transfer of their own afterwards; so is each that has held others up.
 //
 //	operand   SRC and DST of the command line
 //	plan      which transfers that makes

@@ -30,10 +30,12 @@ type member struct {
 	up        atomic.Bool // it passes the stream on to the front end by messages
 	port      int         // where it listens
 	failed    map[int]bool
+	from      int // where it has the stream from, see [agent.Start]
 	ready     bool
 	connected bool
 	done      bool
 	broken    bool // it has lost the stream
+	slow      bool // it has held others up
 	out       bool // it takes no part any more
 	ended     bool // there is no agent
 	written   int64

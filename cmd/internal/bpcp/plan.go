@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
 	"time"
 
 	"bproc/internal/client"
 	"bproc/internal/copy/agent"
+	"bproc/internal/copy/source"
+	"bproc/internal/copy/stream"
 )
 
 // plan is what is to be copied.
@@ -42,6 +44,7 @@ func (c *Copier) plan(ctx context.Context, o *options) (*plan, error) {
 	if p.targets, err = machines(o.target, table); err != nil {
 		return nil, err
 	}
+	dir, _ := os.Getwd()         // a transfer with a relative path fails without it
 	names := map[string]string{} // operands by the names of their copies
 	copies := 0
 	for _, op := range o.sources {
@@ -55,38 +58,38 @@ func (c *Copier) plan(ctx context.Context, o *options) (*plan, error) {
 			if len(from) > 1 {
 				suffix = fmt.Sprintf(".%d", node)
 			}
-			if err := clash(names, op, suffix); err != nil {
+			name := source.Name(dir, op.path, suffix)
+			if err := clash(names, op, name); err != nil {
 				return nil, err
 			}
-			p.add(node, op.path, agent.Send{Recursive: o.recursive, Xattrs: o.preserve, Suffix: suffix})
+			p.add(node, op.path, name, agent.Send{Recursive: o.recursive, Xattrs: o.preserve})
 		}
 	}
-	p.receive = agent.Receive{Path: o.target.path, Many: copies > 1, Preserve: o.preserve}
+	p.receive = agent.Receive{Path: o.target.path, Recursive: o.recursive, Many: copies > 1, Preserve: o.preserve}
 	return p, nil
 }
 
-// add adds a path to what a machine sends.
-func (p *plan) add(node client.NodeID, path string, send agent.Send) {
+// add adds a path to what a machine sends, and the name of its copy.
+func (p *plan) add(node client.NodeID, path, name string, send agent.Send) {
 	for i := range p.sources {
-		if s := &p.sources[i]; s.node == node && s.send.Suffix == send.Suffix {
-			s.send.Paths = append(s.send.Paths, path)
+		if s := &p.sources[i]; s.node == node {
+			s.send.Paths, s.send.Names = append(s.send.Paths, path), append(s.send.Names, name)
 			return
 		}
 	}
-	send.Paths = []string{path}
+	send.Paths, send.Names = []string{path}, []string{name}
 	p.sources = append(p.sources, sending{node, send})
 }
 
 // clash returns an error if another operand has a copy of the same name.
-func clash(names map[string]string, op operand, suffix string) error {
-	name := filepath.Base(op.path)
-	if name == "." || name == ".." || name == "/" {
-		return nil // their contents are copied
+func clash(names map[string]string, op operand, name string) error {
+	if name == stream.Here {
+		return nil // its contents are copied
 	}
-	if other, taken := names[name+suffix]; taken {
-		return fmt.Errorf("%s and %s would both be copied to %s", other, op.text, name+suffix)
+	if other, taken := names[name]; taken {
+		return fmt.Errorf("%s and %s would both be copied to %s", other, op.text, name)
 	}
-	names[name+suffix] = op.text
+	names[name] = op.text
 	return nil
 }
 

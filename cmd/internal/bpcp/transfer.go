@@ -48,14 +48,16 @@ func newTransfer(c *Copier, p *plan, source int, targets []client.NodeID) (*tran
 	}
 	t.root = member(from.node)
 	t.root.setup.Send, t.root.setup.Sender = &from.send, sender
+	receive := p.receive
+	receive.Names = from.send.Names
 	for _, node := range targets {
 		if node != client.FrontEnd {
-			member(node).setup.Receive = &p.receive
+			member(node).setup.Receive = &receive
 		}
 	}
 	t.front = member(client.FrontEnd) // last, so that it passes nothing on, unless it sends
 	if slices.Contains(targets, client.FrontEnd) {
-		t.front.setup.Receive = &p.receive
+		t.front.setup.Receive = &receive
 	}
 	return t, t.directories()
 }
@@ -89,27 +91,19 @@ func (t *transfer) directories() error {
 	return nil
 }
 
-// run copies. It returns the nodes to copy to once more.
-func (t *transfer) run(ctx context.Context) (again []client.NodeID) {
+// run copies. It returns the nodes to copy to once more, see left.
+func (t *transfer) run(ctx context.Context) (again, slow []client.NodeID) {
 	t.startAll(ctx)
-	t.await(ctx, func(m *member) bool { return m.ready })
+	t.await(ctx, func(m *member) bool { return m.ready }, t.late())
 	if !t.over {
 		tree := t.arrange()
 		t.connect(tree)
-		t.await(ctx, func(m *member) bool { return m.connected })
+		t.await(ctx, func(m *member) bool { return m.connected }, t.late())
 		t.begin(tree)
-		t.await(ctx, func(m *member) bool { return m.done })
+		t.await(ctx, func(m *member) bool { return m.done }, nil)
 	}
 	t.finish()
-	if t.over {
-		return nil
-	}
-	for _, m := range t.members {
-		if m.broken && m != t.root && m.setup.Receive != nil {
-			again = append(again, m.node)
-		}
-	}
-	return again
+	return t.left()
 }
 
 // maxStarts bounds the starts under way, as those of bpsh.
@@ -162,12 +156,18 @@ func (t *transfer) startAll(ctx context.Context) {
 }
 
 // await handles events until all members that take part are as far as is asked, or the transfer
-// is over.
-func (t *transfer) await(ctx context.Context, far func(*member) bool) {
+// is over. Those that are not when it is late are stalled.
+func (t *transfer) await(ctx context.Context, far func(*member) bool, late <-chan time.Time) {
 	for !t.over && slices.ContainsFunc(t.members, func(m *member) bool { return !m.out && !far(m) }) {
 		select {
 		case e := <-t.events:
 			t.handle(ctx, e)
+		case <-late:
+			for _, m := range t.members {
+				if !m.out && !far(m) {
+					t.stalled(m, true)
+				}
+			}
 		case <-ctx.Done():
 			t.over = true
 		}
@@ -199,6 +199,8 @@ func (t *transfer) handle(ctx context.Context, e event) {
 		t.progress()
 	case agent.Total:
 		t.copier.total(t.number, said.Bytes)
+	case agent.Stalled:
+		t.accused(m, said.ID)
 	case agent.Done:
 		m.done, m.broken = true, said.Broken
 		if m.broken {
@@ -252,7 +254,7 @@ func (t *transfer) retire(m *member) {
 func (t *transfer) dropped(gone *member) {
 	for _, m := range t.members {
 		if m != gone && !m.out && !m.done && m.connected {
-			t.tell(m, agent.Drop{ID: gone.id})
+			go t.tell(m, agent.Drop{ID: gone.id}) // one that has stopped reads nothing
 		}
 	}
 }
@@ -263,7 +265,8 @@ func (t *transfer) tell(m *member, message any) { _ = m.conn.Send(message) }
 // grace is how long agents may take to remove what is not whole.
 const grace = 10 * time.Second
 
-// finish waits until all agents have ended.
+// finish waits until all agents have ended. One that does not, though it is killed, waits in its node's
+// kernel, and is left there.
 func (t *transfer) finish() {
 	for _, m := range t.members {
 		if m.input != nil {
@@ -272,6 +275,7 @@ func (t *transfer) finish() {
 	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
+	killed := false
 	for slices.ContainsFunc(t.members, func(m *member) bool { return !m.ended }) {
 		select {
 		case e := <-t.events:
@@ -282,11 +286,16 @@ func (t *transfer) finish() {
 				e.member.ended = true
 			}
 		case <-timer.C:
+			if killed {
+				return
+			}
 			for _, m := range t.members {
 				if !m.ended && m.stop != nil {
 					m.stop()
 				}
 			}
+			killed = true
+			timer.Reset(grace)
 		}
 	}
 }
@@ -295,7 +304,7 @@ func (t *transfer) finish() {
 func (t *transfer) progress() {
 	least, members := int64(-1), 0
 	for _, m := range t.members {
-		if m.setup.Receive == nil || m.out {
+		if m.setup.Receive == nil || m.out || m.slow {
 			continue
 		}
 		members++

@@ -9,6 +9,14 @@ type tree []*member
 
 func (t tree) parent(i int) int { return (i - 1) / fanout }
 
+// depth returns how many steps there are from the root to member i.
+func (t tree) depth(i int) (steps int) {
+	for ; i > 0; i = t.parent(i) {
+		steps++
+	}
+	return steps
+}
+
 // children returns those of member i.
 func (t tree) children(i int) []*member {
 	first := fanout*i + 1

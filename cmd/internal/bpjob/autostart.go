@@ -52,7 +52,7 @@ func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 // due reports whether a process of a job that is marked for it is started now. Came: one of its nodes has come
 // up; otherwise one is up. Booted is when the front end was. What was stopped stays so until then.
 func due(r place.Record, came, first bool, booted time.Time) bool {
-	old := r.Run == 0 || r.Since.Before(booted)
+	old := r.Since.Before(booted) // or it was never started
 	switch {
 	case r.State == life.Failed && r.Exit.Cause == life.NodeWentDown:
 		return true

@@ -54,6 +54,7 @@ func TestCheck(t *testing.T) {
 		{"check big.yml", "", 1, "", "big.yml:1:1: the file has more than 262144 bytes; make it smaller\n"},
 		{"check -", "- x", 1, "", "-:1:1: the file must be a mapping, not a list\n"},
 		{"check", "", 1, "", "bpjob: no file given\n"},
+		{"stop -p ../../x web", "", 1, "", "bpjob: \"../../x\" cannot be the name of a process\n"},
 		{"check --jsn x", "", 1, "", "bpjob: there is no option --jsn; --help lists those that there are\n"},
 		{"", "", 1, "", "bpjob: no command given; see bpjob --help\n"},
 		{"chek x", "", 1, "", "bpjob: there is no command \"chek\"; see bpjob --help\n"},

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/operands"
 	"bproc/cmd/internal/release"
@@ -36,6 +37,10 @@ func (c *Command) say(format string, args ...any) {
 	fmt.Fprintf(c.Stderr, c.name()+": "+format+"\n", args...)
 }
 
+// ownUmask is that of everything that bpjob makes, here and on nodes, and of the processes of jobs: whoever starts them,
+// users of jobs get into the directories that are made.
+const ownUmask = 0o022
+
 // errReported ends bpjob with a failure whose message is printed.
 var errReported = errors.New("reported")
 
@@ -46,6 +51,7 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	cmd.SetArgs(args)
 	cmd.SetOut(c.Stdout)
 	cmd.SetErr(c.Stderr)
+	unix.Umask(ownUmask)
 	err := c.identify()
 	if err == nil {
 		err = cmd.ExecuteContext(ctx)
@@ -144,7 +150,7 @@ func (s *selection) onNodes(cmd *cobra.Command) *cobra.Command {
 // nothing wants no arguments.
 func nothing(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%q is too much", args)
+		return fmt.Errorf("it takes no arguments, such as %q; --help lists what it takes", args[0])
 	}
 	return nil
 }

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"bproc/internal/job/file"
 	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
@@ -38,16 +36,20 @@ func at(s selection) (place.Process, error) {
 	if !file.IsName(s.job) {
 		return p, fmt.Errorf("%q cannot be the name of a job", s.job)
 	}
+	process := cmp.Or(s.process, s.job)
+	if !file.IsName(process) { // files are called after it, and an ordinary user can have root open them
+		return p, fmt.Errorf("%q cannot be the name of a process", process)
+	}
 	root, err := place.Root()
 	if err != nil {
 		return p, err
 	}
-	return place.Process{Job: place.Job{Root: root, Name: s.job}, Process: cmp.Or(s.process, s.job)}, nil
+	return place.Process{Job: place.Job{Root: root, Name: s.job}, Process: process}, nil
 }
 
 // open opens a job file, and returns its owner, who can have put anything there.
 func open(j place.Job) (*os.File, uint32, error) {
-	f, err := os.OpenFile(j.File(), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := j.Open()
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, 0, fmt.Errorf("there is no job %s: %s is missing", j.Name, j.File())
 	}

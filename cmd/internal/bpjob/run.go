@@ -115,8 +115,10 @@ func ended(p place.Process, r place.Record) error {
 	switch {
 	case r.Reason != "" || r.Exit.Cause == life.NodeWentDown || r.Exit.Cause == life.HookFailed || r.Exit.Cause == life.HookTimedOut:
 		return &failedError{why(p, r), max(1, r.Exit.Code)}
-	case r.Exit.Cause != "":
+	case r.Exit.Cause != "" && r.Exit.Signal != 0:
 		return &failedError{why(p, r), codeSignal + r.Exit.Signal}
+	case r.Exit.Cause != "":
+		return &failedError{why(p, r), r.Exit.Code}
 	case r.Exit.Signal != 0:
 		return exitError(codeSignal + r.Exit.Signal)
 	case r.Exit.Code != 0:

@@ -66,6 +66,9 @@ func TestArrivals(t *testing.T) {
 func TestDue(t *testing.T) {
 	booted := time.Unix(1000, 0)
 	record := func(s life.State, run uint64, since int64, cause life.Cause) place.Record {
+		if s == life.Created {
+			return place.Record{}
+		}
 		return place.Record{Record: life.Record{State: s, Run: run, Since: time.Unix(since, 0), Exit: life.Exit{Cause: cause}}}
 	}
 	for _, tt := range []struct {
@@ -79,6 +82,7 @@ func TestDue(t *testing.T) {
 		{"ended, node comes up", record(life.Finished, 1, 2000, ""), true, false, true},
 		{"ended, service starts", record(life.Finished, 1, 2000, ""), false, true, false},
 		{"ended before the boot, service starts", record(life.Finished, 1, 500, ""), false, true, true},
+		{"stopped before its first start, node comes up", record(life.Stopped, 0, 2000, ""), true, true, false},
 		{"stopped, node comes up", record(life.Stopped, 1, 2000, ""), true, false, false},
 		{"stopped before the boot, node comes up", record(life.Stopped, 1, 500, ""), true, false, true},
 		{"node went down, another is up", record(life.Failed, 1, 2000, life.NodeWentDown), false, false, true},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -112,20 +113,29 @@ func (c *Command) end(ctx context.Context, p place.Process) error {
 	return err
 }
 
-// remains ends what a supervisor that was killed has left.
+// remains notes that a process without a supervisor is stopped: the service starts it no more. It ends what a
+// supervisor that was killed has left.
 func (c *Command) remains(ctx context.Context, p place.Process, r place.Record) error {
-	if !r.Left {
+	if r.Left {
+		if err := c.clear(ctx, p, r.Node); err != nil {
+			return err
+		}
+	} else {
 		c.say("process %v is not running", p)
-		return nil
 	}
+	r.Left, r.State, r.Since = false, life.Stopped, time.Now()
+	return p.Write(r)
+}
+
+// clear ends what is left of a process on a node.
+func (c *Command) clear(ctx context.Context, p place.Process, node client.NodeID) error {
 	s := supervise.Supervisor{Client: new(client.Client), Place: p, Spec: spec.Spec{Root: p.Root, Job: p.Name, Process: p.Process}}
 	var err error
 	if s.Jailer, s.Copier, err = programs(); err != nil {
 		return err
 	}
-	if err := s.Clear(ctx, r.Node); err != nil {
+	if err := s.Clear(ctx, node); err != nil {
 		return fmt.Errorf("end what is left of process %v: %w", p, err)
 	}
-	r.Left = false
-	return p.Write(r)
+	return nil
 }

@@ -150,7 +150,7 @@ func signalSupervisor(p place.Process, r place.Record, sig unix.Signal) error {
 	}
 	defer unix.Close(fd)
 	now, err := p.Read()
-	if err != nil || now.Supervisor != r.Supervisor {
+	if err != nil || now.Supervisor != r.Supervisor || place.Born(r.Supervisor) != now.Born { // the number is another's by now
 		return err
 	}
 	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -27,7 +27,7 @@ const asCommand = "BPSH_TEST_GHOST"
 
 func TestMain(m *testing.M) {
 	if ghost := os.Getenv(asCommand); ghost != "" {
-		sh := bpsh.Shell{Client: &client.Client{GhostPath: ghost}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+		sh := bpsh.Shell{Client: &client.Client{GhostPath: ghost}, Stdin: client.NewFile(os.Stdin), Stdout: client.NewFile(os.Stdout), Stderr: client.NewFile(os.Stderr)}
 		unix.Exit(sh.Main(context.Background(), os.Args[1:]))
 	}
 	fakemaster.Main(m)
@@ -82,10 +82,10 @@ var table = []wire.Node{
 	{ID: 3, Name: "d", State: "boot"},
 }
 
-// onRun answers Run by handle, and knows the node table.
 // killed is a node that is up, and where a process is killed.
 const killed = 20
 
+// onRun answers Run by handle, and knows the node table.
 func onRun(handle func(c *fakemaster.Conn, r *wire.Run)) fakemaster.Handler {
 	return func(c *fakemaster.Conn, m wire.Message) {
 		switch m := m.(type) {

@@ -58,7 +58,7 @@ func (e *ending) within(ctx context.Context) (context.Context, context.CancelFun
 
 // oversee ends a command that has been started when its time has come. The caller calls
 // settle when it has ended, which returns the cause, if there was one.
-func (e *ending) oversee(j *job, began time.Time) (settle func() error) {
+func (e *ending) oversee(ctx context.Context, j *job, began time.Time) (settle func() error) {
 	if e.limit == 0 && !e.failFast {
 		return func() error { return nil }
 	}
@@ -78,7 +78,7 @@ func (e *ending) oversee(j *job, began time.Time) (settle func() error) {
 		case <-late:
 			cause = errTimedOut
 		}
-		j.end(&e.listing, ended)
+		j.end(context.WithoutCancel(ctx), &e.listing, ended)
 	}()
 	return func() error {
 		close(ended)
@@ -88,10 +88,10 @@ func (e *ending) oversee(j *job, began time.Time) (settle func() error) {
 }
 
 // end ends a command and its descendants.
-func (j *job) end(from *listing, ended <-chan struct{}) {
-	t := newTree(j.cmd.PID, from)
-	signal := t.signal
-	if len(t.members) == 0 { // it has ended, or this is a node, and it is on another
+func (j *job) end(ctx context.Context, from *listing, ended <-chan struct{}) {
+	t := newTree(ctx, j.cmd.PID, j.cmd.Node, from)
+	signal := func(sig unix.Signal) { t.signal(ctx, sig) }
+	if len(t.members) == 0 { // it has ended, or its node does not answer
 		signal = func(sig unix.Signal) { _ = j.cmd.Signal(sig) }
 	}
 	signal(unix.SIGTERM)
@@ -122,7 +122,7 @@ func (s *session) fail(j *job) {
 	s.ending.once.Do(func() {
 		s.ending.first = j
 		if len(s.jobs) > 1 {
-			s.shell.Say(fmt.Errorf("node %d: %s; the other commands are ended", j.cmd.Node, outcome(j.code)))
+			s.shell.Say(fmt.Errorf("node %d: %s; the other commands are ended", j.cmd.Node, j.outcome()))
 		}
 		// A start that is given up can leave descendants on its node, so it goes on for a
 		// while, and the command is ended then.
@@ -136,6 +136,7 @@ func (e *ending) settle() {
 	if e.giveUp != nil {
 		e.giveUp.Stop()
 	}
+	e.listing.afar.close()
 }
 
 // timedOut says that a command took too long, and returns its exit code.
@@ -147,12 +148,21 @@ func (s *session) timedOut(j *job) int {
 	return codeTimedOut
 }
 
-// outcome returns an exit code in words.
-func outcome(code int) string {
-	if code > codeSignal && code < codeFailed {
-		if name := unix.SignalName(unix.Signal(code - codeSignal)); name != "" {
-			return "ended by " + name
-		}
+// outcome says how a job has ended.
+func (j *job) outcome() string {
+	if sig, ok := j.status.Signaled(); ok && j.code == j.status.ExitCode() {
+		return "ended by " + signalName(sig)
 	}
-	return fmt.Sprintf("exit status %d", code)
+	return fmt.Sprintf("exit status %d", j.code)
+}
+
+// firstRealTime is the first real-time signal of programs: the C library has those before it.
+const firstRealTime = 34
+
+// signalName returns the name of a signal, with that of a real-time signal as signal(7) has it.
+func signalName(sig int) string {
+	if name := unix.SignalName(unix.Signal(sig)); name != "" {
+		return name
+	}
+	return fmt.Sprintf("SIGRTMIN%+d", sig-firstRealTime)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // fanout gives every node a copy of standard input. A node that takes none
-// holds the others up; one that has ended does not.
+// holds the others up, unless its process has ended or closed its standard input.
 type fanout struct {
 	src  io.Reader
 	taps []*tap
@@ -97,9 +97,5 @@ func (t *tap) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// release takes the node off, if it has ended.
-func (t *tap) release(ended bool) {
-	if t != nil && ended {
-		t.once.Do(func() { close(t.gone) })
-	}
-}
+// InputEnded takes the node off: its process has ended, or reads no more. The client calls it.
+func (t *tap) InputEnded() { t.once.Do(func() { close(t.gone) }) }

@@ -68,6 +68,26 @@ func TestInputToAll(t *testing.T) {
 	}
 }
 
+// TestInputClosed gives input to two nodes, of which one closes its standard input and runs
+// until the other has read everything.
+func TestInputClosed(t *testing.T) {
+	read := make(chan struct{})
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
+		c.Started()
+		if r.Node == 0 {
+			c.CloseInput()
+			<-read
+		} else {
+			readAll(t, c)
+			close(read)
+		}
+		c.End(0)
+	}))
+	if got := run(t, m.Client, bulkInput(), "0,1", "cmd"); got != (result{}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestSequentialInput has each node say what it reads. When a node whose turn
 // is to come were held up, the one before would not get its input.
 func TestSequentialInput(t *testing.T) {

@@ -43,6 +43,13 @@ func (j *job) onTerminal(t *terminal.Terminal) {
 	j.cmd.Terminal, j.cmd.Stderr = t.Wanted(), nil
 }
 
+// endInput ends the copy of standard input of a job that has none any more.
+func (j *job) endInput() {
+	if j.tap != nil {
+		j.tap.InputEnded()
+	}
+}
+
 // name puts the node before an error that does not name it.
 func (j *job) name(err error) error {
 	var e *client.Error

@@ -1,7 +1,9 @@
 package bpsh
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -12,12 +14,13 @@ import (
 	"bproc/internal/procstat"
 )
 
-// listing lists the processes of this machine. Those who ask at the same time share a listing
-// that was begun after they have asked.
+// listing lists the processes of this machine, and of nodes that are looked at. Those who ask at
+// the same time share a listing that was begun after they have asked.
 type listing struct {
 	mu    sync.Mutex
 	began time.Time
 	all   map[client.PID]listed
+	afar  afar
 }
 
 // listed is a process of a listing.
@@ -25,20 +28,26 @@ type listed struct {
 	parent client.PID
 	start  uint64
 	state  byte
+	afar   bool // on another node than this
 }
 
 // still reports whether a process seems to do nothing: it is stopped, or has ended.
 func (p listed) still() bool { return strings.IndexByte("TtZX", p.state) >= 0 }
 
 // get returns all processes that can be seen. The caller only reads it.
-func (l *listing) get() map[client.PID]listed {
+func (l *listing) get(ctx context.Context) map[client.PID]listed {
 	asked := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.began.After(asked) {
 		return l.all
 	}
-	l.began, l.all = time.Now(), map[client.PID]listed{}
+	l.began = time.Now()
+	l.afar.refresh(ctx)
+	l.all = maps.Clone(l.afar.all)
+	if l.all == nil {
+		l.all = map[client.PID]listed{}
+	}
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return l.all
@@ -55,12 +64,37 @@ func (l *listing) get() map[client.PID]listed {
 	return l.all
 }
 
-// lookUp returns a process; false if there is none.
+// of returns a process of a node, which may be this one; false if there is none.
+func (l *listing) of(ctx context.Context, pid client.PID, node client.NodeID) (listed, bool) {
+	if p, ok := lookUp(pid); ok {
+		return p, true
+	}
+	l.mu.Lock()
+	l.afar.watch(node)
+	l.mu.Unlock()
+	p, ok := l.get(ctx)[pid]
+	return p, ok
+}
+
+// last returns a process as it was listed last.
+func (l *listing) last(pid client.PID) (listed, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, ok := l.all[pid]
+	return p, ok
+}
+
+// lookUp returns a process of this machine; false if there is none.
 func lookUp(pid client.PID) (listed, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return listed{}, false // ended meanwhile
 	}
+	return parseStat(text)
+}
+
+// parseStat returns the process of a stat file.
+func parseStat(text []byte) (listed, bool) {
 	stat := procstat.Stat(text)
 	parent, ok := stat.Int(procstat.Parent)
 	start, ok2 := stat.Uint(procstat.Start)
@@ -68,5 +102,5 @@ func lookUp(pid client.PID) (listed, bool) {
 	if !ok || !ok2 || len(state) != 1 {
 		return listed{}, false
 	}
-	return listed{client.PID(parent), start, state[0]}, true
+	return listed{parent: client.PID(parent), start: start, state: state[0]}, true
 }

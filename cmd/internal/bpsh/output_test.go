@@ -2,12 +2,18 @@ package bpsh_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"bproc/cmd/internal/bpsh"
+	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/wire"
 )
@@ -150,6 +156,108 @@ func TestOutputLost(t *testing.T) {
 	want := result{255, "begin", "bpsh: node 3 is down\n"}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestNonblocking has another process make standard input and output non-blocking while bpsh
+// waits to read, and before it writes more than the pipe holds.
+func TestNonblocking(t *testing.T) {
+	pipe := func() (ends [2]*os.File) {
+		var fds [2]int
+		if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+			t.Fatal(err)
+		}
+		for i := range ends {
+			ends[i] = os.NewFile(uintptr(fds[i]), "pipe")
+			t.Cleanup(func() { ends[i].Close() })
+		}
+		return ends
+	}
+	stdin, stdout := pipe(), pipe()
+	const size = 1 << 20
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
+		c.Started()
+		for _, f := range []*os.File{stdin[0], stdout[1]} {
+			if err := unix.SetNonblock(int(f.Fd()), true); err != nil {
+				t.Error(err)
+			}
+		}
+		for range 2 { // the first read may have begun before
+			if _, err := stdin[1].WriteString("line\n"); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.Input(); err != nil {
+				t.Error(err)
+			}
+		}
+		stdin[1].Close()
+		for range size >> 15 {
+			_ = c.Output(out, strings.Repeat("x", 1<<15))
+		}
+		c.End(0)
+	}))
+	var stderr buffer
+	sh := bpsh.Shell{
+		Client: &m.Client, Stdin: client.NewFile(stdin[0]), Stdout: client.NewFile(stdout[1]), Stderr: &stderr,
+	}
+	ended := make(chan struct{})
+	code := 0
+	go func() {
+		defer close(ended)
+		code = sh.Main(t.Context(), []string{"3", "cmd"})
+	}()
+	got := 0
+	for more := true; more; {
+		select {
+		case <-ended:
+			more = false
+			stdout[1].Close()
+			rest, err := io.ReadAll(stdout[0])
+			if err != nil {
+				t.Error(err)
+			}
+			got += len(rest)
+		case <-time.After(time.Millisecond):
+			if !writable(stdout[1]) {
+				n, err := stdout[0].Read(make([]byte, size))
+				if err != nil {
+					t.Error(err)
+				}
+				got += n
+			}
+		}
+	}
+	if code != 0 || stderr.String() != "" {
+		t.Errorf("exit status %d, %s", code, stderr.String())
+	}
+	if got != size {
+		t.Errorf("got %d bytes, want %d", got, size)
+	}
+}
+
+func writable(f *os.File) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}, 0)
+	return n > 0 || err != nil
+}
+
+// TestSequentialFull has a command go on writing whose turn never comes, for standard output takes
+// nothing.
+func TestSequentialFull(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
+		c.Started()
+		for c.Output(out, "x") == nil && r.Node == 2 {
+			time.Sleep(time.Millisecond)
+		}
+		c.End(0)
+	}))
+	got := runTo(t, m.Client, full, "-s", "0-2", "cmd")
+	if got.code != 255 || !strings.Contains(got.stderr, "node 2: write /dev/full: no space left on device\n") {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -38,7 +38,7 @@ const (
 // newProgress returns the line for a shell whose standard error is a terminal, and what is
 // printed there goes through it from now on. Without a terminal it returns nil.
 func newProgress(sh *Shell) *progress {
-	f, ok := sh.Stderr.(*os.File)
+	f, ok := client.FileOf(sh.Stderr)
 	if !ok || !isTerminal(f) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (p *progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	return p.terminal.Write(b)
+	return client.NewFile(p.terminal).Write(b)
 }
 
 func (p *progress) clear() {

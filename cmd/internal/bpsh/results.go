@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
 	"bproc/internal/client"
 )
 
@@ -56,7 +54,7 @@ func (s *session) report(j *job, took time.Duration) error {
 		if code, ok := j.status.Exited(); ok {
 			r.Exit = &code
 		} else if sig, ok := j.status.Signaled(); ok {
-			r.Signal = unix.SignalName(unix.Signal(sig))
+			r.Signal = signalName(sig)
 		}
 	}
 	if u := j.cmd.Usage; u != nil {

@@ -115,16 +115,19 @@ func TestJSON(t *testing.T) {
 		case killed:
 			c.Started()
 			c.End(wire.SignalStatus(9))
+		case 40:
+			c.Started()
+			c.End(wire.SignalStatus(40))
 		default:
 			c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)
 		}
 	}))
-	got := run(t, m.Client, strings.NewReader(""), "--json", fmt.Sprintf("0,1,%d,30", killed), "cmd")
+	got := run(t, m.Client, strings.NewReader(""), "--json", fmt.Sprintf("0,1,%d,30,40", killed), "cmd")
 	if got.code != 255 || got.stderr != "" {
 		t.Errorf("got exit code %d and standard error %q", got.code, got.stderr)
 	}
 	all := lines(t, got.stdout)
-	if len(all) != 4 {
+	if len(all) != 5 {
 		t.Fatalf("got %q", got.stdout)
 	}
 	if l := all[0]; l.Node != 0 || l.PID == 0 || l.Exit == nil || *l.Exit != 3 || l.Stdout != "text\n" || l.Stderr != "<&>\n" || l.Error != "" || l.Signal != "" {
@@ -139,23 +142,27 @@ func TestJSON(t *testing.T) {
 	if l := all[3]; l.Node != 30 || l.PID != 0 || l.Exit != nil || l.Error != "node 30 is down" {
 		t.Errorf("got %+v", l)
 	}
+	if l := all[4]; l.Exit != nil || l.Signal != "SIGRTMIN+6" {
+		t.Errorf("got %+v", l)
+	}
 }
 
 func TestTimeout(t *testing.T) {
 	m := fakemaster.Start(t, onRun(nil))
+	limited := limit.Scaled(300 * time.Millisecond)
 	began := time.Now()
-	got := run(t, m.Client, strings.NewReader(""), "--timeout", "300ms", "-1", "sh", "-c", "sleep 100 & wait")
-	if want := (result{124, "", "bpsh: node -1: timed out after 300ms\n"}); got != want {
+	got := run(t, m.Client, strings.NewReader(""), "--timeout", limited.String(), "-1", "sh", "-c", "sleep 100 & wait")
+	if want := (result{124, "", fmt.Sprintf("bpsh: node -1: timed out after %v\n", limited)}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if took := time.Since(began); took < 300*time.Millisecond {
+	if took := time.Since(began); took < limited {
 		t.Errorf("it took %v", took)
 	}
 	got = run(t, m.Client, strings.NewReader(""), "--timeout", "1h", "-1", "sh", "-c", "exit 3")
 	if want := (result{code: 3}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	got = run(t, m.Client, strings.NewReader(""), "--json", "--timeout", "300ms", "-1", "sh", "-c", "echo begin; sleep 100")
+	got = run(t, m.Client, strings.NewReader(""), "--json", "--timeout", limited.String(), "-1", "sh", "-c", "echo begin; sleep 100")
 	if all := lines(t, got.stdout); len(all) != 1 || !all[0].TimedOut || all[0].Signal != "SIGTERM" || all[0].Stdout != "begin\n" || got.stderr != "" {
 		t.Errorf("got %+v", got)
 	}
@@ -167,8 +174,9 @@ func TestStubborn(t *testing.T) {
 	m := fakemaster.Start(t, onRun(nil))
 	pids := t.TempDir() + "/pids"
 	script := `trap "" TERM; (echo $BASHPID >>` + pids + `; exec sleep 1000) & trap - TERM; (trap "" TERM; echo $BASHPID >>` + pids + `; while :; do sleep 1000; done) & wait`
-	got := run(t, m.Client, strings.NewReader(""), "--timeout", "500ms", "-1", "bash", "-c", script)
-	if want := (result{124, "", "bpsh: node -1: timed out after 500ms\n"}); got != want {
+	limited := limit.Scaled(500 * time.Millisecond)
+	got := run(t, m.Client, strings.NewReader(""), "--timeout", limited.String(), "-1", "bash", "-c", script)
+	if want := (result{124, "", fmt.Sprintf("bpsh: node -1: timed out after %v\n", limited)}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	text, err := os.ReadFile(pids)
@@ -204,41 +212,16 @@ func TestFailFast(t *testing.T) {
 	if want := (result{3, "", "bpsh: node -1: exit status 3; the other commands are ended\n"}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	// An exit status above 128 is no signal.
+	for script, want := range map[string]string{"exit 130": "exit status 130", "kill -KILL $$": "ended by SIGKILL"} {
+		script = `case $BPROC_RANK in *1) read a <$PIPE; ` + script + `;; *) echo >$PIPE; sleep 100;; esac`
+		got = run(t, m.Client, strings.NewReader(""), "-k", "master,master", "sh", "-c", script)
+		if want := "bpsh: node -1: " + want + "; the other commands are ended\n"; got.stderr != want {
+			t.Errorf("got %+v, want %q", got, want)
+		}
+	}
 	got = run(t, m.Client, strings.NewReader(""), "-k", "master,master", "true")
 	if want := (result{}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-func TestTasks(t *testing.T) {
-	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
-		var found []string
-		for _, v := range r.Command.Env {
-			for _, name := range []string{"BPROC_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_NODELIST", "NODES", "JOBID"} {
-				if strings.HasPrefix(v, name+"=") {
-					found = append(found, v)
-				}
-			}
-		}
-		slices.Sort(found)
-		c.Started()
-		_ = c.Output(out, strings.Join(found, " ")+"\n")
-		c.End(0)
-	}))
-	t.Setenv("JOBID", "77")
-	t.Setenv("SLURM_PROCID", "9")
-	want := ""
-	for rank := range 4 {
-		node := []int{5, 2}[rank/2]
-		want += fmt.Sprintf("%3d: BPROC_RANK=%07d JOBID=77 NODES=5,2 PMI_RANK=%d PMI_SIZE=4 SLURM_JOB_ID=77 SLURM_LOCALID=%d SLURM_NODEID=%d SLURM_NODELIST=n5,n2 SLURM_NTASKS=4 SLURM_PROCID=%d\n",
-			node, rank, rank, rank%2, rank/2, rank)
-	}
-	got := run(t, m.Client, strings.NewReader(""), "-sp", "--tasks-per-node", "2", "5,2", "cmd")
-	if got.stdout != want || got.code != 0 {
-		t.Errorf("got %+v, want\n%s", got, want)
-	}
-	got = run(t, m.Client, strings.NewReader(""), "5", "cmd")
-	if want := "BPROC_RANK=0000000 JOBID=77 SLURM_PROCID=9\n"; got.stdout != want {
-		t.Errorf("got %+v, want %q", got, want)
 	}
 }

@@ -180,7 +180,6 @@ func (s *session) do(ctx context.Context, j *job) {
 // perform runs one job.
 func (s *session) perform(ctx context.Context, j *job, began time.Time) {
 	err := s.start(ctx, j)
-	j.tap.release(err != nil)
 	if err == nil {
 		if rawErr := s.raw(j); rawErr != nil {
 			s.shell.Say(rawErr)
@@ -189,10 +188,11 @@ func (s *session) perform(ctx context.Context, j *job, began time.Time) {
 	}
 	s.started.Done()
 	if err != nil {
+		j.endInput()
 		j.code = s.failed(j, err)
 		return
 	}
-	settle := s.ending.oversee(j, began)
+	settle := s.ending.oversee(ctx, j, began)
 	s.await(j)
 	if errors.Is(settle(), errTimedOut) {
 		j.code = s.timedOut(j)
@@ -218,7 +218,7 @@ func (s *session) await(j *job) {
 		s.signals.giveUp()
 	}
 	if sig, left := s.signals.hasLeft(); left {
-		j.tap.release(true)
+		j.endInput()
 		j.code = codeSignal + int(sig)
 		if sig == 0 {
 			s.terminal.Close()
@@ -229,7 +229,6 @@ func (s *session) await(j *job) {
 	}
 	status, err := j.cmd.Wait()
 	s.signals.hangUpRest(j)
-	j.tap.release(true)
 	j.status, j.code = status, status.ExitCode()
 	if err = errors.Join(err, j.outlet.close()); err != nil {
 		s.tell(j, j.name(err))

@@ -75,14 +75,15 @@ func (s *spool) spill() error {
 	return nil
 }
 
-// discard forgets what was kept.
+// discard forgets what was kept, and passes on what comes from now on: where that fails, the
+// command is ended.
 func (s *spool) discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file != nil {
 		s.file.Close()
 	}
-	s.memory, s.file = nil, nil
+	s.open, s.memory, s.file = true, nil, nil
 }
 
 // release passes on what was kept; what comes from now on is passed on at once.
@@ -152,6 +153,9 @@ func (t *turns) add(s *spool, done <-chan struct{}) {
 func (t *turns) run() error {
 	for i, s := range t.spools {
 		if err := s.release(); err != nil {
+			for _, later := range t.spools[i+1:] {
+				later.discard()
+			}
 			return err
 		}
 		<-t.done[i]

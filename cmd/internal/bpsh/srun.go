@@ -46,12 +46,12 @@ Flags:
 var (
 	srunIgnored = []string{
 		"partition/p", "account/A", "job-name/J", "cpus-per-task/c", "distribution/m", "qos/q", "wait/W", "mem",
-		"mem-per-cpu", "cpu-bind", "gres", "gpus", "gpus-per-task", "gpus-per-node", "jobid", "comment", "propagate",
+		"mem-per-cpu", "cpu-bind", "cpu_bind", "mem-bind", "gres", "gpus", "gpus-per-task", "gpus-per-node", "jobid", "comment", "propagate",
 		"threads-per-core", "ntasks-per-core", "ntasks-per-socket", "hint",
 	}
 	srunIgnoredAlone = []string{
 		"unbuffered/u", "quiet/Q", "verbose/v", "oversubscribe/s", "overcommit/O", "exclusive", "no-kill/k", "overlap", "exact",
-		"preserve-env/E", "disable-status/X",
+		"preserve-env/E", "disable-status/X", "external-launcher",
 	}
 )
 
@@ -68,6 +68,11 @@ func (o *srunOptions) flags() *pflag.FlagSet {
 	f.BoolVarP(&o.label, "label", "l", false, "whole lines, each after the rank of its command")
 	f.StringVarP(&o.killOn, "kill-on-bad-exit", "K", "0", "end all commands when one has failed (`0 or 1`)")
 	f.Lookup("kill-on-bad-exit").NoOptDefVal = "1"
+	for _, digit := range []string{"0", "1"} { // of -K0 and -K1
+		name := "kill-on-bad-exit-" + digit
+		f.BoolFuncP(name, digit, "", func(string) error { return f.Set("kill-on-bad-exit", digit) })
+		f.Lookup(name).Hidden = true
+	}
 	f.StringVarP(&o.input, "input", "i", "all", "standard input is for all, none, or the command of this rank (`who`)")
 	f.StringVarP(&o.limit, "time", "t", "", "end commands that run longer (`minutes`, or h:m:s)")
 	f.StringVarP(&o.dir, "chdir", "D", "", "working `directory`")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/cmd/internal/bpsh"
 	"bproc/internal/client"
 	"bproc/internal/fakemaster"
@@ -54,6 +56,8 @@ func TestSrun(t *testing.T) {
 		{line: "--nodelist n1,n0 -N 2 -n 2 --input none cmd", stdout: "task 0 local 0 node 0 1(x2) n1,n0\ntask 1 local 0 node 1 1(x2) n1,n0\n"},
 		{line: "-l -w n[0-1] -n 3 cmd", stdout: "0: task 0 local 0 node 0 2,1 n0,n1\n1: task 1 local 1 node 0 2,1 n0,n1\n2: task 2 local 0 node 1 2,1 n0,n1\n"},
 		{line: "-n 2 --ntasks-per-node=2 -p batch --cpu-bind=none -u -J name cmd", stdout: "task 0 local 0 node 0 2 n0\ntask 1 local 1 node 0 2 n0\n"},
+		{line: "-K1 --cpu_bind=none --mem-bind none --external-launcher cmd", stdout: "task 0 local 0 node 0 1 n0\n"},
+		{line: "-N 2 -lK0 false", stdout: "0: task 0 local 0 node 0 1(x2) n0,n1\n1: task 1 local 0 node 1 1(x2) n0,n1\n"},
 		{line: "-n 1 -w n[0-1] cmd", stdout: "task 0 local 0 node 0 1 n0\n"},
 		{line: "-x n0 cmd", stdout: "task 0 local 0 node 0 1 n1\n"},
 		{line: "cmd", env: "SLURM_JOB_NODELIST=n1", stdout: "task 0 local 0 node 0 1 n1\n"},
@@ -95,6 +99,25 @@ func TestSrunInput(t *testing.T) {
 	}))
 	if got := srun(t, m.Client, strings.NewReader("x"), "-w", "n0,n1", "-i", "1", "cmd"); got.stdout != "1 reads\n" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSrunKill has the first of two commands fail, which ends the second or does not.
+func TestSrunKill(t *testing.T) {
+	t.Setenv("PIPE", t.TempDir()+"/pipe")
+	if err := unix.Mkfifo(os.Getenv("PIPE"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scripts := map[int]string{
+		3: "case $SLURM_PROCID in 0) exit 3;; *) sleep 100;; esac",
+		4: "case $SLURM_PROCID in 0) exec >$PIPE; exit 3;; *) cat <$PIPE; exit 4;; esac", // when the first has ended
+	}
+	m := fakemaster.Start(t, onRun(nil))
+	for option, code := range map[string]int{"-K": 3, "-K1": 3, "--kill-on-bad-exit": 3, "-K0": 4, "-K=0": 4, "-u": 4} {
+		script := scripts[code]
+		if got := srun(t, m.Client, strings.NewReader(""), "-w", "master", "-n", "2", option, "sh", "-c", script); got.code != code {
+			t.Errorf("%s: got %+v, want %d", option, got, code)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package bpsh
 
 import (
+	"context"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -10,7 +11,8 @@ import (
 
 // tree is a child of this process and its descendants, by number and start time. Descendants
 // stay members when a parent has ended, and they have another one: so the tree can be
-// signalled twice. Remote processes are members by their ghosts.
+// signalled twice. On the front end, remote processes are members by their ghosts; on a node,
+// those of the child's node are.
 type tree struct {
 	root    client.PID
 	members map[client.PID]uint64
@@ -18,20 +20,20 @@ type tree struct {
 }
 
 // newTree returns a tree with the child only, if that is there.
-func newTree(root client.PID, from *listing) *tree {
+func newTree(ctx context.Context, root client.PID, node client.NodeID, from *listing) *tree {
 	t := &tree{root: root, members: map[client.PID]uint64{}, listing: from}
-	if p, ok := lookUp(root); ok {
+	if p, ok := from.of(ctx, root, node); ok {
 		t.members[root] = p.start
 	}
 	return t
 }
 
 // signal sends a signal to all members that are left, and has them go on.
-func (t *tree) signal(sig unix.Signal) {
-	t.stop()
+func (t *tree) signal(ctx context.Context, sig unix.Signal) {
+	t.stop(ctx)
 	for pid, start := range t.members {
-		signalProcess(pid, start, sig)
-		signalProcess(pid, start, unix.SIGCONT)
+		t.signalProcess(pid, start, sig)
+		t.signalProcess(pid, start, unix.SIGCONT)
 	}
 }
 
@@ -44,18 +46,18 @@ const (
 )
 
 // stop stops all members, so that none has children that are not known.
-func (t *tree) stop() {
+func (t *tree) stop(ctx context.Context) {
 	deadline := time.Now().Add(stopTime)
 	asked := map[client.PID]bool{}
 	for grown := time.Now(); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		for pid, start := range t.members {
 			if !asked[pid] {
 				asked[pid] = true
-				signalProcess(pid, start, unix.SIGSTOP)
+				t.signalProcess(pid, start, unix.SIGSTOP)
 			}
 		}
 		waiting := !hasStopped(t.root)
-		if all := t.listing.get(); t.grow(all) || waiting || t.moves(all) {
+		if all := t.listing.get(ctx); t.grow(all) || waiting || t.moves(all) {
 			grown = time.Now()
 		} else if time.Since(grown) > settleTime {
 			return
@@ -101,7 +103,13 @@ func (t *tree) grow(all map[client.PID]listed) bool {
 }
 
 // signalProcess sends a signal to a process unless its number is another's by now.
-func signalProcess(pid client.PID, start uint64, sig unix.Signal) {
+func (t *tree) signalProcess(pid client.PID, start uint64, sig unix.Signal) {
+	if p, ok := t.listing.last(pid); ok && p.afar {
+		if p.start == start {
+			_ = unix.Kill(int(pid), sig)
+		}
+		return
+	}
 	fd, err := unix.PidfdOpen(int(pid), 0)
 	if err != nil {
 		return // ended meanwhile

@@ -3,7 +3,6 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 	"unsafe"
@@ -57,7 +56,7 @@ type Terminal struct {
 
 // Of returns a file as a terminal; nil if it is none.
 func Of(input io.Reader) *Terminal {
-	f, ok := input.(*os.File)
+	f, ok := client.FileOf(input)
 	if !ok {
 		return nil
 	}

@@ -29,6 +29,7 @@ type Agent struct {
 	setup    Setup
 	config   *tls.Config
 	target   *target.Target // nil: it does not receive
+	own      *local         // that it receives by
 	listener *listener      // nil: it does not listen
 	inlet    *inlet
 	links    map[int]*link // to peers
@@ -95,7 +96,7 @@ func (a *Agent) prepare() (path string, err error) {
 	}
 	if to := a.setup.Receive; to != nil {
 		a.target, err = target.Open(target.Options{
-			Path: to.Path, Many: to.Many, Preserve: to.Preserve, SameMachine: a.setup.Send != nil,
+			Path: to.Path, Names: to.Names, Recursive: to.Recursive, Many: to.Many, Preserve: to.Preserve, SameMachine: a.setup.Send != nil,
 			Problem: a.problem, Written: a.written.Store,
 		})
 		switch {
@@ -120,9 +121,17 @@ func (a *Agent) close() {
 		a.listener.stop()
 		a.listener.abortAll()
 	}
-	if a.target != nil {
-		a.target.Close()
+	if a.target == nil {
+		return
 	}
+	if a.own != nil {
+		select {
+		case <-a.own.done:
+		case <-a.own.stalled:
+			return // it is in use, perhaps for ever
+		}
+	}
+	a.target.Close()
 }
 
 // messages reads what the session says.
@@ -241,7 +250,7 @@ func Host(node string) string {
 // sendOf returns the source of this agent.
 func (a *Agent) sendOf() *source.Source {
 	s := a.setup.Send
-	src := &source.Source{Paths: s.Paths, Recursive: s.Recursive, Xattrs: s.Xattrs, Suffix: s.Suffix, Problem: a.problem}
+	src := &source.Source{Paths: s.Paths, Names: s.Names, Recursive: s.Recursive, Xattrs: s.Xattrs, Problem: a.problem}
 	if a.target != nil {
 		src.Below = a.target.Inside()
 	}

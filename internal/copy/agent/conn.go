@@ -15,7 +15,7 @@ var messages = []reflect.Type{
 	1: reflect.TypeFor[Setup](), 2: reflect.TypeFor[Connect](), 3: reflect.TypeFor[Start](), 4: reflect.TypeFor[Drop](),
 	5: reflect.TypeFor[Ready](), 6: reflect.TypeFor[Connected](), 7: reflect.TypeFor[Total](), 8: reflect.TypeFor[Progress](),
 	9: reflect.TypeFor[Problem](), 10: reflect.TypeFor[Done](), 11: reflect.TypeFor[Data](), 12: reflect.TypeFor[DataEnd](),
-	13: reflect.TypeFor[Taken](),
+	13: reflect.TypeFor[Taken](), 14: reflect.TypeFor[Stalled](),
 }
 
 var numbers = func() map[reflect.Type]byte {

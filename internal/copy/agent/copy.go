@@ -26,10 +26,9 @@ func (a *Agent) copy(ctx context.Context, s Start) error {
 		_ = a.conn.Send(Done{Broken: true})
 		return err
 	}
-	var own *local
 	if a.target != nil {
-		own = startLocal(a.target, a.setup.Receiver)
-		h.add(localID, own)
+		a.own = startLocal(a.target, a.setup.Receiver)
+		h.add(localID, a.own)
 	}
 	a.publish(h, s.From, in)
 	stop := context.AfterFunc(ctx, func() {
@@ -41,6 +40,9 @@ func (a *Agent) copy(ctx context.Context, s Start) error {
 	})
 	defer stop()
 	h.start()
+	if s.Ticks > 0 {
+		go h.watch(s.Ticks, a.stalled)
+	}
 	quiet := a.tellProgress(ctx)
 	err = a.pass(ctx, h, in)
 	if l, ok := in.(*link); ok && err != nil {
@@ -48,9 +50,8 @@ func (a *Agent) copy(ctx context.Context, s Start) error {
 	}
 	h.end(err == nil)
 	quiet()
-	if own != nil {
-		<-own.done
-		err = a.outcome(err, own.err)
+	if a.own != nil {
+		err = a.received(err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -154,6 +155,25 @@ func (a *Agent) send(ctx context.Context, h *hub) error {
 		return err
 	}
 	return g.flush()
+}
+
+// stalled tells the session of an outlet that takes nothing.
+func (a *Agent) stalled(id int) {
+	if id == localID {
+		close(a.own.stalled)
+		id = a.setup.ID
+	}
+	_ = a.conn.Send(Stalled{id}) // the context ends with the session
+}
+
+// received waits for this machine's target, unless that is stalled.
+func (a *Agent) received(passed error) error {
+	select {
+	case <-a.own.done:
+		return a.outcome(passed, a.own.err)
+	case <-a.own.stalled:
+		return errBroken
+	}
 }
 
 // outcome returns what the copy has come to, of how the stream and this machine's target ended.

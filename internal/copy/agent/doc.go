@@ -22,6 +22,7 @@
 //	   | Start ---------------------->|  the stream begins
 //	   |<--- Problem, Progress, Total |
 //	   | Drop ----------------------->|  a child is gone: go on without it
+//	   |<-------------------- Stalled |  a child, or its own target, takes nothing and was dropped
 //	   |<----------------------- Done |
 //
 // A connection between agents is TLS 1.3, proved at both ends by a certificate that is made for
@@ -36,7 +37,8 @@
 // that have it.
 //
 // An agent reads no stream that it passes on. Its own target gets the same pieces as its children
-// (hub). A child that breaks, or a target that is full, does not hold the others up. If what an
+// (hub). A child that breaks, or a target that is full, does not hold the others up, nor does for long one
+// that takes nothing (stall.go). If what an
 // agent gets breaks off, it ends its connections the same way, discards what is not whole, and says
 // so in Done.
 //

@@ -46,6 +46,9 @@ type outlet struct {
 	dead   chan struct{} // closed when it takes no more
 	once   sync.Once
 	err    error // after run
+
+	taken atomic.Int64 // pieces
+	ended atomic.Bool  // run has returned
 }
 
 // kill ends the outlet before the stream does.
@@ -61,6 +64,7 @@ var errDropped = errors.New("was dropped")
 
 // run passes pieces on until the stream ends, or breaks.
 func (o *outlet) run(whole func() bool) {
+	defer o.ended.Store(true)
 	for {
 		select {
 		case <-o.dead:
@@ -73,6 +77,7 @@ func (o *outlet) run(whole func() bool) {
 			}
 			err := o.sink.write(p.bytes, len(o.pieces) > 0)
 			p.release()
+			o.taken.Add(1)
 			if err != nil {
 				o.err = err
 				o.kill()
@@ -101,15 +106,16 @@ var errBroken = errors.New("the stream broke off")
 var errNobody = errors.New("nobody takes the stream any more")
 
 // hub passes every piece of the stream on to all outlets. One that is behind by more than its
-// queue holds the others up.
+// queue holds the others up, until it is stalled (watch).
 type hub struct {
 	ctx     context.Context
 	outlets []*outlet
 	group   sync.WaitGroup
-	whole   bool // set before the queues are closed
+	whole   bool          // set before the queues are closed
+	ending  chan struct{} // closed then
 }
 
-func newHub(ctx context.Context) *hub { return &hub{ctx: ctx} }
+func newHub(ctx context.Context) *hub { return &hub{ctx: ctx, ending: make(chan struct{})} }
 
 // add adds an outlet.
 func (h *hub) add(id int, s sink) *outlet {
@@ -160,6 +166,7 @@ func (h *hub) pass(p *piece) error {
 // end ends the stream, and returns when all outlets have.
 func (h *hub) end(whole bool) {
 	h.whole = whole
+	close(h.ending)
 	for _, o := range h.outlets {
 		close(o.pieces)
 	}

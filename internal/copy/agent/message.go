@@ -1,7 +1,7 @@
 package agent
 
 // Version is that of the messages. Programs of one cluster have the same one.
-const Version = 2
+const Version = 3
 
 // The messages to an agent.
 type (
@@ -22,15 +22,17 @@ type (
 	// Send is what the agent reads.
 	Send struct {
 		Paths     []string
+		Names     []string // of their copies
 		Recursive bool
 		Xattrs    bool
-		Suffix    string
 	}
-	// Receive is where the agent writes.
+	// Receive is where the agent writes, and what.
 	Receive struct {
-		Path     string
-		Many     bool
-		Preserve bool
+		Path      string
+		Names     []string // that copies may have
+		Recursive bool     // copies may be other than regular files
+		Many      bool
+		Preserve  bool
 	}
 	// Connect says to whom the agent connects.
 	Connect struct{ Peers []Peer }
@@ -45,6 +47,7 @@ type (
 		Links []int // agents that it is passed on to by connections
 		Feeds []int // agents that it is passed on to through the session
 		Up    bool  // it is passed on to the session
+		Ticks int   // after which something that takes nothing is dropped, see [Tick]; 0: none is
 	}
 	// Drop says that an agent is gone that the stream was passed on to, or came from.
 	Drop struct{ ID int }
@@ -72,6 +75,9 @@ type (
 	Progress struct{ Bytes int64 }
 	// Problem is what could not be copied.
 	Problem struct{ Path, Text string }
+	// Stalled says that an agent takes nothing of what is passed on to it, and was dropped. An agent
+	// says it of itself if that is its target; it goes on passing the stream on.
+	Stalled struct{ ID int }
 	// Done is the last.
 	Done struct {
 		Broken bool // the stream broke off

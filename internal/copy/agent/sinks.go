@@ -18,13 +18,18 @@ type local struct {
 	done   chan struct{} // the reader has ended
 	err    error         // of it
 
-	rest []byte
-	busy bool // rest is of a write that has not returned
+	stalled chan struct{} // the reader is not waited for any more
+
+	busy bool // the last bytes are of a write that has not returned
+
+	mu     sync.Mutex
+	rest   []byte // of a write
+	gaveUp bool   // the write has returned without that, and its bytes are used for others
 }
 
 // startLocal starts to receive at a target what was sealed for a key.
 func startLocal(t *target.Target, key []byte) *local {
-	l := &local{bytes: make(chan []byte), taken: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{})}
+	l := &local{bytes: make(chan []byte), taken: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{}), stalled: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		sealed := newOpener(l, key)
@@ -45,24 +50,55 @@ func (l *local) drain(from io.Reader) {
 
 // Read implements [io.Reader] for the goroutine that receives.
 func (l *local) Read(b []byte) (int, error) {
-	for len(l.rest) == 0 {
+	for {
+		if n, err := l.take(b); n > 0 || err != nil {
+			return n, err
+		}
 		if l.busy {
 			l.busy = false
-			l.taken <- struct{}{}
+			select {
+			case l.taken <- struct{}{}:
+			case <-l.broken:
+				return 0, errBroken
+			}
 		}
 		select {
 		case rest, ok := <-l.bytes:
 			if !ok {
 				return 0, io.EOF
 			}
-			l.rest, l.busy = rest, true
+			l.busy = true
+			l.put(rest)
 		case <-l.broken:
 			return 0, errBroken
 		}
 	}
+}
+
+// take gives bytes of the last write, if there are some left.
+func (l *local) take(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gaveUp {
+		return 0, errBroken
+	}
 	n := copy(b, l.rest)
 	l.rest = l.rest[n:]
 	return n, nil
+}
+
+func (l *local) put(b []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = b
+}
+
+// giveUp ends a write whose bytes are not all taken.
+func (l *local) giveUp() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gaveUp = true
+	return errDropped
 }
 
 func (l *local) write(b []byte, _ bool) error {
@@ -70,12 +106,16 @@ func (l *local) write(b []byte, _ bool) error {
 	case l.bytes <- b:
 	case <-l.done:
 		return l.end()
+	case <-l.broken:
+		return l.giveUp()
 	}
 	select {
 	case <-l.taken:
 		return nil
 	case <-l.done:
 		return l.end()
+	case <-l.broken: // the target may take long to notice
+		return l.giveUp()
 	}
 }
 
@@ -136,7 +176,19 @@ func (f *feed) take(n int) {
 	f.changed.Broadcast()
 }
 
-func (f *feed) finish() error { return f.conn.Send(DataEnd{}) }
+// finish ends the stream when everything before its end was taken.
+func (f *feed) finish() error {
+	f.mu.Lock()
+	for f.flight > 0 && !f.aborted {
+		f.changed.Wait()
+	}
+	aborted := f.aborted
+	f.mu.Unlock()
+	if aborted {
+		return errDropped
+	}
+	return f.conn.Send(DataEnd{})
+}
 
 func (f *feed) abort() {
 	f.mu.Lock()

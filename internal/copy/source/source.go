@@ -13,9 +13,9 @@ import (
 // Source is what is to be sent.
 type Source struct {
 	Paths     []string
-	Recursive bool   // directories too, and all kinds of files as they are
-	Xattrs    bool   // with extended attributes
-	Suffix    string // added to the names of Paths
+	Names     []string // of the copies of Paths, see [Name]
+	Recursive bool     // directories too, and all kinds of files as they are
+	Xattrs    bool     // with extended attributes
 
 	// Problem is told what could not be read.
 	Problem func(path string, err error)
@@ -41,21 +41,16 @@ type walk struct {
 // Send writes the stream. The error is that of the writer, or the cause of ctx.
 func (s *Source) Send(ctx context.Context, to *stream.Writer) error {
 	w := &walk{Source: s, ctx: ctx, to: to, links: map[Identity]uint64{}, data: make([]byte, stream.MaxData)}
-	for _, path := range s.Paths {
-		if err := w.operand(path); err != nil {
+	for i, path := range s.Paths {
+		if err := w.operand(path, s.Names[i]); err != nil {
 			return err
 		}
 	}
 	return to.End()
 }
 
-// operand sends one of the paths.
-func (w *walk) operand(path string) error {
-	name, err := w.name(path)
-	if err != nil {
-		w.Problem(path, err)
-		return nil
-	}
+// operand sends one of the paths, under a name.
+func (w *walk) operand(path, name string) error {
 	var st unix.Stat_t
 	flags := unix.AT_SYMLINK_NOFOLLOW
 	if !w.Recursive || path[len(path)-1] == '/' {
@@ -76,28 +71,24 @@ func (w *walk) operand(path string) error {
 	return w.entry(unix.AT_FDCWD, path, path, name, &st, flags == 0)
 }
 
-// name returns what the copy of a path is called.
-func (w *walk) name(path string) (string, error) {
-	if path == "" {
-		return "", unix.ENOENT
-	}
+// Name returns the name of the copy of a path. A relative path begins in dir, which is absolute.
+// [stream.Here] is the name of a directory whose contents are copied to the target itself; with a
+// suffix such a directory has its own name.
+func Name(dir, path, suffix string) string {
 	name := filepath.Base(path)
-	if base := filepath.Base(filepath.Clean(path)); base == "." || base == ".." || base == "/" {
-		name = stream.Here
+	if name != "." && name != ".." && name != "/" {
+		return name + suffix
 	}
-	if w.Suffix == "" {
-		return name, nil
+	if suffix == "" {
+		return stream.Here
 	}
-	if name == stream.Here {
-		whole, err := filepath.Abs(path)
-		if err != nil {
-			return "", err
-		}
-		if name = filepath.Base(whole); name == "/" {
-			name = "root"
-		}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
 	}
-	return name + w.Suffix, nil
+	if name = filepath.Base(filepath.Clean(path)); name == "/" {
+		name = "root"
+	}
+	return name + suffix
 }
 
 // entry sends the file at the path at in dir. Path is its name for messages.

@@ -21,13 +21,14 @@ func (r *reception) preserve(fd int, path string, e *stream.Entry) error {
 	if err := owner(func(uid, gid int) error { return unix.Fchown(fd, uid, gid) }, e, &mode); err != nil {
 		return err
 	}
-	if err := unix.Fchmod(fd, mode); err != nil {
-		return err
-	}
+	// Before the mode: attributes of users need write permission (xattr(7)).
 	for _, x := range e.Xattrs {
 		if err := r.xattr(fd, path, x); err != nil {
 			return err
 		}
+	}
+	if err := unix.Fchmod(fd, mode); err != nil {
+		return err
 	}
 	return unix.UtimesNanoAt(fd, "", times(e), unix.AT_EMPTY_PATH)
 }

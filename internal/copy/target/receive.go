@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -122,6 +123,12 @@ func (r *reception) entry(e *stream.Entry) error {
 	}
 	p := r.place(e)
 	var err error
+	if len(r.dirs) == 1 && !r.asked(e) {
+		if e.Kind == stream.Directory {
+			r.skipped++
+		}
+		return r.problem(join(r.prefix, e.Name), errors.New("was sent, but not asked for"))
+	}
 	if r.isDir && len(r.dirs) == 1 && e.Kind != stream.Directory {
 		return r.problem(r.Path, errors.New("no such directory"))
 	}
@@ -138,6 +145,12 @@ func (r *reception) entry(e *stream.Entry) error {
 		err = r.special(p, e)
 	}
 	return r.problem(p.path, err)
+}
+
+// asked reports whether an original is one that was asked for.
+func (r *reception) asked(e *stream.Entry) bool {
+	regular := e.Kind == stream.File || e.Kind == stream.HardLink
+	return (r.Names == nil || slices.Contains(r.Names, e.Name)) && (r.Recursive || regular)
 }
 
 // data writes bytes of the current file.

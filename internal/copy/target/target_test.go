@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +22,13 @@ import (
 // receive makes what a stream says in a directory, and returns the problems.
 func receive(t testing.TB, dir string, from io.Reader) (problems []string, err error) {
 	t.Helper()
-	to, err := target.Open(target.Options{Path: dir, Preserve: true, Problem: func(path string, err error) {
-		problems = append(problems, path+": "+err.Error())
-	}})
+	return receiveAs(t, target.Options{Path: dir, Preserve: true, Recursive: true}, from)
+}
+
+func receiveAs(t testing.TB, o target.Options, from io.Reader) (problems []string, err error) {
+	t.Helper()
+	o.Problem = func(path string, err error) { problems = append(problems, path+": "+err.Error()) }
+	to, err := target.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +113,105 @@ func TestLinksLeadNowhere(t *testing.T) {
 		if got := tree(t, dir); !slices.Equal(got, []string{"link", "to-file"}) {
 			t.Errorf("got %q", got)
 		}
+	}
+}
+
+// TestNotAskedFor: a machine sends files of other names than it was asked for, and of other kinds.
+func TestNotAskedFor(t *testing.T) {
+	for _, tc := range []struct {
+		recursive bool
+		rename    string // of the one original
+		there     []string
+	}{
+		{false, "", []string{"asked"}},
+		{false, "/new", []string{"new"}},
+		{true, "", []string{"asked", "dir", "dir/.bashrc"}},
+	} {
+		var b bytes.Buffer
+		w := stream.NewWriter(&b)
+		file := func(name string) {
+			_ = w.Entry(&stream.Entry{Name: name, Kind: stream.File, Mode: 0o644})
+			_ = w.Data(0, []byte(name))
+			_ = w.Close(int64(len(name)), true)
+		}
+		file(".bashrc")
+		file("asked")
+		_ = w.Entry(&stream.Entry{Name: "dir", Kind: stream.Directory, Mode: 0o755})
+		file(".bashrc")
+		_ = w.Leave()
+		_ = w.Entry(&stream.Entry{Name: ".", Kind: stream.Directory, Mode: 0o755})
+		file(".profile")
+		_ = w.Entry(&stream.Entry{Name: ".ssh", Kind: stream.Directory, Mode: 0o755})
+		file("authorized_keys")
+		_ = w.Leave()
+		_ = w.Leave()
+		if !tc.recursive {
+			_ = w.Entry(&stream.Entry{Name: "asked", Kind: stream.Symlink, Target: ".."})
+		}
+		_ = w.End()
+		dir := t.TempDir()
+		o := target.Options{Path: dir + tc.rename, Recursive: tc.recursive, Names: []string{"asked", "dir"}}
+		if tc.rename != "" {
+			o.Names = o.Names[:1]
+		}
+		problems, err := receiveAs(t, o, &b)
+		if err != nil || !slices.Contains(problems, dir+"/.bashrc: was sent, but not asked for") {
+			t.Errorf("got %q, %v", problems, err)
+		}
+		if got := tree(t, dir); !slices.Equal(got, tc.there) {
+			t.Errorf("got %q, want %q", got, tc.there)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, tc.there[0])); err != nil || string(text) != "asked" {
+			t.Errorf("got %q, %v", text, err)
+		}
+	}
+}
+
+// TestReadOnly: a file that is read-only has extended attributes, also as the copy of an ordinary
+// user.
+func TestReadOnly(t *testing.T) {
+	if os.Getuid() == 0 {
+		dropped(t, "TestReadOnly")
+		return
+	}
+	dir := t.TempDir()
+	var b bytes.Buffer
+	w := stream.NewWriter(&b)
+	_ = w.Entry(&stream.Entry{
+		Name: "file", Kind: stream.File, Mode: 0o444, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
+		Xattrs: []stream.Xattr{{Name: "user.x", Value: []byte("value")}},
+	})
+	_ = w.Close(0, true)
+	_ = w.End()
+	problems, err := receive(t, dir, &b)
+	value := make([]byte, 16)
+	n, xattrErr := unix.Getxattr(filepath.Join(dir, "file"), "user.x", value)
+	if err != nil || len(problems) > 0 || xattrErr != nil || string(value[:n]) != "value" {
+		t.Errorf("got %q, %v, and the attribute %q, %v", problems, err, value[:max(n, 0)], xattrErr)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "file")); err != nil || info.Mode() != 0o444 {
+		t.Errorf("got %v, %v", info, err)
+	}
+}
+
+// dropped runs a test of this program once more, as an ordinary user.
+func dropped(t *testing.T, name string) {
+	t.Helper()
+	const nobody = 65534
+	dir := t.TempDir()
+	program := filepath.Join(dir, "test")
+	text, err := os.ReadFile("/proc/self/exe")
+	if err == nil {
+		err = errors.Join(os.WriteFile(program, text, 0o755), os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+name+"$", "-test.v")
+	cmd.Env, cmd.Dir = append(os.Environ(), "TMPDIR="+dir), dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+name)) {
+		t.Errorf("as an ordinary user: %v\n%s", err, out)
 	}
 }
 

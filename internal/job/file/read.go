@@ -9,7 +9,7 @@ import (
 // Options are what is known of a job besides its file.
 type Options struct {
 	Job  string // its name; empty: it is not known, and what depends on it is not checked
-	Root string // below which data and store are; empty: DefaultRoot
+	Root string // below which data and store are; empty: [spec.DefaultRoot]
 }
 
 // Read reads a job file. Name is what errors call it. An error is an [*Error].

@@ -12,14 +12,12 @@ import (
 	"strings"
 
 	"github.com/moby/sys/capability"
+
+	"bproc/internal/job/spec"
 )
 
-// DefaultRoot is below which a node keeps what jobs have: in data until it is installed anew, in store
-// for good.
-const DefaultRoot = "/var/vcap"
-
 // volumePattern is where volumes are, for editors: they know no other root.
-const volumePattern = "^(" + DefaultRoot + "/data|" + DefaultRoot + "/store)/."
+const volumePattern = "^(" + spec.DefaultRoot + "/data|" + spec.DefaultRoot + "/store)/."
 
 const namePattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`
 
@@ -53,7 +51,7 @@ func checkAbsolute(_ *reader, s string) error {
 
 // checkVolume: a volume is in one of the roots, and is not what the job has there anyway.
 func checkVolume(r *reader, s string) error {
-	root := cmp.Or(r.options.Root, DefaultRoot)
+	root := cmp.Or(r.options.Root, spec.DefaultRoot)
 	dataRoot, storeRoot := path.Join(root, "data"), path.Join(root, "store")
 	switch clean := path.Clean(s); {
 	case s == "":

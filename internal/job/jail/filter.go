@@ -66,9 +66,6 @@ var denied = map[uint32]capability.Cap{
 // a filter does not see them: it is not there (ENOSYS), and C libraries use clone(2) instead.
 const namespaceFlags = unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUSER | unix.CLONE_NEWUTS
 
-// everybody is whom kill(2) means by -1, as the kernel takes it: pid_t is an int.
-const everybody = ^uint32(0)
-
 // Offsets in struct seccomp_data (seccomp(2)), and the numbers from which on a call is one of the
 // x32 interface.
 const (
@@ -107,9 +104,6 @@ func program(has []capability.Cap) []bpf.Instruction {
 	if !slices.Contains(has, capability.CAP_SYS_RESOURCE) {
 		prog = append(prog, ownLimits...)
 	}
-	if !slices.Contains(has, capability.CAP_KILL) {
-		prog = append(prog, notAll...)
-	}
 	if slices.Contains(has, capability.CAP_SYS_ADMIN) {
 		return append(prog, allow)
 	}
@@ -120,16 +114,6 @@ func program(has []capability.Cap) []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: namespaceFlags, SkipFalse: 1}, refuse,
 		allow,
 	)
-}
-
-// notAll lets kill(2) not mean all processes of the user by -1, wherever they are: these calls reach them
-// by way of the front end, where no Landlock is asked.
-var notAll = []bpf.Instruction{
-	bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_KILL, SkipFalse: 4},
-	bpf.LoadAbsolute{Off: offsetArg0, Size: 4},
-	bpf.JumpIf{Cond: bpf.JumpEqual, Val: everybody, SkipFalse: 1},
-	refuse,
-	allow,
 }
 
 // ownLimits has prlimit(2) set limits of the caller only, which is process 0: the kernel would let it set those of all

@@ -2,6 +2,8 @@ package jail
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -35,7 +37,7 @@ func findGroup(s *spec.Spec) (*group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control groups of this process: %w", err)
 	}
-	name := "job-" + s.Job + ":" + s.Process
+	name := groupName(s)
 	paths := ownGroups(string(own))
 	g := new(group)
 	if dir, ok := paths["pids"]; ok {
@@ -62,6 +64,16 @@ func findGroup(s *spec.Spec) (*group, error) {
 	g.tasks = filepath.Join(g.parent, name)
 	g.memory = g.tasks
 	return g, nil
+}
+
+// groupName returns the name of the group. Jobs below another root than the usual one can be called as those there.
+func groupName(s *spec.Spec) string {
+	name := "job-" + s.Job + ":" + s.Process
+	if s.Root != spec.DefaultRoot {
+		sum := sha256.Sum256([]byte(s.Root))
+		name += ":" + hex.EncodeToString(sum[:8])
+	}
+	return name
 }
 
 func isThreaded(dir string) bool {

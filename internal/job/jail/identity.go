@@ -16,14 +16,16 @@ import (
 // limit sets limits of each process. Not setrlimit(2) of package unix: the runtime would put
 // another limit of open files back when it executes the program.
 func limit(s *spec.Spec) error {
-	limits := map[int]uint64{syscall.RLIMIT_CORE: s.CoreFileSize}
-	if s.OpenFiles > 0 {
-		limits[syscall.RLIMIT_NOFILE] = s.OpenFiles
+	core := s.CoreFileSize
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: core, Max: core}); err != nil {
+		return fmt.Errorf("limit of core files, %d: %w", core, err)
 	}
-	for resource, most := range limits {
-		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
-			return fmt.Errorf("limits of the job: %w", err)
-		}
+	files := s.OpenFiles
+	if files == 0 {
+		return nil
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: files}); err != nil {
+		return fmt.Errorf("limit of open files, %d: %w", files, err)
 	}
 	return nil
 }
@@ -86,10 +88,6 @@ func become(s *spec.Spec, keep []capability.Cap) error {
 
 // identify takes the user.
 func identify(s *spec.Spec) error {
-	var groups unsafe.Pointer
-	if len(s.Groups) > 0 {
-		groups = unsafe.Pointer(&s.Groups[0])
-	}
 	// Its outputs are pipes: who opens /dev/stdout opens them anew, and must be their owner.
 	for fd := 1; fd <= 2; fd++ {
 		var st unix.Stat_t
@@ -100,15 +98,27 @@ func identify(s *spec.Spec) error {
 		}
 	}
 	uid, gid := uintptr(s.UID), uintptr(s.GID)
-	_, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(s.Groups)), uintptr(groups), 0)
-	if errno == 0 {
-		_, _, errno = unix.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid)
+	if err := setGroups(s.Groups); err != nil {
+		return err
 	}
+	_, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid)
 	if errno == 0 {
 		_, _, errno = unix.RawSyscall(unix.SYS_SETRESUID, uid, uid, uid)
 	}
 	if errno != 0 {
 		return fmt.Errorf("become user %d: %w", s.UID, errno)
+	}
+	return nil
+}
+
+// setGroups sets the supplementary groups of this thread.
+func setGroups(groups []uint32) error {
+	var first unsafe.Pointer
+	if len(groups) > 0 {
+		first = unsafe.Pointer(&groups[0])
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0); errno != 0 {
+		return fmt.Errorf("set the groups of the job's user: %w", errno)
 	}
 	return nil
 }

@@ -29,6 +29,23 @@ func open(base, rel string) (int, error) {
 	return fd, nil
 }
 
+// openAsUser is open for a directory of which an ordinary user has given the path: it must lead through none that is
+// closed to that user. Root's capabilities for files go with the user ID for files, and come back with it (capabilities(7)).
+func (r *root) openAsUser(base, rel string) (int, error) {
+	if err := setGroups(r.Groups); err != nil {
+		return -1, err
+	}
+	defer setFSUser(0, 0)
+	setFSUser(r.UID, r.GID)
+	return open(base, rel)
+}
+
+// setFSUser sets user and group for files, of this thread. Root's always succeeds.
+func setFSUser(uid, gid uint32) {
+	_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
+	_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
+}
+
 // ensure opens a directory as open does. What is missing is made: directories to it root's, and
 // it itself the owner's.
 func ensure(base, rel string, own owner) (int, error) {

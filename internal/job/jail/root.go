@@ -238,11 +238,15 @@ func (r *root) volume(v spec.Volume, attributes uint64) error {
 		if err != nil || rel == "." || !filepath.IsLocal(rel) {
 			continue
 		}
-		get := open
-		if v.Make {
-			get = func(base, rel string) (int, error) { return ensure(base, rel, r.owner()) }
+		var fd int
+		switch {
+		case r.Ordinary:
+			fd, err = r.openAsUser(base, rel)
+		case v.Make:
+			fd, err = ensure(base, rel, r.owner())
+		default:
+			fd, err = open(base, rel)
 		}
-		fd, err := get(base, rel)
 		if err != nil {
 			return err
 		}

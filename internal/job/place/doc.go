@@ -1,5 +1,5 @@
 // Package place is where jobs are on the front end: their files, and what is known of their processes.
-// All is below one root, [DefaultRoot] or what the environment says.
+// All is below one root, [spec.DefaultRoot] or what the environment says.
 //
 //	jobs/JOB/config/bpm.yml          the job file
 //	sys/run/bpm/JOB/PROCESS.pid      the number of the process, while it runs

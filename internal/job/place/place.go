@@ -1,29 +1,34 @@
 package place
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/spec"
 )
 
-// DefaultRoot is below which jobs are, and RootVariable the environment variable that names another.
-const (
-	DefaultRoot  = "/var/vcap"
-	RootVariable = "BPJOB_ROOT"
-)
+// RootVariable is the environment variable that names another root than [spec.DefaultRoot].
+const RootVariable = "BPJOB_ROOT"
 
 // Root returns below which directory jobs are.
 func Root() (string, error) {
 	root := os.Getenv(RootVariable)
 	if root == "" {
-		return DefaultRoot, nil
+		return spec.DefaultRoot, nil
 	}
 	if !filepath.IsAbs(root) {
 		return "", fmt.Errorf("%s=%s must be an absolute path", RootVariable, root)
 	}
 	return filepath.Clean(root), nil
 }
+
+// jobFile is the job file in the directory of its job.
+const jobFile = "config/bpm.yml"
 
 // Job is a job below a root.
 type Job struct {
@@ -32,8 +37,28 @@ type Job struct {
 }
 
 // File is the job file, Dir the directory of the job's files.
-func (j Job) File() string { return filepath.Join(j.Dir(), "config", "bpm.yml") }
+func (j Job) File() string { return filepath.Join(j.Dir(), jobFile) }
 func (j Job) Dir() string  { return filepath.Join(j.Root, "jobs", j.Name) }
+
+// Open opens the job file. Below the directory of the job no symbolic link is followed: its user would choose by one
+// whose job it is.
+func (j Job) Open() (*os.File, error) {
+	dir, err := unix.Open(j.Dir(), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: j.Dir(), Err: err}
+	}
+	defer unix.Close(dir)
+	fd, err := unix.Openat2(dir, jobFile, &unix.OpenHow{
+		Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("%s: there is a symbolic link below %s", j.File(), j.Dir())
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: j.File(), Err: err}
+	}
+	return os.NewFile(uintptr(fd), j.File()), nil
+}
 
 // Logs is the directory of the job's logs, Events the log of what happens to its processes.
 func (j Job) Logs() string   { return filepath.Join(j.Root, "sys/log", j.Name) }

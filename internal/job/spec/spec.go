@@ -18,6 +18,10 @@ import (
 	"bproc/wire"
 )
 
+// DefaultRoot is below which jobs are, on the front end and on nodes: in data until a node is installed anew, in store
+// for good.
+const DefaultRoot = "/var/vcap"
+
 // Environment is the name of the variable that has the Spec.
 const Environment = "BPROC_JOB"
 
@@ -49,8 +53,8 @@ type Spec struct {
 	Job     string
 	Process string
 
-	Path    string // a path, or a name to look for in PATH of Env
-	Args    []string
+	Path    string   // a path, or a name to look for in PATH of Env
+	Args    []string `json:"-"` // are those of bpjail
 	Env     []string
 	Workdir string
 

@@ -11,13 +11,13 @@ import (
 )
 
 func TestDecode(t *testing.T) {
-	s := spec.Spec{Action: spec.Run, Root: "/r", Job: "j", Process: "p", Args: []string{"a b"}, UID: 7}
+	s := spec.Spec{Action: spec.Run, Root: "/r", Job: "j", Process: "p", Env: []string{"a=b c"}, UID: 7}
 	text, err := s.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := spec.Decode(strings.TrimPrefix(text, spec.Environment+"="))
-	if err != nil || got.Args[0] != "a b" || got.UID != 7 || got.JobDir() != "/r/jobs/j" {
+	if err != nil || got.Env[0] != "a=b c" || got.UID != 7 || got.JobDir() != "/r/jobs/j" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	for _, text := range []string{

@@ -15,46 +15,53 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// choose returns the node for the next run: that of the job's other processes, if it is up; the one of
-// the last run, if it may be that and is up; else the first.
+// choose returns the node for the next run.
 func (s *Supervisor) choose(ctx context.Context, former place.Record, others *client.NodeID) (client.Node, error) {
-	var none client.Node
 	nodes, err := s.Client.Nodes(ctx)
 	if err != nil {
-		return none, err
+		return client.Node{}, err
 	}
+	return s.pick(nodes, former, others)
+}
+
+// pick returns that of the job's other processes, unless it is down; the one of the last run, if it may be that and is up;
+// else the first.
+func (s *Supervisor) pick(nodes []client.Node, former place.Record, others *client.NodeID) (none client.Node, err error) {
 	ids, err := client.Resolve(s.Nodes, nodes)
 	if err != nil {
 		return none, err
 	}
-	up := make(map[client.NodeID]client.Node)
+	table := make(map[client.NodeID]client.Node)
 	for _, n := range nodes {
-		if n.State == "up" {
-			up[n.ID] = n
-		}
+		table[n.ID] = n
 	}
-	if others != nil {
-		if n, is := up[*others]; is {
-			if !slices.Contains(ids, n.ID) && !strings.Contains(s.Nodes, "random:") { // which would be another one each time
-				return none, fmt.Errorf("other processes of job %s run on node %d, which is not one of %q: all run on the same", s.Place.Name, n.ID, s.Nodes)
-			}
-			return n, nil
+	usable := func(id client.NodeID) bool { return table[id].State == "up" && mayUse(&s.Spec, table[id]) }
+	if others != nil && !gone[table[*others].State] {
+		n := table[*others]
+		switch {
+		case !slices.Contains(ids, n.ID) && !strings.Contains(s.Nodes, "random:"): // which would be another one each time
+			return none, fmt.Errorf("other processes of job %s run on node %d, which is not one of %q: all run on the same", s.Place.Name, n.ID, s.Nodes)
+		case n.State != "up":
+			return none, fmt.Errorf("other processes of job %s run on node %d, which is %s: all run on the same", s.Place.Name, n.ID, n.State)
+		case !usable(n.ID):
+			return none, fmt.Errorf("other processes of job %s run on node %d, which is not yours to use: all run on the same", s.Place.Name, n.ID)
 		}
+		return n, nil
 	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id client.NodeID) bool {
-		n, is := up[id]
-		return !is || !mayUse(&s.Spec, n)
-	})
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id client.NodeID) bool { return !usable(id) })
 	switch {
 	case len(ids) == 0 && s.Spec.Ordinary:
 		return none, fmt.Errorf("no node of %q is up and yours to use", s.Nodes)
 	case len(ids) == 0:
 		return none, fmt.Errorf("no node of %q is up", s.Nodes)
 	case former.Placed && slices.Contains(ids, former.Node):
-		return up[former.Node], nil
+		return table[former.Node], nil
 	}
-	return up[ids[0]], nil
+	return table[ids[0]], nil
 }
+
+// gone are the states of nodes on which nothing of a job is left: that of one that is not in the table, too.
+var gone = map[string]bool{"": true, "down": true, "boot": true}
 
 // introduce has something be started for the user of the process on a node with limited trust: the front end believes
 // such a node about no other users (bproc(7)), and would show the process as nobody's. A user who may start nothing there stays

@@ -36,6 +36,7 @@ func (s *Supervisor) command(node client.NodeID, sp spec.Spec, args ...string) (
 	cmd := s.Client.Command(node, args[0], args[1:]...)
 	cmd.Path, cmd.Env, cmd.Dir = s.Jailer, []string{env}, "/"
 	cmd.Session = true
+	cmd.Ends = sp.Action == spec.Kill || sp.Action == spec.Clear
 	return cmd, nil
 }
 
@@ -79,7 +80,7 @@ func (s *Supervisor) execute(ctx context.Context, node client.NodeID, sp spec.Sp
 	} else {
 		e.exit.Code = status.ExitCode()
 	}
-	if ended.OOM > 0 {
+	if ended.OOM > 0 && !e.exit.OK() { // otherwise it has got over the end of a child
 		e.exit.Cause = life.OutOfMemory
 	}
 	return e, nil
@@ -108,12 +109,10 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 	failed := func(err error) told {
 		return told{in: life.HookEnded{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
 	}
-	home, node, err := s.prepare(ctx, former)
+	node, err := s.prepare(ctx, former)
 	if err != nil {
 		return failed(err)
 	}
-	defer home.Close()
-	s.told <- told{node: &node}
 	sp := s.Spec
 	sp.Action, sp.Path, sp.Args = spec.Hook, s.Process.Hooks.PreStart, nil
 	e, err := s.executeWithFiles(ctx, node, sp, func(client.PID) {})
@@ -128,16 +127,18 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 	return told{in: life.HookEnded{Run: run, Exit: e.exit}, left: e.left != nil}
 }
 
-// launch starts the process and waits for its end.
-func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record) told {
+// launch starts the process and waits for its end. If its hook was run, it goes to the same node.
+func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record, hooked bool) told {
 	refused := func(err error) told {
 		return told{in: life.NotStarted{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
 	}
-	home, node, err := s.prepare(ctx, former)
-	if err != nil {
-		return refused(err)
+	node := former.Node
+	if !hooked {
+		var err error
+		if node, err = s.prepare(ctx, former); err != nil {
+			return refused(err)
+		}
 	}
-	defer home.Close()
 	e, err := s.executeWithFiles(ctx, node, s.Spec, func(pid client.PID) {
 		s.told <- told{in: life.Started{Run: run}, pid: pid, node: &node}
 	})
@@ -155,27 +156,30 @@ func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record
 	return told{in: life.Ended{Run: run, Exit: e.exit}, left: e.left != nil}
 }
 
-// prepare chooses a node. Of a former run nothing is left then, wherever it was. While home is open other processes of
-// the job go to the same node.
-func (s *Supervisor) prepare(ctx context.Context, former place.Record) (home *place.Home, node client.NodeID, err error) {
+// prepare chooses a node for a run. Of a former one nothing is left then, wherever it was. Until the run is over other
+// processes of the job go to the same node.
+func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.NodeID, error) {
 	if former.Left {
 		if _, err := s.clear(ctx, former.Node); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 	}
 	var n client.Node
-	home, node, err = s.Place.Settle(func(others *client.NodeID) (id client.NodeID, err error) {
+	home, node, err := s.Place.Settle(func(others *client.NodeID) (id client.NodeID, err error) {
 		n, err = s.choose(ctx, former, others)
 		return n.ID, err
 	})
-	if err == nil {
-		s.introduce(ctx, n)
+	if err != nil {
+		return 0, err
 	}
-	return home, node, err
+	s.told <- told{node: &node, home: home}
+	s.introduce(ctx, n)
+	return node, nil
 }
 
-// maxSums is how many sums of files go along with a start, in an environment variable. More are asked for before it.
-const maxSums = 500
+// maxVariable is the size up to which an environment variable can have the sums of files, with all that goes along with a
+// start: MAX_ARG_STRLEN where pages have 4 KiB (execve(2)). Otherwise they are asked for before.
+const maxVariable = 128 << 10
 
 // executeWithFiles is execute on a node that has the files of the job then.
 func (s *Supervisor) executeWithFiles(ctx context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
@@ -183,21 +187,26 @@ func (s *Supervisor) executeWithFiles(ctx context.Context, node client.NodeID, s
 	if err != nil {
 		return exited{}, err
 	}
-	if len(sums) > maxSums {
+	with := sp
+	with.Sums = sums
+	env, err := with.Encode()
+	if err != nil {
+		return exited{}, err
+	}
+	if len(env) >= maxVariable {
 		if err := s.copyChanged(ctx, node, sums); err != nil {
 			return exited{}, err
 		}
 		return s.execute(ctx, node, sp, ready)
 	}
-	sp.Sums = sums
-	e, err := s.execute(ctx, node, sp, ready)
+	e, err := s.execute(ctx, node, with, ready)
 	if err != nil || e.why != spec.Stale {
 		return e, err
 	}
 	if err := s.copyFiles(ctx, node); err != nil {
 		return exited{}, err
 	}
-	return s.execute(ctx, node, sp, ready)
+	return s.execute(ctx, node, with, ready)
 }
 
 // copyChanged copies the files of the job to a node, unless it has them.
@@ -304,9 +313,19 @@ func (s *Supervisor) send(ctx context.Context, sig int) {
 	node, sp := s.record.Node, s.spec(spec.Kill)
 	sp.Signal = sig
 	s.spawn(func() told {
-		if _, err := s.ask(ctx, node, sp); err != nil {
-			s.logs.fail(err) // a later signal, or the node's end, ends it
+		for {
+			_, err := s.ask(ctx, node, sp)
+			if err == nil || isDown(err) || ctx.Err() != nil {
+				return told{}
+			}
+			s.logs.fail(err)
+			if sig != int(unix.SIGKILL) {
+				return told{} // a harder one follows
+			}
+			select { // until that has ended which it is for
+			case <-time.After(tryAgain):
+			case <-ctx.Done():
+			}
 		}
-		return told{}
 	})
 }

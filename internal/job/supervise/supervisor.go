@@ -36,6 +36,7 @@ type Supervisor struct {
 
 	life   *life.Process
 	record place.Record
+	home   *place.Home // of the run, once it has a node
 	logs   *logs
 	told   chan told
 	tasks  sync.WaitGroup
@@ -47,6 +48,7 @@ type told struct {
 	in     life.Input
 	pid    client.PID
 	node   *client.NodeID
+	home   *place.Home
 	left   bool // something of the process may be left on its node
 	reason string
 }
@@ -111,6 +113,10 @@ func (s *Supervisor) step(ctx context.Context, t told) {
 		s.record.Node, s.record.Placed = *t.node, true
 	}
 	s.record.Left = s.record.Left || t.left
+	if t.home != nil {
+		s.home = t.home
+		s.keep() // whoever finds this supervisor killed knows where something may be left
+	}
 	if t.in == nil {
 		return
 	}
@@ -127,8 +133,8 @@ func (s *Supervisor) do(ctx context.Context, out life.Output) {
 	case life.KillHook:
 		s.send(ctx, int(unix.SIGKILL))
 	case life.Launch:
-		former := s.record
-		s.spawn(func() told { return s.launch(ctx, o.Run, former) })
+		former, hooked := s.record, s.home != nil
+		s.spawn(func() told { return s.launch(ctx, o.Run, former, hooked) })
 	case life.Send:
 		s.send(ctx, o.Signal)
 	case life.Wake:
@@ -150,18 +156,16 @@ func (s *Supervisor) changed(o life.Changed) {
 	if !o.To.Active() || o.To == life.Starting {
 		s.record.PID = 0
 	}
+	if s.home != nil && (!o.To.Active() || o.To == life.Starting) { // the run is over
+		_ = s.home.Close() // it is closed anyway
+		s.home = nil
+	}
 	if o.To == life.Running {
 		s.record.Left = false
 	}
 	s.record.Record = s.life.Record
 	s.record.State, s.record.Run, s.record.Exit, s.record.Since = o.To, o.Run, o.Exit, o.At
-	r := s.record
-	if s.Foreground {
-		r.PID = 0 // and so no PID file
-	}
-	if err := s.Place.Write(r); err != nil {
-		s.logs.fail(err)
-	}
+	r := s.keep()
 	e := event{
 		Time: o.At, Event: o.Name, Process: s.Process.Name, From: o.From.String(), To: o.To.String(), Run: o.Run,
 		PID: r.PID, Exit: exitOf(o), Reason: r.Reason,
@@ -173,6 +177,18 @@ func (s *Supervisor) changed(o life.Changed) {
 	if s.Changed != nil {
 		s.Changed(s.record)
 	}
+}
+
+// keep keeps what is known of the process, and returns it.
+func (s *Supervisor) keep() place.Record {
+	r := s.record
+	if s.Foreground {
+		r.PID = 0 // and so no PID file
+	}
+	if err := s.Place.Write(r); err != nil {
+		s.logs.fail(err)
+	}
+	return r
 }
 
 func exitOf(o life.Changed) string {

@@ -3,7 +3,6 @@ package rights
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/peer"
+	"bproc/internal/quietsock"
 	"bproc/wire"
 )
 
@@ -24,7 +24,7 @@ var ErrDescriptors = errors.New("too many descriptors with a frame")
 
 // Conn is a connection. One goroutine may read, any number may write.
 type Conn struct {
-	sock   *net.UnixConn
+	sock   *quietsock.Conn
 	frames *wire.Reader
 	oob    []byte
 	fds    []int // came with the frame that is being read
@@ -33,12 +33,16 @@ type Conn struct {
 	buf []byte     // reused by Write
 }
 
-// New returns a Conn on sock, which it owns from now on.
-func New(sock *net.UnixConn) *Conn {
+// New returns a Conn on sock, which it owns from now on, whatever the error.
+func New(sock *net.UnixConn) (*Conn, error) {
+	quiet, err := quietsock.New(sock)
+	if err != nil {
+		return nil, err
+	}
 	// One more than allowed, so that a frame with too many is told from one with enough.
-	c := &Conn{sock: sock, oob: make([]byte, unix.CmsgSpace((MaxDescriptors+1)*4))}
+	c := &Conn{sock: quiet, oob: make([]byte, unix.CmsgSpace((MaxDescriptors+1)*4))}
 	c.frames = wire.NewReader(receiver{c})
-	return c
+	return c, nil
 }
 
 // Close ends the connection. A Read or Write that is under way returns.
@@ -104,18 +108,11 @@ func (c *Conn) Write(number uint64, m wire.Message, fds ...int) error {
 	if cap(b) <= wire.MaxData {
 		c.buf = b
 	}
+	var oob []byte
 	if len(fds) > 0 {
-		// A stream socket takes what fits and says how much; the descriptors go with the first byte.
-		n, _, err := c.sock.WriteMsgUnix(b, unix.UnixRights(fds...), nil)
-		if err != nil {
-			return err
-		}
-		b = b[n:]
+		oob = unix.UnixRights(fds...)
 	}
-	if len(b) == 0 {
-		return nil
-	}
-	_, err = c.sock.Write(b)
+	_, err = c.sock.WriteMsg(b, oob)
 	return err
 }
 
@@ -130,11 +127,8 @@ func Close(fds []int) {
 type receiver struct{ *Conn }
 
 func (r receiver) Read(p []byte) (int, error) {
-	n, oobn, flags, _, err := r.sock.ReadMsgUnix(p, r.oob)
+	n, oobn, flags, err := r.sock.ReadMsg(p, r.oob)
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.EOF // package net wraps it here; readers of package io compare
-		}
 		return n, err
 	}
 	if oobn > 0 {

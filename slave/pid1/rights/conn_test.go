@@ -32,7 +32,17 @@ func pair(t *testing.T) (*rights.Conn, *net.UnixConn) {
 		ends[i] = c.(*net.UnixConn)
 		t.Cleanup(func() { c.Close() })
 	}
-	return rights.New(ends[0]), ends[1]
+	return conn(t, ends[0]), ends[1]
+}
+
+func conn(t *testing.T, end *net.UnixConn) *rights.Conn {
+	t.Helper()
+	c, err := rights.New(end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 // file returns a descriptor of a file with a text.
@@ -63,7 +73,7 @@ func text(t *testing.T, fd int) string {
 // buffer, one behind the other.
 func TestDescriptorsStayWithTheirFrame(t *testing.T) {
 	reader, end := pair(t)
-	writer := rights.New(end)
+	writer := conn(t, end)
 	big := bytes.Repeat([]byte("x"), 3<<20)
 	frames := []struct {
 		size  int
@@ -134,7 +144,7 @@ func TestTooManyDescriptors(t *testing.T) {
 	}
 }
 
-// What was written before the connection was shut can be read, and no more is written.
+// TestShut reads frames that were written before Shut. Nothing can be written after it.
 func TestShut(t *testing.T) {
 	reader, end := pair(t)
 	frame, err := wire.Append(nil, 1, &wire.InitKillAll{})

@@ -132,6 +132,9 @@ func (s *Supervisor) ask(r *request, op wire.CallOp) verdict {
 // call has a call carried out on the front end. Its result is the caller's, unless
 // then makes something else of it.
 func (s *Supervisor) call(req *request, c *wire.Call, then func(context.Context, verdict) verdict) verdict {
+	if v, is := s.apart(req, c); is {
+		return v
+	}
 	switch c.Op {
 	case wire.CallKill, wire.CallTgkill, wire.CallSigqueue, wire.CallTgsigqueue:
 		c.NoKill = req.eyes.weak(req.tid)
@@ -169,8 +172,8 @@ func (s *Supervisor) getppid(r *request) verdict {
 	return goOn
 }
 
-// ptrace: nobody traces a process of another machine, as if it may not (ptrace(2)).
-// What is init's has numbers that are elsewhere, so this keeps it from being traced.
+// ptrace: tracing a process of another machine fails as if the caller may not (ptrace(2)).
+// Init's threads and helpers have numbers that are elsewhere, so they cannot be traced either.
 func (s *Supervisor) ptrace(r *request) verdict { return s.elsewhere(r, r.int(1), unix.EPERM) }
 
 // elsewhere has a call about a process that is elsewhere fail: with errno, if there

@@ -81,6 +81,16 @@ func TestDecide(t *testing.T) {
 		{"signal to a group without a leader", shell, filter.Kill, args(-faraway, 2), nil, "call 4 of 70001: [-1148576 2]; sync; 0"},
 		{"signal to the group of a session from the front end", shell, filter.Kill, args(-daemon, 2), nil, "go on"},
 
+		{"signal to one here, of a job", jailed, filter.Kill, args(child, 15), nil, "go on"},
+		{"signal to one elsewhere, of a job", jailed, filter.Kill, args(outside, 15), nil, "ESRCH"},
+		{"signal to the own group, of a job", jailed, filter.Kill, args(0, 15), nil, "go on"},
+		{"signal to another group, of a job", jailed, filter.Kill, args(-shell, 15), nil, "go on"},
+		{"signal to all, of a job", jailed, filter.Kill, args(-1, 15), nil, "EPERM"},
+		{"signal to a thread elsewhere, of a job", jailed, filter.Tgkill, args(outside, outside, 15), nil, "ESRCH"},
+		{"signal with a value, of a job", jailed, filter.Sigqueue, args(outside, 15, 0), nil, "ESRCH"},
+		{"descriptor of one elsewhere, of a job", jailed, filter.PidfdOpen, args(outside, 0), nil, "ESRCH"},
+		{"group of one elsewhere, of a job", jailed, filter.Getpgid, args(outside), nil, "call 2 of 1048583: [4711]; 0"},
+
 		{"signal to itself, which is being started", coming, filter.Kill, args(coming, 9), nil, "go on"},
 		{"thread here", shell, filter.Tkill, args(thread, 10), nil, "go on"},
 		{"thread elsewhere", shell, filter.Tkill, args(outside, 10), nil, "call 5 of 70001: [0 4711 10]; 0"},
@@ -179,7 +189,7 @@ func TestWhatIsLeftToTheDaemon(t *testing.T) {
 	}
 }
 
-// Who signals one in the space is not asked for: it is the kernel's in any case.
+// The caller of a call about a process in the space is not looked up: the kernel decides it.
 func TestCallerIsNotAskedFor(t *testing.T) {
 	for _, call := range []filter.Call{
 		filter.Getpgid, filter.Getsid, filter.Kill, filter.Tkill, filter.Tgkill,

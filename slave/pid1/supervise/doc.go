@@ -11,18 +11,19 @@
 //	  |  (waits)       | <--- value ------------------ | <-- Return --------------- |
 //	  | <------------- |                               |                            |
 //
-// In the space is whoever has a number that a node leases and is found in the space's
-// /proc, and who was started from the front end. Everybody else is elsewhere, also
-// where the space's kernel has somebody of that number: init's threads and helpers.
+// A process is in the space if it has a number that a node leases and is found in the
+// space's /proc, or if it was started from the front end. All others are elsewhere, even
+// where the space's kernel has a task of that number: init's threads and helpers.
 //
-//	getppid               the front end's parent for who was started from there, and for
+//	getppid               the front end's parent for processes started from there, and for
 //	                      orphans; else the kernel's
 //	getpgid, getsid       of one elsewhere: the front end's
 //	setpgid, setsid       the kernel's; the process is watched afterwards. A group of
 //	                      the front end is made in the space before it is joined
 //	set*uid, set*gid      the kernel's; the process is watched afterwards
 //	kill and its kin      to one in the space, or to a group of a session that was made
-//	                      in it: the kernel's; else the caller's ghost sends the signal
+//	                      in it: the kernel's; else the caller's ghost sends the signal,
+//	                      unless the caller is of a job
 //	pidfd_open            of one elsewhere: a descriptor of its shadow, which ends when it
 //	                      has ended
 //	pidfd_send_signal     by a shadow's descriptor: as kill; else the kernel's
@@ -53,6 +54,6 @@
 //	                  +--> waits for the front end --> answered --> free
 //	                  `--> left to the next supervisor (without a daemon)
 //
-// What this package does not see: signals that the kernel sends for a terminal, a file
+// This package does not see signals that the kernel sends for a terminal, a file
 // or a timer.
 package supervise

@@ -30,6 +30,7 @@ const (
 	worker  = child + 2
 	orphan  = child + 3
 	inner   = child + 5 // in a PID namespace further in
+	jailed  = child + 7 // of a job
 	other   = child + 6 // shell's child in another group, has executed a program
 	thread  = child + 4 // of worker
 	faraway = child + 100_000
@@ -70,6 +71,7 @@ func newMadeUp() *madeUp {
 		{pid: leader, pgid: leader, sid: leader, parent: 1002},
 		{pid: worker, pgid: leader, sid: leader, parent: 1003},
 		{pid: orphan, pgid: group, sid: session, parent: initOutside},
+		{pid: jailed, pgid: group, sid: session, parent: initOutside},
 		{pid: other, pgid: other, sid: session, parent: 1001},
 	} {
 		m.callers[uint32(who.pid)] = who
@@ -115,6 +117,8 @@ func (m *madeUp) exists(pid wire.PID) bool {
 func (m *madeUp) ids(tid uint32, of kind) (ids, bool) {
 	return map[kind]ids{users: {1000, 0, 0}, groups: {100, 100, 100}}[of], tid != inner
 }
+
+func (m *madeUp) ofJob(tid uint32) bool { return tid == jailed }
 
 func (m *madeUp) weak(uint32) bool { return false }
 

@@ -34,6 +34,9 @@ const (
 // the caller waits for the front end anyway: who answers for the memory may take his time
 // (FUSE, userfaultfd(2)), and the thread that receives the calls of all does not wait for it.
 func (s *Supervisor) callWith(r *request, c *wire.Call, read func() ([]byte, unix.Errno)) verdict {
+	if v, is := s.apart(r, c); is {
+		return v
+	}
 	return verdict{wait: func(ctx context.Context) verdict {
 		info, errno := read()
 		switch {

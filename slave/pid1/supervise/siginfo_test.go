@@ -71,8 +71,8 @@ func TestSigqueue(t *testing.T) {
 	}
 }
 
-// Who receives the calls of all does not read anybody's memory, which may take as long as
-// its owner likes.
+// The thread that receives all calls does not read a caller's memory: that may take as long
+// as the caller likes.
 func TestMemoryIsReadWhileTheCallerWaits(t *testing.T) {
 	const at = 0x1000
 	for call, a := range map[filter.Call][6]uint64{

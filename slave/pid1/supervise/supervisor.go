@@ -30,7 +30,7 @@ type Config struct {
 	Launched *Launched
 	FrontEnd FrontEnd // nil: there is no way to it
 
-	// Of a supervisor outside.
+	// Proc and Init are for a supervisor outside.
 	Proc int // descriptor of the space's /proc, stays the caller's
 	Init int // number of init as the supervisor sees it
 }

@@ -17,8 +17,8 @@ import (
 // next finds there, and decides anew. The kernel writes a notification right into its
 // slot (SECCOMP_IOCTL_NOTIF_RECV), so there is no moment at which a call is nowhere.
 //
-// Who holds the lock of the file (flock(2)) receives. The kernel gives it up for one
-// that was killed.
+// The supervisor that holds the lock of the file (flock(2)) receives. The kernel releases
+// the lock of one that was killed.
 type table struct {
 	fd    int
 	slots []slot

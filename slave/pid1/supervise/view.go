@@ -42,6 +42,8 @@ type view interface {
 	pidfd(tid uint32, fd int32) (wire.PID, bool)
 	// weak reports whether a caller is root, but may not signal whom root may.
 	weak(tid uint32) bool
+	// ofJob reports whether a caller is a process of a job.
+	ofJob(tid uint32) bool
 	// ids returns the IDs of a caller. There are none if they are not what the caller
 	// itself calls them, in a user namespace further in.
 	ids(tid uint32, of kind) (ids, bool)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 //
-// What is noted of the space, and the ring buffers in which it waits for its reader.
+// Records of the space, and the ring buffers in which they wait for their reader.
 
 enum kind {
 	FORKED = 1, EXECED = 2, EXITED = 3, STOPPED = 5, CONTINUED = 6,
@@ -95,8 +95,8 @@ static __always_inline void watch_room(__u64 held)
 		*(volatile __u64 *)&c->filled = room;
 }
 
-// What else is lost is still to be seen in the processes; an end only by who has waited,
-// once. So the last of the room is for ends.
+// Other lost records can be made up for by a look at the processes; an end is seen only by
+// the process that waits for it, once. So the last of the room is for ends.
 //
 // Since Linux 6.15 it may be for another reason that nothing could be reserved: a processor
 // was not let into the ring within a quarter of a second, since the one before it was not

@@ -84,7 +84,7 @@ static __always_inline __u64 value_of(struct task_struct *task)
 	return pages(h, BPF_CORE_READ(task, mm));
 }
 
-// Whoever shares the memory of the namespace's init is no remote process: init's own
+// A task that shares the memory of the namespace's init is no remote process: init's own
 // threads, stand-ins, and a process on its way to its first execve.
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)

@@ -1,0 +1,49 @@
+package supervise
+
+import (
+	"testing"
+
+	"bproc/internal/client"
+	"bproc/internal/job/place"
+	"bproc/internal/job/spec"
+)
+
+func TestPick(t *testing.T) {
+	const mode, hers = 0o111, 0o110
+	node := func(id client.NodeID, state string, mode uint32) client.Node {
+		return client.Node{ID: id, State: state, Mode: mode}
+	}
+	at := func(id client.NodeID) *client.NodeID { return &id }
+	up := []client.Node{node(0, "up", mode), node(1, "up", mode), node(2, "up", hers)}
+	for _, tt := range []struct {
+		name   string
+		table  []client.Node
+		nodes  string
+		former place.Record
+		others *client.NodeID
+		want   client.NodeID
+		err    string
+	}{
+		{"the first", up, "0-2", place.Record{}, nil, 0, ""},
+		{"that of the last run", up, "0-2", place.Record{Placed: true, Node: 1}, nil, 1, ""},
+		{"the last run was elsewhere", up, "0", place.Record{Placed: true, Node: 1}, nil, 0, ""},
+		{"not the user's", up, "2", place.Record{Placed: true, Node: 2}, nil, 0, `no node of "2" is up and yours to use`},
+		{"with the others", up, "0-2", place.Record{}, at(1), 1, ""},
+		{"with the others at random", up, "random:1/0", place.Record{}, at(1), 1, ""},
+		{"the others are elsewhere", up, "0", place.Record{}, at(1), 0, `other processes of job web run on node 1, which is not one of "0": all run on the same`},
+		{"the others are where the user may not be", up, "0-2", place.Record{}, at(2), 0, `other processes of job web run on node 2, which is not yours to use: all run on the same`},
+		{"the others are on a drained node", []client.Node{node(0, "up", mode), node(1, "draining", mode)}, "0-1", place.Record{}, at(1), 0, `other processes of job web run on node 1, which is draining: all run on the same`},
+		{"the others were on a node that is down", []client.Node{node(0, "up", mode), node(1, "down", mode)}, "0-1", place.Record{}, at(1), 0, ""},
+		{"the others were on a node that was booted", []client.Node{node(0, "up", mode), node(1, "boot", mode)}, "0-1", place.Record{}, at(1), 0, ""},
+	} {
+		s := &Supervisor{Nodes: tt.nodes, Place: place.Process{Job: place.Job{Name: "web"}}, Spec: spec.Spec{UID: 12345, GID: 12345, Ordinary: true}}
+		n, err := s.pick(tt.table, tt.former, tt.others)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if n.ID != tt.want || got != tt.err {
+			t.Errorf("%s: got node %d, %q", tt.name, n.ID, got)
+		}
+	}
+}

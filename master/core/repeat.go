@@ -1,0 +1,117 @@
+package core
+
+import (
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// The next keeper gets the requests that the former one has not answered, in the same order and before
+// all others: a new ghost is as its maker's is at that moment, and a ghost can join a group only while
+// that has a member. A birth cannot be repeated if the former keeper has made the ghost. So the next one
+// is asked first which of these ghosts it has, and all other requests wait for the answers.
+//
+//	GhostAdopt for each birth > EEXIST: made, ESRCH: not made > requests again > ends > requests that wait
+
+// repeat is what the next keeper is asked for once more: one request or some.
+type repeat interface{ repeat(c *Core) }
+
+// repetition is all that a keeper is asked for once more.
+type repetition struct {
+	all     []repeat
+	ends    []end
+	unknown int     // births without an answer to GhostAdopt, plus one until all are asked for
+	blocked []*proc // processes whose requests wait
+	lost    bool    // this keeper has died, too
+}
+
+// end is a process whose ghost is to end, and whether the next keeper held it when it came.
+type end struct {
+	p    *proc
+	held bool
+}
+
+// repeatAll asks for all that is to be repeated, and then for ends.
+func (c *Core) repeatAll(ends []end) {
+	r := &repetition{all: c.again, blocked: c.blocked, ends: ends, unknown: 1}
+	c.again, c.blocked = nil, nil
+	for _, again := range r.all {
+		if b, is := again.(*rebirth); is {
+			r.unknown++
+			c.ask(&wire.GhostAdopt{PID: b.p.pid, UID: anyOwner}, &rebirthKnown{b, r})
+		}
+	}
+	if r.unknown > 1 {
+		r.block(c)
+	}
+	r.known(c)
+}
+
+// block has all requests wait.
+func (r *repetition) block(c *Core) {
+	for _, pid := range inOrder(c.procs) {
+		for p := c.procs[pid]; p != nil; p = p.former {
+			p.blockers++
+			r.blocked = append(r.blocked, p)
+		}
+	}
+}
+
+// known repeats the requests when the last birth has its answer.
+func (r *repetition) known(c *Core) {
+	if r.unknown--; r.unknown > 0 || r.lost {
+		return
+	}
+	for _, again := range r.all {
+		again.repeat(c)
+	}
+	for _, e := range r.ends {
+		c.exitAgain(e.p, e.held)
+	}
+	for _, p := range r.blocked {
+		c.unblock(p)
+	}
+}
+
+// isLost leaves all to the next keeper. The requests that wait go on waiting.
+func (r *repetition) isLost(c *Core) {
+	if r.lost {
+		return
+	}
+	r.lost = true
+	c.again, c.blocked = append(c.again, r.all...), append(c.blocked, r.blocked...)
+}
+
+// rebirth is a birth that a keeper has died with.
+type rebirth struct {
+	p, maker *proc
+	birth    *wire.GhostFork
+	then     reply
+	errno    unix.Errno // what the next keeper says of the ghost
+}
+
+func (r *rebirth) repeat(c *Core) {
+	switch r.errno {
+	case unix.EEXIST:
+		r.then.answered(c, 0)
+	case unix.ESRCH: // also of a process that has ended, which may have made others
+		(&ghostRequest{r.maker, r.birth, r.then}).do(c)
+	default:
+		r.then.answered(c, r.errno)
+	}
+}
+
+// rebirthKnown is what the next keeper says of a ghost that the former one may have made.
+type rebirthKnown struct {
+	b *rebirth
+	r *repetition
+}
+
+func (k *rebirthKnown) answered(c *Core, errno unix.Errno) {
+	if errno == unix.EPIPE {
+		k.r.isLost(c)
+		return
+	}
+	k.b.errno = errno
+	k.r.known(c)
+}

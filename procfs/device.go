@@ -1,0 +1,114 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/ownthread"
+)
+
+// device is the descriptor of /dev/fuse by which the view is served, or -1 if only go-fuse
+// knows it.
+//
+// When the server is killed, the kernel ends the requests that were taken by a descriptor as
+// soon as the last thread that shares it is dead (fuse_dev_release of fs/fuse/dev.c). A thread
+// that waits for such a request, or for a directory that the reader of one has locked, cannot
+// die. So no thread that may wait shares the descriptor:
+//
+//	threads that take requests       never wait for the view
+//	  descriptor N: /dev/fuse
+//	threads by apart                 look into the view, mount in it, tell the kernel what is new
+//	  descriptor N: a clone          has not taken any request
+//
+// One case remains: a reader holds a lock, and its request has not been taken. While
+// the clone is open the kernel keeps that request; package guard frees the reader.
+type device int
+
+const noDevice device = -1
+
+// maxRead is how much the kernel asks for at once; go-fuse calls it MaxWrite.
+const maxRead = 128 << 10
+
+// deviceClone is FUSE_DEV_IOC_CLONE of linux/fuse.h.
+const deviceClone = 0x8004e500
+
+// mountDevice mounts a view on a directory, and returns the descriptor by which it is to be served.
+func mountDevice(at string, options *fuse.MountOptions) (device, error) {
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return noDevice, fmt.Errorf("open /dev/fuse: %w", err)
+	}
+	data := fmt.Sprintf("fd=%d,rootmode=%o,user_id=%d,group_id=%d,max_read=%d,default_permissions",
+		fd, unix.S_IFDIR, unix.Geteuid(), unix.Getegid(), maxRead)
+	if options.AllowOther {
+		data += ",allow_other"
+	}
+	if err := unix.Mount(fsName, at, "fuse."+fsName, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, data); err != nil {
+		_ = unix.Close(fd)
+		return noDevice, err
+	}
+	return device(fd), nil
+}
+
+// mount mounts the view, by fusermount3(1) where this process may not.
+func (v *View) mount() (server *fuse.Server, err error) {
+	options := v.options()
+	v.device, err = mountDevice(v.cfg.Mountpoint, options)
+	if err != nil {
+		v.log.Debug("mount by fusermount3(1)", "err", err)
+		return fuse.NewServer(newRequests(v), v.cfg.Mountpoint, options)
+	}
+	server, err = fuse.NewServer(newRequests(v), fmt.Sprintf("/dev/fd/%d", v.device), options)
+	if err != nil {
+		err = errors.Join(err, unix.Unmount(v.cfg.Mountpoint, unix.MNT_DETACH))
+	}
+	return server, err
+}
+
+// apart executes f on a thread of its own that does not share the descriptor, in any case: an
+// error of apart itself costs no more than a guard's help when the server is killed.
+func (d device) apart(f func() error) error {
+	if d == noDevice {
+		return f()
+	}
+	return ownthread.Do(func() error {
+		err := d.unshare()
+		return errors.Join(err, f())
+	})
+}
+
+// unshare gives the calling thread descriptors of its own, with a clone in the place of this
+// one.
+func (d device) unshare() error {
+	if err := unix.Unshare(unix.CLONE_FILES); err != nil {
+		return fmt.Errorf("unshare descriptors: %w", err)
+	}
+	clone, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open /dev/fuse: %w", err)
+	}
+	defer unix.Close(clone)
+	if err := unix.IoctlSetPointerInt(clone, deviceClone, int(d)); err != nil {
+		return fmt.Errorf("clone the descriptor of /dev/fuse: %w", err)
+	}
+	if err := unix.Dup3(clone, int(d), unix.O_CLOEXEC); err != nil {
+		return fmt.Errorf("replace the descriptor of /dev/fuse: %w", err)
+	}
+	return nil
+}
+
+// tellKernel tells the kernel of names. Those that it does not know (ENOENT) are no loss.
+func (v *View) tellKernel(places []place) {
+	err := v.device.apart(func() error {
+		for _, p := range places {
+			v.kernel.EntryNotify(p.parent, p.name)
+		}
+		return nil
+	})
+	if err != nil {
+		v.log.Warn("the view would wait for itself if it were killed with its guard", "err", err)
+	}
+}
