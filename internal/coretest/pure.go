@@ -13,7 +13,7 @@ import (
 
 // mayImport are the packages that know nothing of this machine.
 var mayImport = []string{
-	"bytes", "cmp", "encoding/binary", "encoding/json", "errors", "fmt", "maps", "slices", "strconv", "strings", "time",
+	"bytes", "cmp", "encoding/binary", "encoding/json", "errors", "fmt", "maps", "slices", "strconv", "strings", "time", "unicode",
 	"bproc/pidmap", "bproc/wire",
 	"golang.org/x/sys/unix", // for numbers: see mayCall
 }

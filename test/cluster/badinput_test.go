@@ -25,13 +25,13 @@ var mistakes = []struct {
 		"bpctl tag 0 g,u", "bpctl tag 0 rack=4;5", "bpctl tag 0 =4", "bpctl tag 0 cpus=4", "bpctl tag 0 ok -bad", "bpctl tag error gpu", "bpctl tag 7 gpu", "bpctl untag 0 rack=4", "bpctl untag 0",
 		"bpctl drain error", "bpctl drain 7", "bpctl undrain", "bpctl log error", "bpctl log 7", "bpctl log -f 0-1", "bpctl revoke 7", "bpctl revoke error",
 		"bpctl -S 2 --poweron", "bpctl -S 0 -R --timeout 0", "bpctl enroll --count 0", "bpctl enroll --node 0 --count 2", "bpctl enroll --revoke 0123456789abcdef", "bpctl enroll --ttl 1000h",
-		"bpcp /etc/hostname 2:/tmp/x", "bpcp /etc/hostname error:/tmp/x", "bpcp /etc/hostname 7:/tmp/x", "bpcp /no/such/file 0:/tmp/x", "bpcp /etc 0:/tmp/x", "bpcp /etc/hostname", "bpcp --frob a b", "bpcp 0:/etc/hostname 1:/proc/x",
+		"bpcp /etc/hostname 2:/tmp/badinput", "bpcp /etc/hostname error:/tmp/badinput", "bpcp /etc/hostname 7:/tmp/badinput", "bpcp /no/such/file 0:/tmp/badinput", "bpcp /etc 0:/tmp/badinput", "bpcp /etc/hostname", "bpcp --frob a b", "bpcp 0:/etc/hostname 1:/proc/x",
 	}},
 	{cluster.Alice, []string{
 		"bpctl -S 0 -s up", "bpctl -S 0 -m 0", "bpctl -S 0 -u alice", "bpctl tag 0 gpu", "bpctl untag 0 gpu", "bpctl drain 0", "bpctl reload", "bpctl enroll", "bpctl enroll --list", "bpctl revoke 0", "bpctl log 0", "bpctl -S 2 --poweron",
 		"bpstat nowhere", "bpstat 7", "bpstat --frob", "bpstat -x", "bpstat -A 0 1", "bpstat 1,,2",
 		"bpsh 2 true", "bpsh nowhere true", "bpsh 7 true", "bpsh 0", "bpsh --frob 0 true", "bpsh 1-0 true",
-		"bpcp /etc/hostname 0:/root/x", "bpcp /etc/shadow 0:/tmp/x", "bpcp 0:/etc/shadow /tmp/x", "bpcp /etc/hostname 0:/no/such/directory/x",
+		"bpcp /etc/hostname 0:/root/badinput", "bpcp /etc/shadow 0:/tmp/badinput", "bpcp 0:/etc/shadow /tmp/badinput", "bpcp /etc/hostname 0:/no/such/directory/x",
 	}},
 }
 
@@ -67,7 +67,7 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("it is now\n%s\nwas\n%s", after, before)
 	}
 	for _, m := range []*cluster.Machine{c.Front, c.Nodes[0], c.Nodes[1]} {
-		if left := ask(t, m, cluster.Root, "find", "/tmp", "/root", "-maxdepth", "1", "-name", "x", "-o", "-maxdepth", "1", "-name", ".bpcp*"); left != "" {
+		if left := ask(t, m, cluster.Root, "find", "/tmp", "/root", "-maxdepth", "1", "-name", "badinput", "-o", "-maxdepth", "1", "-name", ".bpcp*"); left != "" {
 			t.Errorf("%s: %s is left", m.Name, left)
 		}
 	}
