@@ -54,6 +54,9 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 			return err
 		}
 	}
+	if !g.since {
+		s.raise(g)
+	}
 	if g.since || st.name == filepath.Base(s.image) {
 		s.comeUp(g)
 	}
@@ -135,6 +138,7 @@ func (s *shard) comeUp(g *held) {
 	if g.since {
 		g.halts = g.stopped
 		d.disown()
+		_ = d.quiet() // or it has ended, or is held in its exit
 	}
 	d.release()
 }

@@ -66,13 +66,16 @@ func killing(pid wire.PID) (uint64, error) {
 }
 
 // sync reports the signals that are pending for a ghost. It gets them when it returns
-// from a call that does nothing.
+// from a call that does nothing, or takes its alarm away.
 func (s *shard) sync(g *held) error {
 	d, err := s.drive(g)
 	if err != nil {
 		return err
 	}
 	defer d.release()
+	if g.alarmed {
+		return d.quiet()
+	}
 	if !pending(g.pid) {
 		return nil
 	}

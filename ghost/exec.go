@@ -77,6 +77,7 @@ func (d *driven) execute(argv []string, name string) (*driven, error) {
 		return d, err
 	}
 	d.g.argv, d.g.astray = span{}, false
+	d.s.raise(d.g)
 	// From this stop it comes to the next before its first instruction, unless a signal
 	// is in between.
 	if err := resume(unix.PTRACE_INTERRUPT, d.g.pid, 0); err != nil {

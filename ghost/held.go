@@ -23,6 +23,8 @@ type held struct {
 	death unix.Signal // that it gets when its parent ends: PR_SET_PDEATHSIG; 0: none
 	since bool        // it was held before, by another keeper: death is yet to be asked for
 
+	alarmed bool // it has the alarm that the image sets, see young
+
 	fresh  bool // it was just made, and is yet to be seen in its first stop
 	owed   int  // signals that are pending by which it says that it is done, see said
 	argv   span // where its command line is

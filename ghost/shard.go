@@ -32,6 +32,8 @@ type shard struct {
 
 	strangers map[wire.PID]bool // no ghosts: they are let go of when they stop
 
+	young []young // in the order in which they began
+
 	slipped int  // ghosts that are held as zombies
 	remaps  bool // see canRemap
 

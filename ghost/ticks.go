@@ -39,8 +39,8 @@ func (s *shard) tickAfter(d time.Duration) {
 	s.ticks.timer.Reset(d)
 }
 
-// tick looks for workers whose time has come, for ghosts that are late, and, while there
-// are zombies, for ends that nobody tells the shard of.
+// tick looks for workers whose time has come, for ghosts that are late or not young any more,
+// and, while there are zombies, for ends that nobody tells the shard of.
 func (s *shard) tick() {
 	if !s.ticks.due.Swap(false) {
 		return
@@ -67,6 +67,7 @@ func (s *shard) tick() {
 	if again {
 		s.tickAfter(pause)
 	}
+	s.quietGrown(now)
 }
 
 // ready reports whether what a worker waits for has come.

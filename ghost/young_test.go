@@ -1,0 +1,37 @@
+package ghost
+
+import (
+	"testing"
+	"time"
+
+	"bproc/wire"
+)
+
+// TestAlarmIsTakenAway has ghosts without a keeper when their alarms would come: one that had
+// lived for a while when its keeper was killed, and one that a second keeper has held, which was
+// killed as soon as it did.
+func TestAlarmIsTakenAway(t *testing.T) {
+	const alarm = (AdoptTime + 1) * time.Second
+	lives := func(pid wire.PID, after time.Time) {
+		t.Helper()
+		time.Sleep(time.Until(after))
+		if state := statField(t, pid, 0); state != "S" {
+			t.Fatalf("ghost %d: state %s", pid, state)
+		}
+	}
+	first := newFixture(t)
+	old := first.ghost(t, nobody, "old")
+	oldAlarm := time.Now().Add(alarm)
+	time.Sleep(2 * quietTime)
+	young := first.ghost(t, nobody, "young")
+	youngAlarm := time.Now().Add(alarm)
+	first.killKeeper(t)
+	lives(old, oldAlarm)
+	second := newFixture(t)
+	second.found(t, []wire.PID{old, young}, 0)
+	second.killKeeper(t)
+	lives(young, youngAlarm)
+	f := newFixture(t)
+	f.end(t, old, 0)
+	f.end(t, young, 0)
+}
