@@ -231,6 +231,10 @@ var faults = []fault{
 			return release, nil
 		}
 	}, "releases", check.Fail, "/opt/bproc/lib/bproc/bpinit is of release v0.9.0", "one release"},
+	{"release of a package", check.Node, func(m *machine) {
+		m.Release = "1.0.0+20260101120000.gabc"
+		m.answers(link.About{Version: wire.Version, MinVersion: wire.MinVersion, Release: m.Release, Within: time.Millisecond})
+	}, "releases", check.OK, "all programs are of 1.0.0+20260101120000.gabc", ""},
 	{"program missing", check.FrontEnd, func(m *machine) { m.BuiltAs = func(string) (string, error) { return "", fs.ErrNotExist } }, "releases", check.Fail, "file does not exist", "install"},
 	{"old daemon", check.FrontEnd, func(m *machine) {
 		m.start("5", "bpmaster", "", "")

@@ -103,20 +103,24 @@ func view(_ context.Context, s *subject) Result {
 // programs are what each side needs of bproc.
 var programs = map[Side][]string{
 	FrontEnd: {"bin/bpsh", "bin/bprsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpjob", "bin/bpns", "sbin/bpmaster", "sbin/bpprocfs", "lib/bproc/bpkeeper"},
-	Node:     {"bin/bpcp", "sbin/bpslave", "sbin/bpprocfs", "lib/bproc/bpinit"},
+	Node:     {"bin/bpcp", "sbin/bpslave", "sbin/bpprocfs", "lib/bproc/bpinit", "lib/bproc/bpjail"},
 }
 
 // releases looks whether all programs are there and of one release, and whether the daemons
-// that run are those that are installed.
+// that run are those that are installed. The release that a package has is not in all programs; what
+// they were built from is.
 func releases(_ context.Context, s *subject) Result {
-	for _, program := range programs[s.side] {
+	want := ""
+	for _, program := range append([]string{"lib/bproc/bpcheck"}, programs[s.side]...) {
 		path := s.installed(program)
 		release, err := s.BuiltAs(path)
 		switch {
 		case err != nil:
 			return failed(err, "install bproc anew: it is not complete")
-		case release != s.Release:
-			return fail(fmt.Sprintf("%s is of release %s, bpctl of %s", path, release, s.Release), "install all of bproc from one release")
+		case want == "":
+			want = release
+		case release != want:
+			return fail(fmt.Sprintf("%s is of release %s, bpctl check of %s", path, release, want), "install all of bproc from one release")
 		}
 	}
 	daemons := map[Side][]string{FrontEnd: {"bpmaster", "bpkeeper", "bpprocfs"}, Node: {"bpslave"}}[s.side]

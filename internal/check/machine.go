@@ -40,7 +40,7 @@ type Probes struct {
 	SetUID       func(path string) error           // whether file capabilities have an effect in a file system
 	Image        func(path string) error           // whether the ghost's image is as it should be
 	Capabilities func(path string) (uint64, error) // permitted ones of a file
-	BuiltAs      func(path string) (string, error) // release of a program
+	BuiltAs      func(path string) (string, error) // from which release a program was built
 	Resolve      func(context.Context, string) ([]string, error)
 	Connect      func(path string) error // whether somebody listens on a unix socket
 	Inquire      func(ctx context.Context, addr string, id *link.Identity) (*link.About, error)
