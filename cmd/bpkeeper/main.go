@@ -14,13 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/operands"
+	"bproc/cmd/internal/printed"
 	"bproc/ghost"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
 )
 
 func main() {
-	if err := command().Execute(); err != nil {
+	if err := printed.Execute(context.Background(), command(), &printed.Output{To: os.Stdout}); err != nil {
 		fmt.Fprintf(os.Stderr, "bpkeeper: %v\n", err)
 		os.Exit(1)
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/operands"
+	"bproc/cmd/internal/printed"
 	"bproc/cmd/internal/release"
 	"bproc/internal/processors"
 	"bproc/internal/service"
@@ -26,7 +27,7 @@ import (
 
 func main() {
 	processors.TakeHalf()
-	if err := command().Execute(); err != nil {
+	if err := printed.Execute(context.Background(), command(), &printed.Output{To: os.Stdout}); err != nil {
 		for line := range strings.Lines(err.Error()) { // faults of a configuration have one each
 			fmt.Fprintf(os.Stderr, "bpmaster: %s\n", strings.TrimSuffix(line, "\n"))
 		}

@@ -36,7 +36,10 @@ func main() {
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		switch args[0] {
 		case "-h", "--help":
-			fmt.Print(usage)
+			if _, err := fmt.Print(usage); err != nil {
+				fmt.Fprintf(os.Stderr, "bpns: %v\n", err)
+				os.Exit(exitOwn)
+			}
 			return
 		case "--":
 			args = args[1:]

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/operands"
+	"bproc/cmd/internal/printed"
 	"bproc/internal/client"
 	"bproc/internal/service"
 	"bproc/internal/sparselog"
@@ -30,14 +31,19 @@ const guardName = "bpprocfs-guard"
 
 func main() {
 	name := filepath.Base(os.Args[0])
-	run := command().Execute
+	run := func(c *cobra.Command) error {
+		return printed.Execute(context.Background(), c, &printed.Output{To: os.Stdout})
+	}
+	var err error
 	switch {
 	case name == guardName:
-		run = guard.Run
+		err = guard.Run()
 	case strings.HasPrefix(name, "mount."):
-		run = helper(name).Execute
+		err = run(helper(name))
+	default:
+		err = run(command())
 	}
-	if err := run(); err != nil {
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/operands"
+	"bproc/cmd/internal/printed"
 	"bproc/internal/processors"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
@@ -25,7 +26,7 @@ import (
 func main() {
 	slave.Reexec()
 	processors.TakeHalf()
-	if err := command().Execute(); err != nil {
+	if err := printed.Execute(context.Background(), command(), &printed.Output{To: os.Stdout}); err != nil {
 		fmt.Fprintf(os.Stderr, "bpslave: %v\n", err)
 		os.Exit(status(err))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bproc/cmd/internal/operands"
+	"bproc/cmd/internal/printed"
 	"bproc/internal/check"
 )
 
@@ -31,11 +32,12 @@ const (
 // Main runs the command with its arguments and returns its exit code.
 func (c *Command) Main(ctx context.Context, args []string) int {
 	code := exitFine
+	out := &printed.Output{To: c.Stdout}
+	c.Stdout = out
 	cmd := c.command(&code)
 	cmd.SetArgs(args)
-	cmd.SetOut(c.Stdout)
 	cmd.SetErr(c.Stderr)
-	if err := cmd.ExecuteContext(ctx); err != nil {
+	if err := printed.Execute(ctx, cmd, out); err != nil {
 		fmt.Fprintf(c.Stderr, "bpctl check: %v\n", err)
 		return exitUsage
 	}

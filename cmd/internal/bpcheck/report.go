@@ -19,7 +19,7 @@ func (r *report) json(w io.Writer) {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	_ = e.Encode(r) // a reader that is gone wants nothing
+	_ = e.Encode(r) // Output keeps the error of a write
 }
 
 // colours of a terminal: ECMA-48, SGR.

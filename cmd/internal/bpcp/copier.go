@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode"
 
+	"bproc/cmd/internal/printed"
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
 	"bproc/internal/inherited"
@@ -50,9 +51,8 @@ func (c *Copier) Main(ctx context.Context, args []string) int {
 		return err
 	})
 	cmd.SetArgs(args)
-	cmd.SetOut(c.Stdout)
 	cmd.SetErr(c.Stderr)
-	if err := cmd.ExecuteContext(ctx); err != nil {
+	if err := printed.Execute(ctx, cmd, &printed.Output{To: c.Stdout}); err != nil {
 		fmt.Fprintf(c.Stderr, "bpcp: %v\n", err)
 		return codeNothing
 	}
@@ -62,8 +62,8 @@ func (c *Copier) Main(ctx context.Context, args []string) int {
 func (c *Copier) run(ctx context.Context, o *options) (int, error) {
 	switch {
 	case o.version:
-		fmt.Fprintf(c.Stdout, "bpcp %s\n", release.Version())
-		return 0, nil
+		_, err := fmt.Fprintf(c.Stdout, "bpcp %s\n", release.Version())
+		return 0, err
 	case o.agent:
 		return 0, takePart(ctx)
 	}

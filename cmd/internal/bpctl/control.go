@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bproc/cmd/internal/operands"
+	"bproc/cmd/internal/printed"
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
 	"bproc/internal/nearest"
@@ -41,11 +42,12 @@ var (
 // Main runs bpctl with the arguments of its command line and returns its exit
 // code.
 func (c *Control) Main(ctx context.Context, args []string) int {
+	out := &printed.Output{To: c.Stdout}
+	c.Stdout = out
 	cmd := c.command()
 	cmd.SetArgs(args)
-	cmd.SetOut(c.Stdout)
 	cmd.SetErr(c.Stderr)
-	err := cmd.ExecuteContext(ctx)
+	err := printed.Execute(ctx, cmd, out)
 	if err == nil {
 		return 0
 	}

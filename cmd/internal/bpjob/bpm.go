@@ -70,9 +70,11 @@ func (c *Command) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Hidden: !c.BPM, Args: nothing,
 		Short: "Print the version",
-		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(c.Stdout, "%s %s\n", c.name(), release.Version())
-			return nil
-		},
+		RunE:  func(*cobra.Command, []string) error { return c.printVersion() },
 	}
+}
+
+func (c *Command) printVersion() error {
+	_, err := fmt.Fprintf(c.Stdout, "%s %s\n", c.name(), release.Version())
+	return err
 }

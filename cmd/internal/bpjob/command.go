@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/operands"
-	"bproc/cmd/internal/release"
+	"bproc/cmd/internal/printed"
 )
 
 // Command is bpjob with what it works on.
@@ -49,12 +49,11 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	cmd := c.command()
 	c.args = args
 	cmd.SetArgs(args)
-	cmd.SetOut(c.Stdout)
 	cmd.SetErr(c.Stderr)
 	unix.Umask(ownUmask)
 	err := c.identify()
 	if err == nil {
-		err = cmd.ExecuteContext(ctx)
+		err = printed.Execute(ctx, cmd, &printed.Output{To: c.Stdout})
 	}
 	if err == nil {
 		return 0
@@ -92,8 +91,7 @@ func (c *Command) command() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			switch {
 			case version:
-				fmt.Fprintf(c.Stdout, "%s %s\n", c.name(), release.Version())
-				return nil
+				return c.printVersion()
 			case c.BPM:
 				return errors.Join(cmd.Usage(), errReported)
 			}

@@ -1,6 +1,7 @@
 package bpjob
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,7 +124,6 @@ func (c *Command) print(all []listed, asJSON bool) error {
 		return e.Encode(all)
 	}
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	defer w.Flush() // a failure is standard output's
 	row := func(columns ...string) {
 		if c.BPM {
 			columns = columns[:bpmColumns]
@@ -144,7 +144,7 @@ func (c *Command) print(all []listed, asJSON bool) error {
 		}
 		row(l.Name, pid, l.State, node, end)
 	}
-	return nil
+	return w.Flush()
 }
 
 func (c *Command) pidCommand() *cobra.Command {
@@ -157,8 +157,8 @@ func (c *Command) pidCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(c.Stdout, r.PID)
-		return nil
+		_, err = fmt.Fprintln(c.Stdout, r.PID)
+		return err
 	})
 	return cmd
 }
@@ -189,7 +189,8 @@ func (c *Command) status(l listed, asJSON bool) error {
 		e.SetIndent("", "  ")
 		return e.Encode(l)
 	}
-	line := func(name string, value any) { fmt.Fprintf(c.Stdout, "%-8s %v\n", name, value) }
+	out := bufio.NewWriter(c.Stdout)
+	line := func(name string, value any) { fmt.Fprintf(out, "%-8s %v\n", name, value) }
 	line("name", l.Name)
 	line("state", l.State)
 	if l.PID != 0 {
@@ -208,5 +209,5 @@ func (c *Command) status(l listed, asJSON bool) error {
 	if l.Reason != "" {
 		line("reason", l.Reason)
 	}
-	return nil
+	return out.Flush()
 }

@@ -23,22 +23,23 @@ func Main(ctx context.Context, sh *bpsh.Shell, args []string) int {
 	if err == nil {
 		switch {
 		case o.help:
-			fmt.Fprint(sh.Stdout, usage)
-			return 0
+			_, err = fmt.Fprint(sh.Stdout, usage)
 		case o.version:
-			fmt.Fprintf(sh.Stdout, "bprsh %s\n", release.Version())
-			return 0
+			_, err = fmt.Fprintf(sh.Stdout, "bprsh %s\n", release.Version())
 		case o.configuration:
-			fmt.Fprintf(sh.Stdout, "host %[1]s\nhostname %[1]s\n", o.host)
-			return 0
-		}
-		var a *bpsh.Agent
-		if a, err = agent(ctx, sh, o); err == nil {
-			return sh.RunAgent(ctx, a)
+			_, err = fmt.Fprintf(sh.Stdout, "host %[1]s\nhostname %[1]s\n", o.host)
+		default:
+			var a *bpsh.Agent
+			if a, err = agent(ctx, sh, o); err == nil {
+				return sh.RunAgent(ctx, a)
+			}
 		}
 	}
-	sh.Say(err)
-	return codeFailed
+	if err != nil {
+		sh.Say(err)
+		return codeFailed
+	}
+	return 0
 }
 
 // agent returns what to run where.

@@ -59,11 +59,11 @@ func (sh *Shell) Main(ctx context.Context, args []string) int {
 func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 	switch {
 	case o.help:
-		fmt.Fprint(sh.Stdout, usage, o.flags().FlagUsages())
-		return 0, nil
+		_, err := fmt.Fprint(sh.Stdout, usage, o.flags().FlagUsages())
+		return 0, err
 	case o.version:
-		fmt.Fprintf(sh.Stdout, "bpsh %s\n", release.Version())
-		return 0, nil
+		_, err := fmt.Fprintf(sh.Stdout, "bpsh %s\n", release.Version())
+		return 0, err
 	}
 	nodes, err := sh.Nodes(ctx, o.nodes)
 	if err != nil {

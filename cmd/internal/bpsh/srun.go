@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -105,12 +106,14 @@ func (sh *Shell) Srun(ctx context.Context, args []string) int {
 	err := f.Parse(args)
 	if err != nil {
 		err = flags.Explain(err)
-	} else if o.help {
-		fmt.Fprint(sh.Stdout, srunUsage, f.FlagUsages(), "\nOther options of Slurm's srun are accepted and have no meaning here.\n")
-		return 0
-	} else if o.version {
-		fmt.Fprintf(sh.Stdout, "srun (bproc) %s\n", release.Version())
-		return 0
+	} else if o.help || o.version {
+		text := fmt.Sprintf("srun (bproc) %s\n", release.Version())
+		if o.help {
+			text = srunUsage + f.FlagUsages() + "\nOther options of Slurm's srun are accepted and have no meaning here.\n"
+		}
+		if _, err = io.WriteString(sh.Stdout, text); err == nil {
+			return 0
+		}
 	}
 	var nodes []client.NodeID
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/printed"
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
 )
@@ -38,9 +39,8 @@ func (s *Stat) Main(ctx context.Context, args []string) int {
 	var o options
 	cmd := o.command(func() error { return s.run(ctx, &o) })
 	cmd.SetArgs(args)
-	cmd.SetOut(s.Stdout)
 	cmd.SetErr(s.Stderr)
-	if err := cmd.ExecuteContext(ctx); err != nil {
+	if err := printed.Execute(ctx, cmd, &printed.Output{To: s.Stdout}); err != nil {
 		fmt.Fprintf(s.Stderr, "bpstat: %v\n", err)
 		return 1
 	}
