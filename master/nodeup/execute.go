@@ -27,7 +27,7 @@ func (r *Runner) execute(ctx context.Context, node wire.NodeID, argv, env []stri
 	r.note(node, "%s", strings.Join(argv, " "))
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = "/", append(os.Environ(), env...)
-	out := r.logs.node(node)
+	out := &output{r: r, node: node}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
@@ -40,6 +40,22 @@ func (r *Runner) execute(ctx context.Context, node wire.NodeID, argv, env []stri
 		return nil // it has left processes behind, which is its right
 	}
 	return reason(err)
+}
+
+// output takes what a program prints for the log of its node. A program does not fail because
+// its log cannot be written.
+type output struct {
+	r      *Runner
+	node   wire.NodeID
+	failed bool
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	if _, err := o.r.logs.node(o.node).Write(text); err != nil && !o.failed {
+		o.failed = true
+		o.r.log.Error("something is not in the log of a node", "node", o.node, "err", err)
+	}
+	return len(text), nil
 }
 
 // reason returns why a program has failed, without its name.

@@ -103,6 +103,19 @@ func TestSetUp(t *testing.T) {
 	}
 }
 
+// TestLogCannotBeWritten has a script print more than a pipe holds where there is no log: it
+// is not its fault, and its node comes up.
+func TestLogCannotBeWritten(t *testing.T) {
+	f := newFixture(t, "#!/bin/sh\nset -e\nfor i in 1 2 3; do head -c 70000 /dev/zero; done\n")
+	if err := os.WriteFile(f.cfg.Logs, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.SetUp(nodeup.Job{Node: 3, Attempt: 7})
+	if got, want := f.result(), "3.7 "; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // end ends the process that a script has left behind, whose number is a line of the log.
 func end(t *testing.T, log string) {
 	t.Helper()
