@@ -16,7 +16,7 @@ const (
 	MaxOpening = 16 << 10 // a message of the opening between machines, which is read before anything is proved
 	MaxData    = 64 << 10 // plain bytes
 	MaxMessage = 1 << 20  // a message
-	MaxCommand = 4 << 20  // a message with a command: the kernel's own bound on arguments and environment is lower
+	MaxCommand = 4 << 20  // a message with a command, or about all nodes or processes: the kernel's own bound on arguments and environment is lower
 )
 
 // Header is the fixed part of a frame.
@@ -40,7 +40,7 @@ func MaxPayload(t Type) (int, bool) {
 		return 0, true
 	case t.IsData():
 		return MaxData, true
-	case t == TypeRun || t == TypeSpawn || t == TypeInitLaunch || t == TypeGhostExec || t == TypeInventory || t == TypeGhostList || t == TypeNodeList:
+	case t == TypeRun || t == TypeSpawn || t == TypeInitLaunch || t == TypeGhostExec || t == TypeInventory || t == TypeGhostList || t == TypeNodeList || t == TypeProcList:
 		return MaxCommand, true
 	}
 	_, known := factories[t]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"runtime/metrics"
 	"strings"
 	"testing"
@@ -15,6 +16,31 @@ func header(h wire.Header) []byte {
 	b := make([]byte, wire.HeaderSize)
 	h.Put(b)
 	return b
+}
+
+// TestListsOfLargeClusters has lists of as many nodes as there can be, and 100 processes on each.
+func TestListsOfLargeClusters(t *testing.T) {
+	const nodes, each = 4096, 100
+	procs, table := new(wire.ProcList), new(wire.NodeList)
+	for id := range wire.NodeID(nodes) {
+		table.Nodes = append(table.Nodes, wire.Node{
+			ID: id, Name: "node.of.a.rather.long.name", State: "up", Addr: "[2001:db8:1:2:3:4:5:6]:65535", Labels: []string{"gpu", "rack=1234"},
+			Boot: "01234567-89ab-cdef-0123-456789abcdef", Kernel: "6.1.0-25-amd64", Arch: "x86_64", Since: 1 << 32, Reason: strings.Repeat("x", 200),
+		})
+		for i := range wire.PID(each) {
+			procs.Procs = append(procs.Procs, wire.Proc{PID: 1<<20 + wire.PID(id)*each + i, Node: id})
+		}
+	}
+	for _, m := range []wire.Message{procs, table} {
+		b, err := wire.Append(nil, 0, m)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got, _, err := wire.NewReader(bytes.NewReader(b)).Read(); err != nil || !reflect.DeepEqual(got, m) {
+			t.Errorf("type %d: got %v", m.Type(), err)
+		}
+	}
 }
 
 func TestParseHeader(t *testing.T) {
@@ -34,6 +60,7 @@ func TestParseHeader(t *testing.T) {
 		{"message above", header(wire.Header{Type: wire.TypeSignal, Length: wire.MaxMessage + 1}), false},
 		{"command at its bound", header(wire.Header{Type: wire.TypeSpawn, Length: wire.MaxCommand}), true},
 		{"command above", header(wire.Header{Type: wire.TypeRun, Length: wire.MaxCommand + 1}), false},
+		{"list at its bound", header(wire.Header{Type: wire.TypeProcList, Length: wire.MaxCommand}), true},
 		{"longest that can be written", header(wire.Header{Type: wire.TypeRun, Length: 1<<32 - 1}), false},
 		{"type 0", header(wire.Header{}), false},
 		{"unknown type", header(wire.Header{Type: 65535}), false},
