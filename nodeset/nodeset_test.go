@@ -1,10 +1,12 @@
 package nodeset_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bproc/nodeset"
 	"bproc/wire"
@@ -206,6 +208,33 @@ func TestParseErrors(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestLargeList resolves the names and the addresses of all nodes of a large cluster, as a file of
+// hosts has them.
+func TestLargeList(t *testing.T) {
+	const nodes = 4096
+	var large nodeset.Table
+	var names, addrs []string
+	for id := range wire.NodeID(nodes) {
+		name, addr := fmt.Sprintf("node%d.cluster", id), fmt.Sprintf("10.0.%d.%d", id/256, id%256)
+		large.Nodes = append(large.Nodes, wire.Node{ID: id, Name: name, State: "up", Addr: addr + ":1234"})
+		names, addrs = append(names, name), append(addrs, addr)
+	}
+	for _, list := range [][]string{names, addrs} {
+		begin := time.Now()
+		s, err := nodeset.Parse(strings.Join(list, ","))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := s.Resolve(large)
+		if err != nil || nodeset.Format(ids) != "0-4095" {
+			t.Errorf("got %s, %v", nodeset.Format(ids), err)
+		}
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("it takes %v", took)
+		}
 	}
 }
 

@@ -16,6 +16,26 @@ type Table struct {
 
 	// Random returns any number from 0 to n-1; nil is not needed where nothing is random.
 	Random func(n int) int
+
+	index *index // of Resolve
+}
+
+// index finds nodes by what a word can mean: a list may have the name of each node of a cluster.
+// It is filled when a word is looked up.
+type index struct {
+	byName map[string][]wire.NodeID
+	byAddr map[netip.Addr][]wire.NodeID
+}
+
+func (x *index) fill(nodes []wire.Node) {
+	x.byName, x.byAddr = map[string][]wire.NodeID{}, map[netip.Addr][]wire.NodeID{}
+	for i := range nodes {
+		n := &nodes[i]
+		x.byName[n.Name] = append(x.byName[n.Name], n.ID)
+		if at, err := netip.ParseAddrPort(n.Addr); err == nil { // it is connected
+			x.byAddr[at.Addr().Unmap()] = append(x.byAddr[at.Addr().Unmap()], n.ID)
+		}
+	}
 }
 
 // Numbers returns the nodes of a set that consists of single numbers. Only such
@@ -33,6 +53,9 @@ func (s Set) Numbers() (ids []wire.NodeID, ok bool) {
 
 // Resolve returns the nodes that are meant.
 func (s Set) Resolve(t Table) ([]wire.NodeID, error) {
+	if t.index == nil {
+		t.index = new(index)
+	}
 	var ids []wire.NodeID
 	for _, term := range s.terms {
 		var err error
@@ -169,23 +192,20 @@ func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 
 // named returns the nodes that have a name or an address.
 func (t Table) named(w word) []wire.NodeID {
-	return t.where(nil, func(n *wire.Node) bool { return n.Name == string(w) || isAddr(n.Addr, string(w)) })
+	if t.index.byName == nil {
+		t.index.fill(t.Nodes)
+	}
+	ids := t.index.byName[string(w)]
+	if addr, err := netip.ParseAddr(string(w)); err == nil {
+		ids = slices.Compact(slices.Sorted(slices.Values(slices.Concat(ids, t.index.byAddr[addr.Unmap()]))))
+	}
+	return ids
 }
 
 // knows reports whether a word means something.
 func (t Table) knows(w word) bool {
 	_, err := w.pick(nil, t)
 	return err == nil
-}
-
-// isAddr reports whether host is the address of a connection from addr.
-func isAddr(addr, host string) bool {
-	want, err := netip.ParseAddr(host)
-	if err != nil {
-		return false
-	}
-	have, err := netip.ParseAddrPort(addr)
-	return err == nil && have.Addr().Unmap() == want.Unmap()
 }
 
 // states are those that the original has.

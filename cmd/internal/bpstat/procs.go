@@ -14,21 +14,21 @@ import (
 
 // printProcs prints the processes that are on the nodes that are meant.
 func (s *Stat) printProcs(ctx context.Context, out io.Writer, o *options) error {
-	var wanted []client.NodeID
+	wanted := map[client.NodeID]bool{}
 	if o.nodes != "" {
 		nodes, err := s.nodes(ctx, o.nodes)
 		if err != nil {
 			return err
 		}
 		for i := range nodes {
-			wanted = append(wanted, nodes[i].ID)
+			wanted[nodes[i].ID] = true
 		}
 	}
 	procs, err := s.Client.Procs(ctx)
 	if err != nil {
 		return err
 	}
-	procs = slices.DeleteFunc(procs, func(p client.Proc) bool { return o.nodes != "" && !slices.Contains(wanted, p.Node) })
+	procs = slices.DeleteFunc(procs, func(p client.Proc) bool { return o.nodes != "" && !wanted[p.Node] })
 	if o.json {
 		list := make([]jsonProc, len(procs))
 		for i, p := range procs {
