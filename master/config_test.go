@@ -2,6 +2,7 @@ package master
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,6 +77,11 @@ func TestConfigErrors(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"lesae 5", `f:1: unknown directive "lesae"; is lease meant?`},
 		{"bogosity 5", `f:1: unknown directive "bogosity"; bpmaster(8) has them all`},
+		{"listen 2223", `f:1: listen: "2223" is not [HOST]:PORT, such as :2223`},
+		{"listen 10.0.0.1", `f:1: listen: "10.0.0.1" is not [HOST]:PORT, such as :2223`},
+		{"listen :99999", `f:1: listen: ":99999" is not [HOST]:PORT, such as :2223`},
+		{"master front:x", `f:1: master: "front:x" is not [HOST]:PORT, such as :2223`},
+		{"socket master.sock", `f:1: socket: "master.sock" is not a path that begins with a slash`},
 		{"\n\nlease", `f:3: lease: its form is "lease SECONDS"`},
 		{"listen a b", `f:1: listen: its form is "listen ADDRESS"`},
 		{"node 1", `f:1: node: its form is "node NUMBER NAME | FIRST-LAST NAME%n"`},
@@ -128,6 +134,19 @@ func TestConfigErrors(t *testing.T) {
 		if err := c.Read(strings.NewReader(test.text), "f"); err == nil || err.Error() != test.want {
 			t.Errorf("%.20q: got %v, want %s", test.text, err, test.want)
 		}
+	}
+}
+
+// TestManyFaults reads what is no configuration: not all of its faults are told, and of none all.
+func TestManyFaults(t *testing.T) {
+	cfg := DefaultConfig()
+	err := cfg.Read(strings.NewReader(strings.Repeat(strings.Repeat("é", 20_000)+"\n", 1000)), "f")
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	if len(lines) != maxFaults+1 || lines[maxFaults] != "f: 980 lines more are wrong" {
+		t.Errorf("got %d lines, the last %q", len(lines), lines[len(lines)-1])
+	}
+	if first := lines[0]; !strings.HasPrefix(first, `f:1: unknown directive "éé`) || !strings.HasSuffix(first, "é...") || len(first) > maxFault+20 {
+		t.Errorf("the first is %q", first)
 	}
 }
 

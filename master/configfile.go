@@ -30,16 +30,22 @@ func (c *Config) ReadFile(path string) error {
 func (c *Config) Read(r io.Reader, name string) error {
 	var faults []error
 	lines := bufio.NewScanner(r)
-	number := 1
+	number, more := 1, 0
 	for ; lines.Scan(); number++ {
 		text, _, _ := strings.Cut(lines.Text(), "#")
 		words := strings.Fields(text)
 		if len(words) == 0 {
 			continue
 		}
-		if err := c.directive(words[0], words[1:]); err != nil {
-			faults = append(faults, fmt.Errorf("%s:%d: %w", name, number, err))
+		switch err := c.directive(words[0], words[1:]); {
+		case err != nil && len(faults) == maxFaults:
+			more++
+		case err != nil:
+			faults = append(faults, fmt.Errorf("%s:%d: %s", name, number, short(err.Error())))
 		}
+	}
+	if more > 0 {
+		faults = append(faults, fmt.Errorf("%s: %d lines more are wrong", name, more))
 	}
 	if err := lines.Err(); err != nil {
 		faults = append(faults, fmt.Errorf("%s:%d: %w", name, number, err))
@@ -48,6 +54,20 @@ func (c *Config) Read(r io.Reader, name string) error {
 		faults = append(faults, fmt.Errorf("%s: %w", name, err))
 	}
 	return errors.Join(faults...)
+}
+
+// Bounds on the faults that are told, and on the text of one in bytes: the file may be something
+// else altogether.
+const (
+	maxFaults = 20
+	maxFault  = 400
+)
+
+func short(text string) string {
+	if len(text) <= maxFault {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxFault], "") + "..."
 }
 
 // directive applies one.

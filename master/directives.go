@@ -28,8 +28,8 @@ type directive struct {
 
 // directives are all that there are.
 var directives = map[string]directive{
-	"listen": {"ADDRESS", 1, 1, text(func(c *Config) *string { return &c.Listen }), func(c *Config) string { return c.Listen }, true},
-	"socket": {"PATH", 1, 1, text(func(c *Config) *string { return &c.Socket }), func(c *Config) string { return c.Socket }, true},
+	"listen": {"ADDRESS", 1, 1, func(c *Config, args []string) error { return c.listen(args[0]) }, func(c *Config) string { return c.Listen }, true},
+	"socket": {"PATH", 1, 1, (*Config).socket, func(c *Config) string { return c.Socket }, true},
 	"lease": {
 		"SECONDS", 1, 1, duration(func(c *Config) *time.Duration { return &c.Lease }, time.Second, 24*time.Hour),
 		func(c *Config) string { return c.Lease.String() }, true,
@@ -106,14 +106,6 @@ func orDefault(n int) string {
 // maxNode bounds node numbers; it is far beyond any cluster, and keeps a slip
 // of the finger from making a table of millions.
 const maxNode = 1 << 20
-
-// text applies a word.
-func text(field func(*Config) *string) func(*Config, []string) error {
-	return func(c *Config, args []string) error {
-		*field(c) = args[0]
-		return nil
-	}
-}
 
 // count applies a number within bounds.
 func count(field func(*Config) *int, low, high int) func(*Config, []string) error {
@@ -214,8 +206,24 @@ func (c *Config) master(args []string) error {
 	if host == "" || strings.ContainsAny(host, "[]/") {
 		return fmt.Errorf("%q is not HOST or HOST:PORT", args[0])
 	}
-	c.Listen = net.JoinHostPort(host, port)
+	return c.listen(net.JoinHostPort(host, port))
+}
+
+func (c *Config) listen(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not [HOST]:PORT, such as :2223", addr)
+	}
+	c.Listen = addr
 	return nil
+}
+
+func (c *Config) socket(args []string) error {
+	c.Socket = args[0]
+	return absolute(c.Socket)
 }
 
 func (c *Config) port(args []string) error {

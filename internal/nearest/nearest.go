@@ -4,6 +4,7 @@ package nearest
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 )
@@ -20,6 +21,9 @@ func To(word string, known []string) string {
 		least = 3
 	}
 	for _, k := range slices.Sorted(slices.Values(known)) {
+		if len(word)/utf8.UTFMax-len(k) >= least {
+			continue // it may be very long, and the distance takes time then
+		}
 		if d := levenshtein.ComputeDistance(strings.ToLower(word), k); d < least {
 			best, least = k, d
 		}
