@@ -280,12 +280,19 @@ func TestFailures(t *testing.T) {
 		{"-U", gone, "bpstat: no master is running here (/nonexistent/socket: no such file or directory); start it with bpmaster\n"},
 		{"4", c, "bpstat: node 4: no such node\n"},
 		{"x", c, "bpstat: node x: no such node, and no such state\n"},
+		{"-A @", c, "bpstat: -A needs a name or an address\n"},
+		{"1 @", c, "bpstat: an empty word means no node\n"},
+		{"-p @", c, "bpstat: an empty word means no node\n"},
 		{"-P 4", c, "bpstat: -P takes no nodes\n"},
 		{"", gone, "bpstat: no master is running here (/nonexistent/socket: no such file or directory); start it with bpmaster\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
-			code, out, bad := run(t, tt.client, "", strings.Fields(tt.args)...)
+			args := strings.Fields(tt.args)
+			for i := range args {
+				args[i] = strings.TrimPrefix(args[i], "@") // an empty one
+			}
+			code, out, bad := run(t, tt.client, "", args...)
 			if code != 1 || out != "" || bad != tt.want {
 				t.Errorf("got %s, want %s", fmt.Sprint(code, out, bad), tt.want)
 			}

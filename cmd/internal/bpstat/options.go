@@ -3,6 +3,7 @@ package bpstat
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -101,11 +102,21 @@ func (o *options) operands(c *cobra.Command, args []string) error {
 	default:
 		return fmt.Errorf("option --color: %q is none of auto, always and never", o.colour)
 	}
+	o.nodes = strings.Join(args, ",")
+	return o.consistent(c, args)
+}
+
+// consistent refuses options and words that are no use together.
+func (o *options) consistent(c *cobra.Command, args []string) error {
 	switch {
 	case o.ps && len(args) > 0:
 		return errors.New("-P takes no nodes")
+	case c.Flags().Changed("host") && o.host == "":
+		return errors.New("-A needs a name or an address")
 	case o.host != "" && len(args) > 0:
 		return errors.New("-A takes no nodes")
+	case slices.Contains(args, ""): // of a variable that is not set; without words all nodes are meant
+		return errors.New("an empty word means no node")
 	case o.fresh && !o.inventory:
 		return errors.New("--fresh is for --inventory")
 	case o.inventory && o.update:
@@ -115,6 +126,5 @@ func (o *options) operands(c *cobra.Command, args []string) error {
 	case o.ps && o.json:
 		return errors.New("-P and --json exclude each other")
 	}
-	o.nodes = strings.Join(args, ",")
 	return nil
 }

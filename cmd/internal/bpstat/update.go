@@ -69,9 +69,12 @@ func (s *Stat) changed(ctx context.Context, o *options, digest uint64, first boo
 func (s *Stat) show(o *options, text string, first bool) error {
 	switch {
 	case s.Screen != nil:
-		const home, clear = "\x1b[H", "\x1b[J" // console_codes(4)
+		const home, clear, cut, wrap = "\x1b[H", "\x1b[J", "\x1b[?7l", "\x1b[?7h" // console_codes(4)
 		_, lines := s.Screen()
-		text = home + clear + fitting(text, lines-1)
+		if text = fitting(text, lines-1); !o.json { // a line that is too long takes no room from others
+			text = cut + text + wrap
+		}
+		text = home + clear + text
 	case !first && !o.json:
 		text = "\n" + text
 	}

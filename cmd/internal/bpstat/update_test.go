@@ -126,8 +126,8 @@ func TestUpdateOnTerminal(t *testing.T) {
 		}
 	})
 	s := &bpstat.Stat{Client: &m.Client, Screen: func() (int, int) { return 80, 5 }}
-	got := follow(t, s, "lines\n", "-nU")
-	if want := "\x1b[H\x1b[J0\n1\n2\n... 6 more lines\n"; got != want {
+	got := follow(t, s, "lines\n\x1b[?7h", "-nU")
+	if want := "\x1b[H\x1b[J\x1b[?7l0\n1\n2\n... 6 more lines\n\x1b[?7h"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
