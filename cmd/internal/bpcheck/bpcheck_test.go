@@ -67,6 +67,17 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestForeignText has others say things that are no text, as a machine that answers in the place
+// of a master can.
+func TestForeignText(t *testing.T) {
+	var out bytes.Buffer
+	c := bpcheck.Command{Machine: bare(t, "5.9.0\x1b[2J\nof two lines"), Stdout: &out}
+	c.Main(t.Context(), []string{"--node"})
+	if want := "kernel              Linux 5.9.0\ufffd[2J\n                            of two lines\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("got %q", out.String())
+	}
+}
+
 func TestJSON(t *testing.T) {
 	code, out, _ := run(t, true, "--json", "--front-end", "--node")
 	var got struct {

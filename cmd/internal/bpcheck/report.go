@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 
 	"bproc/internal/check"
 )
@@ -39,13 +41,25 @@ func (r *report) text(w io.Writer, coloured bool) {
 			if coloured {
 				status = "\x1b[" + colours[c.Status] + "m" + status + "\x1b[0m"
 			}
-			fmt.Fprintf(w, "  %s  %-18s  %s\n", status, c.Name, c.Found)
+			fmt.Fprintf(w, "  %s  %-18s  %s\n", status, c.Name, printable(c.Found))
 			if c.Remedy != "" {
-				fmt.Fprintf(w, "        -> %s\n", c.Remedy)
+				fmt.Fprintf(w, "        -> %s\n", printable(c.Remedy))
 			}
 		}
 		fmt.Fprintf(w, "  %s\n", summary(count))
 	}
+}
+
+// printable returns a text that does nothing to a terminal, since whoever answers for a master can have
+// said it. Other lines than the first are below that.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+	return strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", 28))
 }
 
 func summary(count map[check.Status]int) string {

@@ -1,7 +1,9 @@
 package bpctl
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,12 +97,16 @@ func (c *Control) printTags(ctx context.Context, spec string) error {
 	if len(ids) == 0 {
 		return matchesNone(spec)
 	}
-	for _, id := range ids {
-		at := slices.IndexFunc(table, func(n client.Node) bool { return n.ID == id })
-		if at < 0 {
-			return fmt.Errorf("node %d: no such node", id)
-		}
-		fmt.Fprintln(c.Stdout, strings.Join(append([]string{id.String()}, table[at].Labels...), " "))
+	labels := make(map[client.NodeID][]string, len(table))
+	for i := range table {
+		labels[table[i].ID] = append([]string{table[i].ID.String()}, table[i].Labels...)
 	}
-	return nil
+	out := bufio.NewWriter(c.Stdout)
+	for _, id := range ids {
+		if labels[id] == nil {
+			return errors.Join(out.Flush(), fmt.Errorf("node %d: no such node", id))
+		}
+		fmt.Fprintln(out, strings.Join(labels[id], " "))
+	}
+	return out.Flush()
 }
