@@ -38,7 +38,7 @@ func masterOf(operands []string, file string) (string, error) {
 		return "", fmt.Errorf("no master given, and %s sets no MASTER", file)
 	}
 	if _, _, err := net.SplitHostPort(master); err != nil {
-		master = net.JoinHostPort(master, slave.DefaultPort)
+		master = net.JoinHostPort(strings.Trim(master, "[]"), slave.DefaultPort) // an address of IPv6 may be in brackets
 	}
 	return master, nil
 }

@@ -24,6 +24,7 @@ func TestMasterOf(t *testing.T) {
 	}{
 		{[]string{"front"}, full, "front:2223", ""},
 		{[]string{"::1"}, full, "[::1]:2223", ""},
+		{[]string{"[::1]"}, full, "[::1]:2223", ""},
 		{[]string{"_bproc._tcp.example.org"}, full, "_bproc._tcp.example.org:2223", ""},
 		{nil, full, "front:99", ""},
 		{nil, empty, "", "no master given, and " + empty + " sets no MASTER"},

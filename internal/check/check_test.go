@@ -254,6 +254,14 @@ var faults = []fault{
 	}, "configuration", check.OK, "elsewhere", ""},
 	{"not joined", check.Node, func(m *machine) { m.Identity = func(string) (*link.Identity, error) { return nil, link.ErrNotJoined } }, "identity", check.Warn, "not joined", "bpctl enroll"},
 	{"identity damaged", check.Node, func(m *machine) { m.Identity = func(string) (*link.Identity, error) { return nil, errBad } }, "identity", check.Fail, "it is bad", "join again"},
+	{"master of the file for a daemon without operand", check.Node, func(m *machine) {
+		m.start("5", "bpslave", "", "--join-file /etc/bproc/token")
+	}, "configuration", check.OK, "the master is front", ""},
+	{"master of the file for a daemon with a flag", check.Node, func(m *machine) { m.start("5", "bpslave", "", "--keep") }, "configuration", check.OK, "the master is front", ""},
+	{"address in brackets", check.Node, func(m *machine) {
+		m.Master = "[fd00::1]"
+		m.Resolve = func(_ context.Context, host string) ([]string, error) { return []string{"only " + host}, nil }
+	}, "name of the master", check.OK, "fd00::1 is only fd00::1", ""},
 	{"name unknown", check.Node, func(m *machine) { m.Resolve = func(context.Context, string) ([]string, error) { return nil, errBad } }, "name of the master", check.Fail, "it is bad", "/etc/hosts"},
 	{"nobody listens on the front end", check.FrontEnd, func(m *machine) { m.silent(unix.ECONNREFUSED) }, "port", check.Warn, "does not run", "systemctl"},
 	{"master is deaf", check.FrontEnd, func(m *machine) {

@@ -44,7 +44,7 @@ func (s *subject) master() string {
 func address(master string) (host, port string) {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
-		return master, link.DefaultPort
+		return strings.Trim(master, "[]"), link.DefaultPort // as bpslave does
 	}
 	return host, port
 }

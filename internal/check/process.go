@@ -101,7 +101,8 @@ func (p *process) hardLimit(name string) (uint64, bool) {
 	return 0, false
 }
 
-// operand returns the last argument of a process, or "".
+// operand returns the operand of bpslave, its last argument, or "". It is none if it is an option, or
+// the value of one: all but --keep have values.
 func (p *process) operand() string {
 	text, err := p.m.Root.Text(p.file("cmdline"))
 	if err != nil {
@@ -111,7 +112,12 @@ func (p *process) operand() string {
 	if len(args) < 2 {
 		return ""
 	}
-	return args[len(args)-1]
+	last, before := args[len(args)-1], args[len(args)-2]
+	isValue := strings.HasPrefix(before, "--") && before != "--" && before != "--keep" && !strings.Contains(before, "=")
+	if strings.HasPrefix(last, "-") || isValue {
+		return ""
+	}
+	return last
 }
 
 // option returns the value of an option of a process, or "".
