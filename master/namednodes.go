@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"bproc/pidmap"
 	"bproc/wire"
@@ -20,7 +21,7 @@ type NodeConfig struct {
 
 // node is a node, or a range of them, with names.
 func (c *Config) node(args []string) error {
-	if strings.ContainsAny(args[1], ":,/") {
+	if !isNodeName(args[1]) {
 		return fmt.Errorf("%q is not the name of a node", args[1])
 	}
 	low, high, isRange := strings.Cut(args[0], "-")
@@ -49,6 +50,17 @@ func (c *Config) node(args []string) error {
 		}
 	}
 	return nil
+}
+
+// maxName bounds the name of a node, in bytes.
+const maxName = 255
+
+// isNodeName reports whether a node can have a name: it can be in a list, and does nothing to a
+// terminal.
+func isNodeName(name string) bool {
+	return len(name) <= maxName && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsPrint(r) || strings.ContainsRune(" :,/", r)
+	})
 }
 
 // maxRange bounds a range of nodes.

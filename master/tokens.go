@@ -27,6 +27,10 @@ func (c *clientConn) enroll(_ context.Context, m *wire.Enroll) error {
 	switch {
 	case ttl <= 0 || ttl > maxTokenTime:
 		wrong = fmt.Sprintf("the token's life must be from 1 second to %v", maxTokenTime)
+	case m.Node < -1:
+		wrong = "node numbers begin at 0; -1 is the next free one"
+	case m.Name != "" && !isNodeName(m.Name):
+		wrong = fmt.Sprintf("%q is not the name of a node", m.Name[:min(len(m.Name), maxName)])
 	case m.Node > maxNode:
 		wrong = fmt.Sprintf("node numbers end at %d", maxNode)
 	case m.Count > maxTokenCount:
