@@ -230,6 +230,16 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestDrainInError: what runs on a node in state error ends as elsewhere.
+func TestDrainInError(t *testing.T) {
+	fake := newCluster()
+	fake.nodes[0].State = "error"
+	m := fakemaster.Start(t, fake.serve)
+	if code, out, bad := run(t, m.Client, "drain", "--wait", "0"); code != 0 || out+bad != "" {
+		t.Errorf("exit code %d, %q, %q", code, out, bad)
+	}
+}
+
 // TestProgress: on a terminal one sees how far nodes are; it is gone before something else is printed.
 func TestProgress(t *testing.T) {
 	fake := newCluster()

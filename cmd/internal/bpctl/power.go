@@ -24,20 +24,21 @@ const defaultWait = 10 * time.Minute
 type goal struct {
 	word string // what is waited for, in a sentence: "3 of 4 nodes have ..."
 	met  func(before, now *client.Node) bool
+	also bool // of a node in state error, too
 }
 
 // isReady reports whether a node has connected, and its set-up is over.
 func isReady(n *client.Node) bool { return n.State != "down" && n.State != "boot" }
 
 var goals = map[string]goal{
-	"reboot": {"booted anew", func(before, now *client.Node) bool { return now.Boot != before.Boot && isReady(now) }},
-	"halt":   {"halted", func(_, now *client.Node) bool { return now.State == "down" }},
-	"pwroff": {"gone off", func(_, now *client.Node) bool { return now.State == "down" }},
+	"reboot": {"booted anew", func(before, now *client.Node) bool { return now.Boot != before.Boot && isReady(now) }, false},
+	"halt":   {"halted", func(_, now *client.Node) bool { return now.State == "down" }, false},
+	"pwroff": {"gone off", func(_, now *client.Node) bool { return now.State == "down" }, false},
 }
 
 var (
-	goalOn      = goal{"come up", func(_, now *client.Node) bool { return isReady(now) }}
-	goalDrained = goal{"been drained", func(_, now *client.Node) bool { return now.Procs == 0 }}
+	goalOn      = goal{"come up", func(_, now *client.Node) bool { return isReady(now) }, false}
+	goalDrained = goal{"been drained", func(_, now *client.Node) bool { return now.Procs == 0 }, true}
 )
 
 // goalOf returns what a change leads to; false: it is done at once.
@@ -191,7 +192,7 @@ func (w *wait) look(now map[client.NodeID]*client.Node) {
 		switch {
 		case n == nil || before == nil:
 			w.report("node %v: no such node", id)
-		case n.State == "error":
+		case n.State == "error" && !w.goal.also:
 			w.report("node %v: it is in state error: %s", id, cmp.Or(n.Reason, "nobody has said why"))
 		default:
 			return w.goal.met(before, n)
