@@ -166,12 +166,12 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 	if p == nil {
 		return
 	}
+	if oldest := p.oldest(); m.Asked && (oldest.state != ending || oldest.exitWaits()) {
+		return // the end of the one before, which is told again: nobody has asked for this one's
+	}
 	if p.former != nil {
 		c.formerGone(p)
 		return
-	}
-	if m.Asked && p.state != ending {
-		return // the end of the one before, of which the former keeper's is known
 	}
 	if p.state != ending {
 		// It waited for room, perhaps, and there was none.

@@ -66,7 +66,9 @@ func (r *repetition) known(c *Core) {
 		again.repeat(c)
 	}
 	for _, e := range r.ends {
-		c.exitAgain(e.p, e.held)
+		if e.p.ghost { // and has not been said to have ended meanwhile
+			c.exitAgain(e.p, e.held)
+		}
 	}
 	for _, p := range r.blocked {
 		c.unblock(p)
@@ -91,10 +93,10 @@ type rebirth struct {
 }
 
 func (r *rebirth) repeat(c *Core) {
-	switch r.errno {
-	case unix.EEXIST:
+	switch {
+	case r.errno == unix.EEXIST, r.p.state == ending && !r.p.ghost: // made, and perhaps said to have ended
 		r.then.answered(c, 0)
-	case unix.ESRCH: // also of a process that has ended, which may have made others
+	case r.errno == unix.ESRCH: // also of a process that has ended, which may have made others
 		(&ghostRequest{r.maker, r.birth, r.then}).do(c)
 	default:
 		r.then.answered(c, r.errno)
