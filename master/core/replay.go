@@ -45,9 +45,6 @@ func (r *retold) later(birth uint64, i int) bool { return r.born[birth] > i }
 // passedOn reports whether the number of an event is an orphan's that was born later.
 func (r *retold) passedOn(o *orphan, i int) bool { return o != nil && r.later(o.Adopted.Birth, i) }
 
-// bornLater reports whether a process was born after an event.
-func (r *retold) bornLater(p *proc, i int) bool { return p != nil && r.later(p.birth, i) }
-
 // replayEvents handles the inventory of a session, and what is told again. It returns the
 // processes that there are then, with what stands for each.
 func (c *Core) replayEvents(s *session) (alive map[wire.PID]uint64) {
@@ -59,7 +56,7 @@ func (c *Core) replayEvents(s *session) (alive map[wire.PID]uint64) {
 		switch {
 		case e.Kind == wire.EventForked:
 			alive[e.PID] = e.Birth
-			c.forkedAgain(s, r, i)
+			c.forkedAgain(s, r, i, alive)
 		case e.Kind == wire.EventExited, e.Kind == wire.EventSpawned && e.Errno != 0:
 			if same(alive[e.PID], e.Birth) {
 				delete(alive, e.PID)
@@ -105,9 +102,11 @@ func (c *Core) present(s *session) (alive map[wire.PID]uint64) {
 
 // forkedAgain handles a birth. What is already dead, and has left nothing behind that
 // needs it, gets no ghost any more.
-func (c *Core) forkedAgain(s *session, r *retold, i int) {
+func (c *Core) forkedAgain(s *session, r *retold, i int, alive map[wire.PID]uint64) {
 	e := &r.events[i]
 	p := c.procs[e.PID]
+	by := cmp.Or(e.Maker, e.Parent)
+	maker, made := c.procs[by], alive[by]
 	switch own := p != nil && p.node == s.node; {
 	case own && p.is(e.Birth) && p.state == forking:
 		c.effect(p, &wire.GhostAdopt{PID: p.pid, UID: anyOwner}) // answered after the birth
@@ -120,7 +119,7 @@ func (c *Core) forkedAgain(s *session, r *retold, i int) {
 	case c.claim(s, e.PID, e.Birth):
 		c.follow(c.procs[e.PID], e)
 	case r.short[i]:
-	case r.bornLater(c.procs[cmp.Or(e.Maker, e.Parent)], i): // that has the number of who made it
+	case maker != nil && !maker.is(made): // that has the number of who made it
 		c.stray(s, e, nil)
 	default:
 		c.forked(s, e)
