@@ -191,7 +191,7 @@ func (s *Sim) revoke(n *node) {
 func (s *Sim) joinsAnew(n *node) {
 	n.identity++
 	in := core.Join{Client: admins, Identity: n.key(), Host: n.line.name, Want: n.id, Addr: "10.0.0.1"}
-	if n.revoked && s.chance(2) {
+	if n.revoked && s.chance(2) && s.named(n.line.name) == 1 {
 		in.Want, in.Name = -1, n.line.name
 	}
 	n.identity--
@@ -217,6 +217,16 @@ func (s *Sim) joinsAnew(n *node) {
 		n.identity++
 		n.revoked, n.home, n.line.trust = false, j.Home, "limited"
 	}
+}
+
+// named returns how many nodes have a name: a machine that joins with that of two becomes the one that nobody is.
+func (s *Sim) named(name string) (count int) {
+	for _, n := range s.core.NodeList() {
+		if n.Name == name {
+			count++
+		}
+	}
+	return count
 }
 
 // isConnected reports whether the master has a connection to a node.

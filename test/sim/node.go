@@ -23,12 +23,13 @@ type node struct {
 	link   *link   // nil: none
 
 	// The kernel. It notes births and ends of processes that init has not started.
-	procs   map[wire.PID]*proc
-	next    wire.PID
-	blocks  []wire.Block
-	records []record
-	calls   map[uint64]*asked // without an answer
-	number  uint64            // of the last call
+	procs    map[wire.PID]*proc
+	next     wire.PID
+	blocks   []wire.Block
+	records  []record
+	released int               // of these: slaves have told them, and none reads them again
+	calls    map[uint64]*asked // without an answer
+	number   uint64            // of the last call
 
 	served map[uint32]bool // users for whom something was started
 	shares map[uint32]uint64
@@ -265,7 +266,7 @@ func (n *node) wipe() {
 	clear(n.procs)
 	clear(n.calls)
 	n.init = &initProcess{node: n, kept: map[wire.PID]word{}}
-	n.slave, n.blocks, n.records, n.journal, n.confirms = nil, nil, nil, nil, 0
+	n.slave, n.blocks, n.records, n.released, n.journal, n.confirms = nil, nil, nil, 0, nil, 0
 	clear(n.shares)
 	clear(n.rooms)
 	n.bounds, n.goesDown, n.leaving = nil, false, false

@@ -38,7 +38,7 @@ func (n *node) begin() {
 		n.sim.fail("the slave of node %d cannot begin: %v", n.id, err)
 		return
 	}
-	d := &daemon{node: n, core: c, life: life, read: int(c.Position()), next: 1, known: map[wire.PID]*proc{}}
+	d := &daemon{node: n, core: c, life: life, read: max(int(c.Position()), n.released), next: 1, known: map[wire.PID]*proc{}}
 	n.slave = d
 	if !slices.Equal(c.Blocks(), n.blocks) {
 		n.sim.fail("the next slave of node %d has the numbers %v, not %v", n.id, c.Blocks(), n.blocks)
@@ -79,6 +79,9 @@ func (d *daemon) settled() bool { return len(d.unsure)+d.told == 0 }
 
 // step gives the core an input and does what comes out.
 func (d *daemon) step(in slave.Input) {
+	if _, is := in.(slave.Told); !is {
+		d.node.released = d.read
+	}
 	d.life.input(d.node.sim.now, in)
 	for _, o := range d.core.Step(d.node.sim.now, in) {
 		if next := d.perform(o); next != nil {
