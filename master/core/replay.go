@@ -14,27 +14,40 @@ import (
 
 // retold are the events that a node tells again.
 type retold struct {
-	events []wire.Event
-	short  []bool         // of births: it ends before it makes another process, or another joins its group
-	born   map[uint64]int // where the births are
+	events  []wire.Event
+	short   []bool         // of births: it ends before it makes another process, or another joins its group
+	passing []bool         // of changes of groups: there is another before anybody is born or joins who needs this one
+	born    map[uint64]int // where the births are
 }
 
 func retell(events []wire.Event) *retold {
-	r := &retold{events: events, short: make([]bool, len(events)), born: make(map[uint64]int)}
+	r := &retold{events: events, short: make([]bool, len(events)), passing: make([]bool, len(events)), born: make(map[uint64]int)}
 	ends := make(map[wire.PID]bool) // what comes next of a number is its end, or is nobody else's business
+	moves := make(map[wire.PID]int) // where a process changes its group next, if nobody is born of it before
+	joins := make(map[wire.PID]int) // where a group is joined next
 	for i := len(events) - 1; i >= 0; i-- {
 		e := &events[i]
 		switch e.Kind {
 		case wire.EventForked:
+			maker := cmp.Or(e.Maker, e.Parent)
 			r.short[i], r.born[e.Birth] = ends[e.PID], i
-			ends[cmp.Or(e.Maker, e.Parent)] = false
+			ends[maker] = false
+			delete(moves, maker)
+			delete(moves, e.PID)
 		case wire.EventExited:
 			ends[e.PID] = true
+			delete(moves, e.PID)
+		case wire.EventGrouped:
+			next, again := moves[e.PID]
+			join, joined := joins[e.PGID]
+			r.passing[i] = again && (!joined || join > next)
+			moves[e.PID] = i
 		default:
 		}
 		if e.PGID != e.PID {
 			ends[e.PGID] = false
 		}
+		joins[e.PGID] = i
 	}
 	return r
 }
@@ -62,6 +75,7 @@ func (c *Core) replayEvents(s *session) (alive map[wire.PID]uint64) {
 				delete(alive, e.PID)
 			}
 			c.endedAgain(s, e)
+		case r.passing[i]: // its former group may have nobody else, and could not be joined again
 		default:
 			c.toldAgain(s, e)
 		}
