@@ -61,6 +61,15 @@ func (f *flags) load() (master.Config, error) {
 	return cfg, err
 }
 
+// loadChecked is load for a master that works: a fault that it could start with changes nothing either.
+func (f *flags) loadChecked() (master.Config, error) {
+	cfg, err := f.load()
+	if err == nil {
+		err = cfg.CheckPrograms()
+	}
+	return cfg, err
+}
+
 func command() *cobra.Command {
 	var f flags
 	c := &cobra.Command{
@@ -99,7 +108,7 @@ func run(cfg master.Config, f *flags) error {
 		return err
 	}
 	cfg.Lib = filepath.Join(filepath.Dir(exe), "..", "lib", "bproc")
-	cfg.Load = f.load
+	cfg.Load = f.loadChecked
 	reloads := make(chan os.Signal, 1)
 	signal.Notify(reloads, unix.SIGHUP)
 	cfg.Reloads = reloads

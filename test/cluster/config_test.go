@@ -42,6 +42,7 @@ func TestConfigReload(t *testing.T) {
 	bad(cluster.Alice, "bpmaster: configuration: open /no/file: no such file or directory\n", "bpmaster", "--check-config", "--config", "/no/file")
 	write("pingtimeout 20\nsetup /etc/bproc/set-up\nnode 0-1 n%n\nmode 100\nowner root\n")
 	bad(cluster.Alice, "bpmaster: setup: stat /etc/bproc/set-up: no such file or directory\n", "bpmaster", "--check-config")
+	bad(cluster.Root, "bpctl: setup: stat /etc/bproc/set-up: no such file or directory\n", "bpctl", "reload")
 	if err := c.Front.WriteFile("/etc/bproc/set-up", "#!/bin/sh\n", 0o755); err != nil {
 		t.Fatal(err)
 	}
