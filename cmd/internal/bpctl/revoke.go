@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,13 +25,16 @@ func (c *Control) revokeCommand() *cobra.Command {
 	return cmd
 }
 
+// revokeTime is how long each revoked node may take besides: the master has that on disk, one by one.
+const revokeTime = 100 * time.Millisecond
+
 // revoke forgets the identities of nodes. What fails on one is not the end for the others.
 func (c *Control) revoke(ctx context.Context, spec string) error {
 	nodes, err := c.resolve(ctx, spec)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout+time.Duration(len(nodes))*revokeTime, errNoAnswer)
 	defer cancel()
 	return c.each(nodes, func(node client.NodeID) error { return c.Client.Revoke(ctx, node) })
 }
