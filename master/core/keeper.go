@@ -166,8 +166,9 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 	if p == nil {
 		return
 	}
-	if oldest := p.oldest(); m.Asked && (oldest.state != ending || oldest.exitWaits()) {
-		return // the end of the one before, which is told again: nobody has asked for this one's
+	if oldest := p.oldest(); m.Asked && (!oldest.exits || oldest.stays) {
+		oldest.stays = false // that of the one before, which is told again, or its own: the keeper is asked then
+		return
 	}
 	if p.former != nil {
 		c.formerGone(p)

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"slices"
-
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -23,13 +21,14 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 	for _, pid := range held {
 		has[pid] = true
 	}
-	var ends []end
+	var ends []*proc
 	for _, pid := range inOrder(c.procs) {
 		p := c.procs[pid].oldest() // the others of this number wait for it
 		switch {
 		case !p.ghost, p.unasked: // what is to be done with a ghost that is to be made waits for that
 		case p.state == ending:
-			ends = append(ends, end{p, has[p.pid]})
+			ends = append(ends, p)
+			p.stays = has[p.pid]
 		case !has[p.pid] && (p.state == running || p.state == spawning):
 			c.adoptAgain(p.pid, &readopted{p})
 		}
@@ -82,29 +81,15 @@ type orphanLost wire.PID
 
 func (pid orphanLost) answered(c *Core, _ unix.Errno) { c.orphanGone(wire.PID(pid)) }
 
-// exitAgain repeats a GhostExit that a former keeper may not have carried out.
-func (c *Core) exitAgain(p *proc, held bool) {
-	if !held {
+// exitAgain repeats a GhostExit that a former keeper may not have carried out. One that is behind other requests about
+// the ghost goes out in its turn.
+func (c *Core) exitAgain(p *proc) {
+	if !p.stays {
 		c.adoptAgain(p.pid, &exitedBefore{p})
 	}
-	if p.exitWaits() {
-		return
+	if p.exits {
+		exitRequest{p}.do(c)
 	}
-	// Requests about one ghost are carried out in their order.
-	c.tell(&wire.GhostExit{PID: p.pid, Status: p.status})
-}
-
-// exitWaits reports whether the end of a ghost is behind other requests about it, which were
-// not made yet: the keeper was not asked for it.
-func (p *proc) exitWaits() bool {
-	return slices.ContainsFunc(p.waiting, func(t task) bool {
-		r, ok := t.(*ghostRequest)
-		if !ok || r.p != p {
-			return false
-		}
-		m, ok := r.message.(*wire.GhostExit)
-		return ok && !m.Zombie
-	})
 }
 
 // exitedBefore is the loss of a ghost that was to end.
@@ -112,6 +97,6 @@ type exitedBefore struct{ p *proc }
 
 func (r *exitedBefore) answered(c *Core, _ unix.Errno) {
 	if now := c.procs[r.p.pid]; now != nil && now.oldest() == r.p {
-		c.ghostGone(&wire.GhostGone{PID: r.p.pid, Asked: true, Status: r.p.status})
+		c.ghostGone(&wire.GhostGone{PID: r.p.pid, Status: r.p.status})
 	}
 }

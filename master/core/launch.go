@@ -298,7 +298,17 @@ func (c *Core) end(p *proc, status wire.Status) {
 		c.remove(p)
 		return
 	}
-	c.request(p, &wire.GhostExit{PID: p.pid, Status: status}, nil)
+	c.inTurn(p, exitRequest{p})
+}
+
+// exitRequest has the keeper end the ghost of a process, if it is not gone by then.
+type exitRequest struct{ p *proc }
+
+func (r exitRequest) do(c *Core) {
+	if r.p.ghost {
+		r.p.exits, r.p.stays = true, false
+		c.tell(&wire.GhostExit{PID: r.p.pid, Status: r.p.status})
+	}
 }
 
 // refuse ends a launch that no slave can be asked for: its message would be too long, or

@@ -48,6 +48,8 @@ type proc struct {
 	again   bool        // the keeper is asked again to hold the ghost
 	rivals  []*launch   // of others that have named the ghost while it is adopted
 	status  wire.Status // how it ended
+	exits   bool        // a keeper has been asked to end the ghost
+	stays   bool        // but this one held it when it came, and is yet to be asked again
 	usage   *wire.Usage // what it has used; nil: not known
 
 	stops    bool // it is stopped

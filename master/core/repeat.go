@@ -19,20 +19,14 @@ type repeat interface{ repeat(c *Core) }
 // repetition is all that a keeper is asked for once more.
 type repetition struct {
 	all     []repeat
-	ends    []end
+	ends    []*proc // whose ghosts are to end
 	unknown int     // births without an answer to GhostAdopt, plus one until all are asked for
 	blocked []*proc // processes whose requests wait
 	lost    bool    // this keeper has died, too
 }
 
-// end is a process whose ghost is to end, and whether the next keeper held it when it came.
-type end struct {
-	p    *proc
-	held bool
-}
-
 // repeatAll asks for all that is to be repeated, and then for ends.
-func (c *Core) repeatAll(ends []end) {
+func (c *Core) repeatAll(ends []*proc) {
 	r := &repetition{all: c.again, blocked: c.blocked, ends: ends, unknown: 1}
 	c.again, c.blocked = nil, nil
 	for _, again := range r.all {
@@ -65,9 +59,9 @@ func (r *repetition) known(c *Core) {
 	for _, again := range r.all {
 		again.repeat(c)
 	}
-	for _, e := range r.ends {
-		if e.p.ghost { // and has not been said to have ended meanwhile
-			c.exitAgain(e.p, e.held)
+	for _, p := range r.ends {
+		if p.ghost { // and has not been said to have ended meanwhile
+			c.exitAgain(p)
 		}
 	}
 	for _, p := range r.blocked {
