@@ -93,6 +93,20 @@ func TestFullDiskForAWhile(t *testing.T) {
 	}
 }
 
+// TestProcessesOfNodesToCome lists nodes before they have come to this master: what runs there is
+// not gone, as somebody could believe who waits for a node to be drained.
+func TestProcessesOfNodesToCome(t *testing.T) {
+	s := scriptWith(t, Config{})
+	s.inputs("node 0", "node 1")
+	s.begin(Config{})
+	s.step(KeeperFound{Held: []Held{{PID: 60, Adopted: wire.Adopted{PID: 60, Owner: ownership(1, 1000)}}}})
+	for _, n := range s.core.NodeList() {
+		if want := uint32(n.ID); n.Procs != want {
+			t.Errorf("node %d has %d processes, want %d", n.ID, n.Procs, want)
+		}
+	}
+}
+
 // TestBlocksAreKept has a node come, get numbers and give some back. The next master knows
 // what it has, grants that to nobody else, and takes it back when the node does not come.
 func TestBlocksAreKept(t *testing.T) {

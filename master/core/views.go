@@ -13,9 +13,15 @@ import (
 
 // NodeList returns the node table.
 func (c *Core) NodeList() []wire.Node {
+	unclaimed := map[wire.NodeID]uint32{} // processes of nodes that have not come to this master yet
+	for _, o := range c.orphans {
+		unclaimed[nodeOf(o.Adopted.Owner)]++
+	}
 	var all []wire.Node
 	for _, n := range c.nodes.sorted() {
-		all = append(all, n.record())
+		r := n.record()
+		r.Procs += unclaimed[n.ID]
+		all = append(all, r)
 	}
 	return all
 }
