@@ -64,7 +64,40 @@ func (c *Core) joinGroup(p *proc, e *wire.Event) {
 		m.PID, m.Child = parent.pid, p.pid
 		p = parent
 	}
+	leader := c.procs[e.PGID]
+	if leader == nil || leader == p || leader.sess != p.sess || p.blockers == 0 && len(p.waiting) == 0 {
+		c.effect(p, m)
+		return
+	}
+	j := &lateJoin{leader: leader}
+	c.inTurn(leader, j)
 	c.effect(p, m)
+	c.inTurn(p, (*lateJoined)(j))
+}
+
+// lateJoin is a ghost that waits for its turn to join the group of another one, which neither leaves the group nor ends before:
+// a group without a ghost cannot be joined.
+type lateJoin struct {
+	leader *proc
+	done   bool
+	blocks bool // what the leader's ghost does next
+}
+
+// do says that it is the leader's turn.
+func (j *lateJoin) do(*Core) {
+	if !j.done {
+		j.blocks = true
+		j.leader.blockers++
+	}
+}
+
+// lateJoined is lateJoin as the requests about the ghost that joins see it.
+type lateJoined lateJoin
+
+func (j *lateJoined) do(c *Core) {
+	if j.done = true; j.blocks {
+		c.unblock(j.leader)
+	}
 }
 
 // orSame returns what leaves credentials as they are if there is nothing else
