@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -76,11 +77,16 @@ func TestInputClosed(t *testing.T) {
 		c.Started()
 		if r.Node == 0 {
 			c.CloseInput()
+			var rest sync.WaitGroup
+			rest.Go(c.Gone) // takes what was on its way
 			<-read
-		} else {
-			readAll(t, c)
-			close(read)
+			c.EndOutputs()
+			c.EndProcess(0)
+			rest.Wait()
+			return
 		}
+		readAll(t, c)
+		close(read)
 		c.End(0)
 	}))
 	if got := run(t, m.Client, bulkInput(), "0,1", "cmd"); got != (result{}) {
