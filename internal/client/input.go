@@ -13,7 +13,7 @@ func (r *remote) copyInput(src io.Reader) {
 	for {
 		var space []byte
 		if !s.await(func() bool {
-			if s.broken {
+			if s.broken || s.closed || s.err != nil {
 				return false
 			}
 			space = nil

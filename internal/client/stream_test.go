@@ -12,9 +12,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"bproc/internal/client"
 	"bproc/internal/fakemaster"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -129,6 +131,29 @@ func TestInputThatNeverEnds(t *testing.T) {
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// pieces gives a piece at each Read.
+type pieces chan string
+
+func (p pieces) Read(b []byte) (int, error) { return copy(b, <-p), nil }
+
+// TestInputAfterEnd has input come when the process has ended: it is for others.
+func TestInputAfterEnd(t *testing.T) {
+	m := fakemaster.Start(t, exits(0))
+	input := make(pieces, 3)
+	cmd := m.Client.Command(2, "prog")
+	cmd.Stdin = input
+	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+		t.Fatalf("got %#x, %v", status, err)
+	}
+	for _, piece := range []string{"one", "two", "six"} {
+		input <- piece
+	}
+	time.Sleep(limit.Scaled(50 * time.Millisecond)) // who would read it does so meanwhile
+	if left := len(input); left < 2 {               // a Read is under way that cannot be stopped
+		t.Errorf("%d pieces are left, want 2", left)
 	}
 }
 
