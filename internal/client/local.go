@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -64,7 +65,11 @@ func (l *local) start(c *Cmd) error {
 		return err
 	}
 	if err := l.cmd.Start(); err != nil {
-		return &Error{Node: FrontEnd, Stage: StageExec, Errno: startErrno(err)}
+		e := &Error{Node: FrontEnd, Stage: StageExec, Errno: startErrno(err)}
+		if in := (*fs.PathError)(nil); errors.As(err, &in) && in.Op == "chdir" {
+			e.Text = in.Error() // it is not the command that is missing
+		}
+		return e
 	}
 	for _, p := range append(l.pipes, l.copied...) {
 		p.end() // the child has it

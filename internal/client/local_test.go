@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,5 +67,15 @@ func TestLocalOutputs(t *testing.T) {
 		if got := [2]string{out.String(), bad.String()}; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// TestLocalDirectory has no directory to work in.
+func TestLocalDirectory(t *testing.T) {
+	cmd := new(client.Client).Command(client.FrontEnd, "true")
+	cmd.Dir = "/does/not/exist"
+	err := cmd.Start(t.Context())
+	if want := "chdir /does/not/exist: no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, unix.ENOENT) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
