@@ -167,7 +167,7 @@ func (k *Keeper) master(ctx context.Context, conn *quietsock.Conn) error {
 			return err
 		}
 	}
-	k.events.attach()
+	master := k.events.attach()
 	done := make(chan struct{})
 	var writing errgroup.Group
 	writing.Go(func() error {
@@ -175,7 +175,7 @@ func (k *Keeper) master(ctx context.Context, conn *quietsock.Conn) error {
 		_ = conn.SetReadDeadline(time.Now().Add(handover)) // that it takes nothing does not mean that it has said nothing
 		return err
 	})
-	err = k.requests(reader)
+	err = k.requests(master, reader)
 	close(done)
 	conn.Close()
 	return errors.Join(err, writing.Wait())
@@ -203,8 +203,8 @@ func (k *Keeper) settle(ctx context.Context) error {
 	return nil
 }
 
-// requests gives the master's requests to the shards.
-func (k *Keeper) requests(reader *wire.Reader) error {
+// requests gives a master's requests to the shards.
+func (k *Keeper) requests(master uint64, reader *wire.Reader) error {
 	for {
 		m, number, err := reader.Read()
 		if err != nil {
@@ -220,10 +220,10 @@ func (k *Keeper) requests(reader *wire.Reader) error {
 		}
 		err = unix.ESRCH
 		if s != nil {
-			err = s.put(request{number: number, msg: m})
+			err = s.put(request{master: master, number: number, msg: m})
 		}
 		if err != nil && number != 0 {
-			k.events.done(number, errnoOf(err))
+			k.events.done(master, number, errnoOf(err))
 			k.events.flush()
 		}
 	}

@@ -25,7 +25,8 @@ type outbox struct {
 
 	mu       sync.Mutex
 	signals  keptSignals
-	attached bool // there is a master
+	attached bool   // there is a master
+	masters  uint64 // connections of masters that there have been
 	buf      []byte
 	behind   bool             // buf is full, and something was left out
 	torn     int              // bytes of buf that are written already
@@ -70,11 +71,11 @@ func (o *outbox) gone(m *wire.GhostGone) {
 	o.putLocked(0, m)
 }
 
-// done answers a request, unless the master that has asked is gone.
-func (o *outbox) done(number uint64, errno uint32) {
+// done answers a request of a master's connection, unless that is gone.
+func (o *outbox) done(master, number uint64, errno uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.attached {
+	if o.attached && master == o.masters {
 		o.putLocked(number, &wire.GhostDone{Errno: errno})
 	}
 }
@@ -143,16 +144,18 @@ func (o *outbox) write(done <-chan struct{}, conn *quietsock.Conn) error {
 }
 
 // attach is for the beginning of a connection. What there is to say first are the
-// signals that are kept. Answers are for this connection from now on.
-func (o *outbox) attach() {
+// signals that are kept. It returns the number of the connection, for the answers to its requests.
+func (o *outbox) attach() (master uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.masters++
 	ends := o.buf
 	o.attached, o.behind, o.buf = true, false, nil
 	for _, s := range o.signals.all() {
 		o.putLocked(0, s)
 	}
 	o.buf = append(o.buf, ends...)
+	return o.masters
 }
 
 // take gives the writer what there is, and how much of it has been written. When

@@ -27,14 +27,14 @@ func (o *outbox) frames(t *testing.T) map[wire.Type]int {
 // begins with what is kept: signals, and the ends of ghosts.
 func TestBehind(t *testing.T) {
 	o := newOutbox(slog.New(slog.DiscardHandler))
-	o.done(1, 0) // nobody asks
+	o.done(0, 1, 0) // nobody asks
 	o.gone(&wire.GhostGone{PID: 9})
 	o.signal(7, signalInfo(15, 0))
-	o.attach()
+	first := o.attach()
 	if got := o.frames(t); got[wire.TypeGhostSignal] != 1 || got[wire.TypeGhostGone] != 1 || len(got) != 2 {
 		t.Errorf("at first %v", got)
 	}
-	o.done(2, 0)
+	o.done(first, 2, 0)
 	for n := 0; !o.behind && n < 1<<20; n++ {
 		o.signal(7, signalInfo(50, 0))
 	}
@@ -46,6 +46,7 @@ func TestBehind(t *testing.T) {
 	}
 	o.detach()
 	o.attach()
+	o.done(first, 3, 0) // it was asked for by the former master
 	if got := o.frames(t); got[wire.TypeGhostSignal] != maxKept || got[wire.TypeGhostGone] != 1 || len(got) != 2 {
 		t.Errorf("at the next connection %v", got)
 	}

@@ -12,6 +12,7 @@ import (
 // request is something that the master wants of a ghost; without a message, to be
 // told when all before is carried out.
 type request struct {
+	master uint64 // connection of the master that asks
 	number uint64
 	msg    wire.Message
 

@@ -25,7 +25,7 @@ func (s *shard) answer(r *request, err error) {
 	case r.done != nil && !r.answered:
 		r.done(err)
 	case r.number != 0 && !r.answered:
-		s.events.done(r.number, errnoOf(err))
+		s.events.done(r.master, r.number, errnoOf(err))
 	case err != nil && !errors.Is(err, unix.ESRCH):
 		s.log.Warn("a request for a ghost could not be carried out", "msg", r.msg.Type(), "err", err)
 	}
