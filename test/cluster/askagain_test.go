@@ -66,6 +66,7 @@ func awaitEOF(conn *net.UnixConn) error {
 // TestAskAgain has a client ask for one process many times while its start waits for a
 // file. Only what belongs to the last request is left in the master.
 func TestAskAgain(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	ask(t, c.Nodes[0], cluster.Root, "mkfifo", "/run/pipe")
 	self, err := os.Executable()

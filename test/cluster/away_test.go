@@ -19,6 +19,7 @@ import (
 // TestStartWithoutSlave starts commands while there is no daemon on their node: they
 // wait for the next.
 func TestStartWithoutSlave(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGSTOP} {
 		if err := c.Slaves[0].Signal(sig); err != nil {
@@ -67,6 +68,7 @@ func adopted(c *cluster.Cluster) error {
 // TestStartsWhileSlaveIsKilled starts command after command while daemons are killed:
 // each runs once.
 func TestStartsWhileSlaveIsKilled(t *testing.T) {
+	t.Parallel()
 	const users, rounds = 4, 8
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	dir := scratch(t)
@@ -123,6 +125,7 @@ func TestStartsWhileSlaveIsKilled(t *testing.T) {
 // commands run there, whatever these have for standard descriptors, and those who ask for
 // the node later.
 func TestSlaveLeaves(t *testing.T) {
+	t.Parallel()
 	const lease = 300 * time.Second // nobody waits that long
 	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: fmt.Sprintf("lease %d\n", lease/time.Second)})
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "sleep 1000 & echo ready; exec sleep 1000")
@@ -170,6 +173,7 @@ func TestSlaveLeaves(t *testing.T) {
 // TestSlaveKeeps ends daemons that are to leave their processes to the next: they go on,
 // as their clients do. One that is not to do so ends them.
 func TestSlaveKeeps(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, SlaveArgs: []string{"--keep"}})
 	in, write := pipe(t)
 	r := startRemoteWith(t, c, cluster.Alice, 0, in, "sh", "-c", "sleep 1000 & echo ready; while read line; do echo got $line; done; kill $!; exit 5")

@@ -29,6 +29,7 @@ const (
 // that no fault may have harmed has its status, all of its output and input, and every
 // signal, once; whatever was harmed ends, and nothing is left.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	length, seeds := chaosTimes(t, 8*time.Second, "1 2")
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { chaos(t, seed, length) })

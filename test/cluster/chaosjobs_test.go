@@ -17,6 +17,7 @@ import (
 // TestChaosJobs has parts of a cluster fail at random under supervised jobs: each ends where its rule says, no
 // process ever runs twice at a time, and logs lack nothing. Times and seeds are those of TestChaos.
 func TestChaosJobs(t *testing.T) {
+	t.Parallel()
 	length, seeds := chaosTimes(t, 8*time.Second, "1")
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { chaosJobs(t, seed, length) })

@@ -52,6 +52,7 @@ func checkMachine(t *testing.T, m *cluster.Machine, user cluster.User, prepare s
 var canWarn = map[string]bool{"privileges": true, "tasks": true, "descriptors": true, "view": true}
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	for _, test := range []struct {
 		side string
@@ -76,6 +77,7 @@ func TestCheck(t *testing.T) {
 
 // TestCheckFindsFaults breaks a machine, each time in one way.
 func TestCheckFindsFaults(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	node, front := c.Nodes[0], c.Front
 	// The script replaces the files of /proc/sys/kernel that are checked, and adds those of yama.

@@ -12,6 +12,7 @@ import (
 // TestConfigReload: the configuration is read again by a command and by SIGHUP. Nothing that runs ends,
 // and a bad one changes nothing.
 func TestConfigReload(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, Limited: true, MasterConfig: "lease 20\nsetup none\nnode 0 n0\nnode 7 n7\n"})
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
 	write := func(text string) {
@@ -81,6 +82,7 @@ func TestConfigReload(t *testing.T) {
 
 // TestConfigNumbers: nodes get their numbers by address or by name, and their rights, when they join.
 func TestConfigNumbers(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3, NoSlaves: true, MasterConfig: "setup none\niprange 40 10.77.1.1 10.77.1.2\nnode 60-69 n%n\nmode 010\ngroup 12346\n"})
 	for i := range 3 {
 		token := ask(t, c.Front, cluster.Root, "bpctl", "enroll")

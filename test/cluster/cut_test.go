@@ -17,6 +17,7 @@ const watch = 700 * time.Millisecond
 // TestKillOverCutLink kills a process on a node that nothing reaches: its ghost
 // must stay until it is certain that the process is dead.
 func TestKillOverCutLink(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1000")
 	if err := c.Cut(1); err != nil {
@@ -44,6 +45,7 @@ func TestKillOverCutLink(t *testing.T) {
 
 // TestShortCut has a link go down and up again under a process that writes.
 func TestShortCut(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; for i in $(seq 200); do echo $i; sleep 0.01; done; exit 3")
 	r.expect("1")

@@ -28,6 +28,7 @@ func TestStart(t *testing.T) {
 // TestStopLeavesNothing ends the daemons of machines that stay on, with remote
 // processes running, and looks at what is on the machines then.
 func TestStopLeavesNothing(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, NoSlaves: true})
 	before := map[string][]string{}
 	for _, n := range c.Nodes {
@@ -101,6 +102,7 @@ func inventory(t *testing.T, m *cluster.Machine) []string {
 // TestMasterRestart kills the master under a running process. The ghost stays,
 // and the next master knows it again.
 func TestMasterRestart(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	program := cluster.Program(t, siglog)
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", fmt.Sprintf("echo ready; exec %s >/dev/null", program))
@@ -131,6 +133,7 @@ func TestMasterRestart(t *testing.T) {
 // TestKeeperKilled is the exception to the law: ghosts go on without the
 // keeper, and the next one has them again.
 func TestKeeperKilled(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
 	if err := c.KillKeeper(); err != nil {

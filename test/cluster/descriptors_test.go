@@ -26,6 +26,7 @@ func TestConformDescriptors(t *testing.T) {
 // TestDescriptorWithoutSlave has a process wait for the end of one elsewhere while
 // daemons are killed.
 func TestDescriptorWithoutSlave(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	elsewhere := c.Front.Command(t.Context(), cluster.Alice, "sleep", "1000")
 	if err := elsewhere.Start(); err != nil {

@@ -19,6 +19,7 @@ import (
 // TestEnds ends each daemon as its manual page says it is done. What is to stay stays,
 // and works with the next one.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		end  func(t *testing.T, c *cluster.Cluster)
@@ -136,6 +137,7 @@ func (m *manager) expect(want string) {
 // TestServiceManager has daemons say that they are ready, that they live while they do,
 // and that they stop.
 func TestServiceManager(t *testing.T) {
+	t.Parallel()
 	const watchdog = 600 * time.Millisecond
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	if err := c.Slaves[0].Stop(t.Context()); err != nil {

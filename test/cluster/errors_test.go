@@ -119,6 +119,7 @@ func idle1(front *cluster.Machine, nodes ...*cluster.Machine) error {
 
 // TestPermission closes a node to ordinary users.
 func TestPermission(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	ask(t, c.Front, cluster.Root, "bpctl", "-S", "1", "-m", "0100")
 	wantError(t, bpsh(t, c, cluster.Alice, "1", "true"), "bpsh", 255, "node 1", "ermission denied")

@@ -148,6 +148,7 @@ func TestConnectionsThatSayNothing(t *testing.T) {
 
 // TestMasterWithoutDescriptors starts more processes than the master has descriptors for.
 func TestMasterWithoutDescriptors(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	restartMaster(t, c, 64) // of which 32 are for processes
 	tooMany(t, c, 40, "the master has descriptors for 32 processes")
@@ -155,6 +156,7 @@ func TestMasterWithoutDescriptors(t *testing.T) {
 
 // TestSlaveWithoutDescriptors does so with those of a slave.
 func TestSlaveWithoutDescriptors(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	if err := c.Slaves[0].Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -224,6 +226,7 @@ func tooMany(t *testing.T, c *cluster.Cluster, processes int, says string) {
 // TestFullDisk fills the file system of the master's state. What would change that
 // fails, and everything else goes on.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	const state = "/run/small"
 	c := cluster.Start(t, cluster.Config{NoSlaves: true, Nodes: 1, MasterArgs: []string{"--state", state + "/master"}})
 	token, err := c.Enroll(t.Context(), 0)

@@ -17,6 +17,7 @@ const tokenFile = "/run/token"
 // TestFirstBoot has a node find its token in a file: without one it says where it belongs,
 // and when it has joined the file is gone, also one that was put there again.
 func TestFirstBoot(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
 	res, err := c.Nodes[0].Exec(t.Context(), cluster.Root, "bpslave", "--join-file", tokenFile, "front")
 	if err != nil {
@@ -46,6 +47,7 @@ func TestFirstBoot(t *testing.T) {
 // TestSlaveRestarted ends daemons as a service manager does that starts the next: their
 // processes go on, as their clients do.
 func TestSlaveRestarted(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	in, write := pipe(t)
 	r := startRemoteWith(t, c, cluster.Alice, 0, in, "sh", "-c", "sleep 1000 & echo ready; while read line; do echo got $line; done; kill $!; exit 5")

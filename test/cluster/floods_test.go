@@ -15,6 +15,7 @@ import (
 // TestFloodOfEvents has a slave that has joined tell events as fast as it can, about
 // processes that there are not. It harms itself alone.
 func TestFloodOfEvents(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, NoSlaves: true})
 	token, err := c.Enroll(t.Context(), 0)
 	if err != nil {

@@ -30,6 +30,7 @@ wait
 // TestForks compares the tree that a script makes on its node with that of the
 // ghosts.
 func TestForks(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1}) // its pgrep must see no other sleeps
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", forkScript)
 	cluster.Eventually(t, "the trees are the same", func() error { return sameTree(c, 0, r.ghost) })

@@ -15,6 +15,7 @@ import (
 // to, of each kind more than the keeper has threads. Others' processes start, get signals
 // and end as ever.
 func TestHangingGhosts(t *testing.T) {
+	t.Parallel()
 	const each = 9
 	for _, kind := range liars.Kinds {
 		t.Run(kind, func(t *testing.T) {

@@ -28,6 +28,7 @@ func bootImage(t *testing.T, c *cluster.Cluster, token string, nodes ...int) {
 // TestImageToken has machines with the same host name boot from one image: as many join as the token is
 // for, each as another node, and the rest says why it does not; so it is with another master.
 func TestImageToken(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3, NoSlaves: true})
 	for _, n := range c.Nodes {
 		ask(t, n, cluster.Root, "hostname", "image")

@@ -38,6 +38,7 @@ const bpmFile = `processes:
 
 // TestBPM has bpjob be called as bpm on a front end that is a node, too: an existing job file works as it is.
 func TestBPM(t *testing.T) {
+	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 1}), t: t}
 	token, err := j.Enroll(t.Context(), 1)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 // TestJobsOutliveDaemons has daemons end and come back under a process that writes: it goes on, and its
 // log has all that it has written.
 func TestJobsOutliveDaemons(t *testing.T) {
+	t.Parallel()
 	j := startJobs(t, 1)
 	const lines = 500
 	j.write("writer", process("writer", fmt.Sprintf("for i in $(seq %d); do echo $i; echo $i >&2; sleep 0.02; done", lines)))
@@ -43,6 +44,7 @@ func TestJobsOutliveDaemons(t *testing.T) {
 // TestJobsOutliveNodes has a node be cut off and another one fail: by their rules processes run elsewhere then, once
 // they have ended there.
 func TestJobsOutliveNodes(t *testing.T) {
+	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 3\n"}), t: t}
 	const rule = "restart: {when: on-failure, delay: 100ms, max_delay: 1s}"
 	j.write("moves", process("moves", "exec sleep 3001", rule))

@@ -7,6 +7,7 @@ import (
 
 // TestJobFile has the cases of what is in job files.
 func TestJobFile(t *testing.T) {
+	t.Parallel()
 	startJobs(t, 3).suite(jobKeys)
 }
 

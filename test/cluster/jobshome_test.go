@@ -10,6 +10,7 @@ import (
 
 // TestJobHome has all processes of a job on one node, also after that is gone.
 func TestJobHome(t *testing.T) {
+	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 3, MasterConfig: "lease 3\n"}), t: t}
 	const rule = "restart: {when: on-failure, delay: 100ms, max_delay: 1s}}"
 	job := "nodes: 0-2\nprocesses:\n"
@@ -48,6 +49,7 @@ func TestJobHome(t *testing.T) {
 
 // TestJobHookHome has a hook and its process be on the same node, wherever that is.
 func TestJobHookHome(t *testing.T) {
+	t.Parallel()
 	j := startJobs(t, 3)
 	j.tool("job", "pre", "#!/bin/sh\nhostname\n")
 	j.write("job", "nodes: random:1/0-2\n"+process("job", "hostname", "hooks: {pre_start: "+jobRoot+"/jobs/job/bin/pre}"))
@@ -61,6 +63,7 @@ func TestJobHookHome(t *testing.T) {
 
 // TestJobLogs has logs be begun anew while a process writes: no line is missing.
 func TestJobLogs(t *testing.T) {
+	t.Parallel()
 	j := startJobs(t, 1)
 	const lines = 3000
 	j.write("writer", process("writer", fmt.Sprintf("for i in $(seq %d); do echo line $i; echo bad $i >&2; done", lines), "logs: {max_size: 4K, keep: 100}"))

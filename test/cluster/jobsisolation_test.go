@@ -11,6 +11,7 @@ import (
 
 // TestJobIsolation has the cases of what a process of a job sees, and of what it can do.
 func TestJobIsolation(t *testing.T) {
+	t.Parallel()
 	j := startJobs(t, 3)
 	j.suite(isolationCases)
 }

@@ -13,6 +13,7 @@ import (
 
 // TestJobLife has the cases of how processes of jobs are started and end.
 func TestJobLife(t *testing.T) {
+	t.Parallel()
 	j := startJobs(t, 3)
 	slow := j.startSlow()
 	j.suite(lifeCases)

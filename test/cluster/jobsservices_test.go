@@ -55,6 +55,7 @@ func (s *service) String() string { return s.job + "." + s.process }
 // TestJobServices has real services as jobs: a database with data that last, a server with a sidecar, and a
 // program that forks. Each is killed on the front end, loses its node, and is stopped.
 func TestJobServices(t *testing.T) {
+	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 3, MasterConfig: "lease 3\n"}), t: t, node: 1}
 	j.on(j.machine(), "mkdir", "-p", jobRoot+"/store")
 	services := []*service{j.redis(), j.nginx(), j.sidecar(), j.forker()}

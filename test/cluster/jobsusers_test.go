@@ -51,6 +51,7 @@ func (j *jobs) tells(line string, args ...string) {
 
 // TestJobUsers has the cases of users other than root.
 func TestJobUsers(t *testing.T) {
+	t.Parallel()
 	j := startJobs(t, 2)
 	j.own("alone", process("alone", "true"))
 	j.tells("the service for jobs of ordinary users (bproc-jobs) does not run", "start", "-N", "0", "alone")
@@ -245,6 +246,7 @@ var jobUsers = []jobCase{
 
 // TestJobAutostart has a job that is marked for it start when its node comes up, and on another one when that is gone.
 func TestJobAutostart(t *testing.T) {
+	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 3\n"}), t: t}
 	if err := j.Nodes[1].Off(); err != nil {
 		t.Fatal(err)
@@ -288,6 +290,7 @@ func TestJobAutostart(t *testing.T) {
 
 // TestJobTrust has a job's process be its user's on a node with limited trust, too.
 func TestJobTrust(t *testing.T) {
+	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 1, Limited: true}), t: t}
 	j.own("job", process("job", "exec sleep 1000"))
 	j.run("start", "-N", "0", "job")

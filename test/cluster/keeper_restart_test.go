@@ -180,6 +180,7 @@ func (w *crew) end() {
 // TestKeeperAway has signals come while there is no keeper: they do to a ghost what
 // they do to any process, and its process follows.
 func TestKeeperAway(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	w := newCrew(t, c, 12)
 	stay, wait := w.workers[0:2], w.workers[2:4] // stopped before
@@ -243,6 +244,7 @@ func TestKeeperAway(t *testing.T) {
 // signal in this moment live on, stopped or not; whatever a signal has done to the
 // others, it has done to the process and its ghost.
 func TestKeeperKilledAtWork(t *testing.T) {
+	t.Parallel()
 	const seed = 1
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -313,6 +315,7 @@ const confirmed = time.Second
 
 // TestMasterAndKeeperKilled leaves nobody on the front end who knows of a ghost.
 func TestMasterAndKeeperKilled(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	var all []*remote
 	var workers []int

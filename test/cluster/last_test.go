@@ -12,6 +12,7 @@ import (
 // TestLastMaster ends a master that no other follows: processes end first, also those that
 // take no notice of SIGTERM and those that are stopped, and nothing is left that waits.
 func TestLastMaster(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	// All get their signals in any order: with its child gone, the shell waits for its own.
 	plain := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "sleep 1000 & echo ready; while :; do wait; done")

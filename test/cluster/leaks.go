@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -9,13 +10,22 @@ import (
 	"time"
 
 	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
 )
 
 // traces is by what a cluster that has ended would be recognised: its
-// namespaces, and the FUSE connections of its mounts.
+// namespaces, and the FUSE connections of its mounts. Other clusters come and go meanwhile,
+// and the kernel gives them the same numbers.
 type traces struct {
-	namespaces map[string]string // link of /proc/PID/ns/KIND: name of the machine
-	fuse       map[string]string // directory of fusectl: name of the machine
+	namespaces map[string]string    // link of /proc/PID/ns/KIND: name of the machine
+	held       []*os.File           // namespaces that are open, so that no others get their numbers
+	dirs       map[string]string    // of machines, by the links of their mount namespaces, which are not held
+	fuse       map[string]fuseTrace // by the directory of fusectl
+}
+
+type fuseTrace struct {
+	machine string
+	inode   uint64 // of the directory, which is another's for another connection
 }
 
 // note writes down the traces of a machine that still runs.
@@ -25,7 +35,7 @@ func (t *traces) note(m *Machine) {
 		return // it is off
 	}
 	if t.namespaces == nil {
-		t.namespaces, t.fuse = map[string]string{}, map[string]string{}
+		t.namespaces, t.dirs, t.fuse = map[string]string{}, map[string]string{}, map[string]fuseTrace{}
 	}
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/ns/*", r.pid))
 	for _, link := range links {
@@ -33,8 +43,15 @@ func (t *traces) note(m *Machine) {
 		if err != nil {
 			continue
 		}
-		if ns, err := os.Readlink(link); err == nil && ns != host {
-			t.namespaces[ns] = m.Name
+		ns, err := os.Readlink(link)
+		if err != nil || ns == host {
+			continue
+		}
+		t.namespaces[ns] = m.Name
+		if filepath.Base(link) == "mnt" { // that would hold its mounts
+			t.dirs[ns] = m.dir
+		} else if f, err := os.Open(link); err == nil {
+			t.held = append(t.held, f)
 		}
 	}
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mountinfo", r.pid))
@@ -45,12 +62,16 @@ func (t *traces) note(m *Machine) {
 	mounts, _ := mountinfo.GetMountsFromReader(f, notFUSE)
 	for _, mnt := range mounts {
 		// fusectl names a connection by the minor device number (fuse.rst).
-		t.fuse[fmt.Sprintf("/sys/fs/fuse/connections/%d", mnt.Minor)] = m.Name
+		dir := fmt.Sprintf("/sys/fs/fuse/connections/%d", mnt.Minor)
+		if inode := inodeOf(dir); inode != 0 {
+			t.fuse[dir] = fuseTrace{m.Name, inode}
+		}
 	}
 }
 
 // check reports what is still there, and gives the kernel time to clean up.
 func (t *traces) check(timeout time.Duration) error {
+	defer t.release()
 	deadline := time.Now().Add(timeout)
 	for {
 		err := t.left()
@@ -59,6 +80,22 @@ func (t *traces) check(timeout time.Duration) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+func (t *traces) release() {
+	for _, f := range t.held {
+		f.Close()
+	}
+	t.held = nil
+}
+
+// inodeOf returns the number of a file's inode; 0: there is no such file.
+func inodeOf(path string) uint64 {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return 0
+	}
+	return st.Ino
 }
 
 // left lists processes in the cluster's namespaces, mounts of them that the
@@ -74,16 +111,27 @@ func (t *traces) left() error {
 		if err != nil {
 			continue // ended meanwhile
 		}
-		if machine, ok := t.namespaces[ns]; ok {
+		if machine, ok := t.namespaces[ns]; ok && t.isOurs(link, ns) {
 			errs = append(errs, fmt.Errorf("left behind: process %s in %s of %s", strings.Split(link, "/")[2], ns, machine))
 		}
 	}
-	for dir, machine := range t.fuse {
-		if _, err := os.Stat(dir); err == nil {
-			errs = append(errs, fmt.Errorf("left behind: FUSE connection %s of %s", dir, machine))
+	for dir, trace := range t.fuse {
+		if inodeOf(dir) == trace.inode {
+			errs = append(errs, fmt.Errorf("left behind: FUSE connection %s of %s", dir, trace.machine))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// isOurs reports whether a namespace of a process is the one that was noted: a mount namespace is
+// if the directory of the machine is in it.
+func (t *traces) isOurs(link, ns string) bool {
+	dir := t.dirs[ns]
+	if dir == "" {
+		return true
+	}
+	mounts, err := os.ReadFile(filepath.Dir(filepath.Dir(link)) + "/mountinfo")
+	return err == nil && bytes.Contains(mounts, []byte(dir))
 }
 
 // leftovers reports what this process has left on the host: mounts, control

@@ -49,6 +49,7 @@ func newBoot(t *testing.T, m *cluster.Machine) {
 // TestTwins starts a slave on another node with a copy of the identity of the first.
 // It is not served, and the first one's processes go on.
 func TestTwins(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
 	if err := c.Slaves[1].Stop(t.Context()); err != nil {

@@ -183,6 +183,7 @@ func TestMachineSignals(t *testing.T) {
 }
 
 func TestLink(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, Bare: true})
 	l, err := c.Nodes[1].Listen(t.Context(), "tcp", ":7")
 	if err != nil {

@@ -61,6 +61,7 @@ func addressOf(c *cluster.Cluster, i int) string { return c.Nodes[i].Addr.String
 // TestNamesOnNodes: processes know the machines of the cluster from the first on, also when other
 // nodes come and move, and when the master or a daemon of the node is another.
 func TestNamesOnNodes(t *testing.T) {
+	t.Parallel()
 	c := startNamed(t, 3)
 	setOwnHosts(t, c, 0, "")
 	before := ask(t, c.Nodes[0], cluster.Root, "md5sum", "/etc/hosts")
@@ -128,6 +129,7 @@ func eventuallyFinds(t *testing.T, c *cluster.Cluster, node int, want string, na
 
 // TestNamesOnFrontEnd: bpctl hosts keeps /etc/hosts, and programs find nodes by it.
 func TestNamesOnFrontEnd(t *testing.T) {
+	t.Parallel()
 	c := startNamed(t, 2)
 	joinNamed(t, c, 0)
 	front, n0, n1 := c.Front.Addr.String(), addressOf(c, 0), addressOf(c, 1)

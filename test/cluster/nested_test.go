@@ -160,6 +160,7 @@ func TestNestedAgent(t *testing.T) {
 // TestNestedAway kills the daemons one after the other, and cuts nodes off, while a process three
 // nodes deep reads and writes: nothing of that is lost, nor how it ends.
 func TestNestedAway(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3})
 	in, write := pipe(t)
 	r, _ := nestedIn(t, c, in, "echo ready; while read line; do echo got $line; done; exit 5")
@@ -191,6 +192,7 @@ func TestNestedAway(t *testing.T) {
 
 // TestNestedTrust has processes of a node with limited trust start others.
 func TestNestedTrust(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, Limited: true})
 	denied := cluster.Result{Code: 255, Stderr: "bpsh: node 1: nodes with limited trust start nothing on others\n"}
 	for _, tt := range []struct {

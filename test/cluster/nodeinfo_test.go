@@ -18,6 +18,7 @@ import (
 // TestStatFollows: bpstat -U prints each change of the node table, and goes on when there is
 // another master.
 func TestStatFollows(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	var nodes []struct {
 		Number  int
@@ -73,6 +74,7 @@ func TestStatFollows(t *testing.T) {
 // TestInventory: nodes say what they are, and again when they are asked to; one that cannot find
 // out is a node all the same.
 func TestInventory(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	type machine struct {
 		Number   int
@@ -130,6 +132,7 @@ func TestInventory(t *testing.T) {
 // TestTags: nodes are chosen by what an administrator, and they themselves, say of them, which
 // outlasts the master.
 func TestTags(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3})
 	cluster.Eventually(t, "all nodes say what they are", func() error {
 		if got := ask(t, c.Front, cluster.Alice, "bpstat", "-t", "attr:cores>0&attr:mem>=1M"); got != "3" {
@@ -171,6 +174,7 @@ func TestTags(t *testing.T) {
 
 // TestLoad: nodes say how busy they are when somebody asks.
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1000")
 	var all []struct {

@@ -153,6 +153,7 @@ func bootAs(t *testing.T, m *cluster.Machine, id string) {
 // TestNodeLife: a node is set up, which fails, and then does not; it is drained, booted anew,
 // switched off and on, and has its number all the time.
 func TestNodeLife(t *testing.T) {
+	t.Parallel()
 	l := startLife(t, 1)
 	l.join(0)
 	l.is("boot", 0)
@@ -308,6 +309,7 @@ func (l *life) off() {
 
 // TestNodeVanishesInBoot: its script ends, and it is set up when it comes again.
 func TestNodeVanishesInBoot(t *testing.T) {
+	t.Parallel()
 	l := startLife(t, 1)
 	l.root("touch", fixedFile)
 	l.join(0)
@@ -355,6 +357,7 @@ func (l *life) hasScripts(want int) error {
 
 // TestSetUpBadly: what is wrong with a script is said in one line.
 func TestSetUpBadly(t *testing.T) {
+	t.Parallel()
 	l := startLife(t, 1)
 	l.root("chmod", "-x", setUpFile)
 	l.join(0)

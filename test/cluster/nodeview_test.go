@@ -140,6 +140,7 @@ func TestNodeViewPermissions(t *testing.T) {
 
 // TestNodeViewOverCut cuts a node off: nobody hangs, and what was seen is there.
 func TestNodeViewOverCut(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1001")
 	const looks = "/tmp/looks"
@@ -190,6 +191,7 @@ func TestNodeViewOverCut(t *testing.T) {
 // wants a shell that was in the view to be in that of the next one. A daemon that ends
 // leaves nothing behind.
 func TestNodeViewIsKilled(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	node := c.Nodes[0]
 	sh := nodeShell(t, c, cluster.Alice, 0)

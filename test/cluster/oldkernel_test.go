@@ -10,6 +10,7 @@ import (
 
 // TestOldKernel runs bproc on the calls and flags of Linux 5.10.
 func TestOldKernel(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, OldKernel: true})
 	const newer = "import ctypes; print(ctypes.CDLL(None, use_errno=True).syscall(441), ctypes.get_errno())"
 	if got := ask(t, c.Front, cluster.Root, "python3", "-c", newer); got != "-1 38" { // epoll_pwait2(2), ENOSYS

@@ -46,6 +46,7 @@ func (w who) do(t *testing.T, c *cluster.Cluster, argv ...string) cluster.Result
 // TestWhoMayRun: owner, group and mode of a node say who may start processes there, as those of a file
 // say who may execute it; the first of owner, group and others that fits counts.
 func TestWhoMayRun(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Limited: true})
 	if got := ask(t, c.Front, cluster.Alice, "bpstat", "-c", "0"); !strings.Contains(got, "---x--x--x root     root") {
 		t.Errorf("a node that has joined is %q", got)
@@ -90,6 +91,7 @@ func TestWhoMayRun(t *testing.T) {
 // TestWhoMayChange: root changes everything; the owner of a node its mode, and its group to one of the
 // owner's; nobody else anything.
 func TestWhoMayChange(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Limited: true})
 	const owned = "---x------ alice    alice"
 	for _, tt := range []struct {

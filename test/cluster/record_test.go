@@ -17,6 +17,7 @@ import (
 // TestRecordings has daemons keep their inputs, and gives these to other cores: what comes out is
 // what the daemons did.
 func TestRecordings(t *testing.T) {
+	t.Parallel()
 	const dir = cluster.StateDir + "/inputs"
 	record := []string{"--record", dir}
 	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterArgs: record, SlaveArgs: record})

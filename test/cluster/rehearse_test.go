@@ -10,6 +10,7 @@ import (
 // TestTokenIsKept has a machine join on which no process space can be made. When what is
 // missing is there, it joins with the same token.
 func TestTokenIsKept(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
 	n := c.Nodes[0]
 	token, err := c.Enroll(t.Context(), 0)

@@ -62,6 +62,7 @@ func echoed(ctx context.Context, c *cluster.Cluster, node int, seed byte, size i
 // TestMasterRestartsUnderLoad has the master end again and again while commands read
 // and write a lot, and others start and end.
 func TestMasterRestartsUnderLoad(t *testing.T) {
+	t.Parallel()
 	const nodes, rounds = 2, 6
 	c := cluster.Start(t, cluster.Config{Nodes: nodes})
 	ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -114,6 +115,7 @@ func TestMasterRestartsUnderLoad(t *testing.T) {
 // TestSignalsWhileAway sends signals while there is no master: each comes once, in
 // order, with its value.
 func TestSignalsWhileAway(t *testing.T) {
+	t.Parallel()
 	const first, count = 34, 40 // SIGRTMIN of the C library; more signals than a group of them
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	r := startRemote(t, c, cluster.Alice, 0, cluster.Program(t, siglog))
@@ -149,6 +151,7 @@ func TestSignalsWhileAway(t *testing.T) {
 // TestEndsWhileAway has processes end while there is no master: who waits for them
 // learns how, and gets all that they have said.
 func TestEndsWhileAway(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	for _, planned := range []bool{false, true} {
 		sign := filepath.Join(scratch(t), "go on")
@@ -204,6 +207,7 @@ func TestEndsWhileAway(t *testing.T) {
 // TestStartWhileAway starts commands while there is no master: they wait a while for
 // the next.
 func TestStartWhileAway(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	if err := c.Master.Kill(); err != nil {
 		t.Fatal(err)
@@ -231,12 +235,14 @@ func TestStartWhileAway(t *testing.T) {
 // TestClientKilledWhileAway kills a client while there is no master: the next one hangs
 // its process up, and not that of a client that is stopped.
 func TestClientKilledWhileAway(t *testing.T) {
+	t.Parallel()
 	testClientKilledWhileAway(t, func(c *cluster.Cluster) error { return c.Master.Kill() })
 }
 
 // TestClientKilledWithoutSlave kills a client while its node has no daemon: its process is
 // hung up when there is one, and has another parent.
 func TestClientKilledWithoutSlave(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	const script = `trap "exit 8" HUP; echo ready; while :; do sleep 0.05; done`
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", script)
@@ -259,6 +265,7 @@ func TestClientKilledWithoutSlave(t *testing.T) {
 
 // TestClientKilledWhileAllAway does so while there is no keeper either.
 func TestClientKilledWhileAllAway(t *testing.T) {
+	t.Parallel()
 	testClientKilledWhileAway(t, func(c *cluster.Cluster) error {
 		return errors.Join(c.Master.Kill(), c.KillKeeper())
 	})

@@ -137,6 +137,7 @@ func TestRevoke(t *testing.T) {
 
 // TestRevokeNobody says what is wrong with who cannot be revoked, and who may not do it.
 func TestRevokeNobody(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, MasterConfig: "node 7 seven\n"})
 	for _, tc := range []struct {
 		user  cluster.User
@@ -161,6 +162,7 @@ func TestRevokeNobody(t *testing.T) {
 // TestSetDown sets a node down: its processes end as they do, and then its session; its daemon
 // waits. Set up again, it is there again.
 func TestSetDown(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	pid, err := c.Slaves[0].PID()
 	if err != nil {
@@ -205,6 +207,7 @@ func TestSetDown(t *testing.T) {
 // TestSetDownOfOneThatStays sets a node down that does not care: it looks at others, and says
 // that it has processes. Its view ends, and then its session.
 func TestSetDownOfOneThatStays(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	identity := joinFalse(t, c)
 	session, err := connect(t, c, identity)
@@ -266,6 +269,7 @@ func TestSetDownOfOneThatStays(t *testing.T) {
 // TestRejoin has a machine lose its identity and join again, with tokens that name nothing:
 // it has the number and home that it had, each time, also if somebody else has joined.
 func TestRejoin(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	home := identityOf(t, c.Nodes[0]).Home
 	if home.Count == 0 {

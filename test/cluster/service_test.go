@@ -30,6 +30,7 @@ while True:
 // TestMasterByService: a node finds its master by an SRV record of the DNS, of the domain that is given or
 // its own, and by a file; again when another master was started.
 func TestMasterByService(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
 	n := c.Nodes[0]
 	if err := n.WriteFile("/etc/resolv.conf", "nameserver 127.0.0.1\nsearch cluster.test\n", 0o644); err != nil {

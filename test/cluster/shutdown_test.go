@@ -13,6 +13,7 @@ import (
 // TestShutdown shuts the services of a front end down while commands run on a node: nothing
 // waits until systemd loses its patience, and nothing is left on the node.
 func TestShutdown(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true})
 	jobs := map[string]string{"plain": "sleep 1000", "stubborn": "trap '' TERM; while :; do sleep 1000; done"}
 	for name, script := range jobs {

@@ -43,6 +43,7 @@ func (r *restarts) once() {
 // TestSlaveKilled kills the daemon of a node: its processes go on, and their clients
 // have them as before.
 func TestSlaveKilled(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	in, write := pipe(t)
 	r := startRemoteWith(t, c, cluster.Alice, 0, in, "sh", "-c",
@@ -76,6 +77,7 @@ func TestSlaveKilled(t *testing.T) {
 // TestSlaveKilledUnderLoad has much go both ways while daemons are killed, to one who
 // reads all the time and to one who does not: what waits then is with the next daemon.
 func TestSlaveKilledUnderLoad(t *testing.T) {
+	t.Parallel()
 	const size = 128 << 20
 	program := cluster.Program(t, pattern)
 	for _, reader := range []string{"check", "stall"} {
@@ -110,6 +112,7 @@ func TestSlaveKilledUnderLoad(t *testing.T) {
 // TestForksWithoutSlave has a process fork while daemons are killed: the front end has
 // each child, of the right parent.
 func TestForksWithoutSlave(t *testing.T) {
+	t.Parallel()
 	const children = 100
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", fmt.Sprintf(
@@ -146,6 +149,7 @@ func TestForksWithoutSlave(t *testing.T) {
 
 // TestExitsWithoutSlave has processes end while daemons are killed.
 func TestExitsWithoutSlave(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	var all []*remote
 	for i := range 12 {
@@ -168,6 +172,7 @@ func TestExitsWithoutSlave(t *testing.T) {
 // TestCallsWithoutSlave has processes ask for their parent and signal one elsewhere while
 // daemons are killed.
 func TestCallsWithoutSlave(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	const program = `$| = 1; my $p = getppid; print "ready\n";
 for (1 .. 2000) { getppid == $p or die "parent"; kill(0, $p) or die "kill: $!"; select(undef, undef, undef, 0.0005) }
@@ -185,6 +190,7 @@ print "over\n"; exit 6`
 
 // TestStoppedWithoutSlave has a process stopped when its daemon is killed.
 func TestStoppedWithoutSlave(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; kill -STOP $$; exit 7")
 	isStopped := func() error {

@@ -121,6 +121,7 @@ func TestStateSurvivesKills(t *testing.T) {
 // TestDamagedState has a master find one byte of its state changed. It says so and
 // leaves the file as it is.
 func TestDamagedState(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{NoSlaves: true})
 	ask(t, c.Front, cluster.Root, "bpctl", "enroll")
 	if err := c.Master.Stop(t.Context()); err != nil {

@@ -91,6 +91,7 @@ func (s *storm) end() {
 // on doing so, and soon after the cut the front end shows what there is, and
 // nothing else.
 func TestForksOverCutLink(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	t.Run(native.name, func(t *testing.T) {
 		s := newStorm(t, c, native)

@@ -71,6 +71,7 @@ func forked(t *testing.T, res cluster.Result) (made, refused, killed int) {
 
 // TestGhostsHaveAControlGroup gives ghosts a control group of their own.
 func TestGhostsHaveAControlGroup(t *testing.T) {
+	t.Parallel()
 	const limit, children = 60, 100
 	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "ghosts /ghosts\n"})
 	wantIdle(t, c)
@@ -97,6 +98,7 @@ func TestGhostsHaveAControlGroup(t *testing.T) {
 // TestControlGroupBoundsForks has a user whose control group on the front end bounds the
 // tasks that he may have fork more of them on nodes.
 func TestControlGroupBoundsForks(t *testing.T) {
+	t.Parallel()
 	const (
 		limit    = 60
 		children = 100

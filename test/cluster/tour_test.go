@@ -21,6 +21,7 @@ var tourTime = limit.Scaled(30 * time.Second)
 
 // TestTour runs the lines that "make demo" shows.
 func TestTour(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: tour.Nodes})
 	startView(t, c)
 	for _, step := range tour.Steps {
@@ -87,6 +88,7 @@ func readmeSteps(t *testing.T, section string) (lines []string) {
 
 // TestFirstSteps types what the README says on terminals of a front end and a node.
 func TestFirstSteps(t *testing.T) {
+	t.Parallel()
 	lines := readmeSteps(t, "A real cluster")
 	if len(lines) != len(firstSteps) {
 		t.Fatalf("the README has %d lines, want %d:\n%s", len(lines), len(firstSteps), strings.Join(lines, "\n"))

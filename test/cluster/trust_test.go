@@ -14,6 +14,7 @@ import (
 // TestTrust has root of a node reach for processes elsewhere and for other users, with the
 // trust that a node has when it joins, and with full trust.
 func TestTrust(t *testing.T) {
+	t.Parallel()
 	const stranger, squashed = 4242, 65534
 	c := cluster.Start(t, cluster.Config{Nodes: 2, Limited: true})
 	const script = `trap 'echo got it' TERM; echo ready; while :; do sleep 0.1; done`

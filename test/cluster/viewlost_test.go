@@ -31,6 +31,7 @@ func (s *seen) sees(pid int, state string) {
 // TestViewOfSilentNode stops the daemon of a node. Its processes are shown as they were,
 // those of others as they are, until it goes on.
 func TestViewOfSilentNode(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	view := startViewer(t, c, cluster.Root)
 	sleeper := []string{"sh", "-c", "echo ready; exec sleep 1000"}
@@ -61,6 +62,7 @@ func TestViewOfSilentNode(t *testing.T) {
 
 // TestViewOutlivesMaster has the master killed and started again while a viewer looks.
 func TestViewOutlivesMaster(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	view := startViewer(t, c, cluster.Root)
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1000")

@@ -15,6 +15,7 @@ mount --bind /run/kernel /proc/sys/kernel && exec "$@"`
 
 // TestTracingIsForbidden starts a front end whose keeper may not trace ghosts.
 func TestTracingIsForbidden(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, cluster.Config{NoSlaves: true})
 	if err := c.Master.Stop(t.Context()); err != nil {
 		t.Fatal(err)
