@@ -108,6 +108,7 @@ func TestAdoptNoGhost(t *testing.T) {
 }
 
 func TestUnadopted(t *testing.T) {
+	t.Parallel() // the two wait long
 	begin := time.Now()
 	pid := start(t, 0, "lonely")
 	if st := wait(t, pid, 0); st.Signal() != unix.SIGALRM {

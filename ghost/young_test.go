@@ -11,6 +11,7 @@ import (
 // lived for a while when its keeper was killed, and one that a second keeper has held, which was
 // killed as soon as it did.
 func TestAlarmIsTakenAway(t *testing.T) {
+	t.Parallel() // the two wait long
 	const alarm = (AdoptTime + 1) * time.Second
 	lives := func(pid wire.PID, after time.Time) {
 		t.Helper()
