@@ -24,6 +24,7 @@ const apiVariable = "BPROCTEST_API"
 
 // TestAPI uses the client library on a node, and for comparison on the front end.
 func TestAPI(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	self, err := os.Executable()

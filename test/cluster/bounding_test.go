@@ -10,6 +10,7 @@ import (
 // TestBoundingSet has root without some capabilities start processes: they do not have
 // them on a node, either.
 func TestBoundingSet(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	for _, user := range users {

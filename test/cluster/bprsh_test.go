@@ -9,6 +9,7 @@ import (
 
 // TestBprsh is what launchers take for granted of an agent such as rsh and ssh.
 func TestBprsh(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	tests := []struct {

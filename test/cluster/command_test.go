@@ -13,6 +13,7 @@ import (
 // TestCommand is the first promise: the process has the ghost's number, the
 // ghost is what ps shows of it, and its end is the command's.
 func TestCommand(t *testing.T) {
+	t.Parallel()
 	for _, user := range users {
 		t.Run(user.Name, func(t *testing.T) {
 			c := cluster.Shared(t, 4)
@@ -63,6 +64,7 @@ func TestCommand(t *testing.T) {
 
 // TestExitCodes has every code that a process can exit with come through.
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	for code := range 256 {
@@ -74,6 +76,7 @@ func TestExitCodes(t *testing.T) {
 
 // TestEnvironment is what a command has from its caller.
 func TestEnvironment(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	for _, tc := range []struct {

@@ -17,6 +17,7 @@ func conform(t *testing.T, name string) string {
 // TestConform runs the programs of the conformance suite natively and on a node:
 // both must say the same.
 func TestConform(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"births", "kin", "waits", "stops", "ends", "creds"} {
 		t.Run(name, func(t *testing.T) {
 			argv := []string{conform(t, name)}
@@ -38,6 +39,7 @@ func TestConform(t *testing.T) {
 // TestConformLanguages does so with programs whose languages make processes in
 // ways of their own.
 func TestConformLanguages(t *testing.T) {
+	t.Parallel()
 	script, err := filepath.Abs("testdata/conform/births.py")
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +74,7 @@ func readable(t *testing.T, file string) string {
 // TestConformUnderSubreaper has an ancestor on the front end adopt the orphans of
 // a node.
 func TestConformUnderSubreaper(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	bothPlaces(t, c, func(t *testing.T, at place) []string {
 		return converse(t, c, cluster.Alice, at.under(conform(t, "adopter")), conform(t, "kin")).rest()

@@ -66,6 +66,7 @@ func wantCopies(t *testing.T, of *cluster.Machine, original string, copies []*cl
 
 // TestCopy copies a tree of all kinds of files, between all kinds of machines.
 func TestCopy(t *testing.T) {
+	t.Parallel()
 	for _, user := range users {
 		for _, tc := range []struct {
 			name, from, to string
@@ -104,6 +105,7 @@ func TestCopy(t *testing.T) {
 
 // TestCopyNames has copies called as cp(1) and scp(1) do.
 func TestCopyNames(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	emptyCopies(t, c)

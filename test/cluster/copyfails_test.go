@@ -16,6 +16,7 @@ import (
 // TestCopyErrors has users make mistakes: one line names the node and the path, what is not
 // concerned is copied, and nothing else is left.
 func TestCopyErrors(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	emptyCopies(t, c)
@@ -201,6 +202,7 @@ func writing(m *cluster.Machine) error {
 
 // TestCopyInterrupted interrupts a copy in the middle: nothing is left, on no machine.
 func TestCopyInterrupted(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	emptyCopies(t, c)
@@ -239,6 +241,7 @@ func TestCopyInterrupted(t *testing.T) {
 // TestCopyAgentKilled kills the agent of a node from which others have the stream: only this node
 // has no copy.
 func TestCopyAgentKilled(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	emptyCopies(t, c)
@@ -269,6 +272,7 @@ func wantLost(t *testing.T, c *cluster.Cluster, h *held, mentions ...string) {
 // TestCopyAgentStopped stops the agent of a node from which others have the stream, for good: they get
 // it in another way, and the node gets its copy after them.
 func TestCopyAgentStopped(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	emptyCopies(t, c)

@@ -16,6 +16,7 @@ import (
 
 // TestStart has a second cluster beside the one that other tests share.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	shared := cluster.Shared(t, 4)
 	own := cluster.Start(t, cluster.Config{Nodes: 4})
 	for _, c := range []*cluster.Cluster{own, shared} {

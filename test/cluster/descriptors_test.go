@@ -12,6 +12,7 @@ import (
 // TestConformDescriptors has a process of a node open descriptors of processes that are
 // elsewhere, and end these.
 func TestConformDescriptors(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	bothPlaces(t, c, func(t *testing.T, at place) []string {
 		argv := []string{conform(t, "descriptors")}

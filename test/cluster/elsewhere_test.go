@@ -26,6 +26,7 @@ var foreigners = []struct {
 
 // TestConformOutside has a process of a node signal processes that are elsewhere.
 func TestConformOutside(t *testing.T) {
+	t.Parallel()
 	for _, user := range users {
 		t.Run(user.Name, func(t *testing.T) {
 			c := cluster.Shared(t, 4)

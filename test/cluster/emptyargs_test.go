@@ -10,6 +10,7 @@ import (
 // arguments that they take far more memory where they are decoded than they are long. The
 // node stays connected.
 func TestManyEmptyArguments(t *testing.T) {
+	t.Parallel()
 	const script = `my @args = ("") x 65000; my @children; pipe my $go, my $start;
 for (1 .. 10) {
 	my $pid = fork;

@@ -36,6 +36,7 @@ func wantError(t *testing.T, res cluster.Result, command string, code int, menti
 
 // TestErrors has users make mistakes. Nothing of the attempts may be left.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	for _, tc := range []struct {
@@ -188,6 +189,7 @@ func otherToken(t *testing.T) string {
 
 // TestSecondMaster starts a second master beside the first.
 func TestSecondMaster(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	res, err := c.Front.Exec(t.Context(), cluster.Root, "bpmaster", "--listen", ":0")
 	if err != nil {
@@ -204,6 +206,7 @@ func TestSecondMaster(t *testing.T) {
 // TestGarbage has strangers talk to the master's TCP port: that ends their
 // connections, and nothing else.
 func TestGarbage(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	for _, text := range []string{"GET / HTTP/1.0\r\n\r\n", "\x16\x03\x01\xff\xff", strings.Repeat("\xff", 1<<16)} {
 		conn, err := c.Nodes[0].Dial(t.Context(), "tcp", c.Front.Addr.String()+":2223")

@@ -278,6 +278,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestStoppedClient stops a bpsh whose process writes as fast as it can.
 func TestStoppedClient(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	cmd := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "1", "sh", "-c", "yes; exit 3")

@@ -110,6 +110,7 @@ func sameKin(c *cluster.Cluster, root int, want, ghost cluster.Proc) error {
 // TestPrintedNumberWorks has the front end kill a number the moment it reads
 // it, a thousand times: its ghost must be there.
 func TestPrintedNumberWorks(t *testing.T) {
+	t.Parallel()
 	const loops = 4
 	each := 250
 	if cluster.Race { // which makes a command ten times slower
@@ -142,6 +143,7 @@ func TestPrintedNumberWorks(t *testing.T) {
 // TestForkStorm has a node fork faster than ghosts can follow. Nothing may get
 // lost or stay.
 func TestForkStorm(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	res := bpsh(t, c, cluster.Alice, "all", "sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true & i=$((i+1)); done; wait; echo $i")
@@ -153,6 +155,7 @@ func TestForkStorm(t *testing.T) {
 // TestNumbersOfChildren has children be of the node zone, away from the numbers
 // that the front end's kernel gives.
 func TestNumbersOfChildren(t *testing.T) {
+	t.Parallel()
 	const nodeZone = 1 << 20
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)

@@ -14,6 +14,7 @@ import (
 // TestConformGroups has a process of a node signal a group that spans nodes and
 // the front end, and all processes that it may.
 func TestConformGroups(t *testing.T) {
+	t.Parallel()
 	for _, user := range users {
 		t.Run(user.Name, func(t *testing.T) {
 			c := cluster.Shared(t, 4)

@@ -13,6 +13,7 @@ import (
 // TestGarbageCalls gives every call about processes numbers and pointers that mean
 // nothing: the answers are the front end's.
 func TestGarbageCalls(t *testing.T) {
+	t.Parallel()
 	for _, user := range users {
 		t.Run(user.Name, func(t *testing.T) {
 			c := cluster.Shared(t, 4)

@@ -14,6 +14,7 @@ const gibibyte = 1 << 30
 
 // TestGibibytes has a gibibyte pass each way, byte for byte.
 func TestGibibytes(t *testing.T) {
+	t.Parallel()
 	program := cluster.Program(t, pattern)
 	for _, tc := range []struct{ name, script string }{
 		{"output", "bpsh 2 %[1]s write %[2]d | %[1]s check %[2]d"},
@@ -34,6 +35,7 @@ func TestGibibytes(t *testing.T) {
 // TestStoppedReader has a reader that stops reading: the writer stops, others
 // do not, and nothing is lost when the reader goes on.
 func TestStoppedReader(t *testing.T) {
+	t.Parallel()
 	const buffered = 64 << 20 // of the writer's bytes may be on the way
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
@@ -97,6 +99,7 @@ func written(t *testing.T, m *cluster.Machine, comm string) int {
 
 // TestClosedReader has a writer whose reader has gone die of SIGPIPE.
 func TestClosedReader(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	if got := ask(t, c.Front, cluster.Alice, "bash", "-c", "bpsh 3 yes | head -2"); got != "y\ny" {
@@ -106,6 +109,7 @@ func TestClosedReader(t *testing.T) {
 
 // TestOutputsApart keeps standard output and standard error apart.
 func TestOutputsApart(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	res := bpsh(t, c, cluster.Alice, "0", "sh", "-c", "echo out; echo err >&2")
@@ -116,6 +120,7 @@ func TestOutputsApart(t *testing.T) {
 
 // TestInputToAll has each node get all of the input.
 func TestInputToAll(t *testing.T) {
+	t.Parallel()
 	const size = 10_000_000
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
@@ -127,6 +132,7 @@ func TestInputToAll(t *testing.T) {
 
 // TestNoInput leaves alone the input of a command that gets none.
 func TestNoInput(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	got := ask(t, c.Front, cluster.Alice, "sh", "-c", "printf 'a\\nb\\n' | { bpsh -n 0 cat; cat; }")
@@ -137,6 +143,7 @@ func TestNoInput(t *testing.T) {
 
 // TestFilesOfTheNode opens files of the node for the descriptors.
 func TestFilesOfTheNode(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	ask(t, c.Front, cluster.Root, "bpsh", "-I", "/etc/hostname", "-O", "/run/out", "-E", "/run/err", "2", "sh", "-c", "cat; echo bad >&2")

@@ -44,6 +44,7 @@ func wantSleep(t *testing.T, c *cluster.Cluster, want string) {
 
 // TestJobControl is a session at an interactive bash.
 func TestJobControl(t *testing.T) {
+	t.Parallel()
 	for _, user := range users {
 		t.Run(user.Name, func(t *testing.T) {
 			c := cluster.Shared(t, 4)
@@ -80,6 +81,7 @@ func TestJobControl(t *testing.T) {
 
 // TestEndsFromTheShell has a shell end a remote job in each of its ways.
 func TestEndsFromTheShell(t *testing.T) {
+	t.Parallel()
 	stop := func(term *terminal) {
 		term.typ(ctrlZ)
 		term.expect("Stopped")
@@ -135,6 +137,7 @@ func TestEndsFromTheShell(t *testing.T) {
 
 // TestPipelineOfNodes stops and ends a job that is on several nodes.
 func TestPipelineOfNodes(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	term := newTerminal(t, c.Front, cluster.Alice)

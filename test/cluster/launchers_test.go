@@ -41,6 +41,7 @@ func sortedLines(text string) string {
 
 // TestLaunchers has programs start others on nodes by bprsh, as docs/launchers.md says.
 func TestLaunchers(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	n0, n1 := c.Nodes[0].Name, c.Nodes[1].Name
@@ -90,6 +91,7 @@ func TestLaunchers(t *testing.T) {
 // TestLauncherEnds ends launchers, or their agents, while programs run on nodes: nothing is
 // left there.
 func TestLauncherEnds(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	for _, tt := range []struct {
 		name   string

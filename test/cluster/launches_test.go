@@ -47,6 +47,7 @@ type driverKind struct {
 // agents and drivers are killed at random. All that the drivers see must be right, and nothing
 // may be left.
 func TestLaunches(t *testing.T) {
+	t.Parallel()
 	count := launchCount(t)
 	cluster.Watch(t, 10*time.Minute+time.Duration(count)*500*time.Millisecond)
 	c := cluster.Shared(t, 4)

@@ -92,6 +92,7 @@ func hearOutput(conn *net.UnixConn) error {
 // TestLiar has clients of their own say what limits and nice value they have. A process
 // has those of its ghost, whatever they say.
 func TestLiar(t *testing.T) {
+	t.Parallel()
 	const script = "umask; nice; cat /proc/$$/limits; chrt -f 99 true && echo real time; nice -n -15 true 2>&1; id -G"
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)

@@ -37,6 +37,7 @@ func launcher(args []string) error {
 // TestParentSeesEnd is what the parent of a ghost gets from wait4 when the
 // remote process ends.
 func TestParentSeesEnd(t *testing.T) {
+	t.Parallel()
 	const coreFlag = 0x80 // wait(2), WCOREDUMP
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)

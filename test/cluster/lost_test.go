@@ -93,6 +93,7 @@ func TestTwins(t *testing.T) {
 
 // TestSecondSlave starts a second slave beside the first, with its directories.
 func TestSecondSlave(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	for name, argv := range map[string][]string{
 		"/var/lib/bproc/slave": {"bpslave", "--runtime", "/run/other", "front"},

@@ -12,6 +12,7 @@ import (
 // TestManyAtOnce runs 200 commands at the same time and wants each one's own
 // output and status.
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	const commands = 200
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)

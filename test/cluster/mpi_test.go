@@ -21,6 +21,7 @@ func mpiProgram(t *testing.T) string {
 
 // TestMPI has launchers of MPI start two ranks on each of two nodes, as docs/launchers.md says.
 func TestMPI(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	n0, n1 := c.Nodes[0].Name, c.Nodes[1].Name

@@ -15,6 +15,7 @@ import (
 
 // TestNested has processes of nodes start others, on the same node and on others.
 func TestNested(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	for _, user := range users {
@@ -61,6 +62,7 @@ func TestNested(t *testing.T) {
 
 // TestNestedTogether has many processes of nodes start others at the same time.
 func TestNestedTogether(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	res := bpsh(t, c, cluster.Alice, "0-1", "sh", "-c", `seq 100 | xargs -P 100 -I{} bpsh -n 2-3 sh -c 'echo {}; exit 3' | sort | uniq -c | awk '{print $1}' | sort | uniq -c`)
@@ -83,6 +85,7 @@ func nestedIn(t *testing.T, c *cluster.Cluster, stdin io.Reader, script string) 
 
 // TestNestedTree looks at the front end's tree of processes, and ends it at each place.
 func TestNestedTree(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	const script = "echo ready; exec sleep 1000"
@@ -125,6 +128,7 @@ func TestNestedTree(t *testing.T) {
 // TestNestedAgent ends a bprsh on a node: what that has started gets the signal. It does not catch
 // signals in its first milliseconds; SIGUSR1 has no effect on it then, and shows when that is over.
 func TestNestedAgent(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	const script = `trap 'trap "" USR1; echo catches' USR1; trap 'echo got it; exit 4' TERM; echo ready; while :; do sleep 0.1; done`

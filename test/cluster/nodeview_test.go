@@ -27,6 +27,7 @@ var observers = regexp.MustCompile(`(?m)^.* (ps|bpsh|bpns|sh|bpprocfs|bpprocfs-g
 // TestNodeSeesCluster compares what ps shows on a node and on the front end, as different
 // users.
 func TestNodeSeesCluster(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	startView(t, c)
@@ -51,6 +52,7 @@ func TestNodeSeesCluster(t *testing.T) {
 // TestNodeViewIsOnesOwn looks at a process that looks: its number is that of its ghost, and
 // its magic links are the kernel's.
 func TestNodeViewIsOnesOwn(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	sh := nodeShell(t, c, cluster.Alice, 1)
@@ -90,6 +92,7 @@ func TestNodeViewIsOnesOwn(t *testing.T) {
 
 // TestNodeViewPermissions has users on nodes read what is not for everybody.
 func TestNodeViewPermissions(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	local := map[string]string{}  // processes of the front end, by their owner

@@ -8,6 +8,7 @@ import (
 
 // TestOnNode has processes on a node ask for the nodes.
 func TestOnNode(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	for _, user := range users {

@@ -33,6 +33,7 @@ func (v *conversation) ready() int {
 // TestParentEnds has the parent of a process that was started from the front end
 // end: the process gets the signal that it has asked for, and init as its parent.
 func TestParentEnds(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	for _, at := range []place{native, onNode} {
 		t.Run(at.name, func(t *testing.T) {
@@ -77,6 +78,7 @@ func gone(t *testing.T, m *cluster.Machine, pid int) {
 // of its own there: as its parent is in the same session, the stop signals of a
 // terminal stop it.
 func TestOwnGroupStops(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	bothPlaces(t, c, func(t *testing.T, at place) []string {
 		v := converse(t, c, cluster.Alice, at, conform(t, "heir"), "stop")
@@ -101,6 +103,7 @@ func TestOwnGroupStops(t *testing.T) {
 // TestGroupOfRunners ends a group whose members change faster than one can look by
 // a single kill on the front end: none escapes by being born at that moment.
 func TestGroupOfRunners(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	for _, at := range []place{native, onNode} {
 		t.Run(at.name, func(t *testing.T) {

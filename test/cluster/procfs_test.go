@@ -132,6 +132,7 @@ func mixed(t *testing.T, c *cluster.Cluster) map[string]*subject {
 // TestProgramsSeeRemoteProcesses runs what people look at processes with, and compares
 // with what the nodes' own procfs has.
 func TestProgramsSeeRemoteProcesses(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	startView(t, c)

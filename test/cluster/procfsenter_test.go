@@ -15,6 +15,7 @@ import (
 // TestProgramsStartInView starts programs in the view that do what a namespace, or
 // another /proc, could get in the way of.
 func TestProgramsStartInView(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	startView(t, c)

@@ -56,6 +56,7 @@ func (d *dialogue) ask(command string) string {
 // TestViewIsKilled kills the server of a view under the hands of ps, and wants shells
 // that were in the view to be in that of the next one.
 func TestViewIsKilled(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	view := startView(t, c)
@@ -98,6 +99,7 @@ func TestViewIsKilled(t *testing.T) {
 // TestViewOfANodeThatIsCut wants the last data of processes on a node that does not
 // answer, and errors instead of what only it knows.
 func TestViewOfANodeThatIsCut(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	startView(t, c)

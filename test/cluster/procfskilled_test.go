@@ -17,6 +17,7 @@ var endTime = limit.Scaled(30 * time.Second)
 // TestViewIsKilledOften kills the server of a view again and again, while processes change
 // and end, and programs list and read them. It must end each time, and so must they.
 func TestViewIsKilledOften(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	changing := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; while sleep 0.05; do :; done")

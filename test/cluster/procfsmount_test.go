@@ -29,6 +29,7 @@ pid=$1; shift
 
 // TestViewIsMounted mounts the view by mount(8), by fstab(5), and as an ordinary user.
 func TestViewIsMounted(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1001")

@@ -67,6 +67,7 @@ var preparedTime = limit.Scaled(3 * time.Minute)
 // TestFirstLookIsPrepared: processes are born, and nobody looks. The first ps asks the view
 // for hardly anything.
 func TestFirstLookIsPrepared(t *testing.T) {
+	t.Parallel()
 	const nodes, each = 3, 100
 	c := cluster.Shared(t, nodes)
 	wantIdle(t, c)

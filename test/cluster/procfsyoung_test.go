@@ -16,6 +16,7 @@ const inTime = 400 * time.Millisecond
 // TestYoungProcessesAreSeen looks at processes right after their birth, by name and in a
 // listing, when somebody has looked right before it: they are shown, not their ghosts.
 func TestYoungProcessesAreSeen(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	startView(t, c)

@@ -16,6 +16,7 @@ import (
 // TestRealPrograms runs programs that make many processes natively and on a node:
 // what they print is the same.
 func TestRealPrograms(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		user cluster.User

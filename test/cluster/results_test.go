@@ -12,6 +12,7 @@ import (
 // TestResults is what bpsh makes of many commands for a person, or a program, that wants to
 // know how they ended; and how it ends them.
 func TestResults(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	line := "\t" + strings.Repeat("-", 69) + "\n"
@@ -65,6 +66,7 @@ func TestResults(t *testing.T) {
 
 // TestProgress looks at the line that says what is still awaited.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	s := newScreen(t, c)
@@ -79,6 +81,7 @@ func TestProgress(t *testing.T) {
 
 // TestUsage: what a command has used, and its children, is told by bpsh. A ghost has used nothing.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	const work = `head -c 100M /dev/zero | tail -c 64M >/dev/null; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 3`

@@ -68,6 +68,7 @@ func (s *screen) expect(pattern string) {
 
 // TestTerminal is a session at a shell of a node.
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	s := newScreen(t, c)
@@ -126,6 +127,7 @@ func TestTerminal(t *testing.T) {
 
 // TestTerminalIsRestored ends bprsh in other ways.
 func TestTerminalIsRestored(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	s := newScreen(t, c)

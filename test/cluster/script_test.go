@@ -24,6 +24,7 @@ import (
 //	cut N, heal N               pulls the network plug of node N, puts it back
 //	up N, down N                waits until node N is that
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"cluster":  startScriptCluster,
 		"user":     scriptUser,

@@ -9,6 +9,7 @@ import (
 // TestConformSignals sends signals within a tree of processes by every call that
 // sends one.
 func TestConformSignals(t *testing.T) {
+	t.Parallel()
 	for _, user := range users {
 		t.Run(user.Name, func(t *testing.T) {
 			c := cluster.Shared(t, 4)

@@ -22,6 +22,7 @@ const lastSignal = 64
 
 // TestSignals sends every signal to a ghost, by kill and by sigqueue.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	r := startRemote(t, c, cluster.Alice, 0, cluster.Program(t, siglog))
@@ -51,6 +52,7 @@ func TestSignals(t *testing.T) {
 // TestSignalFromUser has an ordinary user signal his own process, and fail to
 // signal another's.
 func TestSignalFromUser(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	r := startRemote(t, c, cluster.Alice, 3, cluster.Program(t, siglog))
@@ -77,6 +79,7 @@ func TestSignalFromUser(t *testing.T) {
 // TestDeadlySignals has a process die of each signal whose default that is, and
 // its parent on the front end see it.
 func TestDeadlySignals(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	harmless := []unix.Signal{ // signal(7): ignored, or a stop
@@ -102,6 +105,7 @@ func TestDeadlySignals(t *testing.T) {
 // TestStopAndContinue follows a process that is stopped and continued through
 // its ghost.
 func TestStopAndContinue(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			c := cluster.Shared(t, 4)
@@ -136,6 +140,7 @@ func TestStopAndContinue(t *testing.T) {
 // TestSignalToCommand: what batch systems warn a job by goes through bpsh itself. It
 // does not catch signals in its first milliseconds.
 func TestSignalToCommand(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	r := startRemote(t, c, cluster.Alice, 1, cluster.Program(t, siglog))

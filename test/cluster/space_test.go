@@ -14,6 +14,7 @@ import (
 // TestOutsideOfSpace has processes of a node look for and signal what runs there
 // outside of the process space: they see nothing, and nothing gets a signal.
 func TestOutsideOfSpace(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	for _, user := range users {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,10 +18,17 @@ import (
 // that is busy with other tests.
 var startTimeout = limit.Scaled(5 * time.Minute)
 
-// shared are the clusters that tests share, by number of nodes.
+// shared are the clusters that tests use one after the other, by number of nodes.
 var shared struct {
 	mu       sync.Mutex
-	clusters map[int]*Cluster
+	clusters map[int][]*lent
+}
+
+// lent is a cluster that at most one test has at a time.
+type lent struct {
+	*Cluster
+	to   string // the test of the top level; empty: none
+	uses int    // of it and its subtests
 }
 
 // Main runs the tests of a package that has clusters, and returns the exit
@@ -27,8 +36,10 @@ var shared struct {
 func Main(m *testing.M) int {
 	code := m.Run()
 	var errs []error
-	for _, c := range shared.clusters {
-		errs = append(errs, c.Stop())
+	for _, all := range shared.clusters {
+		for _, c := range all {
+			errs = append(errs, c.Stop())
+		}
 	}
 	errs = append(errs, Finish())
 	if err := errors.Join(errs...); err != nil {
@@ -81,31 +92,58 @@ func start(t testing.TB, config Config) (*Cluster, error) {
 	return c, c.startOrStop(ctx)
 }
 
-// Shared returns a running cluster of the given number of nodes, the same for
-// all tests that ask for this number. A test must leave it as it was: all nodes
-// up, no processes of its own. One in which a test hung is replaced.
+// Shared returns a running cluster of the given number of nodes. Until the test ends no other
+// test has it, but its own subtests. It must leave the cluster as it was: all nodes up, no
+// processes of its own. One in which a test hung is replaced.
 func Shared(t testing.TB, nodes int) *Cluster {
 	t.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
-	c := shared.clusters[nodes]
-	if c != nil && c.failed.Load() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-		c = nil
-	}
-	if c == nil {
-		var err error
-		if c, err = start(t, Config{Nodes: nodes}); err != nil {
+	test, _, _ := strings.Cut(t.Name(), "/")
+	l := free(t, test, nodes)
+	if l == nil {
+		c, err := start(t, Config{Nodes: nodes})
+		if err != nil {
 			t.Fatal(err)
 		}
+		l = &lent{Cluster: c}
 		if shared.clusters == nil {
-			shared.clusters = map[int]*Cluster{}
+			shared.clusters = map[int][]*lent{}
 		}
-		shared.clusters[nodes] = c
+		shared.clusters[nodes] = append(shared.clusters[nodes], l)
 	}
-	watch(t, testTimeout).add(c)
-	c.logOnFailure(t)
-	return c
+	l.to = test
+	l.uses++
+	t.Cleanup(l.giveBack)
+	watch(t, testTimeout).add(l.Cluster)
+	l.logOnFailure(t)
+	return l.Cluster
+}
+
+// free finds the cluster that a test has already, or one that no test has; nil: there is none.
+func free(t testing.TB, test string, nodes int) (found *lent) {
+	t.Helper()
+	for i, l := range slices.Backward(shared.clusters[nodes]) {
+		switch {
+		case l.to == test:
+			return l
+		case l.to != "":
+		case l.failed.Load():
+			shared.clusters[nodes] = slices.Delete(shared.clusters[nodes], i, i+1)
+			if err := l.Stop(); err != nil {
+				t.Error(err)
+			}
+		default:
+			found = l
+		}
+	}
+	return found
+}
+
+func (l *lent) giveBack() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if l.uses--; l.uses == 0 {
+		l.to = ""
+	}
 }

@@ -32,6 +32,7 @@ var endLine = regexp.MustCompile(`\+\+\+ .* \+\+\+`)
 // TestStrace runs programs of the conformance suite under strace: they say what
 // they say without, and strace sees all processes end.
 func TestStrace(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	dir := scratch(t)
 	for name, args := range map[string][]string{
@@ -61,6 +62,7 @@ var digits = regexp.MustCompile(`\b(0x[0-9a-f]+|[0-9]{2,})\b`)
 
 // TestGdb has gdb start a program, follow its fork, and attach to a process.
 func TestGdb(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	program := cluster.Program(t, "testdata/conform/traced.c", "-g")
 	gdb := []string{"gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set confirm off"}

@@ -52,6 +52,7 @@ func field(stat []byte, n int) string {
 // TestViewIsTheNodes compares what is seen with what the node's own procfs has, and
 // with the ghosts where the front end knows better.
 func TestViewIsTheNodes(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	view := startViewer(t, c, cluster.Root)
@@ -120,6 +121,7 @@ func nodeFile(t *testing.T, c *cluster.Cluster, p procfs.Process, name string) s
 // TestViewTellsChanges has processes change in ways of their own and by others, and
 // wants nothing told while they do not.
 func TestViewTellsChanges(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	view := startViewer(t, c, cluster.Root)
@@ -173,6 +175,7 @@ func TestViewTellsChanges(t *testing.T) {
 
 // TestViewShowsThreads looks at a program with threads.
 func TestViewShowsThreads(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	view := startViewer(t, c, cluster.Root)
@@ -197,6 +200,7 @@ print("ready", flush=True); time.sleep(1000)`
 
 // TestViewLooksUp asks for what is not told of everybody, as different users.
 func TestViewLooksUp(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")

@@ -11,6 +11,7 @@ import (
 // TestRootWithoutKill has root of a node without CAP_KILL signal a process of another user
 // on the front end: it may not there, as it might not here, whatever its ghost is.
 func TestRootWithoutKill(t *testing.T) {
+	t.Parallel()
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	victim := c.Front.Command(t.Context(), cluster.Alice, "sleep", "1000")
