@@ -11,6 +11,7 @@ import (
 
 	"bproc/slave/pid1/standin"
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // forkScript makes a tree of the kinds that shells make: a child, a pipeline, a
@@ -113,7 +114,7 @@ func TestPrintedNumberWorks(t *testing.T) {
 	t.Parallel()
 	const loops = 4
 	each := 250
-	if cluster.Race { // which makes a command ten times slower
+	if cluster.Race || limit.Slow() { // a command takes ten times longer
 		each = 25
 	}
 	c := cluster.Shared(t, 4)

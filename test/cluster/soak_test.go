@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // soakVariable names the environment variable with the time that TestSoak and
@@ -21,7 +22,7 @@ func soakLength(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv(soakVariable)
 	if text == "" {
-		return 10 * time.Second
+		return limit.Scaled(5*time.Second) + 5*time.Second
 	}
 	length, err := time.ParseDuration(text)
 	if err != nil {

@@ -11,9 +11,14 @@ import (
 const slowVariable = "BPROC_SLOW"
 
 // Scaled is how long something may take on this machine that may take d on a usual one.
-func Scaled(d time.Duration) time.Duration {
-	if factor, err := strconv.Atoi(os.Getenv(slowVariable)); err == nil && factor > 1 {
-		return d * time.Duration(factor)
+func Scaled(d time.Duration) time.Duration { return d * time.Duration(factor()) }
+
+// Slow reports whether this machine is slower than usual.
+func Slow() bool { return factor() > 1 }
+
+func factor() int {
+	if n, err := strconv.Atoi(os.Getenv(slowVariable)); err == nil && n > 1 {
+		return n
 	}
-	return d
+	return 1
 }
