@@ -64,7 +64,7 @@ func (s *shard) drive(g *held) (*driven, error) {
 // (ptrace_stop of kernel/signal.c), it is interrupted anew then. One that was just
 // made stops before its first instruction.
 func (s *shard) halt(g *held) (*driven, error) {
-	if g.killed {
+	if g.killed || g.asked {
 		return nil, errHeld
 	}
 	for {

@@ -36,3 +36,17 @@ func TestAlarmIsTakenAway(t *testing.T) {
 	f.end(t, old, 0)
 	f.end(t, young, 0)
 }
+
+// TestEndsOnce has ghosts asked for something that are about to end: they do, and nothing else.
+func TestEndsOnce(t *testing.T) {
+	f := newFixture(t)
+	for range 30 {
+		pid := f.ghost(t, nobody, "ends")
+		f.tell(t, &wire.GhostExit{PID: pid, Status: wire.ExitStatus(5)})
+		f.tell(t, &wire.GhostSync{PID: pid}) // as a shard asks for one that is young no more
+		if st := wait(t, pid, 0); st.ExitStatus() != 5 {
+			t.Fatalf("status %#x", st)
+		}
+		f.gone(t, pid)
+	}
+}
