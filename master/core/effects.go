@@ -65,33 +65,52 @@ func (c *Core) joinGroup(p *proc, e *wire.Event) {
 		p = parent
 	}
 	leader := c.procs[e.PGID]
-	if leader == nil || leader == p || leader.sess != p.sess || p.blockers == 0 && len(p.waiting) == 0 {
+	if leader == nil || leader == p || leader.sess != p.sess || p.isFree() && leader.isFree() {
 		c.effect(p, m)
 		return
 	}
-	j := &lateJoin{leader: leader}
+	j := &lateJoin{p: p, leader: leader}
+	c.inTurn(p, (*joinsNext)(j))
 	c.inTurn(leader, j)
 	c.effect(p, m)
 	c.inTurn(p, (*lateJoined)(j))
 }
 
-// lateJoin is a ghost that waits for its turn to join the group of another one, which neither leaves the group nor ends before:
-// a group without a ghost cannot be joined.
+// isFree reports whether requests about the ghost of p go to the keeper at once.
+func (p *proc) isFree() bool { return p.blockers == 0 && len(p.waiting) == 0 }
+
+// lateJoin is a ghost that joins the group of another one when it is the turn of both: a group cannot be joined before its
+// leader has made it, nor when it has nobody any more.
 type lateJoin struct {
-	leader *proc
-	done   bool
-	blocks bool // what the leader's ghost does next
+	p, leader *proc
+	ready     bool // it is the leader's turn
+	waits     bool // p, for that
+	done      bool
+	blocks    bool // what the leader's ghost does next
 }
 
 // do says that it is the leader's turn.
-func (j *lateJoin) do(*Core) {
-	if !j.done {
+func (j *lateJoin) do(c *Core) {
+	if j.ready = true; !j.done {
 		j.blocks = true
 		j.leader.blockers++
 	}
+	if j.waits {
+		c.unblock(j.p)
+	}
 }
 
-// lateJoined is lateJoin as the requests about the ghost that joins see it.
+// joinsNext is lateJoin as the requests about the ghost that joins see it.
+type joinsNext lateJoin
+
+func (j *joinsNext) do(*Core) {
+	if !j.ready {
+		j.waits = true
+		j.p.blockers++
+	}
+}
+
+// lateJoined is lateJoin when the keeper has been asked.
 type lateJoined lateJoin
 
 func (j *lateJoined) do(c *Core) {
