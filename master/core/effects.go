@@ -130,9 +130,12 @@ func orSame(ids *wire.IDs) wire.IDs {
 }
 
 // effect is change for something that output waits for.
-func (c *Core) effect(p *proc, m wire.Message) {
+func (c *Core) effect(p *proc, m wire.Message) { c.effectOf(p, m, nil) }
+
+// effectOf is effect for a birth that was told before, or for no birth.
+func (c *Core) effectOf(p *proc, m wire.Message, birth *wire.GhostFork) {
 	s := p.sess
-	e := &effect{event: s.last}
+	e := &effect{event: s.last, birth: birth}
 	s.pending = append(s.pending, e)
 	c.change(p, m, &effectDone{s, e})
 }

@@ -123,7 +123,7 @@ func (c *Core) forkedAgain(s *session, r *retold, i int, alive map[wire.PID]uint
 	maker, made := c.procs[by], alive[by]
 	switch own := p != nil && p.node == s.node; {
 	case own && p.is(e.Birth) && p.state == forking:
-		c.effect(p, &wire.GhostAdopt{PID: p.pid, UID: anyOwner}) // answered after the birth
+		c.effectOf(p, &wire.GhostAdopt{PID: p.pid, UID: anyOwner}, &wire.GhostFork{Parent: by}) // answered after the birth
 		c.follow(p, e)
 	case own && p.is(e.Birth) && p.state != ending:
 		c.follow(p, e)
