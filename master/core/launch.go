@@ -31,6 +31,8 @@ func (c *Core) begin(l *launch) {
 	case c.mayCome(n, l):
 		c.whenUp(n, c.untilFor(l), l)
 		return
+	case n.sess != nil && c.procs[l.PID] != nil && l.Again && c.beganBefore(l, n): // it ends with the others of a node that is set down
+		return
 	case !n.serves():
 		c.fail(l, wire.StageNode, unix.EHOSTDOWN)
 		return
