@@ -161,7 +161,13 @@ func (s *partOfSeries) answered(_ *Core, errno unix.Errno) { s.failed = cmp.Or(s
 // being asked to takes its process with it: there is nothing left to wait for
 // it, or to signal it by.
 func (c *Core) ghostGone(m *wire.GhostGone) {
-	c.orphanGone(m.PID)
+	switch {
+	case c.orphans[m.PID] == nil:
+	case m.Asked: // by a former master; perhaps the ghost before this one, of which it is told again
+		c.adoptAgain(m.PID, orphanLost(m.PID))
+	default:
+		c.orphanGone(m.PID)
+	}
 	p := c.procs[m.PID]
 	if p == nil {
 		return
