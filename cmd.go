@@ -22,9 +22,10 @@ type Cmd struct {
 	Dir  string   // working directory on the node; empty: that of this program
 
 	// Standard input and outputs; nil: the null device. Input is sent ahead of the process, up
-	// to 512 KB. Wait does not wait for its end: a Read that is under way then takes what it
-	// gets, and is the last. If Stdout and Stderr are the same writer, one goroutine at a time
-	// calls Write. When Write fails, Wait returns the error.
+	// to 512 KB. Wait does not wait for its end: nothing is read after it of a file that blocks,
+	// such as os.Stdin; of other readers, a Read that is under way takes what it gets, and is the
+	// last. If Stdout and Stderr are the same writer, one goroutine at a time calls Write. When
+	// Write fails, Wait returns the error.
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer

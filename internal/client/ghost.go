@@ -51,7 +51,7 @@ func fork(image string, argv []string, leads bool) (*ghost, error) {
 
 // awaitEnd waits for the ghost's end.
 func (g *ghost) awaitEnd() error {
-	if err := g.raw.Read(ended); err != nil {
+	if err := g.raw.Read(isReadable); err != nil {
 		return fmt.Errorf("wait for ghost %d: %w", g.pid, err)
 	}
 	return nil
@@ -69,7 +69,7 @@ func (g *ghost) wait() (Status, error) {
 // ended reports whether the ghost has ended.
 func (g *ghost) ended() bool {
 	is := true
-	if err := g.raw.Control(func(fd uintptr) { is = ended(fd) }); err != nil {
+	if err := g.raw.Control(func(fd uintptr) { is = isReadable(fd) }); err != nil {
 		return true // it has been reaped
 	}
 	return is
@@ -90,8 +90,8 @@ func (g *ghost) expired() bool {
 	return unix.Signal(status) == unix.SIGALRM
 }
 
-// ended reports whether a process descriptor says that the process has ended.
-func ended(fd uintptr) bool {
+// isReadable reports whether a descriptor can be read from; one of a process: whether that has ended.
+func isReadable(fd uintptr) bool {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)
 	return err == nil && n > 0

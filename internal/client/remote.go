@@ -79,7 +79,8 @@ func (c *Cmd) begin(r *remote) {
 	r.drain = sync.OnceValue(newOutput(r.stream, c).copy)
 	if c.stdio()[0].Mode == wire.DescriptorStream {
 		// Not waited for: see the package comment.
-		go r.copyInput(FromTerminal(c.Stdin))
+		r.stdin = FromFile(c.Stdin)
+		go r.copyInput(r.stdin)
 	}
 	if len(r.pipes) > 0 {
 		r.others = len(r.pipes) < r.stream.streams()

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/test/limit"
@@ -142,17 +144,37 @@ func (p pieces) Read(b []byte) (int, error) { return copy(b, <-p), nil }
 // TestInputAfterEnd has input come when the process has ended: it is for others.
 func TestInputAfterEnd(t *testing.T) {
 	m := fakemaster.Start(t, exits(0))
-	input := make(pieces, 3)
-	cmd := m.Client.Command(2, "prog")
-	cmd.Stdin = input
-	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
-		t.Fatalf("got %#x, %v", status, err)
+	end := func(stdin io.Reader) {
+		cmd := m.Client.Command(2, "prog")
+		cmd.Stdin = stdin
+		if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+			t.Fatalf("got %#x, %v", status, err)
+		}
 	}
+	var fds [2]int // of a pipe that blocks, as standard input mostly is
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	r, w := os.NewFile(uintptr(fds[0]), "r"), os.NewFile(uintptr(fds[1]), "w")
+	defer r.Close()
+	end(r)
+	end(client.NewFile(r))
+	other := make(pieces, 3)
+	end(other)
 	for _, piece := range []string{"one", "two", "six"} {
-		input <- piece
+		if _, err := w.WriteString(piece); err != nil {
+			t.Error(err)
+		}
+		other <- piece
 	}
 	time.Sleep(limit.Scaled(50 * time.Millisecond)) // who would read it does so meanwhile
-	if left := len(input); left < 2 {               // a Read is under way that cannot be stopped
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if got, err := io.ReadAll(r); err != nil || string(got) != "onetwosix" {
+		t.Errorf("of a file got %q, %v", got, err)
+	}
+	if left := len(other); left < 2 { // a Read is under way that cannot be stopped
 		t.Errorf("%d pieces are left, want 2", left)
 	}
 }

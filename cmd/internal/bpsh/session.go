@@ -56,7 +56,7 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 		input = s.keys(terminal.Of(sh.Stdin), '~')
 	}
 	if len(places) > 1 && o.readsInput() && o.reader == nil {
-		s.taps = newFanout(client.FromTerminal(input))
+		s.taps = newFanout(client.FromFile(input))
 	}
 	if out.turns {
 		s.turns = new(turns)
