@@ -156,21 +156,24 @@ func (s *shard) wake(pid wire.PID) bool {
 	return s.goOnWith(func(w *worker) bool { return w.on == pid })
 }
 
+// goOnWith has those workers go on that which reports. It asks once for each: the answer may be
+// another one the next moment.
 func (s *shard) goOnWith(which func(*worker) bool) bool {
 	var back []*worker
+	kept := s.away[:0]
 	for _, w := range s.away {
 		if which(w) {
 			back = append(back, w)
+		} else {
+			kept = append(kept, w)
 		}
 	}
-	if len(back) == 0 {
-		return false
-	}
-	s.away = slices.DeleteFunc(s.away, which)
+	clear(s.away[len(kept):])
+	s.away = kept
 	for _, w := range back {
 		s.switchTo(w)
 	}
-	return true
+	return len(back) > 0
 }
 
 // dismiss ends the workers.
