@@ -19,7 +19,7 @@ type Cmd struct {
 	Node NodeID   // FrontEnd: an ordinary child
 	Args []string // Args[0] is looked up in PATH of Env, on the node
 	Env  []string // NAME=VALUE; nil: the environment of this program
-	Dir  string   // working directory on the node; empty: that of this program
+	Dir  string   // working directory, which the node must have; empty: that of this program, or "/"
 
 	// Standard input and outputs; nil: the null device. Input is sent ahead of the process, up
 	// to 512 KB. Wait does not wait for its end: nothing is read after it of a file that blocks,

@@ -28,6 +28,7 @@ const (
 	StageSpawn   = Stage(client.StageSpawn)   // the node could not make the process
 	StageExec    = Stage(client.StageExec)    // the node could not execute the program
 	StageFile    = Stage(client.StageFile)    // the node could not open a file for an input or output
+	StageDir     = Stage(client.StageDir)     // the process could not enter its working directory
 )
 
 // Error is a request that the master or a node did not carry out.

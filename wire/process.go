@@ -41,7 +41,7 @@ type Command struct {
 
 	Argv    []string      // Argv[0] is looked up in PATH of Env, on the node
 	Env     []string      // NAME=VALUE
-	Dir     string        // working directory; "/" is used where the node has no such directory
+	Dir     string        // working directory; see OnlyDir
 	Umask   uint32        // umask(2)
 	Nice    int8          // getpriority(2): -20..19
 	Ignored uint64        // bit n-1: signal n is ignored at the start
@@ -55,6 +55,10 @@ type Command struct {
 	Terminal *Terminal `since:"1"`
 
 	Path string `since:"1"` // executed instead of Argv[0]; empty: Argv[0]
+
+	// OnlyDir refuses a process that cannot have Dir for its working directory. Without it such a
+	// process gets "/".
+	OnlyDir bool `since:"1"`
 }
 
 // Terminal is how a terminal begins.
@@ -232,6 +236,7 @@ const (
 	StageSpawn   Stage = 4 // the node could not make the process
 	StageExec    Stage = 5 // the command could not be executed (ENOENT, EACCES, ...)
 	StageFile    Stage = 6 // a file named for a descriptor could not be opened
+	StageDir     Stage = 7 // the working directory could not be entered
 )
 
 // Failed says that a request was not carried out, and why.

@@ -15,7 +15,7 @@ type Cmd struct {
 	Args []string // Args[0] is looked up in PATH of Env, on the node
 	Path string   // executed instead of Args[0]; empty: Args[0]
 	Env  []string // NAME=VALUE; nil: the caller's
-	Dir  string   // working directory; empty: the caller's
+	Dir  string   // working directory, which the node must have; empty: the caller's, or "/"
 
 	// Standard input and outputs. Where nil, it is /dev/null. What Stdin
 	// gives is sent as the process takes it; Wait does not wait for its end.
@@ -113,7 +113,11 @@ func (c *Cmd) leads() bool { return c.Session || c.Terminal != nil }
 
 // operand names what a stage of the start failed on.
 func (c *Cmd) operand(stage Stage) string {
-	if stage != StageFile {
+	switch stage {
+	case StageFile:
+	case StageDir:
+		return c.Dir
+	default:
 		return c.Args[0]
 	}
 	name := ""

@@ -203,6 +203,7 @@ func TestFailures(t *testing.T) {
 		{"not executable", wire.StageExec, unix.EACCES, "", "node 3: foo: permission denied"},
 		{"no process", wire.StageSpawn, unix.EAGAIN, "", "node 3: the process could not be made: resource temporarily unavailable"},
 		{"file", wire.StageFile, unix.ENOENT, "", "node 3: /no/file: no such file or directory"},
+		{"directory", wire.StageDir, unix.ENOENT, "", "node 3: working directory /no/dir: no such file or directory"},
 		{"text", wire.StageRequest, unix.EINVAL, "64 is too many", "node 3: 64 is too many"},
 	}
 	for _, tt := range tests {
@@ -213,7 +214,7 @@ func TestFailures(t *testing.T) {
 				c.Fail(tt.stage, uint32(tt.errno), tt.text, 127)
 			})
 			cmd := m.Client.Command(3, "foo")
-			cmd.StdinFile = "/no/file"
+			cmd.StdinFile, cmd.Dir = "/no/file", "/no/dir"
 			err := cmd.Start(t.Context())
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)

@@ -36,12 +36,13 @@ const (
 	StageSpawn   = wire.StageSpawn   // the node could not make the process
 	StageExec    = wire.StageExec    // the command could not be executed
 	StageFile    = wire.StageFile    // a file of the node could not be opened
+	StageDir     = wire.StageDir     // the working directory could not be entered
 )
 
 // Error is a request that the master or a node did not carry out.
 type Error struct {
 	Node    NodeID // FrontEnd where no node was meant
-	Command string // StageExec: the command, StageFile: the file
+	Command string // StageExec: the command, StageFile: the file, StageDir: the directory
 	Stage   Stage
 	Errno   unix.Errno // 0 where Text says it all
 	Text    string
@@ -73,6 +74,8 @@ func (e *Error) reason() string {
 		return e.Command + ": command not found"
 	case e.Stage == StageExec || e.Stage == StageFile && e.Command != "":
 		return e.Command + ": " + e.Errno.Error()
+	case e.Stage == StageDir:
+		return "working directory " + e.Command + ": " + e.Errno.Error()
 	case e.Stage == StageSpawn:
 		return "the process could not be made: " + e.Errno.Error()
 	case e.Stage == StageGhost:

@@ -67,7 +67,7 @@ func (l *local) start(c *Cmd) error {
 	if err := l.cmd.Start(); err != nil {
 		e := &Error{Node: FrontEnd, Stage: StageExec, Errno: startErrno(err)}
 		if in := (*fs.PathError)(nil); errors.As(err, &in) && in.Op == "chdir" {
-			e.Text = in.Error() // it is not the command that is missing
+			e.Stage = StageDir
 		}
 		return e
 	}

@@ -75,7 +75,7 @@ func TestLocalDirectory(t *testing.T) {
 	cmd := new(client.Client).Command(client.FrontEnd, "true")
 	cmd.Dir = "/does/not/exist"
 	err := cmd.Start(t.Context())
-	if want := "chdir /does/not/exist: no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, unix.ENOENT) {
+	if want := "working directory /does/not/exist: no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, unix.ENOENT) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

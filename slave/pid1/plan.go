@@ -93,7 +93,7 @@ func newPlan(sp *wire.Spawn, streams []int, where place, node nodeState) (*plan,
 		p.limits(cmd.Limits),
 		p.state(cmd),
 		p.identity(sp),
-		p.directory(cmd.Dir),
+		p.directory(cmd),
 		p.files(cmd),
 		p.command(cmd),
 	}
@@ -250,13 +250,17 @@ func (p *plan) identity(sp *wire.Spawn) unix.Errno {
 	return 0
 }
 
-// directory changes to the directory, or to "/" where the user cannot.
-func (p *plan) directory(dir string) unix.Errno {
+// directory changes to the directory. Where the user cannot, it is "/", or no process is made.
+func (p *plan) directory(cmd *wire.Command) unix.Errno {
 	root, _ := p.string("/")
-	if dir != "" {
-		path, errno := p.string(dir)
+	if cmd.Dir != "" {
+		path, errno := p.string(cmd.Dir)
 		if errno != 0 {
 			return errno
+		}
+		if cmd.OnlyDir {
+			p.add(must, wire.StageDir, unix.SYS_CHDIR, path)
+			return 0
 		}
 		p.add(elseNext, 0, unix.SYS_CHDIR, path)
 	}

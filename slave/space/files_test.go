@@ -81,6 +81,30 @@ func TestFilesAreOpenedWithTheUsersRights(t *testing.T) {
 	}
 }
 
+// TestWorkingDirectory: a node may lack one, unless the command is for that one only.
+func TestWorkingDirectory(t *testing.T) {
+	dir := openDir(t)
+	absent := filepath.Join(dir, "absent")
+	n := newNode(t)
+	for i, c := range []struct {
+		dir  string
+		only bool
+		want launchResult
+	}{
+		{dir, true, launchResult{}},
+		{absent, false, launchResult{}},
+		{absent, true, launchResult{wire.StageDir, unix.ENOENT}},
+		{"/root", true, launchResult{wire.StageDir, unix.EACCES}},
+	} {
+		sp := command(wire.PID(70100+i), "true")
+		sp.UID, sp.GID = 1234, 1234
+		sp.Command.Dir, sp.Command.OnlyDir = c.dir, c.only
+		if got := n.launch(sp); got != c.want {
+			t.Errorf("%s, %v: got %v, want %v", c.dir, c.only, got, c.want)
+		}
+	}
+}
+
 // A named pipe without a writer holds up its own launch, and nothing else.
 func TestOpenThatBlocks(t *testing.T) {
 	dir := openDir(t)
