@@ -125,6 +125,7 @@ func TestOpenThatBlocks(t *testing.T) {
 	if text, _ := n.output(command(70003, "echo", "meanwhile")); text != "meanwhile\n" {
 		t.Errorf("got %q", text)
 	}
+	n.awaitProcess(70001) // others may have been quicker; there is no signal for a process that is not there yet
 	// One is interrupted where it waits, the other gets its writer.
 	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0)); err != nil {
 		t.Fatal(err)

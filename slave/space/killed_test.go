@@ -301,14 +301,7 @@ func TestLaunchInTheHandsOfADaemonThatIsKilled(t *testing.T) {
 	n.leave()
 	o := n.startOther(t)
 	o.command("launch", "launching <nil>")
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/proc/70001", n.InitPID())); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the process is not there")
-		}
-	}
+	n.awaitProcess(70001)
 	o.command("freeze", "frozen <nil>")
 	o.kill()
 	n.start()

@@ -3,6 +3,7 @@ package space_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -184,6 +185,20 @@ func command(pid wire.PID, argv ...string) *wire.Spawn {
 	return &wire.Spawn{PID: pid, Parent: 4711, Command: wire.Command{
 		Argv: argv, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Dir: "/", Umask: 0o022,
 	}}
+}
+
+// awaitProcess waits until there is a process.
+func (n *node) awaitProcess(pid wire.PID) {
+	n.tb.Helper()
+	path := fmt.Sprintf("/proc/%d/root/proc/%d", n.InitPID(), pid)
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		switch _, err := os.Stat(path); {
+		case err == nil:
+			return
+		case time.Now().After(deadline):
+			n.tb.Fatal(err)
+		}
+	}
 }
 
 // leave makes the daemon go without a word, and the space stay.
