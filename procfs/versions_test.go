@@ -61,16 +61,21 @@ func TestNobodyReadsHalfOfAChange(t *testing.T) {
 	}
 }
 
-// readIn reads a file in pieces of a size.
+// readIn reads a file in pieces of a size. It does not open it by package os, which asks at once whether
+// the file can be read (epoll_ctl(2)): the kernel asks the server, and Go's scheduler does not know that
+// the call waits. When memory is to be collected then, server and reader wait for each other.
 func readIn(path string, size int) ([]byte, error) {
-	f, err := os.Open(path)
+	fd, err := -1, error(unix.EINTR)
+	for err == unix.EINTR { //nolint:errorlint // it is never wrapped
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer unix.Close(fd)
 	var all []byte
 	for b := make([]byte, size); ; {
-		n, err := unix.Read(int(f.Fd()), b)
+		n, err := unix.Read(fd, b)
 		if err == unix.EINTR {
 			continue
 		}

@@ -57,7 +57,7 @@ func takeOver(conn *net.UnixConn) (int, error) {
 	if err := errors.Join(err, dupErr); err != nil {
 		return -1, err
 	}
-	// What must not wait says so itself (MSG_DONTWAIT).
+	// The socket blocks; a call that must not wait says so itself (MSG_DONTWAIT).
 	if err := unix.SetNonblock(sock, false); err != nil {
 		return -1, errors.Join(err, unix.Close(sock))
 	}

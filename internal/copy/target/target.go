@@ -17,7 +17,7 @@ type Options struct {
 	Many     bool   // there are several originals, so it is a directory
 	Preserve bool   // times, modes, owners, extended attributes
 
-	// What was asked for. The machine that sends the stream may be hostile.
+	// Names and Recursive are what was asked for: the machine that sends the stream may be hostile.
 	Names     []string // the names of originals; nil: any
 	Recursive bool     // they may be other than regular files
 
