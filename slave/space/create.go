@@ -115,19 +115,13 @@ func start(cfg Config) (*Space, error) {
 	if err != nil {
 		return s, err
 	}
-	err = withRoot(cfg.Root, cfg.rootfs(), func() error { return s.run(process) })
-	unlock()
-	if err != nil {
-		return s, err
-	}
-	pid, err := process.Pid()
-	if err != nil {
-		return s, err
-	}
-	return s, s.identify(pid)
+	defer unlock()
+	return s, withRoot(cfg.Root, cfg.rootfs(), func() error { return s.run(process) })
 }
 
-// run starts bpinit, which begins when it is in the cgroup where its tasks are counted.
+// run starts bpinit, which begins when it is in the cgroup where its tasks are counted. What
+// stands for its namespaces is opened before: while a thread other than the first executes a
+// program, /proc/PID has no root and no namespaces (execve(2) ends the first thread).
 func (s *Space) run(process *libcontainer.Process) error {
 	if err := s.container.Start(process); err != nil {
 		return err
@@ -140,6 +134,9 @@ func (s *Space) run(process *libcontainer.Process) error {
 		return err
 	}
 	if err := s.allowRealtime(); err != nil {
+		return err
+	}
+	if err := s.identify(pid); err != nil {
 		return err
 	}
 	return s.container.Exec()

@@ -360,6 +360,12 @@ func TestRunEndsWithTheSpace(t *testing.T) {
 	}
 }
 
+func TestSpaceWhoseInitIsExecutedLate(t *testing.T) {
+	n := newNodeWithInit(t, lateinit)
+	n.mustLaunch(command(70001, "true"))
+	n.awaitStatus(70001, over)
+}
+
 func TestOtherRoot(t *testing.T) {
 	root := openDir(t)
 	for _, dir := range []string{"bin", "proc", "dev", "sys"} {

@@ -11,8 +11,8 @@ import (
 	"bproc/test/limit"
 )
 
-// bpinit and probe are the programs under test and inside it.
-var bpinit, probe string
+// The program under test, one that becomes it late, and one inside of it.
+var bpinit, lateinit, probe string
 
 func TestMain(m *testing.M) {
 	space.Reexec()
@@ -33,8 +33,8 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	bpinit, probe = filepath.Join(dir, "bpinit"), filepath.Join(dir, "probe")
-	for out, pkg := range map[string]string{bpinit: "bproc/cmd/bpinit", probe: "./testdata/probe"} {
+	bpinit, lateinit, probe = filepath.Join(dir, "bpinit"), filepath.Join(dir, "lateinit"), filepath.Join(dir, "probe")
+	for out, pkg := range map[string]string{bpinit: "bproc/cmd/bpinit", lateinit: "./testdata/lateinit", probe: "./testdata/probe"} {
 		cmd := exec.Command("go", "build", "-o", out, pkg)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {

@@ -39,7 +39,11 @@ type node struct {
 
 func newNode(tb testing.TB) *node { return newNodeWith(tb, "/") }
 
-func newNodeWith(tb testing.TB, root string) *node {
+func newNodeWith(tb testing.TB, root string) *node { return startNode(tb, root, bpinit) }
+
+func newNodeWithInit(tb testing.TB, init string) *node { return startNode(tb, "/", init) }
+
+func startNode(tb testing.TB, root, init string) *node {
 	tb.Helper()
 	if os.Geteuid() != 0 {
 		tb.Fatal("needs root")
@@ -49,7 +53,7 @@ func newNodeWith(tb testing.TB, root string) *node {
 		tb.Fatal(err)
 	}
 	n := &node{tb: tb, front: newFrontEnd()}
-	n.cfg = n.config(dir, root, bpinit)
+	n.cfg = n.config(dir, root, init)
 	n.start()
 	tb.Cleanup(func() {
 		if err := n.Destroy(context.Background()); err != nil {

@@ -1,0 +1,32 @@
+// Lateinit becomes the bpinit that lies beside it, executed by a second thread while the first one
+// has ended: meanwhile /proc/PID/root cannot be opened, as in the last moment of every execve(2)
+// of a thread that is not the first.
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pause is long enough for whoever looks at the first thread after it has ended.
+const pause = 300 * time.Millisecond
+
+func init() { runtime.LockOSThread() } // main stays on the first thread
+
+func main() {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	init := filepath.Join(filepath.Dir(self), "bpinit")
+	go func() {
+		runtime.LockOSThread()
+		time.Sleep(pause)
+		panic(unix.Exec(init, os.Args, os.Environ()))
+	}()
+	_, _, _ = unix.RawSyscall(unix.SYS_EXIT, 0, 0, 0)
+}
