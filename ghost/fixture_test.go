@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every wait of a test.
-var patience = limit.Scaled(20 * time.Second)
+var patience = limit.Scaled(60 * time.Second)
 
 // fixture is a keeper and a master's connection to it.
 type fixture struct {

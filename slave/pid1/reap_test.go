@@ -72,6 +72,12 @@ func (s *space) awaitNone(what string, is func(wire.PID) bool) {
 // until waits until something holds of which init says nothing.
 func (s *space) until(what string, holds func() bool) {
 	s.tb.Helper()
+	s.within(patience, what, holds)
+}
+
+// within is until for what takes longer than one thing that happens.
+func (s *space) within(patience time.Duration, what string, holds func() bool) {
+	s.tb.Helper()
 	for begin := time.Now(); !holds(); time.Sleep(time.Millisecond) {
 		if time.Since(begin) > patience {
 			s.tb.Fatalf("await %s: not within %v", what, patience)

@@ -24,7 +24,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-var patience = limit.Scaled(20 * time.Second)
+var patience = limit.Scaled(60 * time.Second)
 
 // space is an init in namespaces of its own, and the connection of a daemon. What
 // its processes are asked about goes on, as if a daemon said so.

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-var patience = limit.Scaled(20 * time.Second)
+var patience = limit.Scaled(60 * time.Second)
 
 // node is a daemon with a space.
 type node struct {
