@@ -37,7 +37,7 @@ func Harden(log *slog.Logger) error {
 	}
 	// Init works without these; a node may forbid them.
 	for what, err := range map[string]error{
-		"name": unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(commName(name))), 0, 0, 0),
+		"name": nameProcess(name),
 		// A child shares this process's memory until its execve. It is shut to the user, and
 		// a core dump of the child is not one of init; plan.identity sees to that again.
 		"dumpable":      unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
@@ -51,6 +51,10 @@ func Harden(log *slog.Logger) error {
 	}
 	return raisePIDMax()
 }
+
+// nameProcess names this process, whichever of its threads runs here: prctl(2) would name that thread,
+// and a space is known by the name of its init ([standin.IsSpace]).
+func nameProcess(name string) error { return os.WriteFile("/proc/self/comm", []byte(name), 0) }
 
 // commName returns a name as prctl(2) takes it.
 func commName(name string) *[16]byte {
