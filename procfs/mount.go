@@ -189,6 +189,9 @@ func (v *View) open(ctx context.Context, server *fuse.Server) error {
 	if err := server.WaitMount(); err != nil {
 		return fmt.Errorf("wait for the mount on %s: %w", v.cfg.Mountpoint, err)
 	}
+	if err := v.device.apart(func() error { return refusePolls(v.cfg.Mountpoint) }); err != nil {
+		return err
+	}
 	if v.inside {
 		err := v.device.apart(func() error {
 			return attach(v.tree, filepath.Join(v.cfg.Mountpoint, own, passage))

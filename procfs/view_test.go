@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -59,6 +60,20 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q, %q: got %q, want %q", tc.stat, tc.status, got, tc.want)
 		}
 	}
+}
+
+// TestReadersOfTheServersProgram opens a file of the view in the program that serves it, by package os, with one
+// processor for Go: before polls were refused this hung.
+func TestReadersOfTheServersProgram(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	m := mount(t)
+	pid := ghosts(t, 1)[0]
+	m.show(remote(pid, 'R', 1))
+	f, err := os.Open(m.file(pid, "stat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
 }
 
 func TestChangeIsShown(t *testing.T) {
