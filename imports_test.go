@@ -59,18 +59,19 @@ func ours(importPath string) bool {
 // that match a pattern of path.Match. A package that is not here may import
 // none, and belongs here.
 var arrows = map[string][]string{
-	"wire":      nil,
-	"wire/link": {"wire", "internal/crowd"},
-	"pidmap":    {"wire"},
-	"nodeset":   {"wire"},
-	".":         {"internal/client"},
+	"wire":        nil,
+	"wire/bypass": {"wire"},
+	"wire/link":   {"wire", "wire/bypass", "internal/crowd"},
+	"pidmap":      {"wire"},
+	"nodeset":     {"wire"},
+	".":           {"internal/client"},
 
 	"internal/check":                {"wire", "wire/link", "pidmap", "ghost", "internal/probe", "slave/pid1/filter", "slave/pid1/supervise", "slave/procevents"},
 	"packaging":                     nil,
 	"packaging/completion":          nil,
 	"packaging/completion/generate": {"packaging/completion"},
 
-	"internal/client":        {"wire", "nodeset", "internal/hosts"},
+	"internal/client":        {"wire", "wire/bypass", "nodeset", "internal/hosts"},
 	"internal/copy/stream":   nil,
 	"internal/copy/source":   {"internal/copy/stream"},
 	"internal/copy/target":   {"internal/copy/stream", "internal/copy/source"},
@@ -116,7 +117,7 @@ var arrows = map[string][]string{
 	"procfs/status":       {"wire", "internal/crowd", "internal/procstat"},
 	"procfs/status/marks": {"wire", "procfs/status"},
 
-	"slave":                {"internal/recording", "slave/core", "internal/crowd", "internal/hosts", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/stdio", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "slave/hardware", "slave/load", "internal/procstat"},
+	"slave":                {"internal/recording", "slave/core", "internal/crowd", "internal/hosts", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/stdio", "wire/bypass", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "slave/hardware", "slave/load", "internal/procstat"},
 	"slave/core":           {"wire", "pidmap"},
 	"slave/hardware":       {"wire"},
 	"slave/load":           {"wire"},

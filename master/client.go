@@ -103,6 +103,8 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 		return c.run(ctx, m)
 	case *wire.Attach:
 		return c.attach(ctx, m)
+	case *wire.Bypass:
+		return c.bypass(ctx, m)
 	case *wire.ListNodes:
 		return c.listNodes()
 	case *wire.ListProcs:
@@ -148,6 +150,8 @@ func versionOf(m wire.Message) uint16 {
 	case *wire.Run:
 		return m.Version
 	case *wire.Attach:
+		return m.Version
+	case *wire.Bypass:
 		return m.Version
 	case *wire.ListNodes:
 		return m.Version

@@ -40,6 +40,7 @@ type Master struct {
 	exits      exits
 	slaves     errgroup.Group
 	viewers    viewers
+	bypasses   bypasses
 	births     *births
 	nodeWatch  nodeWatch
 	names      *names
@@ -169,6 +170,7 @@ func (m *Master) serve(ctx context.Context) error {
 			return m.joined(ctx, core.Join{Identity: j.Key, Host: j.Host, Addr: j.Addr, Want: j.Node, Name: j.Name, Again: j.Again})
 		},
 		Admit:  func(peer link.Peer) error { return m.admit(ctx, peer.Key) },
+		Bypass: m.bypasses.take,
 		Accept: func(peer link.Peer, s *link.Session) { m.accept(ctx, peer, s) },
 	})
 	if err != nil {

@@ -164,11 +164,11 @@ func ended(err error) error {
 }
 
 // relayOut copies what a process says to its client, each frame when the ghosts
-// of the births before it exist. What the process has taken says nothing of those.
+// of the births before it exist, and so what says of a bypass that they do. What the process has taken says nothing of those.
 func relayOut(ctx context.Context, client io.Writer, node io.Reader, b *barrier) error {
 	return frames(client, node, func(h wire.Header) (func() error, error) {
 		switch h.Type {
-		case wire.TypeStdout, wire.TypeStderr:
+		case wire.TypeStdout, wire.TypeStderr, wire.TypeEffective:
 		case wire.TypeStdinTaken:
 			return nil, nil
 		default:

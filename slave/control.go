@@ -37,14 +37,14 @@ func (n *node) session(ctx context.Context, cfg link.DialConfig) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.Run(ctx) })
 	group.Go(func() error {
-		err := n.serve(ctx, l, cfg.Identity)
+		err := n.serve(ctx, cfg, l)
 		l.Close(err)
 		return err
 	})
 	return group.Wait()
 }
 
-func (n *node) serve(ctx context.Context, l *link.Session, identity *link.Identity) error {
+func (n *node) serve(ctx context.Context, cfg link.DialConfig, l *link.Session) error {
 	control, err := l.Open(ctx)
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func (n *node) serve(ctx context.Context, l *link.Session, identity *link.Identi
 	defer processes.Wait() //nolint:errcheck // reported to the log, each where it happens
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.out.Run(ctx.Done(), control) })
-	certificate := &renewal{log: n.log, identity: identity, reconnect: l.Reconnect, put: n.out.put}
+	certificate := &renewal{log: n.log, identity: cfg.Identity, reconnect: l.Reconnect, put: n.out.put}
 	group.Go(func() error { return n.receive(wire.NewReader(control), certificate) })
-	group.Go(func() error { return n.accept(ctx, l, session, &processes) })
+	group.Go(func() error { return n.accept(ctx, cfg, l, session, &processes) })
 	// Every stream ends with the link, and with it the goroutine that reads it.
 	stop := context.AfterFunc(ctx, func() { l.Close(context.Cause(ctx)) })
 	defer stop()
@@ -71,14 +71,14 @@ func (n *node) serve(ctx context.Context, l *link.Session, identity *link.Identi
 }
 
 // accept takes the streams that the master opens.
-func (n *node) accept(ctx context.Context, l *link.Session, session core.Session, processes *errgroup.Group) error {
+func (n *node) accept(ctx context.Context, cfg link.DialConfig, l *link.Session, session core.Session, processes *errgroup.Group) error {
 	for {
 		stream, err := l.Accept(ctx)
 		if err != nil {
 			return err
 		}
 		processes.Go(func() error {
-			if err := n.serveStream(ctx, l, session, stream); err != nil {
+			if err := n.serveStream(ctx, cfg, l, session, stream); err != nil {
 				level := slog.LevelDebug
 				if errors.Is(err, wire.ErrFrame) { // the process has lost its client by it
 					level = slog.LevelWarn
@@ -91,7 +91,7 @@ func (n *node) accept(ctx context.Context, l *link.Session, session core.Session
 }
 
 // serveStream handles a stream to its end. What it is for is in its first frame.
-func (n *node) serveStream(ctx context.Context, l *link.Session, session core.Session, stream link.Stream) error {
+func (n *node) serveStream(ctx context.Context, cfg link.DialConfig, l *link.Session, session core.Session, stream link.Stream) error {
 	defer stream.Close()
 	reader := wire.NewReader(stream)
 	first, _, err := reader.Read()
@@ -107,6 +107,8 @@ func (n *node) serveStream(ctx context.Context, l *link.Session, session core.Se
 		return n.tellHardware(ctx, stream, first)
 	case *wire.Sample:
 		return tellLoad(stream)
+	case *wire.OpenBypass:
+		return n.bypass(ctx, cfg, stream, first)
 	}
 	p := &process{n: n, stream: stream, session: session, ended: l.Done()}
 	if err := p.serve(reader, first); err != nil {

@@ -32,7 +32,7 @@ func (p *process) serve(reader *wire.Reader, first wire.Message) (err error) {
 		d, err = p.start(a, m)
 	case *wire.Resume:
 		p.pid = m.PID
-		d, err = p.resume(a, m)
+		d, err = p.n.resumeFor(a, m)
 	default:
 		err = fmt.Errorf("%w: type %d opens a process stream", wire.ErrFrame, first.Type())
 	}
@@ -99,8 +99,8 @@ func (p *process) start(a *stdio.Client, spawn *wire.Spawn) (*stdio.Descriptors,
 	return d, nil
 }
 
-// resume goes on with a process for a client that has started it, or for root.
-func (p *process) resume(a *stdio.Client, m *wire.Resume) (*stdio.Descriptors, error) {
+// resumeFor goes on with a process for a client that has started it, or for root.
+func (n *node) resumeFor(a *stdio.Client, m *wire.Resume) (*stdio.Descriptors, error) {
 	answer := func(r *wire.Resumed) error {
 		frame, err := wire.Append(nil, 0, r)
 		if err == nil {
@@ -108,7 +108,7 @@ func (p *process) resume(a *stdio.Client, m *wire.Resume) (*stdio.Descriptors, e
 		}
 		return err
 	}
-	d, err := p.n.stdios.Of(m)
+	d, err := n.stdios.Of(m)
 	if err == nil {
 		err = d.Attach(a, m.Output, func(taken uint64) error { return answer(&wire.Resumed{Taken: taken}) })
 	}

@@ -34,9 +34,9 @@ var ErrFrame = errors.New("malformed frame")
 // the type is known.
 func MaxPayload(t Type) (int, bool) {
 	switch {
-	case t >= TypeHello && t <= TypeAbout:
+	case t >= TypeHello && t <= TypeBypassWelcome:
 		return MaxOpening, true
-	case t.IsTaken() || t == TypeResize:
+	case t.IsTaken() || t == TypeResize || t == TypeEffective:
 		return 0, true
 	case t.IsData():
 		return MaxData, true
@@ -49,7 +49,7 @@ func MaxPayload(t Type) (int, bool) {
 
 // IsData reports whether the payload of frames of this type is plain bytes.
 func (t Type) IsData() bool {
-	return t == TypeStdin || t == TypeStdout || t == TypeStderr || t.IsTaken() || t == TypeResize
+	return t == TypeStdin || t == TypeStdout || t == TypeStderr || t.IsTaken() || t == TypeResize || t == TypeEffective
 }
 
 // IsTaken reports whether frames of this type say how much of standard input, output

@@ -7,12 +7,14 @@ type Type uint16
 // Types of frames. The comment says who sends it to whom, and what follows it.
 const (
 	// Opening of a connection between master and slave (see wire/link).
-	TypeHello       Type = 1 // slave > master, answered by Welcome or Refused
-	TypeWelcome     Type = 2 // master > slave
-	TypeRefused     Type = 3 // master > slave or client, keeper > master: the connection ends
-	TypeJoinRequest Type = 4 // slave > master, answered by JoinReply or Refused
-	TypeJoinReply   Type = 5 // master > slave
-	TypeAbout       Type = 6 // master > whoever asks: the only frame of a connection
+	TypeHello         Type = 1 // slave > master, answered by Welcome or Refused
+	TypeWelcome       Type = 2 // master > slave
+	TypeRefused       Type = 3 // master > slave or client, keeper > master: the connection ends
+	TypeJoinRequest   Type = 4 // slave > master, answered by JoinReply or Refused
+	TypeJoinReply     Type = 5 // master > slave
+	TypeAbout         Type = 6 // master > whoever asks: the only frame of a connection
+	TypeBypassHello   Type = 7 // slave > master, answered by BypassWelcome or Refused
+	TypeBypassWelcome Type = 8 // master > slave: the connection is the client's from here on
 
 	// The connection or stream of one process.
 	TypeRun     Type = 20 // client > master, answered by Started or Failed
@@ -31,6 +33,10 @@ const (
 	TypeStderrTaken Type = 32 // client > master > slave: empty; number: bytes of standard error taken so far
 	TypeResize      Type = 33 // client > master > slave: empty; number: the size of the terminal, see Size
 	TypeEnded       Type = 34 // master > client
+	TypeEffective   Type = 35 // slave > master > client: empty; number: of an event that has had its effect
+	TypeBypass      Type = 36 // client > master, answered by Bypassed, with a descriptor, or Failed
+	TypeBypassed    Type = 37 // master > client
+	TypeOpenBypass  Type = 38 // master > slave: first frame of a stream, answered by Resumed
 
 	// The control stream of a node.
 	TypeSignal         Type = 40 // master > slave

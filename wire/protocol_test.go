@@ -145,6 +145,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"Hello": 1, "Welcome": 2, "Refused": 3, "JoinRequest": 4, "JoinReply": 5, "About": 6,
 		"Run": 20, "Spawn": 21, "Started": 22, "Failed": 23, "Stdin": 24, "Stdout": 25, "Stderr": 26,
 		"Attach": 27, "Resume": 28, "Resumed": 29, "StdinTaken": 30, "StdoutTaken": 31, "StderrTaken": 32, "Resize": 33, "Ended": 34,
+		"BypassHello": 7, "BypassWelcome": 8, "Effective": 35, "Bypass": 36, "Bypassed": 37, "OpenBypass": 38,
 		"Signal": 40, "BlocksGranted": 41, "Reparent": 42, "KillAll": 43, "HangUp": 44, "Events": 60, "BlocksWanted": 61, "Inventory": 62,
 		"Return": 45, "Progress": 46, "Budget": 47, "Call": 63, "BlocksReturned": 64, "SignalsTaken": 65, "Leaving": 66, "Bounded": 67,
 		"Renew": 48, "RenewReply": 49, "RenewRequest": 68, "Revoke": 90,

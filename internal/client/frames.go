@@ -23,6 +23,9 @@ type frames struct {
 	got    [2]uint64 // bytes of it
 	taken  uint64    // of standard input
 
+	number    uint64 // of the last event before the output that has come
+	effective uint64 // event that has had its effect
+
 	of     int // whose frame is under way
 	left   int // bytes of it still to come
 	header [wire.HeaderSize]byte
@@ -36,7 +39,7 @@ type frames struct {
 const ofReport = 2
 
 // renew begins with another connection.
-func (f *frames) renew() { f.left, f.have, f.report = 0, 0, nil }
+func (f *frames) renew() { f.left, f.have, f.report, f.number, f.effective = 0, 0, nil, 0, 0 }
 
 // take appends the output in the next bytes of a connection to pieces. It is valid as
 // long as they are.
@@ -82,6 +85,8 @@ func (f *frames) begin() (end bool, err error) {
 	}
 	of := int(h.Type) - int(wire.TypeStdout)
 	switch {
+	case h.Type == wire.TypeEffective:
+		f.effective = max(f.effective, h.Number)
 	case h.Type == wire.TypeStdinTaken:
 		f.taken = max(f.taken, h.Number)
 	case h.Type == wire.TypeEnded && h.Length > 0:
@@ -89,10 +94,10 @@ func (f *frames) begin() (end bool, err error) {
 	case h.Type != wire.TypeStdout && h.Type != wire.TypeStderr || !f.stream[of] || !f.due[of] && h.Length > 0:
 		return false, fmt.Errorf("%w: unexpected type %d", wire.ErrFrame, h.Type)
 	case h.Length > 0:
-		f.of, f.left = of, int(h.Length)
+		f.of, f.left, f.number = of, int(h.Length), h.Number
 	case f.due[of]:
 		f.due[of] = false
-		f.of = of
+		f.of, f.number = of, h.Number
 		return true, nil
 	}
 	return false, nil

@@ -30,6 +30,7 @@ func (r *remote) copyInput(src io.Reader) {
 		s.kept.eof = err != nil
 		s.mu.Unlock()
 		s.send()
+		s.consider()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				err = fmt.Errorf("read standard input: %w", err)

@@ -76,6 +76,7 @@ func (o *output) write(pieces []piece) error {
 		if o.written[p.of]-o.told[p.of] >= tellEvery {
 			o.told[p.of] = o.written[p.of]
 			o.stream.tell(p.of, o.written[p.of])
+			o.stream.consider()
 		}
 	}
 	return nil

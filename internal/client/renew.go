@@ -71,8 +71,19 @@ func (r *retries) pause(done <-chan struct{}) bool {
 // renewLocked has another connection take the place of one that has broken. It is
 // tried for as long as the ghost lives, and a while longer for what the process has
 // said before its end.
+//
+// A bypass that has broken may have left the connection beside it in order. That one stays until the other
+// is there: its end would mean that this client leaves.
 func (s *stream) renewLocked() {
-	s.conn.Close()
+	if s.past != nil {
+		s.past.Close()
+	}
+	if s.past == nil && !s.moving || s.aside {
+		s.conn.Close()
+	}
+	former := s.conn
+	s.past, s.aside = nil, false
+	defer former.Close()
 	again := newRetries(absence)
 	for {
 		s.attach.Output = s.frames.got

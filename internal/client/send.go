@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
+	"bproc/wire/bypass"
 )
 
 // Whoever reads the connection must not wait until it can be written to: at the other
@@ -23,14 +24,14 @@ func (s *stream) tell(of int, taken uint64) {
 		return // whoever sends sees it, see send
 	}
 	s.mu.Lock()
-	f, conn := s.nextTakenLocked(), s.conn
+	f, to := s.nextTakenLocked(), s.wayLocked()
 	s.mu.Unlock()
-	if !f.some || f.write(conn, false) {
+	if !f.some || f.write(to, false) {
 		s.sending.Unlock()
 		return
 	}
 	go func() { // until the connection takes it, or ends
-		s.sendFrame(f, conn)
+		s.sendFrame(f, to)
 		s.sending.Unlock()
 		s.send()
 	}()
@@ -49,9 +50,9 @@ func (s *stream) resize(size Size) {
 func (s *stream) send() {
 	for s.unsent() {
 		s.sending.Lock()
-		f, conn := s.nextFrame()
+		f, to := s.nextFrame()
 		if f.some {
-			s.sendFrame(f, conn)
+			s.sendFrame(f, to)
 		}
 		s.sending.Unlock()
 	}
@@ -81,18 +82,27 @@ type frame struct {
 
 // nextFrame returns what is to be sent next, and takes it for sent: the answer may be
 // here before the write is over.
-func (s *stream) nextFrame() (f frame, conn *os.File) {
+func (s *stream) nextFrame() (f frame, to way) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	to = s.wayLocked()
 	if f = s.nextTakenLocked(); f.some {
-		return f, s.conn
+		return f, to
 	}
 	if f.data, f.some = s.kept.next(); f.some {
 		s.kept.passed(f.data)
 		wire.Header{Type: wire.TypeStdin, Length: uint32(len(f.data))}.Put(f.header[:])
 	}
-	return f, s.conn
+	return f, to
 }
+
+// way is where frames go: by a bypass, or, where that is nil, by the connection to the master.
+type way struct {
+	conn *os.File
+	past *bypass.Conn
+}
+
+func (s *stream) wayLocked() way { return way{s.conn, s.past} }
 
 // nextTakenLocked is nextFrame for what says that output has been taken, or that the
 // terminal has another size.
@@ -114,19 +124,22 @@ func (s *stream) nextTakenLocked() (f frame) {
 }
 
 // sendFrame sends a frame, and notes when that is not possible.
-func (s *stream) sendFrame(f frame, conn *os.File) {
-	if f.write(conn, true) {
+func (s *stream) sendFrame(f frame, to way) {
+	if f.write(to, true) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.broken = s.broken || s.conn == conn
+	s.broken = s.broken || s.wayLocked() == to
 }
 
 // write writes a frame without copying its payload; false: it could not, or not
 // without waiting. A header alone is written as a whole or not at all.
-func (f *frame) write(conn *os.File, wait bool) bool {
-	raw, err := conn.SyscallConn()
+func (f *frame) write(to way, wait bool) bool {
+	if to.past != nil { // the node always reads
+		return to.past.WriteParts(f.header[:], f.data) == nil
+	}
+	raw, err := to.conn.SyscallConn()
 	if err != nil {
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
+	"bproc/wire/bypass"
 )
 
 // stream carries the bytes of a process's standard descriptors. When its connection to
@@ -34,6 +35,7 @@ type stream struct {
 	closed  bool
 	err     error // why there is no connection any more
 	reading bool  // there is a reader
+	moving  bool  // the frames are about to go by a bypass: nobody is to read
 	waited  bool  // somebody waits for output, and is the reader soon if there is none
 	broken  bool  // the connection does not take input any more
 	stash   []piece
@@ -44,6 +46,11 @@ type stream struct {
 	told    [2]uint64 // how many of them the node has been told
 	size    Size      // that the terminal is to have
 	resized bool      // and the node has not been told
+
+	asked     time.Time    // when a bypass was asked for
+	past      *bypass.Conn // the bypass, by which the frames go; conn is beside it; nil: there is none
+	effective uint64       // event that has had its effect, with all before
+	aside     bool         // conn has ended beside the bypass
 }
 
 func newStream(client *Client, g *ghost, conn *os.File, attach wire.Attach, stdio [3]wire.Descriptor) *stream {
@@ -73,6 +80,9 @@ func (s *stream) close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	s.conn.Close()
+	if s.past != nil {
+		s.past.Close()
+	}
 	s.changed.Broadcast()
 }
 
@@ -93,7 +103,7 @@ func (s *stream) next(output []piece) (all []piece, done func(), err error) {
 			return nil, nil, s.err
 		case s.closed:
 			return nil, nil, errClosed
-		case s.reading:
+		case s.reading || s.moving:
 			s.changed.Wait()
 			continue
 		}
@@ -120,7 +130,7 @@ func (s *stream) await(ok func() bool) bool {
 		switch {
 		case s.err != nil || s.closed:
 			return false
-		case s.reading:
+		case s.reading || s.moving:
 			s.changed.Wait()
 		case s.waited && !late:
 			if timer == nil {
@@ -164,6 +174,9 @@ func (s *stream) readLocked(output []piece) ([]piece, *[outputBuffer]byte) {
 		s.reading = false
 		s.changed.Broadcast()
 	}()
+	if s.past != nil {
+		return s.readPastLocked(output)
+	}
 	conn := s.conn
 	s.mu.Unlock()
 	raw, err := conn.SyscallConn()
@@ -173,6 +186,9 @@ func (s *stream) readLocked(output []piece) ([]piece, *[outputBuffer]byte) {
 		buf, n, err = receive(raw)
 	}
 	s.mu.Lock()
+	if s.moving && errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, buf
+	}
 	if err != nil || n == 0 {
 		if !s.closed {
 			s.renewLocked()
@@ -193,6 +209,9 @@ func (s *stream) readLocked(output []piece) ([]piece, *[outputBuffer]byte) {
 func (s *stream) failLocked(err error) {
 	s.err = err
 	s.conn.Close()
+	if s.past != nil {
+		s.past.Close()
+	}
 	s.changed.Broadcast()
 }
 

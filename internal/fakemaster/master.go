@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/internal/client"
 	"bproc/wire"
 )
@@ -17,6 +19,7 @@ import (
 // Master is a fake master.
 type Master struct {
 	Client client.Client // for this master
+	Bypass func(c *Conn) // answers those who ask for one; nil: they are refused
 
 	mu     sync.Mutex
 	cond   sync.Cond
@@ -91,7 +94,13 @@ func (m *Master) serve(t testing.TB, conn net.Conn, handle Handler) {
 		return
 	}
 	c := &Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request, run: m.runOf(request)}
-	handle(c, request)
+	if _, ok := request.(*wire.Bypass); ok && m.Bypass != nil {
+		m.Bypass(c)
+	} else if ok {
+		c.Send(&wire.Failed{Stage: wire.StageRequest, Errno: uint32(unix.EOPNOTSUPP)})
+	} else {
+		handle(c, request)
+	}
 	conn.Close() // whoever still writes is done with it
 	c.telling.Wait()
 }

@@ -9,9 +9,17 @@ import (
 )
 
 // Client is a stream to a client. Frames are written to it one at a time.
+//
+// A client can have a bypass beside its stream (wire/bypass), which takes over all frames. The stream stays: it
+// says when the client has left, and takes through the master's barrier what the client must wait for before
+// it shows output.
 type Client struct {
 	stream io.WriteCloser
 	mu     sync.Mutex
+
+	bypass bool
+	beside *Client // of a bypass: the stream, once it is attached
+	event  uint64  // of a bypass: the last event that was told on the stream
 
 	telling sync.Mutex
 	input   uint64 // how much input was taken
@@ -22,12 +30,30 @@ type Client struct {
 // NewClient returns a client that has this stream.
 func NewClient(stream io.WriteCloser) *Client { return &Client{stream: stream} }
 
+// NewBypass returns a client that has this bypass.
+func NewBypass(conn io.WriteCloser) *Client { return &Client{stream: conn, bypass: true} }
+
 // Write writes a frame.
 func (a *Client) Write(frame []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.beside != nil {
+		if err := a.tellEventLocked(frame); err != nil {
+			return err
+		}
+	}
 	_, err := a.stream.Write(frame)
 	return err
+}
+
+// tellEventLocked says on the stream, before a frame goes by the bypass, that the client is to wait for an event.
+func (a *Client) tellEventLocked(frame []byte) error {
+	h, err := wire.ParseHeader(frame)
+	if err != nil || h.Type != wire.TypeStdout && h.Type != wire.TypeStderr || h.Number <= a.event {
+		return err
+	}
+	a.event = h.Number
+	return a.beside.Write(wire.AppendData(nil, wire.TypeEffective, h.Number, nil))
 }
 
 // taken tells the client how much input was taken. It does not wait: whoever calls it
@@ -57,10 +83,31 @@ func (a *Client) tell() {
 	}
 }
 
+// close closes the stream, and a bypass.
+func (a *Client) close() {
+	if a.beside != nil {
+		a.beside.stream.Close()
+	}
+	a.stream.Close()
+}
+
 // stop ends a stream whose client has come back by another.
 func (a *Client) stop() {
+	if a.beside != nil {
+		a.beside.stop()
+	}
+	a.stopThis()
+}
+
+// stopThis is stop for a bypass without its stream.
+func (a *Client) stopThis() {
 	a.stream.Close()
+	a.expire(0) // its reader has nothing to wait for
+}
+
+// expire ends the reading of the stream after some time.
+func (a *Client) expire(after time.Duration) {
 	if s, ok := a.stream.(interface{ SetReadDeadline(time.Time) error }); ok {
-		_ = s.SetReadDeadline(time.Unix(1, 0)) // its reader has nothing to wait for
+		_ = s.SetReadDeadline(time.Now().Add(after))
 	}
 }

@@ -39,6 +39,7 @@ type Descriptors struct {
 	since   time.Time // when the last stream was lost with its session
 	ended   bool      // the process has ended
 	left    bool      // the client has left
+	closed  bool      // the client has closed its stream; what it wrote to its bypass before may still come
 	leaving bool      // the node ends
 }
 
@@ -168,7 +169,7 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 	switch {
 	case d.leaving:
 		return errLeaving
-	case d.left:
+	case d.left, a.bypass && d.at == nil:
 		return errNoProcess
 	}
 	for i, o := range d.out {
@@ -176,10 +177,7 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 			return fmt.Errorf("%w: output from byte %d of %d to %d", wire.ErrFrame, from[i], o.kept.Taken(), o.kept.Head())
 		}
 	}
-	if d.at != nil {
-		d.at.stop()
-	}
-	d.at = a
+	d.replaceLocked(a)
 	taken := uint64(0)
 	if d.in != nil {
 		taken = d.in.attach(a)
@@ -195,37 +193,82 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 	return nil
 }
 
+// replaceLocked has a client take the place of the one that is there. A bypass takes only that of another bypass,
+// and the stream is beside it.
+func (d *Descriptors) replaceLocked(a *Client) {
+	switch was := d.at; {
+	case !a.bypass && was != nil:
+		was.stop()
+	case !a.bypass:
+	case was.bypass:
+		a.beside = was.beside
+		was.stopThis()
+	default:
+		a.beside = was
+	}
+	d.at = a
+}
+
+// isHereLocked reports whether a stream is that of the client that is there, or beside its bypass.
+func (d *Descriptors) isHereLocked(a *Client) bool {
+	return d.at != nil && (d.at == a || d.at.beside == a)
+}
+
 var (
 	errNoProcess = fmt.Errorf("the process is not here, or its client has left: %w", unix.ESRCH)
 	errLeaving   = fmt.Errorf("the daemon ends, and all processes with it: %w", unix.EHOSTDOWN)
 )
 
-// Lost tells that a stream has ended with its session: the client comes back.
+// Lost tells that a stream has ended with its session, or a bypass: the client comes back.
 func (d *Descriptors) Lost(a *Client) {
+	if d.lose(a) {
+		d.leave()
+	}
+}
+
+func (d *Descriptors) lose(a *Client) (left bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.at == a {
+	switch {
+	case !d.isHereLocked(a):
+	case a.bypass:
+		d.at = a.beside // which says meanwhile whether the client has left
+		return d.closed
+	default:
+		if d.at != a {
+			d.at.stopThis()
+		}
 		d.at, d.since = nil, time.Now()
 	}
+	return false
 }
 
 // Closed tells that the client has closed a stream: it does not read the output any more.
 // Input that it wrote before still goes to the process.
 func (d *Descriptors) Closed(a *Client) {
 	d.mu.Lock()
-	current := d.at == a
+	here, at := d.isHereLocked(a), d.at
+	beside := here && at != a
+	d.closed = d.closed || beside
 	d.mu.Unlock()
-	if current {
+	switch {
+	case beside:
+		at.expire(lastInput)
+		d.closeOutput()
+	case here:
 		d.leave()
 	}
 }
+
+// lastInput is how long the last input of a client that has left may be under way on its bypass.
+const lastInput = 10 * time.Second
 
 // leave gives up what is there for a client that has left, or does not come back.
 func (d *Descriptors) leave() {
 	d.mu.Lock()
 	was := d.left
 	if d.at != nil {
-		d.at.stream.Close()
+		d.at.close()
 	}
 	d.left, d.at = true, nil
 	d.mu.Unlock()

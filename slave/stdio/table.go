@@ -116,7 +116,7 @@ func (s *Table) Cut() {
 		defer d.mu.Unlock()
 		d.leaving = true
 		if d.at != nil {
-			d.at.stream.Close()
+			d.at.close()
 		}
 	})
 }

@@ -78,6 +78,10 @@ type ListenConfig struct {
 	// asked at each connection.
 	Admit func(Peer) error
 
+	// Bypass returns who waits for a bypass with a token, of the slave with a key; nil: nobody does. Who waits is
+	// called once, with the end that is to be the client's, and must not block.
+	Bypass func(key string, token []byte) (give func(BypassEnd))
+
 	// Accept is given each new session, not those that are resumed. It must
 	// not block; the session is to be run, or closed. A slave has one session:
 	// with a new one, it has given up the older ones of the same key.
@@ -186,6 +190,7 @@ func (l *Listener) serve(ctx context.Context, raw *batch, proved func()) *conn {
 
 	c, err := l.open(ctx, raw, log)
 	switch {
+	case errors.Is(err, errHandedOver):
 	case err != nil && ctx.Err() == nil:
 		level := slog.LevelWarn
 		if refused := (*RefusedError)(nil); errors.As(err, &refused) && refused.Later {
@@ -257,6 +262,8 @@ func (l *Listener) open(ctx context.Context, raw *batch, log *slog.Logger) (*con
 		err = l.join(t, log)
 	case protoAbout:
 		err = l.about(t)
+	case protoBypass:
+		err = l.bypass(t, raw)
 	case protoLink:
 		c, err = l.link(opened{t, raw}, log)
 	default:
@@ -265,7 +272,7 @@ func (l *Listener) open(ctx context.Context, raw *batch, log *slog.Logger) (*con
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
 		err = errors.Join(err, wire.Write(t, 0, &wire.Refused{Reason: refused.Reason, Later: refused.Later, Rejoin: refused.Rejoin}))
 	}
-	if c == nil {
+	if c == nil && !errors.Is(err, errHandedOver) {
 		part(raw)
 	}
 	return c, err

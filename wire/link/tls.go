@@ -42,6 +42,8 @@ func (a *Authority) serverConfig() *tls.Config {
 	link.Certificates = []tls.Certificate{a.server}
 	link.ClientAuth, link.VerifyConnection = tls.RequireAnyClientCert, a.verifySlave
 	link.ClientCAs = poolOf(a.cert)
+	bypass := link.Clone()
+	bypass.NextProtos = []string{protoBypass}
 
 	choose := baseConfig(protoLink)
 	choose.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -50,6 +52,8 @@ func (a *Authority) serverConfig() *tls.Config {
 			return join, nil
 		case slices.Contains(h.SupportedProtos, protoAbout):
 			return about, nil
+		case slices.Contains(h.SupportedProtos, protoBypass):
+			return bypass, nil
 		}
 		return link, nil
 	}
