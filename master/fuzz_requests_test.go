@@ -158,7 +158,7 @@ func requestSeeds() []wire.Message {
 		&wire.Look{Version: v, Node: 3}, &wire.Look{Version: v, Node: wire.FrontEnd},
 		&wire.Inspect{Version: v, Node: 3, PID: 60, Path: "maps"}, &wire.Inspect{Version: v, Node: wire.FrontEnd, PID: 1, Path: "maps", For: &wire.Asker{UID: 1}},
 		&wire.Run{Version: v, Node: 4, Ghost: 4711, Command: wire.Command{Argv: []string{"true"}}},
-		&wire.Attach{Version: v, Node: 5, Ghost: 4711}, &wire.Attach{Version: v, Node: 3, Ghost: 60},
+		&wire.Attach{Version: v, Node: 5, Ghost: 4711}, &wire.Attach{Version: v, Node: 3, Ghost: 60}, &wire.Bypass{Version: v, Node: 3, PID: 60}, &wire.Bypass{Version: v, Node: 99},
 		&wire.PowerOn{Version: v, Node: 3}, &wire.ReadLog{Version: v, Node: 3}, &wire.ReadLog{Version: v, Node: 3, Follow: true}, &wire.Reload{Version: v},
 		&wire.Events{First: 1},
 	}
@@ -179,7 +179,7 @@ var (
 	saidToProcesses = []dataType{
 		{"Stdin", wire.TypeStdin}, {"StdoutTaken", wire.TypeStdoutTaken}, {"StderrTaken", wire.TypeStderrTaken}, {"Resize", wire.TypeResize},
 	}
-	saidFromProcesses = []dataType{{"Stdout", wire.TypeStdout}, {"Stderr", wire.TypeStderr}, {"StdinTaken", wire.TypeStdinTaken}}
+	saidFromProcesses = []dataType{{"Stdout", wire.TypeStdout}, {"Stderr", wire.TypeStderr}, {"StdinTaken", wire.TypeStdinTaken}, {"Effective", wire.TypeEffective}}
 )
 
 type dataType struct {

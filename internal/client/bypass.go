@@ -17,7 +17,7 @@ import (
 // A process that moves much data gets a connection past the master ("Bypasses" in wire/PROTOCOL.md).
 const (
 	bypassAfter = 4 << 20          // bytes of a process, of all its descriptors, before a bypass is asked for
-	bypassAgain = time.Minute      // after which one is asked for again, where there is none
+	bypassAgain = 10 * time.Second // after which one is asked for again, where there is none
 	bypassTime  = 15 * time.Second // to make one, longer than the master and the node take
 	bypassDead  = 30 * time.Second // without an answer of the node's kernel to what was sent
 )

@@ -34,6 +34,7 @@ type input struct {
 	closed bool // nothing goes to the process any more
 	busy   bool // run runs
 	left   bool // done was called
+	wide   bool // the pipe has room for bulk data
 	at     *Client
 	said   uint64 // what the client was told last
 }
@@ -76,6 +77,10 @@ func (i *input) accept(by *Client, data []byte) error {
 	if i.queued+len(data) > wire.Window {
 		i.mu.Unlock()
 		return fmt.Errorf("%w: more input than the window has room for", wire.ErrFrame)
+	}
+	if len(data) >= wire.MaxData/2 && !i.wide && !i.closed {
+		widen(i.file)
+		i.wide = true
 	}
 	switch {
 	case i.end || i.closed: // nobody reads it, or it is said again

@@ -156,7 +156,7 @@ func TestInputWaits(t *testing.T) {
 		err = d.in.accept(a, chunk)
 	}
 	sent -= len(chunk)
-	if !errors.Is(err, wire.ErrFrame) || sent < wire.Window || sent > wire.Window+4*wire.MaxData {
+	if !errors.Is(err, wire.ErrFrame) || sent < wire.Window || sent > wire.Window+pipeSize+3*wire.MaxData {
 		t.Fatalf("%v after %d bytes", err, sent)
 	}
 	if err := d.in.accept(a, nil); err != nil {

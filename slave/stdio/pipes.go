@@ -16,8 +16,8 @@ type pipes struct {
 	end  [3]*os.File
 }
 
-// pipeSize is the capacity of a pipe for output, in bytes: a process that
-// writes much can go on while the daemon sends.
+// pipeSize is the capacity of a pipe for bulk data, in bytes: a process that
+// writes much can go on while the daemon sends, and one that reads while it receives.
 const pipeSize = 256 << 10
 
 func openPipes(spawn *wire.Spawn) (*pipes, error) {

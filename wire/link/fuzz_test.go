@@ -132,6 +132,7 @@ var openingMessages = []wire.Message{
 	&wire.Hello{Version: wire.Version, Host: "liar"}, &wire.Hello{}, &wire.Hello{Version: wire.Version, Host: "a\nb"},
 	&wire.Hello{Version: wire.Version, Host: "liar", Link: "another's"},
 	&wire.JoinRequest{Version: wire.Version, Secret: make([]byte, 16), CSR: []byte{0x30}}, new(wire.KillAll),
+	&wire.BypassHello{Token: make([]byte, wire.BypassToken)}, new(wire.BypassHello),
 }
 
 // openings are what a node may say first, and then on its link.
