@@ -16,7 +16,7 @@ import (
 // what a child of this program has. What the kernel judges by, such as limits, the
 // master reads from the ghost.
 func (c *Cmd) command() (wire.Command, error) {
-	cmd := wire.Command{Path: c.Path, Argv: c.Args, Env: c.Env, Dir: c.Dir, OnlyDir: c.Dir != "", View: c.View}
+	cmd := wire.Command{Path: c.Path, Argv: c.Args, Env: c.Env, Dir: c.Dir, OnlyDir: c.Dir != "" && !c.DirOptional, View: c.View}
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}

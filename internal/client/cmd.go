@@ -17,6 +17,9 @@ type Cmd struct {
 	Env  []string // NAME=VALUE; nil: the caller's
 	Dir  string   // working directory, which the node must have; empty: the caller's, or "/"
 
+	// DirOptional starts the command in "/" where the node does not have Dir.
+	DirOptional bool
+
 	// Standard input and outputs. Where nil, it is /dev/null. What Stdin
 	// gives is sent as the process takes it; Wait does not wait for its end.
 	// Stdout and Stderr are written to by the goroutine that waits. When a

@@ -92,6 +92,26 @@ func TestWhatIsCarried(t *testing.T) {
 	}
 }
 
+// TestDirectory asks for a directory that the node must have, or not.
+func TestDirectory(t *testing.T) {
+	runs := make(chan *wire.Run, 1)
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, r wire.Message) {
+		runs <- r.(*wire.Run)
+		c.Started()
+		c.End(0)
+	})
+	for _, optional := range []bool{false, true} {
+		cmd := m.Client.Command(4, "prog")
+		cmd.Dir, cmd.DirOptional = "/some/dir", optional
+		if status, err := run(t.Context(), cmd); err != nil || status != 0 {
+			t.Fatal(status, err)
+		}
+		if got := (<-runs).Command; got.Dir != "/some/dir" || got.OnlyDir == optional {
+			t.Errorf("optional %v: got directory %s, and only that: %v", optional, got.Dir, got.OnlyDir)
+		}
+	}
+}
+
 // TestTooLong has a command that is longer than a message may be. The master, which waits
 // for a request, must not be waited for.
 func TestTooLong(t *testing.T) {

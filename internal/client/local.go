@@ -32,7 +32,7 @@ func (c *Cmd) startLocal() error {
 		args = append([]string{viewCommand, "--"}, args...)
 	}
 	l := &local{cmd: exec.Command(args[0], args[1:]...), stdin: c.Stdin, pipes: c.pipes()}
-	l.cmd.Env, l.cmd.Dir = c.Env, c.Dir
+	l.cmd.Env, l.cmd.Dir = c.Env, c.localDir()
 	if c.Path != "" && !c.View {
 		l.cmd.Path, l.cmd.Err = c.Path, nil
 	}
@@ -43,6 +43,14 @@ func (c *Cmd) startLocal() error {
 	c.PID = PID(l.cmd.Process.Pid)
 	c.process = l
 	return nil
+}
+
+// localDir returns the working directory on the front end.
+func (c *Cmd) localDir() string {
+	if c.DirOptional && unix.Access(c.Dir+"/.", unix.X_OK) != nil {
+		return "/"
+	}
+	return c.Dir
 }
 
 func (l *local) start(c *Cmd) error {

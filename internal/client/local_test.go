@@ -79,3 +79,16 @@ func TestLocalDirectory(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// TestLocalDirectoryOptional has a directory that is not there, or is none.
+func TestLocalDirectoryOptional(t *testing.T) {
+	dir := t.TempDir()
+	for wanted, want := range map[string]string{dir: dir, "/does/not/exist": "/", "/etc/passwd": "/"} {
+		var out bytes.Buffer
+		cmd := new(client.Client).Command(client.FrontEnd, "pwd", "-P")
+		cmd.Dir, cmd.DirOptional, cmd.Stdout = wanted, true, &out
+		if status, err := run(t.Context(), cmd); status != 0 || err != nil || out.String() != want+"\n" {
+			t.Errorf("%s: got %#x, %v, %q, want %s", wanted, status, err, out.String(), want)
+		}
+	}
+}

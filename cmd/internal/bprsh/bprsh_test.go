@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"bproc/cmd/internal/bpsh"
 	"bproc/cmd/internal/terminal"
+	"bproc/internal/client"
 	"bproc/internal/manpage"
 )
 
@@ -73,5 +75,17 @@ func TestParseUser(t *testing.T) {
 		if got, _ := parseUser(line); got != want {
 			t.Errorf("%q: got %+v, want %+v", line, got, want)
 		}
+	}
+}
+
+// TestHome begins in the home directory, which not all nodes need have.
+func TestHome(t *testing.T) {
+	sh := &bpsh.Shell{Client: new(client.Client), Stdin: strings.NewReader("")}
+	a, err := agent(t.Context(), sh, &options{host: "3", words: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := caller(); a.Cmd.Dir != u.home || !a.Cmd.DirOptional {
+		t.Errorf("got directory %q, optional: %v, want %q", a.Cmd.Dir, a.Cmd.DirOptional, u.home)
 	}
 }

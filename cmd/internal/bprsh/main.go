@@ -58,7 +58,7 @@ func agent(ctx context.Context, sh *bpsh.Shell, o *options) (*bpsh.Agent, error)
 	onTerminal := o.onTerminal(sh)
 	cmd := sh.Client.Command(nodes[0], "")
 	cmd.Path, cmd.Args = u.shell, shellArgs(u.shell, o.words)
-	cmd.Dir, cmd.Env = u.home, u.environment(o, onTerminal)
+	cmd.Dir, cmd.DirOptional, cmd.Env = u.home, true, u.environment(o, onTerminal)
 	if onTerminal && nodes[0] != client.FrontEnd { // there, the command is at the user's own
 		cmd.Terminal = new(client.Terminal)
 	}
