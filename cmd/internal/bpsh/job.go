@@ -76,15 +76,14 @@ const (
 
 // failed says why a command did not start, and returns the exit code for that.
 func (s *session) failed(j *job, err error) int {
+	j.err = err
 	var sig signalError
-	if errors.As(err, &sig) {
-		return codeSignal + int(sig)
-	}
 	switch {
+	case errors.As(err, &sig):
+		return codeSignal + int(sig)
 	case errors.Is(err, errTimedOut):
 		return s.timedOut(j)
 	case errors.Is(err, context.Canceled), errors.Is(err, errOther):
-		j.err = err
 		return codeFailed
 	}
 	s.tell(j, err)

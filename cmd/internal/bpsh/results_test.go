@@ -225,3 +225,31 @@ func TestFailFast(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+// TestJSONNotStarted has commands whose starts are given up: they have no exit status.
+func TestJSONNotStarted(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
+		asked <- struct{}{}
+		c.Gone()
+	}))
+	got := run(t, m.Client, strings.NewReader(""), "--json", "--timeout", limit.Scaled(300*time.Millisecond).String(), "3", "cmd")
+	if all := lines(t, got.stdout); got.code != 124 || len(all) != 1 || all[0].Exit != nil || !all[0].TimedOut || all[0].Error != "timed out" {
+		t.Errorf("timed out: got %+v", got)
+	}
+	<-asked
+	cmd := command(t, m, "--json", "3", "cmd")
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := unix.Kill(cmd.Process.Pid, unix.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	if all := lines(t, stdout.String()); cmd.ProcessState.ExitCode() != 143 || len(all) != 1 || all[0].Exit != nil || all[0].Error != "caught SIGTERM" {
+		t.Errorf("SIGTERM: got exit code %d and %q", cmd.ProcessState.ExitCode(), stdout.String())
+	}
+}

@@ -2,7 +2,6 @@ package bpsh
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -40,7 +39,7 @@ type signals struct {
 // signalError is the cause for a start that was given up.
 type signalError unix.Signal
 
-func (e signalError) Error() string { return fmt.Sprintf("caught %v", unix.Signal(e)) }
+func (e signalError) Error() string { return "caught " + signalName(int(e)) }
 
 // CatchAfter is how long a bpsh started from the command line leaves signals
 // their default actions. To catch them costs two threads, a fifth of what it
