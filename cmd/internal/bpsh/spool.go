@@ -24,6 +24,7 @@ type spool struct {
 	open   bool // it is the node's turn
 	memory []byte
 	file   *os.File
+	size   int64 // of the pieces in the file; what is behind them was not written as a whole
 }
 
 // spoolMemory is how much of a node's output is kept in memory.
@@ -68,9 +69,10 @@ func (s *spool) spill() error {
 			return fmt.Errorf("keep output: %w", err)
 		}
 	}
-	if _, err := s.file.Write(s.memory); err != nil {
+	if _, err := s.file.WriteAt(s.memory, s.size); err != nil {
 		return fmt.Errorf("keep output: %w", err)
 	}
+	s.size += int64(len(s.memory))
 	s.memory = s.memory[:0]
 	return nil
 }
@@ -96,17 +98,13 @@ func (s *spool) release() error {
 			return err
 		}
 	}
-	if s.file == nil {
-		return s.replay(s.memory)
+	if s.file != nil {
+		defer s.file.Close()
+		if err := s.replayFile(bufio.NewReaderSize(io.NewSectionReader(s.file, 0, s.size), spoolMemory)); err != nil {
+			return err
+		}
 	}
-	defer s.file.Close()
-	if err := s.spill(); err != nil {
-		return err
-	}
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read kept output: %w", err)
-	}
-	return s.replayFile(bufio.NewReaderSize(s.file, spoolMemory))
+	return s.replay(s.memory)
 }
 
 func (s *spool) replay(kept []byte) error {
@@ -126,7 +124,6 @@ func (s *spool) replayFile(r *bufio.Reader) error {
 		var header [pieceHeader]byte
 		_, err := io.ReadFull(r, header[:])
 		if errors.Is(err, io.EOF) {
-			s.memory = nil
 			return nil
 		}
 		if err != nil {
