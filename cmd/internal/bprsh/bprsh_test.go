@@ -32,6 +32,8 @@ func TestParse(t *testing.T) {
 		{"--login=bob --no-input n1 sh", options{user: "bob", host: "n1", noInput: true, words: []string{"sh"}}},
 		{"-- n1 -n", options{host: "n1", words: []string{"-n"}}},
 		{"-oSetEnv=A=1 n1 sh", options{host: "n1", set: []string{"A=1"}, words: []string{"sh"}}},
+		{"-oSetEnv=A=YQ== -oSetEnv=B= n1 sh", options{host: "n1", set: []string{"A=YQ==", "B="}, words: []string{"sh"}}},
+		{"-oSetEnv\t=\tA==1\t n1 sh", options{host: "n1", set: []string{"A==1"}, words: []string{"sh"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

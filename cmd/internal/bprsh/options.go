@@ -229,7 +229,8 @@ func (o *options) setting(text string) error {
 	if at < 0 {
 		return fmt.Errorf("option -o %s: a setting has a value: NAME=VALUE", text)
 	}
-	value := strings.Trim(text[at:], "= \t")
+	value := strings.TrimLeft(text[at:], " \t")
+	value = strings.Trim(strings.TrimPrefix(value, "="), " \t")
 	switch strings.ToLower(text[:at]) {
 	case "user":
 		if o.user == "" {
