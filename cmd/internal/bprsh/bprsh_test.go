@@ -1,9 +1,12 @@
 package bprsh
 
 import (
+	"os"
 	"reflect"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/bpsh"
 	"bproc/cmd/internal/terminal"
@@ -89,5 +92,33 @@ func TestHome(t *testing.T) {
 	}
 	if u := caller(); a.Cmd.Dir != u.home || !a.Cmd.DirOptional {
 		t.Errorf("got directory %q, optional: %v, want %q", a.Cmd.Dir, a.Cmd.DirOptional, u.home)
+	}
+}
+
+// TestOnTerminal has a terminal as standard input.
+func TestOnTerminal(t *testing.T) {
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var stderr strings.Builder
+	sh := &bpsh.Shell{Stdin: client.NewFile(f), Stderr: &stderr}
+	words := []string{"sh"}
+	for _, tt := range []struct {
+		o    options
+		want bool
+	}{
+		{options{}, true},
+		{options{words: words}, false},
+		{options{noInput: true}, false},
+		{options{words: words, terminal: wanted}, true},
+		{options{words: words, terminal: wanted, noInput: true, quiet: true}, false},
+		{options{words: words, terminal: forced, noInput: true}, true},
+		{options{terminal: never}, false},
+	} {
+		if got := tt.o.onTerminal(sh); got != tt.want || stderr.String() != "" {
+			t.Errorf("%+v: got %v and %q", tt.o, got, stderr.String())
+		}
 	}
 }

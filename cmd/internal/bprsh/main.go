@@ -104,7 +104,7 @@ func (o *options) onTerminal(sh *bpsh.Shell) bool {
 	case automatic:
 		return len(o.words) == 0 && !o.noInput && terminal.Of(sh.Stdin) != nil
 	case wanted:
-		if terminal.Of(sh.Stdin) != nil {
+		if !o.noInput && terminal.Of(sh.Stdin) != nil {
 			return true
 		}
 		if !o.quiet {

@@ -3,6 +3,7 @@ package bpsh
 import (
 	"context"
 	"io"
+	"strings"
 
 	"bproc/cmd/internal/terminal"
 	"bproc/internal/client"
@@ -33,9 +34,12 @@ func (sh *Shell) agentSession(a *Agent) *session {
 	a.Cmd.Session = a.Cmd.Node != client.FrontEnd
 	a.Cmd.Stdout, a.Cmd.Stderr = sh.Stdout, sh.Stderr
 	switch {
-	case a.Cmd.Terminal != nil:
+	case a.Cmd.Terminal != nil && a.Input:
 		a.Cmd.Stdin = s.keys(terminal.Of(sh.Stdin), a.Escape)
 		j.onTerminal(s.terminal)
+	case a.Cmd.Terminal != nil:
+		a.Cmd.Stdin = terminal.WithEnd(strings.NewReader(""))
+		j.onTerminal(nil)
 	case a.Input:
 		a.Cmd.Stdin = sh.Stdin
 	}
