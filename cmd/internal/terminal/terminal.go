@@ -48,10 +48,11 @@ type Terminal struct {
 	saved modes
 	ready chan struct{} // closed when keys may be read
 
-	mu    sync.Mutex
-	raw   bool
-	begun bool
-	guard *guard
+	mu     sync.Mutex
+	raw    bool
+	begun  bool
+	closed bool
+	guard  *guard
 }
 
 // Of returns a file as a terminal; nil if it is none.
@@ -87,13 +88,16 @@ func (t *Terminal) Size() client.Size {
 }
 
 // Raw has every key go to the node from now on. It may be called again, also after
-// Restore.
+// Restore. After Close it does nothing.
 func (t *Terminal) Raw() error {
 	if t == nil {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
 	if !t.begun {
 		g, err := startGuard(t.fd, &t.saved)
 		if err != nil {
@@ -123,6 +127,10 @@ func (t *Terminal) Restore() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.restoreLocked()
+}
+
+func (t *Terminal) restoreLocked() {
 	if t.raw {
 		_ = setModes(t.fd, &t.saved) // a terminal that has hung up has no settings
 		t.raw = false
@@ -134,11 +142,11 @@ func (t *Terminal) Close() {
 	if t == nil {
 		return
 	}
-	t.Restore()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.restoreLocked()
 	t.guard.dismiss()
-	t.guard = nil
+	t.guard, t.closed = nil, true
 }
 
 // Stop stops this process group as Ctrl-Z does, with the settings restored meanwhile.
