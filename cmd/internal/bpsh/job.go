@@ -24,6 +24,7 @@ type job struct {
 	status   client.Status // of the process, if err is nil
 	err      error         // why it did not start, or its output was lost
 	timedOut bool
+	left     bool // to itself: what becomes of it is not known
 }
 
 // redirect sets up the standard outputs, and files of the node.

@@ -115,7 +115,7 @@ func (s *session) run(ctx context.Context) int {
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	defer s.cancel(nil)
 	s.started.Add(len(s.jobs))
-	s.signals.agent, s.signals.terminal = s.agent, s.terminal
+	s.signals.agent, s.signals.terminal, s.signals.leaving = s.agent, s.terminal, make(chan struct{})
 	defer s.terminal.Close()
 	stop := s.signals.watch(s.shell.catchAfter(), s.cancel)
 	s.progress.start()
@@ -217,21 +217,55 @@ func (s *session) await(j *job) {
 		s.tell(j, j.name(err))
 		s.signals.giveUp()
 	}
-	if sig, left := s.signals.hasLeft(); left {
-		j.endInput()
-		j.code = codeSignal + int(sig)
-		if sig == 0 {
-			s.terminal.Close()
-			s.tell(j, j.name(errLeft))
-			j.code = codeFailed
-		}
+	status, ended, err := s.awaitEnd(j)
+	if !ended {
+		s.leaveBehind(j)
 		return
 	}
-	status, err := j.cmd.Wait()
 	s.signals.hangUpRest(j)
 	j.status, j.code = status, status.ExitCode()
 	if err = errors.Join(err, j.outlet.close()); err != nil {
 		s.tell(j, j.name(err))
+		j.code = codeFailed
+	}
+}
+
+// awaitEnd waits for the end of a process whose outputs have ended; not ended: it is left to
+// itself. One that has a terminal may have closed that, ignore SIGHUP and go on.
+func (s *session) awaitEnd(j *job) (status client.Status, ended bool, err error) {
+	if _, left := s.signals.hasLeft(); left {
+		return 0, false, nil
+	}
+	if j.cmd.Terminal == nil {
+		status, err = j.cmd.Wait()
+		return status, true, err
+	}
+	type end struct {
+		status client.Status
+		err    error
+	}
+	over := make(chan end, 1)
+	go func() {
+		status, err := j.cmd.Wait()
+		over <- end{status, err}
+	}()
+	select {
+	case e := <-over:
+		return e.status, true, e.err
+	case <-s.signals.leaving:
+		return 0, false, nil
+	}
+}
+
+// leaveBehind takes in that a command is left to itself.
+func (s *session) leaveBehind(j *job) {
+	j.endInput()
+	j.left = true
+	sig, _ := s.signals.hasLeft()
+	j.code = codeSignal + int(sig)
+	if sig == 0 {
+		s.terminal.Close()
+		s.tell(j, j.name(errLeft))
 		j.code = codeFailed
 	}
 }

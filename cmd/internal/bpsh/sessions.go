@@ -81,6 +81,7 @@ func (s *signals) leave() {
 func (s *signals) leaveLocked(why unix.Signal) {
 	if !s.left {
 		s.left, s.why = true, why
+		close(s.leaving)
 	}
 	for _, j := range s.jobs {
 		j.cmd.Leave()

@@ -34,6 +34,7 @@ type signals struct {
 	terminal *terminal.Terminal // of the user, while commands have one
 	left     bool               // the commands have been left to themselves
 	why      unix.Signal        // by this signal; 0: by the user
+	leaving  chan struct{}      // closed then
 }
 
 // signalError is the cause for a start that was given up.

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/fakemaster"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -126,6 +128,41 @@ func ended(t *testing.T, pid int) bool {
 		t.Fatal(err)
 	}
 	return info.Signo != 0
+}
+
+// TestSignalWithTerminal has a command that has closed its terminal, and goes on when that hangs up.
+func TestSignalWithTerminal(t *testing.T) {
+	ended := make(chan struct{})
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
+		c.Started()
+		_ = c.Output(out, "ready\n")
+		c.EndOutputs()
+		c.Gone()
+		select {
+		case <-ended:
+		case <-time.After(limit.Scaled(5 * time.Second)):
+		}
+		c.EndProcess(wire.ExitStatus(6))
+	}))
+	cmd := command(t, m, "-T", "3", "cmd")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+	if err := unix.Kill(cmd.Process.Pid, unix.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	close(ended)
+	if got := cmd.ProcessState.ExitCode(); got != 143 {
+		t.Errorf("got %d, want 143", got)
+	}
 }
 
 // TestSignalWhileStarting has a master that never answers.

@@ -15,6 +15,9 @@ type used struct {
 
 func (s *session) usage() (all used) {
 	for _, j := range s.jobs {
+		if j.left { // the client may still be told
+			continue
+		}
 		if u := j.cmd.Usage; u != nil {
 			all.known++
 			all.User, all.System, all.MaxRSS = all.User+u.User, all.System+u.System, max(all.MaxRSS, u.MaxRSS)
