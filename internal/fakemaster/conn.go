@@ -27,6 +27,7 @@ type Conn struct {
 	input uint64    // bytes of standard input so far
 	told  uint64    // of them the client has been told
 	Taken [2]uint64 // bytes of the outputs that the client has taken
+	Size  wire.Size // that the client wants its terminal to have, as Input has found
 	Took  func()    // called by Input when Taken has changed; nil: nobody wants to know
 }
 
@@ -110,6 +111,9 @@ func (c *Conn) Input() ([]byte, error) {
 			if c.Took != nil {
 				c.Took()
 			}
+			continue
+		case h.Type == wire.TypeResize:
+			c.Size = wire.Size(h.Number)
 			continue
 		case h.Length == 0:
 			c.take(math.MaxUint64)

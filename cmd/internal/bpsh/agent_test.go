@@ -1,8 +1,12 @@
 package bpsh_test
 
 import (
+	"bufio"
+	"os"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/bpsh"
 	"bproc/cmd/internal/terminal"
@@ -44,5 +48,50 @@ func TestAgentInput(t *testing.T) {
 		if got := <-texts; got != want || stdin.Len() != left {
 			t.Errorf("input %v: the command got %q, want %q; %d bytes are left, want %d", input, got, want, stdin.Len(), left)
 		}
+	}
+}
+
+// TestSizeWhileStarting changes the size of the terminal while the command is being started.
+func TestSizeWhileStarting(t *testing.T) {
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sizes := make(chan [2]wire.Size, 1)
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
+		first := wire.Size(r.Command.Terminal.Size)
+		if err := unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 132}); err != nil {
+			t.Error(err)
+		}
+		c.Started()
+		_ = c.Output(out, "ready\n")
+		for err := error(nil); err == nil; {
+			_, err = c.Input()
+		}
+		sizes <- [2]wire.Size{first, c.Size}
+		c.EndProcess(0)
+	}))
+	if err := unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, m, "-T", "3", "cmd")
+	cmd.Stdin = f
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+	if err := unix.Kill(cmd.Process.Pid, unix.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	if got, want := <-sizes, [2]wire.Size{wire.NewSize(24, 80, 0, 0), wire.NewSize(30, 132, 0, 0)}; got != want {
+		t.Errorf("got sizes %#x, want %#x", got, want)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/cmd/internal/bpsh"
+	"bproc/cmd/internal/terminal"
 	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/internal/manpage"
@@ -26,6 +27,9 @@ import (
 const asCommand = "BPSH_TEST_GHOST"
 
 func TestMain(m *testing.M) {
+	if terminal.Guard() {
+		return
+	}
 	if ghost := os.Getenv(asCommand); ghost != "" {
 		sh := bpsh.Shell{Client: &client.Client{GhostPath: ghost}, Stdin: client.NewFile(os.Stdin), Stdout: client.NewFile(os.Stdout), Stderr: client.NewFile(os.Stderr)}
 		unix.Exit(sh.Main(context.Background(), os.Args[1:]))

@@ -41,9 +41,9 @@ func (s *signals) changed(sig unix.Signal) {
 
 // resize gives the terminals of the commands the size of this one.
 func (s *signals) resize() {
-	size := s.terminal.Size()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	size := s.terminal.Size() // not before: what is set last must be what it is now
 	for _, j := range s.jobs {
 		j.cmd.Resize(size)
 	}

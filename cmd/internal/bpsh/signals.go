@@ -185,11 +185,16 @@ func (w *watch) take(sig unix.Signal) {
 }
 
 // started adds a job that runs. It gets the signals that came while it was
-// being started.
+// being started, and the size that the terminal has by now.
 func (s *signals) started(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs = append(s.jobs, j)
+	if s.terminal != nil && j.cmd.Terminal != nil {
+		if size := s.terminal.Size(); size != j.cmd.Terminal.Size {
+			j.cmd.Resize(size)
+		}
+	}
 	for _, sig := range s.got {
 		s.passLocked(j, sig)
 	}
