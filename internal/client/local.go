@@ -32,6 +32,9 @@ func (c *Cmd) startLocal() error {
 		args = append([]string{viewCommand, "--"}, args...)
 	}
 	l := &local{cmd: exec.Command(args[0], args[1:]...), stdin: c.Stdin, pipes: c.pipes()}
+	if errors.Is(l.cmd.Err, exec.ErrDot) { // PATH is the user's, as on nodes and in a shell
+		l.cmd.Err = nil
+	}
 	l.cmd.Env, l.cmd.Dir = c.Env, c.localDir()
 	if c.Path != "" && !c.View {
 		l.cmd.Path, l.cmd.Err = c.Path, nil

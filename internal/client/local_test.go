@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"errors"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,6 +90,21 @@ func TestLocalDirectoryOptional(t *testing.T) {
 		cmd.Dir, cmd.DirOptional, cmd.Stdout = wanted, true, &out
 		if status, err := run(t.Context(), cmd); status != 0 || err != nil || out.String() != want+"\n" {
 			t.Errorf("%s: got %#x, %v, %q, want %s", wanted, status, err, out.String(), want)
+		}
+	}
+}
+
+// TestLocalInDirectory finds a command in the working directory, which PATH has.
+func TestLocalInDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("some-program", []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{".", ":/none"} {
+		t.Setenv("PATH", path)
+		cmd := new(client.Client).Command(client.FrontEnd, "some-program")
+		if status, err := run(t.Context(), cmd); status.ExitCode() != 3 || err != nil {
+			t.Errorf("PATH=%s: got %#x, %v", path, status, err)
 		}
 	}
 }
