@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -262,9 +263,11 @@ func (o *srunOptions) nodeRange(from []client.NodeID) (least, most int, err erro
 	return 1, max((o.tasks+each-1)/each, 1), nil
 }
 
-// slurmTime reads a time of Slurm: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s.
+// slurmTime reads a time of Slurm: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s, or a word for no
+// limit. One that is longer than a Duration can be, 292 years, is none, too.
 func slurmTime(text string) (time.Duration, error) {
-	if text == "" {
+	switch strings.ToUpper(text) {
+	case "", "UNLIMITED", "INFINITE":
 		return 0, nil
 	}
 	units := []time.Duration{time.Minute, time.Second}
@@ -277,17 +280,23 @@ func slurmTime(text string) (time.Duration, error) {
 		units = []time.Duration{time.Hour, time.Minute, time.Second}
 	}
 	n, err := strconv.ParseUint(days, 10, 16)
-	total := time.Duration(n) * 24 * time.Hour
+	total, tooLong := time.Duration(n)*24*time.Hour, false // 16 bits of days are not
 	for i, part := range parts {
 		n, partErr := strconv.ParseUint(part, 10, 32)
 		if partErr != nil || i >= len(units) {
 			err = errors.New("minutes, h:m:s or days-h:m:s")
 			break
 		}
-		total += time.Duration(n) * units[i]
+		most := (math.MaxInt64 - total) / units[i]
+		if tooLong = tooLong || time.Duration(n) > most; !tooLong {
+			total += time.Duration(n) * units[i]
+		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case tooLong:
+		return 0, nil
 	}
 	return total, nil
 }

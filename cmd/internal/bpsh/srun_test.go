@@ -88,6 +88,21 @@ func TestSrun(t *testing.T) {
 	}
 }
 
+// TestSrunTime has limits that a command which takes no time keeps, and others that are none.
+func TestSrunTime(t *testing.T) {
+	m := fakemaster.Start(t, onRun(places))
+	for _, limit := range []string{"1", "1:30", "1-0", "65535-23:59:59", "0", "UNLIMITED", "infinite", "307445735", "4294967295", "4294967295:0:0"} {
+		if got := srun(t, m.Client, strings.NewReader(""), "-w", "n0", "-t", limit, "cmd"); got.code != 0 || got.stderr != "" {
+			t.Errorf("%s: got %+v", limit, got)
+		}
+	}
+	for _, limit := range []string{"x", "1-", "-1", "1:x", "4294967296"} {
+		if got := srun(t, m.Client, strings.NewReader(""), "-w", "n0", "-t", limit, "cmd"); got.code != 255 {
+			t.Errorf("%s: got %+v", limit, got)
+		}
+	}
+}
+
 // TestSrunInput gives standard input to one command.
 func TestSrunInput(t *testing.T) {
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
