@@ -20,7 +20,7 @@ type PID int32
 // for use by several goroutines. Each request and each command has its own connection.
 type Client struct {
 	Socket    string // of the master; empty: $BPROC_SOCKET, or /run/bproc/master.sock
-	GhostPath string // of the program that ghosts execute; empty: that of the installation
+	GhostPath string // program that ghosts execute; empty: the installed one
 }
 
 func (c *Client) internal() *client.Client { return (*client.Client)(c) }
@@ -33,7 +33,7 @@ type Node struct {
 	Mode   uint32 // who may start processes there: bits 0111
 	UID    uint32 // owner of the node
 	GID    uint32
-	Addr   string    // of the connection of its daemon; empty without one
+	Addr   string    // of its daemon's connection; empty if there is none
 	Procs  int       // number of processes there
 	Since  time.Time // of the last change of State
 	Kernel string
@@ -94,14 +94,14 @@ func (c *Client) Procs(ctx context.Context) ([]Proc, error) {
 
 // NodeChange is a change of a line of the node table. A nil field stays as it is.
 type NodeChange struct {
-	State *string // "down" disconnects the node at once; "reboot", "halt" and "pwroff" are done there
+	State *string // "down" disconnects the node at once; the node carries out "reboot", "halt" and "pwroff"
 	Mode  *uint32 // who may start processes there: bits 0111
 	UID   *uint32
 	GID   *uint32
 	Trust *string // "full" or "limited": how far the node is believed (bproc(7))
-	Drain *bool   // nothing new is started there
+	Drain *bool   // no new processes are started there
 
-	Set    []string // tags and attributes, "gpu", "rack=4", in place of those of the same names
+	Set    []string // tags and attributes, "gpu", "rack=4", which replace those of the same names
 	Remove []string // names of tags and attributes
 }
 

@@ -14,24 +14,23 @@ import (
 	"bproc/internal/client"
 )
 
-// Cmd is a command for a node, to be used once. It is made by [Client.Command].
+// Cmd is a command for a node, to be used once. [Client.Command] makes one.
 type Cmd struct {
-	Node NodeID   // FrontEnd: an ordinary child
+	Node NodeID   // FrontEnd: the process is an ordinary child
 	Args []string // Args[0] is looked up in PATH of Env, on the node
 	Env  []string // NAME=VALUE; nil: the environment of this program
 	Dir  string   // working directory, which the node must have; empty: that of this program, or "/"
 
-	// Standard input and outputs; nil: the null device. Input is sent ahead of the process, up
-	// to 512 KB. Wait does not wait for its end: nothing is read after it of a file that blocks,
-	// such as os.Stdin; of other readers, a Read that is under way takes what it gets, and is the
-	// last. If Stdout and Stderr are the same writer, one goroutine at a time calls Write. When
-	// Write fails, Wait returns the error.
+	// Standard input and outputs; nil: the null device. Input is sent ahead of the process, up to
+	// 512 KB. Wait does not wait for the end of input: after Wait nothing is read from a file that
+	// blocks, such as os.Stdin; with another reader, the Read that is under way takes what it gets,
+	// and is the last. If Stdout and Stderr are the same writer, one goroutine at a time calls
+	// Write. When Write fails, Wait returns the error.
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// Files of the node that are opened instead. Those of outputs are created or
-	// truncated.
+	// Files of the node that are opened instead. Output files are created or truncated.
 	StdinFile  string
 	StdoutFile string
 	StderrFile string
@@ -39,27 +38,27 @@ type Cmd struct {
 	View   bool // the process sees all processes of the cluster in its /proc (bpprocfs(8))
 	HangUp bool // the process gets SIGHUP when this program ends before it
 
-	Measure bool // Usage is wanted
+	Measure bool // Wait sets Usage
 
 	PID    PID                // of the process and of its ghost, after Start
 	Status syscall.WaitStatus // how the process ended, after Wait
 
-	// What the process has used, and those of its descendants that it has waited for, after
-	// Wait, with Measure. nil: it is not known.
+	// Resources that the process has used, and the descendants that it has waited for. Wait sets it
+	// with Measure; nil: it is not known.
 	Usage *Usage
 
 	client *Client
 	inner  *client.Cmd  // nil before Start
-	killed func() error // ends the watch of the context, and returns its cause if it killed the process
+	killed func() error // ends the watch of the context; returns the cause if that killed the process
 	waited bool
 }
 
-// Usage is what a process has used (getrusage(2)). The kernel of the front end knows that of the
-// ghost only, so os/exec and the shell's time cannot tell.
+// Usage is what a process has used (getrusage(2)). The kernel of the front end knows only what the
+// ghost has used, so os/exec and the shell's time cannot tell.
 type Usage struct {
-	User   time.Duration // of processors
-	System time.Duration // of processors, in the kernel
-	MaxRSS uint64        // bytes that the largest process had in memory at a time
+	User   time.Duration // processor time
+	System time.Duration // processor time in the kernel
+	MaxRSS uint64        // most memory that one process had at a time, in bytes
 }
 
 // Command returns a command that executes a program on a node.
@@ -96,9 +95,8 @@ func (c *Cmd) Output(ctx context.Context) ([]byte, error) {
 	return stdout.Bytes(), err
 }
 
-// CombinedOutput runs the command and returns what it wrote to standard output and standard
-// error. Each has its own way from the node, so that their order may differ from that of
-// the writes.
+// CombinedOutput runs the command and returns what it wrote to standard output and standard error.
+// The two come from the node separately, so their order may differ from that of the writes.
 func (c *Cmd) CombinedOutput(ctx context.Context) ([]byte, error) {
 	if c.Stdout != nil || c.Stderr != nil {
 		return nil, errors.New("bproc: Stdout or Stderr is already set")
@@ -202,7 +200,7 @@ func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
 // after the end of the process, so read to the end of file first.
 func (c *Cmd) StdoutPipe() (io.ReadCloser, error) { return c.outputPipe(&c.Stdout) }
 
-// StderrPipe is as StdoutPipe, for standard error.
+// StderrPipe is StdoutPipe for standard error.
 func (c *Cmd) StderrPipe() (io.ReadCloser, error) { return c.outputPipe(&c.Stderr) }
 
 func (c *Cmd) outputPipe(output *io.Writer) (io.ReadCloser, error) {
@@ -232,9 +230,9 @@ func (c *Cmd) closePipes() {
 // maxStarts bounds the starts of one RunAll that are under way.
 const maxStarts = 128
 
-// RunAll runs commands at the same time, and returns when all have ended. The error joins
-// those of the commands, each with the number of its node. Writers that several commands
-// share must be safe for use by several goroutines, as os.Stdout is.
+// RunAll runs commands at the same time, and returns when all have ended. The error joins the
+// errors of the commands, each with the number of its node. Writers that several commands share
+// must be safe for use by several goroutines, as os.Stdout is.
 func RunAll(ctx context.Context, cmds ...*Cmd) error {
 	errs := make([]error, len(cmds))
 	starts := make(chan struct{}, maxStarts)
@@ -263,10 +261,10 @@ func (c *Cmd) named(err error) error {
 	return fmt.Errorf("node %d: %w", c.Node, err)
 }
 
-// tailSize is how much of standard error an ExitError has at least, if there is so much.
+// tailSize is the least that an ExitError keeps of a longer standard error.
 const tailSize = 32 << 10
 
-// tail keeps the end of what is written.
+// tail keeps the end of what is written to it.
 type tail struct{ last []byte }
 
 func (t *tail) Write(b []byte) (int, error) {

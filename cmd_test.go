@@ -227,8 +227,8 @@ func TestOnePipe(t *testing.T) {
 	}
 }
 
-// TestUnreadPipe has a process that writes more than a pipe has room for, which nobody
-// reads, and is killed.
+// TestUnreadPipe kills a process that has written more than a pipe has room for, while the pipe is
+// not read.
 func TestUnreadPipe(t *testing.T) {
 	const much = 300 << 10
 	cluster := start(t, func(c *fakemaster.Conn, m wire.Message) {
@@ -293,7 +293,7 @@ func TestClosedPipe(t *testing.T) {
 	}
 }
 
-// TestPipeOfChild has a process end whose child keeps standard output open and says nothing.
+// TestPipeOfChild has a process end while its child keeps standard output open and writes nothing.
 func TestPipeOfChild(t *testing.T) {
 	cluster := start(t, func(c *fakemaster.Conn, m wire.Message) {
 		if _, first := m.(*wire.Run); !first {
@@ -318,8 +318,8 @@ func TestPipeOfChild(t *testing.T) {
 	}
 }
 
-// TestPipeWithoutWait has the master go after the end of the output, while nobody waits for
-// the process: the connection is restored, since the process would be hung up otherwise.
+// TestPipeWithoutWait ends the connection to the master after the end of the output, before Wait is
+// called. It must be restored, since the process would be hung up otherwise.
 func TestPipeWithoutWait(t *testing.T) {
 	restored := make(chan struct{})
 	cluster := start(t, func(c *fakemaster.Conn, m wire.Message) {
@@ -382,7 +382,7 @@ func TestFailedStart(t *testing.T) {
 	}
 }
 
-// TestRunAll runs a command on nodes of which one fails and one is down.
+// TestRunAll runs a command on several nodes. It fails on one of them, and another is down.
 func TestRunAll(t *testing.T) {
 	cluster := start(t, func(c *fakemaster.Conn, m wire.Message) {
 		switch run := m.(*wire.Run); run.Node {

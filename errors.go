@@ -35,7 +35,7 @@ const (
 type Error struct {
 	Node  NodeID // FrontEnd if the request was about no node
 	Stage Stage
-	Errno syscall.Errno // 0 if there is none for it
+	Errno syscall.Errno // 0 if there is none
 
 	cause error // with the text
 }

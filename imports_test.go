@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// listed is what "go list" tells of a package.
+// listed is what "go list" prints about a package.
 type listed struct {
 	ImportPath string
 	Doc        string
@@ -55,9 +55,8 @@ func ours(importPath string) bool {
 	return importPath == "bproc" || strings.HasPrefix(importPath, "bproc/")
 }
 
-// arrows says which packages of ours each package of ours may import: those
-// that match a pattern of path.Match. A package that is not here may import
-// none, and belongs here.
+// arrows lists, for each package of ours, the packages of ours that it may import: those that match
+// a pattern of path.Match. Every package must be listed.
 var arrows = map[string][]string{
 	"wire":        nil,
 	"wire/bypass": {"wire"},
@@ -219,8 +218,8 @@ func short(importPath string) string {
 	return strings.TrimPrefix(importPath, "bproc/")
 }
 
-// TestLinked looks at what commands link: how fast they start, and what a
-// privileged one can be attacked by, depends on it.
+// TestLinked checks what commands link: their start-up time depends on it, and what a privileged
+// command can be attacked by.
 func TestLinked(t *testing.T) {
 	packages := list(t, "1")
 	const libcontainer = "github.com/opencontainers/runc/libcontainer"
@@ -276,8 +275,8 @@ func within(importPath, tree string) bool {
 	return importPath == tree || strings.HasPrefix(importPath, tree+"/")
 }
 
-// TestExported looks for types of other packages of ours in what programs use: only
-// unexported fields and the bodies of functions have them.
+// TestExported looks for types of our other packages in the API for programs: only unexported
+// fields and the bodies of functions may have them.
 func TestExported(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"bproc/wire"
 )
 
-// AnyUser in a GhostAdopt, and Parent 0, stand for a ghost that has been
-// adopted before: its image and its mark alone tell what it is.
+// AnyUser and Parent 0 in a GhostAdopt mean a ghost that was adopted before: its image and its mark
+// alone identify it.
 const AnyUser = ^uint32(0)
 
-// adopt seizes a ghost that a client made. It looks at what it is before, so as not to
-// touch anybody else's process, and that it still is when it is seized: from then on
-// nothing can change unseen.
+// adopt seizes a ghost that a client made. It checks the process before it seizes it, so as not to
+// touch another process, and checks the image again afterwards: from then on nothing can change
+// unseen.
 func (s *shard) adopt(m *wire.GhostAdopt) error {
 	if s.ghosts[m.PID] != nil {
 		return unix.EEXIST
@@ -35,7 +35,7 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	g.astray = g.since
 	g.user, g.group = st.user, st.group
 	g.root = st.user.Effective == 0 && st.capable != imageCapabilities
-	s.owners.set(m.PID, s) // somebody else may have named it before, and been refused
+	s.owners.set(m.PID, s) // another request may have named it before, and been refused
 	s.add(g)
 	how := wire.Adopted{PID: m.PID, Parent: st.parent, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner}
 	if g.since {
@@ -83,8 +83,8 @@ func (s *shard) seize(g *held, m *wire.GhostAdopt) (processStatus, error) {
 	if err := ptrace(unix.PTRACE_SEIZE, m.PID, 0, traceOptions); err != nil {
 		return st, fmt.Errorf("seize %d: %w", m.PID, err)
 	}
-	// It is still the same: what runs the image, and has no other tracer, changes in nothing
-	// that has been looked at, but to another image.
+	// It is still the same process: a process that runs the image and has no other tracer changes
+	// nothing that was checked, except by executing another image.
 	if err := s.rules.checkImage(p); err != nil {
 		s.letGo(m.PID)
 		return st, err
@@ -92,12 +92,12 @@ func (s *shard) seize(g *held, m *wire.GhostAdopt) (processStatus, error) {
 	return st, nil
 }
 
-// executeTime is how long a client's child may take from the moment in which its vfork(2) is
-// over to that in which it has the image.
+// executeTime is how long a client's child may take from the end of its vfork(2) until it runs the
+// image.
 const executeTime = 500 * time.Millisecond
 
-// checkSettled is check for a process that may still be executing the image: what waits
-// for that, as vfork(2) does, goes on before the kernel has changed image and credentials.
+// checkSettled is check for a process that may still be executing the image: its parent, waiting in
+// vfork(2), goes on before the kernel has changed the child's image and credentials.
 func (s *shard) checkSettled(g *held, p process, m *wire.GhostAdopt) (processStatus, error) {
 	st, err := s.rules.check(p, m)
 	waited := time.Duration(0)
@@ -125,11 +125,11 @@ func (s *shard) checkSettled(g *held, p process, m *wire.GhostAdopt) (processSta
 	return st, err
 }
 
-// comeUp waits until a ghost has done what its image does first. Until then it has
-// the name of the image, which whoever hears of its process must not see. It also
-// learns whether the ghost is stopped, which a master wants to know at once of one
-// that a former keeper held: /proc tells no more after the seizing (ptrace(2), "t").
-// One that is killed meanwhile is held, and reported, like any other.
+// comeUp waits until a ghost has run the code before its loop. Until then it has the name of the
+// image, which a client that hears of its process must not see. It also learns whether the ghost is
+// stopped. The master needs that at once for a ghost that a former keeper held, and /proc shows
+// only "t" after the seizing (ptrace(2)). A ghost that is killed meanwhile is held and reported
+// like any other.
 func (s *shard) comeUp(g *held) {
 	d, err := s.drive(g)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// TestAdopted has the next master, and the next keeper, know how ghosts were adopted.
+// TestAdopted checks that the next master, and the next keeper, know how ghosts were adopted.
 func TestAdopted(t *testing.T) {
 	f := newFixture(t)
 	self := wire.PID(os.Getpid())
@@ -44,7 +44,7 @@ func TestAdopted(t *testing.T) {
 	know("the next master, when they have ended,")
 }
 
-// TestListsOfManyGhosts has more ghosts than one message may tell.
+// TestListsOfManyGhosts lists more ghosts than one message may have.
 func TestListsOfManyGhosts(t *testing.T) {
 	r := newRegistry()
 	const count = 3*maxListed + 1

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarmSignal ends the calls of a shard's thread that wait. Nothing else means anything by it.
+// alarmSignal interrupts waiting calls of a shard's thread. It has no other use.
 const alarmSignal = unix.Signal(40)
 
-// alarm is a timer of the kernel that interrupts the calls of a thread, again and again
-// while it is set: the call that is to be interrupted may not have begun.
+// alarm is a kernel timer that interrupts the calls of a thread. It fires repeatedly while it is
+// set, because the call to interrupt may not have begun.
 type alarm struct {
 	made   bool
 	id     int32
@@ -28,8 +28,8 @@ type sigevent struct {
 	_      [11]int32
 }
 
-// interruptible has a signal end the calls that it comes in, and do nothing else. The
-// runtime of Go has a handler for it that returns; it lets calls begin anew (SA_RESTART).
+// interruptible makes a signal interrupt calls, and do nothing else. The Go runtime has a handler
+// for it that returns, but installs it with SA_RESTART, which is removed here.
 func interruptible(sig unix.Signal) error {
 	const restart = 0x10000000
 	var action kernelAction
@@ -45,7 +45,7 @@ func interruptible(sig unix.Signal) error {
 	return nil
 }
 
-// newAlarm returns an alarm for the thread that it is called on.
+// newAlarm returns an alarm for the calling thread.
 func newAlarm() (alarm, error) {
 	const threadID = 4 // SIGEV_THREAD_ID
 	var set unix.Sigset_t
@@ -62,16 +62,16 @@ func newAlarm() (alarm, error) {
 	return a, nil
 }
 
-// set has calls be interrupted after each such time; 0: not any more.
+// set interrupts calls at this interval; 0 ends that.
 func (a *alarm) set(every time.Duration) {
 	spec := unix.NsecToTimespec(every.Nanoseconds())
 	setting := unix.ItimerSpec{Interval: spec, Value: spec}
-	_, _, _ = unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(a.id), 0, uintptr(unsafe.Pointer(&setting)), 0, 0, 0) // of a timer that is there, it does not fail
+	_, _, _ = unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(a.id), 0, uintptr(unsafe.Pointer(&setting)), 0, 0, 0) // cannot fail for an existing timer
 }
 
 // remove ends the timer.
 func (a *alarm) remove() {
 	if a.made {
-		_, _, _ = unix.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(a.id), 0, 0) // nor does this
+		_, _, _ = unix.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(a.id), 0, 0) // cannot fail either
 	}
 }

@@ -7,17 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bellTime is after how long a bell rings once more, if that is needed.
+// bellTime is the interval at which a bell rings again until it is silenced.
 const bellTime = 200 * time.Microsecond
 
-// bell has a shard look into its queue. A signal interrupts the thread's wait for ghosts; where
-// it comes in the moment before that begins, it has no effect, and the alarm rings again.
+// bell makes a shard look into its queue. A signal interrupts the thread's wait for ghosts. A
+// signal just before the wait begins has no effect; then the alarm rings again.
 type bell struct{ alarm }
 
-// ring is for any thread; silence for that of the shard, before it looks into the queue.
+// ring may be called on any thread; silence only on the shard's, before it looks into the queue.
 func (b *bell) ring() {
 	b.set(bellTime)
-	_ = unix.Tgkill(os.Getpid(), b.thread, alarmSignal) // the thread is there as long as its shard
+	_ = unix.Tgkill(os.Getpid(), b.thread, alarmSignal) // the thread exists as long as its shard
 }
 
 func (b *bell) silence() { b.set(0) }

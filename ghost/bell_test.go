@@ -11,8 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// TestBell has a shard be woken up by each of many requests, with and without somebody to wait
-// for. One that it does not hear of is answered too late for this test.
+// TestBell wakes a shard by each of many requests, with and without ghosts to wait for. A request
+// that does not wake it is answered too late for this test.
 func TestBell(t *testing.T) {
 	f := newFixture(t)
 	for round := range 20 {
@@ -24,14 +24,14 @@ func TestBell(t *testing.T) {
 	}
 }
 
-// TestBellIsSilent has a keeper that has been woken up do nothing afterwards.
+// TestBellIsSilent checks that a keeper that was woken does nothing afterwards.
 func TestBellIsSilent(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, 0, "g")
 	for range 20 {
 		f.must(t, &wire.GhostSync{PID: pid})
 		eventually(t, "a keeper that sleeps", func() bool {
-			const idle = 20 * time.Millisecond // a hundred times that after which the bell rings again
+			const idle = 20 * time.Millisecond // a hundred times the interval at which the bell rings again
 			before := f.switches(t)
 			time.Sleep(idle)
 			return f.switches(t)-before < 20
@@ -40,7 +40,7 @@ func TestBellIsSilent(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestBellSignalled has the keeper get the bell's signal of somebody else.
+// TestBellSignalled sends the keeper the bell's signal from another process.
 func TestBellSignalled(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, 0, "g")

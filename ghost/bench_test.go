@@ -13,8 +13,8 @@ import (
 	"bproc/wire"
 )
 
-// BenchmarkLife measures what a ghost of a short command costs: adoption, a
-// signal and its report, the end until its parent has waited for it.
+// BenchmarkLife measures a ghost of a short command: adoption, a signal and its report, and the end
+// until its parent has waited for it.
 func BenchmarkLife(b *testing.B) {
 	f := newFixture(b)
 	var adopt, signal, exit time.Duration
@@ -42,8 +42,8 @@ func BenchmarkLife(b *testing.B) {
 	b.ReportMetric(float64(exit.Nanoseconds())/float64(b.N), "ns/exit")
 }
 
-// BenchmarkFork measures a ghost for a process that was forked on a node, has executed a
-// program, and has ended: in time, and in what it costs the keeper.
+// BenchmarkFork measures a ghost for a process that was forked on a node, has executed a program
+// and has ended: its time, and its cost to the keeper.
 func BenchmarkFork(b *testing.B) {
 	f := newFixture(b)
 	parent := f.ghost(b, 0, "sh")
@@ -64,8 +64,8 @@ func BenchmarkFork(b *testing.B) {
 	f.end(b, parent, 0)
 }
 
-// cost returns what the keeper has cost so far: processor time in clock ticks, and how
-// often it has waited (proc_pid_stat(5), proc_pid_status(5)).
+// cost returns the keeper's processor time so far in clock ticks, and how often it has waited
+// (proc_pid_stat(5), proc_pid_status(5)).
 func (f *fixture) cost(b *testing.B) (ticks, switches int) {
 	b.Helper()
 	pid := wire.PID(f.keeper.Process.Pid)
@@ -94,8 +94,8 @@ func (f *fixture) cost(b *testing.B) (ticks, switches int) {
 	return ticks, switches
 }
 
-// BenchmarkAdopt measures what the adoption of a ghost that has come up costs its shard, in
-// processor time of the thread.
+// BenchmarkAdopt measures the processor time of a shard's thread for adopting a ghost that has come
+// up.
 func BenchmarkAdopt(b *testing.B) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(b)

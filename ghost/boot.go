@@ -10,12 +10,11 @@ import (
 	"bproc/internal/procstat"
 )
 
-// thisBoot returns a number that stands for this boot of the front end, the same for
-// each keeper. A front end that is a container is booted anew without its kernel, so the
-// number is of that kernel's boot, of the PID namespace, and of the start of its init.
-// It is not 0.
+// thisBoot returns a number for this boot of the front end, the same for each keeper. A front end
+// that is a container boots without its kernel, so the number is made of the kernel's boot id, the
+// PID namespace and the start time of its init. It is never 0.
 func thisBoot() uint64 {
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, the rest tells enough on most machines
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, the rest is enough on most machines
 	stat, _ := os.ReadFile("/proc/1/stat")
 	var namespace unix.Stat_t
 	_ = unix.Stat("/proc/self/ns/pid", &namespace)

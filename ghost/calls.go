@@ -8,12 +8,12 @@ import (
 	"bproc/wire"
 )
 
-// sendSignal makes a ghost send a signal as its process wants to. The kernel
-// thus judges by the ghost's credentials and session whether it may, and whom a
-// group or all is; and the sender is right.
+// sendSignal makes a ghost send a signal for its process. The front end's kernel then judges by the
+// ghost's credentials and session whether it may be sent, and to which processes of a group or of
+// all; and the sender is right.
 //
-// The signals that the ghost has sent to itself are reported before the answer:
-// natively a process has got them when its call returns (kill(2)).
+// Signals that the ghost has sent to itself are reported before the answer: natively a process has
+// received them when its call returns (kill(2)).
 func (s *shard) sendSignal(g *held, m *wire.GhostCall) error {
 	number, args, err := sending(m)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *shard) sendSignal(g *held, m *wire.GhostCall) error {
 	return err
 }
 
-// killing returns the capabilities of a ghost that has CAP_KILL, which are all that it may
-// have, or 0.
+// killing returns the capabilities of a ghost that has CAP_KILL, or 0. They are all that it may
+// have.
 func killing(pid wire.PID) (uint64, error) {
 	st, err := readStatus(pid)
 	if err != nil || st.capable&(1<<unix.CAP_KILL) == 0 {
@@ -65,8 +65,8 @@ func killing(pid wire.PID) (uint64, error) {
 	return st.capable, nil
 }
 
-// sync reports the signals that are pending for a ghost. It gets them when it returns
-// from a call that does nothing, or takes its alarm away.
+// sync reports the signals that are pending for a ghost. The ghost gets them when it returns from a
+// call that does nothing, or from the call that takes its alarm away.
 func (s *shard) sync(g *held) error {
 	d, err := s.drive(g)
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *shard) sync(g *held) error {
 	return err
 }
 
-// sending returns the system call for a request, with its arguments but for the
-// address of a siginfo_t, which comes last.
+// sending returns the system call for a request, and its arguments except the address of a
+// siginfo_t, which comes last.
 func sending(m *wire.GhostCall) (number uint64, args []uint64, err error) {
 	count, info := 2, 0
 	switch m.Op {
@@ -103,7 +103,7 @@ func sending(m *wire.GhostCall) (number uint64, args []uint64, err error) {
 		return 0, nil, unix.EINVAL
 	}
 	if info > 0 && (*siginfo)(m.Info).atExit() {
-		return 0, nil, unix.EPERM // a process may say so to itself, and nobody could tell it from a ghost's exit
+		return 0, nil, unix.EPERM // a process may send this to itself, and it would look like a ghost's exit
 	}
 	for _, a := range m.Args {
 		args = append(args, uint64(a))

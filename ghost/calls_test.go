@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// expect waits for a report of a signal, and for nothing else.
+// expect waits for the report of a signal, and accepts no other one.
 func (f *fixture) expect(t testing.TB, pid wire.PID, sig unix.Signal, from wire.PID, uid uint32) {
 	t.Helper()
 	got, info := f.signal(t, pid)
@@ -69,8 +69,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestCallOfItself has ghosts signal themselves: the report comes before the
-// answer.
+// TestCallOfItself has ghosts signal themselves. The report precedes the answer.
 func TestCallOfItself(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, nobody, "g")
@@ -102,7 +101,7 @@ func TestCallOfItself(t *testing.T) {
 		}
 		f.quiet(t)
 	}
-	// It is where it was: SIGCONT has let it go on.
+	// SIGCONT has let it go on.
 	eventually(t, "the ghost goes on", func() bool { return statField(t, pid, 0) == "S" })
 	f.end(t, peer, 0)
 	// Its own SIGKILL holds it in its exit.
@@ -118,7 +117,7 @@ func TestCallOfItself(t *testing.T) {
 	}
 }
 
-// TestSync has ghosts report what they got before the answer.
+// TestSync checks that pending signals of ghosts are reported before the answer.
 func TestSync(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, nobody, "g")
@@ -150,7 +149,7 @@ func TestSync(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestCallInFlood has a ghost call while signals storm it.
+// TestCallInFlood has a ghost make a call during a flood of signals.
 func TestCallInFlood(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, nobody, "g")
@@ -185,7 +184,7 @@ func TestCallInFlood(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// has reports whether a signal for a ghost has been reported already.
+// has reports whether a signal for a ghost has been reported.
 func (f *fixture) has(pid wire.PID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -197,7 +196,7 @@ func (f *fixture) has(pid wire.PID) bool {
 	return false
 }
 
-// quiet checks that there are no reports of signals left.
+// quiet checks that no reports of signals are left.
 func (f *fixture) quiet(t testing.TB) {
 	t.Helper()
 	f.mu.Lock()
@@ -209,8 +208,7 @@ func (f *fixture) quiet(t testing.TB) {
 	}
 }
 
-// BenchmarkCall measures a signal from one ghost to another until the master has
-// the answer.
+// BenchmarkCall measures a signal from one ghost to another until the master has the answer.
 func BenchmarkCall(b *testing.B) {
 	f := newFixture(b)
 	from, to := f.ghost(b, 0, "from"), f.ghost(b, 0, "to")

@@ -38,8 +38,8 @@ func Dial(socket string) (*Client, error) {
 	return c, nil
 }
 
-// greetTime is how long a keeper may take to answer. It may have to carry out what a
-// former master has asked for.
+// greetTime is how long a keeper may take to answer. It may first have to carry out the requests of
+// a former master.
 const greetTime = 15 * time.Second
 
 func (c *Client) greet() error {
@@ -68,7 +68,7 @@ func (c *Client) greet() error {
 	}
 }
 
-// add takes in a part of what the keeper holds.
+// add takes in one part of the keeper's list.
 func (c *Client) add(m *wire.GhostList) {
 	l := &c.list
 	l.Held, l.Killed = append(l.Held, m.Held...), append(l.Killed, m.Killed...)
@@ -79,16 +79,16 @@ func (c *Client) add(m *wire.GhostList) {
 // Held returns the ghosts that the keeper held when the connection was made.
 func (c *Client) Held() []wire.PID { return c.list.Held }
 
-// Killed returns those of them that have got SIGKILL and are held in their exit.
+// Killed returns the held ghosts that have got SIGKILL and are held in their exit.
 func (c *Client) Killed() []wire.PID { return c.list.Killed }
 
-// Stopped returns those of them that are stopped.
+// Stopped returns the held ghosts that are stopped.
 func (c *Client) Stopped() []wire.PID { return c.list.Stopped }
 
-// Adopted returns how they were adopted, those of clients at least.
+// Adopted returns how the held ghosts were adopted, at least those of clients.
 func (c *Client) Adopted() []wire.Adopted { return c.list.Adopted }
 
-// Boot returns the number that stands for this boot of the front end.
+// Boot returns the number of this boot of the front end.
 func (c *Client) Boot() uint64 { return c.list.Boot }
 
 // Write sends frames: requests of package wire whose names begin with Ghost.
@@ -98,10 +98,10 @@ func (c *Client) Write(frames []byte) (int, error) { return c.conn.Write(frames)
 // request that it answers, GhostSignal or GhostGone.
 func (c *Client) Recv() (wire.Message, uint64, error) { return c.reader.Read() }
 
-// Close closes the connection. The keeper goes on.
+// Close closes the connection. The keeper continues to run.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// End ends the keeper, and with it what it holds in its exit.
+// End ends the keeper, and with it the ghosts that it holds in their exit.
 func (c *Client) End() error {
 	who, err := peer.Of(c.conn)
 	if err != nil {

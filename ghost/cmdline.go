@@ -7,38 +7,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// span is where a ghost's command line lies below its stack pointer. None: it is where
-// execve(2) puts it, above.
+// span is where a ghost's command line lies below its stack pointer. The zero span means above it,
+// where execve(2) puts the command line.
 type span struct{ start, end uint64 }
 
-// memoryMap is struct prctl_mm_map of linux/prctl.h: what /proc/PID/stat says of a
-// process's memory.
+// memoryMap is struct prctl_mm_map of linux/prctl.h: what /proc/PID/stat shows of a process's
+// memory.
 type memoryMap struct {
 	startCode, endCode, startData, endData, startBrk, brk uint64
 	startStack, argStart, argEnd, envStart, envEnd        uint64
 
 	auxv     uint64
-	auxvSize uint32 // 0: as it is
+	auxvSize uint32 // 0: unchanged
 	exeFD    uint32
 }
 
 const (
 	sizeofMemoryMap = 104
-	sameExe         = ^uint32(0) // anything else needs a capability
+	sameExe         = ^uint32(0) // any other value needs a capability
 )
 
-// canRemap reports whether the kernel lets a process say where its command line is,
-// which takes CONFIG_CHECKPOINT_RESTORE.
+// canRemap reports whether the kernel lets a process set the place of its command line. The kernel
+// needs CONFIG_CHECKPOINT_RESTORE for that.
 func canRemap() bool {
 	var size uint32
 	err := unix.Prctl(unix.PR_SET_MM, unix.PR_SET_MM_MAP_SIZE, uintptr(unsafe.Pointer(&size)), 0, 0)
 	return err == nil && size == sizeofMemoryMap
 }
 
-// show gives a ghost another command line and name, without its executing anything
-// (PR_SET_MM_MAP of PR_SET_MM(2const)), and reports whether it has: not where the kernel
-// or a limit is against it or where there is no room, nor when the credentials have to
-// change as execve(2) changes them.
+// show gives a ghost another command line and name without executing anything (PR_SET_MM_MAP of
+// PR_SET_MM(2const)), and reports whether it did. It does not where the kernel or a limit forbids
+// it, where there is no room, or where the credentials have to change as execve(2) changes them.
 func (d *driven) show(argv []string, comm string) (shown bool, err error) {
 	g := d.g
 	if !d.s.remaps || g.astray || g.user.Effective == 0 && !g.root ||
@@ -60,8 +59,8 @@ func (d *driven) show(argv []string, comm string) (shown bool, err error) {
 	return err == nil || errors.Is(err, errHeld), err
 }
 
-// room returns where there is room for a command line that is no part of the one that is
-// being shown: who reads that meanwhile gets nothing else.
+// room returns a place for a command line that does not overlap the one being shown, so that a
+// concurrent reader sees no mixture.
 func (d *driven) room(size uint64) (span, bool) {
 	top := d.scratch()
 	end := top
@@ -72,9 +71,8 @@ func (d *driven) room(size uint64) (span, bool) {
 	return at, size > 0 && at.start >= top-maxArgv && at.start < end
 }
 
-// memoryMap describes the memory of a ghost with its command line at a place, and an
-// empty environment behind that. The image does not move its stack pointer, and has no
-// heap.
+// memoryMap describes the memory of a ghost with its command line at the given place, followed by
+// an empty environment. The image does not move its stack pointer, and has no heap.
 func (d *driven) memoryMap(argv span) []byte {
 	end := textAddr(uint64(len(here.text)))
 	m := memoryMap{
@@ -85,7 +83,7 @@ func (d *driven) memoryMap(argv span) []byte {
 	return (*[sizeofMemoryMap]byte)(unsafe.Pointer(&m))[:]
 }
 
-// taskName returns a name as PR_SET_NAME(2const) takes it.
+// taskName returns a name in the form that PR_SET_NAME(2const) takes.
 func taskName(comm string) []byte {
 	const size = 16 // TASK_COMM_LEN
 	name := make([]byte, size)

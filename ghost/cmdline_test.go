@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// names returns a ghost's name and command line, as anybody sees them.
+// names returns a ghost's name and command line in /proc.
 func names(t testing.TB, pid wire.PID) (comm, line string) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
@@ -25,8 +25,8 @@ func names(t testing.TB, pid wire.PID) (comm, line string) {
 	return strings.TrimSuffix(string(text), "\n"), string(cmdline)
 }
 
-// program returns what tells one execution of a program from the next: the address of
-// random bytes, among others, which the kernel chooses each time (getauxval(3)).
+// program returns a value that differs between executions of a program: its auxiliary vector has
+// the address of random bytes, among others, which the kernel chooses each time (getauxval(3)).
 func program(t testing.TB, pid wire.PID) string {
 	t.Helper()
 	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
@@ -36,8 +36,8 @@ func program(t testing.TB, pid wire.PID) string {
 	return string(auxv)
 }
 
-// TestCommandLines has ghosts show command lines, where the kernel lets a process say
-// where its is, and where it does not.
+// TestCommandLines has ghosts show command lines, with and without the kernel's support for setting
+// their place.
 func TestCommandLines(t *testing.T) {
 	if !canRemap() {
 		t.Error("this kernel has no PR_SET_MM_MAP: CONFIG_CHECKPOINT_RESTORE")
@@ -99,8 +99,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestCommandLineOfFound has the next keeper, which does not know where a ghost's command
-// line lies, show another one.
+// TestCommandLineOfFound has the next keeper, which does not know the place of a ghost's command
+// line, show another one.
 func TestCommandLineOfFound(t *testing.T) {
 	first := newFixture(t)
 	pid := first.ghost(t, nobody, "a")
@@ -123,8 +123,8 @@ func TestCommandLineOfFound(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestCommandLineInLimit has a ghost whose process may have no data: the kernel does
-// not let it say where its command line is.
+// TestCommandLineInLimit uses a ghost whose process may have no data: the kernel does not let it
+// set the place of its command line.
 func TestCommandLineInLimit(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, 0, "a")

@@ -9,16 +9,15 @@ import (
 	"bproc/wire"
 )
 
-// become gives a ghost the credentials of its process. It must be possible again
-// and again, and to have children with chosen numbers in between, so the ghost of
-// whoever is not root keeps the capabilities of its image, and no more: by them
-// the kernel allows or refuses the signals that it sends.
+// become gives a ghost the credentials of its process. The ghost must be able to change them again
+// and to have children with chosen numbers in between. So the ghost of a process that is not root's
+// keeps the capabilities of its image, and no others: by them the kernel allows or refuses the
+// signals that it sends.
 //
-// No user can make use of them: a ghost runs a few fixed system calls and what
-// the keeper puts in, and nobody who lacks one of its permitted capabilities can
-// trace it or reach its memory (ptrace(2), "Ptrace access mode checking"), be it
-// dumpable or not. Who executes the image under a tracer of his own does not get
-// them (execve(2)).
+// No user can make use of them. A ghost runs a few fixed system calls and the keeper's code, and no
+// process that lacks one of its permitted capabilities can trace it or reach its memory (ptrace(2),
+// "Ptrace access mode checking"), whether it is dumpable or not. A process that is traced by a
+// tracer of its own does not get them when it executes the image (execve(2)).
 func (s *shard) become(g *held, user, group wire.IDs) error {
 	d, err := s.drive(g)
 	if err != nil {
@@ -29,8 +28,8 @@ func (s *shard) become(g *held, user, group wire.IDs) error {
 		return err
 	}
 	user, group = changed(g.user, user), changed(g.group, group)
-	// The kernel forgets the signal of prctl(2), PR_SET_PDEATHSIG, for the process
-	// when these change, so it does for the ghost.
+	// The kernel forgets the process's PR_SET_PDEATHSIG signal when these change (prctl(2)), and
+	// does the same for the ghost.
 	if user.Effective != g.user.Effective || group.Effective != g.group.Effective {
 		g.death = 0
 	}
@@ -46,9 +45,9 @@ func (s *shard) become(g *held, user, group wire.IDs) error {
 	return d.make(l)
 }
 
-// becomeRoot gives a ghost all capabilities. Only execve(2) does that, and only
-// if both the real and the effective user are root, as the image has
-// capabilities of its own (handle_privileged_root of security/commoncap.c).
+// becomeRoot gives a ghost all capabilities. Only execve(2) does that, and only if both the real
+// and the effective user are root, as the image has file capabilities (handle_privileged_root of
+// security/commoncap.c).
 func (d *driven) becomeRoot() (*driven, error) {
 	argv, err := commandLine(d.g.pid)
 	if err != nil {
@@ -75,11 +74,11 @@ func (d *driven) becomeUser(user wire.IDs) error {
 	return d.make(l)
 }
 
-// setUser adds to a list what changes a ghost's user. Unless that is root, it has the
-// capabilities of its image then.
+// setUser adds to a list the calls that change a ghost's user. Unless that is root, the ghost has
+// the capabilities of its image afterwards.
 func (d *driven) setUser(l *list, user wire.IDs) {
 	keep := hasRoot(d.g.user) && !hasRoot(user)
-	if keep { // it would lose all, but for this (capabilities(7))
+	if keep { // it would lose all of them without this (capabilities(7))
 		l.call(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1)
 	}
 	l.setIDs(func() {
@@ -96,7 +95,7 @@ func (d *driven) setUser(l *list, user wire.IDs) {
 	}
 }
 
-// changed returns what setresuid(2) makes of credentials: -1 leaves one as it is.
+// changed returns the credentials after setresuid(2): -1 leaves an ID as it is.
 func changed(before, to wire.IDs) wire.IDs {
 	const same = ^uint32(0)
 	if to.Real == same {
@@ -117,7 +116,7 @@ func (l *list) setIDs(after func(), number uint64, ids wire.IDs) {
 	l.callThen(after, number, uint64(ids.Real), uint64(ids.Effective), uint64(ids.Saved))
 }
 
-// limit leaves a ghost the capabilities of its image only.
+// limit leaves a ghost only the capabilities of its image.
 func (l *list) limit() { l.setCapabilities(nil, imageCapabilities, imageCapabilities) }
 
 // setCapabilities is capset(2).
@@ -140,7 +139,7 @@ func (s *shard) trait(g *held, option, value uint32) error {
 		return unix.EINVAL
 	}
 	if option == unix.PR_SET_CHILD_SUBREAPER {
-		s.awaitEnds() // whose children have gone elsewhere
+		s.awaitEnds() // some ghosts' children may have moved to other parents by then
 	}
 	d, err := s.drive(g)
 	if err != nil {
@@ -156,8 +155,8 @@ func (s *shard) trait(g *held, option, value uint32) error {
 	return nil
 }
 
-// learnDeath asks a ghost that a former keeper held which signal that is, before it
-// may forget it.
+// learnDeath asks a ghost that a former keeper held for its PR_SET_PDEATHSIG signal, before the
+// kernel may forget it.
 func (d *driven) learnDeath() error {
 	if !d.g.since {
 		return nil
@@ -177,9 +176,9 @@ func (d *driven) learnDeath() error {
 	return nil
 }
 
-// setDeath adds to a list what sets again which signal a ghost gets when its parent ends:
-// the kernel forgets it when a program is executed that has capabilities, as the image
-// has and the program of the process has not.
+// setDeath adds to a list the call that sets the signal again that a ghost gets when its parent
+// ends. The kernel forgets it when a program with capabilities is executed; the image has
+// capabilities, and the program of the process does not.
 func (d *driven) setDeath(l *list) {
 	if d.g.death != 0 {
 		l.call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uint64(d.g.death))

@@ -41,8 +41,8 @@ func (f *fixture) become(t *testing.T, pid wire.PID, user, group wire.IDs) {
 	f.is(t, pid, user, group)
 }
 
-// is checks a ghost's credentials: it can make ghosts, and the kernel allows it
-// and others what it should.
+// is checks a ghost's credentials, that it can make ghosts, and that the kernel permits signals as
+// for its process.
 func (f *fixture) is(t *testing.T, pid wire.PID, user, group wire.IDs) {
 	t.Helper()
 	st, err := readStatus(pid)
@@ -71,7 +71,7 @@ func (f *fixture) is(t *testing.T, pid wire.PID, user, group wire.IDs) {
 		if got := as(t, uid, "kill -0 %d", pid); got != want {
 			t.Errorf("user %d may signal a ghost of user %v: %v", uid, user, got)
 		}
-		// Nobody else may touch it, whoever it belongs to.
+		// No other user may trace it, whoever owns it.
 		for _, file := range traced {
 			if as(t, uid, ": </proc/%d/%s", pid, file) {
 				t.Errorf("user %d may open %s of a ghost of user %v", uid, file, user)
@@ -80,7 +80,7 @@ func (f *fixture) is(t *testing.T, pid wire.PID, user, group wire.IDs) {
 	}
 }
 
-// traced are files of proc(5) for those who may trace a process.
+// traced are files of proc(5) that only a tracer may open.
 var traced = []string{"environ", "exe", "mem", "maps"}
 
 func TestUser(t *testing.T) {
@@ -123,7 +123,7 @@ func TestUser(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestSameUser leaves some of a ghost's credentials as they are.
+// TestSameUser leaves some of a ghost's credentials unchanged.
 func TestSameUser(t *testing.T) {
 	const same = ^uint32(0)
 	f := newFixture(t)
@@ -151,7 +151,7 @@ func TestUserOfStopped(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestUserOfFound has the next keeper go on with a ghost that changed its user.
+// TestUserOfFound has the next keeper continue with a ghost that changed its user.
 func TestUserOfFound(t *testing.T) {
 	first := newFixture(t)
 	pid := first.ghost(t, alice, "su")
@@ -159,7 +159,7 @@ func TestUserOfFound(t *testing.T) {
 	first.stop(t, pid, unix.SIGTSTP)
 	first.stopKeeper(t)
 	f := newFixture(t)
-	// It was stopped, and the new keeper knows.
+	// It was stopped, and the new keeper knows that.
 	if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestReaper(t *testing.T) {
 	f := newFixture(t)
 	reaper := f.ghost(t, alice, "init")
 	f.must(t, &wire.GhostTrait{PID: reaper, Option: unix.PR_SET_CHILD_SUBREAPER, Value: 1})
-	f.must(t, &wire.GhostExec{PID: reaper, Argv: []string{"systemd"}}) // it stays one
+	f.must(t, &wire.GhostExec{PID: reaper, Argv: []string{"systemd"}}) // it stays a subreaper
 	if got := f.ask(t, &wire.GhostTrait{PID: reaper, Option: unix.PR_SET_DUMPABLE, Value: 1}); got != unix.EINVAL {
 		t.Errorf("another trait: %v", got)
 	}
@@ -231,7 +231,7 @@ func TestDeathSignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.gone(t, middle)
-		// What comes after it tells whether there was one.
+		// The next signal shows whether there was a death signal.
 		if err := unix.Kill(int(pid), unix.SIGUSR2); err != nil {
 			t.Fatal(err)
 		}

@@ -12,33 +12,33 @@ import (
 	"bproc/pidmap"
 )
 
-// Files of proc_sys_kernel(5). The first is of the PID namespace of whoever
-// writes to it; so is the second from Linux 6.14, before it was one for all.
+// Files of proc_sys_kernel(5). The first belongs to the PID namespace of the process that writes to
+// it. So does the second from Linux 6.14 on; before, it was global.
 const (
 	lastPIDFile = "/proc/sys/kernel/ns_last_pid"
 	maxPIDFile  = "/proc/sys/kernel/pid_max"
 )
 
-// cursorStart is where the cursor is put back to: the kernel itself keeps lower
-// numbers for what starts at boot (RESERVED_PIDS).
+// cursorStart is where the cursor is put back to. The kernel itself reserves lower numbers for what
+// starts at boot (RESERVED_PIDS).
 const cursorStart = 300
 
-// forkRate is how many numbers a front end can use up in a second, with much to
-// spare: no machine makes so many tasks.
+// forkRate is an upper bound of the numbers that a front end can use up in a second, with a wide
+// margin: no machine makes so many tasks.
 const forkRate = 200_000
 
 // maxLook is how long the cursor goes unwatched.
 const maxLook = 5 * time.Second
 
-// WatchCursor keeps the front end's own kernel from giving out numbers of the
-// node zone: it puts the allocation cursor back before it comes there. Numbers
-// in use are skipped by the kernel, so nothing else is to be done.
+// WatchCursor keeps the front end's own kernel from giving out numbers of the node zone: it puts
+// the allocation cursor back before the cursor reaches them. The kernel skips numbers in use, so
+// nothing else has to be done.
 func WatchCursor(ctx context.Context, log *slog.Logger) error {
 	if _, err := raiseMax(); err != nil {
 		return err
 	}
 	for {
-		raiseAgain(log) // others set it, too, such as sysctl --system
+		raiseAgain(log) // others set it, too, for example sysctl --system
 		last, err := readNumber(lastPIDFile)
 		if err != nil {
 			return fmt.Errorf("allocation cursor: %w; the kernel needs CONFIG_CHECKPOINT_RESTORE", err)
@@ -58,8 +58,8 @@ func WatchCursor(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// nextLook decides, from the number given out last, whether the cursor is to be
-// put back, and when it is to be looked at again.
+// nextLook decides, from the number given out last, whether to put the cursor back, and when to
+// look at it again.
 func nextLook(last int) (back bool, look time.Duration) {
 	end := int(pidmap.LocalEnd)
 	if last >= end {
@@ -69,7 +69,7 @@ func nextLook(last int) (back bool, look time.Duration) {
 	return back, min(max(look, time.Millisecond), maxLook)
 }
 
-// raiseMax makes the node zone's numbers possible, and returns the limit that there was.
+// raiseMax makes the numbers of the node zone possible, and returns the former limit.
 func raiseMax() (was int, err error) {
 	if was, err = readNumber(maxPIDFile); err != nil {
 		return 0, fmt.Errorf("greatest process number: %w", err)
@@ -83,8 +83,8 @@ func raiseMax() (was int, err error) {
 	return was, nil
 }
 
-// raiseAgain is raiseMax for when somebody may have lowered the limit, and reports whether
-// that is put right.
+// raiseAgain is raiseMax for the case that the limit was lowered, and reports whether it has raised
+// it.
 func raiseAgain(log *slog.Logger) (raised bool) {
 	was, err := raiseMax()
 	switch {

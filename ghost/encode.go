@@ -2,7 +2,7 @@ package ghost
 
 import "unsafe"
 
-// bytes returns the arguments as they are in memory.
+// bytes returns the arguments as they are laid out in memory.
 func (a *cloneArgs) bytes() []byte {
 	return (*[unsafe.Sizeof(*a)]byte)(unsafe.Pointer(a))[:]
 }

@@ -10,14 +10,14 @@ import (
 	"bproc/wire"
 )
 
-// maxArgv bounds the command line that a ghost shows, in bytes. It has to fit
-// into the stack below the stack pointer: at execve the kernel makes 128 KiB
-// (setup_arg_pages of fs/exec.c), of which it takes up to 8 for randomness.
+// maxArgv bounds the command line that a ghost shows, in bytes. It has to fit into the stack below
+// the stack pointer: execve maps 128 KiB (setup_arg_pages of fs/exec.c), of which the kernel uses
+// up to 8 for randomness.
 const maxArgv = 60 << 10
 
-// exec gives a ghost another command line; without one, it gets a name only. Where show
-// cannot do that, it executes the image anew. What else that does to the ghost is undone:
-// the image has capabilities, and the program of the process has not.
+// exec gives a ghost another command line; without one, the ghost gets only a name. Where show
+// cannot do that, the ghost executes the image anew. Other effects of execve(2) are undone: the
+// image has capabilities, and the program of the process has not.
 func (s *shard) exec(g *held, m *wire.GhostExec) error {
 	d, err := s.drive(g)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *shard) exec(g *held, m *wire.GhostExec) error {
 	return d.make(l)
 }
 
-// name returns what the process is called: by its first argument, if not otherwise.
+// name returns the name of the process: by default, the base name of its first argument.
 func name(m *wire.GhostExec) string {
 	if m.Comm != "" {
 		return m.Comm
@@ -70,16 +70,16 @@ func (d *driven) setName(comm string) error {
 	return d.make(l)
 }
 
-// execute executes the image, and gives the ghost its name: execve(2) has named it after
-// the image. What the image does before its loop has been done, and is left out.
+// execute executes the image and gives the ghost its name, because execve(2) has named it after the
+// image. The code before the loop has run already, and is left out.
 func (d *driven) execute(argv []string, name string) (*driven, error) {
 	if err := d.enter(argv); err != nil {
 		return d, err
 	}
 	d.g.argv, d.g.astray = span{}, false
 	d.s.raise(d.g)
-	// From this stop it comes to the next before its first instruction, unless a signal
-	// is in between.
+	// The ghost goes from this stop to the next before its first instruction, unless a signal is in
+	// between.
 	if err := resume(unix.PTRACE_INTERRUPT, d.g.pid, 0); err != nil {
 		return d, fmt.Errorf("interrupt ghost %d: %w", d.g.pid, err)
 	}
@@ -94,7 +94,7 @@ func (d *driven) execute(argv []string, name string) (*driven, error) {
 	return up, up.setName(name)
 }
 
-// enter executes the image. The ghost then stands at its beginning.
+// enter executes the image. The ghost is then stopped at the image's beginning.
 func (d *driven) enter(argv []string) error {
 	addr := (d.saved.stack() - scratch - maxArgv) &^ 15
 	block, argvAddr := layout(addr, d.s.image, argv)
@@ -105,8 +105,8 @@ func (d *driven) enter(argv []string) error {
 	return err
 }
 
-// layout lays out a path and an argument vector for memory at addr. It returns
-// the address of the vector.
+// layout lays out a path and an argument vector for memory at addr. It returns the address of the
+// vector.
 func layout(addr uint64, path string, argv []string) ([]byte, uint64) {
 	block := append([]byte(path), 0)
 	var pointers []uint64
@@ -126,7 +126,7 @@ func layout(addr uint64, path string, argv []string) ([]byte, uint64) {
 	return block, vector
 }
 
-// commandLine returns what a ghost was executed with (proc_pid_cmdline(5)).
+// commandLine returns the arguments that a ghost was executed with (proc_pid_cmdline(5)).
 func commandLine(pid wire.PID) ([]string, error) {
 	text, err := readProc(pid, "cmdline")
 	if err != nil || len(text) == 0 {

@@ -8,9 +8,9 @@ import (
 	"bproc/wire"
 )
 
-// exit ends a ghost as its process ended. The end itself is not waited for:
-// the shard will see it, and report it. (While there are slipped ghosts, it would
-// not.) One that is to stay a zombie is waited for, and let go by the next exit.
+// exit ends a ghost as its process ended. It does not wait for the end: the shard will see and
+// report it, except while there are slipped ghosts; then exit waits. A ghost that is to stay a
+// zombie is waited for, and released by the next exit.
 func (s *shard) exit(g *held, status wire.Status, zombie bool) error {
 	switch {
 	case g.zombie && zombie:
@@ -35,8 +35,8 @@ func (s *shard) exit(g *held, status wire.Status, zombie bool) error {
 	return err
 }
 
-// awaitZombie waits until a ghost is a zombie, as for one that is driven: its children
-// have another parent only then, and the answer to the request says so.
+// awaitZombie waits until a ghost is a zombie, as for a ghost that is driven: only then do its
+// children have another parent, and the answer to the request promises that.
 func (s *shard) awaitZombie(g *held) {
 	for s.ghosts[g.pid] == g && !g.slipped {
 		status, err := s.awaitStop(g)
@@ -65,7 +65,7 @@ func (s *shard) letEnd(g *held, status wire.Status) error {
 		return s.killedMeanwhile(g, err)
 	}
 	g.asked = true
-	// It need not stop once more on its way.
+	// It need not stop again on its way.
 	_ = ptrace(unix.PTRACE_SETOPTIONS, g.pid, 0, traceOptions&^unix.PTRACE_O_TRACEEXIT)
 	r := d.saved
 	r.begin(here.one, g.pid)
@@ -76,7 +76,7 @@ func (s *shard) letEnd(g *held, status wire.Status) error {
 	return resume(unix.PTRACE_CONT, g.pid, 0)
 }
 
-// killedMeanwhile lets a ghost go that got SIGKILL while it was being taken.
+// killedMeanwhile releases a ghost that got SIGKILL while it was being stopped.
 func (s *shard) killedMeanwhile(g *held, err error) error {
 	if !g.killed {
 		return err
@@ -84,7 +84,7 @@ func (s *shard) killedMeanwhile(g *held, err error) error {
 	return s.letDie(g)
 }
 
-// letDie lets a ghost go that got SIGKILL.
+// letDie releases a ghost that got SIGKILL.
 func (s *shard) letDie(g *held) error {
 	g.asked = true
 	if g.slipped { // it is a zombie already
@@ -96,8 +96,7 @@ func (s *shard) letDie(g *held) error {
 	return resume(unix.PTRACE_CONT, g.pid, 0)
 }
 
-// deadly reports whether a process can be ended by a signal, but for SIGKILL
-// (signal(7)).
+// deadly reports whether a signal other than SIGKILL can end a process (signal(7)).
 func deadly(sig unix.Signal) bool {
 	switch sig {
 	case unix.SIGKILL, unix.SIGCHLD, unix.SIGCONT, unix.SIGURG, unix.SIGWINCH:
@@ -106,10 +105,9 @@ func deadly(sig unix.Signal) bool {
 	return sig > 0 && sig <= 64 && !stopSignal(sig)
 }
 
-// exitBySignal ends a ghost by the default action of a signal. Whatever the
-// ghost has inherited must not be in the way: the action may be to ignore. No
-// core is written for a ghost: with a limit of 1 the kernel does not even call a
-// handler of core_pattern (core(5)).
+// exitBySignal ends a ghost by the default action of a signal. The ghost may have inherited another
+// action, for example to ignore it, so the default is set first. No core is written for a ghost:
+// with a limit of 1 the kernel does not even call a handler of core_pattern (core(5)).
 func (s *shard) exitBySignal(g *held, sig unix.Signal) error {
 	d, err := s.drive(g)
 	if err != nil {
@@ -123,7 +121,7 @@ func (s *shard) exitBySignal(g *held, sig unix.Signal) error {
 		return s.killedMeanwhile(g, err)
 	}
 	g.asked = true
-	// It stands where it is about to get a signal: now that one.
+	// It is in the stop before the delivery of a signal: sig replaces that signal.
 	return resume(unix.PTRACE_CONT, g.pid, sig)
 }
 

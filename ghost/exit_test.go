@@ -24,7 +24,7 @@ func TestExitStatuses(t *testing.T) {
 		want := sig
 		switch sig {
 		case unix.SIGCHLD, unix.SIGCONT, unix.SIGURG, unix.SIGWINCH, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
-			want = unix.SIGKILL // nobody dies of these
+			want = unix.SIGKILL // these do not end a process
 		}
 		pid := f.ghost(t, nobody, "g")
 		if st := f.end(t, pid, wire.SignalStatus(int(sig))); !st.Signaled() || st.Signal() != want {
@@ -67,7 +67,7 @@ func TestKillHeld(t *testing.T) {
 	}
 }
 
-// A SIGKILL that comes while the keeper drives a ghost must not end it either.
+// A SIGKILL that comes while the keeper drives a ghost must not end the ghost either.
 func TestKillWhileDriven(t *testing.T) {
 	f := newFixture(t)
 	for i := range 200 {

@@ -16,21 +16,21 @@ const (
 	schedDeadline = 6
 )
 
-// ownProcessors are those that the keeper may run on.
+// ownProcessors returns the processors that the keeper may run on.
 var ownProcessors = sync.OnceValue(func() (on unix.CPUSet) {
-	_ = unix.SchedGetaffinity(0, &on) // none: ghosts' are not what they should be
+	_ = unix.SchedGetaffinity(0, &on) // on error it is empty, and ghosts' affinities differ from it
 	return on
 })
 
-// favour has a ghost run when others do: it is the keeper that waits for it. Its nice
-// value stays, which is its process's, and its control group, by which whoever manages
-// the user's processes ends, bounds and freezes them.
+// favour lets a ghost run as soon as others do, because the keeper waits for it. The ghost keeps
+// its nice value, which is its process's, and its control group, by which the manager of the user's
+// processes ends, bounds and freezes them.
 func favour(pid wire.PID) {
 	policy, _, _ := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, uintptr(pid), 0, 0)
 	const resetOnFork = 1 << 30
 	if policy &^= resetOnFork; policy == schedIdle || policy == schedDeadline {
 		var priority int32 // struct sched_param
-		// If it fails, the ghost is only slower.
+		// If this fails, the ghost is only slower.
 		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(pid), schedOther, uintptr(unsafe.Pointer(&priority)))
 	}
 	var on, all unix.CPUSet

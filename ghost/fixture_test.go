@@ -32,7 +32,7 @@ type fixture struct {
 	mu     sync.Mutex
 	events []event
 	more   chan struct{}
-	ended  chan struct{} // closed when there are no more events of this connection
+	ended  chan struct{} // closed when this connection has no more events
 }
 
 type event struct {
@@ -45,7 +45,7 @@ func newFixture(t testing.TB) *fixture {
 	return keeperAt(t, filepath.Join(t.TempDir(), "keeper.sock"))
 }
 
-// keeperAt starts a keeper for a socket, of which there may have been another.
+// keeperAt starts a keeper for a socket, which may have had another one.
 func keeperAt(t testing.TB, socket string) *fixture {
 	t.Helper()
 	image := imageOf(t)
@@ -61,7 +61,7 @@ func keeperAt(t testing.TB, socket string) *fixture {
 	return f
 }
 
-// stopKeeper ends the keeper, if nothing else has.
+// stopKeeper ends the keeper, if it still runs.
 func (f *fixture) stopKeeper(t testing.TB) {
 	t.Helper()
 	if f.keeper == nil {
@@ -76,7 +76,7 @@ func (f *fixture) stopKeeper(t testing.TB) {
 	f.keeper = nil
 }
 
-// connect makes a new master's connection.
+// connect makes a new connection as a master.
 func (f *fixture) connect(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -112,8 +112,7 @@ func (f *fixture) connect(t testing.TB) {
 	}()
 }
 
-// nextMaster makes a connection that takes the place of the one before. What that
-// was told counts no more.
+// nextMaster makes a connection that replaces the previous one, and drops the events of that.
 func (f *fixture) nextMaster(t testing.TB) {
 	t.Helper()
 	f.client.Close()
@@ -185,7 +184,7 @@ func (f *fixture) gone(t testing.TB, pid wire.PID) *wire.GhostGone {
 	}).msg.(*wire.GhostGone)
 }
 
-// formerly makes a ghost that a keeper has held before.
+// formerly makes a ghost that looks as if a keeper had held it before.
 func formerly(t testing.TB, uid uint32, argv ...string) wire.PID {
 	t.Helper()
 	pid := start(t, uid, argv...)
@@ -195,9 +194,9 @@ func formerly(t testing.TB, uid uint32, argv ...string) wire.PID {
 	return pid
 }
 
-// start makes a ghost as a client does, a child of the test, and waits until it has the image:
-// some kernels let a parent go on before that, and only the adoption of a client's child
-// ([shard.checkSettled]) awaits it.
+// start makes a ghost as a client does, a child of the test, and waits until it runs the image.
+// Some kernels let a parent go on before that, and only the adoption of a client's child
+// ([shard.checkSettled]) waits for it.
 func start(t testing.TB, uid uint32, argv ...string) wire.PID {
 	t.Helper()
 	pid := launch(t, uid, argv...)
@@ -205,7 +204,7 @@ func start(t testing.TB, uid uint32, argv ...string) wire.PID {
 	return pid
 }
 
-// awaitImage waits until a process executes an image.
+// awaitImage waits until a process runs an image.
 func awaitImage(t testing.TB, pid wire.PID, path string) {
 	t.Helper()
 	image, err := inodeOf(unix.AT_FDCWD, path)
@@ -223,7 +222,7 @@ func awaitImage(t testing.TB, pid wire.PID, path string) {
 	})
 }
 
-// launch is start that does not wait.
+// launch is start without the wait.
 func launch(t testing.TB, uid uint32, argv ...string) wire.PID {
 	t.Helper()
 	attr := &os.ProcAttr{Env: []string{}, Sys: &unix.SysProcAttr{}}
@@ -237,7 +236,7 @@ func launch(t testing.TB, uid uint32, argv ...string) wire.PID {
 	return wire.PID(p.Pid)
 }
 
-// ghost makes a ghost and has it adopted.
+// ghost makes a ghost and adopts it.
 func (f *fixture) ghost(t testing.TB, uid uint32, argv ...string) wire.PID {
 	t.Helper()
 	pid := launch(t, uid, argv...)
@@ -245,7 +244,7 @@ func (f *fixture) ghost(t testing.TB, uid uint32, argv ...string) wire.PID {
 	return pid
 }
 
-// end ends a ghost and returns what its parent sees.
+// end ends a ghost and returns the status that its parent gets.
 func (f *fixture) end(t testing.TB, pid wire.PID, status wire.Status) unix.WaitStatus {
 	t.Helper()
 	if err := wire.Write(f.client, 0, &wire.GhostExit{PID: pid, Status: status}); err != nil {
@@ -295,14 +294,14 @@ func eventually(t testing.TB, what string, ok func() bool) {
 
 func (s *siginfo) uid() uint32 { return binary.LittleEndian.Uint32(s[offUID:]) }
 
-// sentBy enters the sender and the value of a queued signal.
+// sentBy sets the sender and the value of a queued signal.
 func (s *siginfo) sentBy(pid wire.PID, uid uint32, value uint64) {
 	binary.LittleEndian.PutUint32(s[offPid:], uint32(pid))
 	binary.LittleEndian.PutUint32(s[offUID:], uid)
 	binary.LittleEndian.PutUint64(s[offValue:], value)
 }
 
-// statusField reads the first values of a field of /proc/PID/status.
+// statusField parses the first values of a field of /proc/PID/status.
 func statusField(text []byte, name string, base int, values []uint64) error {
 	_, rest, ok := bytes.Cut(text, []byte("\n"+name))
 	if !ok {

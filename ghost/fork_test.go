@@ -9,8 +9,7 @@ import (
 	"bproc/wire"
 )
 
-// TestSibling has ghosts make siblings: children of their parents in their own
-// places.
+// TestSibling has ghosts make siblings: children of their own parents.
 func TestSibling(t *testing.T) {
 	f := newFixture(t)
 	maker := f.ghost(t, nobody, "maker")
@@ -28,7 +27,7 @@ func TestSibling(t *testing.T) {
 		t.Errorf("a number twice: %v", errno)
 	}
 
-	// The test is the parent of what it did not make, and can wait for it.
+	// The test is the parent of the sibling, which it did not make, and can wait for it.
 	f.stop(t, maker, unix.SIGTSTP)
 	f.must(t, &wire.GhostFork{Parent: maker, Child: sibling, Sibling: true})
 	if got, want := statField(t, sibling, 1), wire.PID(os.Getpid()).String(); got != want {

@@ -14,7 +14,7 @@ import (
 	"bproc/wire"
 )
 
-// markHeld marks a ghost: by that the next keeper knows it.
+// markHeld marks a ghost. The next keeper recognizes it by the mark.
 func markHeld(pid wire.PID, hangUp bool) error {
 	filter := mark.Held
 	if hangUp {
@@ -36,9 +36,9 @@ func wasHeld(pid wire.PID) (held, hangUp bool) {
 	return mark.Parse(text)
 }
 
-// disown leaves nothing of what a former keeper was having the ghost do when it died: the
-// ghost goes back to its loop, and what says that it is done is for nobody. The master
-// asks again for all that was not answered.
+// disown cancels what a former keeper was having the ghost do when it died: the ghost goes back to
+// its loop, and its signal that it is done is dropped. The master repeats all requests that were
+// not answered.
 func (d *driven) disown() {
 	for place := range uint64(maxHeard) {
 		info := peek(d.g.pid, ofProcess, place)
@@ -55,9 +55,9 @@ func (d *driven) disown() {
 	}
 }
 
-// Times for a former keeper that is still about to end: its threads let go of their
-// ghosts one after the other, and after its sockets are closed. It may take long over many
-// ghosts, but not over the next one.
+// Times for a former keeper that is still exiting: its threads let go of their ghosts one after the
+// other, and after its sockets are closed. It may take long over many ghosts, but not over each
+// one.
 const (
 	formerTime  = 5 * time.Second
 	formerPause = 2 * time.Millisecond
@@ -65,8 +65,8 @@ const (
 
 var errFormer = errors.New("the former keeper ends and does not let go of them")
 
-// seizeFormer has the shards seize the ghosts that a former keeper held. It waits for
-// one that has yet to let go of them.
+// seizeFormer makes the shards seize the ghosts that a former keeper held. It waits for a keeper
+// that has not yet let go of them.
 func (k *Keeper) seizeFormer(ctx context.Context) error {
 	for since := time.Now(); ; {
 		parents, more, err := k.former()
@@ -93,8 +93,8 @@ func (k *Keeper) seizeFormer(ctx context.Context) error {
 	}
 }
 
-// seize has ghosts, given with their parents, seized. Those of a tree go to the
-// same shard, so that what is asked of them is done in its order.
+// seize makes the shards seize ghosts, given with their parents. The ghosts of a tree go to the
+// same shard, so that requests about them are carried out in order.
 func (k *Keeper) seize(parents map[wire.PID]wire.PID) {
 	shards := map[wire.PID]*shard{} // by the root of a tree
 	for pid := range parents {
@@ -110,9 +110,9 @@ func (k *Keeper) seize(parents map[wire.PID]wire.PID) {
 			shards[root] = s
 		}
 		k.owners.set(pid, s)
-		s.count.Add(1) // so that the next tree goes elsewhere
+		s.count.Add(1) // so that the next tree goes to another shard
 		seized := func(err error) {
-			s.count.Add(-1) // it is counted if it is held
+			s.count.Add(-1) // adopt counts it if it is held
 			if err != nil && !errors.Is(err, unix.ESRCH) {
 				k.log.Warn("a ghost of a former keeper is not seized", "pid", pid, "err", err)
 			}
@@ -124,9 +124,8 @@ func (k *Keeper) seize(parents map[wire.PID]wire.PID) {
 	}
 }
 
-// former returns the ghosts that were held and are not, with their parents, and
-// whether there are more that have a tracer which is about to end: one without
-// memory.
+// former returns the marked ghosts that no shard holds, with their parents, and whether others have
+// a tracer that is exiting: one without memory.
 func (k *Keeper) former() (parents map[wire.PID]wire.PID, more bool, err error) {
 	parents = map[wire.PID]wire.PID{}
 	err = k.eachMarked(func(pid wire.PID, st processStatus) {
@@ -142,8 +141,7 @@ func (k *Keeper) former() (parents map[wire.PID]wire.PID, more bool, err error) 
 	return parents, more, err
 }
 
-// eachMarked calls do for each process of this PID namespace that runs the image,
-// and that is marked.
+// eachMarked calls do for each process of this PID namespace that runs the image and is marked.
 func (k *Keeper) eachMarked(do func(wire.PID, processStatus)) error {
 	dir, err := os.Open("/proc")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"bproc/wire"
 )
 
-// TestFormerOfOthers has a keeper leave those alone that are no former keeper's of
-// its own: all of them look like ghosts that were held.
+// TestFormerOfOthers checks that a keeper does not seize processes that a former keeper of its own
+// did not hold, though they all look like ghosts that were held.
 func TestFormerOfOthers(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "ghost")
 	if err := Install(other); err != nil {
@@ -51,8 +51,8 @@ func TestFormerOfOthers(t *testing.T) {
 	living.end(t, held, 0)
 }
 
-// marked starts a process of an image, in new namespaces as the flags say, that looks
-// like a ghost that was held.
+// marked starts a process of an image, in the new namespaces of the flags, that looks like a ghost
+// that was held.
 func marked(t *testing.T, image string, namespaces uintptr) wire.PID {
 	t.Helper()
 	p, err := os.StartProcess(image, []string{"stray"}, &os.ProcAttr{Env: []string{}, Sys: &unix.SysProcAttr{Cloneflags: namespaces}})
@@ -60,7 +60,7 @@ func marked(t *testing.T, image string, namespaces uintptr) wire.PID {
 		t.Fatal(err)
 	}
 	pid := wire.PID(p.Pid)
-	awaitImage(t, pid, image) // before that, the memory that is marked would be the test's own
+	awaitImage(t, pid, image) // before that, the mark would be set on the test's own memory
 	if err := markHeld(pid, false); err != nil {
 		t.Fatal(err)
 	}

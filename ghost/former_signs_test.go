@@ -10,13 +10,13 @@ import (
 	"bproc/wire"
 )
 
-// TestFormerMark has a keeper die when what it has sent a ghost for itself is still
-// pending: that is no signal for the process.
+// TestFormerMark has a keeper die while its own signals to ghosts are pending. They are not signals
+// for the processes.
 func TestFormerMark(t *testing.T) {
 	first := newFixture(t)
 	pid := first.ghost(t, nobody, "g")
 	first.stop(t, pid, unix.SIGTSTP)
-	first.tell(t, &wire.GhostStop{PID: pid, Signal: uint8(unix.SIGTSTP)}) // it is stopped already, and gets nothing
+	first.tell(t, &wire.GhostStop{PID: pid, Signal: uint8(unix.SIGTSTP)}) // it is stopped already, and the signal stays pending
 	first.must(t, &wire.GhostFork{Parent: first.ghost(t, nobody, "p"), Child: 2400000})
 	eventually(t, "a mark is pending", func() bool { return pendingOf(t, pid) != 0 })
 	first.killKeeper(t)
@@ -33,7 +33,7 @@ func TestFormerMark(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// pendingOf returns the signals that are pending for a process.
+// pendingOf returns the set of signals that are pending for a process.
 func pendingOf(t testing.TB, pid wire.PID) uint64 {
 	t.Helper()
 	text, err := readProc(pid, "status")
@@ -47,8 +47,7 @@ func pendingOf(t testing.TB, pid wire.PID) uint64 {
 	return set[0]
 }
 
-// abandon has a ghost do something, and lets it go when it is in the midst of that, as a
-// keeper does that dies.
+// abandon starts something in a ghost, and detaches in the middle of it, like a keeper that dies.
 func abandon(t *testing.T, s *shard, pid wire.PID, do func(d *driven)) {
 	t.Helper()
 	if err := s.adopt(&wire.GhostAdopt{PID: pid, UID: AnyUser}); err != nil {
@@ -67,8 +66,8 @@ func abandon(t *testing.T, s *shard, pid wire.PID, do func(d *driven)) {
 	s.remove(g)
 }
 
-// TestFormerCall has a keeper die while a ghost makes a call for it: the next keeper takes
-// that for nothing that the process has got.
+// TestFormerCall has a keeper die while a ghost makes a call for it. The next keeper must not
+// report the call's signals as the process's.
 func TestFormerCall(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)
@@ -142,7 +141,7 @@ func TestFormerSaid(t *testing.T) {
 	wait(t, pid, 0)
 }
 
-// waitCall is the system call of the loop of the image.
+// waitCall is the system call in the image's loop.
 var waitCall = map[string]int{"amd64": 34, "arm64": 73}[runtime.GOARCH]
 
 // callOf returns the system call that a process is in; -1: none (proc_pid_syscall(5)).
@@ -154,13 +153,13 @@ func callOf(t testing.TB, pid wire.PID) int {
 	}
 	number := -1
 	if _, err := fmt.Sscan(string(text), &number); err != nil {
-		return -1 // it runs
+		return -1 // it is running
 	}
 	return number
 }
 
-// TestReportedFirst has a signal told before its ghost goes on: a keeper that dies then
-// leaves it to the ghost, or has told it.
+// TestReportedFirst checks that a signal is reported before its ghost goes on: a keeper that dies
+// then either leaves the signal to the ghost, or has reported it.
 func TestReportedFirst(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)

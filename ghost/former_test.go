@@ -18,11 +18,11 @@ func (f *fixture) killKeeper(t *testing.T) {
 	if err := f.keeper.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = f.keeper.Wait() // says that it was killed
+	_ = f.keeper.Wait() // the error says that it was killed
 	f.keeper = nil
 }
 
-// TestFormer has the next keeper find what one that was killed has left.
+// TestFormer has the next keeper find what a killed keeper has left.
 func TestFormer(t *testing.T) {
 	first := newFixture(t)
 	runs, stopped := first.ghost(t, nobody, "runs"), first.ghost(t, nobody, "stopped")
@@ -42,7 +42,7 @@ func TestFormer(t *testing.T) {
 	lonely := start(t, nobody, "lonely")
 	first.killKeeper(t)
 	endsFreed(t, dies, zombie)
-	// What comes while there is no keeper waits where it natively waits.
+	// Signals that come while there is no keeper stay pending, as natively.
 	if err := queueSignal(stopped, unix.SIGUSR1, 7); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestFormer(t *testing.T) {
 		}
 	}
 	f.must(t, &wire.GhostFork{Parent: orphan, Child: orphan + 1})
-	for _, pid := range []wire.PID{orphan + 1, orphan, child} { // nobody waits for them
+	for _, pid := range []wire.PID{orphan + 1, orphan, child} { // no process waits for them
 		f.tell(t, &wire.GhostExit{PID: pid})
 		f.gone(t, pid)
 	}
@@ -72,7 +72,7 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// endsFreed checks how ghosts end that the keeper held in their exit, when it has gone.
+// endsFreed checks how the ghosts end that the keeper held in their exit, after it has ended.
 func endsFreed(t *testing.T, dies, zombie wire.PID) {
 	t.Helper()
 	if st := wait(t, dies, 0); st.Signal() != unix.SIGKILL {
@@ -83,7 +83,7 @@ func endsFreed(t *testing.T, dies, zombie wire.PID) {
 	}
 }
 
-// found checks which ghosts the keeper says it holds, and which one is stopped; 0: none.
+// found checks which ghosts the keeper reports as held, and which one as stopped; 0: none.
 func (f *fixture) found(t *testing.T, held []wire.PID, stopped wire.PID) {
 	t.Helper()
 	slices.Sort(held)
@@ -99,8 +99,8 @@ func (f *fixture) found(t *testing.T, held []wire.PID, stopped wire.PID) {
 	}
 }
 
-// continued continues a stopped ghost, which then gets the signal that waits, too:
-// its number and its value.
+// continued continues a stopped ghost, which then also gets the pending signal: its number and its
+// value.
 func (f *fixture) continued(t *testing.T, pid wire.PID, waits string) {
 	t.Helper()
 	eventually(t, "it is stopped", func() bool { s := statField(t, pid, 0); return s == "T" || s == "t" })
@@ -120,8 +120,8 @@ func (f *fixture) continued(t *testing.T, pid wire.PID, waits string) {
 	}
 }
 
-// TestFormerDeathSignal has a ghost keep what the former keeper has set, though it
-// executes the image anew, which makes the kernel forget it.
+// TestFormerDeathSignal checks that a ghost keeps the death signal that the former keeper has set,
+// though it executes the image anew, which makes the kernel forget it.
 func TestFormerDeathSignal(t *testing.T) {
 	first := newFixture(t)
 	parent := first.ghost(t, 0, "sh")
@@ -142,7 +142,7 @@ func TestFormerDeathSignal(t *testing.T) {
 	for _, child := range []wire.PID{exec, none} {
 		f.tell(t, &wire.GhostExit{PID: child})
 		f.gone(t, child)
-		wait(t, child, 0) // init's, which the test is
+		wait(t, child, 0) // a child of init, which the test is
 	}
 }
 
@@ -162,14 +162,14 @@ func TestFormerOfMany(t *testing.T) {
 	for _, pid := range ghosts {
 		first.tell(t, &wire.GhostExec{PID: pid, Argv: []string{"h"}})
 	}
-	first.must(t, &wire.GhostSync{PID: ghosts[0]}) // the first are done, others are not
+	first.must(t, &wire.GhostSync{PID: ghosts[0]}) // the first ones are done, others are not
 	first.killKeeper(t)
 	f := newFixture(t)
 	slices.Sort(ghosts)
 	if held := f.client.Held(); !slices.Equal(held, ghosts) {
 		t.Errorf("held %d ghosts, want %d", len(held), len(ghosts))
 	}
-	for _, pid := range slices.Backward(ghosts) { // children first: their parents' ghosts do not want to know
+	for _, pid := range slices.Backward(ghosts) { // children first: their parents' ghosts ignore SIGCHLD
 		f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"i"}})
 		f.tell(t, &wire.GhostExit{PID: pid})
 	}
@@ -181,8 +181,8 @@ func TestFormerOfMany(t *testing.T) {
 	}
 }
 
-// TestFormerStopping has a keeper die when it is about to stop ghosts: what it has
-// sent them for that must not end them.
+// TestFormerStopping has a keeper die when it is about to stop ghosts: the signals that it has sent
+// for that must not end them.
 func TestFormerStopping(t *testing.T) {
 	first := newFixture(t)
 	var ghosts []wire.PID
@@ -193,7 +193,7 @@ func TestFormerStopping(t *testing.T) {
 		first.tell(t, &wire.GhostStop{PID: pid, Signal: uint8(unix.SIGTSTP)})
 	}
 	first.killKeeper(t)
-	if err := queueSignal(ghosts[0], markSignal, 1); err != nil { // the latest moment
+	if err := queueSignal(ghosts[0], markSignal, 1); err != nil { // the latest possible moment
 		t.Fatal(err)
 	}
 	f := newFixture(t)
@@ -215,8 +215,8 @@ func TestFormerStopping(t *testing.T) {
 	}
 }
 
-// TestFormerStopped has a shard know of a ghost that it is stopped as soon as it is
-// seized: a master that is told anything else lets its process go on.
+// TestFormerStopped checks that a shard knows that a ghost is stopped as soon as the ghost is
+// seized: a master that was told otherwise would let the process go on.
 func TestFormerStopped(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)

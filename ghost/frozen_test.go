@@ -12,16 +12,15 @@ import (
 	"bproc/wire"
 )
 
-// freezer is a control group whose processes can be frozen.
+// freezer is a control group that can freeze its processes.
 type freezer struct {
 	dir, file        string
 	frozen, thawed   string
-	reports, reached string // the file that says so, and how
+	reports, reached string // the file that reports the state, and its text
 }
 
-// eachFreezer runs a test with version 2 of control groups, in which a frozen process can
-// be stopped by its tracer, and, where the kernel has the controller, with version 1, which
-// takes all life from it.
+// eachFreezer runs a test with version 2 of control groups, in which a tracer can stop a frozen
+// process, and, if the kernel has the controller, with version 1, in which it cannot.
 func eachFreezer(t *testing.T, do func(t *testing.T, z *freezer)) {
 	versions := map[string]freezer{
 		"cgroup2": {file: "cgroup.freeze", frozen: "1", thawed: "0", reports: "cgroup.events", reached: "frozen 1"},
@@ -63,7 +62,7 @@ func (z *freezer) write(t *testing.T, file, text string) {
 	}
 }
 
-// add has a process be frozen with the others.
+// add adds a process to the control group.
 func (z *freezer) add(t *testing.T, pid wire.PID) {
 	t.Helper()
 	z.write(t, "cgroup.procs", strconv.Itoa(int(pid)))
@@ -83,8 +82,8 @@ func (z *freezer) thaw(t *testing.T) {
 	z.write(t, z.file, z.thawed)
 }
 
-// TestFrozen has ghosts be frozen, more than the keeper has threads. What is asked of them
-// has its effect when they are thawed, in its order; nobody else waits for that.
+// TestFrozen freezes more ghosts than the keeper has threads. Requests about them take effect in
+// order when they are thawed; nothing else waits for that.
 func TestFrozen(t *testing.T) { eachFreezer(t, frozen) }
 
 func frozen(t *testing.T, z *freezer) {
@@ -110,7 +109,7 @@ func frozen(t *testing.T, z *freezer) {
 	for range 8 {
 		f.end(t, f.ghost(t, nobody, "another"), 0)
 	}
-	// The master is answered, since others wait for what it waits for.
+	// The master gets answers, since others wait for what it waits for.
 	for _, pid := range frozen {
 		f.must(t, &wire.GhostSync{PID: pid})
 	}
@@ -134,7 +133,7 @@ func frozen(t *testing.T, z *freezer) {
 	f.quiet(t)
 }
 
-// TestFrozenAdopted has ghosts be frozen before they are adopted.
+// TestFrozenAdopted freezes ghosts before they are adopted.
 func TestFrozenAdopted(t *testing.T) { eachFreezer(t, frozenAdopted) }
 
 func frozenAdopted(t *testing.T, z *freezer) {
@@ -142,7 +141,7 @@ func frozenAdopted(t *testing.T, z *freezer) {
 	f := newFixture(t)
 	own := wire.PID(os.Getpid())
 	var frozen []wire.PID
-	for _, name := range []string{"up", filepath.Base(imageOf(t))} { // which it has until it comes up
+	for _, name := range []string{"up", filepath.Base(imageOf(t))} { // it has this name until it comes up
 		for range 2 {
 			pid := start(t, nobody, name)
 			z.add(t, pid)
@@ -165,8 +164,8 @@ func frozenAdopted(t *testing.T, z *freezer) {
 	}
 }
 
-// TestFrozenKilled has a frozen ghost get SIGKILL before it has made a ghost that its
-// master takes for made.
+// TestFrozenKilled sends a frozen ghost SIGKILL before it has made a ghost that the master was told
+// of.
 func TestFrozenKilled(t *testing.T) { eachFreezer(t, frozenKilled) }
 
 func frozenKilled(t *testing.T, z *freezer) {
@@ -190,7 +189,7 @@ func frozenKilled(t *testing.T, z *freezer) {
 	f.end(t, pid, wire.SignalStatus(int(unix.SIGKILL)))
 }
 
-// TestFrozenKeeper has a keeper end, and the next one come, with frozen ghosts.
+// TestFrozenKeeper ends a keeper, and starts the next one, while ghosts are frozen.
 func TestFrozenKeeper(t *testing.T) { eachFreezer(t, frozenKeeper) }
 
 func frozenKeeper(t *testing.T, z *freezer) {
@@ -216,7 +215,7 @@ func frozenKeeper(t *testing.T, z *freezer) {
 	}
 }
 
-// TestFrozenFlood asks a frozen ghost for more than is kept.
+// TestFrozenFlood makes more requests about a frozen ghost than are kept.
 func TestFrozenFlood(t *testing.T) { eachFreezer(t, frozenFlood) }
 
 func frozenFlood(t *testing.T, z *freezer) {
@@ -228,7 +227,7 @@ func frozenFlood(t *testing.T, z *freezer) {
 	for range maxEarly {
 		f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"kept"}})
 	}
-	// More is kept until it is clear that it does not only take its time.
+	// More requests are kept until it is clear that the ghost is not merely slow.
 	for range 2 {
 		if refused := f.ask(t, &wire.GhostFork{Parent: pid, Child: 2520000}); refused != unix.EAGAIN {
 			t.Errorf("got %v, want %v", refused, unix.EAGAIN)
@@ -242,7 +241,7 @@ func frozenFlood(t *testing.T, z *freezer) {
 	wait(t, pid, 0)
 }
 
-// TestFavour has a ghost be adopted that runs only when nobody else does, on one processor.
+// TestFavour adopts a ghost of the idle policy that may use only one processor.
 func TestFavour(t *testing.T) {
 	f := newFixture(t)
 	pid := start(t, nobody, "g")
@@ -275,8 +274,7 @@ func TestFavour(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestFrozenReuse has a number pass to a ghost of another tree, when that is asked for what
-// has waited.
+// TestFrozenReuse passes a number to a ghost of another tree while requests about it wait.
 func TestFrozenReuse(t *testing.T) { eachFreezer(t, frozenReuse) }
 
 func frozenReuse(t *testing.T, z *freezer) {
@@ -309,8 +307,8 @@ func tracer(t *testing.T, pid wire.PID) wire.PID {
 	return st.tracer
 }
 
-// TestFrozenMaker has a ghost be frozen that is asked for a child first of all: what is
-// asked of the child waits for that.
+// TestFrozenMaker freezes a ghost that is asked for a child first of all: requests about the child
+// wait for that.
 func TestFrozenMaker(t *testing.T) { eachFreezer(t, frozenMaker) }
 
 func frozenMaker(t *testing.T, z *freezer) {

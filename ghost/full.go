@@ -11,28 +11,28 @@ import (
 	"bproc/wire"
 )
 
-// A ghost can find no room for a child: its control group or its user has as many tasks as
-// they may have (pids.max, RLIMIT_NPROC; clone(2), EAGAIN), though the master promises nodes
-// no more than that. Others may have taken what was promised, or ghosts are about to end
-// whose processes have. So the child is tried again for a while. What is asked of its tree
-// waits meanwhile, or is answered early, as for a ghost that does not run.
+// There may be no room for a ghost's child: its control group or its user has as many tasks as
+// allowed (pids.max, RLIMIT_NPROC; clone(2), EAGAIN), though the master promises nodes no more than
+// that. Other processes may have taken the promised room, or ghosts are about to end whose
+// processes have ended. So the shard tries again for a while. Requests about the ghost's tree wait
+// meanwhile, or are answered early, as for a ghost that does not run.
 //
-// So it is where the child's number is in use (EEXIST): a process that has ended is a
-// zombie until its parent has waited for it, which may take a moment.
+// The same is done when the child's number is in use (EEXIST): a process that has ended is a zombie
+// until its parent has waited for it, which may take a moment.
 
-// roomTime is for how long a child is tried again, at first after roomPause, which grows.
+// roomTime is how long the shard tries to make a child. roomPause is the first pause; pauses grow.
 const (
 	roomTime     = 5 * time.Second
 	roomPause    = 2 * time.Millisecond
 	maxRoomPause = 100 * time.Millisecond
 )
 
-// passes reports whether what keeps a ghost from having a child may pass.
+// passes reports whether the reason why a ghost cannot have a child may pass.
 func (s *shard) passes(err error, m *wire.GhostFork) bool {
 	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EEXIST) && s.ghosts[m.Child] == nil
 }
 
-// forkIn is fork, and waits for room.
+// forkIn is fork that waits for room.
 func (s *shard) forkIn(g *held, m *wire.GhostFork) error {
 	begun, pause := time.Now(), roomPause
 	for {
@@ -54,15 +54,15 @@ func (s *shard) forkIn(g *held, m *wire.GhostFork) error {
 		if err := s.park(0, g.tree, time.Now().Add(pause)); err != nil {
 			return err
 		}
-		if !m.Sibling { // else one of those that end may be the parent
+		if !m.Sibling { // else one of the ghosts that end may be the parent
 			s.makeRoom(g.tree, m)
 		}
 		pause = min(2*pause, maxRoomPause)
 	}
 }
 
-// makeRoom ends the ghosts of a tree that are to end, and of which nothing else is asked
-// before.
+// makeRoom ends those ghosts of a tree that have a waiting request to end, and no other request
+// before it.
 func (s *shard) makeRoom(t *tree, fork *wire.GhostFork) {
 	asked := map[wire.PID]bool{fork.Parent: true, fork.Child: true}
 	var kept, ends []request
@@ -87,7 +87,7 @@ func (s *shard) makeRoom(t *tree, fork *wire.GhostFork) {
 	w.request = own
 }
 
-// about returns all ghosts that a request is about.
+// about returns all ghosts that a request concerns.
 func about(m wire.Message) []wire.PID {
 	switch m := m.(type) {
 	case nil:
@@ -101,7 +101,7 @@ func about(m wire.Message) []wire.PID {
 	return []wire.PID{pid}
 }
 
-// whoHas describes what has a number, for a person.
+// whoHas describes the process that has a number, for a log message.
 func whoHas(pid wire.PID) string {
 	text, err := readProc(pid, "status")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"bproc/wire"
 )
 
-// tasksGroup makes a control group that bounds tasks, in the hierarchy that has the pids
-// controller, and puts a process into it. It returns what sets the bound.
+// tasksGroup makes a control group that bounds tasks, in the hierarchy of the pids controller, and
+// puts a process into it. It returns a function that sets the bound.
 func tasksGroup(t *testing.T, pid wire.PID) (bound func(tasks int)) {
 	t.Helper()
 	top := "/sys/fs/cgroup"
@@ -35,8 +35,8 @@ func tasksGroup(t *testing.T, pid wire.PID) (bound func(tasks int)) {
 	return func(tasks int) { t.Helper(); write("pids.max", strconv.Itoa(tasks)) }
 }
 
-// TestNoRoom has ghosts find no room for children: until another ghost ends, or its control
-// group may have more, or for good. What is asked of them has its effect in its order.
+// TestNoRoom has ghosts find no room for children: until another ghost ends, or until the control
+// group's bound is raised, or for good. Requests about them take effect in order.
 func TestNoRoom(t *testing.T) {
 	f := newFixture(t)
 	maker, other := f.ghost(t, nobody, "maker"), f.ghost(t, nobody, "other")
@@ -54,7 +54,8 @@ func TestNoRoom(t *testing.T) {
 		t.Errorf("%d is %q, %v", second, argv, err)
 	}
 
-	// Others do not wait for long: what waits is answered, and done when there is room.
+	// Others do not wait for long: waiting requests are answered early, and carried out when there
+	// is room.
 	f.tell(t, &wire.GhostExec{PID: maker, Argv: []string{"shell"}})
 	f.must(t, &wire.GhostFork{Parent: maker, Child: third})
 	f.must(t, &wire.GhostExec{PID: third, Argv: []string{"third"}})
@@ -64,7 +65,7 @@ func TestNoRoom(t *testing.T) {
 		return err == nil && strings.Join(argv, " ") == "third"
 	})
 
-	// When there is none, it is as if the ghost had been killed.
+	// Without room, it is as if the ghost had been killed.
 	f.must(t, &wire.GhostFork{Parent: maker, Child: fourth})
 	if m := f.gone(t, fourth); m.Asked || m.Status != wire.SignalStatus(int(unix.SIGKILL)) {
 		t.Errorf("the fourth: got %+v", m)

@@ -5,12 +5,12 @@ import (
 	"os"
 )
 
-// guards are what a process may ask for, best first: -1000 is never chosen. Who has
-// not CAP_SYS_RESOURCE may be allowed less (proc_pid_oom_score_adj(5)).
+// guards are the values to try, best first: a process with -1000 is never chosen. A process without
+// CAP_SYS_RESOURCE may be allowed less (proc_pid_oom_score_adj(5)).
 var guards = []string{"-1000", "-999"}
 
-// Guard tells the kernel not to choose this process when memory is short: with the
-// keeper, ghosts would end.
+// Guard tells the kernel not to choose this process when memory is short: ghosts would end with the
+// keeper.
 func Guard() error {
 	var err error
 	for _, guard := range guards {

@@ -8,11 +8,11 @@ import (
 	"runtime"
 )
 
-// AdoptTime is how long a ghost lives that nobody adopts, in seconds. The image
-// sets an alarm for it; the keeper drops the signal.
+// AdoptTime is the lifetime, in seconds, of a ghost that is not adopted. The image sets an alarm
+// for it; the keeper drops the signal.
 const AdoptTime = 8
 
-// imageBase is where the image is loaded: above vm.mmap_min_addr everywhere.
+// imageBase is the load address of the image: above vm.mmap_min_addr everywhere.
 const imageBase = 0x10000
 
 // code is the machine code of an image.
@@ -21,14 +21,14 @@ type code struct {
 	text    []byte
 	wait    uint64 // offset of the loop that waits
 
-	// Offsets of what a keeper has a ghost do, see calling.
+	// Offsets of the code that the keeper makes a ghost run, see calling.
 	list uint64
 	one  uint64
 	make uint64
-	said uint64 // of what follows when it has said that it is done
+	said uint64 // of the code after the ghost has said that it is done
 }
 
-// codes has the code for each architecture. In the words of C:
+// codes has the code for each architecture. In C:
 //
 //	alarm(AdoptTime);                            // a ghost that nobody adopts ends
 //	prctl(PR_SET_NAME, basename(argv[0]));       // execve has set "ghost"
@@ -38,9 +38,8 @@ type code struct {
 //	for (;;)
 //		pause();
 //
-// What follows is for the keeper, which puts a ghost there. next, result and self
-// are registers that system calls leave alone: r12, r13 and r14 of amd64, x19 to x21
-// of arm64.
+// The keeper puts a ghost at one of the places below. next, result and self are registers that
+// system calls leave alone: r12, r13 and r14 of amd64, x19 to x21 of arm64.
 //
 //	list:
 //	do {
@@ -53,8 +52,7 @@ type code struct {
 //	one: result = syscall(...); goto say; // number and arguments are in their registers
 //	make: result = syscall(...); if (result >= 0) goto wait; goto say;
 //
-// arm64 has neither alarm nor pause; setitimer and ppoll without descriptors do
-// the same there.
+// arm64 has neither alarm nor pause; setitimer and ppoll without descriptors do the same there.
 var codes = map[string]code{
 	"amd64": {
 		machine: elf.EM_X86_64, wait: 0x5b, list: 0x64, one: 0xaa, make: 0xb1, said: 0xa8,
@@ -195,7 +193,7 @@ func words(list ...uint32) []byte {
 	return b
 }
 
-// headers is what stands before the code in the file.
+// headers precede the code in the file.
 type headers struct {
 	File    elf.Header64
 	Program elf.Prog64
@@ -203,8 +201,8 @@ type headers struct {
 
 var textOffset = uint64(binary.Size(headers{}))
 
-// Image returns the ghost's image for an architecture, in Go's naming: a static
-// ELF executable of one segment.
+// Image returns the ghost's image for an architecture, named as in Go: a static ELF executable of
+// one segment.
 func Image(arch string) ([]byte, error) {
 	c, ok := codes[arch]
 	if !ok {
@@ -234,12 +232,12 @@ func Image(arch string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// here is the code of the architecture that this program runs on.
+// here is the code for the architecture of this program.
 var here = codes[runtime.GOARCH]
 
-// textAddr is the address in every ghost of what is at an offset of the code.
+// textAddr returns the address in every ghost of an offset of the code.
 func textAddr(offset uint64) uint64 { return imageBase + textOffset + offset }
 
-// waits reports whether a ghost whose next instruction is at pc has done all
-// that its image does before it waits.
+// waits reports whether a ghost whose next instruction is at pc has run all code before its waiting
+// loop.
 func waits(pc uint64) bool { return pc >= textAddr(here.wait) }

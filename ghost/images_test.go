@@ -12,9 +12,9 @@ import (
 	"bproc/wire"
 )
 
-// imageOf returns the image of a test's ghosts, for everybody to execute. Each test
-// has a file of its own: by it a keeper knows the ghosts of a former one, and none of
-// another test's. At the end of the test, none of them is left.
+// imageOf returns the image of a test's ghosts, which all users may execute. Each test has its own
+// file: by it a keeper recognizes the ghosts of a former one, and not those of another test. None
+// of them is left at the end of the test.
 func imageOf(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(os.Getenv("GHOST_TEST_DIR"), t.Name())
@@ -37,8 +37,8 @@ func imageOf(t testing.TB) string {
 	return path
 }
 
-// endGhosts ends the ghosts that a test has left which failed, and reaps, as init,
-// which the tests are, what has nobody else: the next test may choose their numbers.
+// endGhosts ends the ghosts that a failed test has left, and reaps orphans as init, which the tests
+// are: the next test may choose their numbers.
 func endGhosts(t testing.TB, image string) {
 	t.Helper()
 	ended := map[wire.PID]bool{}
@@ -61,7 +61,7 @@ func endGhosts(t testing.TB, image string) {
 	})
 }
 
-// running returns the processes of an image that are no zombies.
+// running returns the processes of an image that are not zombies.
 func running(t testing.TB, image string) (pids []wire.PID) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")

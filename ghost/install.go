@@ -12,15 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// imageCapabilities are the file capabilities of the image, permitted and
-// effective: a ghost chooses the number of its child and takes on the
-// credentials of its process (capabilities(7)). What keeps them from its user,
-// become tells.
+// imageCapabilities are the file capabilities of the image, permitted and effective: with them a
+// ghost chooses the number of its child and takes on the credentials of its process
+// (capabilities(7)). The comment at become explains why its user cannot use them.
 const imageCapabilities uint64 = 1<<unix.CAP_CHECKPOINT_RESTORE | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID
 
-// Install writes the ghost's image to a file, with its file capabilities. A file
-// that is as it should be stays: a keeper knows its ghosts by their being of the
-// file.
+// Install writes the ghost's image to a file, with its file capabilities. It leaves a correct file
+// in place: a keeper recognizes ghosts by the file that they run.
 func Install(path string) error {
 	if Check(path) == nil {
 		return nil
@@ -33,7 +31,7 @@ func Install(path string) error {
 	if err != nil {
 		return fmt.Errorf("ghost image: %w", err)
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // is no more when all went well
+	defer func() { _ = os.Remove(tmp.Name()) }() // a no-op after the rename
 	_, err = tmp.Write(image)
 	err = errors.Join(err, tmp.Chmod(0o755), tmp.Close())
 	if err != nil {
@@ -48,7 +46,7 @@ func Install(path string) error {
 	return nil
 }
 
-// fileCapability returns the attribute's value: struct vfs_cap_data of
+// fileCapability returns the value of the extended attribute: struct vfs_cap_data of
 // linux/capability.h, revision 2.
 func fileCapability() []byte {
 	const (
@@ -63,7 +61,7 @@ func fileCapability() []byte {
 	return b
 }
 
-// Check reports why the image at path cannot be used, if so.
+// Check returns an error that says why the image at path cannot be used, or nil.
 func Check(path string) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

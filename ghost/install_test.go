@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestInstall has a keeper look at images that are not of its version, and new
-// ones installed in their place.
+// TestInstall has a keeper check images of another version, and installs new ones in their place.
 func TestInstall(t *testing.T) {
 	image, err := Image(runtime.GOARCH)
 	if err != nil {
@@ -41,7 +40,7 @@ func TestInstall(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		var before, after unix.Stat_t
-		_ = unix.Stat(path, &before) // there may be none
+		_ = unix.Stat(path, &before) // it may not exist
 		if err := Install(path); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

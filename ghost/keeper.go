@@ -17,18 +17,18 @@ import (
 	"bproc/wire"
 )
 
-// Config is what a keeper is told at its start.
+// Config is the configuration of a keeper.
 type Config struct {
 	Socket string // unix socket for the master
 	Image  string // path of the ghost's image
 	Shards int    // threads; 0: default
 }
 
-// defaultShards is the number of threads that hold ghosts. A thread is good for
-// some thousand: wait4 looks at all tracees of its thread.
+// defaultShards is the default number of threads that hold ghosts. One thread can hold some
+// thousand: wait4 looks at all tracees of its thread.
 const defaultShards = 8
 
-// Keeper holds ghosts and drives them as the master says.
+// Keeper holds ghosts and drives them for the master.
 type Keeper struct {
 	cfg    Config
 	rules  rules
@@ -38,7 +38,7 @@ type Keeper struct {
 	events *outbox
 }
 
-// New returns a keeper for a ghost image, which must be there.
+// New returns a keeper for a ghost image, which must exist.
 func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 	if cfg.Shards == 0 {
 		cfg.Shards = defaultShards
@@ -63,8 +63,8 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 	return k, nil
 }
 
-// Run serves until the context ends. The kernel then releases the ghosts: those
-// held in their exit end, the others wait for the next keeper.
+// Run serves until the context ends. The kernel then releases the ghosts: those held in their exit
+// end, the others wait for the next keeper.
 func (k *Keeper) Run(ctx context.Context) error {
 	lock, err := lockSocket(k.cfg.Socket)
 	if err != nil {
@@ -103,12 +103,12 @@ func (k *Keeper) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// handover is how long a master whose place another one takes is still heard.
+// handover is how long the keeper still reads from a master that another one replaces.
 const handover = 3 * time.Second
 
-// serve serves one master at a time; a newer connection ends an older one. What a
-// master has written that is dead by then is carried out before the next is served:
-// its connection outlives it until that is read.
+// serve serves one master at a time; a newer connection ends an older one. If a master has died,
+// all that it has written is carried out before the next one is served: its connection outlives it
+// until that is read.
 func (k *Keeper) serve(ctx context.Context, l *net.UnixListener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
@@ -158,7 +158,7 @@ func (k *Keeper) master(ctx context.Context, conn *quietsock.Conn) error {
 	if hello.Version < wire.MinVersion || hello.Version > wire.Version {
 		return wire.Write(conn, number, &wire.Refused{Reason: fmt.Sprintf("the keeper speaks protocol versions %d to %d, the master %d", wire.MinVersion, wire.Version, hello.Version)})
 	}
-	if err := k.settle(ctx); err != nil { // a thread that hangs is no reason to leave all other ghosts alone
+	if err := k.settle(ctx); err != nil { // a shard that hangs must not stop the others from being served
 		k.log.Error("the master is served before all that a former one has asked for is done", "err", err)
 	}
 	for _, list := range k.owners.lists() {
@@ -172,7 +172,7 @@ func (k *Keeper) master(ctx context.Context, conn *quietsock.Conn) error {
 	var writing errgroup.Group
 	writing.Go(func() error {
 		err := k.events.write(done, conn)
-		_ = conn.SetReadDeadline(time.Now().Add(handover)) // that it takes nothing does not mean that it has said nothing
+		_ = conn.SetReadDeadline(time.Now().Add(handover)) // a master that reads nothing may still have written requests
 		return err
 	})
 	err = k.requests(master, reader)
@@ -181,11 +181,11 @@ func (k *Keeper) master(ctx context.Context, conn *quietsock.Conn) error {
 	return errors.Join(err, writing.Wait())
 }
 
-// settleTime bounds how long a master waits for the requests of the one before.
+// settleTime bounds how long a master waits for the requests of the one before it.
 const settleTime = 10 * time.Second
 
-// settle waits until the shards have carried out what they have been asked for: a
-// master is told of ghosts that there are, and not of some that cannot be made.
+// settle waits until the shards have carried out their requests, so that the master is told of
+// ghosts that exist, and not of some that cannot be made.
 func (k *Keeper) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, settleTime, errors.New("the requests of a former master are not carried out"))
 	defer cancel()
@@ -203,7 +203,7 @@ func (k *Keeper) settle(ctx context.Context) error {
 	return nil
 }
 
-// requests gives a master's requests to the shards.
+// requests distributes a master's requests to the shards.
 func (k *Keeper) requests(master uint64, reader *wire.Reader) error {
 	for {
 		m, number, err := reader.Read()
@@ -229,8 +229,8 @@ func (k *Keeper) requests(master uint64, reader *wire.Reader) error {
 	}
 }
 
-// route returns the shard for a request; nil if it is about a ghost that is not
-// there. Requests that make a ghost are noted in the registry.
+// route returns the shard for a request; nil if the request's ghost does not exist. Requests that
+// make a ghost are entered in the registry.
 func (k *Keeper) route(m wire.Message) (s *shard, ok bool) {
 	pid, ok := subject(m)
 	if !ok {
@@ -262,8 +262,8 @@ func (k *Keeper) least() *shard {
 	return least
 }
 
-// subject returns the ghost that a request is about: for a fork the parent,
-// whose shard makes the child.
+// subject returns the ghost that a request is about. For a fork that is the parent, whose shard
+// makes the child.
 func subject(m wire.Message) (wire.PID, bool) {
 	switch m := m.(type) {
 	case *wire.GhostAdopt:

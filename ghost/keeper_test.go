@@ -42,7 +42,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// checkCode checks that what a keeper puts a ghost at is there.
+// checkCode checks the code at the offsets that a keeper puts a ghost at.
 func checkCode(t *testing.T, arch string) {
 	t.Helper()
 	c := codes[arch]
@@ -99,7 +99,7 @@ func TestAdoptNoGhost(t *testing.T) {
 	if got := f.ask(t, &wire.GhostAdopt{PID: wire.PID(p.Pid), Parent: wire.PID(os.Getpid())}); got != unix.EINVAL {
 		t.Errorf("got %v, want EINVAL", got)
 	}
-	if err := p.Signal(unix.SIGTERM); err != nil { // it is nobody's tracee any more
+	if err := p.Signal(unix.SIGTERM); err != nil { // it has no tracer any more
 		t.Fatal(err)
 	}
 	if st := wait(t, wire.PID(p.Pid), 0); st.Signal() != unix.SIGTERM {
@@ -108,7 +108,7 @@ func TestAdoptNoGhost(t *testing.T) {
 }
 
 func TestUnadopted(t *testing.T) {
-	t.Parallel() // the two wait long
+	t.Parallel() // this test and another one wait for long
 	begin := time.Now()
 	pid := start(t, 0, "lonely")
 	if st := wait(t, pid, 0); st.Signal() != unix.SIGALRM {
@@ -226,7 +226,7 @@ func TestFork(t *testing.T) {
 	if got, err := unix.Wait4(int(parent), &st, unix.WNOHANG|unix.WUNTRACED|unix.WCONTINUED, nil); got != 0 || err != nil {
 		t.Errorf("the parent's parent was told %#x of what the keeper did, %v", st, err)
 	}
-	// A ghost's children are reaped by the kernel.
+	// The kernel reaps a ghost's children.
 	for _, pid := range []wire.PID{2000001, 2000000, 2000011, 2000010} {
 		if err := wire.Write(f.client, 0, &wire.GhostExit{PID: pid}); err != nil {
 			t.Fatal(err)
@@ -237,8 +237,8 @@ func TestFork(t *testing.T) {
 	f.end(t, parent, 0)
 }
 
-// Realtime signals queue, so their number must come out exactly, whatever the
-// keeper does with the ghost at the same time.
+// Realtime signals queue, so their number must be exact, whatever the keeper does with the ghost at
+// the same time.
 func TestSignalsWhileForking(t *testing.T) {
 	f := newFixture(t)
 	parent := f.ghost(t, nobody, "sh")

@@ -9,27 +9,26 @@ import (
 	"bproc/wire"
 )
 
-// Bounds of the signals that are kept for masters to come: for one ghost, more
-// than a user may have pending on most machines (RLIMIT_SIGPENDING), and for all
-// of them some 50 MB.
+// Bounds of the signals that are kept for later masters: for one ghost, more than a user may have
+// pending on most machines (RLIMIT_SIGPENDING), and for all ghosts some 50 MB.
 const (
 	maxKept    = 4096
 	maxKeptAll = 1 << 18
 )
 
-// keptSignals are the signals that ghosts got and that have not reached their
-// processes for sure, by ghost. A master that dies has taken signals that went
-// nowhere, so the next one is told of them again.
+// keptSignals are the signals that ghosts got and that may not have reached their processes, by
+// ghost. A master that dies may have taken signals without passing them on, so the next one gets
+// them again.
 type keptSignals struct {
-	boot  uint64 // of which the numbers are
-	seq   uint64 // of the last signal
+	boot  uint64 // the boot that the numbers belong to
+	seq   uint64 // number of the last signal
 	count int
 	of    map[wire.PID]*signalQueue
 }
 
 type signalQueue struct {
 	list    []keptSignal
-	dropped bool // not all could be kept
+	dropped bool // some could not be kept
 }
 
 type keptSignal struct {
@@ -37,19 +36,17 @@ type keptSignal struct {
 	info *siginfo
 }
 
-// newKeptSignals returns none. The first number is from a clock that does not go
-// back while the machine runs, and counts faster than signals can come: so the
-// numbers grow from keeper to keeper (clock_gettime(2), CLOCK_BOOTTIME). Those of two
-// boots cannot be compared.
+// newKeptSignals returns an empty one. The first number comes from a clock that never goes back
+// while the machine runs, and that counts faster than signals can come, so numbers grow from keeper
+// to keeper (clock_gettime(2), CLOCK_BOOTTIME). Numbers of two boots cannot be compared.
 func newKeptSignals() keptSignals {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // there is that clock from Linux 2.6.39
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // the clock exists since Linux 2.6.39
 	return keptSignals{boot: thisBoot(), seq: uint64(now.Nano()), of: map[wire.PID]*signalQueue{}}
 }
 
-// add gives a signal its number and keeps it. When there is no room, the oldest of
-// that ghost is not kept any longer, and full is true the first time. SIGKILL is
-// kept in any case: a ghost gets it once.
+// add gives a signal its number and keeps it. When there is no room, the oldest signal of that
+// ghost is dropped, and full is true the first time. SIGKILL is always kept: a ghost gets it once.
 func (k *keptSignals) add(pid wire.PID, info *siginfo) (seq uint64, full bool) {
 	k.seq++
 	q := k.of[pid]
@@ -61,7 +58,7 @@ func (k *keptSignals) add(pid wire.PID, info *siginfo) (seq uint64, full bool) {
 		full, q.dropped = !q.dropped, true
 		oldest := slices.IndexFunc(q.list, func(s keptSignal) bool { return s.info.signal() != unix.SIGKILL })
 		if oldest >= 0 {
-			copy(q.list[1:], q.list[:oldest]) // nearly always nothing, and the many that follow stay where they are
+			copy(q.list[1:], q.list[:oldest]) // nearly always copies nothing, and the many later ones stay in place
 			q.list = q.list[1:]
 			k.count--
 		} else if info.signal() != unix.SIGKILL {
@@ -97,7 +94,7 @@ func (k *keptSignals) forget(pid wire.PID) {
 	}
 }
 
-// all returns what is kept, in the order in which it came.
+// all returns the kept signals in the order in which they came.
 func (k *keptSignals) all() []*wire.GhostSignal {
 	all := make([]*wire.GhostSignal, 0, k.count)
 	for pid, q := range k.of {

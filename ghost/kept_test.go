@@ -10,8 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// has returns what is kept: of which ghost, which signal, and how much later than
-// number zero.
+// has returns the kept signals: the ghost, the signal, and its number relative to zero.
 func (k *keptSignals) has(zero uint64) []string {
 	has := []string{}
 	for _, m := range k.all() {
@@ -53,7 +52,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestKeptBounds floods one ghost, and then all.
+// TestKeptBounds floods one ghost, and then all ghosts.
 func TestKeptBounds(t *testing.T) {
 	k := newKeptSignals()
 	zero := k.seq
@@ -92,7 +91,7 @@ func TestKeptBounds(t *testing.T) {
 	}
 }
 
-// nextSignal waits for the next report of a signal, for whichever ghost.
+// nextSignal waits for the next report of a signal for any ghost.
 func (f *fixture) nextSignal(t *testing.T) *wire.GhostSignal {
 	t.Helper()
 	return f.take(t, "signal", func(e event) bool {
@@ -101,8 +100,7 @@ func (f *fixture) nextSignal(t *testing.T) *wire.GhostSignal {
 	}).msg.(*wire.GhostSignal)
 }
 
-// TestToldAgain has signals told to one master after the other, until they are
-// taken.
+// TestToldAgain checks that signals are reported to each new master until they are taken.
 func TestToldAgain(t *testing.T) {
 	f := newFixture(t)
 	a, b := f.ghost(t, nobody, "a"), f.ghost(t, nobody, "b")
@@ -149,8 +147,8 @@ func (f *fixture) tell(t testing.TB, m wire.Message) {
 	}
 }
 
-// TestLastWords has a master die with requests on their way. They are carried out
-// before the next one is served, and answered to nobody.
+// TestLastWords has a master die with unread requests. They are carried out before the next master
+// is served, and not answered.
 func TestLastWords(t *testing.T) {
 	f := newFixture(t)
 	parent := f.ghost(t, nobody, "sh")

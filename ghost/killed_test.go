@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// TestForkKilled has ghosts get SIGKILL while they make children: each child is a ghost, or
-// there is none.
+// TestForkKilled sends ghosts SIGKILL while they make children: each child is either a ghost or
+// does not exist.
 func TestForkKilled(t *testing.T) {
 	f := newFixture(t)
 	const first, rounds wire.PID = 2300000, 250
@@ -19,7 +19,7 @@ func TestForkKilled(t *testing.T) {
 		killed := make(chan error)
 		go func() {
 			until := time.Now().Add(time.Duration(child-first) % 100 * time.Microsecond)
-			for time.Now().Before(until) { // nothing sleeps for so short a time
+			for time.Now().Before(until) { // no sleep is so short
 			}
 			killed <- unix.Kill(int(parent), unix.SIGKILL)
 		}()

@@ -7,8 +7,8 @@ import (
 	"bproc/wire"
 )
 
-// TestStopsOfABirth counts how often a ghost stands still until it has its command line: when
-// it is born and when it is done. Each time costs the keeper more than what is done then.
+// TestStopsOfABirth counts the stops of a ghost until it has its command line: when it is born and
+// when it is done. A stop costs the keeper more than the work that is done in it.
 func TestStopsOfABirth(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)

@@ -13,8 +13,8 @@ import (
 	"bproc/wire"
 )
 
-// TestKilledFromStop has SIGKILL take a ghost from the stop in which it is to be driven:
-// it is held and reported like any other.
+// TestKilledFromStop has SIGKILL take a ghost from the stop in which it is to be driven: it is held
+// and reported like any other.
 func TestKilledFromStop(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)
@@ -34,7 +34,7 @@ func TestKilledFromStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.letGo() // nothing can be done with it from here on, as if it were on its way to its exit
+		d.letGo() // from here on it cannot be driven, as if it were ending
 		killed := make(chan error, 1)
 		thread := unix.Gettid()
 		go func() { killed <- killWhenWaited(thread, pid) }()
@@ -53,7 +53,7 @@ func TestKilledFromStop(t *testing.T) {
 	}
 }
 
-// killWhenWaited kills a ghost when its keeper's thread waits.
+// killWhenWaited kills a ghost as soon as its keeper's thread waits.
 func killWhenWaited(thread int, pid wire.PID) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Microsecond) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", thread))

@@ -14,8 +14,8 @@ import (
 	"bproc/test/limit"
 )
 
-// TestMain runs the tests in a PID namespace of their own: they choose process
-// numbers, and when they end, however, nothing of them is left.
+// TestMain runs the tests in a PID namespace of their own: they choose process numbers, and no
+// process is left when they end in any way.
 func TestMain(m *testing.M) {
 	if socket := os.Getenv("GHOST_TEST_KEEPER"); socket != "" {
 		os.Exit(keeper(socket))
@@ -46,7 +46,7 @@ func outside() int {
 	cmd.Env = append(os.Environ(), "GHOST_TEST_DIR="+dir)
 	cmd.SysProcAttr = &unix.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL,
-		Setpgid: true, // not orphaned, whoever runs the tests: SIGTSTP stops a ghost
+		Setpgid: true, // not orphaned, however the tests are run: SIGTSTP stops a ghost
 	}
 	if err := limit.Run(cmd, os.Stderr); err != nil {
 		if cmd.ProcessState == nil {
@@ -72,15 +72,15 @@ func inside(m *testing.M) int {
 	return limit.Tests(m)
 }
 
-// keeper is a keeper in a process of its own: the parent of a ghost cannot also
-// be its tracer and see its end twice.
+// keeper runs a keeper in its own process: the parent of a ghost cannot also be its tracer, and see
+// its end twice.
 func keeper(socket string) int {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
 	defer stop()
 	k, err := New(Config{Socket: socket, Image: os.Getenv("GHOST_TEST_IMAGE"), Shards: 2}, log)
 	if err == nil {
-		if os.Getenv("GHOST_TEST_EXECVE") != "" { // as on a kernel that cannot
+		if os.Getenv("GHOST_TEST_EXECVE") != "" { // as on a kernel without PR_SET_MM_MAP
 			for _, s := range k.shards {
 				s.remaps = false
 			}

@@ -13,23 +13,22 @@ import (
 	"bproc/wire"
 )
 
-// markSignal carries the keeper's mark to a ghost that is to be stopped. The
-// stop signal itself is put in its place when it is delivered. It must not be
-// sent: the kernel drops a SIGCONT that has not been delivered yet when a stop
-// signal is sent (signal(7), prepare_signal of kernel/signal.c), and somebody's
-// SIGCONT would be lost. The image ignores it, which a tracer does not notice: should
-// the keeper die in between, it is no ghost's end.
+// markSignal carries the keeper's mark to a ghost that is to be stopped. When the mark is
+// delivered, the stop signal replaces it. The stop signal itself must not be sent: the kernel would
+// drop a SIGCONT that has not been delivered yet (signal(7), prepare_signal of kernel/signal.c),
+// and another process's SIGCONT would be lost. The image ignores the mark, which does not affect a
+// tracer: if the keeper dies in between, the ghost survives it.
 const markSignal = unix.Signal(64)
 
-// ourMark tells a signal of the keeper from everybody else's: the value of a
-// queued signal that nobody can guess. The keepers of a socket have the same, one after
-// the other: what one of them has sent may be delivered when the next is there.
+// ourMark tells a signal of the keeper from all others: the value of a queued signal, which other
+// processes cannot guess. Successive keepers of a socket have the same: a signal of one may be
+// delivered when the next has started.
 type ourMark uint64
 
 const sizeofMark = 8
 
-// markOf returns the mark of the keepers of a socket, which is kept in the file of their
-// lock. The first of them chooses it.
+// markOf returns the mark of the keepers of a socket, which is stored in their lock file. The first
+// keeper chooses it.
 func markOf(lock *os.File) (ourMark, error) {
 	var mark [sizeofMark]byte
 	if n, err := lock.ReadAt(mark[:], 0); err != nil && !errors.Is(err, io.EOF) {
@@ -50,8 +49,8 @@ func (m ourMark) own(info *siginfo) bool {
 	return info.code() == siQueue && info.value() == uint64(m)
 }
 
-// sendMark sends a ghost the mark. Where the kernel keeps no more of what signals say
-// (RLIMIT_SIGPENDING), it is the signal alone, which never fails.
+// sendMark sends a ghost the mark. Where the kernel cannot keep the value of another signal
+// (RLIMIT_SIGPENDING), it sends the signal alone, which never fails.
 func (s *shard) sendMark(g *held) error {
 	err := s.mark.send(g.pid, markSignal)
 	if errors.Is(err, unix.EAGAIN) {
@@ -61,13 +60,13 @@ func (s *shard) sendMark(g *held) error {
 	return err
 }
 
-// isMark reports whether a ghost is about to get the mark.
+// isMark reports whether a signal that a ghost is about to get is the mark.
 func (s *shard) isMark(g *held, info *siginfo) bool {
 	return info.signal() == markSignal && (s.mark.own(info) ||
 		g.plain && info.code() == siUser && (info.lost() || info.sender() == wire.PID(unix.Getpid())))
 }
 
-// send sends a ghost a signal that own knows again.
+// send sends a ghost a signal that own recognizes.
 func (m ourMark) send(pid wire.PID, sig unix.Signal) error {
 	return queueSignal(pid, sig, uint64(m))
 }

@@ -11,8 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// TestNumberInUse has a ghost be given a child whose number another process has, at first
-// for a while, then for good. The other process is left alone.
+// TestNumberInUse asks for a child whose number another process has, at first for a while, then for
+// good. The other process is not affected.
 func TestNumberInUse(t *testing.T) {
 	f, other := newFixture(t), newFixture(t)
 	maker, holder := f.ghost(t, nobody, "maker"), other.ghost(t, nobody, "holder")

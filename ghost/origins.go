@@ -10,17 +10,16 @@ import (
 	"bproc/wire"
 )
 
-// origins is a file with the birth and the owner of each ghost: the next keeper tells
-// them to a master that does not know them either. It is in the directory of the socket,
-// which does not survive a reboot, as ghosts do not. An entry is written before its ghost
-// is held, so whatever a keeper finds has one. That of a number without a ghost means
-// nothing.
+// origins is a file with the birth and the owner of each ghost. The next keeper tells them to a
+// master that does not know them either. The file is in the directory of the socket, which, like
+// the ghosts, does not survive a reboot. An entry is written before its ghost is held, so every
+// ghost that a keeper finds has one. The entry of a number without a ghost means nothing.
 type origins struct{ file *os.File }
 
-// sizeofOrigin is the size of an entry: birth and owner. The place is that of the number.
+// sizeofOrigin is the size of an entry: birth and owner. Entries are indexed by process number.
 const sizeofOrigin = 16
 
-// openOrigins opens the file of a socket. Whoever has the socket has it alone.
+// openOrigins opens the file of a socket. The keeper that has the socket has it alone.
 func openOrigins(socket string) (*origins, error) {
 	f, err := os.OpenFile(socket+".origins", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -39,11 +38,11 @@ func (o *origins) put(how *wire.Adopted) error {
 	return nil
 }
 
-// get fills in what is known; an entry that was never written has zeros.
+// get fills in birth and owner; an entry that was never written has zeros.
 func (o *origins) get(how *wire.Adopted) {
 	var entry [sizeofOrigin]byte
 	if _, err := o.file.ReadAt(entry[:], int64(how.PID)*sizeofOrigin); err != nil {
-		return // it is beyond the last entry
+		return // beyond the last entry
 	}
 	how.Birth = binary.LittleEndian.Uint64(entry[0:])
 	how.Owner = binary.LittleEndian.Uint64(entry[8:])

@@ -9,36 +9,36 @@ import (
 	"bproc/wire"
 )
 
-// maxEvents bounds what waits for a master, in bytes: some 400,000 signals. It
-// takes a master that hangs and a storm of signals to reach it.
+// maxEvents bounds what waits for a master, in bytes: some 400,000 signals. Only a master that
+// hangs and a storm of signals together reach it.
 const maxEvents = 64 << 20
 
-// errBehind ends the connection of a master that has not taken what there was to
-// say for too long. The next connection begins with all that counts.
+// errBehind ends the connection of a master that has not read the keeper's messages for too long.
+// The next connection begins with everything that matters.
 var errBehind = errors.New("the master does not take what the keeper says")
 
-// outbox keeps what the keeper has to say until a master takes it, in order.
-// Signals it keeps beyond that, until they have reached their processes.
+// outbox keeps the keeper's messages until a master takes them, in order. It keeps signals even
+// longer, until they have reached their processes.
 type outbox struct {
 	log  *slog.Logger
 	wake chan struct{}
 
 	mu       sync.Mutex
 	signals  keptSignals
-	attached bool   // there is a master
-	masters  uint64 // connections of masters that there have been
+	attached bool   // a master is connected
+	masters  uint64 // number of master connections so far
 	buf      []byte
-	behind   bool             // buf is full, and something was left out
-	torn     int              // bytes of buf that are written already
-	direct   func([]byte) int // writes what can be written without waiting; nil: no master, or the writer is at work
+	behind   bool             // buf is full, and a message was dropped
+	torn     int              // bytes of buf that are already written
+	direct   func([]byte) int // writes without waiting; nil: no master, or the writer is at work
 }
 
 func newOutbox(log *slog.Logger) *outbox {
 	return &outbox{log: log, wake: make(chan struct{}, 1), signals: newKeptSignals()}
 }
 
-// signal reports a signal, which goes out with the next flush, and again to each
-// new master until it is taken. It never waits: shards call it.
+// signal reports a signal. It goes out with the next flush, and again to each new master until it
+// is taken. signal never waits, because shards call it.
 func (o *outbox) signal(pid wire.PID, info *siginfo) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +51,7 @@ func (o *outbox) signal(pid wire.PID, info *siginfo) {
 	}
 }
 
-// boot returns that of the signals' numbers.
+// boot returns the boot that the signals' numbers belong to.
 func (o *outbox) boot() uint64 { return o.signals.boot }
 
 // taken forgets signals that have reached their processes.
@@ -71,7 +71,7 @@ func (o *outbox) gone(m *wire.GhostGone) {
 	o.putLocked(0, m)
 }
 
-// done answers a request of a master's connection, unless that is gone.
+// done answers a request of a master's connection, unless the connection has ended.
 func (o *outbox) done(master, number uint64, errno uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,9 +93,8 @@ func (o *outbox) putLocked(number uint64, m wire.Message) {
 	o.buf = buf
 }
 
-// flush writes what was put, as far as the connection takes it at once: to wake
-// another thread for that would cost more than the write. The writer does the
-// rest.
+// flush writes what was put, as far as the connection accepts it without waiting: waking another
+// thread would cost more than the write. The writer does the rest.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,9 +111,8 @@ func (o *outbox) flush() {
 	o.wakeLocked()
 }
 
-// write writes to conn what is there since attach, and what comes, until done is
-// closed or a write ends with an error. Ends of ghosts that were not written are
-// kept.
+// write writes to conn everything since attach, until done is closed or a write fails. Ends of
+// ghosts that were not written are kept.
 func (o *outbox) write(done <-chan struct{}, conn *quietsock.Conn) error {
 	defer o.detach()
 	var spare []byte
@@ -143,8 +141,8 @@ func (o *outbox) write(done <-chan struct{}, conn *quietsock.Conn) error {
 	}
 }
 
-// attach is for the beginning of a connection. What there is to say first are the
-// signals that are kept. It returns the number of the connection, for the answers to its requests.
+// attach begins a connection. The signals that are kept are sent first. It returns the number of
+// the connection, for the answers to its requests.
 func (o *outbox) attach() (master uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -158,8 +156,8 @@ func (o *outbox) attach() (master uint64) {
 	return o.masters
 }
 
-// take gives the writer what there is, and how much of it has been written. When
-// that is nothing, flush may write again.
+// take gives the writer all waiting messages, and the number of bytes already written. When there
+// are none, flush may write again.
 func (o *outbox) take(spare []byte, direct func([]byte) int) (buf []byte, torn int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -175,7 +173,7 @@ func (o *outbox) take(spare []byte, direct func([]byte) int) (buf []byte, torn i
 	return buf, torn, nil
 }
 
-// detach is for the end of a connection.
+// detach ends a connection.
 func (o *outbox) detach() {
 	o.mu.Lock()
 	buf, torn := o.buf, o.torn
@@ -184,15 +182,14 @@ func (o *outbox) detach() {
 	o.putBack(buf, torn)
 }
 
-// putBack puts the ends of ghosts that are in the frames of buf from byte n on
-// before what has come since. Nobody waits for answers any more, and signals are
-// kept anyway.
+// putBack puts the GhostGone frames that end after byte n of buf before all newer messages. Answers
+// are not expected any more, and signals are kept anyway.
 func (o *outbox) putBack(buf []byte, n int) {
 	var ends []byte
 	for at := 0; at < len(buf); {
 		h, err := wire.ParseHeader(buf[at:])
 		if err != nil {
-			break // these are our own frames
+			break // cannot happen: these are our own frames
 		}
 		end := at + wire.HeaderSize + int(h.Length)
 		if end > n && h.Type == wire.TypeGhostGone {

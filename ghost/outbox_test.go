@@ -23,11 +23,11 @@ func (o *outbox) frames(t *testing.T) map[wire.Type]int {
 	return count
 }
 
-// TestBehind has a master take nothing until it is given up. The next connection
-// begins with what is kept: signals, and the ends of ghosts.
+// TestBehind has a master read nothing until it is given up. The next connection begins with the
+// kept signals and ends of ghosts.
 func TestBehind(t *testing.T) {
 	o := newOutbox(slog.New(slog.DiscardHandler))
-	o.done(0, 1, 0) // nobody asks
+	o.done(0, 1, 0) // there is no master
 	o.gone(&wire.GhostGone{PID: 9})
 	o.signal(7, signalInfo(15, 0))
 	first := o.attach()
@@ -46,7 +46,7 @@ func TestBehind(t *testing.T) {
 	}
 	o.detach()
 	o.attach()
-	o.done(first, 3, 0) // it was asked for by the former master
+	o.done(first, 3, 0) // the former master has asked for it
 	if got := o.frames(t); got[wire.TypeGhostSignal] != maxKept || got[wire.TypeGhostGone] != 1 || len(got) != 2 {
 		t.Errorf("at the next connection %v", got)
 	}

@@ -11,9 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// process is a process while the keeper finds out whether it is a ghost. Its directory in
-// /proc is that of one process, and of none when that has ended, whoever gets the number
-// then.
+// process is a process that the keeper is checking to be a ghost. Its directory in /proc belongs to
+// this process alone, and shows none when that has ended, even if the number is used again.
 type process struct {
 	pid    wire.PID
 	dir    int
@@ -51,15 +50,15 @@ func (p process) readStatus() (processStatus, error) {
 	return parseStatus(text[:n])
 }
 
-// users returns the process's user namespace, as namespaces(7) names it.
+// users returns the process's user namespace, in the form of namespaces(7).
 func (p process) users() (string, error) {
 	var name [64]byte
 	n, err := unix.Readlinkat(p.dir, "ns/user", name[:])
 	return string(name[:max(n, 0)]), err
 }
 
-// hasExecuted reports whether a process is in no execve(2) that has replaced its image
-// and not its credentials: where its code is the kernel enters after both.
+// hasExecuted reports whether a process is not in the part of an execve(2) that has replaced its
+// image but not yet its credentials: the kernel records the place of the code after both.
 func (p process) hasExecuted() bool {
 	text, err := readProc(p.pid, "stat")
 	if err != nil {
@@ -68,16 +67,16 @@ func (p process) hasExecuted() bool {
 	return string(procstat.Stat(text).Field(procstat.StartCode)) != "0"
 }
 
-// runsImageOf reports whether a process runs the image of another, as its child does before
-// it executes one.
+// runsImageOf reports whether a process runs the image of another one, as a child does before it
+// executes its own.
 func (p process) runsImageOf(other wire.PID) bool {
 	own, err := inodeOf(p.dir, "exe")
 	image, otherErr := inodeOf(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/exe", other))
 	return err == nil && otherErr == nil && own == image
 }
 
-// inode is which file there is. Nobody is asked for that: who serves the file system of
-// what is no ghost need not answer.
+// inode identifies a file. It is found without asking the file system's server: the server of a
+// file that is not the ghost's image need not answer.
 type inode struct {
 	major, minor uint32
 	number       uint64
@@ -91,14 +90,14 @@ func inodeOf(dir int, path string) (inode, error) {
 	return inode{st.Dev_major, st.Dev_minor, st.Ino}, nil
 }
 
-// rules are what a process must be to be a ghost, beyond whose it is.
+// rules are the conditions that a process must meet to be a ghost, besides its parent and user.
 type rules struct {
 	image   inode
-	users   string // the keeper's user namespace; empty: the kernel has no others
+	users   string // the keeper's user namespace; empty: the kernel has no user namespaces
 	filters uint64
 }
 
-// newRules returns those for an image.
+// newRules returns the rules for an image.
 func newRules(image string) (r rules, err error) {
 	if r.image, err = inodeOf(unix.AT_FDCWD, image); err != nil {
 		return r, fmt.Errorf("ghost image %s: %w", image, err)
@@ -111,10 +110,10 @@ func newRules(image string) (r rules, err error) {
 	return r, err
 }
 
-// errImage means that a process runs another image than the ghost's.
+// errImage means that a process does not run the ghost's image.
 var errImage = fmt.Errorf("not the ghost's image: %w", unix.EINVAL)
 
-// checkImage looks whether a process is there and runs the image.
+// checkImage checks that a process exists and runs the image.
 func (r *rules) checkImage(p process) error {
 	image, err := inodeOf(p.dir, "exe")
 	if err == nil && image != r.image {
@@ -126,7 +125,7 @@ func (r *rules) checkImage(p process) error {
 	return nil
 }
 
-// check looks at a process that is to be adopted.
+// check checks a process that is to be adopted.
 func (r *rules) check(p process, m *wire.GhostAdopt) (processStatus, error) {
 	if err := r.checkImage(p); err != nil {
 		return processStatus{}, err
@@ -145,15 +144,15 @@ func (r *rules) check(p process, m *wire.GhostAdopt) (processStatus, error) {
 		what, errno = "parent", unix.ECHILD
 	case m.UID != AnyUser && st.user.Real != m.UID:
 		what, errno = "user", unix.EPERM
-	case m.UID == AnyUser && !wasMarked(p.pid): // somebody's new one, which has the number of one that is gone
+	case m.UID == AnyUser && !wasMarked(p.pid): // a new process of a client that has reused a ghost's number
 		what, errno = "mark", unix.ESRCH
-	case users != r.users: // whose capabilities are none here, and whose owner may trace it
+	case users != r.users: // its capabilities would not count here, and its owner may trace it
 		what, errno = "user namespace", unix.EPERM
 	case st.capable&imageCapabilities != imageCapabilities:
-		// It could not choose its children's numbers: no_new_privs, or a file system
-		// mounted with nosuid, has kept the image's file capabilities from it.
+		// It could not choose its children's numbers: no_new_privs, or a file system mounted with
+		// nosuid, has withheld the image's file capabilities.
 		what, errno = "capability", unix.EPERM
-	case st.filters > r.filters: // which may keep its calls from it
+	case st.filters > r.filters: // a filter may refuse its calls
 		what, errno = "seccomp filter", unix.EPERM
 	case st.threads != 1:
 		what, errno = "threads", unix.EINVAL

@@ -9,7 +9,7 @@ import (
 	"bproc/wire"
 )
 
-// readProc returns what is in a file of a process.
+// readProc returns the content of a file of a process.
 func readProc(pid wire.PID, name string) ([]byte, error) {
 	return procstat.ReadFile(fileOf(pid, name), procstat.Whole)
 }

@@ -2,18 +2,18 @@ package ghost
 
 import "time"
 
-// prodTime is how long a shard waits for one ghost, and no other: for once or twice this
-// time. A ghost that runs stops within microseconds.
+// prodTime bounds the shard's wait for one ghost alone: it lasts once or twice this time. A ghost
+// that runs stops within microseconds.
 const prodTime = time.Millisecond
 
-// prod ends a shard's wait for one ghost, so that the shard can look after the others.
+// prod ends a shard's wait for one ghost, so that the shard can handle the others.
 type prod struct {
 	alarm
 	armed bool
 }
 
-// arm has calls of the thread be interrupted from now on. The alarm stays set until the
-// thread is interrupted when it need not be: most ghosts stop before.
+// arm interrupts calls of the thread from now on. The alarm stays set until it interrupts the
+// thread needlessly: most ghosts stop before.
 func (p *prod) arm() {
 	if p.made && !p.armed {
 		p.armed = true

@@ -9,18 +9,17 @@ import (
 	"bproc/wire"
 )
 
-// Requests of ptrace(2) that x/sys has no names for on all architectures.
+// Requests of ptrace(2) that x/sys does not define on all architectures.
 const (
 	ptracePeekSiginfo = 0x4209
 	ptraceSetSigmask  = 0x420b
 )
 
-// traceOptions is what the keeper wants to be told of its ghosts.
+// traceOptions selects the events of ghosts that the kernel reports to the keeper.
 const traceOptions = unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC
 
-// ptrace is ptrace(2). It must be called by the thread that is the tracer. A
-// raw system call: it never waits, and most are shorter than telling Go's
-// scheduler about them.
+// ptrace is ptrace(2). The calling thread must be the tracer. It is a raw system call: it never
+// waits, and mostly takes less time than telling Go's scheduler about it.
 func ptrace(request int, pid wire.PID, addr, data uintptr) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(pid), addr, data, 0, 0)
 	if errno != 0 {
@@ -29,10 +28,10 @@ func ptrace(request int, pid wire.PID, addr, data uintptr) error {
 	return nil
 }
 
-// goOn restarts a ghost from the stop that it was seen in. SIGKILL may have
-// moved it from there to the stop at its exit, which has not been seen yet and
-// which it must not leave: then nothing is done, and the next wait shows it. If
-// SIGKILL comes between the two requests, await holds what is left.
+// goOn restarts a ghost from the stop that it was seen in. SIGKILL may have moved the ghost to the
+// stop at its exit, which has not been seen yet and which it must not leave: then goOn does
+// nothing, and the next wait shows that stop. If SIGKILL comes between the two requests, await
+// holds the zombie.
 func goOn(request int, pid wire.PID, sig unix.Signal) error {
 	if info, err := getSiginfo(pid); err == nil && info.atExit() {
 		return nil
@@ -40,11 +39,11 @@ func goOn(request int, pid wire.PID, sig unix.Signal) error {
 	return resume(request, pid, sig)
 }
 
-// atExit reports whether it is that of the stop at a ghost's exit, and of no signal.
+// atExit reports whether this is the siginfo of the stop at a ghost's exit, and not of a signal.
 func (s *siginfo) atExit() bool { return s.code() == unix.PTRACE_EVENT_EXIT<<8|int32(unix.SIGTRAP) }
 
-// signalAt returns the signal that a ghost was seen to be stopped by; nil if SIGKILL has
-// taken it from that stop, which the next one tells.
+// signalAt returns the signal that a ghost was seen to be stopped by; nil if SIGKILL has taken it
+// from that stop, which the next stop shows.
 func signalAt(pid wire.PID) *siginfo {
 	info, err := getSiginfo(pid)
 	if err != nil || info.atExit() {
@@ -75,15 +74,14 @@ type peekArgs struct {
 	count  int32
 }
 
-// Queues of signals that wait for a ghost: that of its thread, and that of the process
+// Queues of pending signals of a ghost: its thread's, and the process's
 // (PTRACE_PEEKSIGINFO_SHARED).
 const (
 	ofThread = iota
 	ofProcess
 )
 
-// peek returns a signal that waits for a ghost that stands still, by its place in a queue;
-// nil if there is none.
+// peek returns a pending signal of a stopped ghost, by its place in a queue; nil if there is none.
 func peek(pid wire.PID, queue uint32, place uint64) *siginfo {
 	args := peekArgs{offset: place, flags: queue, count: 1}
 	info := new(siginfo)
@@ -95,14 +93,14 @@ func peek(pid wire.PID, queue uint32, place uint64) *siginfo {
 	return info
 }
 
-// pending reports whether a signal waits for a ghost that stands still. One of which the
-// kernel has kept no more than the number (see siginfo.lost) is in no queue, and not seen:
-// it is reported when the ghost goes on, a moment later.
+// pending reports whether a signal is pending for a stopped ghost. A signal of which the kernel has
+// kept only the number (see siginfo.lost) is in no queue, so pending does not see it: it is
+// reported when the ghost goes on, a moment later.
 func pending(pid wire.PID) bool {
 	return peek(pid, ofThread, 0) != nil || peek(pid, ofProcess, 0) != nil
 }
 
-// piece is what is to be in a ghost's memory, and where.
+// piece is data for a ghost's memory, and its address.
 type piece struct {
 	addr uint64
 	data []byte // not empty
@@ -141,7 +139,7 @@ func read(pid wire.PID, addr uint64, b []byte) error {
 	return nil
 }
 
-// stop is what a tracee stopped for, from its wait status (ptrace(2)).
+// stop is the reason of a tracee's stop, from its wait status (ptrace(2)).
 type stop struct {
 	status unix.WaitStatus
 	signal unix.Signal

@@ -9,38 +9,37 @@ import (
 	"bproc/wire"
 )
 
-// request is something that the master wants of a ghost; without a message, to be
-// told when all before is carried out.
+// request is a request of the master for a ghost. One without a message is done when all requests
+// before it are carried out.
 type request struct {
-	master uint64 // connection of the master that asks
+	master uint64 // connection of the master that made it
 	number uint64
 	msg    wire.Message
 
-	done func(error) // called in the shard when it is carried out; nil: number is answered
+	done func(error) // called in the shard when the request is carried out; nil: number is answered
 
-	answered bool // before it is carried out, see tree
+	answered bool // it was answered before it was carried out, see tree
 }
 
-// queue is the requests that a shard is still to carry out.
+// queue holds the requests that a shard has not yet taken.
 type queue struct {
 	room chan struct{} // holds something when there may be room again, or never will be
 
 	mu    sync.Mutex
 	list  []request
-	hangs bool // somebody has waited for room in vain, and nothing was taken since
+	hangs bool // a wait for room has timed out, and nothing was taken since
 	ended bool
 }
 
 // maxRequests bounds a queue. The reader of the master's connection waits beyond it.
 const maxRequests = 1 << 16
 
-// maxFull bounds how long it waits: a shard that hangs is no reason to leave the others'
-// ghosts alone.
+// maxFull bounds that wait: a shard that hangs must not stop the others from being served.
 const maxFull = 10 * time.Second
 
 func newQueue() *queue { return &queue{room: make(chan struct{}, 1)} }
 
-// put appends a request. EAGAIN: there is no room, or nobody will carry it out any more.
+// put appends a request. EAGAIN: there is no room, or the shard has ended.
 func (q *queue) put(r request) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,7 +50,7 @@ func (q *queue) put(r request) error {
 	return nil
 }
 
-// putWaiting is put, and waits for room. Only one may wait at a time.
+// putWaiting is put that waits for room. Only one goroutine may wait at a time.
 func (q *queue) putWaiting(r request) error {
 	err := q.put(r)
 	if err == nil { // nearly always
@@ -73,14 +72,14 @@ func (q *queue) putWaiting(r request) error {
 	return err
 }
 
-// hopeless reports whether it is no use to wait for room.
+// hopeless reports whether waiting for room is useless.
 func (q *queue) hopeless() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.hangs || q.ended
 }
 
-// take takes all requests out.
+// take removes and returns all requests.
 func (q *queue) take() []request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,14 +89,14 @@ func (q *queue) take() []request {
 	return list
 }
 
-// empty reports whether there are none.
+// empty reports whether the queue has no requests.
 func (q *queue) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.list) == 0
 }
 
-// end lets nothing in any more.
+// end refuses all further requests.
 func (q *queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -105,7 +104,7 @@ func (q *queue) end() {
 	q.tell()
 }
 
-// tell wakes who waits for room.
+// tell wakes the goroutine that waits for room.
 func (q *queue) tell() {
 	select {
 	case q.room <- struct{}{}:

@@ -23,7 +23,7 @@ func fullQueue(t *testing.T) *queue {
 	return q
 }
 
-// TestQueueFull has a request that is one too many wait for the shard.
+// TestQueueFull has a request wait because the queue is full.
 func TestQueueFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := fullQueue(t)
@@ -47,7 +47,7 @@ func TestQueueFull(t *testing.T) {
 	})
 }
 
-// TestQueueHangs has a shard take nothing: that is waited for once.
+// TestQueueHangs has a shard take nothing: only the first request waits for that.
 func TestQueueHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := fullQueue(t)
@@ -67,7 +67,7 @@ func TestQueueHangs(t *testing.T) {
 	})
 }
 
-// TestQueueEnds has a shard end while its queue is full.
+// TestQueueEnds ends a shard while its queue is full.
 func TestQueueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := fullQueue(t)
@@ -85,8 +85,8 @@ func TestQueueEnds(t *testing.T) {
 	})
 }
 
-// TestSettleWaits has a master come while the queue of a shard is full: it is served when all
-// that is in there is done.
+// TestSettleWaits has a master connect while the queue of a shard is full: it is served when all
+// requests in the queue are done.
 func TestSettleWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shard{queue: fullQueue(t)}

@@ -9,16 +9,16 @@ import (
 	"bproc/wire"
 )
 
-// registry knows which shard has which ghost, which ghosts are held in their exit,
-// which are stopped, and how they came to be. A ghost is entered when the request for it is given to a shard,
-// since requests about it may follow before the shard has got there.
+// registry knows which shard has which ghost, which ghosts are held in their exit, which are
+// stopped, and how they were adopted. A ghost is entered when the request to make it is given to a
+// shard, since requests about it may follow before the shard has carried that out.
 type registry struct {
 	mu      sync.Mutex
 	shards  map[wire.PID]*shard
 	killed  map[wire.PID]bool
 	stopped map[wire.PID]bool
 	how     map[wire.PID]wire.Adopted
-	origins *origins // nil: births and owners are forgotten with this keeper
+	origins *origins // nil: births and owners are forgotten when this keeper ends
 }
 
 func newRegistry() *registry {
@@ -44,8 +44,8 @@ func (r *registry) drop(pid wire.PID, s *shard) {
 	}
 }
 
-// adopted notes how a ghost came to be. Of one that has been held before, birth and owner
-// are those of then.
+// adopted notes how a ghost came to be. A ghost that was held before keeps its former birth and
+// owner.
 func (r *registry) adopted(how wire.Adopted) error {
 	err := r.originate(&how)
 	r.note(how)
@@ -58,8 +58,8 @@ func (r *registry) note(how wire.Adopted) {
 	r.how[how.PID] = how
 }
 
-// originate keeps birth and owner of a ghost that is about to be for later keepers, or
-// finds out what a former one has kept.
+// originate stores birth and owner of a ghost that is about to be made, for later keepers, or reads
+// what a former keeper has stored.
 func (r *registry) originate(how *wire.Adopted) error {
 	switch {
 	case r.origins == nil:
@@ -96,8 +96,7 @@ func (r *registry) shardOf(pid wire.PID) *shard {
 // maxListed bounds the ghosts of one message, far below what a frame may hold.
 const maxListed = 50_000
 
-// lists returns what a master is told of all ghosts that are held, in as many messages as
-// it takes.
+// lists returns the messages that tell a master of all ghosts that are held.
 func (r *registry) lists() (lists []*wire.GhostList) {
 	all := r.list()
 	for more := true; more; {
@@ -111,7 +110,7 @@ func (r *registry) lists() (lists []*wire.GhostList) {
 	return lists
 }
 
-// cut takes the first of a list.
+// cut removes and returns the first elements of a list.
 func cut[T any](list *[]T) []T {
 	n := min(len(*list), maxListed)
 	first := (*list)[:n:n]
@@ -119,7 +118,7 @@ func cut[T any](list *[]T) []T {
 	return first
 }
 
-// list returns the ghosts that are held, in order.
+// list returns the ghosts that are held, sorted by number.
 func (r *registry) list() *wire.GhostList {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,14 +22,14 @@ func (r *registers) set(pid wire.PID) error {
 func (r *registers) pc() uint64    { return r.Rip }
 func (r *registers) stack() uint64 { return r.Rsp }
 
-// result is what the last system call of a ghost returned that has said that it is done.
+// result is what the last system call returned, for a ghost that has said that it is done.
 func (r *registers) result() int64 { return int64(r.R13) }
 
-// next is the address of the calling after the last that was made of a list.
+// next is the address of the calling after the last one made of a list.
 func (r *registers) next() uint64 { return r.R12 }
 
-// begin makes the ghost go on at an offset of its code. Orig_rax below zero keeps the
-// kernel from restarting the call that the ghost was stopped in.
+// begin makes the ghost go on at an offset of its code. A negative Orig_rax keeps the kernel from
+// restarting the call that the ghost was stopped in.
 func (r *registers) begin(offset uint64, self wire.PID) {
 	r.Rip, r.Orig_rax, r.R14 = textAddr(offset), ^uint64(0), uint64(self)
 }

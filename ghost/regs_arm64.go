@@ -24,14 +24,14 @@ func (r *registers) set(pid wire.PID) error { return r.transfer(unix.PTRACE_SETR
 func (r *registers) pc() uint64    { return r.Pc }
 func (r *registers) stack() uint64 { return r.Sp }
 
-// result is what the last system call of a ghost returned that has said that it is done.
+// result is what the last system call returned, for a ghost that has said that it is done.
 func (r *registers) result() int64 { return int64(r.Regs[20]) }
 
-// next is the address of the calling after the last that was made of a list.
+// next is the address of the calling after the last one made of a list.
 func (r *registers) next() uint64 { return r.Regs[19] }
 
-// begin makes the ghost go on at an offset of its code. The kernel restarts a call only
-// if the program counter is still where it put it.
+// begin makes the ghost go on at an offset of its code. The kernel restarts a call only if the
+// program counter is still where the kernel put it.
 func (r *registers) begin(offset uint64, self wire.PID) {
 	r.Pc, r.Regs[21] = textAddr(offset), uint64(self)
 }

@@ -15,11 +15,11 @@ func (s *shard) handle(r *request) {
 	}
 }
 
-// answer tells what has become of a request.
+// answer reports the outcome of a request.
 func (s *shard) answer(r *request, err error) {
 	fork, forks := r.msg.(*wire.GhostFork)
 	switch {
-	case r.answered && err != nil && forks: // as if it had been there
+	case r.answered && err != nil && forks: // as if it had existed
 		s.events.gone(&wire.GhostGone{PID: fork.Child, Status: wire.SignalStatus(int(unix.SIGKILL))})
 	case r.answered && err == nil:
 	case r.done != nil && !r.answered:
@@ -82,8 +82,7 @@ func errnoOf(err error) uint32 {
 	return uint32(unix.EIO)
 }
 
-// cloneArgs is struct clone_args of clone3(2), and behind it the array that its
-// set_tid points to.
+// cloneArgs is struct clone_args of clone3(2), followed by the array that its set_tid points to.
 type cloneArgs struct {
 	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls uint64
 
@@ -96,13 +95,12 @@ type cloneArgs struct {
 
 const sizeofCloneArgs = 88 // up to cgroup: CLONE_ARGS_SIZE_VER2
 
-// fork makes a ghost a child with a chosen number, or a sibling. The new one needs
-// nothing: it comes out of the system call where its maker does, at the end of the
-// loop.
+// fork makes a child or a sibling of a ghost, with a chosen number. The new ghost needs nothing
+// more: it returns from the system call where its maker does, at the end of the loop.
 func (s *shard) fork(g *held, m *wire.GhostFork) error {
 	s.announce(g.tree, m.Child)
 	defer func() {
-		if g.tree.at == nil { // else others have been announced, and that ends for all at once
+		if g.tree.at == nil { // else others have been announced, and allMade is called for all at once
 			s.allMade(g.tree)
 		}
 	}()
@@ -113,7 +111,7 @@ func (s *shard) fork(g *held, m *wire.GhostFork) error {
 	addr := d.scratch()
 	args := cloneArgs{exitSignal: uint64(unix.SIGCHLD), setTID: addr + sizeofCloneArgs, setTIDSize: 1, tid: int32(m.Child)}
 	event := unix.PTRACE_EVENT_FORK
-	if m.Sibling { // it tells its end as its maker will, and no signal may be named for that (clone(2))
+	if m.Sibling { // the exit signal is its maker's, and none may be given (clone(2))
 		args.flags, args.exitSignal, event = unix.CLONE_PARENT, 0, unix.PTRACE_EVENT_CLONE
 	}
 	defer d.letGo() // at once: it is in the middle of its call, and others may want to signal it
@@ -138,18 +136,18 @@ func (s *shard) fork(g *held, m *wire.GhostFork) error {
 	return nil
 }
 
-// madeUnseen reports whether a ghost was made that its maker has said nothing of: SIGKILL
-// takes a ghost past the stop of the event, too, which comes after the child is there
-// (kernel_clone of kernel/fork.c).
+// madeUnseen reports whether a ghost was made whose maker has not reported it: SIGKILL takes a
+// ghost past the stop of the event, too, which comes after the child was made (kernel_clone of
+// kernel/fork.c).
 func (s *shard) madeUnseen(child wire.PID) bool {
 	if s.ghosts[child] != nil {
 		return false
 	}
 	_, _, err := look(child, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG)
-	return err == nil // ECHILD: there is none, or it is nobody's that this shard traces
+	return err == nil // ECHILD: there is none, or this shard does not trace it
 }
 
-// join puts a ghost, or its child, into a session of its own, or into a process group.
+// join puts a ghost, or its child, into a new session or into a process group.
 func (s *shard) join(g *held, m *wire.GhostJoin) error {
 	d, err := s.drive(g)
 	if err != nil {
@@ -168,8 +166,8 @@ func (s *shard) join(g *held, m *wire.GhostJoin) error {
 	return err
 }
 
-// stop stops a ghost as its process is stopped, so that its parent sees which
-// signal did it.
+// stop stops a ghost by the signal that has stopped its process, so that its parent sees that
+// signal.
 func (s *shard) stop(g *held, sig unix.Signal) error {
 	if !stopSignal(sig) {
 		return unix.EINVAL
@@ -181,14 +179,13 @@ func (s *shard) stop(g *held, sig unix.Signal) error {
 	return s.sendMark(g)
 }
 
-// cont lets a stopped ghost go on, or one that is about to stop. Only a SIGCONT
-// ends a group stop.
+// cont lets a stopped ghost, or one that is about to stop, go on. Only a SIGCONT ends a group stop.
 func (s *shard) cont(g *held) error {
 	g.halts, g.toStop = false, 0
 	if !g.stopped && g.stopping == 0 || g.killed || g.asked {
 		return nil
 	}
-	g.stopping = 0 // a stop that is under way is undone as well
+	g.stopping = 0 // a stop that is pending is undone as well
 	g.continued = true
 	return s.mark.send(g.pid, unix.SIGCONT)
 }

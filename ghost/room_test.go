@@ -8,8 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// TestNoRoomForSignals has a ghost for which the kernel keeps no more than which signals are
-// pending, as that of a user whose limit is reached (RLIMIT_SIGPENDING).
+// TestNoRoomForSignals uses a ghost of which the kernel keeps only the numbers of pending signals,
+// as of a user whose limit is reached (RLIMIT_SIGPENDING).
 func TestNoRoomForSignals(t *testing.T) {
 	f := newFixture(t)
 	full := func() wire.PID {
@@ -28,7 +28,7 @@ func TestNoRoomForSignals(t *testing.T) {
 	f.must(t, &wire.GhostFork{Parent: pid, Child: child})
 	f.must(t, &wire.GhostExec{PID: child, Argv: []string{"i"}})
 	f.quiet(t)
-	// It is stopped, and goes on, and gets nothing that nobody has sent.
+	// It stops and continues, and gets no signal that was not sent.
 	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGTSTP} {
 		f.stop(t, pid, sig)
 		f.tell(t, &wire.GhostCont{PID: pid})

@@ -15,7 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// TestRules looks at processes that run the image and are no ghosts, each for one reason.
+// TestRules checks processes that run the image and are not ghosts, each for one reason.
 func TestRules(t *testing.T) {
 	image, rules := imageOf(t), lone(t).rules
 	mapping := []syscall.SysProcIDMap{{ContainerID: 0, HostID: nobody, Size: 1}}
@@ -46,7 +46,7 @@ func TestRules(t *testing.T) {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the error says that it was killed
 	}
 }
 
@@ -57,7 +57,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestStrangersSignal has a process that is no ghost get a signal while a shard traces it: the
+// TestStrangersSignal sends a signal to a process that is not a ghost while a shard traces it: the
 // signal reaches it.
 func TestStrangersSignal(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test

@@ -6,13 +6,13 @@ import (
 	"bproc/wire"
 )
 
-// remoteGroup reports whether all that decides whether a ghost's group is orphaned is in one
-// process space, whose kernel knows of it what there is to know: a ghost leads, or has led,
-// the session, or the group was made on a node.
+// remoteGroup reports whether one process space holds everything that decides whether a ghost's
+// group is orphaned, so that its kernel knows it: a ghost leads, or has led, the session, or the
+// group was made on a node.
 func (s *shard) remoteGroup(pid wire.PID) bool {
 	text, err := readProc(pid, "stat")
 	if err != nil {
-		return false // killed meanwhile
+		return false // it was killed meanwhile
 	}
 	stat := procstat.Stat(text)
 	session, ok := stat.Int(procstat.Session)

@@ -11,8 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// TestOrphanedGroup has the kernel orphan a group of which a member is stopped: its SIGHUP
-// and SIGCONT are not the process's, which is stopped still.
+// TestOrphanedGroup has the kernel orphan a group with a stopped member: its SIGHUP and SIGCONT are
+// not the process's, which stays stopped.
 func TestOrphanedGroup(t *testing.T) {
 	const parent wire.PID = 2100000
 	t.Run("session of a ghost", func(t *testing.T) {
@@ -39,7 +39,7 @@ func orphanedGroup(t *testing.T, join *wire.GhostJoin) {
 	stopped := func() bool { s := statField(t, child, 0); return s == "T" || s == "t" }
 	eventually(t, "it is stopped", stopped)
 	f.must(t, &wire.GhostSync{PID: child})
-	if err := unix.Kill(int(child), unix.SIGWINCH); err != nil { // which it gets when it goes on, after SIGCONT
+	if err := unix.Kill(int(child), unix.SIGWINCH); err != nil { // it gets this when it goes on, after SIGCONT
 		t.Fatal(err)
 	}
 	f.must(t, &wire.GhostExit{PID: parent})
@@ -53,7 +53,7 @@ func orphanedGroup(t *testing.T, join *wire.GhostJoin) {
 		t.Fatal(err)
 	}
 	eventually(t, "it goes on", func() bool { return statField(t, child, 0) == "S" })
-	for _, sig := range []unix.Signal{unix.SIGUSR1, unix.SIGHUP} { // somebody's are
+	for _, sig := range []unix.Signal{unix.SIGUSR1, unix.SIGHUP} { // these come from another process
 		if err := unix.Kill(int(child), sig); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func orphanedGroup(t *testing.T, join *wire.GhostJoin) {
 	}
 }
 
-// inSession makes a ghost in a session of the front end, in which there is no init.
+// inSession makes a ghost in a session of the front end whose leader is not a ghost.
 func (f *fixture) inSession(t *testing.T) (pid wire.PID, leader *exec.Cmd) {
 	t.Helper()
 	leader = exec.Command("/bin/sh", "-c", imageOf(t)+" & echo $!; wait")

@@ -13,11 +13,11 @@ import (
 	"bproc/wire"
 )
 
-// shard is a thread that is the tracer of some ghosts.
+// shard is a thread that traces some ghosts.
 type shard struct {
 	log    *slog.Logger
 	image  string
-	rules  rules // that a ghost keeps
+	rules  rules // that a ghost meets
 	mark   ourMark
 	events *outbox
 	owners *registry
@@ -25,33 +25,33 @@ type shard struct {
 	ghosts map[wire.PID]*held
 	count  atomic.Int32
 
-	// coming is, by their numbers, the trees of ghosts that are being made, and early how
-	// those have stopped whose makers have not told of them yet.
+	// coming has, by number, the trees of ghosts that are being made. early has the stops of such
+	// ghosts whose makers have not reported them yet.
 	coming map[wire.PID]*tree
 	early  map[wire.PID]unix.WaitStatus
 
-	strangers map[wire.PID]bool // no ghosts: they are let go of when they stop
+	strangers map[wire.PID]bool // no ghosts: they are released when they stop
 
 	young []young // in the order in which they began
 
 	slipped int  // ghosts that are held as zombies
 	remaps  bool // see canRemap
 
-	worker *worker   // that is at work; nil: none is
-	idle   []*worker // that have nothing to do
-	away   []*worker // that wait for ghosts
-	ended  bool      // nothing is waited for any more
+	worker *worker   // running; nil: none is
+	idle   []*worker // without work
+	away   []*worker // waiting for ghosts
+	ended  bool      // the shard waits for nothing any more
 	prod   prod
 	bell   bell
 	ticks  ticks
 
-	batch []request // that have been taken from the queue
+	batch []request // taken from the queue
 
-	upcoming wire.PID // whose ghost the next request is about; 0: none, or that does not take its standing still
-	standing *driven  // stands still for the next request
-	offered  *driven  // stands still for this one, until that takes it
+	upcoming wire.PID // the ghost of the next request; 0: none, or the request may not drive it
+	standing *driven  // stopped for the next request
+	offered  *driven  // stopped for this request, until the request takes it
 
-	waiting atomic.Bool // for ghosts, or about to be: the bell must be rung
+	waiting atomic.Bool // it waits for ghosts, or is about to: the bell must be rung
 
 	queue *queue
 }
@@ -63,7 +63,7 @@ func newShard(image string, rules rules, events *outbox, owners *registry, log *
 	}
 }
 
-// put gives the shard a request, and waits while it has too many.
+// put gives the shard a request. It waits while the queue is full.
 func (s *shard) put(r request) error {
 	err := s.queue.putWaiting(r)
 	if err == nil {
@@ -79,8 +79,8 @@ func (s *shard) ring() {
 	}
 }
 
-// run serves until the context ends. When it returns, its thread is gone; the
-// kernel releases the ghosts.
+// run serves until the context ends. Its thread ends when it returns; the kernel then releases the
+// ghosts.
 func (s *shard) run(ctx context.Context, ready chan<- error) error {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 	err := s.start()
@@ -107,7 +107,7 @@ func (s *shard) run(ctx context.Context, ready chan<- error) error {
 	return nil
 }
 
-// start makes what a shard needs on its thread.
+// start makes the shard's timers on its thread.
 func (s *shard) start() (err error) {
 	if err := unix.Access(s.image, unix.X_OK); err != nil {
 		return fmt.Errorf("image of ghosts %s: %w; install it with 'bpkeeper --install-ghost %[1]s'", s.image, err)
@@ -126,14 +126,14 @@ func (s *shard) start() (err error) {
 	return nil
 }
 
-// serve handles what is in the queue.
+// serve handles all requests in the queue.
 func (s *shard) serve() {
 	for s.more() {
 		s.switchTo(s.idleWorker())
 	}
 }
 
-// more reports whether there are requests that have not been taken.
+// more reports whether there are requests that no worker has taken.
 func (s *shard) more() bool {
 	if len(s.batch) == 0 {
 		s.batch = s.queue.take()
@@ -152,7 +152,7 @@ func (s *shard) take() request {
 	return r
 }
 
-// drives returns the ghost that is driven for a request; 0: none, or not for sure.
+// drives returns the ghost that a request drives; 0: none, or it may not drive one.
 func drives(m wire.Message) wire.PID {
 	switch m.(type) {
 	case nil, *wire.GhostAdopt, *wire.GhostStop, *wire.GhostCont:
@@ -167,7 +167,7 @@ func (s *shard) wait() error {
 	s.events.flush()
 	s.waiting.Store(true)
 	options := 0
-	if !s.queue.empty() || s.ticks.due.Load() { // from before waiting was set: nobody rings for it
+	if !s.queue.empty() || s.ticks.due.Load() { // they came before waiting was set, so the bell was not rung
 		options = unix.WNOHANG
 	}
 	pid, status, err := s.await(anyTracee, options)

@@ -16,8 +16,8 @@ const (
 	siQueue  = -1
 )
 
-// Where the fields of a siginfo_t are on 64-bit machines: the same for all
-// architectures that Go knows but MIPS.
+// Offsets of the fields of a siginfo_t on 64-bit machines: the same for all architectures of Go
+// except MIPS.
 const (
 	offSigno = 0
 	offCode  = 8
@@ -31,11 +31,11 @@ func (s *siginfo) code() int32         { return int32(binary.LittleEndian.Uint32
 func (s *siginfo) sender() wire.PID    { return wire.PID(binary.LittleEndian.Uint32(s[offPid:])) }
 func (s *siginfo) value() uint64       { return binary.LittleEndian.Uint64(s[offValue:]) }
 
-// lost reports whether the kernel had no room for who has sent a signal, and with which
-// value (RLIMIT_SIGPENDING).
+// lost reports whether the kernel had no room to keep a signal's sender and value
+// (RLIMIT_SIGPENDING).
 func (s *siginfo) lost() bool { return s.code() == siUser && s.sender() == 0 }
 
-// signalInfo returns the siginfo_t of a signal of which no more is known.
+// signalInfo returns a siginfo_t with a signal and a code only.
 func signalInfo(sig unix.Signal, code int32) *siginfo {
 	info := new(siginfo)
 	binary.LittleEndian.PutUint32(info[offSigno:], uint32(sig))

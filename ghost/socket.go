@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockTime is how long a keeper waits for another one's end: one that was killed
-// may still be about to let go of what it had.
+// lockTime is how long a keeper waits for another one's end: a killed keeper may still hold its
+// locks and ghosts for a moment.
 const lockTime = 2 * time.Second
 
-// lockSocket makes sure that one keeper serves a socket. The lock ends with the
-// process, however it ends; its file stays (see markOf).
+// lockSocket makes sure that only one keeper serves a socket. The lock ends with the process; its
+// file stays (see markOf).
 func lockSocket(socket string) (*os.File, error) {
 	path := socket + ".lock"
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -42,7 +42,7 @@ func listen(socket string) (*net.UnixListener, error) {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("socket of a former keeper: %w", err)
 	}
-	old := unix.Umask(0o177) // nobody but root, from the first moment
+	old := unix.Umask(0o177) // only root may connect, from the first moment
 	defer unix.Umask(old)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {

@@ -14,28 +14,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StartConfig says where the keeper and what it needs are.
+// StartConfig describes a keeper to start.
 type StartConfig struct {
 	Program string // bpkeeper
 	Image   string // the ghost's image
 	Socket  string
-	Log     string // file for the log of a keeper that is started
+	Log     string // log file of a keeper that is started
 
-	// Scope is a command that starts another, whose arguments follow, in a control
-	// group of its own, so that what ends or bounds the starter's does not touch the
-	// keeper; empty: none. One that fails is done without.
+	// Scope is a command that starts the command in its arguments in a control group of its own, so
+	// that whatever ends or bounds the starter's group does not affect the keeper; empty: none. If
+	// it fails, the keeper is started without it.
 	Scope []string
 }
 
-// startTime is how long a new keeper may take to serve its socket: before that, it
-// seizes the ghosts of a former one.
+// startTime is how long a new keeper may take to serve its socket: it first seizes the ghosts of a
+// former keeper.
 const startTime = 20 * time.Second
 
-// Start connects to the keeper, and starts one if none runs: a process of its
-// own, in its own session, that outlives its starter.
+// Start connects to the keeper, and starts one if none runs: a process in its own session that
+// outlives its starter.
 func Start(ctx context.Context, cfg StartConfig) (*Client, error) {
 	c, err := Dial(cfg.Socket)
-	// A keeper that is being killed may still have its socket, and drops us.
+	// A keeper that is being killed may still have its socket, and drops the connection.
 	ending := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, io.EOF)
 	if err == nil || !ending && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ECONNREFUSED) {
 		return c, err
@@ -68,7 +68,7 @@ func startNew(ctx context.Context, cfg StartConfig) (*Client, error) {
 		return nil, fmt.Errorf("start the keeper: %w", err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // ends with the keeper, or with us
+	go func() { ended <- cmd.Wait() }() // ends with the keeper, or with this process
 	return await(ctx, cfg, start, ended)
 }
 
@@ -91,7 +91,7 @@ func await(ctx context.Context, cfg StartConfig, logged int64, ended <-chan erro
 	}
 }
 
-// lastLine returns what a keeper that ended has said last.
+// lastLine returns the last line that a keeper has logged.
 func lastLine(path string, from int64) string {
 	text, err := os.ReadFile(path)
 	if err != nil || int64(len(text)) <= from {

@@ -16,7 +16,7 @@ import (
 	"bproc/internal/peer"
 )
 
-// keeperOf returns the keeper at the other end of a connection.
+// keeperOf returns the process number of the keeper at the other end of a connection.
 func keeperOf(t *testing.T, c *Client) int {
 	t.Helper()
 	who, err := peer.Of(c.conn)
@@ -72,7 +72,7 @@ func TestStart(t *testing.T) {
 			if err := unix.Kill(keeper, unix.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			// At once: its socket and its lock may still be there.
+			// At once: its socket and its lock may still exist.
 			again, err := Start(context.Background(), cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +85,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestTwoKeepers has one find the other's socket.
+// TestTwoKeepers starts a second keeper on a socket in use.
 func TestTwoKeepers(t *testing.T) {
 	f := newFixture(t)
 	second := exec.CommandContext(t.Context(), "/proc/self/exe")
@@ -94,10 +94,10 @@ func TestTwoKeepers(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "another keeper serves") {
 		t.Errorf("the second keeper: %v, %q", err, out)
 	}
-	f.end(t, f.ghost(t, nobody, "g"), 0) // the first one is as it was
+	f.end(t, f.ghost(t, nobody, "g"), 0) // the first keeper still works
 }
 
-// TestStartKilled: whoever starts a keeper learns that it was killed over that.
+// TestStartKilled checks that Start reports that the new keeper was killed.
 func TestStartKilled(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "keeper")

@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// processStatus is what the keeper wants to know from /proc/PID/status.
+// processStatus has the fields of /proc/PID/status that the keeper needs.
 type processStatus struct {
 	name    string
 	parent  wire.PID
@@ -18,7 +18,7 @@ type processStatus struct {
 	blocked uint64 // signals
 	capable uint64 // effective capabilities
 	threads uint64
-	filters uint64 // of seccomp(2); 0 also where the kernel does not say
+	filters uint64 // of seccomp(2); 0 also where the kernel does not report them
 }
 
 func readStatus(pid wire.PID) (processStatus, error) {
@@ -32,8 +32,8 @@ func readStatus(pid wire.PID) (processStatus, error) {
 // parseStatus reads the file that proc_pid_status(5) describes.
 func parseStatus(text []byte) (st processStatus, err error) {
 	var parent, tracer, blocked, capable, threads, filters [1]uint64
-	var user, group [3]uint64 // real, effective, saved; the fourth is the file system's
-	missing := 7              // but for filters
+	var user, group [3]uint64 // real, effective, saved; the fourth is the file system ID
+	missing := 7              // filters may be missing
 	name, rest, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("Name:\t")), []byte("\n"))
 	for line := range bytes.Lines(rest) {
 		key, value, _ := bytes.Cut(line, []byte(":"))
@@ -75,7 +75,7 @@ func parseStatus(text []byte) (st processStatus, err error) {
 	}, nil
 }
 
-// statusValues reads the first values of a field.
+// statusValues parses the first values of a field.
 func statusValues(text []byte, base int, values []uint64) error {
 	for i := range values {
 		text = bytes.TrimLeft(text, "\t ")

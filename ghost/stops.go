@@ -6,8 +6,8 @@ import (
 	"bproc/wire"
 )
 
-// ghostStopped handles a stop or the end of a ghost that nothing is being done
-// with. See ptrace(2), "Stopped states".
+// ghostStopped handles a stop or the end of a ghost that is not being driven. See ptrace(2),
+// "Stopped states".
 func (s *shard) ghostStopped(g *held, status unix.WaitStatus) {
 	if status.Exited() || status.Signaled() {
 		s.gone(g, status)
@@ -30,10 +30,9 @@ func (s *shard) gone(g *held, status unix.WaitStatus) {
 	s.events.gone(&wire.GhostGone{PID: g.pid, Asked: g.asked, Status: wire.Status(status)})
 }
 
-// exiting handles a ghost on its last way. One that is to end goes on. Another
-// has got SIGKILL, the only thing that ends a ghost in the hands of its keeper:
-// it is held here, keeps its number, and is no zombie yet, until its process is
-// dead.
+// exiting handles a ghost in the stop at its exit. A ghost that is to end goes on. Any other has
+// got SIGKILL, the only signal that ends a ghost that is traced: it is held here until its process
+// is dead. It keeps its number, and is not yet a zombie.
 func (s *shard) exiting(g *held) {
 	if g.asked {
 		_ = resume(unix.PTRACE_CONT, g.pid, 0)
@@ -57,8 +56,8 @@ func (s *shard) eventStop(g *held, st stop) {
 	_ = goOn(unix.PTRACE_CONT, g.pid, 0)
 }
 
-// seeStop takes in from an event stop whether the ghost is in a group stop. If
-// it is not though it was to be, the signal was dropped, see stopHere.
+// seeStop records from an event stop whether the ghost is in a group stop. If it is not though a
+// stop signal was delivered, the kernel has dropped that, see stopHere.
 func (s *shard) seeStop(g *held, st stop) {
 	g.fresh = false
 	stopping := g.stopping
@@ -73,7 +72,7 @@ func (s *shard) seeStop(g *held, st stop) {
 	}
 }
 
-// deliver handles a ghost that is about to get a signal.
+// deliver handles a ghost in the stop before a signal is delivered.
 func (s *shard) deliver(g *held) {
 	info := signalAt(g.pid)
 	if info == nil {
@@ -87,41 +86,40 @@ func (s *shard) deliver(g *held) {
 	_ = goOn(unix.PTRACE_CONT, g.pid, s.heed(g, info))
 }
 
-// heed reports a signal that a ghost is about to get, and returns what it is to get
-// instead: nothing, unless the keeper itself has sent it.
+// heed reports a signal that a ghost is about to get, and returns the signal to deliver instead:
+// none, unless the keeper itself has sent it.
 func (s *shard) heed(g *held, info *siginfo) unix.Signal {
 	sig := info.signal()
 	switch {
 	case s.mark.own(info) && sig == unix.SIGCONT, sig == unix.SIGCONT && g.continued && info.lost():
-		g.continued = false // it has had its effect when it was sent
+		g.continued = false // it had its effect when it was sent
 	case s.mark.own(info):
 		return sig
 	case g.owed > 0 && said(info, g.pid):
 		g.owed--
 	case sig == unix.SIGALRM && info.code() == siKernel:
-		// The alarm that the image sets for a ghost that nobody adopts.
+		// The alarm that the image sets in case the ghost is not adopted.
 	case (sig == unix.SIGHUP || sig == unix.SIGCONT) && info.code() == siKernel && s.remoteGroup(g.pid):
-		// Its group was orphaned while a member was stopped (kill_orphaned_pgrp of
-		// kernel/exit.c). The process's own kernel sees to that; here ghosts may stop, go
-		// on and end in another order. So one that goes on by it, and its process does not,
-		// is stopped again.
+		// Its group was orphaned while a member was stopped (kill_orphaned_pgrp of kernel/exit.c).
+		// The kernel of the process space does this for the process; here ghosts may stop, continue
+		// and end in another order. So a ghost that continues by this signal, though its process is
+		// stopped, is stopped again.
 		if sig == unix.SIGCONT && g.halts && !g.asked {
 			g.toStop = unix.SIGSTOP
 			_ = s.sendMark(g)
 		}
 	case sig == unix.SIGCHLD && info.code() > 0:
-		// The end of a child on the front end: the kernel's business.
+		// The end of a child on the front end, which concerns only the kernel.
 	default:
 		s.report(g, info)
 	}
 	return 0
 }
 
-// stopHere puts the signal by which a ghost is to be stopped in the place of the
-// mark that is about to be delivered. A SIGCONT that comes before it has stopped
-// undoes that, as it should. The kernel drops a stop signal of a terminal if the
-// ghost's group is orphaned; whether it has, the next stop shows, and then
-// SIGSTOP, which is never dropped, does the same.
+// stopHere delivers the signal that is to stop a ghost in place of the mark. A SIGCONT that comes
+// before the ghost has stopped cancels it, as it should. The kernel drops a stop signal of a
+// terminal if the ghost's group is orphaned. The next stop shows whether it has; SIGSTOP, which is
+// never dropped, is used then.
 func (s *shard) stopHere(g *held) {
 	sig := g.toStop
 	g.toStop, g.stopping = 0, sig
@@ -131,7 +129,7 @@ func (s *shard) stopHere(g *held) {
 	}
 }
 
-// report reports a signal. It goes out before the ghost goes on: should the keeper die in
+// report reports a signal. The report goes out before the ghost goes on: if the keeper dies in
 // between, the ghost gets the signal, and it is not lost.
 func (s *shard) report(g *held, info *siginfo) {
 	s.events.signal(g.pid, info)

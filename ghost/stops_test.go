@@ -12,7 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// stop stops a ghost and waits until its parent has seen it.
+// stop stops a ghost and waits until its parent has seen that.
 func (f *fixture) stop(t *testing.T, pid wire.PID, sig unix.Signal) {
 	t.Helper()
 	if err := wire.Write(f.client, 0, &wire.GhostStop{PID: pid, Signal: uint8(sig)}); err != nil {
@@ -35,7 +35,7 @@ func TestStopAndContinue(t *testing.T) {
 		if st := wait(t, pid, unix.WCONTINUED); !st.Continued() {
 			t.Fatalf("continue: status %#x", st)
 		}
-		// A SIGCONT of somebody else goes on to the process, once.
+		// A SIGCONT of another process is reported, once.
 		f.stop(t, pid, sig)
 		if err := unix.Kill(int(pid), unix.SIGCONT); err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestStopAndContinue(t *testing.T) {
 			t.Fatalf("got %v", got)
 		}
 	}
-	// Of the keeper's own signals nothing is reported.
+	// The keeper's own signals are not reported.
 	if err := queueSignal(pid, unix.SIGUSR1, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +65,8 @@ func TestStopAndContinue(t *testing.T) {
 	}
 }
 
-// Somebody's SIGCONT must come out, whatever moment of a stop it hits. (One that
-// comes while the keeper's own SIGCONT is pending is the same as that to the
-// kernel, and the process goes on already.)
+// Another process's SIGCONT must be reported, whatever moment of a stop it hits. (If it comes while
+// the keeper's own SIGCONT is pending, the kernel merges them, and the process goes on already.)
 func TestContinueWhileStopping(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, nobody, "g")
@@ -83,11 +82,11 @@ func TestContinueWhileStopping(t *testing.T) {
 		if got, _ := f.signal(t, pid); got != unix.SIGCONT {
 			t.Fatalf("round %d: got %v", i, got)
 		}
-		// The process goes on, then, and the keeper hears of it.
+		// The process goes on then, and the master tells the keeper.
 		if err := wire.Write(f.client, 0, &wire.GhostCont{PID: pid}); err != nil {
 			t.Fatal(err)
 		}
-		f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"g"}}) // all before it is done
+		f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"g"}}) // all requests before it are done
 		eventually(t, "the ghost goes on", func() bool {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 			return statField(t, pid, 0) == "S" && strings.Contains(string(text), "ShdPnd:\t0000000000000000")
@@ -96,8 +95,7 @@ func TestContinueWhileStopping(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// A stop and something else to do may meet at any moment: the ghost is stopped
-// after both.
+// A stop and another request may meet at any moment: the ghost is stopped after both.
 func TestStopWhileDriven(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, nobody, "g")
@@ -118,7 +116,7 @@ func TestStopWhileDriven(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// A ghost that is stopped right after its program has begun has the name of it.
+// A ghost that is stopped right after its program has begun has the program's name.
 func TestStopAfterExec(t *testing.T) {
 	f := newFixture(t)
 	pid := f.ghost(t, nobody, "g")

@@ -17,10 +17,10 @@ import (
 	"bproc/wire"
 )
 
-// strange is what processes do that clients name as their ghosts.
+// strange are programs of processes that clients name as their ghosts.
 var strange = map[string]func() int{"vfork": vfork, "filter": filtered, "slow": slow}
 
-// strangeProcess starts one as a child of the test.
+// strangeProcess starts one of them as a child of the test.
 func strangeProcess(t testing.TB, name string, uid uint32) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
@@ -37,26 +37,26 @@ func strangeProcess(t testing.TB, name string, uid uint32) *exec.Cmd {
 	return cmd
 }
 
-// vfork makes a child that shares its memory, and waits for it in the kernel: nothing but
-// SIGKILL gets it out of there.
+// vfork makes a child that shares its memory, and waits for it in the kernel, which only SIGKILL
+// ends.
 func vfork() int {
 	flags := uintptr(unix.CLONE_VM | unix.CLONE_VFORK | int(unix.SIGCHLD))
 	if pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, flags, 0, 0, 0, 0, 0); errno != 0 || pid != 0 {
 		return 1
 	}
 	for {
-		_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0) // until a signal, of which there may be several
+		_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0) // until a signal; there may be several
 	}
 }
 
-// slow executes the image, after a time in which it is what its parent is.
+// slow executes the image after a time in which it still runs its parent's.
 func slow() int {
 	time.Sleep(50 * time.Millisecond)
 	fmt.Fprintln(os.Stderr, unix.Exec(os.Getenv("GHOST_TEST_IMAGE"), []string{"slow"}, nil))
 	return 1
 }
 
-// filtered executes the image with a filter that answers kill(2).
+// filtered executes the image with a filter that answers kill(2) itself.
 func filtered() int {
 	code := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},
@@ -74,8 +74,8 @@ func filtered() int {
 	return 1
 }
 
-// TestAdoptVforkParents has a liar name more processes that do not stop than the keeper
-// has threads: they are refused, and others do not notice.
+// TestAdoptVforkParents has a client name more processes that do not stop than the keeper has
+// threads: they are refused, and others are not delayed.
 func TestAdoptVforkParents(t *testing.T) {
 	f := newFixture(t)
 	own := wire.PID(os.Getpid())
@@ -90,7 +90,7 @@ func TestAdoptVforkParents(t *testing.T) {
 	pid := f.ghost(t, nobody, "g")
 	for range 4 {
 		e := f.take(t, "answer", func(e event) bool { _, ok := e.msg.(*wire.GhostDone); return ok })
-		// EAGAIN: on a busy machine they were not looked at twice in the time for a request.
+		// EAGAIN: on a busy machine they were not checked twice in the time for a request.
 		if errno := unix.Errno(e.msg.(*wire.GhostDone).Errno); errno != unix.EINVAL && errno != unix.EAGAIN {
 			t.Errorf("got %v, want %v", errno, unix.EINVAL)
 		}
@@ -98,8 +98,8 @@ func TestAdoptVforkParents(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestAdoptBeforeExec names a ghost that has not executed the image yet: vfork(2) returns
-// before that.
+// TestAdoptBeforeExec adopts a ghost that has not executed the image yet: vfork(2) returns before
+// that.
 func TestAdoptBeforeExec(t *testing.T) {
 	f := newFixture(t)
 	pid := wire.PID(strangeProcess(t, "slow", 0).Process.Pid)
@@ -107,8 +107,8 @@ func TestAdoptBeforeExec(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestAdoptFiltered has a client name a ghost with a system call filter, which would keep
-// it from saying that it is done.
+// TestAdoptFiltered has a client name a ghost with a system call filter, which would keep it from
+// saying that it is done.
 func TestAdoptFiltered(t *testing.T) {
 	f := newFixture(t)
 	pid := wire.PID(strangeProcess(t, "filter", 0).Process.Pid)
@@ -119,15 +119,15 @@ func TestAdoptFiltered(t *testing.T) {
 	untraced(t, pid)
 }
 
-// TestAdoptOtherUsers has a client name a ghost of another user namespace, all of whose
-// capabilities are for that one.
+// TestAdoptOtherUsers has a client name a ghost of another user namespace, whose capabilities are
+// valid only there.
 func TestAdoptOtherUsers(t *testing.T) {
 	f := newFixture(t)
 	p, err := os.StartProcess(imageOf(t), []string{"elsewhere"}, &os.ProcAttr{Env: []string{}, Sys: &unix.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: nobody, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: nobody, Size: 1}},
-		Credential:  &unixCredential{NoSetGroups: true}, // nobody, who is root there
+		Credential:  &unixCredential{NoSetGroups: true}, // user nobody, who is root there
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func untraced(t testing.TB, pid wire.PID) {
 	}
 }
 
-// TestAdoptLiar has a liar name somebody's ghost just before its owner does.
+// TestAdoptLiar has a client name another user's ghost just before its owner does.
 func TestAdoptLiar(t *testing.T) {
 	f := newFixture(t)
 	pid := start(t, nobody, "g")
@@ -171,8 +171,8 @@ func TestAdoptLiar(t *testing.T) {
 	f.end(t, pid, 0)
 }
 
-// TestStranger has a shard seize a process that is no ghost and that forks: both have all
-// their signals, and no tracer.
+// TestStranger has a shard seize a process that is not a ghost and that forks: both keep all their
+// signals, and have no tracer in the end.
 func TestStranger(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)

@@ -7,17 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ticks are when a shard looks after what tells nothing by itself. There are none while
-// there is nothing of that kind.
+// ticks are the times at which a shard checks what the kernel does not report. There are none while
+// nothing needs them.
 type ticks struct {
 	timer *time.Timer
 	due   atomic.Bool
-	at    time.Time     // of the next; zero: none
-	pause time.Duration // before the one after that
+	at    time.Time     // of the next tick; zero: none
+	pause time.Duration // between the next tick and the one after it
 }
 
-// The pause between ticks grows from tickTime to maxTick while nothing new is to be
-// looked after.
+// The pause between ticks grows from tickTime to maxTick while nothing new needs them.
 const (
 	tickTime = 2 * time.Millisecond
 	maxTick  = 512 * time.Millisecond
@@ -29,7 +28,7 @@ func (t *ticks) stop() {
 	}
 }
 
-// tickAfter has a tick come after a time, or sooner.
+// tickAfter schedules a tick after a time, unless an earlier one is due.
 func (s *shard) tickAfter(d time.Duration) {
 	at := time.Now().Add(d)
 	if s.ticks.timer == nil || !s.ticks.at.IsZero() && s.ticks.at.Before(at) {
@@ -39,8 +38,8 @@ func (s *shard) tickAfter(d time.Duration) {
 	s.ticks.timer.Reset(d)
 }
 
-// tick looks for workers whose time has come, for ghosts that are late or not young any more,
-// and, while there are zombies, for ends that nobody tells the shard of.
+// tick checks for workers whose time has come, for ghosts that are late or no longer young, and,
+// while there are zombies, for ends that the kernel does not report.
 func (s *shard) tick() {
 	if !s.ticks.due.Swap(false) {
 		return
@@ -70,7 +69,7 @@ func (s *shard) tick() {
 	s.quietGrown(now)
 }
 
-// ready reports whether what a worker waits for has come.
+// ready reports whether the ghost that a worker waits for has stopped or ended.
 func ready(w *worker) bool {
 	found, _, err := look(w.on, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG)
 	return found != 0 || err != nil

@@ -8,45 +8,46 @@ import (
 	"bproc/wire"
 )
 
-// tree is ghosts that have been made by one another. What is asked of them is carried out
-// in its order; trees do not wait for each other.
+// tree is a set of ghosts that have made one another. Requests about it are carried out in their
+// order; trees do not wait for each other.
 //
-// A ghost may not stop when it is to, because its control group is frozen, or because it
-// gets no processor. Then requests about its tree wait. After a time they are answered
-// nonetheless, since the master lets nothing out that a node says before the effects of
-// all that went before: the ghost gets there when it runs again.
+// A ghost may not stop when it should, because its control group is frozen, or because it gets no
+// processor. Then requests about its tree wait. After a time they are answered nevertheless, since
+// the master releases nothing that a node says before all earlier requests have had their effect:
+// the ghost catches up when it runs again.
 type tree struct {
-	at      *worker   // that waits for one of them; nil: none does
-	waiting []request // what is asked of them meanwhile
-	size    int       // of that
-	late    bool      // others are not to wait for it
-	stuck   bool      // nothing more is taken that is to be answered
-	early   int       // requests that were answered before they are carried out
-	lates   int       // how often it has been late
+	at      *worker   // that waits for a ghost of the tree; nil: none does
+	waiting []request // requests about the tree meanwhile
+	size    int       // of waiting, in bytes
+	late    bool      // requests are answered before they are carried out
+	stuck   bool      // no further requests that must be answered are taken
+	early   int       // number of requests answered before they are carried out
+	lates   int       // number of times it has been late
 
-	coming []wire.PID // those that they are to make, see shard.coming
+	coming []wire.PID // ghosts that it is to make, see shard.coming
 }
 
-// lateTime is how long others wait for a ghost that does nothing; less for one that has been
-// late before. One that gets a flood of signals may take maxLate for a request. On a busy
-// machine a ghost may be late and go on: it is stuck after stuckTime.
+// lateTime is how long the master waits for a ghost that does nothing; less for one that has been
+// late before. A ghost that gets a flood of signals may take maxLate for a request. On a busy
+// machine a ghost may be late and still go on: it is stuck after stuckTime.
 const (
 	lateTime  = time.Second
 	stuckTime = 6 * lateTime // longer than roomTime
 	maxLate   = 10 * time.Second
 )
 
-// maxEarly bounds the requests that are answered before they are carried out. With the
-// answers to more of them, a node is as slow as the ghosts of its processes are.
+// maxEarly bounds the requests that are answered before they are carried out. Beyond it, a node is
+// as slow as the ghosts of its processes.
 const maxEarly = 512
 
-// maxBehind and maxBehindSize bound what waits for a ghost, but for the ends of ghosts.
+// maxBehind and maxBehindSize bound the requests that wait for a ghost, except those that end
+// ghosts.
 const (
 	maxBehind     = maxRequests
 	maxBehindSize = 16 << 20
 )
 
-// lateAt and stuckAt report whether a tree is, after a time in which nothing of it stopped.
+// lateAt and stuckAt report whether a tree is late or stuck after a time without a stop.
 func (t *tree) lateAt(d time.Duration) bool  { return d >= lateTime>>min(t.lates, 5) }
 func (t *tree) stuckAt(d time.Duration) bool { return d >= stuckTime>>min(t.lates-1, 5) }
 
@@ -59,7 +60,7 @@ func (s *shard) treeOf(m wire.Message) *tree {
 	return s.coming[pid]
 }
 
-// announce notes that a tree is to have another ghost.
+// announce notes that a tree is to get another ghost.
 func (s *shard) announce(t *tree, pid wire.PID) {
 	if s.coming[pid] != t {
 		s.coming[pid] = t
@@ -67,7 +68,7 @@ func (s *shard) announce(t *tree, pid wire.PID) {
 	}
 }
 
-// allMade is for a tree that has all that were announced, or will not have them.
+// allMade ends the announcements of a tree: its ghosts have been made, or will not be.
 func (s *shard) allMade(t *tree) {
 	for _, pid := range t.coming {
 		if s.coming[pid] == t {
@@ -77,7 +78,7 @@ func (s *shard) allMade(t *tree) {
 	t.coming = t.coming[:0]
 }
 
-// putBehind has a request wait for a ghost of its tree.
+// putBehind queues a request that must wait for a ghost of its tree.
 func (s *shard) putBehind(t *tree, r request) {
 	if !s.keep(t, &r, len(t.waiting) >= maxBehind || t.size+r.size() > maxBehindSize) {
 		return
@@ -89,8 +90,8 @@ func (s *shard) putBehind(t *tree, r request) {
 	t.size += r.size()
 }
 
-// keep decides whether a request is kept until its ghost runs, and answers it if it is not,
-// or if others are not to wait for that.
+// keep decides whether a request is kept until its ghost runs. It answers the request if it is not
+// kept, or if the tree is late.
 func (s *shard) keep(t *tree, r *request, full bool) bool {
 	_, ends := r.msg.(*wire.GhostExit)
 	switch {
@@ -109,7 +110,7 @@ func (s *shard) keep(t *tree, r *request, full bool) bool {
 	return true
 }
 
-// size is what a request takes up, about.
+// size is the approximate memory that a request takes up.
 func (r *request) size() int {
 	const others = 256
 	size := others
@@ -121,8 +122,7 @@ func (r *request) size() int {
 	return size
 }
 
-// watch looks whether a worker's tree is late or stuck, and has what waits for it be
-// answered then.
+// watch checks whether a worker's tree is late or stuck, and answers the waiting requests then.
 func (s *shard) watch(w *worker, now time.Time) {
 	t, still := w.tree, now.Sub(w.since)
 	switch {
@@ -150,8 +150,8 @@ func (s *shard) watch(w *worker, now time.Time) {
 	}
 }
 
-// answerEarly answers a request that is in hand, or waits, before it is carried out, and
-// reports whether it is to be carried out all the same.
+// answerEarly answers a request that is in hand, or waits, before it is carried out, and reports
+// whether it is still to be carried out.
 func (s *shard) answerEarly(r *request, inHand bool) bool {
 	if r.answered {
 		return true
@@ -159,7 +159,7 @@ func (s *shard) answerEarly(r *request, inHand bool) bool {
 	var err error
 	carryOut := true
 	switch m := r.msg.(type) {
-	case *wire.GhostCall: // the caller wants to know what came of it
+	case *wire.GhostCall: // the caller needs the result
 		err, carryOut = unix.EAGAIN, false
 	case *wire.GhostAdopt:
 		switch {
@@ -174,7 +174,7 @@ func (s *shard) answerEarly(r *request, inHand bool) bool {
 	return carryOut
 }
 
-// settled answers a request that waits for all others. Trees that are late do not count.
+// settled answers a request that waits for all others. Late trees do not count.
 func (s *shard) settled(r *request) {
 	left, done := 1, r.done
 	one := func(error) {

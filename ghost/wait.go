@@ -17,17 +17,17 @@ const anyTracee wire.PID = -1
 // errSlow means that a ghost does not stop at once.
 var errSlow = errors.New("the ghost does not stop")
 
-// await waits until a tracee has stopped or ended, as wait4(2) does; 0 is the
-// answer if there is none and options has WNOHANG.
+// await waits until a tracee has stopped or ended, as wait4(2) does. It returns 0 if none has and
+// options has WNOHANG.
 //
-// It does not take the end of a ghost that is to stay a zombie, or that is not to
-// end, which it looks for first (waitid(2), WNOWAIT). The latter has got SIGKILL, and has slipped out
-// of the stop at its exit: a restart was meant for another stop, see goOn. All it
-// has left is a zombie, but that is its keeper's: until the keeper waits for it, it
-// keeps its number, and its parent's wait does not return.
+// It first looks (waitid(2), WNOWAIT), and does not collect the end of a ghost that is to stay a
+// zombie, or that is not to end. The latter has got SIGKILL, and has slipped out of the stop at its
+// exit by a restart that was meant for another stop, see goOn. Only a zombie is left, but it is its
+// keeper's: until the keeper waits for it, it keeps its number, and its parent's wait does not
+// return.
 //
-// Among all tracees, those that a worker waits for are left to it: the answer is then 0, too. So it
-// is when the bell was rung.
+// With anyTracee, await leaves the tracees that a worker waits for to that worker, and returns 0
+// then, too; so it does when the bell was rung.
 func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, error) {
 	if pid != anyTracee && s.worker != nil && options&unix.WNOHANG == 0 {
 		s.prod.arm()
@@ -35,7 +35,7 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 	for prods := 0; ; {
 		want := unix.WSTOPPED | unix.WEXITED
 		if pid == anyTracee && s.slipped > 0 {
-			want = unix.WSTOPPED // it would find those each time
+			want = unix.WSTOPPED // it would find those zombies each time
 		}
 		found, ended, err := look(pid, want|options)
 		switch {
@@ -43,7 +43,7 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 			s.bell.silence()
 			if pid == anyTracee {
 				s.prod.disarm()
-				return 0, 0, nil // there may be something in the queue
+				return 0, 0, nil // there may be a request in the queue
 			}
 			if prods++; prods > 1 && s.worker != nil {
 				return 0, 0, errSlow
@@ -69,7 +69,7 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 	}
 }
 
-// look returns a tracee that has stopped or ended, and leaves it so.
+// look finds a tracee that has stopped or ended, without collecting it.
 func look(pid wire.PID, options int) (found wire.PID, ended bool, err error) {
 	const exited, dumped = 1, 3 // CLD_EXITED to CLD_DUMPED of sigaction(2)
 	options |= unix.WALL | unix.WNOTHREAD | unix.WNOWAIT
@@ -94,7 +94,7 @@ func look(pid wire.PID, options int) (found wire.PID, ended bool, err error) {
 	return wire.PID(binary.LittleEndian.Uint32(info[offPid:])), code >= exited && code <= dumped, nil
 }
 
-// noTracee waits until the thread is interrupted, which is EINTR, where there is nobody to wait for.
+// noTracee waits until the thread is interrupted (EINTR) when there is no tracee.
 func noTracee(options int) error {
 	if options&unix.WNOHANG != 0 {
 		return nil
@@ -103,7 +103,7 @@ func noTracee(options int) error {
 	return err
 }
 
-// collect is wait4(2) for a tracee that is there to be waited for.
+// collect is wait4(2) for a tracee that has stopped or ended.
 func collect(pid wire.PID) (wire.PID, unix.WaitStatus, error) {
 	const options = unix.WALL | unix.WNOTHREAD | unix.WNOHANG
 	var status uint32
@@ -114,8 +114,8 @@ func collect(pid wire.PID) (wire.PID, unix.WaitStatus, error) {
 	return wire.PID(got), unix.WaitStatus(status), nil
 }
 
-// slip holds a ghost that is a zombie. From now on the shard is
-// not told of ends, so it waits for those that are to come.
+// slip holds a ghost that is a zombie. From now on the kernel does not report ends to the shard, so
+// the shard waits for each expected end.
 func (s *shard) slip(g *held) {
 	if !g.slipped {
 		g.slipped = true
@@ -130,7 +130,7 @@ func (s *shard) slip(g *held) {
 	s.awaitEnds()
 }
 
-// awaitEnds waits for the ends of all that are to end.
+// awaitEnds waits for the ends of all ghosts that are to end.
 func (s *shard) awaitEnds() {
 	for _, g := range s.ghosts {
 		if g.asked && !g.slipped {
@@ -139,8 +139,7 @@ func (s *shard) awaitEnds() {
 	}
 }
 
-// awaitEnd waits for the end of a ghost that is to end. One that takes long is looked for
-// from time to time.
+// awaitEnd waits for the end of a ghost that is to end. If that takes long, ticks check for it.
 func (s *shard) awaitEnd(g *held) {
 	options := 0
 	if g.ending || s.ended || s.prod.made && s.worker == nil {

@@ -16,7 +16,7 @@ import (
 	"bproc/wire"
 )
 
-// lone is a shard that a test drives by itself.
+// lone returns a shard that a test drives itself.
 func lone(t testing.TB) *shard {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -32,8 +32,8 @@ func lone(t testing.TB) *shard {
 	return s
 }
 
-// foreign starts ghosts whose parent is another process, which writes how they
-// end, to a file. It returns their numbers.
+// foreign starts ghosts whose parent is another process, which writes their ends to a file. It
+// returns their numbers.
 func foreign(t *testing.T, count int) (ghosts []wire.PID, ends string, parent *exec.Cmd) {
 	t.Helper()
 	image := imageOf(t)
@@ -67,7 +67,7 @@ func foreign(t *testing.T, count int) (ghosts []wire.PID, ends string, parent *e
 	return ghosts, ends, parent
 }
 
-// told takes the messages of a shard.
+// told removes and returns the messages of a shard.
 func (s *shard) told(t *testing.T) []string {
 	t.Helper()
 	s.events.mu.Lock()
@@ -90,7 +90,7 @@ func (s *shard) told(t *testing.T) []string {
 	return told
 }
 
-// says checks what a shard has told since it was asked last.
+// says checks the messages of a shard since the last call.
 func (s *shard) says(t *testing.T, want ...string) {
 	t.Helper()
 	told := s.told(t)
@@ -101,8 +101,8 @@ func (s *shard) says(t *testing.T, want ...string) {
 	}
 }
 
-// TestSlip lets ghosts slip out of the stop at their exit, as a restart may that
-// was meant for another stop.
+// TestSlip lets ghosts slip out of the stop at their exit, as by a restart that was meant for
+// another stop.
 func TestSlip(t *testing.T) {
 	runtime.LockOSThread() // the tracer's thread; it ends with the test
 	s := lone(t)
@@ -113,16 +113,16 @@ func TestSlip(t *testing.T) {
 		}
 	}
 	found, driven, ended, last := s.ghosts[pids[0]], s.ghosts[pids[1]], s.ghosts[pids[2]], s.ghosts[pids[3]]
-	// One is found when the shard waits for all; another is about to end meanwhile.
+	// One is found when the shard waits for all; another is ending meanwhile.
 	slipOut(t, found.pid)
 	s.end(t, ended, wire.ExitStatus(7))
 	eventually(t, "one slips, one ends", func() bool {
 		s.poll(t)
-		s.awaitEnd(ended) // as a tick does: while one has slipped, ends are looked for one by one
+		s.awaitEnd(ended) // as a tick does: once a ghost has slipped, ends are awaited one by one
 		return s.slipped == 1 && s.ghosts[ended.pid] == nil
 	})
 	s.says(t, fmt.Sprintf("signal 9 to %d", found.pid), fmt.Sprintf("end 0x700 of %d, asked true", ended.pid))
-	// Another is being driven.
+	// Another one is being driven.
 	slipOut(t, driven.pid)
 	if err := s.exec(driven, &wire.GhostExec{PID: driven.pid, Argv: []string{"x"}}); err == nil {
 		t.Error("a ghost that has slipped out of its exit executes")
@@ -131,7 +131,7 @@ func TestSlip(t *testing.T) {
 	if s.slipped != 2 || statField(t, found.pid, 0) != "Z" || statField(t, driven.pid, 0) != "Z" {
 		t.Errorf("%d have slipped; they are %s and %s", s.slipped, statField(t, found.pid, 0), statField(t, driven.pid, 0))
 	}
-	// Other ghosts are looked after as ever.
+	// Other ghosts are handled as usual.
 	if err := unix.Kill(int(last.pid), unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestSlip(t *testing.T) {
 	s.says(t, fmt.Sprintf("signal 10 to %d", last.pid))
 	s.end(t, last, wire.SignalStatus(int(unix.SIGTERM)))
 	s.says(t, fmt.Sprintf("end 0xf of %d, asked true", last.pid))
-	// Their parent is not told before they are let go.
+	// Their parent is not notified before they are released.
 	reads(t, ends, "")
 	for _, g := range []*held{driven, found} {
 		s.end(t, g, wire.ExitStatus(0))
@@ -161,7 +161,7 @@ func (s *shard) end(t testing.TB, g *held, status wire.Status) {
 	}
 }
 
-// reads checks what is in a file.
+// reads checks the content of a file.
 func reads(t *testing.T, path, want string) {
 	t.Helper()
 	if text, err := os.ReadFile(path); err != nil || string(text) != want {
@@ -169,7 +169,7 @@ func reads(t *testing.T, path, want string) {
 	}
 }
 
-// slipOut does what a restart does that comes too late.
+// slipOut restarts a ghost too late.
 func slipOut(t *testing.T, pid wire.PID) {
 	t.Helper()
 	if err := unix.Kill(int(pid), unix.SIGKILL); err != nil {
@@ -180,7 +180,7 @@ func slipOut(t *testing.T, pid wire.PID) {
 	eventually(t, "a zombie", func() bool { return statField(t, pid, 0) == "Z" })
 }
 
-// poll has the shard handle what its tracees have come to.
+// poll has the shard handle the stops and ends of its tracees.
 func (s *shard) poll(t *testing.T) {
 	t.Helper()
 	for {

@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// TestCallsWithoutCapability has a ghost of root send signals for a process that has no
-// CAP_KILL: it reaches root's processes, and all when the process has it.
+// TestCallsWithoutCapability has a ghost of root send signals for a process without CAP_KILL: it
+// reaches root's processes, and all processes when its process has CAP_KILL.
 func TestCallsWithoutCapability(t *testing.T) {
 	f := newFixture(t)
 	root, user := f.ghost(t, 0, "root"), f.ghost(t, nobody, "user")
@@ -25,7 +25,7 @@ func TestCallsWithoutCapability(t *testing.T) {
 	}
 	others, own := sleeper(12346), sleeper(0)
 	info := signalInfo(0, siQueue)
-	for range 2 { // what a call leaves behind is seen by the next
+	for range 2 { // the second round sees what the calls of the first leave behind
 		for _, c := range []struct {
 			name string
 			by   wire.PID

@@ -10,34 +10,34 @@ import (
 	"bproc/wire"
 )
 
-// worker carries out requests on the thread of a shard. It is a coroutine: when a ghost
-// does not stop at once, the worker stands still until the ghost does, and another one
-// goes on with what is asked of others.
+// worker carries out requests on the thread of a shard. It is a coroutine: when a ghost does not
+// stop at once, the worker pauses until it does, and another worker goes on with the requests for
+// other ghosts.
 type worker struct {
 	next  func() (struct{}, bool)
 	end   func()
 	yield func(struct{}) bool
 
-	request *request  // that it carries out
-	tree    *tree     // that it has been waiting for, if it has
-	on      wire.PID  // whose stop it waits for; 0: none
+	request *request  // being carried out
+	tree    *tree     // that it has been waiting for, if any
+	on      wire.PID  // ghost whose stop it waits for; 0: none
 	begun   time.Time // when it first had to wait for this request
-	since   time.Time // since when nothing has stopped that it waits for
-	until   time.Time // when it goes on by itself; zero: it does not
+	since   time.Time // no ghost that it waits for has stopped since
+	until   time.Time // when it goes on by itself; zero: never
 }
 
-// restAfter is how many requests a worker carries out that have waited for a ghost,
-// before others get their turn.
+// restAfter is how many waiting requests of a tree a worker carries out before other trees get a
+// turn.
 const restAfter = 64
 
-// switchTo has a worker go on until it waits, or nothing is left to be done.
+// switchTo runs a worker until it waits, or has no work left.
 func (s *shard) switchTo(w *worker) {
 	s.worker = w
 	w.next()
 	s.worker = nil
 }
 
-// idleWorker returns one that has nothing to do.
+// idleWorker returns a worker without work.
 func (s *shard) idleWorker() *worker {
 	if n := len(s.idle); n > 0 {
 		w := s.idle[n-1]
@@ -58,8 +58,8 @@ func (s *shard) idleWorker() *worker {
 	return w
 }
 
-// work carries out what is in the queue. A worker that had to wait only does what has
-// waited with it.
+// work carries out the requests in the queue. A worker that had to wait carries out only the
+// requests that have waited with it.
 func (s *shard) work(w *worker) {
 	for w.tree == nil && !s.ended && s.more() {
 		r := s.take()
@@ -70,7 +70,7 @@ func (s *shard) work(w *worker) {
 	}
 }
 
-// turn carries out a request, unless its turn comes later.
+// turn carries out a request, unless it has to wait for its tree.
 func (s *shard) turn(w *worker, r *request) {
 	switch t := s.treeOf(r.msg); {
 	case r.msg == nil:
@@ -89,7 +89,7 @@ func (s *shard) turn(w *worker, r *request) {
 	}
 }
 
-// catchUp carries out what was asked of a tree of ghosts while one of them was waited for.
+// catchUp carries out the requests about a tree that came while one of its ghosts was waited for.
 func (s *shard) catchUp(w *worker) {
 	t := w.tree
 	for n := 1; len(t.waiting) > 0 && !s.ended; n++ {
@@ -112,8 +112,8 @@ func (s *shard) catchUp(w *worker) {
 	w.tree, w.request = nil, nil
 }
 
-// park has the worker wait until a ghost has stopped or ended, or until a time. The tree is
-// the ghost's.
+// park makes the worker wait until a ghost has stopped or ended, or until a time. The tree is the
+// ghost's.
 func (s *shard) park(pid wire.PID, t *tree, until time.Time) error {
 	w := s.worker
 	if w.tree == nil {
@@ -136,7 +136,7 @@ func (s *shard) park(pid wire.PID, t *tree, until time.Time) error {
 	return err
 }
 
-// leave has a worker stand still.
+// leave suspends a worker.
 func (s *shard) leave(w *worker, on wire.PID, until time.Time) error {
 	if s.ended {
 		return errHeld
@@ -151,13 +151,13 @@ func (s *shard) leave(w *worker, on wire.PID, until time.Time) error {
 	return nil
 }
 
-// wake has those go on that wait for a ghost, and reports whether there are any.
+// wake resumes the workers that wait for a ghost, and reports whether there are any.
 func (s *shard) wake(pid wire.PID) bool {
 	return s.goOnWith(func(w *worker) bool { return w.on == pid })
 }
 
-// goOnWith has those workers go on that which reports. It asks once for each: the answer may be
-// another one the next moment.
+// goOnWith resumes the workers that which selects. It calls which once for each: its result may
+// change at any moment.
 func (s *shard) goOnWith(which func(*worker) bool) bool {
 	var back []*worker
 	kept := s.away[:0]
@@ -207,7 +207,7 @@ func (s *shard) awaitStop(g *held) (unix.WaitStatus, error) {
 	}
 }
 
-// pause waits for a time in which a ghost runs. The thread sleeps only at first.
+// pause waits for a time in which a ghost runs. The thread sleeps only for the first prodTime.
 func (s *shard) pause(g *held, before, pause time.Duration) error {
 	if s.ended {
 		return errHeld

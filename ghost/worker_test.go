@@ -2,8 +2,8 @@ package ghost
 
 import "testing"
 
-// TestNoWorkerIsForgotten has what a worker waits for come while the shard looks for it: it goes on, or
-// is among those that wait.
+// TestNoWorkerIsForgotten has a worker's ghost stop while the shard checks for it: the worker goes
+// on, or is still among the waiting ones.
 func TestNoWorkerIsForgotten(t *testing.T) {
 	s := new(shard)
 	went := 0

@@ -8,29 +8,29 @@ import (
 	"bproc/wire"
 )
 
-// A ghost that runs the image anew has an alarm set, by which it ends if nobody adopts it
-// (codes). One that is held does not get it, but one whose keeper is being replaced at that
-// moment would. So the alarm is taken away from a ghost that has lived for a while; from
-// most, which end sooner, it need not be.
+// A ghost that starts the image has an alarm set, which ends it if it is not adopted (codes). A
+// ghost that is held does not get the signal, but a ghost whose keeper is being replaced at that
+// moment would. So the alarm is taken away from a ghost that has lived for a while. Most ghosts end
+// sooner and need not be driven for that.
 
-// quietTime is after what time it is taken away: soon enough that a keeper may be away for the
-// rest of AdoptTime.
+// quietTime is the age at which the alarm is taken away: early enough that a keeper may be away for
+// the rest of AdoptTime.
 const quietTime = 2 * time.Second
 
-// young is a ghost with its alarm.
+// young is a ghost with its alarm set.
 type young struct {
 	g     *held
-	until time.Time // that long it counts as young
+	until time.Time // until then it counts as young
 }
 
-// raise is for a ghost that has just begun with the image.
+// raise records that a ghost has just started the image.
 func (s *shard) raise(g *held) {
 	g.alarmed = true
 	s.young = append(s.young, young{g, time.Now().Add(quietTime)})
 	s.tickAfter(quietTime)
 }
 
-// quietGrown has the alarm taken away from those that are not young any more.
+// quietGrown takes the alarm away from the ghosts that are no longer young.
 func (s *shard) quietGrown(now time.Time) {
 	for len(s.young) > 0 && !s.young[0].until.After(now) {
 		g := s.young[0].g

@@ -7,11 +7,11 @@ import (
 	"bproc/wire"
 )
 
-// TestAlarmIsTakenAway has ghosts without a keeper when their alarms would come: one that had
-// lived for a while when its keeper was killed, and one that a second keeper has held, which was
-// killed as soon as it did.
+// TestAlarmIsTakenAway leaves ghosts without a keeper when their alarms would come: one that had
+// lived for a while when its keeper was killed, and one that a second keeper has adopted, which was
+// killed right after.
 func TestAlarmIsTakenAway(t *testing.T) {
-	t.Parallel() // the two wait long
+	t.Parallel() // this test and another one wait for long
 	const alarm = (AdoptTime + 1) * time.Second
 	lives := func(pid wire.PID, after time.Time) {
 		t.Helper()
@@ -37,13 +37,13 @@ func TestAlarmIsTakenAway(t *testing.T) {
 	f.end(t, young, 0)
 }
 
-// TestEndsOnce has ghosts asked for something that are about to end: they do, and nothing else.
+// TestEndsOnce makes requests about ghosts that are ending: they end, and nothing else happens.
 func TestEndsOnce(t *testing.T) {
 	f := newFixture(t)
 	for range 30 {
 		pid := f.ghost(t, nobody, "ends")
 		f.tell(t, &wire.GhostExit{PID: pid, Status: wire.ExitStatus(5)})
-		f.tell(t, &wire.GhostSync{PID: pid}) // as a shard asks for one that is young no more
+		f.tell(t, &wire.GhostSync{PID: pid}) // as a shard asks for one that is no longer young
 		if st := wait(t, pid, 0); st.ExitStatus() != 5 {
 			t.Fatalf("status %#x", st)
 		}

@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// TestZombie has ghosts stay zombies: they are in their groups.
+// TestZombie has ghosts stay zombies: they are still in their groups.
 func TestZombie(t *testing.T) {
 	f := newFixture(t)
 	parent := f.ghost(t, nobody, "parent")
@@ -42,7 +42,7 @@ func TestZombie(t *testing.T) {
 			}
 		}
 		f.must(t, &wire.GhostJoin{PID: member, PGID: leader})
-		// Others end as ever.
+		// Others end as usual.
 		f.must(t, &wire.GhostExit{PID: other})
 		f.gone(t, other)
 
@@ -57,9 +57,9 @@ func TestZombie(t *testing.T) {
 	f.end(t, parent, 0)
 }
 
-// TestLateZombie has a ghost that is to be a zombie be frozen on its last way. The answer
-// waits for it: its children have another parent then. (With version 2 of control groups
-// nothing freezes there.)
+// TestLateZombie freezes a ghost that is to be a zombie while it ends. The answer waits for the
+// end: its children have another parent then. (Version 2 of control groups does not freeze an
+// ending process.)
 func TestLateZombie(t *testing.T) { eachFreezer(t, lateZombie) }
 
 func lateZombie(t *testing.T, z *freezer) {

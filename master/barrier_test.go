@@ -70,7 +70,7 @@ func TestBarrierEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestBarrierLosesNoWakeUp moves the barrier while others come to wait for it.
+// TestBarrierLosesNoWakeUp moves the barrier while goroutines begin to wait for it.
 func TestBarrierLosesNoWakeUp(t *testing.T) {
 	const events, waiters = 2000, 4
 	var b barrier

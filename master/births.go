@@ -11,24 +11,24 @@ import (
 	"bproc/wire"
 )
 
-// birthsTime is when a client that waits for births is told that there are none. It asks
+// birthsTime is how long a client waits for births before it is told that there are none. It asks
 // again then.
 const birthsTime = 5 * time.Minute
 
-// births counts the processes of nodes that the core has come to know, for clients that
-// wait for more. A birth is in the way of a launch: it costs an addition, and a wake-up if
-// anybody waits. Who was woken up is for a while not there to be woken up again.
+// births counts the processes of nodes that the core has learned of, for clients that wait for
+// more. It is part of every launch, so a birth costs only an addition, and a wake-up if a client
+// waits. A client that was woken up takes a while to wait again.
 type births struct {
 	count   atomic.Uint64
 	awaited atomic.Bool
 	waiting viewers
 
 	mu   sync.Mutex
-	bell chan struct{} // closed when there is a birth; nil: nobody waits
+	bell chan struct{} // closed at a birth; nil: nobody waits
 }
 
-// newBirths returns a count that begins where no other has been: at the time, of which
-// there are more nanoseconds than births.
+// newBirths returns a count that begins where no former count has been: at the time in nanoseconds,
+// since there are fewer births than that.
 func newBirths(now time.Time) *births {
 	b := new(births)
 	b.count.Store(uint64(now.UnixNano()))
@@ -53,11 +53,11 @@ func (b *births) ring() {
 	}
 }
 
-// await returns the count when it is another than after, or when the context ends.
+// await returns the count when it differs from after, or when the context ends.
 func (b *births) await(ctx context.Context, after uint64) uint64 {
 	for {
 		bell := b.rung()
-		if count := b.count.Load(); count != after { // after awaited was set: who adds looks there then
+		if count := b.count.Load(); count != after { // read after awaited is set: add looks there after it has counted
 			return count
 		}
 		select {
@@ -68,7 +68,7 @@ func (b *births) await(ctx context.Context, after uint64) uint64 {
 	}
 }
 
-// rung returns what is closed at the next birth.
+// rung returns a channel that is closed at the next birth.
 func (b *births) rung() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *births) rung() <-chan struct{} {
 	return b.bell
 }
 
-// births tells a client of births, when there are some.
+// births answers a client that waits for births.
 func (c *clientConn) births(ctx context.Context, m *wire.Births) error {
 	b := c.m.births
 	leave, ok := b.waiting.enter(c.who.UID)
@@ -93,8 +93,8 @@ func (c *clientConn) births(ctx context.Context, m *wire.Births) error {
 	return c.reply(&wire.Born{Count: count})
 }
 
-// whileHere returns a context that ends after a time, and when the client has left or says
-// more. The caller calls here before it answers.
+// whileHere returns a context that ends after a time, or when the client leaves or sends more. The
+// caller calls here before it answers.
 func (c *clientConn) whileHere(ctx context.Context, limit time.Duration) (waiting context.Context, here func()) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	left := make(chan struct{})

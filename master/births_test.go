@@ -13,7 +13,7 @@ import (
 	"bproc/wire"
 )
 
-// TestBirths: a client is told when a process of a node has come to be known.
+// TestBirths checks that a client is told when a process of a node has become known.
 func TestBirths(t *testing.T) {
 	l := newLookedAt(t)
 	count := l.m.births.count.Load()
@@ -29,7 +29,7 @@ func TestBirths(t *testing.T) {
 	}
 }
 
-// midwife is a master that counts births, in time that is made up.
+// midwife is a master that counts births, in synthetic time.
 type midwife struct{ m *Master }
 
 func inBubble(t *testing.T, test func(t *testing.T, w midwife)) {
@@ -38,8 +38,8 @@ func inBubble(t *testing.T, test func(t *testing.T, w midwife)) {
 	})
 }
 
-// wait has a client wait for births. It returns the client's end of the connection, and
-// what is closed when its request has ended.
+// wait has a client wait for births. It returns the client's end of the connection, and a channel
+// that is closed when the request has ended.
 func (w midwife) wait(t *testing.T, uid uint32) (client net.Conn, ended <-chan struct{}) {
 	master, client := net.Pipe()
 	done := make(chan struct{})
@@ -54,7 +54,7 @@ func (w midwife) wait(t *testing.T, uid uint32) (client net.Conn, ended <-chan s
 	return client, done
 }
 
-// left wants nobody to be counted as waiting.
+// left fails the test if a client still counts as waiting.
 func (w midwife) left(t *testing.T) {
 	t.Helper()
 	synctest.Wait()
@@ -63,7 +63,7 @@ func (w midwife) left(t *testing.T) {
 	}
 }
 
-// TestNoBirths: who waits is told after some time that there are none.
+// TestNoBirths checks that a client that waits is told after some time that there are no births.
 func TestNoBirths(t *testing.T) {
 	inBubble(t, func(t *testing.T, w midwife) {
 		client, ended := w.wait(t, 1000)
@@ -80,7 +80,7 @@ func TestNoBirths(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsLeaves: a client that has left, or says more, is not waited for.
+// TestWhoWaitsLeaves checks that a request ends when its client leaves or sends more.
 func TestWhoWaitsLeaves(t *testing.T) {
 	for name, leave := range map[string]func(*testing.T, net.Conn){
 		"leaves":    func(_ *testing.T, client net.Conn) { client.Close() },
@@ -101,7 +101,8 @@ func TestWhoWaitsLeaves(t *testing.T) {
 	}
 }
 
-// TestManyWait: a user has so many requests that wait, and no more; another has them, too.
+// TestManyWait checks the bound on the requests of a user that wait, and that each user has its
+// own.
 func TestManyWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, w midwife) {
 		var waiting []net.Conn
@@ -121,7 +122,7 @@ func TestManyWait(t *testing.T) {
 	})
 }
 
-// TestBirthsWakeOnce: births after the first wake nobody up until somebody waits again.
+// TestBirthsWakeOnce checks that births after the first wake no client until one waits again.
 func TestBirthsWakeOnce(t *testing.T) {
 	b := newBirths(time.Unix(1_000_000, 0))
 	bell := b.rung()
@@ -143,7 +144,7 @@ func TestBirthsWakeOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkBirth is what a birth costs the core while nobody waits.
+// BenchmarkBirth measures what a birth costs the core while nobody waits.
 func BenchmarkBirth(b *testing.B) {
 	count := newBirths(time.Now())
 	for b.Loop() {

@@ -86,8 +86,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestsHaveRoom has a user whose requests take all room. The next one is read when
-// there is room again, and leaves none behind.
+// TestRequestsHaveRoom has a user whose requests take all room. The next request is read when there
+// is room again, and gives its own room back.
 func TestRequestsHaveRoom(t *testing.T) {
 	master, client := socketPair(t)
 	m := &Master{log: slog.New(slog.DiscardHandler)}
@@ -127,7 +127,7 @@ func TestRequestsHaveRoom(t *testing.T) {
 	}
 }
 
-// TestClientThatSaysNothing ends with the master.
+// TestClientThatSaysNothing checks that the connection of a silent client ends with the master.
 func TestClientThatSaysNothing(t *testing.T) {
 	master, _ := socketPair(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -137,7 +137,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestManyFaults reads what is no configuration: not all of its faults are told, and of none all.
+// TestManyFaults reads a file that is no configuration: not all of its faults are reported, and
+// none in full.
 func TestManyFaults(t *testing.T) {
 	cfg := DefaultConfig()
 	err := cfg.Read(strings.NewReader(strings.Repeat(strings.Repeat("é", 20_000)+"\n", 1000)), "f")
@@ -168,8 +169,8 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
-// FuzzConfig checks that whatever is accepted is within the bounds that the
-// master relies on.
+// FuzzConfig checks that every accepted configuration is within the bounds that the master relies
+// on.
 func FuzzConfig(f *testing.F) {
 	f.Add("listen :1\nsocket s\nnode 0 a # x\nnode 1 b\nlease 30\nblock 1024\nexpected-nodes 9\n")
 	f.Add("node 1048577 a")
@@ -196,7 +197,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// TestSampleConfig: what the package's configuration has as comments is right.
+// TestSampleConfig checks the directives that the package's configuration has as comments.
 func TestSampleConfig(t *testing.T) {
 	text, err := os.ReadFile("../packaging/etc/config")
 	if err != nil {

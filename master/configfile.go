@@ -13,9 +13,9 @@ import (
 	"bproc/internal/nearest"
 )
 
-// The configuration file has one directive a line, "#" begins a comment.
+// The configuration file has one directive a line; "#" begins a comment.
 
-// ReadFile applies a configuration file. The error has a line for each of its faults, which begins with
+// ReadFile applies a configuration file. The error has a line for each fault, which begins with
 // file and number (FILE:3).
 func (c *Config) ReadFile(path string) error {
 	f, err := os.Open(path)
@@ -26,7 +26,7 @@ func (c *Config) ReadFile(path string) error {
 	return c.Read(f, path)
 }
 
-// Read applies the directives of r, which errors call by a name.
+// Read applies the directives of r. Errors call r by its name.
 func (c *Config) Read(r io.Reader, name string) error {
 	var faults []error
 	lines := bufio.NewScanner(r)
@@ -56,8 +56,8 @@ func (c *Config) Read(r io.Reader, name string) error {
 	return errors.Join(faults...)
 }
 
-// Bounds on the faults that are told, and on the text of one in bytes: the file may be something
-// else altogether.
+// Bounds on the number of faults that are reported, and on the text of one in bytes: the file may
+// be something else altogether.
 const (
 	maxFaults = 20
 	maxFault  = 400
@@ -70,7 +70,7 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:maxFault], "") + "..."
 }
 
-// directive applies one.
+// directive applies one directive.
 func (c *Config) directive(name string, args []string) error {
 	d, known := directives[name]
 	switch {
@@ -87,7 +87,7 @@ func (c *Config) directive(name string, args []string) error {
 	return nil
 }
 
-// unknown is the error for a directive that there is not, with the nearest that there is.
+// unknown returns the error for an unknown directive, with the nearest known one.
 func unknown(name string) error {
 	names := make([]string, 0, len(directives))
 	for have := range directives {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestConnection: the core learns of each time that a link had no connection, and from when on, also where
-// several changes are seen as one.
+// TestConnection checks that the core learns of each time that a link had no connection, and of its
+// beginning, even if several changes are seen as one.
 func TestConnection(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	c := connection{up: true}
@@ -21,7 +21,7 @@ func TestConnection(t *testing.T) {
 		{false, 1, false, false},
 		{false, 3, true, true}, // it was there in between: the lease begins anew
 		{true, 4, true, false},
-		{true, 6, true, false}, // with another certificate, perhaps
+		{true, 6, true, false}, // perhaps with another certificate
 		{false, 7, false, true},
 	} {
 		healed, cut := c.is(step.up, begin.Add(step.since*time.Second))

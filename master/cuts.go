@@ -8,9 +8,9 @@ import (
 	"bproc/master/core"
 )
 
-// cuts tells the core of cuts of links: one goroutine for all of them.
+// cuts tells the core of cuts of links, with one goroutine for all of them.
 type cuts struct {
-	wake chan struct{} // holds one while there is something to tell
+	wake chan struct{} // holds one value while there is something to tell
 
 	mu      sync.Mutex
 	known   map[*slaveConn]*connection
@@ -21,7 +21,7 @@ func newCuts() *cuts {
 	return &cuts{wake: make(chan struct{}, 1), known: map[*slaveConn]*connection{}, changed: map[*slaveConn]bool{}}
 }
 
-// watch has the core told about a link from now on, which it takes to be up.
+// watch has the core told about a link from now on. The core takes it to be up.
 func (w *cuts) watch(c *slaveConn) {
 	w.enter(c)
 	c.session.Watch(func() { w.note(c) })
@@ -41,7 +41,7 @@ func (w *cuts) leave(c *slaveConn) {
 	delete(w.known, c)
 }
 
-// note notes that a link may have been cut, or healed. It does not wait.
+// note notes that a link may have been cut or healed. It does not block.
 func (w *cuts) note(c *slaveConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +55,7 @@ func (w *cuts) note(c *slaveConn) {
 	}
 }
 
-// run tells the core, until the context ends.
+// run tells the core of changes until the context ends.
 func (w *cuts) run(ctx context.Context) error {
 	for {
 		select {
@@ -80,7 +80,7 @@ func (w *cuts) take() map[*slaveConn]bool {
 	return changed
 }
 
-// tell tells the core what has become of the connection of a link since it was told last.
+// tell tells the core what has happened to the connection of a link since the last call.
 func (w *cuts) tell(ctx context.Context, c *slaveConn) error {
 	up, since, _ := c.session.Connected()
 	healed, cut := w.is(c, up, since)
@@ -104,14 +104,15 @@ func (w *cuts) is(c *slaveConn, up bool, since time.Time) (healed, cut bool) {
 	return false, false
 }
 
-// connection is what the core knows of the connection of a link.
+// connection is what the core knows of a link's connection.
 type connection struct {
 	up    bool
 	since time.Time
 }
 
-// is takes in whether there is one, and since when there is or is not, and returns what the core is to be
-// told. A connection that came and went unseen counts: the slave has heard from the master.
+// is records whether there is a connection, and since when there is or is not, and returns what the
+// core must be told. A connection that came and went unseen counts: the slave has heard from the
+// master.
 func (c *connection) is(up bool, since time.Time) (healed, cut bool) {
 	moved := !since.Equal(c.since)
 	healed, cut = moved && (up || !c.up), moved && !up

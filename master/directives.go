@@ -16,17 +16,17 @@ import (
 	"bproc/wire/link"
 )
 
-// directive is what a line of the configuration can say.
+// directive is a directive of the configuration.
 type directive struct {
-	form        string // of its operands, as bpmaster(8) has it
-	least, most int    // operands; most < 0: any number
+	form        string // of its operands, as in bpmaster(8)
+	least, most int    // number of operands; most < 0: any number
 	apply       func(c *Config, args []string) error
 
-	show    func(c *Config) string // what holds; nil: nodes, or another directive says it
-	restart bool                   // a change takes another master
+	show    func(c *Config) string // value in force; nil: nodes, or another directive shows it
+	restart bool                   // a change needs another master
 }
 
-// directives are all that there are.
+// directives are all directives.
 var directives = map[string]directive{
 	"listen": {"ADDRESS", 1, 1, func(c *Config, args []string) error { return c.listen(args[0]) }, func(c *Config) string { return c.Listen }, true},
 	"socket": {"PATH", 1, 1, (*Config).socket, func(c *Config) string { return c.Socket }, true},
@@ -71,17 +71,17 @@ var directives = map[string]directive{
 		func(c *Config) string { return c.PowerTime.String() }, false,
 	},
 
-	// Words of the original for what others say.
+	// Words of the original BProc for other directives.
 	"master":      {"HOST[:PORT]", 1, 1, (*Config).master, nil, false},
 	"bprocport":   {"PORT", 1, 1, (*Config).port, nil, false},
 	"pingtimeout": {"SECONDS", 1, 1, duration(func(c *Config) *time.Duration { return &c.Lease }, time.Second, 24*time.Hour), nil, false},
 	"nodes":       {"COUNT", 1, 1, count(func(c *Config) *int { return &c.Numbers.Nodes }, 1, pidmap.MaxNodes), nil, false},
 
-	// Of former releases.
+	// Words of former releases.
 	"block": {"COUNT", 1, 1, func(_ *Config, args []string) error { _, err := number(args[0], 1, pidmap.MaxNumbers); return err }, nil, false},
 }
 
-// retired are directives of the original that mean nothing here, and what to do about them.
+// retired are directives of the original BProc that mean nothing here, with advice.
 var retired = map[string]string{
 	"interface":           "say 'listen ADDRESS'",
 	"allowinsecureports":  "remove it; nodes have certificates",
@@ -103,8 +103,8 @@ func orDefault(n int) string {
 	return strconv.Itoa(n)
 }
 
-// maxNode bounds node numbers; it is far beyond any cluster, and keeps a slip
-// of the finger from making a table of millions.
+// maxNode bounds node numbers. It is far beyond any cluster, and keeps a typing error from making a
+// table of millions.
 const maxNode = 1 << 20
 
 // count applies a number within bounds.
@@ -197,7 +197,7 @@ func (c *Config) powerOn(args []string) error {
 	return nil
 }
 
-// master is where slaves find the front end, which listens there.
+// master gives the address at which slaves find the front end, which listens there.
 func (c *Config) master(args []string) error {
 	host, port, err := net.SplitHostPort(args[0])
 	if err != nil {

@@ -2,18 +2,18 @@ package master
 
 import "bproc/wire"
 
-// wantsEnded is for a client that wants to be told how its process has ended, or not.
+// wantsEnded says whether a client wants to be told how its process has ended.
 func (c *clientConn) wantsEnded(wants bool) {
 	if wants {
 		c.ended = make(chan wire.Ended, 1)
 	}
 }
 
-// tellEnded gives the client's goroutine what the core says. It does not wait.
+// tellEnded gives the client's goroutine the core's report. It does not block.
 func (c *clientConn) tellEnded(how wire.Ended) {
 	select {
 	case c.ended <- how:
-	default: // it does not want to know, or knows it
+	default: // the client does not want to know, or knows it
 	}
 }
 

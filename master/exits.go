@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxEnds bounds the processes for whose ends nodes wait, each of which is a descriptor.
+// maxEnds bounds the processes for whose ends nodes wait. Each takes a descriptor.
 const maxEnds = 4096
 
-// roomForEnds is maxEnds, or less where there are few descriptors.
+// roomForEnds returns maxEnds, or less if there are few descriptors.
 func roomForEnds() int { return min(maxEnds, descriptors()/16) }
 
 // exits waits for the ends of processes, each in a goroutine that the runtime's poller wakes.
@@ -22,7 +22,7 @@ type exits struct {
 	files map[uint64]*os.File // by number of the question
 }
 
-// follow calls ended when a process has ended, unless nobody wants to know any more.
+// follow calls ended when a process has ended, unless the question was forgotten before.
 func (w *exits) follow(ctx context.Context, f *os.File, number uint64, ended func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,14 +42,14 @@ func (w *exits) follow(ctx context.Context, f *os.File, number uint64, ended fun
 	})
 }
 
-// forget says that nobody wants to know any more. It reports whether somebody did.
+// forget forgets a question. It reports whether the question was still open.
 func (w *exits) forget(number uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f, ok := w.files[number]
 	if ok {
 		delete(w.files, number)
-		_ = f.Close() // its goroutine sees that
+		_ = f.Close() // ends the wait of its goroutine
 	}
 	return ok
 }

@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// TestEndIsSeen has the end of a process told, and not before, and nothing told when nobody wants
-// to know any more.
+// TestEndIsSeen checks that the end of a process is reported, and not before, and that nothing is
+// reported after the question was forgotten.
 func TestEndIsSeen(t *testing.T) {
 	var w exits
 	for _, c := range []struct {

@@ -18,11 +18,11 @@ import (
 	"bproc/wire"
 )
 
-// patience is how long a request may take whose client has left: it is over at once, but
-// the machine may be busy.
+// patience is how long a request may take after its client has left: it ends at once, but the
+// machine may be busy.
 const patience = time.Minute
 
-// asked is a master with three nodes, of which node 3 answers what the test says.
+// asked is a master with three nodes, of which node 3 gives the test's answer.
 type asked struct {
 	*lookedAt
 	answer []byte
@@ -80,14 +80,14 @@ func newAsked(t *testing.T, answer []byte) *asked {
 	return a
 }
 
-// node is what node 3 does with a stream: it says its answer, and closes it.
+// node does what node 3 does with a stream: it sends its answer, and closes the stream.
 func (a *asked) node(stream net.Conn) {
 	defer stream.Close()
 	go func() { _, _ = io.Copy(io.Discard, stream) }()
 	_, _ = stream.Write(a.answer)
 }
 
-// serve has a client say some bytes and leave, and returns what it is answered.
+// serve has a client send some bytes and leave, and returns the answer.
 func (a *asked) serve(who core.Caller, from *slaveConn, says []byte) []byte {
 	a.t.Helper()
 	return a.hear(says, func(ctx context.Context, conn net.Conn) {
@@ -95,8 +95,8 @@ func (a *asked) serve(who core.Caller, from *slaveConn, says []byte) []byte {
 	})
 }
 
-// hear has somebody say some bytes to what serves the connection, and leave, and returns
-// what that answers.
+// hear sends some bytes to the function that serves a connection, and leaves. It returns the
+// answer.
 func (a *asked) hear(says []byte, serve func(context.Context, net.Conn)) []byte {
 	a.t.Helper()
 	master, client := socketPair(a.t)
@@ -115,11 +115,11 @@ func (a *asked) hear(says []byte, serve func(context.Context, net.Conn)) []byte 
 	return <-heard
 }
 
-// quiet is how long a client hears nothing before it leaves for good: output may be held back for
-// an event that never comes.
+// quiet is how long a client that hears nothing waits before it leaves for good: output may be held
+// back for an event that never comes.
 const quiet = 2 * time.Second
 
-// hearAll reads what somebody is told to the end; nothing if there is none.
+// hearAll reads what a client is told to the end; nothing if there is no end.
 func hearAll(client net.Conn) (all []byte) {
 	var part [4096]byte
 	for {
@@ -148,7 +148,7 @@ func (a *asked) free() {
 	}
 }
 
-// requestSeeds are one of each request.
+// requestSeeds has one of each request.
 func requestSeeds() []wire.Message {
 	const v = wire.Version
 	mode, state := uint32(0o111), "down"
@@ -164,7 +164,7 @@ func requestSeeds() []wire.Message {
 	}
 }
 
-// answerSeeds are what a node says to one that looks.
+// answerSeeds are answers of a node.
 func answerSeeds() []wire.Message {
 	return []wire.Message{
 		&wire.Changed{Procs: []wire.Texts{{PID: 60}, {PID: 61}}, Ended: []wire.PID{60, 61}},
@@ -174,7 +174,7 @@ func answerSeeds() []wire.Message {
 	}
 }
 
-// What a client says while its process runs, and what the node of that does.
+// Messages of a client while its process runs, and of the node of that process.
 var (
 	saidToProcesses = []dataType{
 		{"Stdin", wire.TypeStdin}, {"StdoutTaken", wire.TypeStdoutTaken}, {"StderrTaken", wire.TypeStderrTaken}, {"Resize", wire.TypeResize},
@@ -187,7 +187,7 @@ type dataType struct {
 	typ  wire.Type
 }
 
-// dataFrame is a frame with what such a type has.
+// dataFrame returns a frame of such a type.
 func dataFrame(typ wire.Type, number uint64) []byte {
 	if typ == wire.TypeStdin || typ == wire.TypeStdout || typ == wire.TypeStderr {
 		return wire.AppendData(nil, typ, number, []byte("text"))
@@ -204,8 +204,8 @@ func frameOf(f *testing.F, m wire.Message) []byte {
 	return b
 }
 
-// FuzzRequest has a client, of the front end or of node 3, say anything, and the node answer
-// anything. All that it is answered are frames, and when it has left nothing stays behind.
+// FuzzRequest has a client, of the front end or of node 3, send any bytes, and the node answer with
+// any bytes. The client must get only frames, and nothing may stay behind when it has left.
 func FuzzRequest(f *testing.F) {
 	for i, request := range requestSeeds() {
 		for j, answer := range answerSeeds() {
@@ -236,7 +236,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// areFrames fails if what a client is told is anything else.
+// areFrames fails if a client is told anything else.
 func areFrames(t *testing.T, heard []byte) {
 	t.Helper()
 	for len(heard) > 0 {
@@ -244,7 +244,7 @@ func areFrames(t *testing.T, heard []byte) {
 		if err != nil || int(h.Length) > len(heard)-wire.HeaderSize {
 			t.Fatalf("the client is told %x: %v", heard, err)
 		}
-		if h.Type.IsData() { // it is a process's, and for the client to look at
+		if h.Type.IsData() { // it is a process's, and for the client to check
 			heard = heard[wire.HeaderSize+int(h.Length):]
 			continue
 		}
@@ -261,8 +261,8 @@ type opened struct{ net.Conn }
 func (opened) Drop() error           { return nil }
 func (opened) Gone() <-chan struct{} { return nil }
 
-// FuzzViewer has node 3 open a stream and say anything on it: who looks, as a rule, and what
-// at; and answer anything. It gets frames only, and nothing stays behind.
+// FuzzViewer has node 3 open a stream and send any bytes on it, as a rule a viewer and its request,
+// and answer with any bytes. It must get only frames, and nothing may stay behind.
 func FuzzViewer(f *testing.F) {
 	for i, viewer := range []wire.Message{&wire.Viewer{}, &wire.Viewer{UID: 1000, GID: 1000}, new(wire.Inventory)} {
 		for j, request := range requestSeeds() {

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestMessagesAreFuzzed compares the messages that a client or a node may send with what the
-// fuzz targets of this package begin with: each is said by one of them to a master and its core. Others have
-// those of the control stream (master/core) and of the opening of a link (wire/link), and tests of
-// their own that they have them all.
+// TestMessagesAreFuzzed compares the messages that a client or a node may send with the seeds of
+// this package's fuzz targets: one of them sends each message to a master and its core. Other
+// packages have those of the control stream (master/core) and of the opening of a link (wire/link),
+// and their own tests for completeness.
 func TestMessagesAreFuzzed(t *testing.T) {
 	protocol, err := os.ReadFile("../wire/PROTOCOL.md")
 	if err != nil {

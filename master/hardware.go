@@ -13,9 +13,9 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on reading what the machines of nodes are: how long one may take, how many are asked at
-// the same time after they have come up, and how many for a client; and of how many a client is
-// told in one message.
+// Bounds on reading the machines of nodes: the time for one node, the nodes that are asked at the
+// same time after they have come up, and those for a client; and the nodes in one message to a
+// client.
 const (
 	hardwareTime   = 30 * time.Second
 	maxReading     = 8
@@ -23,7 +23,7 @@ const (
 	hardwareInList = 16
 )
 
-// readHardware asks a node that has come up what its machine is. Nothing depends on that: a slave
+// readHardware asks a node that has come up for its machine. Nothing depends on the answer: a slave
 // that does not answer is served all the same.
 func (c *slaveConn) readHardware(ctx context.Context) {
 	select {
@@ -37,7 +37,7 @@ func (c *slaveConn) readHardware(ctx context.Context) {
 	}
 }
 
-// askHardware asks a node what its machine is, and gives the core the answer.
+// askHardware asks a node for its machine, and gives the core the answer.
 func (c *slaveConn) askHardware(ctx context.Context, fresh bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hardwareTime, fmt.Errorf("it does not answer: %w", unix.ETIMEDOUT))
 	defer cancel()
@@ -51,7 +51,7 @@ func (c *slaveConn) askHardware(ctx context.Context, fresh bool) error {
 	return c.m.state.step(ctx, core.HardwareRead{Session: c.id, Hardware: h})
 }
 
-// question asks a slave something over a stream of its own.
+// question asks a slave a question over a stream of its own.
 func question[T wire.Message](ctx context.Context, c *slaveConn, q wire.Message) (answer T, err error) {
 	st, err := c.streams.Open(ctx)
 	if err != nil {
@@ -84,10 +84,10 @@ func question[T wire.Message](ctx context.Context, c *slaveConn, q wire.Message)
 	return answer, nil
 }
 
-// maxAnswer bounds what a slave answers to a question, in bytes.
+// maxAnswer bounds the answer of a slave to a question, in bytes.
 const maxAnswer = 64 << 10
 
-// listHardware tells a client what the machines of nodes are.
+// listHardware tells a client the machines of nodes.
 func (c *clientConn) listHardware(ctx context.Context, m *wire.ListHardware) error {
 	leave, ok := c.enter()
 	if !ok {
@@ -120,7 +120,7 @@ func (c *clientConn) listHardware(ctx context.Context, m *wire.ListHardware) err
 	}
 }
 
-// nodesOf returns the nodes that a client means: all, if it gives none.
+// nodesOf returns the nodes that a client has given, or all if it has given none.
 func (c *clientConn) nodesOf(given []wire.NodeID) (nodes []wire.NodeID, ok bool) {
 	table := c.m.nodeTable()
 	if len(given) > 0 {
@@ -132,7 +132,7 @@ func (c *clientConn) nodesOf(given []wire.NodeID) (nodes []wire.NodeID, ok bool)
 	return nodes, true
 }
 
-// askAll asks nodes something, several at a time, and notes why it failed.
+// askAll asks nodes, several at a time, and notes errors in failed.
 func (c *clientConn) askAll(ctx context.Context, nodes []wire.NodeID, ask func(context.Context, *slaveConn, int) error, failed []uint32) {
 	var group errgroup.Group
 	group.SetLimit(maxAsking)
@@ -151,7 +151,7 @@ func (c *clientConn) askAll(ctx context.Context, nodes []wire.NodeID, ask func(c
 			return nil
 		})
 	}
-	_ = group.Wait() // each says by itself
+	_ = group.Wait() // errors are in failed
 }
 
 // errnoOf returns why a node has not answered.
@@ -160,7 +160,7 @@ func errnoOf(err error) unix.Errno {
 	switch {
 	case errors.As(err, &errno):
 		return errno
-	case errors.Is(err, context.DeadlineExceeded): // of all that are asked
+	case errors.Is(err, context.DeadlineExceeded): // the time for all of them is over
 		return unix.ETIMEDOUT
 	}
 	return unix.EIO

@@ -27,13 +27,13 @@ func (l *lookedAt) list(request *wire.ListHardware, meanwhile func()) (all []wir
 	}
 }
 
-// TestHardware: what a node says of its machine is kept, also when the node is down; nodes that
-// are up are asked again if it is to be fresh.
+// TestHardware checks that a node's report of its machine is kept, even while the node is down.
+// Nodes that are up are asked again if the answer is to be fresh.
 func TestHardware(t *testing.T) {
 	l := newLookedAt(t)
 	said := &wire.Hardware{Model: "old", Cores: 7}
 	l.m.input(t, core.HardwareRead{Session: l.sess.id, Hardware: said})
-	l.m.input(t, core.HardwareRead{Session: 4711, Hardware: said}) // it has ended
+	l.m.input(t, core.HardwareRead{Session: 4711, Hardware: said}) // the session has ended
 	for _, h := range l.list(&wire.ListHardware{}, func() {}) {
 		if h.Errno != 0 || (h.Hardware != nil) != (h.ID == 3) || (h.At != 0) != (h.ID == 3) {
 			t.Errorf("got %+v", h)
@@ -53,7 +53,7 @@ func TestHardware(t *testing.T) {
 	}
 }
 
-// TestHardwareRefused: what a node says that it must not say changes nothing, and ends nothing.
+// TestHardwareRefused checks that a wrong report of a node changes nothing, and ends nothing.
 func TestHardwareRefused(t *testing.T) {
 	for name, answer := range map[string]wire.Message{
 		"text for a terminal": &wire.Hardware{Model: "\x1b[2J"},

@@ -13,15 +13,15 @@ import (
 	"bproc/wire"
 )
 
-// here answers those who look at the front end's own processes, as a slave answers those
-// who look at a node's. Ghosts are none of them.
+// here answers looks at the front end's own processes, as a slave answers looks at a node's. Ghosts
+// are left out.
 type here struct {
 	proc   *os.File
 	server *status.Server
 	shows  errgroup.Group
 }
 
-// newHere returns what answers.
+// newHere returns the server for such looks.
 func (m *Master) newHere() (*here, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -29,19 +29,19 @@ func (m *Master) newHere() (*here, error) {
 	}
 	return &here{proc: proc, server: status.NewServer(status.Config{
 		Proc: proc, Log: m.log,
-		Parent: func(wire.PID) wire.PID { return 0 }, // its kernel knows all
+		Parent: func(wire.PID) wire.PID { return 0 }, // the front end's kernel knows all parents
 		Hidden: func() func(wire.PID) bool { return m.ghosts() },
 	}, func() uint64 { return 0 })}, nil
 }
 
-// ghosts returns which processes of the front end are ghosts.
+// ghosts returns a function that reports whether a process of the front end is a ghost.
 func (m *Master) ghosts() func(wire.PID) bool {
 	var all map[wire.PID]bool
 	m.state.look(func(c *core.Core) { all = c.Ghosts() })
 	return func(pid wire.PID) bool { return all[pid] }
 }
 
-// open returns a stream as that to a node, which begins with Show or Fetch.
+// open returns a stream like one to a node, which begins with Show or Fetch.
 func (h *here) open(first wire.Message) stream {
 	ours, theirs := net.Pipe()
 	h.shows.Go(func() error {
@@ -60,7 +60,7 @@ func (h *here) open(first wire.Message) stream {
 
 // close waits for the ends of all streams.
 func (h *here) close(log *slog.Logger) {
-	_ = h.shows.Wait() // an error is that of a stream
+	_ = h.shows.Wait() // an error concerns one stream
 	if err := h.server.Close(h.proc); err != nil {
 		log.Warn("reading procfs of the front end", "err", err)
 	}

@@ -14,11 +14,11 @@ import (
 	"bproc/wire"
 )
 
-// inherit fills in what a process has from its parent and what the kernel judges by:
-// groups, process group and session, bounding set, umask, nice value and limits. A client could say anything, and the node
-// believes all, so they are read from its ghost, which is a child like any other. The
-// ghost is held: its number cannot have passed to another process, unless its keeper has
-// died, and then only to one of the same client and user.
+// inherit fills in what a process has from its parent, and what the kernel judges by: groups,
+// process group and session, bounding set, umask, nice value and limits. A client could say
+// anything, and the node believes everything, so they are read from the ghost, which is a child
+// like any other. The ghost is held: its number cannot have passed to another process, unless its
+// keeper has died, and then only to one of the same client and user.
 func inherit(spawn *wire.Spawn) error {
 	status, err := readGhost(spawn.PID, "status")
 	if err != nil {
@@ -56,10 +56,10 @@ func readGhost(pid wire.PID, file string) ([]byte, error) {
 	return procstat.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file), procstat.Whole)
 }
 
-// errOther is why a process whose ghost is another one now is not started.
+// errOther is the error for a launch whose ghost is another process now.
 var errOther = fmt.Errorf("its parent or user is another: %w", unix.ESRCH)
 
-// inheritStatus takes what proc_pid_status(5) tells.
+// inheritStatus takes the values of proc_pid_status(5).
 func inheritStatus(spawn *wire.Spawn, status []byte) error {
 	parent, err := statusNumbers(status, "PPid:", 10, 1)
 	user, userErr := statusNumbers(status, "Uid:", 10, 4)
@@ -99,7 +99,7 @@ var ownBoundingSet = sync.OnceValues(func() (uint64, error) {
 	return boundingSet(status)
 })
 
-// statusNumbers returns the numbers of a line, of which there must be at least some.
+// statusNumbers returns the numbers of a line, which must have at least as many as least.
 func statusNumbers(status []byte, name string, base, least int) ([]uint32, error) {
 	_, rest, ok := bytes.Cut(status, []byte("\n"+name))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
@@ -118,16 +118,15 @@ func statusNumbers(status []byte, name string, base, least int) ([]uint32, error
 	return numbers, nil
 }
 
-// nameColumns is the width of the names in /proc/PID/limits, and resources is how many a
-// node knows (RLIM_NLIMITS).
+// nameColumns is the width of the names in /proc/PID/limits, and resources is the number of
+// resources that a node knows (RLIM_NLIMITS).
 const (
 	nameColumns = 26
 	resources   = 16
 )
 
-// parseLimits reads /proc/PID/limits (proc_pid_limits(5)), which has a line for each
-// resource, in their order. prlimit(2) would want CAP_SYS_RESOURCE for what everybody
-// may read there.
+// parseLimits reads /proc/PID/limits (proc_pid_limits(5)), which has a line for each resource, in
+// their order. prlimit(2) would need CAP_SYS_RESOURCE for what everybody may read there.
 func parseLimits(text []byte) (limits []wire.Limit, err error) {
 	_, text, _ = bytes.Cut(text, []byte("\n"))
 	for line := range bytes.Lines(text) {

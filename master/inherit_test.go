@@ -12,7 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// TestInherit reads from a process what another one says of it in vain.
+// TestInherit checks that attributes are read from the process, whatever the request says.
 func TestInherit(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "umask 027; ulimit -c 512; ulimit -Sn 77; exec setpriv --bounding-set -chown,-mknod --reuid 1234 --regid 2345 --groups 7,8 nice -n 5 sh -c 'echo; read x'")
 	in, err := cmd.StdinPipe()

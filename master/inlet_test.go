@@ -35,8 +35,8 @@ func socketPair(t *testing.T) (master, client *net.UnixConn) {
 	return ends[0], ends[1]
 }
 
-// slowStream is the stream of a process that takes a few bytes for each write
-// and lets the rest wait.
+// slowStream is the stream of a process that takes a few bytes of each write and lets the rest
+// wait.
 type slowStream struct {
 	stream
 	takes    int
@@ -44,7 +44,7 @@ type slowStream struct {
 	deadline time.Time
 	writes   int
 	onWrite  func(n int)
-	err      error // what a write ends with; nil: with the deadline
+	err      error // error of a write; nil: that of the deadline
 }
 
 func (s *slowStream) SetWriteDeadline(t time.Time) error {
@@ -105,8 +105,8 @@ func TestInletNoticesHangUp(t *testing.T) {
 	})
 }
 
-// TestInletDropsAfterEnd writes on to a stream that has come to its end: the
-// client must be able to go on until it notices.
+// TestInletDropsAfterEnd writes to a stream that has ended: the client must be able to go on until
+// it notices.
 func TestInletDropsAfterEnd(t *testing.T) {
 	master, _ := socketPair(t)
 	node := &slowStream{takes: 1, err: errors.New("stream is closed")}

@@ -9,8 +9,8 @@ import (
 	"bproc/wire/link"
 )
 
-// admit decides whether a slave may connect, or go on with its link over another connection.
-// When the master ends meanwhile the slave is not refused: it is to come again.
+// admit decides whether a slave may connect, or go on with its link over another connection. If the
+// master ends meanwhile, the slave is not refused, and comes again.
 func (m *Master) admit(ctx context.Context, key string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -18,8 +18,8 @@ import (
 	"bproc/master/core"
 )
 
-// keeperConn is the connection to the keeper: a sender for the core, and the
-// goroutine that brings the keeper's messages to it.
+// keeperConn is the connection to the keeper: a sender for the core, and the goroutine that brings
+// the keeper's messages to the core.
 type keeperConn struct {
 	client *ghost.Client
 	out    *outbox.Outbox
@@ -36,22 +36,22 @@ func startKeeper(ctx context.Context, cfg Config) (*ghost.Client, error) {
 	})
 }
 
-// For how long a keeper that does not come up is started again, and how soon.
+// For how long, and at what intervals, a keeper that does not come up is started again.
 const (
 	keeperTime  = time.Minute
 	keeperPause = 100 * time.Millisecond
 )
 
-// wasKilled reports whether a keeper ended by a signal while it started.
+// wasKilled reports whether a signal ended a keeper while it started.
 func wasKilled(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled()
 }
 
-// always is for a keeper that has come up before: whatever keeps it from that may pass.
+// always is for a keeper that has come up before: the cause of any failure may pass.
 func always(error) bool { return true }
 
-// connectKeeper connects to the keeper, and starts one when none runs; once more if that
+// connectKeeper connects to the keeper, and starts one when none runs. It tries again while it
 // fails for a reason that passes.
 func (m *Master) connectKeeper(ctx context.Context, passes func(error) bool) (*keeperConn, error) {
 	until := time.Now().Add(keeperTime)
@@ -101,9 +101,8 @@ func (k *keeperConn) run(ctx context.Context, m *Master) error {
 	return group.Wait()
 }
 
-// keep holds a connection to the keeper for as long as the master runs. A
-// keeper that has died is replaced; the ghosts that it held come back to the
-// next one.
+// keep holds a connection to the keeper for as long as the master runs. A keeper that has died is
+// replaced, and its ghosts come back to the next one.
 func (m *Master) keep(ctx context.Context, k *keeperConn) error {
 	for {
 		err := k.run(ctx, m)

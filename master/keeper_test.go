@@ -13,7 +13,7 @@ import (
 	"bproc/ghost"
 )
 
-// TestKeeperComesUp has a keeper fail while it starts: it is started again, for a while.
+// TestKeeperComesUp has a keeper fail while it starts. It is started again, for a while.
 func TestKeeperComesUp(t *testing.T) {
 	killed := exec.CommandContext(t.Context(), "sh", "-c", "kill -9 $$").Run()
 	ended := exec.CommandContext(t.Context(), "sh", "-c", "exit 1").Run()

@@ -17,7 +17,8 @@ import (
 	"bproc/wire"
 )
 
-// kernel is the kernel that this program runs on, which knows where a process is.
+// kernel is the kernel that this program runs on, which knows group, session and parent of a
+// process.
 type kernel struct{}
 
 func (kernel) group(pid wire.PID) (wire.PID, error) {
@@ -32,13 +33,14 @@ func (kernel) session(pid wire.PID) (wire.PID, error) {
 
 func (kernel) parent(pid wire.PID) (wire.PID, error) { return parentOf(pid) }
 
-// exists reports whether there are such processes: kill(2) with signal 0.
+// exists returns nil if there is such a process or group: kill(2) with signal 0.
 func (kernel) exists(pid wire.PID) error { return unix.Kill(int(pid), 0) }
 
-// firstFree is where numbers begin that are chosen: a kernel gives lower ones once (RESERVED_PIDS).
+// firstFree is the lowest number that free chooses. It is above those that a kernel gives only once
+// (RESERVED_PIDS).
 const firstFree = 1024
 
-// free returns a number that nobody has, somewhere among those that this kernel gives.
+// free returns a random number that no process or group has, among those that this kernel gives.
 func (k kernel) free() (wire.PID, error) {
 	for range 1000 {
 		pid := firstFree + rand.N(pidmap.Node-firstFree)
@@ -52,9 +54,9 @@ func (k kernel) free() (wire.PID, error) {
 // kill sends a signal to a process, which may be a zombie or have ended.
 func (kernel) kill(pid wire.PID, sig unix.Signal) { _ = unix.Kill(int(pid), sig) }
 
-// mayJoin returns nil if a process may join a group: setpgid(2) wants it to exist in its
-// session. Its leader tells; a group that has none any more has to be searched for, which may
-// take long: then sure is false.
+// mayJoin returns nil if a process may join a group, which must exist in its session (setpgid(2)).
+// The leader of the group tells. If it is gone, a member has to be searched for, which may take
+// long: then sure is false.
 func (k kernel) mayJoin(pid, group wire.PID) (session wire.PID, sure bool, err error) {
 	session, err = k.session(pid)
 	if err != nil || group <= 0 || session == 0 || k.exists(-group) != nil {
@@ -100,7 +102,8 @@ func (kernel) limit(pid wire.PID) (uint64, error) {
 	return limit.Cur, err
 }
 
-// member returns nil if a group without its leader is of a session. It looks at every process: no call tells the members of a group.
+// member returns nil if a group without its leader belongs to a session. It looks at every process,
+// because no call returns the members of a group.
 func (k kernel) member(group, session wire.PID) error {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -126,7 +129,7 @@ func (k kernel) member(group, session wire.PID) error {
 	return unix.EPERM
 }
 
-// clientEnd is how long a client may take to end after its connection did.
+// clientEnd is how long a client may take to end after its connection has ended.
 const clientEnd = 5 * time.Second
 
 // awaitEnd waits until a process has ended (pidfd_open(2): the descriptor is

@@ -19,7 +19,7 @@ func TestKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A group that its leader has left: the shell starts the other process and ends.
+	// A group without its leader: the shell starts the other process and ends.
 	cmd := exec.Command("/bin/sh", "-c", "sleep 60 &")
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	if err := cmd.Run(); err != nil {

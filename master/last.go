@@ -12,19 +12,19 @@ import (
 	"bproc/master/core"
 )
 
-// A master that no other follows, because the machine shuts down, ends the processes on the
-// nodes as the machine ends its own: by SIGTERM, and by SIGKILL when they take too long.
-// They are not left to their leases, and nobody on the front end waits for them.
+// A master that no other follows, because the machine shuts down, ends the processes on the nodes
+// as the machine ends its own: by SIGTERM, and by SIGKILL if they take too long. They are not left
+// to their leases, and nothing on the front end waits for them.
 
-// How long processes may take to end, in all less than a unit's TimeoutStopSec=.
+// Times for processes to end, in all less than a unit's TimeoutStopSec=.
 const (
 	termTime = 3 * time.Second // after SIGTERM
 	killTime = 3 * time.Second // after SIGKILL
 	lastLook = 10 * time.Millisecond
 )
 
-// endAll ends all processes and then the keeper, if this is the last master. Clients see
-// that the socket is gone, and wait for no other master.
+// endAll ends all processes and then the keeper, if this is the last master. Clients see that the
+// socket is gone, and wait for no other master.
 func (m *Master) endAll(ctx context.Context) {
 	if m.cfg.Last == nil || !m.cfg.Last() {
 		return
@@ -45,8 +45,8 @@ func (m *Master) endAll(ctx context.Context) {
 	}
 }
 
-// endBy signals all processes and waits until none is left and their clients know it. It
-// returns how many are left after a time.
+// endBy signals all processes, and waits until all have ended and their clients know it. It returns
+// how many are left after a time.
 func (m *Master) endBy(ctx context.Context, sig unix.Signal, patience time.Duration) (left int) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

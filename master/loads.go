@@ -9,18 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds on the requests of one user that are read or wait, such as launches whose files
-// take long to open: in bytes on the wire, of which each costs a few in memory.
+// Bounds on the requests of one user that are read or wait, such as launches whose files take long
+// to open: in bytes on the wire, each of which costs a few in memory.
 const (
 	maxLoad   = 32 << 20
-	smallLoad = 8 << 10 // requests up to this are not counted: there are not that many connections
+	smallLoad = 8 << 10 // requests up to this size are not counted: there are not that many connections
 	loadTime  = firstFrame
 )
 
-// errLoad is the answer to a request for which there was no room in time.
+// errLoad is the answer to a request that found no room in time.
 var errLoad = fmt.Errorf("%w: requests of this user with %d MiB are under way", unix.EAGAIN, maxLoad>>20)
 
-// loads are the bytes of requests, by user, and by node for those of its processes. Who has taken all waits, and nobody else does.
+// loads are the bytes of requests, by user, and by node for requests of its processes. A user who
+// has taken all the room waits; others do not.
 type loads struct {
 	mu sync.Mutex
 	of map[int64]*userLoad
@@ -28,10 +29,10 @@ type loads struct {
 
 type userLoad struct {
 	room  *semaphore.Weighted
-	users int // of this load: it is forgotten without any
+	users int // requests that use this load; it is forgotten without any
 }
 
-// take takes room for a request, and waits for it. release may be called again.
+// take takes room for a request, and waits until there is some. release may be called again.
 func (l *loads) take(ctx context.Context, who int64, bytes int) (release func(), err error) {
 	mine := l.enter(who)
 	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoad)

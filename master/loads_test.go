@@ -11,8 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// TestLoads has a user take all room for requests. The next one waits, another user does
-// not, and who waits for too long is told.
+// TestLoads has a user take all room for requests. The user's next request waits, another user's
+// does not, and a request that waits too long fails.
 func TestLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l loads
@@ -41,7 +41,7 @@ func TestLoads(t *testing.T) {
 		}()
 		synctest.Wait()
 		mine[0]()
-		mine[0]() // once counts
+		mine[0]() // a second release does nothing
 		if err := <-got; err != nil {
 			t.Errorf("when there is room again: got %v", err)
 		}

@@ -22,12 +22,12 @@ type viewers struct {
 	count map[uint32]int
 }
 
-// maxLooks bounds the connections by which one user looks at the same time: they are
-// in the way of others on the nodes. Root's view, which is everybody's, has one for each
-// node and is not bounded.
+// maxLooks bounds the connections by which one user looks at the same time, because they hinder
+// others on the nodes. Root's view, which serves everybody, has one for each node and is not
+// bounded.
 const maxLooks = 16
 
-// enter counts one more; leave is to be called when it has ended.
+// enter counts one more connection. The caller calls leave when it has ended.
 func (v *viewers) enter(uid uint32) (leave func(), ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -47,8 +47,7 @@ func (v *viewers) enter(uid uint32) (leave func(), ok bool) {
 	}, true
 }
 
-// Bounds on time: for a node that has not answered a look-up, and for a client that does
-// not read.
+// Bounds on time: for a node to answer a look-up, and for a client to read.
 const (
 	inspectTime = 30 * time.Second
 	slowClient  = 10 * time.Second
@@ -63,12 +62,12 @@ type looked struct {
 	asked  atomic.Int32 // refreshes without an answer
 }
 
-// maxAsked bounds the refreshes of a client that wait for an answer. One is all that the
-// protocol allows; so nobody has the master keep what a node does not read.
+// maxAsked bounds the refreshes of a client that wait for an answer, so that the master does not
+// keep what a node does not read. The protocol allows one.
 const maxAsked = 16
 
-// lookAt opens a stream to a node, beginning with first, for a client; nil if it
-// cannot, after the client was told.
+// lookAt opens a stream to a node for a client, beginning with first. It returns nil if it cannot,
+// after it has told the client.
 func (c *clientConn) lookAt(ctx context.Context, node wire.NodeID, pid wire.PID, first wire.Message) (*looked, error) {
 	l := &looked{clientConn: c, node: node}
 	if node == wire.FrontEnd {
@@ -122,7 +121,7 @@ func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 	return group.Wait()
 }
 
-// refreshes passes on what the client asks for.
+// refreshes passes on the client's requests.
 func (l *looked) refreshes() error {
 	reader := wire.NewReader(l.conn)
 	reader.Admit(func(bytes int) error {
@@ -169,7 +168,7 @@ func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
 		return err
 	}
 	defer l.stream.Close()
-	// A client that has left wants nothing any more, nor does one that says more.
+	// The look-up ends when the client leaves or sends more.
 	group, ctx := errgroup.WithContext(ctx)
 	stop := context.AfterFunc(ctx, func() { l.stream.Close(); c.conn.Close() })
 	defer stop()
@@ -184,8 +183,8 @@ func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
 	return group.Wait()
 }
 
-// answers passes on what the node tells, when the front end has what it may speak of,
-// up to the last of it.
+// answers passes on the node's messages, up to the last, each when everything that it may speak of
+// is on the front end.
 func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) error {
 	reader := wire.NewReader(l.stream)
 	var frame []byte
@@ -205,7 +204,7 @@ func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) erro
 		if err != nil {
 			return err
 		}
-		if all { // as it has come: to write much anew takes as long as to read it
+		if all { // unchanged: encoding a long message takes as long as reading it
 			frame = wire.AppendData(frame[:0], h.Type, h.Number, payload)
 		} else if frame, err = wire.Append(frame[:0], h.Number, m); err != nil {
 			return err
@@ -219,8 +218,8 @@ func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) erro
 	}
 }
 
-// checked waits for the births before a message, and takes out of it what is not the
-// node's to tell. All reports whether there was nothing to take out.
+// checked waits for the births before a message, and removes what is not the node's to tell. all
+// reports whether nothing was removed.
 func (l *looked) checked(ctx context.Context, m wire.Message) (all bool, err error) {
 	changed, ok := m.(*wire.Changed)
 	if !ok {

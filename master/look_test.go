@@ -16,7 +16,7 @@ import (
 	"bproc/wire/link"
 )
 
-// madeUpStreams gives the other ends of the streams that are opened.
+// madeUpStreams gets the other ends of the streams that are opened.
 type madeUpStreams chan net.Conn
 
 func (s madeUpStreams) Open(context.Context) (link.Stream, error) {
@@ -43,7 +43,7 @@ type lookedAt struct {
 func newLookedAt(t *testing.T) *lookedAt {
 	t.Helper()
 	l := &lookedAt{t: t, m: newMade(t, 3, 4, 5), streams: make(madeUpStreams, 1)}
-	begun := time.Now().Add(-time.Hour) // nobody is waited for any more
+	begun := time.Now().Add(-time.Hour) // nothing is waited for any more
 	l.m.state.core.Step(begun, core.KeeperFound{Held: []core.Held{heldFor(60, 3, 1000, 1000), heldFor(61, 4, 0, 0), heldFor(63, 3, 1002, 0)}})
 	l.sess = l.m.connect(t, 3, l.streams, 60, 63)
 	down := l.m.connect(t, 4, l.streams, 61)
@@ -80,7 +80,7 @@ func send(t *testing.T, to net.Conn, number uint64, m wire.Message) {
 	}
 }
 
-// receive wants a message within a generous time.
+// receive expects a message within a generous time.
 func receive(t *testing.T, from net.Conn, number uint64, want wire.Message) {
 	t.Helper()
 	if err := from.SetReadDeadline(time.Now().Add(limit.Scaled(20 * time.Second))); err != nil {
@@ -124,7 +124,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestLookEnds has either side say what it must not.
+// TestLookEnds has either side send a message that it must not.
 func TestLookEnds(t *testing.T) {
 	for name, spoil := range map[string]func(client, node net.Conn) error{
 		"client": func(client, _ net.Conn) error { return wire.Write(client, 0, new(wire.KillAll)) },

@@ -15,8 +15,8 @@ import (
 	"bproc/wire/link"
 )
 
-// newMade returns a master that serves nobody by itself, with nodes that have joined, and a
-// keeper that says nothing.
+// newMade returns a master without listeners, with nodes that have joined, and with a silent
+// keeper.
 func newMade(t *testing.T, nodes ...wire.NodeID) *Master {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -47,7 +47,7 @@ func newMade(t *testing.T, nodes ...wire.NodeID) *Master {
 type memory struct {
 	mu      sync.Mutex
 	records map[string][]byte
-	slow    chan struct{} // a change is made when it can be received from; nil: at once
+	slow    chan struct{} // a change waits until it can receive from this; nil: it does not wait
 }
 
 func (m *memory) All() (map[string][]byte, error) {
@@ -82,12 +82,12 @@ func (m *Master) input(t *testing.T, in core.Input) {
 	}
 }
 
-// noLink is a link that is only closed.
+// noLink is a link that can only be closed.
 type noLink struct{}
 
 func (noLink) Close(error) {}
 
-// connect begins a session of a node, which has processes.
+// connect begins a session of a node that has processes.
 func (m *Master) connect(t *testing.T, id wire.NodeID, streams opener, pids ...wire.PID) *slaveConn {
 	t.Helper()
 	c := &slaveConn{m: m, link: noLink{}, streams: streams, node: id, out: outbox.New(func() {})}
@@ -97,7 +97,7 @@ func (m *Master) connect(t *testing.T, id wire.NodeID, streams opener, pids ...w
 	return c
 }
 
-// heldFor is the ghost of a process of a node that a user has started.
+// heldFor returns the ghost of a process of a node that a user has started.
 func heldFor(pid wire.PID, node wire.NodeID, uid, starter uint32) core.Held {
 	return core.Held{PID: pid, UID: uid, Adopted: wire.Adopted{PID: pid, Owner: uint64(node+1)<<32 | uint64(starter)}}
 }

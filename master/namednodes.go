@@ -15,11 +15,11 @@ import (
 // NodeConfig is a node that has its number before it joins.
 type NodeConfig struct {
 	ID   wire.NodeID
-	Name string // under which it joins; empty: any
-	Addr string // from which it joins; empty: any
+	Name string // name under which it joins; empty: any
+	Addr string // address from which it joins; empty: any
 }
 
-// node is a node, or a range of them, with names.
+// node names a node, or each node of a range.
 func (c *Config) node(args []string) error {
 	if !isNodeName(args[1]) {
 		return fmt.Errorf("%q is not the name of a node", args[1])
@@ -55,7 +55,7 @@ func (c *Config) node(args []string) error {
 // maxName bounds the name of a node, in bytes.
 const maxName = 255
 
-// isNodeName reports whether a node can have a name: it can be in a list, and does nothing to a
+// isNodeName reports whether a node can have a name: it can stand in a list, and does nothing to a
 // terminal.
 func isNodeName(name string) bool {
 	return len(name) <= maxName && !strings.ContainsFunc(name, func(r rune) bool {
@@ -66,7 +66,8 @@ func isNodeName(name string) bool {
 // maxRange bounds a range of nodes.
 const maxRange = pidmap.MaxNodes
 
-// addresses gives nodes the numbers that follow each other from one on, or from the last one on.
+// addresses gives addresses to nodes with consecutive numbers, from a given number on or after the
+// last one.
 func (c *Config) addresses(args []string) error {
 	args, err := c.from(args, 1)
 	if err != nil {
@@ -84,7 +85,7 @@ func (c *Config) addresses(args []string) error {
 	return nil
 }
 
-// addressRange does so for all addresses from one to another.
+// addressRange does the same for a range of addresses.
 func (c *Config) addressRange(args []string) error {
 	args, err := c.from(args, 2)
 	if err != nil {
@@ -110,8 +111,8 @@ func (c *Config) addressRange(args []string) error {
 	return nil
 }
 
-// from takes the number off operands that begin with one, of which at least so many must be
-// left, and returns the others.
+// from removes a number at the beginning of the operands, if there is one, and returns the rest,
+// which must have at least so many.
 func (c *Config) from(args []string, least int) ([]string, error) {
 	if _, err := strconv.Atoi(args[0]); err == nil {
 		n, err := number(args[0], 0, maxNode)
@@ -135,7 +136,7 @@ func (c *Config) addAddr(addr netip.Addr) error {
 	return err
 }
 
-// addNode enters a node. One can have a name by one directive and an address by another.
+// addNode enters a node. One directive can give it a name, and another an address.
 func (c *Config) addNode(n NodeConfig) error {
 	for i := range c.Nodes {
 		switch have := &c.Nodes[i]; {

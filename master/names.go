@@ -15,26 +15,26 @@ import (
 	"bproc/wire"
 )
 
-// How often nodes are told what names mean: after a change at once, and then not before a while
-// has passed, which is longer the more nodes there are to be told.
+// How often nodes are told the meaning of names: at once after a change, and then after a pause,
+// which is longer with more nodes.
 const (
 	namesPause        = 20 * time.Millisecond
 	namesPauseForEach = 200 * time.Microsecond
-	namesUnsettled    = time.Second // after which it is looked whether all nodes are known
+	namesUnsettled    = time.Second // interval of checks whether all nodes are known
 	namesTime         = 5 * time.Minute
 )
 
-// names is what the names of the cluster mean. It has editions: who knows the one before is told only
-// what is new. They are made by tellNames alone.
+// names is the meaning of the cluster's names. It has editions: a slave that knows the edition
+// before is told only what is new. Only tellNames makes editions.
 type names struct {
 	stirred chan struct{} // nodes have come
 	waiting viewers
 
 	mu      sync.Mutex
 	known   map[wire.NodeID]string // the last address of each node
-	said    wire.Names             // but for whom it is told
+	said    wire.Names             // without the fields about the receiver
 	edition uint64                 // of said, from 1 on
-	added   []byte                 // what it has that the one before did not have; nil: it lacks something, too
+	added   []byte                 // what is new in it since the edition before; nil: something has also gone
 	change  chan struct{}          // closed when said changes
 }
 
@@ -44,7 +44,7 @@ func newNames() *names {
 	return n
 }
 
-// stir says that an address may have changed. It does not wait.
+// stir notes that an address may have changed. It does not block.
 func (n *names) stir() {
 	select {
 	case n.stirred <- struct{}{}:
@@ -52,14 +52,14 @@ func (n *names) stir() {
 	}
 }
 
-// now returns what is said of names, and a channel that is closed when that changes.
+// now returns the meaning of names, and a channel that is closed when it changes.
 func (n *names) now() (wire.Names, <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.said, n.change
 }
 
-// made returns what is to be said.
+// made returns the message about names.
 func (n *names) made(master string, partial bool) wire.Names {
 	said := wire.Names{Node: hosts.FrontEnd, Master: master, Nodes: hosts.Pack(n.known), Partial: partial}
 	h := fnv.New64a()
@@ -72,8 +72,8 @@ func (n *names) made(master string, partial bool) wire.Names {
 	return said
 }
 
-// since returns what is to be said to a slave that knows an edition, 0 being none, and the edition that
-// it knows then; false: nothing.
+// since returns the message for a slave that knows an edition (0: none), and the edition that it
+// knows then; false: there is nothing to tell.
 func (n *names) since(edition uint64) (said wire.Names, now uint64, news bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,8 +84,8 @@ func (n *names) since(edition uint64) (said wire.Names, now uint64, news bool) {
 	return said, n.edition, edition != n.edition
 }
 
-// update makes an edition if anything is another than before, with the addresses of nodes that are
-// connected. A node that is not keeps the address that it had.
+// update makes an edition if anything has changed, with the addresses of nodes that are connected.
+// A node that is not connected keeps its former address.
 func (n *names) update(nodes []wire.Node, master string, partial bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -122,7 +122,7 @@ type told struct {
 	node wire.NodeID
 }
 
-// tellNames tells all nodes what names mean, whenever that has changed, until the context ends.
+// tellNames tells all nodes the meaning of names whenever it has changed, until the context ends.
 func (m *Master) tellNames(ctx context.Context) error {
 	again := time.NewTimer(namesUnsettled)
 	defer again.Stop()
@@ -165,17 +165,17 @@ func (m *Master) tellNames(ctx context.Context) error {
 	}
 }
 
-// tellNamesFirst tells a slave what names mean before it can start anything.
+// tellNamesFirst tells a slave the meaning of names before the slave can start anything.
 func (m *Master) tellNamesFirst(c *slaveConn) {
 	node := wire.NodeID(-1)
 	m.state.look(func(core *core.Core) { node = core.NodeWith(c.peer.Key) })
 	if node < 0 {
-		return // it was revoked in this moment
+		return // the node was revoked in this moment
 	}
 	c.tellNames(node)
 }
 
-// tellNames tells a slave what names mean on its node, as far as it does not know.
+// tellNames tells a slave the meaning of names on its node, as far as it does not know it.
 func (c *slaveConn) tellNames(node wire.NodeID) {
 	here := hosts.Address(c.peer.Here)
 	said, edition, news := c.m.names.since(c.edition)
@@ -187,7 +187,7 @@ func (c *slaveConn) tellNames(node wire.NodeID) {
 	c.edition = edition
 }
 
-// awaitNames tells a client what names mean when that has changed.
+// awaitNames tells a client the meaning of names when it has changed.
 func (c *clientConn) awaitNames(ctx context.Context, m *wire.AwaitNames) error {
 	leave, ok := c.m.names.waiting.enter(c.who.UID)
 	if !ok {

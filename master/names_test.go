@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// TestNamesSince has slaves that know the names of some time: what each is told makes it know the same as
-// the others, and one that knew the edition before is told only what has changed.
+// TestNamesSince has slaves that know older editions. After it was told, each must know the same as
+// the others; one that knew the edition before is told only the changes.
 func TestNamesSince(t *testing.T) {
 	const many = 1000
 	n := newNames()
@@ -55,7 +55,7 @@ func TestNamesSince(t *testing.T) {
 		name    string
 		change  func()
 		partial bool
-		whole   bool // all is told
+		whole   bool // everything is told
 		nothing bool
 	}{
 		{"nodes that the master before has known", func() {}, true, true, false},

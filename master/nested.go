@@ -13,17 +13,18 @@ import (
 	"bproc/wire"
 )
 
-// What is different where a process of a node starts another (core/nested.go): its connection
-// is a stream of its node's daemon, and it is known by what its ghost is.
+// This file has what is different when a process of a node starts another (core/nested.go): its
+// connection is a stream of its node's daemon, and its identity is that of its ghost.
 
-// placeTime is for how long a nested launch waits until the front end has caught up with what the
-// node has told before it.
+// placeTime is how long a nested launch waits until the front end has caught up with what the node
+// has reported before it.
 const placeTime = 30 * time.Second
 
-// errNoCaller is why a node starts nothing for a process that it has not.
+// errNoCaller is the error for a nested launch by a process that the node does not have.
 var errNoCaller = errors.New("the node has no such process")
 
-// nests finds out who wants a nested launch, and returns the session with his node; 0: it is none.
+// nests identifies the process that wants a nested launch, and returns the session with its node;
+// 0: it is none.
 func (c *clientConn) nests(ctx context.Context, m *wire.Run) (core.Session, error) {
 	if c.from == nil {
 		return 0, nil
@@ -37,8 +38,8 @@ func (c *clientConn) nests(ctx context.Context, m *wire.Run) (core.Session, erro
 	return c.from.id, nil
 }
 
-// identify takes who asks from his ghost, when that is as the process was when it asked. Whether
-// it is one of the node's, the core decides.
+// identify takes the caller's identity from its ghost, once the ghost is as the process was when it
+// asked. The core decides whether the process is one of the node's.
 func (c *clientConn) identify(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, placeTime, errNoCaller)
 	defer cancel()
@@ -60,8 +61,8 @@ func (c *clientConn) identify(ctx context.Context) error {
 	return nil
 }
 
-// inherit is inherit for the process of a launch. One of a node says its umask itself, and has a
-// ghost that is as its maker's was when that asked, or it is not started.
+// inherit is the function inherit for the process of a launch. A nested launch has its own umask.
+// It fails if its ghost is not as its maker's ghost was when the maker asked.
 func (l *launch) inherit() error {
 	umask, group := l.spawn.Command.Umask, l.spawn.GID
 	if err := inherit(&l.spawn); err != nil || !l.nested {
@@ -74,7 +75,7 @@ func (l *launch) inherit() error {
 	return nil
 }
 
-// started answers a launch.
+// started returns the answer to a launch.
 func started(l *launch) *wire.Started {
 	if l.nested {
 		return &wire.Started{PID: l.spawn.PID}
@@ -82,8 +83,8 @@ func started(l *launch) *wire.Started {
 	return new(wire.Started)
 }
 
-// goneFrom returns what tells whether the client of a process has gone, though there may be bytes
-// left to read.
+// goneFrom returns a function that reports whether the client of a process has gone, though there
+// may be bytes left to read.
 func (c *clientConn) goneFrom(pid wire.PID) func() bool {
 	if client, ok := c.conn.(*net.UnixConn); ok {
 		return func() bool { return hungUp(client) }
@@ -94,8 +95,8 @@ func (c *clientConn) goneFrom(pid wire.PID) func() bool {
 	}
 }
 
-// cutOff reports whether the connection of a client has ended because the session with its node
-// has: the client has not said anything then.
+// cutOff reports whether the connection of a client has ended because the session with its node has
+// ended: the client has not said anything then.
 func (c *clientConn) cutOff() bool {
 	if c.from == nil {
 		return false
@@ -108,13 +109,13 @@ func (c *clientConn) cutOff() bool {
 	}
 }
 
-// returns is how long a client that was cut off has what its process says.
+// returns is how long the stream of a process is kept for a client that was cut off.
 const returns = 30 * time.Second
 
-// away is for a client that was cut off, and may come back by another connection. Until it has had
-// time for that the stream of its process stays: its end would mean that nobody wants the rest.
+// away is for a client that was cut off, and may come back over another connection. For that time
+// the stream of its process stays: its end would mean that nobody wants the rest.
 func (c *clientConn) away(ctx context.Context, pid wire.PID, on *slaveConn, stream stream) error {
-	all := context.WithoutCancel(ctx) // that is of the session that has ended
+	all := context.WithoutCancel(ctx) // ctx is that of the session that has ended
 	err := c.m.state.step(all, core.ClientAway{Client: c.id, PID: pid})
 	c.m.slaves.Go(func() error {
 		timer := time.NewTimer(returns)

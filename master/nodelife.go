@@ -13,14 +13,14 @@ import (
 	"bproc/wire"
 )
 
-// newRunner returns what runs set-up scripts, and tells the core how they end.
+// newRunner returns the runner of set-up scripts, which tells the core how they end.
 func (m *Master) newRunner() *nodeup.Runner {
 	return nodeup.New(m.cfg.scripts(), m.log, func(ctx context.Context, r nodeup.Result) {
 		_ = m.state.step(ctx, core.SetUpDone(r)) // or the master ends
 	})
 }
 
-// scripts are what the configuration says of them.
+// scripts returns the part of the configuration about scripts.
 func (c Config) scripts() nodeup.Config {
 	return nodeup.Config{
 		Script: c.SetUp, Optional: c.SetUp == DefaultSetUp, Deadline: c.SetUpTime, Parallel: c.SetUps, Logs: c.Logs, PowerOn: c.PowerOn,
@@ -28,8 +28,8 @@ func (c Config) scripts() nodeup.Config {
 	}
 }
 
-// setUp has a node set up. It returns the input that follows at once if there is nothing to be
-// done for that.
+// setUp has a node set up. If there is nothing to be done, it returns the input that follows at
+// once.
 func (m *Master) setUp(o core.SetUp) core.Input {
 	if m.nodes.SetUp(nodeup.Job(o)) {
 		return nil

@@ -11,20 +11,20 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on time: how long a node may take to say how busy it is, and for how long that is good.
+// Bounds on time: how long a node may take to report its load, and how long a report is used.
 const (
 	loadAnswer = 2 * time.Second
 	loadFresh  = time.Second
 )
 
-// sampled is how busy a node has said that it is.
+// sampled is the load that a node has reported.
 type sampled struct {
-	mu   sync.Mutex // held while the node is asked: others want the same answer
+	mu   sync.Mutex // held while the node is asked: others wait for the same answer
 	last *wire.Sampled
 	at   time.Time
 }
 
-// load returns how busy a node is.
+// load returns the load of a node.
 func (c *slaveConn) load(ctx context.Context) (*wire.Sampled, error) {
 	c.sampled.mu.Lock()
 	defer c.sampled.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *slaveConn) load(ctx context.Context) (*wire.Sampled, error) {
 	return s, nil
 }
 
-// listLoads tells a client how busy nodes are.
+// listLoads tells a client the loads of nodes.
 func (c *clientConn) listLoads(ctx context.Context, m *wire.ListLoads) error {
 	leave, ok := c.enter()
 	if !ok {
@@ -66,5 +66,5 @@ func (c *clientConn) listLoads(ctx context.Context, m *wire.ListLoads) error {
 	return c.reply(list)
 }
 
-// loadsTime bounds how long all nodes together may take.
+// loadsTime bounds the time for all nodes together.
 const loadsTime = 8 * time.Second

@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// loads returns what a client is told of how busy nodes are.
+// loads returns the loads of nodes that a client is told.
 func (l *lookedAt) loads(nodes []wire.NodeID, meanwhile func()) []wire.NodeLoad {
 	l.t.Helper()
 	client := l.ask(core.Caller{UID: 1000}, &wire.ListLoads{Version: wire.Version, Nodes: nodes})
@@ -22,7 +22,7 @@ func (l *lookedAt) loads(nodes []wire.NodeID, meanwhile func()) []wire.NodeLoad 
 	return m.(*wire.LoadList).Nodes
 }
 
-// TestNodeLoads: a node that is up is asked, and is asked once by all who want to know.
+// TestNodeLoads checks that a node that is up is asked, and once for all that want its load.
 func TestNodeLoads(t *testing.T) {
 	l := newLookedAt(t)
 	said := &wire.Sampled{Threads: 7}
@@ -40,7 +40,7 @@ func TestNodeLoads(t *testing.T) {
 	}
 }
 
-// TestLoadRefused: a node that says something else is not known to be busy.
+// TestLoadRefused checks that a wrong answer of a node is no load.
 func TestLoadRefused(t *testing.T) {
 	l := newLookedAt(t)
 	got := l.loads([]wire.NodeID{3}, func() {

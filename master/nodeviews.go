@@ -11,15 +11,15 @@ import (
 	"bproc/wire/link"
 )
 
-// maxNodeViews bounds the streams by which those on one node look, until nothing is left
-// of them: the link refuses more. A view has one for each node of the cluster.
+// maxNodeViews bounds the streams by which processes on one node look, each until nothing is left
+// of it: the link refuses more. A view has one for each node of the cluster.
 const maxNodeViews = 4096
 
-// views are the streams that a slave opens for those on its node who look. Their ends are not
+// views are the streams that a slave opens for processes on its node that look. Their ends are not
 // waited for: they have the context, as clients have.
 type views struct {
 	c     *slaveConn
-	shut  func()        // nobody looks any more
+	shut  func()        // ends all looks from the node
 	begun chan struct{} // closed when they are served
 	free  chan struct{}
 	all   sync.WaitGroup
@@ -29,16 +29,16 @@ func newViews(c *slaveConn, shut func()) *views {
 	return &views{c: c, shut: shut, begun: make(chan struct{}), free: make(chan struct{}, maxNodeViews)}
 }
 
-// begin has them served: it is known which node it is.
+// begin begins to serve the streams: the node is known.
 func (v *views) begin() {
 	v.c.m.state.lookFrom(v.c, v.shut)
 	close(v.begun)
 }
 
-// wait waits for those who look, when the context of take has ended.
+// wait waits for the streams, when the context of take has ended.
 func (v *views) wait() { v.all.Wait() }
 
-// take serves a stream when there is room for it. The context is that of looking.
+// take serves a stream when there is room for it. ctx is that of looking.
 func (v *views) take(ctx context.Context, st link.Stream) {
 	select {
 	case <-v.begun:
@@ -62,7 +62,7 @@ func (v *views) take(ctx context.Context, st link.Stream) {
 	})
 }
 
-// view serves somebody on a node.
+// view serves a process on a node that looks.
 func (c *slaveConn) view(ctx context.Context, st link.Stream) error {
 	defer st.Close()
 	stop := context.AfterFunc(ctx, func() { st.Close() })
@@ -85,7 +85,7 @@ func (c *slaveConn) view(ctx context.Context, st link.Stream) error {
 	return nil
 }
 
-// ofViewer reports whether a request is one of those who look.
+// ofViewer reports whether a request is one for looking.
 func ofViewer(m wire.Message) bool {
 	switch m.(type) {
 	case *wire.ListNodes, *wire.Look, *wire.Inspect:
@@ -112,8 +112,8 @@ func (c *clientConn) here() *wire.NodeID {
 	return &node
 }
 
-// enter counts a look of a client; leave is to be called when it has ended. Those on
-// nodes are counted there, by user, and here by node.
+// enter counts a look of a client. The caller calls leave when it has ended. Looks from nodes are
+// counted there by user, and here by node.
 func (c *clientConn) enter() (leave func(), ok bool) {
 	if c.from != nil {
 		return func() {}, true
@@ -121,13 +121,13 @@ func (c *clientConn) enter() (leave func(), ok bool) {
 	return c.m.viewers.enter(c.who.UID)
 }
 
-// everybody is a user who has nothing (package status).
+// everybody is a user without rights (package status).
 var everybody = core.Caller{UID: core.OverflowUser, GID: core.OverflowUser}
 
-// asks returns as whom something is looked up for a client. A node may ask anything
-// about its own processes. About others it is believed to ask for a user only if one of
-// the processes there was started by that user from here: who is root there can be
-// whoever has a process on the node, and nobody else. Nor is root of a node root here.
+// asks returns the user as whom something is looked up for a client. A node may ask anything about
+// its own processes. About others it is believed to ask for a user only if the front end has
+// started one of the node's processes for that user: root there can act as any user who has a
+// process on the node, and as no other. Root of a node is not root here.
 func (c *clientConn) asks(ctx context.Context, m *wire.Inspect) (core.Caller, error) {
 	who := c.who
 	if m.For != nil && who.UID == 0 {

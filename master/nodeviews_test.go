@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// TestAsks: as whom the master looks something up for those on a node.
+// TestAsks checks as whom the master looks something up for processes on a node.
 func TestAsks(t *testing.T) {
 	l := newLookedAt(t)
 	l.m.input(t, core.Run{Client: 99, Who: core.Caller{PID: 1, UID: 1001}, Node: 3, PID: 62}) // its ghost is not adopted yet
@@ -46,7 +46,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// TestRequestsFromNodes: those on a node may look, and nothing else.
+// TestRequestsFromNodes checks that viewers on a node may look, and nothing else.
 func TestRequestsFromNodes(t *testing.T) {
 	for _, tc := range []struct {
 		request wire.Message
@@ -70,8 +70,8 @@ func TestRequestsFromNodes(t *testing.T) {
 	}
 }
 
-// TestNodeIsToldNoEnvironments: root's connections are told those of all, but not root's of
-// a node.
+// TestNodeIsToldNoEnvironments checks that root on a node does not get the environments of all
+// processes, as root's connections on the front end do.
 func TestNodeIsToldNoEnvironments(t *testing.T) {
 	l := newLookedAt(t)
 	master, client := socketPair(t)

@@ -13,15 +13,15 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on time for a client that waits for a change of the node table: when it is told that
-// there is none, and how often the table is compared meanwhile.
+// Times for a client that waits for a change of the node table: until it is told that there is
+// none, and between comparisons of the table.
 const (
 	nodesTime  = 5 * time.Minute
 	digestTime = 250 * time.Millisecond
 )
 
-// nodeWatch has the digest of the node table, for clients that wait for a change. Nothing is
-// done while nobody waits.
+// nodeWatch has the digest of the node table, for clients that wait for a change. It does nothing
+// while nobody waits.
 type nodeWatch struct {
 	waiting viewers
 
@@ -30,7 +30,7 @@ type nodeWatch struct {
 	at     time.Time // when it was made
 }
 
-// of returns the digest of the table, which is not older than digestTime.
+// of returns a digest of the table that is not older than digestTime.
 func (w *nodeWatch) of(table func() []wire.Node) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +40,8 @@ func (w *nodeWatch) of(table func() []wire.Node) uint64 {
 	return w.digest
 }
 
-// digestOf returns the digest of a node table without what changes all the time. It is not 0.
+// digestOf returns the digest of a node table without the counts of processes, which change all the
+// time. It is not 0.
 func digestOf(nodes []wire.Node) uint64 {
 	h := fnv.New64a()
 	var frame []byte
@@ -68,7 +69,7 @@ func (c *clientConn) awaitNodes(ctx context.Context, m *wire.AwaitNodes) error {
 	return c.reply(&wire.NodesAre{Digest: digest})
 }
 
-// await returns the digest when it is another than after, or when the context ends.
+// await returns the digest when it differs from after, or when the context ends.
 func (w *nodeWatch) await(ctx context.Context, after uint64, table func() []wire.Node) uint64 {
 	ticker := time.NewTicker(digestTime)
 	defer ticker.Stop()

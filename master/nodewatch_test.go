@@ -11,8 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// TestAwaitNodes: a client that waits is told when the node table has changed, and at once if it
-// knows another.
+// TestAwaitNodes checks that a client that waits is told when the node table has changed, and at
+// once if it knows another digest.
 func TestAwaitNodes(t *testing.T) {
 	l := newLookedAt(t)
 	client := l.ask(core.Caller{UID: 1000}, &wire.AwaitNodes{Version: wire.Version})
@@ -33,7 +33,7 @@ func TestAwaitNodes(t *testing.T) {
 	}
 }
 
-// TestDigest: the digest of a table is of all but what changes all the time.
+// TestDigest checks that the digest of a table covers everything but what changes all the time.
 func TestDigest(t *testing.T) {
 	a := []wire.Node{{ID: 1, State: "up", Procs: 1}, {ID: 2, State: "down"}}
 	for _, tt := range []struct {
@@ -58,7 +58,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestAwaitNodesLeft: nobody waits for a client that has left, nor does one wait for ever.
+// TestAwaitNodesLeft checks that a wait ends when its client has left, and after some time in any
+// case.
 func TestAwaitNodesLeft(t *testing.T) {
 	for _, leaves := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -9,17 +9,17 @@ import (
 	"bproc/wire"
 )
 
-// outlet writes to a client. Once a process says much, all that can be on its way fits
-// into the connection: else the two ends wake each other up for a quarter of the usual
-// buffer at a time (unix_writable of net/unix/af_unix.c).
+// outlet writes to a client. Once a process writes much, everything that can be on its way fits
+// into the connection: otherwise the two ends wake each other up for a quarter of the usual buffer
+// at a time (unix_writable of net/unix/af_unix.c).
 type outlet struct {
 	client  stream
 	wide    bool
-	reports bool // end is called, perhaps
+	reports bool // end may be called
 
-	mu    sync.Mutex // of what follows, and held while something is written, with reports
+	mu    sync.Mutex // guards the fields below; with reports it is also held during writes
 	walk  frameWalk
-	ended *wire.Ended // to be written after the frame that is under way
+	ended *wire.Ended // to be written after the present frame
 }
 
 func (o *outlet) Write(b []byte) (int, error) {
@@ -59,9 +59,9 @@ func (o *outlet) endLocked() error {
 	return wire.Write(o.client, 0, how)
 }
 
-// widen makes room for the windows of both outputs (socket(7): SO_SNDBUFFORCE is not
-// bound by net.core.wmem_max, and needs CAP_NET_ADMIN). Without it all is as before. A
-// client on a node has a stream of its link, which has windows of its own.
+// widen makes room for the windows of both outputs (socket(7): SO_SNDBUFFORCE is not bound by
+// net.core.wmem_max, and needs CAP_NET_ADMIN). If that fails, the buffer stays as it is. A client
+// on a node has a stream of its link, which has windows of its own.
 func widen(client stream) {
 	conn, ok := client.(*net.UnixConn)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"bproc/wire"
 )
 
-// TestOutlet fills the connection of a client that does not read: a window of each
-// output has room in it.
+// TestOutlet fills the connection of a client that does not read: it has room for a window of each
+// output.
 func TestOutlet(t *testing.T) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "socket"), Net: "unix"})
 	if err != nil {
@@ -58,7 +58,8 @@ func sendBuffer(t *testing.T, conn *net.UnixConn) (size int) {
 	return size
 }
 
-// TestEndedComesBetweenFrames: how a process has ended is said when what was written has come to the end of a frame.
+// TestEndedComesBetweenFrames checks that the end of a process is reported after the frame that is
+// being written.
 func TestEndedComesBetweenFrames(t *testing.T) {
 	first, second := wire.AppendData(nil, wire.TypeStdout, 1, []byte("some text")), wire.AppendData(nil, wire.TypeStdout, 1, nil)
 	how := &wire.Ended{Status: 7, Usage: &wire.Usage{User: 5}}

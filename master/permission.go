@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// peerOf returns who is at the other end of a connection.
+// peerOf returns the process at the other end of a connection.
 func peerOf(conn *net.UnixConn) (core.Caller, error) {
 	cred, err := peer.Of(conn)
 	if err != nil {

@@ -41,10 +41,9 @@ func checkGroups(t *testing.T, got []uint32, want []int) {
 	}
 }
 
-// TestPeerWithManyGroups has a socket made by a thread with more groups than
-// the first attempt has room for. The system call changes the calling thread
-// alone (setgroups(2)), and the thread ends with its goroutine, which does not
-// unlock it.
+// TestPeerWithManyGroups has a socket made by a thread with more groups than the first attempt has
+// room for. The system call changes only the calling thread (setgroups(2)), which ends with its
+// goroutine, because that does not unlock it.
 func TestPeerWithManyGroups(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("needs root, to have many groups")

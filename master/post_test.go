@@ -10,8 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// TestNothingIsSaidAtTheEnd has connections end because the master does: what
-// they would say then must not reach the core, which may still take inputs.
+// TestNothingIsSaidAtTheEnd has connections end because the master ends: what they report then must
+// not reach the core, which may still take inputs.
 func TestNothingIsSaidAtTheEnd(t *testing.T) {
 	m := newMade(t, 3)
 	ended := errors.New("ended")

@@ -52,7 +52,7 @@ func (m *Master) answer(ctx context.Context, o core.Ask) core.Input {
 	return withError(a, err)
 }
 
-// withError is an answer with what a system call has said.
+// withError returns an answer with the error of a system call.
 func withError(a core.Answer, err error) core.Answer {
 	if err != nil && !errors.As(err, &a.Errno) {
 		a.Errno = unix.ESRCH
@@ -60,7 +60,7 @@ func withError(a core.Answer, err error) core.Answer {
 	return a
 }
 
-// answered gives the core an answer, if the master has not ended.
+// answered gives the core an answer, unless the master has ended.
 func (m *Master) answered(ctx context.Context, a core.Answer, err error) {
 	_ = m.state.step(ctx, withError(a, err))
 }
@@ -89,7 +89,7 @@ func (m *Master) settle(ctx context.Context, a core.Answer, q core.TaskGroupsOf)
 	m.answered(ctx, a, err)
 }
 
-// endOf answers when a process has ended, or whether there is one.
+// endOf answers when a process has ended, or whether it exists.
 func (m *Master) endOf(ctx context.Context, a core.Answer, q core.EndOf) core.Input {
 	f, err := m.kernel.open(q.PID)
 	switch {
@@ -102,7 +102,7 @@ func (m *Master) endOf(ctx context.Context, a core.Answer, q core.EndOf) core.In
 	return nil
 }
 
-// parentAfter answers which parent a process has when its former one has ended. A client that
+// parentAfter answers which parent a process has after the end of its former one. A client that
 // does not end keeps its process.
 func (m *Master) parentAfter(ctx context.Context, a core.Answer, q core.ParentAfter) {
 	err := awaitEnd(q.End)

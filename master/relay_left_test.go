@@ -10,8 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// TestClientLeavesWhileOutputWaits has a node say that output comes after an event that never
-// happens, and the client leave: nothing stays of its connection.
+// TestClientLeavesWhileOutputWaits has a node send output that waits for an event that never
+// happens, and the client leave. Nothing of its connection may stay.
 func TestClientLeavesWhileOutputWaits(t *testing.T) {
 	l := newLookedAt(t)
 	master, client := socketPair(t)

@@ -16,7 +16,7 @@ import (
 	"bproc/wire"
 )
 
-// pieces is a reader that gives a sequence of bytes in the pieces it is told.
+// pieces is a reader that returns a sequence of bytes in given pieces.
 type pieces struct {
 	data []byte
 	cuts []int // where pieces end, rising
@@ -39,7 +39,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// sequence is frames as bytes, their headers, and where they begin.
+// sequence is a sequence of frames as bytes, with their headers and where they begin.
 type sequence struct {
 	bytes   []byte
 	headers []wire.Header
@@ -52,9 +52,9 @@ func (s *sequence) add(t wire.Type, number uint64, data []byte) {
 	s.bytes = wire.AppendData(s.bytes, t, number, data)
 }
 
-// through sends the sequence through frames, in pieces. Every byte must come
-// out, and none of a frame before the frame was let pass. Those of odd numbers have to wait, by when
-// all that is before them is out.
+// through sends the sequence through frames, in pieces. Every byte must come out, and none of a
+// frame before the frame was let pass. A frame with an odd number has to wait; by then everything
+// before it must be out.
 func (s *sequence) through(cuts []int) error {
 	var out bytes.Buffer
 	passed := 0
@@ -88,7 +88,7 @@ func (s *sequence) through(cuts []int) error {
 	return nil
 }
 
-// TestFramesInPieces cuts a short sequence at every two places.
+// TestFramesInPieces cuts a short sequence at every pair of places.
 func TestFramesInPieces(t *testing.T) {
 	var s sequence
 	s.add(wire.TypeStdout, 1, []byte("hello"))
@@ -206,8 +206,7 @@ func TestFramesReportsErrors(t *testing.T) {
 	}
 }
 
-// TestOutputWaitsForBirths has a process say something after three events of
-// which one has taken effect.
+// TestOutputWaitsForBirths has a process write after three events, of which one has taken effect.
 func TestOutputWaitsForBirths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sequence
@@ -238,7 +237,7 @@ func TestOutputWaitsForBirths(t *testing.T) {
 	})
 }
 
-// counter tells how long each write is.
+// counter reports the length of each write.
 type counter chan int
 
 func (c counter) Write(b []byte) (int, error) {

@@ -15,10 +15,10 @@ import (
 	"bproc/wire"
 )
 
-// A master reads its configuration again when it is asked to. What is told to slaves when they
-// connect, what is open, and how process numbers are laid out stays until the next master.
+// A master reads its configuration again when it is asked to. What slaves are told when they
+// connect, what is open, and the layout of process numbers stay until the next master.
 
-// reloads has what holds.
+// reloads has the configuration in force.
 type reloads struct {
 	mu      sync.Mutex // one at a time
 	current Config
@@ -26,8 +26,8 @@ type reloads struct {
 
 var errNoReload = errors.New("this master has no configuration file")
 
-// Reload reads the configuration again, and returns what has changed, a line each. With an error
-// nothing has.
+// Reload reads the configuration again, and returns the changes, one a line. After an error nothing
+// has changed.
 func (m *Master) Reload(ctx context.Context) (changes []string, err error) {
 	m.reloads.mu.Lock()
 	defer m.reloads.mu.Unlock()
@@ -60,12 +60,13 @@ func (c *Config) rights() *core.Rights {
 	return &core.Rights{Mode: c.Mode, UID: c.UID, GID: c.GID}
 }
 
-// retain keeps what only the next master changes, so that it is said again.
+// retain keeps the values that only the next master changes, so that their changes are reported
+// again.
 func (c *Config) retain(current *Config) {
 	c.Listen, c.Socket, c.Lease, c.Numbers, c.Certificate = current.Listen, current.Socket, current.Lease, current.Numbers, current.Certificate
 }
 
-// changes returns what another configuration changes.
+// changes describes what another configuration changes.
 func (c *Config) changes(next *Config) []string {
 	lines := []string{}
 	for _, name := range slices.Sorted(maps.Keys(directives)) {
@@ -84,7 +85,7 @@ func (c *Config) changes(next *Config) []string {
 	return append(lines, nodeChanges(c.Nodes, next.Nodes)...)
 }
 
-// nodeChanges returns what is changed of nodes.
+// nodeChanges describes what is changed of nodes.
 func nodeChanges(now, then []NodeConfig) (lines []string) {
 	was, is := map[wire.NodeID]NodeConfig{}, map[wire.NodeID]NodeConfig{}
 	for _, n := range now {

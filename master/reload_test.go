@@ -16,7 +16,8 @@ import (
 	"bproc/wire"
 )
 
-// TestReload: what has changed is said, and holds; a configuration that is not good changes nothing.
+// TestReload checks that changes are reported and hold, and that a faulty configuration changes
+// nothing.
 func TestReload(t *testing.T) {
 	m := newMade(t, 0)
 	m.nodes = nodeup.New(nodeup.Config{}, m.log, nil)
@@ -70,8 +71,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestEveryDirectiveIsShown: a change of each directive is said by a reload, but of those that are
-// another's, or of nodes.
+// TestEveryDirectiveIsShown checks that a reload reports a change of each directive, except those
+// that another directive shows, and those of nodes.
 func TestEveryDirectiveIsShown(t *testing.T) {
 	silent := []string{"node", "ip", "iprange", "master", "bprocport", "pingtimeout", "nodes", "block"}
 	values := map[string]string{
@@ -103,7 +104,7 @@ func TestEveryDirectiveIsShown(t *testing.T) {
 	}
 }
 
-// TestReloadAtSignals: signals have the configuration read again.
+// TestReloadAtSignals checks that signals have the configuration read again.
 func TestReloadAtSignals(t *testing.T) {
 	m := newMade(t)
 	read := make(chan bool)

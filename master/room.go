@@ -7,23 +7,23 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on what a node can have the front end keep before it is part of the cluster.
+// Bounds on what the front end keeps for a node before the node is part of the cluster.
 const (
 	maxAgain      = 1 << 18  // events
 	maxEarly      = 40_000   // messages in between
-	maxEarlyBytes = 16 << 20 // of those
+	maxEarlyBytes = 16 << 20 // bytes of those
 	maxArgvsAgain = 32 << 20 // bytes of command lines among the events, in memory
 )
 
-// largeMessage is how long a message of a node is, in bytes, after which memory is given back.
+// largeMessage is the length of a node's message, in bytes, after which memory is given back.
 const largeMessage = 64 << 10
 
-// retelling reads what a node tells again, and counts what that takes.
+// retelling reads the events that a node reports again, and counts what they take.
 type retelling struct {
 	*wire.Reader
 	bytes int // of the last message
-	kept  int // of messages that have come in between
-	argvs int // of command lines
+	kept  int // bytes of messages that came in between
+	argvs int // bytes of command lines
 }
 
 func newRetelling(r *wire.Reader) *retelling {
@@ -32,13 +32,13 @@ func newRetelling(r *wire.Reader) *retelling {
 	return t
 }
 
-// early is a message that has come before all that is told again.
+// early is a message that came before the last event that is reported again.
 type early struct {
 	number uint64
 	msg    wire.Message
 }
 
-// read reads the events that a node tells again, and what it says in between.
+// read reads the events that a node reports again, and the messages in between.
 func (t *retelling) read(events uint64) (again []wire.Event, between []early, err error) {
 	if events > maxAgain {
 		return nil, nil, core.ErrOrder
@@ -70,8 +70,8 @@ func (t *retelling) read(events uint64) (again []wire.Event, between []early, er
 	return again, between, nil
 }
 
-// trim leaves out of events the command lines for which there is no room. Ghosts have
-// others, or show others' for a while.
+// trim removes from events the command lines for which there is no room. Their ghosts have others,
+// or show others' for a while.
 func (t *retelling) trim(events []wire.Event) []wire.Event {
 	for i := range events {
 		e := &events[i]
@@ -83,7 +83,7 @@ func (t *retelling) trim(events []wire.Event) []wire.Event {
 	return events
 }
 
-// memoryOf returns what it takes to keep a command line, which may have many empty arguments.
+// memoryOf returns the memory that a command line takes, which may have many empty arguments.
 func memoryOf(argv []string) int { return core.SizeOf(argv) + len(argv)*stringHeader }
 
-const stringHeader = 16 // bytes, beside those of the text
+const stringHeader = 16 // bytes, besides those of the text

@@ -12,7 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// TestAgainIsBounded has a node tell more again than the master keeps.
+// TestAgainIsBounded has a node report more again than the master keeps.
 func TestAgainIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	const events = 1000
@@ -51,15 +51,15 @@ func TestAgainIsBounded(t *testing.T) {
 	})
 }
 
-// TestTooManyAgain has a node announce more events than are kept: none is waited for.
+// TestTooManyAgain has a node announce more events than are kept. The master waits for none of
+// them.
 func TestTooManyAgain(t *testing.T) {
 	if _, _, err := newRetelling(wire.NewReader(new(bytes.Buffer))).read(maxAgain + 1); !errors.Is(err, core.ErrOrder) {
 		t.Errorf("got %v, want %v", err, core.ErrOrder)
 	}
 }
 
-// TestMaxUncertain has a node tell events whose consequences never come to an end: it is not
-// listened to any more.
+// TestMaxUncertain has a node report events that are never done. The master reads no more from it.
 func TestMaxUncertain(t *testing.T) {
 	c := new(slaveConn)
 	c.barrier.Move(10 * maxUncertain)
@@ -80,7 +80,7 @@ func TestMaxUncertain(t *testing.T) {
 	}
 }
 
-// TestRefreshes has a client ask a node that does not answer again and again.
+// TestRefreshes has a client ask again and again, of a node that does not answer.
 func TestRefreshes(t *testing.T) {
 	l := newLookedAt(t)
 	client := l.ask(core.Caller{UID: 1000}, &wire.Look{Version: wire.Version, Node: 3})

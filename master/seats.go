@@ -8,22 +8,22 @@ import (
 	"bproc/internal/crowd"
 )
 
-// seats divides the descriptors that this process may have open (RLIMIT_NOFILE)
-// between those who want some, so that none of them takes all: an administrator can
-// look at the cluster, and nodes can come back, whatever clients do.
+// seats divides the descriptors that this process may have open (RLIMIT_NOFILE) among their uses,
+// so that none takes all: an administrator can look at the cluster, and nodes can come back,
+// whatever clients do.
 type seats struct {
-	silent  int                  // connections of slaves that prove who they are
-	waiting int                  // that wait for that
+	silent  int                  // connections of slaves that prove their identity
+	waiting int                  // connections that wait for that
 	crowd   *crowd.Crowd[uint32] // clients that have not asked for anything, by user
 	most    int64                // connections of processes
 	taken   atomic.Int64
 }
 
 const (
-	maxClients = 256  // that have not asked for anything
-	maxSilent  = 128  // no more are needed: what is honest speaks at once
+	maxClients = 256  // clients that have not asked for anything
+	maxSilent  = 128  // no more are needed: an honest slave speaks at once
 	maxWaiting = 4096 // so many nodes may come at the same moment
-	enough     = 1024 // for everything but processes and those who wait
+	enough     = 1024 // for everything but processes and waiting connections
 )
 
 func newSeats(descriptors int) *seats {

@@ -16,29 +16,30 @@ import (
 	"bproc/wire/link"
 )
 
-// state is the core, and the connections that its outputs are for. Whoever has an input takes
-// the lock, has the core make its step, and does what comes out: it is written to outboxes and
-// bounded queues, and rarely to disk, and nothing of that waits for somebody else.
+// state is the core, and the connections that its outputs are for. A goroutine that has an input
+// takes the lock, has the core make its step, and performs the outputs: it writes to outboxes and
+// bounded queues, and rarely to disk, and never waits for a peer.
 type state struct {
 	m *Master
 
 	mu       sync.Mutex
 	core     *core.Core
-	ring     *recording.Ring // of its inputs; nil: they are not kept
+	ring     *recording.Ring // of the core's inputs; nil: they are not kept
 	tables   map[core.Table]records
 	sessions map[core.Session]*slaveConn
 	clients  map[core.Client]*clientConn
-	last     uint64 // number of a session or client
+	last     uint64 // last number of a session or client
 	keeper   *keeperConn
 	soon     *time.Timer // for news
 	joined   core.Joined // by the last input
 }
 
-// soon is after what time slaves are told what changes often.
+// soon is how long acknowledgements and budgets are batched.
 const soon = 100 * time.Millisecond
 
-// step gives the core an input, and does what comes out; none once the context has ended: what
-// connections say at the end of the master is not to be taken for what their peers say.
+// step gives the core an input and performs the outputs. It does nothing once the context has
+// ended: what connections report at the end of the master must not be taken for what their peers
+// say.
 func (s *state) step(ctx context.Context, in core.Input) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,15 +63,14 @@ func (s *state) stepLocked(ctx context.Context, in core.Input) {
 	}
 }
 
-// look has somebody look at the core, and change nothing.
+// look lets a function read the core, which must not change it.
 func (s *state) look(look func(*core.Core)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	look(s.core)
 }
 
-// perform does what came out of the core. It returns the input that follows from that at once,
-// or nil.
+// perform performs an output of the core. It returns the input that follows at once, or nil.
 func (s *state) perform(ctx context.Context, o core.Output) core.Input {
 	switch o := o.(type) {
 	case core.ToKeeper:
@@ -115,22 +115,22 @@ type records interface {
 	Begin(records map[string][]byte) (end func() error) // see [store.Table]
 }
 
-// keep has records written. What the core does not wait for a goroutine of its own writes, all at
-// once that has come meanwhile, and nobody waits for the disk.
+// keep has records written. Records that the core does not wait for are collected, and another
+// goroutine writes them together, so that nothing waits for the disk.
 func (s *state) keep(ctx context.Context, o core.Keep) core.Input {
 	end := s.tables[o.Table].Begin(o.Records)
 	if !o.Later {
 		return core.Kept{Number: o.Number, Err: end()}
 	}
 	s.m.writer.add(func() {
-		_ = s.step(ctx, core.Kept{Number: o.Number, Err: end()}) // the master ends; what follows is the next one's
+		_ = s.step(ctx, core.Kept{Number: o.Number, Err: end()}) // an error says that the master ends; the rest is the next one's
 	})
 	return nil
 }
 
 var levels = map[core.Level]slog.Level{core.Debug: slog.LevelDebug, core.Info: slog.LevelInfo, core.Warning: slog.LevelWarn, core.Error: slog.LevelError}
 
-// performOnSession does something with a session, if there is one still.
+// performOnSession performs an output on a session, if that still exists.
 func (s *state) performOnSession(o core.Output) {
 	switch o := o.(type) {
 	case core.Placed:
@@ -158,7 +158,7 @@ func (s *state) performOnSession(o core.Output) {
 	}
 }
 
-// causeOf returns why a link is closed, as package link knows it.
+// causeOf returns the cause for closing a link, as package link knows it.
 func causeOf(cause error) error {
 	if errors.Is(cause, core.ErrExpired) {
 		return link.ErrExpired
@@ -166,7 +166,7 @@ func causeOf(cause error) error {
 	return cause
 }
 
-// certify makes a node a new certificate.
+// certify makes a new certificate for a node.
 func (s *state) certify(o core.Certify) {
 	c := s.sessions[o.Session]
 	if c == nil {
@@ -184,12 +184,12 @@ func (s *state) certify(o core.Certify) {
 	}
 }
 
-// performOnClient tells a client's goroutine something, if there is one still.
+// performOnClient gives an output to a client's goroutine, if that still exists.
 func (s *state) performOnClient(o core.Output) {
 	switch o := o.(type) {
 	case core.Spawn:
 		if c := s.clients[o.Client]; c != nil {
-			c.forgetSteps() // the session of a stream that it has not opened yet is none any more
+			c.forgetSteps() // the session of a stream that it has not opened yet is gone
 			c.tell(step{sess: s.sessions[o.Session], pid: o.PID, taskGroup: o.TaskGroup, tasks: o.Tasks})
 		}
 	case core.Started:
@@ -253,8 +253,8 @@ func (s *state) leaveSession(c *slaveConn) {
 	delete(s.sessions, c.id)
 }
 
-// lookFrom notes how the looks of those on a node are ended, and ends them at once if nobody
-// may look from there.
+// lookFrom notes how to end the looks from a node, and ends them at once if nobody may look from
+// there.
 func (s *state) lookFrom(c *slaveConn, shut func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,7 +277,7 @@ func (s *state) enterClient(c *clientConn) (leave func()) {
 	}
 }
 
-// keeperIs says which connection there is to the keeper, of which the first input is.
+// keeperIs sets the connection to the keeper. in is the first input of that connection.
 func (s *state) keeperIs(ctx context.Context, k *keeperConn, in core.Input) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,7 +289,7 @@ func (s *state) keeperIs(ctx context.Context, k *keeperConn, in core.Input) erro
 	return nil
 }
 
-// heldBy returns what a core wants to know of the ghosts of a former master.
+// heldBy returns the ghosts of a former master, with what a core wants to know of them.
 func heldBy(client *ghost.Client, kernel kernel) []core.Held {
 	var all []core.Held
 	adopted := map[wire.PID]wire.Adopted{}
@@ -306,8 +306,8 @@ func heldBy(client *ghost.Client, kernel kernel) []core.Held {
 	return all
 }
 
-// sessionFor returns the session with a node, for looking at a process of it, or at the node
-// itself (0).
+// sessionFor returns the session with a node, for a look at a process of it, or at the node itself
+// (0).
 func (s *state) sessionFor(node wire.NodeID, pid wire.PID) (*slaveConn, unix.Errno) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -315,7 +315,7 @@ func (s *state) sessionFor(node wire.NodeID, pid wire.PID) (*slaveConn, unix.Err
 	return s.sessions[id], errno
 }
 
-// keepTime has ticks and news come, until the context ends.
+// keepTime gives the core ticks and news, until the context ends.
 func (s *state) keepTime(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

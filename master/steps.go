@@ -4,15 +4,15 @@ import "bproc/wire"
 
 // step tells a client's goroutine how far its process is.
 type step struct {
-	sess      *slaveConn // adopted: open the process stream there, also if there was one with another session
+	sess      *slaveConn // the ghost is adopted: open the process stream in this session, even if there was one in another
 	pid       wire.PID   // for Spawn, as the next two
 	taskGroup uint64
 	tasks     uint64
-	resume    *slaveConn   // it was started before: go on with it there
+	resume    *slaveConn   // it was started before: go on with it in this session
 	failed    *wire.Failed // it will not run
 
-	// The client has asked again: its former connection gives its process stream to the
-	// next one. A step without all of these says that the process runs.
+	// The client has asked again: its former connection gives its process stream to the next one. A
+	// step without any of these fields says that the process runs.
 	give, take chan handover
 }
 
@@ -22,11 +22,11 @@ type handover struct {
 	on     *slaveConn
 }
 
-// maxSteps is how many steps of a launch can wait for its goroutine: a failure or a start, and
-// the end of its stream here and its beginning there.
+// maxSteps bounds the steps of a launch that wait for its goroutine: a failure or a start, and the
+// end of its stream here and the beginning of one there.
 const maxSteps = 8
 
-// tell has the client's goroutine take a step. It does not wait.
+// tell gives the client's goroutine a step. It does not block.
 func (c *clientConn) tell(what step) {
 	select {
 	case c.steps <- what:
@@ -47,7 +47,7 @@ func (c *clientConn) forgetSteps() {
 	}
 }
 
-// launch is a process that a client wants to have.
+// launch is a process that a client asks for.
 type launch struct {
 	spawn  wire.Spawn
 	node   wire.NodeID

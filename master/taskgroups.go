@@ -12,15 +12,15 @@ import (
 
 // taskGroups knows the control groups that bound tasks on the front end.
 type taskGroups struct {
-	tree *taskgroup.Tree // nil: none does
+	tree *taskgroup.Tree // nil: no group bounds tasks
 
 	mu     sync.Mutex
 	bounds map[string][]core.TaskGroup // by control group
-	until  time.Time                   // what is known is good until then
+	until  time.Time                   // bounds is used until then
 }
 
-// boundsTime is for how long it is known which groups bound the tasks of a control group, and
-// how many they have: launches come by the hundred a second, from one group.
+// boundsTime is how long it is remembered which groups bound the tasks of a control group, and how
+// many they have: launches come by the hundred a second, from one group.
 const boundsTime = time.Second
 
 // openTaskGroups finds the control groups.
@@ -58,7 +58,7 @@ func (g *taskGroups) of(pid wire.PID) ([]core.TaskGroup, error) {
 	return all, nil
 }
 
-// count returns how many tasks groups have; one that has gone, or bounds nothing, is left out.
+// count returns how many tasks groups have. It leaves out groups that are gone, or bound nothing.
 func (g *taskGroups) count(paths []string) (all []core.TaskGroup) {
 	for _, path := range paths {
 		if now, bounded, err := g.tree.Look(path); err == nil && bounded {

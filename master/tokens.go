@@ -48,7 +48,7 @@ func (c *clientConn) enroll(_ context.Context, m *wire.Enroll) error {
 	return c.reply(&wire.Token{Token: token, Expires: expires.Unix()})
 }
 
-// maxListed bounds what is said of tokens in one answer, in bytes: those are shown that expire first.
+// maxListed bounds the list of tokens in one answer, in bytes. Those are shown that expire first.
 const maxListed = wire.MaxMessage / 2
 
 func (c *clientConn) listTokens() error {

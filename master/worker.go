@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// worker answers what would keep the core from its inputs, one question at a time: a node
-// that asks for much keeps one processor busy and no more.
+// worker does work that would keep the core from its inputs, one job at a time: a node that asks
+// for much keeps only one processor busy.
 type worker struct {
 	wake chan struct{}
 
@@ -16,7 +16,7 @@ type worker struct {
 
 func newWorker() *worker { return &worker{wake: make(chan struct{}, 1)} }
 
-// add has something done.
+// add has a job done.
 func (w *worker) add(job func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,7 +27,7 @@ func (w *worker) add(job func()) {
 	}
 }
 
-// next returns what is to be done next; nil: nothing.
+// next returns the next job; nil: there is none.
 func (w *worker) next() func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

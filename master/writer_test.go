@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// TestSlowDisk has the store take its time for numbers of a node: the master goes on meanwhile, and
-// the node hears of them when they are on disk.
+// TestSlowDisk has the store take its time to keep a node's numbers. The master goes on meanwhile,
+// and the node hears of the numbers when they are on disk.
 func TestSlowDisk(t *testing.T) {
 	m := newMade(t, 0, 1)
 	blocks := m.state.tables[core.Blocks].(*memory)

@@ -18,7 +18,8 @@ func label(n *wire.Node, name string) (value string, ok bool) {
 	return "", false
 }
 
-// attribute returns the value of an attribute of a node; one that is not known it does not have.
+// attribute returns the value of an attribute of a node. A node does not have an attribute that is
+// not known.
 func attribute(n *wire.Node, name string) (value string, ok bool) {
 	number := func(v uint64) (string, bool) { return strconv.FormatUint(v, 10), v > 0 }
 	switch name {
@@ -41,7 +42,7 @@ func attribute(n *wire.Node, name string) (value string, ok bool) {
 	case "mem":
 		return number(n.Memory)
 	case "gpus":
-		return strconv.FormatUint(uint64(n.GPUs), 10), n.Cores > 0 // which it says at the same time
+		return strconv.FormatUint(uint64(n.GPUs), 10), n.Cores > 0 // the node reports both at the same time
 	}
 	return label(n, name)
 }
@@ -55,7 +56,7 @@ func isCounted(name string) bool {
 	return false
 }
 
-// holds reports whether a comparison with a result holds.
+// holds reports whether op holds for the result of a comparison.
 func holds(result int, op string) bool {
 	switch op {
 	case "=":
@@ -72,7 +73,7 @@ func holds(result int, op string) bool {
 	return result >= 0
 }
 
-// compare compares two values: as numbers if both are, else as texts.
+// compare compares two values: as numbers if both are numbers, otherwise as texts.
 func compare(a, b string) int {
 	x, isX := quantity(a)
 	y, isY := quantity(b)
@@ -82,7 +83,7 @@ func compare(a, b string) int {
 	return compareTexts(a, b)
 }
 
-// units are those of sizes.
+// units are the units of sizes.
 const units = "KMGTPE"
 
 // quantity returns a number that may have a unit: 64G, 64GiB and 64GB are the same.
@@ -106,7 +107,7 @@ func quantity(s string) (float64, bool) {
 
 func isQuantity(s string) bool { _, ok := quantity(s); return ok }
 
-// compareTexts compares texts, and numbers in them as numbers.
+// compareTexts compares texts; numbers in them are compared as numbers.
 func compareTexts(a, b string) int {
 	for a != "" && b != "" {
 		x, y := leading(a), leading(b)

@@ -1,5 +1,5 @@
-// Package nodeset is the language in which the commands are told which nodes
-// are meant. A node specification is a list, separated by commas, of
+// Package nodeset is the language of node specifications, which tell commands the nodes that are
+// meant. A node specification is a list, separated by commas, of
 //
 //	3  n3  .3      a node by its number
 //	-1  n-1        the front end; also master, self, localhost
@@ -17,15 +17,14 @@
 //	(LIST)         what the list means
 //	random:3/X     any three of those that X means; X goes on to the next comma
 //
-// The order is that of the list, and of numbers inside one element. What is
-// named twice is there twice. A number alone stands for itself, so a list of
-// such needs no node table; it is the master's to say that there is no such
-// node. In a range, numbers without a node are passed over.
+// The nodes have the order of the list, and that of numbers inside one element. A node that is
+// named twice is there twice. A number alone stands for itself, so a list of numbers needs no node
+// table; the master finds out whether there is such a node. A range skips numbers without a node.
 //
-// Attributes are those that an administrator has set, and what nodes say of themselves:
-// number, name, state, arch, kernel, cpus, cores, sockets, gpus, mem (in bytes). Numbers,
-// which may have a unit (64G: 64 times 1024^3), are compared as numbers; other values as texts in which
-// numbers count (6.9 < 6.10.1). A node that does not have an attribute is never meant.
+// Attributes are set by an administrator, or reported by the nodes themselves: number, name, state,
+// arch, kernel, cpus, cores, sockets, gpus, mem (in bytes). Numbers, which may have a unit (64G: 64
+// times 1024^3), are compared as numbers; other values are compared as texts in which numbers count
+// (6.9 < 6.10.1). A node without an attribute is never meant.
 //
 // The package is pure: text and table in, numbers out.
 package nodeset

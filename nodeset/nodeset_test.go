@@ -68,16 +68,16 @@ func TestResolve(t *testing.T) {
 		{"fd00::1", "1"},
 		{"alpha,-1,up", "0,-1,0-1,7"},
 
-		// What is odd with the original, and stays so.
+		// Odd behaviour of the original BProc, which stays.
 		{"1,1,1", "1,1,1"},          // a command runs there three times
-		{"0-2,1", "0-2,1"},          // ranges do not take in what is there
-		{"3-4", ""},                 // nobody in a range
+		{"0-2,1", "0-2,1"},          // a range does not absorb a number
+		{"3-4", ""},                 // a range without nodes
 		{"0-1000000", "0-2,5,7"},    // its end is beyond the last
 		{"2-2", "2"},                //
 		{"0-", "0-2,5,7"},           //
 		{"7,5,0", "7,5,0"},          // not sorted
 		{"up,all", "0-1,7,0-2,5,7"}, //
-		{"4", "4"},                  // no such node: who is asked to start something there says so
+		{"4", "4"},                  // no such node: the master says so when something is started there
 		{"n0-4", "0-2"},             //
 		{"!down,2", "0-1,5,7,2"},    // not a difference of lists
 
@@ -131,7 +131,7 @@ func TestResolve(t *testing.T) {
 		{"random:3/all", "2,5,7"},
 		{"random:1/up", "7"},
 		{"random:2/(0,0,0,7,7)", "0,7"}, // each once
-		{"random:1/up&tag:gpu", "0"},    // of those that both mean
+		{"random:1/up&tag:gpu", "0"},    // of the nodes that both mean
 		{"5,random:1/up,5", "5,7,5"},
 	}
 	for _, tt := range tests {
@@ -248,7 +248,7 @@ func TestTooFew(t *testing.T) {
 	}
 }
 
-// TestRandom: each of some nodes has the same chance.
+// TestRandom checks that each node has the same chance.
 func TestRandom(t *testing.T) {
 	set, err := nodeset.Parse("random:2/all")
 	if err != nil {
@@ -274,7 +274,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestOwnAttributes: what nodes say of themselves is what administrators cannot set.
+// TestOwnAttributes checks that nodes report the attributes that administrators cannot set.
 func TestOwnAttributes(t *testing.T) {
 	for _, name := range wire.OwnAttributes {
 		set, err := nodeset.Parse("attr:" + name + ">0,attr:" + name + "<=0")

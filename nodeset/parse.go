@@ -17,7 +17,7 @@ type Set struct {
 
 // term is an element of the list, or a part of one.
 type term interface {
-	// pick appends the nodes that are meant.
+	// pick appends the nodes that the term means.
 	pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error)
 	String() string
 }
@@ -26,9 +26,9 @@ type (
 	number wire.NodeID
 	span   struct{ first, last wire.NodeID }
 	all    struct{}
-	word   string // a name, an address, or a state with what may stand before it
+	word   string // a name, an address, or a state with its possible prefix
 	negate struct{ of term }
-	both   struct{ terms []term } // those of the first that all others mean, too
+	both   struct{ terms []term } // nodes of the first term that all others mean, too
 	group  struct{ set Set }
 	random struct {
 		count int
@@ -40,10 +40,10 @@ type (
 	}
 )
 
-// open is the end of a range without one.
+// open is the end of a range that has none.
 const open = math.MaxInt32
 
-// maxDepth bounds how deep parentheses and ! are nested.
+// maxDepth bounds the nesting of parentheses and !.
 const maxDepth = 100
 
 // frontEnd are the words for the front end.
@@ -68,7 +68,7 @@ type parser struct {
 	depth int
 }
 
-// next takes a character if it is there.
+// next takes a character if it comes next.
 func (p *parser) next(c byte) bool {
 	if p.rest == "" || p.rest[0] != c {
 		return false
@@ -77,7 +77,7 @@ func (p *parser) next(c byte) bool {
 	return true
 }
 
-// list reads elements, to the end or to a ).
+// list reads elements up to the end, or to a ).
 func (p *parser) list() (s Set, err error) {
 	for {
 		t, err := p.element()
@@ -142,7 +142,7 @@ func (p *parser) part() (t term, err error) {
 	return parse(text)
 }
 
-// random reads what is behind "random:".
+// random reads what follows "random:".
 func (p *parser) random() (term, error) {
 	count, rest, ok := strings.Cut(p.rest, "/")
 	n, err := strconv.ParseInt(count, 10, 32)
@@ -154,7 +154,7 @@ func (p *parser) random() (term, error) {
 	return random{int(n), t}, err
 }
 
-// parse parses a part that has no parts.
+// parse parses a part that has no parts of its own.
 func parse(s string) (term, error) {
 	switch {
 	case s == "":
@@ -207,7 +207,7 @@ func parseAttribute(s string) (term, error) {
 	return c, nil
 }
 
-// parseNumbers parses a number or a range; nil is neither.
+// parseNumbers parses a number or a range; nil: it is neither.
 func parseNumbers(s string) (term, error) {
 	low, high, isRange := strings.Cut(s, "-")
 	if !isDigits(digits(low)) || isRange && high != "" && !isDigits(digits(high)) {
@@ -233,7 +233,7 @@ func parseNumbers(s string) (term, error) {
 	return span{first, last}, nil
 }
 
-// digits returns s without what may stand before a number.
+// digits returns s without the prefix that a number may have.
 func digits(s string) string {
 	if s != "" && (s[0] == 'n' || s[0] == '.') {
 		return s[1:]

@@ -9,18 +9,18 @@ import (
 	"bproc/wire"
 )
 
-// Table is what names and states are looked up in.
+// Table is the table in which names and states are looked up.
 type Table struct {
 	Nodes []wire.Node // in order of numbers
 	Host  string      // host name of the front end
 
-	// Random returns any number from 0 to n-1; nil is not needed where nothing is random.
+	// Random returns a random number from 0 to n-1. It is needed only for random elements.
 	Random func(n int) int
 
-	index *index // of Resolve
+	index *index // made by Resolve
 }
 
-// index finds nodes by what a word can mean: a list may have the name of each node of a cluster.
+// index finds nodes by the meanings of a word: a list may have the name of each node of a cluster.
 // It is filled when a word is looked up.
 type index struct {
 	byName map[string][]wire.NodeID
@@ -51,7 +51,7 @@ func (s Set) Numbers() (ids []wire.NodeID, ok bool) {
 	return ids, true
 }
 
-// Resolve returns the nodes that are meant.
+// Resolve returns the nodes that the set means.
 func (s Set) Resolve(t Table) ([]wire.NodeID, error) {
 	if t.index == nil {
 		t.index = new(index)
@@ -87,7 +87,7 @@ func (all) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	return t.where(ids, func(*wire.Node) bool { return true }), nil
 }
 
-// pick means by a word that is no node's name a state, which need not be that of any node.
+// pick takes a word that is no node's name for a state, even if no node has it.
 func (n negate) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	if w, ok := n.of.(word); ok && !t.knows(w) {
 		return t.where(ids, func(node *wire.Node) bool { return node.State != string(w) }), nil
@@ -99,7 +99,7 @@ func (n negate) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	return t.where(ids, func(node *wire.Node) bool { return !not[node.ID] }), nil
 }
 
-// meant returns which nodes a term means.
+// meant returns the nodes that a term means.
 func meant(of term, t Table) (map[wire.NodeID]bool, error) {
 	ids, err := of.pick(nil, t)
 	if err != nil {
@@ -134,7 +134,7 @@ func (g group) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	return append(ids, more...), err
 }
 
-// pick chooses nodes, each once, and leaves them in their order.
+// pick chooses nodes, each once, and keeps their order.
 func (r random) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	some, err := r.of.pick(nil, t)
 	if err != nil {
@@ -169,9 +169,8 @@ func (c compared) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	}), nil
 }
 
-// pick takes a word for a name before it takes it for a state. A state must be
-// one that exists, so that a misspelt name does not turn into all the nodes
-// that are not in state "ebook7".
+// pick takes a word for a name before it takes it for a state. The state must exist, so that a
+// misspelt name does not turn into all the nodes that are not in state "ebook7".
 func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	named := t.named(w)
 	switch {
@@ -190,7 +189,7 @@ func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	return nil, fmt.Errorf("node %s: no such node, and no such state", w)
 }
 
-// named returns the nodes that have a name or an address.
+// named returns the nodes with a name or an address.
 func (t Table) named(w word) []wire.NodeID {
 	if t.index.byName == nil {
 		t.index.fill(t.Nodes)
@@ -208,7 +207,7 @@ func (t Table) knows(w word) bool {
 	return err == nil
 }
 
-// states are those that the original has.
+// states are the states of the original BProc.
 var states = map[string]bool{
 	"up": true, "down": true, "boot": true, "error": true,
 	"unavailable": true, "reboot": true, "halt": true, "pwroff": true,

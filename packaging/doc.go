@@ -1,15 +1,16 @@
-// Package packaging tests what "make packages" makes.
+// Package packaging tests the results of "make packages".
 //
-//	build         the packages, of an install tree
-//	install       the install tree, of what was built
-//	version       of this tree
-//	copyright     terms of what is compiled in
+//	build         makes the packages from an install tree
+//	install       makes the install tree from a build
+//	version       prints the version of this tree
+//	copyright     writes the terms of all code in the programs
 //	*.yaml        the packages, for nfpm
-//	deb/, rpm/    what is run when they are installed and removed
+//	deb/, rpm/    scripts that run when packages are installed and removed
 //	etc/          configuration with comments
 //	completion/   completions for shells
 //
-// An upgrade leaves processes running: the master is started anew, and then the keeper, if its
-// program has changed; a node's daemon is started anew, which leaves its processes to the next
-// (bpslave.service). A removal ends them. Purging also removes what survives a restart.
+// An upgrade leaves processes running. It restarts the master, and then the keeper if its program
+// has changed. It also restarts a node's daemon, which leaves its processes to the next one
+// (bpslave.service). A removal ends the processes. Purging also removes the state that survives a
+// restart.
 package packaging

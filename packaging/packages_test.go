@@ -17,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { limit.Tests(m) }
 
-// names are those of the packages, without "bproc-".
+// names are the names of the packages, without "bproc-".
 var names = []string{"client", "frontend", "node", "doc"}
 
-// run runs a program and returns what it prints.
+// run runs a program and returns its output.
 func run(t *testing.T, argv ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
@@ -34,8 +34,8 @@ func run(t *testing.T, argv ...string) string {
 	return string(out)
 }
 
-// built returns a tree like the one that was built, in which programs have little in them:
-// what is in a package does not depend on that.
+// built returns a tree like the build, but with small programs: the contents of a package do not
+// depend on them.
 func built(t *testing.T) string {
 	t.Helper()
 	from, to := os.Getenv("BPROC_TREE"), t.TempDir()
@@ -72,7 +72,7 @@ type file struct {
 	mode, owner, link string
 }
 
-// Lines of "dpkg-deb --contents" and "rpm -qplv".
+// debLine and rpmLine match lines of "dpkg-deb --contents" and "rpm -qplv".
 var (
 	debLine = regexp.MustCompile(`^(\S+) (\S+)/(\S+) +\S+ \S+ \S+ \.(\S+)(?: -> (\S+))?$`)
 	rpmLine = regexp.MustCompile(`^(\S+) +\d+ (\S+) +(\S+) +\d+ +\w+ +\d+ +\S+ (\S+)(?: -> (\S+))?$`)
@@ -100,7 +100,7 @@ func contents(t *testing.T, path string) map[string]file {
 	return files
 }
 
-// installed returns the paths that "make install" makes, and so packages have.
+// installed returns the paths that "make install" makes, which packages must contain.
 func installed(t *testing.T, tree string) (paths []string) {
 	t.Helper()
 	root := t.TempDir()
@@ -118,22 +118,22 @@ func installed(t *testing.T, tree string) (paths []string) {
 	return paths
 }
 
-// usual returns a path as "make install" has it.
+// usual returns the path that "make install" uses for a path of a package.
 func usual(path string) string {
 	if strings.HasPrefix(path, "/usr/share/man/") {
 		path = strings.TrimSuffix(path, ".gz")
 	}
 	path = strings.Replace(path, "/vendor-completions/", "/site-functions/", 1)
-	if path == "/usr/share/bproc/slave" { // its postinst copies it
+	if path == "/usr/share/bproc/slave" { // the package's postinst copies it
 		path = "/etc/bproc/slave"
 	}
-	if path == "/sbin/mount.fuse.bpprocfs" { // the same where /sbin is a link
+	if path == "/sbin/mount.fuse.bpprocfs" { // the same file if /sbin is a link
 		path = "/usr" + path
 	}
 	return path
 }
 
-// one returns the only file that a pattern matches.
+// one returns the only file that matches a pattern.
 func one(t *testing.T, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
@@ -143,7 +143,7 @@ func one(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// TestUnitsAreInstalled installs all units that there are: others name them.
+// TestUnitsAreInstalled checks that all units are installed, since they refer to each other.
 func TestUnitsAreInstalled(t *testing.T) {
 	got := installed(t, built(t))
 	units := 0
@@ -255,13 +255,13 @@ func TestPackages(t *testing.T) {
 	})
 }
 
-// checkFile checks owner and mode of a file.
+// checkFile checks the owner and mode of a file.
 func checkFile(t *testing.T, path string, f file) {
 	t.Helper()
 	mode := "-rw-r--r--"
 	switch {
 	case f.link != "":
-		mode = f.mode // as links have it
+		mode = f.mode // links have any mode
 		if target := filepath.Join(filepath.Dir(path), f.link); target != "/usr/sbin/bpprocfs" && target != "/usr/share/man/man8/bpprocfs.8.gz" {
 			t.Errorf("%s leads to %s", path, target)
 		}
@@ -273,7 +273,7 @@ func checkFile(t *testing.T, path string, f file) {
 	}
 }
 
-// TestScripts: shells understand what packages run, and it is run.
+// TestScripts checks that shells accept the scripts of packages, and that packages run them.
 func TestScripts(t *testing.T) {
 	var configs bytes.Buffer
 	for _, name := range names {
@@ -311,7 +311,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestUnits: systemd finds nothing to complain about.
+// TestUnits checks that systemd has no complaints about the units.
 func TestUnits(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	run(t, "./install", built(t), root, "/usr")
@@ -339,7 +339,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestVersion gives a version, which is that of packages instead of the commit's.
+// TestVersion gives a version, which replaces that of the commit in packages.
 func TestVersion(t *testing.T) {
 	t.Setenv("BPROC_VERSION", "1.2+x")
 	if got := run(t, "./version"); got != "1.2+x\n" {

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// made are programs that a package makes when it is installed.
+// made are programs that a package makes during its installation.
 var made = map[string]bool{"lib/bproc/ghost": true}
 
-// TestEveryProgramIsInAPackage: what is built and in no package is missed where one program
-// executes another.
+// TestEveryProgramIsInAPackage checks that every built program is in a package: other programs
+// execute it.
 func TestEveryProgramIsInAPackage(t *testing.T) {
 	var contents strings.Builder
 	for _, name := range names {
@@ -36,7 +36,8 @@ func TestEveryProgramIsInAPackage(t *testing.T) {
 	}
 }
 
-// TestFullOutput has programs print their help where there is no room: they say so, and fail.
+// TestFullOutput lets programs print their help to a full device: they must report the error and
+// fail.
 func TestFullOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

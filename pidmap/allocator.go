@@ -11,16 +11,16 @@ import (
 	"bproc/wire"
 )
 
-// ErrExhausted is the error when a node can have no more numbers.
+// ErrExhausted is the error for a node that can have no more numbers.
 var ErrExhausted = errors.New("no more process numbers for this node")
 
-// Allocator grants blocks of the node zone to nodes: what is at home first, and then what it
-// may take of the pool (share.go).
+// Allocator grants blocks of the node zone to nodes: first the one at home, and then those of the
+// pool that the node may have (share.go).
 type Allocator struct {
 	layout    layout
 	pool      *space
 	homes     *space             // room for homes of the expected nodes
-	cover     []uint16           // how many homes and grants each unit has
+	cover     []uint16           // number of homes and grants that cover each unit
 	grants    *btree.BTreeG[own] // no two blocks have a number in common
 	settled   *btree.BTreeG[own] // homes; no two have a number in common
 	nodes     map[wire.NodeID]*holding
@@ -28,7 +28,7 @@ type Allocator struct {
 	borrowers int // nodes that have some of them
 }
 
-// own is a range of numbers and whose it is.
+// own is a range of numbers with its owner.
 type own struct {
 	node  wire.NodeID
 	block wire.Block
@@ -36,9 +36,9 @@ type own struct {
 
 // holding is what a node has.
 type holding struct {
-	home     wire.Block // a Count of 0: none
+	home     wire.Block // Count 0: none
 	blocks   []wire.Block
-	borrowed int // numbers, of those blocks that are not at home, with their gaps
+	borrowed int // numbers of the blocks that are not at home, with their gaps
 }
 
 // NewAllocator returns an allocator with nothing granted.
@@ -55,7 +55,8 @@ func NewAllocator(cfg Config) *Allocator {
 	}
 }
 
-// Grant gives a node another block: that at its home if it has none there, or one of the pool.
+// Grant gives a node another block: the one at its home if the node has none there, or one of the
+// pool.
 func (a *Allocator) Grant(node wire.NodeID) (wire.Block, error) {
 	h := a.holding(node)
 	if b := Inside(h.home); h.home.Count > 0 && !slices.ContainsFunc(h.blocks, h.atHome) {
@@ -75,9 +76,8 @@ func (a *Allocator) Grant(node wire.NodeID) (wire.Block, error) {
 	return wire.Block{}, fmt.Errorf("grant numbers to node %d: %w", node, ErrExhausted)
 }
 
-// Claim enters blocks that a node had before this allocator was made,
-// whatever the sizes were then. If one of them cannot be the node's, none is
-// entered.
+// Claim enters blocks that a node had before this allocator was made, whatever the sizes were then.
+// If one of them cannot be the node's, it enters none.
 func (a *Allocator) Claim(node wire.NodeID, blocks []wire.Block) error {
 	if err := Validate(blocks); err != nil {
 		return fmt.Errorf("claim of node %d: %w", node, err)
@@ -100,8 +100,8 @@ func (a *Allocator) Claim(node wire.NodeID, blocks []wire.Block) error {
 	return nil
 }
 
-// Release takes back blocks that a node has no use for. If one of them is not
-// granted to the node, none is taken.
+// Release takes back blocks that a node does not need. If one of them is not granted to the node,
+// it takes none.
 func (a *Allocator) Release(node wire.NodeID, blocks []wire.Block) error {
 	for _, b := range blocks {
 		if h := a.nodes[node]; h == nil || !slices.Contains(h.blocks, b) {
@@ -124,8 +124,7 @@ func (a *Allocator) Return(node wire.NodeID) {
 	a.forget(node)
 }
 
-// Owner returns the node whose numbers p is one of. The numbers of the gap behind
-// a block count too.
+// Owner returns the node that owns p. The numbers of the gap behind a block count, too.
 func (a *Allocator) Owner(p wire.PID) (node wire.NodeID, ok bool) {
 	if p < Node || p >= Max {
 		return 0, false
@@ -136,7 +135,7 @@ func (a *Allocator) Owner(p wire.PID) (node wire.NodeID, ok bool) {
 	return 0, false
 }
 
-// Borrowed returns how many numbers a node has of the pool.
+// Borrowed returns how many numbers of the pool a node has.
 func (a *Allocator) Borrowed(node wire.NodeID) int {
 	if h := a.nodes[node]; h != nil {
 		return h.borrowed
@@ -146,11 +145,11 @@ func (a *Allocator) Borrowed(node wire.NodeID) int {
 
 // Usage is how the numbers are used.
 type Usage struct {
-	Numbers int // of all nodes
-	Home    int // of one expected node
-	Homes   int // such homes for which there is room yet
-	Pool    int // that nodes have by demand, or can have
-	Free    int // of the pool
+	Numbers int // numbers of all nodes
+	Home    int // numbers of one expected node
+	Homes   int // such homes for which there is still room
+	Pool    int // numbers that nodes have by demand, or can have
+	Free    int // numbers of the pool that are free
 }
 
 // Usage returns how the numbers are used.
@@ -194,7 +193,7 @@ func (a *Allocator) remove(h *holding, l own) {
 	a.borrow(h, l.block, -1)
 }
 
-// borrow counts a block that comes (1) or goes (-1), if it is not at home.
+// borrow counts a block that is added (1) or removed (-1), if it is not at home.
 func (a *Allocator) borrow(h *holding, b wire.Block, change int) {
 	if h.atHome(b) {
 		return
@@ -208,13 +207,13 @@ func (a *Allocator) borrow(h *holding, b wire.Block, change int) {
 	}
 }
 
-// conflict returns a grant that shares numbers with l and is not l itself.
+// conflict returns a grant other than l that shares numbers with l.
 func (a *Allocator) conflict(l own) (own, bool) {
 	other, ok := overlapping(a.grants, l.block)
 	return other, ok && other != l
 }
 
-// homeOfAnother returns a node, other than this, at whose home numbers of a block are.
+// homeOfAnother returns another node whose home has numbers of a block.
 func (a *Allocator) homeOfAnother(node wire.NodeID, b wire.Block) (wire.NodeID, bool) {
 	if l, ok := overlapping(a.settled, b); ok && l.node != node {
 		return l.node, true
@@ -237,7 +236,7 @@ func overlapping(ranges *btree.BTreeG[own], b wire.Block) (found own, ok bool) {
 	return found, ok
 }
 
-// before returns the last range that begins at a number or before it.
+// before returns the last range that begins at or before a number.
 func before(ranges *btree.BTreeG[own], p wire.PID) (found own, ok bool) {
 	ranges.DescendLessOrEqual(at(p), func(l own) bool {
 		found, ok = l, true
@@ -248,7 +247,7 @@ func before(ranges *btree.BTreeG[own], p wire.PID) (found own, ok bool) {
 
 func at(p wire.PID) own { return own{block: wire.Block{First: p}} }
 
-// occupy takes the units of a range out of those that nobody has.
+// occupy takes the units of a range out of the free units.
 func (a *Allocator) occupy(r wire.Block) {
 	first, end := unitsOf(r)
 	for u := first; u < end; u++ {
@@ -263,7 +262,7 @@ func (a *Allocator) occupy(r wire.Block) {
 	a.homes.take(first, end)
 }
 
-// vacate puts those units of a range back that nobody has any more.
+// vacate puts back the units of a range that nothing covers any more.
 func (a *Allocator) vacate(r wire.Block) {
 	first, end := unitsOf(r)
 	for u := first; u < end; u++ {
@@ -281,7 +280,7 @@ func (a *Allocator) give(first, end int) {
 	a.homes.give(first, end)
 }
 
-// unitsOf returns the first unit of a range and that behind the last.
+// unitsOf returns the first unit of a range and the one behind the last.
 func unitsOf(r wire.Block) (first, end int) {
 	return int(r.First-Node) / unit, (int(r.End()-Node) + unit - 1) / unit
 }
@@ -289,7 +288,7 @@ func unitsOf(r wire.Block) (first, end int) {
 // numberOf returns the first number of a unit.
 func numberOf(u int) wire.PID { return Node + wire.PID(u*unit) }
 
-// order returns how many units, as a power of two, a number of numbers is.
+// order returns the smallest n for which 1<<n units have so many numbers.
 func order(numbers int) int {
 	n := 0
 	for 1<<n*unit < numbers {
@@ -298,7 +297,7 @@ func order(numbers int) int {
 	return n
 }
 
-// Blocks returns the blocks of a node, by number.
+// Blocks returns the blocks of a node, in order of their numbers.
 func (a *Allocator) Blocks(node wire.NodeID) []wire.Block {
 	h := a.nodes[node]
 	if h == nil {

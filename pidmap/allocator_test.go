@@ -66,7 +66,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// What a node has doubles, and nothing is left over between a block and the next.
+// The numbers of a node double, and none are left over between a block and the next.
 func TestBlocksDouble(t *testing.T) {
 	a := pidmap.NewAllocator(pidmap.Config{Nodes: 4000})
 	home := a.NewHome(7)
@@ -83,8 +83,7 @@ func TestBlocksDouble(t *testing.T) {
 	}
 }
 
-// Some nodes that take all they can get leave those that come later something, and the
-// homes of those that are there.
+// Nodes that take all they can get leave later nodes something, and leave all nodes their homes.
 func TestFewDoNotStarveOthers(t *testing.T) {
 	for _, cfg := range []pidmap.Config{{}, {Nodes: 4000}, smallest} {
 		a := pidmap.NewAllocator(cfg)
@@ -147,7 +146,7 @@ func TestOwner(t *testing.T) {
 func TestLeastRecentlyReturnedFirst(t *testing.T) {
 	a := pidmap.NewAllocator(pidmap.Config{Nodes: 4000, Numbers: 3 << 19})
 	var blocks []wire.Block
-	for node := range wire.NodeID(64) { // neighbours do not become one when they are returned
+	for node := range wire.NodeID(64) { // neighbours do not merge when they are returned
 		blocks = append(blocks, mustGrant(t, a, node))
 	}
 	order := []int{6, 2, 10}
@@ -177,7 +176,7 @@ func TestClaim(t *testing.T) {
 		name   string
 		blocks []wire.Block
 		ok     bool
-		free   int // fewer
+		free   int // how many fewer are free
 	}{
 		{"free block", []wire.Block{block(node+4096, 3072)}, true, 4096},
 		{"other sizes", []wire.Block{block(node+5000, 200)}, true, 384},
@@ -214,8 +213,8 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestAllocatorAgainstModel grants, claims, releases and returns at random and
-// compares with a list of who has what.
+// TestAllocatorAgainstModel grants, claims, releases and returns at random, and compares with a
+// list of owners.
 func TestAllocatorAgainstModel(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -239,7 +238,7 @@ func TestAllocatorAgainstModel(t *testing.T) {
 	}
 }
 
-// model is an allocator and who should have what of it.
+// model is an allocator, with what each node should have of it.
 type model struct {
 	*testing.T
 	rng       *rand.Rand
@@ -248,7 +247,7 @@ type model struct {
 	homes     map[wire.NodeID]wire.Block
 }
 
-// step does something for a node.
+// step makes a random change for a node.
 func (m *model) step(node wire.NodeID) {
 	m.Helper()
 	switch m.rng.IntN(12) {
@@ -285,7 +284,7 @@ func (m *model) step(node wire.NodeID) {
 	}
 }
 
-// leaves has a node give its home up, and all it has there.
+// leaves has a node give up its home and all its blocks.
 func (m *model) leaves(node wire.NodeID) {
 	m.allocator.Return(node)
 	m.allocator.LeaveHome(node)
@@ -293,7 +292,7 @@ func (m *model) leaves(node wire.NodeID) {
 	delete(m.homes, node)
 }
 
-// check compares the owners of the ends of all blocks, and that none overlap.
+// check compares the owners of the ends of all blocks, and checks that no blocks overlap.
 func (m *model) check() {
 	m.Helper()
 	var all, homes []wire.Block
@@ -322,7 +321,7 @@ func (m *model) check() {
 	}
 }
 
-// Nothing costs more where there are more nodes.
+// No operation costs more with more nodes.
 func BenchmarkAllocator(b *testing.B) {
 	for _, nodes := range []int{16, 4096} {
 		b.Run("", func(b *testing.B) {

@@ -7,9 +7,8 @@ import (
 	"bproc/wire"
 )
 
-// Cursor decides where the allocation cursor of a process space stands: in the
-// node's own blocks, one after the other. The kernel gives the numbers from there
-// on and skips those in use.
+// Cursor decides where the allocation cursor of a process space stands: in the node's own blocks,
+// one after the other. From there on the kernel gives numbers in order, and skips those in use.
 //
 //	     Next              Low                End        end of gap
 //	      |  given          |  still to be    |  not to be  |
@@ -19,8 +18,8 @@ import (
 // When the kernel comes to Low the cursor must be moved; meanwhile the rest of the
 // block and the gap behind it are still the node's.
 //
-// In its only block the cursor goes on to the last quarter before it goes back, so that a
-// number comes back as late as possible; the marks before are for Wanted.
+// In its only block the cursor goes on to the last quarter before it goes back, so that a number
+// comes back as late as possible; notices before that are for Wanted.
 type Cursor struct {
 	home   wire.Block
 	blocks []ownBlock // by number
@@ -29,20 +28,19 @@ type Cursor struct {
 	tasks  int
 }
 
-// ownBlock is a block and how many processes have numbers of it.
+// ownBlock is a block with its number of live processes.
 type ownBlock struct {
 	wire.Block
 	live int
 }
 
-// Move says what is to be done to the cursor.
+// Move says what to do to the cursor.
 type Move struct {
-	Next wire.PID // the number to be given next; 0: it stays
-	Low  wire.PID // the number for which a notice is to be asked
+	Next wire.PID // the number to be given next; 0: the cursor stays
+	Low  wire.PID // the number for which to ask for a notice
 }
 
-// NewCursor returns a cursor without blocks. Those at home, if there is one, it will not do
-// without.
+// NewCursor returns a cursor without blocks. It does not give up those at home, if there is a home.
 func NewCursor(home wire.Block) *Cursor { return &Cursor{home: home, at: -1} }
 
 // Add adds blocks. The first time, Place must follow.
@@ -73,21 +71,21 @@ func (c *Cursor) Blocks() []wire.Block {
 	return blocks
 }
 
-// Has reports whether a number is of a block of the node.
+// Has reports whether a number is in a block of the node.
 func (c *Cursor) Has(p wire.PID) bool {
 	i := c.owner(p)
 	return i >= 0 && c.blocks[i].Contains(p)
 }
 
-// Born counts a process that was born in the space. Numbers that are not of the
-// node's blocks are none of the Cursor's business.
+// Born counts a process that was born in the space. Numbers outside the node's blocks do not
+// concern the Cursor.
 func (c *Cursor) Born(p wire.PID) { c.count(p, 1) }
 
 // Died counts a process that has died.
 func (c *Cursor) Died(p wire.PID) { c.count(p, -1) }
 
-// Tasks tells how many processes and threads there are, where that is known
-// (pids.current of the space's cgroup). Threads take numbers too.
+// Tasks sets how many processes and threads there are, where that is known (pids.current of the
+// space's cgroup). Threads take numbers, too.
 func (c *Cursor) Tasks(n int) { c.tasks = n }
 
 func (c *Cursor) count(p wire.PID, n int) {
@@ -96,8 +94,8 @@ func (c *Cursor) count(p wire.PID, n int) {
 	}
 }
 
-// owner returns the index of the last block that begins at p or before it: p is of
-// that block or of its gap.
+// owner returns the index of the last block that begins at or before p: p is in that block or in
+// its gap.
 func (c *Cursor) owner(p wire.PID) int {
 	i, found := slices.BinarySearchFunc(c.blocks, p, func(b ownBlock, p wire.PID) int { return int(b.First - p) })
 	if found {
@@ -106,14 +104,13 @@ func (c *Cursor) owner(p wire.PID) int {
 	return i - 1
 }
 
-// Place puts the cursor into the block of which the least part is live; false: there
-// is no block.
+// Place puts the cursor into the block with the smallest live part; false: there is no block.
 func (c *Cursor) Place() (Move, bool) {
 	if len(c.blocks) == 0 {
 		return Move{}, false
 	}
-	// Beginning behind the present block: of equals the one that has rested longest.
-	// The present one, whose numbers were just given, only if the others are half
+	// The search begins behind the present block: of equals, the block that has rested longest is
+	// taken. The present one, whose numbers were just given, is taken only if the others are half
 	// full and it is emptier.
 	best := -1
 	for n := range c.blocks {
@@ -131,9 +128,8 @@ func (c *Cursor) Place() (Move, bool) {
 	return Move{Next: b.First, Low: c.low}, true
 }
 
-// Refuge returns the block in which the cursor is out of the way when it comes to the end of
-// the one in which it stands, and nobody has moved it: the emptiest other one, or this one if
-// there is no other.
+// Refuge returns the block in which the cursor is out of the way when it comes to the end of its
+// block and has not been moved: the emptiest other block, or this one if there is no other.
 func (c *Cursor) Refuge() wire.Block {
 	best := c.at
 	for i := range c.blocks {
@@ -147,13 +143,12 @@ func (c *Cursor) Refuge() wire.Block {
 	return c.blocks[best].Block
 }
 
-// emptier reports whether a smaller part of a block is live than of another.
+// emptier reports whether a smaller part of b is live than of other.
 func (b ownBlock) emptier(other ownBlock) bool {
 	return int64(b.live)*int64(other.Count) < int64(other.live)*int64(b.Count)
 }
 
-// Stand says that the cursor stands where a number was given last; false: that is in no
-// block.
+// Stand says that the cursor stands at the number that was given last; false: that is in no block.
 func (c *Cursor) Stand(last wire.PID) (Move, bool) {
 	i := c.owner(last)
 	if i < 0 || !c.Owns(last) {
@@ -165,13 +160,13 @@ func (c *Cursor) Stand(last wire.PID) (Move, bool) {
 	return Move{Low: c.low}, true
 }
 
-// fewNumbers is what a node can use up in a fifth of a second. Of a smaller block more
-// is kept for the time that moving takes.
+// fewNumbers is what a node can use up in a fifth of a second. A smaller block keeps more for the
+// time that a move takes.
 const fewNumbers = 4096
 
-// lowWater returns how many numbers of a block are passed before the cursor moves
-// on: half of them, or a quarter, but so many that there are free ones among them, and
-// not so many that none is left for the time that moving takes.
+// lowWater returns how many numbers of a block are passed before the cursor moves on: half of them,
+// or a quarter in a small block. Some of these must be free, and some of the block must be left for
+// the time that a move takes.
 func lowWater(count, live int) int {
 	low := count / 2
 	if count < fewNumbers {
@@ -180,15 +175,14 @@ func lowWater(count, live int) int {
 	return max(1, min(max(low, live+count/4), count-count/8))
 }
 
-// Passed takes in that a task got a number not below Low; false: nothing is to be
-// done.
+// Passed notes that a task got a number not below Low; false: there is nothing to do.
 func (c *Cursor) Passed(p wire.PID) (Move, bool) {
 	switch {
 	case c.at < 0 || p < c.low:
 		return Move{}, false // a notice that was asked for before the last move
 	case c.owner(p) != c.at:
-		// The number was given before the last move, or the kernel has run through the
-		// gap into another block. Either way the cursor belongs into this one.
+		// The number was given before the last move, or the kernel has run through the gap into
+		// another block. Either way the cursor belongs in this one.
 		return Move{Next: c.blocks[c.at].First, Low: c.low}, true
 	}
 	if b := c.blocks[c.at]; len(c.blocks) == 1 {
@@ -209,15 +203,14 @@ func (c *Cursor) Current() (block wire.Block, end wire.PID, ok bool) {
 	return block, block.End() + Gap(block), true
 }
 
-// Owns reports whether a number is of a block of the node or of the gap behind it.
+// Owns reports whether a number is in a block of the node or in the gap behind it.
 func (c *Cursor) Owns(p wire.PID) bool {
 	i := c.owner(p)
 	return i >= 0 && p < c.blocks[i].End()+Gap(c.blocks[i].Block)
 }
 
-// Spare returns blocks without live processes that the node can do without: they are not at
-// home, the cursor does not stand there, and twice as many processes as there are would not
-// be enough for Wanted to ask for more.
+// Spare returns blocks without live processes that the node can do without: they are not at home,
+// the cursor is not in them, and Wanted would not ask for more even with twice as many processes.
 func (c *Cursor) Spare() []wire.Block {
 	used, numbers := c.use()
 	var spare []wire.Block
@@ -233,7 +226,7 @@ func (c *Cursor) Spare() []wire.Block {
 	return spare
 }
 
-// Drop takes a block away that Spare has returned. The cursor goes there no more.
+// Drop removes a block that Spare has returned. The cursor does not go there any more.
 func (c *Cursor) Drop(block wire.Block) {
 	var current wire.PID
 	if c.at >= 0 {
@@ -245,8 +238,8 @@ func (c *Cursor) Drop(block wire.Block) {
 	}
 }
 
-// Wanted reports whether the node should have more blocks, so that no more than half of its
-// numbers are in use, or a quarter, where that is few.
+// Wanted reports whether the node should have more blocks, so that no more than half of its numbers
+// are in use, or a quarter if it has few.
 func (c *Cursor) Wanted() bool { return scarce(c.use()) }
 
 // Numbers returns how many numbers the node's blocks have.

@@ -53,7 +53,7 @@ func TestCursorNotices(t *testing.T) {
 	for _, n := range []struct {
 		name string
 		pid  wire.PID
-		next wire.PID // 0: nothing to be done
+		next wire.PID // 0: nothing to do
 	}{
 		{"asked for before the move", a + 9, 0},
 		{"below the mark", b + 3, 0},
@@ -67,8 +67,8 @@ func TestCursorNotices(t *testing.T) {
 	}
 }
 
-// In its only block the cursor goes to the last quarter, with marks on the way, and back; where
-// many are live, not before there are free numbers among those that are passed.
+// In its only block the cursor goes to the last quarter, with notices on the way, and back; if many
+// numbers are live, not before there are free ones among those that are passed.
 func TestCursorSingleBlock(t *testing.T) {
 	for _, n := range []struct {
 		live  int
@@ -173,9 +173,9 @@ func TestCursorOwns(t *testing.T) {
 	}
 }
 
-// TestCursorAgainstKernel lets a model of the kernel's allocation fork and end
-// processes at random, with a reaction that comes late, and checks that every
-// number given is of the node's blocks or their gaps.
+// TestCursorAgainstKernel has a model of the kernel's allocation fork and end processes at random,
+// and moves the cursor late. It checks that every number that is given is in the node's blocks or
+// their gaps.
 func TestCursorAgainstKernel(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -186,7 +186,7 @@ func TestCursorAgainstKernel(t *testing.T) {
 	grant := func() {
 		b, err := alloc.Grant(me)
 		if err != nil {
-			return // as many as there can be
+			return // the node has as many as it can have
 		}
 		if err := c.Add([]wire.Block{b}); err != nil {
 			t.Fatal(err)
@@ -273,7 +273,7 @@ func TestCursorSpares(t *testing.T) {
 	}
 }
 
-// A block that was dropped is not gone to any more.
+// The cursor does not go to a block that was dropped.
 func TestCursorDrops(t *testing.T) {
 	const a, b, d = pidmap.Node, pidmap.Node + 32, pidmap.Node + 64
 	c := newCursor(t, block(a, 16), block(b, 16), block(d, 16))

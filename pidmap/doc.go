@@ -1,4 +1,4 @@
-// Package pidmap is the bookkeeping of process numbers: who may give which.
+// Package pidmap is the bookkeeping of process numbers: which kernel may give which.
 //
 //	1                 2^20-2^16     2^20                                    2^22
 //	+-----------------+-------------+---------------+------+------+------+--
@@ -6,18 +6,16 @@
 //	+-----------------+-------------+---------------+------+------+------+--
 //	  front end's kernel              by demand       A      B      C
 //
-// A number is chosen by whoever sees the process first. Numbers of the local zone
-// are given by the front end's own kernel. The guard is never given: it is the way
-// that the front end's allocation cursor can still go before it is put back. The
-// node zone is granted to nodes by the master in blocks ([Allocator]): each node has
-// one at its home, a part of the zone that no other node ever gets, and more of the
-// pool when it needs them. A node's kernel gives numbers in a row, beginning at its
-// cursor, and skips those in use; the slave moves the cursor on in good time ([Cursor]).
-// The gap behind a block, a third of it, belongs to it: what the kernel gives there before
-// the cursor has been moved is the same node's and nobody else's.
+// The kernel that sees a process first chooses its number. The front end's own kernel gives the
+// numbers of the local zone. The guard is never given: it is how far the front end's allocation
+// cursor can still go before it is put back. The master grants the node zone to nodes in blocks
+// ([Allocator]): each node has one at its home, a part of the zone that no other node ever gets,
+// and more of the pool when it needs them. A node's kernel gives numbers in a row, beginning at its
+// cursor, and skips those in use; the slave moves the cursor on in time ([Cursor]). The gap behind
+// a block, a third of it, belongs to the block: numbers that the kernel gives there before the
+// cursor has been moved are that node's and no other's.
 //
-// No operation of an Allocator costs more where there are more nodes, but for the depth of a
-// tree.
+// No operation of an Allocator costs more with more nodes, but for the depth of a tree.
 //
 // The package has no I/O, no goroutines and no clock. An Allocator belongs to the
 // master's core, a Cursor to the slave's recorder; neither locks.

@@ -6,12 +6,12 @@ import (
 	"bproc/wire"
 )
 
-// spareParts is which part of the pool a node gets as its home that was not expected.
+// spareParts is the part of the pool (1/spareParts) that is the home of an unexpected node.
 const spareParts = 16
 
-// NewHome gives a node numbers that are granted to no other node until LeaveHome: about
-// these its kernel is right without asking. Where there is no room for the homes of
-// expected nodes any more, it is a part of the pool. A Count of 0 says that there is none left.
+// NewHome gives a node numbers that are granted to no other node until LeaveHome: about these its
+// kernel is right without asking. When there is no room left for the homes of expected nodes, the
+// home is a part of the pool. A Count of 0 says that there is none left.
 func (a *Allocator) NewHome(node wire.NodeID) wire.Block {
 	a.LeaveHome(node)
 	size := int(a.layout.home)
@@ -63,7 +63,7 @@ func (a *Allocator) enterHome(node wire.NodeID, home wire.Block) {
 	a.occupy(home)
 }
 
-// setHome gives a node a home. What it has there is not borrowed.
+// setHome gives a node a home. Blocks that it has there are not borrowed.
 func (a *Allocator) setHome(h *holding, home wire.Block) {
 	for _, b := range h.blocks {
 		a.borrow(h, b, -1)

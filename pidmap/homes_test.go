@@ -12,8 +12,8 @@ func contains(outer, inner wire.Block) bool {
 	return outer.First <= inner.First && inner.End() <= outer.End()
 }
 
-// A node's first block is at its home, with its gap, and no other node gets numbers of there,
-// also after it was given back.
+// A node's first block is at its home, with its gap. No other node gets numbers there, even after
+// the block was given back.
 func TestHome(t *testing.T) {
 	a := pidmap.NewAllocator(pidmap.Config{})
 	homes := map[wire.NodeID]wire.Block{1: a.NewHome(1), 2: a.NewHome(2)}
@@ -100,8 +100,8 @@ func TestHomeAgain(t *testing.T) {
 	}
 }
 
-// More nodes than are expected have smaller homes, and in the end none; each that has
-// one gets its block there, whatever the others have.
+// Nodes beyond the expected number have smaller homes, and in the end none. Each node with a home
+// gets its block there, whatever the others have.
 func TestMoreNodesThanExpected(t *testing.T) {
 	for _, cfg := range []pidmap.Config{{}, {Nodes: 4096}, smallest} {
 		a := pidmap.NewAllocator(cfg)

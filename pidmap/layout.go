@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on a [Config], and what holds where it says nothing.
+// Bounds on a [Config], and its defaults.
 const (
 	DefaultNodes = 256
 	MaxNodes     = 4096
@@ -16,24 +16,24 @@ const (
 	MaxNumbers   = int(zone)
 )
 
-// MinBlock is the smallest block that is granted, with its gap: 384 numbers and 128 behind
-// them, which a node can use up in some milliseconds. So is the smallest home.
+// MinBlock is the smallest block that is granted, with its gap: 384 numbers and 128 behind them,
+// which a node can use up in some milliseconds. It is also the size of the smallest home.
 const MinBlock = 512
 
-// maxHome bounds a home: more is of no use, and the pool is what is left.
+// maxHome bounds a home: more is of no use, and the rest is for the pool.
 const maxHome = 1 << 16
 
 // MaxGap bounds the gap behind a block.
 const MaxGap = 8192
 
-// ErrLayout is the error for a [Config] for which there are too few numbers.
+// ErrLayout is the error for a [Config] with too few numbers.
 var ErrLayout = errors.New("too few process numbers")
 
-// Config says for what the node zone is laid out.
+// Config says what the node zone is laid out for.
 type Config struct {
-	Numbers   int // that nodes use, from the first of the node zone on; 0: all
-	Nodes     int // that are expected; 0: DefaultNodes
-	Processes int // that are expected on each of them at a time; 0: as many as there is room for
+	Numbers   int // numbers that nodes use, from the first of the node zone on; 0: all
+	Nodes     int // expected nodes; 0: DefaultNodes
+	Processes int // expected processes on each node at a time; 0: as many as there is room for
 }
 
 // layout is how the zone is divided.
@@ -41,15 +41,15 @@ type Config struct {
 //	Node            + pool                          + numbers
 //	|  pool         |  homes of the expected nodes  |
 //
-// Homes have up to two thirds of it. All sizes are powers of two, but that the zone is three of
-// them.
+// Homes have up to two thirds of the zone. All sizes are powers of two, except that the zone is
+// three of them.
 type layout struct {
 	numbers int32
 	pool    int32
-	home    int32 // numbers of one, with its gap
+	home    int32 // numbers of one home, with its gap
 }
 
-// Check says why there is no layout for this, if so.
+// Check returns why there is no layout for this configuration; nil: there is one.
 func (c Config) Check() error {
 	l := c.layout()
 	if l.home < MinBlock || c.Numbers != 0 && c.Numbers < MinNumbers {
@@ -80,7 +80,7 @@ func (c Config) layout() layout {
 	return layout{numbers: int32(3 * third), pool: int32(3*third - home*nodes), home: int32(home)}
 }
 
-// floor and ceil return the power of two that is next to a positive number; floor(0) is 0.
+// floor and ceil round a positive number to a power of two; floor(0) is 0.
 func floor(n int) int {
 	if n <= 0 {
 		return 0
@@ -95,8 +95,8 @@ func ceil(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// Gap returns how many numbers behind a block are its node's: a third of those in it, and
-// MaxGap at most. Master and nodes have this rule in common.
+// Gap returns how many numbers behind a block belong to its node: a third of those in it, and
+// MaxGap at most. The master and the nodes share this rule.
 func Gap(b wire.Block) wire.PID { return wire.PID(min(b.Count/3, MaxGap)) }
 
 // Inside returns the block that, with its gap, fills a range of numbers.

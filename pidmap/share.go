@@ -1,24 +1,23 @@
 package pidmap
 
-// A node gets of the pool as much as it has, so that what it has doubles each time, as long as
-// half of the pool is left. Then the pool runs low: a node gets more only if it has less than
-// an equal share for all who have some, and one more. The last eighth is for nodes that have
-// none of it. So
-// a few that want more and more do not keep others from growing; and none takes what is at home
-// on another.
+// A node gets as much of the pool as it has, so that its numbers double each time, as long as half
+// of the pool is left. Then the pool is low: a node gets more only if it has less than an equal
+// share for all nodes that have some, and one more. The last eighth is for nodes that have none of
+// it. So a few nodes that want more and more do not keep others from growing, and none takes
+// numbers that are at home on another.
 
 const (
-	// firstGrant is the least that a node gets as long as the pool is not low: a node with a
-	// small home that begins to work needs more at once.
+	// firstGrant is the least that a node gets while the pool is not low: a node with a small home
+	// that begins to work needs more at once.
 	firstGrant = 4096
 	maxGrant   = 1 << 17
-	// Of what is left nobody takes more than these parts at once.
+	// No node takes more than these parts of the rest at once.
 	manyParts = 4
 	lowParts  = 16
 )
 
-// share returns how many numbers, with their gap, a node may get of the pool at most: a power
-// of two; 0: none.
+// share returns the most numbers, with their gap, that a node may get of the pool: a power of two;
+// 0: none.
 func (a *Allocator) share(h *holding) int {
 	free := a.pool.free * unit
 	all := a.borrowed + free

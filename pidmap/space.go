@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// unit is the number of process numbers by which a [space] counts.
+// unit is the number of process numbers in a unit of a [space].
 const unit = 128
 
-// space are units of the zone that nobody has, as chunks of a power of two that begin at a
-// multiple of their size; two that make up a larger one are one. What was returned longest ago
-// is taken first among those of a size, so that a number comes back as late as possible. No
+// space is a set of free units of the zone, as chunks of a power of two that begin at a multiple of
+// their size; two that make up a larger chunk are merged. Of the chunks of a size, the one that was
+// returned longest ago is taken first, so that a number comes back as late as possible. No
 // operation costs more with more nodes.
 type space struct {
-	low, high int // the units that may be here
-	free      int // the units that are
+	low, high int // bounds of the units that may be here
+	free      int // number of units that are here
 	lists     []*list.List
 	at        map[int]*list.Element // chunks by their first units
 }
@@ -24,7 +24,7 @@ type chunk struct{ first, order int }
 
 func (c chunk) end() int { return c.first + 1<<c.order }
 
-// newSpace returns a space to which all of its units have been given.
+// newSpace returns a space that has all of its units.
 func newSpace(low, high int) *space {
 	s := &space{low: low, high: high, lists: make([]*list.List, bits.Len(uint(high))+1), at: map[int]*list.Element{}}
 	for i := range s.lists {
@@ -34,7 +34,7 @@ func newSpace(low, high int) *space {
 	return s
 }
 
-// give adds units that are not here. Those outside of the space are passed over.
+// give adds units that are not here. Those outside of the space are ignored.
 func (s *space) give(first, end int) {
 	first, end = max(first, s.low), min(end, s.high)
 	for first < end {
@@ -47,7 +47,7 @@ func (s *space) give(first, end int) {
 	}
 }
 
-// take takes units away. Those that are not here are passed over.
+// take removes units. Those that are not here are ignored.
 func (s *space) take(first, end int) {
 	first, end = max(first, s.low), min(end, s.high)
 	for first < end {
@@ -73,7 +73,7 @@ func (s *space) find(order int) (first int, ok bool) {
 	return 0, false
 }
 
-// with returns the chunk that has a unit.
+// with returns the chunk that contains a unit.
 func (s *space) with(u int) (chunk, bool) {
 	for order := range s.lists {
 		if e := s.at[u&^(1<<order-1)]; e != nil {
@@ -85,7 +85,7 @@ func (s *space) with(u int) (chunk, bool) {
 	return chunk{}, false
 }
 
-// merge adds a chunk, as part of the largest that it completes.
+// merge adds a chunk, merged into the largest that it completes.
 func (s *space) merge(c chunk) {
 	for c.order < len(s.lists)-1 {
 		other := s.at[c.first^1<<c.order]

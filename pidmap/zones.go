@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// The zones. Max is the kernel's own bound (PID_MAX_LIMIT), which pid_max is set to
-// on the front end and on nodes.
+// The zones. Max is the kernel's own bound (PID_MAX_LIMIT). pid_max is set to it on the front end
+// and on nodes.
 const (
 	Local    wire.PID = 1                 // first number of the local zone
 	LocalEnd wire.PID = Node - Guard      // the front end's cursor is put back before it gets here

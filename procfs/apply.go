@@ -11,14 +11,14 @@ import (
 
 var errOtherNode = errors.New("it is on another node")
 
-// process returns a remote process, nil if there is none with that number.
+// process returns a remote process; nil if there is none with that number.
 func (v *View) process(pid wire.PID) *process {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	return v.processes[pid]
 }
 
-// remote returns the processes that the source knows, but for those that are here.
+// remote returns the processes that the source knows, except those with Here set.
 func (v *View) remote() []wire.PID {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -31,8 +31,7 @@ func (v *View) remote() []wire.PID {
 	return pids
 }
 
-// present reports whether a process that the real procfs has is the one of the cluster
-// with its number.
+// present reports whether a process of the real procfs is the cluster's process with its number.
 func (v *View) present(pid wire.PID) bool {
 	if v.cfg.Local == nil {
 		return true
@@ -43,7 +42,7 @@ func (v *View) present(pid wire.PID) bool {
 	return v.cfg.Local(pid)
 }
 
-// apply takes in what has changed. Only the refresher calls it.
+// apply applies changes to the tables. Only the refresher calls it.
 func (v *View) apply(c Changes) {
 	var vacated []place
 	for _, pid := range c.Ended {
@@ -58,7 +57,7 @@ func (v *View) apply(c Changes) {
 		}
 		p, err := newProcess(told)
 		if err != nil {
-			// A process that cannot be shown as its node tells it is shown as its ghost.
+			// A process that cannot be shown as its node reports it is shown as its ghost.
 			v.warn(told, err)
 			v.end(told.PID)
 			continue
@@ -69,8 +68,8 @@ func (v *View) apply(c Changes) {
 	v.news.now(vacated)
 }
 
-// put shows a new version of a process, or a new process. It returns the files that the
-// kernel has to be told of at once.
+// put shows a new version of a process, or a new process. It returns the names that the kernel must
+// be told of at once.
 func (v *View) put(before, p *process) (vacated []place) {
 	if before != nil && before.same(p) {
 		p.born, p.since = before.born, before.since
@@ -99,7 +98,7 @@ func (v *View) put(before, p *process) (vacated []place) {
 	return vacated
 }
 
-// end shows a process no longer.
+// end stops showing a process.
 func (v *View) end(pid wire.PID) {
 	v.mu.Lock()
 	p := v.processes[pid]
@@ -111,9 +110,9 @@ func (v *View) end(pid wire.PID) {
 	v.leave(place{fuse.FUSE_ROOT_ID, pid.String()})
 }
 
-// leave makes the kernel forget the directory of a process. With it the kernel forgets the
-// files in it, but for one that somebody is just looking up in the open directory
-// (d_invalidate of fs/dcache.c): so these are told, too.
+// leave makes the kernel forget the directory of a process. The kernel then forgets the files in
+// it, too, except one that is being looked up in the open directory at that moment (d_invalidate of
+// fs/dcache.c). So the kernel is told of the files as well.
 func (v *View) leave(at place) {
 	dir := v.table.known(at)
 	v.used(at)
@@ -125,7 +124,7 @@ func (v *View) leave(at place) {
 	}
 }
 
-// warn logs what is wrong with what a node says.
+// warn logs an invalid report of a node.
 func (v *View) warn(p Process, err error) {
 	v.log.Warn("what a node says of a process makes no sense; its ghost is shown", "node", int(p.Node), "pid", int(p.PID), "err", err)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Asker returns the user and group for whom a method of a [Source] is called; false if it
-// is not for anybody in particular.
+// Asker returns the user and group that a method of a [Source] is called for; false if it is called
+// for no particular user.
 func Asker(ctx context.Context) (uid, gid uint32, ok bool) {
 	who, ok := fuse.FromContext(ctx)
 	if !ok {
@@ -16,7 +16,7 @@ func Asker(ctx context.Context) (uid, gid uint32, ok bool) {
 	return who.Uid, who.Gid, true
 }
 
-// caller returns the thread that has made a request; 0: it is none's.
+// caller returns the thread that has made a request; 0: no thread has.
 func caller(ctx context.Context) int32 {
 	who, ok := fuse.FromContext(ctx)
 	if !ok {

@@ -10,32 +10,32 @@ import (
 	"bproc/internal/ownthread"
 )
 
-// device is the descriptor of /dev/fuse by which the view is served, or -1 if only go-fuse
-// knows it.
+// device is the descriptor of /dev/fuse that serves the view, or -1 if only go-fuse knows it.
 //
-// When the server is killed, the kernel ends the requests that were taken by a descriptor as
-// soon as the last thread that shares it is dead (fuse_dev_release of fs/fuse/dev.c). A thread
-// that waits for such a request, or for a directory that the reader of one has locked, cannot
-// die. So no thread that may wait shares the descriptor:
+// When the server is killed, the kernel ends the requests that were read from a descriptor as soon
+// as the last thread that shares it is dead (fuse_dev_release of fs/fuse/dev.c). A thread that
+// waits for such a request, or for a directory that the reader of one has locked, cannot die. So no
+// thread that may wait shares the descriptor:
 //
 //	threads that take requests       never wait for the view
 //	  descriptor N: /dev/fuse
-//	threads by apart                 look into the view, mount in it, tell the kernel what is new
+//	threads by apart                 read the view, mount in it, notify the kernel
 //	  descriptor N: a clone          has not taken any request
 //
-// One case remains: a reader holds a lock, and its request has not been taken. While
+// One case remains: a reader holds a lock, and its request has not been taken. The kernel keeps
+// that request while the clone is open; package guard frees the reader.
 // the clone is open the kernel keeps that request; package guard frees the reader.
 type device int
 
 const noDevice device = -1
 
-// maxRead is how much the kernel asks for at once; go-fuse calls it MaxWrite.
+// maxRead is the size of the kernel's largest read request; go-fuse calls it MaxWrite.
 const maxRead = 128 << 10
 
 // deviceClone is FUSE_DEV_IOC_CLONE of linux/fuse.h.
 const deviceClone = 0x8004e500
 
-// mountDevice mounts a view on a directory, and returns the descriptor by which it is to be served.
+// mountDevice mounts a view on a directory, and returns the descriptor that serves it.
 func mountDevice(at string, options *fuse.MountOptions) (device, error) {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -53,7 +53,7 @@ func mountDevice(at string, options *fuse.MountOptions) (device, error) {
 	return device(fd), nil
 }
 
-// mount mounts the view, by fusermount3(1) where this process may not.
+// mount mounts the view, by fusermount3(1) if this process may not.
 func (v *View) mount() (server *fuse.Server, err error) {
 	options := v.options()
 	v.device, err = mountDevice(v.cfg.Mountpoint, options)
@@ -68,8 +68,8 @@ func (v *View) mount() (server *fuse.Server, err error) {
 	return server, err
 }
 
-// apart executes f on a thread of its own that does not share the descriptor, in any case: an
-// error of apart itself costs no more than a guard's help when the server is killed.
+// apart runs f on a thread of its own that does not share the descriptor. It runs f even if that
+// fails: the only cost is that a killed server needs its guard.
 func (d device) apart(f func() error) error {
 	if d == noDevice {
 		return f()
@@ -80,8 +80,7 @@ func (d device) apart(f func() error) error {
 	})
 }
 
-// unshare gives the calling thread descriptors of its own, with a clone in the place of this
-// one.
+// unshare gives the calling thread its own descriptors, with a clone in place of this one.
 func (d device) unshare() error {
 	if err := unix.Unshare(unix.CLONE_FILES); err != nil {
 		return fmt.Errorf("unshare descriptors: %w", err)
@@ -100,7 +99,8 @@ func (d device) unshare() error {
 	return nil
 }
 
-// tellKernel tells the kernel of names. Those that it does not know (ENOENT) are no loss.
+// tellKernel makes the kernel forget names. It ignores names that the kernel does not know
+// (ENOENT).
 func (v *View) tellKernel(places []place) {
 	err := v.device.apart(func() error {
 		for _, p := range places {

@@ -1,58 +1,55 @@
-// Package procfs shows the processes of a whole cluster as the front end's /proc: a
-// FUSE file system with what the real procfs has, in which the directories of ghosts
-// are those of the processes that they stand for. On a node, where there are no ghosts, all
-// that the source knows is there, and the node's own processes are links where they are not
-// in memory (Config.Local, Process.Here).
+// Package procfs shows the processes of a whole cluster as the front end's /proc: a FUSE file
+// system with the content of the real procfs, in which the directories of ghosts are those of their
+// remote processes. On a node, where there are no ghosts, it shows all processes that the source
+// knows, and the node's own processes are links where they are not in memory (Config.Local,
+// Process.Here).
 //
-//	/proc                         root.go       lists the real one; looking refreshes
+//	/proc                         root.go       lists the real one; a listing refreshes
 //	/proc/PID, remote             processdir.go
 //	   stat status ... task       process.go    from memory, in versions
-//	   maps fd net ...            fetch.go      from the node, when looked into (files.go)
+//	   maps fd net ...            fetch.go      from the node, on access (files.go)
 //	/proc/PID, local              local.go      a directory of links into the real procfs
 //	/proc/self, /proc/sys ...     root.go       links into the real procfs
 //	/proc/bproc                   own.go        nodes; the real procfs is mounted in it
 //
-// # The kernel's memory
+// # The kernel's caches
 //
-// A request to this server costs tens of microseconds, and programs that list
-// processes make five for each process. So the kernel is told to keep what it knows:
-// names, attributes, links, contents; files are opened and closed without asking
-// (FUSE_NO_OPEN_SUPPORT). A process that changes is taken in by apply.go: the inodes of
-// the files that are not as they were are given up (table.go), and the kernel is told
-// to forget their names (news.go). Nothing is ever changed in place: who has a file
-// open goes on reading the version that it opened, so nobody reads half of a change.
+// A request to this server costs tens of microseconds, and programs that list processes make five
+// for each process. So the kernel is told to cache everything: names, attributes, links, contents.
+// It opens and closes files without a request (FUSE_NO_OPEN_SUPPORT). When a process changes,
+// apply.go gives up the inodes of the files that differ (table.go), and the kernel is told to
+// forget their names (news.go). Nothing is ever changed in place: a reader with an open file goes
+// on reading the version that it opened, so no reader sees half of a change.
 //
-// The name of a process in /proc itself is kept for a short time only: when the kernel
-// asks for it again, somebody looks, and nodes are asked if what is known is too old
-// (fresh.go), or if there is a ghost that is not known (strangers.go). Nothing happens while
-// nobody looks, but for what is done ahead when processes were born (prepare.go).
+// The kernel caches the name of a process in /proc itself only for a short time. When it asks for
+// the name again, a program is reading, and nodes are asked if their data are too old (fresh.go),
+// or if there is a ghost whose process is not known (strangers.go). Without readers nothing
+// happens, except the preparation of new processes (prepare.go).
 //
 // # Goroutines
 //
-// Those of the FUSE server answer the kernel, one for each request. The refresher
-// alone asks the source, and changes View.processes. One tells the kernel what is new in
-// /proc itself. The warmer looks into processes for who lists them, the preparer for nobody
-// yet, one after the other: warmer.turn is with who does, and no handler takes it.
+// The goroutines of the FUSE server answer the kernel, one for each request. The refresher alone
+// asks the source, and changes View.processes. Another goroutine notifies the kernel of changes in
+// /proc itself. The warmer reads processes ahead of programs that list them, the preparer before
+// any program does. They exclude each other by warmer.turn, which no handler takes.
 //
-// # What must not be
+// # Deadlocks
 //
-// The kernel takes in news of a directory when no lookup there is under way. So no
-// lookup below /proc/PID waits for a node, else a slow node would hold up everybody:
-// files are fetched when they are read. A lookup in /proc itself waits for the
-// refresher, so news of /proc itself are told by another goroutine, for which nobody
-// waits.
+// The kernel accepts a notification about a directory only while no lookup there is pending. So no
+// lookup below /proc/PID waits for a node, else a slow node would hold up all readers: files are
+// fetched when they are read. A lookup in /proc itself waits for the refresher, so another
+// goroutine, for which nothing waits, notifies the kernel of changes in /proc itself.
 //
-// The server opens nothing in its own file system but to mount the real procfs in it,
-// and to have the kernel know processes that are going to be read (warm.go, prepare.go). No handler
-// waits for that for long. It does so, and tells the kernel what is new, on threads that do
-// not share the descriptor by which requests are taken (device.go): a server that is killed
-// cannot wait for itself.
+// The server opens files in its own file system only to mount the real procfs in it, and to make
+// the kernel know processes that are about to be read (warm.go, prepare.go). No handler waits long
+// for that. It does so, and notifies the kernel, on threads that do not share the descriptor that
+// requests are taken from (device.go): a server that is killed cannot wait for itself.
 //
-// A process that waits for an answer cannot be killed (fuse_dev_do_read has taken its
-// request): every handler returns within patience. When this process is killed, the kernel
-// frees those that wait; where it cannot, package guard does.
+// A process that waits for an answer cannot be killed once fuse_dev_do_read has taken its request,
+// so every handler returns within patience. When this process is killed, the kernel frees waiting
+// processes; where it cannot, package guard does.
 //
-// Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu are leaves. table.mu is held while a new
-// inode's file is made of a process (View.mu). listing.mu and the locks of fetched files
+// Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu are leaves. table.mu is held while
+// the file of a new inode is made of a process (View.mu). listing.mu and the locks of fetched files
 // are held while the source is asked.
 package procfs

@@ -11,8 +11,9 @@ import (
 	"bproc/wire"
 )
 
-// TestViewOnANode shows a cluster where there are no ghosts: of the processes of the real
-// procfs one is the cluster's, one is too young to be known, and all others are none.
+// TestViewOnANode shows a cluster on a node, where there are no ghosts: of the processes of the
+// real procfs one is the cluster's, one is too young to be known, and all others are not the
+// cluster's.
 func TestViewOnANode(t *testing.T) {
 	pids := ghosts(t, 3)
 	own, young, hidden := pids[0], pids[1], pids[2]

@@ -12,7 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// origin is where files are fetched from.
+// origin is a place to fetch files from.
 type origin interface {
 	read(ctx context.Context, path string) ([]byte, error)
 	link(ctx context.Context, path string) (string, error)
@@ -20,7 +20,7 @@ type origin interface {
 	owner() folder
 }
 
-// ofProcess is /proc/PID on the process' node.
+// ofProcess is /proc/PID on the process's node.
 type ofProcess struct {
 	source Source
 	of     *process
@@ -40,8 +40,8 @@ func (o ofProcess) list(ctx context.Context, path string) ([]Entry, error) {
 
 func (o ofProcess) owner() folder { return o.of.folder(0) }
 
-// inspect returns a file of a process or thread that is not kept in memory: it is got from
-// its node, as who looks may see it, unless the process is here.
+// inspect returns a file of a process or thread that is not kept in memory. It is fetched from the
+// process's node as the reader may see it, unless the process is here.
 func (v *View) inspect(at place, of *process, file string, mode uint32, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	if of.Here {
 		dir := &localDir{view: v, path: path.Dir(of.PID.String() + "/" + file)}
@@ -54,7 +54,7 @@ func (v *View) inspect(at place, of *process, file string, mode uint32, who fuse
 		return v.table.add(of.text(nowhere, mode)), 0, 0
 	}
 	n, _, errno := v.fetch(at, ofProcess{v.source, of}, file, mode)
-	return n, 0, errno // others are to ask for theirs
+	return n, 0, errno // other readers must ask for theirs
 }
 
 // ofNode is /proc on a node.
@@ -76,8 +76,8 @@ func (o ofNode) list(ctx context.Context, path string) ([]Entry, error) {
 
 func (o ofNode) owner() folder { return folder{since: o.since} }
 
-// fetch returns a file that is got from its node when it is looked into. Who reads it
-// reads one state of it; the next lookup after that gives another inode.
+// fetch returns a file that is fetched from its node on the first access. A reader reads one state
+// of it; the next lookup after that returns another inode.
 func (v *View) fetch(at place, from origin, path string, mode uint32) (*inode, time.Duration, unix.Errno) {
 	about := from.owner()
 	about.mode = mode &^ unix.S_IFMT
@@ -93,7 +93,7 @@ func (v *View) fetch(at place, from origin, path string, mode uint32) (*inode, t
 	return v.table.at(at, func() file { return &fetchedFile{view: v, at: at, about: about, from: from, path: path} }), forEver, 0
 }
 
-// used makes the next lookup of a file give another inode.
+// used makes the next lookup of a file return another inode.
 func (v *View) used(at place) {
 	if v.table.vacate(at) {
 		v.news.later(at)
@@ -109,10 +109,10 @@ type fetchedFile struct {
 	path  string
 
 	mu   sync.Mutex
-	text *text // nil: nobody has looked into it
+	text *text // nil: not fetched yet
 }
 
-// attr is what is known without asking the node.
+// attr returns what is known without asking the node.
 func (f *fetchedFile) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
 	f.mu.Lock()
 	t := f.text
@@ -120,21 +120,21 @@ func (f *fetchedFile) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
 	if t != nil {
 		return t.attr(a)
 	}
-	// No size, and none that is kept: the kernel asks for it before it reads beyond
+	// The size is 0 and not cached: the kernel asks for it before it reads beyond it
 	// (fuse_cache_read_iter of fs/fuse/file.c).
 	empty := &text{mode: f.about.mode, uid: f.about.uid, gid: f.about.gid, since: f.about.since}
 	_, errno := empty.attr(a)
 	return 0, errno
 }
 
-// load returns what is in the file, which is got once.
+// load returns the content of the file, which is fetched once.
 func (f *fetchedFile) load(ctx context.Context) *text {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.text == nil {
 		content, err := f.from.read(ctx, f.path)
 		f.text = &text{content, f.about.mode, f.about.uid, f.about.gid, f.about.since, errnoOf(err)}
-		if err != nil || f.path != "environ" { // which stands until the process executes
+		if err != nil || f.path != "environ" { // which is valid until the process executes
 			f.view.used(f.at)
 		}
 	}
@@ -164,7 +164,7 @@ func privateLink(about folder, to string) *pointer {
 	return &pointer{text: to, uid: about.uid, gid: about.gid, private: true, since: about.since}
 }
 
-// fetchedDir is a directory on a node, as it was when it was looked at first.
+// fetchedDir is a directory on a node, in its state at the first access.
 type fetchedDir struct {
 	folder
 
@@ -177,7 +177,7 @@ type fetchedDir struct {
 	entries []Entry
 }
 
-// load asks the node, once.
+// load fetches the entries once.
 func (d *fetchedDir) load(ctx context.Context) ([]Entry, unix.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -224,7 +224,7 @@ func (d *fetchedDir) lookup(ctx context.Context, self uint64, name string, _ fus
 	return nil, 0, unix.ENOENT
 }
 
-// plain reports whether a name that a node tells can be one in a directory.
+// plain reports whether a name from a node is valid in a directory.
 func plain(name string) bool {
 	return name != "" && name != "." && name != ".." && len(name) <= unix.NAME_MAX && path.Base(name) == name
 }

@@ -8,36 +8,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forEver is for how long the kernel keeps what does not change, or of which it is
-// told when it does.
+// forEver is the cache time of what does not change, or whose changes the kernel is told of.
 const forEver = time.Hour
 
 // file is anything in the view.
 type file interface {
-	// attr tells owner, mode and size; for how long that holds.
+	// attr sets owner, mode and size, and returns how long they are valid.
 	attr(a *fuse.Attr) (time.Duration, unix.Errno)
 }
 
 // directory is a file with names in it.
 type directory interface {
 	file
-	// lookup returns the file of a name, of which the kernel has then been told, and
-	// for how long the name stands for it. No file and no error: there is none of that
-	// name, for so long.
+	// lookup returns the file of a name, counted as known to the kernel, and how long the name
+	// stands for it. No file and no error mean that no file of that name exists, for so long.
 	lookup(ctx context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno)
 	// list returns the names.
 	list(ctx context.Context) ([]entry, unix.Errno)
 }
 
-// briefed is a directory of which listings tell more than names.
+// briefed is a directory whose listings have attributes as well as names.
 type briefed interface {
 	directory
-	// brief returns the file of a name in a listing, of which the kernel has then been
-	// told, and for how long the name stands for it; nil if the kernel shall ask for it.
+	// brief returns the file of a name in a listing, counted as known to the kernel, and how long
+	// the name stands for it; nil makes the kernel ask for it.
 	brief(self uint64, e entry) (*inode, time.Duration)
 }
 
-// symlink is a file with a text that leads elsewhere.
+// symlink is a symbolic link.
 type symlink interface {
 	file
 	target(ctx context.Context, who fuse.Owner) (string, unix.Errno)
@@ -49,7 +47,7 @@ type entry struct {
 	mode uint32
 }
 
-// text is a file with a content that is known and does not change.
+// text is a file whose content is known and does not change.
 type text struct {
 	content  []byte
 	mode     uint32
@@ -62,7 +60,7 @@ func (t *text) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
 	a.Mode, a.Nlink, a.Uid, a.Gid = unix.S_IFREG|t.mode, 1, t.uid, t.gid
 	a.Size = uint64(len(t.content))
 	if t.errno != 0 {
-		a.Size = 1 // else nobody would ask for it
+		a.Size = 1 // else the kernel would not read it
 	}
 	stamp(a, t.since)
 	return forEver, 0
@@ -73,11 +71,11 @@ func stamp(a *fuse.Attr, seconds int64) {
 	a.Atime, a.Mtime, a.Ctime = uint64(seconds), uint64(seconds), uint64(seconds)
 }
 
-// pointer is a symbolic link with a text that does not change.
+// pointer is a symbolic link whose text does not change.
 type pointer struct {
 	text     string
 	uid, gid uint32
-	private  bool // only its owner may know the text
+	private  bool // only its owner may read the text
 	since    int64
 }
 
@@ -94,11 +92,11 @@ func (p *pointer) target(_ context.Context, who fuse.Owner) (string, unix.Errno)
 	return p.text, 0
 }
 
-// may reports whether a user may look into what a process keeps to itself: what the
-// kernel asks before it shows links and descriptors (PTRACE_MODE_READ of ptrace(2)).
+// may reports whether a user may read the private files of a process: the kernel's check before it
+// shows links and descriptors (PTRACE_MODE_READ of ptrace(2)).
 func may(who fuse.Owner, owner uint32) bool { return who.Uid == 0 || who.Uid == owner }
 
-// folder is what directories without an owner of their own have in common.
+// folder has the attributes of a directory.
 type folder struct {
 	mode     uint32
 	uid, gid uint32

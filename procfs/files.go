@@ -7,14 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// files are those of /proc/PID and /proc/PID/task/TID, as proc(5) and tgid_base_stuff of
-// fs/proc/base.c have them, except those that control a process or are its memory. The
-// mode says who may read, also where the kernel asks that only when a file is opened
-// (PTRACE_MODE_READ of ptrace(2)).
+// files are those of /proc/PID and /proc/PID/task/TID (proc(5), tgid_base_stuff of fs/proc/base.c),
+// except those that control a process or contain its memory. The mode says who may read, even where
+// the kernel checks that only when a file is opened (PTRACE_MODE_READ of ptrace(2)).
 //
-// Two are not the same for all who may read them (proc_pid_stack and proc_pid_wchan of
-// fs/proc/base.c): stack is for root only, and where a process waits in the kernel is
-// "0" for all but its owner and root.
+// Two depend on the reader (proc_pid_stack and proc_pid_wchan of fs/proc/base.c): only root may
+// read stack, and wchan is "0" for all but the owner and root.
 var files = map[string]uint32{
 	"auxv":          unix.S_IFREG | 0o400,
 	"cgroup":        unix.S_IFREG | 0o444,
@@ -60,12 +58,11 @@ const (
 	wchan = "wchan"
 )
 
-// nowhere is what wchan says to others.
+// nowhere is the content of wchan for other users.
 var nowhere = []byte("0")
 
-// processNames and threadNames are what a listing of /proc/PID and of
-// /proc/PID/task/TID has. The kernel may ask for a few names at a time; what programs
-// read comes first.
+// processNames and threadNames are the names in a listing of /proc/PID and of /proc/PID/task/TID.
+// The kernel may ask for a few names at a time; the files that programs read most come first.
 var (
 	processNames = append(threadNames, entry{"task", unix.S_IFDIR})
 	threadNames  = names()

@@ -31,10 +31,10 @@ func as(uid uint32, command string) bool {
 	return cmd.Run() == nil
 }
 
-// TestFilesOfTheNode reads what is asked for when it is looked into.
+// TestFilesOfTheNode reads files that are fetched from the node on access.
 func TestFilesOfTheNode(t *testing.T) {
 	m := mount(t)
-	if err := os.Chmod(filepath.Dir(m.path), 0o755); err != nil { // users have to get there
+	if err := os.Chmod(filepath.Dir(m.path), 0o755); err != nil { // users must be able to enter it
 		t.Fatal(err)
 	}
 	pid := ghosts(t, 1)[0]
@@ -83,7 +83,7 @@ func TestFilesOfTheNode(t *testing.T) {
 		}
 	}
 	m.has(map[string]string{at + "wchan": "futex", at + "stack": "[<0>] futex\n"})
-	for range 2 { // who has looked before makes no difference
+	for range 2 { // earlier readers make no difference
 		for uid, want := range map[uint32]string{0: "futex", 1234: "futex", 1235: "0"} {
 			if !as(uid, fmt.Sprintf("test $(cat %s) = %s", m.file(pid, "wchan"), want)) {
 				t.Errorf("wchan is not %q for %d", want, uid)
@@ -101,11 +101,10 @@ func TestFilesOfTheNode(t *testing.T) {
 	}
 }
 
-// TestLocalProcess looks at one of the front end's own processes, through links and
-// without following any.
+// TestLocalProcess reads one of the front end's own processes, with and without following links.
 func TestLocalProcess(t *testing.T) {
 	m := mount(t)
-	pid := ghosts(t, 1)[0] // of which nothing is known
+	pid := ghosts(t, 1)[0] // the source does not know it
 	for _, path := range []string{"limits", "cmdline", "task/" + pid.String() + "/comm", "oom_score_adj"} {
 		want, err := os.ReadFile(filepath.Join("/proc", pid.String(), path))
 		if err != nil {
@@ -166,7 +165,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNonsense has nodes tell what cannot be.
+// TestNonsense has nodes report impossible texts.
 func TestNonsense(t *testing.T) {
 	m := mount(t)
 	pids := ghosts(t, 2)

@@ -21,13 +21,13 @@ import (
 	"bproc/wire"
 )
 
-// cluster is a Source that a test writes.
+// cluster is a Source whose content a test sets.
 type cluster struct {
 	mu      sync.Mutex
 	changes Changes
-	asked   int           // how often
-	young   Changes       // told only when it is asked for now
-	nows    int           // how often that was
+	asked   int           // number of calls of Refresh
+	young   Changes       // told only with now
+	nows    int           // number of calls with now
 	hang    chan struct{} // nodes answer when it is closed; nil: at once
 	files   map[string]string
 	dirs    map[string][]Entry
@@ -52,7 +52,7 @@ func (c *cluster) Refresh(ctx context.Context, now bool, take func(Changes)) err
 	return nil
 }
 
-// times returns how often it was asked what has changed.
+// times returns the number of calls of Refresh.
 func (c *cluster) times() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (c *cluster) lists(dirs map[string][]Entry) {
 	maps.Copy(c.dirs, dirs)
 }
 
-// tell is what the next refresh says.
+// tell sets the result of the next Refresh.
 func (c *cluster) tell(changes Changes) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +143,7 @@ func (c *cluster) tell(changes Changes) {
 	c.changes.Ended = append(c.changes.Ended, changes.Ended...)
 }
 
-// remote returns a process as a node tells it.
+// remote returns a process in the form in which a node tells it.
 func remote(pid wire.PID, state byte, utime int) Process {
 	return Process{
 		PID: pid, Node: 3, UID: 1234, GID: 100,
@@ -156,7 +156,7 @@ func remote(pid wire.PID, state byte, utime int) Process {
 	}
 }
 
-// ghosts starts processes that a remote process can have the numbers of.
+// ghosts starts processes whose numbers remote processes can have.
 func ghosts(t *testing.T, n int) []wire.PID {
 	t.Helper()
 	var pids []wire.PID
@@ -181,7 +181,7 @@ func ghosts(t *testing.T, n int) []wire.PID {
 	return pids
 }
 
-// mounted is a view that is mounted.
+// mounted is a mounted view.
 type mounted struct {
 	*testing.T
 	*cluster
@@ -189,8 +189,7 @@ type mounted struct {
 	path string
 }
 
-// mount mounts a view of a cluster, over which there is no /proc. Its configuration can be
-// adjusted before.
+// mount mounts a view of a cluster, but not over /proc. Its configuration can be changed first.
 func mount(t *testing.T, adjust ...func(*Config)) *mounted {
 	t.Helper()
 	return mountView(t, func(*View) {}, adjust...)
@@ -242,7 +241,7 @@ func (m *mounted) show(processes ...Process) {
 	m.round()
 }
 
-// round has the view take in what the cluster tells.
+// round makes the view apply the cluster's changes.
 func (m *mounted) round() {
 	m.Helper()
 	m.view.rounds.reset()
@@ -258,7 +257,7 @@ func (m *mounted) file(elements ...any) string {
 	return path
 }
 
-// read returns what is in a file of the view.
+// read returns the content of a file of the view.
 func (m *mounted) read(elements ...any) string {
 	m.Helper()
 	b, err := os.ReadFile(m.file(elements...))
@@ -268,7 +267,7 @@ func (m *mounted) read(elements ...any) string {
 	return string(b)
 }
 
-// names returns the names in a directory of the view, and which are directories.
+// names returns the names in a directory of the view, and their types.
 func (m *mounted) names(elements ...any) (names []string, types map[string]fs.FileMode) {
 	m.Helper()
 	entries, err := os.ReadDir(m.file(elements...))
@@ -298,7 +297,7 @@ func eventually(t *testing.T, condition func() error) {
 	}
 }
 
-// reset makes what is known too old.
+// reset makes the data too old.
 func (r *rounds) reset() {
 	r.mu.Lock()
 	r.last = time.Time{}

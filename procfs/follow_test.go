@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestLinksLeadNowhere follows links of a process elsewhere, whose texts are paths of files
-// that are here, before and after their texts were read.
+// TestLinksLeadNowhere follows links of a process elsewhere, whose texts are paths of files on this
+// machine, before and after their texts were read.
 func TestLinksLeadNowhere(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("mine"), 0o666); err != nil {
@@ -56,7 +56,7 @@ func checkLeadsNowhere(t *testing.T, path string) {
 			t.Errorf("open of %s: got %d, %v, want %v", path, fd, err, unix.ELOOP)
 		}
 	}
-	if _, err := os.Stat(path); err != nil { // which does no harm, and which lsof(8) does
+	if _, err := os.Stat(path); err != nil { // stat is harmless, and lsof(8) uses it
 		t.Errorf("stat of %s: %v", path, err)
 	}
 	if info, err := os.Lstat(path); err != nil || info.Mode().Type() != os.ModeSymlink {

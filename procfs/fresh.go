@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// freshness is how old what is shown may be when nodes are not asked again, and for how
-// long the kernel takes it to be fresh without asking: data are at most twice as old.
+// freshness is the greatest age of data for which nodes are not asked again, and the time for which
+// the kernel caches names: data are at most twice as old.
 const freshness = 500 * time.Millisecond
 
-// rounds lets those who look share one question to the nodes.
+// rounds lets concurrent readers share one question to the nodes.
 type rounds struct {
-	wanted chan struct{} // somebody waits for the next round
+	wanted chan struct{} // a reader waits for the next round
 
 	mu   sync.Mutex
-	done chan struct{} // closed at the end of the round that is asked for or under way
+	done chan struct{} // closed at the end of the pending or present round
 	last time.Time     // end of the last one
 }
 
@@ -23,8 +23,8 @@ func newRounds() *rounds {
 	return &rounds{wanted: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// refresh has the nodes asked if that was too long ago, and waits for what they say,
-// but no longer than the context lives.
+// refresh has the nodes asked if their data are too old, and waits for their answers until the
+// context ends.
 func (v *View) refresh(ctx context.Context) {
 	v.rounds.mu.Lock()
 	done := v.rounds.done
@@ -43,7 +43,7 @@ func (v *View) refresh(ctx context.Context) {
 	}
 }
 
-// refresher asks the nodes whenever somebody wants it, until the context ends.
+// refresher asks the nodes on demand, until the context ends.
 func (v *View) refresher(ctx context.Context) error {
 	for {
 		select {
@@ -69,12 +69,12 @@ func (r *rounds) end() {
 	r.last = time.Now()
 }
 
-// answerTime is for how long nodes are waited for that have much to tell. It leaves a
-// reader some of its patience.
+// answerTime bounds the wait for nodes with long answers. It leaves a reader a part of its
+// patience.
 const answerTime = patience * 9 / 10
 
-// ask asks the nodes, which may answer with what they knew a moment ago, unless it is for now.
-// Those that do not answer in time are shown as they were.
+// ask asks the nodes. Unless now is set they may answer with slightly older data. Nodes that do not
+// answer in time are shown as they were.
 func (v *View) ask(ctx context.Context, now bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -9,7 +9,7 @@ type handles struct {
 	last uint64
 }
 
-// listing is an open directory: what was in it when it was listed last.
+// listing is an open directory, with its latest entries.
 type listing struct {
 	dir  directory
 	mu   sync.Mutex

@@ -21,18 +21,18 @@ import (
 	"bproc/test/limit"
 )
 
-// victimVariable makes this binary the server of a view, mounted on the directory
-// in it, of a cluster that never answers; to be killed.
+// victimVariable makes this binary the server of a view of a cluster that never answers, mounted on
+// the directory in the variable. Tests kill the server.
 const victimVariable = "BPROC_TEST_VICTIM"
 
-// Variables by which a victim differs from an ordinary view.
+// Variables that change a victim.
 const (
 	unguardedVariable = "BPROC_TEST_UNGUARDED" // it has no guard
 	unopenedVariable  = "BPROC_TEST_UNOPENED"  // it never answers its own lookup of /proc/bproc
-	singleVariable    = "BPROC_TEST_SINGLE"    // it takes no request before it has answered the last
+	singleVariable    = "BPROC_TEST_SINGLE"    // it takes no request before it has answered the last one
 )
 
-// unopened is a root directory in which the lookup of /proc/bproc does not end.
+// unopened is a root directory in which the lookup of /proc/bproc never returns.
 type unopened struct {
 	directory
 
@@ -47,12 +47,12 @@ func (u *unopened) lookup(ctx context.Context, self uint64, name string, who fus
 	return u.directory.lookup(ctx, self, name, who)
 }
 
-// stuck is a Source that does not answer once the view is there.
+// stuck is a Source that does not answer once the view is mounted.
 type stuck struct {
 	Source
 
-	came  chan struct{} // closed when the view is there
-	asked chan struct{} // somebody waits for an answer
+	came  chan struct{} // closed when the view is mounted
+	asked chan struct{} // a call waits for an answer
 }
 
 func (s *stuck) Refresh(ctx context.Context, _ bool, _ func(Changes)) error {
@@ -75,8 +75,8 @@ func (s *stuck) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// victim serves a view. It says when that is there and when a reader waits. Asked for it by a
-// line, it tells the kernel of a name in the root directory.
+// victim serves a view. It reports when the view is mounted and when a reader waits. For each line
+// of input it notifies the kernel of a name in the root directory.
 func victim(at string) error {
 	s := &stuck{came: make(chan struct{}), asked: make(chan struct{}, 1)}
 	var v *View
@@ -132,11 +132,11 @@ func startServer(t *testing.T, env ...string) *victims {
 	if err := m.server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = unix.Unmount(m.at, unix.MNT_FORCE|unix.MNT_DETACH) }) // nothing is there, unless the test failed
+	t.Cleanup(func() { _ = unix.Unmount(m.at, unix.MNT_FORCE|unix.MNT_DETACH) }) // a no-op unless the test failed
 	return m
 }
 
-// says wants a line of the server.
+// says expects a line from the server.
 func (m *victims) says(want string) {
 	m.Helper()
 	if !m.lines.Scan() || m.lines.Text() != want {
@@ -154,7 +154,7 @@ func (m *victims) read(name string) {
 	m.readers = append(m.readers, reader)
 }
 
-// tell has the server tell the kernel what is new in the root directory, which a reader has
+// tell has the server notify the kernel of a change in the root directory, which a reader has
 // locked.
 func (m *victims) tell() {
 	m.Helper()
@@ -172,8 +172,8 @@ func (m *victims) tell() {
 	})
 }
 
-// startMidst returns a server that is in the middle of what it does: a reader has a directory
-// locked, waiting for an answer, and the server waits for the directory.
+// startMidst returns a server in the middle of its work: a reader that waits for an answer has a
+// directory locked, and the server waits for the directory.
 func startMidst(t *testing.T, env ...string) *victims {
 	m := startServer(t, env...)
 	m.says("ready")
@@ -190,7 +190,7 @@ func (m *victims) signal(sig unix.Signal) {
 	}
 }
 
-// end wants the server and all readers to end, and not well.
+// end expects the server and all readers to fail.
 func (m *victims) end() {
 	m.Helper()
 	m.ends("the server", m.server)
@@ -199,7 +199,7 @@ func (m *victims) end() {
 	}
 }
 
-// ends wants a process to end, and not well.
+// ends expects a process to fail.
 func (m *victims) ends(name string, cmd *exec.Cmd) {
 	m.Helper()
 	ended := make(chan error, 1)
@@ -214,16 +214,16 @@ func (m *victims) ends(name string, cmd *exec.Cmd) {
 	}
 }
 
-// TestKilledInTheMiddle kills a server together with its guard, as the end of a PID namespace
-// does. It must end, and so must the reader.
+// TestKilledInTheMiddle kills a server together with its guard, as the end of a PID namespace does.
+// The server and the reader must end.
 func TestKilledInTheMiddle(t *testing.T) {
 	m := startMidst(t, unguardedVariable+"=1")
 	m.signal(unix.SIGKILL)
 	m.end()
 }
 
-// TestKilledWhileItOpens kills a server together with its guard, while it looks its own view
-// up to mount the real procfs in it.
+// TestKilledWhileItOpens kills a server together with its guard while it looks up its own view to
+// mount the real procfs in it.
 func TestKilledWhileItOpens(t *testing.T) {
 	m := startServer(t, unguardedVariable+"=1", unopenedVariable+"=1")
 	m.says("asked")
@@ -231,8 +231,8 @@ func TestKilledWhileItOpens(t *testing.T) {
 	m.end()
 }
 
-// TestGuard kills a server that waits for a directory that a reader has locked whose request
-// nobody has taken. The guard frees both.
+// TestGuard kills a server that waits for a directory. A reader has the directory locked, and its
+// request has not been taken. The guard frees both.
 func TestGuard(t *testing.T) {
 	m := startServer(t, singleVariable+"=1")
 	m.says("ready")
@@ -245,7 +245,7 @@ func TestGuard(t *testing.T) {
 	m.end()
 }
 
-// waiting wants so many requests to be without an answer.
+// waiting expects a number of unanswered requests.
 func (m *victims) waiting(want int) error {
 	m.Helper()
 	control := m.TempDir()
@@ -264,8 +264,8 @@ func (m *victims) waiting(want int) error {
 	return err
 }
 
-// TestDeafView has the next view on a mount point free the readers of a server that does not
-// answer.
+// TestDeafView checks that the next view on a mount point frees the readers of a server that does
+// not answer.
 func TestDeafView(t *testing.T) {
 	m := startMidst(t, unguardedVariable+"=1")
 	m.signal(unix.SIGSTOP)

@@ -9,14 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// glance is for how long the kernel takes the owner of a local process, and that it
-// is there, for granted: programs that list /proc ask for it right after that.
+// glance is how long the kernel caches the attributes of a local process: programs that list /proc
+// ask for them right after that.
 const glance = 250 * time.Millisecond
 
-// localDir is a directory of a local process that has to be a real one, for programs
-// that do not follow links there (O_NOFOLLOW): /proc/PID, /proc/PID/task and
-// /proc/PID/task/TID. In it are links into the real procfs, so that what they lead to
-// are the kernel's own files.
+// localDir is a directory of a local process that must not be a link, for programs that do not
+// follow links there (O_NOFOLLOW): /proc/PID, /proc/PID/task and /proc/PID/task/TID. It contains
+// links into the real procfs, so that they lead to the kernel's own files.
 type localDir struct {
 	view *View
 	path string // in the real procfs
@@ -37,15 +36,15 @@ func (d *localDir) lookup(_ context.Context, self uint64, name string, _ fuse.Ow
 	return d.find(self, name)
 }
 
-// find returns a file of the directory, which is shown as that with the number self.
+// find returns a file of the directory, whose inode number in the view is self.
 func (d *localDir) find(self uint64, name string) (*inode, time.Duration, unix.Errno) {
 	path := d.path + "/" + name
 	depth := strings.Count(path, "/")
 	st, errno := d.view.real.stat(path)
 	if errno == unix.ENOENT && depth != 2 && d.alive() {
-		// Programs look for files that only other systems have, such as ctty, again and
-		// again. Those of a process that has ended are not such: for the kernel the
-		// directory is still that of the number when another process gets it.
+		// Programs repeatedly look for files that only other systems have, such as ctty, so their
+		// absence is cached. That of a file of a process that has ended is not: to the kernel the
+		// directory stays the same when another process gets the number.
 		return nil, forEver, 0
 	}
 	if errno != 0 {
@@ -55,15 +54,15 @@ func (d *localDir) find(self uint64, name string) (*inode, time.Duration, unix.E
 	case depth == 1 && name == "task", depth == 2 && number(name) != 0:
 		return d.view.table.at(place{self, name}, func() file { return &localDir{d.view, path, time.Now()} }), freshness, 0
 	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-		// Its text is asked for by name: it is not ours. The next lookup gives
-		// another inode, as the text may be another one then.
+		// Its text is read by path, as it is not ours. The next lookup returns another inode,
+		// because the text may have changed.
 		return d.view.table.add(&localLink{d.view, path}), 0, 0
 	}
 	to := d.view.passage(depth) + path
 	return d.view.table.at(place{self, name}, func() file { return &pointer{text: to, since: st.Mtim.Sec} }), forEver, 0
 }
 
-// alive reports whether the process, or thread, is there.
+// alive reports whether the process, or thread, exists.
 func (d *localDir) alive() bool {
 	_, errno := d.view.real.stat(d.path)
 	return errno == 0
@@ -71,7 +70,7 @@ func (d *localDir) alive() bool {
 
 func (d *localDir) list(context.Context) ([]entry, unix.Errno) { return d.view.real.list(d.path) }
 
-// localLink is a link in a local process' directory: exe, cwd or root.
+// localLink is a link in a local process's directory: exe, cwd or root.
 type localLink struct {
 	view *View
 	path string

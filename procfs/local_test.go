@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNamesThatAreNotThere looks for what a process does not have, and for what one had that
-// has ended. Only the first is so for ever: the directory may be another process's soon.
+// TestNamesThatAreNotThere looks for names that a process does not have, and for one of a process
+// that has ended. The kernel caches only the absence of the first: the directory may soon be
+// another process's.
 func TestNamesThatAreNotThere(t *testing.T) {
 	m := mount(t)
 	pids := ghosts(t, 2)

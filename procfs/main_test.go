@@ -16,11 +16,10 @@ import (
 // inNamespace is set in a process that has a mount namespace of its own.
 const inNamespace = "BPROC_TEST_MOUNTS"
 
-// guardName is what the guard of a view is called that a test has mounted.
+// guardName is the name of the guard of a view in tests.
 const guardName = "guard"
 
-// TestMain runs the tests in a mount namespace of their own: nothing that they mount
-// is left behind.
+// TestMain runs the tests in a mount namespace of their own, so that no mounts are left.
 func TestMain(m *testing.M) {
 	if os.Args[0] == guardName {
 		if err := guard.Run(); err != nil {

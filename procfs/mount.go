@@ -17,11 +17,11 @@ import (
 	"bproc/procfs/guard"
 )
 
-// prepare makes the mount point ready: a view that has died there is taken away, and
-// with Keep the real procfs is mounted there.
+// prepare makes the mount point ready: it unmounts a dead view, and with Keep it mounts the real
+// procfs.
 //
-// That mount is shared (mount_namespaces(7)): what is mounted on it, and unmounted,
-// is so in all namespaces that have a copy of it, wherever that is mounted.
+// That mount is shared (mount_namespaces(7)): mounts on it propagate to all namespaces that have a
+// copy of it, wherever the copy is mounted, and so do unmounts.
 func (v *View) prepare() error {
 	at := v.cfg.Mountpoint
 	if v.cfg.Keep {
@@ -32,7 +32,7 @@ func (v *View) prepare() error {
 			return fmt.Errorf("mount point %s: %w", at, err)
 		}
 	}
-	for range 8 { // a limit, not an expectation
+	for range 8 { // more than are expected
 		fs, err := v.probe()
 		if err == nil {
 			if fs.Type == fuseMagic && covered(at) {
@@ -53,32 +53,32 @@ func (v *View) prepare() error {
 	return fmt.Errorf("mount point %s: %w", at, unix.EBUSY)
 }
 
-// bury unmounts a view that has died.
+// bury unmounts a dead view.
 func (v *View) bury() error {
 	at := v.cfg.Mountpoint
 	err := unix.Unmount(at, unix.MNT_DETACH)
 	if !errors.Is(err, unix.EPERM) {
 		return err
 	}
-	// An ordinary user's.
+	// An ordinary user's view.
 	if out, err := exec.Command("fusermount3", "-u", "-z", at).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}
 	return nil
 }
 
-// deaf is for how long a view that is mounted already may not answer until it is taken
-// to be dead. It would not wait for a node.
+// deaf is how long a mounted view may take to answer before it is taken to be dead. A live view
+// does not wait for a node to answer this.
 const deaf = 10 * time.Second
 
-// probe tells what is mounted on the mount point. The connection of a view whose server was
-// killed together with its guard may still be there, and is ended.
+// probe returns the file system on the mount point. A view whose server was killed together with
+// its guard may still have its connection; probe ends that.
 func (v *View) probe() (fs unix.Statfs_t, err error) {
 	at := v.cfg.Mountpoint
 	answered := make(chan error, 1)
 	go func() {
 		err := unix.Statfs(at, &fs)
-		// A server that is just being ended may still take the question with it.
+		// A server that is ending at this moment may still take the request with it.
 		for begin := time.Now(); (errors.Is(err, unix.EIO) || errors.Is(err, unix.ECONNABORTED)) && time.Since(begin) < deaf; {
 			time.Sleep(10 * time.Millisecond)
 			err = unix.Statfs(at, &fs)
@@ -100,8 +100,7 @@ func (v *View) probe() (fs unix.Statfs_t, err error) {
 	return fs, <-answered
 }
 
-// mountedView reports whether what is mounted on a directory, on top of all else there, is
-// a view.
+// mountedView reports whether the topmost mount on a directory is a view.
 func mountedView(at string) bool {
 	mounts, err := os.ReadFile(procPath + "/self/mountinfo")
 	if err != nil {
@@ -118,13 +117,13 @@ func mountedView(at string) bool {
 	return view
 }
 
-// ErrServed says that a view is there already.
+// ErrServed means that a view is already mounted.
 var ErrServed = errors.New("another view, or another file system in user space, is mounted there")
 
 // fuseMagic is FUSE_SUPER_MAGIC of linux/magic.h.
 const fuseMagic = 0x65735546
 
-// covered reports whether something is mounted on a directory.
+// covered reports whether a file system is mounted on a directory.
 func covered(at string) bool {
 	var here, above unix.Stat_t
 	return unix.Stat(at, &here) == nil && unix.Stat(filepath.Join(at, ".."), &above) == nil && here.Dev != above.Dev
@@ -133,8 +132,8 @@ func covered(at string) bool {
 // fuseConf is the configuration of fusermount3(1).
 const fuseConf = "/etc/fuse.conf"
 
-// mayAllowOthers reports whether this user may mount what others can look into. Who may
-// not gets a view that only he can.
+// mayAllowOthers reports whether this user may mount a file system that other users can access.
+// Otherwise only the user can access the view.
 func mayAllowOthers() bool {
 	if os.Geteuid() == 0 {
 		return true
@@ -151,7 +150,7 @@ func mayAllowOthers() bool {
 	return false
 }
 
-// unmounted says what a user lacks who cannot mount a view.
+// unmounted adds to an error what a user needs to mount a view.
 func unmounted(at string, err error) error {
 	if os.Geteuid() == 0 {
 		return fmt.Errorf("mount %s: %w", at, err)
@@ -174,8 +173,8 @@ func (v *View) lay(at string) error {
 	return nil
 }
 
-// attach mounts a copy of the real procfs, and closes its descriptor: it could not be unmounted
-// otherwise.
+// attach mounts a copy of the real procfs, and closes its descriptor, which would prevent an
+// unmount.
 func attach(tree int, at string) error {
 	defer unix.Close(tree)
 	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
@@ -184,7 +183,7 @@ func attach(tree int, at string) error {
 	return nil
 }
 
-// open mounts the real procfs in the view, and says that it is ready.
+// open mounts the real procfs in the view, and calls Ready.
 func (v *View) open(ctx context.Context, server *fuse.Server) error {
 	if err := server.WaitMount(); err != nil {
 		return fmt.Errorf("wait for the mount on %s: %w", v.cfg.Mountpoint, err)
@@ -196,12 +195,12 @@ func (v *View) open(ctx context.Context, server *fuse.Server) error {
 		err := v.device.apart(func() error {
 			return attach(v.tree, filepath.Join(v.cfg.Mountpoint, own, passage))
 		})
-		v.closeTree() // it is another thread's that attach has closed
+		v.closeTree() // attach has closed another thread's descriptor
 		if err != nil {
 			return err
 		}
 	}
-	// The first answer of the nodes is long: no reader should wait for it.
+	// The nodes' first answers are long: no reader should wait for them.
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	v.refresh(ctx)
@@ -219,14 +218,14 @@ func (v *View) closeTree() {
 	}
 }
 
-// unmount takes the view away from where it was mounted, also while it is in use.
+// unmount unmounts the view, even while it is in use.
 func (v *View) unmount(server *fuse.Server) error {
 	if v.device == noDevice {
 		return server.Unmount() // by fusermount3(1)
 	}
 	err := unix.Unmount(v.cfg.Mountpoint, unix.MNT_DETACH)
 	if errors.Is(err, unix.EINVAL) {
-		return nil // somebody else has
+		return nil // another process has unmounted it
 	}
 	if err != nil {
 		return fmt.Errorf("unmount %s: %w", v.cfg.Mountpoint, err)

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// news tells the kernel of names that stand for something else than before.
+// news tells the kernel of names that stand for other files than before.
 //
-// The kernel takes it in when no lookup in the directory is under way. So what is to be
-// told of /proc itself waits in a queue: such a lookup may be what wants to know what is
-// new. The queue holds a name at most once.
+// The kernel accepts a notification only while no lookup in the directory is pending. So
+// notifications about /proc itself wait in a queue: such a lookup may itself wait for the
+// refresher. The queue holds a name at most once.
 type news struct {
 	tell func([]place)
 
@@ -24,15 +24,15 @@ func newNews() *news {
 	return &news{queue: map[place]bool{}, bell: make(chan struct{}, 1)}
 }
 
-// now tells the kernel. No lookup in one of the directories may wait for more than memory: it
-// keeps this call from returning.
+// now notifies the kernel. Lookups in the directories must wait for memory only, because a pending
+// lookup keeps this call from returning.
 func (n *news) now(places []place) {
 	if len(places) > 0 {
 		n.tell(places)
 	}
 }
 
-// later tells the kernel soon.
+// later queues a notification.
 func (n *news) later(p place) {
 	n.mu.Lock()
 	n.queue[p] = true
@@ -43,7 +43,7 @@ func (n *news) later(p place) {
 	}
 }
 
-// run tells what is in the queue, until the context ends.
+// run sends the queued notifications, until the context ends.
 func (n *news) run(ctx context.Context) error {
 	for {
 		select {

@@ -37,7 +37,7 @@ func (d *ownDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owne
 	return d.view.table.at(place{self, name}, make), forEver, 0
 }
 
-// emptyDir is what the real procfs is mounted on.
+// emptyDir is the directory that the real procfs is mounted on.
 type emptyDir struct{ folder }
 
 func (d *emptyDir) list(context.Context) ([]entry, unix.Errno) { return nil, 0 }
@@ -88,7 +88,7 @@ type nodeDir struct {
 	node Node
 }
 
-// nodeFiles are the names in it, apart from the node's state.
+// nodeFiles are the names in a nodeDir, except state.
 var nodeFiles = []entry{
 	{"cpuinfo", unix.S_IFREG},
 	{"diskstats", unix.S_IFREG},

@@ -12,51 +12,50 @@ import (
 	"bproc/wire"
 )
 
-// preparer has the kernel know processes before anybody looks, so that the first look at
-// them takes no longer than another. It works after births, of which it is told
-// (Config.Births): while nothing is born it does nothing.
+// preparer makes the kernel know processes before any program reads them, so that the first reading
+// takes no longer than later ones. It works after births, of which it is told (Config.Births):
+// without births it does nothing.
 //
-//	a birth --> settle --> round: the nodes are asked, once; then the processes are looked
-//	    ^                  into, one after the other, as by the warmer
+//	a birth --> settle --> round: the nodes are asked, once; then the processes are read,
+//	    ^                  one after the other, as by the warmer
 //	    '----- rest <------------'
 //
-// Each process is looked into once. What is younger than settle waits for another round,
-// so that most of what lives for a short time costs nothing. A reader who lists meanwhile has
-// the warmer for himself: the preparer waits for its turn before each process.
+// Each process is read once. A process younger than settle waits for another round, so that most
+// short-lived processes cost nothing. A reader who lists meanwhile has the warmer for itself: the
+// preparer waits for its turn before each process.
 type preparer struct {
 	view   *View
 	spell  time.Duration
-	pause  func(context.Context, time.Duration) bool // pause, but in tests
-	done   map[wire.PID]uint64                       // what was looked into, by process.born
-	thread atomic.Int32                              // by which it is being looked into; 0: by none
+	pause  func(context.Context, time.Duration) bool // pause, except in tests
+	done   map[wire.PID]uint64                       // processes that were read, by process.born
+	thread atomic.Int32                              // that is reading a process; 0: none
 }
 
-// Bounds on what it costs.
+// Bounds of its cost.
 const (
-	// settle is how old a process is that is looked into.
+	// settle is the age at which a process is read.
 	settle = 3 * time.Second
 
-	// While a round lasts, this process uses one part of a processor in idleTimes + 1: it
-	// pauses after each spell of work.
+	// During a round, this process uses one part of a processor in idleTimes + 1: it pauses after
+	// each spell of work.
 	spell      = 5 * time.Millisecond
 	idleTimes  = 4
 	longestGap = time.Second
 
-	// After a round it rests for so many times what that has cost, the nodes' time
-	// included.
+	// After a round it rests for restTimes the cost of the round, the nodes' time included.
 	restTimes   = 20
 	longestRest = time.Minute
 
-	// In a round nodes are asked until they tell nothing new: most have told all by the
+	// In a round nodes are asked until they tell nothing new: most have told everything after the
 	// second time.
 	leastAsked, mostAsked = 2, 8
 
-	// A master that does not answer, or does not know what births are, is asked again after
-	// the first of these times, then after longer and longer ones.
+	// A master that does not answer, or does not know of births, is asked again after the first of
+	// these times, then after longer and longer ones, up to the last.
 	firstAgain, lastAgain = time.Second, time.Minute
 )
 
-// run waits for births and then makes processes known, until the context ends.
+// run waits for births and then reads processes, until the context ends.
 func (p *preparer) run(ctx context.Context) error {
 	if p.view.cfg.Births == nil {
 		<-ctx.Done()
@@ -81,7 +80,7 @@ func (p *preparer) run(ctx context.Context) error {
 	return nil
 }
 
-// afterBirths makes rounds until there is no process that was too young in the last.
+// afterBirths makes rounds until no process was too young in the last one.
 func (p *preparer) afterBirths(ctx context.Context) {
 	for young := true; young && p.pause(ctx, settle); {
 		begin := worked()
@@ -91,8 +90,8 @@ func (p *preparer) afterBirths(ctx context.Context) {
 	}
 }
 
-// round asks the nodes, and looks into what is new. It returns for how long it waited for
-// the nodes, and whether there is something that is too young.
+// round asks the nodes, and reads the new processes. It returns how long it waited for the nodes,
+// and whether some processes are too young.
 func (p *preparer) round(ctx context.Context) (asking time.Duration, young bool) {
 	count := 0
 	for asked := 1; asked <= mostAsked; asked++ {
@@ -105,7 +104,7 @@ func (p *preparer) round(ctx context.Context) (asking time.Duration, young bool)
 			break
 		}
 		count += p.look(ctx, due)
-		if !p.pause(ctx, freshness) { // or it would not be asked again
+		if !p.pause(ctx, freshness) { // or the nodes would not be asked again
 			break
 		}
 	}
@@ -113,8 +112,8 @@ func (p *preparer) round(ctx context.Context) (asking time.Duration, young bool)
 	return asking, young
 }
 
-// due returns the processes that are to be looked into, in the order in which readers do that,
-// and whether there are others that are too young.
+// due returns the processes to read, in the order in which readers read them, and whether there are
+// others that are too young.
 func (p *preparer) due() (due []wire.PID, young bool) {
 	now := newClock()
 	done := make(map[wire.PID]uint64, len(p.done))
@@ -136,7 +135,7 @@ func (p *preparer) due() (due []wire.PID, young bool) {
 	return due, young
 }
 
-// clock is a moment, in the ways in which the age of a process is known.
+// clock is a moment, on the clocks in which the age of a process is known.
 type clock struct {
 	boot time.Duration // since this machine was started
 	unix int64         // seconds since 1970
@@ -150,19 +149,19 @@ func newClock() clock {
 	return clock{time.Duration(t.Nano()), time.Now().Unix()}
 }
 
-// Tick is the unit of times of start (proc_pid_stat(5): USER_HZ, which is 100 on all
-// architectures of ours).
+// Tick is the unit of start times (proc_pid_stat(5): USER_HZ, which is 100 on all supported
+// architectures).
 const Tick = time.Second / 100
 
-// settled reports whether a process has lived for the time of settle: by what its node
-// says, or, as clocks can differ, by when it was seen first.
+// settled reports whether a process has lived for settle: by its start time on its node, or, as
+// clocks can differ, by the time since it was first seen.
 func (c clock) settled(p *process) bool {
 	start, err := strconv.ParseInt(string(p.start), 10, 64)
 	age := c.boot - time.Duration(start)*Tick
 	return err == nil && age >= settle || c.unix-p.since > int64(settle/time.Second)
 }
 
-// look looks into processes, and returns how many.
+// look reads processes, and returns their number.
 func (p *preparer) look(ctx context.Context, due []wire.PID) int {
 	buf := make([]byte, listSize)
 	begin := worked()
@@ -178,8 +177,8 @@ func (p *preparer) look(ctx context.Context, due []wire.PID) int {
 	return len(due)
 }
 
-// lookInto makes a process known. Nothing is open in the view then, which somebody may
-// want to unmount.
+// lookInto makes the kernel know a process. It leaves nothing open in the view, so that the view
+// can be unmounted.
 func (p *preparer) lookInto(pid wire.PID, buf []byte) {
 	w := p.view.warmer
 	w.turn.Lock()
@@ -198,8 +197,7 @@ func (p *preparer) lookInto(pid wire.PID, buf []byte) {
 	}
 }
 
-// asks reports whether a request is the preparer's own. It is content with what it has
-// asked the nodes itself.
+// asks reports whether a request is the preparer's own. The preparer has asked the nodes itself.
 func (p *preparer) asks(ctx context.Context) bool {
 	thread := p.thread.Load()
 	return thread != 0 && thread == caller(ctx)
@@ -214,7 +212,7 @@ func worked() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// pause reports whether the context lives on after some time.
+// pause waits for a time, and reports whether the context lives on.
 func pause(ctx context.Context, length time.Duration) bool {
 	timer := time.NewTimer(length)
 	defer timer.Stop()

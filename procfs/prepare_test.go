@@ -17,7 +17,7 @@ import (
 	"bproc/wire"
 )
 
-// registry tells births that a test announces.
+// registry reports births that a test announces.
 type registry struct {
 	mu    sync.Mutex
 	count uint64
@@ -28,7 +28,7 @@ type registry struct {
 
 func newRegistry() *registry { return &registry{bell: make(chan struct{})} }
 
-// announce tells of one birth, or, if that is to fail from now on, has it fail.
+// announce adds a birth, or makes births fail from now on.
 func (r *registry) announce(fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,21 +59,21 @@ func (r *registry) births(ctx context.Context, after uint64) (uint64, error) {
 	}
 }
 
-// called returns how often it was asked for births.
+// called returns the number of calls of births.
 func (r *registry) called() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls
 }
 
-// nursery is a view that is not mounted, in time that is made up.
+// nursery is a view that is not mounted, in simulated time.
 type nursery struct {
 	*cluster
 	*registry
 	view *View
 }
 
-// inNursery runs a test with one.
+// inNursery runs a test with a nursery.
 func inNursery(t *testing.T, test func(t *testing.T, n *nursery)) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &nursery{cluster: &cluster{}, registry: newRegistry()}
@@ -88,27 +88,27 @@ func inNursery(t *testing.T, test func(t *testing.T, n *nursery)) {
 	})
 }
 
-// asked returns how often nodes were asked, when everybody waits.
+// asked returns how often nodes were asked, when all goroutines wait.
 func (n *nursery) asked() int {
 	synctest.Wait()
 	return n.times()
 }
 
-// prepared reports whether a process was looked into, when everybody waits.
+// prepared reports whether a process was read, when all goroutines wait.
 func (n *nursery) prepared(pid wire.PID) bool {
 	done := n.remembered(pid)
 	p := n.view.process(pid)
 	return p != nil && done == p.born
 }
 
-// remembered returns what the preparer has of a process, when everybody waits; 0: nothing.
+// remembered returns the preparer's record of a process, when all goroutines wait; 0: none.
 func (n *nursery) remembered(pid wire.PID) uint64 {
 	synctest.Wait()
 	return n.view.preparer.done[pid]
 }
 
-// born is a process that has been started now, as this machine's clock has it, which is
-// not made up: in a test it gets no older.
+// born is a process that has just been started, by this machine's clock. That clock is not
+// simulated: in a test the process gets no older.
 func born(t *testing.T, pid wire.PID) Process {
 	t.Helper()
 	var now unix.Timespec
@@ -121,7 +121,7 @@ func born(t *testing.T, pid wire.PID) Process {
 	return p
 }
 
-// TestNothingIsBorn: nobody is asked anything.
+// TestNothingIsBorn checks that nothing is asked without births.
 func TestNothingIsBorn(t *testing.T) {
 	inNursery(t, func(t *testing.T, n *nursery) {
 		time.Sleep(time.Hour)
@@ -131,8 +131,8 @@ func TestNothingIsBorn(t *testing.T) {
 	})
 }
 
-// TestBirth: nodes are asked when the time has passed in which most that is born ends, and
-// when nothing more is born, not again.
+// TestBirth checks that nodes are asked after the time in which most new processes end, and not
+// again without further births.
 func TestBirth(t *testing.T) {
 	inNursery(t, func(t *testing.T, n *nursery) {
 		n.tell(Changes{Changed: []Process{remote(77, 'S', 0)}})
@@ -156,12 +156,12 @@ func TestBirth(t *testing.T) {
 	})
 }
 
-// TestShortLife: what ends before it has lived for long is not looked into.
+// TestShortLife checks that a process that ends early is not read.
 func TestShortLife(t *testing.T) {
 	inNursery(t, func(t *testing.T, n *nursery) {
 		n.tell(Changes{Changed: []Process{born(t, 77), born(t, 78)}})
 		n.announce(false)
-		time.Sleep(settle + freshness/2) // the first round is under way
+		time.Sleep(settle + freshness/2) // the first round is in progress
 		if n.asked() == 0 || n.prepared(77) || n.prepared(78) {
 			t.Fatalf("nodes were asked %d times; prepared: %v, %v", n.asked(), n.prepared(77), n.prepared(78))
 		}
@@ -178,14 +178,14 @@ func TestShortLife(t *testing.T) {
 	})
 }
 
-// only is that one process has ended, and another is there now.
+// only ends one process, and makes another one known.
 func (n *nursery) only(is Process, was wire.PID) {
 	n.cluster.mu.Lock()
 	defer n.cluster.mu.Unlock()
 	n.changes = Changes{Changed: []Process{is}, Ended: append(n.changes.Ended, was)}
 }
 
-// TestManyShortLives: constant births do not have nodes asked all the time.
+// TestManyShortLives checks that constant births do not cause constant questions to nodes.
 func TestManyShortLives(t *testing.T) {
 	inNursery(t, func(t *testing.T, n *nursery) {
 		const length = 10 * time.Minute
@@ -203,8 +203,8 @@ func TestManyShortLives(t *testing.T) {
 	})
 }
 
-// TestOnceOnly: a process that changes all the time is not looked into in each round; one that
-// has its number later is.
+// TestOnceOnly checks that a process that changes all the time is not read in each round, and that
+// a later process with its number is read.
 func TestOnceOnly(t *testing.T) {
 	inNursery(t, func(t *testing.T, n *nursery) {
 		looked := func() bool {
@@ -234,8 +234,8 @@ func TestOnceOnly(t *testing.T) {
 	})
 }
 
-// TestBirthsAreNotTold by a master that does not know how, or is not there, until the next one
-// is.
+// TestBirthsAreNotTold has a master that does not know births, or does not run, until the next one
+// does.
 func TestBirthsAreNotTold(t *testing.T) {
 	inNursery(t, func(t *testing.T, n *nursery) {
 		n.announce(true)
@@ -252,7 +252,7 @@ func TestBirthsAreNotTold(t *testing.T) {
 	})
 }
 
-// gates are the pauses of a preparer, which are to be opened one by one.
+// gates are the pauses of a preparer, which a test opens one by one.
 type gates struct{ at, open chan struct{} }
 
 func newGates() gates { return gates{make(chan struct{}), make(chan struct{})} }
@@ -279,8 +279,8 @@ func (g gates) reached(t *testing.T) {
 	}
 }
 
-// TestPrepared: after births the kernel knows the processes, and what is in their files,
-// though nobody has looked. A reader who lists them while they are being looked into does not
+// TestPrepared checks that after births the kernel knows the processes and the contents of their
+// files before any program reads them. A reader that lists them while they are being read does not
 // wait for that.
 func TestPrepared(t *testing.T) {
 	g, r := newGates(), newRegistry()
@@ -301,7 +301,7 @@ func TestPrepared(t *testing.T) {
 		}
 		return errors.Join(errs...)
 	}
-	warm := func() error { // TestListingWarms is about what is in the files
+	warm := func() error { // TestListingWarms checks the contents of the files
 		var errs []error
 		for _, p := range told {
 			if m.view.cold(p.PID) {
@@ -312,13 +312,13 @@ func TestPrepared(t *testing.T) {
 	}
 	r.announce(false)
 	g.reached(t)          // settle
-	m.view.rounds.reset() // or the nodes were asked when the view was opened
+	m.view.rounds.reset() // else the nodes would count as just asked, when the view was opened
 	g.open <- struct{}{}
 	g.reached(t) // after the first process
 	asked := m.times()
 	m.view.rounds.reset()
 	g.open <- struct{}{}
-	g.reached(t) // after the second
+	g.reached(t) // after the second process
 	if got := m.times(); got != asked {
 		t.Errorf("the preparer had nodes asked %d times by looking into a process", got-asked)
 	}
@@ -328,7 +328,7 @@ func TestPrepared(t *testing.T) {
 	if last := told[len(told)-1].PID; !m.view.cold(last) {
 		t.Error("all processes were looked into without a pause")
 	}
-	// The reader has the warmer, which is done some time after he has got his listing.
+	// The reader gets the warmer, which is done some time after the listing.
 	if _, err := os.ReadDir(m.path); err != nil {
 		t.Fatal(err)
 	}

@@ -10,20 +10,19 @@ import (
 	"bproc/internal/procstat"
 )
 
-// process is a remote process as it is shown. It is not changed: a new version is
-// another one.
+// process is a remote process as it is shown. It does not change: a new version is a new process.
 type process struct {
 	Process
 
 	comm  []byte
-	start []byte // its time of start
-	born  uint64 // tells it from others that had its number
-	since int64  // seconds since 1970: when it was seen first
+	start []byte // start time
+	born  uint64 // distinguishes processes that have had the same number
+	since int64  // seconds since 1970: when it was first seen
 }
 
 var errStat = errors.New("stat is not as the kernel writes it")
 
-// newProcess takes what a node says of a process.
+// newProcess makes a process of a node's report.
 func newProcess(p Process) (*process, error) {
 	name, start, ok := cutStat(p.Stat)
 	if !ok {
@@ -35,16 +34,15 @@ func newProcess(p Process) (*process, error) {
 	return &process{Process: p, comm: comm(name, p.Status), start: start}, nil
 }
 
-// cutStat returns the name, and the time of start, that the text of stat has.
+// cutStat returns the name and the start time in the text of stat.
 func cutStat(stat []byte) (name, start []byte, ok bool) {
 	name, ok = procstat.Stat(stat).Name()
 	start = procstat.Stat(stat).Field(procstat.Start)
 	return name, start, ok && start != nil
 }
 
-// comm returns the content of comm for the name in stat, and for status. In status newline
-// and backslash are escaped (proc_task_name of fs/proc/array.c), in stat that depends on
-// the kernel.
+// comm returns the content of comm for the name in stat, and for status. In status newline and
+// backslash are escaped (proc_task_name of fs/proc/array.c); in stat this depends on the kernel.
 func comm(inStat, status []byte) []byte {
 	line, _, _ := bytes.Cut(status, []byte{'\n'})
 	name, found := bytes.CutPrefix(line, []byte("Name:\t"))
@@ -69,14 +67,13 @@ func (p *process) same(q *process) bool {
 	return p.Node == q.Node && bytes.Equal(p.start, q.start)
 }
 
-// hotFiles are the names in /proc/PID that are shown from memory, where there is
-// something to show.
+// hotFiles are the names in /proc/PID that are shown from memory, if their content is known.
 var hotFiles = append(readOfAll, "comm")
 
-// readOfAll are those that programs read which list processes: ps(1), top(1), pgrep(1).
+// readOfAll are the files that programs read that list processes: ps(1), top(1), pgrep(1).
 var readOfAll = []string{"stat", "status", "statm", "cmdline", "cgroup", "environ"}
 
-// content returns what is in such a file; nil: that has to be asked for.
+// content returns the content of such a file; nil: it has to be fetched.
 func (p *process) content(name string) []byte {
 	switch name {
 	case "stat":
@@ -97,7 +94,7 @@ func (p *process) content(name string) []byte {
 	return nil
 }
 
-// differing returns the names in /proc/PID that are not the same in another version.
+// differing returns the names in /proc/PID whose content differs in another version.
 func (p *process) differing(q *process) []string {
 	var names []string
 	for _, name := range hotFiles {
@@ -107,7 +104,7 @@ func (p *process) differing(q *process) []string {
 		}
 	}
 	if q.Environ == nil && (slices.Contains(names, "comm") || slices.Contains(names, "cmdline")) {
-		names = append(names, "environ") // it has executed
+		names = append(names, "environ") // the process has executed
 	}
 	if !slices.EqualFunc(p.Threads, q.Threads, sameThread) {
 		names = append(names, "task")
@@ -119,7 +116,7 @@ func sameThread(a, b Thread) bool {
 	return a.TID == b.TID && bytes.Equal(a.Stat, b.Stat) && bytes.Equal(a.Status, b.Status)
 }
 
-// text returns a file of the process.
+// text returns a file of the process with a content.
 func (p *process) text(content []byte, mode uint32) *text {
 	return &text{content: content, mode: mode &^ unix.S_IFMT, uid: p.UID, gid: p.GID, since: p.since}
 }

@@ -18,7 +18,7 @@ type processDir struct {
 	born uint64
 }
 
-// process returns the process in its present version.
+// process returns the process in its current version.
 func (d *processDir) process() (*process, unix.Errno) {
 	p := d.view.process(d.pid)
 	if p == nil || p.born != d.born {
@@ -36,7 +36,7 @@ func (d *processDir) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
 	return f.attr(a)
 }
 
-// meanwhile is how often a process may change while it is looked into.
+// meanwhile is how often a lookup starts again because the process has changed.
 const meanwhile = 8
 
 func (d *processDir) lookup(_ context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
@@ -47,8 +47,8 @@ func (d *processDir) lookup(_ context.Context, self uint64, name string, who fus
 			return nil, 0, errno
 		}
 		n, keep, errno := d.find(here, p, who)
-		// If it changes from now on, the kernel is told that of what is here (apply.go). If
-		// it has changed before that, it was not.
+		// If it changes from now on, the kernel is told of this file (apply.go). If it changed
+		// before, the kernel was not.
 		if n == nil || errno != 0 || d.view.process(d.pid) == p {
 			return n, keep, errno
 		}
@@ -73,7 +73,7 @@ func (d *processDir) find(here place, p *process, who fuse.Owner) (*inode, time.
 	return d.view.inspect(here, p, here.name, mode, who)
 }
 
-// brief implements [briefed] for what programs read of all processes.
+// brief implements [briefed] for the files that programs read of all processes.
 func (d *processDir) brief(self uint64, e entry) (*inode, time.Duration) {
 	p, errno := d.process()
 	if errno != 0 || !slices.Contains(readOfAll, e.name) || p.content(e.name) == nil {
@@ -146,8 +146,7 @@ func (d *threadDir) lookup(_ context.Context, self uint64, name string, who fuse
 	return d.view.inspect(here, d.of, "task/"+d.thread.TID.String()+"/"+name, mode, who)
 }
 
-// content returns what is in a file that is shown from memory; nil: that has to be
-// asked for.
+// content returns the content of a file that is shown from memory; nil: it has to be fetched.
 func (d *threadDir) content(name string) []byte {
 	switch name {
 	case "stat":
@@ -171,5 +170,5 @@ func (d *threadDir) list(context.Context) ([]entry, unix.Errno) {
 	return threadNames, 0
 }
 
-// path returns where a thread is in the real procfs.
+// path returns the path of a thread in the real procfs.
 func (d *threadDir) path() string { return d.of.PID.String() + "/task/" + d.thread.TID.String() }

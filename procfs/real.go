@@ -12,17 +12,17 @@ import (
 	"bproc/wire"
 )
 
-// real is the front end's own procfs, by descriptor: it stays what it is, whatever is
-// mounted over its path.
+// real is the real procfs of this machine, by descriptor: it stays the same whatever is mounted
+// over its path.
 type real struct {
 	dir       *os.File
-	mountable bool // it is a mount of its own, copies of which can be mounted
+	mountable bool // it is a mount, which can be copied
 }
 
-// procPath is where the real procfs is found.
+// procPath is the path of the real procfs.
 const procPath = "/proc"
 
-// openReal opens the procfs of a mount namespace: of that of a process, or of this one.
+// openReal opens the procfs in the mount namespace of a process, or in this one (0).
 func openReal(space int) (real, error) {
 	fd, err := copyProc(space)
 	mountable := err == nil
@@ -46,11 +46,10 @@ func openReal(space int) (real, error) {
 	return real{os.NewFile(uintptr(fd), procPath), mountable}, nil
 }
 
-// copyProc returns a copy of the mount of procfs in a process' mount namespace, or in this
-// one (0), with what is mounted in it. The copy is mounted nowhere. Nothing of what is
-// mounted on it may appear on the original, so it is private: a copy of a private mount,
-// in a mount namespace that only this function has. (mount_setattr(2), which would do it
-// without, is of Linux 5.12.)
+// copyProc returns a copy of the mount of procfs in a process's mount namespace, or in this one
+// (0), with the mounts in it. The copy is not mounted. Mounts on the copy must not propagate to the
+// original, so the copy is private: it is made of a private mount in a mount namespace that only
+// this function has. (mount_setattr(2), which would not need that, requires Linux 5.12.)
 func copyProc(space int) (tree int, err error) {
 	tree = -1
 	err = ownthread.Do(func() error {
@@ -68,7 +67,7 @@ func copyProc(space int) (tree int, err error) {
 	return tree, err
 }
 
-// enterMounts moves the calling thread to the mount namespace of a process.
+// enterMounts moves the calling thread into the mount namespace of a process.
 func enterMounts(pid int) error {
 	path := fmt.Sprintf("/proc/%d/ns/mnt", pid)
 	ns, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -85,7 +84,7 @@ func enterMounts(pid int) error {
 	return nil
 }
 
-// leaveProc moves the calling thread to a copy of its mount namespace with a private /proc.
+// leaveProc moves the calling thread into a copy of its mount namespace with a private /proc.
 func leaveProc() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
@@ -109,7 +108,7 @@ func (r real) fd() int { return int(r.dir.Fd()) }
 
 func (r real) close() { r.dir.Close() }
 
-// stat tells of a file, not of what a link leads to.
+// stat returns the attributes of a file. It does not follow links.
 func (r real) stat(path string) (st unix.Stat_t, errno unix.Errno) {
 	return st, errnoOf(unix.Fstatat(r.fd(), path, &st, unix.AT_SYMLINK_NOFOLLOW))
 }
@@ -133,7 +132,7 @@ func (r real) list(path string) ([]entry, unix.Errno) {
 	return entries, 0
 }
 
-// read returns the beginning of a small file, which one call of the kernel gives.
+// read returns the beginning of a small file, which the kernel returns in one call.
 func (r real) read(path string) ([]byte, error) {
 	fd, err := unix.Openat(r.fd(), path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -155,7 +154,7 @@ func (r real) link(path string) (string, unix.Errno) {
 	return string(b[:n]), 0
 }
 
-// typeBits returns the type bits of st_mode for those of Go.
+// typeBits converts Go's type bits to those of st_mode.
 func typeBits(m os.FileMode) uint32 {
 	switch m.Type() {
 	case os.ModeDir:
@@ -167,7 +166,7 @@ func typeBits(m os.FileMode) uint32 {
 	}
 }
 
-// errnoOf returns the errno in an error, EIO if there is none.
+// errnoOf returns the errno in an error; EIO if there is none.
 func errnoOf(err error) unix.Errno {
 	if err == nil {
 		return 0
@@ -179,7 +178,7 @@ func errnoOf(err error) unix.Errno {
 	return unix.EIO
 }
 
-// number returns the process that a name in /proc stands for, 0 if none does.
+// number returns the process number that a name in /proc stands for; 0 if none.
 func number(name string) wire.PID {
 	if name == "" || name[0] < '1' || name[0] > '9' {
 		return 0

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// own is the name of the directory of what no other procfs has; passage is where the
-// real procfs is mounted in it.
+// own is the name of the directory that no other procfs has. The real procfs is mounted in it on
+// passage.
 const (
 	own     = "bproc"
 	passage = "local"
@@ -23,8 +23,8 @@ type rootDir struct {
 	view *View
 }
 
-// list returns what the real procfs has: remote processes are in it as their ghosts, or
-// not at all, if this is not the front end.
+// list returns the names in the real procfs. On the front end ghosts stand for remote processes; on
+// a node the remote processes are not in it.
 func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 	d.view.refresh(ctx)
 	entries, errno := d.view.real.list(".")
@@ -44,8 +44,8 @@ func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 	return append(entries, entry{own, unix.S_IFDIR}), errno
 }
 
-// elsewhere returns what there is where not the ghosts are, but some of the processes
-// themselves. Processes are in the order of their numbers, as the kernel lists them.
+// elsewhere returns the names where there are no ghosts, but some of the processes themselves.
+// Processes are sorted by number, as the kernel lists them.
 func (d *rootDir) elsewhere(have []entry) []entry {
 	pids := d.view.remote()
 	var others []entry
@@ -86,8 +86,7 @@ func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.O
 	return d.view.table.at(place{self, name}, func() file { return to }), forEver, 0
 }
 
-// has reports whether there is a process of that number: a remote one, or one of this
-// machine that is shown.
+// has reports whether a process with that number is shown: a remote one, or one of this machine.
 func (d *rootDir) has(name string) bool {
 	p := d.view.process(number(name))
 	if p != nil && !p.Here {
@@ -110,7 +109,7 @@ func (d *rootDir) process(self uint64, name string) *inode {
 // brief implements [briefed].
 func (d *rootDir) brief(self uint64, e entry) (*inode, time.Duration) {
 	if number(e.name) == 0 || d.view.cfg.Local != nil && !d.has(e.name) {
-		return nil, 0 // else it is there, or it will be seen that it has no attributes any more
+		return nil, 0 // else it exists, or its attributes will turn out to be missing
 	}
 	return d.process(self, e.name), d.view.keep(number(e.name))
 }

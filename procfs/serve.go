@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is for how long a reader waits for a node at most. Nothing can interrupt a
-// process that waits for an answer of the view.
+// patience bounds a reader's wait for a node. A process that waits for an answer of the view cannot
+// be interrupted.
 const patience = 2 * time.Second
 
-// requests answers the kernel.
+// requests answers the kernel's requests.
 type requests struct {
 	fuse.RawFileSystem // refuses everything else
 
@@ -26,8 +26,8 @@ func newRequests(v *View) *requests {
 
 func (r *requests) String() string { return fsName }
 
-// bounded returns the context of a request. It does not end when the caller gets a
-// signal: most programs do not expect EINTR from /proc.
+// bounded returns the context of a request. It does not end when the caller gets a signal: most
+// programs do not expect EINTR from /proc.
 func bounded(who fuse.Caller) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(&fuse.Context{Caller: who}), patience)
 }
@@ -49,7 +49,7 @@ func (r *requests) Lookup(_ <-chan struct{}, in *fuse.InHeader, name string, out
 	}
 	if n == nil {
 		out.SetEntryTimeout(keep)
-		return fuse.OK // with node 0: there is no such name, and that may be kept
+		return fuse.OK // with node 0: the name does not exist, and the kernel may cache that
 	}
 	return fuse.Status(r.fill(n, keep, out))
 }
@@ -97,16 +97,16 @@ func (r *requests) Readlink(_ <-chan struct{}, in *fuse.InHeader) ([]byte, fuse.
 	return []byte(to), fuse.Status(errno)
 }
 
-// StatFs has nothing to say but that this is a file system.
+// StatFs answers statfs(2), which only shows that this is a file system.
 func (r *requests) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
 	out.Bsize, out.Frsize, out.NameLen = 4096, 4096, unix.NAME_MAX
 	return fuse.OK
 }
 
-// Open is not needed: the kernel does not ask again (FUSE_NO_OPEN_SUPPORT).
+// Open is not needed: after one ENOSYS the kernel does not ask again (FUSE_NO_OPEN_SUPPORT).
 func (r *requests) Open(<-chan struct{}, *fuse.OpenIn, *fuse.OpenOut) fuse.Status { return fuse.ENOSYS }
 
-// Flush is not needed either: the kernel does not ask again.
+// Flush is not needed: after one ENOSYS the kernel does not ask again.
 func (r *requests) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
 
 func (r *requests) Read(_ <-chan struct{}, in *fuse.ReadIn, _ []byte) (fuse.ReadResult, fuse.Status) {
@@ -133,7 +133,7 @@ func (r *requests) Read(_ <-chan struct{}, in *fuse.ReadIn, _ []byte) (fuse.Read
 	return fuse.ReadResultData(t.content[from:to]), fuse.OK
 }
 
-// Write is what root can do to a file that it has opened for writing.
+// Write refuses: root can open a file for writing.
 func (r *requests) Write(<-chan struct{}, *fuse.WriteIn, []byte) (uint32, fuse.Status) {
 	return 0, fuse.EACCES
 }
@@ -176,7 +176,7 @@ func (r *requests) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.Dir
 	})
 }
 
-// fill tells the kernel of an inode that it has looked up.
+// fill passes an inode that was looked up to the kernel.
 func (r *requests) fill(n *inode, keep time.Duration, out *fuse.EntryOut) unix.Errno {
 	attrKeep, errno := n.file.attr(&out.Attr)
 	if errno != 0 {
@@ -189,8 +189,8 @@ func (r *requests) fill(n *inode, keep time.Duration, out *fuse.EntryOut) unix.E
 	return 0
 }
 
-// entries passes the names of an open directory to a function, from an offset on,
-// until it has no room for another one.
+// entries passes the names of an open directory, beginning at an offset, to add until add has no
+// room.
 func (r *requests) entries(in *fuse.ReadIn, add func(directory, entry) bool) fuse.Status {
 	l := r.handles.find(in.Fh)
 	if l == nil {

@@ -8,24 +8,24 @@ import (
 	"bproc/wire"
 )
 
-// strangers are processes of the real procfs that the source has to know and does not:
-// ghosts of what was born since nodes were asked last. About these nodes are asked at once,
-// however short ago they were asked.
+// strangers are processes of the real procfs that the source should know and does not: ghosts of
+// processes born since nodes were last asked. Nodes are asked about them at once, no matter when
+// they were last asked.
 //
 //	a listing, or a lookup, meets one --> question --> the refresher asks the nodes
 //	    waits for at most strangerTime <-- done -------'
 //
-// One question is asked at a time; who meets another stranger meanwhile shares the next.
+// One question is asked at a time; readers that meet other strangers meanwhile share the next.
 type strangers struct {
-	wanted chan struct{} // somebody waits for the next question
+	wanted chan struct{} // a reader waits for the next question
 
 	mu    sync.Mutex
-	asked map[wire.PID]time.Time // when a question about it was put last
-	next  *question              // to be asked; nil: nobody wants one
-	last  *question              // that is being asked, or was; never nil
+	asked map[wire.PID]time.Time // when a question about it was last put
+	next  *question              // to be asked; nil: none
+	last  *question              // being asked, or answered; never nil
 }
 
-// question is one to all nodes.
+// question is a question to all nodes.
 type question struct{ done chan struct{} }
 
 func newStrangers() *strangers {
@@ -34,23 +34,23 @@ func newStrangers() *strangers {
 	return &strangers{wanted: make(chan struct{}, 1), asked: map[wire.PID]time.Time{}, last: answered}
 }
 
-// Bounds on it.
+// Limits of time.
 const (
-	// strangerTime is for how long a reader waits for what nodes say of a stranger. It is
-	// shown as its ghost then.
+	// strangerTime bounds a reader's wait for the nodes' answers about a stranger. It is shown as
+	// its ghost then.
 	strangerTime = 500 * time.Millisecond
 
-	// again is when nodes are asked again about one that is still not known, and for how
-	// long the kernel takes it for what it seems to be.
+	// again is the time after which nodes are asked again about a stranger that is still not known,
+	// and for which the kernel caches its name.
 	again = 100 * time.Millisecond
 
-	// settled is how long a process must have been shown as a local one to be taken for
-	// one from then on: a ghost is known by then, or not to be asked for in a hurry.
+	// settled is how long a process must have been shown as a local one to be taken for one from
+	// then on: a ghost is known by then, or is not urgent.
 	settled = 2 * time.Second
 )
 
-// meet has nodes asked about those of some processes of the real procfs that are strangers,
-// and waits for what they say, but no longer than the context lives.
+// meet has nodes asked about the strangers among some processes of the real procfs, and waits for
+// their answers until the context ends.
 func (v *View) meet(ctx context.Context, some ...entry) {
 	if v.cfg.Awaited == nil {
 		return
@@ -72,7 +72,7 @@ func (v *View) meet(ctx context.Context, some ...entry) {
 	}
 }
 
-// stranger reports whether a process is one.
+// stranger reports whether a process is a stranger.
 func (v *View) stranger(pid wire.PID, name string) bool {
 	if v.process(pid) != nil {
 		return false
@@ -85,8 +85,8 @@ func (v *View) stranger(pid wire.PID, name string) bool {
 	return v.cfg.Awaited(pid)
 }
 
-// askAbout returns the question to wait for: a new one, unless there was one about this
-// process just now.
+// askAbout returns the question to wait for: a new one, unless one about this process was put just
+// now.
 func (s *strangers) askAbout(pid wire.PID) *question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,13 +101,13 @@ func (s *strangers) askAbout(pid wire.PID) *question {
 				delete(s.asked, other)
 			}
 		}
-		s.wanted <- struct{}{} // does not wait: for the question before it was taken
+		s.wanted <- struct{}{} // does not block: the question before it was taken
 	}
 	s.asked[pid] = now
 	return s.next
 }
 
-// begin returns the question that is to be asked now.
+// begin returns the question to ask now.
 func (s *strangers) begin() *question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *strangers) begin() *question {
 	return s.last
 }
 
-// keep returns for how long the kernel may take a process for what is known of it.
+// keep returns how long the kernel may cache the name of a process.
 func (v *View) keep(pid wire.PID) time.Duration {
 	if v.cfg.Awaited == nil || v.process(pid) != nil {
 		return freshness

@@ -18,26 +18,26 @@ func awaiting(t *testing.T, pids ...wire.PID) *mounted {
 	m := mount(t, func(cfg *Config) {
 		cfg.Awaited = func(pid wire.PID) bool { return slices.Contains(pids, pid) }
 	})
-	m.round() // and no other for some time
+	m.round() // so that no other follows for some time
 	return m
 }
 
-// isYoung makes processes known that are told only if nodes say what is now.
+// isYoung makes processes known that are told only with now.
 func (c *cluster) isYoung(p ...Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.young.Changed = append(c.young.Changed, p...)
 }
 
-// pressed returns how often nodes had to say what is now.
+// pressed returns the number of Refreshes with now.
 func (c *cluster) pressed() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.nows
 }
 
-// TestYoungProcess has processes born right after nodes were asked. They are shown by the
-// first listing, and by the first lookup; local ones are nothing to ask for.
+// TestYoungProcess has processes born right after nodes were asked. The first listing, and the
+// first lookup, show them; nodes are not asked about local ones.
 func TestYoungProcess(t *testing.T) {
 	pids := ghosts(t, 3)
 	m := awaiting(t, pids[0], pids[1])
@@ -58,8 +58,8 @@ func TestYoungProcess(t *testing.T) {
 	}
 }
 
-// TestUnknownProcess has many look, again and again, at a ghost of which no node knows: it is
-// shown as a ghost, and nodes are asked now and then. In the end one does know it.
+// TestUnknownProcess has many readers repeatedly read a ghost that no node knows: it is shown as a
+// ghost, and nodes are asked now and then. In the end a node knows it.
 func TestUnknownProcess(t *testing.T) {
 	pid := ghosts(t, 1)[0]
 	m := awaiting(t, pid)
@@ -86,8 +86,8 @@ func TestUnknownProcess(t *testing.T) {
 	})
 }
 
-// TestSilentNodesAndYoungProcess has nodes that do not answer about a ghost: who looks waits
-// for a bounded time, all who look wait for the same question.
+// TestSilentNodesAndYoungProcess has nodes that do not answer about a ghost: a reader waits for a
+// bounded time, and all readers wait for the same question.
 func TestSilentNodesAndYoungProcess(t *testing.T) {
 	pids := ghosts(t, 2)
 	m := awaiting(t, pids...)

@@ -6,15 +6,15 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// inode is a file under the number by which the kernel knows it.
+// inode is a file with the number by which the kernel knows it.
 type inode struct {
 	id      uint64
 	file    file
-	place   place  // zero: none that another lookup would find
-	lookups uint64 // how often the kernel was told; guarded by table.mu
+	place   place  // zero: no other lookup finds it
+	lookups uint64 // number of lookups by the kernel; guarded by table.mu
 }
 
-// place is where an inode is found.
+// place is a name in a directory.
 type place struct {
 	parent uint64
 	name   string
@@ -23,9 +23,8 @@ type place struct {
 // rootID is the number of the root's inode.
 const rootID = fuse.FUSE_ROOT_ID
 
-// table has the inodes that the kernel knows. What is shown is never changed: a new
-// version of a file is another inode, so that who is reading the old one goes on
-// with it.
+// table has the inodes that the kernel knows. Files never change: a new version of a file is
+// another inode, so that readers of the old one go on with it.
 type table struct {
 	mu     sync.Mutex
 	byID   map[uint64]*inode
@@ -46,9 +45,9 @@ func (t *table) find(id uint64) *inode {
 	return t.byID[id]
 }
 
-// at returns the inode of a place, counting a lookup by the kernel. If there is none,
-// it is one of the file that is returned by make. What make finds out is true when the
-// inode is there: who changes it and calls vacate then, finds the inode.
+// at returns the inode of a place, and counts a lookup by the kernel. If there is none, it makes
+// one with the file that make returns. make runs with the table locked: a goroutine that changes
+// the file's source and then calls vacate finds the inode.
 func (t *table) at(p place, make func() file) *inode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +61,7 @@ func (t *table) at(p place, make func() file) *inode {
 	return n
 }
 
-// add returns an inode that no other lookup finds, counting a lookup by the kernel.
+// add returns an inode that no other lookup finds, and counts a lookup by the kernel.
 func (t *table) add(f file) *inode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,8 +77,8 @@ func (t *table) addLocked(f file) *inode {
 	return n
 }
 
-// vacate makes the next lookup of a place find another inode than the last one, and
-// reports whether the kernel may know that.
+// vacate makes the next lookup of a place return a new inode, and reports whether the kernel may
+// know the old one.
 func (t *table) vacate(p place) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,14 +91,14 @@ func (t *table) vacate(p place) bool {
 	return true
 }
 
-// placedAt returns the inode of a place, nil if there is none.
+// placedAt returns the inode of a place; nil if there is none.
 func (t *table) placedAt(p place) *inode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.placed[p]
 }
 
-// known returns the number of the inode of a place, 0 if there is none.
+// known returns the number of the inode of a place; 0 if there is none.
 func (t *table) known(p place) uint64 {
 	if n := t.placedAt(p); n != nil {
 		return n.id
@@ -107,7 +106,7 @@ func (t *table) known(p place) uint64 {
 	return 0
 }
 
-// forget takes back lookups.
+// forget takes back lookups by the kernel.
 func (t *table) forget(id, lookups uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +124,7 @@ func (t *table) forget(id, lookups uint64) {
 	}
 }
 
-// size returns how many inodes the kernel knows.
+// size returns the number of inodes that the kernel knows.
 func (t *table) size() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNobodyReadsHalfOfAChange has readers read byte by byte, and as a whole, while
-// what they read changes its length and its content.
+// TestNobodyReadsHalfOfAChange has readers read byte by byte, and as a whole, while the length and
+// content of the file change.
 func TestNobodyReadsHalfOfAChange(t *testing.T) {
 	m := mount(t)
 	pid := ghosts(t, 1)[0]
@@ -30,7 +30,7 @@ func TestNobodyReadsHalfOfAChange(t *testing.T) {
 			for ended := false; !ended; {
 				select {
 				case <-done:
-					ended = true // once more
+					ended = true // one last time
 				default:
 				}
 				got, err := readIn(m.file(pid, "status"), size)
@@ -61,9 +61,10 @@ func TestNobodyReadsHalfOfAChange(t *testing.T) {
 	}
 }
 
-// readIn reads a file in pieces of a size. It does not open it by package os, which asks at once whether
-// the file can be read (epoll_ctl(2)): the kernel asks the server, and Go's scheduler does not know that
-// the call waits. When memory is to be collected then, server and reader wait for each other.
+// readIn reads a file in pieces of a size. It does not open the file by package os, which checks at
+// once whether the file can be polled (epoll_ctl(2)): the kernel asks the server, and Go's
+// scheduler does not know that the call waits. If the garbage collector starts then, server and
+// reader wait for each other.
 func readIn(path string, size int) ([]byte, error) {
 	fd, err := -1, error(unix.EINTR)
 	for err == unix.EINTR { //nolint:errorlint // it is never wrapped
@@ -86,7 +87,7 @@ func readIn(path string, size int) ([]byte, error) {
 	}
 }
 
-// TestKernelForgets checks that the view keeps nothing of what the kernel has let go.
+// TestKernelForgets checks that the view keeps no inodes that the kernel has forgotten.
 func TestKernelForgets(t *testing.T) {
 	m := mount(t)
 	pid := ghosts(t, 1)[0]
@@ -98,8 +99,8 @@ func TestKernelForgets(t *testing.T) {
 	eventually(t, func() error { return atMost(m.view.table.size(), 25) })
 }
 
-// TestHangingNodes wants a reader to wait for a bounded time, and to see what was
-// known.
+// TestHangingNodes checks that a reader waits for a bounded time, and then sees the last known
+// data.
 func TestHangingNodes(t *testing.T) {
 	m := mount(t)
 	pid := ghosts(t, 1)[0]

@@ -17,43 +17,42 @@ import (
 	"bproc/wire"
 )
 
-// fsName is what the view is called in a list of mounts, with type fuse.bpprocfs.
+// fsName is the name of the view in a list of mounts, with type fuse.bpprocfs.
 const fsName = "bpprocfs"
 
-// Config is how a view is mounted.
+// Config is the configuration of a view.
 type Config struct {
 	// Mountpoint is the directory that the view is mounted on.
 	Mountpoint string
 
-	// Keep leaves the real procfs mounted on the mount point when the view ends, and
-	// puts the next view on top of that. Mount namespaces that have got both from
-	// here (see bpns(1)) see the real procfs meanwhile, and the next view then.
+	// Keep leaves the real procfs mounted on the mount point when the view ends, and mounts the
+	// next view on top of it. Mount namespaces that have copies of both mounts (see bpns(1)) see
+	// the real procfs in between, and then the next view.
 	Keep bool
 
-	// Space is a process whose mount namespace has the real procfs; 0: it is in this one.
+	// Space is a process whose mount namespace has the real procfs; 0: this process's.
 	Space int
 
-	// Local is for a view that is not the front end's. It tells which processes of the real
-	// procfs are shown that the Source does not know; on the front end, all are. Those
-	// that the Source knows are shown in any case.
+	// Local is for a view on a node. It reports whether a process of the real procfs is shown that
+	// the Source does not know; on the front end, all are. Processes that the Source knows are
+	// always shown.
 	Local func(wire.PID) bool
 
-	// Awaited tells which processes of the real procfs the Source has to know sooner or
-	// later: ghosts on the front end. It is asked at once about those that it does not know
-	// when somebody looks. Nil: none.
+	// Awaited reports whether the Source will have to know a process of the real procfs: a ghost on
+	// the front end. When a program reads such a process that the Source does not know, nodes are
+	// asked at once. Nil: none.
 	Awaited func(wire.PID) bool
 
-	// Births waits until processes were born that are not in the count that it has returned
-	// last, and returns the count now; after 0 at once. Processes are then made known to the
-	// kernel before anybody looks, when they have lived for some seconds. Nil: nobody is
-	// asked anything until somebody looks.
+	// Births blocks until the count of births differs from after, and returns it; after 0 it
+	// returns at once. New processes are made known to the kernel when they have lived for some
+	// seconds, before any program reads them. Nil: nodes are asked only when a program reads.
 	Births func(ctx context.Context, after uint64) (uint64, error)
 
 	// Ready is called when the view can be used.
 	Ready func()
 
-	// Guard is the argument vector with which this program calls [guard.Run]: it frees
-	// readers if this process is killed. None: nothing does.
+	// Guard is the argument vector with which this program calls [guard.Run]: it frees readers if
+	// this process is killed. Empty: there is no guard.
 	Guard []string
 }
 
@@ -63,12 +62,12 @@ type View struct {
 	source Source
 	log    *slog.Logger
 	real   real
-	own    real  // of this process; the same, unless the view is that of a space
-	since  int64 // seconds since 1970: times of what is as old as the view
+	own    real  // of this process; the same as real, except for the view of a space
+	since  int64 // seconds since 1970: the time of files that are as old as the view
 	deaf   time.Duration
 
-	// inflight bounds the bytes of requests that are being answered; 0: nothing does. Tests
-	// have it.
+	// inflight bounds the bytes of requests that are being answered; 0: no bound. Only tests set
+	// it.
 	inflight int
 
 	table     *table
@@ -81,15 +80,15 @@ type View struct {
 	kernel *fuse.Server // nil before the mount
 	device device
 
-	// inside says that the real procfs is mounted in the view; else links lead to
-	// where it is without the view.
+	// inside means that the real procfs is mounted in the view; else links lead to it outside of
+	// the view.
 	inside bool
-	tree   int // of the real procfs, to be mounted there; -1: none
+	tree   int // of the real procfs, to be mounted in the view; -1: none
 
 	mu        sync.RWMutex
-	processes map[wire.PID]*process // the refresher alone changes it
+	processes map[wire.PID]*process // only the refresher changes it
 
-	lastBorn uint64 // the refresher's
+	lastBorn uint64 // owned by the refresher
 }
 
 // New returns a view that shows what the source knows.
@@ -114,8 +113,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 	return v
 }
 
-// Run mounts the view and serves it until the context ends, or until somebody
-// unmounts it.
+// Run mounts the view and serves it until the context ends, or until it is unmounted.
 func (v *View) Run(ctx context.Context) error {
 	at, err := filepath.Abs(v.cfg.Mountpoint)
 	if err != nil {
@@ -177,7 +175,7 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 	return group.Wait()
 }
 
-// options are those of the mount.
+// options returns the mount options.
 func (v *View) options() *fuse.MountOptions {
 	return &fuse.MountOptions{
 		Name:       fsName,
@@ -200,8 +198,8 @@ func (v *View) options() *fuse.MountOptions {
 	}
 }
 
-// passage returns the path of the real procfs from a directory of the view that is so
-// many directories below its root.
+// passage returns the path of the real procfs from a directory of the view that is depth levels
+// below its root.
 func (v *View) passage(depth int) string {
 	if !v.inside {
 		return "/proc/"

@@ -96,7 +96,7 @@ func TestChangeIsShown(t *testing.T) {
 	}
 }
 
-// isErrno says what is wrong with an error that is not the wanted one.
+// isErrno returns an error if got is not the wanted errno.
 func isErrno(what string, got error, want unix.Errno) error {
 	if errors.Is(got, want) {
 		return nil

@@ -14,45 +14,45 @@ import (
 	"bproc/wire"
 )
 
-// warmer has the kernel know processes before readers ask for them. Who lists /proc
-// is going to read some files of each process, and each that the kernel does not know
-// costs the reader two requests. The warmer lists what the reader is going to look into,
-// ahead of it: one listing makes all of a process known (processDir.brief), and
-// the contents are given to the kernel without being asked for (FUSE_NOTIFY_STORE).
+// warmer makes the kernel know processes before readers ask for them. A program that lists /proc
+// then reads some files of each process, and each process that the kernel does not know costs the
+// reader two requests. The warmer lists these directories ahead of the reader: one listing makes
+// all files of a process known (processDir.brief), and it stores the contents in the kernel's cache
+// (FUSE_NOTIFY_STORE).
 //
 //	reader                             warmer
 //	lists /proc  --- many unknown -->  lists /proc, then each of those, and
-//	             <-- all ------------  stores what is in their files
-//	reads, and the server is not asked
+//	             <-- all ------------  stores the contents of their files
+//	reads, without requests to the server
 //
-// A reader that goes ahead meanwhile asks for the same, and catches up: it takes less time
-// for a process that is known than the warmer for one that is not. So it waits.
+// A reader that went ahead meanwhile would make the same requests, and catch up: it takes less time
+// for a known process than the warmer for an unknown one. So it waits.
 //
-// It works when somebody has listed /proc, and only on processes that the kernel does not
-// know. What was prepared (prepare.go) it knows.
+// The warmer works when a program has listed /proc, and only on processes that the kernel does not
+// know. The kernel knows the processes that were prepared (prepare.go).
 type warmer struct {
 	view   *View
-	wanted chan *headStart // of a reader who lists what is not known
+	wanted chan *headStart // of a reader that lists unknown processes
 
-	// turn is held by who looks into processes. Nobody who answers the kernel takes it.
+	// turn is held while processes are read. No handler of requests takes it.
 	turn sync.Mutex
 }
 
-// headStart is what a reader waits for, so as not to ask for the same.
+// headStart is what a reader waits for, so as not to make the same requests.
 type headStart struct {
-	looks atomic.Int32  // made so far
-	made  chan struct{} // closed when no more will come
+	looks atomic.Int32  // processes read so far
+	made  chan struct{} // closed when all are read
 }
 
-// Bounds on it. Few processes are read as quickly as they are made known.
+// Bounds of the warmer. A few processes are read as fast as they are made known.
 const (
 	worthWarming = 32               // processes
-	ahead        = time.Second      // that a reader waits at most
-	warmThreads  = 4                // that look into processes at the same time
-	warmTime     = 30 * time.Second // for all
+	ahead        = time.Second      // longest wait of a reader
+	warmThreads  = 4                // threads that read processes
+	warmTime     = 30 * time.Second // for all processes
 )
 
-// want has processes made known, unless that is under way, and waits for it.
+// want has processes made known, unless the warmer is at work, and waits for it.
 func (w *warmer) want(ctx context.Context) {
 	start := &headStart{made: make(chan struct{})}
 	select {
@@ -68,7 +68,7 @@ func (w *warmer) want(ctx context.Context) {
 	}
 }
 
-// run makes processes known when it is wanted, until the context ends.
+// run makes processes known on demand, until the context ends.
 func (w *warmer) run(ctx context.Context) error {
 	for {
 		select {
@@ -82,7 +82,7 @@ func (w *warmer) run(ctx context.Context) error {
 	}
 }
 
-// warm lists /proc, and has those processes looked into that the kernel does not know.
+// warm lists /proc, and reads the processes that the kernel does not know.
 func (w *warmer) warm(ctx context.Context, start *headStart) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -109,8 +109,7 @@ func (w *warmer) warm(ctx context.Context, start *headStart) error {
 	return group.Wait()
 }
 
-// inRoot executes f with the root directory of the view, on a thread that may wait for the
-// view.
+// inRoot runs f with the root directory of the view, on a thread that may wait for the view.
 func (w *warmer) inRoot(flag int, f func(root int) error) error {
 	return w.view.device.apart(func() error {
 		root, err := longcall.Openat(unix.AT_FDCWD, w.view.cfg.Mountpoint, flag|unix.O_DIRECTORY|unix.O_CLOEXEC)
@@ -122,15 +121,14 @@ func (w *warmer) inRoot(flag int, f func(root int) error) error {
 	})
 }
 
-// listSize is enough for a directory of a process; rootSize is for how much of /proc the
-// kernel is to ask at once.
+// listSize is enough for a directory of a process; rootSize is the size of one read of /proc.
 const (
 	listSize = 8 << 10
 	rootSize = 64 << 10
 )
 
-// list lists /proc, which makes the directories in it known, and gives those of which the
-// files are not.
+// list lists /proc, which makes the directories in it known, and sends the processes whose files
+// are not known.
 func (w *warmer) list(ctx context.Context, root int, cold chan<- wire.PID) error {
 	buf := make([]byte, rootSize)
 	for {
@@ -153,11 +151,11 @@ func (w *warmer) list(ctx context.Context, root int, cold chan<- wire.PID) error
 	}
 }
 
-// look makes the files of a process known, with what is in them. One that ends
-// meanwhile is no loss.
+// look makes the files of a process known, with their contents. Errors are ignored: the process may
+// have ended.
 func (w *warmer) look(root int, pid wire.PID, buf []byte) {
 	if !w.view.cold(pid) {
-		return // the reader was quicker
+		return // the reader was faster
 	}
 	dir, err := longcall.Openat(root, pid.String(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW)
 	if err != nil {
@@ -175,11 +173,10 @@ func (w *warmer) look(root int, pid wire.PID, buf []byte) {
 			}
 		}
 	}
-	longcall.Exists(dir, "ctty") // which ps(1) looks for in vain
+	longcall.Exists(dir, "ctty") // ps(1) looks for it in vain
 }
 
-// cold reports whether the kernel has to ask before anybody can read the files of a
-// remote process.
+// cold reports whether the kernel needs a request before the files of a remote process can be read.
 func (v *View) cold(pid wire.PID) bool {
 	if v.process(pid) == nil {
 		return false
@@ -188,7 +185,7 @@ func (v *View) cold(pid wire.PID) bool {
 	return self == 0 || v.table.known(place{self, readOfAll[0]}) == 0
 }
 
-// manyCold reports whether that is so for many processes of a listing.
+// manyCold reports whether many processes of a listing are cold.
 func (v *View) manyCold(entries []entry) bool {
 	cold := 0
 	for _, e := range entries {

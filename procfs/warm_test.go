@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestListingWarms lists many processes that nobody has looked at. The kernel is to know
-// their files, and what is in them, without having been asked for any.
+// TestListingWarms lists many processes that were never read. The kernel must know their files, and
+// the contents, without requests for them.
 func TestListingWarms(t *testing.T) {
 	m := mount(t)
 	var told []Process
@@ -28,8 +28,8 @@ func TestListingWarms(t *testing.T) {
 	wants := func(p Process) map[string][]byte {
 		return map[string][]byte{"stat": p.Stat, "status": p.Status, "statm": p.Statm, "cmdline": p.Cmdline, "cgroup": p.Cgroup, "environ": p.Environ}
 	}
-	// A reader waits for that, but not for as long as it may take on a busy machine. A
-	// kernel that is short of memory gives up some of what it has.
+	// A reader waits for that, but not as long as it may take on a busy machine. A kernel that is
+	// short of memory drops some of its caches.
 	eventually(t, func() error {
 		var missing []error
 		all := 0
@@ -59,7 +59,7 @@ func TestListingWarms(t *testing.T) {
 	}
 }
 
-// keeps reports whether the kernel has what is in a file of a process.
+// keeps returns an error if the kernel does not have the content of a file of a process.
 func (m *mounted) keeps(want []byte, pid, name string) error {
 	dir := m.view.table.known(place{rootID, pid})
 	n := m.view.table.known(place{dir, name})
@@ -71,8 +71,8 @@ func (m *mounted) keeps(want []byte, pid, name string) error {
 	return nil
 }
 
-// TestReaderAsksNothing reads as ps(1) does what was listed, while the server answers
-// nobody.
+// TestReaderAsksNothing reads the listed processes as ps(1) does, while the server answers no
+// request.
 func TestReaderAsksNothing(t *testing.T) {
 	m := mount(t)
 	dirs := map[int]Process{}
@@ -84,7 +84,7 @@ func TestReaderAsksNothing(t *testing.T) {
 	if _, err := os.ReadDir(m.path); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range told { // names in /proc itself are kept for a short time
+	for _, p := range told { // names in /proc itself are cached for a short time
 		fd, err := unix.Open(m.file(p.PID), unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestReaderAsksNothing(t *testing.T) {
 	}
 }
 
-// asPs reads what ps(1) reads of a process.
+// asPs reads the files of a process that ps(1) reads.
 func asPs(dir int, p Process) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, "", &st, unix.AT_EMPTY_PATH); err != nil || st.Uid != p.UID {
@@ -138,7 +138,7 @@ func asPs(dir int, p Process) error {
 	return nil
 }
 
-// TestNothingCanBeWritten has root write where nobody may.
+// TestNothingCanBeWritten has root write to files that nobody may write.
 func TestNothingCanBeWritten(t *testing.T) {
 	m := mount(t)
 	pid := ghosts(t, 1)[0]

@@ -15,7 +15,7 @@ func TestInitWatch(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		end   error         // of init; nil: it hangs
-		held  time.Duration // for how long the space is held
+		held  time.Duration // time for which the space is held
 		want  error
 		after time.Duration
 	}{

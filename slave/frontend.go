@@ -12,11 +12,10 @@ import (
 	"bproc/wire"
 )
 
-// frontEnd is the way of the supervisor of system calls to the front end.
+// frontEnd is the supervisor's connection to the front end.
 type frontEnd struct{ *node }
 
-// Call has a call carried out on the front end, after everything that the caller
-// can know of.
+// Call has the front end carry out a call, after all events that the caller can know of.
 func (f frontEnd) Call(ctx context.Context, id uint64, call *wire.Call) (*wire.Return, error) {
 	f.recorder.stamp()
 	r, err := f.state.call(ctx, id, call)
@@ -26,10 +25,10 @@ func (f frontEnd) Call(ctx context.Context, id uint64, call *wire.Call) (*wire.R
 	return r, nil
 }
 
-// Ours reports whether a number is of the blocks on lease to this node.
+// Ours reports whether a number is in the blocks of this node.
 func (f frontEnd) Ours(pid wire.PID) bool { return f.numbers.ours(pid) }
 
-// Regroups has the group and session of a process watched.
+// Regroups watches the group and session of a process.
 func (f frontEnd) Regroups(pid wire.PID) {
 	f.watch.groups.begin(pid)
 	f.watch.regroups(pid)
@@ -38,8 +37,8 @@ func (f frontEnd) Regroups(pid wire.PID) {
 // Unsettled reports whether a group may lack an anchor.
 func (f frontEnd) Unsettled() bool { return f.watch.groups.unsettled() }
 
-// Settle makes the anchors that groups lack. A group that cannot have one is orphaned
-// and otherwise as good.
+// Settle makes the anchors that groups lack. A group that cannot have an anchor is orphaned, and
+// otherwise as good.
 func (f frontEnd) Settle(ctx context.Context) {
 	for _, g := range f.watch.groups.made(procIn(f.space).Process) {
 		if err := f.space.Group(ctx, g.sid, g.pgid); err != nil {
@@ -49,24 +48,24 @@ func (f frontEnd) Settle(ctx context.Context) {
 	}
 }
 
-// Recredits has the credentials of a process watched.
+// Recredits watches the credentials of a process.
 func (f frontEnd) Recredits(pid wire.PID) { f.watch.recredits(pid) }
 
-// Reaper tells that a process is going to adopt orphans or not.
+// Reaper records whether a process is about to adopt orphans or to stop doing so.
 func (f frontEnd) Reaper(pid wire.PID, on bool) {
 	f.recorder.do(func(t *procevents.Tracker) { t.Reaper(pid, on) })
 }
 
-// Shadow opens a descriptor of a process that stands for one elsewhere.
+// Shadow opens a descriptor of the shadow of a process elsewhere.
 func (f frontEnd) Shadow(ctx context.Context, pid wire.PID, user uint32, flags int) (*os.File, error) {
 	return f.shadows.open(ctx, pid, user, flags)
 }
 
-// Shadowed returns who the process with a number stands for.
+// Shadowed returns the process whose shadow has a number.
 func (f frontEnd) Shadowed(number wire.PID) (wire.PID, bool) { return f.shadows.shadowed(number) }
 
-// ended returns when a process elsewhere has ended. The call has a number of its own
-// choice: those of other calls come from the kernel, which begins at random.
+// ended returns when a process elsewhere has ended. It chooses the number of the call at random:
+// the numbers of other calls come from the kernel, which begins at random.
 func (f frontEnd) ended(ctx context.Context, pid wire.PID) error {
 	r, err := f.Call(ctx, rand.Uint64(), &wire.Call{Op: wire.CallEnd, Args: []int64{int64(pid), 1}})
 	if err != nil {
@@ -80,7 +79,7 @@ func (f frontEnd) ended(ctx context.Context, pid wire.PID) error {
 	}
 }
 
-// Death tells which signal a process is going to get when its parent ends.
+// Death records the signal that a process is going to get when its parent ends.
 func (f frontEnd) Death(pid wire.PID, signal int) {
 	f.recorder.do(func(t *procevents.Tracker) { t.Death(pid, signal) })
 }

@@ -22,8 +22,8 @@ import (
 	"bproc/wire/link"
 )
 
-// front is a front end with one node: it knows of processes only what the node tells, and
-// complains of what does not fit.
+// front is a front end with one node. It knows of processes only what the node reports, and fails
+// the test if reports do not fit.
 type front struct {
 	t        *testing.T
 	listener *link.Listener
@@ -36,13 +36,13 @@ type front struct {
 	session  *frontSession
 	sessions int
 	procs    map[wire.PID]wire.PID // parents
-	ever     map[wire.PID]wire.PID // the same of all that there have been
+	ever     map[wire.PID]wire.PID // parents of all that have ever existed
 	jobs     map[wire.PID]*job
 	leased   wire.PID
 	lend     <-chan struct{} // numbers are not sent before it is closed; nil: at once
-	refused  bool            // the node goes on with no client, since it leaves
-	leaving  bool            // it has said so: another stream may be faster
-	left     bool            // and that it has no processes any more
+	refused  bool            // the node serves no client any more, since it leaves
+	leaving  bool            // the node has said so; another stream may be faster
+	left     bool            // the node has said that it has no processes any more
 }
 
 // frontSession is one session, as the front end sees it.
@@ -83,7 +83,7 @@ func newFront(t *testing.T, seed uint64) *front {
 		Joined: func(link.Joining) (wire.NodeID, wire.Block, error) { return 0, wire.Block{}, nil },
 		Admit:  func(link.Peer) error { return nil },
 		Accept: func(_ link.Peer, s *link.Session) {
-			f.done.Go(func() { _ = s.Run(ctx) }) // the test says whether sessions may end
+			f.done.Go(func() { _ = s.Run(ctx) }) // the test decides whether sessions may end
 			f.done.Go(func() { f.serve(ctx, s) })
 		},
 	})
@@ -101,7 +101,7 @@ func newFront(t *testing.T, seed uint64) *front {
 	return f
 }
 
-// serve takes what a node says on its control stream.
+// serve handles the messages of a node on its control stream.
 func (f *front) serve(ctx context.Context, l *link.Session) {
 	control, err := l.Accept(ctx)
 	if err != nil {
@@ -135,7 +135,7 @@ func (f *front) serve(ctx context.Context, l *link.Session) {
 func (s *frontSession) say(m wire.Message) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	_ = wire.Write(s.control, 0, m) // a session that is lost is followed by another
+	_ = wire.Write(s.control, 0, m) // a lost session is followed by another
 }
 
 func (f *front) lease(s *frontSession, blocks int) {
@@ -187,7 +187,7 @@ func (f *front) begin(s *frontSession, m *wire.Inventory) {
 	f.changed.Broadcast()
 }
 
-// events takes in what has happened.
+// events takes in events.
 func (f *front) events(s *frontSession, m *wire.Events) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -229,12 +229,12 @@ func (f *front) event(e *wire.Event, again bool) {
 			}
 			j.over, j.status = true, e.Status
 		}
-	default: // does not change who there is
+	default: // does not change the set of processes
 	}
 }
 
-// spawned takes in how a start went. One that fails is of a daemon that died before it
-// had asked init.
+// spawned takes in the result of a start. A start that fails is of a daemon that died before it had
+// asked init.
 func (f *front) spawned(e *wire.Event) {
 	j := f.jobs[e.PID]
 	if e.Errno == 0 && e.Stage == 0 {
@@ -255,7 +255,7 @@ func (f *front) signal(pid wire.PID, signal unix.Signal) {
 	f.session.say(&wire.Signal{PID: pid, Info: info, Seen: max(f.session.event, f.session.again), Seq: 1})
 }
 
-// await waits until ok holds, which is called with the lock held.
+// await waits until ok returns true. It is called with the lock held.
 func (f *front) await(what string, ok func() bool) {
 	f.t.Helper()
 	timer := time.AfterFunc(5*time.Minute, func() {
@@ -279,7 +279,7 @@ type job struct {
 	spawn wire.Spawn
 	input []byte
 
-	// With the lock of the front end.
+	// Guarded by the lock of the front end.
 	spawned, failed, over bool
 	status                wire.Status
 	got                   [2]uint64
@@ -305,8 +305,8 @@ func (f *front) start(pid wire.PID, input []byte, argv ...string) *job {
 	return j
 }
 
-// attach is the client in one session: it starts the process, unless the node has it,
-// and goes on with its descriptors.
+// attach is the client in one session: it starts the process, unless the node has it, and goes on
+// with its descriptors.
 func (j *job) attach(s *frontSession, there bool) {
 	f := j.f
 	f.mu.Lock()
@@ -320,7 +320,8 @@ func (j *job) attach(s *frontSession, there bool) {
 	if err != nil {
 		return
 	}
-	// It is not closed before the session ends, by which the node knows that its client is there.
+	// The stream is not closed before the session ends, since the node takes an open one for a
+	// present client.
 	taken := uint64(0)
 	frames := wire.NewReader(stream)
 	if there || spawned {
@@ -343,7 +344,7 @@ func (j *job) attach(s *frontSession, there bool) {
 		case spawned:
 			f.t.Errorf("%d cannot be gone on with from %v: %v", j.spawn.PID, got, unix.Errno(r.Errno))
 			return
-		default: // it is told that it could not be started
+		default: // the client is told that the process could not be started
 			return
 		}
 	} else if err := wire.Write(stream, 0, &j.spawn); err != nil {
@@ -352,13 +353,13 @@ func (j *job) attach(s *frontSession, there bool) {
 	j.carry(stream, frames, taken, got)
 }
 
-// carry carries bytes both ways. Of the outputs acked has been taken before.
+// carry carries bytes both ways. acked counts the bytes of the outputs that were taken before.
 func (j *job) carry(stream link.Stream, frames *wire.Reader, taken uint64, acked [2]uint64) {
 	var writing sync.Mutex
 	say := func(t wire.Type, number uint64, data []byte) {
 		writing.Lock()
 		defer writing.Unlock()
-		_, _ = stream.Write(wire.AppendData(nil, t, number, data)) // the reader sees that the session is lost
+		_, _ = stream.Write(wire.AppendData(nil, t, number, data)) // the reader notices that the session is lost
 	}
 	progress := make(chan uint64, 1<<12)
 	progress <- taken

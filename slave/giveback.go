@@ -16,14 +16,13 @@ import (
 	"bproc/wire"
 )
 
-// A block is given back when it could have been done without for restTime, which is
-// looked for every restLook.
+// A block that was spare for restTime is given back; giveBack looks for such blocks every restLook.
 const (
 	restTime = time.Minute
 	restLook = 10 * time.Second
 )
 
-// giveBack gives blocks back that are not needed any more, again and again.
+// giveBack gives back blocks that are no longer needed, until the context ends.
 func (n *node) giveBack(ctx context.Context) error {
 	tick := time.NewTicker(restLook)
 	defer tick.Stop()
@@ -33,7 +32,7 @@ func (n *node) giveBack(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		n.numbers.askForMore() // where nothing can be forked, nothing else does
+		n.numbers.askForMore() // nothing else asks where no process can fork
 		blocks := n.numbers.rested(time.Now())
 		if len(blocks) == 0 {
 			continue
@@ -42,7 +41,7 @@ func (n *node) giveBack(ctx context.Context) error {
 		if err != nil {
 			n.log.Error("blocks of process numbers are kept", "err", err)
 		}
-		n.recorder.stamp() // the ends of all that had numbers of theirs are told before
+		n.recorder.stamp() // report the ends of all processes that had numbers of theirs
 		back := n.numbers.release(func(b wire.Block) bool {
 			return err == nil && !slices.ContainsFunc(used, b.Contains)
 		})
@@ -57,8 +56,8 @@ func (n *node) giveBack(ctx context.Context) error {
 	}
 }
 
-// rested takes those blocks out of use that could have been done without for long.
-// Numbers of theirs can still be in use, by threads, sessions and groups.
+// rested takes the blocks that were spare for restTime out of use. Threads, sessions and groups may
+// still use numbers of theirs.
 func (n *numbers) rested(now time.Time) []wire.Block {
 	tasks := n.tasks()
 	n.mu.Lock()
@@ -78,14 +77,14 @@ func (n *numbers) rested(now time.Time) []wire.Block {
 		}
 	}
 	if len(n.going) > 0 {
-		n.fenceLocked() // the cursor goes there no more, whoever puts it
+		n.fenceLocked() // from now on nobody moves the cursor there
 	}
 	n.idle = idle
 	return slices.Clone(n.going)
 }
 
-// release parts with those blocks that rested has returned and that are free, and
-// takes the others back into use.
+// release gives up the free ones of the blocks that rested has returned, and takes the others back
+// into use.
 func (n *numbers) release(free func(wire.Block) bool) (back []wire.Block) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -102,8 +101,8 @@ func (n *numbers) release(free func(wire.Block) bool) (back []wire.Block) {
 	return back
 }
 
-// inUse returns all numbers that are in use in the space: of processes and threads,
-// and of groups and sessions, whose leaders may have ended.
+// inUse returns all numbers in use in the space: those of processes, threads, groups and sessions.
+// The leaders of groups and sessions may have ended.
 func inUse(proc procevents.Proc) ([]wire.PID, error) {
 	all, err := os.ReadDir(string(proc))
 	if err != nil {
@@ -130,8 +129,8 @@ func inUse(proc procevents.Proc) ([]wire.PID, error) {
 	return used, nil
 }
 
-// groupAndSession returns group and session of a process by its stat file. A zombie has
-// them too. There are none if the process has ended.
+// groupAndSession reads the group and session of a process from its stat file. A zombie has both,
+// too. The result is empty if the process has ended.
 func groupAndSession(path string) []wire.PID {
 	stat, err := os.ReadFile(path)
 	if err != nil {

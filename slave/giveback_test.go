@@ -14,7 +14,7 @@ import (
 	"bproc/wire"
 )
 
-// TestNumbersRest has blocks that are not needed for a while, and then for long.
+// TestNumbersRest has blocks that are spare for a while, and then for long.
 func TestNumbersRest(t *testing.T) {
 	now := time.Now()
 	s := newMadeUpSpace()

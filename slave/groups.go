@@ -10,21 +10,20 @@ import (
 	"bproc/wire"
 )
 
-// groups are the process groups that processes from the front end make for
-// themselves. The parent of such a process is on the front end, and so the group is
-// orphaned here, where stops of a terminal would not stop it (setpgid(2)), until
-// there is an anchor.
+// groups are the process groups that processes from the front end make for themselves. The parent
+// of such a process is on the front end, so until it has an anchor the group is orphaned here, and
+// stops of a terminal do not stop it (setpgid(2)).
 type groups struct {
 	count atomic.Int32
 
 	mu  sync.Mutex
-	new map[wire.PID]time.Time // by the process, since when it may have made one
+	new map[wire.PID]time.Time // process that may have made one, and the time of its call
 }
 
-// settleTime is how long after a call a group of it can be new.
+// settleTime is how long after a call its group counts as new.
 const settleTime = time.Second
 
-// begin is for a process that is about to join or make a group.
+// begin records a process that is about to join or make a group.
 func (g *groups) begin(pid wire.PID) {
 	if pid >= pidmap.Node {
 		return
@@ -39,10 +38,10 @@ func (g *groups) begin(pid wire.PID) {
 	g.count.Store(int32(len(g.new)))
 }
 
-// unsettled reports whether there may be new ones.
+// unsettled reports whether there may be new groups.
 func (g *groups) unsettled() bool { return g.count.Load() > 0 }
 
-// settled is for a group that has an anchor.
+// settled removes a group that has an anchor.
 func (g *groups) settled(pid wire.PID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -50,7 +49,7 @@ func (g *groups) settled(pid wire.PID) {
 	g.count.Store(int32(len(g.new)))
 }
 
-// expireLocked forgets the calls that were long ago.
+// expireLocked forgets calls older than settleTime.
 func (g *groups) expireLocked() {
 	for pid, begun := range g.new {
 		if time.Since(begun) >= settleTime {
@@ -63,7 +62,7 @@ func (g *groups) expireLocked() {
 // madeGroup is a group that its leader has made.
 type madeGroup struct{ sid, pgid wire.PID }
 
-// made returns the new groups that there are.
+// made returns the new groups.
 func (g *groups) made(process func(wire.PID) (procevents.ProcessInfo, bool)) []madeGroup {
 	g.mu.Lock()
 	defer g.mu.Unlock()

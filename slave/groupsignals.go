@@ -6,7 +6,7 @@ import (
 	"bproc/slave/core"
 )
 
-// pursue looks, until the context ends, for processes that a signal has missed.
+// pursue looks for processes that a signal has missed, until the context ends.
 func (n *node) pursue(ctx context.Context) error {
 	for {
 		select {

@@ -7,7 +7,7 @@ import (
 	"bproc/wire"
 )
 
-// tellHardware answers on a stream what this machine is, or why that is not known.
+// tellHardware writes to a stream what this machine is, or why that is not known.
 func (n *node) tellHardware(ctx context.Context, stream io.Writer, m *wire.ReadHardware) error {
 	h, err := n.hardware.Read(ctx, m.Fresh)
 	if err != nil {

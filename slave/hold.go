@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// hold holds the processes of the space for as long as anybody wants it.
+// hold holds the processes of the space while at least one caller wants that.
 type hold struct {
 	freeze func() error
 	frozen func() (bool, error) // whether all are held by now
 	thaw   func() error
 
 	mu    sync.Mutex
-	takes int // without a release
+	takes int // calls of take without a release
 	count uint64
 }
 
-// take holds the processes. Each call is followed by one of release, even if it fails.
+// take holds the processes. Each call needs a later call of release, even if it fails.
 func (h *hold) take() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -28,19 +28,18 @@ func (h *hold) take() error {
 	return h.freeze()
 }
 
-// counted counts how often the processes were held and let go: while it is odd, they
-// are held.
+// counted returns how often the processes were held and let go. While it is odd, they are held.
 func (h *hold) counted() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.count
 }
 
-// maxFreezing is how long takeAll waits for those that cannot be held at once. One that
-// waits for an answer of the front end may take for ever.
+// maxFreezing is how long takeAll waits for processes that cannot be held at once. A process that
+// waits for an answer of the front end may take forever.
 const maxFreezing = 50 * time.Millisecond
 
-// takeAll is take, and waits until all are held, if that does not take long.
+// takeAll is take, and waits up to maxFreezing until all processes are held.
 func (h *hold) takeAll() (all bool, err error) {
 	err = h.take()
 	for begun := time.Now(); err == nil && !all && time.Since(begun) < maxFreezing; {
@@ -51,7 +50,7 @@ func (h *hold) takeAll() (all bool, err error) {
 	return all, err
 }
 
-// release lets the processes go on if nobody else wants them held.
+// release lets the processes go on unless another caller wants them held.
 func (h *hold) release() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 	"bproc/wire/link"
 )
 
-// identify returns the identity of this slave, after joining if it has a token and needs one.
+// identify returns the identity of this slave. It joins first if it has a token and needs an
+// identity.
 func identify(ctx context.Context, cfg Config, hello wire.Hello, log *slog.Logger) (*link.Identity, error) {
 	if err := os.MkdirAll(cfg.State, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of the slave: %w", err)
@@ -22,7 +23,7 @@ func identify(ctx context.Context, cfg Config, hello wire.Hello, log *slog.Logge
 	dir := filepath.Join(cfg.State, "identity")
 	identity, err := link.OpenIdentity(dir)
 	_, noToken := cfg.token()
-	use := link.ErrNotJoined // why a token is of use; nil: it is not
+	use := link.ErrNotJoined // why a token is needed; nil: it is not
 	switch {
 	case err == nil && noToken == nil:
 		use = cfg.check(ctx, identity, hello, log)
@@ -43,8 +44,8 @@ func identify(ctx context.Context, cfg Config, hello wire.Hello, log *slog.Logge
 	return identity, checkHome(identity)
 }
 
-// check asks the master whether it takes an identity: nil, or ErrNotJoined when that is not
-// good any more, or why there is no answer.
+// check asks the master whether it accepts an identity. It returns nil, ErrNotJoined if the
+// identity is no longer valid, or the reason why there is no answer.
 func (c *Config) check(ctx context.Context, identity *link.Identity, hello wire.Hello, log *slog.Logger) error {
 	err := link.Check(ctx, link.DialConfig{Addr: c.Master, Identity: identity, Hello: hello, Log: log})
 	refused := (*link.RefusedError)(nil)
@@ -58,8 +59,8 @@ func (c *Config) check(ctx context.Context, identity *link.Identity, hello wire.
 	return err
 }
 
-// join makes the identity. A token is good for one attempt that reaches the master, so
-// everything else is tried before.
+// join makes the identity. A token is valid for one attempt that reaches the master, so everything
+// else is tried first.
 func join(ctx context.Context, cfg Config, dir, host string, log *slog.Logger) (*link.Identity, error) {
 	token, err := cfg.token()
 	if err != nil {
@@ -75,7 +76,7 @@ func join(ctx context.Context, cfg Config, dir, host string, log *slog.Logger) (
 	return identity, err
 }
 
-// tokenPlace is where the user is to put a token.
+// tokenPlace tells the user where to put a token.
 func (c *Config) tokenPlace() string {
 	if c.Tokens == "" {
 		return "give it with --join"
@@ -102,7 +103,7 @@ func (c *Config) token() (string, error) {
 	return "", errors.New(advice + c.tokenPlace())
 }
 
-// dropToken removes the file with the token, which is of no more use.
+// dropToken removes the file with the token, which is no longer needed.
 func (c *Config) dropToken(log *slog.Logger) {
 	if c.Tokens == "" {
 		return

@@ -56,12 +56,12 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// testPatience is that of daemons in tests: what they do in time on a usual machine is to be
-// seen on a slow one too, however long it takes.
+// testPatience is the patience of daemons in tests: what they do in time on a usual machine must
+// also be seen on a slow one, however long it takes.
 const testPatience patience = 20
 
-// lingerTime is how long a daemon that is told to "linger" takes from the end of Run to its
-// own, as one may that gets no processor.
+// lingerTime is how long a daemon that is told to "linger" takes from the end of Run to its own, as
+// a daemon may that gets no processor.
 const lingerTime = 2 * time.Second
 
 // daemons are the daemons of a node, one after the other.
@@ -123,7 +123,7 @@ func (d *daemons) begin(told ...string) {
 	}
 }
 
-// ends waits for the end of a daemon that is told to.
+// ends waits for the end of a daemon that is told to end.
 func (d *daemons) ends() {
 	d.t.Helper()
 	late := time.AfterFunc(endTime, func() { _ = d.cmd.Process.Kill() })
@@ -133,7 +133,7 @@ func (d *daemons) ends() {
 	}
 }
 
-// endTime is more than a daemon may take to end its processes and its space.
+// endTime is longer than a daemon may take to end its processes and its space.
 var endTime = testPatience.bound(startTime + leaveTime + destroyTime)
 
 // kill kills the daemon.
@@ -157,8 +157,8 @@ func (d *daemons) end() {
 	}
 }
 
-// TestDaemonsKilled kills daemons at random moments while processes write, read, fork
-// and end. The front end learns all of it, once.
+// TestDaemonsKilled kills daemons at random moments while processes write, read, fork and end. The
+// front end learns everything, once.
 func TestDaemonsKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -186,7 +186,7 @@ func TestDaemonsKilled(t *testing.T) {
 		}
 	}
 	d.disturb(r, 8)
-	f.await("all are born", func() bool { // what is told and what is written come on two streams
+	f.await("all are born", func() bool { // events and output come on two streams
 		born := strings.Fields(forker.text[0].String())
 		return len(born) == 150 && !slices.ContainsFunc(born, func(pid string) bool { return !f.known(pid) })
 	})
@@ -218,7 +218,7 @@ func TestDaemonsKilled(t *testing.T) {
 	}
 }
 
-// known reports whether the front end has been told of a process. The lock is held.
+// known reports whether a process was reported to the front end. The lock is held.
 func (f *front) known(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	_, ever := f.ever[wire.PID(n)]
@@ -248,8 +248,7 @@ func wrote(t *testing.T, j *job, count int) {
 	}
 }
 
-// forked checks that the front end knows the children that a job has written down.
-// The lock is held.
+// forked checks that the front end knows the children that a job has printed. The lock is held.
 func forked(t *testing.T, f *front, j *job, count int) {
 	t.Helper()
 	born := strings.Fields(j.text[0].String())
@@ -263,8 +262,8 @@ func forked(t *testing.T, f *front, j *job, count int) {
 	}
 }
 
-// exited checks the exit code of a job. One whose daemon died before it had asked init
-// for it was asked for again.
+// exited checks the exit code of a job. A job whose daemon died before it had asked init for it was
+// asked for again.
 func exited(t *testing.T, j *job, code int) {
 	t.Helper()
 	if j.failed {

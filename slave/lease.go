@@ -8,16 +8,16 @@ import (
 	"bproc/slave/core"
 )
 
-// leaseLooks is how often in its time a lease is looked at, at least. The
-// master's margin is for more than one look.
+// leaseLooks is how often a lease is checked within its time, at least. The master's margin is
+// longer than one interval between checks.
 const leaseLooks = 30
 
 // lastPatience is how long init may take to end all processes when the lease has
 // run out. The master's margin is longer.
 const lastPatience = 2 * time.Second
 
-// keepLease looks after the lease for as long as the daemon lives: it may run out while the next
-// link is being made.
+// keepLease checks the lease for as long as the daemon lives: it may run out while the next link is
+// being made.
 func (n *node) keepLease(ctx context.Context) error {
 	for {
 		select {
@@ -30,7 +30,7 @@ func (n *node) keepLease(ctx context.Context) error {
 	}
 }
 
-// lookAtLease returns when to look again.
+// lookAtLease checks the lease and returns the time until the next check.
 func (n *node) lookAtLease() time.Duration {
 	l := n.linked.Load()
 	if l == nil {
@@ -40,8 +40,8 @@ func (n *node) lookAtLease() time.Duration {
 	return min(l.Lease()/leaseLooks, redial) // the lease of the next link may be shorter
 }
 
-// killForSure kills init, and with it the kernel ends the space, if init does not kill all
-// processes at once.
+// killForSure kills init unless init answers in time that it has killed all processes. When init
+// dies, the kernel ends the space (pid_namespaces(7)).
 func (n *node) killForSure(ctx context.Context) {
 	err := within(ctx, lastPatience, n.space.Sync)
 	if err == nil || ctx.Err() != nil {

@@ -9,14 +9,14 @@ import (
 	"bproc/wire"
 )
 
-// A daemon that ends with its processes tells the master so, which otherwise waits for
-// the time of the lease before it calls them dead.
+// A daemon that ends with its processes tells the master so. Otherwise the master waits for the
+// time of the lease before it considers them dead.
 
-// linkTime is how long a daemon that is told to end waits for a session, if it has
-// processes and none: it may just have come, in the place of one that has died.
+// linkTime is how long a daemon that is told to end waits for a session if it has processes. It may
+// have just started in the place of a daemon that died.
 const linkTime = 3 * time.Second
 
-// leaveTime bounds how long processes may take to end and the master to be told, in all.
+// leaveTime bounds the time until all processes have ended and the master has been told.
 const leaveTime = 10 * time.Second
 
 var (
@@ -29,7 +29,7 @@ func (n *node) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(leaveTime), errLeaves)
 	defer cancel()
 	if len(n.state.known()) > 0 {
-		// Without one the processes end all the same.
+		// Without a session the processes end all the same.
 		linking, cancel := context.WithTimeoutCause(ctx, n.patience.bound(linkTime), errNoLink)
 		_ = n.until(linking, errNoLink, func() (bool, error) { return n.out.IsOpen(), nil })
 		cancel()
@@ -44,15 +44,14 @@ func (n *node) leave(ctx context.Context) {
 			if n.state.look(func(c *core.Core) { quiet = c.Quiet() }); !quiet {
 				return false
 			}
-			n.recorder.stamp() // tells everything
+			n.recorder.stamp() // reports everything
 			return n.out.Idle()
 		})
 	}
 	n.left(ctx, err)
 }
 
-// spaceLost is for a space that has ended, or whose init hangs: none of its processes
-// lives on.
+// spaceLost handles a space that has ended, or whose init hangs. None of its processes survives.
 func (n *node) spaceLost(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(leaveTime), errInitHangs)
 	defer cancel()
@@ -63,7 +62,7 @@ func (n *node) spaceLost(ctx context.Context) {
 		err = n.space.End(ctx)
 	}
 	if err == nil {
-		n.recorder.stamp() // what the kernel has noted
+		n.recorder.stamp() // reports what the kernel has noted
 	}
 	n.left(ctx, err)
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestToldToEndAtStart: a daemon that is told to end before it has taken over what a former
-// one has left ends that, and says so, or keeps it, as it is configured.
+// TestToldToEndAtStart: a daemon is told to end before it has taken over what a former one has
+// left. It ends that and says so, or keeps it, as it is configured.
 func TestToldToEndAtStart(t *testing.T) {
 	f := newFront(t, 1)
 	d := newDaemons(t, f)
@@ -36,8 +36,8 @@ func TestToldToEndAtStart(t *testing.T) {
 	}
 }
 
-// TestRestarted: a daemon that is told to leave its processes to the next one does nothing
-// to them, nor says anything of them, however long it takes to end.
+// TestRestarted: a daemon that is told to leave its processes to the next one does nothing to them,
+// and says nothing about them, however long it takes to end.
 func TestRestarted(t *testing.T) {
 	f := newFront(t, 1)
 	d := newDaemons(t, f)
@@ -77,9 +77,9 @@ func TestInitDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.await("the node has left", func() bool { return f.left })
-	_ = d.cmd.Wait() // with an error
+	_ = d.cmd.Wait() // it ends with an error
 	f.mu.Lock()
-	delete(f.procs, job.spawn.PID) // init alone could have said how it ended
+	delete(f.procs, job.spawn.PID) // only init could have reported how it ended
 	if len(f.procs) > 0 {
 		t.Errorf("the front end knows of %v", f.procs)
 	}

@@ -7,8 +7,7 @@ import (
 	"bproc/wire"
 )
 
-// tellLoad answers on a stream how busy this machine is. Nobody finds that out but when it is asked
-// for.
+// tellLoad writes to a stream how busy this machine is. The load is measured only on request.
 func tellLoad(stream io.Writer) error {
 	s, err := load.Sample()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock makes sure that one slave uses a directory. It ends with the process, however
-// that ends.
+// lock makes sure that only one slave uses a directory. The kernel releases the lock when the
+// process ends.
 func lock(dir string) (*os.File, error) {
 	path := dir + ".lock" // beside it: the directory may be removed while it is used
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -27,7 +27,7 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// lockAll locks the directories of a slave. They need not be there yet.
+// lockAll locks the directories of a slave. They need not exist yet.
 func lockAll(cfg Config) (unlock func(), err error) {
 	var locks []*os.File
 	unlock = func() {

@@ -20,22 +20,22 @@ import (
 	"bproc/wire/link"
 )
 
-// lookout lets processes on this node see those of the whole cluster, and start others: it opens a
-// stream to the master for each connection, says who is there, and passes on the rest.
+// lookout lets processes on this node see the processes of the whole cluster and start others. It
+// opens a stream to the master for each connection, names the client, and relays the rest.
 type lookout struct {
 	log    *slog.Logger
 	socket string
-	linked func() *link.Session                         // the link there is, or was last
-	number func(host int, uid uint32) (wire.PID, error) // that a process has in the space
-	stamp  func() uint64                                // the last event so far
-	silent *crowd.Crowd[uint32]                         // connections that have not said anything, by user
+	linked func() *link.Session                         // the present link, or the last one
+	number func(host int, uid uint32) (wire.PID, error) // number of a process in the space
+	stamp  func() uint64                                // number of the last event so far
+	silent *crowd.Crowd[uint32]                         // connections without a first message, by user
 
 	mu    sync.Mutex
 	count map[visitors]int // connections
 }
 
-// visitors are the connections of a user that are bounded together: those that look, or those by
-// which processes are started and who does that asks for nodes.
+// visitors are the connections of a user that are bounded together: those that look, or those that
+// start processes or ask for the nodes to start them on.
 type visitors struct {
 	uid    uint32
 	starts bool
@@ -48,16 +48,16 @@ const (
 	maxStarts    = 1024
 )
 
-// Bounds on connections that have not said anything: how many of all users, and for how long.
+// Bounds on connections without a first message: their number, of all users, and their time.
 const (
 	maxSilent = 1024
 	firstTime = 10 * time.Second
 )
 
-// openTime is how long the opening of a stream may take.
+// openTime bounds the opening of a stream.
 const openTime = 10 * time.Second
 
-// listen makes the socket. Everybody may connect; who is there, the kernel says.
+// listen makes the socket. Any user may connect; the kernel tells who it is.
 func (l *lookout) listen() (*net.UnixListener, error) {
 	if err := os.Remove(l.socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("socket of a former daemon: %w", err)
@@ -110,7 +110,7 @@ func (l *lookout) run(ctx context.Context) error {
 	}
 }
 
-// serve handles a connection to its end. It calls spoken when the client has said something.
+// serve handles a connection to its end. It calls spoken when the client has sent its first header.
 func (l *lookout) serve(ctx context.Context, conn *net.UnixConn, cred unix.Ucred, spoken func()) error {
 	var header [wire.HeaderSize]byte
 	first, err := firstHeader(conn, header[:])
@@ -133,7 +133,7 @@ func (l *lookout) serve(ctx context.Context, conn *net.UnixConn, cred unix.Ucred
 	}
 	stream, err := l.open(ctx, who)
 	switch {
-	case err != nil && first.Type == wire.TypeAttach: // it tries again
+	case err != nil && first.Type == wire.TypeAttach: // the client tries again
 		return err
 	case err != nil:
 		return errors.Join(err, refuse(conn, unix.EHOSTDOWN))
@@ -157,7 +157,7 @@ func (l *lookout) serve(ctx context.Context, conn *net.UnixConn, cred unix.Ucred
 	return group.Wait()
 }
 
-// open opens a stream for somebody.
+// open opens a stream for a client.
 func (l *lookout) open(ctx context.Context, who *wire.Viewer) (link.Stream, error) {
 	session := l.linked()
 	if session == nil {
@@ -176,7 +176,7 @@ func (l *lookout) open(ctx context.Context, who *wire.Viewer) (link.Stream, erro
 	return stream, nil
 }
 
-// firstHeader reads the header of what somebody says first.
+// firstHeader reads the header of a client's first message.
 func firstHeader(conn *net.UnixConn, header []byte) (wire.Header, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(firstTime)); err != nil {
 		return wire.Header{}, err
@@ -216,7 +216,7 @@ func (l *lookout) leave(among visitors) {
 	}
 }
 
-// refuse says why there is no answer.
+// refuse tells a client why there is no answer.
 func refuse(conn *net.UnixConn, errno unix.Errno) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(openTime)); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"bproc/internal/crowd"
 )
 
-// TestSilentVisitors has a user connect again and again without saying anything: the oldest
-// connection goes when there are too many.
+// TestSilentVisitors has a user connect again and again without sending anything. When there are
+// too many connections, the oldest one is closed.
 func TestSilentVisitors(t *testing.T) {
 	const most = 3
 	l := &lookout{log: slog.New(slog.DiscardHandler), socket: filepath.Join(t.TempDir(), "sock"), silent: crowd.New[uint32](most)}

@@ -18,23 +18,23 @@ import (
 	"bproc/wire"
 )
 
-// hostsPath is where programs look names up (hosts(5)).
+// hostsPath is the file in which programs look up names (hosts(5)).
 const hostsPath = "/etc/hosts"
 
 // maxHosts bounds the node's own file.
 const maxHosts = 16 << 20
 
-// names keeps the file that processes of the space see as /etc/hosts: what the node's own has, and
-// the names of the cluster. It is written in place, since a mount is of a file and not of a name;
-// who reads in that moment gets the lines of before or of after.
+// names keeps the file that processes of the space see as /etc/hosts. It has the lines of the
+// node's own file and the names of the cluster. It is written in place, since a file is mounted and
+// not a name. A program that reads it meanwhile gets the old or the new lines.
 type names struct {
 	log   *slog.Logger
 	own   string       // the node's file
-	file  string       // what is seen in the space
-	cover func() error // mounts that over the other
+	file  string       // the file that the space sees
+	cover func() error // mounts file over hostsPath in the space
 
 	mu    sync.Mutex
-	table *hosts.Table // what the master has said last; nil: nothing
+	table *hosts.Table // from the master's last message; nil: none
 }
 
 func newNames(cfg Config, cover func(file, at string) error, log *slog.Logger) *names {
@@ -43,7 +43,7 @@ func newNames(cfg Config, cover func(file, at string) error, log *slog.Logger) *
 	return n
 }
 
-// begin makes the file, with what a former daemon has known.
+// begin makes the file, with the names that a former daemon knew.
 func (n *names) begin() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -53,7 +53,7 @@ func (n *names) begin() {
 	n.writeLocked()
 }
 
-// hear takes in what the master says.
+// hear takes in the names that the master sends.
 func (n *names) hear(m *wire.Names) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,15 +66,15 @@ func (n *names) hear(m *wire.Names) error {
 	return nil
 }
 
-// ownChanged takes in that the node's file is another.
+// ownChanged takes in a change of the node's file.
 func (n *names) ownChanged() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.writeLocked()
 }
 
-// writeLocked writes what the file is to have, and has it seen. A node on which that is not possible
-// runs processes as well as others, without these names.
+// writeLocked writes the file and mounts it. If that fails the node runs processes all the same,
+// without these names.
 func (n *names) writeLocked() {
 	own, err := readHosts(n.own)
 	if err == nil {
@@ -101,7 +101,7 @@ func readHosts(path string) ([]byte, error) {
 	return text, err
 }
 
-// overwrite gives a file a content, unless it has it.
+// overwrite sets the content of a file, unless it has it already.
 func overwrite(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
@@ -156,7 +156,7 @@ func watchNames(dir string) (*os.File, error) {
 	return events, nil
 }
 
-// mentions reports whether one of some events is about a name, or events were lost.
+// mentions reports whether one of the events is about name, or whether events were lost.
 func mentions(events []byte, name string) bool {
 	for len(events) >= unix.SizeofInotifyEvent {
 		e := (*unix.InotifyEvent)(unsafe.Pointer(&events[0]))

@@ -30,7 +30,7 @@ import (
 	"bproc/wire/link"
 )
 
-// node is the daemon: one process space, and whatever serves it.
+// node is the daemon: one process space and everything that serves it.
 type node struct {
 	log      *slog.Logger
 	space    *space.Space
@@ -52,11 +52,11 @@ type node struct {
 	powers   *powers
 	names    *names
 	former   *found                       // what a former daemon has left
-	linked   atomic.Pointer[link.Session] // the link there is, or was last
-	begun    core.Session                 // the last; of the goroutine that makes links
+	linked   atomic.Pointer[link.Session] // the present link, or the last one
+	begun    core.Session                 // the last one; owned by the goroutine that makes links
 	init     initWatch
 	settled  chan struct{} // closed when it is known which launches a former daemon has begun
-	leaving  atomic.Bool   // the daemon ends, and all processes
+	leaving  atomic.Bool   // the daemon ends with all processes
 	patience patience
 }
 
@@ -124,13 +124,12 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 	return n, nil
 }
 
-// sweepTime is how long processes may take to end that were killed, and the master to
-// be told.
+// sweepTime bounds the time until killed processes have ended and the master has been told.
 const sweepTime = 10 * time.Second
 
-// sweep ends the processes that a former daemon has left in the space and with which
-// this one cannot go on. The master ends their ghosts when the inventory lacks them, so
-// they must be gone before that is sent.
+// sweep ends the processes that a former daemon has left in the space and that this one cannot go
+// on with. The master ends their ghosts when the inventory lacks them, so they must be gone before
+// the inventory is sent.
 func (n *node) sweep(ctx context.Context) error {
 	if len(n.space.PIDs()) == 0 {
 		return nil
@@ -142,7 +141,7 @@ func (n *node) sweep(ctx context.Context) error {
 	return n.empty(ctx, func() bool { return true })
 }
 
-// empty waits until all processes have ended, which were killed, and told is true.
+// empty waits until all processes, which the caller has killed, have ended and told returns true.
 func (n *node) empty(ctx context.Context, told func() bool) error {
 	return n.until(ctx, errors.New("processes do not end"), func() (bool, error) {
 		proc := procIn(n.space)
@@ -154,7 +153,7 @@ func (n *node) empty(ctx context.Context, told func() bool) error {
 	})
 }
 
-// until waits until is holds, for sweepTime at most, of usual patience.
+// until waits until is returns true, for at most sweepTime times the node's patience.
 func (n *node) until(ctx context.Context, late error, is func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(sweepTime), late)
 	defer cancel()
@@ -181,7 +180,7 @@ func (n *node) wantBlock() {
 	}
 }
 
-// killInfo returns the siginfo_t of a SIGKILL by nobody in particular.
+// killInfo returns the siginfo_t of a SIGKILL without a sending process.
 func killInfo() []byte {
 	const siKernel = 0x80 // SI_KERNEL of asm-generic/siginfo.h
 	info := make([]byte, 128)
@@ -213,7 +212,7 @@ func (n *node) runSpace(ctx context.Context) error {
 	return group.Wait()
 }
 
-// destroyTime is how long ending everything in the space may take.
+// destroyTime bounds the time for ending everything in the space.
 const destroyTime = 20 * time.Second
 
 // destroy ends the process space with everything in it.
@@ -227,8 +226,8 @@ func (n *node) destroy(ctx context.Context) error {
 	return errors.Join(err, n.source.Close(), n.stdios.Journal.Close())
 }
 
-// launch starts a process in the space. It goes on whatever becomes of the session in
-// which the front end has asked for it.
+// launch starts a process in the space. It goes on even if the session in which the front end asked
+// for the process ends.
 func (n *node) launch(spawn *wire.Spawn, d *stdio.Descriptors) {
 	entry, err := n.tasks.launch(spawn)
 	if err == nil && spawn.Command.View {
@@ -257,7 +256,7 @@ func (n *node) notSpawned(spawn *wire.Spawn, stage wire.Stage, errno unix.Errno)
 	n.tasks.ended()
 }
 
-// status takes in what wait4(2) told init of one of its children.
+// status takes in what wait4(2) returned to init for one of its children.
 func (n *node) status(pid wire.PID, status wire.Status, usage *wire.Usage) {
 	if n.recorder.status(pid, status, usage) {
 		n.tasks.ended()
@@ -265,13 +264,13 @@ func (n *node) status(pid wire.PID, status wire.Status, usage *wire.Usage) {
 	}
 }
 
-// inventory says what this node is and has, but for its processes. The recorder's lock
-// is held.
+// inventory returns what this node is and has, except for its processes. The recorder's lock is
+// held.
 func (n *node) inventory() wire.Inventory {
 	var name unix.Utsname
 	var info unix.Sysinfo_t
 	if len(n.state.known()) == 0 {
-		n.numbers.forget() // nobody has a number of the blocks; the master leases others
+		n.numbers.forget() // no process has a number in the blocks; the master grants others
 		n.state.step(core.Blocks{})
 	}
 	blocks := n.numbers.blocks()

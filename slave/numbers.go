@@ -10,28 +10,28 @@ import (
 	"bproc/wire"
 )
 
-// numbers keeps the allocation cursor of the space in the node's blocks.
+// numbers keeps the cursor of the space in the node's blocks.
 type numbers struct {
 	log   *slog.Logger
-	set   func(next wire.PID) error           // puts the space's cursor
-	arm   func(low wire.PID)                  // asks for a notice
-	allow func(procevents.Range)              // says what the kernel may give
-	fence func(block, other wire.Block) error // says the same to init, for when this daemon is late, or gone
+	set   func(next wire.PID) error           // moves the space's cursor
+	arm   func(low wire.PID)                  // asks for a notice beyond a number
+	allow func(procevents.Range)              // sets which numbers the kernel may give
+	fence func(block, other wire.Block) error // tells init the same, for when this daemon is late or gone
 	want  func()                              // asks the master for another block
 	home  wire.Block
 
-	tasks func() int // how many processes and threads there are; 0: not known
+	tasks func() int // number of processes and threads; 0: not known
 
 	mu     sync.Mutex
 	cursor *pidmap.Cursor
-	asked  bool                     // for more, without an answer
-	denied time.Time                // when the answer was none
-	idle   map[wire.Block]time.Time // blocks that can be done without, and since when
-	going  []wire.Block             // those that are about to be given back
+	asked  bool                     // for more, without an answer yet
+	denied time.Time                // when the master had none
+	idle   map[wire.Block]time.Time // spare blocks, and since when
+	going  []wire.Block             // blocks about to be given back
 	failed *pidmap.Move
 }
 
-// add takes blocks on lease. The first ones are where the cursor goes.
+// add takes in new blocks. The cursor moves to the first blocks of the node.
 func (n *numbers) add(blocks []wire.Block) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -44,7 +44,7 @@ func (n *numbers) add(blocks []wire.Block) error {
 		return err
 	}
 	if !first {
-		n.fenceLocked() // there is another way out
+		n.fenceLocked() // the cursor has another block to go to
 		return nil
 	}
 	if move, ok := n.cursor.Place(); ok {
@@ -53,8 +53,8 @@ func (n *numbers) add(blocks []wire.Block) error {
 	return nil
 }
 
-// resume goes on with what a former daemon had on lease, where processes live that have
-// numbers of it. The kernel has given last; 0: it is not known.
+// resume goes on with the blocks of a former daemon, in which processes have numbers. The kernel
+// has given last; 0: not known.
 func (n *numbers) resume(blocks []wire.Block, pids []wire.PID, last wire.PID) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,31 +75,31 @@ func (n *numbers) resume(blocks []wire.Block, pids []wire.PID, last wire.PID) er
 	return nil
 }
 
-// blocks returns what is on lease.
+// blocks returns the node's blocks.
 func (n *numbers) blocks() []wire.Block {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return append(n.cursor.Blocks(), n.going...)
 }
 
-// ours reports whether a number is of a block on lease. Those behind a block, which
-// its processes can get too, are left out: how many there are the master knows.
+// ours reports whether a number is in a block of the node. The gap behind a block is left out,
+// though processes can get its numbers, too: the master knows its size.
 func (n *numbers) ours(pid wire.PID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.cursor.Has(pid)
 }
 
-// forget gives up all blocks: the master that leased them is not there any
-// more, and no process has a number of them.
+// forget gives up all blocks: the master that granted them is gone, and no process has a number in
+// them.
 func (n *numbers) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cursor, n.asked, n.failed, n.idle, n.going = pidmap.NewCursor(n.home), false, nil, nil, nil
 }
 
-// passed handles the notice that a task got a number beyond the low-water mark. What
-// is not urgent comes after the cursor has been moved.
+// passed handles the notice that a task got a number beyond the low-water mark. It moves the cursor
+// first; the rest is not urgent.
 func (n *numbers) passed(pid wire.PID) {
 	n.mu.Lock()
 	if move, ok := n.cursor.Passed(pid); ok {
@@ -109,11 +109,11 @@ func (n *numbers) passed(pid wire.PID) {
 	n.askForMore()
 }
 
-// deniedTime is how long nothing is asked for when there was none.
+// deniedTime is the pause before the next request after the master had no blocks.
 const deniedTime = time.Second
 
-// askForMore asks the master for another block, if one is wanted. Until there is one, the
-// bound on tasks holds what is forked within the numbers that there are.
+// askForMore asks the master for another block if one is wanted. Until it comes, the bound on tasks
+// keeps forks within the present numbers.
 func (n *numbers) askForMore() {
 	tasks := n.tasks()
 	n.mu.Lock()
@@ -126,8 +126,8 @@ func (n *numbers) askForMore() {
 	n.want()
 }
 
-// late reports whether the kernel has come so far, with the number that it has given
-// last, that it must not go on before the cursor is moved.
+// late reports whether the number that the kernel has given last is so near to the end of the block
+// that the kernel must give no more before the cursor is moved.
 func (n *numbers) late(last wire.PID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -135,7 +135,7 @@ func (n *numbers) late(last wire.PID) bool {
 	return ok && last >= block.End()-wire.PID(block.Count/8) && last < end
 }
 
-// strayed handles the notice of a number outside of where the cursor is and was.
+// strayed handles the notice of a number outside of the cursor's present and former place.
 func (n *numbers) strayed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -144,7 +144,7 @@ func (n *numbers) strayed() {
 	}
 }
 
-// owned reports whether a number is of a block on lease, or of the gap behind it.
+// owned reports whether a number is in a block of the node or in the gap behind it.
 func (n *numbers) owned(pid wire.PID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -165,8 +165,8 @@ func (n *numbers) life(pid wire.PID, change int) {
 	}
 }
 
-// fenceLocked says in which block the cursor stands, and where it goes from its end. The gap
-// is for what is given meanwhile.
+// fenceLocked tells init in which block the cursor stands, and where to move it at the block's end.
+// The gap is for numbers that are given meanwhile.
 func (n *numbers) fenceLocked() {
 	block, _, ok := n.cursor.Current()
 	if !ok {
@@ -177,9 +177,8 @@ func (n *numbers) fenceLocked() {
 	}
 }
 
-// moveLocked puts the cursor where it is to be. If that fails it is tried again at
-// each birth, until it is done or there is another place to go to: a notice
-// would come at once, and again and again.
+// moveLocked moves the cursor. If that fails, each birth tries again, until the move succeeds or
+// there is another place to go to. No notice is armed then: it would come at once, again and again.
 func (n *numbers) moveLocked(m pidmap.Move) {
 	if m.Next != 0 {
 		if block, end, ok := n.cursor.Current(); ok {

@@ -20,7 +20,7 @@ type madeUpSpace struct {
 	allowed []procevents.Range
 	fences  [][2]wire.Block
 	count   int   // of tasks
-	err     error // of putting the cursor
+	err     error // of moving the cursor
 }
 
 func newMadeUpSpace() *madeUpSpace {
@@ -92,7 +92,7 @@ func TestNumbersAskOnce(t *testing.T) {
 	s.passed(firstPID)
 	s.passed(firstPID)
 	s.check(t, "80 of 100 in use", nil, nil, 1)
-	// An answer without a block: it is asked again, but not at once.
+	// After an answer without a block the next request comes, but not at once.
 	s.lease(t)
 	s.passed(firstPID)
 	s.check(t, "after an empty answer", nil, nil, 0)
@@ -134,9 +134,8 @@ func TestNumbersRefuse(t *testing.T) {
 	}
 }
 
-// TestNumbersOfABrokenSpace has the cursor stay where it is: then no notice is
-// asked for, which would come at once and again and again. Births go on, and the
-// cursor is moved as soon as it can be.
+// TestNumbersOfABrokenSpace has the cursor stay where it is. Then no notice is armed, which would
+// come at once, again and again. Births go on, and the cursor is moved as soon as that is possible.
 func TestNumbersOfABrokenSpace(t *testing.T) {
 	s := newMadeUpSpace()
 	s.err = errors.New("broken")

@@ -15,34 +15,34 @@ import (
 	"bproc/wire"
 )
 
-// Power are the commands by which the machine goes down: words, the first of which is a program.
+// Power holds the commands that bring the machine down: each a program and its arguments.
 type Power struct {
 	Reboot, Halt, Off []string
 }
 
-// DefaultPower are those that each distribution has, whatever its init is.
+// DefaultPower returns the commands that each distribution has, whatever its init is.
 func DefaultPower() Power {
 	return Power{Reboot: []string{"reboot"}, Halt: []string{"halt"}, Off: []string{"poweroff"}}
 }
 
-// command returns that for an action of [wire.Power].
+// command returns the command for an action of [wire.Power].
 func (p Power) command(action string) []string {
 	return map[string][]string{"reboot": p.Reboot, "halt": p.Halt, "pwroff": p.Off}[action]
 }
 
-// powerTime bounds how long such a command may take.
+// powerTime bounds how long a command may take.
 const powerTime = time.Minute
 
-// powers has the machine go down when the master says so.
+// powers brings the machine down when the master requests it.
 type powers struct {
 	log      *slog.Logger
 	commands Power
 	tell     func(wire.Message) error
-	busy     atomic.Bool // one command runs, and no other beside it
+	busy     atomic.Bool // a command runs; there is at most one
 }
 
-// begin runs the command for an action, and says then how it has ended. Nobody waits for that:
-// the command is to end this daemon, and goes on then.
+// begin runs the command for an action and then reports how it has ended. Nothing waits for that:
+// the command is meant to end this daemon, and then goes on.
 func (p *powers) begin(m *wire.Power) {
 	if !p.busy.CompareAndSwap(false, true) {
 		p.log.Warn("the machine is about to go down already", "msg", m.Action)
@@ -62,7 +62,7 @@ func (p *powers) begin(m *wire.Power) {
 	}()
 }
 
-// maxSaid bounds what is kept of what a command prints.
+// maxSaid bounds how much of a command's output is kept.
 const maxSaid = 4096
 
 // said keeps the beginning of what is written to it.
@@ -73,7 +73,7 @@ func (s *said) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// line returns the first line, behind a colon; nothing if there is none.
+// line returns a colon and the first line, or nothing if there is none.
 func (s *said) line() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s.String()), "\n")
 	if line == "" {
@@ -82,7 +82,7 @@ func (s *said) line() string {
 	return ": " + line
 }
 
-// execute runs a command to its end, for a time at most.
+// execute runs a command to its end, for at most limit.
 func execute(argv []string, limit time.Duration) error {
 	if len(argv) == 0 {
 		return errors.New("there is no command for that")

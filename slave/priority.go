@@ -9,18 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nice values. The daemon goes before what the node's users run, which without it has
-// no ghosts; what it starts for them has the nice value of its caller. The warden's
-// thread, like init, is woken rarely and does little.
+// Nice values. The daemon runs before the processes of the node's users, which have no ghosts
+// without it. What it starts for them has the nice value of its caller. The warden's thread, like
+// init, is woken rarely and does little.
 const (
 	daemonPriority = -10
 	wardenPriority = -20
 )
 
-// raisePriority gives the daemon's threads, and those that they start, its priority.
+// raisePriority gives the daemon's threads, and the threads that they start, its priority.
 func raisePriority() error { return setPriority(daemonPriority) }
 
-// setPriority sets the nice value of all threads of this process: it is a thread's
+// setPriority sets the nice value of all threads of this process. A nice value is a thread's
 // (sched(7)), and inherited.
 func setPriority(nice int) error {
 	const dir = "/proc/self/task"

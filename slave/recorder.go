@@ -14,20 +14,21 @@ import (
 	"bproc/wire"
 )
 
-// recorder takes in what happens to the processes of the space, and has the core tell what is worth telling.
+// recorder takes in what happens to the processes of the space, and has the core report what is
+// worth reporting.
 type recorder struct {
 	log    *slog.Logger
 	source source
 	proc   procevents.Proc
 	state  *state
-	empty  func()              // records have been taken in, and their room given back
+	empty  func()              // called when records have been taken in and their room given back
 	life   func(wire.PID, int) // a process was born (1) or has died (-1)
 	end    func(wire.PID) error
 	watch  *watch
 
-	mu      sync.Mutex // guards the tracker, and with it the order of what is told
+	mu      sync.Mutex // guards the tracker, and with it the order of reports
 	tracker *procevents.Tracker
-	now     time.Time // of what was taken in last
+	now     time.Time // when something was last taken in
 	lost    uint64
 }
 
@@ -41,12 +42,12 @@ type source interface {
 	Lost() uint64
 }
 
-// maxDrains bounds how often in a row it is looked who has been waited for. Of those who
-// end meanwhile it is told later.
+// maxDrains bounds how often in a row takeLocked looks for zombies that have been waited for. Ends
+// that come meanwhile are reported later.
 const maxDrains = 3
 
-// takeLocked brings the tracker up to what has happened, to tell what is due, or
-// everything. It reports whether anybody was seen to have changed.
+// takeLocked brings the tracker up to date, for a report of what is due or of everything. It
+// reports whether it saw a change of a process.
 func (r *recorder) takeLocked(all bool) (changes bool) {
 	r.now = time.Now()
 	r.watch.look(r.now)
@@ -57,7 +58,7 @@ func (r *recorder) takeLocked(all bool) (changes bool) {
 	return changes
 }
 
-// drainLocked takes in what the kernel has noted and what was seen, each in its place.
+// drainLocked takes in the kernel's records and the changes that were seen, each in its place.
 func (r *recorder) drainLocked() (changes bool) {
 	r.source.Read(func(rec procevents.Record, at uint64) {
 		changes = r.observeLocked(at) || changes
@@ -75,7 +76,7 @@ func (r *recorder) drainLocked() (changes bool) {
 	return r.observeLocked(r.source.Position()) || changes
 }
 
-// observeLocked takes in what was seen before a place in the kernel's records.
+// observeLocked takes in the changes that were seen before a position in the kernel's records.
 func (r *recorder) observeLocked(before uint64) (changes bool) {
 	for _, s := range r.watch.take(before) {
 		r.tracker.Position(s.at)
@@ -100,8 +101,8 @@ func (r *recorder) tellLocked(all bool) uint64 {
 	return events.Last()
 }
 
-// stamp returns the number of the last event before now. Whoever has just read
-// what a process said marks it with that.
+// stamp returns the number of the last event before now. A caller that has just read output of a
+// process marks the output with it.
 func (r *recorder) stamp() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +110,7 @@ func (r *recorder) stamp() uint64 {
 	return r.tellLocked(true)
 }
 
-// relook tells of those who are watched and have changed.
+// relook reports changes of watched processes.
 func (r *recorder) relook() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +119,7 @@ func (r *recorder) relook() {
 	}
 }
 
-// do lets f tell the tracker of something, after everything that was before.
+// do calls f with the tracker, after everything that happened before.
 func (r *recorder) do(f func(*procevents.Tracker)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,8 +128,8 @@ func (r *recorder) do(f func(*procevents.Tracker)) {
 	r.tellLocked(true)
 }
 
-// launch is for a process that the front end asks for in a session. It reports whether init is to be
-// asked for it, and calls enter then, before there can be another inventory.
+// launch takes in a process that the front end asks for in a session. It reports whether init must
+// be asked for it. If so, it first calls enter, before there can be another inventory.
 func (r *recorder) launch(session core.Session, spawn *wire.Spawn, enter func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +140,8 @@ func (r *recorder) launch(session core.Session, spawn *wire.Spawn, enter func())
 	return true
 }
 
-// unasked is for a process that init was not asked for, and reports whether there is
-// none. The front end is not told: it asks once more when the inventory lacks it.
+// unasked takes in that init was not asked for a process, and reports whether there is no such
+// process. The front end is not told: it asks again when the inventory lacks the process.
 func (r *recorder) unasked(pid wire.PID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +153,7 @@ func (r *recorder) unasked(pid wire.PID) bool {
 	return true
 }
 
-// starting reports whether a process is still to be started.
+// starting reports whether a process has yet to be started.
 func (r *recorder) starting(pid wire.PID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,11 +171,11 @@ func (r *recorder) notSpawned(pid wire.PID, launch uint64, stage wire.Stage, err
 	r.do(func(t *procevents.Tracker) { t.SpawnFailed(pid, launch, stage, uint32(errno)) })
 }
 
-// status takes in what wait4(2) told init of one of its children, and reports whether
-// that is the end of one that was started from the front end.
+// status takes in what wait4(2) returned to init for one of its children. It reports whether a
+// process that was started from the front end has ended.
 func (r *recorder) status(pid wire.PID, status wire.Status, usage *wire.Usage) (ended bool) {
 	r.do(func(t *procevents.Tracker) {
-		if ws := unix.WaitStatus(status); !ws.Continued() && !ws.Stopped() { // these the kernel's records tell
+		if ws := unix.WaitStatus(status); !ws.Continued() && !ws.Stopped() { // the kernel's records report these
 			r.state.look(func(c *core.Core) { ended = c.IsLaunched(pid) })
 			r.state.step(core.Reaped{PID: pid})
 			t.Ended(pid, status, usage)
@@ -195,7 +196,8 @@ func (r *recorder) signal(m *wire.Signal) {
 	r.state.step(in)
 }
 
-// late returns for each process who descends from it, as long as they live and are in its group.
+// late returns, for each process, the living processes that descend from it and are in its group,
+// and the process itself.
 func (r *recorder) late(of []core.Pursued) (late [][]core.Born) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,7 +208,7 @@ func (r *recorder) late(of []core.Pursued) (late [][]core.Born) {
 	return late
 }
 
-// resume goes on with processes of which a former daemon has told, and the kernel's
+// resume goes on with the processes that a former daemon has reported, and with the kernel's
 // records from a position on.
 func (r *recorder) resume(all []core.Known, position uint64) {
 	r.mu.Lock()
@@ -215,8 +217,8 @@ func (r *recorder) resume(all []core.Known, position uint64) {
 	r.source.Seek(position)
 }
 
-// lookAtAll finds out what has become of processes while there was no daemon that the
-// kernel does not note.
+// lookAtAll finds changes of processes that the kernel does not note and that happened while there
+// was no daemon.
 func (r *recorder) lookAtAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -229,7 +231,7 @@ func (r *recorder) lookAtAll() {
 	r.tracker.EndScan(seen)
 	for _, p := range seen {
 		if leads(&p) {
-			_ = r.watch.led(p.SID, p.PGID) // an error is one of a space that is about to end
+			_ = r.watch.led(p.SID, p.PGID) // fails only if the space is about to end
 		}
 	}
 	r.tellLocked(true)
@@ -244,7 +246,7 @@ func (r *recorder) begin(session core.Session, inventory func() wire.Inventory) 
 	r.state.step(core.SessionUp{Session: session, Inventory: inventory()})
 }
 
-// maxRound is after how long it is looked again whether anything is due: the front end may
+// maxRound is the longest time until run checks again whether anything is due: the front end may
 // have caught up, so that less is held back.
 const maxRound = 20 * time.Millisecond
 
@@ -271,8 +273,7 @@ func (r *recorder) run(ctx context.Context) error {
 	}
 }
 
-// round takes in what there is and tells what is due. It returns when more will
-// be.
+// round takes in what is there and reports what is due. It returns when more will be due.
 func (r *recorder) round() (next time.Time, held bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,7 +283,7 @@ func (r *recorder) round() (next time.Time, held bool) {
 	return r.tracker.Next()
 }
 
-// repairLocked makes up for records that found no room in the ring.
+// repairLocked makes up for records that were lost because the ring was full.
 func (r *recorder) repairLocked() {
 	lost := r.source.Lost()
 	if lost == r.lost {

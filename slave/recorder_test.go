@@ -14,7 +14,7 @@ import (
 	"bproc/wire"
 )
 
-// madeUpRecords are records that no kernel has noted.
+// madeUpRecords are made-up records of a kernel.
 type madeUpRecords struct {
 	mu    sync.Mutex
 	all   []procevents.Record
@@ -60,8 +60,8 @@ func (m *madeUpRecords) Release(uint64) {}
 func (m *madeUpRecords) Seek(uint64)    {}
 func (m *madeUpRecords) Lost() uint64   { return m.lost }
 
-// newTestRecorder returns a recorder of processes that begin with 100, which was started
-// from the front end.
+// newTestRecorder returns a recorder of processes that descend from 100, which was started from the
+// front end.
 func newTestRecorder(t *testing.T, from source) *recorder {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -81,7 +81,7 @@ func newTestRecorder(t *testing.T, from source) *recorder {
 	return r
 }
 
-// last returns the number of the last event told.
+// last returns the number of the last event reported.
 func (r *recorder) last() (last uint64) {
 	r.state.look(func(c *core.Core) { last = c.Last() })
 	return last
@@ -91,8 +91,8 @@ func bornOf100(pid wire.PID) procevents.Record {
 	return procevents.Record{Kind: procevents.Forked, PID: pid, Parent: 100, Creator: 100, PGID: 100, SID: 100}
 }
 
-// TestRecorderHoldsBack has the front end fall behind: what ends soon is not told then, and
-// is when it has caught up.
+// TestRecorderHoldsBack has the front end fall behind: short-lived processes are not reported then,
+// and are reported when it has caught up.
 func TestRecorderHoldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &madeUpRecords{ready: make(chan struct{}, 1)}
@@ -137,8 +137,8 @@ func TestRecorderHoldsBack(t *testing.T) {
 	})
 }
 
-// TestRecorderLooksAgain: if processes cannot be looked at after records were lost, they are
-// in the next round.
+// TestRecorderLooksAgain: if processes cannot be looked at after records were lost, the next round
+// looks at them.
 func TestRecorderLooksAgain(t *testing.T) {
 	source := &madeUpRecords{ready: make(chan struct{}, 1), lost: 1}
 	r := newTestRecorder(t, source)

@@ -5,9 +5,9 @@ import (
 	"bproc/slave/space"
 )
 
-// Reexec is the first thing that a program with this package does in main. In
-// the process that becomes the process space, and in the one that reads what the machine is, it
-// does not return; in any other it does nothing.
+// Reexec must be the first call in main of a program with this package. It does not return in the
+// process that becomes the process space, nor in the one that reads what the machine is. In any
+// other process it does nothing.
 func Reexec() {
 	space.Reexec()
 	hardware.Reexec()

@@ -9,13 +9,13 @@ import (
 	"bproc/wire"
 )
 
-// rehearse makes a process space with all that serves it and takes it away again: a node
-// on which that fails must not have used its token up when it says so.
+// rehearse makes a process space with everything that serves it, and takes it away again. A node on
+// which that fails must report it before it has used up its token.
 func rehearse(ctx context.Context, cfg Config, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.patience.bound(startTime), errors.New("it does not come up"))
 	defer cancel()
 	cfg.Record = ""
-	cfg.Runtime += ".rehearsal" // processes may live in that of a former identity
+	cfg.Runtime += ".rehearsal" // the space of a former identity may have processes
 	n, err := newNode(ctx, cfg, wire.Block{}, log)
 	if err == nil {
 		err = n.destroy(ctx)

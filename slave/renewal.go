@@ -7,19 +7,18 @@ import (
 	"bproc/wire/link"
 )
 
-// renewal renews the certificate of this node when the master wants it to. Its owner is the
-// goroutine that reads the control stream; what it does on the disk takes a moment, once in
-// months.
+// renewal renews the certificate of this node when the master asks for it. Its owner is the
+// goroutine that reads the control stream; its work on the disk takes a moment, once in months.
 type renewal struct {
 	log       *slog.Logger
 	identity  *link.Identity
-	reconnect func() // has the link go on over a connection with the new certificate
+	reconnect func() // moves the link to a connection with the new certificate
 	put       func(wire.Message) error
 
-	pending *link.Renewal // that the master has been asked for
+	pending *link.Renewal // requested from the master
 }
 
-// begin asks for a certificate. If that comes to nothing the master says so again.
+// begin requests a certificate. If that fails the master asks for the renewal again.
 func (r *renewal) begin() error {
 	next, err := r.identity.Renew()
 	if err != nil {
@@ -29,8 +28,8 @@ func (r *renewal) begin() error {
 	return r.put(&wire.RenewRequest{CSR: next.CSR})
 }
 
-// done takes the certificate. One that cannot be kept is not used either: the node would not
-// have it after its next start, and the master must know.
+// done takes the certificate. A certificate that cannot be stored is not used either: the node
+// would not have it after its next start, and the master must know that.
 func (r *renewal) done(m *wire.RenewReply) {
 	next := r.pending
 	if next == nil {

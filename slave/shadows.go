@@ -18,31 +18,31 @@ import (
 	"bproc/wire"
 )
 
-// maxShadows bounds the processes elsewhere of which there are descriptors. No user has all
-// of them: a shadow counts for the user who was the first to want it.
+// maxShadows bounds the processes elsewhere that have descriptors here. No user can have all of
+// them: a shadow counts for the first user who wanted it.
 const maxShadows = 1024
 
-// shadowPause is waited before the front end is asked anew about an end.
+// shadowPause is the pause before the front end is asked again about an end.
 const shadowPause = time.Second
 
-// shadows are the processes of the space that stand for processes that are elsewhere:
-// descriptors of these are descriptors of those (pidfd_open(2)). Each lives until its
-// process has ended, whether anybody still has a descriptor or not: nobody can know.
-// Init keeps their descriptors, so the next daemon goes on with them.
+// shadows are the processes of the space that stand for processes elsewhere: descriptors of the
+// former are used as descriptors of the latter (pidfd_open(2)). A shadow lives until its process
+// has ended, since nobody can know whether a process still has a descriptor of it. Init keeps the
+// shadows' descriptors, so the next daemon goes on with them.
 type shadows struct {
 	log  *slog.Logger
 	make func(context.Context, wire.PID, uint32) (*os.File, error)
 	drop func(name string)                     // has init drop its descriptor
 	ends func(context.Context, wire.PID) error // returns when a process elsewhere has ended
 
-	making sync.Mutex // held while one is made
+	making sync.Mutex // held while a shadow is made
 	begun  chan wire.PID
-	unseen chan unseen // init may have made one, but who asked has left before the answer
+	unseen chan unseen // init may have made the shadow, but the requester left before the answer
 	places *crowd.Shares[uint32]
 
 	mu      sync.Mutex
-	of      map[wire.PID]*shadow  // by who they stand for
-	numbers map[wire.PID]wire.PID // who they stand for, by their own
+	of      map[wire.PID]*shadow  // by the process elsewhere
+	numbers map[wire.PID]wire.PID // process elsewhere, by the number of its shadow
 }
 
 // unseen is a shadow that a user has asked for.
@@ -51,12 +51,12 @@ type unseen struct {
 	user uint32
 }
 
-// shadow is one of them.
+// shadow is the shadow of one process.
 type shadow struct {
 	file   *os.File
-	user   uint32   // for whom it counts
+	user   uint32   // for which it counts
 	number wire.PID // in the space
-	host   int      // the same process, as this daemon sees it
+	host   int      // its number as this daemon sees it
 }
 
 func newShadows(log *slog.Logger) *shadows {
@@ -67,8 +67,8 @@ func newShadows(log *slog.Logger) *shadows {
 	}
 }
 
-// resume goes on with those that a former daemon has left. It takes them out of what is
-// kept, and is for before run.
+// resume goes on with the shadows of a former daemon, and removes them from kept. It must be called
+// before run.
 func (s *shadows) resume(kept map[string][]*os.File) {
 	for name, files := range kept {
 		text, ok := strings.CutPrefix(name, wire.ShadowName+" ")
@@ -82,12 +82,11 @@ func (s *shadows) resume(kept map[string][]*os.File) {
 			continue
 		}
 		s.drop(name)
-		_ = closeFiles(files) // it has ended
+		_ = closeFiles(files) // the shadow has ended
 	}
 }
 
-// shadowOf takes apart what is behind [wire.ShadowName]. An init before this release says
-// no user.
+// shadowOf parses the text behind [wire.ShadowName]. An init before this release names no user.
 func shadowOf(text string) (wire.PID, uint32, error) {
 	pid, user, known := strings.Cut(text, " ")
 	number, err := strconv.ParseInt(pid, 10, 32)
@@ -98,7 +97,7 @@ func shadowOf(text string) (wire.PID, uint32, error) {
 	return wire.PID(number), uint32(uid), err
 }
 
-// enter enters a shadow, in place of one that has ended. The file is the table's then.
+// enter enters a shadow, in place of one that has ended. On success the table owns the file.
 func (s *shadows) enter(pid wire.PID, user uint32, f *os.File) error {
 	sh, err := shadowBy(f)
 	if err != nil {
@@ -113,7 +112,7 @@ func (s *shadows) enter(pid wire.PID, user uint32, f *os.File) error {
 	}
 	s.of[pid], s.numbers[sh.number] = sh, pid
 	if old == nil {
-		s.begun <- pid // there is room: each is in it once
+		s.begun <- pid // does not block: each process is in it once
 		return nil
 	}
 	if old.number != sh.number {
@@ -122,7 +121,7 @@ func (s *shadows) enter(pid wire.PID, user uint32, f *os.File) error {
 	return old.file.Close()
 }
 
-// shadowBy finds out the numbers of a shadow by its descriptor.
+// shadowBy finds the numbers of a shadow by its descriptor.
 func shadowBy(f *os.File) (*shadow, error) {
 	info, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", f.Fd()))
 	if err != nil {
@@ -161,7 +160,7 @@ func (s *shadow) alive() bool {
 	}
 }
 
-// open opens a descriptor of a shadow, which is made for a user if there is none.
+// open opens a descriptor of a shadow, and makes the shadow for a user if there is none.
 func (s *shadows) open(ctx context.Context, pid wire.PID, user uint32, flags int) (*os.File, error) {
 	s.making.Lock()
 	defer s.making.Unlock()
@@ -178,7 +177,7 @@ func (s *shadows) open(ctx context.Context, pid wire.PID, user uint32, flags int
 	return f, err
 }
 
-// renew makes a shadow. One that takes the place of another counts for whom that did.
+// renew makes a shadow. A shadow that replaces another counts for the same user.
 func (s *shadows) renew(ctx context.Context, pid wire.PID, user uint32) (err error) {
 	s.mu.Lock()
 	old := s.of[pid]
@@ -206,8 +205,8 @@ func (s *shadows) renew(ctx context.Context, pid wire.PID, user uint32) (err err
 	return err
 }
 
-// openThat opens one that there is, with flags of its own. It returns nil if there is
-// none, or it was killed with all others of the space.
+// openThat opens a descriptor of an existing shadow with its own flags. It returns nil if there is
+// no shadow, or if it was killed with all others of the space.
 func (s *shadows) openThat(pid wire.PID, flags int) (*os.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,14 +219,14 @@ func (s *shadows) openThat(pid wire.PID, flags int) (*os.File, error) {
 		return nil, fmt.Errorf("descriptor of shadow %d: %w", sh.number, err)
 	}
 	f := os.NewFile(uintptr(fd), "shadow")
-	if !sh.alive() { // its number may have been another's already
+	if !sh.alive() { // its number may already have passed to another process
 		_ = f.Close()
 		return nil, nil
 	}
 	return f, nil
 }
 
-// shadowed returns who the process with a number stands for.
+// shadowed returns the process whose shadow has a number.
 func (s *shadows) shadowed(number wire.PID) (wire.PID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +250,7 @@ func (s *shadows) run(ctx context.Context) error {
 	}
 }
 
-// see enters a shadow that init may have made for nobody, so that it ends.
+// see enters a shadow that init may have made after its requester left, so that it ends.
 func (s *shadows) see(ctx context.Context, u unseen) {
 	f, err := s.open(ctx, u.pid, u.user, 0)
 	if err != nil {
@@ -293,7 +292,7 @@ func (s *shadows) follow(ctx context.Context, pid wire.PID) {
 	_ = sh.file.Close()
 }
 
-// close closes the descriptors, and is for after run.
+// close closes the descriptors. It must be called after run.
 func (s *shadows) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

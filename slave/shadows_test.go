@@ -16,7 +16,7 @@ import (
 	"bproc/wire"
 )
 
-// shadowsFixture makes shadows that are not init's: each has a PID namespace of its own.
+// shadowsFixture makes shadows without init: each has a PID namespace of its own.
 type shadowsFixture struct {
 	*shadows
 	made    int
@@ -75,8 +75,8 @@ func hasEnded(t *testing.T, f *os.File, wait time.Duration) bool {
 	return n > 0
 }
 
-// A shadow is made once, however often it is opened, and ends with its process; that
-// nobody knows of an end is no end.
+// A shadow is made once, however often it is opened, and ends with its process. An error is not
+// taken for the end of the process.
 func TestShadowEnds(t *testing.T) {
 	f := newShadowsFixture(t)
 	var opened []*os.File
@@ -115,7 +115,7 @@ func TestShadowEnds(t *testing.T) {
 	}
 }
 
-// One that was killed with all processes of the space is made anew.
+// A shadow that was killed with all processes of the space is made again.
 func TestShadowKilled(t *testing.T) {
 	f := newShadowsFixture(t)
 	for i := range 2 {
@@ -136,7 +136,7 @@ func TestShadowKilled(t *testing.T) {
 	}
 }
 
-// One whose maker has not waited for it ends as any other.
+// A shadow whose requester has not waited for it ends as any other.
 func TestShadowOfOneWhoLeft(t *testing.T) {
 	f := newShadowsFixture(t)
 	f.make = func(ctx context.Context, _ wire.PID, _ uint32) (*os.File, error) {
@@ -157,8 +157,8 @@ func TestShadowOfOneWhoLeft(t *testing.T) {
 	}
 }
 
-// TestNobodyTakesAllShadows has a user want descriptors of as many processes as may be.
-// Others get some, after a restart of the daemon as before.
+// TestNobodyTakesAllShadows has a user request descriptors of as many processes as possible. Others
+// get some, too, before and after a restart of the daemon.
 func TestNobodyTakesAllShadows(t *testing.T) {
 	const greedy, other = 1000, 1001
 	f := newShadowsFixture(t)

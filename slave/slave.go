@@ -22,42 +22,40 @@ import (
 // DefaultPort is the master's TCP port for slaves.
 const DefaultPort = link.DefaultPort
 
-// Config is what a slave is told at its start.
+// Config configures a slave.
 type Config struct {
 	Master  string // HOST:PORT of the master
 	Token   string // join token; empty once the slave has joined
 	Tokens  string // file with a join token, which is removed when the slave has joined; empty: none
 	State   string // directory for what survives a restart
 	Runtime string // directory for the process space
-	Record  string // directory in which the last inputs are kept; empty: they are not
+	Record  string // directory for a recording of the last inputs; empty: none
 	Lib     string // directory with bpinit
 	View    string // the program bpprocfs; empty: no process can see the cluster in /proc
 	Root    string // root directory of the processes
-	Power   Power  // commands by which the machine goes down
-	Keep    bool   // processes live on when the daemon is told to end, for the next one
+	Power   Power  // commands that bring the machine down
+	Keep    bool   // leave the processes to the next daemon when told to end
 
-	// Restart is closed, or receives, when the daemon is told to end and leave its processes
-	// to the next one, whatever Keep says; nil: never.
+	// Restart is closed, or receives, when the daemon must end and leave its processes to the next
+	// one, whatever Keep says; nil: never.
 	Restart <-chan os.Signal
 
-	patience patience // of tests, which may have a slow machine
+	patience patience // for tests, which may run on a slow machine
 }
 
-// patience is how many times longer than usual things may take until they are given up; 0
-// is 1.
+// patience is the factor by which time limits are longer than usual; 0 means 1.
 type patience int
 
-// bound returns how long something may take that is usually given up after d.
+// bound returns the time limit for something that usually has limit d.
 func (p patience) bound(d time.Duration) time.Duration { return d * time.Duration(max(p, 1)) }
 
-// DefaultConfig returns the configuration that holds where nothing else is said.
+// DefaultConfig returns the default configuration.
 func DefaultConfig() Config {
 	return Config{State: "/var/lib/bproc/slave", Runtime: "/run/bproc/slave", Root: "/", Power: DefaultPower()}
 }
 
-// Run joins, makes the process space, or goes on with that of a daemon that is gone, and
-// serves the master until the context ends. With Keep, or after Restart, the program must
-// end when it returns.
+// Run joins, makes the process space or goes on with that of a former daemon, and serves the master
+// until the context ends. With Keep, or after Restart, the program must end when Run returns.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err := raisePriority(); err != nil {
 		log.Warn("the daemon goes without priority", "err", err)
@@ -76,9 +74,9 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 		return err
 	}
 	dial := link.DialConfig{Addr: cfg.Master, Identity: identity, Hello: hello, Log: log}
-	// Told to leave the processes, it ends as if it were killed: what it leaves is made for
-	// that, and a link that is not closed tells the master that the processes live. What
-	// serves must not learn then that its caller, on the way out, ends the context.
+	// A daemon that is told to leave the processes ends as if it were killed: what it leaves is
+	// made for that, and a link that is not closed tells the master that the processes live. The
+	// serving routines must not learn then that the caller, on its way out, ends the context.
 	serving, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -103,9 +101,9 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 // startTime bounds how long the process space may take to come up, or to be taken over.
 const startTime = 30 * time.Second
 
-// serve makes the process space, or takes it over, and serves the master until the context
-// ends. If it does so meanwhile, the space comes up all the same, and ends as at any other
-// time: there may be processes in it, of a former daemon.
+// serve makes the process space, or takes it over, and serves the master until the context ends. If
+// the context ends earlier, the space comes up all the same and ends as at any other time: it may
+// have processes of a former daemon.
 func serve(ctx context.Context, cfg Config, dial link.DialConfig) error {
 	starting, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cfg.patience.bound(startTime), errors.New("it does not come up"))
 	defer cancel()
@@ -116,7 +114,7 @@ func serve(ctx context.Context, cfg Config, dial link.DialConfig) error {
 	return n.run(ctx, dial)
 }
 
-// checkHome checks that what is at home on a node, if anything, are numbers of nodes.
+// checkHome checks that the node's home, if it has one, consists of numbers for nodes.
 func checkHome(id *link.Identity) error {
 	if id.Home.Count == 0 {
 		return nil
@@ -127,7 +125,7 @@ func checkHome(id *link.Identity) error {
 	return nil
 }
 
-// greeting says what this machine is.
+// greeting returns the description of this machine for the master.
 func greeting() (wire.Hello, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -143,8 +141,8 @@ func greeting() (wire.Hello, error) {
 	}, nil
 }
 
-// run serves one session with the master after the other. The process space
-// outlives them; its own end is the daemon's.
+// run serves one session with the master after the other. The process space outlives them; when it
+// ends, the daemon ends.
 func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
 	serving, fail := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer fail(nil)
@@ -174,8 +172,8 @@ func (n *node) run(ctx context.Context, cfg link.DialConfig) error {
 	return errors.Join(err, n.destroy(ctx))
 }
 
-// watchedSpace serves the process space and has the service manager watch that. A
-// recorder that does not come to its end hangs everything that goes to the master.
+// watchedSpace serves the process space, watched by the service manager. A recorder that hangs
+// holds up everything that goes to the master.
 func (n *node) watchedSpace(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)
@@ -187,8 +185,8 @@ func (n *node) watchedSpace(ctx context.Context) error {
 	return group.Wait()
 }
 
-// turnedAway ends all processes, once: the master, which does not serve this node for a while,
-// has asked for that, and perhaps was not heard.
+// turnedAway ends all processes, once. The master, which does not serve this node for a while, has
+// asked for that, perhaps without being heard.
 func (n *node) turnedAway(refused *link.RefusedError, before *bool) {
 	if *before {
 		return
@@ -198,8 +196,8 @@ func (n *node) turnedAway(refused *link.RefusedError, before *bool) {
 	n.state.step(core.EndAll{})
 }
 
-// sessions connects to the master again and again. It returns when the context
-// ends or the master refuses this node.
+// sessions connects to the master again and again. It returns when the context ends or the master
+// refuses this node.
 func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 	select {
 	case <-n.settled:
@@ -226,7 +224,7 @@ func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 			n.log.Info("session with the master ended", "err", err)
 		}
 		if n.leaving.Load() {
-			<-ctx.Done() // in a moment; the master has been told all
+			<-ctx.Done() // ends in a moment; the master has been told everything
 			return context.Cause(ctx)
 		}
 		select {

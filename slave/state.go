@@ -17,25 +17,25 @@ import (
 	"bproc/wire"
 )
 
-// state is the core, and what its outputs are for. Whoever has an input takes the lock, has the
-// core make its step, and does what comes out: nothing of that waits for somebody else.
+// state is the core with the objects that its outputs act on. A routine that has an input takes the
+// lock, steps the core, and carries out the outputs; none of them blocks.
 type state struct {
 	log     *slog.Logger
 	out     outlet
 	journal *journal.Log
 	hold    *hold
 	space   commanded
-	tracker *procevents.Tracker // whoever begins a session has it locked
-	surely  chan struct{}       // wakes the lease: init is to have killed all, or the space ends
+	tracker *procevents.Tracker // locked by the routine that begins a session
+	surely  chan struct{}       // wakes keepLease: init must kill all processes, or the space ends
 	looks   chan core.LookForLate
-	soon    *time.Timer // for news
+	soon    *time.Timer // when News is due
 
 	mu      sync.Mutex
 	core    *core.Core
-	ring    *recording.Ring                // of its inputs; nil: they are not kept
-	started bool                           // by the last input
-	found   core.TakenOver                 // by the last input
-	callers map[uint64]chan<- *wire.Return // who waits for answers, by the number of the call
+	ring    *recording.Ring                // recording of its inputs; nil: none
+	started bool                           // set by the last input
+	found   core.TakenOver                 // set by the last input
+	callers map[uint64]chan<- *wire.Return // callers that wait for answers, by the number of the call
 }
 
 // commanded is what a state needs of a space.Space.
@@ -49,20 +49,20 @@ type commanded interface {
 	Kill(pid wire.PID) error
 }
 
-// soon is how long marks of signals gather that are told at once.
+// soon is how long marks of signals gather before they are reported together.
 const soon = time.Millisecond
 
 func newState(log *slog.Logger, out outlet, held *hold, sp commanded) *state {
 	s := &state{
 		log: log, out: out, hold: held, space: sp, surely: make(chan struct{}, 1), callers: map[uint64]chan<- *wire.Return{},
-		looks: make(chan core.LookForLate, 1), // the next comes when one is answered
+		looks: make(chan core.LookForLate, 1), // the core sends the next when one is answered
 		soon:  time.NewTimer(soon),
 	}
 	s.soon.Stop()
 	return s
 }
 
-// ringIn returns what keeps the inputs of a core in a directory; nil: none is wanted.
+// ringIn returns the recording of a core's inputs in a directory; nil: none is wanted.
 func ringIn(dir string, log *slog.Logger) (*recording.Ring, error) {
 	if dir == "" {
 		return nil, nil
@@ -74,7 +74,7 @@ func ringIn(dir string, log *slog.Logger) (*recording.Ring, error) {
 	return ring, nil
 }
 
-// begin begins with a core, which knows what is in the journal.
+// begin creates the core from the content of the journal.
 func (s *state) begin(log *journal.Log) error {
 	cfg := core.Config{Confirmed: log.Confirmed()}
 	err := log.Replay(func(kind uint32, payload []byte) error {
@@ -90,7 +90,7 @@ func (s *state) begin(log *journal.Log) error {
 	return err
 }
 
-// step gives the core an input, and does what comes out.
+// step gives the core an input and carries out the outputs.
 func (s *state) step(in core.Input) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,15 +107,14 @@ func (s *state) stepLocked(in core.Input) {
 	}
 }
 
-// look has somebody look at the core, and change nothing.
+// look calls a function with the core, which must not change it.
 func (s *state) look(look func(*core.Core)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	look(s.core)
 }
 
-// performLocked does what came out of the core. It returns the input that follows from that at
-// once, or nil.
+// performLocked carries out an output. It returns the input that follows from it at once, or nil.
 func (s *state) performLocked(o core.Output) core.Input {
 	switch o := o.(type) {
 	case core.OpenSession:
@@ -160,7 +159,8 @@ var levels = map[core.Level]func(*slog.Logger, string, ...any){
 	core.Debug: (*slog.Logger).Debug, core.Info: (*slog.Logger).Info, core.Warning: (*slog.Logger).Warn, core.Error: (*slog.Logger).Error,
 }
 
-// toMaster sends a message. A call that has no frame is one that the front end does not know.
+// toMaster sends a message. A call that cannot be encoded gets EINVAL, as one that the front end
+// does not know.
 func (s *state) toMaster(o core.ToMaster) core.Input {
 	err := s.out.request(o.Number, o.Message)
 	if err == nil {
@@ -200,7 +200,7 @@ func (s *state) notJournaled(err error) {
 	s.log.Error("should this daemon die, the next cannot tell the front end all that happened", "err", err)
 }
 
-// performOnSpace does something with the process space.
+// performOnSpace carries out an output that concerns the process space.
 func (s *state) performOnSpace(o core.Output) {
 	switch o := o.(type) {
 	case core.Hold:
@@ -248,7 +248,7 @@ func (s *state) killAll(o core.KillAll) {
 	}
 }
 
-// run has news come, until the context ends.
+// run gives the core News when it is due, until the context ends.
 func (s *state) run(ctx context.Context) error {
 	defer s.soon.Stop()
 	for {
@@ -261,8 +261,8 @@ func (s *state) run(ctx context.Context) error {
 	}
 }
 
-// launch enters a process that the front end asks for in a session. It reports whether init is to
-// be asked for it.
+// launch enters a process that the front end asks for in a session. It reports whether init must be
+// asked for it.
 func (s *state) launch(session core.Session, spawn *wire.Spawn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +271,7 @@ func (s *state) launch(session core.Session, spawn *wire.Spawn) bool {
 	return s.started
 }
 
-// takeOver says what init has of a former daemon.
+// takeOver tells the core what init has of a former daemon.
 func (s *state) takeOver(in core.Found) core.TakenOver {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,20 +279,20 @@ func (s *state) takeOver(in core.Found) core.TakenOver {
 	return s.found
 }
 
-// holdBack returns how long births are to be held back now.
+// holdBack returns how long births must be held back now.
 func (s *state) holdBack() (hold time.Duration) {
 	s.look(func(c *core.Core) { hold = c.HoldBack() })
 	return hold
 }
 
-// known returns the processes that the front end knows, or will know by what it was told.
+// known returns the processes that the front end knows, or will know from what was reported to it.
 func (s *state) known() (known map[wire.PID]core.Known) {
 	s.look(func(c *core.Core) { known = c.Known() })
 	return known
 }
 
-// call has the front end carry out a call, with a number that no other has, and waits for the answer.
-// Events from before the call must have been told.
+// call has the front end carry out a call with a unique number, and waits for the answer. Events
+// from before the call must have been reported.
 func (s *state) call(ctx context.Context, number uint64, call *wire.Call) (*wire.Return, error) {
 	answer := make(chan *wire.Return, 1)
 	s.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// madeUpInit does nothing of what a space is told.
+// madeUpInit is a space that ignores all orders.
 type madeUpInit struct{}
 
 func (madeUpInit) KillAll() error                { return nil }
@@ -46,7 +46,7 @@ func newTestState(t *testing.T) *state {
 	return s
 }
 
-// TestStateOfTheNext has the journal be written anew: the next daemon knows what it says.
+// TestStateOfTheNext has the journal written anew. The next daemon knows its content.
 func TestStateOfTheNext(t *testing.T) {
 	s := newTestState(t)
 	s.tracker = procevents.NewTracker(procevents.DefaultHold, nil)
@@ -66,7 +66,8 @@ func TestStateOfTheNext(t *testing.T) {
 	}
 }
 
-// TestCallers: an answer comes to whoever waits for it, and nobody waits for one who has left.
+// TestCallers: an answer reaches the caller that waits for it, and a caller that has left is
+// forgotten.
 func TestCallers(t *testing.T) {
 	s := newTestState(t)
 	synctest.Test(t, func(t *testing.T) {

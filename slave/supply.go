@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supply says whether there are numbers for what a new process would fork. The master
-// sends them before the first process, but on another stream: who reads that one may be
-// faster, and what is forked then has a number that means nothing on the front end.
+// supply tells whether there are numbers for the forks of a new process. The master sends numbers
+// before the first process, but on another stream. The reader of the process's stream may be
+// faster, and a process forked then has a number that means nothing on the front end.
 type supply struct {
 	mu sync.Mutex
-	is chan struct{} // closed while there are
+	is chan struct{} // closed while there are numbers
 }
 
 // supplyTime is how long a new process waits for numbers that are on their way.
@@ -48,7 +48,7 @@ func (s *supply) await(ended <-chan struct{}) error {
 	is := s.is
 	s.mu.Unlock()
 	select {
-	case <-is: // nearly always
+	case <-is: // the usual case
 		return nil
 	default:
 	}

@@ -55,8 +55,8 @@ func TestSupply(t *testing.T) {
 	})
 }
 
-// TestSpawnBeforeBlocks has a process asked for before there are numbers for what it forks,
-// which all the same has one of those.
+// TestSpawnBeforeBlocks has a process requested before there are numbers for its forks. Its child
+// still has one of those numbers.
 func TestSpawnBeforeBlocks(t *testing.T) {
 	lend := make(chan struct{})
 	f := newFront(t, 1)

@@ -17,9 +17,9 @@ import (
 	"bproc/wire"
 )
 
-// A daemon that dies leaves with init what the next one needs to go on as if nothing had
-// happened: the journal, the kernel's records of processes, and the pipes of processes.
-// Processes that nobody can go on with are ended.
+// A daemon that dies leaves with init what the next one needs to go on as if nothing had happened:
+// the journal, the kernel's records of processes, and the pipes of processes. The next daemon ends
+// processes that it cannot go on with.
 
 // keptEvents is the name under which the kernel's records are kept.
 var keptEvents = fmt.Sprintf("events %d", procevents.Layout)
@@ -28,12 +28,12 @@ var keptEvents = fmt.Sprintf("events %d", procevents.Layout)
 type found struct {
 	kept  map[string][]*os.File
 	slots []*journal.Slot
-	known map[wire.PID]core.Known // of which the front end was told
+	known map[wire.PID]core.Known // processes that the front end was told of
 	left  core.TakenOver
 }
 
-// takeOver opens the journal and the kernel's records: those of a former daemon, or
-// new ones, and then no process is left.
+// takeOver opens the journal and the kernel's records: those of a former daemon, or new ones. With
+// new ones no process is left.
 func (n *node) takeOver(ctx context.Context) (*found, error) {
 	f := &found{kept: n.space.Kept()}
 	n.shadows.resume(f.kept)
@@ -71,7 +71,7 @@ func (n *node) goOn(f *found) (err error) {
 	return nil
 }
 
-// beginAnew makes what the next daemon is to find.
+// beginAnew makes the journal and the kernel's records, and has init keep them for the next daemon.
 func (n *node) beginAnew() (err error) {
 	if n.stdios.Journal, err = journal.Create(&journal.Keep{Open: n.keepFDs, Close: n.dropKept}); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (n *node) keepFDs(name string, fds ...int) (err error) {
 	return errors.Join(n.space.Keep(name, files...), closeFiles(files))
 }
 
-// dropKept has init close what it keeps. An error is one of a space that is about to end.
+// dropKept has init close what it keeps under a name. It fails only if the space is about to end.
 func (n *node) dropKept(name string) { _ = n.space.Drop(name) }
 
 func closeFiles(files []*os.File) (err error) {
@@ -162,10 +162,10 @@ func (n *node) resume(f *found) error {
 	return nil
 }
 
-// settle is for launches with which a former daemon has not come to init: after init has
-// answered it has told all there is to tell of others. Sessions wait for that, since the
-// front end asks once more for what the inventory lacks, and init does not say of which of
-// two processes with the same number it tells.
+// settle handles launches of a former daemon that have not reached init. When init has answered, it
+// has reported everything about all other launches. Sessions wait for that: the front end asks
+// again for what the inventory lacks, and a report of init does not say which of two processes with
+// the same number it means.
 func (n *node) settle(ctx context.Context, f *found) error {
 	if f.known != nil {
 		if err := n.space.Sync(ctx); err != nil {
@@ -186,9 +186,9 @@ func (n *node) settle(ctx context.Context, f *found) error {
 	return nil
 }
 
-// launched takes in how a launch went that a former daemon has begun.
+// launched takes in the result of a launch that a former daemon began.
 func (n *node) launched(pid wire.PID, stage wire.Stage, errno unix.Errno) {
-	if !n.recorder.starting(pid) { // it was told before
+	if !n.recorder.starting(pid) { // the result is known already
 		if errno != 0 {
 			n.state.step(core.Reaped{PID: pid})
 		}

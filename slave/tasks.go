@@ -15,30 +15,30 @@ import (
 
 // tasks bounds how many processes and threads the space has.
 //
-// All of them: so that the node's numbers never run out. What is forked and every
-// thread takes a number that is leased to the node; what is started from the front
-// end brings its own, and so does init.
+// There is a bound for all of them, so that the node's numbers never run out. A forked process and
+// every thread takes a number of the node; a process started from the front end brings its own, and
+// so does init.
 //
-// Those of a user, and of them those that a control group of the front end bounds: by
-// budgets that the master gives. They are in a cgroup of their own from birth. One that
-// changes its user stays where it is. A budget of a group is for processes, which have ghosts
-// there; the kernel counts threads, too, and init's helpers that start processes in the cgroup
-// and are in it themselves, so the bound is raised by those that there are. It is never too
+// There are bounds for the tasks of a user, and for those of them that a control group of the front
+// end bounds. The master sends them as budgets. These tasks are in a cgroup of their own from
+// birth. A process that changes its user stays where it is. A budget of a group counts processes,
+// which have ghosts there. The kernel also counts threads, and init's helpers that start processes
+// in the cgroup and are in it themselves, so the bound is raised by their number. It is never too
 // large, and too small only for more threads at once than it leaves room for.
 type tasks struct {
 	log    *slog.Logger
 	cgroup taskGroup // nil: there is none
 
 	mu       sync.Mutex
-	leased   int // numbers
+	leased   int // numbers of the node
 	launched int // processes that were started from the front end
 	bound    uint64
 	budgets  map[space.TaskUnit]uint64   // 0 or none: no bound
-	besides  map[space.TaskUnit]uint64   // tasks of groups that are no processes
-	units    map[space.TaskUnit]*os.File // that have a cgroup: the way into it
+	besides  map[space.TaskUnit]uint64   // tasks of groups that are not processes
+	units    map[space.TaskUnit]*os.File // file by which a process enters the cgroup of a unit, if it has one
 }
 
-// taskGroup is what is needed of a space's cgroup.
+// taskGroup is the part of a space's cgroup that tasks needs.
 type taskGroup interface {
 	Bound(tasks uint64) error
 	Count() (int, error)
@@ -55,30 +55,30 @@ func newTasks(log *slog.Logger, cgroup taskGroup) *tasks {
 	}
 }
 
-// An eighth of the leased numbers is for those that are held after their process has
-// ended, by groups and sessions, and for the time that moving the cursor takes. Of few
-// numbers it is a quarter: a block that is nearly full is passed at once, and its gap fills.
+// An eighth of the node's numbers is spare: for numbers that groups and sessions hold after their
+// process has ended, and for the time that moving the cursor takes. Of few numbers it is a quarter:
+// a block that is nearly full is passed at once, and its gap fills.
 const (
 	sparedPart      = 8
 	sparedPartOfFew = 4
 	fewLeased       = 4096
 )
 
-// Tasks that have numbers of their own are counted in steps, with a step for init. Where there
-// are few numbers a step is small: what it is too large by, others can fork.
+// Tasks that have numbers of their own are counted in steps, with a step for init. Where there are
+// few numbers a step is small: other tasks can fork into its excess.
 const (
 	maxOwnStep   = 64
 	leastOwnStep = 16
 	ownStepPart  = 16
 )
 
-// Tasks that a budget has more than its processes need, for init's helpers.
+// Tasks by which a bound exceeds its budget, for init's helpers.
 const (
 	userOwn  = 8
 	groupOwn = 1
 )
 
-// besidesInterval is how often what are no processes is counted.
+// besidesInterval is how often tasks that are not processes are counted.
 const besidesInterval = time.Second
 
 func (t *tasks) boundLocked(u space.TaskUnit) uint64 {
@@ -100,8 +100,8 @@ func (t *tasks) lease(numbers int) {
 	t.adjustLocked()
 }
 
-// launch counts a process that is going to be started, and returns the way into its
-// cgroup, which stays open; nil: there is none.
+// launch counts a process that is about to be started. It returns the file by which the process
+// enters its cgroup, which stays open; nil: there is none.
 func (t *tasks) launch(spawn *wire.Spawn) (*os.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +122,7 @@ func (t *tasks) launch(spawn *wire.Spawn) (*os.File, error) {
 	return t.unitLocked(u)
 }
 
-// unitLocked returns the way into the cgroup of a unit.
+// unitLocked returns the file by which a process enters the cgroup of a unit.
 func (t *tasks) unitLocked(u space.TaskUnit) (*os.File, error) {
 	if f := t.units[u]; f != nil {
 		return f, nil
@@ -143,7 +143,7 @@ func (t *tasks) resume(launched int) {
 	t.adjustLocked()
 }
 
-// ended is for a process that has ended or could not be started.
+// ended takes a process that has ended or could not be started out of the count.
 func (t *tasks) ended() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,7 +176,7 @@ func (t *tasks) writeLocked(u space.TaskUnit) {
 	}
 }
 
-// removeLocked removes the cgroup of a group that has no processes any more.
+// removeLocked removes the cgroup of a group that no longer has processes.
 func (t *tasks) removeLocked(u space.TaskUnit) {
 	if f := t.units[u]; f != nil {
 		f.Close()
@@ -188,7 +188,7 @@ func (t *tasks) removeLocked(u space.TaskUnit) {
 	}
 }
 
-// run counts what are no processes from time to time.
+// run counts tasks that are not processes from time to time.
 func (t *tasks) run(ctx context.Context) error {
 	tick := time.NewTicker(besidesInterval)
 	defer tick.Stop()
@@ -202,7 +202,7 @@ func (t *tasks) run(ctx context.Context) error {
 	}
 }
 
-// countBesides counts them where they matter.
+// countBesides counts the tasks that are not processes, where a budget needs that.
 func (t *tasks) countBesides() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,7 +222,7 @@ func (t *tasks) countBesides() {
 	}
 }
 
-// count returns how many tasks there are, as far as that is known.
+// count returns the number of tasks; 0: it is not known.
 func (t *tasks) count() int {
 	if t.cgroup == nil {
 		return 0
@@ -254,7 +254,7 @@ func (t *tasks) adjustLocked() {
 	}
 }
 
-// close closes the ways into the cgroups of units.
+// close closes the files by which processes enter the cgroups of units.
 func (t *tasks) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

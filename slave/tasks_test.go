@@ -117,7 +117,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestTasksOfGroups bounds what is started from control groups of the front end.
+// TestTasksOfGroups bounds processes started from control groups of the front end.
 func TestTasksOfGroups(t *testing.T) {
 	g := new(madeUpGroup)
 	tasks := newTasks(slog.New(slog.DiscardHandler), g)
@@ -181,7 +181,7 @@ func TestTasksWithoutCgroup(t *testing.T) {
 }
 
 // TestTasksOfFewNumbers: whatever a node has, the bound leaves room in its block and the gap for
-// the moments in which nobody has put the cursor back.
+// the moments before the cursor is put back.
 func TestTasksOfFewNumbers(t *testing.T) {
 	for numbers, want := range map[int]int{384: 288, 768: 576, 3072: 2304, 6144: 5376, 49152: 43008} {
 		for launched := range 200 {
@@ -193,7 +193,7 @@ func TestTasksOfFewNumbers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// The launched have numbers of their own.
+			// Launched processes have numbers of their own.
 			if most := int(tasks.bound) - launched; most > numbers {
 				t.Fatalf("%d tasks can have %d numbers, when %d are launched", most, numbers, launched)
 			}

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// view keeps bpprocfs(8) running, from when the first process is to see the cluster in
-// /proc. It is none of the space's processes: no signal of theirs reaches it.
+// view keeps bpprocfs(8) running from when the first process needs the cluster in /proc. It is not
+// a process of the space, so no signal from there reaches it.
 type view struct {
 	log      *slog.Logger
 	program  string // bpprocfs
 	socket   string // of the lookout
 	at       string // the mount point, here and in the space
-	init     int    // bpinit, as numbered here
+	init     int    // number of bpinit outside of the space
 	requests chan chan<- error
 	over     chan struct{} // closed when run has ended
 }
 
-// Bounds on time: from the start to the mount, for an end, and between two starts, which
-// get rarer as long as there is no view.
+// Time limits for a mount and for an end, and the pause between two starts, which grows as long as
+// there is no view.
 const (
 	mountTime    = 10 * time.Second
 	unmountTime  = 5 * time.Second
@@ -35,7 +35,7 @@ const (
 	maxViewPause = 30 * time.Second
 )
 
-// errNoView is the error for a view that cannot be had.
+// errNoView is the error for a view that is not available.
 var errNoView = fmt.Errorf("there is no view of the cluster: %w", unix.ENODEV)
 
 func newView(cfg Config, init int, log *slog.Logger) *view {
@@ -45,10 +45,10 @@ func newView(cfg Config, init int, log *slog.Logger) *view {
 	}
 }
 
-// socketOf returns where a slave listens for those who look.
+// socketOf returns the path of the lookout's socket.
 func socketOf(cfg Config) string { return cfg.Runtime + ".sock" }
 
-// viewOf returns where the view is mounted.
+// viewOf returns where the view is mounted; empty: there is no view.
 func viewOf(cfg Config) string {
 	if cfg.View == "" {
 		return ""
@@ -129,8 +129,8 @@ func (v *view) run(ctx context.Context) error {
 	}
 }
 
-// used reports whether there has been a view. It leaves the real procfs, unless it has
-// died, or is about to end with the former daemon.
+// used reports whether there has been a view. A view leaves the real procfs mounted, unless it has
+// died or is about to end with the former daemon.
 func (v *view) used() bool {
 	var here, above unix.Stat_t
 	err := unix.Stat(v.at, &here)
@@ -140,14 +140,14 @@ func (v *view) used() bool {
 	return err == nil && here.Dev != above.Dev || errors.Is(err, unix.ENOTCONN)
 }
 
-// viewProcess is a bpprocfs that runs.
+// viewProcess is a running bpprocfs.
 type viewProcess struct {
 	cmd     *exec.Cmd
-	life    *os.File // when it is closed, the process ends
+	life    *os.File // closing it ends the process
 	mount   chan struct{}
 	end     chan struct{}
-	err     error // why it has ended; to be read after that
-	mounted bool  // the owner's
+	err     error // why it has ended; valid after that
+	mounted bool  // owned by run
 }
 
 func (p *viewProcess) isMounted() <-chan struct{} {
@@ -181,7 +181,7 @@ func (v *view) start() (*viewProcess, error) {
 	cmd.ExtraFiles = []*os.File{told, lives}
 	cmd.Stderr = os.Stderr
 	cmd.Dir = "/"
-	cmd.Env = []string{"BPROC_SOCKET=" + v.socket} // and nothing that is for this daemon from its service manager
+	cmd.Env = []string{"BPROC_SOCKET=" + v.socket} // without the variables that the service manager set for this daemon
 	if err := cmd.Start(); err != nil {
 		ready.Close()
 		life.Close()
@@ -203,7 +203,7 @@ func (p *viewProcess) follow(ready *os.File) {
 	close(p.end)
 }
 
-// stop ends it.
+// stop ends the process.
 func (p *viewProcess) stop() {
 	if p == nil {
 		return
@@ -212,7 +212,7 @@ func (p *viewProcess) stop() {
 	select {
 	case <-p.end:
 	case <-time.After(unmountTime):
-		_ = p.cmd.Process.Kill() // or it has ended
+		_ = p.cmd.Process.Kill() // fails if it has ended
 		<-p.end
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// newViewers returns what serves those who look at the processes of a space. Stamp
-// returns the number of the last event so far.
+// newViewers returns the server for looks at the processes of a space. stamp returns the number of
+// the last event so far.
 func newViewers(sp *space.Space, log *slog.Logger, stamp func() uint64) *status.Server {
 	cfg := status.Config{Proc: sp.Proc(), Inner: true, Parent: sp.Parent, Log: log}
 	marker, err := marks.New(uint64(sp.NSInode()))

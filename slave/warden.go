@@ -13,9 +13,9 @@ import (
 	"bproc/wire"
 )
 
-// warden keeps the space within its numbers, and its records within their ring. What it
-// is told by the kernel cannot wait: it has a thread of its own, which goes before all
-// that the node's users run, and takes no lock that is held for long.
+// warden keeps the space within its numbers, and its records within their ring. The kernel's
+// notices to it cannot wait, so it has a thread of its own, which runs before the processes of the
+// node's users and takes no lock that is held for long.
 type warden struct {
 	log     *slog.Logger
 	source  noticed
@@ -59,8 +59,7 @@ func (w *warden) notice(r procevents.Record) {
 	}
 }
 
-// low moves the cursor on. When little is left of the block nobody gets a number
-// meanwhile.
+// low moves the cursor on. When little is left of the block, it holds the processes meanwhile.
 func (w *warden) low(pid wire.PID) {
 	if !w.numbers.late(w.source.Last()) {
 		w.numbers.passed(pid)
@@ -72,9 +71,9 @@ func (w *warden) low(pid wire.PID) {
 	w.release()
 }
 
-// stray handles a number that the kernel should not have given, or that somebody has
-// chosen. Where the cursor has just been moved, or init has moved it to another block
-// because this daemon was late, nobody need be held: the next move has its effect at once.
+// stray handles a number that the kernel should not have given, or that a process has chosen. If
+// the cursor has just been moved, or init has moved it to another block because this daemon was
+// late, the processes need not be held: the next move has its effect at once.
 func (w *warden) stray(pid, process wire.PID) {
 	if w.source.Last() == 0 {
 		w.numbers.strayed()
@@ -92,8 +91,8 @@ func (w *warden) stray(pid, process wire.PID) {
 	}
 }
 
-// filled holds the space until the recorder has taken in what there is: records
-// that are lost cannot be made up for in full.
+// filled holds the space until the recorder has taken in the records: lost records cannot be made
+// up for in full.
 func (w *warden) filled() {
 	w.take()
 	if w.filling.Swap(true) {
@@ -105,8 +104,8 @@ func (w *warden) filled() {
 	}
 }
 
-// empty calls drain when the records fill their ring: those whose space is held make no
-// more that would wake the recorder.
+// empty calls drain when the records fill their ring. Held processes make no more records, so
+// nothing else would wake the recorder.
 func (w *warden) empty(ctx context.Context, drain func()) error {
 	for {
 		select {
@@ -118,7 +117,7 @@ func (w *warden) empty(ctx context.Context, drain func()) error {
 	}
 }
 
-// emptied is for when the records have been taken in.
+// emptied lets the processes go on when the records have been taken in.
 func (w *warden) emptied() {
 	if !w.filling.Load() || !w.filling.Swap(false) {
 		return

@@ -15,7 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// madeUpKernel is what a warden sees of a space's kernel.
+// madeUpKernel is a space's kernel as a warden sees it.
 type madeUpKernel struct {
 	last    wire.PID
 	emptied int
@@ -32,7 +32,7 @@ func (k *madeUpKernel) Attend(ctx context.Context, _ func(procevents.Record)) er
 	return context.Cause(ctx)
 }
 
-// TestWarden gives notices in turn, and checks what is done, in order.
+// TestWarden gives notices in turn, and checks the order of the reactions.
 func TestWarden(t *testing.T) {
 	var did []string
 	do := func(what string) func() error {
@@ -107,7 +107,7 @@ func TestWardenRuns(t *testing.T) {
 func TestRaisePriority(t *testing.T) {
 	ended := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: it ends with its priority
+		runtime.LockOSThread() // never unlocked: the thread ends with its priority
 		before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 		if err != nil {
 			ended <- err

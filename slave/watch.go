@@ -11,63 +11,63 @@ import (
 	"bproc/wire"
 )
 
-// watch looks after processes that were let go on with a system call that may change
-// their group, session or credentials: nobody says whether and when it has.
+// watch watches processes that were let go on with a system call that may change their group,
+// session or credentials. The kernel does not report whether and when the call has done so.
 //
-// No change may be missed, nor be taken for later than another: the front end's kernel
-// allows a ghost what it allowed the process only if all ghosts are where the processes
-// were then. A change begins with a call that is asked about. So before the next is let
-// go on, it is looked what has come of those before; and whoever lets something out that
-// a process may have said looks too, and so does run a little later, for the processes
-// that say nothing. What was seen has its place among the kernel's records.
+// No change may be missed or be taken for later than another: the front end's kernel allows a ghost
+// what this kernel allowed the process only if all ghosts are where the processes were then. A
+// change begins with a call that the supervisor receives. So before the supervisor lets the next
+// call go on, it looks for the effects of the calls before. A routine that lets out something that
+// a process may have said looks too. So does run a little later, for the processes that say
+// nothing. A change that was seen has its place among the kernel's records.
 type watch struct {
-	process  func(wire.PID) (procevents.ProcessInfo, bool) // as it is now; also one that has ended, until it is waited for
+	process  func(wire.PID) (procevents.ProcessInfo, bool) // its present state, also of a zombie
 	position func() uint64                                 // of the kernel's next record
-	led      func(sid, pgid wire.PID) error                // makes up for what a group of the front end's session lacks here
-	count    atomic.Int32                                  // of those watched: most of the time there are none
+	led      func(sid, pgid wire.PID) error                // keeps a group of the front end's session from being orphaned here
+	count    atomic.Int32                                  // of watched processes; most of the time there are none
 	wake     chan struct{}
 
 	groups groups
 
 	mu     sync.Mutex
 	all    map[wire.PID]*watched
-	recent []wire.PID // who has called last, the latest at the end
-	seen   []sight    // changes that nobody has taken, the oldest first
+	recent []wire.PID // processes by their last call, the latest at the end
+	seen   []sight    // changes that have not been taken, the oldest first
 }
 
-// watched is a process of which calls are under way.
+// watched is a process with calls under way.
 type watched struct {
 	was   traits
-	calls int // that have had no effect so far
+	calls int // without an effect so far
 	begun time.Time
-	done  int // how many of lookTimes
+	done  int // number of lookTimes that have passed
 }
 
-// traits are what such calls change.
+// traits are the properties that such calls change.
 type traits struct {
 	pgid, sid   wire.PID
 	user, group wire.IDs
 }
 
-// sight is what a process was seen to be.
+// sight is a state in which a process was seen.
 type sight struct {
-	at uint64 // the kernel's records before came first
+	at uint64 // the kernel's records before it came first
 	is procevents.ProcessInfo
 }
 
-// lookTimes are the times at which a process is looked at whose call has not had an
-// effect: most have one at once, or never. The last are for a machine that is so busy
-// that it has not come to that.
+// lookTimes are the times after a call at which watch looks at a process. Most calls have their
+// effect at once, or never. The last times are for a machine that is so busy that the call has not
+// gone on.
 var lookTimes = [...]time.Duration{
 	200 * time.Microsecond, time.Millisecond, 5 * time.Millisecond,
 	20 * time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second,
 }
 
-// lookAlways is for how long a process is looked at whenever anybody looks.
+// lookAlways is how long after a call every look includes the process.
 const lookAlways = time.Second
 
-// Bounds. Those who called before the last few have long gone on; what was seen is taken
-// within a millisecond.
+// Bounds. A process that called before the last few went on long ago. A change is taken within a
+// millisecond.
 const (
 	maxRecent = 16
 	maxSeen   = 4096
@@ -81,8 +81,8 @@ func traitsOf(p *procevents.ProcessInfo) traits {
 	return traits{pgid: p.PGID, sid: p.SID, user: p.User, group: p.Group}
 }
 
-// regroups watches a process whose group or session is about to change. What others have
-// done to theirs, which may be why this can be done, comes first.
+// regroups watches a process whose group or session is about to change. Changes that other
+// processes have made come first, since they may be what makes this one possible.
 func (w *watch) regroups(pid wire.PID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +126,7 @@ func (w *watch) addLocked(pid wire.PID) {
 	}
 }
 
-// seeLocked looks at a process, which is watched no longer if nothing can come any more.
+// seeLocked looks at a process. It ends the watch if no more change can come.
 func (w *watch) seeLocked(pid wire.PID, l *watched) {
 	is, ok := w.process(pid)
 	if !ok {
@@ -143,14 +143,14 @@ func (w *watch) seeLocked(pid wire.PID, l *watched) {
 	}
 	w.seen = append(w.seen, sight{w.position(), is})
 	if was.pgid != is.PGID && leads(&is) {
-		_ = w.led(is.SID, is.PGID) // an error is one of a space that is about to end
+		_ = w.led(is.SID, is.PGID) // fails only if the space is about to end
 	}
 	if l.calls--; l.calls <= 0 {
 		delete(w.all, pid)
 	}
 }
 
-// look looks at those who are watched.
+// look looks at the watched processes that are due.
 func (w *watch) look(now time.Time) {
 	if w.count.Load() == 0 {
 		return
@@ -173,7 +173,7 @@ func (w *watch) look(now time.Time) {
 	w.count.Store(int32(len(w.all)))
 }
 
-// take takes the changes that came before a place in the kernel's records.
+// take removes and returns the changes before a position in the kernel's records.
 func (w *watch) take(before uint64) (all []sight) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,7 +188,7 @@ func (w *watch) take(before uint64) (all []sight) {
 	return all
 }
 
-// next returns how long it is to the next look.
+// next returns the time until the next look.
 func (w *watch) next() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +201,7 @@ func (w *watch) next() (time.Duration, bool) {
 	return soonest, any
 }
 
-// run calls look, which makes this watch's look, when it is time.
+// run calls look, which must call w.look, whenever a look is due.
 func (w *watch) run(ctx context.Context, look func()) error {
 	for {
 		var due <-chan time.Time

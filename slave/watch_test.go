@@ -20,7 +20,7 @@ type madeUp struct {
 	procs map[wire.PID]procevents.ProcessInfo
 	reads int
 	at    uint64     // of the next record
-	led   []wire.PID // session and group, one after the other
+	led   []wire.PID // session and group, in succession
 }
 
 func newMadeUp() *madeUp {
@@ -66,7 +66,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("/proc was read %d times for nobody", w.reads)
 		}
 		w.recredits(17)
-		w.recredits(99) // is gone
+		w.recredits(99) // this process is gone
 		w.check(t, "before the change")
 		w.set(17, func(p *procevents.ProcessInfo) { p.PGID = 17 })
 		w.set(18, func(p *procevents.ProcessInfo) { p.PGID = 17 })
@@ -76,7 +76,7 @@ func TestWatch(t *testing.T) {
 		w.set(17, func(p *procevents.ProcessInfo) { p.User.Effective = 1000 })
 		w.check(t, "another user", 17)
 
-		// A second call before anybody has looked at what the first has done.
+		// A second call before the effect of the first was looked for.
 		w.recredits(17)
 		w.set(17, func(p *procevents.ProcessInfo) { p.Group.Real = 7 })
 		w.recredits(17)
@@ -102,8 +102,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// Each change is seen before the next is made, by whomever, and has its place among the
-// kernel's records.
+// Each change is seen before the next is made, by any process, and has its place among the kernel's
+// records.
 func TestWatchSeesEachChange(t *testing.T) {
 	const leader, member = 17, 18
 	join := func(pgid wire.PID) func(*procevents.ProcessInfo) {
@@ -144,12 +144,12 @@ func TestWatchSeesEachChange(t *testing.T) {
 	}
 }
 
-// Two calls of one process are under way: the effect of the second comes after that of the
-// first was seen.
+// Two calls of one process are under way: the effect of the second comes after that of the first
+// was seen.
 func TestWatchOfTwoCalls(t *testing.T) {
 	w := newMadeUp()
-	w.regroups(17) // by itself
-	w.regroups(17) // by its parent
+	w.regroups(17) // called by the process itself
+	w.regroups(17) // called by its parent
 	w.set(17, func(p *procevents.ProcessInfo) { p.PGID = 17 })
 	w.check(t, "the first", 17)
 	w.set(17, func(p *procevents.ProcessInfo) { p.PGID = 18 })
@@ -159,7 +159,7 @@ func TestWatchOfTwoCalls(t *testing.T) {
 	}
 }
 
-// TestWatchIsBounded takes no changes: those that are kept are bounded.
+// TestWatchIsBounded does not take the changes: the number that is kept is bounded.
 func TestWatchIsBounded(t *testing.T) {
 	w := newMadeUp()
 	for i := range 2 * maxSeen {
@@ -175,7 +175,7 @@ func TestWatchIsBounded(t *testing.T) {
 	}
 }
 
-// TestWatchLooksByItself has nobody say anything, and looks when it must.
+// TestWatchLooksByItself has no process say anything, and the watch looks when it must.
 func TestWatchLooksByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -207,8 +207,8 @@ func TestWatchLooksByItself(t *testing.T) {
 	})
 }
 
-// A group that a process from the front end makes for itself is seen to, once, and no
-// other.
+// A group that a process from the front end makes for itself gets an anchor, once, and no other
+// group does.
 func TestWatchSeesToGroups(t *testing.T) {
 	const node = pidmap.Node
 	for _, c := range []struct {

@@ -1,7 +1,6 @@
 package wire
 
-// Version is the protocol version of this code, MinVersion the oldest that it
-// still speaks.
+// Version is the protocol version of this code, MinVersion the oldest one that it still speaks.
 const (
 	Version    = 1
 	MinVersion = 1
@@ -28,7 +27,7 @@ type Node struct {
 	UID    uint32
 	GID    uint32
 	Addr   string // of the slave's connection; empty without one
-	Procs  uint32 // processes there
+	Procs  uint32 // processes on the node
 	Since  int64  // Unix time of the last change of state
 	Kernel string
 	Arch   string
@@ -36,12 +35,12 @@ type Node struct {
 	Memory uint64
 	Trust  string `since:"1"` // "full" or "limited"
 
-	Sockets uint32   `since:"1"` // 0: the node has not said so
-	Cores   uint32   `since:"1"` // as Sockets
+	Sockets uint32   `since:"1"` // 0: the node has not reported them
+	Cores   uint32   `since:"1"` // like Sockets
 	GPUs    uint32   `since:"1"`
 	Labels  []string `since:"1"` // tags and attributes that an administrator has set, in order
 	Boot    string   `since:"1"` // boot_id of the machine that is connected, or was last
-	Reason  string   `since:"1"` // why it is in this state, where there is something to say
+	Reason  string   `since:"1"` // why it is in this state; may be empty
 }
 
 // NodeList answers ListNodes, in order of node numbers.
@@ -49,7 +48,7 @@ type NodeList struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Nodes []Node
-	Here  *NodeID // the node that the client is on; nil: it is on the front end
+	Here  *NodeID // the node that the client is on; nil: the front end
 }
 
 // Type implements [Message].
@@ -62,8 +61,8 @@ type Enroll struct {
 	Version uint16
 	Node    NodeID // number for the node; negative: the next free one
 	Name    string // name for the node; empty: the slave's host name
-	Seconds uint32 // how long the token can be used
-	Count   uint32 `since:"1"` // how many machines can join with it; 0: one
+	Seconds uint32 // lifetime of the token
+	Count   uint32 `since:"1"` // number of machines that can join with it; 0: one
 }
 
 // Type implements [Message].
@@ -80,7 +79,7 @@ type Token struct {
 // Type implements [Message].
 func (*Token) Type() Type { return TypeToken }
 
-// ListTokens asks for the join tokens that are good for something.
+// ListTokens asks for the join tokens that can still be used.
 type ListTokens struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -95,10 +94,10 @@ type JoinToken struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	ID      string // begin of the hash
-	Node    NodeID // number for the node; negative: the next free one
+	Node    NodeID // beginning of the hash
 	Name    string // name for the node; empty: the slave's host name
-	Count   uint32 // how many machines can join with it
-	Uses    uint32 // how many have
+	Count   uint32 // number of machines that can join with it
+	Uses    uint32 // number of machines that have joined
 	Nodes   []NodeID
 	Expires int64 // Unix time
 }
@@ -113,7 +112,7 @@ type TokenList struct {
 // Type implements [Message].
 func (*TokenList) Type() Type { return TypeTokenList }
 
-// RevokeToken has the master take no join token with this ID any more.
+// RevokeToken makes the master refuse the join token with this ID.
 type RevokeToken struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -124,8 +123,7 @@ type RevokeToken struct {
 // Type implements [Message].
 func (*RevokeToken) Type() Type { return TypeRevokeToken }
 
-// Revoke has the master forget the identity of a node, and with it the node's session and
-// processes.
+// Revoke makes the master forget the identity of a node, and end the node's session and processes.
 type Revoke struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -136,7 +134,7 @@ type Revoke struct {
 // Type implements [Message].
 func (*Revoke) Type() Type { return TypeRevoke }
 
-// SetNodes changes lines of the node table, all in one step. A nil field stays as it is.
+// SetNodes changes lines of the node table, in one step. A nil field leaves the value unchanged.
 type SetNodes struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -147,15 +145,15 @@ type SetNodes struct {
 	UID     *uint32
 	GID     *uint32
 	Trust   *string  // "full" or "limited"
-	Drain   *bool    // nothing new is started there
-	Set     []string // labels, in place of those of the same names
-	Remove  []string // names of labels
+	Drain   *bool    // no new processes are started there
+	Set     []string // labels to set; each replaces one of the same name
+	Remove  []string // names of labels to remove
 }
 
 // Type implements [Message].
 func (*SetNodes) Type() Type { return TypeSetNodes }
 
-// NodesSet answers SetNodes: all nodes were changed but these.
+// NodesSet answers SetNodes: all nodes except these were changed.
 type NodesSet struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -165,7 +163,7 @@ type NodesSet struct {
 // Type implements [Message].
 func (*NodesSet) Type() Type { return TypeNodesSet }
 
-// NodeFailed says why something was not done to a node.
+// NodeFailed says why a request failed for a node.
 type NodeFailed struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -210,12 +208,12 @@ type ProcList struct {
 // Type implements [Message].
 func (*ProcList) Type() Type { return TypeProcList }
 
-// Births waits until processes of nodes are born.
+// Births waits until the count of births on nodes differs from After.
 type Births struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Version uint16
-	After   uint64 // the count so far; 0: it is not known
+	After   uint64 // the last known count; 0: not known
 }
 
 // Type implements [Message].
@@ -225,7 +223,7 @@ func (*Births) Type() Type { return TypeBirths }
 type Born struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Count uint64 // of births; each master begins at another number
+	Count uint64 // of births; each master begins with another number
 }
 
 // Type implements [Message].

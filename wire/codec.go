@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// factories makes an empty message for every type that has one.
+// factories has a function for each message type that makes an empty message.
 var factories = map[Type]func() Message{
 	TypeHello:          func() Message { return new(Hello) },
 	TypeWelcome:        func() Message { return new(Welcome) },
@@ -143,8 +143,8 @@ func encode(dst []byte, m Message) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Decode decodes the payload of a frame. The payload is validated first, so
-// that nothing hostile reaches the decoder.
+// Decode decodes the payload of a frame. It validates the payload first, so that no hostile input
+// reaches the decoder.
 func Decode(h Header, payload []byte) (Message, error) {
 	factory, ok := factories[h.Type]
 	if !ok {
@@ -160,7 +160,7 @@ func Decode(h Header, payload []byte) (Message, error) {
 	return m, nil
 }
 
-// New returns an empty message of a type; nil: there is none of that.
+// New returns an empty message of a type; nil if the type has no message.
 func New(t Type) Message {
 	if factory := factories[t]; factory != nil {
 		return factory()

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// payloadOf returns what a frame with m has after its header.
+// payloadOf returns the payload of a frame with m.
 func payloadOf(t testing.TB, m wire.Message) []byte {
 	t.Helper()
 	frame, err := wire.Append(nil, 0, m)
@@ -52,7 +52,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestGolden pins the bytes of a message of each type.
+// TestGolden pins the encoding of a message of each type.
 func TestGolden(t *testing.T) {
 	var got strings.Builder
 	for _, typ := range wire.Types() {
@@ -104,7 +104,7 @@ func TestPointersAndArbitraryBytes(t *testing.T) {
 	}
 }
 
-// TestDecodeRejects has payloads that are valid msgpack but not the message.
+// TestDecodeRejects decodes payloads that are valid msgpack but not the message.
 func TestDecodeRejects(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -140,8 +140,8 @@ func TestDecodeRejects(t *testing.T) {
 	}
 }
 
-// TestNumbersAtTheirBounds: a number is neither cut nor refused at the ends of
-// its range, in whatever width the sender chose.
+// TestNumbersAtTheirBounds checks that a number at the ends of its range is neither truncated nor
+// refused, in whatever width the sender chose.
 func TestNumbersAtTheirBounds(t *testing.T) {
 	type numbers struct {
 		A int64
@@ -164,7 +164,7 @@ func TestNumbersAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestVersions: a later version appends fields.
+// TestVersions checks that a later version may append fields.
 func TestVersions(t *testing.T) {
 	type first struct {
 		A uint32

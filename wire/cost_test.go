@@ -8,8 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// TestDecodeCost gives every message as many elements in each of its lists as a frame
-// of a common size holds, each as short as can be. What is decoded takes a small multiple of that in
+// TestDecodeCost gives every message as many elements in each of its lists as a frame of a common
+// size holds, each as short as possible. The decoded message takes a small multiple of that in
 // memory, or is refused.
 func TestDecodeCost(t *testing.T) {
 	const size = 400_000
@@ -27,7 +27,7 @@ func TestDecodeCost(t *testing.T) {
 	}
 }
 
-// lists returns where there are lists in a value of a type, in structs of structs.
+// lists returns the paths of lists in a value of a type, in structs of structs.
 func lists(t reflect.Type, at []int) (paths [][]int) {
 	switch t.Kind() {
 	case reflect.Slice:

@@ -10,21 +10,20 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// layout is what the decoder knows of a struct, which travels as an array of
-// its fields. Fields may be appended in a later version of the protocol, with
-// the tag `since:"2"`, or since:"1" where version 1 did not have them from its
-// begin: a receiver that does not know a field ignores it, one
-// that does not get it leaves it zero. The msgpack package itself wants exactly
-// as many elements as fields, which would make every addition a new type.
+// layout describes a struct to the decoder. A struct is encoded as an array of its fields. A later
+// version of the protocol may append fields with the tag `since:"2"`, or `since:"1"` for fields
+// that version 1 did not have from its beginning. A receiver ignores fields that it does not know,
+// and leaves fields that it does not get zero. The msgpack package itself wants exactly as many
+// elements as fields, so every addition would need a new type.
 type layout struct {
-	fields   []int // of the struct, in order
-	required int   // how many of them every version sends
-	min      int   // bytes that the shortest form has
+	fields   []int // indices of the exported fields, in order
+	required int   // number of leading fields that every version sends
+	min      int   // bytes of the shortest encoding
 }
 
-// layouts has, for each message that was decoded so far, every struct that is
-// part of it (reflect.Type to map[reflect.Type]*layout). A program that is as
-// short-lived as bpsh decodes one or two messages and pays for no others.
+// layouts has, for each message type decoded so far, every struct in it (reflect.Type to
+// map[reflect.Type]*layout). It is filled on demand, because a short-lived program such as bpsh
+// decodes only one or two messages.
 var layouts sync.Map
 
 func layoutsOf(message reflect.Type) map[reflect.Type]*layout {
@@ -37,8 +36,8 @@ func layoutsOf(message reflect.Type) map[reflect.Type]*layout {
 	return known
 }
 
-// shortest returns how many bytes a value of type t has at least, and enters
-// the structs that it meets into known.
+// shortest returns the minimal number of encoded bytes of a value of type t, and enters the structs
+// in it into known.
 func shortest(t reflect.Type, known map[reflect.Type]*layout) int {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -68,17 +67,17 @@ func shortest(t reflect.Type, known map[reflect.Type]*layout) int {
 	return 1
 }
 
-// decoder fills structs from a payload that was validated.
+// decoder fills structs from a validated payload.
 type decoder struct {
 	*msgpack.Decoder
-	rest    *bytes.Reader // what the Decoder reads from, without a buffer between
+	rest    *bytes.Reader // the input of the Decoder, which adds no buffer
 	layouts map[reflect.Type]*layout
-	room    int // bytes that elements of slices may still take
+	room    int // memory that elements of slices may still take, in bytes
 }
 
-// Elements of slices may be larger in memory than on the wire: an empty string has one
-// byte there, and 16 here. A message may have so many bytes of elements, and so many more
-// for each of its own: enough for all that is said in earnest.
+// Elements of slices may be larger in memory than on the wire: an empty string has one byte there,
+// and 16 here. A message may take anyElements bytes of memory for elements, plus elementBytes for
+// each of its own bytes: enough for all legitimate messages.
 const (
 	anyElements  = 1 << 20
 	elementBytes = 8
@@ -149,7 +148,7 @@ func (d *decoder) slice(v reflect.Value) error {
 	if err != nil || n < 0 { // nil
 		return err
 	}
-	// Allocate them only when so many of them can be there.
+	// Allocate only if the payload can contain so many elements.
 	if n*shortest(elem, d.layouts) > d.rest.Len() {
 		return errShort
 	}
@@ -193,8 +192,8 @@ func (d *decoder) pointer(v reflect.Value) error {
 	return d.value(v.Elem())
 }
 
-// integer decodes a number that must fit. The msgpack package by itself would
-// cut it, and accept a float.
+// integer decodes a number that must fit. The msgpack package itself would truncate it, and accept
+// a float.
 func (d *decoder) integer(v reflect.Value) error {
 	code, err := d.PeekCode()
 	if err != nil {
@@ -212,7 +211,7 @@ func (d *decoder) integer(v reflect.Value) error {
 	default:
 		return fmt.Errorf("code %#x for a number", code)
 	}
-	// Above 1<<63 only an unsigned number of 64 bits can be meant.
+	// From 1<<63 on only an unsigned 64-bit number can be meant.
 	huge := code == msgpcode.Uint64 && n < 0
 	switch {
 	case err != nil:

@@ -11,12 +11,12 @@ import (
 // HeaderSize is the size of a frame's header in bytes.
 const HeaderSize = 16
 
-// Bounds on the payload of a frame, in bytes.
+// Bounds of the payload of a frame, in bytes.
 const (
-	MaxOpening = 16 << 10 // a message of the opening between machines, which is read before anything is proved
+	MaxOpening = 16 << 10 // a message of the opening between machines, which is read before authentication
 	MaxData    = 64 << 10 // plain bytes
 	MaxMessage = 1 << 20  // a message
-	MaxCommand = 4 << 20  // a message with a command, or about all nodes or processes: the kernel's own bound on arguments and environment is lower
+	MaxCommand = 4 << 20  // a message with a command, or about all nodes or processes: the kernel's own bound of arguments and environment is lower
 )
 
 // Header is the fixed part of a frame.
@@ -26,12 +26,10 @@ type Header struct {
 	Number uint64
 }
 
-// ErrFrame is the error for bytes that are not a frame of this protocol. The
-// connection they came from must be closed.
+// ErrFrame means bytes that are not a frame of this protocol. Their connection must be closed.
 var ErrFrame = errors.New("malformed frame")
 
-// MaxPayload returns the bound on the payload of a frame of type t, and whether
-// the type is known.
+// MaxPayload returns the bound of the payload of a frame of type t, and whether the type is known.
 func MaxPayload(t Type) (int, bool) {
 	switch {
 	case t >= TypeHello && t <= TypeBypassWelcome:
@@ -52,8 +50,8 @@ func (t Type) IsData() bool {
 	return t == TypeStdin || t == TypeStdout || t == TypeStderr || t.IsTaken() || t == TypeResize || t == TypeEffective
 }
 
-// IsTaken reports whether frames of this type say how much of standard input, output
-// or error has been taken. They are headers only.
+// IsTaken reports whether frames of this type acknowledge bytes of standard input, output or error.
+// Such frames have no payload.
 func (t Type) IsTaken() bool {
 	return t == TypeStdinTaken || t == TypeStdoutTaken || t == TypeStderrTaken
 }
@@ -66,8 +64,8 @@ func (h Header) Put(b []byte) {
 	binary.LittleEndian.PutUint64(b[8:], h.Number)
 }
 
-// ParseHeader reads a header from the first HeaderSize bytes of b and checks
-// it: the type must be known and the length within the type's bound.
+// ParseHeader parses and checks a header in the first HeaderSize bytes of b: the type must be known
+// and the length within the type's bound.
 func ParseHeader(b []byte) (Header, error) {
 	h := Header{
 		Type:   Type(binary.LittleEndian.Uint16(b[0:])),
@@ -86,8 +84,8 @@ func ParseHeader(b []byte) (Header, error) {
 	return h, nil
 }
 
-// AppendData appends a frame of bytes to dst: plain ones, or those of a message as it has come.
-// They must not be more than t may have.
+// AppendData appends a frame with a payload to dst: plain bytes, or an encoded message. The payload
+// must be within the bound of t.
 func AppendData(dst []byte, t Type, number uint64, data []byte) []byte {
 	var b [HeaderSize]byte
 	Header{Type: t, Length: uint32(len(data)), Number: number}.Put(b[:])
@@ -110,7 +108,7 @@ func Append(dst []byte, number uint64, m Message) ([]byte, error) {
 	return dst, nil
 }
 
-// Write writes a frame with message m to w, in one call of Write.
+// Write writes a frame with message m to w, in one call of w.Write.
 func Write(w io.Writer, number uint64, m Message) error {
 	b, err := Append(nil, number, m)
 	if err != nil {
@@ -120,7 +118,7 @@ func Write(w io.Writer, number uint64, m Message) error {
 	return err
 }
 
-// Reader reads frames. It is for one goroutine.
+// Reader reads frames. Only one goroutine may use it.
 type Reader struct {
 	r     io.Reader
 	hdr   [HeaderSize]byte
@@ -128,17 +126,16 @@ type Reader struct {
 	admit func(bytes int) error
 }
 
-// NewReader returns a Reader of r. Reads are made as they are needed: give it
-// a buffered reader where many small frames are expected.
+// NewReader returns a Reader of r. It reads from r on demand: pass a buffered reader if many small
+// frames are expected.
 func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
 
-// Admit has admit called with the size of each payload before it is read. Its error is
-// that of Next.
+// Admit makes Next call admit with the size of each payload before it reads the payload. Next
+// returns the error of admit.
 func (r *Reader) Admit(admit func(bytes int) error) { r.admit = admit }
 
-// Next reads a frame. The payload is valid until the next call. At the end of
-// the connection, between two frames, the error is io.EOF; inside a frame it is
-// io.ErrUnexpectedEOF.
+// Next reads a frame. The payload is valid until the next call. At the end of the connection the
+// error is io.EOF between two frames, and io.ErrUnexpectedEOF inside a frame.
 func (r *Reader) Next() (Header, []byte, error) {
 	if _, err := io.ReadFull(r.r, r.hdr[:]); err != nil {
 		return Header{}, nil, err
@@ -161,9 +158,8 @@ func (r *Reader) Next() (Header, []byte, error) {
 	return h, r.buf, nil
 }
 
-// fill reads n bytes into the buffer, which grows as they arrive: a header alone
-// does not make us allocate what it declares. A buffer for a large payload is
-// not kept.
+// fill reads n bytes into the buffer, which grows as they arrive: a header alone does not make the
+// reader allocate the declared length. A buffer for a large payload is not kept.
 func (r *Reader) fill(n int) error {
 	if cap(r.buf) > MaxMessage {
 		r.buf = nil

@@ -18,7 +18,7 @@ func header(h wire.Header) []byte {
 	return b
 }
 
-// TestListsOfLargeClusters has lists of as many nodes as there can be, and 100 processes on each.
+// TestListsOfLargeClusters lists the greatest number of nodes, with 100 processes on each.
 func TestListsOfLargeClusters(t *testing.T) {
 	const nodes, each = 4096, 100
 	procs, table := new(wire.ProcList), new(wire.NodeList)
@@ -121,8 +121,8 @@ func TestReaderCut(t *testing.T) {
 	}
 }
 
-// TestReaderAllocatesWhatArrives: a header that declares much costs little
-// until the bytes are there.
+// TestReaderAllocatesWhatArrives checks that a header that declares a large payload costs little
+// until the bytes arrive.
 func TestReaderAllocatesWhatArrives(t *testing.T) {
 	stream := header(wire.Header{Type: wire.TypeRun, Length: wire.MaxCommand})
 	got := allocated(func() {
@@ -143,8 +143,8 @@ func TestAppendTooLarge(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes f allocates. Small objects are counted some
-// kilobytes late; runtime.ReadMemStats would be exact, and too slow for fuzzing.
+// allocated returns how many bytes f allocates. Small objects are counted some kilobytes late;
+// runtime.ReadMemStats would be exact, but too slow for fuzzing.
 func allocated(f func()) uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

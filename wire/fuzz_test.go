@@ -10,14 +10,13 @@ import (
 	"bproc/wire"
 )
 
-// hostile are payloads that hurt the msgpack decoder when it gets them without
-// being validated.
+// hostile are payloads that harm the msgpack decoder if it gets them without validation.
 var hostile = [][]byte{
 	{0xdd, 0x0f, 0xff, 0xff, 0xff},
 	{0x91, 0xdd, 0x0f, 0xff, 0xff, 0xff},
 	{0xdf, 0xff, 0xff, 0xff, 0xff},
 	bytes.Repeat([]byte{0x91}, 1000),
-	append([]byte{0x92, 0x01, 0xdc, 0x03, 0xe8}, make([]byte, 1000)...), // Events: many elements that are no event
+	append([]byte{0x92, 0x01, 0xdc, 0x03, 0xe8}, make([]byte, 1000)...), // Events: many elements that are not events
 }
 
 func FuzzValidate(f *testing.F) {
@@ -31,8 +30,7 @@ func FuzzValidate(f *testing.F) {
 		if n := testing.AllocsPerRun(1, func() { _ = wire.Validate(payload) }); n != 0 {
 			t.Errorf("the walk over %d bytes allocates %v times", len(payload), n)
 		}
-		// A value stays valid as an element, and is no longer alone with a byte
-		// after it.
+		// A value is still valid as an element, and invalid with a byte after it.
 		if wire.Validate(payload) != nil {
 			return
 		}

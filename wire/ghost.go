@@ -10,9 +10,8 @@ type GhostHello struct {
 // Type implements [Message].
 func (*GhostHello) Type() Type { return TypeGhostHello }
 
-// GhostList answers GhostHello: the ghosts that the keeper holds, and those of
-// them that it holds in their end because they got SIGKILL, and that are stopped; and how
-// they were adopted.
+// GhostList answers GhostHello: the ghosts that the keeper holds, those of them that it holds in
+// their exit because they got SIGKILL, those that are stopped, and how they were adopted.
 type GhostList struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -21,8 +20,7 @@ type GhostList struct {
 	Stopped []PID
 	Adopted []Adopted
 
-	// Boot stands for the boot of the front end, and is not 0: numbers of signals are of
-	// one boot.
+	// Boot identifies the boot of the front end, and is not 0: signal numbers belong to one boot.
 	Boot uint64 `since:"1"`
 
 	More bool `since:"1"` // another GhostList follows, with more ghosts
@@ -31,16 +29,16 @@ type GhostList struct {
 // Type implements [Message].
 func (*GhostList) Type() Type { return TypeGhostList }
 
-// Adopted is how a ghost was adopted. A keeper that has taken it over takes the parent
-// that it had then for the client.
+// Adopted describes how a ghost was adopted. A keeper that has taken the ghost over takes its
+// parent at that time for the client.
 type Adopted struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	PID    PID
 	Parent PID // the client
 	HangUp bool
-	Birth  uint64 // as in Event; 0: not known to this keeper
-	Owner  uint64 `since:"1"` // as in GhostAdopt; 0: not known to this keeper
+	Birth  uint64 // as in Event; 0: this keeper does not know it
+	Owner  uint64 `since:"1"` // as in GhostAdopt; 0: this keeper does not know it
 }
 
 // GhostAdopt asks the keeper to hold a ghost that a client made.
@@ -48,13 +46,13 @@ type GhostAdopt struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	PID    PID
-	Parent PID    // whose child it must be
-	UID    uint32 // whose it must be (real user)
+	Parent PID    // its parent must be this process
+	UID    uint32 // its real user must be this one
 	HangUp bool   // as in Run: for later masters
 	Birth  uint64 // as in Event: for later masters
 
-	// Owner says to later masters whose the ghost is, in their own terms. 0: the ghost has
-	// been held before, and its birth and owner are those of then.
+	// Owner tells later masters the owner of the ghost, in their own terms. 0: the ghost was held
+	// before, and keeps its birth and owner.
 	Owner uint64 `since:"1"`
 }
 
@@ -80,8 +78,8 @@ type GhostFork struct {
 // Type implements [Message].
 func (*GhostFork) Type() Type { return TypeGhostFork }
 
-// GhostExec gives a ghost the command line of its process. Without one it gives it a
-// name: the process has ended.
+// GhostExec gives a ghost the command line of its process. Without Argv it only sets the name: the
+// process has ended.
 type GhostExec struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -93,9 +91,9 @@ type GhostExec struct {
 // Type implements [Message].
 func (*GhostExec) Type() Type { return TypeGhostExec }
 
-// GhostJoin puts a ghost into a process group or a session. SID equal to PID
-// asks for setsid(2); otherwise PGID is what setpgid(2) is called with, for Child, or,
-// if that is 0, for the ghost itself. A ghost that is a zombie can only be a Child.
+// GhostJoin puts a ghost into a process group or a session. SID equal to PID asks for setsid(2);
+// otherwise PGID is the group for setpgid(2), which is called for Child, or, if that is 0, for the
+// ghost itself. A ghost that is a zombie can only be a Child.
 type GhostJoin struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -142,9 +140,8 @@ type GhostCont struct {
 // Type implements [Message].
 func (*GhostCont) Type() Type { return TypeGhostCont }
 
-// GhostCall makes a ghost send a signal: Op is CallKill, CallTgkill,
-// CallSigqueue or CallTgsigqueue. The signals that the ghost itself got by it
-// are reported before GhostDone.
+// GhostCall makes a ghost send a signal: Op is CallKill, CallTgkill, CallSigqueue or
+// CallTgsigqueue. Signals that the ghost itself gets by the call are reported before GhostDone.
 type GhostCall struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -159,8 +156,8 @@ type GhostCall struct {
 // Type implements [Message].
 func (*GhostCall) Type() Type { return TypeGhostCall }
 
-// GhostUser gives a ghost the credentials of its process. As in setresuid(2), the
-// largest number leaves an ID as it is.
+// GhostUser gives a ghost the credentials of its process. As in setresuid(2), the greatest number
+// leaves an ID unchanged.
 type GhostUser struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -172,7 +169,7 @@ type GhostUser struct {
 // Type implements [Message].
 func (*GhostUser) Type() Type { return TypeGhostUser }
 
-// GhostTrait sets what prctl(2) has set for the process of a ghost: Option is
+// GhostTrait sets an attribute that the process of a ghost has set by prctl(2): Option is
 // PR_SET_CHILD_SUBREAPER or PR_SET_PDEATHSIG.
 type GhostTrait struct {
 	_msgpack struct{} `msgpack:",as_array"`
@@ -195,23 +192,23 @@ type GhostDone struct {
 // Type implements [Message].
 func (*GhostDone) Type() Type { return TypeGhostDone }
 
-// GhostSignal reports a signal that was sent to a ghost. It has not had its
-// effect on the ghost. SIGKILL is one of them: the ghost is held in its end.
+// GhostSignal reports a signal that was sent to a ghost. The signal has had no effect on the ghost,
+// except SIGKILL: the ghost is held in its exit.
 type GhostSignal struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	PID  PID
 	Info []byte // siginfo_t, 128 bytes; si_signo is the signal
 
-	// Seq grows with each signal, over all ghosts and all keepers of this boot. The
-	// signal is reported again to each new master until GhostTaken has it.
+	// Seq grows with each signal, over all ghosts and all keepers of this boot. The signal is
+	// reported again to each new master until a GhostTaken covers it.
 	Seq uint64
 }
 
 // Type implements [Message].
 func (*GhostSignal) Type() Type { return TypeGhostSignal }
 
-// GhostTaken says that signals have reached the processes, as SignalsTaken does.
+// GhostTaken says that signals have reached their processes, like SignalsTaken.
 type GhostTaken struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -221,8 +218,7 @@ type GhostTaken struct {
 // Type implements [Message].
 func (*GhostTaken) Type() Type { return TypeGhostTaken }
 
-// GhostSync asks for what a ghost has got: the signals that are pending for it are
-// reported before GhostDone.
+// GhostSync makes the keeper report the signals that are pending for a ghost, before GhostDone.
 type GhostSync struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

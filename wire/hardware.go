@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// ReadHardware asks a slave what its machine is.
+// ReadHardware asks a slave for the hardware of its machine.
 type ReadHardware struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Fresh bool // read it again, even if it was read before
+	Fresh bool // read it again even if it is known
 }
 
 // Type implements [Message].
 func (*ReadHardware) Type() Type { return TypeReadHardware }
 
-// Hardware is what a machine is. What could not be found out is empty or 0.
+// Hardware describes a machine. A value that could not be determined is empty or 0.
 type Hardware struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -24,19 +24,19 @@ type Hardware struct {
 	Model   string
 	Arch    string // uname -m
 	Kernel  string // uname -r
-	System  string // as /etc/os-release calls it
+	System  string // as in /etc/os-release
 	BootID  string // /proc/sys/kernel/random/boot_id
 	CPU     string // model of the processors
 	Sockets uint32
 	Cores   uint32
 	CPUs    uint32 // hardware threads
 	Memory  uint64 // bytes, physical
-	Usable  uint64 // of them by the kernel
+	Usable  uint64 // bytes that the kernel can use
 
 	Interfaces []Interface
 	Disks      []Disk
 	GPUs       []GPU
-	Failed     []string // what could not be read, and why
+	Failed     []string // values that could not be read, and why
 }
 
 // Type implements [Message].
@@ -70,7 +70,7 @@ type GPU struct {
 	Model   string
 }
 
-// Bounds on what a node says of its machine. Of more than that it says the first.
+// Bounds of the description of a machine. Lists are cut to their first elements.
 const (
 	maxHardwareText = 128 // bytes
 	maxInterfaces   = 32
@@ -80,7 +80,7 @@ const (
 	maxFailed       = 8
 )
 
-// texts calls each with every text.
+// texts calls each for every text.
 func (h *Hardware) texts(each func(*string)) {
 	for _, s := range []*string{&h.Maker, &h.Model, &h.Arch, &h.Kernel, &h.System, &h.BootID, &h.CPU} {
 		each(s)
@@ -106,7 +106,8 @@ func (h *Hardware) texts(each func(*string)) {
 	}
 }
 
-// Trim makes h pass Check: it leaves out what is too much, and what cannot be shown.
+// Trim makes h pass Check: it removes excess elements, and replaces characters that cannot be
+// shown.
 func (h *Hardware) Trim() {
 	h.Interfaces = h.Interfaces[:min(len(h.Interfaces), maxInterfaces)]
 	for i := range h.Interfaces {
@@ -118,7 +119,7 @@ func (h *Hardware) Trim() {
 	h.texts(func(s *string) { *s = shown(*s) })
 }
 
-// shown returns a text that can be shown, cut to its bound.
+// shown returns a text without unprintable characters, cut to its bound.
 func shown(s string) string {
 	b := make([]byte, 0, min(len(s), maxHardwareText))
 	for _, r := range s {
@@ -133,7 +134,7 @@ func shown(s string) string {
 	return string(b)
 }
 
-// Check returns what is wrong with h. What passes is a few KiB, and does no harm to a terminal.
+// Check returns an error if h breaks a bound. A valid h has a few KiB, and is safe for a terminal.
 func (h *Hardware) Check() (err error) {
 	if len(h.Interfaces) > maxInterfaces || len(h.Disks) > maxDisks || len(h.GPUs) > maxGPUs || len(h.Failed) > maxFailed {
 		return fmt.Errorf("%w: a machine has more parts than are told", ErrFrame)
@@ -151,7 +152,7 @@ func (h *Hardware) Check() (err error) {
 	return err
 }
 
-// ListHardware asks what the machines of nodes are.
+// ListHardware asks for the hardware of nodes.
 type ListHardware struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -163,17 +164,17 @@ type ListHardware struct {
 // Type implements [Message].
 func (*ListHardware) Type() Type { return TypeListHardware }
 
-// NodeHardware is what the machine of a node is.
+// NodeHardware is the hardware of a node.
 type NodeHardware struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	ID       NodeID
 	Errno    uint32 // why the node has not read it again; 0: it has, or was not asked to
-	At       int64  // Unix time at which the node has said so
+	At       int64  // Unix time of the node's report
 	Hardware *Hardware
 }
 
-// HardwareList answers ListHardware: a part of the nodes.
+// HardwareList answers ListHardware for some of the nodes.
 type HardwareList struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

@@ -1,41 +1,39 @@
 package wire
 
-// InitReady is the first frame of the init of a process space to a daemon that
-// has connected to it.
+// InitReady is the first frame of the init of a process space to a daemon that has connected.
 type InitReady struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	// PIDs are the children of init that are alive, and launched ones whose end follows in
-	// an InitStatus.
+	// PIDs are init's living children, and launched ones whose end follows in an InitStatus.
 	PIDs   []PID
-	Stored uint32 // how many InitStored follow
+	Stored uint32 // number of InitStored that follow
 
-	// Starting are those of PIDs whose launch a former daemon has asked for and that
-	// is not over. InitLaunched follows, with the frame number 0.
+	// Starting are those of PIDs whose launch, asked for by a former daemon, is not over.
+	// InitLaunched follows, with the frame number 0.
 	Starting []PID
 }
 
 // Type implements [Message].
 func (*InitReady) Type() Type { return TypeInitReady }
 
-// InitLaunch starts a process. The descriptors that are streams come with the
-// frame as ancillary data (unix(7), SCM_RIGHTS), in the order of Stdio.
+// InitLaunch starts a process. The descriptors of its streams come with the frame as ancillary data
+// (unix(7), SCM_RIGHTS), in the order of Stdio.
 type InitLaunch struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Spawn Spawn
-	Tasks bool // the last descriptor is the cgroup.procs file of the cgroup that the process begins in
+	Tasks bool // the last descriptor is the cgroup.procs file of the process's first cgroup
 
-	// View is where the view is mounted that the process sees as /proc, in a mount
-	// namespace of its own; empty: it sees what init sees.
+	// View is the mount point of the view that the process sees as /proc, in a mount namespace of
+	// its own; empty: it sees init's /proc.
 	View string
 }
 
 // Type implements [Message].
 func (*InitLaunch) Type() Type { return TypeInitLaunch }
 
-// InitLaunched answers InitLaunch. One that says that there is no process is also
-// told to each new daemon, with the frame number 0, until InitForget.
+// InitLaunched answers InitLaunch. One that reports a failure is also sent to each new daemon, with
+// the frame number 0, until InitForget.
 type InitLaunched struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -47,8 +45,8 @@ type InitLaunched struct {
 // Type implements [Message].
 func (*InitLaunched) Type() Type { return TypeInitLaunched }
 
-// InitGroup makes a process group of the front end exist in a session of the
-// space, so that its processes can join it.
+// InitGroup creates a process group of the front end in a session of the space, so that the
+// session's processes can join it.
 type InitGroup struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -59,7 +57,7 @@ type InitGroup struct {
 // Type implements [Message].
 func (*InitGroup) Type() Type { return TypeInitGroup }
 
-// InitSync is answered when all frames before it have had their effect.
+// InitSync is answered when all frames before it have taken effect.
 type InitSync struct {
 	_msgpack struct{} `msgpack:",as_array"`
 }
@@ -83,7 +81,7 @@ type InitSignal struct {
 
 	PID  PID
 	Info []byte // siginfo_t, 128 bytes
-	Seq  uint64 // as in Signal: init does not send it twice; 0: it does
+	Seq  uint64 // as in Signal: init does not send it twice; 0: no check
 	Boot uint64 `since:"1"`
 }
 
@@ -100,20 +98,20 @@ type InitCursor struct {
 // Type implements [Message].
 func (*InitCursor) Type() Type { return TypeInitCursor }
 
-// InitStatus reports a process that was launched and has ended, stopped or goes on, with
-// its status as wait4(2) gave it.
+// InitStatus reports that a launched process has ended, stopped or continued, with its status from
+// wait4(2).
 type InitStatus struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	PID    PID
 	Status uint32
-	Usage  *Usage `since:"1"` // of one that has ended
+	Usage  *Usage `since:"1"` // of a process that has ended
 }
 
 // Type implements [Message].
 func (*InitStatus) Type() Type { return TypeInitStatus }
 
-// InitKillAll ends every process of the space but init.
+// InitKillAll ends every process of the space except init.
 type InitKillAll struct {
 	_msgpack struct{} `msgpack:",as_array"`
 }
@@ -121,8 +119,8 @@ type InitKillAll struct {
 // Type implements [Message].
 func (*InitKillAll) Type() Type { return TypeInitKillAll }
 
-// InitStore gives init descriptors to keep under a name, in place of those that it
-// has under this name. They come back to the next daemon.
+// InitStore gives init descriptors to keep under a name. They replace those under the same name,
+// and are sent to the next daemon.
 type InitStore struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -132,7 +130,7 @@ type InitStore struct {
 // Type implements [Message].
 func (*InitStore) Type() Type { return TypeInitStore }
 
-// InitDrop has init close the descriptors of a name.
+// InitDrop makes init close the descriptors under a name.
 type InitDrop struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -142,7 +140,7 @@ type InitDrop struct {
 // Type implements [Message].
 func (*InitDrop) Type() Type { return TypeInitDrop }
 
-// InitStored brings the descriptors of a name: of each, right after InitReady.
+// InitStored returns the descriptors under one name. They follow InitReady.
 type InitStored struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -152,9 +150,8 @@ type InitStored struct {
 // Type implements [Message].
 func (*InitStored) Type() Type { return TypeInitStored }
 
-// InitForget says that the ends of launched children, or that their launches failed,
-// are known to who must know. Until then init tells each new daemon again. A launch
-// with the same number says it, too.
+// InitForget says that the ends or failed launches of children are known where they must be. Until
+// then init reports them to each new daemon. A launch with the same number has the same effect.
 type InitForget struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -164,7 +161,7 @@ type InitForget struct {
 // Type implements [Message].
 func (*InitForget) Type() Type { return TypeInitForget }
 
-// InitDeadline says when init ends every process of the space but itself, unless
+// InitDeadline sets the time at which init ends every process of the space except itself, unless
 // another InitDeadline comes before.
 type InitDeadline struct {
 	_msgpack struct{} `msgpack:",as_array"`
@@ -175,36 +172,34 @@ type InitDeadline struct {
 // Type implements [Message].
 func (*InitDeadline) Type() Type { return TypeInitDeadline }
 
-// InitFence says between which numbers the kernel is to give them. Init puts the
-// allocation cursor back to First before it comes to End, if the daemon does not move it.
+// InitFence sets the numbers that the kernel may give. If the daemon does not move the allocation
+// cursor, init puts it back to First before it reaches End.
 type InitFence struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	First, End PID // End is the first that it is not to give; 0: there is no fence
+	First, End PID // End is the first number that it must not give; 0: no fence
 }
 
 // Type implements [Message].
 func (*InitFence) Type() Type { return TypeInitFence }
 
-// ShadowName, the number of the process, and that of the user, each behind a space, is the
-// name under which init keeps the descriptor of a shadow.
+// ShadowName, the number of the process and that of the user, separated by spaces, form the name
+// under which init keeps the descriptor of a shadow.
 const ShadowName = "shadow"
 
-// InitShadow makes a process of the space that stands for one that is elsewhere, so that
-// there can be a descriptor of it (pidfd_open(2)). Its number is not the other's. Who
-// asks ends it.
+// InitShadow makes a process of the space that stands for a process elsewhere, so that a descriptor
+// of it can exist (pidfd_open(2)). It has a number of its own. The daemon ends it.
 type InitShadow struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	PID PID    // of the process that is elsewhere
-	UID uint32 `since:"1"` // who wants it
+	PID PID    // of the process elsewhere
+	UID uint32 `since:"1"` // the user that asked for it
 }
 
 // Type implements [Message].
 func (*InitShadow) Type() Type { return TypeInitShadow }
 
-// InitHangUp sends SIGHUP, and SIGCONT to those that are stopped, to all processes of a
-// session.
+// InitHangUp sends SIGHUP to all processes of a session, and SIGCONT to those that are stopped.
 type InitHangUp struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

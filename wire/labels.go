@@ -2,10 +2,10 @@ package wire
 
 import "strings"
 
-// A label is what an administrator says of a node: a tag, such as gpu, or an attribute, such as
-// rack=4.
+// A label is a tag, such as gpu, or an attribute, such as rack=4, that an administrator gives a
+// node.
 
-// Bounds on labels: how many a node has, and the bytes of a name and of a value.
+// Bounds of labels: the number on a node, and the bytes of a name and of a value.
 const (
 	MaxLabels     = 32
 	maxLabelName  = 63
@@ -14,12 +14,12 @@ const (
 
 const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// IsLabelName reports whether a tag or an attribute can be called so.
+// IsLabelName reports whether s is a valid name of a tag or an attribute.
 func IsLabelName(s string) bool {
 	return s != "" && len(s) <= maxLabelName && strings.Trim(s, alphanumeric+"_.-") == "" && strings.Trim(s[:1], alphanumeric+"_") == ""
 }
 
-// IsLabelValue reports whether an attribute can have this value.
+// IsLabelValue reports whether s is a valid value of an attribute.
 func IsLabelValue(s string) bool {
 	return s != "" && len(s) <= maxLabelValue && strings.Trim(s, alphanumeric+"_.:/+@%-") == ""
 }
@@ -30,5 +30,5 @@ func IsLabel(s string) bool {
 	return IsLabelName(name) && (!isAttribute || IsLabelValue(value))
 }
 
-// OwnAttributes are what a node says of itself: an administrator does not set these.
+// OwnAttributes are the attributes that nodes report themselves: an administrator cannot set them.
 var OwnAttributes = []string{"number", "name", "state", "arch", "kernel", "cpus", "cores", "sockets", "gpus", "mem"}

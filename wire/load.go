@@ -1,6 +1,6 @@
 package wire
 
-// Sample asks a slave how busy its machine is.
+// Sample asks a slave for the load of its machine.
 type Sample struct {
 	_msgpack struct{} `msgpack:",as_array"`
 }
@@ -8,12 +8,12 @@ type Sample struct {
 // Type implements [Message].
 func (*Sample) Type() Type { return TypeSample }
 
-// Sampled answers Sample: what proc_loadavg(5) and proc_meminfo(5) say.
+// Sampled answers Sample with values of proc_loadavg(5) and proc_meminfo(5).
 type Sampled struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Averages  [3]uint32 // of 1, 5 and 15 minutes, in hundredths
-	Running   uint32    // threads that run or could
+	Averages  [3]uint32 // over 1, 5 and 15 minutes, in hundredths
+	Running   uint32    // running or runnable threads
 	Threads   uint32
 	Memory    uint64 // bytes
 	Available uint64
@@ -25,7 +25,7 @@ type Sampled struct {
 // Type implements [Message].
 func (*Sampled) Type() Type { return TypeSampled }
 
-// ListLoads asks how busy nodes are.
+// ListLoads asks for the load of nodes.
 type ListLoads struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -36,12 +36,12 @@ type ListLoads struct {
 // Type implements [Message].
 func (*ListLoads) Type() Type { return TypeListLoads }
 
-// NodeLoad is how busy a node is.
+// NodeLoad is the load of a node.
 type NodeLoad struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	ID    NodeID
-	Errno uint32 // why that is not known; 0: it is
+	Errno uint32 // why it is not known; 0: it is
 	Load  *Sampled
 }
 

@@ -1,10 +1,10 @@
 package wire
 
-// Type tells what the payload of a frame is. The numbers are part of the
-// protocol: never reused, pinned by a test.
+// Type is the type of a frame's payload. The numbers are part of the protocol: they are never
+// reused, and pinned by a test.
 type Type uint16
 
-// Types of frames. The comment says who sends it to whom, and what follows it.
+// Types of frames. The comments name sender and receiver, and the answer.
 const (
 	// Opening of a connection between master and slave (see wire/link).
 	TypeHello         Type = 1 // slave > master, answered by Welcome or Refused
@@ -12,7 +12,7 @@ const (
 	TypeRefused       Type = 3 // master > slave or client, keeper > master: the connection ends
 	TypeJoinRequest   Type = 4 // slave > master, answered by JoinReply or Refused
 	TypeJoinReply     Type = 5 // master > slave
-	TypeAbout         Type = 6 // master > whoever asks: the only frame of a connection
+	TypeAbout         Type = 6 // master > any client of the network: the only frame of a connection
 	TypeBypassHello   Type = 7 // slave > master, answered by BypassWelcome or Refused
 	TypeBypassWelcome Type = 8 // master > slave: the connection is the client's from here on
 
@@ -124,7 +124,7 @@ const (
 	TypeInitShadow   Type = 146 // daemon > init, answered by InitDone with a descriptor
 	TypeInitHangUp   Type = 147 // daemon > init
 
-	// What procfs shows of the processes of a node.
+	// What procfs shows of a node's processes.
 	TypeLook      Type = 150 // client > master, answered by Failed or, each Refresh, by Changed and Refreshed
 	TypeShow      Type = 151 // master > slave: first frame of a stream
 	TypeRefresh   Type = 152 // client > master > slave, answered by Changed, any number of them, and Refreshed
@@ -136,7 +136,7 @@ const (
 	TypeViewer    Type = 158 // slave > master: first frame of a stream that the slave opens
 	TypeShown     Type = 159 // slave > master > client
 
-	// What nodes are, and what there is on them.
+	// Nodes, their hardware and their load.
 	TypeAwaitNodes Type = 170 // client > master, answered by NodesAre or Failed
 	TypeNodesAre   Type = 171 // master > client
 

@@ -8,7 +8,7 @@ type Hello struct {
 	Arch     string // GOARCH
 	BootID   string // /proc/sys/kernel/random/boot_id
 	Host     string // host name of the slave
-	Link     string // link to be resumed; empty: a new one
+	Link     string // link to resume; empty: a new one
 	Received uint64 // bytes of that link received so far
 }
 
@@ -19,25 +19,25 @@ func (*Hello) Type() Type { return TypeHello }
 type Welcome struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Version  uint16 // that both speak
+	Version  uint16 // the version to use
 	Link     string // name of the link, for resuming it; empty: the link of the Hello is not known
 	Resumed  bool   // the link of the Hello goes on
 	Received uint64 // bytes of the link received so far
-	Lease    uint32 // milliseconds without word from the master after which the slave kills its processes
-	Interval uint32 // milliseconds after which an end that has nothing to say gives a sign of life
+	Lease    uint32 // milliseconds without a message of the master after which the slave kills its processes
+	Interval uint32 // milliseconds after which an idle end gives a sign of life
 }
 
 // Type implements [Message].
 func (*Welcome) Type() Type { return TypeWelcome }
 
-// Refused ends a connection with a reason for a person.
+// Refused ends a connection with a reason for the user.
 type Refused struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Reason string
 
-	Later  bool `since:"1"` // to a slave: the reason may pass; it is to ask again
-	Rejoin bool `since:"1"` // to a slave: its identity is worth nothing; it needs a new token
+	Later  bool `since:"1"` // to a slave: the reason may pass; it must ask again
+	Rejoin bool `since:"1"` // to a slave: its identity is invalid; it needs a new token
 }
 
 // Type implements [Message].
@@ -50,25 +50,25 @@ type JoinRequest struct {
 	Version uint16
 	Secret  []byte // of the token
 	CSR     []byte // certificate request, DER
-	Host    string // host name of the slave: its name where the token gives none
+	Host    string // host name of the slave: its name if the token has none
 }
 
 // Type implements [Message].
 func (*JoinRequest) Type() Type { return TypeJoinRequest }
 
-// JoinReply brings the certificate, and the numbers that no other node is ever given.
+// JoinReply has the certificate, and the numbers that no other node is ever given.
 type JoinReply struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Certificate []byte // the slave's, DER
 	Authority   []byte // the authority's, DER
-	Home        Block  // a Count of 0: there are none
+	Home        Block  // a Count of 0: none
 }
 
 // Type implements [Message].
 func (*JoinReply) Type() Type { return TypeJoinReply }
 
-// About says what the master is, to whoever asks.
+// About describes the master to any client of the network.
 type About struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -81,27 +81,26 @@ type About struct {
 // Type implements [Message].
 func (*About) Type() Type { return TypeAbout }
 
-// Signal is a signal for one process, as the kernel of the front end showed it
-// to the keeper.
+// Signal is a signal for one process, in the form in which the front end's kernel gave it to the
+// keeper.
 type Signal struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	PID  PID
 	Info []byte // siginfo_t, 128 bytes; si_signo is the signal
 
-	// Seen is the last event that the master had handled. If PID was born later, it is
-	// another process that has the number by now, and is not meant.
+	// Seen is the last event that the master had handled. If PID was born later, another process
+	// has the number by now, and is not meant.
 	//
-	// Group says that the signal was for the whole process group. The ghosts of
-	// processes whose births are later events than Seen were not there to get it:
-	// those that descend from PID, through such processes only, and are in its
-	// group get it too. SIGKILL for a group is for a process whose ghost could not be
-	// made: its birth is the event after Seen.
+	// Group means that the signal was for the whole process group. Ghosts of processes whose births
+	// are later events than Seen did not exist and missed it. Such processes get it, too, if they
+	// descend from PID through such processes only and are in its group. SIGKILL for a group is for
+	// a process whose ghost could not be made: its birth is the event after Seen.
 	Group bool
 	Seen  uint64
 
-	// Seq is that of GhostSignal; a process that has had this or a later one of the same
-	// Boot (of GhostList) does not get it again; 0: always.
+	// Seq is that of GhostSignal. A process that has had this or a later one of the same Boot (of
+	// GhostList) does not get it again; 0: no check.
 	Seq  uint64
 	Boot uint64 `since:"1"`
 }
@@ -109,7 +108,7 @@ type Signal struct {
 // Type implements [Message].
 func (*Signal) Type() Type { return TypeSignal }
 
-// Mark is the number of the last signal that a process got.
+// Mark is the number of the last signal that a process has received.
 type Mark struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -117,8 +116,8 @@ type Mark struct {
 	Seq uint64
 }
 
-// SignalsTaken says that signals have been given to their processes, or that these
-// have ended. All signals of a process up to its mark are meant.
+// SignalsTaken says that signals have reached their processes, or that these have ended. A mark
+// covers all signals of a process up to it.
 type SignalsTaken struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -129,7 +128,7 @@ type SignalsTaken struct {
 // Type implements [Message].
 func (*SignalsTaken) Type() Type { return TypeSignalsTaken }
 
-// BlocksGranted gives blocks of process numbers to a node, in addition to those it has.
+// BlocksGranted gives blocks of process numbers to a node, in addition to its other blocks.
 type BlocksGranted struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -139,18 +138,18 @@ type BlocksGranted struct {
 // Type implements [Message].
 func (*BlocksGranted) Type() Type { return TypeBlocksGranted }
 
-// BlocksWanted asks for more numbers.
+// BlocksWanted asks for another block.
 type BlocksWanted struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Blocks uint32 // 1; the master decides how large it is
+	Blocks uint32 // 1; the master decides the size
 }
 
 // Type implements [Message].
 func (*BlocksWanted) Type() Type { return TypeBlocksWanted }
 
-// Reparent changes what getppid answers a process that was started from the
-// front end: its parent there has ended.
+// Reparent changes the result of getppid in a process that was started from the front end: its
+// parent there has ended.
 type Reparent struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -169,28 +168,26 @@ type KillAll struct {
 // Type implements [Message].
 func (*KillAll) Type() Type { return TypeKillAll }
 
-// HangUp says that the client of a process has left: nobody reads its output any
-// more. The end of the process stream, which says so too, comes after all input,
-// and a process may never read that.
+// HangUp says that the client of a process has left: its output is not read any more. The end of
+// the process stream says the same, but comes after all input, which a process may never read.
 type HangUp struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	PID PID
 
-	// Session says that the client wants its processes to get SIGHUP: so do all processes
-	// of the session that the process leads, if it leads one.
+	// Session means that the client wants its processes to get SIGHUP: so do all processes of the
+	// session that the process leads, if any.
 	Session bool `since:"1"`
 }
 
 // Type implements [Message].
 func (*HangUp) Type() Type { return TypeHangUp }
 
-// CallOp is a system call that the front end carries out for a remote process.
+// CallOp is a system call that the front end makes for a remote process.
 type CallOp uint8
 
-// The calls. Their arguments are those of the manual pages, in order. Signals
-// are sent by the caller's ghost, so the kernel of the front end judges whether
-// that is allowed, and who sent them is right.
+// The calls. Their arguments are those of the manual pages, in order. The caller's ghost sends
+// signals, so the kernel of the front end judges whether it may, and the sender is right.
 const (
 	CallGetppid    CallOp = 1 // parent of the caller
 	CallGetpgid    CallOp = 2 // pid
@@ -199,17 +196,16 @@ const (
 	CallTgkill     CallOp = 5 // tgid, tid, signal; tkill(2) has tgid 0
 	CallSigqueue   CallOp = 6 // pid, signal; Info
 	CallTgsigqueue CallOp = 7 // tgid, tid, signal; Info
-	CallGroup      CallOp = 8 // pgid: 0 if there is such a group in the caller's session, else EPERM
-	CallExists     CallOp = 9 // pid: 0 if there is such a process, else ESRCH
+	CallGroup      CallOp = 8 // pgid: 0 if the caller's session has such a group, else EPERM
+	CallExists     CallOp = 9 // pid: 0 if the process exists, else ESRCH
 
-	// CallEnd is pidfd_open(2) and, if wait is not 0, poll(2): pid, wait. It is not of a
-	// caller.
+	// CallEnd is pidfd_open(2) and, if wait is not 0, poll(2): pid, wait. It has no caller.
 	CallEnd CallOp = 10
 )
 
-// Call asks for a system call on the front end. It is carried out when the
-// ghosts of all births that were told before exist. Return, with the same
-// number, comes after the signals that the call has made for the caller itself.
+// Call asks for a system call on the front end. It is made when the ghosts of all births reported
+// before exist. Return, with the same number, follows the signals that the call has made for the
+// caller itself.
 type Call struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -227,16 +223,15 @@ func (*Call) Type() Type { return TypeCall }
 type Return struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Errno uint32 // 0: done
+	Errno uint32 // 0: success
 	Value int64
 }
 
 // Type implements [Message].
 func (*Return) Type() Type { return TypeReturn }
 
-// Progress says up to which event the front end has caught up: what they say of
-// processes holds for the ghosts, and will if this master ends now. The slave forgets
-// them.
+// Progress says up to which event the front end has caught up: these events have had their effect
+// on the ghosts, even if this master ends now. The slave forgets them.
 type Progress struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -246,23 +241,21 @@ type Progress struct {
 // Type implements [Message].
 func (*Progress) Type() Type { return TypeProgress }
 
-// Budget bounds how many processes and threads a user may have on the node; with a
-// Group how many processes, of those that the user has started from this control group of
-// the front end and of their descendants. Threads that there are for a while do not count
-// then.
+// Budget bounds the number of a user's processes and threads on the node. With a Group it bounds
+// the number of processes that the user has started from this control group of the front end, with
+// their descendants; short-lived threads do not count then.
 type Budget struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	UID   uint32
-	Tasks uint64 // 0: no bound; of a Group: it is not used any more
-	Group uint64 // 0: all of the user
+	Tasks uint64 // 0: no bound; with a Group: it is no longer used
+	Group uint64 // 0: everything of the user
 }
 
 // Type implements [Message].
 func (*Budget) Type() Type { return TypeBudget }
 
-// Bounded answers a Budget of a Group: births that are told after it do not make more
-// processes than Tasks.
+// Bounded answers a Budget with a Group: births reported after it do not exceed Tasks.
 type Bounded struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -292,8 +285,8 @@ type RenewRequest struct {
 // Type implements [Message].
 func (*RenewRequest) Type() Type { return TypeRenewRequest }
 
-// RenewReply is the certificate for the last RenewRequest. The slave keeps it and connects
-// anew with it; the link goes on.
+// RenewReply is the certificate for the last RenewRequest. The slave stores it and connects again
+// with it; the link goes on.
 type RenewReply struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -303,7 +296,7 @@ type RenewReply struct {
 // Type implements [Message].
 func (*RenewReply) Type() Type { return TypeRenewReply }
 
-// BlocksReturned gives blocks back in which no number is in use.
+// BlocksReturned returns blocks in which no number is in use.
 type BlocksReturned struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -313,60 +306,59 @@ type BlocksReturned struct {
 // Type implements [Message].
 func (*BlocksReturned) Type() Type { return TypeBlocksReturned }
 
-// Leaving says that the daemon of a node was told to end, and all processes of the node
-// with it: it starts no others. Their ends are told next.
+// Leaving says that the daemon of a node was told to end, and all processes of the node with it: it
+// starts no others. Their ends are reported next.
 type Leaving struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Empty bool // there are none any more, and all ends were told
+	Empty bool // none are left, and all ends were reported
 }
 
 // Type implements [Message].
 func (*Leaving) Type() Type { return TypeLeaving }
 
-// EventKind is what happened to a process.
+// EventKind is the kind of an event.
 type EventKind uint8
 
-// What happens to processes.
+// Kinds of events.
 const (
-	EventSpawned   EventKind = 1  // a Spawn was carried out, or failed: Errno and Stage
+	EventSpawned   EventKind = 1  // a Spawn succeeded, or failed: Errno and Stage
 	EventForked    EventKind = 2  // PID was forked by Parent
-	EventExeced    EventKind = 3  // PID executes Argv now
+	EventExeced    EventKind = 3  // PID has executed Argv
 	EventExited    EventKind = 4  // PID ended with Status
 	EventStopped   EventKind = 5  // PID was stopped by the signal in Status
-	EventContinued EventKind = 6  // PID goes on
-	EventGrouped   EventKind = 7  // PID is in group PGID and session SID now
-	EventUser      EventKind = 8  // PID has the credentials User and Group now
+	EventContinued EventKind = 6  // PID has continued
+	EventGrouped   EventKind = 7  // PID is now in group PGID and session SID
+	EventUser      EventKind = 8  // PID now has the credentials User and Group
 	EventReaper    EventKind = 9  // PID adopts orphans (Status 1) or not (0): PR_SET_CHILD_SUBREAPER of prctl(2)
 	EventDeath     EventKind = 10 // PID gets the signal in Status when its parent ends: PR_SET_PDEATHSIG of prctl(2)
 	EventZombie    EventKind = 11 // PID ended with Status, and its parent has not waited for it yet; Exited follows
 )
 
-// Event is something that happened to a process of a node. Events are numbered
-// from 1 for each link, without gaps.
+// Event is an event of a node's process. Events are numbered from 1 for each link, without gaps.
 type Event struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Kind   EventKind
 	PID    PID
 	Parent PID      // Forked
-	Maker  PID      // Forked: who called clone, if that is not Parent (CLONE_PARENT); 0: Parent. Grouped: who called setpgid for a zombie; 0: PID
-	PGID   PID      // Forked, Execed, Grouped; 0: as it was
-	SID    PID      // Forked, Execed, Grouped; 0: as it was
+	Maker  PID      // Forked: the process that called clone, if it is not Parent (CLONE_PARENT); 0: Parent. Grouped: the process that called setpgid for a zombie; 0: PID
+	PGID   PID      // Forked, Execed, Grouped; 0: unchanged
+	SID    PID      // Forked, Execed, Grouped; 0: unchanged
 	Status Status   // Exited, Zombie, Stopped (the signal, as WSTOPSIG), Reaper, Death
-	Stage  Stage    // Spawned, when it failed
-	Errno  uint32   // Spawned, when it failed
-	Argv   []string // Execed; also Forked when the child has already executed
-	Comm   string   // name of the program, where that is not the end of Argv[0]; alone: of a zombie
-	User   *IDs     // User; also Forked and Execed; nil: as it was
-	Group  *IDs     // as User
+	Stage  Stage    // Spawned, if it failed
+	Errno  uint32   // Spawned, if it failed
+	Argv   []string // Execed; also Forked if the child has already executed
+	Comm   string   // name of the program, if it is not the end of Argv[0]; alone: of a zombie
+	User   *IDs     // User; also Forked and Execed; nil: unchanged
+	Group  *IDs     // like User
 
-	// Birth tells the process from others that have had its number, or will: the Launch
-	// of one that was started from the front end, for another a number that its node
-	// has not given before. 0: not known.
+	// Birth tells the process from others with the same number, earlier or later: the Launch of a
+	// process that was started from the front end, for others a number that their node has not
+	// given before. 0: not known.
 	Birth uint64
 
-	Usage *Usage `since:"1"` // Exited, of one that was started from the front end; nil: not known
+	Usage *Usage `since:"1"` // Exited, of a process that was started from the front end; nil: not known
 }
 
 // Events reports Events, the first of which has number First.
@@ -383,30 +375,29 @@ func (*Events) Type() Type { return TypeEvents }
 // Last returns the number of the last event.
 func (e *Events) Last() uint64 { return e.First + uint64(len(e.Events)) - 1 }
 
-// Inventory is what a slave tells first on a new control stream.
+// Inventory is a slave's first message on a new control stream.
 type Inventory struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Kernel string  // uname -r
 	CPUs   uint32  // usable processors
 	Memory uint64  // bytes
-	PIDs   []PID   // processes of the space that are alive, in order
-	Blocks []Block // numbers the slave has on lease
+	PIDs   []PID   // living processes of the space, in order
+	Blocks []Block // numbers that the node has
 
-	// The first Again events of the session are those of which a former one did not
-	// hear that the front end has caught up with them. They may have had their effect
-	// or not; PIDs is how it was before them, and Starting are those of PIDs whose
-	// event Spawned is still to come.
+	// The first Again events of the session are those of a former session for which it received no
+	// Progress. They may have had their effect or not. PIDs is the state before them, and Starting
+	// are those of PIDs whose event Spawned is still to come.
 	Again    uint64
 	Starting []PID
 
-	// Births and Parents are of PIDs, in their order: as in Event, and the parents on
-	// the front end of those that were started from there, 0 for others.
+	// Births and Parents are of PIDs, in their order: births as in Event, and the parents on the
+	// front end of processes that were started from there, 0 for others.
 	Births  []uint64
 	Parents []PID
 	Stopped []PID // those of PIDs that are stopped, in order
 
-	Names bool `since:"1"` // the slave wants to be told of Names
+	Names bool `since:"1"` // the slave wants to receive Names
 }
 
 // Type implements [Message].

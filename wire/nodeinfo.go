@@ -1,11 +1,11 @@
 package wire
 
-// AwaitNodes waits until the node table differs from that of which After is the digest.
+// AwaitNodes waits until the digest of the node table differs from After.
 type AwaitNodes struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Version uint16
-	After   uint64 // 0: it is not known
+	After   uint64 // 0: not known
 }
 
 // Type implements [Message].
@@ -15,7 +15,7 @@ func (*AwaitNodes) Type() Type { return TypeAwaitNodes }
 type NodesAre struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
-	Digest uint64 // of the node table but for what changes all the time, such as Procs; never 0
+	Digest uint64 // of the node table without fields that change all the time, such as Procs; never 0
 }
 
 // Type implements [Message].

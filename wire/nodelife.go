@@ -1,7 +1,7 @@
 package wire
 
-// Power has a node reboot, halt, or switch itself off. Its processes have ended, as far as
-// the master knows.
+// Power makes a node reboot, halt, or switch itself off. Its processes have ended, as far as the
+// master knows.
 type Power struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -11,18 +11,18 @@ type Power struct {
 // Type implements [Message].
 func (*Power) Type() Type { return TypePower }
 
-// Powered answers Power, if the node is still there then.
+// Powered answers Power, if the node still runs then.
 type Powered struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Action string
-	Text   string // why it is not done; empty: it is under way
+	Text   string // why it failed; empty: it is in progress
 }
 
 // Type implements [Message].
 func (*Powered) Type() Type { return TypePowered }
 
-// PowerOn has the front end's command switch a node on.
+// PowerOn makes the front end's command switch a node on.
 type PowerOn struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -39,7 +39,7 @@ type ReadLog struct {
 
 	Version uint16
 	Node    NodeID
-	Follow  bool // and for what is added to it, until the client leaves
+	Follow  bool // also send what is added to it, until the client leaves
 }
 
 // Type implements [Message].
@@ -55,7 +55,7 @@ type LogText struct {
 // Type implements [Message].
 func (*LogText) Type() Type { return TypeLogText }
 
-// Reload has the master read its configuration again.
+// Reload makes the master read its configuration again.
 type Reload struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -65,7 +65,7 @@ type Reload struct {
 // Type implements [Message].
 func (*Reload) Type() Type { return TypeReload }
 
-// Reloaded says what has changed, one line each.
+// Reloaded lists the changes, one line each.
 type Reloaded struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

@@ -15,10 +15,10 @@ type NodeNumbers struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	ID       NodeID
-	Home     uint32 // that nobody else gets; 0: none
+	Home     uint32 // that no other node gets; 0: none
 	Borrowed uint32 // of the pool
-	Blocks   uint32 // in how many blocks they are that it has, that at home too
-	Short    bool   // it wants more, and there were none
+	Blocks   uint32 // number of its blocks, including that at home
+	Short    bool   // it wants more, and none were free
 }
 
 // NumberList answers ListNumbers. Nodes are in order of their numbers.
@@ -26,10 +26,10 @@ type NumberList struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Numbers uint32 // of all nodes
-	Home    uint32 // of one that is expected, with its gap
-	Homes   uint32 // such homes for which there is room yet
-	Pool    uint32 // that nodes get by demand, with gaps
-	Free    uint32 // of these
+	Home    uint32 // of an expected node, with its gap
+	Homes   uint32 // number of such homes that still have room
+	Pool    uint32 // given to nodes on demand, with gaps
+	Free    uint32 // of the pool
 	Nodes   []NodeNumbers
 }
 

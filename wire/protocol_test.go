@@ -21,8 +21,8 @@ type documented struct {
 	body   string
 }
 
-// protocol reads the tables of PROTOCOL.md: messages by number, and structs
-// within messages by name.
+// protocol parses the tables of PROTOCOL.md: messages by number, and structs within messages by
+// name.
 func protocol(t *testing.T) (messages map[int]documented, structs map[string]string) {
 	t.Helper()
 	text, err := os.ReadFile("PROTOCOL.md")
@@ -54,8 +54,7 @@ func protocol(t *testing.T) (messages map[int]documented, structs map[string]str
 	return messages, structs
 }
 
-// body writes the fields of a struct as PROTOCOL.md does, and collects the
-// structs among them.
+// body formats the fields of a struct as PROTOCOL.md does, and collects the structs among them.
 func body(t reflect.Type, inner map[string]string) string {
 	var fields []string
 	for i := range t.NumField() {
@@ -76,7 +75,7 @@ func body(t reflect.Type, inner map[string]string) string {
 	return strings.Join(fields, ", ")
 }
 
-// typeNumbers reads the declarations of messages.go: the numbers by name.
+// typeNumbers parses the declarations of messages.go: the numbers by name.
 func typeNumbers(t *testing.T) map[string]int {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "messages.go", nil, 0)
@@ -103,8 +102,8 @@ func typeNumbers(t *testing.T) map[string]int {
 	return numbers
 }
 
-// TestProtocolMatchesCode: the numbers, names and bodies of all messages are
-// what PROTOCOL.md says, and every number has a message or plain bytes.
+// TestProtocolMatchesCode checks the numbers, names and bodies of all messages against PROTOCOL.md,
+// and that every number has a message or plain bytes.
 func TestProtocolMatchesCode(t *testing.T) {
 	messages, structs := protocol(t)
 	declared := typeNumbers(t)
@@ -138,8 +137,8 @@ func TestProtocolMatchesCode(t *testing.T) {
 	}
 }
 
-// TestTypeNumbersArePinned: a number, once given, stays. The golden frames pin
-// what is in a message; this pins what it is called.
+// TestTypeNumbersArePinned checks that numbers do not change. The golden frames pin the contents of
+// messages; this pins the names.
 func TestTypeNumbersArePinned(t *testing.T) {
 	want := map[string]int{
 		"Hello": 1, "Welcome": 2, "Refused": 3, "JoinRequest": 4, "JoinReply": 5, "About": 6,

@@ -6,8 +6,7 @@ import (
 	"bproc/wire"
 )
 
-// sample returns a message of type t without a zero field. The same type gives
-// the same message every time.
+// sample returns a message of type t without zero fields. It is the same for each call.
 func sample(t wire.Type) wire.Message {
 	m := wire.New(t)
 	f := filler{next: uint64(t)}
@@ -15,7 +14,7 @@ func sample(t wire.Type) wire.Message {
 	return m
 }
 
-// filler gives fields values, each another one.
+// filler gives each field another value.
 type filler struct{ next uint64 }
 
 func (f *filler) fill(v reflect.Value) {

@@ -2,13 +2,12 @@ package wire
 
 import "errors"
 
-// maxDepth bounds how deep arrays and maps are nested in a message. The
-// deepest message of ours needs 5; the decoder skips fields that it does not
-// know by recursion, and a stack that overflows cannot be recovered.
+// maxDepth bounds how deep arrays and maps are nested in a message. The deepest message of this
+// protocol needs 5. The decoder skips unknown fields by recursion, and a stack overflow cannot be
+// recovered.
 const maxDepth = 32
 
-// What is wrong with a payload. All of them reach the caller wrapped in
-// [ErrFrame].
+// Errors of a payload. Callers get them wrapped in [ErrFrame].
 var (
 	errShort    = errors.New("declared lengths go beyond the payload")
 	errDeep     = errors.New("arrays are nested too deep")
@@ -34,9 +33,8 @@ type code struct {
 	width uint8
 }
 
-// codes are the first bytes 0xc0 to 0xdf; the others hold their value or
-// length themselves. Extension types and 0xc1, which the format never uses,
-// are left out.
+// codes are the first bytes 0xc0 to 0xdf; all others contain their value or length. Extension types
+// and 0xc1, which the format never uses, are left out.
 var codes = [32]code{
 	0x00: {shapeScalar, 0},                         // nil
 	0x02: {shapeScalar, 0}, 0x03: {shapeScalar, 0}, // false, true
@@ -49,10 +47,9 @@ var codes = [32]code{
 	0x1e: {shapeMap, 2}, 0x1f: {shapeMap, 4},
 }
 
-// validate walks a payload and reports whether it is exactly one msgpack value
-// whose declared lengths and counts are covered by the bytes that are there.
-// Nothing is allocated: the decoder, which allocates what a count declares
-// before it looks further, must only be given what has passed here.
+// validate walks a payload and reports whether it is exactly one msgpack value whose declared
+// lengths and counts fit into the payload. It allocates nothing. The decoder allocates what a count
+// declares before it looks further, so it may only be given payloads that have passed here.
 func validate(payload []byte) error {
 	var left [maxDepth + 1]uint64 // elements still to come, by depth
 	left[0] = 1
@@ -91,8 +88,8 @@ func validate(payload []byte) error {
 	}
 }
 
-// measure returns how many bytes the value at the start of b has without its
-// elements, and how many elements follow. The size may be larger than b.
+// measure returns the number of bytes of the value at the start of b without its elements, and the
+// number of elements that follow. The size may be larger than b.
 func measure(b []byte) (size, elements uint64, err error) {
 	if len(b) == 0 {
 		return 0, 0, errShort

@@ -65,7 +65,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestValidateCuts: no message is valid without its last bytes.
+// TestValidateCuts checks that no message is valid without its last bytes.
 func TestValidateCuts(t *testing.T) {
 	for _, typ := range wire.Types() {
 		payload := payloadOf(t, sample(typ))

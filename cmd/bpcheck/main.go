@@ -1,5 +1,5 @@
-// Command bpcheck is "bpctl check", which executes it: it links what looks at the kernel
-// and at the network, and bpctl does not. See bpctl(8).
+// Command bpcheck implements "bpctl check". It is a program of its own because it links code that
+// inspects the kernel and the network, which bpctl does without. See bpctl(8).
 package main
 
 import (
@@ -28,14 +28,14 @@ func main() {
 	os.Exit(c.Main(context.Background(), os.Args[1:]))
 }
 
-// coloured tells whether standard output is a terminal that shows colours, and the user
-// wants them (no-color.org).
+// coloured reports whether standard output is a terminal with colours and the user wants them
+// (no-color.org).
 func coloured() bool {
 	_, err := unix.IoctlGetTermios(int(os.Stdout.Fd()), unix.TCGETS)
 	return err == nil && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// prefix returns the directory in which bproc is installed: this program is in lib/bproc.
+// prefix returns the directory in which bproc is installed. This program is in lib/bproc.
 func prefix() string {
 	exe, err := os.Executable()
 	if err != nil {
@@ -44,7 +44,7 @@ func prefix() string {
 	return filepath.Join(filepath.Dir(exe), "..", "..")
 }
 
-// frontEnd reads the master's configuration. With an error it returns the defaults.
+// frontEnd reads the master's configuration. On error it returns the defaults too.
 func frontEnd(path string) (listen, state string, err error) {
 	cfg := master.DefaultConfig()
 	err = cfg.ReadFile(path)

@@ -22,7 +22,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// checker returns the path of bpcheck: this program is in bin.
+// checker returns the path of bpcheck. This program is in bin.
 func checker() string {
 	exe, err := os.Executable()
 	if err != nil {

@@ -1,6 +1,5 @@
-// Bpinit is the init of a process space: PID 1 of its PID namespace. The slave
-// daemon starts it with the listening socket of the space as descriptor 3, and with the
-// node's home as arguments ([filter.Home]).
+// Bpinit is the init of a process space: PID 1 of its PID namespace. The slave daemon passes the
+// listening socket of the space as descriptor 3, and the node's home as arguments ([filter.Home]).
 package main
 
 import (

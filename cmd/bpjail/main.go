@@ -1,4 +1,4 @@
-// Bpjail executes a process of a job, isolated. bpjob(1) starts it on nodes.
+// Bpjail executes a process of a job in isolation. bpjob(1) starts it on nodes.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command bpjob is for jobs: isolated, limited and supervised processes. See bpjob(1).
+// Command bpjob runs jobs: isolated, limited and supervised processes. See bpjob(1).
 package main
 
 import (

@@ -68,8 +68,8 @@ func run(cfg ghost.Config, level slog.Level) error {
 	if err := ghost.Guard(); err != nil {
 		log.Warn("the keeper is not guarded", "err", err)
 	}
-	// The kernel shows every stop of a ghost twice: to wait4(2), which the keeper
-	// is in, and by SIGCHLD, for which Go's runtime would run its handler.
+	// The kernel reports every stop of a ghost twice: to wait4(2), in which the keeper waits, and
+	// by SIGCHLD, for which Go's runtime would run its handler.
 	signal.Ignore(unix.SIGCHLD)
 	k, err := ghost.New(cfg, log)
 	if err != nil {

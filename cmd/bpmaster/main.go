@@ -28,14 +28,14 @@ import (
 func main() {
 	processors.TakeHalf()
 	if err := printed.Execute(context.Background(), command(), &printed.Output{To: os.Stdout}); err != nil {
-		for line := range strings.Lines(err.Error()) { // faults of a configuration have one each
+		for line := range strings.Lines(err.Error()) { // faults of a configuration have one line each
 			fmt.Fprintf(os.Stderr, "bpmaster: %s\n", strings.TrimSuffix(line, "\n"))
 		}
 		os.Exit(1)
 	}
 }
 
-// flags are what the command line says.
+// flags are the options of the command line.
 type flags struct {
 	file, listen, state string
 	record              string
@@ -61,7 +61,8 @@ func (f *flags) load() (master.Config, error) {
 	return cfg, err
 }
 
-// loadChecked is load for a master that works: a fault that it could start with changes nothing either.
+// loadChecked is load for a running master. It also rejects a configuration with faults that would
+// not keep a master from starting.
 func (f *flags) loadChecked() (master.Config, error) {
 	cfg, err := f.load()
 	if err == nil {
@@ -114,7 +115,7 @@ func run(cfg master.Config, f *flags) error {
 	cfg.Reloads = reloads
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	context.AfterFunc(ctx, stop) // a second signal ends the master at once
 	ctx, cfg.Last = lastBy(ctx, unix.SIGUSR1)
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: f.level})))
 	if err := sysmon.Calm(); err != nil {
@@ -127,8 +128,8 @@ func run(cfg master.Config, f *flags) error {
 	return m.Run(ctx)
 }
 
-// lastBy returns a context that a signal ends, too, and what tells whether the master is the
-// last: because of that signal, or because the machine shuts down.
+// lastBy returns a context that also ends on a signal, and a function that reports whether this
+// master is the last one: because of that signal, or because the machine shuts down.
 func lastBy(ctx context.Context, sig os.Signal) (context.Context, func() bool) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, sig)

@@ -13,8 +13,8 @@ func TestManPage(t *testing.T) {
 	manpage.CheckCommand(t, "../../man/bpmaster.8", command())
 }
 
-// TestUnit: systemd starts the daemon with options that it has, and is told when it is
-// ready and that it lives.
+// TestUnit checks that systemd starts the daemon with options that it has, and that the daemon
+// reports to systemd that it is ready and alive.
 func TestUnit(t *testing.T) {
 	unit := unitfile.Check(t, "bpmaster.service", command())
 	page, err := os.ReadFile("../../man/bpmaster.8")

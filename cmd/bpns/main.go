@@ -17,14 +17,14 @@ import (
 	"bproc/procfs/enter"
 )
 
-// view is where the front end's view is mounted.
+// view is the mount point of the front end's view.
 const view = "/run/bproc/proc"
 
 const usage = `usage: bpns [command [argument ...]]
   -h, --help   print this
 `
 
-// Exit codes, as env(1) has them.
+// Exit codes, as in env(1).
 const (
 	exitOwn      = 125
 	exitNoExec   = 126
@@ -61,9 +61,9 @@ func main() {
 
 var errExec = errors.New("execute")
 
-// run becomes the command. It returns only with an error.
+// run executes the command in place of this process. It returns only on error.
 func run(args []string) error {
-	runtime.LockOSThread() // namespace and capabilities are a thread's; execve(2) keeps this one's
+	runtime.LockOSThread() // namespace and capabilities belong to a thread; execve(2) keeps this one's
 	if err := enter.View(view); err != nil {
 		if errors.Is(err, unix.EPERM) {
 			err = fmt.Errorf("%w; it needs the file capability cap_sys_admin, which has no effect under no_new_privs", err)
@@ -83,8 +83,8 @@ func run(args []string) error {
 	return fmt.Errorf("%w %s: %w", errExec, path, unix.Exec(path, args, os.Environ()))
 }
 
-// shell returns the user's shell: that of the environment, as su(1) and screen(1) do,
-// or of the user database.
+// shell returns the user's shell: SHELL of the environment, as su(1) and screen(1) do, or that of
+// the user database.
 func shell() string {
 	if s := os.Getenv("SHELL"); s != "" {
 		return s

@@ -13,11 +13,11 @@ import (
 	"bproc/cmd/internal/operands"
 )
 
-// readyFlag names the descriptor that gets a byte when the view is mounted.
+// readyFlag names the option with the descriptor that gets a byte when the view is mounted.
 const readyFlag = "ready-fd"
 
-// helper is what mount(8) runs for the type fuse.bpprocfs: it starts the daemon, and
-// ends when the view is mounted.
+// helper returns the command that mount(8) runs for the type fuse.bpprocfs. It starts the daemon
+// and ends when the view is mounted.
 func helper(name string) *cobra.Command {
 	var options []string
 	c := &cobra.Command{
@@ -32,8 +32,8 @@ func helper(name string) *cobra.Command {
 			return start(append(daemon, args[1]))
 		},
 	}
-	// What mount(8) passes to every helper; all options of a mount but ours are for
-	// mount(8) itself or for other file systems.
+	// These are the options that mount(8) passes to every helper. Mount options other than keep and
+	// lazy are for mount(8) itself or for other file systems.
 	c.Flags().StringSliceVarP(&options, "options", "o", nil, "")
 	for _, short := range []string{"s", "f", "n", "v"} {
 		c.Flags().BoolP("mount-"+short, short, false, "")
@@ -70,6 +70,6 @@ func start(args []string) error {
 	} else if !errors.Is(err, io.EOF) {
 		return fmt.Errorf("wait for the view: %w", err)
 	}
-	// It has ended, and has said why.
+	// The daemon has ended, and has printed why.
 	return cmd.Wait()
 }

@@ -73,18 +73,18 @@ func command() *cobra.Command {
 	return c
 }
 
-// lifeFlag names the descriptor at the end of which the view ends: its other end is with
-// whoever has started it.
+// lifeFlag names the option with a descriptor whose other end the starter of the view holds. The
+// view ends when that other end is closed.
 const lifeFlag = "life-fd"
 
-// descriptors are those that this program was started with, or -1.
+// descriptors are descriptors that this program was started with, or -1.
 type descriptors struct{ ready, life int }
 
 func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 	asked, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
-	context.AfterFunc(asked, stop) // a second signal ends it at once
+	context.AfterFunc(asked, stop) // a second signal ends the view at once
 	proc, err := openProc(cfg.Space)
 	if err != nil {
 		return err
@@ -112,14 +112,14 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 	ctx, cancel := context.WithCancel(asked)
 	defer cancel()
 	if fds.life >= 0 {
-		// Not waited for: it ends with the program.
+		// Run does not wait for this goroutine; it ends with the program.
 		go func() { awaitEnd(fds.life); cancel() }()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return source.Run(ctx) })
 	group.Go(func() error { return watch(ctx, ready, cfg.Mountpoint) })
 	group.Go(func() error {
-		defer cancel() // also when somebody has unmounted it
+		defer cancel() // also when the view was unmounted
 		return procfs.New(cfg, source, log).Run(ctx)
 	})
 	if err := group.Wait(); asked.Err() == nil && !errors.Is(err, context.Canceled) {
@@ -137,6 +137,6 @@ func watch(ctx context.Context, ready <-chan struct{}, mountpoint string) error 
 	}
 	return service.Watch(ctx, func() {
 		var fs unix.Statfs_t
-		_ = unix.Statfs(mountpoint, &fs) // returns when it is answered
+		_ = unix.Statfs(mountpoint, &fs) // returns when the view has answered
 	})
 }

@@ -11,8 +11,8 @@ func TestManPage(t *testing.T) {
 	manpage.CheckCommand(t, "../../man/bpprocfs.8", command())
 }
 
-// TestUnit: systemd starts the daemon with options that it has, and is told when it is
-// ready.
+// TestUnit checks that systemd starts the daemon with options that it has, and that the daemon
+// reports to systemd that it is ready.
 func TestUnit(t *testing.T) {
 	unitfile.Check(t, "bpprocfs.service", command())
 }

@@ -15,7 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// openProc opens the procfs that a process sees, or this one (0).
+// openProc opens the procfs that process pid sees, or this process's own (0).
 func openProc(pid int) (*os.File, error) {
 	if pid == 0 {
 		return os.Open("/proc")
@@ -23,13 +23,14 @@ func openProc(pid int) (*os.File, error) {
 	return os.Open(fmt.Sprintf("/proc/%d/root/proc", pid))
 }
 
-// placeTime is how long the master may take to say where this is.
+// placeTime is how long the master may take to say which machine this is.
 const placeTime = 3 * time.Second
 
-// localOf finds out where this is. It returns which processes of a procfs are shown that
-// the master does not know, nil on the front end; which the master has to know; and whether
-// the procfs is that of a process space: there, init and the stand-ins are none of the cluster.
-// On a node outside of its space no process is.
+// localOf finds out which machine this is. local reports the processes of the procfs that are shown
+// although the master does not know them; it is nil on the front end. awaited reports the processes
+// that the master must know. inner reports whether the procfs is that of a process space. There,
+// init and the stand-ins are not processes of the cluster. On a node outside of its space no
+// process is.
 func localOf(ctx context.Context, master *client.Client, proc *os.File) (local, awaited func(wire.PID) bool, inner bool) {
 	path := fmt.Sprintf("/proc/self/fd/%d", proc.Fd())
 	onNode := useNode(master)
@@ -64,8 +65,8 @@ func isGhost(proc *os.File, pid wire.PID) bool {
 	return held
 }
 
-// useNode has a client ask the daemon of this node, if this is no front end, and reports
-// whether that is so.
+// useNode makes the client ask the daemon of this node if this machine is not a front end, and
+// reports whether it did.
 func useNode(master *client.Client) bool {
 	if os.Getenv("BPROC_SOCKET") != "" || exists(client.DefaultSocket) || !exists(client.NodeSocket) {
 		return false
@@ -79,7 +80,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// awaitEnd returns when the other end of a pipe has been closed.
+// awaitEnd returns when the other end of a pipe is closed.
 func awaitEnd(fd int) {
 	f := os.NewFile(uintptr(fd), "life")
 	defer f.Close()

@@ -1,6 +1,6 @@
 // Command bprsh runs a command on a node, with the conventions of rsh and ssh. See bprsh(1).
 //
-// As bpsh it is started very often: the runtime need not look for the processor limits of a
+// Like bpsh it is started very often, so the runtime skips the search for the processor limits of a
 // container.
 //
 //go:debug containermaxprocs=0

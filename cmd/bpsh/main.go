@@ -1,8 +1,8 @@
-// Command bpsh runs a command on nodes of the cluster, under the name srun with the options of
+// Command bpsh runs a command on nodes of the cluster. Under the name srun it takes the options of
 // Slurm's srun. See bpsh(1).
 //
-// It is short-lived, and started very often: the runtime need not look for the
-// processor limits of a container, which takes a tenth of its start.
+// It is short-lived and started very often, so the runtime skips the search for the processor
+// limits of a container, which takes a tenth of the start.
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0

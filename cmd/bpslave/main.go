@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// statusToken is EX_NOPERM of sysexits.h: with the same token another start fails, too. The unit
-// has systemd not try it.
+// statusToken is EX_NOPERM of sysexits.h. Another start with the same token would fail as well, so
+// the unit tells systemd not to try.
 const statusToken = 77
 
 func status(err error) int {
@@ -57,7 +57,7 @@ func (w *words) String() string { return strings.Join(*w, " ") }
 
 func (w *words) Type() string { return "command" }
 
-// atMostOne is the check for a command that takes the operand master, or none.
+// atMostOne checks the operands of a command that takes an optional master.
 func atMostOne(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func command() *cobra.Command {
 			cfg.View = filepath.Join(filepath.Dir(exe), "bpprocfs")
 			ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 			defer stop()
-			context.AfterFunc(ctx, stop) // a second signal ends it at once
+			context.AfterFunc(ctx, stop) // a second signal ends the slave at once
 			restart := make(chan os.Signal, 1)
 			signal.Notify(restart, unix.SIGHUP)
 			cfg.Restart = restart

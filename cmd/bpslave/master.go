@@ -12,10 +12,10 @@ import (
 	"bproc/slave"
 )
 
-// configFile is what systemd reads, too (EnvironmentFile of systemd.exec(5)).
+// configFile is also read by systemd (EnvironmentFile, systemd.exec(5)).
 const configFile = "/etc/bproc/slave"
 
-// masterOf returns HOST:PORT of the master: the operand, else MASTER in the configuration file.
+// masterOf returns HOST:PORT of the master: the operand, or MASTER of the configuration file.
 func masterOf(operands []string, file string) (string, error) {
 	master := ""
 	if len(operands) > 0 {
@@ -38,7 +38,7 @@ func masterOf(operands []string, file string) (string, error) {
 		return "", fmt.Errorf("no master given, and %s sets no MASTER", file)
 	}
 	if _, _, err := net.SplitHostPort(master); err != nil {
-		master = net.JoinHostPort(strings.Trim(master, "[]"), slave.DefaultPort) // an address of IPv6 may be in brackets
+		master = net.JoinHostPort(strings.Trim(master, "[]"), slave.DefaultPort) // an IPv6 address may be in brackets
 	}
 	return master, nil
 }

@@ -19,7 +19,7 @@ func main() {
 	os.Exit(s.Main(context.Background(), os.Args[1:]))
 }
 
-// screen returns the size of the terminal, or what is usual where it has none.
+// screen returns the size of the terminal, or the usual size if the terminal has none.
 func screen() (width, lines int) {
 	ws, err := unix.IoctlGetWinsize(unix.Stdout, unix.TIOCGWINSZ)
 	if err != nil || ws.Col == 0 || ws.Row == 0 {

@@ -1,7 +1,6 @@
-// Package mark is by what ghosts are known: every ghost that is or was held has a core
-// filter (core(5)) that no other process has. Children inherit it, and it stays when a
-// program is executed. Only pages of persistent memory would be in a core, and a ghost has
-// none.
+// Package mark defines how ghosts are recognized: every ghost that is or was held has a core filter
+// (core(5)) that no other process has. Children inherit it, and execve(2) keeps it. With it, a core
+// would contain only pages of persistent memory, and a ghost has none.
 package mark
 
 import (
@@ -9,16 +8,16 @@ import (
 	"strconv"
 )
 
-// Values of the filter.
+// Values of the core filter.
 const (
 	Held   = 0x180
-	HangUp = 0x080 // of one that was adopted with HangUp
+	HangUp = 0x080 // of a ghost that was adopted with HangUp
 )
 
-// File is where the filter is, in /proc/PID. Everybody may read it.
+// File is the filter's file in /proc/PID. Any process may read it.
 const File = "coredump_filter"
 
-// Parse returns what the text of the file says of a process.
+// Parse parses the text of the file.
 func Parse(text []byte) (held, hangUp bool) {
 	filter, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 16, 64)
 	hangUp = err == nil && filter == HangUp

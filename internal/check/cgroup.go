@@ -16,7 +16,7 @@ import (
 
 const cgroupTop = "/sys/fs/cgroup"
 
-// cgroups looks for what a process space is frozen by, and whether its group can be made.
+// cgroups checks that a process space can be frozen, and that its control group can be made.
 func cgroups(_ context.Context, s *subject) Result {
 	groups, err := s.Root.Cgroups()
 	if err != nil {
@@ -39,7 +39,7 @@ func cgroups(_ context.Context, s *subject) Result {
 	return ok("%s", groups.Layout())
 }
 
-// controllerMissing is lacking for a controller: it may also just not be mounted.
+// controllerMissing is lacking for a controller, which may only not be mounted.
 func (s *subject) controllerMissing(err error, groups *probe.Cgroups, option string) Result {
 	if s.option(option) == "n" {
 		return s.lacking(err, option)
@@ -50,7 +50,7 @@ func (s *subject) controllerMissing(err error, groups *probe.Cgroups, option str
 	return failed(err, "mount the controller, or use control groups of version 2 (systemd.unified_cgroup_hierarchy=1 on the kernel's command line)")
 }
 
-// mountPoints returns where the group of a process space is made.
+// mountPoints returns the mount points under which the group of a process space is made.
 func mountPoints(c *probe.Cgroups) []string {
 	if c.Layout() == "version 2" {
 		return []string{c.Unified}
@@ -64,8 +64,8 @@ func mountPoints(c *probe.Cgroups) []string {
 	return dirs
 }
 
-// cannotDelegate tells why the group at the top of version 2 cannot give its children a
-// controller for tasks: it is not the real root, and has processes of its own.
+// cannotDelegate explains why the top group of version 2 cannot enable controllers for tasks for
+// its children: it is not the real root, and has processes. It returns "" if it can.
 func (s *subject) cannotDelegate(c *probe.Cgroups) string {
 	if c.Layout() != "version 2" || s.managed() {
 		return ""
@@ -99,7 +99,7 @@ func (s *subject) managed() bool {
 	return err == nil
 }
 
-// systemd looks for a way to ask systemd for the scope of the process space.
+// systemd checks that systemd can be asked for the scope of the process space.
 func systemd(_ context.Context, s *subject) Result {
 	if !s.managed() {
 		return ok("this machine is not run by systemd")
@@ -118,11 +118,11 @@ func systemd(_ context.Context, s *subject) Result {
 	return failed(errors.Join(errs...), "install and start D-Bus: apt install dbus")
 }
 
-// few is a bound on tasks that a busy machine of a cluster reaches.
+// few is a number of tasks that a busy machine of a cluster reaches.
 const few = 32768
 
-// tasks looks for bounds on the number of processes and threads. On the front end each
-// remote process has a ghost, which counts against the bounds of whoever started it.
+// tasks checks the bounds on the number of processes and threads. On the front end each remote
+// process has a ghost, which counts against the bounds of the user who started it.
 func tasks(_ context.Context, s *subject) Result {
 	p := s.self()
 	what := "processes of " + p.String()
@@ -149,8 +149,8 @@ func tasks(_ context.Context, s *subject) Result {
 	return ok("at most %d (%s)", limit, group)
 }
 
-// tightest returns the control group with the least pids.max among that of a process and
-// those above it. Without one the group is "" and the limit is the greatest number.
+// tightest returns the control group with the least pids.max among the group of a process and the
+// groups above it. If none has a bound, it returns "" and the greatest number.
 func (s *subject) tightest(p *process) (group string, limit uint64, err error) {
 	limit = ^uint64(0)
 	groups, err := s.Root.Cgroups()

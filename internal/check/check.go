@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Side is what a machine is in a cluster.
+// Side is the role of a machine in a cluster.
 type Side string
 
 // The sides.
@@ -14,7 +14,7 @@ const (
 	Node     Side = "node"
 )
 
-// Status is how a check has ended.
+// Status is the status of a result.
 type Status string
 
 // The statuses.
@@ -25,34 +25,34 @@ const (
 	Skip Status = "skip"
 )
 
-// Result is the end of one check.
+// Result is the result of one check.
 type Result struct {
 	Side   Side   `json:"side"`
 	Name   string `json:"name"`
 	Status Status `json:"status"`
-	Found  string `json:"found"`            // what the machine has, or lacks
-	Remedy string `json:"remedy,omitempty"` // what to do when the status is Warn or Fail
+	Found  string `json:"found"`            // what the machine has or lacks
+	Remedy string `json:"remedy,omitempty"` // what to do if the status is Warn or Fail
 }
 
 func ok(format string, args ...any) Result {
 	return Result{Status: OK, Found: fmt.Sprintf(format, args...)}
 }
 
-// warn returns a result with something missing that bproc works without.
+// warn returns the result for a lack that bproc can do without.
 func warn(found, remedy string) Result { return Result{Status: Warn, Found: found, Remedy: remedy} }
 
-// fail returns a result with something missing that bproc needs.
+// fail returns the result for a lack that keeps bproc from working.
 func fail(found, remedy string) Result { return Result{Status: Fail, Found: found, Remedy: remedy} }
 
 // failed is fail for an error.
 func failed(err error, remedy string) Result { return fail(err.Error(), remedy) }
 
-// skip returns the result of a check that could not look.
+// skip returns the result of a check that could not be made.
 func skip(format string, args ...any) Result {
 	return Result{Status: Skip, Found: fmt.Sprintf(format, args...)}
 }
 
-// needsRoot is the result of a check that only root can make.
+// needsRoot returns the result of a check that only root can make.
 func needsRoot(what string) Result { return skip("%s: only root can look", what) }
 
 // Run makes the checks of a side, in the order of the table.

@@ -25,13 +25,13 @@ const (
 	viewed  = "41 24 0:41 / /run/bproc/proc rw - fuse.bpprocfs bproc rw\n"
 )
 
-// machine is one of a test, to be changed.
+// machine is a machine of a test, which tests may change.
 type machine struct {
 	t *testing.T
 	check.Machine
 }
 
-// sound returns a machine that lacks nothing, on which no daemon runs.
+// sound returns a machine that lacks nothing, without running daemons.
 func sound(t *testing.T) *machine {
 	m := &machine{t: t}
 	m.Root = probe.Root(t.TempDir())
@@ -92,7 +92,7 @@ func (m *machine) remove(file string) {
 	}
 }
 
-// start makes a daemon run.
+// start adds a running daemon.
 func (m *machine) start(pid, name, status, args string) {
 	m.t.Helper()
 	m.write("/proc/"+pid+"/comm", name+"\n")
@@ -132,15 +132,15 @@ func TestSoundMachine(t *testing.T) {
 	}
 }
 
-// fault is something that a machine lacks.
+// fault is a lack of a machine.
 type fault struct {
 	name   string
 	side   check.Side
 	lack   func(*machine)
-	check  string // that notices it
+	check  string // the check that notices it
 	status check.Status
-	found  string // words of what it says
-	remedy string // and of what it advises
+	found  string // words of the result
+	remedy string // words of the remedy
 }
 
 var errBad = errors.New("it is bad")
@@ -299,7 +299,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestEveryCheckHasAFault: no check is there that nothing can make fail.
+// TestEveryCheckHasAFault checks that every check can be made to fail.
 func TestEveryCheckHasAFault(t *testing.T) {
 	noticed := map[string]bool{}
 	for _, f := range faults {
@@ -356,7 +356,7 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// containerise puts a process into another PID namespace.
+// containerise moves a process to another PID namespace.
 func (m *machine) containerise(pid string) {
 	m.t.Helper()
 	m.write("/proc/"+pid+"/status", "Uid:\t0\t0\t0\t0\nNSpid:\t"+pid+"\t2\n")

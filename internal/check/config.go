@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// config returns the options with which the kernel was built.
+// config returns the configuration with which the kernel was built.
 func (s *subject) config(release string) (string, error) {
 	if f, err := os.Open(s.Root.Path("/proc/config.gz")); err == nil {
 		defer f.Close()

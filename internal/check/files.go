@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// fewDescriptors is a bound on open descriptors that a busy daemon reaches: the master needs
-// one for each process that was started from the front end.
+// fewDescriptors is a number of open descriptors that a busy daemon reaches: the master needs one
+// for each process that was started from the front end.
 const fewDescriptors = 16384
 
 func descriptors(_ context.Context, s *subject) Result {
@@ -28,7 +28,7 @@ func descriptors(_ context.Context, s *subject) Result {
 	return ok("%v may have %d", p, limit)
 }
 
-// Directories of the daemons, where nothing else is configured.
+// Default paths of the daemons.
 const (
 	runDir       = "/run/bproc"
 	frontEndFile = "/etc/bproc/config"
@@ -37,7 +37,7 @@ const (
 	viewDir      = "/run/bproc/proc"
 )
 
-// stateDir returns where the daemon keeps what survives a restart.
+// stateDir returns the directory for the daemon's state.
 func (s *subject) stateDir() string {
 	if s.daemon != nil {
 		if dir := s.daemon.option("--state"); dir != "" {
@@ -47,11 +47,11 @@ func (s *subject) stateDir() string {
 	if s.side == Node {
 		return nodeState
 	}
-	_, dir, _ := s.FrontEnd(s.Root.Path(frontEndFile)) // the default when it cannot be read
+	_, dir, _ := s.FrontEnd(s.Root.Path(frontEndFile)) // the default if the file cannot be read
 	return dir
 }
 
-// state looks at the directories in which the daemons write.
+// state checks the directories to which the daemons write.
 func state(_ context.Context, s *subject) Result {
 	if !s.root() {
 		return needsRoot("whether the daemon can write its state")
@@ -69,7 +69,7 @@ func state(_ context.Context, s *subject) Result {
 	return ok("%s and %s can be written to", dir, runDir)
 }
 
-// existing returns a directory, or the nearest above it that exists: daemons make theirs.
+// existing returns a directory or its nearest existing parent: daemons make their directories.
 func (s *subject) existing(dir string) (string, error) {
 	for {
 		st, err := os.Stat(s.Root.Path(dir))
@@ -85,7 +85,7 @@ func (s *subject) existing(dir string) (string, error) {
 	}
 }
 
-// view looks for the view of the front end, which bpns needs.
+// view checks that the view of the front end, which bpns needs, is mounted.
 func view(_ context.Context, s *subject) Result {
 	mounts, err := s.Root.Text("/proc/self/mountinfo")
 	if err != nil {
@@ -100,15 +100,15 @@ func view(_ context.Context, s *subject) Result {
 	return warn("no view is mounted on "+viewDir+": bpns does not work", "systemctl enable --now bpprocfs, or bpprocfs --keep "+viewDir)
 }
 
-// programs are what each side needs of bproc.
+// programs are the programs of bproc that each side needs.
 var programs = map[Side][]string{
 	FrontEnd: {"bin/bpsh", "bin/bprsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpjob", "bin/bpns", "sbin/bpmaster", "sbin/bpprocfs", "lib/bproc/bpkeeper"},
 	Node:     {"bin/bpcp", "sbin/bpslave", "sbin/bpprocfs", "lib/bproc/bpinit", "lib/bproc/bpjail"},
 }
 
-// releases looks whether all programs are there and of one release, and whether the daemons
-// that run are those that are installed. The release that a package has is not in all programs; what
-// they were built from is.
+// releases checks that all programs exist and are of one release, and that running daemons are the
+// installed ones. It compares the versions from which programs were built: not all programs contain
+// the version of the package.
 func releases(_ context.Context, s *subject) Result {
 	want := ""
 	for _, program := range append([]string{"lib/bproc/bpcheck"}, programs[s.side]...) {
@@ -137,7 +137,7 @@ func releases(_ context.Context, s *subject) Result {
 	return ok("all programs are of %s", s.Release)
 }
 
-// configuration reads the file of the daemon as the daemon does.
+// configuration reads the configuration file as the daemon does.
 func configuration(_ context.Context, s *subject) Result {
 	if s.side == Node {
 		return s.nodeConfiguration()
@@ -168,8 +168,8 @@ func (s *subject) nodeConfiguration() Result {
 	return ok("%s: the master is %s", nodeFile, master)
 }
 
-// configured returns MASTER of the file that bpslave.service reads: systemd.exec(5),
-// EnvironmentFile.
+// configured returns MASTER of the file that bpslave.service reads (EnvironmentFile,
+// systemd.exec(5)).
 func (s *subject) configured() (string, error) {
 	f, err := os.Open(s.Root.Path(nodeFile))
 	if err != nil {
@@ -188,9 +188,9 @@ func (s *subject) configured() (string, error) {
 	return master, nil
 }
 
-// Sides returns what this machine is, or is to be: by the daemons that run, else by the state
-// that they have left or the configuration, else by what is installed. It is not certain
-// when no daemon ever ran here and those of both sides are installed, or none.
+// Sides returns the roles that this machine has or is to have. It goes by the running daemons, else
+// by the state that they left or the configuration, else by the installed programs. The result is
+// not certain if no daemon ever ran here, and the programs of both sides are installed, or of none.
 func (m *Machine) Sides() (sides []Side, certain bool) {
 	both := []Side{FrontEnd, Node}
 	signs := []func(Side) bool{

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The first kernel on which bproc works.
+// The oldest kernel on which bproc works.
 const oldestMajor, oldestMinor = 5, 10
 
 func kernelVersion(_ context.Context, s *subject) Result {
@@ -29,7 +29,7 @@ func kernelVersion(_ context.Context, s *subject) Result {
 	return ok("Linux %s", release)
 }
 
-// option tells how the kernel was built: "y", "m", "n", or "" if nobody says.
+// option returns a build option of the kernel: "y", "m", "n", or "" if it cannot be found out.
 func (s *subject) option(name string) string {
 	release, err := s.Root.Text("/proc/sys/kernel/osrelease")
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *subject) option(name string) string {
 	return "n"
 }
 
-// lacking is the result for a feature that a probe has not found: it says whether the kernel
-// was built without the option, or the option is there and something else is amiss.
+// lacking returns the result for a feature that a probe has not found. It says whether the kernel
+// was built without the options of the feature.
 func (s *subject) lacking(err error, options ...string) Result {
 	for _, option := range options {
 		if s.option(option) == "n" {

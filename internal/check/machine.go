@@ -19,17 +19,17 @@ import (
 	"bproc/wire/link"
 )
 
-// Machine is what checks look at.
+// Machine holds the inputs of checks.
 type Machine struct {
 	Root    probe.Root // directory with /proc, /sys, /etc, /run and /var of the machine
 	Prefix  string     // directory in which bproc is installed
-	UID     int        // effective, of whoever looks
+	UID     int        // effective, of the user who checks
 	Release string     // of the checking program
-	Master  string     // HOST[:PORT] to be asked by a node; empty: that of the configuration
+	Master  string     // HOST[:PORT] for a node; empty: that of the configuration
 	Probes
 }
 
-// Probes are the ways to look at what files do not tell.
+// Probes are functions for facts that files do not show.
 type Probes struct {
 	SetTID     func() error // clone3(2) with chosen process numbers
 	CloseRange func() error // close_range(2)
@@ -38,18 +38,18 @@ type Probes struct {
 
 	Writable     func(path string) error           // whether root can write to a directory
 	SetUID       func(path string) error           // whether file capabilities have an effect in a file system
-	Image        func(path string) error           // whether the ghost's image is as it should be
-	Capabilities func(path string) (uint64, error) // permitted ones of a file
-	BuiltAs      func(path string) (string, error) // from which release a program was built
+	Image        func(path string) error           // whether the ghost's image is correct
+	Capabilities func(path string) (uint64, error) // permitted capabilities of a file
+	BuiltAs      func(path string) (string, error) // the release from which a program was built
 	Resolve      func(context.Context, string) ([]string, error)
-	Connect      func(path string) error // whether somebody listens on a unix socket
+	Connect      func(path string) error // whether a process listens on a unix socket
 	Inquire      func(ctx context.Context, addr string, id *link.Identity) (*link.About, error)
 	Identity     func(dir string) (*link.Identity, error)
 	// FrontEnd reads the configuration of a front end: TCP address and state directory.
 	FrontEnd func(path string) (listen, state string, err error)
 }
 
-// RealProbes look at this machine. FrontEnd is the caller's.
+// RealProbes returns the probes of this machine. The caller sets FrontEnd.
 func RealProbes() Probes {
 	return Probes{
 		SetTID:       probe.SetTID,
@@ -68,14 +68,14 @@ func RealProbes() Probes {
 	}
 }
 
-// subject is a machine as one of the sides, with what more than one check needs.
+// subject is a machine in one of its roles, with data that several checks need.
 type subject struct {
 	*Machine
 	side   Side
-	daemon *process // bpmaster or bpslave; nil: it does not run
+	daemon *process // bpmaster or bpslave; nil if it does not run
 
 	asked sync.Once
-	about *link.About // nil: the master does not answer
+	about *link.About // nil if the master does not answer
 	err   error
 }
 
@@ -86,10 +86,10 @@ func (m *Machine) of(side Side) *subject {
 // daemonOf is the daemon of each side.
 var daemonOf = map[Side]string{FrontEnd: "bpmaster", Node: "bpslave"}
 
-// root tells whether checks that need root can be made.
+// root reports whether checks that need root can be made.
 func (m *Machine) root() bool { return m.UID == 0 }
 
-// installed returns the path of a file of bproc's.
+// installed returns the path of an installed file of bproc.
 func (m *Machine) installed(file string) string { return filepath.Join(m.Prefix, file) }
 
 func seccomp() error {
@@ -99,8 +99,8 @@ func seccomp() error {
 	return supervise.Check()
 }
 
-// loadBPF loads and attaches the programs that watch processes, for a namespace that does
-// not exist, and takes them away.
+// loadBPF loads and attaches the programs that watch processes, for a namespace that does not
+// exist, and removes them.
 func loadBPF() error {
 	const noNamespace, ring = 0, 64 << 10
 	source, err := procevents.Open(procevents.Config{Namespace: noNamespace, Ring: ring})

@@ -16,14 +16,14 @@ import (
 	"bproc/wire/link"
 )
 
-// askTime bounds the question to a master.
+// askTime bounds a request to a master.
 const askTime = 5 * time.Second
 
-// maxAhead is by how much clocks may differ before times of remote processes mislead.
+// maxAhead is the clock difference beyond which times of remote processes are misleading.
 const maxAhead = 2 * time.Second
 
-// master returns HOST[:PORT] of the master of a node: as said, else as bpslave runs with,
-// else as configured; "" if nobody says.
+// master returns HOST[:PORT] of a node's master: as given, else as in bpslave's command line, else
+// as configured; "" if none of them has it.
 func (s *subject) master() string {
 	if s.Master != "" {
 		return s.Master
@@ -70,7 +70,7 @@ func resolution(ctx context.Context, s *subject) Result {
 	return ok("%s is %s", host, strings.Join(addrs, ", "))
 }
 
-// identity looks whether the node has joined.
+// identity checks that the node has joined.
 func identity(_ context.Context, s *subject) Result {
 	if !s.root() {
 		return needsRoot("whether this node has joined")
@@ -89,13 +89,13 @@ func (s *subject) identity() (*link.Identity, error) {
 	return s.Identity(s.Root.Path(s.stateDir() + "/identity"))
 }
 
-// ask asks the master what it is, once for all checks.
+// ask asks the master for its version and clock, once for all checks.
 func (s *subject) ask(ctx context.Context) (*link.About, error) {
 	s.asked.Do(func() {
 		host, port := address(s.master())
 		id, err := s.identity()
 		if err != nil {
-			id = nil // whoever answers will do
+			id = nil // accept any master
 		}
 		s.about, s.err = s.inquire(ctx, net.JoinHostPort(host, port), id)
 	})
@@ -110,7 +110,7 @@ func (s *subject) inquire(ctx context.Context, addr string, id *link.Identity) (
 
 var errSilent = errors.New("no answer")
 
-// reachable looks whether a master answers at the address of this node's.
+// reachable checks that a master answers at the address of this node's master.
 func reachable(ctx context.Context, s *subject) Result {
 	host, port := address(s.master())
 	if host == "" {
@@ -124,7 +124,7 @@ func reachable(ctx context.Context, s *subject) Result {
 	return ok("answers on port %s", port)
 }
 
-// unreachable tells what to do about a master that does not answer.
+// unreachable returns the remedy for a master that does not answer.
 func unreachable(err error, port string) string {
 	var timeout net.Error
 	var header tls.RecordHeaderError
@@ -143,7 +143,7 @@ func unreachable(err error, port string) string {
 	return "bpmaster on the front end may be of another release: install the same on both"
 }
 
-// listening looks whether the master has its port.
+// listening checks that the master listens on its port.
 func listening(ctx context.Context, s *subject) Result {
 	listen, _, err := s.FrontEnd(s.Root.Path(frontEndFile))
 	if s.daemon != nil {
@@ -175,7 +175,7 @@ func listening(ctx context.Context, s *subject) Result {
 	return failed(err, "bpmaster does not run, and somebody else may have port "+port+": choose another (\"listen\" in "+frontEndFile+")")
 }
 
-// protocol compares what both sides speak.
+// protocol compares the protocol versions of both sides.
 func protocol(ctx context.Context, s *subject) Result {
 	about, err := s.asks(ctx)
 	switch {
@@ -207,7 +207,7 @@ func clock(ctx context.Context, s *subject) Result {
 
 var errUnknown = errors.New("the master does not answer")
 
-// asks is ask for what is of no interest without an answer.
+// asks is ask for checks that make no sense without an answer.
 func (s *subject) asks(ctx context.Context) (*link.About, error) {
 	if s.master() == "" {
 		return nil, errUnknown

@@ -12,11 +12,11 @@ import (
 	"bproc/pidmap"
 )
 
-// sysctlDirs are where sysctl --system reads settings (sysctl(8)), besides /etc/sysctl.conf.
+// sysctlDirs are the directories that sysctl --system reads (sysctl(8)), besides /etc/sysctl.conf.
 var sysctlDirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"}
 
-// pidMax looks at the greatest process number. The keeper on the front end, and init on a
-// node, raise it when they start, so only what lowers it again does harm.
+// pidMax checks the greatest process number. The keeper on the front end, and init on a node, raise
+// it when they start, so only settings that lower it again do harm.
 func pidMax(_ context.Context, s *subject) Result {
 	text, err := s.Root.Text("/proc/sys/kernel/pid_max")
 	if err != nil {
@@ -39,13 +39,13 @@ func pidMax(_ context.Context, s *subject) Result {
 	return ok("%d, to be raised to %d at the start", limit, pidmap.Max)
 }
 
-// lowered returns a file that sets kernel.pid_max to less than what is needed.
+// lowered returns a file that sets kernel.pid_max too low.
 func (s *subject) lowered() (file string, value int) {
 	files := []string{"/etc/sysctl.conf"}
 	for _, dir := range sysctlDirs {
 		entries, err := os.ReadDir(s.Root.Path(dir))
 		if err != nil {
-			continue // not there
+			continue // the directory does not exist
 		}
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), ".conf") {
@@ -61,7 +61,7 @@ func (s *subject) lowered() (file string, value int) {
 	return "", 0
 }
 
-// sysctl returns what a file of sysctl.conf(5) sets a number to.
+// sysctl returns the number to which a file of sysctl.conf(5) sets a key.
 func (s *subject) sysctl(file, name string) (value int, found bool) {
 	f, err := os.Open(s.Root.Path(file))
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *subject) sysctl(file, name string) (value int, found bool) {
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		key, text, _ := strings.Cut(lines.Text(), "=")
-		key = strings.TrimPrefix(strings.TrimSpace(key), "-") // errors are ignored
+		key = strings.TrimPrefix(strings.TrimSpace(key), "-") // a "-" means that errors are ignored
 		if strings.ReplaceAll(key, "/", ".") != name {
 			continue
 		}

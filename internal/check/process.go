@@ -10,11 +10,11 @@ import (
 // process is a process of the machine.
 type process struct {
 	m   *Machine
-	pid string // "self" for the one that looks
+	pid string // "self" for this process
 }
 
-// running returns a process with a name, or nil. It is root's: anybody can use the name. One
-// in another PID namespace, with more numbers than one, is another machine's (a container).
+// running returns root's process with a name, or nil. Any user can use the name. A process with
+// several numbers is in another PID namespace and belongs to another machine (a container).
 func (m *Machine) running(name string) *process {
 	entries, err := os.ReadDir(m.Root.Path("/proc"))
 	if err != nil {
@@ -32,10 +32,10 @@ func (m *Machine) running(name string) *process {
 	return nil
 }
 
-// self returns the process that looks.
+// self returns this process.
 func (m *Machine) self() *process { return &process{m, "self"} }
 
-// nearest returns the daemon, or the process that looks where none runs.
+// nearest returns the daemon or, if it does not run, this process.
 func (s *subject) nearest() *process {
 	if s.daemon != nil {
 		return s.daemon
@@ -84,7 +84,7 @@ func (p *process) capabilities(field string) (uint64, error) {
 	return strconv.ParseUint(p.status(field), 16, 64)
 }
 
-// hardLimit returns a hard limit of /proc/PID/limits, and false if there is none.
+// hardLimit returns a hard limit of /proc/PID/limits, or false if there is none.
 func (p *process) hardLimit(name string) (uint64, bool) {
 	text, err := p.m.Root.Text(p.file("limits"))
 	if err != nil {
@@ -101,8 +101,8 @@ func (p *process) hardLimit(name string) (uint64, bool) {
 	return 0, false
 }
 
-// operand returns the operand of bpslave, its last argument, or "". It is none if it is an option, or
-// the value of one: all but --keep have values.
+// operand returns the operand of bpslave, or "". It is the last argument, unless that is an option
+// or the value of one: all options but --keep have values.
 func (p *process) operand() string {
 	text, err := p.m.Root.Text(p.file("cmdline"))
 	if err != nil {

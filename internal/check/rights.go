@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capability is one of capabilities(7), with what bproc needs it for.
+// capability is a capability of capabilities(7).
 type capability struct {
 	bit  uint
 	name string
 }
 
-// Capabilities that the daemons of each side need, those that they can do without, and those
-// that ghosts get from their image (ghost.Install): a container may have taken them from root.
+// Capabilities that the daemons of each side need, capabilities that they can do without, and those
+// that ghosts get from their image (ghost.Install). A container may have taken them from root.
 var (
 	neededBits = map[Side][]capability{
 		FrontEnd: {
@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// missing names those capabilities that a set lacks.
+// missing names the capabilities that a set lacks.
 func missing(set uint64, want []capability) string {
 	var names []string
 	for _, c := range want {
@@ -50,7 +50,7 @@ func missing(set uint64, want []capability) string {
 	return strings.Join(names, ", ")
 }
 
-// privileges looks at the capabilities of the daemon, or of root here.
+// privileges checks the capabilities of the daemon or, if none runs, of this process of root.
 func privileges(_ context.Context, s *subject) Result {
 	if s.daemon == nil && !s.root() {
 		return needsRoot("what root may do here")
@@ -78,8 +78,8 @@ func ghostImage(_ context.Context, s *subject) Result {
 	return ok("%s has its file capabilities", path)
 }
 
-// ghostCapabilities looks at what takes file capabilities away from those who execute the
-// image: a bounding set without them (then execve(2) fails), and no_new_privs.
+// ghostCapabilities checks for settings that take file capabilities from users who execute the
+// image: a bounding set without them, with which execve(2) fails, and no_new_privs.
 func ghostCapabilities(_ context.Context, s *subject) Result {
 	p := s.self()
 	set, err := p.capabilities("CapBnd")

@@ -2,15 +2,14 @@ package check
 
 import "context"
 
-// check looks at one thing.
+// check is one check.
 type check struct {
 	of   Side // empty: both sides
 	name string
 	look func(context.Context, *subject) Result
 }
 
-// table has all checks, in the order in which they are made: what others rest on comes
-// first.
+// table has all checks in the order in which they are made. Checks of basic features come first.
 var table = []check{
 	{"", "kernel", kernelVersion},
 	{"", "privileges", privileges},

@@ -11,8 +11,8 @@ import (
 
 var input = regexp.MustCompile(`(?m)^func \((?:\w+ )?(\w+)\) apply\(`)
 
-// Complete checks that a machine knows all types of input of the package in the test's directory: those that have a
-// method apply.
+// Complete checks that a machine knows all input types of the package in the test's directory: the
+// types with a method apply.
 func Complete(t *testing.T, m recording.Machine) {
 	t.Helper()
 	types, found := m.Types(), 0

@@ -1,3 +1,3 @@
-// Package coretest has what the tests of the two cores (master/core, slave/core) share: a core is
-// pure ([Pure]), and does as its transcripts say ([Transcripts]).
+// Package coretest has the common tests of the two cores (master/core, slave/core): a core is pure
+// ([Pure]) and behaves as in its transcripts ([Transcripts]).
 package coretest

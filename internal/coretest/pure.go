@@ -11,20 +11,20 @@ import (
 	"testing"
 )
 
-// mayImport are the packages that know nothing of this machine.
+// mayImport lists the packages that know nothing of this machine.
 var mayImport = []string{
 	"bytes", "cmp", "encoding/binary", "encoding/json", "errors", "fmt", "maps", "slices", "strconv", "strings", "time", "unicode",
 	"bproc/pidmap", "bproc/wire",
-	"golang.org/x/sys/unix", // for numbers: see mayCall
+	"golang.org/x/sys/unix", // for constants: see mayCall
 }
 
-// mayCall are what of package unix and package time may be called: conversions, and what is
-// the same everywhere and always.
+// mayCall lists the functions of packages unix and time that a core may call: conversions, whose
+// results are the same everywhere and always.
 var mayCall = []string{"unix.Errno", "unix.Signal", "time.Duration"}
 
-// Pure checks the package in the test's directory. What a core does follows from its inputs alone,
-// and what waits in it can be printed. So it imports nothing that knows of this machine, starts
-// nothing, locks nothing, and keeps no functions and channels.
+// Pure checks the package in the test's directory. The outputs of a core must depend on its inputs
+// alone, and its state must be printable. So a core imports nothing that knows this machine, starts
+// no goroutines, takes no locks, and stores no functions or channels.
 func Pure(t *testing.T) {
 	t.Helper()
 	files, err := os.ReadDir(".")
@@ -56,7 +56,7 @@ type problem struct {
 	what string
 }
 
-// impure returns what a core must not have.
+// impure returns the constructs that a core must not contain.
 func impure(file *ast.File) (all []problem) {
 	for _, spec := range file.Imports {
 		if path, _ := strconv.Unquote(spec.Path.Value); !slices.Contains(mayImport, path) {
@@ -85,12 +85,12 @@ func impure(file *ast.File) (all []problem) {
 	return all
 }
 
-// keepsFunction reports whether a type is a function, or has some in it.
+// keepsFunction reports whether a type is a function or contains one.
 func keepsFunction(of ast.Expr) bool {
 	found := false
 	ast.Inspect(of, func(n ast.Node) bool {
 		if _, ok := n.(*ast.InterfaceType); ok {
-			return false // its methods
+			return false // skip its methods
 		}
 		_, ok := n.(*ast.FuncType)
 		found = found || ok
@@ -99,7 +99,7 @@ func keepsFunction(of ast.Expr) bool {
 	return found
 }
 
-// called returns what of package unix or package time is called.
+// called returns the function of package unix or time that is called.
 func called(call *ast.CallExpr) string {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

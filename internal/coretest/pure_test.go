@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestImpureIsFound: what a core must not have is found.
+// TestImpureIsFound checks that forbidden constructs are found.
 func TestImpureIsFound(t *testing.T) {
 	for _, source := range []string{
 		`import "os"`, `import "sync"`, `import "context"`, `import "bproc/wire/link"`,

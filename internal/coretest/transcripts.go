@@ -12,12 +12,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 
-// Transcripts replays the inputs of testdata/*.txt to a core and compares what comes out with
-// what the file says.
+// Transcripts replays the inputs of testdata/*.txt to a core and compares the outputs with the
+// file.
 //
-// A line is an input, a comment, or (indented) something that the input before it brought out.
-// begin begins with a core; what it returns gives that an input, by its verb and operands, and
-// returns what came out, in lines.
+// A line is an input, a comment, or (indented) an output of the input before it. begin makes a core
+// and returns a function that gives the core an input, by its verb and operands, and returns the
+// outputs as lines.
 func Transcripts(t *testing.T, begin func(t *testing.T) func(verb string, args []string) []string) {
 	t.Helper()
 	Walk(t, "testdata/*.txt", func(t *testing.T) func(string) []string {
@@ -29,8 +29,8 @@ func Transcripts(t *testing.T, begin func(t *testing.T) func(verb string, args [
 	})
 }
 
-// Recorded replays the recordings in testdata/recorded/*.txt, as the simulated cluster prints them (test/sim) and the
-// daemons keep them, and compares what comes out with what the file says.
+// Recorded replays the recordings in testdata/recorded/*.txt, in the format of the simulated
+// cluster (test/sim) and the daemons, and compares the outputs with the file.
 func Recorded(t *testing.T, begin func() recording.Machine) {
 	t.Helper()
 	Walk(t, "testdata/recorded/*.txt", func(t *testing.T) func(string) []string {
@@ -45,8 +45,8 @@ func Recorded(t *testing.T, begin func() recording.Machine) {
 	})
 }
 
-// Walk replays transcripts. begin begins with one; what it returns gets each line that is an input, and returns what that
-// brought out.
+// Walk replays transcripts. begin starts one, and returns a function that gets each input line and
+// returns its outputs.
 func Walk(t *testing.T, pattern string, begin func(t *testing.T) func(line string) []string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -73,7 +73,7 @@ func Walk(t *testing.T, pattern string, begin func(t *testing.T) func(line strin
 	}
 }
 
-// replay returns a transcript with what comes out now.
+// replay returns a transcript with its current outputs.
 func replay(text string, input func(line string) []string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Crowd is the connections that have not said anything, by where they come from.
+// Crowd holds the connections whose peers have not sent anything yet, by their origin.
 type Crowd[K comparable] struct {
 	most int
 
 	mu      sync.Mutex
 	members []*member[K] // the oldest first
-	from    map[K]int    // how many, for each place
-	inside  int          // members, and those who had to go and have not left yet
-	left    sync.Cond    // somebody has
+	from    map[K]int    // number of members, by origin
+	inside  int          // members, and connections that were turned away but have not left
+	left    sync.Cond    // signalled when one leaves
 }
 
 type member[K comparable] struct {
@@ -21,17 +21,17 @@ type member[K comparable] struct {
 	turn func()
 }
 
-// New returns a Crowd of at most so many connections.
+// New returns a Crowd with a limit of most connections.
 func New[K comparable](most int) *Crowd[K] {
 	c := &Crowd[K]{most: max(most, 1), from: map[K]int{}}
 	c.left.L = &c.mu
 	return c
 }
 
-// Enter adds a connection. turnAway is called, at most once and by another goroutine,
-// if it has to go: leave must be called soon after that, for no more enter while as
-// many have not left as there may be members. turnAway must not block; leave may be
-// called again.
+// Enter adds a connection. If the connection must go, another goroutine calls turnAway, at most
+// once, and leave must be called soon after: once as many connections have been turned away without
+// leaving as there may be members, Enter blocks. turnAway must not block. leave may be called
+// again.
 func (c *Crowd[K]) Enter(from K, turnAway func()) (leave func()) {
 	m := &member[K]{from, turnAway}
 	c.mu.Lock()
@@ -59,7 +59,7 @@ func (c *Crowd[K]) Enter(from K, turnAway func()) (leave func()) {
 	})
 }
 
-// oldestLocked returns the oldest member from where most come.
+// oldestLocked returns the oldest member from the origin with the most members.
 func (c *Crowd[K]) oldestLocked() *member[K] {
 	oldest := c.members[0]
 	for _, m := range c.members {

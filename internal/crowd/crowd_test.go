@@ -13,8 +13,8 @@ import (
 func TestCrowd(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		comes string // "a" comes from a; "-a0" leaves: the first from a
-		goes  string // who is turned away, in order
+		comes string // "a" comes from a; "-a0" leaves: the first one from a
+		goes  string // those turned away, in order
 	}{
 		{"room for all", "a b c", ""},
 		{"the oldest of one", "a a a a a", "a0 a1"},
@@ -45,7 +45,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestWait has no more enter while those who had to go are still there.
+// TestWait checks that Enter blocks while too many that were turned away have not left.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := crowd.New[int](2)

@@ -1,6 +1,6 @@
-// Package crowd bounds connections whose other end has not proved yet that it wants
-// anything. When there are too many in a [Crowd], the oldest of whoever has most of them goes: so
-// one peer that opens many and says nothing keeps nobody else out, and descriptors do
-// not run out. In a [Line] they wait for each other, for where thousands come at the same moment
-// and to serve each takes time.
+// Package crowd bounds connections whose peers have not proved yet that they want anything. If a
+// [Crowd] has too many, the oldest one of the origin with the most connections goes. So a silent
+// peer with many connections keeps nobody else out, and descriptors do not run out. In a [Line],
+// connections wait for each other; it is for cases in which thousands arrive at once and serving
+// each takes time.
 package crowd

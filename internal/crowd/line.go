@@ -6,45 +6,46 @@ import (
 	"time"
 )
 
-// Line is connections whose other end has proved nothing yet. So many are served at a time, and
-// the others wait: when thousands come at the same moment, each has its turn, and none is turned
-// away for those behind it. The next is one from where the fewest are served, the oldest of these.
+// Line holds connections whose peers have proved nothing yet. It serves a bounded number at a time,
+// and the others wait: when thousands come at once, each has its turn, and none is turned away for
+// later ones. The next to serve is the oldest from the origin with the fewest served connections.
 //
-// One that is served is turned away for one that waits only if it is not fair that it has the
-// place: it has had it for longer than patience, or from where it comes more are served than from
-// where the other does, by two or more. So one peer that says nothing keeps nobody else out, and
-// of too many that wait those are turned away that come from where most do.
+// A served connection is turned away for a waiting one only if its place is not fair: it has been
+// served for longer than patience, or its origin has at least two more served connections than the
+// other's. So a silent peer keeps nobody else out. If too many wait, those from the origin with the
+// most waiting connections are turned away.
 type Line[K comparable] struct {
 	most, room int
 	patience   time.Duration
 
 	mu      sync.Mutex
 	served  []*guest[K]       // the oldest first
-	from    map[K]int         // how many are served, for each place
-	inside  int               // served, or turned away and not left yet
-	places  []K               // where those come from that wait, in turn
+	from    map[K]int         // number served, by origin
+	inside  int               // served, and turned away but not left
+	places  []K               // origins of waiting connections, in turn
 	waiting map[K][]*guest[K] // the oldest first
-	waits   int               // how many
-	timer   *time.Timer       // for the patience with one that is served
+	waits   int               // number waiting
+	timer   *time.Timer       // fires when the patience with a served connection ends
 	closed  bool
 }
 
 type guest[K comparable] struct {
 	from  K
-	since time.Time // served
+	since time.Time // start of service
 	serve func(leave func())
 	turn  func()
 }
 
-// NewLine returns a Line in which at most so many are served at a time, for so long if others
-// wait, and so many wait.
+// NewLine returns a Line that serves up to most connections at a time, each for patience if others
+// wait, and lets up to room connections wait.
 func NewLine[K comparable](most, room int, patience time.Duration) *Line[K] {
 	return &Line[K]{most: max(most, 1), room: room, patience: patience, from: map[K]int{}, waiting: map[K][]*guest[K]{}}
 }
 
-// Enter adds a connection. serve is called when it is its turn, and turnAway, by another
-// goroutine than that which serves it, if it has to go; neither may block, nor call leave. When it
-// was served, leave must be called, which may be done again; when it was turned away then, soon.
+// Enter adds a connection. It calls serve when the connection's turn has come. turnAway is called
+// if the connection must go, perhaps while another goroutine serves it. Neither function may block
+// or call leave. leave must be called for each served connection, soon if it was turned away; it
+// may be called again.
 func (l *Line[K]) Enter(from K, serve func(leave func()), turnAway func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +64,7 @@ func (l *Line[K]) Enter(from K, serve func(leave func()), turnAway func()) {
 	}
 }
 
-// Close turns away who waits, and who comes from now on.
+// Close turns away waiting and future connections.
 func (l *Line[K]) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +77,7 @@ func (l *Line[K]) Close() {
 	}
 }
 
-// serveLocked serves as many as it can.
+// serveLocked serves as many connections as possible.
 func (l *Line[K]) serveLocked() {
 	for l.waits > 0 && !l.closed && l.inside < 2*l.most {
 		at := l.nextLocked()
@@ -92,7 +93,7 @@ func (l *Line[K]) serveLocked() {
 	}
 }
 
-// nextLocked returns from which place the next is served.
+// nextLocked returns the origin of the next connection to serve, as an index of places.
 func (l *Line[K]) nextLocked() (at int) {
 	for i, place := range l.places {
 		switch {
@@ -105,8 +106,8 @@ func (l *Line[K]) nextLocked() (at int) {
 	return at
 }
 
-// takeLocked takes the oldest from a place out of those that wait. The place has its next turn
-// after all others.
+// takeLocked removes the oldest waiting connection of an origin. The origin's next turn comes after
+// all others.
 func (l *Line[K]) takeLocked(at int) *guest[K] {
 	place := l.places[at]
 	g := l.waiting[place][0]
@@ -121,8 +122,8 @@ func (l *Line[K]) takeLocked(at int) *guest[K] {
 	return g
 }
 
-// makeRoomLocked turns away one that is served, for one from a place. It reports whether there is
-// one that has to go.
+// makeRoomLocked turns away a served connection for one from a given origin, and reports whether it
+// did.
 func (l *Line[K]) makeRoomLocked(place K) bool {
 	goes := l.served[0]
 	left := l.patience - time.Since(goes.since)
@@ -142,7 +143,7 @@ func (l *Line[K]) makeRoomLocked(place K) bool {
 	return true
 }
 
-// waitLocked has somebody served later, when nobody leaves before.
+// waitLocked serves connections after a time, unless one leaves before.
 func (l *Line[K]) waitLocked(left time.Duration) {
 	if l.timer != nil {
 		l.timer.Reset(left)
@@ -155,7 +156,7 @@ func (l *Line[K]) waitLocked(left time.Duration) {
 	})
 }
 
-// shortenLocked turns away the last from where most wait.
+// shortenLocked turns away the newest connection of the origin with the most waiting connections.
 func (l *Line[K]) shortenLocked() {
 	at := 0
 	for i, place := range l.places {
@@ -183,7 +184,7 @@ func (l *Line[K]) leave(g *guest[K]) {
 	l.serveLocked()
 }
 
-// endLocked takes one out of those that are served.
+// endLocked removes a connection from the served ones.
 func (l *Line[K]) endLocked(g *guest[K]) {
 	i := slices.Index(l.served, g)
 	if i < 0 {

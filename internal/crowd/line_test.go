@@ -11,12 +11,12 @@ import (
 	"bproc/internal/crowd"
 )
 
-// TestLine has connections come to a line of three that are served, four that wait and a patience
-// of a second.
+// TestLine lets connections enter a line with three served, four waiting and a patience of one
+// second.
 func TestLine(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		comes string // "a" comes from a; "-a0" leaves: the first from a; "1s": a time passes
+		comes string // "a" comes from a; "-a0" leaves: the first one from a; "1s": time passes
 		says  string // "+a0" is served, "-a0" is turned away
 	}{
 		{"room for all", "a b c", "+a0 +b0 +c0"},
@@ -63,7 +63,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestLineCloses turns away who waits, and who comes.
+// TestLineCloses checks that Close turns away waiting and new connections.
 func TestLineCloses(t *testing.T) {
 	l := crowd.NewLine[int](1, 4, time.Hour)
 	served, turned := 0, 0

@@ -2,22 +2,22 @@ package crowd
 
 import "sync"
 
-// Shares is a number of places of which nobody takes all: each gets more only while he has
-// not more of them than are free then. So one alone has half of them at most, two a third
-// each, and there is always something for the next.
+// Shares is a number of places that no user can exhaust: a user gets more places only if it then
+// holds no more than were free before. So a single user has at most half of them, two have a third
+// each, and some always remain for the next.
 type Shares[K comparable] struct {
 	mu    sync.Mutex
 	free  int
 	taken map[K]int
 }
 
-// NewShares returns Shares of so many places.
+// NewShares returns Shares of a number of places.
 func NewShares[K comparable](places int) *Shares[K] {
 	return &Shares[K]{free: places, taken: map[K]int{}}
 }
 
-// Take takes places, and reports whether they are to be had. Whoever has them gives them
-// back by Leave.
+// Take takes places for a user, and reports whether they are available. The user returns them by
+// Leave.
 func (s *Shares[K]) Take(who K, places int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *Shares[K]) Take(who K, places int) bool {
 	return true
 }
 
-// Keep is Take for places that were taken before, which are had in any case.
+// Keep is Take for places that are already in use, so it always succeeds.
 func (s *Shares[K]) Keep(who K, places int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *Shares[K]) Keep(who K, places int) {
 	s.free -= places
 }
 
-// Leave gives places back.
+// Leave returns places.
 func (s *Shares[K]) Leave(who K, places int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

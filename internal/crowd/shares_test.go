@@ -6,7 +6,7 @@ import (
 	"bproc/internal/crowd"
 )
 
-// TestShares has users take as many places as they can get, one after the other.
+// TestShares lets users take as many places as they can get, one after the other.
 func TestShares(t *testing.T) {
 	s := crowd.NewShares[string](1024)
 	takeAll := func(who string) (n int) {

@@ -18,10 +18,10 @@ type Conn struct {
 	conn    *net.UnixConn
 	r       *wire.Reader
 	request wire.Message
-	run     *wire.Run // by which the process was started; nil: another request
+	run     *wire.Run // the request that started the process; nil: another request
 
-	writing sync.Mutex // one frame at a time
-	cut     bool       // a frame was not completed, so nothing may follow
+	writing sync.Mutex // held while a frame is written
+	cut     bool       // a frame is incomplete, so nothing may follow
 	telling sync.WaitGroup
 
 	input uint64    // bytes of standard input so far
@@ -40,14 +40,13 @@ func (c *Conn) Send(m wire.Message) {
 	}
 }
 
-// Next returns what the client says next.
+// Next returns the client's next message.
 func (c *Conn) Next() (wire.Message, error) {
 	m, _, err := c.r.Read()
 	return m, err
 }
 
-// Fail answers that the request failed, and ends the ghost as a master does that
-// has adopted it.
+// Fail answers that the request failed, and ends the ghost like a master that has adopted it.
 func (c *Conn) Fail(stage wire.Stage, errno uint32, text string, code int) {
 	if c.request == c.run && stage >= wire.StageSpawn {
 		defer c.EndProcess(wire.ExitStatus(code))
@@ -55,24 +54,24 @@ func (c *Conn) Fail(stage wire.Stage, errno uint32, text string, code int) {
 	c.Send(&wire.Failed{Stage: stage, Errno: errno, Text: text})
 }
 
-// Started answers that the process runs.
+// Started answers that the process has started.
 func (c *Conn) Started() { c.Send(new(wire.Started)) }
 
-// Resumed answers Attach: so many bytes of standard input have been taken.
+// Resumed answers Attach, with the number of bytes of standard input received so far.
 func (c *Conn) Resumed(taken uint64) {
 	c.input, c.told = taken, taken
 	c.Send(&wire.Started{Taken: taken})
 }
 
-// Close closes the connection, as the end of the master does.
+// Close closes the connection, as at the end of the master.
 func (c *Conn) Close() { c.conn.Close() }
 
-// Output sends what a process says: one frame, its end when it is empty.
+// Output sends one frame of a process's output; an empty one ends the output.
 func (c *Conn) Output(t wire.Type, data string) error {
 	return c.write(wire.AppendData(nil, t, 0, []byte(data)))
 }
 
-// write writes a frame as a whole, unless the last was not completed.
+// write writes a whole frame, unless an earlier one is incomplete.
 func (c *Conn) write(frame []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -83,11 +82,10 @@ func (c *Conn) write(frame []byte) error {
 	return err
 }
 
-// tellEvery is how many bytes of input are taken until the client is told.
+// tellEvery is the number of input bytes between acknowledgements.
 const tellEvery = 32 << 10
 
-// Part sends the beginning of a frame, as a master does that dies. Nothing comes after
-// it.
+// Part sends the beginning of a frame, like a master that dies. Nothing may follow.
 func (c *Conn) Part(t wire.Type, data string, n int) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -95,9 +93,8 @@ func (c *Conn) Part(t wire.Type, data string, n int) {
 	_, _ = c.conn.Write(wire.AppendData(nil, t, 0, []byte(data))[:n])
 }
 
-// Input returns the next piece of standard input, io.EOF at its end and
-// io.ErrUnexpectedEOF when the client has gone without one. The client is told
-// that it was taken.
+// Input returns the next piece of standard input and acknowledges it from time to time. It returns
+// io.EOF at the end of the input, and io.ErrUnexpectedEOF if the client has gone before.
 func (c *Conn) Input() ([]byte, error) {
 	for {
 		h, payload, err := c.r.Next()
@@ -126,8 +123,8 @@ func (c *Conn) Input() ([]byte, error) {
 	}
 }
 
-// Frame reads a frame of input without saying that it was taken, and returns how
-// many bytes it has; one that says what the client has taken has none.
+// Frame reads a frame without acknowledging it, and returns the number of its input bytes. That is
+// 0 for an acknowledgement by the client.
 func (c *Conn) Frame() (int, error) {
 	h, payload, err := c.r.Next()
 	if err == nil && h.Type != wire.TypeStdin {
@@ -136,18 +133,17 @@ func (c *Conn) Frame() (int, error) {
 	return len(payload), err
 }
 
-// CloseInput says that the process has closed its standard input.
+// CloseInput reports that the process has closed its standard input.
 func (c *Conn) CloseInput() { c.take(math.MaxUint64) }
 
-// take says how much input has been taken, without waiting for a client that does not
-// read. One that has gone will not miss it.
+// take acknowledges input, without waiting for a client that does not read. Errors do not matter:
+// the client may have gone.
 func (c *Conn) take(n uint64) {
 	c.told = n
 	c.telling.Go(func() { _ = c.write(wire.AppendData(nil, wire.TypeStdinTaken, n, nil)) })
 }
 
-// End ends the outputs that are streams, and then the process, and waits until the
-// client has gone.
+// End ends the outputs that are streams and then the process, and waits until the client has gone.
 func (c *Conn) End(status wire.Status) {
 	c.EndOutputs()
 	c.EndProcess(status)
@@ -164,10 +160,10 @@ func (c *Conn) EndOutputs() {
 	}
 }
 
-// Used is what processes have used.
+// Used is the resource usage of all processes.
 var Used = wire.Usage{User: 1_500_000, System: 250_000, MaxRSS: 4096}
 
-// EndProcess ends the ghost, and says so if the client wants to know.
+// EndProcess ends the ghost, and reports that if the client has asked for it.
 func (c *Conn) EndProcess(status wire.Status) {
 	if c.run.Report {
 		c.Send(&wire.Ended{Status: status, Usage: &Used})

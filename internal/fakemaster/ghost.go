@@ -16,10 +16,10 @@ import (
 	"bproc/wire"
 )
 
-// ghostSocket is where ghosts ask how to end, beside their image.
+// ghostSocket is the socket on which ghosts ask how to end, in the directory of their image.
 const ghostSocket = "ghosts.sock"
 
-// Main runs the tests, or a ghost. A ghost is the image without an environment.
+// Main runs the tests or a ghost. A ghost is the image without an environment.
 func Main(m *testing.M) {
 	exe, err := os.Executable()
 	if err == nil && filepath.Base(exe) == "ghost" && len(os.Environ()) == 0 {
@@ -28,7 +28,7 @@ func Main(m *testing.M) {
 	limit.Tests(m) // keeps the exit code for the caller of TestMain
 }
 
-// ghost ends as the fake master says, or with it.
+// ghost ends as the fake master demands, or with the fake master.
 func ghost(socket string) {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
@@ -42,17 +42,17 @@ func ghost(socket string) {
 	}
 	status := wire.Status(binary.LittleEndian.Uint32(b[:]))
 	if sig, ok := status.Signaled(); ok {
-		// The Go runtime catches signals that end other programs: real-time ones.
+		// The Go runtime catches real-time signals, which end other programs.
 		var action [32]byte // struct sigaction of the kernel: SIG_DFL
 		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 		_ = unix.Kill(os.Getpid(), unix.Signal(sig))
-		time.Sleep(time.Minute) // until the signal is here
+		time.Sleep(time.Minute) // until the signal arrives
 	}
 	code, _ := status.Exited()
 	unix.Exit(code) // os.Exit takes a second under the race detector
 }
 
-// installGhost puts a copy of the test program into dir.
+// installGhost copies the test program into dir.
 func installGhost(dir string) (string, error) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -23,18 +23,18 @@ type Master struct {
 
 	mu     sync.Mutex
 	cond   sync.Cond
-	ghosts map[wire.PID]net.Conn // nil for one that was ended
-	runs   map[uint64]*wire.Run  // by Launch
+	ghosts map[wire.PID]net.Conn // nil for a ghost that was ended
+	runs   map[uint64]*wire.Run  // by Run.Launch
 }
 
 // Handler answers the request of a connection.
 type Handler func(c *Conn, m wire.Message)
 
-// Start starts a master that ends with the test. Each connection gets its own
-// call of handle, and is closed when that returns.
+// Start starts a master that ends with the test. It calls handle for each connection, and closes
+// the connection when handle returns.
 func Start(t testing.TB, handle Handler) *Master {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "fakemaster-") // the test's own could be too long for a socket
+	dir, err := os.MkdirTemp("", "fakemaster-") // the path of t.TempDir could be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,8 @@ func Start(t testing.TB, handle Handler) *Master {
 	return m
 }
 
-// listen serves connections until stop is called, which waits for their end.
+// listen serves connections until stop is called. stop waits until all calls of serve have
+// returned.
 func listen(t testing.TB, path string, serve func(net.Conn)) (stop func()) {
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -105,7 +106,7 @@ func (m *Master) serve(t testing.TB, conn net.Conn, handle Handler) {
 	c.telling.Wait()
 }
 
-// runOf returns the request by which the process of a request was started.
+// runOf returns the request that started the process of a request.
 func (m *Master) runOf(request wire.Message) *wire.Run {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +132,7 @@ func (m *Master) addGhost(conn net.Conn) {
 	m.cond.Broadcast()
 }
 
-// End ends a ghost, which may have been ended before.
+// End ends a ghost, unless it was ended before.
 func (m *Master) End(pid wire.PID, status wire.Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,10 +1,10 @@
 // Package giveback returns memory to the system that a daemon has needed for a while.
 //
-// The Go runtime keeps what the heap has grown to until its next collections, and an idle
-// program has one every two minutes. A daemon that others can have decode and keep
-// megabytes for a moment would have these for minutes. So whatever may have taken much says so
-// when it is over. When nobody has said so for a moment, memory is given back: at once if there
-// is more than was needed the last time, else some seconds after that; and once more a while
-// later. A daemon that is busy does not collect more often by this, and one that is idle is not
-// woken.
+// The Go runtime keeps memory to which the heap has grown until its next collections, and an idle
+// program has one collection every two minutes. A daemon whose peers can make it decode and keep
+// megabytes for a moment would keep them for minutes. So code that may have used much memory calls
+// [Giver.Soon] when it is done. When there was no call for a moment, memory is returned: at once if
+// the heap is larger than was needed the last time, otherwise some seconds after the last return;
+// and once more a while later. A busy daemon does not collect more often because of this, and an
+// idle daemon is not woken.
 package giveback

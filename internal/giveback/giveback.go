@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	delay = time.Second      // after the last who says so
-	again = 10 * time.Second // after memory was given back, unless there is much more by then
-	late  = 15 * time.Second // after that: for pools, stacks that shrink by halves, and what waited for an answer
-	spare = 2 << 20          // bytes that are not worth it
+	delay = time.Second      // after the last call of Soon
+	again = 10 * time.Second // after the last return of memory, unless the heap is much larger now
+	late  = 15 * time.Second // after a return: for pools, stacks that shrink by halves, and requests that were pending
+	spare = 2 << 20          // a heap of that many bytes is left alone
 )
 
-// Giver gives memory back. The zero Giver is ready.
+// Giver returns memory. The zero Giver is ready to use.
 type Giver struct {
 	mu     sync.Mutex
 	timer  *time.Timer
-	later  *time.Timer // once more
-	last   time.Time   // when memory was given back
-	needed uint64      // bytes, then
+	later  *time.Timer // for the second return
+	last   time.Time   // time of the last return
+	needed uint64      // heap size after the last return, in bytes
 }
 
-// Soon has memory given back when nobody has called Soon for a moment, if there is much.
+// Soon returns memory when there was no call of Soon for a moment, if the heap is large.
 func (g *Giver) Soon() { g.in(delay) }
 
 func (g *Giver) in(wait time.Duration) {
@@ -36,7 +36,7 @@ func (g *Giver) in(wait time.Duration) {
 	}
 }
 
-// give gives memory back. What was needed the last time may be what is over now.
+// give returns memory. Memory that was needed the last time may be free now.
 func (g *Giver) give() {
 	g.mu.Lock()
 	needed, rest := g.needed, again-time.Since(g.last)
@@ -58,7 +58,7 @@ func (g *Giver) give() {
 	}
 }
 
-// free gives back what is not needed.
+// free returns free memory.
 func (g *Giver) free() {
 	debug.FreeOSMemory()
 	needed := heap()
@@ -67,7 +67,7 @@ func (g *Giver) free() {
 	g.needed, g.last = needed, time.Now()
 }
 
-// heap returns how many bytes the heap has from the system.
+// heap returns the size of the heap in bytes, as obtained from the system.
 func heap() (bytes uint64) {
 	samples := []metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"},

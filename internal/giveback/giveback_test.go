@@ -10,7 +10,7 @@ const much = 64 << 20
 
 var kept []byte
 
-// take takes memory.
+// take allocates memory.
 func take() {
 	kept = make([]byte, much)
 	for i := range kept {
@@ -18,7 +18,7 @@ func take() {
 	}
 }
 
-// TestSoon takes much memory for a moment.
+// TestSoon uses much memory for a moment.
 func TestSoon(t *testing.T) {
 	g := new(Giver)
 	take()
@@ -35,7 +35,7 @@ func TestSoon(t *testing.T) {
 	}
 }
 
-// TestNeeded takes memory and keeps it: nothing is looked for again at once, but later.
+// TestNeeded allocates memory and keeps it: the next return is not made at once, but later.
 func TestNeeded(t *testing.T) {
 	g := new(Giver)
 	take()

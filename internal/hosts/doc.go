@@ -1,5 +1,5 @@
-// Package hosts is what the names of a cluster mean, in the form of hosts(5): n3 and .3 for node
-// 3, master for the front end, self for the machine itself.
+// Package hosts maps the names of a cluster to addresses, in the form of hosts(5): n3 and .3 mean
+// node 3, master the front end, and self the machine itself.
 //
 //	# bproc: begin
 //	10.1.0.1	master
@@ -7,7 +7,7 @@
 //	10.1.0.3	n1 .1
 //	# bproc: end
 //
-// These lines go behind those of the machine's own file, and what that names by itself stays as
-// it is: such a name is left out. What a node calls itself is in no line, since anybody who has a
-// node could take another machine's name by it.
+// These lines follow the lines of the machine's own file. Names that the file itself defines keep
+// their meaning and are left out. The name that a node calls itself is not entered: otherwise
+// whoever controls a node could take over another machine's name.
 package hosts

@@ -14,38 +14,38 @@ import (
 	"bproc/wire"
 )
 
-// FrontEnd is the number by which the front end knows itself.
+// FrontEnd is the node number for the front end.
 const FrontEnd wire.NodeID = -1
 
-// Table is what the names mean on one machine.
+// Table has the addresses of the names, as seen from one machine.
 type Table struct {
 	Self   wire.NodeID            // the machine: a node, or the front end
 	Master string                 // address of the front end
 	Nodes  map[wire.NodeID]string // addresses of nodes
 }
 
-// The lines between which a file has those of the cluster.
+// The lines that enclose the lines of the cluster in a file.
 const (
 	begin = "# bproc: begin"
 	end   = "# bproc: end"
 )
 
-// maxText bounds the lines of all nodes.
+// maxText bounds the text with the addresses of all nodes.
 const maxText = 1 << 20
 
-// Pack returns the addresses of nodes as they are told (wire.Names).
+// Pack returns the addresses of nodes in the format of wire.Names.
 func Pack(nodes map[wire.NodeID]string) []byte {
 	var packed bytes.Buffer
-	w, _ := flate.NewWriter(&packed, flate.BestSpeed) // the level is one that there is
+	w, _ := flate.NewWriter(&packed, flate.BestSpeed) // the level is valid
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
 		fmt.Fprintf(w, "%d %s\n", id, nodes[id])
 	}
-	_ = w.Close() // a buffer takes all
+	_ = w.Close() // a buffer accepts all writes
 	return packed.Bytes()
 }
 
-// Heard returns what the names mean when a master has said m, and before was what it had said
-// last; nil: nothing.
+// Heard returns the table after the message m of a master. before is the table after the previous
+// message, or nil.
 func Heard(m *wire.Names, before *Table) (*Table, error) {
 	t := &Table{Self: m.Node, Master: m.Master, Nodes: map[wire.NodeID]string{}}
 	if m.Partial && before != nil {
@@ -80,7 +80,7 @@ func isAddress(text string) bool {
 	return err == nil
 }
 
-// Address returns the address of an end of a connection, without its port.
+// Address returns the address of one end of a connection, without its port.
 func Address(end string) string {
 	addr, err := netip.ParseAddrPort(end)
 	if err != nil {
@@ -89,7 +89,7 @@ func Address(end string) string {
 	return addr.Addr().Unmap().String()
 }
 
-// Lines returns the lines of the cluster but for names that are taken, in order of numbers.
+// Lines returns the lines of the cluster in order of numbers, without the names in taken.
 func (t *Table) Lines(taken map[string]bool) []byte {
 	var b bytes.Buffer
 	line := func(addr string, names ...string) {
@@ -113,7 +113,8 @@ func (t *Table) Lines(taken map[string]bool) []byte {
 	return b.Bytes()
 }
 
-// Join returns a file with the lines of a table behind its own; nil: with its own alone.
+// Join returns a file with its own lines and the lines of a table; if t is nil, with its own lines
+// only.
 func Join(file []byte, t *Table) []byte {
 	own, _ := split(file)
 	if t == nil {
@@ -131,7 +132,7 @@ func Join(file []byte, t *Table) []byte {
 	return slices.Concat(own, []byte(begin+"\n"), t.Lines(taken), []byte(end+"\n"))
 }
 
-// Read returns the table in a file; nil: there is none.
+// Read returns the table in a file, or nil if there is none.
 func Read(file []byte) *Table {
 	_, section := split(file)
 	if section == nil {
@@ -155,8 +156,8 @@ func Read(file []byte) *Table {
 	return t
 }
 
-// split returns the own lines of a file, and those of the cluster; these are nil if there are none.
-// Without the last line of these, only the first is not the file's own.
+// split returns a file's own lines, and the lines of the cluster or nil. If the end line is
+// missing, only the begin line does not belong to the file itself.
 func split(file []byte) (own, section []byte) {
 	before, after, found := cutLine(file, begin)
 	if !found {
@@ -170,7 +171,7 @@ func split(file []byte) (own, section []byte) {
 	return slices.Concat(before, rest), section
 }
 
-// cutLine returns what is before and after a line.
+// cutLine returns the text before and after a line.
 func cutLine(text []byte, line string) (before, after []byte, found bool) {
 	for at := 0; at < len(text); {
 		next := len(text)
@@ -185,7 +186,7 @@ func cutLine(text []byte, line string) (before, after []byte, found bool) {
 	return text, nil, false
 }
 
-// entries returns the fields of lines of hosts(5): an address, and names.
+// entries returns the fields of lines in the form of hosts(5): an address and names.
 func entries(text []byte) (all [][]string) {
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")

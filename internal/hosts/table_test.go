@@ -48,7 +48,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestPartial: what a master that was started not long ago does not know yet stays.
+// TestPartial checks that names stay that a newly started master does not know yet.
 func TestPartial(t *testing.T) {
 	before := hosts.Read([]byte(own + "# bproc: begin\n10.1.0.1\tmaster\n10.1.0.2\tn0 .0\n10.1.0.3\t.1 self\n# bproc: end\n"))
 	if before == nil || before.Self != 1 || before.Master != "10.1.0.1" {
@@ -65,7 +65,7 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestBadNames: nothing but addresses gets into a file.
+// TestBadNames checks that only addresses get into a file.
 func TestBadNames(t *testing.T) {
 	for _, m := range []wire.Names{
 		{Master: "10.1.0.1", Nodes: []byte("no deflate")},

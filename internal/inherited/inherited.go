@@ -1,4 +1,4 @@
-// Package inherited is about the descriptors that a program was started with.
+// Package inherited handles the descriptors with which a program was started.
 package inherited
 
 import (
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CloseOnExec keeps the descriptors from first on from what this program executes.
-// Linux 5.10 has close_range(2) without the flag for that.
+// CloseOnExec marks all descriptors from first on close-on-exec. Linux 5.10 has close_range(2)
+// without CLOSE_RANGE_CLOEXEC.
 func CloseOnExec(first int) error {
 	err := unix.CloseRange(uint(first), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {

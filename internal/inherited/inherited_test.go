@@ -17,7 +17,7 @@ func TestCloseOnExec(t *testing.T) {
 	} {
 		var files [2]int
 		for i := range files {
-			fd, err := unix.Open(os.DevNull, unix.O_RDONLY, 0) // as a program inherits it
+			fd, err := unix.Open(os.DevNull, unix.O_RDONLY, 0) // without O_CLOEXEC, as if inherited
 			if err != nil {
 				t.Fatal(err)
 			}

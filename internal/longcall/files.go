@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Openat is [unix.Openat] without a mode, for a file system that waits.
+// Openat is [unix.Openat] without a mode, for file systems that may block for long.
 func Openat(dir int, path string, flags int) (int, error) {
 	name, err := unix.BytePtrFromString(path)
 	if err != nil {
@@ -19,7 +19,7 @@ func Openat(dir int, path string, flags int) (int, error) {
 	return int(fd), nil
 }
 
-// Getdents is [unix.Getdents], for a file system that waits.
+// Getdents is [unix.Getdents], for file systems that may block for long.
 func Getdents(dir int, buf []byte) (int, error) {
 	n, _, errno := Syscall6(unix.SYS_GETDENTS64, uintptr(dir), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0, 0)
 	if errno != 0 {
@@ -28,8 +28,8 @@ func Getdents(dir int, buf []byte) (int, error) {
 	return int(n), nil
 }
 
-// Exists reports whether there is a file of that name (faccessat(2), F_OK), in a file
-// system that waits.
+// Exists reports whether a file exists (faccessat(2), F_OK), in a file system that may block for
+// long.
 func Exists(dir int, path string) bool {
 	name, err := unix.BytePtrFromString(path)
 	if err != nil {

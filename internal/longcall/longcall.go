@@ -5,7 +5,7 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// Syscall6 is [syscall.Syscall6] for a call that is going to wait.
+// Syscall6 is [syscall.Syscall6] for a call that is expected to block.
 //
 //go:nosplit
 //go:norace
@@ -17,7 +17,7 @@ func Syscall6(trap, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2 uintptr, errno sysca
 	return r1, r2, errno
 }
 
-// The runtime keeps these two open for gVisor (go.dev/issue/67401).
+// The runtime keeps these two functions accessible for gVisor (go.dev/issue/67401).
 
 //go:linkname entersyscallblock runtime.entersyscallblock
 func entersyscallblock()

@@ -12,7 +12,7 @@ import (
 	"bproc/internal/longcall"
 )
 
-// TestWait4 waits on several threads at once while the garbage collector runs.
+// TestWait4 waits on several threads concurrently while the garbage collector runs.
 func TestWait4(t *testing.T) {
 	var group sync.WaitGroup
 	for code := range 8 {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Poll is poll(2); a negative timeout is none.
+// Poll is poll(2). A negative timeout means no timeout.
 func Poll(fds []unix.PollFd, timeout time.Duration) (int, error) {
 	var limit *unix.Timespec
 	if timeout >= 0 {

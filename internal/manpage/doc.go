@@ -1,2 +1,2 @@
-// Package manpage compares manual pages with what commands say of themselves.
+// Package manpage compares manual pages with the help of commands.
 package manpage

@@ -11,14 +11,14 @@ import (
 )
 
 var (
-	// An option in the help of cobra: "  -n, --no-input    text".
+	// helpOption matches an option in the help of cobra: " -n, --no-input text".
 	helpOption = regexp.MustCompile(`(?m)^ +(?:-(\w), )?--([\w-]+)`)
-	// An option in a list of mdoc(7): ".It Fl n , Fl -no-input Ar file".
+	// pageOption matches an option in a list of mdoc(7): ".It Fl n , Fl -no-input Ar file".
 	pageOption = regexp.MustCompile(`(?m)^\.It (?:Fl (\w) , )?Fl -([\w-]+)`)
 )
 
-// CheckOptions reports options that are in a manual page (mdoc) or in the help
-// of its commands, but not in the other.
+// CheckOptions reports options that are in a manual page (mdoc) but not in the help of its
+// commands, or the reverse.
 func CheckOptions(t *testing.T, page string, helps ...string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -35,7 +35,7 @@ func CheckOptions(t *testing.T, page string, helps ...string) {
 	}
 }
 
-// CheckCommand is [CheckOptions] with the help of a command that has no others.
+// CheckCommand is [CheckOptions] with the help of a command without subcommands.
 func CheckCommand(t *testing.T, page string, c *cobra.Command) {
 	t.Helper()
 	c.InitDefaultHelpFlag()

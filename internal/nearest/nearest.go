@@ -1,4 +1,4 @@
-// Package nearest finds the word that was meant by one that is misspelt.
+// Package nearest finds the known word that a misspelt word most likely means.
 package nearest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// To returns the known word that is nearest to another one, or "" if none is near: up to three
-// letters one may differ, up to eight two, else three. Of two that are as near, it is the first
-// in the alphabet.
+// To returns the known word that is nearest to word, or "" if none is near. One letter may differ
+// in words of up to three letters, two in words of up to eight, and three in longer ones. Of
+// equally near words it returns the first in alphabetical order.
 func To(word string, known []string) string {
 	best, least := "", 4
 	switch {
@@ -22,7 +22,7 @@ func To(word string, known []string) string {
 	}
 	for _, k := range slices.Sorted(slices.Values(known)) {
 		if len(word)/utf8.UTFMax-len(k) >= least {
-			continue // it may be very long, and the distance takes time then
+			continue // word may be very long, and computing the distance would take time
 		}
 		if d := levenshtein.ComputeDistance(strings.ToLower(word), k); d < least {
 			best, least = k, d
@@ -31,8 +31,9 @@ func To(word string, known []string) string {
 	return best
 }
 
-// Slip returns the known word from which another one, of three letters or more, differs by one
-// slip of the fingers: a letter too many, too few or wrong, or two in the wrong order; or "".
+// Slip returns the known word that differs by a single typing error from word, which must have
+// three letters or more: a letter too many, too few or wrong, or two letters transposed. Otherwise
+// it returns "".
 func Slip(word string, known []string) string {
 	if len(word) < 3 || slices.Contains(known, word) {
 		return ""
@@ -46,7 +47,7 @@ func Slip(word string, known []string) string {
 	return ""
 }
 
-// letters returns the letters of a word in the order of the alphabet.
+// letters returns the letters of a word in alphabetical order.
 func letters(word string) string {
 	b := []byte(word)
 	slices.Sort(b)

@@ -1,9 +1,8 @@
-// Package oldkernel is for tests: it makes a thread, and what that starts, meet a kernel
-// that knows no more system calls and flags than Linux 5.10, the oldest one that bproc
-// supports.
+// Package oldkernel is for tests: it makes a thread and its children see a kernel with the system
+// calls and flags of Linux 5.10 only, the oldest version that bproc supports.
 //
-// A seccomp filter refuses what is newer, with the errno of that kernel. It sees
-// the numbers and arguments of calls, not memory: structures, such as those of clone3(2),
-// openat2(2) and bpf(2), and files, such as those of procfs and cgroups, are as the running
-// kernel has them.
+// A seccomp filter rejects newer calls and flags with the errno of that kernel. The filter sees the
+// numbers and arguments of calls, but not memory. So structures, such as those of clone3(2),
+// openat2(2) and bpf(2), and files, such as those of procfs and cgroups, are those of the running
+// kernel.
 package oldkernel

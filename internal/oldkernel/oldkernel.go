@@ -11,11 +11,11 @@ import (
 	"bproc/internal/ownthread"
 )
 
-// firstNewer is epoll_pwait2(2) of Linux 5.11. New calls have had the same number on all
-// machines since 5.1.
+// firstNewer is epoll_pwait2(2) of Linux 5.11. Since 5.1, new calls have the same number on all
+// architectures.
 const firstNewer = 441
 
-// refusal says that a call fails when a comparison of one of its arguments holds.
+// refusal makes a call fail if a comparison of one of its arguments holds.
 type refusal struct {
 	call  uint32
 	arg   uint32
@@ -24,7 +24,7 @@ type refusal struct {
 	errno unix.Errno
 }
 
-// Flags that Linux 5.10 knows, and newer requests, for which package unix has no name.
+// Flags of Linux 5.10, and newer requests, that package unix does not name.
 const (
 	moveMountFlags = 0x77       // MOVE_MOUNT__MASK
 	filterFlags    = 0x1f       // SECCOMP_FILTER_FLAG_TSYNC and so on up to _TSYNC_ESRCH
@@ -32,7 +32,7 @@ const (
 	getTGIDIn      = 0x8004b709 // NS_GET_TGID_IN_PIDNS
 )
 
-// other are all bits but those of known flags.
+// other returns all bits but those of known flags.
 func other(known uint32) uint32 { return ^known }
 
 var refusals = []refusal{
@@ -46,7 +46,7 @@ var refusals = []refusal{
 	{unix.SYS_IOCTL, 1, bpf.JumpEqual, getTGIDIn, unix.ENOTTY},                               // 6.11
 }
 
-// Offsets in struct seccomp_data; both machines are little-endian.
+// Offsets in struct seccomp_data; both architectures are little-endian.
 const (
 	offsetNr   = 0
 	offsetArch = 4
@@ -56,9 +56,9 @@ const (
 
 // instructions returns the filter:
 //
-//	another interface than the native one: allow
+//	not the native interface: allow
 //	a newer call: ENOSYS
-//	for each refusal: its call, and the comparison holds: its errno
+//	for each refusal: if the call matches and the comparison holds, its errno
 //	allow
 func instructions() []bpf.Instruction {
 	arch := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
@@ -86,9 +86,8 @@ func instructions() []bpf.Instruction {
 	return append(prog, allow)
 }
 
-// Enter puts the calling thread, which must be locked and is never to be unlocked, and
-// whatever it starts on the old kernel. It needs CAP_SYS_ADMIN: set-uid programs go on
-// working.
+// Enter puts the calling thread and its children on the old kernel. The thread must be locked and
+// must never be unlocked. Enter needs CAP_SYS_ADMIN, so that set-uid programs go on working.
 func Enter() error {
 	raw, err := bpf.Assemble(instructions())
 	if err != nil {
@@ -107,8 +106,8 @@ func Enter() error {
 	return nil
 }
 
-// Do calls f on a thread of its own on the old kernel. What f starts by itself is there,
-// too; what goroutines of f do is not.
+// Do calls f on its own thread on the old kernel. Programs that f itself starts are on it too, but
+// not the goroutines of f.
 func Do(f func() error) error {
 	return ownthread.Do(func() error {
 		if err := Enter(); err != nil {

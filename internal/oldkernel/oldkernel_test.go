@@ -11,7 +11,8 @@ import (
 	"bproc/internal/oldkernel"
 )
 
-// none is a descriptor that nobody has: a call that gets as far as looking for it is known.
+// none is never a valid descriptor: a call that gets as far as looking it up is known to the
+// kernel.
 const none = ^uintptr(0) >> 33
 
 func TestRefusesWhatIsNewer(t *testing.T) {
@@ -50,7 +51,7 @@ func TestRefusesWhatIsNewer(t *testing.T) {
 	}
 }
 
-// Children inherit it, and this process is as before.
+// TestIsInherited checks that children inherit the filter, and that this process is not changed.
 func TestIsInherited(t *testing.T) {
 	err := oldkernel.Do(func() error { return exec.Command("grep", "-q", "^Seccomp:.2$", "/proc/self/status").Run() })
 	if err != nil {

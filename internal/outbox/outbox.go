@@ -9,57 +9,56 @@ import (
 	"bproc/wire"
 )
 
-// Bound is how much may wait for a peer, in bytes. One that is so far behind is
-// given up.
+// Bound is how many bytes may wait for a peer. A peer that is further behind is given up.
 const Bound = 64 << 20
 
 var (
-	// ErrFull ends the connection to a peer that does not take its messages.
+	// ErrFull is the error for a peer that does not take its messages, which ends its connection.
 	ErrFull = errors.New("the peer does not take its messages")
-	// ErrClosed is for what is put while there is no connection.
+	// ErrClosed is the error of Put while there is no connection.
 	ErrClosed = errors.New("there is no connection to the peer")
 )
 
-// spareBytes is how large a buffer may have grown and still be used again.
+// spareBytes is the greatest capacity of a buffer that is used again.
 const spareBytes = 1 << 20
 
-// Outbox collects frames for one peer. Put never waits; Run, or a goroutine that Serve
-// has started, writes what has gathered since its last write in one go, so frames are
-// batched under load and not delayed otherwise.
+// Outbox collects frames for one peer. Put never blocks. Run, or a goroutine started through Serve,
+// writes all frames collected since its last write at once, so frames are batched under load and
+// not delayed otherwise.
 type Outbox struct {
 	wake chan struct{} // for Run
 	full func()
 
 	mu   sync.Mutex
 	buf  []byte // frames to be written
-	err  error  // why nothing can be put; nil while it is open
-	busy bool   // a write is going on
-	sink *sink  // nil: there is Run
+	err  error  // why Put fails; nil while the outbox is open
+	busy bool   // a write is under way
+	sink *sink  // nil if Run writes
 }
 
-// sink is where an outbox without Run writes to.
+// sink is the destination of an outbox without Run.
 type sink struct {
 	w      io.Writer
 	begin  func(write func())
 	failed func(error)
-	writes bool // a goroutine writes; under mu of the outbox
+	writes bool // a goroutine writes; guarded by mu of the outbox
 }
 
-// New returns an outbox that is not open yet. It calls full, which must not wait,
-// each time that it gives up its peer.
+// New returns an outbox that is not open yet. It calls full, which must not block, each time it
+// gives up its peer.
 func New(full func()) *Outbox {
 	return &Outbox{wake: make(chan struct{}, 1), full: full, err: ErrClosed}
 }
 
-// Open begins a connection, with an empty outbox.
+// Open begins a connection with an empty outbox.
 func (o *Outbox) Open() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.buf, o.err = nil, nil
 }
 
-// Close ends a connection. What has not been written is dropped, and so is, with
-// ErrClosed, what is put until the next Open.
+// Close ends a connection. Frames that were not written are dropped. Put returns ErrClosed until
+// the next Open.
 func (o *Outbox) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,10 +72,9 @@ func (o *Outbox) end(err error) {
 	}
 }
 
-// Put appends a message; number is that of a request or of the answer to it, or 0.
-// The error is ErrFull from when the peer is given up, ErrClosed, or that of the
-// connection's write. A message that has no frame (wire.ErrFrame) is left out, and
-// changes nothing.
+// Put appends a message. number is that of a request or its answer, or 0. Put returns ErrFull once
+// the peer is given up, ErrClosed, or the error of a write to the connection. A message that cannot
+// be encoded (wire.ErrFrame) is left out and has no effect.
 func (o *Outbox) Put(number uint64, m wire.Message) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,10 +109,10 @@ func (o *Outbox) wakeLocked() {
 	}
 }
 
-// Serve has what gathers written to w, in place of Run: begin is to call its argument on a
-// goroutine of its own, which ends when there is nothing to be written. So a peer to which little is
-// said costs no goroutine and no buffer. begin is not called any more after Close. failed is called
-// with the error of a write, which is the last.
+// Serve makes the outbox write to w, in place of Run. begin must call its argument on another
+// goroutine, which ends when nothing is left to write. So a peer with little traffic costs no
+// goroutine and no buffer. begin is not called after Close. failed is called with the error of a
+// write, which is the last one.
 func (o *Outbox) Serve(w io.Writer, begin func(write func()), failed func(error)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,7 +122,7 @@ func (o *Outbox) Serve(w io.Writer, begin func(write func()), failed func(error)
 	}
 }
 
-// drain writes until there is nothing to be written.
+// drain writes until nothing is left to write.
 func (o *Outbox) drain(s *sink) {
 	var spare []byte
 	for {
@@ -142,7 +140,7 @@ func (o *Outbox) drain(s *sink) {
 	}
 }
 
-// takeOrEnd is take for drain, which ends when nothing has gathered.
+// takeOrEnd is take for drain, which ends if the outbox is empty.
 func (o *Outbox) takeOrEnd(s *sink, spare []byte) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,15 +160,15 @@ func (o *Outbox) IsOpen() bool {
 	return o.err == nil
 }
 
-// Idle reports whether everything that was put is written or dropped.
+// Idle reports whether all frames are written or dropped.
 func (o *Outbox) Idle() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.buf) == 0 && !o.busy
 }
 
-// Run writes to w what gathers, until done is closed or a write ends with an error,
-// which it returns.
+// Run writes collected frames to w, until done is closed or a write fails. It returns the error of
+// the write.
 func (o *Outbox) Run(done <-chan struct{}, w io.Writer) error {
 	var spare []byte
 	for {
@@ -180,7 +178,7 @@ func (o *Outbox) Run(done <-chan struct{}, w io.Writer) error {
 			return nil
 		}
 		buf := o.take(spare)
-		if len(buf) == 0 { // it went with the write before, or was dropped
+		if len(buf) == 0 { // written together with earlier frames, or dropped
 			spare = buf
 			continue
 		}
@@ -196,7 +194,7 @@ func (o *Outbox) Run(done <-chan struct{}, w io.Writer) error {
 	}
 }
 
-// take returns what has gathered; spare takes what comes next.
+// take returns the collected frames, and makes spare the next buffer.
 func (o *Outbox) take(spare []byte) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()

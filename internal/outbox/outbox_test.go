@@ -9,7 +9,7 @@ import (
 	"bproc/wire"
 )
 
-// run runs an outbox until the test ends, and returns what Run does.
+// run runs an outbox until the test ends, and returns the result of Run.
 func run(t *testing.T, o *Outbox, w io.Writer) <-chan error {
 	ended := make(chan error, 1)
 	done, over := make(chan struct{}), make(chan struct{})
@@ -18,14 +18,14 @@ func run(t *testing.T, o *Outbox, w io.Writer) <-chan error {
 	return ended
 }
 
-// opened returns an outbox that is open.
+// opened returns an open outbox.
 func opened(full func()) *Outbox {
 	o := New(full)
 	o.Open()
 	return o
 }
 
-// put puts a small message, which must be taken.
+// put puts a small message, which must be accepted.
 func put(t *testing.T, o *Outbox, n uint64) {
 	t.Helper()
 	if err := o.Put(n, &wire.GhostCont{PID: wire.PID(n)}); err != nil {
@@ -33,8 +33,8 @@ func put(t *testing.T, o *Outbox, n uint64) {
 	}
 }
 
-// TestConnections has two connections in turn, with messages before, between and
-// after them, which are dropped, and many in them, which arrive in order.
+// TestConnections has two connections in turn. Messages before, between and after them must be
+// dropped, and messages during them must arrive in order.
 func TestConnections(t *testing.T) {
 	o := New(nil)
 	refused := func() {
@@ -76,7 +76,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// writes takes every write when it is told to.
+// writes takes each write when it is told to.
 type writes struct {
 	sizes chan int
 	err   chan error
@@ -119,7 +119,7 @@ func TestBatches(t *testing.T) {
 
 func TestBound(t *testing.T) {
 	ended := 0
-	o := opened(func() { ended++ }) // nobody runs it
+	o := opened(func() { ended++ }) // without Run
 	o.buf = make([]byte, Bound)
 	for _, want := range []error{nil, ErrFull, ErrFull} {
 		if err := o.Put(0, new(wire.KillAll)); !errors.Is(err, want) {

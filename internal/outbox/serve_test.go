@@ -8,14 +8,14 @@ import (
 	"bproc/wire"
 )
 
-// TestServe has bursts of messages written by goroutines that end with each burst, and keep nothing.
+// TestServe checks that bursts of messages are written by goroutines that end with each burst.
 func TestServe(t *testing.T) {
 	w := &writes{sizes: make(chan int), err: make(chan error)}
 	var writing sync.WaitGroup
 	var failed error
 	begun := 0
 	o := opened(nil)
-	put(t, o, 1) // before there is anybody to write it
+	put(t, o, 1) // before Serve
 	o.Serve(w, func(write func()) { begun++; writing.Go(write) }, func(err error) { failed = err })
 	one := <-w.sizes
 	for range 10 {

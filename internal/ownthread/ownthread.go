@@ -1,5 +1,5 @@
-// Package ownthread is for what changes the calling thread for good: its namespaces, or its
-// filter of system calls.
+// Package ownthread runs functions that change the calling thread for good: its namespaces or its
+// system call filter.
 package ownthread
 
 import (
@@ -8,23 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Do calls f on a thread of its own, which ends with f. It is never the main thread: that
-// does not end before the process, and /proc/self shows its namespaces as those of all.
+// Do calls f on its own thread, which ends with f. It is never the main thread, which does not end
+// before the process, and whose namespaces /proc/self shows as those of the process.
 func Do(f func() error) error {
 	result := make(chan error, 1)
 	Go(func() { result <- f() })
 	return <-result
 }
 
-// Go does so without waiting for f.
+// Go is Do without waiting for f.
 func Go(f func()) {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() != unix.Getpid() {
 			f()
-			return // locked still: the thread ends
+			return // still locked, so the thread ends
 		}
-		// This goroutine keeps the main thread until another has got another one.
+		// This goroutine holds the main thread until the next one has another thread.
 		started := make(chan struct{})
 		Go(func() {
 			close(started)

@@ -10,8 +10,8 @@ import (
 	"bproc/internal/ownthread"
 )
 
-// With so many at once the runtime has given away all threads that it had, the main one
-// too.
+// TestNeverOnTheMainThread runs so many functions at once that the runtime has used all its
+// threads, including the main thread.
 func TestNeverOnTheMainThread(t *testing.T) {
 	const many = 64
 	var began, over sync.WaitGroup

@@ -1,4 +1,4 @@
-// Package peer says who is at the other end of a unix socket, as the kernel knows it.
+// Package peer identifies the peer of a unix socket, as the kernel knows it.
 package peer
 
 import (
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of returns who connected, or who listens: its process and its effective user and group
-// at that time (unix(7), SO_PEERCRED).
+// Of returns the process that connected or listens, with its effective user and group at that time
+// (unix(7), SO_PEERCRED).
 func Of(conn syscall.Conn) (who unix.Ucred, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

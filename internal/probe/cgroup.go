@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Cgroups is where control groups are mounted (cgroups(7)).
+// Cgroups has the mount points of control groups (cgroups(7)).
 type Cgroups struct {
-	Unified     string            // mount point of version 2; empty: it is not mounted
-	Controllers []string          // what version 2 has at its root
+	Unified     string            // mount point of version 2; empty if not mounted
+	Controllers []string          // controllers of version 2 at its root
 	V1          map[string]string // mount point of each controller of version 1
 }
 
-// Layout names what is mounted: "version 2", "version 1", "hybrid" or "none".
+// Layout names the mounted versions: "version 2", "version 1", "hybrid" or "none".
 func (c *Cgroups) Layout() string {
 	switch {
 	case c.pure():
@@ -30,14 +30,14 @@ func (c *Cgroups) Layout() string {
 	return "version 1"
 }
 
-// cgroupTop is where control groups are mounted by convention.
+// cgroupTop is the conventional mount point of control groups.
 const cgroupTop = "/sys/fs/cgroup"
 
-// pure reports whether version 2 is what a process space is put into: as package cgroups
-// decides, when it is mounted where all of them are by convention.
+// pure reports whether process spaces use version 2: when it is mounted on the conventional mount
+// point of all versions, as package cgroups decides.
 func (c *Cgroups) pure() bool { return c.Unified == cgroupTop }
 
-// Cgroups reads which hierarchies are mounted.
+// Cgroups reads the mounted hierarchies.
 func (r Root) Cgroups() (*Cgroups, error) {
 	f, err := os.Open(r.Path("/proc/self/mountinfo"))
 	if err != nil {
@@ -58,7 +58,7 @@ func (r Root) Cgroups() (*Cgroups, error) {
 			}
 		case "cgroup":
 			for option := range strings.SplitSeq(fs[2], ",") {
-				c.V1[option] = at // also "rw", which is no controller
+				c.V1[option] = at // also "rw", which is not a controller
 			}
 		}
 	}
@@ -73,25 +73,24 @@ func (r Root) Cgroups() (*Cgroups, error) {
 	return c, nil
 }
 
-// visible reports whether what is mounted somewhere are control groups: the mount may be
-// hidden by another one that came later.
+// visible reports whether the control groups of a mount can be seen: a later mount may hide them.
 func (r Root) visible(at string) bool {
 	_, err := os.Stat(r.Path(filepath.Join(at, "cgroup.procs")))
 	return err == nil
 }
 
-// Freezer looks for a freezer. Version 2 has one since Linux 5.2.
+// Freezer checks for a freezer. Version 2 has one since Linux 5.2.
 func (r Root) Freezer() error {
 	return r.controller("freezer", true, "CONFIG_CGROUP_FREEZER")
 }
 
-// Pids looks for the controller that bounds the number of tasks.
+// Pids checks for the controller that bounds the number of tasks.
 func (r Root) Pids() error {
 	return r.controller("pids", false, "CONFIG_CGROUP_PIDS")
 }
 
-// controller looks for a controller where a process space has it: in version 2 where that is
-// mounted on /sys/fs/cgroup, otherwise in version 1. core tells that version 2 always has it.
+// controller checks for a controller in the version that process spaces use: version 2 if it is
+// mounted on /sys/fs/cgroup, otherwise version 1. core means that version 2 always has it.
 func (r Root) controller(name string, core bool, option string) error {
 	c, err := r.Cgroups()
 	if err != nil {

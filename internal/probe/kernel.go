@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PIDNamespaces looks for PID namespaces (pid_namespaces(7)).
+// PIDNamespaces checks for PID namespaces (pid_namespaces(7)).
 func (r Root) PIDNamespaces() error {
 	return r.exists("/proc/self/ns/pid", "PID namespaces", "CONFIG_PID_NS")
 }
 
-// Cursor looks for the file that moves the allocation cursor of process numbers.
+// Cursor checks for the file that moves the allocation cursor of process numbers.
 func (r Root) Cursor() error {
 	return r.exists("/proc/sys/kernel/ns_last_pid", "the cursor of process numbers", "CONFIG_CHECKPOINT_RESTORE")
 }
 
-// SetTID tries whether clone3(2) can choose process numbers. It asks for more numbers than
-// a process can have: a kernel that knows the field says EINVAL, one that does not finds
-// the structure too big.
+// SetTID checks that clone3(2) can choose process numbers. It asks for more numbers than a process
+// can have: a kernel that knows the field returns EINVAL, other kernels reject the size of the
+// structure.
 func SetTID() error {
 	const (
 		setTIDSize = 9  // index of the field in struct clone_args
@@ -36,7 +36,7 @@ func SetTID() error {
 	return nil
 }
 
-// CloseRange tries close_range(2), which launches need, on descriptors of which there are none.
+// CloseRange checks for close_range(2), which launches need, on a range without descriptors.
 func CloseRange() error {
 	const none = math.MaxUint32
 	if err := unix.CloseRange(none, none, 0); err != nil {
@@ -45,8 +45,8 @@ func CloseRange() error {
 	return nil
 }
 
-// Ptrace tells whether Yama (Documentation/admin-guide/LSM/Yama.rst) forbids ptrace(2) to
-// everybody, root included. Nothing but a reboot lifts that.
+// Ptrace checks whether Yama (Documentation/admin-guide/LSM/Yama.rst) forbids ptrace(2) to all
+// processes, including root's. Only a reboot lifts that.
 func (r Root) Ptrace() error {
 	const nobody = "3"
 	if scope, err := r.Text("/proc/sys/kernel/yama/ptrace_scope"); err == nil && scope == nobody {
@@ -55,7 +55,7 @@ func (r Root) Ptrace() error {
 	return nil
 }
 
-// FUSE looks for the device of FUSE. Opening it loads the kernel's module.
+// FUSE checks for the FUSE device. Opening it loads the kernel's module.
 func (r Root) FUSE() error {
 	f, err := os.OpenFile(r.Path("/dev/fuse"), os.O_RDWR, 0)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"bproc/internal/probe"
 )
 
-// files makes a root directory with these files.
+// files makes a root directory with the given files.
 func files(t *testing.T, texts map[string]string) probe.Root {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func TestControllers(t *testing.T) {
 		{"nothing", map[string]string{"proc/self/mountinfo": ""}, "none", "no control groups are mounted", "no control groups are mounted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// Each group has the file; a mount without it is hidden by another.
+			// Each group has this file. A mount without it is hidden by another mount.
 			for line := range strings.Lines(test.files["proc/self/mountinfo"]) {
 				test.files[strings.Fields(line)[4]+"/cgroup.procs"] = ""
 			}

@@ -1,2 +1,2 @@
-// Package processors says how many processors a daemon of ours uses at once.
+// Package processors limits the number of processors that a daemon uses at once.
 package processors

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whole is no bound on what is read.
+// Whole as the bound of ReadFile means no bound.
 const Whole = math.MaxInt
 
 const firstRead = 4 << 10 // bytes; most files are smaller
 
-// ReadFile returns what is in a file of procfs, up to a number of bytes. The kernel makes up such a file when it
-// is read, and gives all of it that there is room for: a read that is not full is the last.
-// Package os would make some ten system calls more for each file, to find that it cannot be
-// polled. The error is that of open(2) or read(2): ENOENT or ESRCH for a process that is gone.
+// ReadFile returns the contents of a file of procfs, up to most bytes. The kernel generates such a
+// file when it is read, and fills the buffer if it can: a read that does not fill the buffer is the
+// last one. Package os would make some ten more system calls for each file, to find that it cannot
+// be polled. The error is that of open(2) or read(2): ENOENT or ESRCH if the process has ended.
 func ReadFile(path string, most int) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// TestProc reads a file that the kernel makes up.
+// TestReadFileOfProc reads a file that the kernel generates.
 func TestReadFileOfProc(t *testing.T) {
 	got, err := procstat.ReadFile("/proc/self/status", procstat.Whole)
 	if err != nil || !bytes.HasPrefix(got, []byte("Name:\t")) || !bytes.HasSuffix(got, []byte("\n")) {

@@ -1,4 +1,4 @@
-// Package procstat reads files of procfs, above all /proc/PID/stat, as proc_pid_stat(5) describes it.
+// Package procstat reads files of procfs, mainly /proc/PID/stat as described in proc_pid_stat(5).
 package procstat
 
 import (
@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// Field is a field of a stat file. Its number is that of the manual page.
+// Field is a field of a stat file, by its number in the manual page.
 type Field int
 
-// The fields that are used.
+// Fields in use.
 const (
 	State      Field = 3
 	Parent     Field = 4
 	Group      Field = 5
 	Session    Field = 6
 	TTY        Field = 7
-	Foreground Field = 8  // group, of the terminal; the manual calls it tpgid
+	Foreground Field = 8  // process group of the terminal; tpgid in the manual
 	Flags      Field = 9  // PF_* of linux/sched.h
 	UserTime   Field = 14 // clock ticks
 	SystemTime Field = 15
@@ -31,15 +31,15 @@ const (
 
 // Flags of a task.
 const (
-	Exiting    = 0x4  // PF_EXITING: it is in exit(2)
-	ForkNoExec = 0x40 // PF_FORKNOEXEC: it has not executed a program since it was forked
+	Exiting    = 0x4  // PF_EXITING: in exit(2)
+	ForkNoExec = 0x40 // PF_FORKNOEXEC: has not executed a program since its fork
 )
 
 // Stat is the text of a stat file.
 type Stat []byte
 
-// Name returns the name of the program, which can contain any character; false if the text
-// has none.
+// Name returns the name of the program, which can contain any character, or false if the text has
+// none.
 func (s Stat) Name() ([]byte, bool) {
 	from, to := bytes.IndexByte(s, '('), s.endOfName()
 	if from < 0 || to < from {
@@ -48,7 +48,7 @@ func (s Stat) Name() ([]byte, bool) {
 	return s[from+1 : to], true
 }
 
-// Field returns the text of a field from State on; nil if there is none.
+// Field returns the text of a field from State on, or nil if it is missing.
 func (s Stat) Field(f Field) []byte {
 	next := State
 	for field := range bytes.FieldsSeq(s[s.endOfName()+1:]) {
@@ -60,18 +60,18 @@ func (s Stat) Field(f Field) []byte {
 	return nil
 }
 
-// Int returns a field that can be negative; false if it is no number of 32 bits.
+// Int returns a field that can be negative, or false if it is not a number of 32 bits.
 func (s Stat) Int(f Field) (int, bool) {
 	n, err := strconv.ParseInt(string(s.Field(f)), 10, 32)
 	return int(n), err == nil
 }
 
-// Uint returns a field that is never negative; false if it is no number of 64 bits.
+// Uint returns a field that is never negative, or false if it is not a number of 64 bits.
 func (s Stat) Uint(f Field) (uint64, bool) {
 	n, err := strconv.ParseUint(string(s.Field(f)), 10, 64)
 	return n, err == nil
 }
 
-// endOfName returns the place of the parenthesis behind the name: the last one, since the
-// name can contain others. It is -1 if there is none.
+// endOfName returns the index of the parenthesis after the name, or -1. It is the last one, since
+// the name can contain others.
 func (s Stat) endOfName() int { return bytes.LastIndexByte(s, ')') }

@@ -24,7 +24,7 @@ func TestStat(t *testing.T) {
 		{procstat.Group, -1, true},
 		{procstat.State, 0, false},
 		{10, 1<<31 - 1, false}, // too large
-		{11, 0, false},         // no number
+		{11, 0, false},         // not a number
 		{procstat.Start, 0, false},
 		{1, 0, false},
 	} {
@@ -52,7 +52,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestKernel compares what the kernel writes of this process with what it knows by itself.
+// TestKernel compares the kernel's data about this process with what the process knows itself.
 func TestKernel(t *testing.T) {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conn is a connected stream socket. One goroutine may read, any number may write; the bytes
-// of concurrent writes may mix.
+// Conn is a connected stream socket. One goroutine may read, and any number may write. The bytes of
+// concurrent writes may mix.
 type Conn struct {
 	sock  *os.File // in blocking mode, so that the runtime's poller does not watch it
 	raw   syscall.RawConn
@@ -24,7 +24,7 @@ type Conn struct {
 	closed atomic.Bool
 }
 
-// New takes over a connection, which is closed if there is an error.
+// New takes over a connection. On error it closes the connection.
 func New(conn *net.UnixConn) (*Conn, error) {
 	sock, err := takeOver(conn)
 	if err != nil {
@@ -45,7 +45,7 @@ func New(conn *net.UnixConn) (*Conn, error) {
 	return c, nil
 }
 
-// takeOver returns the socket as a descriptor that the runtime does not know.
+// takeOver returns the socket as a descriptor unknown to the runtime.
 func takeOver(conn *net.UnixConn) (int, error) {
 	defer conn.Close()
 	raw, err := conn.SyscallConn()
@@ -57,15 +57,15 @@ func takeOver(conn *net.UnixConn) (int, error) {
 	if err := errors.Join(err, dupErr); err != nil {
 		return -1, err
 	}
-	// The socket blocks; a call that must not wait says so itself (MSG_DONTWAIT).
+	// The socket blocks; calls that must not block use MSG_DONTWAIT.
 	if err := unix.SetNonblock(sock, false); err != nil {
 		return -1, errors.Join(err, unix.Close(sock))
 	}
 	return sock, nil
 }
 
-// watch returns an epoll instance that is readable while the socket is. It is in non-blocking
-// mode, so that the runtime's poller watches it.
+// watch returns an epoll instance that is readable while the socket is. The instance is in
+// non-blocking mode, so that the runtime's poller watches it.
 func watch(sock int) (int, error) {
 	ready, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -81,11 +81,11 @@ func watch(sock int) (int, error) {
 	return ready, nil
 }
 
-// SyscallConn implements [syscall.Conn]. Its Control is for calls about the socket; Read and
-// Write of it do not wait.
+// SyscallConn implements [syscall.Conn]. Its Control is for calls on the socket; its Read and Write
+// do not wait.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return c.raw, nil }
 
-// SetReadDeadline bounds reads; the zero time takes the bound away.
+// SetReadDeadline sets a deadline for reads; the zero time removes it.
 func (c *Conn) SetReadDeadline(t time.Time) error { return c.ready.SetReadDeadline(t) }
 
 // Read implements [io.Reader].
@@ -94,8 +94,8 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// ReadMsg is Read that takes control messages, too: how many bytes of them, and the flags, are as
-// of recvmsg(2).
+// ReadMsg is Read that also receives control messages. It returns their number of bytes and the
+// flags, as recvmsg(2) does.
 func (c *Conn) ReadMsg(p, oob []byte) (n, oobn, flags int, err error) {
 	waited := c.wait.Read(func(uintptr) bool {
 		if gone := c.raw.Control(func(fd uintptr) { n, oobn, flags, err = receive(int(fd), p, oob) }); gone != nil {
@@ -126,7 +126,7 @@ func receive(fd int, p, oob []byte) (n, oobn, flags int, err error) {
 // Write implements [io.Writer].
 func (c *Conn) Write(p []byte) (int, error) { return c.WriteMsg(p, nil) }
 
-// WriteMsg is Write that sends a control message with the first byte.
+// WriteMsg is Write that also sends a control message with the first byte.
 func (c *Conn) WriteMsg(p, oob []byte) (written int, err error) {
 	for written < len(p) {
 		n, err := c.send(p[written:], oob)
@@ -143,7 +143,7 @@ func (c *Conn) WriteMsg(p, oob []byte) (written int, err error) {
 	return written, nil
 }
 
-// TryWrite writes what there is room for, and returns how much that was. An error shows
+// TryWrite writes as much as there is room for, and returns that number of bytes. An error appears
 // with the next Write.
 func (c *Conn) TryWrite(p []byte) int {
 	n, _ := c.send(p, nil)
@@ -165,7 +165,7 @@ func (c *Conn) send(p, oob []byte) (n int, err error) {
 	return max(n, 0), os.NewSyscallError("sendmsg", err)
 }
 
-// awaitRoom waits until something can be written, or until the connection is closed.
+// awaitRoom waits until there is room to write, or until the connection is closed.
 func (c *Conn) awaitRoom() (err error) {
 	gone := c.raw.Control(func(fd uintptr) {
 		_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, -1)
@@ -176,16 +176,16 @@ func (c *Conn) awaitRoom() (err error) {
 	return errors.Join(gone, os.NewSyscallError("poll", err))
 }
 
-// Close closes the connection. A Read or Write that is under way returns.
+// Close closes the connection. A pending Read or Write returns.
 func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return net.ErrClosed
 	}
-	_ = c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) }) // wakes up a writer that waits
+	_ = c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) }) // wakes a waiting writer
 	return errors.Join(c.ready.Close(), c.sock.Close())
 }
 
-// blame returns net.ErrClosed for whatever the use of a closed connection has led to.
+// blame returns net.ErrClosed for any error of a closed connection.
 func (c *Conn) blame(err error) error {
 	if c.closed.Load() {
 		return net.ErrClosed

@@ -43,7 +43,7 @@ func pair(t *testing.T) (*quietsock.Conn, *net.UnixConn) {
 
 func TestBytesGoBothWays(t *testing.T) {
 	here, there := pair(t)
-	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // more than fits into the socket
+	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // more than fits into the socket's buffer
 	for name, way := range map[string]struct {
 		from io.Writer
 		to   io.Reader
@@ -60,8 +60,8 @@ func TestBytesGoBothWays(t *testing.T) {
 	}
 }
 
-// TestRoomIsNotReported is what the package is for: a descriptor that the runtime's poller watches
-// is not ready because the other end has read.
+// TestRoomIsNotReported tests the purpose of the package: a read by the other end does not make the
+// descriptor ready that the runtime's poller watches.
 func TestRoomIsNotReported(t *testing.T) {
 	here, there := pair(t)
 	outer, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -108,7 +108,7 @@ func TestReadWaits(t *testing.T) {
 	got := make(chan string, 1)
 	go func() {
 		var text []byte
-		for len(text) < 2 { // a second wait follows one that has ended
+		for len(text) < 2 { // the second wait follows the end of the first
 			b := make([]byte, 8)
 			n, err := here.Read(b)
 			if err != nil {
@@ -120,7 +120,7 @@ func TestReadWaits(t *testing.T) {
 		got <- string(text)
 	}()
 	for _, b := range []string{"a", "b"} {
-		time.Sleep(10 * time.Millisecond) // so that it most likely waits
+		time.Sleep(10 * time.Millisecond) // so that the reader is most likely waiting
 		if _, err := there.Write([]byte(b)); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestCloseWakes(t *testing.T) {
 	read, written := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := here.Read(make([]byte, 1)); read <- err }()
 	go func() { _, err := here.Write(make([]byte, 16<<20)); written <- err }()
-	for here.TryWrite([]byte{0}) > 0 { // until the writer waits for room, or is about to
+	for here.TryWrite([]byte{0}) > 0 { // until the writer waits for room, or is about to wait
 	}
 	if err := here.Close(); err != nil {
 		t.Error(err)

@@ -13,13 +13,13 @@ import (
 	"bproc/wire"
 )
 
-// begin stands for the type of a configuration.
+// begin takes the place of the type for a configuration.
 const begin = "begin"
 
-// ErrLine is the error for what is no line of a recording.
+// ErrLine is the error for a text that is not a line of a recording.
 var ErrLine = errors.New("no line of a recording")
 
-// Line returns the line of an input. What an interface has in it must be a message or an error.
+// Line returns the line of an input. Values of interface types must be messages or errors.
 func Line(now time.Time, in any) (string, error) {
 	v := reflect.ValueOf(in)
 	return line(now, v.Type().Name(), v)
@@ -63,13 +63,13 @@ func line(now time.Time, name string, v reflect.Value) (string, error) {
 	return fmt.Sprintf("%d %s %s", now.UnixNano(), name, out.String()), nil
 }
 
-// message is a message in a line.
+// message is the form of a message in a line.
 type message struct {
 	Type wire.Type
 	Body any
 }
 
-// parse reads a line. Its value is one of a type, by name.
+// parse parses a line. The type of its value is looked up in types by name.
 func parse(text string, types map[string]reflect.Type) (now time.Time, name string, v any, err error) {
 	words := strings.SplitN(strings.TrimSpace(text), " ", 3)
 	if len(words) != 3 {

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// Machine is a core to which a recording is given.
+// Machine is a core that replays a recording.
 type Machine interface {
-	// Types returns a value of each type that a line may have, the configuration under "begin".
+	// Types returns a value of each type that a line may have, with the configuration under
+	// "begin".
 	Types() map[string]any
-	// Begin begins with a core, Step gives it an input, and returns what comes out.
+	// Begin starts a core. Step gives it an input and returns the outputs.
 	Begin(now time.Time, config any) error
 	Step(now time.Time, in any) []any
 }
@@ -22,14 +23,14 @@ type Machine interface {
 // maxLine bounds a line.
 const maxLine = 64 << 20
 
-// Player gives lines to a machine.
+// Player replays lines to a machine.
 type Player struct {
 	machine Machine
 	types   map[string]reflect.Type
 	begun   bool
 }
 
-// NewPlayer returns one for a machine that is yet to begin.
+// NewPlayer returns a player for a machine that has not begun.
 func NewPlayer(m Machine) *Player {
 	p := &Player{machine: m, types: map[string]reflect.Type{}}
 	for name, v := range m.Types() {
@@ -38,8 +39,8 @@ func NewPlayer(m Machine) *Player {
 	return p
 }
 
-// Play gives a line to the machine and returns what comes out, a line each. Before the machine has begun nothing
-// comes out.
+// Play gives a line to the machine and returns its outputs as lines. It returns none before the
+// machine has begun.
 func (p *Player) Play(text string) (out []string, err error) {
 	now, name, v, err := parse(text, p.types)
 	switch {
@@ -62,8 +63,8 @@ func (p *Player) Play(text string) (out []string, err error) {
 	return out, nil
 }
 
-// Replay reads the lines of a recording, and writes each with what comes out of the machine, indented by a tabulator. A
-// last line that is cut off is left out.
+// Replay reads the lines of a recording, and writes each with the outputs of the machine, which are
+// indented by a tab. It skips an incomplete last line.
 func Replay(from io.Reader, to io.Writer, m Machine) error {
 	p := NewPlayer(m)
 	r := bufio.NewReaderSize(io.LimitReader(from, 1<<40), 1<<16)

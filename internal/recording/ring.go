@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// Bounds of a ring: how large a file is, in bytes, and how many there are.
+// Bounds of a ring: the size of a file in bytes, and the number of files.
 const (
 	FileSize = 8 << 20
 	Files    = 16
 )
 
-// Ring keeps the last inputs of a core in files of a directory, which root alone can read: they have the
-// arguments and environments of commands. A file that cannot be written ends it. A nil Ring keeps nothing.
+// Ring keeps the last inputs of a core in the files of a directory. Only root can read them, since
+// they contain arguments and environments of commands. A failed write ends the ring. A nil Ring
+// keeps nothing.
 type Ring struct {
 	dir   string
 	ended func(error)
@@ -26,15 +27,15 @@ type Ring struct {
 	err   error
 }
 
-// NewRing returns a ring in a directory, which is made. What a former daemon has left there stays until its turn comes.
-// When nothing can be kept any more, ended is called with the reason, once.
+// NewRing returns a ring in a directory, which it makes. Files of a former daemon stay until it is
+// their turn to be removed. If an input cannot be kept, ended is called with the reason, once.
 func NewRing(dir string, ended func(error)) (*Ring, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	r := &Ring{dir: dir, ended: ended}
 	for _, name := range r.names() {
-		_, _ = fmt.Sscanf(filepath.Base(name), "inputs.%d", &r.last) // a name without a number is not ours
+		_, _ = fmt.Sscanf(filepath.Base(name), "inputs.%d", &r.last) // a name without a number does not belong to the ring
 	}
 	return r, r.next()
 }
@@ -48,7 +49,7 @@ func (r *Ring) names() []string {
 	return all
 }
 
-// next begins with the next file, and removes those that are too many.
+// next begins the next file, and removes the oldest files over the limit.
 func (r *Ring) next() error {
 	r.last++
 	f, err := os.OpenFile(filepath.Join(r.dir, fmt.Sprintf("inputs.%d", r.last)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

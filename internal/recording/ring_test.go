@@ -11,7 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// TestRing: the last inputs are in a bounded number of files, which root alone can read, and can be given to another core.
+// TestRing checks that the last inputs are in a bounded number of files, readable by root alone,
+// and can be replayed.
 func TestRing(t *testing.T) {
 	dir := t.TempDir() + "/inputs"
 	r, err := recording.NewRing(dir, func(err error) { t.Error(err) })
@@ -47,7 +48,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestRingEnds has a ring lose its directory: that is said once, when another file is due.
+// TestRingEnds lets a ring lose its directory, which must be reported once, when another file is
+// due.
 func TestRingEnds(t *testing.T) {
 	dir := t.TempDir() + "/inputs"
 	ended := 0

@@ -1,3 +1,3 @@
-// Package service is what a daemon tells its service manager (sd_notify(3)). Without
-// one there is nobody to tell, and that is no error.
+// Package service reports the state of a daemon to its service manager (sd_notify(3)). Without a
+// service manager it does nothing, which is not an error.
 package service

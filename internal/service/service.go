@@ -8,16 +8,16 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Ready says that the daemon serves.
+// Ready reports that the daemon is ready.
 func Ready() { _, _ = daemon.SdNotify(false, daemon.SdNotifyReady) }
 
-// Stopping says that the daemon has begun to end.
+// Stopping reports that the daemon is stopping.
 func Stopping() { _, _ = daemon.SdNotify(false, daemon.SdNotifyStopping) }
 
-// Watch feeds the service manager's watchdog, if there is one (WatchdogSec= of
-// systemd.service(5)), until the context ends: each time that alive has returned,
-// which asks the part of the daemon that everything depends on. One that hangs keeps
-// alive from returning, and the daemon is ended by the watchdog.
+// Watch feeds the service manager's watchdog, if there is one (WatchdogSec= of systemd.service(5)),
+// until the context is done. It does so each time alive returns. alive must check the part of the
+// daemon on which all others depend: if that part hangs, alive does not return, and the watchdog
+// ends the daemon.
 func Watch(ctx context.Context, alive func()) error {
 	patience, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -26,7 +26,7 @@ func Watch(ctx context.Context, alive func()) error {
 	if patience == 0 {
 		return nil
 	}
-	ticker := time.NewTicker(patience / 3) // two may be late
+	ticker := time.NewTicker(patience / 3) // two in a row may be late
 	defer ticker.Stop()
 	for {
 		alive()

@@ -15,7 +15,7 @@ import (
 	"bproc/internal/service"
 )
 
-// manager is the service manager's end.
+// manager is the socket of a service manager.
 type manager struct {
 	*testing.T
 	fd int
@@ -35,7 +35,7 @@ func newManager(t *testing.T) *manager {
 	return &manager{t, fd}
 }
 
-// told returns what it was told since it was asked last.
+// told returns the messages since the last call.
 func (m *manager) told() (words []string) {
 	b := make([]byte, 100)
 	for {
@@ -59,7 +59,7 @@ func TestReadyAndStopping(t *testing.T) {
 	}
 }
 
-// TestWatch has a daemon live, hang, and live again.
+// TestWatch has a daemon that lives, hangs, and lives again.
 func TestWatch(t *testing.T) {
 	m := newManager(t)
 	const patience = 30 * time.Second
@@ -81,7 +81,7 @@ func TestWatch(t *testing.T) {
 			}
 		}
 		pass(true)
-		turn <- struct{}{} // the next has to wait
+		turn <- struct{}{} // the next call of alive has to wait
 		pass(false)
 		<-turn
 		pass(true)
@@ -99,7 +99,7 @@ func TestNobodyWatches(t *testing.T) {
 		bad       bool
 	}{
 		{"", "", false},
-		{"1000000", "1", false}, // another process is watched
+		{"1000000", "1", false}, // the watchdog is for another process
 		{"soon", "", true},
 		{"-1", "", true},
 	} {

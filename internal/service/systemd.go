@@ -15,14 +15,14 @@ func booted() bool {
 	return err == nil
 }
 
-// Scope returns a command that has the service manager start another command, whose
-// arguments follow, in a control group that is not the daemon's (systemd-run(1)); without
-// a service manager nothing. At shutdown the other command ends after the daemon.
+// Scope returns a command that makes the service manager start another command, whose arguments
+// follow, in a control group other than the daemon's (systemd-run(1)). Without a service manager it
+// returns nil. At shutdown the other command ends after the daemon.
 func Scope(description string) []string {
 	if !booted() {
 		return nil
 	}
-	groups, _ := os.ReadFile("/proc/self/cgroup") // without, the order at shutdown is any
+	groups, _ := os.ReadFile("/proc/self/cgroup") // without it, the order at shutdown is undefined
 	return scope(description, unitOf(string(groups)))
 }
 
@@ -34,8 +34,7 @@ func scope(description, unit string) []string {
 	return append(argv, "--")
 }
 
-// unitOf returns the service that control groups (cgroups(7), /proc/PID/cgroup) are of, or
-// nothing.
+// unitOf returns the service to which control groups (/proc/PID/cgroup, cgroups(7)) belong, or "".
 func unitOf(groups string) string {
 	for line := range strings.Lines(groups) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -49,16 +48,16 @@ func unitOf(groups string) string {
 	return ""
 }
 
-// askTime is how long the service manager may take to answer.
+// askTime bounds the service manager's time to answer.
 const askTime = 2 * time.Second
 
-// ShutsDown reports whether the machine is shutting down, as far as there is a service
-// manager that says so.
+// ShutsDown reports whether the machine is shutting down. Without a service manager it returns
+// false.
 func ShutsDown(ctx context.Context) bool { return booted() && stopping(ctx) }
 
 func stopping(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	state, _ := exec.CommandContext(ctx, "systemctl", "is-system-running").Output() // with an error, unless all is well
+	state, _ := exec.CommandContext(ctx, "systemctl", "is-system-running").Output() // fails unless the state is running
 	return strings.TrimSpace(string(state)) == "stopping"
 }

@@ -23,7 +23,8 @@ func TestUnitOf(t *testing.T) {
 	}
 }
 
-// TestScopeOutlivesUnit: the order of units at shutdown is the reverse of that of starts.
+// TestScopeOutlivesUnit checks the order of units: at shutdown it is the reverse of the order of
+// starts.
 func TestScopeOutlivesUnit(t *testing.T) {
 	argv := scope("d", "x.service")
 	if at := slices.Index(argv, "--property=Before=x.service"); at < 0 || at > slices.Index(argv, "--") {
@@ -34,7 +35,7 @@ func TestScopeOutlivesUnit(t *testing.T) {
 	}
 }
 
-// TestStopping asks service managers in different states.
+// TestStopping queries service managers in different states.
 func TestStopping(t *testing.T) {
 	for _, c := range []struct {
 		state string

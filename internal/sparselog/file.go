@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// fileSize bounds a log that is a file, in bytes.
+// fileSize bounds a log file, in bytes.
 const fileSize = 4 << 20
 
-// File is a log that nobody else writes. When it is a file that has grown to a bound, its
-// older half is taken away: the file stays the same, so whoever started this program need
-// not know.
+// File is a log with this program as its only writer. When a file has grown to the bound, its older
+// half is removed. It remains the same file, so the program that opened it is not affected.
 type File struct {
 	mu   sync.Mutex
 	file *os.File
 	most int64
 }
 
-// NewFile returns a File for a file, which was opened for reading, too, and to append.
-// Others, such as a terminal or a socket, are written as they are.
+// NewFile returns a File for a file that was opened for reading and appending. Other kinds, such as
+// terminals and sockets, are not bounded.
 func NewFile(file *os.File) *File { return &File{file: file, most: fileSize} }
 
 // Write writes one record.
@@ -32,8 +31,8 @@ func (f *File) Write(record []byte) (int, error) {
 	return f.file.Write(record)
 }
 
-// cutLocked takes the older half away. What cannot be read is not kept: a log that is full
-// would be worse.
+// cutLocked removes the older half. If the newer half cannot be read, it removes everything: a full
+// log would be worse.
 func (f *File) cutLocked(size int64) {
 	kept := make([]byte, f.most/2)
 	n, err := f.file.ReadAt(kept, max(0, size-int64(len(kept))))
@@ -42,12 +41,12 @@ func (f *File) cutLocked(size int64) {
 	}
 	kept = kept[:n]
 	for i, b := range kept {
-		if b == '\n' { // what is before is half a record
+		if b == '\n' { // the text before it is an incomplete record
 			kept = kept[i+1:]
 			break
 		}
 	}
 	if f.file.Truncate(0) == nil {
-		_, _ = f.file.Write(kept) // as with any record, there is nobody to tell
+		_, _ = f.file.Write(kept) // an error cannot be reported, as with any record
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestFileIsBounded writes many times as much as a log may have. The newest of it stays,
-// whole.
+// TestFileIsBounded writes many times the bound of a log. The newest records must stay, complete.
 func TestFileIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -55,7 +54,7 @@ func TestFileIsBounded(t *testing.T) {
 	}
 }
 
-// TestNoFile has what is no file written as it is.
+// TestNoFile checks that a pipe is written unbounded.
 func TestNoFile(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -8,36 +8,36 @@ import (
 	"time"
 )
 
-// The bounds that [New] uses: how many records of a text are written in a period, and how
-// many of these warnings about one node.
+// Bounds used by [New]: records of the same text per period, and the lower bound for warnings about
+// one node.
 const (
 	burst     = 20
 	nodeBurst = 5
 	period    = time.Minute
 )
 
-// nodeAttr is the attribute that has the number of a node.
+// nodeAttr is the attribute with the number of a node.
 const nodeAttr = "node"
 
-// maxTexts is with how many texts those that were not written of late are forgotten.
+// maxTexts is the number of texts above which texts that were not written recently are forgotten.
 const maxTexts = 4096
 
-// Handler passes records on to another handler.
+// Handler passes on a bounded number of records to another handler.
 type Handler struct {
 	slog.Handler
-	counts *counts // shared by the handlers that are derived from one
-	node   string  // of all records; empty: they say
+	counts *counts // shared by handlers derived from the same one
+	node   string  // node of all records; empty: that of each record
 }
 
-// New returns a Handler that bounds what goes to next.
+// New returns a Handler that bounds the records for next.
 func New(next slog.Handler) *Handler {
 	return &Handler{Handler: next, counts: &counts{of: map[what]*count{}}}
 }
 
-// what is counted: a text, which is one of the messages of a program, about a node, if it names one.
+// what is the unit of counting: a message text and, if the record names one, a node.
 type what struct{ text, node string }
 
-// counts are the texts that were written of late.
+// counts are the recently written texts.
 type counts struct {
 	mu sync.Mutex
 	of map[what]*count
@@ -69,7 +69,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// nodeOf returns the node that a record is about; empty: none.
+// nodeOf returns the node of a record, or "".
 func (h *Handler) nodeOf(r slog.Record) string {
 	node := h.node
 	r.Attrs(func(a slog.Attr) bool {
@@ -81,7 +81,7 @@ func (h *Handler) nodeOf(r slog.Record) string {
 	return node
 }
 
-// pass reports whether one more is to be written, and how many were not before it.
+// pass reports whether a record is to be written, and how many were withheld before it.
 func (c *counts) pass(w what, most int, now time.Time) (withheld int, pass bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *counts) pass(w what, most int, now time.Time) (withheld int, pass bool)
 	return withheld, true
 }
 
-// forgetLocked makes room.
+// forgetLocked removes old entries if there are too many.
 func (c *counts) forgetLocked(now time.Time) {
 	if len(c.of) >= maxTexts {
 		maps.DeleteFunc(c.of, func(_ what, n *count) bool { return now.Sub(n.since) >= period })

@@ -43,7 +43,7 @@ func TestSparseLog(t *testing.T) {
 	})
 }
 
-// TestNodes has one node give reason for the same lines again and again: what is said of others is
+// TestNodes lets one node cause the same records again and again: records about others must be
 // written.
 func TestNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestNodes(t *testing.T) {
 	})
 }
 
-// TestManyTexts has more nodes come and go than are remembered.
+// TestManyTexts lets more nodes come and go than are remembered.
 func TestManyTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Slack is by how much the monitor may wake up late.
+// Slack is how late the monitor may wake up.
 const Slack = 5 * time.Millisecond
 
-// Calm gives the monitor thread of this program its slack. It needs CAP_SYS_NICE.
+// Calm sets the timer slack of this program's monitor thread. It needs CAP_SYS_NICE.
 func Calm() error {
 	tid, err := monitor()
 	if err == nil {
@@ -22,12 +22,12 @@ func Calm() error {
 	return nil
 }
 
-// slackFile is the file with the slack of a thread (proc_pid_timerslack_ns(5)): it is
-// in the thread's own directory, which the list of processes does not show.
+// slackFile returns the file with the slack of a thread (proc_pid_timerslack_ns(5)). It is in
+// /proc/TID, which exists although the directory of /proc does not list threads.
 func slackFile(tid string) string { return "/proc/" + tid + "/timerslack_ns" }
 
-// monitor returns the monitor's thread ID: it is the first thread that the runtime
-// starts, and the kernel lists threads in the order in which they were made.
+// monitor returns the monitor's thread ID. The monitor is the first thread that the runtime starts,
+// and the kernel lists threads in the order of their creation.
 func monitor() (tid string, err error) {
 	tasks, err := os.Open("/proc/self/task")
 	if err != nil {

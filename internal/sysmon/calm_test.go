@@ -21,8 +21,8 @@ func slackOf(t *testing.T, tid string) time.Duration {
 	return time.Duration(ns)
 }
 
-// TestCalm finds the monitor by what it does: it is never in a system call of a
-// goroutine, and stays the same.
+// TestCalm identifies the monitor by its behaviour: it is never in a system call of a goroutine,
+// and stays the same thread.
 func TestCalm(t *testing.T) {
 	tid, err := monitor()
 	if err != nil {

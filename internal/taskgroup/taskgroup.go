@@ -1,7 +1,7 @@
-// Package taskgroup reads and sets what the pids controller knows of the control groups of
-// this machine: which of them a process is in, how many tasks may be in each, and how many
-// are (Documentation/admin-guide/cgroup-v1/pids.rst, cgroup-v2.rst). Version 1 and version 2
-// are alike; where both are mounted it is the one that has the controller.
+// Package taskgroup reads and sets the state of the pids controller in this machine's control
+// groups: the group of a process, and the bound and number of tasks of a group
+// (Documentation/admin-guide/cgroup-v1/pids.rst, cgroup-v2.rst). It supports versions 1 and 2.
+// If both are mounted, it uses the one that has the controller.
 package taskgroup
 
 import (
@@ -20,18 +20,18 @@ import (
 	"bproc/internal/procstat"
 )
 
-// ErrNone is the error where no control group bounds tasks.
+// ErrNone is the error if no control group can bound tasks.
 var ErrNone = errors.New("the pids controller is not mounted")
 
 const controller = "pids"
 
-// Tree is the hierarchy that has the controller.
+// Tree is the hierarchy with the controller.
 type Tree struct {
-	dir     string // where it is mounted
+	dir     string // mount point
 	unified bool   // version 2
 }
 
-// Open finds the hierarchy. ErrNone: there is none.
+// Open finds the hierarchy. It returns ErrNone if there is none.
 func Open() (*Tree, error) {
 	c, err := probe.Root("").Cgroups()
 	switch {
@@ -45,10 +45,10 @@ func Open() (*Tree, error) {
 	return nil, ErrNone
 }
 
-// Dir returns where the hierarchy is mounted.
+// Dir returns the mount point of the hierarchy.
 func (t *Tree) Dir() string { return t.dir }
 
-// Of returns the control group of a process, as proc_pid_cgroup(5) has it.
+// Of returns the control group of a process, in the form of proc_pid_cgroup(5).
 func (t *Tree) Of(pid int) (string, error) {
 	file := fmt.Sprintf("/proc/%d/cgroup", pid)
 	text, err := procstat.ReadFile(file, procstat.Whole)
@@ -67,21 +67,21 @@ func (t *Tree) Of(pid int) (string, error) {
 	return "", fmt.Errorf("%s: %w", file, ErrNone)
 }
 
-// Group is a control group that bounds how many tasks are in it and in those below it.
+// Group is a control group that bounds the number of tasks in itself and its descendants.
 type Group struct {
 	Path string
-	ID   uint64 // that no other has while it exists
+	ID   uint64 // unique while the group exists
 	Max  uint64
 	Now  uint64
 }
 
-// Bounds returns the groups that bound the tasks of a control group, the innermost first.
-// Those that are not to be seen from this control group namespace are left out.
+// Bounds returns the groups that bound the tasks of a control group, the innermost first. It leaves
+// out groups that are not visible in this control group namespace.
 func (t *Tree) Bounds(path string) (all []Group, err error) {
 	for path = filepath.Clean("/" + path); path != "/"; path = filepath.Dir(path) {
 		g, bounded, err := t.Look(path)
 		switch {
-		case errors.Is(err, os.ErrNotExist): // it has gone, or is not to be seen
+		case errors.Is(err, os.ErrNotExist): // removed or not visible
 		case err != nil:
 			return nil, err
 		case bounded:
@@ -91,7 +91,7 @@ func (t *Tree) Bounds(path string) (all []Group, err error) {
 	return all, nil
 }
 
-// Look returns what holds for a control group now, and whether it bounds anything.
+// Look returns the current state of a control group, and whether it bounds tasks.
 func (t *Tree) Look(path string) (g Group, bounded bool, err error) {
 	dir := filepath.Join(t.dir, path)
 	g = Group{Path: path}
@@ -109,7 +109,7 @@ func (t *Tree) Look(path string) (g Group, bounded bool, err error) {
 	return g, true, nil
 }
 
-// Enter puts a process into a control group, which is made if there is none.
+// Enter moves a process to a control group, and makes the group if it is missing.
 func (t *Tree) Enter(pid int, path string) error {
 	dir := filepath.Join(t.dir, path)
 	file := filepath.Join(dir, "cgroup.procs")
@@ -133,7 +133,7 @@ func write(file string, text []byte) error {
 	return err
 }
 
-// number reads a file that has a number, or "max".
+// number reads a file that contains a number or "max".
 func number(dir, name string) (uint64, error) {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"bproc/internal/taskgroup"
 )
 
-// group makes a control group below that of this process, and returns its path and
-// directory.
+// group makes a control group below that of this process, and returns its path and directory.
 func group(t *testing.T, tree *taskgroup.Tree, below, name string) (path, dir string) {
 	t.Helper()
 	path = filepath.Join(below, name)
@@ -31,7 +30,7 @@ func group(t *testing.T, tree *taskgroup.Tree, below, name string) (path, dir st
 	return path, dir
 }
 
-// delegate has the groups below dir count tasks, which version 2 does where it is told to.
+// delegate enables task counting for the groups below dir, which version 2 does only on request.
 func delegate(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(dir, "cgroup.subtree_control"), os.O_WRONLY, 0)
@@ -110,12 +109,12 @@ func TestGroups(t *testing.T) {
 		t.Errorf("a group that has gone: got %+v, %v", all, err)
 	}
 
-	// Entering makes a group. Nothing else about the process changes.
+	// Enter makes the group, and changes nothing else about the process.
 	made := filepath.Join(outer, "made")
 	if err := tree.Enter(sleeper.Process.Pid, made); err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Rmdir(filepath.Join(tree.Dir(), made)) // else the outer one is not removed
+	defer unix.Rmdir(filepath.Join(tree.Dir(), made)) // otherwise the outer one cannot be removed
 	if got, err := tree.Of(sleeper.Process.Pid); got != made || err != nil {
 		t.Errorf("it is in %q, %v, want %q", got, err, made)
 	}

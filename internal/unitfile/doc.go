@@ -1,3 +1,2 @@
-// Package unitfile is for tests: it compares a program's unit of systemd with the
-// program.
+// Package unitfile is for tests: it compares a program's systemd unit with the program.
 package unitfile

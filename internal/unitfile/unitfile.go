@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Check checks that the unit in file starts c with options and arguments that c takes,
-// and has systemd be told when the daemon is ready and that it lives. It returns the
-// unit.
+// Check checks that the unit in file starts c with valid options and arguments, and that the daemon
+// reports to systemd that it is ready and alive. It returns the unit.
 func Check(t *testing.T, file string, c *cobra.Command) string {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -11,8 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// Procs returns the process table: what runs, without what is about to run or
-// to be removed.
+// Procs returns the processes that run. It leaves out those that are about to run or to be removed.
 func (c *Core) Procs() []wire.Proc {
 	procs := make([]wire.Proc, 0, len(c.procs))
 	for _, p := range c.procs {
@@ -24,10 +23,10 @@ func (c *Core) Procs() []wire.Proc {
 	return procs
 }
 
-// maxState is the longest word for a node's state, as in the original.
+// maxState is the length of the longest word for a node's state, as in the original BProc.
 const maxState = 15
 
-// setNodes changes lines of the node table for a client, and keeps all of them together.
+// setNodes changes lines of the node table for a client. All of them are kept together.
 func (c *Core) setNodes(in SetNodes) {
 	all := &settings{client: in.Client}
 	var lines []*node
@@ -54,7 +53,8 @@ func (c *Core) setNodes(in SetNodes) {
 	}
 }
 
-// alter changes a line, which is to be kept then; or returns why it cannot be changed so.
+// alter changes a line of the table, which the caller then keeps, or returns why the change is
+// refused.
 func (c *Core) alter(who Caller, id wire.NodeID, m *wire.SetNodes) (_ setting, errno unix.Errno, why string) {
 	n := c.nodes.byID[id]
 	if errno, why := c.maySet(who, id, n, m); errno != 0 {
@@ -76,7 +76,7 @@ func (c *Core) alter(who Caller, id wire.NodeID, m *wire.SetNodes) (_ setting, e
 	return t, 0, ""
 }
 
-// maySet returns why a node cannot be changed so; 0: it can be.
+// maySet returns why a change of a node is refused; 0: it is allowed.
 func (c *Core) maySet(who Caller, id wire.NodeID, n *node, m *wire.SetNodes) (errno unix.Errno, why string) {
 	switch {
 	case id == wire.FrontEnd:
@@ -112,14 +112,14 @@ func (n *node) mayBecome(state nodeState) (errno unix.Errno, why string) {
 	return 0, ""
 }
 
-// setting is a change of a node, which is to be kept.
+// setting is a change of a node that has yet to be kept.
 type setting struct {
 	n      *node
 	before node
-	state  nodeState // empty: it stays as it is
+	state  nodeState // empty: no change
 }
 
-// end goes on when the change is kept, or cannot be: then the node is as it was.
+// end completes a change that was kept. If keeping failed, it restores the node.
 func (t *setting) end(c *Core, err error) (errno unix.Errno) {
 	switch {
 	case err != nil:
@@ -131,7 +131,7 @@ func (t *setting) end(c *Core, err error) (errno unix.Errno) {
 	return 0
 }
 
-// settings are changes of nodes for a client.
+// settings are the changes of nodes that one client asked for.
 type settings struct {
 	client Client
 	list   []setting
@@ -150,9 +150,9 @@ func (t *settings) kept(c *Core, err error) {
 	c.emit(Reply{t.client, &wire.NodesSet{Failed: t.failed}})
 }
 
-// setState puts a node into a state that an administrator wants. A node that is
-// set down stays connected for so long as it takes to tell its processes' ends, as they were;
-// but it is asked for no others, and nothing else of it is served.
+// setState puts a node into a state that an administrator wants. A node that is set down stays
+// connected until it has reported how its processes ended, or until LeaseMargin has passed; nothing
+// else of it is served.
 func (c *Core) setState(n *node, state nodeState) {
 	on, power := state.asks()
 	switch {

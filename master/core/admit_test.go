@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// TestAdmit: who may connect.
+// TestAdmit checks which identities may connect.
 func TestAdmit(t *testing.T) {
 	s := newScript(t)
 	s.inputs("node 0", "node 1", "node 2", "set 1 by 0/0 state down", "revoke 2")
@@ -19,7 +19,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestRevokeIsKept revokes a node, where that can be kept and where not.
+// TestRevokeIsKept revokes a node, first when that cannot be kept and then when it can.
 func TestRevokeIsKept(t *testing.T) {
 	s := newScript(t)
 	if _, err := s.joined("key 0", "n0", -1, ""); err != nil {
@@ -54,7 +54,7 @@ func TestRevokeIsKept(t *testing.T) {
 	}
 }
 
-// TestSetDownEndsViews: who looks from there is cut off at once.
+// TestSetDownEndsViews checks that looks from a node end at once when it is set down.
 func TestSetDownEndsViews(t *testing.T) {
 	s := newScript(t)
 	s.inputs("node 0", "up s0 0")

@@ -7,12 +7,12 @@ import (
 	"bproc/wire"
 )
 
-// maxAnswers is how many of the last signals that a node's processes have sent are
-// known, so that a node that asks again for one, since its daemon has died with the
-// answer, is answered and nothing is sent twice.
+// maxAnswers bounds the signal calls that are remembered for each node. A node asks again if its
+// daemon has died with an answer. It then gets the remembered answer, and the signal is not sent
+// twice.
 const maxAnswers = 1024
 
-// answers are those calls of a node, the oldest first.
+// answers are the remembered calls of a node, the oldest first.
 type answers struct {
 	calls map[uint64]*call // by number
 	order []uint64
@@ -33,7 +33,7 @@ func (a *answers) enter(k *call) {
 	}
 }
 
-// again reports whether a call is one that was entered, and sees to its answer.
+// again reports whether a call was entered before. If so, this session gets its answer.
 func (a *answers) again(c *Core, s *session, number uint64, m *wire.Call) bool {
 	k := a.calls[number]
 	if k == nil || k.s == s || k.caller != m.Caller || k.op != m.Op || !slices.Equal(k.args, m.Args) || !bytes.Equal(k.info, m.Info) {
@@ -43,12 +43,12 @@ func (a *answers) again(c *Core, s *session, number uint64, m *wire.Call) bool {
 	if k.returned != nil {
 		c.reply(s, number, k.returned)
 	} else {
-		s.calling++ // it is under way
+		s.calling++ // the call is under way
 	}
 	return true
 }
 
-// over is for the end of a session.
+// over detaches the answered calls from a session that ends.
 func (a *answers) over(s *session) {
 	left := s.left()
 	for _, k := range a.calls {
@@ -58,8 +58,8 @@ func (a *answers) over(s *session) {
 	}
 }
 
-// left is a session that has ended, for calls that were answered: they do not keep the session itself, with
-// all that is waiting there.
+// left returns an ended session of the same node, for answered calls: they do not keep the session
+// itself in memory, with everything that waits in it.
 func (s *session) left() *session { return &session{node: s.node, ended: true} }
 
 // answersOf returns the calls of a node.

@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// TestAnswersAreRepeated asks again for calls in another session. Only one that is the
-// same in everything is the same call.
+// TestAnswersAreRepeated asks again for calls in another session. Only a call that is the same in
+// everything is the same call.
 func TestAnswersAreRepeated(t *testing.T) {
 	const number = 7
 	for _, tc := range []struct {
@@ -63,7 +63,8 @@ func TestAnswersAreRepeated(t *testing.T) {
 	}
 }
 
-// TestAnswersLeave ends a session with calls that were answered, and one that is then.
+// TestAnswersLeave ends a session with calls that were answered, and one that is answered
+// afterwards.
 func TestAnswersLeave(t *testing.T) {
 	var c Core
 	s := &session{node: 7}
@@ -91,7 +92,7 @@ func TestAnswersLeave(t *testing.T) {
 	}
 }
 
-// TestAnswersOfDeadNode: when all processes of a node have ended, nobody asks again.
+// TestAnswersOfDeadNode checks that answers are forgotten when all processes of a node have ended.
 func TestAnswersOfDeadNode(t *testing.T) {
 	s := newScript(t)
 	for _, line := range []string{"node 0", "up s0 0"} {
@@ -107,7 +108,7 @@ func TestAnswersOfDeadNode(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded enters more calls than are known, and some of them twice.
+// TestAnswersAreBounded enters more calls than are remembered, and some of them twice.
 func TestAnswersAreBounded(t *testing.T) {
 	var a answers
 	for n := range uint64(2 * maxAnswers) {

@@ -4,21 +4,22 @@ import "bproc/wire"
 
 // Bounds on the bytes of command lines.
 const (
-	// MaxArgv is of a command line that a ghost gets. A node tells no more than 64 KiB.
+	// MaxArgv bounds the command line of a ghost. A node reports no more than 64 KiB.
 	MaxArgv = 128 << 10
 
-	// maxArgvs is of command lines that the keeper has yet to give to ghosts, of one node;
-	// maxAllArgvs is of all. The outbox to the keeper has room for more (outbox.Bound). A
-	// ghost for whose command line there is no room gets the name of its program alone.
+	// maxArgvs bounds the command lines of one node that the keeper has yet to give to ghosts;
+	// maxAllArgvs bounds those of all nodes. The outbox to the keeper has room for more
+	// (outbox.Bound). A ghost gets only the name of its program if there is no room for its command
+	// line.
 	maxArgvs    = 4 << 20
 	maxAllArgvs = 16 << 20
 )
 
-// argvs are the bytes of command lines that wait for the keeper.
+// argvs counts the bytes of command lines that wait for the keeper.
 type argvs struct{ all int }
 
-// exec is the request that gives a ghost what its process executes, as far as there is
-// room, and how many bytes of command line it has.
+// exec returns the request that gives a ghost the command line of its process, as far as there is
+// room, and the size of that command line in bytes.
 func (a *argvs) exec(s *session, p *proc, e *wire.Event) (m *wire.GhostExec, bytes int) {
 	m = &wire.GhostExec{PID: p.pid, Argv: CutArgv(e.Argv, MaxArgv), Comm: cutText(e.Comm, maxComm)}
 	bytes = SizeOf(m.Argv)
@@ -30,7 +31,7 @@ func (a *argvs) exec(s *session, p *proc, e *wire.Event) (m *wire.GhostExec, byt
 	return m, bytes
 }
 
-// argvTaken says that the keeper has a command line.
+// argvTaken frees the room of a command line that the keeper has.
 type argvTaken struct {
 	s     *session
 	bytes int
@@ -38,13 +39,13 @@ type argvTaken struct {
 
 func (t *argvTaken) do(c *Core) { t.s.argvs, c.argvs.all = t.s.argvs-t.bytes, c.argvs.all-t.bytes }
 
-// Names are as long as the kernel lets them be.
+// Names are as long as the kernel allows.
 const (
 	maxComm = 64
 	maxPath = 4096
 )
 
-// SizeOf returns how many bytes a command line has.
+// SizeOf returns the size of a command line in bytes.
 func SizeOf(argv []string) int {
 	bytes := 0
 	for _, arg := range argv {
@@ -53,7 +54,7 @@ func SizeOf(argv []string) int {
 	return bytes
 }
 
-// CutArgv returns as much of the beginning of a command line as has some bytes.
+// CutArgv returns as much of the beginning of a command line as fits into most bytes.
 func CutArgv(argv []string, most int) []string {
 	for i, arg := range argv {
 		switch {

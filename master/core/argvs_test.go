@@ -7,8 +7,8 @@ import (
 	"bproc/wire"
 )
 
-// TestArgvs has a node tell more of command lines than the keeper could be told, which answers
-// nothing meanwhile, and then as everybody does.
+// TestArgvs has a node report more command lines than the keeper may be sent, which does not answer
+// meanwhile, and then a usual one.
 func TestArgvs(t *testing.T) {
 	s := newScript(t)
 	s.inputs("node 0", "up s0 0", "run 4711 0", "done GhostAdopt 4711", "events s0 Spawned 4711")
@@ -58,7 +58,7 @@ func TestArgvs(t *testing.T) {
 	}
 }
 
-// TestCutArgv keeps command lines as they are up to a bound.
+// TestCutArgv checks that command lines are kept as they are up to a bound.
 func TestCutArgv(t *testing.T) {
 	for _, tt := range []struct {
 		argv []string

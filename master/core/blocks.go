@@ -13,9 +13,9 @@ import (
 // maxNumbers bounds the process numbers of one node: a sixth of the zone.
 const maxNumbers = 1 << 19
 
-// lend grants another block of numbers to a node that wants one, if there is one for it: that at
-// its home first. As long as there are orphans, a node with blocks that a former master has
-// granted may not have come back, and nothing is granted.
+// lend grants another block of numbers to a node that wants one and may have one; the block at its
+// home comes first. While there are orphans nothing is granted: a node with blocks that a former
+// master has granted may not have come back yet.
 func (c *Core) lend(s *session, wants bool) {
 	s.wanted = s.wanted || wants
 	if s.granting {
@@ -25,7 +25,7 @@ func (c *Core) lend(s *session, wants bool) {
 		if !s.lending {
 			s.lending = true
 			c.lending = append(c.lending, s)
-			c.put(s, &wire.Progress{Event: s.told}) // its lease begins with the first word
+			c.put(s, &wire.Progress{Event: s.told}) // the slave's lease begins with the first message
 		}
 		return
 	}
@@ -49,7 +49,7 @@ func (c *Core) lend(s *session, wants bool) {
 	c.setBlocks(s.node, slices.Concat(c.blocks.of[s.node], blocks), &granting{s, b})
 }
 
-// granting is a block that a node gets when that is kept.
+// granting is a block that a node gets when it is kept.
 type granting struct {
 	s     *session
 	block wire.Block
@@ -59,7 +59,7 @@ func (g *granting) kept(c *Core, err error) {
 	s := g.s
 	s.granting = false
 	switch {
-	case s.ended: // the node has not heard of it, and will claim what it has
+	case s.ended: // the node has not heard of the block, and will claim what it has
 	case err != nil:
 		c.log.Error("process numbers for a node cannot be kept", "node", s.node, "err", err)
 		blocks := []wire.Block{g.block}
@@ -74,13 +74,14 @@ func (g *granting) kept(c *Core, err error) {
 	c.orphansClaimed()
 }
 
-// without returns those of a node's blocks that are not among others.
+// without returns the blocks that are not among others.
 func without(blocks, others []wire.Block) []wire.Block {
 	return slices.DeleteFunc(slices.Clone(blocks), func(b wire.Block) bool { return slices.Contains(others, b) })
 }
 
-// lent tells a node which blocks it has got; none is an answer, too. One without any cannot have
-// processes. One that has some and wants more has its forks fail when they are used up (EAGAIN).
+// lent tells a node which blocks it gets; no block is an answer, too. A node without any block
+// cannot have processes. If a node has blocks and gets no more, forks fail there with EAGAIN when
+// these are used up.
 func (c *Core) lent(s *session, blocks []wire.Block, err error, wanted bool) {
 	for _, b := range blocks {
 		s.numbers += int(b.Count)
@@ -119,20 +120,20 @@ func (c *Core) NumberList() wire.NumberList {
 	return list
 }
 
-// isAtHome reports whether a block is at home on a node: that it may have it stands in the
-// table of nodes, and nobody else gets it.
+// isAtHome reports whether a block is at home on a node. The node table says so, and no other node
+// gets it.
 func (c *Core) isAtHome(node wire.NodeID, b wire.Block) bool {
 	n := c.nodes.byID[node]
 	return n != nil && n.Home.First <= b.First && b.End() <= n.Home.End()
 }
 
-// borrowed returns those of a node's blocks that are not at home.
+// borrowed returns the blocks of a node that are not at home.
 func (c *Core) borrowed(node wire.NodeID, blocks []wire.Block) []wire.Block {
 	return slices.DeleteFunc(slices.Clone(blocks), func(b wire.Block) bool { return c.isAtHome(node, b) })
 }
 
-// claimNumbers enters the blocks that a node has. Besides those at home it may have fewer than
-// were granted to it, and no others.
+// claimNumbers enters the blocks that a node has. Besides those at home these may be fewer than
+// were granted to it, but no others.
 func (c *Core) claimNumbers(s *session) {
 	blocks := s.inventory.Blocks
 	borrowed := c.borrowed(s.node, blocks)
@@ -152,9 +153,8 @@ func (c *Core) claimNumbers(s *session) {
 	c.setBlocks(s.node, borrowed, blocksSet(s.node))
 }
 
-// takeBack takes blocks back in which the node uses no number any more. A ghost
-// that is still ending does no harm: a process that gets its number on another
-// node waits for it.
+// takeBack takes back blocks in which the node no longer uses a number. A ghost that is still
+// ending does no harm: a process that gets its number on another node waits for it.
 func (c *Core) takeBack(s *session, blocks []wire.Block) {
 	err := c.unused(s.node, blocks)
 	if err == nil {
@@ -171,7 +171,7 @@ func (c *Core) takeBack(s *session, blocks []wire.Block) {
 	c.setBlocks(s.node, without(c.blocks.of[s.node], blocks), blocksSet(s.node))
 }
 
-// unused checks that a node has no process in some of its blocks.
+// unused checks that a node has no process in the given blocks.
 func (c *Core) unused(node wire.NodeID, blocks []wire.Block) error {
 	if err := pidmap.Validate(blocks); err != nil {
 		return err

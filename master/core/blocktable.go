@@ -11,12 +11,12 @@ import (
 	"bproc/wire"
 )
 
-// blockTable has the blocks of process numbers that nodes have besides those at home, as they
-// are kept for the next master: a node that comes then may claim these and no others. They are
-// on disk before a node hears of them.
+// blockTable holds the blocks of process numbers that nodes have besides those at home, as they are
+// kept for the next master. A node that connects to that master may claim these and no others. They
+// are on disk before a node hears of them.
 type blockTable struct {
 	of    map[wire.NodeID][]wire.Block
-	stale map[wire.NodeID]bool // that could not be kept: they are again, with the next that is
+	stale map[wire.NodeID]bool // whose records could not be kept; the next write includes them
 }
 
 func loadBlocks(records map[string][]byte) (*blockTable, error) {
@@ -35,7 +35,7 @@ func loadBlocks(records map[string][]byte) (*blockTable, error) {
 	return t, nil
 }
 
-// cover reports whether a node has all of these blocks.
+// cover returns an error if a node does not have all of these blocks.
 func (t *blockTable) cover(node wire.NodeID, blocks []wire.Block) error {
 	for _, b := range blocks {
 		if !slices.Contains(t.of[node], b) {
@@ -45,8 +45,8 @@ func (t *blockTable) cover(node wire.NodeID, blocks []wire.Block) error {
 	return nil
 }
 
-// reserve has an allocator grant nobody else what nodes have that are yet to come. What
-// cannot be theirs they will claim in vain.
+// reserve claims the blocks of nodes that have yet to connect, so that no other node gets them. A
+// node whose blocks cannot be reserved will claim them in vain.
 func (t *blockTable) reserve(alloc *pidmap.Allocator) (err error) {
 	for _, node := range inOrder(t.of) {
 		err = errors.Join(err, alloc.Claim(node, t.of[node]))
@@ -54,7 +54,7 @@ func (t *blockTable) reserve(alloc *pidmap.Allocator) (err error) {
 	return err
 }
 
-// setBlocks has it kept what a node has from now on.
+// setBlocks sets the blocks that a node has from now on, and keeps them.
 func (c *Core) setBlocks(node wire.NodeID, blocks []wire.Block, then kept) {
 	t := c.blocks
 	if slices.Equal(t.of[node], blocks) && !t.stale[node] {
@@ -72,7 +72,7 @@ func (c *Core) setBlocks(node wire.NodeID, blocks []wire.Block, then kept) {
 			return
 		}
 		if len(t.of[id]) == 0 {
-			record = nil // there is none any more
+			record = nil // the node has none any more
 		}
 		records[strconv.Itoa(int(id))] = record
 	}
@@ -86,7 +86,7 @@ func (t *blockTable) set(node wire.NodeID, blocks []wire.Block) {
 	}
 }
 
-// settingBlocks are nodes whose blocks are to be kept.
+// settingBlocks are nodes whose blocks are being kept.
 type settingBlocks struct {
 	nodes []wire.NodeID
 	then  kept
@@ -101,8 +101,9 @@ func (t *settingBlocks) kept(c *Core, err error) {
 	t.then.kept(c, err)
 }
 
-// blocksSet says that fewer blocks than before were to be kept for a node. More may be kept
-// for it than it has: then the next master believes it too much, and nobody else gets them.
+// blocksSet ends the keeping of fewer blocks than a node had before. If that fails, the record
+// names more blocks than the node has: the next master accepts a claim of them, and no other node
+// gets them.
 type blocksSet wire.NodeID
 
 func (node blocksSet) kept(c *Core, err error) {
@@ -111,13 +112,13 @@ func (node blocksSet) kept(c *Core, err error) {
 	}
 }
 
-// disown takes back all numbers of a node: it has no processes any more.
+// disown takes back all numbers of a node that no longer has processes.
 func (c *Core) disown(node wire.NodeID) {
 	c.alloc.Return(node)
 	c.setBlocks(node, nil, blocksSet(node))
 }
 
-// disownAbsent takes back the numbers of nodes that have not come to this master in the
+// disownAbsent takes back the numbers of nodes that have not connected to this master within the
 // time of their lease.
 func (c *Core) disownAbsent() {
 	for _, node := range inOrder(c.blocks.of) {

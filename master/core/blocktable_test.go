@@ -21,8 +21,8 @@ func (s *script) granted() (got []wire.Block) {
 	return got
 }
 
-// TestNumbersAreOnDiskFirst has a node want numbers twice before the first are on disk. It hears of
-// each when they are.
+// TestNumbersAreOnDiskFirst has a node ask for numbers twice before the first are on disk. It hears
+// of each block when the block is on disk.
 func TestNumbersAreOnDiskFirst(t *testing.T) {
 	s := scriptWith(t, Config{})
 	s.inputs("node 0")
@@ -65,8 +65,8 @@ func TestNumbersAreOnDiskFirst(t *testing.T) {
 	}
 }
 
-// TestFullDiskForAWhile has a node give numbers back, which cannot be kept, and another one get them.
-// The next master believes the other one.
+// TestFullDiskForAWhile has a node give numbers back, which cannot be kept, and another node get
+// them. The next master believes the other node.
 func TestFullDiskForAWhile(t *testing.T) {
 	cfg := Config{}
 	s := scriptWith(t, cfg)
@@ -74,7 +74,7 @@ func TestFullDiskForAWhile(t *testing.T) {
 	come := func(name string, node int, blocks ...wire.Block) (*session, []wire.Block) {
 		t.Helper()
 		s.sent = nil
-		_ = s.comes(name, node, wire.Inventory{Blocks: blocks}, nil) // one that is refused is granted nothing
+		_ = s.comes(name, node, wire.Inventory{Blocks: blocks}, nil) // a refused session is granted nothing
 		return s.session(name), s.granted()
 	}
 	a, lost := come("a", 0)
@@ -93,8 +93,8 @@ func TestFullDiskForAWhile(t *testing.T) {
 	}
 }
 
-// TestProcessesOfNodesToCome lists nodes before they have come to this master: what runs there is
-// not gone, as somebody could believe who waits for a node to be drained.
+// TestProcessesOfNodesToCome lists nodes before they have come to this master. Their processes
+// still count: an administrator may wait for a node to be drained.
 func TestProcessesOfNodesToCome(t *testing.T) {
 	s := scriptWith(t, Config{})
 	s.inputs("node 0", "node 1")
@@ -107,15 +107,15 @@ func TestProcessesOfNodesToCome(t *testing.T) {
 	}
 }
 
-// TestBlocksAreKept has a node come, get numbers and give some back. The next master knows
-// what it has, grants that to nobody else, and takes it back when the node does not come.
+// TestBlocksAreKept has a node come, get numbers and give some back. The next master knows the
+// node's numbers, grants them to no other node, and takes them back when the node does not come.
 func TestBlocksAreKept(t *testing.T) {
 	cfg := Config{}
 	s := scriptWith(t, cfg)
 	s.inputs("node 0", "node 1")
 	come := func(name string, node int, blocks ...wire.Block) (*session, []wire.Block) {
 		t.Helper()
-		_ = s.comes(name, node, wire.Inventory{Blocks: blocks}, nil) // one that is refused is granted nothing
+		_ = s.comes(name, node, wire.Inventory{Blocks: blocks}, nil) // a refused session is granted nothing
 		return s.session(name), s.granted()
 	}
 	next := func() {

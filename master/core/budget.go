@@ -6,36 +6,36 @@ import (
 	"bproc/wire"
 )
 
-// budget is how many processes and threads a user may have on all nodes: as many
-// as on one machine, which RLIMIT_NPROC bounds (getrlimit(2)). Beyond it the
-// ghosts' own fork would fail, when that of their processes has succeeded. The
-// nodes on which the user has processes have equal shares of it.
+// budget bounds the processes and threads of a user on all nodes: the user may have as many as
+// RLIMIT_NPROC allows on one machine (getrlimit(2)). Beyond that the fork of a ghost would fail
+// after the fork of its process has succeeded. The nodes on which the user has processes have equal
+// shares.
 //
 // Control groups of the front end are another bound (taskgroups.go).
 //
-// Root has none.
+// Root has no budget.
 type budget struct {
 	uid    uint32
-	limit  uint64 // the largest of the user's clients; unix.RLIM_INFINITY: no bound; 0: not known
+	limit  uint64 // the largest limit of the user's clients; unix.RLIM_INFINITY: no bound; 0: not known
 	nodes  map[wire.NodeID]*share
-	behind bool // not all nodes know their shares
+	behind bool // some nodes do not know their shares
 }
 
-// share is what a user has on a node.
+// share is the part of a budget that a node has.
 type share struct {
 	procs int
 	idle  int // ticks without a process
 }
 
-// idleShare is for how many ticks a node keeps the share of a user who has no
-// process there: shares do not change with every command.
+// idleShare is for how many ticks a node keeps the share of a user who has no process there, so
+// that shares do not change with every command.
 const idleShare = 30
 
-// leastShare is what a node can have in any case: a pipeline in a shell works.
+// leastShare is the smallest share of a node: enough for a pipeline in a shell.
 const leastShare = 16
 
-// charge enters a process in the budget of its user. A node that is new to the
-// user learns its share at once, before the process; the others do soon.
+// charge enters a process in the budget of its user. A node that is new to the user learns its
+// share at once, before the process; the other nodes learn theirs soon.
 func (c *Core) charge(p *proc) {
 	if p.uid == 0 {
 		return
@@ -67,8 +67,7 @@ func (c *Core) discharge(p *proc) {
 	}
 }
 
-// changeUser follows a process that has another user now. Its limits are
-// the ghost's.
+// changeUser records that a process has another user now. Its limits are the ghost's.
 func (c *Core) changeUser(p *proc, uid uint32) {
 	const same = ^uint32(0) // see orSame
 	if uid == p.uid || uid == same {
@@ -79,7 +78,7 @@ func (c *Core) changeUser(p *proc, uid uint32) {
 	c.charge(p)
 }
 
-// share is the share of a node, as wire.Budget has it.
+// share returns the share of each node, in the form of wire.Budget.
 func (b *budget) share() uint64 {
 	if b.limit == unix.RLIM_INFINITY {
 		return 0
@@ -87,7 +86,7 @@ func (b *budget) share() uint64 {
 	return max(b.limit/uint64(max(1, len(b.nodes))), min(b.limit, leastShare))
 }
 
-// tellShare tells a node its share, if it does not know.
+// tellShare tells a node its share, if the node does not know it.
 func (c *Core) tellShare(b *budget, id wire.NodeID) {
 	s := c.nodes.byID[id].sess
 	if s == nil || b.limit == 0 || s.shares[b.uid] == b.share() {
@@ -104,7 +103,7 @@ func (c *Core) shareSoon(b *budget) {
 	}
 }
 
-// tellShares tells all nodes of users whose shares have changed.
+// tellShares tells nodes the shares that have changed.
 func (c *Core) tellShares() {
 	for _, b := range c.unshared {
 		b.behind = false
@@ -115,8 +114,8 @@ func (c *Core) tellShares() {
 	c.unshared = c.unshared[:0]
 }
 
-// dropShares drops the shares of users who have had no process on a node for a
-// while, and forgets users who have none anywhere.
+// dropShares drops the shares of users who have had no process on a node for a while, and forgets
+// users without any share.
 func (c *Core) dropShares() {
 	for _, b := range c.budgetsInOrder() {
 		for id, sh := range b.nodes {

@@ -13,7 +13,7 @@ const maxCalls = 10_000
 type call struct {
 	s      *session
 	number uint64 // of the request
-	after  uint64 // event that it comes after
+	after  uint64 // event after which the call was made
 	caller wire.PID
 	op     wire.CallOp
 	args   []int64
@@ -23,7 +23,7 @@ type call struct {
 	returned *wire.Return // the answer
 }
 
-// arguments says how many arguments a call has, and whether a siginfo_t.
+// arguments has the number of arguments of each call, and the size of its siginfo_t.
 var arguments = map[wire.CallOp]struct {
 	count int
 	info  int
@@ -40,9 +40,9 @@ var arguments = map[wire.CallOp]struct {
 	wire.CallEnd:        {2, 0},
 }
 
-// call takes a call of a node's process. It waits until the front end has caught
-// up with everything that the node has told before, so that whatever the process
-// knows of, is there.
+// call takes a call of a node's process. The call waits until the front end has caught up with
+// everything that the node has reported before it, so that everything the process knows of is
+// there.
 func (c *Core) call(s *session, number uint64, m *wire.Call) {
 	if !s.shutBy.IsZero() {
 		c.reply(s, number, &wire.Return{Errno: uint32(unix.ESRCH)}) // the caller is being killed
@@ -67,7 +67,7 @@ func (c *Core) call(s *session, number uint64, m *wire.Call) {
 	}
 }
 
-// carryOutCalls carries out the calls that need wait no longer.
+// carryOutCalls carries out the calls that need not wait any longer.
 func (c *Core) carryOutCalls(s *session) {
 	for len(s.calls) > 0 && s.calls[0].after <= s.placed {
 		k := s.calls[0]
@@ -76,7 +76,7 @@ func (c *Core) carryOutCalls(s *session) {
 	}
 }
 
-// answer answers a call. The session may have ended, and with it the call.
+// answer answers a call. The session, and with it the call, may have ended.
 func (c *Core) answer(k *call, value int64, errno unix.Errno) {
 	k.s.calling--
 	k.returned = &wire.Return{Errno: uint32(errno), Value: value}
@@ -95,8 +95,7 @@ func (k *call) told(c *Core, a *Answer) { c.answer(k, int64(a.PID), a.Errno) }
 // pid returns an argument as the kernel takes it: pid_t is an int.
 func (k *call) pid(i int) wire.PID { return wire.PID(int32(k.args[i])) }
 
-// caller returns the process that makes a call. A node speaks for its own
-// processes only.
+// caller returns the process that makes a call. A node speaks only for its own processes.
 func (c *Core) caller(k *call) *proc {
 	p := c.procs[k.caller]
 	if p == nil || p.sess != k.s || p.state == adopting || p.state == ending {
@@ -129,7 +128,7 @@ func (c *Core) carryOut(k *call) {
 	}
 }
 
-// of returns the process that an argument names: 0 is the caller.
+// of returns the process that an argument names; 0 names the caller.
 func (k *call) of(i int) wire.PID {
 	if pid := k.pid(i); pid != 0 {
 		return pid
@@ -137,9 +136,9 @@ func (k *call) of(i int) wire.PID {
 	return k.caller
 }
 
-// getppid tells a process its parent on the front end: what has adopted it since
-// its own has ended. The node has told that end before the call; if the ghost
-// has not ended yet, the call waits for that.
+// getppid tells a process its parent on the front end, which may have adopted it after the end of
+// its former parent. The node has reported that end before the call; if the former parent's ghost
+// has not ended yet, the call waits for it.
 func (c *Core) getppid(k *call) { c.wonder(ParentOf{k.caller}, (*getppid)(k)) }
 
 type getppid call
@@ -155,7 +154,7 @@ func (g *getppid) told(c *Core, a *Answer) {
 	c.answer(k, int64(a.PID), a.Errno)
 }
 
-// do asks once more: the ghost of the parent has ended.
+// do asks once more, after the end of the former parent's ghost.
 func (g *getppid) do(c *Core) {
 	if k := (*call)(g); c.caller(k) == nil {
 		c.fails(k, unix.ESRCH)
@@ -164,16 +163,16 @@ func (g *getppid) do(c *Core) {
 	}
 }
 
-// sendSignal has the caller's ghost send a signal. The keeper reports what the
-// ghost has sent to itself before it answers, and so is the order in which the
-// node gets Signal and Return; for others of the node see groupdelivery.go.
+// sendSignal has the caller's ghost send a signal. The keeper reports the signals that the ghost
+// has sent to itself before it answers, and the node gets Signal and Return in that order;
+// groupdelivery.go sees to other processes of the node.
 //
-// A process with many threads has one signal sent after the other: the keeper has
-// other ghosts to look after.
+// A process with many threads sends one signal after another, because the keeper has other ghosts
+// to look after.
 //
-// If the keeper is lost, nobody knows whether the signal was sent. One that counts
-// may not be sent twice, and sigqueue(3) can fail for a while; of the others one
-// more is better than none.
+// If the keeper is lost, it is unknown whether the signal was sent. A queued signal must not be
+// sent twice, and sigqueue(3) may fail for a while; of other signals one too many is better than
+// none.
 func (c *Core) sendSignal(k *call, p *proc) {
 	if p.sending {
 		p.toSend = append(p.toSend, k)
@@ -189,11 +188,11 @@ func (c *Core) sendSignal(k *call, p *proc) {
 	}
 }
 
-// sending is a signal that a process sends.
+// sending is a signal that a process is sending.
 type sending struct {
 	k     *call
 	p     *proc
-	group *underWay // of which it is; nil: it is for one process
+	group *underWay // group call that it belongs to; nil: it is for one process
 }
 
 // told sends the signal of a process on a node with limited trust.
@@ -214,7 +213,7 @@ func (t *sending) send(c *Core) {
 	}
 }
 
-// answered says that the signal was sent, or why not.
+// answered ends a call: the signal was sent, or errno says why not.
 func (t *sending) answered(c *Core, errno unix.Errno) {
 	t.group.answered()
 	switch errno {
@@ -228,7 +227,7 @@ func (t *sending) answered(c *Core, errno unix.Errno) {
 	c.sendNext(t.p)
 }
 
-// sendNext goes on with the signals that a process sends.
+// sendNext sends the next signals of a process.
 func (c *Core) sendNext(p *proc) {
 	p.sending = false
 	for len(p.toSend) > 0 && !p.sending {

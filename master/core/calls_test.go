@@ -8,8 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// TestCallsAreBounded has a node ask for more than is taken, while a birth holds
-// all of it up.
+// TestCallsAreBounded has a node make more calls than are accepted, while a birth holds all of them
+// up.
 func TestCallsAreBounded(t *testing.T) {
 	s := newScript(t)
 	for _, line := range [][]string{
@@ -35,7 +35,7 @@ func TestCallsAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzCall has a node ask for anything.
+// FuzzCall has a node make any call.
 func FuzzCall(f *testing.F) {
 	f.Add(int32(4711), uint8(wire.CallKill), []byte{1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, 0)
 	f.Add(int32(4711), uint8(wire.CallSigqueue), make([]byte, 16), sizeofSiginfo)
@@ -63,14 +63,14 @@ func FuzzCall(f *testing.F) {
 		}
 		s.lines = nil
 		s.fromNode(s.session("s0"), 1, m)
-		// It is answered at once, or when the keeper has.
+		// It is answered at once, or when the keeper has answered.
 		if len(s.lines) != 1 || s.session("s0").calling != len(s.asked) {
 			t.Errorf("%+v: %q", m, s.lines)
 		}
 	})
 }
 
-// BenchmarkCall measures what the core needs for a call, with the kernel's answer.
+// BenchmarkCall measures the core's time for a call, with the kernel's answer.
 func BenchmarkCall(b *testing.B) {
 	core, err := New(Config{})
 	if err != nil {

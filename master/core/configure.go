@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// Configure changes what a core was told at its beginning ([Config]) while it goes on.
+// Configure changes the configuration ([Config]) of a core that runs.
 type Configure struct {
 	Named     []Named
 	Rights    Rights
@@ -20,7 +20,7 @@ func (in Configure) apply(c *Core) {
 		return
 	}
 	c.config.SetUp = in.SetUp
-	for _, n := range c.nodes.sorted() { // what is up needs no set-up before it is booted anew
+	for _, n := range c.nodes.sorted() { // nodes that are up need no set-up before their next boot
 		c.noteState(n)
 	}
 }

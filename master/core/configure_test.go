@@ -6,8 +6,8 @@ import (
 	"bproc/wire"
 )
 
-// TestConfigure changes what a core was told at its beginning: nodes that are there stay, and so
-// do their rights.
+// TestConfigure changes the configuration of a core that runs: nodes that are there stay, and so do
+// their rights.
 func TestConfigure(t *testing.T) {
 	s := scriptWith(t, Config{Named: []Named{{ID: 1, Name: "one"}, {ID: 2, Name: "two"}}})
 	join := func(name, addr string, want wire.NodeID) *node {
@@ -51,15 +51,15 @@ func TestConfigure(t *testing.T) {
 	if n := s.core.nodes.byID[4]; n.Name != "anything" {
 		t.Errorf("node 4 has the name %q", n.Name)
 	}
-	// What has joined is there for good; another change of rights is not for them.
+	// Nodes that have joined are there for good; another change of rights does not concern them.
 	s.step(Configure{Rights: Rights{Mode: 0o111}, PowerTime: 1})
 	if len(s.core.nodes.byID) != 6 || s.core.nodes.byID[3].Mode != 0o010 {
 		t.Errorf("there are %d nodes, node 3 is %+v", len(s.core.nodes.byID), s.core.nodes.byID[3])
 	}
 }
 
-// TestConfigureSetUp: nodes that are up when there is a script for the first time are not set up
-// before they are booted anew.
+// TestConfigureSetUp checks that nodes that are up when there is a script for the first time are
+// not set up before their next boot.
 func TestConfigureSetUp(t *testing.T) {
 	s := newScript(t)
 	s.inputs("node 0", "up s0 0 booted A")
@@ -74,7 +74,7 @@ func TestConfigureSetUp(t *testing.T) {
 	}
 }
 
-// TestOneName: two machines of one name are two nodes, and the log says so.
+// TestOneName checks that two machines with one name are two nodes, and that the log warns of it.
 func TestOneName(t *testing.T) {
 	s := newScript(t)
 	for i, want := range []wire.NodeID{0, 1} {

@@ -12,7 +12,7 @@ import (
 type Core struct {
 	log    logger
 	out    []Output
-	clock  time.Time // of the input
+	clock  time.Time // time of the input
 	config Config
 
 	nodes    *nodeTable
@@ -21,71 +21,71 @@ type Core struct {
 	onNode   map[wire.NodeID]map[wire.PID]*proc // the same, by node
 	alloc    *pidmap.Allocator
 	blocks   *blockTable
-	lending  []*session // that get blocks when there are no orphans any more
+	lending  []*session // sessions that get blocks when no orphans are left
 
 	// Requests to the keeper, questions to the front end's kernel and records for the store that
-	// are not answered.
-	boot    uint64 // of the front end, as the keeper says
+	// have no answer yet.
+	boot    uint64 // of the front end, from the keeper
 	number  uint64 // of the last request, question or record
 	asked   map[uint64]reply
 	asks    map[uint64]told
 	keeps   map[uint64]kept
-	again   []repeat // to be made once more, when the next keeper has its ghosts
-	blocked []*proc  // processes whose requests wait for that
+	again   []repeat // requests that are made again when the next keeper has its ghosts
+	blocked []*proc  // processes whose requests wait for these
 	ends    int      // calls that wait for the end of a process
 
 	budgets    map[uint32]*budget // by user
-	unshared   []*budget          // whose shares are to be told
+	unshared   []*budget          // budgets with shares that are to be told
 	taskGroups map[uint64]*taskGroup
 	allotments map[allotmentKey]*allotment
-	crowded    []*taskGroup // in which there is more or less room
+	crowded    []*taskGroup // groups in which there is more or less room
 	argvs      argvs
-	served     map[wire.NodeID]map[uint32]bool // users for whom something was started on nodes
-	behind     []*session                      // that are to be told how far the front end is
+	served     map[wire.NodeID]map[uint32]bool // users for whom something was started, by node
+	behind     []*session                      // sessions that are to be told how far the front end is
 	groupCalls map[groupCall]*underWay
 	answers    map[wire.NodeID]*answers
-	marks      []wire.Mark // that the keeper is to be told
-	news       bool        // the daemon knows that there is something to be told soon
+	marks      []wire.Mark // marks that are to be sent to the keeper
+	news       bool        // Soon has been emitted, and News has not come yet
 
 	orphans        map[wire.PID]*orphan // ghosts of a former master that no node has claimed
-	orphansAt      time.Time            // when the keeper said which there are
-	settled        bool                 // what nobody has claimed by now is given up
-	orphansStopped []wire.PID           // of all ghosts that the keeper had when it came, in order
-	delayed        []task               // launches that wait until there is none
+	orphansAt      time.Time            // when the keeper reported them
+	settled        bool                 // unclaimed orphans and absent nodes have been given up
+	orphansStopped []wire.PID           // ghosts that were stopped when the keeper came, in order
+	delayed        []task               // launches that wait until no orphan is left
 
-	attempts uint64               // at set-ups of nodes, so far
+	attempts uint64               // number of set-ups of nodes that were begun
 	unkept   map[wire.NodeID]bool // nodes whose state is to be kept
 
-	settleUntil time.Time // nodes may not have come yet
-	returnUntil time.Time // and for what was there before
+	settleUntil time.Time // until then nodes may not have come yet
+	returnUntil time.Time // the same for what was there before this master
 	waiters     map[wire.NodeID][]waiter
-	absent      map[wire.PID]time.Time // processes whose clients are to come back, and since when
-	reports     map[wire.PID]report    // of such as have ended
+	absent      map[wire.PID]time.Time // processes whose clients have yet to come back, and since when
+	reports     map[wire.PID]report    // how such processes have ended
 }
 
-// Config is what a core knows from the beginning.
+// Config is the configuration with which a core begins.
 type Config struct {
 	Now         time.Time
 	Lease       time.Duration
-	Numbers     pidmap.Config     // for what process numbers are laid out
-	Nodes       map[string][]byte // records of the table of nodes, as [Keep] has them
-	Blocks      map[string][]byte // of the table of blocks
+	Numbers     pidmap.Config     // for the layout of process numbers
+	Nodes       map[string][]byte // records of the node table, as [Keep] has them
+	Blocks      map[string][]byte // records of the table of blocks
 	Named       []Named           // nodes of the configuration
-	Rights      *Rights           // of nodes that join for the first time; nil: everybody's, and root is the owner
-	Squash      uint32            // as whom users appear of whom a node is not believed to have processes; 0: the kernel's overflow user
-	Certificate time.Duration     // the life of a slave's; 0: none expires
+	Rights      *Rights           // rights to nodes that join for the first time; nil: everybody's, and root is the owner
+	Squash      uint32            // user in place of any that a node is not believed about; 0: the kernel's overflow user
+	Certificate time.Duration     // life of a slave's certificate; 0: it does not expire
 	TaskGroups  bool              // control groups bound tasks on the front end
-	Ghosts      string            // control group for ghosts; empty: that of who has started the process
-	MaxEnds     int               // bound on processes for whose ends calls wait
+	Ghosts      string            // control group for ghosts; empty: they stay in their parents'
+	MaxEnds     int               // bound on the processes for whose ends calls wait
 	SetUp       bool              // nodes are set up when they connect
-	PowerTime   time.Duration     // within which a node goes down that was told to; 0: the usual
+	PowerTime   time.Duration     // time within which a node goes down after it was told to; 0: the usual
 }
 
-// Named is a node of the configuration.
+// Named is a node that the configuration names.
 type Named struct {
 	ID   wire.NodeID
-	Name string // under which it joins; empty: any
-	Addr string // from which it joins; empty: any
+	Name string // name under which it joins; empty: any
+	Addr string // address from which it joins; empty: any
 }
 
 // Rights say who may start processes on a node.
@@ -102,9 +102,9 @@ func (cfg *Config) rights() Rights {
 	return *cfg.Rights
 }
 
-// New returns a core that knows no session, process or client yet. An error says which
-// record cannot be read; the core is good without the numbers that cannot be kept for
-// their nodes, of which its first outputs tell.
+// New returns a core without sessions, processes and clients. The error says which record cannot be
+// read. If numbers cannot be reserved for the nodes that have them, the core works without them,
+// and its first outputs say so.
 func New(cfg Config) (*Core, error) {
 	nodes, err := loadNodes(cfg.Nodes, cfg.Named, cfg.rights(), cfg.Now)
 	if err != nil {
@@ -142,9 +142,9 @@ func New(cfg Config) (*Core, error) {
 	return c, nil
 }
 
-// Step takes one input, which came at a time, and returns what is to be done for it, in
-// order. The outputs are the caller's. A question ([Ask]) and a record ([Keep]) are
-// answered by another input; that of a record is the very next one, unless it may come later.
+// Step takes one input and its time, and returns the outputs that follow from it, in order. The
+// caller owns the outputs. Another input answers a question ([Ask]) or a record ([Keep]); the
+// answer to a record is the very next input, unless it may come later.
 func (c *Core) Step(now time.Time, in Input) []Output {
 	c.clock = now
 	in.apply(c)

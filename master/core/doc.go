@@ -1,12 +1,12 @@
-// Package core is the state machine of the master: the node table, the process table, and all
-// that follows from what nodes, clients, the keeper and the front end's kernel say.
+// Package core is the state machine of the master: the node table, the process table, and all that
+// follows from the messages of nodes, clients, the keeper and the front end's kernel.
 //
-// [Core.Step] takes one [Input] and returns the [Output]s that follow from it. There is no
-// goroutine, lock, channel, clock, file or system call inside, and nothing is kept that could
-// not be printed: what waits for an answer is a value whose type says what for. So the same inputs lead to
-// the same outputs, always, and the transcripts in testdata are complete. Connections
-// are numbers ([Session], [Client]). What the kernel knows is asked for ([Ask]) and comes back
-// as an input ([Answer]); so do records for the store ([Keep], [Kept]).
+// [Core.Step] takes one [Input] and returns the [Output]s that follow from it. Inside there is no
+// goroutine, lock, channel, clock, file or system call, and all state can be printed: an operation
+// that waits for an answer is a value whose type names the operation. So the same inputs always
+// lead to the same outputs, and the transcripts in testdata are complete. Connections are numbers
+// ([Session], [Client]). The core asks the kernel by [Ask] and gets an [Answer]; it stores records
+// by [Keep] and gets [Kept].
 //
 // The tables, each in a file of its own:
 //
@@ -31,23 +31,23 @@
 //	event Forked             forking    GhostFork to the keeper
 //	GhostDone                running    Placed: output after the birth may pass
 //
-// While it runs, its ghost follows it: joins groups and sessions, takes on names
-// and credentials, stops (effects.go, stops.go). Numbers of processes, groups and sessions
-// are the same everywhere. The other way, a process asks the kernel of the front
-// end what its own node does not know, and has its ghost send signals (calls.go).
-// Such a call is carried out when everything that its node has told before is in
-// place, as a frame of output is passed on.
+// While a process runs, its ghost follows it: the ghost joins groups and sessions, takes on names
+// and credentials, and stops (effects.go, stops.go). Numbers of processes, groups and sessions are
+// the same everywhere. In the other direction a process asks the front end's kernel for what its
+// own node does not know, and has its ghost send signals (calls.go). Such a call is carried out
+// when everything that its node has reported before is in place, just as a frame of output is
+// passed on.
 //
-// A ghost ends because its process has: the node has said so, or its next
-// inventory lacks the process, or it has not come back for the time of its lease
-// and a margin. The end of a session by itself ends nothing, nor does that of the
-// master or of the keeper; what was under way is settled with the next one.
-// Requests that can be made twice are made again of the next keeper, in order (repeat.go).
+// A ghost ends when its process has ended: the node has reported the end, or its next inventory
+// lacks the process, or the node has not come back within its lease and a margin. The end of a
+// session, of the master or of the keeper ends nothing by itself; operations that were under way
+// are settled with the next one. Requests that can be made twice are made again to the next keeper,
+// in order (repeat.go).
 //
-// A session begins with the events that a former one was not told to be done with. Who has
-// lost a connection with a master or a session comes back: clients by [Attach] or [Run] again,
-// within returnTime of their node, or they count as gone. A connection over which the same
-// process was asked for before ends then, and hands its stream over ([HandOver]). A launch whose
-// Spawn was lost with a session is sent again in the next one, if the inventory lacks its
-// process. A node that leaves says so, and nobody waits for it then.
+// A session begins with the events that the former session did not acknowledge. A client that has
+// lost its connection with a master, or its session, comes back by [Attach] or by another [Run]
+// within returnTime of its node, or it counts as gone. A former connection for the same process
+// ends then, and hands its stream over ([HandOver]). A launch whose Spawn was lost with a session
+// is sent again in the next one, if the inventory lacks its process. A node that leaves says so,
+// and nothing waits for it then.
 package core

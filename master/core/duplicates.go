@@ -2,12 +2,12 @@ package core
 
 import "time"
 
-// duplicateNews is how often at most the log says that an identity is used twice.
+// duplicateNews is the shortest time between two log lines about an identity that is used twice.
 const duplicateNews = time.Minute
 
-// duplicate reports whether the identity of a session has another one that has a connection at
-// this moment: somebody has copied a state directory. If both were served, each would end the
-// other's processes, in turns.
+// duplicate reports whether the identity of a session already has another session with a
+// connection: a state directory was copied. If both were served, each would end the other's
+// processes, in turns.
 func (c *Core) duplicate(n *node, s *session) bool {
 	if n.sess == nil || !n.sess.up {
 		return false

@@ -9,7 +9,7 @@ import (
 	"bproc/wire"
 )
 
-// TestDuplicates has slaves of one identity come while there is a session of it.
+// TestDuplicates has slaves of one identity connect while it has a session.
 func TestDuplicates(t *testing.T) {
 	s := newScript(t)
 	s.inputs("node 0")

@@ -6,18 +6,18 @@ import (
 	"bproc/wire"
 )
 
-// effect is what an event has on the front end, and what output of its session after it
-// waits for: a ghost, its group and session, its credentials. So whoever hears of a process
-// can do with its number what he could on one machine.
+// effect is an effect of an event on the front end that later output of the session waits for: a
+// ghost, its group and session, its credentials. So a program that learns of a process can use its
+// number as on one machine.
 type effect struct {
 	event uint64
-	birth *wire.GhostFork // that makes the ghost; nil: another effect
-	maker *proc           // whose ghost makes it
+	birth *wire.GhostFork // request that makes the ghost; nil: another effect
+	maker *proc           // process whose ghost makes it
 	done  bool
 }
 
-// settle moves the barrier of a session to the last event whose effects, and those of all
-// events before it, are in place, and carries out the calls that have waited for that.
+// settle moves the barrier of a session to the last event up to which all effects are in place, and
+// carries out the calls that have waited for that.
 func (c *Core) settle(s *session) {
 	for len(s.pending) > 0 && s.pending[0].done {
 		s.pending = s.pending[1:]
@@ -36,9 +36,9 @@ func (c *Core) settle(s *session) {
 	c.progress(s)
 }
 
-// follow makes a ghost what an event says of its process: in a group and a
-// session, with the command line and the credentials of a program. What the
-// event does not say, the ghost has already, by birth or from before.
+// follow changes a ghost as an event says of its process: its group and session, the command line
+// and the credentials of a program. What the event does not mention the ghost already has, from its
+// birth or from earlier events.
 func (c *Core) follow(p *proc, e *wire.Event) {
 	if e.PGID != 0 || e.SID != 0 {
 		c.joinGroup(p, e)
@@ -56,8 +56,8 @@ func (c *Core) follow(p *proc, e *wire.Event) {
 	}
 }
 
-// joinGroup moves a ghost into a group or a session. A zombie is moved by its parent's ghost,
-// which is asked in its own turn.
+// joinGroup moves a ghost into a group or a session. The ghost of a zombie is moved by the ghost of
+// its parent, in the turn of the latter.
 func (c *Core) joinGroup(p *proc, e *wire.Event) {
 	m := &wire.GhostJoin{PID: p.pid, PGID: e.PGID, SID: e.SID}
 	if parent := c.procs[e.Maker]; e.Kind == wire.EventGrouped && e.Maker != 0 && parent != nil && parent.sess == p.sess {
@@ -79,17 +79,17 @@ func (c *Core) joinGroup(p *proc, e *wire.Event) {
 // isFree reports whether requests about the ghost of p go to the keeper at once.
 func (p *proc) isFree() bool { return p.blockers == 0 && len(p.waiting) == 0 }
 
-// lateJoin is a ghost that joins the group of another one when it is the turn of both: a group cannot be joined before its
-// leader has made it, nor when it has nobody any more.
+// lateJoin is a ghost's join of another ghost's group, which waits for the turn of both: a group
+// can be joined only after its leader has made it and while it has a member.
 type lateJoin struct {
 	p, leader *proc
 	ready     bool // it is the leader's turn
-	waits     bool // p, for that
+	waits     bool // p waits for the leader's turn
 	done      bool
-	blocks    bool // what the leader's ghost does next
+	blocks    bool // later requests about the leader's ghost wait
 }
 
-// do says that it is the leader's turn.
+// do is called at the leader's turn.
 func (j *lateJoin) do(c *Core) {
 	if j.ready = true; !j.done {
 		j.blocks = true
@@ -100,7 +100,7 @@ func (j *lateJoin) do(c *Core) {
 	}
 }
 
-// joinsNext is lateJoin as the requests about the ghost that joins see it.
+// joinsNext is a lateJoin among the requests about p.
 type joinsNext lateJoin
 
 func (j *joinsNext) do(*Core) {
@@ -110,7 +110,7 @@ func (j *joinsNext) do(*Core) {
 	}
 }
 
-// lateJoined is lateJoin when the keeper has been asked.
+// lateJoined is a lateJoin after its request has gone to the keeper.
 type lateJoined lateJoin
 
 func (j *lateJoined) do(c *Core) {
@@ -119,8 +119,7 @@ func (j *lateJoined) do(c *Core) {
 	}
 }
 
-// orSame returns what leaves credentials as they are if there is nothing else
-// (setresuid(2): -1).
+// orSame returns ids, or for nil the value that leaves credentials unchanged (-1 in setresuid(2)).
 func orSame(ids *wire.IDs) wire.IDs {
 	const same = ^uint32(0)
 	if ids == nil {
@@ -129,10 +128,10 @@ func orSame(ids *wire.IDs) wire.IDs {
 	return *ids
 }
 
-// effect is change for something that output waits for.
+// effect is change for an effect that output waits for.
 func (c *Core) effect(p *proc, m wire.Message) { c.effectOf(p, m, nil) }
 
-// effectOf is effect for a birth that was told before, or for no birth.
+// effectOf is effect for a birth that was reported before, or for no birth.
 func (c *Core) effectOf(p *proc, m wire.Message, birth *wire.GhostFork) {
 	s := p.sess
 	e := &effect{event: s.last, birth: birth}
@@ -168,7 +167,7 @@ func (d *changed) answered(c *Core, errno unix.Errno) {
 	d.event.do(c)
 }
 
-// differs logs that a request which makes a ghost what its process is has failed.
+// differs logs the failure of a request that was to make a ghost like its process.
 func (c *Core) differs(p *proc, m wire.Message, errno unix.Errno) {
 	if errno != 0 && errno != unix.ESRCH && errno != unix.EEXIST {
 		c.log.Warn("a ghost is not as its process is", "node", p.node, "pid", p.pid, "msg", m.Type(), "err", errno)

@@ -29,7 +29,7 @@ func (c *Core) fromNode(s *session, number uint64, m wire.Message) {
 	case *wire.SignalsTaken:
 		c.signalsTaken(s, m)
 	case *wire.BlocksWanted:
-		// A node without numbers left forks on in the ones it has; the next wish may be granted.
+		// A node that gets no block goes on with those it has; its next request may succeed.
 		c.lend(s, m.Blocks > 0)
 	case *wire.RenewRequest:
 		c.certify(s, m)
@@ -47,16 +47,15 @@ func (c *Core) fromNode(s *session, number uint64, m wire.Message) {
 	}
 }
 
-// event handles one event. A process that the node does not own is no business
-// of the node, whatever it says.
+// event handles one event. An event about a process that the node does not own is ignored.
 func (c *Core) event(s *session, e *wire.Event) {
 	if e.Kind == wire.EventForked {
 		c.forked(s, e)
 		return
 	}
 	p := c.procs[e.PID]
-	// The node has not been asked yet for what is adopting. Of one whose number has passed
-	// on there is nothing to be done.
+	// A node has not been asked yet for a process that is adopting. An event of another birth is
+	// about a process whose number has passed on.
 	if p == nil || p.sess != s || p.state == adopting || !p.is(e.Birth) {
 		return
 	}
@@ -88,7 +87,7 @@ func (c *Core) exited(p *proc, status wire.Status) {
 	if p.state == ending {
 		return
 	}
-	if p.state == spawning { // killed before its Spawned was handled: cannot be, but must not be lost
+	if p.state == spawning { // killed before its Spawned was handled: this cannot happen, but must not be lost
 		c.abandon(p, wire.StageSpawn, unix.ECHILD)
 		return
 	}
@@ -99,18 +98,17 @@ func (c *Core) exited(p *proc, status wire.Status) {
 	}
 }
 
-// forked has a ghost made for a process that was forked on a node. The ghost is
-// made by that of whoever has called clone, so group, session and identity are
-// right at once, and the parent as well: with CLONE_PARENT it is the maker's,
-// which may be a process of the front end. Its number may be that of a process
-// that has just ended, whose ghost has not: then the new one waits for that.
+// forked has a ghost made for a process that was forked on a node. The ghost of the process that
+// called clone makes it, so group, session and identity are right at once, and the parent as well:
+// with CLONE_PARENT it is the maker's parent, which may be a process of the front end. If the
+// number is that of a process that has just ended, and whose ghost has not, the new ghost waits for
+// that.
 //
-// A limit: a maker that got SIGKILL has a ghost that is held in its exit and
-// can run no clone any more. A child that it forked before the signal reached
-// the node, natively an orphan that lives on, gets no ghost, and is killed. (No
-// other ghost can stand in for it: the child would have that one's
-// session, group, credentials and parent, and the kernel does not tell whether
-// the SIGKILL was for the whole group, child included.)
+// A limit: the ghost of a maker that got SIGKILL is held in its exit and cannot call clone any
+// more. A child that the maker forked before the signal reached the node would natively live on as
+// an orphan; here it gets no ghost and is killed. (No other ghost can make the child's: the child
+// would have that ghost's session, group, credentials and parent, and the kernel does not tell
+// whether the SIGKILL was for the whole group, child included.)
 func (c *Core) forked(s *session, e *wire.Event) {
 	old := c.predecessor(s, e)
 	owner, granted := c.alloc.Owner(e.PID)
@@ -144,8 +142,8 @@ func (c *Core) stray(s *session, e *wire.Event, maker *proc) {
 	c.killUnknown(s, e.PID)
 }
 
-// bear has the ghost of maker make that of p, in its turn: what the maker's ghost
-// does afterwards, its end above all, waits until p's number is free.
+// bear has the ghost of maker make the ghost of p, in its turn. Later requests about the maker's
+// ghost, its end above all, wait until p's number is free.
 func (c *Core) bear(p, maker *proc, birth *wire.GhostFork, then reply) {
 	if p.blockers == 0 && maker.blockers == 0 && len(maker.waiting) == 0 {
 		(&birthRequest{p, ghostRequest{maker, birth, then}}).do(c)
@@ -169,14 +167,14 @@ func (r *birthRequest) do(c *Core) {
 	r.ghostRequest.do(c)
 }
 
-// labour is a birth that waits for the turn of its maker, and for its number to be free.
+// labour is a birth that waits for the turn of its maker and for its number to be free.
 type labour struct {
 	p, maker *proc
-	made     bool // the ghost is asked for
-	blocks   bool // what the maker's ghost does next
+	made     bool // the keeper was asked for the ghost
+	blocks   bool // later requests about the maker's ghost wait
 }
 
-// do says that it is the maker's turn.
+// do is called at the maker's turn.
 func (l *labour) do(c *Core) {
 	if c.unblock(l.p); !l.made { // p may already wait for births of its own
 		l.blocks = true
@@ -184,7 +182,7 @@ func (l *labour) do(c *Core) {
 	}
 }
 
-// labourDone is labour as the requests about the new ghost see it.
+// labourDone is a labour among the requests about the new ghost.
 type labourDone labour
 
 func (l *labourDone) do(c *Core) {
@@ -193,8 +191,8 @@ func (l *labourDone) do(c *Core) {
 	}
 }
 
-// maker returns who has called clone for a process; nil: not one of the node's, or
-// the parent is not.
+// maker returns the process that called clone for a new process; nil: it is not one of the node's,
+// or the parent is not.
 func (c *Core) maker(s *session, e *wire.Event) *proc {
 	own := func(pid wire.PID) *proc {
 		if p := c.procs[pid]; p != nil && p.sess == s {
@@ -211,7 +209,7 @@ func (c *Core) maker(s *session, e *wire.Event) *proc {
 	return own(e.Maker)
 }
 
-// bornReply is what the keeper says of a birth.
+// bornReply handles the keeper's answer about a birth.
 type bornReply struct {
 	s     *session
 	p     *proc
@@ -226,9 +224,8 @@ func (r *bornReply) answered(c *Core, errno unix.Errno) {
 	c.born(r.s, r.p, r.birth, errno)
 }
 
-// born moves the barrier of the session that told of a birth when the ghost
-// exists; the process may have another session by then. A ghost that cannot be
-// made is the end of its process.
+// born moves the barrier of the session that reported a birth when the ghost exists; the process
+// may have another session by then. If the ghost cannot be made, its process is killed.
 func (c *Core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
 	c.ghostMade(p)
 	if errno != 0 {
@@ -250,9 +247,9 @@ func (c *Core) born(s *session, p *proc, birth *effect, errno unix.Errno) {
 	c.settle(s)
 }
 
-// unborn kills a process whose ghost could not be made. If the maker's ghost is gone,
-// or on its last way, that goes for all that the process has made by now, too; it may
-// have ended itself long ago.
+// unborn kills a process whose ghost could not be made. If the maker's ghost is gone or is ending,
+// this kills the processes that it has made by now, too; the process itself may have ended long
+// ago.
 func (c *Core) unborn(s *session, p *proc, birth *effect, errno unix.Errno) {
 	p.ghost = false
 	if errno == unix.ESRCH && birth.maker.killed {

@@ -2,12 +2,12 @@ package core
 
 import "golang.org/x/sys/unix"
 
-// maxExitsNode bounds the processes for whose ends one node waits: as many as it has shadows.
-// Config.MaxEnds bounds them for all nodes.
+// maxExitsNode bounds the processes for whose ends one node waits: it is the number of shadows of a
+// node. Config.MaxEnds is the bound for all nodes.
 const maxExitsNode = 1024
 
-// awaitEnd waits for the end of a process, or only tells whether there is one. A ghost is a
-// process as any other here, and ends when its process certainly has.
+// awaitEnd waits for the end of a process, or only tells whether the process exists. A ghost is a
+// process like any other here, and ends when its process certainly has.
 func (c *Core) awaitEnd(k *call) {
 	wait := k.args[1] != 0
 	if !wait {
@@ -32,7 +32,7 @@ func (w *exitWatch) told(c *Core, a *Answer) {
 	c.answer((*call)(w), 0, a.Errno)
 }
 
-// forgetEnds says that nobody waits any more for the ends that calls of a session wait for.
+// forgetEnds drops the calls of a session that wait for ends of processes.
 func (c *Core) forgetEnds(s *session) {
 	if s.exits == 0 {
 		return

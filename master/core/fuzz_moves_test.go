@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// A move is something that the hostile node, its clients or the world do.
+// A move is an action of the hostile node, its clients or the world.
 type move func(*arena)
 
 // sends has the hostile node send a message.
@@ -51,7 +51,7 @@ func moveInventory(a *arena) {
 	a.begins(inventory, again)
 }
 
-// begins begins another session of node 0, if it may.
+// begins begins another session of node 0, unless it is refused.
 func (a *arena) begins(inventory wire.Inventory, again []wire.Event) {
 	a.names++
 	if a.comes(fmt.Sprintf("%s%d", hostile, a.names), 0, inventory, again) != nil {
@@ -75,8 +75,8 @@ func moveSignalsTaken(a *arena) {
 	a.sends(m)
 }
 
-// moveBounded says of a bound that the node has taken it in, be it the one that it was told
-// last, or none of its own.
+// moveBounded has the node report that it keeps to a bound, either the one that it was told last,
+// or any other.
 func moveBounded(a *arena) {
 	m := &wire.Bounded{UID: uint32(a.next()%3) * 1000, Group: uint64(6 + a.next()%4), Tasks: uint64(a.next())}
 	if m.Tasks%2 != 0 {
@@ -105,13 +105,13 @@ func moveCall(a *arena) {
 	if b := a.next(); b%4 == 0 {
 		m.Info = make([]byte, []int{0, sizeofSiginfo, sizeofSiginfo - 1}[b/4%3])
 	}
-	if a.next()%8 == 0 { // again
+	if a.next()%8 == 0 { // the same call again
 		a.calls--
 	}
 	a.sends(m)
 }
 
-// moveWrong has the node send what is no message of a node.
+// moveWrong has the node send a message that is not one of a node.
 func moveWrong(a *arena) {
 	wrong := []wire.Message{new(wire.KillAll), new(wire.Run), new(wire.Inventory), new(wire.GhostDone), new(wire.Signal), new(wire.Viewer)}
 	a.sends(wrong[int(a.next())%len(wrong)])
@@ -168,7 +168,7 @@ func moveSetNode(a *arena) {
 	a.set(Caller{PID: 100, UID: 1000, GID: 1000}, m)
 }
 
-// moveKeeper has the keeper answer, or tell something of a ghost that is not honest.
+// moveKeeper has the keeper answer, or report a signal to a ghost of the hostile node.
 func moveKeeper(a *arena) {
 	if b := a.next(); b%4 != 0 {
 		for range b % 8 {
@@ -198,8 +198,8 @@ func moveCut(a *arena) {
 	}
 }
 
-// moveLaunch has a process started on node 0, which says that it runs. A node without a
-// session comes back before.
+// moveLaunch has a process started on node 0, which reports that it runs. A node without a session
+// comes back first.
 func moveLaunch(a *arena) {
 	if s := a.session(); s.ended {
 		a.begins(wire.Inventory{}, nil)
@@ -212,7 +212,7 @@ func moveLaunch(a *arena) {
 	a.sends(&wire.Events{First: a.session().last + 1, Events: []wire.Event{{Kind: wire.EventSpawned, PID: pid, Birth: uint64(pid)}}})
 }
 
-// moveKeeperDies has another keeper, which holds all ghosts that there are.
+// moveKeeperDies replaces the keeper by another one, which holds all ghosts.
 func moveKeeperDies(a *arena) {
 	var held []wire.PID
 	for pid, p := range a.core.procs {
@@ -224,5 +224,5 @@ func moveKeeperDies(a *arena) {
 	a.keeperBack(held, nil)
 }
 
-// world are moves that any sequence can have in between.
+// world are moves that may come in between in any sequence.
 var world = []move{moveKeeper, moveKeeper, moveKeeper, moveKeeper, moveLaunch, moveLaunch, moveLaunch, moveTime, moveCut, moveKeeperDies}

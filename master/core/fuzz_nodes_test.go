@@ -12,7 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// moveRenewRequest has the node want a certificate, be it asked to or not.
+// moveRenewRequest has the node ask for a certificate, whether it was told to or not.
 func moveRenewRequest(a *arena) {
 	a.session().renewal.wanted = a.next()%2 == 0
 	a.sends(&wire.RenewRequest{CSR: make([]byte, a.next())})
@@ -20,26 +20,26 @@ func moveRenewRequest(a *arena) {
 
 var powerActions = []string{"reboot", "halt", "pwroff", "", "up", "no action\n"}
 
-// movePowered has the node say what has become of its way down.
+// movePowered has the node report the end of its power command.
 func movePowered(a *arena) {
 	a.sends(&wire.Powered{Action: powerActions[int(a.next())%len(powerActions)], Text: []string{"", "no such file\x1b[2J", strings.Repeat("x", 1000)}[a.next()%3]})
 }
 
-// movePower has root send the node down, or have it up again.
+// movePower has root take the node down, or set it up again.
 func movePower(a *arena) {
 	state := append(powerActions[:3:3], "up", "boot")[a.next()%5]
 	a.set(Caller{}, wire.SetNodes{Nodes: []wire.NodeID{0}, State: &state})
 }
 
-// moveHardware has the node say what its machine is, after it was checked.
+// moveHardware has the node report its machine, as after the check of the report.
 func moveHardware(a *arena) {
 	h := &wire.Hardware{Kernel: "6", CPUs: uint32(a.next()), Memory: uint64(a.next()), GPUs: make([]wire.GPU, a.next()%8)}
 	a.step(HardwareRead{a.session().id, h})
 	a.core.Hardware(0)
 }
 
-// moveJoin has a machine join with a token that has no number: with the name of both nodes that there are, or
-// with another. Its identity is new (wire/link).
+// moveJoin has a machine join with a token that has no number: with the name that both nodes have,
+// or with another. Its identity is new (wire/link).
 func moveJoin(a *arena) {
 	a.clients++
 	a.step(Join{Identity: fmt.Sprint("new ", a.clients), Host: []string{"", "other"}[a.next()%2], Want: -1})
@@ -53,13 +53,13 @@ func moveSetLabels(a *arena) {
 	}
 }
 
-// saidByNodes are the moves for the messages of the control stream.
+// saidByNodes are the moves for the messages that nodes send on the control stream.
 var saidByNodes = map[string]move{
 	"Events": moveEvents, "BlocksWanted": moveBlocksWanted, "Inventory": moveInventory, "Call": moveCall, "BlocksReturned": moveBlocksReturned,
 	"SignalsTaken": moveSignalsTaken, "Leaving": moveLeaving, "Bounded": moveBounded, "RenewRequest": moveRenewRequest, "Powered": movePowered,
 }
 
-// TestMessagesOfNodesAreFuzzed compares these with the protocol, and with the targets.
+// TestMessagesOfNodesAreFuzzed compares these with the protocol, and with the fuzz targets.
 func TestMessagesOfNodesAreFuzzed(t *testing.T) {
 	protocol, err := os.ReadFile("../../wire/PROTOCOL.md")
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"bproc/wire"
 )
 
-// arena is a core with two nodes. Node 0 and the clients of user 1000 do what the bytes of a
-// fuzz target say. Node 1, with processes of user 2000, is honest: nothing may happen to it.
+// arena is a core with two nodes. The bytes of a fuzz target say what node 0 and the clients of
+// user 1000 do. Node 1, with processes of user 2000, is honest: nothing may happen to it.
 //
 //	4711  on node 0, of user 1000, started from the front end by 100
 //	4712  on node 1, of user 2000, started from the front end by 200; child is forked by it
 type arena struct {
 	*script
 	data  []byte
-	pids  []wire.PID // of which the bytes choose
+	pids  []wire.PID // numbers from which the bytes choose
 	child wire.PID
-	names int // of sessions of node 0
+	names int // count of the sessions of node 0
 	calls uint64
 }
 
-// hostile and honest name the sessions of the nodes; hostile has a number behind it.
+// hostile and honest name the sessions of the nodes; a number follows hostile.
 const (
 	hostile = "h"
 	honest  = "s1"
@@ -49,9 +49,9 @@ func newArena(t *testing.T, data []byte) *arena {
 	a.line(fmt.Sprintf("events s1 Forked %d parent 4712 birth 7", a.child))
 	a.line(fmt.Sprintf("done GhostFork %d", a.child))
 	a.pids = []wire.PID{
-		4711, 4713, 4714, own, own + 1, own + 2, own + 3, // what is node 0's, or can be
-		own + 1023, own + 1024, // the end of that
-		4712, a.child, a.child + 1, others, // what is not
+		4711, 4713, 4714, own, own + 1, own + 2, own + 3, // numbers that are node 0's, or can be
+		own + 1023, own + 1024, // the end of these
+		4712, a.child, a.child + 1, others, // numbers that are not
 		0, 1, -1, 100, 200, pidmap.LocalEnd - 1, pidmap.Max - 1, pidmap.Max, -1 << 31,
 	}
 	a.lines = nil
@@ -74,7 +74,7 @@ func (a *arena) line(line string) {
 	a.input(words[0], words[1:])
 }
 
-// next takes a byte of the data; after the last one they are 0.
+// next takes a byte of the data; after the end it returns 0.
 func (a *arena) next() byte {
 	if len(a.data) == 0 {
 		return 0
@@ -84,7 +84,7 @@ func (a *arena) next() byte {
 	return b
 }
 
-// anyPID takes a number: of three in four, one of those that node 0 or its clients have.
+// anyPID takes a number: in three of four cases one that node 0 or its clients have.
 func (a *arena) anyPID() wire.PID {
 	b := int(a.next())
 	if b%4 != 0 {
@@ -93,7 +93,7 @@ func (a *arena) anyPID() wire.PID {
 	return a.pids[b/4%len(a.pids)]
 }
 
-// birthOf takes a birth for a process: mostly the one that it has.
+// birthOf takes a birth for a process: mostly its own.
 func (a *arena) birthOf(pid wire.PID) uint64 {
 	b := a.next()
 	if p := a.core.procs[pid]; p != nil && b%4 != 0 {
@@ -102,7 +102,7 @@ func (a *arena) birthOf(pid wire.PID) uint64 {
 	return uint64(b / 4 % 4)
 }
 
-// count takes a number below 4, which is how many of something there are.
+// count takes a number below 4, for the length of a list.
 func (a *arena) count() int { return int(a.next() % 4) }
 
 func (a *arena) anyPIDs() []wire.PID {
@@ -147,10 +147,10 @@ func (a *arena) anyEvent() wire.Event {
 	return e
 }
 
-// session returns the session of node 0 that there was last.
+// session returns the last session of node 0.
 func (a *arena) session() *session { return a.sessions[fmt.Sprintf("%s%d", hostile, a.names)] }
 
-// fuzzMoves makes moves as the data says, of which every other is one of the world's.
+// fuzzMoves makes moves as the data says, every other one by the world.
 func fuzzMoves(f *testing.F, moves ...move) {
 	const longest, seeds = 1 << 10, 32
 	random := rand.New(rand.NewPCG(1, uint64(len(moves))))
@@ -189,12 +189,12 @@ func (a *arena) closes() {
 	}
 }
 
-// drain takes the steps of launches.
+// drain drops the steps of launches.
 func (a *arena) drain() {
 	clear(a.steps)
 }
 
-// keeperGives ends ghosts that are to end, at once.
+// keeperGives ends at once the ghosts that are to end.
 func (a *arena) keeperGives() {
 	for i := 0; i < len(a.lines); i++ {
 		var pid wire.PID
@@ -250,8 +250,8 @@ func (a *arena) check() {
 	}
 }
 
-// finish takes the hostile node away for good: nothing is left of it, and the honest one
-// works.
+// finish removes the hostile node for good: nothing may be left of it, and the honest node must
+// work.
 func (a *arena) finish() {
 	a.step(NodeLost{a.session().id, ErrUnexpected})
 	for range 4 {
@@ -276,7 +276,7 @@ func (a *arena) finish() {
 	}
 }
 
-// settle has the keeper do all that it is asked for.
+// settle has the keeper carry out all requests.
 func (a *arena) settle() {
 	for {
 		a.keeperGives()
@@ -303,7 +303,7 @@ func FuzzRenewRequest(f *testing.F)   { fuzzMoves(f, moveRenewRequest) }
 func FuzzPowered(f *testing.F)        { fuzzMoves(f, movePowered, movePower) }
 func FuzzHardware(f *testing.F)       { fuzzMoves(f, moveHardware) }
 
-// A machine that has a token, and joins.
+// A machine that joins with a token.
 
 func FuzzJoin(f *testing.F) { fuzzMoves(f, moveJoin, moveInventory) }
 
@@ -313,7 +313,7 @@ func FuzzRun(f *testing.F)     { fuzzMoves(f, moveRun, moveLeft) }
 func FuzzAttach(f *testing.F)  { fuzzMoves(f, moveAttach, moveRun) }
 func FuzzSetNode(f *testing.F) { fuzzMoves(f, moveSetNode, moveSetLabels) }
 
-// FuzzCluster makes all of them, in any order.
+// FuzzCluster makes all moves, in any order.
 func FuzzCluster(f *testing.F) {
 	fuzzMoves(f, moveEvents, moveEvents, moveInventory, moveBlocksWanted, moveBlocksReturned, moveLeaving, moveSignalsTaken, moveCall, moveBounded, moveWrong, moveRun, moveAttach, moveLeft, moveSetNode,
 		moveRenewRequest, movePowered, movePower, moveHardware, moveJoin, moveSetLabels)

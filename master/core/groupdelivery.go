@@ -6,15 +6,14 @@ import (
 	"bproc/wire"
 )
 
-// A signal for a group has natively come to all of it when kill(2) returns, so a
-// remote process that sends one finds it at those of its own node. Ghosts get it at
-// once, but their processes only when the keeper's threads have reported it. So
-// before the call is answered, each ghost of the group is asked for what it has
-// got. Elsewhere a process can look only by way of the front end, and comes behind
-// the signal there.
+// Natively a signal for a group has reached all of it when kill(2) returns. So a remote process
+// that sends such a signal must find it delivered to the members on its own node. Ghosts get the
+// signal at once, but their processes get it only when the keeper's threads have reported it. So
+// before the call is answered, each ghost of the group is asked to report its signals. A process
+// can look at other nodes only by way of the front end, and so only behind the signal.
 
-// reached answers a call when those whom a signal has hit by it, and who are on the
-// caller's node, have been sent it.
+// reached answers a call when its signal has been sent to all processes on the caller's node that
+// it has hit.
 func (c *Core) reached(k *call) {
 	if k.op != wire.CallKill || k.pid(0) > 0 || k.args[1] == 0 {
 		c.answer(k, 0, 0)
@@ -22,7 +21,7 @@ func (c *Core) reached(k *call) {
 	}
 	var there []wire.PID
 	for _, pid := range inOrder(c.onNode[k.s.node]) {
-		if pid != k.caller { // whose own are reported before its call is answered
+		if pid != k.caller { // the caller's own signals are reported before its call is answered
 			there = append(there, pid)
 		}
 	}
@@ -34,20 +33,20 @@ func (c *Core) reached(k *call) {
 	c.wonder(Members{Group: -k.pid(0), Of: k.caller, Among: there}, d)
 }
 
-// hearing is a call whose signals are to be heard of.
+// hearing is a call that waits until ghosts have reported their signals.
 type hearing struct {
 	k    *call
-	left int // ghosts that are yet to be asked, and one
+	left int // ghosts that are yet to answer, and one
 }
 
 func (h *hearing) told(c *Core, a *Answer) { c.hearAll(h, a.PIDs) }
 
-// hearAll goes on when all members have been heard that are still there.
+// hearAll waits for all members that still exist.
 func (c *Core) hearAll(h *hearing, members []wire.PID) {
 	for _, pid := range members {
 		p := c.procs[pid]
 		if p == nil || p.sess != h.k.s || !p.ghost || p.state == forking && p.blockers > 0 || p.state == adopting || p.state == ending {
-			continue // it has no ghost yet or no more
+			continue // it has no ghost yet, or none any more
 		}
 		h.left++
 		c.hear(p, h)
@@ -55,15 +54,15 @@ func (c *Core) hearAll(h *hearing, members []wire.PID) {
 	h.heard(c)
 }
 
-// heard answers the call when all have been heard.
+// heard counts an answer. After the last one it answers the call.
 func (h *hearing) heard(c *Core) {
 	if h.left--; h.left == 0 {
 		c.answer(h.k, 0, 0)
 	}
 }
 
-// hear goes on when all signals that the ghost of p has got by now have been
-// reported. However many want to know, there is one request at a time.
+// hear waits until the ghost of p has reported all signals that it has got by now. There is one
+// request at a time, however many calls wait.
 func (c *Core) hear(p *proc, h *hearing) {
 	p.toHear = append(p.toHear, h)
 	if !p.hearing {
@@ -71,14 +70,14 @@ func (c *Core) hear(p *proc, h *hearing) {
 	}
 }
 
-// hearNow asks the keeper. Whatever the answer, there is no more to hear.
+// hearNow asks the keeper. After any answer, an error too, there is no more to hear.
 func (c *Core) hearNow(p *proc) {
 	waiting := p.toHear
 	p.toHear, p.hearing = nil, true
 	c.request(p, &wire.GhostSync{PID: p.pid}, &heard{p, waiting})
 }
 
-// heard is what the keeper says when a ghost has reported its signals.
+// heard handles the keeper's answer that a ghost has reported its signals.
 type heard struct {
 	p       *proc
 	waiting []*hearing

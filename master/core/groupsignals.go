@@ -8,25 +8,24 @@ import (
 	"bproc/wire"
 )
 
-// groupCall is a kill(2) of a remote process for a whole group, or for all, by
-// which the signals that it makes are known: they come from the sender's ghost.
+// groupCall identifies the signals of a kill(2) of a remote process for a whole group, or for all
+// processes: they come from the sender's ghost.
 type groupCall struct {
 	sender wire.PID
 	signal uint32
 }
 
-// underWay says how far such calls are.
+// underWay is the progress of such calls.
 type underWay struct {
-	calls int // without an answer
-	ticks int // since the last answer
+	calls int // calls without an answer
+	ticks int // ticks since the last answer
 }
 
-// afterCall is for how many ticks signals are still taken for those of a call
-// that has been answered: ghosts that other threads of the keeper hold may be
-// reported after it.
+// afterCall is for how many ticks after the answer to a call signals still count as the call's:
+// ghosts of the keeper's other threads may be reported after the answer.
 const afterCall = 2
 
-// toGroup notes a signal that a process sends by its ghost; nil: it is not for a group.
+// toGroup notes a signal that a process sends by its ghost; nil: the signal is not for a group.
 func (c *Core) toGroup(k *call) *underWay {
 	if k.op != wire.CallKill {
 		return nil
@@ -37,7 +36,7 @@ func (c *Core) toGroup(k *call) *underWay {
 	}
 	u := c.groupCalls[key]
 	if k.pid(0) > 0 {
-		if u != nil && u.calls == 0 { // what comes now is for one process
+		if u != nil && u.calls == 0 { // signals that come now are for one process
 			delete(c.groupCalls, key)
 		}
 		return nil
@@ -50,14 +49,14 @@ func (c *Core) toGroup(k *call) *underWay {
 	return u
 }
 
-// answered says that one of the calls was answered.
+// answered notes that one of the calls was answered.
 func (u *underWay) answered() {
 	if u != nil {
 		u.calls, u.ticks = u.calls-1, 0
 	}
 }
 
-// forgetCalls forgets the calls whose signals have all come by now.
+// forgetCalls forgets the calls whose signals must all have come by now.
 func (c *Core) forgetCalls() {
 	for key, u := range c.groupCalls {
 		if u.calls > 0 {
@@ -69,12 +68,11 @@ func (c *Core) forgetCalls() {
 	}
 }
 
-// forGroup marks a signal that was sent to all of p's group, with the number of
-// the last event whose ghosts have got it as well: a child of p that was born
-// later was not there to get it, and its node sees to that. Such are those that
-// the kernel sends itself, for a terminal (Ctrl-C, Ctrl-Z, hang-up), and those of
-// a remote process's kill. Nobody's SIGKILL is told by whom it was sent; the
-// ghosts that it has hit cannot have children any more, see forked.
+// forGroup marks a signal that was sent to all of p's group with the number of the last event whose
+// ghosts have got it, too. A child of p that was born later was not there to get it, so the node
+// passes it on. Such signals are those that the kernel sends for a terminal (Ctrl-C, Ctrl-Z,
+// hang-up), and those of a remote process's kill. The sender of a SIGKILL is not known; the ghosts
+// that it has hit cannot have children any more, see forked.
 func (c *Core) forGroup(p *proc, sig *wire.Signal) {
 	const siUser, siKernel = 0, 0x80 // sigaction(2)
 	if p.sess == nil || p.sess.ended || len(sig.Info) < sizeofSiginfo {
@@ -91,8 +89,7 @@ func (c *Core) forGroup(p *proc, sig *wire.Signal) {
 	}
 }
 
-// seen returns the last event before the first birth by pid that waits for its
-// ghost.
+// seen returns the last event before the first birth by pid whose ghost has yet to be made.
 func (s *session) seen(pid wire.PID) uint64 {
 	for _, e := range s.pending {
 		if e.birth != nil && e.birth.Parent == pid && !e.done {

@@ -7,17 +7,17 @@ import (
 	"bproc/wire"
 )
 
-// hardware is what the machine of a node is, as its slave has said last. It is known until the
-// master ends, also of a node that is down.
+// hardware is the machine of a node, as its slave last described it. It is known until the master
+// ends, even while the node is down.
 type hardware struct {
-	what *wire.Hardware // nil: it has not said so
+	what *wire.Hardware // nil: the slave has not described it
 	at   time.Time
 }
 
-// HardwareRead says what the machine of a node is.
+// HardwareRead reports the machine of a node.
 type HardwareRead struct {
 	Session  Session
-	Hardware *wire.Hardware // that passes its check
+	Hardware *wire.Hardware // has passed its check
 }
 
 func (in HardwareRead) apply(c *Core) {
@@ -30,7 +30,7 @@ func (in HardwareRead) apply(c *Core) {
 	}
 }
 
-// Hardware returns what the machine of a node is, as far as that is known.
+// Hardware returns the machine of a node, as far as it is known.
 func (c *Core) Hardware(id wire.NodeID) wire.NodeHardware {
 	h := wire.NodeHardware{ID: id}
 	if n := c.nodes.byID[id]; n != nil && n.hardware.what != nil {
@@ -39,8 +39,8 @@ func (c *Core) Hardware(id wire.NodeID) wire.NodeHardware {
 	return h
 }
 
-// record adds what is known to a line of the node table as clients see it. What could not be found
-// out is as it was.
+// record adds what is known to a line of the node table as clients see it. A value that could not
+// be found out stays as it was.
 func (h *hardware) record(r *wire.Node) {
 	if h.what == nil {
 		return

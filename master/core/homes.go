@@ -7,10 +7,10 @@ import (
 	"bproc/wire"
 )
 
-// A node gets its home when it joins, since its process space, which is made right then,
-// cannot be told later (package filter).
+// A node gets its home when it joins: its process space is made right then, and cannot be told of a
+// home later (package filter).
 
-// allocator returns one in which every node of the table has its home.
+// allocator returns an allocator in which every node of the table has its home.
 func (t *nodeTable) allocator(cfg pidmap.Config) (*pidmap.Allocator, error) {
 	alloc := pidmap.NewAllocator(cfg)
 	for _, n := range t.sorted() {
@@ -24,11 +24,11 @@ func (t *nodeTable) allocator(cfg pidmap.Config) (*pidmap.Allocator, error) {
 	return alloc, nil
 }
 
-// giveHome gives a node that joins a home; one that has joined before has its own still.
-// Without one a node does its work, but asks about all numbers. If there is none left, that
-// of a node that was revoked, or of none, goes over: that is returned as well.
+// giveHome gives a home to a node that joins; a node that has joined before still has its own. A
+// node without a home works, but asks about all numbers. If no home is left, that of a node without
+// an identity, such as a revoked one, goes over to it; that node is returned, too.
 func (c *Core) giveHome(n *node) (former *node) {
-	if n.Home.Count > 0 || len(c.orphans) > 0 { // nodes that are not back yet may have any number
+	if n.Home.Count > 0 || len(c.orphans) > 0 { // nodes that have yet to come back may have any number
 		return nil
 	}
 	if n.Home = c.alloc.NewHome(n.ID); n.Home.Count > 0 {
@@ -52,7 +52,7 @@ func (c *Core) giveHome(n *node) (former *node) {
 	return nil
 }
 
-// noteHome says when there are more nodes than were expected.
+// noteHome logs that there are more nodes than were expected.
 func (c *Core) noteHome(n *node) {
 	if usual := c.alloc.Usage().Home; int(n.Home.Count) < usual {
 		c.log.Warn("more nodes have joined than are expected, and this one has fewer process numbers of its own; see expected-nodes in bpmaster(8)",

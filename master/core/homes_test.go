@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// homes is a script with what was kept.
+// homes returns a script with the node table that was kept.
 func homes(t *testing.T, kept *memory) *script {
 	t.Helper()
 	s := scriptWith(t, Config{Nodes: kept.records})
@@ -16,7 +16,7 @@ func homes(t *testing.T, kept *memory) *script {
 	return s
 }
 
-// A node has its home for ever, and with it the first blocks that it is lent.
+// A node has its home for ever, and gets its first blocks there.
 func TestHomeOutlivesTheMaster(t *testing.T) {
 	kept := new(memory)
 	s := homes(t, kept)
@@ -44,7 +44,7 @@ func TestHomeOutlivesTheMaster(t *testing.T) {
 	}
 }
 
-// As long as nodes may not be back yet, nobody knows which numbers are nobody's.
+// While nodes may still come back, no number is known to be free.
 func TestNoHomeWhileGhostsAreFound(t *testing.T) {
 	s := homes(t, new(memory))
 	c := s.core
@@ -54,7 +54,7 @@ func TestNoHomeWhileGhostsAreFound(t *testing.T) {
 	}
 }
 
-// A home that cannot be kept is none.
+// A home that cannot be kept is not given.
 func TestHomeThatIsNotKept(t *testing.T) {
 	kept := new(memory)
 	s := homes(t, kept)
@@ -79,8 +79,7 @@ func TestHomesOfADamagedTable(t *testing.T) {
 	}
 }
 
-// TestHomeIsFoundAgain has machines join again: each has the number and the home that it had,
-// however often, and none is left without.
+// TestHomeIsFoundAgain has machines join again and again: each keeps its number and its home.
 func TestHomeIsFoundAgain(t *testing.T) {
 	kept := new(memory)
 	s := homes(t, kept)
@@ -113,8 +112,8 @@ func TestHomeIsFoundAgain(t *testing.T) {
 	}
 }
 
-// TestHomeOfOneThatIsThere: by its name alone a machine gets nothing of a node that is, or
-// may be, there.
+// TestHomeOfOneThatIsThere checks that by its name alone a machine does not take over a node that
+// is, or may be, there.
 func TestHomeOfOneThatIsThere(t *testing.T) {
 	s := newScript(t)
 	c := s.core
@@ -143,7 +142,7 @@ func TestHomeOfOneThatIsThere(t *testing.T) {
 	if id, _ := join("cut", -1, ""); id != 3 {
 		t.Errorf("node %d, want another: that may come back", id)
 	}
-	// The administrator knows.
+	// With a name in the token the administrator has decided.
 	if id, err := join("with the name", -1, "n"); id != 0 || err != nil {
 		t.Errorf("node %d, %v, want the one with that name", id, err)
 	}
@@ -152,7 +151,8 @@ func TestHomeOfOneThatIsThere(t *testing.T) {
 	}
 }
 
-// TestHomesOfRevokedNodes: as long as there are any, they are nobody else's.
+// TestHomesOfRevokedNodes checks that the home of a revoked node goes to another node only when
+// there is no other home left.
 func TestHomesOfRevokedNodes(t *testing.T) {
 	s := homes(t, new(memory))
 	c := s.core

@@ -7,8 +7,8 @@ import (
 	"bproc/wire"
 )
 
-// TestSameName: machines that have one image, and so one name, and join at the same moment, are
-// different nodes. One that asks again from where it has asked before is the same.
+// TestSameName checks that machines with one image, and so one name, that join at the same moment
+// are different nodes. A machine that asks again from the same address is the same node.
 func TestSameName(t *testing.T) {
 	s := newScript(t)
 	s.core.settled = true
@@ -26,7 +26,8 @@ func TestSameName(t *testing.T) {
 			t.Errorf("from %s: node %d, %v", from, got, err)
 		}
 	}
-	// With a token that is full: only as one that has joined with it, and was not revoked since.
+	// With a token that is used up, a machine can only become a node that has joined with it and
+	// was not revoked since.
 	s.now = s.now.Add(s.core.config.Lease + 2*LeaseMargin)
 	if got, err := join("again", "10.0.0.9", 0, 1); err != nil || got != 0 {
 		t.Errorf("node %d, %v", got, err)

@@ -24,22 +24,22 @@ func (News) apply(c *Core) { c.news = false; c.tellNews() }
 
 // The keeper.
 type (
-	// KeeperFound is the first input: the keeper, and the ghosts that it has held since a
-	// former master.
+	// KeeperFound is the first input: the keeper, and the ghosts that it has held since a former
+	// master.
 	KeeperFound struct {
 		Boot    uint64 // of the front end
 		Held    []Held
 		Stopped []wire.PID // ghosts, in order
 		Killed  []wire.PID // ghosts that are held in their exit after SIGKILL
 	}
-	// KeeperBack says that there is another keeper, or the same over another connection.
+	// KeeperBack says that there is another keeper, or the same keeper over another connection.
 	KeeperBack struct {
 		Boot    uint64
 		Held    []wire.PID
 		Stopped []wire.PID
 		Killed  []wire.PID
 	}
-	// FromKeeper is a message of the keeper; Number is that of the request it answers.
+	// FromKeeper is a message of the keeper; Number is that of the request that it answers.
 	FromKeeper struct {
 		Number  uint64
 		Message wire.Message
@@ -49,7 +49,7 @@ type (
 // Held is a ghost of a former master.
 type Held struct {
 	PID     wire.PID
-	Adopted wire.Adopted // how; zero: it is not known
+	Adopted wire.Adopted // how it was adopted; zero: not known
 	UID     uint32       // real user of the ghost; 0 if it has ended
 	Limit   uint64       // its RLIMIT_NPROC; 0: not known
 }
@@ -71,8 +71,8 @@ func (in FromKeeper) apply(c *Core) { c.fromKeeper(in.Number, in.Message) }
 
 // Nodes.
 type (
-	// NodeUp is a session with its inventory, and the events that are told again. It is
-	// refused by [CloseSession].
+	// NodeUp is a session with its inventory, and the events that the node reports again.
+	// [CloseSession] refuses it.
 	NodeUp struct {
 		Session     Session
 		Peer        Peer
@@ -86,8 +86,8 @@ type (
 		Number  uint64
 		Message wire.Message
 	}
-	// NodeCut says that the link of a session has no connection, NodeHealed that it has
-	// one again, which shows a certificate.
+	// NodeCut says that the link of a session has no connection, NodeHealed that it has one again,
+	// on which the slave has shown a certificate.
 	NodeCut    struct{ Session Session }
 	NodeHealed struct {
 		Session     Session
@@ -98,24 +98,24 @@ type (
 		Session Session
 		Cause   error
 	}
-	// Join is a machine that has joined: an identity that wants a number (-1: any), or a
-	// name (empty: its own, the host's). It is answered by [Joined].
+	// Join is a machine that has joined: an identity that wants a number (-1: any), or a name
+	// (empty: the host's own). [Joined] answers it.
 	Join struct {
 		Client         Client
 		Identity, Host string
 		Want           wire.NodeID
 		Name           string
-		Addr           string        // from which it comes, without port
-		Again          []wire.NodeID // it may only be one of these, that has an identity; nil: any
+		Addr           string        // address from which it comes, without port
+		Again          []wire.NodeID // only nodes that it may become, which must have an identity; nil: any
 	}
 )
 
-// Peer is who is at the other end of a session.
+// Peer is the other end of a session.
 type Peer struct {
 	Key, Addr, Arch, BootID string
 }
 
-// Validity is from when until when a certificate is good.
+// Validity is the time in which a certificate is good.
 type Validity struct{ From, Until time.Time }
 
 func (in NodeUp) apply(c *Core) {
@@ -155,23 +155,23 @@ func (in Join) apply(c *Core) { c.join(in) }
 
 // Clients.
 type (
-	// Run wants a process. Its outputs are [Spawn], [Started], [Resume], [Fail] and [HandOver].
+	// Run asks for a process. Its outputs are [Spawn], [Started], [Resume], [Fail] and [HandOver].
 	Run struct {
 		Client      Client
 		Who         Caller
 		Node        wire.NodeID
 		PID         wire.PID // of the ghost
 		Launch      uint64
-		HangUp      bool   // SIGHUP when the client leaves
-		Again       bool   // a former master may have begun with it
-		GhostExists bool   // there is a process with the ghost's number
+		HangUp      bool   // the process gets SIGHUP when the client leaves
+		Again       bool   // a former master may have begun the launch
+		GhostExists bool   // a process with the ghost's number exists
 		Limit       uint64 // RLIMIT_NPROC of the client
-		Report      bool   // [Ended] is wanted
+		Report      bool   // the client wants [Ended]
 		Ends        bool   // it only ends processes of the node
 
-		// A client on a node: Who is its process, the number is the front end's to choose, and
-		// the ghost is made.
-		From  Session // with the node; 0: the client is on the front end
+		// For a client on a node: Who is the client's process, the front end chooses the number,
+		// and the ghost is made.
+		From  Session // session with that node; 0: the client is on the front end
 		Argv  []string
 		Leads bool // the process leads a session
 	}
@@ -183,11 +183,11 @@ type (
 		Stage  wire.Stage
 		Errno  unix.Errno
 	}
-	// Attach wants to go on with a process of a node. It is answered by [Attached].
+	// Attach asks to go on with a process of a node. [Attached] answers it.
 	Attach struct {
 		Client Client
 		Node   wire.NodeID
-		From   Session // as in Run; with 0 what follows is not needed
+		From   Session // as in Run; with 0 the following fields are not needed
 		Who    Caller
 		PID    wire.PID
 		Launch uint64
@@ -211,7 +211,7 @@ type (
 		Client Client
 		PID    wire.PID
 	}
-	// SetNodes changes nodes, Revoke forgets the identity of one. They are answered by [Reply].
+	// SetNodes changes nodes, Revoke forgets the identity of one. [Reply] answers them.
 	SetNodes struct {
 		Client Client
 		Who    Caller
@@ -250,7 +250,7 @@ func (in EndAll) apply(c *Core) { c.signalAll(in.Signal) }
 
 // Kernel and store.
 type (
-	// Answer answers [Ask]. What it has depends on the question.
+	// Answer answers [Ask]. Its fields depend on the question.
 	Answer struct {
 		Number uint64
 		Errno  unix.Errno
@@ -260,8 +260,7 @@ type (
 		Groups []TaskGroup
 		Text   string
 	}
-	// Kept answers [Keep]: the records are on disk, or there is an error and nothing has
-	// changed.
+	// Kept answers [Keep]: the records are on disk, or there is an error and nothing has changed.
 	Kept struct {
 		Number uint64
 		Err    error

@@ -9,16 +9,15 @@ import (
 	"bproc/wire"
 )
 
-// ErrNotAgain is the error for a machine that would be another node than one of those that it may be.
+// ErrNotAgain refuses a machine whose token is only good for nodes that have joined with it.
 var ErrNotAgain = errors.New("it has not joined before with the same token")
 
 var errNodeTaken = errors.New("it has joined before and is connected; put it out first (bpctl revoke), or give another number or name")
 
-// join gives an identity its line in the table: that of the number asked for, or of the
-// name; the name is the host's own if the token has none. A machine that joins again so gets
-// back what it had, and its former identity is not good any more. Without number and name in
-// the token it is only the machine that says who it is: then nobody may be there whom it puts
-// out.
+// join gives an identity its line in the table: that of the number asked for, or of the name.
+// Without a name in the token the name is the host's own. A machine that joins again in this way
+// gets back what it had, and its former identity is no longer good. If the token has neither number
+// nor name, only the machine says which node it is: then it must not put out a node that is there.
 func (c *Core) join(in Join) {
 	away := unconnected
 	if in.Want < 0 && in.Name == "" {
@@ -27,7 +26,8 @@ func (c *Core) join(in Join) {
 	c.joinLine(in, away)
 }
 
-// joinLine gives an identity a line; that of a node only if it is away.
+// joinLine gives an identity a line. The line of another identity is taken only if that node is
+// away.
 func (c *Core) joinLine(in Join, away func(*node) bool) {
 	name := cmp.Or(in.Name, in.Host)
 	n := c.nodes.lineFor(in, name, away)
@@ -41,7 +41,7 @@ func (c *Core) joinLine(in Join, away func(*node) bool) {
 	}
 	j := &joining{client: in.Client, n: n, before: *n}
 	if n.Key != "" {
-		n.Trust = trustLimited // it was the former machine's
+		n.Trust = trustLimited // the trust was the former machine's
 	}
 	n.Key, n.Name = in.Identity, cmp.Or(n.Name, name)
 	n.joinedAt, n.joinedFrom = c.clock, in.Addr
@@ -52,12 +52,12 @@ func (c *Core) joinLine(in Join, away func(*node) bool) {
 	c.keepNodes(j, lines...)
 }
 
-// joining is a line of the table for an identity, which is to be kept.
+// joining is a line of the table for an identity, which is being kept.
 type joining struct {
 	client Client
 	n      *node
 	before node
-	former *node // whose home goes over; nil: nobody's
+	former *node // node whose home goes over; nil: none
 }
 
 func (j *joining) kept(c *Core, err error) {
@@ -94,8 +94,8 @@ func (j *joining) undo(c *Core) {
 	}
 }
 
-// unconnected reports whether nobody is lost by another identity for a node, as far as one can
-// see.
+// unconnected reports whether a node has no connection, as far as the master can see, so that
+// another identity for it puts nobody out.
 func unconnected(n *node) bool { return n.sess == nil || !n.sess.up }
 
 // surelyAway reports whether a node has left, or its lease has run out.
@@ -104,13 +104,13 @@ func (c *Core) surelyAway(n *node) bool {
 }
 
 // joinsNow reports whether another machine has joined as a node a moment ago, and may be about to
-// connect: machines with one image may have one name, and begin at the same time.
+// connect: machines with one image may have one name, and start at the same time.
 func (c *Core) joinsNow(n *node, addr string) bool {
 	return !n.joinedAt.IsZero() && n.joinedFrom != addr && c.clock.Sub(n.joinedAt) <= c.config.Lease+LeaseMargin
 }
 
-// lineFor returns the line for a number or a name, which may be a new one; nil: the number is
-// that of a node that is not away.
+// lineFor returns the line for a number or a name, which may be a new one; nil: the number is that
+// of a node that is not away.
 func (t *nodeTable) lineFor(in Join, name string, away func(*node) bool) *node {
 	if want := in.Want; want >= 0 {
 		n := t.byID[want]
@@ -145,7 +145,7 @@ func (t *nodeTable) lineFor(in Join, name string, away func(*node) bool) *node {
 	return t.newNode(id)
 }
 
-// namesake returns another node with the name of one, the first; nil: there is none.
+// namesake returns the first other node with the same name; nil: there is none.
 func (t *nodeTable) namesake(n *node) (other *node) {
 	for _, o := range t.byID {
 		if n.Name != "" && o.Name == n.Name && o != n {
@@ -168,7 +168,7 @@ func (t *nodeTable) at(addr string) *node {
 	return nil
 }
 
-// first returns that of two nodes with the lower number; the other may be nil.
+// first returns the node with the lower number; a may be nil.
 func first(a, b *node) *node {
 	if a == nil || b.ID < a.ID {
 		return b

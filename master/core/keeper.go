@@ -10,8 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// reply is what is done with the keeper's answer to a request. EPIPE means that the keeper
-// is another one now, and that the request may have been carried out or not.
+// reply handles the keeper's answer to a request. EPIPE means that the keeper is another one now,
+// and that the request may or may not have been carried out.
 type reply interface {
 	answered(c *Core, errno unix.Errno)
 }
@@ -23,7 +23,7 @@ func (c *Core) ask(m wire.Message, then reply) {
 	c.emit(ToKeeper{Number: c.number, Message: m})
 }
 
-// tell sends a request to the keeper that has no answer.
+// tell sends the keeper a request that has no answer.
 func (c *Core) tell(m wire.Message) { c.emit(ToKeeper{Message: m}) }
 
 // fromKeeper handles a message of the keeper.
@@ -44,8 +44,8 @@ func (c *Core) fromKeeper(number uint64, m wire.Message) {
 	}
 }
 
-// keeperLost answers what the keeper will not answer any more, in the order in which it was
-// asked. The answers may lead to requests to the next one.
+// keeperLost answers the requests that the keeper will not answer any more, in the order in which
+// they were made. The answers may lead to requests to the next keeper.
 func (c *Core) keeperLost() {
 	asked := c.asked
 	c.asked = map[uint64]reply{}
@@ -54,9 +54,9 @@ func (c *Core) keeperLost() {
 	}
 }
 
-// ghostRequest is a request about the ghost of a process, or about one that it makes, and waits
-// for its turn. If there is no such ghost by then, it is not sent: another process may have the
-// number.
+// ghostRequest is a request about the ghost of a process, or about one that it makes, that waits
+// for its turn. If there is no such ghost by then, the request is not sent: another process may
+// have the number.
 type ghostRequest struct {
 	p       *proc
 	message wire.Message
@@ -79,7 +79,7 @@ func (c *Core) request(p *proc, m wire.Message, then reply) {
 	c.inTurn(p, &ghostRequest{p, m, then})
 }
 
-// inTurn does something after all requests about the ghost of p so far.
+// inTurn does a task after all earlier requests about the ghost of p.
 func (c *Core) inTurn(p *proc, t task) {
 	if p.blockers > 0 || len(p.waiting) > 0 {
 		p.waiting = append(p.waiting, t)
@@ -88,7 +88,7 @@ func (c *Core) inTurn(p *proc, t task) {
 	t.do(c)
 }
 
-// unblock removes one of the blockers before the requests about a ghost.
+// unblock removes one of the blockers of the requests about a ghost.
 func (c *Core) unblock(p *proc) {
 	p.blockers--
 	for p.blockers == 0 && len(p.waiting) > 0 {
@@ -101,8 +101,8 @@ func (c *Core) unblock(p *proc) {
 	}
 }
 
-// series is a series of requests about the ghost of a process that can be made twice: if the
-// keeper is lost before it has answered the last, the next one is asked for all of them.
+// series is a series of requests about the ghost of a process that can be made twice: if the keeper
+// is lost before it has answered the last, the next keeper gets all of them.
 type series struct {
 	p        *proc
 	requests []wire.Message
@@ -110,7 +110,7 @@ type series struct {
 	failed   unix.Errno
 }
 
-// repeated is request for something that can be done twice.
+// repeated is request for a message that may be sent twice.
 func (c *Core) repeated(p *proc, m wire.Message, then reply) {
 	c.series(p, []wire.Message{m}, then)
 }
@@ -125,7 +125,7 @@ func (s *series) do(c *Core) {
 	}
 }
 
-// repeat asks for all of it at once: it was the turn of the series before.
+// repeat makes all requests at once: the series has had its turn before.
 func (s *series) repeat(c *Core) {
 	s.failed = 0
 	for _, r := range s.all() {
@@ -152,18 +152,17 @@ func (s *series) answered(c *Core, errno unix.Errno) {
 	}
 }
 
-// partOfSeries is a series as its requests but the last see it.
+// partOfSeries is a series that handles the answers to all its requests but the last.
 type partOfSeries series
 
 func (s *partOfSeries) answered(_ *Core, errno unix.Errno) { s.failed = cmp.Or(s.failed, errno) }
 
-// ghostGone forgets a process whose ghost has ended. A ghost that ended without
-// being asked to takes its process with it: there is nothing left to wait for
-// it, or to signal it by.
+// ghostGone forgets a process whose ghost has ended. If the ghost was not asked to end, its process
+// is killed: nothing is left to wait for it or to signal it by.
 func (c *Core) ghostGone(m *wire.GhostGone) {
 	switch {
 	case c.orphans[m.PID] == nil:
-	case m.Asked: // by a former master; perhaps the ghost before this one, of which it is told again
+	case m.Asked: // by a former master; perhaps the former ghost of this number, whose end is reported again
 		c.adoptAgain(m.PID, orphanLost(m.PID))
 	default:
 		c.orphanGone(m.PID)
@@ -173,7 +172,7 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 		return
 	}
 	if oldest := p.oldest(); m.Asked && (!oldest.exits || oldest.stays) {
-		oldest.stays = false // that of the one before, which is told again, or its own: the keeper is asked then
+		oldest.stays = false // the end of the former ghost, reported again, or its own: the keeper is asked then
 		return
 	}
 	if p.former != nil {
@@ -181,7 +180,7 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 		return
 	}
 	if p.state != ending {
-		// It waited for room, perhaps, and there was none.
+		// Perhaps it waited for room, and there was none.
 		c.warnFull(p, logged{Level: Warning, Text: "a ghost ended before its process; the process is killed", Args: []any{"pid", m.PID, "status", uint32(m.Status)}})
 		c.kill(p)
 		p.ghost = false
@@ -192,8 +191,7 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 	c.ghostEnded(p)
 }
 
-// formerGone goes on with the second oldest process of a number: the ghost of
-// the oldest has ended.
+// formerGone goes on with the second oldest process of a number: the ghost of the oldest has ended.
 func (c *Core) formerGone(p *proc) {
 	for p.former.former != nil {
 		p = p.former
@@ -205,7 +203,7 @@ func (c *Core) formerGone(p *proc) {
 	c.ghostEnded(former)
 }
 
-// ghostEnded does what has waited for the ghost's end.
+// ghostEnded does the tasks that have waited for the ghost's end.
 func (c *Core) ghostEnded(p *proc) {
 	after := p.after
 	p.after = nil

@@ -6,15 +6,14 @@ import (
 	"bproc/wire"
 )
 
-// anyOwner in GhostAdopt stands for a ghost whose image alone tells what it is.
+// anyOwner in GhostAdopt stands for a ghost that its image alone identifies.
 const anyOwner = ^uint32(0)
 
-// keeperBack goes on with a new keeper, or with the same one over another
-// connection. It adopts the ghosts that live, ends again those that were being
-// ended, and kills the processes of those that died with the old one. A ghost
-// that no process has any more ends: nobody else would see to it. What the old one may not
-// have done comes in the order in which it was asked, ends last, and then what ghosts got while there
-// was none.
+// keeperBack goes on with a new keeper, or with the same keeper over another connection. It has the
+// keeper adopt the ghosts that live and end those that were being ended, and kills the processes of
+// those that died with the old keeper. A ghost without a process ends, because nothing else would
+// end it. Requests that the old keeper may not have carried out come first, in their order, and
+// ends last. Then follow the signals that ghosts got while there was no keeper.
 func (c *Core) keeperBack(held, stopped []wire.PID) {
 	c.keeperLost()
 	has := make(map[wire.PID]bool, len(held))
@@ -23,9 +22,9 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 	}
 	var ends []*proc
 	for _, pid := range inOrder(c.procs) {
-		p := c.procs[pid].oldest() // the others of this number wait for it
+		p := c.procs[pid].oldest() // the other processes of this number wait for it
 		switch {
-		case !p.ghost, p.unasked: // what is to be done with a ghost that is to be made waits for that
+		case !p.ghost, p.unasked: // requests about a ghost that is yet to be made wait for that
 		case p.state == ending:
 			ends = append(ends, p)
 			p.stays = has[p.pid]
@@ -48,8 +47,8 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 	c.stoppedMeanwhile(held, stopped)
 }
 
-// adoptAgain has the keeper hold a ghost that a former one held. When there is no
-// such ghost, gone gets the reason.
+// adoptAgain has the keeper hold a ghost that a former keeper held. If there is no such ghost, gone
+// gets the reason.
 func (c *Core) adoptAgain(pid wire.PID, gone reply) {
 	c.ask(&wire.GhostAdopt{PID: pid, UID: anyOwner}, &adoptedAgain{gone})
 }
@@ -65,7 +64,7 @@ func (r *adoptedAgain) answered(c *Core, errno unix.Errno) {
 	}
 }
 
-// readopted is the loss of the ghost of a process that runs.
+// readopted handles the loss of the ghost of a process that runs.
 type readopted struct{ p *proc }
 
 func (r *readopted) answered(c *Core, errno unix.Errno) {
@@ -76,13 +75,13 @@ func (r *readopted) answered(c *Core, errno unix.Errno) {
 	}
 }
 
-// orphanLost is the loss of an orphan.
+// orphanLost handles the loss of an orphan.
 type orphanLost wire.PID
 
 func (pid orphanLost) answered(c *Core, _ unix.Errno) { c.orphanGone(wire.PID(pid)) }
 
-// exitAgain repeats a GhostExit that a former keeper may not have carried out. One that is behind other requests about
-// the ghost goes out in its turn.
+// exitAgain repeats a GhostExit that a former keeper may not have carried out. If it is behind
+// other requests about the ghost, it goes out in its turn.
 func (c *Core) exitAgain(p *proc) {
 	if !p.stays {
 		c.adoptAgain(p.pid, &exitedBefore{p})
@@ -92,7 +91,7 @@ func (c *Core) exitAgain(p *proc) {
 	}
 }
 
-// exitedBefore is the loss of a ghost that was to end.
+// exitedBefore handles the loss of a ghost that was to end.
 type exitedBefore struct{ p *proc }
 
 func (r *exitedBefore) answered(c *Core, _ unix.Errno) {

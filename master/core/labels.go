@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// label changes the tags and attributes of a node, or returns why they cannot be changed so.
+// label changes the tags and attributes of a node, or returns why the change is refused.
 func (n *node) label(m *wire.SetNodes) (errno unix.Errno, why string) {
 	if len(m.Set) == 0 && len(m.Remove) == 0 {
 		return 0, ""
@@ -36,7 +36,7 @@ func (n *node) label(m *wire.SetNodes) (errno unix.Errno, why string) {
 	return 0, ""
 }
 
-// short cuts a text that is wrong for a message about it.
+// short cuts a wrong text for a message about it.
 func short(s string) string { return s[:min(len(s), 100)] }
 
 // labelName returns the name of a tag or an attribute.

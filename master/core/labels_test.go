@@ -84,7 +84,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsNotKept: labels that cannot be kept are not changed.
+// TestLabelsNotKept checks that labels do not change if the change cannot be kept.
 func TestLabelsNotKept(t *testing.T) {
 	s := scriptWith(t, Config{Named: []Named{{ID: 1, Name: "one"}}})
 	s.kept[Nodes].err = unix.EIO

@@ -2,8 +2,8 @@ package core
 
 import "golang.org/x/sys/unix"
 
-// signalAll sends a signal to all processes, by their ghosts, and has those that are stopped
-// go on. Ghosts have their numbers until the core lets them go.
+// signalAll sends a signal to all processes, by their ghosts, and continues those that are stopped.
+// Ghosts keep their numbers until the core lets them go.
 func (c *Core) signalAll(sig unix.Signal) {
 	for _, pid := range inOrder(c.procs) {
 		if p := c.procs[pid]; p.ghost && p.state != ending {

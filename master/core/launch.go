@@ -6,10 +6,10 @@ import (
 	"bproc/wire"
 )
 
-// launch is a process that a client wants to have, until it runs or cannot.
+// launch is a process that a client asks for, until it runs or has failed.
 type launch struct {
 	Run
-	sent bool // Spawn has been sent for another connection
+	sent bool // Spawn has been sent, for another connection
 }
 
 func (c *Core) run(in Run) { c.begin(&launch{Run: in}) }
@@ -18,8 +18,7 @@ func (c *Core) fail(l *launch, stage wire.Stage, errno unix.Errno) {
 	c.emit(Fail{l.Client, stage, errno, ""})
 }
 
-// begin checks whether the caller may start a process on the node and has its
-// ghost adopted.
+// begin checks whether the caller may start a process on the node, and has its ghost adopted.
 func (c *Core) begin(l *launch) {
 	n := c.nodes.byID[l.Node]
 	switch {
@@ -31,12 +30,12 @@ func (c *Core) begin(l *launch) {
 	case c.mayCome(n, l):
 		c.whenUp(n, c.untilFor(l), l)
 		return
-	case n.sess != nil && c.procs[l.PID] != nil && l.Again && c.beganBefore(l, n): // it ends with the others of a node that is set down
+	case n.sess != nil && c.procs[l.PID] != nil && l.Again && c.beganBefore(l, n): // it ends with the other processes of a node that is set down
 		return
 	case !n.serves():
 		c.fail(l, wire.StageNode, unix.EHOSTDOWN)
 		return
-	case l.Again && c.beganBefore(l, n): // whatever its rights are by now
+	case l.Again && c.beganBefore(l, n): // whatever the caller's rights are by now
 		return
 	case !c.admitted(l, n):
 		return
@@ -59,7 +58,7 @@ func (c *Core) begin(l *launch) {
 	c.adopt(p)
 }
 
-// admitted reports whether a node takes a launch. If not, it fails.
+// admitted reports whether a node takes a launch. If not, the launch fails.
 func (c *Core) admitted(l *launch, n *node) bool {
 	errno, why := n.admits(l.Who, l.Ends)
 	if errno != 0 {
@@ -68,10 +67,10 @@ func (c *Core) admitted(l *launch, n *node) bool {
 	return errno == 0
 }
 
-// do begins with a launch that has waited.
+// do begins a launch that has waited.
 func (l *launch) do(c *Core) { c.begin(l) }
 
-// ready begins with a launch that has waited for its node.
+// ready begins a launch that has waited for its node.
 func (l *launch) ready(c *Core, s *session) {
 	if s == nil {
 		c.fail(l, wire.StageNode, unix.EHOSTDOWN)
@@ -80,8 +79,7 @@ func (l *launch) ready(c *Core, s *session) {
 	}
 }
 
-// awaitsNumbers reports whether a node has no numbers yet for what a new process would
-// fork.
+// awaitsNumbers reports whether a node has no numbers yet for the forks of a new process.
 func (s *session) awaitsNumbers() bool { return s.numbers == 0 && (s.lending || s.granting) }
 
 // launched returns the process of a launch.
@@ -92,9 +90,9 @@ func (c *Core) launched(l *launch, n *node) *proc {
 	}
 }
 
-// mayCome reports whether a node is not there, but may be in a moment: it was lost and
-// its lease has not run out, or this master has just begun, or the launch is older than
-// that.
+// mayCome reports whether a node that is not there may come in a moment: it was lost and its lease
+// has not run out, or this master has just begun. A launch that is older than this master waits
+// longer (untilFor).
 func (c *Core) mayCome(n *node, l *launch) bool {
 	switch {
 	case n.sess != nil || n.Down || n.gone:
@@ -105,8 +103,8 @@ func (c *Core) mayCome(n *node, l *launch) bool {
 	return n.Key != "" && c.clock.Before(c.untilFor(l))
 }
 
-// beganBefore goes on with a launch that a former master, or a former connection, has
-// begun with. It reports whether there is one.
+// beganBefore goes on with a launch that a former master, or a former connection, has begun. It
+// reports whether there is one.
 func (c *Core) beganBefore(l *launch, n *node) bool {
 	p, o := c.procs[l.PID], c.orphans[l.PID]
 	switch {
@@ -118,7 +116,7 @@ func (c *Core) beganBefore(l *launch, n *node) bool {
 		c.replace(p, l)
 	case p != nil:
 		c.emit(Resume{l.Client, n.sess.id})
-	case o != nil: // the node has come, and does not have it
+	case o != nil: // the node has come, and does not have the process
 		delete(c.orphans, l.PID)
 		p := c.launched(l, n)
 		p.signals = o.signals
@@ -131,14 +129,14 @@ func (c *Core) beganBefore(l *launch, n *node) bool {
 		}
 		c.orphansClaimed()
 	case l.GhostExists:
-		return false // it is not known that it was ever adopted
+		return false // nothing shows that it was ever adopted
 	default:
-		c.emit(Resume{l.Client, n.sess.id}) // it has ended, perhaps, and its output is there
+		c.emit(Resume{l.Client, n.sess.id}) // perhaps it has ended, and its output is there
 	}
 	return true
 }
 
-// replace has a launch take the place of the former one of the same process.
+// replace puts a launch in the place of the former launch of the same process.
 func (c *Core) replace(p *proc, l *launch) {
 	delete(c.absent, p.pid)
 	l.sent = p.state == spawning
@@ -149,8 +147,8 @@ func (c *Core) replace(p *proc, l *launch) {
 	p.launch, p.client, p.hangUp, p.report = l, l.Client, l.HangUp, l.Report
 }
 
-// named reports whether somebody else has just named the ghost of a launch as his. That may
-// be a lie, which the keeper finds out.
+// named reports whether another client has just named the ghost of a launch as its own. That may be
+// a lie, which the keeper finds out.
 func (c *Core) named(l *launch) bool {
 	p := c.procs[l.PID]
 	return p != nil && p.state == adopting && p.launch != nil &&
@@ -160,14 +158,14 @@ func (c *Core) named(l *launch) bool {
 // taken reports whether a number is in use as far as the master knows.
 func (c *Core) taken(pid wire.PID) bool { return c.orphans[pid] != nil || c.procs[pid] != nil }
 
-// adopt has the keeper hold the ghost of a launch. A keeper that dies meanwhile
-// leaves it to the next one; the same one may have it already.
+// adopt has the keeper hold the ghost of a launch. If the keeper is lost meanwhile, the next one is
+// asked; if that is the same keeper, it may hold the ghost already.
 func (c *Core) adopt(p *proc) {
 	l := p.launch
 	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.Who.PID, UID: l.Who.UID, HangUp: l.HangUp, Birth: l.Launch, Owner: ownership(p.node, p.starter)}, &adopted{p})
 }
 
-// adopted is what the keeper says of the ghost of a launch.
+// adopted handles the keeper's answer about the ghost of a launch.
 type adopted struct{ p *proc }
 
 func (r *adopted) answered(c *Core, errno unix.Errno) {
@@ -182,7 +180,7 @@ func (r *adopted) answered(c *Core, errno unix.Errno) {
 	}
 }
 
-// do goes on with a ghost that was adopted by a former master.
+// do goes on with a ghost that a former master had adopted.
 func (r *adopted) do(c *Core) { c.adopted(r.p, 0) }
 
 // adopted goes on when the keeper has answered.
@@ -190,7 +188,7 @@ func (c *Core) adopted(p *proc, errno unix.Errno) {
 	l := p.launch
 	switch {
 	case errno != 0 && l.Again && p.sess != nil:
-		c.remove(p) // its process has ended, perhaps, and its output is there
+		c.remove(p) // perhaps its process has ended, and its output is there
 		c.emit(Resume{l.Client, p.sess.id})
 	case errno != 0:
 		c.remove(p)
@@ -203,8 +201,8 @@ func (c *Core) adopted(p *proc, errno unix.Errno) {
 	c.contend(p)
 }
 
-// spawn has the node of a process asked to start it. A node that is not there may come
-// back; it is asked then (replay), or the process is lost with it.
+// spawn has the node of a process asked to start it. A node without a session may come back: then
+// it is asked (replay), or the process is lost with it.
 func (c *Core) spawn(p *proc) {
 	switch n := c.nodes.byID[p.node]; {
 	case n.sess == nil && !n.Down && !n.lostAt.IsZero():
@@ -222,8 +220,8 @@ func (c *Core) spawn(p *proc) {
 	}
 }
 
-// spawnAgain is spawn for processes whose Spawn was lost with the node's former session,
-// before the node had them.
+// spawnAgain is spawn for processes whose Spawn was lost with the node's former session, before the
+// node had the processes.
 func (c *Core) spawnAgain(s *session, lost []*proc) {
 	for _, p := range lost {
 		(&respawn{p, s}).do(c)
@@ -253,13 +251,13 @@ func (c *Core) spawned(p *proc, stage wire.Stage, errno unix.Errno) {
 	p.state = running
 	c.release(p)
 	c.started(p)
-	if !c.nodes.byID[p.node].serves() { // set down after the Spawn was sent
+	if !c.nodes.byID[p.node].serves() { // the node was set down after the Spawn was sent
 		c.kill(p)
 	}
 }
 
-// started tells the client of a process that it runs. One that was asked for by a
-// former master has no client yet.
+// started tells the client of a process that it runs. If a former master was asked for the process,
+// it has no client yet.
 func (c *Core) started(p *proc) {
 	l := p.launch
 	p.launch = nil
@@ -273,9 +271,8 @@ func (c *Core) started(p *proc) {
 	}
 }
 
-// abandon ends the ghost of a process that could not be started as a shell
-// would end: 127 for a command that is not there, 126 for one that cannot be
-// executed, 255 for everything else.
+// abandon ends the ghost of a process that could not be started, with the status of a shell: 127
+// for a command that does not exist, 126 for one that cannot be executed, 255 for everything else.
 func (c *Core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
 	l := p.launch
 	p.launch = nil
@@ -303,7 +300,7 @@ func (c *Core) end(p *proc, status wire.Status) {
 	c.inTurn(p, exitRequest{p})
 }
 
-// exitRequest has the keeper end the ghost of a process, if it is not gone by then.
+// exitRequest has the keeper end the ghost of a process, if it still exists by then.
 type exitRequest struct{ p *proc }
 
 func (r exitRequest) do(c *Core) {
@@ -313,8 +310,8 @@ func (r exitRequest) do(c *Core) {
 	}
 }
 
-// refuse ends a launch that no slave can be asked for: its message would be too long, or
-// its ghost is not there any more. Another may have taken its place meanwhile.
+// refuse ends a launch that no slave can be asked for: its message would be too long, or its ghost
+// is gone. Another launch may have taken its place meanwhile.
 func (c *Core) refuse(in Refuse) {
 	if p := c.procs[in.PID]; p != nil && p.launch != nil && p.is(in.Launch) {
 		c.abandon(p, in.Stage, in.Errno)

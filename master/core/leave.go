@@ -2,10 +2,10 @@ package core
 
 import "time"
 
-// A node is gone when its lease has run out, or when it has said that it leaves. From
-// then on until it connects anew nobody waits for it.
+// A node is gone when its lease has run out, or when it has said that it leaves. From then on
+// nothing waits for it until it connects anew.
 
-// dead ends the ghosts of a node's processes: its slave has killed them by now.
+// dead ends the ghosts of a node's processes: its slave has killed the processes by now.
 func (c *Core) dead(n *node) {
 	n.lostAt = time.Time{}
 	c.gone(n)
@@ -14,10 +14,10 @@ func (c *Core) dead(n *node) {
 		c.lose(p)
 	}
 	c.disown(n.ID)
-	delete(c.answers, n.ID) // nobody is left who could ask again
+	delete(c.answers, n.ID) // no slave is left that could ask again
 }
 
-// gone fails those who wait for a node.
+// gone fails everything that waits for a node.
 func (c *Core) gone(n *node) {
 	n.gone = true
 	waiters := c.waiters[n.ID]
@@ -27,9 +27,9 @@ func (c *Core) gone(n *node) {
 	}
 }
 
-// leaves is called when the daemon of a node ends its processes, and then itself. It says
-// so first, so that whoever sees such an end can ask why. A daemon that does not come to
-// the end of that may have left processes: then the lease decides.
+// leaves is called when the daemon of a node ends its processes, and then itself. The daemon says
+// so first, so that a program that sees such an end can ask for the reason. A daemon that does not
+// finish may have left processes: then the lease decides.
 func (c *Core) leaves(s *session, empty bool) {
 	n := c.nodes.byID[s.node]
 	if !n.gone {

@@ -1,6 +1,6 @@
 package core
 
-// Level says how much a line of the log matters.
+// Level is the severity of a line of the log.
 type Level uint8
 
 // The levels.

@@ -6,20 +6,20 @@ import (
 	"bproc/wire"
 )
 
-// A process of a node may start others, on any node: a nested launch. Its ghost makes that of the
-// new process, as at a birth, so parent, group, session and credentials are right; the number is
-// one that the front end's kernel has free. From then on it is a launch as any other.
+// A process of a node may start others, on any node: a nested launch. The caller's ghost makes the
+// ghost of the new process, as at a birth, so parent, group, session and credentials are right. The
+// number is one that is free in the front end's kernel. From then on it is a launch like any other.
 //
 //	FreeNumber, GhostFork by the caller's ghost, GhostJoin if it leads, GhostExec > Spawn ...
 //
-// A node speaks for its own processes only. One with limited trust has them start others there, and
-// nowhere else: its root can be all of them.
+// A node speaks only for its own processes. Processes of a node with limited trust may start others
+// on that node only: its root can act as any of them.
 
-// numberTries is how many numbers are tried for a nested launch.
+// numberTries bounds the numbers that are tried for a nested launch.
 const numberTries = 4
 
-// callerOf returns the process that asks for a nested launch; nil: its node has none such. It may
-// ask before the answer to its Spawn has come.
+// callerOf returns the process that asks for a nested launch; nil: its node has no such process. It
+// may ask before the answer to its Spawn has come.
 func (c *Core) callerOf(from Session, who Caller) *proc {
 	p := c.procs[who.PID]
 	if p == nil || p.sess.id != from || p.sess.ended || !p.ghost {
@@ -31,7 +31,7 @@ func (c *Core) callerOf(from Session, who Caller) *proc {
 	return p
 }
 
-// mayNest reports whether a process of a node may start one on another. If not, that fails.
+// mayNest reports whether a process of a node may start another. If not, the launch fails.
 func (c *Core) mayNest(l *launch) bool {
 	p := c.callerOf(l.From, l.Who)
 	fail := Fail{Client: l.Client, Stage: wire.StageRequest, Errno: unix.EPERM}
@@ -49,7 +49,7 @@ func (c *Core) mayNest(l *launch) bool {
 	return false
 }
 
-// nest begins with a nested launch.
+// nest begins a nested launch.
 func (c *Core) nest(l *launch, n *node) {
 	if n.sess.awaitsNumbers() {
 		c.delayed = append(c.delayed, l)
@@ -58,7 +58,7 @@ func (c *Core) nest(l *launch, n *node) {
 	c.wonder(FreeNumber{}, &numbering{l, numberTries})
 }
 
-// numbering is a nested launch that is to have a number.
+// numbering is a nested launch that has yet to get a number.
 type numbering struct {
 	*launch
 	tries int
@@ -82,7 +82,7 @@ func (t *numbering) told(c *Core, a *Answer) {
 	}
 }
 
-// beget has the ghost of the caller make one for a nested launch.
+// beget has the ghost of the caller make the ghost of a nested launch.
 func (c *Core) beget(t *numbering, n *node, maker *proc) {
 	p := c.launched(t.launch, n)
 	p.limit, p.unasked = maker.limit, true
@@ -91,7 +91,7 @@ func (c *Core) beget(t *numbering, n *node, maker *proc) {
 	c.bear(p, maker, birth, &begotten{t, p, maker, birth})
 }
 
-// begotten is what the keeper says of the ghost of a nested launch.
+// begotten handles the keeper's answer about the ghost of a nested launch.
 type begotten struct {
 	*numbering
 	p, maker *proc
@@ -102,7 +102,7 @@ func (r *begotten) answered(c *Core, errno unix.Errno) {
 	switch {
 	case errno == unix.EPIPE:
 		c.again = append(c.again, &rebirth{p: r.p, maker: r.maker, birth: r.birth, then: r})
-	case errno == unix.EEXIST && r.tries > 0: // it was free
+	case errno == unix.EEXIST && r.tries > 0: // the number was free
 		c.remove(r.p)
 		c.wonder(FreeNumber{}, r.numbering)
 		c.contend(r.p)
@@ -113,8 +113,8 @@ func (r *begotten) answered(c *Core, errno unix.Errno) {
 	}
 }
 
-// begat goes on with a ghost that there is: it gets the command line of its process, and leads a
-// session if that is to.
+// begat goes on when the ghost exists: the ghost gets the command line of its process, and a
+// session if the process is to lead one.
 func (c *Core) begat(p *proc) {
 	l := p.launch
 	p.ghost, p.state, p.settling = true, spawning, true
@@ -128,7 +128,7 @@ func (c *Core) begat(p *proc) {
 	c.series(p, requests, &dressed{p})
 }
 
-// dressed is a ghost that has its command line and its session.
+// dressed handles the keeper's answer when a ghost has its session and its command line.
 type dressed struct{ p *proc }
 
 func (r *dressed) answered(c *Core, errno unix.Errno) {
@@ -143,7 +143,7 @@ func (r *dressed) answered(c *Core, errno unix.Errno) {
 	}
 }
 
-// contend goes on with others that have named the number of a ghost as theirs.
+// contend goes on with other launches that have named the number of a ghost as theirs.
 func (c *Core) contend(p *proc) {
 	rivals := p.rivals
 	p.rivals = nil

@@ -19,31 +19,31 @@ type node struct {
 	Mode uint32 // permission bits, 0111 at most
 	UID  uint32
 	GID  uint32
-	Home wire.Block `json:",omitzero"` // numbers that are its own for as long as it is in the table
-	// Trust is full or limited (trust.go). One that has joined before there was a choice has
-	// none: it is full, as it was.
+	Home wire.Block `json:",omitzero"` // numbers that are its own while it is in the table
+	// Trust is full or limited (trust.go). It is empty for a node that has joined before there was
+	// a choice, and means full, as it was.
 	Trust string `json:",omitempty"`
 	// Labels are tags and attributes, in the order of their names, with spaces between them.
 	Labels string `json:",omitempty"`
 	Down   bool   `json:",omitempty"` // set down by an administrator: not served until it is set to another state
-	Drain  bool   `json:",omitempty"` // nothing new is started there
+	Drain  bool   `json:",omitempty"` // no new processes are started there
 
 	Settled settled `json:",omitzero"`
 
-	addr        string // from which it joins, as the configuration says; empty: any
+	addr        string // address from which it joins, as the configuration says; empty: any
 	known       bool   // it is in the store
 	state       nodeState
-	reason      string // why it is in this state; empty: nothing to be said
+	reason      string // why it is in this state; empty: nothing to say
 	since       time.Time
-	attempt     uint64 // at its set-up, which runs; 0: none does
+	attempt     uint64 // number of the set-up that runs; 0: none
 	power       powering
-	sess        *session  // nil when it is not connected
-	duplicateAt time.Time // when the log said last that another slave has its identity
-	boot        string    // of the machine, when it connected last (boot_id of proc_sys_kernel(5)); empty: it has not
-	lostAt      time.Time // since when it is not; zero when its processes are certainly dead
-	joinedAt    time.Time // when it has joined, with this master
-	joinedFrom  string    // from which address
-	gone        bool      // it was here, and nobody waits for it any more: it leaves, or its lease has run out
+	sess        *session  // nil: not connected
+	duplicateAt time.Time // when the log last reported another slave with its identity
+	boot        string    // boot_id of the machine when it last connected (proc_sys_kernel(5)); empty: it has not
+	lostAt      time.Time // when its session was lost; zero when its processes are certainly dead
+	joinedAt    time.Time // when it joined, with this master
+	joinedFrom  string    // address from which it joined
+	gone        bool      // it was here, and nothing waits for it any more: it leaves, or its lease has run out
 	procs       int
 	hardware    hardware
 }
@@ -51,10 +51,10 @@ type node struct {
 // serves reports whether processes may be started on the node.
 func (n *node) serves() bool { return n.sess != nil && !n.sess.emptying && !n.Down && !n.gone }
 
-// rootMode is the mode of a node that is root's for the time being.
+// rootMode is the mode of a node that is root's for now.
 const rootMode = 0o100
 
-// record is the node as clients see it: with the rights that there are in its state.
+// record returns the node as clients see it, with the rights that apply in its state.
 func (n *node) record() wire.Node {
 	r := wire.Node{
 		ID: n.ID, Name: n.Name, State: n.shown(), Mode: n.Mode, UID: n.UID, GID: n.GID,
@@ -93,8 +93,8 @@ func loadNodes(records map[string][]byte, configured []Named, rights Rights, now
 	return t, nil
 }
 
-// configure enters the nodes of the configuration, and takes out those that are neither there
-// nor in the store.
+// configure enters the nodes of the configuration, and removes nodes that are neither there nor in
+// the store.
 func (t *nodeTable) configure(configured []Named, now time.Time) {
 	named := map[wire.NodeID]bool{}
 	for _, n := range t.byID {
@@ -142,7 +142,7 @@ func (t *nodeTable) sorted() []*node {
 	return nodes
 }
 
-// keepNodes has the lines of nodes kept.
+// keepNodes has the lines of nodes kept together.
 func (c *Core) keepNodes(then kept, nodes ...*node) {
 	records, err := nodeRecords(nodes)
 	if err != nil {

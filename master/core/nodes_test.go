@@ -24,7 +24,7 @@ func load(t *testing.T, kept *memory, configured ...Named) *nodeTable {
 	return nodes
 }
 
-// join has a machine join, where some nodes are away.
+// join has a machine join; away reports which nodes are away.
 func (s *script) join(key string, want wire.NodeID, name string, away func(*node) bool) (*node, error) {
 	s.sent = nil
 	s.do(func() { s.core.joinLine(Join{Identity: key, Want: want, Name: name}, away) })
@@ -44,11 +44,11 @@ func TestJoinGivesNumbers(t *testing.T) {
 	}{
 		{"a", -1, "host a", 0, "host a"}, // the lowest free one
 		{"b", -1, "five", 5, "five"},     // the configured one of that name
-		{"c", -1, "host c", 2, "host c"}, // 1 is kept for the node called so
-		{"d", 2, "host d", -1, ""},       // is there
-		{"e", 1, "host e", 1, "one"},     // keeps the configured name
+		{"c", -1, "host c", 2, "host c"}, // 1 is kept for the node of that name
+		{"d", 2, "host d", -1, ""},       // it is there
+		{"e", 1, "host e", 1, "one"},     // it keeps the configured name
 		{"f", 9, "host f", 9, "host f"},  // asked for
-		{"g", -1, "five", 3, "five"},     // its name is no right to another's number
+		{"g", -1, "five", 3, "five"},     // its name gives it no right to another's number
 	} {
 		n, err := s.join(join.key, join.want, join.name, nobody)
 		if join.id < 0 {
@@ -65,7 +65,7 @@ func TestJoinGivesNumbers(t *testing.T) {
 		}
 	}
 
-	// Another master, with a configuration that has changed.
+	// Another master, with a changed configuration.
 	configured[1].Name = "cinq"
 	again := load(t, kept, configured...)
 	for _, n := range nodes.sorted() {
@@ -82,12 +82,12 @@ func TestJoinGivesNumbers(t *testing.T) {
 	}
 }
 
-// sameLine reports whether two nodes are the same in what is kept of them.
+// sameLine reports whether two nodes agree in what is kept of them.
 func sameLine(a, b *node) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Key == b.Key && a.Mode == b.Mode && a.UID == b.UID && a.GID == b.GID && a.Home == b.Home && a.Trust == b.Trust && a.Down == b.Down
 }
 
-// nobody is away.
+// nobody reports that no node is away.
 func nobody(*node) bool { return false }
 
 // TestJoinAgain gives nodes that are away other identities.
@@ -161,7 +161,7 @@ func TestNodesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestJoinIsUndone has nodes join where the table cannot be kept.
+// TestJoinIsUndone has nodes join while the table cannot be kept.
 func TestJoinIsUndone(t *testing.T) {
 	full := errors.New("the disk is full")
 	s := scriptWith(t, Config{Named: []Named{{ID: 1, Name: "one"}}})
@@ -185,7 +185,7 @@ func TestJoinIsUndone(t *testing.T) {
 	}
 }
 
-// TestSetIsKept changes a node, where that can be kept and where not.
+// TestSetIsKept changes a node, first when that can be kept and then when it cannot.
 func TestSetIsKept(t *testing.T) {
 	s := newScript(t)
 	kept := s.kept[Nodes]
@@ -208,8 +208,8 @@ func TestSetIsKept(t *testing.T) {
 	}
 }
 
-// TestTrustOfNodes: a node that joins has limited trust, also when it was configured, and
-// keeps what it is given. One of a table of before there was trust has it in full.
+// TestTrustOfNodes checks that a node that joins has limited trust, even if it was configured, and
+// keeps the trust that it is given. A node from a table without trust has full trust.
 func TestTrustOfNodes(t *testing.T) {
 	named := []Named{{ID: 2, Name: "configured"}}
 	s := scriptWith(t, Config{Nodes: map[string][]byte{"1": []byte(`{"ID":1,"Name":"old","Key":"k1","Mode":73}`)}, Named: named})

@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// What the core does must follow from its inputs alone, so it goes through its tables in
+// The outputs of the core must follow from its inputs alone, so it goes through its tables in
 // order.
 
 // inOrder returns the keys of a table.

@@ -9,14 +9,14 @@ import (
 	"bproc/wire"
 )
 
-// An orphan is a ghost that the keeper has held since a former master, and that no node has
-// claimed yet: its process is on a node that is yet to connect.
+// An orphan is a ghost of a former master that no node has claimed yet: its process is on a node
+// that has yet to connect.
 type orphan struct {
 	Held
-	signals signals // that it got
+	signals signals // signals that it has got
 }
 
-// orphansFound takes note of the ghosts that the keeper has held since a former master.
+// orphansFound enters the ghosts that the keeper has held since a former master.
 func (c *Core) orphansFound(held []Held, stopped []wire.PID) {
 	for _, h := range held {
 		c.orphans[h.PID] = &orphan{Held: h}
@@ -27,26 +27,25 @@ func (c *Core) orphansFound(held []Held, stopped []wire.PID) {
 	}
 }
 
-// killed passes on the SIGKILL of ghosts that are held in their exit: whoever
-// was told of it may have been a former master.
+// killed passes on the SIGKILL of ghosts that are held in their exit: perhaps only a former master
+// was told of it.
 func (c *Core) killed(pids []wire.PID) {
 	for _, pid := range pids {
 		c.signal(&wire.GhostSignal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
 	}
 }
 
-// ownership is whose a ghost is, as a keeper keeps it for later masters: the node of its
-// process, and the user who has started it, or the process from which it descends. It is
-// not 0.
+// ownership is the owner of a ghost, as a keeper keeps it for later masters: the node of its
+// process, and the user who has started the process or its ancestor. It is not 0.
 func ownership(node wire.NodeID, starter uint32) uint64 {
 	return uint64(uint32(node)+1)<<32 | uint64(starter)
 }
 
-// nodeOf returns the node of an ownership; -1: it is not known.
+// nodeOf returns the node of an ownership; -1: not known.
 func nodeOf(owner uint64) wire.NodeID { return wire.NodeID(uint32(owner>>32) - 1) }
 
-// claim gives an orphan back to its process, if that is the node's. It can be that of
-// another, which has its number now and is yet to be started.
+// claim gives an orphan back to its process, if the process is the node's. The orphan may belong to
+// another process, which has the number now and is yet to be started.
 func (c *Core) claim(s *session, pid wire.PID, birth uint64) bool {
 	o := c.orphans[pid]
 	if o == nil || !same(o.Adopted.Birth, birth) {
@@ -68,9 +67,9 @@ func (c *Core) claim(s *session, pid wire.PID, birth uint64) bool {
 	return true
 }
 
-// predecessor returns the process that has the number of one that is born. An orphan has had it,
-// too, if its process has ended without word: the node's kernel gives no number twice. Its ghost
-// ends then.
+// predecessor returns the process that had the number of a newborn one. That may be an orphan whose
+// process has ended without a report, since the node's kernel gives no number twice. Its ghost ends
+// then.
 func (c *Core) predecessor(s *session, e *wire.Event) *proc {
 	o := c.orphans[e.PID]
 	if o == nil || same(o.Adopted.Birth, e.Birth) {
@@ -81,8 +80,8 @@ func (c *Core) predecessor(s *session, e *wire.Event) *proc {
 	return p
 }
 
-// endOrphan ends a ghost that no process has any more. Until it is gone it stands in the table: what
-// it gets is not for another process that has its number by then.
+// endOrphan ends a ghost that has no process any more. The ghost stays in the table until it is
+// gone: its signals are not for another process that has the number by then.
 func (c *Core) endOrphan(h Held) *proc {
 	delete(c.orphans, h.PID)
 	p := &proc{
@@ -102,8 +101,8 @@ func (c *Core) orphanGone(pid wire.PID) {
 	}
 }
 
-// dropOrphans ends the orphans that no node has claimed, and takes back the numbers of
-// nodes that have not come: by now their slaves have killed the processes.
+// dropOrphans ends the orphans that no node has claimed, and takes back the numbers of nodes that
+// have not connected: by now their slaves have killed the processes.
 func (c *Core) dropOrphans() {
 	if c.orphansAt.IsZero() || c.clock.Sub(c.orphansAt) <= c.config.Lease+LeaseMargin {
 		return
@@ -122,8 +121,8 @@ func (c *Core) dropOrphans() {
 	c.orphansClaimed()
 }
 
-// orphansClaimed goes on with what has waited for the last orphan: blocks can be
-// granted again, and processes started on nodes that had none.
+// orphansClaimed goes on with everything that has waited for the last orphan: blocks can be granted
+// again, and processes can be started on nodes that had no numbers.
 func (c *Core) orphansClaimed() {
 	if len(c.orphans) > 0 {
 		return

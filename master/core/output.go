@@ -12,7 +12,7 @@ type Session uint32
 // Client is the number that the daemon gives the connection of a client. It is not 0.
 type Client uint64
 
-// Output is something that the daemon is to do. Outputs are done in order.
+// Output is something that the daemon has to do. Outputs are done in order.
 type Output interface{ output() }
 
 // Messages and connections.
@@ -22,35 +22,35 @@ type (
 		Number  uint64
 		Message wire.Message
 	}
-	// ToNode sends a message to the slave of a session; Number is that of the request that
-	// it answers, or 0.
+	// ToNode sends a message to the slave of a session; Number is that of the request that it
+	// answers, or 0.
 	ToNode struct {
 		Session Session
 		Number  uint64
 		Message wire.Message
 	}
-	// CloseSession closes the link of a session, which is to end then ([NodeLost]). It
-	// may have ended already.
+	// CloseSession closes the link of a session, which then ends ([NodeLost]). The session may have
+	// ended already.
 	CloseSession struct {
 		Session Session
 		Cause   error
 	}
-	// StopViews ends the looks of those on the node of a session, for good.
+	// StopViews ends the looks from the node of a session, for good.
 	StopViews struct{ Session Session }
-	// Placed lets pass what the node of a session says after events up to this one: what
-	// they have on the front end is there.
+	// Placed lets pass what the node of a session says after events up to this one: their effects
+	// on the front end are in place.
 	Placed struct {
 		Session Session
 		Event   uint64
 	}
-	// Certain says up to which event of a session everything is done.
+	// Certain says that all events of a session up to this one are done for good.
 	Certain struct {
 		Session Session
 		Event   uint64
 	}
-	// Broken turns away whoever waits for events of a session: there will be none.
+	// Broken turns away everything that waits for events of a session: no more will come.
 	Broken struct{ Session Session }
-	// Certify makes the node of a session a new certificate, as it asks for.
+	// Certify makes a new certificate for the node of a session, as it asks.
 	Certify struct {
 		Session  Session
 		Node     wire.NodeID
@@ -61,35 +61,35 @@ type (
 
 // Steps of a launch, to its client.
 type (
-	// Spawn has the client's connection open the process's stream in a session. It takes the
-	// place of steps before it that were not taken yet.
+	// Spawn has the client's connection open the process's stream in a session. It replaces earlier
+	// steps that were not taken yet.
 	Spawn struct {
 		Client    Client
 		Session   Session
 		PID       wire.PID // of the ghost
 		TaskGroup uint64
-		Tasks     uint64 // what the node may have of that group
+		Tasks     uint64 // processes that the node may have of that group
 	}
 	// Started says that the process runs.
 	Started struct{ Client Client }
-	// Resume says that it was started before: go on with it in a session.
+	// Resume says that the process was started before, and in which session to go on.
 	Resume struct {
 		Client  Client
 		Session Session
 	}
-	// Fail says that it will not run.
+	// Fail says that the process will not run.
 	Fail struct {
 		Client Client
 		Stage  wire.Stage
 		Errno  unix.Errno
 		Text   string // for people, where there is more to say
 	}
-	// Ended says how the process has ended, to a client that wants it.
+	// Ended tells a client that wants it how the process has ended.
 	Ended struct {
 		Client Client
 		Report wire.Ended
 	}
-	// HandOver has a connection give the process's stream to another one of its client.
+	// HandOver has a connection give the process's stream to another connection of its client.
 	HandOver struct{ From, To Client }
 )
 
@@ -117,15 +117,15 @@ type (
 
 // Everything else.
 type (
-	// Ask asks the kernel of the front end. It is answered by [Answer].
+	// Ask asks the kernel of the front end. [Answer] answers it.
 	Ask struct {
 		Number   uint64
 		Question Question
 	}
-	// Forget says that nobody waits for an answer any more.
+	// Forget says that an answer is not wanted any more.
 	Forget struct{ Number uint64 }
-	// Keep puts records into a table of the store, where nil removes one. It is answered
-	// by [Kept]: the very next input, unless it may come later. What is kept is kept in order.
+	// Keep puts records into a table of the store; a nil record removes one. [Kept] answers it: it
+	// is the very next input, unless Later is set. Records are kept in order.
 	Keep struct {
 		Number  uint64
 		Table   Table
@@ -139,9 +139,9 @@ type (
 	}
 	// Log is a line of the log.
 	Log logged
-	// Born says that there is one process more in the table.
+	// Born says that the table has one process more.
 	Born struct{}
-	// Soon wants [News] within a moment.
+	// Soon asks for [News] within a moment.
 	Soon struct{}
 )
 

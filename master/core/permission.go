@@ -6,8 +6,8 @@ import (
 	"bproc/wire"
 )
 
-// Caller is who is at the other end of a client's connection, as the kernel
-// knows it (unix(7): SO_PEERCRED, SO_PEERGROUPS).
+// Caller is the process at the other end of a client's connection, as the kernel knows it (unix(7):
+// SO_PEERCRED, SO_PEERGROUPS).
 type Caller struct {
 	PID    wire.PID
 	UID    uint32
@@ -15,8 +15,8 @@ type Caller struct {
 	Groups []uint32
 }
 
-// mayUse reports whether the caller may start processes on a node: the execute
-// bits of its mode, read as those of a file are.
+// mayUse reports whether the caller may start processes on a node. The execute bits of its mode are
+// read as those of a file.
 func (who Caller) mayUse(n *node) bool {
 	switch {
 	case who.UID == 0:
@@ -33,8 +33,8 @@ func (who Caller) inGroup(gid uint32) bool {
 	return who.GID == gid || slices.Contains(who.Groups, gid)
 }
 
-// maySet reports whether the caller may make a change to a node: root any, the
-// owner of the node its mode and, among the owner's own groups, its group.
+// maySet reports whether the caller may make a change to a node. Root may make any. The owner may
+// change the mode, and the group to one of the owner's own groups.
 func (who Caller) maySet(n *node, m *wire.SetNodes) bool {
 	if who.UID == 0 {
 		return true

@@ -10,7 +10,7 @@ func TestMayUse(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		who  Caller
-		mode []uint32 // with which it may
+		mode []uint32 // modes with which it may
 	}{
 		{"root", Caller{}, []uint32{0, 0o100, 0o010, 0o001, 0o111}},
 		{"owner", Caller{UID: 1000, GID: 1000}, []uint32{0o100, 0o111}},

@@ -9,20 +9,20 @@ import (
 	"bproc/wire"
 )
 
-// A node that is to reboot, to halt or to power off is told so when its processes have ended,
-// which are killed. It goes down then, by itself; if it does not, it is in error.
+// A node that is to reboot, halt or power off is told so when its processes have been killed and
+// have ended. It then goes down by itself; if it does not, it is in error.
 
-// DefaultPowerTime is within what time a node goes down that was told to.
+// DefaultPowerTime is the time within which a node goes down after it was told to.
 const DefaultPowerTime = 5 * time.Minute
 
-// powering is what a node was told, or is to be told.
+// powering is the action that a node was told, or is to be told.
 type powering struct {
 	action nodeState // reboot, halt or pwroff; empty: nothing
 	since  time.Time
 	told   bool
 }
 
-// powerDown begins with what an administrator asks for.
+// powerDown begins an action that an administrator asks for.
 func (c *Core) powerDown(n *node, state nodeState, on stateEvent) {
 	if n.sess == nil {
 		return
@@ -33,8 +33,8 @@ func (c *Core) powerDown(n *node, state nodeState, on stateEvent) {
 	c.goOnWithPower(n)
 }
 
-// goOnWithPower tells a node what it is to do as soon as it has no processes, or their ends do
-// not come; and gives up if it does not go down.
+// goOnWithPower tells a node its action as soon as the node has no processes, or when their ends do
+// not come. It gives up if the node does not go down.
 func (c *Core) goOnWithPower(n *node) {
 	p := &n.power
 	switch waited := c.clock.Sub(p.since); {
@@ -49,8 +49,8 @@ func (c *Core) goOnWithPower(n *node) {
 	}
 }
 
-// powered is what a node says whose command has ended. One that succeeds has begun with what
-// ends the node.
+// powered handles a node's report that its command has ended. A command that succeeds has begun to
+// take the node down.
 func (c *Core) powered(s *session, m *wire.Powered) {
 	n := c.nodes.byID[s.node]
 	if n == nil || n.sess != s || n.power.action != nodeState(m.Action) || !n.power.told || m.Text == "" {
@@ -65,10 +65,10 @@ func (c *Core) powerFailed(n *node, why string) {
 	c.become(n, n.state.after(powerFails), why)
 }
 
-// maxReason bounds what a node says of itself.
+// maxReason bounds a text that a node says of itself.
 const maxReason = 200
 
-// printable returns what a node has said, as something that can be shown in a line.
+// printable returns a text of a node in a form that fits in a line.
 func printable(text string) string {
 	var clean []rune
 	for _, r := range text {
@@ -82,7 +82,7 @@ func printable(text string) string {
 	return string(clean)
 }
 
-// MayPowerOn returns the name of a node that is to be switched on, and why that cannot be.
+// MayPowerOn returns the name of a node that is to be switched on, or why that is not possible.
 func (c *Core) MayPowerOn(id wire.NodeID) (name string, errno unix.Errno, why string) {
 	n := c.nodes.byID[id]
 	switch {

@@ -7,7 +7,7 @@ import (
 
 var stateNames = map[procState]string{adopting: "adopting", spawning: "spawning", forking: "forking", running: "running", ending: "ending"}
 
-// String says all of a process that waits for something.
+// String describes a process with all that waits in it.
 func (p *proc) String() string {
 	text := fmt.Sprintf("%d (birth %d) on node %d %s", p.pid, p.birth, p.node, stateNames[p.state])
 	for _, is := range []struct {
@@ -45,7 +45,7 @@ func (p *proc) String() string {
 	return text
 }
 
-// String says what the core has and what waits in it, a line each: for who looks for what is wrong.
+// String describes what the core has and what waits in it, one item a line, for debugging.
 func (c *Core) String() string {
 	var b strings.Builder
 	for _, n := range c.nodes.sorted() {

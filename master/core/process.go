@@ -16,7 +16,7 @@ const (
 	spawning                  // the slave is asked to start the process
 	forking                   // the process runs, its ghost is being made
 	running
-	ending // the process has ended, its ghost is about to
+	ending // the process has ended, its ghost has yet to end
 )
 
 // proc is a line of the process table.
@@ -26,7 +26,7 @@ type proc struct {
 	node    wire.NodeID
 	uid     uint32 // real user, as its node says
 	limit   uint64 // RLIMIT_NPROC of the ghost; 0: not known
-	starter uint32 // user who has started it, or the process from which it descends
+	starter uint32 // user who has started it or its ancestor
 	sess    *session
 	state   procState
 	launch  *launch  // started from the front end; nil once it runs, and for forked ones
@@ -35,37 +35,37 @@ type proc struct {
 	parent  wire.PID // the client that has started it; 0: not known
 	hangUp  bool     // SIGHUP when the client leaves
 	report  bool     // the client wants to be told of the end
-	client  Client   // of one that was started from the front end; 0: it is to come back
-	left    bool     // the client has left, of which its node was told, if that has come there
+	client  Client   // for a process started from the front end; 0: the client has yet to come back
+	left    bool     // the client has left; its node was told, but may not know it
 	signals signals
 
 	allotment  *allotment // nil: nothing bounds it
-	discharged bool       // it does not count in it any more
-	settling   bool       // the control groups of its ghost are asked for
+	discharged bool       // it does not count in the allotment any more
+	settling   bool       // the control groups of its ghost are being asked for
 
 	killed  bool        // SIGKILL has been sent
-	claimed bool        // its ghost was an orphan, and it is yet to be told what that has got
+	claimed bool        // its ghost was an orphan, whose signals it has yet to get
 	again   bool        // the keeper is asked again to hold the ghost
-	rivals  []*launch   // of others that have named the ghost while it is adopted
+	rivals  []*launch   // other launches that have named the ghost while it is adopted
 	status  wire.Status // how it ended
 	exits   bool        // a keeper has been asked to end the ghost
-	stays   bool        // but this one held it when it came, and is yet to be asked again
+	stays   bool        // but this keeper held it when it came, and has yet to be asked again
 	usage   *wire.Usage // what it has used; nil: not known
 
 	stops    bool // it is stopped
-	halted   bool // its ghost is
-	shifting int  // requests that make the ghost stop or go on, without an answer
+	halted   bool // its ghost is stopped
+	shifting int  // requests without an answer that make the ghost stop or continue
 	conts    int  // how often the ghost has got SIGCONT
 
-	former   *proc  // had this number before, and its ghost has not ended
-	blockers int    // what must be over before requests about the ghost go to the keeper
+	former   *proc  // process that had this number before, and whose ghost has not ended
+	blockers int    // count of what must be over before requests about the ghost go to the keeper
 	waiting  []task // those requests
-	after    []task // what waits for the ghost's end
+	after    []task // tasks that wait for the ghost's end
 
 	sending bool       // its ghost is being made to send a signal
-	toSend  []*call    // the signals that it sends after that
-	hearing bool       // the keeper is asked for what it has got
-	toHear  []*hearing // who wants it to be asked after that
+	toSend  []*call    // signals that it sends after that
+	hearing bool       // the keeper is asked for the signals that the ghost has got
+	toHear  []*hearing // calls that want it to be asked after that
 }
 
 // same reports whether two births may be the same.
@@ -82,7 +82,7 @@ func (p *proc) born(birth uint64) *proc {
 	return p
 }
 
-// oldest returns the process of p's number whose ghost has it.
+// oldest returns the process of p's number whose ghost has the number.
 func (p *proc) oldest() *proc {
 	for p.former != nil {
 		p = p.former
@@ -90,11 +90,11 @@ func (p *proc) oldest() *proc {
 	return p
 }
 
-// sizeofSiginfo is the size of siginfo_t in bytes (sigaction(2)), and of what
-// ptrace gives for it.
+// sizeofSiginfo is the size of siginfo_t in bytes (sigaction(2)), and of what ptrace returns for
+// it.
 const sizeofSiginfo = 128
 
-// kernelSignal returns the siginfo_t of a signal that nobody in particular sent.
+// kernelSignal returns the siginfo_t of a signal without a sender.
 func kernelSignal(sig unix.Signal) []byte {
 	const siKernel = 0x80 // SI_KERNEL of asm-generic/siginfo.h
 	info := make([]byte, sizeofSiginfo)

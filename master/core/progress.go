@@ -2,7 +2,7 @@ package core
 
 import "bproc/wire"
 
-// progressEvents is how many events a slave is told of at once.
+// progressEvents is the number of certain events of which a slave is told at once.
 const progressEvents = 1000
 
 // hasNews reports whether there is something to be told soon.
@@ -10,9 +10,8 @@ func (c *Core) hasNews() bool {
 	return len(c.behind) > 0 || len(c.unshared) > 0 || len(c.crowded) > 0 || len(c.marks) > 0
 }
 
-// tellNews tells slaves and the keeper what changes often and need not be told at once: how far
-// the front end has caught up with their events (but when it has by many), and shares of
-// budgets.
+// tellNews batches what changes often: acknowledgements of events (many are sent at once), shares
+// of budgets, allotments, and marks for the keeper.
 func (c *Core) tellNews() {
 	c.tellProgress()
 	c.tellShares()
@@ -20,7 +19,7 @@ func (c *Core) tellNews() {
 	c.tellMarks()
 }
 
-// progress notes that more of a session may be certain.
+// progress notes that more events of a session may be certain.
 func (c *Core) progress(s *session) {
 	at := s.acks.certain()
 	if at > s.certain {
@@ -37,7 +36,7 @@ func (c *Core) progress(s *session) {
 	}
 }
 
-// tellProgress tells the slaves that have not been told lately.
+// tellProgress sends the acknowledgements that are due.
 func (c *Core) tellProgress() {
 	for _, s := range c.behind {
 		s.behind = false

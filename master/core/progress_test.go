@@ -7,7 +7,7 @@ import (
 	"bproc/wire"
 )
 
-// TestProgressOfMany has a node tell of many events at once.
+// TestProgressOfMany has a node report many events at once.
 func TestProgressOfMany(t *testing.T) {
 	s := newScript(t)
 	s.input("node", []string{"0"})

@@ -10,17 +10,17 @@ import (
 	"bproc/wire"
 )
 
-// What a master finds when it begins comes back to it: nodes within a moment, clients
-// when they have noticed.
+// What a master finds when it begins comes back to it: nodes within a moment, clients when they
+// have noticed that the former master is gone.
 const (
-	settleTime = 5 * time.Second  // nodes, for a command that may as well fail
-	returnTime = 30 * time.Second // nodes, for clients that were there before; clients, after their nodes
+	settleTime = 5 * time.Second  // for nodes, of a command that may as well fail
+	returnTime = 30 * time.Second // for nodes, of clients that were there before; for clients, after their nodes
 )
 
 // waiter waits for a session with a node.
 type waiter struct {
 	until time.Time
-	whom  interface{ ready(*Core, *session) } // nil: there will be none
+	whom  interface{ ready(*Core, *session) } // a nil session: there will be none
 }
 
 // untilFor returns until when a launch waits for a node that has not come yet.
@@ -31,9 +31,8 @@ func (c *Core) untilFor(l *launch) time.Time {
 	return c.settleUntil
 }
 
-// whenUp gives someone the session of a node, when there is one: a node that was
-// lost may come back until its lease has run out, one that has not come yet until
-// then.
+// whenUp gives whom the session of a node when there is one. A node that was lost may come back
+// until its lease has run out, one that has not come yet until the time until.
 func (c *Core) whenUp(n *node, until time.Time, whom interface{ ready(*Core, *session) }) {
 	switch {
 	case n.gone:
@@ -49,7 +48,7 @@ func (c *Core) whenUp(n *node, until time.Time, whom interface{ ready(*Core, *se
 	}
 }
 
-// isUp goes on with those who have waited for a node.
+// isUp gives a session to all that have waited for its node.
 func (c *Core) isUp(s *session) {
 	waiters := c.waiters[s.node]
 	delete(c.waiters, s.node)
@@ -58,7 +57,7 @@ func (c *Core) isUp(s *session) {
 	}
 }
 
-// giveUp tells those who have waited long enough.
+// giveUp ends the waits that have lasted long enough.
 func (c *Core) giveUp(id wire.NodeID) {
 	waiters := c.waiters[id]
 	delete(c.waiters, id)
@@ -108,17 +107,17 @@ func (c *Core) attached(in ClientAttached) {
 	}
 }
 
-// awaitClient notes that the client of a process that was started from the front end has
-// yet to come.
+// awaitClient notes that the client of a process that was started from the front end has yet to
+// come.
 func (c *Core) awaitClient(p *proc) {
 	if p.pid < pidmap.Node {
 		c.absent[p.pid] = c.clock
 	}
 }
 
-// hangUpAbsent gives up the clients that have ended, and those of which nothing is known
-// and that have not come back. One that lives may be stopped, or wait until somebody
-// reads what it writes. The timeout pauses while the node has no session.
+// hangUpAbsent gives up clients that have ended, and unknown clients that have not come back in
+// time. A client that lives may be stopped, or wait until its output is read. The time stops while
+// the node has no session.
 func (c *Core) hangUpAbsent() {
 	for _, pid := range inOrder(c.absent) {
 		p := c.procs[pid]
@@ -154,8 +153,8 @@ func (w *absence) told(c *Core, a *Answer) {
 	}
 }
 
-// of returns the process of a client's connection; nil: there is none any more, or the
-// client has come back by another connection, or the number is another's.
+// of returns the process of a client's connection; nil: it is gone, or the client has come back
+// over another connection, or the number is another process's.
 func (c *Core) of(pid wire.PID, client Client) *proc {
 	if p := c.procs[pid]; p != nil && p.client == client {
 		return p
@@ -163,9 +162,9 @@ func (c *Core) of(pid wire.PID, client Client) *proc {
 	return nil
 }
 
-// clientLeft hangs up a process whose client has left, if the client wanted that. When
-// the client has ended, the kernel gives the ghost another parent, init or the nearest
-// subreaper, and the process on its node is told.
+// clientLeft hangs up a process whose client has left, if the client wanted that. When the client
+// has ended, the kernel gives the ghost another parent, init or the nearest subreaper. The process
+// on the node is told that.
 func (c *Core) clientLeft(pid wire.PID, client Client) {
 	p := c.of(pid, client)
 	if p == nil || p.state != running {

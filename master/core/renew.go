@@ -6,28 +6,29 @@ import (
 	"bproc/wire"
 )
 
-// Certificates of slaves expire by the clock of the front end, so the master sees to it that
-// they are renewed. What it goes by is the certificate that the slave has shown last: one
-// that the slave was given and could not keep is none.
+// Certificates of slaves expire by the clock of the front end, so the master has them renewed. It
+// goes by the certificate that the slave has shown last: one that the slave was given and could not
+// keep does not count.
 
-// renewal is how far the certificate of a session is.
+// renewal is the state of the renewal in a session.
 type renewal struct {
-	next   time.Time // not before that it is asked for again
-	wanted bool      // a request may come
+	next   time.Time // earliest time at which the slave is asked again
+	wanted bool      // a request is allowed
 }
 
-// renewAgain is in how many parts the time that is left is divided, after each of which
-// a slave is asked again.
+// renewAgain is the number of parts into which the remaining time is divided. After each part the
+// slave is asked again.
 const renewAgain = 10
 
-// due reports whether a certificate is to be renewed: a third of its life is left, or it lives
-// longer than those that are made now.
+// due reports whether a certificate must be renewed: a third of its life is left, or it lives
+// longer than certificates that are made now.
 func (v Validity) due(now time.Time, life time.Duration) bool {
 	left := v.Until.Sub(now)
 	return left <= v.Until.Sub(v.From)/3 || left > life+time.Minute
 }
 
-// certificates has a slave renew its certificate in good time. It reports whether it is good.
+// certificates has a slave renew its certificate in time. It reports whether the certificate is
+// good.
 func (c *Core) certificates(s *session) bool {
 	if c.config.Certificate == 0 {
 		return true

@@ -8,8 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// certificateScript is a script with a node whose certificate is good for some time, where those
-// that are made now are good for 150 s.
+// certificateScript returns a script with a node whose certificate is good for some time. New
+// certificates are good for 150 s.
 func certificateScript(t *testing.T, life time.Duration) *script {
 	s := scriptWith(t, Config{Certificate: 150 * time.Second})
 	s.inputs("node 0", "up s0 0")
@@ -22,7 +22,7 @@ func (s *script) shows(life time.Duration) {
 	s.step(NodeHealed{s.session("s0").id, Validity{s.now, s.now.Add(life)}})
 }
 
-// says fails the test unless a second brings out just these lines.
+// says fails the test unless the passing of a time brings out just these lines.
 func (s *script) says(d string, want ...string) {
 	s.Helper()
 	if got := s.input("after", []string{d}); !slices.Equal(got, want) {
@@ -43,13 +43,13 @@ func TestCertificateIsRenewed(t *testing.T) {
 		t.Errorf("got %q, want %q", s.lines, want)
 	}
 	s.says("4s")
-	s.says("1s", "s0: Renew") // it has not come with it
+	s.says("1s", "s0: Renew") // it has not shown the new one
 	s.shows(150 * time.Second)
 	s.says("99s")
 	s.says("1s", "s0: Renew")
 }
 
-// TestCertificateLivesTooLong has one renewed that was made when they lived longer.
+// TestCertificateLivesTooLong renews a certificate from a time when certificates lived longer.
 func TestCertificateLivesTooLong(t *testing.T) {
 	certificateScript(t, time.Hour).says("1s", "s0: Renew")
 }
@@ -66,7 +66,7 @@ func TestCertificateExpires(t *testing.T) {
 	}
 }
 
-// TestCertificateUnasked: a node gets one certificate each time that it is asked.
+// TestCertificateUnasked checks that a node gets one certificate each time that it is asked.
 func TestCertificateUnasked(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

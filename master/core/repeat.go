@@ -6,26 +6,27 @@ import (
 	"bproc/wire"
 )
 
-// The next keeper gets the requests that the former one has not answered, in the same order and before
-// all others: a new ghost is as its maker's is at that moment, and a ghost can join a group only while
-// that has a member. A birth cannot be repeated if the former keeper has made the ghost. So the next one
-// is asked first which of these ghosts it has, and all other requests wait for the answers.
+// The next keeper gets the requests that the former one has not answered, in the same order and
+// before all others: a new ghost is as its maker's ghost is at that moment, and a ghost can join a
+// group only while the group has a member. A birth cannot be repeated if the former keeper has made
+// the ghost. So the next keeper is first asked which of these ghosts it has, and all other requests
+// wait for the answers.
 //
 //	GhostAdopt for each birth > EEXIST: made, ESRCH: not made > requests again > ends > requests that wait
 
-// repeat is what the next keeper is asked for once more: one request or some.
+// repeat is one request, or a series, that the next keeper gets again.
 type repeat interface{ repeat(c *Core) }
 
-// repetition is all that a keeper is asked for once more.
+// repetition is all that a keeper is asked again.
 type repetition struct {
 	all     []repeat
-	ends    []*proc // whose ghosts are to end
+	ends    []*proc // processes whose ghosts are to end
 	unknown int     // births without an answer to GhostAdopt, plus one until all are asked for
 	blocked []*proc // processes whose requests wait
 	lost    bool    // this keeper has died, too
 }
 
-// repeatAll asks for all that is to be repeated, and then for ends.
+// repeatAll makes the requests again, and then those for ends.
 func (c *Core) repeatAll(ends []*proc) {
 	r := &repetition{all: c.again, blocked: c.blocked, ends: ends, unknown: 1}
 	c.again, c.blocked = nil, nil
@@ -41,7 +42,7 @@ func (c *Core) repeatAll(ends []*proc) {
 	r.known(c)
 }
 
-// block has all requests wait.
+// block makes all requests wait.
 func (r *repetition) block(c *Core) {
 	for _, pid := range inOrder(c.procs) {
 		for p := c.procs[pid]; p != nil; p = p.former {
@@ -51,7 +52,7 @@ func (r *repetition) block(c *Core) {
 	}
 }
 
-// known repeats the requests when the last birth has its answer.
+// known counts an answer about a birth. After the last it repeats the requests.
 func (r *repetition) known(c *Core) {
 	if r.unknown--; r.unknown > 0 || r.lost {
 		return
@@ -60,7 +61,7 @@ func (r *repetition) known(c *Core) {
 		again.repeat(c)
 	}
 	for _, p := range r.ends {
-		if p.ghost { // and has not been said to have ended meanwhile
+		if p.ghost { // its end has not been reported meanwhile
 			c.exitAgain(p)
 		}
 	}
@@ -69,7 +70,7 @@ func (r *repetition) known(c *Core) {
 	}
 }
 
-// isLost leaves all to the next keeper. The requests that wait go on waiting.
+// isLost leaves everything to the next keeper. The requests that wait go on waiting.
 func (r *repetition) isLost(c *Core) {
 	if r.lost {
 		return
@@ -78,7 +79,7 @@ func (r *repetition) isLost(c *Core) {
 	c.again, c.blocked = append(c.again, r.all...), append(c.blocked, r.blocked...)
 }
 
-// rebirth is a birth that a keeper has died with.
+// rebirth is a birth that was under way when its keeper died.
 type rebirth struct {
 	p, maker *proc
 	birth    *wire.GhostFork
@@ -88,16 +89,16 @@ type rebirth struct {
 
 func (r *rebirth) repeat(c *Core) {
 	switch {
-	case r.errno == unix.EEXIST, r.p.state == ending && !r.p.ghost: // made, and perhaps said to have ended
+	case r.errno == unix.EEXIST, r.p.state == ending && !r.p.ghost: // made, and perhaps reported to have ended
 		r.then.answered(c, 0)
-	case r.errno == unix.ESRCH: // also of a process that has ended, which may have made others
+	case r.errno == unix.ESRCH: // also for a process that has ended: it may have made others
 		(&ghostRequest{r.maker, r.birth, r.then}).do(c)
 	default:
 		r.then.answered(c, r.errno)
 	}
 }
 
-// rebirthKnown is what the next keeper says of a ghost that the former one may have made.
+// rebirthKnown handles the next keeper's answer about a ghost that the former one may have made.
 type rebirthKnown struct {
 	b *rebirth
 	r *repetition

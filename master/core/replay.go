@@ -7,24 +7,24 @@ import (
 	"bproc/wire"
 )
 
-// What a node tells again after its inventory may have had its effect or not: this
-// master, or a former one, may have handled it, and the keeper what came of that. So it
-// has its effect where it is missing, and all of it is looked at before the processes
-// of the node are compared with those of the table.
+// An event that a node reports again after its inventory may or may not have had its effect: this
+// master, or a former one, may have handled it, and the keeper what came of it. So it has its
+// effect where that is missing, and all such events are handled before the processes of the node
+// are compared with those of the table.
 
-// retold are the events that a node tells again.
+// retold are the events that a node reports again.
 type retold struct {
 	events  []wire.Event
-	short   []bool         // of births: it ends before it makes another process, or another joins its group
-	passing []bool         // of changes of groups: there is another before anybody is born or joins who needs this one
-	born    map[uint64]int // where the births are
+	short   []bool         // of births: the process ends before it makes another process, or another joins its group
+	passing []bool         // of changes of group: the process changes its group again before a birth or a join needs this change
+	born    map[uint64]int // indexes of the births
 }
 
 func retell(events []wire.Event) *retold {
 	r := &retold{events: events, short: make([]bool, len(events)), passing: make([]bool, len(events)), born: make(map[uint64]int)}
-	ends := make(map[wire.PID]bool) // what comes next of a number is its end, or is nobody else's business
-	moves := make(map[wire.PID]int) // where a process changes its group next, if nobody is born of it before
-	joins := make(map[wire.PID]int) // where a group is joined next
+	ends := make(map[wire.PID]bool) // the next event of the number that concerns others is its end
+	moves := make(map[wire.PID]int) // index of the next change of a process's group, if no birth by it comes before
+	joins := make(map[wire.PID]int) // index of the next join of a group
 	for i := len(events) - 1; i >= 0; i-- {
 		e := &events[i]
 		switch e.Kind {
@@ -52,14 +52,14 @@ func retell(events []wire.Event) *retold {
 	return r
 }
 
-// later reports whether a birth is told again after an event.
+// later reports whether a birth is reported again after an event.
 func (r *retold) later(birth uint64, i int) bool { return r.born[birth] > i }
 
-// passedOn reports whether the number of an event is an orphan's that was born later.
+// passedOn reports whether the number of an event now belongs to an orphan that was born later.
 func (r *retold) passedOn(o *orphan, i int) bool { return o != nil && r.later(o.Adopted.Birth, i) }
 
-// replayEvents handles the inventory of a session, and what is told again. It returns the
-// processes that there are then, with what stands for each.
+// replayEvents handles the inventory of a session and the events that are reported again. It
+// returns the processes that exist then, each with its birth.
 func (c *Core) replayEvents(s *session) (alive map[wire.PID]uint64) {
 	alive = c.present(s)
 	r := retell(s.again)
@@ -75,7 +75,7 @@ func (c *Core) replayEvents(s *session) (alive map[wire.PID]uint64) {
 				delete(alive, e.PID)
 			}
 			c.endedAgain(s, e)
-		case r.passing[i]: // its former group may have nobody else, and could not be joined again
+		case r.passing[i]: // its former group may be empty, and could not be joined again
 		default:
 			c.toldAgain(s, e)
 		}
@@ -86,7 +86,7 @@ func (c *Core) replayEvents(s *session) (alive map[wire.PID]uint64) {
 	return alive
 }
 
-// present takes in the processes that a node has had before what it tells again.
+// present enters the processes that a node had before the events that it reports again.
 func (c *Core) present(s *session) (alive map[wire.PID]uint64) {
 	inv := &s.inventory
 	alive = make(map[wire.PID]uint64, len(inv.PIDs))
@@ -100,7 +100,7 @@ func (c *Core) present(s *session) (alive map[wire.PID]uint64) {
 			p := c.procs[pid]
 			_, p.stops = slices.BinarySearch(inv.Stopped, pid)
 			if i < len(inv.Parents) {
-				// The keeper may have come when the client had left already.
+				// The keeper may have come after the client had left.
 				p.parent = cmp.Or(inv.Parents[i], p.parent)
 			}
 		}
@@ -114,8 +114,8 @@ func (c *Core) present(s *session) (alive map[wire.PID]uint64) {
 	return alive
 }
 
-// forkedAgain handles a birth. What is already dead, and has left nothing behind that
-// needs it, gets no ghost any more.
+// forkedAgain handles a birth. A process that is already dead, and has left nothing behind that
+// needs its ghost, gets none any more.
 func (c *Core) forkedAgain(s *session, r *retold, i int, alive map[wire.PID]uint64) {
 	e := &r.events[i]
 	p := c.procs[e.PID]
@@ -127,21 +127,21 @@ func (c *Core) forkedAgain(s *session, r *retold, i int, alive map[wire.PID]uint
 		c.follow(p, e)
 	case own && p.is(e.Birth) && p.state != ending:
 		c.follow(p, e)
-	case own && p.born(e.Birth) != nil: // its end is told again, too
+	case own && p.born(e.Birth) != nil: // its end is reported again, too
 	case own && (p.state != ending || r.later(p.birth, i)): // so it has ended, and its number has passed on
 	case r.passedOn(c.orphans[e.PID], i): // and so has this one
 	case c.claim(s, e.PID, e.Birth):
 		c.follow(c.procs[e.PID], e)
 	case r.short[i]:
-	case maker != nil && !maker.is(made): // that has the number of who made it
+	case maker != nil && !maker.is(made): // another process has the number of the maker
 		c.stray(s, e, nil)
 	default:
 		c.forked(s, e)
 	}
 }
 
-// endedAgain handles an end. The ghost may be about to end, or gone, and its number
-// another's.
+// endedAgain handles an end. The ghost may be about to end, or gone, and its number may be another
+// process's.
 func (c *Core) endedAgain(s *session, e *wire.Event) {
 	p := c.procs[e.PID].born(e.Birth)
 	switch {
@@ -159,10 +159,10 @@ func (c *Core) toldAgain(s *session, e *wire.Event) {
 	}
 }
 
-// replay compares what the node has with what the process table says. A
-// process that the node does not have has ended without word; one that the
-// table does not have cannot be let live, nobody could see or end it. It returns the
-// processes that are to be started and that the node was not asked for.
+// replay compares the processes of the node with the process table. A process that the node does
+// not have has ended without a report. A process that the table does not have is killed: nobody
+// could see or end it. It returns the processes that are to be started and that the node was not
+// asked for.
 func (c *Core) replay(n *node, s *session) (unasked []*proc) {
 	alive := c.replayEvents(s)
 	has := func(p *proc) bool {
@@ -199,9 +199,9 @@ func (c *Core) goesOn(s *session, p *proc) {
 		p.stopAsGhost()
 	}
 	if p.left && p.parent != 0 && s.parent(p.pid) == p.parent {
-		c.absent[p.pid] = c.clock // the node has not heard of it: its daemon was away, perhaps
+		c.absent[p.pid] = c.clock // the node has not heard of it, perhaps because its daemon was away
 	}
-	if p.state == spawning && !s.starting(p.pid) { // its Spawned went with the former session
+	if p.state == spawning && !s.starting(p.pid) { // its Spawned was lost with the former session
 		c.spawned(p, 0, 0)
 		return
 	}

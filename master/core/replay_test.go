@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// processorTime returns how much of it this thread has taken.
+// processorTime returns the processor time that this thread has taken.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var usage unix.Rusage
@@ -21,8 +21,8 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// TestMuchToldAgain: what is told again is taken in in a time that grows with it, and not with
-// its square.
+// TestMuchToldAgain checks that the time for events that are reported again grows with their
+// number, and not with its square.
 func TestMuchToldAgain(t *testing.T) {
 	const most = 1 << 17
 	take := func(births int) time.Duration {
@@ -36,7 +36,7 @@ func TestMuchToldAgain(t *testing.T) {
 			PIDs: []wire.PID{root}, Births: []uint64{1}, Again: uint64(births),
 			Blocks: []wire.Block{{First: pidmap.Node, Count: most}},
 		}
-		for i := range births { // all live, and each is made by the one before
+		for i := range births { // all live, and every other one is made by the one before
 			pid := pidmap.Node + wire.PID(i)
 			e := wire.Event{Kind: wire.EventForked, PID: pid, Parent: pid - 1, Birth: uint64(i) + 2}
 			if i == 0 || i%2 == 0 {

@@ -6,8 +6,8 @@ import (
 	"bproc/wire"
 )
 
-// report is how a process has ended whose client was away. It is kept for a while: the client may
-// come back and ask.
+// report is how a process has ended whose client was away. It is kept for a while, so that the
+// client can come back and ask.
 type report struct {
 	launch uint64
 	parent wire.PID
@@ -15,7 +15,7 @@ type report struct {
 	at     time.Time
 }
 
-// report tells the client of a process how that has ended, if it wants to know.
+// report tells the client of a process how it has ended, if the client wants to know.
 func (c *Core) report(p *proc) {
 	ended := wire.Ended{Status: p.status, Usage: p.usage}
 	_, absent := c.absent[p.pid]
@@ -36,7 +36,7 @@ func (c *Core) reportAgain(in ClientAttached) {
 	}
 }
 
-// forgetReports forgets what nobody has asked for in time.
+// forgetReports forgets the reports that no client has asked for in time.
 func (c *Core) forgetReports() {
 	for pid, r := range c.reports {
 		if c.clock.Sub(r.at) > returnTime {

@@ -6,8 +6,8 @@ import (
 	"bproc/wire"
 )
 
-// revoke forgets the identity of a node, on disk first: from then on its certificate is worth
-// nothing. The node keeps its line in the table, for the machine that is enrolled again.
+// revoke forgets the identity of a node, on disk first: from then on its certificate is worthless.
+// The node keeps its line in the table, for the machine that is enrolled again.
 func (c *Core) revoke(in Revoke) {
 	n := c.nodes.byID[in.Node]
 	switch {
@@ -23,7 +23,7 @@ func (c *Core) revoke(in Revoke) {
 	c.keepNodes(t, n)
 }
 
-// revoking is a node without its identity, which is to be kept.
+// revoking is a node without its identity, which is being kept.
 type revoking struct {
 	client Client
 	n      *node
@@ -44,9 +44,9 @@ func (t *revoking) kept(c *Core, err error) {
 	c.emit(Reply{t.client, new(wire.Done)})
 }
 
-// putOut ends the session and the processes of a node whose identity is not good any more. It
-// is not asked about them, nor waited for: its word counts for nothing. A slave that is not
-// hostile ends its processes when it is refused, or its lease has run out.
+// putOut ends the session and the processes of a node whose identity is no longer good. The master
+// neither asks the node about them nor waits for it: its word counts for nothing. An honest slave
+// ends its processes when it is refused, or when its lease has run out.
 func (c *Core) putOut(n *node, cause error) {
 	if n.sess != nil {
 		c.endNow(n.sess, cause)

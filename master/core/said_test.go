@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// toKeeper writes down what the core says to the keeper.
+// toKeeper notes a message of the core to the keeper.
 func (s *script) toKeeper(o ToKeeper) {
 	if s.lost {
 		return
@@ -23,8 +23,8 @@ func (s *script) toKeeper(o ToKeeper) {
 	s.say("keeper: %s", strings.TrimSpace(name+" "+rest))
 }
 
-// request describes a message to the keeper: its name and the process it is
-// about, and what else it says.
+// request describes a message to the keeper: its name with the process that it is about, and the
+// rest.
 func request(m wire.Message) (name, rest string) {
 	switch m := m.(type) {
 	case *wire.GhostAdopt:
@@ -64,14 +64,14 @@ func request(m wire.Message) (name, rest string) {
 	return fmt.Sprintf("%T", m), ""
 }
 
-// traits are the names of what GhostTrait sets.
+// traits are the names of the options of GhostTrait.
 var traits = map[uint32]string{unix.PR_SET_CHILD_SUBREAPER: "subreaper", unix.PR_SET_PDEATHSIG: "death signal"}
 
 func numbers(ids wire.IDs) string {
 	return fmt.Sprintf("%d/%d/%d", int32(ids.Real), int32(ids.Effective), int32(ids.Saved))
 }
 
-// toNode writes down what the core says to a slave.
+// toNode notes a message of the core to a slave.
 func (s *script) toNode(o ToNode) {
 	name := s.names[o.Session]
 	if r, ok := o.Message.(*wire.Return); ok {
@@ -81,7 +81,7 @@ func (s *script) toNode(o ToNode) {
 	s.say("%s: %s", name, order(o.Message))
 }
 
-// result describes what a call has come to.
+// result describes the result of a call.
 func result(m *wire.Return) string {
 	if m.Errno != 0 {
 		return unix.ErrnoName(unix.Errno(m.Errno))

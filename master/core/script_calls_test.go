@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// madeUpFrontEnd is the front end's kernel.
+// madeUpFrontEnd is a model of the front end's kernel.
 type madeUpFrontEnd struct{ procs map[wire.PID]frontProc }
 
 type frontProc struct {
@@ -29,7 +29,7 @@ func (f *madeUpFrontEnd) find(pid wire.PID) (frontProc, error) {
 	return p, nil
 }
 
-// exists reports whether there is a process or, with a negative number, a group.
+// exists returns nil if there is such a process or, for a negative number, such a group.
 func (f *madeUpFrontEnd) exists(pid wire.PID) error {
 	for p, proc := range f.procs {
 		if p == pid || proc.group == -pid {
@@ -39,7 +39,7 @@ func (f *madeUpFrontEnd) exists(pid wire.PID) error {
 	return unix.ESRCH
 }
 
-// mayJoin is setpgid(2)'s rule.
+// mayJoin has the rule of setpgid(2).
 func (f *madeUpFrontEnd) mayJoin(pid, group wire.PID) error {
 	p, err := f.find(pid)
 	if err != nil || group <= 0 || p.session == 0 {
@@ -53,7 +53,7 @@ func (f *madeUpFrontEnd) mayJoin(pid, group wire.PID) error {
 	return unix.EPERM
 }
 
-// members are those that are in a group.
+// members returns the processes that are in a group.
 func (f *madeUpFrontEnd) members(q Members) *Answer {
 	a := &Answer{PID: q.Group}
 	if a.PID == 0 {
@@ -117,7 +117,7 @@ func (s *script) answer(o Ask) *Answer {
 	return a
 }
 
-// proc is a process of the front end, a ghost or another.
+// proc enters or changes a process of the front end, a ghost or another.
 func (s *script) proc(args []string) {
 	pid := s.pid(args[0])
 	p := s.front.procs[pid]
@@ -158,7 +158,7 @@ func callName(op wire.CallOp) string {
 	return fmt.Sprint(op)
 }
 
-// call has a slave ask for a call.
+// call has a slave make a call.
 func (s *script) call(args []string) {
 	op, ok := ops[args[3]]
 	if !ok {

@@ -23,7 +23,7 @@ func (s *script) events(args []string) {
 	s.fromNode(sess, 0, m)
 }
 
-// again keeps events for the next session.
+// again keeps events that the next session reports again.
 func (s *script) again(args []string) {
 	for part := range strings.SplitSeq(strings.Join(args, " "), "; ") {
 		s.retold = append(s.retold, s.event(strings.Fields(part)))
@@ -85,7 +85,7 @@ func (s *script) ids(args []string, name string) *wire.IDs {
 	return &wire.IDs{Real: uint32(s.number(n[0])), Effective: uint32(s.number(n[1])), Saved: uint32(s.number(n[2]))}
 }
 
-// adopt keeps how a ghost was adopted for the list of a keeper.
+// adopt notes how a ghost was adopted, for the list of a keeper.
 func (s *script) adopt(args []string) {
 	s.adopted = append(s.adopted, wire.Adopted{PID: s.pid(args[0]), Parent: s.pid(args[1]), HangUp: s.text(args, "hangup") != "", Birth: uint64(s.option(args, "birth", 0))})
 }

@@ -3,7 +3,7 @@ package core
 import "bproc/wire"
 
 // nest is NUMBER NODE by PID of SESSION [uid N] [gid N] [second N] [leads yes]: a process of a node
-// wants one on another. The front end's kernel has this number free, and then the second.
+// wants to start one on another. The front end's kernel has NUMBER free, and then the second one.
 func (s *script) nest(args []string) {
 	first := s.pid(args[0])
 	s.free = []wire.PID{first, wire.PID(s.option(args, "second", int(first)+1))}
@@ -24,7 +24,7 @@ func (s *script) nest(args []string) {
 	s.step(in)
 }
 
-// nextFree is the number that the front end's kernel says to be free.
+// nextFree returns the next number that the front end's kernel says to be free.
 func (s *script) nextFree() wire.PID {
 	next := s.free[0]
 	if len(s.free) > 1 {

@@ -12,7 +12,7 @@ import (
 func (s *script) setUps(args []string) { s.core.config.SetUp = args[0] == "yes" }
 
 // setUpEnds is NODE [before] [WORD...]: the script of a node, or that of the attempt before, has
-// ended, and why it has failed.
+// ended; the words say why it has failed.
 func (s *script) setUpEnds(args []string) {
 	id := wire.NodeID(s.number(args[0]))
 	attempt, why := s.attempts[id], args[1:]
@@ -22,12 +22,12 @@ func (s *script) setUpEnds(args []string) {
 	s.step(SetUpDone{Node: id, Attempt: attempt, Failed: strings.Join(why, " ")})
 }
 
-// powered is SESSION ACTION [WORD...]: what a node says of its command.
+// powered is SESSION ACTION [WORD...]: a node reports the end of its command.
 func (s *script) powered(args []string) {
 	s.fromNode(s.session(args[0]), 0, &wire.Powered{Action: args[1], Text: strings.Join(args[2:], " ")})
 }
 
-// toSetUp says what becomes of scripts.
+// toSetUp prints what happens to scripts.
 func (s *script) toSetUp(o Output) {
 	switch o := o.(type) {
 	case SetUp:
@@ -38,7 +38,7 @@ func (s *script) toSetUp(o Output) {
 	}
 }
 
-// powerOn is ID: whether it may be switched on.
+// powerOn is ID: whether the node may be switched on.
 func (s *script) powerOn(args []string) {
 	name, errno, why := s.core.MayPowerOn(wire.NodeID(s.number(args[0])))
 	if errno != 0 {
@@ -48,7 +48,7 @@ func (s *script) powerOn(args []string) {
 	s.say("switch on %q", name)
 }
 
-// restart has another master begin, which knows what was kept, and waits for no session.
+// restart begins another master, which knows what was kept, and waits for no session.
 func (s *script) restart([]string) {
 	clear(s.sessions)
 	cfg := s.core.config

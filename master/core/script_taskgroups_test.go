@@ -9,13 +9,14 @@ import (
 	"bproc/wire"
 )
 
-// madeUpTree is the front end's control groups.
+// madeUpTree is a model of the front end's control groups.
 type madeUpTree struct {
 	s      *script
 	groups map[string]TaskGroup
 }
 
-// settle has a process enter a group, if that is wanted, and returns those that bound it.
+// settle has a process enter a group, if the question wants that, and returns the groups that bound
+// it.
 func (t *madeUpTree) settle(q TaskGroupsOf) *Answer {
 	p, err := t.s.front.find(q.PID)
 	a := new(Answer)
@@ -41,7 +42,7 @@ func (t *madeUpTree) settle(q TaskGroupsOf) *Answer {
 	return a
 }
 
-// count returns those of some groups that bound their tasks.
+// count returns the groups that bound their tasks.
 func (t *madeUpTree) count(paths []string) (all []TaskGroup) {
 	for _, at := range paths {
 		if g, ok := t.groups[at]; ok && g.Max != math.MaxUint64 {

@@ -16,8 +16,7 @@ import (
 	"bproc/wire"
 )
 
-// script is a core, the peers made up around it, and what the core has said to
-// them since the last input.
+// script is a core with models of its peers, and the core's messages to them since the last input.
 type script struct {
 	free []wire.PID // numbers that the front end's kernel says to be free
 	*testing.T
@@ -28,14 +27,14 @@ type script struct {
 	barriers map[Session]uint64
 	placed   map[Session]uint64
 	launches map[wire.PID]Run
-	steps    map[Client][]string // what clients are yet to be told
-	clients  Client              // the last
+	steps    map[Client][]string // what clients have yet to be told
+	clients  Client              // the last one
 	front    *madeUpFrontEnd
 	tree     *madeUpTree
 	kept     map[Table]*memory
 	ends     map[wire.PID][]uint64  // questions that are answered when a process has ended
 	left     map[wire.PID]uint64    // questions for the parent after the end of a client
-	attempts map[wire.NodeID]uint64 // the last at each node's set-up
+	attempts map[wire.NodeID]uint64 // the last attempt at each node's set-up
 	asked    []question
 	retold   []wire.Event
 	adopted  []wire.Adopted
@@ -56,7 +55,7 @@ func newScript(t *testing.T) *script {
 	return scriptWith(t, Config{TaskGroups: true})
 }
 
-// scriptWith is a script with a core of a configuration.
+// scriptWith returns a script with a core of a configuration.
 func scriptWith(t *testing.T, cfg Config) *script {
 	t.Helper()
 	s := &script{
@@ -71,7 +70,7 @@ func scriptWith(t *testing.T, cfg Config) *script {
 	return s
 }
 
-// begin begins with a core, the first or another one, which knows what was kept.
+// begin begins with a core, the first or a later one, which knows what was kept.
 func (s *script) begin(cfg Config) {
 	s.Helper()
 	cfg.Now, cfg.Lease = s.now, testLease
@@ -87,10 +86,10 @@ func (s *script) begin(cfg Config) {
 	s.do(func() {})
 }
 
-// step gives the core an input and does what comes out.
+// step gives the core an input and performs the outputs.
 func (s *script) step(in Input) { s.outputs(s.core.Step(s.now, in)) }
 
-// do is step for something that is no input.
+// do is step for something that is not an input.
 func (s *script) do(what func()) {
 	s.core.clock = s.now
 	what()
@@ -99,7 +98,7 @@ func (s *script) do(what func()) {
 	s.outputs(out)
 }
 
-// outputs does what comes out of the core, and then what comes out of that.
+// outputs performs the outputs of the core, and then those that follow.
 func (s *script) outputs(out []Output) {
 	for ; len(out) > 0; out = out[1:] {
 		s.sent = append(s.sent, out[0])
@@ -170,7 +169,7 @@ func (s *script) tellClient(client Client, text string) {
 	s.steps[client] = append(s.steps[client], text)
 }
 
-// logs says what is logged as a warning or an error.
+// logs prints warnings and errors of the log.
 func (s *script) logs(o Log) {
 	if o.Level < Warning {
 		return
@@ -190,54 +189,53 @@ func (s *script) say(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-// verbs are the inputs. Numbers of processes and nodes are plain, errors and
-// signals have the names of errno(3) and signal(7); what follows the operands
-// are options: a word and its value.
+// verbs are the inputs. Numbers of processes and nodes are plain; errors and signals have the names
+// of errno(3) and signal(7). After the operands follow options: a word and its value.
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
-	"node":    (*script).addNode,    // ID [mode BITS] [uid N] [gid N] [trust WORD] [has FIRST+COUNT,...]: has joined, and got that of a former master
+	"node":    (*script).addNode,    // ID [mode BITS] [uid N] [gid N] [trust WORD] [has FIRST+COUNT,...]: it has joined, and has these blocks from a former master
 	"up":      (*script).up,         // SESSION ID [booted ID] [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
-	"again":   (*script).again,      // EVENT; EVENT...: what the next session is told again
+	"again":   (*script).again,      // EVENT; EVENT...: what the next session reports again
 	"taken":   (*script).taken,      // SESSION PID NUMBER [boot N]: a process has its signals
 	"end":     (*script).end,        // SESSION: its link has ended
 	"cut":     (*script).cut,        // SESSION: its connection is lost
-	"heal":    (*script).heal,       // SESSION: its connection is there again
+	"heal":    (*script).heal,       // SESSION: its connection is back
 	"events":  (*script).events,     // SESSION [from NUMBER:] EVENT; EVENT; ...
 	"call":    (*script).call,       // SESSION NUMBER CALLER CALL [ARGUMENT...] [info yes]
 	"wanted":  (*script).wanted,     // SESSION BLOCKS: asks for numbers
 	"return":  (*script).blocksBack, // SESSION FIRST+COUNT...: gives numbers back
-	"leaves":  (*script).leaves,     // SESSION [empty]: its daemon ends, and all processes
+	"leaves":  (*script).leaves,     // SESSION [empty]: its daemon ends, with all processes
 	"strange": (*script).strange,    // SESSION: sends a message that no slave may send
 	"set":     (*script).setNode,    // ID by UID/GID [state WORD] [drain yes|no] [trust WORD] [mode BITS] [uid N] [gid N]
 	"revoke":  (*script).revoke,     // ID: its identity is forgotten
 	"script":  (*script).setUps,     // yes|no: whether nodes that connect from now on are set up
-	"setup":   (*script).setUpEnds,  // ID [before] [WORD...]: its script, or that of the attempt before, has ended, and why it has failed
-	"powered": (*script).powered,    // SESSION ACTION [WORD...]: its command has ended, and why it has failed
+	"setup":   (*script).setUpEnds,  // ID [before] [WORD...]: its script, or that of the attempt before, has ended; the words say why it has failed
+	"powered": (*script).powered,    // SESSION ACTION [WORD...]: its command has ended; the words say why it has failed
 	"power":   (*script).powerOn,    // ID: is to be switched on
-	"restart": (*script).restart,    // there is another master
+	"restart": (*script).restart,    // another master begins
 	"nodes":   (*script).listNodes,  // the node table
 	"after":   (*script).after,      // DURATION: time passes, and a tick comes
-	"soon":    (*script).soon,       // it is time to tell what need not be told at once
+	"soon":    (*script).soon,       // batched news is due
 
 	// Clients.
 	"run":      (*script).run,          // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N] [report yes] [ends yes]
 	"too":      (*script).tooLong,      // long GHOST: no slave can be asked for it
-	"nest":     (*script).nest,         // see there
+	"nest":     (*script).nest,         // see nest
 	"away":     (*script).clientAway,   // GHOST: its client has lost the connection
 	"attach":   (*script).attaches,     // GHOST [launch N]: its client has come back, and wants to know how it ends
-	"left":     (*script).clientLeaves, // GHOST [before yes]: its client, or one of a former connection, has closed the connection
-	"reparent": (*script).reparent,     // GHOST PARENT: its client has ended after that, and it has another parent
+	"left":     (*script).clientLeaves, // GHOST [before yes]: its client, or a former connection of it, has closed the connection
+	"reparent": (*script).reparent,     // GHOST PARENT: its client has ended after that, and the ghost has another parent
 	"ps":       (*script).ps,           // the process table
 
 	// The keeper.
-	"adopt":  (*script).adopt,  // PID PARENT [hangup yes] [birth N]: so was what comes with "held"
-	"held":   (*script).held,   // PID[@NODE]... [stopped PID...]: what a keeper of a former master holds, of node 0 or another; -1: of nobody
+	"adopt":  (*script).adopt,  // PID PARENT [hangup yes] [birth N]: how a ghost of "held" was adopted
+	"held":   (*script).held,   // PID[@NODE]... [stopped PID...]: ghosts that a keeper holds since a former master, of node 0 or another; -1: of no node
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
-	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: nobody knows
+	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: the sender is not known
 	"gone":   (*script).gone,   // PID [asked no]
 	"boot":   (*script).boot,   // N: the boot of the front end
-	"lost":   (*script).lose,   // it takes no message any more
-	"back":   (*script).back,   // [PID...] [stopped PID...]: there is another, which holds these
+	"lost":   (*script).lose,   // it takes no more messages
+	"back":   (*script).back,   // [PID...] [stopped PID...]: another keeper connects, which holds these
 
 	// The front end.
 	"proc": (*script).proc, // PID [parent N] [pgid N] [sid N] [uid N] [limit N] [cgroup PATH]: there is such a process, or it has changed
@@ -245,7 +243,7 @@ var verbs = map[string]func(s *script, args []string){
 
 	"cgroup":  (*script).cgroup,  // PATH ID MAX NOW: there is such a control group, or it has changed; MAX 0: no bound
 	"ghosts":  (*script).ghosts,  // PATH: the control group for ghosts
-	"bounded": (*script).bounded, // SESSION UID ID TASKS: a node has taken in what it may have
+	"bounded": (*script).bounded, // SESSION UID ID TASKS: a node keeps to what it may have
 }
 
 func (s *script) input(verb string, args []string) []string {
@@ -266,7 +264,7 @@ func (s *script) input(verb string, args []string) []string {
 	return s.lines
 }
 
-// inputs makes some inputs.
+// inputs gives the core some inputs.
 func (s *script) inputs(lines ...string) {
 	for _, line := range lines {
 		words := strings.Fields(line)
@@ -274,7 +272,7 @@ func (s *script) inputs(lines ...string) {
 	}
 }
 
-// tellClients says what clients are told.
+// tellClients prints what clients are told.
 func (s *script) tellClients() {
 	for _, pid := range slices.Sorted(maps.Keys(s.launches)) {
 		client := s.launches[pid].Client
@@ -293,7 +291,7 @@ func (s *script) number(word string) int {
 	return int(n)
 }
 
-// birth returns the number that stands for a process; without another it is its own.
+// birth returns the number of a birth; without another it is that of the process.
 func (s *script) birth(pid, other string) uint64 { return uint64(s.number(cmp.Or(other, pid))) }
 
 func (s *script) pid(word string) wire.PID { return wire.PID(s.number(word)) }
@@ -314,7 +312,7 @@ func (s *script) word(args []string, name string) (string, bool) {
 	return "", false
 }
 
-// text is word for one that may be missing.
+// text is word for an option that may be missing.
 func (s *script) text(args []string, name string) string {
 	word, _ := s.word(args, name)
 	return word
@@ -373,7 +371,7 @@ func (s *script) joined(key, host string, want wire.NodeID, name string) (*node,
 	return s.joinedAs()
 }
 
-// joinedAs returns what the last machine that joined was told.
+// joinedAs returns the answer to the last machine that joined.
 func (s *script) joinedAs() (*node, error) {
 	for _, o := range s.sent {
 		if o, ok := o.(Joined); ok {
@@ -411,15 +409,15 @@ func (s *script) up(args []string) {
 	inventory.Again = uint64(len(s.retold))
 	again := s.retold
 	s.retold = nil
-	_ = s.comesFrom(name, s.number(args[1]), s.text(args, "booted"), inventory, again) // the transcript has why one is refused
+	_ = s.comesFrom(name, s.number(args[1]), s.text(args, "booted"), inventory, again) // the transcript says why a session is refused
 }
 
-// comes begins a session of a node. The link of one that is refused ends.
+// comes begins a session of a node. If it is refused, its link ends.
 func (s *script) comes(name string, node int, inventory wire.Inventory, again []wire.Event) (refused error) {
 	return s.comesFrom(name, node, "", inventory, again)
 }
 
-// comesFrom is comes for a machine of which it is known when it was booted.
+// comesFrom is comes for a machine whose boot is known.
 func (s *script) comesFrom(name string, node int, boot string, inventory wire.Inventory, again []wire.Event) (refused error) {
 	id := Session(len(s.names) + 1)
 	s.names[id] = name
@@ -519,7 +517,7 @@ func (s *script) replied(in Input) unix.Errno {
 	return 0
 }
 
-// failure returns what the first error of a reply is; 0: there is none.
+// failure returns the first error of a reply; 0: there is none.
 func failure(r Reply) (unix.Errno, string) {
 	switch m := r.Message.(type) {
 	case *wire.Failed:
@@ -586,7 +584,7 @@ func (s *script) attaches(args []string) {
 
 func (s *script) clientLeaves(args []string) {
 	pid := s.pid(args[0])
-	client := Client(1 << 40) // of a connection that there is no more
+	client := Client(1 << 40) // of a connection that is gone
 	if p := s.core.procs[pid]; p != nil && s.text(args, "before") == "" {
 		client = p.client
 	}
@@ -646,8 +644,8 @@ func (s *script) pids(args []string) []wire.PID {
 	return pids
 }
 
-// done answers the oldest request of a name, which is the type of the message
-// and the process it is about.
+// done answers the oldest request of a name, which is the type of the message and the process that
+// it is about.
 func (s *script) done(args []string) {
 	name := args[0] + " " + args[1]
 	i := slices.IndexFunc(s.asked, func(q question) bool { return q.name == name })
@@ -692,7 +690,7 @@ func (s *script) back(args []string) {
 	s.keeperBack(held, stopped)
 }
 
-// keeperBack has another keeper come.
+// keeperBack has another keeper connect.
 func (s *script) keeperBack(held, stopped []wire.PID) {
 	s.asked, s.lost = nil, false
 	s.step(KeeperBack{Boot: s.core.boot, Held: held, Stopped: stopped})

@@ -10,58 +10,58 @@ import (
 	"bproc/wire"
 )
 
-// LeaseMargin is how much longer than the lease the master waits before it
-// calls the processes of a silent node dead: the clocks of both sides may
-// differ in speed, and the slave needs time for killing.
+// LeaseMargin is how much longer than the lease the master waits before it declares the processes
+// of a silent node dead: the clocks of both sides may differ in speed, and the slave needs time to
+// kill.
 const LeaseMargin = 5 * time.Second
 
-// session is the connection to a slave, from its inventory to the moment when nothing of it
-// can go on. A cut of the network is not its end.
+// session is the use of the link to a slave, from its inventory until nothing of it can go on. A
+// cut of the network does not end it.
 type session struct {
 	id          Session
 	peer        Peer
 	certificate Validity
 	inventory   wire.Inventory
-	again       []wire.Event // told before the session was up
+	again       []wire.Event // events that were reported again before the session was up
 	node        wire.NodeID
 	up          bool      // there is a connection
 	cutAt       time.Time // since when there is none
 	ended       bool
 
 	last    uint64            // number of the last event handled
-	placed  uint64            // up to this event the effects are in place
+	placed  uint64            // up to this event all effects are in place
 	acks    eventAcks         // of its events
 	certain uint64            // up to this event everything is done, as the daemon was told
-	told    uint64            // up to which event the slave knows that everything is done
-	behind  bool              // it is to be told more
-	pending []*effect         // of its events, that are not in place; in order
+	told    uint64            // up to this event the slave knows that everything is done
+	behind  bool              // the slave is to be told more
+	pending []*effect         // effects of its events that are not in place, in order
 	calls   []*call           // that wait for them, in order
 	calling int               // calls without an answer
-	exits   int               // of them: those that wait for the end of a process
+	exits   int               // of these, calls that wait for the end of a process
 	argvs   int               // bytes of command lines that the keeper has yet to give to ghosts
-	shares  map[uint32]uint64 // of users' budgets, as the slave knows them
+	shares  map[uint32]uint64 // shares of users' budgets, as the slave knows them
 
-	emptying bool      // its node is to have no processes; then it ends
-	shutBy   time.Time // the node is set down: closed when it is empty, or then; zero: it is not
-	numbers  int       // that it has
-	lending  bool      // it gets blocks when all orphans are claimed
-	wanted   bool      // it is to get another block then, or when it has the last one
-	granting bool      // it gets a block when that is kept
-	short    bool      // it wants more than it can have, and the log says so
+	emptying bool      // its node must lose all processes; then the session ends
+	shutBy   time.Time // the node is set down: the session is closed when the node is empty, or at this time; zero: it is not
+	numbers  int       // count of the node's numbers
+	lending  bool      // the node gets blocks when all orphans are claimed
+	wanted   bool      // the node gets another block then, or after the one that is being granted
+	granting bool      // a block is being kept, and is granted then
+	short    bool      // the node wants more than it can have, which was logged
 	renewal  renewal
 }
 
-// begin begins with the next event.
+// begin begins the next event.
 func (s *session) begin() {
 	s.last++
 	s.acks.begin()
 }
 
-// starting reports whether the node has still to tell that a process runs.
+// starting reports whether the node has yet to report that a process runs.
 func (s *session) starting(pid wire.PID) bool { return slices.Contains(s.inventory.Starting, pid) }
 
-// parent returns the parent of a process that was started from the front end, as the node
-// knows it; 0: it does not.
+// parent returns the parent of a process that was started from the front end, as the node knows it;
+// 0: the node does not know it.
 func (s *session) parent(pid wire.PID) wire.PID {
 	if i, ok := slices.BinarySearch(s.inventory.PIDs, pid); ok && i < len(s.inventory.Parents) {
 		return s.inventory.Parents[i]
@@ -86,7 +86,7 @@ func (c *Core) reply(s *session, number uint64, m wire.Message) {
 	}
 }
 
-// signalNode sends a signal for a process that is known by an event so far.
+// signalNode sends a signal for a process whose birth is among the events so far.
 func (c *Core) signalNode(s *session, m *wire.Signal) {
 	if !m.Group {
 		m.Seen = max(s.last, s.inventory.Again)
@@ -94,7 +94,7 @@ func (c *Core) signalNode(s *session, m *wire.Signal) {
 	c.put(s, m)
 }
 
-// killUnknown ends a process of a node that has no line in the table.
+// killUnknown kills a process of a node that has no line in the table.
 func (c *Core) killUnknown(s *session, pid wire.PID) {
 	c.signalNode(s, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
 }
@@ -102,13 +102,13 @@ func (c *Core) killUnknown(s *session, pid wire.PID) {
 // close has the link of a session closed.
 func (c *Core) close(s *session, cause error) { c.emit(CloseSession{s.id, cause}) }
 
-// endNow closes a session and does not wait for its end.
+// endNow closes a session without waiting for its end.
 func (c *Core) endNow(s *session, cause error) {
 	c.close(s, cause)
 	c.sessionEnded(s, cause)
 }
 
-// over says that nobody hears or tells anything in a session any more.
+// over ends a session for everything that sends in it or waits for it.
 func (c *Core) over(s *session) {
 	s.ended = true
 	c.emit(Broken{s.id})
@@ -116,14 +116,14 @@ func (c *Core) over(s *session) {
 	c.answersOf(s.node).over(s)
 }
 
-// sessionUp makes a node part of the cluster, after its inventory has come. One
-// that claims numbers of another node has to begin without processes.
+// sessionUp makes a node part of the cluster, after its inventory has come. A node that claims
+// numbers of another has to begin without processes.
 func (c *Core) sessionUp(s *session) error {
 	n := c.nodes.byKey[s.peer.Key]
 	switch {
 	case n == nil:
 		return ErrUnknownNode
-	case n.Down: // since it was admitted
+	case n.Down: // it was set down after it was admitted
 		return ErrDown
 	case c.duplicate(n, s):
 		return ErrDuplicate
@@ -154,7 +154,7 @@ func (c *Core) sessionUp(s *session) error {
 	if s.emptying {
 		c.put(s, new(wire.KillAll))
 	}
-	// Even if there is none to grant, the slave learns that it may ask again.
+	// Even if there is no block to grant, the slave learns that it may ask again.
 	c.lend(s, s.numbers == 0)
 	c.orphansClaimed()
 	c.arrives(n)
@@ -165,10 +165,10 @@ func (c *Core) sessionUp(s *session) error {
 	return nil
 }
 
-// lose ends a process that is certainly dead, without anybody knowing how.
+// lose ends a process that is certainly dead. How it ended is not known.
 func (c *Core) lose(p *proc) {
 	switch p.state {
-	case adopting: // its ghost is not ours yet, nor has its node been asked for it
+	case adopting: // its ghost is not adopted yet, and its node was not asked for it
 		return
 	case spawning:
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
@@ -179,17 +179,17 @@ func (c *Core) lose(p *proc) {
 	}
 }
 
-// shut ends what a node is served: its processes are to end, and then its session. Until
-// then it only tells of their ends.
+// shut ends the service of a node: its processes have to end, and then its session. Until then the
+// node only reports these ends.
 func (c *Core) shut(s *session, by time.Time) {
 	s.emptying, s.shutBy = true, by
 	c.put(s, new(wire.KillAll))
 	c.emit(StopViews{s.id})
 }
 
-// sessionEnded takes a node out of the cluster: its link is closed. Its
-// processes, and so their ghosts, live on until the slave's lease has run out,
-// or the node comes back and says which of them there are.
+// sessionEnded takes a node out of the cluster: its link is closed. The processes of the node, and
+// so their ghosts, live on until the slave's lease has run out, or until the node comes back and
+// says which of them exist.
 func (c *Core) sessionEnded(s *session, cause error) {
 	if s.ended {
 		return
@@ -204,7 +204,7 @@ func (c *Core) sessionEnded(s *session, cause error) {
 	c.log.Info("node is down", "node", n.ID, "name", n.Name, "err", cause)
 }
 
-// tick looks after leases, and after nodes that are to become empty.
+// tick checks leases, timeouts, and nodes that are to become empty.
 func (c *Core) tick() {
 	c.hangUpAbsent()
 	c.forgetReports()
@@ -234,7 +234,7 @@ func (c *Core) tick() {
 	}
 }
 
-// Why the master ends the session of a slave, or refuses it.
+// Reasons why the master ends the session of a slave, or refuses it.
 var (
 	ErrUnknownNode = errors.New("the identity of this node is not in the node table: it was revoked, or another has taken its place; enrol the node again: make a token with 'bpctl enroll' on the front end, and start bpslave with it")
 	ErrRevoked     = errors.New("the identity of the node was revoked")
@@ -247,7 +247,7 @@ var (
 	ErrOrder       = errors.New("events are not in order")
 	ErrUnexpected  = errors.New("unexpected message")
 	ErrEmptied     = errors.New("the node has come without numbers of its own; its processes have ended, and it may come anew")
-	// ErrDuplicate is why a slave is sent away, to come again. One whose machine was started
-	// anew is served as soon as the loss of its former connection has been noticed.
+	// ErrDuplicate refuses a slave, which comes again. A slave whose machine was booted anew is
+	// served as soon as the loss of its former connection has been noticed.
 	ErrDuplicate = errors.New("a slave with the same identity is connected; if this is not its machine, join it anew with an empty state directory")
 )

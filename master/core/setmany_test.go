@@ -10,7 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// setMany changes nodes, and returns what the client is told and how many records are kept.
+// setMany changes nodes. It returns the failures that the client is told, and the numbers of writes
+// and of records kept.
 func (s *script) setMany(who Caller, m wire.SetNodes) (failed []wire.NodeFailed, keeps, records int) {
 	s.Helper()
 	s.sent = nil
@@ -27,15 +28,15 @@ func (s *script) setMany(who Caller, m wire.SetNodes) (failed []wire.NodeFailed,
 	return nil, 0, 0
 }
 
-// TestManyAreSet changes thousands of nodes in one step, with one record for the store. What cannot be
-// changed is told, and nothing is changed that cannot be kept.
+// TestManyAreSet changes thousands of nodes in one step, which is kept at once. Failures are
+// reported, and nothing changes that cannot be kept.
 func TestManyAreSet(t *testing.T) {
 	const nodes = 4000
 	records := map[string][]byte{}
 	m := wire.SetNodes{Nodes: []wire.NodeID{nodes + 7, wire.FrontEnd}}
 	for id := range wire.NodeID(nodes) {
 		records[fmt.Sprint(id)] = fmt.Appendf(nil, `{"ID":%d,"Key":"k%[1]d","Mode":73}`, id)
-		m.Nodes = append(m.Nodes, id, id) // twice is as good as once
+		m.Nodes = append(m.Nodes, id, id) // twice does the same as once
 	}
 	s := scriptWith(t, Config{Nodes: records})
 	modes := func(want uint32) {

@@ -6,13 +6,13 @@ import (
 	"bproc/wire"
 )
 
-// A node is set up by a script of the administrator when it connects for the first time since
-// it was booted, or after its processes were given up. The daemon runs the script ([SetUp]) and
-// says how it ended ([SetUpDone]). What has become of that is kept (settled), so that a node
-// which connects anew, to this master or the next, goes on as it was.
+// A script of the administrator sets a node up when it connects for the first time since it was
+// booted, or after its processes were given up. The daemon runs the script ([SetUp]) and says how
+// it ended ([SetUpDone]). The result is kept (settled), so that a node that connects anew, to this
+// master or the next, goes on as it was.
 
-// settled is what a node was after its set-up, in one boot of its machine. It is kept in the step
-// in which it is settled. If that cannot be, the script runs once more for the next master.
+// settled is the state of a node after its set-up, in one boot of its machine. It is kept in the
+// step in which it is settled. If that fails, the script runs once more for the next master.
 type settled struct {
 	Boot   string
 	State  nodeState
@@ -31,7 +31,7 @@ func (c *Core) arrives(n *node) {
 	}
 }
 
-// bringUp has a node set up, if there is anything to be done for that.
+// bringUp has a node set up, if there is a script.
 func (c *Core) bringUp(n *node) {
 	if !c.config.SetUp {
 		c.become(n, n.state.after(nodeReturns), "")
@@ -41,7 +41,7 @@ func (c *Core) bringUp(n *node) {
 	c.setUp(n)
 }
 
-// setUp has the script of a node run, the one that runs for it being stopped.
+// setUp has the script of a node run, after it has stopped the one that runs.
 func (c *Core) setUp(n *node) {
 	c.stopSetUp(n)
 	c.attempts++
@@ -57,7 +57,7 @@ func (c *Core) stopSetUp(n *node) {
 	}
 }
 
-// setUpDone goes on when the script of a node has ended, unless it is not wanted any more.
+// setUpDone goes on when the script of a node has ended, unless its result is not wanted any more.
 func (c *Core) setUpDone(in SetUpDone) {
 	n := c.nodes.byID[in.Node]
 	if n == nil || n.attempt == 0 || n.attempt != in.Attempt {
@@ -72,8 +72,8 @@ func (c *Core) setUpDone(in SetUpDone) {
 	c.become(n, n.state.after(setUpFails), in.Failed)
 }
 
-// noteState notes the state of a node for when it connects anew. That it is up is not worth a
-// record where nothing has to be done for it.
+// noteState notes the state of a node for its next connection. State up needs no record where there
+// is no script.
 func (c *Core) noteState(n *node) {
 	is := settled{n.boot, n.state, n.reason}
 	switch n.state {
@@ -83,7 +83,7 @@ func (c *Core) noteState(n *node) {
 		if !c.config.SetUp {
 			is = settled{}
 		}
-	default: // what a node has failed with, or what it was set to
+	default: // the node has failed, or was set to this state
 	}
 	if n.Settled != is {
 		n.Settled = is
@@ -91,8 +91,8 @@ func (c *Core) noteState(n *node) {
 	}
 }
 
-// unsettle has a node set up anew when it comes, because its processes were given up. What an
-// administrator has said of it stays.
+// unsettle has a node set up anew when it comes, because its processes were given up. A state that
+// an administrator has set stays.
 func (c *Core) unsettle(n *node) {
 	if n.Settled.State == stateUp || n.Settled.State == stateError {
 		n.Settled = settled{}
@@ -100,7 +100,7 @@ func (c *Core) unsettle(n *node) {
 	}
 }
 
-// keepSettled has the lines kept of the nodes that the step has settled, which may be many.
+// keepSettled keeps the lines of all nodes that the step has settled, which may be many.
 func (c *Core) keepSettled() {
 	if len(c.unkept) == 0 {
 		return
@@ -119,7 +119,7 @@ func (c *Core) keepSettled() {
 	}
 }
 
-// statesKept is how many nodes have a state that is to be kept.
+// statesKept is the number of nodes whose states are being kept.
 type statesKept int
 
 func (k statesKept) kept(c *Core, err error) {
@@ -128,7 +128,7 @@ func (k statesKept) kept(c *Core, err error) {
 	}
 }
 
-// SetUp has the set-up script of a node run. It is answered by [SetUpDone].
+// SetUp has the set-up script of a node run. [SetUpDone] answers it.
 type SetUp struct {
 	Node    wire.NodeID
 	Attempt uint64
@@ -143,7 +143,7 @@ type StopSetUp struct{ Node wire.NodeID }
 type SetUpDone struct {
 	Node    wire.NodeID
 	Attempt uint64
-	Failed  string // why; empty: the node is set up
+	Failed  string // why the set-up failed; empty: the node is set up
 }
 
 func (SetUp) output()     {}

@@ -13,18 +13,18 @@ import (
 // bound.
 const maxHeld = 4096
 
-// maxMarks is how many marks the keeper is told at once; fewer, soon.
+// maxMarks is the number of marks that the keeper is told at once; fewer are sent soon.
 const maxMarks = 256
 
-// signals are those for one process, in order. A signal that the keeper numbers is kept
-// until its node says that the process has it; another until it has been sent.
+// signals are the signals for one process, in order. A signal that the keeper numbers is kept until
+// the node says that the process has it, any other until it has been sent.
 type signals struct {
 	kept []*wire.Signal
-	sent int    // of kept, over the link there is
+	sent int    // how many of kept were sent in this session
 	last uint64 // number that the keeper gave last
 }
 
-// add takes a signal in. Beyond the bound the oldest goes that does not kill.
+// add takes a signal in. Beyond the bound it drops the oldest signal that is not SIGKILL.
 func (q *signals) add(m *wire.Signal) {
 	if len(q.kept) >= maxHeld {
 		if i := slices.IndexFunc(q.kept, func(m *wire.Signal) bool { return !kills(m) }); i >= 0 {
@@ -41,7 +41,7 @@ func (q *signals) drop(i int) {
 	}
 }
 
-// repeated reports whether the keeper says again what it has said.
+// repeated reports whether the keeper has reported a signal before.
 func (q *signals) repeated(seq uint64) bool {
 	if seq != 0 && seq <= q.last {
 		return true
@@ -50,7 +50,7 @@ func (q *signals) repeated(seq uint64) bool {
 	return false
 }
 
-// next returns what is to be sent next.
+// next returns the next signal to send; nil: there is none.
 func (q *signals) next() *wire.Signal {
 	if q.sent == len(q.kept) {
 		return nil
@@ -62,15 +62,15 @@ func (q *signals) next() *wire.Signal {
 	return m
 }
 
-// renew begins with another session.
+// renew begins another session.
 func (q *signals) renew() {
 	q.sent = 0
 	for _, m := range q.kept {
-		m.Group, m.Seen = false, 0 // that counts the events of the former session
+		m.Group, m.Seen = false, 0 // these refer to events of the former session
 	}
 }
 
-// taken forgets those that the process has.
+// taken forgets the signals that the process has.
 func (q *signals) taken(seq uint64) {
 	for q.sent > 0 && q.kept[0].Seq <= seq {
 		q.drop(0)
@@ -85,8 +85,7 @@ func stops(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGSTOP }
 
 func continues(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGCONT }
 
-// send sends a signal to a process, as soon as there is one and a session with its
-// node.
+// send sends a signal to a process, as soon as there are the process and a session with its node.
 func (c *Core) send(p *proc, m *wire.Signal) {
 	if p.state == ending {
 		p.killed = p.killed || kills(m)
@@ -96,7 +95,7 @@ func (c *Core) send(p *proc, m *wire.Signal) {
 	c.release(p)
 }
 
-// release sends what is to be sent to a process.
+// release sends the signals that wait for a process.
 func (c *Core) release(p *proc) {
 	if p.state == adopting || p.state == spawning || p.state == ending || p.sess.ended {
 		return
@@ -119,7 +118,7 @@ func (c *Core) signal(m *wire.GhostSignal) {
 		p = p.oldest() // whose ghost it is
 		if !p.signals.repeated(m.Seq) {
 			if continues(sig) {
-				p.halted, p.conts = false, p.conts+1 // the kernel has had the ghost go on
+				p.halted, p.conts = false, p.conts+1 // the kernel has continued the ghost
 			}
 			c.forGroup(p, sig)
 			c.send(p, sig)
@@ -129,8 +128,8 @@ func (c *Core) signal(m *wire.GhostSignal) {
 	}
 }
 
-// signalsTaken tells the keeper what processes have got. A node that has outlived the
-// front end may have to say so about signals of a former boot.
+// signalsTaken tells the keeper which signals processes have got. A node that has outlived the
+// front end may report signals of a former boot.
 func (c *Core) signalsTaken(s *session, m *wire.SignalsTaken) {
 	if m.Boot != c.boot && m.Boot != 0 { // 0: the node does not say
 		return

@@ -2,7 +2,7 @@ package core
 
 import "golang.org/x/sys/unix"
 
-// nodeState is the state of a node, as bpstat shows it. The table below has those that mean
+// nodeState is the state of a node, as bpstat shows it. The constants are the states that mean
 // something here; an administrator may give a node any other word.
 type nodeState string
 
@@ -18,7 +18,7 @@ const (
 	statePwroff      nodeState = "pwroff"      // it was told to switch itself off
 )
 
-// Words that take the place of up, or of an administrator's word, on a node that is drained.
+// Words that a drained node shows in place of up, or of an administrator's word.
 const (
 	shownDraining = "draining" // processes still run there
 	shownDrained  = "drained"
@@ -33,7 +33,7 @@ const (
 	useNobody
 )
 
-// uses has the use of each state. That of an administrator's word is useByMode.
+// uses has the use of each state. For an administrator's word it is useByMode.
 var uses = map[nodeState]use{
 	stateDown:        useNobody,
 	stateBoot:        useRoot,
@@ -45,8 +45,8 @@ var uses = map[nodeState]use{
 	statePwroff:      useNobody,
 }
 
-// stateEvent is what moves a node from one state to another, other than an administrator who
-// names the state.
+// stateEvent is what moves a node from one state to another, unless an administrator names the
+// state.
 type stateEvent string
 
 const (
@@ -71,7 +71,8 @@ type transition struct {
 // anyState stands for all states, an administrator's words too.
 const anyState nodeState = "*"
 
-// transitions are all that happen by themselves. What is not here leaves a node in its state.
+// transitions are all transitions that happen by themselves. An event without a line here leaves a
+// node in its state.
 var transitions = []transition{
 	{anyState, nodeConnects, stateBoot},
 	{anyState, nodeReturns, stateUp},
@@ -89,7 +90,7 @@ var transitions = []transition{
 	{anyState, nodeLeaves, stateDown},
 }
 
-// after returns the state that follows.
+// after returns the state that follows an event.
 func (s nodeState) after(on stateEvent) nodeState {
 	next := s
 	for _, t := range transitions {
@@ -103,8 +104,8 @@ func (s nodeState) after(on stateEvent) nodeState {
 	return next
 }
 
-// asks returns what an administrator asks for who names a state: reboot, halt and pwroff are
-// done, not noted.
+// asks returns the event that an administrator asks for by naming a state: reboot, halt and pwroff
+// are carried out, not noted.
 func (s nodeState) asks() (on stateEvent, ok bool) {
 	on, ok = map[nodeState]stateEvent{stateReboot: rebootAsked, stateHalt: haltAsked, statePwroff: powerOffAsked}[s]
 	return on, ok
@@ -122,7 +123,7 @@ func (c *Core) become(n *node, state nodeState, reason string) {
 	c.noteState(n)
 }
 
-// shown is the state as clients see it.
+// shown returns the state as clients see it.
 func (n *node) shown() string {
 	switch {
 	case !n.Drain || uses[n.state] != useByMode:

@@ -8,32 +8,32 @@ import (
 	"bproc/wire"
 )
 
-// A ghost stops and goes on as its process does, and is told to the keeper. While no
-// keeper holds it, it stops and goes on of what it gets itself, as any process: what the
-// next keeper finds is compared with what was known, and passed on. Where the former one
-// may have been at it, nobody can say who did it: then the ghost becomes what its process
+// A ghost stops and continues as its process does; the keeper is asked for that. While no keeper
+// holds the ghost, its own signals stop and continue it, as any process. The state that the next
+// keeper finds is compared with the known one, and a difference is passed on. If the former keeper
+// may have been changing the state, the cause is unknown: then the ghost becomes what its process
 // is.
 
-// stopped stops the ghost of a process that is stopped. The keeper answers GhostStop when
-// the ghost is about to stop, and GhostSync when it has.
+// stopped stops the ghost of a process that has stopped. The keeper answers GhostStop when the
+// ghost is about to stop, and GhostSync when it has stopped.
 func (c *Core) stopped(p *proc, sig uint8) {
 	p.stops = true
 	c.shift(p, &wire.GhostStop{PID: p.pid, Signal: sig}, &wire.GhostSync{PID: p.pid})
 }
 
-// continued has the ghost go on of a process that does.
+// continued continues the ghost of a process that continues.
 func (c *Core) continued(p *proc) {
 	p.stops = false
 	c.shift(p, &wire.GhostCont{PID: p.pid})
 }
 
-// shift asks for what makes a ghost stop or go on, as its process has.
+// shift sends the requests that make a ghost stop or continue as its process has.
 func (c *Core) shift(p *proc, requests ...wire.Message) {
 	p.shifting++
 	c.series(p, requests, &shifted{p: p, event: c.hold(p.sess), request: requests[0], stops: p.stops, conts: p.conts})
 }
 
-// shifted is what the keeper says when a ghost has stopped or gone on.
+// shifted handles the keeper's answer when a ghost has stopped or continued.
 type shifted struct {
 	p       *proc
 	event   held
@@ -49,8 +49,8 @@ func (r *shifted) answered(c *Core, errno unix.Errno) {
 	r.event.do(c)
 }
 
-// stoppedMeanwhile gives processes the signals that their ghosts must have got
-// while there was no keeper: one has been stopped, another goes on.
+// stoppedMeanwhile gives processes the signals that their ghosts must have got while there was no
+// keeper: a ghost has stopped, or continues.
 func (c *Core) stoppedMeanwhile(held, stopped []wire.PID) {
 	for _, pid := range held {
 		p := c.procs[pid]
@@ -74,15 +74,16 @@ func (c *Core) stoppedBefore(p *proc) {
 	p.stopAsGhost()
 }
 
-// stopAsGhost has a process stop or go on as its ghost has, of which it may not have heard in
-// a former session. The signal comes before those that the keeper has reported and that are yet to be sent.
+// stopAsGhost makes a process stop or continue as its ghost has; it may not have heard of that in a
+// former session. The signal comes before those that the keeper has reported and that are yet to be
+// sent.
 func (p *proc) stopAsGhost() {
 	is, sig := stops, unix.SIGSTOP
 	if p.stops {
 		is, sig = continues, unix.SIGCONT
 	}
 	if p.shifting > 0 || p.halted == p.stops || slices.ContainsFunc(p.signals.kept, is) {
-		return // or that is it
+		return // nothing to do, or such a signal is kept already
 	}
 	p.signals.kept = slices.Insert(p.signals.kept, p.signals.sent, &wire.Signal{PID: p.pid, Info: kernelSignal(sig)})
 }

@@ -8,34 +8,33 @@ import (
 	"bproc/wire"
 )
 
-// TaskGroup is a control group of the front end that bounds how many tasks are in it and in
-// those below it (pids controller; TasksMax= of systemd.resource-control(5)).
+// TaskGroup is a control group of the front end that bounds the tasks in it and in the groups below
+// (pids controller; TasksMax= of systemd.resource-control(5)).
 type TaskGroup struct {
 	Path string
-	ID   uint64 // that no other has while it exists
+	ID   uint64 // unique while the group exists
 	Max  uint64
 	Now  uint64
 }
 
-// taskGroup is what the core makes of such a group. Ghosts are among its tasks, and a ghost
-// that finds no room cannot be made when its process has been. So
-// what room there is, is promised to nodes, each for the processes of one user, before they
-// fork. What a node is promised does not change with its own births: each takes one place
-// there and one here.
+// taskGroup is such a group, with the promises to nodes. Ghosts are among its tasks, and a ghost
+// that finds no room cannot be made although its process has been. So the room is promised to
+// nodes, each part for the processes of one user, before they fork. Births do not change what a
+// node is promised: each takes one place there and one here.
 type taskGroup struct {
 	TaskGroup
-	above    *taskGroup // the next that bounds its tasks, too; nil: there is none
+	above    *taskGroup // the next group that bounds its tasks, too; nil: none
 	below    map[*allotment]bool
-	promised uint64 // to them: how many more processes than they have
-	unborn   uint64 // births that were told and have no ghosts yet
-	behind   bool   // what is promised is to be looked at
+	promised uint64 // places promised to these, beyond the processes that they have
+	unborn   uint64 // births that were reported and have no ghosts yet
+	behind   bool   // the promises are to be reviewed
 }
 
-// allotment is what a user may have on a node of a control group.
+// allotment is the number of processes that a user may have on a node in a control group.
 type allotment struct {
 	allotmentKey
 	procs uint64
-	told  uint64 // processes that the node may have, as it was told last; 0: it was not
+	told  uint64 // processes that the node may have, as it was told last; 0: it was not told
 	spare uint64 // how many more than it had then
 	most  uint64 // processes that it may have until it has answered
 	idle  int    // ticks without a process
@@ -43,7 +42,7 @@ type allotment struct {
 
 type allotmentKey struct {
 	uid   uint32
-	group *taskGroup // the innermost
+	group *taskGroup // the innermost group
 	node  wire.NodeID
 }
 
@@ -52,24 +51,23 @@ type allotmentKey struct {
 // not promised either: one more thread of a client must not take the place of a ghost.
 const (
 	reservedPart = 4
-	reservedLast = 8  // part of all that a group may have
-	mostReserved = 16 // of these
+	reservedLast = 8  // part of the group's maximum
+	mostReserved = 16 // at most so many places
 )
 
-// open returns how many tasks more are to be promised.
+// open returns how many more tasks may be promised.
 func (g *taskGroup) open() uint64 {
 	left := g.left()
 	return less(left, max((left+reservedPart-1)/reservedPart, min(g.Max/reservedLast, mostReserved)))
 }
 
-// leastPart is which part of the room a node is promised in any case, up to leastShare:
-// when a command begins on many nodes at once, the last of them cannot wait until the first
-// have answered.
+// leastPart is the part of the room that a node is promised in any case, up to leastShare: when a
+// command begins on many nodes at once, the last of them cannot wait until the first have answered.
 const leastPart = 16
 
-// settleIn has the ghost of a launch enter the control group for ghosts, if there is one, and
-// finds the groups that bound it. Then its process is started. The kernel may take milliseconds
-// for that. What the ghost forks is in the same groups from birth.
+// settleIn has the ghost of a launch enter the control group for ghosts, if there is one, and finds
+// the groups that bound it. Then the process is started. The kernel may take milliseconds for that.
+// Children of the ghost are in the same groups from birth.
 func (c *Core) settleIn(p *proc) {
 	if !c.config.TaskGroups {
 		c.spawn(p)
@@ -120,15 +118,15 @@ func (c *Core) allot(p *proc, g *taskGroup) {
 			g.below[a] = true
 		}
 	}
-	a.set(a.procs, max(a.most, a.procs+1)) // its ghost is there: it is to be one more, whatever was promised
+	a.set(a.procs, max(a.most, a.procs+1)) // its ghost is there, so it counts, whatever was promised
 	c.enter(p, a)
 	if a.wants() {
 		c.promise(a)
 	}
 }
 
-// known returns the innermost of the groups that bound a process, of which the kernel has just
-// told.
+// known enters the groups that bound a process, as the kernel has just reported them, and returns
+// the innermost.
 func (c *Core) known(all []TaskGroup) (inner *taskGroup) {
 	for _, told := range slices.Backward(all) {
 		g := c.taskGroups[told.ID]
@@ -142,7 +140,7 @@ func (c *Core) known(all []TaskGroup) (inner *taskGroup) {
 	return inner
 }
 
-// enter enters a process in an allotment. Nodes are told soon of what has changed.
+// enter enters a process in an allotment. Nodes are told soon of the change.
 func (c *Core) enter(p *proc, a *allotment) {
 	p.allotment = a
 	a.set(a.procs+1, a.most)
@@ -150,12 +148,12 @@ func (c *Core) enter(p *proc, a *allotment) {
 	c.shareOutSoon(a.group)
 }
 
-// wants reports whether a node is to be told at once of more: half of what it was promised is
-// used.
+// wants reports whether a node must be told at once that it may have more: half of its spare places
+// are used.
 func (a *allotment) wants() bool { return a.told == 0 || a.procs+a.spare/2 > a.told }
 
-// conceived enters a process whose ghost is yet to be made, by that of its maker, which
-// also says where the process is on its node.
+// conceived enters a process whose ghost is yet to be made by the ghost of its maker. The maker
+// also determines where the process is on its node.
 func (c *Core) conceived(p, maker *proc) {
 	if a := maker.allotment; a != nil {
 		for g := range a.groups {
@@ -167,7 +165,7 @@ func (c *Core) conceived(p, maker *proc) {
 	}
 }
 
-// promising tells the node of an allotment at once of what it may have.
+// promising tells the node of an allotment at once what it may have.
 type promising struct{ *allotment }
 
 func (w *promising) told(c *Core, a *Answer) {
@@ -177,7 +175,7 @@ func (w *promising) told(c *Core, a *Answer) {
 	}
 }
 
-// ghostMade says that the ghost has been made, or never will be.
+// ghostMade notes that the ghost has been made, or never will be.
 func (c *Core) ghostMade(p *proc) {
 	if p.allotment != nil {
 		for g := range p.allotment.groups {
@@ -205,13 +203,13 @@ func (a *allotment) compare(b *allotment) int {
 	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.uid, b.uid), cmp.Compare(a.group.ID, b.group.ID))
 }
 
-// left returns how many tasks more a group may have.
+// left returns how many more tasks a group may have.
 func (g *taskGroup) left() uint64 { return less(g.Max, g.Now+g.unborn) }
 
-// free returns how many of them are promised to nobody.
+// free returns how many of them are promised to no node.
 func (g *taskGroup) free() uint64 { return less(g.left(), g.promised) }
 
-// set says how many processes there are in an allotment, and may be.
+// set sets how many processes an allotment has, and how many it may have.
 func (a *allotment) set(procs, most uint64) {
 	before, now := less(a.most, a.procs), less(most, procs)
 	a.procs, a.most = procs, most
@@ -222,8 +220,8 @@ func (a *allotment) set(procs, most uint64) {
 
 func less(a, b uint64) uint64 { return max(a, b) - b }
 
-// room returns how many processes more than it has a node is to be promised, and how many
-// more than it was promised it can be. Each has the same share of what is left: so who needs
+// room returns how many processes beyond those it has a node is to be promised, and by how many its
+// present promise can grow. All nodes have the same share of what is left, so a node that needs
 // more gets more, in smaller and smaller steps.
 func (a *allotment) room() (share, more uint64) {
 	share, more = ^uint64(0), ^uint64(0)
@@ -243,8 +241,8 @@ func (a *allotment) room() (share, more uint64) {
 	return share, more
 }
 
-// promise tells a node of what it may have, if that has changed by much. What is taken
-// from it can be promised to another when it has answered.
+// promise tells a node what it may have, if that has changed by much. Places that are taken from it
+// can be promised to another node when it has answered.
 func (c *Core) promise(a *allotment) {
 	s := c.nodes.byID[a.node].sess
 	if s == nil || s.ended {
@@ -263,7 +261,7 @@ func (c *Core) promise(a *allotment) {
 	c.put(s, &wire.Budget{UID: a.uid, Tasks: want, Group: a.group.ID})
 }
 
-// bounded says that a node has no more processes of an allotment than it was told.
+// bounded notes that a node has no more processes of an allotment than it was told.
 func (c *Core) bounded(s *session, m *wire.Bounded) {
 	g := c.taskGroups[m.Group]
 	a := c.allotments[allotmentKey{uid: m.UID, group: g, node: s.node}]
@@ -273,7 +271,7 @@ func (c *Core) bounded(s *session, m *wire.Bounded) {
 	}
 }
 
-// count asks how many tasks a group has, and those that it is in.
+// count asks how many tasks a group and the groups above it have.
 func (c *Core) count(g *taskGroup, then told) {
 	var paths []string
 	for ; g != nil; g = g.above {
@@ -282,7 +280,7 @@ func (c *Core) count(g *taskGroup, then told) {
 	c.wonder(CountTasks{paths}, then)
 }
 
-// counted enters how many tasks a group has, and those that it is in. One that has gone bounds
+// counted enters how many tasks a group and the groups above it have. A group that is gone bounds
 // nothing.
 func (c *Core) counted(g *taskGroup, a *Answer) {
 	const many = 1 << 40
@@ -295,7 +293,7 @@ func (c *Core) counted(g *taskGroup, a *Answer) {
 	}
 }
 
-// shareOut tells nodes of what they may have of a group, and of those that it is in.
+// shareOut tells nodes what they may have of a group and of the groups above it.
 func (c *Core) shareOut(g *taskGroup) { c.count(g, (*sharingOut)(g)) }
 
 type sharingOut taskGroup
@@ -311,8 +309,8 @@ func (w *sharingOut) told(c *Core, a *Answer) {
 	}
 }
 
-// warnFull logs that something has failed for a process, and why, if a control group that
-// bounds it has no room.
+// warnFull logs a failure that concerns a process, and the reason if a control group that bounds
+// the process has no room.
 func (c *Core) warnFull(p *proc, line logged) {
 	if p.allotment == nil {
 		c.emit(Log(line))
@@ -321,7 +319,7 @@ func (c *Core) warnFull(p *proc, line logged) {
 	}
 }
 
-// explainFull logs that something has failed for want of room for a process, and where.
+// explainFull logs a failure for want of room for a process, and where the room is missing.
 func (c *Core) explainFull(p *proc, line logged) {
 	otherwise := []any{"uid", p.uid, "remedy", "raise the user's limit of processes (RLIMIT_NPROC), or pids.max of the control group of the ghost"}
 	if p.allotment == nil {
@@ -332,12 +330,11 @@ func (c *Core) explainFull(p *proc, line logged) {
 	}
 }
 
-// full is a line of the log that says, with the remedy, which of the groups that bound a
-// process has no room.
+// full is a line of the log that gets a remedy, and the name of the group without room.
 type full struct {
 	group     *taskGroup
 	line      logged
-	otherwise []any // what it says if all have
+	otherwise []any // added if all groups have room
 }
 
 func (w *full) told(c *Core, a *Answer) {
@@ -360,7 +357,7 @@ func (c *Core) shareOutSoon(g *taskGroup) {
 	}
 }
 
-// tellAllotments shares out what has changed.
+// tellAllotments shares out the groups that have changed.
 func (c *Core) tellAllotments() {
 	crowded := c.crowded
 	c.crowded = nil
@@ -370,8 +367,8 @@ func (c *Core) tellAllotments() {
 	}
 }
 
-// tickTasks looks at all groups: processes of the front end come and go. It drops what
-// nobody has used for a while.
+// tickTasks reviews all groups, since processes of the front end come and go. It drops what has not
+// been used for a while.
 func (c *Core) tickTasks() {
 	for _, a := range slices.SortedFunc(maps.Values(c.allotments), (*allotment).compare) {
 		if a.procs > 0 {
@@ -401,7 +398,7 @@ func (c *Core) dropAllotment(a *allotment) {
 	}
 }
 
-// tellAllAgain tells a node that has come back.
+// tellAllAgain tells a node that has come back what it may have.
 func (c *Core) tellAllAgain(id wire.NodeID) {
 	for _, a := range slices.SortedFunc(maps.Values(c.allotments), (*allotment).compare) {
 		if a.node == id {

@@ -6,10 +6,10 @@ import (
 	"bproc/wire"
 )
 
-// How far a node is believed. What runs there is what the front end has started, and its
-// descendants, whatever the node says (events.go, found.go). Of one with limited trust,
-// the users of processes are those for whom something was started there, and calls of
-// root's processes are about processes of that node.
+// Trust is how far a node is believed. Only what the front end has started, and its descendants,
+// runs there, whatever the node says (events.go, orphans.go). On a node with limited trust,
+// processes have only users for whom something was started there, and calls of root's processes are
+// about processes of that node.
 const (
 	trustFull    = "full"
 	trustLimited = "limited"
@@ -17,8 +17,8 @@ const (
 
 func validTrust(word string) bool { return word == trustFull || word == trustLimited }
 
-// OverflowUser is as whom users appear where nothing else is said: the kernel's own overflow user
-// (overflowuid of proc_sys_fs(5)).
+// OverflowUser is the user in place of others if the configuration names none: the kernel's own
+// overflow user (overflowuid of proc_sys_fs(5)).
 const OverflowUser = 65534
 
 func (n *node) trust() string {
@@ -38,8 +38,7 @@ func (c *Core) serve(node wire.NodeID, uid uint32) {
 	c.served[node][uid] = true
 }
 
-// believed returns the users that a process has, of those that its node says; nil: as they
-// were.
+// believed returns the users that a process has, as far as its node is believed; nil: no change.
 func (c *Core) believed(id wire.NodeID, says *wire.IDs) *wire.IDs {
 	n := c.nodes.byID[id]
 	if says == nil || n == nil || !n.limited() {
@@ -55,9 +54,9 @@ func (c *Core) believed(id wire.NodeID, says *wire.IDs) *wire.IDs {
 	return &wire.IDs{Real: one(says.Real), Effective: one(says.Effective), Saved: one(says.Saved)}
 }
 
-// isLimited reports whether the trust in a node is limited. Signals that root sends there are
-// for processes of the node only: the front end's kernel, which judges all others, lets root
-// do everything.
+// isLimited reports whether the trust in a node is limited. Signals that root sends there are for
+// processes of the node only: the front end's kernel, which judges all others, allows root
+// everything.
 func (c *Core) isLimited(id wire.NodeID) bool {
 	n := c.nodes.byID[id]
 	return n == nil || n.limited()
@@ -69,15 +68,15 @@ func (c *Core) hasNumber(node wire.NodeID, pid wire.PID) bool {
 	return p != nil && p.node == node && p.oldest().node == node
 }
 
-// target returns whom a signal is for: a process, or, with 0 and less, a group or all.
+// target returns the process that a signal is for; 0 or less means a group or all processes.
 func (k *call) target() wire.PID {
 	if k.op == wire.CallTgkill && k.pid(0) == 0 {
-		return k.pid(1) // tkill(2): there is a thread alone
+		return k.pid(1) // tkill(2) names only a thread
 	}
 	return k.pid(0)
 }
 
-// sendConfined sends a signal as far as it is for processes of the caller's node.
+// sendConfined sends a signal only to processes of the caller's node.
 func (c *Core) sendConfined(t *sending) {
 	switch to := t.k.target(); {
 	case to <= 0 && t.k.op == wire.CallKill:
@@ -89,7 +88,7 @@ func (c *Core) sendConfined(t *sending) {
 	}
 }
 
-// outOfReach answers that a signal is not sent: there is nobody, or none that may be reached.
+// outOfReach answers that a signal is not sent: its target does not exist, or may not be reached.
 func (c *Core) outOfReach(t *sending, to wire.PID) {
 	if to == 0 {
 		t.answered(c, unix.ESRCH)
@@ -108,8 +107,8 @@ func (t *outOfReach) told(c *Core, a *Answer) {
 	}
 }
 
-// sendMembers sends a signal to a process group, or to all, as far as they are of the
-// node. Who is born meanwhile is found as of any other group (groupsignals.go).
+// sendMembers sends a signal to those members of a process group, or of all processes, that are on
+// the node. Processes that are born meanwhile are found as for any other group (groupsignals.go).
 func (c *Core) sendMembers(t *sending) {
 	group, all := -t.k.pid(0), t.k.pid(0) == -1
 	var there []wire.PID
@@ -126,8 +125,8 @@ func (c *Core) sendMembers(t *sending) {
 	c.wonder(Members{Group: group, Of: t.k.caller, Among: there}, m)
 }
 
-// sendingEach has kill(2) called for one process after the other: the keeper is never asked for
-// more than one. As with kill(2), one that has got it is enough.
+// sendingEach has kill(2) called for one process after another: the keeper never has more than one
+// of these requests. As with kill(2), it is enough that one process has got the signal.
 type sendingEach struct {
 	*sending
 	to      []wire.PID
@@ -166,7 +165,7 @@ func (m *sendingEach) answered(c *Core, errno unix.Errno) {
 	switch errno {
 	case 0:
 		m.reached = true
-	case unix.EPIPE: // the keeper has died, and nobody knows whether it was sent
+	case unix.EPIPE: // the keeper has died, and it is unknown whether the signal was sent
 		m.to, m.failed = nil, errno
 	default:
 		m.failed = errno

@@ -9,7 +9,7 @@ import (
 	"bproc/wire"
 )
 
-// The methods here show what the core has, and change nothing.
+// These methods show the state of the core, and change nothing.
 
 // NodeList returns the node table.
 func (c *Core) NodeList() []wire.Node {
@@ -29,7 +29,7 @@ func (c *Core) NodeList() []wire.Node {
 // Knows reports whether there is a node with this number.
 func (c *Core) Knows(id wire.NodeID) bool { return c.nodes.byID[id] != nil }
 
-// Admission is what becomes of a slave that wants to connect.
+// Admission is the decision about a slave that wants to connect.
 type Admission uint8
 
 // Admissions.
@@ -56,7 +56,7 @@ func (c *Core) Size() int { return len(c.procs) }
 // Numbers returns how process numbers are used.
 func (c *Core) Numbers() pidmap.Usage { return c.alloc.Usage() }
 
-// Ghosts returns all ghosts, those that no node has claimed yet too.
+// Ghosts returns all ghosts, also those that no node has claimed yet.
 func (c *Core) Ghosts() map[wire.PID]bool {
 	all := make(map[wire.PID]bool, len(c.procs)+len(c.orphans))
 	for pid := range c.procs {
@@ -68,8 +68,8 @@ func (c *Core) Ghosts() map[wire.PID]bool {
 	return all
 }
 
-// SessionFor returns the session with a node, for looking at a process of it, or at
-// the node itself (0).
+// SessionFor returns the session with a node, for a look at a process of it, or at the node itself
+// (0).
 func (c *Core) SessionFor(node wire.NodeID, pid wire.PID) (Session, unix.Errno) {
 	n := c.nodes.byID[node]
 	switch {
@@ -83,25 +83,24 @@ func (c *Core) SessionFor(node wire.NodeID, pid wire.PID) (Session, unix.Errno) 
 	return n.sess.id, 0
 }
 
-// isOn reports whether a process of a node has a number.
+// isOn reports whether a number is that of a process of a node.
 func (c *Core) isOn(pid wire.PID, node wire.NodeID) bool {
 	p := c.procs[pid]
 	return p != nil && p.node == node
 }
 
-// OfNode leaves out of what a node tells the processes that are not its own.
+// OfNode removes from a node's report the processes that are not its own.
 func (c *Core) OfNode(node wire.NodeID, m *wire.Changed) {
 	m.Procs = slices.DeleteFunc(m.Procs, func(t wire.Texts) bool { return !c.isOn(t.PID, node) })
 	m.Ended = slices.DeleteFunc(m.Ended, func(pid wire.PID) bool { return c.procs[pid] != nil && !c.isOn(pid, node) })
 }
 
-// OfFrontEnd leaves out of what the front end tells the processes that are on a node.
+// OfFrontEnd removes from the front end's report the processes that are on a node.
 func (c *Core) OfFrontEnd(m *wire.Changed) {
 	m.Procs = slices.DeleteFunc(m.Procs, func(t wire.Texts) bool { return c.procs[t.PID] != nil })
 }
 
-// StartedBy reports whether a user has started a process of a node, or one from which it
-// descends.
+// StartedBy reports whether a user has started a process of a node, or its ancestor.
 func (c *Core) StartedBy(node wire.NodeID, uid uint32) bool {
 	for _, p := range c.onNode[node] {
 		if p.starter == uid && p.state != adopting {
@@ -111,7 +110,7 @@ func (c *Core) StartedBy(node wire.NodeID, uid uint32) bool {
 	return false
 }
 
-// NodeOf returns the node of a session; -1: it has none, or is none any more.
+// NodeOf returns the node of a session; -1: it has none, or no longer.
 func (c *Core) NodeOf(id Session) wire.NodeID {
 	if s := c.sessions[id]; s != nil && c.nodes.byKey[s.peer.Key] != nil {
 		return s.node
@@ -127,10 +126,10 @@ func (c *Core) NodeWith(key string) wire.NodeID {
 	return -1
 }
 
-// IsSettled reports whether all nodes of a former master are here, or are given up.
+// IsSettled reports whether all nodes of a former master are here or given up.
 func (c *Core) IsSettled() bool { return c.settled }
 
-// IsDown reports whether a session's node is set down, and so nobody there may look.
+// IsDown reports whether a session's node is set down, so that nobody there may look.
 func (c *Core) IsDown(id Session) bool {
 	s := c.sessions[id]
 	return s == nil || !s.shutBy.IsZero()

@@ -15,12 +15,12 @@ import (
 	"bproc/wire"
 )
 
-// pipeTime is how long the output of a script is read after its end, which processes may have
-// that it has left behind.
+// pipeTime is how long the output of a script is read after its end: processes that it has left
+// behind may hold it open.
 const pipeTime = 2 * time.Second
 
 // execute runs a program to its end, in a process group of its own, which is killed when the
-// program is late or the context ends. What it prints goes to the node's log.
+// program is late or the context ends. The output goes to the node's log.
 func (r *Runner) execute(ctx context.Context, node wire.NodeID, argv, env []string, deadline time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("it has not ended within %v, and was killed", deadline))
 	defer cancel()
@@ -37,13 +37,13 @@ func (r *Runner) execute(ctx context.Context, node wire.NodeID, argv, env []stri
 	case ctx.Err() != nil && err != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, exec.ErrWaitDelay):
-		return nil // it has left processes behind, which is its right
+		return nil // it may leave processes behind
 	}
 	return reason(err)
 }
 
-// output takes what a program prints for the log of its node. A program does not fail because
-// its log cannot be written.
+// output writes the output of a program to the log of its node. The program does not fail if its
+// log cannot be written.
 type output struct {
 	r      *Runner
 	node   wire.NodeID

@@ -15,14 +15,13 @@ import (
 	"bproc/wire"
 )
 
-// maxLog bounds one of the two files that a log has. When the newer one is full, it takes the
-// place of the older.
+// maxLog bounds each of the two files of a log. When the newer file is full, it replaces the older.
 const maxLog = 512 << 10
 
-// piece is how much of a log is read at once.
+// piece is how much of a log is read at a time.
 const piece = 32 << 10
 
-// logs are those of all nodes, in a directory.
+// logs are the logs of all nodes, in a directory.
 type logs struct {
 	mu  sync.Mutex
 	dir string
@@ -54,7 +53,7 @@ type nodeLog struct {
 	mu    sync.Mutex
 	path  string
 	turns int           // how often the newer file has become the older
-	grown chan struct{} // closed when something is added
+	grown chan struct{} // closed when text is added
 }
 
 // Write adds to the log.
@@ -91,7 +90,7 @@ func (n *nodeLog) add(text []byte) error {
 
 func (n *nodeLog) old() string { return n.path + ".old" }
 
-// note adds a line of the master's own.
+// note adds a line of the master.
 func (n *nodeLog) note(format string, args ...any) error {
 	_, err := fmt.Fprintf(n, "--- %s %s\n", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 	return err
@@ -100,13 +99,13 @@ func (n *nodeLog) note(format string, args ...any) error {
 // reader is a place in a log.
 type reader struct {
 	log   *nodeLog
-	turns int   // of the log when the newer file was the one in which the place is
+	turns int   // turns of the log when the file of this place was the newer one
 	at    int64 // in that file
 	begun bool
 }
 
-// next returns what follows, at most a piece of it; nothing if nothing does, and then what is
-// closed when there is more.
+// next returns at most a piece of the text that follows. If there is none, grown is closed when
+// there is more.
 func (r *reader) next() (text []byte, grown <-chan struct{}, err error) {
 	n := r.log
 	n.mu.Lock()
@@ -115,7 +114,7 @@ func (r *reader) next() (text []byte, grown <-chan struct{}, err error) {
 		r.begun, r.turns = true, n.turns-1 // the older file first
 	}
 	if r.turns < n.turns-1 {
-		r.turns, r.at = n.turns-1, 0 // what is between is lost
+		r.turns, r.at = n.turns-1, 0 // the text in between is lost
 	}
 	for {
 		path := n.path
@@ -148,8 +147,8 @@ func readAt(path string, at int64) ([]byte, error) {
 	return text[:count], err
 }
 
-// ReadLog gives the log of a node piece by piece; following, also what is added to it until the
-// context ends.
+// ReadLog gives take the log of a node piece by piece. With follow it also gives what is added,
+// until the context ends.
 func (r *Runner) ReadLog(ctx context.Context, id wire.NodeID, follow bool, take func([]byte) error) error {
 	place := &reader{log: r.logs.node(id)}
 	for {

@@ -103,8 +103,8 @@ func TestSetUp(t *testing.T) {
 	}
 }
 
-// TestLogCannotBeWritten has a script print more than a pipe holds where there is no log: it
-// is not its fault, and its node comes up.
+// TestLogCannotBeWritten has a script print more than a pipe holds while its log cannot be written:
+// the script does not fail, and its node comes up.
 func TestLogCannotBeWritten(t *testing.T) {
 	f := newFixture(t, "#!/bin/sh\nset -e\nfor i in 1 2 3; do head -c 70000 /dev/zero; done\n")
 	if err := os.WriteFile(f.cfg.Logs, nil, 0o600); err != nil {
@@ -116,7 +116,7 @@ func TestLogCannotBeWritten(t *testing.T) {
 	}
 }
 
-// end ends the process that a script has left behind, whose number is a line of the log.
+// end ends the process that a script has left behind. Its number is a line of the log.
 func end(t *testing.T, log string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
@@ -154,7 +154,7 @@ func TestScriptIsNotThere(t *testing.T) {
 	}
 }
 
-// TestLate has a script run for too long: it is killed with what it has begun.
+// TestLate has a script run for too long: it is killed with the processes that it has started.
 func TestLate(t *testing.T) {
 	f := newFixture(t, "#!/bin/sh\nsleep 1000 & echo $!; wait")
 	f.cfg.Deadline = 300 * time.Millisecond
@@ -178,8 +178,8 @@ func TestLate(t *testing.T) {
 	t.Errorf("process %d of the script lives on", pid)
 }
 
-// TestStop: the result of a set-up that is stopped, or made anew, is not told; others wait for
-// their turn.
+// TestStop checks that the result of a set-up that is stopped, or made anew, is not reported, and
+// that other set-ups wait for their turn.
 func TestStop(t *testing.T) {
 	f := newFixture(t, "#!/bin/sh\necho begun; test $1 = 9 || exec sleep 1000")
 	for node := range wire.NodeID(4) {
@@ -233,7 +233,8 @@ func TestPowerOn(t *testing.T) {
 	}
 }
 
-// TestLogIsBounded: a script that prints without end fills no disk, and the end is there.
+// TestLogIsBounded checks that a script that prints much does not fill the disk, and that the end
+// of its output is there.
 func TestLogIsBounded(t *testing.T) {
 	f := newFixture(t, "#!/bin/sh\nfor i in 1 2 3; do head -c 700000 /dev/zero | tr '\\0' x; done; echo the end")
 	f.SetUp(nodeup.Job{Node: 1, Attempt: 1})
@@ -274,7 +275,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestEndOfMaster: scripts end with the master, whose next one begins anew.
+// TestEndOfMaster checks that scripts end with the master, without a result. The next master begins
+// anew.
 func TestEndOfMaster(t *testing.T) {
 	f := newFixture(t, "#!/bin/sh\n")
 	other := nodeup.New(f.cfg, slog.New(slog.DiscardHandler), func(_ context.Context, r nodeup.Result) { f.results <- r })

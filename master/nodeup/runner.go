@@ -20,15 +20,15 @@ import (
 // Config says what is run.
 type Config struct {
 	Script   string        // set-up script of nodes
-	Optional bool          // it need not be there: nodes are ready without it
-	Deadline time.Duration // for a set-up
+	Optional bool          // the script need not exist: nodes are ready without it
+	Deadline time.Duration // for one set-up
 	Parallel int           // set-ups and commands that run at once
 	Logs     string        // directory
 	PowerOn  []string      // command that switches a node on; empty: there is none
-	Environ  []string      // of scripts and commands, beside that of the master
+	Environ  []string      // of scripts and commands, besides the master's
 }
 
-// Job is a set-up that is to be made.
+// Job is a set-up to run.
 type Job struct {
 	Node    wire.NodeID
 	Attempt uint64
@@ -40,7 +40,7 @@ type Job struct {
 type Result struct {
 	Node    wire.NodeID
 	Attempt uint64
-	Failed  string // why; empty: it is done
+	Failed  string // why the set-up failed; empty: it is done
 }
 
 // Runner runs scripts.
@@ -52,10 +52,10 @@ type Runner struct {
 
 	mu      sync.Mutex
 	cfg     Config
-	queue   []*running               // that have not begun, in order
+	queue   []*running               // set-ups that have not begun, in order
 	of      map[wire.NodeID]*running // the wanted set-up of each node
 	active  int
-	release chan struct{} // closed when one that was active has ended
+	release chan struct{} // closed when an active one has ended
 }
 
 // running is a set-up that runs, or waits for its turn.
@@ -64,7 +64,7 @@ type running struct {
 	stop context.CancelCauseFunc // nil: it has not begun
 }
 
-// New returns a runner that says how set-ups end.
+// New returns a runner that calls done at the end of each set-up.
 func New(cfg Config, log *slog.Logger, done func(context.Context, Result)) *Runner {
 	r := &Runner{log: log, done: done, wake: make(chan struct{}, 1), of: map[wire.NodeID]*running{}, release: make(chan struct{})}
 	r.Configure(cfg)
@@ -88,8 +88,8 @@ func (r *Runner) tell() {
 	}
 }
 
-// SetUp has a node set up. It reports whether there is anything to be done for that; the result
-// is told later then.
+// SetUp has a node set up. It reports whether there is anything to be done for that; if so, the
+// result comes later.
 func (r *Runner) SetUp(job Job) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *Runner) stopLocked(node wire.NodeID) {
 	delete(r.of, node)
 }
 
-// Run runs set-ups until the context ends. Those that run are killed then.
+// Run runs set-ups until the context ends. Then it kills those that run.
 func (r *Runner) Run(ctx context.Context) error {
 	var jobs errgroup.Group
 	defer jobs.Wait() //nolint:errcheck // they report to the log

@@ -19,23 +19,24 @@ import (
 //	body                 MessagePack: table, records; nil for one that is removed
 //	SHA-256              of the one before in the file, and of this change up to here
 //
-// A change whose bytes are not all there was not finished: the file ends within it. Any other
-// that is not as it was written is damage. Since each has the checksum of the one before in its own, none
-// can be missing in between.
+// A change whose bytes are not all there was not finished: the file ends within it. Any other that
+// differs from what was written is damage. The checksum of each change covers that of the one
+// before, so none can be missing in between.
 const changeHeader = 8
 
-// leastEnough is how long a file may get in any case before it is rewritten.
+// leastEnough is the length that a file may reach in any case before it is rewritten.
 const leastEnough = 64 << 10
 
 var errUnfinished = errors.New("the file ends within a change")
 
-// change is records to put into a table, or to remove.
+// change is a set of records to put into a table, or to remove.
 type change struct {
 	table   string
 	records map[string][]byte
 }
 
-// appendChange appends a change to bytes for the file, after one with a checksum. It returns its own.
+// appendChange appends a change to bytes for the file, after one with the checksum before. It also
+// returns its own checksum.
 func appendChange(b []byte, before [sha256.Size]byte, c change) ([]byte, [sha256.Size]byte, error) {
 	var body bytes.Buffer
 	e := msgpack.NewEncoder(&body)
@@ -59,8 +60,8 @@ func sumOf(before [sha256.Size]byte, b []byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// redo makes the changes that follow the tables in a file. It returns how many bytes of them are
-// finished.
+// redo makes the changes that follow the tables in a file. It returns how many bytes the finished
+// changes have.
 func (s *Store) redo(t tables, data []byte) (read int, err error) {
 	for {
 		c, size, sum, err := parseChange(s.sum, data[read:])
@@ -114,8 +115,8 @@ func decodeChange(body []byte) (c change, err error) {
 	return c, err
 }
 
-// write appends changes to the file. After an error the file is as before, or is rewritten by
-// the next change.
+// write appends changes to the file. After an error the file is as before, or the next change
+// rewrites it.
 func (s *Store) write(changes []change) error {
 	if s.file == nil {
 		return s.rewriteWith(changes)
@@ -142,7 +143,7 @@ func (s *Store) write(changes []change) error {
 	return nil
 }
 
-// cut takes away from the file what is not finished.
+// cut removes an unfinished change from the file.
 func (s *Store) cut() error {
 	err := s.file.Truncate(s.end)
 	if err == nil {
@@ -159,7 +160,7 @@ func (s *Store) close() {
 	}
 }
 
-// rewriteWith writes all records with changes that are not made yet.
+// rewriteWith writes all records, with changes that have not been made yet.
 func (s *Store) rewriteWith(changes []change) error {
 	all := s.tables.clone()
 	for _, c := range changes {
@@ -168,8 +169,8 @@ func (s *Store) rewriteWith(changes []change) error {
 	return s.rewrite(all)
 }
 
-// shorten rewrites a file that has become long by changes. If that cannot be, it stays as it is,
-// and this is tried again when it is twice as long.
+// shorten rewrites a file that changes have made long. If that fails, the file stays as it is, and
+// the next try is when it is twice as long.
 func (s *Store) shorten() {
 	if s.file == nil || s.end < s.enough {
 		return

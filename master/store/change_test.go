@@ -18,8 +18,8 @@ import (
 	"bproc/master/store"
 )
 
-// changed makes a store with changes in its file, and returns that as it is while the store is
-// open, how long it was after each change, and what there was then.
+// changed makes a store with changes in its file. It returns the file as it is while the store is
+// open, and after each change its length and the records.
 func changed(t *testing.T) (file []byte, ends []int, then []map[string]string) {
 	t.Helper()
 	dir := secretDir(t)
@@ -39,8 +39,8 @@ func changed(t *testing.T) (file []byte, ends []int, then []map[string]string) {
 	return file, ends, then
 }
 
-// TestUnfinishedChange cuts the file anywhere behind its tables, as a loss of power may: of each
-// change there is all or nothing, and the next one is kept.
+// TestUnfinishedChange cuts the file anywhere behind its tables, as a loss of power may. Each
+// change must be there as a whole or not at all, and the next change is kept.
 func TestUnfinishedChange(t *testing.T) {
 	file, ends, then := changed(t)
 	for end := ends[0]; end <= len(file); end++ {
@@ -73,7 +73,7 @@ func TestUnfinishedChange(t *testing.T) {
 	}
 }
 
-// TestFlippedBitsOfChanges flips one bit after the other of changes: none goes unnoticed.
+// TestFlippedBitsOfChanges flips one bit of changes at a time: each time the file is refused.
 func TestFlippedBitsOfChanges(t *testing.T) {
 	file, ends, _ := changed(t)
 	dir := secretDir(t)
@@ -85,12 +85,12 @@ func TestFlippedBitsOfChanges(t *testing.T) {
 			t.Fatalf("with bit %d of byte %d flipped", at%8, at)
 		}
 	}
-	for i := 0; i+2 < len(ends); i++ { // nor does the loss of one with others behind it
+	for i := 0; i+2 < len(ends); i++ { // the loss of a change with others behind it is noticed, too
 		damage(t, dir, slices.Concat(file[:ends[i]], file[ends[i+1]:]))
 	}
 }
 
-// TestFirstFormat reads what an earlier master has kept, and changes it.
+// TestFirstFormat reads the file of an earlier master, and changes it.
 func TestFirstFormat(t *testing.T) {
 	body, err := msgpack.Marshal(map[string]map[string][]byte{store.Nodes: {"1": []byte("one"), "2": []byte("two")}})
 	if err != nil {
@@ -111,7 +111,7 @@ func TestFirstFormat(t *testing.T) {
 	wantContents(t, open(t, dir), map[string]string{"nodes/2": "two"})
 }
 
-// TestFileStaysShort: the file does not grow with the number of changes.
+// TestFileStaysShort checks that the file does not grow with the number of changes.
 func TestFileStaysShort(t *testing.T) {
 	dir := secretDir(t)
 	s := open(t, dir)
@@ -133,7 +133,8 @@ func TestFileStaysShort(t *testing.T) {
 	}
 }
 
-// TestChangesAtOnce begins changes of one record in an order, and ends them in any: the last wins.
+// TestChangesAtOnce begins changes of one record in an order, and ends them in any: the last begun
+// wins.
 func TestChangesAtOnce(t *testing.T) {
 	dir := secretDir(t)
 	s := open(t, dir)

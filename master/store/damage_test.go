@@ -31,7 +31,7 @@ func sample(t testing.TB) (dir string) {
 	return dir
 }
 
-// refused fails the test unless the error is a clear one, of a damaged store.
+// refused fails the test unless the error says clearly that the store is damaged.
 func refused(t testing.TB, dir string, err error) {
 	t.Helper()
 	damaged := (*store.DamagedError)(nil)
@@ -45,7 +45,7 @@ func refused(t testing.TB, dir string, err error) {
 	}
 }
 
-// TestFlippedBits flips one bit after the other.
+// TestFlippedBits flips one bit at a time.
 func TestFlippedBits(t *testing.T) {
 	dir := sample(t)
 	file := filepath.Join(dir, store.File)
@@ -99,7 +99,7 @@ func TestOtherDamage(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: what a later master has written is not damaged.
+// TestOtherVersion checks that the file of a later master does not count as damaged.
 func TestOtherVersion(t *testing.T) {
 	dir := sample(t)
 	data := []byte("bproc-state 3\nwhatever a later one has")
@@ -113,7 +113,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestEarlierVersion: what an earlier master has kept is not passed over.
+// TestEarlierVersion checks that the state of an earlier master is not ignored.
 func TestEarlierVersion(t *testing.T) {
 	dir := secretDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "state.db"), []byte("nodes"), 0o600); err != nil {

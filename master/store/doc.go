@@ -1,4 +1,4 @@
-// Package store keeps on disk what the master must not lose: one file in the master's
+// Package store keeps on disk the data that the master must not lose: one file in the master's
 // state directory, with tables of records.
 //
 //	authority  key and certificate of the authority         wire/link
@@ -6,22 +6,23 @@
 //	nodes      the node table, by number                     master
 //	leases     numbers that nodes have, by node              master
 //
-// The package that keeps a record knows what it means. [Table.Change] is a transaction:
-// when it has returned, the change survives a kill and a loss of power; when it returns an
-// error, the records are as before.
+// The package that keeps a record knows its meaning. [Table.Change] is a transaction: when it has
+// returned, the change survives a kill and a loss of power; when it returns an error, the records
+// are as before.
 //
 // All records are in memory. The file has all of them as they were at some time, and the changes
-// since then: a change is appended, and is on disk before it is said to be done (fdatasync(2)). When
-// the changes have become longer than the records, all records are written to a new file, which
-// then takes the name of the old one (rename(2)), so there is never half of one; so they are when
-// the store is closed. Changes that are begun at the same time go to disk together.
+// since then. A change is appended, and is on disk before it is reported as done (fdatasync(2)).
+// When the changes have become longer than the records, all records are written to a new file,
+// which then takes the name of the old one (rename(2)), so there is never half of one. The same
+// happens when the store is closed. Changes that are begun at the same time go to disk together.
 //
-// Everything in the file has a SHA-256. A file with a flipped bit, or one that was cut before
-// the end of its records, is refused with a [DamagedError]; it is never repaired, emptied or replaced. A change at
-// the end of the file that is not all there was not finished, and nobody was told of it: it is cut off.
+// A SHA-256 covers everything in the file. A file with a flipped bit, or one that was cut before
+// the end of its records, is refused with a [DamagedError]; it is never repaired, emptied or
+// replaced. An incomplete change at the end of the file was not finished, and was not reported as
+// done: it is cut off.
 //
-// One master has the directory, from [Open] to [Store.Close] (flock(2)); a second one gets
-// an error at once.
+// One master has the directory, from [Open] to [Store.Close] (flock(2)); a second master gets an
+// error at once.
 //
-// A store may be used by several goroutines.
+// Several goroutines may use a store.
 package store

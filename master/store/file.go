@@ -12,9 +12,9 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// A file is a line with its format, the length of the tables (8 bytes, little-endian), the tables in
-// MessagePack and the SHA-256 of all of that; then come the changes since then (change.go). Format 1
-// has no length and no changes.
+// A file is a line with its format, the length of the tables (8 bytes, little-endian), the tables
+// in MessagePack and the SHA-256 of all of that. The changes since then follow (change.go). Format
+// 1 has no length and no changes.
 const (
 	kind          = "bproc-state "
 	firstFormat   = kind + "1\n"
@@ -27,7 +27,7 @@ var errFormat = errors.New("it has another format than this master knows, and is
 
 var errSum = errors.New("it is not as it was written: the checksum differs")
 
-// encode returns what a file with the tables has.
+// encode returns the contents of a file with the tables.
 func encode(t tables) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(t.size())
@@ -55,8 +55,8 @@ func (t tables) encode(e *msgpack.Encoder) error {
 	return err
 }
 
-// decode returns the tables of a file, and where its changes begin: 0 in one of the first format. The
-// error is errFormat for a file that is of another version.
+// decode returns the tables of a file, and where its changes begin: 0 in one of the first format.
+// The error is errFormat for a file of another version.
 func decode(data []byte) (t tables, end int, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(currentFormat)):
@@ -79,12 +79,12 @@ func decode(data []byte) (t tables, end int, err error) {
 	}
 	size := len(data) - sha256.Size
 	if size < 0 || sha256.Sum256(data[:size]) != [sha256.Size]byte(data[size:]) {
-		return nil, 0, errSum // also of a format that was damaged
+		return nil, 0, errSum // also if the format is damaged
 	}
 	return nil, 0, errFormat
 }
 
-// decodeTables returns tables that begin somewhere, and end with a checksum.
+// decodeTables returns the tables between begin and the checksum at the end.
 func decodeTables(data []byte, begin int) (tables, error) {
 	size := len(data) - sha256.Size
 	if sha256.Sum256(data[:size]) != [sha256.Size]byte(data[size:]) {
@@ -97,8 +97,8 @@ func decodeTables(data []byte, begin int) (tables, error) {
 	return t, nil
 }
 
-// rewrite replaces the file by one with all records and no changes. After an error the file is
-// the former one or, if only the last step has failed, the new one; the next one replaces either.
+// rewrite replaces the file by one with all records and no changes. After an error the file is the
+// former one or, if only the last step has failed, the new one; the next rewrite replaces either.
 func (s *Store) rewrite(t tables) error {
 	data, err := encode(t)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Store) rewrite(t tables) error {
 		err = os.Rename(next, s.path)
 	}
 	if err != nil {
-		_ = os.Remove(next) // the next one would replace it, too
+		_ = os.Remove(next) // the next rewrite would replace it, too
 		return errors.Join(err, f.Close())
 	}
 	s.close()
@@ -126,10 +126,10 @@ func (s *Store) rewrite(t tables) error {
 	return s.dir.Sync() // the new name is on disk
 }
 
-// read reads the store's file. A former rewrite that did not come to its end has left nothing in
-// it, and a change that did not is cut off: nobody was told that it is done.
+// read reads the store's file. A former rewrite that was not finished has left nothing in it. An
+// unfinished change is cut off: it was not reported as done.
 func (s *Store) read() error {
-	_ = os.Remove(s.path + ".new") // a kill has left it
+	_ = os.Remove(s.path + ".new") // left by a kill
 	data, err := os.ReadFile(s.path)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *Store) read() error {
 }
 
 // refuseEarlier returns an error if a directory without a state has one of an earlier version,
-// which kept it otherwise.
+// which kept it in another way.
 func refuseEarlier(dir string) error {
 	earlier := filepath.Join(dir, "state.db")
 	if _, err := os.Stat(earlier); err != nil {

@@ -22,7 +22,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// disk is a store on a small disk, and what it must have.
+// disk is a store on a small disk, and the records that it must have.
 type disk struct {
 	store *store.Store
 	want  map[string]string

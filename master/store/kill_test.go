@@ -17,8 +17,7 @@ import (
 	"bproc/master/store"
 )
 
-// history is a sequence of changes, the same for the same seed, and what there is
-// after each.
+// history is a sequence of changes, the same for the same seed, and the records after each.
 type history struct {
 	random *rand.Rand
 	now    map[string]string
@@ -45,7 +44,7 @@ func (h *history) next() map[string][]byte {
 	return records
 }
 
-// writeForEver goes through a history and says how far it is.
+// writeForEver makes the changes of a history, and reports each.
 func writeForEver(dir, seed string) error {
 	n, err := strconv.ParseUint(seed, 10, 64)
 	if err != nil {
@@ -66,9 +65,9 @@ func writeForEver(dir, seed string) error {
 	}
 }
 
-// TestKilled kills a writer at any moment: each fourth from its start on, the others from
-// their first change on, however late that is. What it has said to be done is there, and
-// of the change that it was at all or nothing.
+// TestKilled kills a writer at any moment: each fourth from its start on, the others from their
+// first change on, however late that is. All changes that it has reported must be there, and the
+// change that it was making must be there as a whole or not at all.
 func TestKilled(t *testing.T) {
 	const seed = 20261121
 	random := rand.New(rand.NewPCG(seed, 1))

@@ -9,7 +9,7 @@ import (
 	"bproc/test/limit"
 )
 
-// What a copy of this program is to do, instead of tests.
+// Variables that tell a copy of this program what to do instead of tests.
 const (
 	roleVar = "BPROC_STORE_TEST"
 	dirVar  = "BPROC_STORE_DIR"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// role is a copy of this program.
+// role returns a command that runs a copy of this program.
 func role(t testing.TB, name, dir string, more ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(append(os.Environ(), roleVar+"="+name, dirVar+"="+dir), more...)

@@ -23,27 +23,27 @@ type Store struct {
 	dir  *os.File // its lock is the store's
 	log  *slog.Logger
 
-	// Of whoever writes. Taken before mu.
+	// For the goroutine that writes. Taken before mu.
 	writing sync.Mutex
 	file    *os.File          // nil: the next change rewrites it
-	end     int64             // of what is in it
-	changed bool              // there are changes in it
-	enough  int64             // when it is longer it is rewritten
+	end     int64             // of its contents
+	changed bool              // the file contains changes
+	enough  int64             // a longer file is rewritten
 	sum     [sha256.Size]byte // of its last change, or of the tables
 
 	mu     sync.Mutex
-	tables tables // changed by who writes
-	next   *batch // changes that were begun and nobody writes yet; nil: none
+	tables tables // changed by the goroutine that writes
+	next   *batch // changes that were begun and are not being written yet; nil: none
 }
 
-// batch is changes that go to disk together.
+// batch is a set of changes that go to disk together.
 type batch struct {
 	changes []change
 	done    bool
 	err     error
 }
 
-// begin adds a change to those that are to be written next.
+// begin adds a change to the next batch.
 func (s *Store) begin(c change) *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Store) begin(c change) *batch {
 	return s.next
 }
 
-// finish returns when changes are on disk, or cannot be. Whoever comes first writes.
+// finish returns when changes are on disk, or have failed. The first caller writes them.
 func (s *Store) finish(b *batch) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -70,7 +70,7 @@ func (s *Store) finish(b *batch) error {
 	return b.err
 }
 
-// take ends the collecting of changes.
+// take closes the batch that collects changes.
 func (s *Store) take() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s is damaged: %v; restore it from a backup, or move it away: then every node must join anew", e.Path, e.Cause)
 }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Cause }
 
 // Open opens the store in a directory that only its owner may enter. If there is none,
@@ -135,8 +135,8 @@ func (s *Store) load() error {
 	return nil
 }
 
-// Close writes what was begun, and ends the use of the store. It leaves a file without changes, if
-// that can be.
+// Close writes the changes that were begun, and ends the use of the store. If possible, it leaves a
+// file without changes.
 func (s *Store) Close() error {
 	err := s.finish(s.begun())
 	s.writing.Lock()
@@ -148,7 +148,7 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.dir.Close())
 }
 
-// begun returns the changes that nobody writes yet.
+// begun returns the changes that are not being written yet.
 func (s *Store) begun() *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,8 +162,8 @@ func (s *Store) begun() *batch {
 // killed may have left its descriptor to a child that has not executed yet.
 const lockTime = 100 * time.Millisecond
 
-// lock makes sure that nobody else has the store. The lock ends with the process,
-// however it ends.
+// lock makes sure that nobody else has the store. The lock ends with the process, in whatever way
+// that ends.
 func lock(dir *os.File) error {
 	for deadline := time.Now().Add(lockTime); ; time.Sleep(lockTime / 10) {
 		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)

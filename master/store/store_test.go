@@ -21,11 +21,11 @@ func open(t testing.TB, dir string) *store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() }) // once more does no harm
+	t.Cleanup(func() { _ = s.Close() }) // a second Close does no harm
 	return s
 }
 
-// secretDir is a directory as the master makes one.
+// secretDir returns a directory as the master makes one.
 func secretDir(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "master")
@@ -86,7 +86,7 @@ func TestChangesSurvive(t *testing.T) {
 	wantContents(t, open(t, dir), want)
 }
 
-// TestCloseWrites: a change that was begun is written, also if nobody waits for it.
+// TestCloseWrites checks that a change that was begun is written even if nobody waits for it.
 func TestCloseWrites(t *testing.T) {
 	dir := secretDir(t)
 	s := open(t, dir)
@@ -97,7 +97,7 @@ func TestCloseWrites(t *testing.T) {
 	wantContents(t, open(t, dir), map[string]string{"nodes/1": "one"})
 }
 
-// TestManyRecords puts many records in and takes most away again, in four lives of a master.
+// TestManyRecords puts many records in and removes most of them, in four lives of a master.
 func TestManyRecords(t *testing.T) {
 	dir := secretDir(t)
 	want := map[string]string{}
@@ -162,7 +162,7 @@ func TestSecondMaster(t *testing.T) {
 	}
 }
 
-// TestLeftovers: a master that was killed in a change has left half of a file.
+// TestLeftovers removes the half file of a master that was killed in a change.
 func TestLeftovers(t *testing.T) {
 	dir := secretDir(t)
 	left := filepath.Join(dir, store.File+".new")

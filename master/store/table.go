@@ -42,7 +42,7 @@ func (t tables) clone() tables {
 	return all
 }
 
-// size returns about how long a file with the tables is, and not less.
+// size returns an upper estimate of the length of a file with the tables.
 func (t tables) size() int {
 	const file, each = 256, 16 // bytes besides names and records
 	size := file
@@ -61,7 +61,7 @@ type Table struct {
 	name  string
 }
 
-// Table returns one of the store's tables. One that was never written to is empty.
+// Table returns one of the store's tables. A table that was never written to is empty.
 func (s *Store) Table(name string) *Table { return &Table{store: s, name: name} }
 
 // All returns the records.
@@ -75,13 +75,14 @@ func (t *Table) All() (map[string][]byte, error) {
 	return all, nil
 }
 
-// Change puts records in, in place of those of the same names, and removes those that
-// are nil: all of it or, with an error, nothing. When it returns, it is on disk.
+// Change puts records into the table, in place of those of the same names, and removes those that
+// are nil: all of it or, with an error, nothing. When it returns, the change is on disk.
 func (t *Table) Change(records map[string][]byte) error { return t.Begin(records)() }
 
-// Begin is Change in two parts: changes have the order of their begins, and what it returns waits
-// until this one is on disk, and those before it. Without it the change is written with a later one, or by Close. Changes that were begun at the
-// same time go to disk together, or, with an error, none of them.
+// Begin is Change in two parts. Changes have the order of their begins. The function that it
+// returns waits until this change, and those before it, are on disk. If it is not called, the
+// change is written with a later one, or by Close. Changes that were begun at the same time go to
+// disk together, or, with an error, none of them does.
 func (t *Table) Begin(records map[string][]byte) (end func() error) {
 	c := change{t.name, make(map[string][]byte, len(records))}
 	for name, record := range records {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Bash returns the completion for bash(1). It needs nothing that is not bash's own, but uses
-// _command_offset of package bash-completion where there is that.
+// Bash returns the completion for bash(1). It works with bash alone, and uses _command_offset of
+// package bash-completion if that exists.
 func Bash(p Program) string {
 	var b strings.Builder
 	name := p.base()
@@ -17,14 +17,14 @@ func Bash(p Program) string {
 	if valued := withValue(p); len(valued) > 0 {
 		fmt.Fprintf(&b, "        %s) ((i++)) ;;\n", strings.Join(valued, "|"))
 	}
-	if p.Operands == NodesThenCommand { // with these no nodes are given
+	if p.Operands == NodesThenCommand { // these options replace the node operand
 		b.WriteString("        -a|--all-up|-A|--all-not-down|-1|--front-end) ((operands++)) ;;\n")
 	}
 	if len(subs) > 0 {
 		fmt.Fprintf(&b, "        %s) [ -n \"$sub\" ] || sub=${COMP_WORDS[i]} ;;\n", strings.Join(subs, "|"))
 	}
 	b.WriteString("        -*) ;;\n        *) ((++operands)) ;;\n        esac\n")
-	if at := commandAt(p); at >= 0 { // what follows are arguments of another command
+	if at := commandAt(p); at >= 0 { // the following words are arguments of another command
 		fmt.Fprintf(&b, "        ((operands > %d)) && break\n", at)
 	}
 	b.WriteString("    done\n")
@@ -34,7 +34,7 @@ func Bash(p Program) string {
 		switch s.Operands {
 		case Files:
 			b.WriteString("        COMPREPLY=($(compgen -f -- \"$cur\"))\n")
-		case Nodes: // the first operand is
+		case Nodes: // only the first operand names nodes
 			b.WriteString("        ((operands)) || COMPREPLY=($(compgen " + bashNodes + " -- \"$cur\"))\n")
 		default: // no other subcommand has operands
 		}
@@ -87,7 +87,7 @@ func bashValue(kind string) string {
 	return ":"
 }
 
-// bashOperands completes what is no option.
+// bashOperands completes operands.
 func bashOperands(b *strings.Builder, p Program, subs []string) {
 	line := func(cond, how string) {
 		fmt.Fprintf(b, "    %sCOMPREPLY=($(compgen %s -- \"$cur\"))\n", cond, how)
@@ -103,7 +103,7 @@ func bashOperands(b *strings.Builder, p Program, subs []string) {
 		line("", "-c")
 	case Directory:
 		line("", "-d")
-	case NodeFiles: // what is after a colon is a word of its own
+	case NodeFiles: // the text after a colon is a word of its own
 		line("", "-f -W \"$("+colons+") all: up:\"")
 	case Host:
 		line("", "-A hostname")
@@ -116,7 +116,7 @@ func bashOperands(b *strings.Builder, p Program, subs []string) {
 
 const bashNodes = "-W \"$(" + nodes + ") all up down\""
 
-// commandAt returns how many operands are before the one that is another command, or -1.
+// commandAt returns the number of operands before the one that is another command, or -1.
 func commandAt(p Program) int {
 	switch p.Operands {
 	case NodesThenCommand:

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Operands says what the operands of a command are.
+// Operands is the kind of a command's operands.
 type Operands int
 
 const (
@@ -15,11 +15,11 @@ const (
 	Command
 	Directory
 	Host
-	NodeFiles // files, of nodes too: 3:/tmp/x
+	NodeFiles // files, also of nodes: 3:/tmp/x
 	Files
 )
 
-// operands has those of each command.
+// operands maps each command to the kind of its operands.
 var operands = map[string]Operands{
 	"bpsh": NodesThenCommand, "bprsh": NodesThenCommand, "bpstat": Nodes, "bpcp": NodeFiles, "bpjob check": Files, "bpns": Command, "bpprocfs": Directory, "bpslave": Host,
 	"bpctl drain": Nodes, "bpctl undrain": Nodes, "bpctl tag": Nodes, "bpctl untag": Nodes, "bpctl log": Nodes, "bpctl revoke": Nodes,
@@ -27,14 +27,14 @@ var operands = map[string]Operands{
 
 // Option is an option of a command.
 type Option struct {
-	Short, Long string // without "-"; there may be no short one
-	Value       string // what the option takes, in a word; empty: nothing
+	Short, Long string // without dashes; Short may be empty
+	Value       string // kind of the option's value, in a word; empty: none
 	Text        string
 }
 
 // Program is a command, or a subcommand.
 type Program struct {
-	Name     string // of a subcommand too: "bpctl enroll"
+	Name     string // of a subcommand: "bpctl enroll"
 	Options  []Option
 	Operands Operands
 	Subs     []Program
@@ -46,7 +46,7 @@ var (
 	defaults   = regexp.MustCompile(` \(default.*\)$`)
 )
 
-// Parse returns the command whose help this is. The help of its subcommands is asked for.
+// Parse returns the command with a given help text. It calls ask for the help of subcommands.
 func Parse(name, help string, ask func(sub string) (string, error)) (Program, error) {
 	p := Program{Name: name, Operands: operands[name]}
 	for _, m := range optionLine.FindAllStringSubmatch(help, -1) {
@@ -68,13 +68,13 @@ func Parse(name, help string, ask func(sub string) (string, error)) (Program, er
 	return p, nil
 }
 
-// base returns the name by which shells know the command.
+// base returns the name of the command's program.
 func (p *Program) base() string {
 	name, _, _ := strings.Cut(p.Name, " ")
 	return name
 }
 
-// sub returns the name of a subcommand, without that of the command.
+// sub returns the name of a subcommand without the program.
 func (p *Program) sub() string {
 	_, name, _ := strings.Cut(p.Name, " ")
 	return name
@@ -88,7 +88,7 @@ func (o *Option) names() (names []string) {
 	return append(names, "--"+o.Long)
 }
 
-// The values that options and operands of each kind take; for nodes, a command prints them.
+// Values of options and operands of each kind. For nodes, a command prints them.
 const (
 	states = "up down boot unavailable error reboot halt pwroff"
 	levels = "debug info warn error"

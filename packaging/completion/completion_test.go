@@ -11,7 +11,7 @@ import (
 	"bproc/packaging/completion"
 )
 
-// helps are those of commands with everything that there may be.
+// helps are help texts with everything that may occur.
 var helps = map[string]string{
 	"bpsh": `Run a command
 
@@ -75,7 +75,7 @@ func program(t *testing.T, name string) completion.Program {
 	return p
 }
 
-// typed are lines that are to be completed, with what they are completed to. Nodes are 0 to 2.
+// typed are incomplete lines with their completions. The nodes are 0 to 2.
 var typed = []struct {
 	line string
 	want []string
@@ -101,7 +101,7 @@ var typed = []struct {
 	{"bpjob check --json /etc/hostna", []string{"/etc/hostname"}},
 }
 
-// nodes makes a bpstat that knows nodes 0 to 2, the first in PATH.
+// nodes puts a bpstat that prints nodes 0 to 2 first in PATH.
 func nodes(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -127,7 +127,7 @@ func check(t *testing.T, line string, cmd *exec.Cmd, want []string) {
 	out, err := cmd.CombinedOutput()
 	var got []string
 	for l := range strings.Lines(string(out)) {
-		word, _, _ := strings.Cut(strings.TrimSpace(l), "\t") // and what fish says about it
+		word, _, _ := strings.Cut(strings.TrimSpace(l), "\t") // fish adds a description
 		got = append(got, word)
 	}
 	slices.Sort(got)
@@ -144,7 +144,7 @@ func TestBash(t *testing.T) {
 		file := write(t, completion.Bash(program(t, words[0])))
 		check(t, c.line, exec.Command("bash", append([]string{"-c", script, file}, words...)...), c.want)
 	}
-	// A command that bpsh runs is completed as itself.
+	// The command that bpsh runs has its own completion.
 	file := write(t, completion.Bash(program(t, "bpsh")))
 	script := `. "$0"; _command_offset() { echo "offset $1"; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bpsh`
 	check(t, "bpsh -n 0 ls -", exec.Command("bash", "-c", script, file, "bpsh", "-n", "0", "ls", "-"), []string{"offset 3"})
@@ -158,7 +158,7 @@ func TestFish(t *testing.T) {
 	}
 }
 
-// TestZsh: zsh understands all options.
+// TestZsh checks that zsh accepts all completions.
 func TestZsh(t *testing.T) {
 	for _, name := range []string{"bpsh", "bpctl", "bpcp", "bpjob"} {
 		p := program(t, name)

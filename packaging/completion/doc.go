@@ -1,3 +1,2 @@
-// Package completion makes completions for shells from what commands say of their options
-// (--help).
+// Package completion generates shell completions from the help of commands (--help).
 package completion

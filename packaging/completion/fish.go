@@ -32,7 +32,7 @@ func Fish(p Program) string {
 		fmt.Fprintf(&b, "complete -c %s -f -a '(__fish_print_hostnames)'\n", name)
 	case None:
 		fmt.Fprintf(&b, "complete -c %s -f\n", name)
-	case Files: // what fish does unless told otherwise
+	case Files: // the default of fish
 	}
 	fishOptions(&b, p, always)
 	for _, s := range p.Subs {

@@ -49,7 +49,7 @@ func Zsh(p Program) string {
 		if len(p.Subs) > 0 {
 			fmt.Fprintf(&b, " \\\n    '1:command:(%s)'", strings.Join(words(p), " "))
 		}
-	case Files: // subcommands alone have them
+	case Files: // only subcommands have this kind
 	}
 	b.WriteString("\n")
 	return b.String()

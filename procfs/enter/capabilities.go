@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DropCapabilities takes from the calling thread what a file capability has given it:
-// the program that it executes then has what its user has. Root's are root's own.
+// DropCapabilities removes the capabilities that the calling thread has from a file: a program that
+// it executes then has only those of its user. Root keeps its own.
 func DropCapabilities() error {
 	if unix.Geteuid() == 0 {
 		return nil

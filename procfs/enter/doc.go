@@ -1,6 +1,6 @@
-// Package enter puts the calling thread into a mount namespace in which the view of
-// package procfs is what /proc is.
+// Package enter puts the calling thread into a mount namespace in which the view of package procfs
+// is mounted over /proc.
 //
-// It is for a program with a file capability, so it does little, takes nothing from
-// its user but names, and needs nothing but system calls.
+// It is for a program with a file capability, so it does little, takes only names from its user,
+// and needs only system calls.
 package enter

@@ -10,14 +10,14 @@ import (
 // fuseMagic is FUSE_SUPER_MAGIC of linux/magic.h.
 const fuseMagic = 0x65735546
 
-// ErrNoView says that there is nothing that could be put over /proc.
+// ErrNoView means that the directory has no view to mount over /proc.
 var ErrNoView = errors.New("no view is mounted there; is bpprocfs running?")
 
-// View puts the calling thread, which must be locked, into a mount namespace of its own
-// with the view that is mounted on a directory over /proc. It needs CAP_SYS_ADMIN.
+// View puts the calling thread, which must be locked, into a mount namespace of its own, in which
+// the view that is mounted on a directory is also mounted over /proc. It needs CAP_SYS_ADMIN.
 //
-// A user who may mount something on the directory decides what set-uid programs see as
-// /proc: the directory must be root's.
+// The directory must be root's: a user who may mount on it decides what set-uid programs see as
+// /proc.
 func View(at string) error {
 	var fs unix.Statfs_t
 	switch err := unix.Statfs(at, &fs); {
@@ -32,8 +32,7 @@ func View(at string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
-	// Mounts made here stay here; mounts made and undone outside propagate into the new
-	// namespace.
+	// Mounts made here stay in the new namespace; mounts made and undone outside propagate into it.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts dependent: %w", err)
 	}
@@ -48,8 +47,8 @@ func View(at string) error {
 	return put(view)
 }
 
-// base puts what is below the view over /proc first, if that is a procfs: a view that
-// takes the place of this one is mounted on that, here as well.
+// base first mounts what is below the view over /proc, if that is a procfs: the next view is
+// mounted on top of that, here as well.
 func base(at string) error {
 	if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmount %s: %w", at, err)
@@ -69,7 +68,7 @@ func base(at string) error {
 	return put(below)
 }
 
-// copyOf returns a copy of what is mounted on a directory, with what is mounted in it.
+// copyOf returns a copy of the mount on a directory, with all mounts in it.
 func copyOf(at string) (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, at, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {

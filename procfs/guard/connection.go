@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connection is that of a file system in user space. No descriptor of it is kept: it
-// could not be unmounted then.
+// connection is the connection of a FUSE file system. No descriptor of the file system is kept,
+// because it could not be unmounted then.
 type connection struct {
 	mountpoint string
-	minor      uint32 // of its device, by which fusectl knows it
+	minor      uint32 // minor number of its device, which is its name in fusectl
 }
 
-// Abort ends the connection of what is mounted on a directory: whoever waits for its
-// server gets an error.
+// Abort ends the connection of the file system that is mounted on a directory: processes that wait
+// for its server get an error.
 func Abort(mountpoint string) error {
 	c, err := find(mountpoint)
 	if err != nil {
@@ -26,8 +26,8 @@ func Abort(mountpoint string) error {
 	return c.abort()
 }
 
-// find returns the connection of what is mounted on a directory, without a question to
-// its server.
+// find returns the connection of the file system that is mounted on a directory, without asking its
+// server.
 func find(mountpoint string) (connection, error) {
 	root, minor, err := open(mountpoint)
 	if err != nil {
@@ -49,8 +49,8 @@ func open(mountpoint string) (root int, minor uint32, err error) {
 	return root, st.Dev_minor, nil
 }
 
-// abort ends the connection. The file system stays mounted, unless nobody is in it;
-// it answers ENOTCONN from now on.
+// abort ends the connection. The file system stays mounted if it is in use; it answers ENOTCONN
+// from now on.
 func (c connection) abort() error {
 	err := c.force()
 	if err == nil {
@@ -61,9 +61,9 @@ func (c connection) abort() error {
 
 var errHidden = errors.New("something else is mounted there")
 
-// force tries to unmount the file system by force, which ends the connection whether that
-// can be done or not (fuse_umount_begin of fs/fuse/inode.c). That needs the right to
-// mount, and nothing mounted over it.
+// force tries a forced unmount, which ends the connection whether it succeeds or not
+// (fuse_umount_begin of fs/fuse/inode.c). It needs the right to mount, and fails if something is
+// mounted over the file system.
 func (c connection) force() error {
 	root, minor, err := open(c.mountpoint)
 	if err != nil {
@@ -80,10 +80,10 @@ func (c connection) force() error {
 	return nil
 }
 
-// fusectl is where the kernel has a directory for each connection.
+// fusectl has a directory for each connection.
 const fusectl = "/sys/fs/fuse/connections"
 
-// control ends the connection by the file that the kernel has for it.
+// control ends the connection by its file in fusectl.
 func (c connection) control(before error) error {
 	file, err := os.OpenFile(filepath.Join(fusectl, fmt.Sprint(c.minor), "abort"), os.O_WRONLY, 0)
 	if err != nil {

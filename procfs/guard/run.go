@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run is the guard: a program that [While] has started with the arguments for it calls
-// nothing else. It returns when the server has no need of it, or is dead.
+// Run is the guard: a program that [While] has started with the guard's arguments calls only Run.
+// It returns when the server does not need it any more, or is dead.
 func Run() error {
-	// A request to end goes to the whole process group, and the server may need some time
-	// to end.
+	// A terminating signal goes to the whole process group, and the server may need some time to
+	// end.
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	death := make(chan os.Signal, 1)
 	signal.Notify(death, died)
@@ -49,7 +49,7 @@ func Run() error {
 			}
 		case <-death:
 			if gone(server) {
-				return nil // and so are the connections, whose numbers may be others' now
+				return nil // so are the connections, and their numbers may have been reused
 			}
 			var errs []error
 			for _, c := range watched {
@@ -68,20 +68,20 @@ func tell() error {
 	return nil
 }
 
-// listen passes on the mount points that the server names.
+// listen passes on the mount points that the server sends.
 func listen(told chan<- string) {
 	defer close(told)
 	for in := bufio.NewReader(os.Stdin); ; {
 		text, err := in.ReadString(0)
 		if err != nil {
-			return // io.EOF; there is no other end
+			return // io.EOF; there is no other error
 		}
 		told <- strings.TrimSuffix(text, "\x00")
 	}
 }
 
-// grace is how long a process takes that nothing holds up, from its first thread's death
-// to its last's, in milliseconds.
+// grace is how long a process that nothing delays takes from the death of its first thread to that
+// of its last, in milliseconds.
 const grace = 100
 
 // gone reports whether all threads of a process are dead.

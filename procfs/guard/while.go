@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// died is what the guard gets when the thread that has started it is dead.
+// died is the signal that the guard gets when the thread that has started it is dead.
 const died = unix.SIGUSR1
 
-// answerTime is how long the guard may take for its part. It has nothing to wait for.
+// answerTime bounds the guard's answers. The guard waits for nothing.
 const answerTime = 20 * time.Second
 
-// Guard is the process that watches this one.
+// Guard is the guard process of this process.
 type Guard struct {
 	cmd *exec.Cmd
-	in  *os.File // what it is told
-	out *os.File // a byte when it is ready, and one for each mount point
+	in  *os.File // receives the mount points
+	out *os.File // one byte when it is ready, and one for each mount point
 }
 
-// While executes serve while a guard watches this process. Argv is that of the guard:
-// this program, which has to call [Run] then.
+// While runs serve while a guard watches this process. Argv is the guard's: it runs this program,
+// which must then call [Run].
 func While(argv []string, serve func(*Guard) error) error {
-	// The guard is told when this thread dies, so nothing else may run on it.
+	// The guard gets a signal when this thread dies, so nothing else may run on it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	g, err := start(argv)
@@ -65,8 +65,8 @@ func start(argv []string) (*Guard, error) {
 	return g, nil
 }
 
-// Watch gives the guard what was mounted on a directory. Before that nobody should wait
-// for what is there.
+// Watch gives the guard the mount point of a file system. Before that no process should wait for
+// the file system.
 func (g *Guard) Watch(mountpoint string) error {
 	if _, err := g.in.WriteString(mountpoint + "\x00"); err != nil {
 		return fmt.Errorf("guard of %s: %w", mountpoint, err)
@@ -89,7 +89,7 @@ func (g *Guard) answer() error {
 // dismiss ends the guard, and waits for its end.
 func (g *Guard) dismiss() error {
 	err := g.close()
-	_ = g.cmd.Wait() // whatever has ended it: there is nothing to guard any more
+	_ = g.cmd.Wait() // its status does not matter: there is nothing to guard any more
 	return err
 }
 

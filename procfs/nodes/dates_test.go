@@ -14,7 +14,7 @@ import (
 	"bproc/wire"
 )
 
-// hoursAfter is what a node that was started so many hours after the front end says of that.
+// hoursAfter is the Shown of a node that was started some hours after the front end.
 func hoursAfter(t *testing.T, boot string, hours int64) *wire.Shown {
 	t.Helper()
 	var now unix.Timespec
@@ -24,7 +24,7 @@ func hoursAfter(t *testing.T, boot string, hours int64) *wire.Shown {
 	return &wire.Shown{BootID: boot, Uptime: uint64(now.Nano() - hours*int64(time.Hour))}
 }
 
-// startOf returns the time of start in a line of stat, in hours that are over.
+// startOf returns the start time in a line of stat, in full hours.
 func startOf(t *testing.T, stat []byte) int64 {
 	t.Helper()
 	const start, hour = 22 - 3, 100 * 3600 // proc_pid_stat(5), in ticks
@@ -35,8 +35,8 @@ func startOf(t *testing.T, stat []byte) int64 {
 	return ticks / hour
 }
 
-// TestTimesOfStart has processes be told in looks at a node that begin one after the other.
-// Their times of start are those of the front end, and the same for as long as the node runs.
+// TestTimesOfStart has a node tell processes in successive looks. Their start times are those on
+// the front end, with the same shift as long as the node runs.
 func TestTimesOfStart(t *testing.T) {
 	ghosts := map[wire.PID]string{}
 	for pid := wire.PID(50); pid < 54; pid++ {
@@ -49,9 +49,9 @@ func TestTimesOfStart(t *testing.T) {
 		want  int64
 	}{
 		{50, hoursAfter(t, "first", 3), 3},
-		{51, hoursAfter(t, "first", 5), 3}, // its clock and ours have gone apart, or it lies
+		{51, hoursAfter(t, "first", 5), 3}, // its clock and ours differ now, or it lies
 		{52, hoursAfter(t, "second", 7), 7},
-		{53, &wire.Shown{BootID: "third", Uptime: 1 << 62}, 0}, // before our own start
+		{53, &wire.Shown{BootID: "third", Uptime: 1 << 62}, 0}, // before the boot of this machine
 	} {
 		f.mu.Lock()
 		f.shown = look.shown
@@ -75,9 +75,9 @@ func TestTimesOfStart(t *testing.T) {
 	}
 }
 
-// TestTerminals has a node tell processes of sessions of the front end. Their terminals are
-// those of their ghosts' sessions, unless they have one on the node. Session 0 is none: those
-// who are in it are in sessions of others, each in another.
+// TestTerminals has a node tell processes of sessions of the front end. Their terminals are those
+// of their ghosts' sessions, unless they have one on the node. Session 0 is not a session: its
+// processes are in sessions outside of the space, each in another one.
 func TestTerminals(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{
 		50: "70 40 40 34816 40", 51: "70 41 41 34816 41", 52: "70 42 0 34816 42", 53: "70 43 0 0 -1",

@@ -7,10 +7,10 @@ import (
 	"bproc/wire"
 )
 
-// On a node there are no ghosts to look at: the front end is looked at as one node more,
-// and what its kernel knows is in what it tells of its own processes.
+// On a node there are no ghosts to read: the front end is looked at as one more node, and the texts
+// of its own processes have what its kernel knows.
 
-// on takes in where this is, and returns the nodes that are to be looked at.
+// on records the node that this program is on, and returns the nodes to look at.
 func (s *Source) on(here *wire.NodeID, list []wire.Node) []wire.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,9 +30,9 @@ func (s *Source) hasGhost(pid wire.PID) bool {
 	return ok
 }
 
-// parentOf returns the parent of a process of which its node says that it is init's; 0:
-// not known. Such an orphan has another than init on the front end if there is a
-// subreaper (prctl(2)), which is not known elsewhere.
+// parentOf returns the parent of a process whose node says that it is init's; 0: not known. On the
+// front end such an orphan has another parent than init if there is a subreaper (prctl(2)), which
+// is not known elsewhere.
 func (s *Source) parentOf(pid wire.PID) wire.PID {
 	if s.here != nil {
 		return initPID
@@ -41,8 +41,8 @@ func (s *Source) parentOf(pid wire.PID) wire.PID {
 	return ghost.parent
 }
 
-// terminal returns the terminal of the session of a process, if the front end knows that
-// by this process: it is there, or its ghost.
+// terminal returns the terminal of a process's session, if this process tells it: the process is on
+// the front end, or has its ghost there.
 func (s *Source) terminal(pid wire.PID) (place, bool) {
 	if s.here != nil {
 		p := s.procs[pid]
@@ -52,8 +52,8 @@ func (s *Source) terminal(pid wire.PID) (place, bool) {
 	return place{tty: ghost.tty, fg: ghost.fg}, ok
 }
 
-// asker returns for whom something is looked up: on a node for who reads. On the front
-// end, where modes of files say who may, it is for the view.
+// asker returns the user for whom something is fetched: on a node, the reader. On the front end the
+// modes of files decide who may read, so it is fetched for the view.
 func (s *Source) asker(ctx context.Context) *wire.Asker {
 	s.mu.Lock()
 	away := s.here != nil

@@ -7,20 +7,20 @@ import (
 	"bproc/wire"
 )
 
-// environs has each environment once, by its hash: most processes of a cluster share
-// theirs with others.
+// environs has each environment once, by its hash: most processes of a cluster share theirs with
+// other processes.
 type environs map[uint64]*environ
 
 // environ is an environment. Its text does not change.
 type environ struct {
 	text  []byte
-	users int // processes that have it
+	users int // number of processes that have it
 }
 
 var seed = maphash.MakeSeed()
 
-// use returns the environment with a text, for one process more; nil if it is none that a
-// node may tell.
+// use returns the environment with a text, and counts one more user; nil if the text is longer than
+// a node may send.
 func (all environs) use(text []byte) *environ {
 	if len(text) > wire.MaxEnviron {
 		return nil
@@ -29,16 +29,16 @@ func (all environs) use(text []byte) *environ {
 	e := all[hash]
 	switch {
 	case e == nil:
-		e = &environ{text: append([]byte{}, text...)} // also not nil: see [procfs.Process]
+		e = &environ{text: append([]byte{}, text...)} // not nil even if it is empty: see [procfs.Process]
 		all[hash] = e
 	case !bytes.Equal(e.text, text):
-		return &environ{text: bytes.Clone(text), users: 1} // for it alone
+		return &environ{text: bytes.Clone(text), users: 1} // for this process alone
 	}
 	e.users++
 	return e
 }
 
-// leave takes back one use.
+// leave removes a user.
 func (all environs) leave(e *environ) {
 	if e == nil {
 		return
@@ -51,8 +51,8 @@ func (all environs) leave(e *environ) {
 	}
 }
 
-// environOf returns the environment of a process as a node tells it, for one process more;
-// nil if it has to be asked for. Was is the process as it was told before, or nil.
+// environOf returns the environment of a process from a node's message, and counts one more user;
+// nil if it has to be fetched. Was is the previous version of the process, or nil.
 func (all environs) environOf(t *wire.Texts, told [][]byte, was *process) *environ {
 	which := int(t.Environ)
 	switch {

@@ -13,8 +13,8 @@ func TestEnvironOf(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		which  int32
-		before string // that was told before
-		start  uint64 // of the process that it was told of
+		before string // environment told before
+		start  uint64 // start of the process that it was told for
 		want   string
 		none   bool
 	}{
@@ -49,7 +49,7 @@ func TestEnvironOf(t *testing.T) {
 	}
 }
 
-// TestEnvironsAreShared: many processes with one environment have it once.
+// TestEnvironsAreShared checks that processes with equal environments share one copy.
 func TestEnvironsAreShared(t *testing.T) {
 	all := environs{}
 	first := all.use([]byte("A=B\x00"))

@@ -12,7 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// front is the front end's own procfs.
+// front is the procfs of this machine: the front end, or a node.
 type front struct {
 	proc   *os.File
 	bootID string
@@ -28,7 +28,7 @@ func newFront(proc *os.File) (*front, error) {
 	return f, nil
 }
 
-// read returns what is in a small file.
+// read returns the content of a small file.
 func (f *front) read(path string) ([]byte, error) {
 	fd, err := unix.Openat(int(f.proc.Fd()), path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -43,7 +43,7 @@ func (f *front) read(path string) ([]byte, error) {
 	return b[:n], nil
 }
 
-// place returns where the ghost of a process is; false if there is none.
+// place returns the place of the ghost of a process; false if there is none.
 func (f *front) place(pid wire.PID) (place, bool) {
 	text, err := f.read(pid.String() + "/stat")
 	if err != nil {
@@ -56,8 +56,8 @@ func (f *front) place(pid wire.PID) (place, bool) {
 	return place{wire.PID(line.number(procstat.Parent)), line.number(procstat.TTY), line.number(procstat.Foreground)}, true
 }
 
-// shift returns what is to be added to the times of start of a node. Where node and
-// front end are one machine there is no rounding.
+// shift returns the difference to add to a node's start times. It is 0, without rounding, where
+// node and front end are one machine.
 func (f *front) shift(at *wire.Shown) (int64, error) {
 	if at.BootID == f.bootID {
 		return 0, nil

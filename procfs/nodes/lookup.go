@@ -23,7 +23,7 @@ func (s *Source) Read(ctx context.Context, pid wire.PID, path string) ([]byte, e
 	return p.translate(path, found.Data)
 }
 
-// translate makes of a file what it is here.
+// translate converts a file of the node to the values of this machine.
 func (p *process) translate(path string, text []byte) ([]byte, error) {
 	tid := p.shown.PID
 	name := path
@@ -71,14 +71,14 @@ func (s *Source) List(ctx context.Context, pid wire.PID, path string) ([]procfs.
 	return entries(found.Entries), nil
 }
 
-// inspect looks something up below /proc/PID on its node, if that is still the process
-// that was told.
+// inspect fetches a file below /proc/PID on its node, if the process there is still the one that
+// was told.
 func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind, path string) (*client.Found, *process, error) {
 	s.mu.Lock()
 	var p process
 	told := s.procs[pid]
 	if told != nil {
-		p = *told // which move changes
+		p = *told // a copy, because move changes it
 	}
 	silent := s.silentLocked()
 	s.mu.Unlock()
@@ -92,8 +92,8 @@ func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind,
 	return found, &p, err
 }
 
-// Nodes implements [procfs.Source]. A node that is up, and has not answered for some time,
-// is silent: what is shown of its processes is old.
+// Nodes implements [procfs.Source]. A node that is up and has not answered for some time is silent:
+// the view shows old data of its processes.
 func (s *Source) Nodes(ctx context.Context) ([]procfs.Node, error) {
 	list, err := s.client.Nodes(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Source) ListNode(ctx context.Context, node wire.NodeID, path string) ([
 	return entries(found.Entries), nil
 }
 
-// entries leaves out names that no file has, and targets that no link has.
+// entries drops names that no file can have, and targets that no link can have.
 func entries(told []wire.Entry) []procfs.Entry {
 	var all []procfs.Entry
 	for _, e := range told {
@@ -142,7 +142,7 @@ func entries(told []wire.Entry) []procfs.Entry {
 			entry.Type = fs.ModeDir
 		case unix.DT_LNK:
 			entry.Type = fs.ModeSymlink
-			entry.Target, _ = linkText([]byte(e.Target)) // none, or none that can be: empty
+			entry.Target, _ = linkText([]byte(e.Target)) // none, or an invalid one: empty
 		}
 		all = append(all, entry)
 	}

@@ -10,31 +10,30 @@ import (
 	"bproc/wire"
 )
 
-// node is a look at one node.
+// node is the state of the look at one node.
 type node struct {
 	id    wire.NodeID
-	look  *client.Look // nil: there is none; whoever asks the node has it
+	look  *client.Look // nil: there is none; the goroutine that asks the node owns it
 	asked time.Time    // last
-	heard time.Time    // when it told a process last, or was asked
+	heard time.Time    // when it last told a process, or was asked
 	done  chan struct{}
 
-	shift    int64   // to times of start
-	boot     *string // since when that is right; nil: it is not known
+	shift    int64   // to add to its start times
+	boot     *string // the boot that shift is for; nil: not known
 	busy     bool    // it is being asked
-	dated    bool    // shift is that of this look
-	answered bool    // once, in the course of this look
+	dated    bool    // shift has been checked in this look
+	answered bool    // at least once in this look
 }
 
-// asking is the asking of a node, until it is done.
+// asking is a question to a node that is not yet answered.
 type asking struct {
 	*node
 	done <-chan struct{}
 }
 
-// due returns the nodes that are to be asked now, which are marked as being asked, and those
-// that go on telling since they were asked before. A node without processes is left alone;
-// what it had has ended. Pressing: they are to say how it is now, on a node those of this
-// node.
+// due returns the nodes to ask now, and marks them as busy, and the nodes that are still answering
+// an earlier question. A node without processes is not asked; its former ones have ended. Pressing
+// asks for their state as of now, but on a node only from this node.
 func (s *Source) due(list []wire.Node, now time.Time, pressing bool) (due, telling []asking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,9 +67,8 @@ func (s *Source) due(list []wire.Node, now time.Time, pressing bool) (due, telli
 	return due, telling
 }
 
-// empty drops the processes of a node that has none, and the look at it. A master that
-// was started again does not know yet what a node has that is not up: what has a ghost
-// is still there.
+// empty drops the processes of a node that has none, and the look at it. A master that was
+// restarted does not yet know the processes of a node that is not up: those with a ghost stay.
 func (s *Source) empty(id wire.NodeID, down bool) {
 	n := s.nodes[id]
 	if n == nil || n.busy {
@@ -93,7 +91,7 @@ func (s *Source) empty(id wire.NodeID, down bool) {
 	}
 }
 
-// lack ends the processes of a node that are not among those that it has.
+// lack ends the processes of a node that are not in the set.
 func (s *Source) lack(id wire.NodeID, has map[wire.PID]bool) {
 	for pid, p := range s.procs {
 		if p.shown.Node == id && !has[pid] {
@@ -114,7 +112,7 @@ func (n *node) close() {
 	}
 }
 
-// patience is for how long a Refresh waits for a node that tells nothing.
+// patience is how long a Refresh waits for a node that tells nothing.
 func (n *node) patience() time.Duration {
 	if !n.answered {
 		return first
@@ -125,7 +123,7 @@ func (n *node) patience() time.Duration {
 // silent reports whether a node has not answered in time.
 func (n *node) silent(now time.Time) bool { return n != nil && n.busy && now.Sub(n.asked) > first }
 
-// over ends the asking of a node.
+// over ends a question to a node.
 func (s *Source) over(n *node) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,14 +131,14 @@ func (s *Source) over(n *node) {
 	close(n.done)
 }
 
-// answer is what a node has told so far since it was asked.
+// answer is the part of a node's answer that has arrived.
 type answer struct {
 	told map[wire.PID]bool
 }
 
 var errTwice = errors.New("a process is told twice")
 
-// ask has a node tell what has changed, and takes it in, part by part.
+// ask asks a node for all changes, and applies them part by part.
 func (s *Source) ask(ctx context.Context, n *node, now bool) {
 	defer s.over(n)
 	ctx, cancel := context.WithTimeout(ctx, forgotten)
@@ -149,7 +147,7 @@ func (s *Source) ask(ctx context.Context, n *node, now bool) {
 	if err := s.refresh(ctx, n, now, func(c *wire.Changed) error { return s.part(n, a, c) }); err != nil {
 		s.log.Debug("a node is not seen", "node", n.id, "err", err)
 		s.mu.Lock()
-		n.close() // the next look tells everything anew
+		n.close() // the next look gets everything anew
 		s.mu.Unlock()
 		return
 	}
@@ -165,8 +163,8 @@ func (s *Source) refresh(ctx context.Context, n *node, now bool, each func(*wire
 	return n.look.Refresh(ctx, now, each)
 }
 
-// part takes in a part of an answer. What it says is so whether the rest comes or not; what
-// was told by an earlier look, and is not in this one, stands until the answer is complete.
+// part applies a part of an answer. It is valid whether the rest comes or not. Processes of an
+// earlier look that are not in this one stay until the answer is complete.
 func (s *Source) part(n *node, a *answer, c *wire.Changed) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +177,7 @@ func (s *Source) part(n *node, a *answer, c *wire.Changed) error {
 	for i := range c.Procs {
 		pid := c.Procs[i].PID
 		if a.told[pid] {
-			return fmt.Errorf("node %d, process %d: %w", n.id, pid, errTwice) // or it might never end
+			return fmt.Errorf("node %d, process %d: %w", n.id, pid, errTwice) // or the answer might never end
 		}
 		a.told[pid] = true
 	}
@@ -191,8 +189,7 @@ func (s *Source) part(n *node, a *answer, c *wire.Changed) error {
 	return nil
 }
 
-// date finds out what the times of start mean that a node tells: the same for as long as the
-// node runs.
+// date finds the shift of a node's start times: it is the same as long as the node runs.
 func (s *Source) date(n *node) {
 	n.dated = true
 	at := n.look.Origin()
@@ -207,7 +204,7 @@ func (s *Source) date(n *node) {
 	n.shift, n.boot = shift, &at.BootID
 }
 
-// complete takes in that a node has told all.
+// complete records that a node has told everything.
 func (s *Source) complete(n *node, a *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,8 +227,8 @@ func (s *Source) takeIn(n *node, c *wire.Changed) {
 	}
 }
 
-// takeProcess takes in what a node tells of a process, with the environments of which that
-// has one.
+// takeProcess applies a node's report of a process. Environs are those of the message; the process
+// has one of them.
 func (s *Source) takeProcess(n *node, t *wire.Texts, environs [][]byte) error {
 	was := s.procs[t.PID]
 	if was != nil && was.shown.Node != n.id {
@@ -253,8 +250,7 @@ func (s *Source) takeProcess(n *node, t *wire.Texts, environs [][]byte) error {
 	return nil
 }
 
-// foreign is an error if one of a process's threads has the number of another node's
-// process.
+// foreign returns an error if a thread of the process has the number of another node's process.
 func (s *Source) foreign(p *process) error {
 	for _, th := range p.shown.Threads {
 		if other := s.procs[th.TID]; other != nil && other.shown.Node != p.shown.Node {

@@ -15,7 +15,7 @@ import (
 // part sends a part of an answer.
 func part(c *fakemaster.Conn, pids ...wire.PID) { c.Send(changedTexts(pids...)) }
 
-// await waits for a sign of the test, or for its end.
+// await waits for a signal of the test, or for its end.
 func await(t *testing.T, sign <-chan struct{}) {
 	select {
 	case <-sign:
@@ -23,7 +23,7 @@ func await(t *testing.T, sign <-chan struct{}) {
 	}
 }
 
-// TestRefreshTakesParts has a node tell one process, and the next when that was taken.
+// TestRefreshTakesParts has a node tell one process, and the next one when the first was taken.
 func TestRefreshTakesParts(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 34816 40", 51: "70 40 40 34816 40"})
 	taken := make(chan struct{})
@@ -54,8 +54,8 @@ func TestRefreshTakesParts(t *testing.T) {
 	}
 }
 
-// TestRefreshCut has the connection to a node end in the middle of an answer. What was told
-// stands, as does what was told before, until another answer is complete.
+// TestRefreshCut cuts the connection to a node in the middle of an answer. Data from before the cut
+// stay, and so do data of a former look, until another answer is complete.
 func TestRefreshCut(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "70 40 40 0 -1", 52: "70 40 40 0 -1"})
 	f.set(0, 1, tells(50))
@@ -92,8 +92,8 @@ func TestRefreshCut(t *testing.T) {
 	}
 }
 
-// TestRefreshEnds has a node tell the same process for ever. It is not listened to for as
-// long as it speaks, nor is it believed that it has no other processes.
+// TestRefreshEnds has a node tell the same process for ever. The source stops reading, and does not
+// conclude that the node has no other processes.
 func TestRefreshEnds(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "70 40 40 0 -1"})
 	f.set(0, 2, tells(51))
@@ -122,7 +122,7 @@ func TestRefreshEnds(t *testing.T) {
 	})
 }
 
-// TestRefreshBegins has a node tell processes before it says what their times mean.
+// TestRefreshBegins has a node tell processes before the origin of their times.
 func TestRefreshBegins(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1"})
 	f.silent = true
@@ -139,7 +139,7 @@ func TestRefreshBegins(t *testing.T) {
 	})
 }
 
-// TestRefreshPlacesAll has the terminal of a session known by the process that is told last.
+// TestRefreshPlacesAll has only the process that is told last reveal the terminal of a session.
 func TestRefreshPlacesAll(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{51: "70 40 40 34816 40"})
 	taken := make(chan struct{}, 2)
@@ -167,8 +167,8 @@ func TestRefreshPlacesAll(t *testing.T) {
 	}
 }
 
-// TestRefreshWaitsForMore has a node tell more than there is time for in one Refresh. The
-// next waits for the rest.
+// TestRefreshWaitsForMore has a node tell more than one Refresh has time for. The next one waits
+// for the rest.
 func TestRefreshWaitsForMore(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "70 40 40 0 -1", 52: "70 40 40 0 -1"})
 	asked := make(chan struct{}, 100)

@@ -6,25 +6,25 @@ import (
 	"bproc/wire"
 )
 
-// session is a session of the front end with processes on nodes. The kernel here
-// knows its terminal; on a node it has none.
+// session is a session of the front end with processes on nodes. The front end's kernel knows its
+// terminal; on a node it has none.
 type session struct {
 	members map[wire.PID]*process
-	at      place // tty and fg alone
+	at      place // only tty and fg
 	known   bool
 	looked  time.Time
 }
 
-// Terminals are given up and foreground groups change while nothing happens on a node.
-// A session that has a terminal is looked at with each Refresh, one that has none, which
-// hardly ever gets one, less often.
+// Sessions give up terminals and change foreground groups while nothing happens on a node. A
+// session with a terminal is checked at each Refresh. One without, which hardly ever gets one, is
+// checked less often.
 const bareSession = 5 * time.Second
 
-// orphanLooks is in how many Refreshes the ghost of an orphan is looked at: its
-// parent ends a little later than the process's.
+// orphanLooks is the number of Refreshes that check the ghost of an orphan: the ghost's parent ends
+// a little later than the process's.
 const orphanLooks = 5
 
-// enter puts a process into the tables. Its former version leaves them.
+// enter puts a process into the tables, and removes its former version.
 func (s *Source) enter(p *process) {
 	pid := p.shown.PID
 	if was := s.procs[pid]; was != nil && was.shown.Node != p.shown.Node {
@@ -39,7 +39,7 @@ func (s *Source) enter(p *process) {
 	}
 	sess.members[pid] = p
 	if p.shown.Node == wire.FrontEnd {
-		return // what its kernel says is so
+		return // the report of its kernel is right
 	}
 	s.unsettled[pid] = true
 	if p.parent == 0 {
@@ -47,7 +47,7 @@ func (s *Source) enter(p *process) {
 	}
 }
 
-// leave takes a process out of the tables.
+// leave removes a process from the tables.
 func (s *Source) leave(pid wire.PID) {
 	p := s.procs[pid]
 	if p == nil {
@@ -63,7 +63,7 @@ func (s *Source) leave(pid wire.PID) {
 	}
 }
 
-// review looks at all that may have changed here while nothing has on the nodes.
+// review checks everything that may have changed here while nothing has on the nodes.
 func (s *Source) review(now time.Time) {
 	for _, sess := range s.sessions {
 		if s.look(sess, now) {
@@ -78,14 +78,15 @@ func (s *Source) review(now time.Time) {
 	}
 }
 
-// unsettle has the processes of a session put where they are.
+// unsettle marks the processes of a session for settle.
 func (s *Source) unsettle(sess *session) {
 	for pid := range sess.members {
 		s.unsettled[pid] = true
 	}
 }
 
-// settle puts processes where they are here now. Those that have moved are to be told.
+// settle moves processes to their places on this machine. Those that have moved are in the next
+// Changes.
 func (s *Source) settle(now time.Time) {
 	for pid := range s.unsettled {
 		if sess := s.sessions[s.procs[pid].session]; !sess.known && s.look(sess, now) {
@@ -113,8 +114,7 @@ func (s *Source) settle(now time.Time) {
 	clear(s.unsettled)
 }
 
-// look looks at the terminal of a session, if it is time to, and reports whether that
-// has changed.
+// look checks the terminal of a session, if that is due, and reports whether it has changed.
 func (s *Source) look(sess *session, now time.Time) bool {
 	if sess.known && sess.at.tty == 0 && now.Sub(sess.looked) < bareSession {
 		return false

@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// TestBareSession has a session get a terminal, and another one: while it has none, it is
-// not looked at each time.
+// TestBareSession gives a session a terminal, and then another one: without a terminal, it is not
+// checked each time.
 func TestBareSession(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "50"), 0o755); err != nil {

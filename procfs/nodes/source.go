@@ -14,31 +14,31 @@ import (
 	"bproc/wire"
 )
 
-// Source is a [procfs.Source] for all nodes of the master of this machine, or, on a node,
-// of the master that its daemon serves. What it may see elsewhere is what its user may, or,
-// on a node, who asks. Any goroutine may use it, while Run runs.
+// Source is a [procfs.Source] for all nodes of this machine's master, or, on a node, of the master
+// that the node's daemon serves. It can read elsewhere what its user may read, or, on a node, what
+// the reader may. Any goroutine may use it while Run runs.
 type Source struct {
-	// Inner says that proc is the procfs of a node's process space. It is to be set before
-	// the first call.
+	// Inner means that proc is the procfs of a node's process space. It must be set before the
+	// first call.
 	Inner bool
 
 	client *client.Client
 	front  *front
 	log    *slog.Logger
-	asks   chan func(context.Context) // whom is to be asked what, for Run
+	asks   chan func(context.Context) // questions for Run to ask
 
 	mu        sync.Mutex
-	called    *tableCall   // that is not answered yet
-	here      *wire.NodeID // the node that this is on; nil: the front end
+	called    *tableCall   // not answered yet
+	here      *wire.NodeID // the node of this machine; nil: the front end
 	nodes     map[wire.NodeID]*node
 	procs     map[wire.PID]*process
 	environs  environs // those of procs
 	sessions  map[wire.PID]*session
-	unsettled map[wire.PID]bool // that may be elsewhere than their texts say
-	orphans   map[wire.PID]int  // whose parent their ghosts know, and how often to look there
+	unsettled map[wire.PID]bool // whose place may differ from their texts
+	orphans   map[wire.PID]int  // whose parents their ghosts tell; the value is the number of checks left
 	changed   map[wire.PID]bool // since the last Refresh
 	ended     map[wire.PID]bool // since the last Refresh
-	bell      chan struct{}     // rung when something is new
+	bell      chan struct{}     // rung at each change
 }
 
 var _ procfs.Source = (*Source)(nil)
@@ -57,7 +57,7 @@ func New(client *client.Client, proc *os.File, log *slog.Logger) (*Source, error
 	}, nil
 }
 
-// Run asks nodes, when Refresh wants it, until the context ends.
+// Run asks nodes on demand of Refresh, until the context ends.
 func (s *Source) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -79,16 +79,16 @@ func (s *Source) Run(ctx context.Context) error {
 	return err
 }
 
-// Bounds on time.
+// Limits of time.
 const (
-	interval  = 400 * time.Millisecond // a node is asked once in it at most
-	patience  = 500 * time.Millisecond // of a Refresh with a node that says nothing
+	interval  = 400 * time.Millisecond // minimal time between two questions to a node
+	patience  = 500 * time.Millisecond // of a Refresh with a node that tells nothing
 	first     = 3 * time.Second        // the same, for the first answer
 	forgotten = 30 * time.Second       // a node that has not answered by then is asked anew
 )
 
-// Refresh implements [procfs.Source]. A node that is still to answer a call before is
-// not waited for again, unless it goes on telling processes.
+// Refresh implements [procfs.Source]. It does not wait again for a node that has not answered an
+// earlier call, unless the node continues to tell processes.
 func (s *Source) Refresh(ctx context.Context, now bool, take func(procfs.Changes)) error {
 	list, err := s.table(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ func (s *Source) Refresh(ctx context.Context, now bool, take func(procfs.Changes
 	return nil
 }
 
-// await waits for the answer of a node, for as long as it goes on saying something. What is
-// new meanwhile, of any node, is taken at once.
+// await waits for the answer of a node as long as the node continues to tell processes. Changes of
+// any node meanwhile are taken at once.
 func (s *Source) await(ctx context.Context, n asking, take func(procfs.Changes)) {
 	for {
 		s.mu.Lock()
@@ -131,8 +131,8 @@ func (s *Source) await(ctx context.Context, n asking, take func(procfs.Changes))
 	}
 }
 
-// news returns what has changed since it was called last. All: also where nodes have told
-// nothing new.
+// news returns the changes since the last call. With all, it also checks for changes on this
+// machine.
 func (s *Source) news(now time.Time, all bool) procfs.Changes {
 	s.mu.Lock()
 	defer s.mu.Unlock()

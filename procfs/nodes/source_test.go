@@ -23,13 +23,13 @@ type fakeNodes struct {
 	t  *testing.T
 	mu sync.Mutex
 
-	procs   map[wire.NodeID]uint32                 // of each node
+	procs   map[wire.NodeID]uint32                 // number of processes of each node
 	down    bool                                   // all of them
-	listed  func()                                 // called when they have been listed again
+	listed  func()                                 // called when the nodes are listed again
 	shown   *wire.Shown                            // with which they begin; nil: they were started with the front end
-	silent  bool                                   // they do not begin as they should
-	pressed int                                    // how often one was to say what is now
-	answer  map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: none, the connection ends
+	silent  bool                                   // they do not send Shown
+	pressed int                                    // number of Refreshes with Now
+	answer  map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: the connection ends
 }
 
 func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
@@ -84,7 +84,7 @@ func (f *fakeNodes) set(node wire.NodeID, procs uint32, answer func(*fakemaster.
 	f.procs[node], f.answer[node] = procs, answer
 }
 
-// tells answers that processes have changed. The node was started with the front end.
+// tells returns an answer with changed processes. The node was started with the front end.
 func tells(pids ...wire.PID) func(*fakemaster.Conn) {
 	return func(c *fakemaster.Conn) {
 		c.Send(changedTexts(pids...))
@@ -92,7 +92,7 @@ func tells(pids ...wire.PID) func(*fakemaster.Conn) {
 	}
 }
 
-// changedTexts is what a node says of processes that have changed.
+// changedTexts returns a node's report of changed processes.
 func changedTexts(pids ...wire.PID) *wire.Changed {
 	changed := &wire.Changed{}
 	for _, pid := range pids {
@@ -105,8 +105,7 @@ func changedTexts(pids ...wire.PID) *wire.Changed {
 	return changed
 }
 
-// stat returns a line of stat with parent, group, session, terminal and foreground
-// group.
+// stat returns a line of stat with parent, group, session, terminal and foreground group.
 func stat(pid wire.PID, kin string) []byte {
 	return fmt.Appendf(nil, "%d (cat) S %s 0 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, kin)
 }
@@ -136,7 +135,7 @@ func frontEnd(t *testing.T, ghosts map[wire.PID]string) *os.File {
 	return proc
 }
 
-// startSource starts a source for made-up nodes.
+// startSource starts a source for simulated nodes.
 func startSource(t *testing.T, ghosts map[wire.PID]string) (*fakeNodes, *nodes.Source) {
 	t.Helper()
 	f := &fakeNodes{t: t, procs: map[wire.NodeID]uint32{}, answer: map[wire.NodeID]func(*fakemaster.Conn){}}
@@ -151,7 +150,7 @@ func startSource(t *testing.T, ghosts map[wire.PID]string) (*fakeNodes, *nodes.S
 	return f, source
 }
 
-// until refreshes until something is so.
+// until refreshes until a condition holds.
 func until(t *testing.T, source *nodes.Source, what string, is func(procfs.Changes) bool) {
 	t.Helper()
 	deadline := time.Now().Add(limit.Scaled(20 * time.Second))
@@ -166,7 +165,7 @@ func until(t *testing.T, source *nodes.Source, what string, is func(procfs.Chang
 		if is(changes) {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // so that nodes get to answer
+		time.Sleep(10 * time.Millisecond) // so that nodes can answer
 	}
 	t.Fatalf("%s: not seen", what)
 }
@@ -181,8 +180,8 @@ func ended(pid wire.PID) func(procfs.Changes) bool {
 	return func(c procfs.Changes) bool { return slices.Contains(c.Ended, pid) }
 }
 
-// TestRefreshGoesOn has one node answer late. The other's processes are seen meanwhile, and
-// its own when it does.
+// TestRefreshGoesOn has one node answer late. Meanwhile the other node's processes are shown, and
+// its own when it answers.
 func TestRefreshGoesOn(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 34816 40", 51: "71 40 40 34816 40"})
 	release := make(chan struct{})
@@ -196,7 +195,7 @@ func TestRefreshGoesOn(t *testing.T) {
 	until(t, source, "the process of the node that answers late", changed(51, stat(51, "71 40 40 34816 40")))
 }
 
-// TestRefreshNow asks a node that was asked right before.
+// TestRefreshNow asks a node again right after the last question.
 func TestRefreshNow(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "70 40 40 0 -1", 52: "70 40 40 0 -1"})
 	f.set(0, 1, tells(50))
@@ -218,8 +217,8 @@ func TestRefreshNow(t *testing.T) {
 	}
 }
 
-// TestRefreshAnew loses the connection to a node. What it had stands until the next
-// connection tells what there is.
+// TestRefreshAnew loses the connection to a node. Its processes stay until a look over the next
+// connection is complete.
 func TestRefreshAnew(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "71 40 40 0 -1"})
 	f.set(0, 2, tells(50, 51))
@@ -241,7 +240,7 @@ func TestRefreshAnew(t *testing.T) {
 	until(t, source, "the end of the last one", ended(51))
 }
 
-// TestRefreshBelievesNoNode has a node speak of another's process.
+// TestRefreshBelievesNoNode has a node report a process of another node.
 func TestRefreshBelievesNoNode(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1"})
 	f.set(0, 1, tells(50))
@@ -259,8 +258,8 @@ func TestRefreshBelievesNoNode(t *testing.T) {
 	})
 }
 
-// TestRefreshBelievesNoThread has a node say that another's process is its own process's
-// thread.
+// TestRefreshBelievesNoThread has a node report another node's process as a thread of its own
+// process.
 func TestRefreshBelievesNoThread(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1", 51: "70 40 40 0 -1"})
 	f.set(0, 1, tells(50))
@@ -282,8 +281,8 @@ func TestRefreshBelievesNoThread(t *testing.T) {
 	})
 }
 
-// TestRefreshOfNewMaster has a master that does not know yet what its nodes have. What has a
-// ghost is still there.
+// TestRefreshOfNewMaster has a master that does not know its nodes' processes yet. Those with a
+// ghost stay.
 func TestRefreshOfNewMaster(t *testing.T) {
 	f, source := startSource(t, map[wire.PID]string{50: "70 40 40 0 -1"})
 	f.set(0, 2, tells(50, 51))

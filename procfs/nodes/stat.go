@@ -11,26 +11,26 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on what a kernel may have added.
+// Bounds that leave room for additions of later kernels.
 const (
 	maxFields = 100
 	maxField  = 24  // bytes
-	maxName   = 256 // bytes; a kernel's are 64 at most, before what is escaped
+	maxName   = 256 // bytes; a kernel's names have at most 64, before escaping
 )
 
-// errForm is the error for a text that is not of the form that the kernel gives it.
+// errForm means that a text does not have the form that the kernel gives it.
 var errForm = errors.New("unexpected form")
 
-// statLine is /proc/PID/stat in parts.
+// statLine is /proc/PID/stat, split.
 type statLine struct {
-	head []byte            // number and name
+	head []byte            // the fields, each followed by a space or the end of the line
 	rest []byte            // the fields, each with the space or the end of the line behind it
-	ends [maxFields]uint16 // where in rest that is, of each
-	n    int               // how many there are
+	ends [maxFields]uint16 // offset of the end of each field in rest
+	n    int               // number of fields
 }
 
-// parseStat takes apart the line of the thread or process with a number. The name may
-// hold anything, so the end of it is found from the end of the line.
+// parseStat splits the line of the thread or process with a number. The name may contain anything,
+// so its end is searched from the end of the line.
 func parseStat(text []byte, pid wire.PID) (l statLine, err error) {
 	end := bytes.LastIndexByte(text, ')')
 	number := strconv.AppendInt(make([]byte, 0, maxField), int64(pid), 10)
@@ -52,7 +52,7 @@ func parseStat(text []byte, pid wire.PID) (l statLine, err error) {
 	return l, nil
 }
 
-// split finds the fields, and reports whether they are such as a kernel writes.
+// split finds the fields, and reports whether they have the form that a kernel writes.
 func (l *statLine) split() bool {
 	for from := 0; from < len(l.rest); l.n++ {
 		size := fieldSize(l.rest[from:], procstat.State+procstat.Field(l.n))
@@ -60,7 +60,7 @@ func (l *statLine) split() bool {
 		if size == 0 || l.n == maxFields || end >= len(l.rest) {
 			return false
 		}
-		l.ends[l.n] = uint16(end) // fields are few, and short
+		l.ends[l.n] = uint16(end) // lines are short
 		from = end + 1
 		if last := from == len(l.rest); last != (l.rest[end] == '\n') || !last && l.rest[end] != ' ' {
 			return false
@@ -69,8 +69,8 @@ func (l *statLine) split() bool {
 	return true
 }
 
-// fieldSize returns the size of the field at the beginning of a text; 0 if it is not such as
-// that field is.
+// fieldSize returns the size of the field at the beginning of a text; 0 if the text does not have
+// that field's form.
 func fieldSize(text []byte, f procstat.Field) int {
 	if f == procstat.State {
 		if len(text) > 0 && (text[0] >= 'A' && text[0] <= 'Z' || text[0] >= 'a' && text[0] <= 'z') {
@@ -93,15 +93,15 @@ func fieldSize(text []byte, f procstat.Field) int {
 	return size
 }
 
-// maybeNegative reports whether the kernel ever writes a negative number into a field: all
-// others are sizes, times, counts, addresses and sets (do_task_stat of fs/proc/array.c).
-// Group and session are -1 of a process that is just going.
+// maybeNegative reports whether the kernel ever writes a negative number into a field: all others
+// are sizes, times, counts, addresses and sets (do_task_stat of fs/proc/array.c). Group and session
+// are -1 for a process that is ending.
 func maybeNegative(f procstat.Field) bool {
 	switch f {
 	case procstat.Group, procstat.Session, procstat.TTY, procstat.Foreground, procstat.Priority, procstat.Nice, procstat.ExitSignal, procstat.ExitCode:
 		return true
 	default:
-		return f > procstat.ExitCode // what a later kernel has added
+		return f > procstat.ExitCode // added by a later kernel
 	}
 }
 
@@ -114,27 +114,26 @@ func (l *statLine) field(f procstat.Field) []byte {
 	return l.rest[from:l.ends[place]]
 }
 
-// number returns a field; 0 if it is none that fits.
+// number returns a field; 0 if it does not fit.
 func (l *statLine) number(f procstat.Field) int64 {
 	n, _ := strconv.ParseInt(string(l.field(f)), 10, 64)
 	return n
 }
 
-// pid returns a field that is the number of a process, which may be 0 or -1 for none; false
-// if it is none.
+// pid returns a field that is the number of a process, which may be 0 or -1 for none; false if it
+// is not such a number.
 func (l *statLine) pid(f procstat.Field) (wire.PID, bool) {
 	n, err := strconv.ParseInt(string(l.field(f)), 10, 64)
 	return wire.PID(n), err == nil && n >= -1 && n <= math.MaxInt32
 }
 
-// edit is another number for a field.
+// edit is a new number for a field.
 type edit struct {
 	field procstat.Field
 	n     int64
 }
 
-// with returns the line with other numbers, in the order of the fields; nil if they are
-// those that it has.
+// with returns the line with new numbers, in the order of the fields; nil if nothing changes.
 func (l *statLine) with(edits ...edit) []byte {
 	var b []byte
 	done := 0 // of rest

@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// tableCall is a request for the node table. Its results are to be read when it is done.
+// tableCall is a request for the node table. Its results may be read when done is closed.
 type tableCall struct {
 	made time.Time
 	done chan struct{}
@@ -20,12 +20,11 @@ type tableCall struct {
 	err  error
 }
 
-// errSilent is the error while the master is still to answer an earlier call.
+// errSilent is the error while the master has not answered an earlier call.
 var errSilent = fmt.Errorf("the master does not answer: %w", unix.ETIMEDOUT)
 
-// table returns the nodes that are to be looked at. A master that has not answered an
-// earlier call, because the node that this is on has been cut off, is not waited for
-// again.
+// table returns the nodes to look at. It does not wait again for a master that has not answered an
+// earlier call, because this node has been cut off.
 func (s *Source) table(ctx context.Context) ([]wire.Node, error) {
 	call := &tableCall{made: time.Now(), done: make(chan struct{})}
 	s.mu.Lock()
@@ -51,8 +50,8 @@ func (s *Source) table(ctx context.Context) ([]wire.Node, error) {
 	}
 }
 
-// silentLocked reports whether the master has not answered in time, and so will not answer
-// another question soon.
+// silentLocked reports whether the master has not answered in time, and so will not answer another
+// question soon.
 func (s *Source) silentLocked() bool {
 	return s.called != nil && time.Since(s.called.made) > patience
 }

@@ -10,27 +10,27 @@ import (
 	"bproc/wire"
 )
 
-// place is what the front end knows better than a node of where a process is.
+// place has the values that the front end knows better than a node.
 type place struct {
 	parent wire.PID
 	tty    int64 // of its session, as in stat
-	fg     int64 // foreground group of that
+	fg     int64 // foreground group of the terminal
 }
 
-// process is what was told of a process last.
+// process is the latest report of a process.
 type process struct {
 	shown   procfs.Process
 	start   uint64 // on its node
-	shift   int64  // of that to the time here
+	shift   int64  // from that to the time here
 	session wire.PID
-	parent  wire.PID // here; 0: its ghost knows
+	parent  wire.PID // here; 0: its ghost tells it
 	bare    bool     // it has no terminal on the node
-	place   place    // as it is in the texts
-	environ *environ // nil: it has to be asked for
+	place   place    // as in the texts
+	environ *environ // nil: it has to be fetched
 }
 
-// take makes a process of what a node tells. Threads that are as they were are those of
-// was, which may be nil. Shift is added to times of start.
+// take makes a process of a node's report. Unchanged threads are taken from was, which may be nil.
+// Shift is added to start times.
 func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process, error) {
 	line, err := parseStat(t.Stat, t.PID)
 	if err != nil {
@@ -74,7 +74,7 @@ func validStatm(text []byte) bool {
 	return len(text) <= 7*(maxField+1) && len(bytes.TrimLeft(text, "0123456789 \n")) == 0
 }
 
-// takeThreads takes the threads of a process.
+// takeThreads applies the report of a process's threads.
 func (p *process) takeThreads(t *wire.Texts, was *process) error {
 	before := map[wire.PID]procfs.Thread{}
 	if was != nil {
@@ -97,7 +97,7 @@ func (p *process) takeThreads(t *wire.Texts, was *process) error {
 		switch {
 		case told.Same && before[told.TID].Stat != nil:
 			th = p.placed(before[told.TID])
-		case len(told.Stat) > 0 && len(told.Status) > 0: // else it is to be asked for
+		case len(told.Stat) > 0 && len(told.Status) > 0: // else they have to be fetched
 			var err error
 			if th.Stat, err = shifted(told.Stat, told.TID, p.shift); err != nil {
 				return err
@@ -111,7 +111,7 @@ func (p *process) takeThreads(t *wire.Texts, was *process) error {
 	return nil
 }
 
-// shifted returns a line of stat with the time of start that it has here.
+// shifted returns a line of stat with the start time on this machine.
 func shifted(text []byte, pid wire.PID, shift int64) ([]byte, error) {
 	line, err := parseStat(text, pid)
 	if err != nil {
@@ -120,26 +120,26 @@ func shifted(text []byte, pid wire.PID, shift int64) ([]byte, error) {
 	return line.shifted(text, shift), nil
 }
 
-// shifted returns the line, which is a text, with another time of start.
+// shifted returns the line, whose text is given, with another start time.
 func (l *statLine) shifted(text []byte, shift int64) []byte {
 	if shift == 0 {
 		return text
 	}
-	// Earlier than our own boot is possible, and shown as that: no program expects less.
+	// It may be earlier than the boot of this machine, and is 0 then: no program expects less.
 	if b := l.with(edit{procstat.Start, max(0, l.number(procstat.Start)+shift)}); b != nil {
 		return b
 	}
 	return text
 }
 
-// who is whom a text of status is about.
+// who identifies the subject of a status text.
 type who struct {
 	node     wire.NodeID
 	pid, tid wire.PID
 }
 
-// onNode returns the text of status with a line that names the node, if it is one. Programs take the
-// numbers in it for those of the process (ps(1) does), so these must be its own.
+// onNode returns a status text with a line that names the node, unless that is the front end.
+// Programs take the numbers in it for those of the process (ps(1) does), so they must be its own.
 func onNode(text []byte, of who) ([]byte, error) {
 	if len(text) == 0 {
 		return nil, nil // it was too long
@@ -147,7 +147,7 @@ func onNode(text []byte, of who) ([]byte, error) {
 	if len(text) > wire.MaxText || bytes.IndexByte(text, 0) >= 0 || !bytes.HasSuffix(text, []byte("\n")) {
 		return nil, errForm
 	}
-	var numbers [2]bool // that were there: of the process, of the thread
+	var numbers [2]bool // found: of the process, of the thread
 	for line := range bytes.Lines(text) {
 		name, value, found := bytes.Cut(line, []byte{':'})
 		if !found || len(name) == 0 {
@@ -176,15 +176,15 @@ func onNode(text []byte, of who) ([]byte, error) {
 	return fmt.Appendf(bytes.Clone(text), nodeLine+":\t%d\n", of.node), nil
 }
 
-// nodeLine is the name of the line of status that no kernel has.
+// nodeLine is the name of a status line that no kernel writes.
 const nodeLine = "BProcNode"
 
 func isNumber(value []byte, pid wire.PID) bool {
 	return string(bytes.TrimSpace(value)) == pid.String()
 }
 
-// move puts a process where it is here, in all its texts, and reports whether it was
-// not there. The former texts stay as they are.
+// move changes the place of a process in all its texts, and reports whether it was another one. The
+// former texts do not change.
 func (p *process) move(to place) bool {
 	if to == p.place {
 		return false
@@ -224,7 +224,7 @@ func (p *process) stat(text []byte, pid wire.PID) []byte {
 	return text
 }
 
-// withParent returns the text of status with another parent.
+// withParent returns a status text with another parent.
 func withParent(text []byte, parent wire.PID) []byte {
 	const name = "\nPPid:\t"
 	at := bytes.Index(text, []byte(name))

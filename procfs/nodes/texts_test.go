@@ -15,7 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// statText is a line of stat as a node tells it.
+// statText is a line of stat in the form in which a node tells it.
 func statText(pid, name, parent, tty, start string) []byte {
 	return fmt.Appendf(nil, "%s (%s) S %s 40 41 %s -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 %s 1000 50 18446744073709551615"+
 		" 1 1 0 0 0 0 0 0 0 1 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, name, parent, tty, start)
@@ -23,7 +23,7 @@ func statText(pid, name, parent, tty, start string) []byte {
 
 func statusText(parent string) []byte { return statusOf("50", parent) }
 
-// statusOf is what status says of a thread of process 50.
+// statusOf is the status text of a thread of process 50.
 func statusOf(tid, parent string) []byte {
 	return []byte("Name:\tcat\nState:\tS (sleeping)\nTgid:\t50\nPid:\t" + tid + "\nPPid:\t" + parent + "\nTracerPid:\t0\n")
 }
@@ -40,9 +40,9 @@ func TestTake(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		told   *wire.Texts
-		front  wire.PID // told of the parent
+		front  wire.PID // parent on the front end
 		to     place
-		parent wire.PID // that take knows
+		parent wire.PID // parent that take knows
 		want   []byte   // stat
 	}{
 		{"as on the node", told("60"), 0, place{60, 0, -1}, 60, statText("50", "a) (b", "60", "0", "310")},
@@ -84,7 +84,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeCgroup has a node not tell again what has not changed.
+// TestTakeCgroup has a node omit a cgroup that has not changed.
 func TestTakeCgroup(t *testing.T) {
 	was, err := take(3, told("60"), nil, 0)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestTakeThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Texts that stay have the place of the process as it is now.
+	// Texts that stay get the present place of the process.
 	p.move(place{60, 0, -1})
 	got := p.shown.Threads
 	if len(got) != 3 || got[2].TID != 53 || got[2].Stat != nil {
@@ -141,7 +141,7 @@ func TestTakeThreads(t *testing.T) {
 	}
 }
 
-// TestTakeRefuses has a node tell what no kernel does.
+// TestTakeRefuses has a node tell texts that no kernel writes.
 func TestTakeRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*wire.Texts){
 		"no stat":               func(t *wire.Texts) { t.Stat = nil },
@@ -197,7 +197,7 @@ func TestTakeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzTake has a node tell anything. What is taken must be what ps(1) can read.
+// FuzzTake has a node tell arbitrary texts. ps(1) must be able to read those that are accepted.
 func FuzzTake(f *testing.F) {
 	good := told("1")
 	f.Add(good.Stat, good.Status, good.Statm, good.Cmdline, int64(10))
@@ -206,7 +206,7 @@ func FuzzTake(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(own, []byte("PPid:\n"), []byte{}, []byte{}, int64(-1<<62))
-	f.Add(good.Stat, append([]byte("ATgid:\t1\n"), good.Status...), good.Statm, good.Cmdline, int64(10)) // another line
+	f.Add(good.Stat, append([]byte("ATgid:\t1\n"), good.Status...), good.Statm, good.Cmdline, int64(10)) // one more line
 	f.Fuzz(func(t *testing.T, stat, status, statm, cmdline []byte, shift int64) {
 		p, err := take(1, &wire.Texts{PID: 50, Stat: stat, Status: status, Statm: statm, Cmdline: cmdline}, nil, shift)
 		if err != nil {

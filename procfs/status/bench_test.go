@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// BenchmarkRefresh measures, with 10,000 idle processes, what it costs to tell nothing,
-// by both ways of finding that out, and to tell everything.
+// BenchmarkRefresh measures the cost of telling nothing, with both markers, and of telling
+// everything, with 10,000 idle processes.
 func BenchmarkRefresh(b *testing.B) {
 	s := newSpace(b)
 	c := s.collector()

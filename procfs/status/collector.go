@@ -9,26 +9,25 @@ import (
 	"bproc/wire"
 )
 
-// Config says what a [Collector] looks at.
+// Config is the configuration of a [Collector].
 type Config struct {
-	Proc   *os.File // the directory of a procfs; open as long as the Collector is
-	Marker Marker   // closed with the Collector; nil: procfs is read for the marks, too
+	Proc   *os.File // the root directory of a procfs; must stay open as long as the Collector
+	Marker Marker   // closed with the Collector; nil: marks are made by reading procfs
 	Log    *slog.Logger
 
-	// Inner says that the processes are those of a space, in which init is none.
+	// Inner means that the processes are those of a space, whose init is not shown.
 	Inner bool
 
-	// Hidden returns which processes are not shown. It is called once for each pass, and
-	// by no Marker that leaves them out by itself. Nil: none is hidden.
+	// Hidden returns a function that reports whether a process is hidden. It is called once for
+	// each pass, but not with a Marker, which omits hidden processes itself. Nil: none is hidden.
 	Hidden func() (is func(wire.PID) bool)
 
-	// Parent returns the parent on the front end of a process that init is the parent of
-	// on the node; 0: not known.
+	// Parent returns the parent on the front end of a process whose parent on the node is init; 0:
+	// not known.
 	Parent func(wire.PID) wire.PID
 }
 
-// Collector reads what procfs shows of processes. Any goroutine may use
-// it.
+// Collector reads what procfs shows of processes. Any goroutine may use it.
 type Collector struct {
 	cfg    Config
 	marker Marker
@@ -37,18 +36,18 @@ type Collector struct {
 	latest *census
 }
 
-// fresh is how long a census serves all who ask. A viewer asks once per second; several
-// do not make a node busier than five.
+// fresh is how long a census serves all viewers. A viewer asks once a second; several cost a node
+// no more than five censuses a second.
 const fresh = 200 * time.Millisecond
 
-// pause is the time from the end of a pass to the next. A client that presses gets a census
-// that was begun after its question, but however many press, a node rests four times as long
-// as a pass takes, up to fresh.
+// pause returns the time from the end of a pass to the next. A pressing client gets a census that
+// was begun after its question, but with any number of them a node rests four times as long as a
+// pass takes, up to fresh.
 func (c *census) pause() time.Duration { return min(fresh, max(pressed, 4*c.took)) }
 
 const pressed = 5 * time.Millisecond
 
-// New returns a Collector. Nothing is read before somebody asks.
+// New returns a Collector. It reads nothing before the first question.
 func New(cfg Config) *Collector {
 	c := &Collector{cfg: cfg, marker: cfg.Marker}
 	if c.marker == nil {
@@ -60,21 +59,20 @@ func New(cfg Config) *Collector {
 	return c
 }
 
-// Close gives up what the Collector has open, but for what it was given.
+// Close closes the marker. Config.Proc stays open.
 func (c *Collector) Close() error { return c.marker.Close() }
 
-// census is the marks of all processes at one moment. It is not changed after it was
-// made.
+// census has the marks of all processes at one moment. It does not change once it is made.
 type census struct {
 	at    time.Time // when the first mark was made, or before
 	took  time.Duration
 	procs map[wire.PID]process
 }
 
-// process is the marks of all threads of a process.
+// process has the marks of all threads of a process.
 type process struct {
 	start   uint64
-	value   uint64 // of all threads together
+	value   uint64 // of all threads
 	groups  uint64
 	threads []thread
 }
@@ -85,8 +83,7 @@ type thread struct {
 	value uint64
 }
 
-// census returns the marks of all processes: as they are if that is pressing, else as they
-// are or were a moment ago.
+// census returns the marks of all processes: of now if pressing, else of now or a moment ago.
 func (c *Collector) census(pressing bool) (*census, error) {
 	asked := time.Now()
 	c.mu.Lock()
@@ -122,7 +119,7 @@ func (c *Collector) census(pressing bool) (*census, error) {
 	return now, nil
 }
 
-// initPID is the number of a space's init in it.
+// initPID is the number of init in a space.
 const initPID = 1
 
 func (c *census) add(m Mark) {
@@ -130,7 +127,7 @@ func (c *census) add(m Mark) {
 	if m.TID == m.PID {
 		p.start, p.groups = m.Start, m.Groups
 	}
-	p.value += m.Value * (2*uint64(m.TID) + 1) // a sum, so that the order of threads is nothing
+	p.value += m.Value * (2*uint64(m.TID) + 1) // a sum, which does not depend on the order of threads
 	p.threads = append(p.threads, thread{m.TID, m.Start, m.Value})
 	c.procs[m.PID] = p
 }

@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// slowMarker takes its time, and counts.
+// slowMarker takes its time, and counts its passes.
 type slowMarker struct {
 	mu     sync.Mutex
 	passes int
@@ -32,8 +32,8 @@ func (m *slowMarker) Marks(yield func(status.Mark)) error {
 
 func (m *slowMarker) Close() error { return nil }
 
-// TestPressing has somebody who presses see what was born after all processes were looked at
-// for somebody else.
+// TestPressing checks that a pressing viewer sees a process that was born after a pass for another
+// viewer.
 func TestPressing(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
@@ -57,7 +57,7 @@ func TestPressing(t *testing.T) {
 	}
 }
 
-// TestManyPress has many press all the time. The node rests longer than it works for them.
+// TestManyPress has many viewers press all the time. The node rests longer than it works for them.
 func TestManyPress(t *testing.T) {
 	marker := &slowMarker{took: 10 * time.Millisecond}
 	c := status.New(status.Config{Marker: marker, Parent: func(wire.PID) wire.PID { return 0 }})

@@ -1,33 +1,31 @@
-// Package status reads what procfs shows of the processes of a machine, or of a space,
-// for viewers elsewhere (server.go).
+// Package status reads what procfs shows of the processes of a machine, or of a space, for remote
+// viewers (server.go).
 //
-// The texts that ps(1) and top(1) read of all processes are sent when they have changed.
-// A pass over all threads by a BPF program finds that out without opening a file
-// (package marks): it gives each thread a number, made of what it has run and of what
-// others can do to it. Only of processes for which that is another number are the texts
-// read (texts.go). Whatever else somebody wants to know is looked up when asked
-// for (fetch.go).
+// The texts that ps(1) and top(1) read of all processes are sent when they have changed. To find
+// changes without opening a file, a BPF program passes over all threads (package marks). It gives
+// each thread a number, made of what it has run and of what others can do to it. The texts are read
+// only for processes whose number has changed (texts.go). Other files are read on request
+// (fetch.go).
 //
-//	View    what one viewer was told: the marks of all processes as they were then
-//	census  the marks of all processes, the same for all viewers for a moment
+//	View    what one viewer was told, with the marks of all processes at that time
+//	census  the marks of all processes, shared by all viewers for a moment
 //	Marker  makes them: marks.Kernel by BPF, or procMarks by reading procfs
 //
-// # Who may see what
+// # Permissions
 //
-// The kernel decides. Files are read by threads that have the identity of who asks
-// (identity.go); what is told to everybody is read as a user who has nothing, so that
-// there are no addresses in it, for instance (proc_pid_stat(5)). The thread is given up
-// after that.
+// The kernel decides. Files are read by threads that have the identity of the reader (identity.go).
+// Texts for all users are read as a user who owns nothing, so that they contain no addresses, for
+// instance (proc_pid_stat(5)). The thread ends after that.
 //
-// Environments, which ps(1) reads all the time as well, are told to root alone: to the
-// server that shows the view to all. They are read as root, from the directory that the
-// texts were read from, and only if the process has the same owner then (subject.go).
+// Environments, which ps(1) also reads all the time, are sent to root alone: to the server that
+// shows the view to all. They are read as root, from the directory that the texts were read from,
+// and only if the process still has the same owner (subject.go).
 //
-// In a space, processes that share the memory of its init are none: the stand-ins
-// (package standin), and a process on its way to its first execve. Neither is init.
+// In a space, processes that share the memory of its init are omitted: the stand-ins (package
+// standin), and a process before its first execve. So is init.
 //
 // # Cost
 //
-// A pass takes 1 to 2 us for each thread of the node; a process that has changed about
-// 30 us more. Nothing is done while nobody asks.
+// A pass takes 1 to 2 us for each thread of the node, and a changed process about 30 us more.
+// Without viewers nothing is done.
 package status

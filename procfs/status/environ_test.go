@@ -10,10 +10,10 @@ import (
 	"bproc/wire"
 )
 
-// environs gathers what a View tells of environments.
+// environs collects the environments that a View tells.
 type environs map[wire.PID][]byte
 
-// take takes in one message, as a viewer does.
+// take applies one message, as a viewer does.
 func (e environs) take(tb testing.TB, m *wire.Changed) {
 	tb.Helper()
 	for _, t := range m.Procs {
@@ -49,8 +49,7 @@ func (e environs) refresh(tb testing.TB, c *status.Collector, v *status.View) (t
 	return told
 }
 
-// TestViewTellsEnviron has processes with environments of their own, shared ones and
-// long ones.
+// TestViewTellsEnviron has processes with their own, shared and long environments.
 func TestViewTellsEnviron(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
@@ -87,8 +86,7 @@ func TestViewTellsEnviron(t *testing.T) {
 	}
 }
 
-// TestViewTellsEnvironOfExec has a process execute the same command with another
-// environment.
+// TestViewTellsEnvironOfExec has a process execute the same command with another environment.
 func TestViewTellsEnvironOfExec(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
@@ -105,7 +103,7 @@ func TestViewTellsEnvironOfExec(t *testing.T) {
 		}
 	}
 	eventually(t, is("A=1\x00"))
-	// It has its environment before it has its trap: bit 9 of the signals that it catches.
+	// It has its environment before its trap: bit 9 of the caught signals.
 	s.run(fmt.Sprintf("until grep -q 'SigCgt:.*[2367abef]..$' /proc/%d/status; do sleep 0.01; done; kill -USR1 %d; echo done", pid, pid))
 	eventually(t, is("A=2\x00"))
 }

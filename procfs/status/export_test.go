@@ -9,12 +9,12 @@ func (c *Collector) Forget() {
 	c.latest = nil
 }
 
-// ByProcfs makes the Collector do without the BPF program.
+// ByProcfs makes the Collector work without the BPF program.
 func (c *Collector) ByProcfs() error {
 	err := c.marker.Close()
 	c.marker = procMarks{int(c.cfg.Proc.Fd()), func() func(wire.PID) bool { return func(wire.PID) bool { return false } }}
 	return err
 }
 
-// Locate is where a path is looked for.
+// Locate returns where a path is searched.
 var Locate = locate

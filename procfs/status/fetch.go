@@ -13,9 +13,8 @@ import (
 	"bproc/wire"
 )
 
-// Fetch looks something up in procfs as the user whom the request names, and gives it
-// in pieces. An errno of the kernel is in the last piece; the error returned is that of
-// give.
+// Fetch reads from procfs as the user whom the request names, and returns the result in pieces. An
+// errno of the kernel is in the last piece; the returned error is that of give.
 func (c *Collector) Fetch(f *wire.Fetch, give func(*wire.Piece) error) error {
 	dir, path, err := locate(f.PID, f.Path, c.cfg.Inner)
 	var giveErr error
@@ -43,8 +42,8 @@ func (c *Collector) Fetch(f *wire.Fetch, give func(*wire.Piece) error) error {
 }
 
 func (c *Collector) fetch(f *wire.Fetch, dir, path string, give func(*wire.Piece) error) error {
-	// A number that is used again does not lead to another process: the descriptor stays
-	// that of the one which had it when the start was read.
+	// A number that is used again does not lead to another process: the descriptor stays that of
+	// the process whose start is compared.
 	at, err := unix.Openat(int(c.cfg.Proc.Fd()), dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -74,7 +73,7 @@ func (c *Collector) fetch(f *wire.Fetch, dir, path string, give func(*wire.Piece
 	return unix.EINVAL
 }
 
-// open opens a file below a directory: in this procfs, and through no link.
+// open opens a file below a directory, on the same mount and without following links.
 func open(at int, path string, flags uint64) (*os.File, error) {
 	fd, err := unix.Openat2(at, path, &unix.OpenHow{
 		Flags:   flags | unix.O_CLOEXEC,
@@ -131,7 +130,7 @@ func readlink(at int, name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// entries is how many names are given at once.
+// entries is the number of names in a piece.
 const entries = 128
 
 func fetchList(at int, path string, give func(*wire.Piece) error) error {
@@ -146,7 +145,7 @@ func fetchList(at int, path string, give func(*wire.Piece) error) error {
 		for _, e := range list {
 			entry := wire.Entry{Name: e.Name(), Type: direntType(e.Type())}
 			if entry.Type == unix.DT_LNK {
-				entry.Target, _ = readlink(int(dir.Fd()), e.Name()) // not allowed, or gone: empty
+				entry.Target, _ = readlink(int(dir.Fd()), e.Name()) // not permitted, or gone: empty
 			}
 			left -= len(entry.Name) + len(entry.Target)
 			piece.Entries = append(piece.Entries, entry)
@@ -165,7 +164,7 @@ func fetchList(at int, path string, give func(*wire.Piece) error) error {
 	return nil
 }
 
-// direntType returns the type of a file as getdents64(2) has it.
+// direntType returns the type of a file as in getdents64(2).
 func direntType(mode fs.FileMode) uint8 {
 	switch {
 	case mode.IsRegular():

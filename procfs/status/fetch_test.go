@@ -15,7 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// found is what a look-up gives.
+// found is the result of a Fetch.
 type found struct {
 	data    []byte
 	entries []wire.Entry
@@ -42,13 +42,13 @@ func fetch(t *testing.T, c *status.Collector, f wire.Fetch) (all found) {
 	return all
 }
 
-// TestFetchAsUser asks for what the kernel shows to some users only.
+// TestFetchAsUser fetches files that the kernel shows only to some users.
 func TestFetchAsUser(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
 	pid := s.start("SECRET=word setpriv --reuid 12345 --regid 12345 --clear-groups sleep 1000")
 	until(t, c, c.View(true), "the program", texts(pid, func(t *wire.Texts) bool {
-		return has("Name:\tsleep\n")(t) && has("State:\tS ")(t) // its name comes before its environment
+		return has("Name:\tsleep\n")(t) && has("State:\tS ")(t) // its name changes before its environment
 	}))
 	const root, owner, other = 0, 12345, 12346
 	const file, link, list = wire.FetchFile, wire.FetchLink, wire.FetchList
@@ -56,7 +56,7 @@ func TestFetchAsUser(t *testing.T) {
 		kind wire.FetchKind
 		path string
 		uid  uint32
-		want string // part of what is found
+		want string // part of the result
 		err  unix.Errno
 	}{
 		{file, "environ", root, "SECRET=word", 0},
@@ -96,7 +96,7 @@ func TestFetchAsUser(t *testing.T) {
 	}
 }
 
-// TestFetchOfNode looks at what a node has for itself.
+// TestFetchOfNode fetches files of the node itself.
 func TestFetchOfNode(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
@@ -115,7 +115,7 @@ func TestFetchOfNode(t *testing.T) {
 	}
 }
 
-// TestFetchIsOfOneProcess asks for a process that was started at another time.
+// TestFetchIsOfOneProcess asks for a process with another start time.
 func TestFetchIsOfOneProcess(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
@@ -133,8 +133,8 @@ func TestFetchIsOfOneProcess(t *testing.T) {
 	}
 }
 
-// TestFetchIsBounded reads more than is given at once, and more than is given at all,
-// where a procfs would have it.
+// TestFetchIsBounded reads more than fits in a piece, and more than MaxFetch, from a directory in
+// place of a procfs.
 func TestFetchIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "50/fd"), 0o755); err != nil {
@@ -166,7 +166,7 @@ func TestFetchIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzLocate: whatever path is asked for, what is opened is below a known name.
+// FuzzLocate checks that a file that is opened for any path is below a known name.
 func FuzzLocate(f *testing.F) {
 	for _, path := range []string{"stat", "task/5/stat", "net/dev", "../1/mem", "fd/../mem", "", "/", "task//mem", "meminfo"} {
 		f.Add(int32(50), path)

@@ -75,7 +75,7 @@ func (s *space) line() string {
 	return s.out.Text()
 }
 
-// run has init carry out a line that prints one line, which is returned.
+// run has init execute a line that prints one line, and returns that.
 func (s *space) run(line string) string {
 	s.tb.Helper()
 	if _, err := fmt.Fprintln(s.in, line); err != nil {
@@ -113,7 +113,7 @@ func (s *space) collector() *status.Collector {
 	return c
 }
 
-// news is what a View tells, made one message.
+// news returns everything that a View tells, as one message.
 func news(tb testing.TB, c *status.Collector, v *status.View) (all wire.Changed) {
 	tb.Helper()
 	c.Forget()
@@ -131,7 +131,7 @@ func news(tb testing.TB, c *status.Collector, v *status.View) (all wire.Changed)
 	return all
 }
 
-// until has a View tell until something is told.
+// until refreshes a View until it tells something.
 func until(tb testing.TB, c *status.Collector, v *status.View, what string, is func(wire.Changed) bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(limit.Scaled(20 * time.Second)); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -142,7 +142,7 @@ func until(tb testing.TB, c *status.Collector, v *status.View, what string, is f
 	tb.Fatalf("%s: not told", what)
 }
 
-// texts returns a predicate for what is told of a process.
+// texts returns a predicate for the texts of a process.
 func texts(pid wire.PID, is func(t *wire.Texts) bool) func(wire.Changed) bool {
 	return func(m wire.Changed) bool {
 		for i := range m.Procs {

@@ -8,22 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Identity is as whom procfs is read. The kernel decides what that user may see, by
-// the same rules as when the user reads it on the node (ptrace(2): PTRACE_MODE_READ_FSCREDS).
+// Identity is the user as whom procfs is read. The kernel decides what that user may see, by the
+// same rules as when the user reads it on the node (ptrace(2): PTRACE_MODE_READ_FSCREDS).
 type Identity struct {
 	UID    uint32
 	GID    uint32
 	Groups []uint32
 }
 
-// everybody is a user who has nothing: what the kernel shows to it may be shown to all.
-// The number is the one that kernel and distributions call nobody.
+// everybody is a user who owns nothing: whatever the kernel shows to it may be shown to all users.
+// The kernel and distributions call this number nobody.
 var everybody = Identity{UID: 65534, GID: 65534}
 
-// do calls f on a thread that has the identity, unless that is root's. Only what counts
-// for files is changed, and capabilities: whoever has the user's real number could signal
-// the daemon through such a thread (kill(2)). The thread ends with f; no other
-// goroutine ever runs on it.
+// do calls f on a thread that has the identity, unless that is root's. Only the IDs for file access
+// and the capabilities change: a process with the user's real ID could signal the daemon through a
+// thread with that real ID (kill(2)). The thread ends with f; no other goroutine ever runs on it.
 func (who Identity) do(f func() error) error {
 	if who.UID == 0 {
 		return f()
@@ -34,10 +33,10 @@ func (who Identity) do(f func() error) error {
 }
 
 func (who Identity) onThread(done chan<- error, f func() error) {
-	runtime.LockOSThread() // and never unlocked
+	runtime.LockOSThread() // never unlocked
 	if unix.Gettid() == unix.Getpid() {
-		// The first thread is what others see of the process. It must not change, and cannot
-		// end: it stays here, so that the runtime takes another.
+		// The main thread represents the process to others. It must not change, and cannot end: it
+		// waits here, so that the runtime takes another thread.
 		defer runtime.UnlockOSThread()
 		again := make(chan error, 1)
 		go who.onThread(again, f)
@@ -51,8 +50,8 @@ func (who Identity) onThread(done chan<- error, f func() error) {
 	done <- f()
 }
 
-// assume gives the calling thread the identity (credentials(7)). The calls are those
-// of the kernel, which are for one thread; those of package unix are for all.
+// assume gives the calling thread the identity (credentials(7)). The raw system calls affect one
+// thread; the functions of package unix affect all.
 func (who Identity) assume() error {
 	groups := unsafe.Pointer(unsafe.SliceData(who.Groups))
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(who.Groups)), uintptr(groups), 0); errno != 0 {
@@ -62,14 +61,14 @@ func (who Identity) assume() error {
 		call uintptr
 		id   uint32
 	}{{unix.SYS_SETFSGID, who.GID}, {unix.SYS_SETFSUID, who.UID}} {
-		// setfsuid(2): errors are not told, but the second call says what is now.
+		// setfsuid(2) reports no errors, but the second call returns the current ID.
 		_, _, _ = unix.RawSyscall(set.call, uintptr(set.id), 0, 0)
 		if now, _, _ := unix.RawSyscall(set.call, uintptr(set.id), 0, 0); uint32(now) != set.id {
 			return fmt.Errorf("setfsuid or setfsgid %d: %w", set.id, unix.EPERM)
 		}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData // for 64 capabilities
+	var none [2]unix.CapUserData // 64 capabilities
 	if _, _, errno := unix.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 {
 		return fmt.Errorf("capset: %w", errno)
 	}

@@ -6,15 +6,15 @@ import (
 	"bproc/wire"
 )
 
-// Mark stands for all that /proc shows of a thread: when that changes, Value does.
+// Mark stands for everything that /proc shows of a thread: when that changes, Value does.
 type Mark struct {
 	PID   wire.PID // of the process
 	TID   wire.PID
-	Start uint64 // that of another thread with the same number is another one
+	Start uint64 // tells threads with the same number apart
 	Value uint64
 
-	// Groups stands for its control groups, the text of which takes the kernel a lock of
-	// the whole machine; 0: not known.
+	// Groups stands for its control groups. Reading their text takes a lock of the whole machine in
+	// the kernel. 0: not known.
 	Groups uint64
 }
 

@@ -9,9 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// Names below /proc/PID that can be asked for, with everything below them. The others
-// are left out because they hold what nobody reads by name (mem, pagemap), or can only
-// be written.
+// Names below /proc/PID that may be fetched, with everything below them. The others are omitted
+// because programs do not read them by name (mem, pagemap), or because they can only be written.
 var processNames = names(`
 	arch_status attr autogroup auxv cgroup cmdline comm coredump_filter cpuset cwd environ exe
 	fd fdinfo gid_map io ksm_merging_pages ksm_stat latency limits loginuid maps mounts mountinfo
@@ -19,7 +18,7 @@ var processNames = names(`
 	projid_map root sched schedstat seccomp_cache sessionid setgroups smaps smaps_rollup stack stat
 	statm status syscall task timens_offsets timers timerslack_ns uid_map wchan`)
 
-// Names below the node's /proc.
+// Names below the node's /proc that may be fetched.
 var nodeNames = names(`
 	buddyinfo cgroups cmdline consoles cpuinfo crypto devices diskstats execdomains fb filesystems
 	interrupts iomem ioports key-users loadavg locks mdstat meminfo misc modules mtrr net pagetypeinfo
@@ -34,14 +33,14 @@ func names(text string) map[string]bool {
 	return set
 }
 
-// Bounds on a path.
+// Bounds of a path.
 const (
 	maxPath = 1 << 10 // bytes
 	maxDeep = 6       // names
 )
 
-// locate returns where in procfs a path is: the directory of a process and the way from
-// there. A path that does not name a known file is ENOENT; so is the init of a space.
+// locate returns the place of a path in procfs: the directory of a process and the path from there.
+// A path that does not name a known file is ENOENT; so is the init of a space.
 func locate(pid wire.PID, path string, inner bool) (dir, below string, err error) {
 	parts := strings.Split(path, "/")
 	if len(path) > maxPath || len(parts) > maxDeep {
@@ -57,7 +56,8 @@ func locate(pid wire.PID, path string, inner bool) (dir, below string, err error
 		if !nodeNames[parts[0]] {
 			return "", "", unix.ENOENT
 		}
-		// The machine's net is a link to the reader's own, who may not be in the namespace.
+		// The machine's net is a link to that of the reader, which may be outside of the PID
+		// namespace.
 		if parts[0] == "net" {
 			return "1", path, nil
 		}
@@ -73,7 +73,7 @@ func locate(pid wire.PID, path string, inner bool) (dir, below string, err error
 	return pid.String(), path, nil
 }
 
-// noName reports whether a part of a path cannot be the name of a file.
+// noName reports whether a part of a path cannot be a file name.
 func noName(part string) bool {
 	return part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0)
 }

@@ -11,13 +11,13 @@ import (
 	"bproc/wire"
 )
 
-// procMarks makes marks of what procfs shows. It takes as long as a listing by ps(1).
+// procMarks makes marks from the texts of procfs. It takes as long as ps(1).
 type procMarks struct {
 	proc   int
 	hidden func() func(wire.PID) bool
 }
 
-// seed is of all marks that this program makes.
+// seed is the seed of all hashes of this program.
 var seed = maphash.MakeSeed()
 
 // Close implements io.Closer.
@@ -48,7 +48,7 @@ func (p procMarks) Marks(yield func(Mark)) error {
 	return nil
 }
 
-// markOf hashes what is told of a thread.
+// markOf hashes the texts of a thread.
 func markOf(r *reader, pid, tid wire.PID) (Mark, bool) {
 	texts := wire.ThreadTexts{TID: tid}
 	if r.thread(pid.String()+"/task", &texts) != nil {

@@ -14,21 +14,20 @@ import (
 	"bproc/wire"
 )
 
-// Server serves those who look at the processes of this machine, each over a stream.
+// Server serves viewers of this machine's processes, each over a stream.
 type Server struct {
 	collector *Collector
 	stamp     func() uint64
 	bootID    string
 	shows     *crowd.Shares[viewer] // one place for each stream of Show
-	reads     *crowd.Shares[viewer] // one for each look-up, or refresh, that is under way
+	reads     *crowd.Shares[viewer] // one place for each Fetch or refresh in progress
 
 	mu     sync.Mutex
-	under  int         // look-ups and refreshes that are under way
-	closed []io.Closer // what is closed when there is none any more; nil: Close was not called
+	under  int         // fetches and refreshes in progress
+	closed []io.Closer // to close when none is in progress; nil: Close was not called
 }
 
-// viewer is a user of the front end, or somebody on a node: a node says itself as whom its
-// own ask.
+// viewer is a user of the front end, or all users of a node: a node itself says for whom it asks.
 type viewer struct {
 	node wire.NodeID
 	uid  uint32
@@ -41,13 +40,13 @@ func viewerOf(m *wire.Show) viewer {
 	return viewer{wire.FrontEnd, m.UID}
 }
 
-// Bounds on those who look at the same time. No viewer has all places.
+// Bounds of concurrent viewers. No viewer gets all places.
 const (
 	maxShows = 256
 	maxReads = 64
 )
 
-// NewServer returns a Server. Stamp returns the number of the last event so far.
+// NewServer returns a Server. Stamp returns the number of the latest event.
 func NewServer(cfg Config, stamp func() uint64) *Server {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -59,8 +58,8 @@ func NewServer(cfg Config, stamp func() uint64) *Server {
 	}
 }
 
-// Close gives up what the Server has open, and with it some of what it was given, as soon as no read of procfs is
-// under way. Such a one can take long; the error is nil then.
+// Close closes the collector and the given closers as soon as no read of procfs is in progress. A
+// read can take long; the error is nil then.
 func (s *Server) Close(given ...io.Closer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +77,7 @@ func (s *Server) closeLocked() (err error) {
 	return err
 }
 
-// enter notes that a read begins, unless the Server is closed.
+// enter notes the begin of a read, unless the Server is closed.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,35 +88,34 @@ func (s *Server) enter() bool {
 	return true
 }
 
-// leave notes that one has ended.
+// leave notes the end of a read.
 func (s *Server) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.under--; s.closed != nil {
-		_ = s.closeLocked() // nobody is left who could be told
+		_ = s.closeLocked() // no caller is left to report it to
 	}
 }
 
-// errManyLooks ends a look beyond the bound.
+// errManyLooks ends a look beyond the bounds.
 var errManyLooks = fmt.Errorf("too many look at this node: %w", unix.EAGAIN)
 
-// Fetch answers one look-up, and returns with an error when the stream ends.
+// Fetch answers one request, and returns with an error when the stream ends.
 func (s *Server) Fetch(stream io.ReadWriteCloser, reader *wire.Reader, request *wire.Fetch) error {
 	give := func(p *wire.Piece) error {
 		p.Event = s.stamp()
 		return wire.Write(stream, 0, p)
 	}
-	if !s.start(viewer{wire.FrontEnd, request.UID}, func() { _ = s.collector.Fetch(request, give) }) { // an error is that of the stream
+	if !s.start(viewer{wire.FrontEnd, request.UID}, func() { _ = s.collector.Fetch(request, give) }) { // an error is the stream's
 		return give(&wire.Piece{Errno: uint32(unix.EAGAIN), Last: true})
 	}
-	_, _, err := reader.Read() // the master says no more, and closes the stream in the end
+	_, _, err := reader.Read() // the master sends nothing more, and closes the stream in the end
 	return err
 }
 
-// start runs a read of procfs beside its stream, unless there are too many. Nobody waits
-// for it: reading can take as long as somebody holds the memory of a process locked,
-// and the session of this node must not. It still counts then, and ends with an error of
-// the stream.
+// start runs a read of procfs concurrently with its stream, unless there are too many. Nothing
+// waits for it: reading can take as long as the memory of a process is locked, and the session of
+// this node must not wait. The read still counts then, and ends with an error of the stream.
 func (s *Server) start(who viewer, read func()) bool {
 	if !s.reads.Take(who, 1) {
 		return false
@@ -134,7 +132,8 @@ func (s *Server) start(who viewer, read func()) bool {
 	return true
 }
 
-// Show says first what its times mean, answers each Refresh of one viewer, and returns with an error when the stream ends.
+// Show first sends the origin of its times, then answers each Refresh of one viewer. It returns
+// with an error when the stream ends.
 func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *wire.Show) error {
 	who := viewerOf(request)
 	if !s.shows.Take(who, 1) {
@@ -149,7 +148,7 @@ func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *w
 		return err
 	}
 	view := s.collector.View(request.Environ)
-	idle := make(chan struct{}, 1) // whoever has its token has the view
+	idle := make(chan struct{}, 1) // the holder of its token owns the view
 	idle <- struct{}{}
 	for {
 		m, number, err := reader.Read()
@@ -172,7 +171,7 @@ func (s *Server) Show(stream io.ReadWriteCloser, reader *wire.Reader, request *w
 }
 
 func (s *Server) refresh(stream io.ReadWriteCloser, number uint64, pressing bool, view *View, idle chan<- struct{}) {
-	var frame []byte // one for all: they are large
+	var frame []byte // one for all messages, because they are large
 	err := view.Refresh(pressing, func(c *wire.Changed) (err error) {
 		c.Event = s.stamp()
 		if frame, err = wire.Append(frame[:0], number, c); err == nil {
@@ -181,7 +180,7 @@ func (s *Server) refresh(stream io.ReadWriteCloser, number uint64, pressing bool
 		return err
 	})
 	if err != nil {
-		stream.Close() // and so show comes to its end
+		stream.Close() // so Show returns
 		return
 	}
 	idle <- struct{}{} // before the viewer can ask again

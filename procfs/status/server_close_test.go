@@ -12,7 +12,8 @@ import (
 	"bproc/wire"
 )
 
-// TestCloseWaitsForReads: procfs is not closed below a read that is under way, nor is one begun after Close.
+// TestCloseWaitsForReads checks that procfs stays open during a read, and that no read begins after
+// Close.
 func TestCloseWaitsForReads(t *testing.T) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -32,7 +33,7 @@ func TestCloseWaitsForReads(t *testing.T) {
 			return ours
 		}
 		stream := fetch()
-		synctest.Wait() // it has read, and nobody takes what it has
+		synctest.Wait() // it has read, and its output is not taken
 		given := new(closing)
 		if err := s.Close(given); err != nil || given.closed {
 			t.Errorf("while a read is under way: closed %v, %v", given.closed, err)

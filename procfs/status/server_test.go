@@ -13,7 +13,7 @@ import (
 	"bproc/wire"
 )
 
-// testServer looks at this machine, and shows nothing.
+// testServer serves this machine, and shows no processes.
 func testServer(t *testing.T) *Server {
 	t.Helper()
 	proc, err := os.Open("/proc")
@@ -32,7 +32,7 @@ func testServer(t *testing.T) *Server {
 	return v
 }
 
-// served runs a stream to its end, and returns the master's side and how it ends.
+// served runs a stream to its end, and returns the master's side and the stream's error.
 func served(t *testing.T, serve func(net.Conn, *wire.Reader) error) (master net.Conn, ended <-chan error) {
 	t.Helper()
 	master, stream := net.Pipe()
@@ -98,8 +98,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestNobodyTakesAllLooks has a user look, and somebody on a node, as often as they may.
-// Others see all the same.
+// TestNobodyTakesAllLooks has a user, and users of a node, take as many places as they may. Others
+// can still look.
 func TestNobodyTakesAllLooks(t *testing.T) {
 	node := wire.NodeID(0)
 	for _, c := range []struct {

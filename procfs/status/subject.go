@@ -9,20 +9,19 @@ import (
 	"bproc/wire"
 )
 
-// subject is a process of which something is to be told.
+// subject is a process to report.
 type subject struct {
 	pid     wire.PID
 	is, was told
-	dir     int         // its directory: all that is read is of one process; -1: not open
-	texts   *wire.Texts // nil: it is gone
+	dir     int         // its directory: all texts come from one process; -1: not open
+	texts   *wire.Texts // nil: it has ended
 }
 
-// readTogether is how many processes are read by one thread with the identity of
-// everybody. Their directories are open meanwhile.
+// readTogether is the number of processes that one thread reads with the identity of everybody.
+// Their directories are open meanwhile.
 const readTogether = 128
 
-// read reads what everybody may, of the process and of those of its threads that have
-// changed.
+// read reads the texts for all users, of the process and of its changed threads.
 func (s *subject) read(r *reader, proc int) (err error) {
 	if s.dir, err = unix.Openat(proc, s.pid.String(), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		s.dir = -1
@@ -35,7 +34,7 @@ func (s *subject) read(r *reader, proc int) (err error) {
 	}
 	t.Parent = s.is.parent
 	if s.is.groups == 0 || s.is.groups != s.was.groups || s.is.start != s.was.start {
-		if t.Cgroup, err = r.file(nil, "cgroup"); err != nil && !errors.Is(err, unix.ENOENT) { // there may be none
+		if t.Cgroup, err = r.file(nil, "cgroup"); err != nil && !errors.Is(err, unix.ENOENT) { // the file may not exist
 			return err
 		}
 	}
@@ -73,9 +72,8 @@ func (s *subject) readThreads(r *reader, t *wire.Texts) error {
 	return nil
 }
 
-// environ returns the environment that is to be told, nil if none is: it is as it was
-// told, or only who asks for it may know it. The texts say which. It is read with the
-// rights of the caller.
+// environ returns the environment to send; nil if it is unchanged or only its reader may know it.
+// It sets texts.Environ accordingly. It reads with the caller's rights.
 func (s *subject) environ(r *reader) []byte {
 	r.dir = s.dir
 	text, err := r.file(nil, "environ")
@@ -89,15 +87,15 @@ func (s *subject) environ(r *reader) []byte {
 	return text
 }
 
-// owned reports whether the process still belongs to whom its texts say. If not, it has
-// executed a set-uid program, whose environment may be what was read.
+// owned reports whether the process still belongs to the owner of its texts. If not, it has
+// executed a set-uid program, whose environment may have been read.
 func (s *subject) owned() bool {
 	var now unix.Stat_t
 	err := unix.Fstatat(s.dir, "environ", &now, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && now.Uid == s.texts.UID && now.Gid == s.texts.GID
 }
 
-// close gives up its directory.
+// close closes its directory.
 func (s *subject) close() {
 	if s.dir >= 0 {
 		_ = unix.Close(s.dir)

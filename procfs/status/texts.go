@@ -10,9 +10,9 @@ import (
 	"bproc/wire"
 )
 
-// reader reads small files of procfs into one buffer. It is for one goroutine.
+// reader reads small files of procfs into one buffer. Only one goroutine may use it.
 type reader struct {
-	dir  int // descriptor of the directory that they are in
+	dir  int // descriptor of the directory of the files
 	path []byte
 	buf  []byte
 }
@@ -21,7 +21,7 @@ func newReader(dir int) *reader {
 	return &reader{dir: dir, buf: make([]byte, wire.MaxText+1)}
 }
 
-// file returns a copy of what is in a file. A text that is too long is left out.
+// file returns a copy of the content of a file; nil if it is too long.
 func (r *reader) file(owner *unix.Stat_t, names ...string) ([]byte, error) {
 	r.path = r.path[:0]
 	for i, name := range names {
@@ -40,7 +40,7 @@ func (r *reader) file(owner *unix.Stat_t, names ...string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	// A file of procfs gives all it has in one read that is large enough (fs/seq_file.c).
+	// A file of procfs returns everything in one read that is large enough (fs/seq_file.c).
 	n, err := retry(func() (int, error) { return unix.Read(fd, r.buf) })
 	if err != nil || n > wire.MaxText {
 		return nil, err
@@ -57,8 +57,8 @@ func retry(call func() (int, error)) (n int, err error) {
 	}
 }
 
-// texts returns what everybody may read of a process, whose directory the reader has,
-// without its threads and control groups.
+// texts returns the texts for all users of the process in the reader's directory, without threads
+// and control groups.
 func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 	t := &wire.Texts{PID: pid, Environ: wire.EnvironNotTold}
 	var owner unix.Stat_t
@@ -85,8 +85,8 @@ func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 	return t, nil
 }
 
-// thread fills in what everybody may read of a thread. Task is the directory of all
-// threads of its process.
+// thread fills in the texts for all users of a thread. Task is the directory of all threads of its
+// process.
 func (r *reader) thread(task string, t *wire.ThreadTexts) (err error) {
 	tid := t.TID.String()
 	if t.Stat, err = r.file(nil, task, tid, "stat"); err != nil {

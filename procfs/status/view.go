@@ -10,29 +10,28 @@ import (
 	"bproc/wire"
 )
 
-// View is what one viewer has been told. It belongs to one goroutine.
+// View records what one viewer has been told. It belongs to one goroutine.
 type View struct {
 	c      *Collector
 	root   bool
-	latest *census // of which all is told
+	latest *census // completely told
 	told   map[wire.PID]told
 }
 
-// told is a process as it was told last.
+// told is a process in the version that was last told.
 type told struct {
 	process
 	parent  wire.PID
 	environ uint64 // a hash; 0: not told
 }
 
-// View returns a new View, which has told nothing yet. One for root tells environments.
+// View returns a new View, which has told nothing yet. With root it tells environments.
 func (c *Collector) View(root bool) *View {
 	return &View{c: c, root: root, told: map[wire.PID]told{}}
 }
 
-// Refresh calls tell with what has changed since the last call: as of this one if it is
-// pressing, else as of a moment ago at the most. What could not be told because of an error is
-// lost to this View.
+// Refresh calls tell with the changes since the last call: as of this call if pressing, else possibly
+// slightly older. Changes that could not be told because of an error are lost to this View.
 func (v *View) Refresh(pressing bool, tell func(*wire.Changed) error) error {
 	now, err := v.c.census(pressing)
 	if err != nil || now == v.latest {
@@ -48,11 +47,11 @@ func (v *View) Refresh(pressing bool, tell func(*wire.Changed) error) error {
 	return v.ended(now, b)
 }
 
-// changed returns the processes that are not as they were told, by number.
+// changed returns the processes that differ from what was told, by number.
 func (v *View) changed(now *census) (all []subject) {
 	for pid, p := range now.procs {
 		if p.start == 0 {
-			continue // its first thread was not there any more, or not yet
+			continue // its first thread was missing at that moment
 		}
 		is := told{process: p, parent: v.c.cfg.Parent(pid)}
 		was := v.told[pid]
@@ -60,12 +59,12 @@ func (v *View) changed(now *census) (all []subject) {
 			all = append(all, subject{pid: pid, is: is, was: was, dir: -1})
 		}
 	}
-	// As programs read them: the first have been told when they are asked for.
+	// In the order in which programs read them: the first ones arrive before they are read.
 	slices.SortFunc(all, func(a, b subject) int { return cmp.Compare(a.pid, b.pid) })
 	return all
 }
 
-// tell tells of some processes.
+// tell reports some processes.
 func (v *View) tell(some []subject, b *batch) error {
 	defer func() {
 		for i := range some {
@@ -75,7 +74,7 @@ func (v *View) tell(some []subject, b *batch) error {
 	r := newReader(-1)
 	err := everybody.do(func() error {
 		for i := range some {
-			if err := some[i].read(r, int(v.c.cfg.Proc.Fd())); err != nil && !isGone(err) { // the next census lacks it, or has another
+			if err := some[i].read(r, int(v.c.cfg.Proc.Fd())); err != nil && !isGone(err) { // the next census lacks it, or has another process
 				v.c.cfg.Log.Warn("a process cannot be shown", "pid", some[i].pid, "err", err)
 			}
 		}
@@ -101,7 +100,7 @@ func (v *View) tell(some []subject, b *batch) error {
 	return nil
 }
 
-// ended tells which processes are not there any more.
+// ended reports the processes that have ended.
 func (v *View) ended(now *census, b *batch) error {
 	for pid := range v.told {
 		if _, alive := now.procs[pid]; !alive {
@@ -116,19 +115,19 @@ func isGone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
 }
 
-// batch gathers what is told into messages.
+// batch collects reports into messages.
 type batch struct {
 	tell     func(*wire.Changed) error
 	next     wire.Changed
-	environs map[string]int32 // those of next
+	environs map[string]int32 // index in next.Environs plus 1
 	size     int
 }
 
-// messageSize is when a message is told, in bytes: a small part of what one may have
-// (wire.MaxMessage), to which one process more can be added.
+// messageSize is the size at which a message is sent, in bytes: a small part of wire.MaxMessage, so
+// that one more process fits.
 const messageSize = 128 << 10
 
-// add adds a process. Environ is its environment, if that is to be told.
+// add adds a process. Environ is its environment, if it is to be sent.
 func (b *batch) add(t *wire.Texts, environ []byte) error {
 	if environ != nil {
 		t.Environ = b.environ(environ)
@@ -144,7 +143,7 @@ func (b *batch) add(t *wire.Texts, environ []byte) error {
 	return b.flush()
 }
 
-// environ returns which of the message's environments one is.
+// environ returns the index plus 1 of an environment in the message, which it adds if needed.
 func (b *batch) environ(text []byte) int32 {
 	which, has := b.environs[string(text)]
 	if !has {

@@ -15,19 +15,19 @@ import (
 	"bproc/wire"
 )
 
-// markers are the ways of finding out what has changed.
+// markers are the ways of finding changes.
 var markers = map[string]func(*status.Collector) error{
 	"kernel": func(*status.Collector) error { return nil },
 	"procfs": (*status.Collector).ByProcfs,
 }
 
-// TestViewTells changes a process in many ways, and looks at what is told of it. Nothing
-// is told while it does nothing.
+// TestViewTells changes a process in many ways, and checks what is told of it. Nothing is told
+// while it does nothing.
 func TestViewTells(t *testing.T) {
 	nice := "5"
 	if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil {
 		t.Fatal(err)
-	} else if own == 20-5 { // the process has that already
+	} else if own == 20-5 { // the process already has that value
 		nice = "6"
 	}
 	for name, by := range markers {
@@ -58,7 +58,7 @@ func TestViewTells(t *testing.T) {
 				{"priority", "renice -n " + nice + " -p %d >/dev/null", func(t *wire.Texts) bool { return strings.Fields(string(t.Stat))[18] == nice }},
 				{"processors", "taskset -p 1 %d >/dev/null", has("Cpus_allowed_list:\t0\n")},
 			}
-			if runtime.NumCPU() == 1 { // that is no change
+			if runtime.NumCPU() == 1 { // pinning it is no change
 				changes = changes[:len(changes)-1]
 			}
 			for _, change := range changes {
@@ -77,7 +77,8 @@ func TestViewTells(t *testing.T) {
 	}
 }
 
-// TestViewTellsAll: what one viewer was told, another is told too, and init is not.
+// TestViewTellsAll checks that a second viewer is told the same as the first, and that init is not
+// told.
 func TestViewTellsAll(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
@@ -98,8 +99,8 @@ func TestViewTellsAll(t *testing.T) {
 // pending is a line of status.
 var pending = regexp.MustCompile(`(?m)^SigQ:.*\n`)
 
-// TestViewTellsTexts compares what is told with what the space's procfs has for a user
-// who may not look inside the process.
+// TestViewTellsTexts compares the texts with those of the space's procfs for a user who may not
+// inspect the process.
 func TestViewTellsTexts(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
@@ -108,7 +109,7 @@ func TestViewTellsTexts(t *testing.T) {
 	var got wire.Texts
 	until(t, c, v, "the program", texts(pid, func(t *wire.Texts) bool {
 		groups := got.Cgroup
-		if got = *t; got.Cgroup == nil { // as it was told before
+		if got = *t; got.Cgroup == nil { // unchanged
 			got.Cgroup = groups
 		}
 		return has("Name:\tsleep\n")(t) && has("State:\tS ")(t) && t.UID != 0 // it was root's while it executed
@@ -134,7 +135,7 @@ func TestViewTellsTexts(t *testing.T) {
 	fields, wanted := strings.Fields(string(got.Stat)), strings.Fields(string(want))
 	hidden := map[int]string{26: "1", 27: "1", 28: "0", 35: "0", 45: "0", 46: "0", 47: "0", 48: "0", 49: "0", 50: "0", 51: "0"}
 	for i := range wanted {
-		// Addresses are not for everybody, nor is whether it waits (proc_pid_stat(5)).
+		// Addresses, and whether it waits, are not for all users (proc_pid_stat(5)).
 		if zero, secret := hidden[i+1]; secret {
 			wanted[i] = zero
 		}
@@ -147,7 +148,7 @@ func TestViewTellsTexts(t *testing.T) {
 	}
 }
 
-// TestViewTellsThreads has one thread of many do something: the others are the same.
+// TestViewTellsThreads has one thread of many run: the others do not change.
 func TestViewTellsThreads(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()
@@ -176,8 +177,8 @@ while True: signal.pause()`
 	}))
 }
 
-// TestDaemonStaysRoot has the reading done by threads that give up what they are: the
-// daemon stays what it is.
+// TestDaemonStaysRoot checks that the daemon stays root: the threads that read give up their own
+// identity only.
 func TestDaemonStaysRoot(t *testing.T) {
 	s := newSpace(t)
 	c := s.collector()

@@ -2,17 +2,17 @@ package core
 
 import "time"
 
-// maxBehind is by how many events the front end may be behind. Beyond that nobody in
-// the space goes on until it has caught up with half of them: what it has to make up
-// for is bounded, whatever the processes do.
+// maxBehind is the number of events by which the front end may be behind. Beyond that all processes
+// of the space are held until it has caught up with half of them. So what the front end has to make
+// up for is bounded, whatever the processes do.
 const maxBehind = 20_000
 
-// MinHold is how long births are held back.
+// MinHold is how long births are held back, at least.
 const MinHold = 2 * time.Millisecond
 
-// Births are held back for longer while the front end is behind by more than a little, up
-// to maxHold when it is behind by half of maxBehind: what ends before it is told is
-// nothing that the front end has to make up for.
+// Births are held back longer while the front end is behind by more than littleBehind, up to
+// maxHold when it is behind by half of maxBehind: the front end need not make up for a process that
+// ends before its birth is reported.
 const (
 	littleBehind = 1024
 	maxHold      = 200 * time.Millisecond
@@ -20,28 +20,28 @@ const (
 
 // backlog is what the front end has to make up for.
 type backlog struct {
-	last   uint64 // event told
-	done   uint64 // event with which the front end has caught up
+	last   uint64 // last event reported
+	done   uint64 // last event that the front end is done with
 	frozen bool   // the processes are held
-	ending bool   // all processes were killed, and frozen ones do not die
+	ending bool   // all processes were killed; they are not held, since frozen ones do not die
 }
 
 func (b *backlog) by() uint64 { return max(b.last, b.done) - b.done }
 
-// HoldBack returns how long births are to be held back now.
+// HoldBack returns how long births must be held back now.
 func (c *Core) HoldBack() time.Duration {
 	const all = maxBehind/2 - littleBehind
 	by := min(max(c.backlog.by(), littleBehind)-littleBehind, all)
 	return MinHold + (maxHold-MinHold)*time.Duration(by)/all
 }
 
-// toldUpTo takes in the number of the last event that was told.
+// toldUpTo takes in the number of the last event that was reported.
 func (c *Core) toldUpTo(last uint64) {
 	c.backlog.last = last
 	c.follow()
 }
 
-// follow holds the processes while the front end does not follow, and lets them go.
+// follow holds the processes while the front end is too far behind, and lets them go on after that.
 func (c *Core) follow() {
 	b := &c.backlog
 	switch by := b.by(); {

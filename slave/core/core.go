@@ -10,30 +10,30 @@ import (
 type Core struct {
 	log     logger
 	out     []Output
-	clock   time.Time // of the input
+	clock   time.Time // of the present input
 	session Session   // 0: there is none
 
 	events   events
-	launched map[wire.PID]bool // the front end has started them, and init has not said that they have ended
+	launched map[wire.PID]bool // started by the front end; init has not reported their end
 	calls    map[uint64]*wire.Call
 	backlog  backlog
 	lease    lease
 
 	signals  signals
-	pursuits []*pursuit // that are yet to be looked after
-	pursued  []*pursuit // processes are looked for to which these have not come
+	pursuits []*pursuit // waiting for the next LookForLate
+	pursued  []*pursuit // in the present LookForLate
 }
 
 // Session is the number that the daemon gives a session with the master. It is not 0.
 type Session uint64
 
-// Config is what a core knows from the beginning.
+// Config is what a core knows at its start.
 type Config struct {
 	Journal   []Record // of a former daemon, which has left its processes
-	Confirmed uint64   // the last [Confirm] of that
+	Confirmed uint64   // the last [Confirm] of that daemon
 }
 
-// New returns a core without a session. An error says what of the journal cannot be read.
+// New returns a core without a session. An error says what in the journal cannot be read.
 func New(cfg Config) (*Core, error) {
 	c := &Core{launched: map[wire.PID]bool{}, calls: map[uint64]*wire.Call{}}
 	c.log.core = c
@@ -45,9 +45,9 @@ func New(cfg Config) (*Core, error) {
 	return c, nil
 }
 
-// Step takes one input, which came at a time, and returns what is to be done for it, in
-// order. The outputs are the caller's. An input that an output says that it is followed by is
-// the very next one, before the outputs that come after it are done.
+// Step takes one input, with the time at which it came, and returns the outputs that follow from
+// it, in order. The caller owns the outputs. If an output says that an input follows it, that input
+// is the very next one, before the later outputs are carried out.
 func (c *Core) Step(now time.Time, in Input) []Output {
 	c.clock = now
 	in.apply(c)
@@ -58,8 +58,8 @@ func (c *Core) Step(now time.Time, in Input) []Output {
 
 func (c *Core) emit(o Output) { c.out = append(c.out, o) }
 
-// say sends a message to the master. What is said while there is no session is not sent: the
-// beginning of the next one says it all.
+// say sends a message to the master. Without a session it sends nothing: the beginning of the next
+// session makes up for that.
 func (c *Core) say(number uint64, m wire.Message) {
 	if c.session != 0 {
 		c.emit(ToMaster{number, m})

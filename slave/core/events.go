@@ -7,20 +7,20 @@ import (
 	"bproc/wire"
 )
 
-// events are what the front end certainly knows of the processes of this node, and what it was
-// told besides, which is told again in the next session. All of it is in the journal, for the
-// next daemon.
+// events are what the front end certainly knows of the processes of this node, and the events that
+// were reported besides. The latter are reported again in the next session. All of it is in the
+// journal, for the next daemon.
 type events struct {
 	known     map[wire.PID]Known
-	told      []wire.Event // of which the front end has not said that it is done with them
-	states    []Known      // of their processes, after each
-	first     uint64       // number of the first of told in the session there is
-	confirmed uint64       // events since the journal was written anew
-	blocks    []wire.Block // numbers of this node
-	position  uint64       // in the kernel's ring: all records before led to nothing, or to what was told
+	told      []wire.Event // events that the front end has not confirmed
+	states    []Known      // states of their processes, after each event
+	first     uint64       // number of told[0] in the present session
+	confirmed uint64       // events confirmed since the journal was written anew
+	blocks    []wire.Block // blocks of this node
+	position  uint64       // in the kernel's ring: all records before it led to nothing, or were reported
 }
 
-// tell tells events.
+// tell enters events in the journal and sends them.
 func (c *Core) tell(in Told) {
 	e, all := &c.events, in.Events.Events
 	if len(all) > 0 {
@@ -36,16 +36,16 @@ func (c *Core) tell(in Told) {
 	c.toldUpTo(in.Events.Last())
 }
 
-// Bounds of one message: on its events, and on what their command lines take where they are
-// decoded, which is much more than on the wire if there are many empty arguments.
+// Bounds of one message: on its events, and on the memory for their decoded command lines, which is
+// much more than on the wire if there are many empty arguments.
 const (
 	maxEvents    = 60
 	maxArguments = 960 << 10 // bytes
 	argumentSize = 16        // of an empty argument
 )
 
-// atOnce returns how many of some events go into one message: one at least, with a command
-// line of 64 KiB at most (procevents).
+// atOnce returns how many of the events go into one message: at least one, with a command line of
+// at most 64 KiB (procevents).
 func atOnce(events []wire.Event) int {
 	size := 0
 	for i := range events {
@@ -67,7 +67,7 @@ func (c *Core) sayEvents(e wire.Events) {
 	}
 }
 
-// confirm takes in that the front end is done with an event of this session.
+// confirm takes in that the front end is done with the events of this session up to one.
 func (c *Core) confirm(event uint64) {
 	e := &c.events
 	if event < e.first {
@@ -80,8 +80,8 @@ func (c *Core) confirm(event uint64) {
 	}
 }
 
-// confirm has the first events take effect on what is known. It returns the launched processes
-// of whose end the front end knows.
+// confirm lets the first n events take effect on what is known. It returns the launched processes
+// whose end the front end knows.
 func (e *events) confirm(n uint64) (ended []wire.PID) {
 	for i := range e.told[:n] {
 		event := &e.told[i]
@@ -96,8 +96,8 @@ func (e *events) confirm(n uint64) (ended []wire.PID) {
 	return ended
 }
 
-// tellsEnd reports whether the end of a process with a number was told that the front end has not said that
-// it is done with.
+// tellsEnd reports whether the end of a process with a number was reported and the front end has
+// not confirmed it.
 func (e *events) tellsEnd(pid wire.PID) bool {
 	return slices.ContainsFunc(e.told, func(t wire.Event) bool {
 		return t.PID == pid && (t.Kind == wire.EventExited || t.Kind == wire.EventSpawned && t.Errno != 0)
@@ -123,7 +123,7 @@ func (e *events) list(inv *wire.Inventory) {
 	inv.Again = uint64(len(e.told))
 }
 
-// now returns the processes that the front end knows, or will know by what it was told.
+// now returns the processes that the front end knows, or will know from the reported events.
 func (e *events) now() map[wire.PID]Known {
 	known := maps.Clone(e.known)
 	for i := range e.told {
@@ -132,14 +132,15 @@ func (e *events) now() map[wire.PID]Known {
 	return known
 }
 
-// Known returns the processes that the front end knows, or will know by what it was told.
+// Known returns the processes that the front end knows, or will know from the reported events.
 func (c *Core) Known() map[wire.PID]Known { return c.events.now() }
 
-// Position returns up to where in the kernel's ring all records led to nothing, or to what was told.
+// Position returns the position in the kernel's ring before which all records led to nothing, or
+// were reported.
 func (c *Core) Position() uint64 { return c.events.position }
 
-// Blocks returns the numbers that this node has.
+// Blocks returns the blocks of this node.
 func (c *Core) Blocks() []wire.Block { return slices.Clone(c.events.blocks) }
 
-// Last returns the number of the last event that was told.
+// Last returns the number of the last event reported.
 func (c *Core) Last() uint64 { return c.backlog.last }

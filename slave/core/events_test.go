@@ -13,7 +13,7 @@ import (
 	"bproc/wire"
 )
 
-// nextCore returns the core of the daemon that comes when the one of a script dies now.
+// nextCore returns the core of the daemon that would follow if the daemon of a script died now.
 func (s *script) nextCore() *Core {
 	s.Helper()
 	c, err := New(Config{Journal: s.journal.records, Confirmed: s.journal.confirmed})
@@ -23,8 +23,8 @@ func (s *script) nextCore() *Core {
 	return c
 }
 
-// TestNextDaemon has a daemon die again and again while much happens: the next one knows what it
-// knew.
+// TestNextDaemon has a daemon die again and again while many things happen. The next one knows what
+// it knew.
 func TestNextDaemon(t *testing.T) {
 	s, r := newScript(t), rand.New(rand.NewPCG(5, 6))
 	argv := []string{strings.Repeat("x", 300)}
@@ -72,8 +72,8 @@ func TestLongArguments(t *testing.T) {
 	}
 }
 
-// TestEventsWithManyArguments tells of processes with command lines of all kinds, at once.
-// Each message can be decoded by whoever is told.
+// TestEventsWithManyArguments reports processes with command lines of all kinds, at once. The
+// receiver can decode each message.
 func TestEventsWithManyArguments(t *testing.T) {
 	for name, argv := range map[string][]string{
 		"none":       nil,
@@ -96,7 +96,7 @@ func TestEventsWithManyArguments(t *testing.T) {
 	}
 }
 
-// TestJournalOfNoDaemon: more events are confirmed than there were.
+// TestJournalOfNoDaemon confirms more events than there were.
 func TestJournalOfNoDaemon(t *testing.T) {
 	if _, err := New(Config{Confirmed: 1}); !errors.Is(err, ErrJournal) {
 		t.Errorf("got %v, want %v", err, ErrJournal)

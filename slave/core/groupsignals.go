@@ -6,17 +6,17 @@ import (
 	"bproc/wire"
 )
 
-// Signals for process groups are for those, too, who were born too late to have a ghost when the
-// signal was sent on the front end.
+// Signals for process groups are also for processes that were born too late to have a ghost when
+// the signal was sent on the front end.
 //
-// Processes known to have missed a signal when it comes get it together with the ancestor that
+// Processes known to have missed a signal when it arrives get it together with the ancestor that
 // had a ghost. SIGKILL comes with the number of a process whose ghost could not be made, and is
-// given to all that are born until it has arrived: what is killed does not fork any more. Some
-// fork and end faster than they can be killed one by one, so all are held for that. For other
-// signals that would be wrong: a process that has received one may well go on, and then has
-// children that it is not for.
+// given to all processes that are born until it has arrived: a killed process does not fork any
+// more. Some fork and end faster than they can be killed one by one, so all processes are held for
+// that. For other signals that would be wrong: a process that has received one may well go on, and
+// have children that the signal is not for.
 
-// Born is a process by its number, which others may have had or get, and its birth.
+// Born is a process: its number, which other processes may have had or may get, and its birth.
 type Born struct {
 	PID   wire.PID
 	Birth uint64 // as in wire.Event
@@ -32,17 +32,17 @@ type Pursued struct {
 type pursuit struct {
 	of     Pursued
 	rounds int
-	had    map[Born]bool // who got it
+	had    map[Born]bool // processes that got it
 }
 
-// Bounds on pursuits. One round is enough if all were held; what could not be, may
-// have been about to fork.
+// Bounds on pursuits. One round is enough if all processes were held. A process that could not be
+// held may have been about to fork.
 const (
 	maxPursuits = 10_000
 	maxRounds   = 16
 )
 
-// giveLate gives a signal to those that have missed it.
+// giveLate gives a signal to the processes that have missed it.
 func (c *Core) giveLate(in Signal) {
 	for _, pid := range in.Late {
 		c.emit(Give{&wire.Signal{PID: pid, Info: in.Signal.Info}})
@@ -57,7 +57,7 @@ func (c *Core) pursue(m *wire.Signal) {
 	c.lookForLate()
 }
 
-// lookForLate has the first look at pursuits that have begun meanwhile.
+// lookForLate starts the first look for pursuits that have begun meanwhile.
 func (c *Core) lookForLate() {
 	if len(c.pursued) > 0 || len(c.pursuits) == 0 {
 		return
@@ -73,8 +73,8 @@ func (c *Core) lookedFor() (all []Pursued) {
 	return all
 }
 
-// foundLate takes in who is late. If anybody is, all processes are held for the next look.
-// Where not all could be held, somebody may yet have been born, and the pursuit goes on.
+// foundLate takes in which processes are late. If there are any, all processes are held for the
+// next look. If not all could be held, another process may have been born, and the pursuit goes on.
 func (c *Core) foundLate(in FoundLate) {
 	missed := make([][]Born, len(c.pursued))
 	for i, p := range c.pursued {

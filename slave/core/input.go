@@ -11,24 +11,24 @@ type Input interface{ apply(c *Core) }
 
 // The master.
 type (
-	// SessionUp says that there is a session with the master. The inventory has all but what this
-	// core knows. All that the kernel has noted is told before ([Told]).
+	// SessionUp says that there is a session with the master. The inventory has everything except
+	// what this core knows. Everything that the kernel has noted was reported before ([Told]).
 	SessionUp struct {
 		Session   Session
 		Inventory wire.Inventory
 	}
-	// SessionLost says that it has ended.
+	// SessionLost says that the session has ended.
 	SessionLost struct{}
 	// FromMaster is a message on the control stream; Number is that of the call that it answers.
 	FromMaster struct {
 		Number  uint64
 		Message wire.Message
 	}
-	// Served says that the master has said something in this session, other than [Launch]: so it has
-	// the inventory.
+	// Served says that the master has sent something in this session, other than [Launch]: so it
+	// has the inventory.
 	Served struct{}
-	// Heard says, before a session and several times a second, when something last came over the link,
-	// and what its lease is.
+	// Heard says when something last came over the link, and what the link's lease is. It comes
+	// before a session and several times a second.
 	Heard struct {
 		At    time.Time
 		Lease time.Duration
@@ -43,31 +43,32 @@ func (in Heard) apply(c *Core)      { c.hear(in) }
 
 // Processes.
 type (
-	// Told are events for the front end, in their order and with their numbers, and what is known
-	// of the process of each after it. All of the kernel's records before the position led to
-	// nothing else. There may be none.
+	// Told has events for the front end, in order and with their numbers, and what is known of each
+	// event's process after it. All of the kernel's records before Position led to nothing else.
+	// There may be no events.
 	Told struct {
 		Events   wire.Events
 		States   []Known
 		Position uint64
 	}
-	// Wanted says that [Launch] follows, when init can no longer miss what this led to.
+	// Wanted says that [Launch] follows, when init can no longer miss the outputs of Wanted.
 	Wanted struct{ PID wire.PID }
-	// Launch is a process that the front end asks for in a session. Whether it is to be: [Start].
+	// Launch is a process that the front end asks for in a session. If it must be started, [Start]
+	// follows.
 	Launch struct {
 		Session Session
 		Spawn   *wire.Spawn
 	}
-	// Unasked says that init was not asked for it after all, by a former daemon.
+	// Unasked says that a former daemon did not ask init for the process after all.
 	Unasked struct{ PID wire.PID }
 	// Spawned says that a process that init was asked for runs.
 	Spawned struct{ PID wire.PID }
 	// Reaped says that init has reaped such a process, or could not start it.
 	Reaped struct{ PID wire.PID }
-	// Found says, once, which processes that the front end has started and which launches init has
-	// from a former daemon.
+	// Found says, once, which launches, and which processes that the front end has started, init
+	// has from a former daemon.
 	Found struct{ PIDs, Starting []wire.PID }
-	// EndAll wants all processes ended.
+	// EndAll asks for the end of all processes.
 	EndAll struct{}
 )
 
@@ -82,15 +83,16 @@ func (EndAll) apply(c *Core)     { c.killAll(false) }
 
 // Signals.
 type (
-	// Signal is a signal of the front end. Meant says that its number is not another's than when
-	// the front end had handled the events up to Seen. Of a signal for a group, Late are those that
-	// were born so late that it has missed their ghosts.
+	// Signal is a signal of the front end. Meant says that its number has not passed to another
+	// process since the front end had handled the events up to Seen. Late are the processes that a
+	// signal for a group has missed because they were born too late to have ghosts.
 	Signal struct {
 		Signal *wire.Signal
 		Meant  bool
 		Late   []wire.PID
 	}
-	// FoundLate answers [LookForLate], for each process in turn. All says that all were held.
+	// FoundLate answers [LookForLate], for each process in turn. All says that all processes were
+	// held.
 	FoundLate struct {
 		Late      [][]Born
 		Held, All bool
@@ -105,19 +107,19 @@ func (News) apply(c *Core)         { c.news() }
 
 // Everything else.
 type (
-	// Call is a system call that the front end is to carry out, with a number of its own. It is
-	// answered by [Returned].
+	// Call is a system call that the front end must carry out, with a unique number. [Returned]
+	// answers it.
 	Call struct {
 		Number uint64
 		Call   *wire.Call
 	}
-	// CallLeft says that nobody waits for the answer any more.
+	// CallLeft says that no caller waits for the answer any more.
 	CallLeft struct{ Number uint64 }
-	// Blocks says which numbers this node has.
+	// Blocks says which blocks this node has.
 	Blocks struct{ Blocks []wire.Block }
 	// JournalGrown says, after [Append], that the journal is worth writing anew.
 	JournalGrown struct{}
-	// JournalRewritten says, after [Rewrite], that it is done.
+	// JournalRewritten says that [Rewrite] is done.
 	JournalRewritten struct{}
 )
 

@@ -20,16 +20,16 @@ type Record struct {
 // Kinds of records.
 const (
 	recordKnown   = 1 // processes
-	recordBlocks  = 2 // all numbers that the node has
+	recordBlocks  = 2 // all blocks of the node
 	recordEvents  = 3 // position and number of events, the states after them, a frame of Events
-	recordUnasked = 4 // the number of a process that is not to be
+	recordUnasked = 4 // the number of a process that is not started after all
 	recordParent  = 5 // a launched process: its number, its parent on the front end, its birth
 )
 
 // ErrJournal is the error for a journal that no daemon has written.
 var ErrJournal = errors.New("a record that makes no sense")
 
-// notAll is logged when an event cannot be entered.
+// notAll is logged when an event cannot be entered in the journal.
 const notAll = "should this daemon die, the next cannot tell the front end all that happened"
 
 // append appends records to the journal.
@@ -59,14 +59,14 @@ func (c *Core) rewrite() {
 	c.emit(Rewrite{append([]Record{{recordKnown, payload}, blocksRecord(e.blocks)}, told...)})
 }
 
-// haveBlocks enters the numbers that the node has.
+// haveBlocks enters the node's blocks.
 func (c *Core) haveBlocks(blocks []wire.Block) {
 	c.events.blocks = slices.Clone(blocks)
 	c.append(blocksRecord(blocks))
 }
 
-// replay takes in the journal of a former daemon. Whatever is confirmed takes effect in its place
-// among what else is known.
+// replay takes in the journal of a former daemon. Confirmed events take effect in their place among
+// the other records.
 func (c *Core) replay(all []Record, confirmed uint64) error {
 	e := &c.events
 	var ended []wire.PID
@@ -141,8 +141,8 @@ func parentRecord(k Known) Record {
 	return Record{recordParent, binary.NativeEndian.AppendUint64(b, k.Birth)}
 }
 
-// replayParent gives a process another parent. What was told of it before may be
-// confirmed by now, though it was not when the record was made.
+// replayParent gives a process another parent. Events from before may be confirmed by now, though
+// they were not when the record was made.
 func (e *events) replayParent(payload []byte) error {
 	if len(payload) != 16 {
 		return fmt.Errorf("%w: %d bytes of a parent", ErrJournal, len(payload))

@@ -6,19 +6,20 @@ import "bproc/wire"
 // without a number is in it, in a group of its own.
 const InitSession wire.PID = 1
 
-// wanted has init forget how an earlier process of a number ended: the front end knows that, since it gives
-// the number to another, but may not have said so yet. Init says of its processes only what their numbers are;
-// should this daemon die between entering the next one and asking init for it, the next daemon would
-// take that end for its own.
+// wanted has init forget how an earlier process with the same number ended. The front end knows
+// that end, since it gives the number to another process, but may not have confirmed it yet. Init
+// identifies its processes by number only. If this daemon died between entering the next process
+// and asking init for it, the next daemon would take the old end for that of the new process.
 func (c *Core) wanted(pid wire.PID) {
 	if c.events.tellsEnd(pid) {
 		c.emit(Forget{[]wire.PID{pid}})
 	}
 }
 
-// launch enters a process that the front end asks for in a session, and has it started. It is not
-// if another session has begun: its inventory lacks the process, and the front end asks again. Nor
-// is it if the front end is not done with an earlier answer to the same: it will get that.
+// launch enters a process that the front end asks for in a session, and has it started. It does
+// nothing if another session has begun: the inventory of that session lacks the process, and the
+// front end asks again. It does nothing either if the front end is not done with an earlier answer
+// to the same launch, which it will get.
 func (c *Core) launch(in Launch) {
 	spawn := in.Spawn
 	if c.session == 0 || in.Session != c.session {
@@ -34,7 +35,7 @@ func (c *Core) launch(in Launch) {
 	c.emit(Start{k})
 }
 
-// Asked is what is known of a process that the front end asks for.
+// Asked returns what is known of a process that the front end asks for.
 func Asked(spawn *wire.Spawn) Known {
 	k := Known{
 		PID: spawn.PID, Birth: spawn.Launch, Parent: spawn.Parent, Began: spawn.SID, PGID: spawn.PGID, SID: spawn.SID,
@@ -48,14 +49,14 @@ func Asked(spawn *wire.Spawn) Known {
 	return k
 }
 
-// unasked takes a process out that the front end has asked for, and that init was not. The front
-// end is not told: it asks once more when the inventory lacks it.
+// unasked removes a process that the front end has asked for and that init was not asked for. The
+// front end is not told: it asks again when the inventory lacks the process.
 func (c *Core) unasked(pid wire.PID) {
 	delete(c.events.known, pid)
 	c.append(unaskedRecord(pid))
 }
 
-// reparent enters the parent that a launched process has on the front end now.
+// reparent enters the present parent of a launched process on the front end.
 func (c *Core) reparent(m *wire.Reparent) {
 	if k, ok := c.events.known[m.PID]; ok && k.Launched {
 		k.Parent = m.Parent
@@ -65,8 +66,8 @@ func (c *Core) reparent(m *wire.Reparent) {
 	c.emit(SetParent{m.PID, m.Parent})
 }
 
-// reaped is for the end of a launched process, or of a launch. Init may keep one of which the front
-// end has long known: the daemon that was to say so has died.
+// reaped takes in the end of a launched process, or of a launch. Init may keep an end that the
+// front end has long known: the daemon that should have said so has died.
 func (c *Core) reaped(pid wire.PID) {
 	delete(c.launched, pid)
 	if _, is := c.events.known[pid]; !is {
@@ -74,10 +75,8 @@ func (c *Core) reaped(pid wire.PID) {
 	}
 }
 
-// Quiet reports whether init has said how all processes have ended that the front end has
-// started.
+// Quiet reports whether init has reported the ends of all processes that the front end has started.
 func (c *Core) Quiet() bool { return len(c.launched) == 0 }
 
-// IsLaunched reports whether the front end has started a process, and init has not said that it
-// has ended.
+// IsLaunched reports whether the front end has started a process and init has not reported its end.
 func (c *Core) IsLaunched(pid wire.PID) bool { return c.launched[pid] }

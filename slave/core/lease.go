@@ -2,20 +2,20 @@ package core
 
 import "time"
 
-// lease is how long processes may live on without word from the master. It goes on between two
+// lease is how long processes may live on without word from the master. It continues between
 // sessions.
 type lease struct {
-	served  bool      // the master has said something in this session
-	link    Heard     // of which the daemon has told last
-	word    Heard     // the same, as far as it counts
-	expired bool      // when the master was last looked after
-	ends    time.Time // what init was told last
+	served  bool      // the master has sent something in this session
+	link    Heard     // the last Heard
+	word    Heard     // the last Heard that counts as word of the master
+	expired bool      // at the last check
+	ends    time.Time // what init was last told
 }
 
-// hear takes in when something last came over the link. That is no word of the master until it has said
-// something in the session: the link may end before the master has the inventory, and then
-// the master counts from the session before. Without any, the deadline that init has from a former
-// daemon holds.
+// hear takes in when something last came over the link. That counts as word of the master only when
+// the master has sent something in the session: the link may end before the master has the
+// inventory, and then the master counts from the session before. Without any word, the deadline
+// that init has from a former daemon holds.
 func (c *Core) hear(in Heard) {
 	l := &c.lease
 	l.link = in
@@ -27,7 +27,7 @@ func (c *Core) hear(in Heard) {
 	}
 }
 
-// isServed notes that the master has said something in this session.
+// isServed records that the master has sent something in this session.
 func (c *Core) isServed() {
 	if l := &c.lease; !l.served {
 		l.served = true
@@ -35,9 +35,10 @@ func (c *Core) isServed() {
 	}
 }
 
-// keepLease looks after the lease: when the master has not been heard from for its time everything is
-// killed, for soon the master will call these processes dead. The link may go on after that, with
-// an empty space. Init is told when the lease will have run out, should this daemon not live to look.
+// keepLease checks the lease. If the master has not been heard from for the time of the lease, all
+// processes are killed, for soon the master will consider them dead. The link may go on after that,
+// with an empty space. Init is told when the lease runs out, in case this daemon does not live to
+// check.
 func (c *Core) keepLease() {
 	l := &c.lease
 	if ends := l.word.At.Add(l.word.Lease); !ends.Equal(l.ends) {
@@ -52,7 +53,7 @@ func (c *Core) keepLease() {
 	}
 }
 
-// killAll ends all processes. They are let go on, since frozen ones do not die, and are not held
+// killAll ends all processes. It lets them go on, since frozen ones do not die. They are not held
 // again until the front end has caught up.
 func (c *Core) killAll(surely bool) {
 	c.backlog.ending = true

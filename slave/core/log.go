@@ -1,6 +1,6 @@
 package core
 
-// Level says how much a line of the log matters.
+// Level is the severity of a log line.
 type Level uint8
 
 // The levels.
@@ -11,7 +11,7 @@ const (
 	Error
 )
 
-// logger puts lines of the log among the outputs.
+// logger puts log lines among the outputs.
 type logger struct{ core *Core }
 
 func (l logger) Info(text string, args ...any)  { l.core.emit(Log{Info, text, args}) }

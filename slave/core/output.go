@@ -6,20 +6,20 @@ import (
 	"bproc/wire"
 )
 
-// Output is something that the daemon is to do. Outputs are done in order.
+// Output is something that the daemon must do. Outputs are carried out in order.
 type Output interface{ output() }
 
 // The master.
 type (
-	// OpenSession begins with the control stream of a session; what is yet to be sent on a former
-	// one is not.
+	// OpenSession begins the control stream of a session. What waits to be sent on a former one is
+	// dropped.
 	OpenSession struct{}
 	// ToMaster sends a message on the control stream; Number is that of a call, or 0.
 	ToMaster struct {
 		Number  uint64
 		Message wire.Message
 	}
-	// Renumber gives these events the numbers from 1, and those that are told next follow.
+	// Renumber gives these events the numbers from 1. The numbers of later events follow.
 	Renumber struct{ Again []wire.Event }
 	// Returned answers [Call].
 	Returned struct {
@@ -33,23 +33,23 @@ type (
 	// Hold holds all processes, LetGo lets them go on, unless others want them held.
 	Hold  struct{}
 	LetGo struct{}
-	// KillAll kills all processes, whether they are held or not; surely: if init does not do it
-	// the space is to end.
+	// KillAll kills all processes, held or not. Surely: if init does not do it, the space must end.
 	KillAll struct{ Surely bool }
-	// Deadline has init do so by itself at a time, unless it is told of another one.
+	// Deadline has init kill all processes by itself at a time, unless it is told another time
+	// before.
 	Deadline struct{ At time.Time }
-	// Start enters a process that init is to be asked for next.
+	// Start enters a process that init will be asked for next.
 	Start struct{ Process Known }
-	// Resume enters a process that a former daemon has started: its parent, and the session in which
-	// it began.
+	// Resume enters a process that a former daemon has started, with its parent and the session in
+	// which it began.
 	Resume struct{ PID, Parent, Began wire.PID }
-	// TakenOver says which launches of a former daemon have led to processes, which init has told
-	// only that, and which init may not have been asked for.
+	// TakenOver sorts the launches of a former daemon. Running have led to processes, and init has
+	// reported nothing else of them. Unsure may not have been passed to init.
 	TakenOver struct{ Running, Unsure []wire.PID }
-	// SetParent says what parent a process sees that the front end has started.
+	// SetParent sets the parent that a process started from the front end sees.
 	SetParent struct{ PID, Parent wire.PID }
-	// Forget says that the front end knows of the ends of processes that it has started, or that
-	// they could not be: init need not keep how they ended.
+	// Forget says that the front end knows that processes that it has started have ended, or could
+	// not be started: init need not keep how they ended.
 	Forget struct{ PIDs []wire.PID }
 )
 
@@ -59,25 +59,25 @@ type (
 	Give struct{ Signal *wire.Signal }
 	// Kill kills a process that is held.
 	Kill struct{ PID wire.PID }
-	// LookForLate wants to know who descends from processes without a ghost and is in their groups,
-	// and them, as long as they live ([FoundLate]). Held: all processes are held before, as by Hold.
+	// LookForLate asks for the processes All, which have no ghosts, and for their descendants in
+	// their groups, as far as they live ([FoundLate]). Held: all processes must be held before, as
+	// by Hold.
 	LookForLate struct {
 		All  []Pursued
 		Held bool
 	}
-	// Soon wants [News] within a moment.
+	// Soon asks for [News] a moment later.
 	Soon struct{}
 )
 
 // The journal.
 type (
-	// Append appends records, which hold all at once. It is followed by [JournalGrown] if the
-	// journal is worth writing anew; the records hold then when that is done.
+	// Append appends records, which take effect all at once. [JournalGrown] follows if the journal
+	// is worth writing anew. The records then take effect when that is done.
 	Append struct{ Records []Record }
-	// Rewrite puts records in the place of all that there are. If that can be done it is followed by
-	// [JournalRewritten].
+	// Rewrite replaces all records. If that succeeds, [JournalRewritten] follows.
 	Rewrite struct{ Records []Record }
-	// Confirm keeps a number beside the records. Rewrite makes it 0.
+	// Confirm keeps a number beside the records. Rewrite resets it to 0.
 	Confirm struct{ Count uint64 }
 )
 

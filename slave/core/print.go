@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Size returns how much the core keeps of processes, of their signals and of calls.
+// Size returns how many entries the core keeps for processes, their signals and calls.
 func (c *Core) Size() int {
 	e := &c.events
 	return len(e.known) + len(e.told) + len(c.launched) + len(c.calls) + len(c.signals.marks) + len(c.pursuits) + len(c.pursued)
 }
 
-// String says what the core has and what waits in it, a line each: for who looks for what is wrong.
+// String describes the state of the core, with one item a line, for debugging.
 func (c *Core) String() string {
 	var b strings.Builder
 	e := &c.events

@@ -33,13 +33,13 @@ func (*Recorded) Types() map[string]any {
 	}
 }
 
-// Begin begins with a core.
+// Begin creates the core.
 func (r *Recorded) Begin(_ time.Time, config any) (err error) {
 	r.Core, err = New(config.(Config))
 	return err
 }
 
-// Step gives it an input.
+// Step gives the core an input.
 func (r *Recorded) Step(now time.Time, in any) (out []any) {
 	for _, o := range r.Core.Step(now, in.(Input)) {
 		out = append(out, o)

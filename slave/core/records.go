@@ -61,14 +61,14 @@ func parseKnown(b []byte) (Known, error) {
 	return k, nil
 }
 
-// maxJournaled bounds the arguments of one event that the next daemon could tell again, in
-// bytes: so all events for which a node is not held have room in the journal.
+// maxJournaled bounds the arguments of one event that the next daemon can report again, in bytes.
+// So the journal has room for all events that are possible before a node is held.
 const maxJournaled = 2 << 10
 
-// eventsHead is the size of what is before the states in a record of events, in bytes.
+// eventsHead is the size of the part of a record of events before the states, in bytes.
 const eventsHead = 16
 
-// eventRecords are the records of events.
+// eventRecords returns the records for events.
 func eventRecords(all []wire.Event, states []Known, position uint64) (records []Record, err error) {
 	for len(all) > 0 {
 		n := min(len(all), maxEvents)
@@ -86,7 +86,7 @@ func eventRecords(all []wire.Event, states []Known, position uint64) (records []
 	return records, nil
 }
 
-// withoutLong returns events without such arguments as are too long.
+// withoutLong returns the events with command lines beyond maxJournaled cut.
 func withoutLong(all []wire.Event) []wire.Event {
 	copied := false
 	for i := range all {

@@ -14,8 +14,8 @@ import (
 	"bproc/wire"
 )
 
-// script is a core with what is around it: a journal, the numbers of events, and what the core
-// has said since the last input.
+// script is a core with its surroundings: a journal, the numbers of events, and the outputs of the
+// core since the last input.
 type script struct {
 	*testing.T
 	core    *Core
@@ -37,7 +37,7 @@ func newScript(t *testing.T) *script {
 	return s
 }
 
-// begin begins with a core, the first or another one, which finds the journal.
+// begin creates a core, the first or another one, from the journal.
 func (s *script) begin() {
 	s.Helper()
 	c, err := New(Config{Journal: s.journal.records, Confirmed: s.journal.confirmed})
@@ -54,7 +54,7 @@ type memory struct {
 	grown     bool // it is worth writing anew
 }
 
-// step gives the core an input and does what comes out.
+// step gives the core an input and carries out the outputs.
 func (s *script) step(in Input) {
 	for _, o := range s.core.Step(s.now, in) {
 		if next := s.perform(o); next != nil {
@@ -97,7 +97,7 @@ func (s *script) perform(o Output) Input {
 	return nil
 }
 
-// toMaster says what the master is told.
+// toMaster prints a message to the master.
 func (s *script) toMaster(o ToMaster) {
 	switch m := o.Message.(type) {
 	case *wire.Inventory:
@@ -123,7 +123,7 @@ func (s *script) toMaster(o ToMaster) {
 	}
 }
 
-// manyEvents says from where to where events have numbers, in a line for all messages in a row.
+// manyEvents prints the range of the events' numbers, in one line for all messages in a row.
 func (s *script) manyEvents(m *wire.Events) {
 	first := m.First
 	if n := len(s.lines); n > 0 {
@@ -157,7 +157,7 @@ func (s *script) say(format string, args ...any) {
 	s.lines = append(s.lines, strings.TrimSpace(fmt.Sprintf(format, args...)))
 }
 
-// verbs are the inputs. What follows the operands are options: a word and its value.
+// verbs are the inputs. After the operands come options: a word and its value.
 var verbs = map[string]func(s *script, args []string){
 	// The master.
 	"up":       (*script).up,
@@ -171,8 +171,8 @@ var verbs = map[string]func(s *script, args []string){
 		s.message(uint64(s.number(args[0])), &wire.Return{Value: int64(s.number(args[1]))})
 	}, // NUMBER VALUE
 	"served": func(s *script, _ []string) { s.step(Served{}) },
-	"hears":  func(s *script, _ []string) { s.heard = s.now }, // at the next look
-	"after":  (*script).after,                                 // DURATION: the time passes, and it is looked when the master was heard
+	"hears":  func(s *script, _ []string) { s.heard = s.now }, // at the next check
+	"after":  (*script).after,                                 // DURATION: the time passes, and the lease is checked
 
 	// Processes.
 	"wanted":  func(s *script, args []string) { s.step(Wanted{s.pid(args[0])}) },                                // PID
@@ -182,12 +182,12 @@ var verbs = map[string]func(s *script, args []string){
 	"spawned": func(s *script, args []string) { s.step(Spawned{s.pid(args[0])}) },                               // PID
 	"reaped":  func(s *script, args []string) { s.step(Reaped{s.pid(args[0])}) },                                // PID
 	"events":  (*script).events,                                                                                 // KIND PID [birth N] [pgid N] [status N] [errno N]; ...
-	"many":    (*script).many,                                                                                   // COUNT: so many events of a process
+	"many":    (*script).many,                                                                                   // COUNT: so many events of one process
 	"endall":  func(s *script, _ []string) { s.step(EndAll{}) },
 
 	// Signals.
-	"signal": (*script).signal, // PID NUMBER [seq N] [boot N] [group yes] [late N,...] [another yes]: that has its number now
-	"late":   (*script).late,   // held|not-held|all-held [PID#BIRTH,...]...: for each process that is looked for
+	"signal": (*script).signal, // PID NUMBER [seq N] [boot N] [group yes] [late N,...] [another yes]: another process has its number now
+	"late":   (*script).late,   // held|not-held|all-held [PID#BIRTH,...]...: for each pursued process
 	"news":   func(s *script, _ []string) { s.step(News{}) },
 
 	// Everything else.
@@ -198,13 +198,13 @@ var verbs = map[string]func(s *script, args []string){
 	"blocks": func(s *script, args []string) { s.step(Blocks{s.blocks(args)}) },              // [FIRST+COUNT...]
 	"grows":  func(s *script, _ []string) { s.journal.grown = true },                         // the journal, with the next record
 	"dies":   func(s *script, _ []string) { s.begin(); s.step(SessionLost{}) },               // the daemon; the next one comes
-	"now":    (*script).nowKnown,                                                             // says what the front end knows, or will
+	"now":    (*script).nowKnown,                                                             // prints what the front end knows, or will know
 	"state":  func(s *script, _ []string) { s.lines = strings.Split(strings.TrimSpace(s.core.String()), "\n") },
 	"quiet":  func(s *script, _ []string) { s.say("%v", s.core.Quiet()) },
-	"delay":  func(s *script, _ []string) { s.say("%v", s.core.HoldBack()) }, // says how long births are held back
+	"delay":  func(s *script, _ []string) { s.say("%v", s.core.HoldBack()) }, // prints how long births are held back
 }
 
-// input gives the core an input. It returns what came out, a line each.
+// input gives the core an input. It returns the outputs, one a line.
 func (s *script) input(verb string, args []string) []string {
 	s.Helper()
 	f := verbs[verb]
@@ -273,7 +273,7 @@ func (s *script) late(args []string) {
 	s.step(in)
 }
 
-// pids returns the processes of an option.
+// pids returns the processes in an option.
 func (s *script) pids(args []string, name string) (all []wire.PID) {
 	if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
 		for word := range strings.SplitSeq(args[i+1], ",") {
@@ -291,7 +291,7 @@ func (s *script) events(args []string) {
 	s.tell(all)
 }
 
-// tell tells events.
+// tell gives the core events.
 func (s *script) tell(all []wire.Event) {
 	states := make([]Known, len(all))
 	for i, e := range all {
@@ -348,7 +348,7 @@ func (s *script) number(word string) int {
 
 func (s *script) pid(word string) wire.PID { return wire.PID(s.number(word)) }
 
-// option returns the value of an option; 0: it is not there.
+// option returns the value of an option; 0: it is missing.
 func (s *script) option(args []string, name string) int {
 	if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
 		return s.number(args[i+1])

@@ -7,8 +7,9 @@ import (
 	"bproc/wire"
 )
 
-// sessionUp begins a session, whose first message is the inventory. Events have numbers of the
-// session; the front end is told again those that it is not known to be done with, and then the calls that wait.
+// sessionUp begins a session, whose first message is the inventory. Events get numbers of the
+// session. The front end is sent the events again that it has not confirmed, and then the calls
+// that wait.
 func (c *Core) sessionUp(in SessionUp) {
 	e, inv := &c.events, in.Inventory
 	c.session = in.Session
@@ -27,7 +28,7 @@ func (c *Core) sessionUp(in SessionUp) {
 	}
 }
 
-// fromMaster takes a message of the session; number is that of the call that it answers.
+// fromMaster takes in a message of the session; number is that of the call that it answers.
 func (c *Core) fromMaster(number uint64, m wire.Message) {
 	switch m := m.(type) {
 	case *wire.Progress:

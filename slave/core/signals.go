@@ -10,23 +10,23 @@ import (
 	"bproc/wire"
 )
 
-// signals are which signals of the front end processes were given. The front end repeats those of
-// which it has not heard that they were.
+// signals records which signals of the front end processes were given. The front end repeats
+// signals that it does not know to have been given.
 type signals struct {
-	boot  uint64              // of the front end; numbers of signals are of one boot
-	last  map[wire.PID]uint64 // given last, of at most maxLast processes
-	marks map[wire.PID]uint64 // to be told
+	boot  uint64              // of the front end; numbers of signals belong to one boot
+	last  map[wire.PID]uint64 // last signal given, of at most maxLast processes
+	marks map[wire.PID]uint64 // to be reported
 	soon  bool                // News will come
 }
 
 const maxLast = 10_000
 
-// maxMarks bounds the marks of one message, far below what a frame may hold.
+// maxMarks bounds the marks of one message, far below what a frame can hold.
 const maxMarks = 10_000
 
-// signal gives a signal to its process, once, and to those that were born too late to have a ghost
-// when a signal to a group was sent on the front end (groupsignals.go). The front end can be so far
-// behind that the process has ended and its number is another's.
+// signal gives a signal to its process, once, and to processes that were born too late to have a
+// ghost when a signal to a group was sent on the front end (groupsignals.go). The front end can be
+// so far behind that the process has ended and its number has passed to another.
 func (c *Core) signal(in Signal) {
 	m := in.Signal
 	if c.signals.fresh(m) {
@@ -54,7 +54,7 @@ func (s *signals) fresh(m *wire.Signal) bool {
 	return m.Seq == 0 || m.Seq > s.last[m.PID]
 }
 
-// of forgets what was of another boot of the front end: nobody waits for that.
+// of forgets signals of another boot of the front end: nothing waits for their marks.
 func (s *signals) of(m *wire.Signal) {
 	if m.Seq != 0 && m.Boot != s.boot {
 		s.boot = m.Boot
@@ -70,7 +70,7 @@ func (c *Core) given(m *wire.Signal) {
 		return
 	}
 	if len(s.last) == maxLast {
-		clear(s.last) // init knows it too, of processes that live
+		clear(s.last) // init has it, too, for processes that live
 	}
 	s.last[m.PID] = max(m.Seq, s.last[m.PID])
 	s.marks[m.PID] = s.last[m.PID]
@@ -80,7 +80,7 @@ func (c *Core) given(m *wire.Signal) {
 	}
 }
 
-// news tells what was given.
+// news reports the signals that were given.
 func (c *Core) news() {
 	s := &c.signals
 	s.soon = false

@@ -7,8 +7,7 @@ import (
 	"bproc/wire"
 )
 
-// takeOver goes on with the processes that a former daemon has left, by what the journal says and
-// what init has.
+// takeOver goes on with the processes of a former daemon, by the journal and by what init has.
 func (c *Core) takeOver(in Found) {
 	known := c.events.now()
 	var left TakenOver
@@ -29,7 +28,7 @@ func (c *Core) takeOver(in Found) {
 	c.emit(left)
 }
 
-// resumeLaunched notes who runs that the front end has started.
+// resumeLaunched records the running processes that the front end has started.
 func (c *Core) resumeLaunched(known map[wire.PID]Known) {
 	for pid, k := range known {
 		if k.Launched && !k.Starting {

@@ -1,10 +1,10 @@
-// Package hardware finds out what the machine of a node is: processors, memory, disks,
-// interfaces, GPUs.
+// Package hardware finds out what the machine of a node is: processors, memory, disks, interfaces,
+// GPUs.
 //
-// A child of the daemon reads it, which is the same program (Reexec), with the least priority.
-// Reading may hang, need a lot of memory or end the program, and the daemon must not suffer
-// from that: it bounds the time and the bytes, and goes without the rest. In the child
-// each part is read by itself; one that fails is named in [wire.Hardware].Failed.
+// A child of the daemon, which is the same program (Reexec), reads it at the lowest priority.
+// Reading may hang, need a lot of memory or end the program, and the daemon must not suffer from
+// that: it bounds the time and the bytes, and does without the rest. The child reads each part
+// separately; a part that fails is named in [wire.Hardware].Failed.
 //
-// A Reader may be used by several goroutines. It reads once at a time.
+// Several goroutines may use a Reader. It reads once at a time.
 package hardware

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	limit.Tests(m)
 }
 
-// TestRead: this machine is something, and what is said of it passes the master's check.
+// TestRead: this machine has some hardware, and its description passes the master's check.
 func TestRead(t *testing.T) {
 	h, err := NewReader().Read(t.Context(), false)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestPartFails(t *testing.T) {
 	}
 }
 
-// TestKept: what was read is told again, but to who wants it fresh.
+// TestKept: the last reading is returned again, unless a fresh one is requested.
 func TestKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, reads := NewReader(), 0
@@ -84,7 +84,7 @@ func TestKept(t *testing.T) {
 	})
 }
 
-// TestHangs: a child that does not end is waited for as long as the one who asks wants to.
+// TestHangs: a caller waits for a child that does not end only as long as its context allows.
 func TestHangs(t *testing.T) {
 	r := NewReader()
 	hangs := make(chan struct{})

@@ -20,7 +20,7 @@ import (
 	"bproc/wire"
 )
 
-// parts are what is read, each by itself.
+// parts are the parts of the hardware, each read separately.
 var parts = []struct {
 	name string
 	read func(*wire.Hardware) error
@@ -44,7 +44,7 @@ func read() *wire.Hardware {
 	return h
 }
 
-// part reads one part. What it cannot cope with is not the end of the others.
+// part reads one part. A panic does not keep the others from being read.
 func part(h *wire.Hardware, read func(*wire.Hardware) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -73,7 +73,7 @@ func text(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
 // line returns the text of a file, or nothing.
 func line(path string) string {
-	data, _ := os.ReadFile(path) // many machines have not all of them
+	data, _ := os.ReadFile(path) // many machines lack some of these files
 	return strings.TrimSpace(string(data))
 }
 
@@ -153,7 +153,7 @@ func readDisks(h *wire.Hardware) error {
 	return nil
 }
 
-// known joins what is known of a maker and a model.
+// known joins the names of a maker and a model, as far as they are known.
 func known(maker, model string) string {
 	if maker == "unknown" || strings.HasPrefix(model, maker) {
 		maker = ""
@@ -164,11 +164,11 @@ func known(maker, model string) string {
 	return strings.TrimSpace(maker + " " + model)
 }
 
-// display is the class of PCI devices that show or compute pictures.
+// display is the class of PCI display controllers.
 const display = "0x03"
 
-// readGPUs finds GPUs by their class, with or without a driver. Their names are in a file that
-// may not be there.
+// readGPUs finds GPUs by their class, with or without a driver. Their names are in a file that may
+// be missing.
 func readGPUs(h *wire.Hardware) error {
 	devices, err := filepath.Glob("/sys/bus/pci/devices/*")
 	if err != nil {

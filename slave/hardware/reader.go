@@ -15,15 +15,15 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on time: for one reading, and after which one is fresh.
+// Time limits: for one reading, and for how long it is fresh.
 const (
 	readTime  = 20 * time.Second
 	freshTime = 10 * time.Second
 )
 
-// Reader reads what the machine is, and keeps it. The zero value is ready to use.
+// Reader reads what the machine is, and keeps the result. [NewReader] makes one.
 type Reader struct {
-	turn chan struct{} // nil until [NewReader]
+	turn chan struct{} // one token, held while reading
 	last *wire.Hardware
 	at   time.Time
 	read func(context.Context) (*wire.Hardware, error)
@@ -32,8 +32,7 @@ type Reader struct {
 // NewReader returns a reader that has read nothing yet.
 func NewReader() *Reader { return &Reader{turn: make(chan struct{}, 1), read: ask} }
 
-// Read returns what the machine is. If it is to be fresh, it is read again, unless that was just
-// done.
+// Read returns what the machine is. If fresh is true it reads again, unless that was just done.
 func (r *Reader) Read(ctx context.Context, fresh bool) (*wire.Hardware, error) {
 	select {
 	case r.turn <- struct{}{}:
@@ -52,16 +51,16 @@ func (r *Reader) Read(ctx context.Context, fresh bool) (*wire.Hardware, error) {
 	return h, nil
 }
 
-// childName is what the child is called.
+// childName is argument 0 of the child.
 const childName = "bproc-hardware"
 
-// Reexec is for the start of a program with this package: in the child of [Reader] it does not
-// return.
+// Reexec must be called at the start of a program with this package. In the child of [Reader] it
+// does not return.
 func Reexec() {
 	if os.Args[0] != childName {
 		return
 	}
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19) // it is not so important
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19) // reading is not urgent
 	h := read()
 	h.Trim()
 	code := 0
@@ -71,7 +70,7 @@ func Reexec() {
 	os.Exit(code) //nolint:forbidigo // this is the child's main
 }
 
-// ask has a child read.
+// ask reads in a child.
 func ask(ctx context.Context) (*wire.Hardware, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, readTime, errors.New("it takes too long"))
 	defer cancel()
@@ -99,7 +98,7 @@ func ask(ctx context.Context) (*wire.Hardware, error) {
 	return h, nil
 }
 
-// limited takes so many bytes.
+// limited writes up to room bytes, and fails then.
 type limited struct {
 	w    io.Writer
 	room int

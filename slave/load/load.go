@@ -1,4 +1,4 @@
-// Package load says how busy this machine is. It reads procfs when it is asked, and does nothing
+// Package load measures how busy this machine is. It reads procfs on request, and does nothing
 // else.
 package load
 
@@ -62,7 +62,7 @@ func averages(s *wire.Sampled, text string) error {
 	return nil
 }
 
-// memory reads the lines of proc_meminfo(5) that are wanted: MemTotal:  1234 kB.
+// memory reads the wanted lines of proc_meminfo(5): MemTotal:  1234 kB.
 func memory(s *wire.Sampled, text string) error {
 	wanted := map[string]*uint64{"MemTotal": &s.Memory, "MemAvailable": &s.Available, "SwapTotal": &s.Swap, "SwapFree": &s.SwapFree}
 	for line := range strings.Lines(text) {

@@ -8,9 +8,9 @@ import (
 	"bproc/wire"
 )
 
-// aliveLocked returns the children of init and the launches under way, but not
-// the stand-ins. A launched process that has ended and is not reported yet, or is to be
-// reported again, counts as alive: its status follows. The lock is that of order.
+// aliveLocked returns the children of init and the launches under way, without the stand-ins. A
+// launched process that has ended and is not reported yet, or must be reported again, counts as
+// alive: its status follows. The lock of order is held.
 func (in *Init) aliveLocked() ([]wire.PID, error) {
 	alive := slices.Concat(in.launches.pids(), in.order.kept.ended())
 	pids, err := processes()
@@ -26,7 +26,7 @@ func (in *Init) aliveLocked() ([]wire.PID, error) {
 			alive = append(alive, pid)
 		}
 	}
-	alive = append(alive, in.statuses.pids()...) // last: who has ended meanwhile is there
+	alive = append(alive, in.statuses.pids()...) // last: it has the processes that have ended meanwhile
 	slices.Sort(alive)
 	return slices.Compact(alive), nil
 }

@@ -13,8 +13,8 @@ import (
 	"bproc/wire"
 )
 
-// BenchmarkLaunch measures from the request to the answer that the program
-// executes. The least is what a machine with nothing else to do takes.
+// BenchmarkLaunch measures the time from the request to the answer that the program executes. The
+// minimum is the time of an idle machine.
 func BenchmarkLaunch(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -48,8 +48,8 @@ func BenchmarkLaunch(b *testing.B) {
 // number returns the number of a launch of a benchmark.
 func number(i int) wire.PID { return wire.PID(70000 + i%900000) }
 
-// BenchmarkStandins measures making the stand-ins of groups, and reports the
-// memory of each as the kernel counts it for all processes of the machine.
+// BenchmarkStandins measures making the stand-ins of groups. It reports the memory of each, as the
+// kernel counts it for all processes of the machine.
 func BenchmarkStandins(b *testing.B) {
 	s := newSpace(b)
 	s.ask(&wire.InitGroup{SID: 60000, PGID: 60000})
@@ -62,7 +62,7 @@ func BenchmarkStandins(b *testing.B) {
 	b.ReportMetric(float64(kernelMemory(b)-before)/float64(b.N), "bytes/standin")
 }
 
-// kernelMemory returns what the kernel has for itself, in bytes.
+// kernelMemory returns the memory that the kernel uses for itself, in bytes.
 func kernelMemory(b *testing.B) (sum int) {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", "meminfo"))

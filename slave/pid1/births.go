@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// sleeperFlags: a stand-in has the memory of init, and also its descriptors,
-	// so that it holds none and its children begin with those that init has then.
+	// sleeperFlags: a stand-in shares the memory of init, and also its descriptors, so that it
+	// holds none itself and its children begin with those that init has then.
 	sleeperFlags = unix.CLONE_VM | unix.CLONE_FILES | unix.CLONE_CLEAR_SIGHAND | unix.CLONE_PARENT_SETTID
 	sleeperStack = 4 << 10
 
 	guardAttempts = 64
 
-	// How long to wait for the end of those that were killed and still hold a
-	// number, and how long after that there may be such.
+	// How long to wait for the end of killed processes that still hold a number, and how long after
+	// a kill there may be such processes.
 	dyingPatience = 2 * time.Second
 	dyingPause    = 2 * time.Millisecond
 )
@@ -82,8 +82,7 @@ func (t *standins) forker(sess *session, p *pool) (*sleeper, error) {
 	return s, nil
 }
 
-// named returns the set-up that consists of taking the name, which those that a
-// leader makes have from it.
+// named returns the step that sets the name. Stand-ins that a leader makes have the name from it.
 func (t *standins) named(sess *session) []step {
 	if sess.leader != nil {
 		return nil
@@ -91,7 +90,7 @@ func (t *standins) named(sess *session) []step {
 	return []step{t.step(unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(t.name)))}
 }
 
-// step returns a system call with the cookie.
+// step returns a system call that carries the cookie.
 func (t *standins) step(trap uintptr, args ...uintptr) step {
 	s := step{trap: trap}
 	copy(s.args[:], args)
@@ -120,8 +119,8 @@ func (t *standins) bearBetweenZones(s *sleeper) error {
 	return unix.EAGAIN
 }
 
-// bear makes a stand-in of a number that no other has, and waits until it sleeps.
-// The error is an [unix.Errno] or errLost.
+// bear makes a stand-in with a number that no other has, and waits until it sleeps. The error is an
+// [unix.Errno] or errLost.
 func (t *standins) bear(s *sleeper) error {
 	if !t.register(s) {
 		return unix.EEXIST
@@ -130,7 +129,7 @@ func (t *standins) bear(s *sleeper) error {
 	s.args.use(s.stack, &s.number)
 	if s.forkers != nil && s.session.leader != nil {
 		s.args.flags |= unix.CLONE_PARENT
-		s.args.exitSignal = 0 // that of who makes it
+		s.args.exitSignal = 0 // the maker's is used
 	}
 	errno, alive := t.clone(s)
 	born := s.pid() != 0
@@ -179,8 +178,8 @@ func (t *standins) register(s *sleeper) bool {
 	return true
 }
 
-// clone has a stand-in made by the leader of its session, or makes it. It reports
-// false if the leader ended over that.
+// clone has a stand-in made by the leader of its session, or makes it. It reports false if the
+// leader ended meanwhile.
 func (t *standins) clone(s *sleeper) (unix.Errno, bool) {
 	limited := false
 	for begin := time.Now(); ; time.Sleep(dyingPause) {
@@ -203,7 +202,7 @@ func (t *standins) clone(s *sleeper) (unix.Errno, bool) {
 	}
 }
 
-// dying reports whether a number that is in use may soon be free.
+// dying reports whether a number in use may soon be free.
 func (t *standins) dying(begin time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -219,8 +218,8 @@ func (t *standins) end(s *sleeper) {
 	t.finish(s)
 }
 
-// endUnused is end for a stand-in that no launch uses. It reports false if one does: a
-// launch may have found it since the caller looked.
+// endUnused is end for a stand-in that no launch uses. It reports false if one does: a launch may
+// have found it since the caller looked.
 func (t *standins) endUnused(s *sleeper) bool {
 	t.mu.Lock()
 	used := s.usedLocked()
@@ -248,7 +247,7 @@ func (t *standins) finish(s *sleeper) {
 			t.ended(s)
 			return
 		}
-		// It is a child of init now.
+		// The stand-in is a child of init now.
 	}
 	t.mu.Lock()
 	t.doomLocked(s)

@@ -9,13 +9,13 @@ import (
 // defaultPath is searched when the environment has no PATH, as execvp(3) does.
 const defaultPath = "/bin:/usr/bin"
 
-// maxCandidates bounds the names of all files that are tried for a command, in bytes. Both
-// the command and PATH are the user's, and their product is init's memory.
+// maxCandidates bounds the names of all files that are tried for a command, in bytes. Both the
+// command and PATH come from the user, and their product is in init's memory.
 const maxCandidates = 1 << 20
 
-// candidates returns the files that execvp(3) tries for a command, in order.
-// An empty element of PATH is the working directory. A command that is too long for a
-// file name is tried as it is, which says so.
+// candidates returns the files that execvp(3) tries for a command, in order. An empty element of
+// PATH is the working directory. A command that is too long for a file name is tried as it is, so
+// that the kernel returns the error.
 func candidates(command string, env []string) ([]string, unix.Errno) {
 	switch {
 	case command == "":

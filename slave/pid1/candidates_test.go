@@ -31,8 +31,8 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestCandidatesAreBounded has a user ask for a command with a long name, or a name as long
-// as can be, in very many directories.
+// TestCandidatesAreBounded has a user request a command with a long name, or one of the greatest
+// possible length, in very many directories.
 func TestCandidatesAreBounded(t *testing.T) {
 	for _, command := range []string{strings.Repeat("x", 10_000), strings.Repeat("x", unix.NAME_MAX), "x"} {
 		for _, path := range []string{strings.Repeat("a:", 60_000), strings.Repeat(":", 1<<20)} {

@@ -8,17 +8,17 @@ import (
 	"bproc/wire"
 )
 
-// exitFailed is the exit code of a child that could not execute, and of a
-// stand-in that could not become one. Nobody sees it: the reason is in the memory.
+// exitFailed is the exit code of a child that could not execute, and of a stand-in that could not
+// become one. Nothing reads it: the reason is in the shared memory.
 const exitFailed = 127
 
-// entry is what a new process begins with: one of the two.
+// entry is what a new process begins with: a plan or a sleeper.
 type entry struct {
 	plan    *plan
 	sleeper *sleeper
 }
 
-// born is the first that a new process runs, called from rawClone.
+// born is the first function of a new process, called from rawClone.
 //
 //go:nosplit
 //go:norace
@@ -29,10 +29,9 @@ func born(e *entry) {
 	e.sleeper.live()
 }
 
-// child is what a new process runs until its execve, on the plan's stack, in
-// init's memory, beside init's other threads. The Go runtime knows nothing of
-// it: no allocation, no growing of the stack, no pointers stored, no call of
-// anything but raw system calls. It does not return.
+// child is the code of a new process until its execve. It runs on the plan's stack, in init's
+// memory, beside init's other threads. The Go runtime does not know of it: it must not allocate,
+// grow the stack, store pointers, or call anything but raw system calls. It does not return.
 //
 //go:nosplit
 //go:norace
@@ -49,9 +48,9 @@ func child(p *plan) {
 	p.fail(wire.StageExec, p.exec())
 }
 
-// exec tries the candidates as execvp(3) does: what is not there is passed
-// over, and what may not be executed is remembered; a file that the kernel does
-// not recognise is a script for the shell. It returns only if all fail.
+// exec tries the candidates as execvp(3) does. It passes over files that do not exist, and
+// remembers files that may not be executed. A file that the kernel does not recognise is a script
+// for the shell. exec returns only if all fail.
 //
 //go:nosplit
 //go:norace
@@ -78,7 +77,7 @@ func (p *plan) exec() syscall.Errno {
 	return last
 }
 
-// fail leaves the reason and ends the child.
+// fail records the reason and ends the child.
 //
 //go:nosplit
 //go:norace

@@ -19,12 +19,12 @@ type cloneArgs struct {
 	setTID, setTIDSize, cgroup                    uint64
 }
 
-// The child shares the memory and the parent waits until it has executed:
-// nothing is copied, however large init is. Also, what the child does to its
-// oom_score_adj would count for init without CLONE_VFORK (Linux 5.10).
+// The child shares the memory, and the parent waits until the child has executed: nothing is
+// copied, however large init is. Also, without CLONE_VFORK a change of the child's oom_score_adj
+// would apply to init, too (Linux 5.10).
 //
-// The child shares the descriptors, too, until its first step: so it gets copies of
-// the few that it needs, and not of all that init keeps.
+// The child also shares the descriptors, until its first step. So it gets copies of the few that it
+// needs, and not of all that init keeps.
 const cloneFlags = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_FILES | unix.CLONE_CLEAR_SIGHAND
 
 // use sets the stack, and the number that the new process has in the innermost
@@ -40,12 +40,12 @@ func (a *cloneArgs) use(stack []byte, number *int32) {
 
 func address[T any](p *T) uint64 { return uint64(uintptr(unsafe.Pointer(p))) }
 
-// masks are the signal masks that a thread that clones needs. They are in the
-// heap because the stack of a goroutine moves.
+// masks are the signal masks for a thread that clones. They are on the heap because the stack of a
+// goroutine moves.
 type masks struct{ all, before uint64 }
 
-// run makes the process, as a child of the calling thread. It reports whether
-// there was one, and what stopped it from executing the command.
+// run makes the process as a child of the calling thread. It reports whether there was one, and
+// what kept it from executing the command.
 func (p *plan) run() (born bool, r result) {
 	p.args.flags, p.args.exitSignal = cloneFlags, uint64(unix.SIGCHLD)
 	errno := clone(&masks{all: ^uint64(0)}, &p.args, &p.entry)
@@ -56,15 +56,14 @@ func (p *plan) run() (born bool, r result) {
 	return true, p.result()
 }
 
-// result is what the child has left. One that was killed before its execve left
-// nothing: it ran, and its status says how it ended.
+// result returns what the child has recorded. A child that was killed before its execve has
+// recorded nothing: it ran, and its status says how it ended.
 func (p *plan) result() result { return result{p.stage, p.errno} }
 
-// clone makes a process. With CLONE_VFORK it returns when that has executed or
-// ended. To the scheduler it is one system call that blocks: the thread gives
-// its processor away, as in syscall.Syscall6, which this follows. All signals
-// are blocked around clone3 so that the child begins without any; its steps let
-// them in.
+// clone makes a process. With CLONE_VFORK it returns when the process has executed or ended. To the
+// scheduler it is one blocking system call: the thread gives its processor away, as in
+// syscall.Syscall6, which this follows. All signals are blocked around clone3, so that the child
+// begins with none; its steps unblock them.
 //
 //go:nosplit
 //go:norace

@@ -5,10 +5,10 @@
 
 // func rawClone(args *cloneArgs, e *entry) (pid, errno uintptr)
 //
-// The parent finds its stack as it left it: the child has its own, whose end
-// the kernel has put in RSP. R19 is the same in both. born is called by its
-// address, as Go calls a function value: otherwise there were a wrapper between,
-// which tells the race detector of it as if a goroutine ran here.
+// The parent's stack is unchanged: the child has its own, whose end the kernel has put
+// in RSP. R19 is the same in both. born is called by its address, as Go calls a function
+// value: otherwise a wrapper in between would tell the race detector that a goroutine
+// runs here.
 TEXT ·rawClone(SB),NOSPLIT,$0-32
 	MOVD	args+0(FP), R0
 	MOVD	e+8(FP), R19

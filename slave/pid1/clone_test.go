@@ -26,7 +26,7 @@ func spawn() *wire.Spawn {
 	}}
 }
 
-// index returns where the first step with a system call is.
+// index returns the index of the first step with a system call.
 func index(t *testing.T, p *plan, trap uintptr) int {
 	t.Helper()
 	for i, s := range p.steps {
@@ -38,7 +38,7 @@ func index(t *testing.T, p *plan, trap uintptr) int {
 	return 0
 }
 
-// TestOrderOfSteps says in which order the steps must be, and why.
+// TestOrderOfSteps states in which order the steps must be, and why.
 func TestOrderOfSteps(t *testing.T) {
 	p, errno := newPlan(spawn(), []int{9}, alone, nodeState{null: 5})
 	if errno != 0 {
@@ -67,8 +67,8 @@ func TestOrderOfSteps(t *testing.T) {
 	}
 }
 
-// A child has the user's identity and shares init's memory: nothing comes between that and
-// the end of core dumps, whatever fs.suid_dumpable is.
+// A child has the user's identity and shares init's memory: no step may come between that and the
+// end of core dumps, whatever fs.suid_dumpable is.
 func TestMemoryIsNotDumped(t *testing.T) {
 	p, errno := newPlan(spawn(), []int{9}, alone, nodeState{null: 5, cookie: 4711})
 	if errno != 0 {

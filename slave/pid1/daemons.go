@@ -13,11 +13,11 @@ import (
 	"bproc/wire"
 )
 
-// acceptPause is waited before accepting again when there were no descriptors
-// or no memory for a connection.
+// acceptPause is the pause before accepting again when there were no descriptors or no memory for a
+// connection.
 const acceptPause = 100 * time.Millisecond
 
-// accept serves each daemon that connects, in the place of the one before.
+// accept serves each daemon that connects, in place of the one before.
 func (in *Init) accept(ctx context.Context, g *errgroup.Group) error {
 	defer func() {
 		if c := in.newest.Load(); c != nil {
@@ -52,9 +52,9 @@ func (in *Init) accept(ctx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// replace serves a daemon after the one before. What that has written has its effect
-// first, whether it still lives or has died; more it cannot write. The channel is closed
-// when the new one has gone, too.
+// replace serves a daemon after the one before. The requests that the former daemon has written
+// take effect first, whether it lives or has died; it cannot write more. The channel is closed when
+// the new daemon has gone, too.
 func (in *Init) replace(g *errgroup.Group, c *rights.Conn, before <-chan struct{}) (ended chan struct{}) {
 	if old := in.newest.Swap(c); old != nil {
 		_ = old.Shut() // it may have closed by itself
@@ -90,14 +90,14 @@ func (in *Init) serve(g *errgroup.Group, c *rights.Conn) {
 	}
 }
 
-// greet makes c the connection that statuses go to, and tells it what a former one may
-// not have made use of.
+// greet makes c the connection for statuses. It sends the daemon what a former one may not have
+// used.
 func (in *Init) greet(g *errgroup.Group, c *rights.Conn) error {
 	return in.order.enter(c, func() error {
 		if in.newest.Load() != c {
-			return net.ErrClosed // replaced before it had its turn
+			return net.ErrClosed // replaced before its turn
 		}
-		in.lapse(g) // init may have been frozen until now, and the timer's reader not have run
+		in.lapse(g) // init may have been frozen until now, so that the timer's reader has not run
 		pids, err := in.aliveLocked()
 		if err != nil {
 			return err

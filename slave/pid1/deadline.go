@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deadline is when the lease on which the processes live runs out. The daemon moves
-// it on as long as it hears from the master. That init looks after it has the
-// processes end in time also while the daemon hangs, or there is none.
+// deadline is when the lease on which the processes live runs out. The daemon moves it on as long
+// as it hears from the master. Init checks it, so that the processes end in time even if the daemon
+// hangs, or there is none.
 //
-// The front end's clock goes on while this machine sleeps, so it is CLOCK_BOOTTIME that
-// counts.
+// The front end's clock goes on while this machine sleeps, so the deadline is one of
+// CLOCK_BOOTTIME.
 type deadline struct {
 	at    atomic.Int64 // nanoseconds; 0: never
 	timer *os.File     // timerfd_create(2)
@@ -52,26 +52,25 @@ func (d *deadline) arm(nanoseconds int64, flags int) error {
 	return nil
 }
 
-// passed reports whether the deadline is over.
+// passed reports whether the deadline has passed.
 func (d *deadline) passed() bool {
 	at := d.at.Load()
 	if at == 0 {
 		return false
 	}
 	var now unix.Timespec
-	// No error: the clock is there since Linux 2.6.39 (clock_gettime(2)).
+	// There is no error: the clock exists since Linux 2.6.39 (clock_gettime(2)).
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now)
 	return now.Nano() >= at
 }
 
-// unreadPause is how long a daemon's requests are waited for that are there and have
-// not been read: while the space is frozen init is, too, and one of them may move the
-// deadline.
+// unreadPause is how long expire waits for a daemon's requests that have not been read: while the
+// space is frozen init is, too, and one of the requests may move the deadline.
 const unreadPause = 20 * time.Millisecond
 
-// maxUnread bounds how often that is done: a daemon that hangs may have left requests that
-// nobody can read, because it does not read the answers to those before. Init must run to
-// count, so this is not over by the time that it is let go on.
+// maxUnread bounds how often expire waits: a daemon that hangs may have left requests that cannot
+// be read, because it does not read the answers to those before. Init must run to count, so the
+// waits are not used up when it is let go on.
 const maxUnread = 50
 
 // expire ends all processes at the deadline.
@@ -91,7 +90,7 @@ func (in *Init) expire(ctx context.Context, g *errgroup.Group) error {
 		case !in.deadline.passed(): // it was moved at this moment
 			err = in.deadline.arm(in.deadline.at.Load(), unix.TFD_TIMER_ABSTIME)
 			unread, waited = true, 0
-		case (unread || before) && waited < maxUnread: // twice nothing: what was read the first time has had its effect
+		case (unread || before) && waited < maxUnread: // nothing unread twice: what was read the first time has had its effect
 			err = in.deadline.arm(unreadPause.Nanoseconds(), 0)
 			waited++
 		default:
@@ -105,7 +104,7 @@ func (in *Init) expire(ctx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// lapse ends all processes, once, if the deadline is over.
+// lapse ends all processes, once, if the deadline has passed.
 func (in *Init) lapse(g *errgroup.Group) {
 	at := in.deadline.at.Load()
 	if in.deadline.passed() && in.deadline.at.CompareAndSwap(at, 0) {
@@ -114,7 +113,7 @@ func (in *Init) lapse(g *errgroup.Group) {
 	}
 }
 
-// unread reports whether there are requests that no reader has seen.
+// unread reports whether there are unread requests.
 func (in *Init) unread() bool {
 	c := in.newest.Load()
 	return c != nil && c.Unread() > 0

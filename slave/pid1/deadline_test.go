@@ -19,8 +19,8 @@ func after(t *testing.T, d time.Duration) int64 {
 	return now.Nano() + d.Nanoseconds()
 }
 
-// The daemon that connects may be the one that finds the deadline to be over: init was
-// frozen until then.
+// The daemon that connects may be the first to find that the deadline has passed: init was frozen
+// until then.
 func TestDeadlineBeforeTheNextDaemon(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(70001, 60001, 60000, "sleep", "1000"))
@@ -35,8 +35,8 @@ func TestDeadlineBeforeTheNextDaemon(t *testing.T) {
 	}
 }
 
-// A daemon that hangs reads no answers, so that init cannot read what it has asked after
-// them: that does not put the deadline off.
+// A daemon that hangs reads no answers, so init cannot read the requests after them. That does not
+// put the deadline off.
 func TestDeadlineOfADaemonThatHangs(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(70001, 60001, 60000, "sleep", "1000"))
@@ -45,7 +45,7 @@ func TestDeadlineOfADaemonThatHangs(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for number := uint64(1000); s.conn.Write(number, &wire.InitSync{}) == nil; number++ {
-			continue // until nobody takes any more, and then until the connection is closed
+			continue // until init reads no more, and then until the connection is closed
 		}
 	}()
 	s.until("the end of the process", func() bool { return s.ended(70001) })
@@ -59,7 +59,7 @@ func TestDeadlineOfADaemonThatHangs(t *testing.T) {
 	}
 }
 
-// While init is stopped the deadline passes that the daemon has moved meanwhile.
+// While init is stopped, a deadline passes that the daemon has moved meanwhile.
 func TestDeadlineThatIsMovedWhileInitIsFrozen(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(70001, 0, 0, "sleep", "1000"))

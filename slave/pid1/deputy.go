@@ -11,9 +11,9 @@ import (
 	"bproc/slave/pid1/supervise"
 )
 
-// deputy answers system calls in the place of the daemon while none is connected. A
-// daemon has the listener too and answers from outside. What only it can answer waits
-// for it in the table of calls, which all share.
+// deputy answers system calls in place of the daemon while none is connected. A daemon has the
+// listener, too, and answers from outside. Calls that only a daemon can answer wait for it in the
+// table of calls, which all share.
 type deputy struct {
 	log        *slog.Logger
 	listener   int // of seccomp; -1: there is none, and no supervisor
@@ -21,8 +21,8 @@ type deputy struct {
 	supervisor *supervise.Supervisor
 
 	mu      sync.Mutex
-	changed sync.Cond // signalled when what is below changes
-	daemons int       // that are there, or about to be told that they are
+	changed sync.Cond // signalled when the fields below change
+	daemons int       // present, or about to be greeted
 	running bool
 	closed  bool
 }
@@ -42,7 +42,7 @@ func (d *deputy) init(cfg Config, parents *supervise.Launched) (err error) {
 	return nil
 }
 
-// closeFiles is for after run.
+// closeFiles must be called after run.
 func (d *deputy) closeFiles() error {
 	if d.supervisor == nil {
 		return nil
@@ -50,7 +50,7 @@ func (d *deputy) closeFiles() error {
 	return errors.Join(d.supervisor.Close(), unix.Close(d.calls))
 }
 
-// tools returns the descriptors by which a daemon supervises.
+// tools returns the descriptors with which a daemon supervises.
 func (d *deputy) tools() []int {
 	if d.supervisor == nil {
 		return nil
@@ -58,7 +58,7 @@ func (d *deputy) tools() []int {
 	return []int{d.listener, d.calls}
 }
 
-// dismiss leaves the answering to a daemon, and returns when the deputy has ended it.
+// dismiss leaves the answering to a daemon. It returns when the deputy has stopped.
 func (d *deputy) dismiss() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +69,7 @@ func (d *deputy) dismiss() {
 	}
 }
 
-// recall is for when that daemon has gone.
+// recall must be called when that daemon has gone.
 func (d *deputy) recall() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

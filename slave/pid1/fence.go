@@ -13,53 +13,50 @@ import (
 	"bproc/pidmap"
 )
 
-// fence is the numbers between which the space's allocation cursor stays. From their end it
-// goes to the first of another block of the node, or of the same where there is none, and
-// the kernel passes over those in use. Beyond a block is a gap that is the node's too, and
-// then come numbers of other nodes.
+// fence keeps the space's cursor within the numbers of a block. From their end the cursor goes to
+// the first number of another block of the node, or of the same one if there is no other, and the
+// kernel passes over numbers in use. Beyond a block is a gap that is the node's, too, and then come
+// numbers of other nodes.
 //
-// The daemon moves the cursor on before, to other numbers. But it can be away, or busy
-// with all that is born, and so can the goroutines of init. So a stand-in that does nothing
-// else looks after the cursor (fencer), which waits for nobody. It looks whenever the
-// kernel can have come to the end since it last did; how far that is behind, with a
-// machine that has more to do than it can, the gap is for. Space and fencer are frozen
-// together, and thawed together: meanwhile no numbers are given.
+// The daemon moves the cursor on to other numbers before that. But it can be away, or busy with
+// births, and so can the goroutines of init. So a stand-in that does nothing else looks after the
+// cursor (fencer), and waits for no other process. It looks whenever the kernel can have come to
+// the end since the last look. The gap is for its delay on an overloaded machine. Space and fencer
+// are frozen together, and thawed together: meanwhile no numbers are given.
 //
-// The daemon's orders come to the fencer by a pipe and by nothing else: on a machine that has
-// more to do than it can, every goroutine on the way would be milliseconds in which the kernel
-// gives numbers.
+// The daemon's orders come to the fencer through a pipe only: on an overloaded machine, every
+// goroutine on the way would cost milliseconds in which the kernel gives numbers.
 type fence struct {
 	cursor uintptr // descriptor of the cursor
-	orders uintptr // the end of the pipe from which they are read
-	give   int     // and the one that daemons get
-	limits limits  // between which the cursor is
-	other  limits  // between which it goes when it comes to the end; the same, if there are no others
+	orders uintptr // end of the pipe from which orders are read
+	give   int     // end of the pipe that daemons get
+	limits limits  // where the cursor is
+	other  limits  // where it goes at the end; the same if there is no other
 }
 
 // limits are the numbers of a fence; end is the first number beyond; 0: there is no fence.
 type limits struct{ first, end uint32 }
 
-// fenceOrder is what a daemon writes into the pipe, in the machine's byte order. What is 0
-// stays as it is.
+// fenceOrder is what a daemon writes into the pipe, in the machine's byte order. A field that is 0
+// changes nothing.
 type fenceOrder struct {
-	next          uint32 // the number that the kernel is to give next, or the first free one after it
+	next          uint32 // the number that the kernel must give next, or the first free one after it
 	limits, other limits
 }
 
 const (
-	// A space gives not more than 40,000 numbers in a second: nanoseconds for one.
+	// A space gives at most 40,000 numbers in a second: nanoseconds for one.
 	timeOfNumber = 25_000
-	fenceSoon    = 1_000_000   // nanoseconds between two looks at least
+	fenceSoon    = 1_000_000   // nanoseconds between two looks, at least
 	fenceBusy    = 100_000_000 // and at most, while numbers are given
 	fenceRest    = 200_000_000 // and at most, while none are
-	// fenceReserve is which part of the fence is kept for lateness. The daemon acts
-	// before, at the latest when an eighth is left (package pidmap).
+	// fenceReserve is the part of the fence that is kept for lateness. The daemon acts before that,
+	// at the latest when an eighth is left (package pidmap).
 	fenceReserve = 16
 )
 
-// look says what is to be done where last is the number that was given last, and before
-// the one at the look before: whether the cursor is to go back, and how many nanoseconds
-// there are to the next look.
+// look decides what to do if last is the number that was given last, and before the one at the look
+// before. It returns whether the cursor must go back, and the nanoseconds until the next look.
 //
 //go:nosplit
 //go:norace
@@ -70,13 +67,13 @@ func (l *limits) look(last, before uint32) (back bool, rest int64) {
 	}
 	most := int64(fenceRest)
 	if last != before {
-		// Where most numbers are in use the kernel can be at the edge with the next one.
+		// Where most numbers are in use the kernel can be at the edge with the next number.
 		most = min(fenceBusy, int64(l.end-edge+gap(l.end-l.first))*timeOfNumber/2)
 	}
 	return false, max(fenceSoon, min(most, int64(edge-last)*timeOfNumber))
 }
 
-// gap returns how many numbers behind so many are the node's (pidmap.Gap).
+// gap returns how many numbers behind a block of count numbers are the node's (pidmap.Gap).
 //
 //go:nosplit
 //go:norace
@@ -94,10 +91,10 @@ func (f *fence) init(cursor uintptr) error {
 
 func (f *fence) close() error { return errors.Join(unix.Close(int(f.orders)), unix.Close(f.give)) }
 
-// fencerPause is waited before another fencer is made in the place of one that ended.
+// fencerPause is the pause before a fencer that has ended is replaced.
 const fencerPause = 5 * time.Millisecond
 
-// keepFence sees to it that there is a fencer.
+// keepFence keeps a fencer running, until the context ends.
 func (in *Init) keepFence(ctx context.Context) error {
 	for {
 		s, err := in.standins.fencer(&in.fence)
@@ -134,7 +131,7 @@ func (t *standins) fencer(f *fence) (*sleeper, error) {
 	return s, nil
 }
 
-// keep is what the fencer does. The rules are those for child. It does not return.
+// keep is the code of the fencer. The rules are those for child. It does not return.
 //
 //go:nosplit
 //go:norace
@@ -157,7 +154,7 @@ func (f *fence) keep() {
 	}
 }
 
-// await waits for an order, for so many nanoseconds at most.
+// await waits for an order, for at most nanoseconds.
 //
 //go:nosplit
 //go:norace
@@ -167,7 +164,7 @@ func (f *fence) await(nanoseconds int64) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 }
 
-// take carries out the orders that there are.
+// take carries out the orders in the pipe.
 //
 //go:nosplit
 //go:norace
@@ -188,8 +185,8 @@ func (f *fence) take() {
 	}
 }
 
-// move makes next the number that the kernel gives to the next process or thread of the
-// space, or the first free one after it. The file holds the last number given out.
+// move makes next the number that the kernel gives to the next process or thread of the space, or
+// the first free one after it. The file has the last number given.
 //
 //go:nosplit
 //go:norace
@@ -206,8 +203,8 @@ func (f *fence) move(next uint32) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PWRITE64, f.cursor, uintptr(unsafe.Pointer(&text[at])), uintptr(len(text)-at), 0, 0, 0)
 }
 
-// hurry has the fencer run before all that has a nice value, however much that is, where
-// the node allows it (sched(7)). It takes microseconds at a time.
+// hurry has the fencer run before all threads that have a nice value, whatever it is, where the
+// node allows it (sched(7)). The fencer takes microseconds at a time.
 //
 //go:nosplit
 //go:norace

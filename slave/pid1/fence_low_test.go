@@ -16,7 +16,7 @@ func TestFenceIsLookedAtInTime(t *testing.T) {
 		back         bool
 		rest         int64
 	}{
-		{9999, 9998, false, (200 + 3200/3) * timeOfNumber / 2}, // put there
+		{9999, 9998, false, (200 + 3200/3) * timeOfNumber / 2}, // the cursor was put there
 		{10000, 9999, false, (200 + 3200/3) * timeOfNumber / 2},
 		{10000, 10000, false, 3000 * timeOfNumber},
 		{12990, 12000, false, fenceSoon},
@@ -37,8 +37,8 @@ func TestFenceIsLookedAtInTime(t *testing.T) {
 	}
 }
 
-// The daemon has its notice before the fencer acts, whatever processes there are, and a
-// look at rest comes before the gap is used up.
+// The daemon gets its notice before the fencer acts, however many processes there are, and a look
+// at rest comes before the gap is used up.
 func TestFencerComesAfterTheDaemon(t *testing.T) {
 	const first = pidmap.Node
 	for _, count := range []int32{384, 768, 3072, 6144, 24576, 1<<17 - pidmap.MaxGap} {
@@ -67,7 +67,7 @@ func TestFencerComesAfterTheDaemon(t *testing.T) {
 	}
 }
 
-// The fencer writes numbers as the kernel reads them.
+// The fencer writes numbers in the kernel's format.
 func TestFencerWritesNumbers(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "ns_last_pid"))
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"bproc/wire"
 )
 
-// Where the numbers of these tests are, and how many processes are born: a quarter
-// more than there are numbers.
+// The range of numbers of these tests, and the count of births: a quarter more than there are
+// numbers.
 const (
 	fenceFirst = int(pidmap.Node) + 1000
 	fenceCount = 2000
@@ -28,8 +28,8 @@ const (
 // want it.
 const birthsTime = 5 * time.Minute
 
-// fenced starts a process that bears others, one after the other, once there is a file, and
-// writes their numbers to another.
+// fenced starts a process that forks others, one after the other, once a file exists, and writes
+// their numbers to another file.
 func fenced(s *space, pid wire.PID, dir, name string) {
 	s.tb.Helper()
 	script := "until test -e " + dir + "/go; do sleep 0.01; done; i=0; " +
@@ -37,7 +37,7 @@ func fenced(s *space, pid wire.PID, dir, name string) {
 	s.launch(command(pid, 60001, 60000, "sh", "-c", script))
 }
 
-// numbersOf returns what such a process has written.
+// numbersOf returns the numbers that such a process has written.
 func numbersOf(t *testing.T, dir, name string) []int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -72,8 +72,8 @@ func checkFenced(t *testing.T, numbers []int) {
 	}
 }
 
-// Numbers of new processes stay within the fence, whether there is a daemon that does
-// nothing or none at all, and also after root of the space has ended who sees to it.
+// Numbers of new processes stay within the fence with a daemon that does nothing and with none at
+// all, and also after root of the space has ended the fencer.
 func TestFence(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -87,7 +87,7 @@ func TestFence(t *testing.T) {
 		{"with a daemon that does nothing", func(*testing.T, *space) {}},
 		{"with another fencer", func(t *testing.T, s *space) {
 			_, before := s.standins()
-			for _, pid := range before { // forkers, too
+			for _, pid := range before { // forkers too
 				s.end(pid)
 			}
 			s.until("another fencer", func() bool {
@@ -117,13 +117,12 @@ func (s *space) end(pid wire.PID) {
 		s.tb.Fatal(err)
 	}
 	defer unix.Close(fd)
-	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil { // takes a directory of procfs, too
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil { // also accepts a directory of procfs
 		s.tb.Fatal(err)
 	}
 }
 
-// order has the fencer put the cursor before next, and keep it within a fence; 0: there is
-// none.
+// order has the fencer put the cursor before next, and keep it within a fence; 0: there is none.
 func (s *space) order(next, first, end int) {
 	s.tb.Helper()
 	var text []byte

@@ -10,22 +10,21 @@ import (
 	"bproc/wire"
 )
 
-// Values of a plan's word besides the number of its process, which the kernel
-// stores there when the process is born, and 0, which it stores when the process
-// has executed or ended.
+// Values of a plan's word, besides the number of its process, which the kernel stores there when
+// the process is born, and 0, which the kernel stores when the process has executed or ended.
 const (
 	wordPending uint32 = 1 << 31 // the forker has not begun
-	wordLost    uint32 = 1 << 30 // the forker ended before
+	wordLost    uint32 = 1 << 30 // the forker ended before it began
 	wordErrno   uint32 = 1 << 29 // with an error number: there was no process
 )
 
-// forkerFlags: as for a child of init's, but the forker's parent is to be the
-// child's too, and init learns of the execve, or of the end, from the kernel.
+// forkerFlags are as for a child of init, but the forker's parent becomes the child's, too, and the
+// kernel tells init of the execve or of the end.
 const forkerFlags = cloneFlags | unix.CLONE_PARENT | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_CLEARTID
 
-// forkersAtOnce is how many forkers of one pool are made without hesitation. More
-// are made, one after the other, when none has become idle for forkerPatience:
-// they are busy for that long only with launches that are held up.
+// forkersAtOnce is how many forkers of one pool are made without delay. More are made, one after
+// the other, if none has become idle for forkerPatience: only launches that are held up keep them
+// busy for that long.
 const (
 	forkersAtOnce  = 4
 	forkerPatience = 10 * time.Millisecond
@@ -34,8 +33,8 @@ const (
 // cgroupID names a cgroup by its cgroup.procs file; the zero value is init's own.
 type cgroupID struct{ dev, ino uint64 }
 
-// tasks is the cgroup.procs file of the cgroup that a process begins in, or on
-// cgroup version 1 the tasks file.
+// tasks is the cgroup.procs file of the cgroup in which a process begins, or on cgroup version 1
+// the tasks file.
 type tasks struct {
 	fd int // -1: init's own cgroup
 	id cgroupID
@@ -52,8 +51,8 @@ func newTasks(fd int) (tasks, error) {
 	return tasks{fd: fd, id: cgroupID{dev: uint64(st.Dev), ino: st.Ino}}, nil //nolint:unconvert // not 64 bits everywhere
 }
 
-// fork runs a plan in a session and a cgroup. It reports whether there was a
-// process. The error is errLost, or another of making a forker.
+// fork runs a plan in a session and a cgroup. It reports whether there was a process. The error is
+// errLost, or comes from making a forker.
 func (t *standins) fork(sess *session, in tasks, p *plan) (born bool, r result, err error) {
 	pool := t.pool(sess, in.id)
 	f, err := t.takeForker(sess, pool, in)
@@ -109,7 +108,7 @@ func (t *standins) takeForker(sess *session, p *pool, in tasks) (*sleeper, error
 	}
 }
 
-// tryForker returns an idle forker, or whether to make one.
+// tryForker returns an idle forker, or reports whether to make one.
 func (t *standins) tryForker(p *pool) (f *sleeper, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,8 +118,8 @@ func (t *standins) tryForker(p *pool) (f *sleeper, more bool) {
 	return nil, p.growLocked(time.Now())
 }
 
-// newForker makes a forker and has it enter its cgroup. That takes as long as an
-// RCU grace period, which is why it is not done for each process.
+// newForker makes a forker and has it enter its cgroup. Entering takes as long as an RCU grace
+// period, so it is not done for each process.
 func (t *standins) newForker(sess *session, p *pool, in tasks) (*sleeper, error) {
 	t.making.Lock()
 	f, err := t.forker(sess, p)

@@ -9,9 +9,9 @@ import (
 	"bproc/wire"
 )
 
-// FuzzPlan lays out launches of whatever a user may ask for. The memory of a plan, which is
-// init's, is bounded by what was asked; the child walks through lists that end, takes its
-// user on, and has no descriptors but those of the process.
+// FuzzPlan prepares launches of whatever a user may request. The memory of a plan, which is init's,
+// is bounded by the size of the request. The child works through lists that end, takes on its user,
+// and has no descriptors but those of the process.
 func FuzzPlan(f *testing.F) {
 	own := wire.Spawn{PID: 1 << 20, SID: 5, PGID: 5, UID: 1000, GID: 1000, Groups: []uint32{4, 5}, Dropped: 3, Command: wire.Command{
 		Argv: []string{"ls", ""}, Env: []string{"PATH=/bin::/usr/bin", "A"}, Dir: "/tmp", Ignored: 1 << 12,

@@ -10,8 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// beginGroup starts to make a group exist. Stand-ins that are to be made can have
-// to wait for the ends of others, and the reader of requests does not.
+// beginGroup starts to make a group exist. That may have to wait for the ends of stand-ins, and the
+// reader of requests must not wait.
 func (in *Init) beginGroup(g *errgroup.Group, c *rights.Conn, number uint64, m *wire.InitGroup) {
 	if !in.places.Take(ownRequest, 1) {
 		in.order.reply(c, number, done(unix.EAGAIN))

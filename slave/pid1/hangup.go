@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// beginHangUp starts to hang a session up.
+// beginHangUp starts to hang up a session.
 func (in *Init) beginHangUp(g *errgroup.Group, m *wire.InitHangUp) {
 	if m.SID <= initPID {
 		in.cfg.Log.Warn("malformed session", "sid", m.SID)
@@ -22,8 +22,8 @@ func (in *Init) beginHangUp(g *errgroup.Group, m *wire.InitHangUp) {
 	})
 }
 
-// hangUp sends SIGHUP, and SIGCONT to those that are stopped, to all processes of a
-// session, as the kernel does for a group when its terminal hangs up.
+// hangUp sends SIGHUP and SIGCONT to all processes of a session, as the kernel does for a group
+// when its terminal hangs up.
 func (in *Init) hangUp(sid wire.PID) {
 	err := eachOnce(processes, func(pid wire.PID) bool {
 		if in.standins.at(pid) != nil || !inSession(pid, sid) {
@@ -38,7 +38,7 @@ func (in *Init) hangUp(sid wire.PID) {
 	}
 }
 
-// looks bounds how often eachOnce looks: processes that ignore SIGHUP may fork for ever.
+// looks bounds how often eachOnce looks: processes that ignore SIGHUP may fork forever.
 const looks = 10
 
 // eachOnce calls tell for each process that look finds, and not again once tell has returned

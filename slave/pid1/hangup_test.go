@@ -7,7 +7,8 @@ import (
 	"bproc/wire"
 )
 
-// TestHangUpEnds has each look at a session find another process, and all of them once.
+// TestHangUpEnds has each look at a session find another process. The looks end all the same, and
+// each process found is told once.
 func TestHangUpEnds(t *testing.T) {
 	const many = 10_000
 	var found, told []wire.PID

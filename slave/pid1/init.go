@@ -17,16 +17,15 @@ import (
 	"bproc/wire"
 )
 
-// maxLaunches bounds the launches that are under way. One takes as long as
-// opening the command's files takes, which for a named pipe or a server of
-// files that is away can be forever; each takes a thread. No user takes all places, and one
-// whose command is long takes more than one.
+// maxLaunches bounds the launches that are under way. A launch takes as long as opening the
+// command's files, which can be forever for a named pipe or a file server that is away; each takes
+// a thread. No user takes all places, and a launch with a long command takes more than one.
 const (
 	maxLaunches = 1024
 	placeSize   = 256 << 10 // bytes of a command
 )
 
-// ownRequest is who asks for what the daemon asks for by itself; users have their numbers.
+// ownRequest stands for the daemon itself where users have their numbers.
 const ownRequest = -1
 
 // initPID is the number that init has in its space.
@@ -36,7 +35,7 @@ const initPID wire.PID = 1
 type Config struct {
 	Listener *net.UnixListener // where daemons connect
 	Notify   int               // the seccomp listener that each daemon gets; -1: none
-	Cookie   uint64            // with which calls of init's own pass its filter
+	Cookie   uint64            // lets init's own calls pass its filter
 	Log      *slog.Logger
 }
 
@@ -46,7 +45,7 @@ type Init struct {
 	null     *os.File             // /dev/null
 	cursor   *os.File             // /proc/sys/kernel/ns_last_pid of the space
 	limit    *os.File             // /proc/sys/kernel/pid_max of the space
-	resetOOM bool                 // init's oom_score_adj is not what processes shall have
+	resetOOM bool                 // processes must not inherit init's oom_score_adj
 	places   *crowd.Shares[int64] // by user
 	launches launches
 	order    order
@@ -57,7 +56,7 @@ type Init struct {
 	deputy   deputy
 	stored   stored
 	newest   atomic.Pointer[rights.Conn]
-	children chan struct{} // there may be children again
+	children chan struct{} // signals that there may be children again
 	deadline deadline
 	fence    fence
 }
@@ -105,9 +104,9 @@ func New(cfg Config) (*Init, error) {
 	return in, nil
 }
 
-// Run serves daemons until the listener fails or ctx ends. It must run in one
-// Init of a process only, since it reaps all children of the process. When ctx
-// ends while there are children, it returns after the next of them has.
+// Run serves daemons until the listener fails or ctx ends. Only one Init of a process may run,
+// since it reaps all children of the process. If ctx ends while there are children, Run returns
+// after the next of them has ended.
 func (in *Init) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return in.accept(ctx, g) })
@@ -132,7 +131,7 @@ func (in *Init) close() error {
 	return errors.Join(in.null.Close(), in.cursor.Close(), in.limit.Close(), in.fence.close(), in.deputy.closeFiles())
 }
 
-// request carries out one request, or starts to.
+// request carries out one request, or starts it.
 func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, number uint64, fds []int) error {
 	if m.Type() != wire.TypeInitLaunch && m.Type() != wire.TypeInitStore {
 		rights.Close(fds)
@@ -159,8 +158,8 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 	case *wire.InitForget:
 		in.order.kept.forget(m.PIDs...)
 	case *wire.InitSync:
-		// The frames before it were carried out one after the other. Launches and
-		// groups, which are only begun then, have answers of their own.
+		// The frames before it were carried out one after the other. Launches and groups, which
+		// have only been started by then, have answers of their own.
 		in.order.reply(c, number, done(0))
 	default:
 		return fmt.Errorf("%w: type %d is not for init", wire.ErrFrame, m.Type())

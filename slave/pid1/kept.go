@@ -9,10 +9,9 @@ import (
 	"bproc/wire"
 )
 
-// kept are the ends of launched processes, and the launches that failed. A daemon that
-// was told can die before it has passed them on, so each new one is told again, until
-// one says that they are known to who must know. There are no more than processes that
-// were launched.
+// kept are the ends of launched processes, and the launches that failed. A daemon can die before it
+// has passed them on, so each new daemon is told again, until one has them forgotten. There are no
+// more of them than launched processes.
 type kept struct {
 	mu    sync.Mutex
 	table map[wire.PID]wire.Message // InitStatus or InitLaunched
@@ -47,7 +46,7 @@ func (k *kept) ended() []wire.PID {
 	return pids
 }
 
-// tell tells a daemon all of it.
+// tell sends everything to a daemon.
 func (k *kept) tell(c *rights.Conn) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

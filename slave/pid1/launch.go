@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// result is how a launch went; the zero result: the process runs.
+// result is how a launch went; the zero result means that the process runs.
 type result struct {
 	stage wire.Stage
 	errno unix.Errno
@@ -18,15 +18,15 @@ func launched(pid wire.PID, r result) *wire.InitLaunched {
 	return &wire.InitLaunched{PID: pid, Stage: r.stage, Errno: uint32(r.errno)}
 }
 
-// begin enters a launch in the table, so that what is asked next of the same
-// process finds it there, and starts it in a goroutine of its own.
+// begin enters a launch in the table, so that later requests about the same process find it there,
+// and starts it in a goroutine of its own.
 func (in *Init) begin(g *errgroup.Group, c *rights.Conn, number uint64, m *wire.InitLaunch, fds []int) {
 	sp := &m.Spawn
 	n, refused := in.enter(sp)
 	if refused != 0 {
 		rights.Close(fds)
 		answer := launched(sp.PID, result{wire.StageSpawn, refused})
-		if refused != unix.EEXIST { // of that number one is under way
+		if refused != unix.EEXIST { // a launch of that number is under way
 			in.order.kept.keep(sp.PID, answer)
 		}
 		in.order.reply(c, number, answer)
@@ -43,7 +43,7 @@ func (in *Init) enter(sp *wire.Spawn) (*launching, unix.Errno) {
 	if !in.places.Take(int64(sp.UID), placesOf(&sp.Command)) {
 		return nil, unix.EAGAIN
 	}
-	in.statuses.mu.Lock() // an earlier process of that number is taken in before or after
+	in.statuses.mu.Lock() // the end of an earlier process of that number is taken in before or after this
 	defer in.statuses.mu.Unlock()
 	n, ok := in.launches.begin(sp.PID)
 	if !ok {
@@ -56,7 +56,7 @@ func (in *Init) enter(sp *wire.Spawn) (*launching, unix.Errno) {
 	return n, 0
 }
 
-// placesOf returns how many launches one counts for.
+// placesOf returns how many launches a command counts for.
 func placesOf(cmd *wire.Command) int {
 	size := 0
 	for _, list := range [][]string{cmd.Argv, cmd.Env} {
@@ -72,7 +72,7 @@ func (in *Init) leave(sp *wire.Spawn) { in.places.Leave(int64(sp.UID), placesOf(
 // launch starts a process and answers the daemon.
 func (in *Init) launch(c *rights.Conn, number uint64, m *wire.InitLaunch, fds []int, n *launching) {
 	born, r := in.start(m, fds)
-	rights.Close(fds) // before anybody hears of the process: its streams end with it
+	rights.Close(fds) // before the process is reported: its streams must end with it
 	if born {
 		in.childBorn()
 		if r.stage != 0 {
@@ -82,8 +82,7 @@ func (in *Init) launch(c *rights.Conn, number uint64, m *wire.InitLaunch, fds []
 	in.finish(c, number, m.Spawn.PID, n, born, r)
 }
 
-// finish answers a launch, with all that happened to the process meanwhile
-// following in order.
+// finish answers a launch. Everything that happened to the process meanwhile follows in order.
 func (in *Init) finish(c *rights.Conn, number uint64, pid wire.PID, n *launching, born bool, r result) {
 	in.order.mu.Lock()
 	defer in.order.mu.Unlock()
@@ -94,14 +93,14 @@ func (in *Init) finish(c *rights.Conn, number uint64, pid wire.PID, n *launching
 	in.order.launchedLocked(c, number, launched(pid, r))
 }
 
-// endLaunch takes a launch out, and leaves what was held for it to be told. The lock of
-// order keeps it from being told before the answer.
+// endLaunch removes a launch, and queues the statuses that were held for it. The lock of order
+// keeps them from being reported before the answer.
 func (in *Init) endLaunch(pid wire.PID, n *launching, born bool, r result) {
 	in.statuses.mu.Lock()
 	defer in.statuses.mu.Unlock()
 	in.launches.end(pid)
 	switch {
-	case !born: // they are about another process that had the number
+	case !born: // the statuses are about another process that had the number
 		if !n.earlier || !in.exists(pid) {
 			in.parents.Forget(pid)
 		}
@@ -121,8 +120,8 @@ func (in *Init) endLaunch(pid wire.PID, n *launching, born bool, r result) {
 	}
 }
 
-// own returns those of the statuses held for a launch that are about its process, which
-// has ended or not. An earlier one of its number can have ended just before.
+// own returns the statuses held for a launch that are about its process, which has ended or not. An
+// earlier process of its number can have ended just before.
 func own(held []waited, ended bool) []waited {
 	begin, end := 0, 0
 	for i, status := range held {
@@ -136,7 +135,7 @@ func own(held []waited, ended bool) []waited {
 	return held[begin:]
 }
 
-// deliverHeld gives the process the signals that came before it existed.
+// deliverHeld sends the process the signals that came before it existed.
 func (in *Init) deliverHeld(pid wire.PID, n *launching) {
 	for _, info := range n.signals {
 		in.logSignal(pid, in.send(int(pid), info))

@@ -11,18 +11,18 @@ import (
 	"bproc/wire"
 )
 
-// maxHeld bounds the signals kept for a process that does not exist yet, and
-// the statuses of one whose launch is not answered yet. A process has no more
-// than one pending instance of each of the 31 standard signals.
+// maxHeld bounds the signals held for a process that does not exist yet, and the statuses of a
+// process whose launch is not answered yet. A process has at most one pending instance of each of
+// the 31 standard signals.
 const maxHeld = 64
 
 // launching is a launch under way.
 type launching struct {
 	ended    chan struct{} // closed when the process has ended and is reaped
-	once     sync.Once     // an earlier process of the same number can end too
+	once     sync.Once     // an earlier process of the same number can end, too
 	statuses []waited
 	signals  [][]byte // siginfo
-	killed   bool     // everything was killed meanwhile
+	killed   bool     // all processes were killed meanwhile
 	earlier  bool     // a launched process had the number, and its end was not taken from the kernel
 }
 
@@ -51,7 +51,7 @@ func (l *launches) begin(pid wire.PID) (*launching, bool) {
 	return n, true
 }
 
-// end takes a launch out. What was held for it is not changed afterwards.
+// end removes a launch. What was held for it does not change afterwards.
 func (l *launches) end(pid wire.PID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,8 +69,8 @@ func (l *launches) pids() []wire.PID {
 	return pids
 }
 
-// holdStatus keeps a status until the launch is answered. It reports false
-// when no launch of that number is under way.
+// holdStatus holds a status until the launch is answered. It reports false if no launch of that
+// number is under way.
 func (l *launches) holdStatus(pid wire.PID, status waited) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,8 +88,8 @@ func (l *launches) holdStatus(pid wire.PID, status waited) bool {
 	return true
 }
 
-// signal calls send, and keeps the signal if there is no such process yet: then it returns
-// the launch. One that the process has had is passed over.
+// signal calls send. If there is no such process yet, it holds the signal and returns the launch.
+// It passes over a signal that the process has had.
 func (l *launches) signal(m *wire.InitSignal, send func() error) (early *launching, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +107,7 @@ func (l *launches) signal(m *wire.InitSignal, send func() error) (early *launchi
 	return early, err
 }
 
-// kill calls send, unless a launch is over: who answers it delivers what was kept.
+// kill calls send, unless the launch is over: the routine that answers it delivers what was held.
 func (l *launches) kill(pid wire.PID, n *launching, send func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,15 +117,15 @@ func (l *launches) kill(pid wire.PID, n *launching, send func() error) error {
 	return send()
 }
 
-// unmark is for a process that has ended.
+// unmark forgets the signals of a process that has ended.
 func (l *launches) unmark(pid wire.PID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.marks.forget(pid)
 }
 
-// killAll marks all launches under way, calls send, and returns the launches: the process
-// of one may not have been there when send killed all others.
+// killAll marks all launches under way, calls send, and returns the launches: the process of one
+// may not have existed when send killed all others.
 func (l *launches) killAll(send func() error) (map[wire.PID]*launching, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -57,7 +57,7 @@ func TestStatusIsHeldUntilTheLaunchIsAnswered(t *testing.T) {
 	if l.holdStatus(8, waited{is: exited}) {
 		t.Error("status of another process is held")
 	}
-	for range 2 * maxHeld { // stopped again and again
+	for range 2 * maxHeld { // the process is stopped again and again
 		l.holdStatus(7, waited{is: stopped})
 	}
 	select {

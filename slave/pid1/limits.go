@@ -11,8 +11,8 @@ import (
 // rlimits is the number of resources of getrlimit(2), RLIM_NLIMITS.
 const rlimits = 16
 
-// limits sets the resource limits. Where the node does not allow one, for lack
-// of a capability or above fs.nr_open, it is cut to what init itself may.
+// limits sets the resource limits. A limit that the node does not allow, for lack of a capability
+// or above fs.nr_open, is cut to init's own.
 func (p *plan) limits(limits []wire.Limit) unix.Errno {
 	files := false
 	for _, l := range limits {
@@ -31,7 +31,7 @@ func (p *plan) limits(limits []wire.Limit) unix.Errno {
 	if files {
 		return 0
 	}
-	// Init raised its own limit (raiseFiles).
+	// Init has raised its own limit (raiseFiles).
 	own, errno := ownLimit(unix.RLIMIT_NOFILE)
 	if errno != 0 {
 		return errno

@@ -20,8 +20,8 @@ import (
 	"bproc/slave/pid1/filter"
 )
 
-// ListenerFD is the descriptor of the listening socket that bpinit inherits.
-// All others above it are closed.
+// ListenerFD is the descriptor of the listening socket that bpinit inherits. All descriptors above
+// it are made close-on-exec.
 const ListenerFD = 3
 
 // Main is the program bpinit, with its arguments. It returns only when it cannot go on.
@@ -65,15 +65,14 @@ func Main(ctx context.Context, args []string, log *slog.Logger) error {
 	return in.Run(ctx)
 }
 
-// settings of the Go runtime, which reads them when it starts. Without
-// preemption by signals it makes no calls of tgkill(2), which the supervisor
-// would be asked about; one of its threads would have to wait for the answer.
+// settings are for the Go runtime, which reads them when it starts. Without preemption by signals
+// it makes no calls of tgkill(2), which the supervisor would have to decide while one of init's
+// threads waits.
 const settings = "GODEBUG=asyncpreemptoff=1"
 
-// renumber executes this program again, unless that has been done. The threads
-// of this process then have numbers between the zones, where the front end has
-// no processes: the kernel gave the ones that are there now the lowest numbers,
-// which on a front end that is in a container itself are those of its sessions.
+// renumber executes this program again, unless that has been done. The threads of this process then
+// have numbers between the zones, where the front end has no processes. The kernel gave the present
+// threads the lowest numbers, which on a front end in a container are those of its sessions.
 func renumber() error {
 	env := os.Environ()
 	if slices.Contains(env, settings) {
@@ -92,8 +91,7 @@ func renumber() error {
 	return nil
 }
 
-// newCookie returns a number that nobody can guess. It is not 0, which no call
-// passes with.
+// newCookie returns a number that nobody can guess. It is not 0, with which no call passes.
 func newCookie() (uint64, error) {
 	var b [8]byte
 	for {

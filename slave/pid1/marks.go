@@ -2,26 +2,26 @@ package pid1
 
 import "bproc/wire"
 
-// marks are the numbers of the last signals that processes got, so that none gets one
-// twice: who does not know whether a signal has arrived sends it again. Numbers of
-// signals grow over all processes of a boot of the front end, so the mark of a process
-// that is no more is none for another one with its number. A space may live longer than
-// the front end: with the first signal of another boot all marks are forgotten.
+// marks are the numbers of the last signals that processes got, so that no process gets one twice:
+// a daemon that does not know whether a signal has arrived sends it again. Numbers of signals grow
+// over all processes of a boot of the front end, so the mark of a process that is gone does not
+// apply to another process with its number. A space may live longer than the front end: with the
+// first signal of another boot all marks are forgotten.
 type marks struct {
 	exists func(wire.PID) bool
 	boot   uint64 // of the front end
 	last   map[wire.PID]uint64
-	crowd  int // with so many, those of processes that are no more are looked for
+	crowd  int // number of marks at which those of processes that are gone are removed
 }
 
-// leastCrowd is the least number of marks that are looked through.
+// leastCrowd is the least value of crowd.
 const leastCrowd = 1024
 
 func (m *marks) init(exists func(wire.PID) bool) {
 	m.exists, m.last, m.crowd = exists, make(map[wire.PID]uint64), leastCrowd
 }
 
-// had reports whether a process got the signal with a number; 0: it has none.
+// had reports whether a process has got a signal. A signal with number 0 has no mark.
 func (m *marks) had(sig *wire.InitSignal) bool {
 	m.of(sig)
 	return sig.Seq != 0 && sig.Seq <= m.last[sig.PID]

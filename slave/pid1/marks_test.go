@@ -26,8 +26,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A front end that has started anew counts its signals from the beginning, and its
-// processes have numbers that others had.
+// A front end that has rebooted numbers its signals from the beginning, and its processes have
+// numbers that others had.
 func TestMarksOfAnotherBoot(t *testing.T) {
 	var m marks
 	m.init(func(wire.PID) bool { return true })
@@ -45,7 +45,7 @@ func numbered(pid wire.PID, seq, boot uint64) *wire.InitSignal {
 	return &wire.InitSignal{PID: pid, Seq: seq, Boot: boot}
 }
 
-// Marks of processes that are no more do not gather.
+// Marks of processes that are gone do not accumulate.
 func TestMarksAreBounded(t *testing.T) {
 	var m marks
 	m.init(func(pid wire.PID) bool { return pid%100 == 0 })

@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// order holds what is told to the daemon in order: its lock is held while a
-// frame, or several that belong together, are written.
+// order keeps the frames to the daemon in order: its lock is held while a frame, or several that
+// belong together, are written.
 type order struct {
 	mu      sync.Mutex
 	changed sync.Cond    // signalled when conn or closed changes
@@ -24,8 +24,7 @@ func (o *order) init() {
 	o.kept.init()
 }
 
-// enter makes c the daemon's connection when greet, which writes the first
-// frames, succeeds.
+// enter makes c the daemon's connection if greet, which writes the first frames, succeeds.
 func (o *order) enter(c *rights.Conn, greet func() error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,7 +51,7 @@ func (o *order) lostLocked() {
 	o.changed.Broadcast()
 }
 
-// close lets nobody wait any longer.
+// close ends all waits.
 func (o *order) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,23 +66,23 @@ func (o *order) reply(c *rights.Conn, number uint64, m wire.Message, fds ...int)
 	o.replyLocked(c, number, m, fds...)
 }
 
-// replyLocked reports whether the answer could be sent: not when c is no
-// longer the daemon's connection.
+// replyLocked reports whether the answer could be sent. It could not if c is no longer the daemon's
+// connection.
 func (o *order) replyLocked(c *rights.Conn, number uint64, m wire.Message, fds ...int) bool {
 	if o.conn != c {
 		return false
 	}
 	if err := c.Write(number, m, fds...); err != nil {
-		_ = c.Shut() // its reader sees that, after what the daemon has written before it went, and logs why
+		_ = c.Shut() // its reader sees that after the daemon's last requests, and logs why
 		o.lostLocked()
 		return false
 	}
 	return true
 }
 
-// launchedLocked answers a launch of c. If another daemon is there meanwhile, it was
-// told to expect that. To one that comes later the process is one that runs, or its
-// failure is told with what is kept.
+// launchedLocked answers a launch of c. If another daemon is connected now, it was told to expect
+// the answer. For a daemon that comes later the process is one that runs, or its failure is among
+// what is kept.
 func (o *order) launchedLocked(c *rights.Conn, number uint64, m *wire.InitLaunched) {
 	if m.Stage != 0 {
 		o.kept.keep(m.PID, m)
@@ -93,8 +92,8 @@ func (o *order) launchedLocked(c *rights.Conn, number uint64, m *wire.InitLaunch
 	}
 }
 
-// status reports the status of a process, to the next daemon if there is none. The end
-// of a launched process is kept. It reports false after close.
+// status reports the status of a process, to the next daemon if there is none. The end of a
+// launched process is kept. It returns false after close.
 func (o *order) status(s status) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,5 +120,5 @@ func (o *order) status(s status) bool {
 	return false
 }
 
-// over reports whether a status is that of a process that has ended.
+// over reports whether a process with this status has ended.
 func over(status unix.WaitStatus) bool { return status.Exited() || status.Signaled() }

@@ -13,7 +13,7 @@ import (
 	"bproc/wire"
 )
 
-// connections returns the two ends of one.
+// connections returns the two ends of a connection.
 func connections(t *testing.T) (here, there *rights.Conn) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -36,8 +36,8 @@ func connections(t *testing.T) (here, there *rights.Conn) {
 	return ends[0], ends[1]
 }
 
-// A daemon that has died is found out when something is told to it, maybe before all that
-// it has written is read: that is read all the same.
+// A write to a daemon that has died fails, maybe before all its requests are read. They are read
+// all the same.
 func TestDaemonThatCannotBeToldIsReadToItsEnd(t *testing.T) {
 	var o order
 	o.init()

@@ -8,16 +8,16 @@ import (
 	"bproc/wire"
 )
 
-// place is the session and the process group that a process begins in.
+// place is the session and the process group in which a process begins.
 type place struct {
-	sid  wire.PID // initSession: init's, and so a child of init begins there
-	pgid wire.PID // as a child of a leader or of init: 0: stays in theirs
+	sid  wire.PID // initSession is init's, in which a child of init begins
+	pgid wire.PID // 0: the group of its parent, which is a leader or init
 	own  bool     // leads a group of its own
 	new  bool     // leads a session of its own
 }
 
-// alone is where a process begins that has no place on the front end, or whose
-// place cannot be made: a group of its own in init's session.
+// alone is the place of a process that has no place on the front end, or whose place cannot be
+// made: a group of its own in init's session.
 var alone = place{sid: initSession, own: true}
 
 func placeOf(sp *wire.Spawn) place {
@@ -72,7 +72,7 @@ func (in *Init) start(m *wire.InitLaunch, fds []int) (born bool, r result) {
 	}
 }
 
-// failed is the result when there was no process for want of what it begins in.
+// failed returns the result if there was no process because its place could not be made.
 func failed(err error) result {
 	errno := unix.EAGAIN
 	_ = errors.As(err, &errno)

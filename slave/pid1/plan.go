@@ -11,13 +11,13 @@ import (
 	"bproc/wire"
 )
 
-// rule says what the result of a step means.
+// rule is the meaning of a step's result.
 type rule uint8
 
 const (
 	must     rule = iota // an error ends the launch
 	may                  // an error does not matter
-	elseNext             // the next step is for when this one fails
+	elseNext             // the next step is done only if this one fails
 )
 
 // step is one system call of a child before its execve.
@@ -25,12 +25,12 @@ type step struct {
 	trap  uintptr
 	args  [6]uintptr
 	rule  rule
-	stage wire.Stage // where the launch fails when the step does
+	stage wire.Stage // the stage of the failure if the step fails
 }
 
-// plan is all that a child does between clone3 and execve, and the memory for
-// it. The child runs in init's memory, without the Go runtime, so everything is
-// laid out here before, and the child only walks through it (child.go).
+// plan is everything that a child does between clone3 and execve, and the memory for it. The child
+// runs in init's memory, without the Go runtime, so everything is prepared here, and the child only
+// works through it (child.go).
 type plan struct {
 	pid    int32 // the number: clone3's set_tid points here
 	cookie uintptr
@@ -43,21 +43,21 @@ type plan struct {
 
 	args  cloneArgs
 	entry entry
-	word  uint32 // futex: how far a forker is with it
+	word  uint32 // futex: the progress of a forker with it
 
 	stage wire.Stage // the child's answer when it could not execute
 	errno unix.Errno
 
-	keep []any // what the numbers above point to
+	keep []any // the memory that the addresses above point to
 }
 
 // nodeState is what the plan needs to know of init and its space.
 type nodeState struct {
 	null     int  // descriptor of /dev/null
-	resetOOM bool // oom_score_adj is to be put back
+	resetOOM bool // oom_score_adj must be reset
 	cookie   uintptr
 	name     *[16]byte // of init
-	view     string    // what the process sees as /proc is mounted there; empty: the space's own
+	view     string    // where the process's /proc is mounted; empty: it is the space's own
 }
 
 const (
@@ -66,14 +66,14 @@ const (
 	descriptorMax = ^uintptr(0) >> 32 // "all of them" to close_range(2)
 	fileMode      = 0o666
 	umaskBits     = 0o777
-	timerSlack    = 50_000 // nanoseconds; that of the first process of a kernel, from which all have it
+	timerSlack    = 50_000 // nanoseconds; the value of the kernel's first process, which all others inherit
 	signalIgnore  = 1      // SIG_IGN
 	noFileDefault = 1024
 	cookieArg     = 5 // where the filter looks for the cookie
 )
 
-// newPlan lays out the launch of sp, with streams for those of its descriptors
-// that are streams. The error is one of the request.
+// newPlan prepares the launch of sp, with streams for those of its descriptors that are streams.
+// The error is one of the request.
 func newPlan(sp *wire.Spawn, streams []int, where place, node nodeState) (*plan, unix.Errno) {
 	cmd := &sp.Command
 	if sp.PID <= 1 || len(cmd.Argv) == 0 {
@@ -84,7 +84,7 @@ func newPlan(sp *wire.Spawn, streams []int, where place, node nodeState) (*plan,
 	p.entry.plan = p
 	p.unshare()
 	if cmd.Terminal != nil {
-		where.new = true // only who leads a session can have a controlling terminal
+		where.new = true // only a session leader can have a controlling terminal
 	}
 	p.begin(where, node)
 	errnos := []unix.Errno{
@@ -111,8 +111,8 @@ func (p *plan) add(r rule, stage wire.Stage, trap uintptr, args ...uintptr) {
 	p.steps = append(p.steps, s)
 }
 
-// addOwn adds a step with a system call that the supervisor would be asked about,
-// did it not carry the cookie (package filter).
+// addOwn adds a step whose system call carries the cookie, so that the supervisor does not decide
+// it (package filter).
 func (p *plan) addOwn(r rule, trap uintptr, args ...uintptr) {
 	p.add(r, wire.StageSpawn, trap, args...)
 	p.steps[len(p.steps)-1].args[cookieArg] = p.cookie
@@ -128,8 +128,8 @@ func (p *plan) string(s string) (uintptr, unix.Errno) {
 	return uintptr(unsafe.Pointer(b)), 0
 }
 
-// array returns the addresses of copies of all strings, with a 0 behind. One
-// piece of memory holds them all: an environment has many.
+// array returns the addresses of copies of all strings, followed by a 0. One piece of memory holds
+// them all: an environment has many.
 func (p *plan) array(list []string) ([]uintptr, unix.Errno) {
 	size := 1
 	for _, s := range list {
@@ -149,15 +149,15 @@ func (p *plan) array(list []string) ([]uintptr, unix.Errno) {
 	return append(array, 0), 0
 }
 
-// unshare makes the descriptors its own, and leaves those out that init keeps for the
-// daemon: of these there can be very many (close_range(2)).
+// unshare gives the child its own descriptors, without those that init keeps for the daemon, of
+// which there can be very many (close_range(2)).
 func (p *plan) unshare() {
 	p.add(must, wire.StageSpawn, unix.SYS_CLOSE_RANGE, storedFrom, descriptorMax, unix.CLOSE_RANGE_UNSHARE)
 }
 
-// begin takes its place, and leaves init's protection from running out of memory.
-// A child of a forker has the name of a stand-in, which it is not. A descriptor that a step opens has the lowest free number, so one that was
-// just closed is the one that is opened.
+// begin takes the child to its place, and out of init's protection from running out of memory. A
+// child of a forker has the name of a stand-in, which it is not. A descriptor that a step opens has
+// the lowest free number: that of the one that was just closed.
 func (p *plan) begin(where place, node nodeState) {
 	switch {
 	case where.new:
@@ -168,7 +168,7 @@ func (p *plan) begin(where place, node nodeState) {
 		p.addOwn(must, unix.SYS_SETPGID, 0, uintptr(where.pgid))
 	}
 	p.addOwn(may, unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(node.name)))
-	p.addOwn(may, unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, timerSlack) // not all our threads have it
+	p.addOwn(may, unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, timerSlack) // not all of init's threads have it
 	if !node.resetOOM {
 		return
 	}
@@ -179,9 +179,9 @@ func (p *plan) begin(where place, node nodeState) {
 	p.add(may, 0, unix.SYS_WRITE, 0, zero, 1)
 }
 
-// streams puts the descriptors that init has in their places, and closes all
-// others at once: a child that is held up later must not hold the streams of
-// other processes. Init's own are above 2, since it has something at 0, 1 and 2.
+// streams puts the descriptors from init in their places, and closes all others at once: a child
+// that is held up later must not hold the streams of other processes. Init's own are above 2, since
+// it has something at 0, 1 and 2.
 func (p *plan) streams(cmd *wire.Command, streams []int, null int) unix.Errno {
 	for i, d := range cmd.Stdio {
 		from := null
@@ -219,14 +219,13 @@ func (p *plan) state(cmd *wire.Command) unix.Errno {
 	p.keep = append(p.keep, ignore)
 	for set := cmd.Ignored; set != 0; set &= set - 1 {
 		signo := bits.TrailingZeros64(set) + 1
-		// SIGKILL and SIGSTOP cannot be ignored, there as here.
+		// SIGKILL and SIGSTOP cannot be ignored on the front end either.
 		p.add(may, 0, unix.SYS_RT_SIGACTION, uintptr(signo), uintptr(unsafe.Pointer(ignore)), 0, sizeofSet)
 	}
 	return 0
 }
 
-// identity takes the user's identity, and only then lets signals in: until
-// then they wait.
+// identity takes the user's identity, and only then unblocks signals: until then they wait.
 func (p *plan) identity(sp *wire.Spawn) unix.Errno {
 	var groups uintptr
 	if len(sp.Groups) > 0 {
@@ -241,8 +240,9 @@ func (p *plan) identity(sp *wire.Spawn) unix.Errno {
 	p.add(must, wire.StageSpawn, unix.SYS_SETGROUPS, uintptr(len(sp.Groups)), groups)
 	p.addOwn(must, unix.SYS_SETRESGID, gid, gid, gid)
 	p.addOwn(must, unix.SYS_SETRESUID, uid, uid, uid)
-	// The kernel has given the memory, which is init's, the value of fs.suid_dumpable: with
-	// another than 0 a signal that dumps core ends all that share it, before Linux 5.16.
+	// The kernel has set the dumpable attribute of the memory, which is init's, to
+	// fs.suid_dumpable. If that is not 0, a signal that dumps core ends all processes that share
+	// the memory, before Linux 5.16.
 	p.addOwn(must, unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0)
 	none := new(uint64)
 	p.keep = append(p.keep, none)
@@ -250,7 +250,7 @@ func (p *plan) identity(sp *wire.Spawn) unix.Errno {
 	return 0
 }
 
-// directory changes to the directory. Where the user cannot, it is "/", or no process is made.
+// directory changes to the directory. If the user cannot, it is "/", or no process is made.
 func (p *plan) directory(cmd *wire.Command) unix.Errno {
 	root, _ := p.string("/")
 	if cmd.Dir != "" {
@@ -268,9 +268,8 @@ func (p *plan) directory(cmd *wire.Command) unix.Errno {
 	return 0
 }
 
-// files opens the descriptors that are files, with the user's rights.
-// O_NOCTTY: the process leads a session, to which a terminal that it opens
-// would belong.
+// files opens the descriptors that are files, with the user's rights. O_NOCTTY: a terminal that a
+// session leader opens would otherwise become its controlling terminal.
 func (p *plan) files(cmd *wire.Command) unix.Errno {
 	at := unix.AT_FDCWD
 	for i, d := range cmd.Stdio {
@@ -291,7 +290,7 @@ func (p *plan) files(cmd *wire.Command) unix.Errno {
 	return 0
 }
 
-// command lays out what is executed.
+// command prepares the execve.
 func (p *plan) command(cmd *wire.Command) unix.Errno {
 	files, errno := candidates(cmp.Or(cmd.Path, cmd.Argv[0]), cmd.Env)
 	if errno != 0 {

@@ -8,9 +8,9 @@ import (
 // pool is the forkers of one session in one cgroup, guarded by standins.mu.
 type pool struct {
 	members map[*sleeper]bool
-	making  int // of them: not there yet
+	making  int // forkers that are being made
 	idle    []idleForker
-	freed   chan struct{} // there may be an idle one
+	freed   chan struct{} // signals that there may be an idle one
 	moved   time.Time     // when there last was one, or a new one was allowed
 }
 
@@ -37,8 +37,7 @@ func (p *pool) takeLocked() *sleeper {
 	return f
 }
 
-// growLocked reports whether a forker is to be made: there are few, or all are
-// held up.
+// growLocked reports whether to make a forker: there are few, or all are held up.
 func (p *pool) growLocked(now time.Time) bool {
 	if len(p.members)+p.making >= forkersAtOnce && now.Sub(p.moved) < forkerPatience {
 		return false
@@ -48,7 +47,7 @@ func (p *pool) growLocked(now time.Time) bool {
 	return true
 }
 
-// putLocked takes back a forker that is idle, if it still is one.
+// putLocked takes back a forker that is idle, if it is still a member.
 func (p *pool) putLocked(f *sleeper) {
 	f.errand = errand{}
 	p.moved = time.Now()
@@ -58,13 +57,13 @@ func (p *pool) putLocked(f *sleeper) {
 	}
 }
 
-// forgetLocked is for a forker that ends.
+// forgetLocked removes a forker that ends.
 func (p *pool) forgetLocked(f *sleeper) {
 	delete(p.members, f)
 	p.idle = slices.DeleteFunc(p.idle, func(i idleForker) bool { return i.sleeper == f })
 }
 
-// tell wakes one that waits for an idle forker.
+// tell wakes one goroutine that waits for an idle forker.
 func (p *pool) tell() {
 	select {
 	case p.freed <- struct{}{}:

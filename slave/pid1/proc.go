@@ -31,7 +31,7 @@ func processes() ([]wire.PID, error) {
 // relatives are the numbers in a stat file.
 type relatives struct{ parent, pgid, sid wire.PID }
 
-// parseStat reads the text of a stat file; false if it is not whole.
+// parseStat reads the text of a stat file; false if it is incomplete.
 func parseStat(stat procstat.Stat) (relatives, bool) {
 	parent, hasParent := stat.Int(procstat.Parent)
 	group, hasGroup := stat.Int(procstat.Group)

@@ -6,11 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// protect makes the files read-only by which root of the space would change what
-// numbers its processes get. Init writes by descriptors that it has open. It is a
-// guard against accidents (sysctl(8)), since root can also unmount what is mounted
-// here, or mount another procfs: only what is mounted in another user namespace is
-// locked (mount_namespaces(7)).
+// protect makes the files read-only with which root of the space would change what numbers its
+// processes get. Init writes through descriptors that it has open. This guards against accidents
+// (sysctl(8)): root can also unmount what is mounted here, or mount another procfs, since only
+// mounts of another user namespace are locked (mount_namespaces(7)).
 func protect() error {
 	const inert = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	for _, file := range []string{cursorFile, pidMaxFile} {

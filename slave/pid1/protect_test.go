@@ -2,7 +2,7 @@ package pid1_test
 
 import "testing"
 
-// Root of the space does not change by a file what numbers processes get.
+// Root of the space cannot change by a file what numbers processes get.
 func TestFilesOfNumbersAreReadOnly(t *testing.T) {
 	s := newSpace(t)
 	for _, file := range []string{"/proc/sys/kernel/ns_last_pid", "/proc/sys/kernel/pid_max"} {

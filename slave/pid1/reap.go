@@ -13,9 +13,9 @@ import (
 	"bproc/wire"
 )
 
-// reap is the reaper: it waits for all children, those that init started and the orphans
-// that the kernel gave to it. It never waits for anything else, so that orphans that end
-// one after the other do not pile up as zombies.
+// reap is the reaper: it waits for all children, those that init started and the orphans that the
+// kernel gave to it. It never waits for anything else, so that orphans that end in quick succession
+// do not pile up as zombies.
 func (in *Init) reap(ctx context.Context) error {
 	for ctx.Err() == nil {
 		pid, err := changed()
@@ -35,15 +35,15 @@ func (in *Init) reap(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// states are the changes that init waits for; waitid(2) wants WEXITED too.
+// states are the changes that init waits for; waitid(2) also needs WEXITED.
 const states = unix.WUNTRACED | unix.WCONTINUED | unix.WALL
 
-// siginfoPID is where siginfo_t has the number of a child.
+// siginfoPID is the offset of a child's number in siginfo_t.
 const siginfoPID = 16
 
-// changed waits for a child that ended, stopped or goes on, and leaves it as it
-// is: its number stays its own. To have the scheduler know costs more than all else, so
-// it is only told when there is nobody yet.
+// changed waits for a child that ended, stopped or goes on, and leaves its status in the kernel: so
+// its number stays its own. Telling the scheduler costs more than everything else, so it is told
+// only if no child has changed yet.
 func changed() (wire.PID, error) {
 	const options = states | unix.WEXITED | unix.WNOWAIT
 	var info [sizeofSiginfo]byte
@@ -58,13 +58,13 @@ func changed() (wire.PID, error) {
 	return childOf(&info), nil
 }
 
-// childOf returns the number of the child that a siginfo_t is about; 0: there is none.
+// childOf returns the number of the child of a siginfo_t; 0: there is none.
 func childOf(info *[sizeofSiginfo]byte) wire.PID {
 	return wire.PID(binary.NativeEndian.Uint32(info[siginfoPID:]))
 }
 
-// childBorn tells the reaper that there is a child. Orphans need no telling:
-// they come from processes that are children themselves.
+// childBorn tells the reaper that there is a child. Orphans need no call: they come from processes
+// that are children themselves.
 func (in *Init) childBorn() {
 	select {
 	case in.children <- struct{}{}:
@@ -89,8 +89,8 @@ func (in *Init) collect(pid wire.PID) {
 	}
 }
 
-// collectLaunched takes the status of a launched process, or of one whose number one that
-// is being launched shall have.
+// collectLaunched takes the status of a launched process, or of a process with the number of a
+// launch under way.
 func (in *Init) collectLaunched(pid wire.PID) {
 	in.statuses.mu.Lock()
 	defer in.statuses.mu.Unlock()
@@ -104,14 +104,14 @@ func (in *Init) collectLaunched(pid wire.PID) {
 	in.statuses.putLocked(pid, status, true)
 }
 
-// forget is for a launched process that is no more.
+// forget forgets a launched process that has ended.
 func (in *Init) forget(pid wire.PID) {
 	in.parents.Forget(pid)
 	in.launches.unmark(pid)
 }
 
-// take takes the status of a child from the kernel. There is none if it went on, or
-// stopped, in the meantime.
+// take takes the status of a child from the kernel. There is none if the child went on, or stopped,
+// in the meantime.
 func take(pid wire.PID) (status waited, ok bool) {
 	var raw uint32
 	var used unix.Rusage

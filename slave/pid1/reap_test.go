@@ -11,8 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// Orphans that end one after the other are waited for at once, whether a daemon reads or
-// there is none, and nobody is told of them.
+// Orphans that end one after the other are waited for at once, whether a daemon reads or there is
+// none, and their ends are not reported.
 func TestOrphansDoNotPileUp(t *testing.T) {
 	s := newSpace(t)
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestOrphansDoNotPileUp(t *testing.T) {
 	}
 	touch(t, dir+"/first")
 	s.awaitNone("70001", func(pid wire.PID) bool { return pid == 70001 && !s.ended(pid) })
-	touch(t, dir+"/second") // while the end of 70001 cannot be told
+	touch(t, dir+"/second") // while the end of 70001 cannot be reported
 	s.awaitNone("70002", func(pid wire.PID) bool { return pid == 70002 && !s.ended(pid) })
 	s.awaitNone("orphans without a daemon", func(pid wire.PID) bool { return pid > pidmap.Node })
 
@@ -54,7 +54,7 @@ func touch(t *testing.T, name string) {
 	}
 }
 
-// awaitNone waits until no process of the space is one of those.
+// awaitNone waits until is returns true for no process of the space.
 func (s *space) awaitNone(what string, is func(wire.PID) bool) {
 	s.tb.Helper()
 	s.until("the end of "+what, func() bool {
@@ -69,7 +69,7 @@ func (s *space) awaitNone(what string, is func(wire.PID) bool) {
 	})
 }
 
-// until waits until something holds of which init says nothing.
+// until waits for a condition that init does not report.
 func (s *space) until(what string, holds func() bool) {
 	s.tb.Helper()
 	s.within(patience, what, holds)

@@ -8,9 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// use makes a session exist, and a group in it unless that is the session's own
-// or 0, and keeps them until they are left. EEXIST says that a process has a
-// number that is needed.
+// use makes a session exist, and a group in it unless pgid is the session's own or 0, and keeps
+// both until leave. EEXIST means that a process has a number that is needed.
 func (t *standins) use(sid, pgid wire.PID) (*session, *group, error) {
 	if pgid == sid {
 		pgid = 0
@@ -43,8 +42,8 @@ func (t *standins) use(sid, pgid wire.PID) (*session, *group, error) {
 	}
 }
 
-// find returns a session and a group as far as they exist, and whether they do
-// both; if so they are used.
+// find returns a session and a group as far as they exist, and whether both do; if so it begins a
+// use of them.
 func (t *standins) find(sid, pgid wire.PID) (*session, *group, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +65,7 @@ func (t *standins) find(sid, pgid wire.PID) (*session, *group, bool) {
 	return sess, g, true
 }
 
-// leave is the end of a use.
+// leave ends a use.
 func (t *standins) leave(sess *session, g *group) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +91,7 @@ func (t *standins) lead(sess *session, pgid wire.PID) {
 	}
 }
 
-// free makes a number free for a process, if nothing but stand-ins has it.
+// free makes a number free for a process, if only stand-ins have it.
 func (t *standins) free(number wire.PID) error {
 	t.mu.Lock()
 	taken := t.numbers[number] != nil || t.groups[number] != nil
@@ -105,8 +104,7 @@ func (t *standins) free(number wire.PID) error {
 	return t.makeWay(number)
 }
 
-// makeWay ends the stand-ins that keep a number from being used for something
-// else. The lock is making.
+// makeWay ends the stand-ins that keep a number from being used for something else. making is held.
 func (t *standins) makeWay(number wire.PID) error {
 	dying, holders, used := t.holders(number)
 	for _, s := range dying {
@@ -146,14 +144,13 @@ func (t *standins) holders(number wire.PID) (dying, holders []*sleeper, used boo
 	return dying, holders, used || sess != nil && sess.uses > 0
 }
 
-// has reports whether a stand-in keeps a number in use: as its own, that of its
-// group or that of its session.
+// has reports whether a stand-in keeps a number in use: as its own, its group's or its session's.
 func (s *sleeper) has(number wire.PID) bool {
 	return wire.PID(s.number) == number || s.group != nil && s.group.id == number || s.session.id == number
 }
 
-// endAll ends stand-ins, leaders last: they take part in the ends of others. It reports
-// false if a launch uses one of them, which stays.
+// endAll ends stand-ins, leaders last: they take part in the ends of others. It reports false if a
+// launch uses one of them, which stays.
 func (t *standins) endAll(all []*sleeper) bool {
 	ended := true
 	for _, leaders := range []bool{false, true} {

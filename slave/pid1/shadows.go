@@ -16,8 +16,7 @@ func shadowName(m *wire.InitShadow) string {
 	return fmt.Sprintf("%s %d %d", wire.ShadowName, m.PID, m.UID)
 }
 
-// beginShadow starts to make a shadow. As with groups, the reader of requests does not
-// wait for that.
+// beginShadow starts to make a shadow. As with groups, the reader of requests does not wait for it.
 func (in *Init) beginShadow(g *errgroup.Group, c *rights.Conn, number uint64, m *wire.InitShadow) {
 	if !in.places.Take(ownRequest, 1) {
 		in.order.reply(c, number, done(unix.EAGAIN))
@@ -36,14 +35,13 @@ func (in *Init) beginShadow(g *errgroup.Group, c *rights.Conn, number uint64, m 
 			in.order.reply(c, number, done(failed(err).errno))
 			return nil
 		}
-		in.stored.put(shadowName(m), []int{kept}) // before anybody has it: the next daemon is to end it
+		in.stored.put(shadowName(m), []int{kept}) // before it is sent: the next daemon must end the shadow
 		in.order.reply(c, number, done(0), fd)
 		return nil
 	})
 }
 
-// shadow makes the shadow of a process, if there is none that lives, and opens a
-// descriptor of it.
+// shadow opens a descriptor of the shadow of a process, which it makes if none lives.
 func (t *standins) shadow(pid wire.PID) (fd int, err error) {
 	if pid <= 0 {
 		return -1, unix.EINVAL
@@ -69,7 +67,7 @@ func (t *standins) shadow(pid wire.PID) (fd int, err error) {
 	return t.open(s)
 }
 
-// shadowOf returns the shadow that the table has of a process, nil if none.
+// shadowOf returns the shadow of a process in the table; nil: none.
 func (t *standins) shadowOf(pid wire.PID) *sleeper {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,8 +101,7 @@ func (t *standins) open(s *sleeper) (fd int, err error) {
 	return int(own), nil
 }
 
-// hasEnded reports whether the process of a pidfd has ended, be it reaped or not
-// (pidfd_open(2)).
+// hasEnded reports whether the process of a pidfd has ended, reaped or not (pidfd_open(2)).
 func hasEnded(pidfd int) bool {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)
 	return n == 1 && err == nil

@@ -8,8 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// A shadow is another number than its process, is made once, is kept for the next
-// daemon, and ends by its descriptor.
+// A shadow has another number than its process, is made once, is kept for the next daemon, and is
+// ended by its descriptor.
 func TestShadow(t *testing.T) {
 	s := newSpace(t)
 	for _, c := range []struct {
@@ -29,7 +29,7 @@ func TestShadow(t *testing.T) {
 	if numbers, between := s.standins(); len(numbers) != 0 || len(between) != 3 {
 		t.Fatalf("stand-ins %v, between the zones %v; want none, and two shadows and the fencer", numbers, between)
 	}
-	// Neither is in the way of a process.
+	// None is in the way of a process.
 	s.launch(command(70001, 70001, 70001, "sleep", "1000"))
 
 	s.connect()
@@ -44,7 +44,7 @@ func TestShadow(t *testing.T) {
 	if n, err := unix.Poll(ended, int(patience.Milliseconds())); n != 1 || err != nil {
 		t.Fatalf("poll: %d, %v", n, err)
 	}
-	// One that has ended is replaced, reaped or not.
+	// A shadow that has ended is replaced, reaped or not.
 	if got := s.ask(&wire.InitShadow{PID: 4711, UID: 1000}); got != 0 {
 		t.Errorf("another shadow: %v", got)
 	}

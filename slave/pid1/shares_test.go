@@ -11,8 +11,8 @@ import (
 )
 
 // TestNobodyTakesAllLaunches has a user start processes whose standard input is a named pipe
-// that nobody writes to, more than can be under way. Others start theirs, and init does what
-// the daemon wants of it.
+// without a writer, more than can be under way. Others can start theirs, and init serves the
+// daemon's own requests.
 func TestNobodyTakesAllLaunches(t *testing.T) {
 	const greedy, other, many = 12345, 12346, 512 + 8 // alone, one gets half of the places
 	s := newSpace(t)
@@ -23,7 +23,7 @@ func TestNobodyTakesAllLaunches(t *testing.T) {
 	if err := unix.Chmod(fifo, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Dir(filepath.Dir(fifo)), 0o755); err != nil { // others are to come there
+	if err := os.Chmod(filepath.Dir(filepath.Dir(fifo)), 0o755); err != nil { // other users must get there
 		t.Fatal(err)
 	}
 	sp := func(pid wire.PID, uid uint32) *wire.Spawn {

@@ -45,8 +45,8 @@ func (in *Init) signal(g *errgroup.Group, m *wire.InitSignal) {
 	}
 }
 
-// killBorn kills the process of a launch as soon as it is born. What it waits for then, such
-// as a named pipe that nobody opens, can keep its launch from ever being answered.
+// killBorn kills the process of a launch as soon as it is born. The process may wait for something,
+// such as a named pipe that nobody opens, so that its launch is never answered.
 func (in *Init) killBorn(pid wire.PID, n *launching) {
 	for pause := time.Millisecond; ; pause = min(2*pause, maxBirthPause) {
 		err := in.launches.kill(pid, n, func() error { return in.kill(int(pid), unix.SIGKILL) })
@@ -58,7 +58,7 @@ func (in *Init) killBorn(pid wire.PID, n *launching) {
 	}
 }
 
-// maxBirthPause is the longest pause between two looks for a process that is to be killed.
+// maxBirthPause is the longest pause between two attempts to kill a process that is not born yet.
 const maxBirthPause = 100 * time.Millisecond
 
 func signalOf(info []byte) unix.Signal {
@@ -71,9 +71,9 @@ func (in *Init) logSignal(pid wire.PID, err error) {
 	}
 }
 
-// killAll ends every process of the space but init: kill(2) with -1 reaches
-// all of the caller's PID namespace but its init and the caller. Processes of launches
-// under way that are not born yet are killed as soon as they are.
+// killAll ends every process of the space except init: kill(2) with -1 reaches all of the caller's
+// PID namespace except its init and the caller. Processes of launches under way that are not born
+// yet are killed as soon as they are.
 func (in *Init) killAll(g *errgroup.Group) {
 	unborn, err := in.launches.killAll(func() error { return in.standins.killAll(func() error { return in.kill(-1, unix.SIGKILL) }) })
 	if err != nil && !errors.Is(err, unix.ESRCH) {
@@ -87,9 +87,9 @@ func (in *Init) killAll(g *errgroup.Group) {
 	}
 }
 
-// send delivers a signal so that the receiver sees who sent it, where that is
-// possible: rt_sigqueueinfo(2) takes no si_code that says that the kernel or
-// kill(2) made the signal, not even from root.
+// send delivers a signal so that the receiver sees the sender, where that is possible:
+// rt_sigqueueinfo(2) takes no si_code that says that the kernel or kill(2) made the signal, not
+// even from root.
 //
 //	sigqueue(3) and its like  the siginfo as it is
 //	kill, tgkill              as from sigqueue, with the sender's number and user, and value 0
@@ -114,14 +114,14 @@ func (in *Init) send(pid int, info []byte) error {
 	case 0:
 		return nil
 	case unix.EAGAIN:
-		// The receiver's user has too many signals queued (RLIMIT_SIGPENDING). kill(2)
-		// delivers a standard signal nevertheless, without the siginfo.
+		// The receiver's user has too many signals queued (RLIMIT_SIGPENDING). kill(2) still
+		// delivers a standard signal, without the siginfo.
 		return in.kill(pid, signo)
 	}
 	return errno
 }
 
-// kill is kill(2), which the supervisor is not asked about.
+// kill is kill(2) with the cookie, so that the supervisor does not decide it.
 func (in *Init) kill(pid int, signo unix.Signal) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_KILL, uintptr(pid), uintptr(signo), 0, 0, 0, uintptr(in.cfg.Cookie))
 	if errno != 0 {

@@ -9,12 +9,12 @@ import (
 	"bproc/wire"
 )
 
-// sleeper is a stand-in: a process that shares init's memory and descriptors and
-// sleeps until init has an errand for it (package standin). It is kept in a table
-// until it has ended, and so is its stack.
+// sleeper is a stand-in: a process that shares init's memory and descriptors and sleeps until init
+// has an errand for it (package standin). It stays in a table until it has ended, and so does its
+// stack.
 //
-// Up to stack, the sleeper reads it while init does not write it. It has no Go
-// runtime and stores no pointers.
+// The sleeper reads the fields up to stack while init does not write them. It has no Go runtime and
+// stores no pointers.
 type sleeper struct {
 	number   int32  // clone3's set_tid points here
 	tid      uint32 // the kernel stores the number here when the sleeper is born
@@ -25,26 +25,26 @@ type sleeper struct {
 	cookie   uintptr
 	pgid     uintptr // of the group that it anchors; 0: none
 	setUp    []step
-	fence    *fence // that it looks after, instead of doing errands; nil: none
+	fence    *fence // that it keeps, instead of doing errands; nil: none
 	args     cloneArgs
 	entry    entry
 	stack    []byte
 
 	// Init's own, guarded by standins.mu.
-	parent  *sleeper // that made it as its child; nil: it is a child of init
+	parent  *sleeper // whose child it is; nil: it is a child of init
 	session *session
 	group   *group // that it anchors
 	forkers *pool  // that it belongs to
 	doomed  bool   // it is being ended
 
 	over     chan struct{} // of a fencer: closed when it has ended
-	shadowed wire.PID      // for which process elsewhere it stands; 0: for none
+	shadowed wire.PID      // process elsewhere whose shadow it is; 0: none
 }
 
-// sleeperOver is the value of answered that no number of errands reaches.
+// sleeperOver is a value of answered that no number of errands reaches.
 const sleeperOver = ^uint32(0)
 
-// errand is what a sleeper is asked to do, which is one of these.
+// errand is what a sleeper is asked to do: one of these.
 type errand struct {
 	plan  *plan    // start a process, as a child of init
 	birth *sleeper // make another stand-in
@@ -52,8 +52,8 @@ type errand struct {
 	call  *step    // a system call
 }
 
-// live is what a sleeper runs from its birth, on its own stack. The rules are
-// those for child. It does not return.
+// live is the code of a sleeper from its birth, on its own stack. The rules are those for child. It
+// does not return.
 //
 //go:nosplit
 //go:norace
@@ -76,8 +76,8 @@ func (s *sleeper) live() {
 	}
 }
 
-// run does an errand. A process that was started may be over, and its plan
-// another one's memory, when its clone returns.
+// run does an errand. When the clone of a plan returns, its process may be over and the plan's
+// memory in other use.
 //
 //go:nosplit
 //go:norace
@@ -105,8 +105,8 @@ func (s *sleeper) run() syscall.Errno {
 	return 0
 }
 
-// join puts an anchor into its group. Who made it does that, and need not wait for
-// it to run.
+// join puts an anchor into its group. The anchor's maker does that, and need not wait for it to
+// run.
 //
 //go:nosplit
 //go:norace

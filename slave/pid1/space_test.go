@@ -26,8 +26,8 @@ import (
 // patience is how long a test waits for what must happen.
 var patience = limit.Scaled(60 * time.Second)
 
-// space is an init in namespaces of its own, and the connection of a daemon. What
-// its processes are asked about goes on, as if a daemon said so.
+// space is an init in namespaces of its own, with the connection of a daemon. All calls that the
+// filter intercepts go on, as if a daemon decided so.
 type space struct {
 	tb   testing.TB
 	init *exec.Cmd
@@ -117,7 +117,7 @@ func (s *space) connect() {
 	}
 }
 
-// goOn lets all system calls pass that the filter asks about.
+// goOn lets all system calls pass that the filter intercepts.
 func goOn(listener int) {
 	defer unix.Close(listener)
 	for {
@@ -136,7 +136,8 @@ func goOn(listener int) {
 		switch errno {
 		case 0:
 		case unix.EINTR, unix.ENOENT:
-			// Also what is said when nobody is left, without end, by kernels that do not wait then.
+			// ENOENT is also what kernels that do not block return, without end, when no process is
+			// left.
 			fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 			if n, err := unix.Poll(fds, 0); err == nil && n == 1 && fds[0].Revents&unix.POLLHUP != 0 {
 				return
@@ -152,7 +153,7 @@ func goOn(listener int) {
 	}
 }
 
-// await reads what init says until something holds.
+// await reads init's messages until a condition holds.
 func (s *space) await(what string, holds func() bool) {
 	s.tb.Helper()
 	_ = s.conn.SetReadDeadline(time.Now().Add(patience))
@@ -269,14 +270,14 @@ func (s *space) output(sp *wire.Spawn) string {
 	return text.String()
 }
 
-// command is a process of root, in a group and a session of the front end.
+// command returns a process of root, in a group and a session of the front end.
 func command(pid, pgid, sid wire.PID, argv ...string) *wire.Spawn {
 	return &wire.Spawn{PID: pid, Parent: 4711, PGID: pgid, SID: sid, Command: wire.Command{
 		Argv: argv, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Dir: "/", Umask: 0o022,
 	}}
 }
 
-// kinship is what the kernel of the space says of a process.
+// kinship is what the space's kernel shows of a process.
 type kinship struct{ parent, pgid, sid wire.PID }
 
 func (s *space) kinship(pid wire.PID) kinship {
@@ -297,7 +298,7 @@ func (s *space) kinship(pid wire.PID) kinship {
 	return kinship{n[0], n[1], n[2]}
 }
 
-// standins returns the numbers of the stand-ins, those between the zones apart.
+// standins returns the numbers of the stand-ins, those between the zones separately.
 func (s *space) standins() (numbers, between []wire.PID) {
 	s.tb.Helper()
 	entries, err := os.ReadDir(s.proc)

@@ -17,33 +17,31 @@ import (
 // initSession is init's own session and process group.
 const initSession wire.PID = 1
 
-// errLost is the error when a stand-in ended in the middle of something. All
-// can be tried again: another one is made.
+// errLost is the error if a stand-in ended during a request. Everything can be tried again: another
+// stand-in is made.
 var errLost = errors.New("stand-in ended")
 
-// standins is the table of the stand-ins, by which sessions and process groups
-// of the front end exist in the space:
+// standins is the table of the stand-ins, by which sessions and process groups of the front end
+// exist in the space:
 //
 //	leader  of a session S: has the number S. The parent of the anchors.
 //	anchor  of a group G: has the number G, unless a process has. Its parent is
 //	        in its session and not in its group, so the group is not orphaned,
 //	        and SIGTSTP, SIGTTIN and SIGTTOU stop its processes as they do on the
 //	        front end (setpgid(2), is_current_pgrp_orphaned of kernel/exit.c).
-//	forker  starts processes in session S, and if it was told to enter a cgroup,
-//	        there. It is a child of init, and what it starts are children of
-//	        init (CLONE_PARENT, which init itself may not use: copy_process of
-//	        kernel/fork.c). Its number is one between the zones.
-//	shadow  of a process that is elsewhere: descriptors of it stand for that
-//	        process. Its number is one between the zones.
+//	forker  starts processes in session S, and in a cgroup if it was told to enter
+//	        one. It is a child of init, and so are the processes that it starts
+//	        (CLONE_PARENT, which init itself may not use: copy_process of
+//	        kernel/fork.c). Its number is between the zones.
+//	shadow  of a process elsewhere: descriptors of it stand for that process. Its
+//	        number is between the zones.
 //	fencer  keeps the numbers of the space within their block (fence). Its
-//	        number is one between the zones.
+//	        number is between the zones.
 //
-// Init is the leader of its own session, and the forker too where no cgroup is
-// wanted.
+// Init is the leader of its own session, and also the forker where no cgroup is wanted.
 //
-// Locks: making is held while stand-ins are made and ended, which can take the
-// reaper's help; inside it mu, which guards the tables and is never held across
-// anything that can block.
+// Locks: making is held while stand-ins are made and ended, which can need the reaper's help;
+// inside it mu, which guards the tables and is never held across anything that can block.
 type standins struct {
 	log    *slog.Logger
 	cookie uintptr
@@ -61,18 +59,18 @@ type standins struct {
 	numbers  map[wire.PID]*sleeper
 	sessions map[wire.PID]*session
 	groups   map[wire.PID]*group
-	shadows  map[wire.PID]*sleeper // by who they stand for
-	killed   time.Time             // when all was killed
-	crowded  chan struct{}         // there are more than maxStandins
+	shadows  map[wire.PID]*sleeper // by the process elsewhere
+	killed   time.Time             // when all processes were killed
+	crowded  chan struct{}         // signals that there are more than maxStandins
 }
 
-// session is one in which init can start processes.
+// session is a session in which init can start processes.
 type session struct {
 	id      wire.PID
 	leader  *sleeper // nil: init
 	forkers map[cgroupID]*pool
 	uses    int       // launches under way
-	used    time.Time // by the last
+	used    time.Time // by the last launch
 }
 
 // group is a process group that is kept from being orphaned.
@@ -123,8 +121,8 @@ func (t *standins) at(pid wire.PID) *sleeper {
 	return nil
 }
 
-// give gives an errand to a stand-in that has none, and returns for what number
-// to wait. It reports false if the stand-in has ended.
+// give gives an errand to a stand-in that has none, and returns the number to wait for. It reports
+// false if the stand-in has ended.
 func (t *standins) give(s *sleeper, e errand) (uint32, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,17 +144,17 @@ func (t *standins) ask(s *sleeper, e errand) (bool, unix.Errno) {
 	return t.await(s, n)
 }
 
-// await waits until a stand-in has done so many errands. It reports false if it has ended
-// before, and what came of the last errand that it did.
+// await waits until a stand-in has done so many errands. It reports false if the stand-in has ended
+// before. It also returns the error of the last errand done.
 func (t *standins) await(s *sleeper, done uint32) (bool, unix.Errno) {
 	got := t.waits.until(&s.answered, futexPrivate, func(got uint32) bool { return got == done || got == sleeperOver })
 	return got == done, unix.Errno(atomic.LoadUint32(&s.errno))
 }
 
-// awaitEnd waits until a stand-in is no more and its number is free.
+// awaitEnd waits until a stand-in has ended and its number is free.
 func (t *standins) awaitEnd(s *sleeper) { t.await(s, sleeperOver) }
 
-// ended takes out a stand-in that is no more. Those that depended on it end too.
+// ended removes a stand-in that has ended. Stand-ins that depended on it end, too.
 func (t *standins) ended(s *sleeper) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,10 +172,10 @@ func (t *standins) ended(s *sleeper) {
 	}
 }
 
-// forgetLocked lets nobody find a stand-in any more.
+// forgetLocked makes a stand-in impossible to find.
 func (t *standins) forgetLocked(s *sleeper) {
 	switch {
-	case s.fence != nil: // nobody looks for it
+	case s.fence != nil: // it is in no other table
 	case s.shadowed != 0:
 		if t.shadows[s.shadowed] == s {
 			delete(t.shadows, s.shadowed)
@@ -207,7 +205,7 @@ func (t *standins) doomLocked(s *sleeper) {
 	}
 }
 
-// kill is for stand-ins that the table has: their numbers are nobody else's.
+// kill kills a stand-in of the table: no other process has its number.
 func (t *standins) kill(pid wire.PID) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_KILL, uintptr(pid), uintptr(unix.SIGKILL), 0, 0, 0, t.cookie)
 	if errno != 0 {
@@ -216,8 +214,8 @@ func (t *standins) kill(pid wire.PID) error {
 	return nil
 }
 
-// killAll calls kill, which kills all processes of the space, and forgets all
-// stand-ins. One that was not born by then is ended by who makes it.
+// killAll calls kill, which kills all processes of the space, and forgets all stand-ins. A stand-in
+// that was not born by then is ended by the routine that makes it.
 func (t *standins) killAll(kill func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -65,7 +65,7 @@ func TestSetsid(t *testing.T) {
 	}
 }
 
-// The groups of a session are not orphaned: stop signals of terminals work.
+// The groups of a session are not orphaned: stop signals of terminals take effect.
 func TestStops(t *testing.T) {
 	s := newSpace(t)
 	for i, c := range []struct {
@@ -121,7 +121,7 @@ func TestStandinsAreFewAndCalledSo(t *testing.T) {
 	}
 }
 
-// A stand-in goes where its number is needed.
+// A stand-in gives up its number where a process needs it.
 func TestNumberOfAStandin(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(70001, 60001, 60000, "true"))
@@ -150,8 +150,7 @@ func TestNumberOfAStandin(t *testing.T) {
 	s.awaitStatus(between[0], over)
 }
 
-// Where the number of a session or group is a process's that is elsewhere, the
-// process begins alone.
+// Where a process in another place has the number of a session or group, the process begins alone.
 func TestNumberOfAProcess(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(60000, 60001, 60002, "sleep", "1000"))

@@ -9,29 +9,29 @@ import (
 	"bproc/wire"
 )
 
-// statuses is what is to be told of launched processes, in the order in which the kernel
-// told it. The reaper does not wait for a daemon, which may not read or not be there, so
-// this can be as long as two for each launched process: its end and the last stop or
-// continuation before, for one replaces the other, as they do for any parent that is late
-// with wait.
+// statuses is the queue of statuses of launched processes to be reported, in the order in which the
+// kernel gave them. The reaper does not wait for a daemon, which may not read or not be there. So
+// the queue can have two entries for each launched process: its end, and the last stop or
+// continuation before. Each stop or continuation replaces the one before, as for any parent that is
+// late with wait.
 //
-// The lock is held from taking a status from the kernel until it is here, or with a
-// launch under way: so who looks at /proc first, and here then, has missed nobody.
+// The lock is held from taking a status from the kernel until it is here, or with a launch under
+// way. So a caller that looks at /proc first, and here then, has missed no process.
 type statuses struct {
 	mu    sync.Mutex
 	queue []*status
-	stops map[wire.PID]*status // those of queue that have not ended a process
+	stops map[wire.PID]*status // entries of queue that are not ends
 	more  chan struct{}        // holds one: something was put into queue
 }
 
-// status is what wait4(2) said of a process.
+// status is what wait4(2) returned for a process.
 type status struct {
 	pid wire.PID
 	waited
 	launched bool // and not another process that had the number of a launch
 }
 
-// waited is what wait4(2) gives.
+// waited is the result of wait4(2).
 type waited struct {
 	is    unix.WaitStatus
 	usage wire.Usage // of a process that has ended
@@ -42,12 +42,12 @@ func (s *statuses) init() {
 	s.more = make(chan struct{}, 1)
 }
 
-// putLocked has a status told.
+// putLocked queues a status.
 func (s *statuses) putLocked(pid wire.PID, is waited, launched bool) {
 	before, next := s.stops[pid], &status{pid, is, launched}
 	switch {
 	case over(is.is):
-		delete(s.stops, pid) // what comes next is about another process of the number
+		delete(s.stops, pid) // the next status is about another process with the number
 	case before != nil:
 		before.waited = is
 		return
@@ -61,7 +61,7 @@ func (s *statuses) putLocked(pid wire.PID, is waited, launched bool) {
 	}
 }
 
-// first returns the status that is to be told next, which stays until drop.
+// first returns the status to report next. It stays in the queue until drop.
 func (s *statuses) first() (next status, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,12 +71,12 @@ func (s *statuses) first() (next status, ok bool) {
 	}
 	first := s.queue[0]
 	if s.stops[first.pid] == first {
-		delete(s.stops, first.pid) // what comes next is told after it
+		delete(s.stops, first.pid) // the next status is reported after it
 	}
 	return *first, true
 }
 
-// drop takes out the status that first has returned.
+// drop removes the status that first has returned.
 func (s *statuses) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *statuses) drop() {
 	s.queue = s.queue[1:]
 }
 
-// pids returns of whom there is something to be told.
+// pids returns the processes of the statuses in the queue.
 func (s *statuses) pids() []wire.PID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *statuses) pids() []wire.PID {
 	return pids
 }
 
-// tell tells daemons of launched processes.
+// tell reports the statuses of launched processes to daemons.
 func (in *Init) tell(ctx context.Context) error {
 	for {
 		next, ok := in.statuses.first()

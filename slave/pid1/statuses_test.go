@@ -15,7 +15,7 @@ const (
 	failure unix.WaitStatus = 0x0100 // exit(1)
 )
 
-// Stops and continuations that were not told replace each other; the end does not.
+// Stops and continuations that were not reported replace each other; the end replaces nothing.
 func TestStatusesThatReplaceEachOther(t *testing.T) {
 	var s statuses
 	s.init()
@@ -28,7 +28,7 @@ func TestStatusesThatReplaceEachOther(t *testing.T) {
 	begun, _ := s.first() // a daemon may have it already
 	put(resumed, stopped, resumed)
 	s.putLocked(8, waited{is: stopped}, true)
-	put(exited, stopped) // the last of another process of the number
+	put(exited, stopped) // the last is of another process with the number
 	if got := s.pids(); !slices.Equal(slices.Compact(slices.Sorted(slices.Values(got))), []wire.PID{7, 8}) {
 		t.Errorf("told of %v, want 7 and 8", got)
 	}
@@ -54,7 +54,7 @@ func TestStatusesThatReplaceEachOther(t *testing.T) {
 	}
 }
 
-// A launch may hold statuses of an earlier process with its number. They are not told.
+// A launch may hold statuses of an earlier process with its number. They are not reported.
 func TestStatusesOfAnEarlierProcess(t *testing.T) {
 	list := func(all ...unix.WaitStatus) (list []waited) {
 		for _, is := range all {

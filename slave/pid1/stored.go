@@ -13,18 +13,18 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on what is kept for daemons to come.
+// Bounds on what is kept for later daemons.
 const (
 	maxStored     = 256 << 10 // descriptors; fewer where fs.nr_open is lower
 	maxStoredName = 128       // bytes of a name
 )
 
-// storedFrom is the lowest number that a stored descriptor has. Those that init uses
-// are below: maxLaunches at once, with four each. A new process has copies of these
-// only (plan.begin), however many are stored.
+// storedFrom is the lowest number of a stored descriptor. The descriptors that init uses are below:
+// maxLaunches at once, with four each. A new process has copies of these only (plan.unshare),
+// however many are stored.
 const storedFrom = 8 << 10
 
-// stored are the descriptors that are kept under names, for the next daemon.
+// stored are the descriptors that are kept under names for the next daemon.
 type stored struct {
 	log *slog.Logger
 
@@ -35,8 +35,8 @@ type stored struct {
 
 func (s *stored) init(log *slog.Logger) { s.log, s.table = log, make(map[string][]int) }
 
-// put keeps descriptors under a name in place of those that are there. They are the
-// table's from then on, or closed.
+// put keeps descriptors under a name, in place of those that are there. The table owns them from
+// then on, or they are closed.
 func (s *stored) put(name string, fds []int) {
 	defer rights.Close(fds)
 	s.mu.Lock()

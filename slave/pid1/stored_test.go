@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// null opens descriptors that are the table's to close.
+// null opens descriptors that the table closes.
 func null(t *testing.T, count int) []int {
 	t.Helper()
 	fds := make([]int, count)

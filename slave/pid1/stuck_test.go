@@ -10,8 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// TestAllAreKilledBeforeTheyExecute has processes end whose standard input is a named pipe
-// that nobody writes to, whether they are born by then or not.
+// TestAllAreKilledBeforeTheyExecute ends processes whose standard input is a named pipe without a
+// writer, whether they are born by then or not.
 func TestAllAreKilledBeforeTheyExecute(t *testing.T) {
 	for _, c := range []struct {
 		name string

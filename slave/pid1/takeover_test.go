@@ -14,7 +14,7 @@ import (
 	"bproc/wire"
 )
 
-// restart becomes the next daemon, after one that has died.
+// restart becomes the next daemon, after the death of this one.
 func (s *space) restart() {
 	s.tb.Helper()
 	if err := s.conn.Close(); err != nil {
@@ -40,7 +40,7 @@ func TestRequestsOfADeadDaemon(t *testing.T) {
 	s.awaitStatus(70001, over)
 }
 
-// The same of a daemon that lives, but is replaced.
+// The same holds for a daemon that lives but is replaced.
 func TestRequestsOfADaemonThatIsReplaced(t *testing.T) {
 	s := newSpace(t)
 	old := s.conn
@@ -65,8 +65,8 @@ func (s *space) null() int {
 	return int(f.Fd())
 }
 
-// The ends of launched processes, and launches that failed, are told to each daemon
-// until one says to forget them.
+// The ends of launched processes, and failed launches, are reported to each daemon until one says
+// to forget them.
 func TestEndsAreToldUntilForgotten(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(70001, 0, 0, "sh", "-c", "exit 3"))
@@ -99,7 +99,7 @@ func TestEndsAreToldUntilForgotten(t *testing.T) {
 	}
 }
 
-// The next daemon learns how a launch went that was under way.
+// The next daemon learns the result of a launch that was under way.
 func TestLaunchUnderWay(t *testing.T) {
 	for _, c := range []struct {
 		name, command string
@@ -136,7 +136,7 @@ func TestLaunchUnderWay(t *testing.T) {
 	}
 }
 
-// A process gets no signal twice that has a number.
+// A process gets a signal with a number only once.
 func TestSignalsAreNotRepeated(t *testing.T) {
 	s := newSpace(t)
 	r, w, err := os.Pipe()
@@ -167,8 +167,8 @@ func TestSignalsAreNotRepeated(t *testing.T) {
 	expect("usr2")
 }
 
-// A process that ends while a daemon connects is either among the children that
-// the daemon is told of, with its status to come, or still a child.
+// A process that ends while a daemon connects is among the children that the daemon is told of,
+// with its status to come.
 func TestEndDuringTakeover(t *testing.T) {
 	s := newSpace(t)
 	for i := range 50 {
@@ -199,7 +199,7 @@ func TestEndDuringTakeover(t *testing.T) {
 	}
 }
 
-// ended reports whether a process is a zombie or is no more.
+// ended reports whether a process is a zombie or gone.
 func (s *space) ended(pid wire.PID) bool {
 	stat, err := os.ReadFile(filepath.Join(s.proc, pid.String(), "stat"))
 	return err != nil || strings.Contains(string(stat), ") Z ")

@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// hierarchy returns where one of the hierarchies of cgroups is mounted.
+// hierarchy returns the mount point of one of the cgroup hierarchies.
 func hierarchy(t *testing.T) string {
 	t.Helper()
 	for _, dir := range []string{".", "unified", "freezer"} {
@@ -52,7 +52,7 @@ func (s *space) launchIn(cgroup *os.File, sp *wire.Spawn) {
 	}
 }
 
-// cgroups returns what /proc says of the cgroups of a process.
+// cgroups returns the cgroups of a process as /proc shows them.
 func (s *space) cgroups(pid wire.PID) string {
 	s.tb.Helper()
 	text, err := os.ReadFile(filepath.Join(s.proc, pid.String(), "cgroup"))

@@ -49,7 +49,7 @@ func (t *standins) tidy(ctx context.Context) error {
 	}
 }
 
-// sweep ends what is too old at a time.
+// sweep ends the stand-ins that are too old at a time.
 func (t *standins) sweep(now time.Time) error {
 	t.making.Lock()
 	defer t.making.Unlock()
@@ -65,7 +65,7 @@ func (t *standins) sweep(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	t.endAll(t.unused(now.Add(-age), p)) // the anchors first: a leader that has some is not unused
+	t.endAll(t.unused(now.Add(-age), p)) // the anchors first: a leader with anchors is not unused
 	t.endAll(t.unused(now.Add(-age), p))
 	return nil
 }
@@ -95,9 +95,8 @@ func (t *standins) doomForkers(since time.Time) {
 	}
 }
 
-// unused returns the anchors without a process in their group, and the leaders
-// without one in their session and without other stand-ins, that have not been
-// used since a time.
+// unused returns the anchors without a process in their group, and the leaders without a process in
+// their session and without other stand-ins, that have not been used since a time.
 func (t *standins) unused(since time.Time, p inUse) []*sleeper {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,10 +120,10 @@ func (t *standins) unused(since time.Time, p inUse) []*sleeper {
 	return old
 }
 
-// inUse is the groups and sessions that have a process.
+// inUse are the groups and sessions that have a process.
 type inUse struct{ groups, sessions map[wire.PID]bool }
 
-// processes looks at all processes of the space that are not stand-ins.
+// processes returns the groups and sessions of the processes of the space that are not stand-ins.
 func (t *standins) processes() (inUse, error) {
 	p := inUse{groups: make(map[wire.PID]bool), sessions: make(map[wire.PID]bool)}
 	pids, err := processes()

@@ -7,7 +7,7 @@ import (
 	"bproc/wire"
 )
 
-// TestUnusedStandinsEnd makes too many stand-ins: those that no process needs are ended.
+// TestUnusedStandinsEnd makes too many stand-ins. Those that no process needs are ended.
 func TestUnusedStandinsEnd(t *testing.T) {
 	s := newSpace(t)
 	s.launch(command(70001, 60001, 60000, "sleep", "1000"))
@@ -35,7 +35,7 @@ func TestUnusedStandinsEnd(t *testing.T) {
 	}
 }
 
-// A launch that finds a stand-in keeps it, though there are too many and it was to be ended.
+// A launch that finds a stand-in keeps it, even if there are too many and it was about to be ended.
 func TestStandinsInUseStay(t *testing.T) {
 	s := newSpace(t)
 	const groups, most, rounds = 400, 256, 3

@@ -6,13 +6,13 @@ import (
 	"bproc/wire"
 )
 
-// see puts the view that is mounted on a directory over /proc, in a mount namespace of
-// the process' own. Below the view goes what is below it there, the real procfs on a
-// shared mount: the next view takes the place of this one here, too (package enter does
-// the same for bpns(1)).
+// see puts the view that is mounted on a directory over /proc, in a mount namespace of the
+// process's own. The mount below the view there, the real procfs on a shared mount, is put below it
+// here, too: so the next view replaces this one here, too (package enter does the same for
+// bpns(1)).
 //
-// It comes before the standard descriptors have their places: the numbers 0 and 1, which
-// are init's and closed here, are what the kernel gives next.
+// It comes before the standard descriptors have their places: the kernel gives next the numbers 0
+// and 1, which are init's and closed here.
 func (p *plan) see(view string) unix.Errno {
 	if view == "" {
 		return 0

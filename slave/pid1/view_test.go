@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSee: a process that sees the view has a mount namespace of its own before anything
-// is mounted, while it is root, and its standard descriptors come after that: the mounts
-// take the numbers of two of them.
+// TestSee: a process that sees the view gets a mount namespace of its own before anything is
+// mounted, and while it is root. Its standard descriptors come after that, since the mounts take
+// the numbers of two of them.
 func TestSee(t *testing.T) {
 	sp := spawn()
 	without, errno := newPlan(sp, []int{9}, alone, nodeState{null: 5})

@@ -10,14 +10,14 @@ import (
 	"bproc/internal/longcall"
 )
 
-// waits bounds how many threads of init wait: each holds a place. A user can hold up a
-// launch for ever, by a named pipe that nobody opens, and for each thread that waits the
-// runtime may make another. Where the tasks of the space are bounded and there is no room
-// for it, that ends init, and with it all processes.
+// waits bounds how many threads of init wait: each holds a place. A user can hold up a launch
+// forever, by a named pipe that nobody opens, and the runtime may make another thread for each
+// thread that waits. Where the tasks of the space are bounded and there is no room for it, that
+// ends init, and with it all processes.
 type waits chan struct{}
 
-// Bounds on waiting. The threads that are made beforehand (StartThreads) are more than these
-// and those that init has besides.
+// Bounds on waiting. There are more threads made beforehand (StartThreads) than these and init's
+// others.
 const (
 	waitingThreads = 8                      // for words of stand-ins and of new processes
 	vforkThreads   = 2                      // for processes that init makes without a forker
@@ -37,7 +37,7 @@ func (w waits) take() bool {
 
 func (w waits) leave() { <-w }
 
-// until waits until a word has a value that is the last, and returns it.
+// until waits until a word has a final value, and returns it.
 func (w waits) until(word *uint32, who uintptr, last func(uint32) bool) uint32 {
 	for begin := time.Now(); ; {
 		got := atomic.LoadUint32(word)

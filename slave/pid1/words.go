@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// load and store are those of package sync/atomic for code without a Go runtime:
-// under the race detector the package's own need one.
+// load and store are those of package sync/atomic, for code without a Go runtime: under the race
+// detector the package's own need one.
 //
 //go:noescape
 func load(word *uint32) uint32
@@ -22,9 +22,8 @@ const (
 	futexOpWake = 1
 )
 
-// Flags of futex(2): a futex of the tasks that share the memory, or one at which the kernel
-// wakes, too. At the end of a thread it wakes waiters of the second kind only
-// (set_tid_address(2)).
+// Flags of futex(2). A private futex is one of tasks that share the memory. The kernel itself wakes
+// waiters of a shared one only, at the end of a thread (set_tid_address(2)).
 const (
 	futexPrivate = 128 // FUTEX_PRIVATE_FLAG
 	futexShared  = 0
@@ -38,7 +37,7 @@ func futexWait(word *uint32, value uint32, who uintptr) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|who, uintptr(value), 0, 0, 0)
 }
 
-// futexWake wakes all who wait.
+// futexWake wakes all waiters.
 //
 //go:nosplit
 //go:norace

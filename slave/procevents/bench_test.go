@@ -17,9 +17,8 @@ import (
 	"bproc/slave/procevents"
 )
 
-// BenchmarkFork measures fork, exit and wait of a shell: without a Source, watched
-// by one with its reader at work, and beside a space that is watched, or beside 64
-// of them.
+// BenchmarkFork measures fork, exit and wait of a shell: without a Source, watched by one whose
+// reader is running, and beside a watched space, or 64 of them.
 func BenchmarkFork(b *testing.B) {
 	loop := func(n int) string {
 		return fmt.Sprintf("n=%d; while [ $n -gt 0 ]; do (:); n=$((n-1)); done", n)
@@ -93,7 +92,7 @@ func echo(b *testing.B) (out, in int) {
 	}
 	b.Cleanup(func() {
 		for _, fd := range []int{theirs, back, in, out} {
-			_ = unix.Close(fd) // which is the end of the other process
+			_ = unix.Close(fd) // which ends the other process
 		}
 		await(pid, 0)
 		if err := unix.SchedSetaffinity(0, &before); err != nil {
@@ -115,8 +114,8 @@ func beEcho() {
 	}
 }
 
-// read runs a slave's reader until the benchmark ends, and returns how to end it and
-// learn how often it woke up.
+// read runs a slave's reader until the benchmark ends. The function that it returns ends the reader
+// and returns the number of its wake-ups.
 func read(b *testing.B, source *procevents.Source) func() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	wakeups, done := 0, make(chan struct{})

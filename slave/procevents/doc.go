@@ -1,73 +1,68 @@
-// Package procevents tells what the processes of a process space do: what the
-// kernel notes of births, execs, stops and ends, and what of it is worth telling the
-// front end.
+// Package procevents reports what the processes of a process space do. It takes in what the kernel
+// notes of births, execs, stops and ends, and decides what of that is worth an event for the front
+// end.
 //
 //	kernel                               slave daemon
 //	tracepoints  --> ring buffer  --> Source.Drain --> Tracker.Record ...
-//	  fork, exec, exit,                 init's word --> Tracker.Spawned, Ended ...
-//	  signals, switches          a look into /proc --> Tracker.Observe, Look ...
+//	  fork, exec, exit,              init's reports --> Tracker.Spawned, Ended ...
+//	  signals, switches             reads of /proc  --> Tracker.Observe, Look ...
 //	                                                    Tracker.Flush --> wire.Events
 //
-// [Source] is the kernel's side: BPF programs (bpf/process.c) on tracepoints,
-// filtered to one PID namespace, write [Record]s to a ring buffer. [Tracker] is a
-// function of its inputs, without clock, I/O or locks: records and the words of init
-// and of the daemon go in, numbered events come out. [Proc] reads the space's /proc:
-// command lines, group, session and credentials of a process after a system call that
-// may have changed them, and all processes when records were lost. [Images] does not wait
-// long for a command line, which a process can hold up.
+// [Source] is the kernel's side: BPF programs (bpf/process.c) on tracepoints, filtered to one PID
+// namespace, write [Record]s to a ring buffer. [Tracker] is a function of its inputs, without
+// clock, I/O or locks: records and the reports of init and of the daemon go in, numbered events
+// come out. [Proc] reads the space's /proc: command lines; group, session and credentials of a
+// process after a system call that may have changed them; all processes when records were lost.
+// [Images] limits the wait for a command line, which a process can hold up.
 //
 // # Order
 //
-// The ring keeps the order of reservations, and a reservation is made inside the
-// system call that it reports: the fork tracepoint runs before the child runs
-// and before clone returns to the parent; the exit tracepoint before anybody can
-// have waited for the process; the exec tracepoint before the new program runs.
-// So whatever a process did, its record was reserved before anything that the
-// process did afterwards, and a reader that has seen such a thing (bytes in a
-// pipe, a status from wait) and calls [Source.Drain] then, gets the record in that
-// call: Drain reads the ring's producer position, which is behind the
-// reservation, and waits for what is reserved up to there and not yet committed.
+// The ring keeps the order of reservations, and a reservation is made inside the system call that
+// it reports: the fork tracepoint runs before the child runs and before clone returns to the
+// parent; the exit tracepoint before any process can have waited for the process; the exec
+// tracepoint before the new program runs. So the record of an action is reserved before anything
+// that the process does afterwards. A reader that has seen such a thing (bytes in a pipe, a status
+// from wait) and then calls [Source.Drain] gets the record in that call: Drain reads the ring's
+// producer position, which is after the reservation, and waits for the records before it that are
+// not yet committed.
 //
 // # Stops
 //
-// A stop or a continue is of the whole process, as wait(2) shows it. bpf/stops.h says
-// where they are noted. A continue is noted before the process goes on; a stop before
-// its parent is told by SIGCHLD or woken from wait(2), so that the above holds for what
-// the parent says. Two things may come before the record: the answer to a parent that
-// polls (WNOHANG) at that moment, and, for about a microsecond, that to a parent which
-// has said that it wants no SIGCHLD for stops.
+// A stop or a continue is of the whole process, as wait(2) shows it. bpf/stops.h says where they
+// are noted. A continue is noted before the process goes on. A stop is noted before the parent is
+// told by SIGCHLD or woken from wait(2), so that the above holds for the parent's output. Two
+// answers may come before the record: that to a parent that polls (WNOHANG) at that moment and, for
+// about a microsecond, that to a parent that wants no SIGCHLD for stops (SA_NOCLDSTOP).
 //
 // # Wake-ups
 //
-// A record wakes the reader only when the reader has taken everything before it
-// (the kernel's own rule, Documentation/bpf/ringbuf.rst), and [Source.Wait] lets a
-// millisecond pass after it was woken: at most a thousand wake-ups a second,
-// whatever the processes do. Births and ends of processes that were started from
-// the front end are not in the ring: init reports them.
+// A record wakes the reader only when the reader has taken everything before it (the kernel's own
+// rule, Documentation/bpf/ringbuf.rst), and [Source.Wait] lets a millisecond pass after it was
+// woken. So there are at most a thousand wake-ups a second, whatever the processes do. Births and
+// ends of processes that were started from the front end are not in the ring: init reports them.
 //
 // # Notices
 //
-// Notices cannot wait behind records, and have a ring and a reader of their own
-// ([Source.Attend]): that the allocation cursor has come to where it must be moved; that
-// a task, which may be a thread, got a number that it should not have; that the ring of
-// records is half full. Their reader can hold the space, so that no number is
-// wrong and no record lost. Meanwhile a fork whose number is beyond the node's block takes half a
-// millisecond longer. Should it be too late for the records, the last quarter of the ring is
-// for ends: what else happens is still to be seen in the processes then.
+// Notices cannot wait behind records, so they have a ring and a reader of their own
+// ([Source.Attend]). A notice says that the cursor has come to where it must be moved, that a task,
+// which may be a thread, got a number that it should not have, or that the ring of records is half
+// full. The reader of notices can hold the space, so that no number is wrong and no record lost.
+// Meanwhile a fork whose number is beyond the node's block takes half a millisecond longer. If the
+// reader is too late for the records, the last quarter of the ring is for ends: other changes can
+// still be seen in the processes then.
 //
 // # Cost
 //
-// A space has one ring of kernel memory, 16 MiB by default, which is room for 262,000
-// records. A fork outside the space costs two reads of kernel memory, in another PID
-// namespace two more for each level; a signal less; each switch of context from one
-// thread to another one read: on a virtual machine 60 to 100 ns, nearly all of which
-// is the tracepoint itself. BenchmarkFork and BenchmarkSwitch measure it.
+// A space has one ring of kernel memory, 16 MiB by default, which is room for 262,000 records. A
+// fork outside the space costs two reads of kernel memory, in another PID namespace two more for
+// each level; a signal less; each switch of context from one thread to another one read: on a
+// virtual machine 60 to 100 ns, nearly all of which is the tracepoint itself. BenchmarkFork and
+// BenchmarkSwitch measure it.
 //
-// The package needs Linux 5.10 with BTF, and CAP_BPF with CAP_PERFMON or
-// CAP_SYS_ADMIN.
+// The package needs Linux 5.10 with BTF, and CAP_BPF with CAP_PERFMON or CAP_SYS_ADMIN.
 //
-// A Source locks itself, and the function given to Drain runs under that lock; Attend,
-// Arm, Allow, Last, Emptied, Lost and Produced have others, never held for long. A
-// Tracker belongs to whoever holds its owner's lock; that lock is taken before Drain
-// is called, so that records reach the Tracker in the order of the ring.
+// A Source locks itself, and the function given to Drain runs under that lock. Attend, Arm, Allow,
+// Last, Emptied, Lost and Produced have other locks, which are never held for long. A Tracker is
+// used under its owner's lock. The owner takes that lock before it calls Drain, so that records
+// reach the Tracker in the order of the ring.
 package procevents

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// explain says what a kernel or its owner must change for the program to load.
+// explain adds to an error what the kernel or this process lacks for the program to load.
 func explain(err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		return fmt.Errorf("watch processes: needs CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN (capabilities(7)): %w", err)

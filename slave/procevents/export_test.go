@@ -1,4 +1,4 @@
 package procevents
 
-// Notices returns the notices that there are.
+// Notices returns the present notices.
 func (s *Source) Notices() []Record { return s.notices.take() }

@@ -8,10 +8,10 @@ import (
 	"bproc/wire"
 )
 
-// family is a process's place in the tree of births. It outlives the process while
-// there are descendants, see [Tracker.Late].
+// family is a process's place in the tree of births. It outlives the process while there are
+// descendants, see [Tracker.Late].
 type family struct {
-	ancestor *process // who was its parent; nil: none, or long gone
+	ancestor *process // its parent in the tree; nil: none, or long gone
 	child    *process // the youngest
 	older    *process // sibling
 	younger  *process // sibling
@@ -41,13 +41,12 @@ func (p *process) depart() {
 	f.ancestor, f.older, f.younger = nil, nil, nil
 }
 
-// maxBuried bounds how many are kept who have ended before their children. More are
-// needed only if that many such ends are told within the time that it takes the front
-// end to hear of them and a signal to come back.
+// maxBuried bounds how many processes are kept that have ended before their children. More are
+// needed only if that many such ends are reported within the time that the front end takes to hear
+// of them and to send a signal back.
 const maxBuried = 1024
 
-// bury takes p, which is gone, out of the tree, or keeps it for Late if somebody
-// descends from it.
+// bury takes p, which is gone, out of the tree, or keeps it for Late if it has descendants.
 func (t *Tracker) bury(p *process) {
 	if p.family.child != nil {
 		t.buried = append(t.buried, p)
@@ -63,7 +62,8 @@ func (t *Tracker) bury(p *process) {
 	}
 }
 
-// unearth gives the place of a buried process to its ancestor, which it returns.
+// unearth takes a buried process out of the tree. Its children go to its ancestor, which is
+// returned.
 func (t *Tracker) unearth(p *process) *process {
 	i := slices.Index(t.buried, p)
 	t.buried = slices.Delete(t.buried, i, i+1)
@@ -78,7 +78,7 @@ func (t *Tracker) unearth(p *process) *process {
 	return ancestor
 }
 
-// owners returns those with a number whom the front end has been told of and who are not
+// owners returns the processes with a number that were reported to the front end and are not
 // forgotten, the youngest first.
 func (t *Tracker) owners(pid wire.PID) (all []*process) {
 	for _, p := range t.buried {
@@ -95,10 +95,9 @@ func (t *Tracker) owners(pid wire.PID) (all []*process) {
 	return all
 }
 
-// Late returns those who descend from a process and are in its group, and were not
-// yet there when its ghost got a signal for the group on the front end, which had
-// obeyed all events up to seen. Who descends from them by way of a ghost that got the
-// signal too is left to that ghost.
+// Late returns the descendants of a process that are in its group and had no ghosts yet when its
+// ghost got a signal for the group on the front end, which had handled all events up to seen.
+// Descendants of another ghost that got the signal are left to that ghost.
 func (t *Tracker) Late(pid wire.PID, seen uint64) []wire.PID {
 	owners := t.owners(pid)
 	i := slices.IndexFunc(owners, func(p *process) bool { return p.told <= seen })
@@ -114,15 +113,15 @@ func (t *Tracker) Late(pid wire.PID, seen uint64) []wire.PID {
 	return late
 }
 
-// Meant reports whether a number is not another's than when the front end had handled
-// the events up to seen. Whoever was born later and has it was not known by then.
+// Meant reports whether a number has not passed to another process since the front end had handled
+// the events up to seen. A process that was born later was not known by then.
 func (t *Tracker) Meant(pid wire.PID, seen uint64) bool {
 	p := t.procs[pid]
 	return p == nil || p.announced && p.told <= seen
 }
 
-// Offspring returns the process whose birth is an event, if it lives, and those who
-// descend from it and are in its group, ordered by number. Its number may be another's by now.
+// Offspring returns the process whose birth is an event, if it lives, and its descendants in its
+// group, ordered by number. Its number may have passed to another process by now.
 func (t *Tracker) Offspring(pid wire.PID, birth uint64) []core.Born {
 	owners := t.owners(pid)
 	i := slices.IndexFunc(owners, func(p *process) bool { return p.told == birth })

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files by their places: the maps, then the links that keep the programs attached.
+// Indexes of Files: the maps, then the links that keep the programs attached.
 const (
 	fileRing = iota
 	fileNotices
@@ -17,8 +17,8 @@ const (
 	allFiles = fileLinks + 5
 )
 
-// Layout names the layout of records and the order of Files. Those of a daemon with
-// another one are of no use.
+// Layout names the layout of records and the order of Files. Files of a daemon with another layout
+// cannot be used.
 const Layout = 1
 
 // addFile adds a duplicate of a descriptor to s.files.
@@ -35,7 +35,7 @@ func (s *Source) addFile(owner any) error {
 	return nil
 }
 
-// descriptor returns that of a file, whose mode it leaves as it is.
+// descriptor returns the descriptor of a file, and does not change the file's blocking mode.
 func descriptor(f *os.File) (fd int) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -47,12 +47,12 @@ func descriptor(f *os.File) (fd int) {
 	return fd
 }
 
-// Files returns what keeps the programs attached and the records in their ring for as
-// long as somebody has it open. They stay the Source's.
+// Files returns the files that keep the programs attached and the records in their ring for as long
+// as a process has them open. They stay the Source's.
 func (s *Source) Files() []*os.File { return s.files }
 
-// Reopen goes on with the Files of a Source of a daemon that is gone, which it owns from
-// now on. cfg is as it was given to Open. Records that were not released come again.
+// Reopen goes on with the Files of a Source of a former daemon, which it owns from now on. cfg is
+// as it was given to Open. Records that were not released come again.
 func Reopen(cfg Config, files []*os.File) (*Source, error) {
 	if cfg.Ring == 0 {
 		cfg.Ring = DefaultRing

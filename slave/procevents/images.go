@@ -10,13 +10,13 @@ import (
 	"bproc/wire"
 )
 
-// Images reads what processes show of the programs that they execute.
+// Images reads the images of processes.
 //
-// A process can hold up a reader of its command line for as long as it likes: the kernel
-// reads the process' memory, and a page of that may be one that a file system in user
-// space, or the process itself (userfaultfd(2)), has to provide. So the reading is done by
-// another goroutine and not waited for much longer than it takes. A process that is late
-// shows a name only, which the kernel keeps, and so do others of its user for a while.
+// A process can hold up a reader of its command line for as long as it likes: the kernel reads the
+// process's memory, and a file system in user space, or the process itself (userfaultfd(2)), may
+// have to provide a page of it. So another goroutine reads, and Image waits for it only for a
+// limited time. A process that is late shows a name only, which the kernel keeps, and so do others
+// of its user for a while.
 type Images struct {
 	proc Proc
 
@@ -24,21 +24,21 @@ type Images struct {
 	late map[uint32]*late // by user
 }
 
-// late are readers that a user's processes have held up.
+// late are the readers that a user's processes have held up.
 type late struct {
-	readers int       // that still are
-	until   time.Time // its processes are not asked before
+	readers int       // still held up
+	until   time.Time // its processes are not read before
 }
 
-// How long a reader is waited for, how long its user's processes are not asked after that,
-// and how many of a user may hold up a reader at a time: each has a thread.
+// How long a reader is waited for, how long its user's processes are not read after that, and how
+// many readers a user may hold up at a time: each has a thread.
 const (
 	imageTime  = 250 * time.Millisecond
 	latePause  = time.Minute
 	lateReader = 4
 )
 
-// NewImages returns what reads the images of the processes in a procfs.
+// NewImages returns a reader of the images of the processes in a procfs.
 func NewImages(proc Proc) *Images { return &Images{proc: proc, late: make(map[uint32]*late)} }
 
 // Image returns the image of a process; false if it is gone. A zombie has a name only.
@@ -74,7 +74,7 @@ func (i *Images) Image(pid wire.PID) (Image, bool) {
 	return i.proc.named(pid)
 }
 
-// isLate reports whether the processes of a user are not asked now.
+// isLate reports whether the processes of a user are not read now.
 func (i *Images) isLate(user uint32) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -89,7 +89,7 @@ func (i *Images) isLate(user uint32) bool {
 	return l.readers >= lateReader || time.Now().Before(l.until)
 }
 
-// held counts the readers that a user holds up.
+// held counts the readers that a user's processes hold up.
 func (i *Images) held(user uint32, change int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -103,7 +103,7 @@ func (i *Images) held(user uint32, change int) {
 	}
 }
 
-// owner returns as whom a process runs; root for one whose memory is nobody's to see.
+// owner returns the user of a process; root if the process is not dumpable (proc(5)).
 func (dir Proc) owner(pid wire.PID) (uint32, bool) {
 	var st unix.Stat_t
 	err := unix.Stat(string(dir)+"/"+pid.String(), &st)

@@ -25,9 +25,9 @@ import (
 
 func init() { parts["delay"] = delay }
 
-// delay holds up whoever wants the map of this process' memory: one thread reads, with the
-// map locked, a page that its file system does not provide, and another waits for the
-// lock to change the map, before which nobody gets it any more.
+// delay holds up any reader of the map of this process's memory. One thread, with the map locked,
+// reads a page that its file system does not provide. Another waits for the lock to change the map,
+// and until then no other thread gets the lock.
 func delay() {
 	const size = 4096
 	runtime.GOMAXPROCS(4) // a raw call keeps its processor, and a machine may have only one
@@ -40,14 +40,14 @@ func delay() {
 	if err != nil || errno != 0 {
 		panic(fmt.Sprint(err, errno))
 	}
-	// From here on the runtime must not want memory: raw calls start no threads.
+	// From here on the runtime must not need memory: raw calls start no threads.
 	told := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
 		var b [1]byte
 		fmt.Println(unix.Gettid())
 		close(told)
-		_, _, _ = unix.RawSyscall(unix.SYS_READ, 0, uintptr(unsafe.Pointer(&b)), 1) // until it is asked for
+		_, _, _ = unix.RawSyscall(unix.SYS_READ, 0, uintptr(unsafe.Pointer(&b)), 1) // until the page is requested
 		_, _, _ = unix.RawSyscall6(unix.SYS_MMAP, 0, size, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uintptr(0), 0)
 	}()
 	<-told
@@ -55,7 +55,7 @@ func delay() {
 	_, _, _ = unix.RawSyscall6(unix.SYS_PREAD64, uintptr(memory), uintptr(unsafe.Pointer(&b)), 1, page, 0, 0) // never returns
 }
 
-// unread is a file whose pages nobody provides before release is closed.
+// unread is a file whose pages are not provided before release is closed.
 type unread struct {
 	fs.Inode
 	asked   chan struct{}
@@ -105,7 +105,7 @@ func startDelay(t *testing.T) wire.PID {
 	u := &unread{asked: make(chan struct{}, 100), release: make(chan struct{})}
 	path := u.mount(t)
 	cmd := exec.Command(os.Args[0], "delay", path)
-	// Should the tests be killed, nobody else who looks at processes may be held up.
+	// If the tests are killed, other readers of processes must not be held up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -144,10 +144,10 @@ func startDelay(t *testing.T) wire.PID {
 	}
 }
 
-// TestCommandLineIsHeldUp reads the images of processes one of which holds up whoever
-// reads its command line.
+// TestCommandLineIsHeldUp reads the images of processes, one of which holds up readers of its
+// command line.
 func TestCommandLineIsHeldUp(t *testing.T) {
-	runtime.LockOSThread() // for whose death the children have a signal
+	runtime.LockOSThread() // the children get a signal when this thread dies
 	defer runtime.UnlockOSThread()
 	slow := startDelay(t)
 	const script = "echo; read line"
@@ -166,7 +166,7 @@ func TestCommandLineIsHeldUp(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		in.Close()
-		_ = other.Wait() // it has read nothing
+		_ = other.Wait() // its read fails
 	})
 	if !bufio.NewScanner(out).Scan() { // it executes the shell
 		t.Fatal("the shell says nothing")

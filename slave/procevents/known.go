@@ -7,8 +7,8 @@ import (
 	"bproc/wire"
 )
 
-// known says what the front end knows of p when it has been told everything that was
-// emitted so far. What events say of other things than traits it leaves out.
+// known returns what the front end knows of p after all events emitted so far. It covers only
+// traits, not what events say besides.
 func (p *process) known() core.Known {
 	k := core.Known{
 		PID: p.pid, Birth: p.birth, PGID: p.front.pgid, SID: p.front.sid, User: p.front.user, Group: p.front.group,
@@ -20,13 +20,13 @@ func (p *process) known() core.Known {
 	return k
 }
 
-// States returns what is known of the processes of the events that Flush has just
-// returned, after each of them.
+// States returns what is known of the processes of the events that Flush has just returned, after
+// each of them.
 func (t *Tracker) States() []core.Known { return t.flushed }
 
-// Restore enters the processes that the front end knows, in a tracker without any. What
-// has become of them since, the records tell that a former daemon has not released, and
-// a look at each: Changed and User.
+// Restore enters the processes that the front end knows, in a tracker without any. Later changes
+// come from the records that a former daemon has not released, and from a look at each process:
+// Changed and User.
 func (t *Tracker) Restore(all []core.Known) {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b core.Known) int { return int(a.PID - b.PID) })
@@ -58,7 +58,7 @@ func (t *Tracker) restore(k core.Known) {
 	t.enter(p)
 }
 
-// Starting reports whether a process is still to be started from the front end.
+// Starting reports whether a process has yet to be started from the front end.
 func (t *Tracker) Starting(pid wire.PID) bool {
 	p := t.launched(pid)
 	return p != nil && p.starting

@@ -5,13 +5,12 @@ import (
 	"bproc/wire"
 )
 
-// The words of init about its children, in the order in which it gives them. Before
-// Ended the Source must have been drained: what the process did before is then in the
-// queue, and is told first.
+// The reports of init about its children, in the order in which it sends them. The Source must have
+// been drained before Ended: what the process did before is then in the queue and is reported
+// first.
 
-// Launching says that a process is going to be started from the front end. It
-// must be called before init is asked, so that nothing the process does comes from
-// an unknown process.
+// Launching says that a process is about to be started from the front end. It must be called before
+// init is asked, so that no record comes from an unknown process.
 func (t *Tracker) Launching(k core.Known) {
 	if t.launched(k.PID) != nil {
 		return
@@ -31,8 +30,8 @@ func (t *Tracker) Launching(k core.Known) {
 	t.enter(p)
 }
 
-// Spawned says that the process executes its command. The event may have been
-// told before, because something the process did had to be told.
+// Spawned says that the process executes its command. The event may have been reported before,
+// because something that the process did had to be reported.
 func (t *Tracker) Spawned(pid wire.PID) {
 	if p := t.launched(pid); p != nil {
 		p.ownExec, p.unread = false, p.ownExec
@@ -40,12 +39,12 @@ func (t *Tracker) Spawned(pid wire.PID) {
 	}
 }
 
-// SpawnFailed says that the process was not started. launch is that of one that there was
-// no Launching for.
+// SpawnFailed says that the process was not started. launch is its launch if Launching was not
+// called for it.
 func (t *Tracker) SpawnFailed(pid wire.PID, launch uint64, stage wire.Stage, errno uint32) {
 	p := t.launched(pid)
 	if p != nil && (!p.starting || p.needed > 0) {
-		t.Ended(pid, lostStatus, nil) // it has been at work: it was started, and is gone
+		t.Ended(pid, lostStatus, nil) // it has been active: it was started, and is gone
 		return
 	}
 	if p != nil {
@@ -54,8 +53,8 @@ func (t *Tracker) SpawnFailed(pid wire.PID, launch uint64, stage wire.Stage, err
 	t.emit(p, wire.Event{Kind: wire.EventSpawned, PID: pid, Stage: stage, Errno: errno, Birth: launch})
 }
 
-// Unasked says that nobody was asked to start the process: there was nothing to tell of,
-// and there is not. It reports whether that can be.
+// Unasked says that init was not asked to start the process: there was no process to report on, and
+// there is none. It reports whether that is possible.
 func (t *Tracker) Unasked(pid wire.PID) bool {
 	p := t.launched(pid)
 	if p == nil || !p.starting || p.needed > 0 {
@@ -73,11 +72,11 @@ func (t *Tracker) unstarted(p *process) {
 	t.forget(p)
 }
 
-// Ended says that the process has ended. Everything that is held is told first.
+// Ended says that the process has ended. Everything that is held is reported first.
 func (t *Tracker) Ended(pid wire.PID, status wire.Status, usage *wire.Usage) {
 	p := t.launched(pid)
 	if p == nil {
-		return // a process of another parent that came to init; the kernel's record tells its end
+		return // an orphan that init has adopted; the kernel's record reports its end
 	}
 	t.settle()
 	t.started(p)

@@ -21,17 +21,16 @@ type task struct {
 	stop                   wire.Status // the signal; 0: runs
 	argv                   string
 	launched               bool
-	moved                  bool      // has left the group it was born into, or descends from one who has
+	moved                  bool      // has left the group of its birth, or descends from a process that has
 	heard                  time.Time // when the record of its birth was drained
 	after                  uint64    // the front end's last event then
 	family                 *family
 }
 
-// family is a process that was started from the front end, and those who descend
-// from it.
+// family is a process that was started from the front end, with its descendants.
 type family struct {
 	unnamed bool // the ghost's group has no number on the front end
-	mixed   bool // somebody has changed groups
+	mixed   bool // a process has changed groups
 }
 
 type kernel struct {
@@ -39,7 +38,7 @@ type kernel struct {
 	tasks    map[wire.PID]*task
 	order    []wire.PID
 	next     wire.PID // the last number given on the node
-	numbers  wire.PID // it has so many
+	numbers  wire.PID // how many numbers it has
 	launched wire.PID // the last number given on the front end
 	images   int
 	records  []noted
@@ -48,7 +47,7 @@ type kernel struct {
 	died     map[wire.PID][]wire.Status // how the owners of a number have ended
 }
 
-// noted is a record, or what somebody was seen to be.
+// noted is a record, or a state in which a process was seen.
 type noted struct {
 	procevents.Record
 	seen *procevents.ProcessInfo
@@ -63,8 +62,7 @@ func newKernel(seed uint64) *kernel {
 	return k
 }
 
-// number gives a process a number, which nobody has, nor any group or session; false:
-// there is none.
+// number gives a process a number that no process, group or session has; false: there is none.
 func (k *kernel) number() (wire.PID, bool) {
 	for range k.numbers {
 		if k.next++; k.next >= pidmap.Node+k.numbers {
@@ -105,8 +103,8 @@ func (k *kernel) note(r procevents.Record) {
 	}
 }
 
-// launch starts a process in a group and session of the front end's, in a group of
-// its own, in a session of its own, or where it cannot be named.
+// launch starts a process in a group and session of the front end, in a group of its own, in a
+// session of its own, or where group and session have no numbers.
 func (k *kernel) launch() (*task, *wire.Spawn) {
 	k.launched++
 	pid := k.launched
@@ -177,7 +175,7 @@ func (k *kernel) regroup(p *task) {
 	case 0:
 		p.pgid = p.pid
 	case 1:
-		if k.groupExists(p.pid) || p.moved && p.family.unnamed { // then its ghost may lead a group, and cannot go back
+		if k.groupExists(p.pid) || p.moved && p.family.unnamed { // otherwise its ghost may lead a group that it cannot leave
 			return
 		}
 		p.pgid, p.sid = p.pid, p.pid
@@ -197,7 +195,7 @@ func (k *kernel) regroup(p *task) {
 	k.see(p)
 }
 
-// regroupZombie has the parent of one that has ended change its group.
+// regroupZombie has the parent of a process that has ended change its group.
 func (k *kernel) regroupZombie() {
 	for _, pid := range k.sorted() {
 		z := k.zombies[pid]
@@ -214,7 +212,7 @@ func (k *kernel) regroupZombie() {
 	}
 }
 
-// sorted returns the numbers of the zombies: a run is to be the same each time.
+// sorted returns the numbers of the zombies in order: each run must be the same.
 func (k *kernel) sorted() []wire.PID { return slices.Sorted(maps.Keys(k.zombies)) }
 
 func (k *kernel) groupExists(pgid wire.PID) bool {

@@ -14,9 +14,8 @@ import (
 	"bproc/wire"
 )
 
-// The model: a made-up kernel in which processes do things at random, and a made-up
-// front end which obeys events as its kernel would, refusing what cannot be. The
-// tracker is between them.
+// The model: a made-up kernel in which processes act at random, and a made-up front end that obeys
+// events as its kernel would, and refuses impossible ones. The tracker is between them.
 
 type ghost struct {
 	pid, pgid, sid wire.PID
@@ -30,7 +29,7 @@ type ghost struct {
 type frontEnd struct {
 	t      *testing.T
 	ghosts map[wire.PID]*ghost
-	all    []*ghost // those who have died, too
+	all    []*ghost // also those that have died
 	last   uint64
 	births int
 	died   map[wire.PID][]wire.Status // how the owners of a number have ended, as the kernel knows
@@ -61,7 +60,7 @@ func (f *frontEnd) event(e wire.Event) {
 	switch e.Kind {
 	case wire.EventForked:
 		g = f.fork(e)
-	case wire.EventZombie: // of signals it hears nothing any more
+	case wire.EventZombie: // signals have no effect on it any more
 		g.died = f.last
 		return
 	case wire.EventExited:
@@ -78,7 +77,7 @@ func (f *frontEnd) event(e wire.Event) {
 			f.t.Fatalf("event %d: %s: it was stopped by %d", f.last, show(e), g.stop)
 		}
 		g.stop = e.Status
-	default: // what it changes is below
+	default: // its changes are below
 	}
 	if len(e.Argv) > 0 {
 		g.argv = e.Argv[0]
@@ -136,8 +135,8 @@ func (f *frontEnd) join(e wire.Event, g *ghost) {
 	}
 }
 
-// group reports whether there is a group in a session. Groups that the front end has
-// made stay: who knows who else is in them.
+// group reports whether there is a group in a session. Groups that the front end has made stay: it
+// is not known who else is in them.
 func (f *frontEnd) group(pgid, sid wire.PID) bool {
 	if pgid < pidmap.Node {
 		return slices.Contains(sessions[sid], pgid) || slices.ContainsFunc(f.all, func(g *ghost) bool { return g.pid == pgid })
@@ -150,7 +149,7 @@ func (f *frontEnd) group(pgid, sid wire.PID) bool {
 	return false
 }
 
-// world couples the three.
+// world connects kernel, tracker and front end.
 type world struct {
 	*testing.T
 	k       *kernel
@@ -194,7 +193,7 @@ func (w *world) launch() {
 	g.argv = p.argv
 }
 
-// drain feeds what the kernel has noted, then what init says.
+// drain feeds the tracker what the kernel has noted, then init's reports.
 func (w *world) drain() {
 	for _, r := range w.k.records {
 		if r.seen != nil {
@@ -263,7 +262,7 @@ func (w *world) step() {
 	}
 }
 
-// look lets the front end hear what is due, or everything, and checks it.
+// look gives the front end the events that are due, or all, and checks them.
 func (w *world) look() {
 	all := w.k.rng.IntN(30) == 0
 	if w.tracker.Look(all, w.now) {
@@ -281,7 +280,7 @@ func (w *world) look() {
 	}
 }
 
-// compare checks the ghosts of everything when nothing is on its way.
+// compare compares all ghosts with their processes when nothing is on its way.
 func (w *world) compare() {
 	w.Helper()
 	for pid, z := range w.k.zombies {
@@ -307,9 +306,9 @@ func (w *world) compare() {
 	}
 }
 
-// signalGroup gives a signal to a group on the front end, which has obeyed events up
-// to seen and not yet those after. In families without changes of groups each process
-// of the group must get it once: by its ghost, or as a late one of another's ghost.
+// signalGroup gives a signal to a group on the front end, which has obeyed the events up to seen
+// and not yet those after. In families without changes of groups each process of the group must get
+// it once: by its ghost, or as a late one of another's ghost.
 func (w *world) signalGroup(pgid wire.PID, seen uint64) {
 	w.Helper()
 	got := map[wire.PID]int{}

@@ -15,19 +15,19 @@ import (
 	"bproc/wire"
 )
 
-// noticesRing is room for 4,096 notices, in bytes. A notice of a number that finds no
-// room is lost; by then the daemon has long been told that something is wrong.
+// noticesRing is room for 4,096 notices, in bytes. A notice of a number that finds no room is lost;
+// by then the daemon has long been told that something is wrong.
 const noticesRing = 256 << 10
 
-// Range are the numbers from First to End, without End.
+// Range is the numbers from First up to, but not including, End.
 type Range struct {
 	First, End wire.PID
 }
 
 func (r Range) packed() uint64 { return uint64(uint32(r.First))<<32 | uint64(uint32(r.End)) }
 
-// notices are what must be heard at once: a ring of their own, and the page by which
-// they are asked for.
+// notices is the ring of notices, which must be read at once, and the page by which they are
+// requested.
 type notices struct {
 	mu      sync.Mutex
 	ring    *ring
@@ -43,7 +43,7 @@ func (n *notices) open(ring, control int) (err error) {
 	}
 	c := n.shared()
 	atomic.AddUint64(&c.Room, 1)
-	n.armed = uint32(atomic.LoadUint64(&c.Arm) >> 32) // of a former daemon
+	n.armed = uint32(atomic.LoadUint64(&c.Arm) >> 32) // generation of a former daemon
 	n.fd = ring
 	n.ring, err = newRing(ring, noticesRing)
 	return err
@@ -53,7 +53,7 @@ func (n *notices) shared() *processControl {
 	return (*processControl)(unsafe.Pointer(&n.control[0]))
 }
 
-// with calls f while the control page is there.
+// with calls f if the control page is mapped.
 func (n *notices) with(f func(*processControl)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,9 +76,8 @@ func (n *notices) close() error {
 	return errors.Join(errs...)
 }
 
-// Arm asks for one CursorLow notice when a task gets a number that is not below
-// low. It replaces what was asked for before. A notice that was on its way may
-// still come; now and then one comes twice.
+// Arm requests one CursorLow notice when a task gets a number that is not below low. It replaces
+// the request before. A notice that was on its way may still come; now and then one comes twice.
 func (s *Source) Arm(low wire.PID) {
 	s.notices.with(func(c *processControl) {
 		s.notices.armed++
@@ -86,8 +85,8 @@ func (s *Source) Arm(low wire.PID) {
 	})
 }
 
-// Allow says which numbers tasks may be given from now on, besides those of the call
-// before. A task that gets any other makes a Stray notice.
+// Allow sets which numbers tasks may be given from now on, besides those of the call before. A task
+// that gets any other causes a Stray notice.
 func (s *Source) Allow(numbers Range) {
 	s.notices.with(func(c *processControl) {
 		atomic.StoreUint64(&c.Ours[1], c.Ours[0])
@@ -96,30 +95,28 @@ func (s *Source) Allow(numbers Range) {
 	})
 }
 
-// Last returns, about, the number that was given last of those that Allow has allowed;
-// 0: none yet.
+// Last returns, approximately, the last number given of those that Allow has allowed; 0: none yet.
 func (s *Source) Last() (last wire.PID) {
 	s.notices.with(func(c *processControl) { last = wire.PID(atomic.LoadUint64(&c.Last)) })
 	return last
 }
 
-// Emptied asks for a Filling notice when the ring of records is half full.
+// Emptied requests a Filling notice when the ring of records is half full.
 func (s *Source) Emptied() {
 	s.notices.with(func(c *processControl) { atomic.AddUint64(&c.Room, 1) })
 }
 
-// Lost returns how many records found no room in the ring so far. When it has
-// grown, [Tracker.Resync] is due.
+// Lost returns how many records have found no room in the ring so far. When it has grown,
+// [Tracker.Resync] is due.
 func (s *Source) Lost() (lost uint64) {
 	s.notices.with(func(c *processControl) { lost = atomic.LoadUint64(&c.Lost) })
 	return lost
 }
 
-// Attend calls f for each notice until ctx ends, whose cause it returns. It waits in a
-// system call of its own, so it can be called on a thread that is to have a priority
-// of its own. f may call the Source.
+// Attend calls f for each notice until ctx ends, and returns its cause. It waits in a system call
+// of its own, so that it can run on a thread with a priority of its own. f may call the Source.
 func (s *Source) Attend(ctx context.Context, f func(Record)) error {
-	ring, err := unix.FcntlInt(uintptr(s.notices.fd), unix.F_DUPFD_CLOEXEC, 0) // lives longer than the Source
+	ring, err := unix.FcntlInt(uintptr(s.notices.fd), unix.F_DUPFD_CLOEXEC, 0) // outlives the Source
 	if err != nil {
 		return fmt.Errorf("wait for notices: %w", err)
 	}

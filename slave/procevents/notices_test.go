@@ -18,7 +18,7 @@ import (
 
 const (
 	setCursor = "echo %d > /proc/sys/kernel/ns_last_pid"
-	nodeZone  = 3000 // where the tests have the node zone begin
+	nodeZone  = 3000 // where the node zone begins in the tests
 )
 
 func pids(notices []procevents.Record, kind procevents.Kind) (all []wire.PID) {
@@ -91,7 +91,7 @@ func TestStray(t *testing.T) {
 		s.run(c.command)
 		var strays []procevents.Record
 		for _, r := range source.Notices() {
-			// A shell is init's, begun where the command before has left the cursor.
+			// A shell is a child of init, started where the command before has left the cursor.
 			if r.Kind == procevents.Stray && !strings.HasPrefix(c.name, "back") {
 				strays = append(strays, r)
 			}
@@ -142,7 +142,7 @@ func TestFilling(t *testing.T) {
 	}
 }
 
-// mover starts a process in the space that puts the cursor, with init's priority.
+// mover starts a process in the space that moves the cursor, with init's priority.
 func (s *space) mover() func(next wire.PID) {
 	s.Helper()
 	fifo := filepath.Join(s.TempDir(), "next")
@@ -190,9 +190,9 @@ func TestAttend(t *testing.T) {
 	}
 }
 
-// TestForkStorm has two processes of the space fork as fast as they can, while the
-// cursor is moved between two small blocks. However late that is on a busy machine, each
-// number outside of them is noticed.
+// TestForkStorm has two processes of the space fork as fast as they can, while the cursor is moved
+// between two small blocks. However late that is on a busy machine, each number outside of the
+// blocks is noticed.
 func TestForkStorm(t *testing.T) {
 	const (
 		forks             = 4000

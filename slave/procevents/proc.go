@@ -15,14 +15,14 @@ import (
 // sees it.
 type Proc string
 
-// maxArgv bounds what is told of a command line, in bytes: a ghost shows it to ps,
-// nobody executes it again.
+// maxArgv bounds what is reported of a command line, in bytes: a ghost only shows it to ps, and
+// nothing executes it again.
 const maxArgv = 64 << 10
 
 // Image is what a process shows of the program that it executes.
 type Image struct {
 	Argv []string
-	Comm string // name of the program (proc_pid_comm(5)), where Argv does not say it
+	Comm string // name of the program (proc_pid_comm(5)); empty if Argv implies it
 }
 
 // Image returns the image of a process; false if it is gone. A zombie has a name only.
@@ -82,26 +82,25 @@ func (dir Proc) Scan() ([]ProcessInfo, error) {
 func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
 	p, threads, ok := dir.look(pid)
 	p.Ending = p.Ending && threads == 1
-	// The first thread of a process may be a zombie while others work on.
+	// The first thread of a process may be a zombie while others go on.
 	return p, ok && (p.State != 'Z' || threads > 1)
 }
 
-// Remains returns what /proc shows of a process that has ended and is still there, since
-// nobody has waited for it; false if it is not, though another may have its number.
+// Remains returns what /proc shows of a process that has ended and that no process has waited for;
+// false if it is gone, even if another process has its number.
 func (dir Proc) Remains(pid wire.PID) (ProcessInfo, bool) {
 	p, _, ok := dir.look(pid)
 	return p, ok && (p.State == 'Z' || p.Ending)
 }
 
-// Zombie returns what /proc shows of a process, which may have ended; false if it is not
-// there any more, since somebody has waited for it.
+// Zombie returns what /proc shows of a process, which may have ended; false if it has been waited
+// for.
 func (dir Proc) Zombie(pid wire.PID) (ProcessInfo, bool) {
 	p, _, ok := dir.look(pid)
 	return p, ok
 }
 
-// look returns what /proc shows of a process, and how many threads it has; false if
-// there is none.
+// look returns what /proc shows of a process, and how many threads it has; false if there is none.
 func (dir Proc) look(pid wire.PID) (p ProcessInfo, threads int, ok bool) {
 	stat, found := dir.read(pid, "stat")
 	if !found {
@@ -120,13 +119,12 @@ func (dir Proc) look(pid wire.PID) (p ProcessInfo, threads int, ok bool) {
 	return p, threads, ok && p.State != 'X' && p.parseStatus(string(status))
 }
 
-// torn reports whether p may have been in setsid(2) when it was looked at: the kernel reads its
-// session first and then its group (do_task_stat of fs/proc/array.c), without the lock under
-// which both change. Who looks again sees both as they have become.
+// torn reports whether p may have been in setsid(2) when it was read: the kernel reads its session
+// first and then its group (do_task_stat of fs/proc/array.c), without the lock under which both
+// change. A second read shows both after the change.
 func (p *ProcessInfo) torn() bool { return p.PGID == p.PID && p.SID != p.PID }
 
-// parseStat reads the text of /proc/PID/stat. Of a stopped process older kernels show no
-// signal.
+// parseStat reads the text of /proc/PID/stat. Older kernels show no signal of a stopped process.
 func parseStat(stat procstat.Stat) (p ProcessInfo, threads int, ok bool) {
 	number, _, _ := strings.Cut(string(stat), " (")
 	pid, ok := atoi(number)

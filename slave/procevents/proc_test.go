@@ -106,12 +106,12 @@ func TestScanOfThisMachine(t *testing.T) {
 
 func TestProcessThatIsStopped(t *testing.T) {
 	c := exec.Command("sleep", "1000")
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // not orphaned, whoever runs the tests: SIGTTIN stops it
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that its group is not orphaned and SIGTTIN stops it
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		_ = c.Process.Kill() // its end is all that is wanted
+		_ = c.Process.Kill() // only its end matters
 		_ = c.Wait()
 	}()
 	if err := c.Process.Signal(unix.SIGTTIN); err != nil {
@@ -134,7 +134,7 @@ func TestProcessThatIsStopped(t *testing.T) {
 }
 
 // TestProcessBecomesLeader looks at a process while it calls setsid(2): the kernel has read its
-// session before that, and its group after it.
+// session before the call, and its group after it.
 func TestProcessBecomesLeader(t *testing.T) {
 	proc := writeProc(t, map[string]string{"20/stat": stat("leader", 20, "R", 1, 20, 7, 1, 0)})
 	status := filepath.Join(string(proc), "20/status")
@@ -142,7 +142,7 @@ func TestProcessBecomesLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := make(chan error, 1)
-	go func() { // once stat was read, as status is opened
+	go func() { // after stat was read, when status is opened
 		f, err := os.OpenFile(status, os.O_WRONLY, 0)
 		if err != nil {
 			changed <- err

@@ -7,15 +7,15 @@ import (
 	"bproc/wire"
 )
 
-// step is what an item of the queue is about.
+// step is the kind of an item of the queue.
 type step uint8
 
 const (
-	birth  step = iota // tell that the process was born
-	change             // tell its program, group, session and credentials
-	turn               // tell one change of group, session or credentials
-	word               // tell the event as it is
-	end                // tell that it has ended
+	birth  step = iota // report that the process was born
+	change             // report its program, group, session and credentials
+	turn               // report one change of group, session or credentials
+	word               // report the event as it is
+	end                // report that it has ended
 )
 
 type item struct {
@@ -23,13 +23,12 @@ type item struct {
 	step    step
 	event   wire.Event // of a word
 	to      traits     // of a turn
-	by      *process   // of a turn: the parent, who may have brought it about
+	by      *process   // of a turn: the parent, which may have caused it
 	since   time.Time
 	at      uint64 // see Tracker.Position
 }
 
-// queue holds items in the order in which things happened, which is the order in
-// which they leave it.
+// queue holds items in the order in which things happened. They leave it in the same order.
 type queue struct {
 	items []item
 }
@@ -38,7 +37,7 @@ func (q *queue) push(it item) { q.items = append(q.items, it) }
 
 func (q *queue) len() int { return len(q.items) }
 
-// pop takes the first item off.
+// pop removes and returns the first item.
 func (q *queue) pop() (item, bool) {
 	if len(q.items) == 0 {
 		return item{}, false
@@ -49,7 +48,7 @@ func (q *queue) pop() (item, bool) {
 	return it, true
 }
 
-// before takes the first item off if it has been held since then.
+// before pops the first item if it has been held since then, or longer.
 func (q *queue) before(then time.Time) (item, bool) {
 	if len(q.items) == 0 || q.items[0].since.After(then) {
 		return item{}, false
@@ -57,8 +56,8 @@ func (q *queue) before(then time.Time) (item, bool) {
 	return q.pop()
 }
 
-// joins reports whether it will be told that somebody is in a group, who lives, or was seen
-// to join it.
+// joins reports whether the queue still has to report that a process is in a group, which lives or
+// was seen to join it.
 func (q *queue) joins(pgid wire.PID) bool {
 	return slices.ContainsFunc(q.items, func(it item) bool {
 		p := it.process
@@ -66,7 +65,7 @@ func (q *queue) joins(pgid wire.PID) bool {
 	})
 }
 
-// next returns since when the first item is held that will have an effect.
+// next returns since when the first item that will have an effect has been held.
 func (q *queue) next() (time.Time, bool) {
 	for len(q.items) > 0 && q.items[0].process.gone {
 		q.pop()

@@ -2,7 +2,7 @@ package procevents
 
 import "bproc/wire"
 
-// Kind is what a [Record] says.
+// Kind is the kind of a [Record].
 type Kind uint32
 
 // Kinds of records. The numbers are those of bpf/process.c.
@@ -14,7 +14,7 @@ const (
 	Continued Kind = 6 // a stopped process goes on; may come several times
 )
 
-// Kinds of notices, which come in no order with the others: see [Source.Attend].
+// Kinds of notices, which have no order among the records: see [Source.Attend].
 const (
 	CursorLow Kind = 4 // a task got a number not below the one given to Arm
 	Stray     Kind = 7 // a task (PID) of a process (Parent) got a number that Allow does not allow
@@ -27,7 +27,7 @@ type Record struct {
 	Kind    Kind
 	PID     wire.PID
 	Parent  wire.PID    // Forked: the kernel's parent
-	Creator wire.PID    // Forked: who called clone; another than Parent with CLONE_PARENT
+	Creator wire.PID    // Forked: the caller of clone; not Parent with CLONE_PARENT
 	PGID    wire.PID    // Forked, Execed
 	SID     wire.PID    // Forked, Execed
 	Status  wire.Status // Exited: of the whole process, as wait4(2) gives it; Stopped: the signal

@@ -5,7 +5,7 @@ import "bproc/wire"
 // forked takes in a birth.
 func (t *Tracker) forked(r Record) {
 	if t.launched(r.PID) != nil {
-		return // init says so itself
+		return // init reports it
 	}
 	t.vacate(r.PID)
 	parent, creator := t.alive(r.Parent), t.alive(r.Creator)
@@ -15,7 +15,7 @@ func (t *Tracker) forked(r Record) {
 	}
 	if creator == nil {
 		t.scan.miss(r)
-		return // a child of init's own, or of somebody who came in from outside
+		return // a child of init itself, or of a process that came in from outside
 	}
 	t.scan.heard(creator, newsPlace)
 	// The child's group and session are its creator's at this moment.
@@ -24,7 +24,7 @@ func (t *Tracker) forked(r Record) {
 	p.traits.user, p.traits.group = r.User, r.Group // of the thread that called clone
 	p.unnamed = creator.unnamed
 	p.sibling = sibling
-	p.parent = parent // nil: it is init, who has no ghost, or has just ended
+	p.parent = parent // nil: init, which has no ghost, or a process that has just ended
 }
 
 // add enters a process that was not started from the front end.
@@ -62,8 +62,7 @@ func (t *Tracker) newImage(p *process) {
 	p.traits.image = t.images
 }
 
-// exited takes in an end. Of a process that was started from the front end init
-// gives the status.
+// exited takes in an end. Init reports the status of a process that was started from the front end.
 func (t *Tracker) exited(r Record) {
 	p := t.alive(r.PID)
 	switch {
@@ -78,7 +77,7 @@ func (t *Tracker) died(p *process, status wire.Status) {
 	p.dead, p.status, p.died = true, status, t.births
 	t.scan.ended(p)
 	t.release(&p.leader)
-	t.ends(p) // in its place: whoever adopts its children now, may be another soon
+	t.ends(p) // in its place: soon another process may adopt its children
 	if !p.announced && p.needed == 0 {
 		t.short(p)
 	}

@@ -22,16 +22,16 @@ type ProcessInfo struct {
 	Ending bool // its first thread is about to end, or, by Process, its only one: that may have been noted
 }
 
-// scan is what has happened since a look at all processes was begun.
+// scan is what has happened since a scan of all processes began.
 type scan struct {
-	mark  uint64 // serial of the last birth before
+	mark  uint64 // serial of the last birth before the scan
 	gone  map[wire.PID]bool
 	newer map[*process]news // what has been noted of processes since
 
-	missed []Record // the same of those who are not known, in its order
+	missed []Record // records of unknown processes, in their order
 }
 
-// news is what of a process was noted.
+// news is what was noted of a process.
 type news uint8
 
 const (
@@ -53,8 +53,8 @@ func (s *scan) heard(p *process, what news) {
 	}
 }
 
-// miss keeps what was noted of one who is not known: its birth may be among the records
-// that were lost, and it among those who were seen. If it has ended, it was seen before.
+// miss keeps a record of an unknown process: its birth may be among the records that were lost, and
+// the process among those that were seen. If it has ended, it was seen before that.
 func (s *scan) miss(r Record) {
 	switch {
 	case s == nil:
@@ -67,16 +67,15 @@ func (s *scan) miss(r Record) {
 
 // BeginScan is the first of four steps after records were lost:
 //
-//	BeginScan; look at all processes; Drain into Record; Resync
+//	BeginScan; scan all processes; Drain into Record; Resync
 //
-// Records that come in between are known to be newer than the look at the processes.
+// Records that come in between are known to be newer than the scan of the processes.
 func (t *Tracker) BeginScan() {
 	t.scan = &scan{mark: t.births, gone: make(map[wire.PID]bool), newer: make(map[*process]news)}
 }
 
-// EndScan takes the place of the last step where no records were lost, but somebody may
-// have changed when there were none: of those who were looked at it is taken in what the
-// kernel has not noted since.
+// EndScan takes the place of the last step if no records were lost, but processes may have changed
+// when there were none. For the processes seen it takes in what the kernel has not noted since.
 func (t *Tracker) EndScan(seen []ProcessInfo) {
 	since := t.scan
 	t.scan = nil
@@ -95,11 +94,10 @@ func (t *Tracker) EndScan(seen []ProcessInfo) {
 	}
 }
 
-// Resync makes up for lost records from a look at all processes that was made
-// after BeginScan; zombies must not be among them. A process that nobody was told
-// of becomes a child of its parent or, where that is gone, of another of its session.
-// Those for which there is none of these are returned: the front end cannot have a
-// ghost for them.
+// Resync makes up for lost records from a scan of all processes that was made after BeginScan;
+// zombies must not be among them. A process that was never reported becomes a child of its parent
+// or, if that is gone, of another process of its session. Resync returns the processes that have
+// neither: the front end cannot have ghosts for them.
 func (t *Tracker) Resync(seen []ProcessInfo) (unplaced []wire.PID) {
 	if t.scan == nil {
 		return nil
@@ -125,18 +123,18 @@ func (t *Tracker) Resync(seen []ProcessInfo) (unplaced []wire.PID) {
 	return unplaced
 }
 
-// look is a look at all processes that is being taken in.
+// look is a scan of all processes that is being taken in.
 type look struct {
 	*Tracker
 
 	since  *scan
 	there  map[wire.PID]ProcessInfo
 	placed map[wire.PID]bool
-	added  map[wire.PID]bool // those nobody was told of
+	added  map[wire.PID]bool // processes that were never reported
 }
 
-// endMissing ends those who are not there any more. The ends of those who were started
-// from the front end are init's to tell.
+// endMissing ends the processes that have disappeared. Init reports the ends of processes that were
+// started from the front end.
 func (l *look) endMissing() {
 	for _, pid := range slices.Sorted(maps.Keys(l.procs)) {
 		p := l.procs[pid]
@@ -149,12 +147,12 @@ func (l *look) endMissing() {
 	}
 }
 
-// place brings one process into the table, its parent before it. A process that is not known
-// and is about to end is left out: it may have been known, and its end noted.
+// place enters one process into the table, after its parent. It leaves out an unknown process that
+// is about to end: the process may have been known, and its end noted.
 //
-// A process with the number of a known one is taken to be that one. It could be another only
-// if the end was among the records that were lost, for which there is room when there is
-// none for others, and all other numbers of the node have been given since.
+// A process with the number of a known one is taken for that one. It could be another only if the
+// end was among the records that were lost, for which there is room when there is none for others,
+// and all other numbers of the node have been given since.
 func (l *look) place(s ProcessInfo) *process {
 	p := l.alive(s.PID)
 	if l.placed[s.PID] || p != nil && (p.serial > l.since.mark || p.ownExec) {
@@ -171,7 +169,7 @@ func (l *look) place(s ProcessInfo) *process {
 		}
 		inherited := parent.traits
 		if s.SID != s.PID {
-			inherited.sid = s.SID // one can only leave the session one was born into for one's own
+			inherited.sid = s.SID // a process can leave the session of its birth only for one of its own
 		}
 		l.vacate(s.PID)
 		p = l.add(s.PID, parent, inherited)
@@ -182,7 +180,7 @@ func (l *look) place(s ProcessInfo) *process {
 	return p
 }
 
-// catchUp takes in what was noted of those who were added, before anybody knew them.
+// catchUp takes in the records of added processes from before they were known.
 func (l *look) catchUp() {
 	for _, r := range l.since.missed {
 		switch {
@@ -201,7 +199,7 @@ func (l *look) catchUp() {
 // update takes in what was seen of a process and not noted since.
 func (l *look) update(p *process, s ProcessInfo) {
 	newer := l.since.newer[p]
-	p.unread = false // it may have been lost
+	p.unread = false // the record may have been lost
 	if newer&newsPlace == 0 {
 		l.see(p, s.PGID, s.SID)
 	}
@@ -224,7 +222,7 @@ func (l *look) update(p *process, s ProcessInfo) {
 	}
 }
 
-// parent returns who is to be the parent of a process that nobody was told of.
+// parent returns the parent for a process that was never reported.
 func (l *look) parent(s ProcessInfo) *process {
 	if p := l.alive(s.Parent); p != nil {
 		return p
@@ -248,7 +246,7 @@ func (l *look) parent(s ProcessInfo) *process {
 	return found
 }
 
-// nearer reports whether p is rather than q to adopt a process of a group.
+// nearer reports whether p rather than q must adopt a process of a group.
 func nearer(p, q *process, group wire.PID) bool {
 	if q == nil || p.traits.pgid == group != (q.traits.pgid == group) {
 		return q == nil || p.traits.pgid == group

@@ -7,11 +7,11 @@ import (
 	"bproc/wire"
 )
 
-// A number is used again when its last owner, its group and its session have gone from
-// the node. On the front end all three may still be there: what is known of them is held,
-// or a ghost is kept for somebody who is still to be told. That is so until the number's
-// next owner is told of, if ever: whatever came before that is in the queue before it, and
-// is told in its order. What was put off is told then, and no more than that.
+// A number is used again when its last owner, its group and its session have gone from the node. On
+// the front end all three may still exist: their ends are held, or a ghost is kept for a process
+// that is still to be reported. That lasts until the number's next owner is reported, if ever:
+// everything from before is ahead of it in the queue, and is reported in its order. What was put
+// off is reported then, and no more than that.
 
 // vacate takes the last owner of a number that is used again off the table.
 func (t *Tracker) vacate(pid wire.PID) {
@@ -24,7 +24,7 @@ func (t *Tracker) vacate(pid wire.PID) {
 	}
 	old.reaped = true
 	switch {
-	case old.gone: // nobody has needed it
+	case old.gone: // no process has needed it
 	case !old.announced && old.needed == 0:
 		t.drop(old)
 	default:
@@ -33,8 +33,7 @@ func (t *Tracker) vacate(pid wire.PID) {
 	}
 }
 
-// forget takes p, which is gone, off the table, or off that of those who had numbers
-// before.
+// forget takes p, which is gone, off the table, or off that of the former owners of numbers.
 func (t *Tracker) forget(p *process) {
 	if t.procs[p.pid] == p {
 		delete(t.procs, p.pid)
@@ -46,7 +45,7 @@ func (t *Tracker) forget(p *process) {
 	}
 }
 
-// ghosts returns all whom the front end knows, or those that f chooses, in the order of
+// ghosts returns all processes that the front end knows, or those that f chooses, in the order of
 // their births.
 func (t *Tracker) ghosts(f func(*process) bool) (all []*process) {
 	choose := func(p *process) {
@@ -66,8 +65,8 @@ func (t *Tracker) ghosts(f func(*process) bool) (all []*process) {
 	return all
 }
 
-// settleNumber makes a number free on the front end, for a process with the given serial:
-// nobody has it there, nor is in a group or session with it.
+// settleNumber makes a number free on the front end, for a process with the given serial: no ghost
+// has it or is in a group or session with it.
 func (t *Tracker) settleNumber(pid wire.PID, serial uint64) {
 	for _, p := range slices.Clone(t.parted[pid]) {
 		if p.serial < serial {
@@ -84,8 +83,8 @@ func (t *Tracker) settleNumber(pid wire.PID, serial uint64) {
 	}
 }
 
-// part tells that a process has gone which has ended and has been waited for. Who needs
-// its ghost, or the group of which that is the last, comes first.
+// part reports the end of a process that has ended and has been waited for. Processes that need its
+// ghost, or its group if it is the last there, come first.
 func (t *Tracker) part(p *process) {
 	kids := t.unborn(p)
 	if !p.announced && len(kids) == 0 {
@@ -102,7 +101,7 @@ func (t *Tracker) part(p *process) {
 	t.tellEnd(p, p.status, nil)
 }
 
-// unborn returns those whom p has made and of whose births the front end was not told.
+// unborn returns the children of p whose births were not reported.
 func (t *Tracker) unborn(p *process) (kids []*process) {
 	if p.kids == 0 {
 		return nil
@@ -115,8 +114,8 @@ func (t *Tracker) unborn(p *process) (kids []*process) {
 	return kids
 }
 
-// joining returns those of whom a change was put off which brings them into a group, if
-// that has only one ghost.
+// joining returns the processes with a change put off that brings them into a group, if the group
+// has only one ghost.
 func (t *Tracker) joining(pgid wire.PID) (all []*process) {
 	if t.groups[pgid] != 1 {
 		return nil
@@ -130,8 +129,8 @@ func (t *Tracker) joining(pgid wire.PID) (all []*process) {
 	return all
 }
 
-// evict takes a ghost out of a group and session that are gone from the node since
-// before the birth with the given serial.
+// evict takes a ghost out of a group and session that have been gone from the node since before the
+// birth with the given serial.
 func (t *Tracker) evict(p *process, number wire.PID, serial uint64) {
 	goal := p.goal()
 	in := goal.pgid == number || goal.sid == number
@@ -143,7 +142,7 @@ func (t *Tracker) evict(p *process, number wire.PID, serial uint64) {
 	if p.front.pgid != number && p.front.sid != number {
 		return
 	}
-	// It could not go where its process is: to a group of its own meanwhile.
+	// It could not go where its process is, so it goes to a group of its own meanwhile.
 	e := wire.Event{Kind: wire.EventGrouped, PID: p.pid, PGID: p.pid}
 	if p.front.sid == number {
 		e.SID = p.pid

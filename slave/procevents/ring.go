@@ -20,11 +20,11 @@ type ring struct {
 	producer []byte // page of the producer's position and the data behind it
 	page     uint64
 	mask     uint64
-	at       uint64 // position up to which it was read; what is behind the consumer's is the kernel's
+	at       uint64 // position up to which records were read; the kernel may reuse what is before the consumer's position
 }
 
-// Header of a record (struct bpf_ringbuf_hdr): the length, with two flags, and a
-// page offset of no concern here.
+// Header of a record (struct bpf_ringbuf_hdr): the length, with two flags, and a page offset that
+// is not needed here.
 const (
 	headerSize  = unix.BPF_RINGBUF_HDR_SZ
 	busyBit     = unix.BPF_RINGBUF_BUSY_BIT
@@ -59,14 +59,14 @@ func (r *ring) produced() uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&r.producer[0])))
 }
 
-// empty reports whether everything that was reserved has been released. It is the
-// last look before sleeping. The kernel's half of the bargain: a writer commits
-// with a full barrier, then reads the consumer's position. Ours: the position was
-// stored, and is followed by this load in the order of all atomics of Go. So
-// either the writer sees that we have caught up and wakes us, or we see its record.
+// empty reports whether everything that was reserved has been released. It is the last look before
+// sleeping. In the kernel, a writer commits with a full barrier, then reads the consumer's
+// position. Here, the position was stored, and is followed by this load in the order of all atomics
+// of Go. So either the writer sees that the reader has caught up and wakes it, or the reader sees
+// the record.
 func (r *ring) empty() bool { return atomic.LoadUint64(r.consumed()) == r.produced() }
 
-// read hands on all records that are reserved when it is called, each with its position.
+// read calls f for all records that are reserved when it is called, each with its position.
 func (r *ring) read(f func(Record, uint64)) {
 	for end := r.produced(); r.at < end; {
 		base := r.page + r.at&r.mask
@@ -79,7 +79,7 @@ func (r *ring) read(f func(Record, uint64)) {
 	}
 }
 
-// release gives the kernel the room of what was read before a position.
+// release gives the kernel the room of the records that were read before a position.
 func (r *ring) release(to uint64) {
 	if to > atomic.LoadUint64(r.consumed()) {
 		atomic.StoreUint64(r.consumed(), min(to, r.at))
@@ -92,9 +92,8 @@ func (r *ring) drain(f func(Record)) {
 	r.release(r.at)
 }
 
-// committed waits until a record is complete. The writer is between two lines of
-// a BPF program, so it is a matter of nanoseconds, but for an interrupt or a
-// hypervisor that has taken the processor away.
+// committed waits until a record is complete. The writer is between two lines of a BPF program, so
+// this takes nanoseconds, unless an interrupt or a hypervisor has taken the processor away.
 func (r *ring) committed(header *uint32) uint32 {
 	for spins := 0; ; spins++ {
 		h := atomic.LoadUint32(header)

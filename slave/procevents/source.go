@@ -16,8 +16,8 @@ import (
 	"bproc/wire"
 )
 
-// DefaultRing is the size of the ring buffer in bytes where none is given: room for
-// 262,000 records, three seconds of what two processors do at most.
+// DefaultRing is the size of the ring buffer in bytes if none is given: room for 262,000 records,
+// which two processors need at least three seconds to make.
 const DefaultRing = 16 << 20
 
 // gather is how long [Source.Wait] lets records gather once there is one.
@@ -30,19 +30,19 @@ type Config struct {
 	Ring      int      // bytes, a power of two and a multiple of the page size; 0: DefaultRing
 }
 
-// Source reads the records and the notices of one process space. Wait and Attend may
-// be called by one goroutine each, everything else by any.
+// Source reads the records and the notices of one process space. Wait and Attend may each be called
+// by one goroutine, everything else by any.
 type Source struct {
-	objects processObjects // of one who has loaded the programs
+	objects processObjects // of a Source that has loaded the programs
 	links   []link.Link    // the same
-	files   []*os.File     // as Files gives them
+	files   []*os.File     // as Files returns them
 	wake    *os.File       // a duplicate of the ring's descriptor, in the runtime's poller
 
 	mu     sync.Mutex
 	closed bool
 	ring   *ring
 
-	mapped   sync.RWMutex // held when ring is unmapped
+	mapped   sync.RWMutex // held while ring is unmapped
 	unmapped bool
 
 	notices notices // not under mu, which is held as long as Drain takes
@@ -63,7 +63,7 @@ func Open(cfg Config) (*Source, error) {
 	if cfg.Ring == 0 {
 		cfg.Ring = DefaultRing
 	}
-	// Before 5.11 maps count against RLIMIT_MEMLOCK; this does nothing on later kernels.
+	// Before Linux 5.11 maps count against RLIMIT_MEMLOCK; on later kernels this does nothing.
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, explain(err)
 	}
@@ -105,7 +105,7 @@ func (s *Source) load(cfg Config) error {
 	return s.attach()
 }
 
-// begin maps what the programs write to.
+// begin maps the memory that the programs write to.
 func (s *Source) begin(cfg Config) (err error) {
 	if s.ring, err = newRing(descriptor(s.files[fileRing]), cfg.Ring); err != nil {
 		return err
@@ -170,9 +170,9 @@ func (s *Source) Drain(f func(Record)) {
 	}
 }
 
-// Read calls f for each record that was reserved before the call and has not been
-// read, in order, and does not wait for others. f is given where in the ring the record
-// is, and must not call the Source. The record stays there until Release.
+// Read calls f, in order, for each record that was reserved before the call and has not been read.
+// It does not wait for others. f gets the record's position in the ring, and must not call the
+// Source. The record stays there until Release.
 func (s *Source) Read(f func(r Record, at uint64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *Source) Read(f func(r Record, at uint64)) {
 	}
 }
 
-// Position returns where in the ring the next record that is read begins.
+// Position returns the position in the ring of the next record to be read.
 func (s *Source) Position() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,8 +191,8 @@ func (s *Source) Position() uint64 {
 	return s.ring.at
 }
 
-// Produced returns where in the ring the next record will be that is noted. It does not
-// wait for who reads.
+// Produced returns the position in the ring of the next record to be noted. It does not wait for
+// readers.
 func (s *Source) Produced() uint64 {
 	s.mapped.RLock()
 	defer s.mapped.RUnlock()
@@ -202,8 +202,8 @@ func (s *Source) Produced() uint64 {
 	return s.ring.produced()
 }
 
-// Release gives up the records before a place: whoever reads next, in another daemon,
-// does not read them any more. While any are kept that were read, Wait does not wait.
+// Release gives up the records before a position: the next reader, in another daemon, does not read
+// them. While records are kept that were read, Wait does not wait.
 func (s *Source) Release(at uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,7 @@ func (s *Source) Release(at uint64) {
 	}
 }
 
-// Seek has reading go on at a place, if the records from there on are still in the ring.
+// Seek continues reading at a position, if the records from there on are still in the ring.
 func (s *Source) Seek(at uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,19 +221,19 @@ func (s *Source) Seek(at uint64) {
 	}
 }
 
-// Wait returns when there may be records to drain, a little later than the first
-// of them came. It returns the cause when ctx ends, and os.ErrClosed after Close.
+// Wait returns when there may be records to drain, a little later than the first of them came. It
+// returns the cause when ctx ends, and os.ErrClosed after Close.
 func (s *Source) Wait(ctx context.Context) error {
-	s.wake.SetReadDeadline(time.Time{}) // of a call before; errors of a closed file show below
+	s.wake.SetReadDeadline(time.Time{}) // of an earlier call; errors of a closed file show below
 	stop := context.AfterFunc(ctx, func() { s.wake.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	conn, err := s.wake.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("wait for process records: %w", err)
 	}
-	// The runtime's poller waits for edges, and the kernel makes one only while the
-	// ring holds something. If another goroutine drains the ring first there is
-	// none, and none is needed: the next record makes its own.
+	// The runtime's poller waits for edges, and the kernel makes one only while the ring holds
+	// something. If another goroutine drains the ring first there is no edge, and none is needed:
+	// the next record makes its own.
 	err = conn.Read(func(uintptr) bool { return s.pending() })
 	switch {
 	case s.isClosed():
@@ -265,8 +265,8 @@ func (s *Source) isClosed() bool {
 	return s.closed
 }
 
-// Close ends Wait, and detaches the programs unless somebody else has Files: otherwise
-// records that were not read are gone.
+// Close ends Wait. If no other process has Files, it detaches the programs, and records that were
+// not read are lost.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	closed := s.closed

@@ -168,7 +168,7 @@ func TestWait(t *testing.T) {
 			}
 			source.Drain(func(procevents.Record) {})
 			s.wait()
-			source.Drain(func(procevents.Record) {}) // nothing is left, though there was a wake-up
+			source.Drain(func(procevents.Record) {}) // nothing is left, although the reader was woken
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"bproc/test/limit"
 )
 
-// The test binary plays other parts too, chosen by its first argument: init of a
-// PID namespace, and programs that no shell can play.
+// The test binary also plays other parts, chosen by its first argument: init of a PID namespace,
+// and programs that no shell can play.
 var parts = map[string]func(){
 	"init":         beInit,
 	"exec-thread":  execFromThread,
@@ -99,8 +99,8 @@ func leaderExits() {
 		}
 		unix.Exit(9)
 	})
-	// Does not return. Not a raw one: the scheduler is told, and takes the processor away
-	// from this thread, which may be the only one.
+	// Does not return. Not a raw call: the scheduler is told, and takes the processor away from
+	// this thread, which may be the only one.
 	_, _, _ = unix.Syscall(unix.SYS_EXIT, 3, 0, 0)
 }
 
@@ -139,7 +139,7 @@ type space struct {
 	testing.TB
 	in     io.WriteCloser
 	out    *bufio.Scanner
-	errors *bufio.Reader // what commands write
+	errors *bufio.Reader // what commands print
 	pipes  []interface{ SetReadDeadline(at time.Time) error }
 	inode  uint64
 }
@@ -184,7 +184,7 @@ func newSpace(t testing.TB) *space {
 	if s.inode, err = procevents.Namespace(c.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	s.run(":") // the first time the os package forks to see what the kernel can do
+	s.run(":") // the os package's first fork tests what the kernel can do
 	return s
 }
 

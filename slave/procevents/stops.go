@@ -6,8 +6,8 @@ import (
 	"bproc/wire"
 )
 
-// Stops and continues are told each: a shell that has continued a job waits for its
-// next stop, however soon that comes.
+// Each stop and each continue is reported: a shell that has continued a job waits for its next
+// stop, however soon that comes.
 
 // halted takes in that a process is stopped.
 func (t *Tracker) halted(r Record) {
@@ -31,14 +31,14 @@ func (t *Tracker) resumed(r Record) {
 	t.resume(p)
 }
 
-// halt has the front end told of a stop. One that comes before the process executes
-// its command is not told, nor its end: the command has not begun.
+// halt has a stop reported. A stop before the process executes its command is not reported, nor is
+// its end: the command has not begun.
 func (t *Tracker) halt(p *process, signal int) {
 	if p.stop != 0 || p.ownExec {
 		return
 	}
 	if signal == 0 {
-		signal = int(unix.SIGSTOP) // it is not known
+		signal = int(unix.SIGSTOP) // not known
 	}
 	p.stop = signal
 	t.say(p, wire.Event{Kind: wire.EventStopped, PID: p.pid, Status: wire.Status(signal)})

@@ -19,14 +19,14 @@ import (
 	"bproc/slave/procevents"
 )
 
-// Descriptors of a victim: to the first it says that it is ready, from the second it learns
-// that it may go on.
+// Descriptors of a victim: it writes to the first that it is ready, and reads from the second that
+// it may go on.
 const (
 	readyFD   = 3
 	releaseFD = 4
 )
 
-// victims are what can be stopped.
+// victims are processes that can be stopped.
 var victims = map[string]func(){
 	"victim-single":  func() { say(readyFD); hear(releaseFD) },
 	"victim-threads": victimThreads,
@@ -48,7 +48,7 @@ func hear(fd int) {
 	}
 }
 
-// victimThreads has twenty threads asleep.
+// victimThreads has twenty sleeping threads.
 func victimThreads() {
 	var started sync.WaitGroup
 	for range 20 {
@@ -63,8 +63,8 @@ func victimThreads() {
 	select {}
 }
 
-// victimInVfork has a thread that waits in vfork(2) for a child. The child has memory
-// of its own, so that it may be of this language.
+// victimInVfork has a thread that waits in vfork(2) for a child. The child has memory of its own,
+// so that it can be a Go program.
 func victimInVfork() {
 	var b [1]byte
 	at := uintptr(unsafe.Pointer(&b))
@@ -77,9 +77,9 @@ func victimInVfork() {
 	select {}
 }
 
-// stopVictim makes a victim, has it stop and go on, says what wait4 tells of it, and
-// ends it. Arguments: the victim; what to do with
-// SIGCHLD; a FIFO that has a byte when to go on after having said something.
+// stopVictim starts a victim, stops it and lets it go on, prints what wait4 returns, and ends it.
+// Arguments: the victim; what to do with SIGCHLD; a FIFO that has a byte when to go on after a
+// print.
 func stopVictim() {
 	victim, sigchld := os.Args[2], os.Args[3]
 	proceed, err := unix.Open(os.Args[4], unix.O_RDWR|unix.O_CLOEXEC, 0)
@@ -99,7 +99,7 @@ func stopVictim() {
 	hear(ready)
 	signal(pid, unix.SIGTSTP)
 	if victim == "victim-vfork" {
-		say(release) // it cannot stop before
+		say(release) // it cannot stop before that
 	}
 	fmt.Println(int(await(pid, unix.WUNTRACED).StopSignal()))
 	hear(proceed)
@@ -156,7 +156,7 @@ func ignoreStops(how string) {
 	}
 }
 
-// stops collects what a source says of stops.
+// stops collects what a source notes of stops.
 type stops struct {
 	source *procevents.Source
 	got    []string
@@ -169,16 +169,15 @@ func (s *stops) drain() []string {
 			s.got = append(s.got, fmt.Sprint("stopped by ", r.Status))
 		case procevents.Continued:
 			s.got = append(s.got, "continued")
-		default: // lives are other tests' matter
+		default: // births and ends are for other tests
 		}
 	})
 	s.got = slices.Compact(s.got)
 	return s.got
 }
 
-// TestStops stops victims of all kinds. When the parent says that its child has
-// stopped or goes on, that has been noted; of a parent that does not want SIGCHLD for
-// stops, soon after.
+// TestStops stops victims of all kinds. When the parent reports that its child has stopped or goes
+// on, that has been noted. If the parent wants no SIGCHLD for stops, it is noted soon after.
 func TestStops(t *testing.T) {
 	s := newSpace(t)
 	source := s.open(procevents.Config{})

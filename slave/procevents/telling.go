@@ -8,10 +8,9 @@ import (
 	"bproc/wire"
 )
 
-// tellBirth announces a process. Its maker has been announced: its birth was
-// before this one in the queue, and it was not dropped because this one needs it.
-// So has the parent, where that is another: the maker, or who made that, is a child
-// of its.
+// tellBirth announces a process. Its maker has been announced: the maker's birth was before this
+// one in the queue, and was not dropped because this one needs it. So has the parent, if it is
+// another process: the maker, or the process that made it, is its child.
 func (t *Tracker) tellBirth(p *process) {
 	if p.gone || p.announced {
 		return
@@ -28,7 +27,7 @@ func (t *Tracker) tellBirth(p *process) {
 	e := wire.Event{Kind: wire.EventForked, PID: p.pid, Parent: p.maker.pid}
 	if p.sibling {
 		e.Maker = p.maker.pid
-		e.Parent = 0 // has ended, while this birth was put off
+		e.Parent = 0 // the parent has ended while this birth was put off
 		if q := p.parent; q != nil && q.announced && !q.gone {
 			e.Parent = q.pid
 		}
@@ -51,19 +50,19 @@ func (t *Tracker) tellBirth(p *process) {
 	}
 }
 
-// ends has an end told.
+// ends puts an end into the queue.
 func (t *Tracker) ends(p *process) {
 	p.ending = true
 	t.push(p, end)
 }
 
-// maxTries bounds how often a change waits: once for p's own children, once each
-// for its leader's birth, change and children. Without a bound two that are in each
-// other's groups would wait for ever.
+// maxTries bounds how often a change waits: once for p's own children, once each for its leader's
+// birth, change and children. Without a bound two processes in each other's groups would wait
+// forever.
 const maxTries = 4
 
-// behindKids puts a change of group or session behind those children that were born
-// into the old one: their ghosts are to inherit it, and keep it from being empty.
+// behindKids puts a change of group or session behind the births of the children that were born
+// into the old one: their ghosts must inherit it, and keep it from being empty.
 func (t *Tracker) behindKids(p *process) bool {
 	if p.kids == 0 || p.tries > 0 || !p.moves() {
 		return false
@@ -73,8 +72,8 @@ func (t *Tracker) behindKids(p *process) bool {
 	return true
 }
 
-// behindMembers puts an end behind those who are still to join the process's group: one
-// whose last ghost has gone cannot be joined any more.
+// behindMembers puts an end behind the processes that are still to join the process's group: a
+// group whose last ghost has gone cannot be joined any more.
 func (t *Tracker) behindMembers(p *process) bool {
 	if !t.wanted(p) || p.tries >= maxTries {
 		return false
@@ -84,8 +83,8 @@ func (t *Tracker) behindMembers(p *process) bool {
 	return true
 }
 
-// tellChange brings a ghost up to date with its process. It may have gone since the change was put off, to
-// make room for another.
+// tellChange brings a ghost up to date with its process. The process may have gone since the change
+// was put off, to make room for another.
 func (t *Tracker) tellChange(p *process) {
 	p.changing = false
 	if p.gone {
@@ -136,15 +135,15 @@ func (t *Tracker) tellEnd(p *process, status wire.Status, usage *wire.Usage) {
 	t.bury(p)
 }
 
-// join puts into e what the ghost must do to be in the group and session of its
-// process, if it can.
+// join puts into e what the ghost must do to get into the group and session of its process, if it
+// can.
 func (t *Tracker) join(p *process, e *wire.Event) {
 	goal := p.goal()
 	switch {
 	case e.Kind == wire.EventForked && p.kids > 0:
 		return // a change will follow, behind them
 	case goal.sid == p.pid && p.front.sid != p.pid && t.groups[p.pid] > 0:
-		return // not possible (setsid(2)): it could not go back where it came from, and leads a group
+		return // not possible (setsid(2)): the ghost leads a group, and could not go back where it came from
 	case goal.sid == p.pid && p.front.sid != p.pid:
 		e.PGID, e.SID = p.pid, p.pid
 	case goal.sid != p.front.sid:
@@ -159,7 +158,7 @@ func (t *Tracker) join(p *process, e *wire.Event) {
 	t.move(p, e)
 }
 
-// move takes in that a ghost is in the group and session that e says.
+// move takes in that a ghost is in the group and session of e.
 func (t *Tracker) move(p *process, e *wire.Event) {
 	t.leave(p)
 	p.front.pgid = e.PGID
@@ -169,9 +168,9 @@ func (t *Tracker) move(p *process, e *wire.Event) {
 	t.enter(p)
 }
 
-// joinable reports whether the front end has the group that p is in. Of its own
-// groups the node knows no more than that p could join one, so it was there. Without a
-// ghost of its leader, who would have to make it, it is a former one with the number.
+// joinable reports whether the front end has the group that p is in. Of the front end's own groups
+// the node knows only that p could join one, so it existed. A group without a ghost of its leader,
+// which would have to make it, is a former one with the number.
 func (t *Tracker) joinable(p *process) bool {
 	pgid := p.goal().pgid
 	if pgid < pidmap.Node {
@@ -181,7 +180,7 @@ func (t *Tracker) joinable(p *process) bool {
 	return t.groups[pgid] > 0 && (leader == nil || leader.announced)
 }
 
-// rename puts into e those credentials that the ghost has not.
+// rename puts into e the credentials that the ghost lacks.
 func (p *process) rename(e *wire.Event) {
 	goal := p.goal()
 	if user := goal.user; user != p.front.user {
@@ -199,7 +198,7 @@ func (t *Tracker) enter(p *process) {
 	t.sessions[p.front.sid]++
 }
 
-// leave counts it out of them.
+// leave counts a ghost out of them.
 func (t *Tracker) leave(p *process) {
 	count := func(all map[wire.PID]int, number wire.PID) {
 		if all[number]--; all[number] == 0 {
@@ -210,14 +209,14 @@ func (t *Tracker) leave(p *process) {
 	count(t.sessions, p.front.sid)
 }
 
-// show puts the image of p into e, for its ghost; false: p is gone, or its ghost
-// shows the same: that is not to execute anything then, for natively a parent may not put
-// a child into another group that has (setpgid(2), EACCES).
+// show puts the image of p into e, for its ghost. It returns false if p is gone or if its ghost
+// shows the same. The ghost must not execute anything then, because natively a parent may not put a
+// child that has executed a program into another group (setpgid(2), EACCES).
 //
-// The answer may be that of an exec which has not been taken in, and whoever p
-// forked before that is not like this ghost. So the image gets a new name: children
-// that are held now differ from it, and those whose births are yet to be taken in
-// come with that exec, after which p itself differs.
+// The image may be that of an exec that has not been taken in. Children that p forked before that
+// exec do not look like this ghost. So the image gets a new name: children that are held now differ
+// from it, and children whose births are yet to be taken in come with that exec, after which p
+// itself differs.
 func (t *Tracker) show(p *process, e *wire.Event) bool {
 	im, ok := t.imageOf(p)
 	if !ok {
@@ -235,9 +234,9 @@ func (t *Tracker) show(p *process, e *wire.Event) bool {
 	return true
 }
 
-// imageOf returns the image of a process. That of one that has ended is still to be seen
-// in a child that has executed nothing: its ghost inherits it, and must not execute
-// anything either (see show). Else a zombie has a name only.
+// imageOf returns the image of a process. The image of a process that has ended can still be seen
+// in a child that has executed nothing: its ghost inherits the image, and must not execute anything
+// either (see show). Otherwise a zombie has a name only.
 func (t *Tracker) imageOf(p *process) (Image, bool) {
 	if !p.dead {
 		return t.image(p.pid)
@@ -255,7 +254,8 @@ func (t *Tracker) imageOf(p *process) (Image, bool) {
 	return t.image(p.pid)
 }
 
-// hash names what an image shows. Its seed is nobody's choice, so no two have the same.
+// hash names what an image shows. No process can choose its seed, so no two images have the same
+// hash.
 func (t *Tracker) hash(im *Image) uint64 {
 	var h maphash.Hash
 	h.SetSeed(t.seed)
@@ -267,7 +267,7 @@ func (t *Tracker) hash(im *Image) uint64 {
 	return h.Sum64()
 }
 
-// started tells that p was started from the front end, if that is still to be told.
+// started reports that p was started from the front end, if that has not been reported.
 func (t *Tracker) started(p *process) {
 	if p.starting {
 		p.starting = false

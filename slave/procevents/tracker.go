@@ -9,61 +9,58 @@ import (
 	"bproc/wire"
 )
 
-// DefaultHold is how long a birth, an exec or an end is held back while the front end
-// follows.
+// DefaultHold is how long a birth, an exec or an end is held back while the front end keeps up.
 const DefaultHold = core.MinHold
 
 // lostStatus is the status of a process whose end was not seen.
 var lostStatus = wire.SignalStatus(9)
 
-// Tracker turns what the kernel and init say of the processes of a space into the
-// events that the front end is told.
+// Tracker turns the kernel's records and init's reports on the processes of a space into the events
+// for the front end.
 //
-// Everything goes through one queue in the order in which it happened and leaves
-// it after the hold time, or when [Tracker.Flush] is called for all of it, which
-// must be done before anything is let out that a process may have said: so the
-// front end learns of things in their order. A process that was born and died
-// within the queue is not told at all, unless somebody who is told needs it: a
-// child that lives on, or a process of its group; or its parent has not waited for it.
+// Everything goes through one queue in the order in which it happened. It leaves the queue after
+// the hold time, or when [Tracker.Flush] is called for all of it. That must be done before anything
+// is let out that a process may have said, so that the front end learns of things in their order. A
+// process that was born and died within the queue is not reported at all, unless a reported process
+// needs it (a child that lives on, or a process of its group) or its parent has not waited for it.
 //
 //	born --+--> held ---(leaves the queue)---> announced --> dead, end held --> zombie --> gone
 //	       |      |                                ^
 //	       |      +--dies--> dead, unannounced --(is needed)
 //	       |                    |
 //	       |                    +--(not needed)--> dropped
-//	       +-- by init: launched, announced by nature; init tells its start and end
+//	       +-- by init: launched, announced at once; init reports its start and end
 //
-// From the queue's order follows: Forked comes after the parent's Forked or
-// Spawned and before the parent's Exited, and so with the maker's; Exited comes once for each process with
-// a Forked or a successful Spawned; a number is used again only after Exited.
+// The queue's order implies that Forked comes after the Forked or Spawned, and before the Exited,
+// of the parent and of the maker. Exited comes once for each process with a Forked or a successful
+// Spawned. A number is used again only after Exited.
 //
 // # Groups and sessions
 //
-// Their numbers are the same on both sides. A process that was started from the front
-// end begins where its ghost is; all others inherit from their parents, as ghosts do
-// by the front end's kernel. An event says only what that does not bring about: PGID
-// and SID are 0 where nothing changes for the ghost. SID is otherwise the process's
-// own number: it has called setsid, and PGID is the same number. PGID alone is the
-// number of the group it has joined: its own, another's that has a ghost in it, or one
-// of the front end's own, below pidmap.Node, which the node could only join after the
-// front end had been asked. Changes are seen at forks and execs, and when the daemon
-// looks, and each is told, in its place (turns.go). With a Maker it is a zombie that its
-// parent has put into the group. One that no ghost could repeat is left out: its group has no ghost in it, or
-// is that of a ghost whose group or session has no number in the front end's PID
-// namespace; for such a ghost the node has made one of its own. Nor can a ghost call setsid
-// that could not leave its group for that reason.
+// Their numbers are the same on both sides. A process that was started from the front end begins
+// where its ghost is; all others inherit from their parents, as ghosts do by the front end's
+// kernel. An event says only what that does not bring about: PGID and SID are 0 if nothing changes
+// for the ghost. Otherwise SID is the process's own number: it has called setsid, and PGID is the
+// same number. PGID alone is the number of the group that it has joined: its own, another process's
+// that has a ghost in it, or one of the front end's own, below pidmap.Node, which the node could
+// only join after the front end had been asked. Changes are seen at forks and execs, and when the
+// daemon looks. Each is reported in its place (turns.go). With a Maker it is about a zombie that
+// its parent has put into the group. A change that no ghost could repeat is left out: its group has
+// no ghost in it, or is that of a ghost whose group or session has no number in the front end's PID
+// namespace; for such a ghost the node has made one of its own. A ghost that could not leave its
+// group for that reason cannot call setsid either.
 //
 // # Credentials
 //
-// A ghost inherits those of its parent's ghost. User and Group are in an event only
-// where they differ from what the ghost has.
+// A ghost inherits the credentials of its parent's ghost. User and Group are in an event only if
+// they differ from the ghost's.
 type Tracker struct {
 	hold  time.Duration
 	image func(wire.PID) (Image, bool)
 
 	clock    time.Time // latest time given
 	procs    map[wire.PID]*process
-	parted   map[wire.PID][]*process // who had a number before, and is still to be told to be gone; oldest first
+	parted   map[wire.PID][]*process // former owners of a number whose ends are not reported yet; oldest first
 	groups   map[wire.PID]int        // ghosts in each group, by the node's number of it
 	sessions map[wire.PID]int        // and in each session
 	queue    queue
@@ -74,21 +71,21 @@ type Tracker struct {
 
 	events  []wire.Event
 	states  []core.Known // of their processes, after each
-	flushed []core.Known // of those that Flush has returned
+	flushed []core.Known // of the events that Flush has returned
 	next    uint64       // number of events[0]
-	at      uint64       // where the last record was in its ring
+	at      uint64       // position of the last record in its ring
 
 	zombie    func(wire.PID) (ProcessInfo, bool) // see KeepZombies
-	shorts    []*process                         // ended before their births were told
-	zombies   []*process                         // told to be such
-	zombiesAt time.Time                          // when they are to be looked at
+	shorts    []*process                         // ended before their births were reported
+	zombies   []*process                         // reported as zombies
+	zombiesAt time.Time                          // when to look at them next
 
 	buried []*process // ended, with descendants that live; oldest first
 	scan   *scan      // between BeginScan and Resync
 }
 
-// NewTracker returns a tracker without processes. image gives the image of
-// a process as it is now; false: the process is gone. It is called within Flush.
+// NewTracker returns a tracker without processes. image returns the present image of a process;
+// false: the process is gone. It is called within Flush.
 func NewTracker(hold time.Duration, image func(wire.PID) (Image, bool)) *Tracker {
 	return &Tracker{
 		hold:     hold,
@@ -98,12 +95,12 @@ func NewTracker(hold time.Duration, image func(wire.PID) (Image, bool)) *Tracker
 		groups:   make(map[wire.PID]int),
 		sessions: make(map[wire.PID]int),
 		seed:     maphash.MakeSeed(),
-		first:    rand.Uint64() >> 1, // another tracker of the space has given others
+		first:    rand.Uint64() >> 1, // a former tracker of the space has given other numbers
 		next:     1,
 	}
 }
 
-// Hold has everything held back for another time from now on, also what is held already.
+// Hold sets how long everything is held back from now on, also what is held already.
 func (t *Tracker) Hold(hold time.Duration) { t.hold = hold }
 
 // Record takes in what the kernel noted, at the time at which it was read.
@@ -125,13 +122,13 @@ func (t *Tracker) note(r Record) {
 	case Continued:
 		t.resumed(r)
 	case CursorLow, Stray, Filling:
-		// Notices: they are not about what a process does.
+		// Notices are not about what a process does.
 	}
 }
 
-// Flush returns the events that are due, or all of them and everything held.
-// Their Last, even if there are none, is the number of the last event so far:
-// after a Flush of all, the number that marks what the processes say.
+// Flush returns the events that are due, or everything that is held, too. Last of the result, even
+// if there are no events, is the number of the last event so far: after a Flush of all, the number
+// that marks the output of processes.
 func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 	t.advance(now)
 	t.dropShorts()
@@ -167,10 +164,10 @@ func (t *Tracker) Next() (time.Time, bool) {
 	return at, ok
 }
 
-// Renumber starts a new link, on which the events in again have the numbers from 1,
-// and those that Flush returns from now on follow. Events that were not fetched by Flush
-// belong to the old link and are gone with it, so fetch them first. For [Tracker.Late]
-// the front end has seen all other births of former links.
+// Renumber starts a new session, in which the events in again have the numbers from 1, and events
+// that Flush returns from now on follow. Events that were not fetched by Flush belong to the old
+// session and are lost with it, so fetch them first. [Tracker.Late] takes all other births of
+// former sessions as handled by the front end.
 func (t *Tracker) Renumber(again []wire.Event) {
 	t.events, t.states, t.next = nil, nil, uint64(len(again))+1
 	for _, p := range t.ghosts(nil) {
@@ -191,11 +188,11 @@ func (t *Tracker) Renumber(again []wire.Event) {
 	}
 }
 
-// Stats says how much a tracker keeps.
+// Stats counts what a tracker keeps.
 type Stats struct {
 	Processes int // known, announced or not
 	Queued    int // births, changes and ends held back
-	Buried    int // have ended and are kept for those who descend from them
+	Buried    int // have ended and are kept for their descendants
 }
 
 // Stats returns the present numbers.
@@ -217,7 +214,7 @@ func (t *Tracker) push(p *process, what step) {
 	t.queue.push(item{process: p, step: what, since: t.clock, at: t.at})
 }
 
-// emit has e told, which is of p; nil: of a process that was never there.
+// emit adds e, an event of p; nil: of a process that never existed.
 func (t *Tracker) emit(p *process, e wire.Event) {
 	state := core.Known{PID: e.PID, Birth: e.Birth}
 	if p != nil {
@@ -226,11 +223,11 @@ func (t *Tracker) emit(p *process, e wire.Event) {
 	t.events, t.states = append(t.events, e), append(t.states, state)
 }
 
-// Position says where in its ring the record is that is taken in next.
+// Position sets the position in its ring of the record that is taken in next.
 func (t *Tracker) Position(at uint64) { t.at = at }
 
-// Oldest returns where the first record is that led to something which has not been
-// told; false: there is none.
+// Oldest returns the position of the first record with an effect that has not been reported; false:
+// there is none.
 func (t *Tracker) Oldest() (at uint64, held bool) {
 	if len(t.queue.items) == 0 {
 		return 0, false
@@ -238,10 +235,10 @@ func (t *Tracker) Oldest() (at uint64, held bool) {
 	return t.queue.items[0].at, true
 }
 
-// number is that of the next event.
+// number returns the number of the next event.
 func (t *Tracker) number() uint64 { return t.next + uint64(len(t.events)) }
 
-// settle tells everything that is held.
+// settle reports everything that is held.
 func (t *Tracker) settle() {
 	for {
 		it, ok := t.queue.pop()

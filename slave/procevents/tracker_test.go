@@ -43,7 +43,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestHold: what is held is held for as long as was said last.
+// TestHold: everything held is held for the time that was set last.
 func TestHold(t *testing.T) {
 	start := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
@@ -88,8 +88,8 @@ func TestRenumber(t *testing.T) {
 	}
 }
 
-// TestManyAreBuried: a daemon that goes from process to process, more often than is
-// kept account of.
+// TestManyAreBuried has a daemon fork and end, again and again, more often than the tracker keeps
+// account of.
 func TestManyAreBuried(t *testing.T) {
 	now := time.Unix(100, 0)
 	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
@@ -132,8 +132,7 @@ func TestManyAreBuried(t *testing.T) {
 	}
 }
 
-// number makes one of sixteen numbers: outside, init, ten of the node's, four of the
-// front end's.
+// number makes one of sixteen numbers: outside, init, ten of the node, four of the front end.
 func number(b byte) wire.PID {
 	n := wire.PID(b % 16)
 	if n >= 2 && n < 12 {
@@ -142,14 +141,13 @@ func number(b byte) wire.PID {
 	return n
 }
 
-// FuzzTracker feeds records that no kernel would write. The events must still be
-// such that the front end can obey: nothing about a process without a ghost, no
-// ghost twice, and no end of work.
+// FuzzTracker feeds records that no kernel would write. The front end must still be able to obey
+// the events: none about a process without a ghost, no ghost twice, and an end of the work.
 func FuzzTracker(f *testing.F) {
 	f.Add([]byte{0, 1, 4, 0, 1, 5, 4, 0, 2, 4, 0, 0, 9, 0, 0, 0})
 	f.Add([]byte{0, 1, 0, 0, 1, 4, 1, 1, 2, 4, 5, 1, 1, 5, 4, 5, 2, 5, 4, 5, 3, 4, 0, 0, 3, 5, 0, 0, 8, 0, 0, 0})
-	f.Add([]byte("000000000000000000000000070000000000000000000000000000000000&0,0201Z9000"))                                                                         // a number is used again whose last owner has a child that is still to be told
-	f.Add([]byte("\x50\x81\xc6\xab\x16\x82\x7b\xa1\xdb\x14\xd7\xcc\xa0\x87\x92\x35\x00\x02\x00\x5a\x8f\x46\xa5\x5a\xb1\x1e\x78\x3e\x46\x50\x81\xc6\xab\x00\x80\x00")) // a change is put off of a process that goes before it is told
+	f.Add([]byte("000000000000000000000000070000000000000000000000000000000000&0,0201Z9000"))                                                                         // a number is reused whose last owner has a child that is still to be reported
+	f.Add([]byte("\x50\x81\xc6\xab\x16\x82\x7b\xa1\xdb\x14\xd7\xcc\xa0\x87\x92\x35\x00\x02\x00\x5a\x8f\x46\xa5\x5a\xb1\x1e\x78\x3e\x46\x50\x81\xc6\xab\x00\x80\x00")) // a change is put off, and its process is gone before it is reported
 	f.Fuzz(func(t *testing.T, script []byte) {
 		now := time.Unix(0, 0)
 		tracker := procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {

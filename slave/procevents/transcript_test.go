@@ -14,12 +14,11 @@ import (
 	"bproc/wire"
 )
 
-// TestTranscripts replays the inputs of testdata/*.txt and compares the events with
-// those in the file.
+// TestTranscripts replays the inputs of testdata/*.txt and compares the events with those in the
+// file.
 //
-// A line is a time in milliseconds and an input, a comment, or (indented) an
-// event that the input before it brought out. After each input the events that are
-// due are fetched. Inputs:
+// A line is a time in milliseconds and an input, a comment, or (indented) an event that results
+// from the input before it. After each input the events that are due are fetched. Inputs:
 //
 //	fork PID PARENT [by CREATOR] [TRAITS]
 //	exec PID ARGV0 [TRAITS]
@@ -30,8 +29,8 @@ import (
 //	renumber | flush | tick
 //	beginscan | resync PID:PARENT:PGID:SID:UID:STATE[ending] ...
 //
-// Traits are pgid N, sid N, uid N, euid N, gid N and egid N, else as they were, or as
-// the creator's.
+// Traits are pgid N, sid N, uid N, euid N, gid N and egid N. Others are as before, or as the
+// creator's.
 func TestTranscripts(t *testing.T) {
 	coretest.Walk(t, "testdata/*.txt", newPlayer)
 }
@@ -43,7 +42,7 @@ type traits struct {
 	user, group wire.IDs
 }
 
-// player is a tracker and what it needs to know of the made-up kernel.
+// player is a tracker, with its state of the made-up kernel.
 type player struct {
 	t         *testing.T
 	tracker   *procevents.Tracker
@@ -51,7 +50,7 @@ type player struct {
 	next      uint64
 	processes map[wire.PID]*traits
 	zombies   map[wire.PID]*traits
-	starting  map[wire.PID]bool // those whose own exec was not recorded
+	starting  map[wire.PID]bool // processes whose own exec was not recorded
 }
 
 func newPlayer(t *testing.T) func(line string) []string {
@@ -74,7 +73,7 @@ func newPlayer(t *testing.T) func(line string) []string {
 	return p.line
 }
 
-// line takes an input at its time, and returns what came out.
+// line feeds an input at its time, and returns the resulting events.
 func (p *player) line(line string) []string {
 	words := strings.Fields(line)
 	p.now = time.Unix(0, 0).Add(time.Duration(p.number(words[0])) * time.Millisecond)
@@ -131,7 +130,7 @@ func (p *player) input(verb string, args []string) []string {
 	return nil
 }
 
-// word is one of init or the daemon.
+// word feeds a report of init or the daemon.
 func (p *player) word(verb string, pid wire.PID, args []string) {
 	process := p.processes[pid]
 	p.tracker.Look(true, p.now)
@@ -182,7 +181,7 @@ func (p *player) word(verb string, pid wire.PID, args []string) {
 	}
 }
 
-// set changes traits as the words say.
+// set changes traits according to the words.
 func (p *player) set(process *traits, args []string) {
 	for i := 0; i+1 < len(args); i++ {
 		word, n := args[i], args[i+1]

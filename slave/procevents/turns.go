@@ -6,12 +6,12 @@ import (
 	"bproc/wire"
 )
 
-// A change of group, session or credentials is a turn: it is told by itself, in its
-// place. What the front end's kernel allows a ghost depends on where that and others are
-// by then, so the ghosts do one by one what the processes did: a group is there when it
-// is joined, and has its last member for as long.
+// A change of group, session or credentials is a turn: it is reported separately, in its place.
+// What the front end's kernel allows a ghost depends on the groups and credentials of that and
+// other ghosts at the time. So the ghosts repeat one by one what the processes did: a group exists
+// when it is joined, and keeps its last member until then.
 
-// Observe says what a process was seen to be, which may have ended, after everything that
+// Observe takes in a state in which a process was seen, which may have ended, after everything that
 // was given to Record before.
 func (t *Tracker) Observe(is ProcessInfo, now time.Time) {
 	t.advance(now)
@@ -22,13 +22,13 @@ func (t *Tracker) Observe(is ProcessInfo, now time.Time) {
 	t.scan.heard(p, newsPlace|newsUser)
 	to := p.traits
 	to.user, to.group = is.User, is.Group
-	if is.PGID != 0 && is.SID != 0 { // else it is led by somebody outside of the space
+	if is.PGID != 0 && is.SID != 0 { // else the leader is outside of the space
 		to.pgid, to.sid = is.PGID, is.SID
 	}
 	t.turn(p, to, is.Parent)
 }
 
-// moved says in which group and session the kernel has noted p to be.
+// moved takes in the group and session that the kernel has noted of p.
 func (t *Tracker) moved(p *process, pgid, sid wire.PID) {
 	if p.ownExec {
 		t.see(p, pgid, sid)
@@ -41,14 +41,14 @@ func (t *Tracker) moved(p *process, pgid, sid wire.PID) {
 	t.turn(p, to, 0)
 }
 
-// turn has a change of p told, who is needed for that. Only a parent can have changed one
-// that is known to be a zombie.
+// turn has a change of p reported, and p is needed for that. Only a parent can have changed a
+// process that is known to be a zombie.
 func (t *Tracker) turn(p *process, to traits, parent wire.PID) {
 	if p.traits == to && (p.turns > 0 || !p.announced || !p.moves() && !p.renamed()) {
 		return
 	}
-	// A group other than p's own was made by its leader, so if the leader was never seen
-	// in it, it is now.
+	// A group other than p's own was made by its leader, so if the leader has not been seen in it,
+	// it counts as seen now.
 	if leader := t.alive(to.pgid); leader != nil && leader != p && !leader.led {
 		led := leader.traits
 		led.pgid = to.pgid
@@ -65,8 +65,8 @@ func (t *Tracker) turn(p *process, to traits, parent wire.PID) {
 	t.queue.push(item{process: p, step: turn, to: to, by: t.procs[parent], since: t.clock, at: t.at})
 }
 
-// tellTurn tells one change. A ghost that is a zombie can only be put into another group,
-// by that of its parent.
+// tellTurn reports one change. A ghost that is a zombie can only be put into another group, by the
+// ghost of its parent.
 func (t *Tracker) tellTurn(it item) {
 	p := it.process
 	p.turns--
@@ -95,8 +95,8 @@ func (t *Tracker) tellTurn(it item) {
 	t.release(&p)
 }
 
-// mover returns whose ghost can move that of p, a zombie: its parent's, or that of who has
-// adopted it since; 0: nobody's.
+// mover returns the process whose ghost can move the ghost of p, a zombie: its parent, or the
+// process that has adopted it since; 0: none.
 func (t *Tracker) mover(p, parent *process) wire.PID {
 	if parent != nil && (parent.zombie || parent.gone) {
 		is, _ := t.remains(p)
@@ -108,16 +108,16 @@ func (t *Tracker) mover(p, parent *process) wire.PID {
 	return parent.pid
 }
 
-// clear ends the ghosts of those who have ended in a group that p is about to make by
-// setsid: they have been waited for, or there would be one (setsid(2)).
+// clear ends the ghosts of processes that have ended in a group that p is about to make by setsid.
+// They have been waited for, or the group would still exist (setsid(2)).
 func (t *Tracker) clear(p *process) {
 	for _, q := range t.ghosts(func(q *process) bool { return q != p && q.dead && q.front.pgid == p.pid }) {
 		t.part(q)
 	}
 }
 
-// turning puts the end of p behind those of its changes that were seen after it. What else
-// has changed is told now.
+// turning puts the end of p behind its changes that were seen after it. Other changes are reported
+// now.
 func (t *Tracker) turning(p *process) bool {
 	if p.changing {
 		t.tellChange(p)

@@ -7,25 +7,24 @@ import (
 	"bproc/wire"
 )
 
-// maxZombies bounds how many are told to be zombies at a time; the others have just
+// maxZombies bounds how many processes are reported as zombies at a time; others are reported as
 // ended.
 const maxZombies = 32
 
-// zombieLook is how long zombies are not looked at when nothing else happens.
+// zombieLook is the time between looks at the zombies when nothing else happens.
 const zombieLook = 20 * time.Millisecond
 
-// KeepZombies has a process told that has ended and of which [Tracker.Look] has not found
-// that its parent has waited for it when its end is told: a zombie is in its group, so that others can join that
-// or send it signals (setpgid(2), kill(2)). zombie returns the group, session and
-// credentials of a process that has ended and is still there.
+// KeepZombies has a process reported as a zombie if [Tracker.Look] has not found, when its end is
+// due, that its parent has waited for it: a zombie is in its group, so that others can join the
+// group or send it signals (setpgid(2), kill(2)). zombie returns the group, session and credentials
+// of a process that has ended and is still there.
 func (t *Tracker) KeepZombies(zombie func(wire.PID) (ProcessInfo, bool)) { t.zombie = zombie }
 
-// stays reports whether the ghost of a process that has ended is to be a zombie. What
-// the process has done last may have been to change its group or credentials, which
-// nobody has seen then.
+// stays reports whether the ghost of a process that has ended must be a zombie. The last action of
+// the process may have been a change of its group or credentials that has not been seen.
 //
-// One that has been waited for stays as long as it is wanted: so its children have the
-// parent at once that has adopted them.
+// A process that has been waited for stays as long as it is wanted: so its children get at once the
+// parent that has adopted them.
 func (t *Tracker) stays(p *process) bool {
 	if t.zombie == nil || p.gone || len(t.zombies) >= maxZombies || p.reaped && !t.wanted(p) {
 		return false
@@ -36,7 +35,7 @@ func (t *Tracker) stays(p *process) bool {
 	return true
 }
 
-// tellLast tells what a process has changed last.
+// tellLast reports the last change of a process.
 func (t *Tracker) tellLast(p *process, is ProcessInfo) {
 	moved := is.PGID != p.traits.pgid || is.SID != p.traits.sid
 	if moved {
@@ -48,16 +47,16 @@ func (t *Tracker) tellLast(p *process, is ProcessInfo) {
 	}
 }
 
-// wanted reports whether somebody who is still to be told needs the ghost of p, or that is
-// the last in a group which is still to be joined.
+// wanted reports whether a process that is still to be reported needs the ghost of p, or whether
+// that is the last in a group that is still to be joined.
 func (t *Tracker) wanted(p *process) bool {
 	return p.needed > 0 || t.groups[p.front.pgid] == 1 && t.queue.joins(p.front.pgid)
 }
 
-// Look finds out who has been waited for of those whose ends are due, or of all who have
-// ended, and reports whether there are any new ones. What somebody did before that, to
-// join a group for example, may not have been taken in: so the records must be drained
-// once more before Flush, which tells the ends only of those that were found.
+// Look finds the processes that have been waited for, among those whose ends are due or among all
+// that have ended, and reports whether there are any new ones. What a process did before it waited,
+// such as joining a group, may not have been taken in. So the records must be drained once more
+// before Flush, which reports only the ends of processes that were found.
 func (t *Tracker) Look(all bool, now time.Time) (found bool) {
 	if t.zombie == nil {
 		return false
@@ -96,8 +95,8 @@ func (t *Tracker) remains(p *process) (ProcessInfo, bool) {
 	return t.zombie(p.pid)
 }
 
-// short is for a process that has ended before its birth was told, and whom nobody
-// needs who is told.
+// short takes in a process that has ended before its birth was reported and that no reported
+// process needs.
 func (t *Tracker) short(p *process) {
 	if t.zombie == nil {
 		t.drop(p)
@@ -106,8 +105,8 @@ func (t *Tracker) short(p *process) {
 	t.shorts = append(t.shorts, p)
 }
 
-// dropShorts drops those that are not even zombies any more, and those who were needed
-// for them only. The births of the others are told when it is time.
+// dropShorts drops processes that are no longer zombies, and those that were needed only for them.
+// The births of the others are reported in time.
 func (t *Tracker) dropShorts() {
 	var stay []*process
 	for len(t.shorts) > 0 {
@@ -125,9 +124,9 @@ func (t *Tracker) dropShorts() {
 	t.shorts = stay
 }
 
-// lingers puts off the birth of a process that has just ended: most will have been waited
-// for in a moment. It must not come behind what is held of its maker, whose ghost is to be
-// then as the maker was at the birth.
+// lingers puts off the birth of a process that has just ended: most are waited for within a moment.
+// It must not come behind held changes of its maker, whose ghost must be as the maker was at the
+// birth.
 func (t *Tracker) lingers(it item) bool {
 	p := it.process
 	if it.step != birth || !p.dead || p.gone || p.needed > 0 || p.waited {
@@ -148,7 +147,7 @@ func (t *Tracker) tellZombie(p *process) {
 	t.zombiesAt = t.clock.Add(zombieLook)
 }
 
-// tellReaped ends the ghosts of those who are no zombies any more.
+// tellReaped ends the ghosts of processes that are no longer zombies.
 func (t *Tracker) tellReaped() {
 	for _, p := range slices.Clone(t.zombies) {
 		if p.reaped && !t.wanted(p) {

@@ -15,8 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// How long to wait for bpinit's first frame, and for the end of one that is
-// being killed.
+// Time limits for bpinit's first frame, and for the end of a bpinit that is being killed.
 const (
 	readyTimeout = 10 * time.Second
 	dyingTimeout = 2 * time.Second
@@ -25,8 +24,7 @@ const (
 // errNoSpace says that there is no living space in a directory.
 var errNoSpace = errors.New("no process space")
 
-// attach returns the living space of a directory. What a dead one left there
-// is gone afterwards.
+// attach returns the living space of a directory. It removes what a dead one left there.
 func attach(ctx context.Context, cfg Config) (*Space, error) {
 	s := newSpace(cfg)
 	var err error
@@ -42,7 +40,7 @@ func attach(ctx context.Context, cfg Config) (*Space, error) {
 	}
 	alive, err := s.revive()
 	if err != nil && s.stops() {
-		alive, err = false, nil // it was dying when we looked
+		alive, err = false, nil // it was dying
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("attach to space %s: %w", cfg.Name, err), s.closeFiles())
@@ -63,13 +61,13 @@ func attach(ctx context.Context, cfg Config) (*Space, error) {
 	return s, nil
 }
 
-// isAtHome reports whether a space that was found has the numbers of this node at home:
-// its filter lets calls about those pass.
+// isAtHome reports whether a space that was found has this node's home: its filter lets calls about
+// those numbers pass.
 func (s *Space) isAtHome() bool {
 	return slices.Contains(s.container.Config().Labels, s.cfg.homeLabel())
 }
 
-// clear takes a dead space away.
+// clear removes a dead space.
 func (s *Space) clear(ctx context.Context) error {
 	if err := s.Destroy(ctx); err != nil {
 		return err
@@ -77,8 +75,7 @@ func (s *Space) clear(ctx context.Context) error {
 	return errNoSpace
 }
 
-// stops reports whether the init of a space that could not be revived ends
-// within the time that dying takes.
+// stops reports whether the init of a space that could not be revived ends within dyingTimeout.
 func (s *Space) stops() bool {
 	for deadline := time.Now().Add(dyingTimeout); time.Now().Before(deadline); time.Sleep(look) {
 		if status, err := s.container.Status(); err == nil && status == libcontainer.Stopped {
@@ -88,11 +85,11 @@ func (s *Space) stops() bool {
 	return false
 }
 
-// look is how long to wait before another look at an init that is dying.
+// look is the pause before another look at an init that is dying.
 const look = time.Millisecond
 
-// endsSoon reports whether bpinit, which did not answer, is about to end. One
-// that lives on is another matter: another daemon may have taken our place.
+// endsSoon reports whether bpinit, which did not answer, is about to end. If it lives on, another
+// daemon may have taken the place of this one.
 func (s *Space) endsSoon() bool {
 	for deadline := time.Now().Add(dyingTimeout); time.Now().Before(deadline); time.Sleep(look) {
 		if !s.alive() {
@@ -102,8 +99,8 @@ func (s *Space) endsSoon() bool {
 	return false
 }
 
-// revive reports whether the init of a space that was found is alive, and
-// thaws it: a daemon that died may have frozen it.
+// revive reports whether the init of a space that was found is alive. It thaws the space, which a
+// daemon that died may have frozen.
 func (s *Space) revive() (bool, error) {
 	state, err := s.container.State()
 	if err != nil {
@@ -120,9 +117,9 @@ func (s *Space) revive() (bool, error) {
 	if err := s.identify(state.InitProcessPid); err != nil {
 		return false, err
 	}
-	// libcontainer compares the start time: if init still is alive now, the
-	// descriptors opened in between are its own and no later process's. One that is
-	// created only waits for a daemon that was killed to let it begin.
+	// libcontainer compares the start time: if init is still alive now, the descriptors opened in
+	// between are its own and not those of a later process. An init in state Created only waits for
+	// a daemon that was killed to let it begin.
 	status, err = s.container.Status()
 	return err == nil && status != libcontainer.Stopped && status != libcontainer.Created, err
 }
@@ -147,12 +144,11 @@ func (s *Space) connect(ctx context.Context) error {
 	return nil
 }
 
-// ready takes the first frames of init. When ctx ends, the connection is not to be used
-// any more.
+// ready reads the first frames of init. If ctx ends, the connection must not be used any more.
 func (s *Space) ready(ctx context.Context, c *rights.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
 	err := s.begin(c)
-	if !stop() { // the deadline is set, or about to be
+	if !stop() { // the deadline has been set, or will be in a moment
 		err = context.Cause(ctx)
 	}
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// BenchmarkLaunch measures from the request to the answer that the program
-// executes; the program's run is awaited outside the clock.
+// BenchmarkLaunch measures the time from the request to the answer that the program executes. The
+// program's run is awaited outside the clock.
 func BenchmarkLaunch(b *testing.B) {
 	n := newNode(b)
 	b.ResetTimer()
@@ -26,7 +26,7 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkLaunchAndExit measures from the request to the status.
+// BenchmarkLaunchAndExit measures the time from the request to the status.
 func BenchmarkLaunchAndExit(b *testing.B) {
 	n := newNode(b)
 	b.ResetTimer()

@@ -12,8 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// TestCalls has processes make calls whose answer is on the front end, or which the
-// front end is to know of.
+// TestCalls has processes make calls that the front end answers or must know of.
 func TestCalls(t *testing.T) {
 	n := newNode(t)
 	n.mustLaunch(command(70000, "sleep", "1000"))
@@ -21,7 +20,7 @@ func TestCalls(t *testing.T) {
 	native, narrow := probe, probe32(t)
 	for _, c := range []struct {
 		name string
-		argv string // behind the probe
+		argv string // arguments of the probe
 		want string
 		told string
 	}{
@@ -53,7 +52,7 @@ func TestCalls(t *testing.T) {
 				number := strings.NewReplacer("PID", next.String())
 				want, wantTold := number.Replace(c.want), number.Replace(c.told)
 				text, _ := n.output(command(next, append([]string{program}, strings.Fields(c.argv)...)...))
-				// The descriptors before are the program's own business.
+				// The descriptors below are the program's own.
 				if got := strings.TrimSpace(text); got != want && (want != "3" || got < "3" || len(got) > 1) {
 					t.Errorf("got %q, want %q", got, want)
 				}
@@ -65,7 +64,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// A process whose parent has ended has its parent where the ghosts' kernel says.
+// A process whose parent has ended has the parent that the ghosts' kernel names.
 func TestGetppidOfOrphan(t *testing.T) {
 	n := newNode(t)
 	if err := n.SetCursor(1 << 20); err != nil {
@@ -80,12 +79,12 @@ func TestGetppidOfOrphan(t *testing.T) {
 	}
 }
 
-// A process that waits for the front end can be killed, and is then not waited for.
+// A process that waits for the front end can be killed. Its call is then abandoned.
 func TestCallerIsKilled(t *testing.T) {
 	n := newNode(t)
 	n.mustLaunch(command(70001, probe, "call", "kill", nobodyAnswers.String(), "0"))
 	n.front.await(t, "waits")
-	// Others are answered meanwhile.
+	// Other calls are answered meanwhile.
 	if text, _ := n.output(command(70002, probe, "call", "getpgid", frontEndPID.String())); text != "3999\n" {
 		t.Errorf("another call: got %q", text)
 	}
@@ -137,8 +136,8 @@ func TestManyCalls(t *testing.T) {
 	}
 }
 
-// A caller that waits for the front end cannot be frozen where it is. The others can,
-// and it is when it has its answer.
+// A caller that waits for the front end cannot be frozen where it is. The other processes can, and
+// it is frozen when it has its answer.
 func TestFreezeWhileACallWaits(t *testing.T) {
 	n := newNode(t)
 	n.mustLaunch(command(70001, probe, "call", "kill", nobodyAnswers.String(), "0"))
@@ -153,7 +152,7 @@ func TestFreezeWhileACallWaits(t *testing.T) {
 	before := int64(-1)
 	for deadline := time.Now().Add(patience); size(t, out) != before; {
 		before = size(t, out)
-		time.Sleep(50 * time.Millisecond) // in which it would write a lot
+		time.Sleep(50 * time.Millisecond) // enough to write a lot
 		if time.Now().After(deadline) {
 			t.Fatal("it goes on")
 		}
@@ -166,7 +165,7 @@ func TestFreezeWhileACallWaits(t *testing.T) {
 			t.Fatal("it does not go on")
 		}
 	}
-	if err := n.Freeze(); err != nil { // for the end of all
+	if err := n.Freeze(); err != nil { // for the cleanup
 		t.Fatal(err)
 	}
 }

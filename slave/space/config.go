@@ -21,7 +21,7 @@ import (
 	"bproc/wire"
 )
 
-// Config says what a space is made of.
+// Config describes a space.
 type Config struct {
 	Dir  string // state at run time, removed by Destroy: /run/bproc/slave-NAME
 	Root string // what the processes see as "/"; "/" is the node's
@@ -30,30 +30,28 @@ type Config struct {
 	Log  *slog.Logger
 
 	// View is a directory, the same here and in the space: what is mounted on it here appears
-	// there. It is for the view of the whole cluster, with the real procfs below it, which
-	// processes see as /proc that want to (wire.Command). Empty: there is none.
+	// there. It is for the view of the whole cluster, with the real procfs below it. Processes that
+	// ask for it (wire.Command) see it as /proc. Empty: there is none.
 	View string
 
-	// Home are process numbers that nobody outside of the space ever has; a Count of 0:
-	// there are none. A living space with another home is ended.
+	// Home are process numbers that no process outside of the space ever has; a Count of 0: there
+	// are none. A living space with another home is ended.
 	Home wire.Block
 
-	// Daemon does what system calls of the processes need; nil: those that need the
-	// front end wait for ever.
+	// Daemon carries out what system calls of the processes need; nil: calls that need the front
+	// end wait forever.
 	Daemon supervise.Daemon
 
-	// OnLaunched is called, as OnStatus is, when a launch of a former daemon is over: for
-	// each of Starting, and for those that failed until Forget.
+	// OnLaunched is called, as OnStatus is, when a launch of a former daemon is over: for each of
+	// Starting, and until Forget for those that failed.
 	OnLaunched func(wire.PID, wire.Stage, unix.Errno)
 
-	// OnStatus is called, from the goroutine of Run and so never at the same
-	// time as another callback, when a launched process ended, was stopped or goes
-	// on. It must not block.
+	// OnStatus is called when a launched process ended, was stopped or goes on. It is called from
+	// the goroutine of Run, and so never at the same time as another callback. It must not block.
 	OnStatus func(wire.PID, wire.Status, *wire.Usage)
 }
 
-// cgroupParent is the cgroup, or with systemd the slice, that holds all spaces
-// of a node.
+// cgroupParent is the cgroup, or with systemd the slice, that contains all spaces of a node.
 const cgroupParent = "bproc"
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)
@@ -76,7 +74,7 @@ func (c *Config) log() string      { return filepath.Join(c.Dir, "init.log") }
 func (c *Config) rootfs() string   { return filepath.Join(c.Dir, "root") }
 func (c *Config) stateDir() string { return filepath.Join(c.Dir, "container") }
 
-// container is the space in libcontainer's terms.
+// container returns the configuration of the space for libcontainer.
 func (c *Config) container() (*configs.Config, error) {
 	caps, err := ownCapabilities()
 	if err != nil {
@@ -89,7 +87,7 @@ func (c *Config) container() (*configs.Config, error) {
 	const inert = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	mounts := []*configs.Mount{
 		{Source: "proc", Destination: "/proc", Device: "proc", Flags: inert},
-		// Not made by libcontainer: it would rewrite the links in the node's real /dev.
+		// Bound, not made by libcontainer, which would rewrite the links in the node's real /dev.
 		{Source: "/dev", Destination: "/dev", Device: "bind", Flags: unix.MS_BIND | unix.MS_REC},
 	}
 	if c.Root != "/" {
@@ -108,19 +106,19 @@ func (c *Config) container() (*configs.Config, error) {
 	}, nil
 }
 
-// cgroup names the space's cgroup. Where systemd runs it owns the tree, and a
-// scope of its own keeps the space alive when the daemon's service ends.
+// cgroup returns the space's cgroup. Where systemd runs it owns the tree, and a scope of its own
+// keeps the space alive when the daemon's service ends.
 //
-// The tree may be that of other containers on this machine, too, with slaves of the same
-// name: Dir's file system and inode are those of no other space. Dir must exist.
+// Other containers on this machine may share the tree, with slaves of the same name: no other space
+// has Dir's file system and inode. Dir must exist.
 func (c *Config) cgroup() (*cgroups.Cgroup, error) {
 	var dir unix.Stat_t
 	if err := unix.Stat(c.Dir, &dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Dir, err)
 	}
 	name := fmt.Sprintf("%s-%x-%x", c.Name, dir.Dev, dir.Ino)
-	// No rules for devices: package cgroups sets none in a program that does not
-	// import its package devices, and the node's own hold.
+	// No rules for devices: package cgroups sets none in a program that does not import its package
+	// devices, and the rules of the node hold.
 	g := &cgroups.Cgroup{Resources: &cgroups.Resources{}}
 	if systemd.IsRunningSystemd() {
 		g.Systemd, g.SystemdProps = true, scopeProperties()
@@ -131,9 +129,9 @@ func (c *Config) cgroup() (*cgroups.Cgroup, error) {
 	return g, nil
 }
 
-// scopeProperties are the properties of the scope besides those of libcontainer's, which
-// delegates what is below the scope. Tasks are bounded there: systemd's default
-// (DefaultTasksMax= of systemd-system.conf(5)) would stop a node at some thousands.
+// scopeProperties are the properties of the scope besides libcontainer's, which delegate what is
+// below the scope. Tasks are bounded below it: systemd's default (DefaultTasksMax= of
+// systemd-system.conf(5)) would stop a node at some thousands.
 func scopeProperties() []dbus.Property {
 	return []dbus.Property{
 		{Name: "TasksMax", Value: godbus.MakeVariant(uint64(math.MaxUint64))},  // infinity
@@ -141,8 +139,7 @@ func scopeProperties() []dbus.Property {
 	}
 }
 
-// homeLabel says what is at home, for the next daemon: it is the form of libcontainer's
-// labels.
+// homeLabel returns the node's home for the next daemon, in the form of libcontainer's labels.
 func (c *Config) homeLabel() string {
 	return fmt.Sprintf("bproc.home=%d-%d", c.Home.First, c.Home.End())
 }

@@ -15,8 +15,8 @@ import (
 	"bproc/slave/pid1/filter"
 )
 
-// Create returns the space of a configuration: the one that is alive in its
-// directory, or a new one. A dead one is cleared away first.
+// Create returns the space of a configuration: the living one of its directory, or a new one. It
+// removes a dead one first.
 func Create(ctx context.Context, cfg Config) (*Space, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -38,12 +38,12 @@ func Create(ctx context.Context, cfg Config) (*Space, error) {
 	return s, nil
 }
 
-// lastWords returns what an init has said last that did not come up, to be put behind an
-// error: its log goes with the space.
+// lastWords returns the last words of an init that did not come up, as the end of an error: its log
+// is removed with the space.
 func (c *Config) lastWords() string {
 	text, err := os.ReadFile(c.log())
 	if err != nil {
-		return "" // it did not come that far
+		return "" // it did not get that far
 	}
 	if words := last(string(text)); words != "" {
 		return "; its init says: " + words
@@ -54,10 +54,11 @@ func (c *Config) lastWords() string {
 // traceLines is how much of a stack trace is kept: the reason, and the calls that led to it.
 const traceLines = 12
 
-// trace recognises the first line of Go's stack traces. An exit by a signal has its name.
+// trace matches the first line of Go's stack traces. The trace of an exit by a signal begins with
+// its name.
 var trace = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|SIG[A-Z]+): `)
 
-// last returns the last line of a text, or the begin of the stack trace that ends it.
+// last returns the last line of a text, or the beginning of the stack trace that ends it.
 func last(text string) string {
 	text = strings.TrimSpace(text)
 	if at := trace.FindStringIndex(text); at != nil {
@@ -67,8 +68,8 @@ func last(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// start makes the namespaces and starts bpinit in them. The Space is there to
-// be destroyed also when there was an error.
+// start makes the namespaces and starts bpinit in them. After an error, too, it returns a Space,
+// which must be destroyed.
 func start(cfg Config) (*Space, error) {
 	s := newSpace(cfg)
 	if err := os.MkdirAll(cfg.rootfs(), 0o700); err != nil {
@@ -106,8 +107,8 @@ func start(cfg Config) (*Space, error) {
 		ExtraFiles: []*os.File{listener, program}, // descriptors 3 and 4
 		Init:       true,
 	}
-	// Not inside withRoot: package cgroups keeps what it opens first, and the
-	// mounts there are gone soon.
+	// Not inside withRoot: package cgroups keeps what it opens first, and the mounts there are gone
+	// soon.
 	if s.container, err = libcontainer.Create(cfg.stateDir(), cfg.Name, config); err != nil {
 		return s, err
 	}
@@ -119,9 +120,9 @@ func start(cfg Config) (*Space, error) {
 	return s, withRoot(cfg.Root, cfg.rootfs(), func() error { return s.run(process) })
 }
 
-// run starts bpinit, which begins when it is in the cgroup where its tasks are counted. What
-// stands for its namespaces is opened before: while a thread other than the first executes a
-// program, /proc/PID has no root and no namespaces (execve(2) ends the first thread).
+// run starts bpinit, which begins when it is in the cgroup where its tasks are counted. The files
+// that stand for its namespaces are opened before that: while a thread other than the first
+// executes a program, /proc/PID has no root and no namespaces (execve(2) ends the first thread).
 func (s *Space) run(process *libcontainer.Process) error {
 	if err := s.container.Start(process); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (s *Space) run(process *libcontainer.Process) error {
 	return s.container.Exec()
 }
 
-// listen makes the socket where bpinit accepts daemons, for root only.
+// listen makes the socket on which bpinit accepts daemons, for root only.
 func listen(path string) (*os.File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -159,7 +160,7 @@ func listen(path string) (*os.File, error) {
 	return l.File()
 }
 
-// identify opens what stands for the namespaces of the init with this number.
+// identify opens the files that stand for the namespaces of an init with a number.
 func (s *Space) identify(pid int) error {
 	var err error
 	if s.pidfd, err = unix.PidfdOpen(pid, 0); err != nil {

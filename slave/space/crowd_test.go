@@ -11,8 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// TestNobodyTakesAllCalls has a user make calls that the front end does not answer, more
-// than can wait. Those of others are answered.
+// TestNobodyTakesAllCalls has a user make more calls that the front end does not answer than can
+// wait. Calls of others are answered.
 func TestNobodyTakesAllCalls(t *testing.T) {
 	n := newNode(t)
 	out := openDir(t) + "/out"

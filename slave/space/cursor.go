@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// cursor is the way to who keeps the space's allocation cursor within its fence (package
+// cursor is the connection to the fence, which keeps the space's cursor within a block (package
 // pid1): a pipe that is read at once, however busy bpinit and this daemon are.
 type cursor struct {
 	mu   sync.Mutex
@@ -53,8 +53,8 @@ func (s *Space) SetCursor(next wire.PID) error {
 	return nil
 }
 
-// Fence has the cursor kept in a block, if the daemon does not move it before its end: it
-// goes to another block then, which may be the same.
+// Fence has the cursor kept in a block. If the daemon does not move it before the end of the block,
+// it goes to another block, which may be the same.
 func (s *Space) Fence(block, other wire.Block) error {
 	err := s.orderCursor(&wire.InitFence{First: block.First, End: block.End()},
 		0, block.First, block.End(), other.First, other.End())
@@ -64,7 +64,7 @@ func (s *Space) Fence(block, other wire.Block) error {
 	return nil
 }
 
-// orderCursor writes an order, or what an init of the version before takes in its place.
+// orderCursor writes an order, or the message that an init of the version before takes instead.
 func (s *Space) orderCursor(former wire.Message, order ...wire.PID) error {
 	if s.former {
 		return s.out.put(0, former)

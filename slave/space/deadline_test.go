@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestDeadline has deadlines pass: that of a daemon that is gone, and none that was
-// moved on.
+// TestDeadline has deadlines pass: the deadline of a daemon that is gone takes effect, and one that
+// was moved on does not.
 func TestDeadline(t *testing.T) {
 	n := newNode(t)
 	soon := func() time.Time { return time.Now().Add(100 * time.Millisecond) }
@@ -19,7 +19,7 @@ func TestDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n.mustLaunch(command(70002, "sleep", "0.3")) // beyond the first
+	n.mustLaunch(command(70002, "sleep", "0.3")) // longer than the first deadline
 	if s := n.awaitStatus(70002, over); !s.Exited() {
 		t.Errorf("status %#x before the deadline", s)
 	}
@@ -40,7 +40,7 @@ func TestDeadline(t *testing.T) {
 	if s := n.awaitStatus(70001, over); s.Signal() != unix.SIGKILL {
 		t.Errorf("status %#x, want killed", s)
 	}
-	n.mustLaunch(command(70003, "sleep", "0.3")) // the deadline is over
+	n.mustLaunch(command(70003, "sleep", "0.3")) // the deadline has passed
 	if s := n.awaitStatus(70003, over); !s.Exited() {
 		t.Errorf("status %#x after the deadline", s)
 	}

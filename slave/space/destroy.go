@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollInterval is how often a wait looks at its context.
+// pollInterval is how often a wait checks its context.
 const pollInterval = 20 * time.Millisecond
 
-// Destroy ends the space: every process in it, its cgroup, its namespaces and
-// its directory. Run returns ErrGone if it is running.
+// Destroy ends the space: every process in it, its cgroup, its namespaces and its directory. A Run
+// that is under way returns ErrGone.
 func (s *Space) Destroy(ctx context.Context) error {
 	if err := s.End(ctx); err != nil {
 		return fmt.Errorf("destroy space %s: %w", s.cfg.Name, err)
@@ -28,7 +28,7 @@ func (s *Space) Destroy(ctx context.Context) error {
 	}
 	s.fail()
 	err := s.cfg.clearView()
-	if err == nil { // else this would go on in what is mounted
+	if err == nil { // otherwise this would remove what is mounted
 		err = os.RemoveAll(s.cfg.Dir)
 	}
 	errs = append(errs, s.closeFiles(), err)
@@ -38,8 +38,8 @@ func (s *Space) Destroy(ctx context.Context) error {
 	return nil
 }
 
-// KillInit ends bpinit, and with it the space, without waiting for that. It may be
-// called while Run runs.
+// KillInit ends bpinit, and with it the space, and does not wait for that. It may be called during
+// Run.
 func (s *Space) KillInit() error {
 	if err := unix.PidfdSendSignal(s.pidfd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("kill init: %w", err)
@@ -47,9 +47,8 @@ func (s *Space) KillInit() error {
 	return nil
 }
 
-// End ends bpinit, with which the kernel ends all other processes of its
-// namespace before it lets go of it, and waits until they are gone. The space is still to
-// be destroyed, or closed.
+// End ends bpinit and waits until all processes of the space are gone: the kernel ends them before
+// it lets bpinit go. The space must still be destroyed or closed.
 func (s *Space) End(ctx context.Context) error {
 	if s.pidfd < 0 {
 		return nil
@@ -68,16 +67,15 @@ func (s *Space) End(ctx context.Context) error {
 	return nil
 }
 
-// alive waits a little for the end of bpinit, and reports whether it did not
-// come.
+// alive waits a little for the end of bpinit, and reports whether it still lives.
 func (s *Space) alive() bool {
 	fds := []unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}
 	_, err := unix.Poll(fds, int(pollInterval.Milliseconds()))
 	return err != nil || fds[0].Revents == 0
 }
 
-// cgroupParents returns the directories that hold the space's cgroups, where
-// they are bproc's own.
+// cgroupParents returns the directories of the cgroups that contain the space's, if they are
+// bproc's own.
 func (s *Space) cgroupParents() []string {
 	state, err := s.container.State()
 	if err != nil {

@@ -15,7 +15,7 @@ func file(path string) wire.Descriptor {
 	return wire.Descriptor{Mode: wire.DescriptorFile, Path: path}
 }
 
-// openDir returns a directory in which everybody may create files.
+// openDir returns a directory in which all users may create files.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "bpf")
@@ -81,7 +81,7 @@ func TestFilesAreOpenedWithTheUsersRights(t *testing.T) {
 	}
 }
 
-// TestWorkingDirectory: a node may lack one, unless the command is for that one only.
+// TestWorkingDirectory: a node may lack a directory, unless the command requires it.
 func TestWorkingDirectory(t *testing.T) {
 	dir := openDir(t)
 	absent := filepath.Join(dir, "absent")
@@ -125,8 +125,8 @@ func TestOpenThatBlocks(t *testing.T) {
 	if text, _ := n.output(command(70003, "echo", "meanwhile")); text != "meanwhile\n" {
 		t.Errorf("got %q", text)
 	}
-	n.awaitProcess(70001) // others may have been quicker; there is no signal for a process that is not there yet
-	// One is interrupted where it waits, the other gets its writer.
+	n.awaitProcess(70001) // the other may have been quicker; a signal needs a process
+	// The first is interrupted where it waits, the other gets its writer.
 	if err := n.Signal(70001, info(unix.SIGTERM, codeUser, 1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}

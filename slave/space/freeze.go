@@ -12,17 +12,16 @@ import (
 	"bproc/wire"
 )
 
-// Freeze holds the processes of the space, bpinit too (cgroup freezer): what
-// is asked of it meanwhile is done after Thaw. Most are held when Freeze returns, the
-// others at the next moment at which they can be. One that waits in a system call for
-// the front end is held when it has the answer; libcontainer's Pause wants all held,
-// and gives up when they are not.
+// Freeze holds the processes of the space, bpinit too (cgroup freezer): requests to it are carried
+// out after Thaw. Most processes are held when Freeze returns, the others as soon as they can be. A
+// process that waits in a system call for the front end is held when it has the answer.
+// libcontainer's Pause requires that all are held, and gives up otherwise.
 func (s *Space) Freeze() error { return s.setFreezer("FROZEN", "1") }
 
-// Thaw lets them go on. A space that is not frozen stays as it is.
+// Thaw lets the processes go on. A space that is not frozen stays as it is.
 func (s *Space) Thaw() error { return s.setFreezer("THAWED", "0") }
 
-// Frozen reports whether all are held, after Freeze.
+// Frozen reports whether all processes are held, after Freeze.
 func (s *Space) Frozen() (bool, error) {
 	dir, unified, err := s.freezer()
 	if err != nil {
@@ -39,7 +38,7 @@ func (s *Space) Frozen() (bool, error) {
 	return strings.Contains(string(text), word), nil
 }
 
-// setFreezer writes one of two texts, by the version of the cgroups:
+// setFreezer writes v1 or v2 according to the version of the cgroups:
 // Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst, cgroup-v2.rst.
 func (s *Space) setFreezer(v1, v2 string) error {
 	dir, unified, err := s.freezer()
@@ -68,12 +67,12 @@ func (s *Space) freezer() (dir string, unified bool, err error) {
 	return state.CgroupPaths[""], true, nil
 }
 
-// Kill sends SIGKILL to a process of the space, without init, which is held with the
-// others by Freeze. A process that is gone is no error.
+// Kill sends SIGKILL to a process of the space without using init, which Freeze holds with the
+// others. A process that is gone is no error.
 func (s *Space) Kill(pid wire.PID) error {
 	fd, err := unix.Openat(int(s.proc.Fd()), pid.String(), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == nil {
-		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // takes a directory of procfs, too
+		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // also accepts a directory of procfs
 		unix.Close(fd)
 	}
 	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ESRCH) {

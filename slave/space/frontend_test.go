@@ -27,7 +27,7 @@ type frontEnd struct {
 const (
 	frontEndPID   wire.PID = 4000
 	nobodyAnswers wire.PID = 4001 // calls about it are never answered
-	nobodyCounts  wire.PID = 4002 // nor are these, and nobody hears of how they end
+	nobodyCounts  wire.PID = 4002 // nor are these, and their ends are not reported
 )
 
 func newFrontEnd() *frontEnd { return &frontEnd{silent: make(chan error, 2)} }
@@ -38,7 +38,7 @@ func (f *frontEnd) say(format string, args ...any) {
 	f.said = append(f.said, fmt.Sprintf(format, args...))
 }
 
-// told returns what was said since the last time.
+// told returns what was said since the last call.
 func (f *frontEnd) told() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

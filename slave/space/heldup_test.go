@@ -12,7 +12,7 @@ import (
 )
 
 // TestHeldUpLaunchesWithoutRoom has a user's launches wait for a named pipe that nobody opens,
-// until there is no room for another task. Init has what it needs nevertheless.
+// until there is no room for another task. Init still has what it needs.
 func TestHeldUpLaunchesWithoutRoom(t *testing.T) {
 	n := newNode(t)
 	tasks := tasksOf(t, n)
@@ -44,7 +44,7 @@ func TestHeldUpLaunchesWithoutRoom(t *testing.T) {
 		}
 	}
 	begin(70000)
-	for deadline := time.Now().Add(patience); tasksBesidesInit(t, n, tasks) < 2*count; time.Sleep(time.Millisecond) { // each with a helper
+	for deadline := time.Now().Add(patience); tasksBesidesInit(t, n, tasks) < 2*count; time.Sleep(time.Millisecond) { // each has a helper
 		if time.Now().After(deadline) {
 			t.Fatal("the launches are not under way")
 		}

@@ -11,13 +11,13 @@ import (
 	"bproc/wire"
 )
 
-// Keep gives bpinit descriptors to keep under a name, in place of those that it has
-// under it. Each later daemon gets them, until one drops the name. What they are open
-// on stays as it is. The caller may close the files when Keep has returned; it waits
-// until bpinit has been sent them, and so is for after Run has begun.
+// Keep gives bpinit descriptors to keep under a name, in place of those that it has under the name.
+// Each later daemon gets them, until one drops the name. Their open files stay as they are. The
+// caller may close the files when Keep has returned. Keep waits until they have been sent to
+// bpinit, so it must be called after Run has begun.
 //
-// There can be up to rights.MaxDescriptors with a name. What is more than bpinit can
-// hold it does not keep, and says so in its log.
+// A name can have up to rights.MaxDescriptors descriptors. bpinit does not keep more than it can
+// hold, and logs that.
 func (s *Space) Keep(name string, files ...*os.File) error {
 	if err := s.keep(name, files); err != nil {
 		return fmt.Errorf("keep descriptors %q: %w", name, err)
@@ -52,7 +52,7 @@ func duplicate(f *os.File) (fd int, err error) {
 	return fd, errors.Join(err, dupErr)
 }
 
-// Drop has bpinit close what it keeps under a name.
+// Drop has bpinit close the descriptors that it keeps under a name.
 func (s *Space) Drop(name string) error {
 	if err := s.out.put(0, &wire.InitDrop{Name: name}); err != nil {
 		return fmt.Errorf("drop descriptors %q: %w", name, err)
@@ -60,15 +60,15 @@ func (s *Space) Drop(name string) error {
 	return nil
 }
 
-// Kept returns what former daemons gave bpinit to keep. The files are the caller's to
-// close; bpinit keeps them all the same.
+// Kept returns the descriptors that former daemons gave bpinit to keep. The caller closes the
+// files; bpinit keeps its own.
 func (s *Space) Kept() map[string][]*os.File {
 	kept := s.kept
 	s.kept = nil
 	return kept
 }
 
-// receiveKept takes what bpinit keeps.
+// receiveKept receives the descriptors that bpinit keeps.
 func (s *Space) receiveKept(c *rights.Conn, count uint32) error {
 	s.kept = make(map[string][]*os.File)
 	for range count {
@@ -96,7 +96,8 @@ func (s *Space) closeKept() {
 	}
 }
 
-// Written returns when all requests so far are written: they are carried out, whatever becomes of this daemon.
+// Written returns when all requests so far are written: they will be carried out, whatever becomes
+// of this daemon.
 func (s *Space) Written() error {
 	if err := s.out.written(); err != nil {
 		return fmt.Errorf("requests to init: %w", err)
@@ -104,9 +105,9 @@ func (s *Space) Written() error {
 	return nil
 }
 
-// Forget has bpinit forget how launched processes ended, or that their launches failed:
-// it is known to who must know. Otherwise each later daemon is told again. A launch with
-// the same number forgets, too; what is forgotten after that is the later process.
+// Forget has bpinit forget how launched processes ended, or that their launches failed, since that
+// is known where it must be. Otherwise each later daemon is told again. A launch with the same
+// number forgets this, too; a Forget after that is about the later process.
 func (s *Space) Forget(pids ...wire.PID) error {
 	if err := s.out.put(0, &wire.InitForget{PIDs: pids}); err != nil {
 		return fmt.Errorf("forget ended processes: %w", err)

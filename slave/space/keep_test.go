@@ -13,7 +13,8 @@ import (
 	"bproc/wire"
 )
 
-// TestKeep gives init descriptors. The next daemon gets them, as open as they were.
+// TestKeep gives init descriptors to keep. The next daemon gets them, with their open files
+// unchanged.
 func TestKeep(t *testing.T) {
 	n := newNode(t)
 	r, w, err := os.Pipe()
@@ -69,7 +70,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A pipe that is kept, and pipes of other processes, are not held open by a process.
+// No process holds open a kept pipe or pipes of other processes.
 func TestProcessesDoNotHoldWhatIsKept(t *testing.T) {
 	n := newNode(t)
 	r, w, err := os.Pipe()

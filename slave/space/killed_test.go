@@ -19,9 +19,9 @@ import (
 	"bproc/wire"
 )
 
-// otherDaemon as its first argument has this program be a daemon that the tests can
-// kill: directory and name of the space, and bpinit follow. It says on its standard
-// output what its front end is asked, and takes commands on its standard input.
+// otherDaemon as the first argument makes this program a daemon that the tests can kill. The
+// directory and name of the space, and bpinit, follow. It prints on its standard output what its
+// front end is asked, and takes commands on its standard input.
 const otherDaemon = "other-daemon"
 
 func beOtherDaemon(args []string) int {
@@ -45,11 +45,11 @@ func beOtherDaemon(args []string) int {
 		}
 	}()
 	go func() { fmt.Println(s.Run(context.Background())) }()
-	for commands := bufio.NewScanner(os.Stdin); commands.Scan(); { // it lives on without the space
+	for commands := bufio.NewScanner(os.Stdin); commands.Scan(); { // it survives the space
 		switch commands.Text() {
 		case "freeze":
 			fmt.Println("frozen", s.Freeze())
-		case "launch": // that waits in open until somebody writes to a FIFO
+		case "launch": // of a process that waits in open for a writer of a FIFO
 			sp := command(70001, "sh", "-c", "exit 3")
 			sp.PGID, sp.SID, sp.Command.Stdio[0] = 60001, 60000, file(filepath.Join(args[0], "fifo"))
 			fmt.Println("launching", s.Launch(sp, nil, nil, func(wire.Stage, unix.Errno) {}))
@@ -58,14 +58,14 @@ func beOtherDaemon(args []string) int {
 	return 0
 }
 
-// resume tells a space of processes that a former daemon has launched by command.
+// resume enters the processes that a former daemon has launched by command.
 func resume(s *space.Space) {
 	for _, pid := range s.PIDs() {
 		s.Resume(pid, 4711, 0)
 	}
 }
 
-// other is such a daemon, as the tests see it.
+// other is such a daemon as seen by the tests.
 type other struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -119,7 +119,7 @@ func (o *other) command(what, answer string) {
 }
 
 func (o *other) kill() {
-	_ = o.cmd.Process.Kill() // unless it has ended
+	_ = o.cmd.Process.Kill() // fails if it has ended
 	_ = o.cmd.Wait()
 }
 
@@ -137,8 +137,8 @@ func signalAll(t *testing.T, dir string) {
 	}
 }
 
-// A call that a daemon has in hand when it is killed, or replaced, is answered by the
-// next, which asks the front end in the same words.
+// A call that a daemon has received when it is killed or replaced is answered by the next, which
+// asks the front end in the same words.
 func TestCallInTheHandsOfADaemon(t *testing.T) {
 	for name, killed := range map[string]bool{"that is killed": true, "that is replaced": false} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestCallsWhileThereIsNoDaemon(t *testing.T) {
 	if err := unix.Kill(caller, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	awaitEnd(t, n.InitPID(), "70009") // it can be killed
+	awaitEnd(t, n.InitPID(), "70009") // the call can be killed
 	n.start()
 	told := make(map[string]bool)
 	for i, c := range calls {
@@ -225,7 +225,7 @@ func TestCallsWhileThereIsNoDaemon(t *testing.T) {
 	}
 }
 
-// awaitNotified waits until a process waits for a supervisor.
+// awaitNotified waits until a process waits for the answer of a supervisor.
 func awaitNotified(t *testing.T, host int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -239,8 +239,8 @@ func awaitNotified(t *testing.T, host int) {
 	}
 }
 
-// Daemons are killed one after the other while processes call without a pause. No call
-// is lost, or gets another answer.
+// Daemons are killed one after the other while processes call without a pause. No call is lost or
+// gets a wrong answer.
 func TestCallsWhileDaemonsAreKilled(t *testing.T) {
 	n := newNode(t)
 	dir := openDir(t)
@@ -254,7 +254,7 @@ func TestCallsWhileDaemonsAreKilled(t *testing.T) {
 	signalAll(t, dir)
 	for round := range 25 {
 		o := n.startOther(t)
-		time.Sleep(time.Duration(round) * time.Millisecond) // any moment will do
+		time.Sleep(time.Duration(round) * time.Millisecond) // any moment is possible
 		o.kill()
 	}
 	n.start()
@@ -265,8 +265,8 @@ func TestCallsWhileDaemonsAreKilled(t *testing.T) {
 	}
 }
 
-// A daemon can be killed at any moment while it makes a space. What it leaves the next
-// one uses, or takes away.
+// A daemon can be killed at any moment while it makes a space. The next one uses or removes what it
+// leaves.
 func TestDaemonThatIsKilledWhileItMakesASpace(t *testing.T) {
 	for delay := time.Duration(0); delay < 120*time.Millisecond; delay += 5 * time.Millisecond {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestDaemonThatIsKilledWhileItMakesASpace(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(delay) // any moment will do
+			time.Sleep(delay) // any moment is possible
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			n.start()
@@ -290,8 +290,8 @@ func TestDaemonThatIsKilledWhileItMakesASpace(t *testing.T) {
 	}
 }
 
-// A daemon is killed with a launch under way, and while the space is frozen. The next
-// one is told how the launch went, and starts a process in the same group.
+// A daemon is killed with a launch under way, and while the space is frozen. The next one learns
+// the result of the launch, and starts a process in the same group.
 func TestLaunchInTheHandsOfADaemonThatIsKilled(t *testing.T) {
 	n := newNode(t)
 	fifo := filepath.Join(n.cfg.Dir, "fifo")

@@ -38,8 +38,7 @@ func TestEveryExitCode(t *testing.T) {
 	}
 }
 
-// line returns what follows a name in a file like /proc/PID/status, with its
-// spaces made single.
+// line returns the text after a name in a file like /proc/PID/status, with its spaces collapsed.
 func line(t *testing.T, text, name string) string {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `:?\s+(.*?)\s*$`).FindStringSubmatch(text)
@@ -156,7 +155,7 @@ func TestCommandsThatCannotBeExecuted(t *testing.T) {
 			n.awaitStatus(sp.PID, over)
 		}
 	}
-	// The number of a process that could not execute is free, and nothing was said of it.
+	// The number of a process that could not execute is free, and no status was reported for it.
 	n.mustLaunch(command(70000, "true"))
 	n.awaitStatus(70000, over)
 	n.mu.Lock()
@@ -251,7 +250,7 @@ func TestLargeCommand(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 	sp.PID++
-	for len(sp.Command.Argv) < 36 { // above the kernel's bound, within the frame's
+	for len(sp.Command.Argv) < 36 { // above the kernel's limit, within the frame's
 		sp.Command.Argv = append(sp.Command.Argv, strings.Repeat("y", 100<<10))
 	}
 	sp.Command.Stdio[1].Mode = wire.DescriptorNull

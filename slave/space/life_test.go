@@ -45,7 +45,7 @@ func TestProcHasTheNumbersOfTheCluster(t *testing.T) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		comm, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d/70001/comm", n.Proc().Fd()))
 		if err == nil && string(comm) == "sleep\n" {
-			break // execve(2) lets go of whoever made the process before it names that
+			break // execve(2) releases the parent before the process has its new name
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("got %q, %v", comm, err)
@@ -60,7 +60,7 @@ func TestProcHasTheNumbersOfTheCluster(t *testing.T) {
 	}
 }
 
-// Orphans are waited for, and nobody is told of that but by the kernel.
+// Orphans are waited for, and only the kernel reports that.
 func TestOrphansAreWaitedFor(t *testing.T) {
 	n := newNode(t)
 	if err := n.SetCursor(1 << 20); err != nil {
@@ -86,7 +86,7 @@ func TestOrphansAreWaitedFor(t *testing.T) {
 	}
 }
 
-// TestNamesake makes a space in another directory under the name of one that lives.
+// TestNamesake makes a space in another directory with the name of a living one.
 func TestNamesake(t *testing.T) {
 	n, other := newNode(t), newNode(t)
 	n.mustLaunch(command(70001, "sleep", "1000"))
@@ -140,8 +140,8 @@ func TestAnotherDaemonTakesOver(t *testing.T) {
 	}
 }
 
-// A daemon whose node has another home does not go on with a space: its filter would take
-// others' numbers for the space's own.
+// A daemon whose node has another home does not go on with a space: its filter would take others'
+// numbers for the space's own.
 func TestSpaceOfAnotherHomeIsReplaced(t *testing.T) {
 	n := newNode(t)
 	n.mustLaunch(command(70001, "sleep", "1000"))
@@ -161,8 +161,8 @@ func TestSpaceOfAnotherHomeIsReplaced(t *testing.T) {
 	}
 }
 
-// The thread that receives calls goes before all others: a caller that a signal finds
-// before ends its call with EINTR.
+// The thread that receives calls runs before all others: a signal that finds a caller earlier ends
+// its call with EINTR.
 func TestSupervisorGoesFirst(t *testing.T) {
 	n := newNode(t)
 	for deadline := time.Now().Add(patience); !hasNice(t, -20); time.Sleep(time.Millisecond) {
@@ -190,8 +190,8 @@ func hasNice(t *testing.T, nice int) bool {
 	})
 }
 
-// The process that keeps the numbers within their block goes before all others, where the
-// space's cgroup may have a share of real time.
+// The process that keeps the numbers within their block runs before all others, where the space's
+// cgroup may have a share of real time.
 func TestFencerGoesFirst(t *testing.T) {
 	n := newNode(t)
 	if share := realtimeShare(t, n.InitPID()); share == "0" {
@@ -218,8 +218,8 @@ func TestFencerGoesFirst(t *testing.T) {
 	}
 }
 
-// realtimeShare returns what the cgroup of a process has of real time, in microseconds of a
-// second; empty: the kernel has no such shares.
+// realtimeShare returns the real-time share of a process's cgroup, in microseconds of a second;
+// empty: the kernel has no such shares.
 func realtimeShare(t *testing.T, pid int) string {
 	t.Helper()
 	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
@@ -241,7 +241,7 @@ func realtimeShare(t *testing.T, pid int) string {
 	return ""
 }
 
-// awaitEnd waits until a process of the space is no more, or a zombie.
+// awaitEnd waits until a process of the space is gone or a zombie.
 func awaitEnd(t *testing.T, init int, pid string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -391,7 +391,7 @@ func TestOtherRoot(t *testing.T) {
 	}
 }
 
-// traces returns what a space has outside itself.
+// traces returns what a space has left outside itself.
 func traces(t *testing.T, name string) []string {
 	t.Helper()
 	var found []string
@@ -471,7 +471,7 @@ func TestThousandLaunchesLeaveNothing(t *testing.T) {
 	if got := descriptors(); got != before {
 		t.Errorf("init has %d descriptors, had %d", got, before)
 	}
-	if got := own(); got > ownBefore { // fewer: files that another test left to the collector
+	if got := own(); got > ownBefore { // fewer: another test left files to the garbage collector
 		t.Errorf("the daemon has %d descriptors, had %d", got, ownBefore)
 	}
 	proc := fmt.Sprintf("/proc/self/fd/%d", n.Proc().Fd())

@@ -11,7 +11,7 @@ import (
 	"bproc/test/limit"
 )
 
-// The program under test, one that becomes it late, and one inside of it.
+// The program under test, a program that becomes it late, and a program for the inside of a space.
 var bpinit, lateinit, probe string
 
 func TestMain(m *testing.M) {

@@ -9,10 +9,9 @@ import (
 	"bproc/internal/ownthread"
 )
 
-// withRoot calls start with the root of the space bound at dir, in a mount
-// namespace that only this call and what it starts are in: the node itself
-// never has the mount, so nothing is left when the daemon dies at any moment.
-// The namespace belongs to a thread, which ends with this call.
+// withRoot calls start with the root of the space bound at dir, in a mount namespace for this call
+// and what it starts. The node itself never has the mount, so nothing is left if the daemon dies at
+// any moment. The namespace belongs to a thread, which ends with this call.
 func withRoot(root, dir string, start func() error) error {
 	return ownthread.Do(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {

@@ -107,7 +107,7 @@ func (n *node) onLaunched(pid wire.PID, stage wire.Stage, errno unix.Errno) {
 	n.happened = make(chan struct{})
 }
 
-// awaitStatus waits until a process has a status for which ok holds.
+// awaitStatus waits until a process has a status for which ok returns true.
 func (n *node) awaitStatus(pid wire.PID, ok func(unix.WaitStatus) bool) unix.WaitStatus {
 	n.tb.Helper()
 	deadline := time.After(patience)
@@ -191,7 +191,7 @@ func command(pid wire.PID, argv ...string) *wire.Spawn {
 	}}
 }
 
-// awaitProcess waits until there is a process.
+// awaitProcess waits until a process exists.
 func (n *node) awaitProcess(pid wire.PID) {
 	n.tb.Helper()
 	path := fmt.Sprintf("/proc/%d/root/proc/%d", n.InitPID(), pid)
@@ -205,7 +205,7 @@ func (n *node) awaitProcess(pid wire.PID) {
 	}
 }
 
-// leave makes the daemon go without a word, and the space stay.
+// leave ends the daemon without a message, and leaves the space.
 func (n *node) leave() {
 	n.tb.Helper()
 	if err := n.stop(); !errors.Is(err, context.Canceled) {

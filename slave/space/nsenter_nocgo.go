@@ -2,5 +2,5 @@
 
 package space
 
-// Only tools look at this: Probe refuses.
+// Only tools use such a build: Probe refuses it.
 const withCgo = false

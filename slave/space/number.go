@@ -11,9 +11,9 @@ import (
 	"bproc/wire"
 )
 
-// Number returns the number that a process outside has in the space, from its number there and its
-// effective user; ESRCH if there is none such. Another process of that user may have the number
-// by now.
+// Number returns the number in the space of a process, given by its number outside and its
+// effective user; ESRCH if there is none. Another process of that user may have the outer number by
+// now.
 func (s *Space) Number(host int, uid uint32) (wire.PID, error) {
 	dir := fmt.Sprintf("/proc/%d", host)
 	var ns unix.Stat_t

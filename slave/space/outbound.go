@@ -7,34 +7,33 @@ import (
 	"bproc/wire"
 )
 
-// maxOutbound bounds the requests that wait for bpinit, which is held with all others
-// while the space is frozen.
+// maxOutbound bounds the requests that wait for bpinit, which is held with all others while the
+// space is frozen.
 const maxOutbound = 64 << 10
 
 var errOutboundFull = errors.New("bpinit does not take requests")
 
-// outbound are the requests that are on their way to bpinit, in order. Whoever makes
-// one does not wait, unless it has descriptors with it: it may be what thaws the space
-// that has to.
+// outbound are the requests on their way to bpinit, in order. A request without descriptors does
+// not block its caller, which may be the one that has to thaw the space.
 type outbound struct {
 	write func(number uint64, m wire.Message, fds ...int) error
 
 	mu      sync.Mutex
 	queue   []outgoing
 	closed  bool
-	writing bool           // somebody takes from the queue
-	writers sync.WaitGroup // that somebody
+	writing bool           // a goroutine takes from the queue
+	writers sync.WaitGroup // that goroutine
 }
 
 type outgoing struct {
 	number uint64
 	m      wire.Message
 	fds    []int
-	done   chan<- error // nil: nobody waits
+	done   chan<- error // nil: the caller does not wait
 }
 
-// put sends a request after those before it. That it could not be written is not an
-// error here: the connection has ended, and its reader says so.
+// put queues a request. A failure to write it is not an error here: the connection has ended, and
+// its reader reports that.
 func (o *outbound) put(number uint64, m wire.Message) error {
 	return o.add(outgoing{number: number, m: m})
 }
@@ -56,7 +55,7 @@ func (o *outbound) written() error {
 	if idle {
 		return nil
 	}
-	return o.send(0, &wire.InitForget{}, nil) // of nobody
+	return o.send(0, &wire.InitForget{}, nil) // an empty request
 }
 
 func (o *outbound) add(out outgoing) error {
@@ -95,7 +94,7 @@ func (o *outbound) flush() {
 	}
 }
 
-// close is for when the connection is closed, and waits for the end of writing.
+// close must be called when the connection is closed. It waits for the end of writing.
 func (o *outbound) close() {
 	o.mu.Lock()
 	o.closed = true

@@ -8,7 +8,8 @@ import (
 	"bproc/wire"
 )
 
-// TestWritten: whoever waits for what was asked for waits until it is written, and for nothing else.
+// TestWritten: a caller that waits for its requests waits until they are written, and for nothing
+// else.
 func TestWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan bool)
@@ -43,7 +44,7 @@ func TestWritten(t *testing.T) {
 	})
 }
 
-// TestOutbound has a bpinit that takes nothing for a while.
+// TestOutbound has a bpinit that reads nothing for a while.
 func TestOutbound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan bool)
@@ -95,7 +96,7 @@ func TestOutbound(t *testing.T) {
 	})
 }
 
-// Requests to a connection that has ended do not gather.
+// Requests to a connection that has ended do not accumulate.
 func TestOutboundOfADeadConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outbound

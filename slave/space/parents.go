@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockParents locks the cgroups that hold the spaces of this machine (flock(2), on the
-// root of their hierarchy): shared while a space's cgroups are made in them, exclusive while they
-// are taken away, which no other daemon must do in between. With systemd they are its.
+// lockParents locks the cgroups that contain the spaces of this machine (flock(2), on the root of
+// their hierarchy). The lock is shared while a space's cgroups are made in them, and exclusive
+// while they are removed. With systemd they belong to systemd, and there is no lock.
 func (c *Config) lockParents(how int) (unlock func(), err error) {
 	group, err := c.cgroup()
 	if err != nil {
@@ -45,8 +45,8 @@ func (c *Config) lockParents(how int) (unlock func(), err error) {
 	}
 }
 
-// removeParents takes away the cgroups that hold the space's, unless other spaces are in
-// them, or about to be.
+// removeParents removes the cgroups that contain the space's, unless other spaces are in them or
+// about to be.
 func (c *Config) removeParents(dirs []string) {
 	unlock, err := c.lockParents(unix.LOCK_EX | unix.LOCK_NB)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestParentsStay has a space end while another is being made: what holds both stays, and
-// goes with the last.
+// TestParentsStay has a space end while another is being made: the cgroup that contains both stays,
+// and is removed with the last one.
 func TestParentsStay(t *testing.T) {
 	cfg := Config{Name: "test", Dir: t.TempDir()}
 	if group, err := cfg.cgroup(); err != nil {
@@ -39,7 +39,7 @@ func TestParentsStay(t *testing.T) {
 		t.Errorf("taken away from who needs it: %v", err)
 	}
 	unlock()
-	for deadline := time.Now().Add(limit.Scaled(time.Minute)); ; time.Sleep(time.Millisecond) { // tests beside this one make spaces, too
+	for deadline := time.Now().Add(limit.Scaled(time.Minute)); ; time.Sleep(time.Millisecond) { // concurrent tests make spaces, too
 		cfg.removeParents([]string{parent})
 		if _, err := os.Stat(parent); errors.Is(err, os.ErrNotExist) {
 			return

@@ -9,8 +9,8 @@ import (
 	"bproc/slave/pid1/supervise"
 )
 
-// Probe tells what the kernel of this node lacks for a process space, each
-// with the option or version that brings it.
+// Probe reports what the kernel of this node lacks for a process space, each with the option or
+// version that provides it.
 func Probe() error {
 	return errors.Join(
 		probeBuild(),

@@ -7,9 +7,9 @@ import (
 	"github.com/opencontainers/runc/libcontainer"
 )
 
-// Reexec is the first thing that a program with this package does in main (a
-// test in TestMain). In the process that libcontainer starts to set up a space
-// it becomes bpinit and does not return; in any other it does nothing.
+// Reexec must be the first call in main of a program with this package (in a test, in TestMain). In
+// the process that libcontainer starts to set up a space it becomes bpinit and does not return; in
+// any other it does nothing.
 func Reexec() {
 	if len(os.Args) < 2 || os.Args[1] != "init" || os.Getenv("_LIBCONTAINER_INITPIPE") == "" {
 		return

@@ -18,17 +18,15 @@ type pendingLaunch struct {
 	done func(wire.Stage, unix.Errno)
 }
 
-// Launch starts a process. The streams are those of its descriptors that are
-// streams, in order, and tasks, if it is not nil, the cgroup.procs file of the
-// cgroup that the process begins in; the caller may close them when Launch has
-// returned. The streams are made blocking, as a program expects its standard
-// descriptors to be.
+// Launch starts a process. streams are its descriptors that are streams, in order. tasks, if not
+// nil, is the cgroup.procs file of the cgroup in which the process begins. The caller may close
+// them when Launch has returned. The streams are made blocking, as a program expects of its
+// standard descriptors.
 //
-// done is called from the goroutine of Run, before OnStatus is for the first
-// time for this process: with stage 0 when the command executes, else with what
-// failed, and then the number is free again. It must not block. It is not
-// called if Launch returns an error. Any number of launches may be under way;
-// beyond a thousand, bpinit answers EAGAIN.
+// done is called from the goroutine of Run, before the first call of OnStatus for this process. Its
+// stage is 0 when the command executes; otherwise it says what failed, and the number is free
+// again. done must not block. It is not called if Launch returns an error. Any number of launches
+// may be under way; beyond a thousand, bpinit answers EAGAIN.
 func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, tasks *os.File, done func(wire.Stage, unix.Errno)) error {
 	fds := make([]int, len(streams), len(streams)+1)
 	for i, f := range streams {
@@ -57,7 +55,7 @@ func (s *Space) Launch(sp *wire.Spawn, streams []*os.File, tasks *os.File, done 
 	return nil
 }
 
-// viewOf returns where the view is mounted that a process sees as /proc.
+// viewOf returns the path of the view for a process that sees it as /proc.
 func (s *Space) viewOf(sp *wire.Spawn) string {
 	if !sp.Command.View {
 		return ""
@@ -65,8 +63,8 @@ func (s *Space) viewOf(sp *wire.Spawn) string {
 	return s.cfg.View
 }
 
-// Resume tells of a process that a former daemon has launched: one of PIDs, with its
-// parent and its session as in Spawn. It is for before Run.
+// Resume enters a process that a former daemon has launched: one of PIDs, with its parent and its
+// session as in Spawn. It must be called before Run.
 func (s *Space) Resume(pid, parent, sid wire.PID) {
 	s.launches.Begin(pid, parent, sid)
 	if !slices.Contains(s.starting, pid) {
@@ -74,7 +72,7 @@ func (s *Space) Resume(pid, parent, sid wire.PID) {
 	}
 }
 
-// take takes a launch out of pending, so that it is answered once.
+// take removes a launch from pending, so that it is answered once.
 func (s *Space) take(number uint64) (pendingLaunch, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +81,7 @@ func (s *Space) take(number uint64) (pendingLaunch, bool) {
 	return p, ok
 }
 
-// answered takes the answer to a launch, of this daemon or (number 0) a former one.
+// answered handles the answer to a launch, of this daemon or (number 0) a former one.
 func (s *Space) answered(number uint64, m *wire.InitLaunched) {
 	p, ok := pendingLaunch{}, true
 	if number != 0 {
@@ -112,8 +110,8 @@ func (s *Space) Group(ctx context.Context, sid, pgid wire.PID) error {
 	return nil
 }
 
-// Anchor keeps a group of a session of the front end, which a process of the space
-// leads, from being orphaned. Nobody waits for that.
+// Anchor keeps a group of a session of the front end, which a process of the space leads, from
+// being orphaned. It does not wait for that.
 func (s *Space) Anchor(sid, pgid wire.PID) error {
 	if err := s.out.put(0, &wire.InitGroup{SID: sid, PGID: pgid}); err != nil {
 		return fmt.Errorf("anchor of group %d in session %d: %w", pgid, sid, err)
@@ -121,7 +119,7 @@ func (s *Space) Anchor(sid, pgid wire.PID) error {
 	return nil
 }
 
-// HangUp sends SIGHUP to all processes of a session. Nobody waits for that.
+// HangUp sends SIGHUP to all processes of a session. It does not wait for that.
 func (s *Space) HangUp(sid wire.PID) error {
 	if err := s.out.put(0, &wire.InitHangUp{SID: sid}); err != nil {
 		return fmt.Errorf("hang up session %d: %w", sid, err)
@@ -129,8 +127,7 @@ func (s *Space) HangUp(sid wire.PID) error {
 	return nil
 }
 
-// Sync returns when all that was asked for before has had its effect: signals have
-// been delivered.
+// Sync returns when all earlier requests have had their effect: signals have been delivered.
 func (s *Space) Sync(ctx context.Context) error {
 	if err := s.ask(ctx, &wire.InitSync{}); err != nil {
 		return fmt.Errorf("wait for init: %w", err)
@@ -138,9 +135,9 @@ func (s *Space) Sync(ctx context.Context) error {
 	return nil
 }
 
-// MakeShadow makes a process of the space that stands for one that is elsewhere, unless
-// there is one, for a user, and returns a descriptor of it (pidfd_open(2)). Init keeps another one
-// for later daemons, which get it as [wire.ShadowName] says.
+// MakeShadow makes a process of the space that stands for a process elsewhere, on behalf of a user,
+// unless there is one. It returns a descriptor of it (pidfd_open(2)). Init keeps another one for
+// later daemons, under the name of [wire.ShadowName].
 func (s *Space) MakeShadow(ctx context.Context, pid wire.PID, user uint32) (*os.File, error) {
 	files, err := s.askFor(ctx, &wire.InitShadow{PID: pid, UID: user})
 	if err == nil && len(files) != 1 {
@@ -153,20 +150,20 @@ func (s *Space) MakeShadow(ctx context.Context, pid wire.PID, user uint32) (*os.
 	return files[0], nil
 }
 
-// answer is what an InitDone says and brings.
+// answer is the content of an InitDone.
 type answer struct {
 	errno unix.Errno
 	files []*os.File
 }
 
-// ask makes a request that is answered by InitDone, and waits for that.
+// ask makes a request that InitDone answers, and waits for the answer.
 func (s *Space) ask(ctx context.Context, m wire.Message) error {
 	files, err := s.askFor(ctx, m)
 	closeAll(files)
 	return err
 }
 
-// askFor is ask for what is answered with descriptors.
+// askFor is ask for a request whose answer has descriptors.
 func (s *Space) askFor(ctx context.Context, m wire.Message) ([]*os.File, error) {
 	answers := make(chan answer, 1)
 	s.mu.Lock()
@@ -194,14 +191,14 @@ func (s *Space) askFor(ctx context.Context, m wire.Message) ([]*os.File, error) 
 	defer s.mu.Unlock()
 	delete(s.asked, number)
 	select {
-	case a := <-answers: // in this moment
+	case a := <-answers: // it came in this moment
 		closeAll(a.files)
 	default:
 	}
 	return nil, err
 }
 
-// done takes the answer to a request. Nobody may wait for it any more.
+// done handles the answer to a request. Its caller may have stopped waiting.
 func (s *Space) done(number uint64, m *wire.InitDone, fds []int) {
 	a := answer{errno: unix.Errno(m.Errno)}
 	for _, fd := range fds {
@@ -217,14 +214,14 @@ func (s *Space) done(number uint64, m *wire.InitDone, fds []int) {
 	}
 }
 
-// closeAll closes descriptors that nobody wants.
+// closeAll closes descriptors that are not needed.
 func closeAll(files []*os.File) {
 	for _, f := range files {
 		_ = f.Close()
 	}
 }
 
-// fail ends the requests that will not be answered any more.
+// fail ends the requests that will not be answered.
 func (s *Space) fail() {
 	s.mu.Lock()
 	pending := s.pending
@@ -246,15 +243,14 @@ func (s *Space) hasEnded() bool {
 	return s.ended
 }
 
-// Signal sends a signal, with the siginfo of 128 bytes that the front end's
-// kernel made. A process that is gone is no error; for one whose launch is
-// under way the signal waits.
+// Signal sends a signal, with the siginfo of 128 bytes that the front end's kernel made. A process
+// that is gone is no error. If the launch of the process is under way the signal waits for it.
 func (s *Space) Signal(pid wire.PID, info []byte) error {
 	return s.SignalOnce(&wire.Signal{PID: pid, Info: info})
 }
 
-// SignalOnce is Signal for a signal of the front end that may have been given before: if
-// its number says so, the process does not get it again.
+// SignalOnce is Signal for a signal of the front end that may have been given before: if its number
+// says so, the process does not get it again.
 func (s *Space) SignalOnce(m *wire.Signal) error {
 	if err := s.out.put(0, &wire.InitSignal{PID: m.PID, Info: m.Info, Seq: m.Seq, Boot: m.Boot}); err != nil {
 		return fmt.Errorf("signal %d: %w", m.PID, err)
@@ -262,7 +258,7 @@ func (s *Space) SignalOnce(m *wire.Signal) error {
 	return nil
 }
 
-// KillAll ends every process of the space but bpinit. Their statuses follow.
+// KillAll ends every process of the space except bpinit. Their statuses follow.
 func (s *Space) KillAll() error {
 	if err := s.Thaw(); err != nil { // a frozen process does not die of its signal
 		return err
@@ -273,8 +269,8 @@ func (s *Space) KillAll() error {
 	return nil
 }
 
-// Deadline has bpinit end every process at a moment, unless it is told of another one
-// before, whatever becomes of this daemon meanwhile.
+// Deadline has bpinit end every process at a time, unless it gets another deadline before, whatever
+// becomes of this daemon meanwhile.
 func (s *Space) Deadline(at time.Time) error {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
@@ -286,11 +282,10 @@ func (s *Space) Deadline(at time.Time) error {
 	return nil
 }
 
-// SetParent sets what getppid answers a process that was started from the
-// front end. Launch does this for what it starts, and the end of the process
-// undoes it.
+// SetParent sets the result of getppid in a process that was started from the front end. Launch
+// does this for each process, and the end of the process undoes it.
 func (s *Space) SetParent(pid, parent wire.PID) { s.launches.SetParent(pid, parent) }
 
-// Parent returns the parent on the front end of a process that was started from there;
-// 0: it was not, or that is not known.
+// Parent returns the parent on the front end of a process that was started from there; 0: it was
+// not, or the parent is not known.
 func (s *Space) Parent(pid wire.PID) wire.PID { return s.launches.Parent(pid) }

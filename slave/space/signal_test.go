@@ -21,7 +21,7 @@ const (
 	codeKernel = 0x80
 )
 
-// info is a siginfo_t.
+// info returns a siginfo_t.
 func info(signo unix.Signal, code, pid int32, uid uint32, value uint64) []byte {
 	b := make([]byte, 128)
 	binary.NativeEndian.PutUint32(b[0:], uint32(signo))
@@ -144,8 +144,8 @@ func TestSignalsThatGoNowhere(t *testing.T) {
 	}
 }
 
-// Root inside the space cannot end init, whose number is another process's there.
-// A descriptor of its directory in /proc stands for it in pidfd_send_signal(2).
+// Root inside the space cannot end init, whose number is another process's on the front end. A
+// descriptor of its directory in /proc stands for it in pidfd_send_signal(2).
 func TestInitIsNotKilledFromInside(t *testing.T) {
 	n := newNode(t)
 	for i, signal := range []unix.Signal{
@@ -202,7 +202,7 @@ func TestFreeze(t *testing.T) {
 	select {
 	case r := <-launched:
 		t.Errorf("launched while frozen: %v", r)
-	case <-time.After(50 * time.Millisecond): // nothing can be waited for: nothing must happen
+	case <-time.After(50 * time.Millisecond): // there is no event to wait for: nothing must happen
 	}
 	if err := n.Thaw(); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// While a space is frozen its init takes nothing; whoever signals does not wait.
+// While a space is frozen its init reads nothing; the sender of a signal does not wait.
 func TestSignalsToAFrozenSpace(t *testing.T) {
 	n := newNode(t)
 	n.mustLaunch(command(70001, "sleep", "1000"))

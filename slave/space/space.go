@@ -39,14 +39,14 @@ type Space struct {
 	listener   int // of seccomp; -1: none
 	cursor     cursor
 	former     bool // init is of the version before, and has no pipe for the cursor
-	calls      int  // the table of calls that the supervisor has in hand; -1: none
+	calls      int  // the table of the supervisor's calls; -1: none
 	supervisor *supervise.Supervisor
 
-	running sync.Mutex // held by Run; whoever closes what it uses waits for its end
+	running sync.Mutex // held by Run; routines that close what Run uses wait for its end
 
 	mu      sync.Mutex
 	pending map[uint64]pendingLaunch // by number of the request
-	asked   map[uint64]chan<- answer // the same of other requests
+	asked   map[uint64]chan<- answer // waiting callers of other requests, by number
 	last    uint64
 	ended   bool // Run has returned
 }
@@ -57,30 +57,27 @@ func newSpace(cfg Config) *Space {
 	return s
 }
 
-// NSInode returns the inode number of the PID namespace, by which its
-// processes are told from others.
+// NSInode returns the inode number of the PID namespace, which tells its processes from others.
 func (s *Space) NSInode() uint32 { return s.inode }
 
 // InitPID returns the number that bpinit has outside the space.
 func (s *Space) InitPID() int { return s.initPID }
 
-// Proc returns the space's own /proc, in which directories have the numbers of
-// the cluster. It is open until Destroy or Close; use it with openat(2), or by
-// way of /proc/self/fd.
+// Proc returns the space's own /proc, in which directories have the numbers of the cluster. It is
+// open until Destroy or Close; use it with openat(2), or through /proc/self/fd.
 func (s *Space) Proc() *os.File { return s.proc }
 
-// PIDs returns the children of bpinit that were alive when this daemon connected, and
-// launched ones that have ended and are not forgotten: OnStatus follows for these.
+// PIDs returns the children of bpinit that were alive when this daemon connected, and launched
+// processes that have ended and are not forgotten: OnStatus follows for the latter.
 func (s *Space) PIDs() []wire.PID { return slices.Clone(s.pids) }
 
 // Starting returns those of PIDs whose launch was under way when this daemon
 // connected. OnLaunched follows.
 func (s *Space) Starting() []wire.PID { return slices.Clone(s.starting) }
 
-// Run serves the space until ctx ends or the space does. It closes the
-// connection to bpinit, so it can be called once; the space lives on, and the
-// next Create finds it. The launches that are not answered by then are done
-// with ECONNRESET: they may or may not have happened.
+// Run serves the space until ctx ends or the space does. It closes the connection to bpinit, so it
+// can be called once; the space lives on, and the next Create finds it. Launches that are not
+// answered by then are done with ECONNRESET: they may or may not have happened.
 func (s *Space) Run(ctx context.Context) error {
 	s.running.Lock()
 	defer s.running.Unlock()
@@ -132,9 +129,8 @@ func (s *Space) status(m *wire.InitStatus) {
 	s.cfg.OnStatus(m.PID, wire.Status(m.Status), m.Usage)
 }
 
-// Close gives up what this process has open of the space, which lives on. It
-// ends Run, and so must not be called from a callback; nor must Destroy, which
-// does the same.
+// Close closes what this process has open of the space, which lives on. It ends Run, and so must
+// not be called from a callback. The same holds for Destroy.
 func (s *Space) Close() error {
 	s.fail()
 	return s.closeFiles()

@@ -4,7 +4,7 @@ import (
 	"bproc/slave/pid1/supervise"
 )
 
-// frontEnd is what the supervisor needs: the daemon, and the space's own init.
+// frontEnd is what the supervisor needs: the daemon and the space's own init.
 type frontEnd struct {
 	supervise.Daemon
 	*Space

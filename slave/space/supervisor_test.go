@@ -72,7 +72,7 @@ func TestGetppidOf32Bit(t *testing.T) {
 	}
 }
 
-// The parent asks as soon as it runs, while many others begin and end.
+// Each process asks for its parent as soon as it runs, while many others begin and end.
 func TestGetppidOfMany(t *testing.T) {
 	n := newNode(t)
 	out := openDir(t)

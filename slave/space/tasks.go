@@ -16,28 +16,27 @@ import (
 // ErrNoTasks is the error when the number of tasks in a space cannot be bounded.
 var ErrNoTasks = errors.New("the space has no pids cgroup (CONFIG_CGROUP_PIDS)")
 
-// Tasks is the cgroup that counts the processes and threads of a space and bounds how
-// many there are (pids controller). Those of one user can be in a cgroup of their own
-// within it, and those of the user that a control group of the front end bounds in one
-// within that.
+// Tasks is the cgroup that counts and bounds the processes and threads of a space (pids
+// controller). Those of one user can be in a cgroup of their own within it, and those of that user
+// in a control group of the front end in another one within that.
 //
 //	.../bproc/NAME                          the container's
 //	.../bproc/NAME/space                    all of the space
-//	.../bproc/NAME/space/user-UID           those that were started for a user, and their descendants
+//	.../bproc/NAME/space/user-UID           processes started for a user, and their descendants
 //	.../bproc/NAME/space/user-UID/group-ID  of them: those from a control group of the front end
 //
-// Where systemd runs, the first is a scope of systemd's, which writes its limits again
-// whenever it reads its configuration. What is below belongs to the scope's owner alone
-// (Delegate= of systemd.resource-control(5)).
+// Where systemd runs, the first is a scope of systemd, which writes its limits again whenever it
+// reads its configuration. The cgroups below belong to the scope's owner alone (Delegate= of
+// systemd.resource-control(5)).
 //
 // Destroy removes them all.
 type Tasks struct {
 	dir     string
 	unified bool // version 2
-	init    int  // its number
+	init    int  // number of bpinit
 }
 
-// tasksGroup is the name of the cgroup in the container's.
+// tasksGroup is the name of the cgroup within the container's.
 const tasksGroup = "space"
 
 // enterTasks moves bpinit, which has no children yet, to the cgroup of the space's tasks.
@@ -55,8 +54,8 @@ func (s *Space) enterTasks(init int) error {
 	return nil
 }
 
-// enclose makes a cgroup within another for all that is in that. In version 2 the outer
-// one must be empty before it shares out a controller.
+// enclose makes a cgroup within another, for all of its processes. In version 2 the outer one must
+// be empty before it distributes a controller.
 func (t *Tasks) enclose(pid int) error {
 	inner := t.file(t.dir, tasksGroup)
 	if err := os.Mkdir(inner, 0o755); err != nil {
@@ -78,7 +77,7 @@ func (s *Space) Tasks() (*Tasks, error) {
 		return nil, err
 	}
 	inner := t.file(t.dir, tasksGroup)
-	if _, err := os.Stat(t.file(inner, fileMax)); err == nil { // else a former bpslave has made the space
+	if _, err := os.Stat(t.file(inner, fileMax)); err == nil { // otherwise a former bpslave has made the space
 		t.dir = inner
 	}
 	return t, nil
@@ -127,14 +126,14 @@ func (t *Tasks) count(dir string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(b)))
 }
 
-// TaskUnit is whose tasks are bounded together.
+// TaskUnit names tasks that are bounded together.
 type TaskUnit struct {
 	UID   uint32
 	Group uint64 // control group of the front end; 0: all of the user
 }
 
-// Unit returns the file by which a process enters the cgroup of a unit, which is made
-// if there is none. The caller closes it.
+// Unit returns the file by which a process enters the cgroup of a unit. It makes the cgroup if
+// there is none. The caller closes the file.
 func (t *Tasks) Unit(u TaskUnit, tasks uint64) (*os.File, error) {
 	if err := t.make(u); err != nil {
 		return nil, fmt.Errorf("cgroup of user %d: %w", u.UID, err)
@@ -153,9 +152,9 @@ func (t *Tasks) BoundUnit(u TaskUnit, tasks uint64) error {
 // Remove removes the cgroup of a unit. EBUSY: it has processes.
 func (t *Tasks) Remove(u TaskUnit) error { return unix.Rmdir(t.unitDir(u)) }
 
-// Besides returns how many tasks of a unit are not processes of its own: threads but the
-// first of each, and init's helpers. It counts them only where there are more than so many
-// tasks; else it returns 0. Zombies are processes.
+// Besides returns how many tasks of a unit are not processes of its own: threads other than the
+// first of each process, and init's helpers. It counts them only if there are more than more tasks;
+// otherwise it returns 0. Zombies are processes.
 func (t *Tasks) Besides(u TaskUnit, more uint64) (uint64, error) {
 	dir := t.unitDir(u)
 	if now, err := t.count(dir); err != nil || uint64(now) <= more {
@@ -169,15 +168,15 @@ func (t *Tasks) Besides(u TaskUnit, more uint64) (uint64, error) {
 	} else {
 		var all []string
 		if all, err = t.lines(dir, fileTasks); err == nil {
-			first, err = t.lines(dir, fileProcs) // afterwards: births in between make it too few threads, not too many
+			first, err = t.lines(dir, fileProcs) // afterwards: births in between make the count of threads too small, not too large
 		}
 		threads = max(0, len(all)-len(first))
 	}
 	return uint64(threads + t.helpers(first)), err
 }
 
-// firstThreads returns the processes of a threaded cgroup, which does not tell them, and how
-// many other threads it has.
+// firstThreads returns the processes of a threaded cgroup, which does not list them, and the number
+// of its other threads.
 func (t *Tasks) firstThreads(dir string) (first []string, others int, err error) {
 	all, err := t.lines(dir, fileThreads)
 	for _, line := range all {
@@ -190,7 +189,7 @@ func (t *Tasks) firstThreads(dir string) (first []string, others int, err error)
 			unix.Close(fd)
 			first = append(first, line)
 		case unix.ESRCH: // it has just ended
-		case unix.EINVAL, unix.ENOENT: // no first thread (pidfd_open(2))
+		case unix.EINVAL, unix.ENOENT: // not a first thread (pidfd_open(2))
 			others++
 		default:
 			return nil, 0, err
@@ -199,10 +198,11 @@ func (t *Tasks) firstThreads(dir string) (first []string, others int, err error)
 	return first, others, err
 }
 
-// manyProcesses is how many there are when it does not matter which of them are helpers.
+// manyProcesses is the number of processes from which on it does not matter which of them are
+// helpers.
 const manyProcesses = 1000
 
-// helpers returns how many of these processes are init's, by name and program.
+// helpers returns how many of the processes are init's, by name and program.
 func (t *Tasks) helpers(pids []string) (n int) {
 	var init, exe unix.Stat_t
 	if len(pids) > manyProcesses || unix.Stat(fmt.Sprintf("/proc/%d/exe", t.init), &init) != nil {
@@ -230,9 +230,9 @@ func (t *Tasks) unitDir(u TaskUnit) string {
 	return dir
 }
 
-// make makes the cgroup of a unit, and that of its user. In version 2 a cgroup with
-// processes of its own, as the space's is, can share out only what counts threads, among
-// threaded cgroups; pids is of that kind.
+// make makes the cgroup of a unit, and that of its user. In version 2 a cgroup with processes of
+// its own, as the space's is, can distribute only controllers that count threads, among threaded
+// cgroups; pids is such a controller.
 func (t *Tasks) make(u TaskUnit) error {
 	above, dir := t.dir, t.unitDir(TaskUnit{UID: u.UID})
 	if u.Group != 0 {
@@ -256,7 +256,7 @@ func (t *Tasks) make(u TaskUnit) error {
 }
 
 func (t *Tasks) write(dir, name, text string) error {
-	f, err := os.OpenFile(t.file(dir, name), os.O_WRONLY, 0) // never made: its cgroup may be gone
+	f, err := os.OpenFile(t.file(dir, name), os.O_WRONLY, 0) // never created: the cgroup may be gone
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (t *Tasks) write(dir, name, text string) error {
 	return err
 }
 
-// maxBound is the largest bound that the kernel takes: the numbers that there can be.
+// maxBound is the largest bound that the kernel accepts: the number of possible process numbers.
 const maxBound = 1 << 22
 
 func bound(tasks uint64) string {

@@ -31,7 +31,7 @@ func tasksOf(t *testing.T, n *node) *space.Tasks {
 	return nil
 }
 
-// threadsOfInit counts them: the runtime of init makes more at any time.
+// threadsOfInit counts the threads of init, whose runtime can make more at any time.
 func threadsOfInit(t *testing.T, n *node) int {
 	t.Helper()
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", n.InitPID()))
@@ -76,7 +76,7 @@ func TestTasksAreBounded(t *testing.T) {
 	if tasks == nil {
 		return
 	}
-	const own = 1 // what looks after the cursor
+	const own = 1 // the fencer
 	await(t, n, tasks, own)
 	n.mustLaunch(command(70001, "sleep", "1000"))
 	await(t, n, tasks, own+1)
@@ -85,8 +85,8 @@ func TestTasksAreBounded(t *testing.T) {
 	if err := tasks.Bound(uint64(threadsOfInit(t, n) + room)); err != nil {
 		t.Fatal(err)
 	}
-	// Only three of the five have room, or fewer if init has made a thread; a shell that
-	// cannot fork ends with an error.
+	// Only three of the five have room, or fewer if init has made a thread. A shell that cannot
+	// fork ends with an error.
 	sp := command(70002, "sh", "-c", script+" 2>/dev/null")
 	n.mustLaunch(sp)
 	if s := n.awaitStatus(70002, over); s.ExitStatus() == 0 {
@@ -174,9 +174,8 @@ func TestUnusedUnitIsRemoved(t *testing.T) {
 	}
 }
 
-// forksTwo starts a process in a cgroup, checks that it is there and returns its exit code.
-// Where there is room for three, of its two children at the same time only one has it: init
-// has a helper there.
+// forksTwo starts a process in a cgroup, checks that it is there and returns its exit code. With
+// room for three, only one of its two children has room at the same time: init has a helper there.
 func forksTwo(t *testing.T, n *node, cgroup *os.File, pid wire.PID, want string) int {
 	t.Helper()
 	out := openDir(t) + "/out"
@@ -197,8 +196,7 @@ func forksTwo(t *testing.T, n *node, cgroup *os.File, pid wire.PID, want string)
 	return s.ExitStatus()
 }
 
-// TestThreadsAreCounted has a process with many threads, and another that has ended and that
-// nobody has waited for.
+// TestThreadsAreCounted has a process with many threads, and a zombie.
 func TestThreadsAreCounted(t *testing.T) {
 	n := newNode(t)
 	tasks := tasksOf(t, n)
@@ -227,7 +225,7 @@ for i in range(5): threading.Thread(target=time.sleep, args=(1000,)).start()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got == 6 { // and init's helper
+		if got == 6 { // including init's helper
 			break
 		}
 		if time.Now().After(deadline) {
@@ -239,8 +237,8 @@ for i in range(5): threading.Thread(target=time.sleep, args=(1000,)).start()
 	}
 }
 
-// TestBoundIsNotTheContainers does what "systemctl daemon-reload" does: the limit of the
-// container's cgroup is written by another, and what is bounded stays so.
+// TestBoundIsNotTheContainers does what "systemctl daemon-reload" does: another program writes the
+// limit of the container's cgroup, and the bound of the tasks stays.
 func TestBoundIsNotTheContainers(t *testing.T) {
 	n := newNode(t)
 	tasks := tasksOf(t, n)

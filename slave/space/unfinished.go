@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeUnfinished takes away what a daemon has left that was killed while it made a
-// space. libcontainer knows a container only from when its state is written; before
-// that there can be its directory, its cgroup, and in that a process of libcontainer's
-// own, which ends by itself or waits for the daemon.
+// removeUnfinished removes what is left by a daemon that was killed while it made a space.
+// libcontainer knows a container only when its state is written. Before that there can be its
+// directory, its cgroup, and in that a process of libcontainer's own, which ends by itself or waits
+// for the daemon.
 func removeUnfinished(ctx context.Context, cfg Config) error {
 	group, err := cfg.cgroup()
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // nothing has been begun
+		return nil // nothing was begun
 	}
 	if err != nil {
 		return err

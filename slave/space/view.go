@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// layView makes the directory on which the view is mounted later a mount that propagates
-// what is mounted on it into the space (mount_namespaces(7)). It is the one mount that
-// is outside of the space, and goes with it.
+// layView makes the later mount point of the view a mount that propagates what is mounted on it
+// into the space (mount_namespaces(7)). It is the only mount outside of the space, and is removed
+// with it.
 func (c *Config) layView() error {
 	if c.View == "" {
 		return nil
@@ -31,7 +31,7 @@ func (c *Config) layView() error {
 	return nil
 }
 
-// clearView unmounts the view and what is below it.
+// clearView unmounts the view and the mount below it.
 func (c *Config) clearView() error {
 	for c.View != "" {
 		err := unix.Unmount(c.View, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
@@ -46,8 +46,8 @@ func (c *Config) clearView() error {
 	return nil
 }
 
-// viewMounts returns how the directory of the view gets into a space that has not the
-// node's root.
+// viewMounts returns the mount of the view's directory for a space that does not have the node's
+// root.
 func (c *Config) viewMounts() []*configs.Mount {
 	if c.View == "" || c.Root == "/" {
 		return nil

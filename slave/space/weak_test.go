@@ -7,8 +7,8 @@ import (
 	"bproc/wire"
 )
 
-// TestRootWithoutCapabilities has root of different kinds signal a process elsewhere. The
-// front end is told who may not do what root may.
+// TestRootWithoutCapabilities has root of different kinds signal a process elsewhere. The front end
+// is told which of them may not do what root may.
 func TestRootWithoutCapabilities(t *testing.T) {
 	n := newNode(t)
 	for i, c := range []struct {

@@ -18,11 +18,11 @@ import (
 	"bproc/test/cluster"
 )
 
-// apiVariable makes this binary a program on the front end that checks the interface of the
-// client library: its argument is a node.
+// apiVariable makes this binary a program on the front end that checks the interface of the client
+// library: its argument is a node.
 const apiVariable = "BPROCTEST_API"
 
-// TestAPI uses the client library on a node, and for comparison on the front end.
+// TestAPI uses the client library with a node, and for comparison with the front end.
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -73,7 +73,7 @@ func checkOutput(c *bproc.Client, node bproc.NodeID) error {
 	return nil
 }
 
-// checkPipes sends more through sort than pipes and windows have room for.
+// checkPipes sends more through sort than pipes and windows hold.
 func checkPipes(c *bproc.Client, node bproc.NodeID) error {
 	cmd := c.Command(node, "sort", "-n")
 	stdin, err1 := cmd.StdinPipe()
@@ -143,8 +143,8 @@ func checkClosedPipe(c *bproc.Client, node bproc.NodeID) error {
 	return nil
 }
 
-// checkPipeOfChild has a process end while its child keeps the output open: as on one
-// machine, Wait does not wait for that when the output is a pipe.
+// checkPipeOfChild has a process end while its child keeps the output open: as on one machine, Wait
+// does not wait for the child if the output is a pipe.
 func checkPipeOfChild(c *bproc.Client, node bproc.NodeID) error {
 	cmd, _, line, err := startLine(context.Background(), c, node, "sleep 1000 & echo $!")
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"bproc/wire"
 )
 
-// askerVariable makes this binary a client that asks for one process again and again: its
-// arguments are a file of node 0 for standard input, and a command.
+// askerVariable makes this binary a client that asks for the same process repeatedly: its arguments
+// are a file of node 0 for standard input, and a command.
 const askerVariable = "BPROCTEST_ASKER"
 
-// asker keeps all of its connections open. The master must close each when it is asked
-// over the next; the last one has the process.
+// asker keeps all of its connections open. The master must close each when the client asks over the
+// next one; the last one has the process.
 func asker(args []string) error {
 	ghost, err := syscall.ForkExec(cluster.Prefix+"/lib/bproc/ghost", args[1:], &syscall.ProcAttr{Dir: "/"})
 	if err != nil {
@@ -56,15 +56,14 @@ func asker(args []string) error {
 	return err
 }
 
-// awaitEOF passes over what was said before: a request that comes after the one that
-// repeats it is refused.
+// awaitEOF skips earlier messages: a request that arrives after the one that repeats it is refused.
 func awaitEOF(conn *net.UnixConn) error {
 	_, err := io.Copy(io.Discard, conn)
 	return err
 }
 
-// TestAskAgain has a client ask for one process many times while its start waits for a
-// file. Only what belongs to the last request is left in the master.
+// TestAskAgain has a client ask for one process many times while the start waits for a file. The
+// master must keep only what belongs to the last request.
 func TestAskAgain(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -89,7 +88,7 @@ func TestAskAgain(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// openFiles returns how many descriptors the master has.
+// openFiles returns the number of the master's descriptors.
 func openFiles(t *testing.T, c *cluster.Cluster) int {
 	t.Helper()
 	pid, err := c.Master.PID()

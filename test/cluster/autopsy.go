@@ -16,25 +16,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is shown of a cluster in which a test hangs, at most.
+// Bounds of the report about a cluster in which a test hangs.
 const (
 	shownProcesses = 400      // lines about processes
 	shownThreads   = 64       // of a process
-	shownLog       = 16 << 10 // bytes of a log from before
-	shownBefore    = 2 << 10  // bytes of a log from just before its daemon's stacks
+	shownLog       = 16 << 10 // bytes of a log before the daemon's end
+	shownBefore    = 2 << 10  // bytes of a log just before its daemon's stacks
 	shownStacks    = 48 << 10 // bytes of stacks of a daemon, and of the test
 )
 
 // stackTimeout is how long a daemon may take to print its stacks.
 const stackTimeout = 2 * time.Second
 
-// ourDaemons are the programs that print their stacks on SIGQUIT, as Go programs do:
-// those first in whose end others see their own.
-// The init of a process space ignores all signals.
+// ourDaemons are the programs that print their stacks on SIGQUIT, as Go programs do. The first are
+// ended first, because others end when these do. The init of a process space ignores all signals.
 var ourDaemons = []string{"bpmaster", "bpslave", "bpprocfs", "bpkeeper"}
 
-// autopsy tells what the processes of a hanging cluster are at. It ends its daemons.
-// It waits for nothing that may hang itself: no file of a machine, no command line.
+// autopsy reports the state of the processes of a hanging cluster, and ends its daemons. It does
+// nothing that may hang itself: it reads no file of a machine and no command line.
 func (c *Cluster) autopsy() []string {
 	processes := c.processes()
 	lines := make([]string, 0, len(processes))
@@ -62,10 +61,9 @@ func (c *Cluster) autopsy() []string {
 	return texts
 }
 
-// quit ends a daemon by SIGQUIT and returns what it has printed at that, and a little of
-// what is before it.
+// quit ends a daemon by SIGQUIT and returns its output, with a little of the log before it.
 func (p hostProcess) quit() string {
-	// By its descriptor: the log may be in a directory of the machine.
+	// By the daemon's descriptor: the log may be in a directory of the machine.
 	fd, err := unix.Open(fmt.Sprintf("/proc/%d/fd/2", p.pid), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err.Error()
@@ -81,11 +79,11 @@ func (p hostProcess) quit() string {
 	}
 	text := make([]byte, shownStacks)
 	awaitSettled(log)
-	n, _ := log.ReadAt(text, max(0, info.Size()-shownBefore)) // what there is
+	n, _ := log.ReadAt(text, max(0, info.Size()-shownBefore)) // an error means that less was read
 	return string(bytes.TrimSpace(text[:n]))
 }
 
-// awaitSettled waits until a log does not grow any more.
+// awaitSettled waits until a log stops growing.
 func awaitSettled(log *os.File) {
 	var last int64
 	deadline := time.Now().Add(stackTimeout)
@@ -97,23 +95,22 @@ func awaitSettled(log *os.File) {
 	}
 }
 
-// powerFailure ends all processes of the cluster at once, whatever its machines are
-// at, and aborts their FUSE connections, on which a system call may wait that no
-// signal ends. [Cluster.Stop] removes what is left.
+// powerFailure ends all processes of the cluster at once, and aborts its FUSE connections: a system
+// call that waits for one may not be interruptible. [Cluster.Stop] removes the rest.
 func (c *Cluster) powerFailure() {
 	c.failed.Store(true)
 	processes := c.processes()
 	connections := fuseConnections(processes)
 	for _, p := range processes {
-		_ = unix.Kill(p.pid, unix.SIGKILL) // gone: as wanted
+		_ = unix.Kill(p.pid, unix.SIGKILL) // it may have ended, as wanted
 	}
 	for _, dir := range connections {
-		_ = os.WriteFile(filepath.Join(dir, "abort"), []byte("1"), 0) // it ended with its server
+		_ = os.WriteFile(filepath.Join(dir, "abort"), []byte("1"), 0) // the connection may have ended with its server
 	}
 }
 
-// fuseConnections returns the directories (fuse.rst) of the FUSE mounts that processes
-// have and this one has not.
+// fuseConnections returns the directories (fuse.rst) of the FUSE mounts that processes see and this
+// one does not.
 func fuseConnections(processes []hostProcess) []string {
 	ours := map[int]bool{}
 	if mounts, err := mountinfo.GetMounts(notFUSE); err == nil {
@@ -158,7 +155,7 @@ func notFUSE(i *mountinfo.Info) (skip, stop bool) {
 	return !strings.HasPrefix(i.FSType, "fuse.") && i.FSType != "fuse", false
 }
 
-// hostProcess is a process of a cluster as the host sees it.
+// hostProcess is a process of a cluster as the host shows it.
 type hostProcess struct {
 	machine     string
 	pid, parent int // the host's numbers
@@ -171,15 +168,15 @@ func (p hostProcess) String() string {
 	return fmt.Sprintf("%-6s %7d %7d %7d %s %-15s %s", p.machine, p.pid, p.inside, p.parent, p.state, p.comm, p.wchan)
 }
 
-// processes lists the processes of all machines, also of those that hang in their
-// boot, by their control groups.
+// processes returns the processes of all machines, including those that hang while they boot, by
+// their control groups.
 func (c *Cluster) processes() []hostProcess {
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	var all []hostProcess
 	for _, dir := range dirs {
 		groups, err := os.ReadFile(filepath.Join(dir, "cgroup"))
 		if err != nil {
-			continue // ended meanwhile
+			continue // it has ended
 		}
 		for _, m := range c.machines() {
 			if strings.Contains(string(groups), "/"+c.site.id+"/"+m.group+"/") || strings.Contains(string(groups), "/"+c.site.id+"/"+m.group+"\n") {
@@ -212,8 +209,8 @@ func readHostProcess(machine, dir string) hostProcess {
 	return p
 }
 
-// waitChannels counts where the threads of a process wait: "futex_do_wait 7, ep_poll";
-// 0 is a thread that runs.
+// waitChannels counts the kernel functions in which the threads of a process wait: "futex_do_wait
+// 7, ep_poll"; 0 is a running thread.
 func waitChannels(dir string) string {
 	files, _ := filepath.Glob(dir + "/task/*/wchan") // the pattern is valid
 	counts := map[string]int{}
@@ -232,8 +229,7 @@ func waitChannels(dir string) string {
 	return strings.Join(words, ", ")
 }
 
-// ourStacks returns the stacks of this process's goroutines that are in this module's
-// code.
+// ourStacks returns the stacks of this process's goroutines that run code of this module.
 func ourStacks() string {
 	buffer := make([]byte, 4<<20)
 	all := string(buffer[:runtime.Stack(buffer, true)])

@@ -16,8 +16,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestStartWithoutSlave starts commands while there is no daemon on their node: they
-// wait for the next.
+// TestStartWithoutSlave starts commands while their node has no daemon: they wait for the next one.
 func TestStartWithoutSlave(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -50,7 +49,7 @@ func TestStartWithoutSlave(t *testing.T) {
 	noErrors(t, c)
 }
 
-// adopted reports that there is no ghost that the keeper holds.
+// adopted returns an error if no ghost is held by the keeper.
 func adopted(c *cluster.Cluster) error {
 	ghosts, err := c.Front.Ghosts()
 	if err != nil {
@@ -65,8 +64,7 @@ func adopted(c *cluster.Cluster) error {
 	return fmt.Errorf("none of %d ghosts is held", len(ghosts))
 }
 
-// TestStartsWhileSlaveIsKilled starts command after command while daemons are killed:
-// each runs once.
+// TestStartsWhileSlaveIsKilled starts commands while daemons are killed: each runs once.
 func TestStartsWhileSlaveIsKilled(t *testing.T) {
 	t.Parallel()
 	const users, rounds = 4, 8
@@ -121,12 +119,11 @@ func TestStartsWhileSlaveIsKilled(t *testing.T) {
 	noErrors(t, c)
 }
 
-// TestSlaveLeaves ends a daemon on purpose. Everybody hears of it at once: those whose
-// commands run there, whatever these have for standard descriptors, and those who ask for
-// the node later.
+// TestSlaveLeaves ends a daemon on purpose. All users learn of it at once: those whose commands run
+// there, whatever their standard descriptors are, and those who ask for the node later.
 func TestSlaveLeaves(t *testing.T) {
 	t.Parallel()
-	const lease = 300 * time.Second // nobody waits that long
+	const lease = 300 * time.Second // longer than any wait
 	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: fmt.Sprintf("lease %d\n", lease/time.Second)})
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "sleep 1000 & echo ready; exec sleep 1000")
 	silent := []*cluster.Cmd{
@@ -151,7 +148,7 @@ func TestSlaveLeaves(t *testing.T) {
 	}
 	r.lost()
 	for i, cmd := range silent {
-		_ = cmd.Wait() // the code says it
+		_ = cmd.Wait() // the code has the result
 		if code := cmd.ProcessState.ExitCode(); code != 255 || said[i].String() != "bpsh: node 1 is down\n" {
 			t.Errorf("%v: exit code %d, %q", cmd.Args, code, &said[i])
 		}
@@ -170,8 +167,8 @@ func TestSlaveLeaves(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// TestSlaveKeeps ends daemons that are to leave their processes to the next: they go on,
-// as their clients do. One that is not to do so ends them.
+// TestSlaveKeeps ends daemons with --keep: their processes, and the clients, go on. A daemon
+// without it ends them.
 func TestSlaveKeeps(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, SlaveArgs: []string{"--keep"}})

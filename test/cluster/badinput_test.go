@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/badinput.golden")
 
-// mistakes are command lines that do nothing, by who makes them. Nodes 0 and 1 are up, 2 is down.
+// mistakes are command lines that fail, by user. Nodes 0 and 1 are up, 2 is down.
 var mistakes = []struct {
 	user  cluster.User
 	lines []string
@@ -35,8 +35,8 @@ var mistakes = []struct {
 	}},
 }
 
-// TestBadInput has users say what cannot be done: the messages are compared with
-// testdata/badinput.golden. Each is one line, and nothing has changed after all of them.
+// TestBadInput has users make mistakes, and compares the messages with testdata/badinput.golden.
+// Each is one line, and nothing has changed after all of them.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3, Limited: true, MasterConfig: "lease 2\n"})

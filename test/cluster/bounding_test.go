@@ -7,8 +7,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestBoundingSet has root without some capabilities start processes: they do not have
-// them on a node, either.
+// TestBoundingSet has root without some capabilities start processes: they lack them on a node,
+// too.
 func TestBoundingSet(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)

@@ -7,7 +7,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestBprsh is what launchers take for granted of an agent such as rsh and ssh.
+// TestBprsh checks what launchers expect of an agent such as rsh and ssh.
 func TestBprsh(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -19,7 +19,7 @@ func TestBprsh(t *testing.T) {
 		code    int
 		stdout  string
 		stderr  string
-		contain bool // stderr contains that
+		contain bool // stderr only has to contain the text
 	}{
 		{name: "words are joined", args: []string{"n1", `"/bin/echo"`, "a  b", "; echo $((1+2))"}, stdout: "a b\n3\n"},
 		{name: "options of ssh", args: []string{"-x", "-oBatchMode=yes", "-o", "ConnectTimeout=10", "-2", "-a", "-q", "-p", "22", "-i", "/none", "-lroot", ".1", "echo $USER"}, stdout: "root\n"},

@@ -9,12 +9,12 @@ import (
 	"bproc/test/cluster"
 )
 
-// certificateLife is short for a certificate, and long for a busy machine to renew it: a third
-// of it is left for that.
+// certificateLife is short for a certificate, and long enough for a busy machine to renew it in the
+// last third.
 const certificateLife = 30 * time.Second
 
-// TestCertificateRenewed has a process outlive the certificate with which its node has begun.
-// The daemons notice nothing but that.
+// TestCertificateRenewed has a process outlive its node's first certificate. The daemons notice
+// only the renewal.
 func TestCertificateRenewed(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, MasterConfig: fmt.Sprintf("certificate %v\n", certificateLife)})
@@ -60,15 +60,15 @@ func TestCertificateRenewed(t *testing.T) {
 	noErrors(t, c)
 }
 
-// TestCertificateExpired has a node away until its certificate has expired. Both sides say so,
-// and what to do; that helps.
+// TestCertificateExpired has a node stay away until its certificate has expired. Both sides report
+// that, and the remedy, which helps.
 func TestCertificateExpired(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, MasterConfig: fmt.Sprintf("certificate %v\nlease 3\n", certificateLife)})
 	if err := c.Cut(0); err != nil {
 		t.Fatal(err)
 	}
-	// It may have been renewed before that. The lease is over long before.
+	// It may have been renewed before that. The lease has run out long before.
 	first := identityOf(t, c.Nodes[0])
 	cluster.Eventually(t, "the certificate expires", func() error {
 		if left := time.Until(first.Validity().Until); left > 0 {

@@ -15,12 +15,12 @@ import (
 
 // hierarchy is a mounted control group hierarchy of the host.
 type hierarchy struct {
-	Path string // where it is mounted
+	Path string // mount point
 	V2   bool
 	Data string // mount options that name a version 1 hierarchy
 }
 
-// hierarchies lists what is mounted. Hosts have version 2, version 1, or both.
+// hierarchies returns the mounted hierarchies. Hosts have version 2, version 1, or both.
 func hierarchies() ([]hierarchy, error) {
 	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 	if err != nil {
@@ -36,7 +36,7 @@ func hierarchies() ([]hierarchy, error) {
 	return all, nil
 }
 
-// v1Options keeps those options that select a version 1 hierarchy.
+// v1Options returns the options that select a version 1 hierarchy.
 func v1Options(options string) string {
 	var keep []string
 	for _, o := range strings.Split(options, ",") {
@@ -62,7 +62,7 @@ func (s *site) makeGroup(h hierarchy, name string) error {
 		if h.V2 {
 			continue
 		}
-		// A version 1 cpuset takes no process before its two sets are filled.
+		// A version 1 cpuset accepts no process before its two sets are filled.
 		for _, set := range []string{"cpuset.cpus", "cpuset.mems"} {
 			value, err := os.ReadFile(filepath.Join(filepath.Dir(dir), set))
 			if err != nil {
@@ -79,13 +79,13 @@ func (s *site) makeGroup(h hierarchy, name string) error {
 	return nil
 }
 
-// giveRealtime lets what runs in the control group name have a real-time policy, where version 1
-// has shares of time for that (sched-rt-group.rst).
+// giveRealtime lets processes in the control group name have a real-time policy, if version 1 has
+// shares of real time (sched-rt-group.rst).
 func (s *site) giveRealtime(h hierarchy, name string) error {
 	const (
 		share   = "cpu.rt_runtime_us" // of a second
 		site    = "330000"
-		machine = "110000" // twice what a space gets: a group that was removed counts for a while
+		machine = "110000" // twice the share of a space: a removed group counts for a while
 	)
 	parent := filepath.Join(h.Path, s.id)
 	if _, err := os.Stat(filepath.Join(parent, share)); err != nil {
@@ -101,20 +101,20 @@ func (s *site) giveRealtime(h hierarchy, name string) error {
 	return nil
 }
 
-// delegate enables in the children of the version 2 group dir what dir has. On
-// hosts where this group has no controllers there is nothing to enable.
+// delegate enables the controllers of the version 2 group dir for its children. On hosts where the
+// group has no controllers it does nothing.
 func delegate(dir string) {
 	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
 		return
 	}
 	for _, c := range strings.Fields(string(controllers)) {
-		// One by one: a controller that cannot be had must not prevent the others.
+		// One by one: an unavailable controller must not prevent the others.
 		_ = os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c), 0)
 	}
 }
 
-// groupDirs returns where group name is in each hierarchy.
+// groupDirs returns the directory of group name in each hierarchy.
 func (s *site) groupDirs(name string) []string {
 	dirs := make([]string, 0, len(s.groups))
 	for _, h := range s.groups {
@@ -123,9 +123,8 @@ func (s *site) groupDirs(name string) []string {
 	return dirs
 }
 
-// removeGroup kills what is left in group dir and in those below, and removes
-// them. It waits for the kernel, which frees a group some time after its last
-// process has gone.
+// removeGroup kills the processes in group dir and below, and removes the groups. It waits for the
+// kernel, which frees a group some time after its last process has ended.
 func removeGroup(dir string, timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
 	for {
@@ -160,14 +159,14 @@ func removeGroupOnce(dir string) error {
 	for _, field := range strings.Fields(string(pids)) {
 		var pid int
 		if _, err := fmt.Sscan(field, &pid); err == nil && pid > 0 && pid != os.Getpid() {
-			_ = unix.Kill(pid, unix.SIGKILL) // gone meanwhile: as wanted
+			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended, as wanted
 		}
 	}
 	return os.Remove(dir)
 }
 
-// members lists processes of a group. A threaded group of version 2 tells of threads alone
-// (cgroups(7)), whose numbers serve as well for a signal to their processes.
+// members returns the processes of a group. A threaded group of version 2 lists only threads
+// (cgroups(7)), whose numbers also serve for a signal to their processes.
 func members(dir string) ([]byte, error) {
 	pids, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if errors.Is(err, unix.EOPNOTSUPP) {

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// chaosVariable names the environment variable with the time that each schedule of
-	// TestChaos takes, such as 3m.
+	// chaosVariable names the environment variable with the length of each schedule of TestChaos,
+	// such as 3m.
 	chaosVariable = "BPROC_CHAOS"
-	// chaosSeedsVariable names the one with the seeds, such as "1 2 3".
+	// chaosSeedsVariable names the variable with the seeds, such as "1 2 3".
 	chaosSeedsVariable = "BPROC_CHAOS_SEEDS"
 )
 
-// TestChaos has parts of a cluster fail at random while jobs run all the time. A job
-// that no fault may have harmed has its status, all of its output and input, and every
-// signal, once; whatever was harmed ends, and nothing is left.
+// TestChaos has parts of a cluster fail at random while jobs run. A job that no fault may have
+// harmed has its status, all of its output and input, and every signal, once. Harmed jobs end, and
+// nothing is left.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	length, seeds := chaosTimes(t, 8*time.Second, "1 2")
@@ -36,7 +36,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// chaosTimes returns how long each schedule takes, and the seeds, unless others are asked for.
+// chaosTimes returns the length of each schedule, and the seeds: the defaults unless the
+// environment has others.
 func chaosTimes(t *testing.T, length time.Duration, text string) (_ time.Duration, seeds []uint64) {
 	t.Helper()
 	if given := os.Getenv(chaosVariable); given != "" {
@@ -97,7 +98,7 @@ func chaos(t *testing.T, seed uint64, length time.Duration) {
 	}
 }
 
-// workload is what runs among faults.
+// workload has the jobs that run during the faults.
 type workload struct {
 	t       *testing.T
 	c       *cluster.Cluster
@@ -124,7 +125,7 @@ func (w *workload) run(r *rand.Rand) {
 			j.signals = r.IntN(20)
 		}
 		j.run(w)
-		if j.code == 255 { // a node that is down, perhaps: not all jobs at once are to find that out
+		if j.code == 255 { // a node may be down: not all jobs at once should try it
 			time.Sleep(200 * time.Millisecond)
 		}
 	}
@@ -139,8 +140,8 @@ func (w *workload) endHung() {
 	}
 }
 
-// check compares what the jobs have left with what they should have, and returns how
-// many may have been harmed.
+// check compares the results of the jobs with the expected ones, and returns how many may have been
+// harmed.
 func (w *workload) check(faults []*fault) (harmed int) {
 	recorded, err := readRecords(w.records)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"bproc/test/limit"
 )
 
-// jobTimeout is far more than a job takes, with all the faults that can come upon it.
+// jobTimeout is far more than a job takes, with all faults that can affect it.
 var jobTimeout = limit.Scaled(45 * time.Second)
 
 // chaosJob is a run of testdata/chaos.c.
@@ -38,7 +38,7 @@ type chaosJob struct {
 	stderr       bytes.Buffer
 }
 
-// firstLine keeps output and tells when its first line is there.
+// firstLine keeps output and reports when its first line has arrived.
 type firstLine struct {
 	text  bytes.Buffer  // not embedded: its ReadFrom would be used instead of Write
 	seen  chan struct{} // closed when first is set
@@ -94,7 +94,7 @@ func (j *chaosJob) signal(w *workload, ended <-chan struct{}) {
 	}
 	pid := j.pid()
 	if pid == 0 {
-		return // check says what is wrong
+		return // check reports the error
 	}
 	const sigrtmin = unix.Signal(34) // of glibc (signal(7))
 	for value := range j.signals {
@@ -109,7 +109,7 @@ func (j *chaosJob) signal(w *workload, ended <-chan struct{}) {
 	}
 }
 
-// pid returns the job's process number, 0 if it has not told it.
+// pid returns the job's process number; 0 if the job has not printed it.
 func (j *chaosJob) pid() int {
 	var id, process, number, pid int
 	if _, err := fmt.Sscanf(j.stdout.first, "out %d %d %d %d", &id, &process, &number, &pid); err != nil {
@@ -118,7 +118,7 @@ func (j *chaosJob) pid() int {
 	return pid
 }
 
-// jobInput is the pattern that a job expects, which comes slowly.
+// jobInput is the pattern that a job expects, slowly.
 type jobInput struct {
 	id    int
 	at    int
@@ -140,8 +140,8 @@ func (in *jobInput) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// check compares what the job has left with what it should have. A job that has not
-// begun may have been refused.
+// check compares the results of the job with the expected ones. A job that has not begun may have
+// been refused.
 func (j *chaosJob) check(of []record, harmed bool, refusals []string) error {
 	begins, ends := firsts(of, "begin"), firsts(of, "end")
 	stdout, stderr := j.stdout.text.String(), j.stderr.String()
@@ -166,7 +166,7 @@ func (j *chaosJob) check(of []record, harmed bool, refusals []string) error {
 	return errors.Join(whole(stdout, j.id), wholeErrors(stdout, stderr, j.id))
 }
 
-// firsts counts the records of one kind that the first process has left.
+// firsts counts the records of one kind of the first process.
 func firsts(of []record, what string) int {
 	n := 0
 	for _, r := range of {
@@ -177,13 +177,13 @@ func firsts(of []record, what string) int {
 	return n
 }
 
-// refused reports whether bpsh has said one of these things, and has failed itself.
+// refused reports whether bpsh has printed one of these messages, and has failed itself.
 func (j *chaosJob) refused(refusals []string) bool {
 	said := func(text string) bool { return strings.Contains(j.stderr.String(), text) }
 	return j.code == 255 && slices.ContainsFunc(refusals, said)
 }
 
-// whole checks that the output of each process of a job is there, in order.
+// whole checks that the output of each process of a job is complete and in order.
 func whole(stdout string, id int) error {
 	next := map[int]int{} // by process: the number of its next line
 	ended := map[int]bool{}
@@ -213,7 +213,7 @@ func whole(stdout string, id int) error {
 	return nil
 }
 
-// wholeErrors checks the other output of the first process.
+// wholeErrors checks the standard error of the first process.
 func wholeErrors(stdout, stderr string, id int) error {
 	var who, outs, errs int
 	last := stdout[strings.LastIndex(stdout, fmt.Sprintf("last %d 0 ", id)):]
@@ -230,14 +230,14 @@ func wholeErrors(stdout, stderr string, id int) error {
 	return nil
 }
 
-// record is what a process has left on its node's side.
+// record is a record that a process has written on its node.
 type record struct {
 	what                     string // begin or end
 	id, process, pid, status int
 	at                       int64 // nanoseconds of CLOCK_MONOTONIC, which all machines here share
 }
 
-// jobRecords are all records, by job.
+// jobRecords has all records, by job.
 type jobRecords map[int][]record
 
 func readRecords(file string) (jobRecords, error) {
@@ -256,8 +256,8 @@ func readRecords(file string) (jobRecords, error) {
 	return all, nil
 }
 
-// numbers checks that no number had two owners at a time. Who has left no record of
-// its end was killed, and nobody knows when.
+// numbers checks that no number had two owners at a time. A process without a record of its end was
+// killed at an unknown time.
 func (all jobRecords) numbers() error {
 	type life struct {
 		record

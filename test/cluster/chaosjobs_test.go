@@ -14,8 +14,9 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestChaosJobs has parts of a cluster fail at random under supervised jobs: each ends where its rule says, no
-// process ever runs twice at a time, and logs lack nothing. Times and seeds are those of TestChaos.
+// TestChaosJobs has parts of a cluster fail at random under supervised jobs: each ends as its rule
+// says, no process ever runs twice at a time, and logs are complete. Times and seeds are those of
+// TestChaos.
 func TestChaosJobs(t *testing.T) {
 	t.Parallel()
 	length, seeds := chaosTimes(t, 8*time.Second, "1")
@@ -24,19 +25,19 @@ func TestChaosJobs(t *testing.T) {
 	}
 }
 
-// supervisedJobs is how many jobs there are.
+// supervisedJobs is the number of jobs.
 const supervisedJobs = 30
 
 // ruledJob is a job of testdata/jobchaos.c.
 type ruledJob struct {
 	name  string
-	rule  string // when it is started again
+	rule  string // when it is restarted
 	lines int
 	pause int // milliseconds
 	code  int
 }
 
-// newRuledJob makes one of a kind.
+// newRuledJob makes a job of a kind.
 func newRuledJob(r *rand.Rand, i int) ruledJob {
 	j := ruledJob{name: fmt.Sprintf("job%02d", i), lines: 20 + r.IntN(60), pause: 10 + r.IntN(20)}
 	switch i % 5 {
@@ -46,7 +47,7 @@ func newRuledJob(r *rand.Rand, i int) ruledJob {
 		j.rule, j.code = "on-failure", 3
 	case 2, 3:
 		j.rule = "on-failure"
-		j.lines *= 4 // so that it runs into a fault
+		j.lines *= 4 // so that a fault hits it
 	default:
 		j.rule, j.code = "no", i%2*7
 		j.lines *= 2
@@ -54,7 +55,7 @@ func newRuledJob(r *rand.Rand, i int) ruledJob {
 	return j
 }
 
-// forever reports whether its rule has it never end.
+// forever reports whether it never ends by its rule.
 func (r *ruledJob) forever() bool { return r.rule == "always" || r.rule == "on-failure" && r.code != 0 }
 
 func (r *ruledJob) file(program, records string, first int) string {
@@ -145,8 +146,8 @@ func withReboot(faults []*fault, seed uint64, length time.Duration) []*fault {
 	return kept
 }
 
-// restartSome restarts jobs that run forever, one after the other, as others do at the same time. It may fail:
-// failed has the jobs with which it did, and what it said.
+// restartSome restarts jobs that run forever, one after the other, while others do the same.
+// Restarts may fail: failed has their jobs and messages.
 func (j *jobs) restartSome(ctx context.Context, r *rand.Rand, all []ruledJob, failed *sync.Map) {
 	for ctx.Err() == nil {
 		job := &all[r.IntN(len(all))]
@@ -164,7 +165,7 @@ func (j *jobs) settled(r *ruledJob, failed *sync.Map) {
 	if r.forever() {
 		runs := j.status(r.name).Runs
 		k := j.status(r.name)
-		if k.State == "failed" { // a restart by hand that failed for a fault is not repeated
+		if k.State == "failed" { // a manual restart that failed because of a fault is not repeated
 			if said, ok := failed.Load(r.name); !ok {
 				j.t.Errorf("%+v: got %+v, and no restart by hand failed", r, k)
 			} else {
@@ -189,7 +190,7 @@ func (j *jobs) settled(r *ruledJob, failed *sync.Map) {
 	}
 }
 
-// readRuns returns which runs of each job have begun, and whether each has come to its end.
+// readRuns returns which runs of each job have begun, and whether each has ended by itself.
 func readRuns(file string) (map[string]map[string]bool, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -209,8 +210,8 @@ func readRuns(file string) (map[string]map[string]bool, error) {
 	return all, nil
 }
 
-// whole checks that the log of a job has the lines of each of its runs, in order and without a gap: all of a run
-// that has ended by itself, unless its node was lost with what it had said last.
+// whole checks that the log of a job has the lines of each of its runs, in order and without gaps:
+// all lines of a run that has ended by itself, unless its node was lost with its last output.
 func (j *jobs) whole(r *ruledJob, runs map[string]bool) error {
 	next, ended := make(map[string]int), make(map[string]bool)
 	for line := range strings.Lines(j.log(r.name, "stdout")) {

@@ -11,7 +11,7 @@ import (
 	"bproc/test/limit"
 )
 
-// checked is what "bpctl check --json" prints.
+// checked is the output of "bpctl check --json".
 type checked struct {
 	Sides  []string
 	Checks []struct{ Side, Name, Status, Found, Remedy string }
@@ -29,8 +29,8 @@ func (c *checked) of(t *testing.T, name string) (status, found string) {
 	return "", ""
 }
 
-// checkMachine runs "bpctl check" on a machine. Before it, the shell command prepare is run
-// in a mount namespace of its own.
+// checkMachine runs "bpctl check" on a machine, after the shell command prepare, in a mount
+// namespace of its own.
 func checkMachine(t *testing.T, m *cluster.Machine, user cluster.User, prepare string, args ...string) (r checked, code int) {
 	t.Helper()
 	argv := append([]string{"bpctl", "check", "--json"}, args...)
@@ -47,8 +47,8 @@ func checkMachine(t *testing.T, m *cluster.Machine, user cluster.User, prepare s
 	return r, res.Code
 }
 
-// canWarn are the checks that may warn in the machines of a test: of capabilities that the
-// host lacks, bounds that it sets, and the view, which nobody has started.
+// canWarn are the checks that may warn on a test's machines: of capabilities that the host lacks,
+// of its bounds, and of the view, which is not started.
 var canWarn = map[string]bool{"privileges": true, "tasks": true, "descriptors": true, "view": true}
 
 func TestCheck(t *testing.T) {
@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s: %+v", test.side, check)
 			}
 		}
-		// Everybody may look, and is told what only root can see.
+		// Any user may run it; checks that need root are skipped.
 		r, code = checkMachine(t, test.m, cluster.Alice, "")
 		if status, _ := r.of(t, "state"); code != 0 || status != "skip" {
 			t.Errorf("%s, as a user: exit code %d, state: %s", test.side, code, status)
@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckFindsFaults breaks a machine, each time in one way.
+// TestCheckFindsFaults breaks a machine in one way at a time.
 func TestCheckFindsFaults(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -137,8 +137,8 @@ mount --bind /run/kernel /proc/sys/kernel`
 	})
 }
 
-// awaitMaster waits until a node's machine reaches the master after a cut of the network: what was
-// asked by ARP (arp(7)) meanwhile fails for some seconds more.
+// awaitMaster waits until a node's machine reaches the master after a cut of the network: failed
+// ARP queries (arp(7)) keep it from that for some seconds more.
 func awaitMaster(t *testing.T, node *cluster.Machine) {
 	t.Helper()
 	for deadline := time.Now().Add(limit.Scaled(time.Minute)); ; {

@@ -12,16 +12,16 @@ import (
 	"bproc/test/cluster"
 )
 
-// claim is what a program says that the front end must show of a process.
+// claim is what the front end must show of a process, according to a program.
 type claim struct {
 	pid, ppid, pgid, sid int
 	uids, gids           []int // real, effective, saved
 	state                string
 	comm                 string
-	args                 []string // nil if nothing is said of them
+	args                 []string // nil if not claimed
 }
 
-// parseClaim reads the words after "@proc" (testdata/conform/conform.h).
+// parseClaim parses the words after "@proc" (testdata/conform/conform.h).
 func parseClaim(text string) (claim, error) {
 	const fields = 11 // before the name, which may have blanks
 	words := strings.SplitN(text, " ", fields+1)
@@ -42,10 +42,10 @@ func parseClaim(text string) (claim, error) {
 	}, nil
 }
 
-// claims are those that have not been verified.
+// claims are the claims that have not been verified.
 type claims map[int]claim
 
-// add takes in a line of a program; ok is false if it has no claim.
+// add adds the claim in a program's line; ok is false if it has none.
 func (c claims) add(line string) (ok bool, err error) {
 	if text, is := strings.CutPrefix(line, "@proc "); is {
 		one, err := parseClaim(text)
@@ -63,7 +63,7 @@ func (c claims) add(line string) (ok bool, err error) {
 	return false, nil
 }
 
-// check compares all claims with what a machine shows.
+// check compares all claims with the processes of a machine.
 func (c claims) check(m *cluster.Machine) error {
 	for _, pid := range slices.Sorted(maps.Keys(c)) {
 		if err := c[pid].check(m); err != nil {
@@ -76,7 +76,7 @@ func (c claims) check(m *cluster.Machine) error {
 func (c claim) check(m *cluster.Machine) error {
 	got, err := m.Proc(c.pid)
 	if errors.Is(err, fs.ErrNotExist) && c.state == "Z" {
-		return nil // a ghost whose parent is one is not kept as a zombie
+		return nil // a ghost whose parent is a ghost is not kept as a zombie
 	}
 	if err != nil {
 		return fmt.Errorf("process %d %s: %w", c.pid, c.comm, err)

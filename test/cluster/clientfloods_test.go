@@ -8,7 +8,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// floodsOfCommands are floods that need no client of one's own: scripts whose argument is for how long.
+// floodsOfCommands are floods by scripts, without a special client. Their argument is the duration.
 var floodsOfCommands = map[string]string{
 	"output":                  `timeout $1 bpsh 0 sh -c 'yes & yes >&2; wait' >/dev/null 2>&1; true`,
 	"output that is not read": `timeout $1 bpsh 0 yes | sleep $1; true`,
@@ -20,8 +20,8 @@ var floodsOfCommands = map[string]string{
 	"looks":                   `timeout $1 bpns sh -c 'for i in 1 2 3 4; do while :; do ps -ef >/dev/null; done & done; wait'; true`,
 }
 
-// TestFloodsOfClients has commands of Alice's take all that they can get. After each the cluster works for
-// others as before, and its daemons have the memory that they had.
+// TestFloodsOfClients has Alice's commands take all resources that they can get. After each the
+// cluster works for other users as before, and its daemons' memory has not grown.
 func TestFloodsOfClients(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	w := newWitness(t, c)

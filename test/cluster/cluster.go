@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// leakTimeout is how long the kernel may take to let go of what has ended.
+// leakTimeout is how long the kernel may take to release what has ended.
 const leakTimeout = time.Minute
 
-// Config says what a cluster is to be.
+// Config describes a cluster.
 type Config struct {
 	Nodes int
-	// Bare leaves the machines without bproc: networks and namespaces alone.
+	// Bare leaves the machines without bproc: they have only networks and namespaces.
 	Bare bool
 	// NoSlaves starts the master, but no slaves.
 	NoSlaves bool
@@ -28,16 +28,16 @@ type Config struct {
 	// MasterArgs and SlaveArgs are added to the command lines of the daemons.
 	MasterArgs []string
 	SlaveArgs  []string
-	// Limited leaves the nodes the trust that they have when they join (bproc(7)). Without it
-	// it is full: tests compare them with one machine, where root is root everywhere.
+	// Limited leaves the nodes the trust that they get when they join (bproc(7)). Otherwise it is
+	// full: tests compare nodes with one machine, on which root is root everywhere.
 	Limited bool
-	// OldKernel has what is started in the machines meet a kernel that knows no more calls and flags
-	// than Linux 5.10 (package oldkernel).
+	// OldKernel makes programs in the machines see a kernel with only the calls and flags of Linux
+	// 5.10 (package oldkernel).
 	OldKernel bool
-	// Realtime gives the nodes a share of real time, as they have on machines of their own, where
-	// the host's kernel has such shares. There is enough for three nodes.
+	// Realtime gives the nodes a share of real time, as on real machines, if the host's kernel has
+	// such shares. There is enough for three nodes.
 	Realtime bool
-	// Systemd has systemd run the machines and, by the units of the source tree, the daemons:
+	// Systemd makes systemd run the machines and, by the units of the source tree, the daemons:
 	// Master and Slaves are nil.
 	Systemd bool
 }
@@ -46,8 +46,8 @@ type Config struct {
 type Cluster struct {
 	Front  *Machine
 	Nodes  []*Machine
-	Master *Daemon   // the bpmaster that was started last
-	Slaves []*Daemon // the bpslave of each node that was started last
+	Master *Daemon   // the last bpmaster that was started
+	Slaves []*Daemon // the last bpslave of each node that was started
 
 	config  Config
 	site    *site
@@ -97,7 +97,7 @@ func newCluster(config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// startOrStop starts the cluster, and leaves nothing of it if that fails.
+// startOrStop starts the cluster, and removes it if that fails.
 func (c *Cluster) startOrStop(ctx context.Context) error {
 	if err := c.start(ctx); err != nil {
 		return errors.Join(fmt.Errorf("start a cluster of %d nodes: %w", c.config.Nodes, err), c.lastWords(), c.Stop())
@@ -157,7 +157,7 @@ func (c *Cluster) joinAll(ctx context.Context) error {
 	return c.trust(ctx, "full")
 }
 
-// trust sets how far all nodes are believed.
+// trust sets the trust of all nodes.
 func (c *Cluster) trust(ctx context.Context, level string) error {
 	res, err := c.Front.Exec(ctx, Root, "bpctl", "-S", "all", "--trust", level)
 	if err == nil && res.Code != 0 {
@@ -180,7 +180,7 @@ func (c *Cluster) NodeIDs() []int {
 	return ids
 }
 
-// hosts returns the lines that /etc/hosts of each machine gets.
+// hosts returns the lines for /etc/hosts of each machine.
 func (c *Cluster) hosts() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v front\n", frontAddr)
@@ -190,8 +190,7 @@ func (c *Cluster) hosts() string {
 	return b.String()
 }
 
-// Stop switches all machines off and removes them, and reports what of them is
-// still there after that.
+// Stop switches all machines off and removes them, and reports anything that is left.
 func (c *Cluster) Stop() error {
 	for _, m := range c.machines() {
 		c.traces.note(m)

@@ -18,7 +18,7 @@ import (
 	"bproc/test/limit"
 )
 
-// User is an account of every machine.
+// User is an account on every machine.
 type User struct {
 	Name string
 	UID  uint32
@@ -35,16 +35,16 @@ var (
 // commandPath is PATH in a machine.
 var commandPath = []string{Prefix + "/bin", Prefix + "/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// outputDelay is how long Wait goes on reading output that others still hold
-// open after the command itself has ended.
+// outputDelay is how long Wait reads output that other processes hold open after the command has
+// ended.
 const outputDelay = 5 * time.Second
 
-// raceVariable names the environment variable with the options of the race detector,
-// which are for the commands of machines too.
+// raceVariable names the environment variable with the options of the race detector. Commands in
+// machines get it, too.
 const raceVariable = "GORACE"
 
-// Cmd is a command in a machine: an [exec.Cmd] that starts there, in a session
-// of its own. Its process numbers are the host's; [Cmd.PID] has the machine's.
+// Cmd is a command in a machine: an [exec.Cmd] that starts there, in a session of its own. Its
+// process numbers are the host's; [Cmd.PID] returns the machine's.
 type Cmd struct {
 	*exec.Cmd
 
@@ -67,8 +67,8 @@ func newCmd(ctx context.Context, m *Machine, user User, argv []string) *Cmd {
 	if options, ok := os.LookupEnv(raceVariable); ok && Race {
 		c.Env = append(c.Env, raceVariable+"="+options)
 	}
-	// A session of its own, so that a signal to the group of a command that has
-	// not made one cannot reach the tests.
+	// A session of its own: a command that makes no group of its own and signals its group must not
+	// reach the tests.
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if user != Root {
 		c.SysProcAttr.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID}
@@ -101,13 +101,13 @@ func (c *Cmd) startIn(r *run) error {
 	if !r.track(c) {
 		return errors.Join(ErrOff, c.Wait())
 	}
-	// It is what it shall be from here on, as after exec.Cmd.Start.
+	// From here on it must be executed, as after exec.Cmd.Start.
 	if err := report.SetReadDeadline(time.Now().Add(limit.Scaled(callTimeout))); err != nil {
 		return err
 	}
 	if err := entered(report); err != nil {
-		_ = c.Process.Kill() // has ended: as wanted
-		_ = c.Wait()         // its status says nothing more
+		_ = c.Process.Kill() // it may have ended, as wanted
+		_ = c.Wait()         // the error is known
 		return err
 	}
 	return nil
@@ -162,8 +162,7 @@ func (c *Cmd) PID() (int, error) {
 	if len(pids) < 2 {
 		return 0, fmt.Errorf("process %d: no number in a PID namespace", c.Process.Pid)
 	}
-	// The host's number is the first, the machine's the second, for any depth
-	// in a machine; the host's own namespace may be a child of others, which are
-	// not listed in its /proc.
+	// The first number is the host's, the second the machine's, at any depth in a machine. If the
+	// host's own namespace is a child of others, those are not listed in its /proc.
 	return pids[1], nil
 }

@@ -10,8 +10,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestCommand is the first promise: the process has the ghost's number, the
-// ghost is what ps shows of it, and its end is the command's.
+// TestCommand checks the basic promise: the process has the ghost's number, ps shows the ghost like
+// the process, and the command ends as the process does.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	for _, user := range users {
@@ -62,7 +62,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestExitCodes has every code that a process can exit with come through.
+// TestExitCodes passes on every exit code.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -74,7 +74,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestEnvironment is what a command has from its caller.
+// TestEnvironment checks what a command inherits from its caller.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)

@@ -9,8 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestConfigReload: the configuration is read again by a command and by SIGHUP. Nothing that runs ends,
-// and a bad one changes nothing.
+// TestConfigReload checks that a command and SIGHUP reload the configuration. No process ends, and
+// an invalid configuration changes nothing.
 func TestConfigReload(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, Limited: true, MasterConfig: "lease 20\nsetup none\nnode 0 n0\nnode 7 n7\n"})
@@ -80,7 +80,8 @@ func TestConfigReload(t *testing.T) {
 	}
 }
 
-// TestConfigNumbers: nodes get their numbers by address or by name, and their rights, when they join.
+// TestConfigNumbers checks that nodes get their numbers by address or by name, and their rights,
+// when they join.
 func TestConfigNumbers(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3, NoSlaves: true, MasterConfig: "setup none\niprange 40 10.77.1.1 10.77.1.2\nnode 60-69 n%n\nmode 010\ngroup 12346\n"})

@@ -8,14 +8,14 @@ import (
 	"bproc/test/cluster"
 )
 
-// conform is the path of a program of the conformance suite.
+// conform returns the path of a program of the conformance suite.
 func conform(t *testing.T, name string) string {
 	t.Helper()
 	return cluster.Program(t, "testdata/conform/"+name+".c")
 }
 
-// TestConform runs the programs of the conformance suite natively and on a node:
-// both must say the same.
+// TestConform runs the programs of the conformance suite natively and on a node: their outputs must
+// be the same.
 func TestConform(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"births", "kin", "waits", "stops", "ends", "creds"} {
@@ -36,8 +36,8 @@ func TestConform(t *testing.T) {
 	}
 }
 
-// TestConformLanguages does so with programs whose languages make processes in
-// ways of their own.
+// TestConformLanguages does the same with programs in languages that make processes in their own
+// ways.
 func TestConformLanguages(t *testing.T) {
 	t.Parallel()
 	script, err := filepath.Abs("testdata/conform/births.py")
@@ -71,8 +71,7 @@ func readable(t *testing.T, file string) string {
 	return path
 }
 
-// TestConformUnderSubreaper has an ancestor on the front end adopt the orphans of
-// a node.
+// TestConformUnderSubreaper has an ancestor on the front end adopt the orphans of a node.
 func TestConformUnderSubreaper(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -81,8 +80,7 @@ func TestConformUnderSubreaper(t *testing.T) {
 	})
 }
 
-// setIDPrograms makes copies of a program that are set-uid and set-gid, and
-// returns their directory.
+// setIDPrograms makes set-uid and set-gid copies of a program, and returns their directory.
 func setIDPrograms(t *testing.T, program string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(program), "set-id")

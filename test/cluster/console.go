@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// console is a terminal that a machine has as /dev/console (pty(7)). What is written to it
-// goes to a log.
+// console is the terminal that a machine has as /dev/console (pty(7)). Its output goes to a log.
 type console struct {
 	path   string // of the machine's end
 	master *os.File
-	slave  *os.File // held open: otherwise what reads ends when nobody writes
+	slave  *os.File // held open: otherwise reads end when no process has it open
 	done   chan struct{}
 }
 
@@ -40,7 +39,7 @@ func newConsole(log string) (_ *console, err error) {
 
 // open opens the machine's end.
 func (c *console) open() (*os.File, error) {
-	// Through SyscallConn: Fd would make reads block that Close cannot end.
+	// Through SyscallConn: Fd would make reads block in a way that Close cannot interrupt.
 	raw, err := c.master.SyscallConn()
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// copyDir is a directory that each machine has of its own, in which everybody may make files.
+// copyDir is a directory of each machine's own in which every user may make files.
 const copyDir = "/dev/shm"
 
 // copyScript returns the path of a program in testdata for tests of copies.
@@ -35,7 +35,7 @@ func machines(c *cluster.Cluster, ids ...int) (list []*cluster.Machine) {
 	return list
 }
 
-// empty removes all that copies have left on all machines.
+// emptyCopies removes all copies on all machines.
 func emptyCopies(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	for _, m := range append([]*cluster.Machine{c.Front}, c.Nodes...) {
@@ -43,13 +43,13 @@ func emptyCopies(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// manifest returns what is in a directory of a machine.
+// manifest lists a directory of a machine.
 func manifest(t *testing.T, m *cluster.Machine, dir string, options ...string) string {
 	t.Helper()
 	return ask(t, m, cluster.Root, append([]string{"python3", copyScript(t, "manifest.py"), dir}, options...)...)
 }
 
-// wantCopies checks that all directories have the same in them.
+// wantCopies checks that all directories have the same content.
 func wantCopies(t *testing.T, of *cluster.Machine, original string, copies []*cluster.Machine, dir string, options ...string) {
 	t.Helper()
 	want := strings.Split(manifest(t, of, original, options...), "\n")
@@ -64,7 +64,7 @@ func wantCopies(t *testing.T, of *cluster.Machine, original string, copies []*cl
 	}
 }
 
-// TestCopy copies a tree of all kinds of files, between all kinds of machines.
+// TestCopy copies a tree of all kinds of files between all kinds of machines.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	for _, user := range users {
@@ -82,7 +82,7 @@ func TestCopy(t *testing.T) {
 			{"on one node", "2:", "2:", 2, []int{2}},
 		} {
 			if user != cluster.Root && len(tc.targets) != 3 {
-				continue // users have no other ways to go
+				continue // other users have no other paths to go
 			}
 			t.Run(user.Name+" "+tc.name, func(t *testing.T) {
 				c := cluster.Shared(t, 4)
@@ -94,7 +94,7 @@ func TestCopy(t *testing.T) {
 				targets := machines(c, tc.targets...)
 				ask(t, c.Front, user, "bpcp", "-r", "-p", "--", tc.from+original, tc.to+target)
 				wantCopies(t, source, original, targets, target)
-				// Again, onto files that are there.
+				// Again, onto existing files.
 				ask(t, c.Front, user, "bpcp", "-rp", "--", tc.from+original+"/.", tc.to+target)
 				wantCopies(t, source, original, targets, target)
 				emptyCopies(t, c)
@@ -103,7 +103,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyNames has copies called as cp(1) and scp(1) do.
+// TestCopyNames calls copies in the ways of cp(1) and scp(1).
 func TestCopyNames(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)

@@ -13,8 +13,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestCopyErrors has users make mistakes: one line names the node and the path, what is not
-// concerned is copied, and nothing else is left.
+// TestCopyErrors has users make mistakes: one line names the node and the path, everything else is
+// copied, and nothing else is left.
 func TestCopyErrors(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -30,7 +30,7 @@ func TestCopyErrors(t *testing.T) {
 		name, args string
 		code       int
 		mentions   []string
-		there      []string // files of nodes: node/name
+		there      []string // files of nodes that must exist: node/name
 		missing    []string
 	}{
 		{"source is missing", "/dev/shm/none 1:/dev/shm/y", 1, []string{"/dev/shm/none", "no such file"}, nil, []string{"1/y"}},
@@ -79,7 +79,7 @@ func TestCopyErrors(t *testing.T) {
 	emptyCopies(t, c)
 }
 
-// wantNothingTemporary checks that no copy has left a file that is not whole.
+// wantNothingTemporary checks that no copy has left an incomplete file.
 func wantNothingTemporary(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	for _, m := range append([]*cluster.Machine{c.Front}, c.Nodes...) {
@@ -89,8 +89,8 @@ func wantNothingTemporary(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// TestCopyFullDisk has a disk that is full on one node: the others get everything. Another node has no
-// bpcp, which is said.
+// TestCopyFullDisk fills the disk of one node: the others get everything. Another node has no bpcp,
+// which is reported.
 func TestCopyFullDisk(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 4, NoSlaves: true})
@@ -133,17 +133,17 @@ func TestCopyFullDisk(t *testing.T) {
 // largeFile is a file whose copy takes a while, on the front end.
 const largeFile = copyDir + "/large"
 
-// makeLarge makes the file, of so many bytes.
+// makeLarge makes the file with a number of bytes.
 func makeLarge(t *testing.T, c *cluster.Cluster, bytes int) {
 	t.Helper()
 	ask(t, c.Front, cluster.Alice, "sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x >%s", bytes, largeFile))
 }
 
-// enough is how many bytes cannot all be under way, in the buffers between machines.
+// enough is more bytes than the buffers between machines hold.
 const enough = 150_000_000
 
-// held is a copy of the large file to all nodes, which is under way and goes no further, because
-// the agent of one node is stopped.
+// held is a copy of the large file to all nodes that does not proceed, because the agent of one
+// node is stopped.
 type held struct {
 	*cluster.Cmd
 	stderr  *strings.Builder
@@ -176,7 +176,7 @@ func holdCopy(t *testing.T, c *cluster.Cluster, node int, args ...string) *held 
 	return h
 }
 
-// writing returns nil when an agent of the machine writes a file that has no name.
+// writing returns nil when an agent of the machine writes a file without a name.
 func writing(m *cluster.Machine) error {
 	agents, err := m.Named("bpcp")
 	if err != nil {
@@ -200,7 +200,7 @@ func writing(m *cluster.Machine) error {
 	return errors.New("no agent writes")
 }
 
-// TestCopyInterrupted interrupts a copy in the middle: nothing is left, on no machine.
+// TestCopyInterrupted interrupts a copy in the middle: nothing is left on any machine.
 func TestCopyInterrupted(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -238,8 +238,8 @@ func TestCopyInterrupted(t *testing.T) {
 	emptyCopies(t, c)
 }
 
-// TestCopyAgentKilled kills the agent of a node from which others have the stream: only this node
-// has no copy.
+// TestCopyAgentKilled kills the agent of a node that passes the stream on: only this node has no
+// copy.
 func TestCopyAgentKilled(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -257,7 +257,7 @@ func TestCopyAgentKilled(t *testing.T) {
 	emptyCopies(t, c)
 }
 
-// wantLost checks that a copy has reached all nodes but one.
+// wantLost checks that a copy has reached all nodes except one.
 func wantLost(t *testing.T, c *cluster.Cluster, h *held, mentions ...string) {
 	t.Helper()
 	_ = h.Wait() // its state says how it ended
@@ -269,8 +269,8 @@ func wantLost(t *testing.T, c *cluster.Cluster, h *held, mentions ...string) {
 	}
 }
 
-// TestCopyAgentStopped stops the agent of a node from which others have the stream, for good: they get
-// it in another way, and the node gets its copy after them.
+// TestCopyAgentStopped stops the agent of a node that passes the stream on, for good: the others
+// get it in another way, and the node gets its copy after them.
 func TestCopyAgentStopped(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -289,7 +289,7 @@ func TestCopyAgentStopped(t *testing.T) {
 	wantIdle(t, c)
 }
 
-// TestCopyNodeVanishes switches a node off from which others have the stream.
+// TestCopyNodeVanishes switches off a node that passes the stream on.
 func TestCopyNodeVanishes(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 4, MasterConfig: "lease 5\n"})
@@ -301,8 +301,8 @@ func TestCopyNodeVanishes(t *testing.T) {
 	wantLost(t, c, h, "node 0", "down")
 }
 
-// TestCopyWithoutConnections has machines that cannot reach each other but by their daemons'
-// connections to the master: the stream goes that way.
+// TestCopyWithoutConnections has machines that can reach each other only by their daemons'
+// connections to the master: the stream goes over those.
 func TestCopyWithoutConnections(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 4})

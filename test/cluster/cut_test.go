@@ -11,11 +11,11 @@ import (
 	"bproc/test/cluster"
 )
 
-// watch is how long a test looks on while nothing may happen.
+// watch is how long a test checks that nothing happens.
 const watch = 700 * time.Millisecond
 
-// TestKillOverCutLink kills a process on a node that nothing reaches: its ghost
-// must stay until it is certain that the process is dead.
+// TestKillOverCutLink kills a process on a node that is cut off: its ghost must stay until the
+// process is certainly dead.
 func TestKillOverCutLink(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -43,7 +43,7 @@ func TestKillOverCutLink(t *testing.T) {
 	r.gone()
 }
 
-// TestShortCut has a link go down and up again under a process that writes.
+// TestShortCut cuts and heals the link of a process that writes.
 func TestShortCut(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -64,8 +64,8 @@ func TestShortCut(t *testing.T) {
 	}
 }
 
-// TestNodeLost takes a node away for good: its processes count as killed, but
-// not before its lease has run out.
+// TestNodeLost loses a node for good: its processes count as killed, but only after its lease has
+// run out.
 func TestNodeLost(t *testing.T) {
 	for _, tc := range []struct {
 		name string

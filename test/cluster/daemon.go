@@ -15,28 +15,28 @@ import (
 	"bproc/test/limit"
 )
 
-// readyTimeout is how long a daemon may take to say that it is ready.
+// readyTimeout is how long a daemon may take to report that it is ready.
 var readyTimeout = limit.Scaled(2 * time.Minute)
 
-// stopTimeout is how long a daemon may take to end when it is asked to.
+// stopTimeout is how long a daemon may take to end on request.
 const stopTimeout = 90 * time.Second
 
-// killTimeout is how long the kernel may take to end what was killed.
+// killTimeout is how long the kernel may take to end a killed process.
 const killTimeout = time.Minute
 
-// Daemon is a running daemon of a machine. Its standard error goes to a log
-// that is shown when the test fails.
+// Daemon is a running daemon of a machine. Its standard error goes to a log that is shown when the
+// test fails.
 type Daemon struct {
 	Name string
 
 	machine *Machine
 	cmd     *Cmd
 	done    chan struct{} // closed when it has ended
-	err     error         // of its end; to be read after done
+	err     error         // of its end; may be read after done
 }
 
-// StartDaemon starts a daemon. With ready set it returns when the daemon has
-// said READY=1 (sd_notify(3)), and with its last words if it ends before.
+// StartDaemon starts a daemon. With ready set it returns when the daemon has sent READY=1
+// (sd_notify(3)). If the daemon ends before, the error has its last output.
 func (m *Machine) StartDaemon(ctx context.Context, ready bool, argv ...string) (*Daemon, error) {
 	name := filepath.Base(argv[0])
 	log, err := os.OpenFile(filepath.Join(m.logDir(), name+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
@@ -78,7 +78,7 @@ func (m *Machine) StartDaemon(ctx context.Context, ready bool, argv ...string) (
 	return d, nil
 }
 
-// Signal sends the daemon a signal. One that has ended is no error.
+// Signal sends the daemon a signal. It is not an error if the daemon has ended.
 func (d *Daemon) Signal(sig unix.Signal) error {
 	err := d.cmd.Process.Signal(sig)
 	if errors.Is(err, os.ErrProcessDone) {
@@ -128,7 +128,7 @@ func (d *Daemon) Done() <-chan struct{} { return d.done }
 // PID returns the daemon's process number in its machine.
 func (d *Daemon) PID() (int, error) { return d.cmd.PID() }
 
-// notifySocket receives what a daemon says about itself (sd_notify(3)).
+// notifySocket receives a daemon's notifications (sd_notify(3)).
 type notifySocket struct {
 	path string
 	conn *net.UnixConn
@@ -178,5 +178,5 @@ func (n *notifySocket) wait(ctx context.Context, done <-chan struct{}) error {
 
 func (n *notifySocket) close() {
 	n.conn.Close()
-	_ = os.RemoveAll(filepath.Dir(n.path)) // the janitor removes what is around it
+	_ = os.RemoveAll(filepath.Dir(n.path)) // the janitor removes the directory around it
 }

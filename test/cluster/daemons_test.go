@@ -14,7 +14,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestStart has a second cluster beside the one that other tests share.
+// TestStart starts a second cluster beside the one that other tests share.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	shared := cluster.Shared(t, 4)
@@ -26,8 +26,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestStopLeavesNothing ends the daemons of machines that stay on, with remote
-// processes running, and looks at what is on the machines then.
+// TestStopLeavesNothing ends the daemons of machines that stay on, with remote processes running,
+// and checks what is left on the machines.
 func TestStopLeavesNothing(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, NoSlaves: true})
@@ -55,7 +55,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 	r.lost()
 	for _, n := range c.Nodes {
-		// The last of a daemon's children is reaped when it has ended, by the machine's init.
+		// The machine's init reaps the last of a daemon's children after the daemon has ended.
 		cluster.Eventually(t, n.Name+" is as before", func() error {
 			if after := inventory(t, n); !slices.Equal(after, before[n.Name]) {
 				return fmt.Errorf("got %q, want %q", after, before[n.Name])
@@ -100,8 +100,8 @@ func inventory(t *testing.T, m *cluster.Machine) []string {
 	return all
 }
 
-// TestMasterRestart kills the master under a running process. The ghost stays,
-// and the next master knows it again.
+// TestMasterRestart kills the master under a running process. The ghost stays, and the next master
+// recognizes it.
 func TestMasterRestart(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -131,8 +131,7 @@ func TestMasterRestart(t *testing.T) {
 	}
 }
 
-// TestKeeperKilled is the exception to the law: ghosts go on without the
-// keeper, and the next one has them again.
+// TestKeeperKilled checks that ghosts go on without the keeper, and that the next one seizes them.
 func TestKeeperKilled(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})

@@ -11,9 +11,9 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestDelegatedGroups has a cluster on a host whose control groups are mounted as systemd
-// mounts them: a cgroup namespace is a boundary that processes cannot be moved or cloned
-// across from within (nsdelegate, cgroups(7)).
+// TestDelegatedGroups runs a cluster on a host whose control groups are mounted as by systemd:
+// processes cannot be moved or cloned across a cgroup namespace's boundary from within (nsdelegate,
+// cgroups(7)).
 func TestDelegatedGroups(t *testing.T) {
 	delegateNamespaces(t)
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -28,8 +28,8 @@ func TestDelegatedGroups(t *testing.T) {
 	ask(t, c.Nodes[0], cluster.Alice, "true")
 }
 
-// delegateNamespaces mounts the version 2 hierarchy with nsdelegate until the test ends.
-// It is an option of the hierarchy, not of one of its mounts.
+// delegateNamespaces mounts the version 2 hierarchy with nsdelegate until the test ends. It is an
+// option of the hierarchy, not of one of its mounts.
 func delegateNamespaces(t *testing.T) {
 	t.Helper()
 	const option = "nsdelegate"
@@ -63,7 +63,7 @@ func delegateNamespaces(t *testing.T) {
 	}
 }
 
-// mountFlags is the flags of a mount, as mountinfo shows them.
+// mountFlags returns the flags of a mount from their form in mountinfo.
 func mountFlags(options string) (flags uintptr) {
 	known := map[string]uintptr{
 		"ro": unix.MS_RDONLY, "nosuid": unix.MS_NOSUID, "nodev": unix.MS_NODEV, "noexec": unix.MS_NOEXEC,

@@ -9,8 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestConformDescriptors has a process of a node open descriptors of processes that are
-// elsewhere, and end these.
+// TestConformDescriptors has a process of a node open descriptors of processes elsewhere, and end
+// these.
 func TestConformDescriptors(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -24,8 +24,8 @@ func TestConformDescriptors(t *testing.T) {
 	})
 }
 
-// TestDescriptorWithoutSlave has a process wait for the end of one elsewhere while
-// daemons are killed.
+// TestDescriptorWithoutSlave has a process wait for the end of a process elsewhere while daemons
+// are killed.
 func TestDescriptorWithoutSlave(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})

@@ -13,26 +13,24 @@
 //	|  eth0 ------------------ veth ------------------- port "n0"
 //	+------------------------------------------------+
 //
-// A machine can have systemd as PID 1 instead, and its daemons started by their units
+// A machine can have systemd as PID 1 instead, which starts the daemons by their units
 // (Config.Systemd, systemd.go).
 //
-// Nothing of the host is changed, so any number of clusters can run beside
-// each other, and nothing outlives the test process: PID 1 of each machine
-// ends when the pipe to the test process closes, and the kernel then ends the
-// machine. A janitor, which outlives the test process by a moment, removes
-// what has a name (control groups, a directory), also after SIGKILL.
+// Nothing of the host is changed, so any number of clusters can run concurrently, and nothing
+// outlives the test process: PID 1 of each machine ends when the pipe to the test process closes,
+// and the kernel then ends the machine. A janitor, which outlives the test process by a moment,
+// removes control groups and directories, even after SIGKILL.
 //
-// Goroutines: each running machine has one goroutine, locked to a thread that
-// lives in the machine's namespaces, which starts every command there (enter.go); such a
-// command is an ordinary child of the test process. A Machine's methods may be
-// called by several goroutines at once; a Cluster's that start and stop parts
-// of it may not.
+// Goroutines: each running machine has one goroutine, locked to a thread that lives in the
+// machine's namespaces, which starts every command there (enter.go); such a command is an ordinary
+// child of the test process. A Machine's methods may be called concurrently; those of a Cluster
+// that start and stop parts of it may not.
 //
-// A test that hangs does not take the others with it: [Start], [Shared] and [Watch]
-// give it a watchdog, which tells what the test, its daemons and its processes are at
-// when its time is over, and switches its machines off, which ends its waits. If it
-// still does not end, the process does, with all of its stacks.
+// A test that hangs does not affect others: [Start], [Shared] and [Watch] give it a watchdog. When
+// the test's time is over, the watchdog reports the state of the test, its daemons and its
+// processes, and switches its machines off, which ends its waits. If the test still does not end,
+// the process does, with all of its stacks.
 //
-// Needs root, a kernel of 5.10 or newer, overlayfs, veth and bridge. Before
-// 6.14 there is one pid_max for all PID namespaces; it is put back at the end.
+// Needs root, Linux 5.10 or newer, overlayfs, veth and bridge. Before 6.14 all PID namespaces share
+// one pid_max; it is restored at the end.
 package cluster

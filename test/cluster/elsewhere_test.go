@@ -7,8 +7,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// foreigners are targets in all the places where a process can be, for a sender
-// on node 1.
+// foreigners are targets in all possible places, for a sender on node 1.
 var foreigners = []struct {
 	name string
 	user cluster.User
@@ -24,7 +23,7 @@ var foreigners = []struct {
 	{"root's on the front end", cluster.Root, ""},
 }
 
-// TestConformOutside has a process of a node signal processes that are elsewhere.
+// TestConformOutside has a process of a node signal processes elsewhere.
 func TestConformOutside(t *testing.T) {
 	t.Parallel()
 	for _, user := range users {
@@ -44,7 +43,7 @@ func outside(t *testing.T, c *cluster.Cluster, user cluster.User, at place) []st
 		all = append(all, one...)
 		argv = append(argv, fmt.Sprintf("%s=%d", f.name, one[0].pid))
 	}
-	// A child on another node, whose number is one of that node.
+	// A child on another node, with a number of that node.
 	child := startTargets(t, c, cluster.Alice, 1, at.at("2", "sh", "-c", program+"; exit $?")...)
 	argv = append(argv, fmt.Sprintf("a child on another node=%d", child[0].pid))
 	argv = append(argv, "nobody=1999999", "nobody on a node=4194000", "init=1")

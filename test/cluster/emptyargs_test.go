@@ -6,9 +6,9 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestManyEmptyArguments has a user execute, many times at once, a program with so many empty
-// arguments that they take far more memory where they are decoded than they are long. The
-// node stays connected.
+// TestManyEmptyArguments has a user execute a program many times at once with so many empty
+// arguments that they take far more memory when they are decoded than on the wire. The node stays
+// connected.
 func TestManyEmptyArguments(t *testing.T) {
 	t.Parallel()
 	const script = `my @args = ("") x 65000; my @children; pipe my $go, my $start;

@@ -16,8 +16,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestEnds ends each daemon as its manual page says it is done. What is to stay stays,
-// and works with the next one.
+// TestEnds ends each daemon as its manual page describes. Processes that should stay do so, and
+// work with the next daemon.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -113,7 +113,7 @@ func newManager(t *testing.T) *manager {
 	return &manager{t, path, conn}
 }
 
-// told returns what the manager is told next, "" when nothing is for a time.
+// told returns the next notification to the manager; "" if there is none for a time.
 func (m *manager) told(patience time.Duration) string {
 	m.t.Helper()
 	if err := m.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -134,8 +134,7 @@ func (m *manager) expect(want string) {
 	}
 }
 
-// TestServiceManager has daemons say that they are ready, that they live while they do,
-// and that they stop.
+// TestServiceManager checks that daemons report that they are ready, alive and stopping.
 func TestServiceManager(t *testing.T) {
 	t.Parallel()
 	const watchdog = 600 * time.Millisecond
@@ -170,7 +169,7 @@ func TestServiceManager(t *testing.T) {
 				}
 			})
 			told := map[string]bool{}
-			for ready := []string{"READY=1", "WATCHDOG=1"}; len(told) < len(ready); { // two goroutines say them
+			for ready := []string{"READY=1", "WATCHDOG=1"}; len(told) < len(ready); { // two goroutines report these
 				word := m.told(lineTimeout)
 				if !slices.Contains(ready, word) {
 					t.Fatalf("the manager is told %q at first, want %q", word, ready)

@@ -17,11 +17,11 @@ import (
 
 // enterSource is the program by which commands enter the cgroup namespace of a machine.
 //
-// A process in that namespace which is not below its root can neither move nor clone into
-// it where the hierarchy is mounted with nsdelegate, as systemd does (cgroups(7)). The
-// thread that starts commands cannot be below it: all threads of a process are in one
-// group of version 2. So a command is cloned into the group first, and enters the
-// namespace then. It becomes its user after that, which nobody but root could do before.
+// If the hierarchy is mounted with nsdelegate, as by systemd, a process in that namespace that is
+// not below its root can neither move nor clone into it (cgroups(7)). The thread that starts
+// commands cannot be below it: all threads of a process are in one group of version 2. So a command
+// is first cloned into the group, and then enters the namespace. It changes its user after that,
+// because only root may enter.
 //
 //	thread of the machine             the command's process
 //	clone3(CLONE_INTO_CGROUP) --->      enter: setns, setuid
@@ -40,7 +40,7 @@ var enterProgram = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(source, enterSource, 0o644); err != nil {
 		return "", err
 	}
-	// Linked statically: commands are started often, with environments that may be for
+	// Linked statically: commands are started often, and their environments may have variables for
 	// the dynamic linker.
 	return Compile(source, "-static")
 })
@@ -48,7 +48,7 @@ var enterProgram = sync.OnceValues(func() (string, error) {
 // firstExtra is the descriptor of the first of exec.Cmd's ExtraFiles.
 const firstExtra = 3
 
-// enter makes the command's process, in the namespaces of the calling thread. It reports
+// enter makes the command's process, in the namespaces of the calling thread. The process reports
 // to the pipe.
 func (c *Cmd) enter(report *os.File) error {
 	path, err := lookPath(c.Args[0])
@@ -78,8 +78,8 @@ func (c *Cmd) enter(report *os.File) error {
 	return err
 }
 
-// entered reads what the process of a command reports. It returns nil when the command
-// is executed, and also if something has killed the process.
+// entered reads the report of a command's process. It returns nil when the command is executed, and
+// also if the process was killed.
 func entered(report io.Reader) error {
 	b, err := io.ReadAll(report)
 	if err != nil || len(b) == 0 {

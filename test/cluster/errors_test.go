@@ -13,8 +13,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// wantError checks that a command has said what is wrong in one line, which
-// names the thing, and on no other output.
+// wantError checks that a command has reported an error in one line, which names its subject, and
+// has no other output.
 func wantError(t *testing.T, res cluster.Result, command string, code int, mentions ...string) {
 	t.Helper()
 	if res.Code != code {
@@ -72,7 +72,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNoMaster asks where no master runs.
+// TestNoMaster runs commands where no master runs.
 func TestNoMaster(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{NoSlaves: true})
@@ -135,13 +135,13 @@ func TestPermission(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// TestJoinRefused has slaves come with tokens that are no good.
+// TestJoinRefused has slaves join with invalid tokens.
 func TestJoinRefused(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
 	const ttl = time.Second
 	short := ask(t, c.Front, cluster.Root, "bpctl", "enroll", "--ttl", ttl.String())
-	expired := time.Now().Add(ttl + time.Second) // the token has its time in whole seconds
+	expired := time.Now().Add(ttl + time.Second) // the expiry of a token is in whole seconds
 	used := ask(t, c.Front, cluster.Root, "bpctl", "enroll")
 	if err := c.StartSlave(t.Context(), 0, "--join", used); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestJoinRefused(t *testing.T) {
 	}
 }
 
-// otherToken is a good token of another cluster.
+// otherToken returns a valid token of another cluster.
 func otherToken(t *testing.T) string {
 	t.Helper()
 	c := cluster.Start(t, cluster.Config{NoSlaves: true})
@@ -203,8 +203,7 @@ func TestSecondMaster(t *testing.T) {
 	}
 }
 
-// TestGarbage has strangers talk to the master's TCP port: that ends their
-// connections, and nothing else.
+// TestGarbage sends garbage to the master's TCP port: only these connections end.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -215,7 +214,7 @@ func TestGarbage(t *testing.T) {
 		}
 		defer conn.Close()
 		if _, err := conn.Write([]byte(text)); err != nil {
-			continue // closed already: as wanted
+			continue // closed already, as wanted
 		}
 		if err := conn.SetReadDeadline(time.Now().Add(lineTimeout)); err != nil {
 			t.Fatal(err)
@@ -233,8 +232,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestUnadoptedGhost starts the ghost's image without anybody who asks for its
-// adoption: it must not stay.
+// TestUnadoptedGhost starts the ghost's image without a request to adopt it: it must not stay.
 func TestUnadoptedGhost(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)

@@ -7,7 +7,7 @@ import (
 	"bproc/test/limit"
 )
 
-// eventuallyTimeout is long: it is only reached by what does not happen.
+// eventuallyTimeout is long: it is only reached by conditions that never hold.
 var eventuallyTimeout = limit.Scaled(2 * time.Minute)
 
 // Eventually waits until check returns nil.

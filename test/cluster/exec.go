@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Result is what a command has left.
+// Result is the outcome of a command.
 type Result struct {
 	Stdout string
 	Stderr string
@@ -18,14 +18,14 @@ type Result struct {
 	Signal unix.Signal // the signal that ended it, or 0
 }
 
-// Exec runs a command in the machine and returns its output and its end. The
-// error is nil whenever the command ran, whatever its exit code.
+// Exec runs a command in the machine and returns its output and status. The error is nil if the
+// command ran, whatever its exit code.
 func (m *Machine) Exec(ctx context.Context, user User, argv ...string) (Result, error) {
 	return m.Command(ctx, user, argv...).Result()
 }
 
-// Result runs the command and returns its output and its end. The error is nil
-// whenever the command ran, whatever its exit code.
+// Result runs the command and returns its output and status. The error is nil if the command ran,
+// whatever its exit code.
 func (c *Cmd) Result() (Result, error) {
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr

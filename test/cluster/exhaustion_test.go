@@ -17,11 +17,11 @@ import (
 	"bproc/test/limit"
 )
 
-// flood is how many connections are made that say nothing.
+// flood is the number of silent connections.
 const flood = 10_000
 
-// answerTime is how long bpstat may take, whatever goes on: it is to be a second on a
-// machine of one's own.
+// answerTime is how long bpstat may take in any case: on an idle machine it should take a second at
+// most.
 var answerTime = limit.Scaled(10 * time.Second)
 
 // answers checks that the master answers in time, and returns how long it took.
@@ -39,7 +39,7 @@ func answers(t *testing.T, c *cluster.Cluster) time.Duration {
 	return took
 }
 
-// restartMaster starts the master anew with few descriptors.
+// restartMaster restarts the master with few descriptors.
 func restartMaster(t *testing.T, c *cluster.Cluster, descriptors int) {
 	t.Helper()
 	if err := c.Master.Stop(t.Context()); err != nil {
@@ -55,10 +55,10 @@ func restartMaster(t *testing.T, c *cluster.Cluster, descriptors int) {
 	}
 }
 
-// limitedLog is where a daemon writes that prlimit(1) has started.
+// limitedLog is the log of a daemon that was started by prlimit(1).
 const limitedLog = "log/prlimit.log"
 
-// descriptors returns how many descriptors a daemon has open.
+// descriptors returns the number of open descriptors of a daemon.
 func descriptors(t *testing.T, d *cluster.Daemon, m *cluster.Machine) int {
 	t.Helper()
 	pid, err := d.PID()
@@ -76,8 +76,8 @@ func descriptors(t *testing.T, d *cluster.Daemon, m *cluster.Machine) int {
 	return len(all)
 }
 
-// TestConnectionsThatSayNothing floods the sockets of a master with connections, many
-// more than it has descriptors; one after the other, as this program has not many more
+// TestConnectionsThatSayNothing floods the sockets of a master with many more connections than it
+// has descriptors. They are made one after the other, as this program has not many more descriptors
 // itself.
 func TestConnectionsThatSayNothing(t *testing.T) {
 	t.Parallel()
@@ -150,11 +150,11 @@ func TestConnectionsThatSayNothing(t *testing.T) {
 func TestMasterWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
-	restartMaster(t, c, 64) // of which 32 are for processes
+	restartMaster(t, c, 64) // 32 of them for processes
 	tooMany(t, c, 40, "the master has descriptors for 32 processes")
 }
 
-// TestSlaveWithoutDescriptors does so with those of a slave.
+// TestSlaveWithoutDescriptors does the same with the descriptors of a slave.
 func TestSlaveWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -172,8 +172,8 @@ func TestSlaveWithoutDescriptors(t *testing.T) {
 	tooMany(t, c, 80, "too many open files")
 }
 
-// tooMany starts more processes than there can be. Those that there can be live, the
-// others fail with a line that says why; and all is as before when they have ended.
+// tooMany starts more processes than possible. Those that fit run, and the others fail with a line
+// that says why. Everything is as before when they have ended.
 func tooMany(t *testing.T, c *cluster.Cluster, processes int, says string) {
 	t.Helper()
 	dir := scratch(t)
@@ -223,8 +223,8 @@ func tooMany(t *testing.T, c *cluster.Cluster, processes int, says string) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// TestFullDisk fills the file system of the master's state. What would change that
-// fails, and everything else goes on.
+// TestFullDisk fills the file system of the master's state. Requests that would change it fail, and
+// everything else goes on.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	const state = "/run/small"
@@ -251,7 +251,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	// dd(1) ends with an error when there is no more room.
 	ask(t, c.Front, cluster.Root, "sh", "-c", "dd if=/dev/zero of="+state+"/filler bs=1k 2>/dev/null; true")
-	// The file has room for some records yet.
+	// The file still has room for some records.
 	const enrolAll = "i=0; while [ $((i += 1)) -lt 3000 ]; do bpctl enroll --name $(printf %0200d $i) >/dev/null || exit; done"
 	res, err := c.Front.Exec(t.Context(), cluster.Root, "sh", "-c", enrolAll)
 	if err != nil {
@@ -316,7 +316,7 @@ func TestStoppedClient(t *testing.T) {
 	if err := c.Front.Kill(pid, unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // the code says it
+	_ = cmd.Wait() // the code has the result
 	if code := cmd.ProcessState.ExitCode(); code != 3 {
 		t.Errorf("exit code %d, want 3", code)
 	}

@@ -14,9 +14,8 @@ import (
 	"bproc/wire/link"
 )
 
-// TestFalseClaims restarts the master, and has a node that lies be the first to come: it
-// says that all processes and all numbers are its own. They are those of the node that
-// had them, whether the keeper has lived on or not.
+// TestFalseClaims restarts the master, and has a lying node connect first: it claims all processes
+// and all numbers. They stay with the node that had them, whether the keeper has survived or not.
 func TestFalseClaims(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -68,7 +67,7 @@ func TestFalseClaims(t *testing.T) {
 	}
 }
 
-// joinFalse makes another node, of the machine of the first.
+// joinFalse makes another node on the machine of the first one.
 func joinFalse(t *testing.T, c *cluster.Cluster) (identity *link.Identity) {
 	t.Helper()
 	token := ask(t, c.Front, cluster.Root, "bpctl", "enroll")

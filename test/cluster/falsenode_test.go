@@ -16,8 +16,8 @@ import (
 	"bproc/wire/link"
 )
 
-// falseNode is a node that has joined, speaks the protocol over a real link, and says what a
-// test has it say. It connects from the network of a machine without a slave.
+// falseNode is a node that has joined, speaks the protocol over a real link, and sends what a test
+// makes it send. It connects from the network of a machine without a slave.
 type falseNode struct {
 	t        *testing.T
 	c        *cluster.Cluster
@@ -27,26 +27,26 @@ type falseNode struct {
 
 	session *link.Session
 	control link.Stream
-	last    uint64 // event that was told
+	last    uint64 // number of the last event
 	stop    context.CancelFunc
-	ended   chan struct{} // closed with the session; why is in err then
+	ended   chan struct{} // closed with the session; then err has the reason
 	err     error
 
-	answered chan struct{} // told is
+	answered chan struct{} // closed when the answer to tellsAll has come
 	launches chan *falseLaunch
 
 	mu       sync.Mutex
-	blocks   []wire.Block // that it was granted
+	blocks   []wire.Block // granted to it
 	progress uint64       // of the front end
 }
 
-// falseLaunch is a process that a false node was asked to start, and has not.
+// falseLaunch is a process that a false node was asked to start, and has not started.
 type falseLaunch struct {
 	spawn  *wire.Spawn
 	stream link.Stream
 }
 
-// joinFalseNode enrols a node with a number, and has it connect.
+// joinFalseNode enrols a node with a number, and connects it.
 func joinFalseNode(t *testing.T, c *cluster.Cluster, node int) *falseNode {
 	t.Helper()
 	token, err := c.Enroll(t.Context(), node)
@@ -95,7 +95,7 @@ func (n *falseNode) dial() {
 	go n.accept(ctx, session, n.launches)
 }
 
-// connect opens a session with an inventory, to which it adds what any node has.
+// connect opens a session with an inventory, and adds the fields that every node has.
 func (n *falseNode) connect(inventory *wire.Inventory) {
 	n.t.Helper()
 	n.dial()
@@ -125,7 +125,7 @@ func (n *falseNode) again() {
 	n.up()
 }
 
-// leave says that nothing runs here, and ends the session.
+// leave reports that no process runs here, and ends the session.
 func (n *falseNode) leave() {
 	if !n.isOver() && n.tryToSay(&wire.Leaving{Empty: true}) == nil {
 		n.maybeTold()
@@ -143,7 +143,7 @@ func (n *falseNode) isOver() bool {
 	}
 }
 
-// closed waits until the master has ended the session, and checks that it says why.
+// closed waits until the master has ended the session, and checks the reason.
 func (n *falseNode) closed(says ...string) {
 	n.t.Helper()
 	select {
@@ -158,7 +158,7 @@ func (n *falseNode) closed(says ...string) {
 	}
 }
 
-// say says something on the control stream. The session may end before.
+// say sends a message on the control stream. The session may have ended.
 func (n *falseNode) say(m wire.Message) {
 	n.t.Helper()
 	if err := n.tryToSay(m); err != nil {
@@ -166,7 +166,7 @@ func (n *falseNode) say(m wire.Message) {
 	}
 }
 
-// overBy checks that what could not be done was so because the session ends.
+// overBy checks that an operation failed because the session ends.
 func (n *falseNode) overBy(err error) {
 	n.t.Helper()
 	select {
@@ -176,12 +176,12 @@ func (n *falseNode) overBy(err error) {
 	}
 }
 
-// sayTime bounds the wait for a master that does not listen.
+// sayTime bounds the wait for a master that does not read.
 const sayTime = 20 * time.Second
 
 func (n *falseNode) tryToSay(m wire.Message) error { return n.request(0, m) }
 
-// request says something with a number.
+// request sends a message with a number.
 func (n *falseNode) request(number uint64, m wire.Message) error {
 	if err := n.control.SetWriteDeadline(time.Now().Add(sayTime)); err != nil {
 		return err
@@ -189,17 +189,17 @@ func (n *falseNode) request(number uint64, m wire.Message) error {
 	return wire.Write(n.control, number, m)
 }
 
-// tell tells events, with the numbers that they are to have.
+// tell sends events with their numbers.
 func (n *falseNode) tell(events ...wire.Event) {
 	n.t.Helper()
 	n.say(&wire.Events{First: n.last + 1, Events: events})
 	n.last += uint64(len(events))
 }
 
-// tellsAll is the number of a call that the master answers when it has heard all before.
+// tellsAll is the number of a call that the master answers when it has handled everything before.
 const tellsAll = 1
 
-// told waits until the master has heard all that was said.
+// told waits until the master has handled all messages.
 func (n *falseNode) told() {
 	n.t.Helper()
 	if n.maybeTold(); n.isOver() {
@@ -210,7 +210,7 @@ func (n *falseNode) told() {
 // maybeTold is told, unless the master ends the session.
 func (n *falseNode) maybeTold() {
 	n.t.Helper()
-	if err := n.request(tellsAll, &wire.Call{Op: 200}); err != nil { // no call
+	if err := n.request(tellsAll, &wire.Call{Op: 200}); err != nil { // an unknown call
 		n.overBy(err)
 		return
 	}
@@ -222,17 +222,17 @@ func (n *falseNode) maybeTold() {
 	}
 }
 
-// granted returns the numbers of the node.
+// granted returns the node's blocks.
 func (n *falseNode) granted() []wire.Block {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.blocks
 }
 
-// number returns a number of the node's own.
+// number returns one of the node's numbers.
 func (n *falseNode) number(i int) wire.PID { return n.granted()[0].First + wire.PID(i) }
 
-// listen notes what the master says on the control stream.
+// listen records the master's messages on the control stream.
 func (n *falseNode) listen(control link.Stream, answered chan<- struct{}) {
 	reader := wire.NewReader(control)
 	for {
@@ -254,7 +254,7 @@ func (n *falseNode) listen(control link.Stream, answered chan<- struct{}) {
 	}
 }
 
-// certain reports that the front end has not caught up with all events.
+// certain returns an error if the front end has not caught up with all events.
 func (n *falseNode) certain() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -264,7 +264,7 @@ func (n *falseNode) certain() error {
 	return nil
 }
 
-// accept takes the streams that the master opens.
+// accept accepts the streams that the master opens.
 func (n *falseNode) accept(ctx context.Context, session *link.Session, launches chan<- *falseLaunch) {
 	for {
 		stream, err := session.Accept(ctx)
@@ -280,7 +280,7 @@ func (n *falseNode) accept(ctx context.Context, session *link.Session, launches 
 	}
 }
 
-// launch has a user start a command here, and returns what the node is asked.
+// launch has a user start a command here, and returns the request to the node.
 func (n *falseNode) launch(user cluster.User) (*cluster.Cmd, *falseLaunch) {
 	n.t.Helper()
 	cmd := n.c.Front.Command(context.WithoutCancel(n.t.Context()), user, "bpsh", fmt.Sprint(n.node), "a command")
@@ -297,7 +297,7 @@ func (n *falseNode) launch(user cluster.User) (*cluster.Cmd, *falseLaunch) {
 	}
 }
 
-// runs has a user start a command here, and says that it runs.
+// runs has a user start a command here, and reports that it runs.
 func (n *falseNode) runs(user cluster.User) (*cluster.Cmd, *falseLaunch) {
 	n.t.Helper()
 	cmd, l := n.launch(user)
@@ -310,7 +310,7 @@ func (l *falseLaunch) event(kind wire.EventKind) wire.Event {
 	return wire.Event{Kind: kind, PID: l.spawn.PID, Birth: l.spawn.Launch}
 }
 
-// view opens a stream as a user of the node who looks.
+// view opens a stream for a user of the node who looks.
 func (n *falseNode) view(ctx context.Context, user cluster.User) (link.Stream, error) {
 	st, err := n.session.Open(ctx)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"bproc/test/cluster"
 )
 
-// fewestNumbers is the smallest zone that can be configured: four nodes have 384 numbers each,
-// and there are two more such blocks for those that need more.
+// fewestNumbers is the smallest zone that can be configured: four nodes have 384 numbers each, and
+// there are two more such blocks on demand.
 const fewestNumbers = "process-numbers 3072\nexpected-nodes 4\n"
 
-// TestFewNumbers has two of three nodes fork as much as they can where there are few numbers.
-// They get EAGAIN, and the log says why; the third forks as many as its own numbers allow, each
-// time, and no process is killed anywhere.
+// TestFewNumbers has two of three nodes fork as much as they can in a small zone. They get EAGAIN,
+// and the log says why. The third one forks as many as its own numbers allow, each time, and no
+// process is killed on any node.
 func TestFewNumbers(t *testing.T) {
 	const (
 		hoard = 3000 // more than there are numbers
-		least = 200  // that 384 numbers are good for, with what init needs
+		least = 200  // that 384 numbers allow, beside init's own
 	)
 	length := 10 * time.Second
 	c := cluster.Start(t, cluster.Config{Nodes: 3, MasterConfig: fewestNumbers, Realtime: true})
@@ -67,7 +67,7 @@ func TestFewNumbers(t *testing.T) {
 	noErrors(t, c)
 }
 
-// numberUse is what "bpstat --numbers --json" prints, or some of it.
+// numberUse is a part of the output of "bpstat --numbers --json".
 type numberUse struct {
 	Free  int `json:"pool_free"`
 	Pool  int `json:"pool"`

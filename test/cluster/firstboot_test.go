@@ -11,11 +11,11 @@ import (
 	"bproc/test/cluster"
 )
 
-// tokenFile is where a node has its token at its first boot.
+// tokenFile has the token of a node at its first boot.
 const tokenFile = "/run/token"
 
-// TestFirstBoot has a node find its token in a file: without one it says where it belongs,
-// and when it has joined the file is gone, also one that was put there again.
+// TestFirstBoot has a node find its token in a file. Without the file it reports where a token
+// belongs. The file is removed when the node has joined, even if it was put there again.
 func TestFirstBoot(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
@@ -44,8 +44,8 @@ func TestFirstBoot(t *testing.T) {
 	}
 }
 
-// TestSlaveRestarted ends daemons as a service manager does that starts the next: their
-// processes go on, as their clients do.
+// TestSlaveRestarted ends daemons in the way of a service manager that starts the next one: their
+// processes, and the clients, go on.
 func TestSlaveRestarted(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})

@@ -12,8 +12,8 @@ import (
 	"bproc/wire/link"
 )
 
-// TestFloodOfEvents has a slave that has joined tell events as fast as it can, about
-// processes that there are not. It harms itself alone.
+// TestFloodOfEvents has a joined slave send events about processes that do not exist, as fast as it
+// can. It harms only itself.
 func TestFloodOfEvents(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, NoSlaves: true})
@@ -57,13 +57,13 @@ func TestFloodOfEvents(t *testing.T) {
 	}
 }
 
-// falseSlave joins with a token and opens the control stream of a node without
-// processes. The session ends with the context.
+// falseSlave joins with a token and opens the control stream of a node without processes. The
+// session ends with the context.
 func falseSlave(ctx context.Context, t *testing.T, c *cluster.Cluster, token string) (control link.Stream, ended <-chan error) {
 	t.Helper()
 	addr := c.Front.Addr.String() + ":2223"
 	var session *link.Session
-	err := c.Nodes[1].Do(func() error { // the sockets are of the node's network
+	err := c.Nodes[1].Do(func() error { // the sockets belong to the node's network
 		identity, err := link.Join(ctx, addr, token, filepath.Join(t.TempDir(), "identity"), "false")
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func falseSlave(ctx context.Context, t *testing.T, c *cluster.Cluster, token str
 	return control, done
 }
 
-// floodEvents tells the same event until the session ends, and returns how often.
+// floodEvents sends the same event until the session ends, and returns how often.
 func floodEvents(ctx context.Context, control link.Stream, event wire.Event) (told int) {
 	const atOnce = 100
 	m := &wire.Events{First: 1}

@@ -14,8 +14,8 @@ import (
 	"bproc/test/limit"
 )
 
-// forkScript makes a tree of the kinds that shells make: a child, a pipeline, a
-// grandchild whose parent has gone, a group and a session of their own.
+// forkScript makes a tree as shells do: a child, a pipeline, a grandchild whose parent has ended, a
+// group and a session of their own.
 const forkScript = `
 sleep 1001 &
 sleep 1002 | sleep 1003 &
@@ -28,11 +28,10 @@ echo ready
 wait
 `
 
-// TestForks compares the tree that a script makes on its node with that of the
-// ghosts.
+// TestForks compares the tree that a script makes on its node with that of the ghosts.
 func TestForks(t *testing.T) {
 	t.Parallel()
-	c := cluster.Start(t, cluster.Config{Nodes: 1}) // its pgrep must see no other sleeps
+	c := cluster.Start(t, cluster.Config{Nodes: 1}) // its pgrep must not find other sleeps
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", forkScript)
 	cluster.Eventually(t, "the trees are the same", func() error { return sameTree(c, 0, r.ghost) })
 
@@ -55,14 +54,14 @@ func TestForks(t *testing.T) {
 	cluster.Eventually(t, "nothing runs any more", func() error { return idle(c) })
 }
 
-// sameTree compares all processes of a node's process space, of which root was
-// started from the front end, with their ghosts.
+// sameTree compares all processes of a node's process space with their ghosts. root was started
+// from the front end.
 func sameTree(c *cluster.Cluster, node, root int) error {
 	procs, err := c.Nodes[node].Procs()
 	if err != nil {
 		return err
 	}
-	numbers := map[int]int{0: 0} // the machine's number: the process space's
+	numbers := map[int]int{0: 0} // process space's number by the machine's
 	for _, p := range procs {
 		numbers[p.PID] = p.Space
 	}
@@ -88,8 +87,8 @@ func sameTree(c *cluster.Cluster, node, root int) error {
 	return nil
 }
 
-// sameKin compares the relations of a ghost with those of its process, as far
-// as they are within the tree of root. An orphan's parent is init, here and there.
+// sameKin compares the relations of a ghost with those of its process, as far as they are within
+// the tree of root. The parent of an orphan is init on both sides.
 func sameKin(c *cluster.Cluster, root int, want, ghost cluster.Proc) error {
 	r, err := c.Front.Proc(root)
 	if err != nil {
@@ -108,8 +107,8 @@ func sameKin(c *cluster.Cluster, root int, want, ghost cluster.Proc) error {
 	return nil
 }
 
-// TestPrintedNumberWorks has the front end kill a number the moment it reads
-// it, a thousand times: its ghost must be there.
+// TestPrintedNumberWorks has the front end kill a number the moment it reads it, a thousand times:
+// its ghost must exist.
 func TestPrintedNumberWorks(t *testing.T) {
 	t.Parallel()
 	const loops = 4
@@ -141,8 +140,7 @@ func TestPrintedNumberWorks(t *testing.T) {
 	}
 }
 
-// TestForkStorm has a node fork faster than ghosts can follow. Nothing may get
-// lost or stay.
+// TestForkStorm has a node fork faster than ghosts can follow. No process may be lost or stay.
 func TestForkStorm(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -153,8 +151,8 @@ func TestForkStorm(t *testing.T) {
 	}
 }
 
-// TestNumbersOfChildren has children be of the node zone, away from the numbers
-// that the front end's kernel gives.
+// TestNumbersOfChildren checks that children have numbers of the node zone, which the front end's
+// kernel does not give.
 func TestNumbersOfChildren(t *testing.T) {
 	t.Parallel()
 	const nodeZone = 1 << 20

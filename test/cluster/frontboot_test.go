@@ -10,9 +10,9 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestSignalsAfterFrontEndReboot boots the front end anew while a node's daemon lives on.
-// The kernel counts from the beginning then: processes have numbers that others had, and
-// the clock by which signals are numbered says less. All of them must arrive.
+// TestSignalsAfterFrontEndReboot reboots the front end while a node's daemon lives on. The kernel
+// starts again then: processes get numbers that others had, and the clock by which signals are
+// numbered restarts. All signals must arrive.
 func TestSignalsAfterFrontEndReboot(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, MasterConfig: "lease 3\n"})
@@ -49,7 +49,7 @@ func TestSignalsAfterFrontEndReboot(t *testing.T) {
 	}
 }
 
-// ageKeeper replaces the keeper by one for which the front end runs for twelve days.
+// ageKeeper replaces the keeper by one whose front end seems to have run for twelve days.
 func ageKeeper(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	if err := c.Master.Stop(t.Context()); err != nil {

@@ -11,8 +11,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestConformGroups has a process of a node signal a group that spans nodes and
-// the front end, and all processes that it may.
+// TestConformGroups has a process of a node signal a group that spans nodes and the front end, and
+// all processes that it may signal.
 func TestConformGroups(t *testing.T) {
 	t.Parallel()
 	for _, user := range users {

@@ -11,9 +11,8 @@ import (
 	"bproc/test/cluster/liars"
 )
 
-// TestHangingGhosts has clients name as ghosts what does not stop when its keeper wants it
-// to, of each kind more than the keeper has threads. Others' processes start, get signals
-// and end as ever.
+// TestHangingGhosts has clients name processes as ghosts that do not stop for their keeper, more of
+// each kind than the keeper has threads. Other processes start, get signals and end as usual.
 func TestHangingGhosts(t *testing.T) {
 	t.Parallel()
 	const each = 9
@@ -23,7 +22,7 @@ func TestHangingGhosts(t *testing.T) {
 			before := startRemote(t, c, cluster.Bob, 0, "sh", "-c", "trap 'echo got it' USR1; echo ready; while :; do sleep 0.1 & wait; done")
 			count := each
 			if kind == "idle" {
-				count = 1 // it takes a processor
+				count = 1 // it uses a processor
 			}
 			var ends []func()
 			for range count {
@@ -46,7 +45,7 @@ func TestHangingGhosts(t *testing.T) {
 	}
 }
 
-// startLiar starts a liar of Alice's, and returns what ends it.
+// startLiar starts a liar of Alice's, and returns a function that ends it.
 func startLiar(t *testing.T, c *cluster.Cluster, kind string) (end func()) {
 	t.Helper()
 	self, err := os.Executable()

@@ -11,8 +11,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestKillAtHomeAsksNobody has a process signal its child while nobody is there to answer
-// calls, and have nothing but its own result.
+// TestKillAtHomeAsksNobody has a process signal its child while calls are not answered. The call
+// must return its own result.
 func TestKillAtHomeAsksNobody(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, MasterConfig: "lease 60\n"})
@@ -42,8 +42,8 @@ kill $p && wait $p; echo $? >%s.new; mv %[2]s.new %[2]s`, begin, result)
 	}
 }
 
-// TestKillIsNotInterrupted has dash, which does not have its calls begun anew after
-// SIGCHLD, kill many children one after the other: each that ends has it get one.
+// TestKillIsNotInterrupted has dash, which does not restart its calls after SIGCHLD, kill many
+// children one after the other: each end sends it a SIGCHLD.
 func TestKillIsNotInterrupted(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})

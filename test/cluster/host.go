@@ -10,8 +10,8 @@ import (
 	"bproc/test/limit"
 )
 
-// hostTimeout is how long a command of the host may take: the longest are compilers,
-// on a machine that is busy with other tests.
+// hostTimeout is how long a command on the host may take: the longest are compilers, on a machine
+// that is busy with other tests.
 const hostTimeout = 5 * time.Minute
 
 // hostOutput runs a command on the host, with variables added to its environment, and
@@ -38,7 +38,7 @@ func hostOutput(env []string, name string, args ...string) (string, error) {
 // within runs f, and gives up waiting for it after limit.
 func within(limit time.Duration, what string, f func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- f() }() // what never returns is reported, and ends with the process
+	go func() { done <- f() }() // a call that never returns is reported, and ends with the process
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {

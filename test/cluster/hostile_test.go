@@ -10,8 +10,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestGarbageCalls gives every call about processes numbers and pointers that mean
-// nothing: the answers are the front end's.
+// TestGarbageCalls gives every call about processes invalid numbers and pointers: the results are
+// those of the front end.
 func TestGarbageCalls(t *testing.T) {
 	t.Parallel()
 	for _, user := range users {
@@ -24,8 +24,8 @@ func TestGarbageCalls(t *testing.T) {
 	}
 }
 
-// TestHostile has programs attack their node, its init and the process space.
-// Whatever they get, it is logged; others must not notice.
+// TestHostile has programs attack their node, its init and the process space. Their results are
+// logged; others must not be affected.
 func TestHostile(t *testing.T) {
 	for _, name := range []string{"hostile", "escape"} {
 		for _, user := range users {

@@ -17,11 +17,11 @@ import (
 	"bproc/wire"
 )
 
-// flooderVariable makes this binary a client that asks a master for much, as the user whose
-// number it has. Its argument is what.
+// flooderVariable makes this binary a client that makes many requests to a master, as the user with
+// the number in the variable. Its argument is the kind.
 const flooderVariable = "BPROCTEST_FLOODER"
 
-// hostileClientAttacks are what clients do that speak for themselves.
+// hostileClientAttacks are attacks by clients that speak the protocol themselves.
 var hostileClientAttacks = map[string]func() error{
 	"silence": func() error {
 		return eachOf(1000, func(int) (*net.UnixConn, error) { return askMaster(nil) })
@@ -43,7 +43,7 @@ var hostileClientAttacks = map[string]func() error{
 			conn, err := askMaster(nil)
 			if err == nil {
 				_ = conn.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
-				_, _ = conn.Write(half) // the master may wait
+				_, _ = conn.Write(half) // the master may not read
 			}
 			return conn, err
 		})
@@ -91,7 +91,7 @@ var hostileClientAttacks = map[string]func() error{
 	},
 }
 
-// flooder does what its argument says.
+// flooder runs the attack in its argument.
 func flooder(args []string) error {
 	id, err := strconv.Atoi(os.Getenv(flooderVariable)) // group and user of a test user have the same
 	if err != nil {
@@ -103,8 +103,8 @@ func flooder(args []string) error {
 	return hostileClientAttacks[args[0]]()
 }
 
-// eachOf makes so many connections, or as many as can be made in the time of a flood, which all stay for
-// a moment.
+// eachOf makes a number of connections, or as many as possible in the time of a flood. All stay
+// open for a moment.
 func eachOf(count int, ask func(i int) (*net.UnixConn, error)) error {
 	var conns []*net.UnixConn
 	end := time.Now().Add(floodTime)
@@ -118,15 +118,15 @@ func eachOf(count int, ask func(i int) (*net.UnixConn, error)) error {
 			conns = append(conns, conn)
 		}
 	}
-	time.Sleep(500 * time.Millisecond) // so long all are there
+	time.Sleep(500 * time.Millisecond) // meanwhile all are open
 	for _, conn := range conns {
 		conn.Close()
 	}
 	return nil
 }
 
-// TestHostileClients has clients of Alice's do to the master what they can. After each, the
-// cluster works for others as before, and its daemons have the memory that they had.
+// TestHostileClients has clients of Alice's attack the master. After each attack the cluster works
+// for other users as before, and its daemons' memory has not grown.
 func TestHostileClients(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	self, err := os.Executable()

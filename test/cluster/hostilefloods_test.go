@@ -14,7 +14,7 @@ import (
 	"bproc/wire/link"
 )
 
-// TestFloodsOfANode has a node that has joined say more than anybody can take: see TestHostileNode.
+// TestFloodsOfANode has a joined node send excessive amounts of messages: see TestHostileNode.
 func TestFloodsOfANode(t *testing.T) { attackByNode(t, nodeFloods) }
 
 var nodeFloods = []nodeAttack{
@@ -30,11 +30,12 @@ var nodeFloods = []nodeAttack{
 	{"streams", floodOfStreams},
 }
 
-// floodTime is how long a flood lasts, whatever comes through meanwhile: a slow machine is not flooded
-// for longer.
+// floodTime is how long a flood lasts, however much arrives: a slow machine is not flooded for
+// longer.
 const floodTime = 2 * time.Second
 
-// flood says the same until a number of bytes is said, the time is over, or the master has closed the session.
+// flood repeats a message until a number of bytes is sent, the time is over, or the master has
+// closed the session.
 func (n *falseNode) flood(bytes int, m func(i int) wire.Message) {
 	n.t.Helper()
 	end := time.Now().Add(floodTime)
@@ -43,7 +44,7 @@ func (n *falseNode) flood(bytes int, m func(i int) wire.Message) {
 		if err != nil {
 			n.t.Fatal(err)
 		}
-		_ = n.control.SetWriteDeadline(time.Now().Add(sayTime)) // an error is one of the write
+		_ = n.control.SetWriteDeadline(time.Now().Add(sayTime)) // the write returns the error
 		if _, err := n.control.Write(frame); err != nil {
 			return
 		}
@@ -101,7 +102,7 @@ func floodOfBlocks(n *falseNode, _ *witness) {
 	n.again()
 }
 
-// floodOfCalls has processes of a user and of root ask for calls, faster than they are answered.
+// floodOfCalls has processes of a user and of root ask for calls faster than they are answered.
 func floodOfCalls(n *falseNode, w *witness) {
 	_, mine := n.runs(cluster.Alice)
 	_, roots := n.runs(cluster.Root)
@@ -119,7 +120,7 @@ func floodOfCalls(n *falseNode, w *witness) {
 	})
 }
 
-// floodOfEventsAgain begins session after session with all that it has told already.
+// floodOfEventsAgain begins session after session with all events told before.
 func floodOfEventsAgain(n *falseNode, _ *witness) {
 	_, l := n.runs(cluster.Alice)
 	const many = 20_000
@@ -139,7 +140,7 @@ func floodOfEventsAgain(n *falseNode, _ *witness) {
 	}
 }
 
-// floodOfSessions begins session after session, of which half say nothing.
+// floodOfSessions begins session after session; half of them send nothing.
 func floodOfSessions(n *falseNode, _ *witness) {
 	for i, begin := 0, time.Now(); time.Since(begin) < floodTime; i++ {
 		n.stop()
@@ -151,10 +152,10 @@ func floodOfSessions(n *falseNode, _ *witness) {
 	}
 }
 
-// writeFlood writes output of a process, whatever of it is taken, until the time is over.
+// writeFlood writes output of a process, whether it is read or not, until the time is over.
 func (l *falseLaunch) writeFlood() (frames int) {
 	end := time.Now().Add(floodTime)
-	_ = l.stream.SetWriteDeadline(end) // an error is one of the write
+	_ = l.stream.SetWriteDeadline(end) // the write returns the error
 	data := make([]byte, 64<<10)
 	for ; time.Now().Before(end); frames++ {
 		if _, err := l.stream.Write(wire.AppendData(nil, wire.TypeStdout+wire.Type(frames%2), 0, data)); err != nil {
@@ -171,7 +172,7 @@ func floodOfOutput(n *falseNode, _ *witness) {
 	l.stream.Close()
 }
 
-// floodOfUnreadOutput is for clients that are stopped.
+// floodOfUnreadOutput writes output for stopped clients.
 func floodOfUnreadOutput(n *falseNode, _ *witness) {
 	var ends []func()
 	for range 4 {
@@ -193,11 +194,11 @@ func floodOfUnreadOutput(n *falseNode, _ *witness) {
 	}
 }
 
-// maxStreams is fewer than a node may have: the Go runtime keeps a little of each goroutine for later
-// ones, and there are some for each stream.
+// maxStreams is fewer than a node may have: the Go runtime keeps a little memory of each goroutine
+// for later ones, and there are some for each stream.
 const maxStreams = 1000
 
-// floodOfStreams opens streams, says more on most of them than anybody wants, and closes none.
+// floodOfStreams opens streams, writes too much on most of them, and closes none.
 func floodOfStreams(n *falseNode, _ *witness) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), floodTime)
 	defer cancel()
@@ -208,7 +209,7 @@ func floodOfStreams(n *falseNode, _ *witness) {
 			break
 		}
 		streams = append(streams, st)
-		_ = st.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))                        // an error is one of the write
+		_ = st.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))                        // the write returns the error
 		_, _ = st.Write(wire.AppendData(nil, wire.TypeStdin, 0, make([]byte, (i%4)*(60<<10)))) // it may be refused
 	}
 	n.t.Logf("%d streams", len(streams))

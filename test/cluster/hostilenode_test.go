@@ -15,9 +15,8 @@ import (
 	"bproc/wire"
 )
 
-// TestHostileNode has a node that has joined say, over its link, what no node may. After each
-// attack the other node, its processes and clients are as before, and so is the memory of
-// all daemons.
+// TestHostileNode has a joined node send what no node may send. After each attack the other node,
+// its processes and clients are as before, and so is the memory of all daemons.
 func TestHostileNode(t *testing.T) { attackByNode(t, hostileNodeAttacks) }
 
 // attackByNode has a node make attacks, each in a session of its own.
@@ -44,7 +43,7 @@ func attackByNode(t *testing.T, attacks []nodeAttack) {
 			begin := time.Now()
 			attack.do(n, w)
 			t.Logf("the attack takes %v; memory of the master %d KiB", time.Since(begin).Round(time.Millisecond), w.memory()["front bpmaster"])
-			if n.isOver() { // its processes are over when it comes without them
+			if n.isOver() { // its processes end when it connects without them
 				n.again()
 			}
 			n.leave()
@@ -55,7 +54,7 @@ func attackByNode(t *testing.T, attacks []nodeAttack) {
 	w.end()
 }
 
-// nodeAttack is something that a node can say. It begins with a session.
+// nodeAttack is an attack by a node. It begins with a session.
 type nodeAttack struct {
 	name string
 	do   func(n *falseNode, w *witness)
@@ -78,7 +77,7 @@ var hostileNodeAttacks = []nodeAttack{
 	{"wrong streams", wrongStreams},
 }
 
-// others are processes that are not the node's: of the honest one, of the front end.
+// others returns processes that are not the node's: of the honest node, and of the front end.
 func (n *falseNode) others(w *witness) []wire.PID {
 	n.t.Helper()
 	client, err := w.r.bpsh.PID()
@@ -208,7 +207,7 @@ func forgedCalls(n *falseNode, w *witness) {
 		for op := range wire.CallOp(14) {
 			for _, to := range append(n.others(w)[1:2], -1, -wire.PID(w.r.ghost), 0, 1<<30) {
 				if op == wire.CallEnd && to > 0 {
-					continue // it waits for the end of one that goes on
+					continue // it waits for the end of a process that goes on
 				}
 				for _, args := range [][]int64{{int64(to)}, {int64(to), int64(unix.SIGKILL)}, {int64(to), int64(to), int64(unix.SIGKILL)}} {
 					for _, info := range [][]byte{nil, info} {
@@ -367,8 +366,8 @@ func wrongStreams(n *falseNode, w *witness) {
 	}
 }
 
-// forgedLaunches asks for processes in the name of those of the other node and of the front end,
-// and for what they have started.
+// forgedLaunches asks for processes in the name of processes of the other node and of the front
+// end, and for the processes that they have started.
 func forgedLaunches(n *falseNode, w *witness) {
 	for _, pid := range append(n.others(w), 0, 1, -1) {
 		for _, m := range []wire.Message{

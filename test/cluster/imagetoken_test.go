@@ -9,8 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// bootImage boots nodes at the same moment from an image with a token, and waits until the count that
-// can join has.
+// bootImage boots nodes at the same moment from an image with a token, and waits until as many have
+// joined as can.
 func bootImage(t *testing.T, c *cluster.Cluster, token string, nodes ...int) {
 	t.Helper()
 	var boots errgroup.Group
@@ -25,8 +25,9 @@ func bootImage(t *testing.T, c *cluster.Cluster, token string, nodes ...int) {
 	}
 }
 
-// TestImageToken has machines with the same host name boot from one image: as many join as the token is
-// for, each as another node, and the rest says why it does not; so it is with another master.
+// TestImageToken boots machines with the same host name from one image: as many join as the token
+// allows, each as a node of its own, and the others report why they cannot. The same holds with
+// another master.
 func TestImageToken(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3, NoSlaves: true})

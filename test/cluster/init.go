@@ -17,8 +17,8 @@ import (
 // machineArg0 is the name under which this binary is PID 1 of a machine.
 const machineArg0 = "bproctest-machine"
 
-// machineFD is the descriptor on which PID 1 is spoken to: a socket that keeps
-// message boundaries, one request and one answer at a time.
+// machineFD is the descriptor of the connection to PID 1: a socket that keeps message boundaries,
+// with one request and one answer at a time.
 //
 //	test process                 PID 1
 //	machineSetup   ------------>   makes the machine
@@ -31,15 +31,15 @@ const machineFD = 3
 // maxMessage bounds a message to PID 1.
 const maxMessage = 1 << 16
 
-// machineSetup is what a machine is to be.
+// machineSetup describes a machine.
 type machineSetup struct {
 	Name   string
 	Hosts  string // lines for /etc/hosts
-	Prefix string // host directory to be seen as [Prefix]; may be empty
-	State  string // host directory to be seen as /var/lib/bproc: the machine's disk
+	Prefix string // host directory to mount as [Prefix]; may be empty
+	State  string // host directory to mount as /var/lib/bproc: the machine's disk
 	Groups []machineGroup
-	// Systemd is the program that becomes PID 1; empty: this one stays. Notify is the
-	// socket on which it says that it is ready, Console its terminal.
+	// Systemd is the program that becomes PID 1; empty: this one stays. Notify is its socket for
+	// reporting that it is ready, Console its terminal.
 	Systemd, Notify, Console string
 }
 
@@ -53,20 +53,20 @@ type machineGroup struct {
 type killRequest struct {
 	PID    int
 	Signal int
-	Value  uintptr // goes along by sigqueue(3) when Queue is set
+	Value  uintptr // sent with sigqueue(3) if Queue is set
 	Queue  bool
 }
 
-// machineReply is the answer to any request: empty if it was done.
+// machineReply is the answer to any request: empty on success.
 type machineReply struct {
 	Err   string
 	Errno unix.Errno
 }
 
-// machineMain is PID 1 of a machine: it returns its exit code.
+// machineMain is PID 1 of a machine. It returns its exit code.
 func machineMain() int {
-	// Orphans of the machine become our children. Ignoring the signal has the
-	// kernel reap them (wait(2), NOTES).
+	// Orphans of the machine become children of this process. Ignoring the signal makes the kernel
+	// reap them (wait(2), NOTES).
 	signal.Ignore(unix.SIGCHLD)
 	if err := os.WriteFile("/proc/self/comm", []byte("init"), 0); err != nil {
 		return 1
@@ -122,7 +122,7 @@ func receive(conn net.Conn, v any) error {
 	if err != nil {
 		return err
 	}
-	if n == 0 { // how a socket that keeps boundaries reports its end
+	if n == 0 { // a socket that keeps boundaries reports its end like this
 		return io.EOF
 	}
 	return json.Unmarshal(b[:n], v)
@@ -133,8 +133,8 @@ func (k killRequest) do() error {
 	if !k.Queue {
 		return unix.Kill(k.PID, unix.Signal(k.Signal))
 	}
-	// siginfo_t as rt_sigqueueinfo(2) takes it: 128 bytes; for SI_QUEUE the
-	// sender's PID and UID follow the three int, then the value.
+	// siginfo_t as rt_sigqueueinfo(2) takes it: 128 bytes; for SI_QUEUE the sender's PID and UID
+	// follow the three ints, then the value.
 	info := struct {
 		signo, errno, code, _ int32
 		pid                   int32
@@ -149,7 +149,7 @@ func (k killRequest) do() error {
 	return nil
 }
 
-// apply makes the machine of the namespaces in which this process was started.
+// apply makes a machine of the namespaces in which this process was started.
 func (s machineSetup) apply() error {
 	if err := s.enterGroups(); err != nil {
 		return err
@@ -178,8 +178,8 @@ func (s machineSetup) apply() error {
 	return s.leaveTopGroup()
 }
 
-// emptyStartFiles empties what root's shells read first, for what the host's root has there is
-// nothing for shells that tests start by the thousand, and kill.
+// emptyStartFiles empties the start files of root's shells: those of the host's root are not for
+// shells that tests start by the thousand, and kill.
 func emptyStartFiles() error {
 	for _, name := range []string{".bashrc", ".bash_profile", ".bash_login", ".profile"} {
 		file := filepath.Join("/root", name)
@@ -193,8 +193,8 @@ func emptyStartFiles() error {
 	return nil
 }
 
-// enterGroups puts this process into the machine's control groups and makes
-// them the roots that it can see.
+// enterGroups puts this process into the machine's control groups and makes them the roots of its
+// cgroup namespace.
 func (s machineSetup) enterGroups() error {
 	for _, g := range s.Groups {
 		if err := os.WriteFile(filepath.Join(g.Dir, "cgroup.procs"), []byte("0"), 0); err != nil {
@@ -207,8 +207,8 @@ func (s machineSetup) enterGroups() error {
 	return nil
 }
 
-// leafGroup is where a machine's processes are in a version 2 hierarchy: a
-// group with processes cannot give controllers to its children (cgroups(7)).
+// leafGroup is the group of a machine's processes in a version 2 hierarchy: a group with processes
+// cannot give controllers to its children (cgroups(7)).
 const leafGroup = "machine"
 
 func (s machineSetup) leaveTopGroup() error {
@@ -216,7 +216,7 @@ func (s machineSetup) leaveTopGroup() error {
 		if !g.V2 {
 			continue
 		}
-		leaf := filepath.Join(g.Path, leafGroup) // the root of the mount is the machine's group now
+		leaf := filepath.Join(g.Path, leafGroup) // the root of the mount is now the machine's group
 		if err := os.Mkdir(leaf, 0o755); err != nil {
 			return err
 		}

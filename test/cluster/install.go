@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// TreeVariable names the environment variable with the directory of an install
-// tree (make build). Without it the commands are built.
+// TreeVariable names the environment variable with the directory of an install tree (make build).
+// Without it the commands are built.
 const TreeVariable = "BPROC_TREE"
 
 // installed returns the install tree that machines see as [Prefix].
@@ -29,7 +29,7 @@ var installed = sync.OnceValues(func() (string, error) {
 	return prefix, installTree(tree, prefix)
 })
 
-// moduleDir returns the directory of the module that this process works in.
+// moduleDir returns the directory of the module that contains the working directory.
 func moduleDir() (string, error) {
 	out, err := hostOutput(nil, "go", "env", "GOMOD")
 	if err != nil {
@@ -42,8 +42,8 @@ func moduleDir() (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// buildTree makes an install tree of the module's commands, with the race
-// detector if the tests have it.
+// buildTree makes an install tree of the module's commands, with the race detector if the tests
+// have it.
 func buildTree(tree string) error {
 	dir, err := moduleDir()
 	if err != nil {
@@ -57,8 +57,8 @@ func buildTree(tree string) error {
 	return err
 }
 
-// installTree copies a tree to where ordinary users can execute it, and gives the
-// ghost's image and bpns the file capabilities that a copy has lost.
+// installTree copies a tree to where ordinary users can execute it, and gives the ghost's image and
+// bpns the file capabilities that copying has removed.
 func installTree(tree, prefix string) error {
 	if err := copyTree(tree, prefix); err != nil {
 		return fmt.Errorf("install: %w", err)
@@ -76,8 +76,8 @@ func installTree(tree, prefix string) error {
 	return nil
 }
 
-// copyTree copies what belongs to a tree: the directory has packages, tools and virtual
-// machines, too.
+// copyTree copies the parts of an install tree: the directory also has packages, tools and virtual
+// machines.
 func copyTree(tree, prefix string) error {
 	for _, part := range []string{"bin", "sbin", "lib", "share"} {
 		from := filepath.Join(tree, part)

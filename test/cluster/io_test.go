@@ -12,7 +12,7 @@ import (
 
 const gibibyte = 1 << 30
 
-// TestGibibytes has a gibibyte pass each way, byte for byte.
+// TestGibibytes sends a gibibyte each way, byte for byte.
 func TestGibibytes(t *testing.T) {
 	t.Parallel()
 	program := cluster.Program(t, pattern)
@@ -32,11 +32,11 @@ func TestGibibytes(t *testing.T) {
 	}
 }
 
-// TestStoppedReader has a reader that stops reading: the writer stops, others
-// do not, and nothing is lost when the reader goes on.
+// TestStoppedReader has a reader that stops reading: the writer stops, others do not, and nothing
+// is lost when the reader goes on.
 func TestStoppedReader(t *testing.T) {
 	t.Parallel()
-	const buffered = 64 << 20 // of the writer's bytes may be on the way
+	const buffered = 64 << 20 // bytes of the writer that may be in buffers
 	c := cluster.Shared(t, 4)
 	wantIdle(t, c)
 	program := cluster.Program(t, pattern)
@@ -53,7 +53,7 @@ func TestStoppedReader(t *testing.T) {
 		now := written(t, c.Nodes[1], "pattern")
 		if now == 0 || now != before {
 			before = now
-			time.Sleep(watch / 4) // between two looks
+			time.Sleep(watch / 4) // between two checks
 			return fmt.Errorf("it has written %d", now)
 		}
 		return nil
@@ -86,7 +86,7 @@ func written(t *testing.T, m *cluster.Machine, comm string) int {
 	for _, p := range procs {
 		text, err := m.ReadFile(fmt.Sprintf("/proc/%d/io", p.PID))
 		if err != nil {
-			continue // it ended
+			continue // it has ended
 		}
 		var n int
 		_, after, _ := strings.Cut(string(text), "wchar: ")
@@ -97,7 +97,7 @@ func written(t *testing.T, m *cluster.Machine, comm string) int {
 	return 0
 }
 
-// TestClosedReader has a writer whose reader has gone die of SIGPIPE.
+// TestClosedReader has a writer whose reader has ended die of SIGPIPE.
 func TestClosedReader(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -107,7 +107,7 @@ func TestClosedReader(t *testing.T) {
 	}
 }
 
-// TestOutputsApart keeps standard output and standard error apart.
+// TestOutputsApart checks that standard output and standard error stay separate.
 func TestOutputsApart(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -118,7 +118,7 @@ func TestOutputsApart(t *testing.T) {
 	}
 }
 
-// TestInputToAll has each node get all of the input.
+// TestInputToAll checks that each node gets the whole input.
 func TestInputToAll(t *testing.T) {
 	t.Parallel()
 	const size = 10_000_000
@@ -130,7 +130,7 @@ func TestInputToAll(t *testing.T) {
 	}
 }
 
-// TestNoInput leaves alone the input of a command that gets none.
+// TestNoInput checks that a command without input does not read its caller's.
 func TestNoInput(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)

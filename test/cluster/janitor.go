@@ -17,24 +17,24 @@ import (
 // janitorArg0 is the name under which this binary is the janitor.
 const janitorArg0 = "bproctest-janitor"
 
-// pidMax is where the kernel has the end of the process numbers.
+// pidMax is the kernel's file with the end of the process numbers.
 const pidMax = "/proc/sys/kernel/pid_max"
 
-// sitePattern is what the names of all sites' directories match.
+// sitePattern matches the names of all sites' directories.
 const sitePattern = "bproctest-*-*"
 
-// janitor is a process that waits for the end of this one, however it comes,
-// and removes what then still has a name.
+// janitor is a process that waits for the end of this one, in whatever way, and then removes
+// everything that has a name.
 type janitor struct {
 	cmd  *exec.Cmd
-	pipe *os.File // its closing is the sign
+	pipe *os.File // closing it starts the work
 }
 
-// janitorWork is what the janitor is told at its start.
+// janitorWork is the janitor's input.
 type janitorWork struct {
 	Dir    string   // directory to remove
 	Groups []string // control groups to empty and remove
-	PIDMax string   // what /proc/sys/kernel/pid_max was
+	PIDMax string   // former content of /proc/sys/kernel/pid_max
 }
 
 func startJanitor(s *site) (*janitor, error) {
@@ -50,7 +50,7 @@ func startJanitor(s *site) (*janitor, error) {
 	cmd := &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{janitorArg0},
 		Stdin: r, Stderr: os.Stderr,
-		// Its own session: Ctrl-C is for the tests, the janitor has work to do then.
+		// Its own session: Ctrl-C ends the tests, and the janitor must work then.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := cmd.Start(); err != nil {
@@ -64,19 +64,19 @@ func startJanitor(s *site) (*janitor, error) {
 	return &janitor{cmd: cmd, pipe: w}, nil
 }
 
-// finish has the janitor work now, and waits until it is done.
+// finish makes the janitor work now, and waits until it is done.
 func (j *janitor) finish() error {
 	j.pipe.Close()
 	if err := within(2*leakTimeout, "remove what is left", j.cmd.Wait); err != nil {
-		_ = j.cmd.Process.Kill() // it has ended, or hangs: the tests are not to wait for its output
+		_ = j.cmd.Process.Kill() // it has ended, or hangs: the tests must not wait for its output
 		return fmt.Errorf("janitor: %w", err)
 	}
 	return nil
 }
 
-// putBack makes the end of the process numbers what it was. Not while there are clusters
-// of other processes: before Linux 6.14 they have the same one, and need the numbers that
-// are in use. The last one puts back what it has found.
+// putBack restores the end of the process numbers, unless other processes have clusters: before
+// Linux 6.14 they share it, and need the numbers in use. The last one restores the value that it
+// has found.
 func (w janitorWork) putBack(file string) error {
 	now, err := os.ReadFile(file)
 	if err != nil || strings.TrimSpace(string(now)) == w.PIDMax {
@@ -92,11 +92,11 @@ func (w janitorWork) putBack(file string) error {
 	return os.WriteFile(file, []byte(w.PIDMax), 0)
 }
 
-// janitorMain is the janitor: it returns its exit code.
+// janitorMain is the janitor. It returns its exit code.
 func janitorMain() int {
 	var work janitorWork
 	if err := json.NewDecoder(os.Stdin).Decode(&work); err != nil {
-		return 1 // the tests ended before anything had been made
+		return 1 // the tests ended before anything was made
 	}
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return 1

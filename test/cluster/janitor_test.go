@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPIDMaxPutBack has the clusters of two processes end one after the other.
+// TestPIDMaxPutBack ends the clusters of two processes one after the other.
 func TestPIDMaxPutBack(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pid_max")

@@ -10,14 +10,14 @@ import (
 	"bproc/test/cluster"
 )
 
-// What a terminal sends for Ctrl-C, Ctrl-Z and Ctrl-\.
+// The bytes that a terminal sends for Ctrl-C, Ctrl-Z and Ctrl-\.
 const (
 	ctrlC         = "\x03"
 	ctrlZ         = "\x1a"
 	ctrlBackslash = "\x1c"
 )
 
-// wantSleep waits until the sleep on node 1 and its ghost are in a state, "" for
+// wantSleep waits until the sleep on node 1 and its ghost are in a state; "" means that they are
 // gone.
 func wantSleep(t *testing.T, c *cluster.Cluster, want string) {
 	t.Helper()
@@ -42,7 +42,7 @@ func wantSleep(t *testing.T, c *cluster.Cluster, want string) {
 	})
 }
 
-// TestJobControl is a session at an interactive bash.
+// TestJobControl is a session in an interactive bash.
 func TestJobControl(t *testing.T) {
 	t.Parallel()
 	for _, user := range users {
@@ -108,8 +108,8 @@ func TestEndsFromTheShell(t *testing.T) {
 		{"kill %1", func(term *terminal) {
 			stop(term)
 			term.do("kill %1; fg; echo over $?")
-			// bpsh may be dead of it already when fg looks, may die of it, or
-			// exit with the status of the process that has.
+			// bpsh may be dead already when fg looks, may die of the signal, or exit with the
+			// status of the process that did.
 			if shown := term.expect("over ") + term.expect(terminalPrompt); !strings.Contains(shown, "erminated") && !strings.Contains(shown, "143") {
 				term.t.Errorf("the terminal shows %q", shown)
 			}

@@ -15,14 +15,14 @@ import (
 	"bproc/test/limit"
 )
 
-// jobRoot is where jobs are in machines of tests.
+// jobRoot is the directory of jobs in the machines of tests.
 const jobRoot = "/var/lib/vcap"
 
 // jobs is a cluster with jobs.
 type jobs struct {
 	*cluster.Cluster
 	t    *testing.T
-	node int // where jobs run that are not told otherwise
+	node int // default node of jobs
 }
 
 func startJobs(t *testing.T, nodes int) *jobs {
@@ -30,13 +30,13 @@ func startJobs(t *testing.T, nodes int) *jobs {
 	return &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: nodes}), t: t}
 }
 
-// at is the node where jobs run, for command lines.
+// at returns the node where jobs run, for command lines.
 func (j *jobs) at() string { return strconv.Itoa(j.node) }
 
-// machine is that node.
+// machine returns that node.
 func (j *jobs) machine() *cluster.Machine { return j.Nodes[j.node] }
 
-// write makes the job file of a job.
+// write writes the job file of a job.
 func (j *jobs) write(name, text string) {
 	j.t.Helper()
 	if err := j.Front.WriteFile(jobRoot+"/jobs/"+name+"/config/bpm.yml", text, 0o644); err != nil {
@@ -71,7 +71,7 @@ func (j *jobs) run(args ...string) string {
 	return res.Stdout
 }
 
-// jobStatus is what "bpjob status --json" tells.
+// jobStatus is the output of "bpjob status --json".
 type jobStatus struct {
 	State  string
 	PID    int
@@ -93,7 +93,7 @@ func (j *jobs) status(args ...string) jobStatus {
 	return k
 }
 
-// await waits until what is known of the process that is called as its job is right.
+// await waits until the status of the process with the name of its job is right.
 func (j *jobs) await(job, what string, right func(jobStatus) bool) jobStatus {
 	j.t.Helper()
 	return j.awaitProcess(job, job, what, right)
@@ -114,7 +114,7 @@ func (j *jobs) awaitProcess(job, process, what string, right func(jobStatus) boo
 	}
 }
 
-// log reads a log of a process, which may not be there yet.
+// log reads a log of a process, which may not exist yet.
 func (j *jobs) log(job, stream string) string {
 	j.t.Helper()
 	b, err := j.Front.ReadFile(fmt.Sprintf("%s/sys/log/%s/%s.%s.log", jobRoot, job, job, stream))
@@ -136,7 +136,8 @@ func (j *jobs) awaitLog(job, stream, text string) {
 	}
 }
 
-// awaitArgs waits until the front end shows a process with some arguments: it may be about to execute them.
+// awaitArgs waits until the front end shows a process with some arguments: it may be about to
+// execute them.
 func (j *jobs) awaitArgs(pid, want string) {
 	j.t.Helper()
 	var got string
@@ -148,7 +149,7 @@ func (j *jobs) awaitArgs(pid, want string) {
 	j.t.Errorf("process %s: got %q, want %q", pid, got, want)
 }
 
-// process returns a job file with one process, which is called as its job: a script, and more keys.
+// process returns a job file with one process, which has the job's name: a script, and more keys.
 func process(name, script string, keys ...string) string {
 	text := "processes:\n- name: " + name + "\n  executable: sh\n  args: [-c, " + strconv.Quote(script) + "]\n"
 	for _, key := range keys {
@@ -157,14 +158,14 @@ func process(name, script string, keys ...string) string {
 	return text
 }
 
-// foreground runs a script as a job, and returns how it ended.
+// foreground runs a script as a job, and returns its result.
 func (j *jobs) foreground(name, script string, keys ...string) cluster.Result {
 	j.t.Helper()
 	j.write(name, process(name, script, keys...))
 	return j.try("run", "-N", j.at(), name)
 }
 
-// says runs a script as a job, which must succeed, and returns what it prints.
+// says runs a script as a job, which must succeed, and returns its output.
 func (j *jobs) says(name, script string, keys ...string) string {
 	j.t.Helper()
 	res := j.foreground(name, script, keys...)
@@ -182,8 +183,8 @@ func (j *jobs) start(name, script string, keys ...string) {
 	j.t.Cleanup(func() { j.try("stop", name) })
 }
 
-// jobCase is a case of a suite of jobs, which share a cluster. Each has jobs of its own, called as it. They take turns
-// at the nodes.
+// jobCase is a case of a suite of jobs, which share a cluster. Each has jobs of its own, with its
+// name. Cases alternate between the nodes.
 type jobCase struct {
 	name string
 	test func(j *jobs, name string)
@@ -202,7 +203,7 @@ func (j *jobs) equal(what, got, want string) {
 	}
 }
 
-// fails runs bpjob, which must fail with a line.
+// fails runs bpjob, which must fail with a message.
 func (j *jobs) fails(line string, args ...string) {
 	j.t.Helper()
 	res := j.try(args...)

@@ -36,7 +36,8 @@ const bpmFile = `processes:
   args: [-c, "exit 3"]
 `
 
-// TestBPM has bpjob be called as bpm on a front end that is a node, too: an existing job file works as it is.
+// TestBPM calls bpjob as bpm on a front end that is also a node: an existing job file works
+// unchanged.
 func TestBPM(t *testing.T) {
 	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 1}), t: t}

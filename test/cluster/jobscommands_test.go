@@ -105,7 +105,8 @@ var jobCommands = []jobCase{
 		j.run("stop", n)
 	}},
 	{"a trace", func(j *jobs, n string) {
-		// It does not fork: strace does not end while it detaches from one that waits in vfork(2).
+		// It does not fork: strace does not end while it detaches from a process that waits in
+		// vfork(2).
 		j.start(n, "while read name </etc/hostname; do :; done")
 		ctx, cancel := context.WithTimeout(j.t.Context(), limit.Scaled(time.Minute))
 		defer cancel()

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// jobSignals are about signals that come from the front end, and about what a process leaves.
+// jobSignals test signals from the front end, and what a process leaves.
 var jobSignals = []jobCase{
 	{"signals of the front end reach the process", func(j *jobs, n string) {
 		j.start(n, "trap 'echo USR1' USR1; trap 'echo TERM; exit 3' TERM; echo ready; while :; do sleep 0.05; done")
@@ -40,7 +40,7 @@ var jobSignals = []jobCase{
 			if err := j.Front.Kill(pid, s.signal); err != nil {
 				j.t.Fatal(err)
 			}
-			j.onMachine(j.Front, s.state, "sh", "-c", fmt.Sprintf("ps -o s= -p %d | tr t T", pid)) // a ghost that is stopped is traced
+			j.onMachine(j.Front, s.state, "sh", "-c", fmt.Sprintf("ps -o s= -p %d | tr t T", pid)) // a stopped ghost is traced
 			j.onMachine(j.Front, s.state, "bpsh", "-n", j.at(), "ps", "-o", "s=", "-p", strconv.Itoa(pid))
 		}
 		j.run("stop", n)
@@ -123,7 +123,7 @@ var jobSignals = []jobCase{
 	}},
 }
 
-// pid returns the number of the process that is called as its job.
+// pid returns the number of the process with the name of its job.
 func (j *jobs) pid(job string) int {
 	j.t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(j.run("pid", job)))
@@ -133,7 +133,7 @@ func (j *jobs) pid(job string) int {
 	return pid
 }
 
-// jobRaces are about several who start and stop a process at once, and about states that are broken.
+// jobRaces test concurrent starts and stops of a process, and damaged state.
 var jobRaces = []jobCase{
 	{"two runs at once", func(j *jobs, n string) {
 		j.write(n, process(n, "echo begin; while ! test -e $TMPDIR/go; do sleep 0.05; done"))
@@ -225,16 +225,17 @@ var jobRaces = []jobCase{
 	}},
 }
 
-// jobSlow are what takes as long as a time that jobs have: all run at once, while other cases do.
+// jobSlow is a case that takes as long as a timeout of jobs: all run at once, concurrently with
+// other cases.
 type jobSlow struct {
 	name string
 	done chan struct{}
-	say  string // what was wrong
+	say  string // the error
 }
 
 var slowNames = []string{"a hook that takes too long", "the time for a shutdown"}
 
-// startSlow begins them.
+// startSlow starts the slow cases.
 func (j *jobs) startSlow() []*jobSlow {
 	j.t.Helper()
 	j.tool("slowhook", "pre", "#!/bin/sh\necho hook\nsleep 1011 & sleep 1011\n")

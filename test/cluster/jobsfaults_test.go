@@ -9,8 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestJobsOutliveDaemons has daemons end and come back under a process that writes: it goes on, and its
-// log has all that it has written.
+// TestJobsOutliveDaemons ends and restarts daemons under a process that writes: it goes on, and its
+// log is complete.
 func TestJobsOutliveDaemons(t *testing.T) {
 	t.Parallel()
 	j := startJobs(t, 1)
@@ -41,8 +41,8 @@ func TestJobsOutliveDaemons(t *testing.T) {
 	}
 }
 
-// TestJobsOutliveNodes has a node be cut off and another one fail: by their rules processes run elsewhere then, once
-// they have ended there.
+// TestJobsOutliveNodes cuts one node off and switches another one off: processes then run elsewhere
+// as their rules say, once they have ended there.
 func TestJobsOutliveNodes(t *testing.T) {
 	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 3\n"}), t: t}

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// TestJobFile has the cases of what is in job files.
+// TestJobFile has the cases of job files.
 func TestJobFile(t *testing.T) {
 	t.Parallel()
 	startJobs(t, 3).suite(jobKeys)
 }
 
-// wrong has a job be refused for its file by each command that needs it.
+// wrong checks that each command that needs the job file refuses it.
 func (j *jobs) wrong(name, text, problem string) {
 	j.t.Helper()
 	j.write(name, text)

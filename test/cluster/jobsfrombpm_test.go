@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFromBPM: docs/from-bpm.md says of each behaviour of bpm which cases show it, and of each case what it
-// is about. Where something is not the same, it says what is, in some words.
+// TestFromBPM checks that docs/from-bpm.md names the cases that show each behaviour of bpm, and every
+// case. Where a behaviour differs, it has to say how, in some words.
 func TestFromBPM(t *testing.T) {
 	text, err := os.ReadFile("../../docs/from-bpm.md")
 	if err != nil {

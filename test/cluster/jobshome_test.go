@@ -8,7 +8,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestJobHome has all processes of a job on one node, also after that is gone.
+// TestJobHome checks that all processes of a job are on one node, also after that node is gone.
 func TestJobHome(t *testing.T) {
 	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 3, MasterConfig: "lease 3\n"}), t: t}
@@ -47,7 +47,7 @@ func TestJobHome(t *testing.T) {
 	j.run("stop", "-p", "a", "job")
 }
 
-// TestJobHookHome has a hook and its process be on the same node, wherever that is.
+// TestJobHookHome checks that a hook and its process are on the same node.
 func TestJobHookHome(t *testing.T) {
 	t.Parallel()
 	j := startJobs(t, 3)
@@ -61,7 +61,7 @@ func TestJobHookHome(t *testing.T) {
 	}
 }
 
-// TestJobLogs has logs be begun anew while a process writes: no line is missing.
+// TestJobLogs rotates logs while a process writes: no line is missing.
 func TestJobLogs(t *testing.T) {
 	t.Parallel()
 	j := startJobs(t, 1)

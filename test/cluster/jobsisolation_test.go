@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestJobIsolation has the cases of what a process of a job sees, and of what it can do.
+// TestJobIsolation has the cases of what a job's process sees, and of what it can do.
 func TestJobIsolation(t *testing.T) {
 	t.Parallel()
 	j := startJobs(t, 3)
@@ -155,7 +155,7 @@ var jobFiles = []jobCase{
 	}},
 }
 
-// statusOf prints fields of /proc/self/status.
+// statusOf returns a command that prints fields of /proc/self/status.
 func statusOf(fields string) string {
 	return "grep -E '^(" + fields + "):' /proc/self/status | tr -s '\\t' ' '"
 }
@@ -247,10 +247,10 @@ var jobProcesses = []jobCase{
 	}},
 }
 
-// scopesSignals reports whether the kernel has Landlock keep signals within a job (since Linux 6.12): before, those of the
-// same user can be signalled, as docs/jobs.md says.
+// scopesSignals reports whether the kernel's Landlock keeps signals within a job (since Linux
+// 6.12). Before, processes of the same user can be signalled, as docs/jobs.md says.
 func scopesSignals() bool {
-	const version, scopes = 1, 6 // LANDLOCK_CREATE_RULESET_VERSION, and the first one with them
+	const version, scopes = 1, 6 // LANDLOCK_CREATE_RULESET_VERSION, and the first version with scopes
 	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
 	return errno == 0 && v >= scopes
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestJobLife has the cases of how processes of jobs are started and end.
+// TestJobLife has the cases of how jobs' processes start and end.
 func TestJobLife(t *testing.T) {
 	t.Parallel()
 	j := startJobs(t, 3)
@@ -156,7 +156,7 @@ func (j *jobs) tool(job, name, text string) {
 	}
 }
 
-// stubborn is a script that says which signals it gets and does not end by them.
+// stubborn is a script that prints the signals it gets and does not end by them.
 const stubborn = "trap 'echo TERM' TERM; trap 'echo INT' INT; trap 'echo QUIT' QUIT; echo ready; while :; do sleep 0.1; done"
 
 var jobStops = []jobCase{

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// neighbour starts a process of a job of the same user on the same node, and returns its number. It has opened
-// a file, has objects of ipc(7) and waits.
+// neighbour starts a process of a job of the same user on the same node, and returns its number.
+// The process has opened a file, has ipc(7) objects and waits.
 func (j *jobs) neighbour(name string) string {
 	j.t.Helper()
 	const script = `
@@ -29,7 +29,7 @@ time.sleep(1000)
 	return strings.TrimSpace(j.run("pid", name))
 }
 
-// asNeighbour runs a script as a job of the same user, and returns what it prints.
+// asNeighbour runs a script as a job of the same user, and returns its output.
 func (j *jobs) asNeighbour(name, script string, keys ...string) string {
 	j.t.Helper()
 	j.write(name, process(name, script, keys...))
@@ -37,7 +37,7 @@ func (j *jobs) asNeighbour(name, script string, keys ...string) string {
 	return j.try("run", "-N", j.at(), name).Stdout
 }
 
-// jobNeighbours are about two jobs of the same user on the same node.
+// jobNeighbours test two jobs of the same user on the same node.
 var jobNeighbours = []jobCase{
 	{"a neighbour's processes cannot be seen", func(j *jobs, n string) {
 		pid := j.neighbour(n + "-other")

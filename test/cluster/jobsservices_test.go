@@ -13,7 +13,8 @@ import (
 	"bproc/test/limit"
 )
 
-// onNode runs a command on a node until it prints what is wanted: a service may still be coming up.
+// onNode repeats a command on a node until it prints the wanted text: a service may still be
+// starting.
 func (j *jobs) onNode(node int, want string, argv ...string) {
 	j.t.Helper()
 	j.onMachine(j.Nodes[node], want, argv...)
@@ -40,20 +41,21 @@ func (j *jobs) owned(job string) {
 	j.on(j.Front, "chown", "12345:12345", jobRoot+"/jobs/"+job+"/config/bpm.yml")
 }
 
-// serviceRule has a service be started again after each end.
+// serviceRule makes a service restart after each end.
 const serviceRule = "  restart: {when: always, delay: 100ms, max_delay: 1s}\n"
 
 // service is a service as a job.
 type service struct {
 	job, process string
-	check        func() // that it serves, with all of its data
-	stack        bool   // it does not end by SIGTERM, and prints its stacks
+	check        func() // checks that it serves, with all of its data
+	stack        bool   // SIGTERM does not end it, and it prints its stacks
 }
 
 func (s *service) String() string { return s.job + "." + s.process }
 
-// TestJobServices has real services as jobs: a database with data that last, a server with a sidecar, and a
-// program that forks. Each is killed on the front end, loses its node, and is stopped.
+// TestJobServices runs real services as jobs: a database with persistent data, a server with a
+// sidecar, and a program that forks. Each is killed on the front end, loses its node, and is
+// stopped.
 func TestJobServices(t *testing.T) {
 	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 3, MasterConfig: "lease 3\n"}), t: t, node: 1}
@@ -115,7 +117,7 @@ func TestJobServices(t *testing.T) {
 	j.equal("left on the node", j.on(j.machine(), "pgrep", "-l", "redis|nginx|forker").Stdout, "")
 }
 
-// redis is a database with data that last: each check finds what the last one has left.
+// redis is a database with persistent data: each check finds what the last one has left.
 func (j *jobs) redis() *service {
 	j.write("redis", "nodes: "+j.at()+`
 processes:
@@ -180,10 +182,10 @@ http {
 }
 
 func (j *jobs) sidecar() *service {
-	return &service{job: "web", process: "sidecar", check: func() {}} // nginx's check is about it, too
+	return &service{job: "web", process: "sidecar", check: func() {}} // nginx's check covers it
 }
 
-// forker is a program that forks, which is a file of the job.
+// forker is a program that forks, from a file of the job.
 func (j *jobs) forker() *service {
 	j.write("forker", "nodes: "+j.at()+`
 processes:

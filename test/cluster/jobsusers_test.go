@@ -34,14 +34,14 @@ func (j *jobs) as(u cluster.User, args ...string) cluster.Result {
 	return res
 }
 
-// own makes a job file of Alice's.
+// own writes a job file of Alice's.
 func (j *jobs) own(name, text string) {
 	j.t.Helper()
 	j.write(name, text)
 	j.on(j.Front, "chown", "-R", "12345:12345", jobRoot+"/jobs/"+name)
 }
 
-// tells has a command of Alice's fail with a line.
+// tells checks that a command of Alice's fails with a message.
 func (j *jobs) tells(line string, args ...string) {
 	j.t.Helper()
 	if res := j.as(cluster.Alice, args...); res.Code != 1 || res.Stderr != "bpjob: "+line+"\n" {
@@ -244,7 +244,8 @@ var jobUsers = []jobCase{
 	}},
 }
 
-// TestJobAutostart has a job that is marked for it start when its node comes up, and on another one when that is gone.
+// TestJobAutostart has a job with autostart start when its node comes up, and on another node when
+// that is gone.
 func TestJobAutostart(t *testing.T) {
 	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 3\n"}), t: t}
@@ -288,7 +289,7 @@ func TestJobAutostart(t *testing.T) {
 	j.equal("state after the service", j.status("hers").State, "running")
 }
 
-// TestJobTrust has a job's process be its user's on a node with limited trust, too.
+// TestJobTrust checks that a job's process has its user also on a node with limited trust.
 func TestJobTrust(t *testing.T) {
 	t.Parallel()
 	j := &jobs{Cluster: cluster.Start(t, cluster.Config{Nodes: 1, Limited: true}), t: t}

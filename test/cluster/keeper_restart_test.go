@@ -14,8 +14,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// crewScript is a program that forks the given number of workers, which say what
-// they got, and then children that end at once, one after the other.
+// crewScript is a program that forks the given number of workers, which print the signals that they
+// get, and then children that end at once, one after the other.
 const crewScript = `
 $| = 1; my $n = shift; print "ready\n";
 for (1..$n) {
@@ -37,7 +37,7 @@ for (my $i = 0; ; $i++) {
 type crew struct {
 	*remote
 	workers []int
-	rest    []string // lines that nobody has asked for
+	rest    []string // lines that were read and not asked for
 }
 
 func newCrew(t *testing.T, c *cluster.Cluster, count int) *crew {
@@ -53,7 +53,7 @@ func newCrew(t *testing.T, c *cluster.Cluster, count int) *crew {
 	return w
 }
 
-// says waits for a line, in whatever order they come.
+// says waits for a line, in any order.
 func (w *crew) says(want string) {
 	w.t.Helper()
 	for {
@@ -65,7 +65,7 @@ func (w *crew) says(want string) {
 	}
 }
 
-// signal sends a ghost a signal, from the front end.
+// signal sends a ghost a signal on the front end.
 func (w *crew) signal(pid int, sig unix.Signal) {
 	w.t.Helper()
 	if err := w.c.Front.Kill(pid, sig); err != nil {
@@ -97,8 +97,8 @@ func (w *crew) states() (processes, ghosts map[int]string, err error) {
 	return processes, ghosts, nil
 }
 
-// become waits until workers are in a state, on both sides: "T", "S", or "" for
-// gone. Sleeping is as good as running.
+// become waits until workers are in a state, on both sides: "T", "S", or "" for gone. Sleeping and
+// running count as the same.
 func (w *crew) become(state string, workers ...int) {
 	w.t.Helper()
 	is := func(got string) bool {
@@ -124,7 +124,7 @@ func (w *crew) become(state string, workers ...int) {
 	})
 }
 
-// lose takes workers from the crew.
+// lose removes workers from the crew.
 func (w *crew) lose(workers ...int) {
 	w.workers = slices.DeleteFunc(w.workers, func(pid int) bool { return slices.Contains(workers, pid) })
 }
@@ -142,7 +142,7 @@ func (w *crew) held() {
 	})
 }
 
-// isHeld reports a ghost that has no keeper.
+// isHeld returns an error if a ghost has no keeper.
 func (w *crew) isHeld(pid int) error {
 	status, err := w.c.Front.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err == nil && strings.Contains(string(status), "TracerPid:\t0\n") {
@@ -151,8 +151,7 @@ func (w *crew) isHeld(pid int) error {
 	return err
 }
 
-// answer has all workers say that they get signals. What they got before has been
-// said then.
+// answer has all workers print a signal. They have printed all earlier ones then.
 func (w *crew) answer() {
 	w.t.Helper()
 	for _, pid := range w.workers {
@@ -177,8 +176,8 @@ func (w *crew) end() {
 	cluster.Eventually(w.t, "nothing is left", func() error { return idle(w.c) })
 }
 
-// TestKeeperAway has signals come while there is no keeper: they do to a ghost what
-// they do to any process, and its process follows.
+// TestKeeperAway sends signals while there is no keeper: they have their usual effects on a ghost,
+// and its process follows.
 func TestKeeperAway(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -191,7 +190,7 @@ func TestKeeperAway(t *testing.T) {
 		w.signal(pid, unix.SIGSTOP)
 	}
 	w.become("T", before...)
-	if err := c.Master.Signal(unix.SIGSTOP); err != nil { // so that it starts no other
+	if err := c.Master.Signal(unix.SIGSTOP); err != nil { // so that it starts no other keeper
 		t.Fatal(err)
 	}
 	if err := c.KillKeeper(); err != nil {
@@ -239,10 +238,9 @@ func TestKeeperAway(t *testing.T) {
 	w.end()
 }
 
-// TestKeeperKilledAtWork kills the keeper again and again while it has much to do:
-// ghosts are stopped and go on, get signals, are born and end. Those that got no
-// signal in this moment live on, stopped or not; whatever a signal has done to the
-// others, it has done to the process and its ghost.
+// TestKeeperKilledAtWork kills the keeper again and again while it is busy: ghosts are stopped and
+// continued, get signals, are born and end. Those that got no signal at that moment live on,
+// stopped or not. A signal that took effect on a ghost has the same effect on its process.
 func TestKeeperKilledAtWork(t *testing.T) {
 	t.Parallel()
 	const seed = 1
@@ -277,14 +275,14 @@ func TestKeeperKilledAtWork(t *testing.T) {
 			w.signal(pid, unix.SIGCONT)
 		}
 		w.become("S", w.workers...)
-		w.become("S", w.ghost) // the one that forks
+		w.become("S", w.ghost) // the process that forks
 		w.answer()
 	}
 	w.end()
 }
 
-// lost waits until processes are what their ghosts are, in a keeper's hands, and
-// returns those that have ended.
+// lost waits until processes are in the states of their ghosts, which a keeper holds, and returns
+// those that have ended.
 func (w *crew) lost(workers []int) (lost []int) {
 	w.t.Helper()
 	cluster.Eventually(w.t, "processes are what their ghosts are", func() error {
@@ -309,11 +307,11 @@ func (w *crew) lost(workers []int) (lost []int) {
 	return lost
 }
 
-// confirmed is a time after which a node has been told that ghosts are what its events
-// have said. Nobody else can see that.
+// confirmed is a time after which a node has received Progress for its events. This cannot be
+// observed.
 const confirmed = time.Second
 
-// TestMasterAndKeeperKilled leaves nobody on the front end who knows of a ghost.
+// TestMasterAndKeeperKilled leaves no daemon on the front end that knows the ghosts.
 func TestMasterAndKeeperKilled(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -344,7 +342,7 @@ func TestMasterAndKeeperKilled(t *testing.T) {
 		}
 		return nil
 	})
-	// Two ghosts change places.
+	// Two ghosts exchange their states.
 	w.signal(halted[0], unix.SIGCONT)
 	w.signal(going[0], unix.SIGSTOP)
 	halted[0], going[0] = going[0], halted[0]

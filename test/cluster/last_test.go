@@ -9,8 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestLastMaster ends a master that no other follows: processes end first, also those that
-// take no notice of SIGTERM and those that are stopped, and nothing is left that waits.
+// TestLastMaster ends a master for good: processes end first, including those that ignore SIGTERM
+// and those that are stopped, and no process is left that waits.
 func TestLastMaster(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})

@@ -14,8 +14,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// launch runs a line of shell on the front end, in a directory of its own, with an ssh in
-// PATH that is bprsh, and an srun that is bpsh.
+// launch runs a shell line on the front end, in a directory of its own, with an ssh in PATH that is
+// bprsh, and an srun that is bpsh.
 func launch(t *testing.T, c *cluster.Cluster, line string) (out string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), lineTimeout)
@@ -32,14 +32,14 @@ export PATH=$d/bin:$PATH HOME=$d/home PARALLEL_HOME=$d/home SHELL=/bin/sh LC_ALL
 	return res.Stdout, res.Code
 }
 
-// sortedLines returns the lines of a text in order.
+// sortedLines returns the sorted lines of a text.
 func sortedLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-// TestLaunchers has programs start others on nodes by bprsh, as docs/launchers.md says.
+// TestLaunchers has programs start others on nodes by bprsh, as docs/launchers.md describes.
 func TestLaunchers(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -61,7 +61,7 @@ func TestLaunchers(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		line string
-		want string // in order
+		want string // sorted
 		code int
 	}{
 		{"xargs", "seq 64 | xargs -P 32 -I{} bprsh -n n1 'echo {}'", all, 0},
@@ -88,8 +88,8 @@ func TestLaunchers(t *testing.T) {
 	}
 }
 
-// TestLauncherEnds ends launchers, or their agents, while programs run on nodes: nothing is
-// left there.
+// TestLauncherEnds ends launchers, or their agents, while programs run on nodes: nothing is left
+// there.
 func TestLauncherEnds(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)

@@ -16,11 +16,11 @@ import (
 	"bproc/test/cluster"
 )
 
-// launchesVariable names the environment variable with how many launches TestLaunches makes
-// with each kind of driver (make launches).
+// launchesVariable names the environment variable with the number of launches of TestLaunches with
+// each kind of driver (make launches).
 const launchesVariable = "BPROC_LAUNCHES"
 
-// fewLaunches is how many it makes otherwise.
+// fewLaunches is the default number.
 const fewLaunches = 150
 
 func launchCount(t *testing.T) int {
@@ -36,7 +36,7 @@ func launchCount(t *testing.T) int {
 	return count
 }
 
-// driverKind is a kind of testdata/driver.go, and how it is ended before its time.
+// driverKind is a kind of testdata/driver.go, with the signal that ends it early.
 type driverKind struct {
 	name   string
 	signal unix.Signal
@@ -44,8 +44,8 @@ type driverKind struct {
 }
 
 // TestLaunches has drivers like hydra, GNU parallel and xargs start commands by bprsh. Commands,
-// agents and drivers are killed at random. All that the drivers see must be right, and nothing
-// may be left.
+// agents and drivers are killed at random. Everything that the drivers see must be right, and
+// nothing may be left.
 func TestLaunches(t *testing.T) {
 	t.Parallel()
 	count := launchCount(t)
@@ -73,7 +73,7 @@ func TestLaunches(t *testing.T) {
 	}
 }
 
-// drive runs a driver, which is killed when so many launches are done, and returns how many are.
+// drive runs a driver, kills it after a number of launches, and returns how many are done.
 func (kind driverKind) drive(t *testing.T, c *cluster.Cluster, program string, count, until, seed int) (done int) {
 	t.Helper()
 	const width = "32"
@@ -114,7 +114,7 @@ func (kind driverKind) drive(t *testing.T, c *cluster.Cluster, program string, c
 	return done
 }
 
-// noAgents reports agents that are left, and what idle does.
+// noAgents returns an error if agents are left, or that of idle.
 func noAgents(c *cluster.Cluster) error {
 	agents, err := c.Front.Named("bprsh")
 	if err == nil && len(agents) > 0 {

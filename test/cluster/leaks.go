@@ -13,22 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// traces is by what a cluster that has ended would be recognised: its
-// namespaces, and the FUSE connections of its mounts. Other clusters come and go meanwhile,
-// and the kernel gives them the same numbers.
+// traces identifies a cluster that has ended: its namespaces, and the FUSE connections of its
+// mounts. Other clusters come and go meanwhile, and the kernel gives them the same numbers.
 type traces struct {
 	namespaces map[string]string    // link of /proc/PID/ns/KIND: name of the machine
-	held       []*os.File           // namespaces that are open, so that no others get their numbers
-	dirs       map[string]string    // of machines, by the links of their mount namespaces, which are not held
+	held       []*os.File           // open namespaces, so that no others get their numbers
+	dirs       map[string]string    // of machines, by the links of their mount namespaces, which are not held open
 	fuse       map[string]fuseTrace // by the directory of fusectl
 }
 
 type fuseTrace struct {
 	machine string
-	inode   uint64 // of the directory, which is another's for another connection
+	inode   uint64 // of the directory; another connection has another one
 }
 
-// note writes down the traces of a machine that still runs.
+// note records the traces of a running machine.
 func (t *traces) note(m *Machine) {
 	r, err := m.current()
 	if err != nil {
@@ -48,7 +47,7 @@ func (t *traces) note(m *Machine) {
 			continue
 		}
 		t.namespaces[ns] = m.Name
-		if filepath.Base(link) == "mnt" { // that would hold its mounts
+		if filepath.Base(link) == "mnt" { // holding it would hold its mounts
 			t.dirs[ns] = m.dir
 		} else if f, err := os.Open(link); err == nil {
 			t.held = append(t.held, f)
@@ -69,7 +68,7 @@ func (t *traces) note(m *Machine) {
 	}
 }
 
-// check reports what is still there, and gives the kernel time to clean up.
+// check reports what is left, and gives the kernel time to clean up.
 func (t *traces) check(timeout time.Duration) error {
 	defer t.release()
 	deadline := time.Now().Add(timeout)
@@ -89,7 +88,7 @@ func (t *traces) release() {
 	t.held = nil
 }
 
-// inodeOf returns the number of a file's inode; 0: there is no such file.
+// inodeOf returns a file's inode number; 0: the file does not exist.
 func inodeOf(path string) uint64 {
 	var st unix.Stat_t
 	if unix.Stat(path, &st) != nil {
@@ -98,8 +97,8 @@ func inodeOf(path string) uint64 {
 	return st.Ino
 }
 
-// left lists processes in the cluster's namespaces, mounts of them that the
-// host can see, and its FUSE connections.
+// left lists processes in the cluster's namespaces, its mounts that the host can see, and its FUSE
+// connections.
 func (t *traces) left() error {
 	var errs []error
 	links, err := filepath.Glob("/proc/[0-9]*/ns/*")
@@ -109,7 +108,7 @@ func (t *traces) left() error {
 	for _, link := range links {
 		ns, err := os.Readlink(link)
 		if err != nil {
-			continue // ended meanwhile
+			continue // it has ended
 		}
 		if machine, ok := t.namespaces[ns]; ok && t.isOurs(link, ns) {
 			errs = append(errs, fmt.Errorf("left behind: process %s in %s of %s", strings.Split(link, "/")[2], ns, machine))
@@ -123,8 +122,8 @@ func (t *traces) left() error {
 	return errors.Join(errs...)
 }
 
-// isOurs reports whether a namespace of a process is the one that was noted: a mount namespace is
-// if the directory of the machine is in it.
+// isOurs reports whether a namespace of a process is the recorded one: a mount namespace is if it
+// has the directory of the machine.
 func (t *traces) isOurs(link, ns string) bool {
 	dir := t.dirs[ns]
 	if dir == "" {
@@ -134,8 +133,8 @@ func (t *traces) isOurs(link, ns string) bool {
 	return err == nil && bytes.Contains(mounts, []byte(dir))
 }
 
-// leftovers reports what this process has left on the host: mounts, control
-// groups and files under the site's name, and bproc's names in general.
+// leftovers reports what this process has left on the host: mounts, control groups and files with
+// the site's name, and files with bproc's names in general.
 func (s *site) leftovers() error {
 	var errs []error
 	mounts, err := mountinfo.GetMounts(func(i *mountinfo.Info) (skip, stop bool) {

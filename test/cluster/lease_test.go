@@ -13,7 +13,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// loss is a way in which a node is lost, each of which its processes survive at first.
+// loss is a way of losing a node that its processes survive at first.
 type loss struct {
 	name    string
 	lose    func(t *testing.T, c *cluster.Cluster, node int)
@@ -88,9 +88,9 @@ func stopInit(t *testing.T, node *cluster.Machine) {
 	}
 }
 
-// TestLeaseEndsProcessesFirst loses nodes in every way that their processes survive,
-// for good. Each process is ended on its node, by the time of its lease, and its ghost
-// after it: all of these times are by one clock, for the machines are on one host.
+// TestLeaseEndsProcessesFirst loses nodes for good, in every way that their processes survive at
+// first. Each process ends on its node by the end of the lease, and its ghost after it. One clock
+// has all of these times, as the machines are on one host.
 func TestLeaseEndsProcessesFirst(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
@@ -139,8 +139,8 @@ func TestLeaseEndsProcessesFirst(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// inOrder checks that the first half of the processes that were watched ended before
-// the other half, their ghosts, and none of them within the lease.
+// inOrder checks that the first half of the watched processes ended before the other half, their
+// ghosts, and none of them within the lease.
 func inOrder(t *testing.T, name string, ends []cluster.End, begin time.Time, half int, lease time.Duration) error {
 	var lastProcess, firstGhost time.Time
 	for i, end := range ends {
@@ -156,7 +156,7 @@ func inOrder(t *testing.T, name string, ends []cluster.End, begin time.Time, hal
 	return nil
 }
 
-// family returns a remote process and its children, by number.
+// family returns the numbers of a remote process and its children.
 func family(t *testing.T, c *cluster.Cluster, r *remote) []int {
 	t.Helper()
 	all := []int{r.ghost}

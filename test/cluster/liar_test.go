@@ -16,12 +16,12 @@ import (
 	"bproc/wire"
 )
 
-// liarVariable makes this binary a client that says what it likes about itself, as the
-// user whose number it has: its arguments are a node and a command.
+// liarVariable makes this binary a client that lies about itself, as the user with the number in
+// the variable: its arguments are a node and a command.
 const liarVariable = "BPROCTEST_LIAR"
 
-// liar asks for a process with limits, a nice value and a umask that it has not got, and
-// passes on its output.
+// liar asks for a process with limits, a nice value and a umask that it does not have, and passes
+// on its output.
 func liar(args []string) error {
 	node, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -58,7 +58,7 @@ func liar(args []string) error {
 	return err
 }
 
-// askMaster makes a request; nil: only a connection.
+// askMaster makes a request; with nil it only connects.
 func askMaster(m wire.Message) (*net.UnixConn, error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: "/run/bproc/master.sock", Net: "unix"})
 	if err != nil || m == nil {
@@ -67,7 +67,7 @@ func askMaster(m wire.Message) (*net.UnixConn, error) {
 	return conn, wire.Write(conn, 0, m)
 }
 
-// hearOutput waits for the start of a process and writes what it says to standard output.
+// hearOutput waits for the start of a process and copies its output to standard output.
 func hearOutput(conn *net.UnixConn) error {
 	defer conn.Close()
 	reader := wire.NewReader(conn)
@@ -89,8 +89,8 @@ func hearOutput(conn *net.UnixConn) error {
 	}
 }
 
-// TestLiar has clients of their own say what limits and nice value they have. A process
-// has those of its ghost, whatever they say.
+// TestLiar has special clients send false limits and nice values. A process gets those of its ghost
+// in any case.
 func TestLiar(t *testing.T) {
 	t.Parallel()
 	const script = "umask; nice; cat /proc/$$/limits; chrt -f 99 true && echo real time; nice -n -15 true 2>&1; id -G"

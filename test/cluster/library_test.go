@@ -14,11 +14,11 @@ import (
 	"bproc/test/cluster"
 )
 
-// launcherVariable makes this binary a program that uses the client library on
-// the front end: its arguments are a node and a command.
+// launcherVariable makes this binary a program that uses the client library on the front end: its
+// arguments are a node and a command.
 const launcherVariable = "BPROCTEST_LAUNCHER"
 
-// launcher runs a command and prints its status as wait4 has it.
+// launcher runs a command and prints its status in the form of wait4.
 func launcher(args []string) error {
 	node, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -34,8 +34,7 @@ func launcher(args []string) error {
 	return nil
 }
 
-// TestParentSeesEnd is what the parent of a ghost gets from wait4 when the
-// remote process ends.
+// TestParentSeesEnd checks what the parent of a ghost gets from wait4 when the remote process ends.
 func TestParentSeesEnd(t *testing.T) {
 	t.Parallel()
 	const coreFlag = 0x80 // wait(2), WCOREDUMP

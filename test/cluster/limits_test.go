@@ -9,9 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestForkBomb has an ordinary user start a fork bomb on a node. The master, the
-// node and its other users go on working; one who can look at the front end alone
-// ends it from there.
+// TestForkBomb has an ordinary user start a fork bomb on a node. The master, the node and its other
+// users go on working. A user of only the front end ends it from there.
 func TestForkBomb(t *testing.T) {
 	const limit = 500 // of the user's processes, as pam_limits would set it
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -42,8 +41,8 @@ func TestForkBomb(t *testing.T) {
 			}
 		}
 	}
-	// The bomb may have a child while pkill looks for others: as natively, once is
-	// not always enough.
+	// The bomb may have a child while pkill looks for others: as natively, one run may not be
+	// enough.
 	cluster.Eventually(t, "pkill on the front end ends it", func() error {
 		if _, err := c.Front.Exec(t.Context(), cluster.Root, "pkill", "-9", "-u", "alice"); err != nil {
 			return err

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// logTail is how much of each log a failed test shows.
+// logTail is how much of each log is shown for a failed test.
 const logTail = 32 << 10
 
-// logOnFailure shows what the daemons have written since now if t fails.
+// logOnFailure shows what the daemons write from now on if t fails.
 func (c *Cluster) logOnFailure(t testing.TB) {
 	sizes := map[string]int64{}
 	for _, file := range c.logFiles() {
@@ -23,7 +23,7 @@ func (c *Cluster) logOnFailure(t testing.TB) {
 		}
 	}
 	t.Cleanup(func() {
-		if !t.Failed() || c.failed.Load() { // which has shown them
+		if !t.Failed() || c.failed.Load() { // the watchdog has shown them
 			return
 		}
 		for _, file := range c.logFiles() {
@@ -39,7 +39,7 @@ func (c *Cluster) logOnFailure(t testing.TB) {
 	})
 }
 
-// lastWords returns what the daemons of a cluster that did not start have written.
+// lastWords returns the logs of the daemons of a cluster that did not start.
 func (c *Cluster) lastWords() error {
 	var errs []error
 	for _, file := range c.logFiles() {
@@ -52,7 +52,7 @@ func (c *Cluster) lastWords() error {
 	return errors.Join(errs...)
 }
 
-// Errors returns what the daemons of a cluster have logged as errors.
+// Errors returns the errors that the daemons of a cluster have logged.
 func (c *Cluster) Errors() ([]string, error) {
 	var found []string
 	for _, file := range c.logFiles() {
@@ -69,8 +69,8 @@ func (c *Cluster) Errors() ([]string, error) {
 	return found, nil
 }
 
-// Log returns the text of a log, by its name as a failed test shows it: that of its
-// machine, "log", and that of the daemon.
+// Log returns the text of a log by the name that a failed test shows: the machine's name, "log",
+// and the daemon's name.
 func (c *Cluster) Log(name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(c.dir, name))
 	return string(text), err

@@ -14,8 +14,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestReboot has a node fail and come back, as another boot, before its lease has run
-// out and while the master still takes its old connection for a good one.
+// TestReboot reboots a node before its lease has run out and while the master still considers its
+// old connection alive.
 func TestReboot(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -40,14 +40,14 @@ func TestReboot(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// newBoot gives a machine another boot id: that of the kernel is the host's.
+// newBoot gives a machine another boot id: the kernel's is the host's.
 func newBoot(t *testing.T, m *cluster.Machine) {
 	t.Helper()
 	bootAs(t, m, "01234567-89ab-4cde-8f01-23456789abcd")
 }
 
-// TestTwins starts a slave on another node with a copy of the identity of the first.
-// It is not served, and the first one's processes go on.
+// TestTwins starts a slave on another node with a copy of the identity of the first. It is not
+// served, and the processes of the first go on.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -110,8 +110,8 @@ func TestSecondSlave(t *testing.T) {
 	}
 }
 
-// TestInitHangs stops the init of a process space. What waits for it ends with a line
-// that names the node, and the next daemon makes another space.
+// TestInitHangs stops the init of a process space. Commands that wait for it end with a line that
+// names the node, and the next daemon makes another space.
 func TestInitHangs(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 3\n"})
@@ -135,8 +135,8 @@ func TestInitHangs(t *testing.T) {
 	}
 }
 
-// TestSlaveHangs stops a slave. A command for its node fails when the lease has run
-// out; those for other nodes notice nothing.
+// TestSlaveHangs stops a slave. A command for its node fails when the lease has run out; commands
+// for other nodes are not affected.
 func TestSlaveHangs(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second
@@ -174,7 +174,7 @@ func TestSlaveHangs(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// logged reports that a log lacks a text.
+// logged returns an error if a log lacks a text.
 func logged(c *cluster.Cluster, log, text string) error {
 	lines, err := c.Log(log)
 	if err != nil {
@@ -186,7 +186,7 @@ func logged(c *cluster.Cluster, log, text string) error {
 	return nil
 }
 
-// count returns how often a log says a text.
+// count returns how often a log contains a text.
 func count(t *testing.T, c *cluster.Cluster, log, text string) int {
 	t.Helper()
 	lines, err := c.Log(log)

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrOff is what everything reports that needs a machine which is off.
+// ErrOff is the error of operations on a machine that is off.
 var ErrOff = errors.New("the machine is off")
 
-// Machine is the front end or a node: a computer that can be switched on and
-// off, with a disk (/var/lib/bproc) that survives it.
+// Machine is the front end or a node: a computer that can be switched on and off, with a disk
+// (/var/lib/bproc) that survives it.
 type Machine struct {
 	Name string
 	Addr netip.Addr
@@ -26,7 +26,7 @@ type Machine struct {
 	dir     string // on the host: logs, the disk
 
 	mu      sync.Mutex
-	run     *run // nil when it is off
+	run     *run // nil if it is off
 	daemons []*Daemon
 }
 
@@ -47,7 +47,7 @@ func newMachine(c *Cluster, name string, addr netip.Addr) (*Machine, error) {
 func (m *Machine) stateDir() string { return filepath.Join(m.dir, "disk") }
 func (m *Machine) logDir() string   { return filepath.Join(m.dir, "log") }
 
-// Boot switches the machine on and connects it to the network. No daemon runs then.
+// Boot switches the machine on and connects it to the network. It starts no daemon.
 func (m *Machine) Boot() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,8 +84,8 @@ func (m *Machine) connect(r *run) error {
 	return m.cluster.network.attach(m.Name, ns, m.Addr)
 }
 
-// Off is a power failure: all processes of the machine are gone at once, and
-// nothing is said to its peers. It returns when the kernel has ended them all.
+// Off is a power failure: all processes of the machine end at once, without notice to its peers. It
+// returns when the kernel has ended them all.
 func (m *Machine) Off() error {
 	m.mu.Lock()
 	r, daemons := m.run, m.daemons
@@ -108,7 +108,7 @@ func (m *Machine) Off() error {
 	return nil
 }
 
-// Reboot switches the machine off and on. No daemon runs then.
+// Reboot switches the machine off and on. It starts no daemon.
 func (m *Machine) Reboot() error {
 	if err := m.Off(); err != nil {
 		return err
@@ -126,8 +126,8 @@ func (m *Machine) current() (*run, error) {
 	return m.run, nil
 }
 
-// Path returns the name under which this process can open a file of the
-// machine. Absolute symbolic links in it lead to the host's files.
+// Path returns the name under which this process can open a file of the machine. Absolute symbolic
+// links in it lead to the host's files.
 func (m *Machine) Path(file string) (string, error) {
 	r, err := m.current()
 	if err != nil {
@@ -145,7 +145,7 @@ func (m *Machine) ReadFile(file string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// WriteFile writes a file of the machine, and makes the directories to it.
+// WriteFile writes a file of the machine, and makes its directories.
 func (m *Machine) WriteFile(file, text string, mode os.FileMode) error {
 	path, err := m.Path(file)
 	if err != nil {
@@ -185,8 +185,8 @@ func (m *Machine) signal(k killRequest) error {
 	return nil
 }
 
-// Command returns a command to be started in the machine. Its argv[0] is looked
-// for in the machine's PATH when it starts. It ends at the latest with ctx.
+// Command returns a command to start in the machine. Its argv[0] is searched in the machine's PATH
+// when it starts. It ends with ctx at the latest.
 func (m *Machine) Command(ctx context.Context, user User, argv ...string) *Cmd {
 	return newCmd(ctx, m, user, argv)
 }

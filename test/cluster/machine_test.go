@@ -73,9 +73,9 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestMachineGroups shows that a machine has control groups of its own, in each hierarchy:
-// a command is in the top group that it sees, but in version 2 in one for processes, as
-// with systemd, for a group with processes cannot give controllers to its children.
+// TestMachineGroups checks that a machine has control groups of its own, in each hierarchy. A
+// command is in the top group that it sees. In version 2 it is in a group for processes, as with
+// systemd, because a group with processes cannot give controllers to its children.
 func TestMachineGroups(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Bare: true})
 	for _, line := range strings.Split(ask(t, c.Front, cluster.Alice, "cat", "/proc/self/cgroup"), "\n") {
@@ -89,8 +89,8 @@ func TestMachineGroups(t *testing.T) {
 	}
 }
 
-// TestMachineThreadedGroups has a machine go off in which a process is in a threaded
-// control group, whose list of processes cannot be read.
+// TestMachineThreadedGroups switches off a machine with a process in a threaded control group,
+// whose list of processes cannot be read.
 func TestMachineThreadedGroups(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Bare: true})
 	ask(t, c.Front, cluster.Root, "sh", "-ec", `
@@ -107,8 +107,8 @@ func TestMachineThreadedGroups(t *testing.T) {
 	}
 }
 
-// TestMachineWritesStay shows that what a machine writes to its system
-// directories reaches neither the host nor another machine.
+// TestMachineWritesStay checks that a machine's writes to its system directories affect neither the
+// host nor another machine.
 func TestMachineWritesStay(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 2, Bare: true})
 	for _, dir := range []string{"/etc", "/opt", "/var/lib", "/run", "/dev/shm", cluster.StateDir} {
@@ -225,7 +225,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// BenchmarkCommand is what starting a command in a machine costs.
+// BenchmarkCommand measures the start of a command in a machine.
 func BenchmarkCommand(b *testing.B) {
 	c := cluster.Start(b, cluster.Config{Bare: true})
 	for b.Loop() {

@@ -11,8 +11,8 @@ import (
 	"bproc/test/cluster/manynodes"
 )
 
-// victimVariable makes this binary a program with a running cluster, to be
-// killed by [TestNothingSurvivesTheTests].
+// victimVariable makes this binary a program with a running cluster, which
+// [TestNothingSurvivesTheTests] kills.
 const victimVariable = "BPROCTEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(cluster.Main(m))
 }
 
-// victim starts a cluster with a process in it, and waits for its end.
+// victim starts a cluster with a process in it, and waits until it is killed.
 func victim() int {
 	c, err := cluster.New(context.Background(), cluster.Config{Nodes: 2, Bare: true})
 	if err == nil {

@@ -13,12 +13,12 @@ import (
 	"bproc/test/cluster/manynodes"
 )
 
-// manyNodes is how many nodes TestManyNodes has.
+// manyNodes is the number of nodes of TestManyNodes.
 const manyNodes = 300
 
-// TestManyNodes has many nodes connect, and all their links cut at once. Before the lease has run
-// out they are back, each goes on with its session, and nothing is lost: not what was said
-// meanwhile, and no process.
+// TestManyNodes connects many nodes, and cuts all their links at once. Before the lease has run out
+// they are back, each goes on with its session, and nothing is lost: no messages sent meanwhile,
+// and no process.
 func TestManyNodes(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true, MasterConfig: "lease 60\n"})
 	crew, err := manynodes.Start(context.WithoutCancel(t.Context()), c, 0)

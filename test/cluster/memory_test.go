@@ -10,10 +10,10 @@ import (
 	"bproc/test/cluster"
 )
 
-// footprint is the memory of daemons in KiB: what would be free without each, by its name.
+// footprint is the memory of daemons in KiB, by name: what each would free if it ended.
 type footprint map[string]int
 
-// footprintOf reads that of all daemons of the front end, and of a node.
+// footprintOf reads the memory of all daemons of the front end and of a node.
 func footprintOf(c *cluster.Cluster, node int) (footprint, error) {
 	f := footprint{}
 	for _, m := range []*cluster.Machine{c.Front, c.Nodes[node]} {
@@ -34,7 +34,7 @@ func footprintOf(c *cluster.Cluster, node int) (footprint, error) {
 	return f, nil
 }
 
-// proportional returns the memory of a process, with its share of what others have too.
+// proportional returns the memory of a process, with its share of shared pages.
 func proportional(m *cluster.Machine, pid int) (int, error) {
 	text, err := m.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
@@ -48,7 +48,7 @@ func proportional(m *cluster.Machine, pid int) (int, error) {
 	return strconv.Atoi(fields[0])
 }
 
-// grown reports the daemons that have more memory than before, by more than 20 %.
+// grown returns an error if daemons have over 20 % more memory than before.
 func (before footprint) grown(c *cluster.Cluster, node int) error {
 	now, err := footprintOf(c, node)
 	if err != nil {
@@ -62,8 +62,8 @@ func (before footprint) grown(c *cluster.Cluster, node int) error {
 	return nil
 }
 
-// workIn has a cluster grow to what it is in earnest, by hundreds of commands, many at a time,
-// with output, some of which are looked at.
+// workIn makes a cluster grow to its normal size by hundreds of commands, many at a time, with
+// output, and with looks at some of them.
 func workIn(t *testing.T, c *cluster.Cluster, node int) {
 	t.Helper()
 	const script = `run() { bpsh $1 sh -c "head -c 20000 /dev/zero; sleep $2" >/dev/null & }

@@ -12,11 +12,11 @@ import (
 // Prefix is where bproc is installed in a machine.
 const Prefix = "/opt/bproc"
 
-// StateDir is on the machine's disk: it survives [Machine.Reboot].
+// StateDir is on the machine's disk, and survives [Machine.Reboot].
 const StateDir = "/var/lib/bproc"
 
-// overlays lets the machine write to dirs without a change for the host. What
-// it writes is in memory, which goes with the mounts.
+// overlays lets the machine write to dirs without changing the host's files. The changes are in
+// memory, which is freed with the mounts.
 func overlays(dirs ...string) error {
 	if err := mount("tmpfs", "/run", "tmpfs", 0, "mode=0755"); err != nil {
 		return err
@@ -34,14 +34,14 @@ func overlays(dirs ...string) error {
 			return err
 		}
 	}
-	// The overlays hold their layers; the machine's own /run comes over it.
+	// The overlays hold their layers; the machine's own /run is mounted over it.
 	if err := unix.Unmount("/run", unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmount /run: %w", err)
 	}
 	return nil
 }
 
-// mountSystem mounts what every machine has of its own.
+// mountSystem mounts each machine's own file systems.
 func (s machineSetup) mountSystem() error {
 	const none = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	for _, m := range []struct {
@@ -69,7 +69,7 @@ func (s machineSetup) mountSystem() error {
 	return bind(s.Prefix, Prefix)
 }
 
-// mountGroups mounts the control group hierarchies where the host has them.
+// mountGroups mounts the control group hierarchies at the host's paths.
 func (s machineSetup) mountGroups() error {
 	const top = "/sys/fs/cgroup"
 	for i, g := range s.Groups {
@@ -92,7 +92,7 @@ func (s machineSetup) mountGroups() error {
 	return nil
 }
 
-// writeEtc gives the machine its names and two ordinary users.
+// writeEtc writes the machine's host name, hosts and two ordinary users.
 func (s machineSetup) writeEtc() error {
 	users, groups := "", ""
 	for _, u := range []User{Alice, Bob} {

@@ -16,10 +16,11 @@ func mpiProgram(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("mpicc.openmpi: %v", err)
 	}
-	return cluster.Program(t, "testdata/ranks.c", strings.Fields(string(command))[1:]...) // behind the compiler's name
+	return cluster.Program(t, "testdata/ranks.c", strings.Fields(string(command))[1:]...) // without the compiler's name
 }
 
-// TestMPI has launchers of MPI start two ranks on each of two nodes, as docs/launchers.md says.
+// TestMPI has launchers of MPI start two ranks on each of two nodes, as docs/launchers.md
+// describes.
 func TestMPI(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -39,7 +40,7 @@ func TestMPI(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		line string
-		want string // in order
+		want string // sorted
 		code int
 	}{
 		{"Open MPI", ranks, summed, 0},
@@ -48,7 +49,8 @@ func TestMPI(t *testing.T) {
 		{"hydra", hydra + fmt.Sprintf(place, ""), placed, 0},
 		{"hydra by srun", strings.Replace(hydra, "-launcher ssh -launcher-exec $(command -v bprsh)", "-launcher slurm -launcher-exec $(command -v srun)", 1) + fmt.Sprintf(place, "; exit 3"), placed, 3},
 		{"hydra, exit 3", hydra + fmt.Sprintf(place, "; exit 3"), placed, 3},
-		// With several processes hydra may take the end of its own proxies for a failure, or wait for ever.
+		// With several processes hydra may take the end of its own proxies for a failure, or wait
+		// for ever.
 		{"hydra, a process is killed", "mpiexec.hydra -launcher ssh -launcher-exec $(command -v bprsh) -hosts n1 -n 1 sh -c 'kill -9 $$' </dev/null >/dev/null", "", 9},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,16 +8,16 @@ import (
 	"bproc/test/cluster"
 )
 
-// The names of a cluster of these tests are looked up with a file that does not have them already.
+// In these tests the names of the cluster are looked up with a hosts file that does not have them.
 const ownHosts = "127.0.0.1 localhost\n10.99.0.9 elsewhere .9\n"
 
-// setOwnHosts gives a node a file by which it finds its master, and nobody else.
+// setOwnHosts gives a node a hosts file with its master only.
 func setOwnHosts(t *testing.T, c *cluster.Cluster, i int, more string) {
 	t.Helper()
 	setHosts(t, c.Nodes[i], ownHosts+c.Front.Addr.String()+" front\n"+more)
 }
 
-// startNamed starts a cluster whose machines know nobody but themselves, without slaves.
+// startNamed starts a cluster without slaves, whose machines know only themselves.
 func startNamed(t *testing.T, nodes int) *cluster.Cluster {
 	t.Helper()
 	c := cluster.Start(t, cluster.Config{Nodes: nodes, NoSlaves: true, MasterConfig: "lease 3\n"})
@@ -32,7 +32,7 @@ func setHosts(t *testing.T, m *cluster.Machine, text string) {
 	}
 }
 
-// joinNamed has nodes join and come up.
+// joinNamed joins nodes and waits until they are up.
 func joinNamed(t *testing.T, c *cluster.Cluster, nodes ...int) {
 	t.Helper()
 	for _, i := range nodes {
@@ -49,7 +49,7 @@ func joinNamed(t *testing.T, c *cluster.Cluster, nodes ...int) {
 	}
 }
 
-// addresses returns what names mean to a process of a node, by the C library.
+// addresses returns the addresses of names for a process of a node, by the C library.
 func addresses(t *testing.T, c *cluster.Cluster, node int, names ...string) string {
 	t.Helper()
 	argv := append([]string{"bpsh", fmt.Sprint(node), "sh", "-c", `for name; do getent ahostsv4 "$name" | awk 'NR == 1 {print $1}'; done`, "sh"}, names...)
@@ -58,8 +58,8 @@ func addresses(t *testing.T, c *cluster.Cluster, node int, names ...string) stri
 
 func addressOf(c *cluster.Cluster, i int) string { return c.Nodes[i].Addr.String() }
 
-// TestNamesOnNodes: processes know the machines of the cluster from the first on, also when other
-// nodes come and move, and when the master or a daemon of the node is another.
+// TestNamesOnNodes checks that processes know the machines of the cluster from the beginning, also
+// when other nodes come and move, and with another master or daemon of the node.
 func TestNamesOnNodes(t *testing.T) {
 	t.Parallel()
 	c := startNamed(t, 3)
@@ -70,7 +70,7 @@ func TestNamesOnNodes(t *testing.T) {
 	if got, want := addresses(t, c, 0, "master", "self", "n0", ".0", "localhost", ".9", "n1"), front+" "+n0+" "+n0+" "+n0+" 127.0.0.1 10.99.0.9"; got != want {
 		t.Errorf("the first process finds %s, want %s", got, want)
 	}
-	// A process that runs learns of who comes.
+	// A running process learns of new nodes.
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; until getent hosts n1 >/dev/null && getent hosts .2 >/dev/null; do sleep 0.1; done; echo both")
 	joinNamed(t, c, 1, 2)
 	r.expect("both")
@@ -78,7 +78,7 @@ func TestNamesOnNodes(t *testing.T) {
 	if got, want := addresses(t, c, 1, "self", "n0", "n2", "master"), strings.Join([]string{n1, n0, n2, front}, " "); got != want {
 		t.Errorf("node 1 finds %s, want %s", got, want)
 	}
-	// What is on the node itself is as it was.
+	// The node's own file is unchanged.
 	if after := ask(t, c.Nodes[0], cluster.Root, "md5sum", "/etc/hosts"); after != before {
 		t.Errorf("/etc/hosts of the node has changed: %s, was %s", after, before)
 	}
@@ -91,7 +91,7 @@ func TestNamesOnNodes(t *testing.T) {
 	eventuallyFinds(t, c, 0, "10.99.0.7 "+n2, "n2", ".2")
 	ask(t, c.Nodes[0], cluster.Root, "sh", "-c", "echo 10.99.0.8 other | cat - /etc/hosts | grep -v n2 >/etc/hosts.next && mv /etc/hosts.next /etc/hosts")
 	eventuallyFinds(t, c, 0, "10.99.0.8 "+n2+" "+n0, "other", "n2", "self")
-	// A node that is down keeps its address, a master that is started again knows nobody at first.
+	// A node that is down keeps its address; a restarted master knows none at first.
 	if err := c.Nodes[2].Off(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestNamesOnNodes(t *testing.T) {
 	}
 }
 
-// eventuallyFinds waits until names mean something on a node.
+// eventuallyFinds waits until names have an address on a node.
 func eventuallyFinds(t *testing.T, c *cluster.Cluster, node int, want string, names ...string) {
 	t.Helper()
 	cluster.Eventually(t, fmt.Sprintf("node %d knows %v", node, names), func() error {
@@ -127,7 +127,7 @@ func eventuallyFinds(t *testing.T, c *cluster.Cluster, node int, want string, na
 	})
 }
 
-// TestNamesOnFrontEnd: bpctl hosts keeps /etc/hosts, and programs find nodes by it.
+// TestNamesOnFrontEnd checks that bpctl hosts maintains /etc/hosts, by which programs find nodes.
 func TestNamesOnFrontEnd(t *testing.T) {
 	t.Parallel()
 	c := startNamed(t, 2)
@@ -155,7 +155,7 @@ func TestNamesOnFrontEnd(t *testing.T) {
 	joinNamed(t, c, 1)
 	all := ownHosts + "# bproc: begin\n" + lines + "\n" + n1 + "\tn1 .1\n# bproc: end\n"
 	is(all)
-	again(t, c, false) // the next knows the nodes as they come
+	again(t, c, false) // the next one knows the nodes as they connect
 	if err := c.WaitUp(t.Context(), 0, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestNamesOnFrontEnd(t *testing.T) {
 	if got := ask(t, c.Front, cluster.Alice, "getent", "hosts", "n1", ".0", "self"); strings.Join(strings.Fields(got), " ") != fmt.Sprintf("%s n1 .1 %s n0 .0 %s master self", n1, n0, front) {
 		t.Errorf("getent finds %q", got)
 	}
-	// Nobody listens there, and the node says so.
+	// No server listens there, and the node refuses the connection.
 	res, err := c.Front.Exec(t.Context(), cluster.Alice, "ssh", "-v", "-F", "none", "-o", "BatchMode=yes", ".1", "true")
 	if err != nil || !strings.Contains(res.Stderr, "Connecting to .1 ["+n1+"] port 22") || !strings.Contains(res.Stderr, "Connection refused") {
 		t.Errorf("%v: ssh says %s", err, res.Stderr)

@@ -83,7 +83,7 @@ func nestedIn(t *testing.T, c *cluster.Cluster, stdin io.Reader, script string) 
 	return r, ghosts
 }
 
-// TestNestedTree looks at the front end's tree of processes, and ends it at each place.
+// TestNestedTree checks the front end's process tree, and ends it at each level.
 func TestNestedTree(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -125,8 +125,9 @@ func TestNestedTree(t *testing.T) {
 	}
 }
 
-// TestNestedAgent ends a bprsh on a node: what that has started gets the signal. It does not catch
-// signals in its first milliseconds; SIGUSR1 has no effect on it then, and shows when that is over.
+// TestNestedAgent ends a bprsh on a node: the process that it has started gets the signal. bprsh
+// does not catch signals in its first milliseconds; SIGUSR1 has no effect on it then, and shows
+// when that time is over.
 func TestNestedAgent(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -162,7 +163,7 @@ func TestNestedAgent(t *testing.T) {
 }
 
 // TestNestedAway kills the daemons one after the other, and cuts nodes off, while a process three
-// nodes deep reads and writes: nothing of that is lost, nor how it ends.
+// nodes deep reads and writes: neither data nor its status are lost.
 func TestNestedAway(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3})

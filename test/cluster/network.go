@@ -13,7 +13,7 @@ import (
 	"bproc/internal/ownthread"
 )
 
-// The private network of a cluster. Each cluster has these same addresses.
+// The private network of a cluster. All clusters have these same addresses.
 var (
 	frontAddr = netip.MustParseAddr("10.77.0.1")
 	nodeAddrs = netip.MustParsePrefix("10.77.1.0/16") // node i is the (i+1)th after it
@@ -28,8 +28,8 @@ func nodeAddr(i int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// network is the switch that joins the machines of a cluster: a bridge in a
-// network namespace that no process is in. It ends with its descriptor.
+// network is the switch that joins the machines of a cluster: a bridge in a network namespace
+// without processes. It ends with its descriptor.
 type network struct {
 	ns int
 
@@ -113,7 +113,7 @@ func (n *network) attach(name string, ns int, addr netip.Addr) error {
 	return errors.Join(inside.LinkSetUp(lo), inside.AddrAdd(eth, address), inside.LinkSetUp(eth))
 }
 
-// setPort pulls the plug out of port name, or puts it back.
+// setPort disconnects port name, or connects it again.
 func (n *network) setPort(name string, up bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

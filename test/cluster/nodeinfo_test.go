@@ -15,7 +15,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestStatFollows: bpstat -U prints each change of the node table, and goes on when there is
+// TestStatFollows checks that bpstat -U prints each change of the node table, and goes on with
 // another master.
 func TestStatFollows(t *testing.T) {
 	t.Parallel()
@@ -71,8 +71,8 @@ func TestStatFollows(t *testing.T) {
 	}
 }
 
-// TestInventory: nodes say what they are, and again when they are asked to; one that cannot find
-// out is a node all the same.
+// TestInventory checks that nodes report their hardware, and again on request; a node that cannot
+// read it is a node nevertheless.
 func TestInventory(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -129,8 +129,7 @@ func TestInventory(t *testing.T) {
 	}
 }
 
-// TestTags: nodes are chosen by what an administrator, and they themselves, say of them, which
-// outlasts the master.
+// TestTags selects nodes by labels and by their own attributes, which outlast the master.
 func TestTags(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 3})
@@ -172,7 +171,7 @@ func TestTags(t *testing.T) {
 	ask(t, c.Front, cluster.Root, "sh", "-c", "echo hello >/tmp/tagged && bpcp /tmp/tagged tag:gpu:/tmp/tagged-copy && bpcp tag:gpu:/tmp/tagged-copy /tmp/tagged-back && cmp /tmp/tagged /tmp/tagged-back")
 }
 
-// TestLoad: nodes say how busy they are when somebody asks.
+// TestLoad checks that nodes report their load on request.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -195,7 +194,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("node %d: got %+v %+v", i, n, n.Load)
 		}
 	}
-	// One that does not answer does not keep the others from it.
+	// A node that does not answer does not delay the others.
 	if err := c.Slaves[0].Signal(unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -14,15 +14,15 @@ import (
 	"bproc/test/cluster"
 )
 
-// A node of these tests goes down as its machine does: the command of its daemon leaves a note,
-// and the test does what is in it.
+// A node of these tests goes down like its machine: the command of its daemon leaves a note, and
+// the test acts on it.
 const (
 	nodeLogs  = cluster.StateDir + "/log"
 	setUpFile = "/etc/bproc/node_up"
 	goFile    = "/run/go"    // on the front end: the script goes on
-	fixedFile = "/run/fixed" // on the front end: the script has nothing to complain of
-	wantsFile = "/run/wants" // on a node: what its daemon was told
-	onFile    = "/run/on"    // on the front end: which node is to be switched on
+	fixedFile = "/run/fixed" // on the front end: the script has no complaint
+	wantsFile = "/run/wants" // on a node: the order to its daemon
+	onFile    = "/run/on"    // on the front end: the node to switch on
 )
 
 const setUpScript = `#!/bin/sh
@@ -63,7 +63,7 @@ func (l *life) write(m *cluster.Machine, name, text string) {
 	}
 }
 
-// join has a node join, and come for the first time.
+// join makes a node join and connect for the first time.
 func (l *life) join(i int) {
 	l.t.Helper()
 	token, err := l.Enroll(l.t.Context(), i)
@@ -92,7 +92,7 @@ func (l *life) is(state string, i int) {
 	}
 }
 
-// fails runs a command that must fail with a line on standard error.
+// fails runs a command that must fail with a message on standard error.
 func (l *life) fails(user cluster.User, stderr string, argv ...string) {
 	l.t.Helper()
 	res, err := l.Front.Exec(l.t.Context(), user, argv...)
@@ -109,7 +109,8 @@ func (l *life) root(argv ...string) string {
 	return ask(l.t, l.Front, cluster.Root, argv...)
 }
 
-// begin starts a command of root on the front end. The result waits for its end, which must be good.
+// begin starts a command of root on the front end. The returned function waits for its end, which
+// must be a success.
 func (l *life) begin(argv ...string) (end func() string) {
 	l.t.Helper()
 	var out bytes.Buffer
@@ -140,7 +141,7 @@ func (l *life) said(m *cluster.Machine, name, text string) {
 	ask(l.t, m, cluster.Root, "rm", name)
 }
 
-// bootAs gives a machine another boot id: that of the kernel is the host's.
+// bootAs gives a machine another boot id: the kernel's is the host's.
 func bootAs(t *testing.T, m *cluster.Machine, id string) {
 	t.Helper()
 	const file = "/run/boot_id"
@@ -150,8 +151,8 @@ func bootAs(t *testing.T, m *cluster.Machine, id string) {
 	ask(t, m, cluster.Root, "mount", "--bind", file, "/proc/sys/kernel/random/boot_id")
 }
 
-// TestNodeLife: a node is set up, which fails, and then does not; it is drained, booted anew,
-// switched off and on, and has its number all the time.
+// TestNodeLife sets a node up, first with a failure and then with success; drains it, reboots it,
+// and switches it off and on. The node keeps its number.
 func TestNodeLife(t *testing.T) {
 	t.Parallel()
 	l := startLife(t, 1)
@@ -197,7 +198,7 @@ func TestNodeLife(t *testing.T) {
 	}
 }
 
-// follow follows the log of node 0. The result returns it up to a line that has a text.
+// follow follows the log of node 0. The returned function returns it up to a line that has a text.
 func (l *life) follow(text string) (read func() string) {
 	l.t.Helper()
 	ctx, cancel := context.WithCancel(l.t.Context())
@@ -216,12 +217,12 @@ func (l *life) follow(text string) (read func() string) {
 			log.WriteString(lines.Text() + "\n")
 		}
 		cancel()
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait() // it was killed
 		return log.String()
 	}
 }
 
-// slaveAgain has another daemon of node 0 take the place of the one that is killed.
+// slaveAgain kills the daemon of node 0, and starts another one.
 func (l *life) slaveAgain() {
 	l.t.Helper()
 	if err := l.Slaves[0].Kill(); err != nil {
@@ -233,7 +234,7 @@ func (l *life) slaveAgain() {
 	ask(l.t, l.Front, cluster.Alice, "bpsh", "0", "true")
 }
 
-// drain has node 0 take nothing new; what runs there goes on and may fork.
+// drain makes node 0 accept no new processes; its processes go on and may fork.
 func (l *life) drain() {
 	l.t.Helper()
 	in, write := pipe(l.t)
@@ -256,7 +257,7 @@ func (l *life) drain() {
 	l.is("drained", 0)
 }
 
-// reboot boots node 0 anew. It is still drained then, and set up.
+// reboot reboots node 0. It is still drained then, and set up.
 func (l *life) reboot() {
 	l.t.Helper()
 	done := l.begin("bpctl", "-S", "0", "-R")
@@ -277,7 +278,7 @@ func (l *life) reboot() {
 	}
 }
 
-// off switches node 0 off, and on again; what runs there ends.
+// off switches node 0 off, and on again; its processes end.
 func (l *life) off() {
 	l.t.Helper()
 	r := startRemote(l.t, l.Cluster, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
@@ -307,7 +308,8 @@ func (l *life) off() {
 	l.fails(cluster.Root, "bpctl: node 0: it is on: it is connected", "bpctl", "-S", "0", "--poweron")
 }
 
-// TestNodeVanishesInBoot: its script ends, and it is set up when it comes again.
+// TestNodeVanishesInBoot checks that the script of a vanished node ends, and that the node is set
+// up when it comes again.
 func TestNodeVanishesInBoot(t *testing.T) {
 	t.Parallel()
 	l := startLife(t, 1)
@@ -328,7 +330,7 @@ func TestNodeVanishesInBoot(t *testing.T) {
 	}
 	l.come(0)
 	l.is("boot", 0)
-	// A master that is killed takes its script with it; the next one begins anew.
+	// A killed master takes its script with it; the next one begins anew.
 	cluster.Eventually(t, "the script runs", func() error { return l.hasScripts(1) })
 	again(t, l.Cluster, true)
 	l.is("boot", 0)
@@ -337,7 +339,7 @@ func TestNodeVanishesInBoot(t *testing.T) {
 	l.is("up", 0)
 }
 
-// hasScripts reports an error if another number of scripts run.
+// hasScripts returns an error if another number of scripts run.
 func (l *life) hasScripts(want int) error {
 	procs, err := l.Front.Procs()
 	if err != nil {
@@ -355,7 +357,7 @@ func (l *life) hasScripts(want int) error {
 	return nil
 }
 
-// TestSetUpBadly: what is wrong with a script is said in one line.
+// TestSetUpBadly checks that an error of a script is reported in one line.
 func TestSetUpBadly(t *testing.T) {
 	t.Parallel()
 	l := startLife(t, 1)
@@ -376,7 +378,7 @@ func TestSetUpBadly(t *testing.T) {
 	l.root("chmod", "+x", setUpFile)
 	l.root("bpctl", "-S", "0", "-s", "boot")
 	l.is("up", 0)
-	// The command by which it goes down fails.
+	// The command that takes it down fails.
 	l.write(l.Nodes[0], "/run/down", "#!/bin/sh\necho it is in use; exit 2\n")
 	l.fails(cluster.Root, "bpctl: node 0: it is in state error: /run/down halt: exit status 2: it is in use", "bpctl", "-S", "0", "-H")
 	l.fails(cluster.Alice, "bpctl: node 0: permission denied: only root may change nodes, and the owner of one its mode and group", "bpctl", "-S", "0", "-H")

@@ -14,18 +14,16 @@ import (
 	"bproc/test/cluster"
 )
 
-// nodeShell starts a shell on a node that sees the cluster in /proc, until the end of the
-// test.
+// nodeShell starts a shell on a node that sees the cluster in /proc, until the end of the test.
 func nodeShell(t *testing.T, c *cluster.Cluster, user cluster.User, node int) *dialogue {
 	t.Helper()
 	return newDialogue(t, c, user, "bpsh", "--procfs", strconv.Itoa(node), "sh")
 }
 
-// observers are the processes of those who look.
+// observers are the processes of the observers themselves.
 var observers = regexp.MustCompile(`(?m)^.* (ps|bpsh|bpns|sh|bpprocfs|bpprocfs-guard)\n`)
 
-// TestNodeSeesCluster compares what ps shows on a node and on the front end, as different
-// users.
+// TestNodeSeesCluster compares the output of ps on a node and on the front end, as different users.
 func TestNodeSeesCluster(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)
@@ -49,8 +47,8 @@ func TestNodeSeesCluster(t *testing.T) {
 	}
 }
 
-// TestNodeViewIsOnesOwn looks at a process that looks: its number is that of its ghost, and
-// its magic links are the kernel's.
+// TestNodeViewIsOnesOwn checks a process in its own view: its number is that of its ghost, and its
+// magic links are the kernel's.
 func TestNodeViewIsOnesOwn(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)
@@ -90,12 +88,12 @@ func TestNodeViewIsOnesOwn(t *testing.T) {
 	}
 }
 
-// TestNodeViewPermissions has users on nodes read what is not for everybody.
+// TestNodeViewPermissions has users on nodes read private files.
 func TestNodeViewPermissions(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
-	local := map[string]string{}  // processes of the front end, by their owner
+	local := map[string]string{}  // processes of the front end, by owner
 	remote := map[string]string{} // processes of node 2
 	for _, user := range []cluster.User{cluster.Root, cluster.Alice, cluster.Bob} {
 		r := startRemote(t, c, user, 2, "sh", "-c", "echo ready; exec sleep 1001")
@@ -106,8 +104,8 @@ func TestNodeViewPermissions(t *testing.T) {
 		}
 		local[user.Name], remote[user.Name] = strconv.Itoa(client), strconv.Itoa(r.ghost)
 	}
-	// A user who has no process there that was started from the front end, as root of the
-	// node can make any.
+	// A user without processes there that were started from the front end: root of the node can
+	// become any user.
 	imposter := []string{"setpriv", "--reuid", strconv.Itoa(int(cluster.Bob.UID)), "--regid", strconv.Itoa(int(cluster.Bob.GID)), "--clear-groups"}
 	for _, tc := range []struct {
 		name  string
@@ -141,7 +139,7 @@ func TestNodeViewPermissions(t *testing.T) {
 	}
 }
 
-// TestNodeViewOverCut cuts a node off: nobody hangs, and what was seen is there.
+// TestNodeViewOverCut cuts a node off: no reader hangs, and the last known data are shown.
 func TestNodeViewOverCut(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -190,9 +188,8 @@ func TestNodeViewOverCut(t *testing.T) {
 	r.kill(unix.SIGKILL)
 }
 
-// TestNodeViewIsKilled kills the server of a node's view, then the daemon of the node, and
-// wants a shell that was in the view to be in that of the next one. A daemon that ends
-// leaves nothing behind.
+// TestNodeViewIsKilled kills the server of a node's view, then the daemon of the node: a shell that
+// was in the view must then be in the next one. A daemon that ends leaves nothing behind.
 func TestNodeViewIsKilled(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})

@@ -12,8 +12,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestNumbersWhileSlaveIsStopped has a node run through more numbers than there are in its
-// block and in the gap behind it, while nobody moves the cursor who has to report them all.
+// TestNumbersWhileSlaveIsStopped has a node use more numbers than its block and the gap behind it
+// have, while the slave, which moves the cursor and reports all births, is stopped.
 func TestNumbersWhileSlaveIsStopped(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 60\n"})
@@ -46,7 +46,7 @@ func TestNumbersWhileSlaveIsStopped(t *testing.T) {
 	if _, err := fmt.Sscan(string(text), &least, &most); err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
-	const home = 8192 // where 256 nodes are expected
+	const home = 8192 // with 256 expected nodes
 	if at := (least - int(pidmap.Node)) / home; least < int(pidmap.Node) || (most-int(pidmap.Node))/home != at {
 		t.Errorf("numbers from %d to %d, want those at home on one node", least, most)
 	}

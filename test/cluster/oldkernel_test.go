@@ -8,7 +8,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestOldKernel runs bproc on the calls and flags of Linux 5.10.
+// TestOldKernel runs bproc with only the calls and flags of Linux 5.10.
 func TestOldKernel(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2, OldKernel: true})

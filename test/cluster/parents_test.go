@@ -15,7 +15,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// ready reads the line with which a program says its number.
+// ready reads the line with which a program reports its number.
 func (v *conversation) ready() int {
 	v.t.Helper()
 	line, _ := v.line()
@@ -30,8 +30,8 @@ func (v *conversation) ready() int {
 	return pid
 }
 
-// TestParentEnds has the parent of a process that was started from the front end
-// end: the process gets the signal that it has asked for, and init as its parent.
+// TestParentEnds ends the parent of a process that was started from the front end: the process gets
+// the signal that it has asked for, and init as its parent.
 func TestParentEnds(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -74,9 +74,8 @@ func gone(t *testing.T, m *cluster.Machine, pid int) {
 	})
 }
 
-// TestOwnGroupStops has a process that was started from the front end make a group
-// of its own there: as its parent is in the same session, the stop signals of a
-// terminal stop it.
+// TestOwnGroupStops has a process that was started from the front end make a group of its own
+// there: as its parent is in the same session, the stop signals of a terminal stop it.
 func TestOwnGroupStops(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -100,8 +99,8 @@ func TestOwnGroupStops(t *testing.T) {
 	})
 }
 
-// TestGroupOfRunners ends a group whose members change faster than one can look by
-// a single kill on the front end: none escapes by being born at that moment.
+// TestGroupOfRunners ends a group whose members change too fast to observe by a single kill on the
+// front end: no process escapes by being born at that moment.
 func TestGroupOfRunners(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -122,8 +121,8 @@ func TestGroupOfRunners(t *testing.T) {
 	}
 }
 
-// members returns how many processes of a group a machine has; on a node, by the
-// numbers of the process space, and without what keeps the number for it.
+// members returns how many processes of a group a machine has; on a node, by the numbers of the
+// process space, without the stand-ins.
 func members(m *cluster.Machine, group int) (int, error) {
 	all, err := m.Procs()
 	n := 0
@@ -135,7 +134,7 @@ func members(m *cluster.Machine, group int) (int, error) {
 	return n, err
 }
 
-// moreThan checks that a group has been seen with more than n members.
+// moreThan returns an error unless the front end or the node shows more than n members of a group.
 func moreThan(c *cluster.Cluster, group, n int) error {
 	for _, m := range []*cluster.Machine{c.Front, c.Nodes[1]} {
 		if found, err := members(m, group); err != nil || found > n {

@@ -14,7 +14,7 @@ import (
 	"bproc/test/limit"
 )
 
-// StartMaster starts bpmaster on the front end. It returns when it is ready.
+// StartMaster starts bpmaster on the front end. It returns when the master is ready.
 func (c *Cluster) StartMaster(ctx context.Context) error {
 	if err := c.Front.WriteFile("/etc/bproc/config", c.config.MasterConfig, 0o644); err != nil {
 		return err
@@ -65,10 +65,10 @@ func (c *Cluster) SignalKeeper(sig unix.Signal) error {
 	return c.Front.Kill(keepers[0].PID, sig)
 }
 
-// Cut pulls the network plug of node i: nothing passes, and nobody is told.
+// Cut disconnects node i from the network: packets are lost without notice.
 func (c *Cluster) Cut(i int) error { return c.network.setPort(c.Nodes[i].Name, false) }
 
-// Heal puts the plug of node i back.
+// Heal connects node i again.
 func (c *Cluster) Heal(i int) error { return c.network.setPort(c.Nodes[i].Name, true) }
 
 // WaitUp waits until the nodes are up.
@@ -81,7 +81,7 @@ func (c *Cluster) WaitDown(ctx context.Context, ids ...int) error {
 	return c.WaitState(ctx, "down", ids...)
 }
 
-// stateTimeout is how long nodes may take to come into a state.
+// stateTimeout is how long nodes may take to reach a state.
 const stateTimeout = 5 * time.Minute
 
 // WaitState waits until bpstat shows all of the nodes in state.
@@ -131,7 +131,7 @@ func (c *Cluster) States(ctx context.Context) (map[int]string, error) {
 	return states, nil
 }
 
-// parseNodes reads a list of nodes as bpstat prints it: "0-2,5".
+// parseNodes parses a list of nodes in bpstat's format: "0-2,5".
 func parseNodes(list string) ([]int, error) {
 	var ids []int
 	for _, item := range strings.Split(list, ",") {

@@ -8,14 +8,14 @@ import (
 	"bproc/test/cluster"
 )
 
-// who is a user of the front end, perhaps in another group beside the own one.
+// who is a user of the front end, possibly with a supplementary group.
 type who struct {
 	name  string
 	user  cluster.User
 	group string // supplementary; empty: none
 }
 
-// whos are those whose rights are compared. The groups of alice and bob have their numbers.
+// whos are the users whose rights are compared. The groups of alice and bob have their numbers.
 var whos = []who{
 	{"root", cluster.Root, ""},
 	{"alice", cluster.Alice, ""},
@@ -23,7 +23,7 @@ var whos = []who{
 	{"bob", cluster.Bob, ""},
 }
 
-// command is a command line as this user. Root becomes who is in a group.
+// command returns a command line as this user. Root switches to the user if there is a group.
 func (w who) command(argv ...string) (cluster.User, []string) {
 	if w.group == "" {
 		return w.user, argv
@@ -43,8 +43,9 @@ func (w who) do(t *testing.T, c *cluster.Cluster, argv ...string) cluster.Result
 	return res
 }
 
-// TestWhoMayRun: owner, group and mode of a node say who may start processes there, as those of a file
-// say who may execute it; the first of owner, group and others that fits counts.
+// TestWhoMayRun checks that owner, group and mode of a node determine who may start processes
+// there, as those of a file determine who may execute it; the first match of owner, group and
+// others counts.
 func TestWhoMayRun(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Limited: true})
@@ -78,7 +79,7 @@ func TestWhoMayRun(t *testing.T) {
 			}
 		}
 	}
-	// Each way to place a process is denied, and none at home.
+	// Every way to place a process is denied, but none on the front end.
 	ask(t, c.Front, cluster.Root, "bpctl", "-S", "0", "-u", "root", "-g", "root", "-m", "100")
 	for _, argv := range [][]string{{"bpsh", "0", "true"}, {"bpsh", "-a", "true"}, {"bprsh", "0", "true"}, {"bpcp", "/etc/hostname", "0:/tmp/x"}, {"bpcp", "0:/etc/hostname", "/tmp"}} {
 		if res := whos[1].do(t, c, argv...); res.Code == 0 || strings.Count(res.Stderr, "\n") != 1 || !strings.Contains(res.Stderr, "node 0: permission denied") {
@@ -88,8 +89,8 @@ func TestWhoMayRun(t *testing.T) {
 	ask(t, c.Front, cluster.Alice, "bpsh", "-1", "true")
 }
 
-// TestWhoMayChange: root changes everything; the owner of a node its mode, and its group to one of the
-// owner's; nobody else anything.
+// TestWhoMayChange checks that root may change everything; the owner of a node its mode, and its
+// group to one of the owner's; other users nothing.
 func TestWhoMayChange(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Limited: true})
@@ -123,7 +124,7 @@ func TestWhoMayChange(t *testing.T) {
 	} {
 		for i, w := range whos {
 			if i == 0 && strings.Contains(tt.args, "-R") {
-				continue // the machine of this test is not to do that
+				continue // the machine of this test must not reboot
 			}
 			ask(t, c.Front, cluster.Root, "bpctl", "-S", "0", "-s", "up", "-u", "alice", "-g", "alice", "-m", "100")
 			ask(t, c.Front, cluster.Root, "bpctl", "undrain", "0")
@@ -138,8 +139,8 @@ func TestWhoMayChange(t *testing.T) {
 	}
 }
 
-// TestRightsTakenAway: a process that runs stays when its user's rights end; it forks, and its client comes back to
-// it after the master was killed.
+// TestRightsTakenAway checks that a running process stays when its user's rights end: it forks, and
+// its client comes back to it after the master was killed.
 func TestRightsTakenAway(t *testing.T) {
 	for _, taken := range []string{"-S 0 -m 0", "-S 0 -u bob -g bob -m 100", "-S 0 -s unavailable", "-S 0 -s error", "drain 0"} {
 		t.Run(taken, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PIDFD returns a descriptor of a process (pidfd_open(2)) by the number that it has
-// in the machine. The caller closes it.
+// PIDFD returns a descriptor of a process (pidfd_open(2)) by its number in the machine. The caller
+// closes it.
 func (m *Machine) PIDFD(pid int) (int, error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -23,9 +23,10 @@ func (m *Machine) PIDFD(pid int) (int, error) {
 	for _, dir := range dirs {
 		status, err := os.ReadFile(filepath.Join(dir, "status"))
 		if err != nil {
-			continue // ended meanwhile
+			continue // it has ended
 		}
-		// The machine's number is the second (see [Cmd.PID]); other machines have it too.
+		// The machine's number is the second one (see [Cmd.PID]); processes of other machines may
+		// have it, too.
 		if pids := statusInts(string(status), "NSpid:"); len(pids) < 2 || pids[1] != pid || !m.has(dir) {
 			continue
 		}
@@ -42,8 +43,7 @@ func (m *Machine) PIDFD(pid int) (int, error) {
 	return -1, fmt.Errorf("%s: process %d: %w", m.Name, pid, fs.ErrNotExist)
 }
 
-// has reports whether the process with a directory in the host's /proc is one of the
-// machine's.
+// has reports whether the process with a directory in the host's /proc belongs to the machine.
 func (m *Machine) has(dir string) bool {
 	groups, err := os.ReadFile(filepath.Join(dir, "cgroup"))
 	return err == nil && strings.Contains(string(groups)+"/", "/"+m.group+"/")
@@ -51,13 +51,13 @@ func (m *Machine) has(dir string) bool {
 
 // End is the end of a process.
 type End struct {
-	Which int // of the processes that were watched
+	Which int // index of the process
 	At    time.Time
 }
 
-// Ends watches processes by their descriptors until all have ended, and returns their
-// ends in the order in which they came. Those that it finds at the same moment count
-// as ended in the opposite order of their descriptors.
+// Ends watches processes by their descriptors until all have ended, and returns their ends in
+// order. Processes that are found ended at the same moment count as ended in the opposite order of
+// their descriptors.
 func Ends(pidfds []int, timeout time.Duration) ([]End, error) {
 	var ends []End
 	fds := make([]unix.PollFd, len(pidfds))
@@ -77,7 +77,7 @@ func Ends(pidfds []int, timeout time.Duration) ([]End, error) {
 		for i := len(fds) - 1; i >= 0; i-- {
 			if fds[i].Revents != 0 {
 				ends = append(ends, End{i, now})
-				fds[i].Fd, fds[i].Revents = -1, 0 // poll(2): not looked at any more
+				fds[i].Fd, fds[i].Revents = -1, 0 // poll(2) ignores it from now on
 			}
 		}
 	}

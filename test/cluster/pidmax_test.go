@@ -7,8 +7,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestLoweredPIDMax has an administrator lower kernel.pid_max on the front end, as
-// sysctl --system may. Nobody is killed for that, and it is put right.
+// TestLoweredPIDMax has an administrator lower kernel.pid_max on the front end, as sysctl --system
+// may. No process is killed because of that, and the limit is raised again.
 func TestLoweredPIDMax(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	const script = "for i in 1 2 3 4 5; do sh -c 'sleep 0.2; exit 3'; echo $?; done"
@@ -26,7 +26,7 @@ func TestLoweredPIDMax(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Before Linux 6.14 this is the limit of the node, too, whose init may meet it first.
+	// Before Linux 6.14 this is also the limit of the node, whose init may notice it first.
 	if !strings.Contains(string(keeper), "kernel.pid_max was lowered, and is set again") && !strings.Contains(string(init), "the limit of process numbers was set anew") {
 		t.Errorf("nobody says that the limit was lowered: the keeper says %q, init %q", keeper, init)
 	}

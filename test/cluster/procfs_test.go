@@ -17,7 +17,7 @@ import (
 // viewDir is where bpns(1) looks for the view.
 const viewDir = "/run/bproc/proc"
 
-// startView mounts the view on the front end, until the end of the test.
+// startView mounts the view on the front end until the end of the test.
 func startView(t *testing.T, c *cluster.Cluster) *cluster.Daemon {
 	t.Helper()
 	var d *cluster.Daemon
@@ -29,8 +29,8 @@ func startView(t *testing.T, c *cluster.Cluster) *cluster.Daemon {
 	return d
 }
 
-// endView ends the view, and unmounts the procfs that it leaves. After a test that has failed,
-// perhaps with a view that was killed, the next finds nothing of it.
+// endView ends the view, and unmounts the procfs that it leaves, so that a failed test, possibly
+// with a killed view, does not affect the next one.
 func endView(t *testing.T, c *cluster.Cluster, d *cluster.Daemon) {
 	t.Helper()
 	if t.Failed() {
@@ -57,7 +57,7 @@ func endView(t *testing.T, c *cluster.Cluster, d *cluster.Daemon) {
 	}
 }
 
-// sweepView takes away whatever is mounted where the view is, also if its server is dead.
+// sweepView unmounts everything at the view's mount point, even if its server is dead.
 func sweepView(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), endTime)
@@ -68,7 +68,7 @@ func sweepView(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// inView runs a command in the view, and returns what it prints.
+// inView runs a command in the view, and returns its output.
 func inView(t *testing.T, c *cluster.Cluster, user cluster.User, argv ...string) string {
 	t.Helper()
 	res, err := c.Front.Exec(t.Context(), user, append([]string{"bpns"}, argv...)...)
@@ -78,7 +78,7 @@ func inView(t *testing.T, c *cluster.Cluster, user cluster.User, argv ...string)
 	return res.Stdout
 }
 
-// subject is a remote process that programs are to show.
+// subject is a remote process that programs must show.
 type subject struct {
 	*remote
 
@@ -129,8 +129,8 @@ func mixed(t *testing.T, c *cluster.Cluster) map[string]*subject {
 	return subjects
 }
 
-// TestProgramsSeeRemoteProcesses runs what people look at processes with, and compares
-// with what the nodes' own procfs has.
+// TestProgramsSeeRemoteProcesses runs common programs that show processes, and compares their
+// output with the nodes' own procfs.
 func TestProgramsSeeRemoteProcesses(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)
@@ -154,14 +154,14 @@ func TestProgramsSeeRemoteProcesses(t *testing.T) {
 	}
 }
 
-// psShows compares what ps prints here and on the node.
+// psShows compares the output of ps here and on the node.
 func psShows(t *testing.T, c *cluster.Cluster, subjects map[string]*subject) {
 	const columns = "pid,user,pgid,sid,nlwp,nice,psr,vsz,rss,lstart,comm,args"
 	for _, s := range subjects {
 		pid := strconv.Itoa(s.ghost)
 		got := inView(t, c, cluster.Alice, "ps", "-ww", "-o", columns, "-p", pid)
 		res := bpsh(t, c, cluster.Alice, strconv.Itoa(s.node), "ps", "-ww", "-o", columns, "-p", pid)
-		if s.state != "R" && got != res.Stdout { // who runs moves from processor to processor
+		if s.state != "R" && got != res.Stdout { // a running process moves between processors
 			t.Errorf("%s: ps shows\n%sand on the node\n%s", s.what, got, res.Stdout)
 		}
 		if state := inView(t, c, cluster.Alice, "ps", "-o", "state=", "-p", pid); strings.TrimSpace(state) != s.state {
@@ -195,7 +195,7 @@ func filesAreTheNodes(t *testing.T, c *cluster.Cluster, subjects map[string]*sub
 			t.Errorf("%s: got %q, want %q", file, got, want.Stdout)
 		}
 	}
-	for _, name := range []string{"smaps", "smaps_rollup"} { // what is shared with others is never the same twice
+	for _, name := range []string{"smaps", "smaps_rollup"} { // shared memory is never the same twice
 		if got := inView(t, c, s.user, "cat", fmt.Sprintf("/proc/%d/%s", s.ghost, name)); !strings.Contains(got, "\nPss:") {
 			t.Errorf("%s: got %q", name, got)
 		}
@@ -260,7 +260,7 @@ func zombieIsShown(t *testing.T, c *cluster.Cluster, s *subject) {
 	})
 }
 
-// htopShows looks at the screen of htop, which does not follow links in /proc.
+// htopShows checks the screen of htop, which does not follow links in /proc.
 func htopShows(t *testing.T, c *cluster.Cluster, subjects map[string]*subject) {
 	idle, threaded := subjects["idle"], subjects["threaded"]
 	pids := fmt.Sprintf("1,%d,%d", idle.ghost, threaded.ghost)
@@ -278,7 +278,7 @@ func htopShows(t *testing.T, c *cluster.Cluster, subjects map[string]*subject) {
 	})
 }
 
-// othersShow runs programs that look for processes.
+// othersShow runs programs that search processes.
 func othersShow(t *testing.T, c *cluster.Cluster, subjects map[string]*subject) {
 	idle, odd := subjects["idle"], subjects["oddly named"]
 	for _, step := range []struct{ command, want string }{

@@ -12,8 +12,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestProgramsStartInView starts programs in the view that do what a namespace, or
-// another /proc, could get in the way of.
+// TestProgramsStartInView starts programs in the view that a namespace, or another /proc, could
+// break.
 func TestProgramsStartInView(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)
@@ -79,8 +79,8 @@ func TestProgramsStartInView(t *testing.T) {
 	r.kill(unix.SIGKILL)
 }
 
-// sshServer makes what an sshd needs, in a mount namespace that it is run in, and then
-// runs what follows. SSH is a client.
+// sshServer sets up an sshd, in a mount namespace in which the server runs, and then runs the
+// commands that follow. SSH is a client.
 const sshServer = `
 set -e
 mkdir -p -m 755 /run/sshd /run/ssh
@@ -106,8 +106,8 @@ gone() { ! kill -0 $server 2>/dev/null; }
 stop() { server=$(cat pid); kill $server; await gone; } # it takes its file and its port with it
 `
 
-// sshWorks logs in to a server in the view, and to one outside of it that puts every
-// login into the view as bpns(1) says.
+// sshWorks logs in to a server in the view, and to a server outside of it that puts every login
+// into the view as bpns(1) describes.
 func sshWorks(t *testing.T, c *cluster.Cluster, command, want string) {
 	page, err := os.ReadFile("../../man/bpns.1")
 	if err != nil {
@@ -118,7 +118,7 @@ func sshWorks(t *testing.T, c *cluster.Cluster, command, want string) {
 		t.Fatal("no ForceCommand in bpns(1)")
 	}
 	forced = strings.Replace(forced, "bpns", cluster.Prefix+"/bin/bpns", 1)
-	// Namespaces of mounts do not matter to the server that ends with its last process.
+	// Mount namespaces do not matter to the server, which ends with its last process.
 	for name, script := range map[string]string{
 		"in the view": sshServer + `
 bpns /usr/sbin/sshd -f /run/ssh/config

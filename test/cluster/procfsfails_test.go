@@ -14,7 +14,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// dialogue is a shell that is asked a line at a time.
+// dialogue is a shell that executes a line at a time.
 type dialogue struct {
 	t     *testing.T
 	in    *os.File
@@ -41,7 +41,7 @@ func newDialogue(t *testing.T, c *cluster.Cluster, user cluster.User, argv ...st
 	return &dialogue{t, w, bufio.NewScanner(out)}
 }
 
-// ask has a command executed, and returns the line that it prints.
+// ask executes a command, and returns the line that it prints.
 func (d *dialogue) ask(command string) string {
 	d.t.Helper()
 	if _, err := fmt.Fprintln(d.in, command); err != nil {
@@ -53,8 +53,8 @@ func (d *dialogue) ask(command string) string {
 	return d.lines.Text()
 }
 
-// TestViewIsKilled kills the server of a view under the hands of ps, and wants shells
-// that were in the view to be in that of the next one.
+// TestViewIsKilled kills the server of a view while ps uses it: shells that were in the view must
+// then be in the next one.
 func TestViewIsKilled(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)
@@ -96,8 +96,8 @@ func TestViewIsKilled(t *testing.T) {
 	r.kill(unix.SIGKILL)
 }
 
-// TestViewOfANodeThatIsCut wants the last data of processes on a node that does not
-// answer, and errors instead of what only it knows.
+// TestViewOfANodeThatIsCut checks that the last data of processes on a node that does not answer
+// are shown, and that files that only the node has return errors.
 func TestViewOfANodeThatIsCut(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)

@@ -10,19 +10,18 @@ import (
 	"bproc/test/limit"
 )
 
-// endTime is for how long somebody may wait for a server that is dead, on a busy
-// machine.
+// endTime is how long a process may wait for a dead server, on a busy machine.
 var endTime = limit.Scaled(30 * time.Second)
 
-// TestViewIsKilledOften kills the server of a view again and again, while processes change
-// and end, and programs list and read them. It must end each time, and so must they.
+// TestViewIsKilledOften kills the server of a view again and again, while processes change and end,
+// and programs list and read them. The server must end each time, and so must the programs.
 func TestViewIsKilledOften(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)
 	wantIdle(t, c)
 	changing := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; while sleep 0.05; do :; done")
 	spinning := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; while :; do :; done")
-	// By force, if the test has failed: nobody who still waits could be ended.
+	// By force, if the test has failed: processes that still wait could not be ended.
 	t.Cleanup(func() { sweepView(t, c) })
 	for range 4 {
 		view, err := c.Front.StartDaemon(t.Context(), true, "bpprocfs", "--keep", viewDir)
@@ -35,7 +34,7 @@ func TestViewIsKilledOften(t *testing.T) {
 			d.ask("echo reading; while [ -e /proc/1/stat ]; do { " + read + "; } >/dev/null 2>&1; done; echo ended")
 			readers = append(readers, d)
 		}
-		// It is killed wherever it is then.
+		// It is killed at any point of its work.
 		cluster.Eventually(t, "the view shows a process", func() error {
 			_, err := c.Front.Exec(t.Context(), cluster.Root, "bpns", "ps", "-e")
 			return err

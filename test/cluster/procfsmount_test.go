@@ -9,8 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// mountScript runs a shell script in a mount namespace of its own, on a front end with a
-// remote process, whose number is $1.
+// mountScript runs a shell script in a mount namespace of its own, on a front end with a remote
+// process, whose number is $1.
 func mountScript(t *testing.T, c *cluster.Cluster, script string, args ...string) string {
 	t.Helper()
 	const begin = `

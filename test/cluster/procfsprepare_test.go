@@ -13,7 +13,7 @@ import (
 	"bproc/test/limit"
 )
 
-// viewLog is where a view of [startToldView] says what it does.
+// viewLog is the log of a view of [startToldView].
 const viewLog = "/run/bproc/view.log"
 
 // startToldView is startView with a log.
@@ -35,8 +35,8 @@ func startToldView(t *testing.T, c *cluster.Cluster) *cluster.Daemon {
 	return d
 }
 
-// counted returns the sum of the counts in lines of the log of a view, and how many lines
-// there are.
+// counted returns the sum of the counts in the log lines of a view with a text, and the number of
+// these lines.
 func counted(t *testing.T, c *cluster.Cluster, text string) (sum, lines int) {
 	t.Helper()
 	log, err := c.Front.ReadFile(viewLog)
@@ -53,19 +53,19 @@ func counted(t *testing.T, c *cluster.Cluster, text string) (sum, lines int) {
 	return sum, lines
 }
 
-// The lines of the log that tell what was done before anybody looked, and what had to be done for
-// one who looks.
+// The log messages about processes that were prepared before any program read them, and about those
+// that the warmer read.
 const (
 	wasPrepared = "processes are prepared"
 	wasWarmed   = "processes are known to the kernel"
 )
 
-// preparedTime is how long a view may take until it has prepared some processes: it rests for
-// a minute at most if it has just done so for others.
+// preparedTime is how long a view may take to prepare some processes: it rests for a minute at most
+// if it has just prepared others.
 var preparedTime = limit.Scaled(3 * time.Minute)
 
-// TestFirstLookIsPrepared: processes are born, and nobody looks. The first ps asks the view
-// for hardly anything.
+// TestFirstLookIsPrepared has processes born without readers. The first ps then causes hardly any
+// requests to the view.
 func TestFirstLookIsPrepared(t *testing.T) {
 	t.Parallel()
 	const nodes, each = 3, 100
@@ -80,7 +80,7 @@ func TestFirstLookIsPrepared(t *testing.T) {
 	before, _ := counted(t, c, wasPrepared)
 	for node := range nodes {
 		// They end with their parent (PR_SET_PDEATHSIG of prctl(2)), and do nothing more when it is
-		// ready: what changes after it was looked into is not known any more.
+		// ready: a change after the preparation would make them unknown again.
 		startRemote(t, c, cluster.Alice, node, "perl", "-e", fmt.Sprintf(
 			`$| = 1; pipe R, W; for (1 .. %d) { if (!fork) { syscall(157, 1, 9); close W; sleep 1000; exit } } close W; <R>; print "ready\n"; sleep 1000`, each))
 	}
@@ -98,14 +98,14 @@ func TestFirstLookIsPrepared(t *testing.T) {
 	if _, now := counted(t, c, wasWarmed); now != warmed {
 		t.Error("the processes had to be made known to the kernel when they were looked at")
 	}
-	// Five for each process if nobody had prepared it; names are asked for again if ps is slow.
+	// Five for each process without preparation; names are asked for again if ps is slow.
 	if most := 3 * nodes * each; asked > most {
 		t.Errorf("the view was asked %d times, want at most %d", asked, most)
 	}
 	t.Logf("the view was asked %d times", asked)
 }
 
-// awaitLog waits until the log of the view says something.
+// awaitLog waits until the log of the view meets a condition.
 func awaitLog(t *testing.T, c *cluster.Cluster, what string, said func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(preparedTime); !said(); time.Sleep(100 * time.Millisecond) {

@@ -16,7 +16,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// onNodeOf runs a command on the node of a process, and returns what it prints.
+// onNodeOf runs a command on the node of a process, and returns its output.
 func onNodeOf(t *testing.T, c *cluster.Cluster, s *subject, user cluster.User, argv ...string) string {
 	t.Helper()
 	res := bpsh(t, c, user, append([]string{strconv.Itoa(s.node)}, argv...)...)
@@ -26,9 +26,8 @@ func onNodeOf(t *testing.T, c *cluster.Cluster, s *subject, user cluster.User, a
 	return res.Stdout
 }
 
-// topShows wants top to show for a process that spins, in its second picture, the part
-// of a processor that top on the node shows at the same time: all of one, on a machine
-// that is not busy.
+// topShows checks that the second screen of top shows the same share of a processor for a spinning
+// process as top on the node at the same time: all of one, on an idle machine.
 func topShows(t *testing.T, c *cluster.Cluster, s *subject) {
 	line := regexp.MustCompile(fmt.Sprintf(`(?m)^ *%d +bob .* R +([0-9.]+) .* perl *$`, s.ghost))
 	share := func(out string) (float64, error) {
@@ -54,7 +53,7 @@ func topShows(t *testing.T, c *cluster.Cluster, s *subject) {
 		if err != nil {
 			return err
 		}
-		// What is shown may be a second old at either end of two.
+		// The data may be a second old at both ends of two seconds.
 		if math.Abs(got-want) > want/2 || want == 0 {
 			return fmt.Errorf("got %v %%, on the node %v %%", got, want)
 		}
@@ -71,7 +70,7 @@ func lsofShows(t *testing.T, c *cluster.Cluster, s *subject) {
 	}
 }
 
-// attributes prints all that psutil knows of processes.
+// attributes prints everything that psutil knows of processes.
 const attributes = `
 import json, psutil, sys
 all = {}
@@ -85,7 +84,7 @@ for p in psutil.process_iter():
 json.dump(all, sys.stdout)
 `
 
-// known is what psutil knows of processes, by their numbers and names of attributes.
+// known has psutil's attributes of processes, by number and name.
 type known map[string]map[string]string
 
 func attributesOf(text string) (known, error) {
@@ -96,12 +95,11 @@ func attributesOf(text string) (known, error) {
 	return all, nil
 }
 
-// psutilShows compares all that psutil knows of processes with what it knows on their
-// nodes.
+// psutilShows compares everything that psutil knows of processes here and on their nodes.
 func psutilShows(t *testing.T, c *cluster.Cluster, subjects map[string]*subject) {
 	list := []string{"python3", "-c", attributes}
 	for _, s := range subjects {
-		if s.state != "R" { // which is never the same twice
+		if s.state != "R" { // a running process is never the same twice
 			list = append(list, strconv.Itoa(s.ghost))
 		}
 	}
@@ -132,7 +130,7 @@ func psutilShows(t *testing.T, c *cluster.Cluster, subjects map[string]*subject)
 
 func sameAttributes(got, want map[string]string) error {
 	for _, of := range []map[string]string{got, want} {
-		// The parent is the front end's; what is shared with others is never the same twice.
+		// The parent is the front end's; shared memory is never the same twice.
 		for _, name := range []string{"ppid", "memory_full_info", "memory_maps"} {
 			if of[name] == "" || of[name] == "None" {
 				return fmt.Errorf("no %s in %v", name, of)
@@ -146,7 +144,7 @@ func sameAttributes(got, want map[string]string) error {
 	return nil
 }
 
-// machine prints what psutil knows of a machine, but for what changes all the time.
+// machine prints what psutil knows of a machine, except what changes all the time.
 const machine = `
 import json, psutil, sys
 if len(sys.argv) > 1: psutil.PROCFS_PATH = sys.argv[1]
@@ -155,7 +153,7 @@ json.dump([psutil.cpu_count(), psutil.boot_time(), psutil.virtual_memory().total
     sorted(psutil.net_io_counters(pernic=True)), sorted(psutil.disk_io_counters(perdisk=True))], sys.stdout)
 `
 
-// nodeIsShown has a program that can be told where procfs is look at each node.
+// nodeIsShown runs a program with a configurable path of procfs for each node.
 func nodeIsShown(t *testing.T, c *cluster.Cluster) {
 	for node := range 3 {
 		path := fmt.Sprintf("/proc/bproc/nodes/%d", node)
@@ -178,7 +176,7 @@ func nodeIsShown(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// frontEndIsShown wants the front end itself to be shown as without a view.
+// frontEndIsShown checks that the front end itself is shown as without a view.
 func frontEndIsShown(t *testing.T, c *cluster.Cluster) {
 	for _, command := range []string{
 		"uptime -s", "free -b | awk '/^Mem:/ { print $2 }'", "vmstat -s | grep 'total memory'", "vmstat | head -2", "nproc",
@@ -192,8 +190,8 @@ func frontEndIsShown(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// looks says of each file of a process whether it can be looked into, and what is in
-// those of which that is the same at any time.
+// looks prints for each file of a process whether it can be read, and the content of those that do
+// not change.
 const looks = `
 cd /proc/$1
 show() { echo "$1: $(cat $1 2>/dev/null | tr '\0\n' '|~')"; }
@@ -209,8 +207,8 @@ ls -ld . exe fd status | cut -d' ' -f1,3,4
 echo "fd: $(ls fd 2>/dev/null)"
 `
 
-// ownersLookInside checks that each user sees what he sees on the node: what a process
-// keeps to itself is for its owner.
+// ownersLookInside checks that each user sees the same as on the node: the private files of a
+// process are for its owner.
 func ownersLookInside(t *testing.T, c *cluster.Cluster, s *subject) {
 	pid := strconv.Itoa(s.ghost)
 	for _, user := range []cluster.User{cluster.Root, cluster.Alice, cluster.Bob} {

@@ -9,12 +9,12 @@ import (
 	"bproc/test/cluster"
 )
 
-// inTime is a look that nodes have surely been waited for: who looks does that for half a
-// second.
+// inTime is the time of a listing in which the nodes' answers have certainly been used: a reader
+// waits for them for half a second.
 const inTime = 400 * time.Millisecond
 
-// TestYoungProcessesAreSeen looks at processes right after their birth, by name and in a
-// listing, when somebody has looked right before it: they are shown, not their ghosts.
+// TestYoungProcessesAreSeen reads processes right after their birth, by name and in a listing, just
+// after another reader: they are shown, not their ghosts.
 func TestYoungProcessesAreSeen(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 3)
@@ -29,7 +29,7 @@ func TestYoungProcessesAreSeen(t *testing.T) {
 	}()
 	for _, l := range []struct{ look, of, shows string }{
 		{"looked up", "grep BProcNode /proc/PID/status || echo ghost", "^BProcNode:\t1$"},
-		{"listed", "echo $(ps -e -o pid=,cgroup:500= | grep -w PID)", "^PID .*/bproc/slave"}, // whatever it has come to
+		{"listed", "echo $(ps -e -o pid=,cgroup:500= | grep -w PID)", "^PID .*/bproc/slave"}, // in any state
 	} {
 		seen := 0
 		for deadline := time.Now().Add(time.Minute); seen < 10; {

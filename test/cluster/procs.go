@@ -26,12 +26,12 @@ type Proc struct {
 	Exe   string   // empty for a zombie and for a kernel thread
 	State string   // R, S, T, t, Z ...
 	Args  []string // empty for a zombie
-	// Space is its number in the process space of its node, or 0 if it is in
-	// none; SpacePGID and SpaceSID are those of its group and session.
+	// Space is its number in the process space of its node, or 0 if it is in none; SpacePGID and
+	// SpaceSID are those of its group and session.
 	Space, SpacePGID, SpaceSID int
 }
 
-// Proc returns a process of the machine; fs.ErrNotExist if there is none.
+// Proc returns a process of the machine; fs.ErrNotExist if it does not exist.
 func (m *Machine) Proc(pid int) (Proc, error) {
 	dir, err := m.Path(fmt.Sprintf("/proc/%d", pid))
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *Machine) Procs() ([]Proc, error) {
 		}
 		p, err := readProc(filepath.Join(dir, e.Name()))
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // ended meanwhile
+		case errors.Is(err, fs.ErrNotExist): // it has ended
 		case err != nil:
 			return nil, err
 		default:
@@ -67,7 +67,7 @@ func (m *Machine) Procs() ([]Proc, error) {
 	return all, nil
 }
 
-// Remote returns the process of a node that has number pid in its process space.
+// Remote returns the process with number pid in the process space of the node.
 func (m *Machine) Remote(pid int) (Proc, error) {
 	all, err := m.Procs()
 	if err != nil {
@@ -81,15 +81,15 @@ func (m *Machine) Remote(pid int) (Proc, error) {
 	return Proc{}, fmt.Errorf("%s: process %d of its process space: %w", m.Name, pid, fs.ErrNotExist)
 }
 
-// Ghosts returns the machine's ghosts: the processes that run their image,
-// without those that the keeper has for its own use.
+// Ghosts returns the machine's ghosts: the processes that run the ghost's image, without those that
+// the keeper has for its own use.
 func (m *Machine) Ghosts() ([]Proc, error) {
 	all, err := m.Procs()
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(p Proc) bool {
-		// By its argument: what stands still from its beginning has not given itself its name yet.
+		// By its argument: a process that is stopped from its beginning has not set its name yet.
 		return !strings.HasSuffix(p.Exe, "/lib/bproc/ghost") || len(p.Args) > 0 && strings.HasPrefix(p.Args[0], "bpkeeper")
 	}), nil
 }
@@ -146,8 +146,8 @@ func readProc(dir string) (Proc, error) {
 	return p, nil
 }
 
-// gone turns what /proc reports for a process that ends while its files are
-// read into what it reports before.
+// gone converts the error for a process that ends while its files are read into the error for one
+// that does not exist.
 func gone(err error) error {
 	if errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
@@ -155,8 +155,7 @@ func gone(err error) error {
 	return err
 }
 
-// innerInt returns the number in the innermost PID namespace, 0 if there is
-// one namespace only.
+// innerInt returns the number in the innermost PID namespace; 0 if there is only one namespace.
 func innerInt(status, name string) int {
 	all := statusInts(status, name)
 	if len(all) < 2 {

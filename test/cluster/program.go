@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// programs are those that were compiled.
+// programs are the compiled programs.
 var programs struct {
 	mu    sync.Mutex
-	built map[string]string // source: program
+	built map[string]string // program by source
 }
 
 // Program is Compile for a test.
@@ -26,9 +26,9 @@ func Program(t testing.TB, source string, flags ...string) string {
 	return path
 }
 
-// Compile compiles a C source file, or a Go source file without cgo, once, and
-// returns the program's path, which is the same on every machine. Flags for the C
-// compiler are added to those that all have; a source has the same ones each time.
+// Compile compiles a C source file, or a Go source file without cgo, once, and returns the
+// program's path, which is the same on every machine. Flags for the C compiler are added to the
+// common ones; a source must have the same ones each time.
 func Compile(source string, flags ...string) (string, error) {
 	programs.mu.Lock()
 	defer programs.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// terminal is an interactive bash on the front end, with a user at its terminal.
+// terminal is an interactive bash on the front end, on a terminal.
 type terminal struct {
 	t      *testing.T
 	shell  *cluster.Cmd
@@ -56,7 +56,7 @@ func openTerminal(t *testing.T, user cluster.User) (master, slave *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Through SyscallConn: Fd would make reads block that Close cannot end.
+	// Through SyscallConn: Fd would make reads block in a way that Close cannot interrupt.
 	raw, err := master.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func (term *terminal) read() {
 	}
 }
 
-// typ types.
+// typ types keys.
 func (term *terminal) typ(keys string) {
 	term.t.Helper()
 	if _, err := term.master.WriteString(keys); err != nil {
@@ -101,7 +101,7 @@ func (term *terminal) typ(keys string) {
 	}
 }
 
-// do types a line, and waits for the echo of it.
+// do types a line, and waits for its echo.
 func (term *terminal) do(line string) {
 	term.t.Helper()
 	term.typ(line + "\n")

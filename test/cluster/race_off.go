@@ -2,6 +2,5 @@
 
 package cluster
 
-// Race says whether this process, and so the commands of its clusters, run
-// under the race detector.
+// Race is true if this process, and so the commands of its clusters, run under the race detector.
 const Race = false

@@ -13,15 +13,14 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestRealPrograms runs programs that make many processes natively and on a node:
-// what they print is the same.
+// TestRealPrograms runs programs that make many processes natively and on a node: their output must
+// be the same.
 func TestRealPrograms(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		user cluster.User
-		// prepare fills a directory, the program's working directory, and returns the
-		// command.
+		// prepare fills a directory, the program's working directory, and returns the command.
 		prepare func(t *testing.T, dir string) []string
 		code    int
 	}{
@@ -50,7 +49,7 @@ func TestRealPrograms(t *testing.T) {
 	}
 }
 
-// give makes a user the owner of a directory and all in it.
+// give makes a user the owner of a directory and everything in it.
 func give(t *testing.T, dir string, user cluster.User) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
@@ -61,8 +60,8 @@ func give(t *testing.T, dir string, user cluster.User) {
 	}
 }
 
-// jobScript is job control in a script. What bash says of jobs by itself comes
-// when it likes.
+// jobScript is job control in a script. bash's own messages about jobs come at any time, so they
+// are dropped.
 func jobScript(t *testing.T, _ string) []string {
 	return []string{"sh", "-c", `exec bash "$1" 2>/dev/null`, "sh", readable(t, "testdata/conform/jobs.sh")}
 }
@@ -78,7 +77,7 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// makeProject is a C program of 20 files. What make -j4 prints has no fixed order.
+// makeProject is a C program of 20 files. The output of make -j4 has no fixed order.
 func makeProject(t *testing.T, dir string) []string {
 	calls, names := "", ""
 	for i := range 20 {
@@ -104,7 +103,7 @@ func gitRepository(t *testing.T, dir string) []string {
 		git count-objects -v | grep -v size && git gc -q && git count-objects -v | grep -v size && git fsck && git log --format=%H | tail -1`}
 }
 
-// goModule has ten packages that no cache can have.
+// goModule has ten packages that are in no cache.
 func goModule(t *testing.T, dir string) []string {
 	cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -124,7 +123,7 @@ func goModule(t *testing.T, dir string) []string {
 	}
 }
 
-// goPath is the directory of the go command.
+// goPath returns the directory of the go command.
 func goPath(t *testing.T) string {
 	path, err := exec.LookPath("go")
 	if err != nil {

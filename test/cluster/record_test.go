@@ -14,8 +14,8 @@ import (
 	"bproc/wire"
 )
 
-// TestRecordings has daemons keep their inputs, and gives these to other cores: what comes out is
-// what the daemons did.
+// TestRecordings has daemons record their inputs, and gives these to other cores: the outputs must
+// be those of the daemons.
 func TestRecordings(t *testing.T) {
 	t.Parallel()
 	const dir = cluster.StateDir + "/inputs"
@@ -48,7 +48,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// replay returns what comes out when a core gets what a machine has recorded.
+// replay returns the outputs of a core for the inputs that a machine has recorded.
 func replay(t *testing.T, m *cluster.Machine, dir string, core recording.Machine) string {
 	t.Helper()
 	path, err := m.Path(dir)

@@ -5,16 +5,15 @@ import (
 	"runtime"
 )
 
-// init makes this binary what its name says when it runs itself again. That is
-// done here, before main, so that every program that imports this package can
-// start clusters without any help.
+// init runs the role in this binary's name when it runs itself again. It does so before main, so
+// that every program that imports this package can start clusters.
 func init() {
 	if len(os.Args) == 0 {
 		return
 	}
 	switch os.Args[0] {
 	case machineArg0:
-		// The namespaces that the test process enters are those of PID 1's main thread.
+		// The test process enters the namespaces of PID 1's main thread.
 		runtime.LockOSThread()
 		os.Exit(machineMain())
 	case janitorArg0:

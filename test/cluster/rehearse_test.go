@@ -7,8 +7,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestTokenIsKept has a machine join on which no process space can be made. When what is
-// missing is there, it joins with the same token.
+// TestTokenIsKept has a machine join on which no process space can be made. When that is corrected,
+// it joins with the same token.
 func TestTokenIsKept(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})

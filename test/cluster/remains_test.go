@@ -15,13 +15,13 @@ import (
 	"bproc/test/cluster"
 )
 
-// remains is what each daemon of a cluster has open, and what its machines have.
+// remains has the open resources of a cluster's daemons, and the resources of its machines.
 type remains struct {
 	counts map[string]int // descriptors and threads of daemons, namespaces of machines
 	has    map[string][]string
 }
 
-// daemonNames are the names of daemons, as /proc has them.
+// daemonNames are the names of daemons in /proc.
 var daemonNames = []string{"bpmaster", "bpkeeper", "bpslave", "exe"} // the last: init executes itself by /proc/self/exe
 
 func lookAtRemains(t *testing.T, c *cluster.Cluster) remains {
@@ -64,11 +64,11 @@ func lookAtRemains(t *testing.T, c *cluster.Cluster) remains {
 	return r
 }
 
-// slack is how many descriptors and threads more a daemon may have than before: Go's
-// runtime starts threads as it needs them, and keeps them.
+// slack is how many more descriptors and threads a daemon may have than before: Go's runtime starts
+// threads as it needs them, and keeps them.
 const slack = 12
 
-// more returns what there is more of than before.
+// more returns an error if there is more of something than before.
 func (r remains) more(before remains) error {
 	var all []string
 	for _, what := range slices.Sorted(maps.Keys(r.counts)) {
@@ -87,8 +87,8 @@ func (r remains) more(before remains) error {
 	return nil
 }
 
-// TestThousandCommandsLeaveNothing compares what the daemons and the machines have
-// before and after many commands.
+// TestThousandCommandsLeaveNothing compares the resources of the daemons and the machines before
+// and after many commands.
 func TestThousandCommandsLeaveNothing(t *testing.T) {
 	const many, few, start = 1000, 10, 24
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -110,7 +110,7 @@ func TestThousandCommandsLeaveNothing(t *testing.T) {
 		}
 	}
 	const short = "true & wait"
-	run("0,1", start, start, "sleep 2") // what daemons keep for the next command, they have then
+	run("0,1", start, start, "sleep 2") // afterwards daemons have everything that they keep for later commands
 	run("0,1", few, few, short)
 	before := lookAtRemains(t, c)
 	run("0", many, 8, short)
@@ -125,8 +125,8 @@ func TestThousandCommandsLeaveNothing(t *testing.T) {
 	}
 }
 
-// goroutines ends a daemon by SIGQUIT, which has Go's runtime write the stacks of all
-// goroutines, and counts them.
+// goroutines ends a daemon by SIGQUIT, at which Go's runtime writes the stacks of all goroutines,
+// and counts them.
 func goroutines(t *testing.T, c *cluster.Cluster, d *cluster.Daemon, log string) int {
 	t.Helper()
 	before, err := c.Log(log)

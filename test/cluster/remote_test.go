@@ -21,7 +21,7 @@ import (
 	"bproc/test/limit"
 )
 
-// testdata names the C sources.
+// Paths of C sources.
 const (
 	siglog  = "testdata/siglog.c"
 	pattern = "testdata/pattern.c"
@@ -31,8 +31,7 @@ const (
 // lineTimeout is how long a test waits for a line of output.
 var lineTimeout = limit.Scaled(2 * time.Minute)
 
-// remote is a command that runs on a node, with the two processes that it has
-// on the front end.
+// remote is a command that runs on a node, with its two processes on the front end.
 type remote struct {
 	t     *testing.T
 	c     *cluster.Cluster
@@ -41,7 +40,7 @@ type remote struct {
 	ghost int // its PID, on both sides
 	lines chan string
 
-	stderr bytes.Buffer // to be read after wait
+	stderr bytes.Buffer // may be read after wait
 }
 
 // startRemote starts bpsh for a command whose first line of output is "ready".
@@ -50,7 +49,7 @@ func startRemote(t *testing.T, c *cluster.Cluster, user cluster.User, node int, 
 	return startRemoteWith(t, c, user, node, nil, argv...)
 }
 
-// startRemoteWith does so with a standard input.
+// startRemoteWith is startRemote with a standard input.
 func startRemoteWith(t *testing.T, c *cluster.Cluster, user cluster.User, node int, stdin io.Reader, argv ...string) *remote {
 	t.Helper()
 	r := &remote{t: t, c: c, node: node, lines: make(chan string, 1000)}
@@ -63,9 +62,8 @@ func startRemoteWith(t *testing.T, c *cluster.Cluster, user cluster.User, node i
 	return r
 }
 
-// startJob does so as a shell with job control: bpsh has a process group of its
-// own, whose parent is in the same session, so that stop signals of terminals stop
-// it (setpgid(2)).
+// startJob is startRemote in the way of a shell with job control: bpsh has a process group of its
+// own, whose parent is in the same session, so that stop signals of terminals stop it (setpgid(2)).
 func startJob(t *testing.T, c *cluster.Cluster, user cluster.User, node int, argv ...string) *remote {
 	t.Helper()
 	r := &remote{t: t, c: c, node: node, lines: make(chan string, 1000)}
@@ -89,8 +87,8 @@ func onlyChild(t *testing.T, m *cluster.Machine, pid int) int {
 	return children[0].PID
 }
 
-// start starts the command that is or has bpsh, and waits until the process has
-// said that it is ready.
+// start starts the command that is or contains bpsh, and waits until the process has printed
+// "ready".
 func (r *remote) start(stdin io.Reader, cmd *cluster.Cmd) {
 	r.t.Helper()
 	t := r.t
@@ -113,7 +111,7 @@ func (r *remote) start(stdin io.Reader, cmd *cluster.Cmd) {
 	r.expect("ready")
 }
 
-// pipe returns a pipe that is closed with the test.
+// pipe returns a pipe that is closed at the end of the test.
 func pipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -157,7 +155,7 @@ func (r *remote) kill(sig unix.Signal) {
 	}
 }
 
-// state returns the state of the remote process, and that of the ghost. "" is gone.
+// state returns the states of the remote process and of the ghost; "" means that it is gone.
 func (r *remote) state() (process, ghost string) {
 	r.t.Helper()
 	return stateOf(r.t, r.c.Nodes[r.node].Remote, r.ghost), stateOf(r.t, r.c.Front.Proc, r.ghost)
@@ -175,7 +173,7 @@ func stateOf(t *testing.T, look func(pid int) (cluster.Proc, error), pid int) st
 	return p.State
 }
 
-// gone checks that both the process and its ghost are, once bpsh has ended.
+// gone checks that both the process and its ghost are gone, after bpsh has ended.
 func (r *remote) gone() {
 	r.t.Helper()
 	if process, ghost := r.state(); process != "" || ghost != "" {
@@ -192,8 +190,8 @@ func (r *remote) cleanUp() {
 	_ = r.bpsh.Wait()
 }
 
-// lost waits for the end of bpsh after the node was lost: its status is that of
-// ssh whose connection breaks, and it names the node.
+// lost waits for the end of bpsh after the node was lost: its status is that of ssh with a broken
+// connection, and it names the node.
 func (r *remote) lost() {
 	r.t.Helper()
 	code := r.wait()
@@ -217,8 +215,7 @@ func (r *remote) wait() int {
 	return r.bpsh.ProcessState.ExitCode()
 }
 
-// awaitEnd waits for a command that has closed its output. It does not look at its
-// status.
+// awaitEnd waits for a command that has closed its output. It ignores the status.
 func awaitEnd(t *testing.T, cmd *cluster.Cmd) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -242,8 +239,7 @@ func childrenOf(t *testing.T, m *cluster.Machine, parent int) []cluster.Proc {
 	return slices.DeleteFunc(all, func(p cluster.Proc) bool { return p.PPID != parent })
 }
 
-// stopped says whether a state of /proc is that of a stopped process. A ghost
-// is one under its tracer's eyes.
+// stopped reports whether a state of /proc means stopped; a ghost's tracer changes T to t.
 func stopped(state string) bool { return state == "T" || state == "t" }
 
 // bpsh runs bpsh as a user of the front end.
@@ -256,10 +252,10 @@ func bpsh(t *testing.T, c *cluster.Cluster, user cluster.User, args ...string) c
 	return res
 }
 
-// users are those as whom everything must work alike.
+// users are the users for whom everything must work alike.
 var users = []cluster.User{cluster.Root, cluster.Alice}
 
-// idle reports remote processes and ghosts that exist while none should.
+// idle returns an error if there are remote processes or ghosts.
 func idle(c *cluster.Cluster) error {
 	var left []string
 	for _, n := range c.Nodes {
@@ -286,7 +282,7 @@ func idle(c *cluster.Cluster) error {
 	return nil
 }
 
-// wantIdle checks at the end of a test that nothing of it runs any more.
+// wantIdle checks at the end of a test that none of its processes runs any more.
 func wantIdle(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	t.Cleanup(func() {

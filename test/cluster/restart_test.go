@@ -21,8 +21,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// again ends the master as kill -9 does, or as an administrator does, and starts the
-// next one.
+// again ends the master, by kill -9 or as an administrator does, and starts the next one.
 func again(t *testing.T, c *cluster.Cluster, planned bool) {
 	t.Helper()
 	end := c.Master.Kill
@@ -37,7 +36,7 @@ func again(t *testing.T, c *cluster.Cluster, planned bool) {
 	}
 }
 
-// echoed runs a command on a node that gives back its input, and checks that it does.
+// echoed runs a command on a node that echoes its input, and checks the output.
 func echoed(ctx context.Context, c *cluster.Cluster, node int, seed byte, size int64) error {
 	source := func() io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{seed}), size) }
 	want := sha256.New()
@@ -59,8 +58,8 @@ func echoed(ctx context.Context, c *cluster.Cluster, node int, seed byte, size i
 	return nil
 }
 
-// TestMasterRestartsUnderLoad has the master end again and again while commands read
-// and write a lot, and others start and end.
+// TestMasterRestartsUnderLoad ends the master again and again while commands read and write a lot,
+// and others start and end.
 func TestMasterRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const nodes, rounds = 2, 6
@@ -112,8 +111,8 @@ func TestMasterRestartsUnderLoad(t *testing.T) {
 	noErrors(t, c)
 }
 
-// TestSignalsWhileAway sends signals while there is no master: each comes once, in
-// order, with its value.
+// TestSignalsWhileAway sends signals while there is no master: each arrives once, in order, with
+// its value.
 func TestSignalsWhileAway(t *testing.T) {
 	t.Parallel()
 	const first, count = 34, 40 // SIGRTMIN of the C library; more signals than a group of them
@@ -148,8 +147,8 @@ func TestSignalsWhileAway(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// TestEndsWhileAway has processes end while there is no master: who waits for them
-// learns how, and gets all that they have said.
+// TestEndsWhileAway has processes end while there is no master: their clients get the status, and
+// all output.
 func TestEndsWhileAway(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -204,8 +203,8 @@ func TestEndsWhileAway(t *testing.T) {
 	noErrors(t, c)
 }
 
-// TestStartWhileAway starts commands while there is no master: they wait a while for
-// the next.
+// TestStartWhileAway starts commands while there is no master: they wait for the next one for a
+// while.
 func TestStartWhileAway(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -232,21 +231,21 @@ func TestStartWhileAway(t *testing.T) {
 	}
 }
 
-// TestClientKilledWhileAway kills a client while there is no master: the next one hangs
-// its process up, and not that of a client that is stopped.
+// TestClientKilledWhileAway kills a client while there is no master: the next one hangs its process
+// up, but not that of a stopped client.
 func TestClientKilledWhileAway(t *testing.T) {
 	t.Parallel()
 	testClientKilledWhileAway(t, func(c *cluster.Cluster) error { return c.Master.Kill() })
 }
 
-// TestClientKilledWithoutSlave kills a client while its node has no daemon: its process is
-// hung up when there is one, and has another parent.
+// TestClientKilledWithoutSlave kills a client while its node has no daemon: the next daemon hangs
+// its process up, which has another parent then.
 func TestClientKilledWithoutSlave(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	const script = `trap "exit 8" HUP; echo ready; while :; do sleep 0.05; done`
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", script)
-	time.Sleep(confirmed) // else the node asks anew who has started it
+	time.Sleep(confirmed) // else the node asks again for its parent
 	if err := c.Slaves[0].Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +262,7 @@ func TestClientKilledWithoutSlave(t *testing.T) {
 	})
 }
 
-// TestClientKilledWhileAllAway does so while there is no keeper either.
+// TestClientKilledWhileAllAway does the same without a keeper.
 func TestClientKilledWhileAllAway(t *testing.T) {
 	t.Parallel()
 	testClientKilledWhileAway(t, func(c *cluster.Cluster) error {

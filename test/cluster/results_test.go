@@ -9,8 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestResults is what bpsh makes of many commands for a person, or a program, that wants to
-// know how they ended; and how it ends them.
+// TestResults checks bpsh's output about many commands, for people and for programs, and how bpsh
+// ends the commands.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -64,7 +64,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestProgress looks at the line that says what is still awaited.
+// TestProgress checks the line that shows what bpsh still waits for.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -79,7 +79,8 @@ func TestProgress(t *testing.T) {
 	s.expect(`bad\n(.*\n)?0-3\t?.*-{10,}\nis here\n(.*\n)?` + screenPrompt + `$`)
 }
 
-// TestUsage: what a command has used, and its children, is told by bpsh. A ghost has used nothing.
+// TestUsage checks that bpsh reports the resources that a command and its children have used. A
+// ghost has used none.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)

@@ -16,7 +16,7 @@ import (
 	"bproc/wire/link"
 )
 
-// identityOf returns what a node proves itself with.
+// identityOf returns the identity of a node.
 func identityOf(t *testing.T, m *cluster.Machine) *link.Identity {
 	t.Helper()
 	dir, err := m.Path(filepath.Join(cluster.StateDir, "slave", "identity"))
@@ -41,8 +41,7 @@ func connect(t *testing.T, c *cluster.Cluster, identity *link.Identity) (session
 	return session, err
 }
 
-// joinAgain starts the slave of a node with a token that names nothing. Its number must be
-// what it was.
+// joinAgain starts the slave of a node with a token without a name. It must get its former number.
 func joinAgain(t *testing.T, c *cluster.Cluster, node int) {
 	t.Helper()
 	token := strings.TrimSpace(ask(t, c.Front, cluster.Root, "bpctl", "enroll"))
@@ -59,8 +58,8 @@ func joinAgain(t *testing.T, c *cluster.Cluster, node int) {
 	}
 }
 
-// TestRevoke puts a node out, with what runs there, whether it can be reached or not. It is
-// refused then, also by the next master, until it is enrolled again: then it is what it was.
+// TestRevoke revokes a node, whether it can be reached or not; its processes end. It is then
+// refused, also by the next master, until it is enrolled again, and then has its former number.
 func TestRevoke(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -135,7 +134,8 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// TestRevokeNobody says what is wrong with who cannot be revoked, and who may not do it.
+// TestRevokeNobody checks the errors for nodes that cannot be revoked, and for users who may not
+// revoke.
 func TestRevokeNobody(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, MasterConfig: "node 7 seven\n"})
@@ -159,8 +159,8 @@ func TestRevokeNobody(t *testing.T) {
 	}
 }
 
-// TestSetDown sets a node down: its processes end as they do, and then its session; its daemon
-// waits. Set up again, it is there again.
+// TestSetDown sets a node down: its processes end normally, and then its session; its daemon waits.
+// When it is set up again, it returns.
 func TestSetDown(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -204,8 +204,8 @@ func TestSetDown(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// TestSetDownOfOneThatStays sets a node down that does not care: it looks at others, and says
-// that it has processes. Its view ends, and then its session.
+// TestSetDownOfOneThatStays sets a node down that ignores this: it looks at other nodes, and
+// reports processes. Its view ends, and then its session.
 func TestSetDownOfOneThatStays(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -238,7 +238,7 @@ func TestSetDownOfOneThatStays(t *testing.T) {
 	if m, _, err := wire.NewReader(view).Read(); err != nil || m.Type() != wire.TypeShown {
 		t.Fatalf("it cannot look: got %+v, %v", m, err)
 	}
-	// It is asked for a process, and never says how that went.
+	// It is asked for a process, and never reports the result.
 	waits := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "1", "true")
 	if err := waits.Start(); err != nil {
 		t.Fatal(err)
@@ -266,8 +266,8 @@ func TestSetDownOfOneThatStays(t *testing.T) {
 	_ = waits.Wait()
 }
 
-// TestRejoin has a machine lose its identity and join again, with tokens that name nothing:
-// it has the number and home that it had, each time, also if somebody else has joined.
+// TestRejoin has a machine lose its identity and join again, with tokens without a name: it gets
+// its former number and home each time, also if another machine has joined.
 func TestRejoin(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -293,7 +293,7 @@ func TestRejoin(t *testing.T) {
 	if states, err := c.States(t.Context()); err != nil || len(states) != 2 {
 		t.Errorf("there are nodes %v, %v, want two", states, err)
 	}
-	// One that is there is not put out by a machine that says that it has its name.
+	// A connected node is not replaced by a machine that claims its name.
 	token := strings.TrimSpace(ask(t, c.Front, cluster.Root, "bpctl", "enroll"))
 	if err := c.Nodes[1].Do(func() error {
 		_, err := link.Join(t.Context(), c.Front.Addr.String()+":2223", token, filepath.Join(t.TempDir(), "identity"), "n0")

@@ -18,13 +18,13 @@ import (
 	"bproc/test/limit"
 )
 
-// namespaces is what each machine has of its own. It makes the one for control
-// groups itself, after it has entered them; commands enter that one last (enter.go).
+// namespaces are each machine's own. The machine makes that for control groups itself, after it has
+// entered them; commands enter it last (enter.go).
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
 
 const (
-	// askTimeout is how long PID 1 of a machine may take to answer. It does nothing
-	// that takes long, and the making of a machine is mounts.
+	// askTimeout is how long PID 1 of a machine may take to answer. It does nothing that takes
+	// long; making a machine consists of mounts.
 	askTimeout = time.Minute
 	// callTimeout is how long the thread in a machine's namespaces may be busy.
 	callTimeout = time.Minute
@@ -35,8 +35,8 @@ type run struct {
 	pid     int // of PID 1, on the host
 	pidfd   int
 	init    *exec.Cmd
-	old     bool     // commands meet an old kernel
-	systemd bool     // is PID 1
+	old     bool     // commands see an old kernel
+	systemd bool     // systemd is PID 1
 	leaf    *os.File // control group for commands in the version 2 hierarchy; nil if there is none
 	view    *os.File // cgroup namespace
 	entry   string   // program by which commands enter it
@@ -113,7 +113,7 @@ func (r *run) setUp(m *Machine) error {
 	return <-inside
 }
 
-// boot has PID 1 make the machine.
+// boot makes PID 1 make the machine.
 func (r *run) boot(_ *Machine, setup machineSetup) error {
 	rep, err := r.ask(setup)
 	if err == nil && rep.Err != "" {
@@ -131,8 +131,8 @@ func (r *run) openLeaf(groups []machineGroup) (err error) {
 	return err
 }
 
-// serve is the thread in the machine's namespaces, but for the one of control groups. It
-// never goes back to the host's.
+// serve is the thread in the machine's namespaces, except that for control groups. It never returns
+// to the host's.
 func (r *run) serve(groups []machineGroup, inside chan<- error) {
 	if err := r.enter(groups); err != nil {
 		inside <- err
@@ -162,8 +162,8 @@ func (r *run) enter(groups []machineGroup) error {
 			return fmt.Errorf("enter control group: %w", err)
 		}
 	}
-	// A thread that shares its root and working directory cannot change its
-	// mount namespace (setns(2)).
+	// A thread that shares its root and working directory cannot change its mount namespace
+	// (setns(2)).
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("unshare root directory: %w", err)
 	}
@@ -213,9 +213,9 @@ func (r *run) ask(request any) (machineReply, error) {
 // stop ends PID 1, and with it everything in the machine.
 func (r *run) stop() error {
 	close(r.stopped)
-	_ = r.init.Process.Kill() // has ended by itself: as wanted
-	// The kernel holds PID 1 until all processes of its namespace were waited
-	// for, and those that the thread started are ours to wait for.
+	_ = r.init.Process.Kill() // it may have ended, as wanted
+	// The kernel holds PID 1 until all processes of its namespace were waited for. This process
+	// must wait for those that the thread has started.
 	r.mu.Lock()
 	cmds := r.cmds
 	r.cmds = nil
@@ -242,8 +242,8 @@ func (r *run) stop() error {
 	return err
 }
 
-// track remembers a started command until it was waited for. It reports whether
-// the machine still runs.
+// track records a started command until it was waited for. It reports whether the machine still
+// runs.
 func (r *run) track(c *Cmd) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -260,8 +260,8 @@ func (r *run) forget(c *Cmd) {
 	delete(r.cmds, c)
 }
 
-// socketPair returns a connection and the descriptor of its other end, which
-// the child gets. It keeps message boundaries.
+// socketPair returns a connection and the descriptor of its other end, for the child. It keeps
+// message boundaries.
 func socketPair() (net.Conn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -19,21 +19,20 @@ import (
 type harm int
 
 const (
-	harmless   harm = iota // nothing: nobody notices it, but for the time that it takes
-	harmsNode              // those of its node may be lost
-	harmsEvery             // all may be
+	harmless   harm = iota // nothing: only delays
+	harmsNode              // jobs of its node may be lost
+	harmsEvery             // all jobs may be lost
 )
 
-// faultKind is something that goes wrong and is put right again after a while.
+// faultKind is a fault that is repaired after a while.
 type faultKind struct {
 	name   string
 	weight int
-	onNode bool          // it is a node's; otherwise of the front end, on which one fault is at a time
+	onNode bool          // it affects one node; otherwise the front end, which has one fault at a time
 	least  time.Duration // how long it lasts
 	most   time.Duration
 	harm   harm
-	// refuses is what a command may say that is being started meanwhile, and has not
-	// begun then.
+	// refuses is the error of a command that is started meanwhile and does not begin.
 	refuses string
 	begin   func(ctx context.Context, c *cluster.Cluster, node int) error
 	end     func(ctx context.Context, c *cluster.Cluster, node int) error
@@ -41,16 +40,16 @@ type faultKind struct {
 
 const (
 	chaosLease = 12 * time.Second
-	// chaosShort bounds what harms nothing: a few of these in a row are within the lease.
+	// chaosShort bounds harmless faults: a few in a row are within the lease.
 	chaosShort = 2 * time.Second
-	// chaosGone is when a node that is not heard of counts as lost: lease and margin.
+	// chaosGone is when a silent node counts as lost: lease and margin.
 	chaosGone = chaosLease + 5*time.Second
-	// settling is for how long after the end of a harmful fault jobs may be harmed: the
-	// node comes back in this time.
+	// settling is how long after the end of a harmful fault jobs may be harmed: the node comes back
+	// in this time.
 	settling = 10 * time.Second
 )
 
-// What a command says that cannot be started.
+// Errors of a command that cannot be started.
 const (
 	noMaster = "no master is running here"
 	isDown   = "is down"
@@ -129,8 +128,7 @@ func (f *fault) String() string {
 	return fmt.Sprintf("%6.2f to %6.2f s  %-9s  %s", f.at.Seconds(), f.end.Seconds(), where, f.kind.name)
 }
 
-// mayHarm reports whether a job of a node that ran from begin to end may have been
-// harmed.
+// mayHarm reports whether a job of a node that ran from begin to end may have been harmed.
 func (f *fault) mayHarm(node int, begin, end time.Time) bool {
 	if f.kind.harm == harmless || f.kind.harm == harmsNode && f.node != node {
 		return false
@@ -138,9 +136,8 @@ func (f *fault) mayHarm(node int, begin, end time.Time) bool {
 	return f.began.Before(end) && (f.ended.IsZero() || begin.Before(f.ended.Add(settling)))
 }
 
-// newSchedule makes the schedule of a seed: faults that begin within a time, at most
-// one at a time in each place. Kinds that last or harm for longer than half of that
-// are left out.
+// newSchedule makes the schedule of a seed: faults that begin within a time, at most one at a time
+// in each place. Kinds that last or harm for longer than half of that are left out.
 func newSchedule(seed uint64, nodes int, length time.Duration) []*fault {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var kinds []faultKind
@@ -171,7 +168,7 @@ func newSchedule(seed uint64, nodes int, length time.Duration) []*fault {
 			continue
 		}
 		free[f.node] = f.end + 100*time.Millisecond
-		if f.kind.harm != harmless { // else all jobs would be harmed by one fault or another
+		if f.kind.harm != harmless { // else all jobs would be harmed by some fault
 			free[f.node] = f.end + 2*settling
 		}
 		all = append(all, f)
@@ -215,7 +212,7 @@ func play(t *testing.T, c *cluster.Cluster, faults []*fault) {
 // stepTimeout bounds the end or the start of a daemon.
 var stepTimeout = limit.Scaled(60 * time.Second)
 
-// text is a schedule as a failed test shows it.
+// text formats a schedule for a failed test.
 func text(faults []*fault) string {
 	var lines []string
 	for _, f := range faults {

@@ -10,19 +10,19 @@ import (
 	"bproc/test/cluster"
 )
 
-// screen is a terminal of tmux on the front end, with a dash in it, which leaves the
-// settings of its terminal to others.
+// screen is a tmux terminal on the front end that runs a dash, which does not change the settings
+// of its terminal.
 type screen struct {
 	t    *testing.T
 	c    *cluster.Cluster
 	tmux []string
 }
 
-const screenPrompt = "here>" // tmux leaves blanks at the ends of lines out
+const screenPrompt = "here>" // tmux omits blanks at the ends of lines
 
 func newScreen(t *testing.T, c *cluster.Cluster) *screen {
 	t.Helper()
-	// The server of another test may still be about to end.
+	// The server of another test may still be ending.
 	s := &screen{t: t, c: c, tmux: []string{"tmux", "-S", "/run/" + t.Name() + ".sock", "-f", "/dev/null"}}
 	s.do("new-session", "-d", "-x", "80", "-y", "24", "env", "TERM=screen", "PS1="+screenPrompt, "ENV=", "dash", "-i")
 	t.Cleanup(func() { _, _ = c.Front.Exec(context.Background(), cluster.Root, append(s.tmux, "kill-server")...) })
@@ -54,7 +54,7 @@ func (s *screen) line(text string) {
 	s.typ(text, "Enter")
 }
 
-// expect waits until a pattern matches what is on the screen.
+// expect waits until a pattern matches the screen.
 func (s *screen) expect(pattern string) {
 	s.t.Helper()
 	re := regexp.MustCompile(`(?m)` + pattern)
@@ -66,7 +66,7 @@ func (s *screen) expect(pattern string) {
 	})
 }
 
-// TestTerminal is a session at a shell of a node.
+// TestTerminal is a session in a shell of a node.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -147,7 +147,8 @@ func TestTerminalIsRestored(t *testing.T) {
 			s.expect(`ready`)
 			wantSleep(t, c, "S")
 			tt.end()
-			// The shell may be faster than who restores the settings: its first lines can begin anywhere.
+			// The shell may be faster than the process that restores the settings: its first lines
+			// can begin anywhere.
 			s.expect(`^status ` + tt.status + `\s+` + screenPrompt + `$`)
 			wantSleep(t, c, "")
 			s.line("clear; until stty -a | grep -q ' icanon'; do sleep 0.1; done; stty -a | grep -o '[-]*\\(icanon\\|echo\\|isig\\|opost\\|icrnl\\) ' | xargs")

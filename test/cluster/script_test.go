@@ -10,19 +10,18 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestScripts runs the scripts in testdata. Beside testscript's own commands
-// they have:
+// TestScripts runs the scripts in testdata. They have these commands besides testscript's own:
 //
 //	cluster N [DIRECTIVE...]    start a cluster of N nodes; a directive is a line of the master's configuration
-//	user NAME                   whose commands the following are: root, alice, bob
+//	user NAME                   the user of the following commands: root, alice, bob
 //	front CMD ARG...            a command on the front end
 //	node N CMD ARG...           a command on node N, outside of the process space
 //	bpsh, bpstat, bpctl ARG...  short for front bpsh ...
-//	exitcode N                  the exit code of the last command
-//	killnode N                  power failure of node N, waits until it is down
-//	reboot N                    switches node N on again, waits until it is up
-//	cut N, heal N               pulls the network plug of node N, puts it back
-//	up N, down N                waits until node N is that
+//	exitcode N                  check the exit code of the last command
+//	killnode N                  power failure of node N; wait until it is down
+//	reboot N                    switch node N on again; wait until it is up
+//	cut N, heal N               disconnect node N from the network, connect it again
+//	up N, down N                wait until node N is in this state
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -78,7 +77,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptKey is where a script's state is among the values of its environment.
+// scriptKey is the key of a script's state in the values of its environment.
 var scriptKey = new(int)
 
 type scriptState struct {

@@ -7,8 +7,9 @@ import (
 	"bproc/test/cluster"
 )
 
-// nameServer answers each question for an SRV record of _bproc._tcp.cluster.test: nobody listens at the first of
-// its two ports. To others it answers that there is no such name. It ends with its standard input.
+// nameServer answers queries for the SRV record of _bproc._tcp.cluster.test with two ports; no
+// server listens on the first one. To other queries it answers that the name does not exist. It
+// ends with its standard input.
 const nameServer = `import os, socket, struct, sys, threading
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("127.0.0.1", 53))
@@ -27,8 +28,8 @@ while True:
     s.sendto(head + q[12:end] + answer, peer)
 `
 
-// TestMasterByService: a node finds its master by an SRV record of the DNS, of the domain that is given or
-// its own, and by a file; again when another master was started.
+// TestMasterByService has a node find its master by an SRV record of the DNS, in the given domain
+// or its own, and by a file, and again with another master.
 func TestMasterByService(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})

@@ -10,8 +10,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestShutdown shuts the services of a front end down while commands run on a node: nothing
-// waits until systemd loses its patience, and nothing is left on the node.
+// TestShutdown shuts the services of a front end down while commands run on a node: no service
+// reaches systemd's stop timeout, and nothing is left on the node.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true})
@@ -29,8 +29,8 @@ func TestShutdown(t *testing.T) {
 	if err := c.Front.Systemctl(t.Context(), "start", "--job-mode=replace-irreversibly", "shutdown.target"); err != nil {
 		t.Fatal(err)
 	}
-	// A bpsh that has nothing left to wait for when its own SIGTERM comes ends by that, which
-	// systemd counts as a success.
+	// A bpsh that has nothing left to wait for ends by its own SIGTERM, which systemd counts as a
+	// success.
 	for unit, want := range map[string]string{"plain": "exit-code success", "stubborn": "exit-code success", "bpmaster": "success", "bpprocfs": "success"} {
 		if got := ask(t, c.Front, cluster.Root, "systemctl", "show", "--property=Result", "--value", unit+".service"); !slices.Contains(strings.Fields(want), got) {
 			t.Errorf("%s has ended by %s, want %s", unit, got, want)

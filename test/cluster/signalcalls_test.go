@@ -6,8 +6,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestConformSignals sends signals within a tree of processes by every call that
-// sends one.
+// TestConformSignals sends signals within a tree of processes by every call that sends one.
 func TestConformSignals(t *testing.T) {
 	t.Parallel()
 	for _, user := range users {

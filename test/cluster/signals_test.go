@@ -12,9 +12,9 @@ import (
 	"bproc/test/cluster"
 )
 
-// siQueue is what siginfo_t says of every forwarded signal, also of one sent by
-// kill(2): the kernel lets nobody say SI_USER in the name of another
-// (rt_sigqueueinfo(2)), and the sender's UID is worth more.
+// siQueue is the code in the siginfo_t of every forwarded signal, even of one sent by kill(2): the
+// kernel allows no process to send SI_USER in the name of another (rt_sigqueueinfo(2)), and the
+// sender's UID is more important.
 const siQueue = -1
 
 // lastSignal is SIGRTMAX.
@@ -49,8 +49,8 @@ func TestSignals(t *testing.T) {
 	r.gone()
 }
 
-// TestSignalFromUser has an ordinary user signal his own process, and fail to
-// signal another's.
+// TestSignalFromUser has an ordinary user signal a process of that user, and fail to signal another
+// user's.
 func TestSignalFromUser(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -76,8 +76,8 @@ func TestSignalFromUser(t *testing.T) {
 	r.wait()
 }
 
-// TestDeadlySignals has a process die of each signal whose default that is, and
-// its parent on the front end see it.
+// TestDeadlySignals has a process die of each signal with that default action: its parent on the
+// front end gets the status.
 func TestDeadlySignals(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -89,8 +89,7 @@ func TestDeadlySignals(t *testing.T) {
 		if slices.Contains(harmless, sig) {
 			continue
 		}
-		// Whoever runs the tests may have had a signal ignored, and that is inherited
-		// here as there.
+		// The tests may have been started with a signal ignored, which is inherited on both sides.
 		native, err := c.Front.Exec(t.Context(), cluster.Alice, cluster.Program(t, die), fmt.Sprint(int(sig)))
 		if err != nil {
 			t.Fatal(err)
@@ -102,8 +101,7 @@ func TestDeadlySignals(t *testing.T) {
 	}
 }
 
-// TestStopAndContinue follows a process that is stopped and continued through
-// its ghost.
+// TestStopAndContinue stops and continues a process through its ghost.
 func TestStopAndContinue(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
@@ -128,7 +126,7 @@ func TestStopAndContinue(t *testing.T) {
 				})
 			}
 			r.kill(sig)
-			r.kill(unix.SIGKILL) // ends a stopped process as well
+			r.kill(unix.SIGKILL) // ends a stopped process, too
 			if code := r.wait(); code != 137 {
 				t.Errorf("exit code %d, want 137", code)
 			}
@@ -137,7 +135,7 @@ func TestStopAndContinue(t *testing.T) {
 	}
 }
 
-// TestSignalToCommand: what batch systems warn a job by goes through bpsh itself. It
+// TestSignalToCommand checks that the warning signals of batch systems go through bpsh itself. bpsh
 // does not catch signals in its first milliseconds.
 func TestSignalToCommand(t *testing.T) {
 	t.Parallel()

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// site is what all clusters of this process share.
+// site is shared by all clusters of this process.
 type site struct {
 	id      string // unique on this host; the name of the directory and of the control groups
-	dir     string // where everything with a name in the file system is
+	dir     string // contains all files of the site
 	groups  []hierarchy
 	janitor *janitor
 
@@ -21,7 +21,7 @@ type site struct {
 	next int // number of the next cluster
 }
 
-// theSite makes the site when it is first asked for.
+// theSite makes the site on the first call.
 var theSite = sync.OnceValues(func() (*site, error) {
 	s, err := newSite()
 	if err == nil {
@@ -30,7 +30,7 @@ var theSite = sync.OnceValues(func() (*site, error) {
 	return s, err
 })
 
-// made is the site if there is one.
+// made is the site, if there is one.
 var made atomic.Pointer[site]
 
 func newSite() (*site, error) {
@@ -53,14 +53,14 @@ func newSite() (*site, error) {
 	if s.janitor, err = startJanitor(s); err != nil {
 		return nil, fmt.Errorf("start the janitor: %w", err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { // ordinary users run commands that are in it
+	if err := os.Chmod(dir, 0o755); err != nil { // ordinary users run commands in it
 		return nil, err
 	}
 	return s, nil
 }
 
-// baseDir finds a directory whose file system honours file capabilities, which
-// the ghost's image needs; /tmp is often mounted nosuid.
+// baseDir finds a directory whose file system honours file capabilities, which the ghost's image
+// needs; /tmp is often mounted nosuid.
 func baseDir() (string, error) {
 	candidates := []string{"/var/tmp", os.TempDir(), "/srv"}
 	for _, dir := range candidates {

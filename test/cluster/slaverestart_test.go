@@ -27,7 +27,7 @@ func newRestarts(t *testing.T, c *cluster.Cluster) *restarts {
 	return &restarts{t: t, c: c, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// once kills the daemon, and starts the next a little later.
+// once kills the daemon, and starts the next one a little later.
 func (r *restarts) once() {
 	r.t.Helper()
 	time.Sleep(time.Duration(r.random.IntN(150_000)) * time.Microsecond)
@@ -40,8 +40,8 @@ func (r *restarts) once() {
 	}
 }
 
-// TestSlaveKilled kills the daemon of a node: its processes go on, and their clients
-// have them as before.
+// TestSlaveKilled kills the daemon of a node: its processes go on, and stay connected to their
+// clients.
 func TestSlaveKilled(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
@@ -74,8 +74,8 @@ func TestSlaveKilled(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// TestSlaveKilledUnderLoad has much go both ways while daemons are killed, to one who
-// reads all the time and to one who does not: what waits then is with the next daemon.
+// TestSlaveKilledUnderLoad sends much data both ways while daemons are killed, to a client that
+// reads all the time and to one that does not: the next daemon gets the bytes that wait.
 func TestSlaveKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	const size = 128 << 20
@@ -100,7 +100,7 @@ func TestSlaveKilledUnderLoad(t *testing.T) {
 			for range 6 {
 				restarts.once()
 			}
-			_ = cmd.Wait() // the code says it
+			_ = cmd.Wait() // the code has the result
 			code := cmd.ProcessState.ExitCode()
 			if want := fmt.Sprintf("%d bytes as written\n", size); code != 0 || out.String() != want {
 				t.Errorf("exit code %d, %q and %q, want %q", code, &out, &errs, want)
@@ -109,8 +109,8 @@ func TestSlaveKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// TestForksWithoutSlave has a process fork while daemons are killed: the front end has
-// each child, of the right parent.
+// TestForksWithoutSlave has a process fork while daemons are killed: the front end has each child,
+// with the right parent.
 func TestForksWithoutSlave(t *testing.T) {
 	t.Parallel()
 	const children = 100
@@ -128,7 +128,7 @@ func TestForksWithoutSlave(t *testing.T) {
 			t.Fatal(err)
 		}
 		pids = append(pids, pid)
-		// It was said after the birth, and so there is a ghost.
+		// It was printed after the birth, so the ghost exists.
 		if p, err := c.Front.Proc(pid); err != nil || p.PPID != r.ghost {
 			t.Errorf("child %d: %+v, %v, want parent %d", pid, p, err, r.ghost)
 		}
@@ -169,7 +169,7 @@ func TestExitsWithoutSlave(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
-// TestCallsWithoutSlave has processes ask for their parent and signal one elsewhere while
+// TestCallsWithoutSlave has processes ask for their parent and signal a process elsewhere while
 // daemons are killed.
 func TestCallsWithoutSlave(t *testing.T) {
 	t.Parallel()
@@ -188,7 +188,7 @@ print "over\n"; exit 6`
 	}
 }
 
-// TestStoppedWithoutSlave has a process stopped when its daemon is killed.
+// TestStoppedWithoutSlave kills the daemon of a stopped process.
 func TestStoppedWithoutSlave(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})

@@ -13,11 +13,11 @@ import (
 	"bproc/test/limit"
 )
 
-// soakVariable names the environment variable with the time that TestSoak and
-// TestStressNG keep a cluster at work, such as 2m.
+// soakVariable names the environment variable with the time for which TestSoak and TestStressNG
+// run, such as 2m.
 const soakVariable = "BPROC_SOAK"
 
-// soakLength is that time.
+// soakLength returns that time.
 func soakLength(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv(soakVariable)
@@ -31,12 +31,12 @@ func soakLength(t *testing.T) time.Duration {
 	return length
 }
 
-// TestSoak has three nodes and the front end make processes and threads as fast
-// as they can, from blocks of numbers so small that they are used up all the
-// time. No number may be wrong, or have two owners.
+// TestSoak has three nodes and the front end make processes and threads as fast as they can, from
+// blocks of numbers so small that they are used up all the time. No number may be wrong, or have
+// two owners.
 func TestSoak(t *testing.T) {
 	const nodes, workers, block = 3, 2, 384
-	const turns = 4 // of the numbers of a block, at least, on a machine however busy
+	const turns = 4 // times that a block's numbers are used up, at least, even on a busy machine
 	length := soakLength(t)
 	cluster.Watch(t, length+3*time.Minute)
 	program := cluster.Program(t, "testdata/conform/soak.c", "-static")

@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// Listen returns a listener on the machine's network. A socket belongs to the
-// network namespace of the thread that makes it, whoever uses it later.
+// Listen returns a listener on the machine's network. A socket belongs to the network namespace of
+// the thread that makes it.
 func (m *Machine) Listen(ctx context.Context, network, address string) (net.Listener, error) {
 	r, err := m.current()
 	if err != nil {
@@ -20,8 +20,7 @@ func (m *Machine) Listen(ctx context.Context, network, address string) (net.List
 	return l, err
 }
 
-// Do runs f on a thread in the machine's namespaces: sockets that it makes belong to
-// the machine.
+// Do runs f on a thread in the machine's namespaces: sockets that it makes belong to the machine.
 func (m *Machine) Do(f func() error) error {
 	r, err := m.current()
 	if err != nil {
@@ -30,7 +29,7 @@ func (m *Machine) Do(f func() error) error {
 	return r.do(f)
 }
 
-// Dial connects from the machine. The address has no host names.
+// Dial connects from the machine. The address may not have host names.
 func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	r, err := m.current()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestOutsideOfSpace has processes of a node look for and signal what runs there
-// outside of the process space: they see nothing, and nothing gets a signal.
+// TestOutsideOfSpace has processes of a node look for and signal the node's processes outside of
+// the process space: they see none, and none gets a signal.
 func TestOutsideOfSpace(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -29,7 +29,7 @@ func TestOutsideOfSpace(t *testing.T) {
 			for pid := guard.pid - 2; pid <= guard.pid+2; pid++ {
 				argv = append(argv, fmt.Sprintf("number=%d", pid), fmt.Sprintf("group=-%d", pid))
 			}
-			// As an ordinary user: root may signal what has these numbers on the front end.
+			// As an ordinary user: root may signal processes with these numbers on the front end.
 			if _, err := c.Front.Exec(t.Context(), cluster.Alice, argv...); err != nil {
 				t.Fatal(err)
 			}
@@ -43,8 +43,7 @@ func TestOutsideOfSpace(t *testing.T) {
 	}
 }
 
-// guard is a process of a node outside of the process space, which says what
-// signals it gets.
+// guard is a process of a node outside of the process space that prints the signals that it gets.
 type guard struct {
 	*target
 	node *cluster.Machine
@@ -76,7 +75,7 @@ func startGuard(t *testing.T, node *cluster.Machine, user cluster.User) guard {
 	return g
 }
 
-// log ends the guard and returns what it has got.
+// log ends the guard and returns the signals that it has got.
 func (g guard) log() []string {
 	g.t.Helper()
 	if err := g.node.Kill(g.pid, unix.SIGTERM); err != nil {

@@ -14,8 +14,8 @@ import (
 	"bproc/test/limit"
 )
 
-// startTimeout is how long a whole cluster may take to start, on a machine
-// that is busy with other tests.
+// startTimeout is how long a whole cluster may take to start, on a machine that is busy with other
+// tests.
 var startTimeout = limit.Scaled(5 * time.Minute)
 
 // shared are the clusters that tests use one after the other, by number of nodes.
@@ -27,12 +27,12 @@ var shared struct {
 // lent is a cluster that at most one test has at a time.
 type lent struct {
 	*Cluster
-	to   string // the test of the top level; empty: none
-	uses int    // of it and its subtests
+	to   string // the top-level test; empty: none
+	uses int    // by the test and its subtests
 }
 
-// Main runs the tests of a package that has clusters, and returns the exit
-// code. It fails when something of the clusters is left at the end.
+// Main runs the tests of a package that has clusters, and returns the exit code. It fails if
+// something of the clusters is left at the end.
 func Main(m *testing.M) int {
 	code := m.Run()
 	var errs []error
@@ -49,9 +49,9 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Finish removes what the clusters of this process have shared. A program
-// calls it before it ends, after all clusters were stopped. If it does not,
-// because it was killed, the same is done a moment later.
+// Finish removes the shared resources of this process's clusters. A program calls it before it
+// ends, after all clusters were stopped. If it does not, because it was killed, the janitor does
+// the same.
 func Finish() error {
 	s := made.Load()
 	if s == nil {
@@ -79,7 +79,7 @@ func Start(t testing.TB, config Config) *Cluster {
 	return c
 }
 
-// start starts a cluster under the eyes of the test's watchdog, so also its start.
+// start starts a cluster with the test's watchdog running already.
 func start(t testing.TB, config Config) (*Cluster, error) {
 	t.Helper()
 	c, err := newCluster(config)
@@ -92,9 +92,9 @@ func start(t testing.TB, config Config) (*Cluster, error) {
 	return c, c.startOrStop(ctx)
 }
 
-// Shared returns a running cluster of the given number of nodes. Until the test ends no other
-// test has it, but its own subtests. It must leave the cluster as it was: all nodes up, no
-// processes of its own. One in which a test hung is replaced.
+// Shared returns a running cluster of the given number of nodes. Until the test ends only its own
+// subtests may use it, too. The test must leave the cluster in its former state: all nodes up, no
+// processes of its own. A cluster in which a test hung is replaced.
 func Shared(t testing.TB, nodes int) *Cluster {
 	t.Helper()
 	shared.mu.Lock()
@@ -120,7 +120,7 @@ func Shared(t testing.TB, nodes int) *Cluster {
 	return l.Cluster
 }
 
-// free finds the cluster that a test has already, or one that no test has; nil: there is none.
+// free finds the cluster that a test already has, or one that no test has; nil: none.
 func free(t testing.TB, test string, nodes int) (found *lent) {
 	t.Helper()
 	for i, l := range slices.Backward(shared.clusters[nodes]) {

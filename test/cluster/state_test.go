@@ -13,21 +13,21 @@ import (
 	"bproc/test/cluster"
 )
 
-// owners are those that node 0 can be given to.
+// owners are the possible owners of node 0.
 var owners = []string{"alice", "bob"}
 
-// changes is what is asked of a master that may be killed: another owner for node 0,
-// then a token, in turn.
+// changes makes requests to a master that may be killed: alternately another owner for node 0, and
+// a token.
 type changes struct {
 	t     *testing.T
 	c     *cluster.Cluster
-	owner string // the last one that the master has answered
-	tried string // the last one of all
-	token string // the last one that was given
+	owner string // the last one that the master has confirmed
+	tried string // the last one that was requested
+	token string // the last one that was issued
 }
 
-// make asks until the master does not answer, or ctx ends: then it is known that nobody
-// answers any more, for which commands would wait a while.
+// make makes requests until the master does not answer, or ctx ends: then no master answers, and
+// commands would wait for a while.
 func (ch *changes) make(ctx context.Context) {
 	ch.t.Helper()
 	ch.tried = ch.owner
@@ -47,7 +47,7 @@ func (ch *changes) make(ctx context.Context) {
 	}
 }
 
-// bpctl reports whether it is answered.
+// bpctl reports whether the master answers.
 func (ch *changes) bpctl(ctx context.Context, args ...string) (stdout string, ok bool) {
 	ch.t.Helper()
 	res, err := ch.c.Front.Exec(ctx, cluster.Root, append([]string{"bpctl"}, args...)...)
@@ -60,8 +60,8 @@ func (ch *changes) bpctl(ctx context.Context, args ...string) (stdout string, ok
 	return res.Stdout, res.Code == 0
 }
 
-// check compares what the next master knows with what was answered. What was asked
-// and not answered may have been done.
+// check compares the next master's state with the confirmed changes. Requests without an answer may
+// have been carried out.
 func (ch *changes) check() {
 	ch.t.Helper()
 	table := ask(ch.t, ch.c.Front, cluster.Root, "bpstat", "0")
@@ -78,8 +78,8 @@ func (ch *changes) check() {
 	ch.owner = now
 }
 
-// TestStateSurvivesKills kills the master again and again while nodes are enrolled and
-// changed. What was answered is there with the next master.
+// TestStateSurvivesKills kills the master again and again while nodes are enrolled and changed. The
+// next master has all confirmed changes.
 func TestStateSurvivesKills(t *testing.T) {
 	t.Parallel()
 	const kills = 12
@@ -118,8 +118,8 @@ func TestStateSurvivesKills(t *testing.T) {
 	}
 }
 
-// TestDamagedState has a master find one byte of its state changed. It says so and
-// leaves the file as it is.
+// TestDamagedState has a master find one byte of its state changed. It reports that and leaves the
+// file unchanged.
 func TestDamagedState(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{NoSlaves: true})

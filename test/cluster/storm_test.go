@@ -15,14 +15,14 @@ import (
 	"bproc/test/cluster"
 )
 
-// What a storm may be told (testdata/conform/storm.c).
+// Orders to a storm (testdata/conform/storm.c).
 const (
 	stormChurns = iota
 	stormHolds
 	stormEnds
 )
 
-// storm is a program on node 1 that changes its tree all the time.
+// storm is a program on node 1 that changes its process tree all the time.
 type storm struct {
 	*conversation
 	wanted, changes *atomic.Int32 // in a file that the program shares
@@ -70,7 +70,7 @@ func (s *storm) goesOn(n int32) {
 	})
 }
 
-// hold has the storm hold and its tree verified.
+// hold pauses the storm and verifies its tree.
 func (s *storm) hold() {
 	s.t.Helper()
 	s.wanted.Store(stormHolds)
@@ -87,9 +87,8 @@ func (s *storm) end() {
 	}
 }
 
-// TestForksOverCutLink cuts a node off while processes come and go there: they go
-// on doing so, and soon after the cut the front end shows what there is, and
-// nothing else.
+// TestForksOverCutLink cuts a node off while processes are born and end there: that goes on, and
+// soon after the cut the front end shows exactly the existing processes.
 func TestForksOverCutLink(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -120,7 +119,7 @@ func TestForksOverCutLink(t *testing.T) {
 	})
 }
 
-// onlyClaimed checks that there are no ghosts but those of claimed processes.
+// onlyClaimed checks that all ghosts are those of claimed processes.
 func onlyClaimed(c *cluster.Cluster, all claims) error {
 	ghosts, err := c.Front.Ghosts()
 	if err != nil {

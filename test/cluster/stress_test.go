@@ -11,14 +11,14 @@ import (
 	"bproc/test/cluster"
 )
 
-// complaint is in a line in which stress-ng reports that something went wrong. Newer
-// versions also say of how many that is true: "failed: 0".
+// complaint matches a line in which stress-ng reports an error. Newer versions also report the
+// number of failures: "failed: 0".
 var complaint = regexp.MustCompile(`stress-ng: (fail|error): |unsuccessful run|failed: [1-9]`)
 
-// TestStressNG runs a torture test of the kernel's ways to make processes and threads on
-// a node, as anybody would. It makes 4,096 threads, each of whose system calls that the
-// node's init is asked about takes the longer the more there are (seccomp_notify_poll of
-// the kernel), and does not end before they have: that takes longer than it was told.
+// TestStressNG runs a torture test of the kernel's ways to make processes and threads on a node, as
+// any user would. It makes 4,096 threads. Their system calls that the node's init is asked about
+// take longer with more of them (seccomp_notify_poll of the kernel), and it waits for all of them,
+// so it takes longer than it was told.
 func TestStressNG(t *testing.T) {
 	length := soakLength(t)
 	limit := length + 2*time.Minute
@@ -26,7 +26,7 @@ func TestStressNG(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	// In a directory that it may write to: it looks for one there.
+	// In a directory that stress-ng can write to: it needs one.
 	command := fmt.Sprintf("cd %s && stress-ng --fork 4 --vfork 4 --pthread 4 --timeout %ds", scratch(t), int(length.Seconds()))
 	res, err := c.Front.Exec(ctx, cluster.Alice, "bpsh", "0", "sh", "-c", command)
 	if err != nil {

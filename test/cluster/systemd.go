@@ -15,8 +15,8 @@ import (
 	"bproc/test/limit"
 )
 
-// A machine that systemd runs has it as PID 1, in place of this binary: it has the
-// machine's namespaces and control groups, but units of ours alone.
+// A machine that systemd runs has it as PID 1 instead of this binary: systemd has the machine's
+// namespaces and control groups, but only our units.
 //
 //	test process                  PID 1: this binary          PID 1: systemd
 //	machineSetup   ------------>   makes the machine
@@ -25,23 +25,23 @@ import (
 //	               <------------------------------------------- READY=1
 //	thread enters
 //
-// The thread's commands have a control group of their own in each hierarchy, which
-// systemd does not know: it empties the top groups when it starts.
+// The thread's commands have a control group of their own in each hierarchy, which systemd does not
+// know: it empties the top groups when it starts.
 
-// systemdPaths are where distributions have it.
+// systemdPaths are the program's paths in distributions.
 var systemdPaths = []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"}
 
 // bootTimeout is how long systemd may take to start nearly nothing.
 const bootTimeout = 5 * time.Minute
 
-// UnitDir is where a machine that systemd runs has its units. What the host has in
-// /etc/systemd and /usr/lib/systemd is not seen.
+// UnitDir has the units of a machine that systemd runs. The host's /etc/systemd and
+// /usr/lib/systemd are not visible.
 const UnitDir = "/run/units"
 
-// unitPath has, besides, where systemd puts what is asked of it at run time.
+// unitPath also has the directories in which systemd puts units at run time.
 var unitPath = []string{"/run/systemd/system.control", "/run/systemd/transient", UnitDir}
 
-// baseUnits are what systemd and the units of bproc name.
+// baseUnits are the units that systemd and the units of bproc need.
 var baseUnits = map[string]string{
 	"default.target":        "[Unit]\nRequires=basic.target\nAfter=basic.target\nAllowIsolate=yes\n",
 	"basic.target":          "[Unit]\nRequires=sysinit.target dbus.socket\nAfter=sysinit.target dbus.socket\n",
@@ -59,7 +59,7 @@ var baseUnits = map[string]string{
 // systemdConfig is system.conf: there is no journal.
 const systemdConfig = "[Manager]\nDefaultStandardOutput=null\nDefaultStandardError=inherit\n"
 
-// findSystemd returns the program.
+// findSystemd returns the path of the program.
 func findSystemd() (string, error) {
 	for _, path := range systemdPaths {
 		if unix.Access(path, unix.X_OK) == nil {
@@ -69,7 +69,7 @@ func findSystemd() (string, error) {
 	return "", fmt.Errorf("none of %v is there (package systemd)", systemdPaths)
 }
 
-// bootSystemd has PID 1 make the machine and become systemd, and waits for that.
+// bootSystemd makes PID 1 make the machine and become systemd, and waits for that.
 func (r *run) bootSystemd(m *Machine, setup machineSetup) (err error) {
 	if setup.Systemd, err = findSystemd(); err != nil {
 		return err
@@ -100,8 +100,8 @@ func (r *run) bootSystemd(m *Machine, setup machineSetup) (err error) {
 	return nil
 }
 
-// prepareSystemd writes what systemd reads, in the machine, and gives it a console: it
-// must not write to the host's.
+// prepareSystemd writes systemd's files in the machine, and gives it a console: it must not write
+// to the host's.
 func prepareSystemd(console string) error {
 	for name, text := range baseUnits {
 		if err := writeFile(filepath.Join(UnitDir, name), text); err != nil {
@@ -121,7 +121,7 @@ func writeFile(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o644)
 }
 
-// execSystemd makes this process systemd. It returns only if that fails.
+// execSystemd executes systemd in this process. It returns only if that fails.
 func execSystemd(program, notify string) error {
 	return unix.Exec(program, []string{"/sbin/init", "--system", "--show-status=no", "--log-target=console", "--crash-shell=no"}, []string{
 		"container=bproctest",
@@ -132,9 +132,8 @@ func execSystemd(program, notify string) error {
 	})
 }
 
-// InstallUnits writes units of the source tree into a machine that systemd runs, as "make
-// install" does, with the standard error of what they start in files that are shown when
-// the test fails.
+// InstallUnits writes units of the source tree into a machine that systemd runs, as "make install"
+// does. The standard error of their programs goes to files that are shown when the test fails.
 func (m *Machine) InstallUnits(ctx context.Context, names ...string) error {
 	module, err := moduleDir()
 	if err != nil {
@@ -158,7 +157,7 @@ func (m *Machine) InstallUnits(ctx context.Context, names ...string) error {
 	return m.Systemctl(ctx, "daemon-reload")
 }
 
-// Systemctl asks systemd of the machine for something that must succeed.
+// Systemctl runs systemctl in the machine, which must succeed.
 func (m *Machine) Systemctl(ctx context.Context, args ...string) error {
 	res, err := m.Exec(ctx, Root, append([]string{"systemctl"}, args...)...)
 	if err == nil && res.Code != 0 {
@@ -167,7 +166,7 @@ func (m *Machine) Systemctl(ctx context.Context, args ...string) error {
 	return err
 }
 
-// unitWords is what is worth knowing of units that have failed.
+// unitWords describes the units that have failed.
 func (m *Machine) unitWords(ctx context.Context) string {
 	res, err := m.Exec(ctx, Root, "systemctl", "--no-pager", "--all", "--failed", "--lines=0", "status")
 	if err != nil {
@@ -176,8 +175,8 @@ func (m *Machine) unitWords(ctx context.Context) string {
 	return res.Stdout
 }
 
-// startUnits starts a cluster by its units: the nodes join with tokens in files. Without
-// slaves nothing is started, and everything installed.
+// startUnits starts a cluster by its units: the nodes join with tokens in files. Without slaves it
+// installs everything and starts nothing.
 func (c *Cluster) startUnits(ctx context.Context) error {
 	if c.config.NoSlaves {
 		for _, n := range c.Nodes {
@@ -213,7 +212,7 @@ func (c *Cluster) startUnits(ctx context.Context) error {
 	return c.WaitUp(ctx, c.NodeIDs()...)
 }
 
-// signalByCommand sends a signal on a machine whose PID 1 does not listen to us.
+// signalByCommand sends a signal on a machine whose PID 1 takes no requests.
 func (m *Machine) signalByCommand(k killRequest) error {
 	if k.Queue {
 		return fmt.Errorf("%s: sigqueue: %w", m.Name, errors.ErrUnsupported)

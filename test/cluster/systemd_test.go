@@ -10,8 +10,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestSystemd has a cluster that systemd runs, with the units of the source tree: whatever
-// is asked of systemd on either side, a job goes on that began before.
+// TestSystemd runs a cluster by systemd, with the units of the source tree: a job goes on through
+// all operations of systemd on both sides.
 func TestSystemd(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true})
 	stdin, feed := pipe(t)
@@ -61,8 +61,8 @@ func TestSystemd(t *testing.T) {
 	}
 }
 
-// TestSystemdStops shows that the stop of a node's unit leaves none of its processes, nor
-// the scope that they were in; and what is started again serves.
+// TestSystemdStops checks that stopping a node's unit leaves none of its processes, nor their
+// scope, and that the unit works when it is started again.
 func TestSystemdStops(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true})
 	job := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; sleep 1000")
@@ -100,8 +100,8 @@ func TestSystemdStops(t *testing.T) {
 	})
 }
 
-// TestSystemdToken shows that systemd does not start a node's daemon that lacks what it needs, nor
-// again and again one whose token is refused, and that the node joins when it has been given another one.
+// TestSystemdToken checks that systemd does not start a node's daemon without its configuration,
+// that it does not restart one whose token is refused, and that the node joins with another token.
 func TestSystemdToken(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 1, Systemd: true, NoSlaves: true})
 	if err := c.Front.Systemctl(t.Context(), "start", "bpmaster"); err != nil {
@@ -156,8 +156,8 @@ func sameLines(a, b string) bool {
 	return slices.Equal(slices.Sorted(strings.Lines(a)), slices.Sorted(strings.Lines(b)))
 }
 
-// tasksOf says how many tasks there may be in the process space of node 0, by its own
-// control group and by that of systemd around it, and whether any are there.
+// tasksOf returns the limits of tasks in the process space of node 0, of its own control group and
+// of systemd's around it, and whether it has any tasks.
 func tasksOf(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	return ask(t, c.Nodes[0], cluster.Root, "sh", "-ec", `

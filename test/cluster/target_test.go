@@ -14,7 +14,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// target is a process to which others send signals, and which says what it got.
+// target is a process to which others send signals, and which prints those that it gets.
 type target struct {
 	t     *testing.T
 	c     *cluster.Cluster
@@ -23,7 +23,7 @@ type target struct {
 	lines chan string
 }
 
-// readyLine is what each target says first.
+// readyLine is the first line of each target.
 var readyLine = regexp.MustCompile(`^ready \{(\d+)\}$`)
 
 // startTargets starts a command that runs n targets.
@@ -67,7 +67,7 @@ func readLines(r io.Reader, lines chan<- string) {
 	}
 }
 
-// line returns the next line, "" at the end.
+// line returns the next line; "" at the end.
 func (g *target) line() string {
 	g.t.Helper()
 	select {
@@ -79,8 +79,8 @@ func (g *target) line() string {
 	}
 }
 
-// log ends a target and returns what it has got, sorted: of several that wait,
-// the kernel gives the one with the lowest number first.
+// log ends a target and returns the signals that it has got, sorted: of several pending signals,
+// the kernel delivers the lowest number first.
 func (g *target) log() []string {
 	g.t.Helper()
 	if err := g.c.Front.Kill(g.pid, unix.SIGTERM); err != nil {

@@ -9,9 +9,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// forksMany forks as many children as it is told, which sleep, and says how many it has got,
-// how many it was refused with EAGAIN, and of how many the end has come before it has ended
-// them.
+// forksMany forks a number of children, which sleep. It prints how many it has got, how many were
+// refused with EAGAIN, and how many ended before it ended them.
 const forksMany = `
 import errno, os, signal, sys, time
 made, refused = [], 0
@@ -33,8 +32,7 @@ print(len(made), refused, killed, flush=True)
 sys.exit(refused > 0)
 `
 
-// inGroup runs a command of alice's in a control group of the front end that has so many
-// tasks at most.
+// inGroup runs a command of alice's in a control group of the front end with a limit of tasks.
 func inGroup(t *testing.T, c *cluster.Cluster, tasks int, argv ...string) cluster.Result {
 	t.Helper()
 	const script = `
@@ -56,7 +54,7 @@ exec setpriv --reuid $uid --regid $uid --clear-groups "$@"
 	return res
 }
 
-// forked adds up what forksMany has said on all nodes.
+// forked adds up the output of forksMany on all nodes.
 func forked(t *testing.T, res cluster.Result) (made, refused, killed int) {
 	t.Helper()
 	for line := range strings.Lines(res.Stdout) {
@@ -95,8 +93,8 @@ func TestGhostsHaveAControlGroup(t *testing.T) {
 	}
 }
 
-// TestControlGroupBoundsForks has a user whose control group on the front end bounds the
-// tasks that he may have fork more of them on nodes.
+// TestControlGroupBoundsForks has a user whose control group on the front end bounds tasks fork
+// more of them on nodes.
 func TestControlGroupBoundsForks(t *testing.T) {
 	t.Parallel()
 	const (

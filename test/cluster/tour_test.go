@@ -32,8 +32,8 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// inShell runs a line of shell until the shell has ended, though others may go on. It is
-// killed if that takes too long.
+// inShell runs a shell line until the shell has ended, though other processes may go on. The shell
+// is killed if that takes too long.
 func inShell(t *testing.T, m *cluster.Machine, line string, out *os.File) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), tourTime, fmt.Errorf("it has not ended after %v", tourTime))
@@ -48,8 +48,8 @@ func inShell(t *testing.T, m *cluster.Machine, line string, out *os.File) error 
 	return err
 }
 
-// firstSteps are the lines of "A real cluster" in the README: where a line is typed, and
-// what is shown then. In "installs" that is nowhere: machines have bproc installed.
+// firstSteps are the lines of "A real cluster" in the README, with the terminal for each and its
+// output. Lines of "installs" have no terminal: the machines have bproc installed.
 var firstSteps = []struct{ line, at, shows string }{
 	{"make packages", "", ""},
 	{"apt install ./bproc-client_*.deb ./bproc-frontend_*.deb", "", ""},
@@ -67,8 +67,7 @@ var firstSteps = []struct{ line, at, shows string }{
 	{"bpsh --procfs 0 ps -ef", "front", `(?m) \S*bpmaster\r$`},
 }
 
-// readmeSteps returns the lines of shell in a section of the README, without what is said
-// about them.
+// readmeSteps returns the shell lines in a section of the README, without their descriptions.
 func readmeSteps(t *testing.T, section string) (lines []string) {
 	t.Helper()
 	readme, err := os.ReadFile("../../README.md")
@@ -86,7 +85,7 @@ func readmeSteps(t *testing.T, section string) (lines []string) {
 	return lines
 }
 
-// TestFirstSteps types what the README says on terminals of a front end and a node.
+// TestFirstSteps types the README's lines on terminals of a front end and a node.
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	lines := readmeSteps(t, "A real cluster")
@@ -103,11 +102,11 @@ func TestFirstSteps(t *testing.T) {
 	}
 }
 
-// first is somebody who takes the first steps.
+// first types the first steps.
 type first struct {
 	t         *testing.T
 	c         *cluster.Cluster
-	terminals map[string]*terminal // daemons have theirs, on which they log
+	terminals map[string]*terminal // daemons have terminals, on which they log
 	token     string
 }
 
@@ -133,7 +132,7 @@ func newFirst(t *testing.T, c *cluster.Cluster) *first {
 	return f
 }
 
-// take types a line, and waits for what it does.
+// take types a line, and waits for its effect.
 func (f *first) take(line, at, shows string) {
 	f.t.Helper()
 	term := f.terminals[at]
@@ -167,7 +166,7 @@ func (f *first) wait(what string, is func(context.Context, ...int) error) {
 	}
 }
 
-// top starts top, and leaves it.
+// top starts top, and quits it.
 func (f *first) top(line string) {
 	f.t.Helper()
 	term := f.terminals["front"]

@@ -12,8 +12,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// scratch makes a directory in which every user can write, on a file system that
-// all machines see.
+// scratch makes a directory in which every user can write, on a file system that all machines see.
 func scratch(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(conform(t, "target")), "scratch")
@@ -26,11 +25,11 @@ func scratch(t *testing.T) string {
 	return dir
 }
 
-// endLine is how strace reports the end of a process.
+// endLine matches strace's report of the end of a process.
 var endLine = regexp.MustCompile(`\+\+\+ .* \+\+\+`)
 
-// TestStrace runs programs of the conformance suite under strace: they say what
-// they say without, and strace sees all processes end.
+// TestStrace runs programs of the conformance suite under strace: their output is the same as
+// without it, and strace sees all processes end.
 func TestStrace(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -57,7 +56,7 @@ func TestStrace(t *testing.T) {
 	}
 }
 
-// digits are the numbers that differ from one run under gdb to another.
+// digits matches the numbers that differ between runs under gdb.
 var digits = regexp.MustCompile(`\b(0x[0-9a-f]+|[0-9]{2,})\b`)
 
 // TestGdb has gdb start a program, follow its fork, and attach to a process.

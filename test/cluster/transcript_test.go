@@ -20,20 +20,20 @@ import (
 	"bproc/test/limit"
 )
 
-// place is where a program of the conformance suite runs: in both it is the
-// child of a command of the front end, in whose group and session it is.
+// place is where a program of the conformance suite runs: in both places it is the child of a
+// command of the front end, in whose group and session it is.
 type place struct {
 	name string
 	argv []string
 }
 
 var (
-	// native is the front end: the shell is what bpsh is for the other.
+	// native is the front end: the shell takes the place of bpsh.
 	native = place{"native", []string{"sh", "-c", `"$@"; exit $?`, "sh"}}
 	onNode = place{"node", []string{"bpsh", "1"}}
 )
 
-// at is the command line of a command on a node, or of what stands for it natively.
+// at returns the command line of a command on a node, or of its native counterpart.
 func (p place) at(node string, argv ...string) []string {
 	if p.name == native.name || node == "" {
 		return slices.Concat(native.argv, argv)
@@ -41,8 +41,7 @@ func (p place) at(node string, argv ...string) []string {
 	return slices.Concat([]string{"bpsh", node}, argv)
 }
 
-// quietTimeout is how long a program may take between two lines, if it is not
-// known to take longer.
+// quietTimeout is how long a program may take between two lines, unless it is known to take longer.
 var quietTimeout = limit.Scaled(5 * time.Minute)
 
 // conversation is a running program of the suite.
@@ -60,7 +59,7 @@ type conversation struct {
 	patience time.Duration
 	// also is checked with the claims.
 	also func(claims) error
-	// notes tell how the claims came about, should they be wrong.
+	// notes describe how the claims came about, for errors.
 	notes []string
 }
 
@@ -91,7 +90,7 @@ func converse(t *testing.T, c *cluster.Cluster, user cluster.User, at place, arg
 	return v
 }
 
-// line returns the next line that is not for the test itself, false at the end.
+// line returns the next line that is not for the test itself; false at the end.
 func (v *conversation) line() (string, bool) {
 	v.t.Helper()
 	timeout := time.NewTimer(v.patience)
@@ -137,7 +136,7 @@ func (v *conversation) verify() {
 	}
 }
 
-// rest returns all further lines and, as one more, the end of the program.
+// rest returns all further lines and, as a last one, the end of the program.
 func (v *conversation) rest() []string {
 	v.t.Helper()
 	var lines []string
@@ -148,7 +147,7 @@ func (v *conversation) rest() []string {
 		}
 		lines = append(lines, line)
 	}
-	awaitEnd(v.t, v.cmd) // the code says how
+	awaitEnd(v.t, v.cmd) // the code has the status
 	if v.stderr.Len() > 0 {
 		lines = append(lines, fmt.Sprintf("standard error %q", &v.stderr))
 	}
@@ -173,11 +172,11 @@ func (v *conversation) cleanUp() {
 	_ = v.cmd.Wait()
 }
 
-// number is a process number in a transcript.
+// number matches a process number in a transcript.
 var number = regexp.MustCompile(`\{-?\d+\}`)
 
-// named gives the numbers of a transcript names in the order of their
-// appearance. 0 and 1 are the same everywhere.
+// named replaces the numbers of a transcript by names, in the order of their appearance. 0 and 1
+// are the same everywhere.
 func named(lines []string) []string {
 	names := map[string]string{}
 	var result []string
@@ -200,7 +199,7 @@ func named(lines []string) []string {
 	return result
 }
 
-// noneWrong looks for what a program has found wrong itself.
+// noneWrong checks that a program has reported no error itself.
 func noneWrong(t *testing.T, lines []string) {
 	t.Helper()
 	for _, line := range lines {
@@ -210,8 +209,7 @@ func noneWrong(t *testing.T, lines []string) {
 	}
 }
 
-// sameTranscript compares what a program has said natively with what it has
-// said on a node.
+// sameTranscript compares the native output of a program with that on a node.
 func sameTranscript(t *testing.T, native, node []string) {
 	t.Helper()
 	text := func(lines []string) []byte { return []byte(strings.Join(named(lines), "\n") + "\n") }
@@ -220,7 +218,7 @@ func sameTranscript(t *testing.T, native, node []string) {
 	}
 }
 
-// under is the same place in a command that runs another one.
+// under returns the same place in a command that runs another one.
 func (p place) under(argv ...string) place {
 	return place{p.name, slices.Concat(argv, p.argv)}
 }

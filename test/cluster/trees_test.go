@@ -21,10 +21,9 @@ const (
 	treeSteps = 30
 )
 
-// TestRandomTrees grows random trees of processes natively and on a node. The
-// program has a model of what must be true, and checks it after each step; at the
-// end of each tree the front end's view is compared with the model. Half of the trees
-// are root's, who can change users.
+// TestRandomTrees grows random trees of processes natively and on a node. The program has a model
+// of the correct state, and checks it after each step. At the end of each tree the front end's
+// processes are compared with the model. Half of the trees are root's, who can change users.
 func TestRandomTrees(t *testing.T) {
 	program := cluster.Program(t, "testdata/conform/trees.c", "-static")
 	dir := filepath.Dir(program)

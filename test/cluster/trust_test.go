@@ -11,8 +11,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestTrust has root of a node reach for processes elsewhere and for other users, with the
-// trust that a node has when it joins, and with full trust.
+// TestTrust has root of a node access processes elsewhere and other users, with the trust that a
+// node has when it joins, and with full trust.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	const stranger, squashed = 4242, 65534
@@ -64,7 +64,7 @@ func TestTrust(t *testing.T) {
 	ask(t, c.Front, cluster.Root, "bpctl", "-S", "0", "--trust", "full")
 	trust("full")
 	kill(there.ghost, "sent")
-	there.expect("got it") // once: the ones before have not come
+	there.expect("got it") // once: the earlier ones have not arrived
 	appears(stranger, stranger)
 	for _, r := range []*remote{here, there} {
 		if err := c.Front.Kill(r.ghost, unix.SIGKILL); err != nil {

@@ -17,18 +17,18 @@ import (
 	"bproc/test/limit"
 )
 
-// victimTimeout is how long a process may take to start a cluster, and to be killed.
+// victimTimeout is how long a process may take to start a cluster, and to end when it is killed.
 var victimTimeout = limit.Scaled(2 * time.Minute)
 
-// TestNothingSurvivesTheTests kills a test process in the middle of its work,
-// and looks for what it could have left behind.
+// TestNothingSurvivesTheTests kills a test process in the middle of its work, and checks what it
+// could have left.
 func TestNothingSurvivesTheTests(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGINT, unix.SIGTERM} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), victimTimeout)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, "/proc/self/exe")
-			cmd.WaitDelay = lineTimeout // its janitor has its standard error too
+			cmd.WaitDelay = lineTimeout // its janitor also has its standard error
 			cmd.Env = append(os.Environ(), victimVariable+"=1")
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()

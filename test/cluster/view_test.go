@@ -16,11 +16,11 @@ import (
 	"bproc/wire"
 )
 
-// tree is a shell with a child, both of which are idle once it has said ready.
+// tree is a shell with a child. Both are idle after the output "ready".
 var tree = []string{"sh", "-c", "sleep 1000 & echo ready; wait"}
 
-// family waits until a shell and its child are seen, idle, and returns them. The child,
-// which does not end with the shell, ends with the test.
+// family waits until a shell and its child are seen, idle, and returns them. The child, which does
+// not end with the shell, ends with the test.
 func (s *seen) family(r *remote) (shell, child procfs.Process) {
 	s.t.Helper()
 	cluster.Eventually(s.t, "a shell and its child are seen", func() error {
@@ -40,8 +40,8 @@ func (s *seen) family(r *remote) (shell, child procfs.Process) {
 	return shell, child
 }
 
-// field returns a field of a line of stat, by the numbers of proc_pid_stat(5). No name
-// here has blanks.
+// field returns a field of a line of stat, by the numbers of proc_pid_stat(5). No name here has
+// blanks.
 func field(stat []byte, n int) string {
 	if all := strings.Fields(string(stat)); n <= len(all) {
 		return all[n-1]
@@ -49,8 +49,8 @@ func field(stat []byte, n int) string {
 	return ""
 }
 
-// TestViewIsTheNodes compares what is seen with what the node's own procfs has, and
-// with the ghosts where the front end knows better.
+// TestViewIsTheNodes compares the viewer's data with the node's own procfs, and with the ghosts
+// where the front end knows better.
 func TestViewIsTheNodes(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -67,7 +67,7 @@ func TestViewIsTheNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What the node has to do for it now and then changes its counts.
+			// Occasional work of the node for the process changes its counts.
 			cluster.Eventually(t, fmt.Sprintf("%d is as its node shows it", p.PID), func() error {
 				view.refresh()
 				return sameTexts(t, c, view.procs[p.PID], ghost.PPID)
@@ -78,9 +78,9 @@ func TestViewIsTheNodes(t *testing.T) {
 
 var signals = regexp.MustCompile(`(?m)^SigQ:.*\n`)
 
-// sameTexts compares what is seen of a process with what its node shows. SigQ counts
-// what is pending for all processes of the user: in the view it is as it was when the
-// process itself changed.
+// sameTexts compares the viewer's data of a process with its node's. SigQ counts the pending
+// signals of all processes of the user: the viewer has its value at the last change of the process
+// itself.
 func sameTexts(t *testing.T, c *cluster.Cluster, p procfs.Process, parent int) error {
 	t.Helper()
 	stat := strings.Fields(nodeFile(t, c, p, "stat"))
@@ -107,8 +107,8 @@ func sameTexts(t *testing.T, c *cluster.Cluster, p procfs.Process, parent int) e
 	return nil
 }
 
-// nodeFile reads a file of a process on its node. It is read as nobody: addresses are
-// not shown to others.
+// nodeFile reads a file of a process on its node. It reads as Bob: addresses are hidden from other
+// users.
 func nodeFile(t *testing.T, c *cluster.Cluster, p procfs.Process, name string) string {
 	t.Helper()
 	res := bpsh(t, c, cluster.Bob, strconv.Itoa(int(p.Node)), "cat", fmt.Sprintf("/proc/%d/%s", p.PID, name))
@@ -118,8 +118,8 @@ func nodeFile(t *testing.T, c *cluster.Cluster, p procfs.Process, name string) s
 	return res.Stdout
 }
 
-// TestViewTellsChanges has processes change in ways of their own and by others, and
-// wants nothing told while they do not.
+// TestViewTellsChanges has processes change by themselves and by others, and checks that nothing is
+// told while they do not.
 func TestViewTellsChanges(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -173,7 +173,7 @@ func TestViewTellsChanges(t *testing.T) {
 	})
 }
 
-// TestViewShowsThreads looks at a program with threads.
+// TestViewShowsThreads checks a program with threads.
 func TestViewShowsThreads(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -198,7 +198,7 @@ print("ready", flush=True); time.sleep(1000)`
 	})
 }
 
-// TestViewLooksUp asks for what is not told of everybody, as different users.
+// TestViewLooksUp reads files that are not told of all processes, as different users.
 func TestViewLooksUp(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)
@@ -218,7 +218,7 @@ func TestViewLooksUp(t *testing.T) {
 			may := user != cluster.Bob
 			for _, q := range []struct {
 				request viewRequest
-				want    string // part of what is found
+				want    string // part of the result
 			}{
 				{viewRequest{"Read", pid, "environ"}, "PATH="},
 				{viewRequest{"Read", pid, "maps"}, "[stack]"},

@@ -23,19 +23,19 @@ import (
 	"bproc/wire"
 )
 
-// viewerVariable makes this binary a program that looks at the processes of all
-// nodes, as the user and group with the number in it: it carries out the requests on its
-// standard input, and answers each.
+// viewerVariable makes this binary a program that looks at the processes of all nodes, as the user
+// and group with the number in the variable: it carries out the requests on its standard input, and
+// answers each.
 const viewerVariable = "BPROCTEST_VIEWER"
 
 // viewRequest is a call of procfs.Source.
 type viewRequest struct {
-	Call string // its name
+	Call string // name of the method
 	PID  wire.PID
 	Path string
 }
 
-// viewReply is what it returned.
+// viewReply is the result of the call.
 type viewReply struct {
 	Changes procfs.Changes
 	Data    []byte
@@ -81,7 +81,7 @@ func viewer() error {
 	return nil
 }
 
-// take adds what is told after the rest, where ends come before everything else.
+// take merges later changes into the reply, in which ends come first.
 func (r *viewReply) take(c procfs.Changes) {
 	r.Changes.Changed = slices.DeleteFunc(r.Changes.Changed, func(p procfs.Process) bool { return slices.Contains(c.Ended, p.PID) })
 	r.Changes.Changed = append(r.Changes.Changed, c.Changed...)
@@ -115,7 +115,7 @@ func view(ctx context.Context, source *nodes.Source, q viewRequest) (r viewReply
 	return r
 }
 
-// seen is a viewer on the front end, and what it has been told.
+// seen is a viewer on the front end, with the data that it has been told.
 type seen struct {
 	t     *testing.T
 	in    *json.Encoder
@@ -123,8 +123,8 @@ type seen struct {
 	procs map[wire.PID]procfs.Process
 }
 
-// startViewer starts a viewer for a user, until the test ends. It begins as root: no
-// other user may read this program.
+// startViewer starts a viewer for a user, until the test ends. It begins as root: no other user may
+// read this program.
 func startViewer(t *testing.T, c *cluster.Cluster, user cluster.User) *seen {
 	t.Helper()
 	self, err := os.Executable()
@@ -166,7 +166,7 @@ func (s *seen) call(q viewRequest) viewReply {
 	return r
 }
 
-// refresh takes in what has changed, and returns it.
+// refresh applies and returns the changes.
 func (s *seen) refresh() procfs.Changes {
 	s.t.Helper()
 	r := s.call(viewRequest{Call: "Refresh"})

@@ -28,8 +28,8 @@ func (s *seen) sees(pid int, state string) {
 	})
 }
 
-// TestViewOfSilentNode stops the daemon of a node. Its processes are shown as they were,
-// those of others as they are, until it goes on.
+// TestViewOfSilentNode stops the daemon of a node. Until it goes on, its processes are shown as
+// they were, and those of other nodes as they are.
 func TestViewOfSilentNode(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
@@ -60,7 +60,7 @@ func TestViewOfSilentNode(t *testing.T) {
 	view.sees(silent.ghost, "T")
 }
 
-// TestViewOutlivesMaster has the master killed and started again while a viewer looks.
+// TestViewOutlivesMaster kills and restarts the master while a viewer looks.
 func TestViewOutlivesMaster(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// testTimeout is how long a test with a cluster may take that has not asked for
-	// more by [Watch]. It is only reached by one that hangs.
+	// testTimeout is how long a test with a cluster may take without [Watch]. Only a test that
+	// hangs reaches it.
 	testTimeout = 15 * time.Minute
 
 	// raceFactor is how much longer everything may take under the race detector.
@@ -24,9 +24,9 @@ const (
 	endTimeout = 2 * time.Minute
 )
 
-// watchdog ends what a test hangs in: when the time of the test is over it says what
-// the test, its daemons and its processes are at, and switches its machines off. So
-// the test's waits end, and those of the tests after it can begin.
+// watchdog ends a test that hangs. When the test's time is over, it reports the state of the test,
+// its daemons and its processes, and switches its machines off. So the test's waits end, and the
+// next tests can begin.
 type watchdog struct {
 	t     testing.TB
 	limit time.Duration
@@ -44,8 +44,8 @@ var watched struct {
 	dogs map[string]*watchdog
 }
 
-// Watch bounds the time that t may take from now on. A test that needs more time than
-// others calls it before it starts a cluster.
+// Watch bounds the time of t from now on. A test that needs more time than others calls it before
+// it starts a cluster.
 func Watch(t testing.TB, atMost time.Duration) {
 	t.Helper()
 	if Race {
@@ -54,7 +54,7 @@ func Watch(t testing.TB, atMost time.Duration) {
 	watch(t, atMost)
 }
 
-// watch returns the watchdog of a test: one with this limit, unless it has one.
+// watch returns the watchdog of a test: its present one, or a new one with this limit.
 func watch(t testing.TB, atMost time.Duration) *watchdog {
 	watched.mu.Lock()
 	defer watched.mu.Unlock()
@@ -71,7 +71,7 @@ func watch(t testing.TB, atMost time.Duration) *watchdog {
 	return w
 }
 
-// add has the watchdog switch off a cluster too.
+// add makes the watchdog switch off a cluster, too.
 func (w *watchdog) add(c *Cluster) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func (w *watchdog) run() {
 	}
 }
 
-// over reports whether a time has passed without the test having ended.
+// over reports whether a time has passed and the test has not ended.
 func (w *watchdog) over(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -122,8 +122,8 @@ func (w *watchdog) end() {
 	<-w.ended
 }
 
-// tooLate reports whether the machines of a test, or of one that it is part of, were
-// switched off because it hung: there is nothing to wait for any more.
+// tooLate reports whether the machines of a test, or of a test that it is part of, were switched
+// off because it hung: waiting is useless then.
 func tooLate(t testing.TB) bool {
 	watched.mu.Lock()
 	defer watched.mu.Unlock()

@@ -59,8 +59,8 @@ func (h *hungTest) end() {
 	}
 }
 
-// TestWatchdog has a test hang in a command whose node says nothing any more, and in a
-// wait for what cannot come.
+// TestWatchdog has a test hang in a command whose node is silent, and in a wait for something that
+// cannot happen.
 func TestWatchdog(t *testing.T) {
 	c := Start(t, Config{Nodes: 1})
 	cmd := c.Front.Command(context.Background(), Alice, "bpsh", "0", "sleep", "1000")

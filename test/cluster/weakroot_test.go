@@ -8,8 +8,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// TestRootWithoutKill has root of a node without CAP_KILL signal a process of another user
-// on the front end: it may not there, as it might not here, whatever its ghost is.
+// TestRootWithoutKill has root of a node without CAP_KILL signal a process of another user on the
+// front end: that is refused there, too, whatever its ghost is.
 func TestRootWithoutKill(t *testing.T) {
 	t.Parallel()
 	c := cluster.Shared(t, 4)

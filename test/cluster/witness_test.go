@@ -12,8 +12,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// witness is a process of Bob's on node 0, which is honest, that must not notice what others
-// do, and what memory the daemons had before.
+// witness is a process of Bob's on the honest node 0, which other activity must not affect, and the
+// daemons' memory before that.
 type witness struct {
 	t      *testing.T
 	c      *cluster.Cluster
@@ -21,11 +21,11 @@ type witness struct {
 	before footprint
 }
 
-// daemonsWatched is how many daemons there are on the front end, and on a node, with the view and the
+// daemonsWatched is the number of daemons on the front end and on a node, with the view and the
 // init of the space.
 const daemonsWatched = 5
 
-// newWitness starts a view and the witness in a cluster that has worked.
+// newWitness starts a view and the witness in a cluster that has been used.
 func newWitness(t *testing.T, c *cluster.Cluster) *witness {
 	t.Helper()
 	startView(t, c)
@@ -33,7 +33,7 @@ func newWitness(t *testing.T, c *cluster.Cluster) *witness {
 	w := &witness{t: t, c: c}
 	w.r = startRemote(t, c, cluster.Bob, 0, "sh", "-c", "trap 'echo got it' USR1; echo ready; while :; do sleep 0.05; done")
 	w.before = footprint{}
-	for range 3 { // what the Go runtime keeps goes up and down while nothing but this happens
+	for range 3 { // the memory that the Go runtime keeps varies without other activity
 		w.fine()
 		for name, kib := range w.memory() {
 			w.before[name] = max(w.before[name], kib)
@@ -45,7 +45,7 @@ func newWitness(t *testing.T, c *cluster.Cluster) *witness {
 	return w
 }
 
-// memory returns that of the daemons.
+// memory returns the memory of the daemons.
 func (w *witness) memory() footprint {
 	w.t.Helper()
 	f, err := footprintOf(w.c, 0)
@@ -55,8 +55,8 @@ func (w *witness) memory() footprint {
 	return f
 }
 
-// fine checks that the honest node and clients work: launches, output, exit status, signals
-// and the view.
+// fine checks that the honest node and clients work: launches, output, exit status, signals and the
+// view.
 func (w *witness) fine() {
 	t, c := w.t, w.c
 	t.Helper()
@@ -82,8 +82,8 @@ func (w *witness) fine() {
 	answers(t, c)
 }
 
-// asBefore checks that all is well, that nothing is left but the witness, and that the memory
-// of the daemons is what it was.
+// asBefore checks that everything works, that nothing is left except the witness, and that the
+// memory of the daemons has not grown.
 func (w *witness) asBefore() {
 	t := w.t
 	t.Helper()
@@ -94,7 +94,7 @@ func (w *witness) asBefore() {
 	t.Logf("memory after %v: %v", time.Since(begin).Round(time.Millisecond), w.memory())
 }
 
-// alone reports ghosts but those of the witness.
+// alone returns an error if there are ghosts other than those of the witness.
 func (w *witness) alone() error {
 	ghosts, err := w.c.Front.Ghosts()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// inYama runs a command where Yama, which not every kernel has, seems to have a setting.
+// inYama runs a command under a simulated setting of Yama, which not every kernel has.
 const inYama = `
 cp -r /proc/sys/kernel /run 2>/dev/null
 mkdir -p /run/kernel/yama

@@ -1,6 +1,6 @@
-// Package limit bounds the time that the tests of a package may take whose waits are
-// for other processes. go test has one limit for all packages, that of the longest; a
-// package with this one that hangs is told much earlier, with all of its stacks.
+// Package limit bounds the time of a package's tests that wait for other processes. go test has one
+// limit for all packages, that of the longest. A package with a limit of its own that hangs is
+// reported much earlier, with all of its stacks.
 package limit
 
 import (
@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// packageTimeout is how long the tests of a package may take: many times what
-	// they do on a fast machine, for some are twenty times slower. It is tripled under the race detector.
+	// packageTimeout bounds the tests of a package: many times their time on a fast machine,
+	// because some machines are twenty times slower. It is tripled under the race detector.
 	packageTimeout = 30 * time.Minute
-	// endTimeout is how long a process may take to end after that.
+	// endTimeout bounds the end of a process after that.
 	endTimeout = 30 * time.Second
 )
 
@@ -30,16 +30,16 @@ func Tests(m *testing.M) int {
 	return m.Run()
 }
 
-// Set has the process end when the time is over, as the option -timeout of go test does,
-// if that is not earlier. It is called before the tests run.
+// Set makes the process end when the time is over, like the option -timeout of go test, unless that
+// is earlier. It is called before the tests run.
 func Set() {
-	flag.Parse() // before the flag is set, or the command line would undo that
+	flag.Parse() // before the flag is set, or parsing the command line would undo that
 	if err := lower(flag.CommandLine.Lookup("test.timeout"), timeout()); err != nil {
-		panic(fmt.Sprint("limit the time of the tests: ", err)) // this is no test program
+		panic(fmt.Sprint("limit the time of the tests: ", err)) // this is not a test program
 	}
 }
 
-// timeout is how long the tests of this package may take.
+// timeout returns the limit for the tests of this package.
 func timeout() time.Duration {
 	if race {
 		return Scaled(3 * packageTimeout)
@@ -62,10 +62,10 @@ func lower(f *flag.Flag, limit time.Duration) error {
 	return f.Value.Set(limit.String())
 }
 
-// Run runs a command in which [Tests] is called, such as this program in namespaces of
-// its own. One that does not end when it should is killed, and not waited for if that
-// does not help: a process may hang in the kernel on its way out. What it and its
-// children were at then is written to out.
+// Run runs a command that calls [Tests], such as this program in namespaces of its own. A command
+// that does not end in time is killed. It is not waited for if that does not help: a process may
+// hang in the kernel while it ends. The state of it and its children at that time is written to
+// out.
 func Run(cmd *exec.Cmd, out io.Writer) error {
 	return run(cmd, out, timeout()+endTimeout)
 }
@@ -75,7 +75,7 @@ func run(cmd *exec.Cmd, out io.Writer, limit time.Duration) error {
 		return err
 	}
 	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }() // ends with this process at the latest, which nothing else does then
+	go func() { done <- cmd.Wait() }() // ends with this process at the latest
 	select {
 	case err := <-done:
 		return err
@@ -85,7 +85,7 @@ func run(cmd *exec.Cmd, out io.Writer, limit time.Duration) error {
 	for _, line := range below(cmd.Process.Pid) {
 		fmt.Fprintln(out, line)
 	}
-	_ = cmd.Process.Kill() // it has ended: as wanted
+	_ = cmd.Process.Kill() // it may have ended, as wanted
 	select {
 	case err := <-done:
 		return err
@@ -104,7 +104,7 @@ func below(pid int) []string {
 			lines = append(lines, describe(pid))
 			files, _ := filepath.Glob("/proc/" + pid + "/task/*/children") // the pattern is valid
 			for _, file := range files {
-				children, _ := os.ReadFile(file) // it has ended: none
+				children, _ := os.ReadFile(file) // none if it has ended
 				next = append(next, strings.Fields(string(children))...)
 			}
 		}
@@ -114,7 +114,7 @@ func below(pid int) []string {
 }
 
 func describe(pid string) string {
-	status, _ := os.ReadFile("/proc/" + pid + "/status") // it has ended: nothing to say
+	status, _ := os.ReadFile("/proc/" + pid + "/status") // empty if it has ended
 	words := []string{pid}
 	for line := range strings.Lines(string(status)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")

@@ -32,7 +32,7 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// TestRun has a command that hangs in its child.
+// TestRun runs a command that hangs in its child.
 func TestRun(t *testing.T) {
 	var out strings.Builder
 	if err := run(exec.Command("true"), &out, time.Minute); err != nil || out.Len() > 0 {

@@ -2,5 +2,5 @@
 
 package limit
 
-// race says whether this process runs under the race detector.
+// race is true under the race detector.
 const race = false

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// slowVariable says how many times slower than usual this machine is; tests in machines
-// whose processor is translated set it.
+// slowVariable has the factor by which this machine is slower than usual; tests in machines with a
+// translated processor set it.
 const slowVariable = "BPROC_SLOW"
 
-// Scaled is how long something may take on this machine that may take d on a usual one.
+// Scaled returns the time limit on this machine for an operation with limit d on a usual one.
 func Scaled(d time.Duration) time.Duration { return d * time.Duration(factor()) }
 
 // Slow reports whether this machine is slower than usual.

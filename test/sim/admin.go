@@ -15,8 +15,8 @@ import (
 	"bproc/wire"
 )
 
-// line is what an administrator knows of a node: whatever has been said to be done stays, also with the
-// next master.
+// line is what an administrator knows of a node: every change that was confirmed stays, also with
+// the next master.
 type line struct {
 	name          string
 	trust, labels string
@@ -24,10 +24,10 @@ type line struct {
 	drain, down   bool
 }
 
-// admins is the client number of administrators: they wait for each answer.
+// admins is the client number of administrators, who wait for each answer.
 const admins core.Client = 1 << 40
 
-// administer has an administrator do something.
+// administer makes an administrator act.
 func (s *Sim) administer() {
 	n := pick(s.rng, s.nodes)
 	switch s.rng.IntN(16) {
@@ -67,7 +67,8 @@ func (s *Sim) administer() {
 	}
 }
 
-// set changes nodes, as root or as somebody who perhaps may not. What is answered to be done is.
+// set changes nodes, as root or as a user who may lack the right. Changes that are confirmed are
+// recorded.
 func (s *Sim) set(n *node, m wire.SetNodes) {
 	who := core.Caller{}
 	if s.chance(4) {
@@ -98,7 +99,7 @@ func (s *Sim) set(n *node, m wire.SetNodes) {
 	}
 }
 
-// isSet notes what is done.
+// isSet records a confirmed change.
 func (n *node) isSet(who core.Caller, m wire.SetNodes) {
 	l := &n.line
 	only := m.State == nil && m.UID == nil && m.Drain == nil && m.Set == nil && m.Remove == nil && m.Trust == nil
@@ -142,7 +143,7 @@ func (l *line) label(m wire.SetNodes) {
 
 func (s *Sim) setState(n *node, state string) { s.set(n, wire.SetNodes{State: &state}) }
 
-// checkLines compares the table of nodes with what administrators were told.
+// checkLines compares the node table with what administrators were told.
 func (s *Sim) checkLines() {
 	for _, n := range s.core.NodeList() {
 		if int(n.ID) >= len(s.nodes) {
@@ -168,7 +169,7 @@ func rootsOnly(state string) bool {
 	return slices.Contains([]string{"boot", "error", "unavailable"}, state)
 }
 
-// isLimited reports whether a node is not trusted.
+// isLimited reports whether a node has limited trust.
 func (n *node) isLimited() bool { return n.line.trust != "full" }
 
 // revoke revokes a node whose machine is lost.
@@ -187,7 +188,8 @@ func (s *Sim) revoke(n *node) {
 	s.step(core.Revoke{Client: admins, Node: 99})
 }
 
-// joinsAnew has another machine join as a node. If its former machine is connected that is refused.
+// joinsAnew makes another machine join as a node. It is refused if the node's former machine is
+// connected.
 func (s *Sim) joinsAnew(n *node) {
 	n.identity++
 	in := core.Join{Client: admins, Identity: n.key(), Host: n.line.name, Want: n.id, Addr: "10.0.0.1"}
@@ -198,7 +200,7 @@ func (s *Sim) joinsAnew(n *node) {
 	connected := n.isConnected() && !n.revoked
 	if !connected && !n.revoked {
 		n.loseSession("")
-		n.wipe() // the former machine is gone
+		n.wipe() // the former machine is gone: wiped
 	}
 	s.joined = nil
 	s.step(in)
@@ -219,7 +221,8 @@ func (s *Sim) joinsAnew(n *node) {
 	}
 }
 
-// named returns how many nodes have a name: a machine that joins with that of two becomes the one that nobody is.
+// named returns how many nodes have a name. If two have it, a machine that joins with it becomes
+// the one without an identity.
 func (s *Sim) named(name string) (count int) {
 	for _, n := range s.core.NodeList() {
 		if n.Name == name {
@@ -234,7 +237,7 @@ func (n *node) isConnected() bool {
 	return n.link != nil && n.link.known && !n.link.isCut && !n.link.closed
 }
 
-// joinsOther has a machine join that never connects, and go again.
+// joinsOther makes a machine join that never connects, and removes its node again.
 func (s *Sim) joinsOther() {
 	in := core.Join{Client: admins, Identity: fmt.Sprint("other ", s.others), Host: pick(s.rng, []string{"other", "node 0"}), Want: -1, Addr: fmt.Sprint("10.0.1.", s.rng.IntN(2))}
 	if s.chance(3) {
@@ -255,7 +258,7 @@ func (s *Sim) joinsOther() {
 	}
 }
 
-// isTaken is for a node that another machine has become.
+// isTaken records that another machine has become a node.
 func (n *node) isTaken(identity string, j *core.Joined) {
 	if n.isConnected() {
 		n.sim.fail("%s becomes node %d, which is connected", identity, n.id)
@@ -287,11 +290,11 @@ func (n *node) saysHardware() {
 	}
 }
 
-// powerTime is within what time a node goes down that was told to.
+// powerTime is the time within which a node goes down that was told to.
 const powerTime = 20 * time.Second
 
-// toPower is for a node that is told to reboot, to halt or to switch itself off. It does so, or says why not, or
-// neither.
+// toPower handles a request to reboot, to halt or to switch the node off. The node does so, or
+// refuses, or does not answer.
 func (n *node) toPower(m *wire.Power) {
 	n.sim.note("node %d is to %s", n.id, m.Action)
 	if len(n.procs) > 0 && n.sim.now.Sub(n.heard) < core.LeaseMargin {
@@ -314,7 +317,7 @@ func (n *node) hangUp(m *wire.HangUp) {
 	}
 }
 
-// bars reports whether a user may not start anything on a node.
+// bars reports whether a user may not start processes on a node.
 func (l *line) bars(uid uint32) bool {
 	switch {
 	case l.drain || l.down:
@@ -325,7 +328,7 @@ func (l *line) bars(uid uint32) bool {
 	return uid != 0 && l.mode&0o001 == 0
 }
 
-// leaves is for a slave that was told to end, with all processes.
+// leaves ends a slave that was told to end with all processes, once they have ended.
 func (n *node) leaves() {
 	switch {
 	case n.slave == nil || n.link == nil:
@@ -338,7 +341,7 @@ func (n *node) leaves() {
 	}
 }
 
-// leave has a slave be told to end.
+// leave tells a slave to end.
 func (n *node) leave() {
 	if n.slave == nil || n.link == nil || n.leaving {
 		return
@@ -348,7 +351,7 @@ func (n *node) leave() {
 	n.slave.step(slave.EndAll{})
 }
 
-// administerCalmly has administrators look only, where nothing is to fail.
+// administerCalmly only looks, for runs without faults.
 func (s *Sim) administerCalmly() {
 	if s.peaceful {
 		s.look()
@@ -357,7 +360,7 @@ func (s *Sim) administerCalmly() {
 	}
 }
 
-// allUp has administrators put all nodes into service.
+// allUp makes administrators set all nodes up.
 func (s *Sim) allUp() {
 	for _, is := range s.core.NodeList() {
 		if int(is.ID) >= len(s.nodes) || is.State == "up" {
@@ -372,7 +375,7 @@ func (s *Sim) allUp() {
 
 var errStore = errors.New("no space left on device")
 
-// misbehaves has a node say what it should not: its session ends.
+// misbehaves makes a node send an invalid message: its session ends.
 func (n *node) misbehaves() {
 	if l := n.link; l != nil && l.known && !l.closed && n.sim.chance(2) {
 		n.sim.fault("wrong message", n.id)

@@ -9,25 +9,25 @@ import (
 	"bproc/wire"
 )
 
-// limit is how many processes a user may have (RLIMIT_NPROC).
+// limit is the number of processes that a user may have (RLIMIT_NPROC).
 const limit = 100
 
 func limitOf(uid uint32) uint64 { return limit }
 
-// room is what a user may have on a node of a control group of the front end.
+// room identifies the bound of a user's processes on a node for a control group of the front end.
 type room struct {
 	uid   uint32
 	group uint64
 }
 
-// taskGroups are the control groups that bound tasks on the front end, the innermost first, by that in which a
-// client is.
+// taskGroups are the control groups that bound tasks on the front end, the innermost first, by the
+// control group of a client.
 var taskGroups = map[uint64][]core.TaskGroup{
 	7: {{Path: "/a/b", ID: 7, Max: 60}, {Path: "/a", ID: 8, Max: 80}},
 	9: {{Path: "/ghosts", ID: 9, Max: 300}},
 }
 
-// tasks returns a control group as it is.
+// tasks returns a control group with its present number of tasks.
 func (k *kernel) tasks(g core.TaskGroup) core.TaskGroup {
 	for _, p := range k.procs {
 		if slices.ContainsFunc(taskGroups[p.cgroup], func(in core.TaskGroup) bool { return in.ID == g.ID }) {
@@ -42,7 +42,7 @@ func (k *kernel) isFull(cgroup uint64) bool {
 	return slices.ContainsFunc(taskGroups[cgroup], func(g core.TaskGroup) bool { return k.tasks(g).Now >= g.Max })
 }
 
-// taskGroupsOf is what the kernel says of the control groups of a process.
+// taskGroupsOf answers a question about the control groups of a process.
 func (k *kernel) taskGroupsOf(q core.TaskGroupsOf, a *core.Answer) {
 	p := k.procs[q.PID]
 	if p == nil {
@@ -70,14 +70,14 @@ func (k *kernel) countTasks(q core.CountTasks, a *core.Answer) {
 	}
 }
 
-// hasRoom reports whether a process can fork, as its node has been told.
+// hasRoom reports whether a process can fork within the bounds that its node knows.
 func (n *node) hasRoom(p *proc) bool {
 	share, room := n.shares[p.uid], n.rooms[p.room]
 	return (p.uid == 0 || share == 0 || n.count(func(q *proc) bool { return q.uid == p.uid }) < share) &&
 		(p.room.group == 0 || room == 0 || n.count(func(q *proc) bool { return q.room == p.room }) < room)
 }
 
-// count counts processes, also those that init is asked for.
+// count counts processes, including those that init was asked to start.
 func (n *node) count(is func(*proc) bool) (count uint64) {
 	for _, p := range n.procs {
 		if is(p) {
@@ -92,7 +92,7 @@ func (n *node) count(is func(*proc) bool) (count uint64) {
 	return count
 }
 
-// bound takes in what users may have.
+// bound applies a bound of a user's processes.
 func (n *node) bound(m *wire.Budget) {
 	n.sim.note("node %d: user %d may have %d of group %d", n.id, m.UID, m.Tasks, m.Group)
 	if m.Group == 0 {
@@ -104,12 +104,12 @@ func (n *node) bound(m *wire.Budget) {
 	n.isBounded()
 }
 
-// isBounded tells of which bounds there is no more.
+// isBounded confirms the bounds that are met.
 func (n *node) isBounded() {
 	n.bounds = slices.DeleteFunc(n.bounds, func(m *wire.Budget) bool {
 		of := room{m.UID, m.Group}
 		if n.rooms[of] != m.Tasks || m.Tasks == 0 {
-			return true // there is another
+			return true // there is a newer one
 		}
 		if n.slave == nil || n.link == nil || n.count(func(p *proc) bool { return p.room == of }) > m.Tasks {
 			return false
@@ -120,7 +120,7 @@ func (n *node) isBounded() {
 	})
 }
 
-// checkShares: who has processes on nodes may have as many there as on one machine.
+// checkShares checks that a user's shares on all nodes do not exceed the limit on one machine.
 func (s *Sim) checkShares() {
 	for _, uid := range []uint32{1000, 1001, 1002} {
 		all := uint64(0)
@@ -139,7 +139,7 @@ func (s *Sim) checkShares() {
 	}
 }
 
-// launchedIn returns how many ghosts of clients are in a control group.
+// launchedIn returns the number of clients' ghosts in a control group.
 func (k *kernel) launchedIn(cgroup uint64) (count int) {
 	for _, c := range k.sim.everyone {
 		if p := k.procs[c.ghost]; p != nil && p.cgroup == cgroup {

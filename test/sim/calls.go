@@ -10,16 +10,16 @@ import (
 	"bproc/wire"
 )
 
-// asked is a system call of a process of a node that waits for its answer.
+// asked is a system call of a node's process that waits for its answer.
 type asked struct {
 	call *wire.Call
 	p    *proc
-	of   *proc // about whom it is, if it is one of the node's
-	at   looks // of it, then
+	of   *proc // the process that it is about, if it is one of the node's
+	at   looks // of that process at the time of the call
 }
 
-// asks has a process make a call about another one, wherever that is. It waits for the answer, and
-// the next daemon asks for it again.
+// asks has a process make a call about another one on any machine. The process waits for the
+// answer, and the next daemon repeats the call.
 func (n *node) asks() {
 	p := n.any()
 	ghosts := n.sim.keeper.ghosts()
@@ -45,7 +45,7 @@ func (n *node) asks() {
 	}
 }
 
-// anyCall returns one of the calls that there are, and some that are wrong.
+// anyCall returns a random call, possibly an invalid one.
 func (n *node) anyCall(p *proc, to int64) *wire.Call {
 	m := &wire.Call{Caller: p.pid, Op: wire.CallKill, Args: []int64{to, int64(unix.SIGUSR2)}}
 	info := make([]byte, 128)
@@ -82,7 +82,7 @@ func (n *node) anyCall(p *proc, to int64) *wire.Call {
 	return m
 }
 
-// returned is called when a process gets the answer to its call.
+// returned handles the answer to a process's call.
 func (n *node) returned(o slave.Returned) {
 	a := n.calls[o.Number]
 	delete(n.calls, o.Number)
@@ -107,7 +107,7 @@ func (n *node) returned(o slave.Returned) {
 	}
 }
 
-// checkParent compares what a process is told of its parent with what that is.
+// checkParent compares the parent that a process is told with its real one.
 func (n *node) checkParent(p *proc, told wire.PID) {
 	switch {
 	case p.maker != nil && !p.maker.ended && told != p.maker.pid:
@@ -117,7 +117,7 @@ func (n *node) checkParent(p *proc, told wire.PID) {
 	}
 }
 
-// leaves has a process be killed that waits for the answer to a call.
+// leavesCall handles the death of a process that waits for the answer to a call.
 func (n *node) leavesCall(p *proc) {
 	for number, a := range n.calls {
 		if a.p != p {
@@ -130,7 +130,7 @@ func (n *node) leavesCall(p *proc) {
 	}
 }
 
-// tellOf is what the front end's kernel says of a process.
+// tellOf answers a question to the front end's kernel about a process.
 func (k *kernel) tellOf(question core.Question, a *core.Answer) {
 	var p *local
 	switch q := question.(type) {

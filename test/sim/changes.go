@@ -8,7 +8,7 @@ import (
 	"bproc/wire"
 )
 
-// change makes a ghost what its process has become.
+// change repeats a change of a process in its ghost.
 func (k *keeper) change(m wire.Message) unix.Errno {
 	switch m := m.(type) {
 	case *wire.GhostJoin:
@@ -35,7 +35,7 @@ func (k *keeper) change(m wire.Message) unix.Errno {
 	return unix.EINVAL
 }
 
-// with changes a ghost that lives.
+// with changes a ghost that is alive.
 func (k *keeper) with(pid wire.PID, change func(*local)) unix.Errno {
 	if change == nil {
 		return 0
@@ -47,7 +47,7 @@ func (k *keeper) with(pid wire.PID, change func(*local)) unix.Errno {
 	return 0
 }
 
-// join does what setsid and setpgid do.
+// join implements setsid and setpgid.
 func (k *keeper) join(m *wire.GhostJoin) (errno unix.Errno) {
 	gone := k.with(m.PID, func(p *local) {
 		switch {
@@ -62,7 +62,7 @@ func (k *keeper) join(m *wire.GhostJoin) (errno unix.Errno) {
 	return max(errno, gone)
 }
 
-// hasGroup reports whether there is a group in a session.
+// hasGroup reports whether a session has a group.
 func (k *kernel) hasGroup(session, group wire.PID) bool {
 	for _, p := range k.procs {
 		if p.group == group && p.session == session {
@@ -72,8 +72,8 @@ func (k *kernel) hasGroup(session, group wire.PID) bool {
 	return false
 }
 
-// user gives a ghost a user. That of a node which is not trusted may only be one for whom something was started
-// there, or nobody.
+// user gives a ghost a user. On a node with limited trust that may only be a user for whom
+// something was started there, or nobody.
 func (k *keeper) user(p *local, uid uint32) {
 	if uid == ^uint32(0) {
 		return
@@ -88,13 +88,13 @@ func (k *keeper) user(p *local, uid uint32) {
 // nodeOf returns the node of the owner of a ghost.
 func nodeOf(owner uint64) wire.NodeID { return wire.NodeID(owner>>32) - 1 }
 
-// neverTrusted is the node that is never trusted.
+// neverTrusted is the node that never has full trust.
 const neverTrusted = 2
 
-// nobody is who stands for users that a node is not believed to have.
+// nobody stands for users that a node is not believed to have.
 const nobody = 65534
 
-// By whom a signal was sent (sigaction(2)).
+// Origins of a signal (sigaction(2)).
 const (
 	siUser   = 0
 	siKernel = 0x80
@@ -129,8 +129,8 @@ func (k *keeper) call(m *wire.GhostCall) unix.Errno {
 	return 0
 }
 
-// killGroup has a terminal send a signal to all of a group. Processes that are born and have no ghosts
-// yet get it with those that have made them.
+// killGroup sends a terminal's signal to a whole group. Processes that are born and have no ghosts
+// yet get it with their makers.
 func (k *kernel) killGroup(group wire.PID, sig unix.Signal) {
 	k.sim.note("kill group %d %s", group, unix.SignalName(sig))
 	for _, g := range k.sim.keeper.ghosts() {

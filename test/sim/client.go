@@ -16,22 +16,22 @@ type client struct {
 	launch uint64
 	node   wire.NodeID
 	uid    uint32
-	sets   int         // how often its node had been changed when it began
-	barred bool        // it may not start anything there
-	conn   core.Client // 0: it has none
+	sets   int         // number of changes of its node when it began
+	barred bool        // it may not start processes there
+	conn   core.Client // 0: none
 	hangUp bool
-	runs   bool // it was told so
+	runs   bool // it was told that its process runs
 	failed bool
 	left   bool
 	after  *link // session in which it is to go on
 
 	started *proc
-	asked   *proc // the last that its node was asked for
+	asked   *proc // the last one that its node was asked for
 	exited  bool  // its ghost has ended
 	status  wire.Status
 }
 
-// clientActs has a client do something: begin, come back, leave.
+// clientActs makes a client act: begin, come back or leave.
 func (s *Sim) clientActs() {
 	for _, c := range s.everyone {
 		if c.conn == 0 && !c.left && !c.exited && !c.failed && (s.quiet || s.chance(2)) {
@@ -75,7 +75,7 @@ func (s *Sim) anyClient() *client {
 	return s.clients[pick(s.rng, slices.Sorted(maps.Keys(s.clients)))]
 }
 
-// newClient has a client make its ghost and ask for a process.
+// newClient makes a client with a ghost, and asks for a process.
 func (s *Sim) newClient() {
 	s.births++
 	c := &client{sim: s, launch: s.births, node: pick(s.rng, s.nodes).id, hangUp: s.chance(2)}
@@ -109,7 +109,7 @@ func (c *client) run(again bool) core.Run {
 	}
 }
 
-// comeBack has a client ask again that has lost its connection.
+// comeBack connects a client again that has lost its connection.
 func (c *client) comeBack() {
 	c.connect()
 	if c.runs {
@@ -125,10 +125,10 @@ func (c *client) isLaunching() bool {
 	return g != nil && g.adopted.Birth == c.launch && !c.runs && c.conn != 0 && c.after == nil
 }
 
-// lost says that the connection has ended by itself.
+// lost handles the loss of the connection.
 func (c *client) lost() { c.conn, c.after = 0, nil }
 
-// disconnectAll is for the end of a master.
+// disconnectAll handles the end of a master.
 func (s *Sim) disconnectAll() {
 	for _, c := range s.clients {
 		c.lost()
@@ -138,7 +138,7 @@ func (s *Sim) disconnectAll() {
 	s.closed = nil
 }
 
-// leave has a client end.
+// leave ends a client.
 func (c *client) leave() {
 	c.left = true
 	c.sim.note("client %d of %d leaves", c.pid, c.ghost)
@@ -153,7 +153,7 @@ func (c *client) disconnect() {
 	c.conn, c.after = 0, nil
 }
 
-// toClient has a client take a step.
+// toClient applies an output of the core to a client.
 func (s *Sim) toClient(o core.Output) {
 	switch o := o.(type) {
 	case core.Spawn:
@@ -172,7 +172,7 @@ func (s *Sim) toClient(o core.Output) {
 			s.fail("client %d is told over a connection without a stream that process %d runs", c.pid, c.ghost)
 		case c.conn == o.Client:
 			c.runs = true
-		default: // its client has made another one, or has ended
+		default: // the client has made another connection, or has ended
 			delete(s.clients, o.Client)
 			s.closed = append(s.closed, core.ClientLeft{Client: o.Client, PID: c.ghost})
 		}
@@ -183,7 +183,7 @@ func (s *Sim) toClient(o core.Output) {
 	case core.Fail:
 		if c := s.current(o.Client); c != nil {
 			if g := s.kernel.procs[c.ghost]; g != nil && g.ghost != nil && !g.ghost.held && g.parent == c.pid {
-				s.kernel.end(c.ghost) // the client sees to it
+				s.kernel.end(c.ghost) // the client ends it
 				c.exited = true
 			}
 			c.givesUp()
@@ -202,8 +202,8 @@ func (s *Sim) toClient(o core.Output) {
 	}
 }
 
-// current returns the client of a connection whose launch is settled; nil: the client has made another one
-// since, and this one ends.
+// current returns the client of a connection whose launch is settled; nil if the client has
+// connected again since, and this connection ends.
 func (s *Sim) current(conn core.Client) *client {
 	c := s.clients[conn]
 	if c != nil && c.conn != conn {
@@ -213,14 +213,14 @@ func (s *Sim) current(conn core.Client) *client {
 	return c
 }
 
-// givesUp has a client end that does not get its process back.
+// givesUp ends a client that cannot get its process back.
 func (c *client) givesUp() {
 	c.failed, c.left = true, true
 	c.disconnect()
 	c.sim.kernel.end(c.pid)
 }
 
-// goOn has a node say what it has of a process.
+// goOn reports whether the node still has a client's process.
 func (c *client) goOn() {
 	l := c.after
 	c.after = nil

@@ -6,7 +6,7 @@ import (
 	"bproc/master/core"
 )
 
-// disturb has something fail.
+// disturb causes a fault.
 func (s *Sim) disturb() {
 	n := pick(s.rng, s.nodes)
 	switch s.rng.IntN(14) {
@@ -46,7 +46,7 @@ func (s *Sim) disturb() {
 	}
 }
 
-// loseMaster has the master die, and another one begin.
+// loseMaster ends the master, and starts another one.
 func (s *Sim) loseMaster() {
 	s.fault("master dies")
 	for _, n := range s.nodes {
@@ -54,7 +54,7 @@ func (s *Sim) loseMaster() {
 	}
 	clear(s.links)
 	for range s.rng.IntN(len(s.keeper.in) + 1) {
-		s.keeper.do() // it had come to the keeper
+		s.keeper.do() // requests that had reached the keeper
 	}
 	s.keeper.in, s.keeper.out = nil, nil
 	s.disconnectAll()

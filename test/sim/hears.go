@@ -11,7 +11,7 @@ import (
 	"bproc/wire"
 )
 
-// launches takes a request for a process.
+// launches handles a request for a process.
 func (d *daemon) launches(r request) {
 	n, c := d.node, r.client
 	d.start = nil
@@ -39,7 +39,7 @@ func (d *daemon) launches(r request) {
 	n.init.in = append(n.init.in, p)
 }
 
-// hears takes a message of the master.
+// hears handles a message of the master.
 func (d *daemon) hears(o core.ToNode) {
 	d.isServed()
 	switch m := o.Message.(type) {
@@ -61,7 +61,7 @@ func (d *daemon) hears(o core.ToNode) {
 	}
 }
 
-// isServed notes that the master's core knows the session.
+// isServed records that the master's core knows the session.
 func (d *daemon) isServed() {
 	if l := d.node.link; !l.served {
 		l.served, d.node.heard = true, d.node.linked
@@ -73,7 +73,7 @@ func signalOf(m *wire.Signal) unix.Signal {
 	return unix.Signal(binary.LittleEndian.Uint32(m.Info))
 }
 
-// signal takes a signal of the front end.
+// signal handles a signal from the front end.
 func (d *daemon) signal(m *wire.Signal) {
 	d.node.sim.note("node %d is to give %v to %d, number %d, seen %d, group %v", d.node.id, signalOf(m), m.PID, m.Seq, m.Seen, m.Group)
 	in := slave.Signal{Signal: m, Meant: true}
@@ -90,7 +90,7 @@ func (d *daemon) signal(m *wire.Signal) {
 	d.step(in)
 }
 
-// descends reports whether a process is one, or descends from it.
+// descends reports whether a process or one of its ancestors meets a condition.
 func (p *proc) descends(is func(*proc) bool) bool {
 	for ; p != nil; p = p.maker {
 		if is(p) {
@@ -100,7 +100,7 @@ func (p *proc) descends(is func(*proc) bool) bool {
 	return false
 }
 
-// findLate says who descends from processes without ghosts.
+// findLate finds the processes that descend from processes without ghosts.
 func (d *daemon) findLate() {
 	in := slave.FoundLate{Held: d.looks.Held, All: d.node.sim.chance(2)}
 	if d.looks.Held {
@@ -119,7 +119,7 @@ func (d *daemon) findLate() {
 	d.step(in)
 }
 
-// asks has the front end carry out a call, after all that the kernel has noted.
+// asks sends a call to the front end, after everything that the kernel has recorded.
 func (d *daemon) asks(number uint64) {
 	d.tell(len(d.node.records))
 	d.step(slave.Call{Number: number, Call: d.node.calls[number].call})

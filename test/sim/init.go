@@ -9,18 +9,18 @@ import (
 	"bproc/wire"
 )
 
-// initProcess is the init of a node's process space: it starts processes and reaps them, whatever becomes
-// of the slave.
+// initProcess is the init of a node's process space: it starts processes and reaps them, even
+// without a slave.
 type initProcess struct {
 	node     *node
-	in       []any // requests of the slave: *proc to be started, or outputs of its core
-	written  int   // of these, which cannot be lost any more
+	in       []any // requests of the slave: *proc to start, or outputs of its core
+	written  int   // number of these that cannot be lost any more
 	out      []word
-	kept     map[wire.PID]word // for slaves to come
+	kept     map[wire.PID]word // for later slaves
 	deadline time.Time         // zero: none
 }
 
-// word is what init says of a process: how its launch went, or its end.
+// word is a report of init about a process: the result of its launch, or its end.
 type word struct {
 	p      *proc
 	failed bool
@@ -28,7 +28,7 @@ type word struct {
 	status wire.Status
 }
 
-// says has the slave told. Ends and launches that failed are kept for the next one.
+// says reports to the slave. Ends and failed launches are kept for the next slave.
 func (i *initProcess) says(w word) {
 	if w.failed || w.ended {
 		i.kept[w.p.pid] = w
@@ -38,7 +38,7 @@ func (i *initProcess) says(w word) {
 	}
 }
 
-// works does the next request.
+// works carries out the next request.
 func (i *initProcess) works() {
 	if len(i.in) > 0 {
 		next := i.in[0]
@@ -70,7 +70,7 @@ func (i *initProcess) do(what any) {
 	}
 }
 
-// startsNext has a process that was asked for run, or not.
+// startsNext starts a requested process, or fails to.
 func (i *initProcess) startsNext() {
 	for _, p := range i.node.inOrder() {
 		if !p.runs {
@@ -92,7 +92,7 @@ func (i *initProcess) starts(p *proc) {
 	i.says(word{p: p, failed: failed})
 }
 
-// found says what a slave finds, and tells it what is kept.
+// found returns the state that a new slave finds, and reports to it what is kept.
 func (i *initProcess) found() (in core.Found) {
 	for _, p := range i.node.inOrder() {
 		if p.client == nil {
@@ -112,7 +112,7 @@ func (i *initProcess) found() (in core.Found) {
 	return in
 }
 
-// lost is for when the slave has died: what it has asked for before may have come.
+// lost handles the slave's death: some of its last requests may have arrived.
 func (i *initProcess) lost() {
 	for range i.written + i.node.sim.rng.IntN(len(i.in)-i.written+1) {
 		i.works()
@@ -120,7 +120,7 @@ func (i *initProcess) lost() {
 	i.in, i.out, i.written = nil, nil, 0
 }
 
-// timePasses has init do what it was asked for, and look at the lease.
+// timePasses carries out all requests, and checks the lease.
 func (i *initProcess) timePasses() {
 	for len(i.in) > 0 {
 		i.works()

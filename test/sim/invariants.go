@@ -12,7 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// find returns the process with a number and birth, wherever it runs.
+// find returns the process with a number and birth on any node.
 func (s *Sim) find(pid wire.PID, birth uint64) *proc {
 	for _, n := range s.nodes {
 		if p := n.procs[pid]; p != nil && p.birth == birth {
@@ -22,7 +22,7 @@ func (s *Sim) find(pid wire.PID, birth uint64) *proc {
 	return nil
 }
 
-// check looks at the world after a step.
+// check checks the state after a step.
 func (s *Sim) check() {
 	owners := map[wire.PID]wire.NodeID{}
 	for _, n := range s.nodes {
@@ -48,7 +48,7 @@ func (s *Sim) check() {
 	}
 }
 
-// holds returns the blocks of a node whose lease has not run out since it has them.
+// holds returns the blocks of a node whose lease has not run out since it got them.
 func (n *node) holds() []wire.Block {
 	if len(n.procs) == 0 && (n.expired || n.sim.now.Sub(n.heard) > lease) {
 		return nil
@@ -60,14 +60,15 @@ func (n *node) has(b wire.Block) bool {
 	return slices.ContainsFunc(n.holds(), func(own wire.Block) bool { return overlap(withGap(own), b) })
 }
 
-// withGap returns a block with the numbers behind it, which are its node's, too.
+// withGap returns a block with its gap.
 func withGap(b wire.Block) wire.Block {
 	return wire.Block{First: b.First, Count: b.Count + int32(pidmap.Gap(b))}
 }
 
 func overlap(a, b wire.Block) bool { return a.First < b.End() && b.First < a.End() }
 
-// ghostEnds is called when a ghost is told to end: its process must have ended before, and so.
+// ghostEnds is called when a ghost is told to end: its process must have ended before, with the
+// same status.
 func (s *Sim) ghostEnds(g *ghost, status wire.Status) {
 	birth := g.adopted.Birth
 	for _, c := range s.everyone {
@@ -78,26 +79,27 @@ func (s *Sim) ghostEnds(g *ghost, status wire.Status) {
 			s.fail("the end of %d is told twice", c.ghost)
 		}
 		c.exited, c.status = true, status
-		lost := status == wire.SignalStatus(int(unix.SIGKILL)) || status == wire.ExitStatus(255) // nobody knows how it ended, or that it ran
+		lost := status == wire.SignalStatus(int(unix.SIGKILL)) || status == wire.ExitStatus(255) // its status is lost, or that it ran
 		if p := c.started; p != nil && p.ended && status != p.status && !lost {
 			s.fail("process %d ended with %v, and its ghost with %v", g.pid, p.status, status)
 		}
 	}
 }
 
-// arrived is called when a process gets a signal that its ghost has got: not twice, and in order.
+// arrived is called when a process gets a signal of its ghost: each arrives at most once, and in
+// order.
 func (s *Sim) arrived(p *proc, seq uint64, sig unix.Signal) {
 	l := s.kernel.procs[p.pid]
 	if l == nil || l.ghost == nil || l.ghost.adopted.Birth != p.birth {
-		return // its ghost is being made, or gone
+		return // its ghost is being made, or has ended
 	}
 	if sent, is := l.ghost.sent[seq]; !is || sent != sig && sent != 0 {
 		s.fail("process %d gets %v number %d, which its ghost has not got", p.pid, sig, seq)
 	}
 }
 
-// checkCalm looks at what runs when nothing is on its way: processes have had all signals, and
-// clients know that theirs run.
+// checkCalm checks the running processes when nothing is in transit: they have got all signals, and
+// clients know that their processes run.
 func (s *Sim) checkCalm() {
 	s.checkShares()
 	s.checkLines()
@@ -129,8 +131,8 @@ func (s *Sim) checkCalm() {
 	}
 }
 
-// placed is called when output of a node may pass that came after an event: the ghosts of all
-// births up to there must exist, or have ended with their processes.
+// placed is called when output of a node that followed an event may pass: the ghosts of all earlier
+// births must exist, or have ended with their processes.
 func (s *Sim) placed(o core.Placed) {
 	l := s.links[o.Session]
 	if l == nil {
@@ -151,10 +153,10 @@ func (s *Sim) placed(o core.Placed) {
 	}
 }
 
-// dies reports whether a process is about to be killed since its ghost could not be made.
+// dies reports whether a process will be killed because its ghost could not be made.
 func (s *Sim) dies(l *link, e wire.Event) bool {
 	if l.node.slave.looks != nil || len(l.node.init.in) > 0 {
-		return true // it was told
+		return true // the slave was told to
 	}
 	return slices.ContainsFunc(l.down, func(o core.ToNode) bool {
 		switch m := o.Message.(type) {
@@ -167,7 +169,7 @@ func (s *Sim) dies(l *link, e wire.Event) bool {
 	})
 }
 
-// atRest says what is not at rest; empty: all is.
+// atRest describes something that is not at rest; empty: there is none.
 func (s *Sim) atRest() string {
 	for _, n := range s.nodes {
 		if len(n.procs) > 0 {

@@ -11,17 +11,17 @@ import (
 	"bproc/wire"
 )
 
-// keeper holds ghosts, and does one request after the other.
+// keeper holds ghosts, and carries out one request after the other.
 type keeper struct {
 	sim  *Sim
 	in   []core.ToKeeper
 	out  []core.Input
 	boot uint64            // of the front end
 	seq  uint64            // of the last signal
-	ends []*wire.GhostGone // the last, which a master may be told again
+	ends []*wire.GhostGone // the last ones, which may be reported to a master again
 }
 
-// ghost is what the keeper knows of one.
+// ghost is the keeper's record of a ghost.
 type ghost struct {
 	keeper  *keeper
 	pid     wire.PID
@@ -30,16 +30,16 @@ type ghost struct {
 	zombie  bool
 	stopped bool
 	adopted wire.Adopted
-	kept    []*wire.GhostSignal    // that the process is not known to have
+	kept    []*wire.GhostSignal    // may not have reached the process
 	sent    map[uint64]unix.Signal // all that it got, by number; 0: it was lost
 }
 
-// anyOwner in GhostAdopt stands for a ghost that was held before.
+// anyOwner in GhostAdopt means a ghost that was held before.
 const anyOwner = ^uint32(0)
 
 func newKeeper(s *Sim) *keeper { return &keeper{sim: s, boot: 7} }
 
-// ghosts returns those that are held, in order.
+// ghosts returns the ghosts that are held, in order.
 func (k *keeper) ghosts() (all []*ghost) {
 	for _, pid := range slices.Sorted(maps.Keys(k.sim.kernel.procs)) {
 		if g := k.sim.kernel.procs[pid].ghost; g != nil && g.held {
@@ -49,7 +49,7 @@ func (k *keeper) ghosts() (all []*ghost) {
 	return all
 }
 
-// found is what a master that begins is told; what ghosts got comes again.
+// found returns what a new master is told; kept signals are reported again.
 func (k *keeper) found() core.KeeperFound {
 	in := core.KeeperFound{Boot: k.boot}
 	for _, g := range k.ghosts() {
@@ -65,8 +65,8 @@ func (k *keeper) found() core.KeeperFound {
 	return in
 }
 
-// dies has the keeper die with what it has not done, and what it has not said, and another one
-// take its ghosts. What ghosts got that the master was not told is lost, but SIGKILL.
+// dies ends the keeper, with its requests and reports that are not done, and lets another one take
+// its ghosts. Signals that were not reported to the master are lost, except SIGKILL.
 func (k *keeper) dies() {
 	k.sim.fault("keeper dies")
 	for range k.sim.rng.IntN(len(k.in) + 1) {
@@ -80,8 +80,8 @@ func (k *keeper) dies() {
 	k.sim.step(k.back())
 }
 
-// cut has the connection end between keeper and master: of what the master has asked for, the last is lost. Over
-// the next one it is told the signals that are kept, and of ends that it may know.
+// cut ends the connection between keeper and master: the master's last requests are lost. Over the
+// next connection the keeper reports the kept signals, and ends that the master may know.
 func (k *keeper) cut() {
 	k.sim.fault("keeper cut")
 	for range k.sim.rng.IntN(len(k.in) + 1) {
@@ -97,7 +97,7 @@ func (k *keeper) cut() {
 	k.sim.step(k.back())
 }
 
-// back is what a master is told over another connection.
+// back returns what a master is told over another connection.
 func (k *keeper) back() core.KeeperBack {
 	in := core.KeeperBack{Boot: k.boot}
 	for _, g := range k.ghosts() {
@@ -112,14 +112,14 @@ func (k *keeper) back() core.KeeperBack {
 	return in
 }
 
-// tellKept tells the signals of a ghost that are kept.
+// tellKept reports the kept signals of a ghost.
 func (k *keeper) tellKept(g *ghost) {
 	for _, m := range g.kept {
 		k.out = append(k.out, core.FromKeeper{Message: m})
 	}
 }
 
-// unheld has a ghost get a signal while no keeper holds it: it stops or goes on by itself.
+// unheld sends a ghost a signal while no keeper holds it: it stops or continues by itself.
 func (g *ghost) unheld() {
 	if !g.killed && !g.zombie && g.keeper.sim.chance(8) {
 		g.stopped = !g.stopped
@@ -127,7 +127,7 @@ func (g *ghost) unheld() {
 	}
 }
 
-// forget has the signals lost that are kept.
+// forget loses the kept signals.
 func (g *ghost) forget() {
 	for _, m := range g.kept {
 		g.sent[m.Seq] = 0
@@ -135,7 +135,7 @@ func (g *ghost) forget() {
 	g.kept = nil
 }
 
-// work has the keeper do something, or what it says come to the master.
+// work carries out a request, or delivers a report to the master.
 func (k *keeper) work() {
 	if len(k.out) > 0 && (len(k.in) == 0 || k.sim.chance(2)) {
 		in := k.out[0]
@@ -148,7 +148,7 @@ func (k *keeper) work() {
 	}
 }
 
-// do does the next request.
+// do carries out the next request.
 func (k *keeper) do() {
 	r := k.in[0]
 	k.in = k.in[1:]
@@ -181,7 +181,7 @@ func (k *keeper) carryOut(m wire.Message) unix.Errno {
 	return 0
 }
 
-// ghost returns a ghost that is held.
+// ghost returns a ghost that is held; nil: none.
 func (k *keeper) ghost(pid wire.PID) *ghost {
 	if p := k.sim.kernel.procs[pid]; p != nil && p.ghost != nil && p.ghost.held {
 		return p.ghost
@@ -213,7 +213,7 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 		k.sim.fail("a ghost is to be made with number %d, which another has", m.Child)
 		return unix.EEXIST
 	}
-	if k.sim.kernel.exists(-m.Child) == 0 { // a ghost is told again that has ended, and its group has not
+	if k.sim.kernel.exists(-m.Child) == 0 { // a birth is reported again whose ghost has ended, and whose group has not
 		return unix.EEXIST
 	}
 	parent := k.sim.kernel.procs[m.Parent]
@@ -229,7 +229,7 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 	return 0
 }
 
-// maxEnds is how many ends are told again at most.
+// maxEnds is the greatest number of ends that are reported again.
 const maxEnds = 3
 
 // exit ends a ghost, whose process must have ended before.
@@ -254,8 +254,8 @@ func (k *keeper) exit(m *wire.GhostExit) unix.Errno {
 	return 0
 }
 
-// gets has a ghost get a signal: the keeper numbers it, keeps it and tells the master. One that is
-// stopped goes on by SIGCONT at once.
+// gets sends a ghost a signal: the keeper numbers it, keeps it and reports it. SIGCONT continues a
+// stopped ghost at once.
 func (g *ghost) gets(sig unix.Signal, code uint32, sender wire.PID) {
 	if g.killed || g.zombie {
 		return

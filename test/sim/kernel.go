@@ -10,7 +10,7 @@ import (
 	"bproc/wire"
 )
 
-// kernel is that of the front end.
+// kernel is the kernel of the front end.
 type kernel struct {
 	sim   *Sim
 	procs map[wire.PID]*local
@@ -23,21 +23,21 @@ type local struct {
 	group, session wire.PID
 	uid            uint32
 	name           string
-	cgroup         uint64 // that bounds tasks; 0: none does
-	ghost          *ghost // nil: it is none
+	cgroup         uint64 // that bounds tasks; 0: none
+	ghost          *ghost // nil: it is not a ghost
 }
 
 func newKernel(s *Sim) *kernel {
 	return &kernel{sim: s, procs: map[wire.PID]*local{1: {pid: 1}}, next: firstNumber}
 }
 
-// firstNumber is where the kernel begins.
+// firstNumber is the first number that the kernel gives.
 const firstNumber = 100
 
-// lastNumber is so small that numbers are soon another's.
+// lastNumber is so small that numbers are reused soon.
 const lastNumber = 160
 
-// fork makes a process. It has the next number that is free.
+// fork makes a process with the next free number.
 func (k *kernel) fork(parent wire.PID) *local {
 	taken := k.taken()
 	for k.next++; k.next > lastNumber || taken[k.next]; k.next++ {
@@ -50,8 +50,8 @@ func (k *kernel) fork(parent wire.PID) *local {
 	return p
 }
 
-// taken returns the numbers of processes and groups, and those of ghosts that have ended and that
-// their clients have not waited for.
+// taken returns the numbers of processes and groups, and of ended ghosts that their clients have
+// not waited for.
 func (k *kernel) taken() map[wire.PID]bool {
 	taken := map[wire.PID]bool{}
 	for pid, p := range k.procs {
@@ -65,7 +65,7 @@ func (k *kernel) taken() map[wire.PID]bool {
 	return taken
 }
 
-// free returns how many numbers are free.
+// free returns the number of free numbers.
 func (k *kernel) free() (free int) {
 	taken := k.taken()
 	for pid := wire.PID(firstNumber); pid <= lastNumber; pid++ {
@@ -76,7 +76,7 @@ func (k *kernel) free() (free int) {
 	return free
 }
 
-// end ends a process; its children go to init.
+// end ends a process; init adopts its children.
 func (k *kernel) end(pid wire.PID) {
 	delete(k.procs, pid)
 	k.orphan(pid)
@@ -126,7 +126,7 @@ func (k *kernel) members(q core.Members) (group wire.PID, all []wire.PID) {
 	return group, all
 }
 
-// userActs has a user of the front end send a signal to some process.
+// userActs makes a user of the front end send a signal to some process.
 func (k *kernel) userActs() {
 	var ghosts []wire.PID
 	for _, pid := range slices.Sorted(maps.Keys(k.procs)) {

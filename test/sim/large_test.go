@@ -11,14 +11,14 @@ import (
 	"bproc/wire"
 )
 
-// perNode is how many processes each node of a large cluster has.
+// perNode is the number of processes on each node of a large cluster.
 const perNode = 100
 
-// large is a master's core with many nodes, whose keeper does at once what it is asked for.
+// large is a master's core with many nodes, whose keeper carries out requests at once.
 type large struct {
 	core   *core.Core
 	now    time.Time
-	first  map[core.Session]wire.PID // number granted to each
+	first  map[core.Session]wire.PID // first number granted to each
 	events map[core.Session]uint64
 	births uint64
 }
@@ -51,7 +51,7 @@ func newLarge(b *testing.B, nodes int) *large {
 	return l
 }
 
-// step gives the core an input, and the answers to what it asks for.
+// step gives the core an input, and the answers to its requests.
 func (l *large) step(in core.Input) {
 	out := l.core.Step(l.now, in)
 	for i := 0; i < len(out); i++ {
@@ -73,14 +73,15 @@ func (l *large) step(in core.Input) {
 	}
 }
 
-// tell has a node tell an event.
+// tell reports an event of a node.
 func (l *large) tell(s core.Session, e wire.Event) {
 	l.events[s]++
 	l.step(core.FromNode{Session: s, Message: &wire.Events{First: l.events[s], Events: []wire.Event{e}}})
 }
 
-// BenchmarkLarge measures what an event costs with many nodes of a hundred processes each, with all that follows from it, and
-// how much memory a process takes. Ticks go through all nodes, and News through those of which there is any.
+// BenchmarkLarge measures the cost of an event, with all its consequences, on many nodes with a
+// hundred processes each, and the memory that a process takes. Ticks pass over all nodes, News over
+// the nodes that have any.
 func BenchmarkLarge(b *testing.B) {
 	for _, nodes := range []int{20, 200, 2000} {
 		var before, after runtime.MemStats

@@ -7,15 +7,15 @@ import (
 	"bproc/wire"
 )
 
-// link is a session as both ends have it.
+// link is a session in the state of both ends.
 type link struct {
 	id        core.Session
 	node      *node
-	begun     bool // the inventory is said
-	known     bool // the master's core has it
-	served    bool // the slave has heard something of the master's core
+	begun     bool // the inventory was sent
+	known     bool // the master's core knows it
+	served    bool // the slave has got a message of the master's core
 	inventory wire.Inventory
-	events    []wire.Event // told in it, by number
+	events    []wire.Event // sent in it, by number
 	down      []core.ToNode
 	up        []said
 	spawns    []request
@@ -26,18 +26,18 @@ type link struct {
 // said is a message of a node, with its number.
 type said struct {
 	number  uint64
-	message wire.Message // an inventory stands for what is told again, too
+	message wire.Message // an inventory also stands for the events that are told again
 }
 
-// request is a client's for a process, which it makes in a session.
+// request is a client's request for a process, made in a session.
 type request struct {
 	client  *client
 	session core.Session
-	group   uint64 // control group, of which it may have some tasks
+	group   uint64 // control group, with the number of tasks that it may have
 	tasks   uint64
 }
 
-// deliver has a message arrive.
+// deliver delivers a message.
 func (s *Sim) deliver() {
 	n := pick(s.rng, s.nodes)
 	l := n.link
@@ -72,8 +72,8 @@ func (l *link) deliver(which int) {
 	}
 }
 
-// signals reports whether a signal is on its way for a former process of a number, which the next one must not
-// overtake: a number does not come back that soon.
+// signals reports whether a signal for an earlier process with a number is in transit, which the
+// next one must not overtake: in reality a number is not reused that soon.
 func (l *link) signals(pid wire.PID) bool {
 	return slices.ContainsFunc(l.down, func(o core.ToNode) bool {
 		m, is := o.Message.(*wire.Signal)
@@ -81,8 +81,8 @@ func (l *link) signals(pid wire.PID) bool {
 	})
 }
 
-// connect begins a session. The master's core knows of it when it has the inventory and what is told
-// again, and not of one that ends before.
+// connect begins a session. The master's core learns of it with the inventory and the events that
+// are told again, and never of one that ends before.
 func (n *node) connect() {
 	if !n.isAdmitted() {
 		return
@@ -100,8 +100,8 @@ func (n *node) connect() {
 	l.up = append([]said{{message: &l.inventory}}, l.up...)
 }
 
-// isAdmitted reports whether a node may connect. One whose identity is not good ends its processes, and joins
-// again.
+// isAdmitted reports whether a node may connect. A node whose identity is invalid ends its
+// processes, and joins again.
 func (n *node) isAdmitted() bool {
 	switch n.sim.core.Admit(n.key()) {
 	case core.Admitted:
@@ -118,7 +118,7 @@ func (n *node) isAdmitted() bool {
 	return false
 }
 
-// isUp is for when the inventory has come.
+// isUp handles the arrival of the inventory.
 func (l *link) isUp() {
 	l.known = true
 	n, again := l.node, l.events[:l.inventory.Again]
@@ -144,7 +144,7 @@ func (n *node) loseSession(kind string) {
 	}
 }
 
-// drop forgets the session on this side. Requests that were read before come late.
+// drop forgets the session on the node's side. Requests that were read before arrive late.
 func (n *node) drop() {
 	l := n.link
 	if l == nil {

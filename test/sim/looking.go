@@ -6,7 +6,7 @@ import (
 	"bproc/wire"
 )
 
-// look has somebody look at both cores, and compares what they show with what there is.
+// look makes a user look at both cores, and compares what they show with the real state.
 func (s *Sim) look() {
 	c := s.core
 	on := map[wire.PID]wire.NodeID{}
@@ -16,7 +16,7 @@ func (s *Sim) look() {
 	ghosts := c.Ghosts()
 	for _, g := range s.keeper.ghosts() {
 		if node, is := on[g.pid]; is && g.adopted.Owner>>32 != 0 && node != nodeOf(g.adopted.Owner) {
-			// the number may have passed on, and this ghost be about to end
+			// the number may have been reused, and this ghost may be about to end
 			if !g.zombie && s.find(g.pid, g.adopted.Birth) != nil {
 				s.fail("process %d is shown on node %d, and is on node %d", g.pid, node, nodeOf(g.adopted.Owner))
 			}
@@ -94,7 +94,7 @@ func (s *Sim) lookAt(n *node, on map[wire.PID]wire.NodeID) {
 	}
 }
 
-// look looks at the core of a slave.
+// look checks the core of a slave.
 func (d *daemon) look() {
 	c := d.core
 	for pid, k := range c.Known() {

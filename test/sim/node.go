@@ -19,16 +19,16 @@ type node struct {
 	id     wire.NodeID
 	home   wire.Block
 	booted int
-	slave  *daemon // nil: there is none
+	slave  *daemon // nil: none
 	link   *link   // nil: none
 
-	// The kernel. It notes births and ends of processes that init has not started.
+	// The kernel. It records births and ends of processes that init has not started.
 	procs    map[wire.PID]*proc
 	next     wire.PID
 	blocks   []wire.Block
 	records  []record
-	released int               // of these: slaves have told them, and none reads them again
-	calls    map[uint64]*asked // without an answer
+	released int               // number of these that slaves have told, and that are not read again
+	calls    map[uint64]*asked // that have no answer yet
 	number   uint64            // of the last call
 
 	served map[uint32]bool // users for whom something was started
@@ -37,17 +37,17 @@ type node struct {
 	bounds []*wire.Budget // of groups, that are not answered
 
 	line        line
-	sets        int  // how often that was changed
-	identity    int  // how often it has joined
-	revoked     bool // it is to join again
+	sets        int  // number of changes of line
+	identity    int  // number of its joins
+	revoked     bool // it must join again
 	goesDown    bool
 	leaving     bool
 	certificate core.Validity
 
 	init     *initProcess
-	linked   time.Time // when something last came over the link
-	heard    time.Time // and when in a session that the master's core knows
-	expired  bool      // the lease has run out since the node has its numbers
+	linked   time.Time // when something last arrived over the link
+	heard    time.Time // when that last was in a session that the master's core knows
+	expired  bool      // the lease has run out since the node got its numbers
 	journal  []slave.Record
 	confirms uint64
 }
@@ -57,27 +57,27 @@ type proc struct {
 	pid    wire.PID
 	birth  uint64
 	node   *node
-	booted int     // in which boot of it
-	client *client // that has started it; nil: forked
-	maker  *proc   // nil: started
+	booted int     // boot of the node in which it was born
+	client *client // that has started it; nil: it was forked
+	maker  *proc   // nil: it was started
 	runs   bool
 	ended  bool
 	status wire.Status
-	waits  bool // for a call
+	waits  bool // for the answer to a call
 	looks
-	again bool   // it was started before, and its ghost is what that has become
+	again bool   // it was started in an earlier session, and its ghost has changed since
 	room  room   // in which it was started
 	taken uint64 // number of the last signal
 	got   []uint64
 
-	// What the slave has told, or will when it has to.
+	// What the slave has told, or will tell.
 	announced bool
 	known     slave.Known // what was told of it
-	starting  bool        // its Spawned is to be told
-	told      uint64      // number of the event of its birth in this session; 0: it was told before
+	starting  bool        // its Spawned is still to be told
+	told      uint64      // number of the event of its birth in this session; 0: told earlier
 }
 
-// record is what the kernel has noted.
+// record is a record of the kernel.
 type record struct {
 	p     *proc
 	event wire.Event
@@ -92,7 +92,7 @@ func newNode(s *Sim, id wire.NodeID) *node {
 func (n *node) key() string    { return fmt.Sprint("node ", n.id, ".", n.identity) }
 func (n *node) bootID() string { return fmt.Sprint(n.booted) }
 
-// lives has something happen on the node.
+// lives makes something happen on the node.
 func (n *node) lives() {
 	if n.sim.chance(10) {
 		n.givesBack()
@@ -122,7 +122,7 @@ func (n *node) lives() {
 	}
 }
 
-// slaveWorks has the slave do something: begin, connect, take what there is.
+// slaveWorks makes the slave act: begin, connect or handle its inputs.
 func (n *node) slaveWorks() {
 	switch {
 	case n.goesDown && n.sim.chance(3):
@@ -147,7 +147,7 @@ func (n *node) inOrder() (all []*proc) {
 	return all
 }
 
-// any returns one of the processes that run.
+// any returns a running process.
 func (n *node) any() *proc {
 	var all []*proc
 	for _, p := range n.inOrder() {
@@ -161,7 +161,7 @@ func (n *node) any() *proc {
 	return pick(n.sim.rng, all)
 }
 
-// forks has a process fork. The kernel gives the next number that is free.
+// forks makes a process fork. The kernel gives a free number.
 func (n *node) forks() {
 	p, free := n.any(), n.freeNumbers()
 	if p == nil || !n.hasRoom(p) || len(free) == 0 || len(n.procs) > 60 || n.sim.quiet {
@@ -208,7 +208,7 @@ func (n *node) killAll() {
 	}
 }
 
-// gets has a process get a signal of the front end. Init has it given once.
+// gets delivers a signal of the front end to a process. Init delivers it once.
 func (n *node) gets(m *wire.Signal) {
 	sig := signalOf(m)
 	p := n.procs[m.PID]
@@ -224,7 +224,7 @@ func (n *node) gets(m *wire.Signal) {
 	n.takesEffect(p, sig)
 }
 
-// timePasses has the slave look at its lease, and init.
+// timePasses has the slave check its lease, and init its deadline.
 func (n *node) timePasses() {
 	if l := n.link; l != nil && !l.isCut && !l.closed {
 		n.linked = n.sim.now
@@ -240,7 +240,7 @@ func (n *node) timePasses() {
 	n.init.timePasses()
 }
 
-// restart has the slave die. What it has asked init for before may come, or not.
+// restart ends the slave. Its last requests to init arrive, or are lost.
 func (n *node) restart() {
 	if n.slave == nil {
 		return
@@ -251,14 +251,14 @@ func (n *node) restart() {
 	n.init.lost()
 }
 
-// reboot starts the machine anew: nothing is left on it.
+// reboot restarts the machine: nothing is left on it.
 func (n *node) reboot() {
 	n.sim.fault("node reboots", n.id)
 	n.loseSession("")
 	n.wipe()
 }
 
-// wipe leaves nothing of what a machine has.
+// wipe removes everything that a machine has.
 func (n *node) wipe() {
 	for _, p := range n.procs {
 		p.ended, p.status = true, wire.SignalStatus(int(unix.SIGKILL))
@@ -273,7 +273,7 @@ func (n *node) wipe() {
 	n.booted++
 }
 
-// calm has the node come back, start what is to be started and, in the end, end what runs.
+// calm has the node come back, start what was requested and, in the end, end its processes.
 func (n *node) calm(ends bool) {
 	if n.slave == nil {
 		n.begin()

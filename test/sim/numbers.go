@@ -6,7 +6,7 @@ import (
 	"bproc/wire"
 )
 
-// fewNumbers is how many numbers of a block the kernel gives: so they are soon another's.
+// fewNumbers is how many numbers of a block the kernel gives, so that they are reused soon.
 const fewNumbers = 16
 
 // freeNumbers returns the numbers that the kernel can give.
@@ -32,7 +32,7 @@ func (n *node) isUsed(pid wire.PID) bool {
 	return false
 }
 
-// asksForNumbers does so where there are few.
+// asksForNumbers asks for a block if few numbers are free.
 func (n *node) asksForNumbers() {
 	if n.link != nil && len(n.freeNumbers()) < 8 && !n.slave.asked {
 		n.slave.asked = true
@@ -40,7 +40,7 @@ func (n *node) asksForNumbers() {
 	}
 }
 
-// givesBack gives a block back in which no number is in use, if it is not at home.
+// givesBack returns a block in which no number is in use, except the one at home.
 func (n *node) givesBack() {
 	if n.link == nil {
 		return
@@ -50,7 +50,7 @@ func (n *node) givesBack() {
 			continue
 		}
 		n.sim.note("node %d gives %v back", n.id, b)
-		n.slave.tell(len(n.records)) // the ends of all that had numbers of it
+		n.slave.tell(len(n.records)) // the ends of all processes that had its numbers
 		n.slave.has(slices.Delete(slices.Clone(n.blocks), i, i+1))
 		n.slave.say(&wire.BlocksReturned{Blocks: []wire.Block{b}})
 		return

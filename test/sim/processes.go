@@ -9,7 +9,7 @@ import (
 	"bproc/wire"
 )
 
-// What a process of a node is beside its number. Its ghost has the same, in the end.
+// looks are the attributes of a node's process that its ghost also has in the end.
 type looks struct {
 	group, session wire.PID
 	uid            uint32
@@ -17,7 +17,7 @@ type looks struct {
 	stop           unix.Signal // that has stopped it; 0: none
 }
 
-// changes has a process become something else.
+// changes changes a process.
 func (n *node) changes() {
 	p := n.any()
 	if p == nil || n.sim.quiet {
@@ -58,10 +58,10 @@ func (n *node) changes() {
 	n.changed(p, e)
 }
 
-// anyUser returns a user, perhaps one for whom nothing was started.
+// anyUser returns a user, possibly one for whom nothing was started.
 func (n *node) anyUser() uint32 { return pick(n.sim.rng, []uint32{0, 1000, 1000, 1001, 1002}) }
 
-// isGroup reports whether a group has somebody in it.
+// isGroup reports whether a group has members.
 func (n *node) isGroup(group wire.PID) bool {
 	for _, p := range n.procs {
 		if p.group == group {
@@ -71,7 +71,7 @@ func (n *node) isGroup(group wire.PID) bool {
 	return false
 }
 
-// changed has the kernel note what a process is now.
+// changed has the kernel record a change of a process.
 func (n *node) changed(p *proc, e wire.Event) {
 	switch e.Kind {
 	case wire.EventGrouped:
@@ -84,7 +84,7 @@ func (n *node) changed(p *proc, e wire.Event) {
 	n.records = append(n.records, record{p: p, event: e})
 }
 
-// stops stops a process, or has it go on (0).
+// stops stops a process, or continues it (0).
 func (n *node) stops(p *proc, sig unix.Signal) {
 	e := wire.Event{PID: p.pid, Birth: p.birth, Kind: wire.EventStopped, Status: wire.Status(sig)}
 	if sig == 0 {
@@ -97,7 +97,7 @@ func (n *node) stops(p *proc, sig unix.Signal) {
 	n.changed(p, e)
 }
 
-// takesEffect has a signal have its effect.
+// takesEffect applies the effect of a signal.
 func (n *node) takesEffect(p *proc, sig unix.Signal) {
 	switch sig {
 	case unix.SIGKILL, unix.SIGTERM, unix.SIGHUP:
@@ -112,7 +112,7 @@ func (n *node) takesEffect(p *proc, sig unix.Signal) {
 	}
 }
 
-// state returns what is known of a process after an event, from what was known before.
+// state returns what is known of a process after an event, given what was known before.
 func state(known slave.Known, e *wire.Event) slave.Known {
 	if e.Kind == wire.EventSpawned {
 		known.Starting = false
@@ -138,7 +138,7 @@ func (s *Sim) checkLooks(p *proc, l *local) {
 		s.fail("process %d is in group %d of session %d, its ghost in group %d of session %d", p.pid, p.group, p.session, l.group, l.session)
 	case l.name != p.name:
 		s.fail("process %d is called %q, its ghost %q", p.pid, p.name, l.name)
-	case l.uid != uid && !p.node.isLimited(): // of limited nodes it depends on when something was started
+	case l.uid != uid && !p.node.isLimited(): // with limited trust it depends on when something was started
 		s.fail("process %d is user %d, its ghost %d", p.pid, p.uid, l.uid)
 	}
 	if l.ghost.stopped != (p.stop != 0) && !l.ghost.killed {
@@ -146,5 +146,5 @@ func (s *Sim) checkLooks(p *proc, l *local) {
 	}
 }
 
-// ghostName is what a ghost is called from the beginning.
+// ghostName is the initial name of a ghost.
 const ghostName = "ghost"

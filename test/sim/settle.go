@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// settle has all come to rest: nothing fails, nothing begins, and when all that was on its way has
-// come, what runs ends.
+// settle brings everything to rest: nothing fails, nothing begins, and when all messages have
+// arrived, the processes end.
 func (s *Sim) settle() {
 	s.quiet = true
 	ends := false
@@ -35,7 +35,7 @@ func (s *Sim) settle() {
 	}
 }
 
-// drained reports whether nothing is on its way.
+// drained reports whether nothing is in transit.
 func (s *Sim) drained() bool {
 	for _, n := range s.nodes {
 		if l := n.link; l == nil || l.closed || len(l.up)+len(l.down)+len(l.spawns) > 0 || n.slave.busy() {

@@ -12,13 +12,14 @@ import (
 	"bproc/internal/recording"
 )
 
-// life are the inputs of a core from its beginning, the lines of a recording. A nil life keeps nothing.
+// life has the inputs of a core from its beginning, as lines of a recording. A nil life records
+// nothing.
 type life struct {
 	of    string
 	lines strings.Builder
 }
 
-// record begins with the life of a core.
+// record begins the life of a core.
 func (s *Sim) record(of string, config any) *life {
 	if !s.Notes {
 		return nil
@@ -42,8 +43,8 @@ func (l *life) add(line string, err error) {
 	l.lines.WriteString(line)
 }
 
-// Lives returns the transcripts of all cores: whose each is, and each input with what comes out, as the tests of the
-// cores replay them (testdata/recorded).
+// Lives returns the transcripts of all cores: the owner, and each input with its outputs, in the
+// form that the tests of the cores replay (testdata/recorded).
 func (s *Sim) Lives() (all []string, err error) {
 	for _, l := range s.lives {
 		var m recording.Machine = new(slave.Recorded)
@@ -59,20 +60,21 @@ func (s *Sim) Lives() (all []string, err error) {
 	return all, nil
 }
 
-// Break has what the master's core says not be done if lost says so: for tests of the simulation itself.
+// Break drops the outputs of the master's core that lost selects: for tests of the simulation
+// itself.
 func (s *Sim) Break(lost func(master.Output) bool) { s.broken = lost }
 
-// maxRuns bounds how often a seed is run while it is shrunk.
+// maxRuns bounds the runs of a seed while it is shrunk.
 const maxRuns = 600
 
-// Shrink returns what is left of a cluster that violates something when all steps are left out without which it violates the
-// same, with notes; nil if it violates nothing. Which steps these are depends on the seed alone: each step has chances of its
-// own.
+// Shrink removes the steps of a seed without which it violates the same invariant. It returns the
+// cluster after the remaining steps, with notes, and these steps; nil if the seed violates nothing.
+// The steps depend on the seed alone, as each has random numbers of its own.
 func Shrink(seed uint64, nodes, steps int, lost func(master.Output) bool) (s *Sim, left []int) {
 	run := func(only []int, notes bool) *Sim {
 		s := New(seed, nodes, notes)
 		s.only, s.broken = only, lost
-		_ = s.Run(steps) // s.violated has it
+		_ = s.Run(steps) // the error is in s.violated
 		return s
 	}
 	for i := range steps {

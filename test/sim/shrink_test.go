@@ -9,8 +9,8 @@ import (
 	"bproc/wire"
 )
 
-// TestShrunk: of a cluster with a core that loses each SIGUSR1 some steps are left, always the same, and their transcripts can be
-// replayed.
+// TestShrunk checks that a cluster whose core loses each SIGUSR1 is shrunk to a few steps, always
+// the same, and that their transcripts can be replayed.
 func TestShrunk(t *testing.T) {
 	broken := func(o core.Output) bool {
 		m, is := o.(core.ToNode)

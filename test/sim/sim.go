@@ -13,21 +13,21 @@ import (
 	"bproc/wire"
 )
 
-// lease is that of the simulated cluster.
+// lease is the lease of the simulated cluster.
 const lease = 30 * time.Second
 
-// numbers are as few as can be: a home for each node, and two blocks more.
+// numbers is the smallest configuration: a home for each node, and two blocks more.
 var numbers = pidmap.Config{Numbers: pidmap.MinNumbers, Nodes: 4}
 
 // Sim is a simulated cluster.
 type Sim struct {
 	Steps  int
-	Notes  bool           // a transcript is written
+	Notes  bool           // write a transcript
 	Faults map[string]int // by kind
-	Kind   string         // of what was violated
+	Kind   string         // of the violation
 
-	only     []int                  // steps that are made; nil: all
-	broken   func(core.Output) bool // what the master's core says and is not done
+	only     []int                  // steps to make; nil: all
+	broken   func(core.Output) bool // selects outputs of the master's core that are dropped
 	lives    []*life                // of cores, if they are recorded
 	master   *life
 	seed     uint64
@@ -35,7 +35,7 @@ type Sim struct {
 	rng      *rand.Rand
 	now      time.Time
 	core     *core.Core
-	masters  int // that there have been
+	masters  int // number of masters so far
 	kept     map[core.Table]map[string][]byte
 	kernel   *kernel
 	keeper   *keeper
@@ -43,19 +43,19 @@ type Sim struct {
 	links    map[core.Session]*link
 	clients  map[core.Client]*client // by connection; a client that asks again has two until the former is given up
 	opened   map[core.Client]bool    // connections with the stream of a process
-	closed   []core.ClientLeft       // connections that their clients have closed, as the master finds out
-	everyone []*client               // those that have left, too
+	closed   []core.ClientLeft       // connections that their clients have closed, which the master will find out
+	everyone []*client               // including those that have left
 	sessions core.Session
 	conns    core.Client
 	births   uint64
 	exits    map[uint64]wire.PID // questions for the end of a process
 	parents  map[uint64]core.ParentAfter
-	peaceful bool   // nothing fails, ever
-	setUps   bool   // nodes are set up by a script
+	peaceful bool   // nothing ever fails
+	setUps   bool   // a script sets nodes up
 	ghosts   string // control group for ghosts
 	scripts  map[wire.NodeID]uint64
-	writes   []core.Keep // that are not on disk
-	written  []core.Kept // that are, and the core does not know
+	writes   []core.Keep // not on disk yet
+	written  []core.Kept // on disk, and the core does not know yet
 	certain  []core.Certify
 	replied  wire.Message // to the administrator
 	joined   *core.Joined
@@ -96,7 +96,7 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 	return s
 }
 
-// begin begins with a master, the first or another one.
+// begin starts a master, the first or another one.
 func (s *Sim) begin() {
 	s.masters++
 	cfg := core.Config{
@@ -115,7 +115,7 @@ func (s *Sim) begin() {
 	s.step(s.keeper.found())
 }
 
-// fail notes the first thing that must not be.
+// fail records the first violation.
 func (s *Sim) fail(format string, args ...any) {
 	if s.violated == nil {
 		s.violated, s.Kind = fmt.Errorf(format, args...), format
@@ -130,12 +130,12 @@ func (s *Sim) note(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf("%5d  ", s.Steps)+fmt.Sprintf(format, args...))
 }
 
-// Transcript returns the last lines of what has happened.
+// Transcript returns the last lines of the transcript.
 func (s *Sim) Transcript(lines int) string {
 	return strings.Join(s.lines[max(0, len(s.lines)-lines):], "\n")
 }
 
-// step gives the core an input and does what comes out.
+// step gives the core an input and performs the outputs.
 func (s *Sim) step(in core.Input) {
 	s.master.input(s.now, in)
 	out := s.core.Step(s.now, in)
@@ -155,7 +155,7 @@ func (s *Sim) step(in core.Input) {
 	s.certified()
 }
 
-// certified gives nodes the certificates that were made, which they show at once.
+// certified gives nodes the certificates that were made, which they use at once.
 func (s *Sim) certified() {
 	for _, o := range s.certain {
 		if l := s.links[o.Session]; l != nil {
@@ -169,10 +169,10 @@ func (s *Sim) certified() {
 	s.certain = nil
 }
 
-// certificate is how long one is good.
+// certificate is the lifetime of a certificate.
 const certificate = 2 * time.Minute
 
-// perform does what comes out of the core. It returns the input that follows at once, or nil.
+// perform performs an output of the core. It returns an input that follows at once, or nil.
 func (s *Sim) perform(o core.Output) core.Input {
 	switch o := o.(type) {
 	case core.ToKeeper:
@@ -208,7 +208,7 @@ func (s *Sim) perform(o core.Output) core.Input {
 			s.writes = append(s.writes, o)
 			return nil
 		}
-		s.writeAll() // what is kept is kept in order
+		s.writeAll() // records are stored in order
 		return s.write(o)
 	case core.Ask:
 		return s.answer(o)
@@ -224,7 +224,7 @@ func (s *Sim) perform(o core.Output) core.Input {
 	return nil
 }
 
-// answer is what the kernel says.
+// answer answers a question to the kernel.
 func (s *Sim) answer(o core.Ask) core.Input {
 	a := core.Answer{Number: o.Number}
 	switch q := o.Question.(type) {
@@ -252,7 +252,7 @@ func (s *Sim) answer(o core.Ask) core.Input {
 	return a
 }
 
-// chance reports whether something happens that does so once in so many times.
+// chance is true once in so many times.
 func (s *Sim) chance(once int) bool { return s.rng.IntN(once) == 0 }
 
 // fault counts a fault.
@@ -261,7 +261,7 @@ func (s *Sim) fault(kind string, about ...any) {
 	s.note("FAULT %s %v", kind, about)
 }
 
-// Run makes steps, and then has all come to rest. It returns what was violated.
+// Run makes steps, and then brings everything to rest. It returns the violation.
 func (s *Sim) Run(steps int) error {
 	for ; s.Steps < steps && s.violated == nil; s.Steps++ {
 		if s.only != nil && !slices.Contains(s.only, s.Steps) {
@@ -278,7 +278,7 @@ func (s *Sim) Run(steps int) error {
 	return s.violated
 }
 
-// anything has one thing happen.
+// anything makes one thing happen.
 func (s *Sim) anything() {
 	switch n := s.rng.IntN(100); {
 	case n < 28:
@@ -302,7 +302,7 @@ func (s *Sim) anything() {
 	}
 }
 
-// pass has time pass, and the daemons notice.
+// pass lets time pass, which the daemons notice.
 func (s *Sim) pass(d time.Duration) {
 	s.now = s.now.Add(d)
 	for _, n := range s.nodes {
@@ -312,7 +312,7 @@ func (s *Sim) pass(d time.Duration) {
 	s.step(core.News{})
 }
 
-// answerLate answers a question that takes its time.
+// answerLate answers a question that takes time.
 func (s *Sim) answerLate() {
 	s.writeAll()
 	for len(s.written) > 0 {

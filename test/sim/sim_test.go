@@ -19,7 +19,8 @@ var (
 	steps = flag.Int("sim.steps", 1000, "steps of each")
 )
 
-// TestCluster has simulated clusters live and come to rest, as many at once as there are processors.
+// TestCluster runs simulated clusters until they are at rest, as many at once as there are
+// processors.
 func TestCluster(t *testing.T) {
 	var mu sync.Mutex
 	faults, all, next := map[string]int{}, 0, *first
@@ -59,8 +60,8 @@ func TestCluster(t *testing.T) {
 
 func nodes(seed uint64) int { return 1 + int(seed%4) }
 
-// shrunk shows a seed that violates something, with as few steps as that needs, and the transcripts of the cores, which
-// their tests replay from testdata/recorded.
+// shrunk shrinks a seed that violates an invariant, and returns its steps and the transcripts of
+// the cores, which their tests replay from testdata/recorded.
 func shrunk(seed uint64) string {
 	s, left := sim.Shrink(seed, nodes(seed), *steps, nil)
 	if s == nil {

@@ -11,25 +11,25 @@ import (
 	"bproc/wire"
 )
 
-// daemon is the slave of a node: its core, and what is told of its processes.
+// daemon is the slave of a node: its core, and what was told of its processes.
 type daemon struct {
 	node   *node
 	core   *slave.Core
 	life   *life
-	read   int                // of the kernel's records
+	read   int                // number of the kernel's records read
 	next   uint64             // number of the next event
-	asked  bool               // for another block, without an answer
+	asked  bool               // for another block, and has no answer
 	late   []request          // of sessions that have ended
-	looks  *slave.LookForLate // a question that is not answered
-	known  map[wire.PID]*proc // that the front end has started, the last with each number
+	looks  *slave.LookForLate // a question without an answer
+	known  map[wire.PID]*proc // started by the front end, the last one with each number
 	found  slave.TakenOver
-	unsure []wire.PID   // init has not said yet what it knows of them
-	told   int          // of the words that init has kept, yet to be taken
-	start  *slave.Known // of the last launch; nil: it is not to be
+	unsure []wire.PID   // init has not reported on them yet
+	told   int          // number of kept words of init that are still to be handled
+	start  *slave.Known // of the last launch; nil: it must not start
 	held   int
 }
 
-// begin begins with a slave, the first or another one.
+// begin starts a slave, the first or another one.
 func (n *node) begin() {
 	cfg := slave.Config{Journal: n.journal, Confirmed: n.confirms}
 	life := n.sim.record(fmt.Sprint("slave of node ", n.id), cfg)
@@ -61,7 +61,8 @@ func (n *node) begin() {
 	}
 }
 
-// lookAtAll: who is known, and is not there, has ended, which init or the kernel will say.
+// lookAtAll checks that the end of each known process that does not exist is reported by init or
+// the kernel.
 func (d *daemon) lookAtAll() {
 	n := d.node
 	for pid, k := range d.core.Known() {
@@ -73,11 +74,11 @@ func (d *daemon) lookAtAll() {
 	}
 }
 
-// settled reports whether it is known which launches a former slave has begun, and how others have
-// ended.
+// settled reports whether it is known which launches a former slave has begun, and how the others
+// have ended.
 func (d *daemon) settled() bool { return len(d.unsure)+d.told == 0 }
 
-// step gives the core an input and does what comes out.
+// step gives the core an input and performs the outputs.
 func (d *daemon) step(in slave.Input) {
 	if _, is := in.(slave.Told); !is {
 		d.node.released = d.read
@@ -164,7 +165,7 @@ func (d *daemon) say(m wire.Message) {
 	}
 }
 
-// renumber gives births numbers of a new session.
+// renumber gives births the numbers of a new session.
 func (d *daemon) renumber(again []wire.Event) {
 	d.next = uint64(len(again)) + 1
 	for _, p := range d.node.procs {
@@ -181,7 +182,7 @@ func (d *daemon) renumber(again []wire.Event) {
 func (d *daemon) connect() {
 	d.tell(len(d.node.records))
 	if len(d.core.Known()) == 0 {
-		d.has(nil) // what is idle claims nothing
+		d.has(nil) // an idle node claims no blocks
 	}
 	d.asked = false
 	d.step(slave.Heard{At: d.node.linked, Lease: lease})
@@ -190,13 +191,13 @@ func (d *daemon) connect() {
 
 func (d *daemon) lost() { d.step(slave.SessionLost{}) }
 
-// has says which numbers the node has.
+// has sets the node's blocks.
 func (d *daemon) has(blocks []wire.Block) {
 	d.node.blocks, d.node.expired = blocks, d.node.expired && len(blocks) > 0
 	d.step(slave.Blocks{Blocks: blocks})
 }
 
-// works takes some of what there is.
+// works handles some input.
 func (d *daemon) works() {
 	n := d.node
 	switch {
@@ -218,13 +219,13 @@ func (d *daemon) works() {
 	}
 }
 
-// busy reports whether there is something that it is yet to take.
+// busy reports whether there is input left.
 func (d *daemon) busy() bool {
 	i := d.node.init
 	return len(i.in)+len(i.out)+len(d.unsure)+len(d.late)+len(d.node.records)-d.read > 0 || d.looks != nil
 }
 
-// tell tells what the kernel has noted up to a record.
+// tell tells the kernel's records up to a number.
 func (d *daemon) tell(upTo int) {
 	var t telling
 	for ; d.read < upTo; d.read++ {
@@ -247,7 +248,7 @@ func (d *daemon) tell(upTo int) {
 	d.flush(&t)
 }
 
-// telling are events that are about to be told.
+// telling has the events that are to be told.
 type telling struct {
 	events []wire.Event
 	states []slave.Known
@@ -271,8 +272,8 @@ func (d *daemon) flush(t *telling) {
 	d.step(in)
 }
 
-// takes takes a word of init, after all that the kernel has noted. Init does not say of which birth a
-// process is: whoever the front end has started last with the number is meant.
+// takes handles a word of init, after everything that the kernel has recorded. Init does not report
+// the birth: it means the last process with the number that the front end has started.
 func (d *daemon) takes(w word) {
 	p := d.known[w.p.pid]
 	if _, is := d.core.Known()[w.p.pid]; !is {
@@ -306,7 +307,7 @@ func (d *daemon) started(p *proc) {
 	}
 }
 
-// tellAll tells what the kernel has noted, and an event.
+// tellAll tells everything that the kernel has recorded, and an event.
 func (d *daemon) tellAll(p *proc, e wire.Event) {
 	d.tell(len(d.node.records))
 	if e.Kind == wire.EventSpawned && !p.starting {
@@ -320,7 +321,7 @@ func (d *daemon) tellAll(p *proc, e wire.Event) {
 	d.flush(&t)
 }
 
-// settle is for launches that init was perhaps not asked for. It has said what it knows.
+// settle ends the launches that init may not have been asked for. Init has reported what it knows.
 func (d *daemon) settle() {
 	for _, pid := range d.unsure {
 		p := d.known[pid]

@@ -6,7 +6,7 @@ import (
 	"bproc/master/core"
 )
 
-// write has a record on disk, or not.
+// write writes a record to disk, or fails.
 func (s *Sim) write(o core.Keep) core.Kept {
 	if !s.quiet && !s.peaceful && s.chance(20) {
 		s.fault("store")
@@ -17,7 +17,7 @@ func (s *Sim) write(o core.Keep) core.Kept {
 	return core.Kept{Number: o.Number}
 }
 
-// writeAll writes what the master has not waited for.
+// writeAll writes the records that the master has not waited for.
 func (s *Sim) writeAll() {
 	for _, o := range s.writes {
 		s.written = append(s.written, s.write(o))
@@ -25,7 +25,7 @@ func (s *Sim) writeAll() {
 	s.writes = nil
 }
 
-// loseWrites forgets what the master has not waited for: some of it is on disk.
+// loseWrites drops records that the master has not waited for, except some that are on disk.
 func (s *Sim) loseWrites() {
 	for _, o := range s.writes[:s.rng.IntN(len(s.writes)+1)] {
 		s.write(o)

@@ -1,8 +1,7 @@
-// Verdict reads the output of go test -json and prints what matters, as it comes: the
-// line with which each package closes, the output of each test that failed, and what
-// is at work for long. Of a package that ended in the middle of its tests, or did not
-// end at all, it prints which tests had begun and what they printed last. A test that
-// was skipped has not been made, so it counts as failed.
+// Verdict reads the output of go test -json and prints the important part as it comes: the closing
+// line of each package, the output of each failed test, and tests that run for long. For a package
+// that ended in the middle of its tests, or not at all, it prints the tests that had begun and
+// their last output. A skipped test was not made, so it counts as failed.
 package main
 
 import (
@@ -16,7 +15,7 @@ import (
 )
 
 func main() {
-	// Whoever ends make test wants to know what it was doing.
+	// When make test is interrupted, print the running tests.
 	ctx, stop := context.WithCancel(context.Background())
 	if signals := heeded(unix.SIGINT, unix.SIGTERM, unix.SIGHUP); len(signals) > 0 {
 		ctx, stop = signal.NotifyContext(ctx, signals...)
@@ -32,8 +31,7 @@ func main() {
 	}
 }
 
-// heeded leaves out the signals that this process was started to ignore, as nohup(1)
-// does.
+// heeded removes the signals that this process was started to ignore, as by nohup(1).
 func heeded(signals ...os.Signal) []os.Signal {
 	return slices.DeleteFunc(signals, signal.Ignored)
 }

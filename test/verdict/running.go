@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// longTime is after how long a test is said to be still running, again and again.
+	// longTime is the interval at which a test is reported to be still running.
 	longTime = time.Minute
-	// tickTime is how often that is looked at.
+	// tickTime is the interval of checks for that.
 	tickTime = 5 * time.Second
 
-	// lastLines is how much of the output of a test that never ended is printed, and
-	// crashLines how much of what the Go runtime printed when the process ended.
+	// lastLines is how much of the output of a test that never ended is printed, and crashLines how
+	// much of the Go runtime's output when the process ended.
 	lastLines, crashLines = 200, 1000
 )
 
@@ -22,21 +22,21 @@ const (
 type running struct {
 	begun    time.Time
 	paused   bool     // it waits until the tests before it are done (testing.T.Parallel)
-	reported int      // times that it was said to be still running
+	reported int      // number of reports that it is still running
 	output   []string // lines
 }
 
 func newRunning() *running { return &running{begun: time.Now()} }
 
-// resume begins anew: what a test has waited for others is not its own.
+// resume starts the time anew: the wait for other tests does not count.
 func (r *running) resume() {
 	r.paused, r.begun, r.reported = false, time.Now(), 0
 }
 
-// since is how long it has been running, to the second.
+// since returns how long it has been running, to the second.
 func (r *running) since() time.Duration { return time.Since(r.begun).Round(time.Second) }
 
-// reportLong says of each test that it has been running for another [longTime].
+// reportLong reports each test that has been running for another [longTime].
 func (v *verdict) reportLong() {
 	for _, n := range v.names() {
 		r := v.running[n]
@@ -49,8 +49,8 @@ func (v *verdict) reportLong() {
 	}
 }
 
-// bounded returns the last lines of an output, and the first ones of what the Go
-// runtime has added to it: the reason, and stacks.
+// bounded returns the last lines of an output, and the first ones of the Go runtime's output after
+// them: the reason, and stacks.
 func bounded(output []string) []string {
 	crash := slices.IndexFunc(output, isCrash)
 	if crash < 0 {
@@ -66,7 +66,7 @@ func bounded(output []string) []string {
 	return slices.Concat(before, after)
 }
 
-// isCrash recognises the first line of a process's last words.
+// isCrash recognizes the first line that the Go runtime prints when a process crashes.
 func isCrash(line string) bool {
 	for _, prefix := range []string{"panic: ", "fatal error: ", "SIGQUIT: ", "SIGABRT: ", "SIGSEGV: "} {
 		if strings.HasPrefix(line, prefix) {

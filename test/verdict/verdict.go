@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// event is what go test -json writes (go doc test2json).
+// event is an event of go test -json (go doc test2json).
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // in events of the build
+	ImportPath string // in build events
 	Test       string
 	Output     string
 }
@@ -33,13 +33,13 @@ func (n name) String() string {
 	return n.Package + " " + n.Test
 }
 
-// verdict is what has become known. One goroutine uses it.
+// verdict has the results so far. One goroutine uses it.
 type verdict struct {
 	out     io.Writer
-	running map[name]*running // begun and not ended: packages, and tests of them
-	closed  []string          // lines with which packages have closed
-	bad     []string          // lines with the names of tests that failed or were skipped
-	unended []string          // lines about what never ended
+	running map[name]*running // begun and not ended: packages and their tests
+	closed  []string          // closing lines of packages
+	bad     []string          // names of tests that failed or were skipped, one line each
+	unended []string          // lines about packages and tests that never ended
 
 	passed, failed, skipped int
 }
@@ -48,13 +48,13 @@ func newVerdict(out io.Writer) *verdict {
 	return &verdict{out: out, running: map[name]*running{}}
 }
 
-// read takes in events until their end, or that of ctx. What has not ended then has
-// failed, and is printed.
+// read handles events until their end, or that of ctx. Tests and packages that have not ended then
+// have failed, and are printed.
 func (v *verdict) read(ctx context.Context, r io.Reader) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	lines := make(chan []byte)
-	go func() { cancel(scan(ctx, r, lines)) }() // ends with the program: a read cannot be given up
+	go func() { cancel(scan(ctx, r, lines)) }() // ends with the program: a read cannot be canceled
 	tick := time.NewTicker(tickTime)
 	defer tick.Stop()
 	for {
@@ -73,7 +73,7 @@ func (v *verdict) read(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// scan passes lines on. It returns io.EOF at their end.
+// scan sends lines. It returns io.EOF at their end.
 func scan(ctx context.Context, r io.Reader, lines chan<- []byte) error {
 	for b := bufio.NewReader(r); ; {
 		line, err := b.ReadBytes('\n')
@@ -90,7 +90,7 @@ func scan(ctx context.Context, r io.Reader, lines chan<- []byte) error {
 	}
 }
 
-// line takes in an event. What is none comes from go itself, and is passed on.
+// line handles a line. A line that is not an event comes from go itself, and is printed.
 func (v *verdict) line(line []byte) {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil {
@@ -123,7 +123,7 @@ func (v *verdict) event(e event) {
 	}
 }
 
-// at returns what is known of something that runs.
+// at returns the record of a running test or package.
 func (v *verdict) at(n name) *running {
 	r := v.running[n]
 	if r == nil {
@@ -147,9 +147,9 @@ func (v *verdict) endTest(e event, n name) {
 	v.write(v.at(n).output)
 }
 
-// endPackage prints the closing line of a package; if it failed outside of its tests,
-// all that it has printed, and what the tests have that have not come to an end. A
-// package without tests is "skip".
+// endPackage prints the closing line of a package. If it failed outside of its tests, it prints all
+// output of the package, and that of the tests that have not ended. A package without tests is
+// "skip".
 func (v *verdict) endPackage(e event, n name) {
 	lines := v.at(n).output
 	if len(lines) == 0 {
@@ -165,8 +165,8 @@ func (v *verdict) endPackage(e event, n name) {
 	v.write([]string{closing})
 }
 
-// endTests prints of the tests of a package that were at work when its process ended
-// what they have printed: in what they hung, if it ended for that.
+// endTests prints the output of the tests of a package that were running when its process ended:
+// they show where it hung, if that is why it ended.
 func (v *verdict) endTests(pkg string) {
 	for _, n := range v.names() {
 		if n.Package != pkg || n.Test == "" {
@@ -181,7 +181,7 @@ func (v *verdict) endAll() {
 	for _, n := range v.names() {
 		pkg := name{Package: n.Package}
 		if v.running[n] == nil || n.Package == "" {
-			continue // ended with its package; or output of no package
+			continue // it ended with its package, or is output of no package
 		}
 		r := v.at(pkg)
 		v.failed++
@@ -190,7 +190,7 @@ func (v *verdict) endAll() {
 	}
 }
 
-// neverEnded prints that, and what a test or a package has printed until then.
+// neverEnded reports a test or a package that did not end, with its output.
 func (v *verdict) neverEnded(n name, r *running) {
 	line := fmt.Sprintf("never ended: %v, begun %v before\n", n, r.since())
 	v.unended = append(v.unended, line)
@@ -199,7 +199,7 @@ func (v *verdict) neverEnded(n name, r *running) {
 	delete(v.running, n)
 }
 
-// names lists what is running, in the order of its names.
+// names returns the running tests and packages, sorted by name.
 func (v *verdict) names() []name {
 	all := make([]name, 0, len(v.running))
 	for n := range v.running {
@@ -217,10 +217,10 @@ func (v *verdict) write(lines []string) {
 	}
 }
 
-// print sums up, and reports whether every test was made and passed.
+// print prints the summary, and reports whether every test was made and passed.
 func (v *verdict) print() bool {
 	good := v.failed == 0 && v.skipped == 0 && v.passed > 0
-	if !good { // the lines are far up, above what the failed tests have printed
+	if !good { // the lines are far up, above the output of the failed tests
 		fmt.Fprintln(v.out, "\nsummary:")
 		v.write(v.bad)
 		v.write(v.unended)

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// clusterBase is how many steps of clusterSteps make the cluster that all others need.
+// clusterBase is the number of clusterSteps that make the cluster for all others.
 const clusterBase = 2
 
-// clusterSteps is the life of a front end and two nodes. A step leaves the cluster up, with a job
-// of an ordinary user on each node.
+// clusterSteps are the events of a front end and two nodes. A step leaves the cluster up, with a
+// job of an ordinary user on each node.
 var clusterSteps = []step{
 	{"install", install},
 	{"join", join},
@@ -36,12 +36,12 @@ const (
 	node1    = "node1"
 )
 
-// job is a command on a node that goes on: a sleep with an argument of its own.
+// job is a long-running command on a node: a sleep with a unique argument.
 type job struct {
 	unit string // of systemd on the front end
 	node int
 	time string
-	how  string // systemd-run's options: a service, or a session, as a login makes one
+	how  string // systemd-run's options: a service, or a session like that of a login
 }
 
 var jobs = []job{
@@ -50,7 +50,7 @@ var jobs = []job{
 	{"seat0", 0, "100002", "-p PAMName=login"},
 }
 
-// start starts the job unless it runs.
+// start returns a script that starts the job unless it runs.
 func (j job) start() string {
 	return fmt.Sprintf("systemctl -q is-active %[1]s || systemd-run -q --collect --unit=%[1]s --uid=user %[4]s bpsh %[2]d sleep %[3]s\n", j.unit, j.node, j.time, j.how)
 }
@@ -83,7 +83,7 @@ func (l *lab) makePackages(ctx context.Context) error {
 	return output(ctx, "make", "packages", "BUILD="+l.build, "BPROC_VERSION="+l.version)
 }
 
-// installOn installs the packages of a machine's part, or upgrades to them.
+// installOn installs the packages for a machine's role, or upgrades to them.
 func installOn(ctx context.Context, m *machine) error {
 	names := []string{"bproc-client", "bproc-node"}
 	if m.name == frontEnd {
@@ -117,7 +117,7 @@ func installOn(ctx context.Context, m *machine) error {
 	return err
 }
 
-// join is the first boot of two nodes that have a token and the front end's name in their images.
+// join boots two nodes for the first time, with a token and the front end's name in their images.
 func join(ctx context.Context, l *lab) error {
 	for _, name := range []string{node0, node1} {
 		token, err := l.machine(frontEnd).run(ctx, "bpctl enroll --name "+name)
@@ -152,7 +152,7 @@ func join(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// settled waits until both nodes are up and take commands, starts the jobs that are missing, and waits for them.
+// settled waits until both nodes are up and accept commands, and starts the jobs that are missing.
 func (l *lab) settled(ctx context.Context) error {
 	front := l.machine(frontEnd)
 	if err := front.await(ctx, `test "$(bpstat -t up)" = 2 && test "$(bpsh -a hostname | sort -u | wc -l)" = 2`); err != nil {
@@ -176,7 +176,7 @@ func (l *lab) settled(ctx context.Context) error {
 	return nil
 }
 
-// await repeats a command until it is true.
+// await repeats a command until it succeeds.
 func (m *machine) await(ctx context.Context, condition string) error {
 	limit := 2 * time.Minute
 	if m.lab.image.translated() {
@@ -188,7 +188,8 @@ func (m *machine) await(ctx context.Context, condition string) error {
 	return err
 }
 
-// same fails if a job is not the process that it was: marks are those of a call before.
+// same fails if a job has other processes than before; marks are the result of an earlier call of
+// marks.
 func (l *lab) same(ctx context.Context, marks string) error {
 	now, err := l.marks(ctx)
 	if err == nil && now != marks {
@@ -197,7 +198,7 @@ func (l *lab) same(ctx context.Context, marks string) error {
 	return err
 }
 
-// marks tells the jobs: the process of bpsh, its ghost, and the process on the node.
+// marks identifies the jobs: the process of bpsh, its ghost, and the process on the node.
 func (l *lab) marks(ctx context.Context) (string, error) {
 	var all strings.Builder
 	for _, j := range jobs {
@@ -215,7 +216,7 @@ func (l *lab) marks(ctx context.Context) (string, error) {
 	return all.String(), nil
 }
 
-// keeping does something that jobs must survive.
+// keeping runs an action that jobs must survive.
 func (l *lab) keeping(ctx context.Context, do func() error) error {
 	marks, err := l.marks(ctx)
 	if err != nil {

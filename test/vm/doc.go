@@ -13,24 +13,24 @@
 //	cluster   a front end and two nodes, installed from the packages of "make packages" and
 //	          run by systemd; its steps follow each other, see clusterSteps
 //
-// Each step is a line of the output, "ok" or "FAIL" with the time it took; a summary ends it. The
-// status is 1 if a step failed. What make prints in a machine comes into build/vm/TARGET-KERNEL-CGROUP.log,
-// with the time of day. Translated, the suite test takes hours; let the machine have a processor of its own
-// (nice(1), and /proc/PID/autogroup of sched(7) where that counts).
-//
+// Each step prints a line, "ok" or "FAIL" with its time; a summary follows. The status is 1 if a
+// step failed. The output of make in a machine goes to build/vm/TARGET-KERNEL-CGROUP.log, with the
+// time of day. With translation, the suite test takes hours; give the machine a processor of its
+// own (nice(1), and /proc/PID/autogroup of sched(7) where that counts).
+// # The machines
 // # The machines
 //
-// An image of the root is made once (image.sh, mmdebstrap(1), minutes), and again when its scripts
-// change; each machine has an overlay of it, gone in the end. What Go needs is on a second disk,
-// made for each run of demo and test: the tree, modules, and a build cache that is filled outside,
-// at the paths that they have outside. Nothing is fetched inside.
+// The root image is made once (image.sh, mmdebstrap(1), minutes), and again when its scripts
+// change. Each machine has an overlay of it, which is removed in the end. A second disk, made for
+// each run of demo and test, has what Go needs: the tree, modules, and a build cache that is filled
+// on the host, at the same paths as on the host. Nothing is downloaded in a machine.
 //
 // A machine has one processor: with more, some guests hang under qemu's translation. KVM is used if
-// a kernel of the image really runs under it; /dev/kvm may be there for other guests only. Commands
-// go in by ssh, through a port of loopback that is free. The cluster's network is a switch in this
-// program, on a socket in a directory of its own; no name or port of the host is used for it, and
-// several runs do not meet.
+// a kernel of the image runs under it; /dev/kvm may exist for other guests only. Commands are run
+// by ssh, through a free port of loopback. The cluster's network is a switch in this program, on a
+// socket in a directory of its own. It uses no name or port of the host, so concurrent runs do not
+// conflict.
 //
-// Needed on the host, besides what "make test" needs: qemu-system-x86, qemu-utils, mmdebstrap, root.
-// Machines end with this program, however it ends. Nothing outside of build/vm is changed.
+// The host needs, besides what "make test" needs: qemu-system-x86, qemu-utils, mmdebstrap, root.
+// Machines end with this program. Nothing outside of build/vm is changed.
 package main

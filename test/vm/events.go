@@ -21,10 +21,10 @@ func restartUnits(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// bounds are the limits of control groups of all of bproc's units.
+// bounds prints the limits of the control groups of all of bproc's units.
 const bounds = `find /sys/fs/cgroup -path '*/bp*' -name pids.max | sort | while read -r f; do echo "$f $(cat "$f")"; done`
 
-// daemonReload has systemd write what it knows of all units.
+// daemonReload makes systemd read all units again, which must not change their bounds.
 func daemonReload(ctx context.Context, l *lab) error {
 	return l.keeping(ctx, func() error {
 		return l.onAll(func(m *machine) error {
@@ -44,10 +44,10 @@ func daemonReload(ctx context.Context, l *lab) error {
 	})
 }
 
-// stale fails if a daemon is that of a package before.
+// stale fails if a daemon runs a file that an upgrade has replaced.
 const stale = `for p in $(pgrep -x 'bpmaster|bpprocfs|bpslave|bpkeeper'); do readlink /proc/$p/exe; done | grep deleted && exit 1; true`
 
-// upgrade installs packages of another version, while jobs run.
+// upgrade installs packages of another version while jobs run.
 func upgrade(ctx context.Context, l *lab) error {
 	return l.keeping(ctx, func() error {
 		l.version += "+next"
@@ -63,7 +63,7 @@ func upgrade(ctx context.Context, l *lab) error {
 	})
 }
 
-// forks makes 100 children, and prints how many it has got and how many it was refused.
+// forks makes 100 children, and prints the numbers of those made and those refused.
 const forks = `
 import os, signal, sys
 made, refused = [], 0
@@ -78,7 +78,7 @@ for pid in made: os.kill(pid, signal.SIGTERM)
 sys.exit(3)
 `
 
-// tasksMax has a service that may have 60 tasks fork 100 times on a node: fork fails there
+// tasksMax runs a service with at most 60 tasks that forks 100 times on a node: fork fails there
 // with EAGAIN, and no process is lost.
 func tasksMax(ctx context.Context, l *lab) error {
 	const run = `systemd-run -q --wait --pipe --collect --uid=user -p TasksMax=60 -p RuntimeMaxSec=300 bpsh 0 python3 -c '` + forks + `' 2>&1; echo "status $?"`
@@ -94,7 +94,7 @@ func tasksMax(ctx context.Context, l *lab) error {
 	return errors.Join(err, l.settled(ctx))
 }
 
-// reboot switches a machine off in good order, and on.
+// reboot shuts a machine down, and starts it.
 func reboot(ctx context.Context, m *machine) error {
 	if _, err := m.shutdown(ctx, "reboot"); err != nil {
 		return err
@@ -117,7 +117,7 @@ func rebootNode(ctx context.Context, l *lab, name string) error {
 	return errors.Join(m.quick(ctx), l.settled(ctx))
 }
 
-// rebootFrontEnd shuts the front end down with all jobs; nothing of them stays on nodes.
+// rebootFrontEnd shuts the front end down with all jobs; no process of them stays on nodes.
 func rebootFrontEnd(ctx context.Context, l *lab) error {
 	m := l.machine(frontEnd)
 	if err := m.shutdownWithJobs(ctx); err != nil {
@@ -134,7 +134,8 @@ func rebootFrontEnd(ctx context.Context, l *lab) error {
 	return errors.Join(m.quick(ctx), l.settled(ctx))
 }
 
-// powerLoss takes a machine's power; it is found out, and the cluster is as before when it is back.
+// powerLoss switches a machine off at once. The others notice, and the cluster is as before when it
+// is back.
 func powerLoss(ctx context.Context, l *lab, name string) error {
 	m := l.machine(name)
 	m.powerOff()

@@ -7,18 +7,19 @@ import (
 	"sync"
 )
 
-// frameMax is more than any Ethernet frame with offloads takes.
+// frameMax is greater than any Ethernet frame with offloads.
 const frameMax = 1 << 17
 
-// hub is the cluster's network: each frame of a machine goes to all others. qemu's stream sockets
-// carry a frame as its length, four bytes in network order, and the frame.
+// hub is the cluster's network: it sends each frame of a machine to all others. On qemu's stream
+// sockets a frame is preceded by its length, four bytes in network order.
 type hub struct {
 	listener net.Listener
 	mu       sync.Mutex
 	ports    map[*port]bool
 }
 
-// port is a machine's place at the hub. Frames that it does not take in time are lost, as at a switch.
+// port is a machine's connection to the hub. Frames that it does not read in time are lost, as at a
+// switch.
 type port struct {
 	conn net.Conn
 	out  chan []byte

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestHub sends a frame of one machine, which the two others get and itself does not.
+// TestHub checks that a frame of one machine reaches the two others, and not itself.
 func TestHub(t *testing.T) {
 	path := t.TempDir() + "/net"
 	h, err := newHub(path)

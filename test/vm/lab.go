@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// lab is the machines of a suite, with one kernel, and what they share.
+// lab has the machines of a suite with one kernel, and their shared resources.
 type lab struct {
 	*config
 	image    *image
@@ -19,7 +19,7 @@ type lab struct {
 	work     string // the disk with the tree and Go, once it is made
 }
 
-// add makes a machine; it is off.
+// add makes a machine, which is off.
 func (l *lab) add(name string, number int) (*machine, error) {
 	if l.hub == nil {
 		hub, err := newHub(l.dir + "/net")
@@ -33,7 +33,7 @@ func (l *lab) add(name string, number int) (*machine, error) {
 	return m, nil
 }
 
-// machine returns the machine of a name.
+// machine returns the machine with a name.
 func (l *lab) machine(name string) *machine {
 	for _, m := range l.machines {
 		if m.name == name {
@@ -46,7 +46,7 @@ func (l *lab) machine(name string) *machine {
 // node returns the machine of a node.
 func (l *lab) node(n int) *machine { return l.machine(fmt.Sprint("node", n)) }
 
-// onAll does something with each of the machines at the same time.
+// onAll runs a function for all machines concurrently.
 func (l *lab) onAll(do func(*machine) error) error {
 	errs := make(chan error)
 	for _, m := range l.machines {
@@ -69,7 +69,7 @@ func (l *lab) usable() bool {
 	return len(l.machines) > 0
 }
 
-// end switches everything off.
+// end switches all machines off.
 func (l *lab) end() {
 	for _, m := range l.machines {
 		m.powerOff()
@@ -79,8 +79,8 @@ func (l *lab) end() {
 	}
 }
 
-// makeWork makes the disk of the tree, with Go, modules and a full build cache, each at the path
-// that it has here: what go(1) has cached depends on that.
+// makeWork makes the disk with the tree, Go, modules and a full build cache, each at its path on
+// the host: go(1)'s cache depends on that.
 func (l *lab) makeWork(ctx context.Context) error {
 	if l.work != "" {
 		return nil

@@ -16,25 +16,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootLimit is for translated machines on a host that is busy otherwise.
+// bootLimit allows for translated machines on a busy host.
 const bootLimit = 12 * time.Minute
 
-// machine is a virtual machine with a disk of its own, which stays when its power goes.
+// machine is a virtual machine with its own disk, which stays when it is switched off.
 type machine struct {
 	lab    *lab
-	name   string // also the host name; see /etc/hosts of the image
+	name   string // a second disk, or ""
 	number int    // the last part of its address in the cluster's network
 	extra  string // a second disk, or ""
-	port   int    // of ssh, at loopback
+	port   int    // of ssh, on loopback
 	cmd    *exec.Cmd
 	ended  chan struct{} // closed when qemu has exited
 
-	shutdownAt string // the kernel's time before the last shutdown that is measured
+	shutdownAt string // the kernel's time before the last shutdown that was measured
 }
 
 func (m *machine) file(suffix string) string { return m.lab.dir + "/" + m.name + suffix }
 
-// start switches the machine on and waits until commands can be run.
+// start switches the machine on and waits until it accepts commands.
 func (m *machine) start(ctx context.Context) error {
 	if _, err := os.Stat(m.file(".qcow2")); err != nil {
 		if err := output(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-b", m.lab.image.base, "-F", "raw", m.file(".qcow2")); err != nil {
@@ -85,7 +85,7 @@ func (m *machine) arguments() []string {
 	return args
 }
 
-// awaitBoot waits until ssh lets in, and until systemd has started everything.
+// awaitBoot waits until ssh works, and until systemd has started everything.
 func (m *machine) awaitBoot(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, bootLimit)
 	defer cancel()
@@ -104,13 +104,14 @@ func (m *machine) awaitBoot(ctx context.Context) error {
 	}
 }
 
-// console returns the end of what the machine has printed.
+// console returns the last output of the machine.
 func (m *machine) console() string {
 	text, _ := os.ReadFile(m.file(".console"))
 	return string(text[max(0, len(text)-2000):])
 }
 
-// ssh returns a command in the machine. Connections share one that the first one makes.
+// ssh returns a command that runs in the machine. Connections share one that the first command
+// makes.
 func (m *machine) ssh(ctx context.Context, script string) *exec.Cmd {
 	return exec.CommandContext(ctx, "ssh", "-q", "-i", m.lab.image.dir+"/key", "-p", fmt.Sprint(m.port),
 		"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=90",
@@ -118,7 +119,7 @@ func (m *machine) ssh(ctx context.Context, script string) *exec.Cmd {
 		"root@127.0.0.1", script)
 }
 
-// run runs a script of sh and returns what it prints; on failure the error has that, too.
+// run runs a sh script and returns its output; an error contains the output, too.
 func (m *machine) run(ctx context.Context, script string) (string, error) {
 	return m.runWith(ctx, script, nil)
 }
@@ -127,14 +128,14 @@ func (m *machine) runWith(ctx context.Context, script string, input []byte) (str
 	return m.runTo(ctx, script, input, io.Discard)
 }
 
-// runTo is runWith that writes what the script prints to a log, too, as it comes.
+// runTo is runWith that also writes the script's output to a log as it comes.
 func (m *machine) runTo(ctx context.Context, script string, input []byte, log io.Writer) (string, error) {
 	var out bytes.Buffer
 	cmd := m.ssh(ctx, script)
 	cmd.Stdin = bytes.NewReader(input)
 	both := io.MultiWriter(&out, log)
 	cmd.Stdout, cmd.Stderr = both, both
-	cmd.WaitDelay = time.Second // the connection that is shared keeps the pipes
+	cmd.WaitDelay = time.Second // the shared connection keeps the pipes open
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
@@ -145,7 +146,7 @@ func (m *machine) runTo(ctx context.Context, script string, input []byte, log io
 	return out.String(), err
 }
 
-// powerOff ends the machine without a word to its kernel.
+// powerOff ends the machine without notice to its kernel.
 func (m *machine) powerOff() {
 	if m.cmd == nil {
 		return
@@ -161,10 +162,11 @@ func (m *machine) disconnect() {
 	_ = os.Remove(m.file(".ssh"))
 }
 
-// shutdown powers off or reboots in good order, and returns how long that took; the machine is off then.
+// shutdown powers off or reboots the machine, and returns how long that took; the machine is off
+// then.
 func (m *machine) shutdown(ctx context.Context, verb string) (time.Duration, error) {
 	begin := time.Now()
-	_, _ = m.run(ctx, "systemctl --no-block "+verb) // the connection may go before its answer
+	_, _ = m.run(ctx, "systemctl --no-block "+verb) // the connection may end before the answer
 	select {
 	case <-m.ended:
 	case <-ctx.Done():
@@ -175,7 +177,7 @@ func (m *machine) shutdown(ctx context.Context, verb string) (time.Duration, err
 	return took, nil
 }
 
-// tail is the end of an output.
+// tail returns the end of an output.
 func tail(s string) string {
 	s = strings.TrimSpace(s)
 	return s[max(0, len(s)-6000):]
@@ -190,7 +192,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// output runs a command of the host; its output is in the error.
+// output runs a command on the host; an error contains its output.
 func output(ctx context.Context, name string, args ...string) error {
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// config is what the command line says.
+// config is the configuration from the command line.
 type config struct {
-	build, dir string // the install tree, and what this program keeps
+	build, dir string // the install tree, and this program's directory
 	kernels    []string
 	cgroup     string
 	run        *regexp.Regexp
@@ -90,7 +90,7 @@ func (c *config) kernel(ctx context.Context, im *image, kernel string, r *result
 		if len(steps) == 0 {
 			continue
 		}
-		dir, err := os.MkdirTemp(c.dir, ".run-") // a name in which go(1) does not look for packages
+		dir, err := os.MkdirTemp(c.dir, ".run-") // go(1) does not look for packages in such a name
 		if err != nil {
 			return err
 		}

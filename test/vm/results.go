@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// results are those of all steps.
+// results has the results of all steps.
 type results struct {
 	passed int
 	failed []string
@@ -32,7 +32,7 @@ func (r *results) step(ctx context.Context, name string, do func(context.Context
 	return err
 }
 
-// summary is the last line, and the error if a step failed, or none was selected.
+// summary prints the last line, and returns an error if a step failed, or none was selected.
 func (r *results) summary() error {
 	fmt.Printf("%d passed, %d failed\n", r.passed, len(r.failed))
 	switch {

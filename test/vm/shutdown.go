@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// shutdownLimit is of all that bproc has a part in. What would wait for somebody who does not end
-// waits for 90 s, or TimeoutStopSec of a unit of bproc.
+// shutdownLimit bounds the stop of all units that involve bproc. A unit that waits for a process
+// that does not end takes 90 s, or the TimeoutStopSec of a unit of bproc.
 const shutdownLimit = 10 * time.Second
 
-// ours are the units whose end bproc has a part in: its own, and those that have commands on nodes.
+// ours matches the units that involve bproc: its own, and those that have commands on nodes.
 var ours = regexp.MustCompile(`^(bp|job|seat|session-|user@)`)
 
-// What systemd's journal says of units: systemd.journal-fields(7), and sd-messages.h.
+// Messages about units in systemd's journal: systemd.journal-fields(7), and sd-messages.h.
 const (
 	stopping = "de5b426a63be47a7b6ac3eaac82e2f6f"
 	stopped  = "9d1aaa27d60140bd96365438aad20286"
@@ -37,7 +37,7 @@ func (m *machine) shutdownWithJobs(ctx context.Context) error {
 	return err
 }
 
-// quick fails if the shutdown before this boot waited for something of bproc.
+// quick fails if the shutdown before this boot waited for bproc.
 func (m *machine) quick(ctx context.Context) error {
 	out, err := m.run(ctx, "journalctl -b -1 -o json --output-fields=UNIT,MESSAGE_ID _PID=1")
 	if err != nil {
@@ -58,8 +58,8 @@ func (m *machine) quick(ctx context.Context) error {
 	return nil
 }
 
-// shutdownTime returns how long units of ours took to stop, from when the first was told to until the
-// last had stopped, and how long each took. Since is the kernel's time before the shutdown.
+// shutdownTime returns how long our units took to stop, from the first stop request to the end of
+// the last, and how long each took. Since is the kernel's time before the shutdown.
 func shutdownTime(journal string, since time.Duration) (time.Duration, string, error) {
 	var first, last time.Duration
 	var units []string
@@ -73,7 +73,7 @@ func shutdownTime(journal string, since time.Duration) (time.Duration, string, e
 			ID   string `json:"MESSAGE_ID"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil || !ours.MatchString(entry.Unit) {
-			continue // a field with several values is none of these
+			continue // a field with several values is of no interest
 		}
 		at := time.Duration(entry.Time) * time.Microsecond
 		if at < since {

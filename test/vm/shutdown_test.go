@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestShutdownTime has a journal with a restart before the shutdown, units of others, and units one
-// after the other.
+// TestShutdownTime has a journal with a restart before the shutdown, other units, and units that
+// stop one after the other.
 func TestShutdownTime(t *testing.T) {
 	entry := func(seconds float64, unit, id string) string {
 		return fmt.Sprintf(`{"__MONOTONIC_TIMESTAMP":"%.0f","UNIT":"%s","MESSAGE_ID":"%s"}`, seconds*1e6, unit, id)

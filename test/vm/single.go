@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mountWork puts the directories of the second disk where they are on the host.
+// mountWork mounts the directories of the second disk at their paths on the host.
 const mountWork = `set -e
 mount -o noatime LABEL=work /media
 while read -r path; do mkdir -p "$path"; mount --bind "/media$path" "$path"; done </media/paths`
@@ -29,7 +29,7 @@ func (l *lab) worker(ctx context.Context) (*machine, error) {
 	return m, err
 }
 
-// makeDemo is the tour of the demo, which needs no terminal.
+// makeDemo runs the tour of the demo, which needs no terminal.
 func makeDemo(ctx context.Context, l *lab) error {
 	m, err := l.worker(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func makeDemo(ctx context.Context, l *lab) error {
 	return l.makeIn(ctx, m, "demo", "")
 }
 
-// makeTest runs all tests; those of a slow machine take hours.
+// makeTest runs all tests, which takes hours on a slow machine.
 func makeTest(ctx context.Context, l *lab) error {
 	m, err := l.worker(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func makeTest(ctx context.Context, l *lab) error {
 	return l.makeIn(ctx, m, "test", run)
 }
 
-// makeIn makes a target in a machine. What it prints can be read in a file from its first line on.
+// makeIn makes a target in a machine. Its output is written to a file as it comes.
 func (l *lab) makeIn(ctx context.Context, m *machine, target, variables string) error {
 	file := fmt.Sprintf("%s/%s-%s-%s.log", l.config.dir, target, l.kernel, l.cgroup)
 	log, err := os.Create(file)
@@ -64,8 +64,8 @@ func (l *lab) makeIn(ctx context.Context, m *machine, target, variables string) 
 	return err
 }
 
-// testSelection is what a make in the machine is told of tests. Its own shell and make each take a
-// level of quotes and dollars.
+// testSelection returns make's variables for the selection of tests. The shell and the make in the
+// machine each remove a level of quotes and dollars.
 func (c *config) testSelection() (selection string) {
 	for _, s := range []struct{ name, value string }{{"RUN", c.testRun}, {"PKG", c.testPkg}} {
 		if s.value != "" {
@@ -76,7 +76,7 @@ func (c *config) testSelection() (selection string) {
 	return selection
 }
 
-// slow tells tests how slow the machine is, that is, how long they may wait.
+// slow returns a variable that tells tests how slow the machine is, and so how long they may wait.
 func (l *lab) slow() string {
 	if l.image.translated() {
 		return "BPROC_SLOW=10"

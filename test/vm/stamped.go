@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// stamped puts the time of day before what is written to it: of a machine that prints little, that
-// is before each of its lines, or before the first of those that came together.
+// stamped writes the time of day before each write. For a machine that prints little, that is
+// before each line, or before the first of those that came together.
 type stamped struct{ to io.Writer }
 
 func (s stamped) Write(p []byte) (int, error) {

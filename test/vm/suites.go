@@ -11,8 +11,8 @@ type step struct {
 	do   func(context.Context, *lab) error
 }
 
-// suite is a list of steps on machines that they share. Steps that are chained start from the state
-// that those before have left.
+// suite is a list of steps on shared machines. Chained steps start from the state that the previous
+// ones have left.
 type suite struct {
 	name    string
 	chained bool
@@ -25,8 +25,8 @@ var suites = []suite{
 	{name: "cluster", chained: true, steps: clusterSteps},
 }
 
-// selected returns the steps that match. Of chained steps the first two, without which there
-// is no cluster, are always selected with others.
+// selected returns the steps that match. Of chained steps the first two, which make the cluster,
+// are always selected with others.
 func (s suite) selected(run *regexp.Regexp) []step {
 	var chosen []step
 	for i, st := range s.steps {

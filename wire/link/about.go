@@ -11,23 +11,23 @@ import (
 	"bproc/wire"
 )
 
-// About is what a master says of itself.
+// About describes a master.
 type About struct {
 	Version    uint16 // highest protocol version spoken
 	MinVersion uint16 // lowest protocol version spoken
 	Release    string // version of the program
 
-	// Ahead is by how much the master's clock is ahead of this machine's, and Within
-	// the bound on the error of that: half of the time that the question took.
+	// Ahead is the lead of the master's clock over this machine's. Within bounds the error of that:
+	// half of the time that the request took.
 	Ahead, Within time.Duration
 }
 
-// ErrOtherMaster is the error for a master that has another authority than the one that
-// this node has joined.
+// ErrOtherMaster means that a master has another authority than the master whose cluster this node
+// has joined.
 var ErrOtherMaster = errors.New("this is not the master whose cluster this node has joined")
 
-// Inquire asks the master at addr what it is. It needs no certificate. With an identity
-// the master must prove that it is the one that gave the identity.
+// Inquire asks the master at addr for its description. It needs no certificate. With an identity,
+// the master must prove that it has issued the identity.
 func Inquire(ctx context.Context, addr string, id *Identity) (*About, error) {
 	config := baseConfig(protoAbout)
 	config.ServerName = masterName
@@ -63,7 +63,7 @@ func (id *Identity) verifyMaster(cs tls.ConnectionState) error {
 	return nil
 }
 
-// about serves a connection of somebody who asks what this master is.
+// about serves a connection that asks for the master's description.
 func (l *Listener) about(t *tls.Conn) error {
 	return wire.Write(t, 0, &wire.About{
 		Version: wire.Version, MinVersion: wire.MinVersion, Release: l.cfg.Release, Time: time.Now().UnixNano(),

@@ -29,7 +29,7 @@ func TestInquire(t *testing.T) {
 		if about.Version != wire.Version || about.MinVersion != wire.MinVersion || about.Release != "v1.2.3" {
 			t.Errorf("got %+v", about)
 		}
-		// One clock: the bound on the error holds.
+		// Both ends use one clock: the error is within its bound.
 		if about.Ahead.Abs() > about.Within {
 			t.Errorf("the clock is %v ahead of itself, within %v", about.Ahead, about.Within)
 		}
@@ -43,7 +43,7 @@ func TestInquire(t *testing.T) {
 	}
 }
 
-// TestInquireNoMaster: the port is somebody else's.
+// TestInquireNoMaster inquires at the port of another program.
 func TestInquireNoMaster(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

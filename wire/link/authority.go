@@ -13,15 +13,14 @@ import (
 	"time"
 )
 
-// masterName is the name in the master's certificate. Slaves find the master
-// by an address of their own configuration, and prove it by this name and the
-// authority, whatever the address.
+// masterName is the name in the master's certificate. Slaves find the master by an address in their
+// own configuration. The name and the authority prove that it is the master, whatever the address.
 const masterName = "master.bproc.internal"
 
 // Authority is the certificate authority of one master, and its tokens.
 type Authority struct {
-	// Life is how long the certificates of slaves are good; 0: [DefaultLife]. It is set before
-	// the authority is used.
+	// Life is the lifetime of slaves' certificates; 0: [DefaultLife]. It must be set before the
+	// authority is used.
 	Life time.Duration
 
 	cert   *x509.Certificate
@@ -33,16 +32,16 @@ type Authority struct {
 // Records is a table that survives the master.
 type Records interface {
 	All() (map[string][]byte, error)
-	// Change puts records in and removes those that are nil. When it returns, all of
-	// that is on disk, or nothing has changed.
+	// Change stores records and removes those that are nil. When it returns, either all changes are
+	// on disk, or nothing has changed.
 	Change(records map[string][]byte) error
 }
 
 // authorityRecord is the name of the record with an authority's key and certificate.
 const authorityRecord = "authority.pem"
 
-// OpenAuthority opens the authority whose key and certificate are kept in one table and
-// its tokens in another, or makes a new one there.
+// OpenAuthority opens the authority whose key and certificate are in one table and whose tokens are
+// in another, or makes a new authority in them.
 func OpenAuthority(secrets, tokens Records) (*Authority, error) {
 	kept, err := secrets.All()
 	if err != nil {
@@ -109,8 +108,8 @@ func newAuthority(secrets Records) (*Authority, error) {
 	return &Authority{cert: cert, key: key}, secrets.Change(map[string][]byte{authorityRecord: data})
 }
 
-// serverCertificate makes the master's certificate, anew for each start: only
-// the authority's key is worth keeping.
+// serverCertificate makes the master's certificate, a new one at each start: only the authority's
+// key has to be kept.
 func (a *Authority) serverCertificate() (tls.Certificate, error) {
 	pub, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -123,17 +122,16 @@ func (a *Authority) serverCertificate() (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	// With the authority's: a slave that joins knows only its fingerprint.
+	// With the authority's certificate: a slave that joins knows only its fingerprint.
 	return tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key}, nil
 }
 
-// DefaultLife is how long the certificate of a slave is good where nothing else is said.
+// DefaultLife is the default lifetime of a slave's certificate.
 const DefaultLife = 365 * 24 * time.Hour
 
 func (a *Authority) life() time.Duration { return cmp.Or(a.Life, DefaultLife) }
 
-// issue makes the certificate of a slave for the public key of a request, and
-// the identity that is in it.
+// issue makes a certificate with a new identity for the public key of a request.
 func (a *Authority) issue(csr []byte) (identity string, der []byte, err error) {
 	identity = newID()
 	der, err = a.Certify(identity, csr)
@@ -152,16 +150,15 @@ func (a *Authority) Certify(identity string, csr []byte) (der []byte, err error)
 	if err := req.CheckSignature(); err != nil {
 		return nil, fmt.Errorf("certificate request: %w", err)
 	}
-	tmpl := template(identity) // nothing of the request but the key
+	tmpl := template(identity) // uses only the key of the request
 	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	tmpl.NotBefore = time.Now()
 	tmpl.NotAfter = tmpl.NotBefore.Add(a.life())
 	return x509.CreateCertificate(rand.Reader, tmpl, a.cert, req.PublicKey, a.key)
 }
 
-// template returns what all our certificates have in common. They are valid at any time, but
-// for those of slaves, whose dates only the master looks at: nodes may start with a clock that
-// was never set.
+// template returns the common part of all certificates. They are always valid, except those of
+// slaves, whose dates only the master checks: nodes may start with a clock that was never set.
 func template(name string) *x509.Certificate {
 	serial := make([]byte, 16)
 	_, _ = rand.Read(serial) // cannot fail
@@ -174,7 +171,7 @@ func template(name string) *x509.Certificate {
 	}
 }
 
-// fingerprint is how a token names an authority.
+// fingerprint identifies an authority in a token.
 func fingerprint(cert *x509.Certificate) [sha256.Size]byte { return sha256.Sum256(cert.Raw) }
 
 func parseKey(der []byte) (ed25519.PrivateKey, error) {

@@ -7,31 +7,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeBatch is how much is put together.
+// writeBatch is the size of a batch.
 const writeBatch = 256 << 10
 
-// batch is the connection below TLS. crypto/tls makes a write for each record
-// of at most 16 KiB; batch makes of them few large ones. (A buffer for reading
-// would cost more, by one more copy, than the system calls that it saves.)
+// batch is the connection below TLS. crypto/tls makes a write for each record of at most 16 KiB;
+// batch combines them into few large writes. (A read buffer would cost more, by one more copy, than
+// the system calls that it saves.)
 type batch struct {
 	*net.TCPConn
 
 	mu  sync.Mutex
-	out *[]byte // nil: nothing is held back
+	out *[]byte // nil: writes are not held back
 }
 
 // outs are buffers for batches of writes. An idle connection has none.
 var outs = sync.Pool{New: func() any { b := make([]byte, 0, writeBatch); return &b }}
 
-// abort closes the connection and drops what the kernel has not sent yet:
-// nothing may reach the other side after we have called it unreachable.
+// abort closes the connection and drops the bytes that the kernel has not sent: after the
+// connection is called dead, nothing may reach the other side.
 func (b *batch) abort() {
 	_ = b.SetLinger(0)
 	_ = b.Close()
 }
 
-// hungUp reports whether the other side says nothing more: what it has said before would be
-// answered in vain.
+// hungUp reports whether the other side has closed its direction: answers to its earlier bytes
+// would be in vain.
 func (b *batch) hungUp() bool {
 	raw, err := b.SyscallConn()
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *batch) hungUp() bool {
 	fds := []unix.PollFd{{Events: unix.POLLRDHUP}}
 	_ = raw.Control(func(fd uintptr) {
 		fds[0].Fd = int32(fd)
-		_, _ = unix.Poll(fds, 0) // it does not wait
+		_, _ = unix.Poll(fds, 0) // does not wait
 	})
 	return fds[0].Revents != 0
 }
@@ -62,7 +62,7 @@ func (b *batch) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hold keeps what is written until release.
+// hold keeps writes until release.
 func (b *batch) hold() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

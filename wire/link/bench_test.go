@@ -38,7 +38,7 @@ func pump(b *testing.B, w io.Writer, r io.Reader) {
 	}
 }
 
-// pingPong measures a small message there and back.
+// pingPong measures a small message to the other end and back.
 func pingPong(b *testing.B, near, far io.ReadWriter) {
 	go func() { _, _ = io.CopyBuffer(struct{ io.Writer }{far}, struct{ io.Reader }{far}, make([]byte, 1024)) }()
 	msg := make([]byte, 64)

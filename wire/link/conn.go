@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	ackEvery  = 1 << 20  // bytes received before they are acknowledged ahead of the next interval
-	tlsRecord = 16 << 10 // plain bytes in a record of TLS
+	ackEvery  = 1 << 20  // received bytes after which an acknowledgement is sent before the next interval
+	tlsRecord = 16 << 10 // payload of a TLS record
 	burst     = 4        // chunks that are encrypted before they are given to the kernel
 
 	idleScratch = 1 << 10 // bytes that an idle connection keeps for its next record
 
-	// keyLimit bounds the bytes that are encrypted with one key. RFC 8446,
-	// section 5.5, allows 2^24.5 full records with AES-GCM. The link goes on
-	// over a new connection.
+	// keyLimit bounds the bytes that are encrypted with one key. RFC 8446, section 5.5, allows
+	// 2^24.5 full records with AES-GCM. The link then goes on over a new connection.
 	keyLimit = 1 << 38
 )
 
-// Why a connection was given up.
+// Reasons for giving a connection up.
 var (
 	errReplaced = errors.New("connection was replaced")
 	errSilent   = errors.New("nothing heard for too long")
@@ -38,10 +37,10 @@ type conn struct {
 	tls  *tls.Conn
 	raw  *batch
 
-	// Of the reader, under link.reading.
+	// Owned by the reader, which holds link.reading.
 	left int // bytes of the data record being read
 
-	// Of whoever has set link.writing.
+	// Owned by the goroutine that has set link.writing.
 	pieces  []piece
 	scratch []byte
 	written uint64
@@ -54,17 +53,17 @@ type conn struct {
 	sent   uint64    // offset after the last byte that is or was being written
 	told   uint64    // bytes received that the other side knows of
 	alive  bool      // a sign of life is due
-	spoke  time.Time // when the last was answered
+	spoke  time.Time // when a sign of life was last answered
 	runs   bool
 	over   func() // called when it is lost; nil before begin
-	writes bool   // the writer is at work
+	writes bool   // a writer goroutine runs
 }
 
 func newConn(l *link, t *tls.Conn, raw *batch) *conn {
 	return &conn{link: l, tls: t, raw: raw, alive: true, lost: make(chan struct{})}
 }
 
-// run carries the link until the connection ends, and returns why it did.
+// run carries the link until the connection ends, and returns the reason.
 func (c *conn) run(ctx context.Context) error {
 	c.begin(func() {})
 	select {
@@ -75,7 +74,8 @@ func (c *conn) run(ctx context.Context) error {
 	return c.ended()
 }
 
-// begin carries the link. over is called when the connection is lost, by a goroutine of its own.
+// begin starts to carry the link. It makes a goroutine of its own call over when the connection is
+// lost.
 func (c *conn) begin(over func()) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *conn) begin(over func()) {
 	c.wakeLocked()
 }
 
-// ended returns why the connection was lost, when nothing writes to it any more.
+// ended waits until nothing writes to the connection, and returns why it was lost.
 func (c *conn) ended() error {
 	c.writers.Wait()
 	c.link.mu.Lock()
@@ -95,9 +95,9 @@ func (c *conn) ended() error {
 	return c.err
 }
 
-// watch gives signs of life at intervals, and waits for those of the other side. It looks at once
-// when their time is over, not at the next interval: how long a lost node is waited for
-// depends on that.
+// watch gives signs of life at intervals, and checks for those of the other side. It checks exactly
+// when their time is over, not at the next interval, because that determines how long a lost node
+// is waited for.
 func (c *conn) watch() {
 	timer := time.NewTimer(c.link.pace.interval)
 	defer timer.Stop()
@@ -111,7 +111,7 @@ func (c *conn) watch() {
 	}
 }
 
-// tick returns when to look again.
+// tick returns the time until the next check.
 func (c *conn) tick(now time.Time) time.Duration {
 	l := c.link
 	left := l.check(now)
@@ -122,7 +122,8 @@ func (c *conn) tick(now time.Time) time.Duration {
 	return min(l.pace.interval, left)
 }
 
-// check gives the connection up if nothing was heard for too long. It returns when to look again.
+// check gives the connection up if nothing was heard for too long. It returns the time until the
+// next check.
 func (l *link) check(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +145,7 @@ func (c *conn) fail(err error) {
 	c.link.loseLocked(c, err)
 }
 
-// wakeLocked has the writer begin if there is something for it.
+// wakeLocked starts the writer if there is work for it.
 func (c *conn) wakeLocked() {
 	if c.runs && !c.writes && c.dueLocked() {
 		c.writes = true
@@ -156,7 +157,7 @@ func (c *conn) wakeLocked() {
 func (c *conn) dueLocked() bool {
 	l := c.link
 	switch {
-	case c.err != nil, l.writing: // who writes looks again then
+	case c.err != nil, l.writing: // the present writer checks again
 		return false
 	case l.err != nil:
 		return true
@@ -164,7 +165,7 @@ func (c *conn) dueLocked() bool {
 	return c.alive || c.sent < l.out.end || l.received-c.told > ackEvery
 }
 
-// write sends what there is to be sent, and ends.
+// write sends everything that is due, and returns.
 func (c *conn) write() {
 	for {
 		p, ok := c.next()
@@ -179,8 +180,8 @@ func (c *conn) write() {
 	}
 }
 
-// answer gives a sign of life for one of a slave, if that has not heard of us just now. It is
-// given by the reader itself, unless others write.
+// answer answers a slave's sign of life, unless the slave has got an answer just now. The reader
+// sends it itself, unless others write.
 func (c *conn) answer() {
 	if p, ok := c.answerParcel(); ok {
 		c.sentAll(p, c.send(p))
@@ -206,8 +207,8 @@ func (c *conn) answerParcel() (parcel, bool) {
 	return c.parcelLocked(), true
 }
 
-// part lets the other side read the farewell: a close with bytes unread would
-// be a reset, which may overtake it. The deadline was set when the link closed.
+// part lets the other side read the farewell: closing with unread bytes would send a reset, which
+// may overtake the farewell. The deadline was set when the link closed.
 func (c *conn) part() {
 	if err := c.raw.CloseWrite(); err != nil {
 		return
@@ -217,15 +218,15 @@ func (c *conn) part() {
 	_, _ = io.Copy(io.Discard, c.raw) // until the other side closes, too
 }
 
-// parcel is what goes out at once.
+// parcel is sent in one step.
 type parcel struct {
 	ack      bool
 	received uint64
 	pieces   []piece
-	reason   error // the last: a farewell
+	reason   error // set in the last parcel: a farewell
 }
 
-// next returns what there is to be sent by the writer, which ends if there is nothing.
+// next returns what the writer must send; the writer ends if there is nothing.
 func (c *conn) next() (_ parcel, ok bool) {
 	l := c.link
 	l.mu.Lock()
@@ -253,7 +254,7 @@ func (c *conn) parcelLocked() parcel {
 	return p
 }
 
-// sentAll notes that the parcel was written.
+// sentAll records that the parcel was written.
 func (c *conn) sentAll(p parcel, err error) {
 	l := c.link
 	l.mu.Lock()
@@ -266,12 +267,12 @@ func (c *conn) sentAll(p parcel, err error) {
 		l.loseLocked(c, err)
 	}
 	l.releaseLocked()
-	l.space.Broadcast() // detach may wait
+	l.space.Broadcast() // detach may be waiting
 	c.wakeLocked()
 }
 
-// send writes the parcel. Small parts are put together, so that few records of
-// TLS are made; chunks that are full go out as they are.
+// send writes the parcel. It combines small parts, so that they make few TLS records, and sends
+// full chunks as they are.
 func (c *conn) send(p parcel) error {
 	c.raw.hold()
 	err := c.encrypt(p)
@@ -314,7 +315,7 @@ func (c *conn) encrypt(p parcel) error {
 	return c.plain()
 }
 
-// plain writes what is in scratch.
+// plain writes the bytes in scratch.
 func (c *conn) plain() error {
 	b := c.scratch
 	c.scratch = c.scratch[:0]
@@ -332,8 +333,8 @@ func (c *conn) encryptBytes(b []byte) error {
 	return err
 }
 
-// read reads bytes of the link, and deals with the records between them. It is
-// called under link.reading.
+// read reads bytes of the link, and handles the records between them. The caller holds
+// link.reading.
 func (c *conn) read(p []byte) (int, error) {
 	for c.left == 0 {
 		if err := c.readRecord(); err != nil {
@@ -383,8 +384,8 @@ func (c *conn) acknowledged(offset uint64) error {
 	return nil
 }
 
-// offend ends the whole link: the other side has proved who it is, so it does
-// not speak this protocol, and would not do so over another connection.
+// offend ends the whole link: the other side is authenticated, so it does not speak this protocol,
+// and would not do so over another connection.
 func (c *conn) offend(err error) error {
 	err = fmt.Errorf("%w: %w", ErrProtocol, err)
 	c.link.close(err, true)

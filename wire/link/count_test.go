@@ -13,7 +13,7 @@ import (
 	"bproc/wire/link"
 )
 
-// hall is a table of nodes, by the names of their hosts.
+// hall is a table of nodes, by host name.
 type hall struct {
 	mu    sync.Mutex
 	nodes []string
@@ -41,8 +41,8 @@ func tryJoin(t *testing.T, m *master, token, host string) error {
 	return err
 }
 
-// TestCount: with one token as many machines join as it says, each with an identity of its own,
-// however many try at once, and whatever master there is. One that joins again does not count.
+// TestCount checks that as many machines join with a token as it says, each with its own identity,
+// however many try at once, and with successive masters. A node that joins again does not count.
 func TestCount(t *testing.T) {
 	const count, tries = 5, 12
 	var kept state
@@ -85,7 +85,7 @@ func TestCount(t *testing.T) {
 	if err := tryJoin(t, second, token, "b"); err != nil {
 		t.Errorf("one that had joined: %v", err)
 	}
-	if want := 3 + good + 1; len(h.nodes) != count || len(h.keys) < want { // those that were refused have some, too
+	if want := 3 + good + 1; len(h.nodes) != count || len(h.keys) < want { // refused machines have identities, too
 		t.Errorf("there are nodes %v with %d identities", h.nodes, len(h.keys))
 	}
 	id := a.Tokens()[0].ID
@@ -103,7 +103,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestCountExpires: neither those that have joined nor others can join then.
+// TestCountExpires checks that no machine can join with an expired token, whether it has joined
+// before or not.
 func TestCountExpires(t *testing.T) {
 	h := &hall{keys: map[string]bool{}}
 	m := newMaster(t, func(c *link.ListenConfig) { c.Joined = h.joined })

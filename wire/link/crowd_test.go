@@ -12,13 +12,14 @@ import (
 	"bproc/wire/link"
 )
 
-// TestAllAtOnce has many slaves lose their connections at the same moment, where one at a time is
-// let prove who it is: each waits for its turn, and none is turned away for those behind it.
+// TestAllAtOnce has many slaves lose their connections at the same moment, while the master
+// authenticates only one at a time: each waits for its turn, and none is rejected for those behind
+// it.
 func TestAllAtOnce(t *testing.T) {
 	const slaves = 30
 	m := newMaster(t, func(cfg *link.ListenConfig) {
 		cfg.Opening = 1
-		cfg.Lease, cfg.Interval = time.Minute, 10*time.Second // no cuts but this
+		cfg.Lease, cfg.Interval = time.Minute, 10*time.Second // no other cuts
 	})
 	proxy := newProxy(t, m.addr())
 	type pair struct{ at, from link.Stream }
@@ -46,9 +47,9 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// TestIdleLinks has many links with nothing to do. Each costs a master four goroutines: two of yamux,
-// that of its connection and that of its session; and neither end keeps a buffer when all that it
-// has said is acknowledged.
+// TestIdleLinks has many links without traffic. Each costs a master four goroutines: two of yamux,
+// that of its connection and that of its session. Neither end keeps a buffer when all its bytes are
+// acknowledged.
 func TestIdleLinks(t *testing.T) {
 	const slaves, onMaster, onSlave = 20, 4, 5
 	m := newMaster(t, func(cfg *link.ListenConfig) { cfg.Lease, cfg.Interval = time.Minute, time.Second })
@@ -67,7 +68,7 @@ func TestIdleLinks(t *testing.T) {
 			t.Errorf("got %v, want %v: the stream was closed at once", err, io.EOF)
 		}
 	}
-	want := slaves*(onMaster+onSlave) + slaves/2 // some of others
+	want := slaves*(onMaster+onSlave) + slaves/2 // some others
 	for deadline := time.Now().Add(limit.Scaled(10 * time.Second)); runtime.NumGoroutine()-before > want; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d links have %d goroutines, want %d", slaves, runtime.NumGoroutine()-before, want)

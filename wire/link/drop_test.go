@@ -12,8 +12,8 @@ import (
 	"bproc/wire/link"
 )
 
-// TestDrop has a slave go on writing to streams that the master has dropped. The master reads
-// and forgets it, until the slave closes them.
+// TestDrop has a slave write to streams that the master has dropped. The master reads and discards
+// the bytes until the slave closes the streams.
 func TestDrop(t *testing.T) {
 	m := newMaster(t, nil)
 	slave, here := m.pair(m.addr())
@@ -71,8 +71,8 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestDroppedKeepsNothing: of a stream that was dropped no bytes are kept, whatever the slave has sent, and
-// however much at a time.
+// TestDroppedKeepsNothing checks that a dropped stream keeps no bytes, whatever the slave sends,
+// and however much at a time.
 func TestDroppedKeepsNothing(t *testing.T) {
 	m := newMaster(t, nil)
 	slave, here := m.pair(m.addr())
@@ -127,7 +127,7 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// TestDropOfEnded has the session end before or while a stream is dropped.
+// TestDropOfEnded ends the session before or while a stream is dropped.
 func TestDropOfEnded(t *testing.T) {
 	m := newMaster(t, nil)
 	slave, here := m.pair(m.addr())
@@ -138,7 +138,7 @@ func TestDropOfEnded(t *testing.T) {
 	}
 	here.Close(nil)
 	_ = ended(t, here)
-	_ = second.Drop() // an error is that of the session
+	_ = second.Drop() // an error is the session's
 	for _, s := range []link.Stream{first, second} {
 		select {
 		case <-s.Gone():

@@ -2,7 +2,7 @@ package link
 
 import "errors"
 
-// Why there is no session, or no longer.
+// Reasons why there is no session.
 var (
 	ErrClosed     = errors.New("link was closed")
 	ErrNotResumed = errors.New("the master does not know the link any more")
@@ -10,24 +10,24 @@ var (
 	ErrNotJoined  = errors.New("this node has not joined a cluster")
 )
 
-// RefusedError says that the master has refused a connection, and why. To try
-// again is of no use before something has been changed on either side.
+// RefusedError means that the master has refused a connection. To try again is useless before
+// something has been changed on either side.
 type RefusedError struct {
 	Reason string
 	Later  bool // the reason may pass by itself
-	Rejoin bool // the identity, or the token, is worth nothing; to join with another token helps
+	Rejoin bool // the identity, or the token, is invalid; joining with another token helps
 }
 
 // Error implements error.
 func (e *RefusedError) Error() string { return "the master refused: " + e.Reason }
 
-// ClosedError says that the other side has closed the link, and why.
+// ClosedError means that the other side has closed the link.
 type ClosedError struct{ Reason string }
 
 // Error implements error.
 func (e *ClosedError) Error() string { return "closed by the other side: " + e.Reason }
 
-// TokenError says that a token does not let a node join, and why. Only another token helps.
+// TokenError means that a node cannot join with a token. Only another token helps.
 type TokenError struct{ Err error }
 
 // Error implements error.

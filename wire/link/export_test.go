@@ -9,42 +9,42 @@ import (
 	"bproc/wire"
 )
 
-// LimitKey makes each connection of the session end after so many bytes. The
-// session must not run yet.
+// LimitKey makes each connection of the session end after a number of bytes. The session must not
+// run yet.
 func (s *Session) LimitKey(bytes uint64) { s.link.keyLimit = bytes }
 
 // Link returns the name of the session's link.
 func (s *Session) Link() string { return s.link.name }
 
-// Full reports whether the session takes nothing more until it is acknowledged.
+// Full reports whether the session accepts no more bytes until some are acknowledged.
 func (s *Session) Full() bool {
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()
 	return s.link.out.end-s.link.acked > sendBuffer
 }
 
-// SendBuffer is how much a session takes while it is cut.
+// SendBuffer is how much a session accepts while it is cut.
 const SendBuffer = sendBuffer
 
-// ServerConfig returns the configuration of TLS of the master.
+// ServerConfig returns the master's TLS configuration.
 func (a *Authority) ServerConfig() *tls.Config { return a.serverConfig() }
 
-// ClientConfig returns the configuration of TLS of a slave.
+// ClientConfig returns a slave's TLS configuration.
 func (id *Identity) ClientConfig() *tls.Config {
 	c := id.clientConfig()
 	c.Certificates, c.GetClientCertificate = []tls.Certificate{*id.cert.Load()}, nil
 	return c
 }
 
-// Say makes one connection as a slave, says hello and returns the answer.
+// Say makes one connection as a slave, sends hello and returns the answer.
 func (id *Identity) Say(ctx context.Context, addr string, hello *wire.Hello) (*wire.Welcome, *tls.Conn, error) {
 	var w *wire.Welcome
 	o, err := ask(ctx, addr, id.clientConfig(), openingTime, hello, &w)
 	return w, o.Conn, err
 }
 
-// AskToJoin makes one request to join the master of a token, with another secret, and
-// returns the error.
+// AskToJoin makes one request to join the master of a token, with another secret, and returns the
+// error.
 func AskToJoin(ctx context.Context, addr, text string, secret, csr []byte) error {
 	t, err := parseToken(text)
 	if err != nil {
@@ -58,20 +58,20 @@ func AskToJoin(ctx context.Context, addr, text string, secret, csr []byte) error
 	return err
 }
 
-// OpenTime sets for a test how long a slave may leave a stream open that was dropped.
+// OpenTime sets for a test how long a slave may leave a dropped stream open.
 func OpenTime(t *testing.T, d time.Duration) {
 	before := openTime
 	openTime = d
 	t.Cleanup(func() { openTime = before })
 }
 
-// MaxOverdue is how many streams a slave may leave open for longer.
+// MaxOverdue is the number of streams that a slave may leave open for longer.
 const MaxOverdue = maxOverdue
 
-// Streams returns how many streams the session keeps.
+// Streams returns the number of streams of the session.
 func (s *Session) Streams() int { return s.mux.NumStreams() }
 
-// Kept returns how many buffers the session has for what the other side has not acknowledged.
+// Kept returns the number of buffers with bytes that the other side has not acknowledged.
 func (s *Session) Kept() int {
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()

@@ -39,7 +39,7 @@ func newMaster(t testing.TB, change func(*link.ListenConfig)) *master {
 	return newMasterOf(t, new(state).open(t), change)
 }
 
-// state is what survives a master.
+// state is what outlives a master.
 type state struct{ secrets, tokens table }
 
 func (s *state) open(t testing.TB) *link.Authority {
@@ -55,7 +55,7 @@ func (s *state) open(t testing.TB) *link.Authority {
 type table struct {
 	mu      sync.Mutex
 	records map[string][]byte
-	err     error // of every change
+	err     error // returned by every change
 }
 
 func (t *table) All() (map[string][]byte, error) {

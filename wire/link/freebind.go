@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenAhead listens on an address that this machine is yet to have: a master starts
-// before the network is up (ip(7), IP_FREEBIND).
+// listenAhead listens on an address that this machine may not have yet: a master starts before the
+// network is up (ip(7), IP_FREEBIND).
 func listenAhead(addr string) (net.Listener, error) {
 	config := net.ListenConfig{Control: func(network, _ string, conn syscall.RawConn) error {
 		level, option := unix.IPPROTO_IP, unix.IP_FREEBIND

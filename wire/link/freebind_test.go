@@ -6,8 +6,7 @@ import (
 	"bproc/wire/link"
 )
 
-// TestAddressToCome listens on addresses that no machine has (RFC 5737, RFC 3849), and says
-// so.
+// TestAddressToCome listens on addresses that no machine has (RFC 5737, RFC 3849), and logs that.
 func TestAddressToCome(t *testing.T) {
 	for _, addr := range []string{"192.0.2.1:0", "[2001:db8::1]:0"} {
 		t.Run(addr, func(t *testing.T) {

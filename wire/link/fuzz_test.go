@@ -20,7 +20,7 @@ import (
 	"bproc/wire/link"
 )
 
-// running are the sessions of a master, which run until they are ended.
+// running has the sessions of a master, which run until they are ended.
 type running struct {
 	mu  sync.Mutex
 	all []*link.Session
@@ -34,7 +34,7 @@ func (r *running) add(s *link.Session) {
 	r.end.Go(func() { _ = s.Run(context.Background()) })
 }
 
-// endAll ends those that were added of late.
+// endAll ends the sessions that were added since the last call.
 func (r *running) endAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,18 +45,17 @@ func (r *running) endAll() {
 	r.end.Wait()
 }
 
-// How a peer of FuzzPeer begins.
+// The beginnings of a peer of FuzzPeer.
 const (
-	withCertificate = iota // and says anything
-	resumes                // a link of its own, and says anything on it
+	withCertificate = iota // then it sends anything
+	resumes                // a link of its own, then it sends anything on it
 	toJoin                 // without a certificate
 	toAsk
 	beginnings
 )
 
-// FuzzPeer has somebody connect to the master, with the certificate of a node or without,
-// and say anything. The link of another node goes on meanwhile, and no session stays that
-// was not begun.
+// FuzzPeer connects to the master, with the certificate of a node or without, and sends anything.
+// The link of another node goes on meanwhile, and no other session is left.
 func FuzzPeer(f *testing.F) {
 	const patience = 20 * time.Second
 	var sessions running
@@ -127,7 +126,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// openingMessages are those that a peer begins with.
+// openingMessages are first messages of a peer.
 var openingMessages = []wire.Message{
 	&wire.Hello{Version: wire.Version, Host: "liar"}, &wire.Hello{}, &wire.Hello{Version: wire.Version, Host: "a\nb"},
 	&wire.Hello{Version: wire.Version, Host: "liar", Link: "another's"},
@@ -135,7 +134,7 @@ var openingMessages = []wire.Message{
 	&wire.BypassHello{Token: make([]byte, wire.BypassToken)}, new(wire.BypassHello),
 }
 
-// openings are what a node may say first, and then on its link.
+// openings are the bytes that a node may send first, and then on its link.
 func openings(f *testing.F) [][]byte {
 	f.Helper()
 	record := func(kind, length uint32, payload ...byte) []byte {
@@ -145,9 +144,9 @@ func openings(f *testing.F) [][]byte {
 		nil,
 		record(1, 12, 0, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7),  // yamux: a ping
 		record(1, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0),  // a stream
-		record(1, 12, 0, 0, 0, 0, 0, 0, 0, 9, 0, 16, 0, 0), // data of none
+		record(1, 12, 0, 0, 0, 0, 0, 0, 0, 9, 0, 16, 0, 0), // data for no stream
 		record(2, 8, 0, 0, 0, 0, 0, 0, 0, 0),
-		record(2, 8, 1, 0, 0, 0, 0, 0, 0, 0), // of a byte that was not sent
+		record(2, 8, 1, 0, 0, 0, 0, 0, 0, 0), // for a byte that was not sent
 		record(3, 3, 'b', 'y', 'e'),
 		record(1, 0), record(4, 1, 0), record(1, 1<<24-1),
 	}
@@ -164,8 +163,8 @@ func openings(f *testing.F) [][]byte {
 	return append(all, records...)
 }
 
-// TestOpeningsAreFuzzed compares the messages that a slave may begin with, by the protocol, with
-// those that FuzzPeer begins with.
+// TestOpeningsAreFuzzed checks that FuzzPeer uses all messages that PROTOCOL.md lets a slave begin
+// with.
 func TestOpeningsAreFuzzed(t *testing.T) {
 	protocol, err := os.ReadFile("../PROTOCOL.md")
 	if err != nil {

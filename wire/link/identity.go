@@ -15,22 +15,20 @@ import (
 	"bproc/wire"
 )
 
-// Identity is what a slave proves itself with, and the authority that its
-// master must prove.
+// Identity is the certificate and key of a slave, and the authority that its master must prove.
 type Identity struct {
-	// Home is a range of process numbers that no other node ever has. A Count of 0: there is
-	// none.
+	// Home is a range of process numbers that no other node ever has. A Count of 0: none.
 	Home wire.Block
 
 	cert      atomic.Pointer[tls.Certificate] // replaced by a Renewal
 	authority *x509.Certificate
-	dir       string // where it is kept
+	dir       string // directory of its file
 }
 
 const identityFile = "identity.pem"
 
-// OpenIdentity reads the identity that Join has written into dir. The error is
-// ErrNotJoined when there is none.
+// OpenIdentity reads the identity that Join has written into dir. The error is ErrNotJoined if
+// there is none.
 func OpenIdentity(dir string) (*Identity, error) {
 	path := filepath.Join(dir, identityFile)
 	data, err := os.ReadFile(path)
@@ -64,7 +62,7 @@ func parseIdentity(data []byte) (*Identity, error) {
 	return id, err
 }
 
-// parseHome reads what appendHome has written.
+// parseHome parses the output of appendHome.
 func parseHome(data []byte) (wire.Block, error) {
 	blocks, _, err := parsePEM(data, pemHome)
 	if err != nil {
@@ -84,8 +82,8 @@ func appendHome(dst []byte, home wire.Block) ([]byte, error) {
 
 var errOtherKey = errors.New("certificate is of another key")
 
-// newIdentity puts an identity together and checks that its parts belong
-// together. The master decides whether the certificate has expired.
+// newIdentity makes an identity and checks that its parts belong together. The master decides
+// whether the certificate has expired.
 func newIdentity(key ed25519.PrivateKey, certificate, authority []byte) (*Identity, error) {
 	leaf, err := x509.ParseCertificate(certificate)
 	if err != nil {
@@ -110,10 +108,10 @@ func newIdentity(key ed25519.PrivateKey, certificate, authority []byte) (*Identi
 // Key returns the name by which the master knows this identity.
 func (id *Identity) Key() string { return id.cert.Load().Leaf.Subject.CommonName }
 
-// Validity returns from when to when its certificate is good, by the clock of the master.
+// Validity returns the validity of its certificate, by the clock of the master.
 func (id *Identity) Validity() Validity { return validityOf(id.cert.Load().Leaf) }
 
-// write puts the identity into dir, in place of an older one.
+// write writes the identity into dir, replacing an older one.
 func (id *Identity) write(dir string) error {
 	if err := secretDir(dir); err != nil {
 		return err

@@ -12,9 +12,8 @@ import (
 	"bproc/wire"
 )
 
-// Join makes a new identity with a token of the master at addr, and writes it
-// into dir, in place of an older one. host is the node's host name. When the token is good for
-// nothing the error is a *TokenError.
+// Join makes a new identity with a token of the master at addr, and writes it into dir, replacing
+// an older one. host is the node's host name. If the token is invalid the error is a *TokenError.
 func Join(ctx context.Context, addr, token, dir, host string) (*Identity, error) {
 	t, err := parseToken(token)
 	if err != nil {
@@ -71,8 +70,8 @@ func (l *Listener) join(t *tls.Conn, log *slog.Logger) error {
 		return &RefusedError{Reason: "host name has characters that it cannot have"}
 	}
 	a := l.cfg.Authority
-	// Who has no token gets no work done: parsing a request and signing are most of it. The
-	// token is used up when there is a certificate for it.
+	// Without a valid token no work is done: most of it is parsing the request and signing. The
+	// token is used up only when there is a certificate for it.
 	if err := a.tokens.check(request.Secret); err != nil {
 		return refusedToken(err)
 	}
@@ -111,8 +110,8 @@ func hostOf(addr net.Addr) string {
 	return ""
 }
 
-// refusedToken refuses a slave whose token could not be used. It may try again with the same one if
-// that is for another reason than the token.
+// refusedToken refuses a slave whose token could not be used. The slave may try again with the same
+// token if the token is not the reason.
 func refusedToken(err error) *RefusedError {
 	return &RefusedError{Reason: err.Error(), Rejoin: slices.ContainsFunc(badToken, func(bad error) bool { return errors.Is(err, bad) })}
 }

@@ -15,7 +15,7 @@ import (
 	"bproc/wire/link"
 )
 
-// home is what each node of the tests gets.
+// home is the home of each node of the tests.
 var home = wire.Block{First: 1 << 20, Count: 32768}
 
 func TestJoin(t *testing.T) {
@@ -44,7 +44,7 @@ func TestJoin(t *testing.T) {
 	if left := time.Until(expires); left < 59*time.Minute || left > time.Hour {
 		t.Errorf("the token expires at %v", expires)
 	}
-	// A token that the master could not use stays good.
+	// A token stays valid if the master could not use it.
 	if _, err := link.Join(t.Context(), m.addr(), token, dir, "full"); refusal(err) != "the node table is full" || errors.As(err, new(*link.TokenError)) {
 		t.Errorf("got %v", err)
 	}
@@ -59,8 +59,7 @@ func TestJoin(t *testing.T) {
 	m.knows(t, dir, id.Key())
 }
 
-// knows fails the test unless dir holds the identity of a key and the master
-// accepts it.
+// knows fails the test unless dir has the identity of a key and the master accepts it.
 func (m *master) knows(t *testing.T, dir, key string) {
 	t.Helper()
 	id, err := link.OpenIdentity(dir)
@@ -119,7 +118,7 @@ func TestTokens(t *testing.T) {
 			}
 		})
 	}
-	// The same authority after its tokens were lost: right fingerprint, unknown secret.
+	// The same authority has lost its tokens: right fingerprint, unknown secret.
 	t.Run("forgotten", func(t *testing.T) {
 		var kept state
 		token, _, err := kept.open(t).NewToken(link.Terms{Node: 1, Life: time.Minute})
@@ -133,7 +132,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	// Nothing is done for who has no token: what is wrong with the rest is not looked at.
+	// The master does not look at the rest of a request without a valid token.
 	t.Run("and no request", func(t *testing.T) {
 		err := link.AskToJoin(t.Context(), m.addr(), good, []byte("guessed"), []byte("no request"))
 		if got := refusal(err); got != "token is not of this master" {
@@ -147,7 +146,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestOnlyOneUses: of many slaves with the same token, one joins.
+// TestOnlyOneUses checks that one of many slaves with the same token joins.
 func TestOnlyOneUses(t *testing.T) {
 	m := newMaster(t, nil)
 	token, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: time.Minute})
@@ -177,7 +176,7 @@ func TestOnlyOneUses(t *testing.T) {
 	}
 }
 
-// TestAuthorityStays: what was issued before a restart is good after it.
+// TestAuthorityStays checks that identities and tokens are still valid after a restart.
 func TestAuthorityStays(t *testing.T) {
 	var kept state
 	a := kept.open(t)
@@ -201,8 +200,8 @@ func TestAuthorityStays(t *testing.T) {
 	}
 }
 
-// TestSecretsAreSecret: nobody else can read a slave's identity, and a master keeps no
-// secret of a token.
+// TestSecretsAreSecret checks that no other user can read a slave's identity, and that a master
+// stores no secret of a token.
 func TestSecretsAreSecret(t *testing.T) {
 	var kept state
 	a := kept.open(t)
@@ -241,7 +240,7 @@ func TestSecretsAreSecret(t *testing.T) {
 	}
 }
 
-// TestDamaged: what was kept and cannot be understood is not replaced.
+// TestDamaged checks that damaged records are not replaced.
 func TestDamaged(t *testing.T) {
 	var kept, other state
 	a := kept.open(t)
@@ -283,7 +282,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestNothingCanBeKept: no token is given out, and none is used up.
+// TestNothingCanBeKept checks that no token is issued, and none used up, if it cannot be stored.
 func TestNothingCanBeKept(t *testing.T) {
 	var kept state
 	m := newMasterOf(t, kept.open(t), nil)

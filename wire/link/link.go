@@ -9,56 +9,53 @@ import (
 	"time"
 )
 
-// sendBuffer bounds the bytes of a link that are kept until the other side has
-// acknowledged them.
+// sendBuffer bounds the bytes of a link that are kept until the other side has acknowledged them.
 const sendBuffer = 8 << 20
 
-// farewellTime bounds how long a closed link waits for its last bytes to get
-// out.
+// farewellTime bounds how long a closed link waits until its last bytes are sent.
 const farewellTime = time.Second
 
-// errOffset is the error for an offset that the link has never had.
+// errOffset means an offset that the link has never had.
 var errOffset = errors.New("offset is not in the link")
 
-// link is a stream of bytes each way that outlives the connections which carry
-// it. It is the io.ReadWriteCloser that yamux runs on: one goroutine reads, one
-// writes.
+// link is a stream of bytes each way that outlives the connections that carry it. It is the
+// io.ReadWriteCloser that yamux runs on: one goroutine reads, one writes.
 type link struct {
-	name  string // given by the master; good only with the certificate of the same slave
+	name  string // given by the master; valid only with the certificate of the same slave
 	pace  pace
 	ended func() // called once, when the link is closed
 
-	keyLimit uint64 // bytes that a connection may carry away from here
+	keyLimit uint64 // bytes that a connection may send
 
-	// reading is held while a byte of the link may be on its way from a
-	// connection to the reader. Taken before mu.
+	// reading is held while bytes of the link may be on the way from a connection to the reader. It
+	// is taken before mu.
 	reading sync.Mutex
 
 	mu       sync.Mutex
-	space    sync.Cond // Write waits for room, detach for the writer to be done
+	space    sync.Cond // Write waits for room, detach for the end of a write
 	arrived  sync.Cond // Read waits for a connection
 	out      queue
 	acked    uint64 // bytes that the other side has received
-	writing  bool   // bytes of the queue are being written to a connection
+	writing  bool   // a goroutine writes bytes of the queue to a connection
 	pinned   uint64 // offset of the first of them
-	received uint64 // bytes that our reader was given
+	received uint64 // bytes that the local reader was given
 	heard    time.Time
-	since    time.Time     // when cur became nil, or stopped to be
-	changed  chan struct{} // closed when cur becomes nil, or stops to be
-	moved    func()        // called then; nil: nobody wants to know
+	since    time.Time     // when cur last became nil or non-nil
+	changed  chan struct{} // closed when cur becomes nil or non-nil
+	moved    func()        // called then; may be nil
 	cur      *conn         // nil while there is no connection
 	err      error         // why the link was closed
 	farewell bool          // tell the other side why
-	answers  bool          // signs of life are answered, and not sent at intervals: the master's
+	answers  bool          // signs of life are answered instead of sent at intervals; on the master
 	done     chan struct{} // closed when err is set
-	stop     func()        // called then; nil: nobody is to be stopped
+	stop     func()        // called then; may be nil
 }
 
-// pace is how often the ends of a link speak, and how long they wait.
+// pace has the intervals and time limits of a link.
 type pace struct {
 	lease    time.Duration
-	interval time.Duration // a sign of life after so much time
-	silence  time.Duration // the connection is given up after so much time
+	interval time.Duration // after it a sign of life is sent
+	silence  time.Duration // after it the connection is given up
 }
 
 func newPace(lease, interval time.Duration) pace {
@@ -81,10 +78,9 @@ func newLink(name string, p pace, ended func()) *link {
 	return l
 }
 
-// Write implements [io.Writer]. It waits while the other side is behind by the
-// whole send buffer, and does not mind that there is no connection. A little
-// is sent at once, much is left to the writer of the connection, which then
-// works while yamux copies the next.
+// Write implements [io.Writer]. It waits while the other side is behind by the whole send buffer,
+// but not for a connection. It sends a small amount at once, and leaves a large one to the writer
+// of the connection, which then works while yamux copies the next.
 func (l *link) Write(p []byte) (int, error) {
 	c, parcel, err := l.take(p)
 	if err != nil {
@@ -96,8 +92,8 @@ func (l *link) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take adds p to the queue. When the queue is to be sent by the caller, it
-// returns what and over which connection.
+// take adds p to the queue. If the caller is to send the queue, it returns the parcel and the
+// connection.
 func (l *link) take(p []byte) (*conn, parcel, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,16 +115,14 @@ func (l *link) take(p []byte) (*conn, parcel, error) {
 	return c, c.parcelLocked(), nil
 }
 
-// announces reports whether p is the header of a yamux frame whose body is
-// going to be written next. To send it alone would double the records and the
-// wake-ups of every small message.
+// announces reports whether p is the header of a yamux frame whose body will be written next.
+// Sending it alone would double the records and the wake-ups of every small message.
 func announces(p []byte) bool {
 	const headerSize, typeAt, lengthAt, typeData = 12, 1, 8, 0
 	return len(p) == headerSize && p[typeAt] == typeData && binary.BigEndian.Uint32(p[lengthAt:]) > 0
 }
 
-// Read implements [io.Reader]. It goes on with the next connection when one is
-// lost.
+// Read implements [io.Reader]. When a connection is lost, it continues with the next one.
 func (l *link) Read(p []byte) (int, error) {
 	for {
 		c, err := l.connection()
@@ -137,7 +131,7 @@ func (l *link) Read(p []byte) (int, error) {
 		}
 		n, err := l.readFrom(c, p)
 		if err != nil && l.reason() == nil {
-			c.fail(err) // that of a closed link is ended by its writer
+			c.fail(err) // the writer ends the connection of a closed link
 		}
 		if n > 0 {
 			return n, nil
@@ -183,14 +177,14 @@ func (l *link) is(c *conn) bool {
 	return l.cur == c
 }
 
-// Close implements [io.Closer], for yamux, which calls it on a link that is
-// not closed yet only when the other side does not speak yamux.
+// Close implements [io.Closer] for yamux, which calls it on an open link only if the other side
+// does not speak yamux.
 func (l *link) Close() error {
 	l.close(fmt.Errorf("%w: malformed frame of yamux", ErrProtocol), true)
 	return nil
 }
 
-// atEnd has stop called when the link is closed, or at once if it is. It must not block.
+// atEnd makes the link call stop when it is closed, or at once if it is. stop must not block.
 func (l *link) atEnd(stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,15 +193,15 @@ func (l *link) atEnd(stop func()) {
 	}
 }
 
-// reason returns why the link was closed; nil while it is not.
+// reason returns why the link was closed; nil if it is open.
 func (l *link) reason() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// close ends the link. With farewell, the other side is told when there is a
-// connection to tell it over; the connection's writer does that.
+// close ends the link. With farewell, the writer of the connection, if there is one, tells the
+// other side.
 func (l *link) close(err error, farewell bool) {
 	if l.closeOnce(err, farewell) {
 		l.ended()
@@ -240,8 +234,8 @@ func (l *link) broadcastLocked() {
 	}
 }
 
-// attach makes c the connection of the link. peer is how many bytes of the link
-// the other side has received; everything after them is sent (again).
+// attach makes c the connection of the link. peer is the number of bytes of the link that the other
+// side has received; the bytes after them are sent (again).
 func (l *link) attach(c *conn, peer uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -260,8 +254,8 @@ func (l *link) attach(c *conn, peer uint64) error {
 	return nil
 }
 
-// detach gives up the connection, if there is one, waits until nothing of the
-// link goes through it any more, and returns how many bytes were received.
+// detach gives up the connection, if there is one, waits until no byte of the link passes through
+// it, and returns how many bytes were received.
 func (l *link) detach() (received uint64) {
 	l.mu.Lock()
 	if c := l.cur; c != nil {
@@ -295,7 +289,7 @@ func (l *link) loseLocked(c *conn, err error) {
 	l.broadcastLocked()
 }
 
-// moveLocked sets the connection and tells those who wait for a change.
+// moveLocked sets the connection and notifies those who wait for a change.
 func (l *link) moveLocked(c *conn) {
 	l.cur = c
 	l.since = time.Now()
@@ -307,8 +301,8 @@ func (l *link) moveLocked(c *conn) {
 	l.broadcastLocked()
 }
 
-// ackLocked notes that the other side has received all bytes before offset,
-// which it cannot have when they were not sent.
+// ackLocked records that the other side has received all bytes before offset. It fails if they were
+// not sent.
 func (l *link) ackLocked(offset, sent uint64) error {
 	if offset < l.acked || offset > sent {
 		return fmt.Errorf("%w: %d acknowledged, %d to %d possible", errOffset, offset, l.acked, sent)
@@ -318,7 +312,7 @@ func (l *link) ackLocked(offset, sent uint64) error {
 	return nil
 }
 
-// releaseLocked frees what was acknowledged and is not just being written.
+// releaseLocked frees the acknowledged bytes that are not being written.
 func (l *link) releaseLocked() {
 	offset := l.acked
 	if l.writing {
@@ -328,8 +322,8 @@ func (l *link) releaseLocked() {
 	l.space.Broadcast()
 }
 
-// resumable reports whether a connection over which the other side has received
-// so many bytes can go on.
+// resumable reports whether the link can go on over a connection if the other side has received
+// peer bytes.
 func (l *link) resumable(peer uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/yamux"
 )
 
-// broken is a connection that cannot be written to from some time on.
+// broken is a connection whose writes fail from some time on.
 type broken struct {
 	net.Conn
 	is atomic.Bool
@@ -25,9 +25,9 @@ func (b *broken) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-// TestMuxedRead reads what has come, although the other side cannot be told so.
+// TestMuxedRead reads the bytes that have arrived, although the other side cannot be told so.
 func TestMuxedRead(t *testing.T) {
-	const size = 200 << 10 // more than half of yamux's window, which is when it tells
+	const size = 200 << 10 // more than half of yamux's window, at which it sends an update
 	near, far := net.Pipe()
 	cfg := yamux.DefaultConfig()
 	cfg.EnableKeepAlive, cfg.LogOutput = false, io.Discard
@@ -54,7 +54,7 @@ func TestMuxedRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := make([]byte, 1)
-	if _, err := in.Read(one); err != nil { // all are there when the other side's ping is answered
+	if _, err := in.Read(one); err != nil { // all have arrived when the other side's ping is answered
 		t.Fatal(err)
 	}
 	if _, err := writer.Ping(); err != nil {

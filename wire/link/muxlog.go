@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// muxLog gives the log lines of yamux to slog. What matters of them is also in
-// the error that ends a session.
+// muxLog passes the log lines of yamux to slog. The error that ends a session has the important
+// ones, too.
 type muxLog struct{ log *slog.Logger }
 
 func (m muxLog) Print(v ...any)            { m.log.Debug("yamux", "msg", fmt.Sprint(v...)) }

@@ -25,7 +25,7 @@ type proxy struct {
 // fate says when a connection ends, and how.
 type fate struct {
 	after int  // bytes, both ways together; 0: never
-	stall bool // it does not end then: nothing is forwarded any more
+	stall bool // the connection does not end then, but nothing more is forwarded
 }
 
 func newProxy(t testing.TB, target string) *proxy {
@@ -73,14 +73,14 @@ func (p *proxy) forward(near net.Conn) {
 	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 		wg.Go(func() {
 			if err := budget.copy(way[1], way[0]); errors.Is(err, errStalled) {
-				return // until an end gives up
+				return // until one end gives up
 			}
 			_, _ = near.Close(), far.Close()
 		})
 	}
 	wg.Wait()
 	if f.stall {
-		_, _ = near.Read(make([]byte, 1)) // the slave gives up, or cut does
+		_, _ = near.Read(make([]byte, 1)) // the slave gives up, or cut does it
 	}
 }
 
@@ -146,7 +146,7 @@ func (p *proxy) leave(conns ...net.Conn) {
 	}
 }
 
-// each sets what becomes of connections from now on.
+// each sets the fate of connections from now on.
 func (p *proxy) each(next func() fate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,14 +168,14 @@ func (p *proxy) to() string {
 	return p.target
 }
 
-// retarget sends new connections elsewhere.
+// retarget forwards new connections to another address.
 func (p *proxy) retarget(addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = addr
 }
 
-// open says whether new connections are forwarded.
+// open sets whether new connections are forwarded.
 func (p *proxy) open(yes bool) {
 	p.mu.Lock()
 	p.shut = !yes

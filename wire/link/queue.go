@@ -10,13 +10,13 @@ const (
 	chunkData = chunkSize - recordHeader
 )
 
-// smallChunk is the size of the smallest chunk. Those of a queue that begins with little are each twice
-// as large as the one before, up to chunkSize: most links have little to say, and thousands of them
-// may say it at the same time.
+// smallChunk is the size of the smallest chunk. In a queue that begins with a small one, each chunk
+// is twice as large as the one before, up to chunkSize: most links have little to send, and
+// thousands of them may send at the same time.
 const smallChunk = 2 << 10
 
-// chunk holds bytes of the link, after room for the header of the record that
-// takes a whole chunk over the wire as it is.
+// chunk holds bytes of the link. They follow room for a record header, so that a whole chunk is
+// sent without a copy.
 type chunk []byte
 
 var (
@@ -24,7 +24,7 @@ var (
 	smallChunks = sync.Pool{New: func() any { return new([smallChunk]byte) }}
 )
 
-// newChunk returns a chunk with room for so many bytes, or as large as any.
+// newChunk returns a chunk with room for a number of bytes, up to the greatest size.
 func newChunk(bytes int) chunk {
 	size := smallChunk
 	for size < chunkSize && size < recordHeader+bytes {
@@ -39,7 +39,7 @@ func newChunk(bytes int) chunk {
 	return make(chunk, size)
 }
 
-// room returns how many bytes of the link it holds.
+// room returns the number of bytes of the link that it can hold.
 func (c chunk) room() int { return len(c) - recordHeader }
 
 func (c chunk) giveBack() {
@@ -51,9 +51,9 @@ func (c chunk) giveBack() {
 	}
 }
 
-// queue holds what was written to a link and is not acknowledged yet. Bytes
-// are known by their offset in the link. They do not move and do not change
-// until they are released, so a connection may read them while more is added.
+// queue holds the bytes that were written to a link and are not yet acknowledged. Bytes are
+// identified by their offset in the link. They neither move nor change until they are released, so
+// a connection may read them while more are added.
 type queue struct {
 	chunks []chunk // all but the last are full, and none is smaller than the one before
 	start  uint64  // offset of the first byte of the first chunk
@@ -77,8 +77,8 @@ func (q *queue) add(p []byte) {
 	}
 }
 
-// at returns in which chunk an offset is, and how many bytes are before it there. One that is at the
-// end of a chunk is in the next, which there need not be.
+// at returns the index of the chunk with an offset, and the number of bytes before the offset in
+// that chunk. An offset at the end of a chunk belongs to the next chunk, which may not exist.
 func (q *queue) at(offset uint64) (i, from int) {
 	from = int(offset - q.start)
 	for i < len(q.chunks) && len(q.chunks[i]) < chunkSize {
@@ -98,11 +98,11 @@ type piece struct {
 	to    int // index after the last byte
 }
 
-// whole reports whether the piece is at the start of its chunk, where the
-// header of its record has room.
+// whole reports whether the piece is at the start of its chunk, which has room for its record
+// header.
 func (p piece) whole() bool { return p.from == recordHeader }
 
-// pieces appends to dst the bytes from offset on, at most so many pieces.
+// pieces appends to dst the bytes from offset on, in a limited number of pieces.
 func (q *queue) pieces(dst []piece, offset uint64, most int) ([]piece, uint64) {
 	for ; offset < q.end && most > 0; most-- {
 		i, from := q.at(offset)
@@ -113,8 +113,7 @@ func (q *queue) pieces(dst []piece, offset uint64, most int) ([]piece, uint64) {
 	return dst, offset
 }
 
-// release gives back the chunks whose bytes are all before offset. A link that is idle has
-// none.
+// release gives back the chunks whose bytes are all before offset. An idle link has no chunks.
 func (q *queue) release(offset uint64) {
 	n, from := q.at(offset)
 	start := offset - uint64(from)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestQueue compares the queue with a plain slice of all bytes, over random
-// adds, reads from any offset that is still there, and releases.
+// TestQueue compares the queue with a plain slice of all bytes, over random adds, reads from any
+// offset that is not released, and releases.
 func TestQueue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var q queue
@@ -52,7 +52,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueueGrows says little at a time: what is kept is never much more than that.
+// TestQueueGrows adds few bytes at a time: the queue never takes much more memory than they do.
 func TestQueueGrows(t *testing.T) {
 	var q queue
 	for bytes := 0; bytes < 3*chunkSize; bytes += 100 {

@@ -8,9 +8,9 @@ import (
 // past is a deadline that has passed.
 var past = time.Unix(1, 0)
 
-// readers are the streams of a session on which somebody waits to read. When the session has ended,
-// they are woken by a deadline: yamux by itself has each of them spin, on all processors, until
-// it has closed the last stream, which takes long where they are thousands.
+// readers are the streams of a session that have a waiting reader. When the session has ended, a
+// deadline wakes them: yamux itself would have each of them spin, on all processors, until it has
+// closed the last stream, which takes long with thousands of them.
 type readers struct {
 	mu      sync.Mutex
 	waiting map[*muxed]bool
@@ -25,7 +25,7 @@ func (r *readers) enter(m *muxed) {
 	}
 	r.waiting[m] = true
 	if r.over {
-		_ = m.SetReadDeadline(past) // it cannot fail
+		_ = m.SetReadDeadline(past) // cannot fail
 	}
 }
 
@@ -35,13 +35,13 @@ func (r *readers) leave(m *muxed) {
 	delete(r.waiting, m)
 }
 
-// end wakes all readers. Those that come later find what was there before, and then the end.
+// end wakes all readers. Later readers get the bytes that are left, and then the end.
 func (r *readers) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
 	for m := range r.waiting {
-		_ = m.SetReadDeadline(past) // it cannot fail
+		_ = m.SetReadDeadline(past) // cannot fail
 	}
 }
 

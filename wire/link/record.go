@@ -13,14 +13,14 @@ import (
 //	| kind   | length, little-endian  | payload
 //	+--------+------------------------+---------
 //
-// Acknowledgements are sent when enough has come in, and otherwise at each
-// interval, as a sign of life.
+// An acknowledgement is sent when enough bytes have come in, and otherwise at each interval, as a
+// sign of life.
 type kind uint8
 
 const (
 	kindData  kind = 1 // bytes of the link
-	kindAck   kind = 2 // uint64, little-endian: how many bytes of the link were received
-	kindClose kind = 3 // the link ends here; the payload is the reason, for a person
+	kindAck   kind = 2 // uint64, little-endian: number of bytes of the link received
+	kindClose kind = 3 // the link ends here; the payload is the reason, for a log
 )
 
 const (
@@ -28,12 +28,11 @@ const (
 	ackSize      = 8
 	maxReason    = 1 << 10
 
-	// A record with its header fills a chunk of the queue, which fills four
-	// records of TLS.
+	// A record with its header fills a chunk of the queue, which fills four TLS records.
 	maxData = chunkSize - recordHeader
 )
 
-// errRecord is the error for bytes that are no link record.
+// errRecord means bytes that are not a link record.
 var errRecord = errors.New("malformed link record")
 
 func putRecord(b []byte, k kind, length int) {

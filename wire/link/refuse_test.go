@@ -17,8 +17,8 @@ import (
 	"bproc/wire/link"
 )
 
-// TestGarbage: what is no connection of a slave gives one line in the log, and
-// harms nobody.
+// TestGarbage checks that a connection that is not a slave's causes one line in the log, and harms
+// no other connection.
 func TestGarbage(t *testing.T) {
 	m := newMaster(t, nil)
 	id := m.identity()
@@ -32,7 +32,7 @@ func TestGarbage(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		say  func(t *testing.T, c net.Conn)
-		log  string // what the line says
+		log  string // part of that line
 	}{
 		{"not TLS", func(_ *testing.T, c net.Conn) {
 			_, _ = c.Write([]byte("GET / HTTP/1.1\r\nHost: n\r\n\r\n"))
@@ -125,8 +125,7 @@ func say(t *testing.T, c *tls.Conn, m wire.Message) {
 	}
 }
 
-// TestRefusals: the slave gets the reason, as an error that it can tell from
-// others.
+// TestRefusals checks that the slave gets the reason as an error of its own type.
 func TestRefusals(t *testing.T) {
 	m := newMaster(t, func(c *link.ListenConfig) {
 		c.Admit = func(p link.Peer) error {
@@ -174,7 +173,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// dialWith makes the handshake and waits for an answer that does not come.
+// dialWith makes the handshake and waits for an answer, which does not come.
 func dialWith(addr string, config *tls.Config) error {
 	c, err := tls.Dial("tcp", addr, config)
 	if err != nil {
@@ -185,8 +184,7 @@ func dialWith(addr string, config *tls.Config) error {
 	return err
 }
 
-// TestNotTheMaster: a slave talks to nobody who has not proved to be its
-// master.
+// TestNotTheMaster checks that a slave rejects a master that has not proved to be its own.
 func TestNotTheMaster(t *testing.T) {
 	m := newMaster(t, nil)
 	id, fellow := m.identity(), m.identity()
@@ -214,12 +212,12 @@ func TestNotTheMaster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The other master's, with its whole chain.
+	// The other master's certificate, with its whole chain.
 	chosen, err := second.ServerConfig().GetConfigForClient(&tls.ClientHelloInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A slave's, followed by the authority's: its fingerprint is there.
+	// A slave's certificate, followed by the authority's, which has the fingerprint.
 	posing := fellow.ClientConfig().Certificates[0]
 	posing.Certificate = slices.Concat(posing.Certificate, masterChain(t, m)[1:])
 
@@ -255,8 +253,8 @@ func masterChain(t *testing.T, m *master) [][]byte {
 	return chosen.Certificates[0].Certificate
 }
 
-// TestMalformedRecords: a slave that does not keep to the records of a link
-// loses its session, and is told so; others keep theirs.
+// TestMalformedRecords checks that a slave that sends malformed records loses its session, and is
+// told so; others keep theirs.
 func TestMalformedRecords(t *testing.T) {
 	m := newMaster(t, nil)
 	id := m.identity()

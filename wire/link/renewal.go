@@ -8,8 +8,7 @@ import (
 	"fmt"
 )
 
-// Renewal is a key that is to take the place of that of an identity, when the master has
-// certified it.
+// Renewal is a key that is to replace that of an identity when the master has certified it.
 type Renewal struct {
 	CSR []byte // certificate request, DER
 
@@ -17,7 +16,7 @@ type Renewal struct {
 	key ed25519.PrivateKey
 }
 
-// Renew makes a key and a request for a certificate. The identity is as it was until
+// Renew makes a key and a request for a certificate. The identity does not change until
 // [Renewal.Done].
 func (id *Identity) Renew() (*Renewal, error) {
 	key, csr, err := newRequest()
@@ -39,8 +38,8 @@ func newRequest() (ed25519.PrivateKey, []byte, error) {
 
 var errOtherName = errors.New("certificate is of another identity")
 
-// Done keeps the key and its certificate. New connections have it from then on; see
-// [Session.Reconnect]. When it cannot be kept, the identity stays as it was.
+// Done stores the key and its certificate, which new connections use from then on; see
+// [Session.Reconnect]. If they cannot be stored, the identity does not change.
 func (r *Renewal) Done(certificate []byte) error {
 	next, err := newIdentity(r.key, certificate, r.id.authority.Raw)
 	if err == nil && next.Key() != r.id.Key() {

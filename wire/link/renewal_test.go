@@ -13,7 +13,7 @@ import (
 	"bproc/wire/link"
 )
 
-// joinedAt joins a slave whose identity is kept in the returned directory.
+// joinedAt joins a slave whose identity is stored in the directory.
 func (m *master) joinedAt(dir string) *link.Identity {
 	m.Helper()
 	token, _, err := m.authority.NewToken(link.Terms{Node: 1, Life: time.Minute})
@@ -37,13 +37,13 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestRenewal has a session go on with another certificate, and a later one, from the disk,
-// begin with it.
+// TestRenewal has a session go on with another certificate, and a later session begin with it, from
+// the disk.
 func TestRenewal(t *testing.T) {
 	m := newMaster(t, nil)
 	dir := filepath.Join(t.TempDir(), "identity")
 	id := m.joinedAt(dir)
-	m.authority.Life = 10 * link.DefaultLife // so that the next is another
+	m.authority.Life = 10 * link.DefaultLife // so that the next one differs
 	slave, here := m.dial(id, m.addr())
 	background(t, slave.Run)
 	background(t, here.Run)
@@ -86,8 +86,8 @@ func TestRenewal(t *testing.T) {
 	there.Close(nil)
 }
 
-// TestNotRenewed gives an identity what is no certificate of its own, and a disk that takes
-// none. It stays as it was.
+// TestNotRenewed gives an identity certificates that are not its own, and a disk that cannot be
+// written to. The identity does not change.
 func TestNotRenewed(t *testing.T) {
 	m := newMaster(t, nil)
 	dir := filepath.Join(t.TempDir(), "identity")
@@ -146,8 +146,8 @@ func TestNotRenewed(t *testing.T) {
 	}
 }
 
-// TestExpired: who comes with a certificate that has expired is told so, and what to do; the
-// master's log says who it was.
+// TestExpired checks that a slave with an expired certificate is told so, and the remedy, and that
+// the master's log names the slave.
 func TestExpired(t *testing.T) {
 	m := newMaster(t, nil)
 	m.authority.Life = 2 * time.Second
@@ -178,7 +178,7 @@ func TestExpired(t *testing.T) {
 	if lines := m.log.wait(t, "has expired"); !strings.Contains(lines[0], id.Key()) || !strings.Contains(lines[0], "n1") {
 		t.Errorf("the log of the master says %q, want who", lines[0])
 	}
-	// The disk has it still: it may be the master's clock that is wrong.
+	// It is still on the disk: the master's clock may be wrong.
 	if _, err := link.OpenIdentity(dir); err != nil {
 		t.Error(err)
 	}
@@ -195,7 +195,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestCheck: a question whether an identity is good makes no session.
+// TestCheck checks that the question whether an identity is accepted makes no session.
 func TestCheck(t *testing.T) {
 	m := newMaster(t, func(c *link.ListenConfig) {
 		c.Admit = func(p link.Peer) error {

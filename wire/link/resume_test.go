@@ -28,10 +28,10 @@ func TestNothingIsLost(t *testing.T) {
 			p := newProxy(t, m.addr())
 			id := m.identity()
 			random := rand.New(rand.NewPCG(seed, 1))
-			stalls := 4 // each costs the time until the silence is noticed
+			stalls := 4 // each takes the time until the silence is noticed
 			p.each(func() fate {
 				f := fate{after: 1 + random.IntN(4<<20)}
-				if random.IntN(4) == 0 { // within the opening, or soon after
+				if random.IntN(4) == 0 { // during the opening, or soon after
 					f.after = 1 + random.IntN(6000)
 				}
 				if random.IntN(4) == 0 && stalls > 0 {
@@ -62,7 +62,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// dialUntil dials until a first connection has survived the opening.
+// dialUntil dials until a first connection survives the opening.
 func dialUntil(t *testing.T, m *master, id *link.Identity, addr string) (slave, here *link.Session) {
 	t.Helper()
 	for {
@@ -80,7 +80,7 @@ func dialUntil(t *testing.T, m *master, id *link.Identity, addr string) (slave, 
 			if here.Link() == slave.Link() {
 				return slave, here
 			}
-			here.Close(nil) // the slave has not got its Welcome
+			here.Close(nil) // the slave did not get its Welcome
 		}
 	}
 }
@@ -102,7 +102,7 @@ func send(ctx context.Context, w io.WriteCloser, seed uint64, size int) error {
 	return w.Close()
 }
 
-// fill gives bytes that depend on their place.
+// fill fills b with bytes that depend on their offset.
 func fill(b []byte, seed uint64, offset int) {
 	for i := range b {
 		n := uint64(offset + i)
@@ -125,7 +125,7 @@ func receive(r io.Reader, seed uint64, size int) error {
 	return nil
 }
 
-// TestShortStall: a connection that only pauses is kept.
+// TestShortStall checks that a connection that only pauses is kept.
 func TestShortStall(t *testing.T) {
 	m := newMaster(t, func(c *link.ListenConfig) { c.Interval = time.Second })
 	slave, here := m.pair(m.addr())
@@ -138,9 +138,9 @@ func TestShortStall(t *testing.T) {
 	}
 }
 
-// TestSignsOfLife: a link on which nothing is said stays up, and is heard.
+// TestSignsOfLife checks that a link without data stays up, and that signs of life are heard.
 func TestSignsOfLife(t *testing.T) {
-	const interval = 10 * testInterval // three of which a busy machine does not stand still
+	const interval = 10 * testInterval // a busy machine does not stand still for three of them
 	m := newMaster(t, func(cfg *link.ListenConfig) { cfg.Interval = interval })
 	slave, here := m.pair(m.addr())
 	_, since, _ := slave.Connected()
@@ -162,8 +162,8 @@ func TestSignsOfLife(t *testing.T) {
 	}
 }
 
-// TestCutIsSeen: both ends learn that the link is cut and that it is up again,
-// what was written meanwhile arrives, and nobody was disturbed.
+// TestCutIsSeen checks that both ends notice a cut and its end, and that bytes written meanwhile
+// arrive in the same streams.
 func TestCutIsSeen(t *testing.T) {
 	m := newMaster(t, nil)
 	p := newProxy(t, m.addr())
@@ -193,12 +193,13 @@ func TestCutIsSeen(t *testing.T) {
 	}
 }
 
-// TestBoundedWhileCut: a cut link takes only so much, and goes on afterwards.
+// TestBoundedWhileCut checks that a cut link accepts a bounded number of bytes, and goes on
+// afterwards.
 func TestBoundedWhileCut(t *testing.T) {
 	m := newMaster(t, nil)
 	p := newProxy(t, m.addr())
 	slave, here := m.pair(p.addr())
-	// A window bounds one stream; it takes many to fill the link.
+	// A window bounds one stream; many are needed to fill the link.
 	const count = 2 * link.SendBuffer >> 18
 	pairs := make([][2]link.Stream, count)
 	for i := range pairs {
@@ -227,7 +228,7 @@ func TestBoundedWhileCut(t *testing.T) {
 	}
 }
 
-// TestNotResumed: a master that was started anew does not know the link.
+// TestNotResumed checks that a master that was restarted does not know the link.
 func TestNotResumed(t *testing.T) {
 	m := newMaster(t, nil)
 	p := newProxy(t, m.addr())
@@ -240,7 +241,7 @@ func TestNotResumed(t *testing.T) {
 
 	m.stop()
 	second := newMasterOf(t, m.authority, nil)
-	p.retarget(second.addr()) // no connection gets through until the first is cut
+	p.retarget(second.addr()) // no connection gets through until the first one is cut
 	if err := ended(t, slave); !errors.Is(err, link.ErrNotResumed) {
 		t.Errorf("got %v, want %v", err, link.ErrNotResumed)
 	}
@@ -258,7 +259,7 @@ func TestNotResumed(t *testing.T) {
 	exchange(t, at, from, "after")
 }
 
-// TestLinkOfAnother: the name of a link is of no use to another node.
+// TestLinkOfAnother checks that another node cannot use the name of a link.
 func TestLinkOfAnother(t *testing.T) {
 	m := newMaster(t, nil)
 	slave, here := m.pair(m.addr())
@@ -275,8 +276,7 @@ func TestLinkOfAnother(t *testing.T) {
 	exchange(t, at, from, "undisturbed")
 }
 
-// TestOutOfDate: a hello with offsets that the link cannot have harms only its
-// own connection.
+// TestOutOfDate checks that a hello with impossible offsets harms only its own connection.
 func TestOutOfDate(t *testing.T) {
 	m := newMaster(t, nil)
 	id := m.identity()
@@ -292,7 +292,7 @@ func TestOutOfDate(t *testing.T) {
 	exchange(t, at, from, "after")
 }
 
-// TestKeyIsChanged: a connection is replaced when enough was sent over it.
+// TestKeyIsChanged checks that a connection is replaced after a number of bytes.
 func TestKeyIsChanged(t *testing.T) {
 	m := newMaster(t, nil)
 	p := newProxy(t, m.addr())
@@ -312,7 +312,7 @@ func TestKeyIsChanged(t *testing.T) {
 	}
 }
 
-// TestClose: the other end learns why, at once.
+// TestClose checks that the other end learns the reason at once.
 func TestClose(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -352,7 +352,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestCloseDeliversWhatWasWritten: closing comes after the data.
+// TestCloseDeliversWhatWasWritten checks that the data arrive before the end.
 func TestCloseDeliversWhatWasWritten(t *testing.T) {
 	m := newMaster(t, nil)
 	slave, here := m.pair(m.addr())
@@ -368,7 +368,7 @@ func TestCloseDeliversWhatWasWritten(t *testing.T) {
 	}
 }
 
-// TestCloseWithoutRun: a session that is never run can be ended.
+// TestCloseWithoutRun checks that a session that never ran can be ended.
 func TestCloseWithoutRun(t *testing.T) {
 	m := newMaster(t, nil)
 	slave, here := m.dial(m.identity(), m.addr())

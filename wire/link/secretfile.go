@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// replaceFile puts data into a file that only its owner may read: all of it or,
-// when the machine stops meanwhile, nothing.
+// replaceFile writes data into a file that only its owner may read: all of it or, if the machine
+// stops meanwhile, nothing.
 func replaceFile(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, filepath.Base(path)+".*") // 0600
@@ -46,8 +46,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// secretDir makes a directory that only its owner may enter, or checks that it
-// is one.
+// secretDir makes a directory that only its owner may enter, or checks that an existing one is.
 func secretDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -62,8 +61,8 @@ func secretDir(dir string) error {
 	return nil
 }
 
-// parsePEM returns the blocks of PEM data, which must be of these types, in this
-// order, and what is behind them.
+// parsePEM returns the blocks of PEM data, which must have these types in this order, and the data
+// behind them.
 func parsePEM(data []byte, types ...string) (blocks [][]byte, rest []byte, err error) {
 	blocks = make([][]byte, 0, len(types))
 	for _, want := range types {
@@ -76,7 +75,7 @@ func parsePEM(data []byte, types ...string) (blocks [][]byte, rest []byte, err e
 	return blocks, data, nil
 }
 
-// Types of the blocks that we keep.
+// Types of the PEM blocks.
 const (
 	pemKey         = "PRIVATE KEY"
 	pemCertificate = "CERTIFICATE"

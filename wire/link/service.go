@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// lookupTime bounds the question of the DNS where the master is.
+// lookupTime bounds the DNS query for the master's address.
 const lookupTime = 5 * time.Second
 
 // IsService reports whether a host is the name of a service (RFC 2782), such as
-// _bproc._tcp.example.org: the DNS says which hosts and ports that is. No host's name begins so.
+// _bproc._tcp.example.org, for which the DNS has hosts and ports. No host name begins with an
+// underscore.
 func IsService(host string) bool { return strings.HasPrefix(host, "_") }
 
-// Masters returns the addresses at which the DNS says that the master is, with ports, the
-// one that is to be tried first first. Without a domain in it the name is looked up in the domains of
-// resolv.conf(5).
+// Masters returns the master's addresses with ports from the DNS, in the order in which to try
+// them. A name without a domain is looked up in the domains of resolv.conf(5).
 func Masters(ctx context.Context, service string) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookupTime, fmt.Errorf("no answer after %v", lookupTime))
 	defer cancel()
@@ -31,13 +31,13 @@ func Masters(ctx context.Context, service string) ([]string, error) {
 		return nil, fmt.Errorf("where the master is, by the DNS: SRV record %s: %w", service, err)
 	}
 	var all []string
-	for _, r := range records { // by priority, and at random by weight
+	for _, r := range records { // sorted by priority, and at random by weight
 		all = append(all, net.JoinHostPort(strings.TrimSuffix(r.Target, "."), strconv.Itoa(int(r.Port))))
 	}
 	return all, nil
 }
 
-// dialTCP connects to the master. It looks up each time anew where that is, as the master may have moved.
+// dialTCP connects to the master. It looks the address up each time, as the master may have moved.
 func dialTCP(ctx context.Context, addr string) (*net.TCPConn, error) {
 	addrs := []string{addr}
 	if host, _, err := net.SplitHostPort(addr); err == nil && IsService(host) {

@@ -13,7 +13,7 @@ import (
 
 const (
 	window  = 1 << 20 // bytes of a stream that the reader may be behind
-	backlog = 256     // streams that one side has opened and the other not accepted; each may have bytes already
+	backlog = 256     // streams that one side has opened and the other has not accepted; each may already have bytes
 )
 
 // Session is one end of a link, with its streams. It survives the loss of its
@@ -22,34 +22,33 @@ type Session struct {
 	link  *link
 	log   *slog.Logger
 	peer  Peer
-	carry func(context.Context) error // the slave's connections; nil on the master
+	carry func(context.Context) error // makes the slave's connections; nil on the master
 
-	certificate atomic.Pointer[Validity] // of the slave, on the last connection; on the master only
+	certificate atomic.Pointer[Validity] // of the slave, on the latest connection; only on the master
 
-	opening sync.Mutex // held while the master exchanges a connection
+	opening sync.Mutex // held while the master replaces a connection
 
 	ready   chan struct{} // closed when mux is set
 	mux     *yamux.Session
 	readers readers
 	overdue atomic.Int32 // streams that were dropped openTime ago and are not gone
 
-	opens chan struct{} // holds one while a stream is being opened
+	opens chan struct{} // full while a stream is being opened
 
 	mu   sync.Mutex
-	over bool           // nothing begins any more
-	work sync.WaitGroup // what has begun
+	over bool           // no new goroutine may start
+	work sync.WaitGroup // the goroutines started by begin
 }
 
-// Stream is a stream of bytes each way. Close ends the direction away from
-// here; the other side reads what was written, and then io.EOF. One goroutine
-// may read and one may write.
+// Stream is a stream of bytes each way. Close ends the sending direction; the other side reads what
+// was written, and then io.EOF. One goroutine may read and one may write.
 //
-// Drop is Close for a stream that nobody wants any more: what the other side still says
-// is read and thrown away. Gone is closed when nothing is left of it then. The session of a
-// slave that leaves many streams open for long that were dropped is closed.
+// Drop is Close for a stream that is not used any more: the session reads and discards what the
+// other side still sends. The channel of Gone is closed when the stream is removed after that. The
+// session of a slave that leaves many dropped streams open for long is closed.
 //
-// A write deadline bounds only the wait for a reader that is behind: while the
-// link is cut and its send buffer full, writing waits for the link.
+// A write deadline bounds only the wait for a reader that is behind: while the link is cut and its
+// send buffer full, writing waits for the link.
 type Stream interface {
 	io.ReadWriteCloser
 	SetDeadline(time.Time) error
@@ -63,9 +62,8 @@ func newSession(l *link, log *slog.Logger) *Session {
 	return &Session{link: l, log: log, ready: make(chan struct{}), opens: make(chan struct{}, 1)}
 }
 
-// Run carries the session until it ends, and returns why it did. When ctx ends,
-// the other side is told that the link ends. Run owns all goroutines of the
-// session but those of a Listener.
+// Run carries the session until it ends, and returns the reason. When ctx ends, the other side is
+// told that the link ends. Run owns all goroutines of the session except those of a Listener.
 func (s *Session) Run(ctx context.Context) error {
 	return s.run(ctx, func() {
 		select {
@@ -75,8 +73,8 @@ func (s *Session) Run(ctx context.Context) error {
 	})
 }
 
-// Serve is Run, and gives serve each stream that the other side opens, one after the other. serve
-// must not block when ctx or the session has ended.
+// Serve is Run, and calls serve for each stream that the other side opens, one after the other.
+// serve must not block after ctx or the session has ended.
 func (s *Session) Serve(ctx context.Context, serve func(Stream)) error {
 	return s.run(ctx, func() {
 		accepting, stop := context.WithCancel(ctx)
@@ -92,7 +90,7 @@ func (s *Session) Serve(ctx context.Context, serve func(Stream)) error {
 	})
 }
 
-// run carries the session; it is to end when wait returns.
+// run carries the session until wait returns.
 func (s *Session) run(ctx context.Context, wait func()) error {
 	open := yamux.Server
 	if !s.onMaster() {
@@ -119,7 +117,8 @@ func (s *Session) run(ctx context.Context, wait func()) error {
 	return s.link.reason()
 }
 
-// begin has something done by a goroutine of the session, unless that is over.
+// begin starts a goroutine of the session, and reports whether it did: not after the session has
+// ended.
 func (s *Session) begin(do func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +137,8 @@ func (s *Session) end() {
 // onMaster reports whether this is the master's end.
 func (s *Session) onMaster() bool { return s.carry == nil }
 
-// muxConfig leaves all matters of time to the link: yamux must not notice that
-// a connection is lost.
+// muxConfig disables all timeouts of yamux: the link handles them, and yamux must not notice the
+// loss of a connection.
 func (s *Session) muxConfig() *yamux.Config {
 	c := yamux.DefaultConfig()
 	c.AcceptBacklog = backlog
@@ -186,8 +185,8 @@ type openAnswer struct {
 	err    error
 }
 
-// open opens a stream on behalf of one who may be gone before it is there: yamux waits without a
-// context for room in the link.
+// open opens a stream for a caller that may have left before it is open: yamux waits for room in
+// the link without a context.
 func (s *Session) open(ctx context.Context, answer chan<- openAnswer) {
 	stream, err := s.mux.OpenStream()
 	<-s.opens
@@ -228,7 +227,7 @@ func (s *Session) wait(ctx context.Context) error {
 	}
 }
 
-// blame returns why the session has ended, or err while it has not.
+// blame returns why the session has ended, or err if it has not.
 func (s *Session) blame(err error) error {
 	if reason := s.link.reason(); reason != nil {
 		return reason
@@ -247,15 +246,15 @@ func (s *Session) Close(cause error) {
 // Done returns a channel that is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.link.done }
 
-// Err returns why the session has ended; nil while it has not.
+// Err returns why the session has ended; nil if it has not.
 func (s *Session) Err() error { return s.link.reason() }
 
-// Certificate returns from when to when the certificate is good that the slave has shown on
-// the last connection. It is the master's to ask.
+// Certificate returns the validity of the certificate that the slave has shown on its latest
+// connection. Only the master may call it.
 func (s *Session) Certificate() Validity { return *s.certificate.Load() }
 
-// Reconnect gives the connection up. The slave's session goes on over another, with what its
-// identity is then.
+// Reconnect gives the connection up. The slave's session goes on over another one, with the
+// identity's certificate at that time.
 func (s *Session) Reconnect() {
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()
@@ -264,29 +263,27 @@ func (s *Session) Reconnect() {
 	}
 }
 
-// Lease returns how long the slave keeps its processes without word from the
-// master.
+// Lease returns how long the slave keeps its processes without a message of the master.
 func (s *Session) Lease() time.Duration { return s.link.pace.lease }
 
-// Watch has changed called when the connection is lost or there is one again; see Connected. It
-// must not block, nor call a method of the session.
+// Watch makes the session call changed when the connection is lost or replaced; see Connected.
+// changed must not block, nor call a method of the session.
 func (s *Session) Watch(changed func()) {
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()
 	s.link.moved = changed
 }
 
-// LastHeard returns when something last came from the other side.
+// LastHeard returns when something was last received from the other side.
 func (s *Session) LastHeard() time.Time {
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()
 	return s.link.heard
 }
 
-// Connected reports whether there is a connection, since when there is or is
-// not, and a channel that is closed when that changes. Nothing that we have
-// sent reaches the other side later than a packet's time of travel after the
-// connection was lost.
+// Connected reports whether there is a connection, since when that is so, and a channel that is
+// closed when it changes. After a connection is lost, nothing that was sent over it reaches the
+// other side later than a packet's time of travel.
 func (s *Session) Connected() (up bool, since time.Time, changed <-chan struct{}) {
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()

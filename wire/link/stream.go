@@ -11,15 +11,15 @@ import (
 )
 
 // A slave may leave a stream open that the master has dropped: a process may be slow to read what
-// its client has left for it. Such a stream keeps no bytes, but a few kilobytes of the master's
-// memory. One that stays for longer than openTime is overdue, and with more than maxOverdue of these
-// the session ends, and all its streams with it. (yamux could reset each by a timer, which
+// its client has left for it. Such a stream holds no bytes, but takes a few kilobytes of the
+// master's memory. One that stays for longer than openTime is overdue. With more than maxOverdue of
+// these the session ends, with all its streams. (yamux could reset each by a timer, but the timers
 // would keep all streams of a session, with their bytes, until long after its end.)
-var openTime = 10 * time.Minute // tests have it shorter
+var openTime = 10 * time.Minute // tests use a shorter time
 
 const maxOverdue = 1024
 
-// errOverdue is why the session with such a slave ends.
+// errOverdue ends the session of such a slave.
 var errOverdue = fmt.Errorf("%w: the slave leaves streams open that were closed", ErrProtocol)
 
 // muxed is a stream of yamux.
@@ -27,9 +27,9 @@ type muxed struct {
 	*yamux.Stream
 	s       *Session
 	once    sync.Once
-	dropped chan struct{} // closed then
-	gone    chan struct{} // closed when nothing is left of it after that
-	reading sync.Mutex    // held by who reads
+	dropped chan struct{} // closed by Drop
+	gone    chan struct{} // closed when the stream is removed after that
+	reading sync.Mutex    // held by the reader
 }
 
 func (s *Session) stream(st *yamux.Stream) *muxed {
@@ -39,8 +39,8 @@ func (s *Session) stream(st *yamux.Stream) *muxed {
 // Gone implements [Stream].
 func (m *muxed) Gone() <-chan struct{} { return m.gone }
 
-// Read hands out what there is, also where yamux cannot tell the other side so any more,
-// since the session has ended: what comes next says that.
+// Read returns the bytes that are left even if yamux cannot send a window update, because the
+// session has ended: the next Read returns the end.
 func (m *muxed) Read(p []byte) (int, error) {
 	m.reading.Lock()
 	defer m.reading.Unlock()
@@ -50,13 +50,13 @@ func (m *muxed) Read(p []byte) (int, error) {
 	n, err := m.read(p)
 	if n > 0 {
 		err = nil
-	} else if err != nil && (m.isDropped() || m.s.readers.isOver()) { // that has woken it up
+	} else if err != nil && (m.isDropped() || m.s.readers.isOver()) { // this has woken it
 		err = io.EOF
 	}
 	return n, err
 }
 
-// read reads, also while the stream is dropped.
+// read reads even if the stream is dropped.
 func (m *muxed) read(p []byte) (int, error) {
 	m.s.readers.enter(m)
 	defer m.s.readers.leave(m)
@@ -78,7 +78,7 @@ func (m *muxed) Drop() error {
 	m.once.Do(func() {
 		err = m.Close()
 		close(m.dropped)
-		_ = m.SetReadDeadline(past) // wakes up who reads; it cannot fail
+		_ = m.SetReadDeadline(past) // wakes the reader; cannot fail
 		if !m.s.begin(m.drain) {
 			close(m.gone)
 		}
@@ -86,7 +86,7 @@ func (m *muxed) Drop() error {
 	return err
 }
 
-// drain reads what nobody wants until the stream has ended, so that yamux does not keep it.
+// drain reads and discards bytes until the stream has ended, so that yamux releases it.
 func (m *muxed) drain() {
 	defer close(m.gone)
 	overdue := time.AfterFunc(openTime, func() {
@@ -99,14 +99,14 @@ func (m *muxed) drain() {
 			m.s.overdue.Add(-1)
 		}
 	}()
-	m.reading.Lock()   // until who reads has left; others do not come in
+	m.reading.Lock()   // until the reader has left; no other can enter
 	m.reading.Unlock() //nolint:staticcheck // that is all
 	var dropped [512]byte
 	for {
-		_ = m.SetReadDeadline(time.Time{}) // it cannot fail
+		_ = m.SetReadDeadline(time.Time{}) // cannot fail
 		n, err := m.read(dropped[:])
-		m.Shrink()                                                        // an empty buffer is as large as it has ever been
-		over := !errors.Is(err, yamux.ErrTimeout) || m.s.readers.isOver() // else by the deadline of before
+		m.Shrink()                                                        // an empty buffer keeps its greatest size
+		over := !errors.Is(err, yamux.ErrTimeout) || m.s.readers.isOver() // else it was the deadline of Drop
 		if n == 0 && err != nil && over {
 			return
 		}

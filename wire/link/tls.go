@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Application protocols (RFC 7301): what a connection is for is known before a
-// certificate is asked for.
+// Application protocols (RFC 7301): the purpose of a connection is known before a certificate is
+// asked for.
 const (
 	protoLink = "bproc-link"
 	protoJoin = "bproc-join"
@@ -18,21 +18,20 @@ const (
 	protoAbout = "bproc-about"
 )
 
-// baseConfig is TLS 1.3, which leaves the choice of ciphers to crypto/tls:
-// AES-GCM where the processor has AES, ChaCha20 elsewhere.
+// baseConfig is TLS 1.3, and leaves the choice of ciphers to crypto/tls: AES-GCM where the
+// processor has AES, ChaCha20 elsewhere.
 func baseConfig(proto string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		NextProtos: []string{proto},
-		// Small records at the start of a burst would cost bulk data a fifth.
+		// Small records at the start of a burst would cost bulk data a fifth of its rate.
 		DynamicRecordSizingDisabled: true,
-		// A resumed session would not look at the certificates again.
+		// A resumed session would not check the certificates again.
 		SessionTicketsDisabled: true,
 	}
 }
 
-// serverConfig returns the master's side. Only links need a certificate of the
-// other side.
+// serverConfig returns the master's side. Only links need a certificate of the slave.
 func (a *Authority) serverConfig() *tls.Config {
 	join := baseConfig(protoJoin)
 	join.Certificates = []tls.Certificate{a.server}
@@ -60,8 +59,8 @@ func (a *Authority) serverConfig() *tls.Config {
 	return choose
 }
 
-// clientConfig returns the slave's side: the other end must have a certificate
-// of our authority, for servers, with the master's name. A slave has neither.
+// clientConfig returns the slave's side: the other end must have a server certificate of the
+// authority with the master's name. A slave's certificate is neither for servers nor has that name.
 func (id *Identity) clientConfig() *tls.Config {
 	c := baseConfig(protoLink)
 	// The certificate may be renewed meanwhile.
@@ -71,9 +70,9 @@ func (id *Identity) clientConfig() *tls.Config {
 	return c
 }
 
-// joinConfig returns the side of a slave that knows only the fingerprint of
-// the authority. What crypto/tls would verify against a pool is verified
-// against the certificate that has this fingerprint.
+// joinConfig returns the side of a slave that knows only the fingerprint of the authority. It
+// verifies against the certificate with this fingerprint what crypto/tls would verify against a
+// pool.
 func joinConfig(print [sha256.Size]byte) *tls.Config {
 	c := baseConfig(protoJoin)
 	c.ServerName = masterName
@@ -97,9 +96,8 @@ func joinConfig(print [sha256.Size]byte) *tls.Config {
 
 var errOtherMaster = errors.New("this is not the master that the token is of")
 
-// refusedByAlert turns an alert of TLS from the other side into a refusal.
-// With TLS 1.3 a client learns only after its handshake that its certificate
-// was turned down.
+// refusedByAlert converts an alert of TLS from the other side into a refusal. With TLS 1.3 a client
+// learns only after its handshake that its certificate was rejected.
 func refusedByAlert(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "remote error" {
 		return &RefusedError{Reason: "identity is not accepted: " + op.Err.Error()}

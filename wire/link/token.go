@@ -21,7 +21,7 @@ const (
 	tokenPrefix = "bproc1-"
 	secretSize  = 16
 	maxTokens   = 1 << 16        // that are remembered
-	tokenMemory = 24 * time.Hour // how long the store can say that a token has expired
+	tokenMemory = 24 * time.Hour // how long the store remembers that a token has expired
 	maxTTL      = 365 * 24 * time.Hour
 )
 
@@ -29,7 +29,7 @@ const (
 type token struct {
 	authority [sha256.Size]byte
 	secret    [secretSize]byte
-	expires   int64 // Unix time, for people: the master decides
+	expires   int64 // Unix time, for information: the master decides
 }
 
 // String returns the token as text, in characters that need no quoting.
@@ -57,7 +57,7 @@ func parseToken(s string) (t token, err error) {
 	return t, nil
 }
 
-// Why a token is not accepted.
+// Reasons for refusing a token.
 var (
 	errTokenExpired = errors.New("token has expired")
 	errTokenUsed    = errors.New("token was used already")
@@ -67,15 +67,15 @@ var (
 
 var badToken = []error{errTokenExpired, errTokenUsed, errTokenRevoked, errTokenUnknown}
 
-// Terms say what a token is good for.
+// Terms are the conditions of a token.
 type Terms struct {
 	Node  wire.NodeID // number of the node; negative: the next free one
 	Name  string      // its name; empty: the slave's own
 	Life  time.Duration
-	Count int // how many machines can join with it; 0: one
+	Count int // number of machines that can join with it; 0: one
 }
 
-// NewToken makes a token, which is good until the returned time.
+// NewToken makes a token, and returns it with its time of expiry.
 func (a *Authority) NewToken(t Terms) (string, time.Time, error) {
 	if t.Life <= 0 || t.Life > maxTTL {
 		return "", time.Time{}, fmt.Errorf("new token: lifetime %v is not between 0 and %v", t.Life, maxTTL)
@@ -93,16 +93,17 @@ func (a *Authority) NewToken(t Terms) (string, time.Time, error) {
 	return made.String(), expires, nil
 }
 
-// grant is what a token gives.
+// grant is the record of a token.
 type grant struct {
 	Node    wire.NodeID
 	Name    string
 	Expires time.Time
-	Used    bool `json:",omitempty"` // of one that is for one machine
+	Used    bool `json:",omitempty"` // of a token for one machine
 	Revoked bool `json:",omitempty"`
 
-	// Of one that is for several: how many, and which nodes have joined with it. Uses are these,
-	// and those that were about to join when the master ended. A node that joins again does not count.
+	// Of a token for several machines: how many, and which nodes have joined with it. Uses counts
+	// these, and those that were joining when the master ended. A node that joins again does not
+	// count.
 	Count int           `json:",omitempty"`
 	Uses  int           `json:",omitempty"`
 	Nodes []wire.NodeID `json:",omitempty"`
@@ -111,8 +112,8 @@ type grant struct {
 // full reports whether no other machine can join.
 func (g *grant) full() bool { return g.Used || g.Count > 0 && g.Uses >= g.Count }
 
-// tokenStore remembers tokens by the hash of their secrets. A change is on disk before
-// the answer to a request is given.
+// tokenStore stores tokens by the hash of their secrets. A change is on disk before the answer to
+// its request is sent.
 type tokenStore struct {
 	kept Records
 
@@ -142,8 +143,8 @@ func (s *tokenStore) add(secret []byte, g grant) error {
 	return s.putLocked(hash(secret), g)
 }
 
-// take uses a token, or one of its uses. With one that is full, nodes can join again that have
-// joined with it: this is nothing that is to be noted.
+// take uses a token, or one of its uses. With a full token, nodes that have joined with it can join
+// again; nothing is recorded then.
 func (s *tokenStore) take(secret []byte) (grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +159,8 @@ func (s *tokenStore) take(secret []byte) (grant, error) {
 	return g, s.putLocked(hash(secret), now)
 }
 
-// joined notes which node has joined with a token that was taken as it was in former.
+// joined records which node has joined with a token. former is the grant before the token was
+// taken.
 func (s *tokenStore) joined(secret []byte, former grant, node wire.NodeID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +176,7 @@ func (s *tokenStore) joined(secret []byte, former grant, node wire.NodeID) error
 	return s.putLocked(hash(secret), g)
 }
 
-// check reports whether a token could be used now.
+// check reports whether a token can be used now.
 func (s *tokenStore) check(secret []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +199,7 @@ func (s *tokenStore) goodLocked(secret []byte) (grant, error) {
 	return g, nil
 }
 
-// giveBack takes it back that a token, which was as it is in former, was used.
+// giveBack undoes take. former is the grant before the token was taken.
 func (s *tokenStore) giveBack(secret []byte, former grant) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +215,7 @@ func (s *tokenStore) giveBack(secret []byte, former grant) error {
 	return s.putLocked(hash(secret), g)
 }
 
-// putLocked changes a grant. Grants that have expired long ago are forgotten.
+// putLocked changes a grant. Grants that expired long ago are removed.
 func (s *tokenStore) putLocked(key string, g grant) error {
 	data, err := json.Marshal(g)
 	if err != nil {
@@ -243,8 +245,8 @@ func (s *tokenStore) putLocked(key string, g grant) error {
 	return nil
 }
 
-// hash names a secret where it is kept. The secret is random and long enough that a
-// plain hash tells nothing of it.
+// hash returns the name of a secret in the store. The secret is random and long enough that a plain
+// hash reveals nothing.
 func hash(secret []byte) string {
 	sum := sha256.Sum256(secret)
 	return hex.EncodeToString(sum[:])

@@ -11,22 +11,22 @@ import (
 
 // Token is a token as an administrator sees it.
 type Token struct {
-	ID      string // begin of what is kept of it: it is good for nothing
+	ID      string // beginning of its hash, with which no machine can join
 	Node    wire.NodeID
 	Name    string
-	Count   int // how many machines can join
+	Count   int // number of machines that can join
 	Uses    int
-	Nodes   []wire.NodeID // that have joined with one that is for several
+	Nodes   []wire.NodeID // nodes that have joined with a token for several machines
 	Expires time.Time
 }
 
-// idLength is how much of a hash is enough to tell tokens from each other.
+// idLength is the length of a hash that is enough to tell tokens apart.
 const idLength = 16
 
-// ErrNoToken is the error for a token that there is not, or that is good for nothing.
+// ErrNoToken means that a token does not exist, or cannot be used any more.
 var ErrNoToken = errors.New("there is no such token that is still good")
 
-// Tokens returns the tokens that are good for something, in order of their expiry.
+// Tokens returns the tokens that can still be used, in order of their expiry.
 func (a *Authority) Tokens() (all []Token) {
 	s := &a.tokens
 	s.mu.Lock()
@@ -41,10 +41,10 @@ func (a *Authority) Tokens() (all []Token) {
 	return all
 }
 
-// isGood reports whether somebody can join with a token.
+// isGood reports whether a machine can join with a token.
 func (g *grant) isGood(now time.Time) bool { return !g.Used && !g.Revoked && now.Before(g.Expires) }
 
-// RevokeToken makes a token good for nothing. Who has joined with it stays.
+// RevokeToken makes a token unusable. Nodes that have joined with it stay.
 func (a *Authority) RevokeToken(id string) error {
 	s := &a.tokens
 	s.mu.Lock()

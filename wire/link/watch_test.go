@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tcp returns a connection whose other end says nothing.
+// tcp returns a connection whose other end sends nothing.
 func tcp(t *testing.T) *net.TCPConn {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -24,8 +24,8 @@ func tcp(t *testing.T) *net.TCPConn {
 	return c
 }
 
-// TestSilence wants a connection given up three intervals after the last sign of life,
-// whenever in an interval that came.
+// TestSilence checks that a connection is given up three intervals after the last sign of life, at
+// whatever time in an interval that came.
 func TestSilence(t *testing.T) {
 	const interval = 3 * time.Second
 	for _, last := range []time.Duration{0, time.Millisecond, time.Second, interval - 1, interval, 7 * time.Second} {

@@ -14,7 +14,7 @@ import (
 	"bproc/internal/probe"
 )
 
-// bare returns a machine with a kernel, of which the probes say no.
+// bare returns a machine with a kernel whose probes all fail.
 func bare(t *testing.T, osrelease string) check.Machine {
 	t.Helper()
 	m := check.Machine{Root: probe.Root(t.TempDir()), Prefix: "/opt/bproc", UID: 1000, Release: "v1", Probes: check.RealProbes()}
@@ -22,7 +22,7 @@ func bare(t *testing.T, osrelease string) check.Machine {
 	m.SetTID = func() error { return no }
 	m.Seccomp = func() error { return no }
 	m.FrontEnd = func(string) (string, string, error) { return "", "", no }
-	m.Inquire = nil // is not to be called: there is no master
+	m.Inquire = nil // must not be called: there is no master
 	path := m.Root.Path("/proc/sys/kernel/osrelease")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -67,8 +67,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestForeignText has others say things that are no text, as a machine that answers in the place
-// of a master can.
+// TestForeignText feeds control characters, as a machine that answers in place of a master can.
 func TestForeignText(t *testing.T) {
 	var out bytes.Buffer
 	c := bpcheck.Command{Machine: bare(t, "5.9.0\x1b[2J\nof two lines"), Stdout: &out}

@@ -14,12 +14,12 @@ import (
 	"bproc/internal/check"
 )
 
-// Command is "bpctl check" with what it works on.
+// Command is "bpctl check" with its inputs and outputs.
 type Command struct {
 	Machine check.Machine
 	Stdout  io.Writer
 	Stderr  io.Writer
-	Colours bool // Stdout is a terminal that can show them
+	Colours bool // Stdout is a terminal that shows colours
 }
 
 // Exit codes.
@@ -44,7 +44,7 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	return code
 }
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	node     bool
 	frontEnd bool
@@ -80,7 +80,7 @@ func (c *Command) command(code *int) *cobra.Command {
 	return cmd
 }
 
-// sides returns what the machine is to be checked as.
+// sides returns the roles for which the machine is checked.
 func (c *Command) sides(o *options, args []string) ([]check.Side, error) {
 	var sides []check.Side
 	if o.frontEnd {
@@ -107,7 +107,7 @@ func (c *Command) sides(o *options, args []string) ([]check.Side, error) {
 	return sides, nil
 }
 
-// run makes the checks and prints how they ended.
+// run makes the checks and prints their results.
 func (c *Command) run(ctx context.Context, sides []check.Side, asJSON bool) int {
 	r := report{Release: c.Machine.Release, Sides: sides}
 	for _, side := range sides {

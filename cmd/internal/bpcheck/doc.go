@@ -1,3 +1,3 @@
-// Package bpcheck is the command "bpctl check": it says what a machine lacks as a front end
-// or node, for people or as JSON.
+// Package bpcheck implements the command "bpctl check": it reports what a machine lacks as a front
+// end or node, as text or JSON.
 package bpcheck

@@ -10,7 +10,7 @@ import (
 	"bproc/internal/check"
 )
 
-// report is how the checks of a machine ended. Its JSON is described in bpctl(8).
+// report holds the results of the checks of a machine. Its JSON is described in bpctl(8).
 type report struct {
 	Release string         `json:"release"`
 	Sides   []check.Side   `json:"sides"`
@@ -24,10 +24,10 @@ func (r *report) json(w io.Writer) {
 	_ = e.Encode(r) // Output keeps the error of a write
 }
 
-// colours of a terminal: ECMA-48, SGR.
+// colours are SGR parameters of ECMA-48.
 var colours = map[check.Status]string{check.OK: "32", check.Warn: "33", check.Fail: "31", check.Skip: "2"}
 
-// text prints a line for each check, below it the remedy, and a summary.
+// text prints a line for each check, its remedy below the line, and a summary.
 func (r *report) text(w io.Writer, coloured bool) {
 	for _, side := range r.Sides {
 		fmt.Fprintf(w, "%s:\n", side)
@@ -50,8 +50,8 @@ func (r *report) text(w io.Writer, coloured bool) {
 	}
 }
 
-// printable returns a text that does nothing to a terminal, since whoever answers for a master can have
-// said it. Other lines than the first are below that.
+// printable makes a text harmless to a terminal: it may come from any host that answers as the
+// master. Lines after the first are indented.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' {

@@ -2,8 +2,8 @@ package bpcp
 
 import "bproc/internal/copy/agent"
 
-// arrange makes a tree of the members that take part, below the root. The front end is last, if it
-// receives.
+// arrange makes a tree of the members that take part, with the root first. The front end is last,
+// if it receives.
 func (t *transfer) arrange() tree {
 	list := tree{t.root}
 	for _, m := range t.members {
@@ -14,8 +14,8 @@ func (t *transfer) arrange() tree {
 	return list
 }
 
-// connect tells all members to whom to connect: parents to their children, and the front end,
-// which may not be reached from nodes, to its parent.
+// connect tells all members which members to connect to. Parents connect to their children; the
+// front end connects to its parent, because nodes may not be able to reach the front end.
 func (t *transfer) connect(tree tree) {
 	peers := map[*member][]agent.Peer{}
 	for i, child := range tree {
@@ -39,8 +39,8 @@ func (t *transfer) connect(tree tree) {
 	}
 }
 
-// begin has the stream begin. Where a connection could not be made the front end takes the place of
-// the parent, and passes the stream on in messages.
+// begin starts the stream. Where a connection could not be made, the front end takes the place of
+// the parent and passes the stream on in messages.
 func (t *transfer) begin(tree tree) {
 	starts := t.origins(tree)
 	hub := starts[t.front]
@@ -65,7 +65,7 @@ func (t *transfer) begin(tree tree) {
 	}
 }
 
-// origins says where each member has the stream from.
+// origins returns the source of the stream for each member.
 func (t *transfer) origins(tree tree) map[*member]*agent.Start {
 	starts := map[*member]*agent.Start{t.front: {From: agent.FromSession}}
 	starts[t.root] = &agent.Start{From: agent.FromSelf}
@@ -87,8 +87,9 @@ func (t *transfer) origins(tree tree) map[*member]*agent.Start {
 	return starts
 }
 
-// detach gives the front end's agent the stream by messages of the root, where it has no connection
-// to its parent, or where it passes the stream on: its parent may be below one that it passes it to.
+// detach makes the root send the stream to the front end's agent in messages if that agent has no
+// connection to its parent, or if it passes the stream on: its parent may be below a member to
+// which it passes the stream.
 func (t *transfer) detach(tree tree, starts map[*member]*agent.Start) {
 	if t.front == t.root {
 		return

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { fakemaster.Main(m) }
 
-// master has one node that is down.
+// master starts a master with one node, which is down.
 func master(t *testing.T) *client.Client {
 	c := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
 		if _, ok := m.(*wire.ListNodes); ok {
@@ -38,7 +38,7 @@ func TestManPage(t *testing.T) {
 	manpage.CheckOptions(t, "../../../man/bpcp.1", help)
 }
 
-// TestBadCommandLines: nothing is tried.
+// TestBadCommandLines checks that bad command lines copy nothing.
 func TestBadCommandLines(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for args, want := range map[string]string{
@@ -67,7 +67,7 @@ func TestBadCommandLines(t *testing.T) {
 	}
 }
 
-// TestHere copies on one machine, without nodes.
+// TestHere copies on the front end, without nodes.
 func TestHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("x", []byte("text"), 0o600); err != nil {

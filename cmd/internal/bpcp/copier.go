@@ -16,33 +16,33 @@ import (
 	"bproc/internal/inherited"
 )
 
-// Copier is bpcp with what it works on.
+// Copier is bpcp with its inputs and outputs.
 type Copier struct {
 	Client   *client.Client
 	Stdout   io.Writer
 	Stderr   io.Writer
-	Terminal *Terminal // that Stderr is; nil: it is none
+	Terminal *Terminal // the terminal that Stderr is; nil if it is none
 
-	// Program is what is executed on nodes; empty: the program that runs, by its path.
+	// Program is the program to execute on nodes. If empty, it is this program's path.
 	Program string
 
 	mu    sync.Mutex
-	said  map[string]bool // messages so far
+	said  map[string]bool // messages printed so far
 	meter *meter
 	bad   bool // something could not be copied
 }
 
-// The exit codes.
+// Exit codes.
 const (
 	codeSome    = 1 // something could not be copied
-	codeNothing = 2 // nothing was tried
+	codeNothing = 2 // no copy was tried
 )
 
-// ownDescriptors is how many descriptors bpcp is meant to be started with.
+// ownDescriptors is the number of descriptors with which bpcp is normally started.
 const ownDescriptors = 3
 
 // Main runs bpcp with the arguments of its command line and returns its exit code. It does not
-// return when bpcp has to die of a signal.
+// return if bpcp must die of a signal.
 func (c *Copier) Main(ctx context.Context, args []string) int {
 	var o options
 	code := 0
@@ -67,7 +67,7 @@ func (c *Copier) run(ctx context.Context, o *options) (int, error) {
 	case o.agent:
 		return 0, takePart(ctx)
 	}
-	// A ghost that lives on would keep the other ends of a launcher's pipes waiting.
+	// A surviving ghost would hold the other ends of a launcher's pipes open.
 	if err := inherited.CloseOnExec(ownDescriptors); err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func (c *Copier) run(ctx context.Context, o *options) (int, error) {
 	return 0, nil
 }
 
-// atOnce is how many machines are read from at once.
+// atOnce is how many machines send at the same time.
 const atOnce = 8
 
 // copy makes all transfers.
@@ -106,14 +106,14 @@ func (c *Copier) copy(ctx context.Context, p *plan) {
 	group.Wait()
 }
 
-// rounds is how often machines are served again that have lost the stream because another one
-// failed.
+// rounds bounds how often machines are served again that have lost the stream because another
+// machine failed.
 const rounds = 8
 
-// slowAtOnce is how many machines are served at once that have held others up.
+// slowAtOnce is how many machines that have held up others are served at the same time.
 const slowAtOnce = 32
 
-// transfer copies what one machine sends.
+// transfer copies the files of one machine.
 func (c *Copier) transfer(ctx context.Context, p *plan, source int) {
 	turns := make(chan struct{}, slowAtOnce)
 	var group sync.WaitGroup
@@ -127,8 +127,8 @@ func (c *Copier) transfer(ctx context.Context, p *plan, source int) {
 	group.Wait()
 }
 
-// serve copies what one machine sends to others. It returns those that have held others up, and
-// have no copy.
+// serve copies the files of one machine to others. It returns the machines that have held up others
+// and have no copy.
 func (c *Copier) serve(ctx context.Context, p *plan, source int, targets []client.NodeID) (slow []client.NodeID) {
 	for range rounds {
 		t, err := newTransfer(c, p, source, targets)
@@ -148,7 +148,7 @@ func (c *Copier) serve(ctx context.Context, p *plan, source int, targets []clien
 	return slow
 }
 
-// say prints what is wrong on a machine, once. The path is what it is about.
+// say prints a fault of a machine, once. The path is the file that the fault concerns.
 func (c *Copier) say(node client.NodeID, path string, err error) {
 	text := err.Error()
 	if path != "" {
@@ -160,7 +160,7 @@ func (c *Copier) say(node client.NodeID, path string, err error) {
 	c.bad = true
 }
 
-// note prints what is worth knowing of a machine, once.
+// note prints a notice about a machine, once.
 func (c *Copier) note(node client.NodeID, text string) {
 	line := "bpcp: "
 	if node != client.FrontEnd {
@@ -180,8 +180,8 @@ func (c *Copier) note(node client.NodeID, text string) {
 	_, _ = io.WriteString(c.Stderr, line)
 }
 
-// printable returns a text that does nothing to a terminal: nodes have said it, and files have
-// any names.
+// printable makes a text harmless to a terminal: it comes from nodes, and file names may contain
+// anything.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -191,7 +191,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// program returns what is executed on nodes.
+// program returns the program to execute on nodes.
 func (c *Copier) program() string {
 	if c.Program != "" {
 		return c.Program
@@ -203,5 +203,5 @@ func (c *Copier) program() string {
 	return path
 }
 
-// programName is what is looked for in PATH where a node has no program of our path.
+// programName is looked up in PATH if a node has no program at our path.
 const programName = "bpcp"

@@ -15,33 +15,33 @@ import (
 	"bproc/internal/copy/agent"
 )
 
-// member is an agent as its transfer knows it. The transfer's goroutine alone changes it.
+// member is an agent as its transfer knows it. Only the transfer's goroutine changes it.
 type member struct {
 	id    int
 	node  client.NodeID
-	host  string // its address; empty: it has none
+	host  string // its address; empty if it has none
 	setup agent.Setup
 
-	conn  *agent.Conn    // messages to and from it, after its start
-	input io.WriteCloser // messages to it; its end ends the agent
+	conn  *agent.Conn    // carries messages in both directions, after the start
+	input io.WriteCloser // carries messages to the agent; closing it ends the agent
 	stop  context.CancelFunc
-	cmd   *client.Cmd // nil: it is in this process
+	cmd   *client.Cmd // nil if the agent is in this process
 
-	up        atomic.Bool // it passes the stream on to the front end by messages
-	port      int         // where it listens
+	up        atomic.Bool // it passes the stream to the front end in messages
+	port      int         // its listening port
 	failed    map[int]bool
-	from      int // where it has the stream from, see [agent.Start]
+	from      int // source of its stream, see [agent.Start]
 	ready     bool
 	connected bool
 	done      bool
 	broken    bool // it has lost the stream
-	slow      bool // it has held others up
-	out       bool // it takes no part any more
-	ended     bool // there is no agent
+	slow      bool // it has held up others
+	out       bool // it no longer takes part
+	ended     bool // its agent has ended, or never started
 	written   int64
 }
 
-// address returns where other agents connect to, or nothing.
+// address returns the address to which other agents connect, or "".
 func (m *member) address() string {
 	if m.port == 0 || m.host == "" {
 		return ""
@@ -49,15 +49,15 @@ func (m *member) address() string {
 	return agent.PeerAddress(m.host, m.port)
 }
 
-// event is what a member has said, or its end.
+// event is a message of a member, or the member's end.
 type event struct {
 	member *member
-	said   any   // nil: it has ended
-	err    error // why it has ended before it was done
+	said   any   // nil: the member has ended
+	err    error // why it ended before it was done
 	sig    unix.Signal
 }
 
-// start starts the agent. What it says, and its end, become events.
+// start starts the agent. The agent's messages and end become events.
 func (t *transfer) start(ctx context.Context, m *member) error {
 	toAgent, input := io.Pipe()
 	output, fromAgent := io.Pipe()
@@ -104,7 +104,7 @@ func (t *transfer) startThere(ctx context.Context, m *member, in *io.PipeReader,
 	words := new(lastWords)
 	for _, program := range []string{t.copier.program(), programName} {
 		m.cmd = t.copier.Client.Command(m.node, program, "--"+agentFlag)
-		// The agent goes where relative paths begin, if there are some.
+		// The agent itself changes to the directory of relative paths, if there are any.
 		m.cmd.Dir, m.cmd.HangUp = "/", true
 		m.cmd.Stdin, m.cmd.Stdout, m.cmd.Stderr = client.InputPipe{PipeReader: in}, out, words
 		if err = m.cmd.Start(ctx); !errors.Is(err, unix.ENOENT) {
@@ -114,14 +114,14 @@ func (t *transfer) startThere(ctx context.Context, m *member, in *io.PipeReader,
 	if err != nil {
 		return nil, whyNotStarted(err)
 	}
-	m.stop = func() { _ = m.cmd.Signal(unix.SIGKILL) } // it may have ended
+	m.stop = func() { _ = m.cmd.Signal(unix.SIGKILL) } // the process may have ended
 	return func() event {
 		status, err := m.cmd.Wait()
 		return m.end(status, err, words)
 	}, nil
 }
 
-// whyNotStarted returns the reason of an error of a start. The node is named by who prints it.
+// whyNotStarted returns the reason of a failed start. The caller prints the node.
 func whyNotStarted(err error) error {
 	var e *client.Error
 	if !errors.As(err, &e) {
@@ -136,7 +136,7 @@ func whyNotStarted(err error) error {
 	return errors.New(strings.TrimLeft(strings.TrimPrefix(e.Error(), fmt.Sprintf("node %d", e.Node)), ": "))
 }
 
-// end returns the event of the end of a process.
+// end returns the event for the end of a process.
 func (m *member) end(status client.Status, err error, words *lastWords) event {
 	e := event{member: m}
 	sig, signaled := status.Signaled()
@@ -154,7 +154,7 @@ func (m *member) end(status client.Status, err error, words *lastWords) event {
 	return e
 }
 
-// lastWords keeps the begin of what an agent writes to its standard error.
+// lastWords keeps the beginning of an agent's standard error.
 type lastWords struct {
 	mu   sync.Mutex
 	text []byte
@@ -177,7 +177,8 @@ func (w *lastWords) first() string {
 	return strings.TrimPrefix(line, "bpcp: ")
 }
 
-// listen passes on what a member says, until it has ended. Parts of the stream come from one alone, if any.
+// listen passes on the messages of a member until the member ends. At most one member sends parts
+// of the stream.
 func (t *transfer) listen(m *member) {
 	for {
 		said, err := m.conn.Receive()

@@ -9,8 +9,8 @@ import (
 	"bproc/internal/copy/agent"
 )
 
-// TestStreamOfAnother has a machine send parts of the stream that nobody has asked it for, as one
-// that only receives: they reach nobody.
+// TestStreamOfAnother lets a machine send parts of the stream unasked, as a mere receiver could.
+// They must reach nobody.
 func TestStreamOfAnother(t *testing.T) {
 	for name, up := range map[string]bool{"one that passes it on": true, "another": false} {
 		var says, hears bytes.Buffer

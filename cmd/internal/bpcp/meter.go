@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal is where progress is shown.
+// Terminal is the terminal that shows the progress.
 type Terminal struct {
 	Out   io.Writer
 	Width func() int       // in characters
 	Now   func() time.Time // nil: the clock
 }
 
-// TerminalOf returns the terminal that a file is; nil: it is none.
+// TerminalOf returns f as a terminal, or nil if it is none.
 func TerminalOf(f *os.File) *Terminal {
 	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {
 		return nil
@@ -42,15 +42,15 @@ type meter struct {
 
 // part is the progress of a transfer.
 type part struct {
-	total   int64 // bytes; 0: not known yet
+	total   int64 // bytes; 0 if not known yet
 	done    int64
 	members int
 }
 
-// showEvery is how often the line changes.
+// showEvery is the least time between two changes of the line.
 const showEvery = 200 * time.Millisecond
 
-// newMeter returns the meter of so many transfers. Without a terminal it shows nothing.
+// newMeter returns the meter of a number of transfers. Without a terminal it shows nothing.
 func newMeter(terminal *Terminal, transfers int) *meter {
 	m := &meter{terminal: terminal, parts: make([]part, transfers)}
 	if terminal != nil && terminal.Now == nil {
@@ -76,7 +76,7 @@ func (c *Copier) progress(transfer int, bytes int64, members int) {
 	c.meter.show()
 }
 
-// show shows the line, if it has not just been shown.
+// show shows the line, unless it was shown less than showEvery ago.
 func (m *meter) show() {
 	if m == nil || m.terminal == nil {
 		return
@@ -93,7 +93,7 @@ func (m *meter) show() {
 	fmt.Fprintf(m.terminal.Out, "\r%s\x1b[K", line)
 }
 
-// clear removes the line, so that something else can be printed.
+// clear removes the line, so that other text can be printed.
 func (m *meter) clear() {
 	if m != nil && m.visible {
 		m.visible = false
@@ -101,7 +101,7 @@ func (m *meter) clear() {
 	}
 }
 
-// line returns what is shown after a time.
+// line returns the line for an elapsed time.
 func (m *meter) line(elapsed time.Duration) string {
 	var total, done int64
 	known, members := true, 0
@@ -128,7 +128,7 @@ func (m *meter) line(elapsed time.Duration) string {
 	return strings.Join(words, "  ")
 }
 
-// size returns a number of bytes in a unit in which it is short.
+// size returns a number of bytes in the unit that makes it short.
 func size(bytes float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
@@ -142,7 +142,7 @@ func size(bytes float64) string {
 	return fmt.Sprintf("%.1f %s", bytes, units[i])
 }
 
-// clock returns a time as minutes and seconds, or hours too.
+// clock returns a time as minutes and seconds, with hours if needed.
 func clock(d time.Duration) string {
 	s := int64(d.Round(time.Second).Seconds())
 	if s >= 3600 {

@@ -8,22 +8,22 @@ import (
 
 // operand is a source or the target: NODES:PATH, or PATH on the front end.
 type operand struct {
-	nodes string // specification; empty: the front end
+	nodes string // node specification; empty means the front end
 	path  string
 	text  string // as it was typed
 }
 
-// here is the path where none is given: the working directory.
+// here is the default path: the working directory.
 const here = "."
 
-// selectors are words of node specifications that have a colon behind them.
+// selectors are the words of node specifications that are followed by a colon.
 var selectors = []string{"tag", "attr", "random"}
 
-// choices are the parts of a specification that have a slash.
+// choices matches the parts of a specification that contain a slash.
 var choices = regexp.MustCompile(`random:[0-9]+/`)
 
-// parseOperand reads an operand. A colon ends the nodes if no slash is before it, as with
-// scp(1); an address with colons is in brackets.
+// parseOperand parses an operand. As in scp(1), a colon with no slash before it ends the nodes. An
+// address that contains colons is in brackets.
 func parseOperand(text string) (operand, error) {
 	if text == "" {
 		return operand{}, fmt.Errorf("an operand is empty")
@@ -47,7 +47,7 @@ func parseOperand(text string) (operand, error) {
 	}
 }
 
-// selects reports whether a part of a specification ends with a word that needs what follows.
+// selects reports whether a part of a specification ends with a selector, whose value follows.
 func selects(part string) bool {
 	word := part[strings.LastIndexAny(part, ",!&(/ ")+1:]
 	for _, s := range selectors {

@@ -8,7 +8,7 @@ import (
 	"bproc/cmd/internal/operands"
 )
 
-// options are what the command line says.
+// options are the options and operands of the command line.
 type options struct {
 	recursive bool
 	preserve  bool
@@ -38,12 +38,12 @@ func (o *options) command(run func() error) *cobra.Command {
 	f.BoolVarP(&o.version, "version", "v", false, "print the version")
 	f.BoolP("help", "h", false, "print this help")
 	f.BoolVar(&o.agent, agentFlag, false, "take part in a copy that another bpcp has started")
-	_ = f.MarkHidden(agentFlag) // there is such a flag
+	_ = f.MarkHidden(agentFlag) // the flag exists
 	cmd.SetFlagErrorFunc(operands.FlagError)
 	return cmd
 }
 
-// agentFlag is for a bpcp that is started by another one.
+// agentFlag marks a bpcp that another bpcp started.
 const agentFlag = "agent"
 
 func (o *options) operands(_ *cobra.Command, args []string) error {

@@ -10,14 +10,14 @@ import (
 	"bproc/internal/copy/agent"
 )
 
-// takePart is the agent of a node: its standard input and output are the session's.
+// takePart runs the agent of a node. Its standard input and output lead to the transfer.
 func takePart(ctx context.Context) error {
-	// The session may go at any time; what is not whole is removed then.
+	// The transfer may end at any time; incomplete files are removed then.
 	signal.Ignore(unix.SIGPIPE)
 	ctx, caught := catch(ctx)
 	defer caught.stop()
 	in, out := pollable(os.Stdin), pollable(os.Stdout)
-	// Readers and writers are not waited for when the copy is given up.
+	// Closing the files ends reads and writes when the copy is given up.
 	stop := context.AfterFunc(ctx, func() {
 		in.Close()
 		out.Close()
@@ -28,7 +28,7 @@ func takePart(ctx context.Context) error {
 	return err
 }
 
-// pollable returns a standard descriptor as a file that can be closed while it is waited for.
+// pollable returns a standard descriptor as a file whose Close interrupts a pending Read or Write.
 func pollable(f *os.File) *os.File {
 	fd := f.Fd()
 	if err := unix.SetNonblock(int(fd), true); err != nil {

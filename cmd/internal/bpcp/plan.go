@@ -14,7 +14,7 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// plan is what is to be copied.
+// plan describes a copy.
 type plan struct {
 	sources []sending
 	targets []client.NodeID
@@ -22,16 +22,16 @@ type plan struct {
 	table   map[client.NodeID]client.Node
 }
 
-// sending is what one machine sends.
+// sending describes what one machine sends.
 type sending struct {
 	node client.NodeID
 	send agent.Send
 }
 
-// tableTimeout bounds the question for the node table.
+// tableTimeout bounds the request for the node table.
 const tableTimeout = 10 * time.Second
 
-// plan finds the machines that are meant.
+// plan determines the machines and the paths of the copy.
 func (c *Copier) plan(ctx context.Context, o *options) (*plan, error) {
 	table, err := c.nodes(ctx, o)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Copier) plan(ctx context.Context, o *options) (*plan, error) {
 	return p, nil
 }
 
-// add adds a path to what a machine sends, and the name of its copy.
+// add adds a path and the name of its copy to what a machine sends.
 func (p *plan) add(node client.NodeID, path, name string, send agent.Send) {
 	for i := range p.sources {
 		if s := &p.sources[i]; s.node == node {
@@ -81,10 +81,10 @@ func (p *plan) add(node client.NodeID, path, name string, send agent.Send) {
 	p.sources = append(p.sources, sending{node, send})
 }
 
-// clash returns an error if another operand has a copy of the same name.
+// clash returns an error if the copy of another operand has the same name.
 func clash(names map[string]string, op operand, name string) error {
 	if name == stream.Here {
-		return nil // its contents are copied
+		return nil // the contents are copied, not the directory
 	}
 	if other, taken := names[name]; taken {
 		return fmt.Errorf("%s and %s would both be copied to %s", other, op.text, name)

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalError is the cause for a copy that was interrupted.
+// signalError is the cause of an interrupted copy.
 type signalError unix.Signal
 
 func (e signalError) Error() string { return fmt.Sprintf("caught %v", unix.Signal(e)) }
 
-// mortal are the signals that end a copy.
+// mortal lists the signals that end a copy.
 var mortal = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT}
 
-// catcher ends a copy when a signal comes, but for those that were ignored from the beginning.
+// catcher cancels a copy on a mortal signal, unless the signal was ignored from the start.
 type catcher struct {
 	incoming chan os.Signal
 	cancel   context.CancelCauseFunc
@@ -47,8 +47,7 @@ func (c *catcher) stop() {
 	c.cancel(nil)
 }
 
-// dieOf ends this process with the default action of the signal that has ended the copy, if one
-// has.
+// dieOf ends this process by the default action of the signal that ended the copy, if one did.
 func (c *catcher) dieOf(ctx context.Context) {
 	var caught signalError
 	if !errors.As(context.Cause(ctx), &caught) {
@@ -56,5 +55,5 @@ func (c *catcher) dieOf(ctx context.Context) {
 	}
 	runtime.LockOSThread()
 	signal.Reset(unix.Signal(caught))
-	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.Signal(caught)) // it does not return
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.Signal(caught)) // does not return
 }

@@ -7,17 +7,18 @@ import (
 	"bproc/internal/copy/agent"
 )
 
-// A machine that takes nothing holds up those below it in the tree, and all others in the end. So it is
-// dropped after a while, and gets its copy after the others, in a transfer of its own, which has no
-// such limit.
+// A machine that takes nothing holds up the machines below it in the tree, and all others in the
+// end. So it is dropped after a while and gets its copy after the others, in another transfer
+// without such a limit.
 
 const (
-	// leastTicks is after how many ticks (agent.Tick) the last ones of the tree are dropped.
+	// leastTicks is the number of ticks ([agent.Tick]) after which the leaves of the tree are
+	// dropped.
 	leastTicks = 10
-	// moreTicks is how many more each step upwards in the tree has: a machine that waits for one
-	// below it takes nothing either, and is not the one to be dropped.
+	// moreTicks is added for each step up the tree: a machine that waits for one below it takes
+	// nothing either, but must not be dropped for that.
 	moreTicks = 2
-	// lateTime is how long agents may take for an answer before the stream begins.
+	// lateTime is how long agents may take to answer before the stream begins.
 	lateTime = 20 * time.Second
 )
 
@@ -31,8 +32,8 @@ func (t *transfer) receivers() (n int) {
 	return n
 }
 
-// limit says how long each member waits for those to which it passes the stream on. The front end may
-// pass it on to any node by messages, and gets it from the root then.
+// limit sets how long each member waits for those to which it passes the stream on. The front end
+// may pass it to any node in messages, and gets it from the root in that case.
 func (t *transfer) limit(tree tree, starts map[*member]*agent.Start) {
 	if t.receivers() < 2 {
 		return
@@ -45,7 +46,8 @@ func (t *transfer) limit(tree tree, starts map[*member]*agent.Start) {
 	starts[t.root].Ticks = leastTicks + moreTicks*(deepest+2)
 }
 
-// late returns when members that have not answered are too late; nil: never, as nobody else waits.
+// late returns a channel that fires when members that have not answered are too late. It is nil if
+// no other member waits.
 func (t *transfer) late() <-chan time.Time {
 	if t.receivers() < 2 {
 		return nil
@@ -53,8 +55,8 @@ func (t *transfer) late() <-chan time.Time {
 	return time.After(lateTime)
 }
 
-// accused is for a member that takes nothing, as another one says. That is believed of those to which
-// it passes the stream on.
+// accused handles a member's report that another member takes nothing. The report counts only if
+// the reporter passes the stream to that member.
 func (t *transfer) accused(by *member, id int) {
 	m := t.front
 	if id >= 0 && id < len(t.members) {
@@ -65,7 +67,7 @@ func (t *transfer) accused(by *member, id int) {
 	}
 }
 
-// stalled has a member get its copy after the others. It takes no part any more, unless it passes the
+// stalled leaves a member's copy for later. The member no longer takes part, unless it passes the
 // stream on.
 func (t *transfer) stalled(m *member, out bool) {
 	if m.out || m.slow || m.done && !m.broken || m == t.root && out {
@@ -80,8 +82,8 @@ func (t *transfer) stalled(m *member, out bool) {
 	}
 }
 
-// left returns the nodes to copy to once more: those that have lost the stream, and those that have
-// held others up.
+// left returns the nodes that need another copy: the nodes again lost the stream, the nodes slow
+// have held up others.
 func (t *transfer) left() (again, slow []client.NodeID) {
 	if t.over {
 		return nil, nil

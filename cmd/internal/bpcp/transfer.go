@@ -13,18 +13,18 @@ import (
 	"bproc/internal/copy/agent"
 )
 
-// transfer copies what one machine sends to several.
+// transfer copies the files of one machine to others.
 type transfer struct {
 	copier  *Copier
-	number  int       // among those of the copy
-	members []*member // by their numbers
-	root    *member   // that sends
-	front   *member   // of the front end; there is one also if it neither sends nor receives
+	number  int       // index among the transfers of the copy
+	members []*member // by ID
+	root    *member   // the sender
+	front   *member   // on the front end; it exists even if it neither sends nor receives
 	events  chan event
-	over    bool // it was given up
+	over    bool // the transfer was given up
 }
 
-// newTransfer returns the transfer of what a machine sends to targets.
+// newTransfer returns the transfer from a machine to targets.
 func newTransfer(c *Copier, p *plan, source int, targets []client.NodeID) (*transfer, error) {
 	certificate, key, err := agent.NewIdentity()
 	if err != nil {
@@ -55,7 +55,7 @@ func newTransfer(c *Copier, p *plan, source int, targets []client.NodeID) (*tran
 			member(node).setup.Receive = &receive
 		}
 	}
-	t.front = member(client.FrontEnd) // last, so that it passes nothing on, unless it sends
+	t.front = member(client.FrontEnd) // last, so that it passes nothing on unless it sends
 	if slices.Contains(targets, client.FrontEnd) {
 		t.front.setup.Receive = &receive
 	}
@@ -72,7 +72,7 @@ func newMember(id int, node client.NodeID, line client.Node) *member {
 	return m
 }
 
-// directories tells agents of nodes where relative paths begin.
+// directories tells the agents of nodes the directory of relative paths.
 func (t *transfer) directories() error {
 	for _, m := range t.members {
 		relative := m.setup.Receive != nil && !filepath.IsAbs(m.setup.Receive.Path)
@@ -91,7 +91,7 @@ func (t *transfer) directories() error {
 	return nil
 }
 
-// run copies. It returns the nodes to copy to once more, see left.
+// run makes the copies. It returns the nodes to copy to once more, see left.
 func (t *transfer) run(ctx context.Context) (again, slow []client.NodeID) {
 	t.startAll(ctx)
 	t.await(ctx, func(m *member) bool { return m.ready }, t.late())
@@ -106,7 +106,7 @@ func (t *transfer) run(ctx context.Context) (again, slow []client.NodeID) {
 	return t.left()
 }
 
-// maxStarts bounds the starts under way, as those of bpsh.
+// maxStarts bounds the concurrent starts, as in bpsh.
 const maxStarts = 128
 
 // startAll starts all agents, the front end's first.
@@ -127,7 +127,7 @@ func (t *transfer) startAll(ctx context.Context) {
 			<-turns
 		})
 	}
-	// Members that were started speak meanwhile.
+	// Members that have started send events meanwhile.
 	started := make(chan struct{})
 	go func() {
 		group.Wait()
@@ -155,8 +155,8 @@ func (t *transfer) startAll(ctx context.Context) {
 	}
 }
 
-// await handles events until all members that take part are as far as is asked, or the transfer
-// is over. Those that are not when it is late are stalled.
+// await handles events until far holds for all members that take part, or the transfer is over.
+// When late fires, the members for which far does not hold are stalled.
 func (t *transfer) await(ctx context.Context, far func(*member) bool, late <-chan time.Time) {
 	for !t.over && slices.ContainsFunc(t.members, func(m *member) bool { return !m.out && !far(m) }) {
 		select {
@@ -209,10 +209,10 @@ func (t *transfer) handle(ctx context.Context, e event) {
 	}
 }
 
-// patience is how long it is waited whether a signal that has ended an agent was for bpcp, too.
+// patience is how long end waits to see whether the signal that ended an agent was for bpcp, too.
 const patience = 200 * time.Millisecond
 
-// end is for the end of an agent.
+// end handles the end of an agent.
 func (t *transfer) end(ctx context.Context, e event) {
 	e.member.ended = true
 	if e.member.done || e.member.out || t.over {
@@ -231,13 +231,13 @@ func (t *transfer) end(ctx context.Context, e event) {
 	t.fail(e.member, e.err)
 }
 
-// fail is for a member that cannot go on.
+// fail reports a member that cannot go on, and retires it.
 func (t *transfer) fail(m *member, err error) {
 	t.copier.say(m.node, "", err)
 	t.retire(m)
 }
 
-// retire has a member take no part any more. Without the root there is nothing to copy.
+// retire takes a member out of the transfer. Without the root there is nothing to copy.
 func (t *transfer) retire(m *member) {
 	m.out = true
 	if m.input != nil {
@@ -254,19 +254,19 @@ func (t *transfer) retire(m *member) {
 func (t *transfer) dropped(gone *member) {
 	for _, m := range t.members {
 		if m != gone && !m.out && !m.done && m.connected {
-			go t.tell(m, agent.Drop{ID: gone.id}) // one that has stopped reads nothing
+			go t.tell(m, agent.Drop{ID: gone.id}) // a stopped member reads nothing
 		}
 	}
 }
 
-// tell sends a message to a member. If that is not possible its end says why.
+// tell sends a message to a member. If that fails, the member's end gives the reason.
 func (t *transfer) tell(m *member, message any) { _ = m.conn.Send(message) }
 
-// grace is how long agents may take to remove what is not whole.
+// grace is how long agents may take to remove incomplete files.
 const grace = 10 * time.Second
 
-// finish waits until all agents have ended. One that does not, though it is killed, waits in its node's
-// kernel, and is left there.
+// finish waits until all agents have ended. An agent that does not end although it was killed is
+// blocked in its node's kernel, and is left there.
 func (t *transfer) finish() {
 	for _, m := range t.members {
 		if m.input != nil {
@@ -300,7 +300,7 @@ func (t *transfer) finish() {
 	}
 }
 
-// progress tells the meter how far the slowest member is.
+// progress reports the progress of the slowest member to the meter.
 func (t *transfer) progress() {
 	least, members := int64(-1), 0
 	for _, m := range t.members {

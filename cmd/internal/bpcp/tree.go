@@ -1,15 +1,15 @@
 package bpcp
 
-// fanout is how many machines get the stream from one. With two, no machine sends it more than
-// twice, and a few steps lead to thousands.
+// fanout is how many machines get the stream from one machine. With two, no machine sends it more
+// than twice, and a few steps reach thousands.
 const fanout = 2
 
-// tree arranges members: the first is the root.
+// tree arranges members as a heap; the first is the root.
 type tree []*member
 
 func (t tree) parent(i int) int { return (i - 1) / fanout }
 
-// depth returns how many steps there are from the root to member i.
+// depth returns the number of steps from the root to member i.
 func (t tree) depth(i int) (steps int) {
 	for ; i > 0; i = t.parent(i) {
 		steps++
@@ -17,7 +17,7 @@ func (t tree) depth(i int) (steps int) {
 	return steps
 }
 
-// children returns those of member i.
+// children returns the children of member i.
 func (t tree) children(i int) []*member {
 	first := fanout*i + 1
 	if first >= len(t) {

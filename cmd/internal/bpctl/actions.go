@@ -13,8 +13,8 @@ import (
 	"bproc/internal/nearest"
 )
 
-// change is one thing that is done to nodes: a change of their lines in the table, which may
-// have them go down, or the power is switched on.
+// change is one action on nodes: a change of their lines in the table, which may make them go down,
+// or switching on their power.
 type change struct {
 	client.NodeChange
 	powerOn bool
@@ -51,7 +51,7 @@ func (a *action) Set(value string) error {
 // String returns what was given.
 func (a *action) String() string { return strings.Join(a.given, ",") }
 
-// Type is the word for the value in the help.
+// Type is the word for the value in the help text.
 func (a *action) Type() string { return a.name }
 
 // plain is an option without a value that adds a change each time it is given (pflag.Value).
@@ -74,20 +74,19 @@ func (p *plain) Set(value string) error {
 	return nil
 }
 
-// String returns nothing: there is no value to be shown.
+// String returns "": there is no value to show.
 func (p *plain) String() string { return "" }
 
-// Type tells that there is no value.
+// Type returns the type of an option without a value.
 func (p *plain) Type() string { return "bool" }
 
-// states are those that mean something to the front end (bproc(7)).
+// states are the states that the front end knows (bproc(7)).
 var states = []string{"down", "boot", "up", "error", "unavailable", "reboot", "halt", "pwroff"}
 
-// toState is a change of state.
+// toState returns a change of state.
 func toState(state string) change { return change{NodeChange: client.NodeChange{State: &state}} }
 
-// parseState parses a state: one of those above, or any other word that is not one of them
-// misspelt.
+// parseState parses a state. It may be any word that is not a misspelling of one of states.
 func parseState(s string) (client.NodeChange, error) {
 	if meant := nearest.Slip(s, states); meant != "" {
 		return client.NodeChange{}, fmt.Errorf("no such state: %s; is %s meant?", s, meant)
@@ -129,8 +128,8 @@ func parseGroup(s string) (client.NodeChange, error) {
 	return client.NodeChange{GID: gid}, err
 }
 
-// parseID parses a user or group number. The largest means "no change" to
-// chown(2), and is nobody's.
+// parseID parses a user or group number. The largest number means "no change" to chown(2) and
+// belongs to nobody.
 func parseID(id, given, kind string) (*uint32, error) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(id, "#"), 10, 32)
 	if err != nil || n == 1<<32-1 {

@@ -29,7 +29,7 @@ func run(t *testing.T, c client.Client, args ...string) (code int, stdout, stder
 	return code, out.String(), bad.String()
 }
 
-// log is what a master was asked, in order.
+// log keeps the requests to a master, in order.
 type log struct {
 	mu   sync.Mutex
 	list []string
@@ -200,7 +200,7 @@ func TestManPage(t *testing.T) {
 	manpage.CheckOptions(t, "../../../man/bpctl.8", all...)
 }
 
-// checkHelp returns the help of the program that "bpctl check" becomes.
+// checkHelp returns the help of bpcheck, which "bpctl check" executes.
 func checkHelp(t *testing.T) string {
 	var out bytes.Buffer
 	c := bpcheck.Command{Stdout: &out, Stderr: &out}

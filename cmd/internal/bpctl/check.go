@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkCommand becomes bpcheck, which parses the rest of the command line.
+// checkCommand executes bpcheck, which parses the rest of the command line.
 func (c *Control) checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "check [--json] [--front-end | --node [master[:port]]]",

@@ -18,16 +18,16 @@ import (
 	"bproc/internal/nearest"
 )
 
-// Control is bpctl with what it works on.
+// Control is bpctl with its inputs and outputs.
 type Control struct {
 	Client  *client.Client
-	Checker string // the program bpcheck
+	Checker string // path of the program bpcheck
 	Stdout  io.Writer
 	Stderr  io.Writer
-	Shown   bool // Stderr is a terminal: progress is shown there
+	Shown   bool // Stderr is a terminal: show progress there
 }
 
-// Bounds on the time for a request to the master, and for one that has a command switch a node on.
+// Bounds on the time of a request to the master, and of one that runs the power-on command.
 const (
 	answerTimeout  = 10 * time.Second
 	powerOnTimeout = 5 * time.Minute
@@ -35,12 +35,11 @@ const (
 
 var (
 	errNoAnswer = errors.New("the master does not answer")
-	// errReported ends bpctl with a failure whose message is printed.
+	// errReported ends bpctl with a failure whose message was already printed.
 	errReported = errors.New("reported")
 )
 
-// Main runs bpctl with the arguments of its command line and returns its exit
-// code.
+// Main runs bpctl with the arguments of its command line and returns its exit code.
 func (c *Control) Main(ctx context.Context, args []string) int {
 	out := &printed.Output{To: c.Stdout}
 	c.Stdout = out
@@ -52,14 +51,14 @@ func (c *Control) Main(ctx context.Context, args []string) int {
 		return 0
 	}
 	if !errors.Is(err, errReported) {
-		for line := range strings.Lines(err.Error()) { // faults of a configuration have one each
+		for line := range strings.Lines(err.Error()) { // faults of a configuration have one line each
 			fmt.Fprintf(c.Stderr, "bpctl: %s\n", strings.TrimSuffix(line, "\n"))
 		}
 	}
 	return 1
 }
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	nodes   string
 	master  bool
@@ -118,7 +117,7 @@ func (c *Control) command() *cobra.Command {
 	return cmd
 }
 
-// noCommand is the error for an operand: it is a command that there is not.
+// noCommand returns the error for an operand, which is an unknown command.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -133,8 +132,8 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("there is no command %q; --help lists those that there are", args[0])
 }
 
-// change carries out the actions, each on all nodes, in the order in which they
-// are given. What fails on one node is not the end for the others.
+// change carries out the actions in the given order, each on all nodes. A failure on one node does
+// not stop the others.
 func (c *Control) change(ctx context.Context, o *options) error {
 	switch {
 	case o.version:
@@ -165,7 +164,7 @@ func (c *Control) change(ctx context.Context, o *options) error {
 	return failed
 }
 
-// resolve returns the nodes that a specification means, which must be some.
+// resolve returns the nodes of a specification; none is an error.
 func (c *Control) resolve(ctx context.Context, spec string) ([]client.NodeID, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()
@@ -178,7 +177,7 @@ func (c *Control) resolve(ctx context.Context, spec string) ([]client.NodeID, er
 
 func matchesNone(spec string) error { return fmt.Errorf("node specification %q matches no node", spec) }
 
-// set changes the lines of nodes, and returns why some are not changed.
+// set changes the lines of nodes, and returns the reasons for the nodes that were not changed.
 func (c *Control) set(ctx context.Context, nodes []client.NodeID, what client.NodeChange) (map[client.NodeID]error, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()

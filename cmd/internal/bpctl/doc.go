@@ -1,3 +1,2 @@
-// Package bpctl is the command bpctl: it changes the node table and makes join
-// tokens.
+// Package bpctl implements the command bpctl: it changes the node table and makes join tokens.
 package bpctl

@@ -11,7 +11,7 @@ import (
 	"bproc/internal/client"
 )
 
-// drainCommand has nodes take nothing new.
+// drainCommand makes nodes refuse new processes.
 func (c *Control) drainCommand() *cobra.Command {
 	var w waiting
 	var wait bool
@@ -33,7 +33,7 @@ func (c *Control) drainCommand() *cobra.Command {
 	return cmd
 }
 
-// undrainCommand ends that.
+// undrainCommand makes drained nodes accept processes again.
 func (c *Control) undrainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "undrain nodes",

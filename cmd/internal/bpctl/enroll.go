@@ -14,14 +14,14 @@ import (
 	"bproc/internal/client"
 )
 
-// enrolment is what bpctl enroll is asked for.
+// enrolment holds the options of bpctl enroll.
 type enrolment struct {
 	client.Enrolment
 	list   bool
 	revoke string // ID of a token
 }
 
-// enrollCommand prints a join token, and nothing else, on standard output.
+// enrollCommand prints a join token on standard output, and nothing else.
 func (c *Control) enrollCommand() *cobra.Command {
 	var e enrolment
 	var node int32
@@ -73,7 +73,7 @@ func (c *Control) enroll(ctx context.Context, e *enrolment) error {
 	return err
 }
 
-// listTokens prints a line for each token that somebody can still join with.
+// listTokens prints a line for each token that can still be used.
 func (c *Control) listTokens(ctx context.Context) error {
 	tokens, err := c.Client.Tokens(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/forms.golden")
 
-// forms are command lines, by the group under which the golden file has them.
+// forms are command lines, by their group in the golden file.
 var forms = []struct {
 	title string
 	args  []string
@@ -60,12 +60,12 @@ var forms = []struct {
 	}},
 }
 
-// cluster is a made-up master with nodes: 0 and 1 are up, 2 is down, 3 does not go down, 4 takes too
-// long, 5 cannot be switched on. It says what it is asked.
+// cluster is a fake master that records its requests. Nodes 0 and 1 are up, 2 is down, 3 does not
+// go down, 4 takes too long, 5 cannot be switched on.
 type cluster struct {
 	mu    sync.Mutex
 	nodes []wire.Node
-	next  map[wire.NodeID]wire.Node // what a node is when the table is read for the second time from now
+	next  map[wire.NodeID]wire.Node // takes effect when the table has been read twice
 	looks int
 	asked []string
 }
@@ -188,11 +188,11 @@ func (c *cluster) setNode(node wire.NodeID, m *wire.SetNodes) (unix.Errno, strin
 	return 0, ""
 }
 
-// elapsed is a time that depends on the machine.
+// elapsed matches times, which depend on the machine.
 var elapsed = regexp.MustCompile(`\d+:\d\d`)
 
-// TestForms compares what bpctl asks for, prints and returns with testdata/forms.golden, for
-// each of its forms.
+// TestForms compares the requests, output and exit code of each form of bpctl with
+// testdata/forms.golden.
 func TestForms(t *testing.T) {
 	var got strings.Builder
 	for _, group := range forms {
@@ -203,7 +203,7 @@ func TestForms(t *testing.T) {
 			code, out, bad := run(t, m.Client, strings.Fields(line)...)
 			fmt.Fprintf(&got, "\n$ bpctl %s\n", line)
 			if strings.Contains(line, "--poweron") {
-				slices.Sort(fake.asked) // nodes are switched on at once
+				slices.Sort(fake.asked) // nodes are switched on concurrently
 			}
 			for _, asked := range fake.asked {
 				fmt.Fprintf(&got, "> %s\n", asked)
@@ -230,7 +230,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestDrainInError: what runs on a node in state error ends as elsewhere.
+// TestDrainInError checks that a node in state error can be drained.
 func TestDrainInError(t *testing.T) {
 	fake := newCluster()
 	fake.nodes[0].State = "error"
@@ -240,7 +240,8 @@ func TestDrainInError(t *testing.T) {
 	}
 }
 
-// TestProgress: on a terminal one sees how far nodes are; it is gone before something else is printed.
+// TestProgress checks that a terminal shows the progress of nodes, and that the progress line is
+// removed before other output.
 func TestProgress(t *testing.T) {
 	fake := newCluster()
 	m := fakemaster.Start(t, fake.serve)

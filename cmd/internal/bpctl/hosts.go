@@ -17,17 +17,17 @@ import (
 	"bproc/internal/hosts"
 )
 
-// hostsAgain is after what time a master that does not answer is asked again.
+// hostsAgain is the delay before another request to a master that does not answer.
 const hostsAgain = 2 * time.Second
 
-// hostsOptions say what is done with the names of the cluster.
+// hostsOptions say where the names of the cluster go.
 type hostsOptions struct {
-	file   string // to be written; empty: they are printed
+	file   string // to write; if empty, print the names
 	follow bool
 	remove bool
 }
 
-// hostsCommand shows what the names of the cluster mean, in the form of hosts(5).
+// hostsCommand prints the addresses of the cluster's names in the form of hosts(5).
 func (c *Control) hostsCommand() *cobra.Command {
 	var o hostsOptions
 	cmd := &cobra.Command{
@@ -74,7 +74,7 @@ func (c *Control) hosts(ctx context.Context, o hostsOptions) error {
 	return err
 }
 
-// followHosts keeps a file up to date. Without a master it stays as it is.
+// followHosts keeps a file up to date. Without a master the file stays as it is.
 func (c *Control) followHosts(ctx context.Context, file string) error {
 	var digest uint64
 	for said := ""; ; {
@@ -105,7 +105,7 @@ func (c *Control) followHosts(ctx context.Context, file string) error {
 	}
 }
 
-// readTable returns what a file says that the names mean; nil: nothing.
+// readTable returns the addresses that a file has for the names, or nil.
 func readTable(file string) (*hosts.Table, error) {
 	if file == "" {
 		return nil, nil
@@ -117,9 +117,9 @@ func readTable(file string) (*hosts.Table, error) {
 	return hosts.Read(text), nil
 }
 
-// rewrite gives a file the lines of a table, or takes them away (nil). Another file takes its place,
-// so that everybody reads what was there before or what is there now. Where something is mounted on it, as
-// container engines do, it is written itself.
+// rewrite puts the lines of a table into a file, or removes them (nil). A new file replaces the old
+// one by rename(2), so that readers see either the old or the new contents. A file that is a mount
+// point, as container engines make it, is written in place.
 func rewrite(file string, table *hosts.Table) error {
 	if path, err := filepath.EvalSymlinks(file); err == nil {
 		file = path
@@ -136,7 +136,7 @@ func rewrite(file string, table *hosts.Table) error {
 	if errors.Is(err, unix.EBUSY) {
 		err = os.WriteFile(file, text, 0o644)
 	}
-	if at := (*fs.PathError)(nil); errors.As(err, &at) { // of a name that nobody knows
+	if at := (*fs.PathError)(nil); errors.As(err, &at) { // the error may name the temporary file, which means nothing to the user
 		err = at.Err
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func rewrite(file string, table *hosts.Table) error {
 	return nil
 }
 
-// replace puts another file in the place of one, with its mode and owner.
+// replace replaces a file by a new one with the same mode and owner.
 func replace(file string, text []byte) (err error) {
 	next, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".")
 	if err != nil {
@@ -154,7 +154,7 @@ func replace(file string, text []byte) (err error) {
 	defer func() {
 		next.Close()
 		if err != nil {
-			_ = os.Remove(next.Name()) // nothing more can be done about it
+			_ = os.Remove(next.Name()) // nothing more can be done about an error
 		}
 	}()
 	var st unix.Stat_t

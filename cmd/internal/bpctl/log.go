@@ -12,7 +12,7 @@ import (
 	"bproc/internal/client"
 )
 
-// logCommand shows what set-up scripts have printed.
+// logCommand prints the logs of set-up scripts and power-on commands.
 func (c *Control) logCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
@@ -52,11 +52,11 @@ func (c *Control) showLogs(ctx context.Context, spec string, follow bool) error 
 	})
 }
 
-// titled writes a title before what is written first.
+// titled writes a title before the first output.
 type titled struct {
 	out   io.Writer
 	title string
-	apart bool // an empty line comes first
+	apart bool // write an empty line first
 	begun bool
 }
 

@@ -12,7 +12,7 @@ import (
 	"bproc/internal/client"
 )
 
-// waiting says whether to wait for what takes a node longer, and how long.
+// waiting says whether to wait for changes that take a node longer, and how long.
 type waiting struct {
 	not   bool
 	limit time.Duration
@@ -20,14 +20,14 @@ type waiting struct {
 
 const defaultWait = 10 * time.Minute
 
-// goal is what a change of power leads to.
+// goal is the state of a node that a change leads to.
 type goal struct {
-	word string // what is waited for, in a sentence: "3 of 4 nodes have ..."
+	word string // names the goal in a sentence: "3 of 4 nodes have ..."
 	met  func(before, now *client.Node) bool
-	also bool // of a node in state error, too
+	also bool // a node in state error can reach it, too
 }
 
-// isReady reports whether a node has connected, and its set-up is over.
+// isReady reports whether a node has connected and its set-up is over.
 func isReady(n *client.Node) bool { return n.State != "down" && n.State != "boot" }
 
 var goals = map[string]goal{
@@ -41,7 +41,7 @@ var (
 	goalDrained = goal{"been drained", func(_, now *client.Node) bool { return now.Procs == 0 }, true}
 )
 
-// goalOf returns what a change leads to; false: it is done at once.
+// goalOf returns the goal of a change; false means that the change takes effect at once.
 func (ch change) goalOf() (goal, bool) {
 	switch {
 	case ch.powerOn:
@@ -53,7 +53,7 @@ func (ch change) goalOf() (goal, bool) {
 	return goal{}, false
 }
 
-// act makes a change on all nodes, and waits for what it leads to.
+// act makes a change on all nodes, and waits until they reach its goal.
 func (c *Control) act(ctx context.Context, nodes []client.NodeID, what change, w waiting) error {
 	goal, later := what.goalOf()
 	if !later || w.not {
@@ -71,10 +71,10 @@ func (c *Control) act(ctx context.Context, nodes []client.NodeID, what change, w
 	return cmp.Or(c.await(ctx, begun, before, goal, w.limit), failed)
 }
 
-// maxPowerOn is how many nodes are switched on at once, or are told to go down.
+// maxPowerOn is how many nodes are switched on at the same time.
 const maxPowerOn = 32
 
-// begin makes a change on nodes, and returns those on which it is made.
+// begin makes a change on nodes, and returns the nodes on which that succeeded.
 func (c *Control) begin(ctx context.Context, nodes []client.NodeID, what change) (begun []client.NodeID, err error) {
 	if !what.powerOn {
 		failed, err := c.set(ctx, nodes, what.NodeChange)
@@ -130,7 +130,7 @@ func (c *Control) table(ctx context.Context) (map[client.NodeID]*client.Node, er
 	return table, nil
 }
 
-// wait is nodes from which something is awaited.
+// wait tracks the nodes that have not reached a goal yet.
 type wait struct {
 	c       *Control
 	before  map[client.NodeID]*client.Node
@@ -141,11 +141,11 @@ type wait struct {
 	failed  bool
 }
 
-// lookAgain is after what time the table is looked at again in any case: the numbers of
-// processes change without notice.
+// lookAgain is the longest time between two looks at the table: the numbers of processes change
+// without notice.
 const lookAgain = time.Second
 
-// await waits until nodes have reached a goal, and reports those that do not.
+// await waits until nodes have reached a goal, and reports the nodes that do not.
 func (c *Control) await(ctx context.Context, nodes []client.NodeID, before map[client.NodeID]*client.Node, g goal, limit time.Duration) error {
 	w := &wait{c: c, before: before, goal: g, pending: slices.Compact(slices.Sorted(slices.Values(nodes))), begin: time.Now()}
 	w.total = len(w.pending)
@@ -174,7 +174,7 @@ func (c *Control) await(ctx context.Context, nodes []client.NodeID, before map[c
 	}
 }
 
-// changed waits until the table has another digest, for a moment at most.
+// changed waits until the table has another digest, for lookAgain at most.
 func (c *Control) changed(ctx context.Context, digest uint64) (uint64, error) {
 	waiting, cancel := context.WithTimeout(ctx, lookAgain)
 	defer cancel()
@@ -185,7 +185,7 @@ func (c *Control) changed(ctx context.Context, digest uint64) (uint64, error) {
 	return next, err
 }
 
-// look takes out the nodes that have reached the goal, or will not.
+// look removes the nodes that have reached the goal or never will.
 func (w *wait) look(now map[client.NodeID]*client.Node) {
 	w.pending = slices.DeleteFunc(w.pending, func(id client.NodeID) bool {
 		n, before := now[id], w.before[id]
@@ -214,7 +214,7 @@ func (w *wait) report(format string, args ...any) {
 	fmt.Fprintf(w.c.Stderr, "bpctl: "+format+"\n", args...)
 }
 
-// show shows how far the nodes are, on a terminal.
+// show shows the progress on a terminal.
 func (w *wait) show() {
 	if !w.c.Shown {
 		return

@@ -9,7 +9,7 @@ import (
 	"bproc/cmd/internal/operands"
 )
 
-// reloadCommand has the master read its configuration again.
+// reloadCommand makes the master read its configuration again.
 func (c *Control) reloadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "reload",

@@ -12,7 +12,7 @@ import (
 	"bproc/internal/client"
 )
 
-// revokeCommand puts nodes out of the cluster.
+// revokeCommand removes nodes from the cluster.
 func (c *Control) revokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "revoke nodes",
@@ -25,10 +25,11 @@ func (c *Control) revokeCommand() *cobra.Command {
 	return cmd
 }
 
-// revokeTime is how long each revoked node may take besides: the master has that on disk, one by one.
+// revokeTime is added to the timeout for each node: the master syncs each revocation to disk.
 const revokeTime = 100 * time.Millisecond
 
-// revoke forgets the identities of nodes. What fails on one is not the end for the others.
+// revoke makes the master forget the identities of nodes. A failure on one node does not stop the
+// others.
 func (c *Control) revoke(ctx context.Context, spec string) error {
 	nodes, err := c.resolve(ctx, spec)
 	if err != nil {
@@ -39,7 +40,7 @@ func (c *Control) revoke(ctx context.Context, spec string) error {
 	return c.each(nodes, func(node client.NodeID) error { return c.Client.Revoke(ctx, node) })
 }
 
-// each does something to nodes and reports what fails.
+// each calls do for each node and reports the errors.
 func (c *Control) each(nodes []client.NodeID, do func(client.NodeID) error) (failed error) {
 	for _, node := range nodes {
 		err := do(node)

@@ -47,7 +47,7 @@ func (c *Control) untagCommand() *cobra.Command {
 	return cmd
 }
 
-// someOf is the check for a command that takes at least these operands.
+// someOf checks that a command has at least these operands.
 func someOf(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -57,7 +57,7 @@ func someOf(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// tag changes the labels of nodes. What is wrong with them is found before any node is changed.
+// tag changes the labels of nodes. It checks all labels before it changes any node.
 func (c *Control) tag(ctx context.Context, spec string, set, remove []string) error {
 	for _, l := range set {
 		if !wire.IsLabel(l) {
@@ -82,7 +82,7 @@ func (c *Control) tag(ctx context.Context, spec string, set, remove []string) er
 	return err
 }
 
-// printTags prints the labels of nodes, a line each.
+// printTags prints a line with the labels of each node.
 func (c *Control) printTags(ctx context.Context, spec string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()

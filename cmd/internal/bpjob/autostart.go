@@ -18,18 +18,18 @@ import (
 const (
 	// startsAtOnce is how many processes are started at the same time.
 	startsAtOnce = 8
-	// askAgain is after what time a master that does not answer is asked again.
+	// askAgain is the delay before another request to a master that does not answer.
 	askAgain = time.Second
 )
 
-// arrivals are the nodes that are up, and the boots with which they were seen so last.
+// arrivals are the nodes that are up, and the boot id that each node had when last seen up.
 type arrivals struct {
 	up    map[client.NodeID]bool
 	boots map[client.NodeID]string
 }
 
-// next takes in a table of nodes, and returns those that have come up since the last one. What is up in the
-// first table may have come up long ago.
+// next takes in a node table, and returns the nodes that have come up since the last one. Nodes of
+// the first table do not count: they may have come up long ago.
 func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 	first := a.boots == nil
 	if first {
@@ -49,10 +49,11 @@ func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 	return came
 }
 
-// due reports whether a process of a job that is marked for it is started now. Came: one of its nodes has come
-// up; otherwise one is up. Booted is when the front end was. What was stopped stays so until then.
+// due reports whether a process of an autostart job must be started now. came means that one of its
+// nodes has come up; otherwise one is up. booted is the boot time of the front end: a process that
+// was stopped since then stays stopped.
 func due(r place.Record, came, first bool, booted time.Time) bool {
-	old := r.Since.Before(booted) // or it was never started
+	old := r.Since.Before(booted) // also if it was never started
 	switch {
 	case r.State == life.Failed && r.Exit.Cause == life.NodeWentDown:
 		return true
@@ -62,7 +63,7 @@ func due(r place.Record, came, first bool, booted time.Time) bool {
 	return first && old
 }
 
-// startAll starts processes of jobs as nodes come up, until the context ends.
+// startAll starts processes of jobs as nodes come up, until the context is done.
 func (c *Command) startAll(ctx context.Context, root string) {
 	client := new(client.Client)
 	var a arrivals
@@ -88,7 +89,7 @@ func (c *Command) startAll(ctx context.Context, root string) {
 	}
 }
 
-// awaitNodes waits for a change of the node table, and not for long if something is pending.
+// awaitNodes waits for a change of the node table, but only for askAgain if something is pending.
 func awaitNodes(ctx context.Context, cl *client.Client, digest uint64, pending bool) (uint64, error) {
 	if !pending {
 		return cl.AwaitNodes(ctx, digest)
@@ -102,8 +103,8 @@ func awaitNodes(ctx context.Context, cl *client.Client, digest uint64, pending b
 	return next, err
 }
 
-// startDue starts what is due after a change of the node table. Something is pending if a supervisor does not
-// know yet that its node is down.
+// startDue starts the processes that are due after a change of the node table. pending means that a
+// supervisor does not know yet that its node is down.
 func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, a *arrivals) (pending bool, err error) {
 	nodes, err := cl.Nodes(ctx)
 	if err != nil {
@@ -124,7 +125,7 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 	for _, j := range jobs {
 		job, owner, err := read(j)
 		if err != nil || !job.Autostart {
-			continue // list says what is wrong with it
+			continue // list prints the fault
 		}
 		ids, err := client.Resolve(job.Nodes.String(), nodes)
 		if err != nil || !anyOf(ids, a.up) {
@@ -148,7 +149,7 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 	return pending, starts.Wait()
 }
 
-// lookAt returns what is known of a process, and whether it has a supervisor.
+// lookAt returns the record of a process, and whether it has a supervisor.
 func lookAt(p place.Process) (r place.Record, alive bool, err error) {
 	if alive, err = p.Supervised(); err != nil {
 		return r, false, err
@@ -161,7 +162,7 @@ func anyOf(ids []client.NodeID, set map[client.NodeID]bool) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(id client.NodeID) bool { return slices.Contains(ids, id) })
 }
 
-// startOf starts a process with the rights of the owner of its job file.
+// startOf starts a process with the rights of the job file's owner.
 func (c *Command) startOf(p place.Process, owner uint32) {
 	cmd, err := as(owner, "start", "-p", p.Process, p.Name)
 	if err != nil {

@@ -26,7 +26,8 @@ func run(t *testing.T, stdin io.Reader, args ...string) (code int, out, bad stri
 	return code, stdout.String(), stderr.String()
 }
 
-// write makes the job files good.yml and bad.yml in a directory, and goes there.
+// write writes the job files good.yml, bad.yml and big.yml to a temporary directory and changes to
+// it.
 func write(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())

@@ -16,19 +16,19 @@ import (
 	"bproc/internal/job/place"
 )
 
-// BPM is the name under which bpjob behaves as bpm: it works with jobs on the node that this machine is itself.
+// BPM is the name under which bpjob behaves as bpm: it works with jobs on this machine's own node.
 const BPM = "bpm"
 
-// bpmRoot is bpm's variable for the directory below which jobs are.
+// bpmRoot is bpm's variable for the directory that contains the jobs.
 const bpmRoot = "BPM_BOSH_ROOT"
 
-// bpmColumns are those that bpm's list has.
+// bpmColumns is the number of columns in bpm's list.
 const bpmColumns = 3
 
-// errBPMRoot is what bpm says to ordinary users.
+// errBPMRoot is bpm's message to ordinary users.
 var errBPMRoot = errors.New("bpm must be run as root. Please run 'sudo -i' to become the root user")
 
-// likeBPM takes bpm's environment. What this program starts is bpjob.
+// likeBPM takes over bpm's environment. The programs that this program starts are called bpjob.
 func likeBPM() error {
 	if os.Geteuid() != 0 {
 		return errBPMRoot
@@ -40,7 +40,8 @@ func likeBPM() error {
 	return os.Setenv(place.RootVariable, root)
 }
 
-// ownNode returns the node that this machine is: it has the address from which that is connected.
+// ownNode returns the node that this machine is: the one that is connected from an address of this
+// machine.
 func ownNode(ctx context.Context) (string, error) {
 	nodes, err := new(client.Client).Nodes(ctx)
 	if err != nil {
@@ -53,7 +54,7 @@ func ownNode(ctx context.Context) (string, error) {
 	for _, n := range nodes {
 		at, err := netip.ParseAddrPort(n.Addr)
 		if err != nil {
-			continue // it is not connected
+			continue // not connected
 		}
 		if slices.ContainsFunc(own, func(a net.Addr) bool {
 			p, err := netip.ParsePrefix(a.String())
@@ -65,7 +66,7 @@ func ownNode(ctx context.Context) (string, error) {
 	return "", errors.New("this machine is not a node, or its bpslave is not connected: bpm has its own processes only; use bpjob -N for those of other nodes")
 }
 
-// versionCommand is there for bpm, which has it.
+// versionCommand exists because bpm has it.
 func (c *Command) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Hidden: !c.BPM, Args: nothing,

@@ -13,7 +13,7 @@ import (
 	"bproc/internal/job/place"
 )
 
-// checked is what was found out of a file. The JSON is described in bpjob(1).
+// checked is the result for one file. The JSON is described in bpjob(1).
 type checked struct {
 	File      string         `json:"file"`
 	OK        bool           `json:"ok"`
@@ -48,7 +48,7 @@ func (c *Command) checkCommand() *cobra.Command {
 	return cmd
 }
 
-// check looks at files, at all of them whatever is wrong with the first ones.
+// check checks all files, whatever is wrong with the first ones.
 func (c *Command) check(names []string, o file.Options, asJSON bool) error {
 	all := make([]checked, 0, len(names))
 	var failed error
@@ -97,7 +97,7 @@ func (c *Command) look(name string, o file.Options) checked {
 	return found
 }
 
-// read reads a file, or standard input, up to one byte more than there may be.
+// read reads a file or standard input, up to one byte more than the allowed size.
 func (c *Command) read(name string) ([]byte, error) {
 	from := c.Stdin
 	if name != "-" {
@@ -115,7 +115,7 @@ func (c *Command) read(name string) ([]byte, error) {
 	return text, err
 }
 
-// jobFile returns the file of a job that is there, if no file has the name.
+// jobFile returns name if such a file exists, and otherwise the file of the job with that name.
 func jobFile(name string, o *file.Options) string {
 	if _, err := os.Stat(name); err == nil {
 		return name

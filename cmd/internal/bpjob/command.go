@@ -13,7 +13,7 @@ import (
 	"bproc/cmd/internal/printed"
 )
 
-// Command is bpjob with what it works on.
+// Command is bpjob with its inputs and outputs.
 type Command struct {
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -21,10 +21,10 @@ type Command struct {
 	BPM    bool // it was called as bpm
 
 	args   []string // of the command line
-	caller uint32   // the user for whom root does something
+	caller uint32   // the user on whose behalf root acts
 }
 
-// name is as what it was called.
+// name returns the name under which bpjob was called.
 func (c *Command) name() string {
 	if c.BPM {
 		return "bpm"
@@ -32,16 +32,16 @@ func (c *Command) name() string {
 	return "bpjob"
 }
 
-// say prints a line about what goes on.
+// say prints a line on standard error.
 func (c *Command) say(format string, args ...any) {
 	fmt.Fprintf(c.Stderr, c.name()+": "+format+"\n", args...)
 }
 
-// ownUmask is that of everything that bpjob makes, here and on nodes, and of the processes of jobs: whoever starts them,
-// users of jobs get into the directories that are made.
+// ownUmask is the umask of bpjob, here and on nodes, and of the processes of jobs. So the users of
+// jobs can enter the directories that bpjob makes, whoever starts the jobs.
 const ownUmask = 0o022
 
-// errReported ends bpjob with a failure whose message is printed.
+// errReported ends bpjob with a failure whose message was already printed.
 var errReported = errors.New("reported")
 
 // Main runs bpjob with the arguments of its command line and returns its exit code.
@@ -116,7 +116,7 @@ func (c *Command) command() *cobra.Command {
 	return cmd
 }
 
-// selection is what a command line says of the process that it is about.
+// selection is the process, and its nodes, that a command line names.
 type selection struct{ job, process, nodes string }
 
 // forJob returns a command about a process of a job.
@@ -139,13 +139,13 @@ func forJob(use, short string, do func(context.Context, selection) error) (*cobr
 	return cmd, &s
 }
 
-// onNodes has a command take the nodes for a process.
+// onNodes gives a command the option for the nodes of a process.
 func (s *selection) onNodes(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVarP(&s.nodes, "nodes", "N", "", "the `nodes` that it may run on, in place of those of the job file")
 	return cmd
 }
 
-// nothing wants no arguments.
+// nothing rejects arguments.
 func nothing(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("it takes no arguments, such as %q; --help lists what it takes", args[0])

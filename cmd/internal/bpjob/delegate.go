@@ -11,7 +11,7 @@ import (
 	"bproc/internal/job/place"
 )
 
-// delegate has the service do what the command line says.
+// delegate makes the service carry out the command line.
 func (c *Command) delegate() error {
 	root, err := place.Root()
 	if err != nil {

@@ -1,2 +1,2 @@
-// Package bpjob is the command bpjob. What it does with job files is in internal/job/file.
+// Package bpjob implements the command bpjob. Job files are the business of internal/job/file.
 package bpjob

@@ -20,24 +20,24 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// chosen is what a command line names: a process of a job.
+// chosen is the process of a job that a command line names.
 type chosen struct {
 	place   place.Process
 	job     *file.Job
 	process file.Process
 	owner   uint32 // of the job file
-	caller  uint32 // who asks
+	caller  uint32 // the user who asks
 	wanted  string // nodes of the command line
 }
 
-// at returns where a process is. Without a name it is that of the job, as with bpm.
+// at returns the place of a process. As with bpm, the default process has the name of its job.
 func at(s selection) (place.Process, error) {
 	var p place.Process
 	if !file.IsName(s.job) {
 		return p, fmt.Errorf("%q cannot be the name of a job", s.job)
 	}
 	process := cmp.Or(s.process, s.job)
-	if !file.IsName(process) { // files are called after it, and an ordinary user can have root open them
+	if !file.IsName(process) { // files are named after it, and an ordinary user can make root open them
 		return p, fmt.Errorf("%q cannot be the name of a process", process)
 	}
 	root, err := place.Root()
@@ -47,7 +47,7 @@ func at(s selection) (place.Process, error) {
 	return place.Process{Job: place.Job{Root: root, Name: s.job}, Process: process}, nil
 }
 
-// open opens a job file, and returns its owner, who can have put anything there.
+// open opens a job file, and returns its owner, who controls its contents.
 func open(j place.Job) (*os.File, uint32, error) {
 	f, err := j.Open()
 	if errors.Is(err, os.ErrNotExist) {
@@ -108,10 +108,10 @@ func (c *Command) choose(ctx context.Context, s selection) (*chosen, error) {
 	return ch, ch.permit()
 }
 
-// bpmUser is as whom jobs run whose files are root's, if there is such a user.
+// bpmUser is the user of jobs whose files belong to root, if there is such a user.
 const bpmUser = "vcap"
 
-// runAs returns as whom the process runs.
+// runAs returns the user of the process.
 func (c *chosen) runAs() (*user.User, error) {
 	switch {
 	case c.process.Unsafe.Privileged:
@@ -128,7 +128,7 @@ func (c *chosen) runAs() (*user.User, error) {
 	return u, nil
 }
 
-// spec returns what the node is told.
+// spec returns the specification for the node.
 func (c *chosen) spec() (spec.Spec, error) {
 	p := &c.process
 	s := spec.Spec{
@@ -154,7 +154,7 @@ func (c *chosen) spec() (spec.Spec, error) {
 	return s, identify(&s, u)
 }
 
-// identify enters a user.
+// identify enters a user into a specification.
 func identify(s *spec.Spec, u *user.User) error {
 	groups, err := u.GroupIds()
 	if err != nil {
@@ -173,7 +173,8 @@ func identify(s *spec.Spec, u *user.User) error {
 	return nil
 }
 
-// environment returns the variables of a process: those of the job file, and those that every process has.
+// environment returns the variables of a process: those that every process has, and those of the
+// job file, which take precedence.
 func (c *chosen) environment(env map[string]string) []string {
 	data := filepath.Join(c.place.Root, "data", c.place.Name)
 	all := map[string]string{
@@ -190,7 +191,7 @@ func (c *chosen) environment(env map[string]string) []string {
 	return list
 }
 
-// nodes returns on which nodes the process may run.
+// nodes returns the nodes on which the process may run.
 func (c *chosen) nodes() (string, error) {
 	nodes := cmp.Or(c.wanted, c.job.Nodes.String())
 	if strings.TrimSpace(nodes) == "" {

@@ -18,7 +18,7 @@ import (
 	"bproc/wire"
 )
 
-// listed is what is known of a process. The JSON is described in bpjob(1).
+// listed is the public state of a process. The JSON is described in bpjob(1).
 type listed struct {
 	Name    string       `json:"name"`
 	Job     string       `json:"job"`
@@ -32,7 +32,7 @@ type listed struct {
 	Reason  string       `json:"reason,omitempty"`
 }
 
-// exit is how the last run has ended.
+// exit is the end of the last run.
 type exit struct {
 	Code   int        `json:"code"`
 	Signal int        `json:"signal"`
@@ -54,7 +54,7 @@ func tell(p place.Process, r place.Record) listed {
 	return l
 }
 
-// end says in a word or two how the last run has ended, where the state does not.
+// end says in a word or two how the last run ended, if the state does not.
 func (l *listed) end() string {
 	switch {
 	case l.Exit == nil || *l.Exit == exit{}:
@@ -110,7 +110,7 @@ func (c *Command) list(asJSON bool) error {
 		}
 		r, err := p.Read()
 		failed = errors.Join(failed, err)
-		if r.State.Active() || r.State == life.Waiting { // its job file has changed meanwhile
+		if r.State.Active() || r.State == life.Waiting { // its job file has changed since
 			all = append(all, tell(p, r))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// logOptions are those of "bpjob logs".
+// logOptions are the options of "bpjob logs".
 type logOptions struct {
 	all, errors, follow, quiet bool
 	lines                      int
@@ -27,7 +27,7 @@ func (c *Command) logsCommand() *cobra.Command {
 	return cmd
 }
 
-// logs has tail(1) print them.
+// logs prints the logs by tail(1).
 func (c *Command) logs(s selection, o logOptions) error {
 	p, err := at(s)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"bproc/internal/job/place"
 )
 
-// callerVariable is the variable in the environment that says for which user root does something. The
-// service sets it (serve.go), and what it starts hands it on.
+// callerVariable is the environment variable with the user on whose behalf root acts. The service
+// sets it (serve.go), and the programs that it starts inherit it.
 const callerVariable = "BPJOB_CALLER"
 
-// identify finds out who asks.
+// identify determines the calling user.
 func (c *Command) identify() error {
 	if c.BPM {
 		if err := likeBPM(); err != nil {
@@ -36,7 +36,7 @@ func (c *Command) identify() error {
 	return nil
 }
 
-// asRoot is for what only root can do: an ordinary user has the service do it.
+// asRoot wraps a command that only root can carry out: for an ordinary user the service does it.
 func (c *Command) asRoot(do func(context.Context, selection) error) func(context.Context, selection) error {
 	return func(ctx context.Context, s selection) error {
 		if os.Geteuid() == 0 {
@@ -62,7 +62,7 @@ func (c *Command) owns(j place.Job) error {
 	return nil
 }
 
-// permit returns an error if an ordinary user asks for what only root can have.
+// permit returns an error if an ordinary user asks for a feature reserved to root.
 func (c *chosen) permit() error {
 	if c.caller == 0 {
 		return nil

@@ -16,10 +16,10 @@ import (
 	"bproc/internal/job/place"
 )
 
-// codeSignal is added to the number of a signal that has ended a process.
+// codeSignal is added to the number of the signal that ended a process.
 const codeSignal = 128
 
-// exitError is the end of a process in the foreground: its exit code is bpjob's.
+// exitError is the exit code of a process in the foreground, which becomes bpjob's.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -34,7 +34,7 @@ func (c *Command) runCommand() *cobra.Command {
 	return cmd
 }
 
-// add adds to what is in the job file.
+// add adds volumes and variables to those of the job file.
 func (c *chosen) add(volumes, env []string) error {
 	for _, text := range volumes {
 		path, options, _ := strings.Cut(text, ":")
@@ -110,7 +110,7 @@ func (c *Command) run(ctx context.Context, sel selection, volumes, env []string)
 	return errors.Join(err, ended(ch.place, r))
 }
 
-// ended returns how a process in the foreground has ended, for the exit code of bpjob.
+// ended returns the end of a process in the foreground as an error with bpjob's exit code.
 func ended(p place.Process, r place.Record) error {
 	switch {
 	case r.Reason != "" || r.Exit.Cause == life.NodeWentDown || r.Exit.Cause == life.HookFailed || r.Exit.Cause == life.HookTimedOut:
@@ -127,7 +127,7 @@ func ended(p place.Process, r place.Record) error {
 	return nil
 }
 
-// failedError is a failure with an exit code of its own.
+// failedError is a failure with its own exit code.
 type failedError struct {
 	text string
 	code int

@@ -22,7 +22,8 @@ import (
 // forUsers are the commands that the service executes for ordinary users.
 var forUsers = []string{"start", "stop", "restart", "run", "shell"}
 
-// serveCommand is the service: it starts jobs when their nodes come up, and has ordinary users start theirs.
+// serveCommand is the service: it starts jobs when their nodes come up, and carries out commands of
+// ordinary users.
 func (c *Command) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Args: nothing,
@@ -55,7 +56,7 @@ func (c *Command) serve(ctx context.Context) error {
 	return err
 }
 
-// forUser returns the command for what a user asks for.
+// forUser returns the command for a user's request.
 func forUser(root string, uid uint32, r door.Request) (*exec.Cmd, error) {
 	switch {
 	case len(r.Args) == 0 || !slices.Contains(forUsers, r.Args[0]):
@@ -70,7 +71,7 @@ func forUser(root string, uid uint32, r door.Request) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// as returns bpjob with arguments, which does what the user may.
+// as returns a bpjob command that acts with the rights of a user.
 func as(uid uint32, args ...string) (*exec.Cmd, error) {
 	exe, err := os.Executable()
 	if err != nil {

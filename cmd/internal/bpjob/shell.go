@@ -20,7 +20,7 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// running returns what is known of a process that runs.
+// running returns the record of a running process.
 func running(p place.Process) (place.Record, error) {
 	r, err := p.Read()
 	if err == nil && (r.PID == 0 || r.State != life.Running && r.State != life.Stopping) {
@@ -34,7 +34,7 @@ func (c *Command) shellCommand() *cobra.Command {
 	return cmd
 }
 
-// shell opens a shell where a process is, with a terminal if there is one here.
+// shell opens a shell beside a process, with a terminal if standard input is one.
 func (c *Command) shell(ctx context.Context, sel selection) error {
 	ch, err := c.choose(ctx, sel)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Command) traceCommand() *cobra.Command {
 	return cmd
 }
 
-// trace has strace(1) on the node tell of the process, until SIGINT or SIGTERM.
+// trace runs strace(1) on the node, until SIGINT or SIGTERM.
 func (c *Command) trace(_ context.Context, s selection) error {
 	p, err := at(s)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Command) trace(_ context.Context, s selection) error {
 	return c.until(cmd)
 }
 
-// until runs a command to its end, or until this program is asked to end.
+// until runs a command to its end, or until a signal asks this program to end.
 func (c *Command) until(cmd *exec.Cmd) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
@@ -111,13 +111,13 @@ func (c *Command) until(cmd *exec.Cmd) error {
 	select {
 	case err = <-done:
 	case <-signals:
-		_ = cmd.Process.Signal(unix.SIGTERM) // or it has ended
+		_ = cmd.Process.Signal(unix.SIGTERM) // the command may have ended
 		<-done                               //nolint:errcheck // it was asked to end
 		return nil
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return errReported // it has said why
+		return errReported // the command has printed the reason
 	}
 	return err
 }

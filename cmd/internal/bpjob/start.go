@@ -40,13 +40,13 @@ func (c *Command) start(ctx context.Context, s selection) error {
 	return c.startSupervisor(ch)
 }
 
-// look is how often a state that is about to change is looked at.
+// look is the interval at which a state that is about to change is read.
 const look = 20 * time.Millisecond
 
-// startAgain reports whether the process runs, after what its supervisor is at. One that waits to start it
-// again does so now.
+// startAgain reports whether the process runs, once its supervisor has finished its current start
+// or stop. A supervisor that waits before the next run starts it at once.
 func (c *Command) startAgain(p place.Process) (running bool, err error) {
-	var asked uint64 // the run that is over
+	var asked uint64 // the run that was over when the start was requested
 	for ; ; time.Sleep(look) {
 		alive, err := p.Supervised()
 		if err != nil || !alive {
@@ -67,7 +67,7 @@ func (c *Command) startAgain(p place.Process) (running bool, err error) {
 			if err := signalSupervisor(p, r, unix.SIGUSR1); err != nil {
 				return false, err
 			}
-		case r.State == life.Waiting && r.Run > asked: // it ran, but not for long
+		case r.State == life.Waiting && r.Run > asked: // it ran, but ended soon
 			return true, nil
 		}
 	}

@@ -46,13 +46,13 @@ func (c *Command) restartCommand() *cobra.Command {
 	return s.onNodes(cmd)
 }
 
-// restart stops a process and starts it, and nobody else does so in between.
+// restart stops a process and starts it, and holds off other requests in between.
 func (c *Command) restart(ctx context.Context, s selection) error {
 	ch, err := c.choose(ctx, s)
 	if err != nil {
 		return err
 	}
-	if _, err := c.supervisor(ch); err != nil { // before anything ends
+	if _, err := c.supervisor(ch); err != nil { // before the process is ended
 		return err
 	}
 	lock, err := ch.place.Request()
@@ -70,7 +70,7 @@ func (c *Command) restart(ctx context.Context, s selection) error {
 	return c.startSupervisor(ch)
 }
 
-// known returns an error for a process that is in no job file, and was never started.
+// known returns an error for a process that is in no job file and was never started.
 func known(p place.Process) error {
 	r, err := p.Read()
 	if err != nil || r.Run > 0 {
@@ -86,7 +86,7 @@ func known(p place.Process) error {
 	return nil
 }
 
-// end ends a process and its supervisor. The caller has the lock for requests.
+// end ends a process and its supervisor. The caller holds the lock for requests.
 func (c *Command) end(ctx context.Context, p place.Process) error {
 	alive, err := p.Supervised()
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Command) end(ctx context.Context, p place.Process) error {
 	if err := signalSupervisor(p, r, unix.SIGTERM); err != nil {
 		return err
 	}
-	gone, err := p.Supervise() // when it has ended
+	gone, err := p.Supervise() // acquired when the supervisor has ended
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (c *Command) end(ctx context.Context, p place.Process) error {
 	return err
 }
 
-// remains notes that a process without a supervisor is stopped: the service starts it no more. It ends what a
-// supervisor that was killed has left.
+// remains records that a process without a supervisor is stopped, so that the service does not
+// start it again. It also ends what a killed supervisor has left behind.
 func (c *Command) remains(ctx context.Context, p place.Process, r place.Record) error {
 	if r.Left {
 		if err := c.clear(ctx, p, r.Node); err != nil {
@@ -127,7 +127,7 @@ func (c *Command) remains(ctx context.Context, p place.Process, r place.Record) 
 	return p.Write(r)
 }
 
-// clear ends what is left of a process on a node.
+// clear ends what remains of a process on a node.
 func (c *Command) clear(ctx context.Context, p place.Process, node client.NodeID) error {
 	s := supervise.Supervisor{Client: new(client.Client), Place: p, Spec: spec.Spec{Root: p.Root, Job: p.Name, Process: p.Process}}
 	var err error

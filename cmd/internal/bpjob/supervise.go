@@ -20,19 +20,19 @@ import (
 	"bproc/internal/job/supervise"
 )
 
-// reportFD is where a supervisor says how the first start went: [report].
+// reportFD is the descriptor on which a supervisor writes the [report] of the first start.
 const reportFD = 3
 
-// ownDescriptors are those that are meant for bpjob.
+// ownDescriptors is the number of descriptors that bpjob keeps.
 const ownDescriptors = 3
 
-// report is how a start went.
+// report is the result of a start.
 type report struct {
 	Running bool
 	Error   string
 }
 
-// superviseCommand is for "bpjob start", which starts it as a process of its own.
+// superviseCommand is executed by "bpjob start" as a process of its own.
 func (c *Command) superviseCommand() *cobra.Command {
 	cmd, s := forJob("supervise job", "", func(ctx context.Context, s selection) error {
 		to := os.NewFile(reportFD, "report")
@@ -40,7 +40,7 @@ func (c *Command) superviseCommand() *cobra.Command {
 		var once sync.Once
 		tell := func(r report) {
 			once.Do(func() {
-				_ = json.NewEncoder(to).Encode(r) // who asked may be gone
+				_ = json.NewEncoder(to).Encode(r) // the reader may be gone
 				to.Close()
 			})
 		}
@@ -54,7 +54,7 @@ func (c *Command) superviseCommand() *cobra.Command {
 	return s.onNodes(cmd)
 }
 
-// supervisor returns one for a process.
+// supervisor returns a supervisor for a process.
 func (c *Command) supervisor(ch *chosen) (*supervise.Supervisor, error) {
 	if err := inherited.CloseOnExec(ownDescriptors); err != nil { // ghosts would keep them open
 		return nil, err
@@ -108,7 +108,7 @@ func (c *Command) supervise(ctx context.Context, sel selection, tell func(report
 	return err
 }
 
-// why says in a line why a process does not run.
+// why says in one line why a process does not run.
 func why(p place.Process, r place.Record) string {
 	text := r.Exit.String()
 	if r.Reason != "" {
@@ -120,15 +120,15 @@ func why(p place.Process, r place.Record) string {
 	return fmt.Sprintf("process %v: %s", p, text)
 }
 
-// requests returns what a supervisor is asked for: SIGTERM and SIGINT ask for the end, SIGUSR1 for a start
-// without waiting any longer. It does not end with its terminal.
+// requests turns signals into requests to a supervisor. SIGTERM and SIGINT ask it to end, SIGUSR1
+// to start without further delay. SIGHUP is ignored: a supervisor outlives its terminal.
 func requests() <-chan supervise.Request {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGUSR1)
 	signal.Ignore(unix.SIGHUP, unix.SIGPIPE)
 	requests := make(chan supervise.Request)
 	go func() {
-		for s := range signals { // for as long as this program runs
+		for s := range signals { // until this program ends
 			if s == unix.SIGUSR1 {
 				requests <- life.Start{}
 			} else {
@@ -139,7 +139,7 @@ func requests() <-chan supervise.Request {
 	return requests
 }
 
-// signalSupervisor sends a signal to the supervisor of a process, if that is still the one that has it.
+// signalSupervisor sends a signal to the supervisor of a process, if the record is still about it.
 func signalSupervisor(p place.Process, r place.Record, sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(r.Supervisor, 0)
 	if errors.Is(err, unix.ESRCH) || r.Supervisor == 0 {
@@ -150,7 +150,7 @@ func signalSupervisor(p place.Process, r place.Record, sig unix.Signal) error {
 	}
 	defer unix.Close(fd)
 	now, err := p.Read()
-	if err != nil || now.Supervisor != r.Supervisor || place.Born(r.Supervisor) != now.Born { // the number is another's by now
+	if err != nil || now.Supervisor != r.Supervisor || place.Born(r.Supervisor) != now.Born { // another process has the number now
 		return err
 	}
 	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {

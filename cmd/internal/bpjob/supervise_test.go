@@ -13,7 +13,8 @@ import (
 	"bproc/internal/job/place"
 )
 
-// TestSignalSupervisor has the number of a supervisor that is gone be that of another program.
+// TestSignalSupervisor checks that another program with the number of a former supervisor gets no
+// signal.
 func TestSignalSupervisor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late uint64

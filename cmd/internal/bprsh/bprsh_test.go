@@ -18,7 +18,7 @@ func TestManPage(t *testing.T) { manpage.CheckOptions(t, "../../../man/bprsh.1",
 
 func TestParse(t *testing.T) {
 	tests := []struct {
-		args string // with blanks between
+		args string // separated by spaces
 		want options
 	}{
 		{"n1 true", options{host: "n1", words: []string{"true"}}},

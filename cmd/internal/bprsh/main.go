@@ -14,7 +14,7 @@ import (
 	"bproc/internal/client"
 )
 
-// codeFailed is the exit code for failures of bprsh's own, as with ssh.
+// codeFailed is the exit code of bprsh's own failures, as with ssh.
 const codeFailed = 255
 
 // Main runs bprsh with the arguments of its command line and returns its exit code.
@@ -42,7 +42,7 @@ func Main(ctx context.Context, sh *bpsh.Shell, args []string) int {
 	return 0
 }
 
-// agent returns what to run where.
+// agent returns the command and the node on which to run it.
 func agent(ctx context.Context, sh *bpsh.Shell, o *options) (*bpsh.Agent, error) {
 	u, err := whose(o.user)
 	if err != nil {
@@ -65,7 +65,7 @@ func agent(ctx context.Context, sh *bpsh.Shell, o *options) (*bpsh.Agent, error)
 	return &bpsh.Agent{Cmd: cmd, Input: !o.noInput, Escape: o.escape}, nil
 }
 
-// whose returns the user of the command, and has this process be that one's.
+// whose returns the user of the command, and changes this process to that user.
 func whose(name string) (user, error) {
 	u := caller()
 	if name == "" || name == u.name {
@@ -83,8 +83,8 @@ func whose(name string) (user, error) {
 	return other, other.become()
 }
 
-// shellArgs returns the arguments of a shell for a command, or as a login shell. The name
-// of that begins with a dash.
+// shellArgs returns the arguments of a shell that executes a command or, without one, of a login
+// shell, whose name begins with a dash.
 func shellArgs(shell string, words []string) []string {
 	if len(words) == 0 {
 		return []string{"-" + path.Base(shell)}

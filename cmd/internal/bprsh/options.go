@@ -12,21 +12,21 @@ import (
 type terminals int
 
 const (
-	automatic terminals = iota // without a command, if standard input is one
+	automatic terminals = iota // if there is no command, and standard input is a terminal
 	never                      // -T
-	wanted                     // -t, if standard input is one
+	wanted                     // -t, if standard input is a terminal
 	forced                     // -tt
 )
 
-// options are what the command line says.
+// options are the options and operands of the command line.
 type options struct {
 	user          string
 	host          string
-	words         []string // of the command; none: a login shell
+	words         []string // of the command; none means a login shell
 	noInput       bool
 	quiet         bool
 	version       bool
-	configuration bool // -G: print settings, as git asks to learn whether this is a kind of ssh
+	configuration bool // -G: print settings; git uses it to find out whether this is a kind of ssh
 	help          bool
 	terminal      terminals
 	escape        int
@@ -34,9 +34,8 @@ type options struct {
 	send          []string // patterns of variables
 }
 
-// Options of ssh(1) and rsh(1), in letters: those that mean nothing here, alone or with a
-// value. What they ask for is there, as encryption and identities are, or is not at all,
-// as forwarding.
+// Letters of options of ssh(1) and rsh(1) that have no effect here, alone or with a value. Their
+// features are always there, as encryption and identities are, or never, as forwarding.
 const (
 	alone     = "1246AaCgGKkMNsvXxYy"
 	withValue = "BbcDFIiJLmOpQRSWwPE"
@@ -61,13 +60,13 @@ Flags:
 All other options of ssh are accepted and have no meaning here.
 `
 
-// long are the long options, by their letters.
+// long maps the long options to their letters.
 var long = map[string]byte{
 	"no-input": 'n', "terminal": 't', "no-terminal": 'T', "login": 'l', "escape": 'e',
 	"option": 'o', "quiet": 'q', "version": 'V', "help": 'h',
 }
 
-// parse reads a command line as ssh does: options are before the host, or between that and
+// parse parses a command line as ssh does: options stand before the host or between the host and
 // the first word of the command, and "--" ends them.
 func parse(args []string) (*options, error) {
 	o := &options{escape: '~'}
@@ -92,7 +91,7 @@ func parse(args []string) (*options, error) {
 	return o, nil
 }
 
-// setHost takes [user@]host. An option for the user goes before.
+// setHost parses [user@]host. A user given by an option takes precedence.
 func (o *options) setHost(arg string) {
 	o.host = arg
 	if at := strings.LastIndexByte(arg, '@'); at >= 0 {
@@ -103,8 +102,7 @@ func (o *options) setHost(arg string) {
 	}
 }
 
-// options takes options up to the first argument that is none, and reports whether "--"
-// has ended them.
+// options parses options up to the first other argument, and reports whether "--" ended them.
 func (o *options) options(args []string) (rest []string, ended bool, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -139,8 +137,8 @@ func (o *options) longOption(args []string) ([]string, error) {
 	return o.letters(string(letter), args[1:])
 }
 
-// letters takes short options, and of args the value of the last one if that is not
-// behind its letter.
+// letters parses short options. The value of the last one comes from args if none follows its
+// letter.
 func (o *options) letters(letters string, args []string) ([]string, error) {
 	for i := range len(letters) {
 		letter := letters[i]
@@ -223,7 +221,7 @@ func (o *options) setEscape(value string) error {
 	return nil
 }
 
-// setting takes one of ssh_config(5), NAME=VALUE or NAME VALUE.
+// setting parses a setting of ssh_config(5), NAME=VALUE or NAME VALUE.
 func (o *options) setting(text string) error {
 	at := strings.IndexAny(text, "= \t")
 	if at < 0 {

@@ -22,12 +22,12 @@ type user struct {
 	shell string
 }
 
-// defaultShell is that of users whose entry names none.
+// defaultShell is the shell of users whose entry names none.
 const defaultShell = "/bin/sh"
 
 const passwdFile = "/etc/passwd"
 
-// parseUser reads a line of passwd(5).
+// parseUser parses a line of passwd(5).
 func parseUser(line string) (user, bool) {
 	f := strings.Split(strings.TrimRight(line, "\n"), ":")
 	if len(f) != 7 {
@@ -48,8 +48,8 @@ func parseUser(line string) (user, bool) {
 	return u, true
 }
 
-// lookUp finds a user by name, or without one by number: in the file, or where else the
-// system has users (nsswitch.conf(5)).
+// lookUp finds a user by name or, if name is empty, by number. It searches /etc/passwd first, then
+// all sources of the system (nsswitch.conf(5)).
 func lookUp(name string, uid int) (user, error) {
 	is := func(u user) bool { return u.name == name || name == "" && u.uid == uid }
 	if f, err := os.Open(passwdFile); err == nil {
@@ -71,8 +71,7 @@ func lookUp(name string, uid int) (user, error) {
 	return user{}, fmt.Errorf("user %s is not known here", key)
 }
 
-// caller returns the user whose bprsh this is. One without an entry has what the
-// environment says.
+// caller returns the user of this process. A user without an entry is described by the environment.
 func caller() user {
 	uid := os.Getuid()
 	u, err := lookUp("", uid)
@@ -92,7 +91,7 @@ func caller() user {
 	return u
 }
 
-// become has this process, and so all that it starts, be another user's.
+// become changes this process, and so all its children, to another user.
 func (u *user) become() error {
 	out, err := exec.Command("id", "-G", "--", u.name).Output()
 	if err != nil {
@@ -112,16 +111,16 @@ func (u *user) become() error {
 	return nil
 }
 
-// PATH of a command, as login(1) has it for root and others.
+// PATH of a command, for root and for others, as in login(1).
 const (
 	rootPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	userPath = "/usr/local/bin:/usr/bin:/bin"
 )
 
-// locale are the patterns of variables that go along as with ssh on most systems.
+// locale are patterns of the variables that most systems pass on by default with ssh.
 var locale = []string{"LANG", "LC_*"}
 
-// environment returns that of a command.
+// environment returns the environment of a command.
 func (u *user) environment(o *options, onTerminal bool) []string {
 	search := userPath
 	if u.uid == 0 {
@@ -146,7 +145,7 @@ func (u *user) environment(o *options, onTerminal bool) []string {
 	return env
 }
 
-// set puts a variable into an environment, in the place of another value.
+// set puts a variable into an environment and replaces an earlier value.
 func set(env []string, variable string) []string {
 	name, _, _ := strings.Cut(variable, "=")
 	for i, v := range env {

@@ -11,14 +11,14 @@ import (
 // lookTime bounds a look at the processes of another node.
 const lookTime = time.Second
 
-// afar is what other nodes have told of their processes, to a bpsh on a node: the kernel there
-// does not know them.
+// afar holds the processes of other nodes for a bpsh that runs on a node, whose kernel does not
+// know them.
 type afar struct {
 	looks map[client.NodeID]*client.Look
 	all   map[client.PID]listed
 }
 
-// watch adds a node to those that are looked at. On the front end there is none: all processes
+// watch adds a node to the nodes to look at. On the front end it adds none, since all processes
 // have ghosts there.
 func (a *afar) watch(node client.NodeID) {
 	if a.looks[node] != nil {
@@ -34,7 +34,7 @@ func (a *afar) watch(node client.NodeID) {
 	a.looks[node] = look
 }
 
-// refresh asks the nodes. One that does not answer is not looked at any more.
+// refresh looks at the nodes. A node that does not answer is dropped.
 func (a *afar) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

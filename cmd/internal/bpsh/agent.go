@@ -12,13 +12,13 @@ import (
 
 // Agent is a command on one node, as bprsh runs it.
 type Agent struct {
-	Cmd    *client.Cmd // with all but standard input and outputs
-	Input  bool        // it has standard input
+	Cmd    *client.Cmd // complete but for standard input and outputs
+	Input  bool        // the command gets standard input
 	Escape int         // the escape character; see terminal.NoEscape
 }
 
-// RunAgent runs a command as bprsh does: its ghost leads a session, and the exit code is
-// that of the command, 128+n if it died of signal n, or 255.
+// RunAgent runs a command as bprsh does: its ghost leads a POSIX session, and the exit code is that
+// of the command, 128+n if it died of signal n, or 255.
 func (sh *Shell) RunAgent(ctx context.Context, a *Agent) int {
 	if err := inherited.CloseOnExec(ownDescriptors); err != nil {
 		sh.Say(err)
@@ -47,8 +47,8 @@ func (sh *Shell) agentSession(a *Agent) *session {
 	return s
 }
 
-// keys returns standard input of commands that have terminals: what is typed at one, or
-// the bytes of another file with the character for its end.
+// keys returns the standard input of commands with terminals: the keys typed at t or, if t is nil,
+// the bytes of standard input and the end-of-file character.
 func (s *session) keys(t *terminal.Terminal, escape int) io.Reader {
 	if t == nil {
 		return terminal.WithEnd(s.shell.Stdin)
@@ -61,7 +61,7 @@ func (s *session) keys(t *terminal.Terminal, escape int) io.Reader {
 	}
 }
 
-// raw has what is typed go to a command that has a terminal now.
+// raw sets the user's terminal to raw mode for a command that has a terminal.
 func (s *session) raw(j *job) error {
 	if j.cmd.Terminal == nil {
 		return nil

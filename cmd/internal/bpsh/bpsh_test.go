@@ -23,7 +23,7 @@ import (
 	"bproc/wire"
 )
 
-// asCommand makes the test program bpsh itself, for tests that send it signals.
+// asCommand makes the test program run as bpsh, for tests that send it signals.
 const asCommand = "BPSH_TEST_GHOST"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	fakemaster.Main(m)
 }
 
-// buffer is a bytes.Buffer for several goroutines, as a file is.
+// buffer is a bytes.Buffer for concurrent use, like a file.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -55,7 +55,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// result is what a run of bpsh leaves.
+// result is the outcome of a run of bpsh.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -69,7 +69,7 @@ func run(t *testing.T, c client.Client, stdin io.Reader, args ...string) result 
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// runTo is run with another standard output, and no input.
+// runTo is run with the given standard output and without input.
 func runTo(t *testing.T, c client.Client, stdout io.Writer, args ...string) result {
 	t.Helper()
 	var stderr buffer
@@ -86,10 +86,10 @@ var table = []wire.Node{
 	{ID: 3, Name: "d", State: "boot"},
 }
 
-// killed is a node that is up, and where a process is killed.
+// killed is a node that is up and on which the process is killed.
 const killed = 20
 
-// onRun answers Run by handle, and knows the node table.
+// onRun handles Run by handle, and answers requests for the node table.
 func onRun(handle func(c *fakemaster.Conn, r *wire.Run)) fakemaster.Handler {
 	return func(c *fakemaster.Conn, m wire.Message) {
 		switch m := m.(type) {
@@ -97,7 +97,7 @@ func onRun(handle func(c *fakemaster.Conn, r *wire.Run)) fakemaster.Handler {
 			handle(c, m)
 		case *wire.ListNodes:
 			c.Send(&wire.NodeList{Nodes: table})
-		case *wire.Attach: // after the connection has broken, or the process was killed
+		case *wire.Attach: // after a broken connection, or when the process was killed
 			if m.Node == killed {
 				c.Resumed(0)
 				return
@@ -108,7 +108,7 @@ func onRun(handle func(c *fakemaster.Conn, r *wire.Run)) fakemaster.Handler {
 }
 
 func TestExitCodes(t *testing.T) {
-	// Each node does what its number says.
+	// Each node behaves according to its number.
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
 		switch r.Node {
 		case 10:

@@ -10,17 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// codeTimedOut is the exit code of a command that took too long, as with timeout(1).
+// codeTimedOut is the exit code of a command that ran too long, as in timeout(1).
 const codeTimedOut = 124
 
-// grace is how long a command that is ended has from SIGTERM to SIGKILL, and parting how
-// long its output is waited for after that.
+// grace is the time from SIGTERM to SIGKILL, and parting the time to wait for output after SIGKILL.
 const (
 	grace   = 5 * time.Second
 	parting = time.Second
 )
 
-// ending ends commands before their time: each that takes too long (--timeout), and all when
+// ending ends commands early: each command that runs too long (--timeout), and all commands when
 // one has failed (--fail-fast). Their descendants end with them.
 type ending struct {
 	limit    time.Duration // 0: none
@@ -28,17 +27,17 @@ type ending struct {
 	once     sync.Once
 	failed   chan struct{} // closed at the first failure
 	first    *job          // the command that failed
-	giveUp   *time.Timer   // when starts under way are given up
+	giveUp   *time.Timer   // gives up starts under way
 	listing  listing
 }
 
-// The causes for which a command is ended or not started.
+// Reasons to end a command, or not to start it.
 var (
 	errTimedOut = errors.New("timed out")
 	errOther    = errors.New("another command failed")
 )
 
-// skips reports whether a command that is not started yet is not to be.
+// skips reports whether commands are no longer started.
 func (e *ending) skips() bool {
 	select {
 	case <-e.failed:
@@ -48,7 +47,7 @@ func (e *ending) skips() bool {
 	}
 }
 
-// within bounds the start of a command.
+// within bounds the time of a command's start.
 func (e *ending) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if e.limit == 0 {
 		return ctx, func() {}
@@ -56,8 +55,8 @@ func (e *ending) within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, e.limit, errTimedOut)
 }
 
-// oversee ends a command that has been started when its time has come. The caller calls
-// settle when it has ended, which returns the cause, if there was one.
+// oversee ends a started command when its time is up or another one has failed. When the command
+// has ended, the caller calls settle, which returns the reason, if oversee ended it.
 func (e *ending) oversee(ctx context.Context, j *job, began time.Time) (settle func() error) {
 	if e.limit == 0 && !e.failFast {
 		return func() error { return nil }
@@ -102,7 +101,7 @@ func (j *job) end(ctx context.Context, from *listing, ended <-chan struct{}) {
 	if within(parting, ended) {
 		return
 	}
-	j.cmd.Leave() // a process that is no descendant has its outputs open
+	j.cmd.Leave() // a process that is not a descendant holds its outputs open
 }
 
 func within(d time.Duration, ended <-chan struct{}) bool {
@@ -114,7 +113,8 @@ func within(d time.Duration, ended <-chan struct{}) bool {
 	}
 }
 
-// fail takes in that a command has failed. With --fail-fast, the first to do so ends the others.
+// fail records that a command has failed. With --fail-fast, the first failure ends the other
+// commands.
 func (s *session) fail(j *job) {
 	if !s.ending.failFast {
 		return
@@ -124,14 +124,14 @@ func (s *session) fail(j *job) {
 		if len(s.jobs) > 1 {
 			s.shell.Say(fmt.Errorf("node %d: %s; the other commands are ended", j.cmd.Node, j.outcome()))
 		}
-		// A start that is given up can leave descendants on its node, so it goes on for a
-		// while, and the command is ended then.
+		// Giving up a start may leave descendants on the node. So starts go on for a while, and
+		// their commands are ended afterwards.
 		s.ending.giveUp = time.AfterFunc(grace, func() { s.cancel(errOther) })
 		close(s.ending.failed)
 	})
 }
 
-// settle ends what is left of it when all commands have ended.
+// settle releases timers and looks after all commands have ended.
 func (e *ending) settle() {
 	if e.giveUp != nil {
 		e.giveUp.Stop()
@@ -139,7 +139,7 @@ func (e *ending) settle() {
 	e.listing.afar.close()
 }
 
-// timedOut says that a command took too long, and returns its exit code.
+// timedOut reports that a command ran too long, and returns its exit code.
 func (s *session) timedOut(j *job) int {
 	j.timedOut = true
 	if !s.json {
@@ -148,7 +148,7 @@ func (s *session) timedOut(j *job) int {
 	return codeTimedOut
 }
 
-// outcome says how a job has ended.
+// outcome says how a job ended.
 func (j *job) outcome() string {
 	if sig, ok := j.status.Signaled(); ok && j.code == j.status.ExitCode() {
 		return "ended by " + signalName(sig)
@@ -156,10 +156,10 @@ func (j *job) outcome() string {
 	return fmt.Sprintf("exit status %d", j.code)
 }
 
-// firstRealTime is the first real-time signal of programs: the C library has those before it.
+// firstRealTime is the first real-time signal for programs: the C library reserves those before it.
 const firstRealTime = 34
 
-// signalName returns the name of a signal, with that of a real-time signal as signal(7) has it.
+// signalName returns the name of a signal; real-time signals are named as in signal(7).
 func signalName(sig int) string {
 	if name := unix.SignalName(unix.Signal(sig)); name != "" {
 		return name

@@ -9,15 +9,15 @@ import (
 	"bproc/wire"
 )
 
-// fanout gives every node a copy of standard input. A node that takes none
-// holds the others up, unless its process has ended or closed its standard input.
+// fanout gives every node a copy of standard input. A node that does not read its copy holds up the
+// others, unless its process has ended or closed its standard input.
 type fanout struct {
 	src  io.Reader
 	taps []*tap
-	err  error // why input ended, if not by its end; set before taps are closed
+	err  error // why input ended before its end; set before taps are closed
 }
 
-// tap is the copy of one node.
+// tap is the copy for one node.
 type tap struct {
 	from   *fanout
 	pieces chan []byte
@@ -35,7 +35,7 @@ func (f *fanout) tap() *tap {
 	return t
 }
 
-// run copies until the end of the input, or until nobody is left to read it.
+// run copies until the end of the input, or until no node reads it.
 func (f *fanout) run() {
 	buf := make([]byte, wire.MaxData)
 	for f.wanted() {
@@ -76,7 +76,7 @@ func (f *fanout) send(piece []byte) {
 	}
 }
 
-// Read gives the next bytes of standard input.
+// Read implements [io.Reader] for the node's copy of standard input.
 func (t *tap) Read(p []byte) (int, error) {
 	if len(t.rest) == 0 {
 		select {
@@ -97,5 +97,5 @@ func (t *tap) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// InputEnded takes the node off: its process has ended, or reads no more. The client calls it.
+// InputEnded removes the node: its process has ended or no longer reads. The client calls it.
 func (t *tap) InputEnded() { t.once.Do(func() { close(t.gone) }) }

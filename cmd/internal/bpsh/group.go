@@ -10,8 +10,8 @@ import (
 	"bproc/nodeset"
 )
 
-// text is the standard output of a command as it is kept for --group: it can be told from
-// others without being read again.
+// text keeps the standard output of a command for --group. A hash tells it from other texts without
+// reading them again.
 type text struct {
 	kept io.Writer
 	hash maphash.Hash
@@ -19,7 +19,7 @@ type text struct {
 	last byte
 }
 
-// textSeed makes the sums of texts that are compared.
+// textSeed is the seed of all hashes that are compared.
 var textSeed = maphash.MakeSeed()
 
 func newText(kept io.Writer) *text {
@@ -37,8 +37,8 @@ func (t *text) Write(p []byte) (int, error) {
 	return t.kept.Write(p)
 }
 
-// printGroups prints what the commands have written to standard output: once what is the
-// same, after a line with its nodes. Commands that have written nothing are left out.
+// printGroups prints the standard output of the commands. Equal outputs are printed once, after a
+// line with their nodes. Empty outputs are left out.
 func (s *session) printGroups() error {
 	type sum struct {
 		hash uint64
@@ -86,7 +86,7 @@ func (s *session) printGroup(jobs []*job) error {
 	return nil
 }
 
-// divider is what stands before the output of a node, or of several.
+// divider returns the line before the output of one or more nodes.
 func divider(nodes string) string {
 	return nodes + "\t" + strings.Repeat("-", 69) + "\n"
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxHosts bounds the names that a range stands for.
+// maxHosts bounds the number of names in a range.
 const maxHosts = 1 << 16
 
-// expandHosts replaces Slurm's ranges of host names, n[0-3,7], by the names. What it does not
-// understand stays as it is, for the parser of node sets to complain of.
+// expandHosts expands Slurm's ranges of host names, such as n[0-3,7]. Elements that it does not
+// understand stay as they are, so that the parser of node sets reports them.
 func expandHosts(list string) string {
 	var names []string
 	for _, element := range splitHosts(list) {
@@ -29,7 +29,7 @@ func expandHosts(list string) string {
 	return strings.Join(names, ",")
 }
 
-// splitHosts splits a list at the commas that are not in brackets.
+// splitHosts splits a list at the commas outside of brackets.
 func splitHosts(list string) (elements []string) {
 	begin, depth := 0, 0
 	for i, c := range list {
@@ -48,7 +48,7 @@ func splitHosts(list string) (elements []string) {
 	return append(elements, list[begin:])
 }
 
-// expandRange returns the numbers of FIRST-LAST, with as many digits as FIRST has.
+// expandRange returns the numbers of FIRST-LAST with as many digits as FIRST.
 func expandRange(text string) []string {
 	first, last, ranged := strings.Cut(text, "-")
 	from, err := strconv.Atoi(first)

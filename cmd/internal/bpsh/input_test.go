@@ -36,8 +36,8 @@ func readAll(t *testing.T, c *fakemaster.Conn) string {
 	}
 }
 
-// TestInputToAll gives input to nodes of which one ends without reading it and
-// another after the first piece.
+// TestInputToAll gives input to several nodes. One of them ends without reading it, another after
+// the first piece.
 func TestInputToAll(t *testing.T) {
 	h := sha256.New()
 	if _, err := io.Copy(h, bulkInput()); err != nil {
@@ -69,8 +69,8 @@ func TestInputToAll(t *testing.T) {
 	}
 }
 
-// TestInputClosed gives input to two nodes, of which one closes its standard input and runs
-// until the other has read everything.
+// TestInputClosed gives input to two nodes. One closes its standard input and runs until the other
+// has read everything.
 func TestInputClosed(t *testing.T) {
 	read := make(chan struct{})
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
@@ -78,7 +78,7 @@ func TestInputClosed(t *testing.T) {
 		if r.Node == 0 {
 			c.CloseInput()
 			var rest sync.WaitGroup
-			rest.Go(c.Gone) // takes what was on its way
+			rest.Go(c.Gone) // takes input under way
 			<-read
 			c.EndOutputs()
 			c.EndProcess(0)
@@ -94,8 +94,8 @@ func TestInputClosed(t *testing.T) {
 	}
 }
 
-// TestSequentialInput has each node say what it reads. When a node whose turn
-// is to come were held up, the one before would not get its input.
+// TestSequentialInput lets each node print its input. If a node were held up before its turn, the
+// node whose turn it is would not get its input.
 func TestSequentialInput(t *testing.T) {
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
 		c.Started()
@@ -121,8 +121,8 @@ func TestSequentialInput(t *testing.T) {
 	}
 }
 
-// TestInputWithoutEnd has standard input on which a read does not return, as
-// some launchers leave it.
+// TestInputWithoutEnd has a standard input on which reads block forever, as some launchers leave
+// it.
 func TestInputWithoutEnd(t *testing.T) {
 	for _, nodes := range []string{"3", "0,1", "0,-1"} {
 		t.Run(nodes, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestInputUnreadable(t *testing.T) {
 	}
 }
 
-// TestFrontEndAmongNodes runs a command here and on a node, with the same input.
+// TestFrontEndAmongNodes runs a command on the front end and on a node, with the same input.
 func TestFrontEndAmongNodes(t *testing.T) {
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
 		c.Started()

@@ -16,8 +16,8 @@ type job struct {
 	task
 	cmd    *client.Cmd
 	outlet *outlet
-	tap    *tap          // its copy of standard input; nil: it has none
-	done   chan struct{} // closed when it has ended or could not start
+	tap    *tap          // its copy of standard input; nil: none
+	done   chan struct{} // closed when the command has ended or could not start
 
 	// When done:
 	code     int           // exit code
@@ -27,7 +27,7 @@ type job struct {
 	left     bool // to itself: what becomes of it is not known
 }
 
-// redirect sets up the standard outputs, and files of the node.
+// redirect sets up the standard outputs, and the files on the node.
 func (j *job) redirect(o *options) {
 	if o.noIO {
 		return
@@ -39,19 +39,19 @@ func (j *job) redirect(o *options) {
 	}
 }
 
-// onTerminal gives the command a terminal like this one.
+// onTerminal gives the command a terminal like the user's.
 func (j *job) onTerminal(t *terminal.Terminal) {
 	j.cmd.Terminal, j.cmd.Stderr = t.Wanted(), nil
 }
 
-// endInput ends the copy of standard input of a job that has none any more.
+// endInput ends the copy of standard input of a job that no longer reads it.
 func (j *job) endInput() {
 	if j.tap != nil {
 		j.tap.InputEnded()
 	}
 }
 
-// name puts the node before an error that does not name it.
+// name prefixes an error with the node unless the error names it.
 func (j *job) name(err error) error {
 	var e *client.Error
 	if errors.As(err, &e) && e.Node == j.cmd.Node {
@@ -60,7 +60,7 @@ func (j *job) name(err error) error {
 	return fmt.Errorf("node %d: %w", j.cmd.Node, err)
 }
 
-// tell takes in what went wrong with a command, and says it unless it is part of a result.
+// tell records an error of a command, and prints it unless it is part of a result.
 func (s *session) tell(j *job, err error) {
 	j.err = err
 	if !s.json {
@@ -75,7 +75,7 @@ const (
 	codeSignal      = 128
 )
 
-// failed says why a command did not start, and returns the exit code for that.
+// failed reports why a command did not start, and returns the exit code for it.
 func (s *session) failed(j *job, err error) int {
 	j.err = err
 	var sig signalError

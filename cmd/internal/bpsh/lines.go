@@ -5,20 +5,18 @@ import (
 	"io"
 )
 
-// maxLine bounds what -b may ask for, since each output of each node can hold
-// as much.
+// maxLine bounds the value of -b, since each output of each node may buffer that much.
 const maxLine = 1 << 20
 
-// lines is a writer that passes on whole lines, as many as there are with one
-// call of Write. A line with more bytes than the limit, its newline not counted,
-// is passed on in pieces. With a prefix each line and piece begins with that and ends in a newline;
-// without, no byte is changed.
+// lines is a writer that passes on whole lines, as many as possible with one call of Write. A line
+// longer than the limit, without its newline, is passed on in pieces. With a prefix, each line or
+// piece begins with the prefix and ends in a newline; without, no byte is changed.
 type lines struct {
 	out    io.Writer
 	prefix string
 	limit  int
 	line   []byte // incomplete
-	ready  []byte // what goes out with the next write
+	ready  []byte // to pass on with the next write
 }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -40,7 +38,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return len(p), l.send()
 }
 
-// end makes the first n bytes of the line ready to go out.
+// end makes the first n bytes of the line ready to pass on.
 func (l *lines) end(n int) {
 	l.ready = append(l.ready, l.prefix...)
 	l.ready = append(l.ready, l.line[:n]...)
@@ -59,7 +57,7 @@ func (l *lines) send() error {
 	return err
 }
 
-// flush passes on the last line, which has no newline.
+// flush passes on the last, incomplete line.
 func (l *lines) flush() error {
 	if len(l.line) > 0 {
 		l.end(len(l.line))

@@ -14,8 +14,8 @@ import (
 	"bproc/internal/procstat"
 )
 
-// listing lists the processes of this machine, and of nodes that are looked at. Those who ask at
-// the same time share a listing that was begun after they have asked.
+// listing lists the processes of this machine and of the watched nodes. Concurrent callers of get
+// share a listing that began after their calls.
 type listing struct {
 	mu    sync.Mutex
 	began time.Time
@@ -28,13 +28,13 @@ type listed struct {
 	parent client.PID
 	start  uint64
 	state  byte
-	afar   bool // on another node than this
+	afar   bool // on another node
 }
 
-// still reports whether a process seems to do nothing: it is stopped, or has ended.
+// still reports whether a process does not run: it is stopped or has ended.
 func (p listed) still() bool { return strings.IndexByte("TtZX", p.state) >= 0 }
 
-// get returns all processes that can be seen. The caller only reads it.
+// get returns all visible processes. The caller must not change the map.
 func (l *listing) get(ctx context.Context) map[client.PID]listed {
 	asked := time.Now()
 	l.mu.Lock()
@@ -64,7 +64,7 @@ func (l *listing) get(ctx context.Context) map[client.PID]listed {
 	return l.all
 }
 
-// of returns a process of a node, which may be this one; false if there is none.
+// of returns a process of a node, which may be this one, or false if there is none.
 func (l *listing) of(ctx context.Context, pid client.PID, node client.NodeID) (listed, bool) {
 	if p, ok := lookUp(pid); ok {
 		return p, true
@@ -76,7 +76,7 @@ func (l *listing) of(ctx context.Context, pid client.PID, node client.NodeID) (l
 	return p, ok
 }
 
-// last returns a process as it was listed last.
+// last returns a process as of the last listing.
 func (l *listing) last(pid client.PID) (listed, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,16 +84,16 @@ func (l *listing) last(pid client.PID) (listed, bool) {
 	return p, ok
 }
 
-// lookUp returns a process of this machine; false if there is none.
+// lookUp returns a process of this machine, or false if there is none.
 func lookUp(pid client.PID) (listed, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return listed{}, false // ended meanwhile
+		return listed{}, false // it has ended
 	}
 	return parseStat(text)
 }
 
-// parseStat returns the process of a stat file.
+// parseStat returns the process that a stat file describes.
 func parseStat(text []byte) (listed, bool) {
 	stat := procstat.Stat(text)
 	parent, ok := stat.Int(procstat.Parent)

@@ -10,7 +10,7 @@ import (
 	"bproc/cmd/internal/flags"
 )
 
-// options are what the command line says.
+// options are the options and operands of the command line.
 type options struct {
 	noInput    bool
 	noIO       bool
@@ -40,10 +40,10 @@ type options struct {
 	nodes string   // node specification
 	argv  []string // command and arguments
 
-	// Options of srun:
+	// Options of srun.
 	counts []int  // commands on each node
 	label  bool   // whole lines, each after the rank
-	reader *int   // the rank that has standard input; nil: all have it
+	reader *int   // the rank that has standard input; nil: all ranks
 	dir    string // working directory
 }
 
@@ -56,8 +56,8 @@ Usage:
 Flags:
 `
 
-// parse reads a command line. Package cobra, which other commands have for that, would
-// make the program larger by what it does not need, and its start longer.
+// parse parses a command line. It does without package cobra, which the other commands use: cobra
+// makes the program larger and its start longer.
 func (o *options) parse(args []string) error {
 	f := o.flags()
 	if err := f.Parse(args); err != nil {
@@ -66,7 +66,7 @@ func (o *options) parse(args []string) error {
 	return o.operands(f.Args())
 }
 
-// flags returns the options of a command line.
+// flags returns the option set.
 func (o *options) flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("bpsh", pflag.ContinueOnError)
 	f.SetInterspersed(false)
@@ -98,7 +98,7 @@ func (o *options) flags() *pflag.FlagSet {
 	return f
 }
 
-// operands takes what follows the options.
+// operands parses the operands.
 func (o *options) operands(args []string) error {
 	if o.version || o.help {
 		return nil
@@ -128,10 +128,10 @@ func (o *options) operands(args []string) error {
 	return o.consistent()
 }
 
-// maxTasks bounds the commands on each node, all of which are processes of the front end.
+// maxTasks bounds the commands on each node. Each of them is a process on the front end.
 const maxTasks = 1 << 16
 
-// consistent refuses options that are no use together, and values out of range.
+// consistent rejects combinations of options that make no sense, and values out of range.
 func (o *options) consistent() error {
 	lines := o.lineBuffer || o.prefix || o.sequential || o.divider
 	switch {
@@ -145,7 +145,7 @@ func (o *options) consistent() error {
 	return o.inRange()
 }
 
-// inRange returns an error for a number that is too small or too large.
+// inRange rejects numbers that are too small or too large.
 func (o *options) inRange() error {
 	switch {
 	case o.timeout < 0:

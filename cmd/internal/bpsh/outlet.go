@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// outlets makes the way that each node's output takes.
+// outlets describes how the output of all nodes is passed on.
 type outlets struct {
 	stdout io.Writer
 	stderr io.Writer
@@ -19,10 +19,10 @@ type outlets struct {
 	group  bool // standard output is kept; standard error in lines after the node's number
 	kept   bool // both are kept
 	label  bool // the prefix is the rank
-	ranks  int  // how many there are
+	ranks  int  // number of ranks
 }
 
-// outlet is the way of one node's output.
+// outlet passes on one node's output.
 type outlet struct {
 	stdout io.Writer
 	stderr io.Writer
@@ -63,8 +63,8 @@ func (o outlets) open(t task) *outlet {
 	return out
 }
 
-// before returns what is put before each line: the number of the node, or the rank with
-// as many digits as the largest has.
+// before returns the prefix of each line: the number of the node, or the rank with as many digits
+// as the largest rank.
 func (o outlets) before(t task) string {
 	switch {
 	case o.label:
@@ -75,7 +75,7 @@ func (o outlets) before(t task) string {
 	return ""
 }
 
-// close passes on what is kept of an output that has come to its end.
+// close passes on incomplete last lines at the end of the output.
 func (o *outlet) close() error {
 	var err error
 	for _, l := range o.lines {

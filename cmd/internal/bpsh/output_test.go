@@ -66,8 +66,8 @@ func TestOutputOfOneNode(t *testing.T) {
 	}
 }
 
-// TestLongOutput passes output of some size through every mode that keeps it
-// byte-exact, and then looks for what is left of it.
+// TestLongOutput passes large output through every mode that keeps it byte-exact, and then checks
+// that no files are left.
 func TestLongOutput(t *testing.T) {
 	text := make([]string, 4)
 	for node := range text {
@@ -119,7 +119,7 @@ func sorted(text string) string {
 	return strings.Join(lines, "")
 }
 
-// TestSequentialOrder has the last node speak first.
+// TestSequentialOrder lets the last node write first.
 func TestSequentialOrder(t *testing.T) {
 	ended := make([]chan struct{}, 3)
 	for i := range ended {
@@ -145,7 +145,7 @@ func TestSequentialOrder(t *testing.T) {
 	}
 }
 
-// TestOutputLost has a master that goes in the middle. Its ghost ends with it.
+// TestOutputLost has a master that ends during the output, and its ghost too.
 func TestOutputLost(t *testing.T) {
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
 		c.Started()
@@ -159,7 +159,7 @@ func TestOutputLost(t *testing.T) {
 	}
 }
 
-// TestNonblocking has another process make standard input and output non-blocking while bpsh
+// TestNonblocking makes standard input and output non-blocking from another process while bpsh
 // waits to read, and before it writes more than the pipe holds.
 func TestNonblocking(t *testing.T) {
 	pipe := func() (ends [2]*os.File) {
@@ -182,7 +182,7 @@ func TestNonblocking(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for range 2 { // the first read may have begun before
+		for range 2 { // the first read may have begun before the change
 			if _, err := stdin[1].WriteString("line\n"); err != nil {
 				t.Error(err)
 			}
@@ -240,8 +240,8 @@ func writable(f *os.File) bool {
 	return n > 0 || err != nil
 }
 
-// TestSequentialFull has a command go on writing whose turn never comes, for standard output takes
-// nothing.
+// TestSequentialFull lets a command go on writing whose turn never comes, because standard output
+// fails with ENOSPC.
 func TestSequentialFull(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

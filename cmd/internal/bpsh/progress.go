@@ -14,29 +14,28 @@ import (
 	"bproc/nodeset"
 )
 
-// progress is a line at the bottom of a terminal that says how many commands have ended, and
-// on which nodes others run, while what they print is kept. What else is written to the
-// terminal is written through it.
+// progress is a line at the bottom of a terminal. While output is kept, it shows how many commands
+// have ended and on which nodes others run. All other output to the terminal goes through Write.
 type progress struct {
 	terminal *os.File
 
 	mu    sync.Mutex
 	jobs  int
 	left  map[*job]bool
-	shown bool // the line stands on the terminal
+	shown bool // the line is on the terminal
 
 	quit chan struct{}
 	done chan struct{}
 }
 
-// A run that is over before showAfter shows nothing.
+// A run that ends before showAfter shows no line.
 const (
 	showAfter = 500 * time.Millisecond
 	showEvery = 200 * time.Millisecond
 )
 
-// newProgress returns the line for a shell whose standard error is a terminal, and what is
-// printed there goes through it from now on. Without a terminal it returns nil.
+// newProgress returns the line for a shell whose standard error is a terminal, and redirects the
+// shell's standard error through it. Without a terminal it returns nil.
 func newProgress(sh *Shell) *progress {
 	f, ok := client.FileOf(sh.Stderr)
 	if !ok || !isTerminal(f) {
@@ -52,7 +51,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// keepsOutput reports whether nothing is seen of the commands while they run.
+// keepsOutput reports whether no output of the commands is shown while they run.
 func (o *options) keepsOutput() bool { return o.group || o.json && !isTerminal(os.Stdout) }
 
 // begun adds a command.
@@ -63,7 +62,7 @@ func (p *progress) begun(j *job) {
 	}
 }
 
-// start begins to show the line. The caller calls stop.
+// start starts to show the line. The caller must call stop.
 func (p *progress) start() {
 	if p != nil {
 		go p.run()
@@ -87,7 +86,7 @@ func (p *progress) run() {
 	}
 }
 
-// stop takes the line away for good.
+// stop removes the line for good.
 func (p *progress) stop() {
 	if p != nil {
 		close(p.quit)
@@ -95,7 +94,7 @@ func (p *progress) stop() {
 	}
 }
 
-// ended takes in that a command has ended.
+// ended removes a command that has ended.
 func (p *progress) ended(j *job) {
 	if p != nil {
 		p.mu.Lock()
@@ -104,7 +103,7 @@ func (p *progress) ended(j *job) {
 	}
 }
 
-// Write writes to the terminal in place of the line, which comes back after it.
+// Write clears the line and writes to the terminal. The line comes back at its next update.
 func (p *progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"bproc/internal/client"
 )
 
-// result is how a command ended, as --json prints it on a line.
+// result describes the end of a command; --json prints it on one line.
 type result struct {
 	Node     client.NodeID `json:"node"` // -1: the front end
 	Rank     int           `json:"rank"`
@@ -21,15 +21,15 @@ type result struct {
 	TimedOut bool          `json:"timed_out,omitempty"`
 	Error    string        `json:"error,omitempty"`          // why it did not start, or its output was lost
 	Seconds  float64       `json:"seconds"`                  // from the request to the end
-	User     *float64      `json:"user_seconds,omitempty"`   // of processors
-	System   *float64      `json:"system_seconds,omitempty"` // as User, in the kernel
+	User     *float64      `json:"user_seconds,omitempty"`   // of processor time
+	System   *float64      `json:"system_seconds,omitempty"` // of processor time in the kernel
 	MaxRSS   *uint64       `json:"max_rss_kib,omitempty"`    // of the largest process
 	Stdout   string        `json:"stdout"`
 	Stderr   string        `json:"stderr"`
-	Base64   bool          `json:"base64,omitempty"` // stdout and stderr are, since they are no UTF-8
+	Base64   bool          `json:"base64,omitempty"` // stdout and stderr are in base64, since one of them is not UTF-8
 }
 
-// text returns outputs as text, or in base64 if one of them is none.
+// text enters the outputs as text or, if one of them is not UTF-8, in base64.
 func (r *result) text(stdout, stderr []byte) {
 	if utf8.Valid(stdout) && utf8.Valid(stderr) {
 		r.Stdout, r.Stderr = string(stdout), string(stderr)
@@ -39,7 +39,7 @@ func (r *result) text(stdout, stderr []byte) {
 	r.Stdout, r.Stderr = base64.StdEncoding.EncodeToString(stdout), base64.StdEncoding.EncodeToString(stderr)
 }
 
-// report prints the result of a command that has ended, or did not start.
+// report prints the result of a command that has ended or did not start.
 func (s *session) report(j *job, took time.Duration) error {
 	var stdout, stderr bytes.Buffer
 	j.outlet.spool.out = [2]io.Writer{&stdout, &stderr}

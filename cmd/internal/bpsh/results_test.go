@@ -16,8 +16,7 @@ import (
 	"bproc/wire"
 )
 
-// says answers Run with what a node prints to standard output, by its number, and on
-// standard error, and exit code 0.
+// says handles Run with exit code 0 and the given outputs of each node.
 func says(t *testing.T, stdout map[wire.NodeID]string, stderr map[wire.NodeID]string) fakemaster.Handler {
 	return onRun(func(c *fakemaster.Conn, r *wire.Run) {
 		c.Started()
@@ -37,7 +36,7 @@ func says(t *testing.T, stdout map[wire.NodeID]string, stderr map[wire.NodeID]st
 
 func TestGroup(t *testing.T) {
 	line := "\t" + strings.Repeat("-", 69) + "\n"
-	long := strings.Repeat("long\n", 100_000) // kept in a file
+	long := strings.Repeat("long\n", 100_000) // long enough for a file
 	tests := []struct {
 		name   string
 		nodes  string
@@ -66,7 +65,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// line is a line of --json.
+// line is a line of output with --json.
 type line struct {
 	Node, Rank, PID int
 	Exit            *int
@@ -168,8 +167,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestStubborn ends a command whose descendants ignore SIGTERM, the parent of one of which
-// has ended before SIGKILL comes.
+// TestStubborn ends a command whose descendants ignore SIGTERM. The parent of one of them has ended
+// before SIGKILL comes.
 func TestStubborn(t *testing.T) {
 	m := fakemaster.Start(t, onRun(nil))
 	pids := t.TempDir() + "/pids"
@@ -189,7 +188,7 @@ func TestStubborn(t *testing.T) {
 	}
 	for _, pid := range children {
 		for deadline := time.Now().Add(limit.Scaled(20 * time.Second)); ; time.Sleep(time.Millisecond) {
-			stat, _ := os.ReadFile("/proc/" + pid + "/stat") // one that was killed is there until it has run
+			stat, _ := os.ReadFile("/proc/" + pid + "/stat") // a killed process exists until it has run once more
 			if state := strings.Fields(string(stat)); len(state) <= 2 || state[2] == "Z" {
 				break
 			}
@@ -206,7 +205,7 @@ func TestFailFast(t *testing.T) {
 	if err := unix.Mkfifo(os.Getenv("PIPE"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The second fails when the others run.
+	// The second command fails while the others run.
 	script := `case $BPROC_RANK in *1) read a <$PIPE; exit 3;; *2) sleep 100;; *0) echo >$PIPE; sleep 100;; esac`
 	got := run(t, m.Client, strings.NewReader(""), "-k", "master,master,master", "sh", "-c", script)
 	if want := (result{3, "", "bpsh: node -1: exit status 3; the other commands are ended\n"}); got != want {

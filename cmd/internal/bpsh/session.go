@@ -20,24 +20,24 @@ type session struct {
 	shell   *Shell
 	jobs    []*job
 	taps    *fanout        // standard input of several nodes
-	turns   *turns         // output of one node after the other
-	signals signals        // what bpsh was sent
+	turns   *turns         // with output of one node after the other
+	signals signals        // signals that bpsh got
 	starts  chan struct{}  // one element for each start under way
-	started sync.WaitGroup // starts that are to come
+	started sync.WaitGroup // counts starts that are to come
 
-	ending   ending     // of commands before their time
-	json     bool       // results are printed, with outputs in them
-	group    bool       // outputs are printed at the end
-	reports  sync.Mutex // one result is printed after the other
-	progress *progress  // nil: none is shown
+	ending   ending     // ends commands early
+	json     bool       // print results, including outputs
+	group    bool       // print outputs at the end
+	reports  sync.Mutex // held while one result is printed
+	progress *progress  // nil: not shown
 	cancel   context.CancelCauseFunc
 
-	terminal *terminal.Terminal // of the user, while commands have one; nil: none
+	terminal *terminal.Terminal // the user's, while commands have terminals; nil: none
 	agent    bool               // bprsh
 }
 
-// maxStarts bounds the starts under way, each of which is a ghost that the
-// master has not adopted yet.
+// maxStarts bounds the starts under way, each of which is a ghost that the master has not adopted
+// yet.
 const maxStarts = 128
 
 func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
@@ -81,7 +81,7 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 	return s
 }
 
-// feed gives a job its standard input: that of all, or on nodes the given one.
+// feed gives a job its standard input: its tap, or the user's, on nodes through input.
 func (s *session) feed(j *job, o *options, input io.Reader) {
 	switch {
 	case o.reader != nil && *o.reader != j.rank:
@@ -95,7 +95,7 @@ func (s *session) feed(j *job, o *options, input io.Reader) {
 	}
 }
 
-// places returns where commands run, and their environment.
+// places returns the commands to run, with their nodes, and their environment.
 func (o *options) places(nodes []client.NodeID) (environment, []task) {
 	counts := o.counts
 	if counts == nil {
@@ -120,7 +120,7 @@ func (s *session) run(ctx context.Context) int {
 	stop := s.signals.watch(s.shell.catchAfter(), s.cancel)
 	s.progress.start()
 	if len(s.jobs) == 1 && s.turns == nil {
-		s.do(ctx, s.jobs[0]) // here: a goroutine of its own would cost a thread
+		s.do(ctx, s.jobs[0]) // in this goroutine: another one would cost a thread
 	} else if err := s.doAll(ctx); err != nil {
 		s.progress.stop()
 		s.shell.Say(err)
@@ -152,13 +152,13 @@ func (s *session) doAll(ctx context.Context) error {
 	}
 	if s.taps != nil {
 		s.started.Wait()
-		// Not waited for: it may be in a read from a terminal.
+		// doAll does not wait for this goroutine, which may be blocked in a read from a terminal.
 		go s.taps.run()
 	}
 	return group.Wait()
 }
 
-// do runs one job, and says how it ended where that is wanted.
+// do runs one job, and reports its end if that is wanted.
 func (s *session) do(ctx context.Context, j *job) {
 	defer close(j.done)
 	began := time.Now()
@@ -199,7 +199,7 @@ func (s *session) perform(ctx context.Context, j *job, began time.Time) {
 	}
 }
 
-// start starts a job, when its turn has come.
+// start starts a job when one of the slots for starts is free.
 func (s *session) start(ctx context.Context, j *job) error {
 	s.starts <- struct{}{}
 	defer func() { <-s.starts }()
@@ -273,10 +273,10 @@ func (s *session) leaveBehind(j *job) {
 // errLeft is for commands that the user has left to themselves.
 var errLeft = errors.New("disconnected; the command gets SIGHUP")
 
-// end returns the largest exit code, or with --fail-fast that of the first that failed. When bpsh itself got a signal, and a command
-// died of it, bpsh does so too, so that a shell's loop around it stops at SIGINT,
-// and a shell at a terminal says what ended its job. Launchers, which have no
-// terminal, get the exit code: some take a death by a signal for success.
+// end returns the largest exit code or, with --fail-fast, the code of the first failed command. If
+// bpsh got a signal and a command died of it, bpsh dies of it too: so a shell's loop around bpsh
+// stops at SIGINT, and a shell at a terminal reports the reason. Launchers, which have no terminal,
+// get the exit code, since some of them take death by a signal for success.
 func (s *session) end() int {
 	code := 0
 	for _, j := range s.jobs {

@@ -13,14 +13,14 @@ import (
 	"bproc/internal/procstat"
 )
 
-// The ghosts of bprsh, and of commands with terminals, lead sessions: what this terminal
-// sends does not reach them, and what this command gets is for the whole session.
+// The ghosts of bprsh, and of commands with terminals, lead POSIX sessions. So signals of this
+// terminal do not reach them, and signals to this command go to their whole sessions.
 
-// also adds the signals that are caught for the sake of such ghosts.
+// also adds the signals that are caught for such ghosts.
 func (s *signals) also(caught []os.Signal) []os.Signal {
 	switch {
 	case s.terminal != nil:
-		// SIGPIPE: not to die with the terminal raw.
+		// SIGPIPE must not end bpsh while the terminal is raw.
 		return append(slices.Clone(caught), unix.SIGWINCH, unix.SIGCONT, unix.SIGPIPE)
 	case s.agent:
 		return append(slices.Clone(caught), unix.SIGTSTP)
@@ -28,7 +28,7 @@ func (s *signals) also(caught []os.Signal) []os.Signal {
 	return caught
 }
 
-// changed takes in that the terminal may be another.
+// changed handles signals after which the terminal may have another size or mode.
 func (s *signals) changed(sig unix.Signal) {
 	if sig == unix.SIGPIPE {
 		return
@@ -39,7 +39,7 @@ func (s *signals) changed(sig unix.Signal) {
 	s.resize()
 }
 
-// resize gives the terminals of the commands the size of this one.
+// resize gives the commands' terminals the size of the user's.
 func (s *signals) resize() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,13 +49,13 @@ func (s *signals) resize() {
 	}
 }
 
-// stop stops the sessions of the commands, and then this process, if its group can be
-// stopped at all; and has them go on when that does.
+// stop stops the sessions of the commands and then this process, unless its process group is
+// orphaned, in which case SIGTSTP has no effect. When this process continues, the sessions do too.
 func (s *signals) stop(incoming chan<- os.Signal) {
 	s.toSessions(unix.SIGSTOP)
 	runtime.LockOSThread()
 	signal.Reset(unix.SIGTSTP)
-	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGTSTP) // returns when it goes on
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGTSTP) // returns after SIGCONT
 	signal.Notify(incoming, unix.SIGTSTP)
 	runtime.UnlockOSThread()
 	s.toSessions(unix.SIGCONT)
@@ -71,7 +71,7 @@ func (s *signals) toSessions(sig unix.Signal) {
 	}
 }
 
-// leave leaves the commands to themselves: their terminals hang up.
+// leave disconnects from the commands: their terminals hang up.
 func (s *signals) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,15 +88,15 @@ func (s *signals) leaveLocked(why unix.Signal) {
 	}
 }
 
-// hasLeft reports whether the commands have been left to themselves, and by what signal.
+// hasLeft reports whether bpsh has disconnected from the commands, and for which signal.
 func (s *signals) hasLeft() (why unix.Signal, left bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why, s.left
 }
 
-// hangUpRest sends SIGHUP to what is left of the session of a command of bprsh that has
-// ended after bprsh was told to end: such as jobs in groups of their own.
+// hangUpRest sends SIGHUP to the rest of the session, such as jobs in their own process groups, of
+// a bprsh command that ended after a signal told bprsh to end.
 func (s *signals) hangUpRest(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,8 @@ func (s *signals) hangUpRest(j *job) {
 	}
 }
 
-// toSession sends signals to all processes of a session, to their ghosts, and reports whether there
-// are any here.
+// toSession sends signals to all processes of a session, by their ghosts, and reports whether it
+// found any on this machine.
 func toSession(sid client.PID, signals ...unix.Signal) (found bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -121,7 +121,7 @@ func toSession(sid client.PID, signals ...unix.Signal) (found bool) {
 		}
 		stat, err := os.ReadFile("/proc/" + name + "/stat")
 		if err != nil {
-			continue // ended meanwhile
+			continue // it has ended
 		}
 		if s, ok := procstat.Stat(stat).Int(procstat.Session); ok && client.PID(s) == sid {
 			found = true

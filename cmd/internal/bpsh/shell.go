@@ -14,31 +14,31 @@ import (
 	"bproc/internal/inherited"
 )
 
-// Shell is bpsh with what it works on.
+// Shell is bpsh with its inputs and outputs.
 type Shell struct {
-	Name   string // of the command, before its messages; empty: bpsh
+	Name   string // of the command, for its messages; empty: bpsh
 	Client *client.Client
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// CatchAfter is how long signals keep their default actions; zero: they
-	// are caught from the beginning.
+	// CatchAfter is how long signals keep their default actions. Zero means that bpsh catches them
+	// from the beginning.
 	CatchAfter time.Duration
 
 	mu   sync.Mutex
-	said map[string]bool // messages so far
-	used used            // by the commands
+	said map[string]bool // messages printed so far
+	used used            // resources used by the commands
 }
 
-// ownDescriptors is how many descriptors bpsh is meant to be started with.
+// ownDescriptors is the number of descriptors with which bpsh is normally started.
 const ownDescriptors = 3
 
-// codeFailed is the exit code for failures of bpsh's own, as with ssh.
+// codeFailed is the exit code of bpsh's own failures, as with ssh.
 const codeFailed = 255
 
-// Main runs bpsh with the arguments of its command line and returns its exit
-// code. It does not return when bpsh has to die of a signal.
+// Main runs bpsh with the arguments of its command line and returns its exit code. It does not
+// return if bpsh must die of a signal.
 func (sh *Shell) Main(ctx context.Context, args []string) int {
 	begin := time.Now()
 	var o options
@@ -76,10 +76,10 @@ func (sh *Shell) run(ctx context.Context, o *options) (int, error) {
 	return sh.runOn(ctx, o, nodes)
 }
 
-// runOn runs the command on nodes and returns the exit code.
+// runOn runs the command on nodes and returns its exit code.
 func (sh *Shell) runOn(ctx context.Context, o *options, nodes []client.NodeID) (int, error) {
-	// Launchers leave many open: a ghost that lives on would keep the other ends of their
-	// pipes waiting.
+	// Launchers leave many descriptors open. A surviving ghost would hold the other ends of their
+	// pipes open.
 	if err := inherited.CloseOnExec(ownDescriptors); err != nil {
 		return 0, err
 	}
@@ -89,10 +89,10 @@ func (sh *Shell) runOn(ctx context.Context, o *options, nodes []client.NodeID) (
 	return code, nil
 }
 
-// tableTimeout bounds the question for the node table.
+// tableTimeout bounds the request for the node table.
 const tableTimeout = 10 * time.Second
 
-// Nodes returns the nodes that a specification means.
+// Nodes returns the nodes of a specification.
 func (sh *Shell) Nodes(ctx context.Context, spec string) ([]client.NodeID, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tableTimeout, errors.New("the master does not answer"))
 	defer cancel()

@@ -13,22 +13,21 @@ import (
 	"bproc/cmd/internal/terminal"
 )
 
-// signals is what bpsh does about the signals it gets.
+// signals handles the signals that bpsh gets.
 //
-//	SIGINT, SIGQUIT  the terminal gave them to the ghosts too: wait for those
+//	SIGINT, SIGQUIT  the terminal sent them to the ghosts too: wait for the ghosts
 //	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2
-//	                 sent to bpsh: passed on to the ghosts; batch systems warn by them
-//	SIGTSTP          to bprsh: stops its command, too
-//	all others have the action that Go gives them, by default that of the kernel
+//	                 passed on to the ghosts; batch systems use them as warnings
+//	SIGTSTP          bprsh only: stops its command, too
+//	all others keep the action of the Go runtime, by default that of the kernel
 //
-// Each but SIGUSR1 and SIGUSR2 also ends the starts that are under way. The ghosts of bprsh,
-// and those whose commands have terminals, are in sessions of their own: see passAsAgent
-// and onTerminal.
+// All of them but SIGUSR1 and SIGUSR2 also end the starts that are under way. The ghosts of bprsh,
+// and of commands with terminals, lead POSIX sessions: see sessions.go.
 type signals struct {
 	mu    sync.Mutex
 	got   []unix.Signal
-	jobs  []*job // that run
-	stuck bool   // nothing is waited for that is sure to come
+	jobs  []*job // that have started
+	stuck bool   // ghosts may never end: the next signal ends bpsh
 
 	agent    bool               // bprsh
 	terminal *terminal.Terminal // of the user, while commands have one
@@ -37,19 +36,18 @@ type signals struct {
 	leaving  chan struct{}      // closed then
 }
 
-// signalError is the cause for a start that was given up.
+// signalError is the cause of a start that was given up.
 type signalError unix.Signal
 
 func (e signalError) Error() string { return "caught " + signalName(int(e)) }
 
-// CatchAfter is how long a bpsh started from the command line leaves signals
-// their default actions. To catch them costs two threads, a fifth of what it
-// takes to run /bin/true on a node. A bpsh that is ended before hangs up its
-// processes, as one ended by SIGKILL does at any time.
+// CatchAfter is how long a bpsh started from the command line leaves signals their default actions.
+// Catching them costs two threads, a fifth of the time to run /bin/true on a node. The processes of
+// a bpsh that is ended earlier are hung up, as those of a bpsh ended by SIGKILL at any time.
 const CatchAfter = 20 * time.Millisecond
 
-// catchAfter returns when to begin to catch signals: at once where a person may
-// press a key, who does not notice the cost.
+// catchAfter returns the delay before signals are caught. At a terminal, where a person may press a
+// key and does not notice the cost, it is zero.
 func (s *Shell) catchAfter() time.Duration {
 	if atTerminal() {
 		return 0
@@ -67,10 +65,10 @@ func atTerminal() bool {
 	return false
 }
 
-// caught are the signals that bpsh catches.
+// caught lists the signals that bpsh always catches.
 var caught = []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2}
 
-// watch begins to catch signals after a time. The caller calls stop to end it.
+// watch starts to catch signals after a delay. The caller must call stop.
 func (s *signals) watch(after time.Duration, cancel context.CancelCauseFunc) (stop func()) {
 	w := &watch{signals: s, cancel: cancel, quit: make(chan struct{}), ended: make(chan struct{})}
 	if after == 0 {
@@ -89,7 +87,7 @@ func (s *signals) watch(after time.Duration, cancel context.CancelCauseFunc) (st
 	}
 }
 
-// watch is the goroutine that gets the signals.
+// watch is the goroutine that receives the signals.
 type watch struct {
 	signals  *signals
 	caught   []os.Signal
@@ -99,7 +97,7 @@ type watch struct {
 	ended    chan struct{}
 }
 
-// catch begins to catch, but for signals that bpsh was started with as ignored.
+// catch starts to catch signals, except those that were ignored when bpsh was started.
 func (w *watch) catch() {
 	w.incoming = make(chan os.Signal, 8)
 	for _, sig := range w.signals.also(caught) {
@@ -127,9 +125,9 @@ func (w *watch) run() {
 	}
 }
 
-// settle waits until what was caught so far is in the channel, as signal.Stop does for
-// any channel. The signals need not get their actions back before bpsh ends, each of
-// which would cost several changes of threads.
+// settle waits until all signals so far are in the channel, as signal.Stop does for any channel. It
+// does not restore the actions of all signals, which bpsh does not need before it ends: each would
+// cost several thread switches.
 func (w *watch) settle() {
 	if len(w.caught) == 0 {
 		return
@@ -139,7 +137,7 @@ func (w *watch) settle() {
 	signal.Stop(other)
 }
 
-// drain takes what came before the end: it matters whether bpsh was interrupted.
+// drain handles the signals that came before the end: an interrupt determines how bpsh ends.
 func (w *watch) drain() {
 	for {
 		select {
@@ -156,7 +154,7 @@ func (w *watch) stop() {
 	<-w.ended
 }
 
-// ends reports whether a signal asks for the end.
+// ends reports whether a signal asks a process to end.
 func ends(sig unix.Signal) bool {
 	return sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGTERM || sig == unix.SIGHUP
 }
@@ -200,15 +198,15 @@ func (s *signals) started(j *job) {
 	}
 }
 
-// passLocked passes a signal on to a ghost. It may have ended; that is no error.
+// passLocked passes a signal on to a ghost, which may have ended.
 func (s *signals) passLocked(j *job, sig unix.Signal) {
 	if j.cmd.Terminal != nil && ends(sig) {
 		s.leaveLocked(sig)
 		return
 	}
 	if s.agent && j.cmd.Session {
-		// Soon SIGKILL may follow, and there is nobody to see to other groups. On a node there is
-		// none here whose processes are on another.
+		// SIGKILL may follow soon, and nothing else would reach the session's other process groups.
+		// On a node, this machine's /proc has no processes of a session on another node.
 		if !ends(sig) || !toSession(j.cmd.PID, sig) {
 			_ = unix.Kill(-int(j.cmd.PID), sig)
 		}
@@ -220,8 +218,7 @@ func (s *signals) passLocked(j *job, sig unix.Signal) {
 	}
 }
 
-// giveUp lets the next signal end bpsh: when the master is gone, the ghosts that
-// are left may not end, and bpsh must not be stuck with them.
+// giveUp lets the next signal end bpsh: without the master, the remaining ghosts may never end.
 func (s *signals) giveUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,8 +237,8 @@ func (s *signals) has(sig unix.Signal) bool {
 	return false
 }
 
-// die ends this process with a signal's default action. The signal is for this
-// thread, which has it before the call returns.
+// die ends this process by a signal's default action. The signal is directed at this thread, which
+// gets it before the call returns.
 func die(sig unix.Signal) {
 	runtime.LockOSThread()
 	signal.Reset(sig)

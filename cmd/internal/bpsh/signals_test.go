@@ -20,7 +20,7 @@ import (
 	"bproc/wire"
 )
 
-// command is bpsh as a process of its own, in a process group of its own.
+// command returns bpsh as a process in its own process group.
 func command(t *testing.T, m *fakemaster.Master, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", args...)
@@ -34,7 +34,7 @@ func TestSignals(t *testing.T) {
 	tests := []struct {
 		name   string
 		signal syscall.Signal
-		status wire.Status // the fake master ends the ghost so; 0: the signal itself does
+		status wire.Status // the fake master's status for the end of the ghost; 0: the signal ends it
 		want   syscall.WaitStatus
 	}{
 		{"SIGTERM is passed on", syscall.SIGTERM, 0, 143 << 8},
@@ -83,8 +83,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// pending reports whether a process has signals that it was not given yet
-// (proc(5)).
+// pending reports whether a process has signals that are not delivered yet (proc(5)).
 func pending(t *testing.T, pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -93,7 +92,7 @@ func pending(t *testing.T, pid int) bool {
 	return !strings.Contains(string(status), "\nShdPnd:\t0000000000000000\n")
 }
 
-// TestSignalWhenLost has a master that goes, and a ghost that stays.
+// TestSignalWhenLost has a master that ends, and a ghost that does not.
 func TestSignalWhenLost(t *testing.T) {
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
 		c.Started()
@@ -111,7 +110,7 @@ func TestSignalWhenLost(t *testing.T) {
 	if want := "bpsh: node 3 is down\n"; line != want {
 		t.Errorf("got %q, %v, want %q", line, err, want)
 	}
-	// The message is there a moment before bpsh gives up.
+	// The message appears a moment before bpsh gives up.
 	for unix.Kill(cmd.Process.Pid, unix.SIGINT) == nil && !ended(t, cmd.Process.Pid) {
 		runtime.Gosched()
 	}
@@ -189,7 +188,7 @@ func TestSignalWhileStarting(t *testing.T) {
 	}
 }
 
-// TestIgnoredHangUp starts bpsh as nohup does.
+// TestIgnoredHangUp starts bpsh with SIGHUP ignored, like nohup(1).
 func TestIgnoredHangUp(t *testing.T) {
 	runs := make(chan *wire.Run, 1)
 	signalled := make(chan struct{})
@@ -226,8 +225,7 @@ func selfPath(t *testing.T) string {
 	return path
 }
 
-// TestDescriptorsAreNotInherited gives bpsh a descriptor that is not for the
-// ghost.
+// TestDescriptorsAreNotInherited gives bpsh a descriptor that the ghost must not inherit.
 func TestDescriptorsAreNotInherited(t *testing.T) {
 	links := make(chan []string, 1)
 	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
@@ -255,7 +253,7 @@ func TestDescriptorsAreNotInherited(t *testing.T) {
 	}
 }
 
-// descriptors returns what the descriptors of a process are.
+// descriptors returns the targets of a process's descriptors.
 func descriptors(t *testing.T, pid int) []string {
 	var links []string
 	dir := fmt.Sprintf("/proc/%d/fd", pid)

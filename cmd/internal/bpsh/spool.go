@@ -10,12 +10,12 @@ import (
 	"sync"
 )
 
-// spool keeps the output of a node until it is the node's turn, and passes it
-// on from then: a little in memory, the rest in a file without a name. To hold
-// the node up instead could be a deadlock, when it reads its input no more and
-// the node whose turn it is waits for the same input.
+// spool keeps the output of a node until the node's turn, and passes it on from then. Up to
+// spoolMemory bytes are kept in memory, the rest in an unlinked file. Blocking the node instead
+// could be a deadlock: it would no longer read its input, for which the node whose turn it is may
+// wait.
 //
-// What is kept is a sequence of pieces, each after its output and length.
+// The kept output is a sequence of pieces, each after the number of its output and its length.
 type spool struct {
 	out    [2]io.Writer // standard output and error
 	header string       // printed when the turn comes
@@ -30,10 +30,10 @@ type spool struct {
 // spoolMemory is how much of a node's output is kept in memory.
 const spoolMemory = 64 << 10
 
-// pieceHeader is the size of what is before each piece.
+// pieceHeader is the size of the header of each piece.
 const pieceHeader = 1 + 4
 
-// spoolStream is one of the two outputs.
+// spoolStream is the writer of one of the two outputs.
 type spoolStream struct {
 	spool *spool
 	index byte
@@ -57,7 +57,7 @@ func (w spoolStream) Write(p []byte) (int, error) {
 	return len(p), s.spill()
 }
 
-// spill moves what is in memory to the file.
+// spill moves the pieces in memory to the file.
 func (s *spool) spill() error {
 	if s.file == nil {
 		f, err := os.CreateTemp("", "bpsh-")
@@ -77,8 +77,8 @@ func (s *spool) spill() error {
 	return nil
 }
 
-// discard forgets what was kept, and passes on what comes from now on: where that fails, the
-// command is ended.
+// discard forgets the kept output, and passes on new output directly. If that fails, the command is
+// ended.
 func (s *spool) discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *spool) discard() {
 	s.open, s.memory, s.file = true, nil, nil
 }
 
-// release passes on what was kept; what comes from now on is passed on at once.
+// release passes on the kept output; new output is passed on directly.
 func (s *spool) release() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *spool) replayFile(r *bufio.Reader) error {
 	}
 }
 
-// turns gives the nodes their turns.
+// turns releases the output of the nodes, one after the other.
 type turns struct {
 	spools []*spool
 	done   []<-chan struct{}

@@ -19,7 +19,7 @@ import (
 	"bproc/internal/client"
 )
 
-// srunOptions are what the command line of srun says.
+// srunOptions are the options of srun's command line.
 type srunOptions struct {
 	options
 	nodeCount  string // N, or MIN-MAX
@@ -43,8 +43,8 @@ Usage:
 Flags:
 `
 
-// Options of srun(1) that mean nothing here: there are no partitions, accounts and
-// allocations, and processors and memory are not handed out.
+// Options of srun(1) without effect: bproc has no partitions, accounts or allocations, and does not
+// allot processors and memory.
 var (
 	srunIgnored = []string{
 		"partition/p", "account/A", "job-name/J", "cpus-per-task/c", "distribution/m", "qos/q", "wait/W", "mem",
@@ -70,7 +70,7 @@ func (o *srunOptions) flags() *pflag.FlagSet {
 	f.BoolVarP(&o.label, "label", "l", false, "whole lines, each after the rank of its command")
 	f.StringVarP(&o.killOn, "kill-on-bad-exit", "K", "0", "end all commands when one has failed (`0 or 1`)")
 	f.Lookup("kill-on-bad-exit").NoOptDefVal = "1"
-	for _, digit := range []string{"0", "1"} { // of -K0 and -K1
+	for _, digit := range []string{"0", "1"} { // for -K0 and -K1
 		name := "kill-on-bad-exit-" + digit
 		f.BoolFuncP(name, digit, "", func(string) error { return f.Set("kill-on-bad-exit", digit) })
 		f.Lookup(name).Hidden = true
@@ -98,8 +98,8 @@ func (o *srunOptions) flags() *pflag.FlagSet {
 	return f
 }
 
-// Srun runs bpsh under the name srun, with the arguments of its command line, and returns
-// its exit code.
+// Srun runs bpsh under the name srun with the arguments of its command line, and returns its exit
+// code.
 func (sh *Shell) Srun(ctx context.Context, args []string) int {
 	sh.Name = "srun"
 	var o srunOptions
@@ -138,7 +138,7 @@ func (sh *Shell) Srun(ctx context.Context, args []string) int {
 	return code
 }
 
-// complete takes what the options say that can be wrong.
+// complete checks the values of options and derives the options of bpsh from them.
 func (o *srunOptions) complete(args []string) (err error) {
 	o.argv, o.lineLength = args, maxLine
 	if n, convErr := strconv.Atoi(os.Getenv("SLURM_NTASKS")); o.tasks == 0 && convErr == nil {
@@ -162,7 +162,7 @@ func (o *srunOptions) complete(args []string) (err error) {
 	return o.consistent()
 }
 
-// possible returns an error for options of srun that ask for what there is not here.
+// possible rejects options of srun that ask for missing features.
 func (o *srunOptions) possible() error {
 	switch {
 	case len(o.argv) == 0:
@@ -179,8 +179,8 @@ func (o *srunOptions) possible() error {
 	return nil
 }
 
-// spec returns the nodes to choose from, as bpsh names them. Those of an allocation are in
-// the environment.
+// spec returns the candidate nodes as a specification of bpsh. The environment names the nodes of
+// an allocation.
 func (o *srunOptions) spec() string {
 	spec := o.nodelist
 	for _, name := range []string{"SLURM_JOB_NODELIST", "SLURM_NODELIST", "NODES"} {
@@ -203,8 +203,8 @@ func (o *srunOptions) spec() string {
 	return spec
 }
 
-// layOut chooses nodes and says how many commands each has: the first ones have one more if
-// it does not come out even, as with Slurm's block distribution.
+// layOut chooses nodes and counts the commands of each. The first nodes get one more if the number
+// is not divisible, as with Slurm's block distribution.
 func (o *srunOptions) layOut(from []client.NodeID) ([]client.NodeID, error) {
 	least, most, err := o.nodeRange(from)
 	if err != nil {
@@ -240,9 +240,9 @@ func (o *srunOptions) layOut(from []client.NodeID) ([]client.NodeID, error) {
 	return nodes, nil
 }
 
-// nodeRange returns the least and the largest number of nodes. If the command line does not
-// say it, a list of nodes means all of them, and otherwise there are as few as need be, of one
-// command each unless more are asked for.
+// nodeRange returns the least and the largest number of nodes. Without --nodes, a node list means
+// all its nodes; otherwise there are as few nodes as possible, with one command each unless more
+// are asked for.
 func (o *srunOptions) nodeRange(from []client.NodeID) (least, most int, err error) {
 	if o.nodeCount != "" {
 		first, last, isRange := strings.Cut(o.nodeCount, "-")

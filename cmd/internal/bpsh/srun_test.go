@@ -16,7 +16,7 @@ import (
 	"bproc/wire"
 )
 
-// srun runs bpsh under that name.
+// srun runs bpsh under the name srun.
 func srun(t *testing.T, c client.Client, stdin io.Reader, args ...string) result {
 	t.Helper()
 	var stdout, stderr buffer
@@ -25,7 +25,7 @@ func srun(t *testing.T, c client.Client, stdin io.Reader, args ...string) result
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// places answers Run with the variables by which a command finds its place.
+// places handles Run by printing the variables with the command's position.
 func places(c *fakemaster.Conn, r *wire.Run) {
 	values := map[string]string{}
 	for _, v := range r.Command.Env {
@@ -117,7 +117,8 @@ func TestSrunInput(t *testing.T) {
 	}
 }
 
-// TestSrunKill has the first of two commands fail, which ends the second or does not.
+// TestSrunKill lets the first of two commands fail, which ends the second only with
+// --kill-on-bad-exit.
 func TestSrunKill(t *testing.T) {
 	t.Setenv("PIPE", t.TempDir()+"/pipe")
 	if err := unix.Mkfifo(os.Getenv("PIPE"), 0o600); err != nil {
@@ -125,7 +126,7 @@ func TestSrunKill(t *testing.T) {
 	}
 	scripts := map[int]string{
 		3: "case $SLURM_PROCID in 0) exit 3;; *) sleep 100;; esac",
-		4: "case $SLURM_PROCID in 0) exec >$PIPE; exit 3;; *) cat <$PIPE; exit 4;; esac", // when the first has ended
+		4: "case $SLURM_PROCID in 0) exec >$PIPE; exit 3;; *) cat <$PIPE; exit 4;; esac", // 4: after the end of the first
 	}
 	m := fakemaster.Start(t, onRun(nil))
 	for option, code := range map[string]int{"-K": 3, "-K1": 3, "--kill-on-bad-exit": 3, "-K0": 4, "-K=0": 4, "-u": 4} {
@@ -136,7 +137,7 @@ func TestSrunKill(t *testing.T) {
 	}
 }
 
-// TestSrunManPage looks for all of its options in the page of bpsh.
+// TestSrunManPage looks for all options of srun in the manual page of bpsh.
 func TestSrunManPage(t *testing.T) {
 	help := srun(t, client.Client{}, nil, "--help")
 	if help.code != 0 || help.stderr != "" {

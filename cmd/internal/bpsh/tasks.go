@@ -12,15 +12,15 @@ import (
 	"bproc/nodeset"
 )
 
-// task is the place of a command among all of them.
+// task is the position of a command among all commands.
 type task struct {
 	node  client.NodeID
-	rank  int // among all
-	local int // among those of its node
-	place int // of its node among the nodes
+	rank  int // among all commands
+	local int // among the commands of its node
+	place int // index of its node
 }
 
-// tasks returns the commands of a run, node by node: so many on each.
+// tasks returns the commands of a run, node by node.
 func tasks(nodes []client.NodeID, counts []int) []task {
 	var all []task
 	for i, node := range nodes {
@@ -31,9 +31,9 @@ func tasks(nodes []client.NodeID, counts []int) []task {
 	return all
 }
 
-// step is a run of commands that are told their place (--tasks-per-node, srun). They
-// have the variables that programs look for: those of Slurm's srun(1), of PMI, and
-// NODES and JOBID of the original.
+// step is a run of commands that know their position (--tasks-per-node, srun). They get the
+// variables that programs look for: those of Slurm's srun(1), of PMI, and NODES and JOBID of the
+// original.
 type step struct {
 	nodes  []client.NodeID
 	counts []int // of commands on each
@@ -45,7 +45,7 @@ func newStep(nodes []client.NodeID, counts []int) *step {
 	return &step{nodes: nodes, counts: counts, job: job}
 }
 
-// shared returns the variables that are the same for all commands.
+// shared returns the variables that all commands have in common.
 func (s *step) shared() []string {
 	size := 0
 	names := make([]string, len(s.nodes))
@@ -75,7 +75,7 @@ func (s *step) shared() []string {
 	}
 }
 
-// formatCounts returns numbers as Slurm has them in its variables: 2(x3),1.
+// formatCounts formats counts as Slurm's variables have them: 2(x3),1.
 func formatCounts(counts []int) string {
 	var parts []string
 	for i := 0; i < len(counts); {
@@ -104,8 +104,8 @@ func (s *step) own(t task) []string {
 	}
 }
 
-// rankVariable returns the variable that tells a process its place in the node
-// set. It has a fixed width, as the original overwrites it in place.
+// rankVariable returns the variable with a command's rank. It has a fixed width, as in the
+// original, which overwrites it in place.
 func rankVariable(rank int) string { return fmt.Sprintf("BPROC_RANK=%07d", rank) }
 
 // environment is the environment of the commands.
@@ -114,7 +114,7 @@ type environment struct {
 	common []string
 }
 
-// newEnvironment returns our environment with the name of the program.
+// newEnvironment returns this process's environment with the variables of a program and a step.
 func newEnvironment(name string, s *step) environment {
 	e := environment{step: s}
 	set := []string{"BPROC_PROGNAME=" + name}

@@ -47,8 +47,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestTaskVariables compares what the last of four commands finds in its environment with a list,
-// and the list with the document.
+// TestTaskVariables compares the environment of the last of four commands with a list, and the list
+// with the document.
 func TestTaskVariables(t *testing.T) {
 	job := strconv.Itoa(os.Getpid())
 	want := map[string]string{

@@ -9,17 +9,17 @@ import (
 	"bproc/internal/client"
 )
 
-// tree is a child of this process and its descendants, by number and start time. Descendants
-// stay members when a parent has ended, and they have another one: so the tree can be
-// signalled twice. On the front end, remote processes are members by their ghosts; on a node,
-// those of the child's node are.
+// tree is a child of this process and its descendants, by number and start time. Descendants stay
+// members when their parent has ended and they have another parent, so the tree can be signalled
+// twice. On the front end, the members are ghosts of remote processes. On a node, they are
+// processes of the child's node.
 type tree struct {
 	root    client.PID
 	members map[client.PID]uint64
 	listing *listing
 }
 
-// newTree returns a tree with the child only, if that is there.
+// newTree returns a tree with the child alone, if the child exists.
 func newTree(ctx context.Context, root client.PID, node client.NodeID, from *listing) *tree {
 	t := &tree{root: root, members: map[client.PID]uint64{}, listing: from}
 	if p, ok := from.of(ctx, root, node); ok {
@@ -28,7 +28,7 @@ func newTree(ctx context.Context, root client.PID, node client.NodeID, from *lis
 	return t
 }
 
-// signal sends a signal to all members that are left, and has them go on.
+// signal sends a signal and SIGCONT to all remaining members.
 func (t *tree) signal(ctx context.Context, sig unix.Signal) {
 	t.stop(ctx)
 	for pid, start := range t.members {
@@ -37,15 +37,15 @@ func (t *tree) signal(ctx context.Context, sig unix.Signal) {
 	}
 }
 
-// stopTime bounds the wait for members to stop: one may be in a system call for long.
-// settleTime is how long there must be no more members, since a ghost is made later than its
-// process. Of what the child itself has forked all ghosts are there when its ghost has stopped.
+// stopTime bounds the wait for members to stop: a member may be in a long system call. settleTime
+// is how long the tree must not grow, since a ghost is made after its process. When the child's
+// ghost has stopped, the ghosts of all processes that the child itself forked exist.
 const (
 	stopTime   = time.Second
 	settleTime = 20 * time.Millisecond
 )
 
-// stop stops all members, so that none has children that are not known.
+// stop stops all members, so that none can have unknown children.
 func (t *tree) stop(ctx context.Context) {
 	deadline := time.Now().Add(stopTime)
 	asked := map[client.PID]bool{}
@@ -65,15 +65,15 @@ func (t *tree) stop(ctx context.Context) {
 	}
 }
 
-// hasStopped reports whether a child has stopped, or ended. Ghosts are traced, so that in
-// /proc they seem to be stopped before they are.
+// hasStopped reports whether a child has stopped or ended. A traced ghost seems stopped in /proc
+// before its process is.
 func hasStopped(child client.PID) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, int(child), &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
 	return err != nil || info.Signo != 0
 }
 
-// moves reports whether a member is neither stopped nor has ended.
+// moves reports whether some member has neither stopped nor ended.
 func (t *tree) moves(all map[client.PID]listed) bool {
 	for pid, start := range t.members {
 		if p, ok := all[pid]; ok && p.start == start && !p.still() {
@@ -83,7 +83,7 @@ func (t *tree) moves(all map[client.PID]listed) bool {
 	return false
 }
 
-// grow adds the children that members have by now, and theirs, and reports whether there were any.
+// grow adds the children of members, recursively, and reports whether there were any.
 func (t *tree) grow(all map[client.PID]listed) bool {
 	before := len(t.members)
 	for grown := true; grown; {
@@ -102,7 +102,7 @@ func (t *tree) grow(all map[client.PID]listed) bool {
 	return len(t.members) > before
 }
 
-// signalProcess sends a signal to a process unless its number is another's by now.
+// signalProcess sends a signal to a process, unless another process has its number now.
 func (t *tree) signalProcess(pid client.PID, start uint64, sig unix.Signal) {
 	if p, ok := t.listing.last(pid); ok && p.afar {
 		if p.start == start {
@@ -112,7 +112,7 @@ func (t *tree) signalProcess(pid client.PID, start uint64, sig unix.Signal) {
 	}
 	fd, err := unix.PidfdOpen(int(pid), 0)
 	if err != nil {
-		return // ended meanwhile
+		return // it has ended
 	}
 	defer unix.Close(fd)
 	if p, ok := lookUp(pid); ok && p.start == start {

@@ -7,7 +7,7 @@ import (
 	"bproc/internal/client"
 )
 
-// used is what all commands of a session have used, as far as it is known.
+// used is the resource usage of all commands of a session, as far as it is known.
 type used struct {
 	known int
 	client.Usage
@@ -26,7 +26,7 @@ func (s *session) usage() (all used) {
 	return all
 }
 
-// String is what --time prints behind the elapsed time.
+// String returns the text that --time prints after the elapsed time.
 func (u *used) String() string {
 	if u.known == 0 {
 		return ""

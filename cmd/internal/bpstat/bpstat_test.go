@@ -51,7 +51,7 @@ func master(t *testing.T) client.Client {
 	}).Client
 }
 
-// hardware is what a node is: node 0 all that there can be, node 7 a little, node 3 not known.
+// hardware returns the hardware of a node: all fields for node 0, few for node 7, none for node 3.
 func hardware(id wire.NodeID, last, fresh bool) *wire.HardwareList {
 	h := wire.NodeHardware{ID: id, At: 1_700_000_000}
 	switch id {
@@ -73,7 +73,7 @@ func hardware(id wire.NodeID, last, fresh bool) *wire.HardwareList {
 	return &wire.HardwareList{Nodes: []wire.NodeHardware{h}, Last: last}
 }
 
-// loads are how busy nodes are: node 3 is down, node 8 does not answer.
+// loads returns the loads of nodes. Node 3 is down, node 8 does not answer.
 func loads(nodes []wire.NodeID) *wire.LoadList {
 	list := new(wire.LoadList)
 	for _, id := range nodes {
@@ -161,7 +161,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestReason: why a node is in error is shown.
+// TestReason checks that the reason of a node's state error is printed.
 func TestReason(t *testing.T) {
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
 		c.Send(&wire.NodeList{Nodes: []wire.Node{
@@ -196,7 +196,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestTerminal: on a terminal the table has its width, and its lists of nodes are broken.
+// TestTerminal checks that the table fits the width of a terminal, with its node lists broken.
 func TestTerminal(t *testing.T) {
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
 		list := new(wire.NodeList)
@@ -290,7 +290,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.args, func(t *testing.T) {
 			args := strings.Fields(tt.args)
 			for i := range args {
-				args[i] = strings.TrimPrefix(args[i], "@") // an empty one
+				args[i] = strings.TrimPrefix(args[i], "@") // a lone @ is an empty operand
 			}
 			code, out, bad := run(t, tt.client, "", args...)
 			if code != 1 || out != "" || bad != tt.want {

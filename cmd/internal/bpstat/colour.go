@@ -2,14 +2,14 @@ package bpstat
 
 import "fmt"
 
-// Colours of a terminal (console_codes(4)).
+// Terminal colours (console_codes(4)).
 const (
 	green  = 32
 	red    = 31
 	yellow = 33
 )
 
-// state writes the state of a node, at least so wide, with its colour where there are any.
+// state formats the state of a node with at least width characters, in colour if wanted.
 func (s *Stat) state(o *options, state string, width int) string {
 	text := fmt.Sprintf("%-*s", width, state)
 	if !s.coloured(o) {
@@ -25,8 +25,8 @@ func (s *Stat) state(o *options, state string, width int) string {
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", colour, text)
 }
 
-// coloured reports whether states have colours: on a terminal that has some, unless the user
-// has said that they want none (https://no-color.org).
+// coloured reports whether states are coloured: on a terminal with colours, unless the user does
+// not want them (https://no-color.org).
 func (s *Stat) coloured(o *options) bool {
 	if o.colour != "auto" {
 		return o.colour == "always"

@@ -1,3 +1,3 @@
-// Package bpstat is the command bpstat: it prints the node table, one of its
-// columns, or on which nodes processes are.
+// Package bpstat implements the command bpstat: it prints the node table, one of its columns, or
+// the nodes of processes.
 package bpstat

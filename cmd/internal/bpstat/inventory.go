@@ -11,7 +11,7 @@ import (
 	"bproc/internal/client"
 )
 
-// printInventory prints what machines nodes are.
+// printInventory prints the hardware of nodes.
 func (s *Stat) printInventory(ctx context.Context, out io.Writer, o *options, nodes []client.Node) error {
 	var ids []client.NodeID
 	for i := range nodes {
@@ -41,15 +41,14 @@ func (s *Stat) printInventory(ctx context.Context, out io.Writer, o *options, no
 	return nil
 }
 
-// jsonInventory is what the machine of a node is, as programs read it. Names and meanings stay as
-// they are.
+// jsonInventory is the hardware of a node for other programs. Names and meanings must not change.
 type jsonInventory struct {
 	Number   client.NodeID `json:"number"`
 	Name     string        `json:"name"`
 	Status   string        `json:"status"`
-	Labels   []string      `json:"labels,omitempty"`  // tags and attributes that an administrator has set
-	Said     *time.Time    `json:"said,omitempty"`    // when the node said what follows; nil: never
-	Problem  string        `json:"problem,omitempty"` // why it did not say so again
+	Labels   []string      `json:"labels,omitempty"`  // tags and attributes set by an administrator
+	Said     *time.Time    `json:"said,omitempty"`    // when the node reported the following; nil: never
+	Problem  string        `json:"problem,omitempty"` // why it did not report again
 	Hardware *jsonHardware `json:"hardware,omitempty"`
 }
 
@@ -69,7 +68,7 @@ type jsonHardware struct {
 	Interfaces []jsonInterface `json:"interfaces"`
 	Disks      []jsonDisk      `json:"disks"`
 	GPUs       []jsonGPU       `json:"gpus"`
-	Failed     []string        `json:"failed,omitempty"` // what could not be read, and why
+	Failed     []string        `json:"failed,omitempty"` // values that could not be read, and why
 }
 
 type jsonInterface struct {
@@ -122,7 +121,7 @@ func inventory(n *client.Node, known *client.NodeHardware, fresh bool) jsonInven
 	return j
 }
 
-// print prints a paragraph for a node. What is not known has no line.
+// print prints a paragraph for a node. Unknown values have no line.
 func (j *jsonInventory) print(out io.Writer, follows bool) {
 	if follows {
 		fmt.Fprintln(out)
@@ -184,7 +183,7 @@ func speed(mbit uint32) string {
 	return fmt.Sprintf("%d Mbit/s", mbit)
 }
 
-// size writes a number of bytes in the largest unit of which there is one.
+// size formats a number of bytes in the largest unit that makes it at least one.
 func size(n uint64) string {
 	if n == 0 {
 		return ""

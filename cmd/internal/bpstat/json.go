@@ -10,13 +10,13 @@ import (
 	"bproc/internal/client"
 )
 
-// jsonNode is a node as programs read it. Names and meanings stay as they are.
+// jsonNode is a node for other programs. Names and meanings must not change.
 type jsonNode struct {
 	Number       client.NodeID `json:"number"`
 	Name         string        `json:"name"`
 	Address      string        `json:"address,omitempty"`
 	Status       string        `json:"status"`
-	Reason       string        `json:"reason,omitempty"` // why it has this status
+	Reason       string        `json:"reason,omitempty"` // for this status
 	Since        time.Time     `json:"since"`            // of the last change of status
 	Mode         string        `json:"mode"`             // octal
 	User         string        `json:"user"`
@@ -33,7 +33,7 @@ type jsonNode struct {
 	GPUs         uint32        `json:"gpus,omitempty"`
 	Memory       uint64        `json:"memory,omitempty"` // bytes
 
-	Tags       []string          `json:"tags,omitempty"` // those that an administrator has set
+	Tags       []string          `json:"tags,omitempty"` // set by an administrator
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
@@ -65,7 +65,7 @@ func (s *Stat) jsonNode(n *client.Node) jsonNode {
 	return j
 }
 
-// printNodesJSON prints a form of the node table as JSON: a number, or a list.
+// printNodesJSON prints a form of the node table as JSON: a number or a list.
 func (s *Stat) printNodesJSON(out io.Writer, o *options, nodes []client.Node) error {
 	if o.total {
 		return encode(out, o, len(nodes))
@@ -87,7 +87,7 @@ func (s *Stat) printNodesJSON(out io.Writer, o *options, nodes []client.Node) er
 	return encode(out, o, list)
 }
 
-// encode prints JSON, with -U on one line.
+// encode prints a value as JSON, with -U on one line.
 func encode(out io.Writer, o *options, value any) error {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)

@@ -10,7 +10,7 @@ import (
 	"bproc/internal/client"
 )
 
-// jsonLoad is how busy a node is, as programs read it. Names and meanings stay as they are.
+// jsonLoad is the load of a node for other programs. Names and meanings must not change.
 type jsonLoad struct {
 	Number    client.NodeID `json:"number"`
 	Status    string        `json:"status"`
@@ -30,7 +30,7 @@ type jsonSample struct {
 	Uptime    uint64     `json:"uptime"` // seconds
 }
 
-// printLoad prints how busy nodes are.
+// printLoad prints the load of nodes.
 func (s *Stat) printLoad(ctx context.Context, out io.Writer, o *options, nodes []client.Node) error {
 	var ids []client.NodeID
 	for i := range nodes {
@@ -71,7 +71,7 @@ func (s *Stat) printLoad(ctx context.Context, out io.Writer, o *options, nodes [
 
 func hundredths(n uint32) float64 { return float64(n) / 100 }
 
-// uptime writes seconds as days, hours and minutes.
+// uptime formats seconds as days, hours and minutes.
 func uptime(seconds uint64) string {
 	minutes := seconds / uint64(time.Minute/time.Second)
 	text := fmt.Sprintf("%d:%02d", minutes/60%24, minutes%60)

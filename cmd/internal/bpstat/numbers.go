@@ -10,13 +10,12 @@ import (
 	"bproc/internal/client"
 )
 
-// jsonNumbers is how process numbers are used, as programs read it. Names and meanings stay as
-// they are.
+// jsonNumbers is the use of process numbers for other programs. Names and meanings must not change.
 type jsonNumbers struct {
 	Numbers uint32            `json:"numbers"`    // of all nodes
-	Home    uint32            `json:"home"`       // of one that is expected, with its gap
-	Homes   uint32            `json:"homes_free"` // for which there is room yet
-	Pool    uint32            `json:"pool"`       // by demand, with gaps
+	Home    uint32            `json:"home"`       // expected size of one home, with its gap
+	Homes   uint32            `json:"homes_free"` // homes for which there is still room
+	Pool    uint32            `json:"pool"`       // given by demand, including gaps
 	Free    uint32            `json:"pool_free"`
 	Nodes   []jsonNodeNumbers `json:"nodes"`
 }
@@ -24,13 +23,13 @@ type jsonNumbers struct {
 type jsonNodeNumbers struct {
 	Number   client.NodeID `json:"number"`
 	Status   string        `json:"status"`
-	Home     uint32        `json:"home"`     // that no other node gets
-	Borrowed uint32        `json:"borrowed"` // of the pool
-	Blocks   uint32        `json:"blocks"`   // that the node has now
-	Short    bool          `json:"short"`    // it wants more, and there were none
+	Home     uint32        `json:"home"`     // reserved for this node
+	Borrowed uint32        `json:"borrowed"` // from the pool
+	Blocks   uint32        `json:"blocks"`   // that the node holds now
+	Short    bool          `json:"short"`    // the node wants more, and none are left
 }
 
-// printNumbers prints how process numbers are used, and what nodes have of them.
+// printNumbers prints the use of process numbers, and the numbers of each node.
 func (s *Stat) printNumbers(ctx context.Context, out io.Writer, o *options, nodes []client.Node) error {
 	list, err := s.Client.Numbers(ctx)
 	if err != nil {

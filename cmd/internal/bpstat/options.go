@@ -11,7 +11,7 @@ import (
 	"bproc/cmd/internal/operands"
 )
 
-// options are what the command line says.
+// options are the options and operands of the command line.
 type options struct {
 	compact bool
 	long    bool
@@ -87,7 +87,7 @@ func (o *options) command(run func() error) *cobra.Command {
 	return cmd
 }
 
-// forms are the options that say what is printed.
+// forms are the options that select the output.
 var forms = []string{"compact", "long", "address", "status", "number", "total", "pids", "ps", "host", "load", "inventory", "numbers"}
 
 func (o *options) operands(c *cobra.Command, args []string) error {
@@ -106,7 +106,7 @@ func (o *options) operands(c *cobra.Command, args []string) error {
 	return o.consistent(c, args)
 }
 
-// consistent refuses options and words that are no use together.
+// consistent rejects combinations of options and operands that make no sense.
 func (o *options) consistent(c *cobra.Command, args []string) error {
 	switch {
 	case o.ps && len(args) > 0:
@@ -115,7 +115,7 @@ func (o *options) consistent(c *cobra.Command, args []string) error {
 		return errors.New("-A needs a name or an address")
 	case o.host != "" && len(args) > 0:
 		return errors.New("-A takes no nodes")
-	case slices.Contains(args, ""): // of a variable that is not set; without words all nodes are meant
+	case slices.Contains(args, ""): // from an unset variable; no operands at all mean all nodes
 		return errors.New("an empty word means no node")
 	case o.fresh && !o.inventory:
 		return errors.New("--fresh is for --inventory")

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Owners names users and groups. It looks each up once.
+// Owners names users and groups, and looks each up once.
 type Owners struct {
 	users, groups map[uint32]string
 }

@@ -12,7 +12,7 @@ import (
 	"bproc/internal/client"
 )
 
-// printProcs prints the processes that are on the nodes that are meant.
+// printProcs prints the processes on the selected nodes.
 func (s *Stat) printProcs(ctx context.Context, out io.Writer, o *options) error {
 	wanted := map[client.NodeID]bool{}
 	if o.nodes != "" {
@@ -43,12 +43,11 @@ func (s *Stat) printProcs(ctx context.Context, out io.Writer, o *options) error 
 	return nil
 }
 
-// maxPSLine bounds a line of ps, which prints command lines in full.
+// maxPSLine bounds a line of ps, which prints complete command lines.
 const maxPSLine = 4 << 20
 
-// printPS copies what ps printed and puts the node before each line. The process
-// number is in the column that the first line calls PID, which is aligned on
-// the right; without such a line, it is the first number of each line.
+// printPS copies the output of ps with the node before each line. The process number is in the
+// column that the first line calls PID. Without such a header it is the first number of each line.
 func (s *Stat) printPS(ctx context.Context, out io.Writer) error {
 	procs, err := s.Client.Procs(ctx)
 	if err != nil {
@@ -79,8 +78,8 @@ func (s *Stat) printPS(ctx context.Context, out io.Writer) error {
 	return lines.Err()
 }
 
-// pidOf returns the process number of a line, in a column or, where that is
-// negative, the first number; 0 when there is none.
+// pidOf returns the process number in a column of a line or, if the column is negative, the first
+// number, or 0 if there is none.
 func pidOf(line string, column int) client.PID {
 	fields := strings.Fields(line)
 	if column >= 0 && column < len(fields) {

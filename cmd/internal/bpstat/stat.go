@@ -15,26 +15,25 @@ import (
 	"bproc/internal/client"
 )
 
-// Stat is bpstat with what it works on.
+// Stat is bpstat with its inputs and outputs.
 type Stat struct {
 	Client *client.Client
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 	Names  Owners                    // of users and groups
-	Screen func() (width, lines int) // of the terminal that Stdout is; nil: it is none
+	Screen func() (width, lines int) // of the terminal that Stdout is; nil if it is none
 	Getenv func(string) string
 }
 
-// Bounds on requests to the master: usually, and when nodes have to find something out first,
-// which the master waits for a little less.
+// Bounds on requests to the master: by default, and if nodes must read their hardware again, for
+// which the master waits a little less.
 const (
 	answerTimeout = 10 * time.Second
 	freshTimeout  = 45 * time.Second
 )
 
-// Main runs bpstat with the arguments of its command line and returns its exit
-// code.
+// Main runs bpstat with the arguments of its command line and returns its exit code.
 func (s *Stat) Main(ctx context.Context, args []string) int {
 	var o options
 	cmd := o.command(func() error { return s.run(ctx, &o) })
@@ -56,7 +55,7 @@ func (s *Stat) run(ctx context.Context, o *options) error {
 	return errors.Join(err, out.Flush())
 }
 
-// print prints what the options ask for, once.
+// print prints the requested output once.
 func (s *Stat) print(ctx context.Context, out io.Writer, o *options) error {
 	limit := answerTimeout
 	if o.fresh {
@@ -109,7 +108,7 @@ func (s *Stat) print(ctx context.Context, out io.Writer, o *options) error {
 	return nil
 }
 
-// nodes returns the lines of the table that are meant; with nothing said, all.
+// nodes returns the lines of the node table that a specification selects; all, if it is empty.
 func (s *Stat) nodes(ctx context.Context, spec string) ([]client.Node, error) {
 	table, err := s.Client.Nodes(ctx)
 	if err != nil || spec == "" {
@@ -134,7 +133,7 @@ func (s *Stat) nodes(ctx context.Context, spec string) ([]client.Node, error) {
 	return nodes, nil
 }
 
-// problem says why a node has not answered; empty: it has.
+// problem returns why a node has not answered, or "" if it has.
 func problem(errno uint32) string {
 	switch unix.Errno(errno) {
 	case 0:

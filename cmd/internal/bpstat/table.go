@@ -13,7 +13,7 @@ import (
 	"bproc/nodeset"
 )
 
-// sort puts the nodes into the order that the options ask for.
+// sort sorts the nodes as the options ask for.
 func (o *options) sort(nodes []client.Node) {
 	switch {
 	case o.keep:
@@ -36,8 +36,7 @@ func column(out io.Writer, nodes []client.Node, value func(*client.Node) any) {
 	}
 }
 
-// host returns the address of a node without its port; a node that is down has
-// none.
+// host returns the address of a node without its port, or "-" if the node is down.
 func host(n *client.Node) string {
 	if n.Addr == "" {
 		return "-"
@@ -48,7 +47,7 @@ func host(n *client.Node) string {
 	return n.Addr
 }
 
-// printHost prints the number of the node that has a name or an address.
+// printHost prints the number of the node with a given name or address.
 func (s *Stat) printHost(ctx context.Context, out io.Writer, o *options) error {
 	table, err := s.Client.Nodes(ctx)
 	if err != nil {
@@ -65,8 +64,8 @@ func (s *Stat) printHost(ctx context.Context, out io.Writer, o *options) error {
 	return nil
 }
 
-// printLong prints a line for each node, in the columns of the original, with its trust, and why it is
-// in its state if there is something to be said.
+// printLong prints a line for each node: the columns of the original, then the trust, and the
+// reason for the state if there is one.
 func (s *Stat) printLong(out io.Writer, o *options, nodes []client.Node) {
 	line := func(id any, columns ...any) {
 		text := fmt.Sprintf("%4s %-15s %s %s\t%-10.10s %-10.10s %-7s %s", append([]any{id}, columns...)...)
@@ -79,7 +78,7 @@ func (s *Stat) printLong(out io.Writer, o *options, nodes []client.Node) {
 	}
 }
 
-// config is what nodes on one line of the compact form have in common.
+// config is the common part of the nodes on one line of the compact form.
 type config struct {
 	state    string
 	mode     uint32
@@ -94,8 +93,7 @@ type line struct {
 	ids    []client.NodeID
 }
 
-// compact puts nodes that are alike on one line: all of them, or only those that
-// follow one another.
+// compact puts equal nodes on one line: all of them, or only consecutive ones.
 func compact(nodes []client.Node, all bool) []line {
 	var lines []line
 	for i := range nodes {
@@ -113,16 +111,16 @@ func compact(nodes []client.Node, all bool) []line {
 	return lines
 }
 
-// Widths of the compact form: of all columns but the first, of the first at least, and of a
-// line where there is no terminal.
+// Widths of the compact form: of all columns but the first, the least of the first column, and of a
+// line without a terminal.
 const (
 	otherColumns = 15 + 10 + 8 + 8 + 9
 	leastColumn  = 12
 	usualWidth   = 80
 )
 
-// printCompact prints the compact form. On a terminal a list of nodes that does not fit into
-// its column goes on below; elsewhere each group of nodes has one line.
+// printCompact prints the compact form. On a terminal, a node list that does not fit into its
+// column is continued below. Elsewhere each group of nodes has one line.
 func (s *Stat) printCompact(out io.Writer, o *options, nodes []client.Node) {
 	width := usualWidth
 	if s.Screen != nil {
@@ -143,7 +141,7 @@ func (s *Stat) printCompact(out io.Writer, o *options, nodes []client.Node) {
 	}
 }
 
-// broken breaks a list into lines, behind commas.
+// broken breaks a list into lines, after commas.
 func broken(list string, width int) (lines []string) {
 	for len(list) > width {
 		at := strings.LastIndexByte(list[:width], ',') + 1
@@ -157,8 +155,7 @@ func broken(list string, width int) (lines []string) {
 	return append(lines, list)
 }
 
-// mode writes permission bits as ls does. Only those for execution mean
-// something.
+// mode formats permission bits as ls(1) does. Only the execute bits have a meaning.
 func mode(bits uint32) string {
 	text := []byte("---x--x--x")
 	for i, at := range []int{3, 6, 9} {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Pauses of -U: between two looks at what the master does not say when it changes, after each
-// table, and before a master is asked again that has not answered.
+// Pauses of -U: between two polls of values whose changes the master does not report, after each
+// table, and before the next request to a master that did not answer.
 const (
 	pollTime  = 2 * time.Second
 	calmTime  = 100 * time.Millisecond
 	retryTime = time.Second
 )
 
-// update prints again and again, whenever that is something else, until the context ends. What
-// goes wrong the first time is its error; later it only says so, and goes on.
+// update prints the output whenever it has changed, until the context is done. It returns an error
+// of the first time; later errors are only printed.
 func (s *Stat) update(ctx context.Context, o *options) error {
 	var digest uint64
 	var shown string
@@ -53,8 +53,8 @@ func (s *Stat) update(ctx context.Context, o *options) error {
 	}
 }
 
-// changed waits until there may be something else to print. The master tells of changes of the
-// node table only.
+// changed waits until the output may have changed. The master reports changes of the node table
+// only.
 func (s *Stat) changed(ctx context.Context, o *options, digest uint64, first bool) (uint64, error) {
 	if !o.procs && !o.load {
 		return s.Client.AwaitNodes(ctx, digest)
@@ -65,13 +65,13 @@ func (s *Stat) changed(ctx context.Context, o *options, digest uint64, first boo
 	return 0, nil
 }
 
-// show prints a table: on a terminal in place of the former one, as far as there is room.
+// show prints a table; on a terminal in place of the previous one, cut to its size.
 func (s *Stat) show(o *options, text string, first bool) error {
 	switch {
 	case s.Screen != nil:
 		const home, clear, cut, wrap = "\x1b[H", "\x1b[J", "\x1b[?7l", "\x1b[?7h" // console_codes(4)
 		_, lines := s.Screen()
-		if text = fitting(text, lines-1); !o.json { // a line that is too long takes no room from others
+		if text = fitting(text, lines-1); !o.json { // a line that is too long must not wrap
 			text = cut + text + wrap
 		}
 		text = home + clear + text
@@ -82,17 +82,17 @@ func (s *Stat) show(o *options, text string, first bool) error {
 	return err
 }
 
-// fitting cuts a text to a number of lines, the last of which says so.
+// fitting cuts a text to a number of lines. The last line says how many are missing.
 func fitting(text string, lines int) string {
 	have := strings.SplitAfter(text, "\n")
-	have = have[:len(have)-1] // nothing is after the last
+	have = have[:len(have)-1] // nothing follows the last newline
 	if lines < 2 || len(have) <= lines {
 		return text
 	}
 	return strings.Join(have[:lines-1], "") + fmt.Sprintf("... %d more lines\n", len(have)-lines+1)
 }
 
-// sleep reports whether it was not the context that ended.
+// sleep reports whether the time has passed before the context was done.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -13,8 +13,8 @@ import (
 	"bproc/wire"
 )
 
-// changing is a master whose only node is in another state whenever somebody asks after the
-// change, up to the last.
+// changing starts a master whose only node has another state after each awaited change, up to the
+// last of the states.
 func changing(t *testing.T, states ...string) *fakemaster.Master {
 	var at atomic.Uint64
 	return fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
@@ -37,7 +37,7 @@ func changing(t *testing.T, states ...string) *fakemaster.Master {
 	})
 }
 
-// follow runs bpstat until it has printed a text.
+// follow runs bpstat until it has printed a given text.
 func follow(t *testing.T, s *bpstat.Stat, until string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -79,7 +79,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateGoesOn: a master that cannot answer for a while is not the end.
+// TestUpdateGoesOn checks that -U goes on after a master could not answer for a while.
 func TestUpdateGoesOn(t *testing.T) {
 	var at atomic.Uint32
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
@@ -107,7 +107,7 @@ func TestUpdateGoesOn(t *testing.T) {
 	}
 }
 
-// TestUpdateOnTerminal: each table takes the place of the former, and is as long as the screen.
+// TestUpdateOnTerminal checks that each table replaces the previous one and fits the screen.
 func TestUpdateOnTerminal(t *testing.T) {
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
 		switch m := m.(type) {

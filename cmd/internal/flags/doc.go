@@ -1,2 +1,2 @@
-// Package flags says what is wrong with an option in the words of the command line.
+// Package flags explains errors in options in terms of the command line.
 package flags

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Explain returns the error of a command line's options for the one who has typed it.
-// Errors that are not pflag's are left as they are.
+// Explain rewrites an error of pflag for the user of a command line. It returns other errors
+// unchanged.
 func Explain(err error) error {
 	var unknown *pflag.NotExistError
 	var bare *pflag.ValueRequiredError
@@ -29,7 +29,7 @@ func Explain(err error) error {
 	}
 }
 
-// dashed returns an option as it is typed. Of letters, only the first is meant.
+// dashed returns an option as it is typed. Of several letters, the first is the wrong one.
 func dashed(name string, letter bool) string {
 	if letter {
 		return "-" + name[:1]
@@ -37,7 +37,7 @@ func dashed(name string, letter bool) string {
 	return "--" + name
 }
 
-// names returns the ways to type an option.
+// names returns the spellings of an option.
 func names(f *pflag.Flag) string {
 	if f.Shorthand == "" {
 		return "--" + f.Name
@@ -45,7 +45,7 @@ func names(f *pflag.Flag) string {
 	return "-" + f.Shorthand + ", --" + f.Name
 }
 
-// wrong says what is wrong with an option's value. Types of our own say it themselves.
+// wrong explains the error of an option's value. Our own types explain it themselves.
 func wrong(e *pflag.InvalidValueError) string {
 	wanted := ""
 	switch f := e.GetFlag(); f.Value.Type() {
@@ -55,7 +55,7 @@ func wrong(e *pflag.InvalidValueError) string {
 		wanted = "true or false"
 	case "duration":
 		wanted = "a time with its unit, such as 90s or 5m"
-	case "": // pflag does not name the type of a TextVar; ours are all levels of a log
+	case "": // pflag does not name the type of a TextVar; all of ours are log levels
 		wanted = "one of debug, info, warn and error"
 	default:
 		return errors.Unwrap(e).Error()

@@ -1,2 +1,2 @@
-// Package operands says in a line what is wrong with the operands of a command.
+// Package operands checks the operands of a command, with errors of one line.
 package operands

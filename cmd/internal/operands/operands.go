@@ -8,7 +8,7 @@ import (
 	"bproc/cmd/internal/flags"
 )
 
-// Named returns the check for a command that takes these operands, all of them.
+// Named returns a check that a command has exactly these operands.
 func Named(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
@@ -21,10 +21,10 @@ func Named(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// None is the check for a command that takes no operands.
+// None checks that a command has no operands.
 var None = Named()
 
-// Exclusive returns an error if more than one of these options of c is given.
+// Exclusive returns an error if more than one of the named options of c is given.
 func Exclusive(c *cobra.Command, names ...string) error {
 	first := ""
 	for _, name := range names {
@@ -43,5 +43,5 @@ func Exclusive(c *cobra.Command, names ...string) error {
 	return nil
 }
 
-// FlagError is for cobra's SetFlagErrorFunc: errors are in the words of the command line.
+// FlagError is for cobra's SetFlagErrorFunc: it explains errors in terms of the command line.
 func FlagError(_ *cobra.Command, err error) error { return flags.Explain(err) }

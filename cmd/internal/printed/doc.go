@@ -1,2 +1,2 @@
-// Package printed has a command fail that could not print what it was asked for.
+// Package printed makes a command fail if its output could not be written.
 package printed

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Output is standard output. It keeps the first error of a write, which cobra's help and many
-// callers of package fmt ignore.
+// Output is a standard output that keeps the first write error, which cobra's help and many callers
+// of package fmt ignore.
 type Output struct {
 	To  io.Writer
 	err error
@@ -22,8 +22,8 @@ func (o *Output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Execute runs a command with its standard output. The error is the command's, or else that of
-// a write.
+// Execute runs a command with its standard output. It returns the command's error or else the first
+// write error.
 func Execute(ctx context.Context, cmd *cobra.Command, out *Output) error {
 	cmd.SetOut(out)
 	return cmp.Or(cmd.ExecuteContext(ctx), out.err)

@@ -1,2 +1,2 @@
-// Package release tells which version of bproc a command is of.
+// Package release has the version of bproc to which a command belongs.
 package release

@@ -2,11 +2,11 @@ package release
 
 import "runtime/debug"
 
-// stamped is the version that a package has; set by the linker.
+// stamped is the version of the package (deb, rpm); the linker sets it.
 var stamped string
 
-// Version returns the version of the package that the command is of, or of the module that
-// it was built from.
+// Version returns the version of the package that contains the command, or of the module from which
+// it was built.
 func Version() string {
 	if stamped != "" {
 		return stamped

@@ -2,12 +2,11 @@ package terminal
 
 import "io"
 
-// endOfFile is the character that says so at a terminal with common settings (termios(3):
-// VEOF).
+// endOfFile is the end-of-file character of a terminal with common settings (VEOF, termios(3)).
 const endOfFile = 'D' & 0x1f
 
-// WithEnd returns a reader of what a file has for a terminal, and then of the characters
-// for the end of the file. Behind the beginning of a line one is not enough.
+// WithEnd returns a reader of a file's bytes for a terminal, followed by end-of-file characters. In
+// the middle of a line, one is not enough.
 func WithEnd(r io.Reader) io.Reader { return &withEnd{r: r, last: '\n'} }
 
 type withEnd struct {

@@ -1,6 +1,6 @@
 package terminal
 
-// Action is what an escape sequence asks for.
+// Action is the action of an escape sequence.
 type Action int
 
 // The actions.
@@ -11,23 +11,23 @@ const (
 	Help              // ~?
 )
 
-// NoEscape is for no escape character.
+// NoEscape means that there is no escape character.
 const NoEscape = -1
 
-// Escapes finds escape sequences in what is typed: the escape character at the beginning
-// of a line, and another.
+// Escapes finds escape sequences in typed keys: the escape character at the beginning of a line,
+// and another character.
 type Escapes struct {
-	Char int // NoEscape: there are none
+	Char int // NoEscape: there are no sequences
 
 	inLine bool // not at the beginning of a line
-	seen   bool // the escape character has been
+	seen   bool // the last key was the escape character
 }
 
 // suspend is Ctrl-Z.
 const suspend = 'Z' & 0x1f
 
-// Next takes keys up to the end of the first sequence that asks for something. It returns
-// what is to be sent, in the memory of keys and before it, and how many keys it took.
+// Next processes keys up to the end of the first sequence with an action. It appends the bytes to
+// send to send, which may share the memory of keys, and returns the number of keys processed.
 func (e *Escapes) Next(keys, send []byte) (out []byte, taken int, do Action) {
 	for i, c := range keys {
 		if e.seen {

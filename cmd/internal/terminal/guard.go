@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guardSuffix follows the name of the command in that of its guard.
+// guardSuffix is appended to the command's name to make the guard's name.
 const guardSuffix = "-terminal-guard"
 
-// guard is the process that restores the settings.
+// guard is the process that restores the settings of the terminal.
 type guard struct {
 	cmd  *exec.Cmd
 	pipe *os.File
 }
 
-// dismissed is what the guard is told when it is not needed any more.
+// dismissed tells the guard that it is no longer needed.
 const dismissed = 'd'
 
 func startGuard(fd int, saved *modes) (*guard, error) {
@@ -32,7 +32,7 @@ func startGuard(fd int, saved *modes) (*guard, error) {
 	cmd.Args[0] = filepath.Base(os.Args[0]) + guardSuffix
 	cmd.Env = []string{"GOMAXPROCS=1"}
 	cmd.Dir = "/"
-	// Not os.NewFile, which would close the descriptor some day.
+	// Not os.NewFile(fd), whose finalizer would close the descriptor.
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func startGuard(fd int, saved *modes) (*guard, error) {
 	defer terminal.Close()
 	cmd.Stdin = read
 	cmd.ExtraFiles = []*os.File{terminal}
-	// In a group of its own: what the terminal sends to ours is not for it.
+	// In its own process group, so that it does not get our group's signals from the terminal.
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		write.Close()
@@ -65,14 +65,14 @@ func (g *guard) dismiss() {
 	_ = g.cmd.Wait()
 }
 
-// Guard is what a guard does; false: this process is none. A command that uses a terminal
-// calls it first.
+// Guard runs a guard if this process is one, and reports whether it is. A command that uses a
+// terminal calls it first.
 func Guard() bool {
 	name := os.Args[0]
 	if len(name) < len(guardSuffix) || name[len(name)-len(guardSuffix):] != guardSuffix || len(os.Args) != 1 {
 		return false
 	}
-	// A process in the background may change settings if it ignores SIGTTOU (termios(3)).
+	// A background process may change settings if it ignores SIGTTOU (termios(3)).
 	signal.Ignore(unix.SIGTTOU, unix.SIGTTIN, unix.SIGTSTP, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM)
 	var m modes
 	if _, err := io.ReadFull(os.Stdin, m[:]); err != nil {

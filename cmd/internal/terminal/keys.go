@@ -6,21 +6,21 @@ import (
 	"io"
 )
 
-// ErrDisconnect is why keys end when the user has asked for that.
+// ErrDisconnect is the error of keys after the user has disconnected.
 var ErrDisconnect = errors.New("disconnected by the user")
 
-// Keys reads what is typed, without escape sequences, which it carries out.
+// Keys reads typed keys. It removes escape sequences and carries them out.
 type Keys struct {
 	Terminal *Terminal
 	Source   io.Reader // the terminal
-	Screen   io.Writer // where help goes
+	Screen   io.Writer // for the help text
 	Escapes  Escapes
 
 	Disconnect func() // ~.
 	Resumed    func() // after ~^Z: the size may have changed
 
-	keys []byte // read, and not taken
-	send []byte // taken, and not given
+	keys []byte // read, but not processed
+	send []byte // processed, but not returned
 	buf  [4096]byte
 }
 
@@ -65,7 +65,7 @@ func (k *Keys) do(do Action) error {
 	return nil
 }
 
-// help says what sequences there are.
+// help prints the escape sequences.
 func (k *Keys) help() {
 	name := string(rune(k.Escapes.Char))
 	fmt.Fprintf(k.Screen, "%[1]s?\r\nEscape sequences, at the beginning of a line:\r\n"+

@@ -15,10 +15,10 @@ import (
 // modes is the kernel's struct termios on 64-bit Linux.
 type modes [36]byte
 
-// Flags are before the line discipline and the characters in it.
+// flags are the first fields of struct termios, before the line discipline and the characters.
 type flags struct{ input, output, control, local uint32 }
 
-const characters = 17 // where they begin
+const characters = 17 // offset of the characters
 
 func (m *modes) flags() *flags { return (*flags)(unsafe.Pointer(m)) }
 
@@ -31,7 +31,8 @@ func getModes(fd int) (m modes, err error) {
 
 func setModes(fd int, m *modes) error {
 	for {
-		// After what is written: the node's last words are shown with its settings.
+		// TCSETSW takes effect after pending output, so the node's last output is shown with its
+		// settings.
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TCSETSW, uintptr(unsafe.Pointer(m)))
 		if errno == 0 {
 			return nil
@@ -42,7 +43,7 @@ func setModes(fd int, m *modes) error {
 	}
 }
 
-// Terminal is the terminal that standard input is.
+// Terminal is the terminal at standard input.
 type Terminal struct {
 	fd    int
 	saved modes
@@ -55,7 +56,7 @@ type Terminal struct {
 	guard  *guard
 }
 
-// Of returns a file as a terminal; nil if it is none.
+// Of returns a file as a terminal, or nil if it is none.
 func Of(input io.Reader) *Terminal {
 	f, ok := client.FileOf(input)
 	if !ok {
@@ -69,8 +70,8 @@ func Of(input io.Reader) *Terminal {
 	return t
 }
 
-// Wanted returns how a terminal on a node is to begin: with the size and the settings of
-// this one. Without one it is as a new one.
+// Wanted returns the initial size and settings for a terminal on a node: those of this terminal or,
+// if t is nil, the defaults.
 func (t *Terminal) Wanted() *client.Terminal {
 	if t == nil {
 		return new(client.Terminal)
@@ -78,7 +79,7 @@ func (t *Terminal) Wanted() *client.Terminal {
 	return &client.Terminal{Size: t.Size(), Modes: t.saved[:]}
 }
 
-// Size returns the size, as far as it is known.
+// Size returns the size, or 0 if it is not known.
 func (t *Terminal) Size() client.Size {
 	ws, err := unix.IoctlGetWinsize(t.fd, unix.TIOCGWINSZ)
 	if err != nil {
@@ -108,7 +109,7 @@ func (t *Terminal) Raw() error {
 	}
 	m := t.saved
 	f := m.flags()
-	// As ssh(1): cfmakeraw(3), but the size of characters stays.
+	// As ssh(1) does: cfmakeraw(3), but without a change of the character size.
 	f.input = f.input&^(unix.ISTRIP|unix.INLCR|unix.IGNCR|unix.ICRNL|unix.IXON|unix.IXANY|unix.IXOFF|unix.IUCLC) | unix.IGNPAR
 	f.output &^= unix.OPOST
 	f.local &^= unix.ISIG | unix.ICANON | unix.ECHO | unix.ECHOE | unix.ECHOK | unix.ECHONL | unix.IEXTEN
@@ -120,7 +121,7 @@ func (t *Terminal) Raw() error {
 	return nil
 }
 
-// Restore gives the terminal the settings back that it had.
+// Restore restores the original settings of the terminal.
 func (t *Terminal) Restore() {
 	if t == nil {
 		return
@@ -132,12 +133,12 @@ func (t *Terminal) Restore() {
 
 func (t *Terminal) restoreLocked() {
 	if t.raw {
-		_ = setModes(t.fd, &t.saved) // a terminal that has hung up has no settings
+		_ = setModes(t.fd, &t.saved) // fails on a terminal that has hung up
 		t.raw = false
 	}
 }
 
-// Close is Restore for the last time.
+// Close restores the settings and dismisses the guard.
 func (t *Terminal) Close() {
 	if t == nil {
 		return
@@ -149,23 +150,21 @@ func (t *Terminal) Close() {
 	t.guard, t.closed = nil, true
 }
 
-// Stop stops this process group as Ctrl-Z does, with the settings restored meanwhile.
+// Stop stops this process group as Ctrl-Z does. Meanwhile the original settings are in effect.
 func (t *Terminal) Stop() error {
 	t.Restore()
 	if err := unix.Kill(0, unix.SIGTSTP); err != nil {
 		return err
 	}
-	// Another thread may get it, a moment later. In a group without a shell to continue it
-	// nobody is stopped.
+	// Another thread may get the signal a moment later. An orphaned process group does not stop.
 	time.Sleep(stopTime)
 	return t.Raw()
 }
 
-// stopTime is for how long settings wait for a stop signal to arrive.
+// stopTime is how long Stop waits for the stop signal to arrive.
 const stopTime = 100 * time.Millisecond
 
-// Resume sets the terminal up again after somebody else has stopped and continued this
-// process.
+// Resume makes the terminal raw again after another process has stopped and continued this one.
 func (t *Terminal) Resume() {
 	if t == nil {
 		return

@@ -13,7 +13,7 @@ import (
 func TestEscapes(t *testing.T) {
 	tests := []struct {
 		keys string
-		want string // with what is asked for in brackets
+		want string // with the actions in brackets
 	}{
 		{"ls -l ~/x\r", "ls -l ~/x\r"},
 		{"~.", "[1]"},

@@ -16,21 +16,21 @@ import (
 	"bproc/internal/copy/target"
 )
 
-// Agent is the part of a copy that this machine has.
+// Agent is the part of a copy on one machine.
 type Agent struct {
-	In  io.Reader // messages of the session
-	Out io.Writer // messages to it
+	In  io.Reader // messages of the transfer
+	Out io.Writer // messages to the transfer
 
-	// Feeds returns the way to the agent of a node that cannot be reached from others. Only the
-	// front end has such.
+	// Feeds returns the connection to the agent of a node that other agents cannot reach. Only the
+	// agent of the front end has feeds.
 	Feeds func(id int) *Conn
 
 	conn     *Conn
 	setup    Setup
 	config   *tls.Config
-	target   *target.Target // nil: it does not receive
-	own      *local         // that it receives by
-	listener *listener      // nil: it does not listen
+	target   *target.Target // nil if it does not receive
+	own      *local         // feeds target
+	listener *listener      // nil if it does not listen
 	inlet    *inlet
 	links    map[int]*link // to peers
 	written  atomic.Int64
@@ -40,17 +40,17 @@ type Agent struct {
 
 	mu    sync.Mutex
 	hub   *hub
-	from  int           // where the stream comes from
-	in    io.Reader     // of it; nil: from this machine
-	feeds map[int]*feed // by who takes from them
+	from  int           // source of the stream
+	in    io.Reader     // the stream; nil if it is made here
+	feeds map[int]*feed // by the agent that receives them
 	gone  map[int]bool  // agents that were dropped
 }
 
-// errSession is the cause when the session is gone.
+// errSession is the cause of a context that ended with the transfer.
 var errSession = errors.New("the copy was given up")
 
-// Run takes part in a copy, and returns when that is over. The error says that the session is
-// gone, or that it is not of this version.
+// Run takes part in a copy, and returns when the copy is over. The error says that the transfer has
+// ended, or that it has another version.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -79,12 +79,13 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.conn.Send(ready); err != nil {
 		return err
 	}
-	// Not waited for: it ends with what it reads.
+	// Run does not wait for this goroutine, which ends with its input.
 	go a.messages(cancel)
 	return a.takePart(ctx)
 }
 
-// prepare does what can fail before anything is copied. The path is what an error is about.
+// prepare does the steps that can fail before anything is copied. The path is the subject of the
+// error.
 func (a *Agent) prepare() (path string, err error) {
 	if a.config, err = configuration(a.setup.Certificate, a.setup.Key); err != nil {
 		return "", err
@@ -102,14 +103,14 @@ func (a *Agent) prepare() (path string, err error) {
 		switch {
 		case err != nil && a.setup.Send == nil:
 			return to.Path, err
-		case err != nil: // others may receive what is sent
+		case err != nil: // others may receive what this agent sends
 			a.problem(to.Path, err)
 			a.target = nil
 		}
 	}
 	if a.setup.Address != "" {
 		a.listener, err = listen(a.config, a.setup.ID, a.setup.Address)
-		if err != nil { // the stream comes by the session
+		if err != nil { // the stream comes in messages
 			a.listener = nil
 		}
 	}
@@ -128,13 +129,13 @@ func (a *Agent) close() {
 		select {
 		case <-a.own.done:
 		case <-a.own.stalled:
-			return // it is in use, perhaps for ever
+			return // it is in use, perhaps forever
 		}
 	}
 	a.target.Close()
 }
 
-// messages reads what the session says.
+// messages reads the messages of the transfer.
 func (a *Agent) messages(cancel context.CancelCauseFunc) {
 	for {
 		m, err := a.conn.Receive()
@@ -168,7 +169,7 @@ func (a *Agent) take(m Taken) {
 	}
 }
 
-// drop ends the way to or from an agent, also if it is made later.
+// drop ends the connection to or from an agent, even if it is set up later.
 func (a *Agent) drop(id int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -185,9 +186,9 @@ func (a *Agent) dropLocked(id int) {
 	}
 }
 
-// problem tells the session what could not be copied.
+// problem reports a file that could not be copied.
 func (a *Agent) problem(path string, err error) {
-	_ = a.conn.Send(Problem{path, err.Error()}) // the context ends with the session
+	_ = a.conn.Send(Problem{path, err.Error()}) // the context ends with the transfer
 }
 
 // takePart connects and copies.
@@ -214,7 +215,7 @@ func (a *Agent) takePart(ctx context.Context) error {
 	}
 }
 
-// connectTo connects to peers at the same time, and returns those that cannot be reached.
+// connectTo connects to peers concurrently, and returns those that cannot be reached.
 func (a *Agent) connectTo(ctx context.Context, peers []Peer) (failed []int) {
 	var group sync.WaitGroup
 	for _, p := range peers {
@@ -233,7 +234,7 @@ func (a *Agent) connectTo(ctx context.Context, peers []Peer) (failed []int) {
 	return failed
 }
 
-// PeerAddress returns the address of a peer at a port, from that of the node in the table.
+// PeerAddress returns the address of a peer, from the node's address in the table and a port.
 func PeerAddress(node string, port int) string {
 	return net.JoinHostPort(Host(node), strconv.Itoa(port))
 }

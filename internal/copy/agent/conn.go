@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// messages are the types of messages, by their numbers.
+// messages are the types of messages, by number.
 var messages = []reflect.Type{
 	1: reflect.TypeFor[Setup](), 2: reflect.TypeFor[Connect](), 3: reflect.TypeFor[Start](), 4: reflect.TypeFor[Drop](),
 	5: reflect.TypeFor[Ready](), 6: reflect.TypeFor[Connected](), 7: reflect.TypeFor[Total](), 8: reflect.TypeFor[Progress](),
@@ -28,15 +28,15 @@ var numbers = func() map[reflect.Type]byte {
 	return m
 }()
 
-// maxMessage bounds a message: a command line has no more (execve(2)).
+// maxMessage bounds a message: command lines, the longest contents, are shorter (execve(2)).
 const maxMessage = 8 << 20
 
-// Conn carries messages: a byte with the type, four with the length, and the fields as JSON, or the
-// bytes of Data. Send may be called by several goroutines, Receive by one.
+// Conn carries messages: a byte with the type, four bytes with the length, and the fields as JSON,
+// or the bytes of Data. Send may be called concurrently, Receive by one goroutine.
 type Conn struct {
 	from *bufio.Reader
 
-	mu sync.Mutex // one message at a time
+	mu sync.Mutex // held while a message is written
 	to io.Writer
 }
 
@@ -95,7 +95,7 @@ func (c *Conn) Receive() (any, error) {
 	return m.Elem().Interface(), nil
 }
 
-// readBody reads so many bytes. It allocates as they come, not as they are announced.
+// readBody reads length bytes. It allocates as bytes arrive, not by the announced length.
 func readBody(from io.Reader, length int) ([]byte, error) {
 	const step = 1 << 20
 	var body []byte

@@ -11,10 +11,10 @@ import (
 	"bproc/internal/copy/target"
 )
 
-// progressEvery is how often the session is told the progress.
+// progressEvery is how often the agent reports its progress.
 const progressEvery = 200 * time.Millisecond
 
-// localID is the outlet to the target of this machine.
+// localID is the ID of the outlet to the target of this machine.
 const localID = -3
 
 // copy passes the stream on until it ends.
@@ -46,7 +46,7 @@ func (a *Agent) copy(ctx context.Context, s Start) error {
 	quiet := a.tellProgress(ctx)
 	err = a.pass(ctx, h, in)
 	if l, ok := in.(*link); ok && err != nil {
-		l.abort() // where it comes from goes on with the others
+		l.abort() // its sender goes on with the others
 	}
 	h.end(err == nil)
 	quiet()
@@ -59,8 +59,7 @@ func (a *Agent) copy(ctx context.Context, s Start) error {
 	return a.conn.Send(Done{Broken: err != nil && !errors.Is(err, errNobody)})
 }
 
-// publish makes known to messages what the stream goes through, and drops whom they have said to
-// be gone.
+// publish makes the hub and the source known to messages, and drops agents that are already gone.
 func (a *Agent) publish(h *hub, from int, in io.Reader) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,8 +69,8 @@ func (a *Agent) publish(h *hub, from int, in io.Reader) {
 	}
 }
 
-// plumb adds the outlets that are not of this machine, and returns where the stream comes from;
-// nil: from this machine.
+// plumb adds the outlets to other machines, and returns the source of the stream; nil means this
+// machine.
 func (a *Agent) plumb(h *hub, s Start) (in io.Reader, err error) {
 	for _, id := range s.Links {
 		l := a.links[id]
@@ -137,7 +136,7 @@ func (a *Agent) pass(ctx context.Context, h *hub, in io.Reader) error {
 	}
 }
 
-// send makes the stream.
+// send makes the stream from the files of this machine.
 func (a *Agent) send(ctx context.Context, h *hub) error {
 	from := a.sendOf()
 	if a.setup.Progress {
@@ -157,16 +156,16 @@ func (a *Agent) send(ctx context.Context, h *hub) error {
 	return g.flush()
 }
 
-// stalled tells the session of an outlet that takes nothing.
+// stalled reports an outlet that takes nothing.
 func (a *Agent) stalled(id int) {
 	if id == localID {
 		close(a.own.stalled)
 		id = a.setup.ID
 	}
-	_ = a.conn.Send(Stalled{id}) // the context ends with the session
+	_ = a.conn.Send(Stalled{id}) // the context ends with the transfer
 }
 
-// received waits for this machine's target, unless that is stalled.
+// received waits for this machine's target, unless it is stalled.
 func (a *Agent) received(passed error) error {
 	select {
 	case <-a.own.done:
@@ -176,8 +175,8 @@ func (a *Agent) received(passed error) error {
 	}
 }
 
-// outcome returns what the copy has come to, of how the stream and this machine's target ended.
-// A target that is full was reported.
+// outcome returns the result of the copy, from the errors of the stream and of this machine's
+// target. A full target was already reported.
 func (a *Agent) outcome(passed, received error) error {
 	switch {
 	case received == nil, errors.Is(received, target.ErrFatal):
@@ -189,8 +188,7 @@ func (a *Agent) outcome(passed, received error) error {
 	return errBroken
 }
 
-// tellProgress tells the session from time to time how much was written. It stops when stop is
-// called.
+// tellProgress reports the number of written bytes from time to time, until stop is called.
 func (a *Agent) tellProgress(ctx context.Context) (stop func()) {
 	if !a.setup.Progress || a.target == nil {
 		return func() {}
@@ -219,6 +217,6 @@ func (a *Agent) tellProgress(ctx context.Context) (stop func()) {
 
 func (a *Agent) tellTotal(ctx context.Context, from *source.Source) {
 	if total := from.Total(ctx); ctx.Err() == nil {
-		_ = a.conn.Send(Total{total}) // the context ends with the session
+		_ = a.conn.Send(Total{total}) // the context ends with the transfer
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// pieceSize is how many bytes of the stream are passed on at once.
+// pieceSize is the size of the pieces in which the stream is passed on.
 const pieceSize = 128 << 10
 
 // queue is how many pieces an outlet may be behind the others.
 const queue = 16
 
-// piece is a part of the stream that several outlets have.
+// piece is a part of the stream that several outlets share.
 type piece struct {
 	bytes   []byte
 	holders atomic.Int32
@@ -27,25 +27,25 @@ func (p *piece) release() {
 	}
 }
 
-// sink is where an outlet leads.
+// sink is the destination of an outlet.
 type sink interface {
-	// write takes a part of the stream. More says that another one is there already.
+	// write takes a part of the stream. more means that the next part is already there.
 	write(b []byte, more bool) error
 	// finish is called at the end, if the stream is whole.
 	finish() error
-	// abort is called otherwise. It may be called at any time, by any goroutine, and makes
-	// the others return.
+	// abort is called otherwise. Any goroutine may call it at any time, and it makes the other
+	// methods return.
 	abort()
 }
 
 // outlet passes pieces on to a sink.
 type outlet struct {
-	id     int // of the agent there
+	id     int // of the receiving agent
 	sink   sink
 	pieces chan *piece
-	dead   chan struct{} // closed when it takes no more
+	dead   chan struct{} // closed when it takes no more pieces
 	once   sync.Once
-	err    error // after run
+	err    error // valid after run
 
 	taken atomic.Int64 // pieces
 	ended atomic.Bool  // run has returned
@@ -62,7 +62,7 @@ func (o *outlet) kill() {
 // errDropped is the error of an outlet that was killed.
 var errDropped = errors.New("was dropped")
 
-// run passes pieces on until the stream ends, or breaks.
+// run passes pieces on until the stream ends or breaks off.
 func (o *outlet) run(whole func() bool) {
 	defer o.ended.Store(true)
 	for {
@@ -99,20 +99,20 @@ func (o *outlet) end(whole bool) {
 	}
 }
 
-// errBroken is the error of a stream that is not whole.
+// errBroken is the error of an incomplete stream.
 var errBroken = errors.New("the stream broke off")
 
-// errNobody is the error when there is no outlet left.
+// errNobody is the error if no outlet is left.
 var errNobody = errors.New("nobody takes the stream any more")
 
-// hub passes every piece of the stream on to all outlets. One that is behind by more than its
-// queue holds the others up, until it is stalled (watch).
+// hub passes every piece of the stream on to all outlets. An outlet that is behind by more than its
+// queue holds up the others, until it is stalled (watch).
 type hub struct {
 	ctx     context.Context
 	outlets []*outlet
 	group   sync.WaitGroup
 	whole   bool          // set before the queues are closed
-	ending  chan struct{} // closed then
+	ending  chan struct{} // closed before the queues
 }
 
 func newHub(ctx context.Context) *hub { return &hub{ctx: ctx, ending: make(chan struct{})} }
@@ -140,7 +140,7 @@ func (h *hub) pass(p *piece) error {
 	living := 0
 	for _, o := range h.outlets {
 		select {
-		case <-o.dead: // also if it has room
+		case <-o.dead: // even if its queue has room
 			p.release()
 			continue
 		default:
@@ -163,7 +163,7 @@ func (h *hub) pass(p *piece) error {
 	return nil
 }
 
-// end ends the stream, and returns when all outlets have.
+// end ends the stream, and returns when all outlets have ended.
 func (h *hub) end(whole bool) {
 	h.whole = whole
 	close(h.ending)
@@ -189,7 +189,7 @@ func (h *hub) abort() {
 	}
 }
 
-// gatherer is an io.Writer that makes pieces of what is written.
+// gatherer is an io.Writer that cuts its input into pieces.
 type gatherer struct {
 	hub *hub
 	now *piece
@@ -213,7 +213,7 @@ func (g *gatherer) Write(b []byte) (int, error) {
 	return total, nil
 }
 
-// flush passes on what is left.
+// flush passes on the last, incomplete piece.
 func (g *gatherer) flush() error {
 	if g.now == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// inlet is the stream as it comes in messages. The window of the sender bounds what waits here: one that
-// does not keep to it has broken the stream.
+// inlet is the stream from messages. The sender's window bounds the bytes that wait here; a sender
+// that exceeds it breaks the stream.
 type inlet struct {
 	conn *Conn
 	self int
@@ -14,9 +14,9 @@ type inlet struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	queue   [][]byte
-	size    int   // bytes in it
-	whole   bool  // its end has come
-	err     error // why there will not be more
+	size    int   // bytes in queue
+	whole   bool  // the end of the stream has come
+	err     error // why no more will come
 }
 
 func newInlet(conn *Conn, self int) *inlet {
@@ -37,7 +37,7 @@ func (i *inlet) put(b []byte) {
 	i.changed.Broadcast()
 }
 
-// end is the end of the stream, or why there is none.
+// end marks the end of the stream, or the reason why it is incomplete.
 func (i *inlet) end(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -48,7 +48,7 @@ func (i *inlet) end(err error) {
 	i.changed.Broadcast()
 }
 
-// Read gives what has come, and says that it was taken.
+// Read returns queued bytes and acknowledges them.
 func (i *inlet) Read(b []byte) (int, error) {
 	i.mu.Lock()
 	for len(i.queue) == 0 && !i.whole && i.err == nil {

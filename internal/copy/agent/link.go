@@ -19,17 +19,17 @@ type link struct {
 	lines *lines
 }
 
-// connectTimeout bounds the making of a connection. What a firewall swallows costs a copy as
-// much, once.
+// connectTimeout bounds the time to set up a connection. A firewall that drops packets costs a copy
+// that time once.
 const connectTimeout = 3 * time.Second
 
-// handshakes bounds those that are under way at a listener.
+// handshakes bounds the concurrent handshakes of a listener.
 const handshakes = 64
 
-// lineBuffer is how many bytes are read or written at once.
+// lineBuffer is the size of reads and writes.
 const lineBuffer = 256 << 10
 
-// lines are the encrypted bytes of a connection, in larger pieces than package tls makes.
+// lines carries the encrypted bytes of a connection, in larger pieces than package tls does.
 type lines struct {
 	*net.TCPConn
 	r *bufio.Reader
@@ -39,10 +39,10 @@ type lines struct {
 func (l *lines) Read(b []byte) (int, error)  { return l.r.Read(b) }
 func (l *lines) Write(b []byte) (int, error) { return l.w.Write(b) }
 
-// closeTimeout bounds the last write of an end that has nothing more to say.
+// closeTimeout bounds the last write of an end that closes.
 const closeTimeout = 5 * time.Second
 
-// Close writes what is left first. Package tls has ended the time for that.
+// Close flushes first. Package tls has set a write deadline in the past, so Close sets another one.
 func (l *lines) Close() error {
 	err := l.SetWriteDeadline(time.Now().Add(closeTimeout))
 	if flushErr := l.w.Flush(); err == nil {
@@ -54,11 +54,11 @@ func (l *lines) Close() error {
 	return err
 }
 
-// keepAlive says how soon the end of a machine is noticed that sends nothing.
+// keepAlive determines how soon the failure of a silent machine is noticed.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 10 * time.Second, Count: 3}
 
 func newLink(conn *net.TCPConn) *link {
-	_ = conn.SetKeepAliveConfig(keepAlive) // without it, the session notices
+	_ = conn.SetKeepAliveConfig(keepAlive) // without it, the transfer notices
 	return &link{conn: conn, lines: &lines{conn, bufio.NewReaderSize(conn, lineBuffer), bufio.NewWriterSize(conn, lineBuffer)}}
 }
 
@@ -79,8 +79,8 @@ func dial(ctx context.Context, config *tls.Config, self int, to Peer) (*link, er
 	return l, nil
 }
 
-// A greeting is who speaks and to whom. The answer is one byte: the connection cannot have been
-// led to another agent of the copy.
+// A greeting names the sender and the receiver, and is answered by one byte. So a connection cannot
+// be redirected to another agent of the copy.
 const greetingSize = 8
 
 func (l *link) greet(ctx context.Context, config *tls.Config, self, to int) error {
@@ -100,7 +100,7 @@ func (l *link) greet(ctx context.Context, config *tls.Config, self, to int) erro
 	return err
 }
 
-// receive takes a connection from another agent, and returns which that is.
+// receive accepts a connection, and returns the ID of the other agent.
 func (l *link) receive(ctx context.Context, config *tls.Config, self int) (int, error) {
 	defer l.until(ctx)()
 	l.tls = tls.Server(flushing{l.lines}, config)
@@ -117,7 +117,7 @@ func (l *link) receive(ctx context.Context, config *tls.Config, self int) (int, 
 	return int(binary.LittleEndian.Uint32(greeting)), nil
 }
 
-// answer says that the connection was taken.
+// answer confirms the connection.
 func (l *link) answer() error {
 	if _, err := l.tls.Write([]byte{1}); err != nil {
 		return err
@@ -125,14 +125,14 @@ func (l *link) answer() error {
 	return l.flush()
 }
 
-// until bounds what follows by the deadline of ctx, and its cancellation.
+// until closes the connection when ctx is done, unless stop is called first.
 func (l *link) until(ctx context.Context) (stop func()) {
 	cancel := context.AfterFunc(ctx, func() { l.conn.Close() })
 	return func() { cancel() }
 }
 
-// flushing writes at once what is left when somebody waits for the answer: in handshakes, and when the
-// stream has nothing more.
+// flushing flushes buffered writes before each Read that has to wait: in handshakes, and at the end
+// of the stream.
 type flushing struct{ *lines }
 
 func (f flushing) Read(b []byte) (int, error) {
@@ -146,7 +146,7 @@ func (f flushing) Read(b []byte) (int, error) {
 
 func (l *link) flush() error { return l.lines.w.Flush() }
 
-// write sends a piece of the stream. More says that another one is there already.
+// write sends a piece of the stream. more means that the next piece is already there.
 func (l *link) write(b []byte, more bool) error {
 	if _, err := l.tls.Write(b); err != nil || more {
 		return err
@@ -154,7 +154,7 @@ func (l *link) write(b []byte, more bool) error {
 	return l.flush()
 }
 
-// finish ends the stream. The other end knows by the last record that it is whole.
+// finish ends the stream. The last TLS record tells the other end that it is complete.
 func (l *link) finish() error {
 	if err := l.flush(); err != nil {
 		return err
@@ -162,25 +162,25 @@ func (l *link) finish() error {
 	if err := l.tls.CloseWrite(); err != nil {
 		return err
 	}
-	// CloseWrite has ended the time for writes.
+	// CloseWrite has set a write deadline in the past.
 	if err := errors.Join(l.conn.SetWriteDeadline(time.Time{}), l.flush()); err != nil {
 		return err
 	}
-	// The other end closes when it has everything.
+	// The other end closes when it has read everything.
 	if _, err := l.tls.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil
 }
 
-// abort ends the connection at once: the other end sees that the stream is not whole.
+// abort closes the connection at once: the other end sees that the stream is incomplete.
 func (l *link) abort() {
-	_ = l.conn.SetLinger(0) // only the end of it counts
+	_ = l.conn.SetLinger(0) // an error makes no difference
 	l.conn.Close()
 }
 
-// Read gives the stream. Its end is io.EOF only if it is whole.
+// Read reads the stream. It returns io.EOF only at the end of a complete stream.
 func (l *link) Read(b []byte) (int, error) { return l.tls.Read(b) }
 
-// close ends a connection whose stream was read to its end.
+// close closes a connection whose stream was read to its end.
 func (l *link) close() { _ = l.tls.Close() }

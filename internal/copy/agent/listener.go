@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listener takes connections of other agents.
+// listener accepts connections of other agents.
 type listener struct {
 	*net.TCPListener
 	config *tls.Config
@@ -21,11 +21,11 @@ type listener struct {
 	group  sync.WaitGroup
 
 	mu    sync.Mutex
-	links map[int]*link // those that nobody has taken yet
+	links map[int]*link // accepted, but not taken yet
 }
 
-// listen listens at an address of this machine, or at all if it does not have this one: the front
-// end may know it by another.
+// listen listens at an address of this machine. If the machine does not have the address, by which
+// the front end knows it, listen uses all addresses.
 func listen(config *tls.Config, self int, address string) (*listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if errors.Is(err, unix.EADDRNOTAVAIL) {
@@ -66,11 +66,11 @@ func (l *listener) accept(ctx context.Context, link *link) {
 		link.abort()
 		return
 	}
-	// It may be asked for from now on.
+	// The connection may be taken from now on.
 	_ = link.answer() // the other end notices
 }
 
-// keep keeps the connection of an agent, if it is its first.
+// keep keeps the first connection of an agent.
 func (l *listener) keep(from int, link *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *listener) keep(from int, link *link) bool {
 	return true
 }
 
-// stop ends the listening. Connections that were made stay.
+// stop stops accepting. Accepted connections stay.
 func (l *listener) stop() {
 	l.Close()
 	l.group.Wait()
@@ -99,7 +99,7 @@ func (l *listener) take(from int) (*link, error) {
 	return link, nil
 }
 
-// abortAll ends the connections that nobody has taken.
+// abortAll aborts the connections that were not taken.
 func (l *listener) abortAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,96 +1,96 @@
 package agent
 
-// Version is that of the messages. Programs of one cluster have the same one.
+// Version is the version of the messages. All programs of a cluster have the same.
 const Version = 3
 
-// The messages to an agent.
+// Messages to an agent.
 type (
-	// Setup is the first.
+	// Setup is the first message.
 	Setup struct {
 		Version     int
 		ID          int    // of the agent in this copy
-		Dir         string // where relative paths begin; empty: here
-		Send        *Send  // what it sends; nil: nothing
+		Dir         string // the directory of relative paths; empty: the current one
+		Send        *Send  // nil if it does not send
 		Receive     *Receive
 		Certificate []byte
 		Key         []byte
-		Sender      []byte // the key of the stream, if it sends, see [NewSeal]
+		Sender      []byte // key that seals the stream, if the agent sends; see [NewSeal]
 		Receiver    []byte
-		Address     string // where it listens; empty: it does not
-		Progress    bool   // somebody wants to know
+		Address     string // to listen on; empty: do not listen
+		Progress    bool   // send Total and Progress
 	}
-	// Send is what the agent reads.
+	// Send says what the agent reads.
 	Send struct {
 		Paths     []string
 		Names     []string // of their copies
 		Recursive bool
 		Xattrs    bool
 	}
-	// Receive is where the agent writes, and what.
+	// Receive says where the agent writes, and what.
 	Receive struct {
 		Path      string
-		Names     []string // that copies may have
+		Names     []string // allowed names of copies
 		Recursive bool     // copies may be other than regular files
 		Many      bool
 		Preserve  bool
 	}
-	// Connect says to whom the agent connects.
+	// Connect names the agents to connect to.
 	Connect struct{ Peers []Peer }
 	// Peer is another agent.
 	Peer struct {
 		ID      int
-		Address string // with the port
+		Address string // with port
 	}
-	// Start has the stream begin.
+	// Start starts the stream.
 	Start struct {
-		From  int   // the agent that it comes from, or one of those below
-		Links []int // agents that it is passed on to by connections
-		Feeds []int // agents that it is passed on to through the session
-		Up    bool  // it is passed on to the session
-		Ticks int   // after which something that takes nothing is dropped, see [Tick]; 0: none is
+		From  int   // source of the stream: an agent, or one of the values below
+		Links []int // agents to which it is passed by connections
+		Feeds []int // agents to which it is passed in messages of the transfer
+		Up    bool  // pass it to the transfer
+		Ticks int   // number of ticks ([Tick]) after which a receiver that takes nothing is dropped; 0: never
 	}
-	// Drop says that an agent is gone that the stream was passed on to, or came from.
+	// Drop says that an agent that sends or receives the stream is gone.
 	Drop struct{ ID int }
 )
 
-// Values of Start.From in place of the number of an agent.
+// Values of Start.From other than the number of an agent.
 const (
-	FromSelf    = -1 // the agent sends what it reads
-	FromSession = -2 // it comes in messages
+	FromSelf    = -1 // the agent itself makes the stream
+	FromSession = -2 // the stream comes in messages of the transfer
 )
 
-// The messages of an agent.
+// Messages of an agent.
 type (
 	// Ready answers Setup.
 	Ready struct {
-		Port   int    // where it listens
-		Failed string // why it does not take part; the rest is not said then
-		Path   string // that Failed is about
+		Port   int    // listening port
+		Failed string // why it does not take part; Port is not set then
+		Path   string // subject of Failed
 	}
 	// Connected answers Connect.
 	Connected struct{ Failed []int }
-	// Total says how many bytes there are to copy.
+	// Total is the number of bytes to copy.
 	Total struct{ Bytes int64 }
-	// Progress says how many bytes were written so far.
+	// Progress is the number of bytes written so far.
 	Progress struct{ Bytes int64 }
-	// Problem is what could not be copied.
+	// Problem describes a file that could not be copied.
 	Problem struct{ Path, Text string }
-	// Stalled says that an agent takes nothing of what is passed on to it, and was dropped. An agent
-	// says it of itself if that is its target; it goes on passing the stream on.
+	// Stalled says that an agent takes nothing of the stream and was dropped. An agent names itself
+	// if its own target is stalled; it goes on passing the stream on.
 	Stalled struct{ ID int }
-	// Done is the last.
+	// Done is the last message.
 	Done struct {
 		Broken bool // the stream broke off
 	}
 )
 
-// Messages to both.
+// Messages in both directions.
 type (
 	// Data is a part of the stream.
 	Data struct{ Bytes []byte }
 	// DataEnd is the end of the stream.
 	DataEnd struct{}
-	// Taken says how many bytes of Data are not under way any more. ID is who has taken them:
-	// an agent, or FromSession.
+	// Taken acknowledges bytes of Data. ID is the receiver of these bytes: an agent, or
+	// FromSession.
 	Taken struct{ ID, Bytes int }
 )

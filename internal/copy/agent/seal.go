@@ -10,31 +10,32 @@ import (
 )
 
 // The stream passes through machines that may change it, and all agents can connect to each other.
-// So it is sealed: in parts, each signed by a key that only the agent has that sends the files. A receiver
-// takes nothing from a part before it has seen that it comes from there, behind the parts before it.
+// So the stream is sealed: it consists of parts, each signed by a key that only the sending agent
+// has. A receiver uses a part only after it has verified that the part comes from the sender and
+// follows the previous parts.
 //
 //	sealed = part* last
-//	part   = length:4 signature:64 bytes     length is little-endian; that of the last is 0
+//	part   = length:4 signature:64 bytes     length is little-endian, 0 in the last part
 //
-// What is signed is the length with a hash of the bytes and of all parts before.
+// The signature covers the length and a hash of the bytes and all previous parts.
 const (
 	sealedPart = 256 << 10 // bytes
 	sealHead   = 4 + ed25519.SignatureSize
 )
 
-// errSeal is the error of a stream that was changed on its way.
+// errSeal is the error of a stream that was changed on the way.
 var errSeal = errors.New("the stream was changed on its way")
 
-// NewSeal makes the keys of a copy: that of the sender, and that of all receivers.
+// NewSeal makes the keys of a copy: one for the sender, and one for all receivers.
 func NewSeal() (sender, receiver []byte, err error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	return private.Seed(), public, err
 }
 
-// chain is the parts so far.
+// chain is the hash of all parts so far.
 type chain [sha256.Size]byte
 
-// next adds a part, and returns what is signed of it.
+// next adds a part, and returns the bytes to be signed for it.
 func (c *chain) next(part []byte) []byte {
 	h := sha256.New()
 	h.Write(c[:])
@@ -43,12 +44,12 @@ func (c *chain) next(part []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32([]byte("bproc copy"), uint32(len(part))), c[:]...)
 }
 
-// sealer is a writer that seals what is written. It must be closed.
+// sealer is a writer that seals its input. It must be closed.
 type sealer struct {
 	to   io.Writer
 	key  ed25519.PrivateKey
 	past chain
-	part []byte // with its head
+	part []byte // including its head
 }
 
 func newSealer(to io.Writer, seed []byte) (*sealer, error) {
@@ -83,7 +84,7 @@ func (s *sealer) send() error {
 	return err
 }
 
-// Close sends what is left, and the last part.
+// Close sends the rest and the last part.
 func (s *sealer) Close() error {
 	if len(s.part) > sealHead {
 		if err := s.send(); err != nil {
@@ -93,7 +94,8 @@ func (s *sealer) Close() error {
 	return s.send()
 }
 
-// opener is a reader of what was sealed. It gives the bytes of a part when it has looked at its seal.
+// opener is a reader of a sealed stream. It returns the bytes of a part after it has verified the
+// seal.
 type opener struct {
 	from io.Reader
 	key  ed25519.PublicKey
@@ -123,7 +125,7 @@ func (o *opener) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// open reads the next part. io.EOF: that was the last, and nothing comes after it.
+// open reads the next part. It returns io.EOF after the last part, if nothing follows.
 func (o *opener) open() error {
 	var head [sealHead]byte
 	if err := o.full(head[:]); err != nil {

@@ -11,7 +11,7 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// sealed returns the parts of a sealed text, the last too.
+// sealed returns all parts of a sealed text.
 func sealed(t *testing.T, sender []byte, text []byte) (parts [][]byte) {
 	t.Helper()
 	s, err := newSealer(writerFunc(func(b []byte) { parts = append(parts, bytes.Clone(b)) }), sender)
@@ -40,7 +40,7 @@ func keys(t *testing.T) (sender, receiver []byte) {
 	return sender, receiver
 }
 
-// TestSeal has machines on the way of a stream change it.
+// TestSeal lets machines change a stream on its way.
 func TestSeal(t *testing.T) {
 	sender, receiver := keys(t)
 	other, _ := keys(t)
@@ -61,7 +61,7 @@ func TestSeal(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		parts [][]byte
-		gets  int // parts, at most
+		gets  int // number of parts, at most
 		want  error
 	}{
 		"unchanged":        {parts, 4, nil},
@@ -87,8 +87,8 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// TestLiarOfTheCopy has a machine that is part of a copy, and has its certificate, connect to
-// another as the one that passes the stream on.
+// TestLiarOfTheCopy lets a machine with the certificate of the copy connect to another one, and
+// pretend to be the machine that passes the stream on.
 func TestLiarOfTheCopy(t *testing.T) {
 	certificate, key, err := NewIdentity()
 	if err != nil {
@@ -140,7 +140,7 @@ func TestLiarOfTheCopy(t *testing.T) {
 	if err := liar.write(bytes.Join(sealed(t, own, text.Bytes()), nil), false); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = liar.finish() }() // it is aborted, perhaps
+	go func() { _ = liar.finish() }() // it may be aborted
 	if done, ok := say(Start{From: 1}).(Done); !ok || !done.Broken {
 		t.Errorf("got %+v, want that it broke off", done)
 	}
@@ -153,7 +153,7 @@ func TestLiarOfTheCopy(t *testing.T) {
 	input.Close()
 }
 
-// TestInletIsBounded has a machine send more in messages than is taken.
+// TestInletIsBounded lets a machine send more in messages than is acknowledged.
 func TestInletIsBounded(t *testing.T) {
 	taken := 0
 	i := newInlet(NewConn(nil, writerFunc(func([]byte) { taken++ })), 1)

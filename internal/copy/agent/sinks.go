@@ -9,25 +9,25 @@ import (
 	"bproc/internal/copy/target"
 )
 
-// local is the sink that is this machine's target. A goroutine of its own reads the stream.
+// local is the sink for this machine's target. Its own goroutine reads the stream.
 type local struct {
-	bytes  chan []byte // what was written; each is read before write returns
+	bytes  chan []byte // written pieces; each is read before write returns
 	taken  chan struct{}
 	broken chan struct{}
 	once   sync.Once
 	done   chan struct{} // the reader has ended
-	err    error         // of it
+	err    error         // of the reader; valid after done
 
-	stalled chan struct{} // the reader is not waited for any more
+	stalled chan struct{} // closed when nothing waits for the reader any more
 
-	busy bool // the last bytes are of a write that has not returned
+	busy bool // the last bytes belong to a write that has not returned
 
 	mu     sync.Mutex
-	rest   []byte // of a write
-	gaveUp bool   // the write has returned without that, and its bytes are used for others
+	rest   []byte // of the current write
+	gaveUp bool   // the write returned before its bytes were read, and its buffer is reused
 }
 
-// startLocal starts to receive at a target what was sealed for a key.
+// startLocal starts to receive, at a target, a stream that was sealed for a key.
 func startLocal(t *target.Target, key []byte) *local {
 	l := &local{bytes: make(chan []byte), taken: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{}), stalled: make(chan struct{})}
 	go func() {
@@ -41,7 +41,7 @@ func startLocal(t *target.Target, key []byte) *local {
 	return l
 }
 
-// drain reads what follows the end of the stream, which is nothing.
+// drain checks that nothing follows the end of the stream.
 func (l *local) drain(from io.Reader) {
 	if n, err := from.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
 		l.err = errBroken
@@ -75,7 +75,7 @@ func (l *local) Read(b []byte) (int, error) {
 	}
 }
 
-// take gives bytes of the last write, if there are some left.
+// take copies remaining bytes of the last write.
 func (l *local) take(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +93,7 @@ func (l *local) put(b []byte) {
 	l.rest = b
 }
 
-// giveUp ends a write whose bytes are not all taken.
+// giveUp ends a write before all its bytes are read.
 func (l *local) giveUp() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,7 @@ func (l *local) write(b []byte, _ bool) error {
 	}
 }
 
-// end returns why the reception has ended before the stream.
+// end returns the reason why the reader ended before the stream.
 func (l *local) end() error {
 	if l.err == nil {
 		return errBroken
@@ -135,17 +135,17 @@ func (l *local) finish() error {
 
 func (l *local) abort() { l.once.Do(func() { close(l.broken) }) }
 
-// feed is the sink that sends the stream in messages. Few bytes are under way at a time.
+// feed is the sink that sends the stream in messages, with few bytes under way.
 type feed struct {
 	conn *Conn
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	flight  int // bytes that were not taken
+	flight  int // bytes that are not acknowledged
 	aborted bool
 }
 
-// window is how many bytes may be under way in messages.
+// window is the limit for unacknowledged bytes in messages.
 const window = 1 << 20
 
 func newFeed(conn *Conn) *feed {
@@ -168,7 +168,7 @@ func (f *feed) write(b []byte, _ bool) error {
 	return f.conn.Send(Data{b})
 }
 
-// take says that bytes are not under way any more.
+// take handles an acknowledgement of bytes.
 func (f *feed) take(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +176,7 @@ func (f *feed) take(n int) {
 	f.changed.Broadcast()
 }
 
-// finish ends the stream when everything before its end was taken.
+// finish ends the stream when all bytes are acknowledged.
 func (f *feed) finish() error {
 	f.mu.Lock()
 	for f.flight > 0 && !f.aborted {

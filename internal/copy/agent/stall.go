@@ -2,15 +2,16 @@ package agent
 
 import "time"
 
-// Tick is how often an agent looks whether something that it passes the stream on to has taken
-// nothing. Ticks are counted, not time: a copy that was stopped and goes on has not waited.
+// Tick is how often an agent checks whether a receiver takes nothing of the stream. It counts ticks
+// instead of measuring time: a copy that was stopped and continued has not waited.
 const Tick = time.Second
 
-// watch drops outlets that have held the others up for a number of ticks without taking a piece, or
-// that have so much to take at the end of the stream, and says which. It returns when all outlets
-// have ended, and must be called after start.
+// watch drops outlets that hold up the others for a number of ticks without taking a piece, or that
+// take nothing for as many ticks at the end of the stream, and calls stalled for each. It must be
+// called after start, and returns when all outlets have ended.
 //
-// An agent that waits for one below it takes nothing either, so those above must have more ticks.
+// An agent that waits for one below it takes nothing either, so agents higher up must have more
+// ticks.
 func (h *hub) watch(ticks int, stalled func(id int)) {
 	ticker := time.NewTicker(Tick)
 	defer ticker.Stop()
@@ -38,8 +39,8 @@ func (h *hub) watch(ticks int, stalled func(id int)) {
 	}
 }
 
-// holdsUp reports whether others wait for an outlet: its queue is full, or the stream has ended here,
-// but perhaps not for those below. Nothing is below the target of this machine.
+// holdsUp reports whether others wait for an outlet: its queue is full, or the stream has ended
+// here, but perhaps not for the agents below. No agent is below the target of this machine.
 func (h *hub) holdsUp(o *outlet) bool {
 	select {
 	case <-h.ending:

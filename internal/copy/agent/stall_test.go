@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// lazy is a sink that takes pieces one by one, when it is told to.
+// lazy is a sink that takes one piece each time it is told to.
 type lazy struct {
 	turn  chan struct{}
 	ended chan struct{}
@@ -31,13 +31,13 @@ func (l *lazy) write([]byte, bool) error {
 func (l *lazy) finish() error { return l.write(nil, false) }
 func (l *lazy) abort()        { l.once.Do(func() { close(l.ended) }) }
 
-// TestStalled has outlets that take nothing, or little: those are dropped that take nothing, and all
-// others get everything.
+// TestStalled has outlets that take nothing, or little. Those that take nothing must be dropped,
+// and all others must get everything.
 func TestStalled(t *testing.T) {
 	const ticks, many = 10, 3 * queue
 	for name, tc := range map[string]struct {
 		pieces int
-		pace   time.Duration // of the slow outlet, for each piece; 0: it takes nothing
+		pace   time.Duration // of the slow outlet, per piece; 0: it takes nothing
 		id     int
 		want   []int
 	}{
@@ -62,7 +62,7 @@ func TestStalled(t *testing.T) {
 					h.watch(ticks, func(id int) { stalled = append(stalled, id) })
 					close(watched)
 				}()
-				go func() { // takes all there is
+				go func() { // takes everything
 					for {
 						select {
 						case quick.turn <- struct{}{}:
@@ -87,7 +87,7 @@ func TestStalled(t *testing.T) {
 						}
 					}
 				}()
-				time.AfterFunc(time.Hour, h.abort) // not to hang
+				time.AfterFunc(time.Hour, h.abort) // prevents a hang
 				for range tc.pieces {
 					if err := h.pass(newPiece()); err != nil {
 						t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// directory sends a directory with all that is in it.
+// directory sends a directory with all its contents.
 func (w *walk) directory(dir int, at, path string, e *stream.Entry, follow bool) error {
 	if slices.Contains(w.Below, Identity{e.Dev, e.Ino}) {
 		w.Problem(path, errors.New("cannot be copied into itself"))
@@ -37,7 +37,7 @@ func (w *walk) directory(dir int, at, path string, e *stream.Entry, follow bool)
 	} else if err != nil {
 		return err
 	}
-	const batch = 1024 // names that are read at once
+	const batch = 1024 // names to read at once
 	for {
 		names, err := f.Readdirnames(batch)
 		for _, name := range names {

@@ -1,5 +1,4 @@
-// Package source reads the files that are to be copied and writes them as a stream (package
-// stream). It goes through directories by descriptors and follows no symbolic links in them, so a
-// tree that changes meanwhile does not lead it elsewhere. What cannot be read is reported, and the
-// rest is sent.
+// Package source reads the files of a copy and writes them as a stream (package stream). It walks
+// directories by descriptors and does not follow symbolic links in them, so a concurrent change of
+// the tree cannot lead it elsewhere. Files that cannot be read are reported, and the rest is sent.
 package source

@@ -11,7 +11,7 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// writeError is an error of the writer, after which nothing more can be sent.
+// writeError is an error of the writer. Nothing more can be sent after it.
 type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
@@ -58,7 +58,7 @@ func (w *walk) file(dir int, at, path string, e *stream.Entry, follow bool) erro
 	return w.to.Close(size, err == nil)
 }
 
-// contents sends what is in a file, and returns its size.
+// contents sends the contents of a file, and returns its size.
 func (w *walk) contents(fd int, st *unix.Stat_t) (int64, error) {
 	const block = 512 // of st_blocks (stat(2))
 	if st.Size == 0 || st.Blocks*block >= st.Size {
@@ -68,9 +68,9 @@ func (w *walk) contents(fd int, st *unix.Stat_t) (int64, error) {
 	for {
 		from, err := unix.Seek(fd, end, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) {
-			return max(end, st.Size), nil // a hole, if anything
+			return max(end, st.Size), nil // the rest is a hole, if anything
 		}
-		if err != nil && end == 0 { // files that do not know of holes
+		if err != nil && end == 0 { // the file system does not support holes
 			return w.bytes(fd, 0, unknown)
 		}
 		if err != nil {
@@ -86,11 +86,11 @@ func (w *walk) contents(fd int, st *unix.Stat_t) (int64, error) {
 	}
 }
 
-// unknown is the end of what is read to its end. Of some files the size does not say where
-// that is (proc(5)), and others grow.
+// unknown as an end means the end of the file. The size of some files does not tell where that is
+// (proc(5)), and other files grow.
 const unknown = int64(-1)
 
-// bytes sends what is between two offsets, and returns where it ended.
+// bytes sends the bytes between two offsets, and returns the offset at which it ended.
 func (w *walk) bytes(fd int, from, to int64) (int64, error) {
 	for from != to {
 		if err := context.Cause(w.ctx); err != nil {

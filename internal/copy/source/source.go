@@ -10,22 +10,22 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// Source is what is to be sent.
+// Source describes the files to send.
 type Source struct {
 	Paths     []string
-	Names     []string // of the copies of Paths, see [Name]
-	Recursive bool     // directories too, and all kinds of files as they are
-	Xattrs    bool     // with extended attributes
+	Names     []string // names of the copies, see [Name]
+	Recursive bool     // send directories too, and all files as what they are
+	Xattrs    bool     // send extended attributes
 
-	// Problem is told what could not be read.
+	// Problem is called for files that could not be read.
 	Problem func(path string, err error)
 
-	// Below are the directories of this machine in which the copies will be, each with those
-	// that it is in. A directory that is one of them would be copied into itself.
+	// Below lists the directories of this machine that will contain the copies, with all their
+	// parents. A directory in this list would be copied into itself.
 	Below []Identity
 }
 
-// Identity is what no two files of a machine have in common.
+// Identity identifies a file of a machine.
 type Identity struct{ Dev, Ino uint64 }
 
 // walk is one pass over a source.
@@ -33,12 +33,12 @@ type walk struct {
 	*Source
 	ctx   context.Context
 	to    *stream.Writer
-	links map[Identity]uint64 // numbers of files that have several names
+	links map[Identity]uint64 // numbers of files with several names
 	last  uint64
 	data  []byte
 }
 
-// Send writes the stream. The error is that of the writer, or the cause of ctx.
+// Send writes the stream. The error is the writer's, or the cause of ctx.
 func (s *Source) Send(ctx context.Context, to *stream.Writer) error {
 	w := &walk{Source: s, ctx: ctx, to: to, links: map[Identity]uint64{}, data: make([]byte, stream.MaxData)}
 	for i, path := range s.Paths {
@@ -49,7 +49,7 @@ func (s *Source) Send(ctx context.Context, to *stream.Writer) error {
 	return to.End()
 }
 
-// operand sends one of the paths, under a name.
+// operand sends one of the paths under a name.
 func (w *walk) operand(path, name string) error {
 	var st unix.Stat_t
 	flags := unix.AT_SYMLINK_NOFOLLOW
@@ -72,8 +72,8 @@ func (w *walk) operand(path, name string) error {
 }
 
 // Name returns the name of the copy of a path. A relative path begins in dir, which is absolute.
-// [stream.Here] is the name of a directory whose contents are copied to the target itself; with a
-// suffix such a directory has its own name.
+// The name [stream.Here] means that the contents of a directory are copied to the target itself.
+// With a suffix, such a directory keeps its own name.
 func Name(dir, path, suffix string) string {
 	name := filepath.Base(path)
 	if name != "." && name != ".." && name != "/" {
@@ -91,7 +91,7 @@ func Name(dir, path, suffix string) string {
 	return name + suffix
 }
 
-// entry sends the file at the path at in dir. Path is its name for messages.
+// entry sends the file at the path at in dir. path is its name for messages.
 func (w *walk) entry(dir int, at, path, name string, st *unix.Stat_t, follow bool) error {
 	e := stream.Entry{
 		Name: name, Mode: st.Mode & 0o7777, UID: st.Uid, GID: st.Gid, Dev: st.Dev, Ino: st.Ino,
@@ -125,8 +125,8 @@ func (w *walk) entry(dir int, at, path, name string, st *unix.Stat_t, follow boo
 	return w.send(path, &e)
 }
 
-// linked makes e a link to a file that was sent, if that is the same file. If it has other names
-// that may follow, it gets a number.
+// linked makes e a hard link if the same file was sent before. Otherwise it gives e a number if the
+// file has other names, which may follow.
 func (w *walk) linked(e *stream.Entry, st *unix.Stat_t) {
 	if st.Nlink < 2 {
 		return
@@ -140,7 +140,7 @@ func (w *walk) linked(e *stream.Entry, st *unix.Stat_t) {
 	w.links[id], e.Link = w.last, w.last
 }
 
-// send sends an entry. One that cannot be sent is reported.
+// send sends an entry, and reports one that cannot be sent.
 func (w *walk) send(path string, e *stream.Entry) error {
 	if err := context.Cause(w.ctx); err != nil {
 		return err
@@ -164,8 +164,8 @@ func readlink(dir int, name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// open opens a file for reading, and sees that it is of the format that it had when it was
-// looked at: a FIFO that took its place could not be waited for.
+// open opens a file for reading, and checks that it still has the file type of st: opening must not
+// block on a FIFO that has replaced the file.
 func open(dir int, name string, st *unix.Stat_t, follow bool) (int, error) {
 	flags := unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
 	if !follow {

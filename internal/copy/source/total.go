@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Total returns how many bytes of regular files there are to send, as far as that can be told.
+// Total returns the number of bytes of the regular files to send, as far as it can be determined.
 func (s *Source) Total(ctx context.Context) (bytes int64) {
 	for _, path := range s.Paths {
 		info, err := os.Stat(path)
@@ -20,7 +20,7 @@ func (s *Source) Total(ctx context.Context) (bytes int64) {
 		}
 		_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return ctx.Err() // what cannot be read is not sent either
+				return ctx.Err() // files that cannot be read are not sent either
 			}
 			if info, err := d.Info(); err == nil {
 				bytes += info.Size()

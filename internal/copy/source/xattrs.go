@@ -10,8 +10,8 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// xattrs returns the extended attributes of a file that this user may read; access control lists
-// are among them (acl(5)).
+// xattrs returns the extended attributes of a file that this user may read, including access
+// control lists (acl(5)).
 func (w *walk) xattrs(fd int) ([]stream.Xattr, error) {
 	if !w.Xattrs {
 		return nil, nil
@@ -34,8 +34,8 @@ func (w *walk) xattrs(fd int) ([]stream.Xattr, error) {
 	return list, nil
 }
 
-// grown calls get with a buffer that is large enough. A file system that has no extended
-// attributes has none of this file.
+// grown calls get with a large enough buffer. It returns nil if the file system does not support
+// extended attributes.
 func grown(get func([]byte) (int, error)) ([]byte, error) {
 	for {
 		size, err := get(nil)
@@ -48,7 +48,7 @@ func grown(get func([]byte) (int, error)) ([]byte, error) {
 		buf := make([]byte, size)
 		n, err := get(buf)
 		if errors.Is(err, unix.ERANGE) {
-			continue // it has grown meanwhile
+			continue // the value has grown meanwhile
 		}
 		return buf[:max(n, 0)], err
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Kind is what an entry is.
+// Kind is the kind of an entry.
 type Kind uint8
 
 // The kinds of entries.
@@ -16,13 +16,13 @@ const (
 	File Kind = iota + 1
 	Directory
 	Symlink
-	HardLink // to a file before it
+	HardLink // to an earlier file
 	FIFO
 	CharDevice
 	BlockDevice
 	Socket
 
-	kinds // their end
+	kinds // number of kinds, plus one
 )
 
 // Entry is a file of any kind, without its contents.
@@ -34,12 +34,12 @@ type Entry struct {
 	GID    uint32
 	Mtime  time.Time
 	Atime  time.Time
-	Size   int64  // of a regular file, as it was when it was opened
-	Device uint64 // its number, of a device
-	Link   uint64 // File: hard links that follow name it by this; HardLink: the file; 0: none
+	Size   int64  // of a regular file when it was opened
+	Device uint64 // device number, of a device
+	Link   uint64 // File: number for later hard links to it; HardLink: number of the file; 0: none
 	Target string // of a symbolic link
 
-	// Where it is on the machine that sends it: there nothing may be copied onto itself.
+	// Identity on the sending machine, where no file may be copied onto itself.
 	Dev, Ino uint64
 
 	Xattrs []Xattr // extended attributes
@@ -51,7 +51,7 @@ type Xattr struct {
 	Value []byte
 }
 
-// ErrStream is in all errors about what a stream contains.
+// ErrStream is wrapped by all errors about the contents of a stream.
 var ErrStream = errors.New("malformed stream")
 
 func malformed(format string, args ...any) error {
@@ -64,7 +64,7 @@ const (
 	fixedEntry = 1 + 3*4 + 2*12 + 5*8
 )
 
-// append adds the body of the entry to b.
+// append appends the body of the entry to b.
 func (e *Entry) append(b []byte) []byte {
 	le := binary.LittleEndian
 	b = append(b, byte(e.Kind))
@@ -93,7 +93,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// parseEntry reads the body of an entry.
+// parseEntry parses the body of an entry.
 func parseEntry(b []byte) (*Entry, error) {
 	if len(b) < fixedEntry {
 		return nil, malformed("an entry of %d bytes", len(b))
@@ -112,7 +112,7 @@ func parseEntry(b []byte) (*Entry, error) {
 	return e, e.check()
 }
 
-// check returns an error for an entry that no sender makes.
+// check rejects entries that no sender makes.
 func (e *Entry) check() error {
 	switch {
 	case e.Kind == 0 || e.Kind >= kinds:
@@ -136,18 +136,18 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Here is the name of the first directory of a stream if its entries are to be in the
-// receiver's directory itself.
+// Here is the name of the first directory of a stream if its entries belong into the receiving
+// directory itself.
 const Here = "."
 
-// goodName reports whether name is one component of a path that leads downwards. [Here] is one:
-// where it may stand is for the order to say.
+// goodName reports whether name is one component of a path and does not lead upwards. It accepts
+// [Here]; the reader checks where that may stand.
 func goodName(name string) bool {
 	return name != "" && name != ".." && len(name) <= maxName && !strings.ContainsAny(name, "/\x00")
 }
 
-// parser takes fields from the begin of a text. When there is not enough it is short,
-// and gives zeros.
+// parser takes fields from the beginning of a text. If the text is too short, it sets short and
+// returns zeros.
 type parser struct {
 	rest  []byte
 	short bool

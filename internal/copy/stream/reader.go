@@ -10,9 +10,9 @@ import (
 // Record is one of *Entry, Data, Close, Leave and End.
 type Record any
 
-// The records but entries.
+// Records other than entries.
 type (
-	// Data is bytes of the current file. They are valid until the next record is read.
+	// Data holds bytes of the current file. They are valid until the next record is read.
 	Data struct {
 		Offset int64
 		Bytes  []byte
@@ -20,7 +20,7 @@ type (
 	// Close ends the current file.
 	Close struct {
 		Size int64
-		OK   bool // it could be read to its end
+		OK   bool // the file was read to its end
 	}
 	// Leave ends the current directory.
 	Leave struct{}
@@ -28,7 +28,7 @@ type (
 	End struct{}
 )
 
-// MaxDepth is how many directories can be in one another.
+// MaxDepth is the greatest depth of nested directories.
 const MaxDepth = 4096
 
 // Reader reads a stream and checks it.
@@ -37,17 +37,17 @@ type Reader struct {
 	begun bool
 	buf   []byte
 
-	depth  int   // directories that were not left
+	depth  int   // entered directories
 	inFile bool  // between a file's entry and its Close
-	end    int64 // of the data of this file so far
+	end    int64 // end of the current file's data so far
 	over   bool
 }
 
 // NewReader returns a reader of a stream.
 func NewReader(from io.Reader) *Reader { return &Reader{from: from} }
 
-// Next returns the next record. After End there is io.EOF. The end of what it reads from before
-// that is io.ErrUnexpectedEOF.
+// Next returns the next record, or io.EOF after End. If the input ends before End, it returns
+// io.ErrUnexpectedEOF.
 func (r *Reader) Next() (Record, error) {
 	if r.over {
 		return nil, io.EOF
@@ -87,7 +87,7 @@ func (r *Reader) next() (Record, error) {
 		return r.close(body)
 	case typeLeave:
 		return r.leave()
-	default: // body knows no others
+	default: // typeEnd: body rejects other types
 		if r.inFile || r.depth > 0 {
 			return nil, malformed("the end is within a file or directory")
 		}
@@ -96,12 +96,12 @@ func (r *Reader) next() (Record, error) {
 	}
 }
 
-// bounds are the least and the greatest length of a body of each type.
+// bounds are the least and the greatest length of the body of each type.
 var bounds = [...][2]uint32{
 	typeEntry: {fixedEntry, maxEntry}, typeData: {8 + 1, 8 + MaxData}, typeClose: {9, 9}, typeLeave: {}, typeEnd: {},
 }
 
-// body reads the body of a record of a type, if it may have this length.
+// body reads the body of a record, if its type may have this length.
 func (r *Reader) body(kind byte, length uint32) ([]byte, error) {
 	if kind == 0 || int(kind) >= len(bounds) || length < bounds[kind][0] || length > bounds[kind][1] {
 		return nil, malformed("a record of type %d and %d bytes", kind, length)
@@ -132,7 +132,7 @@ func (r *Reader) entry(body []byte) (Record, error) {
 		}
 	case File:
 		r.inFile, r.end = true, 0
-	default: // nothing follows that belongs to it
+	default: // other kinds have no further records
 	}
 	return e, nil
 }

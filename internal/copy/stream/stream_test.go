@@ -13,7 +13,7 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// entries are all kinds of them.
+// entries are entries of all kinds.
 var entries = []stream.Entry{
 	{Name: "d", Kind: stream.Directory, Mode: 0o1755, Xattrs: []stream.Xattr{{Name: "user.a", Value: []byte{0, 255}}, {Name: "user.none", Value: []byte{}}}},
 	{Name: "f", Kind: stream.File, Mode: 0o4755, UID: 1, GID: 2, Size: 1 << 40, Link: 7, Dev: 3, Ino: 4, Mtime: time.Unix(-5, 999999999), Atime: time.Unix(1<<33, 1)},
@@ -23,7 +23,7 @@ var entries = []stream.Entry{
 	{Name: "p", Kind: stream.FIFO},
 }
 
-// written is a stream with all kinds of records, the longest of so many bytes of data.
+// written returns a stream with all kinds of records. The longest has a given number of data bytes.
 func written(t testing.TB, longest int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -48,7 +48,7 @@ func written(t testing.TB, longest int) []byte {
 	return b.Bytes()
 }
 
-// records reads a stream. Data is copied.
+// records reads a stream, and copies its data.
 func records(from io.Reader) (list []stream.Record, err error) {
 	r := stream.NewReader(from)
 	for {
@@ -102,7 +102,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestBrokenOff: a stream that ends before its end is never taken for whole.
+// TestBrokenOff checks that a stream that ends early is never taken as complete.
 func TestBrokenOff(t *testing.T) {
 	whole := written(t, 100)
 	for n := range len(whole) {
@@ -112,7 +112,7 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// TestHostileEntries: names that lead elsewhere are neither written nor read.
+// TestHostileEntries checks that names that lead elsewhere are neither written nor read.
 func TestHostileEntries(t *testing.T) {
 	long := strings.Repeat("x", 256)
 	for _, e := range []stream.Entry{
@@ -146,7 +146,7 @@ func TestHostileEntries(t *testing.T) {
 	}
 }
 
-// TestOrder: records that make no sense where they are.
+// TestOrder checks that records in a wrong order are rejected.
 func TestOrder(t *testing.T) {
 	file := &stream.Entry{Name: "f", Kind: stream.File}
 	dir := &stream.Entry{Name: "d", Kind: stream.Directory}
@@ -174,7 +174,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLengths: nothing is allocated for what is only announced.
+// TestLengths checks that announced lengths alone allocate nothing.
 func TestLengths(t *testing.T) {
 	begin := written(t, 1)[:5]
 	for kind := range byte(7) {

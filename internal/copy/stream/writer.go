@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// magic is at the begin of a stream. Its last byte is the version.
+// magic begins a stream. Its last byte is the version.
 const magic = "bpcp\x01"
 
-// The types of records.
+// Types of records.
 const (
 	typeEntry = iota + 1
 	typeData
@@ -19,13 +19,13 @@ const (
 
 const (
 	headerSize = 5
-	// MaxData is how many bytes a Data record has at most.
+	// MaxData bounds the bytes of a Data record.
 	MaxData = 256 << 10
-	// maxEntry bounds an entry; what is longer has very many extended attributes.
+	// maxEntry bounds an entry; only very many extended attributes exceed it.
 	maxEntry = 1 << 20
 )
 
-// Writer writes a stream. Errors are those of the writer below; after one it is of no use.
+// Writer writes a stream. Errors are those of the underlying writer; after an error it is unusable.
 type Writer struct {
 	to  io.Writer
 	buf []byte
@@ -39,10 +39,10 @@ func NewWriter(to io.Writer) *Writer {
 	return w
 }
 
-// record begins a record, whose body follows.
+// record begins a record.
 func (w *Writer) record(kind byte) { w.buf = append(w.buf[:0], kind, 0, 0, 0, 0) }
 
-// flush writes the record that was begun. Extra are bytes of its body that are not copied.
+// flush writes the current record. extra is the rest of its body, which is not copied.
 func (w *Writer) flush(extra []byte) error {
 	binary.LittleEndian.PutUint32(w.buf[1:], uint32(len(w.buf)-headerSize+len(extra)))
 	for _, b := range [][]byte{w.buf, extra} {
@@ -53,11 +53,10 @@ func (w *Writer) flush(extra []byte) error {
 	return w.err
 }
 
-// ErrTooLong is the error for an entry with too many extended attributes. Nothing was
-// written then.
+// ErrTooLong is the error for an entry with too many extended attributes, which was not written.
 var ErrTooLong = malformed("more extended attributes than %d bytes", maxEntry)
 
-// Entry writes an entry. For a directory Leave must follow, for a file Close.
+// Entry writes an entry. Leave must follow for a directory, Close for a file.
 func (w *Writer) Entry(e *Entry) error {
 	if err := e.check(); err != nil {
 		return err
@@ -69,14 +68,14 @@ func (w *Writer) Entry(e *Entry) error {
 	return w.flush(nil)
 }
 
-// Data writes up to [MaxData] bytes of the file at an offset.
+// Data writes up to [MaxData] bytes of the current file at an offset.
 func (w *Writer) Data(offset int64, data []byte) error {
 	w.record(typeData)
 	w.buf = binary.LittleEndian.AppendUint64(w.buf, uint64(offset))
 	return w.flush(data)
 }
 
-// Close ends a file. A file of which ok is false is not made where the stream is read.
+// Close ends a file. Receivers do not make the file if ok is false.
 func (w *Writer) Close(size int64, ok bool) error {
 	w.record(typeClose)
 	w.buf = binary.LittleEndian.AppendUint64(w.buf, uint64(size))

@@ -8,10 +8,10 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// ownerAll is what the owner of a directory needs to fill it.
+// ownerAll are the rights that the owner of a directory needs to fill it.
 const ownerAll = 0o700
 
-// enter makes a directory, if there is none of that name, and goes there.
+// enter makes a directory, unless it exists, and enters it.
 func (r *reception) enter(p place, e *stream.Entry) error {
 	d := &directory{path: p.path, entry: e, below: join(p.dir.below, p.name)}
 	name := p.name
@@ -25,7 +25,7 @@ func (r *reception) enter(p place, e *stream.Entry) error {
 		}
 	}
 	var err error
-	// Not O_PATH: its attributes are set later.
+	// Not O_PATH: leave sets attributes by this descriptor.
 	d.fd, err = ignoringEINTR(func() (int, error) {
 		return unix.Openat(p.dir.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
@@ -39,7 +39,7 @@ func (r *reception) enter(p place, e *stream.Entry) error {
 	return nil
 }
 
-// leave gives the current directory its attributes, after all that is in it was made.
+// leave sets the attributes of the current directory, after its contents are made.
 func (r *reception) leave() error {
 	if r.skipped > 0 {
 		r.skipped--

@@ -1,11 +1,11 @@
 // Package target makes the files that a stream (package stream) describes, in one directory.
 //
-// It holds descriptors of that directory and of those in it that it is in at the moment, and every
-// call gets one of them and one component of a path, whose symbolic links are not followed. So
-// nothing outside of the directory is reached, whatever the stream says and whoever changes the
-// directories meanwhile.
+// It holds descriptors of that directory and of the directories that it has entered. Every system
+// call gets one of them and a single path component, whose symbolic links are not followed. So
+// nothing outside of the directory is reached, whatever the stream contains and however the
+// directories change meanwhile.
 //
-// A file has its name when it is whole, not before: it is written without a name
-// (O_TMPFILE, open(2)), or under a temporary one in the same directory where that does not
-// work, and then linked or renamed. [Target.Receive] removes what is not whole before it returns.
+// A file gets its name when it is complete: it is written without a name (O_TMPFILE, open(2)) or,
+// where that is not possible, under a temporary name in the same directory, and then linked or
+// renamed. [Target.Receive] removes incomplete files before it returns.
 package target

@@ -8,16 +8,16 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// file is a regular file that is not whole yet.
+// file is an incomplete regular file.
 type file struct {
 	place place
 	entry *stream.Entry
 	fd    int
-	temp  string // its name until it is whole; empty: it has none
-	plain bool   // it has its mode already
+	temp  string // its temporary name; empty if it has none
+	plain bool   // it already has its mode
 }
 
-// create makes a file that is to be at a place.
+// create makes a file for a place.
 func (r *reception) create(p place, e *stream.Entry) (*file, error) {
 	if err := r.notItself(p, e); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (r *reception) create(p place, e *stream.Entry) (*file, error) {
 	return f, nil
 }
 
-// notItself returns an error if a file of this machine would take its own place.
+// notItself returns an error if a file of this machine would replace itself.
 func (r *reception) notItself(p place, e *stream.Entry) error {
 	if !r.SameMachine {
 		return nil
@@ -80,12 +80,12 @@ func (f *file) discard() {
 		f.fd = -1
 	}
 	if f.temp != "" {
-		_ = unix.Unlinkat(f.place.dir.fd, f.temp, 0) // another may have removed it
+		_ = unix.Unlinkat(f.place.dir.fd, f.temp, 0) // another process may have removed it
 		f.temp = ""
 	}
 }
 
-// complete gives a file its size, its attributes and its name.
+// complete sets the size, attributes and name of a file.
 func (r *reception) complete(f *file, size int64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
@@ -104,7 +104,7 @@ func (r *reception) complete(f *file, size int64) error {
 	if err := r.name(f); err != nil {
 		return err
 	}
-	// Only now are errors of a delayed write known, on some network file systems (close(2)).
+	// Some network file systems report errors of delayed writes only now (close(2)).
 	err := unix.Close(f.fd)
 	f.fd = -1
 	if err == nil && f.entry.Link != 0 {
@@ -113,7 +113,7 @@ func (r *reception) complete(f *file, size int64) error {
 	return err
 }
 
-// name puts a file in its place. What was there is replaced at once.
+// name puts a file in its place, and replaces an existing file atomically.
 func (r *reception) name(f *file) error {
 	p := f.place
 	if f.temp == "" {
@@ -144,17 +144,17 @@ func (r *reception) name(f *file) error {
 	return nil
 }
 
-// like gives a file the mode of the one that it replaces, and its owner if possible.
+// like gives a file the mode of the file that it replaces, and its owner if possible.
 func like(fd int, existing *unix.Stat_t) error {
 	mode := existing.Mode & 0o777
 	if err := unix.Fchown(fd, int(existing.Uid), int(existing.Gid)); err == nil {
-		mode = existing.Mode & 0o7777 // bits of a set-id program are for its owner
+		mode = existing.Mode & 0o7777 // set-id bits are valid with this owner only
 	}
 	return unix.Fchmod(fd, mode)
 }
 
-// replaceable returns what is at a place, if it may be replaced by an entry: a regular file, a
-// symbolic link, or something of the same kind.
+// replaceable returns the existing file at a place, if an entry may replace it: a regular file, a
+// symbolic link, or a file of the same kind.
 func (r *reception) replaceable(p place, e *stream.Entry) (*unix.Stat_t, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(p.dir.fd, p.name, &st, unix.AT_SYMLINK_NOFOLLOW)

@@ -15,13 +15,13 @@ const (
 )
 
 // preserve gives a file the attributes of its original, as far as this user may: only root can
-// give a file away, and a file of another owner is no set-id program.
+// change the owner, and a file with another owner loses its set-id bits.
 func (r *reception) preserve(fd int, path string, e *stream.Entry) error {
 	mode := e.Mode
 	if err := owner(func(uid, gid int) error { return unix.Fchown(fd, uid, gid) }, e, &mode); err != nil {
 		return err
 	}
-	// Before the mode: attributes of users need write permission (xattr(7)).
+	// Before the mode: setting user attributes needs write permission (xattr(7)).
 	for _, x := range e.Xattrs {
 		if err := r.xattr(fd, path, x); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (r *reception) preserve(fd int, path string, e *stream.Entry) error {
 	return unix.UtimesNanoAt(fd, "", times(e), unix.AT_EMPTY_PATH)
 }
 
-// preserveSpecial is preserve for what is no regular file or directory.
+// preserveSpecial is preserve for files other than regular files and directories.
 func (r *reception) preserveSpecial(dir int, name string, e *stream.Entry) error {
 	if !r.Preserve {
 		return nil
@@ -43,7 +43,7 @@ func (r *reception) preserveSpecial(dir int, name string, e *stream.Entry) error
 	if err := owner(chown, e, &mode); err != nil {
 		return err
 	}
-	if e.Kind != stream.Symlink { // which has none
+	if e.Kind != stream.Symlink { // symbolic links have no mode
 		if err := unix.Fchmodat(dir, name, mode, 0); err != nil {
 			return err
 		}
@@ -51,15 +51,15 @@ func (r *reception) preserveSpecial(dir int, name string, e *stream.Entry) error
 	return unix.UtimesNanoAt(dir, name, times(e), unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// owner gives a file its owner and group. Who may not keeps the file, and loses bits of mode that
-// were meant for others.
+// owner sets a file's owner and group. If this user may not, the file keeps its owner, and mode
+// loses the set-id bits.
 func owner(chown func(uid, gid int) error, e *stream.Entry, mode *uint32) error {
 	err := chown(int(e.UID), int(e.GID))
 	if !errors.Is(err, unix.EPERM) {
 		return err
 	}
 	*mode &^= setID
-	err = chown(-1, int(e.GID)) // a member of the group may
+	err = chown(-1, int(e.GID)) // members of the group may
 	if errors.Is(err, unix.EPERM) {
 		return nil
 	}
@@ -70,8 +70,8 @@ func times(e *stream.Entry) []unix.Timespec {
 	return []unix.Timespec{unix.NsecToTimespec(e.Atime.UnixNano()), unix.NsecToTimespec(e.Mtime.UnixNano())}
 }
 
-// xattr sets an extended attribute. Those outside of the namespace of users are the system's,
-// which may refuse; a file system without any is reported, once.
+// xattr sets an extended attribute. Errors for attributes outside of the user namespace are ignored
+// if the system refuses them. A file system without extended attributes is reported once.
 func (r *reception) xattr(fd int, path string, x stream.Xattr) error {
 	err := unix.Fsetxattr(fd, x.Name, x.Value, 0)
 	users := strings.HasPrefix(x.Name, "user.") || strings.HasPrefix(x.Name, "system.posix_acl_")

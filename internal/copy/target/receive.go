@@ -11,38 +11,38 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// ErrFatal is the error of a target on which nothing more can be made. It was reported.
+// ErrFatal is the error of a target on which nothing more can be made. The cause was reported.
 var ErrFatal = errors.New("nothing more can be copied here")
 
-// reception is the reading of one stream.
+// reception is the reception of one stream.
 type reception struct {
 	*Target
-	dirs    []*directory // that were entered; the first is the target's own
-	skipped int          // directories that were entered, but not made
-	file    *file        // that is being written; nil: none, or it could not be made
+	dirs    []*directory // entered directories; the first is the target's own
+	skipped int          // entered directories that were not made
+	file    *file        // being written; nil: none, or it could not be made
 	links   map[uint64]original
-	whole   int64 // bytes of the files before this one
+	whole   int64 // bytes of the files before the current one
 	warned  bool
 }
 
-// directory is one that was entered.
+// directory is a directory that was entered.
 type directory struct {
 	fd    int
 	path  string
-	below string // path in the target's directory
+	below string // path relative to the target's directory
 	entry *stream.Entry
 	made  bool
 }
 
 // original is a file to which hard links may follow.
 type original struct {
-	dir      string // where it is in the target's directory
+	dir      string // path relative to the target's directory
 	name     string
 	dev, ino uint64
 }
 
-// Receive makes what a stream describes. Problems of single files are reported, and it goes
-// on. The error is that of the stream, or [ErrFatal].
+// Receive makes the files of a stream. It reports problems of single files and continues. The error
+// is that of the stream, or [ErrFatal].
 func (t *Target) Receive(from *stream.Reader) (err error) {
 	r := &reception{Target: t, links: map[uint64]original{}}
 	r.dirs = []*directory{{fd: t.dir, path: t.prefix}}
@@ -70,7 +70,7 @@ func (t *Target) Receive(from *stream.Reader) (err error) {
 	}
 }
 
-// close gives up what is not whole.
+// close discards an incomplete file and leaves all directories.
 func (r *reception) close() {
 	if r.file != nil {
 		r.file.discard()
@@ -80,11 +80,10 @@ func (r *reception) close() {
 	}
 }
 
-// here is the directory that entries are made in.
+// here returns the current directory.
 func (r *reception) here() *directory { return r.dirs[len(r.dirs)-1] }
 
-// problem reports what is wrong with a file. What is wrong with the whole file system ends the
-// reception.
+// problem reports an error of a file. Errors that concern the whole file system end the reception.
 func (r *reception) problem(path string, err error) error {
 	if err == nil {
 		return nil
@@ -98,7 +97,7 @@ func (r *reception) problem(path string, err error) error {
 	return nil
 }
 
-// place is where an entry is made.
+// place is the place of an entry.
 type place struct {
 	dir  *directory
 	name string
@@ -147,7 +146,7 @@ func (r *reception) entry(e *stream.Entry) error {
 	return r.problem(p.path, err)
 }
 
-// asked reports whether an original is one that was asked for.
+// asked reports whether an entry was requested.
 func (r *reception) asked(e *stream.Entry) bool {
 	regular := e.Kind == stream.File || e.Kind == stream.HardLink
 	return (r.Names == nil || slices.Contains(r.Names, e.Name)) && (r.Recursive || regular)
@@ -169,14 +168,14 @@ func (r *reception) data(d stream.Data) error {
 	return r.problem(path, err)
 }
 
-// tell says how far the reception is, of which are some bytes of the current file.
+// tell reports the progress, including current bytes of the current file.
 func (r *reception) tell(current int64) {
 	if r.Written != nil {
 		r.Written(r.whole + current)
 	}
 }
 
-// finish gives the current file its name.
+// finish completes the current file.
 func (r *reception) finish(c stream.Close) error {
 	r.whole += c.Size
 	r.tell(0)

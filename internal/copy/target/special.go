@@ -8,19 +8,19 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// special makes what is neither a regular file nor a directory.
+// special makes files other than regular files and directories.
 func (r *reception) special(p place, e *stream.Entry) error {
 	at := func(name string) error {
 		if e.Kind == stream.Symlink {
 			return unix.Symlinkat(e.Target, p.dir.fd, name)
 		}
-		// Without -p as mkfifo(1): the umask applies.
+		// Without -p as in mkfifo(1): the umask applies.
 		return unix.Mknodat(p.dir.fd, name, format(e.Kind)|e.Mode&0o777, int(e.Device))
 	}
 	return r.put(p, e, at, func(name string) error { return r.preserveSpecial(p.dir.fd, name, e) })
 }
 
-// hardLink makes another name for a file that was made before.
+// hardLink makes another name for an earlier file.
 func (r *reception) hardLink(p place, e *stream.Entry) error {
 	o, ok := r.links[e.Link]
 	if !ok {
@@ -44,7 +44,7 @@ func (r *reception) hardLink(p place, e *stream.Entry) error {
 	})
 }
 
-// below opens a directory by its path in that of the target.
+// below opens a directory by its path in the target's directory.
 func (r *reception) below(path string) (int, error) {
 	if path == "" {
 		path = "."
@@ -57,8 +57,8 @@ func (r *reception) below(path string) (int, error) {
 	})
 }
 
-// put has something made at a place, by what makes it under a name, and completes it before
-// it is seen there.
+// put makes a file by makeAt under a temporary name, completes it, and then renames it to its
+// place.
 func (r *reception) put(p place, e *stream.Entry, makeAt, complete func(name string) error) error {
 	if err := r.notItself(p, e); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (r *reception) put(p place, e *stream.Entry, makeAt, complete func(name str
 	var st unix.Stat_t
 	// A rename between two names of one file does nothing (rename(2)).
 	if err != nil || e.Kind == stream.HardLink && unix.Fstatat(p.dir.fd, temp, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-		_ = unix.Unlinkat(p.dir.fd, temp, 0) // the error is that of what was tried
+		_ = unix.Unlinkat(p.dir.fd, temp, 0) // return the earlier error
 	}
 	if err == nil && e.Kind != stream.HardLink && e.Link != 0 {
 		err = r.remember(p, e)
@@ -84,7 +84,7 @@ func (r *reception) put(p place, e *stream.Entry, makeAt, complete func(name str
 	return err
 }
 
-// remember notes a file to which hard links may follow.
+// remember records a file to which hard links may follow.
 func (r *reception) remember(p place, e *stream.Entry) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(p.dir.fd, p.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

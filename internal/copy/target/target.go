@@ -11,36 +11,38 @@ import (
 	"bproc/internal/copy/stream"
 )
 
-// Options say where the copies are to be, and what of the originals they keep.
+// Options describe the place of the copies, and the attributes that they keep.
 type Options struct {
-	Path     string // a directory, or the name of the copy
-	Many     bool   // there are several originals, so it is a directory
+	Path     string // an existing directory, or the name of the copy
+	Many     bool   // there are several originals, so Path must be a directory
 	Preserve bool   // times, modes, owners, extended attributes
 
-	// Names and Recursive are what was asked for: the machine that sends the stream may be hostile.
-	Names     []string // the names of originals; nil: any
-	Recursive bool     // they may be other than regular files
+	// Names and Recursive limit the copies to the requested ones: the sending machine may be
+	// hostile.
+	Names     []string // allowed names of originals; nil: any
+	Recursive bool     // allow files other than regular files
 
-	// SameMachine says that the stream comes from this machine: no file is copied onto itself.
+	// SameMachine says that the stream comes from this machine: a file must not be copied onto
+	// itself.
 	SameMachine bool
 
-	Problem func(path string, err error) // is told what could not be made
-	Written func(bytes int64)            // is told the progress; may be nil
+	Problem func(path string, err error) // is called for files that could not be made
+	Written func(bytes int64)            // is called with the progress; may be nil
 }
 
-// Target is where copies are made.
+// Target is the place of the copies.
 type Target struct {
 	Options
 	dir    int    // the directory
-	prefix string // its name, for messages
-	rename string // of the one original; empty: it keeps its name
-	isDir  bool   // Path ends as a directory does, though there is none yet
+	prefix string // name of the directory, for messages
+	rename string // name of the only copy; empty: that of the original
+	isDir  bool   // Path ends with a slash, but does not exist
 	umask  uint32
-	proc   bool // there is /proc/self/fd
+	proc   bool // /proc/self/fd exists
 	tmp    temporary
 }
 
-// Open returns the target. The error says what is wrong with Path.
+// Open opens the target. The error explains what is wrong with Path.
 func Open(o Options) (*Target, error) {
 	t := &Target{Options: o, umask: umask(), proc: unix.Access("/proc/self/fd", unix.F_OK) == nil}
 	if o.Path == "" {
@@ -75,10 +77,10 @@ func Open(o Options) (*Target, error) {
 	return t, nil
 }
 
-// Close lets go of the target.
+// Close closes the target.
 func (t *Target) Close() { unix.Close(t.dir) }
 
-// Inside returns the directory and all that it is in.
+// Inside returns the directory and all its parents.
 func (t *Target) Inside() (list []source.Identity) {
 	dir, err := unix.Dup(t.dir)
 	for err == nil {
@@ -88,7 +90,7 @@ func (t *Target) Inside() (list []source.Identity) {
 		}
 		id := source.Identity{Dev: st.Dev, Ino: st.Ino}
 		if len(list) > 0 && list[len(list)-1] == id || len(list) > stream.MaxDepth {
-			break // the root is in itself
+			break // the parent of the root is the root
 		}
 		list = append(list, id)
 		child := dir
@@ -101,8 +103,8 @@ func (t *Target) Inside() (list []source.Identity) {
 	return list
 }
 
-// umask returns that of this process. It can only be read by setting it, so from /proc where
-// that is possible: other goroutines may be creating files.
+// umask returns the umask of this process. A read by umask(2) also sets it, which would affect
+// files that other goroutines create, so umask reads /proc if possible.
 func umask() uint32 {
 	if mask, err := procUmask(); err == nil {
 		return mask

@@ -19,7 +19,7 @@ import (
 	"bproc/internal/copy/target"
 )
 
-// receive makes what a stream says in a directory, and returns the problems.
+// receive makes the files of a stream in a directory, and returns the problems.
 func receive(t testing.TB, dir string, from io.Reader) (problems []string, err error) {
 	t.Helper()
 	return receiveAs(t, target.Options{Path: dir, Preserve: true, Recursive: true}, from)
@@ -37,7 +37,7 @@ func receiveAs(t testing.TB, o target.Options, from io.Reader) (problems []strin
 	return problems, err
 }
 
-// tree lists what is in a directory.
+// tree lists the contents of a directory.
 func tree(t testing.TB, dir string) (list []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -52,7 +52,7 @@ func tree(t testing.TB, dir string) (list []string) {
 	return list
 }
 
-// place returns a directory to copy to, beside which there is a secret that must stay as it is.
+// place returns a directory to copy to. Next to it is a secret that must not change.
 func place(t testing.TB) (dir string, untouched func()) {
 	t.Helper()
 	top := t.TempDir()
@@ -76,8 +76,8 @@ func place(t testing.TB) (dir string, untouched func()) {
 	}
 }
 
-// TestLinksLeadNowhere: what is below a symbolic link that the stream has made, or that was there,
-// is not made.
+// TestLinksLeadNowhere checks that nothing is made below a symbolic link, whether the stream made
+// it or it existed before.
 func TestLinksLeadNowhere(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		dir, untouched := place(t)
@@ -116,11 +116,11 @@ func TestLinksLeadNowhere(t *testing.T) {
 	}
 }
 
-// TestNotAskedFor: a machine sends files of other names than it was asked for, and of other kinds.
+// TestNotAskedFor lets a machine send files with names and of kinds that were not requested.
 func TestNotAskedFor(t *testing.T) {
 	for _, tc := range []struct {
 		recursive bool
-		rename    string // of the one original
+		rename    string // of the only original
 		there     []string
 	}{
 		{false, "", []string{"asked"}},
@@ -167,8 +167,8 @@ func TestNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestReadOnly: a file that is read-only has extended attributes, also as the copy of an ordinary
-// user.
+// TestReadOnly checks that the copy of a read-only file has its extended attributes, also if an
+// ordinary user makes it.
 func TestReadOnly(t *testing.T) {
 	if os.Getuid() == 0 {
 		dropped(t, "TestReadOnly")
@@ -194,7 +194,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// dropped runs a test of this program once more, as an ordinary user.
+// dropped runs a test of this program again, as an ordinary user.
 func dropped(t *testing.T, name string) {
 	t.Helper()
 	const nobody = 65534
@@ -215,7 +215,8 @@ func dropped(t *testing.T, name string) {
 	}
 }
 
-// TestBrokenStream: where the stream breaks off, files are whole or not there, and nothing else is.
+// TestBrokenStream checks that after a broken stream, files are complete or missing, and nothing
+// else is left.
 func TestBrokenStream(t *testing.T) {
 	var b bytes.Buffer
 	w := stream.NewWriter(&b)
@@ -241,7 +242,8 @@ func TestBrokenStream(t *testing.T) {
 	}
 }
 
-// TestReplaced: a file takes the place of another at once; a directory and a device stay.
+// TestReplaced checks that a file replaces another atomically, and that a directory and a device
+// stay.
 func TestReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -273,8 +275,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// FuzzReceive: whatever a stream says, nothing outside of the directory changes, and nothing
-// temporary is left.
+// FuzzReceive checks that no stream changes anything outside of the directory, or leaves temporary
+// files.
 func FuzzReceive(f *testing.F) {
 	var b bytes.Buffer
 	w := stream.NewWriter(&b)
@@ -296,7 +298,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dir, untouched := place(t)
-		_, _ = receive(t, dir, bytes.NewReader(b)) // whatever the errors are
+		_, _ = receive(t, dir, bytes.NewReader(b)) // errors do not matter
 		untouched()
 		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// temporary says whether files without a name can be had.
+// temporary records whether unnamed files are not supported.
 type temporary struct{ none bool }
 
-// unnamed returns a file without a name on the file system of a directory, if there can be one.
-// Giving it a name needs /proc.
+// unnamed returns an unnamed file on the file system of a directory, if possible. Naming it needs
+// /proc.
 func (t *temporary) unnamed(dir int, mode uint32, proc bool) (int, bool) {
 	if t.none || !proc {
 		return -1, false
@@ -20,19 +20,19 @@ func (t *temporary) unnamed(dir int, mode uint32, proc bool) (int, bool) {
 	fd, err := ignoringEINTR(func() (int, error) {
 		return unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
 	})
-	// Whatever the error is: if it is not about this flag, the other way finds it, too.
+	// An error that is not about O_TMPFILE occurs with a temporary name, too.
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
 		t.none = true
 	}
 	return fd, err == nil
 }
 
-// linkUnnamed gives a file without a name one.
+// linkUnnamed gives an unnamed file a name.
 func linkUnnamed(fd, dir int, name string) error {
 	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), dir, name, unix.AT_SYMLINK_FOLLOW)
 }
 
-// temporaryName calls try with names that nobody uses, until one is not taken.
+// temporaryName calls try with random names until one is free.
 func temporaryName(try func(name string) error) (string, error) {
 	const tries = 100
 	for range tries {

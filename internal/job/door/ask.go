@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// ErrNone: there is no service.
+// ErrNone is the error if the service does not run.
 var ErrNone = errors.New("the service for jobs of ordinary users (bproc-jobs) does not run")
 
-// Ask has the service execute a command, with standard descriptors, and passes signals on to it. It returns the exit
-// code of the command.
+// Ask makes the service execute a command with the given standard descriptors, and forwards signals
+// to it. It returns the exit code of the command.
 func Ask(socket string, r Request, stdio [descriptors]*os.File, signals <-chan os.Signal) (int, error) {
 	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: socket, Net: "unixpacket"})
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) {
@@ -33,7 +33,7 @@ func Ask(socket string, r Request, stdio [descriptors]*os.File, signals <-chan o
 			select {
 			case s := <-signals:
 				if n, ok := s.(syscall.Signal); ok {
-					_ = send(conn, int(n)) // it has ended if not
+					_ = send(conn, int(n)) // fails if the command has ended
 				}
 			case <-done:
 				return

@@ -1,5 +1,6 @@
-// Package door lets ordinary users have root's commands for jobs. A service of root's listens on a unix socket; who
-// asks is known from the kernel, and what is done for whom the command decides that the service starts.
+// Package door gives ordinary users access to root's commands for jobs. A service of root listens
+// on a unix socket. The kernel identifies the user, and the command that the service starts decides
+// what this user may do.
 //
 //	user                             service, root
 //	  |  Request, standard descriptors -> | starts a command with these descriptors
@@ -7,5 +8,6 @@
 //	  |  end of the connection ---------> | sends it SIGTERM
 //	  |  <------------------------ Answer | it has ended
 //
-// Each is a packet of JSON (SOCK_SEQPACKET, unix(7)). A user has a bounded number of connections.
+// Each message is a packet of JSON (SOCK_SEQPACKET, unix(7)). The connections of a user are
+// bounded.
 package door

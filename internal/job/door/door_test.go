@@ -15,7 +15,7 @@ import (
 	"bproc/internal/job/door"
 )
 
-// serve has a service, and returns its socket.
+// serve starts a service, and returns its socket.
 func serve(t *testing.T) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "socket")
@@ -48,7 +48,7 @@ func serve(t *testing.T) string {
 	return socket
 }
 
-// ask asks for a script, and returns what it prints.
+// ask requests a script, and returns its output.
 func ask(t *testing.T, socket, script string, signals <-chan os.Signal) (code int, out string, err error) {
 	t.Helper()
 	from, to, err := os.Pipe()
@@ -97,7 +97,7 @@ func TestDoor(t *testing.T) {
 
 func TestSignals(t *testing.T) {
 	signals := make(chan os.Signal, 2)
-	signals <- unix.SIGKILL // which no user can send
+	signals <- unix.SIGKILL // users may not send it
 	signals <- unix.SIGINT
 	code, out, err := ask(t, serve(t), "trap 'echo INT; exit 3' INT; while :; do sleep 0.01; done", signals)
 	if err != nil || (code != 3 || out != "INT\n") && code != 130 { // the signal may come before the trap
@@ -105,7 +105,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestEnd has a command whose user is gone end, so that serving ends.
+// TestEnd checks that the command of a user who is gone ends, so that the service can end.
 func TestEnd(t *testing.T) {
 	socket := serve(t)
 	from, to, err := os.Pipe()
@@ -122,7 +122,8 @@ func TestEnd(t *testing.T) {
 	// The service ends in Cleanup, which waits for it.
 }
 
-// TestBound has a user who asks too often refused, and others served again when requests have ended.
+// TestBound checks that a user with too many requests is refused, and is served again when requests
+// have ended.
 func TestBound(t *testing.T) {
 	socket := serve(t)
 	gate := filepath.Join(t.TempDir(), "gate")

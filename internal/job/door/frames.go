@@ -11,29 +11,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Socket is where the service listens.
+// Socket is the socket of the service.
 const Socket = "/run/bproc/jobs.sock"
 
 // maxPacket bounds a packet.
 const maxPacket = 64 << 10
 
-// Request is what is asked for.
+// Request asks for a command.
 type Request struct {
 	Args []string // of the command
-	Root string   // below which the user has jobs
+	Root string   // directory of the user's jobs
 	Term string   // TERM of the user's terminal
 }
 
-// Answer is how the command has ended.
+// Answer is the result of the command.
 type Answer struct {
 	Code  int
-	Error string // why there was none; otherwise empty
+	Error string // why the command did not run; "" if it did
 }
 
-// descriptors is how many come with a request: standard input, output and error.
+// descriptors is the number of descriptors in a request: standard input, output and error.
 const descriptors = 3
 
-// send sends a packet, with files.
+// send sends a packet with files.
 func send(conn *net.UnixConn, what any, files ...*os.File) error {
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -54,7 +54,7 @@ func send(conn *net.UnixConn, what any, files ...*os.File) error {
 	return err
 }
 
-// receive reads a packet, and the files that come with it. io.EOF: the other end has closed.
+// receive reads a packet and its files. It returns io.EOF if the peer has closed the connection.
 func receive(conn *net.UnixConn, into any) (files []*os.File, err error) {
 	text, oob := make([]byte, maxPacket), make([]byte, unix.CmsgSpace(4*descriptors))
 	n, oobn, flags, _, err := conn.ReadMsgUnix(text, oob)
@@ -86,7 +86,7 @@ func rights(oob []byte) (files []*os.File, err error) {
 	for _, m := range messages {
 		fds, err := unix.ParseUnixRights(&m)
 		if err != nil {
-			continue // it is of another kind
+			continue // not SCM_RIGHTS
 		}
 		for _, fd := range fds {
 			unix.CloseOnExec(fd)

@@ -17,7 +17,7 @@ import (
 	"bproc/internal/peer"
 )
 
-// Bounds: on connections of a user, and on the time that a request may take to come.
+// Bounds on the connections of a user, and on the time until a request arrives.
 const (
 	mostOfUser   = 32
 	requestDelay = 10 * time.Second
@@ -25,12 +25,13 @@ const (
 
 var errTooMany = fmt.Errorf("you have %d requests for jobs already", mostOfUser)
 
-// passed are the signals that a user can send to a command.
+// passed lists the signals that a user can send to a command.
 var passed = map[int]bool{
 	int(unix.SIGHUP): true, int(unix.SIGINT): true, int(unix.SIGQUIT): true, int(unix.SIGTERM): true, int(unix.SIGWINCH): true,
 }
 
-// Server is the service. Command returns the command for a request of a user, to which nothing is connected.
+// Server is the service. Command returns the command for a user's request, without standard
+// descriptors.
 type Server struct {
 	Command func(uid uint32, r Request) (*exec.Cmd, error)
 
@@ -38,7 +39,7 @@ type Server struct {
 	from map[uint32]int // connections of each user
 }
 
-// Listen listens for users. A socket that nobody listens on any more goes.
+// Listen listens for users. It replaces a socket on which no process listens.
 func Listen(socket string) (*net.UnixListener, error) {
 	addr := &net.UnixAddr{Name: socket, Net: "unixpacket"}
 	if conn, err := net.DialUnix("unixpacket", nil, addr); err == nil {
@@ -62,7 +63,7 @@ func Listen(socket string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// Serve serves users until the context ends. Commands that have not ended by then get SIGTERM.
+// Serve serves users until the context is done. Commands that still run then get SIGTERM.
 func (s *Server) Serve(ctx context.Context, l *net.UnixListener) error {
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
@@ -86,7 +87,7 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener) error {
 				a.Error = err.Error()
 			}
 			_ = conn.SetWriteDeadline(time.Now().Add(requestDelay))
-			_ = send(conn, a) // who asked may be gone
+			_ = send(conn, a) // the client may be gone
 		})
 	}
 }
@@ -100,7 +101,7 @@ func (s *Server) serve(conn *net.UnixConn) (code int, err error) {
 	others, leave := s.enter(who.Uid)
 	defer leave()
 	if others >= 2*mostOfUser {
-		return 0, errTooMany // whatever is asked
+		return 0, errTooMany // without reading the request
 	}
 	if err := conn.SetReadDeadline(time.Now().Add(requestDelay)); err != nil {
 		return 0, err
@@ -128,7 +129,7 @@ func (s *Server) serve(conn *net.UnixConn) (code int, err error) {
 	return execute(cmd, conn)
 }
 
-// enter counts a connection of a user, and returns how many others there are.
+// enter counts a connection of a user, and returns the number of the user's other connections.
 func (s *Server) enter(uid uint32) (others int, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +146,7 @@ func (s *Server) enter(uid uint32) (others int, leave func()) {
 	}
 }
 
-// execute executes a command to its end, with the signals that come.
+// execute runs a command to its end, and passes it the signals of the user.
 func execute(cmd *exec.Cmd, conn *net.UnixConn) (code int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
@@ -157,7 +158,7 @@ func execute(cmd *exec.Cmd, conn *net.UnixConn) (code int, err error) {
 			files, err := receive(conn, &n)
 			closeAll(files)
 			if err != nil {
-				_ = cmd.Process.Signal(unix.SIGTERM) // or it has ended
+				_ = cmd.Process.Signal(unix.SIGTERM) // the command may have ended
 				return
 			}
 			if passed[n] {

@@ -11,14 +11,14 @@ import (
 	"bproc/internal/job/file"
 )
 
-// node is what this test knows of a JSON schema.
+// node is the part of a JSON schema that this test needs.
 type node struct {
 	Properties map[string]node
 	Items      *node
 	AnyOf      []node
 }
 
-// paths returns the keys that there are, as the documents call them.
+// paths returns all keys, as the documents name them.
 func (n node) paths(at string) (all []string) {
 	for name, p := range n.Properties {
 		path := strings.TrimPrefix(at+"."+name, ".")
@@ -38,7 +38,7 @@ func (n node) paths(at string) (all []string) {
 
 var documented = regexp.MustCompile("(?m)^\\| `([a-z_.\\[\\]]+)` ")
 
-// TestReference: docs/jobs.md has a line for each key.
+// TestReference checks that docs/jobs.md has a line for each key.
 func TestReference(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/jobs.md")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestExample: the example of docs/jobs.md is right.
+// TestExample checks that the example of docs/jobs.md is valid.
 func TestExample(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/jobs.md")
 	if err != nil {

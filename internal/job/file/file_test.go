@@ -36,7 +36,7 @@ func files(t testing.TB, path string) map[string][]byte {
 	return all
 }
 
-// TestProblems: everything that is said of files is in testdata/bad.txtar.
+// TestProblems compares all problems of files with testdata/bad.txtar.
 func TestProblems(t *testing.T) {
 	const path = "testdata/bad.txtar"
 	archive, err := txtar.ParseFile(path)
@@ -83,7 +83,7 @@ func read(t *testing.T, name string) *file.Job {
 	return job
 }
 
-// plain returns a process as JSON tells it, which has its exported fields.
+// plain returns the exported fields of a process, by way of JSON.
 func plain(t *testing.T, p file.Process) (fields map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(p)
@@ -133,7 +133,7 @@ func TestAllKeys(t *testing.T) {
 	})
 }
 
-// TestEmptyValues: a key without a value counts as absent.
+// TestEmptyValues checks that a key without a value counts as absent.
 func TestEmptyValues(t *testing.T) {
 	for i, p := range read(t, "empty values").Processes {
 		name := string(rune('a' + i))
@@ -171,7 +171,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// only returns the text of the only problem of a file.
+// only returns the only problem of a file.
 func only(t *testing.T, text string) file.Problem {
 	t.Helper()
 	_, err := file.Read("f", []byte(text), file.Options{})
@@ -182,7 +182,7 @@ func only(t *testing.T, text string) file.Problem {
 	return e.Problems[0]
 }
 
-// TestBounds: files that would cost much are refused, soon.
+// TestBounds checks that expensive files are rejected quickly.
 func TestBounds(t *testing.T) {
 	const too = "the file has more than 10000 values, each alias counted as what it stands for; make it smaller"
 	begin := time.Now()

@@ -7,7 +7,7 @@ import (
 	"bproc/internal/job/file"
 )
 
-// FuzzRead: whatever a file is, it is read or refused with problems that are in it, in order.
+// FuzzRead checks that every file is read, or rejected with problems at valid places, in order.
 func FuzzRead(f *testing.F) {
 	for _, archive := range []string{"testdata/good.txtar", "testdata/bad.txtar"} {
 		for _, text := range files(f, archive) {

@@ -7,24 +7,24 @@ import (
 	"bproc/nodeset"
 )
 
-// Job is what a job file says, with the defaults in place.
+// Job is the contents of a job file, with defaults.
 type Job struct {
-	Nodes     nodeset.Set // empty: the file names none
-	Autostart bool        // its processes are started when one of them comes up
+	Nodes     nodeset.Set // empty if the file names none
+	Autostart bool        // start its processes when one of Nodes comes up
 	Processes []Process   // all on the same node
 }
 
-// Process is a process of a job. Where 0 or an empty value is not possible, it says that the file
+// Process is a process of a job. Where 0 or an empty value is not valid, it means that the file
 // does not have the key.
 type Process struct {
 	Name       string
-	Executable string // a path, or a name to look for in PATH
+	Executable string // a path, or a name to look up in PATH
 	Args       []string
 	Env        map[string]string
 	Workdir    string
 
 	Hooks        Hooks
-	Capabilities []string // as in the file: without CAP_
+	Capabilities []string // as in the file, without CAP_
 	Limits       Limits
 
 	EphemeralDisk     bool
@@ -38,15 +38,15 @@ type Process struct {
 	ShutdownTimeout time.Duration
 	Restart         life.Rule
 
-	line int // where it is in the file
+	line int // line of the file
 }
 
-// Hooks are programs that are run for a process.
+// Hooks are programs to run for a process.
 type Hooks struct {
 	PreStart string // an absolute path
 }
 
-// Limits are what a process with all of its children may use. 0: there is no limit, but for core files.
+// Limits bound a process with all of its children. 0 means no limit, except for core files.
 type Limits struct {
 	Memory       uint64 // bytes
 	OpenFiles    uint64
@@ -54,13 +54,13 @@ type Limits struct {
 	CoreFileSize uint64 // bytes; 0: no core files
 }
 
-// Logs say when the logs of a process are begun anew.
+// Logs say when new logs of a process begin.
 type Logs struct {
-	MaxSize uint64 // bytes of one; 0: never
-	Keep    uint64 // how many former ones are kept
+	MaxSize uint64 // bytes of one log; 0: no limit
+	Keep    uint64 // number of former logs to keep
 }
 
-// DefaultKeep is how many former logs are kept.
+// DefaultKeep is the default number of former logs.
 const DefaultKeep = 5
 
 // Volume is a directory of the node that a process sees.
@@ -68,18 +68,18 @@ type Volume struct {
 	Path            string // in Unsafe a pattern, see [path.Match]
 	Writable        bool
 	AllowExecutions bool
-	MountOnly       bool // it is not made if it is missing
-	Shared          bool // mounts below it are seen on both sides
+	MountOnly       bool // do not make it if it is missing
+	Shared          bool // propagate mounts below it in both directions
 }
 
-// Unsafe lessens what a process is isolated by.
+// Unsafe reduces the isolation of a process.
 type Unsafe struct {
 	Privileged          bool
 	UnrestrictedVolumes []Volume
 	HostPIDNamespace    bool
 }
 
-// Signal is the signal that asks a process to end.
+// Signal is a signal that asks a process to end.
 type Signal string
 
 const (
@@ -90,7 +90,7 @@ const (
 // DefaultShutdownTimeout is how long a process has to end after its [Signal].
 const DefaultShutdownTimeout = 20 * time.Second
 
-// process is one with the defaults.
+// process returns a process with the defaults.
 func process(line int) Process {
 	return Process{line: line, Logs: Logs{Keep: DefaultKeep}, ShutdownSignal: TERM, ShutdownTimeout: DefaultShutdownTimeout, Restart: life.Rule{When: life.No}}
 }

@@ -77,7 +77,7 @@ func volumeKeys(v *Volume, check func(*reader, string) error, pattern string) []
 	}
 }
 
-// word is a text of which the schema lists all.
+// word is a text with a closed list of values in the schema.
 type word struct {
 	text
 	all []string
@@ -99,7 +99,7 @@ func (s nodes) read(r *reader, n *yaml.Node, at string) {
 	*s.to = set
 }
 
-// restart is a rule: a word, or that with the times between.
+// restart is a rule: a word, or a mapping with the word and delays.
 type restart struct{ to *life.Rule }
 
 func (s restart) value() either {
@@ -118,7 +118,7 @@ func (s restart) read(r *reader, n *yaml.Node, at string) {
 	}
 }
 
-// elsewhere says where a key belongs that is unknown where it was found.
+// elsewhere says where a key belongs that is unknown in its place.
 func elsewhere(name string) string {
 	keys := processKeys(new(Process))
 	type level struct {

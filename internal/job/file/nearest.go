@@ -2,7 +2,7 @@ package file
 
 import "strings"
 
-// nearest returns the name that somebody meant who has written s, or nothing if none is like it.
+// nearest returns the name that s most likely misspells, or "" if none is similar.
 func nearest(s string, names []string) string {
 	best, found := 1+max(1, min(len(s), 40)/3), ""
 	for _, name := range names {
@@ -13,8 +13,8 @@ func nearest(s string, names []string) string {
 	return found
 }
 
-// distance returns how many letters must be put in, left out, changed, or exchanged with the next
-// one to make a of b. Long texts are far from all others.
+// distance returns the number of insertions, deletions, substitutions and transpositions of letters
+// that turn b into a. Texts that are too long are far from all others.
 func distance(a, b string) int {
 	if len(a) > 100 {
 		return len(a)

@@ -12,11 +12,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxSize bounds a file, in bytes. No file that a person has written is near it.
+// MaxSize bounds a file, in bytes. It is far above the size of any handwritten file.
 const MaxSize = 256 << 10
 
-// parse returns the value that the file is. A file that is not YAML has one problem: what
-// follows it cannot be understood.
+// parse returns the top value of a file. A file that is not YAML has one problem, since the rest
+// cannot be understood.
 func parse(text []byte) (*yaml.Node, *Problem) {
 	if len(text) > MaxSize {
 		return nil, &Problem{Line: 1, Column: 1, Text: "the file has more than " + strconv.Itoa(MaxSize) + " bytes; make it smaller"}
@@ -47,7 +47,7 @@ func parse(text []byte) (*yaml.Node, *Problem) {
 
 const nothing = "the file is empty; it needs the key processes"
 
-// notText returns where the first byte is that is no text in UTF-8, or -1.
+// notText returns the offset of the first byte that is not text in UTF-8, or -1.
 func notText(text []byte) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -59,16 +59,16 @@ func notText(text []byte) int {
 	return -1
 }
 
-// position returns line and column of a byte.
+// position returns the line and column of a byte.
 func position(text []byte, at int) (line, column int) {
 	before := text[:at]
 	return 1 + bytes.Count(before, []byte("\n")), 1 + at - (bytes.LastIndexByte(before, '\n') + 1)
 }
 
-// An error of the library: "yaml: line 3: did not find expected key".
+// errorLine matches an error of the library: "yaml: line 3: did not find expected key".
 var errorLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
-// hints say more about some errors of the library.
+// hints explain some errors of the library.
 var hints = map[string]string{
 	"found a tab character that violates indentation": "; indent with blanks",
 	"found character that cannot start any token":     "; indent with blanks, and quote texts that begin with @, ` or %",
@@ -76,8 +76,8 @@ var hints = map[string]string{
 	"did not find expected key":                       "; is the line indented as those beside it?",
 }
 
-// notYAML returns what the library says. It names the line in which the part began that it cannot
-// read.
+// notYAML returns an error of the library as a problem. The library names the line in which the
+// part begins that it cannot read.
 func notYAML(err error) *Problem {
 	m := errorLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	p := &Problem{Line: 1, Column: 1, Text: "this is not YAML, here or in the next lines: " + clip(m[2]) + hints[m[2]]}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Problem is something that is wrong with a file.
+// Problem is a fault of a file.
 type Problem struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
@@ -22,7 +22,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d: %s: %s", p.Line, p.Column, p.Key, p.Text)
 }
 
-// Error is everything that is wrong with a file, in the order of its lines.
+// Error is all problems of a file, in line order.
 type Error struct {
 	Name     string // of the file
 	Problems []Problem
@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted returns problems in the order of the file. Problems of one place stay in order.
+// sorted returns problems in the order of the file. Problems of the same place stay in order.
 func sorted(all []Problem) []Problem {
 	slices.SortStableFunc(all, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

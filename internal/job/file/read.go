@@ -6,13 +6,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Options are what is known of a job besides its file.
+// Options are facts about a job outside of its file.
 type Options struct {
-	Job  string // its name; empty: it is not known, and what depends on it is not checked
-	Root string // below which data and store are; empty: [spec.DefaultRoot]
+	Job  string // its name; if empty, checks that depend on it are skipped
+	Root string // directory of data and store; empty: [spec.DefaultRoot]
 }
 
-// Read reads a job file. Name is what errors call it. An error is an [*Error].
+// Read reads a job file. name is the file's name in errors. An error is an [*Error].
 func Read(name string, text []byte, o Options) (*Job, error) {
 	job := new(Job)
 	r := reader{options: o, left: maxValues}
@@ -31,13 +31,13 @@ func Read(name string, text []byte, o Options) (*Job, error) {
 type reader struct {
 	options  Options
 	problems []Problem
-	left     int // how many values may still be read
+	left     int // number of values that may still be read
 }
 
 func (r *reader) read(root *yaml.Node, job *Job) {
 	object{keys: jobKeys(job)}.read(r, root, "")
 	if r.left < 0 {
-		return // what was read is a part
+		return // the job is incomplete
 	}
 	seen := map[string]int{}
 	for i, p := range job.Processes {
@@ -50,13 +50,13 @@ func (r *reader) read(root *yaml.Node, job *Job) {
 	}
 }
 
-// problem notes that something is wrong at a place of the file.
+// problem records a problem at a place of the file.
 func (r *reader) problem(n *yaml.Node, at, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Line: n.Line, Column: n.Column, Key: at, Text: fmt.Sprintf(format, args...)})
 }
 
-// spend counts a value and reports whether it may be read. That one is too much is a problem
-// once: after it nothing is read any more.
+// spend counts a value, and reports whether it may be read. The first value over the limit is a
+// problem; nothing is read after it.
 func (r *reader) spend(n *yaml.Node, at string) bool {
 	r.left--
 	if r.left == -1 {

@@ -16,17 +16,17 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// volumePattern is where volumes are, for editors: they know no other root.
+// volumePattern matches paths of volumes, for editors. It knows the default root only.
 const volumePattern = "^(" + spec.DefaultRoot + "/data|" + spec.DefaultRoot + "/store)/."
 
 const namePattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`
 
 var nameForm = regexp.MustCompile(namePattern)
 
-// IsName reports whether a word can be the name of a job or a process.
+// IsName reports whether s can be the name of a job or a process.
 func IsName(s string) bool { return nameForm.MatchString(s) }
 
-// checkName: log and PID files are called after a process.
+// checkName checks the name of a process, after which log and PID files are named.
 func checkName(_ *reader, s string) error {
 	if !nameForm.MatchString(s) {
 		return fmt.Errorf("%s is no name of a process: write 1 to 100 letters, digits, _, . and -, and none of the last two first", quote(s))
@@ -41,7 +41,8 @@ func notEmpty(_ *reader, s string) error {
 	return nil
 }
 
-// checkAbsolute: there is no directory that a relative path could begin in. An empty one is none.
+// checkAbsolute checks a path, which must be absolute, since relative paths would have no base. ""
+// means none.
 func checkAbsolute(_ *reader, s string) error {
 	if s != "" && !path.IsAbs(s) {
 		return fmt.Errorf("%s must be an absolute path", quote(s))
@@ -49,7 +50,7 @@ func checkAbsolute(_ *reader, s string) error {
 	return nil
 }
 
-// checkVolume: a volume is in one of the roots, and is not what the job has there anyway.
+// checkVolume checks that a volume is below data or store, and is not the job's own directory.
 func checkVolume(r *reader, s string) error {
 	root := cmp.Or(r.options.Root, spec.DefaultRoot)
 	dataRoot, storeRoot := path.Join(root, "data"), path.Join(root, "store")
@@ -66,7 +67,7 @@ func checkVolume(r *reader, s string) error {
 	return nil
 }
 
-// checkPattern: an unrestricted volume is whatever matches.
+// checkPattern checks the pattern of unrestricted volumes.
 func checkPattern(_ *reader, s string) error {
 	if _, err := path.Match(s, ""); err != nil {
 		return fmt.Errorf("%s is no pattern; a [ in a name is written \\[", quote(s))
@@ -77,7 +78,7 @@ func checkPattern(_ *reader, s string) error {
 	return nil
 }
 
-// capabilities are the names of capabilities(7), without CAP_.
+// capabilities lists the names of capabilities(7), without CAP_.
 var capabilities = func() (names []string) {
 	for _, c := range capability.ListKnown() {
 		names = append(names, strings.ToUpper(c.String()))
@@ -103,7 +104,7 @@ const sizePattern = `^([0-9]*\.)?[0-9]+ *([bB]|[kKmMgGtTpPeE]([iI]?[bB])?)$`
 
 var sizeParts = regexp.MustCompile(`^((?:[0-9]*\.)?[0-9]+) *([A-Za-z])[A-Za-z]*$`)
 
-// sizeBytes returns how many bytes a size is. All units are powers of 1024, whatever they are called.
+// sizeBytes returns a size in bytes. All units are powers of 1024, whatever their names.
 func sizeBytes(s string) (uint64, bool) {
 	m := sizeParts.FindStringSubmatch(s)
 	if m == nil || !sizeForms.MatchString(s) {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// schema is a JSON schema, or a part of one.
+// schema is a JSON schema or a part of one.
 type schema map[string]any
 
-// Schema returns the JSON schema of job files, draft 7, which editors know. What it refuses is
-// refused by [Read], but for the words yes, no, on and off of YAML 1.1; Read knows more rules.
+// Schema returns the JSON schema of job files, for editors (draft 7). [Read] rejects all files that
+// the schema rejects, except for the words yes, no, on and off of YAML 1.1. Read checks more rules.
 func Schema() []byte {
 	s := merged(schema{
 		"$schema": "http://json-schema.org/draft-07/schema#",
 		"title":   "bproc job file",
 	}, object{jobKeys(new(Job))}.schema())
-	text, _ := json.MarshalIndent(s, "", "  ") // maps and texts alone
+	text, _ := json.MarshalIndent(s, "", "  ") // maps and texts only
 	return append(text, '\n')
 }
 
-// scalars are the types of values that are texts.
+// scalars are the types of values that count as texts.
 var scalars = []string{"string", "number", "boolean"}
 
 func (o object) schema() schema {
@@ -41,7 +41,7 @@ func (o object) schema() schema {
 	return s
 }
 
-// optional returns a schema for what may be empty, too.
+// optional returns a schema that also allows an empty value.
 func optional(s schema) schema {
 	switch {
 	case s["anyOf"] != nil:

@@ -13,10 +13,10 @@ import (
 	"bproc/internal/job/file"
 )
 
-// schemaFile is the schema as editors get it.
+// schemaFile is the schema that is shipped for editors.
 const schemaFile = "job.schema.json"
 
-// TestSchemaFile: the schema that is shipped is that of the table of keys.
+// TestSchemaFile checks that the shipped schema is that of the table of keys.
 func TestSchemaFile(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(schemaFile, file.Schema(), 0o644); err != nil {
@@ -49,7 +49,7 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// asJSON returns a job file as a validator of JSON has it; words of YAML 1.1 are texts there.
+// asJSON returns a job file as a JSON validator sees it, where words of YAML 1.1 are texts.
 func asJSON(t *testing.T, text []byte) (any, bool) {
 	t.Helper()
 	var v any
@@ -67,7 +67,7 @@ func asJSON(t *testing.T, text []byte) (any, bool) {
 	return doc, true
 }
 
-// beyond are the files in which only the reader finds something wrong.
+// beyond are the files in which only the reader finds problems, with the reason.
 var beyond = map[string]string{
 	"two documents":      "a validator reads the first one",
 	"nodes":              "the language of nodes has no pattern",
@@ -77,8 +77,8 @@ var beyond = map[string]string{
 	"variables":          "names of variables have no pattern",
 }
 
-// TestSchemaAndReader: what the reader takes the schema takes, and what the schema refuses the
-// reader refuses.
+// TestSchemaAndReader checks that the schema accepts what the reader accepts, and that the reader
+// rejects what the schema rejects.
 func TestSchemaAndReader(t *testing.T) {
 	s := compiled(t)
 	for name, text := range files(t, "testdata/good.txtar") {
@@ -94,7 +94,7 @@ func TestSchemaAndReader(t *testing.T) {
 	for name, text := range files(t, "testdata/bad.txtar") {
 		doc, ok := asJSON(t, text)
 		if !ok {
-			continue // a validator does not get it
+			continue // not valid YAML, so there is nothing to validate
 		}
 		_, only := beyond[name]
 		if err := s.Validate(doc); (err == nil) != only {

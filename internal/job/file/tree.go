@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	maxValues = 10_000 // of a file, with its aliases followed
-	maxMerges = 8      // one within the other
+	maxValues = 10_000 // of a file, with all aliases expanded
+	maxMerges = 8      // nested merges
 )
 
 // null is the tag of an empty value.
 const null = "!!null"
 
-// target follows an alias.
+// target resolves an alias.
 func target(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -23,7 +23,7 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// empty reports whether there is no value.
+// empty reports whether a value is empty.
 func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == null }
 
 // entry is a key of a mapping with its value.
@@ -32,8 +32,8 @@ type entry struct {
 	key, value *yaml.Node
 }
 
-// entries returns what a mapping has. What is merged (<<) comes last, and only under keys that
-// the mapping does not have itself.
+// entries returns the entries of a mapping. Merged entries (<<) come last, and only those whose
+// keys the mapping does not have itself.
 func (r *reader) entries(n *yaml.Node, at string, merges int) []entry {
 	var own []entry
 	var merged []*yaml.Node
@@ -65,7 +65,7 @@ func (r *reader) entries(n *yaml.Node, at string, merges int) []entry {
 	return own
 }
 
-// merge returns what a value has that a mapping is merged with: a mapping, or a list of such.
+// merge returns the entries of a merged value: a mapping, or a list of mappings.
 func (r *reader) merge(n *yaml.Node, at string, merges int) (all []entry) {
 	switch {
 	case merges > maxMerges:
@@ -86,7 +86,7 @@ func (r *reader) merge(n *yaml.Node, at string, merges int) (all []entry) {
 	return all
 }
 
-// join returns the place of a key in a mapping.
+// join returns the path of a key in a mapping.
 func join(at, name string) string {
 	switch {
 	case name == "":
@@ -97,7 +97,7 @@ func join(at, name string) string {
 	return at + "." + clip(name)
 }
 
-// describe says what a value is.
+// describe describes a value in a few words.
 func describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -116,7 +116,7 @@ func describe(n *yaml.Node) string {
 	return "the text " + quote(n.Value)
 }
 
-// longest is how much of a text of the file an error has, in characters.
+// longest is how many characters of a text from the file appear in an error.
 const longest = 60
 
 func shorten(s string) string {
@@ -126,11 +126,11 @@ func shorten(s string) string {
 	return s
 }
 
-// quote quotes a text of the file in an error.
+// quote quotes a text from the file for an error.
 func quote(s string) string { return strconv.Quote(shorten(s)) }
 
-// clip returns a text of the file for an error without quotation marks. What is not printable,
-// and could be meant for the terminal, is spelt out.
+// clip returns a text from the file for an error, without quotation marks. It escapes unprintable
+// characters, which could control the terminal.
 func clip(s string) string {
 	if s = shorten(s); strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		q := strconv.Quote(s)

@@ -10,18 +10,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// value is a kind of value, with where it is read to.
+// value is a kind of value with its destination.
 type value interface {
-	// read reads a value that is not an alias. What is wrong with it is told to the reader.
+	// read reads a value that is not an alias, and reports its problems to r.
 	read(r *reader, n *yaml.Node, at string)
-	// schema is what an editor knows of it.
+	// schema returns the value's schema for editors.
 	schema() schema
 }
 
 // key is a key of a mapping.
 type key struct {
 	name   string
-	text   string // what it is, in a line
+	text   string // one-line description
 	needed bool
 	value  value
 }
@@ -36,7 +36,7 @@ func (o object) read(r *reader, n *yaml.Node, at string) {
 	}
 	entries := r.entries(n, at, 0)
 	if r.left < 0 {
-		return // they are not all
+		return // entries are incomplete
 	}
 	for _, k := range o.keys {
 		if k.needed && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == k.name && !empty(e.value) }) {
@@ -55,7 +55,7 @@ func (o object) read(r *reader, n *yaml.Node, at string) {
 	}
 }
 
-// advice says what was meant by a key that is not one of these.
+// advice suggests an alternative to an unknown key.
 func advice(name string, keys []key) string {
 	names := make([]string, len(keys))
 	for i, k := range keys {
@@ -74,7 +74,7 @@ func advice(name string, keys []key) string {
 	return "the keys here are " + list(names)
 }
 
-// list returns names, of which there are some, as they stand in a sentence.
+// list joins names, of which there is at least one, for a sentence.
 func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
@@ -83,7 +83,7 @@ func list(names []string) string {
 type sequence[T any] struct {
 	to    *[]T
 	of    func(*T) value
-	begin func(line int) T // what an element is before it is read; nil: zero
+	begin func(line int) T // makes an element before it is read; nil: zero
 }
 
 func (s sequence[T]) read(r *reader, n *yaml.Node, at string) {
@@ -106,11 +106,11 @@ func (s sequence[T]) read(r *reader, n *yaml.Node, at string) {
 	}
 }
 
-// text is a text. Numbers and the like are texts, too, as they are written.
+// text is a text. Numbers and other scalars are taken as texts as they are written.
 type text struct {
 	to      *string
-	check   func(r *reader, s string) error // nil: it may be any
-	pattern string                          // for the schema: all that are right match it
+	check   func(r *reader, s string) error // nil: any text is valid
+	pattern string                          // for the schema: matches every valid text
 }
 
 func (t text) read(r *reader, n *yaml.Node, at string) {
@@ -127,7 +127,7 @@ func (t text) read(r *reader, n *yaml.Node, at string) {
 	*t.to = s
 }
 
-// pairs are names with texts: environment variables.
+// pairs maps names to texts: environment variables.
 type pairs struct{ to *map[string]string }
 
 func (p pairs) read(r *reader, n *yaml.Node, at string) {
@@ -151,7 +151,7 @@ func (p pairs) read(r *reader, n *yaml.Node, at string) {
 	}
 }
 
-// flag is true or false. The words of YAML 1.1 are understood.
+// flag is true or false. The words of YAML 1.1 are accepted.
 type flag struct{ to *bool }
 
 func (f flag) read(r *reader, n *yaml.Node, at string) {
@@ -160,7 +160,7 @@ func (f flag) read(r *reader, n *yaml.Node, at string) {
 	}
 }
 
-// count is a whole number.
+// count is an integer that is not negative.
 type count struct {
 	to    *uint64
 	least uint64
@@ -188,7 +188,7 @@ func (s size) read(r *reader, n *yaml.Node, at string) {
 
 const sizeForm = "a size with a unit, such as 256M or 1.5G"
 
-// duration is a time: a number of seconds, or as in Go.
+// duration is a time: a number of seconds, or in Go's notation.
 type duration struct {
 	to          *time.Duration
 	least, most time.Duration
@@ -211,7 +211,7 @@ func (d duration) read(r *reader, n *yaml.Node, at string) {
 	*d.to = t
 }
 
-// short is a time as people write it: 24h, not 24h0m0s.
+// short formats a time as people write it: 24h, not 24h0m0s.
 func short(d time.Duration) string {
 	if d%time.Hour == 0 {
 		return fmt.Sprintf("%dh", d/time.Hour)
@@ -219,7 +219,7 @@ func short(d time.Duration) string {
 	return d.String()
 }
 
-// choice is one of some words.
+// choice is one of several words.
 type choice[T ~string] struct {
 	to *T
 	of []T
@@ -246,7 +246,7 @@ func (c choice[T]) read(r *reader, n *yaml.Node, at string) {
 	}
 }
 
-// either is one of two kinds: a mapping, or another one.
+// either is a mapping or a value of another kind.
 type either struct {
 	mapping object
 	other   value
@@ -260,8 +260,7 @@ func (e either) read(r *reader, n *yaml.Node, at string) {
 	e.other.read(r, n, at)
 }
 
-// scalar returns a value that is not a list or mapping, as it is written. An empty one is an
-// empty text.
+// scalar returns a scalar value as it is written. An empty value is an empty text.
 func (r *reader) scalar(n *yaml.Node, at, form string) (string, bool) {
 	switch tag := n.ShortTag(); {
 	case n.Kind != yaml.ScalarNode:
@@ -278,12 +277,12 @@ func (r *reader) scalar(n *yaml.Node, at, form string) (string, bool) {
 	return "", false
 }
 
-// known are the tags of values that are texts or can be.
+// known are the tags of values that can be texts.
 var known = map[string]bool{"!!str": true, "!!int": true, "!!float": true, "!!bool": true, "!!timestamp": true, "!!merge": true}
 
 func (r *reader) mustBe(n *yaml.Node, at, form string) {
 	if n.Kind == yaml.ScalarNode && !empty(n) && !known[n.ShortTag()] {
-		r.scalar(n, at, form) // its tag is the problem
+		r.scalar(n, at, form) // reports its unknown tag
 		return
 	}
 	if at == "" {
@@ -294,7 +293,7 @@ func (r *reader) mustBe(n *yaml.Node, at, form string) {
 	r.problem(n, at, "%s, not %s", form, describe(n))
 }
 
-// merged returns a with the values of b, which has no keys of a.
+// merged adds the entries of b to a and returns a. They have no common keys.
 func merged(a, b schema) schema {
 	maps.Copy(a, b)
 	return a

@@ -9,14 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is mounted for a job may be below what its user can write to, and other processes of the job may
-// change that meanwhile: put a symbolic link where a directory was. So nothing is mounted on a path, but on what
-// a path has led to in the root of the job, where links lead nowhere else.
+// Mount points of a job may be in directories that its user can write to. Other processes of the
+// job may change these meanwhile, and put a symbolic link in place of a directory. So mounts are
+// not made on paths, but on descriptors to which the paths led in the root of the job, which links
+// cannot leave.
 
-// errChanged is the error when somebody changes directories while they are being mounted.
+// errChanged is the error if directories change while they are being mounted.
 var errChanged = errors.New("it was changed meanwhile")
 
-// bind shows a directory, or another file, under a path.
+// bind mounts a directory or another file on a path.
 func (r *root) bind(fd int, path string, attributes uint64) error {
 	if err := r.put(fd, path, attributes); err != nil {
 		return fmt.Errorf("mount %s for the job: %w", path, err)
@@ -51,18 +52,18 @@ func (r *root) put(fd int, path string, attributes uint64) error {
 		return err
 	}
 	err = unix.MountSetattr(mounted, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes})
-	if errors.Is(err, unix.ENOSYS) { // before Linux 5.12
+	if errors.Is(err, unix.ENOSYS) { // Linux before 5.12
 		err = remount(at, true, attributes)
 	}
 	return err
 }
 
-// link is a path that leads to what a descriptor is of.
+// link returns a path that leads to the file of a descriptor.
 func link(fd int) string { return fmt.Sprintf("/proc/thread-self/fd/%d", fd) }
 
-// find opens what the job will see under a path.
+// find opens the file that the job will see at a path.
 func (r *root) find(path string) (fd int, err error) {
-	const tries = 100 // EAGAIN: somebody renames directories
+	const tries = 100 // EAGAIN: another process renames directories
 	for range tries {
 		fd, err = unix.Openat2(r.top, path, &unix.OpenHow{
 			Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
@@ -74,7 +75,8 @@ func (r *root) find(path string) (fd int, err error) {
 	return fd, err
 }
 
-// point opens what is mounted on. It is made, unless it is there: below a mount it is the node's.
+// point opens the mount point of a path, and makes it if it is missing. Below a mount it is made on
+// the node.
 func (r *root) point(path string, dir bool) (int, error) {
 	fd, err := r.find(path)
 	if !errors.Is(err, unix.ENOENT) {
@@ -91,13 +93,13 @@ func (r *root) point(path string, dir bool) (int, error) {
 	} else if fd, err = unix.Openat(above, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o644); err == nil {
 		unix.Close(fd)
 	}
-	if err != nil { // a link that leads nowhere, too
+	if err != nil { // also for a dangling link
 		return -1, err
 	}
 	return unix.Openat2(above, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 }
 
-// mounted opens what was mounted under a path.
+// mounted opens the mount that was made on a path.
 func (r *root) mounted(path string, what *unix.Stat_t) (int, error) {
 	fd, err := r.find(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"bproc/internal/ownthread"
 )
 
-// TestBindFollowsNothing has a user put symbolic links that lead out of the root of the job where
-// something is about to be mounted, as another process of the job can.
+// TestBindFollowsNothing lets a user put symbolic links that lead out of the job's root where a
+// mount is about to be made, as another process of the job could.
 func TestBindFollowsNothing(t *testing.T) {
 	base, outside := t.TempDir(), t.TempDir()
 	data, other := filepath.Join(base, "data/web"), filepath.Join(base, "other")
@@ -44,7 +44,7 @@ func TestBindFollowsNothing(t *testing.T) {
 				return err
 			}
 			defer unix.Close(fd)
-			_ = r.bind(fd, filepath.Join(data, path), inertAll) // that it leads nowhere is an error
+			_ = r.bind(fd, filepath.Join(data, path), inertAll) // fails for a dangling link
 			for _, dir := range []string{outside, filepath.Join(outside, "there")} {
 				var at unix.Statx_t
 				if err := unix.Statx(unix.AT_FDCWD, dir, 0, 0, &at); err != nil {
@@ -64,7 +64,7 @@ func TestBindFollowsNothing(t *testing.T) {
 	}
 }
 
-// TestBindSeesChanges has what was mounted on be another directory when its attributes are to be set.
+// TestBindSeesChanges replaces a mount point by another directory before the attributes are set.
 func TestBindSeesChanges(t *testing.T) {
 	base := t.TempDir()
 	a, b := filepath.Join(base, "a"), filepath.Join(base, "b")

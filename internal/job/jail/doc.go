@@ -1,26 +1,28 @@
-// Package jail executes a process of a job, isolated, on its node. It is the program bpjail, which
-// the front end starts as an ordinary remote process, as root.
+// Package jail executes a process of a job in isolation on its node. It implements the program
+// bpjail, which the front end starts as an ordinary remote process of root.
 //
-// [Main] does with itself what is to be done, and executes the program of the job then, under the
-// same number. So the process has the ghost that bpjail had, is a child of the one that waits for
-// it on the front end, and its children have ghosts as everybody's. In order:
+// [Main] isolates its own process and then executes the program of the job in the same process. So
+// the program has the ghost that bpjail had and is a child of its supervisor on the front end, and
+// its children have ghosts like those of any process. In order:
 //
 //	group.go      the control group, with its limits
 //	namespace.go  mount, ipc and uts namespaces
-//	files.go      what the process sees: root.go lays it out, open.go opens what its user could have changed
+//	root.go       the file system that the process sees
+//	open.go       opens paths that the job's user could have changed
 //	system.go     /proc, /sys and /dev
-//	scope.go      Landlock: other jobs' processes are neither seen nor signalled
+//	scope.go      Landlock: processes of other jobs cannot be seen or signalled
 //	identity.go   limits, user, capabilities
 //	filter.go     system calls that no job makes
-//	join.go       a shell beside a process that runs
+//	join.go       a shell beside a running process
 //
-// All of it is done on the main thread, which executes the program: namespaces, user, capabilities
-// and filters are a thread's own. Nothing is undone if something fails: bpjail ends, and with
-// it what it had.
+// All of this is done on the main thread, which executes the program: namespaces, user,
+// capabilities and filters belong to a thread. If something fails, nothing is undone: bpjail ends,
+// and its resources are released.
 //
-// /proc of a job is the real procfs with hidepid=ptraceable (proc(5)). Landlock lets nobody trace who is not
-// of the same domain or below (ptrace_may_access in the kernel), and each process of a job begins a domain,
-// so it sees itself and its descendants, with the numbers that they have on the front end, at
-// the cost of the real procfs. Kernels before 5.19, or without Landlock, have no such domains: there, processes of the
-// same user, which may be of other jobs, are seen.
+// /proc of a job is the real procfs with hidepid=ptraceable (proc(5)). Under Landlock, only
+// processes of the same domain or an enclosing one can trace a process (ptrace_may_access in the
+// kernel). Each process of a job begins a domain, so it sees itself and its descendants, with the
+// numbers that they have on the front end, at the cost of the real procfs. Kernels before 5.19, or
+// without Landlock, have no such domains: there, a job also sees processes of the same user, which
+// may belong to other jobs.
 package jail

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// never stands for the capability that nobody has: the call is not made by any job.
+// never stands for a capability that no job has: no job may make the call.
 const never = capability.Cap(-1)
 
-// denied are system calls that fail with EPERM, unless the job has the capability. It is a list of what is
-// forbidden, not of what is allowed: system calls of kernels to come are used by the C libraries to come.
+// denied maps system calls that fail with EPERM to the capability that permits them. It is a list
+// of forbidden calls, not of allowed ones, because future C libraries will use future system calls.
 // Their effects need capabilities, which a job does not have.
 var denied = map[uint32]capability.Cap{
 	unix.SYS_ACCT:              capability.CAP_SYS_PACCT,
@@ -62,12 +62,13 @@ var denied = map[uint32]capability.Cap{
 	unix.SYS_VHANGUP:           capability.CAP_SYS_TTY_CONFIG,
 }
 
-// namespaceFlags are those of clone(2) that make namespaces. The flags of clone3(2) are in memory, where
-// a filter does not see them: it is not there (ENOSYS), and C libraries use clone(2) instead.
+// namespaceFlags are the flags of clone(2) that make namespaces. A filter cannot see the flags of
+// clone3(2), which are in memory. So clone3 fails with ENOSYS, and C libraries use clone(2)
+// instead.
 const namespaceFlags = unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUSER | unix.CLONE_NEWUTS
 
-// Offsets in struct seccomp_data (seccomp(2)), and the numbers from which on a call is one of the
-// x32 interface.
+// Offsets in struct seccomp_data (seccomp(2)), and the first number of the calls of the x32
+// interface.
 const (
 	offsetNr   = 0
 	offsetArch = 4
@@ -76,15 +77,15 @@ const (
 	x32        = 0x40000000
 )
 
-// Answers of the filter.
+// Results of the filter.
 var (
 	allow   = bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
 	refuse  = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
 	unknown = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
 )
 
-// program returns the filter of a job with capabilities. Calls of other interfaces than the native
-// one are not there.
+// program returns the filter of a job with the given capabilities. Calls of interfaces other than
+// the native one fail with ENOSYS.
 func program(has []capability.Cap) []bpf.Instruction {
 	prog := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offsetArch, Size: 4},
@@ -116,13 +117,13 @@ func program(has []capability.Cap) []bpf.Instruction {
 	)
 }
 
-// ownLimits has prlimit(2) set limits of the caller only, which is process 0: the kernel would let it set those of all
-// processes of the same user.
+// ownLimits lets prlimit(2) set limits of the caller only, as process 0. The kernel would let it
+// set limits of all processes of the same user.
 var ownLimits = []bpf.Instruction{
 	bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_PRLIMIT64, SkipFalse: 8},
 	bpf.LoadAbsolute{Off: offsetArg0, Size: 4},
 	bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 5},
-	bpf.LoadAbsolute{Off: offsetArg2, Size: 4}, // the new limit is null: it asks
+	bpf.LoadAbsolute{Off: offsetArg2, Size: 4}, // a null pointer as the new limit: only read the limit
 	bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2},
 	bpf.LoadAbsolute{Off: offsetArg2 + 4, Size: 4},
 	bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1},
@@ -130,7 +131,7 @@ var ownLimits = []bpf.Instruction{
 	allow,
 }
 
-// install puts this thread under the filter.
+// install installs the filter for this thread.
 func install(has []capability.Cap) error {
 	raw, err := bpf.Assemble(program(has))
 	if err != nil {

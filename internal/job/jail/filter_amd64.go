@@ -7,7 +7,7 @@ import (
 
 const auditArch = unix.AUDIT_ARCH_X86_64
 
-// deniedHere are denied, and only this machine has them.
+// deniedHere are denied calls that only this architecture has.
 var deniedHere = map[uint32]capability.Cap{
 	unix.SYS_IOPERM: capability.CAP_SYS_RAWIO,
 	unix.SYS_IOPL:   capability.CAP_SYS_RAWIO,

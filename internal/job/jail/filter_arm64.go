@@ -7,4 +7,4 @@ import (
 
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
-var deniedHere map[uint32]capability.Cap // nothing that other machines do not have
+var deniedHere map[uint32]capability.Cap // none that other architectures lack

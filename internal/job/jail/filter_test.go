@@ -50,7 +50,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestOwnLimits: prlimit(2) of others asks only.
+// TestOwnLimits checks that prlimit(2) on other processes can only read limits.
 func TestOwnLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name string

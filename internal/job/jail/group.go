@@ -18,20 +18,21 @@ import (
 )
 
 // group is the control group of a process of a job. In version 1 it is below the group of the
-// process space in the hierarchies of pids, memory and cpu. In version 2 it is beside the one in which
-// the space counts its tasks, as that may not share out memory (package slave/space).
+// process space in the hierarchies of pids, memory and cpu. In version 2 it is a sibling of the
+// group in which the space counts its tasks, because that group cannot enable the memory controller
+// (package slave/space).
 type group struct {
-	tasks   string // where its tasks are counted and found
-	memory  string // empty: memory is not limited here
-	cpu     string // where it has its share of the processors, as much as each other job; empty: each task has
-	parent  string // version 2: what shares out controllers
+	tasks   string // counts its tasks and lists them
+	memory  string // empty: memory cannot be limited
+	cpu     string // gives each job the same share of the processors; empty: each task has a share
+	parent  string // version 2: enables controllers
 	unified bool
 }
 
-// controllers is where hierarchies of control groups are mounted.
+// controllers is the mount point of control groups.
 const controllers = "/sys/fs/cgroup"
 
-// findGroup returns the group of a process. It may not exist.
+// findGroup returns the group of a process, which may not exist.
 func findGroup(s *spec.Spec) (*group, error) {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -54,7 +55,7 @@ func findGroup(s *spec.Spec) (*group, error) {
 	if !ok {
 		return nil, errors.New("the node has no control groups that count tasks (CONFIG_CGROUP_PIDS)")
 	}
-	// bpjail may be in a group of its user's, below that of the space: these are threaded.
+	// bpjail may be in a group of its user below that of the space; such groups are threaded.
 	space := filepath.Join(controllers, dir)
 	for isThreaded(space) {
 		space = filepath.Dir(space)
@@ -66,7 +67,8 @@ func findGroup(s *spec.Spec) (*group, error) {
 	return g, nil
 }
 
-// groupName returns the name of the group. Jobs below another root than the usual one can be called as those there.
+// groupName returns the name of the group. Jobs below another root may have the same names as jobs
+// below the default root.
 func groupName(s *spec.Spec) string {
 	name := "job-" + s.Job + ":" + s.Process
 	if s.Root != spec.DefaultRoot {
@@ -81,7 +83,8 @@ func isThreaded(dir string) bool {
 	return err == nil && string(kind) == "threaded\n"
 }
 
-// ownGroups reads /proc/self/cgroup: the path of each controller; that of version 2 has no name.
+// ownGroups parses /proc/self/cgroup. It returns the path for each controller; the name "" stands
+// for version 2.
 func ownGroups(text string) map[string]string {
 	paths := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -96,7 +99,7 @@ func ownGroups(text string) map[string]string {
 	return paths
 }
 
-// enter makes the group, with nobody else in it, and enters it.
+// enter makes an empty group and enters it.
 func (g *group) enter(s *spec.Spec) error {
 	if err := g.remove(); err != nil {
 		return err
@@ -135,8 +138,8 @@ func (g *group) make() error {
 		if err := write(g.parent, "cgroup.subtree_control", "+pids"); err != nil {
 			return err
 		}
-		_ = write(g.parent, "cgroup.subtree_control", "+memory") // without it there is no file for the limit, if there is one
-		_ = write(g.parent, "cgroup.subtree_control", "+cpu")    // without it each task has a share
+		_ = write(g.parent, "cgroup.subtree_control", "+memory") // without it, setting a memory limit fails for lack of the file
+		_ = write(g.parent, "cgroup.subtree_control", "+cpu")    // without it, each task has a share
 	}
 	for _, dir := range g.dirs() {
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -146,7 +149,7 @@ func (g *group) make() error {
 	return nil
 }
 
-// limit sets the limits that the group has.
+// limit sets the limits of the group.
 func (g *group) limit(s *spec.Spec) error {
 	if s.Processes > 0 {
 		if err := write(g.tasks, "pids.max", strconv.FormatUint(s.Processes, 10)); err != nil {
@@ -160,14 +163,14 @@ func (g *group) limit(s *spec.Spec) error {
 		return errors.New("limit of memory: the node has no control groups that limit memory (CONFIG_MEMCG)")
 	}
 	bytes := strconv.FormatUint(s.Memory, 10)
-	limit, swap, most := "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", bytes // memory and swap together
+	limit, swap, most := "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", bytes // memory plus swap
 	if g.unified {
 		limit, swap, most = "memory.max", "memory.swap.max", "0"
 	}
 	if err := write(g.memory, limit, bytes); err != nil {
 		return fmt.Errorf("limit of memory: %w", err)
 	}
-	if err := write(g.memory, swap, most); err != nil && !errors.Is(err, os.ErrNotExist) { // the kernel does not count swap
+	if err := write(g.memory, swap, most); err != nil && !errors.Is(err, os.ErrNotExist) { // absent if the kernel does not count swap
 		return fmt.Errorf("limit of swap: %w", err)
 	}
 	return nil
@@ -181,24 +184,24 @@ func (g *group) oomKills() uint64 {
 	}
 	text, err := os.ReadFile(filepath.Join(g.memory, name))
 	if err != nil {
-		return 0 // it has none
+		return 0 // the group does not limit memory
 	}
 	for line := range bytes.Lines(text) {
 		if f := strings.Fields(string(line)); len(f) == 2 && f[0] == "oom_kill" {
-			n, _ := strconv.ParseUint(f[1], 10, 64) // the kernel's own number
+			n, _ := strconv.ParseUint(f[1], 10, 64) // written by the kernel
 			return n
 		}
 	}
 	return 0
 }
 
-// How long processes may take to end after SIGKILL, and how often they are looked at.
+// How long processes may take to end after SIGKILL, and the interval of checks.
 const (
 	killTimeout = 20 * time.Second
 	killLook    = 2 * time.Millisecond
 )
 
-// remove kills who is in the group, and removes it. There may be none.
+// remove kills the processes of the group and removes it, if it exists.
 func (g *group) remove() error {
 	for deadline := time.Now().Add(killTimeout); ; time.Sleep(killLook) {
 		var left error
@@ -224,16 +227,16 @@ func (g *group) remove() error {
 	}
 }
 
-// halt lets nobody of a group fork any more.
+// halt prevents further forks in a group.
 func halt(dir string) error {
 	err := write(dir, "pids.max", "0")
-	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) { // memory's of version 1 has none
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) { // absent in the memory hierarchy of version 1
 		return fmt.Errorf("stop forks of the job: %w", err)
 	}
 	return nil
 }
 
-// kill sends a signal to all of a group. There may be none.
+// kill sends a signal to all processes of a group, if it exists.
 func kill(dir string, sig unix.Signal) error {
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
@@ -244,7 +247,7 @@ func kill(dir string, sig unix.Signal) error {
 	}
 	for _, line := range strings.Fields(string(text)) {
 		pid, err := strconv.Atoi(line)
-		if err != nil || pid <= 1 { // 0: it is in another PID namespace, which is not the job's doing
+		if err != nil || pid <= 1 { // 0: the process is in a PID namespace outside of the job's
 			continue
 		}
 		if err := unix.Kill(pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -255,7 +258,7 @@ func kill(dir string, sig unix.Signal) error {
 }
 
 func write(dir, name, text string) error {
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0) // never made
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0) // without O_CREATE
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// limit sets limits of each process. Not setrlimit(2) of package unix: the runtime would put
-// another limit of open files back when it executes the program.
+// limit sets the limits of each process. It does not use Setrlimit of package unix: the runtime
+// would restore the original limit of open files when it executes the program.
 func limit(s *spec.Spec) error {
 	core := s.CoreFileSize
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: core, Max: core}); err != nil {
@@ -30,7 +30,8 @@ func limit(s *spec.Spec) error {
 	return nil
 }
 
-// wanted returns the capabilities of the job: those that it lists, or if it is privileged all that root has on the node.
+// wanted returns the capabilities of the job: those that it lists or, if it is privileged, all that
+// root has on the node.
 func wanted(s *spec.Spec) ([]capability.Cap, error) {
 	own, err := capability.NewPid2(0)
 	if err == nil {
@@ -53,8 +54,8 @@ func wanted(s *spec.Spec) ([]capability.Cap, error) {
 	return caps, nil
 }
 
-// become takes the user and the capabilities of the job. It makes the calls for this thread only, the
-// one that executes the program.
+// become takes on the user and the capabilities of the job. It makes the calls for this thread
+// only, which executes the program.
 func become(s *spec.Spec, keep []capability.Cap) error {
 	last, err := capability.LastCap()
 	if err != nil {
@@ -86,9 +87,10 @@ func become(s *spec.Spec, keep []capability.Cap) error {
 	return nil
 }
 
-// identify takes the user.
+// identify takes on the user.
 func identify(s *spec.Spec) error {
-	// Its outputs are pipes: who opens /dev/stdout opens them anew, and must be their owner.
+	// The outputs are pipes. A process that opens /dev/stdout opens a pipe again, for which it must
+	// be the owner.
 	for fd := 1; fd <= 2; fd++ {
 		var st unix.Stat_t
 		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
@@ -123,7 +125,7 @@ func setGroups(groups []uint32) error {
 	return nil
 }
 
-// capabilities sets all sets of this thread (capabilities(7)).
+// capabilities sets all capability sets of this thread (capabilities(7)).
 func capabilities(keep []capability.Cap) error {
 	var data [2]unix.CapUserData
 	for _, c := range keep {

@@ -12,7 +12,8 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// shell executes a program beside one that runs: in its control group and its namespaces, with its user and limits.
+// shell executes a program beside a running process: in its control group and namespaces, with its
+// user and limits.
 func shell(s *spec.Spec, args []string) error {
 	g, err := findGroup(s)
 	if err != nil {
@@ -45,10 +46,10 @@ func shell(s *spec.Spec, args []string) error {
 	return settle(s, args)
 }
 
-// joined are the namespaces that a job has of its own, in the order in which they are entered.
+// joined are the namespaces of a job, in the order in which they are entered.
 var joined = []string{"ipc", "uts", "mnt"}
 
-// join enters the group, of which a process is known.
+// join enters the group, after a check that the process is in it.
 func (g *group) join(s *spec.Spec) error {
 	text, err := os.ReadFile(filepath.Join(g.tasks, "cgroup.procs"))
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// Exit codes of bpjail, as a shell's.
+// Exit codes of bpjail, like those of a shell.
 const (
 	codeFailed      = 125
 	codeNotExecuted = 126
 	codeNotFound    = 127
 )
 
-// Main is the program bpjail with its arguments, which are those of the job's program. It returns
-// if that is not executed. It must be called on the main thread, locked to it.
+// Main runs bpjail with its arguments, which are those of the job's program. It returns only if the
+// program is not executed. It must be called on the main thread, locked to it.
 func Main(args []string) int {
 	runtime.LockOSThread()
 	s, err := spec.Decode(os.Getenv(spec.Environment))
@@ -63,7 +63,7 @@ func do(s *spec.Spec, args []string) error {
 	return fmt.Errorf("there is no action %q; front end and node have different versions of bproc", s.Action)
 }
 
-// files prints the sums of the files of the job, for which there is a directory then.
+// files makes the directory of the job's files, if needed, and prints the sums of the files.
 func files(s *spec.Spec, out io.Writer) error {
 	sums, err := ownFiles(s)
 	if err != nil {
@@ -79,7 +79,7 @@ func ownFiles(s *spec.Spec) (map[string]string, error) {
 	return spec.Sums(s.JobDir())
 }
 
-// fresh fails if files of the job are not as they should be.
+// fresh returns an error if files of the job are missing or differ.
 func fresh(s *spec.Spec) error {
 	if len(s.Sums) == 0 {
 		return nil
@@ -91,7 +91,8 @@ func fresh(s *spec.Spec) error {
 	return err
 }
 
-// makeJobDir makes the directory for the files of the job. That of an ordinary user's job is the user's, who copies them.
+// makeJobDir makes the directory for the files of the job. For the job of an ordinary user it
+// belongs to the user, who copies the files.
 func makeJobDir(s *spec.Spec) error {
 	dir := s.JobDir()
 	if err := makeDirs(filepath.Dir(dir)); err != nil {
@@ -118,7 +119,7 @@ func makeJobDir(s *spec.Spec) error {
 	return nil
 }
 
-// signal sends a signal to all of a process.
+// signal sends a signal to all processes of the group.
 func signal(s *spec.Spec) error {
 	g, err := findGroup(s)
 	if err != nil {
@@ -132,8 +133,8 @@ func signal(s *spec.Spec) error {
 	return kill(g.tasks, unix.Signal(s.Signal))
 }
 
-// hook executes a hook: on the node, as root, or as the ordinary user who has asked for it, and where it is killed
-// with all that it starts.
+// hook executes a hook on the node, outside of the job's namespaces, as root or as the ordinary
+// user who asked for it. It runs in the control group, which is killed as a whole.
 func hook(s *spec.Spec, args []string) error {
 	if err := fresh(s); err != nil {
 		return err
@@ -168,7 +169,7 @@ func execute(s *spec.Spec, args []string) error {
 	return fmt.Errorf("%s %w: %w", path, errNotExecuted, syscall.Exec(path, args, s.Env))
 }
 
-// clear kills what is left of a process, and tells what is known of it then.
+// clear kills the rest of a process's group, and prints the result.
 func clear(s *spec.Spec, out io.Writer) error {
 	g, err := findGroup(s)
 	if err != nil {
@@ -181,7 +182,7 @@ func clear(s *spec.Spec, out io.Writer) error {
 	return json.NewEncoder(out).Encode(ended)
 }
 
-// run executes the program.
+// run isolates this process and executes the program.
 func run(s *spec.Spec, args []string) error {
 	if err := fresh(s); err != nil {
 		return err
@@ -202,7 +203,7 @@ func run(s *spec.Spec, args []string) error {
 	return settle(s, args)
 }
 
-// settle takes the user and the limits of the job, and executes the program.
+// settle takes on the user and the limits of the job, and executes the program.
 func settle(s *spec.Spec, args []string) error {
 	err := limit(s)
 	var keep []capability.Cap
@@ -224,13 +225,13 @@ func settle(s *spec.Spec, args []string) error {
 	return execute(s, args)
 }
 
-// Why a program is not executed.
+// Reasons why a program is not executed.
 var (
 	errNotFound    = errors.New("is not on the node")
 	errNotExecuted = errors.New("cannot be executed")
 )
 
-// look returns the path of a program, which its user can execute.
+// look returns the path of a program, after a check that its user can execute it.
 func look(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolate takes namespaces of its own. What is mounted in them does not appear outside.
+// isolate enters new namespaces. Mounts made in them do not appear outside.
 func isolate() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS); err != nil {
 		return fmt.Errorf("make the namespaces of the job: %w", err)

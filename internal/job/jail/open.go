@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// owner is who gets a directory that is made.
+// owner is the owner of a new directory.
 type owner struct{ uid, gid int }
 
-// open opens a directory below another one, which is root's. A job may have made symbolic links of
-// what is below: none is followed.
+// open opens a directory below base, which belongs to root. It follows no symbolic links below
+// base, which a job may have made.
 func open(base, rel string) (int, error) {
 	at, err := unix.Open(base, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -29,8 +29,9 @@ func open(base, rel string) (int, error) {
 	return fd, nil
 }
 
-// openAsUser is open for a directory of which an ordinary user has given the path: it must lead through none that is
-// closed to that user. Root's capabilities for files go with the user ID for files, and come back with it (capabilities(7)).
+// openAsUser is open for a directory whose path an ordinary user has given: all directories on the
+// path must be open to that user. A change of the file system user ID also takes root's
+// capabilities for files away, and brings them back (capabilities(7)).
 func (r *root) openAsUser(base, rel string) (int, error) {
 	if err := setGroups(r.Groups); err != nil {
 		return -1, err
@@ -40,14 +41,14 @@ func (r *root) openAsUser(base, rel string) (int, error) {
 	return open(base, rel)
 }
 
-// setFSUser sets user and group for files, of this thread. Root's always succeeds.
+// setFSUser sets this thread's user and group for file access. For root that always succeeds.
 func setFSUser(uid, gid uint32) {
 	_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
 	_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
 }
 
-// ensure opens a directory as open does. What is missing is made: directories to it root's, and
-// it itself the owner's.
+// ensure opens a directory as open does, and makes missing ones: its parents for root, and the
+// directory itself for own.
 func ensure(base, rel string, own owner) (int, error) {
 	if err := makeDirs(base); err != nil {
 		return -1, err
@@ -66,7 +67,7 @@ func ensure(base, rel string, own owner) (int, error) {
 	return -1, unix.ENOENT
 }
 
-// create makes the last of some directories.
+// create makes the last of some nested directories.
 func create(base string, parts []string, own owner, leaf bool) (int, error) {
 	above, err := open(base, filepath.Join(append([]string{"."}, parts[:len(parts)-1]...)...))
 	if err != nil {
@@ -77,7 +78,7 @@ func create(base string, parts []string, own owner, leaf bool) (int, error) {
 	if leaf {
 		mode = 0o700
 	}
-	if err := unix.Mkdirat(above, name, mode); err != nil && !errors.Is(err, unix.EEXIST) { // another process of the job
+	if err := unix.Mkdirat(above, name, mode); err != nil && !errors.Is(err, unix.EEXIST) { // another process of the job may have made it
 		return -1, fmt.Errorf("make %s: %w", filepath.Join(base, filepath.Join(parts...)), err)
 	}
 	fd, err := open(base, filepath.Join(parts...))
@@ -87,7 +88,7 @@ func create(base string, parts []string, own owner, leaf bool) (int, error) {
 	return fd, err
 }
 
-// makeDirs makes a directory of root's with those above it.
+// makeDirs makes a directory for root, with its parents.
 func makeDirs(dir string) error {
 	err := unix.Mkdir(dir, 0o755)
 	if errors.Is(err, unix.ENOENT) {

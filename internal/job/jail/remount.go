@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remountFlags are the attributes of mount_setattr(2) as flags of mount(2).
+// remountFlags maps attributes of mount_setattr(2) to flags of mount(2).
 var remountFlags = map[uint64]uintptr{
 	unix.MOUNT_ATTR_RDONLY: unix.MS_RDONLY,
 	unix.MOUNT_ATTR_NOSUID: unix.MS_NOSUID,
@@ -15,7 +15,7 @@ var remountFlags = map[uint64]uintptr{
 	unix.MOUNT_ATTR_NOEXEC: unix.MS_NOEXEC,
 }
 
-// remount sets attributes one mount after the other, for kernels without mount_setattr(2).
+// remount sets attributes mount by mount, for kernels without mount_setattr(2).
 func remount(path string, below bool, attributes uint64) error {
 	filter := mountinfo.SingleEntryFilter(path)
 	if below {

@@ -13,33 +13,33 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// Flags of mounts, as of mount_setattr(2).
+// Attributes of mounts (mount_setattr(2)).
 const (
 	inert    = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 	inertAll = inert | unix.MOUNT_ATTR_NOEXEC
 	readOnly = unix.MOUNT_ATTR_RDONLY
 )
 
-// root lays out what the job sees, in a directory that becomes its root.
+// root builds the job's view of the file system in a directory that becomes its root.
 type root struct {
 	*spec.Spec
 	dir string
 	top int // descriptor of dir
 }
 
-// systemDirs are those of the node's that every job sees.
+// systemDirs are the directories of the node that every job sees.
 var systemDirs = []string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/sbin", "/usr"}
 
 // build makes the root of the job, and changes to it.
 //
 //	/bin /etc /lib* /opt /sbin /usr       the node's, read-only
 //	/proc /sys /dev                       system.go
-//	/tmp /var/tmp ROOT/data/JOB/tmp       the same directory, of the job
+//	/tmp /var/tmp ROOT/data/JOB/tmp       one directory, of the job
 //	ROOT/jobs/JOB ROOT/packages           read-only
 //	ROOT/sys/log/JOB                      of the job
 //	ROOT/data/JOB ROOT/store/JOB, volumes if the job file asks for them
 //
-// There is nothing else, and the root itself is read-only.
+// It has nothing else, and the root itself is read-only.
 func build(s *spec.Spec) error {
 	r, err := newRoot(s)
 	if err != nil {
@@ -54,7 +54,7 @@ func build(s *spec.Spec) error {
 	return r.change()
 }
 
-// newRoot makes an empty root. The mount namespace is the job's own.
+// newRoot makes an empty root, in the job's mount namespace.
 func newRoot(s *spec.Spec) (r *root, err error) {
 	r = &root{Spec: s, dir: filepath.Join(s.Root, "data/bpm/root")}
 	if err := makeDirs(r.dir); err != nil {
@@ -69,7 +69,7 @@ func newRoot(s *spec.Spec) (r *root, err error) {
 	return r, nil
 }
 
-// change makes it the root. The node's root is on top of it for a moment (pivot_root(2)).
+// change makes r the root. For a moment the node's root is mounted on top of it (pivot_root(2)).
 func (r *root) change() error {
 	if err := setattr(r.dir, false, readOnly); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (r *root) change() error {
 	return nil
 }
 
-// system shows the node's programs and configuration.
+// system mounts the node's programs and configuration.
 func (r *root) system() error {
 	dirs := systemDirs
 	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && strings.HasPrefix(target, "/run/") {
@@ -113,11 +113,11 @@ func (r *root) system() error {
 	return nil
 }
 
-// files shows the files of the job, and where it writes logs.
+// files mounts the files of the job, and its directory for logs.
 func (r *root) files() error {
 	for _, dir := range []string{r.JobDir(), filepath.Join(r.Root, "packages"), filepath.Join(r.Root, "data/packages")} {
 		if _, err := os.Stat(dir); err != nil {
-			continue // the node has none
+			continue // the node does not have it
 		}
 		if err := r.show(dir, readOnly|inert); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (r *root) files() error {
 	return r.own(filepath.Join(r.Root, "sys/log"), r.Job, inertAll)
 }
 
-// data shows where the job keeps data.
+// data mounts the directories for data of the job.
 func (r *root) data() error {
 	base := filepath.Join(r.Root, "data")
 	if r.Ephemeral {
@@ -154,7 +154,7 @@ func (r *root) data() error {
 	return r.own(store, r.Job, inertAll)
 }
 
-// temporary opens the directory for temporary files of the job.
+// temporary opens the job's directory for temporary files.
 func (r *root) temporary() (int, error) {
 	base := filepath.Join(r.Root, "data")
 	fd, err := ensure(base, r.Job, r.owner())
@@ -165,7 +165,7 @@ func (r *root) temporary() (int, error) {
 	return ensure(base, r.Job+"/tmp", r.owner())
 }
 
-// store is below which jobs keep data that last.
+// store returns the directory for persistent data of jobs.
 func (r *root) store() (string, error) {
 	store := filepath.Join(r.Root, "store")
 	if _, err := os.Stat(store); err != nil {
@@ -174,7 +174,7 @@ func (r *root) store() (string, error) {
 	return store, nil
 }
 
-// directories makes those in which the job writes, for its hook.
+// directories makes the directories to which the job writes, for its hook.
 func (r *root) directories() error {
 	fd, err := r.temporary()
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *root) directories() error {
 
 func (r *root) owner() owner { return owner{int(r.UID), int(r.GID)} }
 
-// own shows a directory of the job's.
+// own mounts a directory that belongs to the job.
 func (r *root) own(base, rel string, attributes uint64) error {
 	fd, err := ensure(base, rel, r.owner())
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *root) own(base, rel string, attributes uint64) error {
 	return r.bind(fd, filepath.Join(base, rel), attributes)
 }
 
-// volumes shows volumes.
+// volumes mounts the volumes.
 func (r *root) volumes() error {
 	for _, v := range r.Volumes {
 		attributes := uint64(inertAll | readOnly)
@@ -231,7 +231,7 @@ func (r *root) volumes() error {
 	return nil
 }
 
-// volume shows one that is below the directories for data of jobs.
+// volume mounts a volume from the directories for data of jobs.
 func (r *root) volume(v spec.Volume, attributes uint64) error {
 	for _, base := range []string{filepath.Join(r.Root, "data"), filepath.Join(r.Root, "store")} {
 		rel, err := filepath.Rel(base, v.Path)
@@ -256,7 +256,7 @@ func (r *root) volume(v spec.Volume, attributes uint64) error {
 	return fmt.Errorf("it is neither in %s/data nor in %s/store", r.Root, r.Root)
 }
 
-// matching shows what matches a pattern, wherever it is, but what the job has anyway.
+// matching mounts all paths that match a pattern, except the job's own directories.
 func (r *root) matching(v spec.Volume, attributes uint64) error {
 	paths, err := filepath.Glob(v.Path)
 	if err != nil {
@@ -279,7 +279,7 @@ func (r *root) matching(v spec.Volume, attributes uint64) error {
 	return nil
 }
 
-// isOwn reports whether a path is in a directory that is the job's.
+// isOwn reports whether a path is in one of the job's own directories.
 func (r *root) isOwn(path string) bool {
 	return slices.ContainsFunc([]string{"jobs", "data", "store", "sys/log"}, func(dir string) bool {
 		rel, err := filepath.Rel(filepath.Join(r.Root, dir, r.Job), path)
@@ -287,7 +287,7 @@ func (r *root) isOwn(path string) bool {
 	})
 }
 
-// show shows a file or directory of the node's in its place.
+// show mounts a file or directory of the node at the same path.
 func (r *root) show(path string, attributes uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -297,17 +297,18 @@ func (r *root) show(path string, attributes uint64) error {
 	return r.bind(fd, path, attributes)
 }
 
-// at is where a path of the job is now. Where the job's user can write it leads anywhere: see bind.go.
+// at returns the current path of a path of the job. It leads anywhere if the job's user can write
+// to directories on it: see bind.go.
 func (r *root) at(path string) string { return filepath.Join(r.dir, path) }
 
-// setattr sets attributes of a mount, and of those below it.
+// setattr sets attributes of a mount and, if below is true, of the mounts below it.
 func setattr(path string, below bool, attributes uint64) error {
 	flags := uint(0)
 	if below {
 		flags = unix.AT_RECURSIVE
 	}
 	err := unix.MountSetattr(unix.AT_FDCWD, path, flags, &unix.MountAttr{Attr_set: attributes})
-	if errors.Is(err, unix.ENOSYS) { // before Linux 5.12
+	if errors.Is(err, unix.ENOSYS) { // Linux before 5.12
 		err = remount(path, below, attributes)
 	}
 	if err != nil {

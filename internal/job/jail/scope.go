@@ -11,8 +11,8 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// Versions of Landlock (landlock(7)): the first in which files can be moved between directories, and
-// the first in which signals are a scope of their own.
+// ABI versions of Landlock (landlock(7)): the first that lets files be moved between directories,
+// and the first with scopes for signals.
 const (
 	landlockRefer  = 2
 	landlockScopes = 6
@@ -21,7 +21,8 @@ const (
 // landlockSignal is LANDLOCK_SCOPE_SIGNAL.
 const landlockSignal = 1 << 1
 
-// rulesetAttr is struct landlock_ruleset_attr, pathAttr landlock_path_beneath_attr, which is packed.
+// rulesetAttr is struct landlock_ruleset_attr. pathAttr is landlock_path_beneath_attr, which is
+// packed.
 type rulesetAttr struct {
 	handledFS, handledNet, scoped uint64
 }
@@ -31,15 +32,15 @@ type pathAttr struct {
 	parent  int32
 }
 
-const sizeofOldRuleset = 8 // up to version 3
+const sizeofOldRuleset = 8 // up to ABI version 3
 
-// confine has the job see and signal nobody else, and make none of the system calls that no job
-// makes. What is done after it is under the filter.
+// confine hides other processes from the job and protects them from its signals, and installs the
+// filter of system calls. Later calls are subject to the filter.
 func confine(s *spec.Spec, has []capability.Cap) error {
 	if s.Privileged {
 		return nil
 	}
-	if !s.AllProcesses && s.Action != spec.Shell { // a shell in a domain of its own would not see the process
+	if !s.AllProcesses && s.Action != spec.Shell { // a shell in another domain could not see the process
 		if err := scope(); err != nil {
 			return fmt.Errorf("take other processes out of the job's sight: %w", err)
 		}
@@ -47,14 +48,14 @@ func confine(s *spec.Spec, has []capability.Cap) error {
 	return install(has)
 }
 
-// scope begins a Landlock domain that restricts nothing but whom the process sees: on
-// kernels that know no scopes of signals it allows the one right that it is about.
+// scope begins a Landlock domain that restricts only which processes the job sees and signals. On
+// kernels without scopes for signals, the domain handles one right, and grants it everywhere.
 func scope() error {
 	const version = 1 // LANDLOCK_CREATE_RULESET_VERSION
 	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
 	switch {
 	case errno == unix.ENOSYS || errno == unix.EOPNOTSUPP || errno == 0 && v < landlockRefer:
-		return nil // there is none: see the package comment
+		return nil // no Landlock: see the package comment
 	case errno != 0:
 		return errno
 	}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files and directories of /proc and /sys that say what a job need not know, and those by which
-// the node is changed, as runc has them.
+// Files and directories of /proc and /sys that a job need not read, and those that change the node.
+// The lists are runc's.
 var (
 	maskedPaths = []string{
 		"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug",
@@ -18,7 +18,7 @@ var (
 	readOnlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 )
 
-// kernel makes /proc and /sys.
+// kernel mounts /proc and /sys.
 func (r *root) kernel() error {
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	if r.AllProcesses {
@@ -57,7 +57,7 @@ func (r *root) mount(fs, path string, flags uintptr, options string) error {
 	return nil
 }
 
-// protect makes a path read-only. Not every kernel has it.
+// protect makes a path read-only, if the kernel has it.
 func (r *root) protect(path string) error {
 	err := unix.Mount(r.at(path), r.at(path), "", unix.MS_BIND|unix.MS_REC, "")
 	if errors.Is(err, unix.ENOENT) {
@@ -69,7 +69,7 @@ func (r *root) protect(path string) error {
 	return setattr(r.at(path), true, readOnly|inertAll)
 }
 
-// mask hides what is in a path.
+// mask hides the contents of a path.
 func (r *root) mask(path string) error {
 	info, err := os.Stat(r.at(path))
 	switch {
@@ -87,7 +87,7 @@ func (r *root) mask(path string) error {
 	return nil
 }
 
-// deviceFiles are those that every job has.
+// deviceFiles are the devices that every job has.
 var deviceFiles = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
 
 // deviceLinks are symbolic links in /dev.
@@ -99,7 +99,7 @@ var deviceLinks = map[string]string{
 	"/dev/stdout": "/proc/self/fd/1",
 }
 
-// devices makes /dev. A privileged job has the node's.
+// devices mounts /dev. A privileged job has the node's.
 func (r *root) devices() error {
 	if r.Privileged {
 		return r.show("/dev", 0)

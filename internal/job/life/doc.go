@@ -1,7 +1,7 @@
 // Package life is the life of a process of a job, from its first start on: a state machine without
-// I/O. [Process.Step] takes one [Input], which comes at a time, and returns the [Output]s that follow
-// from it. The same inputs at the same times lead to the same outputs. What a process must not
-// forget is a [Record].
+// I/O. [Process.Step] takes an [Input] and its time, and returns the resulting [Output]s. The same
+// inputs at the same times lead to the same outputs. The persistent state of a process is a
+// [Record].
 //
 //	                 created
 //	                    |  start
@@ -19,8 +19,8 @@
 //	   v                   |  stopped
 //	stopped <--------------+
 //
-// Start leads from created, stopped, finished, failed and restart wait to starting.
-// All transitions, each with the one event that is told of it (table.go):
+// Start leads from created, stopped, finished, failed and restart wait to starting. These are all
+// transitions, each with its event (table.go):
 //
 //	created       start         starting
 //	starting      stop          stopping
@@ -40,13 +40,13 @@
 //	restart wait  restart       starting
 //	restart wait  stopped       stopped
 //
-// A *run* is one try to have the process: its hook, and then the process itself. Runs are numbered. What is
-// told of another run than the last is old and ignored. There is no new run before the last one
-// is over, so there are no two copies of a process at a time.
+// A *run* is one try to have the process: its hook, and then the process itself. Runs are numbered.
+// Inputs about other runs than the last are outdated and ignored. A new run begins only when the
+// last one is over, so there are never two copies of a process.
 //
-// A [Rule] says after which end there is another run. What was asked for with [Stop] has no next run,
-// nor has a start that was asked for and failed: the user is told. The waits before
-// restarts double up to a longest one, and begin anew after a run that was as long as that.
+// A [Rule] says after which ends there is another run. There is none after a [Stop], nor after a
+// failed start that a user asked for: the user is told. The delays before restarts double up to a
+// maximum. They start over after a run that was at least as long as the maximum.
 //
 // A shutdown is TERM or INT, then QUIT, then KILL (shutdown.go).
 package life

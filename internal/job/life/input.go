@@ -2,50 +2,50 @@ package life
 
 import "fmt"
 
-// Input is what a process is told.
+// Input is a request to a process, or a report about it.
 type Input interface {
-	// note takes note of what the input says, and returns what it comes to.
+	// note records the input in the process, and returns its kind in the current state.
 	note(*Process) kind
 }
 
 type (
-	// Start asks for the process to run.
+	// Start asks to run the process.
 	Start struct{}
-	// Stop asks for it to end, and not to be started again by its rule.
+	// Stop asks to end the process, without a restart by its rule.
 	Stop struct{}
-	// Restart asks for it to end, if it is there, and to be started then.
+	// Restart asks to end the process, if it runs, and to start it afterwards.
 	Restart struct{}
-	// HookEnded says how the hook of a run has ended.
+	// HookEnded reports the end of a run's hook.
 	HookEnded struct {
 		Run  uint64
 		Exit Exit
 	}
-	// Started says that the process of a run is there.
+	// Started reports that the process of a run has started.
 	Started struct{ Run uint64 }
-	// NotStarted says that there will be none: Exit says why.
+	// NotStarted reports that the process of a run could not be started: Exit has the reason.
 	NotStarted struct {
 		Run  uint64
 		Exit Exit
 	}
-	// Ended says that the process of a run has ended, with all that belongs to it.
+	// Ended reports that the process of a run has ended, with its control group.
 	Ended struct {
 		Run  uint64
 		Exit Exit
 	}
-	// NodeDown says that the node of a run is down: nothing of the run is left.
+	// NodeDown reports that the node of a run is down: nothing of the run is left.
 	NodeDown struct{ Run uint64 }
-	// Due says that the time of a [Wake] has come.
+	// Due reports that the time of a [Wake] has come.
 	Due struct{}
 )
 
-// Exit is how a program has ended.
+// Exit is the end of a program.
 type Exit struct {
 	Code   int
 	Signal int
 	Cause  Cause
 }
 
-// OK reports whether it has ended well.
+// OK reports whether the program has ended successfully.
 func (e Exit) OK() bool { return e == Exit{} }
 
 func (e Exit) String() string {
@@ -59,7 +59,7 @@ func (e Exit) String() string {
 	return s
 }
 
-// Cause is why a program has ended, or has not begun, where its status does not say it.
+// Cause is the reason of an end, or of a failed start, if the exit status does not tell it.
 type Cause string
 
 const (
@@ -71,20 +71,20 @@ const (
 	ShutdownTimedOut Cause = "shutdown timed out"
 )
 
-// kind is what an input comes to in the state that the process is in.
+// kind is the meaning of an input in the current state.
 type kind uint8
 
 const (
-	ignored  kind = iota // it is of another run, or early
+	ignored  kind = iota // about another run, or too early
 	start                // Start
 	stop                 // Stop
 	restart              // Restart
-	hooked               // the hook has ended well
+	hooked               // the hook has ended successfully
 	started              // Started
-	finished             // the run is over: well, and for good
-	failed               // the run is over: badly, and for good
-	again                // the run is over, and the rule says that there is another
-	due                  // Due, at its time
+	finished             // the run is over successfully, without restart
+	failed               // the run is over with a failure, without restart
+	again                // the run is over, and the rule asks for another
+	due                  // Due, not before its time
 )
 
 var kindNames = [...]string{"ignored", "Start", "Stop", "Restart", "hook ended well", "Started", "over, well", "over, badly", "over, restart", "Due"}

@@ -17,7 +17,8 @@ func TestPure(t *testing.T) { coretest.Pure(t) }
 
 var epoch = time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC)
 
-// way leads to a state and phase, by inputs; each comes a second after the one before, and Due at its time.
+// way leads to a state and phase by inputs. Each comes a second after the previous one, and Due at
+// its time.
 type way struct {
 	name   string
 	config Config
@@ -59,7 +60,7 @@ var ways = []way{
 	{"restart wait", redo, []Input{Start{}, Started{1}, Ended{1, bad}}},
 }
 
-// reach returns a process at the end of a way, with the time there.
+// reach returns a process at the end of a way, and the time.
 func reach(w way) (*Process, time.Time) {
 	p, now := New(w.config, Record{}), epoch
 	for _, in := range w.inputs {
@@ -72,7 +73,7 @@ func reach(w way) (*Process, time.Time) {
 	return p, now
 }
 
-// inputs are all that there are, for a run.
+// inputs returns all inputs about a run.
 func inputs(run uint64) []Input {
 	return []Input{
 		Start{},
@@ -90,7 +91,7 @@ func inputs(run uint64) []Input {
 	}
 }
 
-// TestAllPairs: what each input leads to in each state is in testdata/pairs.txt.
+// TestAllPairs compares the outputs of each input in each state with testdata/pairs.txt.
 func TestAllPairs(t *testing.T) {
 	var b strings.Builder
 	used := map[[2]int]bool{}
@@ -156,13 +157,13 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// TestOfAnotherRun: what is told of a run that is not the last changes nothing, in no state.
+// TestOfAnotherRun checks that inputs about a run other than the last have no effect in any state.
 func TestOfAnotherRun(t *testing.T) {
 	for _, w := range ways {
 		for _, run := range []uint64{0, 99} {
 			for _, in := range inputs(run)[4:] {
 				p, now := reach(w)
-				if p.Run == run { // never started: there is none that this could be of
+				if p.Run == run { // never started, so all runs are other runs
 					continue
 				}
 				before := p.Record
@@ -174,7 +175,7 @@ func TestOfAnotherRun(t *testing.T) {
 	}
 }
 
-// TestDueTooEarly: the time is asked for again.
+// TestDueTooEarly checks that an early Due asks for the time again.
 func TestDueTooEarly(t *testing.T) {
 	for _, w := range ways {
 		p, now := reach(w)
@@ -192,7 +193,7 @@ func TestDueTooEarly(t *testing.T) {
 
 var docLine = regexp.MustCompile(`(?m)^//\t([a-z]+(?: wait)?) {2,}([a-z-]+) {2,}([a-z]+(?: wait)?)$`)
 
-// TestDocumentation: the package comment lists the transitions of the table.
+// TestDocumentation checks that the package comment lists the transitions of the table.
 func TestDocumentation(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -247,7 +248,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestBackOff: waits double while runs are short, and begin anew after a long one or a start that was asked for.
+// TestBackOff checks that delays double while runs are short, and start over after a long run or a
+// start by request.
 func TestBackOff(t *testing.T) {
 	p, now := New(redo, Record{}), epoch
 	p.Step(now, Start{})
@@ -275,7 +277,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestRuleOfStarts: a start that was asked for and fails is not tried again; one by the rule is.
+// TestRuleOfStarts checks that a failed start by request is not repeated, but one by the rule is.
 func TestRuleOfStarts(t *testing.T) {
 	p := New(rehook, Record{})
 	p.Step(epoch, Start{})

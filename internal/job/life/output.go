@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Output is what is to be done.
+// Output is an action to carry out.
 type Output interface{ String() string }
 
 type (
-	// RunHook asks for the hook of a run. [HookEnded] answers.
+	// RunHook asks to run the hook of a run. [HookEnded] answers.
 	RunHook struct{ Run uint64 }
-	// KillHook asks for the hook to be killed, with all that belongs to it.
+	// KillHook asks to kill the hook with its control group.
 	KillHook struct{ Run uint64 }
-	// Launch asks for the process of a run. [Started] or [NotStarted] answers.
+	// Launch asks to start the process of a run. [Started] or [NotStarted] answers.
 	Launch struct{ Run uint64 }
-	// Send asks for a signal to the process, and to all that belongs to it.
+	// Send asks to send a signal to the process and its control group.
 	Send struct {
 		Run    uint64
 		Signal int
 	}
-	// Wake asks for [Due] at a time. It takes the place of the one before; the zero time: of none.
+	// Wake asks for [Due] at a time. It replaces the previous Wake; the zero time cancels it.
 	Wake struct{ At time.Time }
-	// Already says that a request changes nothing.
+	// Already says that a request has no effect.
 	Already struct{ State State }
 	// Changed is the event of a transition.
 	Changed struct {
@@ -30,8 +30,8 @@ type (
 		Name Event
 		From State
 		To   State
-		Run  uint64 // the last that has begun, with this transition
-		Exit Exit   // of that, if it is over
+		Run  uint64 // the last run, including one that begins with this transition
+		Exit Exit   // of that run, if it is over
 	}
 )
 
@@ -56,7 +56,7 @@ func (o Changed) String() string {
 	return s
 }
 
-// Numbers of signals, of all systems that bproc runs on.
+// Signal numbers, the same on all systems on which bproc runs.
 const (
 	sigint  = 2
 	sigquit = 3

@@ -2,46 +2,46 @@ package life
 
 import "time"
 
-// Config is what a job file says of a process's life.
+// Config is the part of a job file that concerns a process's life.
 type Config struct {
 	Hook            bool // there is a pre_start hook
-	Interrupt       bool // it is asked to end by SIGINT, not SIGTERM
+	Interrupt       bool // the shutdown signal is SIGINT, not SIGTERM
 	ShutdownTimeout time.Duration
 	Rule            Rule
 }
 
 const (
-	// HookTimeout is how long a hook may take.
+	// HookTimeout is the time limit of a hook.
 	HookTimeout = 30 * time.Second
-	// DumpTimeout is how long a process has after SIGQUIT, which makes many dump their stacks.
+	// DumpTimeout is the time from SIGQUIT, on which many programs dump their stacks, to SIGKILL.
 	DumpTimeout = 2 * time.Second
 )
 
-// Record is what a process must not forget. It can be kept, and be given to [New] later.
+// Record is the persistent state of a process. It can be stored and given to [New] later.
 type Record struct {
 	State    State
 	Phase    Phase
-	Run      uint64    // the number of the last run, from 1 on
-	Exit     Exit      // of the last run that is over
-	Since    time.Time // in this state
-	Deadline time.Time // when Due does something; zero: never
-	Restarts int       // by the rule, without a long run between
-	ByRule   bool      // this run was not asked for
-	Wanted   bool      // it is started when it has been stopped
+	Run      uint64    // number of the last run, from 1 on
+	Exit     Exit      // of the last run, if it is over
+	Since    time.Time // time of the last change of State
+	Deadline time.Time // when Due takes effect; zero: never
+	Restarts int       // by the rule, without a long run in between
+	ByRule   bool      // the rule started this run
+	Wanted   bool      // start it again when it has stopped
 }
 
-// Process is the life of one process of a job. Only one goroutine at a time may call its methods.
+// Process is the life of one process of a job. Its methods must not be called concurrently.
 type Process struct {
 	Record
 	config Config
-	now    time.Time // of the input
+	now    time.Time // time of the input
 	out    []Output
 }
 
-// New returns a process as a record has it; the zero record is one that was never started.
+// New returns the process of a record. The zero record means that it was never started.
 func New(c Config, r Record) *Process { return &Process{Record: r, config: c} }
 
-// Step takes one input, which came at a time, and returns what is to be done for it, in order.
+// Step takes an input and its time, and returns the actions to carry out, in order.
 func (p *Process) Step(now time.Time, in Input) []Output {
 	p.now = now
 	if k := in.note(p); k != ignored {
@@ -54,8 +54,8 @@ func (p *Process) Step(now time.Time, in Input) []Output {
 
 func (p *Process) emit(o Output) { p.out = append(p.out, o) }
 
-// apply does what a cell of the table says. The event comes first: who reads the outputs in order
-// knows the state in which the others are asked for.
+// apply carries out a cell of the table. It emits the event first, so that readers of the outputs
+// know the new state before they see the actions.
 func (p *Process) apply(c cell) {
 	if c.does == resume && p.Wanted {
 		c = cell{Starting, "restarted", begin}
@@ -101,7 +101,7 @@ func (p *Process) do(c cell) {
 	}
 }
 
-// wake sets the deadline, the only one that there is.
+// wake sets the deadline, of which there is only one.
 func (p *Process) wake(at time.Time) {
 	if !at.Equal(p.Deadline) {
 		p.Deadline = at
@@ -109,7 +109,7 @@ func (p *Process) wake(at time.Time) {
 	}
 }
 
-// begin begins a run. One that is asked for is the first of its back-off.
+// begin begins a run. A run by request resets the back-off.
 func (p *Process) begin(byRule bool) {
 	p.Run++
 	p.Exit, p.ByRule, p.Wanted = Exit{}, byRule, false
@@ -125,16 +125,15 @@ func (p *Process) begin(byRule bool) {
 	p.wake(p.now.Add(HookTimeout))
 }
 
-// launch asks for the process. It has as long to start as it needs.
+// launch asks for the process. The start has no time limit.
 func (p *Process) launch() {
 	p.Phase = launching
 	p.emit(Launch{p.Run})
 	p.wake(time.Time{})
 }
 
-// over notes how a run has ended, and returns what follows from that. A start that was asked for
-// and failed is not tried again: who asked is told. After a run that was as long as the longest
-// wait the back-off begins anew.
+// over records the end of a run, and returns its kind. A failed start by request is not repeated,
+// since the user is told. A run that was at least as long as the longest delay resets the back-off.
 func (p *Process) over(e Exit) kind {
 	p.Exit = e
 	switch p.State {
@@ -149,7 +148,7 @@ func (p *Process) over(e Exit) kind {
 		if p.ByRule && p.config.Rule.again(e) {
 			return again
 		}
-	default: // it was to end
+	default: // it was stopping
 	}
 	if e.OK() {
 		return finished

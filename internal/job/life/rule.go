@@ -2,7 +2,7 @@ package life
 
 import "time"
 
-// When says after which end a process is started again.
+// When says after which ends a process is restarted.
 type When string
 
 const (
@@ -11,11 +11,11 @@ const (
 	Always    When = "always"
 )
 
-// Rule says when a process is started again, and how long it waits before. The zero rule is [No].
+// Rule says when a process is restarted, and after which delay. The zero rule is [No].
 type Rule struct {
 	When     When
 	Delay    time.Duration // before the first restart; 0: DefaultDelay
-	MaxDelay time.Duration // at most; 0: DefaultMaxDelay, or Delay if that is more
+	MaxDelay time.Duration // longest delay; 0: DefaultMaxDelay, or Delay if that is longer
 }
 
 const (
@@ -23,7 +23,7 @@ const (
 	DefaultMaxDelay = time.Minute
 )
 
-// FirstDelay returns the wait before the first restart.
+// FirstDelay returns the delay before the first restart.
 func (r Rule) FirstDelay() time.Duration {
 	if r.Delay <= 0 {
 		return DefaultDelay
@@ -31,7 +31,7 @@ func (r Rule) FirstDelay() time.Duration {
 	return r.Delay
 }
 
-// LastDelay returns the longest wait.
+// LastDelay returns the longest delay.
 func (r Rule) LastDelay() time.Duration {
 	if r.MaxDelay <= 0 {
 		return max(DefaultMaxDelay, r.FirstDelay())
@@ -39,8 +39,8 @@ func (r Rule) LastDelay() time.Duration {
 	return max(r.MaxDelay, r.FirstDelay())
 }
 
-// Wait returns the wait before a restart, the nth (from 0 on) without a long run between: each
-// is twice as long as the one before.
+// Wait returns the delay before the nth restart (from 0 on) without a long run in between. Each
+// delay is twice as long as the one before.
 func (r Rule) Wait(n int) time.Duration {
 	wait, most := r.FirstDelay(), r.LastDelay()
 	for ; n > 0 && wait < most; n-- {
@@ -52,5 +52,5 @@ func (r Rule) Wait(n int) time.Duration {
 	return wait
 }
 
-// again reports whether a process that has ended in this way is started again.
+// again reports whether the rule restarts a process after such an end.
 func (r Rule) again(e Exit) bool { return r.When == Always || r.When == OnFailure && !e.OK() }

@@ -2,14 +2,15 @@ package life
 
 import "time"
 
-// end has what is there end. A launch cannot be called back: its process is asked when it is there.
+// end ends the hook or the process. A launch cannot be cancelled: its process is asked to end when
+// it has started.
 func (p *Process) end() {
 	switch p.Phase {
 	case hooking:
 		p.killHook()
 	case up:
 		p.ask()
-	default: // it is ending already, or will be asked when it is there
+	default: // already ending, or launching
 	}
 }
 
@@ -28,7 +29,7 @@ func (p *Process) ask() {
 	p.wake(p.now.Add(p.config.ShutdownTimeout))
 }
 
-// press goes on to what is harder, since the time is over.
+// press takes the next, harder step when the time of the current one is over.
 func (p *Process) press() {
 	switch p.Phase {
 	case hooking:
@@ -41,7 +42,7 @@ func (p *Process) press() {
 		p.Phase = killed
 		p.emit(Send{p.Run, sigkill})
 		p.wake(time.Time{})
-	default: // nothing is harder, and these have no deadline
+	default: // there is no harder step, and these phases have no deadline
 	}
 }
 

@@ -2,18 +2,18 @@ package life
 
 import "fmt"
 
-// State is where a process is in its life.
+// State is a state in the life of a process.
 type State uint8
 
 const (
-	Created  State = iota // it has not been started yet
-	Starting              // its hook is run, or it is being launched
+	Created  State = iota // never started
+	Starting              // its hook runs, or it is being launched
 	Running
-	Stopping // it has been asked to end
-	Stopped  // it has ended because it was asked to
-	Finished // it has ended by itself, well
-	Failed   // it has not, or could not be started
-	Waiting  // it is started again when the time has come: restart wait
+	Stopping // it was asked to end
+	Stopped  // it has ended on request
+	Finished // it has ended by itself, successfully
+	Failed   // it has failed, or could not be started
+	Waiting  // waiting for a restart by the rule: restart wait
 )
 
 var stateNames = [...]string{"created", "starting", "running", "stopping", "stopped", "finished", "failed", "restart wait"}
@@ -25,21 +25,21 @@ func (s State) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// Active reports whether there may be a process, or its hook, on a node.
+// Active reports whether the process or its hook may exist on a node.
 func (s State) Active() bool { return s == Starting || s == Running || s == Stopping }
 
-// Phase is what is under way in an active state.
+// Phase is the activity in an active state.
 type Phase uint8
 
 const (
 	nothing   Phase = iota
-	hooking         // the hook is run
-	hookKill        // the hook has got SIGKILL
-	launching       // whether the process runs will be told
-	up              // it runs
-	asked           // it has got its shutdown signal
-	dumping         // it has got SIGQUIT
-	killed          // it has got SIGKILL
+	hooking         // the hook runs
+	hookKill        // the hook got SIGKILL
+	launching       // the result of the launch is outstanding
+	up              // the process runs
+	asked           // the process got its shutdown signal
+	dumping         // the process got SIGQUIT
+	killed          // the process got SIGKILL
 )
 
 var phaseNames = [...]string{"nothing", "hook", "hook killed", "launch", "up", "asked", "dumping", "killed"}

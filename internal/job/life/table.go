@@ -3,36 +3,36 @@ package life
 // Event is the name of a transition, for logs and programs.
 type Event string
 
-// action is what a transition does.
+// action is the action of a transition.
 type action uint8
 
 const (
-	begin   action = iota + 1 // a run: its hook, or its process
-	retry                     // the same, because of the rule
-	launch                    // the process, after its hook
+	begin   action = iota + 1 // begin a run: its hook, or its process
+	retry                     // begin a run because of the rule
+	launch                    // launch the process, after its hook
 	stand                     // the process runs
-	end                       // what is there is to end
+	end                       // end the hook or the process
 	ask                       // ask the process to end
-	endAnew                   // the same, and start it then
-	press                     // the next step of a shutdown, or the end of a hook that takes too long
-	anew                      // it is wanted again when it has ended
-	forGood                   // it is not
-	rest                      // nothing is under way
-	wait                      // until the rule lets it be started again
-	resume                    // begin if it is wanted again, otherwise rest
-	already                   // the request changes nothing
+	endAnew                   // end it, and start it again afterwards
+	press                     // next step of a shutdown, or end of a hook that takes too long
+	anew                      // start it again when it has ended
+	forGood                   // do not start it again
+	rest                      // no activity
+	wait                      // wait until the rule allows a restart
+	resume                    // begin if a start was requested, otherwise rest
+	already                   // report that the request has no effect
 )
 
-// cell is what comes of a kind of input in a state. An empty cell: it cannot come, or means nothing.
-// A cell without an event is no transition.
+// cell is the effect of a kind of input in a state. An empty cell means that the input cannot come
+// or has no effect. A cell without an event is not a transition.
 type cell struct {
 	to    State
 	event Event
 	does  action
 }
 
-// table has all transitions. What ends while it is stopping goes back to starting if it is wanted
-// again (the event is then "restarted"): see resume.
+// table has all transitions. A process that ends while stopping goes back to starting if a start
+// was requested, with the event "restarted": see resume.
 var table = map[State]map[kind]cell{
 	Created: {
 		start:   {Starting, "start", begin},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// world is a node on which runs are, users, and time. Everything in it follows from the random numbers.
+// world is a node with runs, users, and time. Everything in it follows from the random numbers.
 type world struct {
 	t      *testing.T
 	random *rand.Rand
@@ -16,10 +16,10 @@ type world struct {
 	p      *Process
 	now    time.Time
 	wake   time.Time
-	hooks  map[uint64]bool // hooks that are run
-	copies map[uint64]bool // processes that are there
-	wanted map[uint64]bool // launches that the node has not begun with
-	stop   time.Time       // since when the process is stopping
+	hooks  map[uint64]bool // running hooks
+	copies map[uint64]bool // existing processes
+	wanted map[uint64]bool // launches that the node has not started yet
+	stop   time.Time       // since when the process has been stopping
 	log    []string
 }
 
@@ -31,8 +31,8 @@ func (w *world) fail(format string, args ...any) {
 	w.t.Fatalf(format, args...)
 }
 
-// step gives an input to the process, and to another one that begins with its record: a daemon
-// that is restarted does the same.
+// step gives an input to the process, and to another one with the same record: a restarted daemon
+// must behave the same.
 func (w *world) step(in Input) {
 	before := w.p.Record
 	other := New(w.config, before)
@@ -85,7 +85,7 @@ func (w *world) changed(e Changed, from State) {
 	}
 }
 
-// do does what the process asks for.
+// do carries out an output of the process.
 func (w *world) do(o Output) {
 	switch o := o.(type) {
 	case RunHook:
@@ -105,7 +105,7 @@ func (w *world) do(o Output) {
 	}
 }
 
-// one returns the only run of some.
+// one returns the only run of a set.
 func one(runs map[uint64]bool) uint64 {
 	for run := range runs {
 		return run
@@ -117,7 +117,7 @@ func (w *world) exit() Exit {
 	return []Exit{{}, {Code: 1}, {Signal: 9, Cause: OutOfMemory}, {Signal: 15}}[w.random.IntN(4)]
 }
 
-// node is something that happens on the node. What has got SIGKILL soon ends.
+// node makes something happen on the node. Programs that got SIGKILL end soon.
 func (w *world) node() {
 	run := w.p.Run
 	switch n := w.random.IntN(10); {
@@ -126,7 +126,7 @@ func (w *world) node() {
 		clear(w.copies)
 		clear(w.wanted)
 		w.step(NodeDown{run})
-	case n == 1: // old news
+	case n == 1: // outdated reports
 		w.step([]Input{Started{run - 1}, Ended{run - 1, w.exit()}, NodeDown{run - 1}, HookEnded{run - 1, w.exit()}}[w.random.IntN(4)])
 	case len(w.hooks) > 0:
 		run := one(w.hooks)
@@ -148,7 +148,7 @@ func (w *world) node() {
 	}
 }
 
-// TestWalk: whatever comes in whatever order, there are never two copies, a stop ends, waits are
+// TestWalk checks that for inputs in any order there are never two copies, a stop ends, delays are
 // bounded, and each transition has one event.
 func TestWalk(t *testing.T) {
 	states := map[State]int{}
@@ -184,7 +184,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// end stops the process for good. It may ignore all signals but SIGKILL: time alone makes it end.
+// end stops the process for good. The process may ignore all signals but SIGKILL, so time alone
+// must end it.
 func (w *world) end() {
 	w.step(Stop{})
 	began := w.now
@@ -210,7 +211,7 @@ func (w *world) end() {
 	}
 }
 
-// finish ends what cannot go on, and begins what was to be launched.
+// finish ends a program that must end, or begins a pending launch.
 func (w *world) finish() {
 	if run := one(w.wanted); run != 0 {
 		delete(w.wanted, run)

@@ -13,15 +13,16 @@ import (
 	"bproc/wire"
 )
 
-// Home is the node of a job, for one of its processes: as long as one is there, all others go there, too. The file has the
-// number of the node; who is there has a read lock of it, so that the kernel knows whether anybody is.
+// Home is the node of a job, held for one of its processes. While a process is on the node, all
+// others must go there, too. The file has the number of the node. Every process on the node holds a
+// read lock of the file, which tells whether there is any.
 type Home struct{ file *os.File }
 
-// Close says that the process is not there any more.
+// Close records that the process has left the node.
 func (h *Home) Close() error { return h.file.Close() }
 
-// Settle chooses the node for a process. Choose is called with the node on which others of the job are; nil: there are none. No two
-// processes of a job choose at the same time.
+// Settle chooses the node for a process. It calls choose with the node of the job's other
+// processes, or nil if there are none. Only one process of a job chooses at a time.
 func (p Process) Settle(choose func(others *wire.NodeID) (wire.NodeID, error)) (*Home, wire.NodeID, error) {
 	fail := func(err error) (*Home, wire.NodeID, error) {
 		return nil, 0, fmt.Errorf("node of job %s: %w", p.Name, err)
@@ -63,7 +64,7 @@ func (p Process) Settle(choose func(others *wire.NodeID) (wire.NodeID, error)) (
 	return &Home{f}, node, nil
 }
 
-// inhabited returns on which node other processes of the job are, or nil.
+// inhabited returns the node of the job's other processes, or nil.
 func inhabited(f *os.File) (*wire.NodeID, error) {
 	err := take(f, unix.F_OFD_SETLK, unix.F_WRLCK)
 	if err == nil {
@@ -78,7 +79,7 @@ func inhabited(f *os.File) (*wire.NodeID, error) {
 	}
 	id, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 32)
 	if err != nil {
-		return nil, nil //nolint:nilnil,nilerr // it is damaged
+		return nil, nil //nolint:nilnil,nilerr // the file is damaged
 	}
 	node := wire.NodeID(id)
 	return &node, nil

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock is a lock that is held. It is let go by Close, or by the end of this program.
+// Lock is a held lock. It is released by Close or at the end of this program.
 type Lock struct{ file *os.File }
 
-// Close lets the lock go.
+// Close releases the lock.
 func (l *Lock) Close() error { return l.file.Close() }
 
-// Supervise waits until no supervisor has the process, and takes its place.
+// Supervise waits until the process has no supervisor, and becomes its supervisor.
 func (p Process) Supervise() (*Lock, error) { return p.lock("lock") }
 
-// Request waits until nobody else starts or stops the process.
+// Request waits until no other request for the process is under way.
 func (p Process) Request() (*Lock, error) { return p.lock("request") }
 
 func whole(kind int16) *unix.Flock_t { return &unix.Flock_t{Type: kind, Whence: io.SeekStart} }
@@ -38,16 +38,17 @@ func (p Process) lock(suffix string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// openLock opens a lock, or makes it. It is root's alone: whoever can open it can lock it for reading, and keep all others waiting.
+// openLock opens or makes a lock file. Only root may open it: a user who can open it could take a
+// read lock and block all others.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err == nil {
-		err = f.Chmod(0o600) // that of another version
+		err = f.Chmod(0o600) // a file made by another version
 	}
 	return f, err
 }
 
-// take takes a lock of a kind, or changes that which f has, by one of the commands of fcntl(2).
+// take takes a lock, or changes the lock of f, by a command of fcntl(2).
 func take(f *os.File, command int, kind int16) error {
 	for {
 		err := unix.FcntlFlock(f.Fd(), command, whole(kind))
@@ -57,8 +58,8 @@ func take(f *os.File, command int, kind int16) error {
 	}
 }
 
-// Supervised reports whether the process has a supervisor. To users who may not look at the lock, the
-// record says who that is.
+// Supervised reports whether the process has a supervisor. For users who may not open the lock
+// file, the record names the supervisor.
 func (p Process) Supervised() (bool, error) {
 	f, err := os.Open(p.file("lock"))
 	switch {

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenLog opens a log of a user to append to it. The user can write to its directory: a name that leads
-// elsewhere is not followed, and a file that is another user's, or has another name, is not the log.
+// OpenLog opens a log of a user for appending. The user can write to the directory of the log. So
+// OpenLog follows no symbolic link, and rejects a file that belongs to another user or has further
+// names.
 func OpenLog(path string, uid, gid int) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	f, err := os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
@@ -31,7 +32,7 @@ func OpenLog(path string, uid, gid int) (*os.File, error) {
 		err = errors.New("it is no file, or has other names: remove it")
 	case made:
 		err = f.Chown(uid, gid)
-	case st.Uid != uint32(uid): // whose other name the user may have just removed
+	case st.Uid != uint32(uid): // the user may just have removed its other name
 		err = fmt.Errorf("it belongs to user %d: remove it, or give it to user %d", st.Uid, uid)
 	}
 	if err != nil {
@@ -41,7 +42,7 @@ func OpenLog(path string, uid, gid int) (*os.File, error) {
 	return f, nil
 }
 
-// MakeLogs makes the directory for logs of the job. It is the user's.
+// MakeLogs makes the directory for the logs of the job, which belongs to the user.
 func (j Job) MakeLogs(uid, gid int) error {
 	err := os.MkdirAll(j.Logs(), 0o755)
 	if err == nil {

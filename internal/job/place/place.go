@@ -12,10 +12,10 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// RootVariable is the environment variable that names another root than [spec.DefaultRoot].
+// RootVariable is the environment variable for a root other than [spec.DefaultRoot].
 const RootVariable = "BPJOB_ROOT"
 
-// Root returns below which directory jobs are.
+// Root returns the directory below which jobs are.
 func Root() (string, error) {
 	root := os.Getenv(RootVariable)
 	if root == "" {
@@ -27,7 +27,7 @@ func Root() (string, error) {
 	return filepath.Clean(root), nil
 }
 
-// jobFile is the job file in the directory of its job.
+// jobFile is the path of the job file in the directory of its job.
 const jobFile = "config/bpm.yml"
 
 // Job is a job below a root.
@@ -36,12 +36,12 @@ type Job struct {
 	Name string
 }
 
-// File is the job file, Dir the directory of the job's files.
+// File returns the path of the job file, Dir that of the directory of the job's files.
 func (j Job) File() string { return filepath.Join(j.Dir(), jobFile) }
 func (j Job) Dir() string  { return filepath.Join(j.Root, "jobs", j.Name) }
 
-// Open opens the job file. Below the directory of the job no symbolic link is followed: its user would choose by one
-// whose job it is.
+// Open opens the job file. It follows no symbolic link below the directory of the job: the user of
+// the job could use a link to change the job's owner.
 func (j Job) Open() (*os.File, error) {
 	dir, err := unix.Open(j.Dir(), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -60,7 +60,8 @@ func (j Job) Open() (*os.File, error) {
 	return os.NewFile(uintptr(fd), j.File()), nil
 }
 
-// Logs is the directory of the job's logs, Events the log of what happens to its processes.
+// Logs returns the path of the directory of the job's logs, Events that of the log with the events
+// of its processes.
 func (j Job) Logs() string   { return filepath.Join(j.Root, "sys/log", j.Name) }
 func (j Job) Events() string { return filepath.Join(j.Logs(), "bpm.log") }
 
@@ -92,7 +93,8 @@ func (p Process) String() string {
 	return p.Name + "." + p.Process
 }
 
-// Started returns the processes below a root that were started once, by name. They need not be in a job file any more.
+// Started returns all processes below a root that were ever started, by name. They may no longer be
+// in a job file.
 func Started(root string) ([]Process, error) {
 	files, err := filepath.Glob(filepath.Join(root, "sys/run/bpm/*/*.json"))
 	if err != nil {
@@ -105,12 +107,12 @@ func Started(root string) ([]Process, error) {
 	return all, nil
 }
 
-// Output is a log of the process: of "stdout" or "stderr".
+// Output returns the path of a log of the process, "stdout" or "stderr".
 func (p Process) Output(stream string) string {
 	return filepath.Join(p.Logs(), p.Process+"."+stream+".log")
 }
 
-// PIDFile has the number of the process while it runs.
+// PIDFile returns the path of the file with the number of the process while it runs.
 func (p Process) PIDFile() string { return p.file("pid") }
 
 func (p Process) file(suffix string) string {

@@ -12,32 +12,32 @@ import (
 	"bproc/wire"
 )
 
-// Record is what is known of a process.
+// Record is the persistent state of a process.
 type Record struct {
 	life.Record
 	Node       wire.NodeID // of the last run
-	Placed     bool        // there was one, so that Node is known
-	Left       bool        // something of it may be left on the node
-	PID        wire.PID    // of the process; 0: there is none
-	Supervisor int         // the number of its supervisor, if there is one
-	Born       uint64      // when that was started, see [Born]
-	UID        uint32      // as whom it runs
-	Caller     uint32      // who has started it
-	Reason     string      // why it was not started, or has failed; empty: Exit says it
+	Placed     bool        // there was a run, so Node is valid
+	Left       bool        // processes may be left on the node
+	PID        wire.PID    // of the process; 0: none
+	Supervisor int         // PID of its supervisor, if there is one
+	Born       uint64      // start time of the supervisor, see [Born]
+	UID        uint32      // the user as whom it runs
+	Caller     uint32      // the user who has started it
+	Reason     string      // why it was not started, or has failed; "": Exit tells it
 }
 
-// Born returns when a program was started, in clock ticks since boot; 0: there is none with this number.
+// Born returns the start time of a process, in clock ticks since boot, or 0 if it does not exist.
 func Born(pid int) uint64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	at, _ := strconv.ParseUint(string(procstat.Stat(text).Field(procstat.Start)), 10, 64) // the kernel's own number
+	at, _ := strconv.ParseUint(string(procstat.Stat(text).Field(procstat.Start)), 10, 64) // written by the kernel
 	return at
 }
 
-// Read returns what is known of the process. If nothing is, it was never started. A process whose
-// supervisor has ended without a word has failed.
+// Read returns the record of the process, or one in state Created if it was never started. A
+// process whose supervisor has ended without recording an end has failed.
 func (p Process) Read() (Record, error) {
 	alive, err := p.Supervised()
 	if err != nil {
@@ -46,7 +46,7 @@ func (p Process) Read() (Record, error) {
 	return p.read(alive)
 }
 
-// Former is Read for who has the process now: all that is known is of former supervisors.
+// Former is Read for the holder of the lock: the record was written by a former supervisor.
 func (p Process) Former() (Record, error) { return p.read(false) }
 
 func (p Process) read(alive bool) (Record, error) {
@@ -69,7 +69,7 @@ func (p Process) read(alive bool) (Record, error) {
 	return r, nil
 }
 
-// Write keeps what is known of the process. Only its supervisor may.
+// Write stores the record of the process. Only its supervisor may call it.
 func (p Process) Write(r Record) error {
 	text, err := json.Marshal(r)
 	if err == nil {
@@ -92,7 +92,7 @@ func (p Process) Write(r Record) error {
 	return nil
 }
 
-// replace writes a file that is seen as a whole only. Root's is of who writes it.
+// replace writes a file atomically. Owner 0 stands for the user of this process.
 func (p Process) replace(suffix string, text []byte, owner uint32) error {
 	f, err := os.CreateTemp(p.runDir(), ".new-*")
 	if err != nil {

@@ -7,25 +7,26 @@ import (
 	"os"
 )
 
-// Rotation says when a log is begun anew. The zero value is never.
+// Rotation says when a new log is begun. The zero value means never.
 type Rotation struct {
 	MaxSize uint64 // bytes of a file; 0: no limit
-	Keep    uint64 // former files that are kept, at least 1: LOG.1 is the last one
+	Keep    uint64 // former files to keep, at least 1; LOG.1 is the newest
 }
 
-// Log is an open log, to which lines are appended. It is begun anew between two lines, before it has more than
-// MaxSize bytes. A line that is longer than that has a file of its own, and what is twice as long is cut. A log that
-// cannot be begun anew goes on. One goroutine may write.
+// Log is an open log, to which lines are appended. A new file begins between two lines, before the
+// current one exceeds MaxSize bytes. A longer line has a file of its own, and a line of twice that
+// length is cut. If a new file cannot be begun, writing to the current one goes on. Only one
+// goroutine may write.
 type Log struct {
 	Rotation
 	path     string
 	uid, gid int
 	file     *os.File
 	size     uint64
-	within   bool // a line: its end has not been written yet
+	within   bool // in a line whose end was not written yet
 }
 
-// OpenRotated is [OpenLog] for a log that is rotated.
+// OpenRotated is [OpenLog] for a rotated log.
 func OpenRotated(path string, uid, gid int, r Rotation) (*Log, error) {
 	l := &Log{Rotation: r, path: path, uid: uid, gid: gid}
 	if err := l.open(); err != nil {
@@ -48,14 +49,14 @@ func (l *Log) open() error {
 		return fmt.Errorf("log: %w", err)
 	}
 	if l.file != nil {
-		_ = l.file.Close() // what was written is the kernel's
+		_ = l.file.Close() // all data is already with the kernel
 	}
 	l.file, l.size = f, uint64(info.Size())
 	return nil
 }
 
-// Write appends to the log. All of p is written, or tried, even if the log cannot be begun anew, which is
-// an error, too.
+// Write appends to the log. It writes all of p even if a new file cannot be begun, which it returns
+// as an error.
 func (l *Log) Write(p []byte) (int, error) {
 	var failed error
 	for rest := p; len(rest) > 0; {
@@ -84,7 +85,7 @@ func (l *Log) append(p []byte) error {
 	return err
 }
 
-// fits returns how much of p goes to this file, and whether the next one is begun then.
+// fits returns how much of p belongs to the current file, and whether a new file begins after that.
 func (l *Log) fits(p []byte) (n int, full bool) {
 	if l.MaxSize == 0 || l.size+uint64(len(p)) <= l.MaxSize {
 		return len(p), false
@@ -109,10 +110,10 @@ func (l *Log) fits(p []byte) (n int, full bool) {
 	return n, whole
 }
 
-// rotate begins the log anew.
+// rotate begins a new file.
 func (l *Log) rotate() error {
 	former := func(i uint64) string { return fmt.Sprintf("%s.%d", l.path, i) }
-	last := uint64(1) // that one goes, or is missing: then older ones stay
+	last := uint64(1) // the last one is overwritten or missing; after a gap, older ones stay
 	for last < l.Keep && exists(former(last)) {
 		last++
 	}
@@ -123,13 +124,13 @@ func (l *Log) rotate() error {
 	if err == nil {
 		err = os.Rename(l.path, former(1))
 	}
-	if err == nil || errors.Is(err, os.ErrNotExist) { // somebody has removed it
+	if err == nil || errors.Is(err, os.ErrNotExist) { // somebody has removed the log
 		err = l.open()
 	}
 	if err != nil {
 		return fmt.Errorf("begin log %s anew: %w", l.path, err)
 	}
-	for i := l.Keep + 1; exists(former(i)); i++ { // fewer are kept than before
+	for i := l.Keep + 1; exists(former(i)); i++ { // Keep was reduced
 		if err := os.Remove(former(i)); err != nil {
 			return fmt.Errorf("remove a former log: %w", err)
 		}

@@ -11,7 +11,7 @@ import (
 	"bproc/internal/job/place"
 )
 
-// logged writes pieces to a log that is rotated, and returns its files, the oldest first.
+// logged writes pieces to a rotated log, and returns its files, the oldest first.
 func logged(t *testing.T, path string, r place.Rotation, pieces ...string) []string {
 	t.Helper()
 	l, err := place.OpenRotated(path, os.Getuid(), os.Getgid(), r)
@@ -57,7 +57,7 @@ func TestRotation(t *testing.T) {
 		name   string
 		r      place.Rotation
 		pieces []string
-		want   string // files, with | between
+		want   string // files, separated by |
 	}{
 		{"no limit", place.Rotation{}, []string{"one\n", "two\n"}, "one\ntwo\n"},
 		{"it fits", place.Rotation{MaxSize: 8, Keep: 3}, []string{"one\n", "two\n"}, "one\ntwo\n"},
@@ -74,7 +74,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestRotationLosesNothing writes lines in pieces of any size, by several who have the log open one after the other.
+// TestRotationLosesNothing writes lines in pieces of random size, by several successive writers of
+// the log.
 func TestRotationLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	var all strings.Builder
@@ -101,7 +102,7 @@ func TestRotationLosesNothing(t *testing.T) {
 	}
 }
 
-// TestRotationAfterACrash has a gap among former logs: older ones do not move.
+// TestRotationAfterACrash has a gap among former logs: older ones must not move.
 func TestRotationAfterACrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	for name, text := range map[string]string{path: "new\n", path + ".2": "old\n"} {
@@ -117,7 +118,7 @@ func TestRotationAfterACrash(t *testing.T) {
 	}
 }
 
-// TestRotationFails has the log go on where it is.
+// TestRotationFails checks that the log continues in its current file.
 func TestRotationFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	if err := os.MkdirAll(path+".1/full", 0o755); err != nil {

@@ -13,8 +13,8 @@ import (
 	"bproc/internal/job/place"
 )
 
-// stranger is the environment variable that has this program be another user's, who looks at a
-// process below the root that it names.
+// stranger is the environment variable that makes this program look at a process below the root
+// that it names, as another user.
 const stranger = "PLACE_TEST_STRANGER"
 
 func TestMain(m *testing.M) {
@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run()) //nolint:forbidigo // as above
 }
 
-// look tries to open the locks, with which it could keep others from them, and says what it is
-// told of the process.
+// look tries to open the lock files, by which it could block others, and prints what it can read
+// about the process.
 func look(root string) int {
 	p := place.Process{Job: place.Job{Root: root, Name: "web"}, Process: "server"}
 	for _, suffix := range []string{"lock", "request"} {
@@ -44,10 +44,10 @@ func look(root string) int {
 	return 0
 }
 
-// TestStranger has a user look at a process whose locks are root's: it sees whether it runs, and
-// can lock nothing.
+// TestStranger lets a user look at a process whose lock files belong to root: the user sees whether
+// it runs, and can lock nothing.
 func TestStranger(t *testing.T) {
-	root, err := os.MkdirTemp("/tmp", "place") // one that others can enter
+	root, err := os.MkdirTemp("/tmp", "place") // accessible to other users
 	if err != nil {
 		t.Fatal(err)
 	}

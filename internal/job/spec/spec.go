@@ -1,12 +1,13 @@
-// Package spec is what a node is told of a process of a job: a [Spec] travels as JSON in the
-// environment of the program bpjail, which the front end starts there as a remote process.
+// Package spec is the description of a process of a job for its node. A [Spec] travels as JSON in
+// the environment of the program bpjail, which the front end starts on the node as a remote
+// process.
 //
 //	front end                     node
 //	   |  start bpjail ------------> | control group, namespaces, volumes, user, capabilities
-//	   |  <------- standard error -- | why that failed, and the program is not executed
-//	   |  <------- standard error -- | or [Ready], and the program is executed under the same number
+//	   |  <------- standard error -- | the reason why that failed; the program is not executed
+//	   |  <------- standard error -- | or [Ready]; the program is executed in the same process
 //	   |  end of the program         |
-//	   |  start bpjail ------------> | what is left of the job is killed, its control group removed
+//	   |  start bpjail ------------> | the rest of the job is killed, its control group removed
 //	   |  <------ standard output -- | [Ended]
 package spec
 
@@ -18,47 +19,48 @@ import (
 	"bproc/wire"
 )
 
-// DefaultRoot is below which jobs are, on the front end and on nodes: in data until a node is installed anew, in store
-// for good.
+// DefaultRoot is the root of jobs on the front end and on nodes. Its directory data lasts until a
+// node is installed again, and store forever.
 const DefaultRoot = "/var/vcap"
 
-// Environment is the name of the variable that has the Spec.
+// Environment is the environment variable that contains the Spec.
 const Environment = "BPROC_JOB"
 
-// Ready comes before anything that the program says on standard error.
+// Ready precedes all output of the program on standard error.
 const Ready = "\x00ready\n"
 
-// Stale is what bpjail says, and nothing else, if the node has not the files of the job in Spec.Sums.
+// Stale is the only output of bpjail if the node does not have the job's files of Spec.Sums.
 const Stale = "files of the job are missing or have changed"
 
-// Action is what bpjail is to do.
+// Action is the task of bpjail.
 type Action string
 
 // The actions.
 const (
 	Run   Action = "run"   // execute the program, isolated
 	Files Action = "files" // print the sums of the job's files ([Sums])
-	Hook  Action = "hook"  // execute the program in the job's control group, and as root
-	Shell Action = "shell" // execute the program beside the one that has the number PID
-	Kill  Action = "kill"  // send Signal to all of the control group
-	Clear Action = "clear" // kill what is left in the control group and remove it
+	Hook  Action = "hook"  // execute the program in the job's control group, as root or for Ordinary as the user
+	Shell Action = "shell" // execute the program beside process PID
+	Kill  Action = "kill"  // send Signal to all processes of the control group
+	Clear Action = "clear" // kill the rest of the control group and remove it
 )
 
-// Spec is what bpjail is told.
+// Spec is the description for bpjail.
 type Spec struct {
 	Action  Action
 	Signal  int
 	PID     wire.PID
-	Root    string // below which the directories of jobs are
+	Root    string // directory of the jobs
 	Job     string
 	Process string
 
-	Path    string   // a path, or a name to look for in PATH of Env
-	Args    []string `json:"-"` // are those of bpjail
+	Path    string   // a path, or a name to look up in PATH of Env
+	Args    []string `json:"-"` // passed as arguments of bpjail
 	Env     []string
 	Workdir string
 
-	// Ordinary: an ordinary user has asked for it. Hooks and files are that user's, not root's.
+	// Ordinary means that an ordinary user has asked for it. Hooks and files then belong to that
+	// user, not root.
 	Ordinary bool
 
 	UID    uint32
@@ -66,15 +68,15 @@ type Spec struct {
 	Groups []uint32
 
 	Capabilities []string // without CAP_
-	Privileged   bool     // all capabilities, nothing masked, no filter of system calls
-	AllProcesses bool     // /proc shows more than the job
+	Privileged   bool     // all capabilities, nothing masked, no system call filter
+	AllProcesses bool     // /proc shows more than the job's processes
 
 	Memory       uint64 // bytes, with swap; 0: no limit
-	OpenFiles    uint64 // 0: as the caller's
+	OpenFiles    uint64 // 0: the caller's limit
 	Processes    uint64 // 0: no limit
 	CoreFileSize uint64
 
-	Sums map[string]string // of files of the job, which must be there; see [Sums]
+	Sums map[string]string // of the job's files, which the node must have; see [Sums]
 
 	Ephemeral  bool
 	Persistent bool
@@ -84,18 +86,18 @@ type Spec struct {
 // Volume is a directory of the node that the program sees.
 type Volume struct {
 	Path       string
-	Pattern    bool // Path is a pattern, and whatever matches a volume
+	Pattern    bool // Path is a pattern, and every match is a volume
 	Writable   bool
 	Executable bool
-	Make       bool // if it is missing
+	Make       bool // make it if it is missing
 }
 
-// Ended is what is left to say of a process when it has ended.
+// Ended is the final report about a process that has ended.
 type Ended struct {
 	OOM uint64 // kills by the memory limit since the start
 }
 
-// JobDir is where the files of the job are.
+// JobDir returns the directory of the job's files.
 func (s *Spec) JobDir() string { return filepath.Join(s.Root, "jobs", s.Job) }
 
 // Encode returns the variable for the environment of bpjail.
@@ -107,7 +109,7 @@ func (s *Spec) Encode() (string, error) {
 	return Environment + "=" + string(b), nil
 }
 
-// Decode reads the value of the variable.
+// Decode parses the value of the variable.
 func Decode(value string) (*Spec, error) {
 	s := new(Spec)
 	if err := json.Unmarshal([]byte(value), s); err != nil {

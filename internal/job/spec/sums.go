@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sums returns what tells the files of a job from others, by their names below its directory: mode and contents.
+// Sums returns, for each file of a job by its relative path, a text that identifies its mode and
+// contents.
 func Sums(dir string) (map[string]string, error) {
 	sums := make(map[string]string)
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -32,7 +33,7 @@ func Sums(dir string) (map[string]string, error) {
 	return sums, nil
 }
 
-// HaveAll reports whether some sums have all of others.
+// HaveAll reports whether have contains all sums of want.
 func HaveAll(have, want map[string]string) bool {
 	for name, s := range want {
 		if have[name] != s {
@@ -56,7 +57,7 @@ func sum(path string, d fs.DirEntry) (string, error) {
 		}
 		_, _ = io.WriteString(h, target) // never fails
 	case info.Mode().IsRegular():
-		// Its user may have put something else there by now.
+		// The user may have replaced the file by now.
 		f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return "", err

@@ -24,8 +24,8 @@ func (s *Supervisor) choose(ctx context.Context, former place.Record, others *cl
 	return s.pick(nodes, former, others)
 }
 
-// pick returns that of the job's other processes, unless it is down; the one of the last run, if it may be that and is up;
-// else the first.
+// pick returns the node of the job's other processes, unless it is down; else the node of the last
+// run, if it is allowed and up; else the first node.
 func (s *Supervisor) pick(nodes []client.Node, former place.Record, others *client.NodeID) (none client.Node, err error) {
 	ids, err := client.Resolve(s.Nodes, nodes)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Supervisor) pick(nodes []client.Node, former place.Record, others *clie
 	if others != nil && !gone[table[*others].State] {
 		n := table[*others]
 		switch {
-		case !slices.Contains(ids, n.ID) && !strings.Contains(s.Nodes, "random:"): // which would be another one each time
+		case !slices.Contains(ids, n.ID) && !strings.Contains(s.Nodes, "random:"): // random: gives other nodes each time
 			return none, fmt.Errorf("other processes of job %s run on node %d, which is not one of %q: all run on the same", s.Place.Name, n.ID, s.Nodes)
 		case n.State != "up":
 			return none, fmt.Errorf("other processes of job %s run on node %d, which is %s: all run on the same", s.Place.Name, n.ID, n.State)
@@ -60,12 +60,13 @@ func (s *Supervisor) pick(nodes []client.Node, former place.Record, others *clie
 	return table[ids[0]], nil
 }
 
-// gone are the states of nodes on which nothing of a job is left: that of one that is not in the table, too.
+// gone are the states of nodes on which nothing of a job is left; "" stands for a node outside of
+// the table.
 var gone = map[string]bool{"": true, "down": true, "boot": true}
 
-// introduce has something be started for the user of the process on a node with limited trust: the front end believes
-// such a node about no other users (bproc(7)), and would show the process as nobody's. A user who may start nothing there stays
-// unknown.
+// introduce starts a command for the user of the process on a node with limited trust. The front
+// end believes such a node only about users for whom something was started there (bproc(7)), and
+// would show the process as nobody's. A user who may not start anything there stays unknown.
 func (s *Supervisor) introduce(ctx context.Context, n client.Node) {
 	if s.Spec.UID == 0 || n.Trust != "limited" {
 		return
@@ -75,15 +76,15 @@ func (s *Supervisor) introduce(ctx context.Context, n client.Node) {
 	_ = s.asUser(exec.CommandContext(ctx, filepath.Join(filepath.Dir(s.Copier), "bpsh"), "-n", n.ID.String(), "true")).Run()
 }
 
-// asUser has a command of the front end be executed as the user of the process.
+// asUser makes a command of the front end run as the user of the process.
 func (s *Supervisor) asUser(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: s.Spec.UID, Gid: s.Spec.GID, Groups: s.Spec.Groups}}
 	return cmd
 }
 
-// mayUse reports whether the user who has asked for the process may start some on a node (bproc(7)): root asks
-// the master in that user's place.
+// mayUse reports whether the user who asked for the process may start processes on a node
+// (bproc(7)). The master sees root's requests, so it does not check that.
 func mayUse(s *spec.Spec, n client.Node) bool {
 	switch {
 	case !s.Ordinary:
@@ -96,7 +97,8 @@ func mayUse(s *spec.Spec, n client.Node) bool {
 	return n.Mode&0o001 != 0
 }
 
-// isDown reports whether an error says that a node is down: nothing of the job is there any more.
+// isDown reports whether an error says that a node is down, so that nothing of the job is left
+// there.
 func isDown(err error) bool {
 	var e *client.Error
 	return errors.As(err, &e) && e.Stage == client.StageNode

@@ -1,16 +1,18 @@
-// Package supervise keeps one process of a job: it starts it on a node, writes what it says to its
-// logs, ends it, and starts it again by its rule. When which of that is to happen, package life decides.
+// Package supervise supervises one process of a job: it starts the process on a node, writes its
+// output to logs, ends it, and starts it again by its rule. Package life decides when each of these
+// happens.
 //
 //	bpjob start ---- starts ---> supervisor ---- bpjail ---> process on a node
 //	bpjob stop  --- SIGTERM --->     |   \
 //	                              record  logs
 //
-// A supervisor is a program on the front end, one for each process of a job that runs. To the
-// master it is a client as bpsh is, and so the client library has it survive restarts of the daemons, and
-// its logs lack nothing then. The master keeps nothing of jobs, and one supervisor's trouble is not another's.
+// A supervisor is a program on the front end, one for each running process of a job. It is a client
+// of the master as bpsh is, so by the client library it survives restarts of the daemons, without a
+// gap in its logs. The master stores nothing about jobs, and a faulty supervisor does not affect
+// others.
 //
-// It takes as long to end as the process does; who waits for its lock (package place) waits for both.
+// A supervisor ends only after its process, so waiting for its lock (package place) waits for both.
 //
-// Goroutines: [Supervisor.Run] owns all state. What takes time (launches, signals, hooks) has a
-// goroutine of its own, which tells Run how it went by a channel; Run waits for all of them.
+// Goroutines: [Supervisor.Run] owns all state. Long operations (launches, signals, hooks) have
+// their own goroutines, which report their results to Run on a channel. Run waits for all of them.
 package supervise

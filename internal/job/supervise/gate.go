@@ -8,14 +8,15 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// maxWhy bounds what is kept of what bpjail says.
+// maxWhy bounds the stored output of bpjail.
 const maxWhy = 4 << 10
 
-// gate is standard error of bpjail: what it says before [spec.Ready] is why it fails, and what comes after
-// that is the program's. One goroutine writes, and others look when that has ended.
+// gate handles standard error of bpjail. Output before [spec.Ready] is the reason of a failure;
+// output after it is the program's. Only one goroutine writes, and others read the result after its
+// end.
 type gate struct {
 	to    io.Writer
-	ready func() // called once, at Ready
+	ready func() // called once, on Ready
 	held  []byte
 	open  bool
 }
@@ -42,7 +43,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// why returns what bpjail has said of its failure, in one line.
+// why returns bpjail's reason for its failure, in one line.
 func (g *gate) why() string {
 	return strings.Join(strings.Fields(string(g.held)), " ")
 }

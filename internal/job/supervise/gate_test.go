@@ -20,7 +20,7 @@ func TestGate(t *testing.T) {
 		{"ready and output", spec.Ready + "x" + spec.Ready, 1, "x" + spec.Ready, ""},
 		{"long failure", strings.Repeat("x", 2*maxWhy), 0, "", strings.Repeat("x", maxWhy)},
 	} {
-		for _, size := range []int{1, 4, 1 << 20} { // of the pieces in which it comes
+		for _, size := range []int{1, 4, 1 << 20} { // size of each written piece
 			var to strings.Builder
 			ready := 0
 			g := &gate{to: &to, ready: func() { ready++ }}

@@ -12,7 +12,7 @@ import (
 	"bproc/internal/job/place"
 )
 
-// event is a line of the log of events.
+// event is a line of the event log.
 type event struct {
 	Time    time.Time      `json:"time"`
 	Event   life.Event     `json:"event"`
@@ -33,7 +33,7 @@ type logs struct {
 	out, bad       *output
 
 	mu    sync.Mutex
-	first error // that happened
+	first error // first error
 }
 
 func openLogs(s *Supervisor) (*logs, error) {
@@ -58,7 +58,7 @@ func openLogs(s *Supervisor) (*logs, error) {
 
 func (l *logs) close() {
 	if l.events != nil {
-		_ = l.events.Close() // what was written is the kernel's
+		_ = l.events.Close() // all data is already with the kernel
 	}
 	for _, f := range []*place.Log{l.stdout, l.stderr} {
 		if f != nil {
@@ -67,7 +67,7 @@ func (l *logs) close() {
 	}
 }
 
-// fail notes the first that could not be done besides the process, which goes on: it has not done it.
+// fail records the first error of an operation other than the process itself, which goes on.
 func (l *logs) fail(err error) {
 	if l == nil {
 		return // there is no process
@@ -79,7 +79,7 @@ func (l *logs) fail(err error) {
 	}
 }
 
-// err returns it.
+// err returns the recorded error.
 func (l *logs) err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,8 +96,8 @@ func (l *logs) event(e event) {
 	}
 }
 
-// output is an output of the process: a log, and in the foreground the user's, too. Writing never
-// fails: that would end the connection to the process.
+// output is an output of the process: a log and, in the foreground, also the user's. Write never
+// fails, since an error would end the connection to the process.
 type output struct {
 	logs *logs
 	log  *place.Log

@@ -20,14 +20,14 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// Bounds on time: to start something on a node, and between tries to reach it.
+// Time limit of a start on a node, and the pause and number of tries to reach a node.
 const (
 	startTimeout = 2 * time.Minute
 	tryAgain     = time.Second
 	clearTries   = 20
 )
 
-// command returns bpjail for an action on a node.
+// command returns a bpjail command for an action on a node.
 func (s *Supervisor) command(node client.NodeID, sp spec.Spec, args ...string) (*client.Cmd, error) {
 	env, err := sp.Encode()
 	if err != nil {
@@ -40,17 +40,17 @@ func (s *Supervisor) command(node client.NodeID, sp spec.Spec, args ...string) (
 	return cmd, nil
 }
 
-// exited is how a program on a node has ended.
+// exited is the end of a program on a node.
 type exited struct {
-	ready bool // bpjail has executed it
+	ready bool // bpjail has executed the program
 	exit  life.Exit
-	why   string // what bpjail has said
-	lost  bool   // with its node
-	left  error  // why something of it may be left there
+	why   string // output of bpjail
+	lost  bool   // it was lost with its node
+	left  error  // why processes may be left there
 }
 
-// execute runs a program on a node, to its end, and to that of all that it has left there. Ready is called when
-// it executes.
+// execute runs a program on a node until the program and all processes that it has left there have
+// ended. It calls ready when bpjail executes the program.
 func (s *Supervisor) execute(ctx context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
 	cmd, err := s.command(node, sp, append([]string{sp.Path}, sp.Args...)...)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Supervisor) execute(ctx context.Context, node client.NodeID, sp spec.Sp
 	if err := cmd.Start(start); err != nil {
 		return exited{}, err
 	}
-	// Descendants that are left have its outputs open, so Wait waits for them, too.
+	// Remaining descendants keep its outputs open, so Wait waits for them, too.
 	var ended spec.Ended
 	var left error
 	cleared := make(chan struct{})
@@ -80,17 +80,17 @@ func (s *Supervisor) execute(ctx context.Context, node client.NodeID, sp spec.Sp
 	} else {
 		e.exit.Code = status.ExitCode()
 	}
-	if ended.OOM > 0 && !e.exit.OK() { // otherwise it has got over the end of a child
+	if ended.OOM > 0 && !e.exit.OK() { // otherwise the program has survived the end of a child
 		e.exit.Cause = life.OutOfMemory
 	}
 	return e, nil
 }
 
-// awaitEnd waits for the end of a child, which is not reaped.
+// awaitEnd waits for the end of a child without reaping it.
 func awaitEnd(pid client.PID) {
 	fd, err := unix.PidfdOpen(int(pid), unix.PIDFD_NONBLOCK)
 	if err != nil {
-		return // there is none any more
+		return // it no longer exists
 	}
 	f := os.NewFile(uintptr(fd), "process")
 	defer f.Close()
@@ -98,13 +98,13 @@ func awaitEnd(pid client.PID) {
 	if err != nil {
 		return
 	}
-	_ = raw.Read(func(fd uintptr) bool { // fails only when it is closed
+	_ = raw.Read(func(fd uintptr) bool { // fails only when f is closed
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 		return err == nil && n > 0
 	})
 }
 
-// runHook runs the hook that is run before a start.
+// runHook runs the hook before a start.
 func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Record) told {
 	failed := func(err error) told {
 		return told{in: life.HookEnded{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
@@ -127,7 +127,7 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 	return told{in: life.HookEnded{Run: run, Exit: e.exit}, left: e.left != nil}
 }
 
-// launch starts the process and waits for its end. If its hook was run, it goes to the same node.
+// launch starts the process and waits for its end. After a hook, it uses the node of the hook.
 func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record, hooked bool) told {
 	refused := func(err error) told {
 		return told{in: life.NotStarted{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
@@ -156,8 +156,8 @@ func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record
 	return told{in: life.Ended{Run: run, Exit: e.exit}, left: e.left != nil}
 }
 
-// prepare chooses a node for a run. Of a former one nothing is left then, wherever it was. Until the run is over other
-// processes of the job go to the same node.
+// prepare chooses a node for a run. It first clears what the previous run may have left, wherever
+// that was. Until the run is over, other processes of the job go to the same node.
 func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.NodeID, error) {
 	if former.Left {
 		if _, err := s.clear(ctx, former.Node); err != nil {
@@ -177,11 +177,12 @@ func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.N
 	return node, nil
 }
 
-// maxVariable is the size up to which an environment variable can have the sums of files, with all that goes along with a
-// start: MAX_ARG_STRLEN where pages have 4 KiB (execve(2)). Otherwise they are asked for before.
+// maxVariable bounds an environment variable with the sums of files, which travels with a start:
+// MAX_ARG_STRLEN with pages of 4 KiB (execve(2)). If the sums do not fit, the node is asked for its
+// sums first.
 const maxVariable = 128 << 10
 
-// executeWithFiles is execute on a node that has the files of the job then.
+// executeWithFiles is execute, after it has made sure that the node has the files of the job.
 func (s *Supervisor) executeWithFiles(ctx context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
 	sums, err := spec.Sums(s.Spec.JobDir())
 	if err != nil {
@@ -209,7 +210,7 @@ func (s *Supervisor) executeWithFiles(ctx context.Context, node client.NodeID, s
 	return s.execute(ctx, node, with, ready)
 }
 
-// copyChanged copies the files of the job to a node, unless it has them.
+// copyChanged copies the files of the job to a node unless it has them.
 func (s *Supervisor) copyChanged(ctx context.Context, node client.NodeID, sums map[string]string) error {
 	out, err := s.ask(ctx, node, s.spec(spec.Files))
 	if err != nil {
@@ -241,7 +242,7 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	return nil
 }
 
-// because is an error with what was said of it, in one line, or an other one if that is nothing.
+// because returns output as an error of one line, or err if there is no output.
 func because(said string, err error) error {
 	if text := strings.Join(strings.Fields(said), " "); text != "" {
 		return errors.New(text)
@@ -249,7 +250,7 @@ func because(said string, err error) error {
 	return err
 }
 
-// spec returns what a node is told of the process for an action that is not its start.
+// spec returns the description of the process for actions other than its start.
 func (s *Supervisor) spec(a spec.Action) spec.Spec {
 	o := &s.Spec
 	return spec.Spec{
@@ -257,13 +258,13 @@ func (s *Supervisor) spec(a spec.Action) spec.Spec {
 	}
 }
 
-// Clear kills what is left of a process, on a node, that has no supervisor.
+// Clear kills the rest of a process without a supervisor on a node.
 func (s *Supervisor) Clear(ctx context.Context, node client.NodeID) error {
 	_, err := s.clear(ctx, node)
 	return err
 }
 
-// clear kills what is left of the process on a node. There is nothing on one that is down.
+// clear kills the rest of the process on a node. A node that is down has none.
 func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.Ended, err error) {
 	for range clearTries {
 		var out []byte
@@ -288,7 +289,7 @@ func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.
 	return ended, err
 }
 
-// ask runs bpjail for an action that executes nothing, and returns what it prints.
+// ask runs bpjail for an action that executes no program, and returns its output.
 func (s *Supervisor) ask(ctx context.Context, node client.NodeID, sp spec.Spec) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -308,7 +309,7 @@ func (s *Supervisor) ask(ctx context.Context, node client.NodeID, sp spec.Spec) 
 	return out.Bytes(), err
 }
 
-// send sends a signal to all of the process.
+// send sends a signal to all processes of the control group.
 func (s *Supervisor) send(ctx context.Context, sig int) {
 	node, sp := s.record.Node, s.spec(spec.Kill)
 	sp.Signal = sig
@@ -320,9 +321,9 @@ func (s *Supervisor) send(ctx context.Context, sig int) {
 			}
 			s.logs.fail(err)
 			if sig != int(unix.SIGKILL) {
-				return told{} // a harder one follows
+				return told{} // a harder signal follows
 			}
-			select { // until that has ended which it is for
+			select { // until the process has ended
 			case <-time.After(tryAgain):
 			case <-ctx.Done():
 			}

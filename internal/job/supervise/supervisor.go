@@ -16,47 +16,48 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// Supervisor has one process of a job. All fields are set before Run.
+// Supervisor supervises one process of a job. All fields are set before Run.
 type Supervisor struct {
 	Client  *client.Client
 	Place   place.Process
 	Process file.Process
-	Nodes   string // on which of them it runs
+	Nodes   string // nodes on which it may run
 	Caller  uint32 // the user who has asked for it
 	Spec    spec.Spec
-	Jailer  string // the path of bpjail on nodes
-	Copier  string // the path of bpcp here
+	Jailer  string // path of bpjail on nodes
+	Copier  string // path of bpcp on the front end
 
-	// For a process in the foreground: where it writes besides its logs. It has no PID file.
+	// For a process in the foreground: further destinations of its outputs. It has no PID file.
 	Foreground     bool
 	Stdout, Stderr io.Writer
 
-	// Changed, if it is not nil, is told of each new state.
+	// Changed, if not nil, is called for each new state.
 	Changed func(place.Record)
 
 	life   *life.Process
 	record place.Record
-	home   *place.Home // of the run, once it has a node
+	home   *place.Home // of the current run, once it has a node
 	logs   *logs
 	told   chan told
 	tasks  sync.WaitGroup
 	wake   *time.Timer
 }
 
-// told is what a goroutine tells Run. What is zero changes nothing.
+// told is a report of a goroutine to Run. Zero fields change nothing.
 type told struct {
 	in     life.Input
 	pid    client.PID
 	node   *client.NodeID
 	home   *place.Home
-	left   bool // something of the process may be left on its node
+	left   bool // processes may be left on the node
 	reason string
 }
 
-// Request is what may be asked of a supervisor that runs.
+// Request is a request to a running supervisor.
 type Request = life.Input
 
-// Run starts the process and keeps it until it has ended for good. It returns what is known of it then.
+// Run starts the process and supervises it until it has ended for good. It returns the final
+// record.
 func (s *Supervisor) Run(ctx context.Context, requests <-chan Request) (place.Record, error) {
 	former, err := s.Place.Former()
 	if err != nil {
@@ -84,8 +85,8 @@ func (s *Supervisor) Run(ctx context.Context, requests <-chan Request) (place.Re
 	return s.record, s.logs.err()
 }
 
-// begin goes on after what is known of former runs, none of which has a process any more that is
-// anybody's.
+// begin initializes the supervisor from the record of former runs, none of which has a supervisor
+// any more.
 func (s *Supervisor) begin(former place.Record) {
 	s.told = make(chan told)
 	s.wake = time.NewTimer(time.Hour)
@@ -101,7 +102,7 @@ func (s *Supervisor) begin(former place.Record) {
 	s.record = place.Record{Node: former.Node, Placed: former.Placed, Left: former.Left, Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID, Caller: s.Caller}
 }
 
-// step takes one input and does what follows.
+// step handles an input and carries out the resulting actions.
 func (s *Supervisor) step(ctx context.Context, t told) {
 	if t.reason != "" {
 		s.record.Reason = t.reason
@@ -115,7 +116,7 @@ func (s *Supervisor) step(ctx context.Context, t told) {
 	s.record.Left = s.record.Left || t.left
 	if t.home != nil {
 		s.home = t.home
-		s.keep() // whoever finds this supervisor killed knows where something may be left
+		s.keep() // if this supervisor is killed, the record tells where processes may be left
 	}
 	if t.in == nil {
 		return
@@ -144,11 +145,11 @@ func (s *Supervisor) do(ctx context.Context, out life.Output) {
 		}
 	case life.Changed:
 		s.changed(o)
-	case life.Already: // nothing changes
+	case life.Already: // no effect
 	}
 }
 
-// changed keeps and tells the event of a transition.
+// changed records and reports the event of a transition.
 func (s *Supervisor) changed(o life.Changed) {
 	if o.To == life.Starting {
 		s.record.Reason = ""
@@ -157,7 +158,7 @@ func (s *Supervisor) changed(o life.Changed) {
 		s.record.PID = 0
 	}
 	if s.home != nil && (!o.To.Active() || o.To == life.Starting) { // the run is over
-		_ = s.home.Close() // it is closed anyway
+		_ = s.home.Close() // an error makes no difference
 		s.home = nil
 	}
 	if o.To == life.Running {
@@ -179,11 +180,11 @@ func (s *Supervisor) changed(o life.Changed) {
 	}
 }
 
-// keep keeps what is known of the process, and returns it.
+// keep stores the record of the process, and returns it.
 func (s *Supervisor) keep() place.Record {
 	r := s.record
 	if s.Foreground {
-		r.PID = 0 // and so no PID file
+		r.PID = 0 // so that there is no PID file
 	}
 	if err := s.Place.Write(r); err != nil {
 		s.logs.fail(err)
@@ -198,7 +199,7 @@ func exitOf(o life.Changed) string {
 	return o.Exit.String()
 }
 
-// spawn runs a task. What it tells goes to Run, unless that is nothing.
+// spawn runs a task. Its result goes to Run, unless it has no input.
 func (s *Supervisor) spawn(task func() told) {
 	s.tasks.Go(func() {
 		if t := task(); t.in != nil {

@@ -1,5 +1,5 @@
-// Generate writes completions for shells: "generate TREE" for the commands in an install
-// tree, below share/ there.
+// Generate writes shell completions: "generate TREE" does it for the commands in an install tree,
+// below share/ in the tree.
 package main
 
 import (
@@ -18,7 +18,7 @@ func main() {
 	}
 }
 
-// shells says where the completions are that are loaded when they are needed.
+// shells has the paths from which each shell loads completions on demand.
 var shells = []struct {
 	file string // for a command
 	text func(completion.Program) string

@@ -1,8 +1,7 @@
 package marks
 
-// One object serves all little-endian machines: an iterator reads no registers, and
-// the offsets of fields are found when the program is loaded. It is committed, so
-// building needs neither clang nor libbpf-dev; making it anew does (the directories are
-// those of linux-libc-dev on Debian).
+// One object serves all little-endian machines: an iterator reads no registers, and field offsets
+// are found when the program is loaded. The object is committed, so builds need neither clang nor
+// libbpf-dev. Generating it needs both; the directories are those of linux-libc-dev on Debian.
 //
 //go:generate go run github.com/cilium/ebpf/cmd/bpf2go -target bpfel -type mark -cflags "-O2 -g -mcpu=v3 -Wall -Werror -I/usr/include/x86_64-linux-gnu -I/usr/include/aarch64-linux-gnu" tasks bpf/marks.c

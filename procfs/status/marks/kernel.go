@@ -15,7 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// Kernel has the kernel make the marks, by a BPF program that it calls for each thread.
+// Kernel makes the marks by a BPF program that the kernel calls for each thread.
 type Kernel struct {
 	objects tasksObjects
 	iter    *link.Iter
@@ -23,9 +23,9 @@ type Kernel struct {
 
 var _ status.Marker = (*Kernel)(nil)
 
-// New loads the program. The PID namespace is known by its inode number.
+// New loads the program for the PID namespace with an inode number.
 func New(namespace uint64) (*Kernel, error) {
-	// Before 5.11 programs count against RLIMIT_MEMLOCK; this does nothing on later kernels.
+	// Before Linux 5.11 programs count against RLIMIT_MEMLOCK; this does nothing on later kernels.
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func New(namespace uint64) (*Kernel, error) {
 // markSize is the size of struct mark of bpf/marks.c.
 const markSize = int(unsafe.Sizeof(tasksMark{}) - unsafe.Offsetof(tasksMark{}.Pid))
 
-// seqBuffer is what the kernel gives in one read at most: the buffer of an iterator
-// has eight pages of 4 KiB (kernel/bpf/bpf_iter.c).
+// seqBuffer is the most that the kernel returns in one read: the buffer of an iterator has eight
+// pages of 4 KiB (kernel/bpf/bpf_iter.c).
 const seqBuffer = 32 << 10
 
 // Marks implements [status.Marker].

@@ -2,8 +2,8 @@ package filter
 
 import "maps"
 
-// with32 adds the numbers that i386 and arm programs have in common. The calls
-// that change credentials have two each: the older take numbers of 16 bits.
+// with32 adds the numbers that i386 and arm programs have in common. The calls that change
+// credentials have two each: the older ones take IDs of 16 bits.
 func with32(calls map[uint32]Call) map[uint32]Call {
 	maps.Copy(calls, map[uint32]Call{
 		23:  Credentials, // setuid

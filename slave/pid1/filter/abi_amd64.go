@@ -9,8 +9,8 @@ import (
 // x32Bit marks the numbers of x32 programs, which share AUDIT_ARCH_X86_64.
 const x32Bit = 0x40000000
 
-// Numbers of calls in which x32 programs pass structures of their own. Kernels
-// before 5.4 take them without the mark too.
+// Numbers of calls in which x32 programs pass structures of their own. Kernels before 5.4 also take
+// them without the mark.
 const (
 	x32Ptrace     = 521
 	x32Sigqueue   = 524

@@ -17,7 +17,7 @@ const (
 	tracee  place = "tracee"
 )
 
-// block returns the part of one interface. Without a cookie (0) nobody has one.
+// block returns the part of one interface. With cookie 0 no call has a cookie.
 //
 //	               load nr
 //	               nr is an intercepted call's: go to its rule
@@ -76,13 +76,13 @@ func block(abi ABI, cookie uint64, home Home) []bpf.Instruction {
 	return p.resolve()
 }
 
-// program is a list of instructions, with places in it that have names.
+// program is a list of instructions with named places.
 type program struct {
 	lines  []line
 	places map[place]int
 }
 
-// line is an instruction; a jump has the names of where it goes.
+// line is an instruction; a jump has the names of its targets.
 type line struct {
 	bpf.Instruction
 	yes, no place
@@ -98,7 +98,7 @@ func (p *program) jump(cond bpf.JumpTest, val uint32, yes, no place) {
 	p.lines = append(p.lines, line{bpf.JumpIf{Cond: cond, Val: val}, yes, no})
 }
 
-// at gives the place behind what there is so far a name.
+// at names the place behind the instructions so far.
 func (p *program) at(name place) {
 	if p.places == nil {
 		p.places = map[place]int{}
@@ -114,14 +114,14 @@ func (p *program) either(arg uint32, values []uint32, to place) {
 	}
 }
 
-// home goes on with whether an argument is a number at home.
+// home jumps to allowed if an argument is a number at home, and otherwise to asked.
 func (p *program) home(arg uint32, home Home) {
 	p.load(argument(arg))
 	p.jump(bpf.JumpGreaterOrEqual, home.First, next, asked)
 	p.jump(bpf.JumpGreaterOrEqual, home.End, asked, allowed)
 }
 
-// resolve counts how far each jump is.
+// resolve computes the distance of each jump.
 func (p *program) resolve() []bpf.Instruction {
 	skip := func(from int, to place) uint8 {
 		if to == next {

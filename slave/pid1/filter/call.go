@@ -6,8 +6,7 @@ import "golang.org/x/sys/unix"
 // interface it comes through.
 type Call uint8
 
-// The calls. Those of 32-bit programs that pass a siginfo_t have another layout of
-// it.
+// The calls. 32-bit programs pass a siginfo_t of another layout.
 const (
 	Getppid Call = iota + 1
 	Getpgid
@@ -32,7 +31,7 @@ const (
 	Credentials // setuid(2), setgid(2) and all others that change the same numbers
 )
 
-// place is one in the filter.
+// place is the name of a place in the filter.
 type place string
 
 // The rules: for which arguments of a call the supervisor is asked.
@@ -65,13 +64,13 @@ func (c Call) rule() place {
 	}
 }
 
-// stops are the signals that stop no process of an orphaned group. Whether a group is one
-// may not be settled, which the supervisor sees to.
+// stops are the signals that do not stop a process of an orphaned group. Whether a group is
+// orphaned may not be settled; the supervisor settles it.
 var stops = []uint32{uint32(unix.SIGTSTP), uint32(unix.SIGTTIN), uint32(unix.SIGTTOU)}
 
-// options are those of prctl(2) that the front end has to know of.
+// options are the options of prctl(2) that the front end has to know of.
 var options = []uint32{unix.PR_SET_PDEATHSIG, unix.PR_SET_CHILD_SUBREAPER}
 
-// requests are those of ptrace(2) by which one process begins to trace another. What
-// comes after them is between the two, and there is much of it.
+// requests are the requests of ptrace(2) by which one process begins to trace another. The many
+// requests after them are between the two processes.
 var requests = []uint32{unix.PTRACE_ATTACH, unix.PTRACE_SEIZE}

@@ -8,10 +8,9 @@ import (
 	"bproc/slave/pid1/filter"
 )
 
-// constAllow is seccomp_is_const_allow of kernel/seccomp.c (Linux 5.11), by which
-// the kernel finds out beforehand for which numbers a program always says
-// "allow". It gives up at the first instruction that could make a difference by
-// anything but the interface and the number.
+// constAllow is seccomp_is_const_allow of kernel/seccomp.c (Linux 5.11), by which the kernel finds
+// out beforehand for which numbers a program always allows the call. It gives up at the first
+// instruction whose effect can depend on anything but the interface and the number.
 func constAllow(prog []unix.SockFilter, arch, nr uint32) bool {
 	var a uint32
 	for pc := 0; pc < len(prog); pc++ {
@@ -74,7 +73,7 @@ func TestOtherCallsCostNothing(t *testing.T) {
 	}
 }
 
-// The kernel refuses a program with a jump beyond its end, and one too long.
+// The kernel refuses a program with a jump beyond its end, and one that is too long.
 func TestTheKernelTakesTheProgram(t *testing.T) {
 	prog, err := filter.Program(cookie, home)
 	if err != nil {

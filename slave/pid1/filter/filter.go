@@ -18,7 +18,7 @@ type ABI struct {
 // ABIs returns the interfaces of this machine.
 func ABIs() []ABI { return abis }
 
-// Lookup returns which intercepted call a notification is about.
+// Lookup returns the intercepted call of a notification.
 func Lookup(arch uint32, nr int32) (Call, bool) {
 	for _, abi := range abis {
 		if abi.Arch == arch {
@@ -64,7 +64,7 @@ func Instructions(cookie uint64, home Home) []bpf.Instruction {
 	return append(prog, bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
 }
 
-// Program returns the program as the kernel takes it.
+// Program returns the program in the form that the kernel takes.
 func Program(cookie uint64, home Home) ([]unix.SockFilter, error) {
 	raw, err := bpf.Assemble(Instructions(cookie, home))
 	if err != nil {

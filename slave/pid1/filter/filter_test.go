@@ -20,9 +20,9 @@ const (
 
 var home = filter.Home{First: 1 << 20, End: 1<<20 + 32768}
 
-// run runs the filter on a call. The virtual machine is that of packets and
-// loads in network order, the kernel's of system calls in the machine's, so each
-// half of an argument is put where the kernel has it.
+// run runs the filter on a call. The virtual machine is that of packets and loads in network order;
+// the kernel's is that of system calls and loads in the machine's order. So each half of an
+// argument is put where the kernel has it.
 func run(t *testing.T, arch, nr uint32, args ...uint64) int {
 	t.Helper()
 	vm, err := bpf.NewVM(filter.Instructions(cookie, home))
@@ -48,7 +48,7 @@ func callData(arch, nr uint32, args ...uint64) []byte {
 	return data
 }
 
-// Arguments with which every intercepted call is asked about.
+// asked returns arguments with which the supervisor decides every intercepted call.
 func asked(call filter.Call) []uint64 {
 	switch call {
 	case filter.Prctl:
@@ -101,7 +101,7 @@ func TestEveryCallIsInEveryInterface(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	const high = 1 << 32 // above what the kernel takes of an int
+	const high = 1 << 32 // above the part that the kernel takes of an int
 	for _, c := range []struct {
 		name string
 		call filter.Call
@@ -139,13 +139,13 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Calls about a process at home are the kernel's own, but for signals that stop.
+// Calls about a process at home are the kernel's own, except for signals that stop.
 func TestHome(t *testing.T) {
 	const (
 		first = 1 << 20
 		last  = first + 32767
 		term  = uint64(unix.SIGTERM)
-		high  = 1 << 32 // above what the kernel takes of an int
+		high  = 1 << 32 // above the part that the kernel takes of an int
 		minus = 1<<32 - first
 	)
 	one := func(pid uint64) []uint64 { return []uint64{pid} }
@@ -187,7 +187,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// Where nothing is home, everything is asked about, as is what names no process.
+// Without a home the supervisor decides everything, even calls that name no process.
 func TestNowhereAtHome(t *testing.T) {
 	native := filter.ABIs()[0]
 	for nr, call := range native.Calls {
@@ -202,8 +202,8 @@ func TestNowhereAtHome(t *testing.T) {
 	}
 }
 
-// Every call with the cookie passes, and with no other number, and only by the
-// interface that init itself uses.
+// A call passes with the cookie and with no other number, and only by the interface that init
+// itself uses.
 func TestCookie(t *testing.T) {
 	for _, abi := range filter.ABIs() {
 		for nr, call := range abi.Calls {
@@ -232,7 +232,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// Without a cookie the usual rubbish in an unused register is not one.
+// Without a cookie, the usual rubbish in an unused register is not taken for one.
 func TestNoCookie(t *testing.T) {
 	vm, err := bpf.NewVM(filter.Instructions(0, home))
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Home is a range of process numbers that nobody outside of the space can ever have:
-// the kernel knows best about these, and calls about them are its own. That is as fast as
-// it gets, and such a call does not wait for the supervisor to receive it, in which a
-// signal could interrupt it. The zero Home is none.
+// Home is a range of process numbers that no process outside of the space can ever have. This
+// node's kernel knows best about these, and calls about them are its own. That is fastest, and such
+// a call does not wait for the supervisor to receive it, while a signal could interrupt it. The
+// zero Home is empty.
 type Home struct {
 	First, End uint32
 }
@@ -21,7 +21,7 @@ func (h Home) Args() []string {
 	return []string{strconv.FormatUint(uint64(h.First), 10), strconv.FormatUint(uint64(h.End), 10)}
 }
 
-// ParseHome returns the home of which Args has made arguments.
+// ParseHome parses the arguments that Args has made.
 func ParseHome(args []string) (Home, error) {
 	if len(args) != 2 {
 		return Home{}, fmt.Errorf("%q: %w", args, errHome)

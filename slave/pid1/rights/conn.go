@@ -29,7 +29,7 @@ type Conn struct {
 	oob    []byte
 	fds    []int // came with the frame that is being read
 
-	mu  sync.Mutex // holds the frames of several writers apart
+	mu  sync.Mutex // keeps the frames of several writers apart
 	buf []byte     // reused by Write
 }
 
@@ -39,7 +39,7 @@ func New(sock *net.UnixConn) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One more than allowed, so that a frame with too many is told from one with enough.
+	// One more than allowed, so that a frame with too many is detected.
 	c := &Conn{sock: quiet, oob: make([]byte, unix.CmsgSpace((MaxDescriptors+1)*4))}
 	c.frames = wire.NewReader(receiver{c})
 	return c, nil
@@ -60,7 +60,7 @@ func (c *Conn) Shut() error {
 	return errors.Join(err, shutErr)
 }
 
-// Unread returns how many bytes are there to be read; 0 after Close.
+// Unread returns how many bytes are ready to be read; 0 after Close.
 func (c *Conn) Unread() int {
 	raw, err := c.sock.SyscallConn()
 	if err != nil {
@@ -80,8 +80,8 @@ func (c *Conn) PeerUID() (uint32, error) {
 	return cred.Uid, err
 }
 
-// Read returns the next message, its number and the descriptors that came with
-// it, which are close-on-exec and the caller's to close.
+// Read returns the next message, its number and the descriptors that came with it. These are
+// close-on-exec, and the caller closes them.
 func (c *Conn) Read() (wire.Message, uint64, []int, error) {
 	m, number, err := c.frames.Read()
 	fds := c.fds
@@ -119,7 +119,7 @@ func (c *Conn) Write(number uint64, m wire.Message, fds ...int) error {
 // Close closes descriptors.
 func Close(fds []int) {
 	for _, fd := range fds {
-		_ = unix.Close(fd) // the descriptor is gone whatever close(2) says
+		_ = unix.Close(fd) // the descriptor is gone whatever close(2) returns
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"bproc/wire"
 )
 
-// pair returns the two ends of a connection, one as it is.
+// pair returns the two ends of a connection, the second as a socket.
 func pair(t *testing.T) (*rights.Conn, *net.UnixConn) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -69,8 +69,7 @@ func text(t *testing.T, fd int) string {
 	return string(b[:n])
 }
 
-// Frames with and without descriptors, small and larger than the socket's
-// buffer, one behind the other.
+// Frames with and without descriptors, small and larger than the socket's buffer, in succession.
 func TestDescriptorsStayWithTheirFrame(t *testing.T) {
 	reader, end := pair(t)
 	writer := conn(t, end)

@@ -10,10 +10,10 @@ import (
 	"bproc/wire"
 )
 
-// Name is what a stand-in is called in /proc/PID/comm.
+// Name is the name of a stand-in in /proc/PID/comm.
 const Name = "bproc-standin"
 
-// InitName is what the init of a space is called there.
+// InitName is the name of the init of a space there.
 const InitName = "bproc-init"
 
 // IsSpace reports whether a directory is the /proc of a space.
@@ -22,10 +22,9 @@ func IsSpace(proc string) bool {
 	return err == nil && string(comm) == InitName+"\n"
 }
 
-// Is reports whether a process is a stand-in. The directory is that of the
-// space's /proc. Any process can take the name, but not bpinit's executable: a
-// process has that only if it shares bpinit's memory. A zombie has none and is
-// nothing here.
+// Is reports whether a process is a stand-in. proc is the directory of the space's /proc. Any
+// process can take the name, but not bpinit's executable: a process has that only if it shares
+// bpinit's memory. A zombie has none, and is not recognised.
 func Is(proc string, pid wire.PID) bool {
 	if pid <= 1 || pid >= pidmap.Node {
 		return false

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kind tells IDs of users from those of groups: by their line in a status file
+// kind tells IDs of users from those of groups, by their line in a status file
 // (proc_pid_status(5)).
 type kind string
 
@@ -19,14 +19,14 @@ const (
 // ids are the real, the effective and the saved ID, as setresuid(2) has them.
 type ids [3]uint32
 
-// credentials: the ghost gets what the kernel makes of them.
+// credentials lets the call go on. The ghost gets the credentials that the kernel makes of it.
 func (s *Supervisor) credentials(r *request) verdict {
 	s.frontEnd.Recredits(r.who.pid)
 	return goOn
 }
 
-// setres: a caller that sets what it has changes nothing, and nobody need look for that.
-// make(1), for one, does so before each command (seteuid(3)).
+// setres: a caller that sets the IDs that it has changes nothing, and need not be watched. make(1),
+// for one, does so before each command (seteuid(3)).
 func (s *Supervisor) setres(r *request, of kind) verdict {
 	if has, ok := r.eyes.ids(r.tid, of); ok && has.stay(&r.args) {
 		return goOn
@@ -34,7 +34,7 @@ func (s *Supervisor) setres(r *request, of kind) verdict {
 	return s.credentials(r)
 }
 
-// stay reports whether the arguments of setresuid(2) or setresgid(2) leave all as it is.
+// stay reports whether the arguments of setresuid(2) or setresgid(2) change nothing.
 func (has ids) stay(args *[6]uint64) bool {
 	const same = ^uint32(0) // -1
 	for i, id := range has {
@@ -79,8 +79,8 @@ func (v procView) ids(tid uint32, of kind) (has ids, ok bool) {
 	return has, true
 }
 
-// weak: root of a user namespace further in is weak, too, whatever it has there. Of others
-// than root the ghost cannot do more either.
+// weak: root of a user namespace further in is weak, too, whatever it may do there. Callers other
+// than root are not: their ghosts cannot do more either.
 func (v procView) weak(tid uint32) bool {
 	fd, err := unix.Openat(v.own, fileOf(tid, "/status"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -111,7 +111,7 @@ func (v procView) weak(tid uint32) bool {
 	return unix.Fstatat(v.own, fileOf(tid, "/ns/user"), &st, 0) == nil && st.Ino != v.users
 }
 
-// capabilities returns the effective ones that a status file tells.
+// capabilities returns the effective capabilities in a status file.
 func capabilities(status []byte) (uint64, bool) {
 	_, rest, _ := bytes.Cut(status, []byte("\nCapEff:\t"))
 	text, _, _ := bytes.Cut(rest, []byte("\n"))

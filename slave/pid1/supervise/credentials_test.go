@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestIDs reads the IDs of this program, and of one in a user namespace of its own, whose
-// IDs are others than it believes.
+// TestIDs reads the IDs of this program, and those of one in a user namespace of its own, which
+// knows its IDs by other numbers.
 func TestIDs(t *testing.T) {
 	v := ownView(t)
 	v.users = userNamespace()

@@ -11,17 +11,17 @@ import (
 	"bproc/wire"
 )
 
-// verdict is what becomes of a call: it has a result or an error, or the kernel
-// carries it out, or it has to wait for the front end before that is known.
+// verdict is the decision about a call: it has a result or an error, or the kernel carries it out,
+// or it must wait for the front end first.
 type verdict struct {
 	value int64
 	errno unix.Errno
 	goOn  bool
-	file  *os.File // the result is a descriptor of it, which is the caller's own
+	file  *os.File // the result is a new descriptor of it in the caller
 	wait  func(context.Context) verdict
 }
 
-// goOn has the kernel carry the call out, whose answer is right.
+// goOn has the kernel carry out the call, whose answer is right.
 var goOn = verdict{goOn: true}
 
 func result(value int64) verdict       { return verdict{value: value} }
@@ -30,7 +30,7 @@ func failure(errno unix.Errno) verdict { return verdict{errno: errno} }
 // request is one call of a process of the space.
 type request struct {
 	id   uint64 // of the notification
-	tid  uint32 // the caller, as eyes see it
+	tid  uint32 // the number of the caller, as eyes see it
 	eyes *eyes
 	who  identity
 	args [6]uint64
@@ -39,17 +39,16 @@ type request struct {
 // int returns an argument that is an int.
 func (r *request) int(n int) int32 { return int32(r.args[n]) }
 
-// decide finds out what becomes of a call. A decision to go on must not rest on
-// memory of the caller, which can change until the kernel reads it, and one that
-// rests on who has a number, on no more than the kernel's own would: numbers can
-// change hands at any moment.
+// decide decides about a call. A decision to go on must not rest on memory of the caller, which can
+// change until the kernel reads it. A decision that rests on which process has a number must rest
+// on no more than the kernel's own would: numbers can change hands at any moment.
 func (s *Supervisor) decide(n *notif, by *eyes) verdict {
 	call, ok := filter.Lookup(n.Data.Arch, n.Data.Nr)
 	if !ok {
 		return goOn
 	}
 	if pid := target(call, &n.Data.Args); pid > 0 && s.here(pid) {
-		return s.send(call, &n.Data.Args) // whoever calls: this spares finding that out, which costs more than all else
+		return s.send(call, &n.Data.Args) // for any caller: finding the caller costs more than all else
 	}
 	r := &request{id: n.ID, tid: n.PID, eyes: by, args: n.Data.Args}
 	rule := unnumbered[call]
@@ -66,11 +65,11 @@ func (s *Supervisor) decide(n *notif, by *eyes) verdict {
 	return rule(s, r)
 }
 
-// unnumbered are the rules of calls that mean the same whatever numbers their caller
-// knows, in a PID namespace further in too. Of the caller they have only its number.
+// unnumbered are the rules of calls that mean the same whatever numbers their caller knows, also in
+// a PID namespace further in. Of the caller they have only its number.
 var unnumbered = map[filter.Call]func(*Supervisor, *request) verdict{
 	filter.Getppid:     (*Supervisor).getppid,
-	filter.Setpgid:     (*Supervisor).setpgid, // looks at its numbers itself
+	filter.Setpgid:     (*Supervisor).setpgid, // looks at the numbers itself
 	filter.Setsid:      (*Supervisor).setsid,
 	filter.Prctl:       (*Supervisor).prctl,
 	filter.Credentials: (*Supervisor).credentials,
@@ -82,7 +81,7 @@ var unnumbered = map[filter.Call]func(*Supervisor, *request) verdict{
 	filter.PidfdGetfd:    (*Supervisor).pidfdGetfd,
 }
 
-// rules say what becomes of the other calls.
+// rules are the rules of the other calls.
 var rules = map[filter.Call]func(*Supervisor, *request) verdict{
 	filter.Getpgid:      func(s *Supervisor, r *request) verdict { return s.ask(r, wire.CallGetpgid) },
 	filter.Getsid:       func(s *Supervisor, r *request) verdict { return s.ask(r, wire.CallGetsid) },
@@ -109,10 +108,9 @@ func target(call filter.Call, args *[6]uint64) int32 {
 	}
 }
 
-// here reports whether a number is that of a process or thread of the space, or
-// can be nobody else's: then the kernel of this node knows best. Below the numbers
-// that nodes lease there are also init's own threads and helpers; what names one of
-// those is about the front end.
+// here reports whether a number is that of a process or thread of the space, or cannot belong to
+// any other: then the kernel of this node knows best. Below the numbers of nodes there are also
+// init's own threads and helpers; a call that names one of those is about the front end.
 func (s *Supervisor) here(n int32) bool {
 	if pid := wire.PID(n); pid < pidmap.Node {
 		e, ok := s.launched.get(pid)
@@ -129,8 +127,7 @@ func (s *Supervisor) ask(r *request, op wire.CallOp) verdict {
 	return goOn
 }
 
-// call has a call carried out on the front end. Its result is the caller's, unless
-// then makes something else of it.
+// call has the front end carry out a call. The caller gets the result, unless then changes it.
 func (s *Supervisor) call(req *request, c *wire.Call, then func(context.Context, verdict) verdict) verdict {
 	if v, is := s.apart(req, c); is {
 		return v
@@ -156,9 +153,8 @@ func (s *Supervisor) call(req *request, c *wire.Call, then func(context.Context,
 	}}
 }
 
-// getppid: a process that was started from the front end has its parent there,
-// and so does one whose parent in the space has ended, since init is not in the
-// cluster.
+// getppid answers with the parent on the front end for a process that was started from there, and
+// for one whose parent in the space has ended, since init is not in the cluster.
 func (s *Supervisor) getppid(r *request) verdict {
 	if e, ok := s.launched.get(r.who.pid); ok {
 		if e.parent > 0 {
@@ -172,12 +168,11 @@ func (s *Supervisor) getppid(r *request) verdict {
 	return goOn
 }
 
-// ptrace: tracing a process of another machine fails as if the caller may not (ptrace(2)).
-// Init's threads and helpers have numbers that are elsewhere, so they cannot be traced either.
+// ptrace: tracing a process of another machine fails as if the caller may not (ptrace(2)). Init's
+// threads and helpers have numbers that are elsewhere, so they cannot be traced either.
 func (s *Supervisor) ptrace(r *request) verdict { return s.elsewhere(r, r.int(1), unix.EPERM) }
 
-// elsewhere has a call about a process that is elsewhere fail: with errno, if there
-// is such a process.
+// elsewhere has a call about a process elsewhere fail with errno, if there is such a process.
 func (s *Supervisor) elsewhere(r *request, pid int32, errno unix.Errno) verdict {
 	if pid <= 0 || s.here(pid) {
 		return goOn
@@ -194,8 +189,8 @@ func (s *Supervisor) elsewhere(r *request, pid int32, errno unix.Errno) verdict 
 // maxSignal is the highest number of a signal.
 const maxSignal = 64
 
-// prctl tells of what the ghost has to be as well. The signal at the parent's end
-// matters only where the parent is on the front end.
+// prctl reports the attributes that the ghost must have, too. The signal at the parent's end
+// matters only if the parent is on the front end.
 func (s *Supervisor) prctl(r *request) verdict {
 	var tell func()
 	switch value := r.args[1]; r.int(0) {

@@ -155,8 +155,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Init, which has nobody to tell or to ask, leaves what somebody has to be told of, or
-// asked about, to the daemon that comes.
+// Init, which has no front end to report to or to ask, leaves what needs one to the next daemon.
 func TestWhatIsLeftToTheDaemon(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -179,7 +178,7 @@ func TestWhatIsLeftToTheDaemon(t *testing.T) {
 		s := m.supervisor()
 		s.alone = new(nowhere)
 		s.frontEnd = s.alone
-		for range 2 { // one does not stick to the next
+		for range 2 { // a decision does not affect the next
 			call := &slot{notif: notif{ID: 1, PID: shell, Data: seccompData{Nr: number(t, c.call), Arch: filter.ABIs()[0].Arch, Args: c.args}}}
 			if _, left := s.judge(call, &eyes{m, initOutside}); left != c.left {
 				t.Errorf("%s: left %v, want %v", c.name, left, c.left)

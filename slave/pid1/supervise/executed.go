@@ -18,7 +18,7 @@ func (v procView) executed(pid wire.PID) bool {
 	return err == nil && executed(stat[:n])
 }
 
-// executed looks at the flags in a stat file.
+// executed reports whether, by its stat file, a process has executed a program.
 func executed(stat procstat.Stat) bool {
 	flags, ok := stat.Uint(procstat.Flags)
 	return ok && flags&procstat.ForkNoExec == 0

@@ -15,10 +15,9 @@ import (
 	"bproc/wire"
 )
 
-// Processes of the made-up space. shell was started from the front end in a
-// session and group of there, child is its child. leader has made a session on the
-// node, and worker is in its group. daemon was started from the front end and made a
-// session. orphan's parent has ended.
+// Processes of the made-up space. shell was started from the front end, in a session and group of
+// the front end; child is its child. leader has made a session on the node, and worker is in its
+// group. daemon was started from the front end and has made a session. orphan's parent has ended.
 const (
 	initOutside = 900
 
@@ -34,7 +33,7 @@ const (
 	other   = child + 6 // shell's child in another group, has executed a program
 	thread  = child + 4 // of worker
 	faraway = child + 100_000
-	gone    = child + 8000        // of this node, and nobody has it
+	gone    = child + 8000        // of this node, and no process has it
 	outside = 4711                // a process of the front end
 	helper  = 66                  // a number of init's own
 	shadow  = pidmap.LocalEnd + 5 // stands for outside
@@ -49,9 +48,9 @@ type madeUp struct {
 	callers map[uint32]identity
 	threads map[wire.PID]bool
 	bytes   map[uintptr][]byte
-	asked   int  // how often it was asked who calls
+	asked   int  // how often the caller was looked up
 	reads   int  // how often a caller's memory was read
-	left    bool // callers do not wait any more
+	left    bool // callers no longer wait
 
 	unsettled bool
 
@@ -113,7 +112,7 @@ func (m *madeUp) exists(pid wire.PID) bool {
 	return ok || m.threads[pid] || pid == helper
 }
 
-// ids are those of a set-user-ID program that 1000 has started, in group 100.
+// ids returns those of a set-user-ID program that 1000 has started, in group 100.
 func (m *madeUp) ids(tid uint32, of kind) (ids, bool) {
 	return map[kind]ids{users: {1000, 0, 0}, groups: {100, 100, 100}}[of], tid != inner
 }
@@ -193,8 +192,8 @@ func number(t *testing.T, call filter.Call) int32 {
 	return 0
 }
 
-// args makes arguments of a call: ints as a program passes them, with what may be
-// above them.
+// args makes arguments of a call: ints as a program passes them, with what may be in the bits
+// above.
 func args(ints ...int64) (a [6]uint64) {
 	for i, n := range ints {
 		a[i] = uint64(n)
@@ -202,8 +201,8 @@ func args(ints ...int64) (a [6]uint64) {
 	return a
 }
 
-// decided has a call decided to its end, and returns what was said, with the outcome
-// last.
+// decided has a call decided to its end. It returns what the front end heard, followed by the
+// outcome.
 func (m *madeUp) decided(t *testing.T, who uint32, call filter.Call, a [6]uint64) string {
 	t.Helper()
 	n := &notif{ID: 1, PID: who, Data: seccompData{Nr: number(t, call), Arch: filter.ABIs()[0].Arch, Args: a}}

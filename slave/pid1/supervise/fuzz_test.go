@@ -12,12 +12,11 @@ import (
 	"bproc/wire"
 )
 
-// FuzzDecide has processes of the space make calls with any arguments, of which the front
-// end says anything. Nothing is asked in the name of another process, and every call has an
-// outcome.
+// FuzzDecide has processes of the space make calls with any arguments, with any answers of the
+// front end. No request is made in the name of another process, and every call has an outcome.
 func FuzzDecide(f *testing.F) {
 	callers := []uint32{shell, daemon, coming, child, leader, worker, orphan, inner, other, thread, gone, helper, 0, 1, ^uint32(0)}
-	words := []uint64{ // of which the bytes choose arguments, besides any
+	words := []uint64{ // from which the bytes choose arguments, besides arbitrary ones
 		0, 1, 3, 4, 5, shell, child, worker, thread, outside, helper, faraway, group, session, uint64(shadow), gone,
 		uint64(pidmap.LocalEnd), uint64(pidmap.Node), 1<<31 - 1, 1 << 31, 1 << 32, ^uint64(0), ^uint64(group) + 1, ^uint64(1<<31) + 1,
 		9, 19, 20, 64, 65, unix.PIDFD_NONBLOCK, unix.PIDFD_THREAD, unix.PR_SET_PDEATHSIG, unix.PR_SET_CHILD_SUBREAPER,
@@ -53,7 +52,7 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// spokenFor is the made-up front end, which is asked in the name of one process only.
+// spokenFor is the made-up front end, which accepts requests in the name of one process only.
 type spokenFor struct {
 	*madeUp
 	t   *testing.T

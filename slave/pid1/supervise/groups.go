@@ -9,14 +9,14 @@ import (
 	"bproc/wire"
 )
 
-// setpgid: the kernel carries it out, for groups have the same numbers everywhere.
-// A group of the front end may have to be made here first; the front end says
-// whether there is such a group in the caller's session.
+// setpgid lets the kernel carry out the call, for groups have the same numbers everywhere. A group
+// of the front end may have to be made here first; the front end says whether there is such a group
+// in the caller's session.
 //
-// The kernel looks at the group last. So what it refuses for another reason goes on.
+// The kernel checks the group last, so a call that it refuses for another reason goes on.
 func (s *Supervisor) setpgid(r *request) verdict {
 	caller, ok := r.eyes.caller(r.tid)
-	if !ok { // further in; its children are watched only if they do this themselves
+	if !ok { // in a namespace further in; its children are watched only if they do this themselves
 		s.frontEnd.Regroups(r.who.pid)
 		return goOn
 	}
@@ -50,21 +50,21 @@ func (s *Supervisor) join(r *request, caller, who identity, pgid wire.PID) verdi
 		case v.errno != 0:
 			return v
 		}
-		// Without the group the kernel says what there is to say.
+		// Without the group the kernel returns the right error.
 		_ = s.frontEnd.Group(ctx, caller.sid, pgid)
 		s.frontEnd.Regroups(who.pid)
 		return goOn
 	})
 }
 
-// setsid may fail, and then nothing changes.
+// setsid lets the call go on. If it fails, nothing changes.
 func (s *Supervisor) setsid(r *request) verdict {
 	s.frontEnd.Regroups(r.who.pid)
 	return goOn
 }
 
-// ours reports whether a session was made on this node: then all its processes are
-// in this space, for nobody joins a session.
+// ours reports whether a session was made on this node: then all its processes are in this space,
+// for no process can join a session.
 func (s *Supervisor) ours(sid wire.PID) bool {
 	if sid >= pidmap.Node {
 		return true

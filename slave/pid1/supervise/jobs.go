@@ -10,8 +10,9 @@ import (
 	"bproc/wire"
 )
 
-// apart decides calls of processes of jobs by which others could be signalled: no process is elsewhere for them. The kernel
-// of the node keeps jobs apart by Landlock (internal/job/jail), to which the ghosts that send signals are not subject.
+// apart decides the calls of processes of jobs by which others could be signalled: for them no
+// process is elsewhere. The node's kernel keeps jobs apart by Landlock (internal/job/jail), to
+// which the ghosts that send signals are not subject.
 func (s *Supervisor) apart(r *request, c *wire.Call) (v verdict, is bool) {
 	switch c.Op {
 	case wire.CallKill, wire.CallTgkill, wire.CallSigqueue, wire.CallTgsigqueue, wire.CallEnd:
@@ -24,7 +25,7 @@ func (s *Supervisor) apart(r *request, c *wire.Call) (v verdict, is bool) {
 	case c.Op == wire.CallKill && whom == -1:
 		return failure(unix.EPERM), true
 	case c.Op == wire.CallKill && whom <= 0:
-		return goOn, true // those of the group that are here
+		return goOn, true // the processes of the group that are here
 	}
 	return failure(unix.ESRCH), true
 }
@@ -40,7 +41,8 @@ func (v procView) ofJob(tid uint32) bool {
 	return err == nil && namesJob(groups)
 }
 
-// namesJob reports whether one of some control groups is that of a process of a job, or below: job-JOB:PROCESS.
+// namesJob reports whether one of the control groups is that of a process of a job, or below one:
+// job-JOB:PROCESS.
 func namesJob(groups []byte) bool {
 	for rest, found := groups, true; found; {
 		if _, rest, found = bytes.Cut(rest, []byte("/job-")); !found {

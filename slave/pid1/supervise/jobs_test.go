@@ -10,7 +10,7 @@ func TestNamesJob(t *testing.T) {
 		"0::/bproc/s/job-web:server:0123456789abcdef\n":     true,
 		"0::/bproc/s/job-web:server/below\n":                true,
 		"9:pids:/job-12/step:1\n0::/job-web:server/below\n": true,
-		"9:pids:/job-12/step:1\n0::/\n":                     false, // of another system for jobs
+		"9:pids:/job-12/step:1\n0::/\n":                     false, // of another job system
 		"9:pids:/job-12\n8:cpu:/\n":                         false,
 		"0::/job-web":                                       false,
 	} {

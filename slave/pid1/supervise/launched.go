@@ -6,9 +6,9 @@ import (
 	"bproc/wire"
 )
 
-// Launched holds the processes that were started from the front end: of all
-// numbers below those that nodes lease, theirs alone are in the space. The zero
-// value is empty and ready. Any goroutine may use it.
+// Launched holds the processes that were started from the front end: of all numbers below those of
+// nodes, theirs alone are in the space. The zero value is empty and ready. Any goroutine may use
+// it.
 type Launched struct {
 	mu    sync.RWMutex
 	table map[wire.PID]launch
@@ -21,30 +21,29 @@ type launch struct {
 	started bool
 }
 
-// Begin is for a process that is about to be started. It has a parent from its
-// first moment, but until Started whatever is said to it goes by way of the front
-// end, which knows whether there will be a process.
+// Begin enters a process that is about to be started. It has a parent from its first moment. Until
+// Started, calls about it go to the front end, which knows whether there will be a process.
 func (l *Launched) Begin(pid, parent, sid wire.PID) { l.put(pid, launch{parent: parent, sid: sid}) }
 
-// Started says that there is the process now.
+// Started says that the process exists now.
 func (l *Launched) Started(pid wire.PID) {
 	l.change(pid, func(e *launch) { e.started = true })
 }
 
-// runs is for a process that has made a call, and so is there: the word of that may
-// still be on its way.
+// runs takes in that a process has made a call, and so exists: the report of that may still be on
+// its way.
 func (l *Launched) runs(pid wire.PID) {
 	if e, ok := l.get(pid); ok && !e.started {
 		l.Started(pid)
 	}
 }
 
-// Set enters a process that is there, and of whose session nothing is known.
+// Set enters a process that exists and whose session is not known.
 func (l *Launched) Set(pid, parent wire.PID) {
 	l.put(pid, launch{parent: parent, started: true})
 }
 
-// SetParent is for a process whose parent has ended.
+// SetParent sets the parent of a process whose parent has ended.
 func (l *Launched) SetParent(pid, parent wire.PID) {
 	l.change(pid, func(e *launch) { e.parent = parent })
 }
@@ -55,14 +54,14 @@ func (l *Launched) Has(pid wire.PID) bool {
 	return ok
 }
 
-// Parent returns the parent on the front end of a process that was started from there;
-// 0: it was not, or that is not known.
+// Parent returns the parent on the front end of a process that was started from there; 0: it was
+// not, or the parent is not known.
 func (l *Launched) Parent(pid wire.PID) wire.PID {
 	e, _ := l.get(pid)
 	return e.parent
 }
 
-// Forget is for a process that has ended.
+// Forget removes a process that has ended.
 func (l *Launched) Forget(pid wire.PID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"bproc/wire"
 )
 
-// The kernel translates as the status files say, where it does (Linux 6.11).
+// The kernel's translation agrees with the status files, where it translates (Linux 6.11).
 func TestNumberInNamespace(t *testing.T) {
 	ns := openNamespace(1)
 	if ns < 0 {

@@ -15,8 +15,8 @@ type seccompData struct {
 	Args [6]uint64
 }
 
-// notif is struct seccomp_notif of seccomp_unotify(2). PID is the number of
-// the calling thread in the PID namespace of whoever receives.
+// notif is struct seccomp_notif of seccomp_unotify(2). PID is the number of the calling thread in
+// the PID namespace of the receiver.
 type notif struct {
 	ID    uint64
 	PID   uint32
@@ -32,7 +32,7 @@ type resp struct {
 	Flags uint32
 }
 
-// Check tells what the kernel lacks, and whether its structures are the ones above.
+// Check reports what the kernel lacks, and whether its structures are the ones above.
 func Check() error {
 	var sizes [3]uint16 // struct seccomp_notif_sizes
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes)))
@@ -49,10 +49,10 @@ func Check() error {
 	return nil
 }
 
-// uninterrupted makes a request of the listener until no signal has come between. The
-// kernel waits for the filter's lock, which callers take too, so that a signal can end
-// it, and does not begin anew by itself (EINTR, mutex_lock_interruptible of
-// kernel/seccomp.c). Go's runtime signals its threads whenever it likes.
+// uninterrupted repeats a request of the listener until no signal interrupts it. The kernel waits
+// for the filter's lock, which callers take, too. A signal can end that wait, and the kernel does
+// not restart the request (EINTR, mutex_lock_interruptible of kernel/seccomp.c). Go's runtime
+// signals its threads at any time.
 func uninterrupted(request func() unix.Errno) unix.Errno {
 	for {
 		if errno := request(); errno != unix.EINTR {
@@ -61,9 +61,10 @@ func uninterrupted(request func() unix.Errno) unix.Errno {
 	}
 }
 
-// receive takes a notification, to where it is zero. It is for when there is one: then
-// it does not wait, like answer, and the scheduler need not know. To tell it costs as
-// much as the rest. It is not repeated: what there was may be gone, and it would wait.
+// receive takes a notification into n, which must be zero. It must be called when there is one:
+// then it does not block, like answer, and the scheduler need not know. Telling the scheduler costs
+// as much as the rest. The request is not repeated: the notification may be gone, and it would
+// block.
 func receive(listener int, n *notif) unix.Errno {
 	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n)))
 	return errno
@@ -86,14 +87,13 @@ type addfd struct {
 	NewFDFlags uint32
 }
 
-// answerFile answers with a new descriptor of a file, closed on exec (Linux 5.9). It waits
-// until the caller has it.
+// answerFile answers with a new descriptor of a file, closed on exec (Linux 5.9). It waits until
+// the caller has it.
 //
-// The caller is given the descriptor first and then its number. Both can be had in one
-// (SECCOMP_ADDFD_FLAG_SEND), but where a signal, a stop or the end of this daemon comes
-// between, the kernel takes the descriptor back and lets the caller go on with 0, as if
-// that were it (seccomp_notify_addfd of kernel/seccomp.c). Of the first alone nothing is
-// left then.
+// The caller is given the descriptor first and then its number. One request can do both
+// (SECCOMP_ADDFD_FLAG_SEND). But if a signal, a stop or the end of this daemon comes between, the
+// kernel takes the descriptor back and lets the caller go on with 0, as if that were it
+// (seccomp_notify_addfd of kernel/seccomp.c). The first request alone leaves nothing behind then.
 func answerFile(listener int, id uint64, fd int) unix.Errno {
 	a := addfd{ID: id, SrcFD: uint32(fd), NewFDFlags: unix.O_CLOEXEC}
 	var given uintptr
@@ -116,8 +116,8 @@ func valid(listener int, id uint64) bool {
 	return errno == 0
 }
 
-// wakeSynchronously asks the kernel to hand a caller's processor over to the
-// receiver and back, instead of waking another. Older kernels wake as ever.
+// wakeSynchronously asks the kernel to hand a caller's processor over to the receiver and back,
+// instead of waking another. Older kernels wake as before.
 func wakeSynchronously(listener int) {
 	_ = uninterrupted(func() unix.Errno {
 		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)

@@ -28,7 +28,7 @@ func TestUninterrupted(t *testing.T) {
 	}
 }
 
-// asking makes its calls of getppid(2) ask a listener, and no others.
+// asking makes calls of getppid(2), and no others, that notify a listener.
 type asking struct {
 	listener int
 	asked    chan struct{} // one for each call to be made
@@ -43,7 +43,7 @@ func newAsking(t *testing.T) *asking {
 	go func() {
 		defer close(ended)
 		runtime.LockOSThread()                                     // and never unlocked: the thread ends with its filter
-		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), 19) // it takes its time
+		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), 19) // so that it is slow
 		var errno unix.Errno
 		a.listener, errno = filterOwn(unix.SYS_GETPPID)
 		ready <- errno
@@ -57,13 +57,13 @@ func newAsking(t *testing.T) *asking {
 	}
 	t.Cleanup(func() {
 		close(a.asked)
-		unix.Close(a.listener) // whoever waits gets ENOSYS
+		unix.Close(a.listener) // a waiting caller gets ENOSYS
 		<-ended
 	})
 	return a
 }
 
-// filterOwn puts the calling thread under a filter that asks about one call.
+// filterOwn puts the calling thread under a filter that intercepts one call.
 func filterOwn(nr uint32) (listener int, errno unix.Errno) {
 	prog := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
@@ -97,8 +97,8 @@ func (a *asking) next(t *testing.T) notif {
 	return n
 }
 
-// signalled sends this thread one SIGURG after the other, as Go's runtime does to have it
-// let others run, until the test ends.
+// signalled sends this thread one SIGURG after the other until the test ends, as Go's runtime does
+// to preempt it.
 func signalled(t *testing.T) {
 	t.Helper()
 	pid, tid := unix.Getpid(), unix.Gettid()
@@ -118,7 +118,7 @@ func signalled(t *testing.T) {
 	t.Cleanup(func() { close(over); <-ended })
 }
 
-// Whatever signals come, a caller gets a descriptor that it has.
+// Whatever signals come, the descriptor that a caller gets is one that it has.
 func TestDescriptorIsGivenUnderSignals(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

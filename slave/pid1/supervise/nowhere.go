@@ -8,11 +8,11 @@ import (
 	"bproc/wire"
 )
 
-// nowhere is the front end of a supervisor that has no way to it. Calls that need it
-// are left to the next supervisor, so the methods that wait are not called.
+// nowhere is the front end of a supervisor without a connection to it. Calls that need the front
+// end are left to the next supervisor, so the methods that wait are not called.
 type nowhere struct {
-	wanted  bool      // by the call in hand: somebody has to be told of a change
-	dropped time.Time // when calls were last looked for whose callers have gone
+	wanted  bool      // by the present call, which has a change to report
+	dropped time.Time // when the calls of callers that have gone were last dropped
 }
 
 func (*nowhere) Call(ctx context.Context, _ uint64, _ *wire.Call) (*wire.Return, error) {

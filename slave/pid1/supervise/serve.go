@@ -13,7 +13,7 @@ import (
 	"bproc/internal/longcall"
 )
 
-// serve answers what a former supervisor has left, and then what comes.
+// serve answers the calls that a former supervisor has left, and then new ones.
 func (s *Supervisor) serve(ctx context.Context) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -39,8 +39,8 @@ func (s *Supervisor) serve(ctx context.Context) error {
 	}
 }
 
-// await waits for a notification. It reports false after Stop, and when there will be
-// none any more. Where there is no room for another call it only waits a little.
+// await waits for a notification. It reports false after Stop, and when there will be no more. If
+// there is no room for another call it only waits a little.
 func (s *Supervisor) await(room bool) (bool, error) {
 	fds := [...]unix.PollFd{
 		{Fd: int32(s.stopped), Events: unix.POLLIN},
@@ -78,8 +78,8 @@ func (s *Supervisor) receive(ctx context.Context, c *slot) error {
 	}
 }
 
-// handle answers a call, or has it wait. One that needs somebody who is not here stays
-// where it is, for the next supervisor.
+// handle answers a call, or has it wait. A call that needs an absent daemon stays where it is, for
+// the next supervisor.
 func (s *Supervisor) handle(ctx context.Context, c *slot) error {
 	by := s.eyes[Level(c.receiver)]
 	if by == nil {
@@ -99,9 +99,9 @@ func (s *Supervisor) handle(ctx context.Context, c *slot) error {
 		return s.finish(c, failure(unix.EAGAIN))
 	case left:
 		return nil
-	// Between receiving and here the caller can have ended and its number passed to
-	// another thread. An answer that was computed for a stranger is sent with the ID of
-	// a call that is no more, which is ENOENT; but this would have effects of its own.
+	// Between receiving and here the caller can have ended and its number passed to another thread.
+	// An answer computed for the wrong caller is sent with the ID of a call that no longer exists,
+	// and gets ENOENT. But what follows would have effects of its own.
 	case !s.view.waits(id):
 		s.table.release(c)
 		return nil
@@ -110,19 +110,19 @@ func (s *Supervisor) handle(ctx context.Context, c *slot) error {
 		v := v.wait(ctx)
 		switch {
 		case ctx.Err() == nil:
-			_ = s.finish(c, v) // a listener that is broken ends serve
+			_ = s.finish(c, v) // a broken listener ends serve
 		case errors.Is(context.Cause(ctx), errCallerGone):
 			s.table.release(c)
 			fallthrough
 		default:
-			_ = v.file.Close() // nil is invalid and no harm
+			_ = v.file.Close() // nil is invalid, which is harmless
 		}
 	})
 	return nil
 }
 
-// mayWait reports whether a call may wait. Without a front end nobody else notices that
-// callers have gone which count.
+// mayWait reports whether a call may wait. Without a front end nothing else notices that callers
+// that count have gone.
 func (s *Supervisor) mayWait(c *slot, user uint32) bool {
 	if s.table.wait(c, user) {
 		return true
@@ -135,7 +135,7 @@ func (s *Supervisor) mayWait(c *slot, user uint32) bool {
 	return s.table.wait(c, user)
 }
 
-// judge decides about a call, or leaves that to the next supervisor.
+// judge decides about a call, or leaves it to the next supervisor.
 func (s *Supervisor) judge(c *slot, by *eyes) (v verdict, left bool) {
 	if s.alone == nil {
 		return s.decide(&c.notif, by), false
@@ -167,7 +167,7 @@ func (s *Supervisor) finish(c *slot, v verdict) error {
 	}
 }
 
-// give answers a call with a descriptor. If the caller can have no more, that is the
+// give answers a call with a descriptor. If the caller can have no more descriptors, that is the
 // answer.
 func (s *Supervisor) give(id uint64, f *os.File) unix.Errno {
 	defer f.Close()

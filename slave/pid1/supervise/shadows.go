@@ -11,9 +11,9 @@ import (
 	"bproc/wire"
 )
 
-// pidfdOpen: for a process that is elsewhere the caller gets a descriptor of its shadow,
-// which ends when that process has ended. There is none of a single thread elsewhere:
-// the answer is that of kernels before 6.9.
+// pidfdOpen gives the caller a descriptor of the shadow of a process elsewhere. The shadow ends
+// when that process has ended. There is none of a single thread elsewhere: the answer is that of
+// kernels before 6.9.
 func (s *Supervisor) pidfdOpen(r *request) verdict {
 	flags := uint32(r.args[1])
 	if flags&^(unix.PIDFD_NONBLOCK|unix.PIDFD_THREAD) != 0 {
@@ -43,7 +43,7 @@ func (s *Supervisor) pidfdOpen(r *request) verdict {
 	})
 }
 
-// shortage is why there is no shadow.
+// shortage returns the error if there is no shadow.
 func shortage(err error) unix.Errno {
 	errno := unix.EAGAIN
 	_ = errors.As(err, &errno)
@@ -54,22 +54,22 @@ func shortage(err error) unix.Errno {
 	return unix.ENFILE
 }
 
-// behind returns the process elsewhere for which argument 0, a descriptor of a process,
-// stands: 0 if it has ended, and its shadow has or is about to. Of other stand-ins there
-// are no descriptors. Whoever changes what the descriptor is while the call is under way
-// could reach a shadow, which does nothing and is root's.
+// behind returns the process elsewhere for which argument 0, a descriptor of a process, stands. It
+// is 0 if the process has ended, and its shadow has ended or is about to. Other stand-ins have no
+// descriptors. A caller that changes the descriptor while the call is under way could reach a
+// shadow, which does nothing and is root's.
 func (s *Supervisor) behind(r *request) (pid wire.PID, elsewhere bool) {
 	number, ok := r.eyes.pidfd(r.tid, r.int(0))
 	if !ok || number < pidmap.LocalEnd || number >= pidmap.Node {
-		return 0, false // one of this space
+		return 0, false // a process of this space
 	}
 	pid, _ = s.frontEnd.Shadowed(number)
 	return pid, true
 }
 
-// pidfdSignal: by a descriptor of a shadow the caller's ghost signals the process that
-// it stands for. The kernel answers when that has ended. Which flags there are the
-// kernel knows (Linux 6.9); all but that for the whole process are as before them.
+// pidfdSignal: if a descriptor is that of a shadow, the caller's ghost signals the process that it
+// stands for. If the shadow has ended, the kernel answers. Flags other than that for the whole
+// process get EINVAL, as from kernels before Linux 6.9.
 func (s *Supervisor) pidfdSignal(r *request, is32 bool) verdict {
 	const wholeProcess = 2 // PIDFD_SIGNAL_THREAD_GROUP of linux/pidfd.h
 	pid, elsewhere := s.behind(r)
@@ -97,8 +97,8 @@ func (s *Supervisor) pidfdSignal(r *request, is32 bool) verdict {
 	})
 }
 
-// pidfdGetfd: nobody gets descriptors of a process of another machine, as if it may not
-// trace it (pidfd_getfd(2)).
+// pidfdGetfd refuses descriptors of a process of another machine, as if the caller may not trace it
+// (pidfd_getfd(2)).
 func (s *Supervisor) pidfdGetfd(r *request) verdict {
 	if _, elsewhere := s.behind(r); elsewhere {
 		return failure(unix.EPERM)

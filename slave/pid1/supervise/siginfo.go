@@ -15,7 +15,7 @@ import (
 // which begins at 16 in 64-bit programs, and at 12 in 32-bit ones.
 const (
 	sizeofSiginfo = 128
-	sizeofKnown   = 48 // struct kernel_siginfo: what comes after it is for layouts yet unknown
+	sizeofKnown   = 48 // struct kernel_siginfo; the rest is for future layouts
 	infoSigno     = 0
 	infoErrno     = 4
 	infoCode      = 8
@@ -30,9 +30,10 @@ const (
 	codeAsyncNL  = -60
 )
 
-// callWith has a call carried out with what the caller sends along. That is read while
-// the caller waits for the front end anyway: who answers for the memory may take his time
-// (FUSE, userfaultfd(2)), and the thread that receives the calls of all does not wait for it.
+// callWith has the front end carry out a call with data that the caller sends along. The data is
+// read while the caller waits for the front end anyway: the provider of the memory may be slow
+// (FUSE, userfaultfd(2)), and the thread that receives the calls of all processes does not wait for
+// it.
 func (s *Supervisor) callWith(r *request, c *wire.Call, read func() ([]byte, unix.Errno)) verdict {
 	if v, is := s.apart(r, c); is {
 		return v
@@ -43,16 +44,15 @@ func (s *Supervisor) callWith(r *request, c *wire.Call, read func() ([]byte, uni
 		case errno != 0:
 			return failure(errno)
 		case !s.view.waits(r.id):
-			return failure(unix.ESRCH) // it may be another's, who has the number now; nobody gets this answer
+			return failure(unix.ESRCH) // the data may be that of another thread with the number; this answer reaches nobody
 		}
 		c.Info = info
 		return s.call(r, c, nil).wait(ctx)
 	}}
 }
 
-// siginfo reads what a caller sends along with a signal, and makes the checks that
-// the kernel would have made before it looked for the receiver. The ghost's kernel
-// makes them again.
+// siginfo reads the data that a caller sends along with a signal, and makes the checks that the
+// kernel would have made before it looked for the receiver. The ghost's kernel makes them again.
 func (s *Supervisor) siginfo(r *request, at uint64, signal int32, is32 bool) ([]byte, unix.Errno) {
 	raw := make([]byte, sizeofSiginfo)
 	if err := r.eyes.memory(r.tid, uintptr(at), raw); err != nil {
@@ -75,7 +75,7 @@ func (s *Supervisor) siginfo(r *request, at uint64, signal int32, is32 bool) ([]
 	return raw, 0
 }
 
-// widen makes the siginfo_t of a 64-bit program of a 32-bit one's: number, user and
+// widen converts the siginfo_t of a 32-bit program into that of a 64-bit one: number, user and
 // value of the sender.
 func widen(raw []byte) []byte {
 	const senderAndValue = 12

@@ -71,8 +71,8 @@ func TestSigqueue(t *testing.T) {
 	}
 }
 
-// The thread that receives all calls does not read a caller's memory: that may take as long
-// as the caller likes.
+// The thread that receives all calls does not read a caller's memory: that can take as long as the
+// caller likes.
 func TestMemoryIsReadWhileTheCallerWaits(t *testing.T) {
 	const at = 0x1000
 	for call, a := range map[filter.Call][6]uint64{
@@ -90,7 +90,7 @@ func TestMemoryIsReadWhileTheCallerWaits(t *testing.T) {
 			t.Errorf("call %d: its caller's memory was read %d times before it waits", call, m.reads)
 			continue
 		}
-		m.left = true // what is read then may be another's
+		m.left = true // the data read then may be another caller's
 		if v := v.wait(context.Background()); v.errno != unix.ESRCH || len(m.said) > 0 {
 			t.Errorf("call %d of one that has gone: %v, and the front end heard %q", call, v.errno, m.said)
 		}

@@ -10,8 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// send is for what names a process or thread of this space. A signal that does not
-// stop those of an orphaned group waits until groups that were just made are none.
+// send decides about a call that names a process or thread of this space. A signal that does not
+// stop processes of an orphaned group waits until groups that were just made are not orphaned.
 func (s *Supervisor) send(call filter.Call, args *[6]uint64) verdict {
 	var signal int32
 	switch call {
@@ -31,9 +31,9 @@ func (s *Supervisor) send(call filter.Call, args *[6]uint64) verdict {
 	return goOn
 }
 
-// kill: signals to a process or group of this space are the kernel's. All others are
-// sent by the caller's ghost, to the ghosts. So are numbers that are no signal's: the
-// kernel looks for the receiver first, and only the front end knows whether there is one.
+// kill leaves signals to a process or group of this space to the kernel. The caller's ghost sends
+// all others, to the ghosts. That includes invalid signal numbers: the kernel looks for the
+// receiver first, and only the front end knows whether there is one.
 func (s *Supervisor) kill(r *request) verdict {
 	pid, signal := r.int(0), r.int(1)
 	if pid == math.MinInt32 {
@@ -65,7 +65,7 @@ func (s *Supervisor) kill(r *request) verdict {
 	})
 }
 
-// tgkill is for tkill(2) too, which has no tgid.
+// tgkill also handles tkill(2), which has no tgid.
 func (s *Supervisor) tgkill(r *request, tgid, tid, signal int32) verdict {
 	if tgid < 0 || tid <= 0 || s.here(tid) || tgid > 0 && s.here(tgid) {
 		return goOn
@@ -74,7 +74,7 @@ func (s *Supervisor) tgkill(r *request, tgid, tid, signal int32) verdict {
 	return s.call(r, &wire.Call{Caller: r.who.pid, Op: wire.CallTgkill, Args: args}, nil)
 }
 
-// sigqueue is rt_sigqueueinfo(2).
+// sigqueue handles rt_sigqueueinfo(2).
 func (s *Supervisor) sigqueue(r *request, is32 bool) verdict {
 	pid, signal := r.int(0), r.int(1)
 	if pid <= 0 || s.here(pid) {
@@ -84,7 +84,7 @@ func (s *Supervisor) sigqueue(r *request, is32 bool) verdict {
 	return s.callWith(r, c, func() ([]byte, unix.Errno) { return s.siginfo(r, r.args[2], signal, is32) })
 }
 
-// tgsigqueue is rt_tgsigqueueinfo(2).
+// tgsigqueue handles rt_tgsigqueueinfo(2).
 func (s *Supervisor) tgsigqueue(r *request, is32 bool) verdict {
 	tgid, tid, signal := r.int(0), r.int(1), r.int(2)
 	if tgid <= 0 || tid <= 0 || s.here(tid) || s.here(tgid) {

@@ -13,7 +13,7 @@ import (
 	"bproc/internal/longcall"
 )
 
-// Level is how many PID namespaces the space is inside that of the supervisor.
+// Level is the number of PID namespaces that the space is inside the supervisor's.
 type Level int
 
 // The supervisors.
@@ -28,22 +28,22 @@ type Config struct {
 	Table    int // of NewTable, stays the caller's
 	Level    Level
 	Launched *Launched
-	FrontEnd FrontEnd // nil: there is no way to it
+	FrontEnd FrontEnd // nil: there is no connection to it
 
 	// Proc and Init are for a supervisor outside.
 	Proc int // descriptor of the space's /proc, stays the caller's
 	Init int // number of init as the supervisor sees it
 }
 
-// Supervisor answers notifications. Where it can, the thread that receives one
-// answers it: every other way costs another switch, ten times as much.
+// Supervisor answers notifications. Where possible, the thread that receives one answers it: every
+// other way costs another switch, ten times as much.
 type Supervisor struct {
 	listener int
 	stopped  int // eventfd
 	launched *Launched
 	table    *table
 	level    Level
-	eyes     map[Level]*eyes // by who received; nobody's numbers are known to those not here
+	eyes     map[Level]*eyes // by the receiver's level; callers of other receivers cannot be seen
 	view     view            // of what is the same for all
 	opened   []int           // descriptors, to be closed
 	frontEnd FrontEnd        // never nil
@@ -74,7 +74,7 @@ func New(cfg Config) (*Supervisor, error) {
 	return s, nil
 }
 
-// look opens what callers are seen by.
+// look opens the views of the callers.
 func (s *Supervisor) look(cfg Config) error {
 	own, err := unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Supervisor) Stop() error {
 	return nil
 }
 
-// Rearm takes back a Stop. It is for the goroutine of Run.
+// Rearm undoes a Stop. Only the goroutine of Run may call it.
 func (s *Supervisor) Rearm() error {
 	var count [8]byte
 	if _, err := unix.Read(s.stopped, count[:]); err != nil && !errors.Is(err, unix.EAGAIN) {
@@ -117,7 +117,7 @@ func (s *Supervisor) Rearm() error {
 	return nil
 }
 
-// Close is for after Run.
+// Close must be called after Run.
 func (s *Supervisor) Close() error {
 	err := unix.Close(s.stopped)
 	for _, fd := range s.opened {
@@ -129,9 +129,9 @@ func (s *Supervisor) Close() error {
 	return err
 }
 
-// Run answers until Stop, or until no process is under the filter any more. The
-// callers that wait for the front end then are not answered: they wait on, and the
-// next who runs with this table answers them.
+// Run answers calls until Stop, or until no process is under the filter any more. Callers that wait
+// for the front end then are not answered: they wait on, and the next supervisor that runs with
+// this table answers them.
 func (s *Supervisor) Run(ctx context.Context) (err error) {
 	if ok, err := s.lock(); err != nil || !ok {
 		return err
@@ -148,11 +148,11 @@ func (s *Supervisor) Run(ctx context.Context) (err error) {
 	return errors.Join(err, s.table.unlock())
 }
 
-// lockPause is waited before another attempt. flock(2) cannot be waited for together
-// with anything else.
+// lockPause is the pause before another attempt. It is not possible to wait for flock(2) and for
+// something else at the same time.
 const lockPause = 2 * time.Millisecond
 
-// lock waits until nobody else receives. It reports false if Stop comes before.
+// lock waits until no other supervisor receives. It reports false if Stop comes first.
 func (s *Supervisor) lock() (bool, error) {
 	stopped := []unix.PollFd{{Fd: int32(s.stopped), Events: unix.POLLIN}}
 	for {

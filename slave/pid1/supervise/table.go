@@ -12,13 +12,13 @@ import (
 	"bproc/internal/crowd"
 )
 
-// table holds the calls that were received and are not answered. It is memory that
-// supervisors share, one after the other: what one has in hand when it is killed the
-// next finds there, and decides anew. The kernel writes a notification right into its
-// slot (SECCOMP_IOCTL_NOTIF_RECV), so there is no moment at which a call is nowhere.
+// table holds the calls that were received and are not answered. It is memory that supervisors
+// share, one after the other: the next supervisor finds the calls of one that was killed there, and
+// decides them anew. The kernel writes a notification right into its slot
+// (SECCOMP_IOCTL_NOTIF_RECV), so there is no moment at which a call is nowhere.
 //
-// The supervisor that holds the lock of the file (flock(2)) receives. The kernel releases
-// the lock of one that was killed.
+// The supervisor that holds the lock of the file (flock(2)) receives. The kernel releases the lock
+// of a supervisor that was killed.
 type table struct {
 	fd    int
 	slots []slot
@@ -31,22 +31,22 @@ type table struct {
 
 // slot is one call; it is free if the ID is 0.
 type slot struct {
-	receiver int32 // Level of who received it: the caller's number is as seen from there
+	receiver int32 // Level of the receiver, from which the caller's number is seen
 	_        int32
 	notif    notif
 }
 
-// maxWaiting bounds the calls that wait: for the front end, or for the next supervisor. No
-// user has all places. Beyond them the kernel's answer to a shortage is given, EAGAIN.
+// maxWaiting bounds the calls that wait for the front end or for the next supervisor. No user has
+// all places. Calls beyond it get EAGAIN, the kernel's answer to a shortage.
 const maxWaiting = 1024
 
-// slots is how many calls can wait, and one that is being received.
+// slots is the number of calls that can wait, and one that is being received.
 const slots = maxWaiting + 1
 
 const tableSize = slots * unsafe.Sizeof(slot{})
 
-// NewTable makes the memory of a table, which its descriptor stands for. It is for
-// supervisors of one listener.
+// NewTable makes the memory of a table, and returns its descriptor. It is for supervisors of one
+// listener.
 func NewTable() (fd int, err error) {
 	fd, err = unix.MemfdCreate("bproc-calls", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -58,9 +58,9 @@ func NewTable() (fd int, err error) {
 	return fd, nil
 }
 
-// openTable returns the table that a descriptor stands for, which stays the caller's.
+// openTable returns the table of a descriptor, which stays the caller's.
 func openTable(fd int) (*table, error) {
-	// Anew, so that it has a lock of its own.
+	// Opened again, so that it has a lock of its own.
 	own, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("memory for calls: %w", err)
@@ -85,7 +85,7 @@ func (t *table) close() error {
 	return errors.Join(unix.Munmap(mem), unix.Close(t.fd))
 }
 
-// lock takes the lock if nobody has it.
+// lock takes the lock if it is free.
 func (t *table) lock() (bool, error) {
 	for {
 		err := unix.Flock(t.fd, unix.LOCK_EX|unix.LOCK_NB)
@@ -102,8 +102,8 @@ func (t *table) lock() (bool, error) {
 
 func (t *table) unlock() error { return unix.Flock(t.fd, unix.LOCK_UN) }
 
-// open returns the calls that a former supervisor has left. It is for who has just
-// taken the lock.
+// open returns the calls that a former supervisor has left. The caller must have just taken the
+// lock.
 func (t *table) open() []*slot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,8 +135,7 @@ func (t *table) take() *slot {
 	return s
 }
 
-// drop releases the calls that nobody waits for. It is for when no slot is taken that
-// has no call.
+// drop releases the calls whose callers have gone. No slot may be taken that has no call yet.
 func (t *table) drop(waits func(id uint64) bool) {
 	for i := range t.slots {
 		if s := &t.slots[i]; s.id() != 0 && !waits(s.id()) {
@@ -145,8 +144,8 @@ func (t *table) drop(waits func(id uint64) bool) {
 	}
 }
 
-// wait counts a call that is going to wait among those of its user, and reports whether it
-// may. It counts until it is released.
+// wait counts a call that is about to wait for its user, and reports whether it may. The call
+// counts until it is released.
 func (t *table) wait(s *slot, user uint32) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +156,7 @@ func (t *table) wait(s *slot, user uint32) bool {
 	return true
 }
 
-// release is for a call that was answered, or whose caller has gone.
+// release frees the slot of a call that was answered, or whose caller has gone.
 func (t *table) release(s *slot) {
 	s.clear()
 	t.mu.Lock()
@@ -171,8 +170,8 @@ func (t *table) release(s *slot) {
 
 func (s *slot) id() uint64 { return atomic.LoadUint64(&s.notif.ID) }
 
-// clear makes a slot free. The kernel wants it zero to receive into it.
+// clear makes a slot free. The kernel requires it to be zero to receive into it.
 func (s *slot) clear() {
-	atomic.StoreUint64(&s.notif.ID, 0) // first: who is killed now leaves a free one
+	atomic.StoreUint64(&s.notif.ID, 0) // first: a supervisor that is killed now leaves a free slot
 	*s = slot{}
 }

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// share returns tables with the same memory, as supervisors have that come one after
-// the other.
+// share returns tables with the same memory, as for supervisors that follow one another.
 func share(t *testing.T, count int) []*table {
 	t.Helper()
 	fd, err := NewTable()
@@ -106,8 +105,7 @@ func TestMemoryThatIsNoTable(t *testing.T) {
 	}
 }
 
-// TestNobodyTakesAllPlaces has users have as many calls wait as they may, one after the
-// other.
+// TestNobodyTakesAllPlaces has users let as many calls wait as they may, one user after the other.
 func TestNobodyTakesAllPlaces(t *testing.T) {
 	tables := share(t, 2)
 	first, second := tables[0], tables[1]

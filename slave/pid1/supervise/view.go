@@ -10,23 +10,23 @@ import (
 	"bproc/wire"
 )
 
-// eyes are a view with the numbers that callers have for one who receives.
+// eyes are a view with the numbers that callers have for one receiver.
 type eyes struct {
 	view
 	init uint32 // the number of init
 }
 
-// view is what decisions rest on, besides the arguments of a call. Nothing is
-// kept from one call to the next: a thread's number can pass to another one.
+// view is what decisions rest on, besides the arguments of a call. Nothing is kept from one call to
+// the next: a thread's number can pass to another thread.
 type view interface {
-	// caller returns who makes a call. There is nobody for a process in a PID
-	// namespace further in, whose numbers are its own, and a thread that is gone.
+	// caller returns the process that makes a call. It reports false for a process in a PID
+	// namespace further in, whose numbers are its own, and for a thread that is gone.
 	caller(tid uint32) (identity, bool)
-	// number returns the number in the space of who makes a call, in whatever
-	// namespace it is.
+	// number returns the number in the space of the process that makes a call, whatever its
+	// namespace.
 	number(tid uint32) (wire.PID, bool)
-	// user returns the real user of who makes a call. There is nobody for a thread that
-	// is gone.
+	// user returns the real user of the process that makes a call. It reports false for a thread
+	// that is gone.
 	user(tid uint32) (uint32, bool)
 	// process returns a process of the space.
 	process(pid wire.PID) (identity, bool)
@@ -36,29 +36,28 @@ type view interface {
 	exists(pid wire.PID) bool
 	// waits reports whether the caller of a notification still waits.
 	waits(id uint64) bool
-	// pidfd returns the number in the space of the process that one of the caller's
-	// descriptors stands for. There is none if it is no such descriptor, or the process
-	// has ended.
+	// pidfd returns the number in the space of the process that one of the caller's descriptors
+	// stands for. It reports false if it is no such descriptor, or if the process has ended.
 	pidfd(tid uint32, fd int32) (wire.PID, bool)
-	// weak reports whether a caller is root, but may not signal whom root may.
+	// weak reports whether a caller is root, but may not signal all processes that root may.
 	weak(tid uint32) bool
 	// ofJob reports whether a caller is a process of a job.
 	ofJob(tid uint32) bool
-	// ids returns the IDs of a caller. There are none if they are not what the caller
-	// itself calls them, in a user namespace further in.
+	// ids returns the IDs of a caller. It reports false if the caller itself has other numbers for
+	// them, in a user namespace further in.
 	ids(tid uint32, of kind) (ids, bool)
 	// memory reads from the caller's memory.
 	memory(tid uint32, at uintptr, buf []byte) error
 }
 
-// identity is who a process is. Numbers are those of the space, but for that of a
-// caller's parent, which is as the supervisor sees it.
+// identity identifies a process. Numbers are those of the space, except that of a caller's parent,
+// which is as the supervisor sees it.
 type identity struct {
 	pid, pgid, sid wire.PID
 	parent         uint32
 }
 
-// procView sees by way of two procfs: that of who receives, and the space's.
+// procView reads two procfs: the receiver's and the space's.
 type procView struct {
 	level    Level
 	own      int    // descriptor of the receiver's
@@ -86,14 +85,14 @@ func (v procView) number(tid uint32) (wire.PID, bool) {
 	return who.pid, ok
 }
 
-// user is the real user: the effective one is another's in a set-user-ID program.
+// user returns the real user: the effective user of a set-user-ID program is another one.
 func (v procView) user(tid uint32) (uint32, bool) {
 	fd, err := unix.Openat(v.own, fileOf(tid, "/status"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, false
 	}
 	defer unix.Close(fd)
-	var first [statusSize]byte // IDs come before what may be long
+	var first [statusSize]byte // the IDs come before lines that may be long
 	n, err := unix.Read(fd, first[:])
 	if err != nil {
 		return 0, false
@@ -121,7 +120,7 @@ func (v procView) pidfd(tid uint32, fd int32) (wire.PID, bool) {
 		return 0, false
 	}
 	defer unix.Close(file)
-	var info [512]byte // those of descriptors of processes have a third of it
+	var info [512]byte // a descriptor of a process has a third of this
 	n, err := unix.Read(file, info[:])
 	if err != nil {
 		return 0, false
@@ -140,7 +139,7 @@ func (v procView) memory(tid uint32, at uintptr, buf []byte) error {
 	return err
 }
 
-// deputyView is that of a supervisor outside on what the one inside has received.
+// deputyView is the view of a supervisor outside on calls that the one inside has received.
 type deputyView struct{ procView }
 
 func (v deputyView) memory(tid uint32, at uintptr, buf []byte) error {
@@ -156,8 +155,8 @@ func (v deputyView) memory(tid uint32, at uintptr, buf []byte) error {
 	return nil
 }
 
-// statusSize is enough for the part of a status file of proc(5) that has the
-// numbers, unless the process is in more than a hundred groups.
+// statusSize is enough for the part of a status file (proc(5)) that has the numbers, unless the
+// process is in more than a hundred groups.
 const statusSize = 2048
 
 func (v procView) read(dir int, name string, level Level, here bool) (identity, bool) {
@@ -183,8 +182,8 @@ func (v procView) read(dir int, name string, level Level, here bool) (identity, 
 	}
 }
 
-// parseStatus reads the numbers that a process has so many levels inside the
-// namespace of the procfs; here: and no further inside.
+// parseStatus reads the numbers that a process has level namespaces inside that of the procfs. With
+// here it accepts only a process that is no further inside.
 func parseStatus(status []byte, level Level, here bool) (identity, bool) {
 	parent, n, ok1 := field(status, "\nPPid:", 0)
 	pid, levels, ok2 := field(status, "\nNStgid:", level)
@@ -196,7 +195,7 @@ func parseStatus(status []byte, level Level, here bool) (identity, bool) {
 	return identity{pid: wire.PID(pid), pgid: wire.PID(pgid), sid: wire.PID(sid), parent: uint32(parent)}, true
 }
 
-// field returns one of the numbers of a line, and how many there are.
+// field returns one of the numbers of a line, and their count.
 func field(status []byte, line string, at Level) (value, count int, ok bool) {
 	start := bytes.Index(status, []byte(line))
 	if start < 0 {

@@ -12,7 +12,7 @@ import (
 	"bproc/wire"
 )
 
-// status is the text of a status file, with the lines that matter.
+// status returns the text of a status file, with the lines that matter.
 func status(name, parent, tgid, pgid, sid string) string {
 	return fmt.Sprintf("Name:\t%s\nTgid:\t1\nPPid:\t%s\nGroups:\t0 1 \nNStgid:\t%s\nNSpid:\t%s\nNSpgid:\t%s\nNSsid:\t%s\n", name, parent, tgid, tgid, pgid, sid)
 }
@@ -44,7 +44,7 @@ func TestParseStatus(t *testing.T) {
 	}
 }
 
-// ownView sees by way of this machine's procfs, as init does by way of the space's.
+// ownView reads this machine's procfs, as init reads the space's.
 func ownView(t *testing.T) procView {
 	proc, err := unix.Open("/proc", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// lookAfter is how often it is looked for waiting calls whose caller has gone.
+// lookAfter is the interval between two checks for waiting calls whose caller has gone.
 const lookAfter = time.Second
 
 var errCallerGone = errors.New("the caller does not wait any more")
 
-// waiting holds the calls that wait for the front end, each in a goroutine of its
-// own.
+// waiting holds the calls that wait for the front end, each in a goroutine of its own.
 type waiting struct {
 	group sync.WaitGroup
 
@@ -21,7 +20,7 @@ type waiting struct {
 	calls map[uint64]context.CancelCauseFunc // by the notification's ID
 }
 
-// begin starts f. The table bounds how many there are.
+// begin starts f. The table bounds the number of calls.
 func (w *waiting) begin(ctx context.Context, id uint64, f func(context.Context)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,7 +40,7 @@ func (w *waiting) begin(ctx context.Context, id uint64, f func(context.Context))
 	})
 }
 
-// sweep gives up, again and again, the calls for which valid does not hold.
+// sweep regularly cancels the calls for which valid returns false.
 func (w *waiting) sweep(ctx context.Context, valid func(id uint64) bool) {
 	tick := time.NewTicker(lookAfter)
 	defer tick.Stop()

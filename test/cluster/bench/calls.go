@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// callFigures are system calls of a remote process beside those of a process of
-// the same machine that is not in the space.
+// callFigures are system calls of a remote process, compared with those of a process of the same
+// machine outside of the space.
 var callFigures = slices.Concat(
 	pair("fork.wait", "us", 1e3, "fork", 4000),
 	pair("vfork.exec", "us", 1e3, "vfork.exec", 500),
@@ -29,8 +29,7 @@ var callFigures = slices.Concat(
 // shloop is a loop of a shell over a command that does nothing.
 var shloop = []string{"sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done"}
 
-// where runs a command on node 0, in the space or outside, and returns what it
-// prints.
+// where runs a command on node 0, in the space or outside, and returns its output.
 type where func(ctx context.Context, b *bench, argv ...string) (string, error)
 
 func native(ctx context.Context, b *bench, argv ...string) (string, error) {
@@ -49,8 +48,8 @@ func remote(ctx context.Context, b *bench, argv ...string) (string, error) {
 	return output(ctx, c.Front, append([]string{"bpsh", "0"}, argv...)...)
 }
 
-// pair is a figure of calls.c and its base. What the program prints is in
-// nanoseconds, of which a unit has so many.
+// pair returns a figure of calls.c and its base. The program prints nanoseconds; nanoseconds is
+// their number in a unit.
 func pair(name, unit string, nanoseconds float64, what string, count int) []figure {
 	measure := func(on where) func(context.Context, *bench) (float64, error) {
 		return func(ctx context.Context, b *bench) (float64, error) {
@@ -74,7 +73,7 @@ func pair(name, unit string, nanoseconds float64, what string, count int) []figu
 	}
 }
 
-// timed is how long a command takes, in milliseconds.
+// timed measures a command, in milliseconds.
 func timed(on where, argv ...string) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		begin := time.Now()

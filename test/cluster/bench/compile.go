@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// project makes a C project of forty files in a directory of its own, and prints
-// how many nanoseconds it takes to compile it.
+// project makes a C project of forty files in a directory of its own, and prints how many
+// nanoseconds it takes to compile it.
 const project = `
 set -e
 dir=$(mktemp -d)
@@ -31,7 +31,7 @@ make -j2 >/dev/null
 echo $(($(date +%s%N) - begin))
 `
 
-// compile is how long a make takes, in milliseconds.
+// compile measures a make, in milliseconds.
 func compile(on where) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		text, err := on(ctx, b, "sh", "-c", project)

@@ -9,7 +9,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// copyNodes is how many nodes files are copied to.
+// copyNodes is the number of nodes that files are copied to.
 const copyNodes = 8
 
 var copyFigures = []figure{
@@ -19,14 +19,14 @@ var copyFigures = []figure{
 	{name: "bpcp.small", unit: "s", base: "rsync.small", runs: 1, measure: copied("small", bpcp)},
 }
 
-// copies is what figures of copies need.
+// copies is the state of the figures of copies.
 type copies struct {
 	bytes int64
 	files int
-	ready bool // the files are there, and node 0 has a server of ssh
+	ready bool // the files exist, and node 0 has an ssh server
 }
 
-// originals makes the files that are copied, on the front end.
+// originals makes the files to copy, on the front end.
 const originals = `
 import os, sys
 size, files = int(sys.argv[1]), int(sys.argv[2])
@@ -42,7 +42,7 @@ for n in range(files):
         f.write(n.to_bytes(8, "big") + block[: n % 8000])
 `
 
-// server makes node 0 a server of ssh with a key for root.
+// server makes node 0 an ssh server with a key for root.
 const server = `
 set -e
 mkdir -p -m 755 /run/sshd /run/ssh
@@ -85,7 +85,7 @@ func (b *bench) prepareCopies(ctx context.Context) (*cluster.Cluster, error) {
 	return c, c.Front.WriteFile(sshKey, string(key), 0o600)
 }
 
-// way copies a directory, and returns the nodes that have got it.
+// way copies a directory, and returns the nodes that have received it.
 type way func(ctx context.Context, c *cluster.Cluster, dir string) ([]*cluster.Machine, error)
 
 func rsync(ctx context.Context, c *cluster.Cluster, dir string) ([]*cluster.Machine, error) {
@@ -98,7 +98,7 @@ func bpcp(ctx context.Context, c *cluster.Cluster, dir string) ([]*cluster.Machi
 	return c.Nodes, err
 }
 
-// copied is the time of a copy. That it is one is seen by hashes afterwards.
+// copied measures a copy. Hashes are compared afterwards.
 func copied(dir string, by way) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		c, err := b.prepareCopies(ctx)

@@ -16,8 +16,8 @@ import (
 	"bproc/wire"
 )
 
-// crowdFigures are what it takes to know 10,000 processes that do nothing: to be told all
-// of them, and to be told that none has changed.
+// crowdFigures are the costs of knowing 10,000 idle processes: of being told all of them, and of
+// being told that none has changed.
 var crowdFigures = []figure{
 	{name: "crowd.first", unit: "ms", measure: func(ctx context.Context, b *bench) (float64, error) { return b.refresh(ctx, false) }},
 	{name: "crowd.refresh", unit: "ms", measure: func(ctx context.Context, b *bench) (float64, error) { return b.refresh(ctx, true) }},
@@ -26,10 +26,10 @@ var crowdFigures = []figure{
 // crowdSize is the number of processes on all nodes together.
 const crowdSize = 10000
 
-// crowd is processes that do nothing, children of a few programs.
+// crowd has idle processes, the children of a few programs.
 type crowd struct{ programs []*dialogue }
 
-// start starts a program that has so many children.
+// start starts a program with a number of children.
 func (c *crowd) start(ctx context.Context, m *cluster.Machine, size int, launcher ...string) error {
 	path, err := program("crowd.c", "-static")
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *crowd) start(ctx context.Context, m *cluster.Machine, size int, launche
 	return d.heard()
 }
 
-// spread starts so many processes on some nodes together.
+// spread starts a number of processes on some nodes together.
 func (c *crowd) spread(ctx context.Context, front *cluster.Machine, size int, nodes ...int) error {
 	for i, node := range nodes {
 		share := size*(i+1)/len(nodes) - size*i/len(nodes)
@@ -82,8 +82,8 @@ func (b *bench) crowded(ctx context.Context) (*cluster.Cluster, error) {
 	return c, b.many.spread(ctx, c.Front, crowdSize, 0, 1, 2, 3)
 }
 
-// pause is between two questions to a node: long enough that the second is not answered
-// from what the first has found out.
+// pause is the time between two questions to a node: long enough that the second is not answered
+// with the results of the first.
 const pause = time.Second
 
 // refresh measures a Refresh of a new viewer, the first or a later one.
@@ -113,7 +113,7 @@ func (b *bench) refresh(ctx context.Context, later bool) (_ float64, err error) 
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	running.Go(func() { _ = source.Run(ctx) }) // what goes wrong, Refresh tells
+	running.Go(func() { _ = source.Run(ctx) }) // Refresh reports errors
 	begin := time.Now()
 	if err := whole(ctx, source); err != nil || !later {
 		return milliseconds(time.Since(begin)), err

@@ -12,8 +12,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// dialogue is a program that says a line when it has come to a point, and goes on when
-// it is told a line.
+// dialogue is a program that prints a line at certain points, and waits for a line of input to go
+// on.
 type dialogue struct {
 	cmd   *cluster.Cmd
 	stdin io.WriteCloser
@@ -51,8 +51,8 @@ func (d *dialogue) say() error {
 // end closes the program's input and waits for its end.
 func (d *dialogue) end() error { return errors.Join(d.stdin.Close(), d.cmd.Wait()) }
 
-// holdIdle starts a client that holds so many idle processes. It says when it is there,
-// and when its processes are; they end with it.
+// holdIdle starts a client that holds a number of idle processes. It prints a line when it runs,
+// and another one when its processes do; they end with it.
 func holdIdle(ctx context.Context, c *cluster.Cluster, processes int) (*dialogue, error) {
 	argv, err := launcherArgv("idle", strconv.Itoa(processes))
 	if err != nil {

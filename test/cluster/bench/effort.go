@@ -10,19 +10,19 @@ import (
 	"bproc/test/cluster"
 )
 
-// effort is what the daemons of a cluster have done so far.
+// effort is the work of the daemons of a cluster so far.
 type effort struct {
 	cpu      float64 // processor time, ms
-	switches float64 // context switches, those of their own will and others
+	switches float64 // context switches, voluntary and involuntary
 }
 
-// daemons are the programs of each kind of machine whose work it is.
+// frontDaemons and nodeDaemons are the programs on each kind of machine that are measured.
 var (
 	frontDaemons = []string{"bpmaster", "bpkeeper"}
 	nodeDaemons  = []string{"bpslave", "bproc-init"}
 )
 
-// efforts returns the sum for all daemons.
+// efforts returns the sum over all daemons.
 func efforts(c *cluster.Cluster) (effort, error) {
 	all, err := effortOf(c.Front, frontDaemons)
 	if err != nil {
@@ -38,7 +38,7 @@ func efforts(c *cluster.Cluster) (effort, error) {
 	return all, nil
 }
 
-// effortOf returns the sum for the daemons of a machine, each of which has to be there.
+// effortOf returns the sum over the daemons of a machine, each of which must run.
 func effortOf(m *cluster.Machine, names []string) (all effort, err error) {
 	for _, name := range names {
 		daemons, err := m.Named(name)
@@ -59,7 +59,7 @@ func effortOf(m *cluster.Machine, names []string) (all effort, err error) {
 	return all, nil
 }
 
-// effortOfProcess returns the sum for the threads that a process has now.
+// effortOfProcess returns the sum over the present threads of a process.
 func effortOfProcess(m *cluster.Machine, pid int) (all effort, err error) {
 	dir, err := m.Path(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -106,7 +106,7 @@ func (e effort) minus(other effort) effort {
 	return effort{e.cpu - other.cpu, e.switches - other.switches}
 }
 
-// spent returns what the daemons of a cluster have done for something.
+// spent returns the work of the daemons of a cluster for an operation.
 func spent(c *cluster.Cluster, something func() error) (effort, error) {
 	before, err := efforts(c)
 	if err != nil {
@@ -119,7 +119,7 @@ func spent(c *cluster.Cluster, something func() error) (effort, error) {
 	return after.minus(before), err
 }
 
-// startEffort is what the daemons do for one command that is started when nothing else is.
+// startEffort measures the daemons' work for one command while nothing else happens.
 func startEffort(of func(effort) float64) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		c, err := b.cluster(ctx, defaultNodes)
@@ -134,7 +134,7 @@ func startEffort(of func(effort) float64) func(context.Context, *bench) (float64
 	}
 }
 
-// streamEffort is what they do for the volume of bytes of a line of shell, in seconds.
+// streamEffort measures the daemons' work for the volume of bytes of a shell line, in seconds.
 func streamEffort(line string) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		c, err := b.cluster(ctx, defaultNodes)

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// defaultNodes is how many nodes the cluster has on which most is measured.
+// defaultNodes is the number of nodes of the cluster for most figures.
 const defaultNodes = 4
 
-// manyNodes is how many there are for fanout.
+// manyNodes is the number of nodes for fanout.
 const manyNodes = 32
 
 var fanoutFigures = []figure{
 	{name: "fanout.32", unit: "ms", measure: fanout},
 }
 
-// fanout is the time of one command on all of many nodes.
+// fanout measures one command on all of many nodes.
 func fanout(ctx context.Context, b *bench) (float64, error) {
 	c, err := b.cluster(ctx, manyNodes)
 	if err != nil {

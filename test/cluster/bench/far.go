@@ -12,15 +12,14 @@ import (
 	"bproc/test/cluster"
 )
 
-// delay is how long each byte between the slave and the master takes, each way,
-// in a cluster that is far away.
+// delay is the time that each byte between the slave and a distant master takes, each way.
 const delay = time.Millisecond
 
-// farPort is where the relay listens, beside the master.
+// farPort is the port of the relay, beside the master's.
 const farPort = "3223"
 
-// far is a cluster of one node whose slave talks to the master through a relay
-// that delays what it passes on.
+// far is a cluster of one node whose slave is connected to the master through a relay that delays
+// all bytes.
 type far struct {
 	*cluster.Cluster
 	listener net.Listener
@@ -110,11 +109,11 @@ func late(from, to net.Conn) {
 	}
 	from.Close()
 	to.Close()
-	for range pieces { // the reader ends
+	for range pieces { // until the reader ends
 	}
 }
 
-// forkFarAway is fork.wait with a master that is far away.
+// forkFarAway is fork.wait with a distant master.
 func forkFarAway(ctx context.Context, b *bench) (float64, error) {
 	f, err := b.far(ctx)
 	if err != nil {

@@ -20,13 +20,14 @@ type figure struct {
 	name string
 	unit string
 	base string // the figure to compare it with; empty: none
-	runs int    // how many; 0: as many as are asked for
+	runs int    // number of runs; 0: the default
 	// measure makes one run.
 	measure func(ctx context.Context, b *bench) (float64, error)
 }
 
-// allFigures are all of them, in the order of the output. A base is before what is compared
-// with it. Sizes are how many processes programs look at, and nodes is how many there are simulated.
+// allFigures returns all figures, in the order of the output. A base comes before the figures that
+// are compared with it. Sizes are the numbers of processes for programs that list them, and nodes
+// is the number of simulated nodes.
 func allFigures(sizes []int, nodes int) []figure {
 	return slices.Concat(startFigures, hostileFigures, restartFigures, jobFigures, fanoutFigures, copyFigures, ioFigures, signalFigures, memoryFigures, callFigures, forkFigures, crowdFigures, nodesFigures(nodes), lookFigures(sizes))
 }
@@ -36,7 +37,7 @@ type bench struct {
 	runs     int
 	out      io.Writer
 	figures  []figure
-	done     map[string]bool          // what was printed
+	done     map[string]bool          // figures that were printed
 	clusters map[int]*cluster.Cluster // by number of nodes
 	away     *far
 	many     *crowd
@@ -50,7 +51,7 @@ type bench struct {
 func (b *bench) run(ctx context.Context, names *regexp.Regexp) error {
 	for _, f := range b.figures {
 		if !names.MatchString(f.name) || slices.ContainsFunc(b.figures, func(g figure) bool {
-			return g.base == f.name && names.MatchString(g.name) // and f is measured with it
+			return g.base == f.name && names.MatchString(g.name) // f is measured with g
 		}) {
 			continue
 		}
@@ -61,8 +62,8 @@ func (b *bench) run(ctx context.Context, names *regexp.Regexp) error {
 	return nil
 }
 
-// figure measures f. Each run is beside one of its base, so that what else the machine does
-// falls on both; the ratio is the median of theirs. The base is a figure, too.
+// figure measures f. Each run alternates with one of its base, so that other load of the machine
+// affects both; the ratio is the median of theirs. The base is a figure, too.
 func (b *bench) figure(ctx context.Context, f figure) error {
 	base := slices.IndexFunc(b.figures, func(g figure) bool { return g.name == f.base })
 	var values, ofs, ratios []float64
@@ -115,7 +116,7 @@ func median(values []float64) float64 {
 	return s[len(s)/2]
 }
 
-// cluster returns the cluster of so many nodes.
+// cluster returns the cluster with a number of nodes.
 func (b *bench) cluster(ctx context.Context, nodes int) (*cluster.Cluster, error) {
 	if c := b.clusters[nodes]; c != nil {
 		return c, nil
@@ -135,8 +136,8 @@ func (b *bench) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// program compiles one of the C programs in testdata. The benchmarks run in
-// their module (make bench).
+// program compiles one of the C programs in testdata. The benchmarks run in their module (make
+// bench).
 func program(name string, flags ...string) (string, error) {
 	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "bproc/test/cluster/bench").Output()
 	if err != nil {
@@ -145,7 +146,7 @@ func program(name string, flags ...string) (string, error) {
 	return cluster.Compile(filepath.Join(strings.TrimSpace(string(out)), "testdata", name), flags...)
 }
 
-// output runs a command in a machine and returns what it prints.
+// output runs a command in a machine and returns its output.
 func output(ctx context.Context, m *cluster.Machine, argv ...string) (string, error) {
 	res, err := m.Exec(ctx, cluster.Root, argv...)
 	if err != nil {

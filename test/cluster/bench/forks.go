@@ -13,8 +13,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// forkFigures are forks on all nodes at once, and what forks of remote processes
-// cost the front end: processor time of its whole machine, for one fork.
+// forkFigures are forks on all nodes at once, and the cost of remote forks to the front end:
+// processor time of its whole machine, for one fork.
 var forkFigures = []figure{
 	{name: "fork.rate.native", unit: "forks/s", measure: forkRate(nativeOn)},
 	{name: "fork.rate.4nodes", unit: "forks/s", base: "fork.rate.native", measure: forkRate(remoteOn)},
@@ -22,7 +22,7 @@ var forkFigures = []figure{
 	{name: "fork.cpu.long", unit: "us", measure: longLived},
 }
 
-// forkCount is how many forks are made on each node.
+// forkCount is the number of forks on each node.
 const forkCount = 4000
 
 func nativeOn(ctx context.Context, c *cluster.Cluster, node int, argv ...string) (string, error) {
@@ -33,7 +33,7 @@ func remoteOn(ctx context.Context, c *cluster.Cluster, node int, argv ...string)
 	return output(ctx, c.Front, append([]string{"bpsh", strconv.Itoa(node)}, argv...)...)
 }
 
-// forkRate is the sum of what all nodes do at the same time.
+// forkRate is the sum over all nodes, which fork at the same time.
 func forkRate(on func(context.Context, *cluster.Cluster, int, ...string) (string, error)) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		c, err := b.cluster(ctx, defaultNodes)
@@ -69,8 +69,7 @@ func forkRate(on func(context.Context, *cluster.Cluster, int, ...string) (string
 	}
 }
 
-// shortLived is about children that end at once: most of them the front end never
-// hears of.
+// shortLived measures children that end at once: the front end never hears of most of them.
 func shortLived(ctx context.Context, b *bench) (float64, error) {
 	return frontTime(ctx, b, forkCount, func(_ *cluster.Cluster, calls string) error {
 		_, err := remote(ctx, b, calls, "fork", strconv.Itoa(forkCount))
@@ -78,7 +77,7 @@ func shortLived(ctx context.Context, b *bench) (float64, error) {
 	})
 }
 
-// longLived is about children that live until all have been born.
+// longLived measures children that live until all have been born.
 func longLived(ctx context.Context, b *bench) (float64, error) {
 	return frontTime(ctx, b, idlers, func(c *cluster.Cluster, calls string) error {
 		d, err := talk(c.Front.Command(ctx, cluster.Root, "bpsh", "0", calls, "children", strconv.Itoa(idlers)))
@@ -90,8 +89,8 @@ func longLived(ctx context.Context, b *bench) (float64, error) {
 	})
 }
 
-// frontTime is the processor time of the front end for each of count forks that do
-// makes with the program calls, in microseconds.
+// frontTime measures the processor time of the front end for each of count forks that do makes with
+// the program calls, in microseconds.
 func frontTime(ctx context.Context, b *bench, count float64, do func(c *cluster.Cluster, calls string) error) (float64, error) {
 	c, err := b.cluster(ctx, defaultNodes)
 	if err != nil {
@@ -112,7 +111,7 @@ func frontTime(ctx context.Context, b *bench, count float64, do func(c *cluster.
 	return (after - before) / count / 1000, err
 }
 
-// processorTime is what a machine has used so far, in nanoseconds.
+// processorTime returns the processor time of a machine so far, in nanoseconds.
 func processorTime(m *cluster.Machine) (float64, error) {
 	text, err := m.ReadFile("/sys/fs/cgroup/cpuacct/cpuacct.usage")
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"bproc/test/cluster/liars"
 )
 
-// hostileFigures are what launches of one user take, one after the other, with and without
-// clients of another user whose ghosts do not stop when their keeper wants it.
+// hostileFigures measure successive launches of one user, with and without clients of another user
+// whose ghosts do not stop for their keeper.
 var hostileFigures = []figure{
 	{name: "hostile.launch.without", unit: "ms", measure: func(ctx context.Context, b *bench) (float64, error) { return b.launches(ctx) }},
 	{name: "hostile.launch", unit: "ms", base: "hostile.launch.without", measure: func(ctx context.Context, b *bench) (_ float64, err error) {
@@ -27,7 +27,7 @@ var hostileFigures = []figure{
 	}},
 }
 
-// launches returns the time of 200 launches.
+// launches measures 200 launches.
 func (b *bench) launches(ctx context.Context) (float64, error) {
 	const count = 200
 	c, err := b.cluster(ctx, defaultNodes)
@@ -47,7 +47,7 @@ func (b *bench) launches(ctx context.Context) (float64, error) {
 	return count / rate * 1000, err
 }
 
-// liar starts a client that lies.
+// liar starts a client that names another process as its ghost.
 func (b *bench) liar(ctx context.Context, kind string) (*dialogue, error) {
 	c, err := b.cluster(ctx, defaultNodes)
 	if err != nil {

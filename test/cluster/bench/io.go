@@ -13,11 +13,10 @@ import (
 	"bproc/test/cluster"
 )
 
-// ioFigures compare the standard descriptors of a remote command with a plain,
-// unencrypted TCP connection over the same link: the same producer writes into a
-// pipe, a relay carries it to the other machine with read and write, and the
-// same consumer reads it from a pipe there. io.cpu is the processor time of all daemons for
-// that volume.
+// ioFigures compare the standard descriptors of a remote command with a plain, unencrypted TCP
+// connection over the same link: the same producer writes into a pipe, a relay carries it to the
+// other machine with read and write, and the same consumer reads it from a pipe there. io.cpu is
+// the processor time of all daemons for that volume.
 var ioFigures = []figure{
 	{name: "io.tcp", unit: "MB/s", measure: throughTCP},
 	{name: "io.stdout", unit: "MB/s", base: "io.tcp", measure: throughBpsh("bpsh 0 " + producer + " | " + consumer)},
@@ -25,16 +24,16 @@ var ioFigures = []figure{
 	{name: "io.cpu", unit: "s", measure: streamEffort("bpsh 0 " + producer + " | " + consumer)},
 }
 
-// volume is what one run transfers.
+// volume is the number of bytes that one run transfers.
 const volume = 1 << 30
 
 const (
-	producer = "dd if=/dev/zero bs=256k count=4096 status=none" // volume
+	producer = "dd if=/dev/zero bs=256k count=4096 status=none" // writes volume
 	consumer = "wc -c"
-	relayed  = 128 << 10 // bytes that the relay of the base takes at once
+	relayed  = 128 << 10 // buffer size of the base's relay
 )
 
-// throughBpsh runs a line of shell on the front end at whose end is the consumer.
+// throughBpsh runs a shell line on the front end that ends with the consumer.
 func throughBpsh(line string) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		c, err := b.cluster(ctx, defaultNodes)
@@ -50,7 +49,7 @@ func throughBpsh(line string) func(context.Context, *bench) (float64, error) {
 	}
 }
 
-// speed checks what the consumer has counted, and returns megabytes a second.
+// speed checks the consumer's count, and returns megabytes a second.
 func speed(counted string, begin time.Time) (float64, error) {
 	took := time.Since(begin)
 	if n, err := strconv.Atoi(strings.TrimSpace(counted)); err != nil || n != volume {
@@ -84,7 +83,7 @@ func throughTCP(ctx context.Context, b *bench) (float64, error) {
 	return speed(counted, begin)
 }
 
-// produce runs the producer and relays what it writes to conn.
+// produce runs the producer and relays its output to conn.
 func produce(ctx context.Context, m *cluster.Machine, conn net.Conn) error {
 	defer conn.Close()
 	r, w, err := os.Pipe()
@@ -105,7 +104,7 @@ func produce(ctx context.Context, m *cluster.Machine, conn net.Conn) error {
 	return cmd.Wait()
 }
 
-// consume runs the consumer on what comes from conn, and returns what it says.
+// consume runs the consumer on the bytes from conn, and returns its output.
 func consume(ctx context.Context, m *cluster.Machine, conn net.Conn) (string, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -128,8 +127,7 @@ func consume(ctx context.Context, m *cluster.Machine, conn net.Conn) (string, er
 	return res.Stdout, <-relayed
 }
 
-// relay copies by read and write. The types are hidden from io.Copy, which
-// would splice.
+// relay copies by read and write. The types are hidden from io.Copy, which would splice.
 func relay(to io.Writer, from io.Reader) error {
 	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, make([]byte, relayed))
 	return err

@@ -12,8 +12,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// jobFigures are about jobs, beside containers of runc(8) and podman(1) on the node that isolate and limit the same
-// program in the same way.
+// jobFigures compare jobs with containers of runc(8) and podman(1) on the node that isolate and
+// limit the same program in the same way.
 var jobFigures = []figure{
 	{name: "job.start.podman", unit: "ms", measure: startJob(podmanJobs)},
 	{name: "job.start.runc", unit: "ms", measure: startJob(runcJobs)},
@@ -28,7 +28,7 @@ var jobFigures = []figure{
 	{name: "job.neighbour.worst", unit: "us", base: "job.neighbour.worst.alone", measure: neighbour(true, true)},
 }
 
-// Where what starts jobs keeps them in machines of benchmarks, and what a job may have.
+// jobRoot is the directory of jobs and containers in benchmark machines. A job may have jobMemMiB.
 const (
 	jobRoot   = "/run/jobs"
 	jobMemMiB = 64
@@ -36,9 +36,9 @@ const (
 	jobFiles  = 1024
 )
 
-// jobStarter is a program that starts a job, whose name comes last, and one that ends it.
+// jobStarter has commands that start and end a job; the job's name is the last argument.
 type jobStarter struct {
-	machine     func(c *cluster.Cluster) *cluster.Machine // on which they are run
+	machine     func(c *cluster.Cluster) *cluster.Machine // on which they run
 	prepare     func(m *cluster.Machine, name string) error
 	start, stop []string
 }
@@ -55,9 +55,9 @@ var bprocJobs = jobStarter{
 	stop:  []string{"env", "BPJOB_ROOT=" + jobRoot, "bpjob", "stop"},
 }
 
-// writeJob makes the job file of a job: a program with its arguments, and more keys.
+// writeJob writes the job file of a job: a program with its arguments, and more keys.
 func writeJob(m *cluster.Machine, name string, argv []string, keys ...string) error {
-	args, err := json.Marshal(argv[1:]) // YAML, too
+	args, err := json.Marshal(argv[1:]) // JSON is also YAML
 	if err != nil {
 		return err
 	}
@@ -83,13 +83,13 @@ var runcJobs = jobStarter{
 	stop:  []string{"runc", "--root", jobRoot + "/runc", "delete", "-f"},
 }
 
-// jobDirs are those of the node's that a job sees.
+// jobDirs are the node's directories that a job sees.
 var jobDirs = []string{"/bin", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr"}
 
 type object = map[string]any
 
-// runcConfig is what bpjail does as a config.json, but with a PID namespace in the place of Landlock, and without a
-// filter of system calls, which would take runc longer.
+// runcConfig is bpjail's isolation as a config.json, with a PID namespace instead of Landlock, and
+// without a system call filter, which would slow runc down.
 func runcConfig() object {
 	mounts := []object{
 		{"destination": "/proc", "type": "proc", "source": "proc", "options": []string{"nosuid", "noexec", "nodev"}},
@@ -126,8 +126,8 @@ func runcConfig() object {
 	}
 }
 
-// podman is the command with what it keeps below the root of jobs. Its containers are without a log, which the
-// others have none of on the node.
+// podman returns the command with its directories below jobRoot. Its containers have no log, like
+// the others on the node.
 func podman(words ...string) []string {
 	return append([]string{
 		"podman", "--root", jobRoot + "/podman", "--runroot", jobRoot + "/podman-run", "--storage-driver", "vfs",
@@ -141,7 +141,7 @@ var podmanJobs = jobStarter{
 		script := "#!/bin/sh\nexec " + strings.Join(podman("run", "-d", "--name", `"$1"`, "--network", "host", "--ulimit", fmt.Sprintf("nofile=%d:%d", jobFiles, jobFiles), "--ulimit", "nproc=1000:1000",
 			"--read-only", "--memory", fmt.Sprintf("%dm", jobMemMiB), "--pids-limit", strconv.Itoa(jobProcs), "--cap-drop", "all", "--security-opt", "no-new-privileges"), " ")
 		for _, dir := range jobDirs {
-			if dir != "/etc" { // it makes files there
+			if dir != "/etc" { // podman makes files there
 				script += " -v " + dir + ":" + dir + ":ro"
 			}
 		}
@@ -155,7 +155,7 @@ var podmanJobs = jobStarter{
 // with returns a command with one more argument.
 func with(argv []string, arg string) []string { return append(argv[:len(argv):len(argv)], arg) }
 
-// startJob is the time of a start, which returns when the program is executed.
+// startJob measures a start, which returns when the program is executed.
 func startJob(s jobStarter) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		const count = 20
@@ -182,7 +182,8 @@ func startJob(s jobStarter) func(context.Context, *bench) (float64, error) {
 	}
 }
 
-// jobMemory is what an idle job takes on the front end and on its node, with what looks after it there.
+// jobMemory measures the memory of an idle job on the front end and on its node, with its
+// supervisors.
 func jobMemory(s jobStarter) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (_ float64, err error) {
 		const count = 20
@@ -201,7 +202,8 @@ func jobMemory(s jobStarter) func(context.Context, *bench) (float64, error) {
 		m := s.machine(c)
 		all := func(argv []string, first, end int) error {
 			for i := first; i < end; i++ {
-				// Runc's container has the outputs of its caller, who would wait for their end.
+				// Runc's container inherits the outputs of its caller, which would wait for their
+				// end.
 				quiet := append([]string{"sh", "-c", `exec "$@" </dev/null >/dev/null 2>&1`, "sh"}, argv...)
 				if _, err := output(ctx, m, with(quiet, fmt.Sprint("bench", i))...); err != nil {
 					return err
@@ -214,7 +216,7 @@ func jobMemory(s jobStarter) func(context.Context, *bench) (float64, error) {
 				return 0, err
 			}
 		}
-		if err := all(s.start, 0, 1); err != nil { // what is there once
+		if err := all(s.start, 0, 1); err != nil { // what is needed only once
 			return 0, err
 		}
 		defer func() { err = errors.Join(err, all(s.stop, 0, count+1)) }()
@@ -230,7 +232,7 @@ func jobMemory(s jobStarter) func(context.Context, *bench) (float64, error) {
 	}
 }
 
-// listJobs is the time of "bpjob list" of 1,000 jobs that have run.
+// listJobs measures "bpjob list" with 1,000 jobs that have run.
 func listJobs(ctx context.Context, b *bench) (float64, error) {
 	const count = 1000
 	c, err := b.cluster(ctx, defaultNodes)
@@ -238,7 +240,7 @@ func listJobs(ctx context.Context, b *bench) (float64, error) {
 		return 0, err
 	}
 	const root = "/run/many"
-	// One runs, and the others are copies of what is kept of it.
+	// One runs, and the others are copies of its records.
 	script := fmt.Sprintf(`cd %s && BPJOB_ROOT=$PWD bpjob run -N 0 list0 && for i in $(seq %d); do
 		mkdir -p jobs/list$i/config sys/run/bpm/list$i && sed s/list0/list$i/ jobs/list0/config/bpm.yml >jobs/list$i/config/bpm.yml &&
 		cp sys/run/bpm/list0/list0.json sys/run/bpm/list$i/list$i.json && cp sys/run/bpm/list0/list0.lock sys/run/bpm/list$i/list$i.lock || exit
@@ -269,14 +271,14 @@ func listJobs(ctx context.Context, b *bench) (float64, error) {
 	return micros / 1000, err
 }
 
-// neighbours are jobs that do what they should not: a fork bomb, and a program that takes all memory that it may have.
+// neighbours are hostile jobs: a fork bomb, and a program that takes all memory that it may have.
 var neighbours = map[string]string{
 	"bomb": "exec perl -e 'while (1) { fork }'",
 	"hog":  "x=x; while :; do x=$x$x; done",
 }
 
-// neighbour is how long a service of a job takes to answer: the median, or the 99th percentile. Bad neighbours are beside
-// it on its node, or none.
+// neighbour measures the time in which a job's service answers: the median, or the 99th percentile,
+// with or without bad neighbours on its node.
 func neighbour(beside, worst bool) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (_ float64, err error) {
 		c, err := b.cluster(ctx, defaultNodes)
@@ -324,7 +326,7 @@ func startNeighbours(ctx context.Context, c *cluster.Cluster) error {
 func endNeighbours(ctx context.Context, c *cluster.Cluster) error {
 	var errs []error
 	for name := range neighbours {
-		res, err := c.Front.Exec(ctx, cluster.Root, with(bprocJobs.stop, name)...) // it says so if it has to kill
+		res, err := c.Front.Exec(ctx, cluster.Root, with(bprocJobs.stop, name)...) // it reports a failure if it had to kill
 		if err == nil && res.Code != 0 {
 			err = fmt.Errorf("stop %s: %s", name, res.Stderr)
 		}

@@ -32,7 +32,7 @@ func launcherArgv(args ...string) ([]string, error) {
 // library is the client library, for a program that is not installed.
 var library = bproc.Client{GhostPath: cluster.Prefix + "/lib/bproc/ghost"}
 
-// launcher does what args say, and prints a number.
+// launcher runs the measurement named in args, and prints a number.
 func launcher(ctx context.Context, args []string) error {
 	numbers := make([]int, len(args))
 	for i, a := range args[1:] {
@@ -59,7 +59,7 @@ func launcher(ctx context.Context, args []string) error {
 
 func node(i int) bproc.NodeID { return bproc.NodeID(i % defaultNodes) }
 
-// rates prints how many of count commands a second end, inflight at a time.
+// rates prints how many of count commands end per second, inflight at a time.
 func rates(inflight, count int, run func(i int) error) error {
 	var next atomic.Int64
 	var all errgroup.Group
@@ -103,7 +103,7 @@ func remoteVictim(ctx context.Context, i int) (victim, error) {
 	return victim{int(cmd.PID), cmd.Wait}, nil
 }
 
-// kills prints the median time, in milliseconds, to kill and wait for a process.
+// kills prints the median time to kill and wait for a process, in milliseconds.
 func kills(count int, start func(i int) (victim, error)) error {
 	var times []float64
 	for i := range count {
@@ -124,8 +124,8 @@ func kills(count int, start func(i int) (victim, error)) error {
 	return nil
 }
 
-// idle holds count remote processes. It says before it starts them that it is
-// there, and after that that they are, and waits for a line each time.
+// idle holds count remote processes. It prints a line before it starts them, and another one when
+// they run. After each it waits for a line of input.
 func idle(ctx context.Context, count int) error {
 	orders := bufio.NewScanner(os.Stdin)
 	fmt.Println("here")
@@ -147,7 +147,7 @@ func idle(ctx context.Context, count int) error {
 		}
 	}
 	for _, cmd := range cmds {
-		_ = cmd.Wait() // killed
+		_ = cmd.Wait() // it was killed
 	}
 	return nil
 }

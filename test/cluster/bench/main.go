@@ -48,7 +48,7 @@ func main() {
 	exit("bench", err)
 }
 
-// numbers are positive ones, with commas between them.
+// numbers are positive numbers, separated by commas.
 type numbers []int
 
 func (n *numbers) String() string {

@@ -11,20 +11,18 @@ import (
 	"bproc/test/cluster"
 )
 
-// memoryFigures are what an idle remote process costs the front end.
+// memoryFigures are the cost of an idle remote process to the front end.
 //
-// The front end of the cluster is a machine with a control group of its own, so
-// the kernel itself tells its memory from that of the nodes, although all are on
-// one host: the group is charged for what is in master, keeper, client and
-// ghosts, and for what the kernel allocates for them (stacks, page tables, task
-// structures, sockets). Pages of files are left out; they are shared, and can
-// be dropped. The figure is the difference that the processes make, divided by
-// their number.
+// The front end of the cluster is a machine with a control group of its own, so the kernel itself
+// separates its memory from that of the nodes, although all are on one host. The group is charged
+// for the memory of master, keeper, client and ghosts, and for the kernel's allocations for them
+// (stacks, page tables, task structures, sockets). Pages of files are excluded; they are shared,
+// and can be dropped. The figure is the increase by the processes, divided by their number.
 var memoryFigures = []figure{
 	{name: "memory.frontend", unit: "KiB", measure: frontMemory},
 }
 
-// idlers is how many processes one client holds.
+// idlers is the number of processes of one client.
 const idlers = 1000
 
 func frontMemory(ctx context.Context, b *bench) (_ float64, err error) {
@@ -52,8 +50,8 @@ func frontMemory(ctx context.Context, b *bench) (_ float64, err error) {
 	return (used[1] - used[0]) / idlers / 1024, nil
 }
 
-// memory returns what the machine's control group is charged for, without the
-// pages of files.
+// memory returns the memory that the machine's control group is charged for, without the pages of
+// files.
 func memory(m *cluster.Machine) (float64, error) {
 	for _, version := range []struct{ dir, usage, files, shared string }{
 		{"/sys/fs/cgroup", "memory.current", "file", "shmem"},

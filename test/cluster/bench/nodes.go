@@ -13,9 +13,9 @@ import (
 	"bproc/test/cluster/manynodes"
 )
 
-// nodesFigures are what 4,000 nodes cost that do nothing. They are simulated: slaves that speak
-// the real protocol, in one program (package manynodes), against a real front end. Time and
-// processors are shared by both, as the figures of connecting are.
+// nodesFigures are the costs of 4,000 idle nodes. They are simulated: slaves that speak the real
+// protocol, in one program (package manynodes), against a real front end. Both share the machine,
+// so times to connect include the slaves' share.
 func nodesFigures(nodes int) []figure {
 	return []figure{
 		{name: fmt.Sprint("nodes.connect.", nodes), unit: "s", runs: 1, measure: connectNodes},
@@ -33,7 +33,7 @@ type crew struct {
 	cluster *cluster.Cluster
 	nodes   *manynodes.Crew
 	took    time.Duration // until all were up
-	used    float64       // seconds of a processor by the master for that
+	used    float64       // processor seconds of the master for that
 	before  float64       // memory of the front end before
 	after   float64
 }
@@ -45,7 +45,7 @@ func (b *bench) manyNodes(ctx context.Context) (_ *crew, err error) {
 	}
 	c, err := cluster.New(ctx, cluster.Config{
 		Nodes: 1, NoSlaves: true, MasterConfig: fmt.Sprintf("expected-nodes %d\nlease 120\n", b.nodes),
-		MasterArgs: []string{"--state", "/run/bproc-state"}, // in memory: enrolling is not what is measured
+		MasterArgs: []string{"--state", "/run/bproc-state"}, // in memory: enrolling is not measured
 	})
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (w *crew) start(ctx context.Context) (err error) {
 	return err
 }
 
-// settleTime is how long a daemon may take to give back what it does not need.
+// settleTime is how long a daemon may take to release memory that it does not need.
 const settleTime = 45 * time.Second
 
 func (w *crew) settledMemory() (float64, error) {
@@ -119,8 +119,8 @@ func connectNodes(ctx context.Context, b *bench) (float64, error) {
 	return w.took.Seconds(), nil
 }
 
-// connectTime is the processor time of the master for each node that connects. It does not depend on
-// what else the machine does, as the time until all are up does.
+// connectTime measures the processor time of the master for each node that connects. Unlike the
+// time until all are up, it does not depend on other load of the machine.
 func connectTime(ctx context.Context, b *bench) (float64, error) {
 	w, err := b.manyNodes(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func connectTime(ctx context.Context, b *bench) (float64, error) {
 	return 1000 * w.used / float64(w.size), nil
 }
 
-// statNodes is the time of bpstat.
+// statNodes measures bpstat.
 func statNodes(ctx context.Context, b *bench) (float64, error) {
 	w, err := b.manyNodes(ctx)
 	if err != nil {
@@ -149,7 +149,8 @@ func statNodes(ctx context.Context, b *bench) (float64, error) {
 	return micros / 1000, err
 }
 
-// memoryOfNodes is what one costs the front end, with what the kernel has for its connection.
+// memoryOfNodes measures the memory of one node on the front end, including the kernel's for its
+// connection.
 func memoryOfNodes(ctx context.Context, b *bench) (float64, error) {
 	w, err := b.manyNodes(ctx)
 	if err != nil {
@@ -158,10 +159,10 @@ func memoryOfNodes(ctx context.Context, b *bench) (float64, error) {
 	return (w.after - w.before) / float64(w.size) / 1024, nil
 }
 
-// idleTime is how long nothing is done.
+// idleTime is the length of the idle period.
 const idleTime = 20 * time.Second
 
-// idleNodes is the processor time of the master, in parts of one processor.
+// idleNodes measures the processor time of the master, as a fraction of one processor.
 func idleNodes(ctx context.Context, b *bench) (float64, error) {
 	w, err := b.manyNodes(ctx)
 	if err != nil {
@@ -183,8 +184,8 @@ func (w *crew) masterTime() (float64, error) {
 	return done.cpu / 1000, err
 }
 
-// stormOfNodes is the time from the end of a cut of all links until all nodes have been answered
-// over them. They have questions, asked during the cut.
+// stormOfNodes measures the time from the end of a cut of all links until all nodes have got
+// answers over them to questions that they asked during the cut.
 func stormOfNodes(ctx context.Context, b *bench) (float64, error) {
 	w, err := b.manyNodes(ctx)
 	if err != nil {

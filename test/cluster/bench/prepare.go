@@ -8,14 +8,14 @@ import (
 	"bproc/test/cluster"
 )
 
-// preparation is what a view does for many processes before anybody looks.
+// preparation is the work of a view for many processes before any program reads them.
 type preparation struct {
 	cost   float64       // processor time of the server, the master and the nodes, in milliseconds
 	length time.Duration // from the server's start
 }
 
-// firstFigures are the first look of all at processes that the view was prepared for, beside
-// the first one at the native processes.
+// firstFigures are the very first listing of processes that the view has prepared, compared with
+// the first listing of native processes.
 func firstFigures(n int) []figure {
 	first := func(value func(*sight) float64) func(context.Context, *bench) (float64, error) {
 		return func(ctx context.Context, b *bench) (float64, error) {
@@ -34,7 +34,7 @@ func firstFigures(n int) []figure {
 	}
 }
 
-// ofPreparation is something about the preparation for so many processes.
+// ofPreparation returns a value of the preparation for a number of processes.
 func ofPreparation(n int, value func(*preparation) float64) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		w, err := b.preparedSight(ctx, n)
@@ -45,8 +45,8 @@ func ofPreparation(n int, value func(*preparation) float64) func(context.Context
 	}
 }
 
-// prepare has another view, which prepares itself, take the place of the lazy one, and looks at
-// all processes for the first time.
+// prepare replaces the lazy view by another one, which prepares itself, and lists all processes for
+// the first time.
 func (w *sight) prepare(ctx context.Context) (err error) {
 	if err := w.endView(ctx); err != nil {
 		return err
@@ -82,14 +82,14 @@ func (w *sight) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// A view is prepared when it has been asked nothing for the first of these times, which is longer
-// than it waits before it begins; but the second is the most that is waited for.
+// A view is prepared when it had no requests for still, which is longer than it waits before it
+// begins, but after mostPrepared at the latest.
 const (
 	still        = 6 * time.Second
 	mostPrepared = 2 * time.Minute
 )
 
-// awaitPrepared returns how long after its start the server was asked something last.
+// awaitPrepared returns the time from the server's start to its last request.
 func (w *sight) awaitPrepared() (time.Duration, error) {
 	begin := time.Now()
 	last, changed := -1.0, begin

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// lookFigures are programs that look at many processes: remote ones in the view of
-// the front end, compared with as many native ones on another machine; and what the
-// server of the view costs. All processes are idle. The view is asked for fresh data
-// each time. There are as many processes as a figure says, and no others: those of the sizes
-// before have ended. What the server costs is with as many as there are in the end.
+// lookFigures are programs that list many processes: remote ones in the view of the front end,
+// compared with as many native ones on another machine; and the cost of the view's server. All
+// processes are idle. The view is asked for fresh data each time. There are exactly as many
+// processes as the figure says: those of smaller sizes have ended. The cost of the server is
+// measured with the final number.
 //
-// Those with "cold" are the first look of all at the processes, by anybody, through a view
-// that does nothing before (--lazy); those with "first" are the same through one that has
-// prepared itself, or has had two minutes for it. All others are of that one. Those with
-// "requests" do not depend on what else the machine does: how often the kernel has asked the
-// server.
+// Figures with "cold" are the very first listing of the processes, through a view that does nothing
+// before (--lazy). Figures with "first" are the same through a view that has prepared itself, or
+// has had two minutes for it. All others use that view. Figures with "requests" do not depend on
+// other load of the machine: they count the kernel's requests to the server.
 func lookFigures(sizes []int) []figure {
 	var all []figure
 	for _, n := range sizes {
@@ -39,7 +38,7 @@ func lookFigures(sizes []int) []figure {
 		figure{name: "procfs.top", unit: "ms/s", runs: 3, measure: viewTime(most, "top -b -n4 -d1", 3)})
 }
 
-// lookers are the programs, coldLook is the one that looks first.
+// lookers are the programs; coldLook is the one that runs first.
 var lookers = []struct{ name, command string }{
 	{"ps.e", "ps -e"},
 	{"ps.aux", coldLook},
@@ -49,7 +48,7 @@ var lookers = []struct{ name, command string }{
 
 const coldLook = "ps aux"
 
-// coldFigures are of new processes in each run. To make very many takes long.
+// coldFigures use new processes in each run. Making very many takes long.
 func coldFigures(n int) []figure {
 	base := fmt.Sprintf("ps.aux.cold.native.%d", n)
 	runs := 0
@@ -78,7 +77,7 @@ func coldFigures(n int) []figure {
 	}
 }
 
-// look is the time that a program takes, when nobody has looked for some time.
+// look measures a program after a time without listings.
 func look(n int, rest time.Duration, command string, in func(*sight) *dialogue) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		w, err := b.preparedSight(ctx, n)
@@ -90,7 +89,7 @@ func look(n int, rest time.Duration, command string, in func(*sight) *dialogue) 
 	}
 }
 
-// requests is how often the server is asked while a program looks as in [look].
+// requests counts the requests to the server while a program runs as in [look].
 func requests(n int, command string) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		w, err := b.preparedSight(ctx, n)
@@ -105,7 +104,7 @@ func requests(n int, command string) func(context.Context, *bench) (float64, err
 	}
 }
 
-// viewMemory is what the server of the view has for each process.
+// viewMemory measures the memory of the view's server for each process.
 func viewMemory(n int) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		w, err := b.preparedSight(ctx, n)
@@ -117,15 +116,15 @@ func viewMemory(n int) func(context.Context, *bench) (float64, error) {
 	}
 }
 
-// viewTime is the processor time of the server in each of some seconds, while a command
-// runs among so many processes.
+// viewTime measures the processor time of the server per second, while a command runs with a number
+// of processes.
 func viewTime(n int, command string, seconds float64) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		w, err := b.preparedSight(ctx, n)
 		if err != nil {
 			return 0, err
 		}
-		time.Sleep(2 * pause) // what is still done for the look before
+		time.Sleep(2 * pause) // remaining work for the listing before
 		before, err := w.used()
 		if err != nil {
 			return 0, err

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// restartFigures are how long commands have to wait when the master is killed and
-// started again: until "bpsh 0 true" has ended, with so many processes that live.
+// restartFigures measure how long commands wait when the master is killed and started again: until
+// "bpsh 0 true" has ended, with a number of living processes.
 var restartFigures = []figure{
 	{name: "restart.1000", unit: "ms", measure: restart(idlers)},
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// pidMax is where the kernel has the end of the numbers of processes. Those of the
-// machines of a cluster have one here, too.
+// pidMax is the kernel's file with the end of the process numbers. It applies to the machines of a
+// cluster, too.
 const pidMax = "/proc/sys/kernel/pid_max"
 
-// roomFor makes room for the numbers of so many processes, and as many others. The cluster
-// puts it back in the end.
+// roomFor makes room for the numbers of a number of processes, and as many others. The cluster
+// restores the limit in the end.
 func (b *bench) roomFor(processes int) error {
 	text, err := os.ReadFile(pidMax)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"bproc/test/cluster"
 )
 
-// sight is many remote processes, as many native ones on a machine without remote ones,
-// and shells that can look at them. All processes are idle.
+// sight has many remote processes, as many native ones on a machine without remote ones, and shells
+// that can list them. All processes are idle.
 type sight struct {
 	n              int
 	machines       *cluster.Cluster
@@ -22,19 +22,18 @@ type sight struct {
 	native, inView *dialogue
 	alone          float64 // memory of the server without the processes, in KiB
 
-	// What the first look of all at the processes took, by a view that had done nothing
-	// before, and by one that had prepared itself.
+	// The very first listing of the processes, by a view that had done nothing before, and by one
+	// that had prepared itself.
 	cold, first struct{ native, inView, requests float64 }
 
-	// What it took that to prepare itself; nil: the view is the other one.
+	// The cost of preparing it; nil: the view is the lazy one.
 	prepared *preparation
 }
 
 // viewDir is where bpns looks for the view.
 const viewDir = "/run/bproc/proc"
 
-// sightOf returns one of a size. There is one at a time, and nothing else that has many
-// processes.
+// sightOf returns a sight of a size. There is one at a time, and nothing else has many processes.
 func (b *bench) sightOf(ctx context.Context, n int) (*sight, error) {
 	if b.sight != nil && b.sight.n == n {
 		return b.sight, nil
@@ -42,7 +41,7 @@ func (b *bench) sightOf(ctx context.Context, n int) (*sight, error) {
 	return b.newSight(ctx, n)
 }
 
-// preparedSight is sightOf with a view as it is by default. The other one is lazy.
+// preparedSight is sightOf with a view in its default configuration. The other one is lazy.
 func (b *bench) preparedSight(ctx context.Context, n int) (*sight, error) {
 	w, err := b.sightOf(ctx, n)
 	if err != nil || w.prepared != nil {
@@ -51,7 +50,7 @@ func (b *bench) preparedSight(ctx context.Context, n int) (*sight, error) {
 	return w, w.prepare(ctx)
 }
 
-// newSight returns one whose processes nobody has looked at but once.
+// newSight returns a sight whose processes were listed only once.
 func (b *bench) newSight(ctx context.Context, n int) (*sight, error) {
 	if err := errors.Join(b.sight.close(ctx), b.many.close()); err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (w *sight) gather(ctx context.Context, c *cluster.Cluster) (err error) {
 	return err
 }
 
-// close ends them, also when the context has ended.
+// close ends the processes, even if the context has ended.
 func (w *sight) close(ctx context.Context) error {
 	if w == nil {
 		return nil
@@ -120,7 +119,7 @@ func (w *sight) close(ctx context.Context) error {
 	return errors.Join(err, w.crowds.close())
 }
 
-// endView ends the view, and the shell that has it.
+// endView ends the view, and the shell in it.
 func (w *sight) endView(ctx context.Context) error {
 	var errs []error
 	if w.inView != nil {
@@ -135,7 +134,7 @@ func (w *sight) endView(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// run has a shell execute a command, and returns how long that takes in milliseconds.
+// run executes a command in a shell, and returns its time in milliseconds.
 func (d *dialogue) run(command string) (float64, error) {
 	begin := time.Now()
 	if _, err := fmt.Fprintf(d.stdin, "%s >/dev/null; echo\n", command); err != nil {
@@ -145,7 +144,7 @@ func (d *dialogue) run(command string) (float64, error) {
 	return milliseconds(time.Since(begin)), err
 }
 
-// about returns the fields that one of the server's files in /proc has from a word on.
+// about returns the fields after a word in one of the server's files in /proc.
 func (w *sight) about(file, word string) ([]string, error) {
 	pid, err := w.view.PID()
 	if err != nil {
@@ -154,7 +153,7 @@ func (w *sight) about(file, word string) ([]string, error) {
 	return about(w.front, pid, file, word)
 }
 
-// about returns the fields that one of a process's files in /proc has from a word on.
+// about returns the fields after a word in one of a process's files in /proc.
 func about(m *cluster.Machine, pid int, file, word string) ([]string, error) {
 	text, err := m.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
@@ -167,8 +166,8 @@ func about(m *cluster.Machine, pid int, file, word string) ([]string, error) {
 	return strings.Fields(rest), nil
 }
 
-// requests returns how often the server has read while something is done: once for each
-// request of the kernel, and a few times what nodes tell.
+// requests returns how often the server has read during an operation: once for each request of the
+// kernel, and a few times messages of nodes.
 func (w *sight) requests(do func() error) (float64, error) {
 	before, err := w.reads()
 	if err != nil {
@@ -190,7 +189,7 @@ func (w *sight) reads() (float64, error) {
 	return sum(fields[:1], nil)
 }
 
-// memory returns what the server has, in KiB.
+// memory returns the memory of the server, in KiB.
 func (w *sight) memory() (float64, error) {
 	fields, err := w.about("status", "VmRSS:")
 	if err != nil {
@@ -219,7 +218,7 @@ func used(m *cluster.Machine, pid int) (float64, error) {
 	return ticks * 10, err
 }
 
-// sum returns the sum of some numbers without that of others.
+// sum returns the sum of with minus the sum of without.
 func sum(with, without []string) (total float64, err error) {
 	for i, list := range [][]string{with, without} {
 		for _, text := range list {

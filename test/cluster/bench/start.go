@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// startFigures are about starting commands. start.latency is the time of
-// "bpsh 0 true" as its caller sees it; the figures below it say where it goes:
-// what it is to run any Go program of that kind, what it is to run true itself,
-// and what the network takes for one question and answer. What remains is the
-// ghost, the daemons and their wake-ups: start.cpu is the processor time of all
-// daemons for one command, and start.switches how often they wake up.
+// startFigures measure the start of commands. start.latency is the time of "bpsh 0 true" as its
+// caller sees it. The figures below it are its parts: the time to run any Go program of that kind,
+// to run true itself, and of one question and answer on the network. The rest is the ghost, the
+// daemons and their wake-ups: start.cpu is the processor time of all daemons for one command, and
+// start.switches the number of their wake-ups.
 var startFigures = []figure{
 	{name: "start.sh", unit: "ms", measure: latency("sh", "-c", "true")},
 	{name: "start.latency", unit: "ms", base: "start.sh", measure: latency("bpsh", "0", "true")},
@@ -28,11 +27,11 @@ var startFigures = []figure{
 	{name: "start.rate.client", unit: "commands/s", base: "start.rate.native", measure: launch("remote", "64", "2000")},
 }
 
-// samples is how many commands one run starts.
+// samples is the number of commands in one run.
 const samples = 300
 
-// spawn starts commands on the front end, and returns the median time of one in
-// microseconds, and how many a second have ended.
+// spawn starts commands on the front end, and returns the median time of one in microseconds, and
+// how many have ended per second.
 func spawn(ctx context.Context, b *bench, nodes, inflight int, argv ...string) (micros, rate float64, err error) {
 	c, err := b.cluster(ctx, nodes)
 	if err != nil {
@@ -65,7 +64,7 @@ func rate(inflight int) func(context.Context, *bench) (float64, error) {
 	}
 }
 
-// launch has this program measure on the front end.
+// launch runs a measurement of this program on the front end.
 func launch(args ...string) func(context.Context, *bench) (float64, error) {
 	return func(ctx context.Context, b *bench) (float64, error) {
 		c, err := b.cluster(ctx, defaultNodes)
@@ -86,7 +85,7 @@ func launch(args ...string) func(context.Context, *bench) (float64, error) {
 	}
 }
 
-// roundTrip is the time of one byte from the front end to a node and back.
+// roundTrip measures one byte from the front end to a node and back.
 func roundTrip(ctx context.Context, b *bench) (float64, error) {
 	c, err := b.cluster(ctx, defaultNodes)
 	if err != nil {

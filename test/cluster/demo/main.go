@@ -1,6 +1,6 @@
-// Demo is a first look at bproc: it starts a front end and three nodes in
-// namespaces on this machine, shows what they can do, and leaves a shell on the
-// front end. When the shell ends, so does everything else.
+// Demo is a first look at bproc. It starts a front end and three nodes in namespaces on this
+// machine, shows their features, and leaves a shell on the front end. Everything ends with the
+// shell.
 package main
 
 import (
@@ -19,12 +19,12 @@ import (
 	"bproc/test/cluster/demo/tour"
 )
 
-// prompt is that of the shell, and of what is shown before.
+// prompt is the prompt of the shell, and of the lines shown before.
 const prompt = "front# "
 
 func main() {
-	// Ctrl-C ends what is being shown; the terminal goes back and forth between
-	// this program and the shell, which must not stop it.
+	// Ctrl-C ends the demonstration. The terminal passes between this program and the shell, which
+	// must not stop this program.
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	signal.Ignore(unix.SIGTTOU)
 	err := run(ctx)
@@ -67,7 +67,7 @@ func run(ctx context.Context) (err error) {
 	return shell(ctx, c.Front)
 }
 
-// shell leaves the terminal to a shell on the front end until it ends.
+// shell leaves the terminal to a shell on the front end until the shell ends.
 func shell(ctx context.Context, m *cluster.Machine) error {
 	cmd := m.Command(ctx, cluster.Root, "bash", "--norc", "-i")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -81,7 +81,7 @@ func shell(ctx context.Context, m *cluster.Machine) error {
 	if err := unix.IoctlSetPointerInt(int(os.Stdin.Fd()), unix.TIOCSPGRP, syscall.Getpgrp()); err != nil {
 		return fmt.Errorf("take the terminal back: %w", err)
 	}
-	// Its status is that of the last command, which is not ours to judge.
+	// Its status is that of the last command, which is of no interest here.
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		return nil
 	}

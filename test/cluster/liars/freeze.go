@@ -13,15 +13,15 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// freezer is how control groups of a version are frozen.
+// freezer describes how control groups of a version are frozen.
 type freezer struct {
 	top          string // of the hierarchy
-	file         string // what to write to
+	file         string // file to write to
 	freeze, thaw string
-	says, frozen string // what to read, and what it says then
+	says, frozen string // file to read, and its text when frozen
 }
 
-// findFreezer prefers version 1, in which nothing but thawing gets life into a process.
+// findFreezer prefers version 1, in which a frozen process does nothing until it is thawed.
 func findFreezer() (freezer, error) {
 	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 	if err != nil {
@@ -63,8 +63,8 @@ func (g *ghost) freeze() error {
 	})
 }
 
-// removeGroup removes a control group when nobody is in it. Whoever is moves away: a ghost
-// that has got SIGKILL stays until its process has ended.
+// removeGroup removes a control group after moving its processes away: a ghost that has got SIGKILL
+// stays until its process has ended.
 func removeGroup(dir string) error {
 	return eventually("the control group is empty", func() bool {
 		text, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))

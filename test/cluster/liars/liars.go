@@ -18,11 +18,11 @@ import (
 // Variable makes a program a liar.
 const Variable = "BPROCTEST_LIARS"
 
-// Kinds are what a liar can name as its ghost.
+// Kinds are the kinds of processes that a liar can name as its ghost.
 var Kinds = []string{"vfork", "filtered", "frozen", "idle"}
 
-// Main does what its arguments say: a kind, the number of a user, and that of a node. It
-// says "named" when it has asked for a process, and ends with its standard input.
+// Main runs a liar. Its arguments are a kind, the number of a user, and that of a node. It prints
+// "named" when it has asked for a process, and ends with its standard input.
 func Main(args []string) error {
 	if len(args) == 1 {
 		return role(args[0])
@@ -45,10 +45,10 @@ func Main(args []string) error {
 	return errors.Join(name(g.pid, user, node), g.end())
 }
 
-// name asks for a process whose ghost is a child of this process, and waits for the end of
-// standard input.
+// name asks for a process whose ghost is a child of this process, and waits for the end of standard
+// input.
 func name(pid, user, node int) error {
-	// The saved user stays root: the ghost is to be cleaned up.
+	// The saved user stays root, so that the ghost can be cleaned up.
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(user, user, 0), syscall.Setresuid(user, user, 0)); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func name(pid, user, node int) error {
 	return errors.Join(err, syscall.Setresuid(0, 0, 0))
 }
 
-// ghost is what a liar has.
+// ghost is the process that a liar names.
 type ghost struct {
 	pid  int
 	undo []func() error
@@ -122,7 +122,7 @@ func self(name string, attr *syscall.ProcAttr) (pid int, err error) {
 	return syscall.ForkExec("/proc/self/exe", []string{"liar", name}, attr)
 }
 
-// starve leaves a ghost no processor: it runs when nobody else does where somebody does.
+// starve keeps a ghost from running: it is idle on a processor on which another process spins.
 func (g *ghost) starve(attr *syscall.ProcAttr) error {
 	spinner, err := self("spin", attr)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// role does what a child of a liar does.
+// role runs the role of a child of a liar.
 func role(name string) error {
 	switch name {
 	case "vfork":
@@ -23,20 +23,20 @@ func role(name string) error {
 	return fmt.Errorf("no role %q", name)
 }
 
-// vfork makes a child that shares its memory, and waits for it in the kernel: nothing but
-// SIGKILL gets it out of there.
+// vfork makes a child that shares its memory, and waits for it in the kernel, which only SIGKILL
+// ends.
 func vfork() error {
 	flags := uintptr(unix.CLONE_VM | unix.CLONE_VFORK | int(unix.SIGCHLD))
 	if pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, flags, 0, 0, 0, 0, 0); errno != 0 || pid != 0 {
 		return errno
 	}
 	for {
-		_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0) // until a signal, of which there may be several
+		_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0) // until a signal; there may be several
 	}
 }
 
-// filtered executes the ghost's image with a filter that answers kill(2), by which a ghost
-// says that it is done.
+// filtered executes the ghost's image with a filter that answers kill(2), by which a ghost says
+// that it is done.
 func filtered() error {
 	code := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},

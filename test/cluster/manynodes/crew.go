@@ -15,7 +15,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// Crew is nodes that run in a program of their own, in the network of a machine.
+// Crew has nodes that run in one program, in the network of a machine.
 type Crew struct {
 	cluster *cluster.Cluster
 	machine int
@@ -51,7 +51,7 @@ func Start(ctx context.Context, c *cluster.Cluster, machine int) (_ *Crew, err e
 	return w, nil
 }
 
-// Ask has the nodes do something, and returns their answer; see [Main].
+// Ask makes the nodes carry out a command, and returns their answer; see [Main].
 func (w *Crew) Ask(command string) (string, error) {
 	if _, err := fmt.Fprintln(w.stdin, command); err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func (w *Crew) Ask(command string) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// Join enrols so many nodes.
+// Join enrols a number of nodes.
 func (w *Crew) Join(ctx context.Context, nodes int) error {
 	socket, err := w.cluster.Front.Path("/run/bproc/master.sock")
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *Crew) Join(ctx context.Context, nodes int) error {
 	return err
 }
 
-// Cut cuts the network for so long that no link has a connection any more. Heal follows.
+// Cut cuts the network until no link has a connection any more. Heal must follow.
 func (w *Crew) Cut() error {
 	if err := w.cluster.Cut(w.machine); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (w *Crew) Cut() error {
 	return err
 }
 
-// Heal mends the network, and waits until all links go on.
+// Heal restores the network, and waits until all links go on.
 func (w *Crew) Heal() error {
 	if err := w.cluster.Heal(w.machine); err != nil {
 		return err

@@ -15,11 +15,12 @@ import (
 	"bproc/wire"
 )
 
-// Variable makes a program nodes.
+// Variable makes a program run nodes.
 const Variable = "BPROCTEST_MANYNODES"
 
-// atOnce is how many nodes connect at a time: no more than a master lets prove who they are. Fewer
-// join: a master that is slow to write each down is not to keep one waiting for too long.
+// atOnce is the number of nodes that connect at a time: no more than a master authenticates
+// concurrently. Fewer join at a time: a master that is slow to record each must not keep one
+// waiting for too long.
 const (
 	atOnce     = 64
 	joinAtOnce = 8
@@ -28,10 +29,10 @@ const (
 // commandTime bounds each command.
 const commandTime = 10 * time.Minute
 
-// noCall is a call that there is not, which the master answers like any.
+// noCall is an unknown call, which the master answers like any other.
 const noCall = 200
 
-// crew is all nodes.
+// crew has all nodes.
 type crew struct {
 	addr  string
 	dir   string
@@ -40,16 +41,16 @@ type crew struct {
 	round uint64
 }
 
-// Main does what its standard input says, a command each line, and answers each with a line
+// Main carries out the commands on its standard input, one each line, and answers each with a line
 // when it is done. Its arguments are the address of the master and a directory for identities.
 //
-//	join FILE   a node for each token in the file
-//	connect     all
-//	ask         each asks the master something
-//	hear        each hears the answer: all that was said before has come there
+//	join FILE   joins a node for each token in the file
+//	connect     connects all
+//	ask         each asks the master a question
+//	hear        each gets the answer: the master has received all earlier messages
 //	cut         waits until none has a connection
 //	up          waits until all have one
-//	count       says how many processes run, and how many have ended
+//	count       prints how many processes run, and how many have ended
 func Main(args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("%d arguments", len(args))
@@ -131,7 +132,7 @@ func (c *crew) join(ctx context.Context, file string) error {
 	return all.Wait()
 }
 
-// each does something on all nodes, so many at a time.
+// each runs do for all nodes, up to limit at a time.
 func (c *crew) each(do func(*node) error, limit int) error {
 	var all errgroup.Group
 	all.SetLimit(limit)

@@ -17,7 +17,7 @@ import (
 	"bproc/wire/link"
 )
 
-// node is one of them.
+// node is a simulated node.
 type node struct {
 	addr     string
 	host     string
@@ -26,11 +26,11 @@ type node struct {
 	session *link.Session
 	control link.Stream
 
-	mu      sync.Mutex // held while something is said on the control stream, too
-	last    uint64     // event that was told
+	mu      sync.Mutex // also held while something is written to the control stream
+	last    uint64     // number of the last event
 	numbers int
-	procs   map[wire.PID]uint64 // that run, and their births
-	killed  int                 // that have ended
+	procs   map[wire.PID]uint64 // running ones, with their births
+	killed  int                 // number of ended ones
 	granted chan struct{}       // closed when it has numbers
 	once    sync.Once
 	echoes  chan uint64 // numbers of the answers to questions
@@ -45,7 +45,7 @@ func (n *node) join(ctx context.Context, dir, token string) (err error) {
 // dials is how often a node tries to connect.
 const dials = 10
 
-// connect opens a session, says what there is, and waits until the node has numbers.
+// connect opens a session, sends the inventory, and waits until the node has numbers.
 func (n *node) connect(ctx context.Context, group *errgroup.Group) error {
 	hello := wire.Hello{Version: wire.Version, Arch: "amd64", Host: n.host, BootID: "boot-" + n.host}
 	cfg := link.DialConfig{Addr: n.addr, Identity: n.identity, Hello: hello, Log: slog.New(slog.DiscardHandler)}
@@ -86,7 +86,7 @@ func (n *node) say(number uint64, m wire.Message) error {
 	return wire.Write(n.control, number, m)
 }
 
-// tell tells what has happened to a process.
+// tell sends an event.
 func (n *node) tell(e wire.Event) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -99,13 +99,13 @@ func (n *node) tell(e wire.Event) error {
 		}
 		delete(n.procs, e.PID)
 		n.killed++
-	default: // of the others nothing is remembered
+	default: // other kinds are not recorded
 	}
 	n.last++
 	return wire.Write(n.control, 0, &wire.Events{First: n.last, Events: []wire.Event{e}})
 }
 
-// listen does what the master says on the control stream.
+// listen handles the master's messages on the control stream.
 func (n *node) listen(ctx context.Context) error {
 	reader := wire.NewReader(n.control)
 	for {
@@ -135,7 +135,7 @@ func (n *node) listen(ctx context.Context) error {
 	}
 }
 
-// signal has a process end by a signal, as most do by most.
+// signal ends a process by a signal, as most signals do.
 func (n *node) signal(m *wire.Signal) error {
 	sig := unix.Signal(binary.LittleEndian.Uint32(m.Info))
 	if m.Seq != 0 {
@@ -150,7 +150,7 @@ func (n *node) signal(m *wire.Signal) error {
 	return nil
 }
 
-// accept takes what is to be started. It has no output, and reads nothing.
+// accept handles launches. The processes have no output, and read nothing.
 func (n *node) accept(ctx context.Context, group *errgroup.Group) error {
 	for {
 		stream, err := n.session.Accept(ctx)
@@ -167,7 +167,7 @@ func (n *node) accept(ctx context.Context, group *errgroup.Group) error {
 			if err := n.tell(wire.Event{Kind: wire.EventSpawned, PID: spawn.PID, Birth: spawn.Launch}); err != nil {
 				return err
 			}
-			for err == nil { // to the end of the stream
+			for err == nil { // until the end of the stream
 				_, _, err = reader.Read()
 			}
 			return stream.Close()
@@ -190,7 +190,7 @@ func (n *node) hear(ctx context.Context, number uint64) error {
 	}
 }
 
-// isUp reports whether the node has a connection, of its first session.
+// isUp reports whether the node has a connection, in its first session.
 func (n *node) isUp() bool {
 	up, _, _ := n.session.Connected()
 	return up && n.session.Err() == nil

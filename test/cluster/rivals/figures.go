@@ -88,7 +88,7 @@ func (r *rivals) tables() [][]figure {
 	}
 }
 
-// producer and consumer are those of bytes.
+// producer returns the command that writes the bytes.
 func (r *rivals) producer() string {
 	const block = 256 << 10
 	return fmt.Sprintf("dd if=/dev/zero bs=%d count=%d status=none", block, r.bytes/block)
@@ -102,7 +102,7 @@ func (r *rivals) bytesIn(ctx context.Context, w way) (result, error) {
 	return r.through(ctx, r.producer()+" | "+strings.Join(at(w.argv, 0), " ")+" wc -c")
 }
 
-// through runs a line of shell that ends with the number of bytes.
+// through runs a shell line that ends with the number of bytes.
 func (r *rivals) through(ctx context.Context, line string) (result, error) {
 	begin := time.Now()
 	text, err := output(ctx, r.c.Front, "bash", "-c", line)
@@ -113,10 +113,10 @@ func (r *rivals) through(ctx context.Context, line string) (result, error) {
 	return result{value: float64(r.bytes) / 1e6 / took}, nil
 }
 
-// idlers is how many commands are idle.
+// idlers is the number of idle commands.
 const idlers = 100
 
-// memory is what the control group of the front end is charged for, for one command.
+// memory measures the memory that the front end's control group is charged for, per command.
 func (r *rivals) memory(ctx context.Context, w way) (result, error) {
 	before, err := charged(r.c.Front)
 	if err != nil {
@@ -132,11 +132,11 @@ func (r *rivals) memory(ctx context.Context, w way) (result, error) {
 	}
 	all, err := r.awaitSleepers(ctx, idlers)
 	after, chargedErr := charged(r.c.Front)
-	for _, n := range r.c.Nodes[:4] { // the ends of the commands are theirs
+	for _, n := range r.c.Nodes[:4] { // the commands end there
 		_, killErr := n.Exec(ctx, cluster.Root, "pkill", "-x", "sleep")
 		err = errors.Join(err, killErr)
 	}
-	_ = cmd.Process.Kill() // those that did not come so far end with it, or by themselves
+	_ = cmd.Process.Kill() // commands that did not start end with it, or by themselves
 	_ = cmd.Wait()         // of commands that were killed
 	if !all {
 		return result{failed: 1}, errors.Join(err, chargedErr)
@@ -144,10 +144,11 @@ func (r *rivals) memory(ctx context.Context, w way) (result, error) {
 	return result{value: (after - before) / idlers / 1024}, errors.Join(err, chargedErr)
 }
 
-// sleepTime is how long that many commands may take to start.
+// sleepTime is how long the commands may take to start.
 const sleepTime = 5 * time.Minute
 
-// awaitSleepers waits until so many commands run on the first nodes, and reports whether they do.
+// awaitSleepers waits until a number of commands run on the first nodes, and reports whether they
+// do.
 func (r *rivals) awaitSleepers(ctx context.Context, count int) (bool, error) {
 	for deadline := time.Now().Add(sleepTime); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		found := 0
@@ -165,7 +166,7 @@ func (r *rivals) awaitSleepers(ctx context.Context, count int) (bool, error) {
 	return false, ctx.Err()
 }
 
-// charged returns what a machine's control group is charged for, without pages of files.
+// charged returns the memory that a machine's control group is charged for, without pages of files.
 func charged(m *cluster.Machine) (float64, error) {
 	for _, version := range []struct{ dir, usage, files, shared string }{
 		{"/sys/fs/cgroup", "memory.current", "file", "shmem"},

@@ -65,7 +65,7 @@ type way struct {
 	argv []string
 }
 
-// result is what one run of a figure has.
+// result is the result of one run of a figure.
 type result struct {
 	value  float64
 	failed int
@@ -99,7 +99,7 @@ func (r *rivals) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// table measures figures and prints them, a rival in each line.
+// table measures figures and prints them, one line per rival.
 func (r *rivals) table(ctx context.Context, figures []figure) error {
 	values := map[string][]float64{} // by rival and figure
 	failed := map[string]int{}
@@ -157,7 +157,7 @@ func median(values []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// output runs a command in a machine and returns what it prints.
+// output runs a command in a machine and returns its output.
 func output(ctx context.Context, m *cluster.Machine, argv ...string) (string, error) {
 	res, err := m.Exec(ctx, cluster.Root, argv...)
 	if err != nil {
@@ -169,7 +169,7 @@ func output(ctx context.Context, m *cluster.Machine, argv ...string) (string, er
 	return res.Stdout, nil
 }
 
-// has reports whether there is a command on this machine.
+// has reports whether this machine has a command.
 func has(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil

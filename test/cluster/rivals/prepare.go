@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// sshServer makes a node a server of ssh, with a key for root that is on the front end too. The shell is
-// one that reads no files of the user.
+// sshServer makes a node an ssh server, with a key for root that is also on the front end. Its
+// shell reads no files of the user.
 const sshServer = `
 set -e
 mkdir -p -m 755 /run/sshd /run/ssh
@@ -49,7 +49,7 @@ E
 { cat config; echo 'ControlPath /run/ssh/%h'; } >connected
 `
 
-// rshPAM lets everybody in.
+// rshPAM lets every user in.
 const rshPAM = "auth required pam_permit.so\naccount required pam_permit.so\nsession required pam_permit.so\n"
 
 // prepare starts the servers on all nodes, and the control connections to them.
@@ -75,7 +75,7 @@ func (r *rivals) prepare(ctx context.Context) error {
 				if err := n.WriteFile("/etc/pam.d/rsh", rshPAM, 0o644); err != nil {
 					return err
 				}
-				// It writes to standard error too; a shell before it costs a millisecond.
+				// It also writes to standard error; a shell around it costs a millisecond.
 				daemon := filepath.Join(r.rsh, "usr/sbin/in.rshd")
 				if _, err := n.StartDaemon(ctx, false, "systemd-socket-activate", "--accept", "--inetd", "-l", "514", "sh", "-c", "exec "+daemon+" 2>&1"); err != nil {
 					return err

@@ -18,7 +18,7 @@ import (
 //
 //	rivals spawn COUNT INFLIGHT NODES COMMAND...
 //
-// It prints the median time of one in milliseconds, how many a second have ended well, and how
+// It prints the median time of one in milliseconds, how many have succeeded per second, and how
 // many have failed.
 const spawnArg = "spawn"
 
@@ -73,7 +73,7 @@ func at(argv []string, node int) []string {
 	return out
 }
 
-// spawned is what spawn has measured on the front end.
+// spawned runs spawn on the front end.
 func (r *rivals) spawned(ctx context.Context, count, inflight int, argv []string) (middle, rate float64, failed int, err error) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -1,17 +1,17 @@
-// A job among faults: it says numbered lines on both outputs, has children that do so
-// too, reads a pattern, gets signals with numbers, and ends with a known status.
+// A job for tests with faults: it prints numbered lines on both outputs, has children that do the
+// same, reads a pattern, gets signals with numbers, and ends with a known status.
 //
 //	chaos RECORDS ID SEED MILLISECONDS INPUT SIGNALS
 //
-// RECORDS is a file that all machines share, to which each process appends when it
-// begins and when it ends. INPUT bytes come on standard input, and SIGNALS times
-// SIGRTMIN, with the values 0, 1, ... Lines are
+// RECORDS is a file that all machines share. Each process appends a record to it when it begins and
+// when it ends. INPUT bytes come on standard input, and SIGNALS times SIGRTMIN, with the values 0,
+// 1, ... The output has these lines:
 //
 //	out ID PROCESS NUMBER ...       PROCESS: 0 is the first, its children are 1, 2, ...
 //	err ID PROCESS NUMBER           on standard error
 //	last ID PROCESS OUTS ERRS CHILDREN
 //
-// and what is not as it must be is a line with WRONG.
+// Errors are lines with WRONG.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static long now(void)
 	return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-// put writes a line by one call. It is shorter than PIPE_BUF, so it stays whole.
+// put writes a line by one call. The line is shorter than PIPE_BUF, so it stays whole.
 static void put(int fd, const char *line, int n)
 {
 	if (write(fd, line, n) != n)

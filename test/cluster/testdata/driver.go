@@ -1,5 +1,5 @@
-// Driver starts bprsh as a launcher does, so many times with so many side by side, and checks what
-// comes of it:
+// Driver starts bprsh as a launcher does, COUNT times with WIDTH concurrently, and checks the
+// results:
 //
 //	driver hydra|parallel|xargs COUNT WIDTH SEED NODE...
 //
@@ -7,9 +7,9 @@
 //	parallel  agents in groups of their own, output to files; SIGTERM to the driver ends them
 //	xargs     agents in the driver's group, no input
 //
-// Of the commands some exit, some die of a signal, some are killed by the number that they have
-// here, and some lose their agent. There is a line "ok" for each launch that went as it should, and
-// one that begins with "bad" for any other.
+// Of the commands some exit, some die of a signal, some are killed by their number on the front
+// end, and some lose their agent. The driver prints a line "ok" for each launch that went as it
+// should, and one that begins with "bad" for any other.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"time"
 )
 
-// A launch is over long before, however busy the machine is.
+// A launch ends long before, however busy the machine is.
 const patience = 5 * time.Minute
 
 type end int
@@ -48,7 +48,7 @@ type launch struct {
 	node   string
 	end    end
 	number int           // exit code or signal
-	delay  time.Duration // of the agent's end; negative: when the command has spoken
+	delay  time.Duration // of the agent's end; negative: when the command has printed a line
 	cmd    *exec.Cmd
 	output *os.File // a file
 	stdin  *os.File // nil: none
@@ -74,8 +74,8 @@ func plan(style string, id int, node string, r *rand.Rand) *launch {
 	return l
 }
 
-// command returns the shell's line. What does not end by itself ends with the driver in the
-// way of its kind.
+// command returns the shell line. A command that does not end by itself ends with the driver, in
+// the way of its style.
 func (l *launch) command() string {
 	line := fmt.Sprintf("echo %d $$; ", l.id)
 	switch {
@@ -121,15 +121,15 @@ func (l *launch) start() (err error) {
 	return l.cmd.Start()
 }
 
-// said returns what the command has printed.
+// said returns the output of the command.
 func (l *launch) said() string {
 	text := make([]byte, 1000)
 	n, _ := l.output.ReadAt(text, 0)
 	return string(text[:n])
 }
 
-// pid returns the number that the command has printed, 0 if it has printed none until ended
-// is closed.
+// pid returns the number that the command has printed; 0 if it has printed none until ended is
+// closed.
 func (l *launch) pid(ended <-chan struct{}) int {
 	for {
 		var id, pid int
@@ -147,7 +147,7 @@ func (l *launch) pid(ended <-chan struct{}) int {
 	}
 }
 
-// disturb does what is to happen to a command that does not end by itself.
+// disturb ends a command that does not end by itself, or its agent.
 func (l *launch) disturb(ended <-chan struct{}) {
 	if l.end == exits || l.end == dies {
 		return
@@ -173,7 +173,7 @@ func (l *launch) disturb(ended <-chan struct{}) {
 	}
 }
 
-// run makes the launch and returns what is wrong.
+// run makes the launch and returns an error if it went wrong.
 func (l *launch) run(d *driver) error {
 	d.starts.RLock()
 	err := l.start()
@@ -194,7 +194,7 @@ func (l *launch) run(d *driver) error {
 		fmt.Printf("bad %d: has not ended: %s\n", l.id, l.cmd.Args)
 		_ = l.cmd.Process.Kill()
 	})
-	_ = l.cmd.Wait() // the state says it
+	_ = l.cmd.Wait() // the state has the result
 	late.Stop()
 	d.agents.Delete(l.cmd.Process.Pid)
 	close(ended)
@@ -205,7 +205,7 @@ func (l *launch) run(d *driver) error {
 	return l.check(l.cmd.ProcessState.Sys().(syscall.WaitStatus))
 }
 
-// check compares the end with what it should be.
+// check compares the end with the expected one.
 func (l *launch) check(status syscall.WaitStatus) error {
 	code := -1
 	if status.Exited() {
@@ -237,11 +237,11 @@ func (l *launch) check(status syscall.WaitStatus) error {
 	return nil
 }
 
-// driver knows the agents that run.
+// driver has the agents that run.
 type driver struct {
-	starts sync.RWMutex // held while there shall be no more
+	starts sync.RWMutex // write-locked when no more may start
 	agents sync.Map     // by number
-	ending atomic.Bool  // what becomes of them does not matter any more
+	ending atomic.Bool  // the fate of agents does not matter any more
 }
 
 // endAll ends all agents as GNU parallel does, and the driver.

@@ -1,5 +1,6 @@
-// Forker is a server that forks: it has so many children, and starts another one for each that ends. It
-// does not end by SIGTERM; what the runtime of Go does at SIGQUIT is to print the stacks of all goroutines and exit.
+// Forker is a server that forks: it keeps a number of children, and starts another one for each
+// that ends. SIGTERM does not end it; at SIGQUIT the Go runtime prints the stacks of all goroutines
+// and exits.
 //
 //	forker CHILDREN
 package main

@@ -1,8 +1,9 @@
-// "jobchaos NAME RECORDS LINES PAUSE CODE" is a process of a job that shows that it is alone: it and its child
-// hold a lock on RECORDS.NAME as long as they live. It prints LINES lines "START NUMBER", with PAUSE milliseconds
-// after each, and exits with CODE; START is when it began. RECORDS gets a line for what it does:
+// "jobchaos NAME RECORDS LINES PAUSE CODE" is a process of a job that shows that it is the only
+// one: it and its child hold a lock on RECORDS.NAME as long as they live. It prints LINES lines
+// "START NUMBER", with PAUSE milliseconds after each, and exits with CODE; START is its start time.
+// It appends these lines to RECORDS:
 //
-//	overlap NAME        another one has the lock
+//	overlap NAME        another process has the lock
 //	begin NAME START
 //	end NAME START      it has printed all lines
 #include <errno.h>

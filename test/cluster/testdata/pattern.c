@@ -1,7 +1,7 @@
-// "pattern write COUNT" writes COUNT bytes of which no two megabytes are equal
-// to standard output; "pattern check COUNT" reads them from standard input and
-// says whether they are the same, and no more. "pattern stall COUNT" does so, and does
-// not read for 0.7 s, eight times.
+// "pattern write COUNT" writes COUNT bytes of which no two megabytes are equal to standard output;
+// "pattern check COUNT" reads them from standard input and prints whether they are the same, with
+// nothing after them. "pattern stall COUNT" does the same, but eight times it does not read for 0.7
+// s.
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { WORDS = 1 << 15 };
 
 static uint64_t want[WORDS], got[WORDS];
 
-// fill makes the words from number first on (splitmix64).
+// fill computes the words from number first on (splitmix64).
 static void fill(uint64_t first)
 {
 	for (size_t i = 0; i < WORDS; i++) {
@@ -26,7 +26,7 @@ static void fill(uint64_t first)
 
 static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 
-// transfer reads or writes all of length bytes, or what there is of them.
+// transfer reads or writes all of length bytes, or those that there are.
 static size_t transfer(ssize_t (*f)(int, char *, size_t), int fd, void *buffer, size_t length)
 {
 	size_t done = 0;

@@ -1,6 +1,6 @@
-// Writes a line for every signal that it gets, with what came along: "ready",
-// then "SIGNAL CODE UID VALUE". It takes all 64 but SIGKILL and SIGSTOP, glibc's
-// two included, so it calls the kernel itself.
+// Writes a line for every signal that it gets, with its siginfo: "ready", then "SIGNAL CODE UID
+// VALUE". It takes all 64 except SIGKILL and SIGSTOP, including glibc's two, so it calls the kernel
+// itself.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Replay gives what a daemon has recorded (bpmaster --record, bpslave --record) to another core, and shows each input with
-// what comes out, as a transcript: replay master|slave DIRECTORY.
+// Replay gives a recording of a daemon (bpmaster --record, bpslave --record) to another core, and
+// prints each input with its outputs, as a transcript: replay master|slave DIRECTORY.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Lateinit becomes the bpinit that lies beside it, executed by a second thread while the first one
-// has ended: meanwhile /proc/PID/root cannot be opened, as in the last moment of every execve(2)
-// of a thread that is not the first.
+// Lateinit executes the bpinit beside it, in a second thread after the first thread has ended.
+// Meanwhile /proc/PID/root cannot be opened, as in the last moment of every execve(2) of a thread
+// that is not the first.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pause is long enough for whoever looks at the first thread after it has ended.
+// pause is long enough to look at the first thread after it has ended.
 const pause = 300 * time.Millisecond
 
 func init() { runtime.LockOSThread() } // main stays on the first thread

@@ -1,4 +1,4 @@
-// Probe is run inside a process space by the tests of package space.
+// Probe runs inside a process space for the tests of package space.
 package main
 
 import (
@@ -44,7 +44,7 @@ func main() {
 		outcome(0, err)
 	case "call":
 		outcome(call())
-	case "crowd": // as many threads call at once: TIMES, and as for "call"
+	case "crowd": // TIMES, and as for "call": as many threads call at once
 		n := number(2)
 		os.Args = os.Args[1:]
 		for range n {
@@ -55,7 +55,7 @@ func main() {
 			}()
 		}
 		select {}
-	case "cost": // of a call, in nanoseconds: TIMES, and as for "call"
+	case "cost": // TIMES, and as for "call": the cost of a call, in nanoseconds
 		n := number(2)
 		os.Args = os.Args[1:]
 		start := time.Now()
@@ -86,7 +86,7 @@ func main() {
 	}
 }
 
-// calls are those that are made by "call", by name and with numbers.
+// calls are the system calls that "call" makes, by name.
 var calls = map[string]uintptr{
 	"getppid": unix.SYS_GETPPID, "getpgid": unix.SYS_GETPGID, "getsid": unix.SYS_GETSID,
 	"setpgid": unix.SYS_SETPGID, "setsid": unix.SYS_SETSID, "setresuid": unix.SYS_SETRESUID,
@@ -94,7 +94,7 @@ var calls = map[string]uintptr{
 	"pidfd_open": unix.SYS_PIDFD_OPEN, "prctl": unix.SYS_PRCTL,
 }
 
-// call makes a call.
+// call makes the system call of the arguments.
 func call() (int, error) {
 	var args [3]uintptr
 	for i := range min(len(os.Args)-3, len(args)) {

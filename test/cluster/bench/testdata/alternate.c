@@ -1,5 +1,6 @@
-// "alternate COUNT CMD ARG... -- CMD ARG..." runs the first command and then the second, COUNT times, and prints
-// the median time of the first one in microseconds. Both must succeed; what they print is not shown.
+// "alternate COUNT CMD ARG... -- CMD ARG..." runs the first command and then the second, COUNT
+// times, and prints the median time of the first one in microseconds. Both must succeed; their
+// output is dropped.
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

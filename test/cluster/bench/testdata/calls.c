@@ -1,6 +1,5 @@
-// "calls WHAT COUNT" does WHAT COUNT times and prints how long one took, in
-// nanoseconds. "calls children COUNT" has COUNT children, says so, and ends them
-// when a line comes in.
+// "calls WHAT COUNT" does WHAT COUNT times and prints the time of one, in nanoseconds. "calls
+// children COUNT" makes COUNT children, prints a line, and ends them when a line of input comes.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

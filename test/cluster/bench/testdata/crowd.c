@@ -1,6 +1,5 @@
-// "crowd COUNT" makes COUNT children that do nothing, says ready, and ends them, one
-// after the other, when its standard input ends. Linked statically, a child is a few
-// pages.
+// "crowd COUNT" makes COUNT idle children, prints ready, and ends them, one after the other, when
+// its standard input ends. It is linked statically, so that a child has only a few pages.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

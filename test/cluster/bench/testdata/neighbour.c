@@ -1,5 +1,6 @@
-// "neighbour COUNT" is a service and its client: the client asks COUNT times, with 2 ms between, and waits for an answer, which
-// takes some work. It prints the median time of an answer and the 99th percentile, in microseconds.
+// "neighbour COUNT" is a service and its client: the client makes COUNT requests, with 2 ms
+// between, and waits for an answer, which takes some work. It prints the median time of an answer
+// and the 99th percentile, in microseconds.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// "spawn COUNT INFLIGHT CMD ARG..." runs CMD COUNT times, INFLIGHT at the same
-// time, and prints the median time of one in microseconds, and how many a second
-// have ended. A "@" in an argument is the number of the run modulo 4, a node.
+// "spawn COUNT INFLIGHT CMD ARG..." runs CMD COUNT times, INFLIGHT at the same time, and prints the
+// median time of one in microseconds, and how many have ended per second. A "@" in an argument is
+// the number of the run modulo 4, a node.
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,4 +1,4 @@
-// Package tour is what the demonstration shows.
+// Package tour has the steps of the demonstration.
 package tour
 
 import (
@@ -9,15 +9,14 @@ import (
 	"regexp"
 )
 
-// Nodes is how many the cluster of the demonstration has.
+// Nodes is the number of nodes of the demonstration's cluster.
 const Nodes = 3
 
-// Step is a line of shell for the front end, as root, what to say about it, and a regular
-// expression of all that it prints.
+// Step is a shell line for the front end, as root, its description, and a regular expression that
+// its output must match.
 type Step struct{ Say, Do, Shows string }
 
-// Steps are what is shown, one after the other. The view of bpprocfs(8) is where bpns(1)
-// looks for it.
+// Steps are shown in this order. The view of bpprocfs(8) is where bpns(1) looks for it.
 var Steps = []Step{
 	{
 		"The nodes of this cluster.",
@@ -54,9 +53,9 @@ var Steps = []Step{
 	},
 }
 
-// Take takes the step: run runs its line with an output. The output is a file, since
-// some of what a line starts goes on when its shell has ended. Take returns what the line has
-// printed until then, also with an error, which says that the shell failed, or printed something else.
+// Take takes the step: run runs its line with an output. The output is a file, because some
+// processes of a line go on after its shell has ended. Take returns the output up to then, also
+// with an error, which means that the shell failed or the output does not match.
 func (s Step) Take(run func(line string, out *os.File) error) (string, error) {
 	out, err := os.CreateTemp("", "tour-")
 	if err != nil {
@@ -79,7 +78,7 @@ func (s Step) Take(run func(line string, out *os.File) error) (string, error) {
 	return shown, err
 }
 
-// readAll reads a file from its begin, whatever its offset.
+// readAll reads a file from its beginning, whatever its offset.
 func readAll(f *os.File) (string, error) {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, math.MaxInt64))
 	return string(text), err

@@ -8,8 +8,8 @@ import (
 	"bproc/test/cluster/demo/tour"
 )
 
-// TestTake takes steps whose shell fails or prints something else than they say, which are
-// errors, and whose output is returned all the same.
+// TestTake takes steps whose shell fails or whose output does not match. Both are errors, and the
+// output is returned nevertheless.
 func TestTake(t *testing.T) {
 	failure := errors.New("exit status 1")
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestSteps has a message instead of what each step of the tour prints, which is an error.
+// TestSteps replaces the output of each step of the tour by an error message, which must not match.
 func TestSteps(t *testing.T) {
 	for _, step := range tour.Steps {
 		_, err := step.Take(func(_ string, out *os.File) error {

@@ -1,5 +1,5 @@
-// Runs a command, and adopts what it leaves: a subreaper (prctl(2)) as shells
-// and service managers are.
+// Runs a command, and adopts its orphans: a subreaper (prctl(2)), as shells and service managers
+// are.
 #include "conform.h"
 
 int main(int argc, char **argv)

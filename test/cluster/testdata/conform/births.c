@@ -10,14 +10,14 @@
 extern char **environ;
 static char self[4096]; // the path of this program
 
-// report says who this process is, and is what children that exec become.
+// report prints what this process is; children that exec begin with it.
 static void report(const char *what)
 {
 	say("%s: I am " PID ", parent " PID ", group " PID ", session " PID, what,
 	    getpid(), getppid(), getpgrp(), getsid(0));
 }
 
-// Both sides of one child that does nothing else.
+// plain is both sides of a child that does nothing else.
 static void plain(const char *what, pid_t pid, struct gate *g)
 {
 	if (pid == 0) {
@@ -78,7 +78,7 @@ static void t_clone(void)
 	say("clone gave " PID " and a descriptor", pid);
 	close(pidfd);
 	reap(pid);
-	// One that tells its parent by no signal is waited for by __WCLONE.
+	// A child without an exit signal is waited for with __WCLONE.
 	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (pid == 0)
 		_exit(8);
@@ -204,7 +204,7 @@ static void t_pthread(void)
 	}
 }
 
-// A thread forks by vfork a process that execs, which has a thread that spawns.
+// mixing_thread forks by vfork a process that execs, which has a thread that spawns.
 static void *mixing_thread(void *arg)
 {
 	pid_t pid = vfork();
@@ -245,7 +245,7 @@ static void t_mixture(void)
 	pthread_join(id, NULL);
 }
 
-// hold is a process that claims itself and lives until it is let go.
+// hold is a process that claims itself and lives until it is released.
 static void hold(struct gate *claimed, struct gate *end)
 {
 	claim();
@@ -302,7 +302,7 @@ static void t_wide(void)
 		reap(pid[i]);
 }
 
-// The name and the arguments follow exec.
+// The name and the arguments change with exec.
 static void t_names(void)
 {
 	struct gate claimed = make_gate(), end = make_gate();

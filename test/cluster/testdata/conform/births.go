@@ -1,4 +1,4 @@
-// The ways in which a Go program makes processes: see conform.h for what it says.
+// Births makes processes in the ways of a Go program: see conform.h for its output.
 package main
 
 import (
@@ -31,7 +31,7 @@ func report(what string) {
 	say("%s: I am {%d}, parent {%d}, group {%d}, session {%d}", what, os.Getpid(), os.Getppid(), syscall.Getpgrp(), sid)
 }
 
-// claim claims what the front end must show of this process.
+// claim reports what the front end must show of this process.
 func claim() {
 	sid, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
 	comm, err := os.ReadFile("/proc/self/comm")
@@ -49,7 +49,7 @@ func quiet() {
 	}
 }
 
-// child returns a command that runs this program for a part of it.
+// child returns a command that runs this program in a mode.
 func child(mode, what string) *exec.Cmd {
 	self, err := os.Executable()
 	must(err)
@@ -111,7 +111,7 @@ func commands() {
 	say("nothing: %v", err)
 }
 
-// parallel has many goroutines, and so threads, start commands at once.
+// parallel starts commands from many goroutines, and so threads, at once.
 func parallel() {
 	var all sync.WaitGroup
 	sum, mu := 0, sync.Mutex{}

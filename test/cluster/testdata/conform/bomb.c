@@ -1,5 +1,5 @@
-// A fork bomb: every process of it makes others as fast as it is let. It burns out
-// after BIRTHS, so that it cannot take the host of the tests along.
+// A fork bomb: every process of it makes others as fast as it can. It ends after BIRTHS, so that it
+// cannot take the host of the tests down.
 #include "conform.h"
 
 #include <stdatomic.h>

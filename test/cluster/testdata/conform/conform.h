@@ -1,18 +1,17 @@
-// What the programs of the conformance suite share.
+// Shared by the programs of the conformance suite.
 //
-// A program is a list of cases. Each runs in a process of its own and says what
-// the kernel tells it: a transcript, in which a process number is {NUMBER}, so
-// that the test can give it a name. Lines that begin with @ are for the test
-// alone:
+// A program is a list of cases. Each runs in a process of its own and prints what the kernel tells
+// it: a transcript, in which a process number is {NUMBER}, so that the test can give it a name.
+// Lines that begin with @ are only for the test:
 //
 //	@proc PID PPID PGID SID RUID EUID SUID RGID EGID SGID STATE COMM
 //	                   a claim: what the front end must show of this process
 //	@args PID ARG...   its arguments, separated by 0x1f
-//	@note TEXT         how it came to this, shown if a claim is wrong
-//	@quiet             holds until the test has verified all claims before it and
+//	@note TEXT         how this came about, shown if a claim is wrong
+//	@quiet             waits until the test has verified all claims before it and
 //	                   has written a line
 //
-// What a program knows to be true it checks itself, and says WRONG.
+// A program itself checks what it knows, and prints WRONG.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +56,7 @@ MAYBE __attribute__((noreturn)) void die(const char *what)
 	_exit(98);
 }
 
-// must dies of a call that may not fail.
+// must ends the program if a call fails.
 MAYBE long must(const char *what, long result)
 {
 	if (result < 0)
@@ -65,7 +64,7 @@ MAYBE long must(const char *what, long result)
 	return result;
 }
 
-// outcome names the result of a call that returns 0 or -1.
+// outcome returns the name of the result of a call that returns 0 or -1.
 MAYBE const char *outcome(long result)
 {
 	static __thread char number[24];
@@ -102,7 +101,7 @@ MAYBE void check_outcome(const char *what, long result, const char *want)
 		say("%s %s WRONG, want %s", what, got, want);
 }
 
-// describe names a status of wait4.
+// describe returns the name of a status of wait4.
 MAYBE const char *describe(int status)
 {
 	static __thread char text[40];
@@ -120,7 +119,7 @@ MAYBE const char *describe(int status)
 	return text;
 }
 
-// reap waits for a child of any kind, or for any child (-1), and says how it ended.
+// reap waits for a child of any kind, or for any child (-1), and prints how it ended.
 MAYBE void reap(pid_t pid)
 {
 	int status;
@@ -131,7 +130,7 @@ MAYBE void reap(pid_t pid)
 	say("reaped " PID " %s", got, describe(status));
 }
 
-// A gate holds a process until another lets it pass.
+// A gate holds a process until another one lets it pass.
 struct gate {
 	int fd[2];
 };
@@ -180,7 +179,7 @@ MAYBE int read_proc(pid_t pid, const char *file, char *text, int size)
 	return n;
 }
 
-// state_of is the letter in /proc, 0 if there is no such process.
+// state_of returns the letter in /proc; 0 if the process does not exist.
 MAYBE char state_of(pid_t pid)
 {
 	char text[1024], *end;
@@ -217,7 +216,7 @@ MAYBE void claim_as(pid_t pid, pid_t ppid, char state)
 		say("@args %d %s", pid, text);
 }
 
-// claim is for the process that calls it, which must sleep when it is verified.
+// claim claims the calling process, which must sleep when it is verified.
 MAYBE void claim(void)
 {
 	claim_as(getpid(), getppid(), 'S');
@@ -228,7 +227,7 @@ MAYBE void claim_child(pid_t pid, char state)
 	claim_as(pid, getpid(), state);
 }
 
-// quiet has the claims verified.
+// quiet makes the test verify the claims.
 MAYBE void quiet(void)
 {
 	char c = 0;
@@ -245,7 +244,7 @@ struct test {
 	void (*run)(void);
 };
 
-// run_tests runs those that are named in argv, or all.
+// run_tests runs the tests named in argv, or all.
 MAYBE int run_tests(const struct test *tests, int argc, char **argv)
 {
 	for (const struct test *t = tests; t->name; t++) {

@@ -1,6 +1,5 @@
-// Users and groups of processes: changed by calls and by set-uid programs. The
-// operand is a directory with set-uid copies of this program, suid-root and
-// suid-bob, and sgid-bob.
+// Users and groups of processes: changed by calls and by set-uid programs. The operand is a
+// directory with set-uid copies of this program, suid-root and suid-bob, and sgid-bob.
 #include "conform.h"
 
 #include <grp.h>
@@ -23,7 +22,7 @@ static void show(const char *what)
 	say("%s: users %d %d %d groups %d %d %d", what, r, e, s, rg, eg, sg);
 }
 
-// verified has the front end's view compared with this process.
+// verified makes the test compare the front end's view with this process.
 static void verified(const char *what)
 {
 	show(what);
@@ -66,7 +65,7 @@ static void t_drop(void)
 	check_outcome("setgid", setgid(0), "EPERM");
 	check_outcome("setgroups", setgroups(1, groups), "EPERM");
 	verified("still alice");
-	// Children have it by birth.
+	// Children inherit it.
 	struct gate claimed = make_gate(), end = make_gate();
 	pid_t pid = must("fork", fork());
 	if (pid == 0) {
@@ -136,7 +135,7 @@ static pid_t child_of(uid_t user, struct gate *ready)
 	return pid;
 }
 
-// Who may signal whom follows the change.
+// Permission to signal follows the change.
 static void t_permission(void)
 {
 	struct gate ready = make_gate();

@@ -1,5 +1,4 @@
-// Descriptors of processes that are elsewhere, which end with these. Operands are
-// NAME=PID.
+// Descriptors of processes elsewhere, which end together with them. Operands are NAME=PID.
 #include "conform.h"
 #include <poll.h>
 #include <sys/resource.h>
@@ -30,7 +29,7 @@ static void until_gone(int fd)
 	struct pollfd ended = {.fd = fd, .events = POLLIN};
 
 	say("poll %d", poll(&ended, 1, PATIENCE * 1000));
-	say("readable %d", !!(ended.revents & POLLIN)); // POLLHUP when it is waited for, too (Linux 6.12)
+	say("readable %d", !!(ended.revents & POLLIN)); // also POLLHUP once it is waited for (Linux 6.12)
 	// A zombie can be signalled until its parent has waited for it.
 	while (syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) == 0)
 		usleep(1000);

@@ -36,7 +36,7 @@ static void *exec_thread(void *arg)
 	_exit(127);
 }
 
-// Runs a thread beside sleeping ones in a child.
+// in_child runs a thread beside sleeping ones in a child.
 static void in_child(const char *what, void *(*run)(void *), int leader_ends)
 {
 	pid_t pid = must("fork", fork());
@@ -171,7 +171,7 @@ static void t_vfork_nested(void)
 	reap(pid);
 }
 
-// inherits_nothing checks that a child has not what its parent has asked for.
+// inherits_nothing checks that a child lacks what its parent has set.
 static void inherits_nothing(void)
 {
 	int sig = -1;
@@ -187,7 +187,7 @@ static void inherits_nothing(void)
 	say("asked for %d", sig);
 }
 
-// The end of a parent tells its child, if it has asked for that.
+// The end of a parent signals its child, if the child has asked for that.
 static void dying_parent(const char *what, int sig, int clear)
 {
 	struct gate ready = make_gate(), end = make_gate();
@@ -230,7 +230,7 @@ static void t_pdeathsig(void)
 	check_outcome("bad signal", prctl(PR_SET_PDEATHSIG, 65), "EINVAL");
 }
 
-// Ends of a whole tree at once by its group.
+// The end of a whole tree at once, by its group.
 static void t_group_killed(void)
 {
 	struct gate ready = make_gate();

@@ -1,5 +1,5 @@
-// Attempts to get around what holds a process in its space: filters of its own,
-// calls of other architectures, namespaces.
+// Attempts to get around the confinement of a process in its space: filters of its own, calls of
+// other architectures, namespaces.
 #include "hostile.h"
 
 #include <linux/audit.h>
@@ -7,7 +7,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 
-// filter installs one that answers a call with action, and allows all others.
+// filter installs a filter that answers a call with action, and allows all others.
 static long filter(long call, unsigned action, unsigned flags)
 {
 	struct sock_filter code[] = {
@@ -103,7 +103,7 @@ static void getppid32(void) { show32("getppid", int80(64, 0, 0)); }
 static void kill32(void) { show32("kill", int80(37, getpid(), 0)); }
 static void kill_all32(void) { show32("kill of all", int80(37, -1, 0)); }
 
-// Whatever it gets, the front end must show what it is then.
+// Whatever the result is, the front end must show the state after it.
 static void setsid32(void)
 {
 	show32("setsid", int80(66, 0, 0));

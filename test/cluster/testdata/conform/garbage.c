@@ -1,5 +1,5 @@
-// Every call that is about processes, with numbers and pointers that mean nothing.
-// Signal 0 alone is sent, so nobody is harmed.
+// Every call about processes, with invalid numbers and pointers. Only signal 0 is sent, so no
+// process is harmed.
 #include "conform.h"
 
 #include <linux/sched.h>
@@ -27,7 +27,7 @@ static void t_numbers(void)
 		siginfo_t info = {.si_code = SI_QUEUE};
 
 		say("with %s", numbers[i].name);
-		if ((int)n != -1 && (int)n != 0) // those mean everybody and the caller's group
+		if ((int)n != -1 && (int)n != 0) // those mean all processes and the caller's group
 			say("kill %s", raw(SYS_kill, n, 0, 0, 0));
 		say("tkill %s", raw(SYS_tkill, n, 0, 0, 0));
 		say("tgkill %s", raw(SYS_tgkill, n, n, 0, 0));

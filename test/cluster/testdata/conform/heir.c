@@ -1,6 +1,5 @@
-// Loses its parent: says in a file which signal that has brought, and who is its
-// parent then. With "stop" it makes a group of its own, and stops itself as a
-// terminal would.
+// Loses its parent: writes to a file which signal it got then, and its new parent. With "stop" it
+// makes a group of its own, and stops itself as a terminal would.
 #include "conform.h"
 
 static void log_to(const char *path)

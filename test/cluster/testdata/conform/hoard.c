@@ -1,6 +1,6 @@
-// Forks as many children as it can, up to a number, keeps them for a moment and ends
-// them, again and again. None may end before it is told to, and what fork(2) says when there
-// can be no more is EAGAIN.
+// Forks as many children as it can, up to a number, keeps them for a moment and ends them, again
+// and again. None may end before it is told to, and fork(2) must fail with EAGAIN when there can be
+// no more.
 //
 //	hoard CHILDREN SECONDS
 #include "conform.h"

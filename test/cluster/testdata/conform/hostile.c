@@ -1,5 +1,5 @@
-// What a user may try against the node, its init and its process space. Nothing of
-// it may break anything; the answers are said.
+// What a user may try against the node, its init and its process space. Nothing of it may break
+// anything; the results are printed.
 #include "hostile.h"
 
 #include <dirent.h>
@@ -140,8 +140,8 @@ static void t_mounts(void)
 	attempt("chroot", new_root);
 }
 
-// in_guard says whether a number is one of those that no process of the cluster
-// has: what holds groups and sessions on a node is there.
+// in_guard reports whether a number is in the range that no process of the cluster has, except the
+// stand-ins, which hold groups and sessions on a node.
 static int in_guard(int number)
 {
 	return number >= (1 << 20) - (1 << 16) && number < 1 << 20;
@@ -149,7 +149,7 @@ static int in_guard(int number)
 
 static void t_init(void)
 {
-	// Of the signals that its init does not catch, the kernel lets none through.
+	// The kernel drops the signals that the space's init does not catch.
 	static const int sigs[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN};
 	DIR *proc = opendir("/proc");
 	struct dirent *e;

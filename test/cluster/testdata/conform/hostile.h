@@ -1,7 +1,7 @@
 // How a hostile program tries things: each in a process of its own.
 #include "conform.h"
 
-// attempt runs something in a child and says how that ended.
+// attempt runs a function in a child and prints how that ended.
 MAYBE void attempt(const char *what, void (*run)(void))
 {
 	int status;
@@ -18,7 +18,7 @@ MAYBE void attempt(const char *what, void (*run)(void))
 		say("%s: %s", what, describe(status));
 }
 
-// try_child makes a child by a clone with flags, which looks around.
+// try_child makes a child by a clone with flags; the child looks around.
 MAYBE void try_child(const char *what, unsigned long flags)
 {
 	int status;

@@ -1,4 +1,4 @@
-// Parents, groups and sessions: asked for, changed and inherited.
+// Parents, groups and sessions: read, changed and inherited.
 #include "conform.h"
 
 #include <pthread.h>
@@ -196,7 +196,7 @@ static void t_setsid(void)
 	check_outcome("session after its end", getsid(pid), "ESRCH");
 }
 
-// orphan makes a grandchild whose parent ends, and says its number.
+// orphan makes a grandchild whose parent ends, and prints its number.
 static pid_t orphan(struct gate *claimed, struct gate *go, struct gate *end)
 {
 	int fd[2];
@@ -261,7 +261,7 @@ static void t_subreaper(void)
 	pid_t pid = must("wait for the adopted", wait(&status));
 	say("adopted " PID " %s", pid, describe(status));
 	check_outcome("no more", wait(NULL), "ECHILD");
-	// One that is no subreaper any more.
+	// After it is no subreaper any more.
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 	orphan(&claimed, &go, &end);
 	check_outcome("not mine", wait(NULL), "ECHILD");

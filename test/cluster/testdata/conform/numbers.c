@@ -1,6 +1,6 @@
-// Once there is a file, bears more children, one after the other, than there are numbers
-// in a block and behind it, and writes to another file between which numbers they were.
-// It makes no call that anybody is asked about.
+// As soon as a file exists, makes more children, one after the other, than there are numbers in a
+// block and the gap behind it, and writes the range of their numbers to another file. It makes no
+// call that the supervisor decides.
 #include "conform.h"
 #include <sys/wait.h>
 

@@ -1,5 +1,5 @@
-// Signals to processes that are elsewhere. Operands are NAME=PID, or NAME=-PGID
-// for a group; "all" is every process that may be signalled.
+// Signals to processes elsewhere. Operands are NAME=PID, or NAME=-PGID for a group; "all" is every
+// process that may be signalled.
 #include "conform.h"
 
 static int queue(pid_t pid, pid_t tid, int sig, int code, int value)

@@ -1,4 +1,4 @@
-// A group of runners that cannot be caught one by one: each makes the next and ends.
+// A group of runners that cannot be caught one by one: each makes the next one and ends.
 #include "conform.h"
 
 enum { RUNNERS = 6 };

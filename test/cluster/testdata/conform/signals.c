@@ -1,4 +1,4 @@
-// Signals to itself, to relatives and to nobody, by every call that sends one.
+// Signals to itself, to relatives and to nonexistent processes, by every call that sends one.
 #include "conform.h"
 
 #include <poll.h>
@@ -10,8 +10,8 @@
 
 static sigset_t everything;
 
-// brief leaves out who sent a signal: a group's members on other nodes get it
-// from the front end.
+// brief omits the sender of a signal: a group's members on other nodes get the signal from the
+// front end.
 static int brief;
 
 static int tkill(pid_t tid, int sig)
@@ -41,7 +41,7 @@ static int queue_as(pid_t pid, pid_t tid, int sig, int code, int value)
 	return syscall(SYS_rt_sigqueueinfo, pid, sig, &info);
 }
 
-// got says which signal is there, or none.
+// got prints which signal is pending, or none.
 static void got(const char *who)
 {
 	siginfo_t info = {0};
@@ -87,7 +87,7 @@ static void t_self(void)
 		got("queue");
 }
 
-// listener is a child that says which signals it gets, one for each pass.
+// listener is a child that prints the signals it gets, one for each pass.
 static pid_t listener(struct gate *go, struct gate *done)
 {
 	pid_t pid = must("fork", fork());
@@ -213,7 +213,7 @@ static void catch(int sig)
 	caught++;
 }
 
-// What a call has sent to its caller has come when it returns.
+// Signals that a call sends to its caller have arrived when it returns.
 static void t_group(void)
 {
 	struct gate go = make_gate(), done = make_gate();
@@ -306,7 +306,7 @@ static void t_thread(void)
 	got("process");
 	let_pass(&a.g[1]);
 	pthread_join(id, NULL);
-	while (tkill(a.tid, 0) == 0) // it is joined before the kernel has let go of its number
+	while (tkill(a.tid, 0) == 0) // the join returns before the kernel has released its number
 		sched_yield();
 	check_outcome("tkill afterwards", tkill(a.tid, 0), "ESRCH");
 	check_outcome("tgkill afterwards", tgkill(getpid(), a.tid, 0), "ESRCH");

@@ -1,10 +1,9 @@
-// Makes processes and threads as fast as it can, and checks every number: what a
-// child is must be what its parent got, and nobody else in the cluster may have it.
+// Makes processes and threads as fast as it can, and checks every number: a child must have the
+// number that its parent got, and no other process in the cluster may have it.
 //
 //	soak OWNERS SECONDS
 //
-// OWNERS is a file with a byte for each number, which all machines of the test
-// share.
+// OWNERS is a file with a byte for each number, which all machines of the test share.
 #include "conform.h"
 
 #include <linux/sched.h>
@@ -16,7 +15,7 @@
 enum { NUMBERS = 1 << 22, KEPT = 16 };
 
 static atomic_uchar *owners;
-static volatile pid_t *told; // what a child says it is
+static volatile pid_t *told; // the number that a child has reported
 
 static void own(pid_t pid)
 {
@@ -96,8 +95,8 @@ static void let_go(int i)
 	waitpid(kept[i].pid, NULL, 0);
 }
 
-// keep has one of KEPT children replaced by a new one, so that numbers are held
-// while others are given.
+// keep replaces one of KEPT children by a new one, so that numbers are in use while others are
+// given.
 static void keep(int i)
 {
 	int fd[2];

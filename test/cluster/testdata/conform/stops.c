@@ -21,8 +21,8 @@ static void answer(int sig)
 	let_pass(&answers);
 }
 
-// settled waits until a sleeper has taken all signals that were sent before: one
-// with a higher number comes after them.
+// settled waits until a sleeper has taken all earlier signals: one with a higher number comes after
+// them.
 static void settled(pid_t pid)
 {
 	kill(pid, SIGRTMAX);
@@ -74,8 +74,8 @@ static void t_stop(void)
 	reap(pid);
 }
 
-// A session of its own, with a group that has a parent outside of it, and so is
-// stopped by the signals of a terminal.
+// A session of its own, with a group that has a parent outside of it, and so is stopped by the
+// signals of a terminal.
 static void t_terminal_stops(void)
 {
 	static const int sigs[] = {SIGTSTP, SIGTTIN, SIGTTOU};
@@ -109,7 +109,7 @@ static void t_terminal_stops(void)
 	_exit(0);
 }
 
-// A process stops itself, and its brother sees nothing of it.
+// A process stops itself, and its sibling is not affected.
 static void t_self(void)
 {
 	struct gate ready = make_gate();

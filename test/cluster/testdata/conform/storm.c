@@ -1,9 +1,9 @@
-// Changes a tree of processes without end, whatever becomes of its descriptors: the
-// test tells it by a shared file when to hold, and then it claims its tree.
+// Changes a tree of processes without end, whatever happens to its descriptors: the test tells it
+// by a shared file when to hold, and then it claims its tree.
 //
 //	storm CONTROL
 //
-// The file has two numbers: what is wanted, and how many changes were made.
+// The file has two numbers: the order, and the number of changes made.
 #include "conform.h"
 
 #include <stdatomic.h>
@@ -19,10 +19,10 @@ struct control {
 static struct control *control;
 
 static struct {
-	pid_t pid, child; // a child, and one of its own or 0
+	pid_t pid, child; // a child, and a child of its own or 0
 } tree[SIZE];
 
-// life of a child: it may change its group or its session, and have a child.
+// live is the life of a child: it may change its group or its session, and have a child.
 static void live(unsigned kind, struct gate *ready)
 {
 	pid_t child = 0;

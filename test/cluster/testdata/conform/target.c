@@ -1,5 +1,5 @@
-// Says which signals it gets, until SIGTERM: "ready {PID}", then for each
-// "SIGNAL uid UID value VALUE".
+// Prints the signals that it gets, until SIGTERM: "ready {PID}", then for each "SIGNAL uid UID
+// value VALUE".
 #include "conform.h"
 
 static void log_signal(int sig, const siginfo_t *info)
@@ -20,7 +20,7 @@ int main(void)
 	while ((sig = sigwaitinfo(&all, &info)) != SIGTERM)
 		if (sig > 0)
 			log_signal(sig, &info);
-	// A lower number is taken first; what came before SIGTERM may still wait.
+	// A lower number is taken first; signals before SIGTERM may still be pending.
 	while ((sig = sigtimedwait(&all, &info, &now)) > 0)
 		log_signal(sig, &info);
 	return 0;

@@ -1,5 +1,5 @@
-// Is traced: calls here in two processes. With "wait" it says "ready {PID}" and
-// lives until its input ends.
+// A program to trace: makes calls in two processes. With "wait" it prints "ready {PID}" and lives
+// until its input ends.
 #include "conform.h"
 
 volatile int number = 4711;

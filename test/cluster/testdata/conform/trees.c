@@ -1,6 +1,6 @@
-// Random trees of processes, from a seed: births, execs, groups, sessions, stops,
-// continues, signals, waits and ends. A model says what must be true after each
-// step, and every answer is compared with it.
+// Random trees of processes, from a seed: births, execs, groups, sessions, stops, continues,
+// signals, waits and ends. A model has the correct state after each step, and every answer is
+// compared with it.
 //
 //	trees DIRECTORY FIRST LAST STEPS EVERY
 //
@@ -17,7 +17,7 @@ enum { PATIENCE_MS = 20000, HISTORY = 400, NO_ANSWER = -1 };
 
 static unsigned long state; // of the random numbers
 static int seed, step;
-static int settled[SLOTS]; // the enum life that has been seen
+static int settled[SLOTS]; // the enum life that was last seen
 static int at_home;        // in a group that is not only ours, and must not be stopped
 static char history[HISTORY][100];
 static int lines;
@@ -69,8 +69,8 @@ __attribute__((format(printf, 2, 3))) static void want(int right, const char *fo
 	_exit(1);
 }
 
-// answered waits until a process has answered its last command. One that has
-// sent a signal may end by what comes of it, and not answer.
+// answered waits until a process has answered its last command. A process that has sent a signal
+// may end by the signal, and not answer.
 static void answered(int p)
 {
 	struct slot *s = &shared->slot[p];
@@ -112,7 +112,7 @@ static void want_error(struct slot *s, int error, const char *what)
 	want(s->error == error, "%s: result %d error %d, want error %d", what, s->result, s->error, error);
 }
 
-// Each of these picks at random; -1 is for none.
+// Each of these picks at random; -1 means none.
 static int any(enum life life, enum life or)
 {
 	int found[SLOTS], n = 0;
@@ -130,7 +130,7 @@ static int any_there(void)
 	return p < 0 ? any(RUNNING, STOPPED) : p;
 }
 
-// actor is one that can carry out a command.
+// actor returns a process that can carry out a command.
 static int actor(void)
 {
 	int p = pick(6) ? any(RUNNING, RUNNING) : 0;
@@ -138,8 +138,8 @@ static int actor(void)
 	return p < 0 ? 0 : p;
 }
 
-// settle_death waits until the kernel has done what the model says. Of several
-// ends at once, one may have come before or after that of an ignoring parent.
+// settle_death waits until the kernel has done what the model says. Of several ends at once, one
+// may have come before or after that of an ignoring parent.
 static void settle_death(int p)
 {
 	struct process *m = &model[p];
@@ -148,7 +148,7 @@ static void settle_death(int p)
 
 	while (poll(&fd, 1, PATIENCE_MS) < 0 && errno == EINTR)
 		;
-	getpriority(PRIO_PGRP, 0); // waits for the lock under which the kernel tells the parent
+	getpriority(PRIO_PGRP, 0); // waits for the lock that the kernel holds while it notifies the parent
 	want(fd.revents, "slot %d, %d, has not ended; it is %c", p, m->pid, state_of(m->pid));
 	close(m->fd);
 	m->fd = -1;
@@ -185,7 +185,7 @@ static void settle(void)
 			usleep(1000);
 		}
 		if (m->life == RUNNING && (m->usr1_low < m->usr1_high || m->usr1_high > atomic_load(&shared->slot[p].usr1))) {
-			tell(p, ASK, 0, 0); // what was sent before has come when it answers
+			tell(p, ASK, 0, 0); // earlier signals have arrived when it answers
 			int caught = atomic_load(&shared->slot[p].usr1);
 			want(caught >= m->usr1_low && caught <= m->usr1_high, "slot %d, %d, has caught %d signals, want %d to %d",
 			     p, m->pid, caught, m->usr1_low, m->usr1_high);
@@ -198,7 +198,7 @@ static void settle(void)
 	}
 }
 
-// verify compares what a process and the kernel say of it with the model.
+// verify compares the answers of a process and the kernel with the model.
 static void verify(int p)
 {
 	struct process *m = &model[p];
@@ -244,7 +244,7 @@ static void claim_all(void)
 	quiet();
 }
 
-// clean_up ends a tree: then there are no children any more.
+// clean_up ends a tree: then there are no children.
 static void clean_up(void)
 {
 	kill_all();
@@ -261,15 +261,15 @@ static void on_hup(int sig)
 {
 }
 
-// run_seed is the life of the process that directs one tree. It is in the session
-// and group of whoever started this program, or leads its own.
+// run_seed is the life of the process that directs one tree. It is in the session and group of the
+// program's starter, or leads its own.
 static void run_seed(int steps, int claimed)
 {
 	state = seed * 0x9e3779b97f4a7c15ul + 1;
 	memset(shared->slot, 0, sizeof shared->slot);
 	for (int p = 0; p < SLOTS; p++)
 		model[p].fd = -1;
-	signal(SIGHUP, on_hup); // it is in groups that are hung up; calls go on (signal(7))
+	signal(SIGHUP, on_hup); // it is in groups that are hung up; calls are restarted (signal(7))
 	at_home = pick(2);
 	if (!at_home)
 		must("setsid", setsid());

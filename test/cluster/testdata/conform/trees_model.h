@@ -1,6 +1,5 @@
-// What must be true of the processes of a random tree: parents, groups, sessions,
-// stops and ends, by the rules of the kernel (credentials(7), wait(2), and
-// kernel/exit.c for groups that are orphaned).
+// The correct state of the processes of a random tree: parents, groups, sessions, stops and ends,
+// by the rules of the kernel (credentials(7), wait(2), and kernel/exit.c for orphaned groups).
 
 enum life { GONE, RUNNING, STOPPED, ZOMBIE };
 
@@ -11,9 +10,9 @@ struct process {
 	pid_t pid, pgid, sid, uid;
 	int parent; // slot, or INIT
 	int name;   // in NAMES
-	int status; // of a stopped one or a zombie
-	int fd;     // pidfd, -1 if there is none
-	int ending; // signals mean nothing to it any more; it will end with status
+	int status; // of a stopped process or a zombie
+	int fd;     // pidfd; -1: none
+	int ending; // signals have no effect on it any more; it will end with status
 	int execed; // since its birth
 	int subreaper, ignores_children, deathsig;
 	int stop_untold, continue_untold;
@@ -27,7 +26,7 @@ struct process {
 // model[0] is the process that directs all others, and is never changed by them.
 static struct process model[SLOTS];
 
-// deaths counts those of one step. The order of several is the kernel's choice.
+// deaths counts the deaths in one step. The order of several is the kernel's choice.
 static int deaths;
 
 static void signal_process(int p, int sig);
@@ -45,8 +44,8 @@ static int group_exists(pid_t pgid)
 	return 0;
 }
 
-// connects says whether a process keeps its group from being orphaned: its
-// parent is in the same session, in another group.
+// connects reports whether a process keeps its group from being orphaned: its parent is in the same
+// session, in another group.
 static int connects(int p)
 {
 	int parent = model[p].parent;
@@ -63,8 +62,8 @@ static int group_orphaned(pid_t pgid, int without)
 	return 1;
 }
 
-// hang_up sends SIGHUP and SIGCONT to a group that has lost its connection by the
-// end of a process, if it has stopped members.
+// hang_up sends SIGHUP and SIGCONT to a group that is orphaned by the end of a process, if it has
+// stopped members.
 static void hang_up(pid_t pgid, pid_t sid, int parent, int without)
 {
 	int stopped = 0, members[SLOTS];
@@ -91,7 +90,7 @@ static int adopter_of_children(int p)
 	return INIT;
 }
 
-// buried says whether nobody will wait for a child of this parent.
+// buried reports whether no process will wait for a child of this parent.
 static int buried(int parent)
 {
 	return parent == INIT || model[parent].ignores_children;
@@ -103,15 +102,15 @@ static int may_signal(int from, int to, int sig)
 	       (sig == SIGCONT && model[from].sid == model[to].sid);
 }
 
-// parent_ended sends a child what it has asked for; it comes from the parent, which
-// may not be allowed to.
+// parent_ended sends a child the signal that it has asked for. The parent is the sender, and may
+// lack the permission.
 static void parent_ended(int parent, int child)
 {
 	if (model[child].deathsig && may_signal(parent, child, model[child].deathsig))
 		signal_process(child, model[child].deathsig);
 }
 
-// orphan gives the children of a process that ends to who adopts them.
+// orphan gives the children of a process that ends to their new parent.
 static void orphan(int p)
 {
 	int adopter = adopter_of_children(p);
@@ -127,8 +126,8 @@ static void orphan(int p)
 	}
 }
 
-// doom is for one that a signal ends. It does so when the signal has been sent to
-// all whom it is for (run_ends).
+// doom marks a process that a signal ends. It ends when the signal has been sent to all receivers
+// (run_ends).
 static void doom(int p, int status)
 {
 	struct process *m = &model[p];
@@ -221,7 +220,7 @@ static void signal_process(int p, int sig)
 	}
 }
 
-// expect_kill gives the error of a kill and does to the model what it does.
+// expect_kill returns the error of a kill and applies its effects to the model.
 static int expect_kill(int from, int target, int sig)
 {
 	int found = 0, allowed = 0, hit[SLOTS];
@@ -287,7 +286,7 @@ static int expect_setsid(int p)
 	return 0;
 }
 
-// matches says whether a wait for target means a child.
+// matches reports whether a wait for target selects a child.
 static int matches(int waiter, int child, int target)
 {
 	if (child == 0 || model[child].life == GONE || model[child].parent != waiter)
@@ -297,8 +296,7 @@ static int matches(int waiter, int child, int target)
 	return target == -1 || model[child].pid == target || model[child].pgid == -target;
 }
 
-// news is the status that a wait with these options would tell of a child, -1 if
-// there is none.
+// news returns the status that a wait with these options would return for a child; -1 if none.
 static int news(int child, int options)
 {
 	if (model[child].life == ZOMBIE)

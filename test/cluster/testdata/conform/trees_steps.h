@@ -1,4 +1,4 @@
-// The steps that a random tree grows by.
+// The steps by which a random tree grows.
 
 static int free_slot(void)
 {
@@ -49,8 +49,8 @@ static void exec_step(int a)
 	tell(a, EXEC, name, in_thread);
 	model[a].name = name;
 	model[a].execed = 1;
-	// The first thread ends, and that counts as the end of a parent (prctl(2)). What
-	// it has asked for itself ends with it.
+	// The first thread ends, and that counts as the end of a parent (prctl(2)). Its own setting
+	// ends with it.
 	for (int p = 1; in_thread && p < SLOTS; p++)
 		if (model[p].life != GONE && model[p].parent == a)
 			parent_ended(a, p);
@@ -114,7 +114,7 @@ static void kill_step(int a)
 	if (at_home && model[p].pgid == model[0].pgid && (sig == SIGSTOP || sig == SIGTSTP))
 		return;
 	note("%d: %d sends %d to %d", step, model[a].pid, sig, target);
-	// One that stops or ends itself does not answer.
+	// A process that stops or ends itself does not answer.
 	int self = target > 0 ? target == model[a].pid : -target == model[a].pgid;
 	if (self && sig != 0 && sig != SIGUSR1)
 		return;
@@ -188,7 +188,7 @@ static void trait_step(int a)
 		if (a == 0 || m->uid != 0)
 			return;
 		m->uid = 12345 + value;
-		m->deathsig = 0; // a change of user takes it away (prctl(2))
+		m->deathsig = 0; // a change of user clears it (prctl(2))
 		note("%d: %d becomes %d", step, m->pid, m->uid);
 		want_error(tell(a, SETUID, m->uid, 0), 0, "setresuid");
 	}

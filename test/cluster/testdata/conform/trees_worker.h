@@ -1,5 +1,5 @@
-// The processes of the random trees. Each waits for commands in memory that all
-// share, carries them out and says what came of it.
+// The processes of the random trees. Each waits for commands in shared memory, carries them out and
+// reports the results.
 #include "conform.h"
 
 #include <linux/futex.h>
@@ -18,10 +18,10 @@ enum command {
 	ASK, FORK, EXEC, EXIT, SETPGID, SETSID, KILL, WAIT4, WAITID, SUBREAPER, IGNORE_CHILDREN, DEATHSIG, SETUID,
 };
 
-// How a process makes another one.
+// The ways in which a process makes another one.
 enum birth { BY_FORK, BY_VFORK_EXEC, BY_CLONE3, BY_SPAWN, BY_THREAD, BY_CLONE_PARENT, BIRTHS };
 
-// slot is the place of one process in the shared memory.
+// slot is the entry of one process in the shared memory.
 struct slot {
 	atomic_uint asked, done; // numbers of commands
 	int command;
@@ -40,7 +40,7 @@ struct shared {
 static const char *const NAMES[] = {"trees", "tree-a", "tree-b", "tree-c"};
 
 static struct shared *shared;
-static int me; // my slot
+static int me; // this process's slot
 
 static void map_shared(void)
 {
@@ -54,8 +54,8 @@ static void futex_wake(atomic_uint *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 }
 
-// futex_wait waits while a word has a value, at most for a time in milliseconds
-// (-1: for ever). It may return early.
+// futex_wait waits while a word has a value, up to a time in milliseconds (-1: for ever). It may
+// return early.
 static void futex_wait(atomic_uint *word, unsigned value, int ms)
 {
 	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
@@ -98,8 +98,8 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-// by_thread has a thread of its own do something. It returns when the thread has
-// ended: what that does to its children comes after pthread_join.
+// by_thread runs a function in a thread of its own. It returns when the thread has ended: the
+// effect of that on its children comes after pthread_join.
 static pid_t by_thread(pid_t (*run)(int), int arg)
 {
 	struct in_thread t = {run, arg, -1, 0, 0};
@@ -184,7 +184,7 @@ static pid_t exit_in_thread(int code)
 	_exit(code);
 }
 
-// waits does waitid for slot s: 0 if nothing is there, else the child's number.
+// waits does waitid for slot s: 0 if there is no child to wait for, else the child's number.
 static int waits(struct slot *s)
 {
 	siginfo_t info = {0};
@@ -245,7 +245,7 @@ static int carry_out(struct slot *s)
 	}
 }
 
-// perform carries out a command and looks at itself after that.
+// perform carries out a command and reports its own state after that.
 static void perform(struct slot *s)
 {
 	errno = 0;
@@ -258,8 +258,8 @@ static void perform(struct slot *s)
 	s->sid = getsid(0);
 }
 
-// work is the life of a process of the tree. Its first answer says that it is
-// there, also after exec.
+// work is the life of a process of the tree. Its first answer reports that it runs, also after
+// exec.
 __attribute__((noreturn)) static void work(int slot)
 {
 	struct slot *s = &shared->slot[slot];

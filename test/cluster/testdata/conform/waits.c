@@ -17,7 +17,7 @@ static pid_t exits(int code)
 	return pid;
 }
 
-// sleeper is a child that ends by a signal alone.
+// sleeper is a child that only a signal ends.
 static pid_t sleeper(void)
 {
 	pid_t pid = must("fork", fork());
@@ -140,8 +140,8 @@ static void t_zombies(void)
 		reap(z[i]);
 }
 
-// vanishes waits until a process that nobody waits for is gone: a moment after the
-// kernel says that there is no child.
+// vanishes waits until a process without a waiting parent is gone: a moment after the kernel
+// reports that there is no child.
 static void vanishes(pid_t pid)
 {
 	while (kill(pid, 0) == 0)
@@ -172,8 +172,8 @@ static void t_ignored(void)
 	reap(exits(7));
 }
 
-// told waits for SIGCHLD and says what it tells; it may come after the wait that
-// it announces is possible.
+// told waits for SIGCHLD and prints its siginfo; the signal may come after the wait that it
+// announces is possible.
 static void told(const char *what)
 {
 	struct timespec patience = {.tv_sec = PATIENCE};
@@ -237,7 +237,7 @@ static void t_threads(void)
 	pthread_join(id, NULL);
 }
 
-// Those that nobody has waited for go to the one that adopts.
+// Zombies that were not waited for go to the adopter.
 static void t_inherited_zombie(void)
 {
 	siginfo_t info;
