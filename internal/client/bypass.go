@@ -71,9 +71,11 @@ func (s *stream) goPastLocked(conn *bypass.Conn) {
 		return
 	}
 	resume := &wire.Resume{PID: s.attach.Ghost, Launch: s.attach.Launch, Output: s.frames.got}
+	s.pendLocked(conn)
 	s.mu.Unlock()
 	taken, err := resumeBy(conn, resume)
 	s.mu.Lock()
+	s.pending = nil
 	switch {
 	case s.closed || s.err != nil:
 		conn.Close()

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -90,6 +91,7 @@ func (s *stream) renewLocked() {
 		s.mu.Unlock()
 		conn, taken, err := s.reattach()
 		s.mu.Lock()
+		s.pending = nil
 		var refused *Error
 		switch {
 		case s.closed:
@@ -111,9 +113,12 @@ func (s *stream) renewLocked() {
 		if !s.hasEnded() {
 			again.until = time.Now().Add(absence)
 		}
-		more := again.pause(nil)
+		more := again.pause(s.gone)
 		s.mu.Lock()
-		if !more {
+		switch {
+		case s.closed:
+			return
+		case !more:
 			s.failLocked(ErrLost)
 			return
 		}
@@ -125,11 +130,22 @@ func (s *stream) reattach() (conn *os.File, taken uint64, err error) {
 	if conn, err = s.client.dial(); err != nil {
 		return nil, 0, err
 	}
+	s.mu.Lock()
+	s.pendLocked(conn)
+	s.mu.Unlock()
 	if taken, err = goOnWith(conn, &s.attach, absence); err != nil {
 		conn.Close()
 		return nil, 0, err
 	}
 	return conn, taken, nil
+}
+
+// pendLocked has close end a connection that is to take the place of another.
+func (s *stream) pendLocked(conn io.Closer) {
+	if s.closed {
+		conn.Close()
+	}
+	s.pending = conn
 }
 
 // goOnWith says Attach, and returns how much input the node has taken.

@@ -20,6 +20,11 @@ func (s *stream) tell(of int, taken uint64) {
 	s.mu.Lock()
 	s.taken[of] = taken
 	s.mu.Unlock()
+	s.sendSoon()
+}
+
+// sendSoon sends one thing that is to be sent, and does not wait for that.
+func (s *stream) sendSoon() {
 	if !s.sending.TryLock() {
 		return // whoever sends sees it, see send
 	}
@@ -42,7 +47,7 @@ func (s *stream) resize(size Size) {
 	s.mu.Lock()
 	s.size, s.resized = size, true
 	s.mu.Unlock()
-	s.send()
+	s.sendSoon()
 }
 
 // send sends what is to be sent. When the connection has broken, the reader goes on

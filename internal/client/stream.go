@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -33,11 +34,13 @@ type stream struct {
 	changed sync.Cond // what follows has
 	conn    *os.File
 	closed  bool
-	err     error // why there is no connection any more
-	reading bool  // there is a reader
-	moving  bool  // the frames are about to go by a bypass: nobody is to read
-	waited  bool  // somebody waits for output, and is the reader soon if there is none
-	broken  bool  // the connection does not take input any more
+	gone    chan struct{} // closed then
+	pending io.Closer     // a connection that is to take the place of conn or past, once the other end has answered
+	err     error         // why there is no connection any more
+	reading bool          // there is a reader
+	moving  bool          // the frames are about to go by a bypass: nobody is to read
+	waited  bool          // somebody waits for output, and is the reader soon if there is none
+	broken  bool          // the connection does not take input any more
 	stash   []piece
 	stashed int
 	frames  frames
@@ -54,7 +57,7 @@ type stream struct {
 }
 
 func newStream(client *Client, g *ghost, conn *os.File, attach wire.Attach, stdio [3]wire.Descriptor) *stream {
-	s := &stream{client: client, ghost: g, conn: conn, attach: attach}
+	s := &stream{client: client, ghost: g, conn: conn, attach: attach, gone: make(chan struct{})}
 	s.changed.L = &s.mu
 	for i := range s.frames.due {
 		s.frames.stream[i] = stdio[1+i].Mode == wire.DescriptorStream
@@ -78,8 +81,14 @@ func (s *stream) streams() int {
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.closed {
+		close(s.gone)
+	}
 	s.closed = true
 	s.conn.Close()
+	if s.pending != nil {
+		s.pending.Close()
+	}
 	if s.past != nil {
 		s.past.Close()
 	}

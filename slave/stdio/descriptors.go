@@ -183,6 +183,7 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 		taken = d.in.attach(a)
 	}
 	if err := first(taken); err != nil {
+		d.at, d.since = a.beside, time.Now() // the client does not know that it is attached
 		return err
 	}
 	for i, o := range d.out {

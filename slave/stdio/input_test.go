@@ -220,3 +220,19 @@ func TestInputNobodyReads(t *testing.T) {
 		t.Errorf("told %+v, want that all is taken", h)
 	}
 }
+
+// TestClientThatHasNoAnswer has a client lost before it hears that it is attached, and gone then: the process sees the end
+// of its input.
+func TestClientThatHasNoAnswer(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	attach(t, d, [2]uint64{})
+	d.Run()
+	again := &Client{stream: newClient()}
+	if err := d.Attach(again, [2]uint64{}, func(uint64) error { return io.ErrClosedPipe }); !errors.Is(err, io.ErrClosedPipe) {
+		t.Fatalf("got %v", err)
+	}
+	d.hangUp()
+	if got, err := io.ReadAll(d.pipes.end[0]); len(got) > 0 || err != nil {
+		t.Errorf("the process reads %q, %v", got, err)
+	}
+}
