@@ -224,8 +224,15 @@ func frozenFlood(t *testing.T, z *freezer) {
 	pid := f.ghost(t, nobody, "frozen")
 	z.add(t, pid)
 	z.freeze(t)
-	for range maxEarly {
-		f.must(t, &wire.GhostExec{PID: pid, Argv: []string{"kept"}})
+	const before = 16 // requests that may count already: on a slow machine the ghost was late while it was made
+	for n := range maxEarly {
+		refused := f.ask(t, &wire.GhostExec{PID: pid, Argv: []string{"kept"}})
+		if refused == unix.EAGAIN && n > maxEarly-before {
+			break
+		}
+		if refused != 0 {
+			t.Fatalf("request %d: got %v", n, refused)
+		}
 	}
 	// More requests are kept until it is clear that the ghost is not merely slow.
 	for range 2 {

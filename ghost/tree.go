@@ -31,9 +31,10 @@ type tree struct {
 // late before. A ghost that gets a flood of signals may take maxLate for a request. On a busy
 // machine a ghost may be late and still go on: it is stuck after stuckTime.
 const (
-	lateTime  = time.Second
-	stuckTime = 6 * lateTime // longer than roomTime
-	maxLate   = 10 * time.Second
+	lateTime   = time.Second
+	stuckTime  = 6 * lateTime // longer than roomTime
+	leastStuck = time.Second  // even of a ghost that is often late: a busy machine may leave it without a processor so long
+	maxLate    = 10 * time.Second
 )
 
 // maxEarly bounds the requests that are answered before they are carried out. Beyond it, a node is
@@ -48,8 +49,10 @@ const (
 )
 
 // lateAt and stuckAt report whether a tree is late or stuck after a time without a stop.
-func (t *tree) lateAt(d time.Duration) bool  { return d >= lateTime>>min(t.lates, 5) }
-func (t *tree) stuckAt(d time.Duration) bool { return d >= stuckTime>>min(t.lates-1, 5) }
+func (t *tree) lateAt(d time.Duration) bool { return d >= lateTime>>min(t.lates, 5) }
+func (t *tree) stuckAt(d time.Duration) bool {
+	return d >= max(stuckTime>>min(t.lates-1, 5), leastStuck)
+}
 
 // treeOf returns the tree that a request is about; nil: none yet.
 func (s *shard) treeOf(m wire.Message) *tree {

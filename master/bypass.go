@@ -31,6 +31,7 @@ type bypasses struct {
 type bypassWait struct {
 	key  string // of the node that is to connect
 	came chan link.BypassEnd
+	left bool // the client does not wait any more
 }
 
 // expect has the node with a key awaited.
@@ -45,7 +46,10 @@ func (b *bypasses) expect(key string) (token []byte, w *bypassWait, forget func(
 	}
 	b.waiting[string(token)] = w
 	return token, w, func() {
-		b.take(key, token)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.waiting, string(token))
+		w.left = true
 		select {
 		case end := <-w.came: // too late
 			end.Socket.Close()
@@ -63,7 +67,15 @@ func (b *bypasses) take(key string, token []byte) func(link.BypassEnd) {
 		return nil
 	}
 	delete(b.waiting, string(token))
-	return func(end link.BypassEnd) { w.came <- end }
+	return func(end link.BypassEnd) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if w.left {
+			end.Socket.Close()
+		} else {
+			w.came <- end
+		}
+	}
 }
 
 // bypass puts a client together with the node of its process. The node knows whose process it is.

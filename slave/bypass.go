@@ -50,8 +50,7 @@ func (n *node) serveBypass(conn *bypass.Conn, m *wire.OpenBypass) error {
 	if err := conn.SetReadDeadline(time.Now().Add(firstOnBypass)); err != nil {
 		return err
 	}
-	reader := wire.NewReader(conn)
-	first, _, err := reader.Read()
+	first, _, err := wire.NewReader(conn).Read()
 	if err != nil {
 		return fmt.Errorf("bypass of process %d: %w", m.PID, err)
 	}
@@ -68,7 +67,7 @@ func (n *node) serveBypass(conn *bypass.Conn, m *wire.OpenBypass) error {
 	if err != nil {
 		return err
 	}
-	err = d.Read(reader, a)
+	err = d.Read(bypass.NewFrames(conn), a)
 	d.Lost(a)
 	if errors.Is(err, unix.ECONNRESET) {
 		return nil

@@ -319,10 +319,16 @@ func (d *Descriptors) Close() {
 	}
 }
 
+// Frames gives the frames of a stream one after the other; each is valid until the next call. At the end the error is
+// io.EOF.
+type Frames interface {
+	Next() (wire.Header, []byte, error)
+}
+
 // Read handles what comes in a stream, until its end.
-func (d *Descriptors) Read(reader *wire.Reader, a *Client) error {
+func (d *Descriptors) Read(frames Frames, a *Client) error {
 	for {
-		h, data, err := reader.Next()
+		h, data, err := frames.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

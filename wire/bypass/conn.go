@@ -173,8 +173,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Await waits until there is a record. No buffer is held while nothing comes. At the end of the connection, which
-// is that of a bypass, the error is io.ErrUnexpectedEOF.
+// Await waits until there is a record. No buffer is held while nothing comes. At the end of the connection the error
+// is io.EOF, or io.ErrUnexpectedEOF within a record. Only the frames say whether the end was meant.
 func (c *Conn) Await() error {
 	for {
 		have := c.end - c.at
@@ -221,6 +221,8 @@ func (c *Conn) receive() error {
 		return waitErr
 	case err != nil:
 		return err
+	case n == 0 && c.at == c.end:
+		return io.EOF
 	case n == 0:
 		return io.ErrUnexpectedEOF
 	}

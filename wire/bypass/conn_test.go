@@ -119,7 +119,7 @@ func TestForged(t *testing.T) {
 		good   int // records before the error
 		want   error
 	}{
-		{"nothing", func(all []byte) []byte { return all }, 3, io.ErrUnexpectedEOF},
+		{"nothing", func(all []byte) []byte { return all }, 3, io.EOF},
 		{"a bit", func(all []byte) []byte { all[length+7] ^= 4; return all }, 1, bypass.ErrForged},
 		{"a record is missing", func(all []byte) []byte { return append(slices.Clone(record(all, 0)), record(all, 2)...) }, 1, bypass.ErrForged},
 		{"a record twice", func(all []byte) []byte { return append(slices.Clone(record(all, 0)), record(all, 0)...) }, 1, bypass.ErrForged},
@@ -203,6 +203,45 @@ func TestCloseEndsReads(t *testing.T) {
 	}
 }
 
+// TestFrames puts frames into records, well and badly.
+func TestFrames(t *testing.T) {
+	one, two := wire.AppendData(nil, wire.TypeStdin, 1, []byte("one")), wire.AppendData(nil, wire.TypeStdoutTaken, 2, nil)
+	for _, tc := range []struct {
+		name    string
+		records [][]byte
+		frames  int
+		want    error
+	}{
+		{"one in each", [][]byte{one, two}, 2, io.EOF},
+		{"two in one", [][]byte{slices.Concat(one, two)}, 2, io.EOF},
+		{"an empty record", [][]byte{one, nil, two}, 2, io.EOF},
+		{"a frame in two records", [][]byte{one, one[:wire.HeaderSize+1], one[wire.HeaderSize+1:]}, 1, wire.ErrFrame},
+		{"a header in two records", [][]byte{two[:5], two[5:]}, 0, wire.ErrFrame},
+		{"no frame", [][]byte{bytes.Repeat([]byte{0xff}, 40)}, 0, wire.ErrFrame},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ends := sockets(t)
+			a, b := pair(t, ends)
+			for _, r := range tc.records {
+				if _, err := a.Write(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ends[0].Close()
+			frames := bypass.NewFrames(b)
+			for n := range tc.frames {
+				h, data, err := frames.Next()
+				if err != nil || h.Length != uint32(len(data)) || n == 0 && string(data) != "one" {
+					t.Fatalf("frame %d: got %+v, %q, %v", n, h, data, err)
+				}
+			}
+			if _, _, err := frames.Next(); !errors.Is(err, tc.want) {
+				t.Errorf("at the end: got %v, want %v", err, tc.want)
+			}
+		})
+	}
+}
+
 // FuzzConn has the other end say anything.
 func FuzzConn(f *testing.F) {
 	f.Add([]byte{})
@@ -215,8 +254,8 @@ func FuzzConn(f *testing.F) {
 			_, _ = ends[0].Write(said)
 			ends[0].Close()
 		}()
-		if got, err := io.ReadAll(b); err == nil || len(got) > 0 {
-			t.Errorf("got %d bytes, %v", len(got), err)
+		if got, _ := io.ReadAll(b); len(got) > 0 {
+			t.Errorf("got %d bytes that nobody has sealed", len(got))
 		}
 	})
 }

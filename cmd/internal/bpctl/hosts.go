@@ -136,7 +136,11 @@ func rewrite(file string, table *hosts.Table) error {
 	if errors.Is(err, unix.EBUSY) {
 		err = os.WriteFile(file, text, 0o644)
 	}
-	if at := (*fs.PathError)(nil); errors.As(err, &at) { // the error may name the temporary file, which means nothing to the user
+	// The error may name the temporary file, which means nothing to the user.
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		err = at.Err
+	}
+	if at := (*os.LinkError)(nil); errors.As(err, &at) {
 		err = at.Err
 	}
 	if err != nil {

@@ -1,13 +1,9 @@
 package terminal
 
 import (
-	"errors"
 	"fmt"
 	"io"
 )
-
-// ErrDisconnect is the error of keys after the user has disconnected.
-var ErrDisconnect = errors.New("disconnected by the user")
 
 // Keys reads typed keys. It removes escape sequences and carries them out.
 type Keys struct {
