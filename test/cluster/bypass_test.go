@@ -19,7 +19,7 @@ func connections(t *testing.T, m *cluster.Machine) int {
 // bytes go on after those that have come. Nothing of it is left when the process has ended.
 func TestBypass(t *testing.T) {
 	t.Parallel()
-	const size = 1 << 30
+	const size = 512 << 20
 	program := cluster.Program(t, pattern)
 	for _, tc := range []struct {
 		name    string
