@@ -10,8 +10,8 @@ import (
 	"bproc/wire"
 )
 
-// What a master finds when it begins comes back to it: nodes within a moment, clients when they
-// have noticed that the former master is gone.
+// Nodes and clients of a former master come back to the next one: nodes within a moment, clients
+// when they have noticed that the former master is gone.
 const (
 	settleTime = 5 * time.Second  // for nodes, of a command that may as well fail
 	returnTime = 30 * time.Second // for nodes, of clients that were there before; for clients, after their nodes

@@ -7,7 +7,7 @@ import (
 )
 
 // A change of group, session or credentials is a turn: it is reported separately, in its place.
-// What the front end's kernel allows a ghost depends on the groups and credentials of that and
+// The front end's kernel decides what a ghost may do by the groups and credentials of that and
 // other ghosts at the time. So the ghosts repeat one by one what the processes did: a group exists
 // when it is joined, and keeps its last member until then.
 

@@ -16,8 +16,8 @@
 // A machine can have systemd as PID 1 instead, which starts the daemons by their units
 // (Config.Systemd, systemd.go).
 //
-// Nothing of the host is changed, so any number of clusters can run concurrently, and nothing
-// outlives the test process: PID 1 of each machine ends when the pipe to the test process closes,
+// A cluster changes nothing of the host, so any number of them can run concurrently. It does not
+// outlive the test process: PID 1 of each machine ends when the pipe to the test process closes,
 // and the kernel then ends the machine. A janitor, which outlives the test process by a moment,
 // removes control groups and directories, even after SIGKILL.
 //
