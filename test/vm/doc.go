@@ -17,7 +17,7 @@
 // step failed. The output of make in a machine goes to build/vm/TARGET-KERNEL-CGROUP.log, with the
 // time of day. With translation, the suite test takes hours; give the machine a processor of its
 // own (nice(1), and /proc/PID/autogroup of sched(7) where that counts).
-// # The machines
+//
 // # The machines
 //
 // The root image is made once (image.sh, mmdebstrap(1), minutes), and again when its scripts
