@@ -190,6 +190,30 @@ func (m *victims) signal(sig unix.Signal) {
 	}
 }
 
+// awaitStop waits until each thread of the server has stopped, or will when it gets an answer from the
+// view: that one stops no more.
+func (m *victims) awaitStop() {
+	m.Helper()
+	tasks := fmt.Sprintf("/proc/%d/task", m.server.Process.Pid)
+	eventually(m.T, func() error {
+		threads, err := os.ReadDir(tasks)
+		if err != nil {
+			return err
+		}
+		for _, thread := range threads {
+			stat, err := os.ReadFile(filepath.Join(tasks, thread.Name(), "stat"))
+			if err != nil {
+				return err
+			}
+			_, rest, _ := strings.Cut(string(stat), ") ")
+			if state := rest[0]; state != 'T' && state != 'D' {
+				return fmt.Errorf("thread %s is %c", thread.Name(), state)
+			}
+		}
+		return nil
+	})
+}
+
 // end expects the server and all readers to fail.
 func (m *victims) end() {
 	m.Helper()
@@ -269,6 +293,7 @@ func (m *victims) waiting(want int) error {
 func TestDeafView(t *testing.T) {
 	m := startMidst(t, unguardedVariable+"=1")
 	m.signal(unix.SIGSTOP)
+	m.awaitStop()
 	next := New(Config{Mountpoint: m.at}, nil, slog.New(slog.DiscardHandler))
 	next.deaf = 50 * time.Millisecond
 	if err := next.prepare(); err != nil {

@@ -35,7 +35,7 @@ func wantSleep(t *testing.T, c *cluster.Cluster, want string) {
 				got = "T"
 			}
 			if got != want {
-				return fmt.Errorf("on %s it is %q", m.Name, got)
+				return fmt.Errorf("on %s it is %q: %+v", m.Name, got, all)
 			}
 		}
 		return nil
