@@ -10,7 +10,7 @@ import (
 func (r *remote) copyInput(src io.Reader) {
 	defer endInput(src)
 	s := r.stream
-	for {
+	for wide, sent := false, 0; ; {
 		var space []byte
 		if !s.await(func() bool {
 			if s.broken || s.closed || s.err != nil {
@@ -31,6 +31,10 @@ func (r *remote) copyInput(src io.Reader) {
 		s.mu.Unlock()
 		s.send()
 		s.consider()
+		if sent += n; !wide && sent >= bypassAfter {
+			widen(src)
+			wide = true
+		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				err = fmt.Errorf("read standard input: %w", err)

@@ -17,6 +17,7 @@ type output struct {
 	open    int          // outputs whose end is still to come
 	written [2]uint64    // bytes
 	told    [2]uint64    // of them the node has been told
+	wide    [2]bool      // widened
 }
 
 func newOutput(s *stream, c *Cmd) *output {
@@ -77,6 +78,10 @@ func (o *output) write(pieces []piece) error {
 			o.told[p.of] = o.written[p.of]
 			o.stream.tell(p.of, o.written[p.of])
 			o.stream.consider()
+			if !o.wide[p.of] && o.written[p.of] >= bypassAfter {
+				widen(o.writers[p.of])
+				o.wide[p.of] = true
+			}
 		}
 	}
 	return nil

@@ -3,8 +3,13 @@ package cluster_test
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
 )
@@ -85,18 +90,65 @@ func bypassed(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
+// TestWidePipes has much go through pipes of the user's: they get room for it.
+func TestWidePipes(t *testing.T) {
+	t.Parallel()
+	const size = 16 << 20
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	var input, output [2]*os.File
+	for _, p := range []*[2]*os.File{&input, &output} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		defer w.Close()
+		*p = [2]*os.File{r, w}
+	}
+	cmd := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "0", "cat")
+	cmd.Stdin, cmd.Stdout = input[0], output[1]
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := input[1].Write(make([]byte, size))
+		written <- err
+	}()
+	if _, err := io.CopyN(io.Discard, output[0], size); err != nil {
+		t.Error(err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+	for name, f := range map[string]*os.File{"input": input[1], "output": output[0]} {
+		cluster.Eventually(t, "the pipe is wide", func() error {
+			if n, err := unix.FcntlInt(f.Fd(), unix.F_GETPIPE_SZ, 0); err != nil || n != 256<<10 {
+				return fmt.Errorf("%s: %d bytes, %v", name, n, err)
+			}
+			return nil
+		})
+	}
+	input[1].Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestBypassKeepsOrder has a process print the numbers of what it has started, among much else: whoever reads one finds
-// the ghost.
+// the ghost. They end when all have been read.
 func TestBypassKeepsOrder(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	const (
 		children = 300
 		much     = `head -c 200000 /dev/zero | tr '\0' '\n'`
-		script   = `for i in $(seq 100); do ` + much + `; done; for i in $(seq %d); do sleep 1000 >&- & echo $!; ` + much + `; done; kill $(jobs -p)`
-		check    = `bpsh 0 bash -c "$0" | grep --line-buffered . | while read pid; do [ -d /proc/$pid ] && echo seen || echo "no $pid"; done | sort | uniq -c`
+		script   = `for i in $(seq 100); do ` + much + `; done; for i in $(seq %d); do sleep 1000 >&- & echo $!; ` + much + `; done; echo end; read; kill $(jobs -p)`
+		reader   = `{ exec 3>"$1"; while read pid; do if [ $pid = end ]; then exec 3>&-; elif [ -d /proc/$pid ]; then echo seen; else echo "no $pid"; fi; done; }`
+		check    = `mkfifo "$1"; bpsh 0 bash -c "$0" <"$1" | grep --line-buffered . | ` + reader + ` | sort | uniq -c`
 	)
-	got := strings.Fields(ask(t, c.Front, cluster.Root, "bash", "-c", check, fmt.Sprintf(script, children)))
+	fifo := filepath.Join(t.TempDir(), "all-seen")
+	got := strings.Fields(ask(t, c.Front, cluster.Root, "bash", "-c", check, fmt.Sprintf(script, children), fifo))
 	if want := fmt.Sprintf("[%d seen]", children); fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -16,12 +16,13 @@ import (
 // ioFigures compare the standard descriptors of a remote command with a plain, unencrypted TCP
 // connection over the same link: the same producer writes into a pipe, a relay carries it to the
 // other machine with read and write, and the same consumer reads it from a pipe there. io.cpu is
-// the processor time of all daemons for that volume.
+// the processor time of all daemons for that volume out, io.cpu.in for it in.
 var ioFigures = []figure{
 	{name: "io.tcp", unit: "MB/s", measure: throughTCP},
 	{name: "io.stdout", unit: "MB/s", base: "io.tcp", measure: throughBpsh("bpsh 0 " + producer + " | " + consumer)},
 	{name: "io.stdin", unit: "MB/s", base: "io.tcp", measure: throughBpsh(producer + " | bpsh 0 " + consumer)},
 	{name: "io.cpu", unit: "s", measure: streamEffort("bpsh 0 " + producer + " | " + consumer)},
+	{name: "io.cpu.in", unit: "s", measure: streamEffort(producer + " | bpsh 0 " + consumer)},
 }
 
 // volume is the number of bytes that one run transfers.
