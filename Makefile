@@ -90,9 +90,13 @@ static-env := CGO_ENABLED=0
 build-flags := -trimpath
 endif
 
+# Where the kernel makes huge pages of whatever it can, a heap in them is several times as large, and
+# stays so after work. It is a default of GODEBUG (package runtime), which //go:debug does not know.
+ldflags := -X runtime.godebugDefault=disablethp=1
 ifdef RELEASE # of packages
-build-flags += -ldflags='-s -w -X bproc/cmd/internal/release.stamped=$(RELEASE)'
+ldflags += -s -w -X bproc/cmd/internal/release.stamped=$(RELEASE)
 endif
+build-flags += -ldflags='$(ldflags)'
 
 .PHONY: help
 help: ## this list
