@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/ghost"
+	"bproc/internal/flock"
 	"bproc/internal/giveback"
 	"bproc/internal/recording"
 	"bproc/internal/service"
@@ -203,20 +204,19 @@ func (m *Master) serve(ctx context.Context) error {
 	return err
 }
 
-// lockSocket makes sure that one master serves a socket. The lock ends with the
-// process, however it ends.
+// lockSocket makes sure that one master serves a socket.
 func lockSocket(socket string) (*os.File, error) {
 	path := socket + ".lock"
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the master's socket: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock.Take(f); err != nil {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		if errors.Is(err, flock.ErrTaken) {
 			return nil, fmt.Errorf("another master serves %s already", socket)
 		}
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, err
 	}
 	return f, nil
 }

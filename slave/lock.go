@@ -6,23 +6,22 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"bproc/internal/flock"
 )
 
-// lock makes sure that only one slave uses a directory. The kernel releases the lock when the
-// process ends.
+// lock makes sure that only one slave uses a directory.
 func lock(dir string) (*os.File, error) {
 	path := dir + ".lock" // beside it: the directory may be removed while it is used
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the slave: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock.Take(f); err != nil {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		if errors.Is(err, flock.ErrTaken) {
 			return nil, fmt.Errorf("another slave uses %s already", dir)
 		}
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, err
 	}
 	return f, nil
 }

@@ -9,9 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"bproc/internal/flock"
 )
 
 // File is the name of the store in its directory.
@@ -158,25 +157,13 @@ func (s *Store) begun() *batch {
 	return s.next
 }
 
-// lockTime is how long Open waits for another master to end. A master that was just
-// killed may have left its descriptor to a child that has not executed yet.
-const lockTime = 100 * time.Millisecond
-
-// lock makes sure that nobody else has the store. The lock ends with the process, in whatever way
-// that ends.
+// lock makes sure that nobody else has the store.
 func lock(dir *os.File) error {
-	for deadline := time.Now().Add(lockTime); ; time.Sleep(lockTime / 10) {
-		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, unix.EINTR):
-		case !errors.Is(err, unix.EWOULDBLOCK):
-			return fmt.Errorf("lock %s: %w", dir.Name(), err)
-		case time.Now().After(deadline):
-			return fmt.Errorf("another master has the state in %s", dir.Name())
-		}
+	err := flock.Take(dir)
+	if errors.Is(err, flock.ErrTaken) {
+		return fmt.Errorf("another master has the state in %s", dir.Name())
 	}
+	return err
 }
 
 // openSecret opens a directory that only its owner may enter.

@@ -63,12 +63,12 @@ func TestProcHasTheNumbersOfTheCluster(t *testing.T) {
 // Orphans are waited for, and only the kernel reports that.
 func TestOrphansAreWaitedFor(t *testing.T) {
 	n := newNode(t)
-	if err := n.SetCursor(1 << 20); err != nil {
+	text, _ := n.output(command(70001, "sh", "-c", "sh -c 'sleep 0.1; exit 3' >&- & echo $!"))
+	pid, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
 		t.Fatal(err)
 	}
-	n.mustLaunch(command(70001, "sh", "-c", "sh -c 'sleep 0.1; exit 3' &"))
-	n.awaitStatus(70001, over)
-	orphan := fmt.Sprintf("/proc/self/fd/%d/%d", n.Proc().Fd(), 1<<20)
+	orphan := fmt.Sprintf("/proc/self/fd/%d/%d", n.Proc().Fd(), pid)
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(orphan); errors.Is(err, os.ErrNotExist) {
 			break
@@ -81,7 +81,7 @@ func TestOrphansAreWaitedFor(t *testing.T) {
 	n.awaitStatus(70002, over)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if told := n.statuses[1<<20]; len(told) > 0 {
+	if told := n.statuses[wire.PID(pid)]; len(told) > 0 {
 		t.Errorf("statuses %v of an orphan", told)
 	}
 }
