@@ -76,6 +76,7 @@ var arrows = map[string][]string{
 	"internal/copy/target":   {"internal/copy/stream", "internal/copy/source"},
 	"internal/copy/agent":    {"internal/copy/*"},
 	"internal/crowd":         nil,
+	"internal/flock":         nil,
 	"internal/giveback":      nil,
 	"internal/hosts":         {"wire"},
 	"internal/inherited":     nil,
@@ -101,12 +102,12 @@ var arrows = map[string][]string{
 	"internal/taskgroup":     {"internal/probe", "internal/procstat"},
 
 	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/peer", "internal/procstat", "internal/quietsock"},
-	"master": {"internal/recording", "wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
+	"master": {"internal/recording", "wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/flock", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
 
 	"ghost/mark":    nil,
 	"master/core":   {"wire", "pidmap"},
 	"master/nodeup": {"wire", "internal/ownthread"},
-	"master/store":  nil,
+	"master/store":  {"internal/flock"},
 
 	"procfs":       {"wire", "procfs/guard", "internal/longcall", "internal/ownthread", "internal/procstat"},
 	"procfs/guard": nil,
@@ -116,7 +117,7 @@ var arrows = map[string][]string{
 	"procfs/status":       {"wire", "internal/crowd", "internal/procstat"},
 	"procfs/status/marks": {"wire", "procfs/status"},
 
-	"slave":                {"internal/recording", "slave/core", "internal/crowd", "internal/hosts", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/stdio", "wire/bypass", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "slave/hardware", "slave/load", "internal/procstat"},
+	"slave":                {"internal/recording", "slave/core", "internal/crowd", "internal/flock", "internal/hosts", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/stdio", "wire/bypass", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "slave/hardware", "slave/load", "internal/procstat"},
 	"slave/core":           {"wire", "pidmap"},
 	"slave/hardware":       {"wire"},
 	"slave/load":           {"wire"},
