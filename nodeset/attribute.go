@@ -107,8 +107,10 @@ func quantity(s string) (float64, bool) {
 
 func isQuantity(s string) bool { _, ok := quantity(s); return ok }
 
-// compareTexts compares texts; numbers in them are compared as numbers.
+// compareTexts compares texts; numbers in them are compared as numbers, and as they are written if
+// there is no other difference: n1 and n01 are two names.
 func compareTexts(a, b string) int {
+	written := strings.Compare(a, b)
 	for a != "" && b != "" {
 		x, y := leading(a), leading(b)
 		var result int
@@ -123,7 +125,7 @@ func compareTexts(a, b string) int {
 		}
 		a, b = a[len(x):], b[len(y):]
 	}
-	return cmp.Compare(len(a), len(b))
+	return cmp.Or(cmp.Compare(len(a), len(b)), written)
 }
 
 // leading returns the digits that a text begins with, or else its first character.

@@ -58,7 +58,9 @@ func TestResolve(t *testing.T) {
 		{"notdown", "0-1,5,7"},
 		{"allnotdown", "0-1,5,7"},
 		{"!drained", "0-2,7"},
-		{"!nosuch", "0-2,5,7"},
+		{"draining", ""},
+		{"notdraining", "0-2,5,7"},
+		{"!draining", "0-2,5,7"},
 		{"boot", ""},
 		{"alpha", "0"},
 		{"rack-3", "1"},
@@ -120,6 +122,8 @@ func TestResolve(t *testing.T) {
 		{"attr:rack>4", "1"},
 		{"attr:weight>1.25", "1"},
 		{"attr:os=b12", "5"},
+		{"attr:os=b012", ""},
+		{"attr:os!=b012", "5"},
 		{"attr:os>=b9", "5"},
 		{"attr:kernel>=6.10", "0"},
 		{"attr:kernel<6.10", "1"},
@@ -152,7 +156,7 @@ func TestResolve(t *testing.T) {
 }
 
 func TestUnknownWord(t *testing.T) {
-	for _, spec := range []string{"beta", "notbook", "allfoo", "allnotfoo", "not", "10.0.0.1", "rack-4", "0,beta"} {
+	for _, spec := range []string{"beta", "notbook", "allfoo", "allnotfoo", "not", "10.0.0.1", "rack-4", "0,beta", "!beta", "all&!beta"} {
 		set, err := nodeset.Parse(spec)
 		if err != nil {
 			t.Errorf("%s: %v", spec, err)
@@ -283,6 +287,17 @@ func TestOwnAttributes(t *testing.T) {
 		}
 		if ids, err := set.Resolve(table); err != nil || len(ids) == 0 {
 			t.Errorf("%s: got %v, %v", name, ids, err)
+		}
+	}
+}
+
+func TestIsNameOf(t *testing.T) {
+	for name, want := range map[string]bool{
+		"alpha": true, "rack-3": true, "n7.example.org": true, "up": true, "7": true, "n7": true, ".7": true,
+		"n5": false, "5": false, "all": false, "a&b": false, "a,b": false, "!a": false, "0-7": false, "tag:a": false, "self": false, "": false,
+	} {
+		if got := nodeset.IsNameOf(name, 7); got != want {
+			t.Errorf("%q: got %t, want %t", name, got, want)
 		}
 	}
 }

@@ -51,6 +51,18 @@ func (s Set) Numbers() (ids []wire.NodeID, ok bool) {
 	return ids, true
 }
 
+// IsNameOf reports whether a node with this number can be called by a name: n7 is number 7, whatever
+// the name of that node is.
+func IsNameOf(name string, id wire.NodeID) bool {
+	set, err := Parse(name)
+	if err != nil || len(set.terms) != 1 {
+		return false
+	}
+	n, isNumber := set.terms[0].(number)
+	_, isWord := set.terms[0].(word)
+	return isWord || isNumber && wire.NodeID(n) == id
+}
+
 // Resolve returns the nodes that the set means.
 func (s Set) Resolve(t Table) ([]wire.NodeID, error) {
 	if t.index == nil {
@@ -87,11 +99,7 @@ func (all) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	return t.where(ids, func(*wire.Node) bool { return true }), nil
 }
 
-// pick takes a word that is no node's name for a state, even if no node has it.
 func (n negate) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
-	if w, ok := n.of.(word); ok && !t.knows(w) {
-		return t.where(ids, func(node *wire.Node) bool { return node.State != string(w) }), nil
-	}
 	not, err := meant(n.of, t)
 	if err != nil {
 		return nil, err
@@ -201,16 +209,12 @@ func (t Table) named(w word) []wire.NodeID {
 	return ids
 }
 
-// knows reports whether a word means something.
-func (t Table) knows(w word) bool {
-	_, err := w.pick(nil, t)
-	return err == nil
-}
-
-// states are the states of the original BProc.
+// states are those of the original BProc, and what drained nodes show. An administrator's own are
+// known by the nodes that are in them.
 var states = map[string]bool{
 	"up": true, "down": true, "boot": true, "error": true,
 	"unavailable": true, "reboot": true, "halt": true, "pwroff": true,
+	"draining": true, "drained": true,
 }
 
 func (t Table) isState(s string) bool {
