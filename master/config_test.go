@@ -102,6 +102,8 @@ func TestConfigErrors(t *testing.T) {
 		{"node 1 a\nnode 2 a", "f:2: node: node 2 a: number, name or address is given twice"},
 		{"setup node_up", `f:1: setup: "node_up" is not a path that begins with a slash`},
 		{"logs log", `f:1: logs: "log" is not a path that begins with a slash`},
+		{"node 2 n5", "f:1: node: node 2 cannot be called n5: commands take that for something else"},
+		{"node 4 all", "f:1: node: node 4 cannot be called all: commands take that for something else"},
 		{"node 1-3 rack", `f:1: node: "rack" is one name for many nodes: it needs %n, which becomes the number`},
 		{"node 3-1 n%n", `f:1: node: "1" is not a number from 3 to 4098`},
 		{"node 1- n%n", `f:1: node: "" is not a number from 1 to 4096`},

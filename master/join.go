@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"bproc/master/core"
+	"bproc/nodeset"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -37,5 +38,9 @@ func (m *Master) joined(ctx context.Context, in core.Join) (wire.NodeID, wire.Bl
 		return 0, wire.Block{}, err
 	}
 	m.log.Info("node has joined", "node", joined.Node, "name", joined.Name)
+	if joined.Name != "" && !nodeset.IsNameOf(joined.Name, joined.Node) {
+		m.log.Warn("commands take the name of a node for something else; give the machine another number (bpctl enroll --node) or name",
+			"node", joined.Node, "name", joined.Name)
+	}
 	return joined.Node, joined.Home, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"bproc/nodeset"
 	"bproc/pidmap"
 	"bproc/wire"
 )
@@ -138,6 +139,9 @@ func (c *Config) addAddr(addr netip.Addr) error {
 
 // addNode enters a node. One directive can give it a name, and another an address.
 func (c *Config) addNode(n NodeConfig) error {
+	if n.Name != "" && !nodeset.IsNameOf(n.Name, n.ID) {
+		return fmt.Errorf("node %d cannot be called %s: commands take that for something else", n.ID, n.Name)
+	}
 	for i := range c.Nodes {
 		switch have := &c.Nodes[i]; {
 		case n.Name != "" && have.Name == n.Name, n.Addr != "" && have.Addr == n.Addr,

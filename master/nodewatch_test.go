@@ -22,7 +22,7 @@ func TestAwaitNodes(t *testing.T) {
 	}
 	before := m.(*wire.NodesAre).Digest
 	waiting := l.ask(core.Caller{UID: 1000}, &wire.AwaitNodes{Version: wire.Version, After: before})
-	state := "drained"
+	state := "unavailable"
 	l.m.input(t, core.SetNodes{Client: 98, Change: wire.SetNodes{Version: wire.Version, Nodes: []wire.NodeID{3}, State: &state}})
 	m, _, err = wire.NewReader(waiting).Read()
 	if err != nil {

@@ -92,10 +92,13 @@ func (c *Core) maySet(who Caller, id wire.NodeID, n *node, m *wire.SetNodes) (er
 	case m.State != nil && !validState(*m.State):
 		return unix.EINVAL, fmt.Sprintf("%q is no state: a state is a word of at most %d of a-z, 0-9, - and _", printable(*m.State), maxState)
 	}
-	if m.State != nil {
-		return n.mayBecome(nodeState(*m.State))
+	if m.State == nil {
+		return 0, ""
 	}
-	return 0, ""
+	if s := *m.State; s == shownDraining || s == shownDrained {
+		return unix.EINVAL, s + " is no state that can be set: use bpctl drain"
+	}
+	return n.mayBecome(nodeState(*m.State))
 }
 
 // mayBecome returns why a node cannot be set to a state; 0: it can be.

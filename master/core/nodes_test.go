@@ -237,3 +237,16 @@ func TestTrustOfNodes(t *testing.T) {
 		t.Errorf("a new node has trust %q", got.Trust)
 	}
 }
+
+// TestDrainedIsNoState checks that nobody sets what a drained node shows, without draining it.
+func TestDrainedIsNoState(t *testing.T) {
+	s := newScript(t)
+	if _, err := s.join("a", 1, "a", unconnected); err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range []string{shownDraining, shownDrained} {
+		if errno := s.set(Caller{}, wire.SetNodes{Nodes: []wire.NodeID{1}, State: &state}); errno != unix.EINVAL {
+			t.Errorf("%s: got %v, want %v", state, errno, unix.EINVAL)
+		}
+	}
+}
