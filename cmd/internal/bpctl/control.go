@@ -90,7 +90,12 @@ func (c *Control) command() *cobra.Command {
 		SilenceUsage:          true,
 		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:                  noCommand,
-		RunE:                  func(cmd *cobra.Command, _ []string) error { return c.change(cmd.Context(), &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := operands.Exclusive(cmd, "no-wait", "timeout"); err != nil {
+				return err
+			}
+			return c.change(cmd.Context(), &o)
+		},
 	}
 	cmd.SetHelpCommand(&cobra.Command{Hidden: true})
 	f := cmd.Flags()

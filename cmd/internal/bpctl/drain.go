@@ -21,7 +21,9 @@ func (c *Control) drainCommand() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args:                  operands.Named("nodes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w.not = !wait
+			if w.not = !wait; w.not && cmd.Flags().Changed("timeout") {
+				return errors.New("--timeout is for --wait: without that nothing is waited for")
+			}
 			return c.drain(cmd.Context(), args[0], true, w)
 		},
 	}

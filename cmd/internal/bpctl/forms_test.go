@@ -37,12 +37,12 @@ var forms = []struct {
 		"-S 0 -m 8", "-S 0 -m", "-S 0 -m 1777", "-S 0 -u no/user", "-S 0 -g no/group", "-S 0 -u 4294967295", "-S 0 --trust half", "-M -m 0",
 	}},
 	{"power", []string{
-		"-S 0 -R", "-S 0,1 -H", "-S 1 -P", "-S 0-1 -RP", "-S 0 -s reboot", "-S 0 -s halt --no-wait", "-S all -R --no-wait", "-S 0,3 -R",
+		"-S 0 -R", "-S 0 -R --no-wait --timeout 5m", "-S 0,1 -H", "-S 1 -P", "-S 0-1 -RP", "-S 0 -s reboot", "-S 0 -s halt --no-wait", "-S all -R --no-wait", "-S 0,3 -R",
 		"-S 3 -P", "-S 4 -R --timeout 1s", "-S 2 --poweron", "-S 2 --poweron --no-wait", "-S 0,2 --poweron", "-S 5 --poweron",
 		"-S 0 -R --timeout 1ms", "-S 0 -R --timeout soon", "-S 0 -R=5", "-S 0 --poweron=no", "-M -R",
 	}},
 	{"drain", []string{
-		"drain 0", "drain 0-1", "undrain 0", "drain --wait 0", "drain --wait --timeout 1s 1", "drain", "drain 0 1", "undrain", "drain nosuch", "undrain 9", "drain --help", "undrain --help",
+		"drain 0", "drain 0-1", "undrain 0", "drain --wait 0", "drain --wait --timeout 1s 1", "drain --timeout 5m 0", "drain", "drain 0 1", "undrain", "drain nosuch", "undrain 9", "drain --help", "undrain --help",
 	}},
 	{"tags", []string{
 		"tag 0 gpu rack=4", "tag 0-1", "tag 0,1 old", "untag 0 rack", "untag 0-1 gpu old", "tag", "tag 9", "tag boot", "tag boot gpu", "tag nosuch gpu",
