@@ -22,7 +22,7 @@
 // table; the master finds out whether there is such a node. A range skips numbers without a node.
 //
 // Attributes are set by an administrator, or reported by the nodes themselves: number, name, state,
-// arch, kernel, cpus, cores, sockets, gpus, mem (in bytes). Numbers, which may have a unit (64G: 64
+// arch, kernel, cpus, cores, sockets, gpus, mem (in bytes, what the kernel has for programs). Numbers, which may have a unit (64G: 64
 // times 1024^3), are compared as numbers; other values are compared as texts in which numbers count
 // (6.9 < 6.10.1). A node without an attribute is never meant.
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -194,6 +195,24 @@ func TestPackages(t *testing.T) {
 			}
 		})
 	}
+	t.Run("documents of the README", func(t *testing.T) {
+		readme, err := os.ReadFile("../README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := contents(t, one(t, out+"/bproc-doc_*.deb"))
+		named := regexp.MustCompile(`docs/([a-z-]+\.md)`).FindAllStringSubmatch(string(readme), -1)
+		if len(named) == 0 {
+			t.Error("there are none")
+		}
+		for _, m := range named {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(have)), func(path string) bool {
+				return strings.TrimSuffix(filepath.Base(path), ".gz") == m[1]
+			}) {
+				t.Errorf("%s is in no package", m[0])
+			}
+		}
+	})
 	t.Run("configuration", func(t *testing.T) {
 		for name, want := range map[string]struct{ deb, rpm string }{
 			"client": {}, "frontend": {"/etc/bproc/config", "/etc/bproc/config"}, "node": {"", "/etc/bproc/slave"}, "doc": {},
@@ -323,6 +342,10 @@ func TestUnits(t *testing.T) {
 		}
 		if strings.Contains(string(text), "/usr/local") {
 			t.Errorf("%s is not for /usr", name)
+		}
+		// By default systemd gives up after five starts in ten seconds.
+		if soon := strings.Contains(string(text), "RestartSec=1\n"); soon && !strings.Contains(string(text), "StartLimitIntervalSec=0\n") {
+			t.Errorf("%s is not started any more when it has failed for some seconds", name)
 		}
 		unit := filepath.Join(dir, name+".service")
 		for _, place := range []string{"/usr/sbin/bp", "/usr/bin/bp"} {

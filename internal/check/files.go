@@ -97,7 +97,7 @@ func view(_ context.Context, s *subject) Result {
 			return ok("is mounted on %s", viewDir)
 		}
 	}
-	return warn("no view is mounted on "+viewDir+": bpns does not work", "systemctl enable --now bpprocfs, or bpprocfs --keep "+viewDir)
+	return warn("no view is mounted on "+viewDir+": bpns does not work", "systemctl start bpprocfs (it starts with bpmaster), or bpprocfs --keep "+viewDir)
 }
 
 // programs are the programs of bproc that each side needs.
