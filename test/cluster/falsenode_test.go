@@ -98,6 +98,17 @@ func (n *falseNode) dial() {
 // connect opens a session with an inventory, and adds the fields that every node has.
 func (n *falseNode) connect(inventory *wire.Inventory) {
 	n.t.Helper()
+	if n.isOver() {
+		cluster.Eventually(n.t, "the master has seen the end of the former session", func() error {
+			switch states, err := n.c.States(n.t.Context()); {
+			case err != nil:
+				return err
+			case states[int(n.node)] == "up":
+				return errors.New("it is up")
+			}
+			return nil
+		})
+	}
 	n.dial()
 	inventory.Kernel, inventory.CPUs = "none", 1
 	n.say(inventory)
