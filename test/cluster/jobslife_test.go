@@ -280,8 +280,13 @@ var jobRestarts = []jobCase{
 	{"start does not wait for a restart", func(j *jobs, n string) {
 		j.start(n, "test -e $TMPDIR/1 && exec sleep 1000; touch $TMPDIR/1; exit 1", "restart: {when: on-failure, delay: 1h}")
 		j.await(n, "waiting", func(k jobStatus) bool { return k.State == "restart wait" })
-		j.run("start", "-N", j.at(), n)
-		j.equal("state", j.status(n).State, "running")
+		next := (j.node + 1) % len(j.Nodes)
+		j.write(n, process(n, "echo the new file; exec sleep 1000"))
+		j.run("start", "-N", strconv.Itoa(next), n)
+		if k := j.status(n); k.State != "running" || *k.Node != next || k.Runs != 2 {
+			j.t.Errorf("got %+v", k)
+		}
+		j.awaitLog(n, "stdout", "the new file\n")
 	}},
 	{"a supervisor that is killed", func(j *jobs, n string) {
 		j.start(n, "trap '' HUP; echo ready; sleep 2005 & while :; do sleep 0.1; done")

@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"bproc/internal/job/life"
-	"bproc/internal/job/place"
 )
 
 func (c *Command) startCommand() *cobra.Command {
@@ -33,7 +31,7 @@ func (c *Command) start(ctx context.Context, s selection) error {
 		return err
 	}
 	defer lock.Close()
-	running, err := c.startAgain(ch.place)
+	running, err := c.awaitStart(ctx, ch)
 	if err != nil || running {
 		return err
 	}
@@ -43,32 +41,23 @@ func (c *Command) start(ctx context.Context, s selection) error {
 // look is the interval at which a state that is about to change is read.
 const look = 20 * time.Millisecond
 
-// startAgain reports whether the process runs, once its supervisor has finished its current start
-// or stop. A supervisor that waits before the next run starts it at once.
-func (c *Command) startAgain(p place.Process) (running bool, err error) {
-	var asked uint64 // the run that was over when the start was requested
+// awaitStart reports whether the process runs, once its supervisor has finished its current start
+// or stop. A supervisor that waits before the next run knows the job file and the nodes of an
+// earlier start: it is ended, and another one takes its place.
+func (c *Command) awaitStart(ctx context.Context, ch *chosen) (running bool, err error) {
 	for ; ; time.Sleep(look) {
-		alive, err := p.Supervised()
-		if err != nil || !alive {
-			return false, err
-		}
-		r, err := p.Read()
-		if err != nil {
-			return false, err
-		}
+		r, alive, err := lookAt(ch.place)
 		switch {
+		case err != nil || !alive:
+			return false, err
 		case r.State == life.Running:
-			if asked == 0 {
-				c.say("process %v is running already", p)
-			}
+			c.say("process %v is running already", ch.place)
 			return true, nil
-		case r.State == life.Waiting && asked == 0:
-			asked = r.Run
-			if err := signalSupervisor(p, r, unix.SIGUSR1); err != nil {
+		case r.State == life.Waiting:
+			if _, err := c.supervisor(ch); err != nil { // before the wait is ended
 				return false, err
 			}
-		case r.State == life.Waiting && r.Run > asked: // it ran, but ended soon
-			return true, nil
+			return false, c.end(ctx, ch.place)
 		}
 	}
 }

@@ -120,20 +120,16 @@ func why(p place.Process, r place.Record) string {
 	return fmt.Sprintf("process %v: %s", p, text)
 }
 
-// requests turns signals into requests to a supervisor. SIGTERM and SIGINT ask it to end, SIGUSR1
-// to start without further delay. SIGHUP is ignored: a supervisor outlives its terminal.
+// requests turns SIGTERM and SIGINT into requests to a supervisor to end. SIGHUP is ignored: a
+// supervisor outlives its terminal.
 func requests() <-chan supervise.Request {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGUSR1)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT)
 	signal.Ignore(unix.SIGHUP, unix.SIGPIPE)
 	requests := make(chan supervise.Request)
 	go func() {
-		for s := range signals { // until this program ends
-			if s == unix.SIGUSR1 {
-				requests <- life.Start{}
-			} else {
-				requests <- life.Stop{}
-			}
+		for range signals { // until this program ends
+			requests <- life.Stop{}
 		}
 	}()
 	return requests

@@ -2,6 +2,7 @@ package bpjob
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,9 +10,32 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/job/file"
 	"bproc/internal/job/life"
 	"bproc/internal/job/place"
 )
+
+// standIn starts a program in the place of a supervisor. It ends with 7 on SIGTERM, and with 0 at the
+// end of its input.
+func standIn(t *testing.T) (*exec.Cmd, io.Closer) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "trap 'exit 7' TERM; echo ready; read x; exit 0")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, in
+}
 
 // TestSignalSupervisor checks that another program with the number of a former supervisor gets no
 // signal.
@@ -20,21 +44,7 @@ func TestSignalSupervisor(t *testing.T) {
 		late uint64
 		code int
 	}{"the supervisor": {0, 7}, "another program": {1, 0}} {
-		cmd := exec.Command("sh", "-c", "trap 'exit 7' TERM; echo ready; read x; exit 0")
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
+		cmd, in := standIn(t)
 		p := place.Process{Job: place.Job{Root: t.TempDir(), Name: "web"}, Process: "web"}
 		if err := os.MkdirAll(filepath.Dir(p.PIDFile()), 0o755); err != nil {
 			t.Fatal(err)
@@ -51,5 +61,31 @@ func TestSignalSupervisor(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != tt.code {
 			t.Errorf("%s: exit code %d, want %d", name, code, tt.code)
 		}
+	}
+}
+
+// TestStartInRestartWait checks that a start ends a supervisor that waits for a restart: it has the
+// job file and the nodes of an earlier start.
+func TestStartInRestartWait(t *testing.T) {
+	cmd, in := standIn(t)
+	defer in.Close()
+	ch := &chosen{place: place.Process{Job: place.Job{Root: t.TempDir(), Name: "web"}, Process: "web"}, job: new(file.Job), wanted: "1"}
+	lock, err := ch.place.Supervise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := place.Record{Record: life.Record{State: life.Waiting, Run: 1}, Supervisor: cmd.Process.Pid, Born: place.Born(cmd.Process.Pid)}
+	if err := ch.place.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = cmd.Wait()
+		lock.Close()
+	}()
+	if running, err := new(Command).awaitStart(t.Context(), ch); running || err != nil {
+		t.Fatalf("got %v, %v", running, err)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != 7 {
+		t.Errorf("the supervisor: exit code %d", code)
 	}
 }
