@@ -146,6 +146,16 @@ var jobHooks = []jobCase{
 		j.equal("log", j.log(n, "stdout"), "began\n")
 		j.equal("left", j.on(j.machine(), "pgrep", "-fx", "sleep 1007").Stdout, "")
 	}},
+	{"a stop ends a hook that has not begun", func(j *jobs, n string) {
+		j.tool(n, "pre", "#!/bin/sh\nexec sleep 1008\n")
+		j.write(n, process(n, "echo process", "hooks: {pre_start: "+jobRoot+"/jobs/"+n+"/bin/pre}"))
+		var start sync.WaitGroup
+		start.Go(func() { j.try("start", "-N", j.at(), n) })
+		j.await(n, "starting", func(k jobStatus) bool { return k.State == "starting" })
+		j.run("stop", n)
+		start.Wait()
+		j.equal("left", j.on(j.machine(), "pgrep", "-fx", "sleep 1008").Stdout, "")
+	}},
 }
 
 // tool makes a program of a job.

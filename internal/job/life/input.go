@@ -15,7 +15,9 @@ type (
 	Stop struct{}
 	// Restart asks to end the process, if it runs, and to start it afterwards.
 	Restart struct{}
-	// HookEnded reports the end of a run's hook.
+	// HookBegan reports that the node executes the hook of a run.
+	HookBegan struct{ Run uint64 }
+	// HookEnded reports the end of a run's hook, or that it could not be run.
 	HookEnded struct {
 		Run  uint64
 		Exit Exit
@@ -75,25 +77,33 @@ const (
 type kind uint8
 
 const (
-	ignored  kind = iota // about another run, or too early
-	start                // Start
-	stop                 // Stop
-	restart              // Restart
-	hooked               // the hook has ended successfully
-	started              // Started
-	finished             // the run is over successfully, without restart
-	failed               // the run is over with a failure, without restart
-	again                // the run is over, and the rule asks for another
-	due                  // Due, not before its time
+	ignored   kind = iota // about another run, or too early
+	start                 // Start
+	stop                  // Stop
+	restart               // Restart
+	hookBegan             // the hook has begun
+	hooked                // the hook has ended successfully
+	started               // Started
+	finished              // the run is over successfully, without restart
+	failed                // the run is over with a failure, without restart
+	again                 // the run is over, and the rule asks for another
+	due                   // Due, not before its time
 )
 
-var kindNames = [...]string{"ignored", "Start", "Stop", "Restart", "hook ended well", "Started", "over, well", "over, badly", "over, restart", "Due"}
+var kindNames = [...]string{"ignored", "Start", "Stop", "Restart", "hook began", "hook ended well", "Started", "over, well", "over, badly", "over, restart", "Due"}
 
 func (k kind) String() string { return kindNames[k] }
 
 func (Start) note(*Process) kind   { return start }
 func (Stop) note(*Process) kind    { return stop }
 func (Restart) note(*Process) kind { return restart }
+
+func (in HookBegan) note(p *Process) kind {
+	if in.Run != p.Run || p.Phase != hooking {
+		return ignored
+	}
+	return hookBegan
+}
 
 func (in HookEnded) note(p *Process) kind {
 	switch {

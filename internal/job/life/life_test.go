@@ -38,7 +38,8 @@ var bad = Exit{Code: 7}
 var ways = []way{
 	{"created", plain, nil},
 	{"starting, hook", hook, []Input{Start{}}},
-	{"starting, hook killed", hook, []Input{Start{}, Due{}}},
+	{"starting, hook began", hook, []Input{Start{}, HookBegan{1}}},
+	{"starting, hook killed", hook, []Input{Start{}, HookBegan{1}, Due{}}},
 	{"starting, launch", plain, []Input{Start{}}},
 	{"starting after hook, launch", hook, []Input{Start{}, HookEnded{1, Exit{}}}},
 	{"starting by rule, launch", redo, []Input{Start{}, Started{1}, Ended{1, bad}, Due{}}},
@@ -80,6 +81,7 @@ func inputs(run uint64) []Input {
 		Stop{},
 		Restart{},
 		Due{},
+		HookBegan{run},
 		HookEnded{run, Exit{}},
 		HookEnded{run, bad},
 		Started{run},
@@ -285,10 +287,35 @@ func TestRuleOfStarts(t *testing.T) {
 	if p.State != Failed || p.Exit != (Exit{Code: 7, Cause: HookFailed}) {
 		t.Errorf("asked for: %+v", p.Record)
 	}
-	p, now := reach(ways[6])
+	p, now := reach(ways[7])
 	p.Step(now, HookEnded{p.Run, bad})
 	if p.State != Waiting || p.Restarts != 2 {
 		t.Errorf("by the rule: %+v", p.Record)
+	}
+}
+
+// TestHookThatBeginsLate checks that a hook has all its time from its begin on, and that one that
+// begins after a stop is killed, too.
+func TestHookThatBeginsLate(t *testing.T) {
+	p, now := New(hook, Record{}), epoch
+	p.Step(now, Start{})
+	now = now.Add(HookTimeout + time.Second)
+	p.Step(now, Due{})
+	p.Step(now, HookBegan{1})
+	now = now.Add(HookTimeout - time.Second)
+	p.Step(now, Due{})
+	if out := p.Step(now, HookEnded{1, Exit{}}); !slices.Contains(out, Output(Launch{1})) {
+		t.Errorf("a hook within its time leads to %v", out)
+	}
+	p, now = New(hook, Record{}), epoch
+	p.Step(now, Start{})
+	p.Step(now, Stop{})
+	p.Step(now, HookBegan{1})
+	for range 3 {
+		now = now.Add(KillInterval)
+		if out := p.Step(now, Due{}); !slices.Contains(out, Output(KillHook{1})) {
+			t.Errorf("a hook that has begun after a stop leads to %v", out)
+		}
 	}
 }
 

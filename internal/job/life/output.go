@@ -9,9 +9,9 @@ import (
 type Output interface{ String() string }
 
 type (
-	// RunHook asks to run the hook of a run. [HookEnded] answers.
+	// RunHook asks to run the hook of a run. [HookBegan] and [HookEnded] answer.
 	RunHook struct{ Run uint64 }
-	// KillHook asks to kill the hook with its control group.
+	// KillHook asks to kill the hook with its control group, if it has begun.
 	KillHook struct{ Run uint64 }
 	// Launch asks to start the process of a run. [Started] or [NotStarted] answers.
 	Launch struct{ Run uint64 }

@@ -11,8 +11,10 @@ type Config struct {
 }
 
 const (
-	// HookTimeout is the time limit of a hook.
+	// HookTimeout is the time limit of a hook, from its begin on the node on.
 	HookTimeout = 30 * time.Second
+	// KillInterval is the time after which a hook that has not ended is killed again.
+	KillInterval = time.Second
 	// DumpTimeout is the time from SIGQUIT, on which many programs dump their stacks, to SIGKILL.
 	DumpTimeout = 2 * time.Second
 )
@@ -75,6 +77,8 @@ func (p *Process) do(c cell) {
 	switch c.does {
 	case begin, retry:
 		p.begin(c.does == retry)
+	case limitHook:
+		p.wake(p.now.Add(HookTimeout))
 	case launch:
 		p.launch()
 	case stand:
@@ -122,7 +126,7 @@ func (p *Process) begin(byRule bool) {
 	}
 	p.Phase = hooking
 	p.emit(RunHook{p.Run})
-	p.wake(p.now.Add(HookTimeout))
+	p.wake(time.Time{})
 }
 
 // launch asks for the process. The start has no time limit.

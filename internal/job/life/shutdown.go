@@ -32,7 +32,7 @@ func (p *Process) ask() {
 // press takes the next, harder step when the time of the current one is over.
 func (p *Process) press() {
 	switch p.Phase {
-	case hooking:
+	case hooking, hookKill:
 		p.killHook()
 	case asked:
 		p.Phase = dumping
@@ -46,8 +46,9 @@ func (p *Process) press() {
 	}
 }
 
+// killHook kills the hook until it has ended: a hook that begins later gets no earlier signal.
 func (p *Process) killHook() {
 	p.Phase = hookKill
 	p.emit(KillHook{p.Run})
-	p.wake(time.Time{})
+	p.wake(p.now.Add(KillInterval))
 }

@@ -33,7 +33,7 @@ type Phase uint8
 
 const (
 	nothing   Phase = iota
-	hooking         // the hook runs
+	hooking         // the hook is about to begin, or runs
 	hookKill        // the hook got SIGKILL
 	launching       // the result of the launch is outstanding
 	up              // the process runs

@@ -7,20 +7,21 @@ type Event string
 type action uint8
 
 const (
-	begin   action = iota + 1 // begin a run: its hook, or its process
-	retry                     // begin a run because of the rule
-	launch                    // launch the process, after its hook
-	stand                     // the process runs
-	end                       // end the hook or the process
-	ask                       // ask the process to end
-	endAnew                   // end it, and start it again afterwards
-	press                     // next step of a shutdown, or end of a hook that takes too long
-	anew                      // start it again when it has ended
-	forGood                   // do not start it again
-	rest                      // no activity
-	wait                      // wait until the rule allows a restart
-	resume                    // begin if a start was requested, otherwise rest
-	already                   // report that the request has no effect
+	begin     action = iota + 1 // begin a run: its hook, or its process
+	retry                       // begin a run because of the rule
+	limitHook                   // bound the time of the hook
+	launch                      // launch the process, after its hook
+	stand                       // the process runs
+	end                         // end the hook or the process
+	ask                         // ask the process to end
+	endAnew                     // end it, and start it again afterwards
+	press                       // next step of a shutdown, or end of a hook that takes too long
+	anew                        // start it again when it has ended
+	forGood                     // do not start it again
+	rest                        // no activity
+	wait                        // wait until the rule allows a restart
+	resume                      // begin if a start was requested, otherwise rest
+	already                     // report that the request has no effect
 )
 
 // cell is the effect of a kind of input in a state. An empty cell means that the input cannot come
@@ -40,14 +41,15 @@ var table = map[State]map[kind]cell{
 		stop:    {Created, "", already},
 	},
 	Starting: {
-		start:   {Starting, "", already},
-		stop:    {Stopping, "stop", end},
-		restart: {Stopping, "stop", endAnew},
-		hooked:  {Starting, "", launch},
-		started: {Running, "started", stand},
-		failed:  {Failed, "start-failed", rest},
-		again:   {Waiting, "restart-wait", wait},
-		due:     {Starting, "", press},
+		start:     {Starting, "", already},
+		stop:      {Stopping, "stop", end},
+		restart:   {Stopping, "stop", endAnew},
+		hookBegan: {Starting, "", limitHook},
+		hooked:    {Starting, "", launch},
+		started:   {Running, "started", stand},
+		failed:    {Failed, "start-failed", rest},
+		again:     {Waiting, "restart-wait", wait},
+		due:       {Starting, "", press},
 	},
 	Running: {
 		start:    {Running, "", already},

@@ -16,7 +16,9 @@ type world struct {
 	p      *Process
 	now    time.Time
 	wake   time.Time
-	hooks  map[uint64]bool // running hooks
+	hooks  map[uint64]bool // hooks that run or are about to
+	began  map[uint64]bool // of them, those that run
+	shot   map[uint64]bool // of these, those that got SIGKILL
 	copies map[uint64]bool // existing processes
 	wanted map[uint64]bool // launches that the node has not started yet
 	stop   time.Time       // since when the process has been stopping
@@ -94,6 +96,7 @@ func (w *world) do(o Output) {
 		if !w.hooks[o.Run] {
 			w.fail("there is no hook to kill")
 		}
+		w.shot[o.Run] = w.began[o.Run]
 	case Launch:
 		w.wanted[o.Run] = true
 	case Send:
@@ -127,7 +130,10 @@ func (w *world) node() {
 		clear(w.wanted)
 		w.step(NodeDown{run})
 	case n == 1: // outdated reports
-		w.step([]Input{Started{run - 1}, Ended{run - 1, w.exit()}, NodeDown{run - 1}, HookEnded{run - 1, w.exit()}}[w.random.IntN(4)])
+		w.step([]Input{Started{run - 1}, Ended{run - 1, w.exit()}, NodeDown{run - 1}, HookBegan{run - 1}, HookEnded{run - 1, w.exit()}}[w.random.IntN(5)])
+	case len(w.hooks) > 0 && n < 6 && !w.began[run]:
+		w.began[run] = true
+		w.step(HookBegan{run})
 	case len(w.hooks) > 0:
 		run := one(w.hooks)
 		delete(w.hooks, run)
@@ -154,7 +160,7 @@ func TestWalk(t *testing.T) {
 	states := map[State]int{}
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		w := &world{t: t, random: random, now: epoch, hooks: map[uint64]bool{}, copies: map[uint64]bool{}, wanted: map[uint64]bool{}}
+		w := &world{t: t, random: random, now: epoch, hooks: map[uint64]bool{}, began: map[uint64]bool{}, shot: map[uint64]bool{}, copies: map[uint64]bool{}, wanted: map[uint64]bool{}}
 		w.config = Config{
 			Hook: random.IntN(2) == 0, Interrupt: random.IntN(2) == 0, ShutdownTimeout: time.Duration(1+random.IntN(30)) * time.Second,
 			Rule: Rule{When: []When{No, OnFailure, Always}[random.IntN(3)], Delay: time.Duration(random.IntN(5)) * time.Second, MaxDelay: time.Duration(random.IntN(60)) * time.Second},
@@ -194,7 +200,10 @@ func (w *world) end() {
 			break
 		}
 		switch {
-		case len(w.hooks) > 0 && w.p.Phase == hookKill || len(w.wanted) > 0 || w.p.Phase == killed:
+		case len(w.hooks) > 0 && !w.began[w.p.Run]:
+			w.began[w.p.Run] = true
+			w.step(HookBegan{w.p.Run})
+		case len(w.hooks) > 0 && w.shot[w.p.Run] || len(w.wanted) > 0 || w.p.Phase == killed:
 			w.finish()
 		case w.wake.IsZero():
 			w.fail("stopping, and nothing will come: %+v", w.p.Record)

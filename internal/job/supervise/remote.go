@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,6 +48,11 @@ type exited struct {
 	why   string // output of bpjail
 	lost  bool   // it was lost with its node
 	left  error  // why processes may be left there
+}
+
+// reason says why bpjail has not executed the program.
+func (e *exited) reason(node client.NodeID) string {
+	return fmt.Sprintf("node %d: %s", node, cmp.Or(e.why, "bpjail has ended: "+e.exit.String()))
 }
 
 // execute runs a program on a node until the program and all processes that it has left there have
@@ -115,14 +121,14 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 	}
 	sp := s.Spec
 	sp.Action, sp.Path, sp.Args = spec.Hook, s.Process.Hooks.PreStart, nil
-	e, err := s.executeWithFiles(ctx, node, sp, func(client.PID) {})
+	e, err := s.executeWithFiles(ctx, node, sp, func(client.PID) { s.told <- told{in: life.HookBegan{Run: run}} })
 	switch {
 	case err != nil:
 		return failed(err)
 	case e.lost:
 		return told{in: life.NodeDown{Run: run}}
 	case !e.ready:
-		return told{in: life.HookEnded{Run: run, Exit: e.exit}, reason: fmt.Sprintf("node %d: %s", node, e.why), left: e.left != nil}
+		return told{in: life.HookEnded{Run: run, Exit: e.exit}, reason: e.reason(node), left: e.left != nil}
 	}
 	return told{in: life.HookEnded{Run: run, Exit: e.exit}, left: e.left != nil}
 }
@@ -148,10 +154,7 @@ func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record
 	case e.lost:
 		return told{in: life.NodeDown{Run: run}, node: &node}
 	case !e.ready:
-		if e.why == "" {
-			e.why = "bpjail has ended: " + e.exit.String()
-		}
-		return told{in: life.NotStarted{Run: run, Exit: e.exit}, node: &node, left: e.left != nil, reason: fmt.Sprintf("node %d: %s", node, e.why)}
+		return told{in: life.NotStarted{Run: run, Exit: e.exit}, node: &node, left: e.left != nil, reason: e.reason(node)}
 	}
 	return told{in: life.Ended{Run: run, Exit: e.exit}, left: e.left != nil}
 }

@@ -132,7 +132,9 @@ func (s *Supervisor) do(ctx context.Context, out life.Output) {
 		former := s.record
 		s.spawn(func() told { return s.runHook(ctx, o.Run, former) })
 	case life.KillHook:
-		s.send(ctx, int(unix.SIGKILL))
+		if s.home != nil { // otherwise it is on no node yet
+			s.send(ctx, int(unix.SIGKILL))
+		}
 	case life.Launch:
 		former, hooked := s.record, s.home != nil
 		s.spawn(func() told { return s.launch(ctx, o.Run, former, hooked) })
