@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -33,7 +34,7 @@ type tree struct {
 const (
 	lateTime   = time.Second
 	stuckTime  = 6 * lateTime // longer than roomTime
-	leastStuck = time.Second  // even of a ghost that is often late: a busy machine may leave it without a processor so long
+	leastStuck = time.Second  // even of a ghost that is often late
 	maxLate    = 10 * time.Second
 )
 
@@ -48,10 +49,22 @@ const (
 	maxBehindSize = 16 << 20
 )
 
-// lateAt and stuckAt report whether a tree is late or stuck after a time without a stop.
+// lateAt and stuckAt report whether a tree is late or stuck after a time without a stop of a ghost. One
+// that merely gets no processor has the whole stuckTime, however often it has been late.
 func (t *tree) lateAt(d time.Duration) bool { return d >= lateTime>>min(t.lates, 5) }
-func (t *tree) stuckAt(d time.Duration) bool {
-	return d >= max(stuckTime>>min(t.lates-1, 5), leastStuck)
+func (t *tree) stuckAt(d time.Duration, ghost wire.PID) bool {
+	return d >= stuckTime || d >= max(stuckTime>>min(t.lates-1, 5), leastStuck) && !isReady(ghost)
+}
+
+// isReady reports whether a process waits only for a processor, or has stopped, which this one has not
+// seen yet.
+func isReady(pid wire.PID) bool {
+	text, err := readProc(pid, "stat")
+	if err != nil {
+		return true // it has ended
+	}
+	state := procstat.Stat(text).Field(procstat.State)
+	return string(state) == "R" || string(state) == "t"
 }
 
 // treeOf returns the tree that a request is about; nil: none yet.
@@ -132,7 +145,7 @@ func (s *shard) watch(w *worker, now time.Time) {
 	case !t.late && (t.lateAt(still) || now.Sub(w.begun) >= maxLate):
 		t.late, t.lates, t.early = true, t.lates+1, t.early+1
 		s.answerEarly(w.request, true)
-	case t.late && !t.stuck && t.stuckAt(still):
+	case t.late && !t.stuck && t.stuckAt(still, w.on):
 		t.stuck = true
 	default:
 		return
