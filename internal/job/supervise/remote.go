@@ -311,25 +311,3 @@ func (s *Supervisor) ask(ctx context.Context, node client.NodeID, sp spec.Spec) 
 	}
 	return out.Bytes(), err
 }
-
-// send sends a signal to all processes of the control group.
-func (s *Supervisor) send(ctx context.Context, sig int) {
-	node, sp := s.record.Node, s.spec(spec.Kill)
-	sp.Signal = sig
-	s.spawn(func() told {
-		for {
-			_, err := s.ask(ctx, node, sp)
-			if err == nil || isDown(err) || ctx.Err() != nil {
-				return told{}
-			}
-			s.logs.fail(err)
-			if sig != int(unix.SIGKILL) {
-				return told{} // a harder signal follows
-			}
-			select { // until the process has ended
-			case <-time.After(tryAgain):
-			case <-ctx.Done():
-			}
-		}
-	})
-}

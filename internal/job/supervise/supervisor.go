@@ -38,6 +38,7 @@ type Supervisor struct {
 	record place.Record
 	home   *place.Home // of the current run, once it has a node
 	logs   *logs
+	sender *sender // of the last signal
 	told   chan told
 	tasks  sync.WaitGroup
 	wake   *time.Timer
@@ -89,6 +90,7 @@ func (s *Supervisor) Run(ctx context.Context, requests <-chan Request) (place.Re
 // any more.
 func (s *Supervisor) begin(former place.Record) {
 	s.told = make(chan told)
+	s.sender = noSender()
 	s.wake = time.NewTimer(time.Hour)
 	s.wake.Stop()
 	p := &s.Process
@@ -129,15 +131,21 @@ func (s *Supervisor) step(ctx context.Context, t told) {
 func (s *Supervisor) do(ctx context.Context, out life.Output) {
 	switch o := out.(type) {
 	case life.RunHook:
-		former := s.record
-		s.spawn(func() told { return s.runHook(ctx, o.Run, former) })
+		former, signalled := s.record, s.sender.done
+		s.spawn(func() told {
+			<-signalled
+			return s.runHook(ctx, o.Run, former)
+		})
 	case life.KillHook:
 		if s.home != nil { // otherwise it is on no node yet
 			s.send(ctx, int(unix.SIGKILL))
 		}
 	case life.Launch:
-		former, hooked := s.record, s.home != nil
-		s.spawn(func() told { return s.launch(ctx, o.Run, former, hooked) })
+		former, hooked, signalled := s.record, s.home != nil, s.sender.done
+		s.spawn(func() told {
+			<-signalled
+			return s.launch(ctx, o.Run, former, hooked)
+		})
 	case life.Send:
 		s.send(ctx, o.Signal)
 	case life.Wake:
@@ -162,6 +170,9 @@ func (s *Supervisor) changed(o life.Changed) {
 	if s.home != nil && (!o.To.Active() || o.To == life.Starting) { // the run is over
 		_ = s.home.Close() // an error makes no difference
 		s.home = nil
+	}
+	if !o.To.Active() || o.To == life.Starting {
+		s.sender.stop()
 	}
 	if o.To == life.Running {
 		s.record.Left = false
