@@ -88,19 +88,12 @@ func known(p place.Process) error {
 
 // end ends a process and its supervisor. The caller holds the lock for requests.
 func (c *Command) end(ctx context.Context, p place.Process) error {
-	alive, err := p.Supervised()
-	if err != nil {
-		return err
-	}
-	r, err := p.Read()
+	r, alive, err := askToEnd(p)
 	if err != nil {
 		return err
 	}
 	if !alive {
 		return c.remains(ctx, p, r)
-	}
-	if err := signalSupervisor(p, r, unix.SIGTERM); err != nil {
-		return err
 	}
 	gone, err := p.Supervise() // acquired when the supervisor has ended
 	if err != nil {
@@ -111,6 +104,26 @@ func (c *Command) end(ctx context.Context, p place.Process) error {
 		c.say("process %v did not end in time and was killed", p)
 	}
 	return err
+}
+
+// recordTimeout is how long a supervisor may have its lock before its record names it.
+const recordTimeout = 5 * time.Second
+
+// askToEnd asks the supervisor of a process to end, and reports whether it has one.
+func askToEnd(p place.Process) (r place.Record, alive bool, err error) {
+	for deadline := time.Now().Add(recordTimeout); ; time.Sleep(look) {
+		r, alive, err = lookAt(p)
+		if err != nil || !alive {
+			return r, alive, err
+		}
+		sent, err := signalSupervisor(p, r, unix.SIGTERM)
+		switch {
+		case err != nil || sent:
+			return r, true, err
+		case time.Now().After(deadline):
+			return r, true, fmt.Errorf("process %v has a supervisor that its record does not name: find it with ps, and end it with kill", p)
+		}
+	}
 }
 
 // remains records that a process without a supervisor is stopped, so that the service does not

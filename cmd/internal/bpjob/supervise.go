@@ -135,22 +135,27 @@ func requests() <-chan supervise.Request {
 	return requests
 }
 
-// signalSupervisor sends a signal to the supervisor of a process, if the record is still about it.
-func signalSupervisor(p place.Process, r place.Record, sig unix.Signal) error {
+// signalSupervisor sends a signal to the supervisor of a process, and reports whether it has: the
+// record may be about a former supervisor.
+func signalSupervisor(p place.Process, r place.Record, sig unix.Signal) (sent bool, err error) {
 	fd, err := unix.PidfdOpen(r.Supervisor, 0)
 	if errors.Is(err, unix.ESRCH) || r.Supervisor == 0 {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("supervisor of %v: %w", p, err)
+		return false, fmt.Errorf("supervisor of %v: %w", p, err)
 	}
 	defer unix.Close(fd)
 	now, err := p.Read()
 	if err != nil || now.Supervisor != r.Supervisor || place.Born(r.Supervisor) != now.Born { // another process has the number now
-		return err
+		return false, err
 	}
-	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("supervisor of %v: %w", p, err)
+	err = unix.PidfdSendSignal(fd, sig, nil, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return false, nil
 	}
-	return nil
+	if err != nil {
+		return false, fmt.Errorf("supervisor of %v: %w", p, err)
+	}
+	return true, nil
 }

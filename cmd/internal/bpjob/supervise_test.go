@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 
 	"golang.org/x/sys/unix"
 
@@ -53,8 +54,8 @@ func TestSignalSupervisor(t *testing.T) {
 		if err := p.Write(r); err != nil {
 			t.Fatal(err)
 		}
-		if err := signalSupervisor(p, r, unix.SIGTERM); err != nil {
-			t.Fatal(err)
+		if sent, err := signalSupervisor(p, r, unix.SIGTERM); err != nil || sent != (tt.code != 0) {
+			t.Fatalf("%s: got %v, %v", name, sent, err)
 		}
 		_ = in.Close()
 		_ = cmd.Wait()
@@ -62,6 +63,26 @@ func TestSignalSupervisor(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d", name, code, tt.code)
 		}
 	}
+}
+
+// TestStopOfUnknownSupervisor checks that a stop does not wait for a supervisor that it cannot ask to
+// end, since the record names a former one.
+func TestStopOfUnknownSupervisor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := place.Process{Job: place.Job{Root: t.TempDir(), Name: "web"}, Process: "web"}
+		lock, err := p.Supervise()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lock.Close()
+		r := place.Record{Record: life.Record{State: life.Stopped, Run: 1}, Supervisor: os.Getpid(), Born: 1}
+		if err := p.Write(r); err != nil {
+			t.Fatal(err)
+		}
+		if err := new(Command).end(t.Context(), p); err == nil {
+			t.Error("the supervisor has ended")
+		}
+	})
 }
 
 // TestStartInRestartWait checks that a start ends a supervisor that waits for a restart: it has the

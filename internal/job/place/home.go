@@ -53,15 +53,21 @@ func (p Process) Settle(choose func(others *wire.NodeID) (wire.NodeID, error)) (
 		f.Close()
 		return nil, 0, err
 	}
-	if err := f.Truncate(0); err != nil {
-		f.Close()
-		return fail(err)
-	}
-	if _, err := f.WriteAt([]byte(node.String()), 0); err != nil {
-		f.Close()
-		return fail(err)
+	if others == nil || *others != node {
+		if err := rewrite(f, node.String()); err != nil {
+			f.Close()
+			return fail(err)
+		}
 	}
 	return &Home{f}, node, nil
+}
+
+// rewrite replaces the text of a file, which a full disk leaves as it is.
+func rewrite(f *os.File, text string) error {
+	if _, err := f.WriteAt([]byte(text), 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text)))
 }
 
 // inhabited returns the node of the job's other processes, or nil.

@@ -42,6 +42,8 @@ type Supervisor struct {
 	told   chan told
 	tasks  sync.WaitGroup
 	wake   *time.Timer
+
+	unsaved <-chan time.Time // when to store the record again after a failure
 }
 
 // told is a report of a goroutine to Run. Zero fields change nothing.
@@ -69,6 +71,9 @@ func (s *Supervisor) Run(ctx context.Context, requests <-chan Request) (place.Re
 	}
 	defer s.logs.close()
 	s.begin(former)
+	if err := s.announce(); err != nil { // nothing begins that the record does not tell
+		return former, err
+	}
 	defer s.tasks.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -81,6 +86,8 @@ func (s *Supervisor) Run(ctx context.Context, requests <-chan Request) (place.Re
 			s.step(ctx, told{in: in})
 		case <-s.wake.C:
 			s.step(ctx, told{in: life.Due{}})
+		case <-s.unsaved:
+			s.keep()
 		}
 	}
 	return s.record, s.logs.err()
@@ -102,6 +109,12 @@ func (s *Supervisor) begin(former place.Record) {
 		Hook: p.Hooks.PreStart != "", Interrupt: p.ShutdownSignal == file.INT, ShutdownTimeout: p.ShutdownTimeout, Rule: rule,
 	}, life.Record{State: life.Created, Run: former.Run})
 	s.record = place.Record{Node: former.Node, Placed: former.Placed, Left: former.Left, Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID, Caller: s.Caller}
+}
+
+// announce stores the record of the first run, which is about to start.
+func (s *Supervisor) announce() error {
+	s.record.Record = life.Record{State: life.Starting, Run: s.life.Run + 1, Since: time.Now()}
+	return s.Place.Write(s.record)
 }
 
 // step handles an input and carries out the resulting actions.
@@ -193,14 +206,17 @@ func (s *Supervisor) changed(o life.Changed) {
 	}
 }
 
-// keep stores the record of the process, and returns it.
+// keep stores the record of the process, and returns it. It is repeated until it succeeds or the
+// supervisor ends.
 func (s *Supervisor) keep() place.Record {
 	r := s.record
 	if s.Foreground {
 		r.PID = 0 // so that there is no PID file
 	}
+	s.unsaved = nil
 	if err := s.Place.Write(r); err != nil {
 		s.logs.fail(err)
+		s.unsaved = time.After(tryAgain)
 	}
 	return r
 }
