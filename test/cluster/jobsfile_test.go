@@ -106,6 +106,15 @@ processes:
 		j.run("run", "-N", j.at(), n)
 		j.equal("host name", j.run("run", "-N", "0-2", n), j.on(j.machine(), "hostname").Stdout)
 	}},
+	{"the directory of the job is a symbolic link", func(j *jobs, n string) {
+		j.tool(n, "mine", "#!/bin/sh\necho mine\n")
+		j.write(n, "processes:\n- {name: "+n+", executable: mine}\n")
+		dir := jobRoot + "/jobs/" + n
+		j.on(j.Front, "sh", "-c", "mkdir -p "+jobRoot+"/data/versions && mv "+dir+" "+jobRoot+"/data/versions/"+n+" && ln -s ../data/versions/"+n+" "+dir)
+		for range 2 {
+			j.equal("output", j.run("run", "-N", j.at(), n), "mine\n")
+		}
+	}},
 	{"a file that changed holds at the next start", func(j *jobs, n string) {
 		j.start(n, "exec sleep 1000")
 		j.write(n, process(n, "exec sleep 1001"))

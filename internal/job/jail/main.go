@@ -110,7 +110,7 @@ func makeJobDir(s *spec.Spec) error {
 		return unix.Lchown(dir, int(s.UID), int(s.GID))
 	}
 	var st unix.Stat_t
-	if err := unix.Lstat(dir, &st); err != nil {
+	if err := unix.Stat(dir, &st); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	if st.Uid != s.UID {

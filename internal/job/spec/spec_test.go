@@ -64,3 +64,48 @@ func TestSums(t *testing.T) {
 		t.Errorf("got %v, %v, %v", before, contents, mode)
 	}
 }
+
+// TestSumsOfLink checks that the files of a job are found behind a symbolic link.
+func TestSumsOfLink(t *testing.T) {
+	dir := t.TempDir()
+	files := filepath.Join(dir, "files")
+	if err := os.MkdirAll(filepath.Join(files, "config"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(files, "config/bpm.yml"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "web")
+	if err := os.Symlink(files, link); err != nil {
+		t.Fatal(err)
+	}
+	want, err := spec.Sums(files)
+	if err != nil || len(want) != 1 {
+		t.Fatalf("got %v, %v", want, err)
+	}
+	if got, err := spec.Sums(link); err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+}
+
+// TestSumsTravel checks that sums of files of any name reach the node.
+func TestSumsTravel(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"caf\xe9", "caf\xea", "café", "a<b", "\"x\""} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sums, err := spec.Sums(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := spec.Spec{Root: "/r", Job: "j", Process: "p", Sums: sums}
+	text, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := spec.Decode(strings.TrimPrefix(text, spec.Environment+"=")); err != nil || !maps.Equal(got.Sums, sums) {
+		t.Errorf("got %v, %v, want %v", got.Sums, err, sums)
+	}
+}

@@ -9,21 +9,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
 
 // Sums returns, for each file of a job by its relative path, a text that identifies its mode and
-// contents.
+// contents. The directory may be a symbolic link of root's.
 func Sums(dir string) (map[string]string, error) {
 	sums := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("files of the job: %w", err)
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err == nil {
-			sums[rel], err = sum(path, d)
+			sums[key(rel)], err = sum(path, d)
 		}
 		return err
 	})
@@ -31,6 +37,14 @@ func Sums(dir string) (map[string]string, error) {
 		return nil, fmt.Errorf("files of the job: %w", err)
 	}
 	return sums, nil
+}
+
+// key returns a path as it survives JSON, which is UTF-8.
+func key(path string) string {
+	if utf8.ValidString(path) {
+		return path
+	}
+	return strconv.QuoteToASCII(path)
 }
 
 // HaveAll reports whether have contains all sums of want.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -234,7 +233,8 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	dir := s.Spec.JobDir()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir, fmt.Sprintf("%d:%s", node, filepath.Dir(dir)))
+	// On the node there is a directory, where here there may be a symbolic link.
+	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir+"/.", fmt.Sprintf("%d:%s", node, dir))
 	cp.Dir = "/"
 	if s.Spec.Ordinary {
 		cp = s.asUser(cp)
