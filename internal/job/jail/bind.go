@@ -3,7 +3,6 @@ package jail
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -47,15 +46,7 @@ func (r *root) put(fd int, path string, attributes uint64) error {
 	if err := unix.Mount("", link(mounted), "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
-	at, err := os.Readlink(link(mounted))
-	if err != nil {
-		return err
-	}
-	err = unix.MountSetattr(mounted, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes})
-	if errors.Is(err, unix.ENOSYS) { // Linux before 5.12
-		err = remount(at, true, attributes)
-	}
-	return err
+	return setattrOf(mounted, true, attributes)
 }
 
 // link returns a path that leads to the file of a descriptor.

@@ -1,7 +1,9 @@
 package jail
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
@@ -15,15 +17,23 @@ var remountFlags = map[uint64]uintptr{
 	unix.MOUNT_ATTR_NOEXEC: unix.MS_NOEXEC,
 }
 
-// remount sets attributes mount by mount, for kernels without mount_setattr(2).
-func remount(path string, below bool, attributes uint64) error {
+// remount sets attributes of the mount of a descriptor, mount by mount, for kernels without
+// mount_setattr(2).
+func remount(fd int, below bool, attributes uint64) error {
+	path, err := os.Readlink(link(fd)) // the kernel lists mounts by their real paths
+	if err != nil {
+		return err
+	}
 	filter := mountinfo.SingleEntryFilter(path)
 	if below {
 		filter = mountinfo.PrefixFilter(path)
 	}
 	mounts, err := mountinfo.GetMounts(filter)
+	if err == nil && len(mounts) == 0 {
+		err = errors.New("nothing is mounted there")
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("remount %s: %w", path, err)
 	}
 	flags := uintptr(unix.MS_BIND | unix.MS_REMOUNT)
 	for attribute, flag := range remountFlags {

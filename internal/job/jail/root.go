@@ -303,16 +303,26 @@ func (r *root) at(path string) string { return filepath.Join(r.dir, path) }
 
 // setattr sets attributes of a mount and, if below is true, of the mounts below it.
 func setattr(path string, below bool, attributes uint64) error {
-	flags := uint(0)
-	if below {
-		flags = unix.AT_RECURSIVE
-	}
-	err := unix.MountSetattr(unix.AT_FDCWD, path, flags, &unix.MountAttr{Attr_set: attributes})
-	if errors.Is(err, unix.ENOSYS) { // Linux before 5.12
-		err = remount(path, below, attributes)
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = setattrOf(fd, below, attributes)
+		unix.Close(fd)
 	}
 	if err != nil {
 		return fmt.Errorf("set attributes of the mount %s: %w", path, err)
 	}
 	return nil
+}
+
+// setattrOf is setattr for the mount of a descriptor.
+func setattrOf(fd int, below bool, attributes uint64) error {
+	flags := uint(unix.AT_EMPTY_PATH)
+	if below {
+		flags |= unix.AT_RECURSIVE
+	}
+	err := unix.MountSetattr(fd, "", flags, &unix.MountAttr{Attr_set: attributes})
+	if errors.Is(err, unix.ENOSYS) { // Linux before 5.12
+		err = remount(fd, below, attributes)
+	}
+	return err
 }
