@@ -16,18 +16,20 @@ import (
 const clusterBase = 2
 
 // clusterSteps are the events of a front end and two nodes. A step leaves the cluster up, with a
-// job of an ordinary user on each node.
+// job of an ordinary user on each node, except the last.
 var clusterSteps = []step{
 	{"install", install},
 	{"join", join},
 	{"restart-units", restartUnits},
 	{"daemon-reload", daemonReload},
 	{"upgrade", upgrade},
+	{"faulty-config", faultyConfig},
 	{"tasks-max", tasksMax},
 	{"reboot-node", func(ctx context.Context, l *lab) error { return rebootNode(ctx, l, node0) }},
 	{"power-loss-node", func(ctx context.Context, l *lab) error { return powerLoss(ctx, l, node0) }},
 	{"reboot-front-end", rebootFrontEnd},
 	{"power-loss-front-end", func(ctx context.Context, l *lab) error { return powerLoss(ctx, l, frontEnd) }},
+	{"remove", remove},
 }
 
 const (
