@@ -104,10 +104,14 @@ func (m *machine) awaitBoot(ctx context.Context) error {
 	}
 }
 
-// console returns the last output of the machine.
+// console returns the last output of the machine, and of qemu.
 func (m *machine) console() string {
-	text, _ := os.ReadFile(m.file(".console"))
-	return string(text[max(0, len(text)-2000):])
+	var all strings.Builder
+	for _, suffix := range []string{".console", ".log"} {
+		text, _ := os.ReadFile(m.file(suffix))
+		all.Write(text[max(0, len(text)-2000):])
+	}
+	return all.String()
 }
 
 // ssh returns a command that runs in the machine. Connections share one that the first command
