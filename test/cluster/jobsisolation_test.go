@@ -76,6 +76,16 @@ var jobEnvironment = []jobCase{
 		j.write(n, "processes:\n- {name: "+n+", executable: /etc/passwd}\n")
 		j.fails("/etc/passwd cannot be executed: permission denied", "start", "-N", j.at(), n)
 	}},
+	{"executable that the kernel refuses", func(j *jobs, n string) {
+		for text, why := range map[string]string{"echo\n": "exec format error", "#!/nowhere/sh\n": "its interpreter: /nowhere/sh is not on the node"} {
+			j.tool(n, "tool", text)
+			j.write(n, "processes:\n- {name: "+n+", executable: tool}\n")
+			j.fails("/bin/tool cannot be executed: "+why, "start", "-N", j.at(), n)
+			if k := j.status(n); k.State != "failed" || k.Exit.Code != 126 || k.Exit.Cause != "not executed" {
+				j.t.Errorf("%s: got %+v", why, k)
+			}
+		}
+	}},
 	{"executable that no directory of PATH has", func(j *jobs, n string) {
 		j.write(n, "processes:\n- {name: "+n+", executable: no-such-server}\n")
 		j.fails("no-such-server is not on the node in PATH", "start", "-N", j.at(), n)

@@ -13,6 +13,7 @@
 //	scope.go      Landlock: processes of other jobs cannot be seen or signalled
 //	identity.go   limits, user, capabilities
 //	filter.go     system calls that no job makes
+//	format.go     whether the kernel can execute the program
 //	join.go       a shell beside a running process
 //
 // All of this is done on the main thread, which executes the program: namespaces, user,

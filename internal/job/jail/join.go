@@ -14,7 +14,7 @@ import (
 
 // shell executes a program beside a running process: in its control group and namespaces, with its
 // user and limits.
-func shell(s *spec.Spec, args []string) error {
+func shell(s *spec.Spec, c *command) error {
 	g, err := findGroup(s)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func shell(s *spec.Spec, args []string) error {
 			return fmt.Errorf("enter the namespaces of process %d: %w", s.PID, err)
 		}
 	}
-	return settle(s, args)
+	return settle(s, c)
 }
 
 // joined are the namespaces of a job, in the order in which they are entered.

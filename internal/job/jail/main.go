@@ -46,15 +46,16 @@ func Main(args []string) int {
 }
 
 func do(s *spec.Spec, args []string) error {
+	c := &command{args: args}
 	switch s.Action {
 	case spec.Run:
-		return run(s, args)
+		return run(s, c)
 	case spec.Files:
 		return files(s, os.Stdout)
 	case spec.Hook:
-		return hook(s, args)
+		return hook(s, c)
 	case spec.Shell:
-		return shell(s, args)
+		return shell(s, c)
 	case spec.Kill:
 		return signal(s)
 	case spec.Clear:
@@ -135,10 +136,11 @@ func signal(s *spec.Spec) error {
 
 // hook executes a hook on the node, outside of the job's namespaces, as root or as the ordinary
 // user who asked for it. It runs in the control group, which is killed as a whole.
-func hook(s *spec.Spec, args []string) error {
+func hook(s *spec.Spec, c *command) error {
 	if err := fresh(s); err != nil {
 		return err
 	}
+	c.misc = miscFormats()
 	g, err := findGroup(s)
 	if err == nil {
 		err = g.enter(new(spec.Spec))
@@ -152,12 +154,15 @@ func hook(s *spec.Spec, args []string) error {
 	if err != nil {
 		return err
 	}
-	return execute(s, args)
+	return execute(s, c)
 }
 
 // execute executes the program.
-func execute(s *spec.Spec, args []string) error {
+func execute(s *spec.Spec, c *command) error {
 	path, err := look(s.Path, s.Env)
+	if err == nil {
+		err = c.format(path)
+	}
 	if err != nil {
 		return err
 	}
@@ -166,7 +171,7 @@ func execute(s *spec.Spec, args []string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s %w: %w", path, errNotExecuted, syscall.Exec(path, args, s.Env))
+	return fmt.Errorf("%s %w: %w", path, errNotExecuted, syscall.Exec(path, c.args, s.Env))
 }
 
 // clear kills the rest of a process's group, and prints the result.
@@ -183,10 +188,11 @@ func clear(s *spec.Spec, out io.Writer) error {
 }
 
 // run isolates this process and executes the program.
-func run(s *spec.Spec, args []string) error {
+func run(s *spec.Spec, c *command) error {
 	if err := fresh(s); err != nil {
 		return err
 	}
+	c.misc = miscFormats()
 	g, err := findGroup(s)
 	if err == nil {
 		err = g.enter(s)
@@ -200,11 +206,11 @@ func run(s *spec.Spec, args []string) error {
 	if err != nil {
 		return err
 	}
-	return settle(s, args)
+	return settle(s, c)
 }
 
 // settle takes on the user and the limits of the job, and executes the program.
-func settle(s *spec.Spec, args []string) error {
+func settle(s *spec.Spec, c *command) error {
 	err := limit(s)
 	var keep []capability.Cap
 	if err == nil {
@@ -222,7 +228,7 @@ func settle(s *spec.Spec, args []string) error {
 	if err := confine(s, keep); err != nil {
 		return err
 	}
-	return execute(s, args)
+	return execute(s, c)
 }
 
 // Reasons why a program is not executed.
