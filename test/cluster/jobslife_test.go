@@ -231,6 +231,7 @@ var jobStops = []jobCase{
 			}
 		})
 		j.awaitLog(n, "stdout", "ready\n")
+		j.awaitArgs(strings.TrimSpace(j.run("pid", n)), "sleep 1000")
 		j.on(j.Front, "pkill", "-TERM", "-fx", ".*bpjob run -N "+j.at()+" "+n)
 		run.Wait()
 	}},

@@ -19,6 +19,7 @@ type Record struct {
 	Placed     bool        // there was a run, so Node is valid
 	Left       bool        // processes may be left on the node
 	PID        wire.PID    // of the process; 0: none
+	NoPIDFile  bool        // it runs in the foreground
 	Supervisor int         // PID of its supervisor, if there is one
 	Born       uint64      // start time of the supervisor, see [Born]
 	UID        uint32      // the user as whom it runs
@@ -78,7 +79,7 @@ func (p Process) Write(r Record) error {
 	if err != nil {
 		return fmt.Errorf("record of process %v: %w", p, err)
 	}
-	if r.PID == 0 || !r.State.Active() {
+	if r.PID == 0 || r.NoPIDFile || !r.State.Active() {
 		err = os.Remove(p.PIDFile())
 		if errors.Is(err, os.ErrNotExist) {
 			err = nil

@@ -108,7 +108,10 @@ func (s *Supervisor) begin(former place.Record) {
 	s.life = life.New(life.Config{
 		Hook: p.Hooks.PreStart != "", Interrupt: p.ShutdownSignal == file.INT, ShutdownTimeout: p.ShutdownTimeout, Rule: rule,
 	}, life.Record{State: life.Created, Run: former.Run})
-	s.record = place.Record{Node: former.Node, Placed: former.Placed, Left: former.Left, Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID, Caller: s.Caller}
+	s.record = place.Record{
+		Node: former.Node, Placed: former.Placed, Left: former.Left, NoPIDFile: s.Foreground,
+		Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID, Caller: s.Caller,
+	}
 }
 
 // announce stores the record of the first run, which is about to start.
@@ -192,13 +195,13 @@ func (s *Supervisor) changed(o life.Changed) {
 	}
 	s.record.Record = s.life.Record
 	s.record.State, s.record.Run, s.record.Exit, s.record.Since = o.To, o.Run, o.Exit, o.At
-	r := s.keep()
+	s.keep()
 	e := event{
 		Time: o.At, Event: o.Name, Process: s.Process.Name, From: o.From.String(), To: o.To.String(), Run: o.Run,
-		PID: r.PID, Exit: exitOf(o), Reason: r.Reason,
+		PID: s.record.PID, Exit: exitOf(o), Reason: s.record.Reason,
 	}
-	if r.Placed {
-		e.Node = &r.Node
+	if s.record.Placed {
+		e.Node = &s.record.Node
 	}
 	s.logs.event(e)
 	if s.Changed != nil {
@@ -206,19 +209,13 @@ func (s *Supervisor) changed(o life.Changed) {
 	}
 }
 
-// keep stores the record of the process, and returns it. It is repeated until it succeeds or the
-// supervisor ends.
-func (s *Supervisor) keep() place.Record {
-	r := s.record
-	if s.Foreground {
-		r.PID = 0 // so that there is no PID file
-	}
+// keep stores the record of the process. It is repeated until it succeeds or the supervisor ends.
+func (s *Supervisor) keep() {
 	s.unsaved = nil
-	if err := s.Place.Write(r); err != nil {
+	if err := s.Place.Write(s.record); err != nil {
 		s.logs.fail(err)
 		s.unsaved = time.After(tryAgain)
 	}
-	return r
 }
 
 func exitOf(o life.Changed) string {

@@ -82,3 +82,26 @@ func TestRecordAfterAFullDisk(t *testing.T) {
 		}
 	})
 }
+
+// TestForeground checks that a process in the foreground has its number in the record, by which
+// others find it, and has no PID file.
+func TestForeground(t *testing.T) {
+	for _, foreground := range []bool{true, false} {
+		s := withoutMaster(t, t.TempDir())
+		s.Foreground = foreground
+		s.begin(place.Record{})
+		lock, err := s.Place.Supervise()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lock.Close()
+		s.record.Record, s.record.PID = life.Record{State: life.Running, Run: 1}, 4711
+		s.keep()
+		if r, err := s.Place.Read(); err != nil || r.PID != 4711 {
+			t.Errorf("foreground %v: got %+v, %v", foreground, r, err)
+		}
+		if _, err := os.Stat(s.Place.PIDFile()); errors.Is(err, os.ErrNotExist) != foreground {
+			t.Errorf("foreground %v: PID file: %v", foreground, err)
+		}
+	}
+}
