@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -76,9 +77,18 @@ func (s *Supervisor) introduce(ctx context.Context, n client.Node) {
 	_ = s.asUser(exec.CommandContext(ctx, filepath.Join(filepath.Dir(s.Copier), "bpsh"), "-n", n.ID.String(), "true")).Run()
 }
 
+// forUser are the environment variables of commands that run as the user of a process. The user, and
+// nodes with limited trust, learn nothing else of root's environment.
+var forUser = []string{"PATH", "BPROC_SOCKET"}
+
 // asUser makes a command of the front end run as the user of the process.
 func (s *Supervisor) asUser(cmd *exec.Cmd) *exec.Cmd {
-	cmd.Dir = "/"
+	cmd.Dir, cmd.Env = "/", []string{} // nil would be root's
+	for _, name := range forUser {
+		if value, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: s.Spec.UID, Gid: s.Spec.GID, Groups: s.Spec.Groups}}
 	return cmd
 }

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"os/exec"
 	"testing"
 
 	"bproc/internal/client"
@@ -45,5 +46,16 @@ func TestPick(t *testing.T) {
 		if n.ID != tt.want || got != tt.err {
 			t.Errorf("%s: got node %d, %q", tt.name, n.ID, got)
 		}
+	}
+}
+
+func TestAsUser(t *testing.T) {
+	t.Setenv("SECRET", "of root")
+	t.Setenv("PATH", "/usr/bin:/bin")
+	t.Setenv("BPROC_SOCKET", "/socket")
+	s := &Supervisor{Spec: spec.Spec{UID: 65534, GID: 65534}}
+	out, err := s.asUser(exec.Command("/usr/bin/env")).Output()
+	if want := "PATH=/usr/bin:/bin\nBPROC_SOCKET=/socket\n"; err != nil || string(out) != want {
+		t.Errorf("got %q, %v, want %q", out, err, want)
 	}
 }
