@@ -2,12 +2,12 @@ package bpjob
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/client"
@@ -15,12 +15,8 @@ import (
 	"bproc/internal/job/place"
 )
 
-const (
-	// startsAtOnce is how many processes are started at the same time.
-	startsAtOnce = 8
-	// askAgain is the delay before another request to a master that does not answer.
-	askAgain = time.Second
-)
+// askAgain is the delay before another request to a master that does not answer.
+const askAgain = time.Second
 
 // arrivals are the nodes that are up, and the boot id that each node had when last seen up.
 type arrivals struct {
@@ -66,13 +62,15 @@ func due(r place.Record, came, first bool, booted time.Time) bool {
 // startAll starts processes of jobs as nodes come up, until the context is done.
 func (c *Command) startAll(ctx context.Context, root string) {
 	client := new(client.Client)
+	starts := newStarts(c.startOf)
+	defer starts.tasks.Wait()
 	var a arrivals
 	var digest uint64
 	pending := false
 	for said := ""; ctx.Err() == nil; {
 		next, err := awaitNodes(ctx, client, digest, pending)
 		if err == nil && (next != digest || pending || a.boots == nil) {
-			pending, err = c.startDue(ctx, root, client, &a)
+			pending, err = c.startDue(ctx, root, client, &a, starts)
 		}
 		if err == nil {
 			digest, said = next, ""
@@ -103,9 +101,10 @@ func awaitNodes(ctx context.Context, cl *client.Client, digest uint64, pending b
 	return next, err
 }
 
-// startDue starts the processes that are due after a change of the node table. pending means that a
-// supervisor does not know yet that its node is down.
-func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, a *arrivals) (pending bool, err error) {
+// startDue begins to start the processes that are due after a change of the node table. pending
+// means that it must look again soon: a supervisor does not know yet that its node is down, or a
+// process is being started.
+func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, a *arrivals, starts *starts) (pending bool, err error) {
 	nodes, err := cl.Nodes(ctx)
 	if err != nil {
 		return false, err
@@ -120,8 +119,6 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 	if err != nil {
 		return false, err
 	}
-	var starts errgroup.Group
-	starts.SetLimit(startsAtOnce)
 	for _, j := range jobs {
 		job, owner, err := read(j)
 		if err != nil || !job.Autostart {
@@ -133,20 +130,21 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 		}
 		for _, f := range job.Processes {
 			p := place.Process{Job: j, Process: f.Name}
+			comes := anyOf(ids, came)
+			started := starts.underWay(p, comes)
 			r, alive, err := lookAt(p)
 			switch {
 			case err != nil:
 			case alive:
 				pending = pending || r.State != life.Waiting && r.Placed && !a.up[r.Node]
-			case due(r, anyOf(ids, came), first, booted):
-				starts.Go(func() error {
-					c.startOf(p, owner)
-					return nil
-				})
+			case started:
+				pending = true
+			case due(r, comes, first, booted):
+				starts.begin(ctx, p, owner)
 			}
 		}
 	}
-	return pending, starts.Wait()
+	return pending, nil
 }
 
 // lookAt returns the record of a process, and whether it has a supervisor.
@@ -162,17 +160,27 @@ func anyOf(ids []client.NodeID, set map[client.NodeID]bool) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(id client.NodeID) bool { return slices.Contains(ids, id) })
 }
 
-// startOf starts a process with the rights of the job file's owner.
-func (c *Command) startOf(p place.Process, owner uint32) {
-	cmd, err := as(owner, "start", "-p", p.Process, p.Name)
+// startOf starts a process with the rights of the job file's owner. It reports whether that is done:
+// the process was started, or stopped meanwhile. A start goes on when the service ends.
+func (c *Command) startOf(ctx context.Context, p place.Process, owner uint32) (done bool) {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), startLimit, fmt.Errorf("process %v: its start takes more than %v", p, startLimit))
+	defer cancel()
+	cmd, err := as(ctx, owner, "start", "-p", p.Process, p.Name)
 	if err != nil {
 		c.say("%v", err)
-		return
+		return false
 	}
+	cmd.WaitDelay = askAgain
 	text, err := cmd.CombinedOutput()
-	if err != nil {
-		c.say("%s", strings.TrimPrefix(strings.TrimSpace(string(text)), "bpjob: "))
+	switch {
+	case err == nil:
+		return true
+	case ctx.Err() != nil:
+		text = []byte(context.Cause(ctx).Error())
 	}
+	c.say("%s", strings.TrimPrefix(strings.TrimSpace(string(text)), "bpjob: "))
+	r, err := p.Read()
+	return err == nil && r.State == life.Stopped
 }
 
 // bootTime returns when this machine was booted.

@@ -46,7 +46,8 @@ func (c *Command) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &door.Server{Command: func(uid uint32, r door.Request) (*exec.Cmd, error) { return forUser(root, uid, r) }}
+	running := context.WithoutCancel(ctx) // the server ends users' commands itself
+	s := &door.Server{Command: func(uid uint32, r door.Request) (*exec.Cmd, error) { return forUser(running, root, uid, r) }}
 	service.Ready()
 	var auto sync.WaitGroup
 	auto.Go(func() { c.startAll(ctx, root) })
@@ -57,14 +58,14 @@ func (c *Command) serve(ctx context.Context) error {
 }
 
 // forUser returns the command for a user's request.
-func forUser(root string, uid uint32, r door.Request) (*exec.Cmd, error) {
+func forUser(ctx context.Context, root string, uid uint32, r door.Request) (*exec.Cmd, error) {
 	switch {
 	case len(r.Args) == 0 || !slices.Contains(forUsers, r.Args[0]):
 		return nil, errors.New("there is no such command for ordinary users")
 	case r.Root != root:
 		return nil, fmt.Errorf("jobs of ordinary users are below %s, not below %s", root, r.Root)
 	}
-	cmd, err := as(uid, r.Args...)
+	cmd, err := as(ctx, uid, r.Args...)
 	if err == nil {
 		cmd.Env = append(cmd.Env, "TERM="+r.Term)
 	}
@@ -72,12 +73,12 @@ func forUser(root string, uid uint32, r door.Request) (*exec.Cmd, error) {
 }
 
 // as returns a bpjob command that acts with the rights of a user.
-func as(uid uint32, args ...string) (*exec.Cmd, error) {
+func as(ctx context.Context, uid uint32, args ...string) (*exec.Cmd, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(exe, args...)
+	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Dir, cmd.Env = "/", append(os.Environ(), callerVariable+"="+strconv.FormatUint(uint64(uid), 10))
 	return cmd, nil
 }

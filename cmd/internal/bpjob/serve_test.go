@@ -23,7 +23,7 @@ func TestForUser(t *testing.T) {
 		{door.Request{Args: []string{"-h=false", "start", "web"}, Root: "/r"}, false},
 		{door.Request{Root: "/r"}, false},
 	} {
-		cmd, err := forUser("/r", 7, tt.r)
+		cmd, err := forUser(t.Context(), "/r", 7, tt.r)
 		if (err == nil) != tt.ok {
 			t.Errorf("%v: got %v", tt.r, err)
 		}

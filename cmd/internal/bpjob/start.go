@@ -1,6 +1,7 @@
 package bpjob
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bproc/internal/job/life"
+	"bproc/internal/job/place"
 )
 
 func (c *Command) startCommand() *cobra.Command {
@@ -26,16 +28,29 @@ func (c *Command) start(ctx context.Context, s selection) error {
 	if err != nil {
 		return err
 	}
-	lock, err := ch.place.Request()
+	return c.request(ch.place, func(c *Command) error {
+		running, err := c.awaitStart(ctx, ch)
+		if err != nil || running {
+			return err
+		}
+		return c.startSupervisor(ch)
+	})
+}
+
+// request carries out a request for a process, while other requests for it wait. What it says is
+// printed afterwards: they do not wait for a reader of this output.
+func (c *Command) request(p place.Process, do func(*Command) error) error {
+	lock, err := p.Request()
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
-	running, err := c.awaitStart(ctx, ch)
-	if err != nil || running {
-		return err
-	}
-	return c.startSupervisor(ch)
+	var said bytes.Buffer
+	quiet := *c
+	quiet.Stderr = &said
+	err = do(&quiet)
+	lock.Close()
+	_, _ = said.WriteTo(c.Stderr) // there is no better place to report an error
+	return err
 }
 
 // look is the interval at which a state that is about to change is read.

@@ -33,12 +33,7 @@ func (c *Command) stop(ctx context.Context, s selection) error {
 	if err := known(p); err != nil {
 		return err
 	}
-	lock, err := p.Request()
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	return c.end(ctx, p)
+	return c.request(p, func(c *Command) error { return c.end(ctx, p) })
 }
 
 func (c *Command) restartCommand() *cobra.Command {
@@ -55,19 +50,16 @@ func (c *Command) restart(ctx context.Context, s selection) error {
 	if _, err := c.supervisor(ch); err != nil { // before the process is ended
 		return err
 	}
-	lock, err := ch.place.Request()
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	alive, err := ch.place.Supervised()
-	if err == nil && alive {
-		err = c.end(ctx, ch.place)
-	}
-	if err != nil {
-		return err
-	}
-	return c.startSupervisor(ch)
+	return c.request(ch.place, func(c *Command) error {
+		alive, err := ch.place.Supervised()
+		if err == nil && alive {
+			err = c.end(ctx, ch.place)
+		}
+		if err != nil {
+			return err
+		}
+		return c.startSupervisor(ch)
+	})
 }
 
 // known returns an error for a process that is in no job file and was never started.

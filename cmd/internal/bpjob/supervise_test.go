@@ -99,14 +99,16 @@ func TestStartInRestartWait(t *testing.T) {
 	if err := ch.place.Write(r); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan int, 1)
 	go func() {
 		_ = cmd.Wait()
+		ended <- cmd.ProcessState.ExitCode()
 		lock.Close()
 	}()
 	if running, err := new(Command).awaitStart(t.Context(), ch); running || err != nil {
 		t.Fatalf("got %v, %v", running, err)
 	}
-	if code := cmd.ProcessState.ExitCode(); code != 7 {
+	if code := <-ended; code != 7 {
 		t.Errorf("the supervisor: exit code %d", code)
 	}
 }

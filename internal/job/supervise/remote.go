@@ -235,7 +235,7 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	defer cancel()
 	// On the node there is a directory, where here there may be a symbolic link.
 	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir+"/.", fmt.Sprintf("%d:%s", node, dir))
-	cp.Dir = "/"
+	cp.Dir, cp.WaitDelay = "/", tryAgain
 	if s.Spec.Ordinary {
 		cp = s.asUser(cp)
 	}
