@@ -17,10 +17,12 @@ import (
 // A process that moves much data gets a connection past the master ("Bypasses" in wire/PROTOCOL.md).
 const (
 	bypassAfter = 4 << 20          // bytes of a process, of all its descriptors, before a bypass is asked for
-	bypassAgain = 10 * time.Second // after which one is asked for again, where there is none
 	bypassTime  = 15 * time.Second // to make one, longer than the master and the node take
 	bypassDead  = 30 * time.Second // without an answer of the node's kernel to what was sent
 )
+
+// bypassAgain is after how long a bypass is asked for again, where there is none.
+var bypassAgain = 10 * time.Second
 
 // beside is the connection to the master while a bypass carries the frames. It says which events have had their
 // effect, how the process has ended, and, by its end, that the bypass is to end.
@@ -34,15 +36,20 @@ func (s *stream) consider() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	moved := s.frames.got[0] + s.frames.got[1] + s.kept.sent
-	if moved < bypassAfter || s.past != nil || s.ghost == nil || s.closed || s.err != nil || time.Since(s.asked) < bypassAgain {
+	if moved < bypassAfter || s.past != nil || s.asking || s.ghost == nil || s.closed || s.err != nil || time.Since(s.asked) < bypassAgain {
 		return
 	}
-	s.asked = time.Now()
+	s.asking, s.asked = true, time.Now()
 	go s.takeBypass() // ends with the connection, or after bypassTime
 }
 
 // takeBypass asks for a bypass, and has the frames go there. Without one all goes on as before.
 func (s *stream) takeBypass() {
+	defer func() {
+		s.mu.Lock()
+		s.asking = false
+		s.mu.Unlock()
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), bypassTime) //nolint:forbidigo // no caller waits for it
 	defer cancel()
 	conn, err := s.client.bypass(ctx, &s.attach)

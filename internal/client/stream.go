@@ -50,7 +50,8 @@ type stream struct {
 	size    Size      // that the terminal is to have
 	resized bool      // and the node has not been told
 
-	asked     time.Time    // when a bypass was asked for
+	asking    bool         // a bypass is being made
+	asked     time.Time    // when one was asked for last
 	past      *bypass.Conn // the bypass, by which the frames go; conn is beside it; nil: there is none
 	effective uint64       // event that has had its effect, with all before
 	aside     bool         // conn has ended beside the bypass
