@@ -110,7 +110,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// WriteParts writes a record that has the parts one after the other.
+// WriteParts writes a record that has the parts one after the other. When the keys are used up it closes the connection.
 func (c *Conn) WriteParts(parts ...[]byte) error {
 	n := 0
 	for _, p := range parts {
@@ -121,6 +121,7 @@ func (c *Conn) WriteParts(parts ...[]byte) error {
 	}
 	nonce, err := c.out.next(n)
 	if err != nil {
+		c.Close() // the other end goes on over another connection
 		return err
 	}
 	record := binary.LittleEndian.AppendUint32(c.bytes[:0], uint32(n+overhead))

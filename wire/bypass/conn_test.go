@@ -168,9 +168,16 @@ func TestForged(t *testing.T) {
 	}
 }
 
+// TestUsedUp has one end send as much as it may: both ends see that the connection has ended.
 func TestUsedUp(t *testing.T) {
 	defer bypass.SetMost(10)()
-	a, b := pair(t, sockets(t))
+	ends := sockets(t)
+	for _, end := range ends {
+		if err := end.SetDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := pair(t, ends)
 	if _, err := a.Write([]byte("0123456789")); err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +186,12 @@ func TestUsedUp(t *testing.T) {
 	}
 	if n, err := b.Read(make([]byte, 20)); n != 10 || err != nil {
 		t.Errorf("got %d, %v", n, err)
+	}
+	if n, err := b.Read(make([]byte, 20)); !errors.Is(err, io.EOF) {
+		t.Errorf("the other end: got %d, %v, want %v", n, err, io.EOF)
+	}
+	if err := a.Await(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the end that has sent so much: got %v, want that it is closed", err)
 	}
 }
 
