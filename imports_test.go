@@ -158,7 +158,7 @@ var arrows = map[string][]string{
 	"cmd/internal/printed":  nil,
 	"cmd/internal/release":  nil,
 
-	"internal/fakemaster": {"internal/client", "wire", "test/limit"},
+	"internal/fakemaster": {"internal/client", "wire", "wire/bypass", "test/limit"},
 	"internal/coretest":   {"internal/recording"},
 	"internal/recording":  {"wire"},
 	"internal/manpage":    nil,
