@@ -169,7 +169,7 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 	switch {
 	case d.leaving:
 		return errLeaving
-	case d.left, a.bypass && d.at == nil:
+	case d.left, d.closed, a.bypass && d.at == nil:
 		return errNoProcess
 	}
 	for i, o := range d.out {
