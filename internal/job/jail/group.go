@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -17,12 +18,14 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// group is the control group of a process of a job. In version 1 it is below the group of the
-// process space in the hierarchies of pids, memory and cpu. In version 2 it is a sibling of the
+// group is the control group of a process of a job. In version 1 it is below the group of bpjail in
+// the hierarchies of pids, memory and cpu. In that of pids bpjail may be in a group of its user, or
+// of a control group of the front end, below that of the process space. In version 2 it is a sibling of the
 // group in which the space counts its tasks, because that group cannot enable the memory controller
 // (package slave/space).
 type group struct {
-	tasks   string // counts its tasks and lists them
+	tasks   string // counts its tasks and lists them; version 1: wherever there is one
+	next    string // where the next one is made
 	memory  string // empty: memory cannot be limited
 	cpu     string // gives each job the same share of the processors; empty: each task has a share
 	parent  string // version 2: enables controllers
@@ -38,11 +41,16 @@ func findGroup(s *spec.Spec) (*group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control groups of this process: %w", err)
 	}
-	name := groupName(s)
-	paths := ownGroups(string(own))
+	return groupBelow(controllers, string(own), groupName(s))
+}
+
+// groupBelow is findGroup for bpjail in its own groups, below a mount point.
+func groupBelow(controllers, own, name string) (*group, error) {
+	paths := ownGroups(own)
 	g := new(group)
 	if dir, ok := paths["pids"]; ok {
-		g.tasks = filepath.Join(controllers, "pids", dir, name)
+		g.next = filepath.Join(controllers, "pids", dir, name)
+		g.tasks = existing(filepath.Join(controllers, "pids", userGroups.ReplaceAllString(dir, "")), name, g.next)
 		if dir, ok := paths["memory"]; ok {
 			g.memory = filepath.Join(controllers, "memory", dir, name)
 		}
@@ -63,8 +71,23 @@ func findGroup(s *spec.Spec) (*group, error) {
 	g.unified = true
 	g.parent = filepath.Dir(space)
 	g.tasks = filepath.Join(g.parent, name)
-	g.memory = g.tasks
+	g.memory, g.next = g.tasks, g.tasks
 	return g, nil
+}
+
+// userGroups are the groups below that of the space in the path of a group (package slave/space).
+var userGroups = regexp.MustCompile(`/user-\d+(/group-\d+)?$`)
+
+// existing returns the group of that name in or below the group of the space. Another bpjail has made
+// it, which may have been in another group than this one. If there is none, it returns other.
+func existing(space, name, other string) string {
+	for _, between := range []string{"", "user-*", "user-*/group-*"} {
+		found, _ := filepath.Glob(filepath.Join(space, between, name)) // the pattern is correct
+		if len(found) > 0 {
+			return found[0]
+		}
+	}
+	return other
 }
 
 // groupName returns the name of the group. Jobs below another root may have the same names as jobs
@@ -104,6 +127,7 @@ func (g *group) enter(s *spec.Spec) error {
 	if err := g.remove(); err != nil {
 		return err
 	}
+	g.tasks = g.next
 	if err := g.make(); err != nil {
 		return fmt.Errorf("control group of the job: %w", err)
 	}
