@@ -85,7 +85,7 @@ var arrows = map[string][]string{
 	"internal/job/jail":      {"internal/job/spec"},
 	"internal/job/life":      nil,
 	"internal/job/place":     {"internal/job/life", "internal/job/spec", "internal/procstat", "wire"},
-	"internal/job/spec":      {"wire"},
+	"internal/job/spec":      {"internal/ownthread", "wire"},
 	"internal/job/supervise": {"internal/client", "internal/job/file", "internal/job/life", "internal/job/place", "internal/job/spec"},
 	"internal/longcall":      nil,
 	"internal/nearest":       nil,

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime"
 
@@ -10,4 +11,4 @@ import (
 
 func init() { runtime.LockOSThread() } // main runs on the main thread
 
-func main() { os.Exit(jail.Main(os.Args)) }
+func main() { os.Exit(jail.Main(context.Background(), os.Args)) }

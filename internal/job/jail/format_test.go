@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/job/spec"
 	"bproc/internal/ownthread"
 )
 
@@ -104,7 +105,7 @@ func TestFormatOfUnreadable(t *testing.T) {
 		t.Errorf("readable: %v", err)
 	}
 	if err := ownthread.Do(func() error {
-		setFSUser(65534, 65534)
+		spec.SetFileUser(65534, 65534)
 		return new(command).format(path)
 	}); err != nil {
 		t.Errorf("unreadable: %v", err)

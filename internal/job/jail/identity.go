@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unsafe"
 
 	"github.com/moby/sys/capability"
 	"golang.org/x/sys/unix"
@@ -100,7 +99,7 @@ func identify(s *spec.Spec) error {
 		}
 	}
 	uid, gid := uintptr(s.UID), uintptr(s.GID)
-	if err := setGroups(s.Groups); err != nil {
+	if err := spec.SetGroups(s.Groups); err != nil {
 		return err
 	}
 	_, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid)
@@ -109,18 +108,6 @@ func identify(s *spec.Spec) error {
 	}
 	if errno != 0 {
 		return fmt.Errorf("become user %d: %w", s.UID, errno)
-	}
-	return nil
-}
-
-// setGroups sets the supplementary groups of this thread.
-func setGroups(groups []uint32) error {
-	var first unsafe.Pointer
-	if len(groups) > 0 {
-		first = unsafe.Pointer(&groups[0])
-	}
-	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0); errno != 0 {
-		return fmt.Errorf("set the groups of the job's user: %w", errno)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/moby/sys/capability"
 	"golang.org/x/sys/unix"
@@ -27,11 +29,11 @@ const (
 
 // Main runs bpjail with its arguments, which are those of the job's program. It returns only if the
 // program is not executed. It must be called on the main thread, locked to it.
-func Main(args []string) int {
+func Main(ctx context.Context, args []string) int {
 	runtime.LockOSThread()
 	s, err := spec.Decode(os.Getenv(spec.Environment))
 	if err == nil {
-		if err = do(s, args); err == nil {
+		if err = do(ctx, s, args); err == nil {
 			return 0
 		}
 	}
@@ -45,15 +47,15 @@ func Main(args []string) int {
 	return codeFailed
 }
 
-func do(s *spec.Spec, args []string) error {
+func do(ctx context.Context, s *spec.Spec, args []string) error {
 	c := &command{args: args}
 	switch s.Action {
 	case spec.Run:
-		return run(s, c)
+		return run(ctx, s, c)
 	case spec.Files:
-		return files(s, os.Stdout)
+		return files(ctx, s, os.Stdout)
 	case spec.Hook:
-		return hook(s, c)
+		return hook(ctx, s, c)
 	case spec.Shell:
 		return shell(s, c)
 	case spec.Kill:
@@ -64,28 +66,33 @@ func do(s *spec.Spec, args []string) error {
 	return fmt.Errorf("there is no action %q; front end and node have different versions of bproc", s.Action)
 }
 
+// filesTimeout bounds the time for reading the files of the job.
+const filesTimeout = 2 * time.Minute
+
 // files makes the directory of the job's files, if needed, and prints the sums of the files.
-func files(s *spec.Spec, out io.Writer) error {
-	sums, err := ownFiles(s)
+func files(ctx context.Context, s *spec.Spec, out io.Writer) error {
+	sums, err := ownFiles(ctx, s)
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(sums)
 }
 
-func ownFiles(s *spec.Spec) (map[string]string, error) {
+func ownFiles(ctx context.Context, s *spec.Spec) (map[string]string, error) {
 	if err := makeJobDir(s); err != nil {
 		return nil, err
 	}
-	return spec.Sums(s.JobDir())
+	ctx, cancel := context.WithTimeoutCause(ctx, filesTimeout, fmt.Errorf("reading them takes more than %v", filesTimeout))
+	defer cancel()
+	return spec.OwnSums(ctx, s)
 }
 
 // fresh returns an error if files of the job are missing or differ.
-func fresh(s *spec.Spec) error {
+func fresh(ctx context.Context, s *spec.Spec) error {
 	if len(s.Sums) == 0 {
 		return nil
 	}
-	sums, err := ownFiles(s)
+	sums, err := ownFiles(ctx, s)
 	if err == nil && !spec.HaveAll(sums, s.Sums) {
 		err = errors.New(spec.Stale)
 	}
@@ -136,8 +143,8 @@ func signal(s *spec.Spec) error {
 
 // hook executes a hook on the node, outside of the job's namespaces, as root or as the ordinary
 // user who asked for it. It runs in the control group, which is killed as a whole.
-func hook(s *spec.Spec, c *command) error {
-	if err := fresh(s); err != nil {
+func hook(ctx context.Context, s *spec.Spec, c *command) error {
+	if err := fresh(ctx, s); err != nil {
 		return err
 	}
 	c.misc = miscFormats()
@@ -188,8 +195,8 @@ func clear(s *spec.Spec, out io.Writer) error {
 }
 
 // run isolates this process and executes the program.
-func run(s *spec.Spec, c *command) error {
-	if err := fresh(s); err != nil {
+func run(ctx context.Context, s *spec.Spec, c *command) error {
+	if err := fresh(ctx, s); err != nil {
 		return err
 	}
 	c.misc = miscFormats()

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/spec"
 )
 
 // owner is the owner of a new directory.
@@ -30,21 +32,14 @@ func open(base, rel string) (int, error) {
 }
 
 // openAsUser is open for a directory whose path an ordinary user has given: all directories on the
-// path must be open to that user. A change of the file system user ID also takes root's
-// capabilities for files away, and brings them back (capabilities(7)).
+// path must be open to that user.
 func (r *root) openAsUser(base, rel string) (int, error) {
-	if err := setGroups(r.Groups); err != nil {
+	if err := spec.SetGroups(r.Groups); err != nil {
 		return -1, err
 	}
-	defer setFSUser(0, 0)
-	setFSUser(r.UID, r.GID)
+	defer spec.SetFileUser(0, 0)
+	spec.SetFileUser(r.UID, r.GID)
 	return open(base, rel)
-}
-
-// setFSUser sets this thread's user and group for file access. For root that always succeeds.
-func setFSUser(uid, gid uint32) {
-	_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
-	_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
 }
 
 // ensure opens a directory as open does, and makes missing ones: its parents for root, and the

@@ -1,11 +1,17 @@
 package spec_test
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/internal/job/spec"
 )
@@ -40,7 +46,7 @@ func TestSums(t *testing.T) {
 	}
 	sums := func() map[string]string {
 		t.Helper()
-		m, err := spec.Sums(dir)
+		m, err := spec.Sums(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,11 +85,11 @@ func TestSumsOfLink(t *testing.T) {
 	if err := os.Symlink(files, link); err != nil {
 		t.Fatal(err)
 	}
-	want, err := spec.Sums(files)
+	want, err := spec.Sums(t.Context(), files)
 	if err != nil || len(want) != 1 {
 		t.Fatalf("got %v, %v", want, err)
 	}
-	if got, err := spec.Sums(link); err != nil || !maps.Equal(got, want) {
+	if got, err := spec.Sums(t.Context(), link); err != nil || !maps.Equal(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }
@@ -96,7 +102,7 @@ func TestSumsTravel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sums, err := spec.Sums(dir)
+	sums, err := spec.Sums(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,5 +113,80 @@ func TestSumsTravel(t *testing.T) {
 	}
 	if got, err := spec.Decode(strings.TrimPrefix(text, spec.Environment+"=")); err != nil || !maps.Equal(got.Sums, sums) {
 		t.Errorf("got %v, %v, want %v", got.Sums, err, sums)
+	}
+}
+
+// TestSumsAsUser lets a user exchange a directory of the job with a symbolic link to one that only
+// root can read.
+func TestSumsAsUser(t *testing.T) {
+	root, err := os.MkdirTemp("/tmp", "sums") // accessible to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	secret := t.TempDir()
+	s := &spec.Spec{Root: root, Job: "web", Ordinary: true, UID: 65534, GID: 65534}
+	for name, text := range map[string]string{secret: "of root", filepath.Join(s.JobDir(), "dir"): "of the user"} {
+		if err := os.MkdirAll(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(name, "file"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, mode := range map[string]os.FileMode{root: 0o755, secret: 0o700} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secrets, err := spec.Sums(t.Context(), secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := spec.OwnSums(t.Context(), s)
+	if err != nil || len(mine) != 1 || mine["dir/file"] == secrets["file"] {
+		t.Fatalf("got %v, %v", mine, err)
+	}
+	dir, link := filepath.Join(s.JobDir(), "dir"), filepath.Join(root, "link")
+	if err := os.Symlink(secret, link); err != nil {
+		t.Fatal(err)
+	}
+	var exchanges sync.WaitGroup
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	exchanges.Go(func() {
+		for ctx.Err() == nil {
+			if err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for ctx.Err() == nil {
+		if sums, _ := spec.OwnSums(t.Context(), s); sums["dir/file"] == secrets["file"] {
+			t.Error("root has read what the user cannot")
+			break
+		}
+	}
+	stop()
+	exchanges.Wait()
+}
+
+// TestSumsEnd checks that reading of a very large file can be ended.
+func TestSumsEnd(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "large"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(1 << 42); err != nil {
+		t.Fatal(err)
+	}
+	errOver := errors.New("over")
+	ctx, stop := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errOver)
+	defer stop()
+	if _, err := spec.Sums(ctx, dir); !errors.Is(err, errOver) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,11 +14,31 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/ownthread"
 )
 
+// OwnSums is Sums for the files of a job on this machine. Those of an ordinary user's job are read as
+// the user, who can change meanwhile what their paths lead to.
+func OwnSums(ctx context.Context, s *Spec) (sums map[string]string, err error) {
+	if !s.Ordinary {
+		return Sums(ctx, s.JobDir())
+	}
+	err = ownthread.Do(func() error {
+		err := SetGroups(s.Groups)
+		if err == nil {
+			SetFileUser(s.UID, s.GID)
+			sums, err = Sums(ctx, s.JobDir())
+		}
+		return err
+	})
+	return sums, err
+}
+
 // Sums returns, for each file of a job by its relative path, a text that identifies its mode and
-// contents. The directory may be a symbolic link of root's.
-func Sums(dir string) (map[string]string, error) {
+// contents. The directory may be a symbolic link of root's. Files can be so large that reading them
+// takes hours: the context bounds it.
+func Sums(ctx context.Context, dir string) (map[string]string, error) {
 	sums := make(map[string]string)
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -29,7 +50,7 @@ func Sums(dir string) (map[string]string, error) {
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err == nil {
-			sums[key(rel)], err = sum(path, d)
+			sums[key(rel)], err = sum(ctx, path, d)
 		}
 		return err
 	})
@@ -57,7 +78,7 @@ func HaveAll(have, want map[string]string) bool {
 	return true
 }
 
-func sum(path string, d fs.DirEntry) (string, error) {
+func sum(ctx context.Context, path string, d fs.DirEntry) (string, error) {
 	info, err := d.Info()
 	if err != nil {
 		return "", err
@@ -80,9 +101,24 @@ func sum(path string, d fs.DirEntry) (string, error) {
 		if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
 			return "", errors.Join(fmt.Errorf("%s changes", path), err)
 		}
-		if _, err := io.Copy(h, f); err != nil {
+		if _, err := io.Copy(h, until(ctx, f)); err != nil {
 			return "", err
 		}
 	}
 	return info.Mode().String() + " " + hex.EncodeToString(h.Sum(nil)), nil
 }
+
+// until returns a reader that fails when the context is done.
+func until(ctx context.Context, in io.Reader) io.Reader {
+	return reader(func(p []byte) (int, error) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return in.Read(p)
+	})
+}
+
+// reader is a function that reads.
+type reader func([]byte) (int, error)
+
+func (r reader) Read(p []byte) (int, error) { return r(p) }

@@ -110,7 +110,7 @@ func awaitEnd(pid client.PID) {
 }
 
 // runHook runs the hook before a start.
-func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Record) told {
+func (s *Supervisor) runHook(ctx, files context.Context, run uint64, former place.Record) told {
 	failed := func(err error) told {
 		return told{in: life.HookEnded{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
 	}
@@ -120,7 +120,7 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 	}
 	sp := s.Spec
 	sp.Action, sp.Path, sp.Args = spec.Hook, s.Process.Hooks.PreStart, nil
-	e, err := s.executeWithFiles(ctx, node, sp, func(client.PID) { s.told <- told{in: life.HookBegan{Run: run}} })
+	e, err := s.executeWithFiles(ctx, files, node, sp, func(client.PID) { s.told <- told{in: life.HookBegan{Run: run}} })
 	switch {
 	case err != nil:
 		return failed(err)
@@ -133,7 +133,7 @@ func (s *Supervisor) runHook(ctx context.Context, run uint64, former place.Recor
 }
 
 // launch starts the process and waits for its end. After a hook, it uses the node of the hook.
-func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record, hooked bool) told {
+func (s *Supervisor) launch(ctx, files context.Context, run uint64, former place.Record, hooked bool) told {
 	refused := func(err error) told {
 		return told{in: life.NotStarted{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
 	}
@@ -144,7 +144,7 @@ func (s *Supervisor) launch(ctx context.Context, run uint64, former place.Record
 			return refused(err)
 		}
 	}
-	e, err := s.executeWithFiles(ctx, node, s.Spec, func(pid client.PID) {
+	e, err := s.executeWithFiles(ctx, files, node, s.Spec, func(pid client.PID) {
 		s.told <- told{in: life.Started{Run: run}, pid: pid, node: &node}
 	})
 	switch {
@@ -184,9 +184,10 @@ func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.N
 // sums first.
 const maxVariable = 128 << 10
 
-// executeWithFiles is execute, after it has made sure that the node has the files of the job.
-func (s *Supervisor) executeWithFiles(ctx context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
-	sums, err := spec.Sums(s.Spec.JobDir())
+// executeWithFiles is execute, after it has made sure that the node has the files of the job. The
+// context for that ends when the process is asked to end.
+func (s *Supervisor) executeWithFiles(ctx, files context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
+	sums, err := s.sums(files)
 	if err != nil {
 		return exited{}, err
 	}
@@ -197,7 +198,7 @@ func (s *Supervisor) executeWithFiles(ctx context.Context, node client.NodeID, s
 		return exited{}, err
 	}
 	if len(env) >= maxVariable {
-		if err := s.copyChanged(ctx, node, sums); err != nil {
+		if err := s.copyChanged(files, node, sums); err != nil {
 			return exited{}, err
 		}
 		return s.execute(ctx, node, sp, ready)
@@ -206,10 +207,22 @@ func (s *Supervisor) executeWithFiles(ctx context.Context, node client.NodeID, s
 	if err != nil || e.why != spec.Stale {
 		return e, err
 	}
-	if err := s.copyFiles(ctx, node); err != nil {
+	if err := s.copyFiles(files, node); err != nil {
 		return exited{}, err
 	}
 	return s.execute(ctx, node, with, ready)
+}
+
+// sums returns the sums of the files of the job.
+func (s *Supervisor) sums(ctx context.Context) (map[string]string, error) {
+	ctx, cancel := limited(ctx, "reading them")
+	defer cancel()
+	return spec.OwnSums(ctx, &s.Spec)
+}
+
+// limited returns a context for work on the files of the job.
+func limited(ctx context.Context, what string) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("%s takes more than %v", what, startTimeout))
 }
 
 // copyChanged copies the files of the job to a node unless it has them.
@@ -231,7 +244,7 @@ func (s *Supervisor) copyChanged(ctx context.Context, node client.NodeID, sums m
 // copyFiles copies the files of the job to a node.
 func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	dir := s.Spec.JobDir()
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := limited(ctx, "copying")
 	defer cancel()
 	// On the node there is a directory, where here there may be a symbolic link.
 	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir+"/.", fmt.Sprintf("%d:%s", node, dir))
@@ -239,10 +252,16 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	if s.Spec.Ordinary {
 		cp = s.asUser(cp)
 	}
-	if said, err := cp.CombinedOutput(); err != nil {
-		return fmt.Errorf("copy %s to node %d: %w", dir, node, because(string(said), err))
+	said, err := cp.CombinedOutput()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	default:
+		err = because(string(said), err)
 	}
-	return nil
+	return fmt.Errorf("copy %s to node %d: %w", dir, node, err)
 }
 
 // because returns output as an error of one line, or err if there is no output.

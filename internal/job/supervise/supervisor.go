@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -38,7 +39,8 @@ type Supervisor struct {
 	record place.Record
 	home   *place.Home // of the current run, once it has a node
 	logs   *logs
-	sender *sender // of the last signal
+	sender *sender                 // of the last signal
+	giveUp context.CancelCauseFunc // of the work on files
 	told   chan told
 	tasks  sync.WaitGroup
 	wake   *time.Timer
@@ -147,20 +149,20 @@ func (s *Supervisor) step(ctx context.Context, t told) {
 func (s *Supervisor) do(ctx context.Context, out life.Output) {
 	switch o := out.(type) {
 	case life.RunHook:
-		former, signalled := s.record, s.sender.done
+		files, former, signalled := s.files(ctx), s.record, s.sender.done
 		s.spawn(func() told {
 			<-signalled
-			return s.runHook(ctx, o.Run, former)
+			return s.runHook(ctx, files, o.Run, former)
 		})
 	case life.KillHook:
 		if s.home != nil { // otherwise it is on no node yet
 			s.send(ctx, int(unix.SIGKILL))
 		}
 	case life.Launch:
-		former, hooked, signalled := s.record, s.home != nil, s.sender.done
+		files, former, hooked, signalled := s.files(ctx), s.record, s.home != nil, s.sender.done
 		s.spawn(func() told {
 			<-signalled
-			return s.launch(ctx, o.Run, former, hooked)
+			return s.launch(ctx, files, o.Run, former, hooked)
 		})
 	case life.Send:
 		s.send(ctx, o.Signal)
@@ -175,10 +177,22 @@ func (s *Supervisor) do(ctx context.Context, out life.Output) {
 	}
 }
 
+// errStopped ends the work on the files of a process that is asked to end.
+var errStopped = errors.New("it was stopped")
+
+// files returns a context for work on the files of the job.
+func (s *Supervisor) files(ctx context.Context) context.Context {
+	ctx, s.giveUp = context.WithCancelCause(ctx)
+	return ctx
+}
+
 // changed records and reports the event of a transition.
 func (s *Supervisor) changed(o life.Changed) {
 	if o.To == life.Starting {
 		s.record.Reason = ""
+	}
+	if o.To == life.Stopping {
+		s.giveUp(errStopped)
 	}
 	if !o.To.Active() || o.To == life.Starting {
 		s.record.PID = 0
