@@ -38,12 +38,19 @@ type remote struct {
 }
 
 func (c *Cmd) startRemote(ctx context.Context) error {
-	for {
+	for again := newRetries(absence); ; {
 		err := c.startOn(ctx, c.client)
-		if !errors.Is(err, errExpired) {
+		if !errors.Is(err, errExpired) && !(isLate(err) && again.pause(ctx.Done())) {
 			return err
 		}
 	}
+}
+
+// isLate reports whether the ghost was not adopted because it has not got a processor for too long:
+// another one may.
+func isLate(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Stage == StageGhost && e.Errno == unix.EAGAIN
 }
 
 // errExpired is why a start is made once more: the master or the node was away, and the
