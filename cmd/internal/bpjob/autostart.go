@@ -45,6 +45,11 @@ func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 	return came
 }
 
+// missed reports whether a supervisor does not know yet that its node is down.
+func (a *arrivals) missed(r place.Record) bool {
+	return r.State != life.Waiting && r.Placed && !a.up[r.Node]
+}
+
 // due reports whether a process of an autostart job must be started now. came means that one of its
 // nodes has come up; otherwise one is up. booted is the boot time of the front end: a process that
 // was stopped since then stays stopped.
@@ -136,7 +141,7 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 			switch {
 			case err != nil:
 			case alive:
-				pending = pending || r.State != life.Waiting && r.Placed && !a.up[r.Node]
+				pending = pending || a.missed(r)
 			case started:
 				pending = true
 			case due(r, comes, first, booted):

@@ -96,7 +96,7 @@ func TestFormatOfUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "program")
 	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, []byte("x"), 0o711)); err != nil { //nolint:gosec // a program
 		t.Fatal(err)

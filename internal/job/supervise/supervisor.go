@@ -194,15 +194,13 @@ func (s *Supervisor) changed(o life.Changed) {
 	if o.To == life.Stopping {
 		s.giveUp(errStopped)
 	}
-	if !o.To.Active() || o.To == life.Starting {
+	if !o.To.Active() || o.To == life.Starting { // the last run is over
 		s.record.PID = 0
-	}
-	if s.home != nil && (!o.To.Active() || o.To == life.Starting) { // the run is over
-		_ = s.home.Close() // an error makes no difference
-		s.home = nil
-	}
-	if !o.To.Active() || o.To == life.Starting {
 		s.sender.stop()
+		if s.home != nil {
+			_ = s.home.Close() // an error makes no difference
+			s.home = nil
+		}
 	}
 	if o.To == life.Running {
 		s.record.Left = false
