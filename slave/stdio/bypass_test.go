@@ -28,7 +28,7 @@ func TestBypassAfterLeaving(t *testing.T) {
 	d.Closed(stream)
 	for name, a := range map[string]*Client{"bypass": NewBypass(newClient()), "stream": NewClient(newClient())} {
 		if err := d.Attach(a, [2]uint64{}, func(uint64) error { return nil }); !errors.Is(err, unix.ESRCH) {
-			t.Errorf("another %s: got %v, want %v", name, err, unix.ESRCH)
+			t.Fatalf("another %s: got %v, want %v", name, err, unix.ESRCH)
 		}
 	}
 	if err := d.in.accept(bypass, []byte("last")); err != nil {

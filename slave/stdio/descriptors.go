@@ -35,6 +35,7 @@ type Descriptors struct {
 	over    func()            // no goroutine uses the descriptors any more
 
 	mu      sync.Mutex
+	making  bool // a bypass is being made
 	at      *Client
 	since   time.Time // when the last stream was lost with its session
 	ended   bool      // the process has ended
@@ -194,6 +195,22 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 	return nil
 }
 
+// MakeBypass tells that a bypass is being made, until made is called. There is one at a time; the error is
+// EAGAIN otherwise.
+func (d *Descriptors) MakeBypass() (made func(), err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.making {
+		return nil, errMaking
+	}
+	d.making = true
+	return sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.making = false
+	}), nil
+}
+
 // replaceLocked has a client take the place of the one that is there. A bypass takes only that of another bypass,
 // and the stream is beside it.
 func (d *Descriptors) replaceLocked(a *Client) {
@@ -217,6 +234,7 @@ func (d *Descriptors) isHereLocked(a *Client) bool {
 
 var (
 	errNoProcess = fmt.Errorf("the process is not here, or its client has left: %w", unix.ESRCH)
+	errMaking    = fmt.Errorf("a bypass of the process is being made: %w", unix.EAGAIN)
 	errLeaving   = fmt.Errorf("the daemon ends, and all processes with it: %w", unix.EHOSTDOWN)
 )
 
