@@ -24,7 +24,7 @@ type Client struct {
 	telling sync.Mutex
 	input   uint64 // how much input was taken
 	told    uint64
-	busy    bool // somebody tells
+	busy    bool // somebody tells, or is going to
 }
 
 // NewClient returns a client that has this stream.
@@ -64,6 +64,21 @@ func (a *Client) taken(number uint64, start func(func())) {
 	a.input = number
 	if !a.busy {
 		a.busy = true
+		start(a.tell)
+	}
+}
+
+// holdBack holds back what taken is to tell, until goOn: the answer that the client is attached comes first.
+func (a *Client) holdBack() {
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	a.busy = true
+}
+
+func (a *Client) goOn(start func(func())) {
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	if a.busy = a.input != a.told; a.busy {
 		start(a.tell)
 	}
 }

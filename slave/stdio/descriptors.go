@@ -179,6 +179,8 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 		}
 	}
 	d.replaceLocked(a)
+	a.holdBack()
+	defer a.goOn(d.start)
 	taken := uint64(0)
 	if d.in != nil {
 		taken = d.in.attach(a)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"bproc/slave/journal"
 	"bproc/wire"
@@ -234,5 +235,39 @@ func TestClientThatHasNoAnswer(t *testing.T) {
 	d.hangUp()
 	if got, err := io.ReadAll(d.pipes.end[0]); len(got) > 0 || err != nil {
 		t.Errorf("the process reads %q, %v", got, err)
+	}
+}
+
+// TestAnswerFirst has a process close its input while a client goes on with it: the client is told after it has got its
+// answer.
+func TestAnswerFirst(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	d.Run()
+	before := attach(t, d, [2]uint64{})
+	for range wire.Window / wire.MaxData { // more than the pipe has room for
+		if err := d.in.accept(before, make([]byte, wire.MaxData)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newClient()
+	a := NewClient(c)
+	err := d.Attach(a, [2]uint64{}, func(uint64) error {
+		d.pipes.end[0].Close()
+		for closed := false; !closed; time.Sleep(time.Millisecond) {
+			d.in.mu.Lock()
+			closed = d.in.closed
+			d.in.mu.Unlock()
+		}
+		time.Sleep(20 * time.Millisecond) // in which it would be told
+		return a.Write(wire.AppendData(nil, wire.TypeStdout, 0, []byte("answer")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, data := c.next(t); string(data) != "answer" {
+		t.Errorf("before the answer came %+v", h)
+	}
+	if h, _ := c.next(t); h.Type != wire.TypeStdinTaken || h.Number != math.MaxUint64 {
+		t.Errorf("after the answer came %+v, want that all is taken", h)
 	}
 }
