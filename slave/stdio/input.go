@@ -98,11 +98,17 @@ func (i *input) accept(by *Client, data []byte) error {
 	return nil
 }
 
+// queueLocked keeps data. Pieces are put together: small ones would take many times their bytes.
 func (i *input) queueLocked(data []byte) {
-	if len(data) > 0 && !i.closed {
-		i.queue = append(i.queue, slices.Clone(data))
-		i.queued += len(data)
+	if len(data) == 0 || i.closed {
+		return
 	}
+	if last := len(i.queue) - 1; last >= 0 && len(i.queue[last])+len(data) <= wire.MaxData {
+		i.queue[last] = append(i.queue[last], data...)
+	} else {
+		i.queue = append(i.queue, slices.Clone(data))
+	}
+	i.queued += len(data)
 }
 
 // passLocked gives the process what it can have without waiting, and returns how much

@@ -271,3 +271,45 @@ func TestAnswerFirst(t *testing.T) {
 		t.Errorf("after the answer came %+v, want that all is taken", h)
 	}
 }
+
+// TestInputInSmallFrames has a client send one byte at a time to a process that reads nothing: the window bounds what
+// waits, and not only its bytes.
+func TestInputInSmallFrames(t *testing.T) {
+	d := enter(t, ways(t), 4711, 1)
+	a := attach(t, d, [2]uint64{})
+	d.Run()
+	var want []byte
+	send := func(data []byte) error {
+		err := d.in.accept(a, data)
+		if err == nil {
+			want = append(want, data...)
+		}
+		return err
+	}
+	for range 4 { // more than the pipe has room for
+		if err := send(bytes.Repeat([]byte("0123456789abcdef"), wire.MaxData/16)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := error(nil)
+	for n := 0; err == nil; n++ {
+		err = send([]byte{byte(n)})
+	}
+	if !errors.Is(err, wire.ErrFrame) {
+		t.Fatal(err)
+	}
+	d.in.mu.Lock()
+	if n, most := len(d.in.queue), 2*wire.Window/wire.MaxData; n > most {
+		t.Errorf("%d pieces wait, want at most %d", n, most)
+	}
+	for _, piece := range d.in.queue {
+		if len(piece) > wire.MaxData {
+			t.Errorf("a piece of %d bytes waits", len(piece))
+		}
+	}
+	d.in.mu.Unlock()
+	d.Closed(a)
+	if got, err := io.ReadAll(d.pipes.end[0]); !bytes.Equal(got, want) || err != nil {
+		t.Errorf("the process reads %d bytes, %v, want %d, the same", len(got), err, len(want))
+	}
+}
