@@ -130,3 +130,8 @@ func errnoOf(err error) unix.Errno {
 	}
 	return errno
 }
+
+// passes reports whether the master only has no room for the request now.
+func (e *Error) passes() bool {
+	return e.Stage == StageRequest && (e.Errno == unix.EMFILE || e.Errno == unix.EAGAIN)
+}

@@ -102,7 +102,7 @@ func (s *stream) renewLocked() {
 		case err == nil:
 			s.goOnLocked(conn, taken)
 			return
-		case errors.As(err, &refused) || errors.Is(err, wire.ErrFrame):
+		case errors.As(err, &refused) && !refused.passes() || errors.Is(err, wire.ErrFrame):
 			s.failLocked(&lostError{onNode(err, s.attach.Node)})
 			return
 		case errors.Is(err, unix.ENOENT) && s.ghost != nil: // the last master removes its socket

@@ -318,3 +318,35 @@ func TestTakenAgain(t *testing.T) {
 		t.Error(status, err)
 	}
 }
+
+// TestNoRoom has a master without room for a client that comes back, twice. The client asks again.
+func TestNoRoom(t *testing.T) {
+	var attached atomic.Int32
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+		if _, ok := m.(*wire.Run); ok {
+			c.Started()
+			return
+		}
+		switch attached.Add(1) {
+		case 1:
+			c.Fail(wire.StageRequest, uint32(unix.EMFILE), "no descriptors", 0)
+		case 2:
+			c.Fail(wire.StageRequest, uint32(unix.EAGAIN), "", 0)
+		default:
+			c.Resumed(0)
+			_ = c.Output(wire.TypeStdout, "text")
+			c.End(wire.ExitStatus(7))
+		}
+	})
+	cmd := m.Client.Command(2, "prog")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(limit.Scaled(10*time.Second), func() { m.End(cmd.PID, 0) })
+	defer late.Stop()
+	if status, err := cmd.Wait(); status != wire.ExitStatus(7) || err != nil || out.String() != "text" {
+		t.Errorf("got status %#x, %v, output %q", status, err, &out)
+	}
+}
