@@ -50,6 +50,9 @@ const resumeTime = 30 * time.Second
 // resume goes on with a process on its node. When the session ends meanwhile, so does
 // the connection, and the client asks again.
 func (c *clientConn) resume(ctx context.Context, s *slaveConn, m *wire.Resume, hangUp bool) error {
+	if err := c.awaitLink(ctx, m.PID, s); err != nil {
+		return err
+	}
 	stream, err := s.open(ctx, m)
 	if err != nil {
 		return err
@@ -68,6 +71,40 @@ func (c *clientConn) resume(ctx context.Context, s *slaveConn, m *wire.Resume, h
 	// A client that is gone is found out by relay.
 	_ = c.reply(&wire.Started{Taken: resumed.Taken})
 	return c.relay(ctx, m.PID, s, stream)
+}
+
+// Why nothing is resumed.
+var (
+	errNodeLost   = errors.New("the session with the node has ended")
+	errClientGone = errors.New("the client has not waited for the link")
+)
+
+// awaitLink waits while the link with a node is cut, as long as the client does. What is sent meanwhile arrives when
+// the link is there again: Resume, and right behind it the end of the stream of a client that has not waited, which
+// the node would take for one that has left its process.
+func (c *clientConn) awaitLink(ctx context.Context, pid wire.PID, s *slaveConn) error {
+	up, _, changed := s.link.Connected()
+	if up {
+		return nil
+	}
+	gone := c.goneFrom(pid)
+	look := time.NewTicker(lookAfter)
+	defer look.Stop()
+	for !up {
+		select {
+		case <-changed:
+		case <-s.link.Done():
+			return errNodeLost
+		case <-look.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if gone() {
+			return errClientGone
+		}
+		up, _, changed = s.link.Connected()
+	}
+	return nil
 }
 
 // refused says that a node does not go on with a process.

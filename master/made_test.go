@@ -82,10 +82,12 @@ func (m *Master) input(t *testing.T, in core.Input) {
 	}
 }
 
-// noLink is a link that can only be closed.
+// noLink is a link that is never cut.
 type noLink struct{}
 
-func (noLink) Close(error) {}
+func (noLink) Close(error)                                   {}
+func (noLink) Connected() (bool, time.Time, <-chan struct{}) { return true, time.Time{}, nil }
+func (noLink) Done() <-chan struct{}                         { return nil }
 
 // connect begins a session of a node that has processes.
 func (m *Master) connect(t *testing.T, id wire.NodeID, streams opener, pids ...wire.PID) *slaveConn {

@@ -40,8 +40,12 @@ type slaveConn struct {
 	shutViews func() // those on the node do not look any more; nil: nobody can yet
 }
 
-// transport is what is needed of a [link.Session] to end it.
-type transport interface{ Close(cause error) }
+// transport is what is needed of a [link.Session] to end it, and to know of its connection.
+type transport interface {
+	Close(cause error)
+	Connected() (up bool, since time.Time, changed <-chan struct{})
+	Done() <-chan struct{}
+}
 
 // opener opens streams to a slave.
 type opener interface {
