@@ -125,6 +125,7 @@ var jobLimits = []jobCase{
 		if !strings.Contains(res.Stdout+res.Stderr, "fork") {
 			j.t.Errorf("got %+v", res)
 		}
+		j.equal("a process that is alone", j.says(n, "echo alive", "limits: {processes: 1}"), "alive\n")
 	}},
 	{"memory", func(j *jobs, n string) {
 		res := j.foreground(n, "exec python3 -c 'x = bytearray(300 << 20); print(len(x))'", "limits: {memory: 64M}")

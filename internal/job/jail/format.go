@@ -19,8 +19,9 @@ import (
 
 // command is what is executed.
 type command struct {
-	args []string
-	misc bool // the node executes more formats than those of the kernel itself
+	args  []string
+	misc  bool     // the node executes more formats than those of the kernel itself
+	bound *os.File // the limit of processes, if there is one
 }
 
 // headSize is how much of a file the kernel looks at to find its format (BINPRM_BUF_SIZE).

@@ -173,13 +173,18 @@ func (g *group) make() error {
 	return nil
 }
 
-// limit sets the limits of the group.
-func (g *group) limit(s *spec.Spec) error {
-	if s.Processes > 0 {
-		if err := write(g.tasks, "pids.max", strconv.FormatUint(s.Processes, 10)); err != nil {
-			return fmt.Errorf("limit of processes: %w", err)
-		}
+// bound opens the file with the limit of processes. The limit is set right before the program is
+// executed: until then the Go runtime may start threads, and ends if it cannot.
+func (g *group) bound() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(g.tasks, "pids.max"), os.O_WRONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("limit of processes: %w", err)
 	}
+	return f, nil
+}
+
+// limit sets the limit of memory of the group.
+func (g *group) limit(s *spec.Spec) error {
 	if s.Memory == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -167,13 +168,18 @@ func hook(ctx context.Context, s *spec.Spec, c *command) error {
 // execute executes the program.
 func execute(s *spec.Spec, c *command) error {
 	path, err := look(s.Path, s.Env)
-	if err == nil {
-		err = c.format(path)
-	}
 	if err != nil {
 		return err
 	}
 	if s.Action != spec.Shell {
+		if err := c.format(path); err != nil {
+			return err
+		}
+		if c.bound != nil {
+			if _, err := c.bound.WriteString(strconv.FormatUint(s.Processes, 10)); err != nil {
+				return fmt.Errorf("limit of processes: %w", err)
+			}
+		}
 		if _, err := os.Stderr.WriteString(spec.Ready); err != nil {
 			return err
 		}
@@ -203,6 +209,9 @@ func run(ctx context.Context, s *spec.Spec, c *command) error {
 	g, err := findGroup(s)
 	if err == nil {
 		err = g.enter(s)
+	}
+	if err == nil && s.Processes > 0 {
+		c.bound, err = g.bound()
 	}
 	if err == nil {
 		err = isolate()
