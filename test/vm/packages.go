@@ -35,7 +35,7 @@ func faultyConfig(ctx context.Context, l *lab) error {
 
 // left prints what a machine has of bproc.
 const left = `
-find /etc /run /usr /var/cache /var/lib /var/log /var/spool /sys/fs/cgroup -xdev -iname '*bproc*' ! -path '/var/lib/dpkg/*' ! -path '/var/lib/apt/*'
+find /etc /run /usr /var/cache /var/lib /var/log /var/spool /sys/fs/cgroup -xdev -iname '*bproc*' ! -path '/var/lib/dpkg/*' ! -path '/var/lib/apt/*' | grep -v 'subprocess\|libproc'
 grep bproc /proc/self/mountinfo /etc/hosts
 for p in /proc/[0-9]*; do case $(readlink $p/exe) in *bproc*) tr '\0' ' ' <$p/cmdline; echo;; esac; done; true`
 
