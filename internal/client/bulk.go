@@ -1,15 +1,8 @@
 package client
 
-import (
-	"golang.org/x/sys/unix"
-)
+import "bproc/internal/widepipe"
 
-// bulkPipe is the capacity, in bytes, of a pipe that carries much data.
-const bulkPipe = 256 << 10
-
-// widen gives a standard descriptor of a command that is a pipe more room, so that the program at its
-// other end works while this one does. The kernel may refuse (pipe(7), pipe-user-pages-soft): then it
-// works as it is.
+// widen gives a standard descriptor of a command room for much data, if it is a pipe.
 func widen(stream any) {
 	if p, ok := stream.(*OutputPipe); ok {
 		stream = p.writer
@@ -17,13 +10,7 @@ func widen(stream any) {
 	if i, ok := stream.(*fileInput); ok {
 		stream = i.f
 	}
-	f, ok := FileOf(stream)
-	if !ok {
-		return
+	if f, ok := FileOf(stream); ok {
+		widepipe.Widen(f)
 	}
-	_ = control(f, func(fd int) {
-		if size, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); err == nil && size < bulkPipe {
-			_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, bulkPipe)
-		}
-	})
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/widepipe"
 )
 
 // TestWiden checks what becomes of the capacity of a pipe.
@@ -14,10 +16,10 @@ func TestWiden(t *testing.T) {
 		stream     func(r, w *os.File) any
 		size, want int
 	}{
-		"input":         {func(r, _ *os.File) any { return NewFile(r) }, little, bulkPipe},
-		"awaited input": {func(r, _ *os.File) any { return FromFile(NewFile(r)) }, little, bulkPipe},
-		"output":        {func(_, w *os.File) any { return NewFile(w) }, little, bulkPipe},
-		"read output":   {func(r, w *os.File) any { return &OutputPipe{Reader: r, writer: w} }, little, bulkPipe},
+		"input":         {func(r, _ *os.File) any { return NewFile(r) }, little, widepipe.Size},
+		"awaited input": {func(r, _ *os.File) any { return FromFile(NewFile(r)) }, little, widepipe.Size},
+		"output":        {func(_, w *os.File) any { return NewFile(w) }, little, widepipe.Size},
+		"read output":   {func(r, w *os.File) any { return &OutputPipe{Reader: r, writer: w} }, little, widepipe.Size},
 		"wider":         {func(r, _ *os.File) any { return NewFile(r) }, much, much},
 		"no file":       {func(_, _ *os.File) any { return os.ErrClosed }, little, little},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/widepipe"
 	"bproc/slave/journal"
 	"bproc/wire"
 )
@@ -79,7 +80,7 @@ func (i *input) accept(by *Client, data []byte) error {
 		return fmt.Errorf("%w: more input than the window has room for", wire.ErrFrame)
 	}
 	if len(data) >= wire.MaxData/2 && !i.wide && !i.closed {
-		widen(i.file)
+		widepipe.Widen(i.file)
 		i.wide = true
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bproc/internal/widepipe"
 	"bproc/slave/journal"
 	"bproc/wire"
 )
@@ -157,7 +158,7 @@ func TestInputWaits(t *testing.T) {
 		err = d.in.accept(a, chunk)
 	}
 	sent -= len(chunk)
-	if !errors.Is(err, wire.ErrFrame) || sent < wire.Window || sent > wire.Window+pipeSize+3*wire.MaxData {
+	if !errors.Is(err, wire.ErrFrame) || sent < wire.Window || sent > wire.Window+widepipe.Size+3*wire.MaxData {
 		t.Fatalf("%v after %d bytes", err, sent)
 	}
 	if err := d.in.accept(a, nil); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/widepipe"
 	"bproc/slave/journal"
 	"bproc/wire"
 )
@@ -99,7 +100,7 @@ func (o *output) run() {
 		case err != nil: // the end, or as good as one
 			o.end = true
 		case n >= wire.MaxData/2 && !wide:
-			widen(o.file)
+			widepipe.Widen(o.file)
 			wide = true
 		}
 	}

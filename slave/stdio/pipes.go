@@ -16,10 +16,6 @@ type pipes struct {
 	end  [3]*os.File
 }
 
-// pipeSize is the capacity of a pipe for bulk data, in bytes: a process that
-// writes much can go on while the daemon sends, and one that reads while it receives.
-const pipeSize = 256 << 10
-
 func openPipes(spawn *wire.Spawn) (*pipes, error) {
 	p := new(pipes)
 	if how := spawn.Command.Terminal; how != nil {
@@ -97,16 +93,4 @@ func (p *pipes) closeOutput() {
 			f.Close()
 		}
 	}
-}
-
-// widen gives a pipe room for bulk data. The kernel may refuse (pipe(7):
-// pipe-user-pages-soft), and then the pipe works as it is.
-func widen(f *os.File) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return
-	}
-	_ = raw.Control(func(fd uintptr) {
-		_, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize)
-	})
 }

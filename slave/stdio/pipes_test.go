@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/widepipe"
 	"bproc/wire"
 )
 
@@ -110,10 +111,10 @@ func TestWiden(t *testing.T) {
 	}
 	defer p.closeNear()
 	defer p.closeFar()
-	widen(p.near[1])
+	widepipe.Widen(p.near[1])
 	size, err := unix.FcntlInt(p.end[1].Fd(), unix.F_GETPIPE_SZ, 0)
-	if err != nil || size != pipeSize {
-		t.Errorf("got %d, %v, want %d", size, err, pipeSize)
+	if err != nil || size != widepipe.Size {
+		t.Errorf("got %d, %v, want %d", size, err, widepipe.Size)
 	}
 	if file, _ := flags(t, p.end[1]); file&unix.O_NONBLOCK != 0 {
 		t.Error("the process's end has become O_NONBLOCK")
@@ -123,7 +124,7 @@ func TestWiden(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	widen(closed) // of no use, and no harm
+	widepipe.Widen(closed) // of no use, and no harm
 }
 
 // TestCloseOutput closes the daemon's ends of output under a process that
