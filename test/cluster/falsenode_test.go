@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,7 @@ type falseNode struct {
 
 	answered chan struct{} // closed when the answer to tellsAll has come
 	launches chan *falseLaunch
+	bypasses chan *falseBypass
 
 	mu       sync.Mutex
 	blocks   []wire.Block // granted to it
@@ -43,6 +45,12 @@ type falseNode struct {
 // falseLaunch is a process that a false node was asked to start, and has not started.
 type falseLaunch struct {
 	spawn  *wire.Spawn
+	stream link.Stream
+}
+
+// falseBypass is a bypass that a false node was asked for, and has not made.
+type falseBypass struct {
+	open   *wire.OpenBypass
 	stream link.Stream
 }
 
@@ -84,6 +92,7 @@ func (n *falseNode) dial() {
 	session, ended := n.session, make(chan struct{})
 	n.stop, n.ended, n.last, n.blocks, n.progress = stop, ended, 0, nil, 0
 	n.answered, n.launches = make(chan struct{}, 1), make(chan *falseLaunch, 1<<10)
+	n.bypasses = make(chan *falseBypass, 1<<10)
 	go func() {
 		n.err = session.Run(ctx)
 		close(ended)
@@ -92,7 +101,7 @@ func (n *falseNode) dial() {
 		n.t.Fatal(err)
 	}
 	go n.listen(n.control, n.answered)
-	go n.accept(ctx, session, n.launches)
+	go n.accept(ctx, session, n.launches, n.bypasses)
 }
 
 // connect opens a session with an inventory, and adds the fields that every node has.
@@ -276,7 +285,7 @@ func (n *falseNode) certain() error {
 }
 
 // accept accepts the streams that the master opens.
-func (n *falseNode) accept(ctx context.Context, session *link.Session, launches chan<- *falseLaunch) {
+func (n *falseNode) accept(ctx context.Context, session *link.Session, launches chan<- *falseLaunch, bypasses chan<- *falseBypass) {
 	for {
 		stream, err := session.Accept(ctx)
 		if err != nil {
@@ -284,8 +293,14 @@ func (n *falseNode) accept(ctx context.Context, session *link.Session, launches 
 		}
 		go func() {
 			first, _, err := wire.NewReader(stream).Read()
-			if spawn, ok := first.(*wire.Spawn); ok && err == nil {
-				launches <- &falseLaunch{spawn, stream}
+			if err != nil {
+				return
+			}
+			switch m := first.(type) {
+			case *wire.Spawn:
+				launches <- &falseLaunch{m, stream}
+			case *wire.OpenBypass:
+				bypasses <- &falseBypass{m, stream}
 			}
 		}()
 	}
@@ -294,7 +309,14 @@ func (n *falseNode) accept(ctx context.Context, session *link.Session, launches 
 // launch has a user start a command here, and returns the request to the node.
 func (n *falseNode) launch(user cluster.User) (*cluster.Cmd, *falseLaunch) {
 	n.t.Helper()
+	return n.launchTo(nil, user)
+}
+
+// launchTo is launch for a command with a standard output.
+func (n *falseNode) launchTo(stdout io.Writer, user cluster.User) (*cluster.Cmd, *falseLaunch) {
+	n.t.Helper()
 	cmd := n.c.Front.Command(context.WithoutCancel(n.t.Context()), user, "bpsh", fmt.Sprint(n.node), "a command")
+	cmd.Stdout = stdout
 	if err := cmd.Start(); err != nil {
 		n.t.Fatal(err)
 	}

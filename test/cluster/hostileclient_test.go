@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
@@ -79,6 +80,27 @@ var hostileClientAttacks = map[string]func() error{
 	"births": func() error {
 		return eachOf(200, func(int) (*net.UnixConn, error) {
 			return askMaster(&wire.Births{Version: wire.Version, After: 1 << 63})
+		})
+	},
+	"bypasses of others": func() error {
+		all, err := filepath.Glob("/proc/[1-9]*")
+		if err != nil {
+			return err
+		}
+		return eachOf(200, func(i int) (*net.UnixConn, error) {
+			pid, err := strconv.Atoi(filepath.Base(all[i%len(all)]))
+			if err != nil {
+				return nil, err
+			}
+			conn, err := askMaster(&wire.Bypass{Version: wire.Version, Node: []wire.NodeID{0, wire.FrontEnd, 77}[i%3], PID: wire.PID(pid), Launch: uint64(i % 2)})
+			if err != nil {
+				return nil, err
+			}
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // the answer may come later
+			if m, _, err := wire.NewReader(conn).Read(); err == nil && m.Type() != wire.TypeFailed && m.Type() != wire.TypeRefused {
+				return conn, fmt.Errorf("a bypass of %d is answered by %T", pid, m)
+			}
+			return conn, nil
 		})
 	},
 	"others' ghosts": func() error {

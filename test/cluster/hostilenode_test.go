@@ -75,6 +75,7 @@ var hostileNodeAttacks = []nodeAttack{
 	{"out of order", outOfOrder},
 	{"wrong directions", wrongDirections},
 	{"wrong streams", wrongStreams},
+	{"forged bypasses", forgedBypasses},
 }
 
 // others returns processes that are not the node's: of the honest node, and of the front end.
