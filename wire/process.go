@@ -107,7 +107,8 @@ type Run struct {
 	// on a node, and the master has the ghost made.
 	Leads bool `since:"1"`
 
-	// Ends is for what only ends processes of the node: of root, it is started on a drained node, too.
+	// Ends is for what only ends processes of the node: of root, it is started on a drained node, too. The
+	// answer EHOSTDOWN without a text says that none is left there; till that is certain, it is EAGAIN.
 	Ends bool `since:"1"`
 }
 

@@ -57,7 +57,8 @@ type Cmd struct {
 	Report bool
 
 	// Ends says that the command only ends processes of the node. Root can start it where an administrator has nothing
-	// new started (bpctl drain).
+	// new started (bpctl drain). A start fails with EAGAIN on a node that is away while processes may be left there,
+	// and with EHOSTDOWN when none is.
 	Ends bool
 
 	PID   PID    // of the ghost and of the process, after Start

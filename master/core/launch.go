@@ -14,8 +14,15 @@ type launch struct {
 
 func (c *Core) run(in Run) { c.begin(&launch{Run: in}) }
 
-func (c *Core) fail(l *launch, stage wire.Stage, errno unix.Errno) {
-	c.emit(Fail{l.Client, stage, errno, ""})
+// fail answers a launch that has failed. Who wants to end processes takes it from "is down" that there are
+// none, so the master says that only when it is certain.
+func (c *Core) fail(l *launch, stage wire.Stage, errno unix.Errno) { c.failFor(l, stage, errno, "") }
+
+func (c *Core) failFor(l *launch, stage wire.Stage, errno unix.Errno, why string) {
+	if l.Ends && errno == unix.EHOSTDOWN && why == "" && !c.surelyAway(c.nodes.byID[l.Node]) {
+		errno, why = unix.EAGAIN, "it is not certain yet that its processes have ended"
+	}
+	c.emit(Fail{l.Client, stage, errno, why})
 }
 
 // begin checks whether the caller may start a process on the node, and has its ghost adopted.
@@ -62,7 +69,7 @@ func (c *Core) begin(l *launch) {
 func (c *Core) admitted(l *launch, n *node) bool {
 	errno, why := n.admits(l.Who, l.Ends)
 	if errno != 0 {
-		c.emit(Fail{l.Client, wire.StageNode, errno, why})
+		c.failFor(l, wire.StageNode, errno, why)
 	}
 	return errno == 0
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/master/core"
 	"bproc/wire"
 )
@@ -20,6 +22,7 @@ type client struct {
 	barred bool        // it may not start processes there
 	conn   core.Client // 0: none
 	hangUp bool
+	ends   bool // it only wants processes of its node to end
 	runs   bool // it was told that its process runs
 	failed bool
 	left   bool
@@ -89,7 +92,8 @@ func (s *Sim) newClient() {
 	}
 	s.everyone = append(s.everyone, c)
 	n := s.nodes[c.node]
-	c.sets, c.barred = n.sets, n.line.bars(c.uid)
+	c.ends = c.uid == 0 && s.chance(2)
+	c.sets, c.barred = n.sets, n.line.bars(c.uid) && !(c.ends && !n.line.down)
 	n.served[c.uid] = n.served[c.uid] || !c.barred
 	c.connect()
 	s.step(c.run(false))
@@ -105,7 +109,7 @@ func (c *client) connect() {
 func (c *client) run(again bool) core.Run {
 	return core.Run{
 		Client: c.conn, Who: core.Caller{PID: c.pid, UID: c.uid, GID: c.uid}, Node: c.node, PID: c.ghost, Launch: c.launch,
-		HangUp: c.hangUp, Again: again, GhostExists: again && c.sim.kernel.exists(c.ghost) == 0, Limit: limitOf(c.uid),
+		HangUp: c.hangUp, Ends: c.ends, Again: again, GhostExists: again && c.sim.kernel.exists(c.ghost) == 0, Limit: limitOf(c.uid),
 	}
 }
 
@@ -181,6 +185,9 @@ func (s *Sim) toClient(o core.Output) {
 			c.after = s.links[o.Session]
 		}
 	case core.Fail:
+		if c := s.clients[o.Client]; c != nil && c.ends && o.Errno == unix.EHOSTDOWN && o.Text == "" {
+			s.emptyNode(s.nodes[c.node])
+		}
 		if c := s.current(o.Client); c != nil {
 			if g := s.kernel.procs[c.ghost]; g != nil && g.ghost != nil && !g.ghost.held && g.parent == c.pid {
 				s.kernel.end(c.ghost) // the client ends it
@@ -198,6 +205,15 @@ func (s *Sim) toClient(o core.Output) {
 			} else { // its node is gone
 				c.givesUp()
 			}
+		}
+	}
+}
+
+// emptyNode checks that nothing runs on a node that is said to be down.
+func (s *Sim) emptyNode(n *node) {
+	for _, pid := range slices.Sorted(maps.Keys(n.procs)) {
+		if p := n.procs[pid]; p.runs && !p.ended {
+			s.fail("node %d is said to be down, and process %d runs there", n.id, pid)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/internal/client"
 	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
@@ -19,10 +21,22 @@ import (
 // choose returns the node for the next run.
 func (s *Supervisor) choose(ctx context.Context, former place.Record, others *client.NodeID) (client.Node, error) {
 	nodes, err := s.Client.Nodes(ctx)
+	if err == nil && others != nil && isAway(nodes, *others) {
+		// It may be back at once, with the other processes.
+		if _, err := s.clear(ctx, *others); err != nil {
+			return client.Node{}, err
+		}
+		nodes, err = s.Client.Nodes(ctx)
+	}
 	if err != nil {
 		return client.Node{}, err
 	}
 	return s.pick(nodes, former, others)
+}
+
+// isAway reports whether a node is not connected.
+func isAway(nodes []client.Node, id client.NodeID) bool {
+	return slices.ContainsFunc(nodes, func(n client.Node) bool { return n.ID == id && n.State == "down" })
 }
 
 // pick returns the node of the job's other processes, unless it is down; else the node of the last
@@ -107,9 +121,16 @@ func mayUse(s *spec.Spec, n client.Node) bool {
 	return n.Mode&0o001 != 0
 }
 
-// isDown reports whether an error says that a node is down, so that nothing of the job is left
-// there.
+// isDown reports whether an error of a command that only ends processes says that none is left on the
+// node.
 func isDown(err error) bool {
 	var e *client.Error
-	return errors.As(err, &e) && e.Stage == client.StageNode
+	return errors.As(err, &e) && e.Stage == client.StageNode && (e.Errno == unix.EHOSTDOWN && e.Text == "" || e.Errno == unix.ENXIO)
+}
+
+// isUncertain reports whether an error of a command that only ends processes says that some may be
+// left on a node that is away. The master knows more when the node's lease has run out.
+func isUncertain(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Stage == client.StageNode && e.Errno == unix.EAGAIN
 }

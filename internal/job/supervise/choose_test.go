@@ -1,8 +1,11 @@
 package supervise
 
 import (
+	"fmt"
 	"os/exec"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/internal/client"
 	"bproc/internal/job/place"
@@ -57,5 +60,28 @@ func TestAsUser(t *testing.T) {
 	out, err := s.asUser(exec.Command("/usr/bin/env")).Output()
 	if want := "PATH=/usr/bin:/bin\nBPROC_SOCKET=/socket\n"; err != nil || string(out) != want {
 		t.Errorf("got %q, %v, want %q", out, err, want)
+	}
+}
+
+// TestDown checks which answers of the master say that nothing is left on a node, and which that it
+// is not certain yet.
+func TestDown(t *testing.T) {
+	for _, c := range []struct {
+		err             error
+		down, uncertain bool
+	}{
+		{&client.Error{Stage: client.StageNode, Errno: unix.EHOSTDOWN}, true, false},
+		{&client.Error{Stage: client.StageNode, Errno: unix.ENXIO}, true, false},
+		{fmt.Errorf("start: %w", &client.Error{Stage: client.StageNode, Errno: unix.EHOSTDOWN}), true, false},
+		{&client.Error{Stage: client.StageNode, Errno: unix.EAGAIN, Text: "it is not certain yet that its processes have ended"}, false, true},
+		{&client.Error{Stage: client.StageNode, Errno: unix.EHOSTDOWN, Text: "it is in state reboot"}, false, false},
+		{&client.Error{Stage: client.StageNode, Errno: unix.EACCES}, false, false},
+		{&client.Error{Stage: client.StageGhost, Errno: unix.EAGAIN}, false, false},
+		{client.ErrLost, false, false},
+		{nil, false, false},
+	} {
+		if down, uncertain := isDown(c.err), isUncertain(c.err); down != c.down || uncertain != c.uncertain {
+			t.Errorf("%v: down %v, uncertain %v, want %v, %v", c.err, down, uncertain, c.down, c.uncertain)
+		}
 	}
 }

@@ -286,9 +286,10 @@ func (s *Supervisor) Clear(ctx context.Context, node client.NodeID) error {
 	return err
 }
 
-// clear kills the rest of the process on a node. A node that is down has none.
+// clear kills the rest of the process on a node. A node that is down has none, once that is certain:
+// clear waits for it, at most for the lease.
 func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.Ended, err error) {
-	for range clearTries {
+	for tries := 0; tries < clearTries; {
 		var out []byte
 		out, err = s.ask(ctx, node, s.spec(spec.Clear))
 		if err == nil {
@@ -299,6 +300,9 @@ func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.
 		}
 		if err == nil || ctx.Err() != nil {
 			break
+		}
+		if !isUncertain(err) {
+			tries++
 		}
 		select {
 		case <-time.After(tryAgain):

@@ -52,7 +52,7 @@ func (s *Supervisor) send(ctx context.Context, sig int) {
 		if err := repeat(ctx, func() error {
 			_, err := s.ask(ctx, node, sp)
 			return err
-		}); err != nil && !isDown(err) {
+		}); err != nil && !isDown(err) && !isUncertain(err) {
 			s.logs.fail(err)
 		}
 	})
