@@ -125,6 +125,9 @@ func (f *front) serve(ctx context.Context, l *link.Session) {
 			f.leaving, f.left = true, f.left || m.Empty
 			f.changed.Broadcast()
 			f.mu.Unlock()
+			if m.Empty {
+				l.Close(nil)
+			}
 		case *wire.SignalsTaken, *wire.BlocksReturned:
 		default:
 			f.t.Errorf("the node says %T", m)

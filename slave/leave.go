@@ -67,13 +67,19 @@ func (n *node) spaceLost(ctx context.Context) {
 	n.left(ctx, err)
 }
 
-// left tells the master that no process is left, if err is nil.
+// left tells the master that no process is left, if err is nil. The master ends the session when it has
+// heard that; a link that this daemon ends does not wait long for what is still to be sent.
 func (n *node) left(ctx context.Context, err error) {
+	heard := n.out.Idle
+	if n.out.IsOpen() {
+		l := n.linked.Load()
+		heard = func() bool { return n.out.Idle() && l.Err() != nil }
+	}
 	if err == nil {
 		err = n.out.put(&wire.Leaving{Empty: true})
 	}
 	if err == nil {
-		err = n.until(ctx, errors.New("the master does not listen"), func() (bool, error) { return n.out.Idle(), nil })
+		err = n.until(ctx, errors.New("the master does not listen"), func() (bool, error) { return heard(), nil })
 	}
 	if err != nil {
 		n.log.Warn("the master is not told the ends of all processes", "err", err)

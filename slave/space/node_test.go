@@ -184,10 +184,14 @@ func (n *node) output(sp *wire.Spawn) (string, unix.WaitStatus) {
 	return string(text), n.awaitStatus(sp.PID, over)
 }
 
+// quietRuntime keeps Go's runtime from sending signals to its own threads (runtime/preempt.go), which
+// are calls, too.
+const quietRuntime = "GODEBUG=asyncpreemptoff=1"
+
 // command is a process of root with an ordinary environment.
 func command(pid wire.PID, argv ...string) *wire.Spawn {
 	return &wire.Spawn{PID: pid, Parent: 4711, Command: wire.Command{
-		Argv: argv, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Dir: "/", Umask: 0o022,
+		Argv: argv, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C", quietRuntime}, Dir: "/", Umask: 0o022,
 	}}
 }
 

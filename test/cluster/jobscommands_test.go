@@ -187,7 +187,12 @@ var jobCommands = []jobCase{
 		j.write(n, "processes:\n- {name: other, executable: sh, args: [-c, echo $$; exec sleep 1000]}\n")
 		j.run("start", "-N", j.at(), "-p", "other", n)
 		pid := j.run("pid", "-p", "other", n)
-		j.equal("log", j.run("logs", "-p", "other", n), pid)
+		cluster.Eventually(j.t, "its log has its number", func() error {
+			if log := j.run("logs", "-p", "other", n); log != pid {
+				return fmt.Errorf("got %q, want %q", log, pid)
+			}
+			return nil
+		})
 		j.fails("process is not running or could not be found", "pid", n)
 		j.run("stop", "-p", "other", n)
 	}},
