@@ -52,6 +52,7 @@ const (
 // lateAt and stuckAt report whether a tree is late or stuck after a time without a stop of a ghost. One
 // that merely gets no processor has the whole stuckTime, however often it has been late.
 func (t *tree) lateAt(d time.Duration) bool { return d >= lateTime>>min(t.lates, 5) }
+
 func (t *tree) stuckAt(d time.Duration, ghost wire.PID) bool {
 	return d >= stuckTime || d >= max(stuckTime>>min(t.lates-1, 5), leastStuck) && !isReady(ghost)
 }
