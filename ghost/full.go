@@ -41,12 +41,7 @@ func (s *shard) forkIn(g *held, m *wire.GhostFork) error {
 			err = s.fork(g, m)
 		}
 		waits := s.passes(err, m) && s.worker != nil && !s.ended && time.Since(begun) <= roomTime && s.ghosts[g.pid] == g
-		switch {
-		case errors.Is(err, unix.EEXIST) && (pause == roomPause || !waits):
-			s.log.Warn("the number of a child of a ghost is in use", "pid", g.pid, "child", m.Child, "by", whoHas(m.Child), "waits", waits)
-		case errors.Is(err, unix.EAGAIN) && waits && pause == roomPause:
-			s.log.Warn("a ghost finds no room for a child and waits for some; see its control group's pids.max and its user's limit of processes", "pid", g.pid, "child", m.Child)
-		}
+		s.warnOfRoom(err, m, waits, pause == roomPause)
 		if !waits {
 			return err
 		}
@@ -58,6 +53,16 @@ func (s *shard) forkIn(g *held, m *wire.GhostFork) error {
 			s.makeRoom(g.tree, m)
 		}
 		pause = min(2*pause, maxRoomPause)
+	}
+}
+
+// warnOfRoom says why a ghost has no child: once if it waits for room.
+func (s *shard) warnOfRoom(err error, m *wire.GhostFork, waits, first bool) {
+	switch {
+	case errors.Is(err, unix.EEXIST) && (first || !waits):
+		s.log.Warn("the number of a child of a ghost is in use", "pid", m.Parent, "child", m.Child, "by", whoHas(m.Child), "waits", waits)
+	case errors.Is(err, unix.EAGAIN) && first && waits:
+		s.log.Warn("a ghost finds no room for a child and waits for some; see its control group's pids.max and its user's limit of processes", "pid", m.Parent, "child", m.Child)
 	}
 }
 

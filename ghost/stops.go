@@ -91,7 +91,7 @@ func (s *shard) deliver(g *held) {
 func (s *shard) heed(g *held, info *siginfo) unix.Signal {
 	sig := info.signal()
 	switch {
-	case s.mark.own(info) && sig == unix.SIGCONT, sig == unix.SIGCONT && g.continued && info.lost():
+	case sig == unix.SIGCONT && (s.mark.own(info) || g.continued && info.lost()):
 		g.continued = false // it had its effect when it was sent
 	case s.mark.own(info):
 		return sig
@@ -99,8 +99,7 @@ func (s *shard) heed(g *held, info *siginfo) unix.Signal {
 		g.owed--
 	case sig == unix.SIGALRM && info.code() == siKernel:
 		// The alarm that the image sets in case the ghost is not adopted.
-	case (sig == unix.SIGHUP || sig == unix.SIGCONT) && info.code() == siKernel && s.remoteGroup(g.pid):
-		// Its group was orphaned while a member was stopped (kill_orphaned_pgrp of kernel/exit.c).
+	case s.groupOrphaned(g, info):
 		// The kernel of the process space does this for the process; here ghosts may stop, continue
 		// and end in another order. So a ghost that continues by this signal, though its process is
 		// stopped, is stopped again.
@@ -114,6 +113,13 @@ func (s *shard) heed(g *held, info *siginfo) unix.Signal {
 		s.report(g, info)
 	}
 	return 0
+}
+
+// groupOrphaned reports whether a signal says that a group was orphaned while a member was stopped
+// (kill_orphaned_pgrp of kernel/exit.c).
+func (s *shard) groupOrphaned(g *held, info *siginfo) bool {
+	sig := info.signal()
+	return (sig == unix.SIGHUP || sig == unix.SIGCONT) && info.code() == siKernel && s.remoteGroup(g.pid)
 }
 
 // stopHere delivers the signal that is to stop a ghost in place of the mark. A SIGCONT that comes

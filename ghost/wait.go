@@ -33,27 +33,18 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 		s.prod.arm()
 	}
 	for prods := 0; ; {
-		want := unix.WSTOPPED | unix.WEXITED
-		if pid == anyTracee && s.slipped > 0 {
-			want = unix.WSTOPPED // it would find those zombies each time
-		}
-		found, ended, err := look(pid, want|options)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			s.bell.silence()
+		found, ended, err := look(pid, s.wanted(pid)|options)
+		if errors.Is(err, unix.EINTR) {
+			if prods++; s.goesOn(pid, prods) {
+				continue
+			}
 			if pid == anyTracee {
-				s.prod.disarm()
 				return 0, 0, nil // there may be a request in the queue
 			}
-			if prods++; prods > 1 && s.worker != nil {
-				return 0, 0, errSlow
-			}
-			continue
-		case err != nil || found == 0:
-			return 0, 0, err
+			return 0, 0, errSlow
 		}
-		if pid == anyTracee && s.wake(found) {
-			return 0, 0, nil
+		if err != nil || found == 0 || pid == anyTracee && s.wake(found) {
+			return 0, 0, err
 		}
 		if g := s.ghosts[found]; ended && g != nil && (g.zombie || !g.asked) {
 			s.slip(g)
@@ -67,6 +58,24 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 			return got, status, err
 		}
 	}
+}
+
+// wanted returns what await waits for.
+func (s *shard) wanted(pid wire.PID) (options int) {
+	if pid == anyTracee && s.slipped > 0 {
+		return unix.WSTOPPED // it would find those zombies each time
+	}
+	return unix.WSTOPPED | unix.WEXITED
+}
+
+// goesOn reports whether await goes on after an interruption, of which there were prods.
+func (s *shard) goesOn(pid wire.PID, prods int) bool {
+	s.bell.silence()
+	if pid == anyTracee {
+		s.prod.disarm()
+		return false
+	}
+	return prods <= 1 || s.worker == nil
 }
 
 // look finds a tracee that has stopped or ended, without collecting it.

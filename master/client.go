@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -98,97 +99,46 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 	if c.from != nil && !ofViewer(m) && (!ofProcess(m) || c.who.PID == 0) {
 		return c.reply(&wire.Refused{Reason: "the master does not take this request from a node"})
 	}
-	switch m := m.(type) {
-	case *wire.Run:
-		return c.run(ctx, m)
-	case *wire.Attach:
-		return c.attach(ctx, m)
-	case *wire.Bypass:
-		return c.bypass(ctx, m)
-	case *wire.ListNodes:
-		return c.listNodes()
-	case *wire.ListProcs:
-		return c.listProcs()
-	case *wire.ListNumbers:
-		return c.listNumbers()
-	case *wire.SetNodes:
-		return c.setNodes(ctx, m)
-	case *wire.Enroll:
-		return c.enroll(ctx, m)
-	case *wire.ListTokens:
-		return c.listTokens()
-	case *wire.RevokeToken:
-		return c.revokeToken(m)
-	case *wire.Revoke:
-		return c.revoke(ctx, m)
-	case *wire.Reload:
-		return c.reload(ctx)
-	case *wire.PowerOn:
-		return c.powerOn(ctx, m)
-	case *wire.ReadLog:
-		return c.readLog(ctx, m)
-	case *wire.Births:
-		return c.births(ctx, m)
-	case *wire.AwaitNodes:
-		return c.awaitNodes(ctx, m)
-	case *wire.AwaitNames:
-		return c.awaitNames(ctx, m)
-	case *wire.ListHardware:
-		return c.listHardware(ctx, m)
-	case *wire.ListLoads:
-		return c.listLoads(ctx, m)
-	case *wire.Look:
-		return c.look(ctx, m)
-	case *wire.Inspect:
-		return c.inspect(ctx, m)
+	if do := handlers[m.Type()]; do != nil {
+		return do(c, ctx, m)
 	}
 	return c.reply(&wire.Refused{Reason: "the master does not take this request from a client"})
 }
 
+// handlers are for what clients can ask for.
+var handlers = map[wire.Type]func(*clientConn, context.Context, wire.Message) error{
+	wire.TypeRun:          with((*clientConn).run),
+	wire.TypeAttach:       with((*clientConn).attach),
+	wire.TypeBypass:       with((*clientConn).bypass),
+	wire.TypeListNodes:    with((*clientConn).listNodes),
+	wire.TypeListProcs:    with((*clientConn).listProcs),
+	wire.TypeListNumbers:  with((*clientConn).listNumbers),
+	wire.TypeSetNodes:     with((*clientConn).setNodes),
+	wire.TypeEnroll:       with((*clientConn).enroll),
+	wire.TypeListTokens:   with((*clientConn).listTokens),
+	wire.TypeRevokeToken:  with((*clientConn).revokeToken),
+	wire.TypeRevoke:       with((*clientConn).revoke),
+	wire.TypeReload:       with((*clientConn).reload),
+	wire.TypePowerOn:      with((*clientConn).powerOn),
+	wire.TypeReadLog:      with((*clientConn).readLog),
+	wire.TypeBirths:       with((*clientConn).births),
+	wire.TypeAwaitNodes:   with((*clientConn).awaitNodes),
+	wire.TypeAwaitNames:   with((*clientConn).awaitNames),
+	wire.TypeListHardware: with((*clientConn).listHardware),
+	wire.TypeListLoads:    with((*clientConn).listLoads),
+	wire.TypeLook:         with((*clientConn).look),
+	wire.TypeInspect:      with((*clientConn).inspect),
+}
+
+// with makes a function for one kind of message one for all.
+func with[M wire.Message](do func(*clientConn, context.Context, M) error) func(*clientConn, context.Context, wire.Message) error {
+	return func(c *clientConn, ctx context.Context, m wire.Message) error { return do(c, ctx, m.(M)) }
+}
+
+// versionOf returns the version of the protocol that a message says; ours if it says none.
 func versionOf(m wire.Message) uint16 {
-	switch m := m.(type) {
-	case *wire.Run:
-		return m.Version
-	case *wire.Attach:
-		return m.Version
-	case *wire.Bypass:
-		return m.Version
-	case *wire.ListNodes:
-		return m.Version
-	case *wire.ListProcs:
-		return m.Version
-	case *wire.ListNumbers:
-		return m.Version
-	case *wire.SetNodes:
-		return m.Version
-	case *wire.Enroll:
-		return m.Version
-	case *wire.ListTokens:
-		return m.Version
-	case *wire.RevokeToken:
-		return m.Version
-	case *wire.Revoke:
-		return m.Version
-	case *wire.PowerOn:
-		return m.Version
-	case *wire.ReadLog:
-		return m.Version
-	case *wire.Reload:
-		return m.Version
-	case *wire.Births:
-		return m.Version
-	case *wire.AwaitNodes:
-		return m.Version
-	case *wire.AwaitNames:
-		return m.Version
-	case *wire.ListHardware:
-		return m.Version
-	case *wire.ListLoads:
-		return m.Version
-	case *wire.Look:
-		return m.Version
-	case *wire.Inspect:
-		return m.Version
+	if v := reflect.Indirect(reflect.ValueOf(m)).FieldByName("Version"); v.IsValid() {
+		return uint16(v.Uint())
 	}
 	return wire.Version
 }
@@ -209,19 +159,19 @@ func (c *clientConn) failed(stage wire.Stage, errno unix.Errno, text string) err
 	return c.reply(&wire.Failed{Stage: stage, Errno: uint32(errno), Text: text})
 }
 
-func (c *clientConn) listNodes() error {
+func (c *clientConn) listNodes(context.Context, *wire.ListNodes) error {
 	list := &wire.NodeList{Here: c.here()}
 	c.m.state.look(func(core *core.Core) { list.Nodes = core.NodeList() })
 	return c.reply(list)
 }
 
-func (c *clientConn) listNumbers() error {
+func (c *clientConn) listNumbers(context.Context, *wire.ListNumbers) error {
 	list := new(wire.NumberList)
 	c.m.state.look(func(core *core.Core) { *list = core.NumberList() })
 	return c.reply(list)
 }
 
-func (c *clientConn) listProcs() error {
+func (c *clientConn) listProcs(context.Context, *wire.ListProcs) error {
 	list := new(wire.ProcList)
 	c.m.state.look(func(core *core.Core) { list.Procs = core.Procs() })
 	return c.reply(list)

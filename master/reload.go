@@ -111,7 +111,7 @@ func nodeChanges(now, then []NodeConfig) (lines []string) {
 func (n NodeConfig) what() string { return strings.TrimSpace(n.Name + " " + n.Addr) }
 
 // reload reads the configuration again for a client.
-func (c *clientConn) reload(ctx context.Context) error {
+func (c *clientConn) reload(ctx context.Context, _ *wire.Reload) error {
 	if c.who.UID != 0 {
 		return c.failed(wire.StageRequest, unix.EPERM, "permission denied: only root may have the configuration read again")
 	}

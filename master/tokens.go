@@ -51,7 +51,7 @@ func (c *clientConn) enroll(_ context.Context, m *wire.Enroll) error {
 // maxListed bounds the list of tokens in one answer, in bytes. Those are shown that expire first.
 const maxListed = wire.MaxMessage / 2
 
-func (c *clientConn) listTokens() error {
+func (c *clientConn) listTokens(context.Context, *wire.ListTokens) error {
 	if c.who.UID != 0 {
 		return c.failed(wire.StageRequest, unix.EPERM, "permission denied: only root may see join tokens")
 	}
@@ -68,7 +68,7 @@ func (c *clientConn) listTokens() error {
 	return c.reply(list)
 }
 
-func (c *clientConn) revokeToken(m *wire.RevokeToken) error {
+func (c *clientConn) revokeToken(_ context.Context, m *wire.RevokeToken) error {
 	if c.who.UID != 0 {
 		return c.failed(wire.StageRequest, unix.EPERM, "permission denied: only root may revoke join tokens")
 	}

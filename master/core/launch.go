@@ -48,7 +48,14 @@ func (c *Core) begin(l *launch) {
 		return
 	case l.From != 0:
 		c.nest(l, n)
-		return
+	default:
+		c.place(l, n)
+	}
+}
+
+// place has the ghost of a launch that is admitted adopted, or has the launch wait for its turn.
+func (c *Core) place(l *launch, n *node) {
+	switch {
 	case c.named(l):
 		p := c.procs[l.PID]
 		p.rivals = append(p.rivals, l)

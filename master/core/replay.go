@@ -118,18 +118,13 @@ func (c *Core) present(s *session) (alive map[wire.PID]uint64) {
 // needs its ghost, gets none any more.
 func (c *Core) forkedAgain(s *session, r *retold, i int, alive map[wire.PID]uint64) {
 	e := &r.events[i]
-	p := c.procs[e.PID]
 	by := cmp.Or(e.Maker, e.Parent)
+	if p := c.procs[e.PID]; p != nil && p.node == s.node && c.ownAgain(s, p, r, i, by) {
+		return
+	}
 	maker, made := c.procs[by], alive[by]
-	switch own := p != nil && p.node == s.node; {
-	case own && p.is(e.Birth) && p.state == forking:
-		c.effectOf(p, &wire.GhostAdopt{PID: p.pid, UID: anyOwner}, &wire.GhostFork{Parent: by}) // answered after the birth
-		c.follow(p, e)
-	case own && p.is(e.Birth) && p.state != ending:
-		c.follow(p, e)
-	case own && p.born(e.Birth) != nil: // its end is reported again, too
-	case own && (p.state != ending || r.later(p.birth, i)): // so it has ended, and its number has passed on
-	case r.passedOn(c.orphans[e.PID], i): // and so has this one
+	switch {
+	case r.passedOn(c.orphans[e.PID], i): // it has ended, and its number has passed on
 	case c.claim(s, e.PID, e.Birth):
 		c.follow(c.procs[e.PID], e)
 	case r.short[i]:
@@ -138,6 +133,23 @@ func (c *Core) forkedAgain(s *session, r *retold, i int, alive map[wire.PID]uint
 	default:
 		c.forked(s, e)
 	}
+}
+
+// ownAgain is forkedAgain where p, of the same node, has the number. It reports whether nothing is left to do.
+func (c *Core) ownAgain(s *session, p *proc, r *retold, i int, by wire.PID) bool {
+	e := &r.events[i]
+	switch {
+	case p.is(e.Birth) && p.state == forking:
+		c.effectOf(p, &wire.GhostAdopt{PID: p.pid, UID: anyOwner}, &wire.GhostFork{Parent: by}) // answered after the birth
+		c.follow(p, e)
+	case p.is(e.Birth) && p.state != ending:
+		c.follow(p, e)
+	case p.born(e.Birth) != nil: // its end is reported again, too
+	case p.state != ending || r.later(p.birth, i): // so it has ended, and its number has passed on
+	default:
+		return false
+	}
+	return true
 }
 
 // endedAgain handles an end. The ghost may be about to end, or gone, and its number may be another
