@@ -129,7 +129,7 @@ func TestReadWaits(t *testing.T) {
 		t.Errorf("got %q, want %q", text, "ab")
 	}
 	there.Close()
-	if n, err := here.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+	if n, err := here.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("got %d, %v at the end, want 0, EOF", n, err)
 	}
 }

@@ -93,7 +93,7 @@ func (s *Sim) newClient() {
 	s.everyone = append(s.everyone, c)
 	n := s.nodes[c.node]
 	c.ends = c.uid == 0 && s.chance(2)
-	c.sets, c.barred = n.sets, n.line.bars(c.uid) && !(c.ends && !n.line.down)
+	c.sets, c.barred = n.sets, n.line.bars(c.uid) && (!c.ends || n.line.down)
 	n.served[c.uid] = n.served[c.uid] || !c.barred
 	c.connect()
 	s.step(c.run(false))

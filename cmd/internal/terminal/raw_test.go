@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	if terminal.Guard() {
 		return
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // TestRawAfterClose has a key, or SIGCONT, come when the session has ended.

@@ -69,7 +69,7 @@ func (c *command) interpreter(path string) (string, error) {
 		name, is = elfInterpreter(f)
 	}
 	if !is && !c.misc {
-		return "", fmt.Errorf("%w: it is neither a program for this machine nor a script that begins with #!", unix.ENOEXEC)
+		return "", fmt.Errorf("%w: it is neither a program for this machine nor a script with #! at its beginning", unix.ENOEXEC)
 	}
 	return name, nil
 }
