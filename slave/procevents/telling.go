@@ -16,6 +16,9 @@ func (t *Tracker) tellBirth(p *process) {
 		return
 	}
 	t.settleNumber(p.pid, p.serial)
+	if p.gone { // it had ended, and only one of those needed it
+		return
+	}
 	t.started(p.maker)
 	if p.bornAhead() {
 		t.tellChange(p.maker) // ghosts inherit too

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // complaint matches a line in which stress-ng reports an error. Newer versions also report the
@@ -21,10 +22,10 @@ var complaint = regexp.MustCompile(`stress-ng: (fail|error): |unsuccessful run|f
 // so it takes longer than it was told.
 func TestStressNG(t *testing.T) {
 	length := soakLength(t)
-	limit := length + 2*time.Minute
-	cluster.Watch(t, limit+time.Minute)
+	most := length + limit.Scaled(2*time.Minute)
+	cluster.Watch(t, most+time.Minute)
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
 	// In a directory that stress-ng can write to: it needs one.
 	command := fmt.Sprintf("cd %s && stress-ng --fork 4 --vfork 4 --pthread 4 --timeout %ds", scratch(t), int(length.Seconds()))
@@ -34,7 +35,7 @@ func TestStressNG(t *testing.T) {
 	}
 	out := res.Stdout + res.Stderr
 	if ctx.Err() != nil {
-		t.Fatalf("not done after %v:\n%s", limit, out)
+		t.Fatalf("not done after %v:\n%s", most, out)
 	}
 	if res.Code != 0 || !strings.Contains(out, " successful run completed") || complaint.MatchString(out) {
 		t.Errorf("exit code %d:\n%s", res.Code, out)
