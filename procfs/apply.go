@@ -91,8 +91,13 @@ func (v *View) put(before, p *process) (vacated []place) {
 		return nil
 	}
 	for _, name := range before.differing(p) {
-		if file := (place{dir, name}); v.table.vacate(file) {
+		file := place{dir, name}
+		if v.table.vacate(file) {
 			vacated = append(vacated, file)
+		}
+		if name == "environ" { // which may have been fetched for those who may read it
+			v.table.vacate(file.of(0))
+			v.table.vacate(file.of(p.UID))
 		}
 	}
 	return vacated

@@ -27,15 +27,15 @@ type ofProcess struct {
 }
 
 func (o ofProcess) read(ctx context.Context, path string) ([]byte, error) {
-	return o.source.Read(ctx, o.of.PID, path)
+	return o.source.Read(ctx, &o.of.Process, path)
 }
 
 func (o ofProcess) link(ctx context.Context, path string) (string, error) {
-	return o.source.Link(ctx, o.of.PID, path)
+	return o.source.Link(ctx, &o.of.Process, path)
 }
 
 func (o ofProcess) list(ctx context.Context, path string) ([]Entry, error) {
-	return o.source.List(ctx, o.of.PID, path)
+	return o.source.List(ctx, &o.of.Process, path)
 }
 
 func (o ofProcess) owner() folder { return o.of.folder(0) }
@@ -47,14 +47,10 @@ func (v *View) inspect(at place, of *process, file string, mode uint32, who fuse
 		dir := &localDir{view: v, path: path.Dir(of.PID.String() + "/" + file)}
 		return dir.find(at.parent, at.name)
 	}
-	if at.name != wchan {
-		return v.fetch(at, ofProcess{v.source, of}, file, mode)
-	}
-	if !may(who, of.UID) {
+	if at.name == wchan && !may(who, of.UID) {
 		return v.table.add(of.text(nowhere, mode)), 0, 0
 	}
-	n, _, errno := v.fetch(at, ofProcess{v.source, of}, file, mode)
-	return n, 0, errno // other readers must ask for theirs
+	return v.fetch(at, who, ofProcess{v.source, of}, file, mode), 0, 0
 }
 
 // ofNode is /proc on a node.
@@ -76,9 +72,11 @@ func (o ofNode) list(ctx context.Context, path string) ([]Entry, error) {
 
 func (o ofNode) owner() folder { return folder{since: o.since} }
 
-// fetch returns a file that is fetched from its node on the first access. A reader reads one state
-// of it; the next lookup after that returns another inode.
-func (v *View) fetch(at place, from origin, path string, mode uint32) (*inode, time.Duration, unix.Errno) {
+// fetch returns a file that is fetched from its node on the first access, as the user who looks it
+// up: the node's kernel decides what this user sees. Other users get another inode, so the kernel
+// must ask for it at each lookup. A reader reads one state of it; the next lookup after that
+// returns another inode.
+func (v *View) fetch(at place, who fuse.Owner, from origin, path string, mode uint32) *inode {
 	about := from.owner()
 	about.mode = mode &^ unix.S_IFMT
 	if at.name == stack {
@@ -86,11 +84,12 @@ func (v *View) fetch(at place, from origin, path string, mode uint32) (*inode, t
 	}
 	switch mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		return v.table.add(&fetchedDir{folder: about, view: v, from: from, path: path}), 0, 0
+		return v.table.add(&fetchedDir{folder: about, view: v, from: from, path: path})
 	case unix.S_IFLNK:
-		return v.table.add(&fetchedLink{about: about, from: from, path: path}), 0, 0 // see remoteLink
+		return v.table.add(&fetchedLink{about: about, from: from, path: path}) // see remoteLink
 	}
-	return v.table.at(at, func() file { return &fetchedFile{view: v, at: at, about: about, from: from, path: path} }), forEver, 0
+	at = at.of(who.Uid)
+	return v.table.at(at, func() file { return &fetchedFile{view: v, at: at, about: about, from: from, path: path} })
 }
 
 // used makes the next lookup of a file return another inode.
@@ -100,7 +99,7 @@ func (v *View) used(at place) {
 	}
 }
 
-// fetchedFile is a file on a node.
+// fetchedFile is a file on a node, as one user may see it.
 type fetchedFile struct {
 	view  *View
 	at    place
@@ -127,6 +126,11 @@ func (f *fetchedFile) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
 	return 0, errno
 }
 
+// readable reports whether the mode lets a user read the file.
+func (f *fetchedFile) readable(who fuse.Owner) bool {
+	return f.about.mode&unix.S_IROTH != 0 || may(who, f.about.uid)
+}
+
 // load returns the content of the file, which is fetched once.
 func (f *fetchedFile) load(ctx context.Context) *text {
 	f.mu.Lock()
@@ -135,7 +139,7 @@ func (f *fetchedFile) load(ctx context.Context) *text {
 		content, err := f.from.read(ctx, f.path)
 		f.text = &text{content, f.about.mode, f.about.uid, f.about.gid, f.about.since, errnoOf(err)}
 		if err != nil || f.path != "environ" { // which is valid until the process executes
-			f.view.used(f.at)
+			f.view.table.vacate(f.at)
 		}
 	}
 	return f.text
@@ -203,7 +207,7 @@ func (d *fetchedDir) list(ctx context.Context) ([]entry, unix.Errno) {
 	return entries, errno
 }
 
-func (d *fetchedDir) lookup(ctx context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+func (d *fetchedDir) lookup(ctx context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	have, errno := d.load(ctx)
 	if errno != 0 {
 		return nil, 0, errno
@@ -215,11 +219,11 @@ func (d *fetchedDir) lookup(ctx context.Context, self uint64, name string, _ fus
 		if e.Target != "" {
 			return d.view.table.add(listedLink{privateLink(d.folder, e.Target)}), 0, 0
 		}
-		mode := typeBits(e.Type)
-		if mode == unix.S_IFDIR {
-			return d.view.fetch(place{self, name}, d.from, path.Join(d.path, name), mode|0o555)
+		mode := typeBits(e.Type) | 0o444
+		if e.Type.IsDir() {
+			mode |= 0o111
 		}
-		return d.view.fetch(place{self, name}, d.from, path.Join(d.path, name), mode|0o444)
+		return d.view.fetch(place{self, name}, who, d.from, path.Join(d.path, name), mode), 0, 0
 	}
 	return nil, 0, unix.ENOENT
 }

@@ -31,7 +31,9 @@ type cluster struct {
 	hang    chan struct{} // nodes answer when it is closed; nil: at once
 	files   map[string]string
 	dirs    map[string][]Entry
+	private map[string]bool // files and directories that nodes show to root only
 	fetched []string
+	listed  []string
 }
 
 func (c *cluster) Refresh(ctx context.Context, now bool, take func(Changes)) error {
@@ -81,6 +83,9 @@ func (c *cluster) get(ctx context.Context, path string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fetched = append(c.fetched, path)
+	if uid, _, _ := Asker(ctx); uid != 0 && c.private[path] {
+		return "", unix.EACCES
+	}
 	content, ok := c.files[path]
 	if !ok {
 		return "", unix.ENOENT
@@ -88,22 +93,27 @@ func (c *cluster) get(ctx context.Context, path string) (string, error) {
 	return content, nil
 }
 
-func (c *cluster) Read(ctx context.Context, pid wire.PID, path string) ([]byte, error) {
-	s, err := c.get(ctx, fmt.Sprintf("%d/%s", pid, path))
+func (c *cluster) Read(ctx context.Context, of *Process, path string) ([]byte, error) {
+	s, err := c.get(ctx, fmt.Sprintf("%d/%s", of.PID, path))
 	return []byte(s), err
 }
 
-func (c *cluster) Link(ctx context.Context, pid wire.PID, path string) (string, error) {
-	return c.get(ctx, fmt.Sprintf("%d/%s", pid, path))
+func (c *cluster) Link(ctx context.Context, of *Process, path string) (string, error) {
+	return c.get(ctx, fmt.Sprintf("%d/%s", of.PID, path))
 }
 
-func (c *cluster) List(ctx context.Context, pid wire.PID, path string) ([]Entry, error) {
+func (c *cluster) List(ctx context.Context, of *Process, path string) ([]Entry, error) {
+	path = fmt.Sprintf("%d/%s", of.PID, path)
 	if err := c.wait(ctx); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.dirs[fmt.Sprintf("%d/%s", pid, path)], nil
+	c.listed = append(c.listed, path)
+	if uid, _, _ := Asker(ctx); uid != 0 && c.private[path] {
+		return nil, unix.EACCES
+	}
+	return c.dirs[path], nil
 }
 
 func (c *cluster) Nodes(context.Context) ([]Node, error) {
@@ -133,6 +143,16 @@ func (c *cluster) lists(dirs map[string][]Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.Copy(c.dirs, dirs)
+}
+
+// hides makes nodes show files and directories to root only.
+func (c *cluster) hides(paths ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.private = map[string]bool{}
+	for _, path := range paths {
+		c.private[path] = true
+	}
 }
 
 // tell sets the result of the next Refresh.

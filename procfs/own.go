@@ -112,7 +112,7 @@ func (d *nodeDir) list(context.Context) ([]entry, unix.Errno) {
 	return append([]entry{{"state", unix.S_IFREG}}, nodeFiles...), 0
 }
 
-func (d *nodeDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
+func (d *nodeDir) lookup(_ context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	if name == "state" {
 		state := &text{content: []byte(d.node.State + "\n"), mode: 0o444, since: d.view.since}
 		return d.view.table.add(state), 0, 0
@@ -125,7 +125,7 @@ func (d *nodeDir) lookup(_ context.Context, self uint64, name string, _ fuse.Own
 		if e.mode == unix.S_IFDIR {
 			mode |= 0o111
 		}
-		return d.view.fetch(place{self, name}, ofNode{d.view.source, d.node.ID, d.view.since}, name, mode)
+		return d.view.fetch(place{self, name}, who, ofNode{d.view.source, d.node.ID, d.view.since}, name, mode), 0, 0
 	}
 	return nil, 0, unix.ENOENT
 }

@@ -61,7 +61,9 @@ func (r *requests) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.Attr
 	if n == nil {
 		return fuse.Status(unix.ESTALE)
 	}
-	if f, ok := n.file.(*fetchedFile); ok {
+	// The kernel asks when it opens a file, and knows the size then, as sendfile(2) needs it. It
+	// also asks for stat(2), of users who may not read the file: nothing is fetched for them.
+	if f, ok := n.file.(*fetchedFile); ok && (in.Flags()&fuse.FUSE_GETATTR_FH != 0 || f.readable(in.Owner)) {
 		ctx, cancel := bounded(in.Caller)
 		defer cancel()
 		f.load(ctx)

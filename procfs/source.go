@@ -20,12 +20,14 @@ type Source interface {
 	// to take as they arrive, before Refresh returns.
 	Refresh(ctx context.Context, now bool, take func(Changes)) error
 
-	// Read returns the content of a file below /proc/PID.
-	Read(ctx context.Context, pid wire.PID, path string) ([]byte, error)
+	// Read returns the content of a file below /proc/PID. What it and the following methods return
+	// is what the user may see for whom they are called ([Asker]). It is ESRCH if the number has
+	// passed to another process.
+	Read(ctx context.Context, of *Process, path string) ([]byte, error)
 	// Link returns the text of a symbolic link below /proc/PID.
-	Link(ctx context.Context, pid wire.PID, path string) (string, error)
+	Link(ctx context.Context, of *Process, path string) (string, error)
 	// List returns the entries of a directory below /proc/PID.
-	List(ctx context.Context, pid wire.PID, path string) ([]Entry, error)
+	List(ctx context.Context, of *Process, path string) ([]Entry, error)
 
 	// Nodes returns the nodes of the cluster in order.
 	Nodes(ctx context.Context) ([]Node, error)
@@ -47,6 +49,10 @@ type Changes struct {
 type Process struct {
 	PID  wire.PID
 	Node wire.NodeID // wire.FrontEnd: it is on no node
+
+	// Start is the start time by which its node tells it from others that have had its number; 0:
+	// Read takes any process with the number.
+	Start uint64
 
 	// Here means that it is in the real procfs, too, which has everything that is missing here.
 	Here bool

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"strconv"
 	"sync"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -18,6 +19,13 @@ type inode struct {
 type place struct {
 	parent uint64
 	name   string
+}
+
+// of returns the place of a file that is fetched for one user. No name has a slash, so no other
+// file has that place.
+func (p place) of(uid uint32) place {
+	p.name += "/" + strconv.FormatUint(uint64(uid), 10)
+	return p
 }
 
 // rootID is the number of the root's inode.

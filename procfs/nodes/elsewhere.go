@@ -52,14 +52,11 @@ func (s *Source) terminal(pid wire.PID) (place, bool) {
 	return place{tty: ghost.tty, fg: ghost.fg}, ok
 }
 
-// asker returns the user for whom something is fetched: on a node, the reader. On the front end the
-// modes of files decide who may read, so it is fetched for the view.
-func (s *Source) asker(ctx context.Context) *wire.Asker {
-	s.mu.Lock()
-	away := s.here != nil
-	s.mu.Unlock()
+// asker returns the user for whom something is fetched; nil: this program's. The master believes
+// root.
+func asker(ctx context.Context) *wire.Asker {
 	uid, gid, ok := procfs.Asker(ctx)
-	if !away || !ok {
+	if !ok {
 		return nil
 	}
 	return &wire.Asker{UID: uid, GID: gid}

@@ -15,8 +15,8 @@ import (
 )
 
 // Read implements [procfs.Source]. At most wire.MaxFetch bytes are read.
-func (s *Source) Read(ctx context.Context, pid wire.PID, path string) ([]byte, error) {
-	found, p, err := s.inspect(ctx, pid, wire.FetchFile, path)
+func (s *Source) Read(ctx context.Context, of *procfs.Process, path string) ([]byte, error) {
+	found, p, err := s.inspect(ctx, of, wire.FetchFile, path)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func (p *process) translate(path string, text []byte) ([]byte, error) {
 }
 
 // Link implements [procfs.Source].
-func (s *Source) Link(ctx context.Context, pid wire.PID, path string) (string, error) {
-	found, _, err := s.inspect(ctx, pid, wire.FetchLink, path)
+func (s *Source) Link(ctx context.Context, of *procfs.Process, path string) (string, error) {
+	found, _, err := s.inspect(ctx, of, wire.FetchLink, path)
 	if err != nil {
 		return "", err
 	}
@@ -63,20 +63,20 @@ func linkText(b []byte) (string, error) {
 }
 
 // List implements [procfs.Source].
-func (s *Source) List(ctx context.Context, pid wire.PID, path string) ([]procfs.Entry, error) {
-	found, _, err := s.inspect(ctx, pid, wire.FetchList, path)
+func (s *Source) List(ctx context.Context, of *procfs.Process, path string) ([]procfs.Entry, error) {
+	found, _, err := s.inspect(ctx, of, wire.FetchList, path)
 	if err != nil {
 		return nil, err
 	}
 	return entries(found.Entries), nil
 }
 
-// inspect fetches a file below /proc/PID on its node, if the process there is still the one that
-// was told.
-func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind, path string) (*client.Found, *process, error) {
+// inspect fetches a file below /proc/PID on its node for the reader, if the process there is still
+// the one that was told.
+func (s *Source) inspect(ctx context.Context, of *procfs.Process, kind wire.FetchKind, path string) (*client.Found, *process, error) {
 	s.mu.Lock()
 	var p process
-	told := s.procs[pid]
+	told := s.procs[of.PID]
 	if told != nil {
 		p = *told // a copy, because move changes it
 	}
@@ -85,10 +85,10 @@ func (s *Source) inspect(ctx context.Context, pid wire.PID, kind wire.FetchKind,
 	if silent {
 		return nil, nil, errSilent
 	}
-	if told == nil {
-		return nil, nil, fmt.Errorf("process %d: %w", pid, unix.ESRCH)
+	if told == nil || of.Start != 0 && (p.start != of.Start || p.shown.Node != of.Node) {
+		return nil, nil, fmt.Errorf("process %d: %w", of.PID, unix.ESRCH)
 	}
-	found, err := s.client.Inspect(ctx, wire.Inspect{Node: p.shown.Node, PID: pid, Start: p.start, Kind: kind, Path: path, For: s.asker(ctx)})
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: p.shown.Node, PID: of.PID, Start: p.start, Kind: kind, Path: path, For: asker(ctx)})
 	return found, &p, err
 }
 
@@ -113,7 +113,7 @@ func (s *Source) Nodes(ctx context.Context) ([]procfs.Node, error) {
 
 // ReadNode implements [procfs.Source].
 func (s *Source) ReadNode(ctx context.Context, node wire.NodeID, path string) ([]byte, error) {
-	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchFile, Path: path, For: s.asker(ctx)})
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchFile, Path: path, For: asker(ctx)})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Source) ReadNode(ctx context.Context, node wire.NodeID, path string) ([
 
 // ListNode implements [procfs.Source].
 func (s *Source) ListNode(ctx context.Context, node wire.NodeID, path string) ([]procfs.Entry, error) {
-	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchList, Path: path, For: s.asker(ctx)})
+	found, err := s.client.Inspect(ctx, wire.Inspect{Node: node, Kind: wire.FetchList, Path: path, For: asker(ctx)})
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // Source is a [procfs.Source] for all nodes of this machine's master, or, on a node, of the master
-// that the node's daemon serves. It can read elsewhere what its user may read, or, on a node, what
-// the reader may. Any goroutine may use it while Run runs.
+// that the node's daemon serves. If its user is root, it reads elsewhere what the reader may read,
+// else what its user may. Any goroutine may use it while Run runs.
 type Source struct {
 	// Inner means that proc is the procfs of a node's process space. It must be set before the
 	// first call.

@@ -30,6 +30,8 @@ type fakeNodes struct {
 	silent  bool                                   // they do not send Shown
 	pressed int                                    // number of Refreshes with Now
 	answer  map[wire.NodeID]func(*fakemaster.Conn) // to a Refresh; nil: the connection ends
+
+	inspected []*wire.Inspect
 }
 
 func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
@@ -72,6 +74,11 @@ func (f *fakeNodes) handle(c *fakemaster.Conn, m wire.Message) {
 			}
 			answer(c)
 		}
+	case *wire.Inspect:
+		f.mu.Lock()
+		f.inspected = append(f.inspected, m)
+		f.mu.Unlock()
+		c.Send(&wire.Piece{Data: []byte("text"), Last: true})
 	default:
 		f.t.Errorf("got %T", m)
 	}

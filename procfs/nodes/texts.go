@@ -52,7 +52,7 @@ func take(node wire.NodeID, t *wire.Texts, was *process, shift int64) (*process,
 	if len(t.Cmdline) > wire.MaxText || len(t.Cgroup) > wire.MaxText || !validStatm(t.Statm) {
 		return nil, fmt.Errorf("statm, cmdline or cgroup of %d: %w", t.PID, errForm)
 	}
-	p.shown = procfs.Process{PID: t.PID, Node: node, UID: t.UID, GID: t.GID, Statm: t.Statm, Cmdline: t.Cmdline, Cgroup: t.Cgroup}
+	p.shown = procfs.Process{PID: t.PID, Node: node, Start: t.Start, UID: t.UID, GID: t.GID, Statm: t.Statm, Cmdline: t.Cmdline, Cgroup: t.Cgroup}
 	p.shown.Stat = line.shifted(t.Stat, shift)
 	if p.shown.Status, err = onNode(t.Status, who{node, t.PID, t.PID}); err != nil {
 		return nil, fmt.Errorf("status of %d: %w", t.PID, err)

@@ -95,12 +95,12 @@ func view(ctx context.Context, source *nodes.Source, q viewRequest) (r viewReply
 	case "Refresh":
 		err = source.Refresh(ctx, false, r.take)
 	case "Read":
-		r.Data, err = source.Read(ctx, q.PID, q.Path)
+		r.Data, err = source.Read(ctx, &procfs.Process{PID: q.PID}, q.Path)
 	case "Link":
-		link, err = source.Link(ctx, q.PID, q.Path)
+		link, err = source.Link(ctx, &procfs.Process{PID: q.PID}, q.Path)
 		r.Data = []byte(link)
 	case "List":
-		r.Entries, err = source.List(ctx, q.PID, q.Path)
+		r.Entries, err = source.List(ctx, &procfs.Process{PID: q.PID}, q.Path)
 	case "Nodes":
 		r.Nodes, err = source.Nodes(ctx)
 	case "ReadNode":

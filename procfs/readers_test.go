@@ -1,0 +1,134 @@
+package procfs
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// owner is the user of the processes that remote returns.
+const owner = 1234
+
+// showToAll shows a process in a view that all users can reach.
+func (m *mounted) showToAll() (pid wire.PID, at string) {
+	m.Helper()
+	if err := os.Chmod(filepath.Dir(m.path), 0o755); err != nil {
+		m.Fatal(err)
+	}
+	pid = ghosts(m.T, 1)[0]
+	p := remote(pid, 'S', 1)
+	p.Environ = nil // it is fetched, too
+	m.show(p)
+	return pid, pid.String() + "/"
+}
+
+// pause runs a shell command as a user. It returns after its first part; goOn runs the second, and
+// returns all that it prints.
+func (m *mounted) pause(uid uint32, first, second string) (goOn func() string) {
+	m.Helper()
+	cmd := exec.CommandContext(m.Context(), "sh", "-c", first+"; echo; read line; exec 2>&1; "+second)
+	cmd.SysProcAttr = &unix.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		m.Fatal(err)
+	}
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		m.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		m.Fatal(err)
+	}
+	out := bufio.NewReader(pipe)
+	if _, err := out.ReadString('\n'); err != nil {
+		m.Fatal(err)
+	}
+	return func() string {
+		if err := in.Close(); err != nil {
+			m.Error(err)
+		}
+		text, err := io.ReadAll(out)
+		if err != nil {
+			m.Error(err)
+		}
+		_ = cmd.Wait() // what it prints tells more
+		return string(text)
+	}
+}
+
+// TestProcessThatBecomesRoots has the owner of a process open its files. Then the process executes
+// a set-uid program, of which the view is not told yet, and root reads them.
+func TestProcessThatBecomesRoots(t *testing.T) {
+	m := mount(t)
+	pid, at := m.showToAll()
+	m.has(map[string]string{at + "maps": "old\n", at + "exe": "/old"})
+	held := m.pause(owner, fmt.Sprintf("exec 3<%s 4<%s", m.file(pid, "fd"), m.file(pid, "maps")), "cat <&4; ls -l /proc/self/fd/3/")
+	anew := m.pause(owner, ":", fmt.Sprintf("cd %s; cat maps environ; readlink exe; ls -l fd", m.file(pid)))
+
+	m.has(map[string]string{at + "maps": "secret\n", at + "environ": "secret\n", at + "exe": "/secret"})
+	m.lists(map[string][]Entry{at + "fd": {{"7", fs.ModeSymlink, "/secret"}}})
+	m.hides(at+"maps", at+"environ", at+"exe", at+"fd")
+	rootReads := func() {
+		if got := m.read(pid, "maps") + m.read(pid, "environ"); got != "secret\nsecret\n" {
+			t.Errorf("root reads %q", got)
+		}
+		if got, err := os.Readlink(m.file(pid, "fd", "7")); err != nil || got != "/secret" {
+			t.Errorf("root reads %q, %v", got, err)
+		}
+	}
+	rootReads()
+	for what, goOn := range map[string]func() string{"what it has opened": held, "what it opens now": anew} {
+		if got := goOn(); strings.Contains(got, "secret") {
+			t.Errorf("%s: the owner reads %q", what, got)
+		}
+	}
+	rootReads()
+}
+
+// TestStatFetchesNothing has users ask for the size of a file that they may not read.
+func TestStatFetchesNothing(t *testing.T) {
+	m := mount(t)
+	pid, at := m.showToAll()
+	m.has(map[string]string{at + "smaps": "secret\n"})
+	if !as(1235, fmt.Sprintf("test $(stat -c %%s %s) = 0 && ! cat %[1]s", m.file(pid, "smaps"))) {
+		t.Error("another user learns the size of smaps, or its content")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.fetched) != 0 {
+		t.Errorf("for another user were fetched: %q", m.fetched)
+	}
+}
+
+// TestSendfile copies a file that is fetched with sendfile(2), as some shells do. The kernel must
+// know its size by then.
+func TestSendfile(t *testing.T) {
+	m := mount(t)
+	pid, at := m.showToAll()
+	m.has(map[string]string{at + "maps": "maps\n"})
+	from, err := unix.Open(m.file(pid, "maps"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(from)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if n, err := unix.Sendfile(int(w.Fd()), from, nil, 4096); n != len("maps\n") || err != nil {
+		t.Errorf("sendfile: %d, %v", n, err)
+	}
+}
