@@ -218,7 +218,7 @@ func (v *View) closeTree() {
 	}
 }
 
-// unmount unmounts the view, even while it is in use.
+// unmount unmounts the view. Programs that use it keep it, but no other program finds it.
 func (v *View) unmount(server *fuse.Server) error {
 	if v.device == noDevice {
 		return server.Unmount() // by fusermount3(1)

@@ -113,7 +113,9 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 	return v
 }
 
-// Run mounts the view and serves it until the context ends, or until it is unmounted.
+// Run mounts the view and serves it until the context ends, or until it is unmounted. Programs that
+// are in the view then, or have files of it open, may use it until this process ends, which should
+// be soon.
 func (v *View) Run(ctx context.Context) error {
 	at, err := filepath.Abs(v.cfg.Mountpoint)
 	if err != nil {
@@ -127,20 +129,16 @@ func (v *View) Run(ctx context.Context) error {
 }
 
 // run mounts the view, has it watched, and serves it.
-func (v *View) run(ctx context.Context, watch func(mountpoint string) error) error {
-	r, err := openReal(v.cfg.Space)
-	if err != nil {
+func (v *View) run(ctx context.Context, watch func(mountpoint string) error) (err error) {
+	inUse := false
+	defer func() {
+		if !inUse { // else the programs that use it still read the real procfs
+			v.closeReal()
+		}
+	}()
+	if err := v.openReal(); err != nil {
 		return err
 	}
-	defer r.close()
-	v.real, v.own = r, r
-	if v.cfg.Space != 0 {
-		if v.own, err = openReal(0); err != nil {
-			return err
-		}
-		defer v.own.close()
-	}
-	v.inside = r.mountable
 	if err := v.prepare(); err != nil {
 		return err
 	}
@@ -150,30 +148,64 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) err
 		}
 		defer v.closeTree()
 	}
-	server, err := v.mount()
-	if err != nil {
+	if v.kernel, err = v.mount(); err != nil {
 		return unmounted(v.cfg.Mountpoint, err)
 	}
-	v.kernel = server
+	inUse, err = v.serve(ctx, watch)
+	return err
+}
 
+// openReal opens the real procfs.
+func (v *View) openReal() (err error) {
+	if v.real, err = openReal(v.cfg.Space); err != nil {
+		return err
+	}
+	v.own, v.inside = v.real, v.real.mountable
+	if v.cfg.Space != 0 {
+		v.own, err = openReal(0)
+	}
+	return err
+}
+
+// closeReal closes what openReal has opened.
+func (v *View) closeReal() {
+	v.real.close()
+	if v.cfg.Space != 0 {
+		v.own.close()
+	}
+}
+
+// serve serves the mounted view until it is unmounted. It does not wait for programs that stay in
+// it, and reports whether there are some.
+func (v *View) serve(ctx context.Context, watch func(mountpoint string) error) (inUse bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan struct{})
+	go func() { defer close(served); defer cancel(); v.kernel.Serve() }() // as long as a program uses it
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { defer cancel(); server.Serve(); return nil })
 	group.Go(func() error { return v.refresher(ctx) })
 	group.Go(func() error { return v.news.run(ctx) })
 	group.Go(func() error { return v.warmer.run(ctx) })
 	group.Go(func() error {
 		err := watch(v.cfg.Mountpoint)
 		if err == nil {
-			err = v.open(ctx, server)
+			err = v.open(ctx, v.kernel)
 		}
 		if err == nil {
 			err = v.preparer.run(ctx)
 		}
-		return errors.Join(err, v.unmount(server))
+		return errors.Join(err, v.unmount(v.kernel))
 	})
-	return group.Wait()
+	err = group.Wait()
+	select {
+	case <-served:
+		return false, err
+	case <-time.After(farewell):
+		return true, err
+	}
 }
+
+// farewell is how long an unmounted view is served for the programs that still use it.
+const farewell = time.Second
 
 // options returns the mount options.
 func (v *View) options() *fuse.MountOptions {

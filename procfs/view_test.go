@@ -1,16 +1,22 @@
 package procfs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -93,6 +99,38 @@ func TestChangeIsShown(t *testing.T) {
 	b := make([]byte, 4096)
 	if n, err := held.Read(b); err != nil || string(b[:n]) != before {
 		t.Errorf("opened before it has changed: got %q, %v, want %q", b[:n], err, before)
+	}
+}
+
+// TestEndOfAViewInUse ends a view while a program is in it.
+func TestEndOfAViewInUse(t *testing.T) {
+	pid := ghosts(t, 1)[0]
+	ready := make(chan struct{})
+	path := t.TempDir()
+	view := New(Config{Mountpoint: path, Guard: []string{guardName}, Ready: func() { close(ready) }}, &cluster{}, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- view.Run(ctx) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	user := exec.CommandContext(t.Context(), "sleep", "600")
+	user.Dir = filepath.Join(path, pid.String())
+	if err := user.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = user.Process.Kill(); _ = user.Wait() }()
+	cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(limit.Scaled(time.Minute)):
+		t.Error("the view does not end")
 	}
 }
 
