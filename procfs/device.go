@@ -61,7 +61,10 @@ func (v *View) mount() (server *fuse.Server, err error) {
 		v.log.Debug("mount by fusermount3(1)", "err", err)
 		return fuse.NewServer(newRequests(v), v.cfg.Mountpoint, options)
 	}
-	server, err = fuse.NewServer(newRequests(v), fmt.Sprintf("/dev/fd/%d", v.device), options)
+	v.number, err = mountedOn(v.cfg.Mountpoint)
+	if err == nil {
+		server, err = fuse.NewServer(newRequests(v), fmt.Sprintf("/dev/fd/%d", v.device), options)
+	}
 	if err != nil {
 		err = errors.Join(err, unix.Unmount(v.cfg.Mountpoint, unix.MNT_DETACH))
 	}

@@ -129,6 +129,16 @@ func covered(at string) bool {
 	return unix.Stat(at, &here) == nil && unix.Stat(filepath.Join(at, ".."), &above) == nil && here.Dev != above.Dev
 }
 
+// mountedOn returns the device number of the file system that a directory is of. It does not ask a
+// server.
+func mountedOn(at string) (uint64, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, at, unix.AT_STATX_DONT_SYNC, 0, &st); err != nil {
+		return 0, fmt.Errorf("statx %s: %w", at, err)
+	}
+	return unix.Mkdev(st.Dev_major, st.Dev_minor), nil
+}
+
 // fuseConf is the configuration of fusermount3(1).
 const fuseConf = "/etc/fuse.conf"
 
@@ -223,11 +233,12 @@ func (v *View) unmount(server *fuse.Server) error {
 	if v.device == noDevice {
 		return server.Unmount() // by fusermount3(1)
 	}
-	err := unix.Unmount(v.cfg.Mountpoint, unix.MNT_DETACH)
-	if errors.Is(err, unix.EINVAL) {
-		return nil // another process has unmounted it
+	// Another process may have unmounted it. With Keep the real procfs is there then, and stays.
+	if now, err := mountedOn(v.cfg.Mountpoint); err == nil && now != v.number {
+		return nil
 	}
-	if err != nil {
+	err := unix.Unmount(v.cfg.Mountpoint, unix.MNT_DETACH)
+	if err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("unmount %s: %w", v.cfg.Mountpoint, err)
 	}
 	return nil

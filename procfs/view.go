@@ -79,6 +79,7 @@ type View struct {
 
 	kernel *fuse.Server // nil before the mount
 	device device
+	number uint64 // of its file system, if this process has mounted it
 
 	// inside means that the real procfs is mounted in the view; else links lead to it outside of
 	// the view.

@@ -134,6 +134,36 @@ func TestEndOfAViewInUse(t *testing.T) {
 	}
 }
 
+// TestUnmountedByAnother has another process unmount a view with Keep: the real procfs stays.
+func TestUnmountedByAnother(t *testing.T) {
+	ready := make(chan struct{})
+	path := t.TempDir()
+	view := New(Config{Mountpoint: path, Keep: true, Guard: []string{guardName}, Ready: func() { close(ready) }}, &cluster{}, slog.New(slog.DiscardHandler))
+	ended := make(chan error, 1)
+	go func() { ended <- view.Run(t.Context()) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Unmount(path, unix.MNT_DETACH) }()
+	if out, err := exec.CommandContext(t.Context(), "umount", "-R", path).CombinedOutput(); err != nil {
+		t.Fatalf("umount: %v: %s", err, out)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(limit.Scaled(time.Minute)):
+		t.Error("the view does not end")
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(path, &fs); err != nil || fs.Type != unix.PROC_SUPER_MAGIC {
+		t.Errorf("on the mount point is type %x, %v, want procfs", fs.Type, err)
+	}
+}
+
 // isErrno returns an error if got is not the wanted errno.
 func isErrno(what string, got error, want unix.Errno) error {
 	if errors.Is(got, want) {
