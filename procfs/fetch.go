@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -75,20 +76,28 @@ func (o ofNode) owner() folder { return folder{since: o.since} }
 // fetch returns a file that is fetched from its node on the first access, as the user who looks it
 // up: the node's kernel decides what this user sees. Other users get another inode, so the kernel
 // must ask for it at each lookup. A reader reads one state of it; the next lookup after that
-// returns another inode.
+// returns another inode. That of a directory does so a little later: programs that list fd look up
+// each name in it by its path, which begins with another lookup of fd.
 func (v *View) fetch(at place, who fuse.Owner, from origin, path string, mode uint32) *inode {
 	about := from.owner()
 	about.mode = mode &^ unix.S_IFMT
 	if at.name == stack {
 		about.uid, about.gid = 0, 0
 	}
+	at = at.of(who.Uid)
 	switch mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		return v.table.add(&fetchedDir{folder: about, view: v, from: from, path: path})
+		make := func() file { return &fetchedDir{folder: about, view: v, from: from, path: path} }
+		n := v.table.at(at, make)
+		if d, ok := n.file.(*fetchedDir); ok && d.old() {
+			v.table.vacate(at)
+			v.table.forget(n.id, 1)
+			n = v.table.at(at, make)
+		}
+		return n
 	case unix.S_IFLNK:
 		return v.table.add(&fetchedLink{about: about, from: from, path: path}) // see remoteLink
 	}
-	at = at.of(who.Uid)
 	return v.table.at(at, func() file { return &fetchedFile{view: v, at: at, about: about, from: from, path: path} })
 }
 
@@ -168,7 +177,7 @@ func privateLink(about folder, to string) *pointer {
 	return &pointer{text: to, uid: about.uid, gid: about.gid, private: true, since: about.since}
 }
 
-// fetchedDir is a directory on a node, in its state at the first access.
+// fetchedDir is a directory on a node, as one user may see it, in its state at the first access.
 type fetchedDir struct {
 	folder
 
@@ -176,24 +185,37 @@ type fetchedDir struct {
 	from origin
 	path string
 
-	mu      sync.Mutex
-	listed  bool
+	mu     sync.Mutex // of load
+	loaded atomic.Pointer[loaded]
+}
+
+// loaded is a directory's state.
+type loaded struct {
 	entries []Entry
+	at      time.Time
 }
 
 // load fetches the entries once.
 func (d *fetchedDir) load(ctx context.Context) ([]Entry, unix.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.listed {
-		return d.entries, 0
+	if l := d.loaded.Load(); l != nil {
+		return l.entries, 0
 	}
-	entries, err := d.from.list(ctx, d.path)
-	if err != nil {
+	l := &loaded{at: time.Now()}
+	var err error
+	if l.entries, err = d.from.list(ctx, d.path); err != nil {
 		return nil, errnoOf(err)
 	}
-	d.entries, d.listed = entries, true
-	return entries, 0
+	d.loaded.Store(l)
+	return l.entries, 0
+}
+
+// old reports whether the state is too old for a program that looks the directory up. It does not
+// wait for the node.
+func (d *fetchedDir) old() bool {
+	l := d.loaded.Load()
+	return l != nil && time.Since(l.at) > freshness
 }
 
 func (d *fetchedDir) list(ctx context.Context) ([]entry, unix.Errno) {

@@ -8,9 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -131,4 +133,31 @@ func TestSendfile(t *testing.T) {
 	if n, err := unix.Sendfile(int(w.Fd()), from, nil, 4096); n != len("maps\n") || err != nil {
 		t.Errorf("sendfile: %d, %v", n, err)
 	}
+}
+
+// TestListOpenFiles lists the open files of a process, as lsof(8) does, and again when others are
+// open. Each of its calls names the directory.
+func TestListOpenFiles(t *testing.T) {
+	m := mount(t)
+	pid, at := m.showToAll()
+	var open []Entry
+	for i := range 100 {
+		open = append(open, Entry{strconv.Itoa(i), fs.ModeSymlink, "/dev/null"})
+	}
+	m.lists(map[string][]Entry{at + "fd": open})
+	begin := time.Now()
+	out, err := exec.CommandContext(t.Context(), "ls", "-l", m.file(pid, "fd")).CombinedOutput()
+	if err != nil || strings.Count(string(out), "/dev/null") != len(open) {
+		t.Errorf("ls prints %q, %v", out, err)
+	}
+	m.mu.Lock()
+	if most := 1 + int(time.Since(begin)/freshness); len(m.listed) > most {
+		t.Errorf("the node has listed fd %d times, want at most %d", len(m.listed), most)
+	}
+	m.mu.Unlock()
+	m.lists(map[string][]Entry{at + "fd": open[:1]})
+	eventually(t, func() error {
+		names, _ := m.names(pid, "fd")
+		return atMost(len(names), 1)
+	})
 }
