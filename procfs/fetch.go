@@ -116,16 +116,13 @@ type fetchedFile struct {
 	from  origin
 	path  string
 
-	mu   sync.Mutex
-	text *text // nil: not fetched yet
+	mu   sync.Mutex           // of load
+	text atomic.Pointer[text] // nil: not fetched yet
 }
 
-// attr returns what is known without asking the node.
+// attr returns what is known without asking the node, or waiting for an answer to another reader.
 func (f *fetchedFile) attr(a *fuse.Attr) (time.Duration, unix.Errno) {
-	f.mu.Lock()
-	t := f.text
-	f.mu.Unlock()
-	if t != nil {
+	if t := f.text.Load(); t != nil {
 		return t.attr(a)
 	}
 	// The size is 0 and not cached: the kernel asks for it before it reads beyond it
@@ -144,14 +141,16 @@ func (f *fetchedFile) readable(who fuse.Owner) bool {
 func (f *fetchedFile) load(ctx context.Context) *text {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.text == nil {
-		content, err := f.from.read(ctx, f.path)
-		f.text = &text{content, f.about.mode, f.about.uid, f.about.gid, f.about.since, errnoOf(err)}
-		if err != nil || f.path != "environ" { // which is valid until the process executes
-			f.view.table.vacate(f.at)
-		}
+	if t := f.text.Load(); t != nil {
+		return t
 	}
-	return f.text
+	content, err := f.from.read(ctx, f.path)
+	t := &text{content, f.about.mode, f.about.uid, f.about.gid, f.about.since, errnoOf(err)}
+	f.text.Store(t)
+	if err != nil || f.path != "environ" { // which is valid until the process executes
+		f.view.table.vacate(f.at)
+	}
+	return t
 }
 
 // fetchedLink is a symbolic link on a node.

@@ -2,20 +2,25 @@ package procfs
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -160,4 +165,41 @@ func TestListOpenFiles(t *testing.T) {
 		names, _ := m.names(pid, "fd")
 		return atMost(len(names), 1)
 	})
+}
+
+// asked is a place to fetch from that answers when the test ends.
+type asked struct {
+	origin
+
+	came chan struct{} // closed when it is asked
+}
+
+func (a asked) read(ctx context.Context, _ string) ([]byte, error) {
+	close(a.came)
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// TestLookupWaitsForNoNode asks for the attributes of a file, as each lookup of it does, while a
+// reader waits for its node: the kernel keeps the directory locked until a lookup returns.
+func TestLookupWaitsForNoNode(t *testing.T) {
+	from := asked{came: make(chan struct{})}
+	f := &fetchedFile{view: New(Config{}, &cluster{}, slog.New(slog.DiscardHandler)), from: from, path: "maps"}
+	var reader sync.WaitGroup
+	reader.Go(func() { f.load(t.Context()) })
+	t.Cleanup(reader.Wait)
+	<-from.came
+	looked := make(chan time.Duration, 1)
+	go func() {
+		keep, _ := f.attr(new(fuse.Attr))
+		looked <- keep
+	}()
+	select {
+	case keep := <-looked:
+		if keep != 0 {
+			t.Errorf("the kernel caches for %v what is not known", keep)
+		}
+	case <-time.After(limit.Scaled(time.Minute)):
+		t.Error("the lookup waits")
+	}
 }
