@@ -12,7 +12,7 @@ type session struct {
 	members map[wire.PID]*process
 	at      place // only tty and fg
 	known   bool
-	looked  time.Time
+	looked  time.Time // last, with or without success
 }
 
 // Sessions give up terminals and change foreground groups while nothing happens on a node. A
@@ -119,13 +119,17 @@ func (s *Source) look(sess *session, now time.Time) bool {
 	if sess.known && sess.at.tty == 0 && now.Sub(sess.looked) < bareSession {
 		return false
 	}
+	if !sess.known && sess.looked.Equal(now) { // for another member: none of them can tell
+		return false
+	}
+	sess.looked = now
 	for pid := range sess.members {
 		at, ok := s.terminal(pid)
 		if !ok {
 			continue
 		}
 		was := sess.at
-		sess.at, sess.known, sess.looked = at, true, now
+		sess.at, sess.known = at, true
 		return sess.at != was
 	}
 	return false

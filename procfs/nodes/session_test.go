@@ -9,6 +9,35 @@ import (
 	"bproc/wire"
 )
 
+// TestUnknownSession checks that the members of a session are asked once in a round, and not once
+// for each member, if none of them knows the terminal.
+func TestUnknownSession(t *testing.T) {
+	dir := t.TempDir()
+	proc, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proc.Close()
+	s := &Source{front: &front{proc: proc}}
+	sess := &session{members: map[wire.PID]*process{50: {}, 51: {}}}
+	now := time.Now()
+	if s.look(sess, now) || sess.known {
+		t.Error("the terminal is known without a ghost")
+	}
+	if err := os.Mkdir(filepath.Join(dir, "51"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "51", "stat"), statText("51", "cat", "60", "34816", "300"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s.look(sess, now) || sess.known {
+		t.Error("all members are asked again")
+	}
+	if !s.look(sess, now.Add(interval)) || sess.at.tty != 34816 {
+		t.Errorf("in the next round the terminal is %d", sess.at.tty)
+	}
+}
+
 // TestBareSession gives a session a terminal, and then another one: without a terminal, it is not
 // checked each time.
 func TestBareSession(t *testing.T) {
