@@ -19,12 +19,12 @@ import (
 //
 //	threads that take requests       never wait for the view
 //	  descriptor N: /dev/fuse
-//	threads by apart                 read the view, mount in it, notify the kernel
+//	threads by apart                 read the view, mount in it, notify the kernel, and check
+//	                                 that the view answers
 //	  descriptor N: a clone          has not taken any request
 //
 // One case remains: a reader holds a lock, and its request has not been taken. The kernel keeps
 // that request while the clone is open; package guard frees the reader.
-// the clone is open the kernel keeps that request; package guard frees the reader.
 type device int
 
 const noDevice device = -1

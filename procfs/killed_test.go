@@ -29,6 +29,7 @@ const victimVariable = "BPROC_TEST_VICTIM"
 const (
 	unguardedVariable = "BPROC_TEST_UNGUARDED" // it has no guard
 	unopenedVariable  = "BPROC_TEST_UNOPENED"  // it never answers its own lookup of /proc/bproc
+	watchedVariable   = "BPROC_TEST_WATCHED"   // it waits for its own answer to statfs(2)
 	singleVariable    = "BPROC_TEST_SINGLE"    // it takes no request before it has answered the last one
 )
 
@@ -95,6 +96,13 @@ func victim(at string) error {
 	if root := v.table.find(rootID); os.Getenv(unopenedVariable) != "" {
 		u := &unopened{root.file.(directory), s.asked}
 		root.file = u
+	}
+	if os.Getenv(watchedVariable) != "" {
+		v.statfs = func() {
+			s.asked <- struct{}{}
+			select {} // longer than any test
+		}
+		go func() { <-s.came; _ = v.Answers() }()
 	}
 	go func() {
 		<-s.asked
@@ -250,6 +258,16 @@ func TestKilledInTheMiddle(t *testing.T) {
 // mount the real procfs in it.
 func TestKilledWhileItOpens(t *testing.T) {
 	m := startServer(t, unguardedVariable+"=1", unopenedVariable+"=1")
+	m.says("asked")
+	m.signal(unix.SIGKILL)
+	m.end()
+}
+
+// TestKilledWhileWatched kills a server together with its guard while it checks that its view
+// answers.
+func TestKilledWhileWatched(t *testing.T) {
+	m := startServer(t, unguardedVariable+"=1", watchedVariable+"=1")
+	m.says("ready")
 	m.says("asked")
 	m.signal(unix.SIGKILL)
 	m.end()

@@ -101,6 +101,9 @@ func (r *requests) Readlink(_ <-chan struct{}, in *fuse.InHeader) ([]byte, fuse.
 
 // StatFs answers statfs(2), which only shows that this is a file system.
 func (r *requests) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
+	if r.view.statfs != nil {
+		r.view.statfs()
+	}
 	out.Bsize, out.Frsize, out.NameLen = 4096, 4096, unix.NAME_MAX
 	return fuse.OK
 }

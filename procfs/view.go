@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"bproc/procfs/guard"
 	"bproc/wire"
@@ -69,6 +70,10 @@ type View struct {
 	// inflight bounds the bytes of requests that are being answered; 0: no bound. Only tests set
 	// it.
 	inflight int
+
+	// statfs is called when the kernel asks for the answer to statfs(2); nil: nothing. Only tests
+	// set it.
+	statfs func()
 
 	table     *table
 	rounds    *rounds
@@ -203,6 +208,18 @@ func (v *View) serve(ctx context.Context, watch func(mountpoint string) error) (
 	case <-time.After(farewell):
 		return true, err
 	}
+}
+
+// Answers returns when the mounted view has answered a request. A view that is killed meanwhile
+// does not wait for itself.
+func (v *View) Answers() error {
+	return v.device.apart(func() error {
+		var fs unix.Statfs_t
+		if err := unix.Statfs(v.cfg.Mountpoint, &fs); err != nil {
+			return fmt.Errorf("statfs %s: %w", v.cfg.Mountpoint, err)
+		}
+		return nil
+	})
 }
 
 // farewell is how long an unmounted view is served for the programs that still use it.

@@ -115,12 +115,13 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 		// Run does not wait for this goroutine; it ends with the program.
 		go func() { awaitEnd(fds.life); cancel() }()
 	}
+	view := procfs.New(cfg, source, log)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return source.Run(ctx) })
-	group.Go(func() error { return watch(ctx, ready, cfg.Mountpoint) })
+	group.Go(func() error { return watch(ctx, ready, view) })
 	group.Go(func() error {
 		defer cancel() // also when the view was unmounted
-		return procfs.New(cfg, source, log).Run(ctx)
+		return view.Run(ctx)
 	})
 	if err := group.Wait(); asked.Err() == nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -129,14 +130,11 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 }
 
 // watch feeds the service manager's watchdog as long as the view answers.
-func watch(ctx context.Context, ready <-chan struct{}, mountpoint string) error {
+func watch(ctx context.Context, ready <-chan struct{}, view *procfs.View) error {
 	select {
 	case <-ready:
 	case <-ctx.Done():
 		return nil
 	}
-	return service.Watch(ctx, func() {
-		var fs unix.Statfs_t
-		_ = unix.Statfs(mountpoint, &fs) // returns when the view has answered
-	})
+	return service.Watch(ctx, func() { _ = view.Answers() }) // an error is an answer
 }
