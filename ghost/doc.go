@@ -57,7 +57,7 @@
 // that is gone. After 512 such answers the master waits again, as a ghost that is late may only be
 // slow. After six seconds the remaining requests are refused. The same applies to a child for which
 // a control group has no room; the shard tries again for a while (full.go).
-// while (full.go).
+//
 // The keeper sets the scheduling policy and the processors of a ghost when it adopts it, and when
 // it is late. It leaves the control group as it is: the manager of the front end's processes ends,
 // bounds and freezes them by their control group, and the ghost with them. (Where an administrator

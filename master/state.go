@@ -18,7 +18,7 @@ import (
 
 // state is the core, and the connections that its outputs are for. A goroutine that has an input
 // takes the lock, has the core make its step, and performs the outputs: it writes to outboxes and
-// bounded queues, and rarely to disk, and never waits for a peer.
+// bounded queues, rarely uses the disk, and never waits for a peer.
 type state struct {
 	m *Master
 
