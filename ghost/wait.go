@@ -34,30 +34,43 @@ func (s *shard) await(pid wire.PID, options int) (wire.PID, unix.WaitStatus, err
 	}
 	for prods := 0; ; {
 		found, ended, err := look(pid, s.wanted(pid)|options)
-		if errors.Is(err, unix.EINTR) {
+		switch {
+		case errors.Is(err, unix.EINTR):
 			if prods++; s.goesOn(pid, prods) {
 				continue
 			}
-			if pid == anyTracee {
-				return 0, 0, nil // there may be a request in the queue
-			}
-			return 0, 0, errSlow
-		}
-		if err != nil || found == 0 || pid == anyTracee && s.wake(found) {
+			return 0, 0, interrupted(pid)
+		case err != nil || found == 0 || pid == anyTracee && s.wake(found):
 			return 0, 0, err
-		}
-		if g := s.ghosts[found]; ended && g != nil && (g.zombie || !g.asked) {
-			s.slip(g)
-			if pid != anyTracee {
-				return 0, 0, errHeld
+		case ended && s.keepsZombie(found):
+			if pid == anyTracee {
+				continue
 			}
-			continue
+			return 0, 0, errHeld
 		}
 		got, status, err := collect(found)
 		if err != nil || got != 0 { // else SIGKILL has taken it from its stop
 			return got, status, err
 		}
 	}
+}
+
+// interrupted returns what await returns after an interruption; nil: there may be a request in the queue.
+func interrupted(pid wire.PID) error {
+	if pid == anyTracee {
+		return nil
+	}
+	return errSlow
+}
+
+// keepsZombie reports whether the end of a tracee is not to be collected.
+func (s *shard) keepsZombie(pid wire.PID) bool {
+	g := s.ghosts[pid]
+	if g == nil || !g.zombie && g.asked {
+		return false
+	}
+	s.slip(g)
+	return true
 }
 
 // wanted returns what await waits for.
