@@ -154,7 +154,10 @@ func (s *Slot) openMovers() error {
 		}
 		fds = append(fds, m.read, m.write)
 	}
-	return s.j.keep.Open(s.name(), fds...)
+	if err := s.j.keep.Open(s.name(), fds...); err != nil {
+		return errors.Join(err, s.closeMovers())
+	}
+	return nil
 }
 
 func (s *Slot) closeMovers() error {
