@@ -77,6 +77,7 @@ func TestLaunchers(t *testing.T) {
 		{"clush", "clush -O ssh_path=bprsh -S -w 'n[0-1]' 'hostname; exit 3'", "n0: " + n0 + "\nn1: " + n1, 3},
 		{"srun", `srun -l -N 2 -n 3 -w n[0-3] -K sh -c 'echo $SLURM_LOCALID on $(hostname)'; srun -w n[0-1] sh -c 'exit $SLURM_NODEID'`, "0: 0 on " + n0 + "\n1: 1 on " + n0 + "\n2: 0 on " + n1, 1},
 		{"ansible", "export LC_ALL=C.UTF-8 ANSIBLE_NOCOLOR=1; ansible-playbook -i n0,n1, -e ansible_ssh_executable=bprsh -e ansible_ssh_transfer_method=piped " + playbook + ` | sed -n 's/ *: / /; s/  */ /g; s/^\(n[01] .*\) skipped.*/\1/p'`, "n0 ok=7 changed=5 unreachable=0 failed=0\nn1 ok=7 changed=5 unreachable=0 failed=0", 0},
+		{"ansible, as a user", "export LC_ALL=C.UTF-8 ANSIBLE_NOCOLOR=1; ansible -i n0, all -u root -m raw -a 'id -un' -e ansible_ssh_executable=bprsh -e ansible_ssh_transfer_method=piped | grep -v '>>'", "root", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, code := launch(t, c, tt.line)

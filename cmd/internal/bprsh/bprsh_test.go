@@ -36,6 +36,10 @@ func TestParse(t *testing.T) {
 		{"-- n1 -n", options{host: "n1", words: []string{"-n"}}},
 		{"-oSetEnv=A=1 n1 sh", options{host: "n1", set: []string{"A=1"}, words: []string{"sh"}}},
 		{"-oSetEnv=A=YQ== -oSetEnv=B= n1 sh", options{host: "n1", set: []string{"A=YQ==", "B="}, words: []string{"sh"}}},
+		{"-l bob -l eve -oUser=root n1", options{user: "bob", host: "n1"}},
+		{"-oUser=bob -l eve n1", options{user: "bob", host: "n1"}},
+		{`-oUser="bob" -oRequestTTY="no" -oEscapeChar='%' n1`, options{user: "bob", host: "n1", terminal: never, escape: '%'}},
+		{"-oRequestTTY=True n1", options{host: "n1", terminal: wanted}},
 		{"-oSetEnv\t=\tA==1\t n1 sh", options{host: "n1", set: []string{"A==1"}, words: []string{"sh"}}},
 	}
 	for _, tt := range tests {
@@ -51,6 +55,22 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestSplitWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		``:                       nil,
+		` a  b	c `:               {"a", "b", "c"},
+		`A="b c" B='d "e'`:       {"A=b c", `B=d "e`},
+		`"" ''`:                  {"", ""},
+		`a\ b "c\"\\" 'd\'' e\f`: {"a b", `c"\`, "d'", `e\f`},
+		`"a\ b" c\`:              {`a\ b`, `c\`},
+		`a#b #c "`:               {"a#b"},
+	} {
+		if got, err := splitWords(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                     "no node given; --help says how",
@@ -61,6 +81,8 @@ func TestParseErrors(t *testing.T) {
 		"-l":                   "option -l needs a value",
 		"-e xyz n1":            `escape character "xyz": one character, ^ and a letter, or none`,
 		"-o RequestTTY=si n1":  "option -o RequestTTY=si: yes, no, force or auto",
+		"-o User= n1":          "option -o User=: the setting has one value",
+		`-oUser="bob n1`:       `option -o User="bob: a quote is not closed`,
 		"-o BatchMode n1 true": "option -o BatchMode: a setting has a value: NAME=VALUE",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil || err.Error() != want {

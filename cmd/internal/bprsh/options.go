@@ -198,7 +198,9 @@ func (o *options) flag(letter byte) error {
 func (o *options) value(letter byte, value string) error {
 	switch letter {
 	case 'l':
-		o.user = value
+		if o.user == "" { // the first counts
+			o.user = value
+		}
 	case 'e':
 		return o.setEscape(value)
 	case 'o':
@@ -227,26 +229,40 @@ func (o *options) setting(text string) error {
 	if at < 0 {
 		return fmt.Errorf("option -o %s: a setting has a value: NAME=VALUE", text)
 	}
-	value := strings.TrimLeft(text[at:], " \t")
-	value = strings.Trim(strings.TrimPrefix(value, "="), " \t")
-	switch strings.ToLower(text[:at]) {
-	case "user":
-		if o.user == "" {
-			o.user = value
+	words, err := splitWords(strings.TrimPrefix(strings.TrimLeft(text[at:], " \t"), "="))
+	if err != nil {
+		return fmt.Errorf("option -o %s: %w", text, err)
+	}
+	name := strings.ToLower(text[:at])
+	switch name {
+	case "setenv":
+		o.set = append(o.set, words...)
+	case "sendenv":
+		o.send = append(o.send, words...)
+	case "user", "escapechar", "requesttty":
+		if len(words) != 1 {
+			return fmt.Errorf("option -o %s: the setting has one value", text)
 		}
+		return o.oneValue(name, words[0])
+	}
+	return nil
+}
+
+// oneValue is a setting that has one value.
+func (o *options) oneValue(name, value string) error {
+	switch name {
+	case "user":
+		return o.value('l', value)
 	case "escapechar":
 		return o.setEscape(value)
-	case "setenv":
-		o.set = append(o.set, strings.Fields(value)...)
-	case "sendenv":
-		o.send = append(o.send, strings.Fields(value)...)
-	case "requesttty":
-		modes := map[string]terminals{"no": never, "yes": wanted, "force": forced, "auto": automatic}
-		mode, ok := modes[strings.ToLower(value)]
-		if !ok {
-			return fmt.Errorf("option -o %s: yes, no, force or auto", text)
-		}
-		o.terminal = mode
 	}
+	modes := map[string]terminals{
+		"no": never, "false": never, "yes": wanted, "true": wanted, "force": forced, "auto": automatic,
+	}
+	mode, ok := modes[strings.ToLower(value)]
+	if !ok {
+		return fmt.Errorf("option -o RequestTTY=%s: yes, no, force or auto", value)
+	}
+	o.terminal = mode
 	return nil
 }
