@@ -128,31 +128,35 @@ func (j *Journal) mapping(at int64, size int) ([]byte, error) {
 	return mem, nil
 }
 
-// Take returns a slot that nobody uses.
+// Take returns a slot that nobody uses. It may wait until its movers are kept; other routines can
+// take and release slots meanwhile.
 func (j *Journal) Take() (*Slot, error) {
+	s, err := j.unused()
+	if err != nil {
+		return nil, err
+	}
+	if s.Input.mover == noMover {
+		if err := s.openMovers(); err != nil {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.bare = append(j.bare, s)
+			return nil, err
+		}
+	}
+	s.clear()
+	return s, nil
+}
+
+// unused takes a slot out of the free ones: one with movers if there is one.
+func (j *Journal) unused() (*Slot, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if n := len(j.free); n > 0 {
 		s := j.free[n-1]
 		j.free = j.free[:n-1]
 		j.least = min(j.least, n-1)
-		s.clear()
 		return s, nil
 	}
-	s, err := j.bareLocked()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.openMovers(); err != nil {
-		j.bare = append(j.bare, s)
-		return nil, err
-	}
-	s.clear()
-	return s, nil
-}
-
-// bareLocked returns a slot without movers.
-func (j *Journal) bareLocked() (*Slot, error) {
 	if n := len(j.bare); n > 0 {
 		s := j.bare[n-1]
 		j.bare = j.bare[:n-1]

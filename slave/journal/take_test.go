@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"testing/synctest"
 )
 
 // TestTakeFails: a slot whose movers cannot be kept leaves no descriptors, and is used again.
@@ -34,6 +35,38 @@ func TestTakeFails(t *testing.T) {
 	if s, err := j.Take(); err != nil || s.Number() != 0 {
 		t.Errorf("got %v, %v, want slot 0", s, err)
 	}
+}
+
+// TestReleaseDuringTake: a slot can be released while another waits until its movers are kept.
+func TestReleaseDuringTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := make(chan struct{}, 2)
+		room <- struct{}{} // for the memory
+		room <- struct{}{} // for the first slot
+		j, err := Create(&Keep{Open: func(string, ...int) error { <-room; return nil }, Close: func(string) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		s, err := j.Take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if _, err := j.Take(); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		if j.mu.TryLock() {
+			j.mu.Unlock()
+			s.Release()
+		} else { // Release would wait for the lock, which synctest does not take for waiting
+			t.Error("a Take that waits holds the lock")
+		}
+		room <- struct{}{}
+		synctest.Wait()
+	})
 }
 
 func openFiles(t *testing.T) int {
