@@ -32,8 +32,9 @@ type header struct {
 // ErrCorrupt is the error for memory that no daemon can have left.
 var ErrCorrupt = errors.New("journal is corrupt")
 
-// errFull is the error when there are more processes than slots.
-var errFull = errors.New("journal is full")
+// errFull is the error when there are more processes than slots: EAGAIN, as for other limits on
+// processes.
+var errFull = fmt.Errorf("journal is full: %w", unix.EAGAIN)
 
 // Journal hands out slots.
 type Journal struct {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 	"testing/synctest"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestTakeFails: a slot whose movers cannot be kept leaves no descriptors, and is used again.
@@ -67,6 +69,14 @@ func TestReleaseDuringTake(t *testing.T) {
 		room <- struct{}{}
 		synctest.Wait()
 	})
+}
+
+// TestFull: the user who starts one process too many gets EAGAIN, not the error of a broken disk.
+func TestFull(t *testing.T) {
+	j := new(Journal)
+	if _, err := j.addLocked(maxChunks * chunkSlots); !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("got %v, want %v", err, unix.EAGAIN)
+	}
 }
 
 func openFiles(t *testing.T) int {

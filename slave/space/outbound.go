@@ -1,8 +1,10 @@
 package space
 
 import (
-	"errors"
+	"fmt"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/wire"
 )
@@ -11,7 +13,7 @@ import (
 // space is frozen.
 const maxOutbound = 64 << 10
 
-var errOutboundFull = errors.New("bpinit does not take requests")
+var errOutboundFull = fmt.Errorf("bpinit does not take requests: %w", unix.EAGAIN)
 
 // outbound are the requests on their way to bpinit, in order. A request without descriptors does
 // not block its caller, which may be the one that has to thaw the space.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/wire"
 )
 
@@ -64,14 +66,14 @@ func TestOutbound(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := o.put(1, &wire.InitSync{}); !errors.Is(err, errOutboundFull) {
-			t.Errorf("got %v, want %v", err, errOutboundFull)
+		if err := o.put(1, &wire.InitSync{}); !errors.Is(err, unix.EAGAIN) {
+			t.Errorf("got %v, want %v", err, unix.EAGAIN)
 		}
 		sent := make(chan error, 1)
 		go func() { sent <- o.send(1+maxOutbound, &wire.InitLaunch{}, []int{0}) }()
 		synctest.Wait()
-		if err := <-sent; !errors.Is(err, errOutboundFull) {
-			t.Errorf("with descriptors: got %v, want %v", err, errOutboundFull)
+		if err := <-sent; !errors.Is(err, unix.EAGAIN) {
+			t.Errorf("with descriptors: got %v, want %v", err, unix.EAGAIN)
 		}
 		close(held)
 		synctest.Wait()
