@@ -71,9 +71,10 @@ func TestTwoBypasses(t *testing.T) {
 			return
 		}
 		defer b.Close()
-		if n == 1 {
+		switch n {
+		case 1:
 			<-came
-		} else if n == 2 {
+		case 2:
 			defer close(second)
 		}
 		nodeSide(t, b)

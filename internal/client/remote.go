@@ -40,9 +40,10 @@ type remote struct {
 func (c *Cmd) startRemote(ctx context.Context) error {
 	for again := newRetries(absence); ; {
 		err := c.startOn(ctx, c.client)
-		if !errors.Is(err, errExpired) && !(isLate(err) && again.pause(ctx.Done())) {
-			return err
+		if errors.Is(err, errExpired) || isLate(err) && again.pause(ctx.Done()) {
+			continue
 		}
+		return err
 	}
 }
 

@@ -92,7 +92,6 @@ func (s *stream) renewLocked() {
 		conn, taken, err := s.reattach()
 		s.mu.Lock()
 		s.pending = nil
-		var refused *Error
 		switch {
 		case s.closed:
 			if conn != nil {
@@ -102,11 +101,7 @@ func (s *stream) renewLocked() {
 		case err == nil:
 			s.goOnLocked(conn, taken)
 			return
-		case errors.As(err, &refused) && !refused.passes() || errors.Is(err, wire.ErrFrame):
-			s.failLocked(&lostError{onNode(err, s.attach.Node)})
-			return
-		case errors.Is(err, unix.ENOENT) && s.ghost != nil: // the last master removes its socket
-			s.failLocked(ErrLost)
+		case s.isOverLocked(err):
 			return
 		}
 		s.mu.Unlock()
@@ -123,6 +118,21 @@ func (s *stream) renewLocked() {
 			return
 		}
 	}
+}
+
+// isOverLocked reports whether another attempt would fail like the one that failed with err. The
+// process is lost then.
+func (s *stream) isOverLocked(err error) bool {
+	var refused *Error
+	switch {
+	case errors.As(err, &refused) && !refused.passes() || errors.Is(err, wire.ErrFrame):
+		s.failLocked(&lostError{onNode(err, s.attach.Node)})
+	case errors.Is(err, unix.ENOENT) && s.ghost != nil: // the last master removes its socket
+		s.failLocked(ErrLost)
+	default:
+		return false
+	}
+	return true
 }
 
 // reattach asks the master for the process over another connection.
