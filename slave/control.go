@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -57,41 +58,44 @@ func (n *node) serve(ctx context.Context, cfg link.DialConfig, l *link.Session) 
 	session := n.begun + 1
 	n.begun = session
 	n.recorder.begin(session, n.inventory)
-	var processes errgroup.Group
-	defer processes.Wait() //nolint:errcheck // reported to the log, each where it happens
+	var streams sync.WaitGroup
+	defer streams.Wait()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.out.Run(ctx.Done(), control) })
 	certificate := &renewal{log: n.log, identity: cfg.Identity, reconnect: l.Reconnect, put: n.out.put}
 	group.Go(func() error { return n.receive(wire.NewReader(control), certificate) })
-	group.Go(func() error { return n.accept(ctx, cfg, l, session, &processes) })
+	group.Go(func() error { return n.accept(ctx, cfg, l, session, &streams) })
 	// Every stream ends with the link, and with it the goroutine that reads it.
 	stop := context.AfterFunc(ctx, func() { l.Close(context.Cause(ctx)) })
 	defer stop()
 	return group.Wait()
 }
 
-// accept takes the streams that the master opens.
-func (n *node) accept(ctx context.Context, cfg link.DialConfig, l *link.Session, session core.Session, processes *errgroup.Group) error {
+// accept takes the streams that the master opens. streams are those for which the next session waits.
+func (n *node) accept(ctx context.Context, cfg link.DialConfig, l *link.Session, session core.Session, streams *sync.WaitGroup) error {
 	for {
 		stream, err := l.Accept(ctx)
 		if err != nil {
 			return err
 		}
-		processes.Go(func() error {
-			if err := n.serveStream(ctx, cfg, l, session, stream); err != nil {
+		streams.Add(1)
+		n.streams.Go(func() {
+			goOn := sync.OnceFunc(streams.Done)
+			defer goOn()
+			if err := n.serveStream(ctx, cfg, l, session, stream, goOn); err != nil {
 				level := slog.LevelDebug
 				if errors.Is(err, wire.ErrFrame) { // the process has lost its client by it
 					level = slog.LevelWarn
 				}
 				n.log.Log(ctx, level, "a stream of the master ended", "err", err)
 			}
-			return nil
 		})
 	}
 }
 
-// serveStream handles a stream to its end. What it is for is in its first frame.
-func (n *node) serveStream(ctx context.Context, cfg link.DialConfig, l *link.Session, session core.Session, stream link.Stream) error {
+// serveStream handles a stream to its end. What it is for is in its first frame. It calls goOn if the next session
+// need not wait for that.
+func (n *node) serveStream(ctx context.Context, cfg link.DialConfig, l *link.Session, session core.Session, stream link.Stream, goOn func()) error {
 	defer stream.Close()
 	reader := wire.NewReader(stream)
 	first, _, err := reader.Read()
@@ -109,6 +113,8 @@ func (n *node) serveStream(ctx context.Context, cfg link.DialConfig, l *link.Ses
 		return tellLoad(stream)
 	case *wire.OpenBypass:
 		return n.bypass(ctx, cfg, stream, first)
+	case *wire.Spawn:
+		goOn() // a start waits for init; where the space is held, only the next session lets init go on
 	}
 	p := &process{n: n, stream: stream, session: session, ended: l.Done()}
 	if err := p.serve(reader, first); err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +55,7 @@ type node struct {
 	former   *found                       // what a former daemon has left
 	linked   atomic.Pointer[link.Session] // the present link, or the last one
 	begun    core.Session                 // the last one; owned by the goroutine that makes links
+	streams  sync.WaitGroup               // the goroutines of streams, of all sessions
 	init     initWatch
 	settled  chan struct{} // closed when it is known which launches a former daemon has begun
 	leaving  atomic.Bool   // the daemon ends with all processes
@@ -219,6 +221,7 @@ const destroyTime = 20 * time.Second
 func (n *node) destroy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.patience.bound(destroyTime))
 	defer cancel()
+	n.streams.Wait() // init is asked nothing any more, so no start waits
 	n.tasks.close()
 	err := errors.Join(n.viewers.Close(), n.space.Destroy(ctx))
 	n.stdios.Close()

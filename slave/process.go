@@ -62,7 +62,7 @@ func (p *process) lost() bool {
 // errNoLaunch is why nothing is started. The master asks again in the next session if need be.
 var errNoLaunch = errors.New("the session has ended, or the process is there")
 
-// start starts a process.
+// start starts a process. It may wait for init, and so last longer than the session.
 func (p *process) start(a *stdio.Client, spawn *wire.Spawn) (*stdio.Descriptors, error) {
 	err := p.n.supply.await(p.ended)
 	if p.lost() {
@@ -83,7 +83,7 @@ func (p *process) start(a *stdio.Client, spawn *wire.Spawn) (*stdio.Descriptors,
 		}
 	}
 	if err != nil {
-		p.n.recorder.notSpawned(p.pid, spawn.Launch, wire.StageSpawn, errnoOf(err))
+		p.n.recorder.refuse(p.session, spawn, errnoOf(err))
 		return nil, err
 	}
 	var former *stdio.Descriptors

@@ -140,6 +140,18 @@ func (r *recorder) launch(session core.Session, spawn *wire.Spawn, enter func())
 	return true
 }
 
+// refuse reports that a process that the front end asks for in a session cannot be started. If the
+// session has ended, it reports nothing: the front end asks again in the next.
+func (r *recorder) refuse(session core.Session, spawn *wire.Spawn, errno unix.Errno) {
+	r.do(func(t *procevents.Tracker) {
+		present := false
+		r.state.look(func(c *core.Core) { present = c.Session() == session })
+		if present {
+			t.SpawnFailed(spawn.PID, spawn.Launch, wire.StageSpawn, uint32(errno))
+		}
+	})
+}
+
 // unasked takes in that init was not asked for a process, and reports whether there is no such
 // process. The front end is not told: it asks again when the inventory lacks the process.
 func (r *recorder) unasked(pid wire.PID) bool {

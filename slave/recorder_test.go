@@ -60,9 +60,8 @@ func (m *madeUpRecords) Release(uint64) {}
 func (m *madeUpRecords) Seek(uint64)    {}
 func (m *madeUpRecords) Lost() uint64   { return m.lost }
 
-// newTestRecorder returns a recorder of processes that descend from 100, which was started from the
-// front end.
-func newTestRecorder(t *testing.T, from source) *recorder {
+// newIdleRecorder returns a recorder without processes.
+func newIdleRecorder(t *testing.T, from source) *recorder {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	nobody := func(wire.PID) (procevents.ProcessInfo, bool) { return procevents.ProcessInfo{}, false }
@@ -73,6 +72,14 @@ func newTestRecorder(t *testing.T, from source) *recorder {
 		watch: newWatch(nobody, from.Position, nil),
 	}
 	r.state.tracker = r.tracker
+	return r
+}
+
+// newTestRecorder returns a recorder of processes that descend from 100, which was started from the
+// front end.
+func newTestRecorder(t *testing.T, from source) *recorder {
+	t.Helper()
+	r := newIdleRecorder(t, from)
 	r.begin(1, func() (inv wire.Inventory) { return inv })
 	if !r.launch(1, &wire.Spawn{PID: 100, PGID: 100, SID: 100}, func() {}) {
 		t.Fatal("a launch is refused")

@@ -27,6 +27,9 @@ type Core struct {
 // Session is the number that the daemon gives a session with the master. It is not 0.
 type Session uint64
 
+// Session returns the present session; 0: there is none.
+func (c *Core) Session() Session { return c.session }
+
 // Config is what a core knows at its start.
 type Config struct {
 	Journal   []Record // of a former daemon, which has left its processes
