@@ -64,6 +64,8 @@ func (v *view) need() error {
 	case v.requests <- answer:
 	case <-v.over:
 		return errNoView
+	case <-late: // run waits for the file system of a view that hangs
+		return errNoView
 	}
 	select {
 	case err := <-answer:
