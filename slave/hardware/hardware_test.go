@@ -108,6 +108,25 @@ func TestHangs(t *testing.T) {
 	}
 }
 
+// TestStuck: nobody waits for a child that does not even end when it is killed.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, stuck := NewReader(), make(chan struct{})
+		r.read = func(context.Context) (*wire.Hardware, error) { <-stuck; return nil, io.ErrUnexpectedEOF }
+		for range 2 {
+			if _, err := r.Read(t.Context(), true); !errors.Is(err, errSlow) {
+				t.Errorf("got %v, want %v", err, errSlow)
+			}
+		}
+		close(stuck)
+		synctest.Wait()
+		r.read = func(context.Context) (*wire.Hardware, error) { return &wire.Hardware{Cores: 1}, nil }
+		if h, err := r.Read(t.Context(), true); err != nil || h.Cores != 1 {
+			t.Errorf("got %v, %v", h, err)
+		}
+	})
+}
+
 func TestRelease(t *testing.T) {
 	file := t.TempDir() + "/os-release"
 	if err := os.WriteFile(file, []byte("ID=x\nPRETTY_NAME=\"Some Linux 7\"\nB=1\n"), 0o600); err != nil {

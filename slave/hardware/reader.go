@@ -15,7 +15,7 @@ import (
 	"bproc/wire"
 )
 
-// Time limits: for one reading, and for how long it is fresh.
+// Time limits: for a call of Read, and for how long a reading is fresh.
 const (
 	readTime  = 20 * time.Second
 	freshTime = 10 * time.Second
@@ -23,7 +23,7 @@ const (
 
 // Reader reads what the machine is, and keeps the result. [NewReader] makes one.
 type Reader struct {
-	turn chan struct{} // one token, held while reading
+	turn chan struct{} // one token, held while reading, and with it the following
 	last *wire.Hardware
 	at   time.Time
 	read func(context.Context) (*wire.Hardware, error)
@@ -32,14 +32,38 @@ type Reader struct {
 // NewReader returns a reader that has read nothing yet.
 func NewReader() *Reader { return &Reader{turn: make(chan struct{}, 1), read: ask} }
 
-// Read returns what the machine is. If fresh is true it reads again, unless that was just done.
+// Read returns what the machine is. If fresh is true it reads again, unless that was just done. It
+// does not wait for a child that cannot be killed, since it waits for a device; as long as there is
+// one, nothing else is read.
 func (r *Reader) Read(ctx context.Context, fresh bool) (*wire.Hardware, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, readTime, errSlow)
+	defer cancel()
 	select {
 	case r.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	defer func() { <-r.turn }()
+	type result struct {
+		h   *wire.Hardware
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		h, err := r.readLocked(ctx, fresh)
+		<-r.turn
+		done <- result{h, err}
+	}()
+	select {
+	case is := <-done:
+		return is.h, is.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+var errSlow = errors.New("it takes too long")
+
+func (r *Reader) readLocked(ctx context.Context, fresh bool) (*wire.Hardware, error) {
 	if r.last != nil && (!fresh || time.Since(r.at) < freshTime) {
 		return r.last, nil
 	}
@@ -72,8 +96,6 @@ func Reexec() {
 
 // ask reads in a child.
 func ask(ctx context.Context) (*wire.Hardware, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, readTime, errors.New("it takes too long"))
-	defer cancel()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args = []string{childName}
 	cmd.Env = []string{"PATH=/nonexistent", "GHW_DISABLE_TOOLS=1", "GHW_DISABLE_WARNINGS=1"} // no other program is run
