@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/internal/procstat"
 	"bproc/slave/core"
 	"bproc/slave/procevents"
@@ -114,8 +116,11 @@ func inUse(proc procevents.Proc) ([]wire.PID, error) {
 		if err != nil {
 			continue
 		}
-		used = append(used, wire.PID(pid))
-		used = append(used, groupAndSession(filepath.Join(string(proc), e.Name(), "stat"))...)
+		both, err := groupAndSession(filepath.Join(string(proc), e.Name(), "stat"))
+		if err != nil {
+			return nil, fmt.Errorf("look for numbers in use: %w", err)
+		}
+		used = append(append(used, wire.PID(pid)), both...)
 		threads, err := os.ReadDir(filepath.Join(string(proc), e.Name(), "task"))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("look for numbers in use: %w", err)
@@ -131,16 +136,18 @@ func inUse(proc procevents.Proc) ([]wire.PID, error) {
 
 // groupAndSession reads the group and session of a process from its stat file. A zombie has both,
 // too. The result is empty if the process has ended.
-func groupAndSession(path string) []wire.PID {
+func groupAndSession(path string) (both []wire.PID, err error) {
 	stat, err := os.ReadFile(path)
 	if err != nil {
-		return nil
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			err = nil
+		}
+		return nil, err
 	}
-	var both []wire.PID
 	for _, field := range []procstat.Field{procstat.Group, procstat.Session} {
 		if n, ok := procstat.Stat(stat).Int(field); ok {
 			both = append(both, wire.PID(n))
 		}
 	}
-	return both
+	return both, nil
 }

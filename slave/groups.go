@@ -63,13 +63,13 @@ func (g *groups) expireLocked() {
 type madeGroup struct{ sid, pgid wire.PID }
 
 // made returns the new groups.
-func (g *groups) made(process func(wire.PID) (procevents.ProcessInfo, bool)) []madeGroup {
+func (g *groups) made(process func(wire.PID) (procevents.ProcessInfo, error)) []madeGroup {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.expireLocked()
 	var all []madeGroup
 	for pid := range g.new {
-		if p, ok := process(pid); ok && leads(&p) {
+		if p, err := process(pid); err == nil && leads(&p) {
 			all = append(all, madeGroup{p.SID, p.PGID})
 		}
 	}

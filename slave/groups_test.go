@@ -19,7 +19,7 @@ func TestNewGroups(t *testing.T) {
 			19:          {PID: 19, PGID: 19, SID: 19},                            // has made a session
 			pidmap.Node: {PID: pidmap.Node, PGID: pidmap.Node, SID: pidmap.Node}, // was forked here
 		}
-		process := func(pid wire.PID) (procevents.ProcessInfo, bool) { p, ok := procs[pid]; return p, ok }
+		process := func(pid wire.PID) (procevents.ProcessInfo, error) { return entryOf(procs, pid) }
 		var g groups
 		check := func(when string, unsettled bool, want ...madeGroup) {
 			t.Helper()

@@ -64,7 +64,7 @@ func (m *madeUpRecords) Lost() uint64   { return m.lost }
 func newIdleRecorder(t *testing.T, from source) *recorder {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	nobody := func(wire.PID) (procevents.ProcessInfo, bool) { return procevents.ProcessInfo{}, false }
+	nobody := func(wire.PID) (procevents.ProcessInfo, error) { return procevents.ProcessInfo{}, procevents.ErrGone }
 	r := &recorder{
 		log: log, source: from, state: newTestState(t),
 		tracker: procevents.NewTracker(procevents.DefaultHold, func(wire.PID) (procevents.Image, bool) { return procevents.Image{}, false }),

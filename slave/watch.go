@@ -2,6 +2,7 @@ package slave
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,10 +22,10 @@ import (
 // a process may have said looks too. So does run a little later, for the processes that say
 // nothing. A change that was seen has its place among the kernel's records.
 type watch struct {
-	process  func(wire.PID) (procevents.ProcessInfo, bool) // its present state, also of a zombie
-	position func() uint64                                 // of the kernel's next record
-	led      func(sid, pgid wire.PID) error                // keeps a group of the front end's session from being orphaned here
-	count    atomic.Int32                                  // of watched processes; most of the time there are none
+	process  func(wire.PID) (procevents.ProcessInfo, error) // its present state, also of a zombie
+	position func() uint64                                  // of the kernel's next record
+	led      func(sid, pgid wire.PID) error                 // keeps a group of the front end's session from being orphaned here
+	count    atomic.Int32                                   // of watched processes; most of the time there are none
 	wake     chan struct{}
 
 	groups groups
@@ -73,7 +74,7 @@ const (
 	maxSeen   = 4096
 )
 
-func newWatch(process func(wire.PID) (procevents.ProcessInfo, bool), position func() uint64, led func(sid, pgid wire.PID) error) *watch {
+func newWatch(process func(wire.PID) (procevents.ProcessInfo, error), position func() uint64, led func(sid, pgid wire.PID) error) *watch {
 	return &watch{process: process, position: position, led: led, wake: make(chan struct{}, 1), all: make(map[wire.PID]*watched)}
 }
 
@@ -106,8 +107,8 @@ func (w *watch) addLocked(pid wire.PID) {
 	if l != nil {
 		w.seeLocked(pid, l)
 	} else {
-		is, ok := w.process(pid)
-		if !ok {
+		is, err := w.process(pid)
+		if err != nil {
 			return
 		}
 		l = &watched{was: traitsOf(&is)}
@@ -128,9 +129,11 @@ func (w *watch) addLocked(pid wire.PID) {
 
 // seeLocked looks at a process. It ends the watch if no more change can come.
 func (w *watch) seeLocked(pid wire.PID, l *watched) {
-	is, ok := w.process(pid)
-	if !ok {
+	is, err := w.process(pid)
+	if errors.Is(err, procevents.ErrGone) {
 		delete(w.all, pid)
+	}
+	if err != nil { // the next look may be more successful
 		return
 	}
 	was := l.was

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/pidmap"
 	"bproc/slave/procevents"
 	"bproc/wire"
@@ -18,6 +20,7 @@ import (
 type madeUp struct {
 	*watch
 	procs map[wire.PID]procevents.ProcessInfo
+	err   error // of reading
 	reads int
 	at    uint64     // of the next record
 	led   []wire.PID // session and group, in succession
@@ -28,15 +31,26 @@ func newMadeUp() *madeUp {
 	for _, pid := range []wire.PID{17, 18} {
 		w.procs[pid] = procevents.ProcessInfo{PID: pid, PGID: 5, SID: 5}
 	}
-	w.watch = newWatch(func(pid wire.PID) (procevents.ProcessInfo, bool) {
+	w.watch = newWatch(func(pid wire.PID) (procevents.ProcessInfo, error) {
 		w.reads++
-		p, ok := w.procs[pid]
-		return p, ok
+		if w.err != nil {
+			return procevents.ProcessInfo{}, w.err
+		}
+		return entryOf(w.procs, pid)
 	}, func() uint64 { return w.at }, func(sid, pgid wire.PID) error {
 		w.led = append(w.led, sid, pgid)
 		return nil
 	})
 	return w
+}
+
+// entryOf returns the entry of a process in a made-up /proc.
+func entryOf(procs map[wire.PID]procevents.ProcessInfo, pid wire.PID) (procevents.ProcessInfo, error) {
+	p, ok := procs[pid]
+	if !ok {
+		return p, procevents.ErrGone
+	}
+	return p, nil
 }
 
 func (w *madeUp) set(pid wire.PID, change func(*procevents.ProcessInfo)) {
@@ -100,6 +114,17 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%d are watched for ever", len(w.all))
 		}
 	})
+}
+
+// TestWatchCannotRead: a process that cannot be read for a moment is still watched.
+func TestWatchCannotRead(t *testing.T) {
+	w := newMadeUp()
+	w.recredits(17)
+	w.set(17, func(p *procevents.ProcessInfo) { p.User.Real = 7 })
+	w.err = unix.EMFILE
+	w.check(t, "without descriptors")
+	w.err = nil
+	w.check(t, "with descriptors", 17)
 }
 
 // Each change is seen before the next is made, by any process, and has its place among the kernel's

@@ -41,7 +41,7 @@ const (
 // NewImages returns a reader of the images of the processes in a procfs.
 func NewImages(proc Proc) *Images { return &Images{proc: proc, late: make(map[uint32]*late)} }
 
-// Image returns the image of a process; false if it is gone. A zombie has a name only.
+// Image returns the image of a process; false if it is gone or cannot be read. A zombie has a name only.
 func (i *Images) Image(pid wire.PID) (Image, bool) {
 	user, ok := i.proc.owner(pid)
 	if !ok {
@@ -112,6 +112,6 @@ func (dir Proc) owner(pid wire.PID) (uint32, bool) {
 
 // named returns an image with a name only.
 func (dir Proc) named(pid wire.PID) (Image, bool) {
-	comm, ok := dir.read(pid, "comm")
-	return Image{Comm: strings.TrimSuffix(string(comm), "\n")}, ok
+	comm, err := dir.read(pid, "comm")
+	return Image{Comm: strings.TrimSuffix(string(comm), "\n")}, err == nil
 }

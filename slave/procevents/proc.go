@@ -2,10 +2,13 @@ package procevents
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/internal/procstat"
 	"bproc/wire"
@@ -25,14 +28,14 @@ type Image struct {
 	Comm string // name of the program (proc_pid_comm(5)); empty if Argv implies it
 }
 
-// Image returns the image of a process; false if it is gone. A zombie has a name only.
+// Image returns the image of a process; false if it is gone or cannot be read. A zombie has a name only.
 func (dir Proc) Image(pid wire.PID) (Image, bool) {
-	line, ok := dir.read(pid, "cmdline")
-	if !ok {
+	line, err := dir.read(pid, "cmdline")
+	if err != nil {
 		return Image{}, false
 	}
-	comm, ok := dir.read(pid, "comm")
-	if !ok {
+	comm, err := dir.read(pid, "comm")
+	if err != nil {
 		return Image{}, false
 	}
 	im := Image{Comm: strings.TrimSuffix(string(comm), "\n")}
@@ -46,10 +49,17 @@ func (dir Proc) Image(pid wire.PID) (Image, bool) {
 	return im, true
 }
 
-// read reads a file of a process, up to maxArgv bytes; false if it is gone.
-func (dir Proc) read(pid wire.PID, name string) ([]byte, bool) {
+// ErrGone is the error for a process that is not there. Any other error, such as a want of
+// descriptors, says nothing of the process.
+var ErrGone = errors.New("the process is gone")
+
+// read reads a file of a process, up to maxArgv bytes.
+func (dir Proc) read(pid wire.PID, name string) ([]byte, error) {
 	text, err := procstat.ReadFile(string(dir)+"/"+pid.String()+"/"+name, maxArgv)
-	return text, err == nil
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+		err = ErrGone
+	}
+	return text, err
 }
 
 // commOf returns the name that a ghost gives itself, from its first argument.
@@ -59,7 +69,7 @@ func commOf(arg string) string {
 	return name[:min(len(name), size)]
 }
 
-// Scan returns all processes that are not zombies.
+// Scan returns all processes that are not zombies. It fails if it cannot read one of them.
 func (dir Proc) Scan() ([]ProcessInfo, error) {
 	entries, err := os.ReadDir(string(dir))
 	if err != nil {
@@ -71,52 +81,61 @@ func (dir Proc) Scan() ([]ProcessInfo, error) {
 		if err != nil {
 			continue
 		}
-		if p, ok := dir.Process(wire.PID(pid)); ok {
+		switch p, err := dir.Process(wire.PID(pid)); {
+		case err == nil:
 			all = append(all, p)
+		case !errors.Is(err, ErrGone):
+			return nil, fmt.Errorf("look at all processes: %w", err)
 		}
 	}
 	return all, nil
 }
 
-// Process returns what /proc shows of one process; false if it has ended.
-func (dir Proc) Process(pid wire.PID) (ProcessInfo, bool) {
-	p, threads, ok := dir.look(pid)
+// Process returns what /proc shows of one process; ErrGone if it has ended.
+func (dir Proc) Process(pid wire.PID) (ProcessInfo, error) {
+	p, threads, err := dir.look(pid)
 	p.Ending = p.Ending && threads == 1
-	// The first thread of a process may be a zombie while others go on.
-	return p, ok && (p.State != 'Z' || threads > 1)
+	if err == nil && p.State == 'Z' && threads <= 1 { // other threads go on when the first is a zombie
+		err = ErrGone
+	}
+	return p, err
 }
 
 // Remains returns what /proc shows of a process that has ended and that no process has waited for;
-// false if it is gone, even if another process has its number.
+// false if it is gone, even if another process has its number, or cannot be read.
 func (dir Proc) Remains(pid wire.PID) (ProcessInfo, bool) {
-	p, _, ok := dir.look(pid)
-	return p, ok && (p.State == 'Z' || p.Ending)
+	p, _, err := dir.look(pid)
+	return p, err == nil && (p.State == 'Z' || p.Ending)
 }
 
-// Zombie returns what /proc shows of a process, which may have ended; false if it has been waited
+// Zombie returns what /proc shows of a process, which may have ended; ErrGone if it has been waited
 // for.
-func (dir Proc) Zombie(pid wire.PID) (ProcessInfo, bool) {
-	p, _, ok := dir.look(pid)
-	return p, ok
+func (dir Proc) Zombie(pid wire.PID) (ProcessInfo, error) {
+	p, _, err := dir.look(pid)
+	return p, err
 }
 
-// look returns what /proc shows of a process, and how many threads it has; false if there is none.
-func (dir Proc) look(pid wire.PID) (p ProcessInfo, threads int, ok bool) {
-	stat, found := dir.read(pid, "stat")
-	if !found {
-		return p, 0, false
+// look returns what /proc shows of a process, and how many threads it has; ErrGone if there is none.
+func (dir Proc) look(pid wire.PID) (p ProcessInfo, threads int, err error) {
+	stat, err := dir.read(pid, "stat")
+	if err != nil {
+		return p, 0, err
 	}
-	status, found := dir.read(pid, "status")
-	if !found {
-		return p, 0, false
+	status, err := dir.read(pid, "status")
+	if err != nil {
+		return p, 0, err
 	}
-	p, threads, ok = parseStat(stat)
+	p, threads, ok := parseStat(stat)
 	if ok && p.torn() {
-		if stat, ok = dir.read(pid, "stat"); ok {
-			p, threads, ok = parseStat(stat)
+		if stat, err = dir.read(pid, "stat"); err != nil {
+			return p, 0, err
 		}
+		p, threads, ok = parseStat(stat)
 	}
-	return p, threads, ok && p.State != 'X' && p.parseStatus(string(status))
+	if !ok || p.State == 'X' || !p.parseStatus(string(status)) {
+		err = ErrGone
+	}
+	return p, threads, err
 }
 
 // torn reports whether p may have been in setsid(2) when it was read: the kernel reads its session

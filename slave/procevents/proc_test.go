@@ -92,6 +92,25 @@ func TestScan(t *testing.T) {
 	}
 }
 
+// TestProcessCannotBeRead: a process that is there and cannot be read is not taken for gone.
+func TestProcessCannotBeRead(t *testing.T) {
+	proc := writeProc(t, map[string]string{
+		"20/stat/directory": "", // EISDIR (read(2)) stands for any error but ENOENT and ESRCH
+		"21/stat":           stat("no status", 21, "S", 1, 20, 1, 1, 0),
+	})
+	if all, err := proc.Scan(); err == nil {
+		t.Errorf("got %v, want an error", all)
+	}
+	if _, err := proc.Zombie(20); err == nil || errors.Is(err, procevents.ErrGone) {
+		t.Errorf("got %v", err)
+	}
+	for _, pid := range []wire.PID{21, 22} {
+		if _, err := proc.Zombie(pid); !errors.Is(err, procevents.ErrGone) {
+			t.Errorf("%d: got %v, want %v", pid, err, procevents.ErrGone)
+		}
+	}
+}
+
 func TestScanOfThisMachine(t *testing.T) {
 	all, err := procevents.Proc("/proc").Scan()
 	if err != nil {
@@ -119,8 +138,8 @@ func TestProcessThatIsStopped(t *testing.T) {
 	}
 	pid := wire.PID(c.Process.Pid)
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		p, ok := procevents.Proc("/proc").Process(pid)
-		if ok && p.State == 'T' {
+		p, err := procevents.Proc("/proc").Process(pid)
+		if err == nil && p.State == 'T' {
 			if p.Stop != int(unix.SIGTTIN) {
 				t.Errorf("stopped by %d, want %d", p.Stop, unix.SIGTTIN)
 			}
@@ -153,12 +172,12 @@ func TestProcessBecomesLeader(t *testing.T) {
 		_, err = f.WriteString("Uid:\t7\t8\t9\t10\nGid:\t1\t2\t3\t4\n")
 		changed <- errors.Join(whole, err)
 	}()
-	p, ok := proc.Process(20)
+	p, err := proc.Process(20)
 	if err := <-changed; err != nil {
 		t.Fatal(err)
 	}
-	if !ok || p.PGID != 20 || p.SID != 20 {
-		t.Errorf("got group %d, session %d, %v, want 20 and 20", p.PGID, p.SID, ok)
+	if err != nil || p.PGID != 20 || p.SID != 20 {
+		t.Errorf("got group %d, session %d, %v, want 20 and 20", p.PGID, p.SID, err)
 	}
 }
 
