@@ -26,7 +26,8 @@ const maxHosts = 16 << 20
 
 // names keeps the file that processes of the space see as /etc/hosts. It has the lines of the
 // node's own file and the names of the cluster. It is written in place, since a file is mounted and
-// not a name. A program that reads it meanwhile gets the old or the new lines.
+// not a name. A program that reads a long one meanwhile in several pieces may get a piece of the old
+// lines and then one of the new.
 type names struct {
 	log   *slog.Logger
 	own   string       // the node's file
@@ -101,7 +102,8 @@ func readHosts(path string) ([]byte, error) {
 	return text, err
 }
 
-// overwrite sets the content of a file, unless it has it already.
+// overwrite sets the content of a file, unless it has it already. If there is no room for it, the
+// file keeps its content: a line that is cut off could give a name another machine's address.
 func overwrite(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
@@ -114,10 +116,26 @@ func overwrite(path string, text []byte) error {
 	if err := f.Chmod(0o644); err != nil { // whatever the umask is
 		return err
 	}
+	if err := reserve(f, len(text)); err != nil {
+		return err
+	}
 	if _, err := f.WriteAt(text, 0); err != nil {
 		return err
 	}
 	return f.Truncate(int64(len(text)))
+}
+
+// reserve makes sure that there is room for the content of a file, where its file system can do that
+// (fallocate(2)); tmpfs can.
+func reserve(f *os.File, size int) error {
+	if size == 0 {
+		return nil
+	}
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, int64(size))
+	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+		return fmt.Errorf("room for %s: %w", f.Name(), err)
+	}
+	return nil
 }
 
 // run follows changes of the node's own file, until the context ends.
