@@ -113,8 +113,10 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 		log: log, source: n.source, proc: proc, state: n.state,
 		tracker: procevents.NewTracker(procevents.DefaultHold, procevents.NewImages(proc).Image),
 		empty:   n.warden.emptied, life: n.numbers.life,
-		end:   kill,
-		watch: n.watch,
+		end:    kill,
+		watch:  n.watch,
+		madeUp: n.stdios.Journal.MakeUp,
+		lost:   n.stdios.Journal.MadeUp(),
 	}
 	n.state.tracker = n.recorder.tracker
 	n.recorder.tracker.KeepZombies(proc.Remains)

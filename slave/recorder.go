@@ -25,11 +25,13 @@ type recorder struct {
 	life   func(wire.PID, int) // a process was born (1) or has died (-1)
 	end    func(wire.PID) error
 	watch  *watch
+	madeUp func(lost uint64) // keeps for the next daemon that so many lost records have been made up for
 
 	mu      sync.Mutex // guards the tracker, and with it the order of reports
 	tracker *procevents.Tracker
 	now     time.Time // when something was last taken in
-	lost    uint64
+	lost    uint64    // records that have been made up for
+	kept    uint64    // lost, as last given to madeUp
 }
 
 // source is what a recorder needs of a procevents.Source.
@@ -97,6 +99,10 @@ func (r *recorder) tellLocked(all bool) uint64 {
 	}
 	r.state.step(core.Told{Events: events, States: r.tracker.States(), Position: position})
 	r.source.Release(position)
+	if !held && r.kept != r.lost { // what was found has been reported
+		r.kept = r.lost
+		r.madeUp(r.lost)
+	}
 	r.empty()
 	return events.Last()
 }

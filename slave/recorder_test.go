@@ -69,7 +69,7 @@ func newIdleRecorder(t *testing.T, from source) *recorder {
 		log: log, source: from, state: newTestState(t),
 		tracker: procevents.NewTracker(procevents.DefaultHold, func(wire.PID) (procevents.Image, bool) { return procevents.Image{}, false }),
 		empty:   func() {}, life: func(wire.PID, int) {}, end: func(wire.PID) error { return nil },
-		watch: newWatch(nobody, from.Position, nil),
+		watch: newWatch(nobody, from.Position, nil), madeUp: func(uint64) {},
 	}
 	r.state.tracker = r.tracker
 	return r
@@ -149,6 +149,8 @@ func TestRecorderHoldsBack(t *testing.T) {
 func TestRecorderLooksAgain(t *testing.T) {
 	source := &madeUpRecords{ready: make(chan struct{}, 1), lost: 1}
 	r := newTestRecorder(t, source)
+	kept := uint64(0)
+	r.madeUp = func(lost uint64) { kept = lost }
 	source.note(bornOf100(pidmap.Node))
 	r.proc = procevents.Proc(t.TempDir() + "/nowhere")
 	r.stamp()
@@ -157,6 +159,9 @@ func TestRecorderLooksAgain(t *testing.T) {
 	if got := r.last(); got != before {
 		t.Errorf("%d events, want %d: nobody has been looked at", got, before)
 	}
+	if kept != 0 {
+		t.Error("the next daemon would not look at the processes")
+	}
 	r.proc = procevents.Proc(t.TempDir())
 	for range 2 {
 		r.round()
@@ -164,5 +169,8 @@ func TestRecorderLooksAgain(t *testing.T) {
 		if got := r.last(); got != before+1 {
 			t.Errorf("%d events, want %d: one who is not there has ended", got, before+1)
 		}
+	}
+	if kept != 1 {
+		t.Errorf("the next daemon makes up for the losses behind %d, want 1", kept)
 	}
 }

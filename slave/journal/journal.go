@@ -25,8 +25,9 @@ const magic = 0x6270_736c_6176_0002
 
 // header is the first page.
 type header struct {
-	magic uint64
-	half  uint64 // of the log
+	magic  uint64
+	half   uint64 // of the log
+	madeUp uint64 // see MakeUp
 }
 
 // ErrCorrupt is the error for memory that no daemon can have left.
@@ -108,6 +109,13 @@ func (j *Journal) mapFixed() error {
 
 // Log returns the journal's log.
 func (j *Journal) Log() *Log { return j.log }
+
+// MakeUp keeps for the next daemon how many lost records of the kernel have been made up for. The
+// kernel counts lost records for as long as the space lives.
+func (j *Journal) MakeUp(lost uint64) { atomic.StoreUint64(&j.header().madeUp, lost) }
+
+// MadeUp returns what MakeUp has kept; 0: nothing.
+func (j *Journal) MadeUp() uint64 { return atomic.LoadUint64(&j.header().madeUp) }
 
 // grow makes the file as large as size if it is smaller.
 func (j *Journal) grow(size int64) error {

@@ -72,6 +72,7 @@ func TestTrim(t *testing.T) {
 	}
 	trim(most)
 	trim(few + spare)
+	j.MakeUp(17)
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +81,9 @@ func TestTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, used = next, slots
+	if got := j.MadeUp(); got != 17 {
+		t.Errorf("the next daemon finds that %d lost records were made up for, want 17", got)
+	}
 	if len(slots) != few || slices.ContainsFunc(slots, func(s *Slot) bool { return s.Facts().PID != wire.PID(1000+s.Number()) }) {
 		t.Errorf("the next daemon finds %d slots in use, want %d", len(slots), few)
 	}
