@@ -189,10 +189,10 @@ func (s *state) appendLocked(o core.Append) core.Input {
 		s.notJournaled(err)
 		return nil
 	}
+	s.journal.Commit() // the journal may fail to be written anew
 	if s.journal.Grown() {
 		return core.JournalGrown{}
 	}
-	s.journal.Commit()
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,6 +64,26 @@ func TestStateOfTheNext(t *testing.T) {
 	known := next.known()
 	if len(known) != 10 || known[109].Birth != many {
 		t.Errorf("the next knows %d processes, the last %+v", len(known), known[109])
+	}
+}
+
+// TestStateWithoutRewrite: a journal that cannot be written anew still gets what comes.
+func TestStateWithoutRewrite(t *testing.T) {
+	s := newTestState(t)
+	s.tracker = procevents.NewTracker(procevents.DefaultHold, nil)
+	s.step(core.SessionUp{Session: 1})
+	unfit := wire.Event{Kind: wire.EventExeced, PID: 100, Comm: strings.Repeat("x", wire.MaxMessage)}
+	s.step(core.Told{Events: wire.Events{First: 1, Events: []wire.Event{unfit}}, States: []core.Known{{PID: 100}}})
+	const many = 50_000 // records of more than a megabyte
+	for i := range many {
+		s.step(core.Launch{Session: 1, Spawn: &wire.Spawn{PID: 101, Launch: uint64(i) + 1}})
+	}
+	next := newState(s.log, s.out, s.hold, madeUpInit{})
+	if err := next.begin(s.journal); err != nil {
+		t.Fatal(err)
+	}
+	if got := next.known()[101].Birth; got != many {
+		t.Errorf("the next knows launch %d, want %d", got, many)
 	}
 }
 

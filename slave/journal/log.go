@@ -36,7 +36,7 @@ type Log struct {
 	half *uint64 // in the header: counts halves that were in use; odd: the second is
 	mem  []byte
 	tail uint64 // of what was appended
-	base uint64 // of what Rewrite has written
+	base uint64 // of what Rewrite has written, or was to write
 }
 
 func newLog(half *uint64, mem []byte) *Log { return &Log{half: half, mem: mem} }
@@ -84,8 +84,15 @@ func (l *Log) Confirm(n uint64) { atomic.StoreUint64(&l.words(l.current()).confi
 // Confirmed returns what Confirm has set.
 func (l *Log) Confirmed() uint64 { return atomic.LoadUint64(&l.words(l.current()).confirmed) }
 
-// Grown reports whether it is time for Rewrite.
-func (l *Log) Grown() bool { return l.tail > 2*l.base+logGrowth }
+// Grown reports whether it is time for Rewrite. If that fails, it is time again when the log has
+// grown as much once more: each attempt takes long.
+func (l *Log) Grown() bool {
+	grown := l.tail > 2*l.base+logGrowth
+	if grown {
+		l.base = l.tail
+	}
+	return grown
+}
 
 // Rewrite puts what write appends in the place of everything there is.
 func (l *Log) Rewrite(write func(add func(kind uint32, payload ...[]byte) error) error) error {
