@@ -72,11 +72,33 @@ func (l *lookout) listen() (*net.UnixListener, error) {
 	return listener, nil
 }
 
+// listenPause is the time from an attempt to make the socket to the next.
+const listenPause = time.Second
+
+// await makes the socket, as soon as that is possible; nil: the context has ended. The node's
+// processes live without it, too.
+func (l *lookout) await(ctx context.Context) *net.UnixListener {
+	for said := false; ; said = true {
+		listener, err := l.listen()
+		if err == nil {
+			return listener
+		}
+		if !said {
+			l.log.Error("processes cannot see the cluster or start others", "err", err)
+		}
+		select {
+		case <-time.After(listenPause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 // run serves until the context ends.
 func (l *lookout) run(ctx context.Context) error {
-	listener, err := l.listen()
-	if err != nil {
-		return err
+	listener := l.await(ctx)
+	if listener == nil {
+		return nil
 	}
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()

@@ -6,12 +6,44 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"bproc/internal/crowd"
 )
+
+// TestSocketLate: a socket that cannot be made is made as soon as it can be; the node lives on meanwhile.
+func TestSocketLate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	l := &lookout{log: slog.New(slog.DiscardHandler), socket: filepath.Join(dir, "sock"), silent: crowd.New[uint32](1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.run(ctx) }()
+	select {
+	case err := <-ended:
+		t.Fatalf("it has ended: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		conn, err := net.Dial("unix", l.socket)
+		if err == nil {
+			conn.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
 
 // TestSilentVisitors has a user connect again and again without sending anything. When there are
 // too many connections, the oldest one is closed.

@@ -138,11 +138,14 @@ func reserve(f *os.File, size int) error {
 	return nil
 }
 
+// unwatched is logged when changes of the node's own file cannot be followed.
+const unwatched = "what is changed in the node's own file of names is seen when nodes come"
+
 // run follows changes of the node's own file, until the context ends.
 func (n *names) run(ctx context.Context) error {
 	events, err := watchNames(filepath.Dir(n.own))
 	if err != nil {
-		n.log.Warn("what is changed in the node's own file of names is seen when nodes come", "err", err)
+		n.log.Warn(unwatched, "err", err)
 		return nil
 	}
 	stop := context.AfterFunc(ctx, func() { events.Close() })
@@ -154,7 +157,8 @@ func (n *names) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			return errors.Join(fmt.Errorf("changes of %s: %w", n.own, err), events.Close())
+			n.log.Warn(unwatched, "err", errors.Join(err, events.Close()))
+			return nil
 		case mentions(buf[:count], filepath.Base(n.own)):
 			n.ownChanged()
 		}

@@ -79,7 +79,7 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 		return nil, fmt.Errorf("process space: %w", err)
 	}
 	n.space = sp
-	n.stdios.Keep, n.stdios.Drop = sp.Keep, n.dropKept
+	n.stdios.Log, n.stdios.Keep, n.stdios.Drop = log, sp.Keep, n.dropKept
 	n.tasks = newTasks(log, taskGroupOf(sp, log))
 	held := &hold{freeze: sp.Freeze, frozen: sp.Frozen, thaw: sp.Thaw}
 	n.init = initWatch{ask: sp.Sync, held: held.counted}

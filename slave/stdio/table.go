@@ -2,7 +2,7 @@ package stdio
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -14,6 +14,7 @@ import (
 // Table has the standard descriptors of all processes. Its fields are set before the
 // first process.
 type Table struct {
+	Log     *slog.Logger
 	Journal *journal.Journal
 	Stamp   func() uint64                              // number of the last event
 	Keep    func(name string, files ...*os.File) error // open, for the next daemon
@@ -144,8 +145,8 @@ func (s *Table) Run(ctx context.Context) error {
 		select {
 		case now := <-tick.C:
 			s.expire(now)
-			if err := s.Journal.Trim(); err != nil {
-				return fmt.Errorf("journal: %w", err)
+			if err := s.Journal.Trim(); err != nil { // no reason to end processes
+				s.Log.Warn("descriptors of the journal could not be given back", "err", err)
 			}
 		case <-ctx.Done():
 			return nil
