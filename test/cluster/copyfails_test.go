@@ -207,7 +207,7 @@ func TestCopyInterrupted(t *testing.T) {
 	wantIdle(t, c)
 	emptyCopies(t, c)
 	makeLarge(t, c, enough)
-	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGKILL} {
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGKILL} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			h := holdCopy(t, c, 3, largeFile, "all:/dev/shm/copy")
 			if err := h.Process.Signal(sig); err != nil {

@@ -79,6 +79,29 @@ func TestJobControl(t *testing.T) {
 	}
 }
 
+// TestJobControlOfBprsh stops a bprsh whose command has no terminal.
+func TestJobControlOfBprsh(t *testing.T) {
+	t.Parallel()
+	c := cluster.Shared(t, 4)
+	wantIdle(t, c)
+	term := newTerminal(t, c.Front, cluster.Alice)
+	term.do("bprsh -n n1 sleep 1000")
+	for range 2 {
+		wantSleep(t, c, "S")
+		term.typ(ctrlZ)
+		term.expect("Stopped")
+		term.expect(terminalPrompt)
+		wantSleep(t, c, "T")
+		term.do("fg")
+	}
+	wantSleep(t, c, "S")
+	term.typ(ctrlC)
+	term.expect(terminalPrompt)
+	term.do("echo status $?")
+	term.expect("status 130")
+	wantSleep(t, c, "")
+}
+
 // TestEndsFromTheShell has a shell end a remote job in each of its ways.
 func TestEndsFromTheShell(t *testing.T) {
 	t.Parallel()

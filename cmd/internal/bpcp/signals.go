@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/cmd/internal/defaultaction"
 )
 
 // signalError is the cause of an interrupted copy.
@@ -53,7 +54,5 @@ func (c *catcher) dieOf(ctx context.Context) {
 	if !errors.As(context.Cause(ctx), &caught) {
 		return
 	}
-	runtime.LockOSThread()
-	signal.Reset(unix.Signal(caught))
-	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.Signal(caught)) // does not return
+	defaultaction.Take(unix.Signal(caught)) // does not return
 }

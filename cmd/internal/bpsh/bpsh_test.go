@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,12 +27,19 @@ import (
 // asCommand makes the test program run as bpsh, for tests that send it signals.
 const asCommand = "BPSH_TEST_GHOST"
 
+// catchLate makes this bpsh leave signals their default actions.
+const catchLate = "BPSH_TEST_CATCH_LATE"
+
 func TestMain(m *testing.M) {
 	if terminal.Guard() {
 		return
 	}
 	if ghost := os.Getenv(asCommand); ghost != "" {
 		sh := bpsh.Shell{Client: &client.Client{GhostPath: ghost}, Stdin: client.NewFile(os.Stdin), Stdout: client.NewFile(os.Stdout), Stderr: client.NewFile(os.Stderr)}
+		if os.Getenv(catchLate) != "" {
+			sh.CatchAfter = time.Hour
+			_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // none for SIGQUIT
+		}
 		unix.Exit(sh.Main(context.Background(), os.Args[1:]))
 	}
 	fakemaster.Main(m)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/defaultaction"
 	"bproc/cmd/internal/terminal"
 	"bproc/internal/client"
 )
@@ -295,7 +296,7 @@ func (s *session) end() int {
 	}
 	for _, sig := range mortal {
 		if code == codeSignal+int(sig) && s.signals.has(sig) {
-			die(sig)
+			defaultaction.Take(sig)
 		}
 	}
 	return code

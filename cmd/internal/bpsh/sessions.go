@@ -2,13 +2,12 @@ package bpsh
 
 import (
 	"os"
-	"os/signal"
-	"runtime"
 	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/defaultaction"
 	"bproc/internal/client"
 	"bproc/internal/procstat"
 )
@@ -51,13 +50,9 @@ func (s *signals) resize() {
 
 // stop stops the sessions of the commands and then this process, unless its process group is
 // orphaned, in which case SIGTSTP has no effect. When this process continues, the sessions do too.
-func (s *signals) stop(incoming chan<- os.Signal) {
+func (s *signals) stop() {
 	s.toSessions(unix.SIGSTOP)
-	runtime.LockOSThread()
-	signal.Reset(unix.SIGTSTP)
-	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGTSTP) // returns after SIGCONT
-	signal.Notify(incoming, unix.SIGTSTP)
-	runtime.UnlockOSThread()
+	defaultaction.Take(unix.SIGTSTP) // returns after SIGCONT
 	s.toSessions(unix.SIGCONT)
 }
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/defaultaction"
 	"bproc/cmd/internal/terminal"
 )
 
@@ -76,8 +76,10 @@ func (s *signals) watch(after time.Duration, cancel context.CancelCauseFunc) (st
 		go w.run()
 		return w.stop
 	}
+	restore := defaultaction.Set(unix.SIGQUIT) // until then: the runtime catches it from the start
 	timer := time.AfterFunc(after, func() {
 		w.catch()
+		restore()
 		w.run()
 	})
 	return func() {
@@ -164,7 +166,7 @@ func (w *watch) take(sig unix.Signal) {
 	s := w.signals
 	switch sig {
 	case unix.SIGTSTP:
-		s.stop(w.incoming)
+		s.stop()
 		return
 	case unix.SIGWINCH, unix.SIGCONT, unix.SIGPIPE:
 		s.changed(sig)
@@ -178,7 +180,7 @@ func (w *watch) take(sig unix.Signal) {
 	}
 	if s.stuck && ends(sig) {
 		s.terminal.Close()
-		die(sig)
+		defaultaction.Take(sig)
 	}
 }
 
@@ -235,12 +237,4 @@ func (s *signals) has(sig unix.Signal) bool {
 		}
 	}
 	return false
-}
-
-// die ends this process by a signal's default action. The signal is directed at this thread, which
-// gets it before the call returns.
-func die(sig unix.Signal) {
-	runtime.LockOSThread()
-	signal.Reset(sig)
-	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), sig)
 }

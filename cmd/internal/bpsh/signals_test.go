@@ -164,6 +164,31 @@ func TestSignalWithTerminal(t *testing.T) {
 	}
 }
 
+// TestSignalSoon sends a signal before bpsh catches signals.
+func TestSignalSoon(t *testing.T) {
+	asked := make(chan struct{})
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
+		close(asked)
+		c.Gone()
+	}))
+	cmd := command(t, m, "3", "cmd")
+	cmd.Env = append(cmd.Env, catchLate+"=1")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := unix.Kill(cmd.Process.Pid, unix.SIGQUIT); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !status.Signaled() || status.Signal() != syscall.SIGQUIT || stderr.String() != "" {
+		t.Errorf("got %#x and %q, want death by SIGQUIT", status, stderr.String())
+	}
+}
+
 // TestSignalWhileStarting has a master that never answers.
 func TestSignalWhileStarting(t *testing.T) {
 	asked := make(chan wire.PID, 1)
