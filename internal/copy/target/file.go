@@ -154,7 +154,7 @@ func like(fd int, existing *unix.Stat_t) error {
 }
 
 // replaceable returns the existing file at a place, if an entry may replace it: a regular file, a
-// symbolic link, or a file of the same kind.
+// symbolic link that does not lead to what is not replaced, or a file of the same kind.
 func (r *reception) replaceable(p place, e *stream.Entry) (*unix.Stat_t, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(p.dir.fd, p.name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -165,12 +165,39 @@ func (r *reception) replaceable(p place, e *stream.Entry) (*unix.Stat_t, error) 
 		return nil, err
 	}
 	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG, unix.S_IFLNK, format(e.Kind):
+	case unix.S_IFREG, format(e.Kind):
+		return &st, nil
+	case unix.S_IFLNK:
+		if leadsToSpecial(p) {
+			return nil, errors.New("is a link to a device, FIFO, socket or descriptor, and is replaced by links alone")
+		}
 		return &st, nil
 	case unix.S_IFDIR:
 		return nil, errors.New("is a directory, and is not replaced by what is none")
 	}
 	return nil, errors.New("is a device, FIFO or socket, and is not replaced by a file of another kind")
+}
+
+// leadsToSpecial reports whether a symbolic link leads to a device, FIFO or socket, or through a
+// descriptor of this process, as /dev/stdout does: the machine needs such links.
+func leadsToSpecial(p place) bool {
+	var st unix.Stat_t
+	if unix.Fstatat(p.dir.fd, p.name, &st, 0) != nil {
+		return false
+	}
+	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFREG && kind != unix.S_IFDIR {
+		return true
+	}
+	// Descriptors are magic links, which are now the only reason for ELOOP.
+	fd, err := ignoringEINTR(func() (int, error) {
+		return unix.Openat2(p.dir.fd, p.name, &unix.OpenHow{
+			Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS,
+		})
+	})
+	if err == nil {
+		unix.Close(fd)
+	}
+	return errors.Is(err, unix.ELOOP)
 }
 
 // format returns the file type of a kind (inode(7)).

@@ -3,6 +3,7 @@ package target_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -272,6 +273,60 @@ func TestReplaced(t *testing.T) {
 	}
 	if got := tree(t, dir); !slices.Equal(got, []string{"dir", "fifo", "file", "other"}) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestLinksReplaced copies to the names of symbolic links.
+func TestLinksReplaced(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	file, err := os.Create(path("file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := unix.Mkfifo(path("fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, to string
+		kind     stream.Kind
+		replaced bool
+	}{
+		{"file", "file", stream.File, true},
+		{"directory", ".", stream.File, true},
+		{"nothing", "none", stream.File, true},
+		{"itself", "link", stream.File, true},
+		{"device", "/dev/null", stream.File, false},
+		{"device, by a link", "/dev/null", stream.Symlink, true},
+		{"FIFO", "fifo", stream.File, false},
+		{"FIFO, by a FIFO", "fifo", stream.FIFO, false},
+		{"descriptor", fmt.Sprintf("/proc/self/fd/%d", file.Fd()), stream.File, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_ = os.Remove(path("link"))
+			if err := os.Symlink(tt.to, path("link")); err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			w := stream.NewWriter(&b)
+			e := &stream.Entry{Name: "link", Kind: tt.kind, Mode: 0o640}
+			if tt.kind == stream.Symlink {
+				e.Target = "other"
+			}
+			_ = w.Entry(e)
+			if tt.kind == stream.File {
+				_ = w.Close(0, true)
+			}
+			_ = w.End()
+			problems, err := receiveAs(t, target.Options{Path: dir, Recursive: true}, &b)
+			if err != nil || tt.replaced != (len(problems) == 0) {
+				t.Errorf("got %q, %v", problems, err)
+			}
+			if to, _ := os.Readlink(path("link")); (to != tt.to) != tt.replaced {
+				t.Errorf("the link leads to %q", to)
+			}
+		})
 	}
 }
 
