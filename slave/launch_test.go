@@ -45,8 +45,11 @@ func TestSessionEndsDuringLaunch(t *testing.T) {
 	if cfg.Identity, err = link.Join(t.Context(), cfg.Addr, f.token, t.TempDir()+"/identity", "host"); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 2)
-	session := func() { ended <- n.session(t.Context(), cfg) }
+	ended := make(chan struct{}, 2)
+	session := func() {
+		t.Log("session:", n.session(t.Context(), cfg))
+		ended <- struct{}{}
+	}
 	go session()
 	f.await("a session", func() bool { return f.sessions == 1 })
 	f.start(firstPID, nil, "true")
