@@ -66,7 +66,9 @@ func (l *local) start(c *Cmd) error {
 	} else if f != nil {
 		l.cmd.Stdout = f
 	}
-	if f, err := l.open(c.StderrFile, output); err != nil {
+	if c.StderrFile != "" && c.StderrFile == c.StdoutFile {
+		l.cmd.Stderr = l.cmd.Stdout // with an offset of its own each would overwrite the other
+	} else if f, err := l.open(c.StderrFile, output); err != nil {
 		return err
 	} else if f != nil {
 		l.cmd.Stderr = f

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +48,23 @@ func TestLeaveLocal(t *testing.T) {
 	}
 	if err := unix.Kill(sleep, unix.SIGKILL); err != nil {
 		t.Errorf("the process that was left: %v", err)
+	}
+}
+
+// TestLocalOutputFile has both outputs of a command on the front end go to one file.
+func TestLocalOutputFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "both")
+	cmd := new(client.Client).Command(client.FrontEnd, "sh", "-c", "for i in 1 2; do echo out$i; echo err$i-longer >&2; done")
+	cmd.StdoutFile, cmd.StderrFile = path, path
+	if err := cmd.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := cmd.Wait(); status != 0 || err != nil {
+		t.Errorf("got %#x, %v", status, err)
+	}
+	got, err := os.ReadFile(path)
+	if want := "out1\nerr1-longer\nout2\nerr2-longer\n"; string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }
 

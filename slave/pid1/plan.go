@@ -269,11 +269,16 @@ func (p *plan) directory(cmd *wire.Command) unix.Errno {
 }
 
 // files opens the descriptors that are files, with the user's rights. O_NOCTTY: a terminal that a
-// session leader opens would otherwise become its controlling terminal.
+// session leader opens would otherwise become its controlling terminal. A file for both outputs is
+// opened once: with an offset of its own each would overwrite the other.
 func (p *plan) files(cmd *wire.Command) unix.Errno {
 	at := unix.AT_FDCWD
 	for i, d := range cmd.Stdio {
 		if d.Mode != wire.DescriptorFile {
+			continue
+		}
+		if i == 2 && d == cmd.Stdio[1] {
+			p.add(must, wire.StageFile, unix.SYS_DUP3, 1, 2, 0)
 			continue
 		}
 		flags := unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_NOCTTY

@@ -29,6 +29,21 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
+// TestFileForBothOutputs has a process write to the same file by turns.
+func TestFileForBothOutputs(t *testing.T) {
+	dir := openDir(t)
+	n := newNode(t)
+	sp := command(70001, "sh", "-c", "echo out1; echo err1-longer >&2; echo out2; echo err2-longer >&2")
+	sp.Command.Dir, sp.Command.Umask = dir, 0o022
+	sp.Command.Stdio = [3]wire.Descriptor{{}, file("both"), file("both")}
+	n.mustLaunch(sp)
+	n.awaitStatus(70001, over)
+	got, err := os.ReadFile(filepath.Join(dir, "both"))
+	if want := "out1\nerr1-longer\nout2\nerr2-longer\n"; string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
 func TestFilesForDescriptors(t *testing.T) {
 	dir := openDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("input"), 0o644); err != nil {
