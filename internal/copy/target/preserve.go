@@ -71,7 +71,8 @@ func times(e *stream.Entry) []unix.Timespec {
 }
 
 // xattr sets an extended attribute. Errors for attributes outside of the user namespace are ignored
-// if the system refuses them. A file system without extended attributes is reported once.
+// if the system refuses them. A file system without extended attributes is reported once, and an
+// attribute for which there is no room by itself: a full file system fails the next write.
 func (r *reception) xattr(fd int, path string, x stream.Xattr) error {
 	err := unix.Fsetxattr(fd, x.Name, x.Value, 0)
 	users := strings.HasPrefix(x.Name, "user.") || strings.HasPrefix(x.Name, "system.posix_acl_")
@@ -84,6 +85,15 @@ func (r *reception) xattr(fd int, path string, x stream.Xattr) error {
 			r.Problem(path, fmt.Errorf("extended attribute %s: %w; this and others of the file system are lost", x.Name, err))
 		}
 		return nil
+	case hasNoRoom(err):
+		r.Problem(path, fmt.Errorf("extended attribute %s is lost: %w", x.Name, err))
+		return nil
 	}
 	return fmt.Errorf("extended attribute %s: %w", x.Name, err)
+}
+
+// hasNoRoom reports whether an attribute is too large, also for its file: ext4 has a few KiB for all
+// attributes of a file.
+func hasNoRoom(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.E2BIG) || errors.Is(err, unix.ERANGE)
 }

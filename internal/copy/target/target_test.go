@@ -276,6 +276,32 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// TestXattrWithoutRoom copies files of which one has an attribute that no file system takes, or
+// few.
+func TestXattrWithoutRoom(t *testing.T) {
+	for size, least := range map[int]int{60_000: 0, 70_000: 1} {
+		dir := t.TempDir()
+		var b bytes.Buffer
+		w := stream.NewWriter(&b)
+		for i, name := range []string{"1", "2", "3"} {
+			e := &stream.Entry{Name: name, Kind: stream.File, Mode: 0o640}
+			if i == 1 {
+				e.Xattrs = []stream.Xattr{{Name: "user.big", Value: make([]byte, size)}}
+			}
+			_ = w.Entry(e)
+			_ = w.Close(0, true)
+		}
+		_ = w.End()
+		problems, err := receive(t, dir, &b)
+		if err != nil || len(problems) < least || len(problems) > 1 {
+			t.Errorf("%d bytes: got %q, %v", size, problems, err)
+		}
+		if got := tree(t, dir); !slices.Equal(got, []string{"1", "2", "3"}) {
+			t.Errorf("%d bytes: got %q", size, got)
+		}
+	}
+}
+
 // TestLinksReplaced copies to the names of symbolic links.
 func TestLinksReplaced(t *testing.T) {
 	dir := t.TempDir()
