@@ -114,6 +114,7 @@ func TestCopyNames(t *testing.T) {
 	}
 	for _, tc := range []struct{ args, node, files string }{
 		{"d/name 1:/dev/shm/x", "1", "x=front"},
+		{`d/name "1:$(printf 'x/d\377')"`, "1", "x/d\xff=front"},
 		{"d/name 1:/dev/shm/new/", "", ""},
 		{"d/name d/e/other 1:/dev/shm/x", "1", "x/name=front x/other=front"},
 		{"-r d 1:x", "1", "x/name=front x/e/other=front"},

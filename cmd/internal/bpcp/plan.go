@@ -65,7 +65,7 @@ func (c *Copier) plan(ctx context.Context, o *options) (*plan, error) {
 			p.add(node, op.path, name, agent.Send{Recursive: o.recursive, Xattrs: o.preserve})
 		}
 	}
-	p.receive = agent.Receive{Path: o.target.path, Recursive: o.recursive, Many: copies > 1, Preserve: o.preserve}
+	p.receive = agent.Receive{Path: agent.Name(o.target.path), Recursive: o.recursive, Many: copies > 1, Preserve: o.preserve}
 	return p, nil
 }
 

@@ -75,7 +75,7 @@ func newMember(id int, node client.NodeID, line client.Node) *member {
 // directories tells the agents of nodes the directory of relative paths.
 func (t *transfer) directories() error {
 	for _, m := range t.members {
-		relative := m.setup.Receive != nil && !filepath.IsAbs(m.setup.Receive.Path)
+		relative := m.setup.Receive != nil && !filepath.IsAbs(string(m.setup.Receive.Path))
 		if m.setup.Send != nil && slices.ContainsFunc(m.setup.Send.Paths, func(p string) bool { return !filepath.IsAbs(p) }) {
 			relative = true
 		}
@@ -86,7 +86,7 @@ func (t *transfer) directories() error {
 		if err != nil {
 			return err
 		}
-		m.setup.Dir = dir
+		m.setup.Dir = agent.Name(dir)
 	}
 	return nil
 }

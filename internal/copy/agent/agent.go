@@ -91,20 +91,20 @@ func (a *Agent) prepare() (path string, err error) {
 		return "", err
 	}
 	if a.setup.Dir != "" {
-		if err := os.Chdir(a.setup.Dir); err != nil {
+		if err := os.Chdir(string(a.setup.Dir)); err != nil {
 			return "", fmt.Errorf("relative paths begin in the working directory: %w", err)
 		}
 	}
 	if to := a.setup.Receive; to != nil {
 		a.target, err = target.Open(target.Options{
-			Path: to.Path, Names: to.Names, Recursive: to.Recursive, Many: to.Many, Preserve: to.Preserve, SameMachine: a.setup.Send != nil,
+			Path: string(to.Path), Names: to.Names, Recursive: to.Recursive, Many: to.Many, Preserve: to.Preserve, SameMachine: a.setup.Send != nil,
 			Problem: a.problem, Written: a.written.Store,
 		})
 		switch {
 		case err != nil && a.setup.Send == nil:
-			return to.Path, err
+			return string(to.Path), err
 		case err != nil: // others may receive what this agent sends
-			a.problem(to.Path, err)
+			a.problem(string(to.Path), err)
 			a.target = nil
 		}
 	}

@@ -182,7 +182,7 @@ func (a *Agent) outcome(passed, received error) error {
 	case received == nil, errors.Is(received, target.ErrFatal):
 		return passed
 	case errors.Is(received, stream.ErrStream):
-		a.problem(a.setup.Receive.Path, received)
+		a.problem(string(a.setup.Receive.Path), received)
 		return passed
 	}
 	return errBroken

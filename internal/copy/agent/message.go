@@ -1,16 +1,16 @@
 package agent
 
 // Version is the version of the messages. All programs of a cluster have the same.
-const Version = 3
+const Version = 4
 
 // Messages to an agent.
 type (
 	// Setup is the first message.
 	Setup struct {
 		Version     int
-		ID          int    // of the agent in this copy
-		Dir         string // the directory of relative paths; empty: the current one
-		Send        *Send  // nil if it does not send
+		ID          int   // of the agent in this copy
+		Dir         Name  // the directory of relative paths; empty: the current one
+		Send        *Send // nil if it does not send
 		Receive     *Receive
 		Certificate []byte
 		Key         []byte
@@ -21,16 +21,16 @@ type (
 	}
 	// Send says what the agent reads.
 	Send struct {
-		Paths     []string
-		Names     []string // of their copies
+		Paths     Names
+		Names     Names // of their copies
 		Recursive bool
 		Xattrs    bool
 	}
 	// Receive says where the agent writes, and what.
 	Receive struct {
-		Path      string
-		Names     []string // allowed names of copies
-		Recursive bool     // copies may be other than regular files
+		Path      Name
+		Names     Names // allowed names of copies
+		Recursive bool  // copies may be other than regular files
 		Many      bool
 		Preserve  bool
 	}

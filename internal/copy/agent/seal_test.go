@@ -115,7 +115,7 @@ func TestLiarOfTheCopy(t *testing.T) {
 	}
 	ready, ok := say(Setup{
 		Version: Version, ID: 2, Certificate: certificate, Key: key, Receiver: receiver, Address: "127.0.0.1",
-		Receive: &Receive{Path: dir},
+		Receive: &Receive{Path: Name(dir)},
 	}).(Ready)
 	if !ok || ready.Port == 0 {
 		t.Fatalf("got %+v", ready)
