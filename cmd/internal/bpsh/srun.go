@@ -61,7 +61,7 @@ func (o *srunOptions) flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("srun", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.SortFlags = false
-	f.StringVarP(&o.nodeCount, "nodes", "N", os.Getenv("SLURM_NNODES"), "how many nodes (`number`, or least-most)")
+	f.StringVarP(&o.nodeCount, "nodes", "N", "", "how many nodes (`number`, or least-most)")
 	f.IntVarP(&o.tasks, "ntasks", "n", 0, "how many commands (`number`)")
 	f.IntVar(&o.perNode, "ntasks-per-node", 0, "at most so many on each node (`number`)")
 	f.StringVarP(&o.nodelist, "nodelist", "w", "", "on these nodes, as n[0-3,7], or as bpsh(1) has them (`list`)")
@@ -144,6 +144,9 @@ func (o *srunOptions) complete(args []string) (err error) {
 	if n, convErr := strconv.Atoi(os.Getenv("SLURM_NTASKS")); o.tasks == 0 && convErr == nil {
 		o.tasks = n
 	}
+	if o.nodeCount == "" && o.nodelist == "" { // of a list as many as there are
+		o.nodeCount = os.Getenv("SLURM_NNODES")
+	}
 	if err := o.possible(); err != nil {
 		return err
 	}
@@ -209,6 +212,9 @@ func (o *srunOptions) layOut(from []client.NodeID) ([]client.NodeID, error) {
 	least, most, err := o.nodeRange(from)
 	if err != nil {
 		return nil, err
+	}
+	if o.tasks > 0 {
+		least = min(least, o.tasks) // more nodes would have no command
 	}
 	var nodes []client.NodeID
 	for _, node := range from {
