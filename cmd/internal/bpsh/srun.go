@@ -43,19 +43,10 @@ Usage:
 Flags:
 `
 
-// Options of srun(1) without effect: bproc has no partitions, accounts or allocations, and does not
-// allot processors and memory.
-var (
-	srunIgnored = []string{
-		"partition/p", "account/A", "job-name/J", "cpus-per-task/c", "distribution/m", "qos/q", "wait/W", "mem",
-		"mem-per-cpu", "cpu-bind", "cpu_bind", "mem-bind", "gres", "gpus", "gpus-per-task", "gpus-per-node", "jobid", "comment", "propagate",
-		"threads-per-core", "ntasks-per-core", "ntasks-per-socket", "hint",
-	}
-	srunIgnoredAlone = []string{
-		"unbuffered/u", "quiet/Q", "verbose/v", "oversubscribe/s", "overcommit/O", "exclusive", "no-kill/k", "overlap", "exact",
-		"preserve-env/E", "disable-status/X", "external-launcher",
-	}
-)
+const srunFooter = `
+Options of Slurm about accounts, partitions, processors, memory and other resources are accepted
+and have no effect.
+`
 
 func (o *srunOptions) flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("srun", pflag.ContinueOnError)
@@ -83,18 +74,7 @@ func (o *srunOptions) flags() *pflag.FlagSet {
 	f.StringVar(&o.export, "export", "ALL", "ALL: the whole environment goes along (`variables`)")
 	f.BoolVarP(&o.version, "version", "V", false, "print the version")
 	f.BoolVarP(&o.help, "help", "h", false, "print this help")
-	for _, option := range srunIgnored {
-		name, letter, _ := strings.Cut(option, "/")
-		f.StringP(name, letter, "", "")
-	}
-	for _, option := range srunIgnoredAlone {
-		name, letter, _ := strings.Cut(option, "/")
-		f.BoolP(name, letter, false, "")
-	}
-	for _, option := range slices.Concat(srunIgnored, srunIgnoredAlone) {
-		name, _, _ := strings.Cut(option, "/")
-		f.Lookup(name).Hidden = true
-	}
+	others(f)
 	return f
 }
 
@@ -110,7 +90,7 @@ func (sh *Shell) Srun(ctx context.Context, args []string) int {
 	} else if o.help || o.version {
 		text := fmt.Sprintf("srun (bproc) %s\n", release.Version())
 		if o.help {
-			text = srunUsage + f.FlagUsages() + "\nOther options of Slurm's srun are accepted and have no meaning here.\n"
+			text = srunUsage + f.FlagUsages() + srunFooter
 		}
 		if _, err = io.WriteString(sh.Stdout, text); err == nil {
 			return 0

@@ -74,6 +74,10 @@ func TestSrun(t *testing.T) {
 		{line: "--mpi=pmix cmd", stderr: "srun: --mpi=pmix: there is no server of PMI here; start MPI programs by mpirun or mpiexec\n"},
 		{line: "-t 1:2:3:4 cmd", stderr: "srun: --time=1:2:3:4: minutes, h:m:s or days-h:m:s\n"},
 		{line: "-i 1 cmd", stderr: "srun: --input=1: there are 1 commands\n"},
+		{line: "-G 1 -B 2:1 --gpu-bind=single:1 --mem-per-gpu 1G --reservation r -L lic --contiguous cmd", stdout: "task 0 local 0 node 0 1 n0\n"},
+		{line: "--exclusive=user --nice --immediate=5 --propagate cmd", stdout: "task 0 local 0 node 0 1 n0\n"},
+		{line: "-o out cmd", stderr: "srun: option -o, --output: not here: redirect the output of srun by >, or use -O of bpsh\n"},
+		{line: "--test-only cmd", stderr: "srun: option --test-only: not here: there is no queue\n"},
 		{line: "-n 2", stderr: "srun: no command given\n"},
 		{line: "--nothing cmd", stderr: "srun: there is no option --nothing; --help lists those that there are\n"},
 	} {
