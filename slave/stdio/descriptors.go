@@ -267,36 +267,42 @@ func (d *Descriptors) lose(a *Client) (left bool) {
 // Closed tells that the client has closed a stream: it does not read the output any more.
 // Input that it wrote before still goes to the process.
 func (d *Descriptors) Closed(a *Client) {
-	d.mu.Lock()
-	here, at := d.isHereLocked(a), d.at
-	beside := here && at != a
-	d.closed = d.closed || beside
-	d.mu.Unlock()
-	switch {
-	case beside:
-		at.expire(lastInput)
-		d.closeOutput()
-	case here:
-		d.leave()
-	}
+	d.leaveIf(func() bool {
+		switch {
+		case !d.isHereLocked(a):
+			return false
+		case d.at == a:
+			return true
+		}
+		d.closed = true
+		d.at.expire(lastInput)
+		d.closeOutputLocked()
+		return false
+	})
 }
 
 // lastInput is how long the last input of a client that has left may be under way on its bypass.
 const lastInput = 10 * time.Second
 
 // leave gives up what is there for a client that has left, or does not come back.
-func (d *Descriptors) leave() {
+func (d *Descriptors) leave() { d.leaveIf(func() bool { return true }) }
+
+// leaveIf is leave if isLocked returns true, at the same moment. When the client has left, the slot
+// may be that of another process, so isLocked is not called then.
+func (d *Descriptors) leaveIf(isLocked func() bool) {
 	d.mu.Lock()
-	was := d.left
-	if d.at != nil {
-		d.at.close()
+	leaves := !d.left && isLocked()
+	if leaves {
+		if d.at != nil {
+			d.at.close()
+		}
+		d.left, d.at = true, nil
+		d.closeOutputLocked()
 	}
-	d.left, d.at = true, nil
 	d.mu.Unlock()
-	if was {
+	if !leaves {
 		return
 	}
-	d.closeOutput()
 	switch {
 	case d.in == nil:
 	case d.terminal: // hangs up when both of its descriptors are closed
@@ -310,18 +316,17 @@ func (d *Descriptors) leave() {
 // hangUp ends the reading of output for a client that has left. While there is a stream, input
 // can still come by it.
 func (d *Descriptors) hangUp() {
-	d.mu.Lock()
-	at := d.at
-	d.mu.Unlock()
-	if at == nil {
-		d.leave()
-	} else {
-		d.closeOutput()
-	}
+	d.leaveIf(func() bool {
+		if d.at == nil {
+			return true
+		}
+		d.closeOutputLocked()
+		return false
+	})
 }
 
-// closeOutput ends the reading of output, for this and all later daemons.
-func (d *Descriptors) closeOutput() {
+// closeOutputLocked ends the reading of output, for this and all later daemons.
+func (d *Descriptors) closeOutputLocked() {
 	d.slot.Leave()
 	d.drop(d.keptOutput())
 	for _, o := range d.out {

@@ -76,9 +76,14 @@ func (o *output) look() {
 }
 
 // taken takes in how much the client has taken. What it said by a former stream may be
-// more than it says by the next.
+// more than it says by the next. When the output is closed, its place in the journal may be that of
+// another process.
 func (o *output) taken(offset uint64) error {
 	o.mu.Lock()
+	if o.closed {
+		o.mu.Unlock()
+		return nil
+	}
 	err := o.kept.Take(max(offset, o.kept.Taken()))
 	o.mu.Unlock()
 	o.look()

@@ -162,12 +162,7 @@ func (s *Table) expire(now time.Time) {
 		return
 	}
 	s.each(func(d *Descriptors) {
-		d.mu.Lock()
-		old := d.ended && d.at == nil && now.Sub(d.since) >= keepTime
-		d.mu.Unlock()
-		if old {
-			d.leave()
-		}
+		d.leaveIf(func() bool { return d.ended && d.at == nil && now.Sub(d.since) >= keepTime })
 	})
 }
 
