@@ -176,6 +176,8 @@ func (n *node) budget(m *wire.Budget) error {
 }
 
 func (n *node) lease(blocks []wire.Block) error {
+	n.granting.Lock()
+	defer n.granting.Unlock()
 	all := append(n.numbers.blocks(), blocks...)
 	if err := pidmap.Validate(all); err != nil {
 		return fmt.Errorf("lease of the master: %w", err)

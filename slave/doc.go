@@ -27,9 +27,9 @@
 // core/backlog.go bounds what the front end has to make up for, package outbox what waits for the
 // master, package supervise the calls that wait.
 //
-// Lock order: recorder.mu, then state.mu, then one of watch.mu, numbers.mu, hold.mu and the
-// outlet's lock. The warden's thread takes hold.mu or numbers.mu alone, except to ask the master
-// for numbers. The supervisor's thread, for which all processes wait, takes watch.mu, and within it
-// the lock of the position in the kernel's records. None is held while waiting for the master or
-// for init.
+// Lock order: recorder.mu, then node.granting, then state.mu, then one of watch.mu, numbers.mu,
+// hold.mu and the outlet's lock. The warden's thread takes hold.mu or numbers.mu alone, except to
+// ask the master for numbers. The supervisor's thread, for which all processes wait, takes watch.mu,
+// and within it the lock of the position in the kernel's records. None is held while waiting for the
+// master or for init.
 package slave

@@ -44,17 +44,22 @@ func (n *node) giveBack(ctx context.Context) error {
 			n.log.Error("blocks of process numbers are kept", "err", err)
 		}
 		n.recorder.stamp() // report the ends of all processes that had numbers of theirs
-		back := n.numbers.release(func(b wire.Block) bool {
-			return err == nil && !slices.ContainsFunc(used, b.Contains)
-		})
-		n.tasks.lease(count(n.numbers.blocks()))
-		if len(back) == 0 {
-			continue
-		}
-		n.state.step(core.Blocks{Blocks: n.numbers.blocks()})
-		if err := n.out.put(&wire.BlocksReturned{Blocks: back}); err != nil {
-			n.log.Error("blocks of process numbers could not be given back", "err", err)
-		}
+		n.release(func(b wire.Block) bool { return err == nil && !slices.ContainsFunc(used, b.Contains) })
+	}
+}
+
+// release gives back the free ones of the blocks that are out of use.
+func (n *node) release(free func(wire.Block) bool) {
+	n.granting.Lock()
+	defer n.granting.Unlock()
+	back := n.numbers.release(free)
+	n.tasks.lease(count(n.numbers.blocks()))
+	if len(back) == 0 {
+		return
+	}
+	n.state.step(core.Blocks{Blocks: n.numbers.blocks()})
+	if err := n.out.put(&wire.BlocksReturned{Blocks: back}); err != nil {
+		n.log.Error("blocks of process numbers could not be given back", "err", err)
 	}
 }
 

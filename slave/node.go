@@ -38,6 +38,7 @@ type node struct {
 	source   *procevents.Source
 	recorder *recorder
 	numbers  *numbers
+	granting sync.Mutex // held while the blocks change, until the journal has them
 	supply   *supply
 	warden   *warden
 	out      outlet
@@ -274,6 +275,8 @@ func (n *node) status(pid wire.PID, status wire.Status, usage *wire.Usage) {
 func (n *node) inventory() wire.Inventory {
 	var name unix.Utsname
 	var info unix.Sysinfo_t
+	n.granting.Lock()
+	defer n.granting.Unlock()
 	if len(n.state.known()) == 0 {
 		n.numbers.forget() // no process has a number in the blocks; the master grants others
 		n.state.step(core.Blocks{})
