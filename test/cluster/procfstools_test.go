@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // onNodeOf runs a command on the node of a process, and returns its output.
@@ -213,7 +214,12 @@ func ownersLookInside(t *testing.T, c *cluster.Cluster, s *subject) {
 	pid := strconv.Itoa(s.ghost)
 	for _, user := range []cluster.User{cluster.Root, cluster.Alice, cluster.Bob} {
 		argv := []string{"sh", "-c", looks, "sh", pid}
-		got := strings.Split(inView(t, c, user, argv...), "\n")
+		text := inView(t, c, user, argv...)
+		// A view does not wait for more than two seconds for a file, which is little for a slow machine.
+		for tries := 1; limit.Slow() && tries < 5 && text != onNodeOf(t, c, s, user, argv...); tries++ {
+			text = inView(t, c, user, argv...)
+		}
+		got := strings.Split(text, "\n")
 		want := strings.Split(onNodeOf(t, c, s, user, argv...), "\n")
 		if len(got) != len(want) {
 			t.Errorf("%s: got %q, want %q", user.Name, got, want)
