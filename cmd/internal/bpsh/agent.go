@@ -53,7 +53,7 @@ func (s *session) keys(t *terminal.Terminal, escape int) io.Reader {
 	if t == nil {
 		return terminal.WithEnd(s.shell.Stdin)
 	}
-	s.terminal = t
+	s.terminal, s.shell.terminal = t, t
 	return &terminal.Keys{
 		Terminal: t, Source: s.shell.Stdin, Screen: s.shell.Stderr,
 		Escapes:    terminal.Escapes{Char: escape},

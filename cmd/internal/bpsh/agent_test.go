@@ -2,7 +2,9 @@ package bpsh_test
 
 import (
 	"bufio"
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -49,6 +51,65 @@ func TestAgentInput(t *testing.T) {
 			t.Errorf("input %v: the command got %q, want %q; %d bytes are left, want %d", input, got, want, stdin.Len(), left)
 		}
 	}
+}
+
+// TestMessageOnRawTerminal has a message begin and end at the beginning of a line.
+func TestMessageOnRawTerminal(t *testing.T) {
+	master, slave := openTerminal(t)
+	raw := make(chan struct{})
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
+		if r.Node == 11 {
+			<-raw
+			c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)
+			return
+		}
+		c.Started()
+		c.Gone()
+		c.EndProcess(0)
+	}))
+	cmd := command(t, m, "-T", "3,11", "cmd")
+	cmd.Stdin, cmd.Stderr = slave, slave
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for modes := new(unix.Termios); modes.Lflag == 0 || modes.Lflag&unix.ECHO != 0; {
+		var err error
+		if modes, err = unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS); err != nil {
+			t.Fatal(err)
+		}
+		runtime.Gosched()
+	}
+	close(raw)
+	line, err := bufio.NewReader(master).ReadString('\n')
+	if want := "bpsh: node 11 is down\r\n"; line != want {
+		t.Errorf("got %q, %v, want %q", line, err, want)
+	}
+	if err := unix.Kill(cmd.Process.Pid, unix.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+}
+
+// openTerminal opens both ends of a new terminal (pty(7)).
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { slave.Close() })
+	return master, slave
 }
 
 // TestSizeWhileStarting changes the size of the terminal while the command is being started.

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"bproc/cmd/internal/release"
+	"bproc/cmd/internal/terminal"
 	"bproc/internal/client"
 	"bproc/internal/inherited"
 )
@@ -29,6 +31,8 @@ type Shell struct {
 	mu   sync.Mutex
 	said map[string]bool // messages printed so far
 	used used            // resources used by the commands
+
+	terminal *terminal.Terminal // of the user, while commands have one
 }
 
 // ownDescriptors is the number of descriptors with which bpsh is normally started.
@@ -111,5 +115,8 @@ func (sh *Shell) Say(err error) {
 		sh.said = map[string]bool{}
 	}
 	sh.said[line] = true
+	if sh.terminal.IsRaw() && terminal.Of(sh.Stderr) != nil {
+		line = strings.ReplaceAll(line, "\n", "\r\n")
+	}
 	_, _ = io.WriteString(sh.Stderr, line)
 }

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"io"
 	"sync"
 	"time"
 	"unsafe"
@@ -57,8 +56,8 @@ type Terminal struct {
 }
 
 // Of returns a file as a terminal, or nil if it is none.
-func Of(input io.Reader) *Terminal {
-	f, ok := client.FileOf(input)
+func Of(file any) *Terminal {
+	f, ok := client.FileOf(file)
 	if !ok {
 		return nil
 	}
@@ -129,6 +128,16 @@ func (t *Terminal) Restore() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.restoreLocked()
+}
+
+// IsRaw reports whether the settings are those of Raw: a line feed is no new line, for example.
+func (t *Terminal) IsRaw() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.raw
 }
 
 func (t *Terminal) restoreLocked() {
