@@ -15,11 +15,11 @@ import (
 
 func TestMain(m *testing.M) { fakemaster.Main(m) }
 
-// master starts a master with one node, which is down.
+// master starts a master with two nodes, which are down.
 func master(t *testing.T) *client.Client {
 	c := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
 		if _, ok := m.(*wire.ListNodes); ok {
-			c.Send(&wire.NodeList{Nodes: []wire.Node{{ID: 0, Name: "a", State: "down"}}})
+			c.Send(&wire.NodeList{Nodes: []wire.Node{{ID: 0, Name: "a", State: "down"}, {ID: 1, Name: "b", State: "down"}}})
 		}
 	}).Client
 	return &c
@@ -41,19 +41,21 @@ func TestManPage(t *testing.T) {
 // TestBadCommandLines checks that bad command lines copy nothing.
 func TestBadCommandLines(t *testing.T) {
 	t.Chdir(t.TempDir())
+	long := strings.Repeat("x", 255)
 	for args, want := range map[string]string{
-		"":                  "no source and no target given",
-		"x":                 "no target given",
-		"x up:/tmp":         `up:/tmp: no node is meant by "up"`,
-		"up:x y":            `up:x: no node is meant by "up"`,
-		"x nowhere:":        "node nowhere: no such node, and no such state",
-		"x 2-1:y":           "range 2-1 ends before it begins",
-		"x :y":              ":y: no nodes are named before the colon (./:y is a file)",
-		"a/x b/x y":         "a/x and b/x would both be copied to x",
-		"0:x x y":           "0:x and x would both be copied to x",
-		"--what x y":        "there is no option --what; --help lists those that there are",
-		"--version x y":     `operand "x" is one too many`,
-		"x [fd00::1:/tmp y": "node [fd00: no such node, and no such state",
+		"":                   "no source and no target given",
+		"x":                  "no target given",
+		"x up:/tmp":          `up:/tmp: no node is meant by "up"`,
+		"up:x y":             `up:x: no node is meant by "up"`,
+		"x nowhere:":         "node nowhere: no such node, and no such state",
+		"x 2-1:y":            "range 2-1 ends before it begins",
+		"x :y":               ":y: no nodes are named before the colon (./:y is a file)",
+		"a/x b/x y":          "a/x and b/x would both be copied to x",
+		"0,1:" + long + " y": long + ".0: file name too long",
+		"0:x x y":            "0:x and x would both be copied to x",
+		"--what x y":         "there is no option --what; --help lists those that there are",
+		"--version x y":      `operand "x" is one too many`,
+		"x [fd00::1:/tmp y":  "node [fd00: no such node, and no such state",
 	} {
 		t.Run(args, func(t *testing.T) {
 			code, out, bad := run(t, strings.Fields(args)...)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/internal/client"
 	"bproc/internal/copy/agent"
 	"bproc/internal/copy/source"
@@ -59,6 +61,9 @@ func (c *Copier) plan(ctx context.Context, o *options) (*plan, error) {
 				suffix = fmt.Sprintf(".%d", node)
 			}
 			name := source.Name(dir, op.path, suffix)
+			if len(name) > unix.NAME_MAX {
+				return nil, fmt.Errorf("%s: %w", name, unix.ENAMETOOLONG)
+			}
 			if err := clash(names, op, name); err != nil {
 				return nil, err
 			}
