@@ -64,6 +64,8 @@ func (s *Table) Make(spawn *wire.Spawn) (*Descriptors, error) {
 		pipes.closeFar()
 		pipes.closeNear()
 		if d.slot != nil {
+			s.Drop(d.keptInput()) // if they are kept
+			s.Drop(d.keptOutput())
 			d.slot.Release()
 		}
 		return nil, fmt.Errorf("descriptors of %d: %w", spawn.PID, err)
