@@ -3,10 +3,14 @@
 // end.
 //
 //	kernel                               slave daemon
-//	tracepoints  --> ring buffer  --> Source.Drain --> Tracker.Record ...
+//	tracepoints  --> ring buffer  --> Source.Read  --> Tracker.Record ...
 //	  fork, exec, exit,              init's reports --> Tracker.Spawned, Ended ...
 //	  signals, switches             reads of /proc  --> Tracker.Observe, Look ...
 //	                                                    Tracker.Flush --> wire.Events
+//	                                  Source.Release <-- Tracker.Oldest
+//
+// A record stays in the ring until everything that follows from it has been reported, so that the
+// next daemon gets it if this one dies before.
 //
 // [Source] is the kernel's side: BPF programs (bpf/process.c) on tracepoints, filtered to one PID
 // namespace, write [Record]s to a ring buffer. [Tracker] is a function of its inputs, without
@@ -22,7 +26,7 @@
 // parent; the exit tracepoint before any process can have waited for the process; the exec
 // tracepoint before the new program runs. So the record of an action is reserved before anything
 // that the process does afterwards. A reader that has seen such a thing (bytes in a pipe, a status
-// from wait) and then calls [Source.Drain] gets the record in that call: Drain reads the ring's
+// from wait) and then calls [Source.Read] gets the record in that call: Read reads the ring's
 // producer position, which is after the reservation, and waits for the records before it that are
 // not yet committed.
 //
@@ -61,8 +65,8 @@
 //
 // The package needs Linux 5.10 with BTF, and CAP_BPF with CAP_PERFMON or CAP_SYS_ADMIN.
 //
-// A Source locks itself, and the function given to Drain runs under that lock. Attend, Arm, Allow,
+// A Source locks itself, and the function given to Read runs under that lock. Attend, Arm, Allow,
 // Last, Emptied, Lost and Produced have other locks, which are never held for long. A Tracker is
-// used under its owner's lock. The owner takes that lock before it calls Drain, so that records
+// used under its owner's lock. The owner takes that lock before it calls Read, so that records
 // reach the Tracker in the order of the ring.
 package procevents

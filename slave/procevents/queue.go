@@ -35,8 +35,6 @@ type queue struct {
 
 func (q *queue) push(it item) { q.items = append(q.items, it) }
 
-func (q *queue) len() int { return len(q.items) }
-
 // pop removes and returns the first item.
 func (q *queue) pop() (item, bool) {
 	if len(q.items) == 0 {

@@ -67,7 +67,7 @@ func (s *scan) miss(r Record) {
 
 // BeginScan is the first of four steps after records were lost:
 //
-//	BeginScan; scan all processes; Drain into Record; Resync
+//	BeginScan; scan all processes; Read into Record; Resync
 //
 // Records that come in between are known to be newer than the scan of the processes.
 func (t *Tracker) BeginScan() {

@@ -161,15 +161,6 @@ func (s *Source) File() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "bpf-ringbuf"), nil
 }
 
-// Drain is Read and Release of everything.
-func (s *Source) Drain(f func(Record)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.ring.drain(f)
-	}
-}
-
 // Read calls f, in order, for each record that was reserved before the call and has not been read.
 // It does not wait for others. f gets the record's position in the ring, and must not call the
 // Source. The record stays there until Release.

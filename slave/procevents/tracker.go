@@ -188,22 +188,6 @@ func (t *Tracker) Renumber(again []wire.Event) {
 	}
 }
 
-// Stats counts what a tracker keeps.
-type Stats struct {
-	Processes int // known, announced or not
-	Queued    int // births, changes and ends held back
-	Buried    int // have ended and are kept for their descendants
-}
-
-// Stats returns the present numbers.
-func (t *Tracker) Stats() Stats {
-	s := Stats{Processes: len(t.procs), Queued: t.queue.len(), Buried: len(t.buried)}
-	for _, former := range t.parted {
-		s.Processes += len(former)
-	}
-	return s
-}
-
 func (t *Tracker) advance(now time.Time) {
 	if now.After(t.clock) {
 		t.clock = now
