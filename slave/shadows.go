@@ -54,6 +54,7 @@ type unseen struct {
 // shadow is the shadow of one process.
 type shadow struct {
 	file   *os.File
+	name   string   // under which init keeps the file
 	user   uint32   // for which it counts
 	number wire.PID // in the space
 	host   int      // its number as this daemon sees it
@@ -77,7 +78,7 @@ func (s *shadows) resume(kept map[string][]*os.File) {
 		}
 		delete(kept, name)
 		pid, user, err := shadowOf(text)
-		if err == nil && len(files) == 1 && s.of[pid] == nil && s.enter(pid, user, files[0]) == nil {
+		if err == nil && len(files) == 1 && s.of[pid] == nil && s.enter(name, pid, user, files[0]) == nil {
 			s.places.Keep(user, 1)
 			continue
 		}
@@ -97,13 +98,19 @@ func shadowOf(text string) (wire.PID, uint32, error) {
 	return wire.PID(number), uint32(uid), err
 }
 
-// enter enters a shadow, in place of one that has ended. On success the table owns the file.
-func (s *shadows) enter(pid wire.PID, user uint32, f *os.File) error {
+// nameOf returns the name under which init keeps a shadow.
+func nameOf(pid wire.PID, user uint32) string {
+	return fmt.Sprintf("%s %d %d", wire.ShadowName, pid, user)
+}
+
+// enter enters a shadow that init keeps under a name, in place of one that has ended. On success
+// the table owns the file.
+func (s *shadows) enter(name string, pid wire.PID, user uint32, f *os.File) error {
 	sh, err := shadowBy(f)
 	if err != nil {
 		return err
 	}
-	sh.user = user
+	sh.name, sh.user = name, user
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.of[pid]
@@ -189,7 +196,7 @@ func (s *shadows) renew(ctx context.Context, pid wire.PID, user uint32) (err err
 	}
 	f, err := s.make(ctx, pid, user)
 	if err == nil {
-		if err = s.enter(pid, user, f); err == nil {
+		if err = s.enter(nameOf(pid, user), pid, user, f); err == nil {
 			return nil
 		}
 		err = errors.Join(err, f.Close())
@@ -284,7 +291,7 @@ func (s *shadows) follow(ctx context.Context, pid wire.PID) {
 	delete(s.of, pid)
 	delete(s.numbers, sh.number)
 	s.places.Leave(sh.user, 1)
-	s.drop(fmt.Sprintf("%s %d %d", wire.ShadowName, pid, sh.user))
+	s.drop(sh.name)
 	err := unix.PidfdSendSignal(int(sh.file.Fd()), unix.SIGKILL, nil, 0)
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		s.log.Error("a shadow does not end", "pid", pid, "err", err)

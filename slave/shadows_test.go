@@ -226,12 +226,14 @@ func TestShadowsOfFormerDaemon(t *testing.T) {
 	if len(kept) != 1 || len(f.of) != 2 || f.of[4711] == nil || f.of[4713] == nil {
 		t.Errorf("left %v, gone on with %v", kept, f.of)
 	}
+	go func() { f.ended <- nil }()
+	f.follow(t.Context(), 4713) // init keeps it under this name to the end
 	close(f.dropped)
 	dropped := map[string]bool{}
 	for name := range f.dropped {
 		dropped[name] = true
 	}
-	if want := map[string]bool{"shadow 4712 1000": true, "shadow ": true}; fmt.Sprint(dropped) != fmt.Sprint(want) {
+	if want := map[string]bool{"shadow 4712 1000": true, "shadow ": true, "shadow 4713": true}; fmt.Sprint(dropped) != fmt.Sprint(want) {
 		t.Errorf("dropped %v, want %v", dropped, want)
 	}
 	f.drop = func(string) {}
