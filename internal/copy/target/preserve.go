@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -67,7 +68,10 @@ func owner(chown func(uid, gid int) error, e *stream.Entry, mode *uint32) error 
 }
 
 func times(e *stream.Entry) []unix.Timespec {
-	return []unix.Timespec{unix.NsecToTimespec(e.Atime.UnixNano()), unix.NsecToTimespec(e.Mtime.UnixNano())}
+	timespec := func(t time.Time) unix.Timespec { // UnixNano ends in 2262
+		return unix.Timespec{Sec: t.Unix(), Nsec: int64(t.Nanosecond())}
+	}
+	return []unix.Timespec{timespec(e.Atime), timespec(e.Mtime)}
 }
 
 // xattr sets an extended attribute. Errors for attributes outside of the user namespace are ignored

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -273,6 +274,27 @@ func TestReplaced(t *testing.T) {
 	}
 	if got := tree(t, dir); !slices.Equal(got, []string{"dir", "fifo", "file", "other"}) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestLateTimes keeps times that do not fit into 64 bits of nanoseconds.
+func TestLateTimes(t *testing.T) {
+	dir := t.TempDir()
+	want := time.Date(2300, 1, 2, 3, 4, 5, 600, time.UTC)
+	var b bytes.Buffer
+	w := stream.NewWriter(&b)
+	_ = w.Entry(&stream.Entry{Name: "f", Kind: stream.File, Mode: 0o640, Atime: want, Mtime: want})
+	_ = w.Close(0, true)
+	_ = w.End()
+	if problems, err := receive(t, dir, &b); err != nil || len(problems) > 0 {
+		t.Errorf("got %q, %v", problems, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.ModTime(); !got.Equal(want) {
+		t.Errorf("got %v, want %v", got.UTC(), want)
 	}
 }
 
