@@ -94,7 +94,7 @@ func (c *Client) Procs(ctx context.Context) ([]Proc, error) {
 
 // NodeChange is a change of a line of the node table. A nil field stays as it is.
 type NodeChange struct {
-	State *string // "down" disconnects the node at once; the node carries out "reboot", "halt" and "pwroff"
+	State *string // "down" disconnects the node when the ends of its processes are known, after five seconds at the latest; the node carries out "reboot", "halt" and "pwroff"
 	Mode  *uint32 // who may start processes there: bits 0111
 	UID   *uint32
 	GID   *uint32

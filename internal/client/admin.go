@@ -83,7 +83,7 @@ func (c *Client) Procs(ctx context.Context) ([]Proc, error) {
 // NodeChange says what to change in a line of the node table. A nil field stays
 // as it is.
 type NodeChange struct {
-	State *string // a node that is set down is disconnected as soon as its processes have ended; "reboot", "halt" and "pwroff" are done there
+	State *string // a node that is set down is disconnected when the ends of its processes are known, after five seconds at the latest; "reboot", "halt" and "pwroff" are done there
 	Mode  *uint32 // who may start processes there: bits 0111
 	UID   *uint32
 	GID   *uint32
