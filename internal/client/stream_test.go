@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"hash"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -91,10 +90,10 @@ func TestBulkOutput(t *testing.T) {
 }
 
 func TestBulkInput(t *testing.T) {
-	var got hash.Hash
+	sums := make(chan string, 1)
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
 		c.Started()
-		got = sha256.New()
+		got := sha256.New()
 		for {
 			b, err := c.Input()
 			if errors.Is(err, io.EOF) {
@@ -106,6 +105,7 @@ func TestBulkInput(t *testing.T) {
 			}
 			got.Write(b)
 		}
+		sums <- string(got.Sum(nil))
 		c.End(0)
 	})
 	cmd := m.Client.Command(2, "prog")
@@ -113,7 +113,7 @@ func TestBulkInput(t *testing.T) {
 	if status, err := run(t.Context(), cmd); err != nil || status != 0 {
 		t.Fatal(status, err)
 	}
-	if string(got.Sum(nil)) != sum(t, io.LimitReader(newPattern(), bulk)) {
+	if got := <-sums; got != sum(t, io.LimitReader(newPattern(), bulk)) {
 		t.Error("the checksum is wrong")
 	}
 }

@@ -107,13 +107,19 @@ func TestSignals(t *testing.T) {
 
 // TestEnd checks that the command of a user who is gone ends, so that the service can end.
 func TestEnd(t *testing.T) {
-	socket := serve(t)
 	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer from.Close()
+	answered := make(chan struct{})
+	t.Cleanup(func() { // after the end of the service
+		<-answered
+		from.Close()
+		to.Close()
+	})
+	socket := serve(t)
 	go func() {
+		defer close(answered)
 		_, _ = door.Ask(socket, door.Request{Args: []string{"echo began; exec sleep 1000"}}, [3]*os.File{from, to, to}, nil)
 	}()
 	if _, err := from.Read(make([]byte, 1)); err != nil {
