@@ -96,8 +96,8 @@ func (v *View) put(before, p *process) (vacated []place) {
 			vacated = append(vacated, file)
 		}
 		if name == "environ" { // which may have been fetched for those who may read it
-			v.table.vacate(file.of(0))
-			v.table.vacate(file.of(p.UID))
+			v.table.vacate(file.forUser(0))
+			v.table.vacate(file.forUser(p.UID))
 		}
 	}
 	return vacated

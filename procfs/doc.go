@@ -21,8 +21,8 @@
 // forget their names (news.go). Nothing is ever changed in place: a reader with an open file goes
 // on reading the version that it opened, so no reader sees half of a change.
 //
-// What is fetched from a node is what its kernel shows to one user, so each user gets an inode of
-// its own, and the kernel asks for the name each time (fetch.go).
+// A file that is fetched from a node has what the node's kernel shows to one user. So each user gets
+// an inode of its own for it, and the kernel asks for the name each time (fetch.go).
 //
 // The kernel caches the name of a process in /proc itself only for a short time. When it asks for
 // the name again, a program is reading, and nodes are asked if their data are too old (fresh.go),

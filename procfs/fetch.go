@@ -84,15 +84,15 @@ func (v *View) fetch(at place, who fuse.Owner, from origin, path string, mode ui
 	if at.name == stack {
 		about.uid, about.gid = 0, 0
 	}
-	at = at.of(who.Uid)
+	at = at.forUser(who.Uid)
 	switch mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		make := func() file { return &fetchedDir{folder: about, view: v, from: from, path: path} }
-		n := v.table.at(at, make)
+		newDir := func() file { return &fetchedDir{folder: about, view: v, from: from, path: path} }
+		n := v.table.at(at, newDir)
 		if d, ok := n.file.(*fetchedDir); ok && d.old() {
 			v.table.vacate(at)
 			v.table.forget(n.id, 1)
-			n = v.table.at(at, make)
+			n = v.table.at(at, newDir)
 		}
 		return n
 	case unix.S_IFLNK:

@@ -21,9 +21,9 @@ type place struct {
 	name   string
 }
 
-// of returns the place of a file that is fetched for one user. No name has a slash, so no other
+// forUser returns the place of a file that is fetched for one user. No name has a slash, so no other
 // file has that place.
-func (p place) of(uid uint32) place {
+func (p place) forUser(uid uint32) place {
 	p.name += "/" + strconv.FormatUint(uint64(uid), 10)
 	return p
 }

@@ -190,7 +190,7 @@ func (s *state) appendLocked(o core.Append) core.Input {
 		return nil
 	}
 	s.journal.Commit() // the journal may fail to be written anew
-	if s.journal.Grown() {
+	if s.journal.BeginRewrite() {
 		return core.JournalGrown{}
 	}
 	return nil

@@ -84,9 +84,9 @@ func (l *Log) Confirm(n uint64) { atomic.StoreUint64(&l.words(l.current()).confi
 // Confirmed returns what Confirm has set.
 func (l *Log) Confirmed() uint64 { return atomic.LoadUint64(&l.words(l.current()).confirmed) }
 
-// Grown reports whether it is time for Rewrite. If that fails, it is time again when the log has
-// grown as much once more: each attempt takes long.
-func (l *Log) Grown() bool {
+// BeginRewrite reports whether the log has grown so much that the caller is to call Rewrite. If that
+// fails, it is time again when the log has grown as much once more: each attempt takes long.
+func (l *Log) BeginRewrite() bool {
 	grown := l.tail > 2*l.base+logGrowth
 	if grown {
 		l.base = l.tail

@@ -22,7 +22,7 @@ import (
 func (s *Supervisor) choose(ctx context.Context, former place.Record, others *client.NodeID) (client.Node, error) {
 	nodes, err := s.Client.Nodes(ctx)
 	if err == nil && others != nil && isAway(nodes, *others) {
-		// It may be back at once, with the other processes.
+		// Clearing waits until the node is back, with the other processes, or certainly down.
 		if _, err := s.clear(ctx, *others); err != nil {
 			return client.Node{}, err
 		}
