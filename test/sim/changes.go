@@ -59,6 +59,9 @@ func (k *keeper) join(m *wire.GhostJoin) (errno unix.Errno) {
 			p.group = m.PGID
 		}
 	})
+	if gone != 0 && m.PGID == m.PID {
+		k.unmade[m.PGID] = true
+	}
 	return max(errno, gone)
 }
 
@@ -119,7 +122,7 @@ func (k *keeper) call(m *wire.GhostCall) unix.Errno {
 	}
 	from := k.sim.nodes[nodeOf(g.adopted.Owner)]
 	for _, other := range all {
-		if k.sim.kernel.procs[m.PID].uid == 0 && from.isLimited() && nodeOf(other.adopted.Owner) != from.id {
+		if k.sim.kernel.procs[m.PID].uid == 0 && !k.trusted[m] && nodeOf(other.adopted.Owner) != from.id {
 			k.sim.fail("root on node %d, which is not trusted, sends a signal to %d of another node", from.id, other.pid)
 		}
 		if sig != 0 {

@@ -142,12 +142,16 @@ func (s *Sim) disconnectAll() {
 	s.closed = nil
 }
 
-// leave ends a client.
+// leave ends a client. The master finds that out when its launch is settled.
 func (c *client) leave() {
 	c.left = true
 	c.sim.note("client %d of %d leaves", c.pid, c.ghost)
 	c.sim.kernel.end(c.pid)
 	conn := c.conn
+	if !c.runs && c.after == nil {
+		c.conn = 0
+		return
+	}
 	c.disconnect()
 	c.sim.step(core.ClientLeft{Client: conn, PID: c.ghost})
 }

@@ -19,6 +19,19 @@ type keeper struct {
 	boot uint64            // of the front end
 	seq  uint64            // of the last signal
 	ends []*wire.GhostGone // the last ones, which may be reported to a master again
+
+	trusted map[*wire.GhostCall]bool // calls of nodes with full trust
+	unmade  map[wire.PID]bool        // groups that there are not: the ghost that would have made one, or its parent, was killed before
+}
+
+// ask takes in a request. A node is trusted in what it was trusted in when the master first asked.
+func (k *keeper) ask(o core.ToKeeper) {
+	if m, is := o.Message.(*wire.GhostCall); is {
+		if g := k.ghost(m.PID); g != nil && !k.sim.nodes[nodeOf(g.adopted.Owner)].isLimited() {
+			k.trusted[m] = true
+		}
+	}
+	k.in = append(k.in, o)
 }
 
 // ghost is the keeper's record of a ghost.
@@ -32,12 +45,15 @@ type ghost struct {
 	adopted wire.Adopted
 	kept    []*wire.GhostSignal    // may not have reached the process
 	sent    map[uint64]unix.Signal // all that it got, by number; 0: it was lost
+	arrived map[uint64]bool        // of these, what reached its process, which may have been started again after that
 }
 
 // anyOwner in GhostAdopt means a ghost that was held before.
 const anyOwner = ^uint32(0)
 
-func newKeeper(s *Sim) *keeper { return &keeper{sim: s, boot: 7} }
+func newKeeper(s *Sim) *keeper {
+	return &keeper{sim: s, boot: 7, trusted: map[*wire.GhostCall]bool{}, unmade: map[wire.PID]bool{}}
+}
 
 // ghosts returns the ghosts that are held, in order.
 func (k *keeper) ghosts() (all []*ghost) {
@@ -198,6 +214,8 @@ func (k *keeper) adopt(m *wire.GhostAdopt) unix.Errno {
 		return unix.EEXIST
 	case m.UID == anyOwner: // no keeper has held it
 		return unix.ESRCH
+	case p.parent != m.Parent || p.uid != m.UID:
+		return unix.EPERM
 	}
 	p.ghost.held = true
 	p.ghost.adopted = wire.Adopted{PID: m.PID, Parent: m.Parent, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner}
@@ -207,6 +225,7 @@ func (k *keeper) adopt(m *wire.GhostAdopt) unix.Errno {
 func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 	g := k.ghost(m.Parent)
 	if g == nil || g.killed || g.zombie {
+		k.unmade[m.Child] = true
 		return unix.ESRCH
 	}
 	if k.sim.kernel.procs[m.Child] != nil {
@@ -226,6 +245,7 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 	}
 	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner}}
 	k.sim.kernel.procs[m.Child] = child
+	delete(k.unmade, m.Child)
 	return 0
 }
 
@@ -264,7 +284,7 @@ func (g *ghost) gets(sig unix.Signal, code uint32, sender wire.PID) {
 	g.stopped = g.stopped && sig != unix.SIGKILL && sig != unix.SIGCONT
 	g.keeper.seq++
 	if g.sent == nil {
-		g.sent = map[uint64]unix.Signal{}
+		g.sent, g.arrived = map[uint64]unix.Signal{}, map[uint64]bool{}
 	}
 	g.sent[g.keeper.seq] = sig
 	info := make([]byte, 128)

@@ -68,7 +68,6 @@ type proc struct {
 	again bool   // it was started in an earlier session, and its ghost has changed since
 	room  room   // in which it was started
 	taken uint64 // number of the last signal
-	got   []uint64
 
 	// What the slave has told, or will tell.
 	announced bool
@@ -213,12 +212,15 @@ func (n *node) gets(m *wire.Signal) {
 	sig := signalOf(m)
 	p := n.procs[m.PID]
 	n.sim.note("node %d: signal %v for %d, number %d", n.id, sig, m.PID, m.Seq)
-	if p == nil || m.Seq != 0 && m.Seq <= p.taken {
+	if p == nil {
+		n.sim.tooLate(m)
+		return
+	}
+	if m.Seq != 0 && m.Seq <= p.taken {
 		return
 	}
 	if m.Seq != 0 {
 		p.taken = m.Seq
-		p.got = append(p.got, m.Seq)
 		n.sim.arrived(p, m.Seq, sig)
 	}
 	n.takesEffect(p, sig)

@@ -134,6 +134,7 @@ func (s *Sim) checkLooks(p *proc, l *local) {
 	}
 	switch {
 	case p.again:
+	case s.keeper.unmade[p.group]: // its ghost stays in the group before
 	case l.group != p.group || l.session != p.session:
 		s.fail("process %d is in group %d of session %d, its ghost in group %d of session %d", p.pid, p.group, p.session, l.group, l.session)
 	case l.name != p.name:

@@ -176,7 +176,7 @@ const certificate = 2 * time.Minute
 func (s *Sim) perform(o core.Output) core.Input {
 	switch o := o.(type) {
 	case core.ToKeeper:
-		s.keeper.in = append(s.keeper.in, o)
+		s.keeper.ask(o)
 	case core.ToNode:
 		if l := s.links[o.Session]; l != nil {
 			l.down = append(l.down, o)
