@@ -14,6 +14,7 @@
 //	identity.go   limits, user, capabilities
 //	filter.go     system calls that no job makes
 //	format.go     whether the kernel can execute the program
+//	execute.go    the limit of processes, and the program
 //	join.go       a shell beside a running process
 //
 // All of this is done on the main thread, which executes the program: namespaces, user,

@@ -9,10 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/moby/sys/capability"
@@ -165,28 +161,6 @@ func hook(ctx context.Context, s *spec.Spec, c *command) error {
 	return execute(s, c)
 }
 
-// execute executes the program.
-func execute(s *spec.Spec, c *command) error {
-	path, err := look(s.Path, s.Env)
-	if err != nil {
-		return err
-	}
-	if s.Action != spec.Shell {
-		if err := c.format(path); err != nil {
-			return err
-		}
-		if c.bound != nil {
-			if _, err := c.bound.WriteString(strconv.FormatUint(s.Processes, 10)); err != nil {
-				return fmt.Errorf("limit of processes: %w", err)
-			}
-		}
-		if _, err := os.Stderr.WriteString(spec.Ready); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s %w: %w", path, errNotExecuted, syscall.Exec(path, c.args, s.Env))
-}
-
 // clear kills the rest of a process's group, and prints the result.
 func clear(s *spec.Spec, out io.Writer) error {
 	g, err := findGroup(s)
@@ -245,43 +219,4 @@ func settle(s *spec.Spec, c *command) error {
 		return err
 	}
 	return execute(s, c)
-}
-
-// Reasons why a program is not executed.
-var (
-	errNotFound    = errors.New("is not on the node")
-	errNotExecuted = errors.New("cannot be executed")
-)
-
-// look returns the path of a program, after a check that its user can execute it.
-func look(name string, env []string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, executable(name)
-	}
-	i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
-	if i >= 0 {
-		for dir := range strings.SplitSeq(strings.TrimPrefix(env[i], "PATH="), ":") {
-			if path := dir + "/" + name; dir != "" && executable(path) == nil {
-				return path, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("%s %w in PATH", name, errNotFound)
-}
-
-func executable(path string) error {
-	var st unix.Stat_t
-	err := unix.Stat(path, &st)
-	if err == nil {
-		err = unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
-	}
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return fmt.Errorf("%s %w", path, errNotFound)
-	case err != nil:
-		return fmt.Errorf("%s %w: %w", path, errNotExecuted, err)
-	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return fmt.Errorf("%s %w: it is not a file", path, errNotExecuted)
-	}
-	return nil
 }
