@@ -166,3 +166,36 @@ func TestBound(t *testing.T) {
 		t.Errorf("got %d, %v", code, err)
 	}
 }
+
+// TestFilesOfTheKernel checks that a command of root's gets no file of which the kernel asks what the command may do, and
+// is not started.
+func TestFilesOfTheKernel(t *testing.T) {
+	socket := serve(t)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	ran := filepath.Join(t.TempDir(), "ran")
+	for name, flags := range map[string]int{"/proc/self/oom_score_adj": os.O_RDWR, "/proc/self/status": os.O_RDONLY, "/sys/kernel/mm/transparent_hugepage/enabled": os.O_RDONLY} {
+		f, err := os.OpenFile(name, flags, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for i, of := range []string{"standard input", "standard output", "standard error"} {
+			files := [3]*os.File{null, null, null}
+			files[i] = f
+			_, err := door.Ask(socket, door.Request{Args: []string{"touch " + ran}}, files, nil)
+			if err == nil || !strings.HasPrefix(err.Error(), of+" is a file of the kernel") {
+				t.Errorf("%s as %s: got %v", name, of, err)
+			}
+		}
+	}
+	if _, err := os.Stat(ran); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the command was started: %v", err)
+	}
+	if code, err := door.Ask(socket, door.Request{Args: []string{"touch " + ran}}, [3]*os.File{null, null, null}, nil); code != 0 || err != nil {
+		t.Errorf("with a device: got %d, %v", code, err)
+	}
+}

@@ -118,8 +118,8 @@ func (s *Server) serve(conn *net.UnixConn) (code int, err error) {
 	if others >= mostOfUser {
 		return 0, errTooMany
 	}
-	if len(files) != descriptors {
-		return 0, errors.New("request: standard input, output and error must come with it")
+	if err := check(files); err != nil {
+		return 0, err
 	}
 	cmd, err := s.Command(who.Uid, r)
 	if err != nil {

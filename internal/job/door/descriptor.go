@@ -1,0 +1,39 @@
+package door
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// settings are the file systems whose files are settings of the kernel. Of some of them the kernel asks what the one
+// who writes may do, not the one who has opened the file: with /proc/self/oom_score_adj as its output, a command of
+// root's would do for a user what only root may (credentials(7), proc(5)).
+var settings = map[int64]string{
+	unix.PROC_SUPER_MAGIC: "/proc", unix.SYSFS_MAGIC: "/sys", unix.SECURITYFS_MAGIC: "/sys/kernel/security",
+	unix.DEBUGFS_MAGIC: "/sys/kernel/debug", unix.TRACEFS_MAGIC: "/sys/kernel/tracing",
+	unix.CGROUP_SUPER_MAGIC: "control groups", unix.CGROUP2_SUPER_MAGIC: "control groups",
+	unix.SELINUX_MAGIC: "SELinux", unix.SMACK_MAGIC: "Smack",
+}
+
+// names are those of the descriptors of a request.
+var names = [descriptors]string{"standard input", "standard output", "standard error"}
+
+// check returns an error if a command of root's is not to have the descriptors of a user.
+func check(files []*os.File) error {
+	if len(files) != descriptors {
+		return errors.New("request: standard input, output and error must come with it")
+	}
+	for i, f := range files {
+		var fs unix.Statfs_t
+		if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+			return fmt.Errorf("%s: %w", names[i], os.NewSyscallError("fstatfs", err))
+		}
+		if where, is := settings[int64(fs.Type)]; is {
+			return fmt.Errorf("%s is a file of the kernel (%s), which root would read or write for you: pipe it through cat", names[i], where)
+		}
+	}
+	return nil
+}
