@@ -8,7 +8,7 @@ import (
 )
 
 // tellEvery is how many bytes of an output are taken until the node is told.
-const tellEvery = wire.Window / 4
+const tellEvery = wire.Window / 2
 
 // output gives what a process says to those who want it.
 type output struct {

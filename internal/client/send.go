@@ -141,16 +141,16 @@ func (s *stream) sendFrame(f frame, to way) {
 // write writes a frame without copying its payload; false: it could not, or not
 // without waiting. A header alone is written as a whole or not at all.
 func (f *frame) write(to way, wait bool) bool {
+	rest := [][]byte{f.header[:], f.data}
+	if len(f.data) == 0 {
+		rest = rest[:1]
+	}
 	if to.past != nil { // the node always reads
-		return to.past.WriteParts(f.header[:], f.data) == nil
+		return to.past.WriteParts(rest...) == nil
 	}
 	raw, err := to.conn.SyscallConn()
 	if err != nil {
 		return false
-	}
-	rest := [][]byte{f.header[:], f.data}
-	if len(f.data) == 0 {
-		rest = rest[:1]
 	}
 	written := false
 	err = raw.Write(func(fd uintptr) bool {

@@ -44,7 +44,7 @@ type input struct {
 const allTaken = math.MaxUint64
 
 // tellEvery is how many bytes are taken until the client is told.
-const tellEvery = wire.Window / 4
+const tellEvery = wire.Window / 2
 
 func newInput(file *os.File, kept *journal.Input, start func(func()), drop, done func()) (*input, error) {
 	raw, err := file.SyscallConn()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -51,11 +50,10 @@ type Conn struct {
 	in      direction
 	held    *[buffer]byte // what was received and not opened; nil: nothing
 	at, end int           // of it
-	plain   []byte        // what a caller of Open had no room for
-	rest    []byte        // of that, for Read
+	rest    []byte        // of a record that was opened where it lies, for Read
 
 	out   direction
-	bytes []byte // a record that is written
+	bytes []byte // records that are written
 }
 
 // direction is the keys and the count of one direction.
@@ -110,31 +108,30 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// WriteParts writes a record that has the parts one after the other. When the keys are used up it closes the connection.
+// WriteParts writes a record for each part, all of them at once. When the keys are used up it closes the connection.
 func (c *Conn) WriteParts(parts ...[]byte) error {
-	n := 0
+	c.bytes = c.bytes[:0]
 	for _, p := range parts {
-		n += len(p)
+		if err := c.seal(p); err != nil {
+			return err
+		}
 	}
-	if n > MaxRecord {
-		return fmt.Errorf("%w: a record of %d bytes", wire.ErrFrame, n)
+	return c.send(c.bytes)
+}
+
+// seal appends a record to what is to be written.
+func (c *Conn) seal(b []byte) error {
+	if len(b) > MaxRecord {
+		return fmt.Errorf("%w: a record of %d bytes", wire.ErrFrame, len(b))
 	}
-	nonce, err := c.out.next(n)
+	nonce, err := c.out.next(len(b))
 	if err != nil {
 		c.Close() // the other end goes on over another connection
 		return err
 	}
-	record := binary.LittleEndian.AppendUint32(c.bytes[:0], uint32(n+overhead))
-	if len(parts) == 1 {
-		record = c.out.aead.Seal(record, nonce[:], parts[0], nil)
-	} else {
-		for _, p := range parts {
-			record = append(record, p...)
-		}
-		record = c.out.aead.Seal(record[:lengthSize], nonce[:], record[lengthSize:], nil)
-	}
-	c.bytes = record
-	return c.send(record)
+	c.bytes = binary.LittleEndian.AppendUint32(c.bytes, uint32(len(b)+overhead))
+	c.bytes = c.out.aead.Seal(c.bytes, nonce[:], b, nil)
+	return nil
 }
 
 func (c *Conn) send(b []byte) (err error) {
@@ -196,7 +193,7 @@ func (c *Conn) Await() error {
 
 // receive waits for bytes, and takes in as many as there are.
 func (c *Conn) receive() error {
-	if c.held != nil && c.at > 0 && buffer-c.end < buffer/2 {
+	if c.held != nil && c.at > 0 && (c.at == c.end || buffer-c.end < buffer/2) {
 		c.end = copy(c.held[:], c.held[c.at:c.end])
 		c.at = 0
 	}
@@ -239,8 +236,8 @@ func (c *Conn) release() {
 	}
 }
 
-// Open opens the record that Await has waited for into b, or, if there is too little room, elsewhere, where it is valid until
-// the next call of a method.
+// Open opens the record that Await has waited for into b, or, if there is too little room, where it lies. There it is valid
+// until the next call of Await or Read.
 func (c *Conn) Open(b []byte) ([]byte, error) {
 	n := int(binary.LittleEndian.Uint32(c.held[c.at:]))
 	sealed := c.held[c.at+lengthSize : c.at+lengthSize+n]
@@ -248,17 +245,14 @@ func (c *Conn) Open(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := b[:0]
 	if cap(b) < n-overhead {
-		c.plain = slices.Grow(c.plain[:0], n-overhead)
-		to = c.plain
+		b = sealed
 	}
-	opened, err := c.in.aead.Open(to, nonce[:], sealed, nil)
+	opened, err := c.in.aead.Open(b[:0], nonce[:], sealed, nil)
 	if err != nil {
 		return nil, ErrForged
 	}
 	c.at += lengthSize + n
-	c.release()
 	return opened, nil
 }
 

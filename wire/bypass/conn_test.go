@@ -229,6 +229,11 @@ func TestFrames(t *testing.T) {
 		{"two in one", [][]byte{slices.Concat(one, two)}, 2, io.EOF},
 		{"an empty record", [][]byte{one, nil, two}, 2, io.EOF},
 		{"a frame in two records", [][]byte{one, one[:wire.HeaderSize+1], one[wire.HeaderSize+1:]}, 1, wire.ErrFrame},
+		{"a header, and its data in the next record", [][]byte{one[:wire.HeaderSize], one[wire.HeaderSize:], two}, 2, io.EOF},
+		{"a frame behind such data", [][]byte{one[:wire.HeaderSize], slices.Concat(one[wire.HeaderSize:], two)}, 2, io.EOF},
+		{"such data behind a frame", [][]byte{slices.Concat(one, one[:wire.HeaderSize]), one[wire.HeaderSize:]}, 2, io.EOF},
+		{"data in two more records", [][]byte{one[:wire.HeaderSize], one[wire.HeaderSize : wire.HeaderSize+1], one[wire.HeaderSize+1:]}, 0, wire.ErrFrame},
+		{"a header, and nothing", [][]byte{one[:wire.HeaderSize]}, 0, io.ErrUnexpectedEOF},
 		{"a header in two records", [][]byte{two[:5], two[5:]}, 0, wire.ErrFrame},
 		{"no frame", [][]byte{bytes.Repeat([]byte{0xff}, 40)}, 0, wire.ErrFrame},
 	} {
