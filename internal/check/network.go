@@ -168,7 +168,7 @@ func listening(ctx context.Context, s *subject) Result {
 	case err == nil:
 		return ok("bpmaster listens on %s; whether a firewall lets nodes reach it, bpctl check --node tells there", listen)
 	case s.daemon != nil:
-		return failed(err, fmt.Sprintf("look into the log of %v", s.daemon))
+		return failed(err, fmt.Sprintf("look into the log of %v: journalctl -u bpmaster, if systemd has started it", s.daemon))
 	case errors.Is(err, unix.ECONNREFUSED):
 		return warn("bpmaster does not run; port "+port+" is free", "systemctl enable --now bpmaster")
 	}

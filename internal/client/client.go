@@ -108,7 +108,7 @@ func connect(fd int, path string) error {
 	}
 	switch err {
 	case unix.ENOENT, unix.ECONNREFUSED:
-		return fmt.Errorf("%w (%s: %w); start it with bpmaster", ErrNoMaster, path, err)
+		return fmt.Errorf("%w (%s: %w): on the front end 'systemctl start bpmaster' or bpmaster itself starts it, and 'bpctl check' says what is wrong", ErrNoMaster, path, err)
 	case unix.EAGAIN:
 		return fmt.Errorf("the master does not answer (%s)", path)
 	}

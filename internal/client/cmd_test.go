@@ -263,7 +263,7 @@ func TestNoMaster(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "no.sock")
 	c := client.Client{Socket: socket}
 	err := c.Command(3, "foo").Start(t.Context())
-	want := "no master is running here (" + socket + ": no such file or directory); start it with bpmaster"
+	want := "no master is running here (" + socket + ": no such file or directory): on the front end 'systemctl start bpmaster' or bpmaster itself starts it, and 'bpctl check' says what is wrong"
 	if !errors.Is(err, client.ErrNoMaster) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -37,7 +37,7 @@ func (c *Core) mayNest(l *launch) bool {
 	fail := Fail{Client: l.Client, Stage: wire.StageRequest, Errno: unix.EPERM}
 	switch {
 	case p == nil:
-		fail.Errno = unix.ESRCH
+		fail.Errno, fail.Text = unix.ESRCH, "on a node, only processes that bproc has started can start others"
 	case p.uid != l.Who.UID:
 		fail.Text = "the user of this process has just changed"
 	case c.isLimited(p.node) && l.Node != p.node:

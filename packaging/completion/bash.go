@@ -81,6 +81,10 @@ func bashValue(kind string) string {
 		return reply("-W '" + states + "'")
 	case "level":
 		return reply("-W '" + levels + "'")
+	case "trust":
+		return reply("-W '" + trusts + "'")
+	case "when":
+		return reply("-W '" + whens + "'")
 	case "nodes":
 		return reply("-W \"$(" + nodes + ")\"")
 	}

@@ -92,6 +92,8 @@ func (o *Option) names() (names []string) {
 const (
 	states = "up down boot unavailable error reboot halt pwroff"
 	levels = "debug info warn error"
+	trusts = "limited full"
+	whens  = "auto always never"
 	nodes  = "timeout 2 bpstat -n 2>/dev/null"
 	colons = nodes + " | sed 's/$/:/'"
 )

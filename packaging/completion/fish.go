@@ -80,6 +80,10 @@ func fishValue(kind string) string {
 		return " -f -a '" + states + "'"
 	case "level":
 		return " -f -a '" + levels + "'"
+	case "trust":
+		return " -f -a '" + trusts + "'"
+	case "when":
+		return " -f -a '" + whens + "'"
 	case "nodes":
 		return " -f -a '(" + nodes + ")'"
 	}

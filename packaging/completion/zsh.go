@@ -87,6 +87,10 @@ func zshValue(kind string) string {
 		return "(" + states + ")"
 	case "level":
 		return "(" + levels + ")"
+	case "trust":
+		return "(" + trusts + ")"
+	case "when":
+		return "(" + whens + ")"
 	case "nodes":
 		return "_bproc_nodes"
 	}

@@ -49,15 +49,16 @@ func inShell(t *testing.T, m *cluster.Machine, line string, out *os.File) error 
 }
 
 // firstSteps are the lines of "A real cluster" in the README, with the terminal for each and its
-// output. Lines of "installs" have no terminal: the machines have bproc installed.
+// output. Those that install have no terminal: the machines have bproc installed.
 var firstSteps = []struct{ line, at, shows string }{
 	{"make packages", "", ""},
-	{"apt install ./bproc-client_*.deb ./bproc-frontend_*.deb", "", ""},
+	{"scp build/packages/bproc-*.deb front-end:", "", ""},
+	{"apt install ./bproc-client_*.deb ./bproc-frontend_*.deb ./bproc-doc_*.deb", "", ""},
 	{"systemctl enable --now bpmaster", "front", ""},
 	{"bpctl enroll", "front", `^\S{40,}\r\n$`},
 	{"apt install ./bproc-client_*.deb ./bproc-node_*.deb", "", ""},
 	{"echo MASTER=front-end >>/etc/bproc/slave", "node", ""},
-	{"echo TOKEN >/etc/bproc/token", "node", ""},
+	{"(umask 077; echo TOKEN >/etc/bproc/token)", "node", ""},
 	{"systemctl enable --now bpslave", "node", ""},
 	{"bpstat", "front", `(?m)^0 +up `},
 	{"bpsh 0 uname -a", "front", `^Linux n0 .*\r\n$`},

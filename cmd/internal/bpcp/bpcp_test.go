@@ -43,8 +43,8 @@ func TestBadCommandLines(t *testing.T) {
 	t.Chdir(t.TempDir())
 	long := strings.Repeat("x", 255)
 	for args, want := range map[string]string{
-		"":                   "no source and no target given",
-		"x":                  "no target given",
+		"":                   "no source and no target given; --help says how",
+		"x":                  "no target given; --help says how",
 		"x up:/tmp":          `up:/tmp: no node is meant by "up"`,
 		"up:x y":             `up:x: no node is meant by "up"`,
 		"x nowhere:":         "node nowhere: no such node, and no such state",

@@ -52,9 +52,9 @@ func (o *options) operands(_ *cobra.Command, args []string) error {
 	}
 	switch len(args) {
 	case 0:
-		return errors.New("no source and no target given")
+		return errors.New("no source and no target given; --help says how")
 	case 1:
-		return errors.New("no target given")
+		return errors.New("no target given; --help says how")
 	}
 	for i, arg := range args {
 		op, err := parseOperand(arg)

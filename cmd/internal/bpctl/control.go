@@ -102,12 +102,12 @@ func (c *Control) command() *cobra.Command {
 	f.SetInterspersed(false)
 	f.SortFlags = false
 	f.StringVarP(&o.nodes, "slave", "S", "", "change these `nodes`")
-	f.BoolVarP(&o.master, "master", "M", false, "change the front end")
+	f.BoolVarP(&o.master, "master", "M", false, "the front end, of which nothing can be changed; for compatibility")
 	f.VarP(o.actions.flag("state", parseState), "state", "s", "set the state")
 	f.VarP(o.actions.flag("mode", parseMode), "mode", "m", "set who may start processes, in octal: owner 100, group 10, others 1")
 	f.VarP(o.actions.flag("user", parseUser), "user", "u", "set the owner")
 	f.VarP(o.actions.flag("group", parseGroup), "group", "g", "set the group")
-	f.Var(o.actions.flag("level", parseTrust), "trust", "set how far nodes are believed: full or limited")
+	f.Var(o.actions.flag("trust", parseTrust), "trust", "set how far nodes are believed: full or limited")
 	o.actions.add(f, "reboot", "R", "boot nodes anew", toState("reboot"))
 	o.actions.add(f, "halt", "H", "halt nodes", toState("halt"))
 	o.actions.add(f, "pwroff", "P", "switch nodes off", toState("pwroff"))
@@ -145,7 +145,7 @@ func (c *Control) change(ctx context.Context, o *options) error {
 		fmt.Fprintf(c.Stdout, "bpctl %s\n", release.Version())
 		return nil
 	case o.master == (o.nodes != ""):
-		return errors.New("one of -S and -M is needed")
+		return errors.New("one of -S and -M is needed; --help says how")
 	case len(o.actions.list) == 0:
 		return errors.New("nothing to do: one of -s, -m, -u, -g, -R, -H, -P, --trust and --poweron is needed")
 	case o.limit < time.Second:

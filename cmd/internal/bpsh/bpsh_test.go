@@ -160,9 +160,9 @@ func TestExitCodes(t *testing.T) {
 		{"master /", 126, "bpsh: /: is a directory\n"},
 		{"nosuch cmd", 255, "bpsh: node nosuch: no such node, and no such state\n"},
 		{"4-2 cmd", 255, "bpsh: node specification \"4-2\": range 4-2 ends before it begins\n"},
-		{"", 255, "bpsh: no nodes given\n"},
-		{"3", 255, "bpsh: no command given\n"},
-		{"-a", 255, "bpsh: no command given\n"},
+		{"", 255, "bpsh: no nodes given; --help says how\n"},
+		{"3", 255, "bpsh: no command given; --help says how\n"},
+		{"-a", 255, "bpsh: no command given; --help says how\n"},
 		{"-a -1 cmd", 255, "bpsh: -a, -A and -1 exclude each other\n"},
 		{"-b 0 3 cmd", 255, "bpsh: -b 0: a line has 1 to 1048576 bytes\n"},
 		{"-g --json 3 cmd", 255, "bpsh: --group and --json exclude each other, and -L, -p, -s and -d\n"},
@@ -205,7 +205,7 @@ func TestEveryExitCode(t *testing.T) {
 
 func TestNoMaster(t *testing.T) {
 	c := client.Client{Socket: filepath.Join(t.TempDir(), "s")}
-	want := result{255, "", fmt.Sprintf("bpsh: no master is running here (%s: no such file or directory); start it with bpmaster\n", c.Socket)}
+	want := result{255, "", fmt.Sprintf("bpsh: no master is running here (%s: no such file or directory): on the front end 'systemctl start bpmaster' or bpmaster itself starts it, and 'bpctl check' says what is wrong\n", c.Socket)}
 	for _, nodes := range []string{"3", "0,1,2", "up"} {
 		if got := run(t, c, strings.NewReader(""), nodes, "true"); got != want {
 			t.Errorf("%s: got %+v, want %+v", nodes, got, want)

@@ -53,6 +53,8 @@ Usage:
   bpsh [options] nodes command [argument ...]
   bpsh [options] -a | -A | -1 command [argument ...]
 
+nodes is a list such as 3, 0-4,7, up, all, !down, n3, tag:gpu or random:2/up: see bpsh(1).
+
 Flags:
 `
 
@@ -117,12 +119,12 @@ func (o *options) operands(args []string) error {
 	case given > 1:
 		return errors.New("-a, -A and -1 exclude each other")
 	case given == 0 && len(args) == 0:
-		return errors.New("no nodes given")
+		return errors.New("no nodes given; --help says how")
 	case given == 0:
 		o.nodes, args = args[0], args[1:]
 	}
 	if len(args) == 0 {
-		return errors.New("no command given")
+		return errors.New("no command given; --help says how")
 	}
 	o.argv = args
 	return o.consistent()

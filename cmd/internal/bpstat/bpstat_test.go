@@ -277,14 +277,14 @@ func TestFailures(t *testing.T) {
 		{"--inventory -U", c, "bpstat: --inventory and -U exclude each other\n"},
 		{"-P -U", c, "bpstat: -P and -U exclude each other\n"},
 		{"-P --json", c, "bpstat: -P and --json exclude each other\n"},
-		{"-U", gone, "bpstat: no master is running here (/nonexistent/socket: no such file or directory); start it with bpmaster\n"},
+		{"-U", gone, "bpstat: no master is running here (/nonexistent/socket: no such file or directory): on the front end 'systemctl start bpmaster' or bpmaster itself starts it, and 'bpctl check' says what is wrong\n"},
 		{"4", c, "bpstat: node 4: no such node\n"},
 		{"x", c, "bpstat: node x: no such node, and no such state\n"},
 		{"-A @", c, "bpstat: -A needs a name or an address\n"},
 		{"1 @", c, "bpstat: an empty word means no node\n"},
 		{"-p @", c, "bpstat: an empty word means no node\n"},
 		{"-P 4", c, "bpstat: -P takes no nodes\n"},
-		{"", gone, "bpstat: no master is running here (/nonexistent/socket: no such file or directory); start it with bpmaster\n"},
+		{"", gone, "bpstat: no master is running here (/nonexistent/socket: no such file or directory): on the front end 'systemctl start bpmaster' or bpmaster itself starts it, and 'bpctl check' says what is wrong\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
