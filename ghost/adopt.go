@@ -50,7 +50,9 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	favour(m.PID)
 	if st.blocked != 0 {
 		// A blocked signal never reaches the point where a tracer sees it.
-		if err := s.unblock(g); err != nil {
+		if err := s.unblock(g); g.killed {
+			return nil // and ends like one that is killed later
+		} else if err != nil {
 			return err
 		}
 	}

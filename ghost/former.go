@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -68,19 +70,22 @@ var errFormer = errors.New("the former keeper ends and does not let go of them")
 // seizeFormer makes the shards seize the ghosts that a former keeper held. It waits for a keeper
 // that has not yet let go of them.
 func (k *Keeper) seizeFormer(ctx context.Context) error {
+	var all seizing
 	for since := time.Now(); ; {
 		parents, more, err := k.former()
 		if err != nil {
 			return err
 		}
-		k.seize(parents)
+		maps.DeleteFunc(parents, func(pid, _ wire.PID) bool { return all.isRefused(pid) })
+		before := all.count()
+		k.seize(parents, &all)
 		if err := k.settle(ctx); err != nil {
 			return err
 		}
 		switch {
 		case !more:
 			return nil
-		case len(parents) > 0:
+		case all.count() > before:
 			since = time.Now()
 		case time.Since(since) > formerTime:
 			return errFormer
@@ -93,9 +98,42 @@ func (k *Keeper) seizeFormer(ctx context.Context) error {
 	}
 }
 
-// seize makes the shards seize ghosts, given with their parents. The ghosts of a tree go to the
-// same shard, so that requests about them are carried out in order.
-func (k *Keeper) seize(parents map[wire.PID]wire.PID) {
+// seizing is what has become of the ghosts of a former keeper. Any user can make processes that look like one and are
+// refused, so these are asked for only once.
+type seizing struct {
+	mu      sync.Mutex
+	held    int
+	refused map[wire.PID]bool
+}
+
+func (a *seizing) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held
+}
+
+func (a *seizing) isRefused(pid wire.PID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.refused[pid]
+}
+
+func (a *seizing) note(pid wire.PID, held bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case held:
+		a.held++
+	case a.refused == nil:
+		a.refused = map[wire.PID]bool{pid: true}
+	default:
+		a.refused[pid] = true
+	}
+}
+
+// seize makes the shards seize ghosts, given with their parents. The ghosts of a tree go to the same shard, so that
+// requests about them are carried out in order.
+func (k *Keeper) seize(parents map[wire.PID]wire.PID, all *seizing) {
 	shards := map[wire.PID]*shard{} // by the root of a tree
 	for pid := range parents {
 		root := pid
@@ -113,6 +151,7 @@ func (k *Keeper) seize(parents map[wire.PID]wire.PID) {
 		s.count.Add(1) // so that the next tree goes to another shard
 		seized := func(err error) {
 			s.count.Add(-1) // adopt counts it if it is held
+			all.note(pid, err == nil)
 			if err != nil && !errors.Is(err, unix.ESRCH) {
 				k.log.Warn("a ghost of a former keeper is not seized", "pid", pid, "err", err)
 			}

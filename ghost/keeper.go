@@ -214,13 +214,16 @@ func (k *Keeper) requests(master uint64, reader *wire.Reader) error {
 			k.events.taken(m.Marks)
 			continue
 		}
-		s, ok := k.route(m)
+		s, entered, ok := k.route(m)
 		if !ok {
 			return fmt.Errorf("%w: type %d is no request to the keeper", wire.ErrFrame, m.Type())
 		}
 		err = unix.ESRCH
 		if s != nil {
 			err = s.put(request{master: master, number: number, msg: m})
+		}
+		if err != nil && entered != 0 {
+			k.owners.drop(entered, s)
 		}
 		if err != nil && number != 0 {
 			k.events.done(master, number, errnoOf(err))
@@ -229,26 +232,28 @@ func (k *Keeper) requests(master uint64, reader *wire.Reader) error {
 	}
 }
 
-// route returns the shard for a request; nil if the request's ghost does not exist. Requests that
-// make a ghost are entered in the registry.
-func (k *Keeper) route(m wire.Message) (s *shard, ok bool) {
+// route returns the shard for a request; nil if the request's ghost does not exist. The ghost that a
+// request makes is entered in the registry; 0: none was.
+func (k *Keeper) route(m wire.Message) (s *shard, entered wire.PID, ok bool) {
 	pid, ok := subject(m)
 	if !ok {
-		return nil, false
+		return nil, 0, false
 	}
 	s = k.owners.shardOf(pid)
 	switch m := m.(type) {
 	case *wire.GhostAdopt:
 		if s == nil {
-			s = k.least()
-			k.owners.set(pid, s)
+			s, entered = k.least(), pid
 		}
 	case *wire.GhostFork:
 		if s != nil && k.owners.shardOf(m.Child) == nil {
-			k.owners.set(m.Child, s)
+			entered = m.Child
 		}
 	}
-	return s, true
+	if entered != 0 {
+		k.owners.set(entered, s)
+	}
+	return s, entered, true
 }
 
 // least returns the shard with the fewest ghosts.

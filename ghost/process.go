@@ -40,14 +40,18 @@ func (p process) close() {
 	unix.Close(p.dir)
 }
 
-// readStatus reads the status anew.
+// readStatus reads the status anew. It is long for a user in many groups.
 func (p process) readStatus() (processStatus, error) {
-	var text [8 << 10]byte
-	n, err := unix.Pread(p.status, text[:], 0)
-	if err != nil {
-		return processStatus{}, fmt.Errorf("status of process %d: %w", p.pid, err)
+	var usual [8 << 10]byte
+	for text := usual[:]; ; text = make([]byte, 4*len(text)) {
+		n, err := unix.Pread(p.status, text, 0)
+		if err != nil {
+			return processStatus{}, fmt.Errorf("status of process %d: %w", p.pid, err)
+		}
+		if n < len(text) {
+			return parseStatus(text[:n])
+		}
 	}
-	return parseStatus(text[:n])
 }
 
 // users returns the process's user namespace, in the form of namespaces(7).

@@ -60,13 +60,30 @@ func (s *shard) tick() {
 			again = again || s.slipped > 0
 		}
 	}
+	if s.slipped > 0 {
+		s.findSlipped()
+		again = true
+	}
 	for _, w := range s.away {
-		again = again || s.slipped > 0 || !w.until.IsZero() || !w.tree.stuck
+		again = again || !w.until.IsZero() || !w.tree.stuck
 	}
 	if again {
 		s.tickAfter(pause)
 	}
 	s.quietGrown(now)
+}
+
+// findSlipped finds ghosts that are not to end, and are zombies: the kernel does not report their ends while another
+// zombie is held, see wanted.
+func (s *shard) findSlipped() {
+	for _, g := range s.ghosts {
+		if g.asked || g.slipped {
+			continue
+		}
+		if _, ended, err := look(g.pid, unix.WEXITED|unix.WNOHANG); err == nil && ended {
+			s.keepsZombie(g.pid)
+		}
+	}
 }
 
 // ready reports whether the ghost that a worker waits for has stopped or ended.

@@ -142,6 +142,7 @@ func (s *shard) slip(g *held) {
 	if !g.slipped {
 		g.slipped = true
 		s.slipped++
+		s.tickAfter(tickTime)
 	}
 	s.exiting(g)
 	for _, g := range s.ghosts {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -152,6 +153,42 @@ func TestSlip(t *testing.T) {
 		t.Fatal(err)
 	}
 	reads(t, ends, fmt.Sprintf("%d 137\n%d 137\n%d 7\n%d 143\n", pids[0], pids[1], pids[2], pids[3]))
+}
+
+// TestSlipBesideZombie lets a ghost slip while another is held as a zombie: the kernel reports no more ends then, and
+// ticks find it.
+func TestSlipBesideZombie(t *testing.T) {
+	runtime.LockOSThread()
+	s := lone(t)
+	s.ticks.timer = time.AfterFunc(time.Hour, func() { s.ticks.due.Store(true) })
+	defer s.ticks.stop()
+	pids, _, parent := foreign(t, 2)
+	for _, pid := range pids {
+		if err := errors.Join(markHeld(pid, false), s.adopt(&wire.GhostAdopt{PID: pid, UID: AnyUser})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	zombie, slips := s.ghosts[pids[0]], s.ghosts[pids[1]]
+	if err := s.exit(zombie, wire.ExitStatus(0), true); err != nil {
+		t.Fatal(err)
+	}
+	s.told(t)
+	slipOut(t, slips.pid)
+	eventually(t, "it is a zombie", func() bool { return statField(t, slips.pid, 0) == "Z" })
+	eventually(t, "it is found", func() bool {
+		if s.ticks.at.IsZero() {
+			t.Fatal("no tick is due")
+		}
+		s.tick()
+		return slips.killed
+	})
+	s.says(t, fmt.Sprintf("signal 9 to %d", slips.pid))
+	for _, g := range []*held{zombie, slips} {
+		s.end(t, g, wire.ExitStatus(0))
+	}
+	if err := parent.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *shard) end(t testing.TB, g *held, status wire.Status) {

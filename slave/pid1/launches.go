@@ -11,9 +11,8 @@ import (
 	"bproc/wire"
 )
 
-// maxHeld bounds the signals held for a process that does not exist yet, and the statuses of a
-// process whose launch is not answered yet. A process has at most one pending instance of each of
-// the 31 standard signals.
+// maxHeld bounds the signals held for a process that does not exist yet, besides one of each standard signal, and the
+// statuses of a process whose launch is not answered yet.
 const maxHeld = 64
 
 // launching is a launch under way.
@@ -97,14 +96,32 @@ func (l *launches) signal(m *wire.InitSignal, send func() error) (early *launchi
 		return nil, nil
 	}
 	err = send()
-	if n := l.table[m.PID]; errors.Is(err, unix.ESRCH) && n != nil && len(n.signals) < maxHeld {
-		n.signals = append(n.signals, m.Info)
+	if n := l.table[m.PID]; errors.Is(err, unix.ESRCH) && n != nil && n.hold(m.Info) {
 		early, err = n, nil
 	}
 	if !errors.Is(err, unix.ESRCH) {
 		l.marks.set(m)
 	}
 	return early, err
+}
+
+// realTime is the first signal of which more than one can be pending (signal(7)).
+const realTime = 32
+
+// hold holds a signal, and reports false if there is no room. As in the kernel, a standard signal that is pending already
+// is not held a second time.
+func (n *launching) hold(info []byte) bool {
+	sig := signalOf(info)
+	switch {
+	case sig < realTime:
+		if slices.ContainsFunc(n.signals, func(held []byte) bool { return signalOf(held) == sig }) {
+			return true
+		}
+	case len(n.signals) >= maxHeld:
+		return false
+	}
+	n.signals = append(n.signals, info)
+	return true
 }
 
 // kill calls send, unless the launch is over: the routine that answers it delivers what was held.

@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -43,11 +44,32 @@ func TestSignalIsHeldUntilTheProcessExists(t *testing.T) {
 			t.Errorf("%s: %d signals held, want %d", c.name, len(n.signals), c.held)
 		}
 	}
-	for range 2 * maxHeld {
-		_, _ = l.signal(&wire.InitSignal{PID: 7}, absent)
+	seq := uint64(0)
+	give := func(sig unix.Signal) error {
+		info := make([]byte, sizeofSiginfo)
+		binary.LittleEndian.PutUint32(info, uint32(sig))
+		seq++
+		_, err := l.signal(&wire.InitSignal{PID: 7, Seq: seq, Boot: 1, Info: info}, absent)
+		return err
+	}
+	const queued = realTime + 7
+	for i := range 2 * maxHeld {
+		if err := give(queued); (err == nil) != (i < maxHeld-1) {
+			t.Errorf("signal %d: got %v, %d are held", i, err, len(n.signals))
+		}
 	}
 	if len(n.signals) != maxHeld {
 		t.Errorf("%d signals held, want no more than %d", len(n.signals), maxHeld)
+	}
+	for range 3 * maxHeld { // standard signals are held once, even when there is no room for others
+		for _, sig := range []unix.Signal{unix.SIGWINCH, unix.SIGTERM, unix.SIGKILL} {
+			if err := give(sig); err != nil {
+				t.Errorf("%v: got %v", sig, err)
+			}
+		}
+	}
+	if last := signalOf(n.signals[len(n.signals)-1]); len(n.signals) != maxHeld+3 || last != unix.SIGKILL {
+		t.Errorf("%d signals held, the last %v; want %d, the last SIGKILL", len(n.signals), last, maxHeld+3)
 	}
 }
 

@@ -84,14 +84,14 @@ func (v procView) ids(tid uint32, of kind) (has ids, ok bool) {
 func (v procView) weak(tid uint32) bool {
 	fd, err := unix.Openat(v.own, fileOf(tid, "/status"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false // the caller has gone
+		return !hasGone(err)
 	}
 	defer unix.Close(fd)
 	status := make([]byte, 0, statusSize)
 	for {
 		n, err := unix.Read(fd, status[len(status):cap(status)])
 		if err != nil {
-			return false
+			return !hasGone(err)
 		}
 		status = status[:len(status)+n]
 		if len(status) == cap(status) {

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 
@@ -33,13 +34,20 @@ func (s *Supervisor) apart(r *request, c *wire.Call) (v verdict, is bool) {
 func (v procView) ofJob(tid uint32) bool {
 	fd, err := unix.Openat(v.own, fileOf(tid, "/cgroup"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false // the caller has gone
+		return !hasGone(err)
 	}
 	file := os.NewFile(uintptr(fd), "control groups")
 	defer file.Close()
 	groups, err := io.ReadAll(file)
-	return err == nil && namesJob(groups)
+	if err != nil {
+		return !hasGone(err)
+	}
+	return namesJob(groups)
 }
+
+// hasGone reports whether an error means that a caller has ended. With any other, such as a lack of descriptors, what
+// the caller is stays unknown, and it is taken for what may do less.
+func hasGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 
 // namesJob reports whether one of the control groups is that of a process of a job, or below one:
 // job-JOB:PROCESS.
