@@ -17,8 +17,8 @@ import (
 // (capabilities(7)). The comment at become explains why its user cannot use them.
 const imageCapabilities uint64 = 1<<unix.CAP_CHECKPOINT_RESTORE | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID
 
-// Install writes the ghost's image to a file, with its file capabilities. It leaves a correct file
-// in place: a keeper recognizes ghosts by the file that they run.
+// Install writes the ghost's image to a file, with its file capabilities. It leaves a file with the
+// right bytes in place: a keeper recognizes ghosts by the file that they run.
 func Install(path string) error {
 	if Check(path) == nil {
 		return nil
@@ -26,6 +26,9 @@ func Install(path string) error {
 	image, err := Image(runtime.GOARCH)
 	if err != nil {
 		return err
+	}
+	if isRoots(path) && hasBytes(path, image) { // its capabilities were lost, as in a copy
+		return setCapability(path, path)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".ghost-*")
 	if err != nil {
@@ -37,11 +40,30 @@ func Install(path string) error {
 	if err != nil {
 		return fmt.Errorf("ghost image: %w", err)
 	}
-	if err := unix.Setxattr(tmp.Name(), "security.capability", fileCapability(), 0); err != nil {
-		return fmt.Errorf("file capability of the ghost image %s: %w; it needs root, and a file system with extended attributes that is mounted without nosuid", path, err)
+	if err := setCapability(tmp.Name(), path); err != nil {
+		return err
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return fmt.Errorf("ghost image: %w", err)
+	}
+	return nil
+}
+
+// isRoots reports whether a path is that of a file that only root can write, and everybody can execute.
+func isRoots(path string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Uid == 0 && st.Mode&0o7777 == 0o755
+}
+
+func hasBytes(path string, want []byte) bool {
+	text, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(text, want)
+}
+
+// setCapability gives a file the image's capabilities. It is, or is going to be, the image at path.
+func setCapability(file, path string) error {
+	if err := unix.Setxattr(file, "security.capability", fileCapability(), 0); err != nil {
+		return fmt.Errorf("file capability of the ghost image %s: %w; it needs root, and a file system with extended attributes that is mounted without nosuid", path, err)
 	}
 	return nil
 }
@@ -74,7 +96,7 @@ func Check(path string) error {
 	if err != nil {
 		return err
 	}
-	if text, err := os.ReadFile(path); err != nil || !bytes.Equal(text, image) {
+	if !hasBytes(path, image) {
 		return fmt.Errorf("ghost image %s is not of this version; make it with 'bpkeeper --install-ghost %s'", path, path)
 	}
 	want := fileCapability()

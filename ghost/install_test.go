@@ -1,6 +1,7 @@
 package ghost
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"testing"
@@ -20,17 +21,24 @@ func TestInstall(t *testing.T) {
 		name string
 		make func(path string) error
 		good bool
+		same bool // the file stays
 	}{
-		{"none", func(string) error { return nil }, false},
-		{"installed", Install, true},
-		{"another", func(path string) error { return os.WriteFile(path, append(image, 0), 0o755) }, false},
-		{"no capabilities", func(path string) error { return os.WriteFile(path, image, 0o755) }, false},
+		{"none", func(string) error { return nil }, false, false},
+		{"installed", Install, true, true},
+		{"another", func(path string) error { return os.WriteFile(path, append(image, 0), 0o755) }, false, false},
+		{"no capabilities", func(path string) error { return os.WriteFile(path, image, 0o755) }, false, true},
+		{"a user's", func(path string) error {
+			return errors.Join(os.WriteFile(path, image, 0o755), os.Chown(path, nobody, nobody))
+		}, false, false},
+		{"others can write", func(path string) error {
+			return errors.Join(os.WriteFile(path, image, 0o755), os.Chmod(path, 0o777))
+		}, false, false},
 		{"fewer capabilities", func(path string) error {
 			if err := Install(path); err != nil {
 				return err
 			}
 			return unix.Setxattr(path, "security.capability", fewer, 0)
-		}, false},
+		}, false, true},
 	} {
 		path := t.TempDir() + "/ghost"
 		if err := c.make(path); err != nil {
@@ -50,7 +58,7 @@ func TestInstall(t *testing.T) {
 		if err := unix.Stat(path, &after); err != nil {
 			t.Fatal(err)
 		}
-		if stays := before.Ino == after.Ino; stays != c.good {
+		if stays := before.Ino == after.Ino; stays != c.same {
 			t.Errorf("%s: the file stays: %v", c.name, stays)
 		}
 	}
