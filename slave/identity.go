@@ -66,6 +66,7 @@ func join(ctx context.Context, cfg Config, dir, host string, log *slog.Logger) (
 	if err != nil {
 		return nil, err
 	}
+	cfg.warnOfReaders(log)
 	if err := rehearse(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -101,6 +102,13 @@ func (c *Config) token() (string, error) {
 		return token, nil
 	}
 	return "", errors.New(advice + c.tokenPlace())
+}
+
+// warnOfReaders warns of a token that others than root can read: with it they can become nodes.
+func (c *Config) warnOfReaders(log *slog.Logger) {
+	if st, err := os.Stat(c.Tokens); c.Token == "" && err == nil && st.Mode().Perm()&0o077 != 0 {
+		log.Warn("others than root can read the join token, and become a node with it; give the file mode 600", "file", c.Tokens, "mode", st.Mode().Perm())
+	}
 }
 
 // dropToken removes the file with the token, which is no longer needed.
