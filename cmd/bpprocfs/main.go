@@ -120,8 +120,11 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 	group.Go(func() error { return source.Run(ctx) })
 	group.Go(func() error { return watch(ctx, ready, view) })
 	group.Go(func() error {
-		defer cancel() // also when the view was unmounted
-		return view.Run(ctx)
+		err := view.Run(ctx)
+		if err == nil {
+			cancel() // it was unmounted; an error ends the others by itself, and must be the first
+		}
+		return err
 	})
 	if err := group.Wait(); asked.Err() == nil && !errors.Is(err, context.Canceled) {
 		return err

@@ -1,11 +1,25 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
 	"testing"
 
 	"bproc/internal/manpage"
 	"bproc/internal/unitfile"
+	"bproc/procfs"
 )
+
+// TestMain makes this binary the guard of a view, which it starts as its own program.
+func TestMain(m *testing.M) {
+	if os.Args[0] == guardName {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 func TestManPage(t *testing.T) {
 	manpage.CheckCommand(t, "../../man/bpprocfs.8", command())
@@ -15,4 +29,14 @@ func TestManPage(t *testing.T) {
 // reports to systemd that it is ready.
 func TestUnit(t *testing.T) {
 	unitfile.Check(t, "bpprocfs.service", command())
+}
+
+// TestNoMountPoint checks that a view that cannot be mounted ends with the reason, whichever of its parts ends first.
+func TestNoMountPoint(t *testing.T) {
+	for range 50 {
+		err := run(procfs.Config{Mountpoint: t.TempDir() + "/none"}, true, descriptors{-1, -1}, slog.LevelError)
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("got %v", err)
+		}
+	}
 }
