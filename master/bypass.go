@@ -95,7 +95,9 @@ func (c *clientConn) bypass(ctx context.Context, m *wire.Bypass) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, bypassTime, fmt.Errorf("the node does not connect: %w", unix.ETIMEDOUT))
 	defer cancel()
-	end, err := c.m.bypasses.open(ctx, s, &wire.OpenBypass{PID: m.PID, Launch: m.Launch, UID: c.who.UID})
+	waiting, here := c.whileHere(ctx, bypassTime)
+	end, err := c.m.bypasses.open(waiting, s, &wire.OpenBypass{PID: m.PID, Launch: m.Launch, UID: c.who.UID})
+	here()
 	if err != nil {
 		return c.failed(wire.StageNode, errnoOf(err), err.Error())
 	}

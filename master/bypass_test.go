@@ -3,9 +3,12 @@ package master
 import (
 	"os"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/master/core"
+	"bproc/wire"
 	"bproc/wire/link"
 )
 
@@ -76,4 +79,22 @@ func TestBypassThatComesLate(t *testing.T) {
 	if b.take("a", token) != nil {
 		t.Error("a client that has gone is waiting")
 	}
+}
+
+// TestBypassOfOneWhoLeaves: a client that leaves while its node does not connect is not waited for.
+func TestBypassOfOneWhoLeaves(t *testing.T) {
+	answer, err := wire.Append(nil, 0, new(wire.Resumed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := wire.Append(nil, 7, &wire.Bypass{Version: wire.Version, Node: 3, PID: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, begin := newAsked(t, answer), time.Now()
+	a.serve(core.Caller{PID: 100, UID: 1000, GID: 1000}, nil, request)
+	if took := time.Since(begin); took >= bypassTime {
+		t.Errorf("the client is waited for %v", took)
+	}
+	a.free()
 }

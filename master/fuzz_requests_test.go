@@ -213,6 +213,7 @@ func FuzzRequest(f *testing.F) {
 			f.Add(j%3 == 0, (i+j)%2 == 0, says, frameOf(f, answer)) // of each kind of client
 		}
 	}
+	f.Add(false, false, frameOf(f, &wire.Bypass{Version: wire.Version, Node: 3, PID: 60}), frameOf(f, new(wire.Resumed))) // it never connects
 	attach, resumed := frameOf(f, &wire.Attach{Version: wire.Version, Node: 3, Ghost: 60}), frameOf(f, new(wire.Resumed))
 	for _, to := range saidToProcesses {
 		for _, from := range saidFromProcesses {

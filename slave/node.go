@@ -263,10 +263,10 @@ func (n *node) notSpawned(spawn *wire.Spawn, stage wire.Stage, errno unix.Errno)
 }
 
 // status takes in what wait4(2) returned to init for one of its children.
-func (n *node) status(pid wire.PID, status wire.Status, usage *wire.Usage) {
-	if n.recorder.status(pid, status, usage) {
+func (n *node) status(m *wire.InitStatus) {
+	if n.recorder.status(m) {
 		n.tasks.ended()
-		n.stdios.Ended(pid)
+		n.stdios.Ended(m.PID)
 	}
 }
 

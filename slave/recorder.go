@@ -191,12 +191,12 @@ func (r *recorder) notSpawned(pid wire.PID, launch uint64, stage wire.Stage, err
 
 // status takes in what wait4(2) returned to init for one of its children. It reports whether a
 // process that was started from the front end has ended.
-func (r *recorder) status(pid wire.PID, status wire.Status, usage *wire.Usage) (ended bool) {
+func (r *recorder) status(m *wire.InitStatus) (ended bool) {
 	r.do(func(t *procevents.Tracker) {
-		if ws := unix.WaitStatus(status); !ws.Continued() && !ws.Stopped() { // the kernel's records report these
-			r.state.look(func(c *core.Core) { ended = c.IsLaunched(pid) })
-			r.state.step(core.Reaped{PID: pid})
-			t.Ended(pid, status, usage)
+		if ws := unix.WaitStatus(m.Status); !ws.Continued() && !ws.Stopped() { // the kernel's records report these
+			r.state.look(func(c *core.Core) { ended = c.IsLaunched(m.PID) })
+			r.state.step(core.Reaped{PID: m.PID})
+			t.Ended(m)
 		}
 	})
 	return ended

@@ -106,6 +106,10 @@ type InitStatus struct {
 	PID    PID
 	Status uint32
 	Usage  *Usage `since:"1"` // of a process that has ended
+
+	// WithNode says that it was killed with all processes of the space: by InitKillAll, or at the
+	// deadline.
+	WithNode bool `since:"1"`
 }
 
 // Type implements [Message].

@@ -359,6 +359,8 @@ type Event struct {
 	Birth uint64
 
 	Usage *Usage `since:"1"` // Exited, of a process that was started from the front end; nil: not known
+
+	WithNode bool `since:"1"` // Exited, of such a process: it was killed with all processes of its node
 }
 
 // Events reports Events, the first of which has number First.

@@ -204,6 +204,10 @@ type Ended struct {
 
 	Status Status // StatusUnknown: the client was away for too long
 	Usage  *Usage // nil: not known
+
+	// WithNode says that the process was killed with all others of its node, or is considered dead
+	// with them: the node is down, or was.
+	WithNode bool `since:"1"`
 }
 
 // StatusUnknown is the status of a process that has ended nobody knows how.

@@ -53,7 +53,8 @@ type Cmd struct {
 	// the front end.
 	Terminal *Terminal
 
-	// Report has the master asked what the process has used, for Usage.
+	// Report has the master asked how the process has ended: what it has used, for Usage, and whether
+	// it was killed with all others of its node. Then the error of Wait is ErrLost.
 	Report bool
 
 	// Ends says that the command only ends processes of the node. Root can start it where an administrator has nothing

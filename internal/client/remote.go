@@ -175,47 +175,48 @@ func (r *remote) copyOutput() {
 
 func (r *remote) wait() (Status, *Usage, error) {
 	defer endInput(r.stdin)
-	var usage *Usage
+	var report *wire.Ended
 	if len(r.pipes) > 0 {
 		if err := r.awaitEnd(); err != nil {
 			return 0, nil, err
 		}
 		closeReaders(r.pipes, r.others)
 		if !r.others {
-			usage = r.usage()
+			report = r.report()
 			r.stream.close() // a child of the process may have the outputs open
 		}
 	}
 	err := r.drain()
 	status, waitErr := r.waitGhost()
-	if sig, _ := status.Signaled(); r.ghost != nil && sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
-		err = r.stream.lostWithNode()
+	if report == nil {
+		report = r.report()
 	}
-	if usage == nil {
-		usage = r.usage()
+	if sig, _ := status.Signaled(); r.ghost != nil && sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
+		err = r.stream.lostWithNode(report)
 	}
 	r.stream.close()
 	if in := r.input.Load(); in != nil {
 		err = errors.Join(err, *in)
 	}
+	var usage *Usage
+	if report != nil {
+		usage = report.Usage
+	}
 	return status, usage, errors.Join(err, waitErr)
 }
 
-// usageTime is how long what a process has used may come later than its end is known.
-const usageTime = 5 * time.Second
+// reportTime is how long the master's report of an end may come later than the end is known.
+const reportTime = 5 * time.Second
 
-// usage returns what the process has used, which has ended; nil: not known.
-func (r *remote) usage() *Usage {
+// report returns what the master says of the end of the process, which has ended; nil: nothing.
+func (r *remote) report() *wire.Ended {
 	s := r.stream
 	if !s.attach.Report {
 		return nil
 	}
-	late := time.AfterFunc(usageTime, s.close)
+	late := time.AfterFunc(reportTime, s.close)
 	defer late.Stop()
-	if ended := s.awaitEnded(); ended != nil {
-		return ended.Usage
-	}
-	return nil
+	return s.awaitEnded()
 }
 
 // longWait is for how long a process may go on after its outputs have ended before

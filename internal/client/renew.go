@@ -196,8 +196,12 @@ func (s *stream) goOnLocked(conn *os.File, taken uint64) {
 }
 
 // lostWithNode returns an error that names the node if that is why a process was killed
-// of which all output has come. A node that is there still has what this client left.
-func (s *stream) lostWithNode() error {
+// of which all output has come. The master's report says so, or nil. A node that is there still
+// has what this client left.
+func (s *stream) lostWithNode(report *wire.Ended) error {
+	if report != nil && report.WithNode {
+		return &lostError{&Error{Node: s.attach.Node, Stage: StageNode, Text: "all its processes were ended"}}
+	}
 	s.mu.Lock()
 	err, attach := s.err, s.attach
 	attach.Output = s.frames.got

@@ -63,7 +63,7 @@ func (c *Core) event(s *session, e *wire.Event) {
 	case wire.EventSpawned:
 		c.spawned(p, e.Stage, unix.Errno(e.Errno))
 	case wire.EventExited:
-		p.usage = e.Usage
+		p.usage, p.lost = e.Usage, e.WithNode
 		c.exited(p, e.Status)
 	case wire.EventZombie:
 		c.effect(p, &wire.GhostExit{PID: p.pid, Status: e.Status, Zombie: true}) // its children have another parent then

@@ -51,6 +51,7 @@ type proc struct {
 	exits   bool        // a keeper has been asked to end the ghost
 	stays   bool        // but this keeper held it when it came, and has yet to be asked again
 	usage   *wire.Usage // what it has used; nil: not known
+	lost    bool        // it has ended with all processes of its node
 
 	stops    bool // it is stopped
 	halted   bool // its ghost is stopped

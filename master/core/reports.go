@@ -17,7 +17,7 @@ type report struct {
 
 // report tells the client of a process how it has ended, if the client wants to know.
 func (c *Core) report(p *proc) {
-	ended := wire.Ended{Status: p.status, Usage: p.usage}
+	ended := wire.Ended{Status: p.status, Usage: p.usage, WithNode: p.lost}
 	_, absent := c.absent[p.pid]
 	switch {
 	case p.client != 0 && p.report:

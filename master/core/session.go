@@ -173,6 +173,7 @@ func (c *Core) lose(p *proc) {
 	case spawning:
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
 	case forking, running:
+		p.lost = true
 		c.end(p, wire.SignalStatus(int(unix.SIGKILL)))
 		c.report(p)
 	case ending:

@@ -99,7 +99,7 @@ func (o *order) status(s status) bool {
 	defer o.mu.Unlock()
 	m := &wire.InitStatus{PID: s.pid, Status: uint32(s.is)}
 	if over(s.is) {
-		m.Usage = &s.usage
+		m.Usage, m.WithNode = &s.usage, s.withNode
 	}
 	keeps := s.launched && over(s.is)
 	for !o.closed {

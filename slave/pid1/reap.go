@@ -95,6 +95,7 @@ func (in *Init) collectLaunched(pid wire.PID) {
 	in.statuses.mu.Lock()
 	defer in.statuses.mu.Unlock()
 	status, ok := take(pid)
+	status.withNode = status.is.Signal() == unix.SIGKILL && in.parents.Swept(pid)
 	if !ok || in.launches.holdStatus(pid, status) {
 		return
 	}
@@ -117,7 +118,7 @@ func take(pid wire.PID) (status waited, ok bool) {
 	var used unix.Rusage
 	got, _, errno := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&raw)), states|unix.WNOHANG, uintptr(unsafe.Pointer(&used)), 0, 0)
 	usage := wire.Usage{User: microseconds(used.Utime), System: microseconds(used.Stime), MaxRSS: uint64(used.Maxrss)}
-	return waited{unix.WaitStatus(raw), usage}, errno == 0 && got != 0
+	return waited{is: unix.WaitStatus(raw), usage: usage}, errno == 0 && got != 0
 }
 
 func microseconds(t unix.Timeval) uint64 { return uint64(t.Nano()) / 1000 }

@@ -75,7 +75,7 @@ func (in *Init) logSignal(pid wire.PID, err error) {
 // PID namespace except its init and the caller. Processes of launches under way that are not born
 // yet are killed as soon as they are.
 func (in *Init) killAll(g *errgroup.Group) {
-	unborn, err := in.launches.killAll(func() error { return in.standins.killAll(func() error { return in.kill(-1, unix.SIGKILL) }) })
+	unborn, err := in.sweep()
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		in.cfg.Log.Error("cannot kill all", "err", err)
 	}
@@ -85,6 +85,16 @@ func (in *Init) killAll(g *errgroup.Group) {
 			return nil
 		})
 	}
+}
+
+// sweep kills all, and marks the launched ones, those under way among them.
+func (in *Init) sweep() (unborn map[wire.PID]*launching, err error) {
+	in.statuses.mu.Lock() // no launch begins, and no end is taken in, meanwhile
+	defer in.statuses.mu.Unlock()
+	return in.launches.killAll(func() error {
+		in.parents.Sweep()
+		return in.standins.killAll(func() error { return in.kill(-1, unix.SIGKILL) })
+	})
 }
 
 // send delivers a signal so that the receiver sees the sender, where that is possible:

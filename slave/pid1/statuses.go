@@ -33,8 +33,9 @@ type status struct {
 
 // waited is the result of wait4(2).
 type waited struct {
-	is    unix.WaitStatus
-	usage wire.Usage // of a process that has ended
+	is       unix.WaitStatus
+	usage    wire.Usage // of a process that has ended
+	withNode bool       // it was killed with all processes of the space
 }
 
 func (s *statuses) init() {

@@ -44,7 +44,7 @@ func (t *Tracker) Spawned(pid wire.PID) {
 func (t *Tracker) SpawnFailed(pid wire.PID, launch uint64, stage wire.Stage, errno uint32) {
 	p := t.launched(pid)
 	if p != nil && (!p.starting || p.needed > 0) {
-		t.Ended(pid, lostStatus, nil) // it has been active: it was started, and is gone
+		t.Ended(&wire.InitStatus{PID: pid, Status: uint32(lostStatus)}) // it has been active: it was started, and is gone
 		return
 	}
 	if p != nil {
@@ -73,8 +73,8 @@ func (t *Tracker) unstarted(p *process) {
 }
 
 // Ended says that the process has ended. Everything that is held is reported first.
-func (t *Tracker) Ended(pid wire.PID, status wire.Status, usage *wire.Usage) {
-	p := t.launched(pid)
+func (t *Tracker) Ended(m *wire.InitStatus) {
+	p := t.launched(m.PID)
 	if p == nil {
 		return // an orphan that init has adopted; the kernel's record reports its end
 	}
@@ -82,7 +82,7 @@ func (t *Tracker) Ended(pid wire.PID, status wire.Status, usage *wire.Usage) {
 	t.started(p)
 	p.dead = true
 	t.scan.ended(p)
-	t.tellEnd(p, status, usage)
+	t.tellEnd(p, wire.Event{Status: wire.Status(m.Status), Usage: m.Usage, WithNode: m.WithNode})
 }
 
 func (t *Tracker) launched(pid wire.PID) *process {

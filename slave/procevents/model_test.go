@@ -208,7 +208,7 @@ func (w *world) drain() {
 	}
 	w.k.records = nil
 	for _, pid := range slices.Sorted(maps.Keys(w.k.ends)) {
-		w.tracker.Ended(pid, w.k.ends[pid], nil)
+		w.tracker.Ended(&wire.InitStatus{PID: pid, Status: uint32(w.k.ends[pid])})
 	}
 	clear(w.k.ends)
 }

@@ -98,7 +98,7 @@ func (t *Tracker) part(p *process) {
 	for _, q := range t.joining(p.front.pgid) {
 		t.tellChange(q)
 	}
-	t.tellEnd(p, p.status, nil)
+	t.tellEnd(p, wire.Event{Status: p.status})
 }
 
 // unborn returns the children of p whose births were not reported.

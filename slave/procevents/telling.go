@@ -126,9 +126,10 @@ func (t *Tracker) tellUser(p *process) {
 	}
 }
 
-// tellEnd ends a ghost.
-func (t *Tracker) tellEnd(p *process, status wire.Status, usage *wire.Usage) {
-	t.emit(p, wire.Event{Kind: wire.EventExited, PID: p.pid, Status: status, Usage: usage})
+// tellEnd ends a ghost. The event says how.
+func (t *Tracker) tellEnd(p *process, how wire.Event) {
+	how.Kind, how.PID = wire.EventExited, p.pid
+	t.emit(p, how)
 	if i := slices.Index(t.zombies, p); i >= 0 {
 		t.zombies = slices.Delete(t.zombies, i, i+1)
 	}

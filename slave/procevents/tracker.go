@@ -257,7 +257,7 @@ func (t *Tracker) tell(it item) {
 			t.tellZombie(it.process)
 		case t.behindMembers(it.process):
 		default:
-			t.tellEnd(it.process, it.process.status, nil)
+			t.tellEnd(it.process, wire.Event{Status: it.process.status})
 		}
 	}
 }

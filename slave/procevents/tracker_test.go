@@ -171,7 +171,7 @@ func FuzzTracker(f *testing.F) {
 			case 3:
 				tracker.Record(procevents.Record{Kind: procevents.Exited, PID: a}, now)
 			case 4:
-				tracker.Ended(launched, 0, nil)
+				tracker.Ended(&wire.InitStatus{PID: launched})
 			case 5:
 				tracker.Record(procevents.Record{Kind: procevents.Stopped + procevents.Kind(script[3]&1), PID: b}, now)
 			case 6:

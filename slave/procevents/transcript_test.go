@@ -157,7 +157,7 @@ func (p *player) word(verb string, pid wire.PID, args []string) {
 			p.t.Errorf("%d was not asked for: %v, want %v", pid, !want, want)
 		}
 	case "ended":
-		p.tracker.Ended(pid, wire.Status(p.number(args[0])), nil)
+		p.tracker.Ended(&wire.InitStatus{PID: pid, Status: uint32(p.number(args[0]))})
 	case "seen":
 		if process == nil {
 			process = p.zombies[pid]

@@ -151,7 +151,7 @@ func (t *Tracker) tellZombie(p *process) {
 func (t *Tracker) tellReaped() {
 	for _, p := range slices.Clone(t.zombies) {
 		if p.reaped && !t.wanted(p) {
-			t.tellEnd(p, p.status, nil)
+			t.tellEnd(p, wire.Event{Status: p.status})
 		}
 	}
 	t.zombiesAt = t.clock.Add(zombieLook)

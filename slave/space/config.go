@@ -48,7 +48,7 @@ type Config struct {
 
 	// OnStatus is called when a launched process ended, was stopped or goes on. It is called from
 	// the goroutine of Run, and so never at the same time as another callback. It must not block.
-	OnStatus func(wire.PID, wire.Status, *wire.Usage)
+	OnStatus func(*wire.InitStatus)
 }
 
 // cgroupParent is the cgroup, or with systemd the slice, that contains all spaces of a node.

@@ -40,6 +40,9 @@ func TestDeadline(t *testing.T) {
 	if s := n.awaitStatus(70001, over); s.Signal() != unix.SIGKILL {
 		t.Errorf("status %#x, want killed", s)
 	}
+	if !n.endedWithNode(70001) {
+		t.Error("the next daemon is not told that all processes were killed")
+	}
 	n.mustLaunch(command(70003, "sleep", "0.3")) // the deadline has passed
 	if s := n.awaitStatus(70003, over); !s.Exited() {
 		t.Errorf("status %#x after the deadline", s)

@@ -499,7 +499,7 @@ func TestSpacesThatCannotBe(t *testing.T) {
 	dir := openDir(t)
 	good := space.Config{
 		Dir: dir + "/s", Root: "/", Init: bpinit, Name: "test-bad", Log: newNode(t).cfg.Log,
-		OnStatus: func(wire.PID, wire.Status, *wire.Usage) {}, OnLaunched: func(wire.PID, wire.Stage, unix.Errno) {},
+		OnStatus: func(*wire.InitStatus) {}, OnLaunched: func(wire.PID, wire.Stage, unix.Errno) {},
 	}
 	complains := filepath.Join(dir, "complains")
 	if err := os.WriteFile(complains, []byte("#!/bin/sh\necho no such luck >&2\n"), 0o755); err != nil {

@@ -33,6 +33,7 @@ type node struct {
 	mu       sync.Mutex
 	happened chan struct{} // closed and replaced at each status
 	statuses map[wire.PID][]unix.WaitStatus
+	withNode map[wire.PID]bool         // of the last status
 	order    []string                  // callbacks, in order
 	results  map[wire.PID]launchResult // of launches of a former daemon
 }
@@ -76,6 +77,7 @@ func (n *node) config(dir, root, init string) space.Config {
 func (n *node) start() {
 	n.tb.Helper()
 	n.statuses = make(map[wire.PID][]unix.WaitStatus)
+	n.withNode = make(map[wire.PID]bool)
 	n.results = make(map[wire.PID]launchResult)
 	n.happened = make(chan struct{})
 	s, err := space.Create(context.Background(), n.cfg)
@@ -90,13 +92,21 @@ func (n *node) start() {
 	n.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 }
 
-func (n *node) onStatus(pid wire.PID, status wire.Status, _ *wire.Usage) {
+func (n *node) onStatus(m *wire.InitStatus) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.statuses[pid] = append(n.statuses[pid], unix.WaitStatus(status))
-	n.order = append(n.order, "status "+pid.String())
+	n.statuses[m.PID] = append(n.statuses[m.PID], unix.WaitStatus(m.Status))
+	n.withNode[m.PID] = m.WithNode
+	n.order = append(n.order, "status "+m.PID.String())
 	close(n.happened)
 	n.happened = make(chan struct{})
+}
+
+// endedWithNode reports whether a process was killed with all processes of the space.
+func (n *node) endedWithNode(pid wire.PID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.withNode[pid]
 }
 
 func (n *node) onLaunched(pid wire.PID, stage wire.Stage, errno unix.Errno) {

@@ -182,10 +182,18 @@ func TestKillAll(t *testing.T) {
 			if s := n.awaitStatus(wire.PID(base+i), over); s.Signal() != unix.SIGKILL {
 				t.Errorf("status %#x, want ended by SIGKILL", s)
 			}
+			if !n.endedWithNode(wire.PID(base + i)) {
+				t.Errorf("%d was killed with all others, and init does not say so", base+i)
+			}
 		}
 	}
-	n.mustLaunch(command(70001, "true"))
-	n.awaitStatus(70001, over)
+	n.mustLaunch(command(70100, "sleep", "1000"))
+	if err := n.Signal(70100, info(unix.SIGKILL, codeUser, 1, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if n.awaitStatus(70100, over); n.endedWithNode(70100) {
+		t.Error("a process that was killed alone is said to have ended with all others")
+	}
 }
 
 func TestFreeze(t *testing.T) {

@@ -126,7 +126,7 @@ func (s *Space) status(m *wire.InitStatus) {
 	if status := unix.WaitStatus(m.Status); status.Exited() || status.Signaled() {
 		s.launches.Forget(m.PID)
 	}
-	s.cfg.OnStatus(m.PID, wire.Status(m.Status), m.Usage)
+	s.cfg.OnStatus(m)
 }
 
 // Close closes what this process has open of the space, which lives on. It ends Run, and so must

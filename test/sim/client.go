@@ -109,7 +109,7 @@ func (c *client) connect() {
 func (c *client) run(again bool) core.Run {
 	return core.Run{
 		Client: c.conn, Who: core.Caller{PID: c.pid, UID: c.uid, GID: c.uid}, Node: c.node, PID: c.ghost, Launch: c.launch,
-		HangUp: c.hangUp, Ends: c.ends, Again: again, GhostExists: again && c.sim.kernel.exists(c.ghost) == 0, Limit: limitOf(c.uid),
+		HangUp: c.hangUp, Ends: c.ends, Report: true, Again: again, GhostExists: again && c.sim.kernel.exists(c.ghost) == 0, Limit: limitOf(c.uid),
 	}
 }
 
@@ -199,6 +199,10 @@ func (s *Sim) toClient(o core.Output) {
 			}
 			c.givesUp()
 		}
+	case core.Ended:
+		if c := s.clients[o.Client]; c != nil {
+			c.isTold(o.Report)
+		}
 	case core.HandOver:
 		s.opened[o.To] = s.opened[o.From]
 		delete(s.clients, o.From)
@@ -210,6 +214,18 @@ func (s *Sim) toClient(o core.Output) {
 				c.givesUp()
 			}
 		}
+	}
+}
+
+// isTold checks what a client is told of the end of its process.
+func (c *client) isTold(how wire.Ended) {
+	p := c.started
+	switch {
+	case how.Status == wire.StatusUnknown || p == nil || !p.ended:
+	case p.withNode && !how.WithNode && how.Status == killed:
+		c.sim.fail("process %d ended with its node, and client %d is not told so", p.pid, c.pid)
+	case how.WithNode && how.Status != killed:
+		c.sim.fail("client %d is told that process %d was ended with its node, and that its status is %v", c.pid, p.pid, how.Status)
 	}
 }
 

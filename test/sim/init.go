@@ -22,10 +22,11 @@ type initProcess struct {
 
 // word is a report of init about a process: the result of its launch, or its end.
 type word struct {
-	p      *proc
-	failed bool
-	ended  bool
-	status wire.Status
+	p        *proc
+	failed   bool
+	ended    bool
+	status   wire.Status
+	withNode bool // all processes of the space were killed
 }
 
 // says reports to the slave. Ends and failed launches are kept for the next slave.

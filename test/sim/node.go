@@ -54,16 +54,17 @@ type node struct {
 
 // proc is a process of a node.
 type proc struct {
-	pid    wire.PID
-	birth  uint64
-	node   *node
-	booted int     // boot of the node in which it was born
-	client *client // that has started it; nil: it was forked
-	maker  *proc   // nil: it was started
-	runs   bool
-	ended  bool
-	status wire.Status
-	waits  bool // for the answer to a call
+	pid      wire.PID
+	birth    uint64
+	node     *node
+	booted   int     // boot of the node in which it was born
+	client   *client // that has started it; nil: it was forked
+	maker    *proc   // nil: it was started
+	runs     bool
+	ended    bool
+	status   wire.Status
+	withNode bool // it was killed with all processes of its node
+	waits    bool // for the answer to a call
 	looks
 	again bool   // it was started in an earlier session, and its ghost has changed since
 	room  room   // in which it was started
@@ -178,6 +179,8 @@ func (n *node) forks() {
 	n.records = append(n.records, record{child, wire.Event{Kind: wire.EventForked, PID: pid, Birth: child.birth, Parent: p.pid}})
 }
 
+var killed = wire.SignalStatus(int(unix.SIGKILL))
+
 // end ends a process.
 func (n *node) end(p *proc, status wire.Status) {
 	n.sim.note("node %d: %d (birth %d) ends with %v", n.id, p.pid, p.birth, status)
@@ -198,12 +201,13 @@ func (n *node) end(p *proc, status wire.Status) {
 		p.runs = true
 		n.init.says(word{p: p})
 	}
-	n.init.says(word{p: p, ended: true, status: status})
+	n.init.says(word{p: p, ended: true, status: status, withNode: p.withNode})
 }
 
 func (n *node) killAll() {
 	for _, p := range n.inOrder() {
-		n.end(p, wire.SignalStatus(int(unix.SIGKILL)))
+		p.withNode = true
+		n.end(p, killed)
 	}
 }
 
@@ -263,7 +267,7 @@ func (n *node) reboot() {
 // wipe removes everything that a machine has.
 func (n *node) wipe() {
 	for _, p := range n.procs {
-		p.ended, p.status = true, wire.SignalStatus(int(unix.SIGKILL))
+		p.ended, p.status, p.withNode = true, killed, true
 	}
 	clear(n.procs)
 	clear(n.calls)

@@ -293,7 +293,7 @@ func (d *daemon) takes(w word) {
 		}
 	case w.ended:
 		d.step(slave.Reaped{PID: p.pid})
-		d.tellAll(p, wire.Event{Kind: wire.EventExited, Status: w.status})
+		d.tellAll(p, wire.Event{Kind: wire.EventExited, Status: w.status, WithNode: w.withNode})
 	default:
 		d.started(p)
 	}

@@ -63,6 +63,7 @@ func (s *Supervisor) execute(ctx context.Context, node client.NodeID, sp spec.Sp
 	}
 	g := &gate{to: s.logs.bad, ready: func() { ready(cmd.PID) }}
 	cmd.Stdout, cmd.Stderr, cmd.HangUp = s.logs.out, g, true
+	cmd.Report = true // whether it was lost with its node
 	start, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := cmd.Start(start); err != nil {
@@ -125,7 +126,7 @@ func (s *Supervisor) runHook(ctx, files context.Context, run uint64, former plac
 	case err != nil:
 		return failed(err)
 	case e.lost:
-		return told{in: life.NodeDown{Run: run}}
+		return told{in: life.NodeDown{Run: run}, left: e.left != nil}
 	case !e.ready:
 		return told{in: life.HookEnded{Run: run, Exit: e.exit}, reason: e.reason(node), left: e.left != nil}
 	}
@@ -151,7 +152,7 @@ func (s *Supervisor) launch(ctx, files context.Context, run uint64, former place
 	case err != nil:
 		return refused(err)
 	case e.lost:
-		return told{in: life.NodeDown{Run: run}, node: &node}
+		return told{in: life.NodeDown{Run: run}, node: &node, left: e.left != nil}
 	case !e.ready:
 		return told{in: life.NotStarted{Run: run, Exit: e.exit}, node: &node, left: e.left != nil, reason: e.reason(node)}
 	}

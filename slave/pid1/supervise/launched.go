@@ -19,6 +19,7 @@ type launch struct {
 	parent  wire.PID // on the front end
 	sid     wire.PID // the session it began in
 	started bool
+	swept   bool // all processes were killed while it was entered
 }
 
 // Begin enters a process that is about to be started. It has a parent from its first moment. Until
@@ -46,6 +47,22 @@ func (l *Launched) Set(pid, parent wire.PID) {
 // SetParent sets the parent of a process whose parent has ended.
 func (l *Launched) SetParent(pid, parent wire.PID) {
 	l.change(pid, func(e *launch) { e.parent = parent })
+}
+
+// Sweep says that all processes are killed now.
+func (l *Launched) Sweep() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for pid, e := range l.table {
+		e.swept = true
+		l.table[pid] = e
+	}
+}
+
+// Swept reports whether all processes were killed since a process was entered.
+func (l *Launched) Swept(pid wire.PID) bool {
+	e, _ := l.get(pid)
+	return e.swept
 }
 
 // Has reports whether a process was started from the front end.
