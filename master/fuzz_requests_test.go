@@ -237,12 +237,16 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// areFrames fails if a client is told anything else.
+// areFrames fails if a client is told anything else. What a process says may end within a frame.
 func areFrames(t *testing.T, heard []byte) {
 	t.Helper()
 	for len(heard) > 0 {
 		h, err := wire.ParseHeader(heard)
-		if err != nil || int(h.Length) > len(heard)-wire.HeaderSize {
+		missing := int(h.Length) > len(heard)-wire.HeaderSize
+		if err == nil && missing && h.Type.IsData() { // the node has broken off
+			return
+		}
+		if err != nil || missing {
 			t.Fatalf("the client is told %x: %v", heard, err)
 		}
 		if h.Type.IsData() { // it is a process's, and for the client to check

@@ -86,10 +86,12 @@ func (c *Core) endOrphan(h Held) *proc {
 	delete(c.orphans, h.PID)
 	p := &proc{
 		pid: h.PID, birth: h.Adopted.Birth, node: nodeOf(h.Adopted.Owner), starter: uint32(h.Adopted.Owner),
-		sess: &session{ended: true}, state: running, ghost: true,
+		sess: &session{ended: true}, state: running, ghost: true, lost: true,
 	}
 	c.add(p)
+	c.awaitClient(p)
 	c.end(p, wire.SignalStatus(int(unix.SIGKILL)))
+	c.report(p)
 	return p
 }
 

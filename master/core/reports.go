@@ -6,8 +6,8 @@ import (
 	"bproc/wire"
 )
 
-// report is how a process has ended whose client was away. It is kept for a while, so that the
-// client can come back and ask.
+// report is how a process has ended whose client wants to know. It is kept for a while, for a client
+// that was away, or over another connection by the time it was told.
 type report struct {
 	launch uint64
 	parent wire.PID
@@ -18,11 +18,10 @@ type report struct {
 // report tells the client of a process how it has ended, if the client wants to know.
 func (c *Core) report(p *proc) {
 	ended := wire.Ended{Status: p.status, Usage: p.usage, WithNode: p.lost}
-	_, absent := c.absent[p.pid]
-	switch {
-	case p.client != 0 && p.report:
+	if p.client != 0 && p.report {
 		c.emit(Ended{p.client, ended})
-	case absent:
+	}
+	if _, absent := c.absent[p.pid]; absent || p.report {
 		c.reports[p.pid] = report{p.birth, p.parent, ended, c.clock}
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -32,12 +33,15 @@ type client struct {
 	asked   *proc // the last one that its node was asked for
 	exited  bool  // its ghost has ended
 	status  wire.Status
+	told    core.Client // the connection over which it was told how its process has ended; 0: it was not
+	endedBy *core.Core  // the master that has ended its ghost
+	endedAt time.Time
 }
 
 // clientActs makes a client act: begin, come back or leave.
 func (s *Sim) clientActs() {
 	for _, c := range s.everyone {
-		if c.conn == 0 && !c.left && !c.exited && !c.failed && (s.quiet || s.chance(2)) {
+		if c.conn == 0 && !c.left && (!c.exited || c.runs && c.told == 0) && !c.failed && (s.quiet || s.chance(2)) {
 			c.comeBack()
 		}
 		if c.after != nil && s.chance(2) {
@@ -217,10 +221,18 @@ func (s *Sim) toClient(o core.Output) {
 	}
 }
 
+// reportTime is how long a master knows how a process has ended whose client was away.
+const reportTime = 30 * time.Second
+
 // isTold checks what a client is told of the end of its process.
 func (c *client) isTold(how wire.Ended) {
 	p := c.started
+	again := c.told == c.conn
+	c.told = c.conn
 	switch {
+	case again: // it does not listen any more
+	case how.Status == wire.StatusUnknown && c.exited && c.endedBy == c.sim.core && c.sim.now.Sub(c.endedAt) < reportTime:
+		c.sim.fail("client %d is not told how process %d has ended", c.pid, c.ghost)
 	case how.Status == wire.StatusUnknown || p == nil || !p.ended:
 	case p.withNode && !how.WithNode && how.Status == killed:
 		c.sim.fail("process %d ended with its node, and client %d is not told so", p.pid, c.pid)
@@ -265,10 +277,10 @@ func (c *client) goOn() {
 		c.conn = 0 // the stream is lost: it asks again
 		return
 	}
-	if c.started == nil || c.started.node != l.node {
+	if p := c.started; p == nil || p.node != l.node || p.booted != l.node.booted {
 		c.givesUp() // the node has nothing of it
 		return
 	}
 	c.runs = true
-	c.sim.step(core.ClientAttached{Client: c.conn, Parent: c.pid, PID: c.ghost, Launch: c.launch, HangUp: c.hangUp})
+	c.sim.step(core.ClientAttached{Client: c.conn, Parent: c.pid, PID: c.ghost, Launch: c.launch, HangUp: c.hangUp, Report: true})
 }

@@ -78,7 +78,7 @@ func (s *Sim) ghostEnds(g *ghost, status wire.Status) {
 		if c.exited {
 			s.fail("the end of %d is told twice", c.ghost)
 		}
-		c.exited, c.status = true, status
+		c.exited, c.status, c.endedBy, c.endedAt = true, status, s.core, s.now
 		lost := status == killed || status == wire.ExitStatus(255) // its status is lost, or that it ran
 		if p := c.started; p != nil && p.ended && status != p.status && !lost {
 			s.fail("process %d ended with %v, and its ghost with %v", g.pid, p.status, status)
