@@ -8,9 +8,13 @@ import (
 
 	"bproc/cmd/internal/bpjob"
 	"bproc/cmd/internal/terminal"
+	"bproc/internal/job/door"
 )
 
 func main() {
+	if !door.Check() {
+		os.Exit(1)
+	}
 	if terminal.Guard() {
 		return
 	}

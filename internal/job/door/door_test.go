@@ -8,17 +8,22 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/job/door"
 )
 
-// serve starts a service, and returns its socket.
-func serve(t *testing.T) string {
+// serve starts a service, and returns its socket. Stop ends it.
+func serve(t *testing.T) (socket string, stop func()) {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), "socket")
+	socket = filepath.Join(t.TempDir(), "socket")
 	l, err := door.Listen(socket)
 	if err != nil {
 		t.Fatal(err)
@@ -36,16 +41,34 @@ func serve(t *testing.T) string {
 		if len(r.Args) == 0 {
 			return nil, errors.New("nothing to do")
 		}
-		return exec.Command("sh", "-c", r.Args[0]), nil
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), scriptVariable+"="+r.Args[0])
+		return cmd, nil
 	}}
 	go func() { ended <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	return socket
+	t.Cleanup(stop)
+	return socket, stop
+}
+
+// scriptVariable is the environment variable with the script that a command of the service runs.
+const scriptVariable = "DOOR_TEST_SCRIPT"
+
+func TestMain(m *testing.M) {
+	script := os.Getenv(scriptVariable)
+	switch {
+	case script == "":
+		os.Exit(m.Run())
+	case !door.Check():
+		os.Exit(1)
+	}
+	os.Unsetenv(scriptVariable)
+	panic(unix.Exec("/bin/sh", []string{"sh", "-c", script}, os.Environ()))
 }
 
 // ask requests a script, and returns its output.
@@ -70,7 +93,7 @@ func ask(t *testing.T, socket, script string, signals <-chan os.Signal) (code in
 }
 
 func TestDoor(t *testing.T) {
-	socket := serve(t)
+	socket, _ := serve(t)
 	for _, tt := range []struct {
 		script string
 		code   int
@@ -96,10 +119,11 @@ func TestDoor(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
+	socket, _ := serve(t)
 	signals := make(chan os.Signal, 2)
 	signals <- unix.SIGKILL // users may not send it
 	signals <- unix.SIGINT
-	code, out, err := ask(t, serve(t), "trap 'echo INT; exit 3' INT; while :; do sleep 0.01; done", signals)
+	code, out, err := ask(t, socket, "trap 'echo INT; exit 3' INT; while :; do sleep 0.01; done", signals)
 	if err != nil || (code != 3 || out != "INT\n") && code != 130 { // the signal may come before the trap
 		t.Errorf("got %d, %q, %v", code, out, err)
 	}
@@ -117,7 +141,7 @@ func TestEnd(t *testing.T) {
 		from.Close()
 		to.Close()
 	})
-	socket := serve(t)
+	socket, _ := serve(t)
 	go func() {
 		defer close(answered)
 		_, _ = door.Ask(socket, door.Request{Args: []string{"echo began; exec sleep 1000"}}, [3]*os.File{from, to, to}, nil)
@@ -131,7 +155,7 @@ func TestEnd(t *testing.T) {
 // TestBound checks that a user with too many requests is refused, and is served again when requests
 // have ended.
 func TestBound(t *testing.T) {
-	socket := serve(t)
+	socket, _ := serve(t)
 	gate := filepath.Join(t.TempDir(), "gate")
 	if err := unix.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
@@ -170,7 +194,7 @@ func TestBound(t *testing.T) {
 // TestFilesOfTheKernel checks that a command of root's gets no file of which the kernel asks what the command may do, and
 // is not started.
 func TestFilesOfTheKernel(t *testing.T) {
-	socket := serve(t)
+	socket, _ := serve(t)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -197,5 +221,60 @@ func TestFilesOfTheKernel(t *testing.T) {
 	}
 	if code, err := door.Ask(socket, door.Request{Args: []string{"touch " + ran}}, [3]*os.File{null, null, null}, nil); code != 0 || err != nil {
 		t.Errorf("with a device: got %d, %v", code, err)
+	}
+}
+
+// silent is a file system that does not answer statfs(2) before it is released.
+type silent struct {
+	fs.Inode
+	asked    chan struct{}
+	released chan struct{}
+}
+
+func (s *silent) Statfs(context.Context, *fuse.StatfsOut) syscall.Errno {
+	s.asked <- struct{}{}
+	<-s.released
+	return 0
+}
+
+// TestFileSystemThatDoesNotAnswer: it holds up only its user's request, which ends with the service.
+func TestFileSystemThatDoesNotAnswer(t *testing.T) {
+	socket, stop := serve(t)
+	dir, s := t.TempDir(), &silent{asked: make(chan struct{}, 1), released: make(chan struct{})}
+	server, err := fs.Mount(dir, s, &fs.Options{MountOptions: fuse.MountOptions{DirectMount: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := sync.OnceFunc(func() { close(s.released) })
+	defer func() {
+		release()
+		f.Close()
+		if err := server.Unmount(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ended := make(chan error)
+	go func() {
+		_, err := door.Ask(socket, door.Request{Args: []string{"true"}}, [3]*os.File{f, f, f}, nil)
+		ended <- err
+	}()
+	<-s.asked
+	if code, _, err := ask(t, socket, "exit 3", nil); code != 3 || err != nil {
+		t.Errorf("meanwhile: got %d, %v", code, err)
+	}
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-time.After(time.Minute):
+		t.Error("the service does not end")
+	}
+	release()
+	if err := <-ended; err != nil {
+		t.Logf("the request ended: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -17,10 +18,12 @@ import (
 	"bproc/internal/peer"
 )
 
-// Bounds on the connections of a user, and on the time until a request arrives.
+// Bounds on the connections of a user, on the time until a request arrives, and on the time that
+// commands take to end.
 const (
 	mostOfUser   = 32
 	requestDelay = 10 * time.Second
+	endDelay     = 5 * time.Second
 )
 
 var errTooMany = fmt.Errorf("you have %d requests for jobs already", mostOfUser)
@@ -31,7 +34,7 @@ var passed = map[int]bool{
 }
 
 // Server is the service. Command returns the command for a user's request, without standard
-// descriptors.
+// descriptors. The command calls [Check] first.
 type Server struct {
 	Command func(uid uint32, r Request) (*exec.Cmd, error)
 
@@ -63,10 +66,12 @@ func Listen(socket string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// Serve serves users until the context is done. Commands that still run then get SIGTERM.
+// Serve serves users until the context is done. Commands that still run then get SIGTERM. One that does
+// not end, perhaps because a file system of its user holds it in the kernel, is left to itself, and
+// so is the goroutine that waits for it.
 func (s *Server) Serve(ctx context.Context, l *net.UnixListener) error {
 	var tasks sync.WaitGroup
-	defer tasks.Wait()
+	defer waitFor(&tasks)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	for {
@@ -89,6 +94,16 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener) error {
 			_ = conn.SetWriteDeadline(time.Now().Add(requestDelay))
 			_ = send(conn, a) // the client may be gone
 		})
+	}
+}
+
+// waitFor waits for tasks, but not for long.
+func waitFor(tasks *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() { tasks.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(endDelay):
 	}
 }
 
@@ -118,8 +133,8 @@ func (s *Server) serve(conn *net.UnixConn) (code int, err error) {
 	if others >= mostOfUser {
 		return 0, errTooMany
 	}
-	if err := check(files); err != nil {
-		return 0, err
+	if len(files) != descriptors {
+		return 0, errors.New("request: standard input, output and error must come with it")
 	}
 	cmd, err := s.Command(who.Uid, r)
 	if err != nil {
@@ -148,7 +163,15 @@ func (s *Server) enter(uid uint32) (others int, leave func()) {
 
 // execute runs a command to its end, and passes it the signals of the user.
 func execute(cmd *exec.Cmd, conn *net.UnixConn) (code int, err error) {
-	if err := cmd.Start(); err != nil {
+	said, to, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer said.Close()
+	cmd.ExtraFiles, cmd.Env = []*os.File{to}, append(cmd.Environ(), verdictVariable+"=1")
+	err = cmd.Start()
+	to.Close()
+	if err != nil {
 		return 0, err
 	}
 	var signals sync.WaitGroup
@@ -166,11 +189,16 @@ func execute(cmd *exec.Cmd, conn *net.UnixConn) (code int, err error) {
 			}
 		}
 	})
+	wrong, readErr := io.ReadAll(io.LimitReader(said, maxPacket/2)) // to the end of the check, or of the command
 	err = cmd.Wait()
 	_ = conn.CloseRead()
 	signals.Wait()
 	var exit *exec.ExitError
 	switch {
+	case len(wrong) > 0:
+		return 0, errors.New(string(wrong))
+	case readErr != nil:
+		return 0, readErr
 	case err == nil:
 		return 0, nil
 	case !errors.As(err, &exit):
