@@ -230,6 +230,9 @@ type Usage struct {
 // said to be taken. Who sends keeps them until then.
 const Window = 512 << 10
 
+// TellEvery is how many bytes the receiver takes of a descriptor until it tells the sender.
+const TellEvery = Window / 2
+
 // Stage tells at which step starting a process, or another request, failed.
 type Stage uint8
 

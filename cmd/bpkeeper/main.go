@@ -15,6 +15,7 @@ import (
 
 	"bproc/cmd/internal/operands"
 	"bproc/cmd/internal/printed"
+	"bproc/cmd/internal/release"
 	"bproc/ghost"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
@@ -46,6 +47,8 @@ func command() *cobra.Command {
 	c.Flags().StringVar(&install, "install-ghost", "", "write the ghost's image to `file` and end")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)
+	c.Version = release.Version()
+	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	return c
 }
 

@@ -99,6 +99,8 @@ func command() *cobra.Command {
 	c.Flags().StringVar(&f.record, "record", "", "keep the last inputs in this `directory`")
 	c.Flags().TextVar(&f.level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)
+	c.Version = release.Version()
+	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	return c
 }
 

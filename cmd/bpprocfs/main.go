@@ -18,6 +18,7 @@ import (
 
 	"bproc/cmd/internal/operands"
 	"bproc/cmd/internal/printed"
+	"bproc/cmd/internal/release"
 	"bproc/internal/client"
 	"bproc/internal/service"
 	"bproc/internal/sparselog"
@@ -70,6 +71,8 @@ func command() *cobra.Command {
 	c.Flags().IntVar(&fds.life, lifeFlag, -1, "")
 	_ = errors.Join(c.Flags().MarkHidden(readyFlag), c.Flags().MarkHidden(lifeFlag))
 	c.SetFlagErrorFunc(operands.FlagError)
+	c.Version = release.Version()
+	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"bproc/cmd/internal/operands"
 	"bproc/cmd/internal/printed"
+	"bproc/cmd/internal/release"
 	"bproc/internal/processors"
 	"bproc/internal/sparselog"
 	"bproc/internal/sysmon"
@@ -107,5 +108,7 @@ func command() *cobra.Command {
 	c.Flags().StringVar(&cfg.Record, "record", "", "keep the last inputs in this `directory`")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)
+	c.Version = release.Version()
+	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	return c
 }

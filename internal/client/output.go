@@ -7,9 +7,6 @@ import (
 	"bproc/wire"
 )
 
-// tellEvery is how many bytes of an output are taken until the node is told.
-const tellEvery = wire.Window / 2
-
 // output gives what a process says to those who want it.
 type output struct {
 	stream  *stream
@@ -74,7 +71,7 @@ func (o *output) write(pieces []piece) error {
 			return err
 		}
 		o.written[p.of] += uint64(len(p.data))
-		if o.written[p.of]-o.told[p.of] >= tellEvery {
+		if o.written[p.of]-o.told[p.of] >= wire.TellEvery {
 			o.told[p.of] = o.written[p.of]
 			o.stream.tell(p.of, o.written[p.of])
 			o.stream.consider()

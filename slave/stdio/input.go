@@ -43,9 +43,6 @@ type input struct {
 // allTaken says that the end of standard input was taken.
 const allTaken = math.MaxUint64
 
-// tellEvery is how many bytes are taken until the client is told.
-const tellEvery = wire.Window / 2
-
 func newInput(file *os.File, kept *journal.Input, start func(func()), drop, done func()) (*input, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {
@@ -222,7 +219,7 @@ func (i *input) takenLocked() uint64 {
 // newsLocked returns what the client is to be told, if anything.
 func (i *input) newsLocked() (*Client, uint64) {
 	taken := i.takenLocked()
-	if i.at == nil || taken-i.said < tellEvery {
+	if i.at == nil || taken-i.said < wire.TellEvery {
 		return nil, 0
 	}
 	i.said = taken
