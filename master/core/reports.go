@@ -35,10 +35,15 @@ func (c *Core) reportAgain(in ClientAttached) {
 	}
 }
 
-// forgetReports forgets the reports that no client has asked for in time.
+// forgetReports forgets the reports that no client has asked for in time, which begins when the ghost
+// has gone.
 func (c *Core) forgetReports() {
 	for pid, r := range c.reports {
-		if c.clock.Sub(r.at) > returnTime {
+		switch p := c.procs[pid]; {
+		case p != nil && p.is(r.launch):
+			r.at = c.clock
+			c.reports[pid] = r
+		case c.clock.Sub(r.at) > returnTime:
 			delete(c.reports, pid)
 		}
 	}
