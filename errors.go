@@ -14,7 +14,7 @@ import (
 var ErrNoMaster = client.ErrNoMaster
 
 // ErrLost is the error when the connection to the master broke and could not be restored, or
-// when the node went down. Output of the process may be lost.
+// when the process ended with all others of its node. Output of the process may be lost.
 var ErrLost = client.ErrLost
 
 // Stage is the step at which a request failed.

@@ -270,27 +270,62 @@ func TestNoMaster(t *testing.T) {
 }
 
 // TestKilledWithNode has a process killed whose node goes down. What it has written has
-// come, or it had nowhere to write to.
+// come, or it had nowhere to write to. The node may be back, and the client may have asked for a
+// report of the end.
 func TestKilledWithNode(t *testing.T) {
-	for _, output := range []bool{false, true} {
-		t.Run(fmt.Sprintf("output %v", output), func(t *testing.T) {
+	for i := range 8 {
+		output, back, report := i&1 != 0, i&2 != 0, i&4 != 0
+		t.Run(fmt.Sprintf("output %v, back %v, report %v", output, back, report), func(t *testing.T) {
 			m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
-				if _, first := m.(*wire.Run); !first {
+				_, first := m.(*wire.Run)
+				switch {
+				case first:
+					c.Started()
+					c.EndOutputs()
+					if report {
+						c.Send(&wire.Ended{Status: wire.SignalStatus(int(unix.SIGKILL)), WithNode: true})
+					}
+					c.EndGhost(wire.SignalStatus(int(unix.SIGKILL)))
+					c.Gone()
+				case back:
+					c.Resumed(0)
+					c.Send(&wire.Ended{Status: wire.SignalStatus(int(unix.SIGKILL)), WithNode: true})
+					c.Gone()
+				default:
 					c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)
-					return
 				}
-				c.Started()
-				c.End(wire.SignalStatus(int(unix.SIGKILL)))
 			})
 			cmd := m.Client.Command(3, "foo")
+			cmd.Report = report
 			if output {
 				cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
 			}
+			want := "node 3 is down"
+			if back {
+				want = "node 3: all its processes were ended"
+			}
 			_, err := run(t.Context(), cmd)
-			if !errors.Is(err, client.ErrLost) || !errors.Is(err, unix.EHOSTDOWN) || err.Error() != "node 3 is down" {
+			if !errors.Is(err, client.ErrLost) || !errors.Is(err, unix.EHOSTDOWN) || err.Error() != want {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestKilledAlone has a process killed whose node does not go down.
+func TestKilledAlone(t *testing.T) {
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+		if _, first := m.(*wire.Run); first {
+			c.Started()
+			c.End(wire.SignalStatus(int(unix.SIGKILL)))
+			return
+		}
+		c.Resumed(0)
+		c.Send(&wire.Ended{Status: wire.StatusUnknown})
+		c.Gone()
+	})
+	if status, err := run(t.Context(), m.Client.Command(3, "foo")); status != wire.SignalStatus(int(unix.SIGKILL)) || err != nil {
+		t.Errorf("got %#x, %v", status, err)
 	}
 }
 

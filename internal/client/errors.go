@@ -15,8 +15,8 @@ import (
 var ErrNoMaster = errors.New("no master is running here")
 
 // ErrLost is the error when the connection to the master broke while it was
-// needed, and no other could take its place, or when the node went down. The process
-// may go on without the master; what it said since is lost.
+// needed, and no other could take its place, or when the process ended with all others of its
+// node. Without the master it may go on; what it said since is lost.
 var ErrLost = errors.New("the connection to the master is lost")
 
 // lostError is ErrLost where the master, or the node, has said why.

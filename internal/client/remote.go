@@ -191,8 +191,8 @@ func (r *remote) wait() (Status, *Usage, error) {
 	if report == nil {
 		report = r.report()
 	}
-	if sig, _ := status.Signaled(); r.ghost != nil && sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
-		err = r.stream.lostWithNode(report)
+	if sig, _ := status.Signaled(); sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
+		err = r.lostWithNode(report)
 	}
 	r.stream.close()
 	if in := r.input.Load(); in != nil {
@@ -203,6 +203,15 @@ func (r *remote) wait() (Status, *Usage, error) {
 		usage = report.Usage
 	}
 	return status, usage, errors.Join(err, waitErr)
+}
+
+// lostWithNode returns an error if the process was killed with all others of its node. Who is on a
+// node has a report in any case.
+func (r *remote) lostWithNode(report *wire.Ended) error {
+	if r.ghost == nil {
+		return r.stream.endedWithNode(report)
+	}
+	return r.stream.lostWithNode(report)
 }
 
 // reportTime is how long the master's report of an end may come later than the end is known.

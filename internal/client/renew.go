@@ -196,15 +196,12 @@ func (s *stream) goOnLocked(conn *os.File, taken uint64) {
 }
 
 // lostWithNode returns an error that names the node if that is why a process was killed
-// of which all output has come. The master's report says so, or nil. A node that is there still
-// has what this client left.
+// of which all output has come. The report is the master's, or nil. A node that is there still has
+// what this client left.
 func (s *stream) lostWithNode(report *wire.Ended) error {
-	if report != nil && report.WithNode {
-		return &lostError{&Error{Node: s.attach.Node, Stage: StageNode, Text: "all its processes were ended"}}
-	}
 	s.mu.Lock()
 	err, attach := s.err, s.attach
-	attach.Output = s.frames.got
+	attach.Output, attach.Report = s.frames.got, true
 	s.mu.Unlock()
 	if err != nil {
 		return err
@@ -215,8 +212,51 @@ func (s *stream) lostWithNode(report *wire.Ended) error {
 	}
 	defer conn.Close()
 	var refused *Error
-	if _, err = goOnWith(conn, &attach, whyTime); errors.As(err, &refused) && refused.Stage == StageNode {
+	_, err = goOnWith(conn, &attach, whyTime)
+	if errors.As(err, &refused) && refused.Stage == StageNode {
 		return &lostError{onNode(err, attach.Node)}
 	}
-	return nil
+	if err == nil && report == nil {
+		report = reportOver(conn)
+	}
+	return s.endedWithNode(report)
+}
+
+// endedWithNode returns an error if the master has reported that the process ended with all others
+// of its node.
+func (s *stream) endedWithNode(report *wire.Ended) error {
+	if report == nil || !report.WithNode {
+		return nil
+	}
+	return &lostError{&Error{Node: s.attach.Node, Stage: StageNode, Errno: unix.EHOSTDOWN, Text: "all its processes were ended"}}
+}
+
+// reportOver returns what the master says of the end of a process after Attach; nil: nothing in time.
+func reportOver(conn *os.File) *wire.Ended {
+	if conn.SetDeadline(time.Now().Add(whyTime)) != nil {
+		return nil
+	}
+	var header [wire.HeaderSize]byte
+	for {
+		if _, err := io.ReadFull(conn, header[:]); err != nil {
+			return nil
+		}
+		h, err := wire.ParseHeader(header[:])
+		if err != nil {
+			return nil
+		}
+		payload := make([]byte, h.Length)
+		if _, err := io.ReadFull(conn, payload); err != nil {
+			return nil
+		}
+		if h.Type != wire.TypeEnded {
+			continue // of the outputs
+		}
+		m, err := wire.Decode(h, payload)
+		if err != nil {
+			return nil
+		}
+		ended, _ := m.(*wire.Ended)
+		return ended
+	}
 }

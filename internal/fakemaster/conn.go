@@ -168,8 +168,11 @@ func (c *Conn) EndProcess(status wire.Status) {
 	if c.run.Report {
 		c.Send(&wire.Ended{Status: status, Usage: &Used})
 	}
-	c.m.End(c.run.Ghost, status)
+	c.EndGhost(status)
 }
+
+// EndGhost ends the ghost.
+func (c *Conn) EndGhost(status wire.Status) { c.m.End(c.run.Ghost, status) }
 
 // Gone waits until the client has closed the connection.
 func (c *Conn) Gone() {

@@ -60,7 +60,7 @@ type Core struct {
 	returnUntil time.Time // the same for what was there before this master
 	waiters     map[wire.NodeID][]waiter
 	absent      map[wire.PID]time.Time // processes whose clients have yet to come back, and since when
-	reports     map[wire.PID]report    // how such processes have ended
+	reports     map[wire.PID]report    // how processes have ended whose clients may ask for that
 }
 
 // Config is the configuration with which a core begins.

@@ -63,8 +63,7 @@ func (c *Core) event(s *session, e *wire.Event) {
 	case wire.EventSpawned:
 		c.spawned(p, e.Stage, unix.Errno(e.Errno))
 	case wire.EventExited:
-		p.usage, p.lost = e.Usage, e.WithNode
-		c.exited(p, e.Status)
+		c.exited(p, e)
 	case wire.EventZombie:
 		c.effect(p, &wire.GhostExit{PID: p.pid, Status: e.Status, Zombie: true}) // its children have another parent then
 	case wire.EventExeced, wire.EventGrouped, wire.EventUser:
@@ -83,7 +82,7 @@ func (c *Core) event(s *session, e *wire.Event) {
 }
 
 // exited ends the ghost of a process that has ended.
-func (c *Core) exited(p *proc, status wire.Status) {
+func (c *Core) exited(p *proc, e *wire.Event) {
 	if p.state == ending {
 		return
 	}
@@ -91,7 +90,8 @@ func (c *Core) exited(p *proc, status wire.Status) {
 		c.abandon(p, wire.StageSpawn, unix.ECHILD)
 		return
 	}
-	c.end(p, status)
+	p.usage, p.lost = e.Usage, e.WithNode
+	c.end(p, e.Status)
 	c.report(p)
 	if p.ghost {
 		p.after = append(p.after, c.hold(p.sess))

@@ -86,13 +86,18 @@ func (c *Core) endOrphan(h Held) *proc {
 	delete(c.orphans, h.PID)
 	p := &proc{
 		pid: h.PID, birth: h.Adopted.Birth, node: nodeOf(h.Adopted.Owner), starter: uint32(h.Adopted.Owner),
-		sess: &session{ended: true}, state: running, ghost: true, lost: true,
+		sess: &session{ended: true}, state: running, ghost: true,
 	}
 	c.add(p)
-	c.awaitClient(p)
 	c.end(p, wire.SignalStatus(int(unix.SIGKILL)))
-	c.report(p)
 	return p
+}
+
+// loseOrphan ends the ghost of a process that is considered dead with its node.
+func (c *Core) loseOrphan(h Held) {
+	p := c.endOrphan(h)
+	p.lost = true
+	c.report(p)
 }
 
 // orphanGone forgets an orphan that has ended.
@@ -118,7 +123,7 @@ func (c *Core) dropOrphans() {
 	}
 	c.log.Warn("no node has the processes of some ghosts; the ghosts end", "count", len(c.orphans))
 	for _, pid := range inOrder(c.orphans) {
-		c.endOrphan(c.orphans[pid].Held)
+		c.loseOrphan(c.orphans[pid].Held)
 	}
 	c.orphansClaimed()
 }

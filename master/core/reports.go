@@ -6,8 +6,8 @@ import (
 	"bproc/wire"
 )
 
-// report is how a process has ended whose client wants to know. It is kept for a while, for a client
-// that was away, or over another connection by the time it was told.
+// report is how a process has ended. A client that was away, or whose connection was replaced, can ask
+// for it for returnTime.
 type report struct {
 	launch uint64
 	parent wire.PID
@@ -21,7 +21,7 @@ func (c *Core) report(p *proc) {
 	if p.client != 0 && p.report {
 		c.emit(Ended{p.client, ended})
 	}
-	if _, absent := c.absent[p.pid]; absent || p.report {
+	if _, absent := c.absent[p.pid]; absent || p.report || p.lost {
 		c.reports[p.pid] = report{p.birth, p.parent, ended, c.clock}
 	}
 }
@@ -35,8 +35,7 @@ func (c *Core) reportAgain(in ClientAttached) {
 	}
 }
 
-// forgetReports forgets the reports that no client has asked for in time, which begins when the ghost
-// has gone.
+// forgetReports forgets each report returnTime after its ghost has gone.
 func (c *Core) forgetReports() {
 	for pid, r := range c.reports {
 		switch p := c.procs[pid]; {

@@ -53,7 +53,7 @@ func (c *Core) putOut(n *node, cause error) {
 	}
 	for _, pid := range inOrder(c.orphans) {
 		if o := c.orphans[pid]; o != nil && nodeOf(o.Adopted.Owner) == n.ID {
-			c.endOrphan(o.Held)
+			c.loseOrphan(o.Held)
 		}
 	}
 	c.orphansClaimed()

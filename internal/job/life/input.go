@@ -34,7 +34,7 @@ type (
 		Run  uint64
 		Exit Exit
 	}
-	// NodeDown reports that the node of a run is down: nothing of the run is left.
+	// NodeDown reports that the run has ended with all processes of its node.
 	NodeDown struct{ Run uint64 }
 	// Due reports that the time of a [Wake] has come.
 	Due struct{}
