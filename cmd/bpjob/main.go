@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	if !door.Check() {
+	if !door.Enter() {
 		os.Exit(1)
 	}
 	if terminal.Guard() {

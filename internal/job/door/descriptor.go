@@ -1,6 +1,7 @@
 package door
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -20,38 +21,18 @@ var settings = map[int64]string{
 // names are those of the descriptors of a request.
 var names = [descriptors]string{"standard input", "standard output", "standard error"}
 
-// The command itself finds out what its descriptors are: fstatfs(2) does not return while a file system
-// of the user's does not answer, and not even SIGKILL ends it (fuse).
-const (
-	verdictVariable = "BPJOB_VERDICT" // set: the service waits for the verdict
-	verdict         = descriptors     // descriptor on which the command says what is wrong, or nothing
-)
-
-// Check checks the descriptors of a command that a [Server] has started. The command calls it first,
-// before it reads or writes. It reports whether the command may go on; if not, the user is told why.
-func Check() bool {
-	if os.Getenv(verdictVariable) == "" {
-		return true
+// check returns an error if a command of root's is not to have the descriptors of a user.
+func check(files []*os.File) error {
+	if len(files) != descriptors {
+		return errors.New("request: standard input, output and error must come with it")
 	}
-	os.Unsetenv(verdictVariable)
-	out := os.NewFile(verdict, "verdict")
-	defer out.Close()
-	err := check()
-	if err != nil {
-		fmt.Fprint(out, err) // the service has gone if it fails
-	}
-	return err == nil
-}
-
-// check returns an error if a command of root's is not to have its descriptors.
-func check() error {
-	for fd, name := range names {
+	for i, f := range files {
 		var fs unix.Statfs_t
-		if err := unix.Fstatfs(fd, &fs); err != nil {
-			return fmt.Errorf("%s: %w", name, os.NewSyscallError("fstatfs", err))
+		if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+			return fmt.Errorf("%s: %w", names[i], os.NewSyscallError("fstatfs", err))
 		}
 		if where, is := settings[int64(fs.Type)]; is {
-			return fmt.Errorf("%s is a file of the kernel (%s), which root would read or write for you: pipe it through cat", name, where)
+			return fmt.Errorf("%s is a file of the kernel (%s), which root would read or write for you: pipe it through cat", names[i], where)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -62,13 +63,36 @@ const scriptVariable = "DOOR_TEST_SCRIPT"
 func TestMain(m *testing.M) {
 	script := os.Getenv(scriptVariable)
 	switch {
+	case os.Getenv(userVariable) != "":
+		beUser(os.Getenv(userVariable), os.Getenv("DOOR_TEST_FILE"))
+		os.Exit(0)
 	case script == "":
 		os.Exit(m.Run())
-	case !door.Check():
+	case !door.Enter():
 		os.Exit(1)
 	}
-	os.Unsetenv(scriptVariable)
-	panic(unix.Exec("/bin/sh", []string{"sh", "-c", script}, os.Environ()))
+	os.Exit(runScript(script))
+}
+
+// runScript runs a script, to which it passes signals, and returns its exit code.
+func runScript(script string) int {
+	signals := make(chan os.Signal, 10)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	_ = cmd.Wait() // the state has the result
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return cmd.ProcessState.ExitCode()
 }
 
 // ask requests a script, and returns its output.
@@ -224,20 +248,53 @@ func TestFilesOfTheKernel(t *testing.T) {
 	}
 }
 
-// silent is a file system that does not answer statfs(2) before it is released.
+// silent is a file system that answers neither statfs(2) nor the close of its file before it is
+// released.
 type silent struct {
 	fs.Inode
 	asked    chan struct{}
 	released chan struct{}
 }
 
-func (s *silent) Statfs(context.Context, *fuse.StatfsOut) syscall.Errno {
-	s.asked <- struct{}{}
+func (s *silent) OnAdd(ctx context.Context) {
+	s.AddChild("file", s.NewPersistentInode(ctx, &silentFile{silent: s}, fs.StableAttr{Mode: unix.S_IFREG}), false)
+}
+
+func (s *silent) holdUp() syscall.Errno {
+	select {
+	case s.asked <- struct{}{}:
+	default:
+	}
 	<-s.released
 	return 0
 }
 
-// TestFileSystemThatDoesNotAnswer: it holds up only its user's request, which ends with the service.
+func (s *silent) Statfs(context.Context, *fuse.StatfsOut) syscall.Errno { return s.holdUp() }
+
+type silentFile struct {
+	fs.Inode
+	silent *silent
+}
+
+func (f *silentFile) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	return f, 0, 0
+}
+func (f *silentFile) Flush(context.Context, fs.FileHandle) syscall.Errno { return f.silent.holdUp() }
+
+// userVariable is the environment variable with the socket for which a process is a user with a file
+// of a silent file system.
+const userVariable = "DOOR_TEST_USER"
+
+// beUser asks for a command with a file as its standard descriptors.
+func beUser(socket, name string) {
+	f, err := os.Open(name)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = door.Ask(socket, door.Request{Args: []string{"true"}}, [3]*os.File{f, f, f}, nil)
+}
+
+// TestFileSystemThatDoesNotAnswer: it holds up only its user's request, and not the end of the service.
 func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 	socket, stop := serve(t)
 	dir, s := t.TempDir(), &silent{asked: make(chan struct{}, 1), released: make(chan struct{})}
@@ -245,26 +302,25 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(dir)
-	if err != nil {
+	user := exec.Command(os.Args[0])
+	user.Env = append(os.Environ(), userVariable+"="+socket, "DOOR_TEST_FILE="+filepath.Join(dir, "file"))
+	if err := user.Start(); err != nil {
 		t.Fatal(err)
 	}
-	release := sync.OnceFunc(func() { close(s.released) })
 	defer func() {
-		release()
-		f.Close()
+		close(s.released)
+		if err := user.Wait(); err != nil {
+			t.Error(err)
+		}
 		if err := server.Unmount(); err != nil {
 			t.Error(err)
 		}
 	}()
-	ended := make(chan error)
-	go func() {
-		_, err := door.Ask(socket, door.Request{Args: []string{"true"}}, [3]*os.File{f, f, f}, nil)
-		ended <- err
-	}()
 	<-s.asked
-	if code, _, err := ask(t, socket, "exit 3", nil); code != 3 || err != nil {
-		t.Errorf("meanwhile: got %d, %v", code, err)
+	for range 3 {
+		if code, _, err := ask(t, socket, "exit 3", nil); code != 3 || err != nil {
+			t.Errorf("meanwhile: got %d, %v", code, err)
+		}
 	}
 	stopped := make(chan struct{})
 	go func() { stop(); close(stopped) }()
@@ -272,9 +328,5 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 	case <-stopped:
 	case <-time.After(time.Minute):
 		t.Error("the service does not end")
-	}
-	release()
-	if err := <-ended; err != nil {
-		t.Logf("the request ended: %v", err)
 	}
 }

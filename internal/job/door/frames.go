@@ -30,6 +30,8 @@ type Answer struct {
 	Error string // why the command did not run; "" if it did
 }
 
+var errTooLong = errors.New("the packet is too long")
+
 // descriptors is the number of descriptors in a request: standard input, output and error.
 const descriptors = 3
 
@@ -66,7 +68,7 @@ func receive(conn *net.UnixConn, into any) (files []*os.File, err error) {
 	case n == 0:
 		err = io.EOF
 	case flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0:
-		err = errors.New("the packet is too long")
+		err = errTooLong
 	default:
 		err = json.Unmarshal(text[:n], into)
 	}
@@ -75,6 +77,45 @@ func receive(conn *net.UnixConn, into any) (files []*os.File, err error) {
 		return nil, err
 	}
 	return files, nil
+}
+
+// receiveText reads a packet. Files that come with it are never this process's.
+func receiveText(conn *net.UnixConn, into any) error {
+	text := make([]byte, maxPacket)
+	n, _, flags, _, err := conn.ReadMsgUnix(text, nil)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return io.EOF
+	case flags&unix.MSG_TRUNC != 0:
+		return errTooLong
+	}
+	return json.Unmarshal(text[:n], into)
+}
+
+// peek is receiveText for a packet that stays.
+func peek(conn *net.UnixConn, into any) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	text, n := make([]byte, maxPacket), 0
+	waitErr := raw.Read(func(fd uintptr) bool {
+		n, _, err = unix.Recvfrom(int(fd), text, unix.MSG_PEEK|unix.MSG_TRUNC)
+		return !errors.Is(err, unix.EAGAIN)
+	})
+	switch {
+	case waitErr != nil:
+		return fmt.Errorf("request: %w", waitErr)
+	case err != nil:
+		return fmt.Errorf("request: %w", err)
+	case n == 0:
+		return fmt.Errorf("request: %w", io.EOF)
+	case n > len(text):
+		return fmt.Errorf("request: %w", errTooLong)
+	}
+	return json.Unmarshal(text[:n], into)
 }
 
 // rights returns the files of a control message.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"bproc/internal/peer"
 )
@@ -28,13 +25,8 @@ const (
 
 var errTooMany = fmt.Errorf("you have %d requests for jobs already", mostOfUser)
 
-// passed lists the signals that a user can send to a command.
-var passed = map[int]bool{
-	int(unix.SIGHUP): true, int(unix.SIGINT): true, int(unix.SIGQUIT): true, int(unix.SIGTERM): true, int(unix.SIGWINCH): true,
-}
-
 // Server is the service. Command returns the command for a user's request, without standard
-// descriptors. The command calls [Check] first.
+// descriptors. The command calls [Enter] first.
 type Server struct {
 	Command func(uid uint32, r Request) (*exec.Cmd, error)
 
@@ -122,25 +114,18 @@ func (s *Server) serve(conn *net.UnixConn) (code int, err error) {
 		return 0, err
 	}
 	var r Request
-	files, err := receive(conn, &r)
-	if err != nil {
-		return 0, fmt.Errorf("request: %w", err)
+	err = peek(conn, &r)
+	if err == nil && others >= mostOfUser {
+		err = errTooMany
 	}
-	defer closeAll(files)
-	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+	var cmd *exec.Cmd
+	if err == nil {
+		cmd, err = s.Command(who.Uid, r)
+	}
+	if err != nil {
+		_ = receiveText(conn, new(Request)) // so that the user gets the answer
 		return 0, err
 	}
-	if others >= mostOfUser {
-		return 0, errTooMany
-	}
-	if len(files) != descriptors {
-		return 0, errors.New("request: standard input, output and error must come with it")
-	}
-	cmd, err := s.Command(who.Uid, r)
-	if err != nil {
-		return 0, err
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
 	return execute(cmd, conn)
 }
 
@@ -161,44 +146,22 @@ func (s *Server) enter(uid uint32) (others int, leave func()) {
 	}
 }
 
-// execute runs a command to its end, and passes it the signals of the user.
+// execute runs a command to its end. The command has the connection, from which it takes the
+// descriptors and the signals of the user.
 func execute(cmd *exec.Cmd, conn *net.UnixConn) (code int, err error) {
-	said, to, err := os.Pipe()
+	f, err := conn.File()
 	if err != nil {
 		return 0, err
 	}
-	defer said.Close()
-	cmd.ExtraFiles, cmd.Env = []*os.File{to}, append(cmd.Environ(), verdictVariable+"=1")
+	cmd.ExtraFiles, cmd.Env = []*os.File{f}, append(cmd.Environ(), connectionVariable+"=1")
 	err = cmd.Start()
-	to.Close()
+	f.Close()
 	if err != nil {
 		return 0, err
 	}
-	var signals sync.WaitGroup
-	signals.Go(func() {
-		for {
-			var n int
-			files, err := receive(conn, &n)
-			closeAll(files)
-			if err != nil {
-				_ = cmd.Process.Signal(unix.SIGTERM) // the command may have ended
-				return
-			}
-			if passed[n] {
-				_ = cmd.Process.Signal(syscall.Signal(n))
-			}
-		}
-	})
-	wrong, readErr := io.ReadAll(io.LimitReader(said, maxPacket/2)) // to the end of the check, or of the command
 	err = cmd.Wait()
-	_ = conn.CloseRead()
-	signals.Wait()
 	var exit *exec.ExitError
 	switch {
-	case len(wrong) > 0:
-		return 0, errors.New(string(wrong))
-	case readErr != nil:
-		return 0, readErr
 	case err == nil:
 		return 0, nil
 	case !errors.As(err, &exit):
