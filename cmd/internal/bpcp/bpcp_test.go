@@ -2,7 +2,9 @@ package bpcp_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -99,5 +101,28 @@ func TestHere(t *testing.T) {
 		if text, err := os.ReadFile(name); err != nil || string(text) != "text" {
 			t.Errorf("%s: got %q, %v", name, text, err)
 		}
+	}
+}
+
+// TestManyOperands copies as many files as a command line can name (execve(2)).
+func TestManyOperands(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	first := filepath.Join(from, "file")
+	if err := os.WriteFile(first, []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{first}
+	for i := range 60_000 {
+		name := filepath.Join(from, fmt.Sprintf("%042d", i))
+		if err := os.Link(first, name); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, name)
+	}
+	if code, _, stderr := run(t, append(args, to)...); code != 0 {
+		t.Errorf("exit code %d, %.200s", code, stderr)
+	}
+	if all, err := os.ReadDir(to); err != nil || len(all) != len(args) {
+		t.Errorf("%d files were copied, of %d: %v", len(all), len(args), err)
 	}
 }

@@ -78,7 +78,13 @@ func (t *transfer) start(ctx context.Context, m *member) error {
 		toAgent.CloseWithError(unix.EPIPE)
 	}()
 	started := make(chan error, 1)
-	go func() { started <- m.conn.Send(m.setup) }()
+	go func() {
+		err := m.conn.Send(m.setup)
+		if err != nil {
+			input.CloseWithError(err) // the agent has nothing to wait for
+		}
+		started <- err
+	}()
 	go func() {
 		t.listen(m)
 		output.CloseWithError(unix.EPIPE)

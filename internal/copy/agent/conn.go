@@ -28,8 +28,9 @@ var numbers = func() map[reflect.Type]byte {
 	return m
 }()
 
-// maxMessage bounds a message: command lines, the longest contents, are shorter (execve(2)).
-const maxMessage = 8 << 20
+// maxMessage bounds a message. The longest is Setup, with all paths of a command line several times:
+// at most 6 MiB (execve(2)), and in base64 a third more.
+const maxMessage = 64 << 20
 
 // Conn carries messages: a byte with the type, four bytes with the length, and the fields as JSON,
 // or the bytes of Data. Send may be called concurrently, Receive by one goroutine.

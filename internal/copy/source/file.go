@@ -20,10 +20,6 @@ func (e writeError) Unwrap() error { return e.error }
 func (w *walk) file(dir int, at, path string, e *stream.Entry, follow bool) error {
 	var st unix.Stat_t
 	st.Mode = unix.S_IFREG
-	if number := w.links[Identity{e.Dev, e.Ino}]; number != 0 {
-		e.Kind, e.Link = stream.HardLink, number
-		return w.send(path, e)
-	}
 	fd, err := open(dir, at, &st, follow)
 	if err != nil {
 		w.Problem(path, err)

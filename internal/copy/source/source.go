@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -33,14 +34,14 @@ type walk struct {
 	*Source
 	ctx   context.Context
 	to    *stream.Writer
-	links map[Identity]uint64 // numbers of files with several names
+	links map[Identity]sent // files with several names
 	last  uint64
 	data  []byte
 }
 
 // Send writes the stream. The error is the writer's, or the cause of ctx.
 func (s *Source) Send(ctx context.Context, to *stream.Writer) error {
-	w := &walk{Source: s, ctx: ctx, to: to, links: map[Identity]uint64{}, data: make([]byte, stream.MaxData)}
+	w := &walk{Source: s, ctx: ctx, to: to, links: map[Identity]sent{}, data: make([]byte, stream.MaxData)}
 	for i, path := range s.Paths {
 		if err := w.operand(path, s.Names[i]); err != nil {
 			return err
@@ -125,6 +126,14 @@ func (w *walk) entry(dir int, at, path, name string, st *unix.Stat_t, follow boo
 	return w.send(path, &e)
 }
 
+// sent is a file that was sent, and may come again by another name. The time and the size tell it from
+// a new file that has got its inode number meanwhile.
+type sent struct {
+	number uint64
+	size   int64
+	mtime  unix.Timespec
+}
+
 // linked makes e a hard link if the same file was sent before. Otherwise it gives e a number if the
 // file has other names, which may follow.
 func (w *walk) linked(e *stream.Entry, st *unix.Stat_t) {
@@ -132,12 +141,12 @@ func (w *walk) linked(e *stream.Entry, st *unix.Stat_t) {
 		return
 	}
 	id := Identity{e.Dev, e.Ino}
-	if number := w.links[id]; number != 0 {
-		e.Kind, e.Link, e.Target, e.Size = stream.HardLink, number, "", 0
+	if before := w.links[id]; before.number != 0 && before.size == st.Size && before.mtime == st.Mtim {
+		e.Kind, e.Link, e.Target, e.Size = stream.HardLink, before.number, "", 0
 		return
 	}
 	w.last++
-	w.links[id], e.Link = w.last, w.last
+	w.links[id], e.Link = sent{w.last, st.Size, st.Mtim}, w.last
 }
 
 // send sends an entry, and reports one that cannot be sent.
@@ -176,6 +185,9 @@ func open(dir int, name string, st *unix.Stat_t, follow bool) (int, error) {
 		flags |= unix.O_DIRECTORY
 	}
 	fd, err := ignoringEINTR(func() (int, error) { return unix.Openat(dir, name, flags, 0) })
+	if errors.Is(err, unix.EAGAIN) && format == unix.S_IFREG {
+		fd, err = openLeased(dir, name, flags)
+	}
 	if err != nil {
 		return -1, err
 	}
@@ -187,6 +199,28 @@ func open(dir int, name string, st *unix.Stat_t, follow bool) (int, error) {
 		return -1, err
 	}
 	return fd, nil
+}
+
+// openLeased opens a regular file on which somebody has a lease, and waits for its end (fcntl(2),
+// F_SETLEASE).
+func openLeased(dir int, name string, flags int) (int, error) {
+	place, err := ignoringEINTR(func() (int, error) {
+		return unix.Openat(dir, name, unix.O_PATH|unix.O_CLOEXEC|flags&unix.O_NOFOLLOW, 0)
+	})
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(place)
+	var st unix.Stat_t
+	if err := unix.Fstat(place, &st); err != nil {
+		return -1, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG { // opening another kind could take for ever
+		return -1, unix.EAGAIN
+	}
+	return ignoringEINTR(func() (int, error) {
+		return unix.Open(fmt.Sprintf("/proc/self/fd/%d", place), flags&^(unix.O_NONBLOCK|unix.O_NOFOLLOW), 0)
+	})
 }
 
 func ignoringEINTR(call func() (int, error)) (int, error) {

@@ -2,6 +2,7 @@ package target
 
 import (
 	"errors"
+	"fmt"
 
 	"golang.org/x/sys/unix"
 
@@ -104,13 +105,22 @@ func (r *reception) complete(f *file, size int64) error {
 	if err := r.name(f); err != nil {
 		return err
 	}
-	// Some network file systems report errors of delayed writes only now (close(2)).
-	err := unix.Close(f.fd)
-	f.fd = -1
+	err := f.close()
 	if err == nil && f.entry.Link != 0 {
 		r.links[f.entry.Link] = original{f.place.dir.below, f.place.name, st.Dev, st.Ino}
 	}
 	return err
+}
+
+// close closes a file that is still open. Some network file systems report errors of delayed writes
+// only now (close(2)).
+func (f *file) close() error {
+	if f.fd < 0 {
+		return nil
+	}
+	fd := f.fd
+	f.fd = -1
+	return unix.Close(fd)
 }
 
 // name puts a file in its place, and replaces an existing file atomically.
@@ -127,7 +137,7 @@ func (r *reception) name(f *file) error {
 		return err
 	}
 	if existing != nil && f.plain && existing.Mode&unix.S_IFMT == unix.S_IFREG {
-		if err := like(f.fd, existing); err != nil {
+		if err := r.like(f, existing); err != nil {
 			return err
 		}
 	}
@@ -137,6 +147,9 @@ func (r *reception) name(f *file) error {
 			return err
 		}
 	}
+	if err := f.close(); err != nil { // what is there stays if the new file is not whole
+		return err
+	}
 	if err := unix.Renameat(p.dir.fd, f.temp, p.dir.fd, p.name); err != nil {
 		return err
 	}
@@ -144,13 +157,52 @@ func (r *reception) name(f *file) error {
 	return nil
 }
 
-// like gives a file the mode of the file that it replaces, and its owner if possible.
-func like(fd int, existing *unix.Stat_t) error {
+// like gives a file the mode and the access control list of the file that it replaces, and its owner
+// if possible.
+func (r *reception) like(f *file, existing *unix.Stat_t) error {
 	mode := existing.Mode & 0o777
-	if err := unix.Fchown(fd, int(existing.Uid), int(existing.Gid)); err == nil {
+	if err := unix.Fchown(f.fd, int(existing.Uid), int(existing.Gid)); err == nil {
 		mode = existing.Mode & 0o7777 // set-id bits are valid with this owner only
 	}
-	return unix.Fchmod(fd, mode)
+	list, err := r.accessListAt(f.place)
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		if err := dropList(f.fd, accessList); err != nil {
+			return err
+		}
+		return unix.Fchmod(f.fd, mode)
+	}
+	const group = 0o070 // with a list, the most that it allows to others than the owner, not what the group may
+	if err := unix.Fchmod(f.fd, mode&^group); err != nil {
+		return err
+	}
+	err = unix.Fsetxattr(f.fd, accessList, list, 0)
+	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) {
+		return nil
+	}
+	return err
+}
+
+// accessListAt returns the access control list of the file at a place; nil: it has none.
+func (r *reception) accessListAt(p place) ([]byte, error) {
+	if !r.proc {
+		return nil, nil
+	}
+	fd, err := ignoringEINTR(func() (int, error) {
+		return unix.Openat(p.dir.fd, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	list := make([]byte, 64<<10) // XATTR_SIZE_MAX
+	n, err := unix.Getxattr(fmt.Sprintf("/proc/self/fd/%d", fd), accessList, list)
+	if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.ENOTSUP) {
+		return nil, nil
+	}
+	return list[:max(n, 0)], err
 }
 
 // replaceable returns the existing file at a place, if an entry may replace it: a regular file, a

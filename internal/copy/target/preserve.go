@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ func (r *reception) preserve(fd int, path string, e *stream.Entry) error {
 	if err := owner(func(uid, gid int) error { return unix.Fchown(fd, uid, gid) }, e, &mode); err != nil {
 		return err
 	}
+	if err := dropInherited(fd, e); err != nil {
+		return err
+	}
 	// Before the mode: setting user attributes needs write permission (xattr(7)).
 	for _, x := range e.Xattrs {
 		if err := r.xattr(fd, path, x); err != nil {
@@ -32,6 +36,39 @@ func (r *reception) preserve(fd int, path string, e *stream.Entry) error {
 		return err
 	}
 	return unix.UtimesNanoAt(fd, "", times(e), unix.AT_EMPTY_PATH)
+}
+
+// Access control lists, that of a file and that which new files in a directory inherit (acl(5)).
+const (
+	accessList  = "system.posix_acl_access"
+	defaultList = "system.posix_acl_default"
+)
+
+// dropInherited removes the access control lists that a new file has from its directory, and its
+// original does not have.
+func dropInherited(fd int, e *stream.Entry) error {
+	lists := []string{accessList}
+	if e.Kind == stream.Directory {
+		lists = append(lists, defaultList)
+	}
+	for _, list := range lists {
+		if slices.ContainsFunc(e.Xattrs, func(x stream.Xattr) bool { return x.Name == list }) {
+			continue
+		}
+		if err := dropList(fd, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropList removes an access control list if there is one.
+func dropList(fd int, list string) error {
+	err := unix.Fremovexattr(fd, list)
+	if err == nil || errors.Is(err, unix.ENODATA) || errors.Is(err, unix.ENOTSUP) {
+		return nil
+	}
+	return fmt.Errorf("access control list that is inherited from the directory: %w", err)
 }
 
 // preserveSpecial is preserve for files other than regular files and directories.

@@ -3,7 +3,6 @@ package target
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +20,7 @@ type reception struct {
 	skipped int          // entered directories that were not made
 	file    *file        // being written; nil: none, or it could not be made
 	links   map[uint64]original
+	names   map[string]bool // Names
 	whole   int64 // bytes of the files before the current one
 	warned  bool
 }
@@ -44,7 +44,10 @@ type original struct {
 // Receive makes the files of a stream. It reports problems of single files and continues. The error
 // is that of the stream, or [ErrFatal].
 func (t *Target) Receive(from *stream.Reader) (err error) {
-	r := &reception{Target: t, links: map[uint64]original{}}
+	r := &reception{Target: t, links: map[uint64]original{}, names: make(map[string]bool, len(t.Names))}
+	for _, name := range t.Names {
+		r.names[name] = true
+	}
 	r.dirs = []*directory{{fd: t.dir, path: t.prefix}}
 	defer r.close()
 	for {
@@ -149,7 +152,7 @@ func (r *reception) entry(e *stream.Entry) error {
 // asked reports whether an entry was requested.
 func (r *reception) asked(e *stream.Entry) bool {
 	regular := e.Kind == stream.File || e.Kind == stream.HardLink
-	return (r.Names == nil || slices.Contains(r.Names, e.Name)) && (r.Recursive || regular)
+	return (r.Names == nil || r.names[e.Name]) && (r.Recursive || regular)
 }
 
 // data writes bytes of the current file.

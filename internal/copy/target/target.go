@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -61,8 +62,7 @@ func Open(o Options) (*Target, error) {
 	case o.Many:
 		return nil, errors.New("no such directory; several files are to be copied to it")
 	default:
-		clean := filepath.Clean(o.Path)
-		t.prefix, t.rename = filepath.Dir(clean), filepath.Base(clean)
+		t.prefix, t.rename = split(o.Path)
 		t.isDir = o.Path[len(o.Path)-1] == '/'
 		if t.rename == ".." || t.rename == "." || t.rename == "/" {
 			return nil, unix.ENOENT
@@ -75,6 +75,20 @@ func Open(o Options) (*Target, error) {
 		return nil, fmt.Errorf("%s: %w", t.prefix, err)
 	}
 	return t, nil
+}
+
+// split returns the directory of a path, and the name in it. It leaves ".." to the kernel: behind a
+// symbolic link it is another directory than the text says.
+func split(path string) (dir, name string) {
+	path = strings.TrimRight(path, "/")
+	dir, name = filepath.Split(path)
+	if dir == "" {
+		return ".", name
+	}
+	if short := strings.TrimRight(dir, "/"); short != "" {
+		return short, name
+	}
+	return "/", name
 }
 
 // Close closes the target.

@@ -2,6 +2,7 @@ package target_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -415,4 +416,131 @@ func FuzzReceive(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// list returns an access control list (acl(5)) with a user, the rights of the group, and the mask.
+func list(user, group, mask uint16) string {
+	b := binary.LittleEndian.AppendUint32(nil, 2)
+	for _, e := range []struct {
+		tag, rights uint16
+		id          uint32
+	}{{1, 6, none}, {2, user, 1234}, {4, group, none}, {0x10, mask, none}, {0x20, 0, none}} {
+		b = binary.LittleEndian.AppendUint16(b, e.tag)
+		b = binary.LittleEndian.AppendUint16(b, e.rights)
+		b = binary.LittleEndian.AppendUint32(b, e.id)
+	}
+	return string(b)
+}
+
+const (
+	none        = ^uint32(0) // no user or group
+	accessList  = "system.posix_acl_access"
+	defaultList = "system.posix_acl_default"
+)
+
+func listOf(t *testing.T, name, which string) string {
+	t.Helper()
+	var b [1024]byte
+	n, err := unix.Getxattr(name, which, b[:])
+	if errors.Is(err, unix.ENODATA) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b[:n])
+}
+
+// TestInheritedLists: copies with the attributes of originals without access control lists have none,
+// also in a directory whose new files get one.
+func TestInheritedLists(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Setxattr(dir, defaultList, []byte(list(7, 7, 7)), 0); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := stream.NewWriter(&b)
+	_ = w.Entry(&stream.Entry{Name: "file", Kind: stream.File, Mode: 0o640})
+	_ = w.Close(0, true)
+	_ = w.Entry(&stream.Entry{Name: "dir", Kind: stream.Directory, Mode: 0o750})
+	_ = w.Leave()
+	_ = w.Entry(&stream.Entry{Name: "with", Kind: stream.File, Mode: 0o660, Xattrs: []stream.Xattr{{Name: accessList, Value: []byte(list(4, 0, 6))}}})
+	_ = w.Close(0, true)
+	_ = w.End()
+	if problems, err := receive(t, dir, &b); err != nil || len(problems) != 0 {
+		t.Fatalf("got %q, %v", problems, err)
+	}
+	for _, of := range []struct{ name, which, want string }{
+		{"file", accessList, ""}, {"dir", accessList, ""}, {"dir", defaultList, ""}, {"with", accessList, list(4, 0, 6)},
+	} {
+		if got := listOf(t, filepath.Join(dir, of.name), of.which); got != of.want {
+			t.Errorf("%s of %s is %x, want %x", of.which, of.name, got, of.want)
+		}
+	}
+}
+
+// TestListOfTheReplaced: a file that replaces another has the access control list of that, or none.
+func TestListOfTheReplaced(t *testing.T) {
+	for _, former := range []string{"", list(6, 0, 6)} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "file")
+		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if former != "" {
+			if err := unix.Setxattr(name, accessList, []byte(former), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := unix.Setxattr(dir, defaultList, []byte(list(7, 7, 7)), 0); err != nil {
+			t.Fatal(err)
+		}
+		var before, after unix.Stat_t
+		if err := unix.Stat(name, &before); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		w := stream.NewWriter(&b)
+		_ = w.Entry(&stream.Entry{Name: "file", Kind: stream.File, Mode: 0o666})
+		_ = w.Data(0, []byte("new"))
+		_ = w.Close(3, true)
+		_ = w.End()
+		if problems, err := receiveAs(t, target.Options{Path: dir}, &b); err != nil || len(problems) != 0 {
+			t.Fatalf("got %q, %v", problems, err)
+		}
+		if text, err := os.ReadFile(name); err != nil || string(text) != "new" {
+			t.Errorf("got %q, %v", text, err)
+		}
+		if err := unix.Stat(name, &after); err != nil || after.Mode != before.Mode {
+			t.Errorf("the mode is %o, was %o; %v", after.Mode, before.Mode, err)
+		}
+		if got := listOf(t, name, accessList); got != former {
+			t.Errorf("the list is %x, was %x", got, former)
+		}
+	}
+}
+
+// TestDotsBehindALink: behind a symbolic link ".." is the parent of where the link leads.
+func TestDotsBehindALink(t *testing.T) {
+	top := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(top, "real/sub"), 0o755), os.Mkdir(filepath.Join(top, "here"), 0o755), os.Symlink("../real/sub", filepath.Join(top, "here/link"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"here/link/../file", "here/link/..//file", "real/file"} {
+		var b bytes.Buffer
+		w := stream.NewWriter(&b)
+		_ = w.Entry(&stream.Entry{Name: "x", Kind: stream.File, Mode: 0o644})
+		_ = w.Data(0, []byte(path))
+		_ = w.Close(int64(len(path)), true)
+		_ = w.End()
+		if problems, err := receiveAs(t, target.Options{Path: top + "/" + path}, &b); err != nil || len(problems) != 0 {
+			t.Errorf("%s: got %q, %v", path, problems, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(top, "real/file")); err != nil || string(text) != path {
+			t.Errorf("%s: got %q, %v", path, text, err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(top, "here/file")); err == nil {
+		t.Error("the file is beside the link")
+	}
 }
