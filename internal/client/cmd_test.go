@@ -289,7 +289,9 @@ func TestKilledWithNode(t *testing.T) {
 					c.Gone()
 				case back:
 					c.Resumed(0)
-					c.Send(&wire.Ended{Status: wire.SignalStatus(int(unix.SIGKILL)), WithNode: true})
+					if !report {
+						c.Send(&wire.Ended{Status: wire.SignalStatus(int(unix.SIGKILL)), WithNode: true})
+					}
 					c.Gone()
 				default:
 					c.Fail(wire.StageNode, uint32(unix.EHOSTDOWN), "", 0)

@@ -215,9 +215,11 @@ func TestCallsWhileThereIsNoDaemon(t *testing.T) {
 		told[strings.ReplaceAll(c.told, "PID", pid.String())] = true
 	}
 	said := strings.Join(n.front.told(), "; ")
-	for want := range told {
-		if !strings.Contains(said, want) {
-			t.Errorf("told %q, want %q in it", said, want)
+	for wants := range told {
+		for want := range strings.SplitSeq(wants, "; ") { // others may say something between
+			if !strings.Contains(said, want) {
+				t.Errorf("told %q, want %q in it", said, want)
+			}
 		}
 	}
 	if strings.Contains(said, "70009") {
