@@ -21,7 +21,7 @@ type reception struct {
 	file    *file        // being written; nil: none, or it could not be made
 	links   map[uint64]original
 	names   map[string]bool // Names
-	whole   int64 // bytes of the files before the current one
+	whole   int64           // bytes of the files before the current one
 	warned  bool
 }
 
