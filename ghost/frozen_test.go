@@ -122,9 +122,10 @@ func frozen(t *testing.T, z *freezer) {
 		c := child + wire.PID(i)
 		eventually(t, "the last that was asked", func() bool { return statField(t, c, 3) == strconv.Itoa(int(c)) })
 		for is, p := range map[string]wire.PID{"parent": pid, "child": c} {
-			if argv, err := commandLine(p); err != nil || len(argv) != 1 || argv[0] != is {
-				t.Errorf("%s is %q, %v", is, argv, err)
-			}
+			eventually(t, "its command line is "+is, func() bool { // it is empty during execve(2)
+				argv, err := commandLine(p)
+				return err == nil && len(argv) == 1 && argv[0] == is
+			})
 		}
 		f.must(t, &wire.GhostExit{PID: c})
 		f.end(t, pid, 0)
