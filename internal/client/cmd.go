@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -123,7 +124,7 @@ func (c *Cmd) operand(stage Stage) string {
 	case StageDir:
 		return c.Dir
 	default:
-		return c.Args[0]
+		return cmp.Or(c.Path, c.Args[0])
 	}
 	name := ""
 	for _, f := range []string{c.StdinFile, c.StdoutFile, c.StderrFile} {

@@ -23,23 +23,30 @@ func (s *stream) tell(of int, taken uint64) {
 	s.sendSoon()
 }
 
-// sendSoon sends one thing that is to be sent, and does not wait for that.
+// sendSoon sends what is to be said, and does not wait for that. Where somebody else sends, that one
+// sees it: after each frame it looks again.
 func (s *stream) sendSoon() {
-	if !s.sending.TryLock() {
-		return // whoever sends sees it, see send
+	for s.owes() && s.sending.TryLock() {
+		s.mu.Lock()
+		f, to := s.nextTakenLocked(), s.wayLocked()
+		s.mu.Unlock()
+		if f.some && !f.write(to, false) {
+			go func() { // until the connection takes it, or ends
+				s.sendFrame(f, to)
+				s.sending.Unlock()
+				s.send()
+			}()
+			return
+		}
+		s.sending.Unlock()
 	}
+}
+
+// owes reports whether something is to be said of the outputs or of the terminal.
+func (s *stream) owes() bool {
 	s.mu.Lock()
-	f, to := s.nextTakenLocked(), s.wayLocked()
-	s.mu.Unlock()
-	if !f.some || f.write(to, false) {
-		s.sending.Unlock()
-		return
-	}
-	go func() { // until the connection takes it, or ends
-		s.sendFrame(f, to)
-		s.sending.Unlock()
-		s.send()
-	}()
+	defer s.mu.Unlock()
+	return !s.broken && !s.closed && s.err == nil && (s.resized || s.taken != s.told)
 }
 
 // resize says that the terminal of the process is to have a size.

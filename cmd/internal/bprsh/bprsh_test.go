@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 		{"-tt -e ^X n1 sh", options{host: "n1", terminal: forced, escape: 24, words: []string{"sh"}}},
 		{"-t -t -e none n1 sh", options{host: "n1", terminal: forced, escape: terminal.NoEscape, words: []string{"sh"}}},
 		{"-o RequestTTY=force -o EscapeChar=% n1 sh", options{host: "n1", terminal: forced, escape: '%', words: []string{"sh"}}},
-		{"-Tqp22 -c aes -i id -F cfg -L 1:h:2 -W h:1 n1 sh", options{host: "n1", terminal: never, quiet: true, words: []string{"sh"}}},
+		{"-Tqp22 -c aes -i id -F cfg -L 1:h:2 n1 sh", options{host: "n1", terminal: never, quiet: true, words: []string{"sh"}}},
 		{"--login=bob --no-input n1 sh", options{user: "bob", host: "n1", noInput: true, words: []string{"sh"}}},
 		{"-- n1 -n", options{host: "n1", words: []string{"-n"}}},
 		{"-oSetEnv=A=1 n1 sh", options{host: "n1", set: []string{"A=1"}, words: []string{"sh"}}},
@@ -40,6 +40,8 @@ func TestParse(t *testing.T) {
 		{"-oUser=bob -l eve n1", options{user: "bob", host: "n1"}},
 		{`-oUser="bob" -oRequestTTY="no" -oEscapeChar='%' n1`, options{user: "bob", host: "n1", terminal: never, escape: '%'}},
 		{"-oRequestTTY=True n1", options{host: "n1", terminal: wanted}},
+		{"-oStdinNull=yes -oRemoteCommand=none n1 sh", options{host: "n1", noInput: true, words: []string{"sh"}}},
+		{"-oRemoteCommand=echo\tit's n1", options{host: "n1", command: "echo\tit's", words: []string{"echo\tit's"}}},
 		{"-oSetEnv\t=\tA==1\t n1 sh", options{host: "n1", set: []string{"A==1"}, words: []string{"sh"}}},
 	}
 	for _, tt := range tests {
@@ -73,17 +75,22 @@ func TestSplitWords(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                     "no node given; --help says how",
-		"root@":                "no node given; --help says how",
-		"-z n1":                "there is no option -z; --help lists those that there are",
-		"--color n1":           "there is no option --color; --help lists those that there are",
-		"--quiet=1 n1":         "option --quiet takes no value",
-		"-l":                   "option -l needs a value",
-		"-e xyz n1":            `escape character "xyz": one character, ^ and a letter, or none`,
-		"-o RequestTTY=si n1":  "option -o RequestTTY=si: yes, no, force or auto",
-		"-o User= n1":          "option -o User=: the setting has one value",
-		`-oUser="bob n1`:       `option -o User="bob: a quote is not closed`,
-		"-o BatchMode n1 true": "option -o BatchMode: a setting has a value: NAME=VALUE",
+		"":                       "no node given; --help says how",
+		"root@":                  "no node given; --help says how",
+		"-z n1":                  "there is no option -z; --help lists those that there are",
+		"--color n1":             "there is no option --color; --help lists those that there are",
+		"--quiet=1 n1":           "option --quiet takes no value",
+		"-l":                     "option -l needs a value",
+		"-e xyz n1":              `escape character "xyz": one character, ^ and a letter, or none`,
+		"-o RequestTTY=si n1":    "option -o RequestTTY=si: yes, no, force or auto",
+		"-o User= n1":            "option -o User=: the setting has one value",
+		`-oUser="bob n1`:         `option -o User="bob: a quote is not closed`,
+		"-s n1 sftp":             "option -s: there are no subsystems, such as sftp; scp -O and bpcp(1) copy files",
+		"-N -L 1:h:2 n1":         "option -N: nothing is forwarded, so there is nothing to do without a command",
+		"-O exit n1":             "option -O exit: there is no shared connection to control",
+		"-W h:1 n1":              "option -W h:1: nothing is forwarded",
+		"-oRemoteCommand=a n1 b": "option -o RemoteCommand: there is another command on the command line",
+		"-o BatchMode n1 true":   "option -o BatchMode: a setting has a value: NAME=VALUE",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", args, err, want)

@@ -23,6 +23,7 @@ type options struct {
 	user          string
 	host          string
 	words         []string // of the command; none means a login shell
+	command       string   // the command by RemoteCommand
 	noInput       bool
 	quiet         bool
 	version       bool
@@ -52,7 +53,7 @@ Flags:
   -T, --no-terminal     the command gets no terminal
   -l, --login user      run as this user; only root may be another one
   -e, --escape char     the escape character of terminals, or none (default ~)
-  -o, --option setting  of ssh: RequestTTY, EscapeChar, SetEnv, SendEnv, User; others are passed over
+  -o, --option setting  of ssh: RequestTTY, EscapeChar, SetEnv, SendEnv, User, StdinNull, RemoteCommand; others are passed over
   -q, --quiet           no warnings
   -V, --version         print the version
   -h, --help            print this help
@@ -88,6 +89,12 @@ func parse(args []string) (*options, error) {
 		return nil, errors.New("no node given; --help says how")
 	}
 	o.words = rest
+	switch {
+	case o.command != "" && len(rest) > 0:
+		return nil, errors.New("option -o RemoteCommand: there is another command on the command line")
+	case o.command != "":
+		o.words = []string{o.command}
+	}
 	return o, nil
 }
 
@@ -185,6 +192,10 @@ func (o *options) flag(letter byte) error {
 	case 'h':
 		o.help = true
 	case 'd': // rsh: debug its socket
+	case 's':
+		return errors.New("option -s: there are no subsystems, such as sftp; scp -O and bpcp(1) copy files")
+	case 'N':
+		return errors.New("option -N: nothing is forwarded, so there is nothing to do without a command")
 	case 'f':
 		return errors.New("option -f: to go into the background is the shell's work: bprsh -n ... &")
 	default:
@@ -205,6 +216,10 @@ func (o *options) value(letter byte, value string) error {
 		return o.setEscape(value)
 	case 'o':
 		return o.setting(value)
+	case 'O':
+		return fmt.Errorf("option -O %s: there is no shared connection to control", value)
+	case 'W':
+		return fmt.Errorf("option -W %s: nothing is forwarded", value)
 	}
 	return nil
 }
@@ -229,17 +244,23 @@ func (o *options) setting(text string) error {
 	if at < 0 {
 		return fmt.Errorf("option -o %s: a setting has a value: NAME=VALUE", text)
 	}
-	words, err := splitWords(strings.TrimPrefix(strings.TrimLeft(text[at:], " \t"), "="))
+	name, value := strings.ToLower(text[:at]), strings.TrimPrefix(strings.TrimLeft(text[at:], " \t"), "=")
+	if name == "remotecommand" { // for the shell, with its quotes
+		if value = strings.TrimSpace(value); !strings.EqualFold(value, "none") {
+			o.command = value
+		}
+		return nil
+	}
+	words, err := splitWords(value)
 	if err != nil {
 		return fmt.Errorf("option -o %s: %w", text, err)
 	}
-	name := strings.ToLower(text[:at])
 	switch name {
 	case "setenv":
 		o.set = append(o.set, words...)
 	case "sendenv":
 		o.send = append(o.send, words...)
-	case "user", "escapechar", "requesttty":
+	case "user", "escapechar", "requesttty", "stdinnull":
 		if len(words) != 1 {
 			return fmt.Errorf("option -o %s: the setting has one value", text)
 		}
@@ -255,6 +276,9 @@ func (o *options) oneValue(name, value string) error {
 		return o.value('l', value)
 	case "escapechar":
 		return o.setEscape(value)
+	case "stdinnull":
+		o.noInput = o.noInput || strings.EqualFold(value, "yes") || strings.EqualFold(value, "true")
+		return nil
 	}
 	modes := map[string]terminals{
 		"no": never, "false": never, "yes": wanted, "true": wanted, "force": forced, "auto": automatic,

@@ -266,6 +266,8 @@ func TestDescriptors(t *testing.T) {
 		{"", [3]wire.Descriptor{stream, stream, stream}},
 		{"-n", [3]wire.Descriptor{null, stream, stream}},
 		{"-N", [3]wire.Descriptor{null, null, null}},
+		{"-NO /o", [3]wire.Descriptor{null, file("/o"), null}},
+		{"-N -I /i -O /o -E /e", [3]wire.Descriptor{file("/i"), file("/o"), file("/e")}},
 		{"-I /i -O /o -E /e", [3]wire.Descriptor{file("/i"), file("/o"), file("/e")}},
 		{"-nO /o", [3]wire.Descriptor{null, file("/o"), stream}},
 		{"-nI /i", [3]wire.Descriptor{null, stream, stream}},

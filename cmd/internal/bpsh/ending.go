@@ -57,13 +57,13 @@ func (e *ending) within(ctx context.Context) (context.Context, context.CancelFun
 
 // oversee ends a started command when its time is up or another one has failed. When the command
 // has ended, the caller calls settle, which returns the reason, if oversee ended it.
-func (e *ending) oversee(ctx context.Context, j *job, began time.Time) (settle func() error) {
+func (e *ending) oversee(ctx context.Context, j *job) (settle func() error) {
 	if e.limit == 0 && !e.failFast {
 		return func() error { return nil }
 	}
 	var late <-chan time.Time
 	if e.limit != 0 {
-		late = time.After(time.Until(began.Add(e.limit)))
+		late = time.After(time.Until(j.began.Add(e.limit)))
 	}
 	ended, done := make(chan struct{}), make(chan struct{})
 	var cause error

@@ -53,7 +53,7 @@ func expandRange(text string) []string {
 	first, last, ranged := strings.Cut(text, "-")
 	from, err := strconv.Atoi(first)
 	to, lastErr := strconv.Atoi(last)
-	if !ranged || err != nil || lastErr != nil || to-from >= maxHosts {
+	if !ranged || err != nil || lastErr != nil || to < from || to-from >= maxHosts {
 		return []string{text}
 	}
 	var numbers []string

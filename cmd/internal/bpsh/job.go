@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,16 +24,16 @@ type job struct {
 	code     int           // exit code
 	status   client.Status // of the process, if err is nil
 	err      error         // why it did not start, or its output was lost
+	began    time.Time     // its start, for which it may have waited
 	timedOut bool
 	left     bool // to itself: what becomes of it is not known
 }
 
 // redirect sets up the standard outputs, and the files on the node.
 func (j *job) redirect(o *options) {
-	if o.noIO {
-		return
+	if !o.noIO {
+		j.cmd.Stdout, j.cmd.Stderr = j.outlet.stdout, j.outlet.stderr
 	}
-	j.cmd.Stdout, j.cmd.Stderr = j.outlet.stdout, j.outlet.stderr
 	j.cmd.StdoutFile, j.cmd.StderrFile = o.stdout, o.stderr
 	if !o.noInput {
 		j.cmd.StdinFile = o.stdin

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
+
+	"bproc/internal/client"
 )
 
 // outlets describes how the output of all nodes is passed on.
@@ -32,11 +35,28 @@ type outlet struct {
 }
 
 func newOutlets(sh *Shell, o *options) outlets {
+	stderr := sh.Stderr
+	if onePipe(sh.Stdout, sh.Stderr) {
+		stderr = sh.Stdout // so that no line comes within a write of others
+	}
 	return outlets{
-		stdout: sh.Stdout, stderr: sh.Stderr,
+		stdout: sh.Stdout, stderr: stderr,
 		lines: o.lineBuffer || o.prefix || o.group || o.label, prefix: o.prefix || o.group, limit: o.lineLength,
 		turns: o.sequential || o.divider, header: o.divider, group: o.group, kept: o.json, label: o.label,
 	}
+}
+
+// onePipe reports whether both are the same pipe or socket. The kernel lets a write pass within a large
+// one there (pipe(7), PIPE_BUF).
+func onePipe(stdout, stderr io.Writer) bool {
+	out, ok := client.FileOf(stdout)
+	bad, is := client.FileOf(stderr)
+	if !ok || !is {
+		return false
+	}
+	one, err := out.Stat()
+	other, otherErr := bad.Stat()
+	return err == nil && otherErr == nil && one.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0 && os.SameFile(one, other)
 }
 
 func (o outlets) open(t task) *outlet {

@@ -3,14 +3,18 @@ package bpsh_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/cmd/internal/bpsh"
+	"bproc/internal/client"
 	"bproc/internal/fakemaster"
 	"bproc/test/limit"
 	"bproc/wire"
@@ -250,5 +254,74 @@ func TestJSONNotStarted(t *testing.T) {
 	_ = cmd.Wait()
 	if all := lines(t, stdout.String()); cmd.ProcessState.ExitCode() != 143 || len(all) != 1 || all[0].Exit != nil || all[0].Error != "caught SIGTERM" {
 		t.Errorf("SIGTERM: got exit code %d and %q", cmd.ProcessState.ExitCode(), stdout.String())
+	}
+}
+
+// TestTimeoutBeginsWithTheStart: a command that has waited for others to start has its whole time.
+func TestTimeoutBeginsWithTheStart(t *testing.T) {
+	const slots = 128 // starts under way
+	limit := limit.Scaled(time.Second)
+	begin := time.Now()
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
+		if time.Since(begin) < limit {
+			c.Gone() // the client gives up, which leaves its slot to another
+			return
+		}
+		c.Started()
+		time.Sleep(limit / 3)
+		c.End(0)
+	}))
+	got := run(t, m.Client, strings.NewReader(""), "--json", "--tasks-per-node", strconv.Itoa(slots+1), "--timeout", limit.String(), "3", "cmd")
+	ended := 0
+	for _, one := range lines(t, got.stdout) {
+		if one.Exit != nil && *one.Exit == 0 {
+			ended++
+		}
+	}
+	if ended == 0 {
+		t.Errorf("no command has ended by itself: %.300s %.300s", got.stdout, got.stderr)
+	}
+}
+
+// TestOnePipe: lines that come from both outputs into one pipe are whole.
+func TestOnePipe(t *testing.T) {
+	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
+		c.Started()
+		for range 6 { // less than a window: this master does not wait for room
+			_ = c.Output(out, strings.Repeat(strings.Repeat("o", 600)+"\n", 100))
+			_ = c.Output(bad, "error\n")
+		}
+		c.End(0)
+	}))
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := make(chan string, 1)
+	go func() {
+		var all strings.Builder
+		for { // slowly: the pipe is full most of the time
+			n, err := io.CopyN(&all, from, 50_000)
+			if n == 0 || err != nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		text <- all.String()
+	}()
+	other, err := unix.FcntlInt(to.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh := bpsh.Shell{Client: &m.Client, Stdin: strings.NewReader(""), Stdout: client.NewFile(to), Stderr: client.NewFile(os.NewFile(uintptr(other), "stderr"))}
+	if code := sh.Main(t.Context(), []string{"-L", "--tasks-per-node", "8", "3", "cmd"}); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	to.Close()
+	unix.Close(other)
+	for line := range strings.Lines(<-text) {
+		if line != "error\n" && line != strings.Repeat("o", 600)+"\n" {
+			t.Fatalf("got the line %.40q", line)
+		}
 	}
 }

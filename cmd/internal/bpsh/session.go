@@ -127,14 +127,17 @@ func (s *session) run(ctx context.Context) int {
 		s.shell.Say(err)
 		return codeFailed
 	}
-	stop()
 	s.ending.settle()
 	s.progress.stop()
+	err := error(nil)
 	if s.group {
-		if err := s.printGroups(); err != nil {
-			s.shell.Say(err)
-			return codeFailed
-		}
+		s.signals.giveUp() // no command is left that could end by a signal
+		err = s.printGroups()
+	}
+	stop()
+	if err != nil {
+		s.shell.Say(err)
+		return codeFailed
 	}
 	return s.end()
 }
@@ -150,6 +153,7 @@ func (s *session) doAll(ctx context.Context) error {
 	}
 	if s.turns != nil {
 		group.Go(s.turns.run)
+		group.Go(s.endByNextSignal)
 	}
 	if s.taps != nil {
 		s.started.Wait()
@@ -159,11 +163,21 @@ func (s *session) doAll(ctx context.Context) error {
 	return group.Wait()
 }
 
+// endByNextSignal has the next signal end bpsh when all commands have ended, and only their output is
+// left.
+func (s *session) endByNextSignal() error {
+	for _, j := range s.jobs {
+		<-j.done
+	}
+	s.signals.giveUp()
+	return nil
+}
+
 // do runs one job, and reports its end if that is wanted.
 func (s *session) do(ctx context.Context, j *job) {
 	defer close(j.done)
 	began := time.Now()
-	s.perform(ctx, j, began)
+	s.perform(ctx, j)
 	if j.code != 0 {
 		s.fail(j)
 	}
@@ -179,7 +193,7 @@ func (s *session) do(ctx context.Context, j *job) {
 }
 
 // perform runs one job.
-func (s *session) perform(ctx context.Context, j *job, began time.Time) {
+func (s *session) perform(ctx context.Context, j *job) {
 	err := s.start(ctx, j)
 	if err == nil {
 		if rawErr := s.raw(j); rawErr != nil {
@@ -193,7 +207,7 @@ func (s *session) perform(ctx context.Context, j *job, began time.Time) {
 		j.code = s.failed(j, err)
 		return
 	}
-	settle := s.ending.oversee(ctx, j, began)
+	settle := s.ending.oversee(ctx, j)
 	s.await(j)
 	if errors.Is(settle(), errTimedOut) {
 		j.code = s.timedOut(j)
@@ -204,6 +218,7 @@ func (s *session) perform(ctx context.Context, j *job, began time.Time) {
 func (s *session) start(ctx context.Context, j *job) error {
 	s.starts <- struct{}{}
 	defer func() { <-s.starts }()
+	j.began = time.Now()
 	if s.ending.skips() {
 		return errOther
 	}

@@ -72,6 +72,7 @@ func TestSrun(t *testing.T) {
 		{line: "-N x cmd", stderr: "srun: --nodes=x: a number, or two as in 2-4\n"},
 		{line: "-N 2 -n 5 --ntasks-per-node 2 cmd", stderr: "srun: 5 commands are too many for 2 nodes with 2 each\n"},
 		{line: "--mpi=pmix cmd", stderr: "srun: --mpi=pmix: there is no server of PMI here; start MPI programs by mpirun or mpiexec\n"},
+		{line: "-w n[0,7-3] cmd", stderr: "srun: node specification \"(n0,n7-3)\": range n7-3 ends before it begins\n"},
 		{line: "-t 1:2:3:4 cmd", stderr: "srun: --time=1:2:3:4: minutes, h:m:s or days-h:m:s\n"},
 		{line: "-i 1 cmd", stderr: "srun: --input=1: there are 1 commands\n"},
 		{line: "-G 1 -B 2:1 --gpu-bind=single:1 --mem-per-gpu 1G --reservation r -L lic --contiguous cmd", stdout: "task 0 local 0 node 0 1 n0\n"},
