@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -254,32 +253,6 @@ func TestJSONNotStarted(t *testing.T) {
 	_ = cmd.Wait()
 	if all := lines(t, stdout.String()); cmd.ProcessState.ExitCode() != 143 || len(all) != 1 || all[0].Exit != nil || all[0].Error != "caught SIGTERM" {
 		t.Errorf("SIGTERM: got exit code %d and %q", cmd.ProcessState.ExitCode(), stdout.String())
-	}
-}
-
-// TestTimeoutBeginsWithTheStart: a command that has waited for others to start has its whole time.
-func TestTimeoutBeginsWithTheStart(t *testing.T) {
-	const slots = 128 // starts under way
-	limit := limit.Scaled(time.Second)
-	begin := time.Now()
-	m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, _ *wire.Run) {
-		if time.Since(begin) < limit {
-			c.Gone() // the client gives up, which leaves its slot to another
-			return
-		}
-		c.Started()
-		time.Sleep(limit / 3)
-		c.End(0)
-	}))
-	got := run(t, m.Client, strings.NewReader(""), "--json", "--tasks-per-node", strconv.Itoa(slots+1), "--timeout", limit.String(), "3", "cmd")
-	ended := 0
-	for _, one := range lines(t, got.stdout) {
-		if one.Exit != nil && *one.Exit == 0 {
-			ended++
-		}
-	}
-	if ended == 0 {
-		t.Errorf("no command has ended by itself: %.300s %.300s", got.stdout, got.stderr)
 	}
 }
 
