@@ -31,6 +31,7 @@ type Config struct {
 type Collector struct {
 	cfg    Config
 	marker Marker
+	locked *locked
 
 	mu     sync.Mutex
 	latest *census
@@ -49,7 +50,7 @@ const pressed = 5 * time.Millisecond
 
 // New returns a Collector. It reads nothing before the first question.
 func New(cfg Config) *Collector {
-	c := &Collector{cfg: cfg, marker: cfg.Marker}
+	c := &Collector{cfg: cfg, marker: cfg.Marker, locked: newLocked(cfg.Log)}
 	if c.marker == nil {
 		if cfg.Hidden == nil {
 			cfg.Hidden = func() func(wire.PID) bool { return func(wire.PID) bool { return false } }

@@ -24,6 +24,22 @@
 // In a space, processes that share the memory of its init are omitted: the stand-ins (package
 // standin), and a process before its first execve. So is init.
 //
+// # Locked memory
+//
+// A read of cmdline or environ can wait in the kernel for the memory of its process, without end. A
+// goroutine on its own thread reads these files for many processes, and another one waits for it
+// (locked.go). A reader that waits too long is left alone: it has no owner, touches nothing that
+// others use, and ends when its read returns. The process is reported with empty texts until then.
+//
+//	View            turn
+//	  | --- start ---> |
+//	  |                | reads cmdline of 10, 11, 12: waits
+//	  | (patience)     |
+//	  | --- left ----> |                                   turn
+//	  | --- start --------------------------------------->  | reads cmdline of 13, 14, ...
+//	  | <-- done -----------------------------------------  |
+//	                   | the read returns: 12 can be read again
+//
 // # Cost
 //
 // A pass takes 1 to 2 us for each thread of the node, and a changed process about 30 us more.

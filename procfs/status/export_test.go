@@ -1,6 +1,10 @@
 package status
 
-import "bproc/wire"
+import (
+	"time"
+
+	"bproc/wire"
+)
 
 // Forget makes the next census a new one.
 func (c *Collector) Forget() {
@@ -18,3 +22,9 @@ func (c *Collector) ByProcfs() error {
 
 // Locate returns where a path is searched.
 var Locate = locate
+
+// SetPatience sets how long a read of a process's memory may take.
+func (c *Collector) SetPatience(d time.Duration) { c.locked.patience = d }
+
+// MaxLeftOfOwner bounds the reads of one owner's processes that are left alone.
+const MaxLeftOfOwner = maxLeftOfOwner

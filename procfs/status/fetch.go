@@ -60,6 +60,9 @@ func (c *Collector) fetch(f *wire.Fetch, dir, path string, give func(*wire.Piece
 	}
 	switch f.Kind {
 	case wire.FetchFile:
+		if f.PID != 0 && c.locked.hasFile(f.PID, path) {
+			return unix.EAGAIN
+		}
 		return fetchFile(at, path, give)
 	case wire.FetchLink:
 		text, err := linkText(at, path)

@@ -27,9 +27,18 @@ func (who Identity) do(f func() error) error {
 	if who.UID == 0 {
 		return f()
 	}
+	return <-who.start(f)
+}
+
+// start is do without waiting for f. The channel gets its result.
+func (who Identity) start(f func() error) <-chan error {
 	done := make(chan error, 1)
-	go who.onThread(done, f)
-	return <-done
+	if who.UID == 0 {
+		go func() { done <- f() }()
+	} else {
+		go who.onThread(done, f)
+	}
+	return done
 }
 
 func (who Identity) onThread(done chan<- error, f func() error) {

@@ -25,6 +25,9 @@ var nodeNames = names(`
 	partitions pressure schedstat slabinfo softirqs stat swaps uptime version vmallocinfo
 	vmstat zoneinfo`)
 
+// Names of files of a process, and of a thread, whose content is read under the lock of the memory.
+var memoryNames = names("cmdline environ maps numa_maps smaps smaps_rollup")
+
 func names(text string) map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(text) {

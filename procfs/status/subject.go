@@ -15,13 +15,17 @@ type subject struct {
 	is, was told
 	dir     int         // its directory: all texts come from one process; -1: not open
 	texts   *wire.Texts // nil: it has ended
+	environ []byte      // to send; nil: none
 }
+
+// owned returns the process with the owner of its texts.
+func (s *subject) owned() owned { return owned{s.pid, s.is.start, s.texts.UID} }
 
 // readTogether is the number of processes that one thread reads with the identity of everybody.
 // Their directories are open meanwhile.
 const readTogether = 128
 
-// read reads the texts for all users, of the process and of its changed threads.
+// read reads the texts for all users, of the process and of its changed threads, except cmdline.
 func (s *subject) read(r *reader, proc int) (err error) {
 	if s.dir, err = unix.Openat(proc, s.pid.String(), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		s.dir = -1
@@ -72,24 +76,44 @@ func (s *subject) readThreads(r *reader, t *wire.Texts) error {
 	return nil
 }
 
-// environ returns the environment to send; nil if it is unchanged or only its reader may know it.
-// It sets texts.Environ accordingly. It reads with the caller's rights.
-func (s *subject) environ(r *reader) []byte {
-	r.dir = s.dir
-	text, err := r.file(nil, "environ")
-	if err != nil || text == nil || len(text) > wire.MaxEnviron || !s.owned() {
-		return nil
+// takeCmdline takes the text of cmdline. If the memory is locked the text is empty: nil would make
+// the viewer read it.
+func (s *subject) takeCmdline(text []byte, err error) {
+	if s.texts.Cmdline = text; errors.Is(err, errLocked) {
+		s.texts.Cmdline = []byte{}
+		s.is.locked, s.is.uid = true, s.texts.UID
+	} else if err != nil {
+		s.texts = nil
 	}
-	if s.is.environ = max(1, maphash.Bytes(seed, text)); s.is.environ == s.was.environ && s.is.start == s.was.start {
-		s.texts.Environ = wire.EnvironAsBefore
-		return nil
-	}
-	return text
 }
 
-// owned reports whether the process still belongs to the owner of its texts. If not, it has
+// takeEnviron takes the environment, and sets texts.Environ. It is not sent if it is unchanged or
+// only its reader may know it. If the memory is locked it is unchanged, or else empty, so that the
+// viewer does not read it.
+func (s *subject) takeEnviron(text []byte, err error) {
+	before := s.is.start == s.was.start
+	if errors.Is(err, errLocked) {
+		s.is.locked, s.is.uid = true, s.texts.UID
+		if before && s.was.environ != 0 {
+			s.is.environ, s.texts.Environ = s.was.environ, wire.EnvironAsBefore
+		} else {
+			s.environ = []byte{}
+		}
+		return
+	}
+	if err != nil || text == nil || len(text) > wire.MaxEnviron || !s.sameOwner() {
+		return
+	}
+	if s.is.environ = max(1, maphash.Bytes(seed, text)); before && s.is.environ == s.was.environ {
+		s.texts.Environ = wire.EnvironAsBefore
+	} else {
+		s.environ = text
+	}
+}
+
+// sameOwner reports whether the process still belongs to the owner of its texts. If not, it has
 // executed a set-uid program, whose environment may have been read.
-func (s *subject) owned() bool {
+func (s *subject) sameOwner() bool {
 	var now unix.Stat_t
 	err := unix.Fstatat(s.dir, "environ", &now, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && now.Uid == s.texts.UID && now.Gid == s.texts.GID

@@ -57,8 +57,8 @@ func retry(call func() (int, error)) (n int, err error) {
 	}
 }
 
-// texts returns the texts for all users of the process in the reader's directory, without threads
-// and control groups.
+// texts returns the texts for all users of the process in the reader's directory, without cmdline,
+// threads and control groups.
 func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 	t := &wire.Texts{PID: pid, Environ: wire.EnvironNotTold}
 	var owner unix.Stat_t
@@ -70,7 +70,6 @@ func (r *reader) texts(pid wire.PID) (*wire.Texts, error) {
 		{&t.Stat, "stat", &owner},
 		{&t.Status, "status", nil},
 		{&t.Statm, "statm", nil},
-		{&t.Cmdline, "cmdline", nil},
 	} {
 		var err error
 		if *file.text, err = r.file(file.owner, file.name); err != nil {

@@ -23,6 +23,8 @@ type told struct {
 	process
 	parent  wire.PID
 	environ uint64 // a hash; 0: not told
+	locked  bool   // its cmdline or environment could not be read
+	uid     uint32 // if locked: owner of its files
 }
 
 // View returns a new View, which has told nothing yet. With root it tells environments.
@@ -55,7 +57,8 @@ func (v *View) changed(now *census) (all []subject) {
 		}
 		is := told{process: p, parent: v.c.cfg.Parent(pid)}
 		was := v.told[pid]
-		if was.start != is.start || was.value != is.value || was.groups != is.groups || was.parent != is.parent {
+		if was.start != is.start || was.value != is.value || was.groups != is.groups || was.parent != is.parent ||
+			was.locked && !v.c.locked.has(owned{pid, was.start, was.uid}) {
 			all = append(all, subject{pid: pid, is: is, was: was, dir: -1})
 		}
 	}
@@ -71,33 +74,50 @@ func (v *View) tell(some []subject, b *batch) error {
 			some[i].close()
 		}
 	}()
-	r := newReader(-1)
-	err := everybody.do(func() error {
-		for i := range some {
-			if err := some[i].read(r, int(v.c.cfg.Proc.Fd())); err != nil && !isGone(err) { // the next census lacks it, or has another process
-				v.c.cfg.Log.Warn("a process cannot be shown", "pid", some[i].pid, "err", err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := v.c.locked.read(v.cmdlines(), some); err != nil {
 		return err
+	}
+	if v.root {
+		if err := v.c.locked.read(environs, some); err != nil {
+			return err
+		}
 	}
 	for i := range some {
 		s := &some[i]
 		if s.texts == nil {
 			continue
 		}
-		var environ []byte
-		if v.root {
-			environ = s.environ(r)
-		}
 		v.told[s.pid] = s.is
-		if err := b.add(s.texts, environ); err != nil {
+		if err := b.add(s.texts, s.environ); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cmdlines returns how cmdline is read, after the other texts for all users.
+func (v *View) cmdlines() memoryFile {
+	hasFailed := func(s *subject, err error) bool {
+		if err != nil && !isGone(err) && !errors.Is(err, errLocked) { // gone: the next census lacks it, or has another process
+			v.c.cfg.Log.Warn("a process cannot be shown", "pid", s.pid, "err", err)
+		}
+		return err != nil
+	}
+	return memoryFile{
+		name: "cmdline", reader: everybody,
+		before: func(r *reader, s *subject) bool { return !hasFailed(s, s.read(r, int(v.c.cfg.Proc.Fd()))) },
+		after: func(s *subject, text []byte, err error) {
+			hasFailed(s, err)
+			s.takeCmdline(text, err)
+		},
+	}
+}
+
+// environs reads environ as root.
+var environs = memoryFile{
+	name:   "environ",
+	before: func(_ *reader, s *subject) bool { return s.texts != nil },
+	after:  (*subject).takeEnviron,
 }
 
 // ended reports the processes that have ended.
