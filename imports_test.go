@@ -111,7 +111,7 @@ var arrows = map[string][]string{
 	"master/store":  {"internal/flock"},
 
 	"procfs":       {"wire", "procfs/guard", "internal/longcall", "internal/ownthread", "internal/procstat"},
-	"procfs/guard": nil,
+	"procfs/guard": {"internal/inherited"},
 	"procfs/nodes": {"internal/client", "wire", "procfs", "internal/procstat"},
 	"procfs/enter": nil,
 
@@ -145,7 +145,7 @@ var arrows = map[string][]string{
 	"cmd/bpjail":            {"internal/job/jail"},
 	"cmd/bpcp":              {"cmd/internal/bpcp", "internal/client"},
 	"cmd/bpns":              {"procfs/enter"},
-	"cmd/bpprocfs":          {"internal/client", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes"},
+	"cmd/bpprocfs":          {"internal/client", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release", "internal/inherited", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes"},
 	"cmd/internal/bpsh":     {"internal/client", "wire", "nodeset", "cmd/internal/defaultaction", "cmd/internal/flags", "cmd/internal/release", "cmd/internal/terminal", "internal/inherited", "internal/procstat"},
 	"cmd/internal/bprsh":    {"internal/client", "cmd/internal/bpsh", "cmd/internal/release", "cmd/internal/terminal"},
 	"cmd/internal/terminal": {"internal/client"},

@@ -22,7 +22,7 @@ const guardName = "guard"
 // TestMain runs the tests in a mount namespace of their own, so that no mounts are left.
 func TestMain(m *testing.M) {
 	if os.Args[0] == guardName {
-		if err := guard.Run(); err != nil {
+		if err := guard.Run(false); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

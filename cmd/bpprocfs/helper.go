@@ -17,13 +17,13 @@ import (
 const readyFlag = "ready-fd"
 
 // helper returns the command that mount(8) runs for the type fuse.bpprocfs. It starts the daemon
-// and ends when the view is mounted.
+// and ends when the view is mounted. From then on nothing is logged.
 func helper(name string) *cobra.Command {
 	var options []string
 	c := &cobra.Command{
 		Use: name + " SOURCE MOUNTPOINT", Args: operands.Named("source", "mount point"), SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			daemon := []string{"--" + readyFlag, "3"}
+			daemon := []string{"--" + readyFlag, "3", "--" + detachFlag}
 			for _, o := range options {
 				if o == "keep" || o == "lazy" {
 					daemon = append(daemon, "--"+o)

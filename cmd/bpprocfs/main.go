@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"bproc/cmd/internal/printed"
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
+	"bproc/internal/inherited"
 	"bproc/internal/service"
 	"bproc/internal/sparselog"
 	"bproc/procfs"
@@ -38,7 +40,7 @@ func main() {
 	var err error
 	switch {
 	case name == guardName:
-		err = guard.Run()
+		err = guard.Run(slices.Contains(os.Args[1:], "--"+detachFlag))
 	case strings.HasPrefix(name, "mount."):
 		err = run(helper(name))
 	default:
@@ -69,7 +71,10 @@ func command() *cobra.Command {
 	c.Flags().IntVar(&cfg.Space, "space", 0, "the real procfs is that of the mount namespace of `process`, a bpinit")
 	c.Flags().IntVar(&fds.ready, readyFlag, -1, "")
 	c.Flags().IntVar(&fds.life, lifeFlag, -1, "")
-	_ = errors.Join(c.Flags().MarkHidden(readyFlag), c.Flags().MarkHidden(lifeFlag))
+	c.Flags().BoolVar(&fds.detach, detachFlag, false, "")
+	for _, internal := range []string{readyFlag, lifeFlag, detachFlag} {
+		_ = c.Flags().MarkHidden(internal)
+	}
 	c.SetFlagErrorFunc(operands.FlagError)
 	c.Version = release.Version()
 	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
@@ -80,11 +85,19 @@ func command() *cobra.Command {
 // view ends when that other end is closed.
 const lifeFlag = "life-fd"
 
+// detachFlag names the option to drop the standard error output when the view is mounted. The guard
+// has it, too.
+const detachFlag = "detach"
+
 // descriptors are descriptors that this program was started with, or -1.
-type descriptors struct{ ready, life int }
+type descriptors struct {
+	ready, life int
+	detach      bool // stderr is dropped when the view is mounted
+}
 
 func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error {
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+	signal.Ignore(unix.SIGPIPE) // else a log line that nobody reads would end the view
 	asked, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
 	defer stop()
 	context.AfterFunc(asked, stop) // a second signal ends the view at once
@@ -103,14 +116,14 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 		cfg.Births = master.Births
 	}
 	cfg.Guard = []string{guardName}
+	if fds.detach {
+		cfg.Guard = append(cfg.Guard, "--"+detachFlag)
+	}
 	ready := make(chan struct{})
 	cfg.Ready = func() {
 		service.Ready()
 		close(ready)
-		if fds.ready >= 0 {
-			_, _ = unix.Write(fds.ready, []byte{'\n'})
-			_ = unix.Close(fds.ready)
-		}
+		fds.tell(log)
 	}
 	ctx, cancel := context.WithCancel(asked)
 	defer cancel()
@@ -133,6 +146,19 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 		return err
 	}
 	return nil
+}
+
+// tell tells the starter that the view is mounted.
+func (fds descriptors) tell(log *slog.Logger) {
+	if fds.detach {
+		if err := inherited.DropStderr(); err != nil {
+			log.Warn("the starter's standard error output stays open", "err", err)
+		}
+	}
+	if fds.ready >= 0 {
+		_, _ = unix.Write(fds.ready, []byte{'\n'})
+		_ = unix.Close(fds.ready)
+	}
 }
 
 // watch feeds the service manager's watchdog as long as the view answers.

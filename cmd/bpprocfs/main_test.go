@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"bproc/internal/manpage"
@@ -12,9 +14,9 @@ import (
 	"bproc/procfs"
 )
 
-// TestMain makes this binary the guard of a view, which it starts as its own program.
+// TestMain makes this binary bpprocfs, under the names with which that starts itself or is started.
 func TestMain(m *testing.M) {
-	if os.Args[0] == guardName {
+	if slices.Contains([]string{guardName, "bpprocfs", "mount.fuse.bpprocfs"}, filepath.Base(os.Args[0])) {
 		main()
 		return
 	}
@@ -34,7 +36,7 @@ func TestUnit(t *testing.T) {
 // TestNoMountPoint checks that a view that cannot be mounted ends with the reason, whichever of its parts ends first.
 func TestNoMountPoint(t *testing.T) {
 	for range 50 {
-		err := run(procfs.Config{Mountpoint: t.TempDir() + "/none"}, true, descriptors{-1, -1}, slog.LevelError)
+		err := run(procfs.Config{Mountpoint: t.TempDir() + "/none"}, true, descriptors{ready: -1, life: -1}, slog.LevelError)
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("got %v", err)
 		}

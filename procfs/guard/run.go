@@ -10,14 +10,17 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/inherited"
 )
 
 // Run is the guard: a program that [While] has started with the guard's arguments calls only Run.
-// It returns when the server does not need it any more, or is dead.
-func Run() error {
+// It returns when the server does not need it any more, or is dead. With detach it keeps its standard
+// error output only until it has found the first file system.
+func Run(detach bool) error {
 	// A terminating signal goes to the whole process group, and the server may need some time to
-	// end.
-	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	// end. SIGPIPE would end the guard when nobody reads its errors.
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGPIPE)
 	death := make(chan os.Signal, 1)
 	signal.Notify(death, died)
 	if err := os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0); err != nil { // else it is "exe"
@@ -44,6 +47,11 @@ func Run() error {
 				return err
 			}
 			watched = append(watched, c)
+			if detach {
+				if err := inherited.DropStderr(); err != nil {
+					return err
+				}
+			}
 			if err := tell(); err != nil {
 				return err
 			}
