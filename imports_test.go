@@ -70,6 +70,7 @@ var arrows = map[string][]string{
 	"packaging/completion":          nil,
 	"packaging/completion/generate": {"packaging/completion"},
 
+	"internal/accounts":      nil,
 	"internal/client":        {"wire", "wire/bypass", "nodeset", "internal/hosts", "internal/widepipe"},
 	"internal/copy/stream":   nil,
 	"internal/copy/source":   {"internal/copy/stream"},
@@ -103,7 +104,7 @@ var arrows = map[string][]string{
 	"internal/taskgroup":     {"internal/probe", "internal/procstat"},
 
 	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/peer", "internal/procstat", "internal/quietsock"},
-	"master": {"internal/recording", "nodeset", "wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/flock", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
+	"master": {"internal/accounts", "internal/recording", "nodeset", "wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/flock", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
 
 	"ghost/mark":    nil,
 	"master/core":   {"wire", "pidmap"},
@@ -147,12 +148,12 @@ var arrows = map[string][]string{
 	"cmd/bpns":              {"procfs/enter"},
 	"cmd/bpprocfs":          {"internal/client", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release", "internal/inherited", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes"},
 	"cmd/internal/bpsh":     {"internal/client", "wire", "nodeset", "cmd/internal/defaultaction", "cmd/internal/flags", "cmd/internal/release", "cmd/internal/terminal", "internal/inherited", "internal/procstat"},
-	"cmd/internal/bprsh":    {"internal/client", "cmd/internal/bpsh", "cmd/internal/release", "cmd/internal/terminal"},
+	"cmd/internal/bprsh":    {"internal/accounts", "internal/client", "cmd/internal/bpsh", "cmd/internal/release", "cmd/internal/terminal"},
 	"cmd/internal/terminal": {"internal/client"},
-	"cmd/internal/bpstat":   {"internal/client", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release"},
+	"cmd/internal/bpstat":   {"internal/accounts", "internal/client", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release"},
 	"cmd/internal/bpcheck":  {"cmd/internal/operands", "cmd/internal/printed", "internal/check"},
-	"cmd/internal/bpctl":    {"internal/client", "internal/hosts", "internal/nearest", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release"},
-	"cmd/internal/bpjob":    {"internal/client", "internal/inherited", "internal/job/door", "internal/service", "cmd/internal/bpsh", "cmd/internal/terminal", "internal/job/file", "internal/job/life", "internal/job/place", "internal/job/spec", "internal/job/supervise", "wire", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release"},
+	"cmd/internal/bpctl":    {"internal/accounts", "internal/client", "internal/hosts", "internal/nearest", "wire", "nodeset", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release"},
+	"cmd/internal/bpjob":    {"internal/accounts", "internal/client", "internal/inherited", "internal/job/door", "internal/service", "cmd/internal/bpsh", "cmd/internal/terminal", "internal/job/file", "internal/job/life", "internal/job/place", "internal/job/spec", "internal/job/supervise", "wire", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release"},
 	"cmd/internal/bpcp":     {"internal/client", "internal/copy/agent", "internal/copy/source", "internal/copy/stream", "internal/inherited", "cmd/internal/defaultaction", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release"},
 	"cmd/internal/flags":    nil,
 	"cmd/internal/operands": {"cmd/internal/flags"},
@@ -161,6 +162,7 @@ var arrows = map[string][]string{
 
 	"cmd/internal/defaultaction": nil,
 
+	"internal/fakegetent": nil,
 	"internal/fakemaster": {"internal/client", "wire", "wire/bypass", "test/limit"},
 	"internal/coretest":   {"internal/recording"},
 	"internal/recording":  {"wire"},

@@ -2,16 +2,17 @@ package master
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"net"
-	"os/user"
 	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"bproc/internal/accounts"
 	"bproc/pidmap"
 	"bproc/wire/link"
 )
@@ -167,29 +168,30 @@ func (c *Config) mode(args []string) error {
 }
 
 func (c *Config) owner(args []string) error {
-	id := args[0]
-	if u, err := user.Lookup(id); err == nil {
-		id = u.Uid
-	}
-	uid, err := number(id, 0, math.MaxUint32-1)
-	if err != nil {
-		return fmt.Errorf("no such user: %s", args[0])
-	}
-	c.UID = uint32(uid)
-	return nil
+	finder := accounts.Finder{Most: 1}
+	u, err := finder.User(args[0])
+	c.UID, err = orNumber(u.UID, err, args[0], "user")
+	return err
 }
 
 func (c *Config) group(args []string) error {
-	id := args[0]
-	if g, err := user.LookupGroup(id); err == nil {
-		id = g.Gid
+	finder := accounts.Finder{Most: 1}
+	g, err := finder.Group(args[0])
+	c.GID, err = orNumber(g.GID, err, args[0], "group")
+	return err
+}
+
+// orNumber returns the number that was found for a name. If there is no such name, the text must be
+// a number itself.
+func orNumber(found uint32, err error, text, kind string) (uint32, error) {
+	if !errors.Is(err, accounts.ErrUnknown) {
+		return found, err
 	}
-	gid, err := number(id, 0, math.MaxUint32-1)
+	id, err := number(text, 0, math.MaxUint32-1)
 	if err != nil {
-		return fmt.Errorf("no such group: %s", args[0])
+		return 0, fmt.Errorf("no such %s: %s", kind, text)
 	}
-	c.GID = uint32(gid)
-	return nil
+	return uint32(id), nil
 }
 
 func (c *Config) powerOn(args []string) error {

@@ -3,12 +3,12 @@ package bpctl
 import (
 	"errors"
 	"fmt"
-	"os/user"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"bproc/internal/accounts"
 	"bproc/internal/client"
 	"bproc/internal/nearest"
 )
@@ -111,27 +111,35 @@ func parseMode(s string) (client.NodeChange, error) {
 }
 
 func parseUser(s string) (client.NodeChange, error) {
-	id := s
-	if u, err := user.Lookup(s); err == nil {
-		id = u.Uid
-	}
-	uid, err := parseID(id, s, "user")
+	finder := accounts.Finder{Most: 1}
+	u, err := finder.User(s)
+	uid, err := orID(u.UID, err, s, "user")
 	return client.NodeChange{UID: uid}, err
 }
 
 func parseGroup(s string) (client.NodeChange, error) {
-	id := s
-	if g, err := user.LookupGroup(s); err == nil {
-		id = g.Gid
-	}
-	gid, err := parseID(id, s, "group")
+	finder := accounts.Finder{Most: 1}
+	g, err := finder.Group(s)
+	gid, err := orID(g.GID, err, s, "group")
 	return client.NodeChange{GID: gid}, err
+}
+
+// orID returns the number that was found for a name. If there is no such name, the text must be a
+// number itself.
+func orID(found uint32, err error, given, kind string) (*uint32, error) {
+	if errors.Is(err, accounts.ErrUnknown) {
+		return parseID(given, kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &found, nil
 }
 
 // parseID parses a user or group number. The largest number means "no change" to chown(2) and
 // belongs to nobody.
-func parseID(id, given, kind string) (*uint32, error) {
-	n, err := strconv.ParseUint(strings.TrimPrefix(id, "#"), 10, 32)
+func parseID(given, kind string) (*uint32, error) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(given, "#"), 10, 32)
 	if err != nil || n == 1<<32-1 {
 		return nil, fmt.Errorf("no such %s: %s", kind, given)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"bproc/internal/accounts"
 	"bproc/internal/job/file"
 	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
@@ -108,22 +109,24 @@ func (c *Command) choose(ctx context.Context, s selection) (*chosen, error) {
 	return ch, ch.permit()
 }
 
-// bpmUser is the user of jobs whose files belong to root, if there is such a user.
+// bpmUser is the user of jobs whose files belong to root, if /etc/passwd has such a user.
 const bpmUser = "vcap"
 
 // runAs returns the user of the process.
-func (c *chosen) runAs() (*user.User, error) {
+func (c *chosen) runAs() (accounts.User, error) {
+	uid := c.owner
 	switch {
 	case c.process.Unsafe.Privileged:
-		return user.LookupId("0")
+		uid = 0
 	case c.owner == 0:
-		if u, err := user.Lookup(bpmUser); err == nil {
+		if u, err := new(accounts.Finder).User(bpmUser); err == nil {
 			return u, nil
 		}
 	}
-	u, err := user.LookupId(strconv.FormatUint(uint64(c.owner), 10))
+	finder := accounts.Finder{Most: 1}
+	u, err := finder.UserID(uid)
 	if err != nil {
-		return nil, fmt.Errorf("the owner of %s: %w", c.place.File(), err)
+		return u, fmt.Errorf("the owner of %s: %w", c.place.File(), err)
 	}
 	return u, nil
 }
@@ -151,26 +154,31 @@ func (c *chosen) spec() (spec.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, identify(&s, u)
+	s.UID, s.GID = u.UID, u.GID
+	s.Groups, err = groupsOf(&u)
+	return s, err
 }
 
-// identify enters a user into a specification.
-func identify(s *spec.Spec, u *user.User) error {
-	groups, err := u.GroupIds()
-	if err != nil {
-		return fmt.Errorf("groups of user %s: %w", u.Username, err)
+// groupsOf returns the groups of a user. For a user of /etc/passwd they are those of /etc/group, so
+// that the jobs of the system wait for no directory service.
+func groupsOf(u *accounts.User) ([]uint32, error) {
+	if _, err := new(accounts.Finder).User(u.Name); err != nil {
+		return accounts.GroupsOf(u.Name)
 	}
-	ids := append([]string{u.Uid, u.Gid}, groups...)
-	numbers := make([]uint32, len(ids))
+	local := user.User{Username: u.Name, Gid: strconv.FormatUint(uint64(u.GID), 10)}
+	ids, err := local.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("groups of user %s: %w", u.Name, err)
+	}
+	groups := make([]uint32, len(ids))
 	for i, id := range ids {
 		n, err := strconv.ParseUint(id, 10, 32)
 		if err != nil {
-			return fmt.Errorf("user %s: %w", u.Username, err)
+			return nil, fmt.Errorf("groups of user %s: %w", u.Name, err)
 		}
-		numbers[i] = uint32(n)
+		groups[i] = uint32(n)
 	}
-	s.UID, s.GID, s.Groups = numbers[0], numbers[1], numbers[2:]
-	return nil
+	return groups, nil
 }
 
 // environment returns the variables of a process: those that every process has, and those of the

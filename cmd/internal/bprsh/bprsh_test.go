@@ -10,7 +10,9 @@ import (
 
 	"bproc/cmd/internal/bpsh"
 	"bproc/cmd/internal/terminal"
+	"bproc/internal/accounts"
 	"bproc/internal/client"
+	"bproc/internal/fakegetent"
 	"bproc/internal/manpage"
 )
 
@@ -98,20 +100,6 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-func TestParseUser(t *testing.T) {
-	for line, want := range map[string]user{
-		"bob:x:1000:1001:Bob:/home/bob:/bin/zsh\n": {"bob", 1000, 1001, "/home/bob", "/bin/zsh"},
-		"bob:x:1000:1001:::":                       {"bob", 1000, 1001, "/", "/bin/sh"},
-		"bob:x:1000:1001::":                        {},
-		"bob:x:-1:1001:::":                         {},
-		"+::::::":                                  {},
-	} {
-		if got, _ := parseUser(line); got != want {
-			t.Errorf("%q: got %+v, want %+v", line, got, want)
-		}
-	}
-}
-
 // TestHome begins in the home directory, which not all nodes need have.
 func TestHome(t *testing.T) {
 	sh := &bpsh.Shell{Client: new(client.Client), Stdin: strings.NewReader("")}
@@ -119,8 +107,8 @@ func TestHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u := caller(); a.Cmd.Dir != u.home || !a.Cmd.DirOptional {
-		t.Errorf("got directory %q, optional: %v, want %q", a.Cmd.Dir, a.Cmd.DirOptional, u.home)
+	if u := caller(); a.Cmd.Dir != u.Home || !a.Cmd.DirOptional {
+		t.Errorf("got directory %q, optional: %v, want %q", a.Cmd.Dir, a.Cmd.DirOptional, u.Home)
 	}
 }
 
@@ -149,5 +137,17 @@ func TestOnTerminal(t *testing.T) {
 		if got := tt.o.onTerminal(sh); got != tt.want || stderr.String() != "" {
 			t.Errorf("%+v: got %v and %q", tt.o, got, stderr.String())
 		}
+	}
+}
+
+// TestWhose looks for users of a directory service.
+func TestWhose(t *testing.T) {
+	fakegetent.Install(t, "[ $3 = alice ] && echo alice:x:$(id -u):7::/home/alice:/bin/zsh || exit 2")
+	want := accounts.User{Name: "alice", UID: uint32(os.Getuid()), GID: 7, Home: "/home/alice", Shell: "/bin/zsh"}
+	if got, err := whose("alice"); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if _, err := whose("no/user"); err == nil || err.Error() != "user no/user is not known here" {
+		t.Errorf("got %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"bproc/cmd/internal/bpsh"
 	"bproc/cmd/internal/release"
 	"bproc/cmd/internal/terminal"
+	"bproc/internal/accounts"
 	"bproc/internal/client"
 )
 
@@ -57,8 +58,8 @@ func agent(ctx context.Context, sh *bpsh.Shell, o *options) (*bpsh.Agent, error)
 	}
 	onTerminal := o.onTerminal(sh)
 	cmd := sh.Client.Command(nodes[0], "")
-	cmd.Path, cmd.Args = u.shell, shellArgs(u.shell, o.words)
-	cmd.Dir, cmd.DirOptional, cmd.Env = u.home, true, u.environment(o, onTerminal)
+	cmd.Path, cmd.Args = u.Shell, shellArgs(u.Shell, o.words)
+	cmd.Dir, cmd.DirOptional, cmd.Env = u.Home, true, o.environment(&u, onTerminal)
 	if onTerminal && nodes[0] != client.FrontEnd { // there, the command is at the user's own
 		cmd.Terminal = new(client.Terminal)
 	}
@@ -66,21 +67,21 @@ func agent(ctx context.Context, sh *bpsh.Shell, o *options) (*bpsh.Agent, error)
 }
 
 // whose returns the user of the command, and changes this process to that user.
-func whose(name string) (user, error) {
+func whose(name string) (accounts.User, error) {
 	u := caller()
-	if name == "" || name == u.name {
+	if name == "" || name == u.Name {
 		return u, nil
 	}
-	other, err := lookUp(name, -1)
+	other, err := finder().User(name)
 	switch {
 	case err != nil:
-		return user{}, err
-	case other.uid == u.uid:
+		return accounts.User{}, err
+	case other.UID == u.UID:
 		return other, nil
 	case os.Geteuid() != 0:
-		return user{}, fmt.Errorf("-l %s: only root may run commands as other users", name)
+		return accounts.User{}, fmt.Errorf("-l %s: only root may run commands as other users", name)
 	}
-	return other, other.become()
+	return other, become(&other)
 }
 
 // shellArgs returns the arguments of a shell that executes a command or, without one, of a login

@@ -1,45 +1,46 @@
 package bpstat
 
 import (
-	"os/user"
 	"strconv"
+
+	"bproc/internal/accounts"
 )
 
 // Owners names users and groups, and looks each up once.
 type Owners struct {
+	finder        *accounts.Finder
 	users, groups map[uint32]string
 }
 
+// mostLookups bounds how often getent is executed for owners that the files do not name.
+const mostLookups = 64
+
 // User returns the name of a user, or #UID.
 func (o *Owners) User(uid uint32) string {
-	return lookup(&o.users, uid, func(id string) (string, error) {
-		u, err := user.LookupId(id)
-		if err != nil {
-			return "", err
-		}
-		return u.Username, nil
+	return o.lookup(&o.users, uid, func() (string, error) {
+		u, err := o.finder.UserID(uid)
+		return u.Name, err
 	})
 }
 
 // Group returns the name of a group, or #GID.
 func (o *Owners) Group(gid uint32) string {
-	return lookup(&o.groups, gid, func(id string) (string, error) {
-		g, err := user.LookupGroupId(id)
-		if err != nil {
-			return "", err
-		}
-		return g.Name, nil
+	return o.lookup(&o.groups, gid, func() (string, error) {
+		g, err := o.finder.GroupID(gid)
+		return g.Name, err
 	})
 }
 
-func lookup(known *map[uint32]string, id uint32, find func(string) (string, error)) string {
+func (o *Owners) lookup(known *map[uint32]string, id uint32, find func() (string, error)) string {
 	if name, ok := (*known)[id]; ok {
 		return name
 	}
-	number := strconv.FormatUint(uint64(id), 10)
-	name, err := find(number)
+	if o.finder == nil {
+		o.finder = &accounts.Finder{Most: mostLookups}
+	}
+	name, err := find()
 	if err != nil {
-		name = "#" + number
+		name = "#" + strconv.FormatUint(uint64(id), 10)
 	}
 	if *known == nil {
 		*known = map[uint32]string{}
