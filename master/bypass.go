@@ -93,8 +93,6 @@ func (c *clientConn) bypass(ctx context.Context, m *wire.Bypass) error {
 	if errno != 0 || s == nil {
 		return c.failed(wire.StageNode, unix.EHOSTDOWN, "")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, bypassTime, fmt.Errorf("the node does not connect: %w", unix.ETIMEDOUT))
-	defer cancel()
 	waiting, here := c.whileHere(ctx, bypassTime)
 	end, err := c.m.bypasses.open(waiting, s, &wire.OpenBypass{PID: m.PID, Launch: m.Launch, UID: c.who.UID})
 	here()
@@ -125,7 +123,7 @@ func (b *bypasses) open(ctx context.Context, s *slaveConn, m *wire.OpenBypass) (
 	case end := <-w.came:
 		return end, nil
 	case <-ctx.Done():
-		return link.BypassEnd{}, context.Cause(ctx)
+		return link.BypassEnd{}, fmt.Errorf("the node does not connect: %w", unix.ETIMEDOUT)
 	}
 }
 

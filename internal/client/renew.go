@@ -236,27 +236,17 @@ func reportOver(conn *os.File) *wire.Ended {
 	if conn.SetDeadline(time.Now().Add(whyTime)) != nil {
 		return nil
 	}
-	var header [wire.HeaderSize]byte
-	for {
-		if _, err := io.ReadFull(conn, header[:]); err != nil {
-			return nil
-		}
-		h, err := wire.ParseHeader(header[:])
+	both := [2]bool{true, true}
+	f := frames{stream: both, due: both}
+	buffer := make([]byte, wire.HeaderSize+wire.MaxData)
+	for f.ended == nil {
+		n, err := conn.Read(buffer)
 		if err != nil {
 			return nil
 		}
-		payload := make([]byte, h.Length)
-		if _, err := io.ReadFull(conn, payload); err != nil {
+		if _, err := f.take(nil, buffer[:n]); err != nil {
 			return nil
 		}
-		if h.Type != wire.TypeEnded {
-			continue // of the outputs
-		}
-		m, err := wire.Decode(h, payload)
-		if err != nil {
-			return nil
-		}
-		ended, _ := m.(*wire.Ended)
-		return ended
 	}
+	return f.ended
 }

@@ -286,12 +286,13 @@ func TestOnePipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh := bpsh.Shell{Client: &m.Client, Stdin: strings.NewReader(""), Stdout: client.NewFile(to), Stderr: client.NewFile(os.NewFile(uintptr(other), "stderr"))}
+	again := os.NewFile(uintptr(other), "stderr")
+	sh := bpsh.Shell{Client: &m.Client, Stdin: strings.NewReader(""), Stdout: client.NewFile(to), Stderr: client.NewFile(again)}
 	if code := sh.Main(t.Context(), []string{"-L", "--tasks-per-node", "8", "3", "cmd"}); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	to.Close()
-	unix.Close(other)
+	again.Close()
 	for line := range strings.Lines(<-text) {
 		if line != "error\n" && line != strings.Repeat("o", 600)+"\n" {
 			t.Fatalf("got the line %.40q", line)

@@ -279,6 +279,7 @@ type silentFile struct {
 func (f *silentFile) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	return f, 0, 0
 }
+
 func (f *silentFile) Flush(context.Context, fs.FileHandle) syscall.Errno { return f.silent.holdUp() }
 
 // userVariable is the environment variable with the socket for which a process is a user with a file

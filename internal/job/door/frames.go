@@ -63,14 +63,8 @@ func receive(conn *net.UnixConn, into any) (files []*os.File, err error) {
 	if err == nil && oobn > 0 {
 		files, err = rights(oob[:oobn])
 	}
-	switch {
-	case err != nil:
-	case n == 0:
-		err = io.EOF
-	case flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0:
-		err = errTooLong
-	default:
-		err = json.Unmarshal(text[:n], into)
+	if err == nil {
+		err = parse(text[:n], flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) == 0, into)
 	}
 	if err != nil {
 		closeAll(files)
@@ -83,15 +77,21 @@ func receive(conn *net.UnixConn, into any) (files []*os.File, err error) {
 func receiveText(conn *net.UnixConn, into any) error {
 	text := make([]byte, maxPacket)
 	n, _, flags, _, err := conn.ReadMsgUnix(text, nil)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case n == 0:
+	}
+	return parse(text[:n], flags&unix.MSG_TRUNC == 0, into)
+}
+
+// parse parses a packet. An empty one says that the peer has closed the connection.
+func parse(text []byte, whole bool, into any) error {
+	switch {
+	case len(text) == 0:
 		return io.EOF
-	case flags&unix.MSG_TRUNC != 0:
+	case !whole:
 		return errTooLong
 	}
-	return json.Unmarshal(text[:n], into)
+	return json.Unmarshal(text, into)
 }
 
 // peek is receiveText for a packet that stays.
@@ -105,17 +105,16 @@ func peek(conn *net.UnixConn, into any) error {
 		n, _, err = unix.Recvfrom(int(fd), text, unix.MSG_PEEK|unix.MSG_TRUNC)
 		return !errors.Is(err, unix.EAGAIN)
 	})
-	switch {
-	case waitErr != nil:
-		return fmt.Errorf("request: %w", waitErr)
-	case err != nil:
-		return fmt.Errorf("request: %w", err)
-	case n == 0:
-		return fmt.Errorf("request: %w", io.EOF)
-	case n > len(text):
-		return fmt.Errorf("request: %w", errTooLong)
+	if waitErr != nil {
+		err = waitErr
 	}
-	return json.Unmarshal(text[:n], into)
+	if err == nil {
+		err = parse(text[:min(n, len(text))], n <= len(text), into)
+	}
+	if err != nil {
+		return fmt.Errorf("request: %w", err)
+	}
+	return nil
 }
 
 // rights returns the files of a control message.
