@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -132,12 +133,17 @@ func (m *Master) addGhost(conn net.Conn) {
 	m.cond.Broadcast()
 }
 
+// ghostTime bounds how long a ghost takes to start. One whose client has ended it never does.
+const ghostTime = 20 * time.Second
+
 // End ends a ghost, unless it was ended before.
 func (m *Master) End(pid wire.PID, status wire.Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	until := time.Now().Add(ghostTime)
+	defer time.AfterFunc(ghostTime, m.cond.Broadcast).Stop()
 	ghost, came := m.ghosts[pid]
-	for !came {
+	for !came && time.Now().Before(until) {
 		m.cond.Wait()
 		ghost, came = m.ghosts[pid]
 	}

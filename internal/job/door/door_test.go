@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/job/door"
+	"bproc/test/limit"
 )
 
 // serve starts a service, and returns its socket. Stop ends it.
@@ -65,13 +66,13 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(userVariable) != "":
 		beUser(os.Getenv(userVariable), os.Getenv("DOOR_TEST_FILE"))
-		os.Exit(0)
 	case script == "":
-		os.Exit(m.Run())
+		limit.Tests(m) // keeps the exit code for the caller of TestMain
 	case !door.Enter():
-		os.Exit(1)
+		unix.Exit(1)
+	default:
+		unix.Exit(runScript(script))
 	}
-	os.Exit(runScript(script))
 }
 
 // runScript runs a script, to which it passes signals, and returns its exit code.

@@ -26,7 +26,7 @@ func Enter() bool {
 	if os.Getenv(connectionVariable) == "" {
 		return true
 	}
-	os.Unsetenv(connectionVariable)
+	_ = os.Unsetenv(connectionVariable) // its name is valid
 	f := os.NewFile(connection, "connection of a user")
 	c, err := net.FileConn(f)
 	f.Close()
