@@ -156,3 +156,24 @@ func TestSizeWhileStarting(t *testing.T) {
 		t.Errorf("got sizes %#x, want %#x", got, want)
 	}
 }
+
+// TestTerminalWithoutCommand: that is a login shell.
+func TestTerminalWithoutCommand(t *testing.T) {
+	for shell, want := range map[string]string{"/opt/fish": "/opt/fish [-fish]", "": "/bin/sh [-sh]"} {
+		got := make(chan string, 1)
+		m := fakemaster.Start(t, onRun(func(c *fakemaster.Conn, r *wire.Run) {
+			got <- fmt.Sprint(r.Command.Path, " ", r.Command.Argv)
+			c.Started()
+			c.End(0)
+		}))
+		cmd := command(t, m, "-T", "3")
+		cmd.Env = append(cmd.Env, "SHELL="+shell)
+		if err := cmd.Run(); err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := <-got; got != want {
+			t.Errorf("SHELL=%s: got %s, want %s", shell, got, want)
+		}
+	}
+}

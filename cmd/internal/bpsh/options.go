@@ -1,8 +1,11 @@
 package bpsh
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"path"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,6 +37,7 @@ type options struct {
 	procfs     bool
 	terminal   bool
 	login      string
+	shell      string // executed instead of the first of argv, if it is set
 	version    bool
 	help       bool
 
@@ -123,10 +127,15 @@ func (o *options) operands(args []string) error {
 	case given == 0:
 		o.nodes, args = args[0], args[1:]
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) > 0:
+		o.argv = args
+	case o.terminal:
+		o.shell = cmp.Or(os.Getenv("SHELL"), "/bin/sh")
+		o.argv = []string{"-" + path.Base(o.shell)} // a login shell
+	default:
 		return errors.New("no command given; --help says how")
 	}
-	o.argv = args
 	return o.consistent()
 }
 

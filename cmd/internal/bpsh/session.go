@@ -1,6 +1,7 @@
 package bpsh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -65,6 +66,7 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 	for _, place := range places {
 		node := place.node
 		cmd := sh.Client.Command(node, o.argv[0], o.argv[1:]...)
+		cmd.Path = cmp.Or(o.shell, cmd.Path)
 		cmd.Env = env.of(place)
 		cmd.Dir, cmd.HangUp, cmd.View, cmd.Report = o.dir, true, o.procfs, o.time || o.json
 		j := &job{task: place, cmd: cmd, outlet: out.open(place), done: make(chan struct{})}
