@@ -44,10 +44,15 @@ func (c *Command) request(p place.Process, do func(*Command) error) error {
 	if err != nil {
 		return err
 	}
+	return c.perform(lock, do)
+}
+
+// perform carries out a request, and releases its lock.
+func (c *Command) perform(lock *place.Lock, do func(*Command) error) error {
 	var said bytes.Buffer
 	quiet := *c
 	quiet.Stderr = &said
-	err = do(&quiet)
+	err := do(&quiet)
 	lock.Close()
 	_, _ = said.WriteTo(c.Stderr) // there is no better place to report an error
 	return err

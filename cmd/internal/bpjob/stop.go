@@ -2,8 +2,10 @@ package bpjob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +35,46 @@ func (c *Command) stop(ctx context.Context, s selection) error {
 	if err := known(p); err != nil {
 		return err
 	}
-	return c.request(p, func(c *Command) error { return c.end(ctx, p) })
+	lock, err := p.TryRequest()
+	ended := false
+	if errors.Is(err, unix.EAGAIN) {
+		lock, ended, err = endStart(p)
+	}
+	if err != nil {
+		return err
+	}
+	return c.perform(lock, func(c *Command) error {
+		if alive, err := p.Supervised(); ended && err == nil && !alive {
+			return nil
+		}
+		return c.end(ctx, p)
+	})
+}
+
+// endStart waits until no other request for a process is under way, and ends each start that one of
+// them makes meanwhile: a start may take long. It reports whether there was one.
+func endStart(p place.Process) (lock *place.Lock, ended bool, err error) {
+	came := make(chan struct{})
+	var ending sync.WaitGroup
+	ending.Go(func() {
+		for asked := 0; ; {
+			r, alive, err := lookAt(p)
+			if err == nil && alive && r.State == life.Starting && r.Supervisor != asked {
+				if sent, err := signalSupervisor(p, r, unix.SIGTERM); err == nil && sent {
+					asked, ended = r.Supervisor, true
+				}
+			}
+			select {
+			case <-came:
+				return
+			case <-time.After(look):
+			}
+		}
+	})
+	lock, err = p.Request()
+	close(came)
+	ending.Wait()
+	return lock, ended, err
 }
 
 func (c *Command) restartCommand() *cobra.Command {

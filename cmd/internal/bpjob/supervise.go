@@ -100,6 +100,8 @@ func (c *Command) supervise(ctx context.Context, sel selection, tell func(report
 		switch {
 		case r.State == life.Running:
 			tell(report{Running: true})
+		case r.State == life.Stopped:
+			tell(report{Error: fmt.Sprintf("process %v: stopped during its start", ch.place)})
 		case !r.State.Active():
 			tell(report{Error: why(ch.place, r)})
 		}

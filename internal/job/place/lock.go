@@ -16,20 +16,23 @@ type Lock struct{ file *os.File }
 func (l *Lock) Close() error { return l.file.Close() }
 
 // Supervise waits until the process has no supervisor, and becomes its supervisor.
-func (p Process) Supervise() (*Lock, error) { return p.lock("lock") }
+func (p Process) Supervise() (*Lock, error) { return p.lock("lock", unix.F_OFD_SETLKW) }
 
 // Request waits until no other request for the process is under way.
-func (p Process) Request() (*Lock, error) { return p.lock("request") }
+func (p Process) Request() (*Lock, error) { return p.lock("request", unix.F_OFD_SETLKW) }
+
+// TryRequest is Request without waiting. It returns EAGAIN if there is another request.
+func (p Process) TryRequest() (*Lock, error) { return p.lock("request", unix.F_OFD_SETLK) }
 
 func whole(kind int16) *unix.Flock_t { return &unix.Flock_t{Type: kind, Whence: io.SeekStart} }
 
-func (p Process) lock(suffix string) (*Lock, error) {
+func (p Process) lock(suffix string, command int) (*Lock, error) {
 	if err := os.MkdirAll(p.runDir(), 0o755); err != nil {
 		return nil, fmt.Errorf("lock of process %v: %w", p, err)
 	}
 	f, err := openLock(p.file(suffix))
 	if err == nil {
-		err = take(f, unix.F_OFD_SETLKW, unix.F_WRLCK)
+		err = take(f, command, unix.F_WRLCK)
 	}
 	if err != nil {
 		f.Close()
