@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/hosts"
 	"bproc/master/core"
 	"bproc/master/nodeup"
 	"bproc/wire"
@@ -31,6 +32,7 @@ func (c Config) scripts() nodeup.Config {
 // setUp has a node set up. If there is nothing to be done, it returns the input that follows at
 // once.
 func (m *Master) setUp(o core.SetUp) core.Input {
+	o.Addr = hosts.Address(o.Addr)
 	if m.nodes.SetUp(nodeup.Job(o)) {
 		return nil
 	}

@@ -18,7 +18,7 @@ var table = nodeset.Table{
 	Nodes: []wire.Node{
 		{ID: 0, Name: "alpha", State: "up", Addr: "10.0.0.10:4000", Arch: "amd64", Kernel: "6.10.1-13-amd64", CPUs: 128, Cores: 64, Sockets: 2, Memory: 64 << 30, GPUs: 2, Labels: []string{"gpu", "rack=4"}},
 		{ID: 1, Name: "rack-3", State: "up", Addr: "[fd00::1]:4000", Arch: "arm64", Kernel: "6.9.0", CPUs: 8, Cores: 8, Sockets: 1, Memory: 32 << 30, Labels: []string{"old", "rack=10", "weight=1.5"}},
-		{ID: 2, Name: "down", State: "down"},
+		{ID: 2, Name: "up", State: "down"},
 		{ID: 5, Name: "notebook", State: "drained", Addr: "10.0.0.15:4000", Labels: []string{"gpu", "os=b12"}},
 		{ID: 7, Name: "eta", State: "up", Addr: "[::ffff:10.0.0.17]:4000"},
 	},
@@ -293,8 +293,8 @@ func TestOwnAttributes(t *testing.T) {
 
 func TestIsNameOf(t *testing.T) {
 	for name, want := range map[string]bool{
-		"alpha": true, "rack-3": true, "n7.example.org": true, "up": true, "7": true, "n7": true, ".7": true,
-		"n5": false, "5": false, "all": false, "a&b": false, "a,b": false, "!a": false, "0-7": false, "tag:a": false, "self": false, "": false,
+		"alpha": true, "rack-3": true, "n7.example.org": true, "maint": true, "7": true, "n7": true, ".7": true,
+		"n5": false, "5": false, "all": false, "a&b": false, "a,b": false, "!a": false, "0-7": false, "tag:a": false, "self": false, "": false, "up": false, "notdown": false, "allup": false, "allnotdown": false,
 	} {
 		if got := nodeset.IsNameOf(name, 7); got != want {
 			t.Errorf("%q: got %t, want %t", name, got, want)

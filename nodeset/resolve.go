@@ -51,16 +51,16 @@ func (s Set) Numbers() (ids []wire.NodeID, ok bool) {
 	return ids, true
 }
 
-// IsNameOf reports whether a node with this number can be called by a name: n7 is number 7, whatever
-// the name of that node is.
+// IsNameOf reports whether a node with this number can be called by a name: n7 is number 7, and up a
+// state, whatever the name of that node is.
 func IsNameOf(name string, id wire.NodeID) bool {
 	set, err := Parse(name)
 	if err != nil || len(set.terms) != 1 {
 		return false
 	}
 	n, isNumber := set.terms[0].(number)
-	_, isWord := set.terms[0].(word)
-	return isWord || isNumber && wire.NodeID(n) == id
+	w, isWord := set.terms[0].(word)
+	return isWord && !w.isState() || isNumber && wire.NodeID(n) == id
 }
 
 // Resolve returns the nodes that the set means.
@@ -177,14 +177,24 @@ func (c compared) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	}), nil
 }
 
-// pick takes a word for a name before it takes it for a state. The state must exist, so that a
-// misspelt name does not turn into all the nodes that are not in state "ebook7".
+// isState reports whether a word means nodes in a state that every cluster has, or not in it. No machine
+// can change that by what it calls itself.
+func (w word) isState() bool {
+	rest := strings.TrimPrefix(string(w), "all")
+	return states[rest] || states[strings.TrimPrefix(rest, "not")]
+}
+
+// pick takes a word for a name before it takes it for a state of an administrator. That must exist, so
+// that a misspelt name does not turn into all the nodes that are not in state "ebook7".
 func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
-	named := t.named(w)
+	var named []wire.NodeID
+	if !w.isState() {
+		named = t.named(w)
+	}
 	switch {
 	case len(named) > 0:
 		return append(ids, named...), nil
-	case string(w) == t.Host:
+	case string(w) == t.Host && !w.isState():
 		return append(ids, wire.FrontEnd), nil
 	}
 	rest := strings.TrimPrefix(string(w), "all")

@@ -42,6 +42,7 @@ type flags struct {
 	check               bool
 	level               slog.Level
 	changed             func(name string) bool
+	found               bool // the file with the configuration was there
 }
 
 // load reads the configuration, which the command line overrides.
@@ -49,7 +50,8 @@ func (f *flags) load() (master.Config, error) {
 	cfg := master.DefaultConfig()
 	cfg.Release, cfg.Record = release.Version(), f.record
 	err := cfg.ReadFile(f.file)
-	if errors.Is(err, fs.ErrNotExist) && !f.changed("config") {
+	f.found = f.found || err == nil
+	if errors.Is(err, fs.ErrNotExist) && !f.changed("config") && !f.found {
 		err = nil
 	}
 	if f.changed("listen") {
@@ -106,6 +108,7 @@ func command() *cobra.Command {
 
 // run serves until a signal comes.
 func run(cfg master.Config, f *flags) error {
+	unix.Umask(0o022) // whatever the caller's is: users reach the socket through the directory
 	exe, err := os.Executable()
 	if err != nil {
 		return err

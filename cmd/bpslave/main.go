@@ -77,6 +77,7 @@ func command() *cobra.Command {
 			if cfg.Master, err = masterOf(args, configFile); err != nil {
 				return err
 			}
+			unix.Umask(0o022) // whatever the caller's is: users reach sockets through the directory
 			exe, err := os.Executable()
 			if err != nil {
 				return err

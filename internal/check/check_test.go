@@ -67,6 +67,7 @@ func sound(t *testing.T) *machine {
 		Capabilities: func(string) (uint64, error) { return 1 << unix.CAP_SYS_ADMIN, nil },
 		BuiltAs:      func(string) (string, error) { return release, nil },
 		Resolve:      func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil },
+		Accepts:      func(context.Context, string, *link.Identity) error { return nil },
 		Identity:     func(string) (*link.Identity, error) { return new(link.Identity), nil },
 		FrontEnd:     func(string) (string, string, error) { return ":2223", "/var/lib/bproc/master", nil },
 	}
@@ -274,6 +275,16 @@ var faults = []fault{
 	{"no route", check.Node, func(m *machine) { m.silent(unix.EHOSTUNREACH) }, "master", check.Fail, "no route", "network"},
 	{"firewall", check.Node, func(m *machine) { m.silent(os.ErrDeadlineExceeded) }, "master", check.Fail, "timeout", "open TCP port 2223"},
 	{"other master", check.Node, func(m *machine) { m.silent(link.ErrOtherMaster) }, "master", check.Fail, "not the master", "join again"},
+	{"revoked", check.Node, func(m *machine) {
+		m.Accepts = func(context.Context, string, *link.Identity) error {
+			return &link.RefusedError{Reason: "unknown", Rejoin: true}
+		}
+	}, "master", check.Fail, "refused: unknown", "bpctl enroll"},
+	{"set down", check.Node, func(m *machine) {
+		m.Accepts = func(context.Context, string, *link.Identity) error {
+			return &link.RefusedError{Reason: "is set down", Later: true}
+		}
+	}, "master", check.Warn, "is set down", "bpstat"},
 	{"old protocol", check.Node, func(m *machine) { m.answers(link.About{Version: wire.MinVersion - 1, Release: "v0.1.0"}) }, "protocol", check.Fail, "speaks versions", "v0.1.0"},
 	{"other release", check.Node, func(m *machine) {
 		m.answers(link.About{Version: wire.Version, MinVersion: wire.MinVersion, Release: "v1.1.0"})

@@ -44,6 +44,7 @@ type Probes struct {
 	Resolve      func(context.Context, string) ([]string, error)
 	Connect      func(path string) error // whether a process listens on a unix socket
 	Inquire      func(ctx context.Context, addr string, id *link.Identity) (*link.About, error)
+	Accepts      func(ctx context.Context, addr string, id *link.Identity) error
 	Identity     func(dir string) (*link.Identity, error)
 	// FrontEnd reads the configuration of a front end: TCP address and state directory.
 	FrontEnd func(path string) (listen, state string, err error)
@@ -64,6 +65,7 @@ func RealProbes() Probes {
 		Resolve:      net.DefaultResolver.LookupHost,
 		Connect:      connect,
 		Inquire:      link.Inquire,
+		Accepts:      accepts,
 		Identity:     link.OpenIdentity,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -16,8 +17,8 @@ import (
 	"bproc/wire/link"
 )
 
-// askTime bounds a request to a master.
-const askTime = 5 * time.Second
+// askTime bounds a request to a master, or to the DNS, of which some servers may not answer.
+const askTime = 16 * time.Second
 
 // maxAhead is the clock difference beyond which times of remote processes are misleading.
 const maxAhead = 2 * time.Second
@@ -121,7 +122,25 @@ func reachable(ctx context.Context, s *subject) Result {
 	} else if err != nil {
 		return failed(err, unreachable(err, port))
 	}
+	if id, err := s.identity(); err == nil {
+		ctx, cancel := context.WithTimeoutCause(ctx, askTime, errSilent)
+		defer cancel()
+		var refused *link.RefusedError
+		switch err := s.Accepts(ctx, net.JoinHostPort(host, port), id); {
+		case errors.As(err, &refused) && refused.Rejoin:
+			return failed(err, "enrol the node again: make a token with bpctl enroll on the front end, and start bpslave with it")
+		case errors.As(err, &refused):
+			return warn(refused.Error(), "it may be meant so: bpstat -l on the front end shows the node")
+		case err != nil:
+			return failed(err, unreachable(err, port))
+		}
+	}
 	return ok("answers on port %s", port)
+}
+
+// accepts asks the master whether it accepts an identity.
+func accepts(ctx context.Context, addr string, id *link.Identity) error {
+	return link.Check(ctx, link.DialConfig{Addr: addr, Identity: id, Log: slog.New(slog.DiscardHandler)})
 }
 
 // unreachable returns the remedy for a master that does not answer.

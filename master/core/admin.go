@@ -147,7 +147,7 @@ func (t *settings) kept(c *Core, err error) {
 	}
 	for i := range t.list {
 		if errno := t.list[i].end(c, err); errno != 0 {
-			t.failed = append(t.failed, wire.NodeFailed{ID: t.list[i].n.ID, Errno: uint32(errno)})
+			t.failed = append(t.failed, wire.NodeFailed{ID: t.list[i].n.ID, Errno: uint32(errno), Text: err.Error()})
 		}
 	}
 	c.emit(Reply{t.client, &wire.NodesSet{Failed: t.failed}})
@@ -165,6 +165,8 @@ func (c *Core) setState(n *node, state nodeState) {
 		c.bringUp(n)
 	case n.serves():
 		c.become(n, state, "")
+	case state != stateDown:
+		c.comeBack(n, state)
 	case n.state != stateDown:
 		c.become(n, stateDown, "")
 	}

@@ -43,7 +43,7 @@ func (c *Core) joinLine(in Join, away func(*node) bool) {
 	if n.Key != "" {
 		n.Trust = trustLimited // the trust was the former machine's
 	}
-	n.Key, n.Name = in.Identity, cmp.Or(n.Name, name)
+	n.Key, n.Name = in.Identity, cmp.Or(n.named, in.Name, n.Name, in.Host)
 	n.joinedAt, n.joinedFrom = c.clock, in.Addr
 	lines := []*node{n}
 	if j.former = c.giveHome(n); j.former != nil {

@@ -31,6 +31,7 @@ type node struct {
 	Settled settled `json:",omitzero"`
 
 	addr        string // address from which it joins, as the configuration says; empty: any
+	named       string // name in the configuration; empty: none
 	known       bool   // it is in the store
 	state       nodeState
 	reason      string // why it is in this state; empty: nothing to say
@@ -98,7 +99,7 @@ func loadNodes(records map[string][]byte, configured []Named, rights Rights, now
 func (t *nodeTable) configure(configured []Named, now time.Time) {
 	named := map[wire.NodeID]bool{}
 	for _, n := range t.byID {
-		n.addr = ""
+		n.named, n.addr = "", ""
 	}
 	for _, c := range configured {
 		named[c.ID] = true
@@ -107,7 +108,7 @@ func (t *nodeTable) configure(configured []Named, now time.Time) {
 			n = t.newNode(c.ID)
 			t.insert(n, now)
 		}
-		n.Name, n.addr = cmp.Or(c.Name, n.Name), c.Addr
+		n.Name, n.named, n.addr = cmp.Or(c.Name, n.Name), c.Name, c.Addr
 		if !n.known {
 			n.Mode, n.UID, n.GID = t.rights.Mode, t.rights.UID, t.rights.GID
 		}

@@ -250,3 +250,21 @@ func TestDrainedIsNoState(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinWithName: the name of a token counts before the one that a node has, and that before the
+// host's.
+func TestJoinWithName(t *testing.T) {
+	s := scriptWith(t, Config{})
+	for _, join := range []struct{ key, name, host, as string }{
+		{"a", "", "host", "host"},
+		{"b", "db1", "host", "db1"},
+		{"c", "", "other", "db1"},
+		{"d", "db2", "other", "db2"},
+	} {
+		s.sent = nil
+		s.do(func() { s.core.joinLine(Join{Identity: join.key, Want: 0, Name: join.name, Host: join.host}, func(*node) bool { return true }) })
+		if n, err := s.joinedAs(); err != nil || n.ID != 0 || n.Name != join.as {
+			t.Errorf("%s: got %+v, %v, want name %q", join.key, n, err, join.as)
+		}
+	}
+}

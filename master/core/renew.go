@@ -21,10 +21,11 @@ type renewal struct {
 const renewAgain = 10
 
 // due reports whether a certificate must be renewed: a third of its life is left, or it lives
-// longer than certificates that are made now.
+// longer than certificates that are made now. If it is not valid yet the clock is behind: a new
+// certificate would expire before this one, perhaps as soon as the clock is set.
 func (v Validity) due(now time.Time, life time.Duration) bool {
 	left := v.Until.Sub(now)
-	return left <= v.Until.Sub(v.From)/3 || left > life+time.Minute
+	return left <= v.Until.Sub(v.From)/3 || left > life+time.Minute && !now.Before(v.From)
 }
 
 // certificates has a slave renew its certificate in time. It reports whether the certificate is

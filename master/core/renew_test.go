@@ -89,3 +89,11 @@ func TestCertificateUnasked(t *testing.T) {
 		})
 	}
 }
+
+// TestClockIsBehind: a certificate that is not valid yet says that the clock is, and one that is made
+// now might have expired when the clock is set.
+func TestClockIsBehind(t *testing.T) {
+	s := certificateScript(t, 150*time.Second)
+	s.step(NodeHealed{s.session("s0").id, Validity{s.now.Add(time.Hour), s.now.Add(2 * time.Hour)}})
+	s.says("10m")
+}

@@ -19,12 +19,26 @@ type settled struct {
 	Reason string `json:",omitempty"`
 }
 
+// anyBoot is the boot of a state that an administrator has set while the node was set down: it holds
+// for the boot in which the node comes back.
+const anyBoot = "any"
+
+// comeBack has a node that does not serve come back in a state that an administrator wants. Without a
+// state of its own it is set up.
+func (c *Core) comeBack(n *node, state nodeState) {
+	n.Settled = settled{Boot: anyBoot, State: state}
+	if state == stateUp || state == stateBoot {
+		n.Settled = settled{}
+	}
+	c.unkept[n.ID] = true
+}
+
 // arrives puts a node that has connected into its state.
 func (c *Core) arrives(n *node) {
 	switch {
 	case !n.serves():
 		c.become(n, stateDown, "")
-	case n.boot != "" && n.Settled.Boot == n.boot && n.Settled.State != "":
+	case n.Settled.State != "" && (n.Settled.Boot == anyBoot || n.boot != "" && n.Settled.Boot == n.boot):
 		c.become(n, n.Settled.State, n.Settled.Reason)
 	default:
 		c.bringUp(n)
@@ -92,9 +106,9 @@ func (c *Core) noteState(n *node) {
 }
 
 // unsettle has a node set up anew when it comes, because its processes were given up. A state that
-// an administrator has set stays.
+// an administrator has set stays; it has no reason.
 func (c *Core) unsettle(n *node) {
-	if n.Settled.State == stateUp || n.Settled.State == stateError {
+	if n.Settled.State == stateUp || n.Settled.State == stateError && n.Settled.Reason != "" {
 		n.Settled = settled{}
 		c.unkept[n.ID] = true
 	}

@@ -141,7 +141,7 @@ func (n *node) admits(who Caller, ends bool) (errno unix.Errno, why string) {
 		return unix.EHOSTDOWN, "it is in state " + string(n.state)
 	case use == useNobody:
 		return unix.EHOSTDOWN, ""
-	case n.Drain && (!ends || who.UID != 0):
+	case n.Drain && (who.UID != 0 || !ends && n.state != stateBoot): // root's commands may set it up
 		return unix.EHOSTDOWN, "it is drained: nothing new is started there until 'bpctl undrain'"
 	case use == useRoot && who.UID != 0:
 		return unix.EACCES, "permission denied: it is in state " + string(n.state) + ", and only root may start processes there"

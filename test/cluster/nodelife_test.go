@@ -26,7 +26,8 @@ const (
 )
 
 const setUpScript = `#!/bin/sh
-echo "node $1 is $NODE_NAME"
+set -e
+echo "node $1 is $NODE_NAME at $NODE_ADDR"
 bpsh $1 echo root may
 until test -e ` + goFile + `; do sleep 0.05; done
 test -e ` + fixedFile + ` && exit
@@ -165,7 +166,7 @@ func TestNodeLife(t *testing.T) {
 	l.fails(cluster.Alice, "bpsh: node 0: permission denied: it is in state boot, and only root may start processes there", "bpsh", "0", "true")
 	l.root("touch", goFile)
 	l.is("error", 0)
-	if log := followed(); !strings.Contains(log, "node 0 is n0\nroot may\nno disk in node 0\n") {
+	if log := followed(); !strings.Contains(log, "node 0 is n0 at 10.77.1.1\nroot may\nno disk in node 0\n") {
 		t.Errorf("bpctl log -f says %q", log)
 	}
 	l.fails(cluster.Alice, "bpsh: node 0: permission denied: it is in state error, and only root may start processes there", "bpsh", "0", "true")

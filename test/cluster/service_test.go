@@ -7,12 +7,15 @@ import (
 	"bproc/test/cluster"
 )
 
-// nameServer answers queries for the SRV record of _bproc._tcp.cluster.test with two ports; no
-// server listens on the first one. To other queries it answers that the name does not exist. It
-// ends with its standard input.
+// nameServer answers queries for the SRV record of _bproc._tcp.cluster.test with two ports, of which no
+// server listens on the first, and for front.cluster.test with the address that is its argument. To
+// other queries it answers that the name does not exist. At 127.0.0.2 it does not answer. It ends with
+// its standard input.
 const nameServer = `import os, socket, struct, sys, threading
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("127.0.0.1", 53))
+silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+silent.bind(("127.0.0.2", 53))
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()
 print("ready", flush=True)
 def name(text): return b"".join(bytes([len(l)]) + l.encode() for l in text.split(".")) + b"\0"
@@ -22,24 +25,33 @@ def record(priority, port):
 while True:
     q, peer = s.recvfrom(512)
     end = q.index(b"\0", 12) + 5
-    known = q[12:end].lower() == name("_bproc._tcp.cluster.test") + struct.pack(">HH", 33, 1)
-    answer = record(1, 2223) + record(0, 1) if known else b""
-    head = q[:2] + struct.pack(">HHHHH", 0x8580 if known else 0x8583, 1, 2 if known else 0, 0, 0)
-    s.sendto(head + q[12:end] + answer, peer)
+    answers = {
+        name("_bproc._tcp.cluster.test") + struct.pack(">HH", 33, 1): [record(1, 2223), record(0, 1)],
+        name("front.cluster.test") + struct.pack(">HH", 1, 1):
+            [b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 1, 4) + socket.inet_aton(sys.argv[1])],
+        name("front.cluster.test") + struct.pack(">HH", 28, 1): [],
+    }.get(q[12:end].lower())
+    head = q[:2] + struct.pack(">HHHHH", 0x8583 if answers is None else 0x8580, 1, len(answers or []), 0, 0)
+    s.sendto(head + q[12:end] + b"".join(answers or []), peer)
 `
 
 // TestMasterByService has a node find its master by an SRV record of the DNS, in the given domain
-// or its own, and by a file, and again with another master.
+// or its own, and by a file, and again with another master, and by a name of the DNS whose first
+// server does not answer.
 func TestMasterByService(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1, NoSlaves: true})
 	n := c.Nodes[0]
-	if err := n.WriteFile("/etc/resolv.conf", "nameserver 127.0.0.1\nsearch cluster.test\n", 0o644); err != nil {
-		t.Fatal(err)
+	resolver := func(first string) {
+		t.Helper()
+		if err := n.WriteFile("/etc/resolv.conf", first+"nameserver 127.0.0.1\nsearch cluster.test\n", 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
+	resolver("")
 	in, end := pipe(t)
 	defer end.Close()
-	server := n.Command(t.Context(), cluster.Root, "python3", "-c", nameServer)
+	server := n.Command(t.Context(), cluster.Root, "python3", "-c", nameServer, c.Front.Addr.String())
 	server.Stdin = in
 	out, err := server.StdoutPipe()
 	if err != nil {
@@ -68,7 +80,8 @@ func TestMasterByService(t *testing.T) {
 	if err := n.WriteFile("/etc/bproc/slave", "MASTER=_bproc._tcp\n", 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for i, args := range [][]string{{"--join", token, "_bproc._tcp.cluster.test"}, nil} {
+	for i, args := range [][]string{{"--join", token, "_bproc._tcp.cluster.test"}, {"front.cluster.test"}, nil} {
+		resolver([]string{"", "nameserver 127.0.0.2\n", ""}[i])
 		d, err := n.StartDaemon(t.Context(), false, append([]string{"bpslave"}, args...)...)
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +90,7 @@ func TestMasterByService(t *testing.T) {
 		if err := c.WaitUp(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 {
+		if args != nil {
 			if err := d.Stop(t.Context()); err != nil {
 				t.Fatal(err)
 			}

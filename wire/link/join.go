@@ -19,6 +19,9 @@ func Join(ctx context.Context, addr, token, dir, host string) (*Identity, error)
 	if err != nil {
 		return nil, &TokenError{err}
 	}
+	if err := tryWrite(dir); err != nil { // before the token is used up
+		return nil, fmt.Errorf("write identity: %w", err)
+	}
 	id, err := join(ctx, addr, t, host)
 	if err != nil {
 		err = fmt.Errorf("join the cluster of %s: %w", addr, err)

@@ -44,7 +44,16 @@ func TestJoin(t *testing.T) {
 	if left := time.Until(expires); left < 59*time.Minute || left > time.Hour {
 		t.Errorf("the token expires at %v", expires)
 	}
-	// A token stays valid if the master could not use it.
+	// A token stays valid if the identity could not be kept, or the master could not use it.
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := link.Join(t.Context(), m.addr(), token, dir, "n7"); err == nil || !strings.Contains(err.Error(), "others may enter it") {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := link.Join(t.Context(), m.addr(), token, dir, "full"); refusal(err) != "the node table is full" || errors.As(err, new(*link.TokenError)) {
 		t.Errorf("got %v", err)
 	}

@@ -321,14 +321,19 @@ func (l *Listener) link(o opened, log *slog.Logger) (*conn, error) {
 }
 
 // admit returns why a slave whose certificate is of our authority may not connect.
+// One that is to come later does not hear that its certificate has expired: it would give up.
 func (l *Listener) admit(p Peer) error {
-	if err := p.Certificate.check(time.Now()); err != nil {
-		return &RefusedError{Reason: err.Error(), Rejoin: true}
+	var err error
+	if l.cfg.Admit != nil {
+		err = l.cfg.Admit(p)
 	}
-	if l.cfg.Admit == nil {
-		return nil
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) && refused.Later {
+		return err
 	}
-	return l.cfg.Admit(p)
+	if expired := p.Certificate.check(time.Now()); expired != nil {
+		return &RefusedError{Reason: expired.Error(), Rejoin: true}
+	}
+	return err
 }
 
 // start makes a new session.

@@ -195,6 +195,27 @@ func TestExpired(t *testing.T) {
 	}
 }
 
+// TestSetDownIsNotExpired: a slave that is to come later is told only that.
+func TestSetDownIsNotExpired(t *testing.T) {
+	down := false
+	m := newMaster(t, func(c *link.ListenConfig) {
+		c.Admit = func(link.Peer) error {
+			if down {
+				return &link.RefusedError{Reason: "set down", Later: true}
+			}
+			return nil
+		}
+	})
+	m.authority.Life = time.Nanosecond
+	id := m.joinedAt(filepath.Join(t.TempDir(), "identity"))
+	var refused *link.RefusedError
+	for _, down = range []bool{true, false} {
+		if err := link.Check(t.Context(), dialConfig(id, m.addr())); !errors.As(err, &refused) || refused.Later != down {
+			t.Errorf("set down %v: got %v", down, err)
+		}
+	}
+}
+
 // TestCheck checks that the question whether an identity is accepted makes no session.
 func TestCheck(t *testing.T) {
 	m := newMaster(t, func(c *link.ListenConfig) {
@@ -238,6 +259,7 @@ func TestDue(t *testing.T) {
 		{"less", 59 * time.Hour, 31 * time.Hour, false},
 		{"expired", 100 * time.Hour, -10 * time.Hour, true},
 		{"not good yet", -time.Minute, 90*time.Hour + 30*time.Second, false},
+		{"the clock is behind", -1000 * time.Hour, 1090 * time.Hour, false},
 		{"of a time when they were good for longer", time.Hour, 200 * time.Hour, true},
 		{"without an end", 1_000_000_000 * time.Second, 70 * 365 * 24 * time.Hour, true},
 		{"of a time when they were good for less", 2 * time.Hour, 4 * time.Hour, false},

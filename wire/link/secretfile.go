@@ -37,6 +37,21 @@ func replaceFile(path string, data []byte) (err error) {
 	return syncDir(dir)
 }
 
+// trySize is more than a file with secrets has.
+const trySize = 16 << 10
+
+// tryWrite makes a secret directory, and returns why a file could not be written into it.
+func tryWrite(dir string) error {
+	if err := secretDir(dir); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "try")
+	if err := replaceFile(path, make([]byte, trySize)); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
 // syncDir makes the names in a directory survive a stop of the machine.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

@@ -26,10 +26,11 @@ func (v Validity) check(now time.Time) error {
 }
 
 // Due reports whether a certificate must be renewed: a third of its life or less is left, or it is
-// valid for longer than new certificates are.
+// valid for longer than new certificates are. If it is not valid yet the clock is behind: a new
+// certificate would expire before this one, perhaps as soon as the clock is set.
 func (a *Authority) Due(v Validity, now time.Time) bool {
 	left := v.Until.Sub(now)
-	return left <= v.Until.Sub(v.From)/3 || left > a.life()+time.Minute
+	return left <= v.Until.Sub(v.From)/3 || left > a.life()+time.Minute && !now.Before(v.From)
 }
 
 // verifySlave checks that a connection is from a slave with a certificate of this authority. It
