@@ -262,7 +262,9 @@ func TestJoinWithName(t *testing.T) {
 		{"d", "db2", "other", "db2"},
 	} {
 		s.sent = nil
-		s.do(func() { s.core.joinLine(Join{Identity: join.key, Want: 0, Name: join.name, Host: join.host}, func(*node) bool { return true }) })
+		s.do(func() {
+			s.core.joinLine(Join{Identity: join.key, Want: 0, Name: join.name, Host: join.host}, func(*node) bool { return true })
+		})
 		if n, err := s.joinedAs(); err != nil || n.ID != 0 || n.Name != join.as {
 			t.Errorf("%s: got %+v, %v, want name %q", join.key, n, err, join.as)
 		}

@@ -166,8 +166,11 @@ func anyOf(ids []client.NodeID, set map[client.NodeID]bool) bool {
 }
 
 // startOf starts a process with the rights of the job file's owner. It reports whether that is done:
-// the process was started, or stopped meanwhile. A start goes on when the service ends.
-func (c *Command) startOf(ctx context.Context, p place.Process, owner uint32) (done bool) {
+// the process was started, or stopped since a time. A start goes on when the service ends.
+func (c *Command) startOf(ctx context.Context, p place.Process, owner uint32, since time.Time) (done bool) {
+	if r, err := p.Read(); err == nil && r.State == life.Stopped && r.Since.After(since) {
+		return true
+	}
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), startLimit, fmt.Errorf("process %v: its start takes more than %v", p, startLimit))
 	defer cancel()
 	cmd, err := as(ctx, owner, "start", "-p", p.Process, p.Name)

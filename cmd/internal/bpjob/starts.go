@@ -18,7 +18,7 @@ const (
 // starts are the starts of processes that are under way. One that hangs holds up no other process,
 // and the processes of one owner do not hold up those of another.
 type starts struct {
-	start func(context.Context, place.Process, uint32) (done bool)
+	start func(ctx context.Context, p place.Process, owner uint32, since time.Time) (done bool)
 	tasks sync.WaitGroup
 
 	mu    sync.Mutex
@@ -26,7 +26,7 @@ type starts struct {
 	slots map[uint32]chan struct{}
 }
 
-func newStarts(start func(context.Context, place.Process, uint32) bool) *starts {
+func newStarts(start func(context.Context, place.Process, uint32, time.Time) bool) *starts {
 	return &starts{start: start, under: make(map[place.Process]bool), slots: make(map[uint32]chan struct{})}
 }
 
@@ -42,7 +42,8 @@ func (s *starts) underWay(p place.Process, again bool) bool {
 	return is
 }
 
-// begin starts a process that is not being started, for the owner of its job file.
+// begin starts a process that is not being started, for the owner of its job file. It may have to wait
+// for other starts: since is when it began to.
 func (s *starts) begin(ctx context.Context, p place.Process, owner uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,10 +53,11 @@ func (s *starts) begin(ctx context.Context, p place.Process, owner uint32) {
 		s.slots[owner] = slot
 	}
 	s.under[p] = false
+	since := time.Now()
 	s.tasks.Go(func() {
 		for again := true; again; {
 			slot <- struct{}{}
-			done := s.start(ctx, p, owner)
+			done := s.start(ctx, p, owner, since)
 			<-slot
 			again = s.over(p, done || ctx.Err() != nil)
 		}

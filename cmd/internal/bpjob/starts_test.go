@@ -20,7 +20,7 @@ func TestStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var began []string
-		s := newStarts(func(_ context.Context, p place.Process, _ uint32) bool {
+		s := newStarts(func(_ context.Context, p place.Process, _ uint32, _ time.Time) bool {
 			mu.Lock()
 			began = append(began, p.Name)
 			mu.Unlock()
@@ -105,4 +105,28 @@ type writer func(string)
 func (w writer) Write(p []byte) (int, error) {
 	w(string(p))
 	return len(p), nil
+}
+
+// TestStartsThatWait: a start that waits for others knows since when.
+func TestStartsThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var waited []time.Duration
+		s := newStarts(func(_ context.Context, p place.Process, _ uint32, since time.Time) bool {
+			if p.Name == "last" {
+				waited = append(waited, since.Sub(begun), time.Since(since))
+			}
+			time.Sleep(time.Minute)
+			return true
+		})
+		for i := range startsAtOnce {
+			s.begin(t.Context(), place.Process{Job: place.Job{Name: fmt.Sprint(i)}}, 1)
+		}
+		synctest.Wait()
+		s.begin(t.Context(), place.Process{Job: place.Job{Name: "last"}}, 1)
+		s.tasks.Wait()
+		if want := []time.Duration{0, time.Minute}; !slices.Equal(waited, want) {
+			t.Errorf("got %v, want %v", waited, want)
+		}
+	})
 }
