@@ -320,7 +320,7 @@ func (n *node) hangUp(m *wire.HangUp) {
 // bars reports whether a user may not start processes on a node.
 func (l *line) bars(uid uint32) bool {
 	switch {
-	case l.drain || l.down:
+	case l.drain && uid != 0 || l.down: // root may set up a node that is drained
 		return true
 	case uid == l.uid:
 		return uid != 0 && l.mode&0o100 == 0
