@@ -60,7 +60,7 @@ func IsNameOf(name string, id wire.NodeID) bool {
 	}
 	n, isNumber := set.terms[0].(number)
 	w, isWord := set.terms[0].(word)
-	return isWord && !w.isState() || isNumber && wire.NodeID(n) == id
+	return isWord && !w.meansState() || isNumber && wire.NodeID(n) == id
 }
 
 // Resolve returns the nodes that the set means.
@@ -177,9 +177,9 @@ func (c compared) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	}), nil
 }
 
-// isState reports whether a word means nodes in a state that every cluster has, or not in it. No machine
-// can change that by what it calls itself.
-func (w word) isState() bool {
+// meansState reports whether a word means nodes in a state that every cluster has, or not in it. No
+// machine can change that by what it calls itself.
+func (w word) meansState() bool {
 	rest := strings.TrimPrefix(string(w), "all")
 	return states[rest] || states[strings.TrimPrefix(rest, "not")]
 }
@@ -187,15 +187,13 @@ func (w word) isState() bool {
 // pick takes a word for a name before it takes it for a state of an administrator. That must exist, so
 // that a misspelt name does not turn into all the nodes that are not in state "ebook7".
 func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
-	var named []wire.NodeID
-	if !w.isState() {
-		named = t.named(w)
-	}
-	switch {
-	case len(named) > 0:
-		return append(ids, named...), nil
-	case string(w) == t.Host && !w.isState():
-		return append(ids, wire.FrontEnd), nil
+	if !w.meansState() {
+		if named := t.named(w); len(named) > 0 {
+			return append(ids, named...), nil
+		}
+		if string(w) == t.Host {
+			return append(ids, wire.FrontEnd), nil
+		}
 	}
 	rest := strings.TrimPrefix(string(w), "all")
 	if t.isState(rest) {

@@ -122,7 +122,8 @@ func (s *space) end(pid wire.PID) {
 	}
 }
 
-// order has the fencer put the cursor before next, and keep it within a fence; 0: there is none.
+// order has the fencer put the cursor before next, and keep it within a fence; 0: there is none. It
+// returns when the fencer has read the order.
 func (s *space) order(next, first, end int) {
 	s.tb.Helper()
 	var text []byte
@@ -132,4 +133,11 @@ func (s *space) order(next, first, end int) {
 	if _, err := unix.Write(s.cursor, text); err != nil {
 		s.tb.Fatal(err)
 	}
+	s.until("the fencer's order", func() bool {
+		left, err := unix.IoctlGetInt(s.cursor, unix.TIOCINQ)
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		return left == 0
+	})
 }

@@ -1,14 +1,17 @@
 package bpjob
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"bproc/internal/job/life"
 	"bproc/internal/job/place"
 )
 
@@ -129,4 +132,28 @@ func TestStartsThatWait(t *testing.T) {
 			t.Errorf("got %v, want %v", waited, want)
 		}
 	})
+}
+
+// TestStoppedWhileItWaits: a process that was stopped since its start has waited is not started.
+func TestStoppedWhileItWaits(t *testing.T) {
+	if os.Getenv(callerVariable) != "" {
+		t.Fatal("this program was executed to start it")
+	}
+	p := place.Process{Job: place.Job{Root: t.TempDir(), Name: "web"}, Process: "web"}
+	lock, err := p.Request() // makes its directory
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	since := time.Now()
+	var r place.Record
+	r.State, r.Since = life.Stopped, since.Add(time.Second)
+	if err := p.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	c := &Command{Stderr: &said}
+	if done := c.startOf(t.Context(), p, 1, since); !done || said.Len() > 0 {
+		t.Errorf("got %v, %q", done, said.String())
+	}
 }
