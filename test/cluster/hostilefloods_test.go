@@ -195,15 +195,20 @@ func floodOfUnreadOutput(n *falseNode, _ *witness) {
 }
 
 // maxStreams is fewer than a node may have: the Go runtime keeps a little memory of each goroutine
-// for later ones, and there are some for each stream.
-const maxStreams = 1000
+// for later ones, and there are some for each stream. The race detector keeps more.
+func maxStreams() int {
+	if cluster.Race {
+		return 300
+	}
+	return 1000
+}
 
 // floodOfStreams opens streams, writes too much on most of them, and closes none.
 func floodOfStreams(n *falseNode, _ *witness) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), floodTime)
 	defer cancel()
 	var streams []link.Stream
-	for i := 0; i < maxStreams && ctx.Err() == nil && !n.isOver(); i++ {
+	for i := 0; i < maxStreams() && ctx.Err() == nil && !n.isOver(); i++ {
 		st, err := n.view(ctx, cluster.Alice)
 		if err != nil {
 			break
