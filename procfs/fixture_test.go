@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -179,6 +180,8 @@ func remote(pid wire.PID, state byte, utime int) Process {
 // ghosts starts processes whose numbers remote processes can have.
 func ghosts(t *testing.T, n int) []wire.PID {
 	t.Helper()
+	runtime.LockOSThread() // they end with the thread that has started them
+	t.Cleanup(runtime.UnlockOSThread)
 	var pids []wire.PID
 	for range n {
 		cmd := exec.Command("sleep", "600")
