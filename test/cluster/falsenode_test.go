@@ -81,16 +81,19 @@ func (n *falseNode) dial() {
 	n.t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(n.t.Context()))
 	hello := wire.Hello{Version: wire.Version, Arch: "amd64", Host: n.machine.Name, BootID: "boot"}
+	var session *link.Session
 	err := n.machine.Do(func() (err error) {
-		n.session, err = link.Dial(ctx, link.DialConfig{Addr: n.addr(), Identity: n.identity, Hello: hello, Log: slog.New(slog.DiscardHandler)})
+		session, err = link.Dial(ctx, link.DialConfig{Addr: n.addr(), Identity: n.identity, Hello: hello, Log: slog.New(slog.DiscardHandler)})
 		return err
 	})
 	if err != nil {
 		stop()
 		n.t.Fatal(err)
 	}
-	session, ended := n.session, make(chan struct{})
-	n.stop, n.ended, n.last, n.blocks, n.progress = stop, ended, 0, nil, 0
+	ended := make(chan struct{})
+	n.mu.Lock() // whoever listens to the former session may still do so
+	n.session, n.stop, n.ended, n.last, n.blocks, n.progress = session, stop, ended, 0, nil, 0
+	n.mu.Unlock()
 	n.answered, n.launches = make(chan struct{}, 1), make(chan *falseLaunch, 1<<10)
 	n.bypasses = make(chan *falseBypass, 1<<10)
 	go func() {
@@ -100,7 +103,7 @@ func (n *falseNode) dial() {
 	if n.control, err = session.Open(ctx); err != nil {
 		n.t.Fatal(err)
 	}
-	go n.listen(n.control, n.answered)
+	go n.listen(session, n.control, n.answered)
 	go n.accept(ctx, session, n.launches, n.bypasses)
 }
 
@@ -252,8 +255,8 @@ func (n *falseNode) granted() []wire.Block {
 // number returns one of the node's numbers.
 func (n *falseNode) number(i int) wire.PID { return n.granted()[0].First + wire.PID(i) }
 
-// listen records the master's messages on the control stream.
-func (n *falseNode) listen(control link.Stream, answered chan<- struct{}) {
+// listen records the master's messages on the control stream, as long as the session is the node's.
+func (n *falseNode) listen(session *link.Session, control link.Stream, answered chan<- struct{}) {
 	reader := wire.NewReader(control)
 	for {
 		m, number, err := reader.Read()
@@ -261,16 +264,23 @@ func (n *falseNode) listen(control link.Stream, answered chan<- struct{}) {
 			return
 		}
 		n.mu.Lock()
-		switch m := m.(type) {
-		case *wire.BlocksGranted:
-			n.blocks = append(n.blocks, m.Blocks...)
-		case *wire.Progress:
-			n.progress = m.Event
+		if n.session == session {
+			n.note(m)
 		}
 		n.mu.Unlock()
 		if number == tellsAll {
 			answered <- struct{}{}
 		}
+	}
+}
+
+// note records a message. The caller holds mu.
+func (n *falseNode) note(m wire.Message) {
+	switch m := m.(type) {
+	case *wire.BlocksGranted:
+		n.blocks = append(n.blocks, m.Blocks...)
+	case *wire.Progress:
+		n.progress = m.Event
 	}
 }
 
