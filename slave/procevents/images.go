@@ -15,8 +15,9 @@ import (
 // A process can hold up a reader of its command line for as long as it likes: the kernel reads the
 // process's memory, and a file system in user space, or the process itself (userfaultfd(2)), may
 // have to provide a page of it. So another goroutine reads, and Image waits for it only for a
-// limited time. A process that is late shows a name only, which the kernel keeps, and so do others
-// of its user for a while.
+// limited time. A process that is late has a name only, which the kernel keeps, and so have others
+// of its user for a while: longer each time, since a machine without a processor to spare, or one
+// that swaps, is late as well.
 type Images struct {
 	proc Proc
 
@@ -26,15 +27,17 @@ type Images struct {
 
 // late are the readers that a user's processes have held up.
 type late struct {
-	readers int       // still held up
-	until   time.Time // its processes are not read before
+	readers int           // still held up
+	pause   time.Duration // doubles each time
+	until   time.Time     // its processes are not read before
 }
 
-// How long a reader is waited for, how long its user's processes are not read after that, and how
-// many readers a user may hold up at a time: each has a thread.
+// How long a reader is waited for, how long its user's processes are not read after that, at least
+// and at most, and how many readers a user may hold up at a time: each has a thread.
 const (
 	imageTime  = 250 * time.Millisecond
-	latePause  = time.Minute
+	firstPause = time.Second
+	lastPause  = time.Minute
 	lateReader = 4
 )
 
@@ -82,11 +85,12 @@ func (i *Images) isLate(user uint32) bool {
 	if l == nil {
 		return false
 	}
-	if l.readers == 0 && time.Now().After(l.until) {
+	now := time.Now()
+	if l.readers == 0 && now.After(l.until.Add(lastPause)) {
 		delete(i.late, user)
 		return false
 	}
-	return l.readers >= lateReader || time.Now().Before(l.until)
+	return l.readers >= lateReader || now.Before(l.until)
 }
 
 // held counts the readers that a user's processes hold up.
@@ -99,7 +103,8 @@ func (i *Images) held(user uint32, change int) {
 		i.late[user] = l
 	}
 	if l.readers += change; change > 0 {
-		l.until = time.Now().Add(latePause)
+		l.pause = min(max(firstPause, 2*l.pause), lastPause)
+		l.until = time.Now().Add(l.pause)
 	}
 }
 
@@ -110,8 +115,8 @@ func (dir Proc) owner(pid wire.PID) (uint32, bool) {
 	return st.Uid, err == nil
 }
 
-// named returns an image with a name only.
+// named returns the image of a process that is late.
 func (dir Proc) named(pid wire.PID) (Image, bool) {
 	comm, err := dir.read(pid, "comm")
-	return Image{Comm: strings.TrimSuffix(string(comm), "\n")}, err == nil
+	return Image{Comm: strings.TrimSuffix(string(comm), "\n"), Slow: true}, err == nil
 }

@@ -26,6 +26,7 @@ const maxArgv = 64 << 10
 type Image struct {
 	Argv []string
 	Comm string // name of the program (proc_pid_comm(5)); empty if Argv implies it
+	Slow bool   // the command line could not be read in time; Argv is not known
 }
 
 // Image returns the image of a process; false if it is gone or cannot be read. A zombie has a name only.

@@ -199,7 +199,7 @@ func TestImage(t *testing.T) {
 	} {
 		got, ok := proc.Image(pid)
 		if !ok || !slices.Equal(got.Argv, want.Argv) || got.Comm != want.Comm {
-			t.Errorf("process %d: got %.100q, %v, want %.100q", pid, got, ok, want)
+			t.Errorf("process %d: got %.200v, %v, want %.200v", pid, got, ok, want)
 		}
 	}
 	if _, ok := proc.Image(25); ok {

@@ -40,6 +40,8 @@ type process struct {
 	waited    bool // its birth was put off once, since it has ended
 	led       bool // has been seen in a group of its own
 	reaper    bool // adopts orphans
+	slow      bool // its ghost may show another command line: its own could not be read in time
+	reread    bool // it is among those that are read again for that
 	stop      int  // the signal that has stopped it; 0: it runs
 
 	// Processes that are reported before it. They are kept until then, even if they are dead.

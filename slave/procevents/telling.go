@@ -24,6 +24,9 @@ func (t *Tracker) tellBirth(p *process) {
 		t.tellChange(p.maker) // ghosts inherit too
 	}
 	p.front, p.shows = p.maker.front, p.maker.shows
+	if p.maker.slow { // the ghost inherits what its maker's shows
+		t.isSlow(p)
+	}
 	p.announced = true
 	t.enter(p)
 	p.told = t.number()
@@ -229,6 +232,13 @@ func (t *Tracker) show(p *process, e *wire.Event) bool {
 	}
 	t.newImage(p)
 	p.front.image = p.traits.image
+	if im.Slow && !p.slow && !p.dead {
+		t.isSlow(p)
+		return false
+	}
+	if p.slow = im.Slow && !p.dead; p.slow {
+		t.isSlow(p)
+	}
 	is := t.hash(&im)
 	if is == p.shows {
 		return false

@@ -80,6 +80,9 @@ type Tracker struct {
 	zombies   []*process                         // reported as zombies
 	zombiesAt time.Time                          // when to look at them next
 
+	slow   []*process // whose command lines could not be read in time; see slow.go
+	slowAt time.Time  // when to read them again
+
 	buried []*process // ended, with descendants that live; oldest first
 	scan   *scan      // between BeginScan and Resync
 }
@@ -132,6 +135,7 @@ func (t *Tracker) note(r Record) {
 func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 	t.advance(now)
 	t.dropShorts()
+	t.readSlow()
 	if all {
 		t.settle()
 	}
@@ -159,7 +163,10 @@ func (t *Tracker) Next() (time.Time, bool) {
 	since, ok := t.queue.next()
 	at := since.Add(t.hold)
 	if len(t.zombies) > 0 && (!ok || t.zombiesAt.Before(at)) {
-		return t.zombiesAt, true
+		at, ok = t.zombiesAt, true
+	}
+	if len(t.slow) > 0 && (!ok || t.slowAt.Before(at)) {
+		at, ok = t.slowAt, true
 	}
 	return at, ok
 }
