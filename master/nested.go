@@ -109,6 +109,20 @@ func (c *clientConn) cutOff() bool {
 	}
 }
 
+// masterEnds reports whether the master ends. The context of a client on a node also ends with its
+// node's session.
+func (c *clientConn) masterEnds(ctx context.Context) bool {
+	if c.from == nil {
+		return ctx.Err() != nil
+	}
+	select {
+	case <-c.from.ending:
+		return true
+	default:
+		return false
+	}
+}
+
 // returns is how long the stream of a process is kept for a client that was cut off.
 const returns = 30 * time.Second
 

@@ -154,7 +154,7 @@ func (c *clientConn) await(ctx context.Context) (step, error) {
 // leave closes a process stream: nobody wants the rest. A master that ends says no such
 // thing: its clients ask the next one.
 func (c *clientConn) leave(ctx context.Context, stream stream) error {
-	if ctx.Err() != nil {
+	if c.masterEnds(ctx) {
 		return nil
 	}
 	return stream.Close()

@@ -103,6 +103,10 @@ func (s *state) perform(ctx context.Context, o core.Output) core.Input {
 		s.m.births.add()
 	case core.Soon:
 		s.soon.Reset(soon)
+	case core.Spawn:
+		return s.spawn(o)
+	case core.Started:
+		return s.started(o)
 	default:
 		s.performOnClient(o)
 	}
@@ -187,13 +191,6 @@ func (s *state) certify(o core.Certify) {
 // performOnClient gives an output to a client's goroutine, if that still exists.
 func (s *state) performOnClient(o core.Output) {
 	switch o := o.(type) {
-	case core.Spawn:
-		if c := s.clients[o.Client]; c != nil {
-			c.forgetSteps() // the session of a stream that it has not opened yet is gone
-			c.tell(step{sess: s.sessions[o.Session], pid: o.PID, taskGroup: o.TaskGroup, tasks: o.Tasks})
-		}
-	case core.Started:
-		s.tell(o.Client, step{})
 	case core.Resume:
 		s.tell(o.Client, step{resume: s.sessions[o.Session]})
 	case core.Fail:
@@ -219,6 +216,28 @@ func (s *state) performOnClient(o core.Output) {
 	case core.Joined:
 		s.joined = o
 	}
+}
+
+// spawn has a client's goroutine ask a node for its process. A client on a node may be gone: its
+// connection ends with its node's session.
+func (s *state) spawn(o core.Spawn) core.Input {
+	c := s.clients[o.Client]
+	if c == nil {
+		return core.Refuse{Client: o.Client, PID: o.PID, Stage: wire.StageRequest, Errno: unix.ECANCELED}
+	}
+	c.forgetSteps() // the session of a stream that it has not opened yet is gone
+	c.tell(step{sess: s.sessions[o.Session], pid: o.PID, taskGroup: o.TaskGroup, tasks: o.Tasks})
+	return nil
+}
+
+// started tells a client that its process runs. A client that is gone has left it.
+func (s *state) started(o core.Started) core.Input {
+	c := s.clients[o.Client]
+	if c == nil {
+		return core.ClientLeft{Client: o.Client, PID: o.PID}
+	}
+	c.tell(step{})
+	return nil
 }
 
 // join enters an identity in the node table.

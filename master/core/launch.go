@@ -281,7 +281,7 @@ func (c *Core) started(p *proc) {
 	case l.sent:
 		c.emit(Resume{l.Client, p.sess.id})
 	default:
-		c.emit(Started{l.Client})
+		c.emit(Started{l.Client, p.pid})
 	}
 }
 

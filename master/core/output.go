@@ -70,8 +70,11 @@ type (
 		TaskGroup uint64
 		Tasks     uint64 // processes that the node may have of that group
 	}
-	// Started says that the process runs.
-	Started struct{ Client Client }
+	// Started says that the process runs. [ClientLeft] follows at once if the client is gone.
+	Started struct {
+		Client Client
+		PID    wire.PID
+	}
 	// Resume says that the process was started before, and in which session to go on.
 	Resume struct {
 		Client  Client

@@ -11,9 +11,11 @@ import (
 	"bproc/wire"
 )
 
-// client is a process of the front end that has started one on a node.
+// client is a process of the front end, or of a node, that has started one on a node.
 type client struct {
 	sim    *Sim
+	by     *proc // of a node (nested.go); nil: of the front end
+	leads  bool  // its process leads a session; of a nested launch
 	pid    wire.PID
 	ghost  wire.PID
 	launch uint64
@@ -42,7 +44,11 @@ type client struct {
 func (s *Sim) clientActs() {
 	for _, c := range s.everyone {
 		if c.conn == 0 && !c.left && (!c.exited || c.runs && c.told == 0) && !c.failed && (s.quiet || s.chance(2)) {
-			c.comeBack()
+			if c.by == nil {
+				c.comeBack()
+			} else {
+				c.nestAgain()
+			}
 		}
 		if c.after != nil && s.chance(2) {
 			c.goOn()
@@ -95,12 +101,17 @@ func (s *Sim) newClient() {
 		g.cgroup = 7
 	}
 	s.everyone = append(s.everyone, c)
-	n := s.nodes[c.node]
 	c.ends = c.uid == 0 && s.chance(2)
-	c.sets, c.barred = n.sets, n.line.bars(c.uid) && (!c.ends || n.line.down)
-	n.served[c.uid] = n.served[c.uid] || !c.barred
+	c.barUser()
 	c.connect()
 	s.step(c.run(false))
+}
+
+// barUser notes whether a client may start its process.
+func (c *client) barUser() {
+	n := c.sim.nodes[c.node]
+	c.sets, c.barred = n.sets, n.line.bars(c.uid) && (!c.ends || n.line.down)
+	n.served[c.uid] = n.served[c.uid] || !c.barred
 }
 
 // connect gives a client a connection.
@@ -111,10 +122,14 @@ func (c *client) connect() {
 }
 
 func (c *client) run(again bool) core.Run {
-	return core.Run{
-		Client: c.conn, Who: core.Caller{PID: c.pid, UID: c.uid, GID: c.uid}, Node: c.node, PID: c.ghost, Launch: c.launch,
+	in := core.Run{
+		Client: c.conn, Who: c.who(c.uid), Node: c.node, PID: c.ghost, Launch: c.launch,
 		HangUp: c.hangUp, Ends: c.ends, Report: true, Again: again, GhostExists: again && c.sim.kernel.exists(c.ghost) == 0, Limit: limitOf(c.uid),
 	}
+	if c.by != nil {
+		in.From, in.Leads, in.Argv = c.sim.over[c.conn], c.leads, []string{"/bin/" + ghostName}
+	}
+	return in
 }
 
 // comeBack connects a client again that has lost its connection.
@@ -130,7 +145,7 @@ func (c *client) comeBack() {
 // isLaunching reports whether a client waits for its process, whose ghost the keeper holds.
 func (c *client) isLaunching() bool {
 	g := c.sim.keeper.ghost(c.ghost)
-	return g != nil && g.adopted.Birth == c.launch && !c.runs && c.conn != 0 && c.after == nil
+	return c.by == nil && g != nil && g.adopted.Birth == c.launch && !c.runs && c.conn != 0 && c.after == nil
 }
 
 // lost handles the loss of the connection.
@@ -140,8 +155,12 @@ func (c *client) lost() { c.conn, c.after = 0, nil }
 func (s *Sim) disconnectAll() {
 	for _, c := range s.clients {
 		c.lost()
+		if c.by != nil && !c.runs {
+			c.failed, c.left = true, true
+		}
 	}
 	clear(s.clients)
+	clear(s.over)
 	clear(s.opened)
 	s.closed = nil
 }
@@ -150,59 +169,45 @@ func (s *Sim) disconnectAll() {
 func (c *client) leave() {
 	c.left = true
 	c.sim.note("client %d of %d leaves", c.pid, c.ghost)
-	c.sim.kernel.end(c.pid)
+	c.goes()
 	conn := c.conn
 	if !c.runs && c.after == nil {
 		c.conn = 0
 		return
 	}
-	c.disconnect()
-	c.sim.step(core.ClientLeft{Client: conn, PID: c.ghost})
+	if c.disconnect(); c.by == nil {
+		c.sim.step(core.ClientLeft{Client: conn, PID: c.ghost})
+	} else if conn != 0 {
+		c.sim.closed = append(c.sim.closed, core.ClientLeft{Client: conn, PID: c.ghost})
+	}
+}
+
+// goes ends the process of a client.
+func (c *client) goes() {
+	if c.by == nil {
+		c.sim.kernel.end(c.pid)
+	}
 }
 
 func (c *client) disconnect() {
-	delete(c.sim.clients, c.conn)
+	c.sim.forgetConn(c.conn)
 	c.conn, c.after = 0, nil
 }
 
-// toClient applies an output of the core to a client.
-func (s *Sim) toClient(o core.Output) {
+// toClient applies an output of the core to a client. It returns an input that follows at once, or
+// nil.
+func (s *Sim) toClient(o core.Output) core.Input {
 	switch o := o.(type) {
 	case core.Spawn:
-		if c, l := s.clients[o.Client], s.links[o.Session]; c != nil && l != nil {
-			if n := l.node; n.line.down || c.barred && c.sets == n.sets {
-				s.fail("user %d starts %d on node %d, which is %+v", c.uid, c.ghost, n.id, n.line)
-			}
-			l.node.served[c.uid], s.opened[o.Client] = true, true
-			l.spawns = append(l.spawns, request{c, l.id, o.TaskGroup, o.Tasks})
-		}
+		return s.opens(o)
 	case core.Started:
-		c := s.clients[o.Client]
-		switch {
-		case c == nil:
-		case !s.opened[o.Client]:
-			s.fail("client %d is told over a connection without a stream that process %d runs", c.pid, c.ghost)
-		case c.conn == o.Client:
-			c.runs = true
-		default: // the client has made another connection, or has ended
-			delete(s.clients, o.Client)
-			s.closed = append(s.closed, core.ClientLeft{Client: o.Client, PID: c.ghost})
-		}
+		return s.starts(o)
 	case core.Resume:
 		if c := s.current(o.Client); c != nil {
 			c.after = s.links[o.Session]
 		}
 	case core.Fail:
-		if c := s.clients[o.Client]; c != nil && c.ends && o.Errno == unix.EHOSTDOWN && o.Text == "" {
-			s.emptyNode(s.nodes[c.node])
-		}
-		if c := s.current(o.Client); c != nil {
-			if g := s.kernel.procs[c.ghost]; g != nil && g.ghost != nil && !g.ghost.held && g.parent == c.pid {
-				s.kernel.end(c.ghost) // the client ends it
-				c.exited = true
-			}
-			c.givesUp()
-		}
+		s.fails(o)
 	case core.Ended:
 		if c := s.clients[o.Client]; c != nil {
 			c.isTold(o.Report)
@@ -219,6 +224,61 @@ func (s *Sim) toClient(o core.Output) {
 			}
 		}
 	}
+	return nil
+}
+
+// opens asks a node for the process of a client.
+func (s *Sim) opens(o core.Spawn) core.Input {
+	c, l := s.clients[o.Client], s.links[o.Session]
+	switch {
+	case c == nil:
+		return core.Refuse{Client: o.Client, PID: o.PID, Stage: wire.StageRequest, Errno: unix.ECANCELED}
+	case l == nil:
+		return nil
+	}
+	r := request{client: c, session: l.id, taskGroup: o.TaskGroup, tasks: o.Tasks, pgid: c.ghost, sid: c.ghost}
+	if c.by != nil && !c.inherits(o, &r) {
+		return core.Refuse{Client: o.Client, PID: o.PID, Launch: c.launch, Stage: wire.StageGhost, Errno: unix.ESRCH}
+	}
+	if n := l.node; n.line.down || c.barred && c.sets == n.sets {
+		s.fail("user %d starts %d on node %d, which is %+v", c.uid, c.ghost, n.id, n.line)
+	}
+	l.node.served[c.uid], s.opened[o.Client] = true, true
+	l.spawns = append(l.spawns, r)
+	return nil
+}
+
+// starts tells a client that its process runs.
+func (s *Sim) starts(o core.Started) core.Input {
+	c := s.clients[o.Client]
+	switch {
+	case c == nil:
+		return core.ClientLeft{Client: o.Client, PID: o.PID}
+	case !s.opened[o.Client]:
+		s.fail("client %d is told over a connection without a stream that process %d runs", c.pid, c.ghost)
+	case c.conn == o.Client:
+		c.runs = true
+	default: // the client has made another connection, or has ended
+		delete(s.clients, o.Client)
+		s.closed = append(s.closed, core.ClientLeft{Client: o.Client, PID: c.ghost})
+	}
+	return nil
+}
+
+// fails tells a client that its process will not run.
+func (s *Sim) fails(o core.Fail) {
+	if c := s.clients[o.Client]; c != nil && c.ends && o.Errno == unix.EHOSTDOWN && o.Text == "" {
+		s.emptyNode(s.nodes[c.node])
+	}
+	c := s.current(o.Client)
+	if c == nil {
+		return
+	}
+	if g := s.kernel.procs[c.ghost]; g != nil && g.ghost != nil && !g.ghost.held && g.parent == c.pid {
+		s.kernel.end(c.ghost) // the client ends it
+		c.exited = true
+	}
+	c.givesUp()
 }
 
 // reportTime is how long a master knows how a process has ended whose client was away.
@@ -265,7 +325,7 @@ func (s *Sim) current(conn core.Client) *client {
 func (c *client) givesUp() {
 	c.failed, c.left = true, true
 	c.disconnect()
-	c.sim.kernel.end(c.pid)
+	c.goes()
 }
 
 // goOn reports whether the node still has a client's process.

@@ -21,7 +21,7 @@ func (d *daemon) launches(r request) {
 	d.step(slave.Wanted{PID: c.ghost})
 	n.init.written = len(n.init.in)
 	d.step(slave.Launch{Session: slave.Session(r.session), Spawn: &wire.Spawn{
-		PID: c.ghost, PGID: c.ghost, SID: c.ghost, Launch: c.launch, Parent: c.pid, UID: c.uid, GID: c.uid,
+		PID: c.ghost, PGID: r.pgid, SID: r.sid, Launch: c.launch, Parent: c.pid, UID: c.uid, GID: c.uid,
 	}})
 	if d.start == nil {
 		return
@@ -29,11 +29,11 @@ func (d *daemon) launches(r request) {
 	if p := c.started; p != nil && p.node == n && p.booted == n.booted {
 		n.sim.fail("process %d (birth %d) is started twice on node %d", p.pid, p.birth, n.id)
 	}
-	p := &proc{pid: c.ghost, birth: c.launch, node: n, booted: n.booted, client: c, announced: true, starting: true, known: *d.start, room: room{c.uid, r.group}}
-	p.looks = looks{group: p.pid, session: p.pid, uid: c.uid, name: ghostName}
+	p := &proc{pid: c.ghost, birth: c.launch, node: n, booted: n.booted, client: c, announced: true, starting: true, known: *d.start, room: room{c.uid, r.taskGroup}}
+	p.looks = looks{group: r.pgid, session: r.sid, uid: c.uid, name: ghostName}
 	p.again = c.asked != nil && c.asked.runs
-	if r.group != 0 {
-		n.rooms[room{c.uid, r.group}] = r.tasks
+	if r.taskGroup != 0 {
+		n.rooms[room{c.uid, r.taskGroup}] = r.tasks
 	}
 	c.started, c.asked, d.known[p.pid] = p, p, p
 	n.init.in = append(n.init.in, p)

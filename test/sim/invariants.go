@@ -151,10 +151,11 @@ func (s *Sim) checkCalm() {
 // births must exist, or have ended with their processes.
 func (s *Sim) placed(o core.Placed) {
 	l := s.links[o.Session]
-	if l == nil {
+	if l == nil || l.broken {
 		return
 	}
 	n := l.node
+	l.placed = max(l.placed, o.Event)
 	for _, e := range l.events[:min(o.Event, uint64(len(l.events)))] {
 		if e.Kind != wire.EventForked {
 			continue

@@ -229,6 +229,9 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 		return unix.ESRCH
 	}
 	if k.sim.kernel.procs[m.Child] != nil {
+		if isNested(m) {
+			return unix.EEXIST
+		}
 		k.sim.fail("a ghost is to be made with number %d, which another has", m.Child)
 		return unix.EEXIST
 	}
@@ -238,12 +241,12 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 	parent := k.sim.kernel.procs[m.Parent]
 	child := &local{pid: m.Child, parent: m.Parent, group: parent.group, session: parent.session, uid: parent.uid, name: parent.name, cgroup: parent.cgroup}
 	if k.sim.kernel.isFull(parent.cgroup) {
-		if k.sim.peaceful {
+		if k.sim.peaceful && !isNested(m) {
 			k.sim.fail("there is no room for the ghost of %d, whose process is there", m.Child)
 		}
 		return unix.EAGAIN
 	}
-	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner}}
+	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner, HangUp: m.HangUp}}
 	k.sim.kernel.procs[m.Child] = child
 	delete(k.unmade, m.Child)
 	return 0

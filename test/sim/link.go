@@ -19,7 +19,10 @@ type link struct {
 	down      []core.ToNode
 	up        []said
 	spawns    []request
+	placed    uint64 // event up to which everything is in place
+	nestings  []nesting
 	closed    bool // by the master
+	broken    bool // nothing passes after an event any more
 	isCut     bool
 }
 
@@ -31,10 +34,11 @@ type said struct {
 
 // request is a client's request for a process, made in a session.
 type request struct {
-	client  *client
-	session core.Session
-	group   uint64 // control group, with the number of tasks that it may have
-	tasks   uint64
+	client    *client
+	session   core.Session
+	taskGroup uint64 // control group, with the number of tasks that it may have
+	tasks     uint64
+	pgid, sid wire.PID // of the ghost; of a nested launch
 }
 
 // deliver delivers a message.
@@ -47,7 +51,7 @@ func (s *Sim) deliver() {
 		n.loseSession("")
 	case l.isCut:
 	default:
-		l.deliver(s.rng.IntN(3))
+		l.deliver(s.rng.IntN(4))
 	}
 }
 
@@ -69,6 +73,8 @@ func (l *link) deliver(which int) {
 		r := l.spawns[0]
 		l.spawns = l.spawns[1:]
 		l.node.slave.launches(r)
+	case which == 3:
+		l.nest()
 	}
 }
 
@@ -139,6 +145,7 @@ func (n *node) loseSession(kind string) {
 	}
 	n.drop()
 	delete(n.sim.links, l.id)
+	n.sim.loseNested(l)
 	if l.known {
 		n.sim.step(core.NodeLost{Session: l.id, Cause: core.ErrUnexpected})
 	}

@@ -97,7 +97,9 @@ func (n *node) lives() {
 	if n.sim.chance(10) {
 		n.givesBack()
 	}
-	switch n.sim.rng.IntN(24) {
+	switch n.sim.rng.IntN(25) {
+	case 24:
+		n.nests()
 	case 20, 21, 22:
 		n.changes()
 	case 0, 1, 2, 3:
@@ -189,6 +191,7 @@ func (n *node) end(p *proc, status wire.Status) {
 	if p.waits {
 		n.leavesCall(p)
 	}
+	n.leaveNested(p)
 	n.isBounded()
 	if p.client == nil {
 		if n.sim.chance(4) {
@@ -266,8 +269,9 @@ func (n *node) reboot() {
 
 // wipe removes everything that a machine has.
 func (n *node) wipe() {
-	for _, p := range n.procs {
+	for _, p := range n.inOrder() {
 		p.ended, p.status, p.withNode = true, killed, true
+		n.leaveNested(p)
 	}
 	clear(n.procs)
 	clear(n.calls)

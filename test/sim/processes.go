@@ -63,9 +63,11 @@ func (n *node) anyUser() uint32 { return pick(n.sim.rng, []uint32{0, 1000, 1000,
 
 // isGroup reports whether a group has members.
 func (n *node) isGroup(group wire.PID) bool {
-	for _, p := range n.procs {
-		if p.group == group {
-			return true
+	for _, n := range n.sim.nodes {
+		for _, p := range n.procs {
+			if p.group == group {
+				return true
+			}
 		}
 	}
 	return false

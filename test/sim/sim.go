@@ -41,10 +41,11 @@ type Sim struct {
 	keeper   *keeper
 	nodes    []*node
 	links    map[core.Session]*link
-	clients  map[core.Client]*client // by connection; a client that asks again has two until the former is given up
-	opened   map[core.Client]bool    // connections with the stream of a process
-	closed   []core.ClientLeft       // connections that their clients have closed, which the master will find out
-	everyone []*client               // including those that have left
+	over     map[core.Client]core.Session // of connections of nested clients
+	clients  map[core.Client]*client      // by connection; a client that asks again has two until the former is given up
+	opened   map[core.Client]bool         // connections with the stream of a process
+	closed   []core.ClientLeft            // connections that their clients have closed, which the master will find out
+	everyone []*client                    // including those that have left
 	sessions core.Session
 	conns    core.Client
 	births   uint64
@@ -74,7 +75,7 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 		seed:   seed, source: rand.NewPCG(seed, 0), now: time.Unix(1_000_000, 0),
 		scripts: map[wire.NodeID]uint64{}, peaceful: seed%8 == 7, setUps: seed%3 == 0, quiet: true,
 		kept:  map[core.Table]map[string][]byte{core.Nodes: {}, core.Blocks: {}},
-		links: map[core.Session]*link{}, clients: map[core.Client]*client{}, opened: map[core.Client]bool{},
+		links: map[core.Session]*link{}, clients: map[core.Client]*client{}, opened: map[core.Client]bool{}, over: map[core.Client]core.Session{},
 	}
 	s.rng = rand.New(s.source)
 	if seed%5 == 0 {
@@ -181,6 +182,10 @@ func (s *Sim) perform(o core.Output) core.Input {
 		if l := s.links[o.Session]; l != nil {
 			l.down = append(l.down, o)
 		}
+	case core.Broken:
+		if l := s.links[o.Session]; l != nil {
+			l.broken = true
+		}
 	case core.CloseSession:
 		if l := s.links[o.Session]; l != nil {
 			l.closed = true
@@ -219,7 +224,7 @@ func (s *Sim) perform(o core.Output) core.Input {
 			s.note("log %s %v", o.Text, o.Args)
 		}
 	default:
-		s.toClient(o)
+		return s.toClient(o)
 	}
 	return nil
 }
@@ -246,6 +251,8 @@ func (s *Sim) answer(o core.Ask) core.Input {
 		s.kernel.taskGroupsOf(q, &a)
 	case core.CountTasks:
 		s.kernel.countTasks(q, &a)
+	case core.FreeNumber:
+		s.kernel.freeNumber(&a)
 	default:
 		s.kernel.tellOf(q, &a)
 	}

@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/master/core"
+	"bproc/pidmap"
+	"bproc/wire"
+)
+
+// A process of a node may start others: a nested launch. Its client is the process itself, over a
+// stream of its node's session, which is lost with that. A client that knows the number of its
+// process comes back over the next session; one that does not has failed.
+
+// nesting is a nested launch that the master is asked for when it has handled the node's events up
+// to one.
+type nesting struct {
+	client *client
+	event  uint64
+}
+
+// nests makes a process start another, on any node.
+func (n *node) nests() {
+	p, l := n.any(), n.link
+	if p == nil || l == nil || l.isCut || l.closed || n.sim.quiet || len(n.sim.everyone) >= 200 || n.sim.kernel.free() <= 10 {
+		return
+	}
+	n.slave.tell(len(n.records))
+	c := &client{sim: n.sim, by: p, pid: p.pid, node: pick(n.sim.rng, n.sim.nodes).id, hangUp: n.sim.chance(2), leads: n.sim.chance(4)}
+	l.nestings = append(l.nestings, nesting{c, uint64(len(l.events))})
+}
+
+// nest asks the master for a nested launch, if it is the turn of that.
+func (l *link) nest() {
+	if len(l.nestings) == 0 || l.placed < l.nestings[0].event || !l.known {
+		return
+	}
+	c, s := l.nestings[0].client, l.node.sim
+	l.nestings = l.nestings[1:]
+	caller := s.kernel.procs[c.pid]
+	if c.by.ended || caller == nil || caller.ghost == nil || caller.ghost.adopted.Birth != c.by.birth {
+		return
+	}
+	s.births++
+	c.launch, c.uid = s.births, caller.uid
+	s.everyone = append(s.everyone, c)
+	c.barUser()
+	c.connectOver(l)
+	s.note("node %d: %d starts another on node %d", l.node.id, c.pid, c.node)
+	s.step(c.run(false))
+}
+
+// connectOver gives a nested client a connection over its node's session.
+func (c *client) connectOver(l *link) {
+	c.connect()
+	c.sim.over[c.conn] = l.id
+}
+
+// nestAgain connects a nested client again, if its node's session has caught up.
+func (c *client) nestAgain() {
+	l, caller := c.by.node.link, c.sim.kernel.procs[c.pid]
+	if l == nil || !l.known || l.isCut || l.closed || l.placed < uint64(len(l.events)) || caller == nil {
+		return
+	}
+	c.connectOver(l)
+	c.sim.step(core.Attach{Client: c.conn, Node: c.node, From: l.id, Who: c.who(caller.uid), PID: c.ghost, Launch: c.launch})
+}
+
+func (c *client) who(uid uint32) core.Caller { return core.Caller{PID: c.pid, UID: uid, GID: uid} }
+
+// inherits gives the process of a nested launch the place of its ghost, which is as its maker's was
+// at the launch. It reports whether that is still so.
+func (c *client) inherits(o core.Spawn, r *request) bool {
+	l := c.sim.kernel.procs[o.PID]
+	if l == nil || l.ghost == nil || l.uid != c.uid {
+		return false
+	}
+	c.ghost, r.pgid, r.sid = o.PID, l.group, l.session
+	return true
+}
+
+// loseNested ends the connections over a session. The master is told which clients are away.
+func (s *Sim) loseNested(l *link) {
+	for _, conn := range slices.Sorted(maps.Keys(s.over)) {
+		if s.over[conn] != l.id {
+			continue
+		}
+		c := s.clients[conn]
+		s.forgetConn(conn)
+		if c == nil || c.conn != conn {
+			continue
+		}
+		c.lost()
+		if c.runs {
+			s.step(core.ClientAway{Client: conn, PID: c.ghost})
+		} else {
+			c.failed, c.left = true, true
+		}
+	}
+}
+
+func (s *Sim) forgetConn(conn core.Client) {
+	delete(s.over, conn)
+	delete(s.clients, conn)
+	delete(s.opened, conn)
+}
+
+// leaveNested has the nested clients of a process that has ended leave.
+func (n *node) leaveNested(p *proc) {
+	for _, c := range n.sim.everyone {
+		if c.by == p && !c.left {
+			c.leave()
+		}
+	}
+}
+
+// isNested reports whether a ghost may be that of a nested launch: its number is the front end's,
+// and may have been given to another process meanwhile.
+func isNested(m *wire.GhostFork) bool { return m.Child < pidmap.Node }
+
+// freeNumber answers a question for a free number, which the next client may get.
+func (k *kernel) freeNumber(a *core.Answer) {
+	before := k.next
+	a.PID = k.fork(1).pid
+	delete(k.procs, a.PID)
+	if k.next = before; k.sim.chance(8) {
+		a.PID, a.Errno = 0, unix.EAGAIN
+	}
+}
