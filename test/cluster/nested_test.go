@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,6 +192,35 @@ func TestNestedAway(t *testing.T) {
 	}
 	if got := r.wait(); got != 5 {
 		t.Errorf("got status %d, want 5", got)
+	}
+	cluster.Eventually(t, "nothing runs any more", func() error { return idle(c) })
+}
+
+// TestNestedLostBefore ends the session of a node, one of whose processes starts another, before that
+// runs: the launch has failed then, and nothing of it stays.
+func TestNestedLostBefore(t *testing.T) {
+	t.Parallel()
+	c := cluster.Start(t, cluster.Config{Nodes: 2})
+	if err := c.Cut(1); err != nil {
+		t.Fatal(err)
+	}
+	cmd := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "0", "bpsh", "1", "sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "the new process has a ghost", func() error {
+		all, err := c.Front.Procs()
+		if err == nil && !slices.ContainsFunc(all, func(p cluster.Proc) bool { return p.Comm == "sleep" }) {
+			err = errors.New("no process is called sleep")
+		}
+		return err
+	})
+	if err := errors.Join(c.Slaves[0].Kill(), c.StartSlave(t.Context(), 0), c.Heal(1)); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, cmd)
+	if got := cmd.ProcessState.ExitCode(); got != 255 {
+		t.Errorf("got status %d, want 255", got)
 	}
 	cluster.Eventually(t, "nothing runs any more", func() error { return idle(c) })
 }
