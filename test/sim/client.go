@@ -204,7 +204,9 @@ func (s *Sim) toClient(o core.Output) core.Input {
 		return s.starts(o)
 	case core.Resume:
 		if c := s.current(o.Client); c != nil {
-			c.after = s.links[o.Session]
+			if c.after = s.links[o.Session]; c.after == nil { // the connection ends, and it asks again
+				c.disconnect()
+			}
 		}
 	case core.Fail:
 		s.fails(o)
