@@ -176,9 +176,34 @@ var jobUsers = []jobCase{
 		if res := j.on(j.Nodes[1], "cat", dir+"/secret"); res.Code == 0 {
 			j.t.Errorf("got %+v", res)
 		}
-		j.on(j.Nodes[0], "mkdir", "-p", dir)
 		j.on(j.Front, "rm", dir+"/secret")
-		j.tells("process "+n+": node 0: "+dir+" is another user's: remove it", "start", "-N", "0", n)
+		j.on(j.Nodes[0], "sh", "-c", "mkdir -p "+dir+"x; ln -s "+n+"x "+dir)
+		j.tells("process "+n+": node 0: "+dir+" is a link to a directory of user 0: give the directory to user 12345", "start", "-N", "0", n)
+		j.equal("owner", j.on(j.Nodes[0], "stat", "-c", "%u", dir+"x").Stdout, "0\n")
+	}},
+	{"a job gets another owner", func(j *jobs, n string) {
+		dir, data, store := jobRoot+"/jobs/"+n, jobRoot+"/data/"+n, jobRoot+"/store"
+		j.on(j.Nodes[0], "mkdir", "-p", store)
+		script := "id -u; for d in /tmp " + data + " " + store + "/" + n + " " + jobRoot + "/sys/log/" + n + "; do echo $USER >$d/of-$(id -u) || exit 9; done; tool"
+		text := process(n, script, "ephemeral_disk: true", "persistent_disk: true", "logs: {max_size: 10B, keep: 1}")
+		j.tool(n, "tool", "#!/bin/sh\necho tool\n")
+		j.write(n, text)
+		j.equal("root's", j.run("run", "-N", "0", n), "0\ntool\n")
+		j.own(n, text)
+		if res := j.as(cluster.Alice, "run", "-N", "0", n); res != (cluster.Result{Stdout: "12345\ntool\n"}) {
+			j.t.Fatalf("Alice: got %+v", res)
+		}
+		j.on(j.Nodes[0], "sh", "-c", "chmod 777 "+data+"; chmod 700 "+dir+" "+dir+"/bin")
+		j.on(j.Front, "chown", "-R", "12346:12346", dir)
+		if res := j.as(cluster.Bob, "run", "-N", "0", n); res != (cluster.Result{Stdout: "12346\ntool\n"}) {
+			j.t.Fatalf("Bob: got %+v", res)
+		}
+		j.equal("directories", j.on(j.Nodes[0], "stat", "-c", "%u %a", data, data+"/tmp", store+"/"+n, jobRoot+"/sys/log/"+n).Stdout,
+			strings.Repeat("12346 700\n", 4))
+		j.equal("contents", j.on(j.Nodes[0], "stat", "-c", "%u", data+"/tmp/of-12345", store+"/"+n+"/of-12345").Stdout, "12345\n12345\n")
+		j.equal("files", j.on(j.Nodes[0], "stat", "-c", "%u", dir, dir+"/bin", dir+"/bin/tool").Stdout, strings.Repeat("12346\n", 3))
+		log := jobRoot + "/sys/log/" + n
+		j.equal("logs", j.on(j.Front, "sh", "-c", "stat -c '%u %a' "+log+" "+log+"/*").Stdout, "12346 755\n"+strings.Repeat("12346 600\n", 4))
 	}},
 	{"volumes are not made", func(j *jobs, n string) {
 		v := jobRoot + "/data/of-" + n

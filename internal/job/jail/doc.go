@@ -9,6 +9,7 @@
 //	namespace.go  mount, ipc and uts namespaces
 //	root.go       the file system that the process sees
 //	open.go       opens paths that the job's user could have changed
+//	owner.go      gives directories to the present owner of the job
 //	system.go     /proc, /sys and /dev
 //	scope.go      Landlock: processes of other jobs cannot be seen or signalled
 //	identity.go   limits, user, capabilities

@@ -66,9 +66,13 @@ func do(ctx context.Context, s *spec.Spec, args []string) error {
 // filesTimeout bounds the time for reading the files of the job.
 const filesTimeout = 2 * time.Minute
 
-// files makes the directory of the job's files, if needed, and prints the sums of the files.
+// files makes the directory of the job's files, if needed, and prints the sums of the files. Before
+// files are copied to it from another directory, it gives the directory to the user who copies them.
 func files(ctx context.Context, s *spec.Spec, out io.Writer) error {
 	sums, err := ownFiles(ctx, s)
+	if err == nil && s.Ordinary && s.Source != "" && s.Source != s.Directory() {
+		err = takeFiles(s)
+	}
 	if err != nil {
 		return err
 	}
@@ -81,7 +85,11 @@ func ownFiles(ctx context.Context, s *spec.Spec) (map[string]string, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, filesTimeout, fmt.Errorf("reading them takes more than %v", filesTimeout))
 	defer cancel()
-	return spec.OwnSums(ctx, s)
+	sums, err := spec.OwnSums(ctx, s)
+	if s.Ordinary && errors.Is(err, unix.EACCES) { // a former owner's, which a copy replaces
+		return nil, nil
+	}
+	return sums, err
 }
 
 // fresh returns an error if files of the job are missing or differ.
@@ -108,18 +116,8 @@ func makeJobDir(s *spec.Spec) error {
 	if err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("make %s: %w", dir, err)
 	}
-	if !s.Ordinary {
-		return nil
-	}
-	if made {
+	if s.Ordinary && made {
 		return unix.Lchown(dir, int(s.UID), int(s.GID))
-	}
-	var st unix.Stat_t
-	if err := unix.Stat(dir, &st); err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	if st.Uid != s.UID {
-		return fmt.Errorf("%s is another user's: remove it", dir)
 	}
 	return nil
 }

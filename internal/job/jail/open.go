@@ -11,9 +11,6 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// owner is the owner of a new directory.
-type owner struct{ uid, gid int }
-
 // open opens a directory below base, which belongs to root. It follows no symbolic links below
 // base, which a job may have made.
 func open(base, rel string) (int, error) {

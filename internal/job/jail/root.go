@@ -123,22 +123,22 @@ func (r *root) files() error {
 			return err
 		}
 	}
-	return r.own(filepath.Join(r.Root, "sys/log"), r.Job, inertAll)
+	return r.own(filepath.Join(r.Root, "sys/log"), inertAll)
 }
 
 // data mounts the directories for data of the job.
 func (r *root) data() error {
 	base := filepath.Join(r.Root, "data")
-	if r.Ephemeral {
-		if err := r.own(base, r.Job, inertAll); err != nil {
-			return err
-		}
-	}
 	fd, err := r.temporary()
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
+	if r.Ephemeral {
+		if err := r.own(base, inertAll); err != nil {
+			return err
+		}
+	}
 	for _, dir := range []string{filepath.Join(base, r.Job, "tmp"), "/tmp", "/var/tmp"} {
 		if err := r.bind(fd, dir, inertAll); err != nil {
 			return err
@@ -151,18 +151,33 @@ func (r *root) data() error {
 	if err != nil {
 		return err
 	}
-	return r.own(store, r.Job, inertAll)
+	return r.own(store, inertAll)
 }
 
 // temporary opens the job's directory for temporary files.
 func (r *root) temporary() (int, error) {
 	base := filepath.Join(r.Root, "data")
-	fd, err := ensure(base, r.Job, r.owner())
+	data, err := ensure(base, r.Job, r.owner())
 	if err != nil {
 		return -1, err
 	}
-	unix.Close(fd)
-	return ensure(base, r.Job+"/tmp", r.owner())
+	defer unix.Close(data)
+	former, err := ownerOf(data)
+	if err != nil {
+		return -1, err
+	}
+	fd, err := ensure(base, r.Job+"/tmp", r.owner())
+	if err != nil {
+		return -1, err
+	}
+	if err = r.take(fd, former); err == nil {
+		err = r.take(data, former)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("%s/%s: %w", base, r.Job, err)
+	}
+	return fd, nil
 }
 
 // store returns the directory for persistent data of jobs.
@@ -181,7 +196,7 @@ func (r *root) directories() error {
 		return err
 	}
 	unix.Close(fd)
-	if fd, err = ensure(filepath.Join(r.Root, "sys/log"), r.Job, r.owner()); err != nil {
+	if fd, err = r.ensure(filepath.Join(r.Root, "sys/log")); err != nil {
 		return err
 	}
 	unix.Close(fd)
@@ -190,7 +205,7 @@ func (r *root) directories() error {
 	}
 	store, err := r.store()
 	if err == nil {
-		fd, err = ensure(store, r.Job, r.owner())
+		fd, err = r.ensure(store)
 	}
 	if err == nil {
 		unix.Close(fd)
@@ -198,16 +213,14 @@ func (r *root) directories() error {
 	return err
 }
 
-func (r *root) owner() owner { return owner{int(r.UID), int(r.GID)} }
-
 // own mounts a directory that belongs to the job.
-func (r *root) own(base, rel string, attributes uint64) error {
-	fd, err := ensure(base, rel, r.owner())
+func (r *root) own(base string, attributes uint64) error {
+	fd, err := r.ensure(base)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	return r.bind(fd, filepath.Join(base, rel), attributes)
+	return r.bind(fd, filepath.Join(base, r.Job), attributes)
 }
 
 // volumes mounts the volumes.

@@ -41,15 +41,3 @@ func OpenLog(path string, uid, gid int) (*os.File, error) {
 	}
 	return f, nil
 }
-
-// MakeLogs makes the directory for the logs of the job, which belongs to the user.
-func (j Job) MakeLogs(uid, gid int) error {
-	err := os.MkdirAll(j.Logs(), 0o755)
-	if err == nil {
-		err = os.Lchown(j.Logs(), uid, gid)
-	}
-	if err != nil {
-		return fmt.Errorf("directory for logs of job %s: %w", j.Name, err)
-	}
-	return nil
-}

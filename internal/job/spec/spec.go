@@ -12,9 +12,13 @@
 package spec
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"bproc/wire"
 )
@@ -76,7 +80,8 @@ type Spec struct {
 	Processes    uint64 // 0: no limit
 	CoreFileSize uint64
 
-	Sums map[string]string // of the job's files, which the node must have; see [Sums]
+	Sums   map[string]string // of the job's files, which the node must have; see [Sums]
+	Source string            // [Spec.Directory] of the files that are about to be copied to the node; "": none are
 
 	Ephemeral  bool
 	Persistent bool
@@ -99,6 +104,17 @@ type Ended struct {
 
 // JobDir returns the directory of the job's files.
 func (s *Spec) JobDir() string { return filepath.Join(s.Root, "jobs", s.Job) }
+
+// Directory identifies the directory of the job's files on this machine: a node that is also the
+// front end has the files themselves.
+func (s *Spec) Directory() string {
+	var st unix.Stat_t
+	if err := unix.Stat(s.JobDir(), &st); err != nil {
+		return ""
+	}
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, machines differ by their inodes
+	return fmt.Sprintf("%s %d %d", bytes.TrimSpace(boot), st.Dev, st.Ino)
+}
 
 // Encode returns the variable for the environment of bpjail.
 func (s *Spec) Encode() (string, error) {

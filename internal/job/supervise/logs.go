@@ -38,14 +38,13 @@ type logs struct {
 
 func openLogs(s *Supervisor) (*logs, error) {
 	l := new(logs)
-	uid, gid := int(s.Spec.UID), int(s.Spec.GID)
-	err := s.Place.MakeLogs(uid, gid)
+	u, err := s.Place.MakeLogs(place.User{UID: int(s.Spec.UID), GID: int(s.Spec.GID)}, s.Spec.Privileged)
 	if err == nil {
-		l.events, err = place.OpenLog(s.Place.Events(), uid, gid)
+		l.events, err = place.OpenLog(s.Place.Events(), u.UID, u.GID)
 	}
 	for stream, f := range map[string]**place.Log{"stdout": &l.stdout, "stderr": &l.stderr} {
 		if err == nil {
-			*f, err = place.OpenRotated(s.Place.Output(stream), uid, gid, place.Rotation(s.Process.Logs))
+			*f, err = place.OpenRotated(s.Place.Output(stream), u.UID, u.GID, place.Rotation(s.Process.Logs))
 		}
 	}
 	l.out, l.bad = &output{l, l.stdout, s.Stdout}, &output{l, l.stderr, s.Stderr}

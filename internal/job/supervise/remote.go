@@ -251,6 +251,11 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir+"/.", fmt.Sprintf("%d:%s", node, dir))
 	cp.Dir, cp.WaitDelay = "/", tryAgain
 	if s.Spec.Ordinary {
+		sp := s.spec(spec.Files)
+		sp.Source = sp.Directory()
+		if _, err := s.ask(ctx, node, sp); err != nil { // gives the directory there to the user
+			return err
+		}
 		cp = s.asUser(cp)
 	}
 	said, err := cp.CombinedOutput()

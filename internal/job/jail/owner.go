@@ -1,0 +1,123 @@
+package jail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/job/spec"
+)
+
+// A job can get another owner. The directories that were made for the former one are then given to
+// the present one. Their contents are not: the former owner may have put anything there.
+
+// owner is the owner of a directory of a job.
+type owner struct{ uid, gid int }
+
+func ownerOf(fd int) (owner, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(fd, &st)
+	return owner{int(st.Uid), int(st.Gid)}, err
+}
+
+func (r *root) owner() owner { return owner{int(r.UID), int(r.GID)} }
+
+// ensure opens the job's directory in a directory of root's. It makes it if it is missing, and takes
+// it from a former owner of the job.
+func (r *root) ensure(base string) (int, error) {
+	fd, err := ensure(base, r.Job, r.owner())
+	if err != nil {
+		return -1, err
+	}
+	former, err := ownerOf(fd)
+	if err == nil {
+		err = r.take(fd, former)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("%s/%s: %w", base, r.Job, err)
+	}
+	return fd, nil
+}
+
+// take gives a directory of the former owner to the present one, and closes it to all others. A
+// privileged process, which is root's beside others of the job's user, takes nothing.
+func (r *root) take(fd int, former owner) error {
+	if r.Privileged || former == r.owner() {
+		return nil
+	}
+	own, err := ownerOf(fd)
+	if err != nil || own.uid != former.uid || own.uid == int(r.UID) {
+		return err
+	}
+	if err := unix.Fchownat(fd, "", int(r.UID), int(r.GID), unix.AT_EMPTY_PATH); err != nil {
+		return err
+	}
+	return unix.Chmod(link(fd), 0o700)
+}
+
+// takeFiles prepares the directory of the job's files for copies that its ordinary user makes: it and
+// the directories in it that have the same owner are given to the user. A copy replaces files, whoever
+// owns them.
+func takeFiles(s *spec.Spec) error {
+	dir := s.JobDir()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if st.Uid == s.UID {
+		return nil
+	}
+	fd, err := open(filepath.Dir(dir), s.Job)
+	if errors.Is(err, unix.ELOOP) {
+		return fmt.Errorf("%s is a link to a directory of user %d: give the directory to user %d", dir, st.Uid, s.UID)
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := giveTree(fd, st.Uid, owner{int(s.UID), int(s.GID)}); err != nil {
+		return fmt.Errorf("give %s to user %d: %w", dir, s.UID, err)
+	}
+	return nil
+}
+
+// giveTree gives a directory to another owner, after those in it. It gives only directories of the
+// former owner, and enters no others: there are no hard links to directories.
+func giveTree(dir int, former uint32, to owner) error {
+	names, err := entries(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fd, err := unix.Openat2(dir, name, &unix.OpenHow{
+			Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV,
+		})
+		if err != nil {
+			continue // it is no directory, or has gone
+		}
+		own, err := ownerOf(fd)
+		if err == nil && own.uid == int(former) {
+			err = giveTree(fd, former, to)
+		}
+		unix.Close(fd)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return unix.Fchownat(dir, "", to.uid, to.gid, unix.AT_EMPTY_PATH)
+}
+
+// entries returns the names in a directory.
+func entries(dir int) ([]string, error) {
+	f, err := os.Open(link(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
