@@ -327,3 +327,32 @@ func TestJobTrust(t *testing.T) {
 	}
 	j.await("job", "failed", func(k jobStatus) bool { return k.State == "failed" })
 }
+
+// TestJobHere runs a job of Alice's on a front end that is also a node. The directory with its files is
+// root's, who has given her only the job file, and stays root's: nothing is copied to it.
+func TestJobHere(t *testing.T) {
+	t.Parallel()
+	j := startJobs(t, 1)
+	token, err := j.Enroll(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Front.StartDaemon(t.Context(), true, "bpslave", "--join", token, "front"); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.WaitUp(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	j.serve()
+	dir := jobRoot + "/jobs/here"
+	j.tool("here", "tool", "#!/bin/sh\nid -u\n")
+	j.write("here", process("here", "tool"))
+	j.on(j.Front, "chown", "12345:12345", dir+"/config/bpm.yml")
+	for _, more := range []string{"", "cd " + dir + "; for i in $(seq 1500); do echo >$(printf '%0100d' $i); done"} { // sums that do not fit into a variable
+		j.on(j.Front, "sh", "-c", more)
+		if res := j.as(cluster.Alice, "run", "-N", "1", "here"); res != (cluster.Result{Stdout: "12345\n"}) {
+			t.Errorf("got %+v", res)
+		}
+	}
+	j.equal("owners", j.on(j.Front, "stat", "-c", "%u", dir, dir+"/bin", dir+"/bin/tool", dir+"/config/bpm.yml").Stdout, "0\n0\n0\n12345\n")
+}
