@@ -181,6 +181,27 @@ var jobUsers = []jobCase{
 		j.tells("process "+n+": node 0: "+dir+" is a link to a directory of user 0: give the directory to user 12345", "start", "-N", "0", n)
 		j.equal("owner", j.on(j.Nodes[0], "stat", "-c", "%u", dir+"x").Stdout, "0\n")
 	}},
+	{"modes and owners of files reach the node", func(j *jobs, n string) {
+		dir := jobRoot + "/jobs/" + n
+		j.tool(n, "tool", "#!/bin/sh\necho tool\n")
+		j.write(n, process(n, "tool"))
+		same := func() {
+			j.t.Helper()
+			j.run("run", "-N", "1", n)
+			const stat = "cd $0; find . | sort | xargs stat -c '%n %u %g %a'"
+			j.equal("files", j.on(j.Nodes[1], "sh", "-c", stat, dir).Stdout, j.on(j.Front, "sh", "-c", stat, dir).Stdout)
+		}
+		same()
+		for _, change := range []string{"chmod 700 $0", "chmod 2750 $0/bin", "chown 12345 $0/bin", "chgrp 12346 $0/bin/tool", "chmod 4755 $0/bin/tool", "ln -s x $0/link; chown -h 12345 $0/link", "chown -R 12345:12345 $0"} {
+			j.on(j.Front, "sh", "-c", change, dir)
+			same()
+		}
+		j.on(j.Front, "sh", "-c", "chown -R 0:0 $0; chmod 755 $0 $0/bin; chown -h 12345:12345 $0/link $0/config/bpm.yml", dir)
+		if res := j.as(cluster.Alice, "run", "-N", "1", n); res.Stdout != "tool\n" {
+			j.t.Errorf("got %+v", res)
+		}
+		j.equal("owner of the copy", j.on(j.Nodes[1], "stat", "-c", "%u", dir+"/bin/tool").Stdout, "12345\n")
+	}},
 	{"a job gets another owner", func(j *jobs, n string) {
 		dir, data, store := jobRoot+"/jobs/"+n, jobRoot+"/data/"+n, jobRoot+"/store"
 		j.on(j.Nodes[0], "mkdir", "-p", store)

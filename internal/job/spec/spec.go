@@ -80,8 +80,11 @@ type Spec struct {
 	Processes    uint64 // 0: no limit
 	CoreFileSize uint64
 
-	Sums   map[string]string // of the job's files, which the node must have; see [Sums]
-	Source string            // [Spec.Directory] of the files that are about to be copied to the node; "": none are
+	// Of the job's files, which the node must have; see [Sums] and [Split]. A bpjail of another version
+	// may not know Attributes.
+	Sums, Attributes map[string]string
+
+	Source string // [Spec.Directory] of the files that are about to be copied to the node; "": none are
 
 	Ephemeral  bool
 	Persistent bool

@@ -57,7 +57,7 @@ func TestSums(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := sums()
-	if len(before) != 2 || !maps.Equal(before, sums()) {
+	if len(before) != 5 || !maps.Equal(before, sums()) {
 		t.Errorf("got %v, then %v", before, sums())
 	}
 	write("a", "2", 0o644)
@@ -68,6 +68,52 @@ func TestSums(t *testing.T) {
 	mode := sums()
 	if contents["a"] == before["a"] || mode["a"] == contents["a"] || mode["b"] != before["b"] {
 		t.Errorf("got %v, %v, %v", before, contents, mode)
+	}
+	for what, change := range map[string]func() error{
+		"owner of a file":     func() error { return os.Chown(filepath.Join(dir, "a"), 65534, -1) },
+		"group of a link":     func() error { return os.Lchown(filepath.Join(dir, "b"), -1, 65534) },
+		"mode of a directory": func() error { return os.Chmod(dir, 0o711) },
+	} {
+		was := sums()
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if now := sums(); spec.HaveAll(was, now) || spec.HaveAll(now, was) || !spec.HaveAll(now, now) {
+			t.Errorf("%s: got %v, then %v", what, was, now)
+		}
+	}
+}
+
+// TestSumsOfOthers compares files that a user, who can make them for no other user, copies.
+func TestSumsOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "jobs/web/file")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := &spec.Spec{Root: dir, Job: "web", Ordinary: true, UID: 65534, GID: 65534, Groups: []uint32{65534, 65533}}
+	for d := dir; d != os.TempDir(); d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sums := func(uid, gid int) map[string]string {
+		t.Helper()
+		if err := os.Chown(path, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+		m, err := spec.OwnSums(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	roots, user, member := sums(0, 0), sums(65534, 65534), sums(65534, 65533)
+	if !spec.HaveAll(user, roots) || !spec.HaveAll(roots, roots) || spec.HaveAll(roots, user) || spec.HaveAll(user, member) {
+		t.Errorf("got %v, %v, %v", roots, user, member)
 	}
 }
 
@@ -86,7 +132,7 @@ func TestSumsOfLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, err := spec.Sums(t.Context(), files)
-	if err != nil || len(want) != 1 {
+	if err != nil || len(want) != 4 {
 		t.Fatalf("got %v, %v", want, err)
 	}
 	if got, err := spec.Sums(t.Context(), link); err != nil || !maps.Equal(got, want) {
@@ -144,7 +190,7 @@ func TestSumsAsUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine, err := spec.OwnSums(t.Context(), s)
-	if err != nil || len(mine) != 1 || mine["dir/file"] == secrets["file"] {
+	if err != nil || len(mine) != 4 || mine["dir/file"] == secrets["file"] {
 		t.Fatalf("got %v, %v", mine, err)
 	}
 	dir, link := filepath.Join(s.JobDir(), "dir"), filepath.Join(root, "link")

@@ -10,7 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +31,9 @@ func OwnSums(ctx context.Context, s *Spec) (sums map[string]string, err error) {
 		err := SetGroups(s.Groups)
 		if err == nil {
 			SetFileUser(s.UID, s.GID)
-			sums, err = Sums(ctx, s.JobDir())
+			sums, err = sumsFor(ctx, s.JobDir(),
+				func(uid uint32) bool { return uid == s.UID },
+				func(gid uint32) bool { return gid == s.GID || slices.Contains(s.Groups, gid) })
 		}
 		return err
 	})
@@ -36,21 +41,35 @@ func OwnSums(ctx context.Context, s *Spec) (sums map[string]string, err error) {
 }
 
 // Sums returns, for each file of a job by its relative path, a text that identifies its mode and
-// contents. The directory may be a symbolic link of root's. Files can be so large that reading them
+// contents. For each file and directory, it also returns its [attributes], by the path with a slash at
+// the end. The directory may be a symbolic link of root's. Files can be so large that reading them
 // takes hours: the context bounds it.
 func Sums(ctx context.Context, dir string) (map[string]string, error) {
+	return sumsFor(ctx, dir, func(uint32) bool { return true }, func(uint32) bool { return true })
+}
+
+// sumsFor is Sums for a user who can give files to some users and groups only.
+func sumsFor(ctx context.Context, dir string, uid, gid func(uint32) bool) (map[string]string, error) {
 	sums := make(map[string]string)
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, fmt.Errorf("files of the job: %w", err)
 	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err == nil {
-			sums[key(rel)], err = sum(ctx, path, d)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		sums[key(rel)+"/"] = attributes(info, uid, gid)
+		if !d.IsDir() {
+			sums[key(rel)], err = sum(ctx, path, info)
 		}
 		return err
 	})
@@ -71,18 +90,44 @@ func key(path string) string {
 // HaveAll reports whether have contains all sums of want.
 func HaveAll(have, want map[string]string) bool {
 	for name, s := range want {
-		if have[name] != s {
+		if !slices.EqualFunc(strings.Fields(have[name]), strings.Fields(s), func(h, w string) bool { return w == anyValue || h == w }) {
 			return false
 		}
 	}
 	return true
 }
 
-func sum(ctx context.Context, path string, d fs.DirEntry) (string, error) {
-	info, err := d.Info()
-	if err != nil {
-		return "", err
+// Split separates attributes from the sums of files.
+func Split(all map[string]string) (sums, attributes map[string]string) {
+	sums, attributes = make(map[string]string), make(map[string]string)
+	for name, s := range all {
+		if strings.HasSuffix(name, "/") {
+			attributes[name] = s
+		} else {
+			sums[name] = s
+		}
 	}
+	return sums, attributes
+}
+
+// anyValue stands for an attribute that a copy does not have.
+const anyValue = "-"
+
+// attributes returns the owner, the group and the mode of a file. Copies that an ordinary user makes
+// have no other owner, no groups of which the user is no member, and then no set-id bits.
+func attributes(info fs.FileInfo, uid, gid func(uint32) bool) string {
+	st := info.Sys().(*syscall.Stat_t)
+	owner, group, special := strconv.Itoa(int(st.Uid)), strconv.Itoa(int(st.Gid)), strconv.FormatUint(uint64(st.Mode&0o7000), 8)
+	if !uid(st.Uid) {
+		owner, special = anyValue, anyValue
+	}
+	if !gid(st.Gid) {
+		group, special = anyValue, anyValue
+	}
+	return fmt.Sprintf("%s %s %s %o", owner, group, special, st.Mode&0o777)
+}
+
+func sum(ctx context.Context, path string, info fs.FileInfo) (string, error) {
 	h := sha256.New()
 	switch {
 	case info.Mode().Type() == fs.ModeSymlink:

@@ -193,7 +193,7 @@ func (s *Supervisor) executeWithFiles(ctx, files context.Context, node client.No
 		return exited{}, err
 	}
 	with := sp
-	with.Sums = sums
+	with.Sums, with.Attributes = spec.Split(sums)
 	env, err := with.Encode()
 	if err != nil {
 		return exited{}, err
