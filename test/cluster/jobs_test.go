@@ -73,12 +73,13 @@ func (j *jobs) run(args ...string) string {
 
 // jobStatus is the output of "bpjob status --json".
 type jobStatus struct {
-	State  string
-	PID    int
-	Node   *int
-	Runs   int
-	Reason string
-	Exit   *struct {
+	State   string
+	PID     int
+	Node    *int
+	Runs    int
+	Reason  string
+	Trouble string
+	Exit    *struct {
 		Code, Signal int
 		Cause        string
 	}

@@ -61,6 +61,40 @@ func TestJobHookHome(t *testing.T) {
 	}
 }
 
+// TestJobLogsFull has output that does not fit on the disk: the process goes on, and bpjob says that
+// output was lost.
+func TestJobLogsFull(t *testing.T) {
+	t.Parallel()
+	j := startJobs(t, 1)
+	for _, name := range []string{"full", "there"} {
+		dir := jobRoot + "/sys/log/" + name
+		j.on(j.Front, "sh", "-c", "mkdir -p $0; mount -t tmpfs -o size=64k full $0", dir)
+		t.Cleanup(func() { j.on(j.Front, "umount", "-l", dir) })
+	}
+	const lost = "output was lost: write " + jobRoot + "/sys/log/"
+	j.start("full", "head -c 200000 /dev/zero; exec sleep 1000")
+	k := j.await("full", "in trouble", func(k jobStatus) bool { return k.Trouble != "" })
+	if want := lost + "full/full.stdout.log: no space left on device"; k.State != "running" || k.Trouble != want {
+		t.Errorf("got %+v, want %q", k, want)
+	}
+	if text := j.run("status", "full"); !strings.Contains(text, "\ntrouble  "+lost) {
+		t.Errorf("got %q", text)
+	}
+	for _, code := range []int{0, 7} {
+		res := j.foreground("there", fmt.Sprintf("head -c 200000 /dev/zero; exit %d", code))
+		if want := max(1, code); res.Code != want || len(res.Stdout) != 200000 || !strings.HasPrefix(res.Stderr, "bpjob: "+lost) {
+			t.Errorf("got exit code %d, %q, want %d", res.Code, res.Stderr, want)
+		}
+	}
+	j.run("stop", "full")
+	j.on(j.Front, "rm", jobRoot+"/sys/log/full/full.stdout.log")
+	j.start("full", "echo fits; exec sleep 1000")
+	j.awaitLog("full", "stdout", "fits\n")
+	if k := j.status("full"); k.Runs != 2 || k.Trouble != "" {
+		t.Errorf("got %+v", k)
+	}
+}
+
 // TestJobLogs rotates logs while a process writes: no line is missing.
 func TestJobLogs(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,7 @@ type listed struct {
 	Since   *time.Time   `json:"since,omitempty"`
 	Exit    *exit        `json:"exit,omitempty"`
 	Reason  string       `json:"reason,omitempty"`
+	Trouble string       `json:"trouble,omitempty"`
 }
 
 // exit is the end of the last run.
@@ -40,7 +41,7 @@ type exit struct {
 }
 
 func tell(p place.Process, r place.Record) listed {
-	l := listed{Name: p.String(), Job: p.Name, Process: p.Process, State: r.State.String(), PID: r.PID, Runs: r.Run, Reason: r.Reason}
+	l := listed{Name: p.String(), Job: p.Name, Process: p.Process, State: r.State.String(), PID: r.PID, Runs: r.Run, Reason: r.Reason, Trouble: r.Trouble}
 	if r.Run == 0 {
 		return l
 	}
@@ -208,6 +209,9 @@ func (c *Command) status(l listed, asJSON bool) error {
 	}
 	if l.Reason != "" {
 		line("reason", l.Reason)
+	}
+	if l.Trouble != "" {
+		line("trouble", l.Trouble)
 	}
 	return out.Flush()
 }

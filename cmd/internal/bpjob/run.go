@@ -107,7 +107,11 @@ func (c *Command) run(ctx context.Context, sel selection, volumes, env []string)
 	s.Foreground, s.Stdout, s.Stderr = true, c.Stdout, c.Stderr
 	s.Changed = func(place.Record) { began() }
 	r, err := s.Run(ctx, requests())
-	return errors.Join(err, ended(ch.place, r))
+	end := ended(ch.place, r)
+	if code := exitError(0); err != nil && errors.As(end, &code) { // which has no message
+		c.say("%v", err)
+	}
+	return errors.Join(err, end)
 }
 
 // ended returns the end of a process in the foreground as an error with bpjob's exit code.

@@ -25,6 +25,7 @@ type Record struct {
 	UID        uint32      // the user as whom it runs
 	Caller     uint32      // the user who has started it
 	Reason     string      // why it was not started, or has failed; "": Exit tells it
+	Trouble    string      // what failed beside the process since its supervisor was started
 }
 
 // Born returns the start time of a process, in clock ticks since boot, or 0 if it does not exist.

@@ -2,8 +2,11 @@ package supervise
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,12 +35,15 @@ type logs struct {
 	events         *os.File
 	out, bad       *output
 
+	failed chan struct{} // has an element when there is a new error
+
 	mu    sync.Mutex
-	first error // first error
+	lost  error // first error by which output was lost
+	first error // first other error
 }
 
 func openLogs(s *Supervisor) (*logs, error) {
-	l := new(logs)
+	l := &logs{failed: make(chan struct{}, 1)}
 	u, err := s.Place.MakeLogs(place.User{UID: int(s.Spec.UID), GID: int(s.Spec.GID)}, s.Spec.Privileged)
 	if err == nil {
 		l.events, err = place.OpenLog(s.Place.Events(), u.UID, u.GID)
@@ -66,23 +72,44 @@ func (l *logs) close() {
 	}
 }
 
-// fail records the first error of an operation other than the process itself, which goes on.
+// fail keeps the first error of an operation other than the process itself, which goes on.
 func (l *logs) fail(err error) {
 	if l == nil {
 		return // there is no process
 	}
+	l.keep(&l.first, err)
+}
+
+func (l *logs) keep(to *error, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.first == nil {
-		l.first = err
+	if *to != nil {
+		return
+	}
+	*to = err
+	select {
+	case l.failed <- struct{}{}:
+	default:
 	}
 }
 
-// err returns the recorded error.
+// err returns the errors that were kept.
 func (l *logs) err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.first
+	return errors.Join(l.lost, l.first)
+}
+
+// trouble returns the errors that were kept, in a line.
+func (l *logs) trouble() string {
+	if l == nil {
+		return ""
+	}
+	err := l.err()
+	if err == nil {
+		return ""
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
 func (l *logs) event(e event) {
@@ -104,7 +131,11 @@ type output struct {
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	if _, err := o.log.Write(p); err != nil {
+	n, err := o.log.Write(p)
+	switch {
+	case err != nil && n < len(p):
+		o.logs.keep(&o.logs.lost, fmt.Errorf("output was lost: %w", err))
+	case err != nil:
 		o.logs.fail(err)
 	}
 	if o.also != nil {

@@ -90,6 +90,8 @@ func (s *Supervisor) Run(ctx context.Context, requests <-chan Request) (place.Re
 			s.step(ctx, told{in: life.Due{}})
 		case <-s.unsaved:
 			s.keep()
+		case <-s.logs.failed:
+			s.keep()
 		}
 	}
 	return s.record, s.logs.err()
@@ -224,6 +226,7 @@ func (s *Supervisor) changed(o life.Changed) {
 // keep stores the record of the process. It is repeated until it succeeds or the supervisor ends.
 func (s *Supervisor) keep() {
 	s.unsaved = nil
+	s.record.Trouble = s.logs.trouble()
 	if err := s.Place.Write(s.record); err != nil {
 		s.logs.fail(err)
 		s.unsaved = time.After(tryAgain)
