@@ -138,6 +138,32 @@ var jobFiles = []jobCase{
 		j.write(n, process(n, "true", "ephemeral_disk: true"))
 		j.fails("open "+dir+"/tmp: too many levels of symbolic links", "run", "-N", j.at(), n)
 	}},
+	{"a job called bpm", func(j *jobs, _ string) {
+		dir := jobRoot + "/data/bpm"
+		j.on(j.machine(), "sh", "-c", "mkdir -p "+dir+"/root; mkdir -m 700 "+dir+"/tmp; chown 12345 "+dir+"/tmp") // as former versions
+		script := "for d in " + dir + " /tmp; do touch $d/f && ls -d $d/*; done; id -u"
+		j.tool("bpm", "pre", "#!/bin/sh\ntouch "+dir+"/of-hook\n")
+		j.write("bpm", process("bpm", script, "ephemeral_disk: true", "hooks: {pre_start: "+jobRoot+"/jobs/bpm/bin/pre}"))
+		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/bpm/config/bpm.yml")
+		j.equal("writes", j.run("run", "-N", j.at(), "bpm"), strings.Join([]string{dir + "/f", dir + "/of-hook", dir + "/tmp", "/tmp/f", "12345", ""}, "\n"))
+		j.equal("directory", j.on(j.machine(), "stat", "-c", "%u %a", dir).Stdout, "12345 700\n")
+	}},
+	{"a directory of root's that was not made for the job", func(j *jobs, n string) {
+		dir := jobRoot + "/data/" + n
+		j.on(j.machine(), "mkdir", "-p", dir)
+		j.write(n, process(n, "touch "+dir+"/f 2>/dev/null || exit 9", "ephemeral_disk: true"))
+		j.on(j.Front, "chown", "12345", jobRoot+"/jobs/"+n+"/config/bpm.yml")
+		if res := j.try("run", "-N", j.at(), n); res.Code != 9 {
+			j.t.Errorf("got %+v", res)
+		}
+		j.equal("directory", j.on(j.machine(), "stat", "-c", "%u %a", dir).Stdout, "0 755\n")
+	}},
+	{"no job can be called packages", func(j *jobs, _ string) {
+		j.write("packages", process("packages", "true"))
+		j.fails("no job can be called packages: data/packages is for the packages of all jobs", "start", "-N", j.at(), "packages")
+		j.fails("no job can be called packages", "check", "packages")
+		j.on(j.Front, "rm", "-r", jobRoot+"/jobs/packages")
+	}},
 	{"devices", func(j *jobs, n string) {
 		j.equal("devices", j.says(n, "ls /dev | tr '\\n' ' '; echo x >/dev/null; head -c 2 /dev/zero | wc -c"),
 			"fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero 2\n")

@@ -232,3 +232,19 @@ func TestPosition(t *testing.T) {
 		t.Errorf("got %v", p)
 	}
 }
+
+// TestOwnOfBproc checks that jobs have no name and no volume that would be bproc's own directories.
+func TestOwnOfBproc(t *testing.T) {
+	const text = "processes:\n- name: a\n  executable: a\n  additional_volumes: [{path: /r/data/.bproc%s}]\n"
+	for _, tt := range []struct{ job, below, want string }{
+		{"own", "", `"/r/data/.bproc" is bproc's own`},
+		{"own", "/root", `"/r/data/.bproc/root" is bproc's own`},
+		{"own", "2", ""},
+		{"packages", "2", "no job can be called packages"},
+	} {
+		_, err := file.Read("f", fmt.Appendf(nil, text, tt.below), file.Options{Job: tt.job, Root: "/r"})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: got %v", tt, err)
+		}
+	}
+}

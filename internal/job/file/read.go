@@ -2,8 +2,11 @@ package file
 
 import (
 	"fmt"
+	"path"
 
 	"go.yaml.in/yaml/v3"
+
+	"bproc/internal/job/spec"
 )
 
 // Options are facts about a job outside of its file.
@@ -38,6 +41,9 @@ func (r *reader) read(root *yaml.Node, job *Job) {
 	object{keys: jobKeys(job)}.read(r, root, "")
 	if r.left < 0 {
 		return // the job is incomplete
+	}
+	if r.options.Job == path.Base(spec.Packages) {
+		r.problem(root, "", "no job can be called %s: %s is for the packages of all jobs", r.options.Job, spec.Packages)
 	}
 	seen := map[string]int{}
 	for i, p := range job.Processes {

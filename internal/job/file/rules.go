@@ -61,6 +61,8 @@ func checkVolume(r *reader, s string) error {
 		return fmt.Errorf("%s must be written as %s", quote(s), quote(clean))
 	case !strings.HasPrefix(s, dataRoot+"/") && !strings.HasPrefix(s, storeRoot+"/"):
 		return fmt.Errorf("%s must be in %s or %s; for others see unsafe.unrestricted_volumes", quote(s), dataRoot, storeRoot)
+	case s == path.Join(root, spec.OwnData) || strings.HasPrefix(s, path.Join(root, spec.OwnData)+"/"):
+		return fmt.Errorf("%s is bproc's own", quote(s))
 	case r.options.Job != "" && (s == dataRoot+"/"+r.options.Job || s == storeRoot+"/"+r.options.Job):
 		return fmt.Errorf("%s is the job's own directory; see ephemeral_disk and persistent_disk", quote(s))
 	}

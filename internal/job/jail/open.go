@@ -68,7 +68,7 @@ func create(base string, parts []string, own owner, leaf bool) (int, error) {
 	defer unix.Close(above)
 	mode, name := uint32(0o755), parts[len(parts)-1]
 	if leaf {
-		mode = 0o700
+		mode = private
 	}
 	if err := unix.Mkdirat(above, name, mode); err != nil && !errors.Is(err, unix.EEXIST) { // another process of the job may have made it
 		return -1, fmt.Errorf("make %s: %w", filepath.Join(base, filepath.Join(parts...)), err)

@@ -43,20 +43,39 @@ func (r *root) ensure(base string) (int, error) {
 	return fd, nil
 }
 
+// private is the mode of directories of jobs.
+const private = 0o700
+
 // take gives a directory of the former owner to the present one, and closes it to all others. A
-// privileged process, which is root's beside others of the job's user, takes nothing.
+// privileged process, which is root's beside others of the job's user, takes nothing. A directory of
+// root's that is open to others was not made for a job.
 func (r *root) take(fd int, former owner) error {
-	if r.Privileged || former == r.owner() {
-		return nil
-	}
-	own, err := ownerOf(fd)
-	if err != nil || own.uid != former.uid || own.uid == int(r.UID) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
 		return err
+	}
+	switch {
+	case r.Privileged, st.Uid == r.UID, int(st.Uid) != former.uid, st.Uid == 0 && st.Mode&0o777 != private:
+		return nil
 	}
 	if err := unix.Fchownat(fd, "", int(r.UID), int(r.GID), unix.AT_EMPTY_PATH); err != nil {
 		return err
 	}
-	return unix.Chmod(link(fd), 0o700)
+	return unix.Chmod(link(fd), private)
+}
+
+// leave makes data/bpm the directory of a job with that name. Bpjail of former versions had its own
+// directory there, as root's, with an empty directory in it. What runs does not need that.
+func (r *root) leave(base string) error {
+	dir := filepath.Join(base, "bpm")
+	var st unix.Stat_t
+	if r.Job != "bpm" || unix.Lstat(dir, &st) != nil || st.Mode != unix.S_IFDIR|0o755 || st.Uid != 0 {
+		return nil
+	}
+	if unix.Rmdir(filepath.Join(dir, "root")) != nil {
+		return nil // it is something else
+	}
+	return unix.Chmod(dir, private)
 }
 
 // takeFiles prepares the directory of the job's files for copies that its ordinary user makes: it and

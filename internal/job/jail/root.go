@@ -56,7 +56,7 @@ func build(s *spec.Spec) error {
 
 // newRoot makes an empty root, in the job's mount namespace.
 func newRoot(s *spec.Spec) (r *root, err error) {
-	r = &root{Spec: s, dir: filepath.Join(s.Root, "data/bpm/root")}
+	r = &root{Spec: s, dir: filepath.Join(s.Root, spec.OwnData, "root")}
 	if err := makeDirs(r.dir); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *root) system() error {
 
 // files mounts the files of the job, and its directory for logs.
 func (r *root) files() error {
-	for _, dir := range []string{r.JobDir(), filepath.Join(r.Root, "packages"), filepath.Join(r.Root, "data/packages")} {
+	for _, dir := range []string{r.JobDir(), filepath.Join(r.Root, "packages"), filepath.Join(r.Root, spec.Packages)} {
 		if _, err := os.Stat(dir); err != nil {
 			continue // the node does not have it
 		}
@@ -157,6 +157,9 @@ func (r *root) data() error {
 // temporary opens the job's directory for temporary files.
 func (r *root) temporary() (int, error) {
 	base := filepath.Join(r.Root, "data")
+	if err := r.leave(base); err != nil {
+		return -1, err
+	}
 	data, err := ensure(base, r.Job, r.owner())
 	if err != nil {
 		return -1, err

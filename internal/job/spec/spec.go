@@ -27,6 +27,13 @@ import (
 // node is installed again, and store forever.
 const DefaultRoot = "/var/vcap"
 
+// OwnData is the directory below the root that bpjail has on nodes for itself. No job can have its name.
+const OwnData = "data/.bproc"
+
+// Packages is the directory below the root with the packages of all jobs. No job is called like it,
+// since its directory for data would be the same.
+const Packages = "data/packages"
+
 // Environment is the environment variable that contains the Spec.
 const Environment = "BPROC_JOB"
 
