@@ -115,6 +115,14 @@ var jobLimits = []jobCase{
 			}
 		}
 	}},
+	{"few open files", func(j *jobs, n string) {
+		dir := jobRoot + "/jobs/" + n
+		j.on(j.Front, "sh", "-c", "mkdir -p $0/bin; cp $(command -v bpsh) $0/bin/static", dir)
+		j.write(n, "processes:\n- {name: "+n+", executable: static, args: [--version], limits: {open_files: 1, processes: 20}}\n") // needs none
+		j.equal("with one", j.run("run", "-N", j.at(), n), j.on(j.Front, "bpsh", "--version").Stdout)
+		j.equal("with four", j.says(n, "ulimit -Hn; ulimit -Sn", "limits: {open_files: 4}"), "4\n4\n") // sh loads a library
+		j.says(n, "true", "hooks: {pre_start: /bin/true}", "capabilities: [NET_BIND_SERVICE]", "limits: {open_files: 4}")
+	}},
 	{"open files", func(j *jobs, n string) { j.equal("limit", j.says(n, "ulimit -n", "limits: {open_files: 77}"), "77\n") }},
 	{"core files", func(j *jobs, n string) {
 		j.equal("default", j.says(n, "ulimit -c"), "0\n")

@@ -26,6 +26,11 @@ func execute(s *spec.Spec, c *command) error {
 		if err := c.format(path); err != nil {
 			return err
 		}
+	}
+	if err := limitFiles(c.files); err != nil { // nothing is opened from here on
+		return err
+	}
+	if s.Action != spec.Shell {
 		if err := c.last(s.Processes); err != nil {
 			return err
 		}

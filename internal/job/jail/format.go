@@ -22,6 +22,7 @@ type command struct {
 	args  []string
 	misc  bool     // the node executes more formats than those of the kernel itself
 	bound *os.File // the limit of processes, if there is one
+	files uint64   // the limit of open files; 0: none
 }
 
 // headSize is how much of a file the kernel looks at to find its format (BINPRM_BUF_SIZE).

@@ -12,14 +12,25 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// limit sets the limits of each process. It does not use Setrlimit of package unix: the runtime
-// would restore the original limit of open files when it executes the program.
+// ownOpenFiles is more than the number of files that bpjail has open at the same time.
+const ownOpenFiles = 64
+
+// limit sets the limits of each process. It leaves room for bpjail's own open files, until it executes
+// the program.
 func limit(s *spec.Spec) error {
 	core := s.CoreFileSize
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: core, Max: core}); err != nil {
 		return fmt.Errorf("limit of core files, %d: %w", core, err)
 	}
-	files := s.OpenFiles
+	if s.OpenFiles == 0 {
+		return nil
+	}
+	return limitFiles(max(s.OpenFiles, ownOpenFiles))
+}
+
+// limitFiles sets the limit of open files, unless it is 0. It does not use Setrlimit of package unix: the runtime
+// would restore the original limit when it executes the program.
+func limitFiles(files uint64) error {
 	if files == 0 {
 		return nil
 	}

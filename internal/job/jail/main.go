@@ -200,6 +200,7 @@ func run(ctx context.Context, s *spec.Spec, c *command) error {
 // settle takes on the user and the limits of the job, and executes the program.
 func settle(s *spec.Spec, c *command) error {
 	err := limit(s)
+	c.files = s.OpenFiles
 	var keep []capability.Cap
 	if err == nil {
 		keep, err = wanted(s)
