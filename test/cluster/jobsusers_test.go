@@ -202,6 +202,14 @@ var jobUsers = []jobCase{
 		}
 		j.equal("owner of the copy", j.on(j.Nodes[1], "stat", "-c", "%u", dir+"/bin/tool").Stdout, "12345\n")
 	}},
+	{"a privileged process beside others", func(j *jobs, n string) {
+		text := "- {name: root, executable: id, args: [-u], unsafe: {privileged: true}}\n"
+		j.own(n, process(n, "id -u >/tmp/f; cat /tmp/f")+text)
+		for range 2 {
+			j.equal("privileged", j.run("run", "-N", "0", "-p", "root", n), "0\n")
+			j.equal("other", j.run("run", "-N", "0", n), "12345\n")
+		}
+	}},
 	{"a job gets another owner", func(j *jobs, n string) {
 		dir, data, store := jobRoot+"/jobs/"+n, jobRoot+"/data/"+n, jobRoot+"/store"
 		j.on(j.Nodes[0], "mkdir", "-p", store)
