@@ -226,6 +226,17 @@ var jobPrivileges = []jobCase{
 	{"masked files", func(j *jobs, n string) {
 		j.equal("contents", j.says(n, "cat /proc/kcore /proc/keys /proc/timer_list 2>/dev/null | head -c 10; ls /sys/firmware; echo 1 2>/dev/null >/proc/sys/kernel/printk || echo no"), "no\n")
 	}},
+	{"control groups of a privileged process", func(j *jobs, n string) {
+		// The rest of the job ignores SIGTERM in groups of its own, as far as the node has their files.
+		j.start(n, "trap '' TERM; mkdir -p /dev/shm/c; for v in '-t cgroup -o pids' '-t cgroup2'; do mount $v none /dev/shm/c && "+
+			"own=$(dirname $(grep -lx $$ $(find /dev/shm/c -name cgroup.procs) | head -1)) && mkdir -p $own/sub/below && "+
+			"{ sleep 1009 & echo $! >$own/sub/cgroup.procs; sleep 1009 & echo $! >$own/sub/below/cgroup.procs; echo ready; break; }; done; exec sleep 1009",
+			"unsafe: {privileged: true}", "shutdown_timeout: 1s")
+		j.awaitLog(n, "stdout", "ready\n")
+		j.run("stop", n)
+		j.equal("left", j.on(j.machine(), "pgrep", "-fx", "sleep 1009").Stdout, "")
+		j.equal("groups", j.on(j.machine(), "find", "/sys/fs/cgroup/", "-path", "*job-"+n+":*").Stdout, "")
+	}},
 	{"privileged", func(j *jobs, n string) {
 		got := j.says(n, "id -u; mount -t tmpfs x /mnt 2>/dev/null || mount -t tmpfs x /tmp && echo mounted; "+statusOf("NoNewPrivs"), "unsafe: {privileged: true}")
 		j.equal("privileged", got, "0\nmounted\nNoNewPrivs: 0\n")

@@ -9,6 +9,8 @@
 //	namespace.go  mount, ipc and uts namespaces
 //	root.go       the file system that the process sees
 //	open.go       opens paths that the job's user could have changed
+//	group.go      the control group of a process of a job
+//	remove.go     signals and the removal of a group with those below it
 //	owner.go      gives directories to the present owner of the job
 //	system.go     /proc, /sys and /dev
 //	scope.go      Landlock: processes of other jobs cannot be seen or signalled

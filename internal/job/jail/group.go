@@ -11,9 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"bproc/internal/job/spec"
 )
@@ -222,68 +219,6 @@ func (g *group) oomKills() uint64 {
 		}
 	}
 	return 0
-}
-
-// How long processes may take to end after SIGKILL, and the interval of checks.
-const (
-	killTimeout = 20 * time.Second
-	killLook    = 2 * time.Millisecond
-)
-
-// remove kills the processes of the group and removes it, if it exists.
-func (g *group) remove() error {
-	for deadline := time.Now().Add(killTimeout); ; time.Sleep(killLook) {
-		var left error
-		for _, dir := range g.dirs() {
-			if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
-				left = fmt.Errorf("remove the control group %s of the job: %w", dir, err)
-			}
-		}
-		switch {
-		case left == nil:
-			return nil
-		case !errors.Is(left, unix.EBUSY), time.Now().After(deadline):
-			return left
-		}
-		for _, dir := range g.dirs() {
-			if err := halt(dir); err != nil {
-				return err
-			}
-			if err := kill(dir, unix.SIGKILL); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// halt prevents further forks in a group.
-func halt(dir string) error {
-	err := write(dir, "pids.max", "0")
-	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) { // absent in the memory hierarchy of version 1
-		return fmt.Errorf("stop forks of the job: %w", err)
-	}
-	return nil
-}
-
-// kill sends a signal to all processes of a group, if it exists.
-func kill(dir string, sig unix.Signal) error {
-	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("processes of the job: %w", err)
-	}
-	for _, line := range strings.Fields(string(text)) {
-		pid, err := strconv.Atoi(line)
-		if err != nil || pid <= 1 { // 0: the process is in a PID namespace outside of the job's
-			continue
-		}
-		if err := unix.Kill(pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("signal %d of the job: %w", pid, err)
-		}
-	}
-	return nil
 }
 
 func write(dir, name, text string) error {
