@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
 )
 
 // jobSignals test signals from the front end, and what a process leaves.
@@ -148,6 +150,48 @@ var jobRaces = []jobCase{
 		j.on(j.machine(), "touch", jobRoot+"/data/"+n+"/tmp/go")
 		first.Wait()
 		j.equal("log", j.log(n, "stdout"), "begin\n")
+	}},
+	{"a start of the service behind a stop", func(j *jobs, n string) {
+		j.start(n, "trap 'while ! test -e $TMPDIR/go; do sleep 0.05; done; exit' TERM; while :; do sleep 0.05; done")
+		since := time.Now().Format(time.RFC3339Nano)
+		var both sync.WaitGroup
+		both.Go(func() { j.run("stop", n) })
+		j.await(n, "stopping", func(k jobStatus) bool { return k.State == "stopping" })
+		both.Go(func() { j.run("start", "--since", since, "-N", j.at(), n) })
+		j.onMachine(j.Front, "2", "pgrep", "-cf", "bpjob st(op|art .*) "+n+"$")
+		j.on(j.machine(), "touch", jobRoot+"/data/"+n+"/tmp/go")
+		both.Wait()
+		if k := j.status(n); k.State != "stopped" || k.Runs != 1 {
+			j.t.Errorf("got %+v", k)
+		}
+		j.run("start", "--since", time.Now().Format(time.RFC3339Nano), "-N", j.at(), n)
+		j.equal("state", j.status(n).State, "running")
+		j.on(j.machine(), "touch", jobRoot+"/data/"+n+"/tmp/go")
+		j.run("stop", n)
+	}},
+	{"the terminal of a run goes away", func(j *jobs, n string) {
+		for _, tt := range []struct{ with, state string }{{"", "stopped"}, {"nohup", "running"}} {
+			j.write(n, process(n, "echo begin; exec sleep 1000"))
+			argv := append(strings.Fields(tt.with), "bpjob", "run", "-N", j.at(), n)
+			cmd := j.Front.Command(j.t.Context(), cluster.Root, append([]string{"env", "BPJOB_ROOT=" + jobRoot}, argv...)...)
+			if err := cmd.Start(); err != nil {
+				j.t.Fatal(err)
+			}
+			j.await(n, "running", func(k jobStatus) bool { return k.State == "running" })
+			pid, err := cmd.PID()
+			if err == nil {
+				err = j.Front.Kill(pid, unix.SIGHUP)
+			}
+			if err != nil {
+				j.t.Fatal(err)
+			}
+			if tt.state == "running" {
+				j.equal("state", j.status(n).State, tt.state)
+				j.run("stop", n)
+			}
+			awaitEnd(j.t, cmd)
+			j.equal("state", j.status(n).State, "stopped")
+		}
 	}},
 	{"start of what runs in the foreground", func(j *jobs, n string) {
 		j.write(n, process(n, "echo begin; while ! test -e $TMPDIR/go; do sleep 0.05; done"))

@@ -96,6 +96,19 @@ var jobUsers = []jobCase{
 		}
 		j.as(cluster.Alice, "stop", n)
 	}},
+	{"a job whose file is gone", func(j *jobs, n string) {
+		j.own(n, process(n, "exec sleep 1000"))
+		j.as(cluster.Alice, "start", "-N", "0", n)
+		j.on(j.Front, "rm", "-r", jobRoot+"/jobs/"+n)
+		if res := j.as(cluster.Bob, "stop", n); res.Code != 1 {
+			j.t.Errorf("of another user: got %+v", res)
+		}
+		j.equal("state", j.status(n).State, "running")
+		if res := j.as(cluster.Alice, "stop", n); res != (cluster.Result{}) {
+			j.t.Errorf("got %+v", res)
+		}
+		j.equal("state", j.status(n).State, "stopped")
+	}},
 	{"other users' jobs", func(j *jobs, n string) {
 		j.own(n, process(n, "exec sleep 1000"))
 		j.as(cluster.Alice, "start", "-N", "0", n)

@@ -51,10 +51,13 @@ func (a *arrivals) missed(r place.Record) bool {
 }
 
 // due reports whether a process of an autostart job must be started now. came means that one of its
-// nodes has come up; otherwise one is up. booted is the boot time of the front end: a process that
-// was stopped since then stays stopped.
-func due(r place.Record, came, first bool, booted time.Time) bool {
-	old := r.Since.Before(booted) // also if it was never started
+// nodes has come up; otherwise one is up. A process that was stopped in the present boot of the front
+// end stays stopped.
+func due(r place.Record, came, first bool, now boot) bool {
+	old := r.Boot != now.id // also if it was never started
+	if r.Boot == "" || now.id == "" {
+		old = r.Since.Before(now.at)
+	}
 	switch {
 	case r.State == life.Failed && r.Exit.Cause == life.NodeWentDown:
 		return true
@@ -120,7 +123,7 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 	}
 	first := a.boots == nil
 	came := a.next(nodes)
-	booted, err := bootTime()
+	now, err := thisBoot()
 	if err != nil {
 		return false, err
 	}
@@ -144,7 +147,7 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 				pending = pending || a.missed(r)
 			case started:
 				pending = true
-			case due(r, comes, first, booted):
+			case due(r, comes, first, now):
 				starts.begin(ctx, p, owner)
 			}
 		}
@@ -168,12 +171,9 @@ func anyOf(ids []client.NodeID, set map[client.NodeID]bool) bool {
 // startOf starts a process with the rights of the job file's owner. It reports whether that is done:
 // the process was started, or stopped since a time. A start goes on when the service ends.
 func (c *Command) startOf(ctx context.Context, p place.Process, owner uint32, since time.Time) (done bool) {
-	if r, err := p.Read(); err == nil && r.State == life.Stopped && r.Since.After(since) {
-		return true
-	}
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), startLimit, fmt.Errorf("process %v: its start takes more than %v", p, startLimit))
 	defer cancel()
-	cmd, err := as(ctx, owner, "start", "-p", p.Process, p.Name)
+	cmd, err := as(ctx, owner, "start", "--"+sinceFlag, since.Format(time.RFC3339Nano), "-p", p.Process, p.Name)
 	if err != nil {
 		c.say("%v", err)
 		return false
@@ -191,11 +191,14 @@ func (c *Command) startOf(ctx context.Context, p place.Process, owner uint32, si
 	return err == nil && r.State == life.Stopped
 }
 
-// bootTime returns when this machine was booted.
-func bootTime() (time.Time, error) {
+// boot is a boot of this machine.
+type boot struct {
+	id string
+	at time.Time // by the present clock, which may have been set since
+}
+
+func thisBoot() (boot, error) {
 	var info unix.Sysinfo_t
-	if err := unix.Sysinfo(&info); err != nil {
-		return time.Time{}, err
-	}
-	return time.Now().Add(-time.Duration(info.Uptime) * time.Second), nil
+	err := unix.Sysinfo(&info)
+	return boot{place.BootID(), time.Now().Add(-time.Duration(info.Uptime) * time.Second)}, err
 }

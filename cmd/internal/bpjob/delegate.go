@@ -24,7 +24,10 @@ func (c *Command) delegate() error {
 		return errors.New("standard input, output and error must be files")
 	}
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGWINCH)
+	signal.Notify(signals, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGWINCH)
+	if !signal.Ignored(unix.SIGHUP) { // nohup(1)
+		signal.Notify(signals, unix.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	request := door.Request{Args: c.args, Root: root, Term: os.Getenv("TERM")}
 	code, err := door.Ask(door.Socket, request, [3]*os.File{in, out, bad}, signals)

@@ -62,6 +62,19 @@ func (c *Command) owns(j place.Job) error {
 	return nil
 }
 
+// mayStop returns an error if the caller may not stop a process. The user who has started it may,
+// whatever has become of the job file.
+func (c *Command) mayStop(p place.Process) error {
+	err := c.owns(p.Job)
+	if err == nil {
+		return nil
+	}
+	if r, failed := p.Read(); failed == nil && r.Run > 0 && r.Caller == c.caller {
+		return nil
+	}
+	return err
+}
+
 // permit returns an error if an ordinary user asks for a feature reserved to root.
 func (c *chosen) permit() error {
 	if c.caller == 0 {

@@ -106,7 +106,7 @@ func (c *Command) run(ctx context.Context, sel selection, volumes, env []string)
 	defer lock.Close()
 	s.Foreground, s.Stdout, s.Stderr = true, c.Stdout, c.Stderr
 	s.Changed = func(place.Record) { began() }
-	r, err := s.Run(ctx, requests())
+	r, err := s.Run(ctx, requests(true))
 	end := ended(ch.place, r)
 	if code := exitError(0); err != nil && errors.As(end, &code) { // which has no message
 		c.say("%v", err)

@@ -9,7 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
-	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -49,13 +49,19 @@ func (c *Command) serve(ctx context.Context) error {
 	running := context.WithoutCancel(ctx) // the server ends users' commands itself
 	s := &door.Server{Command: func(uid uint32, r door.Request) (*exec.Cmd, error) { return forUser(running, root, uid, r) }}
 	service.Ready()
-	var auto sync.WaitGroup
-	auto.Go(func() { c.startAll(ctx, root) })
+	auto := make(chan struct{})
+	go func() { c.startAll(ctx, root); close(auto) }()
 	err = s.Serve(ctx, l)
 	stop()
-	auto.Wait()
+	select {
+	case <-auto:
+	case <-time.After(endDelay): // starts that are under way go on by themselves
+	}
 	return err
 }
+
+// endDelay is how long the service waits at its end for starts that are under way.
+const endDelay = 5 * time.Second
 
 // forUser returns the command for a user's request.
 func forUser(ctx context.Context, root string, uid uint32, r door.Request) (*exec.Cmd, error) {

@@ -64,12 +64,16 @@ func TestArrivals(t *testing.T) {
 }
 
 func TestDue(t *testing.T) {
-	booted := time.Unix(1000, 0)
+	now := boot{"this", time.Unix(1000, 0)}
 	record := func(s life.State, run uint64, since int64, cause life.Cause) place.Record {
 		if s == life.Created {
 			return place.Record{}
 		}
 		return place.Record{Record: life.Record{State: s, Run: run, Since: time.Unix(since, 0), Exit: life.Exit{Cause: cause}}}
+	}
+	at := func(boot string, r place.Record) place.Record {
+		r.Boot = boot
+		return r
 	}
 	for _, tt := range []struct {
 		name              string
@@ -85,10 +89,12 @@ func TestDue(t *testing.T) {
 		{"stopped before its first start, node comes up", record(life.Stopped, 0, 2000, ""), true, true, false},
 		{"stopped, node comes up", record(life.Stopped, 1, 2000, ""), true, false, false},
 		{"stopped before the boot, node comes up", record(life.Stopped, 1, 500, ""), true, false, true},
+		{"stopped before the clock was set back, node comes up", at("this", record(life.Stopped, 1, 500, "")), true, false, false},
+		{"stopped in another boot, by a clock that was ahead", at("former", record(life.Stopped, 1, 2000, "")), true, false, true},
 		{"node went down, another is up", record(life.Failed, 1, 2000, life.NodeWentDown), false, false, true},
 		{"failed, another is up", record(life.Failed, 1, 2000, ""), false, false, false},
 	} {
-		if got := due(tt.r, tt.came, tt.first, booted); got != tt.want {
+		if got := due(tt.r, tt.came, tt.first, now); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
 		}
 	}

@@ -17,24 +17,48 @@ import (
 	"bproc/internal/job/place"
 )
 
+// sinceFlag is the option with the time at which the service was to start a process: it has no effect
+// if the process was stopped after that.
+const sinceFlag = "since"
+
 func (c *Command) startCommand() *cobra.Command {
-	cmd, s := forJob("start [-p process] [-N nodes] job", "Start a process of a job", c.asRoot(c.start))
+	var since string
+	cmd, s := forJob("start [-p process] [-N nodes] job", "Start a process of a job",
+		c.asRoot(func(ctx context.Context, s selection) error { return c.start(ctx, s, since) }))
+	cmd.Flags().StringVar(&since, sinceFlag, "", "")
+	_ = cmd.Flags().MarkHidden(sinceFlag) // there is such a flag
 	return s.onNodes(cmd)
 }
 
 // start starts a process, unless it runs.
-func (c *Command) start(ctx context.Context, s selection) error {
+func (c *Command) start(ctx context.Context, s selection, since string) error {
 	ch, err := c.choose(ctx, s)
 	if err != nil {
 		return err
 	}
 	return c.request(ch.place, func(c *Command) error {
+		if stopped, err := stoppedSince(ch.place, since); err != nil || stopped {
+			return err
+		}
 		running, err := c.awaitStart(ctx, ch)
 		if err != nil || running {
 			return err
 		}
 		return c.startSupervisor(ch)
 	})
+}
+
+// stoppedSince reports whether a process was stopped after a time; empty: it was not.
+func stoppedSince(p place.Process, text string) (bool, error) {
+	if text == "" {
+		return false, nil
+	}
+	since, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return false, fmt.Errorf("--%s: %w", sinceFlag, err)
+	}
+	r, err := p.Read()
+	return r.State == life.Stopped && r.Since.After(since), err
 }
 
 // request carries out a request for a process, while other requests for it wait. What it says is
@@ -82,22 +106,29 @@ func (c *Command) awaitStart(ctx context.Context, ch *chosen) (running bool, err
 	}
 }
 
-// startSupervisor starts a supervisor, and returns when the process runs.
+// startSupervisor starts a supervisor, and returns when the process runs. The supervisor has its lock
+// from the beginning: if this start is broken off, a stop finds it.
 func (c *Command) startSupervisor(ch *chosen) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
 	}
+	lock, err := ch.place.Supervise()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	from, to, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer from.Close()
 	cmd := exec.Command(exe, "supervise", "-p", ch.place.Process, "-N", ch.wanted, ch.place.Name)
-	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{to}
+	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{reportFD - 3: to, lockFD - 3: lock.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	to.Close()
+	lock.Close()
 	if err != nil {
 		return fmt.Errorf("start the supervisor of %v: %w", ch.place, err)
 	}

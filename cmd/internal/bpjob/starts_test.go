@@ -1,10 +1,8 @@
 package bpjob
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -134,26 +132,36 @@ func TestStartsThatWait(t *testing.T) {
 	})
 }
 
-// TestStoppedWhileItWaits: a process that was stopped since its start has waited is not started.
-func TestStoppedWhileItWaits(t *testing.T) {
-	if os.Getenv(callerVariable) != "" {
-		t.Fatal("this program was executed to start it")
-	}
+// TestStoppedSince: the service does not start a process that was stopped since it was to start it.
+func TestStoppedSince(t *testing.T) {
 	p := place.Process{Job: place.Job{Root: t.TempDir(), Name: "web"}, Process: "web"}
 	lock, err := p.Request() // makes its directory
 	if err != nil {
 		t.Fatal(err)
 	}
 	lock.Close()
-	since := time.Now()
-	var r place.Record
-	r.State, r.Since = life.Stopped, since.Add(time.Second)
-	if err := p.Write(r); err != nil {
-		t.Fatal(err)
+	at := time.Now()
+	text := func(d time.Duration) string { return at.Add(d).Format(time.RFC3339Nano) }
+	for _, tt := range []struct {
+		state life.State
+		since string
+		want  bool
+	}{
+		{life.Stopped, text(-1), true},
+		{life.Stopped, text(1), false},
+		{life.Stopped, "", false},
+		{life.Failed, text(-1), false},
+	} {
+		var r place.Record
+		r.State, r.Since = tt.state, at
+		if err := p.Write(r); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := stoppedSince(p, tt.since); err != nil || got != tt.want {
+			t.Errorf("%+v: got %v, %v", tt, got, err)
+		}
 	}
-	var said bytes.Buffer
-	c := &Command{Stderr: &said}
-	if done := c.startOf(t.Context(), p, 1, since); !done || said.Len() > 0 {
-		t.Errorf("got %v, %q", done, said.String())
+	if _, err := stoppedSince(p, "noon"); err == nil {
+		t.Error("noon is no time")
 	}
 }

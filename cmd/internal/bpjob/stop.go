@@ -27,7 +27,7 @@ func (c *Command) stopCommand() *cobra.Command {
 func (c *Command) stop(ctx context.Context, s selection) error {
 	p, err := at(s)
 	if err == nil {
-		err = c.owns(p.Job)
+		err = c.mayStop(p)
 	}
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (c *Command) remains(ctx context.Context, p place.Process, r place.Record) 
 	} else {
 		c.say("process %v is not running", p)
 	}
-	r.Left, r.State, r.Since = false, life.Stopped, time.Now()
+	r.Left, r.State, r.Since, r.Boot = false, life.Stopped, time.Now(), place.BootID()
 	return p.Write(r)
 }
 

@@ -20,8 +20,11 @@ import (
 	"bproc/internal/job/supervise"
 )
 
-// reportFD is the descriptor on which a supervisor writes the [report] of the first start.
-const reportFD = 3
+// Descriptors with which a supervisor is started.
+const (
+	reportFD = 3 // to which it writes the [report] of the first start
+	lockFD   = 4 // of its lock
+)
 
 // ownDescriptors is the number of descriptors that bpjob keeps.
 const ownDescriptors = 3
@@ -83,6 +86,11 @@ func programs() (jailer, copier string, err error) {
 }
 
 func (c *Command) supervise(ctx context.Context, sel selection, tell func(report)) error {
+	lock, err := enter(sel)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	ch, err := c.choose(ctx, sel)
 	if err != nil {
 		return err
@@ -91,11 +99,6 @@ func (c *Command) supervise(ctx context.Context, sel selection, tell func(report
 	if err != nil {
 		return err
 	}
-	lock, err := ch.place.Supervise()
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
 	s.Changed = func(r place.Record) {
 		switch {
 		case r.State == life.Running:
@@ -106,8 +109,31 @@ func (c *Command) supervise(ctx context.Context, sel selection, tell func(report
 			tell(report{Error: why(ch.place, r)})
 		}
 	}
-	_, err = s.Run(ctx, requests())
+	_, err = s.Run(ctx, requests(false))
 	return err
+}
+
+// enter takes over the lock of a supervisor, and names this one in the record: a stop must find it
+// even if who has started it is gone.
+func enter(sel selection) (*place.Lock, error) {
+	p, err := at(sel)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := p.Inherit(os.NewFile(lockFD, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.Former()
+	if err == nil {
+		r.Supervisor, r.Born = os.Getpid(), place.Born(os.Getpid())
+		err = p.Write(r)
+	}
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return lock, nil
 }
 
 // why says in one line why a process does not run.
@@ -122,12 +148,17 @@ func why(p place.Process, r place.Record) string {
 	return fmt.Sprintf("process %v: %s", p, text)
 }
 
-// requests turns SIGTERM and SIGINT into requests to a supervisor to end. SIGHUP is ignored: a
-// supervisor outlives its terminal.
-func requests() <-chan supervise.Request {
+// requests turns SIGTERM and SIGINT into requests to a supervisor to end, and in the foreground also
+// SIGHUP, unless it is ignored already (nohup(1)). Another supervisor outlives its terminal.
+func requests(foreground bool) <-chan supervise.Request {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT)
-	signal.Ignore(unix.SIGHUP, unix.SIGPIPE)
+	if foreground && !signal.Ignored(unix.SIGHUP) {
+		signal.Notify(signals, unix.SIGHUP)
+	} else {
+		signal.Ignore(unix.SIGHUP)
+	}
+	signal.Ignore(unix.SIGPIPE)
 	requests := make(chan supervise.Request)
 	go func() {
 		for range signals { // until this program ends

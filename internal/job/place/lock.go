@@ -18,6 +18,25 @@ func (l *Lock) Close() error { return l.file.Close() }
 // Supervise waits until the process has no supervisor, and becomes its supervisor.
 func (p Process) Supervise() (*Lock, error) { return p.lock("lock", unix.F_OFD_SETLKW) }
 
+// File returns the open file that holds the lock: a program that inherits it holds the lock as well.
+func (l *Lock) File() *os.File { return l.file }
+
+// Inherit returns the lock of the process's supervisor, which has inherited it as an open file.
+func (p Process) Inherit(f *os.File) (*Lock, error) {
+	err := take(f, unix.F_OFD_SETLK, unix.F_WRLCK) // no change for who holds it
+	var is, want unix.Stat_t
+	if err == nil {
+		err = errors.Join(unix.Fstat(int(f.Fd()), &is), unix.Stat(p.file("lock"), &want))
+	}
+	if err == nil && (is.Dev != want.Dev || is.Ino != want.Ino) {
+		err = errors.New("another file was inherited")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock of process %v: %w", p, err)
+	}
+	return &Lock{f}, nil
+}
+
 // Request waits until no other request for the process is under way.
 func (p Process) Request() (*Lock, error) { return p.lock("request", unix.F_OFD_SETLKW) }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"bproc/internal/job/life"
 	"bproc/internal/procstat"
@@ -25,6 +26,7 @@ type Record struct {
 	UID        uint32      // the user as whom it runs
 	Caller     uint32      // the user who has started it
 	Reason     string      // why it was not started, or has failed; "": Exit tells it
+	Boot       string      // the boot of the front end in which it got into its state; "": a former version did not say
 	Trouble    string      // what failed beside the process since its supervisor was started
 }
 
@@ -69,6 +71,13 @@ func (p Process) read(alive bool) (Record, error) {
 		r.PID, r.Supervisor, r.Born, r.Left = 0, 0, 0, r.Placed
 	}
 	return r, nil
+}
+
+// BootID returns the id of the present boot of this machine (/proc/sys/kernel/random/boot_id); empty:
+// it cannot be read.
+func BootID() string {
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(text))
 }
 
 // Write stores the record of the process. Only its supervisor may call it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +31,7 @@ type event struct {
 // logs are the open logs of a process.
 type logs struct {
 	stdout, stderr *place.Log
-	events         *os.File
+	events         place.Events
 	out, bad       *output
 
 	failed chan struct{} // has an element when there is a new error
@@ -46,7 +45,8 @@ func openLogs(s *Supervisor) (*logs, error) {
 	l := &logs{failed: make(chan struct{}, 1)}
 	u, err := s.Place.MakeLogs(place.User{UID: int(s.Spec.UID), GID: int(s.Spec.GID)}, s.Spec.Privileged)
 	if err == nil {
-		l.events, err = place.OpenLog(s.Place.Events(), u.UID, u.GID)
+		l.events = place.Events{Path: s.Place.Events(), UID: u.UID, GID: u.GID}
+		err = l.events.Append(nil)
 	}
 	for stream, f := range map[string]**place.Log{"stdout": &l.stdout, "stderr": &l.stderr} {
 		if err == nil {
@@ -62,12 +62,9 @@ func openLogs(s *Supervisor) (*logs, error) {
 }
 
 func (l *logs) close() {
-	if l.events != nil {
-		_ = l.events.Close() // all data is already with the kernel
-	}
 	for _, f := range []*place.Log{l.stdout, l.stderr} {
 		if f != nil {
-			_ = f.Close()
+			_ = f.Close() // all data is already with the kernel
 		}
 	}
 }
@@ -115,7 +112,7 @@ func (l *logs) trouble() string {
 func (l *logs) event(e event) {
 	line, err := json.Marshal(e)
 	if err == nil {
-		_, err = l.events.Write(append(line, '\n'))
+		err = l.events.Append(append(line, '\n'))
 	}
 	if err != nil {
 		l.fail(err)

@@ -115,6 +115,7 @@ func (s *Supervisor) begin(former place.Record) {
 	s.record = place.Record{
 		Node: former.Node, Placed: former.Placed, Left: former.Left, NoPIDFile: s.Foreground,
 		Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID, Caller: s.Caller,
+		Boot: place.BootID(),
 	}
 }
 

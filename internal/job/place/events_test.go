@@ -1,0 +1,51 @@
+package place_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"bproc/internal/job/place"
+)
+
+// TestEvents has several supervisors append to the log of their job: no line is lost when a new log is
+// begun, and there is at most one former log.
+func TestEvents(t *testing.T) {
+	const writers, lines = 4, 40
+	e := place.Events{Path: filepath.Join(t.TempDir(), "bpm.log"), UID: os.Getuid(), GID: os.Getgid()}
+	line := append(bytes.Repeat([]byte{'x'}, place.MaxEvents/writers/lines*3/2), '\n') // in all, one and a half logs
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			for range lines {
+				if err := e.Append(line); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	got := 0
+	for _, path := range []string{e.Path + ".1", e.Path} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(text) > place.MaxEvents+writers*len(line) {
+			t.Errorf("%s has %d bytes", path, len(text))
+		}
+		got += bytes.Count(text, []byte{'\n'})
+	}
+	if got != writers*lines {
+		t.Errorf("%d lines, want %d", got, writers*lines)
+	}
+	if err := e.Append(nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(e.Path + ".2"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
