@@ -103,12 +103,8 @@ func (s *state) perform(ctx context.Context, o core.Output) core.Input {
 		s.m.births.add()
 	case core.Soon:
 		s.soon.Reset(soon)
-	case core.Spawn:
-		return s.spawn(o)
-	case core.Started:
-		return s.started(o)
 	default:
-		s.performOnClient(o)
+		return s.performOnClient(o)
 	}
 	return nil
 }
@@ -188,9 +184,14 @@ func (s *state) certify(o core.Certify) {
 	}
 }
 
-// performOnClient gives an output to a client's goroutine, if that still exists.
-func (s *state) performOnClient(o core.Output) {
+// performOnClient gives an output to a client's goroutine. It returns an input that follows at once if
+// the goroutine does not exist any more, or nil.
+func (s *state) performOnClient(o core.Output) core.Input {
 	switch o := o.(type) {
+	case core.Spawn:
+		return s.spawn(o)
+	case core.Started:
+		return s.started(o)
 	case core.Resume:
 		s.tell(o.Client, step{resume: s.sessions[o.Session]})
 	case core.Fail:
@@ -216,6 +217,7 @@ func (s *state) performOnClient(o core.Output) {
 	case core.Joined:
 		s.joined = o
 	}
+	return nil
 }
 
 // spawn has a client's goroutine ask a node for its process. A client on a node may be gone: its
@@ -234,7 +236,7 @@ func (s *state) spawn(o core.Spawn) core.Input {
 func (s *state) started(o core.Started) core.Input {
 	c := s.clients[o.Client]
 	if c == nil {
-		return core.ClientLeft{Client: o.Client, PID: o.PID}
+		return core.ClientLeft(o)
 	}
 	c.tell(step{})
 	return nil

@@ -255,7 +255,7 @@ func (s *Sim) starts(o core.Started) core.Input {
 	c := s.clients[o.Client]
 	switch {
 	case c == nil:
-		return core.ClientLeft{Client: o.Client, PID: o.PID}
+		return core.ClientLeft(o)
 	case !s.opened[o.Client]:
 		s.fail("client %d is told over a connection without a stream that process %d runs", c.pid, c.ghost)
 	case c.conn == o.Client:

@@ -98,7 +98,7 @@ func fresh(ctx context.Context, s *spec.Spec) error {
 		return nil
 	}
 	sums, err := ownFiles(ctx, s)
-	if err == nil && !(spec.HaveAll(sums, s.Sums) && spec.HaveAll(sums, s.Attributes)) {
+	if err == nil && (!spec.HaveAll(sums, s.Sums) || !spec.HaveAll(sums, s.Attributes)) {
 		err = errors.New(spec.Stale)
 	}
 	return err
