@@ -32,6 +32,11 @@ type clientConn struct {
 
 	event uint64 // of that node, after which who is known
 
+	pid    wire.PID // of its process, once the core has said so; under state.mu
+	asked  uint64   // how often the core has had the stream of its process opened; under state.mu
+	opened uint64   // which of these times it was
+	over   bool     // the core knows what has become of its process
+
 	id     core.Client     // once the core knows it
 	steps  chan step       // of its launch
 	ended  chan wire.Ended // how its process has ended; nil: it does not want to know

@@ -123,6 +123,27 @@ func (c *clientConn) masterEnds(ctx context.Context) bool {
 	}
 }
 
+// say tells the core something, unless the master ends: also if the context of a client on a node has
+// ended with its node's session.
+func (c *clientConn) say(ctx context.Context, in core.Input) error {
+	if c.masterEnds(ctx) {
+		return context.Cause(ctx)
+	}
+	if c.from != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return c.m.state.step(ctx, in)
+}
+
+// giveUp settles a launch whose client on a node is gone with its node's session. Later outputs of the
+// core find no client, and settle it then.
+func (c *clientConn) giveUp(ctx context.Context) {
+	if c.from == nil || c.over || c.masterEnds(ctx) {
+		return
+	}
+	c.m.state.giveUp(context.WithoutCancel(ctx), c)
+}
+
 // returns is how long the stream of a process is kept for a client that was cut off.
 const returns = 30 * time.Second
 

@@ -36,6 +36,7 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	m.Command = wire.Command{}
 	leave := c.m.state.enterClient(c)
 	defer leave()
+	defer func() { c.giveUp(ctx) }()
 	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, Ends: m.Ends, From: from}
 	if from != 0 {
 		in.Argv, in.Leads = l.spawn.Command.Argv, m.Leads || l.spawn.Command.Terminal != nil
@@ -83,14 +84,18 @@ func (c *clientConn) start(ctx context.Context, l *launch) error {
 			}
 		case s.resume != nil:
 			c.forget(l)
+			c.over = true
 			m := wire.Resume{PID: l.spawn.PID, Launch: l.spawn.Launch, UID: l.spawn.UID}
 			return c.resume(ctx, s.resume, &m, l.hangUp)
 		case stream == nil:
+			c.over = s.failed != nil
 			return err
 		case err != nil || s.failed != nil:
+			c.over = s.failed != nil
 			return errors.Join(err, c.leave(ctx, stream))
 		default:
 			c.forget(l)
+			c.over = true
 			// A client that is gone is found out by relay.
 			_ = c.reply(started(l))
 			return c.relay(ctx, l.spawn.PID, on, stream)
@@ -127,6 +132,9 @@ func (c *clientConn) spawn(ctx context.Context, l *launch, s *step) (stream, err
 		return nil, c.m.state.step(ctx, core.Refuse{Client: c.id, PID: l.spawn.PID, Launch: l.spawn.Launch, Stage: wire.StageGhost, Errno: unix.ESRCH})
 	}
 	stream, err := s.sess.open(ctx, &l.spawn)
+	if err == nil {
+		c.opened = s.asked
+	}
 	switch {
 	case errors.Is(err, wire.ErrFrame):
 		return nil, c.m.state.step(ctx, core.Refuse{Client: c.id, PID: l.spawn.PID, Launch: l.spawn.Launch, Stage: wire.StageSpawn, Errno: unix.E2BIG})
@@ -199,9 +207,9 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stre
 			err = errors.Join(err, c.conn.Close()) // who writes there is not told that nobody reads
 		}
 		if lost.Load() {
-			return errors.Join(err, c.m.state.step(ctx, core.ClientAway{Client: c.id, PID: pid}))
+			return errors.Join(err, c.say(ctx, core.ClientAway{Client: c.id, PID: pid}))
 		}
-		return errors.Join(err, c.m.state.step(ctx, core.ClientLeft{Client: c.id, PID: pid}))
+		return errors.Join(err, c.say(ctx, core.ClientLeft{Client: c.id, PID: pid}))
 	})
 	return group.Wait()
 }

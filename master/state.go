@@ -227,8 +227,10 @@ func (s *state) spawn(o core.Spawn) core.Input {
 	if c == nil {
 		return core.Refuse{Client: o.Client, PID: o.PID, Stage: wire.StageRequest, Errno: unix.ECANCELED}
 	}
+	c.pid = o.PID
+	c.asked++
 	c.forgetSteps() // the session of a stream that it has not opened yet is gone
-	c.tell(step{sess: s.sessions[o.Session], pid: o.PID, taskGroup: o.TaskGroup, tasks: o.Tasks})
+	c.tell(step{sess: s.sessions[o.Session], pid: o.PID, taskGroup: o.TaskGroup, tasks: o.Tasks, asked: c.asked})
 	return nil
 }
 
@@ -295,6 +297,21 @@ func (s *state) enterClient(c *clientConn) (leave func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.clients, c.id)
+	}
+}
+
+// giveUp takes the number of a connection back whose launch is not settled. The core may have told its
+// goroutine to open the stream of the process, or that the process runs, and nobody has read it.
+func (s *state) giveUp(ctx context.Context, c *clientConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.clients, c.id)
+	switch {
+	case c.asked == 0:
+	case c.opened != c.asked:
+		s.stepLocked(ctx, core.Refuse{Client: c.id, PID: c.pid, Stage: wire.StageRequest, Errno: unix.ECANCELED})
+	default:
+		s.stepLocked(ctx, core.ClientLeft{Client: c.id, PID: c.pid})
 	}
 }
 

@@ -8,6 +8,7 @@ type step struct {
 	pid       wire.PID   // for Spawn, as the next two
 	taskGroup uint64
 	tasks     uint64
+	asked     uint64       // clientConn.asked
 	resume    *slaveConn   // it was started before: go on with it in this session
 	failed    *wire.Failed // it will not run
 

@@ -170,7 +170,10 @@ var jobRaces = []jobCase{
 		j.run("stop", n)
 	}},
 	{"the terminal of a run goes away", func(j *jobs, n string) {
-		for _, tt := range []struct{ with, state string }{{"", "stopped"}, {"nohup", "running"}} {
+		for _, tt := range []struct {
+			with    string
+			ignored bool
+		}{{"", false}, {"nohup", true}} {
 			j.write(n, process(n, "echo begin; exec sleep 1000"))
 			argv := append(strings.Fields(tt.with), "bpjob", "run", "-N", j.at(), n)
 			cmd := j.Front.Command(j.t.Context(), cluster.Root, append([]string{"env", "BPJOB_ROOT=" + jobRoot}, argv...)...)
@@ -179,15 +182,14 @@ var jobRaces = []jobCase{
 			}
 			j.await(n, "running", func(k jobStatus) bool { return k.State == "running" })
 			pid, err := cmd.PID()
-			if err == nil {
-				err = j.Front.Kill(pid, unix.SIGHUP)
-			}
 			if err != nil {
 				j.t.Fatal(err)
 			}
-			if tt.state == "running" {
-				j.equal("state", j.status(n).State, tt.state)
+			if tt.ignored {
+				j.equal("SIGHUP is ignored", j.on(j.Front, "grep", "-c", "SigIgn:.*[13579bdf]$", fmt.Sprintf("/proc/%d/status", pid)).Stdout, "1\n")
 				j.run("stop", n)
+			} else if err := j.Front.Kill(pid, unix.SIGHUP); err != nil {
+				j.t.Fatal(err)
 			}
 			awaitEnd(j.t, cmd)
 			j.equal("state", j.status(n).State, "stopped")

@@ -223,6 +223,22 @@ var jobUsers = []jobCase{
 			j.equal("other", j.run("run", "-N", "0", n), "12345\n")
 		}
 	}},
+	{"a privileged process that is there before others", func(j *jobs, n string) {
+		root := "- {name: root, executable: sh, args: [-c, \"while read x; do echo $x; done </tmp/f; exec sleep 1000\"], unsafe: {privileged: true}, logs: {max_size: 20B}}\n"
+		j.own(n, process(n, "true")+root)
+		j.on(j.Nodes[0], "sh", "-c", "mkdir -p "+jobRoot+"/data/"+n+"/tmp; mkfifo "+jobRoot+"/data/"+n+"/tmp/f")
+		j.run("start", "-N", "0", "-p", "root", n)
+		j.run("run", "-N", "0", n)                                                // takes the logs
+		j.on(j.Nodes[0], "sh", "-c", "seq 100 120 >"+jobRoot+"/data/"+n+"/tmp/f") // begins them anew
+		j.awaitProcess(n, "root", "running", func(k jobStatus) bool { return k.State == "running" && k.Trouble == "" })
+		j.run("stop", "-p", "root", n)
+		if k := j.status("-p", "root", n); k.Trouble != "" {
+			j.t.Errorf("got %+v", k)
+		}
+		j.run("start", "-N", "0", "-p", "root", n)
+		j.run("stop", "-p", "root", n)
+		j.equal("events", j.on(j.Front, "grep", "-c", `"process":"root"`, jobRoot+"/sys/log/"+n+"/bpm.log").Stdout, "8\n")
+	}},
 	{"a job gets another owner", func(j *jobs, n string) {
 		dir, data, store := jobRoot+"/jobs/"+n, jobRoot+"/data/"+n, jobRoot+"/store"
 		j.on(j.Nodes[0], "mkdir", "-p", store)

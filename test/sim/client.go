@@ -13,9 +13,16 @@ import (
 
 // client is a process of the front end, or of a node, that has started one on a node.
 type client struct {
-	sim    *Sim
-	by     *proc // of a node (nested.go); nil: of the front end
-	leads  bool  // its process leads a session; of a nested launch
+	sim   *Sim
+	by    *proc // of a node (nested.go); nil: of the front end
+	leads bool  // its process leads a session; of a nested launch
+
+	// Of a nested launch: the goroutine of its connection may have lost its node's session, and nobody reads what the
+	// core says until the connection is given up.
+	deaf   bool
+	wanted int  // how often the core has had the stream of its process opened
+	opened int  // which of these times it was
+	over   bool // the core knows what has become of its process
 	pid    wire.PID
 	ghost  wire.PID
 	launch uint64
@@ -57,6 +64,7 @@ func (s *Sim) clientActs() {
 			c.leave()
 		}
 	}
+	s.giveUpDeaf()
 	for ; len(s.closed) > 0; s.closed = s.closed[1:] {
 		s.step(s.closed[0])
 	}
@@ -238,6 +246,10 @@ func (s *Sim) opens(o core.Spawn) core.Input {
 	case l == nil:
 		return nil
 	}
+	if c.wanted++; c.deaf {
+		c.ghost = o.PID
+		return nil
+	}
 	r := request{client: c, session: l.id, taskGroup: o.TaskGroup, tasks: o.Tasks, pgid: c.ghost, sid: c.ghost}
 	if c.by != nil && !c.inherits(o, &r) {
 		return core.Refuse{Client: o.Client, PID: o.PID, Launch: c.launch, Stage: wire.StageGhost, Errno: unix.ESRCH}
@@ -245,7 +257,7 @@ func (s *Sim) opens(o core.Spawn) core.Input {
 	if n := l.node; n.line.down || c.barred && c.sets == n.sets {
 		s.fail("user %d starts %d on node %d, which is %+v", c.uid, c.ghost, n.id, n.line)
 	}
-	l.node.served[c.uid], s.opened[o.Client] = true, true
+	l.node.served[c.uid], s.opened[o.Client], c.opened = true, true, c.wanted
 	l.spawns = append(l.spawns, r)
 	return nil
 }
@@ -256,6 +268,7 @@ func (s *Sim) starts(o core.Started) core.Input {
 	switch {
 	case c == nil:
 		return core.ClientLeft(o)
+	case c.deaf:
 	case !s.opened[o.Client]:
 		s.fail("client %d is told over a connection without a stream that process %d runs", c.pid, c.ghost)
 	case c.conn == o.Client:
@@ -269,6 +282,10 @@ func (s *Sim) starts(o core.Started) core.Input {
 
 // fails tells a client that its process will not run.
 func (s *Sim) fails(o core.Fail) {
+	if c := s.clients[o.Client]; c != nil && c.deaf {
+		c.over = true
+		return
+	}
 	if c := s.clients[o.Client]; c != nil && c.ends && o.Errno == unix.EHOSTDOWN && o.Text == "" {
 		s.emptyNode(s.nodes[c.node])
 	}

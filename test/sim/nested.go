@@ -22,10 +22,18 @@ type nesting struct {
 	event  uint64
 }
 
-// nests makes a process start another, on any node.
+// nests makes a process of some node start another, on any node.
+func (s *Sim) nests() {
+	for _, n := range s.nodes {
+		if n.any() != nil && s.chance(2) {
+			n.nests()
+		}
+	}
+}
+
 func (n *node) nests() {
 	p, l := n.any(), n.link
-	if p == nil || l == nil || l.isCut || l.closed || n.sim.quiet || len(n.sim.everyone) >= 200 || n.sim.kernel.free() <= 10 {
+	if p == nil || l == nil || l.isCut || l.closed || n.sim.quiet || len(n.sim.everyone) >= 200 || n.sim.kernel.free() <= 4 {
 		return
 	}
 	n.slave.tell(len(n.records))
@@ -89,15 +97,35 @@ func (s *Sim) loseNested(l *link) {
 			continue
 		}
 		c := s.clients[conn]
-		s.forgetConn(conn)
-		if c == nil || c.conn != conn {
+		switch {
+		case c == nil || c.conn != conn && c.runs:
+			s.forgetConn(conn)
+		case c.runs:
+			s.forgetConn(conn)
+			c.lost()
+			s.step(core.ClientAway{Client: conn, PID: c.ghost})
+		default:
+			delete(s.over, conn)
+			c.lost()
+			c.failed, c.left, c.deaf = true, true, true
+		}
+	}
+}
+
+// giveUpDeaf gives up connections to which nobody listens any more.
+func (s *Sim) giveUpDeaf() {
+	for _, conn := range slices.Sorted(maps.Keys(s.clients)) {
+		c := s.clients[conn]
+		if c == nil || !c.deaf || !s.quiet && !s.chance(8) {
 			continue
 		}
-		c.lost()
-		if c.runs {
-			s.step(core.ClientAway{Client: conn, PID: c.ghost})
-		} else {
-			c.failed, c.left = true, true
+		s.forgetConn(conn)
+		switch {
+		case c.over || c.wanted == 0:
+		case c.opened != c.wanted:
+			s.step(core.Refuse{Client: conn, PID: c.ghost, Stage: wire.StageRequest, Errno: unix.ECANCELED})
+		default:
+			s.step(core.ClientLeft{Client: conn, PID: c.ghost})
 		}
 	}
 }
@@ -123,10 +151,12 @@ func isNested(m *wire.GhostFork) bool { return m.Child < pidmap.Node }
 
 // freeNumber answers a question for a free number, which the next client may get.
 func (k *kernel) freeNumber(a *core.Answer) {
+	if k.free() <= 1 || k.sim.chance(8) {
+		a.Errno = unix.EAGAIN
+		return
+	}
 	before := k.next
 	a.PID = k.fork(1).pid
 	delete(k.procs, a.PID)
-	if k.next = before; k.sim.chance(8) {
-		a.PID, a.Errno = 0, unix.EAGAIN
-	}
+	k.next = before
 }

@@ -97,9 +97,9 @@ func (n *node) lives() {
 	if n.sim.chance(10) {
 		n.givesBack()
 	}
-	switch n.sim.rng.IntN(25) {
-	case 24:
-		n.nests()
+	switch n.sim.rng.IntN(26) {
+	case 24, 25:
+		n.sim.nests()
 	case 20, 21, 22:
 		n.changes()
 	case 0, 1, 2, 3:

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/job/life"
 	"bproc/internal/job/place"
 )
 
@@ -63,13 +64,15 @@ func (c *Command) owns(j place.Job) error {
 }
 
 // mayStop returns an error if the caller may not stop a process. The user who has started it may,
-// whatever has become of the job file.
+// whatever has become of the job file, while it runs.
 func (c *Command) mayStop(p place.Process) error {
 	err := c.owns(p.Job)
 	if err == nil {
 		return nil
 	}
-	if r, failed := p.Read(); failed == nil && r.Run > 0 && r.Caller == c.caller {
+	r, failed := p.Read()
+	runs := r.State.Active() || r.State == life.Waiting || r.Left
+	if failed == nil && runs && r.Caller == c.caller {
 		return nil
 	}
 	return err

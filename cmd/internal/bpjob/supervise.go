@@ -86,18 +86,26 @@ func programs() (jailer, copier string, err error) {
 }
 
 func (c *Command) supervise(ctx context.Context, sel selection, tell func(report)) error {
-	lock, err := enter(sel)
+	stops := requests(false) // before a stop can find this supervisor
+	p, err := at(sel)
+	if err != nil {
+		return err
+	}
+	lock, err := p.Inherit(os.NewFile(lockFD, "lock"))
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
 	ch, err := c.choose(ctx, sel)
+	if err == nil {
+		err = c.enter(p)
+	}
 	if err != nil {
 		return err
 	}
 	s, err := c.supervisor(ch)
 	if err != nil {
-		return err
+		return errors.Join(err, p.Forget())
 	}
 	s.Changed = func(r place.Record) {
 		switch {
@@ -109,31 +117,18 @@ func (c *Command) supervise(ctx context.Context, sel selection, tell func(report
 			tell(report{Error: why(ch.place, r)})
 		}
 	}
-	_, err = s.Run(ctx, requests(false))
+	_, err = s.Run(ctx, stops)
 	return err
 }
 
-// enter takes over the lock of a supervisor, and names this one in the record: a stop must find it
-// even if who has started it is gone.
-func enter(sel selection) (*place.Lock, error) {
-	p, err := at(sel)
-	if err != nil {
-		return nil, err
-	}
-	lock, err := p.Inherit(os.NewFile(lockFD, "lock"))
-	if err != nil {
-		return nil, err
-	}
+// enter names this supervisor in the record: a stop must find it even if who has started it is gone.
+func (c *Command) enter(p place.Process) error {
 	r, err := p.Former()
-	if err == nil {
-		r.Supervisor, r.Born = os.Getpid(), place.Born(os.Getpid())
-		err = p.Write(r)
-	}
 	if err != nil {
-		lock.Close()
-		return nil, err
+		return err
 	}
-	return lock, nil
+	r.Supervisor, r.Born, r.Caller = os.Getpid(), place.Born(os.Getpid()), c.caller
+	return p.Write(r)
 }
 
 // why says in one line why a process does not run.

@@ -116,6 +116,9 @@ func makeJobDir(s *spec.Spec) error {
 	if err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("make %s: %w", dir, err)
 	}
+	if made {
+		_ = unix.Lsetxattr(dir, copyMark, []byte{}, 0) // without it, the directory is not given to another owner of the job
+	}
 	if s.Ordinary && made {
 		return unix.Lchown(dir, int(s.UID), int(s.GID))
 	}

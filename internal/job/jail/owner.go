@@ -72,10 +72,23 @@ func (r *root) leave(base string) error {
 	if r.Job != "bpm" || unix.Lstat(dir, &st) != nil || st.Mode != unix.S_IFDIR|0o755 || st.Uid != 0 {
 		return nil
 	}
-	if unix.Rmdir(filepath.Join(dir, "root")) != nil {
-		return nil // it is something else
+	if err := unix.Rmdir(filepath.Join(dir, "root")); err != nil {
+		names, failed := os.ReadDir(dir)
+		if failed != nil || len(names) > 0 || !errors.Is(err, unix.ENOENT) {
+			return failed // it is something else
+		}
 	}
 	return unix.Chmod(dir, private)
+}
+
+// copyMark is the extended attribute (xattr(7)) of a directory that was made for copies of a job's
+// files. Only root can set it.
+const copyMark = "trusted.bproc"
+
+// isCopy reports whether a directory was made for copies of a job's files.
+func isCopy(dir string) bool {
+	_, err := unix.Getxattr(dir, copyMark, nil)
+	return err == nil
 }
 
 // takeFiles prepares the directory of the job's files for copies that its ordinary user makes: it and
@@ -98,15 +111,21 @@ func takeFiles(s *spec.Spec) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if err := giveTree(fd, st.Uid, owner{int(s.UID), int(s.GID)}); err != nil {
+	if st.Uid == 0 && !isCopy(dir) { // perhaps a job of the node's own
+		return fmt.Errorf("%s is root's: remove it, or give it to user %d", dir, s.UID)
+	}
+	if err := giveTree(fd, st.Uid, owner{int(s.UID), int(s.GID)}, deepest); err != nil {
 		return fmt.Errorf("give %s to user %d: %w", dir, s.UID, err)
 	}
 	return nil
 }
 
-// giveTree gives a directory to another owner, after those in it. It gives only directories of the
-// former owner, and enters no others: there are no hard links to directories.
-func giveTree(dir int, former uint32, to owner) error {
+// deepest is how deep directories are given to another owner. Each level needs a descriptor.
+const deepest = 100
+
+// giveTree gives a directory to another owner, after those in it down to a depth. It gives only
+// directories of the former owner, and enters no others: there are no hard links to directories.
+func giveTree(dir int, former uint32, to owner, depth int) error {
 	names, err := entries(dir)
 	if err != nil {
 		return err
@@ -116,12 +135,16 @@ func giveTree(dir int, former uint32, to owner) error {
 			Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV,
 		})
-		if err != nil {
-			continue // it is no directory, or has gone
+		switch {
+		case err == nil:
+		case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV), errors.Is(err, unix.ENOENT):
+			continue // it is no directory, is another file system's, or has gone
+		default:
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		own, err := ownerOf(fd)
-		if err == nil && own.uid == int(former) {
-			err = giveTree(fd, former, to)
+		if err == nil && own.uid == int(former) && depth > 0 {
+			err = giveTree(fd, former, to, depth-1)
 		}
 		unix.Close(fd)
 		if err != nil {

@@ -107,3 +107,24 @@ func TestTakeFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestTakeFilesOfRoot: directories of root's are given only if they were made for copies.
+func TestTakeFilesOfRoot(t *testing.T) {
+	s := &spec.Spec{Root: t.TempDir(), Job: "web", UID: 12345, GID: 12345}
+	lay(t, s.JobDir(), 0, 0o755)
+	s.Ordinary = true
+	if err := takeFiles(s); err == nil || seen(t, s.JobDir()) != "0 755" {
+		t.Errorf("root's own directory: got %v, %s", err, seen(t, s.JobDir()))
+	}
+	if err := os.Remove(s.JobDir()); err != nil {
+		t.Fatal(err)
+	}
+	s.Ordinary = false
+	if err := makeJobDir(s); err != nil {
+		t.Fatal(err)
+	}
+	s.Ordinary = true
+	if err := takeFiles(s); err != nil || seen(t, s.JobDir()) != "12345 755" {
+		t.Errorf("a copy of root's: got %v, %s", err, seen(t, s.JobDir()))
+	}
+}

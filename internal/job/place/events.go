@@ -49,7 +49,10 @@ func (e Events) rotate(f *os.File, is os.FileInfo) error {
 		return err
 	}
 	now, err := os.Lstat(e.Path)
-	if err != nil || !os.SameFile(now, is) {
+	switch {
+	case errors.Is(err, os.ErrNotExist): // another supervisor has just done it
+		return nil
+	case err != nil || !os.SameFile(now, is):
 		return err
 	}
 	return os.Rename(e.Path, e.Path+".1")

@@ -24,11 +24,12 @@ func TestInherit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd, err := os.Open("/dev/null")
+	other, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Inherit(fd); err == nil {
+	defer other.Close()
+	if _, err := p.Inherit(other); err == nil {
 		t.Error("another file was taken for the lock")
 	}
 	heir, err := p.Inherit(duplicate(t, lock.File()))

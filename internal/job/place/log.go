@@ -4,14 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
 
-// OpenLog opens a log of a user for appending. The user can write to the directory of the log. So
+// OpenLog opens a log of a user for appending. A log of root's belongs to the owner of its directory: a
+// privileged process may be beside others of the job's user. The user can write to that directory. So
 // OpenLog follows no symbolic link, and rejects a file that belongs to another user or has further
 // names.
 func OpenLog(path string, uid, gid int) (*os.File, error) {
+	if uid == 0 {
+		var st unix.Stat_t
+		if err := unix.Stat(filepath.Dir(path), &st); err != nil {
+			return nil, fmt.Errorf("log %s: %w", path, err)
+		}
+		uid, gid = int(st.Uid), int(st.Gid)
+	}
 	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	f, err := os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
 	made := err == nil

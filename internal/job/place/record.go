@@ -103,6 +103,15 @@ func (p Process) Write(r Record) error {
 	return nil
 }
 
+// Forget removes the record of a process that was never started.
+func (p Process) Forget() error {
+	r, err := p.Former()
+	if err != nil || r.Run > 0 {
+		return err
+	}
+	return os.Remove(p.file("json"))
+}
+
 // replace writes a file atomically. Owner 0 stands for the user of this process.
 func (p Process) replace(suffix string, text []byte, owner uint32) error {
 	f, err := os.CreateTemp(p.runDir(), ".new-*")
