@@ -37,8 +37,11 @@ func TestRules(t *testing.T) {
 				t.Fatal(openErr)
 			}
 			defer p.close()
+			if rules.checkImage(p) != nil || !p.hasExecuted() {
+				return false
+			}
 			_, err = rules.check(p, &wire.GhostAdopt{PID: pid, Parent: wire.PID(os.Getpid()), UID: nobody})
-			return rules.checkImage(p) == nil && p.hasExecuted()
+			return true
 		})
 		if got, _, _ := strings.Cut(errorText(err), " of "); got != reason {
 			t.Errorf("got %v, want the reason %q", err, reason)
