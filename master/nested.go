@@ -137,11 +137,11 @@ func (c *clientConn) say(ctx context.Context, in core.Input) error {
 
 // giveUp settles a launch whose client on a node is gone with its node's session. Later outputs of the
 // core find no client, and settle it then.
-func (c *clientConn) giveUp(ctx context.Context) {
+func (c *clientConn) giveUp(ctx context.Context, launch uint64) {
 	if c.from == nil || c.over || c.masterEnds(ctx) {
 		return
 	}
-	c.m.state.giveUp(context.WithoutCancel(ctx), c)
+	c.m.state.giveUp(context.WithoutCancel(ctx), c, launch)
 }
 
 // returns is how long the stream of a process is kept for a client that was cut off.

@@ -36,7 +36,7 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	m.Command = wire.Command{}
 	leave := c.m.state.enterClient(c)
 	defer leave()
-	defer func() { c.giveUp(ctx) }()
+	defer func() { c.giveUp(ctx, m.Launch) }()
 	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, Ends: m.Ends, From: from}
 	if from != 0 {
 		in.Argv, in.Leads = l.spawn.Command.Argv, m.Leads || l.spawn.Command.Terminal != nil

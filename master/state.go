@@ -302,14 +302,14 @@ func (s *state) enterClient(c *clientConn) (leave func()) {
 
 // giveUp takes the number of a connection back whose launch is not settled. The core may have told its
 // goroutine to open the stream of the process, or that the process runs, and nobody has read it.
-func (s *state) giveUp(ctx context.Context, c *clientConn) {
+func (s *state) giveUp(ctx context.Context, c *clientConn, launch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.clients, c.id)
 	switch {
 	case c.asked == 0:
 	case c.opened != c.asked:
-		s.stepLocked(ctx, core.Refuse{Client: c.id, PID: c.pid, Stage: wire.StageRequest, Errno: unix.ECANCELED})
+		s.stepLocked(ctx, core.Refuse{Client: c.id, PID: c.pid, Launch: launch, Stage: wire.StageRequest, Errno: unix.ECANCELED})
 	default:
 		s.stepLocked(ctx, core.ClientLeft{Client: c.id, PID: c.pid})
 	}

@@ -15,8 +15,8 @@ const (
 	slowReads = 256
 )
 
-// isSlow has the command line of p read again.
-func (t *Tracker) isSlow(p *process) {
+// readAgain has the command line of p read again.
+func (t *Tracker) readAgain(p *process) {
 	if len(t.slow) == 0 {
 		t.slowAt = t.clock.Add(slowLook)
 	}

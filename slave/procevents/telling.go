@@ -25,7 +25,7 @@ func (t *Tracker) tellBirth(p *process) {
 	}
 	p.front, p.shows = p.maker.front, p.maker.shows
 	if p.maker.slow { // the ghost inherits what its maker's shows
-		t.isSlow(p)
+		t.readAgain(p)
 	}
 	p.announced = true
 	t.enter(p)
@@ -232,12 +232,11 @@ func (t *Tracker) show(p *process, e *wire.Event) bool {
 	}
 	t.newImage(p)
 	p.front.image = p.traits.image
-	if im.Slow && !p.slow && !p.dead {
-		t.isSlow(p)
-		return false
-	}
+	again := p.slow
 	if p.slow = im.Slow && !p.dead; p.slow {
-		t.isSlow(p)
+		if t.readAgain(p); !again {
+			return false
+		}
 	}
 	is := t.hash(&im)
 	if is == p.shows {

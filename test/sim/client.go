@@ -17,7 +17,7 @@ type client struct {
 	by    *proc // of a node (nested.go); nil: of the front end
 	leads bool  // its process leads a session; of a nested launch
 
-	// Of a nested launch: the goroutine of its connection may have lost its node's session, and nobody reads what the
+	// A nested launch is deaf when its connection has lost its node's session: nobody reads what the
 	// core says until the connection is given up.
 	deaf   bool
 	wanted int  // how often the core has had the stream of its process opened

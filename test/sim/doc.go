@@ -1,9 +1,9 @@
 // Package sim is a simulated cluster. It has the real cores of the master (master/core) and of the
 // slaves (slave/core), with models of everything around them: the kernel of the front end with its
 // process tree, the keeper and the ghosts, clients, kernels and inits of nodes with their processes
-// and journals, links, and time. One seed decides what happens next: births, ends, signals, stops,
-// changes of groups, users and names, calls, actions of administrators (states, rights, labels,
-// revocation, joins), full budgets and control groups, lost and slow messages, cuts, the death and
+// and journals, links, and time. One seed decides what happens next: births, nested launches, ends,
+// signals, stops, changes of groups, users and names, calls, actions of administrators (states,
+// rights, labels, revocation, joins), full budgets and control groups, lost and slow messages, cuts, the death and
 // return of the master, of the keeper, of slaves and of whole nodes, and leases that run out.
 //
 // After every step the state is checked from outside (invariants.go). At the end, without further

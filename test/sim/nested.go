@@ -123,7 +123,7 @@ func (s *Sim) giveUpDeaf() {
 		switch {
 		case c.over || c.wanted == 0:
 		case c.opened != c.wanted:
-			s.step(core.Refuse{Client: conn, PID: c.ghost, Stage: wire.StageRequest, Errno: unix.ECANCELED})
+			s.step(core.Refuse{Client: conn, PID: c.ghost, Launch: c.launch, Stage: wire.StageRequest, Errno: unix.ECANCELED})
 		default:
 			s.step(core.ClientLeft{Client: conn, PID: c.ghost})
 		}

@@ -13,6 +13,7 @@ import (
 	"bproc/internal/client"
 	"bproc/internal/job/life"
 	"bproc/internal/job/place"
+	"bproc/internal/procstat"
 )
 
 // askAgain is the delay before another request to a master that does not answer.
@@ -200,5 +201,5 @@ type boot struct {
 func thisBoot() (boot, error) {
 	var info unix.Sysinfo_t
 	err := unix.Sysinfo(&info)
-	return boot{place.BootID(), time.Now().Add(-time.Duration(info.Uptime) * time.Second)}, err
+	return boot{procstat.BootID(), time.Now().Add(-time.Duration(info.Uptime) * time.Second)}, err
 }

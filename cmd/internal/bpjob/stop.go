@@ -17,6 +17,7 @@ import (
 	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
 	"bproc/internal/job/supervise"
+	"bproc/internal/procstat"
 )
 
 func (c *Command) stopCommand() *cobra.Command {
@@ -169,7 +170,7 @@ func (c *Command) remains(ctx context.Context, p place.Process, r place.Record) 
 	} else {
 		c.say("process %v is not running", p)
 	}
-	r.Left, r.State, r.Since, r.Boot = false, life.Stopped, time.Now(), place.BootID()
+	r.Left, r.State, r.Since, r.Boot = false, life.Stopped, time.Now(), procstat.BootID()
 	return p.Write(r)
 }
 

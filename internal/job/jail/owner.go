@@ -111,7 +111,7 @@ func takeFiles(s *spec.Spec) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if st.Uid == 0 && !isCopy(dir) { // perhaps a job of the node's own
+	if st.Uid == 0 && !isCopy(link(fd)) { // perhaps a job of the node's own
 		return fmt.Errorf("%s is root's: remove it, or give it to user %d", dir, s.UID)
 	}
 	if err := giveTree(fd, st.Uid, owner{int(s.UID), int(s.GID)}, deepest); err != nil {

@@ -14,48 +14,43 @@ type User struct{ UID, GID int }
 
 // MakeLogs makes the directory for the logs of the job. It belongs to the job's user, and so do the
 // logs: if the job had another user before, MakeLogs gives them to the present one. For a privileged
-// process, which is root's beside others of the job's user, they stay whose they are. MakeLogs returns
-// their owner.
-func (j Job) MakeLogs(u User, privileged bool) (User, error) {
-	owner, err := j.makeLogs(u, privileged)
-	if err != nil {
-		err = fmt.Errorf("directory for logs of job %s: %w", j.Name, err)
+// process, which is root's beside others of the job's user, they stay whose they are.
+func (j Job) MakeLogs(u User, privileged bool) error {
+	if err := j.makeLogs(u, privileged); err != nil {
+		return fmt.Errorf("directory for logs of job %s: %w", j.Name, err)
 	}
-	return owner, err
+	return nil
 }
 
-func (j Job) makeLogs(u User, privileged bool) (User, error) {
-	if err := os.MkdirAll(j.Logs(), 0o755); err != nil {
-		return u, err
+func (j Job) makeLogs(u User, privileged bool) error {
+	if err := os.MkdirAll(j.Logs(), 0o755); err != nil || privileged {
+		return err
 	}
 	fd, err := unix.Open(j.Logs(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOTDIR) { // a link of root's, who says who owns what it leads to
-		return u, nil
+		return nil
 	}
 	if err != nil {
-		return u, err
+		return err
 	}
 	dir := os.NewFile(uintptr(fd), j.Logs())
 	defer dir.Close()
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return u, err
+		return err
 	}
 	former := User{int(st.Uid), int(st.Gid)}
 	if former.UID == u.UID {
-		return u, nil
-	}
-	if privileged {
-		return former, nil
+		return nil
 	}
 	// The directory comes last: until then the logs that are still to be given can be told by its owner.
 	if err := giveLogs(dir, former, u); err != nil {
-		return u, err
+		return err
 	}
 	if err := unix.Fchown(fd, u.UID, u.GID); err != nil {
-		return u, err
+		return err
 	}
-	return u, unix.Fchmod(fd, st.Mode&0o755) // the former owner may have let others write
+	return unix.Fchmod(fd, st.Mode&0o755) // the former owner may have let others write
 }
 
 // giveLogs gives the logs in a directory to another user. The former owner can have put other files

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 
 	"bproc/internal/job/life"
 	"bproc/internal/procstat"
@@ -71,13 +70,6 @@ func (p Process) read(alive bool) (Record, error) {
 		r.PID, r.Supervisor, r.Born, r.Left = 0, 0, 0, r.Placed
 	}
 	return r, nil
-}
-
-// BootID returns the id of the present boot of this machine (/proc/sys/kernel/random/boot_id); empty:
-// it cannot be read.
-func BootID() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(text))
 }
 
 // Write stores the record of the process. Only its supervisor may call it.

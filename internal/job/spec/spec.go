@@ -12,14 +12,13 @@
 package spec
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -87,8 +86,8 @@ type Spec struct {
 	Processes    uint64 // 0: no limit
 	CoreFileSize uint64
 
-	// Of the job's files, which the node must have; see [Sums] and [Split]. A bpjail of another version
-	// may not know Attributes.
+	// Sums and Attributes are of the job's files, which the node must have; see [Sums] and [Split]. A
+	// bpjail of another version may not know Attributes.
 	Sums, Attributes map[string]string
 
 	Source string // [Spec.Directory] of the files that are about to be copied to the node; "": none are
@@ -122,8 +121,7 @@ func (s *Spec) Directory() string {
 	if err := unix.Stat(s.JobDir(), &st); err != nil {
 		return ""
 	}
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, machines differ by their inodes
-	return fmt.Sprintf("%s %d %d", bytes.TrimSpace(boot), st.Dev, st.Ino)
+	return fmt.Sprintf("%s %d %d", procstat.BootID(), st.Dev, st.Ino) // without the id, machines differ by their inodes
 }
 
 // Encode returns the variable for the environment of bpjail.

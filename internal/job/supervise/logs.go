@@ -43,7 +43,8 @@ type logs struct {
 
 func openLogs(s *Supervisor) (*logs, error) {
 	l := &logs{failed: make(chan struct{}, 1)}
-	u, err := s.Place.MakeLogs(place.User{UID: int(s.Spec.UID), GID: int(s.Spec.GID)}, s.Spec.Privileged)
+	u := place.User{UID: int(s.Spec.UID), GID: int(s.Spec.GID)}
+	err := s.Place.MakeLogs(u, s.Spec.Privileged)
 	if err == nil {
 		l.events = place.Events{Path: s.Place.Events(), UID: u.UID, GID: u.GID}
 		err = l.events.Append(nil)

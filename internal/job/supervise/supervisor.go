@@ -15,6 +15,7 @@ import (
 	"bproc/internal/job/life"
 	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
+	"bproc/internal/procstat"
 )
 
 // Supervisor supervises one process of a job. All fields are set before Run.
@@ -115,7 +116,7 @@ func (s *Supervisor) begin(former place.Record) {
 	s.record = place.Record{
 		Node: former.Node, Placed: former.Placed, Left: former.Left, NoPIDFile: s.Foreground,
 		Supervisor: os.Getpid(), Born: place.Born(os.Getpid()), UID: s.Spec.UID, Caller: s.Caller,
-		Boot: place.BootID(),
+		Boot: procstat.BootID(),
 	}
 }
 
