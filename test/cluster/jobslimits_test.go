@@ -3,6 +3,8 @@ package cluster_test
 import (
 	"fmt"
 	"strings"
+
+	"bproc/test/cluster"
 )
 
 var jobVolumes = []jobCase{
@@ -117,9 +119,10 @@ var jobLimits = []jobCase{
 	}},
 	{"few open files", func(j *jobs, n string) {
 		dir := jobRoot + "/jobs/" + n
-		j.on(j.Front, "sh", "-c", "mkdir -p $0/bin; cp $(command -v bpsh) $0/bin/static", dir)
-		j.write(n, "processes:\n- {name: "+n+", executable: static, args: [--version], limits: {open_files: 1, processes: 20}}\n") // needs none
-		j.equal("with one", j.run("run", "-N", j.at(), n), j.on(j.Front, "bpsh", "--version").Stdout)
+		alone := cluster.Program(j.t, "testdata/alone.c", "-static")
+		j.on(j.Front, "sh", "-c", "mkdir -p $0/bin; cp $1 $0/bin", dir, alone)
+		j.write(n, "processes:\n- {name: "+n+", executable: alone, limits: {open_files: 1, processes: 20}}\n") // needs none
+		j.equal("with one", j.run("run", "-N", j.at(), n), "alone\n")
 		j.equal("with four", j.says(n, "ulimit -Hn; ulimit -Sn", "limits: {open_files: 4}"), "4\n4\n") // sh loads a library
 		j.says(n, "true", "hooks: {pre_start: /bin/true}", "capabilities: [NET_BIND_SERVICE]", "limits: {open_files: 4}")
 	}},
