@@ -1,7 +1,9 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -61,6 +63,44 @@ func TestShortCut(t *testing.T) {
 	}
 	if code := r.wait(); code != 3 {
 		t.Errorf("exit code %d, want 3", code)
+	}
+}
+
+// TestCutOutlastsConnection cuts a link until both sides have given its connection up, within the
+// lease. The node stays up, and a command that is started meanwhile waits.
+func TestCutOutlastsConnection(t *testing.T) {
+	t.Parallel()
+	c := cluster.Start(t, cluster.Config{Nodes: 1, MasterConfig: "lease 20\n"})
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
+	if err := c.Cut(0); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "both sides give the connection up", func() error {
+		return errors.Join(logged(c, "front/log/bpmaster.log", "connection has ended"), logged(c, "n0/log/bpslave.log", "connection to the master is lost"))
+	})
+	late := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "0", "echo", "late")
+	var out bytes.Buffer
+	late.Stdout = &out
+	if err := late.Start(); err != nil {
+		t.Fatal(err)
+	}
+	states, err := c.States(t.Context())
+	if err != nil || states[0] != "up" {
+		t.Errorf("meanwhile the states are %v, %v, want up", states, err)
+	}
+	if err := c.Heal(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := late.Wait(); err != nil || out.String() != "late\n" {
+		t.Errorf("a command of the time of the cut: %v and %q, want late", err, &out)
+	}
+	r.kill(unix.SIGTERM)
+	if code := r.wait(); code != 143 {
+		t.Errorf("exit code %d, want 143", code)
+	}
+	r.gone()
+	if n := count(t, c, "n0/log/bpslave.log", "session with the master ended"); n > 0 {
+		t.Errorf("%d sessions have ended", n)
 	}
 }
 

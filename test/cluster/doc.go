@@ -21,6 +21,11 @@
 // and the kernel then ends the machine. A janitor, which outlives the test process by a moment,
 // removes control groups and directories, even after SIGKILL.
 //
+// The tests are one package: most run in parallel, and the shared clusters are lent from one to the
+// next. Several packages would each start clusters of their own, and a test that needs the machine
+// for itself would run beside those of the others. Files are named by subject: jobs*, procfs*,
+// hostile*, copy*.
+//
 // Goroutines: each running machine has one goroutine, locked to a thread that lives in the
 // machine's namespaces, which starts every command there (enter.go); such a command is an ordinary
 // child of the test process. A Machine's methods may be called concurrently; those of a Cluster
