@@ -9,7 +9,8 @@ import (
 // launch is a process that a client asks for, until it runs or has failed.
 type launch struct {
 	Run
-	sent bool // Spawn has been sent, for another connection
+	sent  bool   // Spawn has been sent, for another connection
+	asked string // boot of the node's machine to which Spawn has been sent
 }
 
 func (c *Core) run(in Run) { c.begin(&launch{Run: in}) }
@@ -155,7 +156,7 @@ func (c *Core) replace(p *proc, l *launch) {
 	delete(c.absent, p.pid)
 	l.sent = p.state == spawning
 	if former := p.launch; former != nil {
-		l.sent = former.sent
+		l.sent, l.asked = former.sent, former.asked
 		c.emit(HandOver{former.Client, l.Client})
 	}
 	p.launch, p.client, p.hangUp, p.report = l, l.Client, l.HangUp, l.Report
@@ -229,7 +230,7 @@ func (c *Core) spawn(p *proc) {
 		if a := p.allotment; a != nil {
 			o.TaskGroup, o.Tasks = a.group.ID, a.told
 		}
-		p.launch.sent = false
+		p.launch.sent, p.launch.asked = false, n.boot
 		c.emit(o)
 	}
 }

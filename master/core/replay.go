@@ -174,7 +174,7 @@ func (c *Core) toldAgain(s *session, e *wire.Event) {
 // replay compares the processes of the node with the process table. A process that the node does
 // not have has ended without a report. A process that the table does not have is killed: nobody
 // could see or end it. It returns the processes that are to be started and that the node was not
-// asked for.
+// asked for. A node that was asked, and whose machine was started anew since, may have run them.
 func (c *Core) replay(n *node, s *session) (unasked []*proc) {
 	alive := c.replayEvents(s)
 	has := func(p *proc) bool {
@@ -193,7 +193,7 @@ func (c *Core) replay(n *node, s *session) (unasked []*proc) {
 	for _, p := range c.onNodeInOrder(n.ID) {
 		switch {
 		case has(p):
-		case p.state == spawning && p.launch != nil:
+		case p.state == spawning && p.launch != nil && (p.launch.asked == "" || p.launch.asked == n.boot):
 			unasked = append(unasked, p)
 		default:
 			c.lose(p)

@@ -58,6 +58,7 @@ type proc struct {
 	birth    uint64
 	node     *node
 	booted   int     // boot of the node in which it was born
+	masters  int     // number of the master that had it started
 	client   *client // that has started it; nil: it was forked
 	maker    *proc   // nil: it was started
 	runs     bool
