@@ -60,6 +60,9 @@ func (c *clientConn) resume(ctx context.Context, s *slaveConn, m *wire.Resume, h
 	resumed, err := resumed(stream)
 	if err != nil || resumed.Errno != 0 {
 		err = errors.Join(err, c.leave(ctx, stream))
+		if resumed != nil && resumed.Errno == uint32(unix.ESRCH) {
+			err = errors.Join(err, c.m.state.step(ctx, core.ClientRefused{Session: s.id, UID: c.who.UID, PID: m.PID, Launch: m.Launch}))
+		}
 		if resumed != nil {
 			err = errors.Join(err, c.refused(m.PID, unix.Errno(resumed.Errno)))
 		}

@@ -201,6 +201,13 @@ type (
 		HangUp bool
 		Report bool
 	}
+	// ClientRefused says that a node has nothing more of a process for the client that has come back to it.
+	ClientRefused struct {
+		Session Session
+		UID     uint32 // the client's
+		PID     wire.PID
+		Launch  uint64
+	}
 	// ClientAway says that a client has lost its process with the session of its node.
 	ClientAway struct {
 		Client Client
@@ -232,6 +239,8 @@ func (in Refuse) apply(c *Core) { c.refuse(in) }
 func (in Attach) apply(c *Core) { c.attach(in) }
 
 func (in ClientAttached) apply(c *Core) { c.attached(in) }
+
+func (in ClientRefused) apply(c *Core) { c.nothingLeft(in) }
 
 func (in ClientAway) apply(c *Core) {
 	if p := c.of(in.PID, in.Client); p != nil {

@@ -100,6 +100,20 @@ func (c *Core) loseOrphan(h Held) {
 	c.report(p)
 }
 
+// nothingLeft ends the ghost of a process that has run, as its client has come back to it and not to
+// its launch, and of which its node has nothing any more: the machine was started anew.
+func (c *Core) nothingLeft(in ClientRefused) {
+	o := c.orphans[in.PID]
+	if o == nil || o.Adopted.Birth != in.Launch || uint32(o.Adopted.Owner) != in.UID {
+		return
+	}
+	if n := c.nodes.byID[nodeOf(o.Adopted.Owner)]; n == nil || n.sess == nil || n.sess.id != in.Session {
+		return
+	}
+	c.loseOrphan(o.Held)
+	c.orphansClaimed()
+}
+
 // orphanGone forgets an orphan that has ended.
 func (c *Core) orphanGone(pid wire.PID) {
 	if c.orphans[pid] != nil {

@@ -13,6 +13,7 @@ func (*Recorded) Types() map[string]any {
 		"Attach":         Attach{},
 		"ClientAttached": ClientAttached{},
 		"ClientAway":     ClientAway{},
+		"ClientRefused":  ClientRefused{},
 		"ClientLeft":     ClientLeft{},
 		"Configure":      Configure{},
 		"EndAll":         EndAll{},

@@ -222,6 +222,7 @@ var verbs = map[string]func(s *script, args []string){
 	"too":      (*script).tooLong,      // long GHOST: no slave can be asked for it
 	"nest":     (*script).nest,         // see nest
 	"away":     (*script).clientAway,   // GHOST: its client has lost the connection
+	"nothing":  (*script).nothing,      // SESSION GHOST launch N [uid N]: its client has come back to it, and the node has nothing of it
 	"attach":   (*script).attaches,     // GHOST [launch N]: its client has come back, and wants to know how it ends
 	"left":     (*script).clientLeaves, // GHOST [before yes]: its client, or a former connection of it, has closed the connection
 	"reparent": (*script).reparent,     // GHOST PARENT: its client has ended after that, and the ghost has another parent
@@ -580,6 +581,14 @@ func (s *script) attaches(args []string) {
 	l.Client = s.clients
 	s.launches[l.PID] = l
 	s.step(ClientAttached{Client: l.Client, Parent: l.Who.PID, PID: l.PID, Launch: s.birth(args[0], s.text(args, "launch")), Report: true})
+}
+
+func (s *script) nothing(args []string) {
+	uid := 1000
+	if text := s.text(args, "uid"); text != "" {
+		uid = s.number(text)
+	}
+	s.step(ClientRefused{Session: s.session(args[0]).id, UID: uint32(uid), PID: s.pid(args[1]), Launch: s.birth(args[1], s.text(args, "launch"))})
 }
 
 func (s *script) clientLeaves(args []string) {

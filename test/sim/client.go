@@ -357,6 +357,7 @@ func (c *client) goOn() {
 		return
 	}
 	if p := c.started; p == nil || p.node != l.node || p.booted != l.node.booted {
+		c.sim.step(core.ClientRefused{Session: l.id, UID: c.uid, PID: c.ghost, Launch: c.launch})
 		c.givesUp() // the node has nothing of it
 		return
 	}
