@@ -145,11 +145,21 @@ func (l *life) said(m *cluster.Machine, name, text string) {
 // bootAs gives a machine another boot id: the kernel's is the host's.
 func bootAs(t *testing.T, m *cluster.Machine, id string) {
 	t.Helper()
-	const file = "/run/boot_id"
-	if err := m.WriteFile(file, id+"\n", 0o444); err != nil {
+	if err := setBoot(t.Context(), m, id); err != nil {
 		t.Fatal(err)
 	}
-	ask(t, m, cluster.Root, "mount", "--bind", file, "/proc/sys/kernel/random/boot_id")
+}
+
+func setBoot(ctx context.Context, m *cluster.Machine, id string) error {
+	const file = "/run/boot_id"
+	if err := m.WriteFile(file, id+"\n", 0o444); err != nil {
+		return err
+	}
+	res, err := m.Exec(ctx, cluster.Root, "mount", "--bind", file, "/proc/sys/kernel/random/boot_id")
+	if err == nil && res.Code != 0 {
+		err = fmt.Errorf("mount: %s", res.Stderr)
+	}
+	return err
 }
 
 // TestNodeLife sets a node up, first with a failure and then with success; drains it, reboots it,
