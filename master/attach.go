@@ -58,15 +58,15 @@ func (c *clientConn) resume(ctx context.Context, s *slaveConn, m *wire.Resume, h
 		return err
 	}
 	resumed, err := resumed(stream)
-	if err != nil || resumed.Errno != 0 {
-		err = errors.Join(err, c.leave(ctx, stream))
-		if resumed != nil && resumed.Errno == uint32(unix.ESRCH) {
+	if err != nil {
+		return errors.Join(err, c.leave(ctx, stream))
+	}
+	if errno := unix.Errno(resumed.Errno); errno != 0 {
+		err := c.leave(ctx, stream)
+		if errno == unix.ESRCH {
 			err = errors.Join(err, c.m.state.step(ctx, core.ClientRefused{Session: s.id, UID: c.who.UID, PID: m.PID, Launch: m.Launch}))
 		}
-		if resumed != nil {
-			err = errors.Join(err, c.refused(m.PID, unix.Errno(resumed.Errno)))
-		}
-		return err
+		return errors.Join(err, c.refused(m.PID, errno))
 	}
 	if err := c.m.state.step(ctx, core.ClientAttached{Client: c.id, Parent: c.who.PID, PID: m.PID, Launch: m.Launch, HangUp: hangUp, Report: c.ended != nil}); err != nil {
 		return err

@@ -204,6 +204,9 @@ func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, up core.No
 	if err := c.m.state.step(ctx, up); err != nil {
 		return err
 	}
+	if err := c.session.Err(); err != nil {
+		return err // the core has refused it
+	}
 	c.m.state.look(func(core *core.Core) { c.node = core.NodeOf(c.id) })
 	c.m.names.stir()
 	for _, e := range between {

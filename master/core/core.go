@@ -47,11 +47,12 @@ type Core struct {
 	marks      []wire.Mark // marks that are to be sent to the keeper
 	news       bool        // Soon has been emitted, and News has not come yet
 
-	orphans        map[wire.PID]*orphan // ghosts of a former master that no node has claimed
-	orphansAt      time.Time            // when the keeper reported them
-	settled        bool                 // unclaimed orphans and absent nodes have been given up
-	orphansStopped []wire.PID           // ghosts that were stopped when the keeper came, in order
-	delayed        []task               // launches that wait until no orphan is left
+	orphans        map[wire.PID]*orphan       // ghosts of a former master that no node has claimed
+	orphansOf      map[wire.NodeID][]wire.PID // those that were born on a node, until it has come
+	orphansAt      time.Time                  // when the keeper reported them
+	settled        bool                       // unclaimed orphans and absent nodes have been given up
+	orphansStopped []wire.PID                 // ghosts that were stopped when the keeper came, in order
+	delayed        []task                     // launches that wait until no orphan is left
 
 	attempts uint64               // number of set-ups of nodes that were begun
 	unkept   map[wire.NodeID]bool // nodes whose state is to be kept
@@ -125,7 +126,7 @@ func New(cfg Config) (*Core, error) {
 		sessions: map[Session]*session{},
 		procs:    map[wire.PID]*proc{}, onNode: map[wire.NodeID]map[wire.PID]*proc{},
 		asked: map[uint64]reply{}, asks: map[uint64]told{}, keeps: map[uint64]kept{},
-		orphans: map[wire.PID]*orphan{}, absent: map[wire.PID]time.Time{}, reports: map[wire.PID]report{}, waiters: map[wire.NodeID][]waiter{},
+		orphans: map[wire.PID]*orphan{}, orphansOf: map[wire.NodeID][]wire.PID{}, absent: map[wire.PID]time.Time{}, reports: map[wire.PID]report{}, waiters: map[wire.NodeID][]waiter{},
 		served:      map[wire.NodeID]map[uint32]bool{},
 		answers:     map[wire.NodeID]*answers{},
 		budgets:     map[uint32]*budget{},

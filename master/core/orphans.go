@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -20,6 +21,9 @@ type orphan struct {
 func (c *Core) orphansFound(held []Held, stopped []wire.PID) {
 	for _, h := range held {
 		c.orphans[h.PID] = &orphan{Held: h}
+		if n := nodeOf(h.Adopted.Owner); h.PID >= pidmap.Node {
+			c.orphansOf[n] = append(c.orphansOf[n], h.PID)
+		}
 	}
 	c.orphansAt, c.orphansStopped = c.clock, stopped
 	if len(held) > 0 {
@@ -98,6 +102,17 @@ func (c *Core) loseOrphan(h Held) {
 	p := c.endOrphan(h)
 	p.lost = true
 	c.report(p)
+}
+
+// unclaimed ends the ghosts of processes that were born on a node, and that it does not have now that
+// it has come. The ghost of a command stays: its client may come back to start it.
+func (c *Core) unclaimed(n *node) {
+	for _, pid := range c.orphansOf[n.ID] {
+		if o := c.orphans[pid]; o != nil && nodeOf(o.Adopted.Owner) == n.ID {
+			c.loseOrphan(o.Held)
+		}
+	}
+	delete(c.orphansOf, n.ID)
 }
 
 // nothingLeft ends the ghost of a process that has run, as its client has come back to it and not to

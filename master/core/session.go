@@ -145,6 +145,7 @@ func (c *Core) sessionUp(s *session) error {
 	c.claimNumbers(s)
 	s.shares = map[uint32]uint64{}
 	unasked := c.replay(n, s)
+	c.unclaimed(n)
 	for _, b := range c.budgetsInOrder() {
 		if b.nodes[n.ID] != nil {
 			c.shareSoon(b)

@@ -212,9 +212,10 @@ func TestForkStorm(t *testing.T) {
 	}
 	place()
 	place()
-	s.run("while :; do a=$(sh -c 'echo $$'); [ $a -ge 100000 ] && break; done")
+	s.run(fmt.Sprintf("while :; do a=$(sh -c 'echo $$'); [ $a -ge %d ] && [ $a -lt %d ] && break; done", first, first+block))
 	source.Drain(func(procevents.Record) {})
 	source.Notices()
+	source.Arm(first + block/4) // the notice asked for before may be among those, from before the second move
 	ctx, cancel := context.WithCancel(t.Context())
 	strays, ended := make(map[wire.PID]bool), make(chan error)
 	go func() {

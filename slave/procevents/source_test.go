@@ -112,9 +112,9 @@ func TestCloneParent(t *testing.T) {
 
 func TestFrontEndsOwnAreNotReported(t *testing.T) {
 	s := newSpace(t)
-	s.run("echo 4999 > /proc/sys/kernel/ns_last_pid")
 	source := s.open(procevents.Config{FrontEnd: 5001})
-	s.run("/bin/true; /bin/true; exit 3") // 5000, and its children from 5001
+	// The shell has a small number, its children have numbers from 5001.
+	s.run("echo 5000 > /proc/sys/kernel/ns_last_pid; /bin/true; /bin/true; exit 3")
 	n := names{}
 	var got []string
 	source.Drain(func(r procevents.Record) { got = append(got, n.show(r)) })

@@ -60,6 +60,9 @@ func (s machineSetup) mountSystem() error {
 	if err := s.mountGroups(); err != nil {
 		return err
 	}
+	if err := giveBootID(); err != nil {
+		return err
+	}
 	if err := bind(s.State, StateDir); err != nil {
 		return err
 	}

@@ -38,8 +38,7 @@ exit 3
 // life is a cluster whose nodes are set up.
 type life struct {
 	*cluster.Cluster
-	t     *testing.T
-	boots int
+	t *testing.T
 }
 
 // startLife starts a cluster without slaves.
@@ -77,8 +76,6 @@ func (l *life) join(i int) {
 // come starts the daemon of a node that was just booted.
 func (l *life) come(i int, args ...string) {
 	l.t.Helper()
-	l.boots++
-	bootAs(l.t, l.Nodes[i], fmt.Sprintf("01234567-89ab-4cde-8f01-%012d", l.boots))
 	l.write(l.Nodes[i], "/run/down", "#!/bin/sh\necho $1 >"+wantsFile+"\n")
 	if err := l.StartSlave(l.t.Context(), i, args...); err != nil {
 		l.t.Fatal(err)
@@ -140,26 +137,6 @@ func (l *life) said(m *cluster.Machine, name, text string) {
 		return err
 	})
 	ask(l.t, m, cluster.Root, "rm", name)
-}
-
-// bootAs gives a machine another boot id: the kernel's is the host's.
-func bootAs(t *testing.T, m *cluster.Machine, id string) {
-	t.Helper()
-	if err := setBoot(t.Context(), m, id); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func setBoot(ctx context.Context, m *cluster.Machine, id string) error {
-	const file = "/run/boot_id"
-	if err := m.WriteFile(file, id+"\n", 0o444); err != nil {
-		return err
-	}
-	res, err := m.Exec(ctx, cluster.Root, "mount", "--bind", file, "/proc/sys/kernel/random/boot_id")
-	if err == nil && res.Code != 0 {
-		err = fmt.Errorf("mount: %s", res.Stderr)
-	}
-	return err
 }
 
 // TestNodeLife sets a node up, first with a failure and then with success; drains it, reboots it,

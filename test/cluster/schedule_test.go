@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,15 +104,8 @@ func startSlave(ctx context.Context, c *cluster.Cluster, node int) error {
 
 func off(_ context.Context, c *cluster.Cluster, node int) error { return c.Nodes[node].Off() }
 
-// boots are the boots of nodes so far: each has an id of its own, as on real machines.
-var boots atomic.Uint64
-
 func bootAndStart(ctx context.Context, c *cluster.Cluster, node int) error {
 	if err := c.Nodes[node].Boot(); err != nil {
-		return err
-	}
-	id := fmt.Sprintf("01234567-89ab-4cde-8f01-%012d", boots.Add(1))
-	if err := setBoot(ctx, c.Nodes[node], id); err != nil {
 		return err
 	}
 	return c.StartSlave(ctx, node)
