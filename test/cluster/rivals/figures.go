@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -118,7 +119,7 @@ const idlers = 100
 
 // memory measures the memory that the front end's control group is charged for, per command.
 func (r *rivals) memory(ctx context.Context, w way) (result, error) {
-	before, err := charged(r.c.Front)
+	before, err := r.settled(ctx)
 	if err != nil {
 		return result{}, err
 	}
@@ -131,7 +132,7 @@ func (r *rivals) memory(ctx context.Context, w way) (result, error) {
 		return result{}, err
 	}
 	all, err := r.awaitSleepers(ctx, idlers)
-	after, chargedErr := charged(r.c.Front)
+	after, chargedErr := r.settled(ctx)
 	for _, n := range r.c.Nodes[:4] { // the commands end there
 		_, killErr := n.Exec(ctx, cluster.Root, "pkill", "-x", "sleep")
 		err = errors.Join(err, killErr)
@@ -164,6 +165,32 @@ func (r *rivals) awaitSleepers(ctx context.Context, count int) (bool, error) {
 		}
 	}
 	return false, ctx.Err()
+}
+
+// Memory is settled when it has not changed by more than settledBytes for settledTime. The kernel
+// gives that of ended processes back some time after their end.
+const (
+	settledBytes = 256 << 10
+	settledTime  = 3 * time.Second
+	settlesIn    = time.Minute
+)
+
+// settled waits until the memory of the front end has settled, and returns it.
+func (r *rivals) settled(ctx context.Context) (float64, error) {
+	last, err := charged(r.c.Front)
+	since := time.Now()
+	for begin := since; err == nil && time.Since(since) < settledTime && time.Since(begin) < settlesIn; {
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+		var now float64
+		if now, err = charged(r.c.Front); math.Abs(now-last) > settledBytes {
+			last, since = now, time.Now()
+		}
+	}
+	return last, err
 }
 
 // charged returns the memory that a machine's control group is charged for, without pages of files.
