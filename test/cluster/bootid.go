@@ -2,23 +2,23 @@ package cluster
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// bootIDFile is mounted as /proc/sys/kernel/random/boot_id (proc_sys_kernel(5)): the kernel's is the
-// host's, and a machine has another one each time it is switched on.
-const bootIDFile = "/run/boot_id"
-
-// giveBootID gives this machine a boot id.
-func giveBootID() error {
+// newBootID gives this machine a boot id of its own (proc_sys_kernel(5)): the kernel's is the
+// host's, and would be that of its former boot.
+func newBootID() error {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	id := fmt.Sprintf("%x-%x-%x-%x-%x\n", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-	if err := os.WriteFile(bootIDFile, []byte(id), 0o444); err != nil {
+	const file = "/run/boot_id"
+	if err := os.WriteFile(file, []byte(id), 0o444); err != nil {
 		return err
 	}
-	return mount(bootIDFile, "/proc/sys/kernel/random/boot_id", "", unix.MS_BIND, "")
+	err := mount(file, "/proc/sys/kernel/random/boot_id", "", unix.MS_BIND, "")
+	return errors.Join(err, os.Remove(file)) // the mount keeps it
 }

@@ -37,6 +37,7 @@ type machineSetup struct {
 	Hosts  string // lines for /etc/hosts
 	Prefix string // host directory to mount as [Prefix]; may be empty
 	State  string // host directory to mount as /var/lib/bproc: the machine's disk
+	Again  bool   // it has been on before
 	Groups []machineGroup
 	// Systemd is the program that becomes PID 1; empty: this one stays. Notify is its socket for
 	// reporting that it is ready, Console its terminal.

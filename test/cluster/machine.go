@@ -27,6 +27,7 @@ type Machine struct {
 
 	mu      sync.Mutex
 	run     *run // nil if it is off
+	again   bool // it has been on
 	daemons []*Daemon
 }
 
@@ -71,7 +72,7 @@ func (m *Machine) Boot() error {
 	if err := m.connect(r); err != nil {
 		return fmt.Errorf("boot %s: %w", m.Name, errors.Join(err, r.stop()))
 	}
-	m.run = r
+	m.run, m.again = r, true
 	return nil
 }
 

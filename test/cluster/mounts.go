@@ -60,8 +60,10 @@ func (s machineSetup) mountSystem() error {
 	if err := s.mountGroups(); err != nil {
 		return err
 	}
-	if err := giveBootID(); err != nil {
-		return err
+	if s.Again {
+		if err := newBootID(); err != nil {
+			return err
+		}
 	}
 	if err := bind(s.State, StateDir); err != nil {
 		return err

@@ -52,7 +52,7 @@ func endView(t *testing.T, c *cluster.Cluster, d *cluster.Daemon) {
 		sweepView(t, c)
 		return
 	}
-	if res, err := c.Front.Exec(ctx, cluster.Root, "umount", viewDir); err != nil || res.Code != 0 {
+	if res, err := c.Front.Exec(ctx, cluster.Root, "umount", "-R", viewDir); err != nil || res.Code != 0 {
 		t.Errorf("umount: %+v, %v", res, err)
 	}
 }

@@ -89,7 +89,7 @@ func startRun(m *Machine) (*run, error) {
 }
 
 func (r *run) setUp(m *Machine) error {
-	setup := machineSetup{Name: m.Name, Hosts: m.cluster.hosts(), Prefix: m.cluster.prefix, State: m.stateDir()}
+	setup := machineSetup{Name: m.Name, Hosts: m.cluster.hosts(), Prefix: m.cluster.prefix, State: m.stateDir(), Again: m.again}
 	dirs := m.cluster.site.groupDirs(m.group)
 	for i, h := range m.cluster.site.groups {
 		setup.Groups = append(setup.Groups, machineGroup{hierarchy: h, Dir: dirs[i]})
