@@ -214,7 +214,7 @@ func FuzzRequest(f *testing.F) {
 		}
 	}
 	f.Add(false, false, frameOf(f, &wire.Bypass{Version: wire.Version, Node: 3, PID: 60}), frameOf(f, new(wire.Resumed))) // it never connects
-	attach, resumed := frameOf(f, &wire.Attach{Version: wire.Version, Node: 3, Ghost: 60}), frameOf(f, new(wire.Resumed))
+	attach, resumed := frameOf(f, &wire.Attach{Version: wire.Version, Node: 3, Ghost: 60, Report: true}), frameOf(f, new(wire.Resumed))
 	for _, to := range saidToProcesses {
 		for _, from := range saidFromProcesses {
 			for _, number := range []uint64{0, 1, 1 << 62} { // an event that is there, or never comes

@@ -179,7 +179,7 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stre
 	if out.reports {
 		group.Go(func() error {
 			defer close(said)
-			return c.sayEnded(out, gone, s.session.Done())
+			return c.sayEnded(out, gone, s.link.Done())
 		})
 	} else {
 		close(said)
