@@ -125,7 +125,7 @@ var arrows = map[string][]string{
 	"slave/load":           {"wire"},
 	"slave/journal":        {"wire"},
 	"slave/stdio":          {"wire", "slave/journal", "internal/widepipe"},
-	"slave/space":          {"wire", "internal/ownthread", "internal/probe", "slave/pid1/*"},
+	"slave/space":          {"wire", "internal/ownthread", "internal/probe", "internal/procstat", "slave/pid1/*"},
 	"slave/procevents":     {"wire", "pidmap", "slave/core", "slave/pid1/standin", "internal/longcall", "internal/procstat"},
 	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/crowd", "internal/inherited", "internal/longcall", "internal/sysmon", "internal/procstat"},
 	"slave/pid1/filter":    nil,

@@ -37,7 +37,7 @@ func (s *shard) adopt(m *wire.GhostAdopt) error {
 	g.root = st.user.Effective == 0 && st.capable != imageCapabilities
 	s.owners.set(m.PID, s) // another request may have named it before, and been refused
 	s.add(g)
-	how := wire.Adopted{PID: m.PID, Parent: st.parent, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner}
+	how := wire.Adopted{PID: m.PID, Parent: st.parent, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner, Space: m.Space}
 	if g.since {
 		_, how.HangUp = wasHeld(m.PID)
 	}

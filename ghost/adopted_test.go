@@ -13,10 +13,10 @@ func TestAdopted(t *testing.T) {
 	f := newFixture(t)
 	self := wire.PID(os.Getpid())
 	plain, hung := f.ghost(t, nobody, "plain"), start(t, nobody, "hung")
-	f.must(t, &wire.GhostAdopt{PID: hung, Parent: self, UID: nobody, HangUp: true, Birth: 7, Owner: 77})
+	f.must(t, &wire.GhostAdopt{PID: hung, Parent: self, UID: nobody, HangUp: true, Birth: 7, Owner: 77, Space: 777})
 	const child wire.PID = 2100077
 	f.must(t, &wire.GhostFork{Parent: plain, Child: child, Birth: 8, Owner: 88})
-	want := []wire.Adopted{{PID: plain, Parent: self}, {PID: hung, Parent: self, HangUp: true, Birth: 7, Owner: 77}, {PID: child, Birth: 8, Owner: 88}}
+	want := []wire.Adopted{{PID: plain, Parent: self}, {PID: hung, Parent: self, HangUp: true, Birth: 7, Owner: 77, Space: 777}, {PID: child, Birth: 8, Owner: 88}}
 	slices.SortFunc(want, func(a, b wire.Adopted) int { return int(a.PID - b.PID) })
 	know := func(who string) {
 		t.Helper()

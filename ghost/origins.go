@@ -2,6 +2,7 @@ package ghost
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 
@@ -10,22 +11,29 @@ import (
 	"bproc/wire"
 )
 
-// origins is a file with the birth and the owner of each ghost. The next keeper tells them to a
-// master that does not know them either. The file is in the directory of the socket, which, like
-// the ghosts, does not survive a reboot. An entry is written before its ghost is held, so every
-// ghost that a keeper finds has one. The entry of a number without a ghost means nothing.
-type origins struct{ file *os.File }
+// origins are two files: with the birth and the owner of each ghost, and with the space of its node
+// if it is that of a launch. The next keeper tells them to a master that does not know them either.
+// The files are in the directory of the socket, which, like the ghosts, does not survive a reboot.
+// An entry is written before its ghost is held, so every ghost that a keeper finds has one. The
+// entry of a number without a ghost means nothing.
+type origins struct{ file, spaces *os.File }
 
-// sizeofOrigin is the size of an entry: birth and owner. Entries are indexed by process number.
-const sizeofOrigin = 16
+// Sizes of the entries: birth and owner, and a space. They are indexed by process number.
+const (
+	sizeofOrigin = 16
+	sizeofSpace  = 8
+)
 
-// openOrigins opens the file of a socket. The keeper that has the socket has it alone.
+// openOrigins opens the files of a socket. The keeper that has the socket has them alone.
 func openOrigins(socket string) (*origins, error) {
-	f, err := os.OpenFile(socket+".origins", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("origins of ghosts: %w", err)
+	var o origins
+	for suffix, f := range map[string]**os.File{".origins": &o.file, ".spaces": &o.spaces} {
+		var err error
+		if *f, err = os.OpenFile(socket+suffix, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600); err != nil {
+			return nil, errors.Join(fmt.Errorf("origins of ghosts: %w", err), o.close())
+		}
 	}
-	return &origins{f}, nil
+	return &o, nil
 }
 
 func (o *origins) put(how *wire.Adopted) error {
@@ -35,10 +43,16 @@ func (o *origins) put(how *wire.Adopted) error {
 	if _, err := o.file.WriteAt(entry[:], int64(how.PID)*sizeofOrigin); err != nil {
 		return fmt.Errorf("origin of ghost %d: %w", how.PID, err)
 	}
+	if how.Space == 0 {
+		return nil // numbers of launches are for launches alone
+	}
+	if _, err := o.spaces.WriteAt(binary.LittleEndian.AppendUint64(nil, how.Space), int64(how.PID)*sizeofSpace); err != nil {
+		return fmt.Errorf("space of ghost %d: %w", how.PID, err)
+	}
 	return nil
 }
 
-// get fills in birth and owner; an entry that was never written has zeros.
+// get fills in birth, owner and space; an entry that was never written has zeros.
 func (o *origins) get(how *wire.Adopted) {
 	var entry [sizeofOrigin]byte
 	if _, err := o.file.ReadAt(entry[:], int64(how.PID)*sizeofOrigin); err != nil {
@@ -46,6 +60,17 @@ func (o *origins) get(how *wire.Adopted) {
 	}
 	how.Birth = binary.LittleEndian.Uint64(entry[0:])
 	how.Owner = binary.LittleEndian.Uint64(entry[8:])
+	if _, err := o.spaces.ReadAt(entry[:sizeofSpace], int64(how.PID)*sizeofSpace); err == nil {
+		how.Space = binary.LittleEndian.Uint64(entry[:])
+	}
 }
 
-func (o *origins) close() error { return o.file.Close() }
+func (o *origins) close() error {
+	var errs []error
+	for _, f := range []*os.File{o.file, o.spaces} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -58,7 +58,7 @@ func (r *registry) note(how wire.Adopted) {
 	r.how[how.PID] = how
 }
 
-// originate stores birth and owner of a ghost that is about to be made, for later keepers, or reads
+// originate stores birth, owner and space of a ghost that is about to be made, for later keepers, or reads
 // what a former keeper has stored.
 func (r *registry) originate(how *wire.Adopted) error {
 	switch {

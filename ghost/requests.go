@@ -118,7 +118,7 @@ func (s *shard) fork(g *held, m *wire.GhostFork) error {
 	if err := d.write(piece{addr, args.bytes()}); err != nil {
 		return err
 	}
-	how := wire.Adopted{PID: m.Child, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner}
+	how := wire.Adopted{PID: m.Child, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner, Space: m.Space}
 	if err := s.owners.originate(&how); err != nil {
 		s.log.Warn("a later keeper will not know whose a ghost is", "pid", m.Child, "err", err)
 	}

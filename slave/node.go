@@ -284,7 +284,7 @@ func (n *node) inventory() wire.Inventory {
 	blocks := n.numbers.blocks()
 	n.tasks.lease(count(blocks))
 	n.supply.set(len(blocks) > 0)
-	inv := wire.Inventory{Blocks: blocks, CPUs: uint32(runtime.NumCPU()), Names: true}
+	inv := wire.Inventory{Blocks: blocks, CPUs: uint32(runtime.NumCPU()), Names: true, Space: n.space.Identity()}
 	if err := unix.Uname(&name); err == nil {
 		inv.Kernel = string(bytes.TrimRight(name.Release[:], "\x00"))
 	}

@@ -39,6 +39,7 @@ type Adopted struct {
 	HangUp bool
 	Birth  uint64 // as in Event; 0: this keeper does not know it
 	Owner  uint64 `since:"1"` // as in GhostAdopt; 0: this keeper does not know it
+	Space  uint64 `since:"1"` // as in GhostAdopt; 0: not known
 }
 
 // GhostAdopt asks the keeper to hold a ghost that a client made.
@@ -54,6 +55,7 @@ type GhostAdopt struct {
 	// Owner tells later masters the owner of the ghost, in their own terms. 0: the ghost was held
 	// before, and keeps its birth and owner.
 	Owner uint64 `since:"1"`
+	Space uint64 `since:"1"` // as in Inventory, of the node of a process that is to be started: for later masters
 }
 
 // Type implements [Message].
@@ -72,7 +74,8 @@ type GhostFork struct {
 	Birth uint64 // as in Event: for later masters
 	Owner uint64 `since:"1"` // as in GhostAdopt
 
-	HangUp bool `since:"1"` // as in GhostAdopt
+	HangUp bool   `since:"1"` // as in GhostAdopt
+	Space  uint64 `since:"1"` // as in GhostAdopt
 }
 
 // Type implements [Message].

@@ -399,7 +399,8 @@ type Inventory struct {
 	Parents []PID
 	Stopped []PID // those of PIDs that are stopped, in order
 
-	Names bool `since:"1"` // the slave wants to receive Names
+	Names bool   `since:"1"` // the slave wants to receive Names
+	Space uint64 `since:"1"` // identity of the process space: one that is made anew has another; 0: not told
 }
 
 // Type implements [Message].

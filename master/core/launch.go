@@ -9,8 +9,8 @@ import (
 // launch is a process that a client asks for, until it runs or has failed.
 type launch struct {
 	Run
+	space uint64 // the node's, when its ghost was adopted
 	sent  bool   // Spawn has been sent, for another connection
-	asked string // boot of the node's machine to which Spawn has been sent
 }
 
 func (c *Core) run(in Run) { c.begin(&launch{Run: in}) }
@@ -99,6 +99,7 @@ func (s *session) awaitsNumbers() bool { return s.numbers == 0 && (s.lending || 
 
 // launched returns the process of a launch.
 func (c *Core) launched(l *launch, n *node) *proc {
+	l.space = n.sess.inventory.Space
 	return &proc{
 		pid: l.PID, birth: l.Launch, node: n.ID, uid: l.Who.UID, limit: l.Limit, starter: l.Who.UID, sess: n.sess,
 		state: adopting, launch: l, parent: l.Who.PID, hangUp: l.HangUp, report: l.Report, client: l.Client, again: l.Again,
@@ -131,6 +132,10 @@ func (c *Core) beganBefore(l *launch, n *node) bool {
 		c.replace(p, l)
 	case p != nil:
 		c.emit(Resume{l.Client, n.sess.id})
+	case o != nil && o.Adopted.Space != n.sess.inventory.Space: // it may have run, in a space that is no more
+		c.loseOrphan(o.Held)
+		c.orphansClaimed()
+		c.fail(l, wire.StageNode, unix.EHOSTDOWN)
 	case o != nil: // the node has come, and does not have the process
 		delete(c.orphans, l.PID)
 		p := c.launched(l, n)
@@ -156,7 +161,7 @@ func (c *Core) replace(p *proc, l *launch) {
 	delete(c.absent, p.pid)
 	l.sent = p.state == spawning
 	if former := p.launch; former != nil {
-		l.sent, l.asked = former.sent, former.asked
+		l.space, l.sent = former.space, former.sent
 		c.emit(HandOver{former.Client, l.Client})
 	}
 	p.launch, p.client, p.hangUp, p.report = l, l.Client, l.HangUp, l.Report
@@ -177,7 +182,7 @@ func (c *Core) taken(pid wire.PID) bool { return c.orphans[pid] != nil || c.proc
 // asked; if that is the same keeper, it may hold the ghost already.
 func (c *Core) adopt(p *proc) {
 	l := p.launch
-	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.Who.PID, UID: l.Who.UID, HangUp: l.HangUp, Birth: l.Launch, Owner: ownership(p.node, p.starter)}, &adopted{p})
+	c.ask(&wire.GhostAdopt{PID: p.pid, Parent: l.Who.PID, UID: l.Who.UID, HangUp: l.HangUp, Birth: l.Launch, Owner: ownership(p.node, p.starter), Space: l.space}, &adopted{p})
 }
 
 // adopted handles the keeper's answer about the ghost of a launch.
@@ -230,7 +235,7 @@ func (c *Core) spawn(p *proc) {
 		if a := p.allotment; a != nil {
 			o.TaskGroup, o.Tasks = a.group.ID, a.told
 		}
-		p.launch.sent, p.launch.asked = false, n.boot
+		p.launch.sent, p.askedIn = false, n.sess.inventory.Space
 		c.emit(o)
 	}
 }

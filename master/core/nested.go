@@ -87,7 +87,7 @@ func (c *Core) beget(t *numbering, n *node, maker *proc) {
 	p := c.launched(t.launch, n)
 	p.limit, p.unasked = maker.limit, true
 	c.add(p)
-	birth := &wire.GhostFork{Parent: maker.pid, Child: p.pid, Birth: p.birth, Owner: ownership(p.node, p.starter), HangUp: p.hangUp}
+	birth := &wire.GhostFork{Parent: maker.pid, Child: p.pid, Birth: p.birth, Owner: ownership(p.node, p.starter), HangUp: p.hangUp, Space: t.space}
 	c.bear(p, maker, birth, &begotten{t, p, maker, birth})
 }
 

@@ -107,7 +107,7 @@ func (c *Core) present(s *session) (alive map[wire.PID]uint64) {
 	}
 	for _, pid := range inv.Starting {
 		if p := c.procs[pid]; p != nil && p.sess == s && p.state == running && p.launch == nil && p.is(alive[pid]) {
-			p.state = spawning
+			p.state, p.askedIn = spawning, inv.Space
 			delete(c.absent, pid)
 		}
 	}
@@ -174,7 +174,7 @@ func (c *Core) toldAgain(s *session, e *wire.Event) {
 // replay compares the processes of the node with the process table. A process that the node does
 // not have has ended without a report. A process that the table does not have is killed: nobody
 // could see or end it. It returns the processes that are to be started and that the node was not
-// asked for. A node that was asked, and whose machine was started anew since, may have run them.
+// asked for. A node that was asked, and whose space was made anew since, may have run them.
 func (c *Core) replay(n *node, s *session) (unasked []*proc) {
 	alive := c.replayEvents(s)
 	has := func(p *proc) bool {
@@ -193,7 +193,7 @@ func (c *Core) replay(n *node, s *session) (unasked []*proc) {
 	for _, p := range c.onNodeInOrder(n.ID) {
 		switch {
 		case has(p):
-		case p.state == spawning && p.launch != nil && (p.launch.asked == "" || p.launch.asked == n.boot):
+		case p.state == spawning && p.launch != nil && (p.askedIn == 0 || p.askedIn == s.inventory.Space):
 			unasked = append(unasked, p)
 		default:
 			c.lose(p)

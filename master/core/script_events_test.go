@@ -87,5 +87,5 @@ func (s *script) ids(args []string, name string) *wire.IDs {
 
 // adopt notes how a ghost was adopted, for the list of a keeper.
 func (s *script) adopt(args []string) {
-	s.adopted = append(s.adopted, wire.Adopted{PID: s.pid(args[0]), Parent: s.pid(args[1]), HangUp: s.text(args, "hangup") != "", Birth: uint64(s.option(args, "birth", 0))})
+	s.adopted = append(s.adopted, wire.Adopted{PID: s.pid(args[0]), Parent: s.pid(args[1]), HangUp: s.text(args, "hangup") != "", Birth: uint64(s.option(args, "birth", 0)), Space: uint64(s.option(args, "space", 1))})
 }

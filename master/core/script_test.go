@@ -194,7 +194,7 @@ func (s *script) say(format string, args ...any) {
 var verbs = map[string]func(s *script, args []string){
 	// Nodes and their sessions.
 	"node":    (*script).addNode,    // ID [mode BITS] [uid N] [gid N] [trust WORD] [has FIRST+COUNT,...]: it has joined, and has these blocks from a former master
-	"up":      (*script).up,         // SESSION ID [booted ID] [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
+	"up":      (*script).up,         // SESSION ID [booted ID] [space N] [pids N[#BIRTH][^PARENT],...] [starting N,...] [stopped N,...] [blocks FIRST+COUNT,...]: its inventory comes
 	"again":   (*script).again,      // EVENT; EVENT...: what the next session reports again
 	"taken":   (*script).taken,      // SESSION PID NUMBER [boot N]: a process has its signals
 	"end":     (*script).end,        // SESSION: its link has ended
@@ -229,7 +229,7 @@ var verbs = map[string]func(s *script, args []string){
 	"ps":       (*script).ps,           // the process table
 
 	// The keeper.
-	"adopt":  (*script).adopt,  // PID PARENT [hangup yes] [birth N]: how a ghost of "held" was adopted
+	"adopt":  (*script).adopt,  // PID PARENT [hangup yes] [birth N] [space N]: how a ghost of "held" was adopted
 	"held":   (*script).held,   // PID[@NODE]... [stopped PID...]: ghosts that a keeper holds since a former master, of node 0 or another; -1: of no node
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
 	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: the sender is not known
@@ -408,6 +408,7 @@ func (s *script) up(args []string) {
 		inventory.Stopped = s.pids(strings.Split(pids, ","))
 	}
 	inventory.Again = uint64(len(s.retold))
+	inventory.Space = uint64(s.option(args, "space", 1))
 	again := s.retold
 	s.retold = nil
 	_ = s.comesFrom(name, s.number(args[1]), s.text(args, "booted"), inventory, again) // the transcript says why a session is refused
@@ -625,7 +626,7 @@ func (s *script) held(args []string) {
 	pids, stopped := s.halves(args)
 	var held []Held
 	for _, pid := range pids {
-		h := Held{PID: pid, UID: s.front.procs[pid].uid, Limit: s.front.procs[pid].limit, Adopted: wire.Adopted{PID: pid}}
+		h := Held{PID: pid, UID: s.front.procs[pid].uid, Limit: s.front.procs[pid].limit, Adopted: wire.Adopted{PID: pid, Space: 1}}
 		if i := slices.IndexFunc(s.adopted, func(how wire.Adopted) bool { return how.PID == pid }); i >= 0 {
 			h.Adopted = s.adopted[i]
 		}

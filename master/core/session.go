@@ -160,7 +160,7 @@ func (c *Core) sessionUp(s *session) error {
 	c.orphansClaimed()
 	c.arrives(n)
 	c.spawnAgain(s, unasked)
-	s.inventory = wire.Inventory{Kernel: s.inventory.Kernel, CPUs: s.inventory.CPUs, Memory: s.inventory.Memory, Again: s.inventory.Again} // the rest is entered
+	s.inventory = wire.Inventory{Kernel: s.inventory.Kernel, CPUs: s.inventory.CPUs, Memory: s.inventory.Memory, Again: s.inventory.Again, Space: s.inventory.Space} // the rest is entered
 	c.isUp(s)
 	c.log.Info("node has connected", "node", n.ID, "name", n.Name, "state", string(n.state), "addr", s.peer.Addr, "kernel", s.inventory.Kernel)
 	return nil

@@ -146,14 +146,16 @@ func number(b byte) wire.PID {
 func FuzzTracker(f *testing.F) {
 	f.Add([]byte{0, 1, 4, 0, 1, 5, 4, 0, 2, 4, 0, 0, 9, 0, 0, 0})
 	f.Add([]byte{0, 1, 0, 0, 1, 4, 1, 1, 2, 4, 5, 1, 1, 5, 4, 5, 2, 5, 4, 5, 3, 4, 0, 0, 3, 5, 0, 0, 8, 0, 0, 0})
-	f.Add([]byte("000000000000000000000000070000000000000000000000000000000000&0,0201Z9000"))                                                                         // a number is reused whose last owner has a child that is still to be reported
-	f.Add([]byte("\x50\x81\xc6\xab\x16\x82\x7b\xa1\xdb\x14\xd7\xcc\xa0\x87\x92\x35\x00\x02\x00\x5a\x8f\x46\xa5\x5a\xb1\x1e\x78\x3e\x46\x50\x81\xc6\xab\x00\x80\x00")) // a change is put off, and its process is gone before it is reported
+	f.Add([]byte("000000000000000000000000070000000000000000000000000000000000&0,0201Z9000"))                                                                                                             // a number is reused whose last owner has a child that is still to be reported
+	f.Add([]byte("\x50\x81\xc6\xab\x16\x82\x7b\xa1\xdb\x14\xd7\xcc\xa0\x87\x92\x35\x00\x02\x00\x5a\x8f\x46\xa5\x5a\xb1\x1e\x78\x3e\x46\x50\x81\xc6\xab\x00\x80\x00"))                                     // a change is put off, and its process is gone before it is reported
+	f.Add([]byte("P\x01\xb7\xab\x16\x92{\xa1\x00\xde\xde\xde\xde!\x96\x93T\xfe\x92Tނ\xff\xf2\x00Z\xff\x00\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xb7\xa1\xb7r\xb7\xb7\xb7\xb7\xb7")) // a number passes to a descendant of its last owner, whose ghost has ended
 	f.Fuzz(func(t *testing.T, script []byte) {
 		now := time.Unix(0, 0)
 		tracker := procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
 			return procevents.Image{Argv: []string{"x"}}, pid%2 == 0
 		})
 		ghosts := map[wire.PID]bool{}
+		had := map[wire.PID]bool{}   // numbers that have had one
 		again := map[wire.PID]bool{} // numbers that may have passed to a descendant of a former owner
 		for ; len(script) >= 4; script = script[4:] {
 			now = now.Add(300 * time.Microsecond)
@@ -164,7 +166,7 @@ func FuzzTracker(f *testing.F) {
 				ghosts[launched] = true
 				tracker.Launching(core.Asked(&wire.Spawn{PID: launched, PGID: b, SID: c}))
 			case 1:
-				again[a] = again[a] || ghosts[a]
+				again[a] = again[a] || had[a]
 				tracker.Record(procevents.Record{Kind: procevents.Forked, PID: a, Parent: b, Creator: c, PGID: c, SID: number(script[3] % 5)}, now)
 			case 2:
 				tracker.Record(procevents.Record{Kind: procevents.Execed, PID: a, PGID: b, SID: c}, now)
@@ -175,9 +177,11 @@ func FuzzTracker(f *testing.F) {
 			case 5:
 				tracker.Record(procevents.Record{Kind: procevents.Stopped + procevents.Kind(script[3]&1), PID: b}, now)
 			case 6:
+				other := number(2 + script[2]%10)
+				again[a], again[other] = again[a] || had[a], again[other] || had[other]
 				tracker.BeginScan()
 				tracker.Record(procevents.Record{Kind: procevents.Exited, PID: b}, now)
-				tracker.Resync([]procevents.ProcessInfo{{PID: a, Parent: b, PGID: a, SID: 1}, {PID: number(2 + script[2]%10), Parent: c, PGID: a, SID: b, State: 'T'}})
+				tracker.Resync([]procevents.ProcessInfo{{PID: a, Parent: b, PGID: a, SID: 1}, {PID: other, Parent: c, PGID: a, SID: b, State: 'T'}})
 			case 7:
 				tracker.Changed(procevents.ProcessInfo{PID: a, PGID: b, SID: c})
 				tracker.User(b, wire.IDs{Real: uint32(script[3] % 3)}, wire.IDs{})
@@ -196,7 +200,7 @@ func FuzzTracker(f *testing.F) {
 				if e.Kind == wire.EventForked && !ghosts[e.Parent] && (e.Parent != 0 || e.Maker == 0) {
 					t.Fatalf("%s: parent has no ghost", show(e))
 				}
-				ghosts[e.PID] = e.Kind != wire.EventExited
+				ghosts[e.PID], had[e.PID] = e.Kind != wire.EventExited, true
 			}
 		}
 	})

@@ -172,6 +172,9 @@ func (s *Space) identify(pid int) error {
 		return fmt.Errorf("PID namespace of init %d: %w", pid, err)
 	}
 	s.inode = uint32(st.Ino)
+	if s.identity, err = readIdentity(pid, s.inode); err != nil {
+		return err
+	}
 	s.proc, err = os.Open(fmt.Sprintf("/proc/%d/root/proc", pid))
 	return err
 }

@@ -28,6 +28,7 @@ type Space struct {
 	initPID   int
 	pidfd     int // of bpinit; -1: not known
 	inode     uint32
+	identity  uint64
 	proc      *os.File
 	conn      *rights.Conn
 	out       outbound

@@ -88,6 +88,42 @@ func TestAskAgain(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
+// TestSpaceEndsDuringStart ends the daemon of a node, with all processes, and kills the master while
+// a command is being started. It may have run, so it is not started again.
+func TestSpaceEndsDuringStart(t *testing.T) {
+	t.Parallel()
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	ask(t, c.Nodes[0], cluster.Root, "mkfifo", "/run/pipe")
+	cmd := c.Front.Command(t.Context(), cluster.Root, "bpsh", "-I", "/run/pipe", "0", "echo", "runs")
+	ended := make(chan struct{})
+	var res cluster.Result
+	var err error
+	go func() {
+		res, err = cmd.Result()
+		close(ended)
+	}()
+	cluster.Eventually(t, "the start waits for the pipe", func() error {
+		found, err := c.Nodes[0].Named("bproc-init")
+		if err == nil && len(found) < 2 {
+			err = fmt.Errorf("%d processes of init", len(found))
+		}
+		return err
+	})
+	if err := c.Master.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Slaves[0].Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.StartMaster(t.Context()), c.StartSlave(t.Context(), 0)); err != nil {
+		t.Fatal(err)
+	}
+	if <-ended; err != nil || res.Code != 255 || res.Stdout != "" {
+		t.Errorf("got %+v, %v, want exit code 255", res, err)
+	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
+}
+
 // openFiles returns the number of the master's descriptors.
 func openFiles(t *testing.T, c *cluster.Cluster) int {
 	t.Helper()

@@ -337,7 +337,7 @@ func (n *node) leaves() {
 		n.sim.fault("slave leaves", n.id)
 		n.sim.step(core.FromNode{Session: n.link.id, Message: &wire.Leaving{Empty: true}})
 		n.loseSession("")
-		n.wipe()
+		n.empty()
 	}
 }
 

@@ -26,11 +26,10 @@ func (d *daemon) launches(r request) {
 	if d.start == nil {
 		return
 	}
-	// A master knows which boot of the node it has asked, a later master does not.
-	if p := c.started; p != nil && p.node == n && (p.booted == n.booted || p.masters == n.sim.masters) {
+	if p := c.started; p != nil {
 		n.sim.fail("process %d (birth %d) is started twice on node %d", p.pid, p.birth, n.id)
 	}
-	p := &proc{pid: c.ghost, birth: c.launch, node: n, booted: n.booted, masters: n.sim.masters, client: c, announced: true, starting: true, known: *d.start, room: room{c.uid, r.taskGroup}}
+	p := &proc{pid: c.ghost, birth: c.launch, node: n, booted: n.booted, client: c, announced: true, starting: true, known: *d.start, room: room{c.uid, r.taskGroup}}
 	p.looks = looks{group: r.pgid, session: r.sid, uid: c.uid, name: ghostName}
 	p.again = c.asked != nil && c.asked.runs
 	if r.taskGroup != 0 {

@@ -218,7 +218,7 @@ func (k *keeper) adopt(m *wire.GhostAdopt) unix.Errno {
 		return unix.EPERM
 	}
 	p.ghost.held = true
-	p.ghost.adopted = wire.Adopted{PID: m.PID, Parent: m.Parent, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner}
+	p.ghost.adopted = wire.Adopted{PID: m.PID, Parent: m.Parent, HangUp: m.HangUp, Birth: m.Birth, Owner: m.Owner, Space: m.Space}
 	return 0
 }
 
@@ -246,7 +246,7 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 		}
 		return unix.EAGAIN
 	}
-	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner, HangUp: m.HangUp}}
+	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner, HangUp: m.HangUp, Space: m.Space}}
 	k.sim.kernel.procs[m.Child] = child
 	delete(k.unmade, m.Child)
 	return 0

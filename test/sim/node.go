@@ -18,7 +18,8 @@ type node struct {
 	sim    *Sim
 	id     wire.NodeID
 	home   wire.Block
-	booted int
+	booted int     // times that it was emptied
+	boots  int     // times that the machine was started
 	slave  *daemon // nil: none
 	link   *link   // nil: none
 
@@ -58,7 +59,6 @@ type proc struct {
 	birth    uint64
 	node     *node
 	booted   int     // boot of the node in which it was born
-	masters  int     // number of the master that had it started
 	client   *client // that has started it; nil: it was forked
 	maker    *proc   // nil: it was started
 	runs     bool
@@ -91,7 +91,10 @@ func newNode(s *Sim, id wire.NodeID) *node {
 }
 
 func (n *node) key() string    { return fmt.Sprint("node ", n.id, ".", n.identity) }
-func (n *node) bootID() string { return fmt.Sprint(n.booted) }
+func (n *node) bootID() string { return fmt.Sprint(n.boots) }
+
+// space is the identity of the process space.
+func (n *node) space() uint64 { return uint64(n.id)<<32 | uint64(n.booted+1) }
 
 // lives makes something happen on the node.
 func (n *node) lives() {
@@ -261,15 +264,25 @@ func (n *node) restart() {
 	n.init.lost()
 }
 
-// reboot restarts the machine: nothing is left on it.
+// reboot restarts the machine, or the slave with its space: nothing is left on it.
 func (n *node) reboot() {
 	n.sim.fault("node reboots", n.id)
 	n.loseSession("")
+	if n.sim.chance(2) {
+		n.empty() // the slave has ended with all processes, and could not tell
+		return
+	}
 	n.wipe()
 }
 
-// wipe removes everything that a machine has.
+// wipe starts the machine anew, or another one in its place.
 func (n *node) wipe() {
+	n.empty()
+	n.boots++
+}
+
+// empty removes everything that a machine has.
+func (n *node) empty() {
 	for _, p := range n.inOrder() {
 		p.ended, p.status, p.withNode = true, killed, true
 		n.leaveNested(p)

@@ -186,7 +186,7 @@ func (d *daemon) connect() {
 	}
 	d.asked = false
 	d.step(slave.Heard{At: d.node.linked, Lease: lease})
-	d.step(slave.SessionUp{Session: slave.Session(d.node.link.id), Inventory: wire.Inventory{Blocks: slices.Clone(d.node.blocks)}})
+	d.step(slave.SessionUp{Session: slave.Session(d.node.link.id), Inventory: wire.Inventory{Blocks: slices.Clone(d.node.blocks), Space: d.node.space()}})
 }
 
 func (d *daemon) lost() { d.step(slave.SessionLost{}) }
