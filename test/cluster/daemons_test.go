@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -136,18 +135,25 @@ func TestKeeperKilled(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
 	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
-	if err := c.KillKeeper(); err != nil {
+	tracer := func() (string, error) {
+		status, err := c.Front.ReadFile(fmt.Sprintf("/proc/%d/status", r.ghost))
+		_, after, _ := strings.Cut(string(status), "TracerPid:\t")
+		line, _, _ := strings.Cut(after, "\n")
+		return line, err
+	}
+	former, err := tracer()
+	if err == nil {
+		err = c.KillKeeper()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	cluster.Eventually(t, "a new keeper holds the ghost", func() error {
-		status, err := c.Front.ReadFile(fmt.Sprintf("/proc/%d/status", r.ghost))
-		if err != nil {
-			return err
+		now, err := tracer()
+		if err == nil && (now == "0" || now == former) { // who was killed traces it until it has ended
+			err = fmt.Errorf("%s traces it, before it was %s", now, former)
 		}
-		if strings.Contains(string(status), "TracerPid:\t0\n") {
-			return errors.New("nobody traces it")
-		}
-		return nil
+		return err
 	})
 	r.kill(unix.SIGTERM)
 	if code := r.wait(); code != 143 {
