@@ -58,8 +58,8 @@ func (r *registry) note(how wire.Adopted) {
 	r.how[how.PID] = how
 }
 
-// originate stores birth, owner and space of a ghost that is about to be made, for later keepers, or reads
-// what a former keeper has stored.
+// originate stores birth, owner and space of a ghost that is about to be made, for later keepers, or
+// reads what a former keeper has stored.
 func (r *registry) originate(how *wire.Adopted) error {
 	switch {
 	case r.origins == nil:

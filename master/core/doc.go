@@ -48,7 +48,7 @@
 // lost its connection with a master, or its session, comes back by [Attach] or by another [Run]
 // within returnTime of its node, or it counts as gone. A former connection for the same process
 // ends then, and hands its stream over ([HandOver]). A launch whose Spawn was lost with a session
-// is sent again in the next one, if the inventory lacks its process; if the machine was started anew
-// meanwhile, the process may have run, and is lost. A node that leaves says so,
+// is sent again in the next one, if the inventory lacks its process; if the process space of the
+// node was made anew meanwhile, the process may have run, and is lost. A node that leaves says so,
 // and nothing waits for it then.
 package core

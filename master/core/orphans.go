@@ -116,7 +116,7 @@ func (c *Core) unclaimed(n *node) {
 }
 
 // nothingLeft ends the ghost of a process that has run, as its client has come back to it and not to
-// its launch, and of which its node has nothing any more: the machine was started anew.
+// its launch, and of which its node has nothing any more: its process space was made anew.
 func (c *Core) nothingLeft(in ClientRefused) {
 	o := c.orphans[in.PID]
 	if o == nil || o.Adopted.Birth != in.Launch || uint32(o.Adopted.Owner) != in.UID {
