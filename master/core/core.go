@@ -48,7 +48,7 @@ type Core struct {
 	news       bool        // Soon has been emitted, and News has not come yet
 
 	orphans        map[wire.PID]*orphan       // ghosts of a former master that no node has claimed
-	orphansOf      map[wire.NodeID][]wire.PID // those that were born on a node, until it has come
+	orphansOf      map[wire.NodeID][]wire.PID // by the node of their process
 	orphansAt      time.Time                  // when the keeper reported them
 	settled        bool                       // unclaimed orphans and absent nodes have been given up
 	orphansStopped []wire.PID                 // ghosts that were stopped when the keeper came, in order

@@ -9,7 +9,7 @@ import (
 // launch is a process that a client asks for, until it runs or has failed.
 type launch struct {
 	Run
-	space uint64 // the node's, when its ghost was adopted
+	space uint64 // the node's, when its ghost was adopted. A later master has it started in no other, though perhaps none was asked
 	sent  bool   // Spawn has been sent, for another connection
 }
 
@@ -126,16 +126,12 @@ func (c *Core) beganBefore(l *launch, n *node) bool {
 	switch {
 	case p != nil && (p.node != n.ID || p.uid != l.Who.UID || !p.is(l.Launch)):
 		return false
-	case o != nil && !same(o.Adopted.Birth, l.Launch):
+	case o != nil && !o.isOf(l.Launch, n.ID, l.Who.UID):
 		return false
 	case p != nil && (p.state == adopting || p.state == spawning):
 		c.replace(p, l)
 	case p != nil:
 		c.emit(Resume{l.Client, n.sess.id})
-	case o != nil && o.Adopted.Space != n.sess.inventory.Space: // it may have run, in a space that is no more
-		c.loseOrphan(o.Held)
-		c.orphansClaimed()
-		c.fail(l, wire.StageNode, unix.EHOSTDOWN)
 	case o != nil: // the node has come, and does not have the process
 		delete(c.orphans, l.PID)
 		p := c.launched(l, n)

@@ -21,14 +21,18 @@ type orphan struct {
 func (c *Core) orphansFound(held []Held, stopped []wire.PID) {
 	for _, h := range held {
 		c.orphans[h.PID] = &orphan{Held: h}
-		if n := nodeOf(h.Adopted.Owner); h.PID >= pidmap.Node {
-			c.orphansOf[n] = append(c.orphansOf[n], h.PID)
-		}
+		n := nodeOf(h.Adopted.Owner)
+		c.orphansOf[n] = append(c.orphansOf[n], h.PID)
 	}
 	c.orphansAt, c.orphansStopped = c.clock, stopped
 	if len(held) > 0 {
 		c.log.Info("keeper holds ghosts of a former master", "count", len(held))
 	}
+}
+
+// isOf reports whether an orphan is the ghost of a user's launch on a node.
+func (o *orphan) isOf(launch uint64, node wire.NodeID, user uint32) bool {
+	return launch != 0 && o.Adopted.Birth == launch && o.Adopted.Owner == ownership(node, user)
 }
 
 // killed passes on the SIGKILL of ghosts that are held in their exit: perhaps only a former master
@@ -89,7 +93,7 @@ func (c *Core) predecessor(s *session, e *wire.Event) *proc {
 func (c *Core) endOrphan(h Held) *proc {
 	delete(c.orphans, h.PID)
 	p := &proc{
-		pid: h.PID, birth: h.Adopted.Birth, node: nodeOf(h.Adopted.Owner), starter: uint32(h.Adopted.Owner),
+		pid: h.PID, birth: h.Adopted.Birth, node: nodeOf(h.Adopted.Owner), uid: h.UID, starter: uint32(h.Adopted.Owner),
 		sess: &session{ended: true}, state: running, ghost: true,
 	}
 	c.add(p)
@@ -104,25 +108,30 @@ func (c *Core) loseOrphan(h Held) {
 	c.report(p)
 }
 
-// unclaimed ends the ghosts of processes that were born on a node, and that it does not have now that
-// it has come. The ghost of a command stays: its client may come back to start it.
+// unclaimed ends the ghosts of processes that a node has come without: of those that were born on it, and of
+// commands that were to be started in another space, and may have run there. The ghost of a command of this
+// space stays: its client may come back to start it.
 func (c *Core) unclaimed(n *node) {
+	var stay []wire.PID
 	for _, pid := range c.orphansOf[n.ID] {
-		if o := c.orphans[pid]; o != nil && nodeOf(o.Adopted.Owner) == n.ID {
+		switch o := c.orphans[pid]; {
+		case o == nil || nodeOf(o.Adopted.Owner) != n.ID:
+		case pid < pidmap.Node && o.Adopted.Space == n.sess.inventory.Space:
+			stay = append(stay, pid)
+		default:
 			c.loseOrphan(o.Held)
 		}
 	}
-	delete(c.orphansOf, n.ID)
+	if delete(c.orphansOf, n.ID); len(stay) > 0 {
+		c.orphansOf[n.ID] = stay
+	}
 }
 
 // nothingLeft ends the ghost of a process that has run, as its client has come back to it and not to
 // its launch, and of which its node has nothing any more: its process space was made anew.
 func (c *Core) nothingLeft(in ClientRefused) {
-	o := c.orphans[in.PID]
-	if o == nil || o.Adopted.Birth != in.Launch || uint32(o.Adopted.Owner) != in.UID {
-		return
-	}
-	if n := c.nodes.byID[nodeOf(o.Adopted.Owner)]; n == nil || n.sess == nil || n.sess.id != in.Session {
+	s, o := c.sessions[in.Session], c.orphans[in.PID]
+	if s == nil || o == nil || !o.isOf(in.Launch, s.node, in.UID) || c.nodes.byID[s.node].sess != s {
 		return
 	}
 	c.loseOrphan(o.Held)
@@ -154,6 +163,7 @@ func (c *Core) dropOrphans() {
 	for _, pid := range inOrder(c.orphans) {
 		c.loseOrphan(c.orphans[pid].Held)
 	}
+	clear(c.orphansOf)
 	c.orphansClaimed()
 }
 

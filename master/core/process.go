@@ -30,7 +30,7 @@ type proc struct {
 	sess    *session
 	state   procState
 	launch  *launch  // started from the front end; nil once it runs, and for forked ones
-	askedIn uint64   // the space of the node that was asked to start it; 0: none was
+	askedIn uint64   // the space of the node that was asked to start it; 0: no node was
 	ghost   bool     // a ghost exists, or is being made
 	unasked bool     // the keeper has not been asked yet to have the ghost made
 	parent  wire.PID // the client that has started it; 0: not known

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -629,6 +630,9 @@ func (s *script) held(args []string) {
 		h := Held{PID: pid, UID: s.front.procs[pid].uid, Limit: s.front.procs[pid].limit, Adopted: wire.Adopted{PID: pid, Space: 1}}
 		if i := slices.IndexFunc(s.adopted, func(how wire.Adopted) bool { return how.PID == pid }); i >= 0 {
 			h.Adopted = s.adopted[i]
+		}
+		if pid < pidmap.Node {
+			h.Adopted.Birth = cmp.Or(h.Adopted.Birth, uint64(pid))
 		}
 		if nodes[pid] >= 0 {
 			h.Adopted.Owner = ownership(nodes[pid], 1000)

@@ -78,6 +78,10 @@ func (s *Sim) clientActs() {
 			c.connect()
 			s.step(c.run(true))
 		}
+	case 6:
+		if len(s.everyone) > 0 && !s.peaceful && s.chance(2) {
+			s.stranger(pick(s.rng, s.everyone))
+		}
 	case 0, 1, 2, 3:
 		if len(s.everyone) < 200 && s.kernel.free() > 10 {
 			s.newClient()
@@ -154,6 +158,24 @@ func (c *client) comeBack() {
 func (c *client) isLaunching() bool {
 	g := c.sim.keeper.ghost(c.ghost)
 	return c.by == nil && g != nil && g.adopted.Birth == c.launch && !c.runs && c.conn != 0 && c.after == nil
+}
+
+// strangerUID is a user who starts nothing.
+const strangerUID = 1002
+
+// stranger has another user say that he comes back to a client's launch, or to one that he does not name.
+func (s *Sim) stranger(c *client) {
+	if c.by != nil {
+		return
+	}
+	s.fault("stranger", c.ghost)
+	s.conns++
+	in := c.run(true)
+	in.Client, in.Who, in.Node, in.Ends = s.conns, core.Caller{PID: 1, UID: strangerUID, GID: strangerUID}, pick(s.rng, s.nodes).id, false
+	if s.chance(2) {
+		in.Launch = 0
+	}
+	s.step(in)
 }
 
 // lost handles the loss of the connection.
