@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"runtime"
 	"sync"
@@ -190,6 +191,9 @@ func (c *slaveConn) inventory(reader *wire.Reader) (up core.NodeUp, between []ea
 	if err := pidmap.Validate(inventory.Blocks); err != nil {
 		return up, nil, fmt.Errorf("inventory of a slave: %w", err)
 	}
+	if inventory.Space == 0 {
+		inventory.Space = spaceOf(c.peer.BootID)
+	}
 	again, between, err := newRetelling(reader).read(inventory.Again)
 	if err != nil {
 		return up, nil, fmt.Errorf("what a slave tells again: %w", err)
@@ -198,6 +202,13 @@ func (c *slaveConn) inventory(reader *wire.Reader) (up core.NodeUp, between []ea
 		Peer:        core.Peer{Key: c.peer.Key, Addr: c.peer.Addr, Arch: c.peer.Arch, BootID: c.peer.BootID},
 		Certificate: core.Validity(c.session.Certificate()), Inventory: *inventory, Again: again,
 	}, between, nil
+}
+
+// spaceOf stands for the identity of a process space where a slave of a version before does not tell it. It is never 0.
+func spaceOf(boot string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(boot))
+	return max(h.Sum64(), 1)
 }
 
 func (c *slaveConn) receive(ctx context.Context, reader *wire.Reader, up core.NodeUp, between []early, views *views) error {
