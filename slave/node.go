@@ -91,8 +91,10 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 	n.names.begin()
 	n.shadows = newShadows(log)
 	n.shadows.make, n.shadows.drop, n.shadows.ends = sp.MakeShadow, n.dropKept, frontEnd{n}.ended
-	former, err := n.takeOver(ctx)
+	former, err := n.takeOver()
 	if err != nil {
+		n.tasks.close()
+		n.shadows.close()
 		return nil, errors.Join(err, sp.Destroy(ctx))
 	}
 	n.lookout = &lookout{
@@ -129,22 +131,8 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 	return n, nil
 }
 
-// sweepTime bounds the time until killed processes have ended and the master has been told.
-const sweepTime = 10 * time.Second
-
-// sweep ends the processes that a former daemon has left in the space and that this one cannot go
-// on with. The master ends their ghosts when the inventory lacks them, so they must be gone before
-// the inventory is sent.
-func (n *node) sweep(ctx context.Context) error {
-	if len(n.space.PIDs()) == 0 {
-		return nil
-	}
-	n.log.Warn("processes of a former daemon are killed", "count", len(n.space.PIDs()))
-	if err := n.space.KillAll(); err != nil {
-		return err
-	}
-	return n.empty(ctx, func() bool { return true })
-}
+// emptyTime bounds the time until killed processes have ended and the master has been told.
+const emptyTime = 10 * time.Second
 
 // empty waits until all processes, which the caller has killed, have ended and told returns true.
 func (n *node) empty(ctx context.Context, told func() bool) error {
@@ -158,9 +146,9 @@ func (n *node) empty(ctx context.Context, told func() bool) error {
 	})
 }
 
-// until waits until is returns true, for at most sweepTime times the node's patience.
+// until waits until is returns true, for at most emptyTime times the node's patience.
 func (n *node) until(ctx context.Context, late error, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(sweepTime), late)
+	ctx, cancel := context.WithTimeoutCause(ctx, n.patience.bound(emptyTime), late)
 	defer cancel()
 	for {
 		if ok, err := is(); ok || err != nil {

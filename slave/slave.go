@@ -108,6 +108,10 @@ func serve(ctx context.Context, cfg Config, dial link.DialConfig) error {
 	starting, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cfg.patience.bound(startTime), errors.New("it does not come up"))
 	defer cancel()
 	n, err := newNode(starting, cfg, dial.Identity.Home, dial.Log)
+	if errors.Is(err, errUseless) {
+		dial.Log.Error("the process space was ended with all processes, and is made anew", "err", err)
+		n, err = newNode(starting, cfg, dial.Identity.Home, dial.Log)
+	}
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,9 @@ import (
 )
 
 // A daemon that dies leaves with init what the next one needs to go on as if nothing had happened:
-// the journal, the kernel's records of processes, and the pipes of processes. The next daemon ends
-// processes that it cannot go on with.
+// the journal, the kernel's records of processes, and the pipes of processes. If the next daemon
+// cannot go on with them, the space ends and is made anew: that tells the front end that nothing of
+// it is left, neither processes nor what is known of those that ended.
 
 // keptEvents is the name under which the kernel's records are kept.
 var keptEvents = fmt.Sprintf("events %d", procevents.Layout)
@@ -32,23 +33,22 @@ type found struct {
 	left  core.TakenOver
 }
 
-// takeOver opens the journal and the kernel's records: those of a former daemon, or new ones. With
-// new ones no process is left.
-func (n *node) takeOver(ctx context.Context) (*found, error) {
+// errUseless is the error for a space in which a daemon cannot go on.
+var errUseless = errors.New("what a former daemon has left is of no use")
+
+// takeOver opens the journal and the kernel's records: those of a former daemon, or new ones in a
+// new space.
+func (n *node) takeOver() (*found, error) {
 	f := &found{kept: n.space.Kept()}
 	n.shadows.resume(f.kept)
-	if f.kept[journal.Name] != nil || len(n.space.PIDs()) > 0 {
-		err := n.goOn(f)
-		if err == nil {
-			return f, nil
-		}
-		n.log.Error("what a former daemon has left is of no use", "err", err)
-		f.close()
-		if err := n.sweep(ctx); err != nil {
-			return nil, err
-		}
+	if f.kept[journal.Name] == nil && len(n.space.PIDs()) == 0 {
+		return &found{}, n.beginAnew()
 	}
-	return &found{}, n.beginAnew()
+	if err := n.goOn(f); err != nil {
+		f.close()
+		return nil, fmt.Errorf("%w: %w", errUseless, err)
+	}
+	return f, nil
 }
 
 // goOn opens what a former daemon has left.

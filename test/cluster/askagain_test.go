@@ -124,6 +124,52 @@ func TestSpaceEndsDuringStart(t *testing.T) {
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 }
 
+// TestUselessJournal kills the daemon of a node and spoils what it has left. The next one ends the
+// space with all processes, and goes on with a new one.
+func TestUselessJournal(t *testing.T) {
+	t.Parallel()
+	c := cluster.Start(t, cluster.Config{Nodes: 1})
+	r := startRemote(t, c, cluster.Alice, 0, "sh", "-c", "echo ready; exec sleep 1000")
+	found, err := c.Nodes[0].Named("bproc-init")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d processes of init, %v", len(found), err)
+	}
+	dir, err := c.Nodes[0].Path(fmt.Sprintf("/proc/%d/fd", found[0].PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Slaves[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := spoil(dir, "/memfd:bproc-slave (deleted)"); err != nil {
+		t.Fatal(err)
+	}
+	startSlaveAgain(t, c, 0)
+	r.lost()
+	if res := bpsh(t, c, cluster.Alice, "0", "echo", "works"); res.Stdout != "works\n" {
+		t.Errorf("in the new space: got %+v", res)
+	}
+	if err := logged(c, "n0/log/bpslave.log", "the process space was ended with all processes, and is made anew"); err != nil {
+		t.Error(err)
+	}
+	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
+}
+
+// spoil overwrites the beginning of a process's file, whose name is that of the link in its directory of
+// descriptors.
+func spoil(dir, name string) error {
+	fds, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, fd := range fds {
+		if link, err := os.Readlink(dir + "/" + fd.Name()); err == nil && link == name {
+			return os.WriteFile(dir+"/"+fd.Name(), []byte("of no use"), 0)
+		}
+	}
+	return fmt.Errorf("%s has no %s", dir, name)
+}
+
 // openFiles returns the number of the master's descriptors.
 func openFiles(t *testing.T, c *cluster.Cluster) int {
 	t.Helper()
