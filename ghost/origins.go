@@ -8,11 +8,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
 // origins are two files: with the birth and the owner of each ghost, and with the space of its node
-// if it is that of a launch. The next keeper tells them to a master that does not know them either.
+// if it was made by a client. The next keeper tells them to a master that does not know them either.
 // The files are in the directory of the socket, which, like the ghosts, does not survive a reboot.
 // An entry is written before its ghost is held, so every ghost that a keeper finds has one. The
 // entry of a number without a ghost means nothing.
@@ -43,8 +44,8 @@ func (o *origins) put(how *wire.Adopted) error {
 	if _, err := o.file.WriteAt(entry[:], int64(how.PID)*sizeofOrigin); err != nil {
 		return fmt.Errorf("origin of ghost %d: %w", how.PID, err)
 	}
-	if how.Space == 0 {
-		return nil // numbers of launches are for launches alone
+	if how.PID >= pidmap.Node {
+		return nil
 	}
 	if _, err := o.spaces.WriteAt(binary.LittleEndian.AppendUint64(nil, how.Space), int64(how.PID)*sizeofSpace); err != nil {
 		return fmt.Errorf("space of ghost %d: %w", how.PID, err)

@@ -18,7 +18,7 @@ type registry struct {
 	killed  map[wire.PID]bool
 	stopped map[wire.PID]bool
 	how     map[wire.PID]wire.Adopted
-	origins *origins // nil: births and owners are forgotten when this keeper ends
+	origins *origins // nil: births, owners and spaces are forgotten when this keeper ends
 }
 
 func newRegistry() *registry {
@@ -44,8 +44,8 @@ func (r *registry) drop(pid wire.PID, s *shard) {
 	}
 }
 
-// adopted notes how a ghost came to be. A ghost that was held before keeps its former birth and
-// owner.
+// adopted notes how a ghost came to be. A ghost that was held before keeps its former birth,
+// owner and space.
 func (r *registry) adopted(how wire.Adopted) error {
 	err := r.originate(&how)
 	r.note(how)
