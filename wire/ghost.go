@@ -53,7 +53,7 @@ type GhostAdopt struct {
 	Birth  uint64 // as in Event: for later masters
 
 	// Owner tells later masters the owner of the ghost, in their own terms. 0: the ghost was held
-	// before, and keeps its birth and owner.
+	// before, and keeps its birth, owner and space.
 	Owner uint64 `since:"1"`
 	Space uint64 `since:"1"` // as in Inventory, of the node of a process that is to be started: for later masters
 }

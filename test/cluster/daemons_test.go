@@ -150,7 +150,7 @@ func TestKeeperKilled(t *testing.T) {
 	}
 	cluster.Eventually(t, "a new keeper holds the ghost", func() error {
 		now, err := tracer()
-		if err == nil && (now == "0" || now == former) { // who was killed traces it until it has ended
+		if err == nil && (now == "0" || now == former) { // the killed keeper traces it until it has ended
 			err = fmt.Errorf("%s traces it, before it was %s", now, former)
 		}
 		return err

@@ -100,8 +100,7 @@ func (s *Sim) arrived(p *proc, seq uint64, sig unix.Signal) {
 	l.ghost.arrived[seq] = true
 }
 
-// tooLate is called when a process has ended before a signal could reach it. Perhaps it is started again, on a node that
-// was booted.
+// tooLate is called when a process has ended before a signal could reach it.
 func (s *Sim) tooLate(m *wire.Signal) {
 	l := s.kernel.procs[m.PID]
 	if l == nil || l.ghost == nil {

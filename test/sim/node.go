@@ -18,7 +18,7 @@ type node struct {
 	sim    *Sim
 	id     wire.NodeID
 	home   wire.Block
-	booted int     // times that it was emptied
+	booted int     // number of its process space: times that it was emptied
 	boots  int     // times that the machine was started
 	slave  *daemon // nil: none
 	link   *link   // nil: none
@@ -58,7 +58,7 @@ type proc struct {
 	pid      wire.PID
 	birth    uint64
 	node     *node
-	booted   int     // boot of the node in which it was born
+	booted   int     // space of the node in which it was born
 	client   *client // that has started it; nil: it was forked
 	maker    *proc   // nil: it was started
 	runs     bool
@@ -266,12 +266,14 @@ func (n *node) restart() {
 
 // reboot restarts the machine, or the slave with its space: nothing is left on it.
 func (n *node) reboot() {
-	n.sim.fault("node reboots", n.id)
-	n.loseSession("")
-	if n.sim.chance(2) {
-		n.empty() // the slave has ended with all processes, and could not tell
+	if n.sim.chance(2) { // the slave has ended with all processes, and could not tell
+		n.sim.fault("space ends", n.id)
+		n.loseSession("")
+		n.empty()
 		return
 	}
+	n.sim.fault("node reboots", n.id)
+	n.loseSession("")
 	n.wipe()
 }
 
