@@ -42,29 +42,6 @@ for n in range(files):
         f.write(n.to_bytes(8, "big") + block[: n % 8000])
 `
 
-// server makes node 0 an ssh server with a key for root.
-const server = `
-set -e
-mkdir -p -m 755 /run/sshd /run/ssh
-cd /run/ssh
-grep -q ^sshd: /etc/passwd || echo 'sshd:x:107:65534::/run/sshd:/bin/false' >>/etc/passwd
-ssh-keygen -q -t ed25519 -N '' -f key
-cat >config <<E
-Port 2222
-HostKey /run/ssh/key
-AuthorizedKeysFile /run/ssh/key.pub
-StrictModes no
-UsePAM no
-PidFile /run/ssh/pid
-E
-/usr/sbin/sshd -f config
-`
-
-const (
-	sshKey = "/run/ssh/key"
-	ssh    = "ssh -F /dev/null -q -i " + sshKey + " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -p 2222"
-)
-
 // prepareCopies makes the files and the server, once.
 func (b *bench) prepareCopies(ctx context.Context) (*cluster.Cluster, error) {
 	c, err := b.cluster(ctx, copyNodes)
@@ -75,14 +52,7 @@ func (b *bench) prepareCopies(ctx context.Context) (*cluster.Cluster, error) {
 	if _, err := output(ctx, c.Front, "python3", "-c", originals, fmt.Sprint(b.copies.bytes), fmt.Sprint(b.copies.files)); err != nil {
 		return nil, err
 	}
-	if _, err := output(ctx, c.Nodes[0], "bash", "-c", server); err != nil {
-		return nil, err
-	}
-	key, err := c.Nodes[0].ReadFile(sshKey)
-	if err != nil {
-		return nil, err
-	}
-	return c, c.Front.WriteFile(sshKey, string(key), 0o600)
+	return c, serveSSH(ctx, c)
 }
 
 // way copies a directory, and returns the nodes that have received it.

@@ -25,7 +25,8 @@
 // and podman(1) (jobs.go).
 //
 // Figures of nodes have 4,000 simulated nodes connected to a front end (nodes.go). Enrolling them
-// takes minutes; -nodes 500 is faster.
+// takes minutes; -nodes 500 is faster. fanout.1000 is the processor time of the front end for each
+// of 1,000 of them on which a command runs and ends at once (fanout.go).
 //
 // Hostile figures have clients of one user name processes as their ghosts that do not stop, while
 // another user's processes are launched (hostile.go).

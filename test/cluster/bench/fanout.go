@@ -9,8 +9,11 @@ import (
 // defaultNodes is the number of nodes of the cluster for most figures.
 const defaultNodes = 4
 
-// manyNodes is the number of nodes for fanout.
-const manyNodes = 32
+// Numbers of nodes for fanout.
+const (
+	manyNodes = 32
+	mostNodes = 1000 // simulated ones
+)
 
 var fanoutFigures = []figure{
 	{name: "fanout.32", unit: "ms", measure: fanout},
@@ -40,4 +43,26 @@ func fanout(ctx context.Context, b *bench) (float64, error) {
 	var micros float64
 	_, err = fmt.Sscan(text, &micros)
 	return micros / 1000, err
+}
+
+// fanoutEffort measures the processor time of the front end's daemons for each node of a command on
+// many. The nodes are simulated, and the command ends at once.
+func fanoutEffort(ctx context.Context, b *bench) (float64, error) {
+	w, err := b.manyNodes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	nodes := min(mostNodes, w.size)
+	if _, err := w.nodes.Ask("brief"); err != nil {
+		return 0, err
+	}
+	before, err := effortOf(w.cluster.Front, frontDaemons)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := output(ctx, w.cluster.Front, "bpsh", fmt.Sprintf("0-%d", nodes-1), "true"); err != nil {
+		return 0, err
+	}
+	after, err := effortOf(w.cluster.Front, frontDaemons)
+	return after.minus(before).cpu / float64(nodes), err
 }

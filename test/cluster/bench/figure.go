@@ -45,6 +45,7 @@ type bench struct {
 	crew     *crew
 	sight    *sight
 	copies   *copies
+	serves   bool // the first of the default nodes has an ssh server
 }
 
 // run measures the figures whose names match.

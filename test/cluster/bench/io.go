@@ -16,11 +16,16 @@ import (
 // ioFigures compare the standard descriptors of a remote command with a plain, unencrypted TCP
 // connection over the same link: the same producer writes into a pipe, a relay carries it to the
 // other machine with read and write, and the same consumer reads it from a pipe there. io.cpu is
-// the processor time of all daemons for that volume out, io.cpu.in for it in.
+// the processor time of all daemons for that volume out, io.cpu.in for it in. io.stdout.ssh and
+// io.stdin.ssh are ssh(1) with AES-GCM instead of bpsh. io.many is the sum over many streams at a
+// time, from all nodes.
 var ioFigures = []figure{
 	{name: "io.tcp", unit: "MB/s", measure: throughTCP},
 	{name: "io.stdout", unit: "MB/s", base: "io.tcp", measure: throughBpsh("bpsh 0 " + producer + " | " + consumer)},
 	{name: "io.stdin", unit: "MB/s", base: "io.tcp", measure: throughBpsh(producer + " | bpsh 0 " + consumer)},
+	{name: "io.stdout.ssh", unit: "MB/s", base: "io.stdout", measure: throughSSH(aesSSH + " n0 '" + producer + "' | " + consumer)},
+	{name: "io.stdin.ssh", unit: "MB/s", base: "io.stdin", measure: throughSSH(producer + " | " + aesSSH + " n0 " + consumer)},
+	{name: "io.many", unit: "MB/s", base: "io.stdout", measure: throughMany},
 	{name: "io.cpu", unit: "s", measure: streamEffort("bpsh 0 " + producer + " | " + consumer)},
 	{name: "io.cpu.in", unit: "s", measure: streamEffort(producer + " | bpsh 0 " + consumer)},
 }
@@ -31,6 +36,7 @@ const volume = 1 << 30
 const (
 	producer = "dd if=/dev/zero bs=256k count=4096 status=none" // writes volume
 	consumer = "wc -c"
+	aesSSH   = ssh + " -c aes128-gcm@openssh.com"
 	relayed  = 128 << 10 // buffer size of the base's relay
 )
 
@@ -57,6 +63,37 @@ func speed(counted string, begin time.Time) (float64, error) {
 		return 0, fmt.Errorf("the consumer got %q bytes, want %d", counted, volume)
 	}
 	return volume / took.Seconds() / 1e6, nil
+}
+
+// throughSSH is throughBpsh for lines with ssh(1).
+func throughSSH(line string) func(context.Context, *bench) (float64, error) {
+	return func(ctx context.Context, b *bench) (float64, error) {
+		if !b.serves {
+			c, err := b.cluster(ctx, defaultNodes)
+			if err == nil {
+				err = serveSSH(ctx, c)
+			}
+			if err != nil {
+				return 0, err
+			}
+			b.serves = true
+		}
+		return throughBpsh(line)(ctx, b)
+	}
+}
+
+// manyStreams is the number of streams of io.many, each with a part of the volume.
+const manyStreams = 32
+
+// throughMany measures many streams at a time. Each is long enough to go past the master.
+func throughMany(ctx context.Context, b *bench) (float64, error) {
+	line := fmt.Sprintf(`set -e
+for i in $(seq 0 %d); do
+	(bpsh $((i %% %d)) dd if=/dev/zero bs=256k count=%d status=none | %s) &
+	streams="$streams $!"
+done
+for s in $streams; do wait "$s"; done`, manyStreams-1, defaultNodes, volume/manyStreams>>18, consumer)
+	return throughBpsh("("+line+") | (sum=0; while read n; do sum=$((sum + n)); done; echo $sum)")(ctx, b)
 }
 
 // throughTCP is the base.

@@ -22,6 +22,7 @@ func nodesFigures(nodes int) []figure {
 		{name: "nodes.connect.cpu", unit: "ms", runs: 1, measure: connectTime},
 		{name: fmt.Sprint("bpstat.", nodes), unit: "ms", measure: statNodes},
 		{name: "nodes.memory", unit: "KiB", runs: 1, measure: memoryOfNodes},
+		{name: fmt.Sprint("fanout.", min(mostNodes, nodes)), unit: "ms", measure: fanoutEffort},
 		{name: "nodes.idle", unit: "%", runs: 3, measure: idleNodes},
 		{name: fmt.Sprint("nodes.storm.", nodes), unit: "s", runs: 1, measure: stormOfNodes},
 	}

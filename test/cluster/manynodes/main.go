@@ -50,6 +50,7 @@ type crew struct {
 //	hear        each gets the answer: the master has received all earlier messages
 //	cut         waits until none has a connection
 //	up          waits until all have one
+//	brief       processes end with status 0 as soon as they run, from now on
 //	count       prints how many processes run, and how many have ended
 func Main(args []string) error {
 	if len(args) != 2 {
@@ -100,6 +101,13 @@ func (c *crew) command(ctx context.Context, command, operand string) (string, er
 		return "heard", c.each(func(n *node) error { return n.hear(ctx, c.round) }, len(c.nodes))
 	case "cut", "up":
 		return command, c.each(func(n *node) error { return n.awaitUp(ctx, command == "up") }, len(c.nodes))
+	case "brief":
+		return "brief", c.each(func(n *node) error {
+			n.mu.Lock()
+			n.brief = true
+			n.mu.Unlock()
+			return nil
+		}, len(c.nodes))
 	case "count":
 		runs, ended := 0, 0
 		for _, n := range c.nodes {

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"sync"
 	"time"
@@ -31,6 +33,7 @@ type node struct {
 	numbers int
 	procs   map[wire.PID]uint64 // running ones, with their births
 	killed  int                 // number of ended ones
+	brief   bool                // processes end as soon as they run
 	granted chan struct{}       // closed when it has numbers
 	once    sync.Once
 	echoes  chan uint64 // numbers of the answers to questions
@@ -90,19 +93,29 @@ func (n *node) say(number uint64, m wire.Message) error {
 func (n *node) tell(e wire.Event) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	events := []wire.Event{e}
 	switch e.Kind {
 	case wire.EventSpawned:
-		n.procs[e.PID] = e.Birth
+		if n.procs[e.PID] = e.Birth; n.brief {
+			events = append(events, wire.Event{Kind: wire.EventExited, PID: e.PID, Birth: e.Birth})
+			n.endedLocked(e.PID)
+		}
 	case wire.EventExited:
 		if e.Birth = n.procs[e.PID]; e.Birth == 0 {
 			return nil
 		}
-		delete(n.procs, e.PID)
-		n.killed++
+		events[0] = e
+		n.endedLocked(e.PID)
 	default: // other kinds are not recorded
 	}
-	n.last++
-	return wire.Write(n.control, 0, &wire.Events{First: n.last, Events: []wire.Event{e}})
+	first := n.last + 1
+	n.last += uint64(len(events))
+	return wire.Write(n.control, 0, &wire.Events{First: first, Events: events})
+}
+
+func (n *node) endedLocked(pid wire.PID) {
+	delete(n.procs, pid)
+	n.killed++
 }
 
 // listen handles the master's messages on the control stream.
@@ -150,6 +163,17 @@ func (n *node) signal(m *wire.Signal) error {
 	return nil
 }
 
+// endsOf returns what a slave says of a process that reads and writes nothing: all input is taken, and
+// no output comes.
+func endsOf(c *wire.Command) (frames []byte) {
+	for fd, t := range [3]wire.Type{wire.TypeStdinTaken, wire.TypeStdout, wire.TypeStderr} {
+		if c.Stdio[fd].Mode == wire.DescriptorStream {
+			frames = wire.AppendData(frames, t, [3]uint64{math.MaxUint64}[fd], nil)
+		}
+	}
+	return frames
+}
+
 // accept handles launches. The processes have no output, and read nothing.
 func (n *node) accept(ctx context.Context, group *errgroup.Group) error {
 	for {
@@ -167,9 +191,10 @@ func (n *node) accept(ctx context.Context, group *errgroup.Group) error {
 			if err := n.tell(wire.Event{Kind: wire.EventSpawned, PID: spawn.PID, Birth: spawn.Launch}); err != nil {
 				return err
 			}
-			for err == nil { // until the end of the stream
-				_, _, err = reader.Read()
+			if _, err := stream.Write(endsOf(&spawn.Command)); err != nil {
+				return stream.Close()
 			}
+			_, _ = io.Copy(io.Discard, stream) // until its end, or that of the link
 			return stream.Close()
 		})
 	}
