@@ -131,7 +131,10 @@ func (c *Core) unclaimed(n *node) {
 // its launch, and of which its node has nothing any more: its process space was made anew.
 func (c *Core) nothingLeft(in ClientRefused) {
 	s, o := c.sessions[in.Session], c.orphans[in.PID]
-	if s == nil || o == nil || !o.isOf(in.Launch, s.node, in.UID) || c.nodes.byID[s.node].sess != s {
+	if s == nil || o == nil || !o.isOf(in.Launch, s.node, in.UID) {
+		return
+	}
+	if n := c.nodes.byID[s.node]; n == nil || n.sess != s {
 		return
 	}
 	c.loseOrphan(o.Held)
