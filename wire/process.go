@@ -230,6 +230,10 @@ type Usage struct {
 // said to be taken. Who sends keeps them until then.
 const Window = 512 << 10
 
+// AtOnce is how many bytes of one descriptor are worth sending at once, if there are as many: each
+// write wakes the receiver.
+const AtOnce = 4 * MaxData
+
 // TellEvery is how many bytes the receiver takes of a descriptor until it tells the sender.
 const TellEvery = Window / 2
 

@@ -55,9 +55,9 @@ func (k *kept) grow() {
 	k.ring = ring
 }
 
-// next returns what is to be sent next, at most a frame. Nothing, with some, is the
+// next returns what is to be sent next, at most a number of bytes. Nothing, with some, is the
 // end of the file.
-func (k *kept) next() (data []byte, some bool) {
+func (k *kept) next(most uint64) (data []byte, some bool) {
 	switch {
 	case k.over:
 		return nil, false
@@ -66,7 +66,7 @@ func (k *kept) next() (data []byte, some bool) {
 	}
 	size := uint64(len(k.ring))
 	at := k.sent % size
-	return k.ring[at:min(size, at+min(k.end-k.sent, wire.MaxData))], true
+	return k.ring[at:min(size, at+min(k.end-k.sent, most))], true
 }
 
 // passed takes in that something is being sent.

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -81,15 +82,29 @@ func (s *stream) unsentLocked() bool {
 	if s.broken || s.closed || s.err != nil {
 		return false
 	}
-	_, some := s.kept.next()
+	_, some := s.kept.next(wire.MaxData)
 	return some || s.told != s.taken || s.resized
 }
 
-// frame is what is to be sent next.
+// frame is what is to be sent next: one frame, or input for more than one.
 type frame struct {
 	header [wire.HeaderSize]byte
 	data   []byte
 	some   bool
+}
+
+// parts are the bytes of it.
+func (f *frame) parts() [][]byte {
+	if len(f.data) == 0 {
+		return [][]byte{f.header[:]}
+	}
+	var parts [][]byte
+	for data := range slices.Chunk(f.data, wire.MaxData) {
+		header := make([]byte, wire.HeaderSize)
+		wire.Header{Type: wire.TypeStdin, Length: uint32(len(data))}.Put(header)
+		parts = append(parts, header, data)
+	}
+	return parts
 }
 
 // nextFrame returns what is to be sent next, and takes it for sent: the answer may be
@@ -101,9 +116,9 @@ func (s *stream) nextFrame() (f frame, to way) {
 	if f = s.nextTakenLocked(); f.some {
 		return f, to
 	}
-	if f.data, f.some = s.kept.next(); f.some {
+	if f.data, f.some = s.kept.next(to.most()); f.some {
 		s.kept.passed(f.data)
-		wire.Header{Type: wire.TypeStdin, Length: uint32(len(f.data))}.Put(f.header[:])
+		wire.Header{Type: wire.TypeStdin}.Put(f.header[:]) // that of the end
 	}
 	return f, to
 }
@@ -112,6 +127,14 @@ func (s *stream) nextFrame() (f frame, to way) {
 type way struct {
 	conn *os.File
 	past *bypass.Conn
+}
+
+// most is how many bytes of input go at once. The master is to be free for others after each frame.
+func (w way) most() uint64 {
+	if w.past != nil {
+		return wire.AtOnce
+	}
+	return wire.MaxData
 }
 
 func (s *stream) wayLocked() way { return way{s.conn, s.past} }
@@ -148,10 +171,7 @@ func (s *stream) sendFrame(f frame, to way) {
 // write writes a frame without copying its payload; false: it could not, or not
 // without waiting. A header alone is written as a whole or not at all.
 func (f *frame) write(to way, wait bool) bool {
-	rest := [][]byte{f.header[:], f.data}
-	if len(f.data) == 0 {
-		rest = rest[:1]
-	}
+	rest := f.parts()
 	if to.past != nil { // the node always reads
 		return to.past.WriteParts(rest...) == nil
 	}

@@ -33,17 +33,54 @@ func NewClient(stream io.WriteCloser) *Client { return &Client{stream: stream} }
 // NewBypass returns a client that has this bypass.
 func NewBypass(conn io.WriteCloser) *Client { return &Client{stream: conn, bypass: true} }
 
+// batched is a connection that writes frames together: those that were added, when it is flushed.
+type batched interface {
+	Add(frame []byte) error
+	Flush() error
+}
+
 // Write writes a frame.
 func (a *Client) Write(frame []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.beside != nil {
-		if err := a.tellEventLocked(frame); err != nil {
-			return err
-		}
+	if err := a.prepareLocked(frame); err != nil {
+		return err
 	}
 	_, err := a.stream.Write(frame)
 	return err
+}
+
+// Add is Write where the connection is not batched, and else leaves the writing to the next call of Write or Flush.
+func (a *Client) Add(frame []byte) error {
+	b, ok := a.stream.(batched)
+	if !ok {
+		return a.Write(frame)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.prepareLocked(frame); err != nil {
+		return err
+	}
+	return b.Add(frame)
+}
+
+// Flush writes the frames that were added.
+func (a *Client) Flush() error {
+	b, ok := a.stream.(batched)
+	if !ok {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return b.Flush()
+}
+
+// prepareLocked tells, before a frame goes by a bypass, what the client is to wait for.
+func (a *Client) prepareLocked(frame []byte) error {
+	if a.beside == nil {
+		return nil
+	}
+	return a.tellEventLocked(frame)
 }
 
 // tellEventLocked says on the stream, before a frame goes by the bypass, that the client is to wait for an event.

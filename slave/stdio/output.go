@@ -36,6 +36,9 @@ type output struct {
 	told bool // on this attachment
 }
 
+// muchFilled is how many bytes of a process that writes much are taken at a time at least.
+const muchFilled = wire.MaxData / 2
+
 func newOutput(t wire.Type, file *os.File, kept *journal.Output, stamp func() uint64) (*output, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {
@@ -104,7 +107,7 @@ func (o *output) run() {
 			_ = o.file.SetReadDeadline(time.Time{}) // and turn looks at what there is, after that
 		case err != nil: // the end, or as good as one
 			o.end = true
-		case n >= wire.MaxData/2 && !wide:
+		case n >= muchFilled && !wide:
 			widepipe.Widen(o.file)
 			wide = true
 		}
@@ -122,14 +125,22 @@ func (o *output) turn() bool {
 	return !o.closed
 }
 
-// fill waits for output.
+// fill waits for output, and takes as much as there is and is worth sending at once.
 func (o *output) fill() (n int, err error) {
 	waited := o.pipe.Read(func(fd uintptr) bool {
-		n, err = o.kept.Fill(int(fd))
-		return !errors.Is(err, unix.EAGAIN)
+		for more := true; more; {
+			var filled int
+			filled, err = o.kept.Fill(int(fd))
+			n += filled
+			more = filled >= muchFilled && n < wire.AtOnce && o.kept.Room() > 0
+		}
+		return n > 0 || !errors.Is(err, unix.EAGAIN)
 	})
-	if waited != nil {
+	switch {
+	case waited != nil:
 		return 0, waited
+	case n > 0 && errors.Is(err, unix.EAGAIN):
+		return n, nil
 	}
 	return n, err
 }
@@ -137,12 +148,15 @@ func (o *output) fill() (n int, err error) {
 // push sends what is there.
 func (o *output) push() {
 	for o.at != nil && o.sent < o.kept.Head() {
-		n, err := o.kept.Frame(o.t, o.stamp(), o.sent, o.at.Write)
+		n, err := o.kept.Frame(o.t, o.stamp(), o.sent, o.at.Add)
 		if err != nil {
 			o.at = nil // another stream will come, or nobody wants this
 			break
 		}
 		o.sent += uint64(n)
+	}
+	if o.at != nil && o.at.Flush() != nil {
+		o.at = nil
 	}
 	if o.at == nil || !o.end || o.told {
 		return

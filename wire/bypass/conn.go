@@ -52,8 +52,8 @@ type Conn struct {
 	at, end int           // of it
 	rest    []byte        // of a record that was opened where it lies, for Read
 
-	out   direction
-	bytes []byte // records that are written
+	out     direction
+	pending *[]byte // records that are not written yet; nil: none
 }
 
 // direction is the keys and the count of one direction.
@@ -67,6 +67,9 @@ type direction struct {
 const buffer = 2 * (lengthSize + MaxRecord + overhead)
 
 var buffers = sync.Pool{New: func() any { return new([buffer]byte) }}
+
+// outgoing are records that wait to be written.
+var outgoing = sync.Pool{New: func() any { return new([]byte) }}
 
 // New returns the end of a connection that receives by one key and sends by another.
 func New(socket Socket, receive, send []byte) (*Conn, error) {
@@ -108,19 +111,24 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// WriteParts writes a record for each part, all of them at once. When the keys are used up it closes the connection.
+// WriteParts writes a record for each part, all of them at once.
 func (c *Conn) WriteParts(parts ...[]byte) error {
-	c.bytes = c.bytes[:0]
 	for _, p := range parts {
-		if err := c.seal(p); err != nil {
+		if err := c.Add(p); err != nil {
 			return err
 		}
 	}
-	return c.send(c.bytes)
+	return c.Flush()
 }
 
-// seal appends a record to what is to be written.
-func (c *Conn) seal(b []byte) error {
+// Add makes a record of all of b, at most MaxRecord bytes, which is written with others: by the next Flush, or when
+// they are many. When the keys are used up it closes the connection.
+func (c *Conn) Add(b []byte) error {
+	if c.pending != nil && len(*c.pending) >= wire.AtOnce {
+		if err := c.Flush(); err != nil {
+			return err
+		}
+	}
 	if len(b) > MaxRecord {
 		return fmt.Errorf("%w: a record of %d bytes", wire.ErrFrame, len(b))
 	}
@@ -129,9 +137,24 @@ func (c *Conn) seal(b []byte) error {
 		c.Close() // the other end goes on over another connection
 		return err
 	}
-	c.bytes = binary.LittleEndian.AppendUint32(c.bytes, uint32(len(b)+overhead))
-	c.bytes = c.out.aead.Seal(c.bytes, nonce[:], b, nil)
+	if c.pending == nil {
+		c.pending = outgoing.Get().(*[]byte)
+	}
+	*c.pending = binary.LittleEndian.AppendUint32(*c.pending, uint32(len(b)+overhead))
+	*c.pending = c.out.aead.Seal(*c.pending, nonce[:], b, nil)
 	return nil
+}
+
+// Flush writes the records that were added.
+func (c *Conn) Flush() error {
+	if c.pending == nil {
+		return nil
+	}
+	err := c.send(*c.pending)
+	*c.pending = (*c.pending)[:0]
+	outgoing.Put(c.pending)
+	c.pending = nil
+	return err
 }
 
 func (c *Conn) send(b []byte) (err error) {

@@ -195,6 +195,77 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
+// TestTogether adds records: they are written by Flush, by a Write after them, and when they are many.
+func TestTogether(t *testing.T) {
+	ends := sockets(t)
+	a, b := pair(t, ends)
+	for _, end := range ends { // all that is said here fits into the socket
+		raw, err := end.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 4*wire.AtOnce) })
+	}
+	came := func() int {
+		n := 0
+		raw, err := ends[1].SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	add := func(record string) {
+		t.Helper()
+		if err := a.Add([]byte(record)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(records ...string) {
+		t.Helper()
+		for _, r := range records {
+			buf := make([]byte, bypass.MaxRecord)
+			if n, err := b.Read(buf); err != nil || string(buf[:n]) != r {
+				t.Errorf("got %.20q, %v, want %.20q", buf[:n], err, r)
+			}
+		}
+	}
+	add("one")
+	add("two")
+	if n := came(); n != 0 {
+		t.Errorf("%d bytes came before the flush", n)
+	}
+	if err := a.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want("one", "two")
+	add("three")
+	if _, err := a.Write([]byte("four")); err != nil {
+		t.Fatal(err)
+	}
+	want("three", "four")
+	large := string(make([]byte, wire.MaxData))
+	for range wire.AtOnce / wire.MaxData {
+		add(large)
+	}
+	if n := came(); n != 0 {
+		t.Errorf("%d bytes came before they were many", n)
+	}
+	add("more")
+	if n := came(); n < wire.AtOnce {
+		t.Errorf("%d bytes came when they were many, want at least %d", n, wire.AtOnce)
+	}
+	if err := a.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for range wire.AtOnce / wire.MaxData {
+		want(large)
+	}
+	want("more")
+}
+
 func TestTooLarge(t *testing.T) {
 	a, _ := pair(t, sockets(t))
 	if _, err := a.Write(make([]byte, bypass.MaxRecord+1)); !errors.Is(err, wire.ErrFrame) {
