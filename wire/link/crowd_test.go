@@ -64,6 +64,8 @@ func TestIdleLinks(t *testing.T) {
 		})
 		if st, err := slave.Open(t.Context()); err != nil {
 			t.Error(err)
+		} else if _, err := st.Write([]byte{1}); err != nil {
+			t.Error(err)
 		} else if _, err := st.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("got %v, want %v: the stream was closed at once", err, io.EOF)
 		}

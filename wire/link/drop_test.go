@@ -151,12 +151,6 @@ func TestDropOfEnded(t *testing.T) {
 // accepted opens a stream from the slave and returns both ends.
 func accepted(t testing.TB, slave, here *link.Session) (at, from link.Stream) {
 	t.Helper()
-	at, err := slave.Open(t.Context())
-	if err == nil {
-		from, err = here.Accept(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	from, at = opened(t, slave, here)
 	return at, from
 }

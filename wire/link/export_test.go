@@ -58,6 +58,12 @@ func AskToJoin(ctx context.Context, addr, text string, secret, csr []byte) error
 	return err
 }
 
+// FrameHeads is frameHeads.
+type FrameHeads struct{ frameHeads }
+
+// HoldBack is holdBack.
+func (h *FrameHeads) HoldBack(p []byte) bool { return h.holdBack(p) }
+
 // OpenTime sets for a test how long a slave may leave a dropped stream open.
 func OpenTime(t *testing.T, d time.Duration) {
 	before := openTime

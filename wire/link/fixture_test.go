@@ -189,15 +189,26 @@ func dialConfig(id *link.Identity, addr string) link.DialConfig {
 // streams opens a stream from the master and returns both ends.
 func streams(t testing.TB, slave, here *link.Session) (at, from link.Stream) {
 	t.Helper()
-	from, err := here.Open(t.Context())
+	return opened(t, here, slave)
+}
+
+// opened opens a stream, with a first byte that the other end learns of it by.
+func opened(t testing.TB, near, far *link.Session) (accepted, own link.Stream) {
+	t.Helper()
+	own, err := near.Open(t.Context())
+	if err == nil {
+		_, err = own.Write([]byte{0})
+	}
+	if err == nil {
+		accepted, err = far.Accept(t.Context())
+	}
+	if err == nil {
+		_, err = accepted.Read(make([]byte, 1))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err = slave.Accept(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at, from
+	return accepted, own
 }
 
 // exchange sends text one way and checks that it arrives.

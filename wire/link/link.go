@@ -1,7 +1,6 @@
 package link
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +34,7 @@ type link struct {
 	space    sync.Cond // Write waits for room, detach for the end of a write
 	arrived  sync.Cond // Read waits for a connection
 	out      queue
+	heads    frameHeads
 	acked    uint64 // bytes that the other side has received
 	writing  bool   // a goroutine writes bytes of the queue to a connection
 	pinned   uint64 // offset of the first of them
@@ -104,22 +104,16 @@ func (l *link) take(p []byte) (*conn, parcel, error) {
 		return nil, parcel{}, l.err
 	}
 	l.out.add(p)
+	hold := l.heads.holdBack(p)
 	c := l.cur
 	switch {
-	case c == nil || announces(p):
+	case hold || c == nil:
 		return nil, parcel{}, nil
 	case l.writing || l.out.end-c.sent > tlsRecord:
 		c.wakeLocked()
 		return nil, parcel{}, nil
 	}
 	return c, c.parcelLocked(), nil
-}
-
-// announces reports whether p is the header of a yamux frame whose body will be written next.
-// Sending it alone would double the records and the wake-ups of every small message.
-func announces(p []byte) bool {
-	const headerSize, typeAt, lengthAt, typeData = 12, 1, 8, 0
-	return len(p) == headerSize && p[typeAt] == typeData && binary.BigEndian.Uint32(p[lengthAt:]) > 0
 }
 
 // Read implements [io.Reader]. When a connection is lost, it continues with the next one.

@@ -151,7 +151,7 @@ func (s *Session) muxConfig() *yamux.Config {
 	return c
 }
 
-// Open opens a stream. The other side learns of it at once.
+// Open opens a stream. The other side learns of it with the first bytes that are written to it.
 func (s *Session) Open(ctx context.Context) (Stream, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, err
