@@ -91,7 +91,12 @@ func ways(t *testing.T) *Table {
 // process enters the descriptors of one that runs, all of them streams.
 func enter(t *testing.T, s *Table, pid wire.PID, launch uint64) *Descriptors {
 	t.Helper()
-	spawn := streams([3]wire.DescriptorMode{wire.DescriptorStream, wire.DescriptorStream, wire.DescriptorStream})
+	return enterWith(t, s, pid, launch, [3]wire.DescriptorMode{wire.DescriptorStream, wire.DescriptorStream, wire.DescriptorStream})
+}
+
+func enterWith(t *testing.T, s *Table, pid wire.PID, launch uint64, modes [3]wire.DescriptorMode) *Descriptors {
+	t.Helper()
+	spawn := streams(modes)
 	spawn.PID, spawn.Launch, spawn.UID = pid, launch, 1000
 	d, err := s.Make(spawn)
 	if err != nil {

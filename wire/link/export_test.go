@@ -23,6 +23,13 @@ func (s *Session) Full() bool {
 	return s.link.out.end-s.link.acked > sendBuffer
 }
 
+// Unsent returns the number of bytes that were written and not sent on the connection.
+func (s *Session) Unsent() int {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	return int(s.link.out.end - s.link.cur.sent)
+}
+
 // SendBuffer is how much a session accepts while it is cut.
 const SendBuffer = sendBuffer
 

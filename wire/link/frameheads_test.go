@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/yamux"
 
+	"bproc/test/limit"
 	"bproc/wire/link"
 )
 
@@ -74,6 +75,37 @@ func TestHoldBack(t *testing.T) {
 			}
 		case <-ctx.Done():
 			t.Fatalf("there is no write %d, %s", i, want.what)
+		}
+	}
+}
+
+// TestOpeningWaits opens streams on a link that has nothing else to say: the opening goes with the first
+// bytes that are written to the stream. (Rarely the writer of the link is still at work and takes it.)
+func TestOpeningWaits(t *testing.T) {
+	m := newMaster(t, func(cfg *link.ListenConfig) { cfg.Lease, cfg.Interval = 10*time.Minute, time.Minute })
+	slave, here := m.pair(m.addr())
+	streams(t, slave, here)
+	for name, s := range map[string]*link.Session{"slave": slave, "master": here} {
+		waited := 0
+		for range 10 {
+			stream, err := s.Open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Unsent() > 0 {
+				waited++
+			}
+			if _, err := stream.Write([]byte("request")); err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(limit.Scaled(10 * time.Second)); s.Unsent() > 0; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("%s: %d bytes are not sent after the request", name, s.Unsent())
+				}
+			}
+		}
+		if waited < 5 {
+			t.Errorf("%s: %d of 10 openings waited", name, waited)
 		}
 	}
 }
