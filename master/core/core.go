@@ -185,7 +185,7 @@ func (c *Core) add(p *proc) {
 	c.charge(p)
 	if n := c.nodes.byID[p.node]; n != nil {
 		n.procs++
-		c.serve(p.node, p.starter)
 	}
+	c.serve(p)
 	c.emit(Born{})
 }

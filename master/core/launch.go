@@ -211,6 +211,7 @@ func (c *Core) adopted(p *proc, errno unix.Errno) {
 		c.fail(l, wire.StageGhost, errno)
 	default:
 		p.ghost = true
+		c.serve(p)
 		p.state = spawning
 		c.settleIn(p)
 	}

@@ -30,12 +30,16 @@ func (n *node) trust() string {
 
 func (n *node) limited() bool { return n.trust() == trustLimited }
 
-// serve notes that something was started on a node for a user.
-func (c *Core) serve(node wire.NodeID, uid uint32) {
-	if c.served[node] == nil {
-		c.served[node] = map[uint32]bool{}
+// serve notes that something was started on a node for the user of a process. A process without a ghost
+// may be what somebody asks for in vain.
+func (c *Core) serve(p *proc) {
+	if !p.ghost || c.nodes.byID[p.node] == nil {
+		return
 	}
-	c.served[node][uid] = true
+	if c.served[p.node] == nil {
+		c.served[p.node] = map[uint32]bool{}
+	}
+	c.served[p.node][p.starter] = true
 }
 
 // believed returns the users that a process has, as far as its node is believed; nil: no change.
