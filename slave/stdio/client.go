@@ -43,7 +43,7 @@ type batched interface {
 func (a *Client) Write(frame []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.prepareLocked(frame); err != nil {
+	if err := a.tellEventLocked(frame); err != nil {
 		return err
 	}
 	_, err := a.stream.Write(frame)
@@ -58,7 +58,7 @@ func (a *Client) Add(frame []byte) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.prepareLocked(frame); err != nil {
+	if err := a.tellEventLocked(frame); err != nil {
 		return err
 	}
 	return b.Add(frame)
@@ -75,16 +75,11 @@ func (a *Client) Flush() error {
 	return b.Flush()
 }
 
-// prepareLocked tells, before a frame goes by a bypass, what the client is to wait for.
-func (a *Client) prepareLocked(frame []byte) error {
+// tellEventLocked says on the stream, before a frame goes by the bypass, that the client is to wait for an event.
+func (a *Client) tellEventLocked(frame []byte) error {
 	if a.beside == nil {
 		return nil
 	}
-	return a.tellEventLocked(frame)
-}
-
-// tellEventLocked says on the stream, before a frame goes by the bypass, that the client is to wait for an event.
-func (a *Client) tellEventLocked(frame []byte) error {
 	h, err := wire.ParseHeader(frame)
 	if err != nil || h.Type != wire.TypeStdout && h.Type != wire.TypeStderr || h.Number <= a.event {
 		return err

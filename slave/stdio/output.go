@@ -147,6 +147,7 @@ func (o *output) fill() (n int, err error) {
 
 // push sends what is there.
 func (o *output) push() {
+	from := o.sent
 	for o.at != nil && o.sent < o.kept.Head() {
 		n, err := o.kept.Frame(o.t, o.stamp(), o.sent, o.at.Add)
 		if err != nil {
@@ -155,7 +156,7 @@ func (o *output) push() {
 		}
 		o.sent += uint64(n)
 	}
-	if o.at != nil && o.at.Flush() != nil {
+	if o.at != nil && o.sent > from && o.at.Flush() != nil {
 		o.at = nil
 	}
 	if o.at == nil || !o.end || o.told {
