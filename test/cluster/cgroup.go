@@ -79,8 +79,13 @@ func (s *site) makeGroup(h hierarchy, name string) error {
 	return nil
 }
 
+// realtimePatience is how long a share of real time that others hold is waited for: the kernel counts
+// that of a removed group until it frees the group.
+const realtimePatience = 10 * time.Second
+
 // giveRealtime lets processes in the control group name have a real-time policy, if version 1 has
-// shares of real time (sched-rt-group.rst).
+// shares of real time (sched-rt-group.rst). Where other groups of the host keep what there is, it
+// says so, and the nodes go without, as bproc does on such a host.
 func (s *site) giveRealtime(h hierarchy, name string) error {
 	const (
 		share   = "cpu.rt_runtime_us" // of a second
@@ -91,14 +96,21 @@ func (s *site) giveRealtime(h hierarchy, name string) error {
 	if _, err := os.Stat(filepath.Join(parent, share)); err != nil {
 		return nil // another controller, or a kernel without such shares
 	}
-	err := os.WriteFile(filepath.Join(parent, share), []byte(site), 0)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(parent, name, share), []byte(machine), 0)
+	for deadline := time.Now().Add(realtimePatience); ; time.Sleep(20 * time.Millisecond) {
+		err := os.WriteFile(filepath.Join(parent, share), []byte(site), 0)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(parent, name, share), []byte(machine), 0)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, unix.EINVAL):
+			return fmt.Errorf("share of real time: %w", err)
+		case time.Now().After(deadline):
+			fmt.Fprintf(os.Stderr, "%s has no share of real time: %v\n", name, err)
+			return nil
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("share of real time: %w", err)
-	}
-	return nil
 }
 
 // delegate enables the controllers of the version 2 group dir for its children. On hosts where the
