@@ -115,7 +115,7 @@ func (s *Supervisor) runHook(ctx, files context.Context, run uint64, former plac
 	failed := func(err error) told {
 		return told{in: life.HookEnded{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
 	}
-	node, err := s.prepare(ctx, former)
+	node, err := s.prepare(files, former)
 	if err != nil {
 		return failed(err)
 	}
@@ -141,7 +141,7 @@ func (s *Supervisor) launch(ctx, files context.Context, run uint64, former place
 	node := former.Node
 	if !hooked {
 		var err error
-		if node, err = s.prepare(ctx, former); err != nil {
+		if node, err = s.prepare(files, former); err != nil {
 			return refused(err)
 		}
 	}
@@ -160,7 +160,8 @@ func (s *Supervisor) launch(ctx, files context.Context, run uint64, former place
 }
 
 // prepare chooses a node for a run. It first clears what the previous run may have left, wherever
-// that was. Until the run is over, other processes of the job go to the same node.
+// that was. Until the run is over, other processes of the job go to the same node. The context ends
+// when the process is asked to end: it may be the front end's master, or the node, that is waited for.
 func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.NodeID, error) {
 	if former.Left {
 		if _, err := s.clear(ctx, former.Node); err != nil {
@@ -308,7 +309,7 @@ func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.
 		if isDown(err) {
 			return ended, nil
 		}
-		if err == nil || ctx.Err() != nil {
+		if err == nil {
 			break
 		}
 		if !isUncertain(err) {
@@ -316,8 +317,11 @@ func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.
 		}
 		select {
 		case <-time.After(tryAgain):
+			continue
 		case <-ctx.Done():
+			err = context.Cause(ctx)
 		}
+		break
 	}
 	if err != nil {
 		s.logs.fail(err)

@@ -51,6 +51,36 @@ func TestSignalWithoutMaster(t *testing.T) {
 	})
 }
 
+// TestStopWhileNothingAnswers checks that a stop does not wait for a start that waits for the master,
+// because something of the run before may be left.
+func TestStopWhileNothingAnswers(t *testing.T) {
+	former := place.Record{Left: true}
+	for name, start := range map[string]func(s *Supervisor, ctx, files context.Context) told{
+		"launch": func(s *Supervisor, ctx, files context.Context) told { return s.launch(ctx, files, 1, former, false) },
+		"hook":   func(s *Supervisor, ctx, files context.Context) told { return s.runHook(ctx, files, 1, former) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := withoutMaster(t, t.TempDir())
+				files, result := s.files(t.Context()), make(chan told, 1)
+				go func() { result <- start(s, t.Context(), files) }()
+				time.Sleep(2 * tryAgain)
+				s.changed(life.Changed{Name: "stop", From: life.Starting, To: life.Stopping, Run: 1, At: time.Now()})
+				synctest.Wait()
+				select {
+				case got := <-result:
+					if got.reason != errStopped.Error() {
+						t.Errorf("got %+v", got)
+					}
+				default:
+					t.Error("it still waits")
+					<-result
+				}
+			})
+		})
+	}
+}
+
 func TestRepeat(t *testing.T) {
 	errAway := errors.New("away")
 	for _, tt := range []struct {
