@@ -62,10 +62,9 @@ func newAlarm() (alarm, error) {
 	return a, nil
 }
 
-// set interrupts calls at this interval; 0 ends that.
-func (a *alarm) set(every time.Duration) {
-	spec := unix.NsecToTimespec(every.Nanoseconds())
-	setting := unix.ItimerSpec{Interval: spec, Value: spec}
+// set interrupts calls after the first time, and then at an interval; a first time of 0 ends that.
+func (a *alarm) set(first, every time.Duration) {
+	setting := unix.ItimerSpec{Value: unix.NsecToTimespec(first.Nanoseconds()), Interval: unix.NsecToTimespec(every.Nanoseconds())}
 	_, _, _ = unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(a.id), 0, uintptr(unsafe.Pointer(&setting)), 0, 0, 0) // cannot fail for an existing timer
 }
 

@@ -31,7 +31,7 @@ func TestBellIsSilent(t *testing.T) {
 	for range 20 {
 		f.must(t, &wire.GhostSync{PID: pid})
 		eventually(t, "a keeper that sleeps", func() bool {
-			const idle = 20 * time.Millisecond // a hundred times the interval at which the bell rings again
+			const idle = 20 * bellPause
 			before := f.switches(t)
 			time.Sleep(idle)
 			return f.switches(t)-before < 20

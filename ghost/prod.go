@@ -17,13 +17,13 @@ type prod struct {
 func (p *prod) arm() {
 	if p.made && !p.armed {
 		p.armed = true
-		p.set(prodTime)
+		p.set(prodTime, prodTime)
 	}
 }
 
 func (p *prod) disarm() {
 	if p.armed {
 		p.armed = false
-		p.set(0)
+		p.set(0, 0)
 	}
 }

@@ -89,11 +89,11 @@ func (q *queue) take() []request {
 	return list
 }
 
-// empty reports whether the queue has no requests.
-func (q *queue) empty() bool {
+// quiet reports whether the queue has no requests, and may get some.
+func (q *queue) quiet() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.list) == 0
+	return len(q.list) == 0 && !q.ended
 }
 
 // end refuses all further requests.

@@ -167,11 +167,12 @@ func (s *shard) wait() error {
 	s.events.flush()
 	s.waiting.Store(true)
 	options := 0
-	if !s.queue.empty() || s.ticks.due.Load() { // they came before waiting was set, so the bell was not rung
+	if !s.queue.quiet() || s.ticks.due.Load() { // they came before waiting was set, so the bell was not rung
 		options = unix.WNOHANG
 	}
 	pid, status, err := s.await(anyTracee, options)
 	s.waiting.Store(false)
+	s.bell.silence() // what follows ends with a look into the queue
 	for {
 		switch {
 		case err != nil:
