@@ -255,10 +255,10 @@ func (m *Master) serveClients(ctx context.Context, l *net.UnixListener) error {
 		}
 		if err != nil {
 			m.log.Error("a client could not be accepted", "err", err)
-			if !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) && !errors.Is(err, unix.ECONNABORTED) {
+			if errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("socket for clients: %w", err)
 			}
-			time.Sleep(50 * time.Millisecond) // until descriptors are free again
+			time.Sleep(50 * time.Millisecond) // until there are descriptors, or memory, again
 			continue
 		}
 		who, err := peerOf(conn)

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/onscreen"
 	"bproc/wire"
 )
 
@@ -63,7 +64,7 @@ func (e *Error) Error() string {
 func (e *Error) reason() string {
 	switch {
 	case e.Text != "":
-		return e.Text
+		return onscreen.Line(e.Text)
 	case e.Stage == StageNode && e.Errno == unix.ENXIO:
 		return "no such node"
 	case e.Stage == StageNode && e.Errno == unix.EHOSTDOWN:

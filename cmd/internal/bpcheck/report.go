@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"bproc/internal/check"
+	"bproc/internal/onscreen"
 )
 
 // report holds the results of the checks of a machine. Its JSON is described in bpctl(8).
@@ -41,25 +41,19 @@ func (r *report) text(w io.Writer, coloured bool) {
 			if coloured {
 				status = "\x1b[" + colours[c.Status] + "m" + status + "\x1b[0m"
 			}
-			fmt.Fprintf(w, "  %s  %-18s  %s\n", status, c.Name, printable(c.Found))
+			fmt.Fprintf(w, "  %s  %-18s  %s\n", status, c.Name, lines(c.Found))
 			if c.Remedy != "" {
-				fmt.Fprintf(w, "        -> %s\n", printable(c.Remedy))
+				fmt.Fprintf(w, "        -> %s\n", lines(c.Remedy))
 			}
 		}
 		fmt.Fprintf(w, "  %s\n", summary(count))
 	}
 }
 
-// printable makes a text harmless to a terminal: it may come from any host that answers as the
-// master. Lines after the first are indented.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || r == '\n' {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
-	return strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", 28))
+// lines makes a text harmless to a terminal: it may come from any host that answers as the master.
+// Lines after the first are indented.
+func lines(s string) string {
+	return strings.ReplaceAll(onscreen.Text(s), "\n", "\n"+strings.Repeat(" ", 28))
 }
 
 func summary(count map[check.Status]int) string {

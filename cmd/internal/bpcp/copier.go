@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
-	"unicode"
 
 	"bproc/cmd/internal/printed"
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
 	"bproc/internal/inherited"
+	"bproc/internal/onscreen"
 )
 
 // Copier is bpcp with its inputs and outputs.
@@ -166,7 +165,7 @@ func (c *Copier) note(node client.NodeID, text string) {
 	if node != client.FrontEnd {
 		line += fmt.Sprintf("node %d: ", node)
 	}
-	line = printable(line+text) + "\n"
+	line = onscreen.Line(line+text) + "\n"
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.said[line] {
@@ -178,17 +177,6 @@ func (c *Copier) note(node client.NodeID, text string) {
 	c.said[line] = true
 	c.meter.clear()
 	_, _ = io.WriteString(c.Stderr, line)
-}
-
-// printable makes a text harmless to a terminal: it comes from nodes, and file names may contain
-// anything.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
 }
 
 // program returns the program to execute on nodes.

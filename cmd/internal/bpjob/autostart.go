@@ -13,16 +13,18 @@ import (
 	"bproc/internal/client"
 	"bproc/internal/job/life"
 	"bproc/internal/job/place"
+	"bproc/internal/job/supervise"
 	"bproc/internal/procstat"
 )
 
 // askAgain is the delay before another request to a master that does not answer.
 const askAgain = time.Second
 
-// arrivals are the nodes that are up, and the boot id that each node had when last seen up.
+// arrivals are the states of nodes, those that are up, and the boot id that each had when last seen up.
 type arrivals struct {
-	up    map[client.NodeID]bool
-	boots map[client.NodeID]string
+	states map[client.NodeID]string
+	up     map[client.NodeID]bool
+	boots  map[client.NodeID]string
 }
 
 // next takes in a node table, and returns the nodes that have come up since the last one. Nodes of
@@ -32,8 +34,9 @@ func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 	if first {
 		a.boots = make(map[client.NodeID]string)
 	}
-	a.up, came = make(map[client.NodeID]bool), make(map[client.NodeID]bool)
+	a.states, a.up, came = make(map[client.NodeID]string), make(map[client.NodeID]bool), make(map[client.NodeID]bool)
 	for _, n := range nodes {
+		a.states[n.ID] = n.State
 		if n.State != "up" {
 			continue
 		}
@@ -48,7 +51,7 @@ func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 
 // missed reports whether a supervisor does not know yet that its node is down.
 func (a *arrivals) missed(r place.Record) bool {
-	return r.State != life.Waiting && r.Placed && !a.up[r.Node]
+	return r.State != life.Waiting && r.Placed && supervise.Gone(a.states[r.Node])
 }
 
 // due reports whether a process of an autostart job must be started now. came means that one of its

@@ -11,6 +11,7 @@ import (
 
 	"bproc/cmd/internal/operands"
 	"bproc/cmd/internal/printed"
+	"bproc/internal/onscreen"
 )
 
 // Command is bpjob with its inputs and outputs.
@@ -34,7 +35,8 @@ func (c *Command) name() string {
 
 // say prints a line on standard error.
 func (c *Command) say(format string, args ...any) {
-	fmt.Fprintf(c.Stderr, c.name()+": "+format+"\n", args...)
+	text := fmt.Sprintf(format, args...)
+	fmt.Fprintf(c.Stderr, "%s: %s\n", c.name(), onscreen.Text(text))
 }
 
 // ownUmask is the umask of bpjob, here and on nodes, and of the processes of jobs. So the users of

@@ -15,6 +15,7 @@ import (
 
 	"bproc/internal/job/life"
 	"bproc/internal/job/place"
+	"bproc/internal/onscreen"
 	"bproc/wire"
 )
 
@@ -191,7 +192,7 @@ func (c *Command) status(l listed, asJSON bool) error {
 		return e.Encode(l)
 	}
 	out := bufio.NewWriter(c.Stdout)
-	line := func(name string, value any) { fmt.Fprintf(out, "%-8s %v\n", name, value) }
+	line := func(name string, value any) { fmt.Fprintf(out, "%-8s %s\n", name, onscreen.Line(fmt.Sprint(value))) }
 	line("name", l.Name)
 	line("state", l.State)
 	if l.PID != 0 {

@@ -63,6 +63,19 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
+// TestMissed checks that the service waits for supervisors whose nodes are gone, and for no others: a node
+// that is drained may be so for hours.
+func TestMissed(t *testing.T) {
+	var a arrivals
+	a.next([]client.Node{{ID: 0, State: "up"}, {ID: 1, State: "down"}, {ID: 2, State: "boot"}, {ID: 3, State: "draining"}, {ID: 4, State: "error"}})
+	for id, want := range []bool{false, true, true, false, false, true} {
+		r := place.Record{Record: life.Record{State: life.Running}, Placed: true, Node: client.NodeID(id)}
+		if got := a.missed(r); got != want {
+			t.Errorf("node %d: got %v, want %v", id, got, want)
+		}
+	}
+}
+
 func TestDue(t *testing.T) {
 	now := boot{"this", time.Unix(1000, 0)}
 	record := func(s life.State, run uint64, since int64, cause life.Cause) place.Record {

@@ -15,6 +15,9 @@ import (
 	"bproc/internal/peer"
 )
 
+// acceptPause is the pause after a connection that could not be accepted.
+const acceptPause = 50 * time.Millisecond
+
 // Bounds on the connections of a user, on the time until a request arrives, and on the time that
 // commands take to end.
 const (
@@ -71,8 +74,12 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, net.ErrClosed):
 			return err
+		case err != nil: // for want of memory or descriptors
+			time.Sleep(acceptPause)
+			continue
 		}
 		tasks.Go(func() {
 			defer conn.Close()

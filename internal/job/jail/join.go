@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ func shell(s *spec.Spec, c *command) error {
 		}
 		spaces = append(spaces, fd)
 	}
+	runtime.GOMAXPROCS(1) // from here on the job's limit of processes counts, see last
 	if err := g.join(s); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (r *root) change() error {
 func (r *root) system() error {
 	dirs := systemDirs
 	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && strings.HasPrefix(target, "/run/") {
-		dirs = append(dirs[:len(dirs):len(dirs)], filepath.Dir(target))
+		dirs = append(dirs[:len(dirs):len(dirs)], resolver(target))
 	}
 	for _, dir := range dirs {
 		link, err := os.Readlink(dir)
@@ -111,6 +111,15 @@ func (r *root) system() error {
 		}
 	}
 	return nil
+}
+
+// resolver returns what of /run a job needs if /etc/resolv.conf leads there: the directory, in which the file is
+// replaced, but not /run itself, which has the sockets of all services.
+func resolver(target string) string {
+	if dir := filepath.Dir(target); dir != "/run" {
+		return dir
+	}
+	return target
 }
 
 // files mounts the files of the job, and its directory for logs.

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,13 +24,13 @@ func (h *Home) Close() error { return h.file.Close() }
 
 // Settle chooses the node for a process. It calls choose with the node of the job's other
 // processes, or nil if there are none. Only one process of a job chooses at a time.
-func (p Process) Settle(choose func(others *wire.NodeID) (wire.NodeID, error)) (*Home, wire.NodeID, error) {
+func (p Process) Settle(ctx context.Context, choose func(others *wire.NodeID) (wire.NodeID, error)) (*Home, wire.NodeID, error) {
 	fail := func(err error) (*Home, wire.NodeID, error) {
 		return nil, 0, fmt.Errorf("node of job %s: %w", p.Name, err)
 	}
 	turn, err := openLock(filepath.Join(p.runDir(), ".choice"))
 	if err == nil {
-		err = take(turn, unix.F_OFD_SETLKW, unix.F_WRLCK)
+		err = takeTurn(ctx, turn)
 	}
 	defer turn.Close()
 	if err != nil {

@@ -1,6 +1,8 @@
 package place_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,7 +23,7 @@ func TestSettle(t *testing.T) {
 	file := filepath.Join(filepath.Dir(p.PIDFile()), ".home")
 	settle := func(others bool, node wire.NodeID) (*place.Home, time.Time) {
 		t.Helper()
-		home, _, err := p.Settle(func(id *wire.NodeID) (wire.NodeID, error) {
+		home, _, err := p.Settle(t.Context(), func(id *wire.NodeID) (wire.NodeID, error) {
 			if (id != nil) != others {
 				t.Errorf("others: got %v, want %v", id, others)
 			}
@@ -52,4 +54,31 @@ func TestSettle(t *testing.T) {
 	}
 	second.Close()
 	third.Close()
+}
+
+// TestTurnEnds checks that one who waits for another's choice can be told to stop.
+func TestTurnEnds(t *testing.T) {
+	p := process(t)
+	lock, err := p.Supervise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	first, _, err := p.Settle(t.Context(), func(*wire.NodeID) (wire.NodeID, error) {
+		time.AfterFunc(20*time.Millisecond, func() { cancel(reason) })
+		_, _, err := p.Settle(ctx, func(*wire.NodeID) (wire.NodeID, error) {
+			t.Error("two choose at a time")
+			return 0, nil
+		})
+		if !errors.Is(err, reason) {
+			t.Errorf("got %v", err)
+		}
+		return 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
 }

@@ -1,10 +1,12 @@
 package place
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -76,6 +78,22 @@ func take(f *os.File, command int, kind int16) error {
 		err := unix.FcntlFlock(f.Fd(), command, whole(kind))
 		if !errors.Is(err, unix.EINTR) {
 			return err
+		}
+	}
+}
+
+// takeTurn waits for a lock until the context is done: the one who has it may wait for a node for hours.
+func takeTurn(ctx context.Context, f *os.File) error {
+	const longest = 100 * time.Millisecond
+	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
+		err := take(f, unix.F_OFD_SETLK, unix.F_WRLCK)
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -150,7 +150,8 @@ func sum(ctx context.Context, path string, info fs.FileInfo) (string, error) {
 			return "", err
 		}
 	}
-	return info.Mode().String() + " " + hex.EncodeToString(h.Sum(nil)), nil
+	// Who copies may not give a file its owner, and then it has no set-ID bits: attributes know that.
+	return (info.Mode() &^ (fs.ModeSetuid | fs.ModeSetgid)).String() + " " + hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // until returns a reader that fails when the context is done.

@@ -51,7 +51,7 @@ func (s *Supervisor) pick(nodes []client.Node, former place.Record, others *clie
 		table[n.ID] = n
 	}
 	usable := func(id client.NodeID) bool { return table[id].State == "up" && mayUse(&s.Spec, table[id]) }
-	if others != nil && !gone[table[*others].State] {
+	if others != nil && !Gone(table[*others].State) {
 		n := table[*others]
 		switch {
 		case !slices.Contains(ids, n.ID) && !strings.Contains(s.Nodes, "random:"): // random: gives other nodes each time
@@ -75,9 +75,9 @@ func (s *Supervisor) pick(nodes []client.Node, former place.Record, others *clie
 	return table[ids[0]], nil
 }
 
-// gone are the states of nodes on which nothing of a job is left; "" stands for a node outside of
-// the table.
-var gone = map[string]bool{"": true, "down": true, "boot": true}
+// Gone reports whether nothing of a job is left on a node with this state; "" stands for a node outside
+// of the table.
+func Gone(state string) bool { return state == "" || state == "down" || state == "boot" }
 
 // introduce starts a command for the user of the process on a node with limited trust. The front
 // end believes such a node only about users for whom something was started there (bproc(7)), and
@@ -95,7 +95,8 @@ func (s *Supervisor) introduce(ctx context.Context, n client.Node) {
 // nodes with limited trust, learn nothing else of root's environment.
 var forUser = []string{"PATH", "BPROC_SOCKET"}
 
-// asUser makes a command of the front end run as the user of the process.
+// asUser makes a command of the front end run as the user of the process: in a session of its own, for
+// the user may trace it, and the terminal of this one may be root's.
 func (s *Supervisor) asUser(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Env = "/", []string{} // nil would be root's
 	for _, name := range forUser {
@@ -103,7 +104,7 @@ func (s *Supervisor) asUser(cmd *exec.Cmd) *exec.Cmd {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: s.Spec.UID, Gid: s.Spec.GID, Groups: s.Spec.Groups}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: s.Spec.UID, Gid: s.Spec.GID, Groups: s.Spec.Groups}}
 	return cmd
 }
 

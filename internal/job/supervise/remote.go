@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -55,32 +54,39 @@ func (e *exited) reason(node client.NodeID) string {
 }
 
 // execute runs a program on a node until the program and all processes that it has left there have
-// ended. It calls ready when bpjail executes the program.
-func (s *Supervisor) execute(ctx context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
+// ended. It calls ready when bpjail executes the program; until then the end of the context files ends
+// it.
+func (s *Supervisor) execute(ctx, files context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
 	cmd, err := s.command(node, sp, append([]string{sp.Path}, sp.Args...)...)
 	if err != nil {
 		return exited{}, err
 	}
-	g := &gate{to: s.logs.bad, ready: func() { ready(cmd.PID) }}
+	unasked := func() bool { return true }
+	g := &gate{to: s.logs.bad, ready: func() { unasked(); ready(cmd.PID) }}
 	cmd.Stdout, cmd.Stderr, cmd.HangUp = s.logs.out, g, true
 	cmd.Report = true // whether it was lost with its node
-	start, cancel := context.WithTimeout(ctx, startTimeout)
+	start, cancel := limited(files, "its start on the node")
 	defer cancel()
 	if err := cmd.Start(start); err != nil {
 		return exited{}, err
 	}
+	unasked = context.AfterFunc(files, func() { _ = cmd.Signal(unix.SIGKILL) }) // it may have ended
 	// Remaining descendants keep its outputs open, so Wait waits for them, too.
 	var ended spec.Ended
 	var left error
-	cleared := make(chan struct{})
+	cleared, silent := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(cleared)
 		awaitEnd(cmd.PID)
-		ended, left = s.clear(ctx, node)
+		ended, left = s.clearAll(ctx, node, silent)
 	}()
 	status, err := cmd.Wait()
+	close(silent)
 	<-cleared
 	e := exited{ready: g.open, why: g.why(), lost: errors.Is(err, client.ErrLost), left: left}
+	if !e.ready && files.Err() != nil {
+		e.why = context.Cause(files).Error()
+	}
 	if sig, ok := status.Signaled(); ok {
 		e.exit.Signal = sig
 	} else {
@@ -169,7 +175,7 @@ func (s *Supervisor) prepare(ctx context.Context, former place.Record) (client.N
 		}
 	}
 	var n client.Node
-	home, node, err := s.Place.Settle(func(others *client.NodeID) (id client.NodeID, err error) {
+	home, node, err := s.Place.Settle(ctx, func(others *client.NodeID) (id client.NodeID, err error) {
 		n, err = s.choose(ctx, former, others)
 		return n.ID, err
 	})
@@ -203,9 +209,9 @@ func (s *Supervisor) executeWithFiles(ctx, files context.Context, node client.No
 		if err := s.copyChanged(files, node, sums); err != nil {
 			return exited{}, err
 		}
-		return s.execute(ctx, node, sp, ready)
+		return s.execute(ctx, files, node, sp, ready)
 	}
-	e, err := s.execute(ctx, node, with, ready)
+	e, err := s.execute(ctx, files, node, with, ready)
 	if err != nil || e.why != spec.Stale {
 		return e, err
 	}
@@ -213,7 +219,7 @@ func (s *Supervisor) executeWithFiles(ctx, files context.Context, node client.No
 		return exited{}, err
 	}
 	with.Attributes = nil // a file system of the node may keep no owners
-	return s.execute(ctx, node, with, ready)
+	return s.execute(ctx, files, node, with, ready)
 }
 
 // sums returns the sums of the files of the job.
@@ -254,6 +260,7 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 	defer cancel()
 	// On the node there is a directory, where here there may be a symbolic link.
 	cp := exec.CommandContext(ctx, s.Copier, "-r", "-p", dir+"/.", fmt.Sprintf("%d:%s", node, dir))
+	said := &clipped{most: maxWhy}
 	cp.Dir, cp.WaitDelay = "/", tryAgain
 	if s.Spec.Ordinary {
 		sp := s.spec(spec.Files)
@@ -263,14 +270,15 @@ func (s *Supervisor) copyFiles(ctx context.Context, node client.NodeID) error {
 		}
 		cp = s.asUser(cp)
 	}
-	said, err := cp.CombinedOutput()
+	cp.Stdout, cp.Stderr = said, said
+	err := cp.Run()
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	default:
-		err = because(string(said), err)
+		err = because(string(said.text), err)
 	}
 	return fmt.Errorf("copy %s to node %d: %w", dir, node, err)
 }
@@ -295,6 +303,22 @@ func (s *Supervisor) spec(a spec.Action) spec.Spec {
 func (s *Supervisor) Clear(ctx context.Context, node client.NodeID) error {
 	_, err := s.clear(ctx, node)
 	return err
+}
+
+// clearAll is clear, repeated as long as remaining processes keep the outputs of the process open: a node may have no
+// process to spare for bpjail, because of them.
+func (s *Supervisor) clearAll(ctx context.Context, node client.NodeID, silent <-chan struct{}) (ended spec.Ended, err error) {
+	for {
+		ended, err = s.clear(ctx, node)
+		if err == nil || ctx.Err() != nil {
+			return ended, err
+		}
+		select {
+		case <-silent:
+			return ended, err
+		default:
+		}
+	}
 }
 
 // clear kills the rest of the process on a node. A node that is down has none, once that is certain:
@@ -327,24 +351,4 @@ func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.
 		s.logs.fail(err)
 	}
 	return ended, err
-}
-
-// ask runs bpjail for an action that executes no program, and returns its output.
-func (s *Supervisor) ask(ctx context.Context, node client.NodeID, sp spec.Spec) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	cmd, err := s.command(node, sp, "bpjail")
-	if err != nil {
-		return nil, err
-	}
-	var out, bad bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &bad
-	if err := cmd.Start(ctx); err != nil {
-		return nil, err
-	}
-	status, err := cmd.Wait()
-	if err == nil && status.ExitCode() != 0 {
-		err = fmt.Errorf("node %d: %w", node, because(bad.String(), errors.New("bpjail was killed")))
-	}
-	return out.Bytes(), err
 }

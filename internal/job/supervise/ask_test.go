@@ -1,0 +1,118 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bproc/internal/client"
+	"bproc/internal/fakemaster"
+	"bproc/internal/job/spec"
+	"bproc/wire"
+)
+
+func TestMain(m *testing.M) { fakemaster.Main(m) }
+
+// withMaster returns a supervisor whose master carries out all requests alike.
+func withMaster(t *testing.T, handle fakemaster.Handler) *Supervisor {
+	t.Helper()
+	s := withoutMaster(t, t.TempDir())
+	s.Client, s.Jailer = &fakemaster.Start(t, handle).Client, "/bpjail"
+	return s
+}
+
+// hangs is a program that says nothing until it is killed. It reports that it has started.
+func hangs(c *fakemaster.Conn, m wire.Message, started chan<- struct{}) {
+	if _, first := m.(*wire.Run); first {
+		c.Started()
+		c.EndOutputs() // with a real master: when it is killed
+		started <- struct{}{}
+		c.Gone()
+	} else {
+		c.Resumed(0)
+	}
+}
+
+// TestAskEnds ends a context while bpjail runs on a node.
+func TestAskEnds(t *testing.T) {
+	started := make(chan struct{}, 1)
+	s := withMaster(t, func(c *fakemaster.Conn, m wire.Message) { hangs(c, m, started) })
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-started
+		cancel(reason)
+	}()
+	if _, err := s.ask(ctx, 0, s.spec(spec.Clear)); !errors.Is(err, reason) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAnswerIsBounded has a node talk without end.
+func TestAnswerIsBounded(t *testing.T) {
+	for what, stream := range map[string]wire.Type{"answer": wire.TypeStdout, "error": wire.TypeStderr} {
+		s := withMaster(t, func(c *fakemaster.Conn, m wire.Message) {
+			if _, first := m.(*wire.Run); !first {
+				c.Resumed(0)
+				return
+			}
+			c.Started()
+			for text := strings.Repeat("x", 32<<10); stream == wire.TypeStdout; {
+				if c.Output(stream, text) != nil {
+					return
+				}
+			}
+			for range 100 {
+				if c.Output(stream, strings.Repeat("x", 32<<10)) != nil {
+					return
+				}
+			}
+			c.End(wire.ExitStatus(1))
+		})
+		_, err := s.ask(t.Context(), 0, s.spec(spec.Files))
+		if err == nil || len(err.Error()) > 2*maxWhy {
+			t.Errorf("%s: got %.200v", what, err)
+		}
+	}
+}
+
+// TestStopBeforeReady checks that a stop ends a start that hangs on its node.
+func TestStopBeforeReady(t *testing.T) {
+	started := make(chan struct{}, 1)
+	s := withMaster(t, func(c *fakemaster.Conn, m wire.Message) { hangs(c, m, started) })
+	files := s.files(t.Context())
+	go func() {
+		<-started
+		time.Sleep(50 * time.Millisecond) // then the start on the node has mostly ended
+		s.giveUp(errStopped)
+	}()
+	e, err := s.execute(t.Context(), files, 0, s.Spec, func(client.PID) { t.Error("it is ready") })
+	if err == nil && (e.ready || e.why != errStopped.Error()) || err != nil && !errors.Is(err, errStopped) {
+		t.Errorf("got %+v, %v", e, err)
+	}
+}
+
+// TestClearAll checks that what is left of a process is ended some time, and does not make the process live forever.
+func TestClearAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := withoutMaster(t, t.TempDir())
+		silent, done := make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := s.clearAll(t.Context(), 0, silent)
+			done <- err
+		}()
+		time.Sleep(5 * clearTries * tryAgain)
+		select {
+		case err := <-done:
+			t.Fatalf("it was given up: %v", err)
+		default:
+		}
+		close(silent)
+		if err := <-done; err == nil {
+			t.Error("nothing was cleared, and no error says so")
+		}
+	})
+}
