@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,7 +83,16 @@ func TestAnswerIsBounded(t *testing.T) {
 // TestStopBeforeReady checks that a stop ends a start that hangs on its node.
 func TestStopBeforeReady(t *testing.T) {
 	started := make(chan struct{}, 1)
-	s := withMaster(t, func(c *fakemaster.Conn, m wire.Message) { hangs(c, m, started) })
+	var launched atomic.Bool
+	s := withMaster(t, func(c *fakemaster.Conn, m wire.Message) {
+		if _, first := m.(*wire.Run); !first || launched.CompareAndSwap(false, true) {
+			hangs(c, m, started)
+			return
+		}
+		c.Started() // it clears what is left
+		_ = c.Output(wire.TypeStdout, "{}")
+		c.End(0)
+	})
 	files := s.files(t.Context())
 	go func() {
 		<-started
