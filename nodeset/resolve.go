@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bproc/internal/onscreen"
 	"bproc/wire"
 )
 
@@ -202,7 +203,7 @@ func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	if state, ok := strings.CutPrefix(rest, "not"); ok && t.isState(state) {
 		return t.where(ids, func(n *wire.Node) bool { return n.State != state }), nil
 	}
-	return nil, fmt.Errorf("node %s: no such node, and no such state", w)
+	return nil, fmt.Errorf("node %s: no such node, and no such state", onscreen.Line(string(w)))
 }
 
 // named returns the nodes with a name or an address.

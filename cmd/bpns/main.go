@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/onscreen"
 	"bproc/procfs/enter"
 )
 
@@ -37,19 +38,19 @@ func main() {
 		switch args[0] {
 		case "-h", "--help":
 			if _, err := fmt.Print(usage); err != nil {
-				fmt.Fprintf(os.Stderr, "bpns: %v\n", err)
+				say(err)
 				os.Exit(exitOwn)
 			}
 			return
 		case "--":
 			args = args[1:]
 		default:
-			fmt.Fprintf(os.Stderr, "bpns: unknown option: %s\n", args[0])
+			say(fmt.Errorf("there is no option %s; --help says how it is used", args[0]))
 			os.Exit(exitOwn)
 		}
 	}
 	err := run(args)
-	fmt.Fprintf(os.Stderr, "bpns: %v\n", err)
+	say(err)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, errExec) && errors.Is(err, unix.ENOENT):
 		os.Exit(exitNotFound)
@@ -102,3 +103,6 @@ func shell() string {
 	}
 	return "/bin/sh"
 }
+
+// say prints a line on standard error.
+func say(err error) { fmt.Fprintf(os.Stderr, "bpns: %s\n", onscreen.Line(err.Error())) }

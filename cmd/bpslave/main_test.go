@@ -20,4 +20,7 @@ func TestUnit(t *testing.T) {
 	if want := fmt.Sprintf("\nRestartPreventExitStatus=%d\n", statusToken); !strings.Contains(unit, want) {
 		t.Errorf("there is no line %q", want)
 	}
+	if want := "\nOOMPolicy=continue\n"; !strings.Contains(unit, want) {
+		t.Errorf("there is no line %q: when a helper is killed for want of memory, all processes of the node would end", want)
+	}
 }

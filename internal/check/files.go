@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // fewDescriptors is a number of open descriptors that a busy daemon reaches: the master needs one
@@ -94,6 +96,9 @@ func view(_ context.Context, s *subject) Result {
 	for line := range strings.Lines(mounts) {
 		about, kind, _ := strings.Cut(line, " - ")
 		if f := strings.Fields(about); len(f) > 4 && f[4] == viewDir && strings.HasPrefix(kind, "fuse.") {
+			if _, err := os.Stat(s.Root.Path(viewDir)); errors.Is(err, unix.ENOTCONN) { // FUSE without a server
+				return warn("the bpprocfs of "+viewDir+" has ended: bpns does not work", "systemctl restart bpprocfs")
+			}
 			return ok("is mounted on %s", viewDir)
 		}
 	}

@@ -61,10 +61,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("node %d%s%s", e.Node, sep, e.reason())
 }
 
-func (e *Error) reason() string {
+func (e *Error) reason() string { return onscreen.Line(e.why()) }
+
+func (e *Error) why() string {
 	switch {
 	case e.Text != "":
-		return onscreen.Line(e.Text)
+		return e.Text
 	case e.Stage == StageNode && e.Errno == unix.ENXIO:
 		return "no such node"
 	case e.Stage == StageNode && e.Errno == unix.EHOSTDOWN:

@@ -23,6 +23,8 @@ func View(at string) error {
 	switch err := unix.Statfs(at, &fs); {
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("view %s: %w", at, ErrNoView)
+	case errors.Is(err, unix.ENOTCONN): // FUSE without a server
+		return fmt.Errorf("view %s: its bpprocfs has ended: 'systemctl restart bpprocfs' or the next one mounts it again", at)
 	case err != nil:
 		return fmt.Errorf("view %s: %w", at, err)
 	}

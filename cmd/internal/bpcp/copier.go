@@ -52,7 +52,7 @@ func (c *Copier) Main(ctx context.Context, args []string) int {
 	cmd.SetArgs(args)
 	cmd.SetErr(c.Stderr)
 	if err := printed.Execute(ctx, cmd, &printed.Output{To: c.Stdout}); err != nil {
-		fmt.Fprintf(c.Stderr, "bpcp: %v\n", err)
+		fmt.Fprintf(c.Stderr, "bpcp: %s\n", onscreen.Line(err.Error()))
 		return codeNothing
 	}
 	return code

@@ -40,6 +40,7 @@ func (o *options) command(run func() error) *cobra.Command {
 	f.BoolVar(&o.agent, agentFlag, false, "take part in a copy that another bpcp has started")
 	_ = f.MarkHidden(agentFlag) // the flag exists
 	cmd.SetFlagErrorFunc(operands.FlagError)
+	cmd.PersistentPreRunE = operands.Given
 	return cmd
 }
 

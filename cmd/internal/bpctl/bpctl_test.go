@@ -121,6 +121,8 @@ func TestEnroll(t *testing.T) {
 		{nil, wire.Enroll{Version: wire.Version, Node: -1, Seconds: 3600, Count: 1}, 0, "TOKEN\n", ""},
 		{[]string{"--node", "3", "--name", "n", "--ttl", "90s"}, wire.Enroll{Version: wire.Version, Node: 3, Name: "n", Seconds: 90, Count: 1}, 0, "TOKEN\n", ""},
 		{[]string{"--node", "13"}, wire.Enroll{Version: wire.Version, Node: 13, Seconds: 3600, Count: 1}, 1, "", "bpctl: only root may enrol nodes\n"},
+		{[]string{"--revoke", ""}, wire.Enroll{}, 1, "", "bpctl: option --revoke: its value is empty\n"},
+		{[]string{"--node", "x"}, wire.Enroll{}, 1, "", "bpctl: option --node: \"x\" is not a whole number in its range\n"},
 		{[]string{"--ttl", "1ms"}, wire.Enroll{}, 1, "", "bpctl: --ttl 1ms: at least one second is needed\n"},
 	}
 	for _, tt := range tests {

@@ -16,6 +16,7 @@ import (
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
 	"bproc/internal/nearest"
+	"bproc/internal/onscreen"
 )
 
 // Control is bpctl with its inputs and outputs.
@@ -52,7 +53,7 @@ func (c *Control) Main(ctx context.Context, args []string) int {
 	}
 	if !errors.Is(err, errReported) {
 		for line := range strings.Lines(err.Error()) { // faults of a configuration have one line each
-			fmt.Fprintf(c.Stderr, "bpctl: %s\n", strings.TrimSuffix(line, "\n"))
+			fmt.Fprintf(c.Stderr, "bpctl: %s\n", onscreen.Line(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	return 1
@@ -119,6 +120,7 @@ func (c *Control) command() *cobra.Command {
 	f.BoolP("help", "h", false, "print this help")
 	cmd.AddCommand(c.drainCommand(), c.undrainCommand(), c.logCommand(), c.reloadCommand(), c.hostsCommand(), c.enrollCommand(), c.revokeCommand(), c.tagCommand(), c.untagCommand(), c.checkCommand())
 	cmd.SetFlagErrorFunc(operands.FlagError)
+	cmd.PersistentPreRunE = operands.Given
 	return cmd
 }
 
@@ -126,6 +128,9 @@ func (c *Control) command() *cobra.Command {
 func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if cmd.Flags().NFlag() > 0 {
+		return fmt.Errorf("operand %q is one too many", args[0])
 	}
 	var names []string
 	for _, sub := range cmd.Commands() {

@@ -15,6 +15,7 @@ import (
 
 	"bproc/cmd/internal/operands"
 	"bproc/internal/hosts"
+	"bproc/internal/onscreen"
 )
 
 // hostsAgain is the delay before another request to a master that does not answer.
@@ -88,7 +89,7 @@ func (c *Control) followHosts(ctx context.Context, file string) error {
 		}
 		if err != nil {
 			if text := err.Error(); text != said {
-				fmt.Fprintf(c.Stderr, "bpctl: %s\n", text)
+				fmt.Fprintf(c.Stderr, "bpctl: %s\n", onscreen.Line(text))
 				said = text
 			}
 			select {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bproc/internal/client"
+	"bproc/internal/onscreen"
 )
 
 // waiting says whether to wait for changes that take a node longer, and how long.
@@ -211,7 +212,7 @@ func (w *wait) late(now map[client.NodeID]*client.Node, limit time.Duration) {
 func (w *wait) report(format string, args ...any) {
 	w.clear()
 	w.failed = true
-	fmt.Fprintf(w.c.Stderr, "bpctl: "+format+"\n", args...)
+	fmt.Fprintf(w.c.Stderr, "bpctl: %s\n", onscreen.Line(fmt.Sprintf(format, args...)))
 }
 
 // show shows the progress on a terminal.

@@ -10,6 +10,7 @@ import (
 
 	"bproc/cmd/internal/operands"
 	"bproc/internal/client"
+	"bproc/internal/onscreen"
 )
 
 // revokeCommand removes nodes from the cluster.
@@ -48,7 +49,7 @@ func (c *Control) each(nodes []client.NodeID, do func(client.NodeID) error) (fai
 		case errors.Is(err, client.ErrNoMaster):
 			return err
 		case err != nil:
-			fmt.Fprintf(c.Stderr, "bpctl: %v\n", err)
+			fmt.Fprintf(c.Stderr, "bpctl: %s\n", onscreen.Line(err.Error()))
 			failed = errReported
 		}
 	}

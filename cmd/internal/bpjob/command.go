@@ -115,6 +115,7 @@ func (c *Command) command() *cobra.Command {
 		cmd.AddCommand(sub)
 	}
 	cmd.SetFlagErrorFunc(operands.FlagError)
+	cmd.PersistentPreRunE = operands.Given
 	return cmd
 }
 

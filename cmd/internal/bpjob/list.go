@@ -88,12 +88,13 @@ func (c *Command) list(asJSON bool) error {
 		return err
 	}
 	all := []listed{}
-	var failed error
+	var failed, faulty error
 	seen := make(map[place.Process]bool)
 	for _, j := range jobs {
 		job, _, err := read(j)
 		if err != nil {
 			c.say("%v", err)
+			faulty = errReported
 			continue
 		}
 		for _, f := range job.Processes {
@@ -116,7 +117,10 @@ func (c *Command) list(asJSON bool) error {
 			all = append(all, tell(p, r))
 		}
 	}
-	return errors.Join(c.print(all, asJSON), failed)
+	if err := errors.Join(c.print(all, asJSON), failed); err != nil {
+		return err
+	}
+	return faulty
 }
 
 func (c *Command) print(all []listed, asJSON bool) error {

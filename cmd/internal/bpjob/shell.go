@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -18,6 +17,7 @@ import (
 	"bproc/internal/job/life"
 	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
+	"time"
 )
 
 // running returns the record of a running process.
@@ -77,8 +77,8 @@ func (c *Command) traceCommand() *cobra.Command {
 	return cmd
 }
 
-// trace runs strace(1) on the node, until SIGINT or SIGTERM.
-func (c *Command) trace(_ context.Context, s selection) error {
+// trace runs strace(1) on the node, until SIGINT or SIGTERM, or until nobody reads its output.
+func (c *Command) trace(ctx context.Context, s selection) error {
 	p, err := at(s)
 	if err != nil {
 		return err
@@ -87,14 +87,56 @@ func (c *Command) trace(_ context.Context, s selection) error {
 	if err != nil {
 		return err
 	}
-	exe, err := os.Executable()
-	if err != nil {
+	cmd := new(client.Client).Command(r.Node, "strace", "-s", "100", "-f", "-y", "-yy", "-p", r.PID.String())
+	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.HangUp = c.Stdout, c.Stderr, "/", true
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGPIPE) // its reader may have enough
+	defer signal.Stop(signals)
+	if err := cmd.Start(ctx); err != nil {
 		return err
 	}
-	cmd := exec.Command(filepath.Join(filepath.Dir(exe), "bpsh"), "-n", r.Node.String(),
-		"strace", "-s", "100", "-f", "-y", "-yy", "-p", r.PID.String())
-	cmd.Stdout, cmd.Stderr, cmd.Dir = c.Stdout, c.Stderr, "/"
-	return c.until(cmd)
+	said := make(chan error, 1)
+	go func() { said <- cmd.WaitOutput() }()
+	asked := false
+	select {
+	case err = <-said:
+		asked = err != nil
+	case <-signals:
+		asked = true
+	}
+	return c.leave(cmd, asked)
+}
+
+// traceDelay is how long a strace that is asked to end has for that. One that lets go of a process in
+// vfork(2) may wait for it forever, and the process for strace.
+const traceDelay = 2 * time.Second
+
+// leave waits for the end of a strace, and makes sure of it if it is asked to end.
+func (c *Command) leave(cmd *client.Cmd, asked bool) error {
+	type end struct {
+		status client.Status
+		err    error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		status, err := cmd.Wait()
+		ended <- end{status, err}
+	}()
+	if asked {
+		_ = cmd.Signal(unix.SIGTERM) // it may have ended
+		select {
+		case <-ended:
+		case <-time.After(traceDelay):
+			_ = cmd.Signal(unix.SIGKILL)
+			<-ended
+		}
+		return nil
+	}
+	e := <-ended
+	if e.err == nil && e.status.ExitCode() != 0 {
+		return errReported // strace has printed the reason
+	}
+	return e.err
 }
 
 // until runs a command to its end, or until a signal asks this program to end.

@@ -69,6 +69,12 @@ func (o *options) parse(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return flags.Explain(err)
 	}
+	if err := flags.Given(f); err != nil {
+		return err
+	}
+	if f.Changed("tasks-per-node") && o.perNode == 0 {
+		return fmt.Errorf("--tasks-per-node 0: a node has 1 to %d", maxTasks)
+	}
 	return o.operands(f.Args())
 }
 

@@ -14,6 +14,7 @@ import (
 	"bproc/cmd/internal/terminal"
 	"bproc/internal/client"
 	"bproc/internal/inherited"
+	"bproc/internal/onscreen"
 )
 
 // Shell is bpsh with its inputs and outputs.
@@ -105,7 +106,7 @@ func (sh *Shell) Nodes(ctx context.Context, spec string) ([]client.NodeID, error
 
 // Say prints a message, once.
 func (sh *Shell) Say(err error) {
-	line := fmt.Sprintf("%s: %v\n", cmp.Or(sh.Name, "bpsh"), err)
+	line := fmt.Sprintf("%s: %s\n", cmp.Or(sh.Name, "bpsh"), onscreen.Text(err.Error()))
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.said[line] {

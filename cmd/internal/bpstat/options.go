@@ -84,6 +84,7 @@ func (o *options) command(run func() error) *cobra.Command {
 	f.Lookup("Version").Hidden = true
 	f.BoolP("help", "h", false, "print this help")
 	cmd.SetFlagErrorFunc(operands.FlagError)
+	cmd.PersistentPreRunE = operands.Given
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 	"bproc/cmd/internal/printed"
 	"bproc/cmd/internal/release"
 	"bproc/internal/client"
+	"bproc/internal/onscreen"
 )
 
 // Stat is bpstat with its inputs and outputs.
@@ -40,7 +41,7 @@ func (s *Stat) Main(ctx context.Context, args []string) int {
 	cmd.SetArgs(args)
 	cmd.SetErr(s.Stderr)
 	if err := printed.Execute(ctx, cmd, &printed.Output{To: s.Stdout}); err != nil {
-		fmt.Fprintf(s.Stderr, "bpstat: %v\n", err)
+		fmt.Fprintf(s.Stderr, "bpstat: %s\n", onscreen.Line(err.Error()))
 		return 1
 	}
 	return 0

@@ -1,6 +1,7 @@
 package bpstat
 
 import (
+	"bproc/internal/onscreen"
 	"bytes"
 	"context"
 	"fmt"
@@ -37,7 +38,7 @@ func (s *Stat) update(ctx context.Context, o *options) error {
 		case err != nil:
 			next, pause = 0, retryTime
 			if !trouble {
-				fmt.Fprintf(s.Stderr, "bpstat: %v\n", err)
+				fmt.Fprintf(s.Stderr, "bpstat: %s\n", onscreen.Line(err.Error()))
 			}
 			trouble = true
 		case first || trouble || text != shown:

@@ -29,6 +29,17 @@ func Explain(err error) error {
 	}
 }
 
+// Given returns an error if an option was given with nothing as its value: in a script, that is a variable
+// that is not set.
+func Given(set *pflag.FlagSet) (err error) {
+	set.Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = fmt.Errorf("option %s: its value is empty", names(f))
+		}
+	})
+	return err
+}
+
 // dashed returns an option as it is typed. Of several letters, the first is the wrong one.
 func dashed(name string, letter bool) string {
 	if letter {
@@ -49,7 +60,7 @@ func names(f *pflag.Flag) string {
 func wrong(e *pflag.InvalidValueError) string {
 	wanted := ""
 	switch f := e.GetFlag(); f.Value.Type() {
-	case "int":
+	case "int", "int32":
 		wanted = "a whole number in its range"
 	case "bool":
 		wanted = "true or false"

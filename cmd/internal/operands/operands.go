@@ -43,5 +43,8 @@ func Exclusive(c *cobra.Command, names ...string) error {
 	return nil
 }
 
+// Given is for cobra's PersistentPreRunE: an option with nothing as its value is an error.
+func Given(c *cobra.Command, _ []string) error { return flags.Given(c.Flags()) }
+
 // FlagError is for cobra's SetFlagErrorFunc: it explains errors in terms of the command line.
 func FlagError(_ *cobra.Command, err error) error { return flags.Explain(err) }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNone is the error if the service does not run.
-var ErrNone = errors.New("the service for jobs of ordinary users (bproc-jobs) does not run")
+var ErrNone = errors.New("the service for jobs of ordinary users (bproc-jobs) does not run: root starts it with 'systemctl enable --now bproc-jobs' or 'bpjob serve'")
 
 // Ask makes the service execute a command with the given standard descriptors, and forwards signals
 // to it. It returns the exit code of the command.

@@ -24,7 +24,13 @@ func Root() (string, error) {
 	if !filepath.IsAbs(root) {
 		return "", fmt.Errorf("%s=%s must be an absolute path", RootVariable, root)
 	}
-	return filepath.Clean(root), nil
+	root = filepath.Clean(root)
+	for _, hidden := range []string{"/tmp", "/var/tmp"} {
+		if root == hidden || strings.HasPrefix(root, hidden+"/") {
+			return "", fmt.Errorf("%s=%s: a job has a %s of its own, and would not see its files there", RootVariable, root, hidden)
+		}
+	}
+	return root, nil
 }
 
 // jobFile is the path of the job file in the directory of its job.

@@ -2,7 +2,9 @@ package supervise
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -65,6 +67,16 @@ func TestAsUser(t *testing.T) {
 
 // TestDown checks which answers of the master say that nothing is left on a node, and which that it
 // is not certain yet.
+// TestOwnSession checks that a program of a job's user has no terminal of root's.
+func TestOwnSession(t *testing.T) {
+	s := withoutMaster(t, t.TempDir())
+	s.Spec.UID, s.Spec.GID = uint32(os.Getuid()), uint32(os.Getgid())
+	out, err := s.asUser(exec.Command("sh", "-c", "ps -o sid= -p $$; echo $$")).Output()
+	if f := strings.Fields(string(out)); err != nil || len(f) != 2 || f[0] != f[1] {
+		t.Errorf("its session and number are %q, %v", out, err)
+	}
+}
+
 func TestDown(t *testing.T) {
 	for _, c := range []struct {
 		err             error
