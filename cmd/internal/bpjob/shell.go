@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -17,7 +18,6 @@ import (
 	"bproc/internal/job/life"
 	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
-	"time"
 )
 
 // running returns the record of a running process.

@@ -1,12 +1,13 @@
 package bpstat
 
 import (
-	"bproc/internal/onscreen"
 	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"time"
+
+	"bproc/internal/onscreen"
 )
 
 // Pauses of -U: between two polls of values whose changes the master does not report, after each

@@ -51,7 +51,7 @@ func (s *Supervisor) ask(ctx context.Context, node client.NodeID, sp spec.Spec) 
 	_ = cmd.Signal(unix.SIGKILL) // it may have ended
 	cmd.Leave()
 	select {
-	case <-ended:
+	case <-ended: //nolint:errcheck // it was ended
 	case <-time.After(endDelay):
 	}
 	return nil, context.Cause(ctx)
