@@ -93,8 +93,9 @@ func (o *order) launchedLocked(c *rights.Conn, number uint64, m *wire.InitLaunch
 }
 
 // status reports the status of a process, to the next daemon if there is none. The end of a
-// launched process is kept. It returns false after close.
-func (o *order) status(s status) bool {
+// launched process is kept. It returns false after close, and calls reported before another daemon can
+// come, which would else be told to expect the status.
+func (o *order) status(s status, reported func()) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := &wire.InitStatus{PID: s.pid, Status: uint32(s.is)}
@@ -111,6 +112,7 @@ func (o *order) status(s status) bool {
 			o.kept.keep(s.pid, m)
 		}
 		if o.replyLocked(o.conn, 0, m) {
+			reported()
 			return true
 		}
 		if keeps { // the next daemon is told of it here

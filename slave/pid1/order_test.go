@@ -64,3 +64,24 @@ func TestDaemonThatCannotBeToldIsReadToItsEnd(t *testing.T) {
 		t.Errorf("then: got %v, want %v", err, io.EOF)
 	}
 }
+
+// TestReportedIsNotExpected checks that no daemon can come between the report of a status and its removal from the queue:
+// one that came would be told of a process that has ended, the former may have had the end forgotten, and no status followed.
+func TestReportedIsNotExpected(t *testing.T) {
+	var o order
+	o.init()
+	init, daemon := connections(t)
+	if err := o.enter(init, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	called := false
+	told := o.status(status{pid: 70001, waited: waited{is: failure}, launched: true}, func() {
+		if called = true; o.mu.TryLock() {
+			t.Error("another daemon can come before the status is dropped")
+			o.mu.Unlock()
+		}
+	})
+	if m, _, _, err := daemon.Read(); !told || !called || err != nil || m.Type() != wire.TypeInitStatus {
+		t.Errorf("told %t, called %t, got %v, %v", told, called, m, err)
+	}
+}

@@ -108,9 +108,8 @@ func (in *Init) tell(ctx context.Context) error {
 			}
 			continue
 		}
-		if !in.order.status(next) {
+		if !in.order.status(next, in.statuses.drop) {
 			return nil
 		}
-		in.statuses.drop()
 	}
 }
