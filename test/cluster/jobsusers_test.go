@@ -54,7 +54,7 @@ func TestJobUsers(t *testing.T) {
 	t.Parallel()
 	j := startJobs(t, 2)
 	j.own("alone", process("alone", "true"))
-	j.tells("the service for jobs of ordinary users (bproc-jobs) does not run", "start", "-N", "0", "alone")
+	j.tells("the service for jobs of ordinary users (bproc-jobs) does not run: root starts it with 'systemctl enable --now bproc-jobs' or 'bpjob serve'", "start", "-N", "0", "alone")
 	j.serve()
 	j.suite(jobUsers)
 }
@@ -140,7 +140,7 @@ var jobUsers = []jobCase{
 		}
 		j.own(n, process(n, "true"))
 		j.tells("process "+n+": only root can start what has unsafe.unrestricted_volumes", "run", "-N", "0", "-v", "/root", n)
-		if res, err := j.Front.Exec(j.t.Context(), cluster.Alice, "env", "BPJOB_ROOT=/tmp/mine", "bpjob", "start", n); err != nil || res.Stderr != "bpjob: jobs of ordinary users are below "+jobRoot+", not below /tmp/mine\n" {
+		if res, err := j.Front.Exec(j.t.Context(), cluster.Alice, "env", "BPJOB_ROOT=/opt/mine", "bpjob", "start", n); err != nil || res.Stderr != "bpjob: jobs of ordinary users are below "+jobRoot+", not below /opt/mine\n" {
 			j.t.Errorf("got %+v, %v", res, err)
 		}
 	}},

@@ -88,13 +88,12 @@ func (c *Command) list(asJSON bool) error {
 		return err
 	}
 	all := []listed{}
-	var failed, faulty error
+	var failed error
 	seen := make(map[place.Process]bool)
 	for _, j := range jobs {
 		job, _, err := read(j)
 		if err != nil {
 			c.say("%v", err)
-			faulty = errReported
 			continue
 		}
 		for _, f := range job.Processes {
@@ -117,10 +116,7 @@ func (c *Command) list(asJSON bool) error {
 			all = append(all, tell(p, r))
 		}
 	}
-	if err := errors.Join(c.print(all, asJSON), failed); err != nil {
-		return err
-	}
-	return faulty
+	return errors.Join(c.print(all, asJSON), failed)
 }
 
 func (c *Command) print(all []listed, asJSON bool) error {

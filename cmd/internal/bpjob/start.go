@@ -123,7 +123,11 @@ func (c *Command) startSupervisor(ch *chosen) error {
 		return err
 	}
 	defer from.Close()
-	cmd := exec.Command(exe, "supervise", "-p", ch.place.Process, "-N", ch.wanted, ch.place.Name)
+	args := []string{"supervise", "-p", ch.place.Process, ch.place.Name}
+	if ch.wanted != "" {
+		args = append(args, "-N", ch.wanted)
+	}
+	cmd := exec.Command(exe, args...)
 	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{reportFD - 3: to, lockFD - 3: lock.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
