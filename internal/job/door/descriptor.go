@@ -21,7 +21,9 @@ var settings = map[int64]string{
 // names are those of the descriptors of a request.
 var names = [descriptors]string{"standard input", "standard output", "standard error"}
 
-// check returns an error if a command of root's is not to have the descriptors of a user.
+// check returns an error if a command of root's is not to have the descriptors of a user. A socket for messages would
+// bear each message with root's name (SO_PASSCRED of unix(7)), and what root writes to a file does not take its
+// set-user-ID bit away, as it would if the user did (write(2)).
 func check(files []*os.File) error {
 	if len(files) != descriptors {
 		return errors.New("request: standard input, output and error must come with it")
@@ -33,6 +35,21 @@ func check(files []*os.File) error {
 		}
 		if where, is := settings[int64(fs.Type)]; is {
 			return fmt.Errorf("%s is a file of the kernel (%s), which root would read or write for you: pipe it through cat", names[i], where)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+			return fmt.Errorf("%s: %w", names[i], os.NewSyscallError("fstat", err))
+		}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFREG:
+			if st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
+				return fmt.Errorf("%s is a set-user-ID or set-group-ID file, which root would change for you: pipe it through cat", names[i])
+			}
+		case unix.S_IFSOCK:
+			kind, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_TYPE)
+			if err != nil || kind != unix.SOCK_STREAM {
+				return fmt.Errorf("%s is a socket for messages, which root would send for you: pipe it through cat", names[i])
+			}
 		}
 	}
 	return nil
