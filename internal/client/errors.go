@@ -61,7 +61,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("node %d%s%s", e.Node, sep, e.reason())
 }
 
-func (e *Error) reason() string { return onscreen.Line(e.why()) }
+func (e *Error) reason() string { return onscreen.Text(e.why()) }
 
 func (e *Error) why() string {
 	switch {
