@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,8 +46,12 @@ func newFixture(t *testing.T, script string) *fixture {
 	return f
 }
 
+// write replaces the script, while no other test starts a program: that would inherit the open file, and until
+// it executes the script would be busy (execve(2), ETXTBSY).
 func (f *fixture) write(script string) {
 	f.t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(f.cfg.Script, []byte(script), 0o755); err != nil {
 		f.t.Fatal(err)
 	}
