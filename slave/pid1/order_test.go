@@ -65,8 +65,8 @@ func TestDaemonThatCannotBeToldIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestReportedIsNotExpected checks that no daemon can come between the report of a status and its removal from the queue:
-// one that came would be told of a process that has ended, the former may have had the end forgotten, and no status followed.
+// TestReportedIsNotExpected checks that no daemon can come between the report of a status and its removal from
+// the queue. It would be told to expect the end of a process, which may be forgotten by then.
 func TestReportedIsNotExpected(t *testing.T) {
 	var o order
 	o.init()

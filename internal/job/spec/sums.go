@@ -150,7 +150,7 @@ func sum(ctx context.Context, path string, info fs.FileInfo) (string, error) {
 			return "", err
 		}
 	}
-	// Who copies may not give a file its owner, and then it has no set-ID bits: attributes know that.
+	// Set-ID bits are not in the sum: a copy whose owner could not be set has none, which only the attributes allow for.
 	return (info.Mode() &^ (fs.ModeSetuid | fs.ModeSetgid)).String() + " " + hex.EncodeToString(h.Sum(nil)), nil
 }
 
