@@ -289,7 +289,8 @@ func (c *Core) started(p *proc) {
 }
 
 // abandon ends the ghost of a process that could not be started, with the status of a shell: 127
-// for a command that does not exist, 126 for one that cannot be executed, 255 for everything else.
+// for a command that does not exist, 126 for one that cannot be executed, 255 for everything else. The
+// client of a former master's launch is told that when it comes back.
 func (c *Core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
 	l := p.launch
 	p.launch = nil
@@ -303,6 +304,9 @@ func (c *Core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
 	c.end(p, wire.ExitStatus(code))
 	if l != nil {
 		c.fail(l, stage, errno)
+	} else {
+		c.awaitClient(p)
+		c.report(p)
 	}
 }
 

@@ -580,7 +580,7 @@ func (s *script) clientAway(args []string) {
 func (s *script) attaches(args []string) {
 	l := s.launches[s.pid(args[0])]
 	s.clients++
-	l.Client = s.clients
+	l.Client, l.PID = s.clients, s.pid(args[0])
 	s.launches[l.PID] = l
 	s.step(ClientAttached{Client: l.Client, Parent: l.Who.PID, PID: l.PID, Launch: s.birth(args[0], s.text(args, "launch")), Report: true})
 }

@@ -168,16 +168,14 @@ func (c *Core) sessionUp(s *session) error {
 
 // lose ends a process that is certainly dead. How it ended is not known.
 func (c *Core) lose(p *proc) {
-	switch p.state {
-	case adopting: // its ghost is not adopted yet, and its node was not asked for it
-		return
-	case spawning:
+	switch {
+	case p.state == adopting: // its ghost is not adopted yet, and its node was not asked for it
+	case p.state == spawning && p.launch != nil:
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
-	case forking, running:
+	case p.state != ending: // one of a former master's launch may have run
 		p.lost = true
 		c.end(p, wire.SignalStatus(int(unix.SIGKILL)))
 		c.report(p)
-	case ending:
 	}
 }
 

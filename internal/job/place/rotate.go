@@ -14,9 +14,9 @@ type Rotation struct {
 }
 
 // Log is an open log, to which lines are appended. A new file begins between two lines, before the
-// current one exceeds MaxSize bytes. A longer line has a file of its own, and a line of twice that
-// length is cut. If a new file cannot be begun, writing to the current one goes on. Only one
-// goroutine may write.
+// current one exceeds MaxSize bytes. Only the rest of a line whose first part was written before may
+// exceed them. A longer line has a file of its own, and a line of twice that length is cut. If a new
+// file cannot be begun, writing to the current one goes on. Only one goroutine may write.
 type Log struct {
 	Rotation
 	path     string
