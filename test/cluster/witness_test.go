@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // witness is a process of Bob's on the honest node 0, which other activity must not affect, and the
@@ -31,7 +32,8 @@ func newWitness(t *testing.T, c *cluster.Cluster) *witness {
 	startView(t, c)
 	workIn(t, c, 0)
 	w := &witness{t: t, c: c}
-	w.r = startRemote(t, c, cluster.Bob, 0, "sh", "-c", "trap 'echo got it' USR1; echo ready; while :; do sleep 0.05; done")
+	pause := limit.Scaled(50 * time.Millisecond).Seconds() // its births leave time for others
+	w.r = startRemote(t, c, cluster.Bob, 0, "sh", "-c", fmt.Sprintf("trap 'echo got it' USR1; echo ready; while :; do sleep %g; done", pause))
 	w.before = footprint{}
 	for range 3 { // the memory that the Go runtime keeps varies without other activity
 		w.fine()
