@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +26,10 @@ func imageOf(t testing.TB) string {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := Install(path); err != nil {
+	syscall.ForkLock.RLock() // a child of another test would inherit the open image, and keep it busy (execve(2), ETXTBSY)
+	err := Install(path)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

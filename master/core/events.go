@@ -53,6 +53,9 @@ func (c *Core) event(s *session, e *wire.Event) {
 		c.forked(s, e)
 		return
 	}
+	if c.ofStranger(s, e) {
+		return
+	}
 	p := c.procs[e.PID]
 	// A node has not been asked yet for a process that is adopting. An event of another birth is
 	// about a process whose number has passed on.
@@ -195,7 +198,7 @@ func (l *labourDone) do(c *Core) {
 // or the parent is not.
 func (c *Core) maker(s *session, e *wire.Event) *proc {
 	own := func(pid wire.PID) *proc {
-		if p := c.procs[pid]; p != nil && p.sess == s {
+		if p := c.procs[pid]; p != nil && p.sess == s && !s.hasStranger(pid) {
 			return p
 		}
 		return nil

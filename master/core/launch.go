@@ -227,6 +227,8 @@ func (c *Core) spawn(p *proc) {
 		c.abandon(p, wire.StageNode, unix.EHOSTDOWN)
 	case p.sess.awaitsNumbers():
 		c.delayed = append(c.delayed, &respawn{p, p.sess})
+	case p.sess.hasStranger(p.pid):
+		p.sess.strangers[p.pid] = &respawn{p, p.sess}
 	default:
 		o := Spawn{Client: p.launch.Client, Session: p.sess.id, PID: p.pid}
 		if a := p.allotment; a != nil {

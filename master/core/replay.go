@@ -18,24 +18,30 @@ type retold struct {
 	short   []bool         // of births: the process ends before it makes another process, or another joins its group
 	passing []bool         // of changes of group: the process changes its group again before a birth or a join needs this change
 	born    map[uint64]int // indexes of the births
+	makers  []uint64       // of births: the birth of the maker, if its end is reported again; its number may have passed on
 }
 
 func retell(events []wire.Event) *retold {
-	r := &retold{events: events, short: make([]bool, len(events)), passing: make([]bool, len(events)), born: make(map[uint64]int)}
-	ends := make(map[wire.PID]bool) // the next event of the number that concerns others is its end
-	moves := make(map[wire.PID]int) // index of the next change of a process's group, if no birth by it comes before
-	joins := make(map[wire.PID]int) // index of the next join of a group
+	r := &retold{events: events, short: make([]bool, len(events)), passing: make([]bool, len(events)), born: make(map[uint64]int), makers: make([]uint64, len(events))}
+	births := make(map[wire.PID]uint64) // of the process that the next end of a number is told of
+	ends := make(map[wire.PID]bool)     // the next event of the number that concerns others is its end
+	moves := make(map[wire.PID]int)     // index of the next change of a process's group, if no birth by it comes before
+	joins := make(map[wire.PID]int)     // index of the next join of a group
 	for i := len(events) - 1; i >= 0; i-- {
 		e := &events[i]
 		switch e.Kind {
 		case wire.EventForked:
 			maker := cmp.Or(e.Maker, e.Parent)
 			r.short[i], r.born[e.Birth] = ends[e.PID], i
+			r.makers[i] = births[maker]
 			ends[maker] = false
 			delete(moves, maker)
 			delete(moves, e.PID)
+			delete(births, e.PID)
+		case wire.EventSpawned:
+			delete(births, e.PID)
 		case wire.EventExited:
-			ends[e.PID] = true
+			ends[e.PID], births[e.PID] = true, e.Birth
 			delete(moves, e.PID)
 		case wire.EventGrouped:
 			next, again := moves[e.PID]
@@ -122,7 +128,7 @@ func (c *Core) forkedAgain(s *session, r *retold, i int, alive map[wire.PID]uint
 	if p := c.procs[e.PID]; p != nil && p.node == s.node && c.ownAgain(s, p, r, i, by) {
 		return
 	}
-	maker, made := c.procs[by], alive[by]
+	maker, made := c.procs[by], cmp.Or(r.makers[i], alive[by])
 	switch {
 	case r.passedOn(c.orphans[e.PID], i): // it has ended, and its number has passed on
 	case c.claim(s, e.PID, e.Birth):
@@ -185,7 +191,7 @@ func (c *Core) replay(n *node, s *session) (unasked []*proc) {
 		p := c.procs[pid]
 		if p == nil || p.node != n.ID || p.state == ending || p.state == adopting || !has(p) {
 			c.log.Warn("node has a process without a ghost; it is killed", "node", n.ID, "pid", pid)
-			c.killUnknown(s, pid)
+			c.killStranger(s, pid)
 			continue
 		}
 		c.goesOn(s, p)

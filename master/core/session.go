@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -40,6 +41,10 @@ type session struct {
 	exits   int               // of these, calls that wait for the end of a process
 	argvs   int               // bytes of command lines that the keeper has yet to give to ghosts
 	shares  map[uint32]uint64 // shares of users' budgets, as the slave knows them
+
+	// Numbers of the front end that processes without a ghost still have, which were killed, and what
+	// waits for their ends; nil: nothing.
+	strangers map[wire.PID]task
 
 	emptying bool      // its node must lose all processes; then the session ends
 	shutBy   time.Time // the node is set down: the session is closed when the node is empty, or at this time; zero: it is not
@@ -99,6 +104,35 @@ func (c *Core) killUnknown(s *session, pid wire.PID) {
 	c.signalNode(s, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
 }
 
+// killStranger is killUnknown for a process that the node has come with, or says so. The front end may
+// give its number to a command for the same node at any time: the command waits for the end.
+func (c *Core) killStranger(s *session, pid wire.PID) {
+	p, o := c.procs[pid], c.orphans[pid]
+	others := p != nil && p.node != s.node || o != nil && nodeOf(o.Adopted.Owner) != s.node
+	if pid < pidmap.Node && !others {
+		s.strangers[pid] = nil
+	}
+	c.killUnknown(s, pid)
+}
+
+// hasStranger reports whether a process without a ghost still has a number on the node.
+func (s *session) hasStranger(pid wire.PID) bool {
+	_, has := s.strangers[pid]
+	return has
+}
+
+// ofStranger handles an event of a process without a ghost, and reports whether it is one. With the
+// end the command that has waited for it is started.
+func (c *Core) ofStranger(s *session, e *wire.Event) bool {
+	t, is := s.strangers[e.PID]
+	if is && (e.Kind == wire.EventExited || e.Kind == wire.EventSpawned && e.Errno != 0) {
+		if delete(s.strangers, e.PID); t != nil {
+			t.do(c)
+		}
+	}
+	return is
+}
+
 // close has the link of a session closed.
 func (c *Core) close(s *session, cause error) { c.emit(CloseSession{s.id, cause}) }
 
@@ -143,7 +177,7 @@ func (c *Core) sessionUp(s *session) error {
 		p.signals.renew() // before any event is told again
 	}
 	c.claimNumbers(s)
-	s.shares = map[uint32]uint64{}
+	s.shares, s.strangers = map[uint32]uint64{}, map[wire.PID]task{}
 	unasked := c.replay(n, s)
 	c.unclaimed(n)
 	for _, b := range c.budgetsInOrder() {

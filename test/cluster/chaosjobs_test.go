@@ -232,14 +232,14 @@ func (j *jobs) whole(r *ruledJob, runs map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	cut := 0
+	var cut []string
 	for run, end := range runs {
 		if end && !ended[run] {
-			cut++
+			cut = append(cut, fmt.Sprintf("%s after line %d", run, next[run]))
 		}
 	}
-	if lost := strings.Count(string(events), "node down"); cut > lost {
-		return fmt.Errorf("the logs of %d runs that have ended are cut off, and %d were lost with their node", cut, lost)
+	if lost := strings.Count(string(events), "node down"); len(cut) > lost {
+		return fmt.Errorf("the logs of runs that have ended are cut off, and %d were lost with their node: %q; events:\n%s", lost, cut, events)
 	}
 	return nil
 }

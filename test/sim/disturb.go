@@ -9,7 +9,7 @@ import (
 // disturb causes a fault.
 func (s *Sim) disturb() {
 	n := pick(s.rng, s.nodes)
-	switch s.rng.IntN(14) {
+	switch s.rng.IntN(15) {
 	case 12:
 		n.misbehaves()
 	case 13:
@@ -42,6 +42,10 @@ func (s *Sim) disturb() {
 			n.cut()
 			s.pass(lease + 2*time.Second)
 			s.pass(core.LeaseMargin)
+		}
+	case 14:
+		if s.chance(4) {
+			s.rebootFrontEnd()
 		}
 	}
 }

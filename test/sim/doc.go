@@ -3,8 +3,9 @@
 // process tree, the keeper and the ghosts, clients, kernels and inits of nodes with their processes
 // and journals, links, and time. One seed decides what happens next: births, nested launches, ends,
 // signals, stops, changes of groups, users and names, calls, actions of administrators (states,
-// rights, labels, revocation, joins), full budgets and control groups, lost and slow messages, cuts, the death and
-// return of the master, of the keeper, of slaves and of whole nodes, and leases that run out.
+// rights, labels, revocation, joins), full budgets and control groups, lost and slow messages, nodes that
+// claim what is not theirs, cuts, the death and return of the master, of the keeper, of slaves, of whole
+// nodes and of the front end, and leases that run out.
 //
 // After every step the state is checked from outside (invariants.go). At the end, without further
 // faults, everything must come to rest with nothing left.

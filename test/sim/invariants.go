@@ -27,6 +27,9 @@ func (s *Sim) check() {
 	owners := map[wire.PID]wire.NodeID{}
 	for _, n := range s.nodes {
 		for _, pid := range slices.Sorted(maps.Keys(n.procs)) {
+			if n.procs[pid].birth <= s.bootedAt {
+				continue // the present front end is yet to see it, and to kill it
+			}
 			if other, two := owners[pid]; two {
 				s.fail("process %d is on nodes %d and %d", pid, other, n.id)
 			}

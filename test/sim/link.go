@@ -129,8 +129,12 @@ func (l *link) isUp() {
 	l.known = true
 	n, again := l.node, l.events[:l.inventory.Again]
 	n.sim.note("node %d is up", n.id)
+	inventory := l.inventory
+	if !n.sim.quiet && !n.sim.peaceful && n.sim.chance(20) {
+		inventory = n.claimsOthers(inventory)
+	}
 	n.sim.step(core.NodeUp{
-		Session: l.id, Peer: core.Peer{Key: n.key(), BootID: n.bootID()}, Certificate: n.certificate, Inventory: l.inventory, Again: append([]wire.Event(nil), again...),
+		Session: l.id, Peer: core.Peer{Key: n.key(), BootID: n.bootID()}, Certificate: n.certificate, Inventory: inventory, Again: append([]wire.Event(nil), again...),
 	})
 }
 

@@ -49,6 +49,7 @@ type Sim struct {
 	sessions core.Session
 	conns    core.Client
 	births   uint64
+	bootedAt uint64              // births before the last boot of the front end
 	exits    map[uint64]wire.PID // questions for the end of a process
 	parents  map[uint64]core.ParentAfter
 	peaceful bool   // nothing ever fails
