@@ -238,7 +238,10 @@ func (j *jobs) whole(r *ruledJob, runs map[string]bool) error {
 			cut = append(cut, fmt.Sprintf("%s after line %d", run, next[run]))
 		}
 	}
-	if lost := strings.Count(string(events), "node down"); len(cut) > lost {
+	lost := strings.Count(string(events), "node down")
+	// A node may also be lost before it is known that it has started the process.
+	lost += strings.Count(string(events), "it has nothing more of process") + strings.Count(string(events), " is down")
+	if len(cut) > lost {
 		return fmt.Errorf("the logs of runs that have ended are cut off, and %d were lost with their node: %q; events:\n%s", lost, cut, events)
 	}
 	return nil
