@@ -152,7 +152,8 @@ var jobRaces = []jobCase{
 		j.equal("log", j.log(n, "stdout"), "begin\n")
 	}},
 	{"a start of the service behind a stop", func(j *jobs, n string) {
-		j.start(n, "trap 'while ! test -e $TMPDIR/go; do sleep 0.05; done; exit' TERM; while :; do sleep 0.05; done")
+		j.start(n, "trap 'while ! test -e $TMPDIR/go; do sleep 0.05; done; exit' TERM; echo ready; while :; do sleep 0.05; done")
+		j.awaitLog(n, "stdout", "ready\n")
 		since := time.Now().Format(time.RFC3339Nano)
 		var both sync.WaitGroup
 		both.Go(func() { j.run("stop", n) })
