@@ -48,7 +48,7 @@ var jobSignals = []jobCase{
 		j.run("stop", n)
 	}},
 	{"TERM reaches all of a process", func(j *jobs, n string) {
-		j.start(n, "sh -c 'trap \"echo child; exit\" TERM; echo ready; while :; do sleep 0.05; done' & trap 'wait; echo parent; exit 0' TERM; wait")
+		j.start(n, "trap 'wait; echo parent; exit 0' TERM; sh -c 'trap \"echo child; exit\" TERM; echo ready; while :; do sleep 0.05; done' & wait")
 		j.awaitLog(n, "stdout", "ready\n")
 		j.run("stop", n)
 		j.equal("log", j.log(n, "stdout"), "ready\nchild\nparent\n")
