@@ -28,6 +28,7 @@ func TestAdoptKilled(t *testing.T) {
 	if err := unix.Kill(int(pid), unix.SIGSTOP); err != nil { // so that it does not stop for its tracer at once
 		t.Fatal(err)
 	}
+	eventually(t, "its stop", func() bool { return statField(t, pid, 0) == "T" }) // its keeper would be told of the signal otherwise
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
