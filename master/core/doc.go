@@ -11,7 +11,8 @@
 // The tables, each in a file of its own:
 //
 //	nodes.go       nodes: join.go, admin.go, revoke.go, leave.go, trust.go, homes.go, renew.go
-//	session.go     sessions with nodes; replay.go: what a node tells again when one begins
+//	session.go     sessions with nodes; replay.go: what a node tells again when one begins;
+//	               strangers.go: processes that it comes with and that have no ghost
 //	process.go     processes: launch.go, events.go, signals.go, stops.go, reattach.go (clients that are away)
 //	orphans.go     ghosts of a former master that no node has claimed
 //	keeper.go      requests to the keeper; keeperback.go: the next keeper

@@ -52,6 +52,9 @@ func (c *Core) String() string {
 		fmt.Fprintf(&b, "node %d %s, %d processes", n.ID, n.shown(), n.procs)
 		if s := n.sess; s != nil {
 			fmt.Fprintf(&b, ", session %d: event %d, placed %d, certain %d, %d calls", s.id, s.last, s.placed, s.acks.certain(), s.calling)
+			if len(s.strangers) > 0 {
+				fmt.Fprintf(&b, ", %d strangers", len(s.strangers))
+			}
 		}
 		b.WriteByte('\n')
 	}

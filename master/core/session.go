@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bproc/pidmap"
 	"bproc/wire"
 )
 
@@ -42,9 +41,7 @@ type session struct {
 	argvs   int               // bytes of command lines that the keeper has yet to give to ghosts
 	shares  map[uint32]uint64 // shares of users' budgets, as the slave knows them
 
-	// Numbers of the front end that processes without a ghost still have, which were killed, and what
-	// waits for their ends; nil: nothing.
-	strangers map[wire.PID]task
+	strangers map[wire.PID]task // what waits for their ends, by number; nil: nothing
 
 	emptying bool      // its node must lose all processes; then the session ends
 	shutBy   time.Time // the node is set down: the session is closed when the node is empty, or at this time; zero: it is not
@@ -102,35 +99,6 @@ func (c *Core) signalNode(s *session, m *wire.Signal) {
 // killUnknown kills a process of a node that has no line in the table.
 func (c *Core) killUnknown(s *session, pid wire.PID) {
 	c.signalNode(s, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
-}
-
-// killStranger is killUnknown for a process that the node has come with, or says so. The front end may
-// give its number to a command for the same node at any time: the command waits for the end.
-func (c *Core) killStranger(s *session, pid wire.PID) {
-	p, o := c.procs[pid], c.orphans[pid]
-	others := p != nil && p.node != s.node || o != nil && nodeOf(o.Adopted.Owner) != s.node
-	if pid < pidmap.Node && !others {
-		s.strangers[pid] = nil
-	}
-	c.killUnknown(s, pid)
-}
-
-// hasStranger reports whether a process without a ghost still has a number on the node.
-func (s *session) hasStranger(pid wire.PID) bool {
-	_, has := s.strangers[pid]
-	return has
-}
-
-// ofStranger handles an event of a process without a ghost, and reports whether it is one. With the
-// end the command that has waited for it is started.
-func (c *Core) ofStranger(s *session, e *wire.Event) bool {
-	t, is := s.strangers[e.PID]
-	if is && (e.Kind == wire.EventExited || e.Kind == wire.EventSpawned && e.Errno != 0) {
-		if delete(s.strangers, e.PID); t != nil {
-			t.do(c)
-		}
-	}
-	return is
 }
 
 // close has the link of a session closed.

@@ -36,15 +36,22 @@ func connections(t *testing.T) (here, there *rights.Conn) {
 	return ends[0], ends[1]
 }
 
-// A write to a daemon that has died fails, maybe before all its requests are read. They are read
-// all the same.
-func TestDaemonThatCannotBeToldIsReadToItsEnd(t *testing.T) {
-	var o order
+// entered returns an order with a daemon, and both ends of the connection.
+func entered(t *testing.T) (o *order, init, daemon *rights.Conn) {
+	t.Helper()
+	o = new(order)
 	o.init()
-	init, daemon := connections(t)
+	init, daemon = connections(t)
 	if err := o.enter(init, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
+	return o, init, daemon
+}
+
+// A write to a daemon that has died fails, maybe before all its requests are read. They are read
+// all the same.
+func TestDaemonThatCannotBeToldIsReadToItsEnd(t *testing.T) {
+	o, init, daemon := entered(t)
 	if err := daemon.Write(1, &wire.InitDrop{Name: "something"}); err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +75,7 @@ func TestDaemonThatCannotBeToldIsReadToItsEnd(t *testing.T) {
 // TestReportedIsNotExpected checks that no daemon can come between the report of a status and its removal from
 // the queue. It would be told to expect the end of a process, which may be forgotten by then.
 func TestReportedIsNotExpected(t *testing.T) {
-	var o order
-	o.init()
-	init, daemon := connections(t)
-	if err := o.enter(init, func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	o, _, daemon := entered(t)
 	called := false
 	told := o.status(status{pid: 70001, waited: waited{is: failure}, launched: true}, func() {
 		if called = true; o.mu.TryLock() {

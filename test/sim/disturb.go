@@ -53,15 +53,20 @@ func (s *Sim) disturb() {
 // loseMaster ends the master, and starts another one.
 func (s *Sim) loseMaster() {
 	s.fault("master dies")
-	for _, n := range s.nodes {
-		n.drop()
-	}
-	clear(s.links)
+	s.masterEnds()
 	for range s.rng.IntN(len(s.keeper.in) + 1) {
 		s.keeper.do() // requests that had reached the keeper
 	}
 	s.keeper.in, s.keeper.out = nil, nil
+	s.begin()
+}
+
+// masterEnds ends everybody's connection with the master, and what it has not written yet.
+func (s *Sim) masterEnds() {
+	for _, n := range s.nodes {
+		n.drop()
+	}
+	clear(s.links)
 	s.disconnectAll()
 	s.loseWrites()
-	s.begin()
 }

@@ -5,15 +5,10 @@ package sim
 // until their node finds the new master, or its lease runs out.
 func (s *Sim) rebootFrontEnd() {
 	s.fault("front end reboots")
-	for _, n := range s.nodes {
-		n.drop()
-	}
-	clear(s.links)
-	s.disconnectAll()
+	s.masterEnds()
 	for _, c := range s.everyone {
 		c.failed, c.left = true, true
 	}
-	s.loseWrites()
 	s.bootedAt = s.births
 	boot := s.keeper.boot
 	s.kernel, s.keeper = newKernel(s), newKeeper(s)
