@@ -98,6 +98,10 @@ func (c *Client) Write(frames []byte) (int, error) { return c.conn.Write(frames)
 // request that it answers, GhostSignal or GhostGone.
 func (c *Client) Recv() (wire.Message, uint64, error) { return c.reader.Read() }
 
+// EndSoon ends the connection when everything that the keeper has said is read: at its end, or after
+// some seconds, if the keeper lives and takes nothing.
+func (c *Client) EndSoon() { _ = c.conn.SetReadDeadline(time.Now().Add(handover)) } // fails only if it is closed
+
 // Close closes the connection. The keeper continues to run.
 func (c *Client) Close() error { return c.conn.Close() }
 

@@ -135,8 +135,9 @@ func (s *shard) stopHere(g *held) {
 	}
 }
 
-// report reports a signal. The report goes out before the ghost goes on: if the keeper dies in
-// between, the ghost gets the signal, and it is not lost.
+// report reports a signal. The report goes out before the ghost goes on. A signal is lost only if the keeper dies
+// between its wait for the ghost, by which the kernel forgets the signal (task_stopped_code of kernel/exit.c), and the
+// report.
 func (s *shard) report(g *held, info *siginfo) {
 	s.events.signal(g.pid, info)
 	s.events.flush()

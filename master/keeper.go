@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -75,30 +75,39 @@ func (m *Master) connectKeeper(ctx context.Context, passes func(error) bool) (*k
 	return k, nil
 }
 
-// run carries messages between the core and the keeper.
+// run carries messages between the core and the keeper. A keeper that dies has taken signals and reported them: they are
+// read to the last one, though no message to it can be written any more.
 func (k *keeperConn) run(ctx context.Context, m *Master) error {
-	group, ctx := errgroup.WithContext(ctx)
-	done := make(chan struct{})
-	end := sync.OnceFunc(func() { close(done); k.out.Close(); k.client.Close() })
-	stop := context.AfterFunc(ctx, end)
+	stop := context.AfterFunc(ctx, func() { k.client.Close() })
 	defer stop()
-	group.Go(func() error {
-		defer end()
-		return k.out.Run(done, k.client)
+	done := make(chan struct{})
+	var writing errgroup.Group
+	writing.Go(func() error {
+		err := k.out.Run(done, k.client)
+		k.client.EndSoon()
+		return err
 	})
-	group.Go(func() error {
-		defer end()
-		for {
-			msg, number, err := k.client.Recv()
-			if err != nil {
-				return fmt.Errorf("keeper: %w", err)
-			}
-			if err := m.state.step(ctx, core.FromKeeper{Number: number, Message: msg}); err != nil {
-				return err
-			}
+	err := k.read(ctx, m)
+	close(done)
+	k.out.Close()
+	k.client.Close()
+	if written := writing.Wait(); errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("keeper: %w", written)
+	}
+	return err
+}
+
+// read brings the keeper's messages to the core.
+func (k *keeperConn) read(ctx context.Context, m *Master) error {
+	for {
+		msg, number, err := k.client.Recv()
+		if err != nil {
+			return fmt.Errorf("keeper: %w", err)
 		}
-	})
-	return group.Wait()
+		if err := m.state.step(ctx, core.FromKeeper{Number: number, Message: msg}); err != nil {
+			return err
+		}
+	}
 }
 
 // keep holds a connection to the keeper for as long as the master runs. A keeper that has died is

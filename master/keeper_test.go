@@ -1,16 +1,21 @@
 package master
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"bproc/ghost"
+	"bproc/wire"
 )
 
 // TestKeeperComesUp has a keeper fail while it starts. It is started again, for a while.
@@ -63,4 +68,64 @@ func TestKeeperComesUp(t *testing.T) {
 			t.Errorf("got %v, want that the master ends", err)
 		}
 	})
+}
+
+// TestLastWords has a keeper take nothing any more, report signals and end: the master has them all.
+func TestLastWords(t *testing.T) {
+	m := newMade(t)
+	var log bytes.Buffer
+	m.log = slog.New(slog.NewTextHandler(&log, nil))
+	socket := filepath.Join(t.TempDir(), "keeper")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	silent, said := make(chan struct{}), make(chan error, 1)
+	go func() { said <- lastWords(l, silent) }()
+	m.startKeeper = func(context.Context, Config) (*ghost.Client, error) { return ghost.Dial(socket) }
+	k, err := m.connectKeeper(t.Context(), always)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- k.run(t.Context(), m) }()
+	for k.out.Put(0, new(wire.GhostTaken)) == nil { // until a write has failed
+		time.Sleep(time.Millisecond)
+	}
+	close(silent)
+	if err := <-said; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || !strings.HasSuffix(err.Error(), ": EOF") && !strings.HasSuffix(err.Error(), "reset by peer") {
+		t.Errorf("the connection has ended by %v", err)
+	}
+	if got := strings.Count(log.String(), "a message that it should not"); got != lastWordsCount {
+		t.Errorf("%d of %d messages were read:\n%s", got, lastWordsCount, log.String())
+	}
+}
+
+const lastWordsCount = 100
+
+// lastWords is a keeper that reads nothing after the greeting, and talks when its master cannot write any more. Its
+// messages are none of a keeper, so that each is logged.
+func lastWords(l *net.UnixListener, silent <-chan struct{}) error {
+	conn, err := l.AcceptUnix()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, _, err := wire.NewReader(conn).Read(); err != nil {
+		return err
+	}
+	if err := errors.Join(wire.Write(conn, 0, new(wire.GhostList)), conn.CloseRead()); err != nil {
+		return err
+	}
+	<-silent
+	for range lastWordsCount {
+		if err := wire.Write(conn, 0, &wire.GhostSync{PID: 4711}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -152,9 +152,11 @@ func (w *workload) check(faults []*fault) (harmed int) {
 	}
 	for _, j := range w.jobs {
 		var around, refusals []string
-		may := false
+		may, keeperKilled := false, false
 		for _, f := range faults {
-			may = may || f.mayHarm(j.node, j.began, j.ended)
+			if f.mayHarm(j.node, j.began, j.ended) {
+				may, keeperKilled = true, keeperKilled || f.kind.harm == harmsEvery
+			}
 			if f.began.Before(j.ended) && f.ended.Add(settling).After(j.began) && f.kind.refuses != "" {
 				refusals = append(refusals, f.kind.refuses)
 			}
@@ -165,7 +167,7 @@ func (w *workload) check(faults []*fault) (harmed int) {
 		if may {
 			harmed++
 		}
-		if err := j.check(recorded[j.id], may, refusals); err != nil {
+		if err := j.check(recorded[j.id], may, keeperKilled, refusals); err != nil {
 			w.t.Errorf("job %d of %s on node %d, %v to %v: %v\nmeanwhile:\n%s", j.id, j.user.Name, j.node,
 				j.began.Sub(faults[0].began), j.ended.Sub(faults[0].began), err, strings.Join(around, "\n"))
 		}

@@ -18,8 +18,16 @@ import (
 	"bproc/test/limit"
 )
 
-// jobTimeout is far more than a job takes, with all faults that can affect it.
-var jobTimeout = limit.Scaled(45 * time.Second)
+// jobTimeout is far more than a job takes, with all faults that can affect it, and signalTime than its
+// signals take.
+var (
+	jobTimeout = limit.Scaled(45 * time.Second)
+	signalTime = limit.Scaled(30 * time.Second)
+)
+
+// codeLost is the status of a job that has waited for its signals in vain. A keeper that is killed
+// may have taken one (bpkeeper(8)); no other fault can lose one and leave the job alive.
+const codeLost = 250
 
 // chaosJob is a run of testdata/chaos.c.
 type chaosJob struct {
@@ -62,7 +70,8 @@ func (j *chaosJob) run(w *workload) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), jobTimeout)
 	defer cancel()
 	cmd := w.c.Front.Command(ctx, j.user, "bpsh", fmt.Sprint(j.node), w.program, w.records, fmt.Sprint(j.id), fmt.Sprint(j.seed),
-		fmt.Sprint(j.length.Milliseconds()), fmt.Sprint(j.input), fmt.Sprint(j.signals))
+		fmt.Sprint(j.length.Milliseconds()), fmt.Sprint(j.input), fmt.Sprint(j.signals),
+		fmt.Sprint(signalTime.Milliseconds()))
 	j.stdout.seen = make(chan struct{})
 	cmd.Stdout, cmd.Stderr = &j.stdout, &j.stderr
 	if j.input > 0 {
@@ -141,13 +150,15 @@ func (in *jobInput) Read(b []byte) (int, error) {
 }
 
 // check compares the results of the job with the expected ones. A job that has not begun may have
-// been refused.
-func (j *chaosJob) check(of []record, harmed bool, refusals []string) error {
+// been refused. Signals may be lost if the keeper was killed.
+func (j *chaosJob) check(of []record, harmed, keeperKilled bool, refusals []string) error {
 	begins, ends := firsts(of, "begin"), firsts(of, "end")
 	stdout, stderr := j.stdout.text.String(), j.stderr.String()
 	switch {
 	case j.hung:
 		return fmt.Errorf("it had not ended after %v; began %d times, ended %d times; %d bytes of output; on standard error %.300q", jobTimeout, begins, ends, len(stdout), stderr)
+	case j.code == codeLost && !keeperKilled:
+		return fmt.Errorf("not all of its %d signals have come", j.signals)
 	case begins > 1:
 		return fmt.Errorf("it began %d times", begins)
 	case harmed && j.code != j.id%200:

@@ -1,11 +1,12 @@
 // A job for tests with faults: it prints numbered lines on both outputs, has children that do the
 // same, reads a pattern, gets signals with numbers, and ends with a known status.
 //
-//	chaos RECORDS ID SEED MILLISECONDS INPUT SIGNALS
+//	chaos RECORDS ID SEED MILLISECONDS INPUT SIGNALS PATIENCE
 //
 // RECORDS is a file that all machines share. Each process appends a record to it when it begins and
 // when it ends. INPUT bytes come on standard input, and SIGNALS times SIGRTMIN, with the values 0,
-// 1, ... The output has these lines:
+// 1, ... When not all have come PATIENCE milliseconds after everything else, it ends with LOST. The
+// output has these lines:
 //
 //	out ID PROCESS NUMBER ...       PROCESS: 0 is the first, its children are 1, 2, ...
 //	err ID PROCESS NUMBER           on standard error
@@ -22,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILDREN = 6 };
+enum { CHILDREN = 6, LOST = 250 };
 
 static int records, id, process, outs, errs, children;
 static unsigned int seed;
@@ -157,7 +158,7 @@ int main(int argc, char **argv)
 	struct sigaction action = {.sa_sigaction = got, .sa_flags = SA_SIGINFO | SA_RESTART};
 	pid_t pids[CHILDREN] = {0};
 
-	if (argc != 7 || (records = open(argv[1], O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
+	if (argc != 8 || (records = open(argv[1], O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
 		return 98;
 	id = atoi(argv[2]);
 	seed = atoi(argv[3]);
@@ -184,8 +185,9 @@ int main(int argc, char **argv)
 	}
 	input(atol(argv[5]));
 	reap(pids, 1);
-	while (signals < atoi(argv[6]))
-		usleep(10000);
+	for (long until = now() + atol(argv[7]) * 1000000; signals < atoi(argv[6]); usleep(10000))
+		if (now() > until)
+			end(LOST);
 	if (disorder || signals != atoi(argv[6]))
 		wrong("signals", signals);
 	end(id % 200);
