@@ -62,6 +62,8 @@ func TestRequests(t *testing.T) {
 		{"enrol below", root, &wire.Enroll{Version: v, Seconds: 60, Node: -5}, failed(wire.StageRequest, unix.EINVAL, "node numbers begin at 0; -1 is the next free one")},
 		{"enrol as two", root, &wire.Enroll{Version: v, Seconds: 60, Node: -1, Name: "a,b"}, failed(wire.StageRequest, unix.EINVAL, `"a,b" is not the name of a node`)},
 		{"enrol with a terminal", root, &wire.Enroll{Version: v, Seconds: 60, Node: -1, Name: "a\x1b[2J"}, failed(wire.StageRequest, unix.EINVAL, `"a\x1b[2J" is not the name of a node`)},
+		{"enrol as a state", root, &wire.Enroll{Version: v, Seconds: 60, Node: -1, Name: "up"}, failed(wire.StageRequest, unix.EINVAL, `commands take "up" for a state or another number; choose another name, or the number, too`)},
+		{"enrol as another", root, &wire.Enroll{Version: v, Seconds: 60, Node: 3, Name: "n4"}, failed(wire.StageRequest, unix.EINVAL, `commands take "n4" for a state or another number; choose another name, or the number, too`)},
 		{"enrol too far", root, &wire.Enroll{Version: v, Seconds: 60, Node: maxNode + 1}, failed(wire.StageRequest, unix.EINVAL, "node numbers end at 1048576")},
 		{"revoke as a user", user, &wire.Revoke{Version: v, Node: 3}, failed(wire.StageRequest, unix.EPERM, "permission denied: only root may revoke nodes")},
 		{"revoke no node", root, &wire.Revoke{Version: v, Node: 4}, failed(wire.StageNode, unix.ENXIO, "")},

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/nodeset"
 	"bproc/wire"
 	"bproc/wire/link"
 )
@@ -31,6 +32,8 @@ func (c *clientConn) enroll(_ context.Context, m *wire.Enroll) error {
 		wrong = "node numbers begin at 0; -1 is the next free one"
 	case m.Name != "" && !isNodeName(m.Name):
 		wrong = fmt.Sprintf("%q is not the name of a node", m.Name[:min(len(m.Name), maxName)])
+	case m.Name != "" && !nodeset.IsNameOf(m.Name, m.Node):
+		wrong = fmt.Sprintf("commands take %q for a state or another number; choose another name, or the number, too", m.Name)
 	case m.Node > maxNode:
 		wrong = fmt.Sprintf("node numbers end at %d", maxNode)
 	case m.Count > maxTokenCount:

@@ -69,6 +69,8 @@ func TestSrun(t *testing.T) {
 		{line: "-N 3 -n 2 -w n0,n1 cmd", stdout: "task 0 local 0 node 0 1(x2) n0,n1\ntask 1 local 0 node 1 1(x2) n0,n1\n"},
 		{line: "-N 3 -n 3 cmd", stderr: "srun: 3 nodes are asked for, and there are 2\n"},
 		{line: "-N 3 cmd", stderr: "srun: 3 nodes are asked for, and there are 2\n"},
+		{line: "-n 0 cmd", stderr: "srun: --ntasks=0: there are 1 to 65536 commands\n"},
+		{line: "--ntasks-per-node 0 cmd", stderr: "srun: --ntasks-per-node=0: there are 1 to 65536 commands\n"},
 		{line: "-N x cmd", stderr: "srun: --nodes=x: a number, or two as in 2-4\n"},
 		{line: "-N 2 -n 5 --ntasks-per-node 2 cmd", stderr: "srun: 5 commands are too many for 2 nodes with 2 each\n"},
 		{line: "--mpi=pmix cmd", stderr: "srun: --mpi=pmix: there is no server of PMI here; start MPI programs by mpirun or mpiexec\n"},
