@@ -252,7 +252,7 @@ func TestFullDisk(t *testing.T) {
 	// dd(1) ends with an error when there is no more room.
 	ask(t, c.Front, cluster.Root, "sh", "-c", "dd if=/dev/zero of="+state+"/filler bs=1k 2>/dev/null; true")
 	// The file still has room for some records.
-	const enrolAll = "i=0; while [ $((i += 1)) -lt 3000 ]; do bpctl enroll --name $(printf %0200d $i) >/dev/null || exit; done"
+	const enrolAll = "i=0; while [ $((i += 1)) -lt 3000 ]; do bpctl enroll --name $(printf x%0199d $i) >/dev/null || exit; done"
 	res, err := c.Front.Exec(t.Context(), cluster.Root, "sh", "-c", enrolAll)
 	if err != nil {
 		t.Fatal(err)
