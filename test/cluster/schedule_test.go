@@ -1,11 +1,13 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,36 +179,36 @@ func newSchedule(seed uint64, nodes int, length time.Duration) []*fault {
 	return all
 }
 
-// play carries out a schedule.
+// play carries out a schedule. The places are independent: a daemon that takes long to end on a node must
+// not prolong the absence of the master.
 func play(t *testing.T, c *cluster.Cluster, faults []*fault) {
-	type step struct {
-		at   time.Duration
-		do   func(ctx context.Context, c *cluster.Cluster, node int) error
-		node int
-		done *time.Time
-		what string
+	byPlace := map[int][]*fault{}
+	for _, f := range slices.SortedStableFunc(slices.Values(faults), func(a, b *fault) int { return cmp.Compare(a.at, b.at) }) {
+		byPlace[f.node] = append(byPlace[f.node], f)
 	}
-	var steps []step
-	for _, f := range faults {
-		steps = append(steps,
-			step{f.at, f.kind.begin, f.node, &f.began, "begin"},
-			step{f.end, f.kind.end, f.node, &f.ended, "end"})
-	}
-	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
 	begin := time.Now()
-	for _, s := range steps {
-		time.Sleep(time.Until(begin.Add(s.at)))
-		if s.what == "begin" {
-			*s.done = time.Now()
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), stepTimeout)
-		if err := s.do(ctx, c, s.node); err != nil {
-			t.Errorf("%s of the fault at %v: %v", s.what, s.at, err)
-		}
-		cancel()
-		if s.what == "end" {
-			*s.done = time.Now()
-		}
+	var places sync.WaitGroup
+	for _, here := range byPlace {
+		places.Go(func() {
+			for _, f := range here {
+				time.Sleep(time.Until(begin.Add(f.at)))
+				f.began = time.Now()
+				f.step(t, c, "begin", f.kind.begin)
+				time.Sleep(time.Until(begin.Add(f.end)))
+				f.step(t, c, "end", f.kind.end)
+				f.ended = time.Now()
+			}
+		})
+	}
+	places.Wait()
+}
+
+// step begins or ends a fault.
+func (f *fault) step(t *testing.T, c *cluster.Cluster, what string, do func(ctx context.Context, c *cluster.Cluster, node int) error) {
+	ctx, cancel := context.WithTimeout(t.Context(), stepTimeout)
+	defer cancel()
+	if err := do(ctx, c, f.node); err != nil {
+		t.Errorf("%s of the fault at %v: %v", what, f.at, err)
 	}
 }
 
