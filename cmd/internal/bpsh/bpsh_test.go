@@ -170,7 +170,7 @@ func TestExitCodes(t *testing.T) {
 		{"-gT 3 cmd", 255, "bpsh: -T excludes --group and --json: output is the terminal\n"},
 		{"--timeout -1s 3 cmd", 255, "bpsh: --timeout -1s: a time is not negative\n"},
 		{"--timeout 10 3 cmd", 255, "bpsh: option --timeout: \"10\" is not a time with its unit, such as 90s or 5m\n"},
-		{"--tasks-per-node 0 3 cmd", 255, "bpsh: --tasks-per-node 0: a node has 1 to 65536\n"},
+		{"--tasks-per-node 0 3 cmd", 255, "bpsh: --tasks-per-node 0: a number from 1 to 65536\n"},
 		{"--stdin= 3 cmd", 255, "bpsh: option -I, --stdin: its value is empty\n"},
 		{"--tasks-per-node -1 3 cmd", 255, "bpsh: --tasks-per-node -1: a node has 1 to 65536\n"},
 		{"-X 3 cmd", 255, "bpsh: there is no option -X; --help lists those that there are\n"},

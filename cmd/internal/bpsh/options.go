@@ -72,10 +72,21 @@ func (o *options) parse(args []string) error {
 	if err := flags.Given(f); err != nil {
 		return err
 	}
-	if f.Changed("tasks-per-node") && o.perNode == 0 {
-		return fmt.Errorf("--tasks-per-node 0: a node has 1 to %d", maxTasks)
+	if err := rejectZeros(f, "tasks-per-node"); err != nil {
+		return err
 	}
 	return o.operands(f.Args())
+}
+
+// rejectZeros returns an error if an option that counts commands was given as 0, which stands for an option
+// that was not given.
+func rejectZeros(f *pflag.FlagSet, names ...string) error {
+	for _, name := range names {
+		if f.Changed(name) && f.Lookup(name).Value.String() == "0" {
+			return fmt.Errorf("--%s 0: a number from 1 to %d", name, maxTasks)
+		}
+	}
+	return nil
 }
 
 // flags returns the option set.

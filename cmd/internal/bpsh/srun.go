@@ -98,7 +98,7 @@ func (sh *Shell) Srun(ctx context.Context, args []string) int {
 	}
 	var nodes []client.NodeID
 	if err == nil {
-		err = someOf(f, "ntasks", "ntasks-per-node")
+		err = rejectZeros(f, "ntasks", "ntasks-per-node")
 	}
 	if err == nil {
 		err = o.complete(f.Args())
@@ -119,16 +119,6 @@ func (sh *Shell) Srun(ctx context.Context, args []string) int {
 		return codeFailed
 	}
 	return code
-}
-
-// someOf rejects a 0 for an option that counts commands.
-func someOf(f *pflag.FlagSet, names ...string) error {
-	for _, name := range names {
-		if f.Changed(name) && f.Lookup(name).Value.String() == "0" {
-			return fmt.Errorf("--%s=0: there are 1 to %d commands", name, maxTasks)
-		}
-	}
-	return nil
 }
 
 // complete checks the values of options and derives the options of bpsh from them.
