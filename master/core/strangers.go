@@ -10,10 +10,11 @@ import (
 // the front end has given the number of one waits, and what a stranger does is not taken for the
 // command's.
 
-// killStranger kills a process that the node has come with, or says so.
+// killStranger kills a process that the node has come with, or says so. A process of another node that
+// the node claims is none; but a number for which a user has just asked elsewhere may not even be his.
 func (c *Core) killStranger(s *session, pid wire.PID) {
 	p, o := c.procs[pid], c.orphans[pid]
-	others := p != nil && p.node != s.node || o != nil && nodeOf(o.Adopted.Owner) != s.node
+	others := p != nil && p.node != s.node && p.state != adopting || o != nil && nodeOf(o.Adopted.Owner) != s.node
 	if pid < pidmap.Node && !others {
 		s.strangers[pid] = nil
 	}
