@@ -228,7 +228,7 @@ func (c *Core) spawn(p *proc) {
 	case p.sess.awaitsNumbers():
 		c.delayed = append(c.delayed, &respawn{p, p.sess})
 	case p.sess.hasStranger(p.pid):
-		p.sess.strangers[p.pid] = &respawn{p, p.sess}
+		c.awaitStranger(p)
 	default:
 		o := Spawn{Client: p.launch.Client, Session: p.sess.id, PID: p.pid}
 		if a := p.allotment; a != nil {
@@ -253,9 +253,14 @@ type respawn struct {
 }
 
 func (t *respawn) do(c *Core) {
-	if p := t.p; p.state == spawning && !p.settling && p.sess == t.s && !t.s.ended {
-		c.spawn(p)
+	if t.isDue() {
+		c.spawn(t.p)
 	}
+}
+
+// isDue reports whether the process is still to be started in the session.
+func (t *respawn) isDue() bool {
+	return t.p.state == spawning && !t.p.settling && t.p.sess == t.s && !t.s.ended
 }
 
 // spawned handles the slave's answer.
@@ -294,6 +299,10 @@ func (c *Core) started(p *proc) {
 // for a command that does not exist, 126 for one that cannot be executed, 255 for everything else. The
 // client of a former master's launch is told that when it comes back.
 func (c *Core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
+	c.abandonFor(p, stage, errno, "")
+}
+
+func (c *Core) abandonFor(p *proc, stage wire.Stage, errno unix.Errno, why string) {
 	l := p.launch
 	p.launch = nil
 	code := 255
@@ -305,7 +314,7 @@ func (c *Core) abandon(p *proc, stage wire.Stage, errno unix.Errno) {
 	}
 	c.end(p, wire.ExitStatus(code))
 	if l != nil {
-		c.fail(l, stage, errno)
+		c.failFor(l, stage, errno, why)
 	} else {
 		c.awaitClient(p)
 		c.report(p)

@@ -41,7 +41,7 @@ type session struct {
 	argvs   int               // bytes of command lines that the keeper has yet to give to ghosts
 	shares  map[uint32]uint64 // shares of users' budgets, as the slave knows them
 
-	strangers map[wire.PID]task // what waits for their ends, by number; nil: nothing
+	strangers map[wire.PID]stranger // by number
 
 	emptying bool      // its node must lose all processes; then the session ends
 	shutBy   time.Time // the node is set down: the session is closed when the node is empty, or at this time; zero: it is not
@@ -145,7 +145,7 @@ func (c *Core) sessionUp(s *session) error {
 		p.signals.renew() // before any event is told again
 	}
 	c.claimNumbers(s)
-	s.shares, s.strangers = map[uint32]uint64{}, map[wire.PID]task{}
+	s.shares, s.strangers = map[uint32]uint64{}, map[wire.PID]stranger{}
 	unasked := c.replay(n, s)
 	c.unclaimed(n)
 	for _, b := range c.budgetsInOrder() {
@@ -218,6 +218,9 @@ func (c *Core) tick() {
 	for _, n := range c.nodes.sorted() {
 		c.giveUp(n.ID)
 		c.goOnWithPower(n)
+		if n.sess != nil {
+			c.strangersStay(n.sess)
+		}
 		switch s := n.sess; {
 		case s == nil:
 			if !n.lostAt.IsZero() && now.Sub(n.lostAt) > c.config.Lease+LeaseMargin {

@@ -1,6 +1,12 @@
 package core
 
 import (
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
 	"bproc/pidmap"
 	"bproc/wire"
 )
@@ -10,13 +16,20 @@ import (
 // the front end has given the number of one waits, and what a stranger does is not taken for the
 // command's.
 
-// killStranger kills a process that the node has come with, or says so. A process of another node that
-// the node claims is none; but a number for which a user has just asked elsewhere may not even be his.
+// strangerTime is how long a command waits for a stranger: one that hangs in the kernel does not end, and
+// a node may say that it has some.
+const strangerTime = 30 * time.Second
+
+// stranger is a process that its node is to end.
+type stranger struct {
+	next  *respawn // the command that waits; nil: none
+	since time.Time
+}
+
+// killStranger kills a process that the node has come with.
 func (c *Core) killStranger(s *session, pid wire.PID) {
-	p, o := c.procs[pid], c.orphans[pid]
-	others := p != nil && p.node != s.node && p.state != adopting || o != nil && nodeOf(o.Adopted.Owner) != s.node
-	if pid < pidmap.Node && !others {
-		s.strangers[pid] = nil
+	if pid < pidmap.Node {
+		s.strangers[pid] = stranger{}
 	}
 	c.killUnknown(s, pid)
 }
@@ -27,14 +40,31 @@ func (s *session) hasStranger(pid wire.PID) bool {
 	return has
 }
 
+// awaitStranger has a process started when the stranger with its number has ended.
+func (c *Core) awaitStranger(p *proc) {
+	p.sess.strangers[p.pid] = stranger{&respawn{p, p.sess}, c.clock}
+}
+
 // ofStranger reports whether an event, not a birth, is a stranger's. If it is the end, the command that
 // has waited for it is started.
 func (c *Core) ofStranger(s *session, e *wire.Event) bool {
 	t, is := s.strangers[e.PID]
 	if is && (e.Kind == wire.EventExited || e.Kind == wire.EventSpawned && e.Errno != 0) {
-		if delete(s.strangers, e.PID); t != nil {
-			t.do(c)
+		if delete(s.strangers, e.PID); t.next != nil {
+			t.next.do(c)
 		}
 	}
 	return is
+}
+
+// strangersStay fails the commands that have waited too long for strangers of a node.
+func (c *Core) strangersStay(s *session) {
+	for _, pid := range slices.Sorted(maps.Keys(s.strangers)) {
+		if t := s.strangers[pid]; t.next != nil && c.clock.Sub(t.since) > strangerTime {
+			s.strangers[pid] = stranger{}
+			if t.next.isDue() {
+				c.abandonFor(t.next.p, wire.StageNode, unix.EAGAIN, "a former process of the node with its number was killed, and has not ended yet")
+			}
+		}
+	}
 }
