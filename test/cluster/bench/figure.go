@@ -51,7 +51,7 @@ type bench struct {
 // run measures the figures whose names match.
 func (b *bench) run(ctx context.Context, names *regexp.Regexp) error {
 	for _, f := range b.figures {
-		if !names.MatchString(f.name) || slices.ContainsFunc(b.figures, func(g figure) bool {
+		if !names.MatchString(f.name) || f.base == "" && slices.ContainsFunc(b.figures, func(g figure) bool {
 			return g.base == f.name && names.MatchString(g.name) // f is measured with g
 		}) {
 			continue
