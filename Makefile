@@ -149,7 +149,7 @@ demo: deps build ## a front end and three nodes on this machine, and a shell the
 
 .PHONY: test
 test: deps completions $(BUILD)/tools/nfpm-$(NFPM_VERSION) ## all tests; RUN=REGEXP and PKG=PACKAGES select; TESTFLAGS for go test
-	@BPROC_TREE=$(BUILD) BPROC_NFPM=$(word 3,$^) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG) | $(GO) run ./test/verdict
+	@BPROC_TREE=$(BUILD) BPROC_NFPM=$(word 3,$^) $(SIGNALS) $(GO) test -json -count=1 -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG) | $(GO) run ./test/verdict
 
 .PHONY: check
 check: ## the tests that need no cluster, in about a minute
@@ -160,7 +160,7 @@ check: ## the tests that need no cluster, in about a minute
 .PHONY: race
 race: deps $(BUILD)/tools/nfpm-$(NFPM_VERSION) ## all tests and the commands that they start under the race detector
 	@$(MAKE) --no-print-directory completions RACE=1 BUILD=$(BUILD)/race
-	@BPROC_TREE=$(BUILD)/race BPROC_NFPM=$(word 2,$^) GORACE=atexit_sleep_ms=0 $(SIGNALS) $(GO) test -json -race -timeout $(RACE_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
+	@BPROC_TREE=$(BUILD)/race BPROC_NFPM=$(word 2,$^) GORACE=atexit_sleep_ms=0 $(SIGNALS) $(GO) test -json -race -count=1 -timeout $(RACE_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./... | $(GO) run ./test/verdict
 
 KERNEL ?= 6.1
 CGROUP ?= unified
@@ -175,14 +175,14 @@ SOAK ?= 2m
 # "make test" has the same tests, for ten seconds each.
 .PHONY: soak
 soak: deps build ## random trees, forks at full rate, stress-ng: each for SOAK (2m); RUN=REGEXP selects
-	@BPROC_TREE=$(BUILD) BPROC_SOAK=$(SOAK) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestSoak|TestRandomTrees|TestStressNG)' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
+	@BPROC_TREE=$(BUILD) BPROC_SOAK=$(SOAK) $(SIGNALS) $(GO) test -json -count=1 -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestSoak|TestRandomTrees|TestStressNG)' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
 
 LAUNCHES ?= 10000
 
 # "make test" has the same test, with fewer.
 .PHONY: launches
 launches: deps build ## LAUNCHES (10000) by each of three kinds of launchers, with random kills
-	@BPROC_TREE=$(BUILD) BPROC_LAUNCHES=$(LAUNCHES) $(SIGNALS) $(GO) test -json -timeout $(TEST_TIMEOUT) -run '^TestLaunches$$' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
+	@BPROC_TREE=$(BUILD) BPROC_LAUNCHES=$(LAUNCHES) $(SIGNALS) $(GO) test -json -count=1 -timeout $(TEST_TIMEOUT) -run '^TestLaunches$$' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
 
 .PHONY: sim
 sim: ## simulated clusters: SEEDS (20000) of them, from a random one on or from FIRST=SEED
@@ -192,7 +192,7 @@ CHAOS ?= 3m
 
 .PHONY: chaos
 chaos: deps build ## parts fail at random while commands and jobs run, for CHAOS (3m) with each of SEEDS; RUN=REGEXP selects
-	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(or $(SEEDS),$(shell date +%s))' $(SIGNALS) $(GO) test -v -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestChaos)' $(TESTFLAGS) ./test/cluster
+	@BPROC_TREE=$(BUILD) BPROC_CHAOS=$(CHAOS) BPROC_CHAOS_SEEDS='$(or $(SEEDS),$(shell date +%s))' $(SIGNALS) $(GO) test -v -count=1 -timeout $(TEST_TIMEOUT) -run '$(or $(RUN),TestChaos)' $(TESTFLAGS) ./test/cluster
 
 # What jobs are measured beside.
 CONTAINERS := \
