@@ -310,9 +310,12 @@ func TestNodeVanishesInBoot(t *testing.T) {
 	}
 	l.is("down", 0)
 	cluster.Eventually(t, "the script has ended", func() error { return l.hasScripts(0) })
-	if log := l.root("bpctl", "log", "0"); !strings.HasSuffix(log, "the set-up has failed: it is not wanted any more: the node has gone, or was set to another state") {
-		t.Errorf("the log says %q", log)
-	}
+	cluster.Eventually(t, "the log says why it ended", func() error {
+		if log := l.root("bpctl", "log", "0"); !strings.HasSuffix(log, "the set-up has failed: it is not wanted any more: the node has gone, or was set to another state") {
+			return fmt.Errorf("it says %q", log)
+		}
+		return nil
+	})
 	if err := l.Nodes[0].Boot(); err != nil {
 		t.Fatal(err)
 	}
