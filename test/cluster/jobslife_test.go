@@ -259,17 +259,18 @@ var jobRestarts = []jobCase{
 		j.start(n, "date +%s%N; exit 1", "restart: {when: on-failure, delay: 200ms}")
 		j.await(n, "run four times", func(k jobStatus) bool { return k.Runs >= 4 && k.State == "restart wait" })
 		j.run("stop", n)
-		var last, wait int64
-		for _, line := range strings.Fields(j.log(n, "stdout")) {
+		var last int64
+		wait := 200 * time.Millisecond
+		for i, line := range strings.Fields(j.log(n, "stdout")) {
 			at, err := strconv.ParseInt(line, 10, 64)
 			if err != nil {
 				j.t.Fatal(err)
 			}
-			if next := at - last; last > 0 {
-				if next < 200e6 || next < wait {
-					j.t.Errorf("waits shrink to %v", time.Duration(next))
+			if took := time.Duration(at - last); i > 0 {
+				if took < wait {
+					j.t.Errorf("run %d begins %v after the one before, want at least %v", i+1, took, wait)
 				}
-				wait = next / 2 * 3 / 2 // half more than this one at least
+				wait *= 2
 			}
 			last = at
 		}
