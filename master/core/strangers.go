@@ -59,6 +59,9 @@ func (c *Core) ofStranger(s *session, e *wire.Event) bool {
 
 // strangersStay fails the commands that have waited too long for strangers of a node.
 func (c *Core) strangersStay(s *session) {
+	if len(s.strangers) == 0 {
+		return
+	}
 	for _, pid := range slices.Sorted(maps.Keys(s.strangers)) {
 		if t := s.strangers[pid]; t.next != nil && c.clock.Sub(t.since) > strangerTime {
 			s.strangers[pid] = stranger{}
