@@ -219,7 +219,7 @@ func (c *Core) tick() {
 		c.giveUp(n.ID)
 		c.goOnWithPower(n)
 		if n.sess != nil {
-			c.strangersStay(n.sess)
+			c.failWaiting(n.sess)
 		}
 		switch s := n.sess; {
 		case s == nil:

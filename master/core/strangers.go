@@ -22,8 +22,8 @@ const strangerTime = 30 * time.Second
 
 // stranger is a process that its node is to end.
 type stranger struct {
-	next  *respawn // the command that waits; nil: none
-	since time.Time
+	waiting *respawn // the command that waits; nil: none
+	since   time.Time
 }
 
 // killStranger kills a process that the node has come with.
@@ -50,23 +50,23 @@ func (c *Core) awaitStranger(p *proc) {
 func (c *Core) ofStranger(s *session, e *wire.Event) bool {
 	t, is := s.strangers[e.PID]
 	if is && (e.Kind == wire.EventExited || e.Kind == wire.EventSpawned && e.Errno != 0) {
-		if delete(s.strangers, e.PID); t.next != nil {
-			t.next.do(c)
+		if delete(s.strangers, e.PID); t.waiting != nil {
+			t.waiting.do(c)
 		}
 	}
 	return is
 }
 
-// strangersStay fails the commands that have waited too long for strangers of a node.
-func (c *Core) strangersStay(s *session) {
+// failWaiting fails the commands that have waited too long for strangers of a node.
+func (c *Core) failWaiting(s *session) {
 	if len(s.strangers) == 0 {
 		return
 	}
 	for _, pid := range slices.Sorted(maps.Keys(s.strangers)) {
-		if t := s.strangers[pid]; t.next != nil && c.clock.Sub(t.since) > strangerTime {
+		if t := s.strangers[pid]; t.waiting != nil && c.clock.Sub(t.since) > strangerTime {
 			s.strangers[pid] = stranger{}
-			if t.next.isDue() {
-				c.abandonFor(t.next.p, wire.StageNode, unix.EAGAIN, "a former process of the node with its number was killed, and has not ended yet")
+			if t.waiting.isDue() {
+				c.abandonFor(t.waiting.p, wire.StageNode, unix.EAGAIN, "a former process of the node with its number was killed, and has not ended yet")
 			}
 		}
 	}
