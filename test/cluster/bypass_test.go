@@ -90,7 +90,9 @@ func bypassed(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// TestWidePipes has much go through pipes of the user's: they get room for it.
+// TestWidePipes has much go through pipes of the user's: they get room for it. The user is root, since the kernel
+// counts the room in all pipes of who made them, and bounds it for everybody else (pipe(7), pipe-user-pages-soft): here all
+// pipes of all tests.
 func TestWidePipes(t *testing.T) {
 	t.Parallel()
 	const size = 16 << 20
@@ -105,7 +107,7 @@ func TestWidePipes(t *testing.T) {
 		defer w.Close()
 		*p = [2]*os.File{r, w}
 	}
-	cmd := c.Front.Command(t.Context(), cluster.Alice, "bpsh", "0", "cat")
+	cmd := c.Front.Command(t.Context(), cluster.Root, "bpsh", "0", "cat")
 	cmd.Stdin, cmd.Stdout = input[0], output[1]
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
