@@ -51,12 +51,17 @@ func TestLease(t *testing.T) {
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
 		t.Fatal(err)
 	}
+	returned := make(chan error, 1)
 	go func() {
 		<-broken
-		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+		_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+		returned <- err
 	}()
 	s := &Source{Paths: []string{name}, Names: []string{"file"}, Problem: func(path string, err error) { t.Errorf("%s: %v", path, err) }}
 	if err := s.Send(t.Context(), stream.NewWriter(io.Discard)); err != nil {
+		t.Error(err)
+	}
+	if err := <-returned; err != nil {
 		t.Error(err)
 	}
 }
